@@ -1,0 +1,95 @@
+// Package sojourn decides which task each free slot of a cluster runs next, for
+// clusters that run jobs made of many tasks.
+//
+// The sojourn time of a job is the time between its arrival and its completion.
+// The policies in the subpackages differ in whose sojourn time they keep short,
+// and in what they promise:
+//
+//   - [github.com/sojourn-sched/sojourn/fifo]: jobs in the order of their arrival
+//   - [github.com/sojourn-sched/sojourn/fair]: equal shares, for jobs and for weighted pools
+//   - [github.com/sojourn-sched/sojourn/baseline]: the rivals that papers compare
+//     with: SRPT, FSP and LAS
+//
+// A [Policy] is a deterministic state machine. It is told what happens in the
+// cluster, one [Event] at a time, and is asked, one slot at a time, what that
+// slot should run. It starts no goroutine, reads no clock, draws no random number
+// that was not seeded by its caller, and performs no input or output.
+//
+// # The duties of a driver
+//
+// A driver (a simulator, a pool of workers, a cluster manager) owns time, slots
+// and tasks. It reports every change, in the order of time, through Observe, and
+// offers free slots through Assign. At each instant at which something happens:
+//
+//	for _, ev := range eventsOfThisInstant {
+//		if err := p.Observe(ev); err != nil {
+//			... // the policy is unchanged; err tells what does not fit
+//		}
+//	}
+//	for {
+//		for class := range classes {
+//			for {
+//				slot, ok := seeker.Seek(class) // without a Seeker: each free slot of
+//				if !ok {                       // the class once, in a fixed order
+//					break
+//				}
+//				if a, ok := p.Assign(slot); ok {
+//					launch(a)
+//				}
+//			}
+//		}
+//		at, ok := waker.NextWake() // without a Waker: done
+//		if !ok || at > now {
+//			break // sleep until the next event or until at
+//		}
+//		p.Observe(sojourn.Event{Kind: sojourn.Tick, At: now})
+//	}
+//
+// Three rules go with the loop.
+//
+// Assign commits: from the moment it returns, the policy counts the task as
+// running. If the driver cannot start the attempt it says so by [TaskRefused],
+// and the task is pending again. There is no other confirmation.
+//
+// A decline stands until the next event. A policy may decline one slot and want
+// another one.
+//
+// An attempt is named by its task and its number, so that late and repeated
+// reports are found: they get [ErrStaleAttempt] or [ErrUnknownJob] and change
+// nothing. A driver may therefore report twice when in doubt.
+//
+// # Time
+//
+// Time enters a policy only through Event.At. It is an offset from an epoch that
+// the driver chooses (see [Time]) and never decreases. Timers go off by time: any
+// event at or past the instant of [Waker] sets them off, before it is applied. A
+// driver that has nothing else to say sends [Tick].
+//
+// # What a policy promises
+//
+// Two policies built alike and driven alike decide alike, on every platform:
+// orders are total and end in the order of arrival, and nothing depends on the
+// order of a map, on a clock, or on the rounding of floating point numbers. An
+// event that does not fit is refused and leaves no trace. A Tick that nobody
+// asked for changes no later decision, nor does a slot that is added, declined
+// and removed at one instant. Memory is bounded by what is live: nothing is kept
+// of a job that has ended, and its ID may be used again.
+//
+// Package sojourntest checks these laws for any policy.
+//
+// # Optional interfaces
+//
+// A policy may also be an [Admitter], [Preemptor], [Waker], [Seeker],
+// [Explainer] or [Snapshotter]. [As] finds these, also behind wrappers.
+//
+// # Concurrency
+//
+// A policy is not safe for concurrent use. Distinct policies share nothing.
+// [Locked] adds a mutex.
+//
+// # Limits
+//
+// Not covered are two live attempts at one task (speculative execution), tasks
+// that must start together (gangs), slots of several resources, and dependencies
+// between phases beyond a chain.
+package sojourn

@@ -1,0 +1,177 @@
+package sojourn
+
+import (
+	"fmt"
+	"time"
+)
+
+// An EventKind says what an [Event] reports. The zero EventKind is invalid.
+type EventKind uint8
+
+// The comment on each kind ends with the fields that it uses besides Kind and
+// At. Other fields are ignored.
+const (
+	_ EventKind = iota
+
+	// SlotAdded reports a new, free slot, or with the same fields the return of a
+	// slot that is retiring. (Slot)
+	SlotAdded
+	// SlotRemoved reports that a slot leaves. A free slot is gone at once. A busy
+	// one retires: its attempt stays live until its own event, and until then the
+	// slot counts as capacity; it leaves with the attempt. (Slot.ID)
+	SlotRemoved
+
+	// NodeDown reports that data on a node cannot be read. Its slots are reported
+	// apart. Nodes are up unless reported down. (Slot.Node, Slot.Rack)
+	NodeDown
+	// NodeUp reports that data on a node can be read again. (Slot.Node, Slot.Rack)
+	NodeUp
+
+	// JobArrived reports a new job. The policy may refuse it, which leaves its ID
+	// unused. (Job)
+	JobArrived
+	// JobAdopted reports a job that was accepted before a restart. It is never
+	// refused for want of capacity; a guarantee that cannot be given any more is
+	// void, and Explain says so. (Job)
+	JobAdopted
+	// JobRevised replaces what is known of a live job: its estimates, weight,
+	// deadline, demand, thresholds, sizes, delays, or numbers of tasks. The tasks
+	// that remain must include every task that was started or is held, and
+	// the inputs of tasks known before, name, pool, classes and number of phases
+	// may not change: else ErrInvalidRevision. Fewer tasks may complete the job.
+	// The policy may refuse the revision. (Job)
+	JobRevised
+	// JobCancelled reports that no more of a job will be run. Its pending tasks
+	// vanish, its running attempts end by their own events and are not tried
+	// again, and with the last of them the job is forgotten. (Job.ID)
+	JobCancelled
+
+	// TaskHeld reports that a pending task may not be started for now: it waits
+	// for something that the policy does not know. (Task)
+	TaskHeld
+	// TaskReady reports that a held task may be started. (Task)
+	TaskReady
+	// TaskDone reports that a pending task, held or not, needs no run: it ended
+	// before a restart. (Task)
+	TaskDone
+	// TaskAdopted reports an attempt that runs on a free slot although this policy
+	// did not assign it: it was started before a restart. The task must be pending
+	// and not held; whether its phase may start does not matter. Attempt is above
+	// that of any earlier attempt at the task, and Service is how long it has been
+	// running. (Task, Attempt, Slot.ID, Service)
+	TaskAdopted
+	// TaskProgress reports how far a running attempt is and how long it has been
+	// running. (Task, Attempt, Slot.ID, Progress, Service)
+	TaskProgress
+	// TaskFinished reports success. Service is how long the attempt ran, without
+	// the time it waited for input; 0 means that nobody measured it.
+	// (Task, Attempt, Slot.ID, Service)
+	TaskFinished
+	// TaskFailed reports that an attempt ended without success, for the reason
+	// that Cause tells. The task is pending again.
+	// (Task, Attempt, Slot.ID, Cause, Service)
+	TaskFailed
+	// TaskRefused reports that an assignment was never started. The task is
+	// pending again; its next attempt has the next number. (Task, Attempt, Slot.ID)
+	TaskRefused
+	// OutputLost reports that a finished task must run again. Attempt is the one
+	// that finished, or 0 if the task was reported by TaskDone before any attempt.
+	// (Task, Attempt)
+	OutputLost
+
+	// Tick reports that time has passed. ()
+	Tick
+
+	numKinds = iota
+)
+
+var kindNames = [numKinds]string{
+	SlotAdded: "SlotAdded", SlotRemoved: "SlotRemoved", NodeDown: "NodeDown", NodeUp: "NodeUp",
+	JobArrived: "JobArrived", JobAdopted: "JobAdopted", JobRevised: "JobRevised", JobCancelled: "JobCancelled",
+	TaskHeld: "TaskHeld", TaskReady: "TaskReady", TaskDone: "TaskDone", TaskAdopted: "TaskAdopted",
+	TaskProgress: "TaskProgress", TaskFinished: "TaskFinished", TaskFailed: "TaskFailed",
+	TaskRefused: "TaskRefused", OutputLost: "OutputLost", Tick: "Tick",
+}
+
+// Valid reports whether k is one of the constants.
+func (k EventKind) Valid() bool { return k > 0 && k < numKinds }
+
+// String returns the name of the constant.
+func (k EventKind) String() string {
+	if !k.Valid() {
+		return fmt.Sprintf("EventKind(%d)", uint8(k))
+	}
+	return kindNames[k]
+}
+
+// A Cause says why an attempt failed.
+type Cause uint8
+
+const (
+	CauseTask      Cause = iota // the task itself failed
+	CausePreempted              // the driver ended it because a [Preemptor] asked for that
+	CauseSlotLost               // its slot or node was lost
+	numCauses      = iota
+)
+
+var causeNames = [numCauses]string{"CauseTask", "CausePreempted", "CauseSlotLost"}
+
+// Valid reports whether c is one of the constants.
+func (c Cause) Valid() bool { return c < numCauses }
+
+// String returns the name of the constant.
+func (c Cause) String() string {
+	if !c.Valid() {
+		return fmt.Sprintf("Cause(%d)", uint8(c))
+	}
+	return causeNames[c]
+}
+
+// MaxProgress is the [Event.Progress] of an attempt that is about to finish.
+const MaxProgress = 10000
+
+// An Event is something that happened in the cluster. It is a value of 64 bytes,
+// to be passed and kept by copy. Which fields count depends on Kind.
+//
+// Kinds and fields may be added in minor versions, with a zero value that keeps
+// the old meaning; an older policy answers a newer kind with [ErrUnknownKind].
+type Event struct {
+	Kind     EventKind
+	Cause    Cause
+	Progress uint16        // in 1/10000, at most MaxProgress
+	Attempt  uint32        // counts the attempts at a task from 1
+	At       Time          // never before the At of an earlier event
+	Task     TaskID        //
+	Slot     Slot          // whole for SlotAdded; else the fields that the kind names
+	Job      *Job          // whole for JobArrived, JobAdopted, JobRevised; JobCancelled needs its ID
+	Service  time.Duration // never negative
+}
+
+// String formats the event on one line: its kind, what it concerns, and when.
+func (e Event) String() string {
+	var what string
+	switch e.Kind {
+	case SlotAdded:
+		what = fmt.Sprintf(" slot %d node %d rack %d class %d", e.Slot.ID, e.Slot.Node, e.Slot.Rack, e.Slot.Class)
+	case SlotRemoved:
+		what = fmt.Sprintf(" slot %d", e.Slot.ID)
+	case NodeDown, NodeUp:
+		what = fmt.Sprintf(" node %d", e.Slot.Node)
+	case JobArrived, JobAdopted, JobRevised, JobCancelled:
+		what = " without a job"
+		if e.Job != nil {
+			what = fmt.Sprintf(" job %d", e.Job.ID)
+		}
+	case TaskHeld, TaskReady, TaskDone:
+		what = fmt.Sprintf(" task %v", e.Task)
+	case TaskAdopted, TaskFinished, TaskRefused:
+		what = fmt.Sprintf(" task %v attempt %d slot %d", e.Task, e.Attempt, e.Slot.ID)
+	case TaskFailed:
+		what = fmt.Sprintf(" task %v attempt %d slot %d %v", e.Task, e.Attempt, e.Slot.ID, e.Cause)
+	case TaskProgress:
+		what = fmt.Sprintf(" task %v attempt %d slot %d progress %d", e.Task, e.Attempt, e.Slot.ID, e.Progress)
+	case OutputLost:
+		what = fmt.Sprintf(" task %v attempt %d", e.Task, e.Attempt)
+	}
+	return fmt.Sprintf("%v%s at %v", e.Kind, what, e.At)
+}

@@ -1,0 +1,3 @@
+module github.com/sojourn-sched/sojourn
+
+go 1.25.0

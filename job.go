@@ -1,0 +1,269 @@
+package sojourn
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// A JobID names a job. It is unique among live jobs; zero is not a JobID.
+type JobID uint64
+
+// A Job is what a policy is told of a job. Observe keeps the pointer: neither
+// the driver nor the policy may change the job, or anything it refers to,
+// afterwards. To change what is known, report [JobRevised] with a new Job of the
+// same ID.
+type Job struct {
+	ID JobID
+
+	// Name is what recurring runs of the same program share. Estimators may learn
+	// from it; nothing else depends on it.
+	Name string
+
+	// Pool is the share group that fair policies account the job to.
+	Pool string
+
+	// Weight is the job's share relative to others. Zero means 1; otherwise it is
+	// at least 2^-16 and below 2^32. Policies compute with [Job.WeightUnits].
+	Weight float64
+
+	// Deadline is the instant at which the job should be complete. Zero means
+	// none.
+	Deadline Time
+
+	// Demand is how many slots the job asks for at a time. Zero means the
+	// policy's default.
+	Demand uint32
+
+	// Phases lists the phases of the job in their order, at least one. A bag of
+	// tasks has one phase, a MapReduce job two.
+	Phases []Phase
+}
+
+// NoBarrier, as [Phase.After], starts a phase without waiting for the phase
+// before it.
+const NoBarrier = -1
+
+// Bounds that [Job.Check] enforces.
+const (
+	MaxPhases = 1 << 16   // phases of a job
+	MaxTasks  = 1<<31 - 1 // tasks of a phase
+)
+
+// A Phase is a set of tasks that do not depend on one another.
+type Phase struct {
+	// Tasks is the number of tasks, at least 1. They are numbered from 0.
+	Tasks int
+
+	// Class is the class of slot that the tasks run on.
+	Class Class
+
+	// Estimate is the expected service time of one task. Zero means unknown, and
+	// each policy documents what it then assumes.
+	Estimate time.Duration
+
+	// Estimates, unless nil, holds the expected service time of each task. Where
+	// it is zero, Estimate counts.
+	Estimates []time.Duration
+
+	// After is how many tasks of the phase before must have finished before tasks
+	// of this phase may start: 0 means all of them (a barrier), n means n of them
+	// (Hadoop's slow start), and NoBarrier means that the phase waits for none. In
+	// the first phase it is 0 or NoBarrier. Finished tasks alone decide; a task
+	// that starts before its input has arrived waits in its slot.
+	After int
+
+	// Inputs holds, for each task, the nodes that its input can be read from. The
+	// zero Inputs means that tasks run equally well anywhere.
+	Inputs Inputs
+
+	// Bytes, unless nil, holds the size of each task's input in bytes.
+	Bytes []int64
+
+	// Delays, unless nil, holds for each task how long its output takes, once it
+	// has finished, to reach the next phase.
+	Delays []time.Duration
+}
+
+// EstimateOf returns the expected service time of a task, 0 if unknown.
+func (p *Phase) EstimateOf(task int) time.Duration {
+	if p.Estimates != nil && p.Estimates[task] > 0 {
+		return p.Estimates[task]
+	}
+	return p.Estimate
+}
+
+// Work returns the sum of the estimates of all tasks: the expected time that the
+// phase takes on one slot. Tasks without an estimate count as 0.
+func (p *Phase) Work() time.Duration {
+	if p.Estimates == nil {
+		return p.Estimate * time.Duration(p.Tasks)
+	}
+	var sum time.Duration
+	for i := range p.Estimates {
+		sum += p.EstimateOf(i)
+	}
+	return sum
+}
+
+// Threshold returns how many tasks of the phase before phase i must have
+// finished before tasks of phase i may start, with the special values of
+// [Phase.After] resolved.
+func (j *Job) Threshold(i int) int {
+	switch after := j.Phases[i].After; {
+	case i == 0 || after == NoBarrier:
+		return 0
+	case after == 0:
+		return j.Phases[i-1].Tasks
+	default:
+		return after
+	}
+}
+
+// weightUnit is the resolution of weights: one unit is 2^-16.
+const weightUnit = 1 << 16
+
+// WeightUnits returns the weight as an integer number of 2^-16: rounded here,
+// once, to the nearest, ties to even. It is at least 1 and below 2^48 for a job
+// that passes [Job.Check].
+func (j *Job) WeightUnits() uint64 {
+	if j.Weight == 0 {
+		return weightUnit
+	}
+	return uint64(math.RoundToEven(j.Weight * weightUnit))
+}
+
+// Check returns the first thing that is wrong with j, or nil: an ID of zero; a
+// weight, deadline, number of phases or tasks, estimate, threshold, size or
+// delay out of range; a list whose length is not the number of tasks; estimates
+// of a phase whose sum exceeds the range of time.Duration. The error wraps
+// [ErrInvalidJob] and names the place.
+func (j *Job) Check() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrInvalidJob, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case j == nil:
+		return bad("nil")
+	case j.ID == 0:
+		return bad("zero ID")
+	case j.Weight != 0 && !(j.Weight >= 1.0/weightUnit && j.Weight <= 1<<32-1.0/weightUnit):
+		return bad("weight %v is not in [2^-16, 2^32)", j.Weight)
+	case j.Deadline < 0:
+		return bad("negative deadline %v", j.Deadline)
+	case len(j.Phases) == 0 || len(j.Phases) > MaxPhases:
+		return bad("%d phases, want 1 to %d", len(j.Phases), MaxPhases)
+	}
+	for i := range j.Phases {
+		if err := j.Phases[i].check(); err != "" {
+			return bad("phase %d: %s", i, err)
+		}
+		before := 0
+		if i > 0 {
+			before = j.Phases[i-1].Tasks
+		}
+		if after := j.Phases[i].After; after < NoBarrier || after > before {
+			return bad("phase %d: after %d of %d tasks", i, after, before)
+		}
+	}
+	return nil
+}
+
+// check returns what is wrong with p by itself, or "".
+func (p *Phase) check() string {
+	n := p.Tasks
+	switch {
+	case n < 1 || n > MaxTasks:
+		return fmt.Sprintf("%d tasks, want 1 to %d", n, MaxTasks)
+	case p.Estimate < 0:
+		return fmt.Sprintf("negative estimate %v", p.Estimate)
+	case p.Estimates != nil && len(p.Estimates) != n:
+		return fmt.Sprintf("%d estimates for %d tasks", len(p.Estimates), n)
+	case p.Bytes != nil && len(p.Bytes) != n:
+		return fmt.Sprintf("%d sizes for %d tasks", len(p.Bytes), n)
+	case p.Delays != nil && len(p.Delays) != n:
+		return fmt.Sprintf("%d delays for %d tasks", len(p.Delays), n)
+	case p.Inputs.Len() != 0 && p.Inputs.Len() != n:
+		return fmt.Sprintf("inputs of %d tasks for %d tasks", p.Inputs.Len(), n)
+	case p.Estimates == nil && p.Estimate > math.MaxInt64/time.Duration(n):
+		return fmt.Sprintf("%d tasks of %v each are out of range", n, p.Estimate)
+	}
+	var sum time.Duration
+	for i, d := range p.Estimates {
+		if d < 0 {
+			return fmt.Sprintf("task %d: negative estimate %v", i, d)
+		}
+		if sum += p.EstimateOf(i); sum < 0 {
+			return "the sum of the estimates is out of range"
+		}
+	}
+	for i, b := range p.Bytes {
+		if b < 0 {
+			return fmt.Sprintf("task %d: negative size %d", i, b)
+		}
+	}
+	for i, d := range p.Delays {
+		if d < 0 {
+			return fmt.Sprintf("task %d: negative delay %v", i, d)
+		}
+	}
+	for i, node := range p.Inputs.nodes {
+		if node == 0 {
+			return fmt.Sprintf("input %d: node 0", i)
+		}
+	}
+	return ""
+}
+
+// Inputs says which nodes hold the input of each task of a phase. The zero
+// Inputs is empty: no task has a place it would rather run. It is flat, so that
+// a phase of a million tasks costs two allocations.
+type Inputs struct {
+	nodes []NodeID // of task 0, then of task 1, ...
+	ends  []uint32 // ends[i] is where the nodes of task i end
+}
+
+// MakeInputs returns the Inputs in which task i can read its input from
+// nodes[i]; an empty list means that the task runs equally well anywhere. It
+// keeps nothing of its argument.
+func MakeInputs(nodes [][]NodeID) Inputs {
+	n := 0
+	for _, list := range nodes {
+		n += len(list)
+	}
+	if n == 0 {
+		return Inputs{}
+	}
+	in := Inputs{nodes: make([]NodeID, 0, n), ends: make([]uint32, len(nodes))}
+	for i, list := range nodes {
+		in.nodes = append(in.nodes, list...)
+		in.ends[i] = uint32(len(in.nodes))
+	}
+	return in
+}
+
+// Len returns the number of tasks that in speaks of: that of the phase, or 0.
+func (in Inputs) Len() int { return len(in.ends) }
+
+// Of returns the nodes that hold the input of a task, for reading only. It is
+// empty if the task runs equally well anywhere.
+func (in Inputs) Of(task int) []NodeID {
+	if len(in.ends) == 0 {
+		return nil
+	}
+	var start uint32
+	if task > 0 {
+		start = in.ends[task-1]
+	}
+	return in.nodes[start:in.ends[task]:in.ends[task]]
+}
+
+// A TaskID names one task of one job.
+type TaskID struct {
+	Job   JobID
+	Index uint32 // below Phases[Phase].Tasks
+	Phase uint16
+}
+
+// String formats id as job/phase/index, such as "7/0/12".
+func (id TaskID) String() string { return fmt.Sprintf("%d/%d/%d", id.Job, id.Phase, id.Index) }

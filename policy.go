@@ -1,0 +1,166 @@
+package sojourn
+
+import (
+	"encoding"
+	"log/slog"
+)
+
+// A Policy decides what each free slot runs.
+//
+// It is a deterministic state machine: what it answers is a function of how it
+// was built and of the calls made to it so far, on every platform. Its methods
+// are never called concurrently, and return without blocking. See the package
+// comment for the duties of a driver and the laws of a policy.
+//
+// This interface never gets another method. What some policies can do besides is
+// found by [As].
+type Policy interface {
+	// Observe applies an event. If the event does not fit what the policy was
+	// told before, Observe returns an [*EventError] that wraps one of the errors
+	// of this package, and changes nothing.
+	Observe(Event) error
+
+	// Assign chooses a task for a free slot at the time of the latest event, and
+	// counts it as running from then on. It reports false, and changes nothing, if
+	// there is nothing that this slot should run now.
+	//
+	// Assign panics if the slot is unknown, retiring or busy: the driver keeps
+	// account of its slots, so that this is a mistake in its code and not
+	// something that happened in the cluster.
+	Assign(SlotID) (Assignment, bool)
+}
+
+// An Assignment is the start of an attempt at a task.
+type Assignment struct {
+	Task    TaskID
+	Attempt uint32 // counts the attempts at the task from 1
+	Slot    SlotID
+
+	// Source is the node that the task should read its input from, 0 if the
+	// policy leaves that to the driver.
+	Source NodeID
+
+	// Locality says how far the slot is from the task's input, as far as the
+	// policy looked.
+	Locality Locality
+}
+
+// Locality is the distance between a task and its input.
+type Locality uint8
+
+const (
+	AnyNode   Locality = iota // the task has no place it would rather run, or the policy did not look
+	NodeLocal                 // the input is on the slot's node
+	RackLocal                 // the input is on another node of the slot's rack
+	Remote                    // the input is elsewhere
+)
+
+var localityNames = [...]string{AnyNode: "any", NodeLocal: "node", RackLocal: "rack", Remote: "remote"}
+
+// String returns "any", "node", "rack" or "remote".
+func (l Locality) String() string {
+	if int(l) >= len(localityNames) {
+		return "invalid"
+	}
+	return localityNames[l]
+}
+
+// An Admitter can tell beforehand whether it would accept a job.
+type Admitter interface {
+	// Admit returns what Observe would return, inside its EventError, for the
+	// arrival of job at the time of the latest event: nil, or an error that wraps
+	// [ErrRejected], [ErrUnsupported], [ErrInvalidJob] or [ErrDuplicateJob]. It
+	// changes nothing.
+	Admit(job *Job) error
+}
+
+// A Preemptor can ask for slots back.
+type Preemptor interface {
+	// AppendPreemptions appends to dst the attempts that the policy wants killed,
+	// most urgent first, and returns the extended slice. It is pure, and only a
+	// request: a victim stays listed until it ends or is no longer wanted, and its
+	// slot counts as promised. A driver that kills it reports [TaskFailed] with
+	// [CausePreempted].
+	AppendPreemptions(dst []Preemption) []Preemption
+}
+
+// A Preemption asks for a running attempt to be killed.
+type Preemption struct {
+	Task    TaskID
+	Attempt uint32
+	Slot    SlotID
+	For     JobID // the job that the slot is wanted for; 0 if for none in particular
+}
+
+// A Waker has decisions that depend on the passing of time alone.
+type Waker interface {
+	// NextWake returns the earliest instant at which to report [Tick] and to offer
+	// free slots again if nothing else happens before. It reports false if time
+	// alone changes nothing. It changes only through Observe and Assign.
+	NextWake() (Time, bool)
+}
+
+// A Seeker names the slots worth offering, so that idle slots cost nothing.
+type Seeker interface {
+	// Seek returns a free slot of the class that is worth offering to Assign next.
+	// It reports false if Assign would decline every free slot of the class until
+	// the next event. It changes nothing.
+	Seek(Class) (SlotID, bool)
+}
+
+// An Explainer can account for its order of preference.
+type Explainer interface {
+	// AppendRanking appends the live jobs to dst, the one to be served first at
+	// the front, and returns the extended slice.
+	AppendRanking(dst []JobID) []JobID
+
+	// Explain returns the quantities that determine the rank of a live job, named
+	// as in the paper that the policy follows, why the job waits, and which
+	// guarantees are void. It reports false if no such job is live.
+	Explain(JobID) ([]slog.Attr, bool)
+}
+
+// A Snapshotter can save its state and be restored from it.
+//
+// Equal states have equal snapshots, byte for byte, and a policy that is
+// restored and continues decides as if it had never stopped. A snapshot names
+// its policy, its options and its format version, and carries a checksum.
+// UnmarshalBinary replaces the whole state of its receiver, or returns an error
+// and changes nothing; a snapshot taken under other options is an error.
+type Snapshotter interface {
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+}
+
+// As finds the first policy in p's chain of wrappers that is a T, where T is one
+// of the optional interfaces above or a concrete type:
+//
+//	if w, ok := sojourn.As[sojourn.Waker](p); ok {
+//		at, any := w.NextWake()
+//		...
+//	}
+//
+// The chain consists of p itself and of what its method Unwrap() Policy returns,
+// repeatedly. A policy that has a method As(target any) bool is asked as well,
+// before it is unwrapped: the method may set *target, a pointer to a T, and
+// report true. A wrapper therefore hides nothing unless it means to.
+func As[T any](p Policy) (T, bool) {
+	for p != nil {
+		if t, ok := p.(T); ok {
+			return t, true
+		}
+		if a, ok := p.(interface{ As(target any) bool }); ok {
+			var t T
+			if a.As(&t) {
+				return t, true
+			}
+		}
+		w, ok := p.(interface{ Unwrap() Policy })
+		if !ok {
+			break
+		}
+		p = w.Unwrap()
+	}
+	var zero T
+	return zero, false
+}

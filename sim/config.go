@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"iter"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Config describes one run. The zero value of every field but Cluster, Jobs
+// and Policy is the plain case: exact estimates, no faults, no records.
+type Config struct {
+	Cluster Cluster
+
+	// Jobs yields the workload in the order of arrival. An error ends the run.
+	Jobs iter.Seq2[*Job, error]
+
+	// Policy is new: it has observed nothing yet.
+	Policy sojourn.Policy
+
+	// Estimates says what the policy is told of service times.
+	Estimates Estimates
+
+	// Stragglers makes some attempts slow.
+	Stragglers Stragglers
+
+	// Faults makes attempts, assignments and nodes fail.
+	Faults Faults
+
+	// Progress is how often a running attempt is reported by TaskProgress. Zero
+	// means never.
+	Progress time.Duration
+
+	// Preempt honours the requests of a [sojourn.Preemptor] at once, by killing.
+	Preempt bool
+
+	// Seed is where all randomness of the run comes from.
+	Seed uint64
+
+	// Records asks for a record of every job in Result.Jobs, in the order of
+	// arrival. Without it, the memory of a run does not grow with the number of
+	// jobs that have ended, and Result has no quantiles.
+	Records bool
+
+	// NoAudit leaves the fairness audit out.
+	NoAudit bool
+
+	// Hooks are called while the run goes on.
+	Hooks Hooks
+}
+
+// Estimates says what a policy is told of the service times of phases for which
+// the workload carries no estimate of its own.
+type Estimates struct {
+	Mode EstimateMode
+
+	// Sigma is the standard deviation of the logarithm of the error, for
+	// LogNormal. Each job has one error: every estimate is the true time, times
+	// exp(Sigma*Z) with Z standard normal.
+	Sigma float64
+}
+
+// An EstimateMode is a way to tell service times.
+type EstimateMode uint8
+
+const (
+	Exact     EstimateMode = iota // the true time of every task
+	None                          // nothing
+	LogNormal                     // the true time, off by a factor that is drawn for each job
+)
+
+// Stragglers makes some attempts slow.
+type Stragglers struct {
+	Probability float64 // that an attempt is a straggler
+	Factor      float64 // how many times longer its task takes; at least 1
+}
+
+// Faults makes attempts, assignments and nodes fail.
+type Faults struct {
+	// Task is the probability that an attempt fails, at a uniformly drawn point of
+	// its service time.
+	Task float64
+
+	// Refuse is the probability that an assignment is refused at once.
+	Refuse float64
+
+	// MTBF is the mean time between failures of one node, MTTR the mean time until
+	// it is back, both exponentially distributed. MTBF zero means that nodes fail
+	// only by Script.
+	MTBF, MTTR time.Duration
+
+	// Script lists failures and recoveries of nodes, in the order of time.
+	Script []NodeFault
+
+	// LoseOutput makes the failure of a node lose the output of the tasks that
+	// finished on it, as long as a later phase of the job still needs it.
+	LoseOutput bool
+}
+
+// A NodeFault is the failure or the recovery of a node.
+type NodeFault struct {
+	At   sojourn.Time
+	Node sojourn.NodeID
+	Up   bool
+}
+
+// Hooks are functions that a run calls as it goes; nil ones are left out. They
+// must not call the policy.
+type Hooks struct {
+	// Event is called after each event that the policy observed, with its answer.
+	Event func(sojourn.Event, error)
+
+	// Assigned is called after each call of Assign, with its answer.
+	Assigned func(sojourn.SlotID, sojourn.Assignment, bool)
+
+	// Job is called once for each job, when its outcome and its ps_finish are both
+	// known.
+	Job func(*JobRecord)
+
+	// Attempt is called at the end of each attempt.
+	Attempt func(*TaskRecord)
+}

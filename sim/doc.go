@@ -1,0 +1,2 @@
+// Package sim runs a policy on a simulated cluster.
+package sim

@@ -1,0 +1,161 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Result sums up a run.
+type Result struct {
+	Jobs        int // jobs of the workload
+	Tasks       int // tasks of those jobs
+	Finished    int // jobs that finished
+	Rejected    int // jobs that the policy declined (sojourn.ErrRejected)
+	Unsupported int // jobs that the policy cannot schedule (sojourn.ErrUnsupported)
+	Unfinished  int // jobs left behind: nothing could run them to the end
+
+	Events   uint64 // events that the policy observed
+	Attempts uint64 // attempts that were started
+	Wasted   uint64 // attempts that ended without success
+
+	// Sojourn is finish minus arrival. Slowdown is Sojourn divided by the time
+	// that the job takes alone on the idle cluster; BoundedSlowdown takes that
+	// time as at least 10 s and the quotient as at least 1 (Feitelson). Tardiness
+	// is how late jobs with a deadline finished, 0 if in time. Times are in
+	// seconds. All are over the jobs that finished.
+	Sojourn, Slowdown, BoundedSlowdown, Tardiness Dist
+
+	// Bins holds the same for jobs of similar size.
+	Bins []Bin
+
+	// Makespan is the time from the first arrival to the last finish.
+	Makespan time.Duration
+
+	// Utilisation is, for each class, the share of slot time between the first
+	// arrival and the last finish in which an attempt held the slot.
+	Utilisation [2]float64
+
+	// WeightedCompletion is the sum of weight times finish, and WeightedSojourn of
+	// weight times sojourn, in seconds.
+	WeightedCompletion, WeightedSojourn float64
+
+	// Jain is Jain's index of the slowdowns: 1 if all are equal, 1/n if one job
+	// has all of it.
+	Jain float64
+
+	// Deadlines, Accepted and Met count the jobs that carried a deadline, those of
+	// them that the policy accepted, and those that finished in time.
+	Deadlines, Accepted, Met int
+
+	// Locality counts the finished tasks by their distance to their input.
+	Locality [4]int
+
+	// Audit is the fairness audit.
+	Audit Audit
+
+	// JobRecords holds a record of every job, in the order of arrival, if
+	// Config.Records is set.
+	JobRecords []JobRecord
+}
+
+// A Dist describes a set of numbers.
+type Dist struct {
+	N         int
+	Mean, Max float64
+
+	// Quantiles by the nearest-rank rule; NaN without Config.Records.
+	Median, P90, P99 float64
+}
+
+// A Bin describes the jobs of at least Min and at most Max tasks.
+type Bin struct {
+	Min, Max          int // Max is 0 in the last bin, which has no upper end
+	Sojourn, Slowdown Dist
+}
+
+// An Audit compares a run with fluid fair sharing (generalised processor
+// sharing, GPS, in each class of slot, with the true sizes and without limits on
+// parallelism).
+type Audit struct {
+	// Phases is the number of phases that ended.
+	Phases int
+
+	// BeyondBound is how many of them ended after D + P + (1-1/N)*p: D is when the
+	// phase would end in fluid fair sharing if it entered at the instant at which
+	// it was really ready, N is the number of slots of the class, p the longest
+	// task of the phase and P the longest task of other jobs in the class. FSP and
+	// PFSP keep this at 0 when sizes are exact and slots neither fail nor change.
+	BeyondBound int
+
+	// Late is how many jobs finished later than in fluid fair sharing from the
+	// first phase on (ps_finish), and Latest by how much at most.
+	Late   int
+	Latest time.Duration
+}
+
+// An Outcome says how a job or an attempt ended.
+type Outcome uint8
+
+const (
+	Finished    Outcome = iota // success
+	Failed                     // attempts: the task failed; jobs: never finished
+	Rejected                   // jobs: declined by the policy
+	Unsupported                // jobs: beyond what the policy can schedule
+	Preempted                  // attempts: killed at the policy's wish
+	SlotLost                   // attempts: its node went down
+	Refused                    // attempts: never started
+)
+
+var outcomeNames = [...]string{"finished", "failed", "rejected", "unsupported", "preempted", "lost", "refused"}
+
+// String returns the name that the files of a run use.
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// A JobRecord is what became of one job.
+type JobRecord struct {
+	ID         sojourn.JobID
+	Name, Pool string
+	Weight     float64 // 1 where the workload says nothing
+	Tasks      int
+	Outcome    Outcome
+
+	Arrival    sojourn.Time
+	FirstStart sojourn.Time // of its first attempt; 0 if it never started
+	Finish     sojourn.Time // 0 unless finished
+	Deadline   sojourn.Time // 0 if none
+
+	// PSFinish is when the job ends in fluid fair sharing, rounded up to a whole
+	// nanosecond; 0 without an audit.
+	PSFinish sojourn.Time
+
+	// Alone is the time that the job takes on the idle cluster.
+	Alone time.Duration
+
+	// BeyondBound counts its phases that ended beyond the bound; see Audit.
+	BeyondBound int
+}
+
+// Sojourn returns the time from arrival to finish.
+func (r *JobRecord) Sojourn() time.Duration { return r.Finish.Sub(r.Arrival) }
+
+// Slowdown returns the sojourn time divided by the time that the job takes alone,
+// 1 for a job that takes no time.
+func (r *JobRecord) Slowdown() float64 {
+	if r.Alone == 0 {
+		return 1
+	}
+	return float64(r.Sojourn()) / float64(r.Alone)
+}
+
+// A TaskRecord is what became of one attempt.
+type TaskRecord struct {
+	Task       sojourn.TaskID
+	Attempt    uint32
+	Node       sojourn.NodeID
+	Slot       sojourn.SlotID
+	Start, End sojourn.Time
+	Outcome    Outcome
+	Locality   sojourn.Locality
+	Source     sojourn.NodeID
+}

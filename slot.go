@@ -1,0 +1,36 @@
+package sojourn
+
+// A SlotID names one slot. It is a small number, below [MaxSlots], because
+// policies keep arrays of slots. A driver may reuse it once the slot has left.
+type SlotID uint32
+
+// MaxSlots bounds slot IDs: an ID at or above it is refused with [ErrInvalidSlot].
+const MaxSlots = 1 << 24
+
+// A NodeID names a machine, or whatever else the input of a task can be close
+// to. Zero means none.
+type NodeID uint32
+
+// A RackID names a group of nodes that are close to each other. Zero means
+// unknown.
+type RackID uint32
+
+// A Class tells kinds of slot apart, such as the map and reduce slots of
+// Hadoop 1: a task runs only on a slot of its phase's class. In a cluster whose
+// slots run anything, the driver sets the class of every slot and of every
+// phase to zero.
+type Class uint8
+
+// The two classes of MapReduce.
+const (
+	Map    Class = 0
+	Reduce Class = 1
+)
+
+// A Slot runs one attempt at a time.
+type Slot struct {
+	ID    SlotID
+	Node  NodeID // the machine it belongs to; 0 if that does not matter
+	Rack  RackID // the rack of that machine; 0 if unknown
+	Class Class
+}
