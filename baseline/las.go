@@ -1,0 +1,114 @@
+package baseline
+
+import (
+	"log/slog"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/jobqueue"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// LASOptions configure a [LAS]. There is nothing to configure yet.
+type LASOptions struct{}
+
+// LAS is the least-attained-service [sojourn.Policy]. It is also a
+// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+type LAS struct {
+	queue jobqueue.Queue[attained, attainedKey]
+}
+
+// attained is the slot time that a job has had: that of ended attempts, plus
+// running*now - starts for the live ones. In slot-nanoseconds.
+type attained struct {
+	ended  wide.Uint128
+	starts wide.Uint128 // sum of the starts of the live attempts
+}
+
+// An attainedKey orders jobs by attained service. At one instant many jobs may
+// tie, such as new ones, and the fewest running tasks go first so that they
+// share; then arrival decides.
+type attainedKey struct {
+	work    wide.Uint128
+	running int
+	seq     uint64
+}
+
+// NewLAS returns an empty policy. No options are wrong.
+func NewLAS(LASOptions) (*LAS, error) {
+	p := new(LAS)
+	key := func(j *ledger.Job[attained]) attainedKey { return attainedKey{p.attained(j), j.Running, j.Seq} }
+	less := func(a, b attainedKey) bool {
+		switch {
+		case a.work != b.work:
+			return a.work.Less(b.work)
+		case a.running != b.running:
+			return a.running < b.running
+		}
+		return a.seq < b.seq
+	}
+	p.queue = jobqueue.New(key, less, true)
+	return p, nil
+}
+
+// attained returns the attained service of j at this instant.
+func (p *LAS) attained(j *ledger.Job[attained]) wide.Uint128 {
+	live := wide.Mul64(uint64(j.Running), uint64(p.queue.Ledger.Now())).Sub(j.Data.starts)
+	return j.Data.ended.Add(live)
+}
+
+// Observe implements [sojourn.Policy].
+func (p *LAS) Observe(ev sojourn.Event) error {
+	if err := p.queue.Ledger.Check(&ev); err != nil {
+		return err
+	}
+	c := p.queue.Ledger.Apply(&ev)
+	if c.Job == nil {
+		return nil
+	}
+	d := &c.Job.Data
+	switch ev.Kind {
+	case sojourn.TaskAdopted:
+		d.starts = d.starts.Add(wide.From64(uint64(ev.At)))
+		d.ended = d.ended.Add(wide.From64(uint64(ev.Service)))
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		d.starts = d.starts.Sub(wide.From64(uint64(c.Start)))
+		if ev.Kind != sojourn.TaskRefused {
+			d.ended = d.ended.Add(wide.From64(uint64(ev.At.Sub(c.Start))))
+		}
+	}
+	p.queue.Update(c.Job)
+	return nil
+}
+
+// Assign implements [sojourn.Policy].
+func (p *LAS) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, j, ok := p.queue.Assign(id)
+	if ok {
+		j.Data.starts = j.Data.starts.Add(wide.From64(uint64(p.queue.Ledger.Now())))
+		p.queue.Update(j)
+	}
+	return a, ok
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
+// anything is startable.
+func (p *LAS) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *LAS) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer].
+func (p *LAS) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.queue.AppendRanking(dst)
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, its
+// attained service in seconds of slot time, and its rank from 0.
+func (p *LAS) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.queue.Ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	return append(j.Attrs(), slog.Float64("attained", seconds(p.attained(j))), slog.Int("rank", p.queue.Rank(j))), true
+}

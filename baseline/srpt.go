@@ -1,0 +1,135 @@
+package baseline
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/jobqueue"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// SRPTOptions configure an [SRPT]. The zero value is the default.
+type SRPTOptions struct {
+	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
+	// minute, as in the HFSP authors' implementation.
+	DefaultTaskTime time.Duration
+}
+
+// defaultTaskTime resolves the option of that name.
+func defaultTaskTime(d time.Duration) (time.Duration, error) {
+	if d < 0 {
+		return 0, fmt.Errorf("baseline: negative default task time %v", d)
+	}
+	return cmp.Or(d, time.Minute), nil
+}
+
+// SRPT is the shortest-remaining-processing-time [sojourn.Policy]. It is also a
+// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+type SRPT struct {
+	taskTime time.Duration
+
+	// A job's Data is its remaining work, in slot-nanoseconds.
+	queue jobqueue.Queue[wide.Uint128, remainingKey]
+}
+
+type remainingKey struct {
+	work wide.Uint128
+	seq  uint64
+}
+
+// NewSRPT returns an empty policy, or an error if the options are out of range.
+func NewSRPT(opts SRPTOptions) (*SRPT, error) {
+	taskTime, err := defaultTaskTime(opts.DefaultTaskTime)
+	if err != nil {
+		return nil, err
+	}
+	key := func(j *ledger.Job[wide.Uint128]) remainingKey { return remainingKey{j.Data, j.Seq} }
+	less := func(a, b remainingKey) bool {
+		if a.work != b.work {
+			return a.work.Less(b.work)
+		}
+		return a.seq < b.seq
+	}
+	return &SRPT{taskTime, jobqueue.New(key, less, false)}, nil
+}
+
+// Observe implements [sojourn.Policy].
+func (p *SRPT) Observe(ev sojourn.Event) error {
+	if err := p.queue.Ledger.Check(&ev); err != nil {
+		return err
+	}
+	j := p.queue.Ledger.Apply(&ev).Job
+	if j == nil {
+		return nil
+	}
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
+		j.Data = p.remaining(j)
+	case sojourn.TaskFinished, sojourn.TaskDone:
+		j.Data = j.Data.Sub(p.size(j.Spec, ev.Task))
+	case sojourn.OutputLost:
+		j.Data = j.Data.Add(p.size(j.Spec, ev.Task))
+	}
+	p.queue.Update(j)
+	return nil
+}
+
+// size returns the estimate of one task.
+func (p *SRPT) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
+	return wide.From64(uint64(cmp.Or(j.Phases[id.Phase].EstimateOf(int(id.Index)), p.taskTime)))
+}
+
+// remaining returns the work in the unfinished tasks of j.
+func (p *SRPT) remaining(j *ledger.Job[wide.Uint128]) (sum wide.Uint128) {
+	for i := range j.Spec.Phases {
+		ph := &j.Spec.Phases[i]
+		if ph.Estimates == nil {
+			left := ph.Tasks - j.Phases[i].Done
+			sum = sum.Add(wide.Mul64(uint64(left), uint64(cmp.Or(ph.Estimate, p.taskTime))))
+			continue
+		}
+		for k := range ph.Tasks {
+			if !j.Phases[i].IsDone(uint32(k)) {
+				sum = sum.Add(wide.From64(uint64(cmp.Or(ph.EstimateOf(k), p.taskTime))))
+			}
+		}
+	}
+	return sum
+}
+
+// Assign implements [sojourn.Policy].
+func (p *SRPT) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, _, ok := p.queue.Assign(id)
+	return a, ok
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
+// anything is startable.
+func (p *SRPT) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *SRPT) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer].
+func (p *SRPT) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.queue.AppendRanking(dst)
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, its
+// remaining work in seconds on one slot, and its rank from 0.
+func (p *SRPT) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.queue.Ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	return append(j.Attrs(), slog.Float64("remaining", seconds(j.Data)), slog.Int("rank", p.queue.Rank(j))), true
+}
+
+// seconds converts slot-nanoseconds for people to read.
+func seconds(x wide.Uint128) float64 {
+	return (float64(float64(x.Hi)*(1<<64)) + float64(x.Lo)) / 1e9
+}

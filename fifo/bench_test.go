@@ -1,0 +1,20 @@
+package fifo_test
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/steady"
+)
+
+func newPolicy() sojourn.Policy {
+	p, err := fifo.New(fifo.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
+func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }

@@ -1,0 +1,61 @@
+package fifo
+
+import (
+	"log/slog"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/jobqueue"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+)
+
+// A Policy is a first-in, first-out [sojourn.Policy]. It is also a
+// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+type Policy struct {
+	queue jobqueue.Queue[struct{}, uint64] // by order of arrival
+}
+
+// New returns an empty policy. No options are wrong.
+func New(Options) (*Policy, error) {
+	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq }
+	less := func(a, b uint64) bool { return a < b }
+	return &Policy{jobqueue.New(seq, less, false)}, nil
+}
+
+// Observe implements [sojourn.Policy].
+func (p *Policy) Observe(ev sojourn.Event) error {
+	if err := p.queue.Ledger.Check(&ev); err != nil {
+		return err
+	}
+	if c := p.queue.Ledger.Apply(&ev); c.Job != nil {
+		p.queue.Update(c.Job)
+	}
+	return nil
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, _, ok := p.queue.Assign(id)
+	return a, ok
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
+// anything is startable.
+func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer].
+func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.queue.AppendRanking(dst)
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, and how
+// many live jobs arrived before it.
+func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.queue.Ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	return append(j.Attrs(), slog.Int("rank", p.queue.Rank(j))), true
+}

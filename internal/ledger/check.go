@@ -1,0 +1,258 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// maxAttempt bounds the attempt numbers that a driver may report as adopted, so
+// that numbers can go on counting from there.
+const maxAttempt = 1 << 31
+
+// Check reports whether ev fits the account. It returns nil or a
+// [*sojourn.EventError], and changes nothing.
+func (l *Ledger[J]) Check(ev *sojourn.Event) error {
+	if err := l.check(ev); err != nil {
+		return &sojourn.EventError{Event: *ev, Err: err}
+	}
+	return nil
+}
+
+// check tests in the order in which package sojourn lists its errors.
+func (l *Ledger[J]) check(ev *sojourn.Event) error {
+	if !ev.Kind.Valid() {
+		return sojourn.ErrUnknownKind
+	}
+	if ev.At < l.now {
+		return sojourn.ErrTimeReversed
+	}
+	switch ev.Kind {
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskProgress, sojourn.TaskRefused:
+		return l.checkReport(ev)
+	case sojourn.SlotAdded:
+		return l.checkSlotAdded(ev.Slot)
+	case sojourn.SlotRemoved:
+		if s := l.slot(ev.Slot.ID); s == nil || s.state == absent || s.state == retiring {
+			return sojourn.ErrUnknownSlot
+		}
+		return nil
+	case sojourn.NodeDown, sojourn.NodeUp:
+		return l.checkNode(ev)
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		return l.CheckArrival(ev.Job)
+	case sojourn.JobRevised:
+		return l.checkRevised(ev.Job)
+	case sojourn.JobCancelled:
+		if ev.Job == nil {
+			return fmt.Errorf("%w: nil", sojourn.ErrInvalidJob)
+		}
+		_, err := l.steerable(ev.Job.ID)
+		return err
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
+		return l.checkTask(ev)
+	case sojourn.TaskAdopted:
+		return l.checkAdopted(ev)
+	case sojourn.OutputLost:
+		return l.checkOutputLost(ev)
+	}
+	return nil // Tick
+}
+
+// CheckArrival reports whether job could arrive now: it wraps
+// [sojourn.ErrInvalidJob] or [sojourn.ErrDuplicateJob] if it could not.
+func (l *Ledger[J]) CheckArrival(job *sojourn.Job) error {
+	if err := job.Check(); err != nil {
+		return err
+	}
+	if l.jobs[job.ID] != nil {
+		return sojourn.ErrDuplicateJob
+	}
+	return nil
+}
+
+// checkReport tests a report about a live attempt. The slot names it; only if
+// that fails does it matter what exactly is unknown.
+func (l *Ledger[J]) checkReport(ev *sojourn.Event) error {
+	if ev.Service < 0 && ev.Kind != sojourn.TaskRefused ||
+		ev.Kind == sojourn.TaskProgress && ev.Progress > sojourn.MaxProgress ||
+		ev.Kind == sojourn.TaskFailed && !ev.Cause.Valid() {
+		return sojourn.ErrInvalidEvent
+	}
+	s := l.slot(ev.Slot.ID)
+	if s != nil && s.job != nil && s.job.Spec.ID == ev.Task.Job &&
+		s.phase == ev.Task.Phase && s.index == ev.Task.Index && s.attempt == ev.Attempt {
+		return nil
+	}
+	j := l.jobs[ev.Task.Job]
+	if j == nil {
+		return sojourn.ErrUnknownJob
+	}
+	if !j.has(ev.Task) {
+		return sojourn.ErrUnknownTask
+	}
+	return sojourn.ErrStaleAttempt
+}
+
+func (l *Ledger[J]) checkSlotAdded(want sojourn.Slot) error {
+	if want.ID >= sojourn.MaxSlots {
+		return fmt.Errorf("%w: ID %d is not below %d", sojourn.ErrInvalidSlot, want.ID, sojourn.MaxSlots)
+	}
+	if s := l.slot(want.ID); s != nil && s.state != absent {
+		if s.state != retiring || (sojourn.Slot{ID: want.ID, Node: s.node, Rack: s.rack, Class: s.class}) != want {
+			return sojourn.ErrDuplicateSlot
+		}
+		return nil
+	}
+	return l.checkRack(want.Node, want.Rack)
+}
+
+// checkRack tests what an event says of the rack of a node.
+func (l *Ledger[J]) checkRack(id sojourn.NodeID, rack sojourn.RackID) error {
+	if was := l.nodes[id].rack; id != 0 && was != 0 && rack != 0 && rack != was {
+		return fmt.Errorf("%w: node %d is on rack %d, not %d", sojourn.ErrInvalidSlot, id, was, rack)
+	}
+	return nil
+}
+
+func (l *Ledger[J]) checkNode(ev *sojourn.Event) error {
+	if ev.Slot.Node == 0 {
+		return sojourn.ErrInvalidEvent
+	}
+	if err := l.checkRack(ev.Slot.Node, ev.Slot.Rack); err != nil {
+		return err
+	}
+	if l.nodes[ev.Slot.Node].down == (ev.Kind == sojourn.NodeDown) {
+		return sojourn.ErrNodeState
+	}
+	return nil
+}
+
+// steerable returns a live job that is not cancelled.
+func (l *Ledger[J]) steerable(id sojourn.JobID) (*Job[J], error) {
+	j := l.jobs[id]
+	if j == nil {
+		return nil, sojourn.ErrUnknownJob
+	}
+	if j.Cancelled {
+		return nil, sojourn.ErrCancelledJob
+	}
+	return j, nil
+}
+
+// has reports whether j has that task.
+func (j *Job[J]) has(id sojourn.TaskID) bool {
+	return int(id.Phase) < len(j.Phases) && int64(id.Index) < int64(j.Spec.Phases[id.Phase].Tasks)
+}
+
+// steerableTask returns the job of a task that exists and was not cancelled.
+func (l *Ledger[J]) steerableTask(id sojourn.TaskID) (*Job[J], error) {
+	j, err := l.steerable(id.Job)
+	if err == nil && !j.has(id) {
+		err = sojourn.ErrUnknownTask
+	}
+	return j, err
+}
+
+func (l *Ledger[J]) checkTask(ev *sojourn.Event) error {
+	j, err := l.steerableTask(ev.Task)
+	if err != nil {
+		return err
+	}
+	pending := j.Phases[ev.Task.Phase].IsPending(ev.Task.Index)
+	_, held := j.held[task{ev.Task.Phase, ev.Task.Index}]
+	if ok := pending && ev.Kind != sojourn.TaskReady || held && ev.Kind != sojourn.TaskHeld; !ok {
+		return sojourn.ErrTaskState
+	}
+	return nil
+}
+
+func (l *Ledger[J]) checkAdopted(ev *sojourn.Event) error {
+	if ev.Service < 0 || ev.Attempt == 0 || ev.Attempt > maxAttempt {
+		return sojourn.ErrInvalidEvent
+	}
+	s := l.slot(ev.Slot.ID)
+	if s == nil || s.state == absent || s.state == retiring {
+		return sojourn.ErrUnknownSlot
+	}
+	j, err := l.steerableTask(ev.Task)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !j.Phases[ev.Task.Phase].IsPending(ev.Task.Index):
+		return sojourn.ErrTaskState
+	case ev.Attempt <= j.tries[task{ev.Task.Phase, ev.Task.Index}]:
+		return sojourn.ErrStaleAttempt
+	case s.state == busy:
+		return sojourn.ErrSlotBusy
+	case s.class != j.Spec.Phases[ev.Task.Phase].Class:
+		return sojourn.ErrWrongClass
+	}
+	return nil
+}
+
+func (l *Ledger[J]) checkOutputLost(ev *sojourn.Event) error {
+	j, err := l.steerableTask(ev.Task)
+	if err != nil {
+		return err
+	}
+	if !j.Phases[ev.Task.Phase].IsDone(ev.Task.Index) {
+		return sojourn.ErrTaskState
+	}
+	if n, ok := j.tries[task{ev.Task.Phase, ev.Task.Index}]; ok && ev.Attempt != n || !ok && ev.Attempt != 1 {
+		return sojourn.ErrStaleAttempt
+	}
+	return nil
+}
+
+func (l *Ledger[J]) checkRevised(spec *sojourn.Job) error {
+	if err := spec.Check(); err != nil {
+		return err
+	}
+	j, err := l.steerable(spec.ID)
+	if err != nil {
+		return err
+	}
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", sojourn.ErrInvalidRevision, fmt.Sprintf(format, args...))
+	}
+	old := j.Spec
+	switch {
+	case spec.Name != old.Name:
+		return bad("name %q was %q", spec.Name, old.Name)
+	case spec.Pool != old.Pool:
+		return bad("pool %q was %q", spec.Pool, old.Pool)
+	case len(spec.Phases) != len(old.Phases):
+		return bad("%d phases were %d", len(spec.Phases), len(old.Phases))
+	}
+	for i := range spec.Phases {
+		was, is := &old.Phases[i], &spec.Phases[i]
+		if is.Class != was.Class {
+			return bad("phase %d: class %d was %d", i, is.Class, was.Class)
+		}
+		if least := j.leastTasks(i); is.Tasks < least {
+			return bad("phase %d: %d tasks, but task %d has been started, held or done", i, is.Tasks, least-1)
+		}
+		for k := range min(was.Tasks, is.Tasks) {
+			if !slices.Equal(is.Inputs.Of(k), was.Inputs.Of(k)) {
+				return bad("phase %d: the inputs of task %d changed", i, k)
+			}
+		}
+	}
+	return nil
+}
+
+// leastTasks returns how many tasks phase i must keep: up to the last one that
+// was ever started, is held, or is done.
+func (j *Job[J]) leastTasks(i int) int {
+	p, n := &j.Phases[i], j.Spec.Phases[i].Tasks
+	for n > 0 && p.pending.Has(n-1) {
+		if _, tried := j.tries[task{uint16(i), uint32(n - 1)}]; tried {
+			break
+		}
+		n--
+	}
+	return n
+}

@@ -1,0 +1,40 @@
+package ledger
+
+import (
+	"log/slog"
+)
+
+// Attrs returns what any policy can tell of a live job: how many of its tasks are
+// done, running, startable, and waiting for an earlier phase or held, and in a
+// word why nothing more of it is started. All policies begin Explain with it.
+func (j *Job[J]) Attrs() []slog.Attr {
+	startable := 0
+	for i := range j.Sides {
+		startable += j.Sides[i].Startable
+	}
+	total := 0
+	for i := range j.Spec.Phases {
+		total += j.Spec.Phases[i].Tasks
+	}
+	blocked := j.Left - j.Running - startable - len(j.held)
+	why := "waits for a slot"
+	switch {
+	case j.Cancelled:
+		why, blocked = "is cancelled and ends with its running attempts", 0
+	case startable > 0:
+	case j.Left == j.Running:
+		why = "runs all that is left of it"
+	case len(j.held) > 0 && blocked == 0:
+		why = "is held"
+	default:
+		why = "waits for an earlier phase"
+	}
+	return []slog.Attr{
+		slog.String("why", why),
+		slog.Int("done", total-j.Left),
+		slog.Int("running", j.Running),
+		slog.Int("startable", startable),
+		slog.Int("blocked", blocked),
+		slog.Int("held", len(j.held)),
+	}
+}

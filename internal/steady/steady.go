@@ -1,0 +1,132 @@
+// Package steady holds the benchmark that every policy runs: the cost of one
+// finish and one decision while the number of live jobs stays the same.
+package steady
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// slots is how many slots are busy between two operations.
+const slots = 256
+
+// Sizes are the numbers of live jobs at which policies are measured.
+var Sizes = []int{1000, 100_000, 1_000_000}
+
+// Run measures a policy at each number of live jobs. One operation is one
+// TaskFinished on a slot drawn at random and one Assign of that slot. All jobs are
+// of one phase, class and pool, with weights from 1 to 8.
+func Run(b *testing.B, newPolicy func() sojourn.Policy, sizes ...int) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) { run(b, newPolicy(), n) })
+	}
+}
+
+func run(b *testing.B, p sojourn.Policy, jobs int) {
+	observe := func(ev sojourn.Event) {
+		if err := p.Observe(ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+	tasks := max(100, 50_000_000/jobs)
+	for i := range slots {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+	}
+	for i := range jobs {
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
+			ID: sojourn.JobID(i + 1), Weight: float64(1 + i%8),
+			Phases: []sojourn.Phase{{Tasks: tasks, Estimate: time.Duration(1+i%100) * time.Second}},
+		}})
+	}
+	var running [slots]sojourn.Assignment
+	for i := range running {
+		running[i], _ = p.Assign(sojourn.SlotID(i))
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	now := sojourn.Time(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		now += 1000
+		i := r.IntN(slots)
+		a := running[i]
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, At: now, Task: a.Task, Attempt: a.Attempt,
+			Slot: sojourn.Slot{ID: a.Slot}, Service: time.Second})
+		var ok bool
+		if running[i], ok = p.Assign(a.Slot); !ok {
+			b.Fatal("nothing to assign")
+		}
+	}
+}
+
+// Floor measures the least that a fair decision can cost: the same operations on
+// an indexed binary heap of plain keys (running/weight, arrival) and nothing else:
+// no account of slots, tasks or attempts, and no check of anything.
+func Floor(b *testing.B, sizes ...int) {
+	for _, n := range sizes {
+		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
+			h := floorHeap{entries: make([]floorEntry, n), pos: make([]int32, n), running: make([]int32, n)}
+			for i := range n {
+				h.entries[i], h.pos[i] = floorEntry{0, int32(i)}, int32(i)
+			}
+			var busy [slots]int32
+			for i := range busy {
+				busy[i] = h.assign()
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			b.ReportAllocs()
+			for b.Loop() {
+				i := r.IntN(slots)
+				h.add(busy[i], -1)
+				busy[i] = h.assign()
+			}
+		})
+	}
+}
+
+type floorEntry struct {
+	share uint64 // running/weight in 2^-32
+	job   int32  // in the order of arrival
+}
+
+type floorHeap struct {
+	entries []floorEntry
+	pos     []int32
+	running []int32
+}
+
+func (e floorEntry) before(f floorEntry) bool {
+	return e.share < f.share || e.share == f.share && e.job < f.job
+}
+
+func (h *floorHeap) assign() int32 {
+	job := h.entries[0].job
+	h.add(job, 1)
+	return job
+}
+
+func (h *floorHeap) add(job, by int32) {
+	h.running[job] += by
+	e := floorEntry{uint64(h.running[job]) << 32 / uint64(1+job%8), job}
+	i := int(h.pos[job])
+	for i > 0 && e.before(h.entries[(i-1)/2]) {
+		h.entries[i] = h.entries[(i-1)/2]
+		h.pos[h.entries[i].job] = int32(i)
+		i = (i - 1) / 2
+	}
+	for c := 2*i + 1; c < len(h.entries); c = 2*i + 1 {
+		if c+1 < len(h.entries) && h.entries[c+1].before(h.entries[c]) {
+			c++
+		}
+		if !h.entries[c].before(e) {
+			break
+		}
+		h.entries[i] = h.entries[c]
+		h.pos[h.entries[i].job] = int32(i)
+		i = c
+	}
+	h.entries[i], h.pos[job] = e, int32(i)
+}

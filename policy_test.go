@@ -1,0 +1,115 @@
+package sojourn_test
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// bare is a policy that can do nothing besides.
+type bare struct{}
+
+func (bare) Observe(sojourn.Event) error                           { return nil }
+func (bare) Assign(sojourn.SlotID) (_ sojourn.Assignment, ok bool) { return }
+
+// waking is a policy that tells itself apart by the instant it wakes at.
+type waking struct {
+	bare
+	at sojourn.Time
+}
+
+func (p waking) NextWake() (sojourn.Time, bool) { return p.at, true }
+
+// wrapping hides p, except from As.
+type wrapping struct {
+	sojourn.Policy
+	as func(target any) bool // nil: not asked
+}
+
+func (w wrapping) Unwrap() sojourn.Policy { return w.Policy }
+func (w wrapping) As(target any) bool     { return w.as != nil && w.as(target) }
+
+// opaque hides p from everybody.
+type opaque struct{ p sojourn.Policy }
+
+func (o opaque) Observe(ev sojourn.Event) error                      { return o.p.Observe(ev) }
+func (o opaque) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) { return o.p.Assign(id) }
+
+func TestAsFindsWakers(t *testing.T) {
+	// asWaker answers As with a waker of its own, and with nothing else.
+	asWaker := func(target any) bool {
+		w, ok := target.(*sojourn.Waker)
+		if ok {
+			*w = waking{at: 5}
+		}
+		return ok
+	}
+	tests := []struct {
+		name string
+		p    sojourn.Policy
+		want sojourn.Time // -1: none
+	}{
+		{"nil", nil, -1},
+		{"bare", bare{}, -1},
+		{"itself", waking{at: 1}, 1},
+		{"behind a wrapper", wrapping{Policy: waking{at: 1}}, 1},
+		{"behind two wrappers", wrapping{Policy: wrapping{Policy: waking{at: 1}}}, 1},
+		{"bare behind a wrapper", wrapping{Policy: bare{}}, -1},
+		{"wrapper around nil", wrapping{}, -1},
+		{"method As", wrapping{Policy: bare{}, as: asWaker}, 5},
+		{"method As before Unwrap", wrapping{Policy: waking{at: 1}, as: asWaker}, 5},
+		{"method As of the wrapper inside", wrapping{Policy: wrapping{Policy: waking{at: 1}, as: asWaker}}, 5},
+		{"itself before its method As", wakingWrapper{waking{at: 2}, wrapping{as: asWaker}}, 2},
+		{"the outer of two", wakingWrapper{waking{at: 2}, wrapping{Policy: waking{at: 1}}}, 2},
+		{"no method Unwrap", opaque{waking{at: 1}}, -1},
+	}
+	for _, tc := range tests {
+		want := tc.want
+		if want < 0 {
+			want = 0
+		}
+		w, ok := sojourn.As[sojourn.Waker](tc.p)
+		var got sojourn.Time
+		if ok {
+			got, _ = w.NextWake()
+		} else if w != nil {
+			t.Errorf("%s: As = %v, false, want nil, false", tc.name, w)
+		}
+		if ok != (tc.want >= 0) || got != want {
+			t.Errorf("%s: As finds %v %v, want %v %v", tc.name, got, ok, want, tc.want >= 0)
+		}
+	}
+}
+
+// wakingWrapper is a waker and a wrapper at once.
+type wakingWrapper struct {
+	waking
+	w wrapping
+}
+
+func (w wakingWrapper) Unwrap() sojourn.Policy { return w.w.Unwrap() }
+func (w wakingWrapper) As(target any) bool     { return w.w.As(target) }
+
+func TestAsFindsConcreteTypes(t *testing.T) {
+	p := &wrapping{Policy: wrapping{Policy: waking{at: 3}}}
+	if got, ok := sojourn.As[waking](p); !ok || got.at != 3 {
+		t.Errorf("As[waking] = %+v, %v, want at 3, true", got, ok)
+	}
+	if got, ok := sojourn.As[bare](p); ok {
+		t.Errorf("As[bare] = %+v, true, want false: it is only embedded", got)
+	}
+	if got, ok := sojourn.As[sojourn.Policy](p); !ok || got != p {
+		t.Errorf("As[Policy] = %+v, %v, want the outermost policy itself", got, ok)
+	}
+}
+
+// A method As that sets its target but reports false has said no.
+func TestAsForgetsWhatWasRefused(t *testing.T) {
+	p := wrapping{Policy: bare{}, as: func(target any) bool {
+		*target.(*sojourn.Waker) = waking{}
+		return false
+	}}
+	if w, ok := sojourn.As[sojourn.Waker](p); ok || w != nil {
+		t.Errorf("As = %v, %v, want nil, false", w, ok)
+	}
+}
