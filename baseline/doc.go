@@ -29,15 +29,15 @@
 //
 // Proof. Let S be when the task of i that ends last starts, and t0 <= S the last
 // instant at which a slot idled or a phase behind i in the virtual order was
-// started. From t0 to S all slots are busy, and only phases up to i are started. If
-// a slot idled at t0, nothing waited: the backlog is what was running, at most
-// N P. If a phase behind i was started at t0, no phase up to i had an unstarted
-// task then, as FSP serves in virtual order, and again the backlog of those
-// phases is what was running. Arrivals do not change the virtual order of others,
-// so all work of phases up to i that arrives after t0 is done in the fluid system by
-// D_i, and so is what those phases had left there. Hence N (S - t0) <= N P +
-// N (D_i - t0) - p, and C_i = S + p. With slow start a task occupies its slot from its
-// start, and p and P are to be read as occupancies.
+// started. From t0 to S all slots are busy, and only phases up to i are started. At
+// t0 no phase up to i had an unstarted task, or it would have been started: so i
+// became ready after t0, and all that was left to do at t0 for phases up to i was
+// the rest of running tasks of others, at most N P. Arrivals do not change the
+// virtual order of phases that are there. Every phase up to i that becomes ready
+// after t0 and before S is done in the fluid system by D_i, which makes at most
+// N (D_i - t0) of work. Hence N (S - t0) <= N P + N (D_i - t0) - p, and C_i = S + p.
+// With slow start a task occupies its slot from its start, and p and P are to be
+// read as occupancies.
 //
 // A test checks the theorem against exact fluid completions, and the simulator's
 // fairness audit counts violations in any run. Nothing is promised with wrong

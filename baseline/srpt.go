@@ -1,8 +1,6 @@
 package baseline
 
 import (
-	"cmp"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -17,14 +15,6 @@ type SRPTOptions struct {
 	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
 	// minute, as in the HFSP authors' implementation.
 	DefaultTaskTime time.Duration
-}
-
-// defaultTaskTime resolves the option of that name.
-func defaultTaskTime(d time.Duration) (time.Duration, error) {
-	if d < 0 {
-		return 0, fmt.Errorf("baseline: negative default task time %v", d)
-	}
-	return cmp.Or(d, time.Minute), nil
 }
 
 // SRPT is the shortest-remaining-processing-time [sojourn.Policy]. It is also a
@@ -80,23 +70,13 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 
 // size returns the estimate of one task.
 func (p *SRPT) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
-	return wide.From64(uint64(cmp.Or(j.Phases[id.Phase].EstimateOf(int(id.Index)), p.taskTime)))
+	return taskWork(&j.Phases[id.Phase], id.Index, p.taskTime)
 }
 
 // remaining returns the work in the unfinished tasks of j.
 func (p *SRPT) remaining(j *ledger.Job[wide.Uint128]) (sum wide.Uint128) {
-	for i := range j.Spec.Phases {
-		ph := &j.Spec.Phases[i]
-		if ph.Estimates == nil {
-			left := ph.Tasks - j.Phases[i].Done
-			sum = sum.Add(wide.Mul64(uint64(left), uint64(cmp.Or(ph.Estimate, p.taskTime))))
-			continue
-		}
-		for k := range ph.Tasks {
-			if !j.Phases[i].IsDone(uint32(k)) {
-				sum = sum.Add(wide.From64(uint64(cmp.Or(ph.EstimateOf(k), p.taskTime))))
-			}
-		}
+	for i := range j.Phases {
+		sum = sum.Add(phaseWork(&j.Spec.Phases[i], p.taskTime, j.Phases[i].IsDone, j.Phases[i].Done))
 	}
 	return sum
 }
@@ -127,9 +107,4 @@ func (p *SRPT) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	return append(j.Attrs(), slog.Float64("remaining", seconds(j.Data)), slog.Int("rank", p.queue.Rank(j))), true
-}
-
-// seconds converts slot-nanoseconds for people to read.
-func seconds(x wide.Uint128) float64 {
-	return (float64(float64(x.Hi)*(1<<64)) + float64(x.Lo)) / 1e9
 }

@@ -149,7 +149,9 @@ func (q *Queue[T]) Advance(t sojourn.Time, done func(*Item[T], sojourn.Time)) {
 		q.g, q.carry = head.tag, wide.Uint128{}
 		q.virtual.DeleteMin()
 		q.weight = q.weight.Sub(wide.From64(head.it.weight))
+		q.delist(head.it)
 		q.complete(head.it)
+		q.enlist(head.it)
 		if done != nil {
 			since, _ := budget.QuoRem(wide.Mul64(q.slots, unit))
 			done(head.it, t-sojourn.Time(since.Lo))
@@ -175,11 +177,12 @@ func (q *Queue[T]) NextCompletion() (sojourn.Time, bool) {
 }
 
 // Arrive adds an item at the current instant, not ready and without running
-// tasks. Its work is in slot-nanoseconds, its weight in units of 2^-16, from 1 to
-// 2^48 (see [sojourn.Job.WeightUnits]). An item without work is late at once.
+// tasks. Its work is in slot-nanoseconds, at most 2^63; its weight in units of
+// 2^-16, from 1 to 2^48 (see [sojourn.Job.WeightUnits]). An item without work is
+// late at once.
 func (q *Queue[T]) Arrive(v T, work, weight uint64) *Item[T] {
-	checkWeight(weight)
-	it := &Item[T]{Value: v, work: work, weight: weight}
+	check(work, weight)
+	it := &Item[T]{Value: v, seq: q.next(), work: work, weight: weight}
 	q.enter(it, wide.Mul64(work, unit))
 	return it
 }
@@ -189,29 +192,25 @@ func (q *Queue[T]) Arrive(v T, work, weight uint64) *Item[T] {
 // below 0. An item that is late stays late, also if its work grows: it is overdue
 // as it is. A finished item is not changed.
 func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
-	checkWeight(weight)
+	check(work, weight)
 	if it.finished {
 		return
 	}
+	left, old := q.left(it).Add(wide.Mul64(work, unit)), wide.Mul64(it.work, unit)
+	if left.Less(old) {
+		left = old
+	}
+	left = left.Sub(old)
 	q.delist(it)
-	switch left := q.left(it).Add(wide.Mul64(work, unit)); {
+	switch {
 	case it.Late():
 		it.weight = weight
-	default:
-		if old := wide.Mul64(it.work, unit); old.Less(left) {
-			left = left.Sub(old)
-		} else {
-			left = wide.Uint128{}
-		}
+	case weight == it.weight && !left.IsZero():
 		q.virtual.Delete(it.entry())
-		if weight == it.weight && !left.IsZero() {
-			it.tag = q.g.Add(ceilDiv(left, wide.From64(weight)))
-			q.virtual.ReplaceOrInsert(it.entry())
-			break
-		}
-		// The item leaves with its share of the carry, rounded up.
-		share := ceilDiv(q.carry.MulU64(it.weight), q.weight)
-		q.carry, q.weight = q.carry.Sub(share), q.weight.Sub(wide.From64(it.weight))
+		it.tag = q.g.Add(ceilDiv(left, wide.From64(weight)))
+		q.virtual.ReplaceOrInsert(it.entry())
+	default:
+		q.leave(it)
 		it.weight = weight
 		q.enter(it, left)
 	}
@@ -244,7 +243,7 @@ func (q *Queue[T]) SetReady(it *Item[T], ready bool) {
 // SetRunning says how many tasks of the item are running. It matters to
 // [LateShare] only.
 func (q *Queue[T]) SetRunning(it *Item[T], tasks int) {
-	if q.mode != LateShare || !it.Late() {
+	if true {
 		it.running = uint64(tasks)
 		return
 	}
@@ -319,18 +318,27 @@ func (q *Queue[T]) enter(it *Item[T], left wide.Uint128) {
 	if !q.carry.IsZero() {
 		it.tag = it.tag.Add(wide.From64(1)) // the part of the carry that the item will get is not its own
 	}
-	it.seq = q.next()
 	q.weight = q.weight.Add(wide.From64(it.weight))
 	q.virtual.ReplaceOrInsert(it.entry())
 }
 
+// leave takes an item out of the virtual cluster before it is virtually complete,
+// together with its share of the carry, rounded up: virtual time with the carry
+// counted in does not move on for the others.
+func (q *Queue[T]) leave(it *Item[T]) {
+	q.virtual.Delete(it.entry())
+	q.carry = q.carry.Sub(ceilDiv(q.carry.MulU64(it.weight), q.weight))
+	q.weight = q.weight.Sub(wide.From64(it.weight))
+	if q.weight.IsZero() {
+		q.g = wide.Uint128{}
+	}
+}
+
 // complete makes an item, which is not in virtual any more, virtually complete.
 func (q *Queue[T]) complete(it *Item[T]) {
-	q.delist(it)
 	it.tag, it.seq = wide.Uint128{}, q.next()
 	if !it.finished {
 		q.late.ReplaceOrInsert(it.entry())
-		q.enlist(it)
 	}
 }
 
@@ -362,9 +370,9 @@ func (q *Queue[T]) next() uint64 {
 	return q.seq
 }
 
-func checkWeight(weight uint64) {
-	if weight == 0 || weight > 1<<48 {
-		panic("vqueue: weight out of range")
+func check(work, weight uint64) {
+	if work > 1<<63 || weight == 0 || weight > 1<<48 {
+		panic("vqueue: work or weight out of range")
 	}
 }
 

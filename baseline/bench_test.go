@@ -1,0 +1,34 @@
+package baseline_test
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/internal/steady"
+)
+
+// must turns a constructor and its options into what the kit and the benchmarks
+// take.
+func must[P sojourn.Policy, O any](construct func(O) (P, error), opts O) func() sojourn.Policy {
+	return func() sojourn.Policy {
+		p, err := construct(opts)
+		if err != nil {
+			panic(err)
+		}
+		return p
+	}
+}
+
+func BenchmarkSteady(b *testing.B) {
+	b.Run("floor", func(b *testing.B) { steady.Floor(b, steady.Sizes...) })
+	b.Run("srpt", func(b *testing.B) {
+		steady.Run(b, must(baseline.NewSRPT, baseline.SRPTOptions{}), steady.Sizes...)
+	})
+	b.Run("fsp", func(b *testing.B) {
+		steady.Run(b, must(baseline.NewFSP, baseline.FSPOptions{}), steady.Sizes...)
+	})
+	b.Run("las", func(b *testing.B) {
+		steady.Run(b, must(baseline.NewLAS, baseline.LASOptions{}), steady.Sizes...)
+	})
+}

@@ -1,0 +1,283 @@
+package baseline
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// FSPOptions configure an [FSP]. The zero value is the default.
+type FSPOptions struct {
+	// Late says how phases are served that have ended in the virtual cluster but
+	// not in reality. The default, LateFirst, is what the theorem needs; LateShare
+	// is better when sizes are estimates.
+	Late Late
+
+	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
+	// minute, as in the HFSP authors' implementation.
+	DefaultTaskTime time.Duration
+}
+
+// Late says how late phases are served; always before all others.
+type Late uint8
+
+const (
+	LateFirst Late = iota // one after the other, in the order of their virtual ends
+	LateShare             // together: the one with the fewest running tasks per weight first
+)
+
+var lateNames = [...]string{LateFirst: "first", LateShare: "share"}
+
+// String returns "first" or "share".
+func (l Late) String() string {
+	if int(l) >= len(lateNames) {
+		return fmt.Sprintf("Late(%d)", uint8(l))
+	}
+	return lateNames[l]
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
+// returns.
+func (l *Late) UnmarshalText(text []byte) error {
+	i := slices.Index(lateNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown late rule %q: want first or share", text)
+	}
+	*l = Late(i)
+	return nil
+}
+
+// FSP is the Fair Sojourn Protocol as a [sojourn.Policy]. It is also a
+// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+type FSP struct {
+	late     vqueue.Late
+	taskTime time.Duration
+	ledger   ledger.Ledger[fspData]
+	queues   []*vqueue.Queue[fspPhase] // by class: phases that are ready and not finished
+}
+
+// fspData is what the policy keeps of a job: by phase, its place in the queue of
+// its class from when it is ready until it is finished.
+type fspData []*vqueue.Item[fspPhase]
+
+type fspPhase struct {
+	job   *ledger.Job[fspData]
+	phase int
+	work  wide.Uint128 // slot-nanoseconds that the virtual cluster was told
+}
+
+// NewFSP returns an empty policy, or an error if the options are out of range.
+func NewFSP(opts FSPOptions) (*FSP, error) {
+	taskTime, err := defaultTaskTime(opts.DefaultTaskTime)
+	if err != nil {
+		return nil, err
+	}
+	p := &FSP{taskTime: taskTime}
+	switch opts.Late {
+	case LateFirst:
+		p.late = vqueue.LateFirst
+	case LateShare:
+		p.late = vqueue.LateShare
+	default:
+		return nil, fmt.Errorf("baseline: unknown late rule %v", opts.Late)
+	}
+	return p, nil
+}
+
+// Observe implements [sojourn.Policy].
+func (p *FSP) Observe(ev sojourn.Event) error {
+	if err := p.ledger.Check(&ev); err != nil {
+		return err
+	}
+	for _, q := range p.queues {
+		q.Advance(ev.At, nil)
+	}
+	var before *sojourn.Job
+	if ev.Kind == sojourn.JobRevised {
+		before = p.ledger.Job(ev.Job.ID).Spec
+	}
+	c := p.ledger.Apply(&ev)
+	switch ev.Kind {
+	case sojourn.SlotAdded, sojourn.SlotRemoved:
+		p.setCapacity(c.Slot.Class)
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		p.setCapacity(c.Slot.Class) // a retiring slot leaves with its attempt
+		p.update(c.Job, int(ev.Task.Phase))
+		p.update(c.Job, int(ev.Task.Phase)+1)
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskAdopted, sojourn.OutputLost:
+		p.update(c.Job, int(ev.Task.Phase))
+		p.update(c.Job, int(ev.Task.Phase)+1)
+	case sojourn.TaskDone:
+		if it := c.Job.Data[ev.Task.Phase]; it != nil {
+			p.reviseBy(it, taskWork(&c.Job.Spec.Phases[ev.Task.Phase], ev.Task.Index, p.taskTime), wide.Uint128{})
+		}
+		p.update(c.Job, int(ev.Task.Phase))
+		p.update(c.Job, int(ev.Task.Phase)+1)
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
+		if c.Job.Data == nil {
+			c.Job.Data = make(fspData, len(c.Job.Phases))
+		}
+		for i := range c.Job.Phases {
+			if it := c.Job.Data[i]; it != nil && before != nil {
+				p.reviseBy(it, p.total(before, i), p.total(c.Job.Spec, i))
+			}
+			p.update(c.Job, i)
+		}
+	}
+	return nil
+}
+
+// queue returns the virtual cluster of a class.
+func (p *FSP) queue(c sojourn.Class) *vqueue.Queue[fspPhase] {
+	for int(c) >= len(p.queues) {
+		q := vqueue.New[fspPhase](p.late)
+		q.Advance(p.ledger.Now(), nil)
+		p.queues = append(p.queues, q)
+	}
+	return p.queues[c]
+}
+
+func (p *FSP) setCapacity(c sojourn.Class) { p.queue(c).SetCapacity(p.ledger.Capacity(c)) }
+
+// update brings the place of a phase in its queue up to date.
+func (p *FSP) update(j *ledger.Job[fspData], i int) {
+	if i >= len(j.Phases) {
+		return
+	}
+	ph := &j.Phases[i]
+	q := p.queue(j.Spec.Phases[i].Class)
+	it := j.Data[i]
+	if j.Cancelled || ph.Done == j.Spec.Phases[i].Tasks {
+		if it != nil {
+			q.Finish(it)
+			it.Value = fspPhase{} // the tag may stay for long, the job must not
+			j.Data[i] = nil
+		}
+		return
+	}
+	if it == nil {
+		if !ph.Ready {
+			return
+		}
+		work := p.left(j, i)
+		it = q.Arrive(fspPhase{j, i, work}, clamp(work), j.Weight)
+		j.Data[i] = it
+	}
+	q.SetReady(it, ph.Ready && ph.Pending() > 0)
+	q.SetRunning(it, ph.Running)
+}
+
+// revise tells the virtual cluster the work of a phase anew.
+func (p *FSP) revise(it *vqueue.Item[fspPhase], work wide.Uint128) {
+	it.Value.work = work
+	j := it.Value.job
+	p.queue(j.Spec.Phases[it.Value.phase].Class).Revise(it, clamp(work), j.Weight)
+}
+
+// reviseBy changes the work of a phase by what the job's description says more or
+// less than before.
+func (p *FSP) reviseBy(it *vqueue.Item[fspPhase], before, after wide.Uint128) {
+	work := it.Value.work.Add(after)
+	if work.Less(before) {
+		work = before
+	}
+	p.revise(it, work.Sub(before))
+}
+
+// total returns the work of all tasks of a phase.
+func (p *FSP) total(j *sojourn.Job, i int) wide.Uint128 {
+	return phaseWork(&j.Phases[i], p.taskTime, func(uint32) bool { return false }, 0)
+}
+
+// left returns the work of the unfinished tasks of a phase.
+func (p *FSP) left(j *ledger.Job[fspData], i int) wide.Uint128 {
+	return phaseWork(&j.Spec.Phases[i], p.taskTime, j.Phases[i].IsDone, j.Phases[i].Done)
+}
+
+// clamp limits work to what a virtual cluster takes: 292 years on one slot.
+func clamp(work wide.Uint128) uint64 {
+	if work.Hi != 0 {
+		return math.MaxInt64
+	}
+	return min(work.Lo, math.MaxInt64)
+}
+
+// Assign implements [sojourn.Policy].
+func (p *FSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := p.ledger.Free(id)
+	q := p.queue(s.Class)
+	it, ok := q.First()
+	if !ok {
+		return sojourn.Assignment{}, false
+	}
+	j, ph := it.Value.job, &it.Value.job.Phases[it.Value.phase]
+	a := p.ledger.TakePhase(j, it.Value.phase, id)
+	q.SetReady(it, ph.Pending() > 0)
+	q.SetRunning(it, ph.Running)
+	return a, true
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
+// anything is startable.
+func (p *FSP) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	if int(c) >= len(p.queues) {
+		return 0, false
+	}
+	if _, ok := p.queues[c].First(); !ok {
+		return 0, false
+	}
+	return p.ledger.FreeSlot(c)
+}
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *FSP) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer]: jobs by the phase of theirs that
+// is served first, class after class.
+func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	listed := make(map[sojourn.JobID]bool)
+	list := func(j *ledger.Job[fspData]) {
+		if !listed[j.Spec.ID] {
+			listed[j.Spec.ID] = true
+			dst = append(dst, j.Spec.ID)
+		}
+	}
+	for _, q := range p.queues {
+		for it := range q.All() {
+			list(it.Value.job)
+		}
+	}
+	for _, j := range p.ledger.AppendJobs(nil) {
+		list(j) // a job whose next phase lost its input is in no queue
+	}
+	return dst
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, its rank
+// from 0, and for each phase in a virtual cluster the work that it has left there
+// (v in the papers), in seconds of slot time, and whether it is late.
+func (p *FSP) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	attrs := j.Attrs()
+	for i, it := range j.Data {
+		if it != nil {
+			v := p.queue(j.Spec.Phases[i].Class).Remaining(it)
+			attrs = append(attrs, slog.Group(fmt.Sprintf("phase%d", i),
+				slog.Float64("v", seconds(wide.From64(v))), slog.Bool("late", it.Late())))
+		}
+	}
+	return append(attrs, slog.Int("rank", slices.Index(p.AppendRanking(nil), id))), true
+}
