@@ -1,0 +1,80 @@
+// Command quickstart runs a burst of jobs on three goroutines, once under FIFO
+// and once under FSP, and prints how long each job took from its arrival to its
+// end. Short jobs stop waiting behind long ones, and no job pays much for that.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/fifo"
+)
+
+// burst arrives all at once: a long job first, short ones behind it.
+var burst = []struct {
+	name  string
+	tasks int
+	each  time.Duration
+}{
+	{"nightly report", 24, 60 * time.Millisecond},
+	{"import", 9, 40 * time.Millisecond},
+	{"thumbnails", 6, 20 * time.Millisecond},
+	{"email", 1, 10 * time.Millisecond},
+	{"search", 2, 20 * time.Millisecond},
+}
+
+func main() { compare(os.Stdout) }
+
+func compare(w io.Writer) {
+	f, _ := fifo.New(fifo.Options{})
+	s, _ := baseline.NewFSP(baseline.FSPOptions{})
+	underFIFO, underFSP := run(f, 3), run(s, 3)
+	fmt.Fprintf(w, "%-16s%8s%8s\n", "job", "fifo", "fsp")
+	for i, j := range burst {
+		fmt.Fprintf(w, "%-16s%8v%8v\n", j.name, underFIFO[i].Round(time.Millisecond), underFSP[i].Round(time.Millisecond))
+	}
+}
+
+// run works off the burst and returns the sojourn time of each job. One goroutine
+// owns the policy: it reports what happens and starts what the policy assigns.
+func run(p sojourn.Policy, workers int) []time.Duration {
+	start := time.Now()
+	observe := func(ev sojourn.Event) {
+		ev.At = sojourn.Time(time.Since(start))
+		if err := p.Observe(ev); err != nil {
+			panic(err)
+		}
+	}
+	var idle []sojourn.SlotID
+	for i := range workers {
+		idle = append(idle, sojourn.SlotID(i))
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+	}
+	left := 0
+	for i, j := range burst {
+		left += j.tasks
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
+			ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: j.tasks, Estimate: j.each}}}})
+	}
+	took := make([]time.Duration, len(burst))
+	done := make(chan sojourn.Assignment)
+	for ; left > 0; left-- {
+		idle = slices.DeleteFunc(idle, func(id sojourn.SlotID) bool {
+			a, ok := p.Assign(id)
+			if ok {
+				go func() { time.Sleep(burst[a.Task.Job-1].each); done <- a }()
+			}
+			return ok
+		})
+		a := <-done
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		idle = append(idle, a.Slot)
+		took[a.Task.Job-1] = time.Since(start) // the last task of a job decides
+	}
+	return took
+}

@@ -1,0 +1,66 @@
+package fair_test
+
+import (
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/internal/choice"
+)
+
+func newWith(opts fair.Options) sojourn.Policy {
+	p, err := fair.New(opts)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// over returns n/weight, where weight 0 means 1.
+func over(n int, weight float64) *big.Rat {
+	if weight == 0 {
+		weight = 1
+	}
+	return new(big.Rat).Quo(new(big.Rat).SetInt64(int64(n)), new(big.Rat).SetFloat64(weight))
+}
+
+var pools = map[string]float64{"a": 1, "b": 3, "c": 0.25}
+
+// The least r/w goes first, among pools and then among the jobs of a pool.
+func TestLeastRunningPerWeightFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		choice.Check(t, newWith(fair.Options{Pools: pools}), choice.Options{Classes: 2, Phases: 2, Pools: []string{"", "a", "b", "c"}},
+			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool {
+				if pa, pb := a.Spec.Pool, b.Spec.Pool; pa != pb {
+					sum := map[string]int{}
+					for _, j := range w.Jobs {
+						sum[j.Spec.Pool] += w.Running(j, c)
+					}
+					if d := over(sum[pa], pools[pa]).Cmp(over(sum[pb], pools[pb])); d != 0 {
+						return d < 0
+					}
+					return w.PoolSeq(pa) < w.PoolSeq(pb)
+				}
+				if d := over(w.Running(a, c), a.Spec.Weight).Cmp(over(w.Running(b, c), b.Spec.Weight)); d != 0 {
+					return d < 0
+				}
+				return a.Seq < b.Seq
+			})
+	})
+}
+
+// Without pools, Deficit goes by the tasks started so far.
+func TestLeastStartedPerWeightFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		choice.Check(t, newWith(fair.Options{Order: fair.Deficit}), choice.Options{Classes: 2, Phases: 2},
+			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool {
+				if d := over(w.Started(a, c), a.Spec.Weight).Cmp(over(w.Started(b, c), b.Spec.Weight)); d != 0 {
+					return d < 0
+				}
+				return a.Seq < b.Seq
+			})
+	})
+}

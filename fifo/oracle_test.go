@@ -1,0 +1,17 @@
+package fifo_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/choice"
+)
+
+func TestFirstArrivedFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		choice.Check(t, newPolicy(), choice.Options{Classes: 2, Phases: 3},
+			func(_ *choice.World, _ sojourn.Class, a, b *choice.Job) bool { return a.Seq < b.Seq })
+	})
+}

@@ -1,0 +1,251 @@
+// Package choice tests which job a policy chooses, against a rule that is written
+// down as a comparison of two jobs. It keeps the plainest account of a cluster,
+// with linear searches and rational numbers, and shares no code with the ledger.
+package choice
+
+import (
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Job is what a rule may look at.
+type Job struct {
+	Spec *sojourn.Job
+	Seq  int // order of arrival
+	phases
+}
+
+type phases []phase
+
+type phase struct {
+	state []state // by task
+	start []sojourn.Time
+}
+
+type state uint8
+
+const (
+	pending state = iota
+	running
+	done
+)
+
+// World is the cluster at one instant.
+type World struct {
+	Now   sojourn.Time
+	Jobs  []*Job // live, in the order of arrival
+	slots []*slot
+
+	poolSeq  map[string]int // Seq of the job by which the pool came to have jobs
+	started  map[*Job]map[sojourn.Class]int
+	attained map[*Job]time.Duration
+	tries    map[sojourn.TaskID]uint32
+	seq      int
+}
+
+type slot struct {
+	sojourn.Slot
+	job     *Job // nil: free
+	task    sojourn.TaskID
+	attempt uint32
+}
+
+// PoolSeq returns when a pool that has live jobs last had none, in the order of
+// arrival.
+func (w *World) PoolSeq(name string) int { return w.poolSeq[name] }
+
+// Running returns the number of tasks of j that run on slots of class c.
+func (w *World) Running(j *Job, c sojourn.Class) (n int) {
+	for _, s := range w.slots {
+		if s.job == j && s.Class == c {
+			n++
+		}
+	}
+	return n
+}
+
+// Started returns the number of attempts of j that were started on slots of class
+// c and not refused.
+func (w *World) Started(j *Job, c sojourn.Class) int { return w.started[j][c] }
+
+// Remaining returns the sum of the estimates of the unfinished tasks of j.
+func (w *World) Remaining(j *Job) (sum time.Duration) {
+	for i := range j.phases {
+		for k, st := range j.phases[i].state {
+			if st != done {
+				sum += j.Spec.Phases[i].EstimateOf(k)
+			}
+		}
+	}
+	return sum
+}
+
+// Attained returns how long attempts of j have held slots.
+func (w *World) Attained(j *Job) time.Duration {
+	sum := w.attained[j]
+	for _, s := range w.slots {
+		if s.job == j {
+			sum += w.Now.Sub(j.phases[s.task.Phase].start[s.task.Index])
+		}
+	}
+	return sum
+}
+
+// Startable reports whether j has a task that may start on a slot of class c.
+func (w *World) Startable(j *Job, c sojourn.Class) bool {
+	for i := range j.phases {
+		finished := 0
+		if i > 0 {
+			for _, st := range j.phases[i-1].state {
+				if st == done {
+					finished++
+				}
+			}
+		}
+		if j.Spec.Phases[i].Class == c && (i == 0 || finished >= j.Spec.Threshold(i)) && slices.Contains(j.phases[i].state, pending) {
+			return true
+		}
+	}
+	return false
+}
+
+// Options say what jobs a history contains.
+type Options struct {
+	Classes int      // of slots and phases, at least 1
+	Phases  int      // of a job, at most
+	Pools   []string // to draw from; nil means only ""
+}
+
+// Check drives p through a random history on a few slots and compares every
+// answer of Assign with the job that comes first by the rule before, a strict total
+// order of the jobs that can use a slot of class c. p is new.
+func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c sojourn.Class, a, b *Job) bool) {
+	w := &World{
+		poolSeq:  map[string]int{},
+		started:  map[*Job]map[sojourn.Class]int{},
+		attained: map[*Job]time.Duration{},
+		tries:    map[sojourn.TaskID]uint32{},
+	}
+	observe := func(ev sojourn.Event) {
+		ev.At = w.Now
+		if err := p.Observe(ev); err != nil {
+			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+		}
+	}
+	for i := range rapid.IntRange(1, 8).Draw(t, "slots") {
+		s := sojourn.Slot{ID: sojourn.SlotID(i), Class: sojourn.Class(i % opts.Classes)}
+		w.slots = append(w.slots, &slot{Slot: s})
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: s})
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"wait":   func(t *rapid.T) { w.Now += sojourn.Time(rapid.IntRange(0, 5).Draw(t, "dt")) },
+		"arrive": func(t *rapid.T) { w.arrive(t, opts, observe) },
+		"end":    func(t *rapid.T) { w.end(t, observe) },
+		"assign": func(t *rapid.T) { w.assign(t, p, before) },
+		"assign2": func(t *rapid.T) {
+			for range 2 {
+				w.assign(t, p, before)
+			}
+		},
+	})
+}
+
+func (w *World) arrive(t *rapid.T, opts Options, observe func(sojourn.Event)) {
+	w.seq++
+	spec := &sojourn.Job{
+		ID:     sojourn.JobID(w.seq),
+		Weight: rapid.SampledFrom([]float64{0, 0.5, 1, 3, 1 << 20}).Draw(t, "weight"),
+	}
+	if opts.Pools != nil {
+		spec.Pool = rapid.SampledFrom(opts.Pools).Draw(t, "pool")
+	}
+	j := &Job{Spec: spec, Seq: w.seq}
+	for range rapid.IntRange(1, opts.Phases).Draw(t, "phases") {
+		n := rapid.IntRange(1, 6).Draw(t, "tasks")
+		ph := sojourn.Phase{Tasks: n, Class: sojourn.Class(rapid.IntRange(0, opts.Classes-1).Draw(t, "class"))}
+		for range n {
+			ph.Estimates = append(ph.Estimates, time.Duration(rapid.IntRange(1, 9).Draw(t, "estimate")))
+		}
+		spec.Phases = append(spec.Phases, ph)
+		j.phases = append(j.phases, phase{make([]state, n), make([]sojourn.Time, n)})
+	}
+	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: spec})
+	if !slices.ContainsFunc(w.Jobs, func(k *Job) bool { return k.Spec.Pool == spec.Pool }) {
+		w.poolSeq[spec.Pool] = w.seq
+	}
+	w.Jobs = append(w.Jobs, j)
+	w.started[j] = map[sojourn.Class]int{}
+}
+
+func (w *World) end(t *rapid.T, observe func(sojourn.Event)) {
+	var busy []*slot
+	for _, s := range w.slots {
+		if s.job != nil {
+			busy = append(busy, s)
+		}
+	}
+	if len(busy) == 0 {
+		t.Skip("nothing runs")
+	}
+	s := rapid.SampledFrom(busy).Draw(t, "slot")
+	kind := rapid.SampledFrom([]sojourn.EventKind{
+		sojourn.TaskFinished, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused,
+	}).Draw(t, "kind")
+	observe(sojourn.Event{Kind: kind, Task: s.task, Attempt: s.attempt, Slot: s.Slot})
+	j := s.job
+	ph := &j.phases[s.task.Phase]
+	if kind == sojourn.TaskRefused {
+		w.started[j][s.Class]--
+	} else {
+		w.attained[j] += w.Now.Sub(ph.start[s.task.Index])
+	}
+	ph.state[s.task.Index] = pending
+	if kind == sojourn.TaskFinished {
+		ph.state[s.task.Index] = done
+	}
+	s.job = nil
+	left := slices.ContainsFunc(j.phases, func(p phase) bool {
+		return slices.ContainsFunc(p.state, func(st state) bool { return st != done })
+	})
+	if !left {
+		w.Jobs = slices.DeleteFunc(w.Jobs, func(k *Job) bool { return k == j })
+	}
+}
+
+func (w *World) assign(t *rapid.T, p sojourn.Policy, before func(w *World, c sojourn.Class, a, b *Job) bool) {
+	i := slices.IndexFunc(w.slots, func(s *slot) bool { return s.job == nil })
+	if i < 0 {
+		t.Skip("no slot is free")
+	}
+	s := w.slots[i]
+	if err := p.Observe(sojourn.Event{Kind: sojourn.Tick, At: w.Now}); err != nil {
+		t.Fatalf("Observe(Tick) = %v, want nil", err)
+	}
+	var want *Job
+	for _, j := range w.Jobs {
+		if w.Startable(j, s.Class) && (want == nil || before(w, s.Class, j, want)) {
+			want = j
+		}
+	}
+	a, ok := p.Assign(s.ID)
+	switch {
+	case ok != (want != nil):
+		t.Fatalf("Assign(%d) = %+v, %v, want job %v", s.ID, a, ok, want)
+	case !ok:
+		return
+	case a.Task.Job != want.Spec.ID:
+		t.Fatalf("Assign(%d) = task %v, want one of job %d", s.ID, a.Task, want.Spec.ID)
+	}
+	w.tries[a.Task]++
+	if a.Attempt != w.tries[a.Task] {
+		t.Fatalf("Assign(%d) = attempt %d of task %v, want %d", s.ID, a.Attempt, a.Task, w.tries[a.Task])
+	}
+	s.job, s.task, s.attempt = want, a.Task, a.Attempt
+	want.phases[a.Task.Phase].state[a.Task.Index] = running
+	want.phases[a.Task.Phase].start[a.Task.Index] = w.Now
+	w.started[want][s.Class]++
+}
