@@ -3,6 +3,7 @@ package sojourn_test
 import (
 	"errors"
 	"fmt"
+	"log"
 	"sync"
 	"time"
 
@@ -14,7 +15,10 @@ import (
 // of two tasks and a job of one; every task takes ten seconds, so that the third
 // starts when the first two have finished.
 func Example() {
-	p := fifo.New(fifo.Options{})
+	p, err := fifo.New(fifo.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	observe := func(ev sojourn.Event) {
 		if err := p.Observe(ev); err != nil {
 			fmt.Println(err)
@@ -52,7 +56,10 @@ func Example() {
 // What a policy can do besides is found by As. A FIFO can name the slot to offer
 // and say why a job waits, but has no use for timers.
 func ExampleAs() {
-	p := fifo.New(fifo.Options{})
+	p, err := fifo.New(fifo.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
 
 	_, wakes := sojourn.As[sojourn.Waker](p)
 	_, seeks := sojourn.As[sojourn.Seeker](p)
@@ -66,7 +73,11 @@ func ExampleAs() {
 
 // Two goroutines submit jobs to one policy. What As finds takes the lock too.
 func ExampleLocked() {
-	p := sojourn.NewLocked(fifo.New(fifo.Options{}))
+	inner, err := fifo.New(fifo.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p := sojourn.NewLocked(inner)
 
 	var wg sync.WaitGroup
 	for id := sojourn.JobID(1); id <= 2; id++ {
@@ -88,11 +99,14 @@ func ExampleLocked() {
 // A policy refuses an event that does not fit what it was told before, says
 // which and why, and stays as it was.
 func ExampleEventError() {
-	p := fifo.New(fifo.Options{})
+	p, err := fifo.New(fifo.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	job := &sojourn.Job{ID: 7, Phases: []sojourn.Phase{{Tasks: 1}}}
 
 	p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
-	err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job, At: sojourn.Time(time.Minute)})
+	err = p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job, At: sojourn.Time(time.Minute)})
 
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, sojourn.ErrDuplicateJob))

@@ -315,10 +315,12 @@ func TestInputsShareNothing(t *testing.T) {
 	}
 }
 
-func TestZeroInputsAreEmpty(t *testing.T) {
-	var in sojourn.Inputs
-	if in.Len() != 0 || len(in.Of(0)) != 0 || len(in.Of(12)) != 0 {
-		t.Errorf("zero Inputs: Len() = %d, Of(0) = %v, Of(12) = %v, want nothing", in.Len(), in.Of(0), in.Of(12))
+// Inputs that name no node are the zero Inputs, however many tasks they are of.
+func TestInputsWithoutNodesAreEmpty(t *testing.T) {
+	for _, in := range []sojourn.Inputs{{}, sojourn.MakeInputs(nil), sojourn.MakeInputs(make([][]sojourn.NodeID, 5))} {
+		if in.Len() != 0 || len(in.Of(0)) != 0 || len(in.Of(12)) != 0 {
+			t.Errorf("%+v: Len() = %d, Of(0) = %v, Of(12) = %v, want nothing", in, in.Len(), in.Of(0), in.Of(12))
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package sim
 
 import (
+	"errors"
+	"fmt"
+	"math"
+
 	"github.com/sojourn-sched/sojourn"
 )
 
@@ -34,22 +38,30 @@ type Node struct {
 // numbered from 1 in the order in which they first appear.
 func (c *Cluster) Slots() []sojourn.Slot {
 	var slots []sojourn.Slot
-	racks := map[string]sojourn.RackID{}
+	racks := c.racks()
 	for i, n := range c.Nodes {
-		rack := racks[n.Rack]
-		if rack == 0 && n.Rack != "" {
-			rack = sojourn.RackID(len(racks) + 1)
-			racks[n.Rack] = rack
-		}
 		for class, count := range n.Slots {
 			for range count {
 				slots = append(slots, sojourn.Slot{
-					ID: sojourn.SlotID(len(slots)), Node: sojourn.NodeID(i + 1), Rack: rack, Class: sojourn.Class(class),
+					ID: sojourn.SlotID(len(slots)), Node: sojourn.NodeID(i + 1), Rack: racks[i], Class: sojourn.Class(class),
 				})
 			}
 		}
 	}
 	return slots
+}
+
+// racks returns the rack of each node.
+func (c *Cluster) racks() []sojourn.RackID {
+	ids := make(map[string]sojourn.RackID)
+	racks := make([]sojourn.RackID, len(c.Nodes))
+	for i, n := range c.Nodes {
+		if n.Rack != "" && ids[n.Rack] == 0 {
+			ids[n.Rack] = sojourn.RackID(len(ids) + 1)
+		}
+		racks[i] = ids[n.Rack]
+	}
+	return racks
 }
 
 // Capacity returns the number of slots of each class.
@@ -60,4 +72,34 @@ func (c *Cluster) Capacity() (n [2]int) {
 		}
 	}
 	return n
+}
+
+// Check returns the first thing that is wrong with c, or nil: no slots or too
+// many, a count or a speed out of range, slots of class 1 in a uniform cluster.
+func (c *Cluster) Check() error {
+	total := 0
+	for i, n := range c.Nodes {
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("node %d %q: %s", i+1, n.Name, fmt.Sprintf(format, args...))
+		}
+		if !(n.Speed >= 0 && n.Speed <= math.MaxFloat64) {
+			return bad("speed %v", n.Speed)
+		}
+		if c.Uniform && n.Slots[1] != 0 {
+			return bad("%d slots of class 1 in a uniform cluster", n.Slots[1])
+		}
+		for class, count := range n.Slots {
+			if count < 0 {
+				return bad("%d slots of class %d", count, class)
+			}
+			if count > sojourn.MaxSlots || total+count > sojourn.MaxSlots {
+				return bad("more than %d slots", sojourn.MaxSlots)
+			}
+			total += count
+		}
+	}
+	if total == 0 {
+		return errors.New("the cluster has no slots")
+	}
+	return nil
 }

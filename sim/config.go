@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"errors"
+	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -119,4 +122,59 @@ type Hooks struct {
 
 	// Attempt is called at the end of each attempt.
 	Attempt func(*TaskRecord)
+}
+
+// check returns the first thing that is wrong with c, or nil.
+func (c *Config) check() error {
+	switch {
+	case c.Policy == nil:
+		return errors.New("no policy")
+	case c.Jobs == nil:
+		return errors.New("no jobs")
+	case c.Progress < 0:
+		return fmt.Errorf("progress every %v", c.Progress)
+	case c.Estimates.Mode > LogNormal:
+		return fmt.Errorf("unknown mode of estimates %d", c.Estimates.Mode)
+	case !(c.Estimates.Sigma >= 0 && c.Estimates.Sigma <= math.MaxFloat64):
+		return fmt.Errorf("estimates with sigma %v", c.Estimates.Sigma)
+	case c.Estimates.Sigma != 0 && c.Estimates.Mode != LogNormal:
+		return errors.New("estimates with a sigma that are not log-normal")
+	case !(c.Stragglers.Probability >= 0 && c.Stragglers.Probability <= 1):
+		return fmt.Errorf("probability of stragglers %v", c.Stragglers.Probability)
+	case c.Stragglers.Probability > 0 && !(c.Stragglers.Factor >= 1 && c.Stragglers.Factor <= math.MaxFloat64):
+		return fmt.Errorf("stragglers that take %v times as long", c.Stragglers.Factor)
+	}
+	if err := c.Cluster.Check(); err != nil {
+		return err
+	}
+	return c.Faults.check(len(c.Cluster.Nodes))
+}
+
+// check returns the first thing that is wrong with f on so many nodes, or nil.
+func (f *Faults) check(nodes int) error {
+	switch {
+	case !(f.Task >= 0 && f.Task < 1):
+		return fmt.Errorf("probability of failing tasks %v is not in [0,1)", f.Task)
+	case !(f.Refuse >= 0 && f.Refuse < 1):
+		return fmt.Errorf("probability of refused assignments %v is not in [0,1)", f.Refuse)
+	case f.MTBF < 0 || f.MTTR < 0 || (f.MTBF > 0) != (f.MTTR > 0):
+		return fmt.Errorf("mean time between failures %v with mean time to recovery %v", f.MTBF, f.MTTR)
+	}
+	down := make(map[sojourn.NodeID]bool)
+	last := sojourn.Time(0)
+	for i, c := range f.Script {
+		bad := func(what string) error {
+			return fmt.Errorf("script of node failures: entry %d: node %d at %v %s", i+1, c.Node, c.At, what)
+		}
+		switch {
+		case c.At < last:
+			return bad("is out of order")
+		case c.Node == 0 || int64(c.Node) > int64(nodes):
+			return bad("does not exist")
+		case f.MTBF == 0 && c.Up != down[c.Node]:
+			return bad("is in that state already")
+		}
+		last, down[c.Node] = c.At, !c.Up
+	}
+	return nil
 }

@@ -83,7 +83,9 @@ func demo(log io.Writer) {
 	p, _ := fair.New(fair.Options{Pools: map[string]float64{"paid": 3}})
 	q := &queue{policy: p, start: time.Now(), jobs: map[sojourn.JobID]*job{}}
 	q.wake.L = &q.mu
-	takes := func(d time.Duration, err error) func() error { return func() error { time.Sleep(d * time.Millisecond); return err } }
+	takes := func(d time.Duration, err error) func() error {
+		return func() error { time.Sleep(d * time.Millisecond); return err }
+	}
 	q.submit(1, "free", takes(50, nil), takes(52, nil), takes(54, nil), takes(56, nil))
 	q.submit(2, "paid", takes(25, nil), takes(30, os.ErrNotExist))
 	q.submit(3, "free", takes(101, nil), takes(102, nil))

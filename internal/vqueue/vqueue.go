@@ -157,7 +157,7 @@ func (q *Queue[T]) Advance(t sojourn.Time, done func(*Item[T], sojourn.Time)) {
 			done(head.it, t-sojourn.Time(since.Lo))
 		}
 	}
-	q.g, q.carry = wide.Uint128{}, wide.Uint128{}
+	q.g = wide.Uint128{}
 }
 
 // NextCompletion returns the instant, rounded up, of the next virtual completion
@@ -228,7 +228,7 @@ func (q *Queue[T]) Finish(it *Item[T]) {
 	if it.Late() {
 		q.late.Delete(it.entry())
 	}
-	it.finished = true
+	it.finished = true; if !it.Late() { q.leave(it) }
 }
 
 // SetReady says whether the item has something to start now.
@@ -243,7 +243,7 @@ func (q *Queue[T]) SetReady(it *Item[T], ready bool) {
 // SetRunning says how many tasks of the item are running. It matters to
 // [LateShare] only.
 func (q *Queue[T]) SetRunning(it *Item[T], tasks int) {
-	if true {
+	if q.mode != LateShare || !it.Late() {
 		it.running = uint64(tasks)
 		return
 	}
@@ -291,7 +291,12 @@ func (q *Queue[T]) All() iter.Seq[*Item[T]] {
 // Remaining returns the virtual work that the item has left, in slot-nanoseconds,
 // rounded up.
 func (q *Queue[T]) Remaining(it *Item[T]) uint64 {
-	return ceilDiv(q.left(it), wide.From64(unit)).Lo
+	left := q.left(it)
+	if !left.IsZero() {
+		share, _ := q.carry.MulU64(it.weight).QuoRem(q.weight)
+		left = left.Sub(share)
+	}
+	return ceilDiv(left, wide.From64(unit)).Lo
 }
 
 // capacity returns the units of work that are done from now until t.
