@@ -33,7 +33,8 @@ var (
 	ErrInvalidJob = errors.New("invalid job")
 	// ErrDuplicateJob: a job of that ID is live.
 	ErrDuplicateJob = errors.New("job is already live")
-	// ErrUnknownJob: no job of that ID is live. Nothing is kept of ended jobs.
+	// ErrUnknownJob: no job of that ID is live; no job ever has ID 0. Nothing is
+	// kept of ended jobs.
 	ErrUnknownJob = errors.New("unknown job")
 	// ErrCancelledJob: the job is cancelled and only waits for its last attempts.
 	ErrCancelledJob = errors.New("job is cancelled")
@@ -54,7 +55,7 @@ var (
 
 	// ErrUnsupported: the event is right, but beyond what this policy can
 	// schedule, such as a job of more phases than its theory covers. Only
-	// JobArrived and JobRevised are refused so.
+	// JobArrived, JobAdopted and JobRevised are refused so.
 	ErrUnsupported = errors.New("not supported by this policy")
 	// ErrRejected: the policy declines the job, for a reason that a
 	// [*RejectedError] tells. Only JobArrived and JobRevised are refused so.

@@ -22,7 +22,9 @@ const (
 	SlotRemoved
 
 	// NodeDown reports that data on a node cannot be read. Its slots are reported
-	// apart. Nodes are up unless reported down. (Slot.Node, Slot.Rack)
+	// apart. Nodes are up unless reported down. What was said of a node's rack holds
+	// while the node has slots or is down, and rack 0 contradicts nothing.
+	// (Slot.Node, Slot.Rack)
 	NodeDown
 	// NodeUp reports that data on a node can be read again. (Slot.Node, Slot.Rack)
 	NodeUp
@@ -31,14 +33,15 @@ const (
 	// unused. (Job)
 	JobArrived
 	// JobAdopted reports a job that was accepted before a restart. It is never
-	// refused for want of capacity; a guarantee that cannot be given any more is
-	// void, and Explain says so. (Job)
+	// refused for want of capacity, though it may be ErrUnsupported; a guarantee that
+	// cannot be given any more is void, and Explain says so. (Job)
 	JobAdopted
 	// JobRevised replaces what is known of a live job: its estimates, weight,
 	// deadline, demand, thresholds, sizes, delays, or numbers of tasks. The tasks
-	// that remain must include every task that was started or is held, and
-	// the inputs of tasks known before, name, pool, classes and number of phases
-	// may not change: else ErrInvalidRevision. Fewer tasks may complete the job.
+	// that remain must include every task that was ever started, is held or is
+	// done, and the name, the pool, the number of phases, their classes and the
+	// inputs of tasks known before may not change: else ErrInvalidRevision. Fewer
+	// tasks may complete the job.
 	// The policy may refuse the revision. (Job)
 	JobRevised
 	// JobCancelled reports that no more of a job will be run. Its pending tasks
@@ -74,9 +77,9 @@ const (
 	// TaskRefused reports that an assignment was never started. The task is
 	// pending again; its next attempt has the next number. (Task, Attempt, Slot.ID)
 	TaskRefused
-	// OutputLost reports that a finished task must run again. Attempt is the one
-	// that finished, or 0 if the task was reported by TaskDone before any attempt.
-	// (Task, Attempt)
+	// OutputLost reports that a finished task must run again. Attempt is the last
+	// one at the task, which is the one that finished unless TaskDone was reported;
+	// 0 if there was none. (Task, Attempt)
 	OutputLost
 
 	// Tick reports that time has passed. ()

@@ -99,13 +99,14 @@ func (l *Ledger[J]) checkSlotAdded(want sojourn.Slot) error {
 	if want.ID >= sojourn.MaxSlots {
 		return fmt.Errorf("%w: ID %d is not below %d", sojourn.ErrInvalidSlot, want.ID, sojourn.MaxSlots)
 	}
-	if s := l.slot(want.ID); s != nil && s.state != absent {
-		if s.state != retiring || (sojourn.Slot{ID: want.ID, Node: s.node, Rack: s.rack, Class: s.class}) != want {
-			return sojourn.ErrDuplicateSlot
-		}
+	if err := l.checkRack(want.Node, want.Rack); err != nil {
+		return err
+	}
+	s := l.slot(want.ID)
+	if s == nil || s.state == absent || s.state == retiring && s.whole(want.ID) == want {
 		return nil
 	}
-	return l.checkRack(want.Node, want.Rack)
+	return sojourn.ErrDuplicateSlot
 }
 
 // checkRack tests what an event says of the rack of a node.
@@ -248,10 +249,7 @@ func (l *Ledger[J]) checkRevised(spec *sojourn.Job) error {
 // was ever started, is held, or is done.
 func (j *Job[J]) leastTasks(i int) int {
 	p, n := &j.Phases[i], j.Spec.Phases[i].Tasks
-	for n > 0 && p.pending.Has(n-1) {
-		if _, tried := j.tries[task{uint16(i), uint32(n - 1)}]; tried {
-			break
-		}
+	for n > 0 && p.pending.Has(n-1) && j.tries[task{uint16(i), uint32(n - 1)}] == 0 {
 		n--
 	}
 	return n

@@ -228,7 +228,7 @@ func (q *Queue[T]) Finish(it *Item[T]) {
 	if it.Late() {
 		q.late.Delete(it.entry())
 	}
-	it.finished = true; if !it.Late() { q.leave(it) }
+	it.finished = true
 }
 
 // SetReady says whether the item has something to start now.

@@ -1,0 +1,363 @@
+package sojourn_test
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/constant"
+	"go/printer"
+	"go/token"
+	"go/types"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/api.txt")
+
+// The exported API of the module's packages, one line a symbol. After a change
+// that is meant, `make api` rewrites the golden.
+func TestAPI(t *testing.T) {
+	const golden = "testdata/api.txt"
+	tr, err := load(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range tr.importable() {
+		got = append(got, f.api()...)
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(strings.Join(got, "\n")+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	data, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("gone:  %s", line)
+		}
+	}
+	for _, line := range got {
+		if !slices.Contains(want, line) {
+			t.Errorf("added: %s", line)
+		}
+	}
+	if !t.Failed() && !slices.Equal(got, want) {
+		t.Errorf("%s is out of order", golden)
+	}
+	if t.Failed() {
+		t.Errorf("if the change is meant: go test -run '^TestAPI$' . -update")
+	}
+}
+
+func TestExportedNamesAreDocumented(t *testing.T) {
+	tr, err := load(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range tr.importable() {
+		for _, place := range tr.undocumented(f) {
+			t.Error(place)
+		}
+	}
+}
+
+// importable returns the folders whose package others can import.
+func (tr *tree) importable() []*folder {
+	return slices.DeleteFunc(tr.inOrder(), func(f *folder) bool {
+		return len(f.code) == 0 || f.pkg.Name() == "main" || slices.Contains(strings.Split(f.dir, "/"), "internal")
+	})
+}
+
+// api returns a line for each exported symbol of a package, and for each exported
+// field and method of its types, sorted.
+func (f *folder) api() []string {
+	var lines []string
+	add := func(parts ...any) {
+		line := "pkg " + path.Join("sojourn", f.dir) + ", "
+		for _, part := range parts {
+			if s, ok := part.(string); ok {
+				line += s
+			} else {
+				line += source(part)
+			}
+		}
+		lines = append(lines, line)
+	}
+	for _, decl := range f.decls() {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if sig := strings.TrimPrefix(source(decl.Type), "func"); decl.Recv == nil {
+				add("func ", decl.Name, sig)
+			} else {
+				add("method (", decl.Recv.List[0].Type, ") ", decl.Name, sig)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						if name.IsExported() {
+							add(decl.Tok.String(), " ", name, f.value(name))
+						}
+					}
+				case *ast.TypeSpec:
+					if spec.Name.IsExported() {
+						apiType(spec, add)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// apiType adds the lines of a type.
+func apiType(spec *ast.TypeSpec, add func(parts ...any)) {
+	name := "type " + spec.Name.Name
+	if spec.TypeParams != nil {
+		name += typeParams(spec.TypeParams)
+	}
+	if spec.Assign.IsValid() {
+		name += " ="
+	}
+	switch typ := spec.Type.(type) {
+	case *ast.StructType:
+		add(name, " struct")
+		for _, field := range typ.Fields.List {
+			for _, id := range field.Names {
+				if id.IsExported() {
+					add(name, " struct, ", id, " ", field.Type)
+				}
+			}
+			if field.Names == nil && ast.IsExported(baseName(field.Type)) {
+				add(name, " struct, embeds ", field.Type)
+			}
+		}
+	case *ast.InterfaceType:
+		add(name, " interface")
+		for _, method := range typ.Methods.List {
+			for _, id := range method.Names {
+				add(name, " interface, ", id, strings.TrimPrefix(source(method.Type), "func"))
+			}
+			if method.Names == nil {
+				add(name, " interface, embeds ", method.Type)
+			}
+		}
+	default:
+		add(name, " ", spec.Type)
+	}
+}
+
+// undocumented returns the exported functions, methods, types, constants and
+// variables without a comment, and a package without one.
+func (tr *tree) undocumented(f *folder) []string {
+	var list []string
+	add := func(pos token.Pos, name string) {
+		list = append(list, tr.fset.Position(pos).String()+": "+name+" has no doc comment")
+	}
+	if !slices.ContainsFunc(f.code, func(file *ast.File) bool { return file.Doc != nil }) {
+		list = append(list, f.dir+": package "+f.pkg.Name()+" has no doc comment")
+	}
+	for _, decl := range f.decls() {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Doc == nil {
+				add(decl.Pos(), decl.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					for _, name := range spec.Names {
+						if name.IsExported() && decl.Doc == nil && spec.Doc == nil && spec.Comment == nil {
+							add(name.Pos(), name.Name)
+						}
+					}
+				case *ast.TypeSpec:
+					if spec.Name.IsExported() && decl.Doc == nil && spec.Doc == nil {
+						add(spec.Pos(), spec.Name.Name)
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// decls returns the declarations of a package, without functions and methods that
+// cannot be named from outside.
+func (f *folder) decls() []ast.Decl {
+	var list []ast.Decl
+	for _, file := range f.code {
+		for _, decl := range file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && (!fn.Name.IsExported() ||
+				fn.Recv != nil && !ast.IsExported(baseName(fn.Recv.List[0].Type))) {
+				continue
+			}
+			list = append(list, decl)
+		}
+	}
+	return list
+}
+
+// value returns the type of a constant and its value, as far as they are known
+// without the standard library, and nothing for a variable.
+func (f *folder) value(name *ast.Ident) string {
+	c, ok := f.info.Defs[name].(*types.Const)
+	if !ok {
+		return ""
+	}
+	s := ""
+	if named, ok := c.Type().(*types.Named); ok {
+		s = " " + named.Obj().Name()
+	}
+	if v := c.Val(); v.Kind() != constant.Unknown {
+		s += " = " + v.ExactString()
+	}
+	return s
+}
+
+// baseName returns the name of a type without pointer, package and type arguments.
+func baseName(expr ast.Expr) string {
+	switch expr := expr.(type) {
+	case *ast.StarExpr:
+		return baseName(expr.X)
+	case *ast.IndexExpr:
+		return baseName(expr.X)
+	case *ast.IndexListExpr:
+		return baseName(expr.X)
+	case *ast.SelectorExpr:
+		return expr.Sel.Name
+	case *ast.Ident:
+		return expr.Name
+	}
+	return ""
+}
+
+// source returns a piece of source on one line, without comments: the printer
+// breaks a line where the source does, which an empty file set hides from it.
+func source(node any) string {
+	var buf bytes.Buffer
+	if err := printer.Fprint(&buf, token.NewFileSet(), node); err != nil {
+		return err.Error()
+	}
+	return strings.Join(strings.Fields(buf.String()), " ")
+}
+
+// typeParams returns a list of type parameters in brackets.
+func typeParams(list *ast.FieldList) string {
+	sig := source(&ast.FuncType{TypeParams: list, Params: &ast.FieldList{}})
+	return strings.TrimSuffix(strings.TrimPrefix(sig, "func"), "()")
+}
+
+func TestAPILines(t *testing.T) {
+	const src = `// Package p has one of each.
+package p
+
+import "time"
+
+// A Level is a number.
+type Level uint8
+
+const (
+	Low  Level = iota + 1 // the first
+	High                  // the second
+	none
+)
+
+const Max = 1 << 4
+
+// Wait is a length of time.
+const Wait = 3 * time.Second
+
+var ErrX, errY error
+
+// A Box has fields.
+type Box[T any, P *T] struct {
+	// A and B are lists.
+	A, B []T
+	sync Locker
+	time.Duration
+	*Level
+	level
+}
+
+type Policy interface {
+	// Run runs.
+	Run(
+		n int, // how often
+	) (ok bool)
+	time.Ticker
+}
+
+type Alias = Box[int, *int]
+type level struct{}
+
+func (b *Box[T, P]) Get(i int, _ ...T) (T, bool) { panic(0) }
+func (b *Box[T, P]) put()                        {}
+
+// Exported is a method nobody can name.
+func (level) Exported() {}
+
+// Map has two results.
+func Map[K comparable](f func(K) int) (a, b time.Duration) { return }
+func helper()                                               {}
+`
+	tr, err := load(fstest.MapFS{
+		"go.mod":          {Data: []byte("module x")},
+		"p/p.go":          {Data: []byte(src)},
+		"p/internal/i.go": {Data: []byte("package i; func Hidden()")},
+		"q/main.go":       {Data: []byte("package main; func Hidden()")},
+		"r/r_test.go":     {Data: []byte("package r; func Hidden()")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := tr.importable()
+	if len(list) != 1 || list[0].dir != "p" {
+		t.Fatalf("importable() = %v, want only p", list)
+	}
+	want := []string{
+		"pkg sojourn/p, const High Level = 2",
+		"pkg sojourn/p, const Low Level = 1",
+		"pkg sojourn/p, const Max = 16",
+		"pkg sojourn/p, const Wait",
+		"pkg sojourn/p, func Map[K comparable](f func(K) int) (a, b time.Duration)",
+		"pkg sojourn/p, method (*Box[T, P]) Get(i int, _ ...T) (T, bool)",
+		"pkg sojourn/p, type Alias = Box[int, *int]",
+		"pkg sojourn/p, type Box[T any, P *T] struct",
+		"pkg sojourn/p, type Box[T any, P *T] struct, A []T",
+		"pkg sojourn/p, type Box[T any, P *T] struct, B []T",
+		"pkg sojourn/p, type Box[T any, P *T] struct, embeds *Level",
+		"pkg sojourn/p, type Box[T any, P *T] struct, embeds time.Duration",
+		"pkg sojourn/p, type Level uint8",
+		"pkg sojourn/p, type Policy interface",
+		"pkg sojourn/p, type Policy interface, Run(n int) (ok bool)",
+		"pkg sojourn/p, type Policy interface, embeds time.Ticker",
+		"pkg sojourn/p, var ErrX",
+	}
+	if got := list[0].api(); !slices.Equal(got, want) {
+		t.Errorf("api =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	want = []string{
+		"p/p.go:15:7: Max has no doc comment",
+		"p/p.go:20:5: ErrX has no doc comment",
+		"p/p.go:32:6: Policy has no doc comment",
+		"p/p.go:40:6: Alias has no doc comment",
+		"p/p.go:43:1: Get has no doc comment",
+	}
+	if got := tr.undocumented(list[0]); !slices.Equal(got, want) {
+		t.Errorf("undocumented =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -1,0 +1,666 @@
+package sojourn_test
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The arrows of DESIGN.md, section 1, and the rules that keep decisions the same
+// on every run and every platform.
+func TestArchitecture(t *testing.T) {
+	tr, err := load(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range tr.violations() {
+		t.Error(v)
+	}
+}
+
+const modulePath = "github.com/sojourn-sched/sojourn"
+
+// A kind of folder, by what it may know.
+type kind string
+
+const (
+	unknown  kind = ""
+	root     kind = "the root package"
+	internal kind = "an internal package"
+	policy   kind = "a policy"
+	driver   kind = "a driver or a format"
+	helper   kind = "help for tests"
+	program  kind = "an example"
+)
+
+// kindOf returns the kind of a folder of the module.
+func kindOf(dir string) kind {
+	switch dir {
+	case "sojourntest", "internal/choice", "internal/steady":
+		return helper
+	}
+	switch top, _, _ := strings.Cut(dir, "/"); top {
+	case ".":
+		return root
+	case "internal":
+		return internal
+	case "fifo", "fair", "baseline", "pfsp", "hfsp", "td", "rtmr", "mars":
+		return policy
+	case "sim", "workload", "trace", "live", "journal", "shadow":
+		return driver
+	case "examples":
+		return program
+	}
+	return unknown
+}
+
+// mayImport reports whether a package of kind k may import one of kind other in
+// another folder, and what k may import.
+func (k kind) mayImport(other kind) (ok bool, rule string) {
+	switch k {
+	case root:
+		return false, "imports the standard library only"
+	case internal, policy:
+		return other == root || other == internal, "imports the root package and internal ones only"
+	case driver:
+		return other == root || other == internal || other == driver, "knows policies by their interface only, and no help for tests"
+	case helper:
+		return other != policy && other != program, "knows policies by their interface only"
+	}
+	return true, ""
+}
+
+// pure reports whether packages of kind k only compute: no goroutine, no input or
+// output.
+func (k kind) pure() bool { return k == root || k == internal || k == policy }
+
+// A tree is the Go source of the module, without the modules nested in it.
+type tree struct {
+	fset    *token.FileSet
+	folders map[string]*folder // by path from the root, which is "."
+	gomod   string
+}
+
+// A folder holds the packages of one folder.
+type folder struct {
+	dir   string
+	code  []*ast.File
+	tests []*ast.File // of both packages
+
+	// Types of the code, as far as they do not depend on what other modules or
+	// the standard library declare.
+	pkg  *types.Package
+	info types.Info
+}
+
+// load parses and type-checks the module in fsys.
+func load(fsys fs.FS) (*tree, error) {
+	tr := &tree{fset: token.NewFileSet(), folders: map[string]*folder{}}
+	gomod, err := fs.ReadFile(fsys, "go.mod")
+	if err != nil {
+		return nil, err
+	}
+	tr.gomod = string(gomod)
+	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			_, err := fs.Stat(fsys, path.Join(name, "go.mod"))
+			if name != "." && (err == nil || d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		src, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(tr.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(name)
+		f := tr.folders[dir]
+		if f == nil {
+			f = &folder{dir: dir}
+			tr.folders[dir] = f
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			f.tests = append(f.tests, file)
+		} else {
+			f.code = append(f.code, file)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range tr.inOrder() {
+		tr.check(f)
+	}
+	return tr, nil
+}
+
+// inOrder returns the folders in the order of their paths, the root first.
+func (tr *tree) inOrder() []*folder {
+	return slices.SortedFunc(maps.Values(tr.folders), func(a, b *folder) int { return cmp.Compare(a.dir, b.dir) })
+}
+
+// check type-checks the code of f. Whatever it cannot resolve has no type.
+func (tr *tree) check(f *folder) {
+	if f.pkg != nil {
+		return
+	}
+	f.info = types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Importer: tr, Error: func(error) {}}
+	f.pkg, _ = conf.Check(importPath(f.dir), tr.fset, f.code, &f.info)
+}
+
+// Import implements [types.Importer]: packages of other modules are empty.
+func (tr *tree) Import(name string) (*types.Package, error) {
+	if dir, ok := folderOf(name); ok && tr.folders[dir] != nil {
+		tr.check(tr.folders[dir])
+		return tr.folders[dir].pkg, nil
+	}
+	pkg := types.NewPackage(name, path.Base(name))
+	pkg.MarkComplete()
+	return pkg, nil
+}
+
+func importPath(dir string) string { return path.Join(modulePath, dir) }
+
+// folderOf returns the folder of a package of this module.
+func folderOf(importPath string) (string, bool) {
+	rest, ok := strings.CutPrefix(importPath, modulePath)
+	if !ok || rest != "" && rest[0] != '/' {
+		return "", false
+	}
+	return path.Join(".", rest), true
+}
+
+// violations returns what breaks a rule, each with its place and the rule.
+func (tr *tree) violations() []string {
+	var list []string
+	add := func(pos token.Pos, format string, args ...any) {
+		p := tr.fset.Position(pos)
+		list = append(list, fmt.Sprintf("%s:%d: %s", p.Filename, p.Line, fmt.Sprintf(format, args...)))
+	}
+	list = append(list, requirements(tr.gomod)...)
+	for _, f := range tr.inOrder() {
+		k := kindOf(f.dir)
+		if k == unknown {
+			list = append(list, f.dir+": unknown folder: kindOf in arch_test.go must say what it may import")
+		}
+		for _, file := range f.code {
+			checkModules(f, file, false, add)
+			checkArrows(f, k, file, false, add)
+			checkStandard(f, k, file, add)
+			checkMaps(f, file, tr.fset, add)
+		}
+		for _, file := range f.tests {
+			checkModules(f, file, true, add)
+			checkRandom(file, add)
+			if k != policy && !strings.HasSuffix(file.Name.Name, "_test") {
+				checkArrows(f, k, file, true, add)
+			}
+		}
+	}
+	return list
+}
+
+type report func(pos token.Pos, format string, args ...any)
+
+// requirements returns what a go.mod has but may not have.
+func requirements(gomod string) []string {
+	var list []string
+	block := ""
+	for i, line := range strings.Split(gomod, "\n") {
+		line, _, _ = strings.Cut(line, "//")
+		words := strings.Fields(line)
+		switch {
+		case len(words) == 0:
+			continue
+		case words[0] == ")":
+			block = ""
+			continue
+		case len(words) == 2 && words[1] == "(":
+			block = words[0]
+			continue
+		case block != "":
+			words = append([]string{block}, words...)
+		}
+		switch words[0] {
+		case "module", "go", "toolchain":
+		case "require":
+			if m := words[1]; m != btreePath && m != rapidPath {
+				list = append(list, fmt.Sprintf("go.mod:%d: requires %s: the library gets by with btree, and rapid in tests", i+1, m))
+			}
+		default:
+			list = append(list, fmt.Sprintf("go.mod:%d: has a %s: a library's go.mod only requires", i+1, words[0]))
+		}
+	}
+	return list
+}
+
+const (
+	btreePath = "github.com/google/btree"
+	rapidPath = "pgregory.net/rapid"
+)
+
+// imports calls visit for each import of a file.
+func imports(file *ast.File, visit func(spec *ast.ImportSpec, name string)) {
+	for _, spec := range file.Imports {
+		if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+			visit(spec, name)
+		}
+	}
+}
+
+// checkModules reports imports of other modules.
+func checkModules(f *folder, file *ast.File, test bool, add report) {
+	imports(file, func(spec *ast.ImportSpec, name string) {
+		host, _, _ := strings.Cut(name, "/")
+		_, ours := folderOf(name)
+		switch {
+		case ours || !strings.Contains(host, "."):
+		case name == btreePath:
+			if f.dir != "internal/vqueue" {
+				add(spec.Pos(), "imports %s, which internal/vqueue alone does", name)
+			}
+		case name == rapidPath:
+			if !test && kindOf(f.dir) != helper {
+				add(spec.Pos(), "imports %s, which only tests and help for tests do", name)
+			}
+		default:
+			add(spec.Pos(), "imports %s: no other modules, also in tests", name)
+		}
+	})
+}
+
+// checkArrows reports imports of packages of this module that packages of kind k
+// do not know.
+func checkArrows(f *folder, k kind, file *ast.File, test bool, add report) {
+	top := func(dir string) string { return strings.SplitN(dir, "/", 2)[0] }
+	imports(file, func(spec *ast.ImportSpec, name string) {
+		dir, ours := folderOf(name)
+		if !ours || top(dir) == top(f.dir) && kindOf(dir) == kindOf(f.dir) || test && kindOf(dir) == helper {
+			return
+		}
+		if ok, rule := k.mayImport(kindOf(dir)); !ok {
+			add(spec.Pos(), "imports %s: %s %s", dir, k, rule)
+		}
+	})
+}
+
+// Names that give each run, or each platform, something else.
+var (
+	clockNames = []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"}
+	// What math/rand/v2 has besides the global generator.
+	seededNames = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "PCG", "ChaCha8", "Source", "Zipf"}
+	// What math has in assembly on some platform and not rounded alike on all.
+	inexactNames = []string{"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "Cbrt", "Cos", "Cosh", "Erf",
+		"Erfc", "Erfcinv", "Erfinv", "Exp", "Exp2", "Expm1", "Gamma", "Hypot", "J0", "J1", "Jn", "Lgamma", "Log", "Log10",
+		"Log1p", "Log2", "Pow", "Sin", "Sincos", "Sinh", "Tan", "Tanh", "Y0", "Y1", "Yn"}
+	outsideImports = []string{"io/fs", "io/ioutil", "log", "net", "os", "plugin", "runtime", "syscall", "testing"}
+	slogNames      = []string{"Debug", "DebugContext", "Info", "InfoContext", "Warn", "WarnContext", "Error", "ErrorContext",
+		"Log", "LogAttrs", "Default", "SetDefault", "With"}
+)
+
+// checkStandard reports what packages of kind k may not use of the standard
+// library and of the language.
+func checkStandard(f *folder, k kind, file *ast.File, add report) {
+	if k == program {
+		return
+	}
+	checkRandom(file, add)
+	if k.pure() {
+		imports(file, func(spec *ast.ImportSpec, name string) {
+			top, _, _ := strings.Cut(name, "/")
+			if slices.Contains(outsideImports, name) || top != "log" && slices.Contains(outsideImports, top) {
+				add(spec.Pos(), "imports %s: %s has no input or output", name, k)
+			}
+			if name == "sync" && k != root || name == "sync/atomic" {
+				add(spec.Pos(), "imports %s: %s is not for concurrent use", name, k)
+			}
+		})
+		ast.Inspect(file, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				add(n.Pos(), "starts a goroutine, which %s may not", k)
+			}
+			return true
+		})
+	}
+	selectors(file, func(pos token.Pos, pkg, name string) {
+		switch {
+		case pkg == "time" && slices.Contains(clockNames, name) && f.dir != "live":
+			add(pos, "time.%s: live alone reads a clock", name)
+		case pkg == "math" && slices.Contains(inexactNames, name):
+			add(pos, "math.%s: it differs between platforms; internal/detmath does not", name)
+		case pkg == "log/slog" && slices.Contains(slogNames, name) && k.pure():
+			add(pos, "slog.%s: %s logs nothing", name, k)
+		}
+	})
+}
+
+// checkRandom reports randomness that no seed determines.
+func checkRandom(file *ast.File, add report) {
+	imports(file, func(spec *ast.ImportSpec, name string) {
+		if name == "math/rand" || name == "crypto/rand" || name == "hash/maphash" {
+			add(spec.Pos(), "imports %s: randomness is a PCG of math/rand/v2 with a seed", name)
+		}
+	})
+	selectors(file, func(pos token.Pos, pkg, name string) {
+		if pkg == "math/rand/v2" && !slices.Contains(seededNames, name) {
+			add(pos, "rand.%s draws from the global generator: use a PCG with a seed", name)
+		}
+	})
+}
+
+// selectors calls visit for each name.sel in file where name is that of an
+// imported package.
+func selectors(file *ast.File, visit func(pos token.Pos, pkg, name string)) {
+	names := packageNames(file)
+	ast.Inspect(file, func(n ast.Node) bool {
+		if pkg, name, ok := selector(names, n); ok {
+			visit(n.Pos(), pkg, name)
+		}
+		return true
+	})
+}
+
+// packageNames returns the imports of a file by the name they have in it.
+func packageNames(file *ast.File) map[string]string {
+	names := map[string]string{}
+	imports(file, func(spec *ast.ImportSpec, pkg string) {
+		name := path.Base(pkg)
+		if name == "v2" {
+			name = path.Base(path.Dir(pkg))
+		}
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = pkg
+	})
+	return names
+}
+
+func selector(names map[string]string, n ast.Node) (pkg, name string, ok bool) {
+	sel, ok := n.(*ast.SelectorExpr)
+	if !ok {
+		return "", "", false
+	}
+	x, ok := sel.X.(*ast.Ident)
+	if !ok || names[x.Name] == "" {
+		return "", "", false
+	}
+	return names[x.Name], sel.Sel.Name, true
+}
+
+// unordered marks a loop over a map whose order nobody can see. It stands on the
+// line of the loop or on the line before, and a reason should follow it.
+const unordered = "//sojourn:unordered"
+
+// checkMaps reports loops in the order of a map.
+func checkMaps(f *folder, file *ast.File, fset *token.FileSet, add report) {
+	marked := map[int]bool{}
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			if strings.HasPrefix(c.Text, unordered) {
+				line := fset.Position(c.Pos()).Line
+				marked[line], marked[line+1] = true, true
+			}
+		}
+	}
+	names := packageNames(file)
+	ast.PreorderStack(file, nil, func(n ast.Node, stack []ast.Node) bool {
+		if marked[fset.Position(n.Pos()).Line] {
+			return true
+		}
+		const rule = "use a total order, or say by " + unordered + " why nobody can see it"
+		if loop, ok := n.(*ast.RangeStmt); ok && isMap(f.info.TypeOf(loop.X)) {
+			add(n.Pos(), "range over a map: %s", rule)
+		}
+		if pkg, name, ok := selector(names, n); ok && pkg == "maps" && (name == "Keys" || name == "Values" || name == "All") &&
+			!sorted(names, stack) {
+			add(n.Pos(), "maps.%s: %s", name, rule)
+		}
+		return true
+	})
+}
+
+func isMap(t types.Type) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := t.Underlying().(*types.Map)
+	return ok
+}
+
+// sorted reports whether the call whose function comes after stack is the
+// argument of slices.Sorted or one of its variants.
+func sorted(names map[string]string, stack []ast.Node) bool {
+	if len(stack) < 2 {
+		return false
+	}
+	call, ok := stack[len(stack)-2].(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	pkg, name, ok := selector(names, call.Fun)
+	return ok && pkg == "slices" && strings.HasPrefix(name, "Sorted")
+}
+
+// Each rule is broken by one small module, and kept by its twin.
+func TestArchitectureRulesCanFail(t *testing.T) {
+	const (
+		goMod = "module " + modulePath + "\ngo 1.25.0\nrequire " + btreePath + " v1.1.3 // a comment\nrequire (\n\t" + rapidPath + " v1.3.0\n)\n"
+		m     = `"` + modulePath
+	)
+	tests := []struct {
+		name, file, src string
+		want            string // the only violation; "" if there is none
+	}{
+		{"empty root", "doc.go", `package sojourn`, ""},
+
+		{"root and std", "a.go", `package sojourn; import _ "encoding/json"`, ""},
+		{"root and internal", "a.go", `package sojourn; import _ ` + m + `/internal/heap"`,
+			"a.go:1: imports internal/heap: the root package imports the standard library only"},
+		{"root and btree", "a.go", `package sojourn; import _ "` + btreePath + `"`,
+			"a.go:1: imports github.com/google/btree, which internal/vqueue alone does"},
+		{"root test and policy", "a_test.go", `package sojourn_test; import _ ` + m + `/fifo"`, ""},
+		{"root lock", "a.go", `package sojourn; import "sync"`, ""},
+
+		{"policy and internal", "fifo/a.go", `package fifo; import (_ ` + m + `"; _ ` + m + `/internal/heap")`, ""},
+		{"policy and policy", "fifo/a.go", `package fifo; import _ ` + m + `/fair"`,
+			"fifo/a.go:1: imports fair: a policy imports the root package and internal ones only"},
+		{"policy and part of itself", "fair/a.go", `package fair; import _ ` + m + `/fair/tree"`, ""},
+		{"policy and sim", "mars/lp/a.go", `package lp; import _ ` + m + `/sim"`,
+			"mars/lp/a.go:1: imports sim: a policy imports the root package and internal ones only"},
+		{"policy test and sim", "td/a_test.go", `package td; import (_ ` + m + `/sim"; _ ` + m + `/fair")`, ""},
+		{"internal and policy", "internal/x/a.go", `package x; import _ ` + m + `/fifo"`,
+			"internal/x/a.go:1: imports fifo: an internal package imports the root package and internal ones only"},
+		{"sim and trace", "sim/a.go", `package sim; import _ ` + m + `/trace"`, ""},
+		{"sim and policy", "sim/a.go", `package sim; import _ ` + m + `/fifo"`,
+			"sim/a.go:1: imports fifo: a driver or a format knows policies by their interface only, and no help for tests"},
+		{"sim and the kit", "sim/a.go", `package sim; import _ ` + m + `/sojourntest"`,
+			"sim/a.go:1: imports sojourntest: a driver or a format knows policies by their interface only, and no help for tests"},
+		{"sim test and help", "sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
+		{"ledger and help", "internal/ledger/a.go", `package ledger; import _ ` + m + `/internal/steady"`,
+			"internal/ledger/a.go:1: imports internal/steady: an internal package imports the root package and internal ones only"},
+		{"kit and policy, inside", "sojourntest/a_test.go", `package sojourntest; import _ ` + m + `/fifo"`,
+			"sojourntest/a_test.go:1: imports fifo: help for tests knows policies by their interface only"},
+		{"kit and policy, outside", "sojourntest/a_test.go", `package sojourntest_test; import _ ` + m + `/fifo"`, ""},
+		{"example", "examples/x/a.go", `package main; import ("time"; _ ` + m + `/fifo"); var _ = time.Now`, ""},
+		{"folder without a kind", "util/a.go", `package util`,
+			"util: unknown folder: kindOf in arch_test.go must say what it may import"},
+		{"nested module", "cmd/x/a.go", `package main; import _ "example.com/x"`, ""},
+		{"other name, same start", "a.go", `package sojourn; import _ ` + m + `x"`,
+			"a.go:1: imports " + modulePath + "x: no other modules, also in tests"},
+
+		{"btree in vqueue", "internal/vqueue/a.go", `package vqueue; import _ "` + btreePath + `"`, ""},
+		{"btree in a test", "fifo/a_test.go", `package fifo; import _ "` + btreePath + `"`,
+			"fifo/a_test.go:1: imports github.com/google/btree, which internal/vqueue alone does"},
+		{"rapid in a test", "fifo/a_test.go", `package fifo; import _ "` + rapidPath + `"`, ""},
+		{"rapid in the kit", "sojourntest/a.go", `package sojourntest; import _ "` + rapidPath + `"`, ""},
+		{"rapid in code", "sim/a.go", `package sim; import _ "` + rapidPath + `"`,
+			"sim/a.go:1: imports pgregory.net/rapid, which only tests and help for tests do"},
+		{"assertions", "sim/a_test.go", `package sim; import _ "example.com/assert"`,
+			"sim/a_test.go:1: imports example.com/assert: no other modules, also in tests"},
+
+		{"clock", "fifo/a.go", `package fifo; import "time"; var _ = time.Now`, "fifo/a.go:1: time.Now: live alone reads a clock"},
+		{"clock by another name", "sim/a.go", `package sim; import clock "time"; func f() { clock.Sleep(1) }`,
+			"sim/a.go:1: time.Sleep: live alone reads a clock"},
+		{"clock in live", "live/a.go", `package live; import "time"; var _ = time.Now`, ""},
+		{"time without a clock", "fifo/a.go", `package fifo; import "time"; var _ = time.Second`, ""},
+
+		{"global generator", "sim/a.go", `package sim; import "math/rand/v2"; var _ = rand.IntN`,
+			"sim/a.go:1: rand.IntN draws from the global generator: use a PCG with a seed"},
+		{"global generator in a test", "sim/a_test.go", `package sim; import "math/rand/v2"; var _ = rand.IntN(3)`,
+			"sim/a_test.go:1: rand.IntN draws from the global generator: use a PCG with a seed"},
+		{"generator with a seed", "sim/a.go", `package sim; import "math/rand/v2"; var _ = rand.New(rand.NewPCG(1, 2)).IntN(3)`, ""},
+		{"old generator", "sim/a.go", `package sim; import "math/rand"`,
+			"sim/a.go:1: imports math/rand: randomness is a PCG of math/rand/v2 with a seed"},
+		{"entropy", "internal/x/a.go", `package x; import "crypto/rand"`,
+			"internal/x/a.go:1: imports crypto/rand: randomness is a PCG of math/rand/v2 with a seed"},
+
+		{"platform's logarithm", "sim/a.go", `package sim; import "math"; var _ = math.Log(2)`,
+			"sim/a.go:1: math.Log: it differs between platforms; internal/detmath does not"},
+		{"exact functions", "fifo/a.go", `package fifo; import "math"; var _ = math.Floor(math.Sqrt(2))`, ""},
+
+		{"files", "fifo/a.go", `package fifo; import "os/exec"`, "fifo/a.go:1: imports os/exec: a policy has no input or output"},
+		{"testing", "fifo/a.go", `package fifo; import "testing"`,
+			"fifo/a.go:1: imports testing: a policy has no input or output"},
+		{"help for benchmarks", "internal/steady/a.go", `package steady; import "testing"`, ""},
+		{"log", "fifo/a.go", `package fifo; import "log"`, "fifo/a.go:1: imports log: a policy has no input or output"},
+		{"attributes", "fifo/a.go", `package fifo; import "log/slog"; var _ slog.Attr`, ""},
+		{"structured log", "fifo/a.go", `package fifo; import "log/slog"; func f() { slog.Info("x") }`,
+			"fifo/a.go:1: slog.Info: a policy logs nothing"},
+		{"lock", "fair/a.go", `package fair; import "sync"`, "fair/a.go:1: imports sync: a policy is not for concurrent use"},
+		{"goroutine", "fair/a.go", `package fair; func f() { go f() }`,
+			"fair/a.go:1: starts a goroutine, which a policy may not"},
+		{"goroutine in live", "live/a.go", `package live; func f() { go f() }`, ""},
+
+		{"loop over a map", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\tfor range m {\n\t}\n}",
+			"fifo/a.go:3: range over a map: use a total order, or say by //sojourn:unordered why nobody can see it"},
+		{"loop over a map in a field", "internal/ledger/a.go",
+			"package ledger\nimport \"time\"\ntype table map[int]time.Time\ntype l struct{ t table }\nfunc (l *l) f() {\n\tfor k := range l.t {\n\t\t_ = k\n\t}\n}",
+			"internal/ledger/a.go:6: range over a map: use a total order, or say by //sojourn:unordered why nobody can see it"},
+		{"marked loop", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\tfor range m { //sojourn:unordered a count\n\t}\n}", ""},
+		{"loop marked above", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\t//sojourn:unordered a count\n\tfor range m {\n\t}\n}", ""},
+		{"mark too far above", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\t//sojourn:unordered a count\n\n\tfor range m {\n\t}\n}",
+			"fifo/a.go:5: range over a map: use a total order, or say by //sojourn:unordered why nobody can see it"},
+		{"loop over a slice", "fifo/a.go", "package fifo\nfunc f(m []int) {\n\tfor range m {\n\t}\n}", ""},
+		{"keys of a map", "sim/a.go", "package sim\nimport \"maps\"\nfunc f(m map[int]int) {\n\tfor range maps.Keys(m) {\n\t}\n}",
+			"sim/a.go:4: maps.Keys: use a total order, or say by //sojourn:unordered why nobody can see it"},
+		{"sorted keys", "sim/a.go", "package sim\nimport (\"maps\"; \"slices\")\nfunc f(m map[int]int) {\n\tfor range slices.Sorted(maps.Keys(m)) {\n\t}\n}", ""},
+
+		{"another module", "go.mod", "module x\nrequire (\n\texample.com/x v1.0.0 // indirect\n)\n",
+			"go.mod:3: requires example.com/x: the library gets by with btree, and rapid in tests"},
+		{"replaced module", "go.mod", "module x\nreplace example.com/x => ../x\n",
+			"go.mod:2: has a replace: a library's go.mod only requires"},
+	}
+	for _, tc := range tests {
+		fsys := fstest.MapFS{
+			"go.mod":           {Data: []byte(goMod)},
+			"cmd/x/go.mod":     {Data: []byte("module x")},
+			"testdata/a.go":    {Data: []byte("no Go")},
+			"fifo/_old/doc.go": {Data: []byte("no Go")},
+		}
+		fsys[tc.file] = &fstest.MapFile{Data: []byte(tc.src)}
+		tr, err := load(fsys)
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		var want []string
+		if tc.want != "" {
+			want = []string{tc.want}
+		}
+		if got := tr.violations(); !slices.Equal(got, want) {
+			t.Errorf("%s: %s: %s\ngot  %q\nwant %q", tc.name, tc.file, tc.src, got, want)
+		}
+	}
+}
+
+// fused matches a multiplication and an addition that the compiler made one, in
+// what it prints under -S: the place in the source, then the instruction.
+var fused = regexp.MustCompile(`\(([^()]+:\d+)\)\t(V?FN?M(?:ADD|SUB)\w*)\t`)
+
+// assembly returns what the compiler prints for all packages in a folder.
+func assembly(t *testing.T, dir string, env ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("go", "build", "-gcflags=-S", "./...")
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOOS=linux", "CGO_ENABLED=0"), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s go build: %v\n%.2000s", strings.Join(env, " "), err, out)
+	}
+	return out
+}
+
+// A fused multiply-add rounds once instead of twice, so that a sum differs in its
+// last bit between the platforms that have it and those that have not. The
+// compiler fuses x*y + z, but not float64(x*y) + z.
+func TestNoFusedMultiplyAdd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the module for two other platforms")
+	}
+	platforms := [][]string{{"GOARCH=arm64"}, {"GOARCH=amd64", "GOAMD64=v3"}}
+
+	// What the compiler reads, go test must know of, or it would show an old result.
+	if _, err := load(os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	for _, env := range platforms {
+		asm := assembly(t, ".", env...)
+		if len(asm) == 0 {
+			t.Errorf("%v: the compiler printed no assembly", env)
+		}
+		places := map[string]bool{}
+		for _, m := range fused.FindAllSubmatch(asm, -1) {
+			if place := string(m[1]); !places[place] {
+				places[place] = true
+				t.Errorf("%v: %s: %s: write float64(x*y) + z", env, place, m[2])
+			}
+		}
+	}
+
+	// The same on a package that has one of each.
+	dir := t.TempDir()
+	const src = `package p
+
+func Fused(x, y, z float64) float64 { return x*y + z }
+func Apart(x, y, z float64) float64 { return float64(x*y) + z }
+`
+	for name, text := range map[string]string{"go.mod": "module p\n\ngo 1.25.0\n", "p.go": src} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, env := range platforms {
+		found := fused.FindAllSubmatch(assembly(t, dir, env...), -1)
+		if len(found) != 1 || !strings.HasSuffix(string(found[0][1]), "p.go:3") {
+			t.Errorf("%v: found %q in\n%s\nwant one, in line 3", env, found, src)
+		}
+	}
+}
