@@ -1,0 +1,112 @@
+// Package trace reads and writes recorded workloads and descriptions of
+// clusters.
+//
+// # Workload
+//
+// A workload is UTF-8 text, one job a line, each line a JSON object; it may be
+// compressed by gzip. Lines end in LF or CRLF, the last one need not, and lines
+// of white space alone are skipped. Keys come in any order; they are exact, and
+// an unknown key or one that comes twice is an error. Here is a job, broken
+// into several lines for the eye only:
+//
+//	{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"demand":40,"phases":[
+//	  {"class":"map","tasks":3,"time":[10.2,9.1,11],"estimate":10,"bytes":[134217728,134217728,9000],
+//	   "nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1]},
+//	  {"class":"reduce","tasks":2,"time":15,"after":3}]}
+//
+// Keys of a job:
+//
+//	id        1 to 2^64-1, used once in the file                          required
+//	at        time of arrival; lines are in the order of at               required
+//	phases    list of at least one phase                                  required
+//	name      string that recurring runs share
+//	pool      string
+//	weight    at least 2^-16 and below 2^32; policies round it to a multiple of 2^-16
+//	deadline  time from at until the job should be complete, above 0
+//	demand    slots the job asks for, 0 to 2^32-1; 0 is the policy's default
+//
+// Keys of a phase:
+//
+//	time      service time of a task: of each (number), or a list         required
+//	tasks     number of tasks, at least 1         required where time is not a list
+//	class     "map" or "reduce"; without it the phase runs on uniform slots, and on
+//	          a cluster of map and reduce slots the first phase of a job means map,
+//	          later ones mean reduce
+//	estimate  what the policy is told of the service time: of each task (number,
+//	          above 0), or a list, in which 0 stands for unknown
+//	bytes     size of a task's input, 0 to 2^63-1: of each (number), or a list
+//	nodes     list of one list a task: the names of the nodes that hold its input;
+//	          an empty one means that the task runs equally well anywhere
+//	delay     time from the end of a task until its output has reached the next
+//	          phase: of each task (number), or a list
+//	after     how many tasks of the phase before must have finished before tasks of
+//	          this one start: 1 to their number, or "none" for no task at all.
+//	          Without it, all of them. 0 is an error, since it could mean both. The
+//	          first phase has none, or "none".
+//
+// A list has one entry a task. Integers are written in digits alone. Times are
+// decimal numbers of seconds, with or without an exponent, at least 0 and at
+// most 9223372036.854775807. They are exact to the nanosecond: digits beyond the
+// ninth decimal round to the nearest one, ties to even. The service times of a
+// job add up to no more than that, nor do the estimates of a phase.
+//
+// # Cluster
+//
+// The short form of a cluster is a list of items: "20x4+1,10x2+1" is 20 nodes of
+// 4 map slots and 1 reduce slot each, and then 10 of 2 and 1. "50x2" is 50 nodes
+// of 2 uniform slots, which take tasks of any class. One cluster cannot have both
+// kinds. The nodes are named n1, n2, ... through all items, and their racks are
+// unknown.
+//
+// The long form is a JSON object, compressed by gzip or not:
+//
+//	{"nodes":[
+//	{"name":"n1","rack":"r1","speed":1,"slots":{"map":2,"reduce":1}},
+//	{"name":"n2","rack":"r1","slots":{"map":2}}
+//	]}
+//
+//	name   string, not empty, used once                                   required
+//	slots  {"map":M,"reduce":R}, each 0 if left out, or a number of uniform slots,
+//	       the same kind for all nodes                                    required
+//	rack   string; without it, or empty, the rack is unknown
+//	speed  what service times are divided by, 2^-16 to 2^16; 1 without it
+//
+// Keys are treated as in a workload. In both forms a cluster has at least one
+// slot and at most [sojourn.MaxSlots], and at most 2^20 nodes; a node may have no
+// slot.
+//
+// # SWIM
+//
+// SWIM traces (Chen, Ganapathi, Griffith and Katz, "The Case for Evaluating
+// MapReduce Performance Using Workload Suites", MASCOTS 2011) are lines of
+// tab-separated fields, compressed by gzip or not:
+//
+//	job_id  submit_s  gap_s  map_input_bytes  shuffle_bytes  reduce_output_bytes  [input_path  ...]
+//
+// Two more fields may follow input_path; they and gap_s decide nothing. Lines are
+// in the order of submit_s. The name of the job is input_path, or job_id where
+// there is none. A trace holds neither the number of tasks nor their times; with
+// the fields of [SWIMOptions] they follow from the bytes:
+//
+//	map only  if shuffle = 0
+//	maps      max(1, ceil(ByteScale*input/BytesPerMap)),
+//	          if map only at least ceil(ByteScale*output/BytesPerMap)
+//	map       Overhead + ByteScale*input/maps/Rate,
+//	          if map only + ByteScale*output/maps/Rate
+//	reduces   max(1, ceil(ByteScale*max(shuffle,output)/BytesPerReduce)),
+//	          if map only 0, and no second phase
+//	reduce    Overhead + ByteScale*(shuffle+output)/reduces/Rate
+//
+// Output counts for the maps of a map-only job because in real traces a good
+// part of these write more than they read: maps counted by input alone would run
+// for hours. Times are computed exactly and rounded once to the nearest
+// nanosecond, ties to even. With Noise s, the time of each task is multiplied by
+// exp(s*z), z standard normal.
+//
+// # Errors
+//
+// What is wrong with the input is told by an [*Error] with the line and the
+// column. The first error ends a sequence: nothing comes after it, and what came
+// before it stands. [Limits] keep broken and hostile input from exhausting
+// memory.
+package trace

@@ -1,0 +1,60 @@
+package trace
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// An Error is a fault of the input, and its place. Failures of the reader that
+// delivers the input are not of this type.
+type Error struct {
+	File   string // as the caller named it
+	Line   int    // from 1, after decompression
+	Column int    // from 1, in bytes; one past the end where something is missing there
+	Reason string
+}
+
+// Error returns "file:line:column: reason".
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
+}
+
+// A fault is an Error that knows its place only within the text at hand.
+type fault struct {
+	off    int // in bytes
+	reason string
+}
+
+func faultf(off int, format string, args ...any) *fault {
+	return &fault{off, fmt.Sprintf(format, args...)}
+}
+
+// brief returns the start of a piece of input for use in a reason, which must
+// not grow with the input.
+func brief[T string | []byte](text T) string {
+	const most = 40
+	if len(text) <= most {
+		return string(text)
+	}
+	n := most
+	for n > most-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return string(text[:n]) + "..."
+}
+
+// checkUTF8 returns the fault of the first byte of text that is not part of a
+// UTF-8 sequence, or nil.
+func checkUTF8(text []byte) *fault {
+	if utf8.Valid(text) {
+		return nil
+	}
+	off := 0
+	for {
+		r, size := utf8.DecodeRune(text[off:])
+		if r == utf8.RuneError && size == 1 {
+			return faultf(off, "invalid UTF-8")
+		}
+		off += size
+	}
+}

@@ -1,0 +1,172 @@
+package trace
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Limits bound what input may cost, so that a broken or hostile file is an
+// error, not the end of the process. Zero means the default.
+type Limits struct {
+	// Line is the length of the longest line, in bytes. Zero means 64 MiB. A
+	// reader holds one line in memory.
+	Line int
+
+	// Bytes is the size of the whole input after decompression. Zero means
+	// 16 GiB.
+	Bytes int64
+
+	// Ratio is how many bytes of text a byte of gzip data may stand for, counted
+	// from the start and asked only once there are more than 64 MiB of text. Zero
+	// means 500: lists of equal numbers reach some hundreds, a gzip bomb 1000.
+	Ratio int64
+
+	// Tasks is the number of tasks of a job. Zero means 2^24.
+	Tasks int
+}
+
+// withDefaults returns l with its zero fields replaced.
+func (l Limits) withDefaults() Limits {
+	l.Line = cmp.Or(l.Line, 64<<20)
+	l.Bytes = cmp.Or(l.Bytes, 16<<30)
+	l.Ratio = cmp.Or(l.Ratio, 500)
+	l.Tasks = cmp.Or(l.Tasks, 1<<24)
+	return l
+}
+
+// ratioFloor is the amount of text below which Limits.Ratio does not count.
+const ratioFloor = 64 << 20
+
+// An input is text from a reader, decompressed if need be, within limits.
+type input struct {
+	file   string
+	limits Limits
+	raw    source
+	text   io.Reader
+	zipped bool
+	size   int64 // bytes of text so far
+}
+
+// errInput is wrapped by the errors of input.Read that are faults of the text.
+var errInput = errors.New("bad input")
+
+// open returns the text that r delivers, which is compressed if it starts as
+// gzip data does. limits are complete.
+func open(r io.Reader, file string, limits Limits) *input {
+	in := &input{file: cmp.Or(file, "-"), limits: limits, raw: source{r: r}}
+	buf := bufio.NewReaderSize(&in.raw, 1<<16)
+	in.text = buf
+	if magic, _ := buf.Peek(2); string(magic) == "\x1f\x8b" {
+		in.zipped = true
+		in.text = &unzipper{src: buf}
+	}
+	return in
+}
+
+// Read reads text. An error other than io.EOF wraps errInput, or is that of the
+// reader below.
+func (in *input) Read(p []byte) (int, error) {
+	n, err := in.text.Read(p)
+	in.size += int64(n)
+	switch {
+	case in.size > in.limits.Bytes:
+		n -= int(min(in.size-in.limits.Bytes, int64(n)))
+		err = fmt.Errorf("%w: more than %d bytes of text", errInput, in.limits.Bytes)
+	case in.zipped && in.size > ratioFloor && in.size/in.limits.Ratio > in.raw.n:
+		err = fmt.Errorf("%w: %d bytes of gzip data make more than %d times as much text", errInput, in.raw.n, in.limits.Ratio)
+	case in.zipped && err != nil && err != io.EOF && in.raw.err == nil:
+		err = fmt.Errorf("%w: gzip data: %w", errInput, err)
+	}
+	return n, err
+}
+
+// fail turns an error of Read into the one to report, at a place in the text.
+func (in *input) fail(err error, line, column int) error {
+	if errors.Is(err, errInput) {
+		return &Error{in.file, line, column, err.Error()[len(errInput.Error()+": "):]}
+	}
+	return fmt.Errorf("%s:%d: %w", in.file, line, err)
+}
+
+// A source counts the bytes that come from a reader, and remembers its failure:
+// so faults of compressed data are told from failures to read it.
+type source struct {
+	r   io.Reader
+	n   int64
+	err error // other than io.EOF
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.n += int64(n)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// An unzipper is a gzip.Reader that meets a bad header at the first Read.
+type unzipper struct {
+	src *bufio.Reader
+	z   *gzip.Reader
+}
+
+func (u *unzipper) Read(p []byte) (int, error) {
+	if u.z == nil {
+		z, err := gzip.NewReader(u.src)
+		if err != nil {
+			return 0, err
+		}
+		u.z = z
+	}
+	return u.z.Read(p)
+}
+
+// lines splits an input into lines.
+type lines struct {
+	in  *input
+	src *bufio.Reader
+	buf []byte // of a line that does not fit into src
+	n   int    // number of the latest line, from 1
+}
+
+func newLines(in *input) *lines {
+	return &lines{in: in, src: bufio.NewReaderSize(in, 1<<16)}
+}
+
+// next returns the next line without its end, valid until the next call, or
+// io.EOF. The last line may lack its end.
+func (l *lines) next() ([]byte, error) {
+	l.n++
+	l.buf = l.buf[:0]
+	for {
+		line, err := l.src.ReadSlice('\n')
+		if len(l.buf) > 0 || err == bufio.ErrBufferFull {
+			l.buf = append(l.buf, line...)
+			line = l.buf
+		}
+		text := line
+		if err == nil {
+			text = line[:len(line)-1]
+		}
+		switch {
+		case len(text) > l.in.limits.Line:
+			return nil, l.fault(faultf(l.in.limits.Line, "line is longer than %d bytes", l.in.limits.Line))
+		case err == nil, err == io.EOF && len(line) > 0:
+			return text, nil
+		case err == io.EOF:
+			return nil, err
+		case err != bufio.ErrBufferFull:
+			return nil, l.in.fail(err, l.n, len(line)+1)
+		}
+	}
+}
+
+// fault returns a fault of the latest line as an Error.
+func (l *lines) fault(f *fault) *Error {
+	return &Error{l.in.file, l.n, f.off + 1, f.reason}
+}

@@ -1,0 +1,245 @@
+package trace
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A cursor reads a JSON text of a known shape. Package encoding/json decides
+// what is JSON; the cursor walks through text that is known to be valid, since
+// the tokens of encoding/json have no place and hide duplicate keys.
+//
+// The first fault sticks: it ends every loop, and later ones are dropped.
+type cursor struct {
+	data  []byte
+	pos   int
+	fault *fault
+}
+
+// newCursor returns a cursor on the only value of data, or at a fault.
+func newCursor(data []byte) *cursor {
+	c := &cursor{data: data, fault: checkUTF8(data)}
+	if c.fault == nil && !json.Valid(data) {
+		c.fault = syntaxFault(data)
+	}
+	if c.fault == nil {
+		c.peek()
+	}
+	return c
+}
+
+// syntaxFault returns what keeps data from being JSON.
+func syntaxFault(data []byte) *fault {
+	var value json.RawMessage
+	err := json.Unmarshal(data, &value)
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return faultf(0, "invalid JSON: %v", err)
+	}
+	off := min(int(syntax.Offset), len(data))
+	if reason := syntax.Error(); reason != "unexpected end of JSON input" {
+		return faultf(max(off-1, 0), "invalid JSON: %s", reason)
+	}
+	return faultf(off, "invalid JSON: it ends too early")
+}
+
+func (c *cursor) fail(off int, format string, args ...any) {
+	if c.fault == nil {
+		c.fault = faultf(off, format, args...)
+	}
+}
+
+// peek moves to the next byte that is not white space, and returns it. It stays
+// within a value that is known to be complete.
+func (c *cursor) peek() byte {
+	for c.data[c.pos] == ' ' || c.data[c.pos] == '\t' || c.data[c.pos] == '\n' || c.data[c.pos] == '\r' {
+		c.pos++
+	}
+	return c.data[c.pos]
+}
+
+// want reports whether the value at the cursor is of a kind, which its first
+// byte tells, and fails if it is not. After a fault it is of none.
+func (c *cursor) want(kind string) bool {
+	if c.fault != nil {
+		return false
+	}
+	found := kindOf(c.data[c.pos])
+	if found != kind {
+		c.fail(c.pos, "want %s, found %s", kind, found)
+	}
+	return c.fault == nil
+}
+
+const (
+	kindObject = "an object"
+	kindList   = "a list"
+	kindString = "a string"
+	kindNumber = "a number"
+)
+
+// kindOf returns the kind of the JSON value that starts with b.
+func kindOf(b byte) string {
+	switch b {
+	case '{':
+		return kindObject
+	case '[':
+		return kindList
+	case '"':
+		return kindString
+	case 't':
+		return "true"
+	case 'f':
+		return "false"
+	case 'n':
+		return "null"
+	}
+	return kindNumber
+}
+
+// object reads an object. It calls field for each key with the cursor on its
+// value, which field reads. A key that is not among keys, or comes twice, is a
+// fault at the key; if one of the first required ones is missing, that is a
+// fault of the object.
+func (c *cursor) object(keys []string, required int, field func(key string)) {
+	if !c.want(kindObject) {
+		return
+	}
+	start := c.pos
+	var seen uint64 // bit i stands for keys[i]
+	for c.next('}') {
+		off := c.pos
+		text := c.text()
+		i := slices.IndexFunc(keys, func(key string) bool { return key == string(text) })
+		if i < 0 {
+			c.fail(off, "unknown key %q", brief(text))
+			return
+		}
+		if seen&(1<<i) != 0 {
+			c.fail(off, "duplicate key %q", keys[i])
+			return
+		}
+		seen |= 1 << i
+		c.peek() // the colon
+		c.pos++
+		c.peek()
+		field(keys[i])
+	}
+	for i, key := range keys[:required] {
+		if seen&(1<<i) == 0 {
+			c.fail(start, "missing key %q", key)
+		}
+	}
+}
+
+// list reads a list. It calls element with the cursor on each element, which
+// element reads.
+func (c *cursor) list(element func()) {
+	if !c.want(kindList) {
+		return
+	}
+	for c.next(']') {
+		element()
+	}
+}
+
+// next moves into a list or object, or past an element of it, and reports
+// whether there is another one. end is the byte that closes it.
+func (c *cursor) next(end byte) bool {
+	if c.fault != nil {
+		return false
+	}
+	b := c.peek()
+	c.pos++ // past the opening, a comma or the closing
+	if b == end {
+		return false
+	}
+	if c.peek() == end { // of an empty list or object
+		c.pos++
+		return false
+	}
+	return true
+}
+
+// text reads a string and returns what it denotes. It may be a part of the data.
+func (c *cursor) text() []byte {
+	if !c.want(kindString) {
+		return nil
+	}
+	start := c.pos
+	escaped := false
+	for c.pos++; c.data[c.pos] != '"'; c.pos++ {
+		if c.data[c.pos] == '\\' {
+			escaped = true
+			c.pos++
+		}
+	}
+	c.pos++
+	if !escaped {
+		return c.data[start+1 : c.pos-1]
+	}
+	var s string
+	if err := json.Unmarshal(c.data[start:c.pos], &s); err != nil {
+		c.fail(start, "%v", err)
+	}
+	return []byte(s)
+}
+
+// number reads a number and returns its text.
+func (c *cursor) number() []byte {
+	if !c.want(kindNumber) {
+		return nil
+	}
+	start := c.pos
+	for c.pos < len(c.data) {
+		switch b := c.data[c.pos]; {
+		case '0' <= b && b <= '9', b == '-', b == '+', b == '.', b == 'e', b == 'E':
+			c.pos++
+			continue
+		}
+		break
+	}
+	return c.data[start:c.pos]
+}
+
+// integer reads an integer in a range. It is written in digits alone.
+func (c *cursor) integer(low, high uint64) uint64 {
+	off := c.pos
+	text := c.number()
+	if c.fault != nil {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil || n < low || n > high {
+		c.fail(off, "want an integer from %d to %d, found %s", low, high, brief(text))
+		return 0
+	}
+	return n
+}
+
+// float reads a number, which may be infinite.
+func (c *cursor) float() float64 {
+	f, err := strconv.ParseFloat(string(c.number()), 64)
+	if err != nil && c.fault == nil {
+		return math.Inf(1) // the only error of a valid number
+	}
+	return f
+}
+
+// seconds reads a time.
+func (c *cursor) seconds() time.Duration {
+	off := c.pos
+	text := c.number()
+	if c.fault != nil {
+		return 0
+	}
+	d, reason := parseSeconds(text)
+	if reason != "" {
+		c.fail(off, "%s %s", brief(text), reason)
+	}
+	return d
+}
