@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+)
+
+// alone returns the time that a job takes on the idle cluster, by a list
+// schedule of its true times: the tasks of a phase in the order of their index,
+// each on the slot that becomes free first, and of those the fastest. A phase
+// starts when the outputs of all tasks of the phase before have arrived, one of
+// NoBarrier at once. Phases that run at the same time on the same slots are
+// scheduled one after the other. It is 0 if a phase finds no slot.
+func (e *engine) alone(j *job) time.Duration {
+	overlap := false
+	for p := range j.phases[1:] {
+		overlap = overlap || j.Phases[p+1].After == sojourn.NoBarrier
+	}
+	var benches [2]bench
+	for c := range benches {
+		benches[c] = bench{speeds: e.speeds[c]}
+		if overlap {
+			benches[c].free = make([]time.Duration, len(e.speeds[c]))
+		}
+	}
+	var end, arrived time.Duration
+	for p := range j.phases {
+		b := &benches[j.told.Phases[p].Class]
+		if len(b.speeds) == 0 {
+			return 0
+		}
+		from := arrived
+		if j.Phases[p].After == sojourn.NoBarrier {
+			from = 0
+		}
+		schedule := b.list
+		if even := b.speeds[0] == b.speeds[len(b.speeds)-1]; even && !overlap && j.Times[p].List == nil {
+			schedule = b.rounds
+		}
+		var finish time.Duration
+		finish, arrived = schedule(from, &j.Phases[p], j.Times[p])
+		end = max(end, finish)
+	}
+	return end
+}
+
+// A bench holds the slots of a class for one job alone. Slots are named by their
+// rank: the fastest first.
+type bench struct {
+	speeds []float64       // by rank
+	free   []time.Duration // when each slot becomes free; nil if all are whenever a phase starts
+}
+
+// A lane is when a slot becomes free.
+type lane struct {
+	at   time.Duration
+	rank int
+}
+
+func (l lane) before(o lane) bool { return l.at < o.at || l.at == o.at && l.rank < o.rank }
+
+// list schedules the tasks of a phase from an instant on. It returns when the
+// last one finishes, and when the last output arrives at the next phase.
+func (b *bench) list(from time.Duration, ph *sojourn.Phase, t Times) (finish, arrived time.Duration) {
+	busy, used := heap.New(lane.before), 0 // slots from rank used on are idle and not in the heap
+	if b.free != nil {
+		for rank, at := range b.free {
+			busy.Set(uint32(rank), lane{max(at, from), rank})
+		}
+		used = len(b.free)
+	}
+	for i := range ph.Tasks {
+		next, ok := busy.MinKey()
+		if idle := (lane{from, used}); used < len(b.speeds) && (!ok || idle.before(next)) {
+			next = idle
+			used++
+		}
+		d, ok := stretch(t.Of(i), 1, b.speeds[next.rank])
+		if !ok {
+			d = math.MaxInt64
+		}
+		next.at = later(next.at, d)
+		busy.Set(uint32(next.rank), next)
+		if b.free != nil {
+			b.free[next.rank] = next.at
+		}
+		finish = max(finish, next.at)
+		arrived = max(arrived, later(next.at, delay(ph, i)))
+	}
+	return finish, arrived
+}
+
+// rounds is list where all slots are free and of one speed, and the tasks alike:
+// they run in rounds. Without delays any number of tasks costs the same.
+func (b *bench) rounds(from time.Duration, ph *sojourn.Phase, t Times) (finish, arrived time.Duration) {
+	each, ok := stretch(t.Each, 1, b.speeds[0])
+	if !ok {
+		each = math.MaxInt64
+	}
+	end := func(task int) time.Duration { return later(from, times(each, task/len(b.speeds)+1)) }
+	finish = end(ph.Tasks - 1)
+	arrived = finish
+	for i := range ph.Delays {
+		arrived = max(arrived, later(end(i), ph.Delays[i]))
+	}
+	return finish, arrived
+}
+
+// delay returns how long the output of a task takes to reach the next phase.
+func delay(ph *sojourn.Phase, task int) time.Duration {
+	if ph.Delays == nil {
+		return 0
+	}
+	return ph.Delays[task]
+}
+
+// later returns a+b, or the longest time if that is out of range.
+func later(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// times returns n*d, or the longest time if that is out of range.
+func times(d time.Duration, n int) time.Duration {
+	if d > math.MaxInt64/time.Duration(n) {
+		return math.MaxInt64
+	}
+	return d * time.Duration(n)
+}

@@ -1,0 +1,291 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// An audit runs two fluid systems beside the real one. Each has a queue of
+// generalised processor sharing for each class, of as many slots as are present,
+// where the work of a phase is the sum of its true times.
+//
+// In tandem, a phase enters when the phase before it ends in the fluid system,
+// and one of NoBarrier with its job: a job leaves it at its ps_finish. In ready,
+// a phase enters when it could start in reality. It is the virtual system that
+// the theorem on lateness speaks of, which takes a phase for a job that arrives
+// when it becomes ready (specs/pfsp.md, 2.1 and 2.3).
+//
+// A fluid completion is known to the next nanosecond, or a few more where many
+// jobs arrived in one busy period: never too early. See package vqueue.
+type audit struct {
+	e       *engine
+	tandem  [2]*vqueue.Queue[fluidEntry]
+	ready   [2]*vqueue.Queue[fluidEntry]
+	longest [2][2]occupancy // of each class: the longest ones of two phases
+	waiting int             // finished jobs whose ps_finish is to come
+	done    []fluidDone     // scratch
+	result  Audit
+}
+
+// A fluidEntry is a phase in a fluid system.
+type fluidEntry struct {
+	j *job
+	p int
+}
+
+// A fluidDone is the end of a phase in a fluid system, rounded up.
+type fluidDone struct {
+	item *vqueue.Item[fluidEntry]
+	at   sojourn.Time
+}
+
+// An occupancy is how long an attempt at a phase holds its slot.
+type occupancy struct {
+	order, p int // of the job, and which phase
+	d        time.Duration
+}
+
+// A fluidJob is what the audit keeps of a job.
+type fluidJob struct {
+	left int  // phases that have not ended in tandem
+	over bool // the job has finished in reality
+}
+
+// A fluidPhase is what the audit keeps of a phase.
+type fluidPhase struct {
+	ended   bool          // in ready
+	at      sojourn.Time  // when, once it has ended
+	longest time.Duration // the longest that one of its attempts holds a slot
+}
+
+func newAudit(e *engine) *audit {
+	a := &audit{e: e}
+	for c := range a.tandem {
+		a.tandem[c] = vqueue.New[fluidEntry](vqueue.LateFirst)
+		a.ready[c] = vqueue.New[fluidEntry](vqueue.LateFirst)
+	}
+	return a
+}
+
+// capacityChanged takes over the number of slots present.
+func (a *audit) capacityChanged() {
+	a.advanceTandem(a.e.now)
+	for c, n := range a.e.tally.present {
+		a.tandem[c].SetCapacity(n)
+		a.advanceReady(c)
+		a.ready[c].SetCapacity(n)
+	}
+}
+
+// jobArrived lets a job enter the tandem system.
+func (a *audit) jobArrived(j *job) {
+	a.advanceTandem(a.e.now)
+	j.fluid.left = len(j.phases)
+	for p := range j.phases {
+		if p == 0 || j.Phases[p].After == sojourn.NoBarrier {
+			a.enterTandem(j, p, a.e.now)
+		}
+	}
+}
+
+// enterTandem lets phase p enter, and those after it as long as there is no work.
+func (a *audit) enterTandem(j *job, p int, at sojourn.Time) {
+	if work := j.work(p); work > 0 {
+		a.tandem[j.told.Phases[p].Class].Arrive(fluidEntry{j, p}, work, j.WeightUnits())
+		return
+	}
+	a.leaveTandem(j, p, at)
+}
+
+// leaveTandem takes note that a phase has ended in the tandem system.
+func (a *audit) leaveTandem(j *job, p int, at sojourn.Time) {
+	if j.fluid.left--; j.fluid.left == 0 {
+		j.record.PSFinish = at
+		if j.fluid.over {
+			a.waiting--
+			a.compare(j)
+		}
+	}
+	if p+1 < len(j.phases) && j.Phases[p+1].After != sojourn.NoBarrier {
+		a.enterTandem(j, p+1, at)
+	}
+}
+
+// advanceTandem moves the tandem system on, from the end of a phase to that of
+// the next one, since an end in one class may be an entry into the other.
+func (a *audit) advanceTandem(t sojourn.Time) {
+	for {
+		at := t
+		for _, q := range a.tandem {
+			if next, ok := q.NextCompletion(); ok {
+				at = min(at, next)
+			}
+		}
+		for _, d := range a.advance(at, a.tandem[:]...) {
+			a.leaveTandem(d.item.Value.j, d.item.Value.p, d.at)
+		}
+		if at == t {
+			return
+		}
+	}
+}
+
+// advanceReady moves the ready system of a class on.
+func (a *audit) advanceReady(class int) {
+	for _, d := range a.advance(a.e.now, a.ready[class]) {
+		ph := &d.item.Value.j.phases[d.item.Value.p]
+		ph.fluid.ended, ph.fluid.at = true, d.at
+	}
+}
+
+// advance moves queues on and returns the phases that end, which leave them.
+func (a *audit) advance(t sojourn.Time, queues ...*vqueue.Queue[fluidEntry]) []fluidDone {
+	a.done = a.done[:0]
+	for _, q := range queues {
+		first := len(a.done)
+		q.Advance(t, func(it *vqueue.Item[fluidEntry], at sojourn.Time) {
+			a.done = append(a.done, fluidDone{it, at})
+		})
+		for _, d := range a.done[first:] {
+			q.Finish(d.item)
+		}
+	}
+	return a.done
+}
+
+// phaseReady lets a phase enter the ready system.
+func (a *audit) phaseReady(j *job, p int) {
+	c := int(j.told.Phases[p].Class)
+	a.advanceReady(c)
+	if work := j.work(p); work > 0 {
+		a.ready[c].Arrive(fluidEntry{j, p}, work, j.WeightUnits())
+		return
+	}
+	j.phases[p].fluid.ended, j.phases[p].fluid.at = true, a.e.now
+}
+
+// phaseEnded compares the end of a phase with the bound.
+func (a *audit) phaseEnded(j *job, p int) {
+	c := int(j.told.Phases[p].Class)
+	a.advanceReady(c)
+	a.result.Phases++
+	if a.beyond(j, p, a.others(j, p)) && a.beyond(j, p, max(a.others(j, p), a.othersWaiting(j, p))) {
+		a.result.BeyondBound++
+		j.record.BeyondBound++
+	}
+}
+
+// beyond reports whether a phase that ends now does so after
+// D + others + (1-1/N)*own.
+func (a *audit) beyond(j *job, p int, others time.Duration) bool {
+	f := &j.phases[p].fluid
+	if !f.ended || a.e.now.Sub(f.at) <= others {
+		return false
+	}
+	n := uint64(a.e.tally.present[j.told.Phases[p].Class])
+	over := uint64(a.e.now.Sub(f.at) - others)
+	return wide.Mul64(n-1, uint64(f.longest)).Less(wide.Mul64(n, over))
+}
+
+// occupied takes note of how long an attempt is going to hold its slot.
+func (a *audit) occupied(s *slot, d time.Duration) {
+	p := int(s.task.Phase)
+	f := &s.job.phases[p].fluid
+	f.longest = max(f.longest, d)
+	top := &a.longest[s.Class]
+	o := occupancy{s.job.order, p, f.longest}
+	switch {
+	case top[0].of(o):
+		top[0].d = o.d
+	case o.d > top[0].d:
+		top[0], top[1] = o, top[0]
+	case o.d > top[1].d:
+		top[1] = o
+	}
+}
+
+func (o occupancy) of(other occupancy) bool { return o.order == other.order && o.p == other.p }
+
+// others returns the longest occupancy among the attempts at other phases of the
+// class that were started so far, apart from those that wait for input and have
+// no end yet.
+func (a *audit) others(j *job, p int) time.Duration {
+	top := &a.longest[j.told.Phases[p].Class]
+	if top[0].of(occupancy{order: j.order, p: p}) {
+		return top[1].d
+	}
+	return top[0].d
+}
+
+// othersWaiting returns for how long any attempt at another phase of the class
+// has been waiting that still waits.
+func (a *audit) othersWaiting(j *job, p int) time.Duration {
+	var longest time.Duration
+	for i := range a.e.slots {
+		s := &a.e.slots[i]
+		if s.job != nil && s.work == never && s.Class == j.told.Phases[p].Class &&
+			(s.job != j || int(s.task.Phase) != p) {
+			longest = max(longest, a.e.now.Sub(s.start))
+		}
+	}
+	return longest
+}
+
+// jobFinished takes note that a job has finished in reality.
+func (a *audit) jobFinished(j *job) {
+	a.advanceTandem(a.e.now)
+	j.fluid.over = true
+	if j.fluid.left > 0 {
+		a.waiting++
+		return
+	}
+	a.compare(j)
+}
+
+// compare compares a job with its ps_finish, which is known.
+func (a *audit) compare(j *job) {
+	if late := j.record.Finish.Sub(j.record.PSFinish); late > 0 {
+		a.result.Late++
+		a.result.Latest = max(a.result.Latest, late)
+	}
+	a.e.close(j)
+}
+
+// drain moves the tandem system on until all finished jobs have ended in it. It
+// cannot if the last slots of a class have gone: ps_finish is 0 then.
+func (a *audit) drain() {
+	for a.waiting > 0 {
+		at := never
+		for _, q := range a.tandem {
+			if next, ok := q.NextCompletion(); ok {
+				at = min(at, next)
+			}
+		}
+		if at == never {
+			break
+		}
+		a.advanceTandem(at)
+	}
+	if a.waiting == 0 {
+		return
+	}
+	var stuck []*job
+	for _, q := range a.tandem {
+		for it := range q.All() {
+			if j := it.Value.j; j.fluid.over && !slices.Contains(stuck, j) {
+				stuck = append(stuck, j)
+			}
+		}
+	}
+	slices.SortFunc(stuck, func(a, b *job) int { return a.order - b.order })
+	for _, j := range stuck {
+		a.e.close(j)
+	}
+}
+
+// work returns the sum of the true times of a phase, in slot-nanoseconds.
+func (j *job) work(p int) uint64 { return uint64(j.Times[p].Total(j.Phases[p].Tasks)) }

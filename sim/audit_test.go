@@ -1,0 +1,472 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// Three jobs of weight 1 on 3 slots, of one task each: 12 s from 0 s, 3 s from
+// 2 s, 9 s from 2 s. In fluid fair sharing, job 1 has received 6 s of work by 2 s,
+// and each receives 1 s a second from then on: job 2 ends at 5 s. Job 1, with 3 s
+// left, and job 3, with 6 s, receive 1.5: job 1 ends at 7 s. Job 3, with 3 s left,
+// receives 3 and ends at 8 s.
+//
+// In reality each has a slot for itself and ends at 12, 5 and 11 s.
+func TestPSFinish(t *testing.T) {
+	r, _ := run(t, sim.Config{
+		Cluster: uniform(3), Policy: newTable(first), Records: true,
+		Jobs: jobsOf(job(1, 0, []float64{12}), job(2, 2, []float64{3}), job(3, 2, []float64{9})),
+	})
+	checkPS(t, r, 7, 5, 8)
+	// Job 1: D = 7, p = 12, P = 9: 12 <= 7+9+8. Job 3: 11 <= 8+12+6.
+	if want := (sim.Audit{Phases: 3, Late: 2, Latest: 5 * s}); r.Audit != want {
+		t.Errorf("audit %+v, want %+v", r.Audit, want)
+	}
+}
+
+// checkPS compares ps_finish with whole seconds.
+func checkPS(t *testing.T, r *sim.Result, want ...int) {
+	t.Helper()
+	for i, rec := range r.JobRecords {
+		if d := rec.PSFinish.Sub(sojourn.Time(want[i]) * sojourn.Time(s)); d < 0 || d > 1 {
+			t.Errorf("ps_finish of job %d = %v, want %ds", rec.ID, rec.PSFinish, want[i])
+		}
+	}
+}
+
+// Weights 3 and 1 on one map and one reduce slot. Both jobs have a map of 3 s.
+// Job 1 receives 3/4 and ends its map at 4 s; job 2 has 2 s left then and ends its
+// map at 6 s. The reduces of 2 and 3 s enter at 4 and at 6 s and end at 6 and 9 s.
+func TestPSFinishInTandem(t *testing.T) {
+	heavy, light := job(1, 0, []float64{3}, []float64{2}), job(2, 0, []float64{3}, []float64{3})
+	heavy.Weight = 3
+	r, _ := run(t, sim.Config{
+		Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Records: true, Jobs: jobsOf(heavy, light),
+	})
+	checkPS(t, r, 6, 9)
+}
+
+// Ten jobs of one task of 1 s on one slot, served in the order last come, first
+// served. All end at 10 s in fluid sharing, or before if the later ones are
+// ignored... Job 1 arrives at 0 s alone, ends at 1 s in a fair system.
+func TestUnfairPolicyIsBeyondTheBound(t *testing.T) {
+	var jobs []*sim.Job
+	for i := range 10 {
+		jobs = append(jobs, job(sojourn.JobID(i+1), float64(i)*0.5, []float64{1}))
+	}
+	r, _ := run(t, sim.Config{Cluster: uniform(1), Policy: newTable(last), Records: true, Jobs: jobsOf(jobs...)})
+	if r.Audit.BeyondBound == 0 || r.Audit.BeyondBound != r.JobRecords[1].BeyondBound+sum(r, 2) {
+		t.Errorf("audit of last come, first served: %+v", r.Audit)
+	}
+}
+
+func sum(r *sim.Result, from int) (n int) {
+	for _, rec := range r.JobRecords[from:] {
+		n += rec.BeyondBound
+	}
+	return n
+}
+
+// The bound is exact: on one slot job 1 of 1 s, started just before the others,
+// delays job 2 of 2 s by almost a second. D = 3 s if job 2 arrives at 0 s; P = 1 s.
+// It ends at 3 s.
+//
+// Then one nanosecond decides: see the oracle for the rest.
+
+// An oracle recomputes the audit of a run with exact fractions from what the
+// hooks saw.
+type oracle struct {
+	cfg      *sim.Config
+	told     map[sojourn.JobID]*sojourn.Job
+	jobs     map[sojourn.JobID]*sim.Job
+	order    []sojourn.JobID
+	clock    int // events and assignments so far
+	finished map[phaseID]int
+	ready    map[phaseID]sojourn.Time
+	ended    map[phaseID]sojourn.Time
+	endedAt  map[phaseID]int // clock
+	attempts []oracleAttempt
+}
+
+type phaseID struct {
+	job   sojourn.JobID
+	phase int
+}
+
+type oracleAttempt struct {
+	phaseID
+	clock int
+	start sojourn.Time
+	end   sojourn.Time
+	task  sojourn.TaskID
+}
+
+// attach makes the oracle see a run.
+func (o *oracle) attach(cfg *sim.Config, jobs []*sim.Job) {
+	*o = oracle{
+		cfg: cfg, told: map[sojourn.JobID]*sojourn.Job{}, jobs: map[sojourn.JobID]*sim.Job{},
+		finished: map[phaseID]int{}, ready: map[phaseID]sojourn.Time{}, ended: map[phaseID]sojourn.Time{}, endedAt: map[phaseID]int{},
+	}
+	for _, j := range jobs {
+		o.jobs[j.ID] = j
+	}
+	var now sojourn.Time
+	cfg.Hooks.Event = func(ev sojourn.Event, err error) {
+		o.clock++
+		now = ev.At
+		switch ev.Kind {
+		case sojourn.JobArrived:
+			o.told[ev.Job.ID] = ev.Job
+			o.order = append(o.order, ev.Job.ID)
+			for p := range ev.Job.Phases {
+				if ev.Job.Threshold(p) == 0 {
+					o.ready[phaseID{ev.Job.ID, p}] = now
+				}
+			}
+		case sojourn.TaskFinished:
+			id := phaseID{ev.Task.Job, int(ev.Task.Phase)}
+			next := phaseID{id.job, id.phase + 1}
+			o.finished[id]++
+			spec := o.told[id.job]
+			if next.phase < len(spec.Phases) && o.finished[id] == spec.Threshold(next.phase) {
+				o.ready[next] = now
+			}
+			if o.finished[id] == spec.Phases[id.phase].Tasks {
+				o.ended[id], o.endedAt[id] = now, o.clock
+			}
+		}
+	}
+	cfg.Hooks.Assigned = func(_ sojourn.SlotID, a sojourn.Assignment, ok bool) {
+		if ok {
+			o.clock++
+			o.attempts = append(o.attempts, oracleAttempt{
+				phaseID: phaseID{a.Task.Job, int(a.Task.Phase)}, clock: o.clock, start: now, task: a.Task,
+			})
+		}
+	}
+	cfg.Hooks.Attempt = func(r *sim.TaskRecord) {
+		for i := range o.attempts {
+			if o.attempts[i].task == r.Task {
+				o.attempts[i].end = r.End
+			}
+		}
+	}
+}
+
+func rat(ns int64) *big.Rat { return new(big.Rat).SetInt64(ns) }
+
+func (o *oracle) class(id phaseID) sojourn.Class { return o.told[id.job].Phases[id.phase].Class }
+
+func (o *oracle) work(id phaseID) *big.Rat {
+	sum := new(big.Rat)
+	for i := range o.jobs[id.job].Phases[id.phase].Tasks {
+		sum.Add(sum, rat(int64(o.jobs[id.job].Times[id.phase].Of(i))))
+	}
+	return sum
+}
+
+// fluid returns the exact ends of phases in generalised processor sharing, where
+// enter says when each enters; in tandem, a phase behind a barrier enters when the
+// phase before it ends.
+func (o *oracle) fluid(tandem bool) map[phaseID]*big.Rat {
+	type member struct {
+		id   phaseID
+		left *big.Rat
+	}
+	enter, end := map[phaseID]*big.Rat{}, map[phaseID]*big.Rat{}
+	for _, id := range o.order {
+		for p, ph := range o.told[id].Phases {
+			at, ok := o.ready[phaseID{id, p}]
+			if tandem && p > 0 && ph.After != sojourn.NoBarrier {
+				ok = false
+			}
+			if ok {
+				enter[phaseID{id, p}] = rat(int64(at))
+			}
+		}
+	}
+	var in []member
+	now, slots := new(big.Rat), o.cfg.Cluster.Capacity()
+	for {
+		// Whoever is due enters, and leaves at once without work.
+		for again := true; again; {
+			again = false
+			for _, id := range o.order {
+				for p := range o.told[id].Phases {
+					ph := phaseID{id, p}
+					if at := enter[ph]; at != nil && at.Cmp(now) <= 0 {
+						in = append(in, member{ph, o.work(ph)})
+						delete(enter, ph)
+						again = true
+					}
+				}
+			}
+			in = slices.DeleteFunc(in, func(m member) bool {
+				if m.left.Sign() > 0 {
+					return false
+				}
+				end[m.id] = now
+				next := phaseID{m.id.job, m.id.phase + 1}
+				if spec := o.told[m.id.job]; tandem && next.phase < len(spec.Phases) && spec.Phases[next.phase].After != sojourn.NoBarrier {
+					enter[next] = now
+					again = true
+				}
+				return true
+			})
+		}
+		rates := make([]*big.Rat, len(in))
+		var next *big.Rat
+		for i, m := range in {
+			total := new(big.Rat)
+			for _, other := range in {
+				if o.class(other.id) == o.class(m.id) {
+					total.Add(total, new(big.Rat).SetUint64(o.told[other.id.job].WeightUnits()))
+				}
+			}
+			w := new(big.Rat).SetUint64(o.told[m.id.job].WeightUnits())
+			rates[i] = w.Mul(w, rat(int64(slots[o.class(m.id)]))).Quo(w, total)
+			if at := new(big.Rat).Add(now, new(big.Rat).Quo(m.left, rates[i])); next == nil || at.Cmp(next) < 0 {
+				next = at
+			}
+		}
+		for _, at := range enter {
+			if next == nil || at.Cmp(next) < 0 {
+				next = at
+			}
+		}
+		if next == nil {
+			return end
+		}
+		passed := new(big.Rat).Sub(next, now)
+		for i := range in {
+			in[i].left = new(big.Rat).Sub(in[i].left, new(big.Rat).Mul(rates[i], passed))
+		}
+		now = next
+	}
+}
+
+// beyond returns how many phases of each job ended beyond the bound.
+func (o *oracle) beyond() map[sojourn.JobID]int {
+	due, count := o.fluid(false), map[sojourn.JobID]int{}
+	for id, c := range o.ended {
+		var own, others sojourn.Time
+		for _, a := range o.attempts {
+			if o.class(a.phaseID) != o.class(id) || a.clock > o.endedAt[id] {
+				continue
+			}
+			held := a.end - a.start
+			before := phaseID{a.job, a.phase - 1}
+			if a.phase > 0 && o.told[a.job].Phases[a.phase].After != sojourn.NoBarrier {
+				if at, ok := o.endedAt[before]; !ok || at >= o.endedAt[id] {
+					held = c - a.start // waits for input still
+				}
+			}
+			if a.phaseID == id {
+				own = max(own, held)
+			} else {
+				others = max(others, held)
+			}
+		}
+		n := int64(o.cfg.Cluster.Capacity()[o.class(id)])
+		// N (C-D-P) > (N-1) p
+		left := new(big.Rat).Sub(rat(int64(c-others)), due[id])
+		if left.Mul(left, rat(n)).Cmp(rat((n-1)*int64(own))) > 0 {
+			count[id.job]++
+		}
+	}
+	return count
+}
+
+// drawWorkload draws a cluster and jobs in whole milliseconds.
+func drawWorkload(t *rapid.T, chain func(t *rapid.T, p int) int) (sim.Cluster, []*sim.Job) {
+	var c sim.Cluster
+	if rapid.Bool().Draw(t, "uniform") {
+		c = uniform(rapid.IntRange(1, 4).Draw(t, "slots"))
+	} else {
+		c = mapReduce(1, rapid.IntRange(1, 4).Draw(t, "maps"), rapid.IntRange(1, 3).Draw(t, "reduces"))
+	}
+	at := 0
+	var jobs []*sim.Job
+	for i := range rapid.IntRange(1, 9).Draw(t, "jobs") {
+		at += rapid.SampledFrom([]int{0, 0, 1, 2, 5, 9}).Draw(t, "gap")
+		j := job(sojourn.JobID(i+1), float64(at)/1000)
+		j.Weight = rapid.SampledFrom([]float64{0, 0, 0, 2, 0.5, 3}).Draw(t, "weight")
+		for p := range rapid.IntRange(1, 3).Draw(t, "phases") {
+			ms := rapid.SliceOfN(rapid.IntRange(0, 12), 1, 5).Draw(t, "times")
+			times := make([]time.Duration, len(ms))
+			for k := range ms {
+				times[k] = time.Duration(ms[k]) * time.Millisecond
+			}
+			j.Phases = append(j.Phases, sojourn.Phase{Tasks: len(ms), Class: sim.AnyClass})
+			j.Times = append(j.Times, sim.Times{List: times})
+			if p > 0 {
+				j.Phases[p].After = min(chain(t, p), j.Phases[p-1].Tasks)
+			}
+		}
+		jobs = append(jobs, j)
+	}
+	return c, jobs
+}
+
+// The audit agrees with exact fractions under fair and unfair policies: ps_finish
+// to a few nanoseconds, and the number of phases beyond the bound exactly.
+func TestAuditAgreesWithTheOracle(t *testing.T) {
+	total := 0
+	rapid.Check(t, func(t *rapid.T) {
+		c, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
+			return rapid.SampledFrom([]int{0, 0, sojourn.NoBarrier, 1, 2}).Draw(t, "after")
+		})
+		pick := map[string]func([]sojourn.TaskID) int{
+			"first": first, "last": last, "middle": func(tasks []sojourn.TaskID) int { return len(tasks) / 2 },
+		}
+		cfg := sim.Config{
+			Cluster: c, Jobs: jobsOf(jobs...), Records: true,
+			Policy: newTable(pick[rapid.SampledFrom([]string{"first", "last", "middle"}).Draw(t, "policy")]),
+		}
+		var o oracle
+		o.attach(&cfg, jobs)
+		r, err := sim.Run(context.Background(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Unfinished > 0 {
+			t.Skip("attempts that wait for input hold all slots")
+		}
+		tandem, beyond := o.fluid(true), o.beyond()
+		late, all := 0, 0
+		for _, rec := range r.JobRecords {
+			exact := new(big.Rat)
+			for p := range o.told[rec.ID].Phases {
+				if end := tandem[phaseID{rec.ID, p}]; end.Cmp(exact) > 0 {
+					exact = end
+				}
+			}
+			off, _ := new(big.Rat).Sub(rat(int64(rec.PSFinish)), exact).Float64()
+			if off < -100 || off > 100 {
+				t.Errorf("job %d: ps_finish %v is %v ns after %s", rec.ID, rec.PSFinish, off, exact.FloatString(3))
+			}
+			if rec.Finish > rec.PSFinish {
+				late++
+			}
+			if rec.BeyondBound != beyond[rec.ID] {
+				t.Errorf("job %d: %d phases beyond the bound, want %d", rec.ID, rec.BeyondBound, beyond[rec.ID])
+			}
+			all += beyond[rec.ID]
+		}
+		if r.Audit.BeyondBound != all || r.Audit.Late != late || r.Audit.Phases != len(o.ended) {
+			t.Errorf("audit %+v, want %d beyond and %d late of %d phases", r.Audit, all, late, len(o.ended))
+		}
+		total += all
+	})
+	if total < 10 {
+		t.Errorf("only %d phases were beyond the bound in all runs: the test shows little", total)
+	}
+}
+
+// FSP keeps the bound: the theorem of specs/pfsp.md, 2.1, per phase, with barriers
+// or none. Its jobs have equal weights.
+func TestFSPIsWithinTheBound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
+			return rapid.SampledFrom([]int{0, sojourn.NoBarrier}).Draw(t, "after")
+		})
+		for _, j := range jobs {
+			j.Weight = 0
+		}
+		p, err := baseline.NewFSP(baseline.FSPOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := sim.Run(context.Background(), sim.Config{Cluster: c, Jobs: jobsOf(jobs...), Policy: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Audit.BeyondBound != 0 {
+			t.Errorf("audit %+v", r.Audit)
+		}
+	})
+}
+
+// The fluid system has as many slots as the real one. Node 2 is down from 2 to
+// 6 s. Two jobs of 8 s of work share 2 slots until 2 s, one slot until 6 s, and
+// two again: each has received 2 s by 2 s and 4 s by 6 s, and ends at 10 s.
+func TestFluidCapacityFollowsTheNodes(t *testing.T) {
+	c := sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: [2]int{1, 0}}, {Slots: [2]int{1, 0}}}}
+	r, _ := run(t, sim.Config{
+		Cluster: c, Policy: newTable(first), Records: true,
+		Jobs: jobsOf(job(1, 0, []float64{4, 4}), job(2, 0, []float64{4, 4})),
+		Faults: sim.Faults{Script: []sim.NodeFault{
+			{At: sojourn.Time(2 * s), Node: 2}, {At: sojourn.Time(6 * s), Node: 2, Up: true},
+		}},
+	})
+	checkPS(t, r, 10, 10)
+}
+
+// If no slot is left for the fluid system to end in, ps_finish is unknown. The
+// last node fails at the instant at which the job finishes.
+func TestFluidWithoutSlots(t *testing.T) {
+	j := job(1, 0, []float64{1}, []float64{1})
+	blocker := job(2, 0, []float64{5})
+	r, st := run(t, sim.Config{
+		Cluster: uniform(1), Policy: newTable(first), Records: true, Jobs: jobsOf(j, blocker),
+		Faults: sim.Faults{Script: []sim.NodeFault{{At: sojourn.Time(3 * s), Node: 1}}},
+	})
+	// In fluid sharing job 1 would end at 4 s.
+	if r.Finished != 1 || r.Unfinished != 1 || r.JobRecords[0].PSFinish != 0 || r.Audit.Late != 0 || len(st.jobs) != 2 {
+		t.Errorf("result %+v", r)
+	}
+}
+
+// BenchmarkRun measures events a second: a finish and an assignment are one event.
+func BenchmarkRun(b *testing.B) {
+	for _, bc := range []struct {
+		name   string
+		slots  int
+		policy func() sojourn.Policy
+	}{
+		{"policy=fifo/slots=90", 90, func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p }},
+		{"policy=fifo/slots=10000", 10000, func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p }},
+		{"policy=fsp/slots=90", 90, func() sojourn.Policy { p, _ := baseline.NewFSP(baseline.FSPOptions{}); return p }},
+	} {
+		for _, audit := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/audit=%v", bc.name, audit), func(b *testing.B) {
+				// Jobs of 1 to 89 tasks of 1 to 30 s, at a load of 0.93.
+				const n = 5000
+				work := time.Duration(n) * 45 * 15500 * time.Millisecond
+				gap := work / n / time.Duration(bc.slots) * 100 / 93
+				jobs := func(yield func(*sim.Job, error) bool) {
+					for i := range n {
+						tasks, each := 1+i*37%89, time.Duration(1+i*17%30)*s
+						j := &sim.Job{At: sojourn.Time(i) * sojourn.Time(gap), Times: []sim.Times{{Each: each}}}
+						j.ID, j.Phases = sojourn.JobID(i+1), []sojourn.Phase{{Tasks: tasks}}
+						if !yield(j, nil) {
+							return
+						}
+					}
+				}
+				var events uint64
+				for b.Loop() {
+					r, err := sim.Run(context.Background(), sim.Config{
+						Cluster: uniform(bc.slots), Jobs: jobs, Policy: bc.policy(), NoAudit: !audit,
+					})
+					if err != nil {
+						b.Fatal(err)
+					}
+					events += r.Events
+				}
+				b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
+			})
+		}
+	}
+}

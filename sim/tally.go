@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// bounded is the least time alone that BoundedSlowdown divides by.
+const bounded = 10 * time.Second
+
+// bins holds the least number of tasks of each bin.
+var bins = [...]int{1, 11, 101, 1001}
+
+// A tally collects what the result sums up. Its memory does not grow with the
+// number of jobs unless their numbers are kept.
+type tally struct {
+	first, last sojourn.Time // first arrival, last finish
+
+	busy, present [2]int          // slots now: held by an attempt, in the cluster
+	held, offered [2]wide.Uint128 // slot-nanoseconds since the first arrival
+	heldAtLast    [2]wide.Uint128 // the same at the last finish
+	offeredAtLast [2]wide.Uint128
+
+	sojourn, slowdown, bounded, tardiness series
+	bins                                  [len(bins)]struct{ sojourn, slowdown series }
+
+	completion, flow float64 // weighted sums, in seconds
+	squares          float64 // sum of the squares of the slowdowns
+}
+
+// advance accounts for the slots between two instants.
+func (t *tally) advance(from, to sojourn.Time) {
+	from = max(from, t.first)
+	if to <= from {
+		return
+	}
+	d := uint64(to - from)
+	for c := range t.busy {
+		t.held[c] = t.held[c].Add(wide.Mul64(uint64(t.busy[c]), d))
+		t.offered[c] = t.offered[c].Add(wide.Mul64(uint64(t.present[c]), d))
+	}
+}
+
+// finished takes in a job that has finished now.
+func (t *tally) finished(r *JobRecord, keep bool) {
+	t.last = r.Finish
+	t.heldAtLast, t.offeredAtLast = t.held, t.offered
+
+	sojourn, slowdown := r.Sojourn(), r.Slowdown()
+	t.sojourn.add(sojourn.Seconds(), keep)
+	t.slowdown.add(slowdown, keep)
+	t.bounded.add(max(1, float64(sojourn)/float64(max(r.Alone, bounded))), keep)
+	if r.Deadline > 0 {
+		t.tardiness.add(max(0, r.Finish.Sub(r.Deadline)).Seconds(), keep)
+	}
+	bin := len(bins) - 1
+	for r.Tasks < bins[bin] {
+		bin--
+	}
+	t.bins[bin].sojourn.add(sojourn.Seconds(), keep)
+	t.bins[bin].slowdown.add(slowdown, keep)
+
+	t.completion += float64(r.Weight * time.Duration(r.Finish).Seconds())
+	t.flow += float64(r.Weight * sojourn.Seconds())
+	t.squares += float64(slowdown * slowdown)
+}
+
+// result returns what the run comes to.
+func (e *engine) result() *Result {
+	r, t := &e.res, &e.tally
+	r.Sojourn, r.Slowdown = t.sojourn.dist(), t.slowdown.dist()
+	r.BoundedSlowdown, r.Tardiness = t.bounded.dist(), t.tardiness.dist()
+	for i := range bins {
+		b := Bin{Min: bins[i], Sojourn: t.bins[i].sojourn.dist(), Slowdown: t.bins[i].slowdown.dist()}
+		if i+1 < len(bins) {
+			b.Max = bins[i+1] - 1
+		}
+		r.Bins = append(r.Bins, b)
+	}
+	if r.Finished > 0 {
+		r.Makespan = t.last.Sub(t.first)
+		r.Jain = float64(t.slowdown.sum*t.slowdown.sum) / float64(float64(r.Finished)*t.squares)
+	}
+	for c := range r.Utilisation {
+		if !t.offeredAtLast[c].IsZero() {
+			r.Utilisation[c] = float128(t.heldAtLast[c]) / float128(t.offeredAtLast[c])
+		}
+	}
+	r.WeightedCompletion, r.WeightedSojourn = t.completion, t.flow
+	if e.audit != nil {
+		r.Audit = e.audit.result
+	}
+	return r
+}
+
+func float128(x wide.Uint128) float64 { return float64(float64(x.Hi)*(1<<64)) + float64(x.Lo) }
+
+// A series is a sequence of numbers, in the order in which they came.
+type series struct {
+	n        int
+	sum, max float64
+	all      []float64 // nil unless they are kept
+}
+
+func (s *series) add(x float64, keep bool) {
+	s.n++
+	s.sum += x
+	s.max = max(s.max, x)
+	if keep {
+		s.all = append(s.all, x)
+	}
+}
+
+func (s *series) dist() Dist {
+	d := Dist{N: s.n, Max: s.max, Median: math.NaN(), P90: math.NaN(), P99: math.NaN()}
+	if s.n > 0 {
+		d.Mean = s.sum / float64(s.n)
+	}
+	if len(s.all) > 0 {
+		slices.Sort(s.all)
+		d.Median, d.P90, d.P99 = s.rank(50), s.rank(90), s.rank(99)
+	}
+	return d
+}
+
+// rank returns the least number that a share of all numbers, in percent, does
+// not exceed.
+func (s *series) rank(percent int) float64 { return s.all[(len(s.all)*percent+99)/100-1] }
