@@ -124,13 +124,13 @@ func (j *Job) Threshold(i int) int {
 const weightUnit = 1 << 16
 
 // WeightUnits returns the weight as an integer number of 2^-16: rounded here,
-// once, to the nearest, ties to even. It is at least 1 and below 2^48 for a job
-// that passes [Job.Check].
+// once, to the nearest below 2^48, ties to even. It is at least 1 for a job that
+// passes [Job.Check].
 func (j *Job) WeightUnits() uint64 {
 	if j.Weight == 0 {
 		return weightUnit
 	}
-	return uint64(math.RoundToEven(j.Weight * weightUnit))
+	return min(uint64(math.RoundToEven(j.Weight*weightUnit)), 1<<48-1)
 }
 
 // Check returns the first thing that is wrong with j, or nil: an ID of zero; a
@@ -147,7 +147,7 @@ func (j *Job) Check() error {
 		return bad("nil")
 	case j.ID == 0:
 		return bad("zero ID")
-	case j.Weight != 0 && !(j.Weight >= 1.0/weightUnit && j.Weight <= 1<<32-1.0/weightUnit):
+	case j.Weight != 0 && !(j.Weight >= 1.0/weightUnit && j.Weight < 1<<32):
 		return bad("weight %v is not in [2^-16, 2^32)", j.Weight)
 	case j.Deadline < 0:
 		return bad("negative deadline %v", j.Deadline)

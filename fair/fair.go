@@ -96,7 +96,7 @@ func New(opts Options) (*Policy, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(opts.Pools)) {
 		weight := opts.Pools[name]
-		if !(weight >= 1.0/(1<<16) && weight <= 1<<32-1.0/(1<<16)) {
+		if !(weight >= 1.0/(1<<16) && weight < 1<<32) {
 			return nil, fmt.Errorf("fair: pool %q: weight %v is not in [2^-16, 2^32)", name, weight)
 		}
 		p.weights[name] = (&sojourn.Job{Weight: weight}).WeightUnits()

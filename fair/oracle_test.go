@@ -64,3 +64,38 @@ func TestLeastStartedPerWeightFirst(t *testing.T) {
 			})
 	})
 }
+
+// Under Deficit, a pool that was idle starts level with the others and does not
+// make up for the time in which it asked for nothing.
+func TestIdlePoolsEarnNothing(t *testing.T) {
+	p := newWith(fair.Options{Order: fair.Deficit})
+	observe := func(ev sojourn.Event) {
+		if err := p.Observe(ev); err != nil {
+			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+		}
+	}
+	arrive := func(id sojourn.JobID, pool string, tasks int) {
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{{Tasks: tasks}}}})
+	}
+	observe(sojourn.Event{Kind: sojourn.SlotAdded})
+	next := func() sojourn.JobID {
+		a, ok := p.Assign(0)
+		if !ok {
+			t.Fatal("Assign = false, want a task")
+		}
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 0}})
+		return a.Task.Job
+	}
+	arrive(1, "busy", 200)
+	for range 100 {
+		next()
+	}
+	arrive(2, "idle", 100)
+	count := map[sojourn.JobID]int{}
+	for range 20 {
+		count[next()]++
+	}
+	if count[1] != 10 || count[2] != 10 {
+		t.Errorf("20 tasks went %d to the busy pool and %d to the idle one, want 10 and 10", count[1], count[2])
+	}
+}

@@ -1,0 +1,24 @@
+# Shorthand for commands that work as well without it.
+
+test:
+	go test work
+
+ci:
+	.ci/run
+
+# Compare two commits: make bench >old, then on the other commit make bench >new,
+# then GOWORK=off go tool -modfile=tools/go.mod benchstat old new.
+bench:
+	@go test -run '^$$' -bench . -count 10 ./...
+
+# Rewrite the golden of the exported API, then look at what changed.
+api:
+	go test -run '^TestAPI$$' . -update
+	git diff --stat testdata/api.txt
+
+# go test -fuzz takes one target of one package at a time:
+# make fuzz PKG=./trace TARGET=FuzzReader
+fuzz:
+	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime 5m $(PKG)
+
+.PHONY: test ci bench api fuzz

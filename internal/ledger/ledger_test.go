@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// The kit of package sojourntest drives the ledger through every policy, with
+// every valid and invalid event, against a model of its own. Here is what it cannot
+// see.
+
+type testLedger struct {
+	Ledger[int]
+	t interface{ Fatalf(string, ...any) }
+}
+
+func (l *testLedger) observe(ev sojourn.Event) Change[int] {
+	if err := l.Check(&ev); err != nil {
+		l.t.Fatalf("Check(%v) = %v, want nil", ev, err)
+	}
+	return l.Apply(&ev)
+}
+
+func (l *testLedger) slots(n int) {
+	for i := range n {
+		l.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+	}
+}
+
+func (l *testLedger) arrive(id sojourn.JobID, phases ...sojourn.Phase) *Job[int] {
+	return l.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Phases: phases}}).Job
+}
+
+func (l *testLedger) end(kind sojourn.EventKind, a sojourn.Assignment) Change[int] {
+	return l.observe(sojourn.Event{Kind: kind, At: l.Now(), Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+}
+
+// Tasks are taken in the order of their index, and one that failed comes back to
+// its place in that order.
+func TestLowestTaskFirst(t *testing.T) {
+	l := &testLedger{t: t}
+	l.slots(4)
+	j := l.arrive(1, sojourn.Phase{Tasks: 6})
+	var got []uint32
+	take := func(slot sojourn.SlotID) sojourn.Assignment {
+		a := l.Take(j, &j.Sides[0], slot)
+		got = append(got, a.Task.Index)
+		return a
+	}
+	first := take(0)
+	take(1)
+	take(2)
+	l.end(sojourn.TaskFailed, first)
+	take(0)
+	take(3)
+	if want := []uint32{0, 1, 2, 0, 3}; !slices.Equal(got, want) {
+		t.Errorf("tasks = %v, want %v", got, want)
+	}
+}
+
+// Startable, Ready and NextPhase agree with a count over all tasks, whatever
+// finishes, fails and is lost in a chain of phases on two classes.
+func TestSidesAgreeWithACount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := &testLedger{t: t}
+		for i := range 4 {
+			l.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: sojourn.Class(i % 2)}})
+		}
+		var phases []sojourn.Phase
+		for i := range rapid.IntRange(1, 6).Draw(t, "phases") {
+			ph := sojourn.Phase{Tasks: rapid.IntRange(1, 5).Draw(t, "tasks"), Class: sojourn.Class(rapid.IntRange(0, 1).Draw(t, "class"))}
+			if i > 0 {
+				ph.After = rapid.IntRange(sojourn.NoBarrier, phases[i-1].Tasks).Draw(t, "after")
+			}
+			phases = append(phases, ph)
+		}
+		j := l.arrive(1, phases...)
+		l.arrive(2, sojourn.Phase{Tasks: 1}) // keeps the ledger from being empty
+		var live []sojourn.Assignment
+		t.Repeat(map[string]func(*rapid.T){
+			"take": func(t *rapid.T) {
+				side := &j.Sides[rapid.IntRange(0, len(j.Sides)-1).Draw(t, "side")]
+				slot, ok := l.FreeSlot(side.Class)
+				if !ok || side.Startable == 0 {
+					t.Skip("nothing to take")
+				}
+				live = append(live, l.Take(j, side, slot))
+			},
+			"end": func(t *rapid.T) {
+				if len(live) == 0 || j.Left == 1 {
+					t.Skip("nothing may end")
+				}
+				i := rapid.IntRange(0, len(live)-1).Draw(t, "attempt")
+				l.end(rapid.SampledFrom([]sojourn.EventKind{sojourn.TaskFinished, sojourn.TaskFailed}).Draw(t, "kind"), live[i])
+				live = slices.Delete(live, i, i+1)
+			},
+			"lose": func(t *rapid.T) {
+				p := rapid.IntRange(0, len(phases)-1).Draw(t, "phase")
+				k := uint32(rapid.IntRange(0, phases[p].Tasks-1).Draw(t, "task"))
+				if !j.Phases[p].IsDone(k) {
+					t.Skip("not done")
+				}
+				n := j.tries[task{uint16(p), k}]
+				l.observe(sojourn.Event{Kind: sojourn.OutputLost, Task: sojourn.TaskID{Job: 1, Phase: uint16(p), Index: k}, Attempt: max(n, 1)})
+			},
+			"": func(t *rapid.T) {
+				want := map[sojourn.Class]int{}
+				first := map[sojourn.Class]int{}
+				for p := len(phases) - 1; p >= 0; p-- {
+					ready := p == 0 || j.Phases[p-1].Done >= j.Spec.Threshold(p)
+					if j.Phases[p].Ready != ready {
+						t.Fatalf("phase %d: Ready = %v, want %v", p, j.Phases[p].Ready, ready)
+					}
+					if n := j.Phases[p].Pending(); ready && n > 0 {
+						want[phases[p].Class] += n
+						first[phases[p].Class] = p
+					}
+				}
+				for i := range j.Sides {
+					s := &j.Sides[i]
+					if s.Startable != want[s.Class] {
+						t.Fatalf("class %d: Startable = %d, want %d", s.Class, s.Startable, want[s.Class])
+					}
+					if s.Startable > 0 && j.NextPhase(s) != first[s.Class] {
+						t.Fatalf("class %d: NextPhase = %d, want %d", s.Class, j.NextPhase(s), first[s.Class])
+					}
+				}
+			},
+		})
+	})
+}
+
+// Nothing is kept of jobs that have ended: memory does not grow, and handles are
+// used again.
+func TestEndedJobsAreForgotten(t *testing.T) {
+	l := &testLedger{t: t}
+	l.slots(1)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	run := func(n int) {
+		for i := range n {
+			j := l.arrive(sojourn.JobID(i+1), sojourn.Phase{Tasks: 2, Estimate: time.Second})
+			a := l.Take(j, &j.Sides[0], 0)
+			l.end(sojourn.TaskFailed, a)
+			for range 2 {
+				l.end(sojourn.TaskFinished, l.Take(j, &j.Sides[0], 0))
+			}
+		}
+	}
+	run(1000)
+	before := heap()
+	run(100_000)
+	if after := heap(); after > before+1<<16 {
+		t.Errorf("the heap grew from %d to %d bytes over 100,000 jobs", before, after)
+	}
+	if l.Live() != 0 || len(l.table) != 1 {
+		t.Errorf("%d live jobs and %d handles, want 0 and 1", l.Live(), len(l.table))
+	}
+}
+
+// A wild slot ID is refused and costs nothing.
+func TestSlotIDsAreBounded(t *testing.T) {
+	l := &testLedger{t: t}
+	ev := sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.MaxSlots}}
+	if err := l.Check(&ev); !errors.Is(err, sojourn.ErrInvalidSlot) {
+		t.Errorf("Check(%v) = %v, want %v", ev, err, sojourn.ErrInvalidSlot)
+	}
+	l.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.MaxSlots - 1}})
+	if id, ok := l.FreeSlot(0); !ok || id != sojourn.MaxSlots-1 {
+		t.Errorf("FreeSlot = %d, %v, want %d", id, ok, sojourn.MaxSlots-1)
+	}
+}
