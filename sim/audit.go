@@ -16,11 +16,11 @@ import (
 // In tandem, a phase enters when the phase before it ends in the fluid system,
 // and one of NoBarrier with its job: a job leaves it at its ps_finish. In ready,
 // a phase enters when it could start in reality. It is the virtual system that
-// the theorem on lateness speaks of, which takes a phase for a job that arrives
-// when it becomes ready (specs/pfsp.md, 2.1 and 2.3).
+// the bound on lateness speaks of, which takes a phase for a job that arrives when
+// it becomes ready.
 //
-// A fluid completion is known to the next nanosecond, or a few more where many
-// jobs arrived in one busy period: never too early. See package vqueue.
+// A queue knows a completion to the next nanosecond, or a few more where many
+// phases arrived in one busy period, and never too early; see package vqueue.
 type audit struct {
 	e       *engine
 	tandem  [2]*vqueue.Queue[fluidEntry]

@@ -40,7 +40,7 @@ type Config struct {
 	// Seed is where all randomness of the run comes from.
 	Seed uint64
 
-	// Records asks for a record of every job in Result.Jobs, in the order of
+	// Records asks for a record of every job in Result.JobRecords, in the order of
 	// arrival. Without it, the memory of a run does not grow with the number of
 	// jobs that have ended, and Result has no quantiles.
 	Records bool
@@ -67,7 +67,7 @@ type Estimates struct {
 type EstimateMode uint8
 
 const (
-	Exact     EstimateMode = iota // the true time of every task
+	Exact     EstimateMode = iota // the true time of every task, at least 1 ns
 	None                          // nothing
 	LogNormal                     // the true time, off by a factor that is drawn for each job
 )
@@ -96,7 +96,7 @@ type Faults struct {
 	Script []NodeFault
 
 	// LoseOutput makes the failure of a node lose the output of the tasks that
-	// finished on it, as long as a later phase of the job still needs it.
+	// finished on it, as long as the next phase of the job still needs it.
 	LoseOutput bool
 }
 

@@ -55,7 +55,8 @@
 // Jobs are told as the workload describes them. On a uniform cluster all classes
 // become 0, else [AnyClass] becomes Map in the first phase and Reduce in the
 // others. Phases without an estimate get the true times, nothing, or the true
-// times with an error: see [Estimates]. Neither speeds nor stragglers are told.
+// times with an error: see [Estimates]. A time of 0 is told as 1 ns, since 0 means
+// unknown. Neither speeds nor stragglers are told.
 //
 // # Faults
 //
@@ -90,8 +91,8 @@
 // becomes free first and, among those, the fastest. A phase starts when all
 // outputs of the phase before have arrived, whatever After says, except that a
 // phase of NoBarrier starts at once; if it shares its class with a phase that is
-// not over, its tasks come after those. A list schedule is a natural
-// yardstick and not the optimum: tasks of different length may be packed better.
+// not over, its tasks come after those. A list schedule is a yardstick and not the
+// optimum: tasks of different length may be packed better.
 //
 // # Fairness audit
 //
@@ -109,16 +110,18 @@
 //     ready. A phase that ends after D + P + (1-1/N) p is beyond the bound. N is the
 //     number of slots of the class; p is how long an attempt at the phase held a
 //     slot at most; P is the same for the attempts at all other phases in the class
-//     that had been started by then, of this job or another. This is a theorem for
-//     FSP, and PFSP, with exact sizes, equal speeds, no faults, and phases that wait
-//     for the whole phase before or for none: there the number must be 0. The
-//     theorem speaks of jobs that are ready at their arrival; a phase stands for
-//     such a job. Time that an attempt waits for input counts as held.
+//     that had been started by then, of this job or another. Time that an attempt
+//     waits for input counts as held. FSP and PFSP provably keep the number at 0 if
+//     sizes are exact, weights and speeds equal, nothing fails, outputs arrive
+//     without delay, and each phase waits for the whole phase before or for none:
+//     a phase is then what a job is in the theorem, ready as a whole when it enters.
 //
-// Fluid completions are rounded up, so that the audit errs on the side of the
-// policy, by a nanosecond or, after long busy periods with many jobs, a few. Work
-// that is done twice does not enter the fluid systems, nor do delays. A phase
-// counts when it ends for the first time.
+// Times in the fluid systems are whole nanoseconds. D is rounded up, and the audit
+// errs on the side of the policy: by less than a nanosecond or, in busy periods of
+// many jobs, a few. ps_finish is rounded after each phase, which in a chain of
+// phases may shift it by some more in either direction. Work that is done twice
+// does not enter the fluid systems, nor do delays. A phase counts when it ends for
+// the first time.
 //
 // # Errors of the policy
 //

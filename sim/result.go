@@ -48,7 +48,7 @@ type Result struct {
 	// them that the policy accepted, and those that finished in time.
 	Deadlines, Accepted, Met int
 
-	// Locality counts the finished tasks by their distance to their input.
+	// Locality counts the attempts that finished by their distance to their input.
 	Locality [4]int
 
 	// Audit is the fairness audit.
@@ -64,7 +64,7 @@ type Dist struct {
 	N         int
 	Mean, Max float64
 
-	// Quantiles by the nearest-rank rule; NaN without Config.Records.
+	// Quantiles by the nearest-rank rule; NaN without Config.Records or numbers.
 	Median, P90, P99 float64
 }
 
@@ -84,8 +84,9 @@ type Audit struct {
 	// BeyondBound is how many of them ended after D + P + (1-1/N)*p: D is when the
 	// phase would end in fluid fair sharing if it entered at the instant at which
 	// it was really ready, N is the number of slots of the class, p the longest
-	// task of the phase and P the longest task of other jobs in the class. FSP and
-	// PFSP keep this at 0 when sizes are exact and slots neither fail nor change.
+	// time that an attempt at the phase held a slot, and P the same for other
+	// phases in the class. FSP and PFSP keep this at 0 when sizes are exact and
+	// slots neither fail nor change.
 	BeyondBound int
 
 	// Late is how many jobs finished later than in fluid fair sharing from the
@@ -125,8 +126,8 @@ type JobRecord struct {
 	Finish     sojourn.Time // 0 unless finished
 	Deadline   sojourn.Time // 0 if none
 
-	// PSFinish is when the job ends in fluid fair sharing, rounded up to a whole
-	// nanosecond; 0 without an audit.
+	// PSFinish is when the job ends in fluid fair sharing, in whole nanoseconds; 0
+	// without an audit, or if it does not end there before the run is over.
 	PSFinish sojourn.Time
 
 	// Alone is the time that the job takes on the idle cluster.

@@ -115,8 +115,7 @@ func (m moment) before(o moment) bool {
 // A slot is a slot of the cluster with the attempt that holds it.
 type slot struct {
 	sojourn.Slot
-	speed   float64
-	present bool // the policy knows of it
+	speed float64
 
 	job      *job // nil if the slot is free
 	task     sojourn.TaskID

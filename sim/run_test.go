@@ -55,6 +55,16 @@ func TestJobsInTheOrderOfArrival(t *testing.T) {
 	}
 }
 
+// 70 tasks go to 70 free slots, in the order of both.
+func TestSlotsAreOfferedInTheOrderOfID(t *testing.T) {
+	_, st := run(t, sim.Config{Cluster: uniform(70), Policy: newTable(first), Jobs: jobsOf(job(1, 0, make([]float64, 70)))})
+	for i, a := range st.attempts {
+		if int(a.Slot) != i || int(a.Task.Index) != i {
+			t.Fatalf("attempt %d is at task %v on slot %d", i, a.Task, a.Slot)
+		}
+	}
+}
+
 // The barrier of job 1 is at 4 s: its reduce waits, and that of job 2 overtakes.
 func TestBarrier(t *testing.T) {
 	_, st := run(t, sim.Config{

@@ -29,7 +29,8 @@ const (
 // unit is the number of units of work in a slot-nanosecond.
 const unit = 1 << 32
 
-// degree of the trees, the fastest from 1,000 items on.
+// degree of the trees. From 16 to 64 they take about the same time; wider nodes
+// allocate less as items come and go.
 const degree = 32
 
 // A Queue holds items in virtual processor sharing. Use [New] to make one.
