@@ -26,7 +26,6 @@ type audit struct {
 	tandem  [2]*vqueue.Queue[fluidEntry]
 	ready   [2]*vqueue.Queue[fluidEntry]
 	longest [2][2]occupancy // of each class: the longest ones of two phases
-	waiting int             // finished jobs whose ps_finish is to come
 	done    []fluidDone     // scratch
 	result  Audit
 }
@@ -106,7 +105,6 @@ func (a *audit) leaveTandem(j *job, p int, at sojourn.Time) {
 	if j.fluid.left--; j.fluid.left == 0 {
 		j.record.PSFinish = at
 		if j.fluid.over {
-			a.waiting--
 			a.compare(j)
 		}
 	}
@@ -119,12 +117,7 @@ func (a *audit) leaveTandem(j *job, p int, at sojourn.Time) {
 // the next one, since an end in one class may be an entry into the other.
 func (a *audit) advanceTandem(t sojourn.Time) {
 	for {
-		at := t
-		for _, q := range a.tandem {
-			if next, ok := q.NextCompletion(); ok {
-				at = min(at, next)
-			}
-		}
+		at := a.nextTandem(t)
 		for _, d := range a.advance(at, a.tandem[:]...) {
 			a.leaveTandem(d.item.Value.j, d.item.Value.p, d.at)
 		}
@@ -132,6 +125,17 @@ func (a *audit) advanceTandem(t sojourn.Time) {
 			return
 		}
 	}
+}
+
+// nextTandem returns when the next phase ends in the tandem system, or t if that
+// is earlier.
+func (a *audit) nextTandem(t sojourn.Time) sojourn.Time {
+	for _, q := range a.tandem {
+		if next, ok := q.NextCompletion(); ok {
+			t = min(t, next)
+		}
+	}
+	return t
 }
 
 // advanceReady moves the ready system of a class on.
@@ -239,11 +243,9 @@ func (a *audit) othersWaiting(j *job, p int) time.Duration {
 func (a *audit) jobFinished(j *job) {
 	a.advanceTandem(a.e.now)
 	j.fluid.over = true
-	if j.fluid.left > 0 {
-		a.waiting++
-		return
+	if j.fluid.left == 0 {
+		a.compare(j)
 	}
-	a.compare(j)
 }
 
 // compare compares a job with its ps_finish, which is known.
@@ -255,23 +257,15 @@ func (a *audit) compare(j *job) {
 	a.e.close(j)
 }
 
-// drain moves the tandem system on until all finished jobs have ended in it. It
-// cannot if the last slots of a class have gone: ps_finish is 0 then.
+// drain moves the tandem system on until all jobs have ended in it. Those that
+// cannot, because no slots of a class are left, have no ps_finish.
 func (a *audit) drain() {
-	for a.waiting > 0 {
-		at := never
-		for _, q := range a.tandem {
-			if next, ok := q.NextCompletion(); ok {
-				at = min(at, next)
-			}
-		}
+	for {
+		at := a.nextTandem(never)
 		if at == never {
 			break
 		}
 		a.advanceTandem(at)
-	}
-	if a.waiting == 0 {
-		return
 	}
 	var stuck []*job
 	for _, q := range a.tandem {

@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"context"
-	"fmt"
 	"math/big"
 	"slices"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
-	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -421,48 +419,5 @@ func TestFluidWithoutSlots(t *testing.T) {
 	// In fluid sharing job 1 would end at 4 s.
 	if r.Finished != 1 || r.Unfinished != 1 || r.JobRecords[0].PSFinish != 0 || r.Audit.Late != 0 || len(st.jobs) != 2 {
 		t.Errorf("result %+v", r)
-	}
-}
-
-// BenchmarkRun measures events a second: a finish and an assignment are one event.
-func BenchmarkRun(b *testing.B) {
-	for _, bc := range []struct {
-		name   string
-		slots  int
-		policy func() sojourn.Policy
-	}{
-		{"policy=fifo/slots=90", 90, func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p }},
-		{"policy=fifo/slots=10000", 10000, func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p }},
-		{"policy=fsp/slots=90", 90, func() sojourn.Policy { p, _ := baseline.NewFSP(baseline.FSPOptions{}); return p }},
-	} {
-		for _, audit := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%s/audit=%v", bc.name, audit), func(b *testing.B) {
-				// Jobs of 1 to 89 tasks of 1 to 30 s, at a load of 0.93.
-				const n = 5000
-				work := time.Duration(n) * 45 * 15500 * time.Millisecond
-				gap := work / n / time.Duration(bc.slots) * 100 / 93
-				jobs := func(yield func(*sim.Job, error) bool) {
-					for i := range n {
-						tasks, each := 1+i*37%89, time.Duration(1+i*17%30)*s
-						j := &sim.Job{At: sojourn.Time(i) * sojourn.Time(gap), Times: []sim.Times{{Each: each}}}
-						j.ID, j.Phases = sojourn.JobID(i+1), []sojourn.Phase{{Tasks: tasks}}
-						if !yield(j, nil) {
-							return
-						}
-					}
-				}
-				var events uint64
-				for b.Loop() {
-					r, err := sim.Run(context.Background(), sim.Config{
-						Cluster: uniform(bc.slots), Jobs: jobs, Policy: bc.policy(), NoAudit: !audit,
-					})
-					if err != nil {
-						b.Fatal(err)
-					}
-					events += r.Events
-				}
-				b.ReportMetric(float64(events)/b.Elapsed().Seconds(), "events/s")
-			})
-		}
 	}
 }

@@ -127,7 +127,8 @@ type JobRecord struct {
 	Deadline   sojourn.Time // 0 if none
 
 	// PSFinish is when the job ends in fluid fair sharing, in whole nanoseconds; 0
-	// without an audit, or if it does not end there before the run is over.
+	// without an audit, for jobs that were not accepted, and if the cluster has lost
+	// all its slots before.
 	PSFinish sojourn.Time
 
 	// Alone is the time that the job takes on the idle cluster.
