@@ -38,10 +38,10 @@ const (
 	JobAdopted
 	// JobRevised replaces what is known of a live job: its estimates, weight,
 	// deadline, demand, thresholds, sizes, delays, or numbers of tasks. The tasks
-	// that remain must include every task that was ever started, is held or is
-	// done, and the name, the pool, the number of phases, their classes and the
-	// inputs of tasks known before may not change: else ErrInvalidRevision. Fewer
-	// tasks may complete the job.
+	// that remain must include every task that was ever assigned or adopted, is
+	// held or is done, and the name, the pool, the number of phases, their classes
+	// and the inputs of tasks known before may not change: else ErrInvalidRevision.
+	// Fewer tasks may complete the job.
 	// The policy may refuse the revision. (Job)
 	JobRevised
 	// JobCancelled reports that no more of a job will be run. Its pending tasks

@@ -1,0 +1,556 @@
+package sojourntest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"pgregory.net/rapid"
+)
+
+// IDs are drawn from small ranges, so that they meet again.
+const (
+	maxJobID  = 6
+	maxSlotID = 6
+	maxNode   = 4
+)
+
+// drive makes random calls, most of which fit.
+func (tr *trial) drive(t *rapid.T) {
+	actions := map[string]func(*rapid.T){}
+	add := func(weight int, name string, action func(*rapid.T)) {
+		for i := range weight {
+			actions[fmt.Sprint(name, i)] = action
+		}
+	}
+	for kind := sojourn.SlotAdded; kind <= sojourn.Tick; kind++ {
+		weight := 1
+		switch kind {
+		case sojourn.SlotAdded, sojourn.JobRevised, sojourn.TaskFailed:
+			weight = 2
+		case sojourn.JobArrived, sojourn.TaskFinished:
+			weight = 4
+		}
+		add(weight, kind.String(), func(t *rapid.T) { tr.fitting(t, kind) })
+	}
+	order := rapid.IntRange(0, numOrders-1)
+	add(6, "misfit", tr.misfit)
+	add(1, "unsupported", tr.unsupported)
+	add(3, "offer", func(t *rapid.T) {
+		free := tr.m.free()
+		if len(free) == 0 {
+			t.SkipNow() // no slot is free
+		}
+		tr.assign(rapid.SampledFrom(free).Draw(t, "slot"))
+	})
+	add(4, "round", func(t *rapid.T) { tr.round(order.Draw(t, "order")) })
+	add(2, "settle", func(t *rapid.T) { tr.settle(order.Draw(t, "order")) })
+	add(2, "wake", func(t *rapid.T) {
+		if !tr.last.waits {
+			t.SkipNow() // the policy waits for no instant
+		}
+		tr.wake(order.Draw(t, "order"))
+	})
+	add(2, "preempt", func(t *rapid.T) {
+		if tr.s.preemptor == nil {
+			t.SkipNow() // the policy does not preempt
+		}
+		list := tr.s.preemptor.AppendPreemptions(nil)
+		if len(list) == 0 {
+			t.SkipNow() // the policy wants nothing killed
+		}
+		ev := report(sojourn.TaskFailed, tr.m.slot(list[0].Slot))
+		ev.At, ev.Cause = tr.later(t), sojourn.CausePreempted
+		tr.observe(ev)
+	})
+
+	// Some slots and jobs to begin with, since a history of an empty cluster
+	// shows little.
+	for range rapid.IntRange(0, 3).Draw(t, "slots") {
+		tr.fitting(t, sojourn.SlotAdded)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "jobs") {
+		tr.fitting(t, sojourn.JobArrived)
+	}
+	t.Repeat(actions)
+	tr.misuse()
+	t.Repeat(actions)
+}
+
+// later draws the time of the next event.
+func (tr *trial) later(t *rapid.T) sojourn.Time {
+	step := rapid.SampledFrom([]time.Duration{0, 0, 0, 1, time.Second, 1500 * time.Millisecond, 7 * time.Second, time.Minute}).Draw(t, "step")
+	return tr.m.now.Add(step)
+}
+
+// fitting reports an event that fits, if there is any of that kind.
+func (tr *trial) fitting(t *rapid.T, kind sojourn.EventKind) {
+	list := tr.candidates(kind)
+	if len(list) == 0 {
+		t.SkipNow() // no such event fits now
+	}
+	ev := rapid.SampledFrom(list).Draw(t, "event")
+	tr.fill(t, &ev)
+	if tr.m.unspecified(&ev) {
+		t.SkipNow() // unspecified
+	}
+	tr.observe(ev)
+}
+
+// candidates returns the events of a kind that would fit, as far as slots, nodes
+// and tasks go.
+func (tr *trial) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
+	m := tr.m
+	switch kind {
+	case sojourn.SlotAdded:
+		for id := range sojourn.SlotID(maxSlotID + 1) {
+			if s := m.slot(id); s == nil {
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: id}})
+			} else if s.retiring {
+				list = append(list, sojourn.Event{Slot: s.Slot})
+			}
+		}
+	case sojourn.SlotRemoved:
+		for _, s := range m.slots {
+			if !s.retiring {
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: s.ID}})
+			}
+		}
+	case sojourn.NodeDown, sojourn.NodeUp:
+		for n := sojourn.NodeID(1); n <= maxNode; n++ {
+			if m.down[n] == (kind == sojourn.NodeUp) {
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{Node: n, Rack: rackOf(n)}})
+			}
+		}
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		for id := sojourn.JobID(1); id <= maxJobID; id++ {
+			if m.job(id) == nil {
+				list = append(list, sojourn.Event{Job: &sojourn.Job{ID: id}})
+			}
+		}
+	case sojourn.JobRevised, sojourn.JobCancelled:
+		for _, j := range m.jobs {
+			if !j.cancelled {
+				list = append(list, sojourn.Event{Job: &sojourn.Job{ID: j.spec.ID}})
+			}
+		}
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost, sojourn.TaskAdopted:
+		m.each(func(_ *modelJob, t *modelTask) {
+			ev := sojourn.Event{Kind: kind, At: m.now, Task: t.id}
+			slots := []sojourn.SlotID{0}
+			switch kind {
+			case sojourn.OutputLost:
+				ev.Attempt = t.attempts
+			case sojourn.TaskAdopted:
+				ev.Attempt = t.attempts + 1
+				slots = m.free()
+			}
+			for _, ev.Slot.ID = range slots {
+				if m.check(&ev) == nil {
+					list = append(list, ev)
+				}
+			}
+		})
+	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		for _, s := range m.busy() {
+			list = append(list, report(kind, s))
+		}
+	case sojourn.Tick:
+		list = []sojourn.Event{{}}
+	}
+	for i := range list {
+		list[i].Kind = kind
+	}
+	return list
+}
+
+// rackOf is the rack that the kit puts a node on: unknown for the last.
+func rackOf(n sojourn.NodeID) sojourn.RackID { return sojourn.RackID(n+1) / 2 % (maxNode / 2) }
+
+// fill draws the time and the other fields of an event that fits.
+func (tr *trial) fill(t *rapid.T, ev *sojourn.Event) {
+	ev.At = tr.later(t)
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		if s := tr.m.slot(ev.Slot.ID); s == nil {
+			ev.Slot.Class = tr.class(t)
+			ev.Slot.Node = sojourn.NodeID(rapid.IntRange(0, maxNode).Draw(t, "node"))
+			ev.Slot.Rack = rackOf(ev.Slot.Node)
+		}
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		ev.Job = tr.job(t, ev.Job.ID)
+	case sojourn.JobRevised:
+		ev.Job = tr.revision(t, tr.m.job(ev.Job.ID))
+	case sojourn.TaskAdopted:
+		if rapid.IntRange(0, 9).Draw(t, "jump") == 9 {
+			ev.Attempt += 1 << 30
+		}
+	case sojourn.TaskProgress:
+		ev.Progress = rapid.SampledFrom([]uint16{0, 1, 5000, sojourn.MaxProgress}).Draw(t, "progress")
+	case sojourn.TaskFailed:
+		ev.Cause = sojourn.Cause(rapid.IntRange(0, 2).Draw(t, "cause"))
+	}
+	switch ev.Kind {
+	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
+		ev.Service = rapid.SampledFrom([]time.Duration{0, 1, time.Second, time.Hour}).Draw(t, "service")
+	}
+}
+
+// class draws a class, the first ones more often, so that slots and phases meet.
+func (tr *trial) class(t *rapid.T) sojourn.Class {
+	classes := rapid.SampledFrom(tr.o.classes())
+	return min(classes.Draw(t, "class"), classes.Draw(t, "class"))
+}
+
+// job draws a job that the policy supports.
+func (tr *trial) job(t *rapid.T, id sojourn.JobID) *sojourn.Job {
+	most := 3
+	if tr.o.MaxPhases > 0 {
+		most = min(most, tr.o.MaxPhases)
+	}
+	const tries = 20
+	for range tries {
+		if j := tr.anyJob(t, id, most); tr.o.supports(j) {
+			return j
+		}
+	}
+	t.SkipNow() // no job that the policy supports was found
+	return nil
+}
+
+// anyJob draws a valid job.
+func (tr *trial) anyJob(t *rapid.T, id sojourn.JobID, mostPhases int) *sojourn.Job {
+	j := &sojourn.Job{
+		ID:     id,
+		Name:   rapid.SampledFrom([]string{"", "sort", "join"}).Draw(t, "name"),
+		Pool:   rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "pool"),
+		Demand: uint32(rapid.IntRange(0, 3).Draw(t, "demand")),
+		Phases: make([]sojourn.Phase, rapid.IntRange(1, mostPhases).Draw(t, "phases")),
+	}
+	for i := range j.Phases {
+		p := &j.Phases[i]
+		p.Class = tr.class(t)
+		if rapid.IntRange(0, 2).Draw(t, "inputs") == 2 {
+			p.Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{1}}) // resize makes the rest
+		}
+		tr.resize(t, j, i, rapid.IntRange(1, 4).Draw(t, "tasks"))
+	}
+	tr.describe(t, j)
+	return j
+}
+
+// revision draws a valid new description of a job.
+func (tr *trial) revision(t *rapid.T, of *modelJob) *sojourn.Job {
+	j := clone(of.spec)
+	for i := range j.Phases {
+		least := max(1, of.least(i))
+		tr.resize(t, j, i, rapid.IntRange(least, least+3).Draw(t, "tasks"))
+	}
+	tr.describe(t, j)
+	return j
+}
+
+// resize gives a phase n tasks, and draws what is said of them. The inputs of a
+// task are always the same, so that revisions do not change them.
+func (tr *trial) resize(t *rapid.T, j *sojourn.Job, phase, n int) {
+	p := &j.Phases[phase]
+	p.Tasks = n
+	p.Estimates, p.Bytes, p.Delays = nil, nil, nil
+	p.Estimate = time.Duration(rapid.IntRange(0, 5).Draw(t, "estimate")) * time.Second
+	if tr.o.NeedsEstimates {
+		p.Estimate += time.Second
+	}
+	if rapid.IntRange(0, 3).Draw(t, "estimates") == 3 {
+		for k := range n {
+			p.Estimates = append(p.Estimates, time.Duration(k*k%4)*time.Second)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "sizes") == 3 {
+		p.Bytes, p.Delays = make([]int64, n), make([]time.Duration, n)
+		for k := range n {
+			p.Bytes[k], p.Delays[k] = int64(k)<<20, time.Duration(k)*time.Second/2
+		}
+	}
+	if p.Inputs.Len() > 0 {
+		nodes := make([][]sojourn.NodeID, n)
+		for k := range nodes {
+			for i := range (k + 1) % 3 {
+				nodes[k] = append(nodes[k], sojourn.NodeID((phase+k+2*i)%maxNode+1))
+			}
+		}
+		p.Inputs = sojourn.MakeInputs(nodes)
+	}
+}
+
+// describe draws what a job says apart from its tasks.
+func (tr *trial) describe(t *rapid.T, j *sojourn.Job) {
+	j.Weight = rapid.SampledFrom([]float64{0, 1, 2, 0.5, 1. / 65536, 3600}).Draw(t, "weight")
+	j.Deadline = 0
+	if d := rapid.SampledFrom([]time.Duration{0, 2 * time.Second, 20 * time.Second, time.Hour}).Draw(t, "deadline"); d > 0 {
+		j.Deadline = tr.m.now.Add(d)
+	}
+	for i := range j.Phases {
+		j.Phases[i].After = 0
+		if i > 0 {
+			j.Phases[i].After = rapid.IntRange(sojourn.NoBarrier, j.Phases[i-1].Tasks).Draw(t, "after")
+		}
+	}
+}
+
+// plainJob returns a job that the policy supports, or nil if the kit does not
+// know how to make one.
+func (tr *trial) plainJob(id sojourn.JobID) *sojourn.Job {
+	for _, j := range plainJobs(tr.o, id, 2, tr.m.now.Add(time.Hour)) {
+		return j
+	}
+	return nil
+}
+
+// plainJobs returns jobs that the policy supports: of one phase, one for each
+// class, or else of two. Their tasks have estimates, and a deadline if that is
+// asked for.
+func plainJobs(o *Options, id sojourn.JobID, tasks int, deadline sojourn.Time) (jobs []*sojourn.Job) {
+	phase := func(c sojourn.Class) sojourn.Phase {
+		return sojourn.Phase{Tasks: tasks, Class: c, Estimate: time.Second}
+	}
+	try := func(phases ...sojourn.Phase) bool {
+		for _, d := range []sojourn.Time{0, deadline} {
+			j := &sojourn.Job{ID: id, Deadline: d, Phases: phases}
+			if o.supports(j) {
+				jobs = append(jobs, j)
+				id++
+				return true
+			}
+		}
+		return false
+	}
+	for _, c := range o.classes() {
+		try(phase(c))
+	}
+	for _, first := range o.classes() {
+		for _, second := range o.classes() {
+			p := phase(second)
+			p.After = sojourn.NoBarrier
+			if len(jobs) == 0 && !try(phase(first), p) {
+				p.After = 0
+				try(phase(first), p)
+			}
+		}
+	}
+	return jobs
+}
+
+// unsupported reports a valid job that may be beyond what the policy can
+// schedule.
+func (tr *trial) unsupported(t *rapid.T) {
+	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil {
+		t.SkipNow() // the policy supports all jobs
+	}
+	j := tr.anyJob(t, sojourn.JobID(rapid.IntRange(1, maxJobID).Draw(t, "job")), max(3, tr.o.MaxPhases+1))
+	if tr.o.Classes != nil {
+		last := &j.Phases[len(j.Phases)-1]
+		for rapid.Bool().Draw(t, "strange") && slices.Contains(tr.o.Classes, last.Class) {
+			last.Class++
+		}
+	}
+	if tr.o.NeedsEstimates && rapid.Bool().Draw(t, "unknown") {
+		j.Phases[0].Estimate, j.Phases[0].Estimates = 0, nil
+	}
+	tr.observe(sojourn.Event{Kind: sojourn.JobArrived, At: tr.later(t), Job: j})
+}
+
+// misfit reports events of a kind that do not fit: one for each error that the
+// kind can meet with now.
+func (tr *trial) misfit(t *rapid.T) {
+	kind := sojourn.EventKind(rapid.IntRange(int(sojourn.SlotAdded), int(sojourn.Tick)+2).Draw(t, "kind"))
+	if !kind.Valid() {
+		kind = sojourn.JobRevised // which can be wrong in the most ways
+	}
+	list := tr.neighbours(t, kind)
+	at := tr.later(t)
+	for i := range list {
+		list[i].Kind, list[i].At = kind, at
+	}
+	first := list[0]
+	for _, k := range []sojourn.EventKind{0, sojourn.Tick + 1, 255} {
+		ev := first
+		ev.Kind = k
+		list = append(list, ev)
+	}
+	for _, at := range []sojourn.Time{tr.m.now - 1, -1} {
+		ev := first
+		ev.At = at
+		list = append(list, ev)
+	}
+	var found [len(sentinels)][]sojourn.Event
+	for i := range list {
+		if n := slices.Index(sentinels[:], tr.m.check(&list[i])); n >= 0 && !tr.m.unspecified(&list[i]) {
+			found[n] = append(found[n], list[i])
+		}
+	}
+	for _, events := range found {
+		if len(events) > 0 {
+			tr.observe(rapid.SampledFrom(events).Draw(t, "event"))
+		}
+	}
+}
+
+// neighbours returns events of a kind that may be wrong in one way or in two.
+func (tr *trial) neighbours(t *rapid.T, kind sojourn.EventKind) (list []sojourn.Event) {
+	m := tr.m
+	switch kind {
+	case sojourn.SlotAdded:
+		for id := range sojourn.SlotID(maxSlotID + 1) {
+			s := sojourn.Slot{ID: id}
+			if old := m.slot(id); old != nil {
+				s = old.Slot
+			}
+			list = append(list, sojourn.Event{Slot: s})
+			s.Class++
+			list = append(list, sojourn.Event{Slot: s})
+			for node := range sojourn.NodeID(maxNode + 1) {
+				s.Node = node
+				for s.Rack = range sojourn.RackID(3) {
+					list = append(list, sojourn.Event{Slot: s})
+				}
+			}
+		}
+		list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: sojourn.MaxSlots}}, sojourn.Event{Slot: sojourn.Slot{ID: 1<<32 - 1}})
+	case sojourn.SlotRemoved:
+		for id := range sojourn.SlotID(maxSlotID + 2) {
+			list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: id}})
+		}
+	case sojourn.NodeDown, sojourn.NodeUp:
+		for node := range sojourn.NodeID(maxNode + 1) {
+			for rack := range sojourn.RackID(3) {
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{Node: node, Rack: rack}})
+			}
+		}
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
+		for _, j := range tr.wrongJobs(t, kind) {
+			list = append(list, sojourn.Event{Job: j})
+		}
+	case sojourn.JobCancelled:
+		list = append(list, sojourn.Event{})
+		for id := range sojourn.JobID(maxJobID + 2) {
+			list = append(list, sojourn.Event{Job: &sojourn.Job{ID: id}})
+		}
+	case sojourn.Tick:
+		list = append(list, sojourn.Event{})
+	default:
+		list = tr.taskNeighbours(kind)
+	}
+	return list
+}
+
+// taskNeighbours is neighbours for events about tasks: the product of tasks,
+// slots and attempts as far as they matter, and some fields out of range.
+func (tr *trial) taskNeighbours(kind sojourn.EventKind) (list []sojourn.Event) {
+	add := func(id sojourn.TaskID, slots sojourn.SlotID, attempts ...uint32) {
+		for slot := range slots {
+			for _, attempt := range attempts {
+				list = append(list, sojourn.Event{Task: id, Attempt: attempt, Slot: sojourn.Slot{ID: slot}})
+			}
+		}
+	}
+	var slots sojourn.SlotID = 1
+	before := done // the state of tasks that kind could be about
+	switch kind {
+	case sojourn.TaskAdopted:
+		slots, before = maxSlotID+2, pending
+	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		slots, before = maxSlotID+2, running
+	}
+	for _, id := range []sojourn.TaskID{{Job: 0}, {Job: maxJobID + 1}, {Job: maxJobID + 1, Phase: 9}} {
+		add(id, slots, 0, 1)
+	}
+	for _, j := range tr.m.jobs {
+		id := j.spec.ID
+		add(sojourn.TaskID{Job: id, Phase: uint16(len(j.tasks))}, slots, 0, 1)
+		add(sojourn.TaskID{Job: id, Index: uint32(len(j.tasks[0]))}, slots, 1)
+		add(sojourn.TaskID{Job: id, Phase: 1<<16 - 1}, 1, 1)
+		add(sojourn.TaskID{Job: id, Index: 1<<32 - 1}, 1, 1)
+	}
+	tr.m.each(func(_ *modelJob, t *modelTask) {
+		if t.state == before {
+			add(t.id, slots, 0, max(1, t.attempts)-1, t.attempts, t.attempts+1, 1<<31+1)
+		} else {
+			add(t.id, 1, max(1, t.attempts))
+		}
+	})
+	for _, ev := range append(tr.candidates(kind), list[0]) {
+		list = append(list,
+			sojourn.Event{Task: ev.Task, Attempt: ev.Attempt, Slot: ev.Slot, Service: -1},
+			sojourn.Event{Task: ev.Task, Attempt: ev.Attempt, Slot: ev.Slot, Progress: sojourn.MaxProgress + 1},
+			sojourn.Event{Task: ev.Task, Attempt: ev.Attempt, Slot: ev.Slot, Cause: 3})
+	}
+	return list
+}
+
+// wrongJobs returns jobs that are invalid, or live, or not what may be said of
+// them now.
+func (tr *trial) wrongJobs(t *rapid.T, kind sojourn.EventKind) []*sojourn.Job {
+	list := []*sojourn.Job{nil}
+	id := sojourn.JobID(rapid.IntRange(1, maxJobID+1).Draw(t, "job"))
+	if kind == sojourn.JobRevised && len(tr.m.jobs) > 0 {
+		id = rapid.SampledFrom(tr.m.jobs).Draw(t, "live").spec.ID
+	}
+	job := tr.job(t, id)
+	vary := func(f func(j *sojourn.Job, last *sojourn.Phase)) {
+		j := clone(job)
+		f(j, &j.Phases[len(j.Phases)-1])
+		list = append(list, j)
+	}
+	live := tr.m.job(job.ID)
+	if kind == sojourn.JobRevised && live != nil {
+		job = tr.revision(t, live)
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Name += "!" })
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Pool += "!" })
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases[0].Class++ })
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = j.Phases[:1] })
+		vary(func(j *sojourn.Job, last *sojourn.Phase) {
+			j.Phases = append(j.Phases, sojourn.Phase{Tasks: 1, Class: last.Class, Estimate: 1})
+		})
+		for i := range job.Phases {
+			for range 2 * live.least(i) {
+				vary(func(j *sojourn.Job, _ *sojourn.Phase) {
+					p := &j.Phases[i]
+					p.Tasks = max(1, live.least(i)-1)
+					p.Estimates, p.Bytes, p.Delays, p.Inputs = nil, nil, nil, sojourn.Inputs{}
+					if i+1 < len(j.Phases) {
+						j.Phases[i+1].After = 0
+					}
+				})
+			}
+			vary(func(j *sojourn.Job, _ *sojourn.Phase) {
+				if p := &j.Phases[i]; p.Inputs.Len() > 0 {
+					nodes := make([][]sojourn.NodeID, p.Tasks)
+					nodes[0] = []sojourn.NodeID{maxNode + 1}
+					p.Inputs = sojourn.MakeInputs(nodes)
+				}
+			})
+		}
+	}
+	for id := range sojourn.JobID(maxJobID + 2) {
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.ID = id })
+	}
+	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = -1 })
+	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = 1 << 32 })
+	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Deadline = -1 })
+	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = nil })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Tasks = 0 })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimate = -1 })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) {
+		last.Estimate, last.Estimates, last.Tasks = 1<<62, nil, max(2, last.Tasks)
+	})
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimates = make([]time.Duration, last.Tasks+1) })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Bytes = make([]int64, last.Tasks+1) })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Delays = make([]time.Duration, last.Tasks+1) })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) {
+		last.Inputs = sojourn.MakeInputs(slices.Repeat([][]sojourn.NodeID{{1}}, last.Tasks+1))
+	})
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.After = -2 })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.After = last.Tasks + 9 })
+	return list
+}

@@ -1,0 +1,32 @@
+package sojourntest
+
+// The laws, as messages quote them. The package comment lists them by name.
+const (
+	lawAnswers      = "answers: an event that fits is answered by nil, any other by an *EventError that holds the event and wraps the sentinel documented for it, the first where several fit"
+	lawAtomicity    = "atomicity: an event that is refused changes nothing"
+	lawAssignments  = "assignments: Assign names the slot, a pending task that is not held and may start on it, and the number after that of the task's latest attempt"
+	lawDeclines     = "declines: a declined Assign returns the zero Assignment and changes nothing"
+	lawMisuse       = "misuse: Assign panics if the slot is unknown, retiring or busy"
+	lawPanics       = "panics: no event, and no offer of a free slot, makes a policy panic"
+	lawConservation = "work conservation: when every free slot has been offered, none is free on which a task could start"
+	lawService      = "service: a task that could start on a free slot is served after finitely many Ticks at NextWake"
+	lawCompletion   = "completion: while there are slots of their classes and attempts succeed, all jobs end"
+	lawForgetting   = "forgetting: nothing is kept of a job that has ended, and its ID may be used again"
+	lawJobs         = "jobs: the policy does not change the jobs that it is told of"
+	lawDeterminism  = "determinism: policies built alike and driven alike decide alike"
+	lawTicks        = "superfluous ticks: a Tick before NextWake changes no later decision"
+	lawFlicker      = "flickering slots: a slot that is added, declined and removed at one instant changes no later decision"
+	lawNames        = "names: job IDs are only names; orders end in the order of arrival"
+	lawEpoch        = "epoch: only differences between times matter"
+	lawFields       = "fields: the fields that an event's kind does not use are ignored"
+	lawPurity       = "purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendBinary and Admit change nothing, and the Append methods keep what dst holds"
+	lawSeek         = "seeking: Seek names a free slot of the class that Assign accepts, or says that Assign declines all of them"
+	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false"
+	lawPreemptions  = "preemptions: AppendPreemptions lists attempts that are running, each once"
+	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows these jobs and no others"
+	lawAdmission    = "admission: Admit answers as Observe then does, and changes nothing"
+	lawRejections   = "rejections: a refusal is a *RejectedError that names the job, the live job that would be late, and a deadline that would be accepted"
+	lawSnapshots    = "snapshots: a policy restored from a snapshot continues as the one that it was taken from; equal states have equal bytes; damaged bytes are an error and change nothing"
+	lawWrappers     = "wrappers: behind a wrapper and behind a lock a policy answers alike"
+	lawAllocations  = "allocations: in steady state, assigning and finishing tasks allocates nothing"
+)

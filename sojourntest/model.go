@@ -1,0 +1,497 @@
+package sojourntest
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A model is the plainest account of a cluster that can judge a policy. It is
+// written from the documentation of package sojourn and shares no code with the
+// accounts that policies keep, on purpose: it searches lists and counts anew.
+type model struct {
+	o     *Options
+	now   sojourn.Time
+	slots []*modelSlot // in the order in which they were added
+	jobs  []*modelJob  // the live ones, in the order of arrival
+	down  map[sojourn.NodeID]bool
+	racks map[sojourn.NodeID]sojourn.RackID // what was ever said, other than 0
+}
+
+type modelSlot struct {
+	sojourn.Slot
+	retiring bool
+	task     *modelTask // that runs on it, nil if it is free
+}
+
+type modelJob struct {
+	spec      *sojourn.Job
+	cancelled bool
+	tasks     [][]*modelTask // by phase and index
+}
+
+type modelTask struct {
+	id       sojourn.TaskID
+	state    taskState
+	attempts uint32 // the number of the latest attempt, 0 before the first
+	started  bool   // some attempt was not refused
+	unrun    bool   // done by TaskDone
+	reported bool   // was ever done by TaskDone
+}
+
+type taskState uint8
+
+const (
+	pending taskState = iota
+	held
+	running
+	done
+)
+
+func (m *model) slot(id sojourn.SlotID) *modelSlot {
+	for _, s := range m.slots {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+func (m *model) job(id sojourn.JobID) *modelJob {
+	for _, j := range m.jobs {
+		if j.spec.ID == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// task returns a task of a live job, or nil.
+func (m *model) task(id sojourn.TaskID) *modelTask {
+	j := m.job(id.Job)
+	if j == nil || int(id.Phase) >= len(j.tasks) || int(id.Index) >= len(j.tasks[id.Phase]) {
+		return nil
+	}
+	return j.tasks[id.Phase][id.Index]
+}
+
+// slotOf returns the slot that a task runs on, or nil.
+func (m *model) slotOf(t *modelTask) *modelSlot {
+	for _, s := range m.slots {
+		if s.task == t {
+			return s
+		}
+	}
+	return nil
+}
+
+// free returns the IDs of the free slots, sorted.
+func (m *model) free() (ids []sojourn.SlotID) {
+	for _, s := range m.slots {
+		if s.task == nil {
+			ids = append(ids, s.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// busy returns the slots with a live attempt.
+func (m *model) busy() (list []*modelSlot) {
+	for _, s := range m.slots {
+		if s.task != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// each calls f for all tasks of live jobs.
+func (m *model) each(f func(*modelJob, *modelTask)) {
+	for _, j := range m.jobs {
+		for _, phase := range j.tasks {
+			for _, t := range phase {
+				f(j, t)
+			}
+		}
+	}
+}
+
+func (j *modelJob) count(phase int, s taskState) (n int) {
+	for _, t := range j.tasks[phase] {
+		if t.state == s {
+			n++
+		}
+	}
+	return n
+}
+
+// open reports whether enough tasks of the phase before have finished for tasks
+// of a phase to start.
+func (j *modelJob) open(phase int) bool {
+	if phase == 0 {
+		return true
+	}
+	switch after := j.spec.Phases[phase].After; after {
+	case sojourn.NoBarrier:
+		return true
+	case 0:
+		return j.count(phase-1, done) == len(j.tasks[phase-1])
+	default:
+		return j.count(phase-1, done) >= after
+	}
+}
+
+// why returns why a task may not start on a slot of class c, or "".
+func (m *model) why(t *modelTask, c sojourn.Class) string {
+	j := m.job(t.id.Job)
+	switch {
+	case j.cancelled:
+		return "its job is cancelled"
+	case t.state == held:
+		return "it is held"
+	case t.state == running:
+		return "it runs already"
+	case t.state == done:
+		return "it is done"
+	case j.spec.Phases[t.id.Phase].Class != c:
+		return "its phase is of another class than the slot"
+	case !j.open(int(t.id.Phase)):
+		return "too few tasks of the phase before have finished"
+	}
+	return ""
+}
+
+// startable returns a task that may start on a slot of class c, or nil.
+func (m *model) startable(c sojourn.Class) (found *modelTask) {
+	m.each(func(_ *modelJob, t *modelTask) {
+		if found == nil && m.why(t, c) == "" {
+			found = t
+		}
+	})
+	return found
+}
+
+// unserved returns a free slot and a task that may start on it, if there are any.
+func (m *model) unserved() (*modelSlot, *modelTask) {
+	for _, s := range m.slots {
+		if s.task == nil {
+			if t := m.startable(s.Class); t != nil {
+				return s, t
+			}
+		}
+	}
+	return nil, nil
+}
+
+// check returns the error that the contract asks for as the answer to ev, or
+// nil. Where several would be right, it returns the first in the order of
+// package sojourn.
+func (m *model) check(ev *sojourn.Event) error {
+	switch {
+	case !ev.Kind.Valid():
+		return sojourn.ErrUnknownKind
+	case ev.At < m.now: // which starts at 0
+		return sojourn.ErrTimeReversed
+	case outOfRange(ev):
+		return sojourn.ErrInvalidEvent
+	}
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		s := m.slot(ev.Slot.ID)
+		switch {
+		case ev.Slot.ID >= sojourn.MaxSlots || m.contradicts(ev.Slot):
+			return sojourn.ErrInvalidSlot
+		case s != nil && !(s.retiring && s.Slot == ev.Slot):
+			return sojourn.ErrDuplicateSlot
+		}
+	case sojourn.SlotRemoved:
+		if s := m.slot(ev.Slot.ID); s == nil || s.retiring {
+			return sojourn.ErrUnknownSlot
+		}
+	case sojourn.NodeDown, sojourn.NodeUp:
+		switch {
+		case m.contradicts(ev.Slot):
+			return sojourn.ErrInvalidSlot
+		case m.down[ev.Slot.Node] == (ev.Kind == sojourn.NodeDown):
+			return sojourn.ErrNodeState
+		}
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		switch {
+		case ev.Job.Check() != nil:
+			return sojourn.ErrInvalidJob
+		case m.job(ev.Job.ID) != nil:
+			return sojourn.ErrDuplicateJob
+		case ev.Kind == sojourn.JobArrived && !m.o.supports(ev.Job):
+			return sojourn.ErrUnsupported
+		}
+	case sojourn.JobRevised:
+		if ev.Job.Check() != nil {
+			return sojourn.ErrInvalidJob
+		}
+		j := m.job(ev.Job.ID)
+		switch {
+		case j == nil:
+			return sojourn.ErrUnknownJob
+		case j.cancelled:
+			return sojourn.ErrCancelledJob
+		case !j.revisable(ev.Job):
+			return sojourn.ErrInvalidRevision
+		case !m.o.supports(ev.Job):
+			return sojourn.ErrUnsupported
+		}
+	case sojourn.JobCancelled:
+		if ev.Job == nil {
+			return sojourn.ErrInvalidJob
+		}
+		return m.checkJob(ev.Job.ID)
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost:
+		if err := m.checkJob(ev.Task.Job); err != nil {
+			return err
+		}
+		t := m.task(ev.Task)
+		switch {
+		case t == nil:
+			return sojourn.ErrUnknownTask
+		case ev.Kind == sojourn.TaskHeld && t.state != pending,
+			ev.Kind == sojourn.TaskReady && t.state != held,
+			ev.Kind == sojourn.TaskDone && t.state != pending && t.state != held,
+			ev.Kind == sojourn.OutputLost && t.state != done:
+			return sojourn.ErrTaskState
+		case ev.Kind == sojourn.OutputLost && t.attempts != ev.Attempt:
+			return sojourn.ErrStaleAttempt
+		}
+	case sojourn.TaskAdopted:
+		s := m.slot(ev.Slot.ID)
+		if s == nil || s.retiring {
+			return sojourn.ErrUnknownSlot
+		}
+		if err := m.checkJob(ev.Task.Job); err != nil {
+			return err
+		}
+		t := m.task(ev.Task)
+		switch {
+		case t == nil:
+			return sojourn.ErrUnknownTask
+		case t.state != pending:
+			return sojourn.ErrTaskState
+		case ev.Attempt <= t.attempts:
+			return sojourn.ErrStaleAttempt
+		case s.task != nil:
+			return sojourn.ErrSlotBusy
+		case s.Class != m.job(ev.Task.Job).spec.Phases[ev.Task.Phase].Class:
+			return sojourn.ErrWrongClass
+		}
+	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		if m.job(ev.Task.Job) == nil {
+			return sojourn.ErrUnknownJob
+		}
+		t := m.task(ev.Task)
+		if t == nil {
+			return sojourn.ErrUnknownTask
+		}
+		if s := m.slotOf(t); s == nil || s.ID != ev.Slot.ID || t.attempts != ev.Attempt {
+			return sojourn.ErrStaleAttempt
+		}
+	}
+	return nil
+}
+
+// outOfRange tests the fields that the kind of ev uses, other than those of
+// the job and the slot.
+func outOfRange(ev *sojourn.Event) bool {
+	switch ev.Kind {
+	case sojourn.NodeDown, sojourn.NodeUp:
+		return ev.Slot.Node == 0
+	case sojourn.TaskAdopted:
+		return ev.Service < 0 || ev.Attempt == 0 || ev.Attempt > 1<<31
+	case sojourn.TaskProgress:
+		return ev.Service < 0 || ev.Progress > sojourn.MaxProgress
+	case sojourn.TaskFinished:
+		return ev.Service < 0
+	case sojourn.TaskFailed:
+		return ev.Service < 0 || !ev.Cause.Valid()
+	}
+	return false
+}
+
+// contradicts reports whether a slot that is present puts the node of s on
+// another rack.
+func (m *model) contradicts(s sojourn.Slot) bool {
+	return slices.ContainsFunc(m.slots, func(other *modelSlot) bool {
+		return s.Node != 0 && other.Node == s.Node && other.Rack != 0 && s.Rack != 0 && other.Rack != s.Rack
+	})
+}
+
+// checkJob tests for events that steer a job: it must be live, not cancelled.
+func (m *model) checkJob(id sojourn.JobID) error {
+	switch j := m.job(id); {
+	case j == nil:
+		return sojourn.ErrUnknownJob
+	case j.cancelled:
+		return sojourn.ErrCancelledJob
+	}
+	return nil
+}
+
+func (j *modelJob) revisable(spec *sojourn.Job) bool {
+	old := j.spec
+	if spec.Name != old.Name || spec.Pool != old.Pool || len(spec.Phases) != len(old.Phases) {
+		return false
+	}
+	for i := range spec.Phases {
+		if spec.Phases[i].Class != old.Phases[i].Class || spec.Phases[i].Tasks < j.least(i) {
+			return false
+		}
+		for k := range min(spec.Phases[i].Tasks, old.Phases[i].Tasks) {
+			if !slices.Equal(spec.Phases[i].Inputs.Of(k), old.Phases[i].Inputs.Of(k)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// least returns how many tasks a phase must keep.
+func (j *modelJob) least(phase int) (n int) {
+	for k, t := range j.tasks[phase] {
+		if t.state != pending || t.attempts > 0 {
+			n = k + 1
+		}
+	}
+	return n
+}
+
+// unspecified reports whether the documentation of package sojourn leaves open
+// how ev is answered. The kit does not report such events.
+func (m *model) unspecified(ev *sojourn.Event) bool {
+	switch ev.Kind {
+	case sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp:
+		// How long is it remembered what was said of a node whose slots have left?
+		// Does a slot whose rack is unknown contradict one whose rack is known?
+		was, said := m.racks[ev.Slot.Node]
+		return said && was != ev.Slot.Rack && !m.contradicts(ev.Slot)
+	case sojourn.JobCancelled:
+		// Is a job without an ID invalid, or unknown?
+		return ev.Job != nil && ev.Job.ID == 0
+	case sojourn.JobAdopted:
+		// Only arrivals and revisions are refused as not supported. What, then,
+		// becomes of an adopted job that the policy cannot schedule?
+		return ev.Job.Check() == nil && !m.o.supports(ev.Job)
+	case sojourn.JobRevised:
+		// May a revision drop a task whose attempts were all refused, or which was
+		// reported by TaskDone, even if its output was lost then? Neither was started.
+		if ev.Job == nil || m.job(ev.Job.ID) == nil {
+			return false
+		}
+		for i, phase := range m.job(ev.Job.ID).tasks {
+			if i >= len(ev.Job.Phases) {
+				break
+			}
+			for k, t := range phase {
+				if k >= ev.Job.Phases[i].Tasks && !t.started && (t.attempts > 0 || t.reported) {
+					return true
+				}
+			}
+		}
+	case sojourn.OutputLost:
+		// Which attempt finished a task that was attempted in vain and then reported
+		// by TaskDone?
+		t := m.task(ev.Task)
+		return t != nil && t.state == done && t.unrun && t.attempts > 0
+	}
+	// Is a slot ID out of range invalid, or unknown, or is the attempt stale?
+	return ev.Kind != sojourn.SlotAdded && ev.Slot.ID >= sojourn.MaxSlots
+}
+
+// apply applies an event that check finds to fit.
+func (m *model) apply(ev *sojourn.Event) {
+	m.now = ev.At
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		m.say(ev.Slot)
+		if s := m.slot(ev.Slot.ID); s != nil {
+			s.retiring = false
+			break
+		}
+		m.slots = append(m.slots, &modelSlot{Slot: ev.Slot})
+	case sojourn.SlotRemoved:
+		s := m.slot(ev.Slot.ID)
+		if s.retiring = true; s.task == nil {
+			m.dropSlot(s)
+		}
+	case sojourn.NodeDown, sojourn.NodeUp:
+		m.say(ev.Slot)
+		m.down[ev.Slot.Node] = ev.Kind == sojourn.NodeDown
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		j := &modelJob{tasks: make([][]*modelTask, len(ev.Job.Phases))}
+		m.jobs = append(m.jobs, j)
+		j.describe(ev.Job)
+	case sojourn.JobRevised:
+		m.job(ev.Job.ID).describe(ev.Job)
+	case sojourn.JobCancelled:
+		m.job(ev.Job.ID).cancelled = true
+	case sojourn.TaskHeld:
+		m.task(ev.Task).state = held
+	case sojourn.TaskReady:
+		m.task(ev.Task).state = pending
+	case sojourn.TaskDone:
+		t := m.task(ev.Task)
+		t.state, t.unrun, t.reported = done, true, true
+	case sojourn.OutputLost:
+		t := m.task(ev.Task)
+		t.state, t.unrun = pending, false
+	case sojourn.TaskAdopted:
+		m.start(m.task(ev.Task), ev.Slot.ID, ev.Attempt)
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		t := m.task(ev.Task)
+		s := m.slotOf(t)
+		if s.task = nil; s.retiring {
+			m.dropSlot(s)
+		}
+		t.started = t.started || ev.Kind != sojourn.TaskRefused
+		if t.state = pending; ev.Kind == sojourn.TaskFinished {
+			t.state = done
+		}
+	}
+	m.jobs = slices.DeleteFunc(m.jobs, (*modelJob).ended)
+}
+
+// start puts a task on a slot.
+func (m *model) start(t *modelTask, s sojourn.SlotID, attempt uint32) {
+	t.state, t.attempts = running, attempt
+	m.slot(s).task = t
+}
+
+// describe takes over a new description of j.
+func (j *modelJob) describe(spec *sojourn.Job) {
+	j.spec = spec
+	for i := range spec.Phases {
+		n := spec.Phases[i].Tasks
+		for k := len(j.tasks[i]); k < n; k++ {
+			id := sojourn.TaskID{Job: spec.ID, Phase: uint16(i), Index: uint32(k)}
+			j.tasks[i] = append(j.tasks[i], &modelTask{id: id})
+		}
+		j.tasks[i] = j.tasks[i][:n:n]
+	}
+}
+
+// ended reports whether nothing is left to do for j.
+func (j *modelJob) ended() bool {
+	for i := range j.tasks {
+		if j.count(i, running) > 0 || !j.cancelled && j.count(i, done) < len(j.tasks[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *model) say(s sojourn.Slot) {
+	if s.Node != 0 && s.Rack != 0 {
+		m.racks[s.Node] = s.Rack
+	}
+}
+
+func (m *model) dropSlot(s *modelSlot) {
+	m.slots = slices.DeleteFunc(m.slots, func(other *modelSlot) bool { return other == s })
+}

@@ -1,0 +1,305 @@
+package sojourntest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"pgregory.net/rapid"
+)
+
+// TestMain fixes the seed, so that a broken policy is caught at every run, and
+// keeps rapid from spending time and files on failures that are wanted.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range map[string]string{"rapid.seed": "1", "rapid.nofailfile": "true", "rapid.shrinktime": "0"} {
+		if !given[name] {
+			flag.Set(name, value)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestReference(t *testing.T) {
+	Run(t, func() sojourn.Policy { return newFIFO(correct) }, Options{})
+}
+
+func TestReferenceWithEverything(t *testing.T) {
+	Run(t, func() sojourn.Policy { return newFull(correct) }, fullOptions())
+}
+
+// A recorder is a test that may fail.
+type recorder struct {
+	rapid.TB // Name, Helper
+	failed   bool
+	text     strings.Builder
+}
+
+func (r *recorder) Logf(format string, args ...any) { fmt.Fprintf(&r.text, format+"\n", args...) }
+func (r *recorder) Failed() bool                    { return r.failed }
+func (r *recorder) FailNow()                        { r.failed = true; runtime.Goexit() }
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.failed = true
+	r.Logf(format, args...)
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Errorf(format, args...)
+	r.FailNow()
+}
+
+// failure returns what the kit says of a policy, or "" if it finds no fault.
+func failure(t *testing.T, newPolicy func() sojourn.Policy, o Options) string {
+	r := &recorder{TB: t}
+	finished := make(chan struct{})
+	go func() { // which FailNow ends
+		defer close(finished)
+		checkLaws(r, newPolicy, o)
+		checkAllocations(r, newPolicy(), o)
+	}()
+	<-finished
+	if !r.failed {
+		return ""
+	}
+	return r.text.String()
+}
+
+func TestBroken(t *testing.T) {
+	const (
+		plain = iota // a fifo under the strictest options
+		rich         // a full, under what it needs
+	)
+	tests := []struct {
+		bug  bug
+		kind int
+		name string
+		law  string // what the failure must quote: one of these, separated by |
+	}{
+		{forgetsRetiring, plain, "a busy slot that is removed is gone at once", "answers"},
+		{keepsRetired, plain, "a retiring slot stays after its attempt", "answers"},
+		{ignoresRestored, plain, "a retiring slot that is restored retires all the same", "answers|panics"},
+		{acceptsDuplicate, plain, "a slot that is present may be added again", "answers"},
+		{acceptsWrongRack, plain, "what is said of racks is not compared", "answers"},
+		{acceptsWrongSlot, plain, "a report need not name the slot", "answers"},
+		{acceptsStale, plain, "a report need not name the attempt", "answers"},
+		{acceptsNodeTwice, plain, "a node may go down twice", "answers"},
+		{acceptsWrongFields, plain, "fields out of range are not found", "answers"},
+		{acceptsBadJobs, plain, "jobs are not checked", "answers|panics"},
+		{acceptsRevisedPool, plain, "a revision may change the pool", "answers"},
+		{acceptsShrinking, plain, "a revision may drop tasks that were started", "answers|panics"},
+		{acceptsBusyAdoption, plain, "an attempt may be adopted on a busy slot", "answers"},
+		{acceptsClassChange, plain, "an attempt may be adopted on a slot of another class", "answers"},
+		{wrongOrder, plain, "an unknown job is reported before an unknown slot", "answers"},
+		{clockBeforeCheck, plain, "a refused event advances time", "answers|flickering slots"},
+		{halfRevised, plain, "a refused revision is half applied", "assignments|answers|atomicity|panics"},
+		{refusedTaskLost, plain, "a refused task never runs again", "answers|assignments|work conservation"},
+		{failedTaskLost, plain, "a failed task never runs again", "answers|assignments|work conservation"},
+		{adoptedForgotten, plain, "an adopted task stays in the queue", "answers|assignments"},
+		{lostOutputIgnored, plain, "a task whose output is lost stays finished", "answers|assignments|work conservation"},
+		{keepsEnded, plain, "a job stays when it is complete", "answers"},
+		{keepsCancelled, plain, "a cancelled job stays when its last attempt has ended", "answers"},
+		{retriesCancelled, plain, "a failed task of a cancelled job is tried again", "answers|assignments"},
+		{doneNotCounted, plain, "tasks reported done do not count for thresholds", "work conservation|completion"},
+		{readsUnusedFields, plain, "a field that the kind does not use is checked", "fields"},
+		{changesJobs, plain, "jobs are changed", "jobs"},
+		{mapOrder, plain, "the next job is chosen in the order of a map", "determinism|atomicity|declines|superfluous ticks|flickering slots|names"},
+		{ignoresHeld, plain, "held tasks are assigned", "assignments|flickering slots"},
+		{ignoresBarrier, plain, "phases do not wait for the one before", "assignments|flickering slots"},
+		{ignoresSlowStart, plain, "every threshold is a barrier", "work conservation"},
+		{ignoresClass, plain, "tasks run on slots of any class", "assignments|flickering slots"},
+		{ignoresCancelled, plain, "tasks of a cancelled job are assigned", "assignments|flickering slots"},
+		{attemptStuck, plain, "the attempt number does not advance", "assignments"},
+		{skipsSeventh, plain, "every seventh offer is declined", "work conservation|declines|superfluous ticks|flickering slots"},
+		{firstClasses, plain, "only two classes are served", "work conservation"},
+		{lowestID, plain, "ties go by job ID", "names"},
+		{sinceEpoch, plain, "the choice depends on the absolute time", "epoch|superfluous ticks"},
+		{ticksCount, plain, "every Tick turns the order around", "superfluous ticks"},
+		{capacityLags, plain, "every slot added turns the order around", "flickering slots"},
+		{declineNoted, plain, "every decline turns the order around", "declines|flickering slots"},
+		{neverPanics, plain, "a busy slot is declined", "misuse"},
+		{declineDirty, plain, "a decline names the slot", "declines|flickering slots"},
+		{crashes, plain, "the third failure crashes it", "panics"},
+		{allocates, plain, "every assignment allocates", "allocations"},
+
+		{seekLies, rich, "Seek names slots that are declined", "seeking"},
+		{seekMisses, rich, "Seek overlooks slots that are taken", "seeking|declines"},
+		{rankingForgets, rich, "the ranking ends after two jobs", "explanations"},
+		{explainsAnyone, rich, "unknown jobs are explained", "explanations"},
+		{explainChanges, rich, "Explain changes the order", "purity"},
+		{preemptsEnded, rich, "free slots are to be preempted", "preemptions"},
+		{wakeStuck, rich, "NextWake does not move on", "waking"},
+		{wakeMissing, rich, "there is no NextWake", "service"},
+		{admitsAll, rich, "Admit accepts what Observe rejects", "rejections|admission"},
+		{admitKeeps, rich, "Admit advances time", "purity|atomicity|rejections"},
+		{rejectsKept, rich, "a rejected job is kept", "atomicity|purity|rejections"},
+		{rejectsBare, rich, "a rejection does not tell why", "rejections"},
+		{offersTooMuch, rich, "the offered deadline would be rejected", "rejections"},
+		{supportsAll, rich, "jobs beyond the limits are accepted", "answers"},
+		{snapshotLacks, rich, "snapshots lack the nodes that are down", "snapshots"},
+		{snapshotUnsealed, rich, "snapshots have no checksum", "snapshots"},
+		{restoreMerges, rich, "a restored policy keeps some of its past", "snapshots|determinism"},
+	}
+	setFlag(t, "rapid.checks", "400") // a failure ends them early
+	for _, tc := range tests {
+		t.Run(strings.ReplaceAll(tc.name, " ", "_"), func(t *testing.T) {
+			newPolicy, o := func() sojourn.Policy { return newFIFO(tc.bug) }, Options{}
+			if tc.kind == rich {
+				newPolicy, o = func() sojourn.Policy { return newFull(tc.bug) }, fullOptions()
+			}
+			got := failure(t, newPolicy, o)
+			law := regexp.MustCompile(`(?m)^\s*law of (` + tc.law + `): `)
+			if !law.MatchString(got) {
+				t.Errorf("a policy of which this is true: %s; the kit says\n%s\nwant the law of %s", tc.name, got, tc.law)
+			}
+		})
+	}
+}
+
+// setFlag sets a flag for the duration of a test.
+func setFlag(t *testing.T, name, value string) {
+	old := flag.Lookup(name).Value.String()
+	flag.Set(name, value)
+	t.Cleanup(func() { flag.Set(name, old) })
+}
+
+// TestWrappersOfCorrectPolicies puts some usual mistakes of wrappers before a
+// correct policy.
+func TestWrappersOfCorrectPolicies(t *testing.T) {
+	tests := []struct {
+		name      string
+		newPolicy func() sojourn.Policy
+		law       string
+	}{
+		{"errors are swallowed", func() sojourn.Policy { return swallows{newFIFO(correct)} }, lawAnswers},
+		{"errors are not wrapped in an EventError", func() sojourn.Policy { return unwraps{newFIFO(correct)} }, lawAnswers},
+		{"policies are built alike but for a counter", func() func() sojourn.Policy {
+			n := 0
+			return func() sojourn.Policy {
+				n++
+				return reverses{newFIFO(correct), n}
+			}
+		}(), lawDeterminism},
+	}
+	for _, tc := range tests {
+		if got := failure(t, tc.newPolicy, Options{}); !strings.Contains(got, "law of "+tc.law) {
+			t.Errorf("%s: the kit says\n%s\nwant the law of %s", tc.name, got, tc.law)
+		}
+	}
+}
+
+type swallows struct{ *fifo }
+
+func (p swallows) Observe(ev sojourn.Event) error {
+	p.fifo.Observe(ev)
+	return nil
+}
+
+type unwraps struct{ *fifo }
+
+func (p unwraps) Observe(ev sojourn.Event) error { return errors.Unwrap(p.fifo.Observe(ev)) }
+
+// reverses declines everything if n is even.
+type reverses struct {
+	*fifo
+	n int
+}
+
+func (p reverses) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, ok := p.fifo.Assign(id)
+	if p.n%2 == 0 {
+		a.Locality = sojourn.Remote
+	}
+	return a, ok
+}
+
+// TestEveryErrorIsAskedFor counts the answers that histories meet with: the kit
+// must try each kind of event with each error that it can have, and without.
+func TestEveryErrorIsAskedFor(t *testing.T) {
+	type answer struct {
+		kind sojourn.EventKind
+		err  error
+	}
+	seen := map[answer]int{}
+	note := func(ev *sojourn.Event, err error) { seen[answer{ev.Kind, sentinel(err)}]++ }
+	o := fullOptions()
+	checkLaws(t, func() sojourn.Policy { return observed{newFull(correct), note} }, o)
+	checkLaws(t, func() sojourn.Policy { return observed{newFIFO(correct), note} }, Options{})
+
+	errs := func(list ...error) []error { return append(list, nil, sojourn.ErrTimeReversed) }
+	steer := []error{sojourn.ErrUnknownJob, sojourn.ErrCancelledJob, sojourn.ErrUnknownTask, sojourn.ErrTaskState}
+	report := errs(sojourn.ErrUnknownJob, sojourn.ErrUnknownTask, sojourn.ErrStaleAttempt)
+	want := map[sojourn.EventKind][]error{
+		sojourn.SlotAdded:   errs(sojourn.ErrInvalidSlot, sojourn.ErrDuplicateSlot),
+		sojourn.SlotRemoved: errs(sojourn.ErrUnknownSlot),
+		sojourn.NodeDown:    errs(sojourn.ErrInvalidEvent, sojourn.ErrInvalidSlot, sojourn.ErrNodeState),
+		sojourn.NodeUp:      errs(sojourn.ErrInvalidEvent, sojourn.ErrInvalidSlot, sojourn.ErrNodeState),
+		sojourn.JobArrived:  errs(sojourn.ErrInvalidJob, sojourn.ErrDuplicateJob, sojourn.ErrUnsupported, sojourn.ErrRejected),
+		sojourn.JobAdopted:  errs(sojourn.ErrInvalidJob, sojourn.ErrDuplicateJob),
+		sojourn.JobRevised: errs(sojourn.ErrInvalidJob, sojourn.ErrUnknownJob, sojourn.ErrCancelledJob,
+			sojourn.ErrInvalidRevision, sojourn.ErrRejected),
+		sojourn.JobCancelled: errs(sojourn.ErrInvalidJob, sojourn.ErrUnknownJob, sojourn.ErrCancelledJob),
+		sojourn.TaskHeld:     errs(steer...),
+		sojourn.TaskReady:    errs(steer...),
+		sojourn.TaskDone:     errs(steer...),
+		sojourn.OutputLost:   errs(append(steer, sojourn.ErrStaleAttempt)...),
+		sojourn.TaskAdopted: errs(append(steer, sojourn.ErrInvalidEvent, sojourn.ErrUnknownSlot, sojourn.ErrStaleAttempt,
+			sojourn.ErrSlotBusy, sojourn.ErrWrongClass)...),
+		sojourn.TaskProgress: append(report, sojourn.ErrInvalidEvent),
+		sojourn.TaskFinished: append(report, sojourn.ErrInvalidEvent),
+		sojourn.TaskFailed:   append(report, sojourn.ErrInvalidEvent),
+		sojourn.TaskRefused:  report,
+		sojourn.Tick:         errs(),
+		0:                    {sojourn.ErrUnknownKind},
+		sojourn.Tick + 1:     {sojourn.ErrUnknownKind},
+		255:                  {sojourn.ErrUnknownKind},
+	}
+	for kind, list := range want {
+		for _, err := range list {
+			if seen[answer{kind, err}] == 0 {
+				t.Errorf("no history has %v answered by %v", kind, err)
+			}
+		}
+	}
+	for a, n := range seen {
+		if !slices.Contains(want[a.kind], a.err) {
+			t.Errorf("%v was answered by %v %d times, which the contract does not know", a.kind, a.err, n)
+		}
+	}
+}
+
+// observed notes all answers to events.
+type observed struct {
+	sojourn.Policy
+	note func(*sojourn.Event, error)
+}
+
+func (p observed) Observe(ev sojourn.Event) error {
+	err := p.Policy.Observe(ev)
+	p.note(&ev, err)
+	return err
+}
+
+func (p observed) Unwrap() sojourn.Policy { return p.Policy }
+
+// A broken policy is reported by a short history on lines that can be read.
+func TestFailureIsReadable(t *testing.T) {
+	const (
+		calls = 9 // two slots, a job, and two tasks assigned, one of them twice, with events between
+		line  = `   \d  (Observe\([A-Z]\w+ .* at .*\) = nil|Assign\(\d+\) = task \d/\d/\d attempt \d)\n`
+	)
+	got := failure(t, func() sojourn.Policy { return newFIFO(attemptStuck) }, Options{})
+	_, history, _ := strings.Cut(got, "the same law is broken after ")
+	if !regexp.MustCompile(fmt.Sprintf(`^\d calls:\n(%s){4,%d}Assign.* want attempt 2\nlaw of assignments: .*\n$`, line, calls)).MatchString(history) {
+		t.Errorf("the kit says\n%s\nwant it to end with at most %d calls, one a line", got, calls)
+	}
+}

@@ -1,0 +1,142 @@
+package sojourntest
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A subject is a policy and what it can do besides, nil where it cannot.
+type subject struct {
+	sojourn.Policy
+	admitter    sojourn.Admitter
+	preemptor   sojourn.Preemptor
+	waker       sojourn.Waker
+	seeker      sojourn.Seeker
+	explainer   sojourn.Explainer
+	snapshotter sojourn.Snapshotter
+}
+
+func newSubject(p sojourn.Policy) *subject {
+	s := &subject{Policy: p}
+	s.admitter, _ = sojourn.As[sojourn.Admitter](p)
+	s.preemptor, _ = sojourn.As[sojourn.Preemptor](p)
+	s.waker, _ = sojourn.As[sojourn.Waker](p)
+	s.seeker, _ = sojourn.As[sojourn.Seeker](p)
+	s.explainer, _ = sojourn.As[sojourn.Explainer](p)
+	s.snapshotter, _ = sojourn.As[sojourn.Snapshotter](p)
+	return s
+}
+
+// A view is what the optional interfaces say at one moment.
+type view struct {
+	wake        sojourn.Time // of NextWake
+	waits       bool
+	seeks       []sojourn.SlotID // by index in Options.classes; none if there is nothing to offer
+	preemptions []sojourn.Preemption
+	ranking     []sojourn.JobID
+	reasons     [][]slog.Attr // by index in ranking
+	state       []byte        // the snapshot
+	err         error         // of AppendBinary
+}
+
+// none is no slot's ID.
+const none sojourn.SlotID = 1<<32 - 1
+
+// due reports whether the policy is to be told by t that time has passed.
+func (v *view) due(t sojourn.Time) bool { return v.waits && v.wake <= t }
+
+// view asks all optional interfaces.
+func (s *subject) view(classes []sojourn.Class) (v view) {
+	if s.waker != nil {
+		v.wake, v.waits = s.waker.NextWake()
+	}
+	if s.seeker != nil {
+		for _, c := range classes {
+			id, ok := s.seeker.Seek(c)
+			if !ok {
+				id = none
+			}
+			v.seeks = append(v.seeks, id)
+		}
+	}
+	if s.preemptor != nil {
+		v.preemptions = s.preemptor.AppendPreemptions(nil)
+	}
+	if s.explainer != nil {
+		v.ranking = s.explainer.AppendRanking(nil)
+		for _, id := range v.ranking {
+			attrs, _ := s.explainer.Explain(id)
+			v.reasons = append(v.reasons, attrs)
+		}
+	}
+	if s.snapshotter != nil {
+		v.state, v.err = s.snapshotter.AppendBinary(nil)
+	}
+	return v
+}
+
+// differs tells how v differs from want, or returns "".
+func (v *view) differs(want *view) string {
+	switch {
+	case v.waits != want.waits || v.waits && v.wake != want.wake:
+		return fmt.Sprintf("NextWake() = %v, %v, want %v, %v", v.wake, v.waits, want.wake, want.waits)
+	case !slices.Equal(v.seeks, want.seeks):
+		return fmt.Sprintf("Seek of each class = %d, want %d (%d: none)", v.seeks, want.seeks, none)
+	case !slices.Equal(v.preemptions, want.preemptions):
+		return fmt.Sprintf("AppendPreemptions(nil) = %v, want %v", v.preemptions, want.preemptions)
+	case !slices.Equal(v.ranking, want.ranking):
+		return fmt.Sprintf("AppendRanking(nil) = %d, want %d", v.ranking, want.ranking)
+	case !bytes.Equal(v.state, want.state) || (v.err == nil) != (want.err == nil):
+		return fmt.Sprintf("AppendBinary(nil) = %.200q, %v, want %.200q, %v", v.state, v.err, want.state, want.err)
+	}
+	for i, id := range v.ranking {
+		if !slices.EqualFunc(v.reasons[i], want.reasons[i], sameAttr) {
+			return fmt.Sprintf("Explain(%d) = %v, want %v", id, v.reasons[i], want.reasons[i])
+		}
+	}
+	return ""
+}
+
+// sameAttr compares by text what slog would compare with ==, which can panic.
+func sameAttr(a, b slog.Attr) bool {
+	if k := a.Value.Kind(); k == slog.KindAny || k == slog.KindGroup || k == slog.KindLogValuer {
+		return a.String() == b.String()
+	}
+	return a.Equal(b)
+}
+
+// panicked calls f. It returns what f panics with and where, or "".
+func panicked(f func()) (what string) {
+	defer func() {
+		if r := recover(); r != nil {
+			what = fmt.Sprintf("%v%s", r, origin())
+		}
+	}()
+	f()
+	return ""
+}
+
+// origin lists the functions between the panic that is being recovered from and
+// panicked, one a line.
+func origin() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])
+	var b strings.Builder
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			b.Reset()
+		case strings.HasSuffix(f.Function, ".panicked") || !more:
+			return b.String()
+		case !strings.HasPrefix(f.Function, "runtime."):
+			fmt.Fprintf(&b, "\n\tin %s (%s:%d)", f.Function, f.File, f.Line)
+		}
+	}
+}

@@ -1,0 +1,484 @@
+package sojourntest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A trial drives one policy and the model side by side, with one random history.
+type trial struct {
+	o         *Options
+	newPolicy func() sojourn.Policy
+	draw      func(label string, n int) int // returns a number below n
+
+	m    *model
+	s    *subject
+	h    history
+	last view // of the latest call
+	jobs []toldJob
+	used map[sojourn.JobID]bool // job IDs that were ever accepted
+}
+
+// A toldJob is a job that the policy was told of, and a copy from before that.
+type toldJob struct{ job, copy *sojourn.Job }
+
+func newTrial(newPolicy func() sojourn.Policy, o *Options, draw func(label string, n int) int) *trial {
+	tr := &trial{
+		o: o, newPolicy: newPolicy, draw: draw,
+		m:    &model{o: o, down: map[sojourn.NodeID]bool{}, racks: map[sojourn.NodeID]sojourn.RackID{}},
+		s:    newSubject(newPolicy()),
+		used: map[sojourn.JobID]bool{},
+	}
+	tr.last = tr.s.view(o.classes())
+	return tr
+}
+
+// A breach is what a trial panics with when a law is broken.
+type breach struct {
+	law   string
+	what  string
+	shown history // the calls that broke it, the last one being the culprit
+	made  history // the calls of the trial, of which shown may be a rewriting
+}
+
+// culprit returns the call that broke the law.
+func (b *breach) culprit() call {
+	if len(b.shown) == 0 {
+		return call{}
+	}
+	return b.shown[len(b.shown)-1]
+}
+
+func (b *breach) String() string { return b.what + "\nlaw of " + b.law }
+
+// fail ends the trial: a law was broken by the last call of h.
+func (tr *trial) fail(law string, h history, format string, args ...any) {
+	panic(&breach{law, fmt.Sprintf(format, args...), slices.Clone(h), tr.h})
+}
+
+// breachOf runs a trial, and returns the law that it found broken, or nil.
+func breachOf(run func()) (found *breach) {
+	defer func() {
+		if r := recover(); r != nil {
+			var ok bool
+			if found, ok = r.(*breach); !ok {
+				panic(r)
+			}
+		}
+	}()
+	run()
+	return nil
+}
+
+// observe reports ev, and judges the answer.
+func (tr *trial) observe(ev sojourn.Event) error {
+	want := tr.m.check(&ev)
+	if ev.Job != nil {
+		tr.jobs = append(tr.jobs, toldJob{ev.Job, clone(ev.Job)})
+	}
+	admit, admitted := tr.admit(&ev)
+
+	var got error
+	what := panicked(func() { got = tr.s.Observe(ev) })
+	tr.h = append(tr.h, call{ev: ev, err: sentinel(got), panics: what != ""})
+	switch {
+	case what != "":
+		tr.fail(lawPanics, tr.h, "%v panics: %s", &tr.h[len(tr.h)-1], what)
+	case want == nil && errors.Is(got, sojourn.ErrRejected):
+		tr.checkRejection(&ev, got)
+	case !errors.Is(got, want) || !errors.Is(want, sentinel(got)):
+		tr.fail(lawAnswers, tr.h, "%v = %v, want %v", &tr.h[len(tr.h)-1], got, want)
+	}
+	if admitted && !sameRefusal(admit, got) {
+		tr.fail(lawAdmission, tr.h, "Admit: %v; then %v = %v", admit, &tr.h[len(tr.h)-1], got)
+	}
+	if got == nil {
+		tr.m.apply(&ev)
+		if ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted {
+			tr.used[ev.Job.ID] = true
+		}
+		tr.look("")
+		return nil
+	}
+	var wrapped *sojourn.EventError
+	if !errors.As(got, &wrapped) || wrapped.Event != ev {
+		tr.fail(lawAnswers, tr.h, "%v = %#v, want an *EventError that holds the event", &tr.h[len(tr.h)-1], got)
+	}
+	tr.look(lawAtomicity)
+	return got
+}
+
+// admit asks what the answer to an arrival will be, where that is determined:
+// if no timer goes off before.
+func (tr *trial) admit(ev *sojourn.Event) (err error, asked bool) {
+	if tr.s.admitter == nil || ev.Kind != sojourn.JobArrived || ev.At != tr.m.now || tr.last.due(tr.m.now) {
+		return nil, false
+	}
+	if what := panicked(func() { err = tr.s.admitter.Admit(ev.Job) }); what != "" {
+		tr.fail(lawPanics, append(tr.h, call{ev: *ev}), "Admit panics: %s", what)
+	}
+	if now := tr.s.view(tr.o.classes()); now.differs(&tr.last) != "" {
+		tr.fail(lawPurity, tr.h, "after Admit(%s), %s", literal(ev.Job), now.differs(&tr.last))
+	}
+	return err, true
+}
+
+// sameRefusal reports whether two answers to an arrival agree.
+func sameRefusal(a, b error) bool {
+	var ra, rb *sojourn.RejectedError
+	if errors.As(a, &ra) && errors.As(b, &rb) && *ra != *rb {
+		return false
+	}
+	return sentinel(a) == sentinel(b)
+}
+
+// checkRejection judges a refusal of an event that fits.
+func (tr *trial) checkRejection(ev *sojourn.Event, err error) {
+	c := &tr.h[len(tr.h)-1]
+	if !tr.o.Rejects || ev.Kind != sojourn.JobArrived && ev.Kind != sojourn.JobRevised {
+		tr.fail(lawAnswers, tr.h, "%v = %v, want nil", c, err)
+	}
+	var r *sojourn.RejectedError
+	if !errors.As(err, &r) || r.Job != ev.Job.ID || r.By < 0 || r.Misses != r.Job && tr.m.job(r.Misses) == nil {
+		tr.fail(lawRejections, tr.h, "%v = %#v", c, err)
+	}
+	if tr.s.admitter == nil || r.Offer == 0 || ev.At != tr.m.now || ev.Kind != sojourn.JobArrived {
+		return
+	}
+	job := clone(ev.Job)
+	job.Deadline = r.Offer
+	if err := tr.s.admitter.Admit(job); err != nil {
+		tr.fail(lawRejections, tr.h, "%v = %v, but Admit with that deadline = %v", c, err, err)
+	}
+	if job.Deadline--; r.Exact && job.Deadline > 0 && tr.s.admitter.Admit(job) == nil {
+		tr.fail(lawRejections, tr.h, "%v = %v, said to be exact, but Admit accepts a deadline of %v", c, err, job.Deadline)
+	}
+}
+
+// assign offers a free slot, judges the answer, and reports whether the slot was
+// taken.
+func (tr *trial) assign(id sojourn.SlotID) bool {
+	c := call{assign: true, slot: id}
+	what := panicked(func() { c.a, c.ok = tr.s.Assign(id) })
+	c.panics = what != ""
+	tr.h = append(tr.h, c)
+	switch {
+	case what != "":
+		tr.fail(lawPanics, tr.h, "Assign(%d) panics: %s", id, what)
+	case !c.ok && c.a != sojourn.Assignment{}:
+		tr.fail(lawDeclines, tr.h, "Assign(%d) = %+v, false", id, c.a)
+	case !c.ok:
+		tr.look(lawDeclines)
+		return false
+	}
+	s, t := tr.m.slot(id), tr.m.task(c.a.Task)
+	if c.a.Slot != id {
+		tr.fail(lawAssignments, tr.h, "Assign(%d) names slot %d", id, c.a.Slot)
+	}
+	if t == nil {
+		tr.fail(lawAssignments, tr.h, "Assign(%d) = task %v: there is no such task", id, c.a.Task)
+	}
+	if why := tr.m.why(t, s.Class); why != "" {
+		tr.fail(lawAssignments, tr.h, "Assign(%d) = task %v: %s", id, c.a.Task, why)
+	}
+	if c.a.Attempt != t.attempts+1 {
+		tr.fail(lawAssignments, tr.h, "Assign(%d) = task %v attempt %d, want attempt %d", id, c.a.Task, c.a.Attempt, t.attempts+1)
+	}
+	if why := tr.m.misplaced(&c.a, s); why != "" {
+		tr.fail(lawAssignments, tr.h, "Assign(%d) = %+v: %s", id, c.a, why)
+	}
+	tr.m.start(t, id, c.a.Attempt)
+	tr.look("")
+	return true
+}
+
+// misplaced returns what is wrong with the source and the locality of a, or "".
+func (m *model) misplaced(a *sojourn.Assignment, s *modelSlot) string {
+	nodes := m.job(a.Task.Job).spec.Phases[a.Task.Phase].Inputs.Of(int(a.Task.Index))
+	local := slices.Contains(nodes, s.Node)
+	switch {
+	case a.Source != 0 && !slices.Contains(nodes, a.Source):
+		return "the source does not hold the input"
+	case a.Source != 0 && m.down[a.Source]:
+		return "the source is down"
+	case a.Locality > sojourn.Remote:
+		return "no such locality"
+	case a.Locality != sojourn.AnyNode && len(nodes) == 0:
+		return "the task has no place it would rather run"
+	case a.Locality == sojourn.NodeLocal && !local:
+		return "the input is not on the slot's node"
+	}
+	return ""
+}
+
+// look asks the optional interfaces after a call and judges what they say. If
+// law is not empty, the call may have changed nothing.
+func (tr *trial) look(law string) {
+	c := &tr.h[len(tr.h)-1]
+	classes := tr.o.classes()
+	var again view
+	if what := panicked(func() { c.after, again = tr.s.view(classes), tr.s.view(classes) }); what != "" {
+		tr.fail(lawPanics, tr.h, "an optional interface panics after %v: %s", c, what)
+	}
+	if diff := again.differs(&c.after); diff != "" {
+		tr.fail(lawPurity, tr.h, "asked again after %v, %s", c, diff)
+	}
+	if law != "" {
+		if diff := c.after.differs(&tr.last); diff != "" {
+			tr.fail(law, tr.h, "after %v, %s", c, diff)
+		}
+	}
+	tr.last = c.after
+	for _, class := range classes {
+		if tr.m.startable(class) == nil {
+			c.idle = append(c.idle, class)
+		}
+	}
+	tr.checkSeeker()
+	tr.checkPreemptor()
+	tr.checkExplainer()
+	if tr.s.snapshotter != nil {
+		b, err := tr.s.snapshotter.AppendBinary([]byte("dst"))
+		if err != nil || string(b) != "dst"+string(c.after.state) {
+			tr.fail(lawSnapshots, tr.h, "AppendBinary([]byte(%q)) = %.100q, %v, want it to append %.100q", "dst", b, err, c.after.state)
+		}
+	}
+}
+
+func (tr *trial) checkSeeker() {
+	if tr.s.seeker == nil {
+		return
+	}
+	for _, class := range tr.o.classes() {
+		id, ok := tr.s.seeker.Seek(class)
+		if s := tr.m.slot(id); ok && (s == nil || s.task != nil || s.Class != class) {
+			tr.fail(lawSeek, tr.h, "Seek(%d) = %d, which is not a free slot of the class", class, id)
+		}
+	}
+}
+
+func (tr *trial) checkPreemptor() {
+	if tr.s.preemptor == nil {
+		return
+	}
+	first := sojourn.Preemption{Attempt: 1 << 30}
+	list := tr.s.preemptor.AppendPreemptions([]sojourn.Preemption{first})
+	if len(list) == 0 || list[0] != first {
+		tr.fail(lawPurity, tr.h, "AppendPreemptions([%v]) = %v", first, list)
+	}
+	seen := map[sojourn.TaskID]bool{}
+	for _, p := range list[1:] {
+		t := tr.m.task(p.Task)
+		if t == nil || t.state != running || t.attempts != p.Attempt || tr.m.slotOf(t).ID != p.Slot || seen[p.Task] {
+			tr.fail(lawPreemptions, tr.h, "AppendPreemptions(nil) = %v, but %v attempt %d does not run on slot %d, or is listed twice", list[1:], p.Task, p.Attempt, p.Slot)
+		}
+		seen[p.Task] = true
+	}
+}
+
+// checkExplainer leaves open whether a cancelled job that waits for its last
+// attempts is listed and explained.
+func (tr *trial) checkExplainer() {
+	if tr.s.explainer == nil {
+		return
+	}
+	const first sojourn.JobID = 1 << 40
+	ranking := tr.s.explainer.AppendRanking([]sojourn.JobID{first})
+	if len(ranking) == 0 || ranking[0] != first {
+		tr.fail(lawPurity, tr.h, "AppendRanking([%d]) = %d", first, ranking)
+	}
+	listed := map[sojourn.JobID]bool{}
+	for _, id := range ranking[1:] {
+		if tr.m.job(id) == nil || listed[id] {
+			tr.fail(lawExplanations, tr.h, "AppendRanking(nil) = %d, but job %d is not live, or is listed twice", ranking[1:], id)
+		}
+		listed[id] = true
+	}
+	for id := range sojourn.JobID(maxJobID + 2) {
+		j := tr.m.job(id)
+		if j != nil && j.cancelled {
+			continue
+		}
+		if j != nil && !listed[id] {
+			tr.fail(lawExplanations, tr.h, "AppendRanking(nil) = %d, but job %d is live as well", ranking[1:], id)
+		}
+		attrs, ok := tr.s.explainer.Explain(id)
+		if ok != (j != nil) {
+			tr.fail(lawExplanations, tr.h, "Explain(%d) = %v, %v, want %v", id, attrs, ok, j != nil)
+		}
+	}
+}
+
+// Orders of offering.
+const (
+	ascending = iota
+	descending
+	seeking
+	numOrders = iota
+)
+
+// round offers every free slot of every class, and reports whether any was taken.
+func (tr *trial) round(order int) (taken bool) {
+	if order == seeking && tr.s.seeker != nil {
+		taken = tr.seekRound()
+	} else {
+		ids := tr.m.free()
+		if order == descending {
+			slices.Reverse(ids)
+		}
+		for _, id := range ids {
+			taken = tr.assign(id) || taken
+		}
+	}
+	if s, t := tr.m.unserved(); s != nil && !tr.o.IdlesOnPurpose {
+		tr.fail(lawConservation, tr.h, "slot %d stays free after a round, although task %v could start on it", s.ID, t.id)
+	}
+	return taken
+}
+
+func (tr *trial) seekRound() (taken bool) {
+	for _, class := range tr.o.classes() {
+		for {
+			id, ok := tr.s.seeker.Seek(class)
+			if !ok {
+				break
+			}
+			if !tr.assign(id) {
+				tr.fail(lawSeek, tr.h, "Seek(%d) = %d, but Assign declines that slot", class, id)
+			}
+			taken = true
+		}
+		for _, id := range tr.m.free() {
+			if tr.m.slot(id).Class == class && tr.assign(id) {
+				tr.fail(lawSeek, tr.h, "Seek(%d) = false, but Assign takes slot %d", class, id)
+			}
+		}
+	}
+	return taken
+}
+
+// settle does a driver's duties at this instant: it offers, and reports Tick
+// for as long as the policy asks for it.
+func (tr *trial) settle(order int) (taken bool) {
+	for {
+		progress := tr.round(order)
+		taken = taken || progress
+		if !tr.last.due(tr.m.now) {
+			return taken
+		}
+		tr.observe(sojourn.Event{Kind: sojourn.Tick, At: tr.m.now})
+		progress = tr.round(order)
+		taken = taken || progress
+		if !progress && tr.last.due(tr.m.now) {
+			tr.fail(lawWake, tr.h, "NextWake() = %v, true, at %v after a Tick and a round without an assignment", tr.last.wake, tr.m.now)
+		}
+	}
+}
+
+// wake lets time pass until NextWake, and settles.
+func (tr *trial) wake(order int) (taken bool) {
+	tr.observe(sojourn.Event{Kind: sojourn.Tick, At: max(tr.m.now, tr.last.wake)})
+	return tr.settle(order)
+}
+
+// drain lets everything end, and then uses all job IDs again.
+func (tr *trial) drain() {
+	order := tr.draw("order", numOrders)
+	tr.finishAll(order)
+	for id := range sojourn.JobID(maxJobID + 1) {
+		if !tr.used[id] {
+			continue
+		}
+		job := tr.plainJob(id)
+		if job == nil {
+			break
+		}
+		if err := tr.observe(sojourn.Event{Kind: sojourn.JobArrived, At: tr.m.now, Job: job}); err != nil && !tr.o.Rejects {
+			tr.fail(lawForgetting, tr.h, "job %d has ended; when it arrives again: %v", id, err)
+		}
+	}
+	tr.finishAll(order)
+	for _, told := range tr.jobs {
+		if !reflect.DeepEqual(told.job, told.copy) {
+			tr.fail(lawJobs, tr.h, "job %d was changed from\n%s to\n%s", told.copy.ID, literal(told.copy), literal(told.job))
+		}
+	}
+}
+
+// finishAll runs all live jobs to their end. It adds the slots that it takes.
+func (tr *trial) finishAll(order int) {
+	tr.m.each(func(j *modelJob, t *modelTask) {
+		if t.state == held && !j.cancelled {
+			tr.observe(sojourn.Event{Kind: sojourn.TaskReady, At: tr.m.now, Task: t.id})
+		}
+	})
+	for node := range sojourn.NodeID(maxNode + 1) {
+		if tr.m.down[node] {
+			tr.observe(sojourn.Event{Kind: sojourn.NodeUp, At: tr.m.now, Slot: sojourn.Slot{Node: node}})
+		}
+	}
+	const patience = 1000 // Ticks without an assignment while something could start
+	for ticks := 0; ticks < patience; {
+		if tr.settle(order) {
+			ticks = 0
+		}
+		if busy := tr.m.busy(); len(busy) > 0 {
+			ev := report(sojourn.TaskFinished, busy[0])
+			ev.At, ev.Service = tr.m.now.Add(time.Second), time.Second
+			tr.observe(ev)
+			continue
+		}
+		if s, t := tr.m.unserved(); s != nil {
+			if !tr.last.waits {
+				tr.fail(lawService, tr.h, "slot %d is free and task %v could start on it, but nothing is running and there is no NextWake", s.ID, t.id)
+			}
+			tr.wake(order)
+			ticks++
+			continue
+		}
+		if len(tr.m.jobs) == 0 {
+			return
+		}
+		tr.addMissing()
+	}
+	_, t := tr.m.unserved()
+	tr.fail(lawService, tr.h, "task %v could start but was not served within %d Ticks at NextWake", t.id, patience)
+}
+
+// addMissing adds a slot of a class that a startable task waits for.
+func (tr *trial) addMissing() {
+	for _, class := range tr.o.classes() {
+		if tr.m.startable(class) != nil {
+			id := sojourn.SlotID(maxSlotID + 1 + uint32(class))
+			tr.observe(sojourn.Event{Kind: sojourn.SlotAdded, At: tr.m.now, Slot: sojourn.Slot{ID: id, Class: class}})
+			return
+		}
+	}
+	tr.fail(lawCompletion, tr.h, "%d jobs are live, but no task is running and none could start", len(tr.m.jobs))
+}
+
+// report returns a report about the attempt that runs on s.
+func report(kind sojourn.EventKind, s *modelSlot) sojourn.Event {
+	return sojourn.Event{Kind: kind, Task: s.task.id, Attempt: s.task.attempts, Slot: sojourn.Slot{ID: s.ID}}
+}
+
+// clone returns a copy of j that shares nothing with it.
+func clone(j *sojourn.Job) *sojourn.Job {
+	c := *j
+	c.Phases = slices.Clone(j.Phases)
+	for i := range c.Phases {
+		p := &c.Phases[i]
+		p.Estimates, p.Bytes, p.Delays = slices.Clone(p.Estimates), slices.Clone(p.Bytes), slices.Clone(p.Delays)
+		nodes := make([][]sojourn.NodeID, p.Inputs.Len())
+		for k := range nodes {
+			nodes[k] = slices.Clone(p.Inputs.Of(k))
+		}
+		p.Inputs = sojourn.MakeInputs(nodes)
+	}
+	return &c
+}
