@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/spf13/cobra"
+)
+
+func newCompare() *cobra.Command {
+	var (
+		f    runFlags
+		list []string
+	)
+	cmd := &cobra.Command{
+		Use:   "compare",
+		Short: "Run policies on the same workload and print a table",
+		Long: `compare runs each policy on the same workload and cluster, and prints how they
+did. The workload is read once and kept in memory; policies run side by side.
+With -o, it writes jobs.csv, tasks.csv and run.json of each policy to DIR/1-fifo,
+DIR/2-fair and so on, in the order of -p.
+
+In -p, an item with "=" and no ":" before it is another option of the policy
+before it: fair:order=deficit,pools.etl=3,fifo names two policies.
+
+` + policyHelp(),
+		Example: `  sojourn compare --sample
+  sojourn compare -w trace.jsonl -c 20x4+2 -p fifo,fair:order=deficit,fsp
+  sojourn compare -w trace.jsonl -c 20x4+2 --estimates lognormal:0.5 --seed 7 --json`,
+		Args: cobra.NoArgs,
+		RunE: action(func(cmd *cobra.Command, _ []string) error {
+			specs, err := parsePolicies(list)
+			if err != nil {
+				return err
+			}
+			results, s, err := f.run(cmd, specs, func(i int, s catalog.Spec) string {
+				return fmt.Sprintf("%d-%s", i+1, s.Name)
+			})
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return writeJSON(cmd.OutOrStdout(), comparison(s, specs, results))
+			}
+			r := report{s, specs, results}
+			if err := r.write(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			if f.input.sample && !f.quiet {
+				fmt.Fprint(cmd.ErrOrStderr(), sampleHints)
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringArrayVarP(&list, "policies", "p", []string{defaultPolicies}, "`POLICIES` to compare")
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// sampleHints say what to do after the first look.
+const sampleHints = `
+The workload is made up. Other things to try:
+  sojourn compare --sample --estimates lognormal:1      what if the sizes of jobs are guesses?
+  sojourn run --sample -p fsp -o out                    one row for each job and task, in out/
+  sojourn compare -w FILE -c 20x4+2 -p fifo,fair,fsp    your own workload; see 'sojourn convert --help'
+`
+
+func newRun() *cobra.Command {
+	var (
+		f    runFlags
+		spec string
+	)
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run one policy and print a summary",
+		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv
+and run.json to DIR.
+
+` + policyHelp(),
+		Example: `  sojourn run --sample -p fsp -o out
+  sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=deficit --json`,
+		Args: cobra.NoArgs,
+		RunE: action(func(cmd *cobra.Command, _ []string) error {
+			if spec == "" {
+				return usagef("no policy: give -p, such as -p fsp")
+			}
+			specs, err := parsePolicies([]string{spec})
+			if err != nil {
+				return err
+			}
+			if len(specs) > 1 {
+				return usagef("run takes one policy, -p %s names %d; see compare", spec, len(specs))
+			}
+			results, s, err := f.run(cmd, specs, func(int, catalog.Spec) string { return "" })
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return writeJSON(cmd.OutOrStdout(), newSummary(s, specs[0], results[0]))
+			}
+			r := report{s, specs, results}
+			return r.write(cmd.OutOrStdout())
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVarP(&spec, "policy", "p", "", "`POLICY` to run")
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// run runs the policies and writes the files that -o asks for, those of the i-th
+// policy into the folder dir(i, spec).
+func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(int, catalog.Spec) string) ([]*sim.Result, *scenario, error) {
+	s, err := f.open(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	// From here on an interrupt ends the runs and removes what they wrote; before,
+	// it ends the program, which may be waiting for stdin.
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if f.output.dir == "" {
+		results, err := s.run(ctx, cmd.ErrOrStderr(), specs, nil)
+		return results, s, err
+	}
+	out, err := f.output.create()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer out.abandon()
+	results, err := s.runInto(ctx, out, cmd, specs, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	return results, s, out.commit()
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// formatSeconds returns the shortest decimal number of seconds that is exactly d.
+func formatSeconds(d time.Duration) string {
+	sign := ""
+	n := uint64(d)
+	if d < 0 {
+		sign, n = "-", -n
+	}
+	s := fmt.Sprintf("%s%d.%09d", sign, n/1e9, n%1e9)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// column formats numbers that stand below one another: all with as many decimals
+// as show three digits of the smallest that is not 0, and at most three.
+func column(values []float64) []string {
+	decimals := 0
+	for _, v := range values {
+		for abs := math.Abs(v); abs > 0 && decimals < 3 && abs*math.Pow10(decimals) < 100; decimals++ {
+		}
+	}
+	cells := make([]string, len(values))
+	for i, v := range values {
+		cells[i] = number(v, decimals)
+	}
+	return cells
+}
+
+// number formats one number, "-" if there is none.
+func number(v float64, decimals int) string {
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case math.IsInf(v, 0):
+		return "inf"
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// percent formats a share.
+func percent(share float64) string { return number(100*share, 1) + "%" }
+
+// thousands formats a count with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// count formats a number of things, whose plural ends in s.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return thousands(n) + " " + thing
+}
+
+// span formats a length of time for people, to three digits.
+func span(d time.Duration) string {
+	switch s := d.Seconds(); {
+	case s >= 2*86400:
+		return fmt.Sprintf("%.3g days", s/86400)
+	case s >= 2*3600:
+		return fmt.Sprintf("%.3g hours", s/3600)
+	case s >= 120:
+		return fmt.Sprintf("%.3g minutes", s/60)
+	default:
+		return fmt.Sprintf("%.3g seconds", s)
+	}
+}
+
+// formatTime returns an instant in seconds, exactly.
+func formatTime(t sojourn.Time) string { return formatSeconds(time.Duration(t)) }

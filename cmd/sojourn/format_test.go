@@ -1,0 +1,97 @@
+package main
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestFormatSeconds(t *testing.T) {
+	tests := []struct {
+		d    time.Duration
+		want string
+	}{
+		{0, "0"},
+		{time.Second, "1"},
+		{10 * time.Second, "10"},
+		{1500 * time.Millisecond, "1.5"},
+		{1, "0.000000001"},
+		{-1, "-0.000000001"},
+		{-90 * time.Second, "-90"},
+		{math.MaxInt64, "9223372036.854775807"},
+		{math.MinInt64, "-9223372036.854775808"},
+	}
+	for _, tc := range tests {
+		if got := formatSeconds(tc.d); got != tc.want {
+			t.Errorf("formatSeconds(%d) = %q, want %q", int64(tc.d), got, tc.want)
+		}
+	}
+}
+
+// The text is exact, and no shorter one is.
+func TestFormatSecondsIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.Int64().Draw(t, "d")
+		text := formatSeconds(time.Duration(d))
+		got, ok := new(big.Rat).SetString(text)
+		if want := big.NewRat(d, 1e9); !ok || got.Cmp(want) != 0 {
+			t.Fatalf("formatSeconds(%d) = %q, want %v", d, text, want)
+		}
+		if strings.Contains(text, ".") && strings.HasSuffix(text, "0") || strings.HasSuffix(text, ".") {
+			t.Fatalf("formatSeconds(%d) = %q, which could be shorter", d, text)
+		}
+	})
+}
+
+func TestColumn(t *testing.T) {
+	nan := math.NaN()
+	tests := []struct {
+		values []float64
+		want   []string
+	}{
+		{nil, []string{}},
+		{[]float64{0, nan}, []string{"0", "-"}},
+		{[]float64{1234.5678, 100}, []string{"1235", "100"}},
+		{[]float64{1234.5678, 12.34}, []string{"1234.6", "12.3"}},
+		{[]float64{12345, 1.2345, nan}, []string{"12345.00", "1.23", "-"}},
+		{[]float64{0.00012, 5}, []string{"0.000", "5.000"}}, // three decimals at most
+		{[]float64{-12.34, math.Inf(1)}, []string{"-12.3", "inf"}},
+	}
+	for _, tc := range tests {
+		if got := column(tc.values); !slices.Equal(got, tc.want) {
+			t.Errorf("column(%v) = %q, want %q", tc.values, got, tc.want)
+		}
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 265150: "265,150", 1000000: "1,000,000"} {
+		if got := thousands(n); got != want {
+			t.Errorf("thousands(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	tb := table{corner: "policy", names: []string{"fifo", "fair:order=deficit"}}
+	tb.add("time (s)", "mean", []string{"1.5", "12.5"})
+	tb.add("time (s)", "max", []string{"3", "100"})
+	tb.add("", "jobs", []string{"1,000", "7"})
+	tb.add("a group wider than its column", "é", []string{"é", "-"})
+	// "time (s)" is centred over 9 characters: there is no room for a rule.
+	want := strings.Join([]string{
+		"                    time (s)          a group wider than its column",
+		"policy              mean  max   jobs                              é",
+		"fifo                 1.5    3  1,000                              é",
+		"fair:order=deficit  12.5  100      7                              -",
+		"",
+	}, "\n")
+	if got := tb.String(); got != want {
+		t.Errorf("table:\n%swant:\n%s", got, want)
+	}
+}

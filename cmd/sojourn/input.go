@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// inputFlags name the workload and the cluster.
+type inputFlags struct {
+	workload string
+	sample   bool
+	cluster  string
+}
+
+func (f *inputFlags) register(flags *pflag.FlagSet) {
+	f.registerWorkload(flags)
+	flags.StringVarP(&f.cluster, "cluster", "c", "", "`CLUSTER`: 20x4+1,10x2+1 (nodes x map+reduce slots), 50x2\n(slots that take any class), or a JSON file")
+}
+
+func (f *inputFlags) registerWorkload(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.workload, "workload", "w", "", "workload `FILE` (JSON lines, gzip accepted, - is stdin)")
+	flags.BoolVar(&f.sample, "sample", false, "use the built-in, made-up workload")
+}
+
+// load reads the cluster, which --sample brings along unless -c is given, and the
+// workload.
+func (f *inputFlags) load(cmd *cobra.Command) (*cluster, *workload, error) {
+	if err := f.checkWorkload(); err != nil {
+		return nil, nil, err
+	}
+	spec := f.cluster
+	if spec == "" && !f.sample {
+		return nil, nil, usagef("no cluster: give -c, such as -c 20x4+1")
+	}
+	if spec == "" {
+		spec = sampleCluster
+	}
+	c, err := readCluster(spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := f.loadWorkload(cmd, c)
+	return c, w, err
+}
+
+func (f *inputFlags) checkWorkload() error {
+	switch {
+	case f.sample && f.workload != "":
+		return usagef("--sample and -w exclude each other")
+	case !f.sample && f.workload == "":
+		return usagef("no workload: give -w FILE, or --sample for the built-in one")
+	}
+	return nil
+}
+
+// loadWorkload reads the workload. c is the cluster that its nodes belong to, or
+// nil.
+func (f *inputFlags) loadWorkload(cmd *cobra.Command, c *cluster) (*workload, error) {
+	switch {
+	case f.sample:
+		return readWorkload(bytes.NewReader(sampleWorkload), sampleName, c)
+	case f.workload == "-":
+		return readWorkload(cmd.InOrStdin(), "stdin", c)
+	}
+	file, err := os.Open(f.workload)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	w, err := readWorkload(file, f.workload, c)
+	if err != nil {
+		return nil, err
+	}
+	w.name = filepath.Base(f.workload)
+	return w, nil
+}
+
+// A cluster is a cluster with what its owner calls it.
+type cluster struct {
+	sim.Cluster
+	name  string
+	nodes map[string]sojourn.NodeID
+}
+
+// readCluster reads a cluster from its short form, or else from the file of that
+// name.
+func readCluster(spec string) (*cluster, error) {
+	c := &cluster{name: spec, nodes: map[string]sojourn.NodeID{}}
+	if strings.Trim(spec, "0123456789x+,") == "" {
+		var err error
+		if c.Cluster, err = trace.ParseCluster(spec); err != nil {
+			var bad *trace.Error
+			if errors.As(err, &bad) {
+				err = fmt.Errorf("cluster %q: column %d: %s", spec, bad.Column, bad.Reason)
+			}
+			return nil, usageError{err}
+		}
+	} else {
+		file, err := os.Open(spec)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("cluster %q is neither of the form 20x4+1 nor a file", spec)
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		if c.Cluster, err = trace.ReadCluster(file, spec); err != nil {
+			return nil, err
+		}
+	}
+	for i, n := range c.Nodes {
+		c.nodes[n.Name] = sojourn.NodeID(i + 1)
+	}
+	return c, nil
+}
+
+// nodeName returns the name of a node, "" for none.
+func (c *cluster) nodeName(id sojourn.NodeID) string {
+	if id == 0 {
+		return ""
+	}
+	return c.Nodes[id-1].Name
+}
+
+// classes returns the names of the classes that the cluster has slots of.
+func (c *cluster) classes() []string {
+	if c.Uniform {
+		return []string{"uniform"}
+	}
+	return []string{"map", "reduce"}
+}
+
+// describe returns the size of the cluster, such as "10 nodes, 20 map and 10
+// reduce slots".
+func (c *cluster) describe() string {
+	n := c.Capacity()
+	slots := fmt.Sprintf("%s map and %s slots", thousands(n[0]), thousands(n[1])+" reduce")
+	if c.Uniform {
+		slots = count(n[0], "uniform slot")
+	}
+	return count(len(c.Nodes), "node") + ", " + slots
+}
+
+// A workload is a list of jobs in memory: it is read once, so that every policy
+// sees the same jobs, also from stdin.
+type workload struct {
+	name   string
+	sha256 string // of the input as it was given, compressed or not
+	jobs   []*sim.Job
+	tasks  int
+}
+
+// readWorkload reads a workload that errors call name. c is the cluster that its
+// nodes belong to, or nil.
+func readWorkload(r io.Reader, name string, c *cluster) (*workload, error) {
+	o := trace.ReadOptions{File: name}
+	if c != nil {
+		o.Nodes = func(node string) sojourn.NodeID { return c.nodes[node] }
+	}
+	hash := sha256.New()
+	w := &workload{name: name}
+	if err := w.collect(trace.Read(io.TeeReader(r, hash), o)); err != nil {
+		return nil, err
+	}
+	if len(w.jobs) == 0 {
+		return nil, &trace.Error{File: name, Line: 1, Column: 1, Reason: "no jobs"}
+	}
+	w.sha256 = hex.EncodeToString(hash.Sum(nil))
+	return w, nil
+}
+
+// collect takes the jobs of a sequence.
+func (w *workload) collect(jobs iter.Seq2[*sim.Job, error]) error {
+	for j, err := range jobs {
+		if err != nil {
+			return err
+		}
+		w.jobs = append(w.jobs, j)
+		w.tasks += j.Tasks()
+	}
+	return nil
+}
+
+// all yields the jobs.
+func (w *workload) all() iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		for _, j := range w.jobs {
+			if !yield(j, nil) {
+				return
+			}
+		}
+	}
+}
+
+// span returns the time from the first arrival to the last.
+func (w *workload) span() time.Duration {
+	return w.jobs[len(w.jobs)-1].At.Sub(w.jobs[0].At)
+}
+
+// load returns, for each class, the service time that arrives, divided by the
+// service time that the cluster can give between the first arrival and the last.
+// It is +Inf if all jobs arrive at once.
+func (w *workload) load(c *cluster) [2]float64 {
+	var work [2]float64 // seconds
+	for _, j := range w.jobs {
+		for i := range j.Phases {
+			class := j.Phases[i].Class
+			switch {
+			case c.Uniform:
+				class = 0
+			case class == sim.AnyClass:
+				class = sojourn.Class(min(i, 1))
+			}
+			work[class] += j.Times[i].Total(j.Phases[i].Tasks).Seconds()
+		}
+	}
+	var speed [2]float64
+	for _, n := range c.Nodes {
+		for class, slots := range n.Slots {
+			s := n.Speed
+			if s == 0 {
+				s = 1
+			}
+			speed[class] += float64(s * float64(slots))
+		}
+	}
+	var load [2]float64
+	for class := range load {
+		if work[class] > 0 {
+			load[class] = work[class] / float64(speed[class]*w.span().Seconds())
+		}
+	}
+	return load
+}
+
+// estimatesFlag is the value of --estimates.
+type estimatesFlag sim.Estimates
+
+// String returns the value in the form that Set reads.
+func (e *estimatesFlag) String() string {
+	switch e.Mode {
+	case sim.None:
+		return "none"
+	case sim.LogNormal:
+		return "lognormal:" + strconv.FormatFloat(e.Sigma, 'g', -1, 64)
+	}
+	return "exact"
+}
+
+// Type returns the name of the value for the help text.
+func (e *estimatesFlag) Type() string { return "MODE" }
+
+// Set reads exact, none or lognormal:SIGMA.
+func (e *estimatesFlag) Set(text string) error {
+	mode, sigma, hasSigma := strings.Cut(text, ":")
+	switch {
+	case text == "exact":
+		*e = estimatesFlag{}
+		return nil
+	case text == "none":
+		*e = estimatesFlag{Mode: sim.None}
+		return nil
+	case mode == "lognormal" && hasSigma:
+		// No more than 10: exp(10) is already an error by a factor of 22,000.
+		if s, err := strconv.ParseFloat(sigma, 64); err == nil && s >= 0 && s <= 10 {
+			*e = estimatesFlag{Mode: sim.LogNormal, Sigma: s}
+			return nil
+		}
+	}
+	return errors.New("want exact, none or lognormal:SIGMA with SIGMA from 0 to 10, such as lognormal:0.5")
+}

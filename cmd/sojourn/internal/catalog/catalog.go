@@ -1,0 +1,122 @@
+// Package catalog makes policies from their names and options as text, such as
+// "fair:order=deficit".
+//
+// A [Catalog] is a list of entries, each a name and a constructor that takes a
+// struct of options. The options of an entry are the exported fields of that
+// struct, their names in kebab-case: NoGate is no-gate, FairLimit is fair-limit.
+// Nothing has to be declared twice.
+package catalog
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// An Entry is a policy that can be asked for by name. [NewEntry] makes one
+// from a constructor.
+type Entry struct {
+	Name    string // lower case letters, digits and hyphens
+	Summary string // one line for a list of policies
+
+	options reflect.Type // a struct
+	make    func(options reflect.Value) (sojourn.Policy, error)
+}
+
+// NewEntry returns the entry of a constructor, which may refuse its options.
+func NewEntry[O any, P sojourn.Policy](name, summary string, make func(O) (P, error)) Entry {
+	return Entry{
+		Name:    name,
+		Summary: summary,
+		options: reflect.TypeFor[O](),
+		make: func(options reflect.Value) (sojourn.Policy, error) {
+			p, err := make(options.Interface().(O))
+			if err != nil {
+				return nil, err
+			}
+			return p, nil
+		},
+	}
+}
+
+// Options returns the names of the options of the entry, in the order of the
+// fields. An option that is a map from strings is listed as "name.KEY": each
+// key is set by itself, as in "fair:pools.etl=3,pools.web=1".
+func (e *Entry) Options() []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(e.options) {
+		if name, ok := optionName(f); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A Catalog is a list of entries with distinct names.
+type Catalog []Entry
+
+// Names returns the names of the entries, in their order.
+func (c Catalog) Names() []string {
+	names := make([]string, len(c))
+	for i := range c {
+		names[i] = c[i].Name
+	}
+	return names
+}
+
+// New makes a policy. It returns an error that lists what is known if the name
+// or an option is not, or tells which value is wrong.
+func (c Catalog) New(s Spec) (sojourn.Policy, error) {
+	i := slices.IndexFunc(c, func(e Entry) bool { return e.Name == s.Name })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown policy %q; known policies: %s", s.Name, strings.Join(c.Names(), ", "))
+	}
+	e := &c[i]
+	options := reflect.New(e.options).Elem()
+	for _, o := range s.Options {
+		if err := e.set(options, o); err != nil {
+			return nil, err
+		}
+	}
+	p, err := e.make(options)
+	if err != nil {
+		return nil, fmt.Errorf("policy %s: %w", s, err)
+	}
+	return p, nil
+}
+
+// set assigns one option to its field.
+func (e *Entry) set(options reflect.Value, o Option) error {
+	for _, f := range reflect.VisibleFields(e.options) {
+		name, ok := optionName(f)
+		if !ok {
+			continue
+		}
+		v := options.FieldByIndex(f.Index)
+		var err error
+		if prefix, isMap := strings.CutSuffix(name, mapSuffix); isMap {
+			key, found := strings.CutPrefix(o.Name, prefix+".")
+			if !found || key == "" {
+				continue
+			}
+			err = setKey(v, key, o.Value)
+		} else {
+			if name != o.Name {
+				continue
+			}
+			err = setText(v, o.Value)
+		}
+		if err != nil {
+			return fmt.Errorf("policy %s: option %s: %w", e.Name, o.Name, err)
+		}
+		return nil
+	}
+	known := strings.Join(e.Options(), ", ")
+	if known == "" {
+		return fmt.Errorf("policy %s has no options, so %q is unknown", e.Name, o.Name)
+	}
+	return fmt.Errorf("policy %s has no option %q; known options: %s", e.Name, o.Name, known)
+}

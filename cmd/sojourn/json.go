@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// A real is a number in JSON, null where it is none.
+type real float64
+
+// MarshalJSON returns the shortest number that denotes r.
+func (r real) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(r)) || math.IsInf(float64(r), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(r))
+}
+
+// A seconds is an exact number of seconds in JSON.
+type seconds time.Duration
+
+// MarshalJSON returns the shortest number that is exactly s.
+func (s seconds) MarshalJSON() ([]byte, error) { return []byte(formatSeconds(time.Duration(s))), nil }
+
+// A dist is a sim.Dist in JSON.
+type dist struct {
+	Mean   real `json:"mean"`
+	Median real `json:"median"`
+	P90    real `json:"p90"`
+	P99    real `json:"p99"`
+	Max    real `json:"max"`
+}
+
+// newDist returns d in JSON, with null for all that nothing is known of.
+func newDist(d sim.Dist) dist {
+	if d.N == 0 {
+		none := real(math.NaN())
+		return dist{none, none, none, none, none}
+	}
+	return dist{real(d.Mean), real(d.Median), real(d.P90), real(d.P99), real(d.Max)}
+}
+
+// A summary is a sim.Result in JSON. Times are in seconds.
+type summary struct {
+	Policy      string `json:"policy"`
+	Jobs        int    `json:"jobs"`
+	Finished    int    `json:"finished"`
+	Rejected    int    `json:"rejected"`
+	Unsupported int    `json:"unsupported"`
+	Unfinished  int    `json:"unfinished"`
+
+	Phases      int    `json:"phases"`
+	BeyondBound int    `json:"beyond_bound"`
+	LateVsPS    lateVs `json:"late_vs_ps"`
+
+	Sojourn         dist            `json:"sojourn"`
+	Slowdown        dist            `json:"slowdown"`
+	BoundedSlowdown dist            `json:"bounded_slowdown"`
+	Jain            real            `json:"jain"`
+	Makespan        seconds         `json:"makespan"`
+	Utilisation     map[string]real `json:"utilisation"`
+
+	// Locality counts finished tasks; "any" are those without inputs.
+	Locality map[string]int `json:"locality"`
+
+	WeightedCompletion real `json:"weighted_completion"`
+	WeightedSojourn    real `json:"weighted_sojourn"`
+
+	Deadlines int   `json:"deadlines"`
+	Accepted  int   `json:"accepted"`
+	Met       int   `json:"met"`
+	Tardiness *dist `json:"tardiness,omitempty"` // if there are deadlines
+
+	Attempts uint64 `json:"attempts"`
+	Wasted   uint64 `json:"wasted"`
+	Events   uint64 `json:"events"`
+
+	Bins []binSummary `json:"bins"`
+}
+
+type lateVs struct {
+	Jobs int     `json:"jobs"`
+	Max  seconds `json:"max"`
+}
+
+// A binSummary describes the jobs of a range of sizes. MaxTasks is null in the
+// last one.
+type binSummary struct {
+	MinTasks int  `json:"min_tasks"`
+	MaxTasks *int `json:"max_tasks"`
+	Jobs     int  `json:"jobs"`
+	Sojourn  dist `json:"sojourn"`
+	Slowdown dist `json:"slowdown"`
+}
+
+func newSummary(s *scenario, spec catalog.Spec, res *sim.Result) summary {
+	sum := summary{
+		Policy:      spec.String(),
+		Jobs:        res.Jobs,
+		Finished:    res.Finished,
+		Rejected:    res.Rejected,
+		Unsupported: res.Unsupported,
+		Unfinished:  res.Unfinished,
+
+		Phases:      res.Audit.Phases,
+		BeyondBound: res.Audit.BeyondBound,
+		LateVsPS:    lateVs{res.Audit.Late, seconds(res.Audit.Latest)},
+
+		Sojourn:         newDist(res.Sojourn),
+		Slowdown:        newDist(res.Slowdown),
+		BoundedSlowdown: newDist(res.BoundedSlowdown),
+		Jain:            real(res.Jain),
+		Makespan:        seconds(res.Makespan),
+		Utilisation:     map[string]real{},
+		Locality:        map[string]int{},
+
+		WeightedCompletion: real(res.WeightedCompletion),
+		WeightedSojourn:    real(res.WeightedSojourn),
+
+		Deadlines: res.Deadlines,
+		Accepted:  res.Accepted,
+		Met:       res.Met,
+
+		Attempts: res.Attempts,
+		Wasted:   res.Wasted,
+		Events:   res.Events,
+	}
+	for class, name := range s.cluster.classes() {
+		sum.Utilisation[name] = real(res.Utilisation[class])
+	}
+	for l, n := range res.Locality {
+		sum.Locality[sojourn.Locality(l).String()] = n
+	}
+	if res.Deadlines > 0 {
+		d := newDist(res.Tardiness)
+		sum.Tardiness = &d
+	}
+	for _, b := range res.Bins {
+		bin := binSummary{MinTasks: b.Min, Jobs: b.Sojourn.N, Sojourn: newDist(b.Sojourn), Slowdown: newDist(b.Slowdown)}
+		if b.Max > 0 {
+			bin.MaxTasks = &b.Max
+		}
+		sum.Bins = append(sum.Bins, bin)
+	}
+	return sum
+}
+
+// A comparisonSummary is what compare prints as JSON.
+type comparisonSummary struct {
+	Workload  workloadSummary `json:"workload"`
+	Cluster   clusterSummary  `json:"cluster"`
+	Estimates string          `json:"estimates"`
+	Seed      uint64          `json:"seed"`
+	Policies  []summary       `json:"policies"`
+}
+
+type workloadSummary struct {
+	Name   string          `json:"name"`
+	SHA256 string          `json:"sha256"`
+	Jobs   int             `json:"jobs"`
+	Tasks  int             `json:"tasks"`
+	Load   map[string]real `json:"load"` // null where all jobs arrive at once
+}
+
+type clusterSummary struct {
+	Name  string         `json:"name"`
+	Nodes int            `json:"nodes"`
+	Slots map[string]int `json:"slots"`
+}
+
+func comparison(s *scenario, specs []catalog.Spec, results []*sim.Result) comparisonSummary {
+	c := comparisonSummary{
+		Workload: workloadSummary{
+			Name: s.workload.name, SHA256: s.workload.sha256,
+			Jobs: len(s.workload.jobs), Tasks: s.workload.tasks, Load: map[string]real{},
+		},
+		Cluster:   clusterSummary{Name: s.cluster.name, Nodes: len(s.cluster.Nodes), Slots: map[string]int{}},
+		Estimates: s.flags.estimates.String(),
+		Seed:      s.flags.seed,
+	}
+	load, slots := s.workload.load(s.cluster), s.cluster.Capacity()
+	for class, name := range s.cluster.classes() {
+		c.Workload.Load[name] = real(load[class])
+		c.Cluster.Slots[name] = slots[class]
+	}
+	for i, res := range results {
+		c.Policies = append(c.Policies, newSummary(s, specs[i], res))
+	}
+	return c
+}
+
+// writeJSON writes one value, indented, and a line end.
+func writeJSON(w io.Writer, value any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(value)
+}

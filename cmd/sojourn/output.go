@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The files of a run.
+const (
+	jobsFile  = "jobs.csv"
+	tasksFile = "tasks.csv"
+	runFile   = "run.json"
+)
+
+// outputFlags name the folder that files go to.
+type outputFlags struct {
+	dir   string
+	force bool
+}
+
+func (f *outputFlags) register(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.dir, "output", "o", "", "write jobs.csv, tasks.csv and run.json into the folder `DIR`,\nwhich must be empty or absent")
+	flags.BoolVar(&f.force, "force", false, "let -o replace what an earlier run wrote")
+}
+
+// check returns an error if the folder is in use: if it holds anything, or with
+// --force, anything that no run wrote.
+func (f *outputFlags) check() error {
+	if f.dir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(f.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		switch {
+		case !f.force:
+			return fmt.Errorf("folder %s is not empty; --force replaces what an earlier run wrote there", f.dir)
+		case !wroteEntry(f.dir, e):
+			return fmt.Errorf("folder %s holds %s, which no run of sojourn wrote; choose another folder", f.dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// wroteEntry reports whether e, in dir, looks like the work of a run.
+func wroteEntry(dir string, e fs.DirEntry) bool {
+	if !e.IsDir() {
+		return e.Name() == jobsFile || e.Name() == tasksFile || e.Name() == runFile
+	}
+	_, err := os.Stat(filepath.Join(dir, e.Name(), runFile))
+	return err == nil
+}
+
+// An output is a folder in the making. It is written beside its place under
+// another name, so that what is in its place is always complete.
+type output struct {
+	dir  string // its place
+	temp string // where it is until commit, "" after that
+}
+
+// create starts an output.
+func (f *outputFlags) create() (*output, error) {
+	dir := filepath.Clean(f.dir)
+	parent, base := filepath.Split(dir)
+	if parent != "" {
+		if err := os.MkdirAll(parent, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	temp, err := os.MkdirTemp(parent, "."+base+"-*")
+	if err != nil {
+		return nil, err
+	}
+	return &output{dir, temp}, os.Chmod(temp, 0o755)
+}
+
+// commit moves the output to its place.
+func (o *output) commit() error {
+	old := o.temp + "-old"
+	err := os.Rename(o.dir, old)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(o.temp, o.dir); err != nil {
+		return errors.Join(err, os.Rename(old, o.dir))
+	}
+	o.temp = ""
+	return os.RemoveAll(old)
+}
+
+// abandon removes the output unless it is in its place.
+func (o *output) abandon() {
+	if o.temp != "" {
+		os.RemoveAll(o.temp)
+	}
+}
+
+// runInto runs the policies and writes their files into folders of out.
+func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command, specs []catalog.Spec, dir func(int, catalog.Spec) string) ([]*sim.Result, error) {
+	dirs := make([]string, len(specs))
+	tasks := make([]*csvFile, len(specs))
+	for i, spec := range specs {
+		dirs[i] = filepath.Join(out.temp, dir(i, spec))
+		if err := os.MkdirAll(dirs[i], 0o755); err != nil {
+			return nil, err
+		}
+		var err error
+		if tasks[i], err = createCSV(filepath.Join(dirs[i], tasksFile), tasksHeader()); err != nil {
+			return nil, err
+		}
+		defer tasks[i].file.Close()
+	}
+	results, err := s.run(ctx, cmd.ErrOrStderr(), specs, func(i int) func(*sim.TaskRecord) {
+		return func(r *sim.TaskRecord) { tasks[i].write(s.taskRow(r)) }
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, res := range results {
+		if err := tasks[i].close(); err != nil {
+			return nil, err
+		}
+		if err := writeJobs(filepath.Join(dirs[i], jobsFile), res); err != nil {
+			return nil, err
+		}
+		if err := s.writeRun(filepath.Join(dirs[i], runFile), cmd, specs[i], res); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// A csvFile is a CSV file that is written row by row. Its first error sticks.
+type csvFile struct {
+	file *os.File
+	buf  *bufio.Writer
+	csv  *csv.Writer
+}
+
+func createCSV(path string, header []string) (*csvFile, error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	buf := bufio.NewWriterSize(file, 1<<16)
+	f := &csvFile{file, buf, csv.NewWriter(buf)}
+	f.write(header)
+	return f, nil
+}
+
+func (f *csvFile) write(row []string) { f.csv.Write(row) }
+
+func (f *csvFile) close() error {
+	f.csv.Flush()
+	return errors.Join(f.csv.Error(), f.buf.Flush(), f.file.Close())
+}
+
+func tasksHeader() []string {
+	return []string{"job", "phase", "index", "attempt", "node", "slot", "start", "end", "outcome", "locality", "source"}
+}
+
+// taskRow returns the row of an attempt.
+func (s *scenario) taskRow(r *sim.TaskRecord) []string {
+	return []string{
+		strconv.FormatUint(uint64(r.Task.Job), 10),
+		strconv.FormatUint(uint64(r.Task.Phase), 10),
+		strconv.FormatUint(uint64(r.Task.Index), 10),
+		strconv.FormatUint(uint64(r.Attempt), 10),
+		s.cluster.nodeName(r.Node),
+		strconv.FormatUint(uint64(r.Slot), 10),
+		formatTime(r.Start),
+		formatTime(r.End),
+		r.Outcome.String(),
+		r.Locality.String(),
+		s.cluster.nodeName(r.Source),
+	}
+}
+
+// writeJobs writes jobs.csv. Cells without a value are empty: what a job that
+// did not finish lacks, and deadlines where there are none.
+func writeJobs(path string, res *sim.Result) error {
+	f, err := createCSV(path, []string{
+		"id", "name", "pool", "arrival", "first_start", "finish", "sojourn", "slowdown",
+		"ps_finish", "late_vs_ps", "deadline", "met", "outcome",
+	})
+	if err != nil {
+		return err
+	}
+	defer f.file.Close()
+	for i := range res.JobRecords {
+		f.write(jobRow(&res.JobRecords[i]))
+	}
+	return f.close()
+}
+
+func jobRow(r *sim.JobRecord) []string {
+	var firstStart, finish, sojourn, slowdown, psFinish, late, deadline, met string
+	finished := r.Outcome == sim.Finished
+	if finished || r.FirstStart > 0 {
+		firstStart = formatTime(r.FirstStart)
+	}
+	if r.PSFinish > 0 {
+		psFinish = formatTime(r.PSFinish)
+	}
+	if finished {
+		finish = formatTime(r.Finish)
+		sojourn = formatSeconds(r.Sojourn())
+		slowdown = strconv.FormatFloat(r.Slowdown(), 'f', -1, 64)
+		late = formatSeconds(r.Finish.Sub(r.PSFinish))
+	}
+	if r.Deadline > 0 {
+		deadline = formatTime(r.Deadline)
+		met = strconv.FormatBool(finished && r.Finish <= r.Deadline)
+	}
+	return []string{
+		strconv.FormatUint(uint64(r.ID), 10), r.Name, r.Pool, formatTime(r.Arrival), firstStart, finish, sojourn, slowdown,
+		psFinish, late, deadline, met, r.Outcome.String(),
+	}
+}
+
+// A runSummary is what run.json holds: all that is needed to run it again, and
+// what came out.
+type runSummary struct {
+	Version   string            `json:"version"`
+	Command   string            `json:"command"`
+	Policy    string            `json:"policy"`
+	Flags     map[string]string `json:"flags"`
+	Seed      uint64            `json:"seed"`
+	Estimates string            `json:"estimates"`
+	Input     workloadSummary   `json:"input"`
+	Cluster   clusterSummary    `json:"cluster"`
+	Result    summary           `json:"result"`
+}
+
+// writeRun writes run.json. Flags that say only where results go are left out,
+// so that the same run makes the same file anywhere.
+func (s *scenario) writeRun(path string, cmd *cobra.Command, spec catalog.Spec, res *sim.Result) error {
+	common := comparison(s, nil, nil)
+	run := runSummary{
+		Version:   version(),
+		Command:   cmd.Name(),
+		Policy:    spec.String(),
+		Flags:     map[string]string{},
+		Seed:      common.Seed,
+		Estimates: common.Estimates,
+		Input:     common.Workload,
+		Cluster:   common.Cluster,
+		Result:    newSummary(s, spec, res),
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "output", "force", "json", "quiet":
+		default:
+			run.Flags[f.Name] = f.Value.String()
+		}
+	})
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeJSON(file, run), file.Close())
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A run that is interrupted leaves nothing behind, and what was there before as
+// it was; one that succeeds leaves its folder and no other.
+func TestInterruptLeavesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	compare := func(ctx context.Context, args ...string) error {
+		root := newRoot()
+		root.SetArgs(append([]string{"compare", "--sample", "-q", "-o", out}, args...))
+		root.SetOut(new(bytes.Buffer))
+		return root.ExecuteContext(ctx)
+	}
+	if err := compare(ctx); err == nil || err.Error() != "interrupted" {
+		t.Fatalf("compare = %v, want interrupted", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Fatalf("after an interrupt, the folder holds %v, %v, want nothing", entries, err)
+	}
+
+	if err := compare(t.Context(), "-p", "fifo"); err != nil {
+		t.Fatal(err)
+	}
+	if err := compare(ctx, "--force", "-p", "fsp"); err == nil {
+		t.Fatal("compare = nil, want interrupted")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("after another interrupt, the folder holds %v, %v, want out alone", entries, err)
+	}
+	if _, err := os.Stat(filepath.Join(out, "1-fifo", jobsFile)); err != nil {
+		t.Errorf("the earlier run is gone: %v", err)
+	}
+
+	if err := compare(t.Context(), "--force", "-p", "fsp"); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("after --force, the folder holds %v, %v, want out alone", entries, err)
+	}
+	if entries, err := os.ReadDir(out); err != nil || len(entries) != 1 || entries[0].Name() != "1-fsp" {
+		t.Errorf("after --force, out holds %v, %v, want 1-fsp alone", entries, err)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/fifo"
+)
+
+// policies returns the policies that the command line knows. This is the one
+// place where a new one is added.
+func policies() catalog.Catalog {
+	return catalog.Catalog{
+		catalog.NewEntry("fifo", "jobs in the order of their arrival", fifo.New),
+		catalog.NewEntry("fair", "equal shares, for jobs and for weighted pools (Hadoop's Fair Scheduler)", fair.New),
+		catalog.NewEntry("srpt", "the job with the shortest remaining processing time", baseline.NewSRPT),
+		catalog.NewEntry("fsp", "the job that would finish first under fluid fair sharing (FSP)", baseline.NewFSP),
+		catalog.NewEntry("las", "the job with the least attained service", baseline.NewLAS),
+	}
+}
+
+// defaultPolicies is what compare compares.
+const defaultPolicies = "fifo,fair,srpt,fsp,las"
+
+// parsePolicies reads the values of -p, and checks that each names a policy that
+// can be made.
+func parsePolicies(values []string) ([]catalog.Spec, error) {
+	specs, err := catalog.Parse(strings.Join(values, ","))
+	if err != nil {
+		return nil, usageError{err}
+	}
+	for _, s := range specs {
+		if _, err := newPolicy(s); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+// newPolicy makes a policy.
+func newPolicy(s catalog.Spec) (sojourn.Policy, error) {
+	p, err := policies().New(s)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return p, nil
+}
+
+// policyHelp describes the policies and their options for the help text.
+func policyHelp() string {
+	var b strings.Builder
+	b.WriteString("Policies are written as name or name:option=value,... They are:\n")
+	for _, e := range policies() {
+		b.WriteString("  " + e.Name + strings.Repeat(" ", max(1, 6-len(e.Name))) + e.Summary + "\n")
+		if options := e.Options(); len(options) > 0 {
+			b.WriteString("        options: " + strings.Join(options, ", ") + "\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// A report prints the results of a scenario as tables of at most 120 columns, as
+// long as the names of the policies are short.
+type report struct {
+	*scenario
+	specs   []catalog.Spec
+	results []*sim.Result
+}
+
+func (r *report) write(w io.Writer) error {
+	blocks := []string{r.header(), r.main().String(), r.slowdown().String()}
+	for _, block := range []func() string{r.deadlines, r.locality, r.attempts, r.leftovers, r.bins} {
+		if text := block(); text != "" {
+			blocks = append(blocks, text)
+		}
+	}
+	blocks = append(blocks, r.legend())
+	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
+	return err
+}
+
+// header names what was simulated.
+func (r *report) header() string {
+	var b strings.Builder
+	arrivals := "all arriving at once"
+	if r.workload.span() > 0 {
+		arrivals = "arriving over " + span(r.workload.span())
+	}
+	fmt.Fprintf(&b, "workload   %s: %s, %s, %s\n", r.workload.name,
+		count(len(r.workload.jobs), "job"), count(r.workload.tasks, "task"), arrivals)
+	fmt.Fprintf(&b, "cluster    %s: %s", r.cluster.name, r.cluster.describe())
+	separator := "; load "
+	load := r.workload.load(r.cluster)
+	for class, name := range r.cluster.classes() {
+		if r.workload.span() > 0 {
+			if r.cluster.Uniform {
+				name = ""
+			}
+			b.WriteString(strings.TrimRight(separator+number(load[class], 2)+" "+name, " "))
+			separator = ", "
+		}
+	}
+	fmt.Fprintf(&b, "\nestimates  %s; seed %d\n", &r.flags.estimates, r.flags.seed)
+	return b.String()
+}
+
+// table returns a table with a line for each policy.
+func (r *report) table() *table {
+	t := &table{corner: "policy"}
+	for _, s := range r.specs {
+		t.names = append(t.names, s.String())
+	}
+	return t
+}
+
+// floats returns a column of numbers.
+func (r *report) floats(f func(*sim.Result) float64) []string {
+	values := make([]float64, len(r.results))
+	for i, res := range r.results {
+		values[i] = f(res)
+	}
+	return column(values)
+}
+
+// texts returns a column of cells.
+func (r *report) texts(f func(*sim.Result) string) []string {
+	cells := make([]string, len(r.results))
+	for i, res := range r.results {
+		cells[i] = f(res)
+	}
+	return cells
+}
+
+// addDist adds the columns of a distribution.
+func (r *report) addDist(t *table, group string, dist func(*sim.Result) *sim.Dist) {
+	add := func(title string, number func(*sim.Dist) float64) {
+		t.add(group, title, r.floats(func(res *sim.Result) float64 { return known(dist(res), number) }))
+	}
+	add("mean", func(d *sim.Dist) float64 { return d.Mean })
+	add("median", func(d *sim.Dist) float64 { return d.Median })
+	add("p90", func(d *sim.Dist) float64 { return d.P90 })
+	add("p99", func(d *sim.Dist) float64 { return d.P99 })
+	add("max", func(d *sim.Dist) float64 { return d.Max })
+}
+
+// known returns a number of a distribution, NaN if the distribution is empty.
+func known(d *sim.Dist, number func(*sim.Dist) float64) float64 {
+	if d.N == 0 {
+		return math.NaN()
+	}
+	return number(d)
+}
+
+// main is the table that matters: fairness first, then time.
+func (r *report) main() *table {
+	const fluid = "against fluid fair sharing"
+	t := r.table()
+	t.add(fluid, "beyond_bound", r.texts(func(res *sim.Result) string { return thousands(res.Audit.BeyondBound) }))
+	t.add(fluid, "later", r.texts(func(res *sim.Result) string { return thousands(res.Audit.Late) }))
+	t.add(fluid, "latest", r.floats(func(res *sim.Result) float64 { return res.Audit.Latest.Seconds() }))
+	r.addDist(t, "sojourn time (s)", func(res *sim.Result) *sim.Dist { return &res.Sojourn })
+	t.add("", "makespan", r.floats(func(res *sim.Result) float64 { return res.Makespan.Seconds() }))
+	for class, name := range r.cluster.classes() {
+		t.add("utilisation", name, r.texts(func(res *sim.Result) string { return percent(res.Utilisation[class]) }))
+	}
+	return t
+}
+
+// slowdown is the table of what waiting means to jobs of different sizes.
+func (r *report) slowdown() *table {
+	t := r.table()
+	r.addDist(t, "slowdown", func(res *sim.Result) *sim.Dist { return &res.Slowdown })
+	r.addDist(t, "bounded slowdown (10 s)", func(res *sim.Result) *sim.Dist { return &res.BoundedSlowdown })
+	t.add("", "Jain", r.texts(func(res *sim.Result) string { return number(res.Jain, 3) }))
+	return t
+}
+
+// any reports whether a result has something to show.
+func (r *report) any(has func(*sim.Result) bool) bool { return slices.ContainsFunc(r.results, has) }
+
+// deadlines is empty for a workload without them.
+func (r *report) deadlines() string {
+	if !r.any(func(res *sim.Result) bool { return res.Deadlines > 0 }) {
+		return ""
+	}
+	t := r.table()
+	t.add("deadlines", "jobs", r.texts(func(res *sim.Result) string { return thousands(res.Deadlines) }))
+	t.add("deadlines", "accepted", r.texts(func(res *sim.Result) string { return thousands(res.Accepted) }))
+	t.add("deadlines", "met", r.texts(func(res *sim.Result) string { return thousands(res.Met) }))
+	r.addDist(t, "tardiness (s)", func(res *sim.Result) *sim.Dist { return &res.Tardiness })
+	return t.String()
+}
+
+// locality is empty for a workload without inputs.
+func (r *report) locality() string {
+	total := func(res *sim.Result) int {
+		return res.Locality[sojourn.NodeLocal] + res.Locality[sojourn.RackLocal] + res.Locality[sojourn.Remote]
+	}
+	if !r.any(func(res *sim.Result) bool { return total(res) > 0 }) {
+		return ""
+	}
+	t := r.table()
+	for _, l := range []sojourn.Locality{sojourn.NodeLocal, sojourn.RackLocal, sojourn.Remote} {
+		t.add("tasks by place of input", l.String(), r.texts(func(res *sim.Result) string {
+			return percent(float64(res.Locality[l]) / float64(total(res)))
+		}))
+	}
+	return t.String()
+}
+
+// attempts is empty if every attempt was a success.
+func (r *report) attempts() string {
+	if !r.any(func(res *sim.Result) bool { return res.Wasted > 0 }) {
+		return ""
+	}
+	t := r.table()
+	t.add("attempts", "started", r.texts(func(res *sim.Result) string { return thousands(int(res.Attempts)) }))
+	t.add("attempts", "wasted", r.texts(func(res *sim.Result) string { return thousands(int(res.Wasted)) }))
+	return t.String()
+}
+
+// leftovers counts and names the jobs that did not finish.
+func (r *report) leftovers() string {
+	if !r.any(func(res *sim.Result) bool { return res.Finished < res.Jobs }) {
+		return ""
+	}
+	t := r.table()
+	t.add("jobs", "finished", r.texts(func(res *sim.Result) string { return thousands(res.Finished) }))
+	t.add("jobs", "rejected", r.texts(func(res *sim.Result) string { return thousands(res.Rejected) }))
+	t.add("jobs", "unsupported", r.texts(func(res *sim.Result) string { return thousands(res.Unsupported) }))
+	t.add("jobs", "unfinished", r.texts(func(res *sim.Result) string { return thousands(res.Unfinished) }))
+	text := t.String()
+	for i, res := range r.results {
+		for _, l := range []struct {
+			title   string
+			outcome sim.Outcome
+		}{{"rejected", sim.Rejected}, {"unsupported", sim.Unsupported}, {"unfinished", sim.Failed}} {
+			if names := leftoverNames(res, l.outcome); names != "" {
+				text += fmt.Sprintf("%s, %s: %s\n", r.specs[i], l.title, names)
+			}
+		}
+	}
+	return text
+}
+
+// leftoverNames lists the first jobs of an outcome by ID and name.
+func leftoverNames(res *sim.Result, outcome sim.Outcome) string {
+	const most = 8
+	var names []string
+	more := 0
+	for i := range res.JobRecords {
+		j := &res.JobRecords[i]
+		switch {
+		case j.Outcome != outcome:
+		case len(names) == most:
+			more++
+		default:
+			name := strconv.FormatUint(uint64(j.ID), 10)
+			if j.Name != "" {
+				name += fmt.Sprintf(" (%s)", j.Name)
+			}
+			names = append(names, name)
+		}
+	}
+	text := strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %s more", thousands(more))
+	}
+	return text
+}
+
+// bins compares the means of jobs of similar size, below the number of such jobs.
+func (r *report) bins() string {
+	t := r.table()
+	t.corner = "tasks in a job"
+	t.names = append([]string{"(number of jobs)"}, t.names...)
+	add := func(group string, dist func(*sim.Bin) *sim.Dist) {
+		for b, bin := range r.results[0].Bins {
+			jobs := 0
+			for _, j := range r.workload.jobs {
+				if n := j.Tasks(); n >= bin.Min && (bin.Max == 0 || n <= bin.Max) {
+					jobs++
+				}
+			}
+			if jobs == 0 {
+				continue
+			}
+			means := r.floats(func(res *sim.Result) float64 {
+				return known(dist(&res.Bins[b]), func(d *sim.Dist) float64 { return d.Mean })
+			})
+			t.add(group, binTitle(&bin), append([]string{thousands(jobs)}, means...))
+		}
+	}
+	add("mean sojourn time (s)", func(b *sim.Bin) *sim.Dist { return &b.Sojourn })
+	add("mean slowdown", func(b *sim.Bin) *sim.Dist { return &b.Slowdown })
+	return t.String()
+}
+
+func binTitle(b *sim.Bin) string {
+	switch {
+	case b.Max == 0:
+		return fmt.Sprintf("%d+", b.Min)
+	case b.Min == b.Max:
+		return strconv.Itoa(b.Min)
+	}
+	return fmt.Sprintf("%d-%d", b.Min, b.Max)
+}
+
+// legend tells how to read the tables.
+func (r *report) legend() string {
+	return `beyond_bound   phases that ended later than proved for FSP (fluid fair sharing, plus the length of a task or two)
+later, latest  jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was
+sojourn time   from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)
+Jain           index of the slowdowns: 1 if they are equal, 1/n if one of n jobs has it all
+`
+}

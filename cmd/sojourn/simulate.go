@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// runFlags are the flags of the commands that run policies. What is told and
+// what goes wrong is named as in sim.Config.
+type runFlags struct {
+	input      inputFlags
+	estimates  estimatesFlag
+	stragglers sim.Stragglers
+	faults     sim.Faults
+	progress   time.Duration
+	preempt    bool
+	seed       uint64
+	json       bool
+	output     outputFlags
+	quiet      bool
+}
+
+func (f *runFlags) register(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	f.input.register(flags)
+	flags.Var(&f.estimates, "estimates", "what policies are told of service times that the workload\ngives no estimate of: exact, none or lognormal:SIGMA")
+	flags.Uint64Var(&f.seed, "seed", 0, "where all randomness comes from")
+	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
+	f.output.register(flags)
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
+	flags.BoolVar(&f.preempt, "preempt", false, "kill attempts when the policy asks for it")
+	flags.DurationVar(&f.progress, "report-progress", 0, "tell policies how far attempts are, every `DURATION`")
+	flags.Float64Var(&f.stragglers.Probability, "straggler-probability", 0, "probability `P` that an attempt is a straggler")
+	flags.Float64Var(&f.stragglers.Factor, "straggler-factor", 0, "how many `TIMES` longer a straggler takes")
+	flags.Float64Var(&f.faults.Task, "fault-task", 0, "probability `P` that an attempt fails")
+	flags.Float64Var(&f.faults.Refuse, "fault-refuse", 0, "probability `P` that an assignment is refused")
+	flags.DurationVar(&f.faults.MTBF, "fault-mtbf", 0, "mean `DURATION` between failures of a node")
+	flags.DurationVar(&f.faults.MTTR, "fault-mttr", 0, "mean `DURATION` until a node is back")
+	flags.BoolVar(&f.faults.LoseOutput, "fault-lose-output", false, "a failed node loses the output of its finished tasks")
+}
+
+// check finds values that no run accepts, and flags that need one another.
+func (f *runFlags) check() error {
+	slow, bad := f.stragglers, f.faults
+	switch {
+	case !(slow.Probability >= 0 && slow.Probability <= 1):
+		return usagef("--straggler-probability %v is not in [0, 1]", slow.Probability)
+	case (slow.Probability > 0) != (slow.Factor != 0):
+		return usagef("--straggler-probability and --straggler-factor go together")
+	case slow.Factor != 0 && !(slow.Factor >= 1 && slow.Factor <= math.MaxFloat64):
+		return usagef("--straggler-factor %v is not a number from 1 on", slow.Factor)
+	case !(bad.Task >= 0 && bad.Task < 1):
+		return usagef("--fault-task %v is not in [0, 1)", bad.Task)
+	case !(bad.Refuse >= 0 && bad.Refuse < 1):
+		return usagef("--fault-refuse %v is not in [0, 1)", bad.Refuse)
+	case f.progress < 0 || bad.MTBF < 0 || bad.MTTR < 0:
+		return usagef("a duration is negative")
+	case (bad.MTBF > 0) != (bad.MTTR > 0):
+		return usagef("--fault-mtbf and --fault-mttr go together")
+	}
+	return nil
+}
+
+// A scenario is what policies are compared in.
+type scenario struct {
+	flags    *runFlags
+	workload *workload
+	cluster  *cluster
+}
+
+// open reads what the flags name. It fails before it reads anything long if the
+// output could not be written.
+func (f *runFlags) open(cmd *cobra.Command) (*scenario, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if err := f.output.check(); err != nil {
+		return nil, err
+	}
+	c, w, err := f.input.load(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return &scenario{f, w, c}, nil
+}
+
+// config returns the configuration of a run of one policy.
+func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
+	p, err := newPolicy(spec)
+	if err != nil {
+		return sim.Config{}, err
+	}
+	f := s.flags
+	return sim.Config{
+		Cluster:    s.cluster.Cluster,
+		Jobs:       s.workload.all(),
+		Policy:     p,
+		Estimates:  sim.Estimates(f.estimates),
+		Stragglers: f.stragglers,
+		Faults:     f.faults,
+		Progress:   f.progress,
+		Preempt:    f.preempt,
+		Seed:       f.seed,
+		Records:    true,
+	}, nil
+}
+
+// run runs the policies, each by itself and as many at a time as there are
+// processors, and returns their results in the order of specs. attempt, if not nil, makes the hook that sees
+// the attempts of the i-th policy.
+func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Spec, attempt func(i int) func(*sim.TaskRecord)) ([]*sim.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	bar := s.newBar(stderr, len(specs)*len(s.workload.jobs))
+	results := make([]*sim.Result, len(specs))
+	errs := make([]error, len(specs))
+	var wg sync.WaitGroup
+	running := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, spec := range specs {
+		cfg, err := s.config(spec)
+		if err != nil {
+			return nil, err
+		}
+		if bar != nil {
+			cfg.Hooks.Job = func(*sim.JobRecord) { bar.Add(1) }
+		}
+		if attempt != nil {
+			cfg.Hooks.Attempt = attempt(i)
+		}
+		wg.Go(func() {
+			running <- struct{}{}
+			defer func() { <-running }()
+			if results[i], errs[i] = sim.Run(ctx, cfg); errs[i] != nil {
+				cancel() // the others have nothing to add
+			}
+		})
+	}
+	wg.Wait()
+	if bar != nil {
+		bar.Clear()
+	}
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return nil, fmt.Errorf("policy %s: %w", specs[i], err)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, errors.New("interrupted")
+	}
+	return results, nil
+}
+
+// newBar returns a progress bar that counts jobs up to max, or nil if stderr is
+// not a terminal. It has no colours, so that NO_COLOR changes nothing.
+func (s *scenario) newBar(stderr io.Writer, max int) *progressbar.ProgressBar {
+	file, ok := stderr.(*os.File)
+	if !ok || s.flags.quiet || !term.IsTerminal(int(file.Fd())) {
+		return nil
+	}
+	return progressbar.NewOptions(max,
+		progressbar.OptionSetWriter(file),
+		progressbar.OptionSetDescription("jobs"),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetWidth(40),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	)
+}
