@@ -8,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/sim"
 )
@@ -22,6 +23,7 @@ func BenchmarkRun(b *testing.B) {
 	}{
 		{"policy=fifo/slots=90", 90, func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p }},
 		{"policy=fifo/slots=10000", 10000, func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p }},
+		{"policy=fair/slots=90", 90, func() sojourn.Policy { p, _ := fair.New(fair.Options{}); return p }},
 		{"policy=fsp/slots=90", 90, func() sojourn.Policy { p, _ := baseline.NewFSP(baseline.FSPOptions{}); return p }},
 	} {
 		for _, audit := range []bool{false, true} {

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -276,10 +277,5 @@ func (e *engine) waitAgain(j *job, p int) {
 
 // liveJobs returns the live jobs in the order of arrival.
 func (e *engine) liveJobs() []*job {
-	jobs := make([]*job, 0, len(e.jobs))
-	for _, j := range e.jobs {
-		jobs = append(jobs, j)
-	}
-	slices.SortFunc(jobs, func(a, b *job) int { return a.order - b.order })
-	return jobs
+	return slices.SortedFunc(maps.Values(e.jobs), func(a, b *job) int { return a.order - b.order })
 }

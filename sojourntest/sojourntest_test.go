@@ -75,6 +75,7 @@ func failure(t *testing.T, newPolicy func() sojourn.Policy, o Options) string {
 }
 
 func TestBroken(t *testing.T) {
+	needsAllChecks(t)
 	const (
 		plain = iota // a fifo under the strictest options
 		rich         // a full, under what it needs
@@ -225,6 +226,7 @@ func (p reverses) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // TestEveryErrorIsAskedFor counts the answers that histories meet with: the kit
 // must try each kind of event with each error that it can have, and without.
 func TestEveryErrorIsAskedFor(t *testing.T) {
+	needsAllChecks(t)
 	type answer struct {
 		kind sojourn.EventKind
 		err  error
@@ -293,6 +295,7 @@ func (p observed) Unwrap() sojourn.Policy { return p.Policy }
 
 // A broken policy is reported by a short history on lines that can be read.
 func TestFailureIsReadable(t *testing.T) {
+	needsAllChecks(t)
 	const (
 		calls = 9 // two slots, a job, and two tasks assigned, one of them twice, with events between
 		line  = `   \d  (Observe\([A-Z]\w+ .* at .*\) = nil|Assign\(\d+\) = task \d/\d/\d attempt \d)\n`
@@ -301,5 +304,12 @@ func TestFailureIsReadable(t *testing.T) {
 	_, history, _ := strings.Cut(got, "the same law is broken after ")
 	if !regexp.MustCompile(fmt.Sprintf(`^\d calls:\n(%s){4,%d}Assign.* want attempt 2\nlaw of assignments: .*\n$`, line, calls)).MatchString(history) {
 		t.Errorf("the kit says\n%s\nwant it to end with at most %d calls, one a line", got, calls)
+	}
+}
+
+// needsAllChecks skips a test that has to find what is rare.
+func needsAllChecks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under -short, rapid makes a fifth of the checks, which finds too little")
 	}
 }
