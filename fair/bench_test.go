@@ -17,4 +17,5 @@ func newPolicy() sojourn.Policy {
 }
 
 func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
+func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
 func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }

@@ -22,11 +22,20 @@ var Sizes = []int{1000, 100_000, 1_000_000}
 // of one phase, class and pool, with weights from 1 to 8.
 func Run(b *testing.B, newPolicy func() sojourn.Policy, sizes ...int) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) { run(b, newPolicy(), n) })
+		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) { run(b, newPolicy(), n, 0) })
 	}
 }
 
-func run(b *testing.B, p sojourn.Policy, jobs int) {
+// Idle measures a policy at 1,000 live jobs, without and with a hundred thousand
+// jobs that have nothing to start, in ten thousand pools that have nothing else, and a
+// hundred thousand free slots that nothing can run on.
+func Idle(b *testing.B, newPolicy func() sojourn.Policy) {
+	for _, idle := range []int{0, 100_000} {
+		b.Run(fmt.Sprintf("idle=%d", idle), func(b *testing.B) { run(b, newPolicy(), 1000, idle) })
+	}
+}
+
+func run(b *testing.B, p sojourn.Policy, jobs, idle int) {
 	observe := func(ev sojourn.Event) {
 		if err := p.Observe(ev); err != nil {
 			b.Fatal(err)
@@ -41,6 +50,14 @@ func run(b *testing.B, p sojourn.Policy, jobs int) {
 			ID: sojourn.JobID(i + 1), Weight: float64(1 + i%8),
 			Phases: []sojourn.Phase{{Tasks: tasks, Estimate: time.Duration(1+i%100) * time.Second}},
 		}})
+	}
+	for i := range idle {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(slots + i), Class: 1}})
+		id := sojourn.JobID(jobs + i + 1)
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
+			ID: id, Pool: fmt.Sprint("idle", i%(idle/10)), Phases: []sojourn.Phase{{Tasks: 1, Estimate: time.Second}},
+		}})
+		observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: id}})
 	}
 	var running [slots]sojourn.Assignment
 	for i := range running {
