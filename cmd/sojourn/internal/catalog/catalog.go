@@ -58,6 +58,20 @@ func (e *Entry) Options() []string {
 // A Catalog is a list of entries with distinct names.
 type Catalog []Entry
 
+// With returns the catalog with more entries. One takes the place of an entry of
+// the same name.
+func (c Catalog) With(more ...Entry) Catalog {
+	c = slices.Clone(c)
+	for _, e := range more {
+		if i := slices.IndexFunc(c, func(old Entry) bool { return old.Name == e.Name }); i >= 0 {
+			c[i] = e
+		} else {
+			c = append(c, e)
+		}
+	}
+	return c
+}
+
 // Names returns the names of the entries, in their order.
 func (c Catalog) Names() []string {
 	names := make([]string, len(c))

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"strings"
@@ -10,9 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-// policies returns the policies that the command line knows. This is the one
-// place where a new one is added.
-func policies() catalog.Catalog {
+// builtin returns the policies that the command line knows by itself. This is the
+// one place where a new one is added.
+func builtin() catalog.Catalog {
 	return catalog.Catalog{
 		catalog.NewEntry("fifo", "jobs in the order of their arrival", fifo.New),
 		catalog.NewEntry("fair", "equal shares, for jobs and for weighted pools (Hadoop's Fair Scheduler)", fair.New),
@@ -27,13 +27,13 @@ const defaultPolicies = "fifo,fair,srpt,fsp,las"
 
 // parsePolicies reads the values of -p, and checks that each names a policy that
 // can be made.
-func parsePolicies(values []string) ([]catalog.Spec, error) {
+func parsePolicies(policies catalog.Catalog, values []string) ([]catalog.Spec, error) {
 	specs, err := catalog.Parse(strings.Join(values, ","))
 	if err != nil {
 		return nil, usageError{err}
 	}
 	for _, s := range specs {
-		if _, err := newPolicy(s); err != nil {
+		if _, err := newPolicy(policies, s); err != nil {
 			return nil, err
 		}
 	}
@@ -41,8 +41,8 @@ func parsePolicies(values []string) ([]catalog.Spec, error) {
 }
 
 // newPolicy makes a policy.
-func newPolicy(s catalog.Spec) (sojourn.Policy, error) {
-	p, err := policies().New(s)
+func newPolicy(policies catalog.Catalog, s catalog.Spec) (sojourn.Policy, error) {
+	p, err := policies.New(s)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -50,10 +50,10 @@ func newPolicy(s catalog.Spec) (sojourn.Policy, error) {
 }
 
 // policyHelp describes the policies and their options for the help text.
-func policyHelp() string {
+func policyHelp(policies catalog.Catalog) string {
 	var b strings.Builder
 	b.WriteString("Policies are written as name or name:option=value,... They are:\n")
-	for _, e := range policies() {
+	for _, e := range policies {
 		b.WriteString("  " + e.Name + strings.Repeat(" ", max(1, 6-len(e.Name))) + e.Summary + "\n")
 		if options := e.Options(); len(options) > 0 {
 			b.WriteString("        options: " + strings.Join(options, ", ") + "\n")

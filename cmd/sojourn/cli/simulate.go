@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -22,6 +22,7 @@ import (
 // runFlags are the flags of the commands that run policies. What is told and
 // what goes wrong is named as in sim.Config.
 type runFlags struct {
+	policies   catalog.Catalog
 	input      inputFlags
 	estimates  estimatesFlag
 	stragglers sim.Stragglers
@@ -34,7 +35,8 @@ type runFlags struct {
 	quiet      bool
 }
 
-func (f *runFlags) register(flags *pflag.FlagSet) {
+func (f *runFlags) register(policies catalog.Catalog, flags *pflag.FlagSet) {
+	f.policies = policies
 	flags.SortFlags = false
 	f.input.register(flags)
 	flags.Var(&f.estimates, "estimates", "what policies are told of service times that the workload\ngives no estimate of: exact, none or lognormal:SIGMA")
@@ -100,7 +102,7 @@ func (f *runFlags) open(cmd *cobra.Command) (*scenario, error) {
 
 // config returns the configuration of a run of one policy.
 func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
-	p, err := newPolicy(spec)
+	p, err := newPolicy(s.flags.policies, spec)
 	if err != nil {
 		return sim.Config{}, err
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	compare := func(ctx context.Context, args ...string) error {
-		root := newRoot()
+		root := newRoot(builtin())
 		root.SetArgs(append([]string{"compare", "--sample", "-q", "-o", out}, args...))
 		root.SetOut(new(bytes.Buffer))
 		return root.ExecuteContext(ctx)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sojourn": main})
+	testscript.Main(m, map[string]func(){"sojourn": func() { Main() }})
 }
 
 // Each script in testdata/script is a session at a shell.

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newCompare() *cobra.Command {
+func newCompare(policies catalog.Catalog) *cobra.Command {
 	var (
 		f    runFlags
 		list []string
@@ -27,13 +27,13 @@ DIR/2-fair and so on, in the order of -p.
 In -p, an item with "=" and no ":" before it is another option of the policy
 before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 
-` + policyHelp(),
+` + policyHelp(policies),
 		Example: `  sojourn compare --sample
   sojourn compare -w trace.jsonl -c 20x4+2 -p fifo,fair:order=deficit,fsp
   sojourn compare -w trace.jsonl -c 20x4+2 --estimates lognormal:0.5 --seed 7 --json`,
 		Args: cobra.NoArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
-			specs, err := parsePolicies(list)
+			specs, err := parsePolicies(policies, list)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringArrayVarP(&list, "policies", "p", []string{defaultPolicies}, "`POLICIES` to compare")
-	f.register(cmd.Flags())
+	f.register(policies, cmd.Flags())
 	return cmd
 }
 
@@ -70,7 +70,7 @@ The workload is made up. Other things to try:
   sojourn compare -w FILE -c 20x4+2 -p fifo,fair,fsp    your own workload; see 'sojourn convert --help'
 `
 
-func newRun() *cobra.Command {
+func newRun(policies catalog.Catalog) *cobra.Command {
 	var (
 		f    runFlags
 		spec string
@@ -81,7 +81,7 @@ func newRun() *cobra.Command {
 		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv
 and run.json to DIR.
 
-` + policyHelp(),
+` + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out
   sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=deficit --json`,
 		Args: cobra.NoArgs,
@@ -89,7 +89,7 @@ and run.json to DIR.
 			if spec == "" {
 				return usagef("no policy: give -p, such as -p fsp")
 			}
-			specs, err := parsePolicies([]string{spec})
+			specs, err := parsePolicies(policies, []string{spec})
 			if err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ and run.json to DIR.
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&spec, "policy", "p", "", "`POLICY` to run")
-	f.register(cmd.Flags())
+	f.register(policies, cmd.Flags())
 	return cmd
 }
 

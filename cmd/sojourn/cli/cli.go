@@ -1,0 +1,141 @@
+// Package cli is the sojourn command as a package, so that a program of a few
+// lines outside this project can have its own policies in compare, run and all
+// other commands:
+//
+//	func main() {
+//		cli.Main(cli.NewPolicy("mine", "what it does", mine.New))
+//	}
+//
+// Data goes to stdout, messages and progress to stderr. The same command writes
+// the same bytes every time, whatever the number of processors. The exit status
+// is 0, or 1 for a failure, 2 for wrong usage, 3 for bad input, whose place is
+// named as file:line:column.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/trace"
+)
+
+// The exit status, apart from 0.
+const (
+	exitFailure  = 1
+	exitUsage    = 2
+	exitBadInput = 3
+)
+
+// A Policy is a policy that can be asked for by name.
+type Policy = catalog.Entry
+
+// NewPolicy returns a policy that the command line makes with a constructor of the
+// usual form. The exported fields of its options, a struct, become options in
+// kebab-case: NoGate becomes mine:no-gate=true. They may be strings, booleans,
+// numbers, durations, maps from strings to these, pointers to these, and types
+// that implement [encoding.TextUnmarshaler]. name consists of lower case letters,
+// digits and hyphens; summary is one line for the help text.
+func NewPolicy[O any, P sojourn.Policy](name, summary string, make func(O) (P, error)) Policy {
+	return catalog.NewEntry(name, summary, make)
+}
+
+// Main runs the command that the arguments of the process name, with the built-in
+// policies and those given, and exits. A given policy takes the place of a
+// built-in one of the same name.
+func Main(policies ...Policy) {
+	os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, policies...))
+}
+
+// Run is [Main] with its surroundings as arguments. It returns the exit status.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...Policy) int {
+	root := newRoot(builtin().With(policies...))
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "sojourn: %v\n", err)
+	var (
+		bad *trace.Error
+		run *runError
+	)
+	switch {
+	case errors.As(err, &bad):
+		return exitBadInput
+	case errors.As(err, &run) && !errors.As(err, new(usageError)):
+		return exitFailure
+	}
+	fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
+	return exitUsage
+}
+
+// A runError is an error of a command that had started. Other errors are those of
+// the command line.
+type runError struct{ err error }
+
+func (e *runError) Error() string { return e.err.Error() }
+func (e *runError) Unwrap() error { return e.err }
+
+// A usageError is wrong usage that a command finds itself.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// action makes the RunE of a command.
+func action(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := run(cmd, args); err != nil {
+			return &runError{err}
+		}
+		return nil
+	}
+}
+
+func newRoot(policies catalog.Catalog) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sojourn",
+		Short: "Compare scheduling policies for clusters that run jobs made of many tasks",
+		Long: `sojourn runs scheduling policies on a simulated cluster, with a recorded or
+made-up workload, and says how long jobs were in the system (their sojourn
+time), how fair that was, and what became of each job and task.`,
+		Example: `  sojourn compare --sample
+  sojourn convert --from swim FB-2009_samples_24_times_1hr_0.tsv.gz > fb.jsonl
+  sojourn compare -w fb.jsonl -c 30x2+1 -p fifo,fair,srpt,fsp,las
+  sojourn run -w fb.jsonl -c 30x2+1 -p fsp -o out`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("sojourn {{.Version}}\n")
+	root.AddCommand(
+		newCompare(policies), newRun(policies), newConvert(), newValidate(), newFluid(),
+		&cobra.Command{
+			Use:   "version",
+			Short: "Print the version",
+			Args:  cobra.NoArgs,
+			Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "sojourn", version()) },
+		},
+	)
+	return root
+}
+
+// version returns the version of the module, "(devel)" for a build from source.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

@@ -1,0 +1,30 @@
+package cli_test
+
+import (
+	"io"
+	"os"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/cli"
+	"github.com/sojourn-sched/sojourn/fifo"
+)
+
+// options are those of a policy of somebody else's.
+type options struct {
+	Verbose bool
+}
+
+// newMine stands for its constructor.
+func newMine(options) (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }
+
+// A main of a few lines has its own policy in every command. Here it is called with
+// arguments instead of those of the process.
+func Example() {
+	mine := cli.NewPolicy("mine", "jobs as I like them", newMine)
+
+	cli.Run([]string{"run", "--sample", "-p", "mine:verbose=true", "--quiet", "--json"}, os.Stdin, io.Discard, os.Stdout, mine)
+	cli.Run([]string{"run", "--sample", "-p", "nobody's"}, os.Stdin, os.Stdout, os.Stdout, mine)
+	// Output:
+	// sojourn: unknown policy "nobody's"; known policies: fifo, fair, srpt, fsp, las, mine
+	// Run 'sojourn run --help' for usage.
+}
