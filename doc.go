@@ -82,6 +82,12 @@
 // A policy may also be an [Admitter], [Preemptor], [Waker], [Seeker],
 // [Explainer] or [Snapshotter]. [As] finds these, also behind wrappers.
 //
+// # Programs to start from
+//
+// examples/quickstart drives goroutines under two policies and prints who waited
+// how long. examples/customscheduler puts a policy into a queue that exists, whose
+// workers come to ask what to do next; tasks fail there, and a job is cancelled.
+//
 // # Concurrency
 //
 // A policy is not safe for concurrent use. Distinct policies share nothing.
