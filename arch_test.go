@@ -51,7 +51,7 @@ const (
 // kindOf returns the kind of a folder of the module.
 func kindOf(dir string) kind {
 	switch dir {
-	case "sojourntest", "internal/choice", "internal/steady":
+	case "sojourntest", "sojourntest/scenario", "internal/choice", "internal/steady":
 		return helper
 	}
 	switch top, _, _ := strings.Cut(dir, "/"); top {
@@ -61,7 +61,7 @@ func kindOf(dir string) kind {
 		return internal
 	case "fifo", "fair", "baseline", "pfsp", "hfsp", "td", "rtmr", "mars":
 		return policy
-	case "sim", "workload", "trace", "live", "journal", "shadow":
+	case "sim", "workload", "trace", "history", "live", "journal", "shadow":
 		return driver
 	case "examples":
 		return program

@@ -8,45 +8,55 @@ import (
 
 // Observe returns an [*EventError] that wraps one of these, and leaves the
 // policy as it was. Where an event is wrong in several ways, the first one in
-// this order is reported.
+// this order is reported. Each speaks of the kinds of event that it names only.
 var (
 	// ErrUnknownKind: Event.Kind is zero or none of the constants.
 	ErrUnknownKind = errors.New("unknown event kind")
-	// ErrTimeReversed: Event.At is before that of an earlier event, or negative.
+	// ErrTimeReversed, any kind: Event.At is before that of an earlier event, or
+	// negative.
 	ErrTimeReversed = errors.New("time runs backwards")
-	// ErrInvalidEvent: a field other than the job or the slot is out of range:
-	// Progress above 10000, a negative Service, an unknown Cause, node 0 in
-	// NodeDown or NodeUp, attempt 0 or one above 2^31 in TaskAdopted.
+	// ErrInvalidEvent: a field is out of range: Progress above 10000 in
+	// TaskProgress, an unknown Cause in TaskFailed, node 0 in NodeDown or NodeUp,
+	// attempt 0 or one above 2^31 in TaskAdopted, a negative Service in
+	// TaskAdopted, TaskProgress, TaskFinished or TaskFailed.
 	ErrInvalidEvent = errors.New("field out of range")
 
-	// ErrInvalidSlot: the ID is not below MaxSlots, or the rack contradicts what
-	// was said of the node.
+	// ErrInvalidSlot: in SlotAdded, the ID is not below MaxSlots; in SlotAdded,
+	// NodeDown and NodeUp, the rack contradicts what was said of the node.
 	ErrInvalidSlot = errors.New("invalid slot")
-	// ErrDuplicateSlot: a slot of that ID is present.
+	// ErrDuplicateSlot, SlotAdded: a slot of that ID is present.
 	ErrDuplicateSlot = errors.New("slot already present")
-	// ErrUnknownSlot: no slot of that ID is present; a retiring slot counts as gone.
+	// ErrUnknownSlot, SlotRemoved and TaskAdopted: no slot of that ID is present; a
+	// retiring slot counts as gone.
 	ErrUnknownSlot = errors.New("unknown slot")
 	// ErrNodeState: NodeDown of a node that is down, or NodeUp of one that is up.
 	ErrNodeState = errors.New("node is already in that state")
 
-	// ErrInvalidJob: see [Job.Check].
+	// ErrInvalidJob: in JobArrived, JobAdopted and JobRevised, see [Job.Check]; in
+	// JobCancelled, no Job at all.
 	ErrInvalidJob = errors.New("invalid job")
-	// ErrDuplicateJob: a job of that ID is live.
+	// ErrDuplicateJob, JobArrived and JobAdopted: a job of that ID is live, be it a
+	// cancelled one.
 	ErrDuplicateJob = errors.New("job is already live")
-	// ErrUnknownJob: no job of that ID is live; no job ever has ID 0. Nothing is
-	// kept of ended jobs.
+	// ErrUnknownJob, all other kinds that name a job or a task: no job of that ID is
+	// live; no job ever has ID 0. Nothing is kept of ended jobs.
 	ErrUnknownJob = errors.New("unknown job")
-	// ErrCancelledJob: the job is cancelled and only waits for its last attempts.
+	// ErrCancelledJob, all of these but the reports about running attempts
+	// (TaskProgress, TaskFinished, TaskFailed, TaskRefused): the job is cancelled
+	// and only waits for its last attempts.
 	ErrCancelledJob = errors.New("job is cancelled")
 	// ErrInvalidRevision: JobRevised changes what may not change; see [JobRevised].
 	ErrInvalidRevision = errors.New("invalid revision")
 
-	// ErrUnknownTask: the job has no such phase or task.
+	// ErrUnknownTask, all kinds that name a task: the job has no such phase or task.
 	ErrUnknownTask = errors.New("unknown task")
-	// ErrTaskState: the task is not in a state that the event could follow, such
-	// as TaskDone of a running task or TaskReady of one that is not held.
+	// ErrTaskState, TaskHeld, TaskReady, TaskDone, TaskAdopted and OutputLost: the
+	// task is not in a state that the event could follow, such as TaskDone of a
+	// running task or TaskReady of one that is not held.
 	ErrTaskState = errors.New("task is not in that state")
-	// ErrStaleAttempt: no such attempt runs on that slot, or not any more.
+	// ErrStaleAttempt: in reports about running attempts, no such attempt runs on
+	// that slot, or not any more, or there is no such slot; in TaskAdopted, Attempt
+	// is not above every earlier one; in OutputLost, it is not the last one.
 	ErrStaleAttempt = errors.New("no such attempt")
 	// ErrSlotBusy: TaskAdopted on a slot that runs something else.
 	ErrSlotBusy = errors.New("slot is busy")

@@ -47,7 +47,7 @@ const NoBarrier = -1
 // Bounds that [Job.Check] enforces.
 const (
 	MaxPhases = 1 << 16   // phases of a job
-	MaxTasks  = 1<<31 - 1 // tasks of a phase
+	MaxTasks  = 1<<31 - 1 // tasks of a job, in all its phases
 )
 
 // A Phase is a set of tasks that do not depend on one another.
@@ -154,9 +154,13 @@ func (j *Job) Check() error {
 	case len(j.Phases) == 0 || len(j.Phases) > MaxPhases:
 		return bad("%d phases, want 1 to %d", len(j.Phases), MaxPhases)
 	}
+	total := int64(0)
 	for i := range j.Phases {
 		if err := j.Phases[i].check(); err != "" {
 			return bad("phase %d: %s", i, err)
+		}
+		if total += int64(j.Phases[i].Tasks); total > MaxTasks {
+			return bad("more than %d tasks", MaxTasks)
 		}
 		before := 0
 		if i > 0 {

@@ -87,6 +87,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		{func(j *sojourn.Job) { j.Phases = nil }, "0 phases, want 1 to 65536"},
 		{func(j *sojourn.Job) { j.Phases = []sojourn.Phase{} }, "0 phases, want 1 to 65536"},
 		{func(j *sojourn.Job) { j.Phases = phases(sojourn.MaxPhases + 1) }, "65537 phases, want 1 to 65536"},
+		{func(j *sojourn.Job) { j.Phases = []sojourn.Phase{{Tasks: sojourn.MaxTasks}, {Tasks: 1}} }, "more than 2147483647 tasks"},
 
 		{phase(1, func(p *sojourn.Phase) { p.Tasks = 0 }), "phase 1: 0 tasks, want 1 to 2147483647"},
 		{phase(1, func(p *sojourn.Phase) { p.Tasks = -1 }), "phase 1: -1 tasks, want 1 to 2147483647"},

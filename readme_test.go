@@ -3,7 +3,6 @@ package sojourn_test
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,26 +17,21 @@ func Example_goroutines() {
 	work := func(sojourn.TaskID) { time.Sleep(time.Millisecond) }
 
 	p, _ := baseline.NewFSP(baseline.FSPOptions{})
-	start, done, idle := time.Now(), make(chan sojourn.Assignment), []sojourn.SlotID{0, 1, 2, 3, 4, 5, 6, 7}
-	observe := func(ev sojourn.Event) { ev.At = sojourn.Time(time.Since(start)); p.Observe(ev) }
-	for _, slot := range idle {
+	start, done := time.Now(), make(chan sojourn.Assignment)
+	observe := func(ev sojourn.Event) error { ev.At = sojourn.Time(time.Since(start)); return p.Observe(ev) }
+	for slot := range sojourn.SlotID(8) {
 		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: slot}})
 	}
 	for i, tasks := range []int{100, 2} {
-		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
-			ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: tasks, Estimate: time.Millisecond}}}})
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: tasks}}}})
 	}
 	for range 100 + 2 {
-		idle = slices.DeleteFunc(idle, func(slot sojourn.SlotID) bool { // offer every idle slot
-			a, ok := p.Assign(slot)
-			if ok {
-				go func() { work(a.Task); done <- a }()
-			}
-			return ok
-		})
+		for slot, ok := p.Seek(0); ok; slot, ok = p.Seek(0) { // while there is a free slot and a task for it
+			a, _ := p.Assign(slot)
+			go func() { work(a.Task); done <- a }()
+		}
 		a := <-done
 		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
-		idle = append(idle, a.Slot)
 	}
 	fmt.Println(len(p.AppendRanking(nil)), "jobs left")
 	// Output: 0 jobs left

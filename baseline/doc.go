@@ -18,26 +18,32 @@
 // ([LateShare], as PSBS does [Dell'Amico, Carra, Michiardi 2016]).
 //
 // Theorem. Let the slots of a class be N, constant, and identical; let tasks not
-// be interrupted and not fail; let sizes be exact, and let each phase be ready
-// from the moment at which it may start. With LateFirst, a phase i ends at
+// be interrupted and not fail; let sizes be exact, and let all tasks of a phase be
+// ready, with their input, when the first may start: a phase waits for the whole
+// phase before it, or for none. With LateFirst, a phase i ends at
 //
 //	C_i <= D_i + P + (1 - 1/N) p
 //
 // where D_i is its end in fluid processor sharing when it enters at the instant
-// at which it is really ready, p is its longest task and P the longest task of the
-// other jobs in that class.
+// at which it is really ready, p is its longest task and P the longest task of all
+// other phases in that class, of this job or another.
 //
-// Proof. Let S be when the task of i that ends last starts, and t0 <= S the last
-// instant at which a slot idled or a phase behind i in the virtual order was
-// started. From t0 to S all slots are busy, and only phases up to i are started. At
-// t0 no phase up to i had an unstarted task, or it would have been started: so i
-// became ready after t0, and all that was left to do at t0 for phases up to i was
-// the rest of running tasks of others, at most N P. Arrivals do not change the
-// virtual order of phases that are there. Every phase up to i that becomes ready
-// after t0 and before S is done in the fluid system by D_i, which makes at most
-// N (D_i - t0) of work. Hence N (S - t0) <= N P + N (D_i - t0) - p, and C_i = S + p.
-// With slow start a task occupies its slot from its start, and p and P are to be
-// read as occupancies.
+// Proof. Take task starts one after the other, also those at one instant. Consider
+// the task of i that ends last, which starts at S, and the last moment t0 before
+// that start at which a slot stayed free after all had been offered, or a phase
+// behind i in the virtual order was given one. At that moment no phase up to i had
+// an unstarted task that was ready, or it would have been served: so i became ready
+// later, and what was left to do for phases up to i was the rest of running tasks of
+// other phases, at most N P. From then on to S no slot is free and only phases up to
+// i are started. Arrivals do not change the virtual order of phases that are there,
+// and those of them that come before i and become ready by S are done in the fluid
+// system by D_i, which does at most N (D_i - t0) of work until then. Hence N (S - t0)
+// <= N P + N (D_i - t0) - p', where p' <= p is the task that starts at S, and C_i = S +
+// p'. If there is no such moment, the same holds with t0 = 0 and nothing running. The
+// rounding of virtual time adds less than what package vqueue bounds, nanoseconds.
+//
+// With slow start the theorem fails: a slot is held while nothing is done that the
+// fluid system counts.
 //
 // A test checks the theorem against exact fluid completions, and the simulator's
 // fairness audit counts violations in any run. Nothing is promised with wrong

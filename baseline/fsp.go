@@ -114,7 +114,13 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 		p.setCapacity(c.Slot.Class) // a retiring slot leaves with its attempt
 		p.update(c.Job, int(ev.Task.Phase))
 		p.update(c.Job, int(ev.Task.Phase)+1)
-	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskAdopted, sojourn.OutputLost:
+	case sojourn.OutputLost:
+		if it := c.Job.Data[ev.Task.Phase]; it != nil { // work to be done again is more work
+			p.reviseBy(it, wide.Uint128{}, taskWork(&c.Job.Spec.Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
+		}
+		p.update(c.Job, int(ev.Task.Phase))
+		p.update(c.Job, int(ev.Task.Phase)+1)
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskAdopted:
 		p.update(c.Job, int(ev.Task.Phase))
 		p.update(c.Job, int(ev.Task.Phase)+1)
 	case sojourn.TaskDone:

@@ -15,7 +15,7 @@ type exactFSP struct {
 	late  int         // jobs that became late so far
 	slots int
 
-	// dropLate is the mutant of specs/pfsp.md section 1.4: a job that ends in the
+	// dropLate is a mutant that follows a paper to the letter: a job that ends in the
 	// virtual cluster is forgotten, and served only when nothing else is left.
 	dropLate bool
 }

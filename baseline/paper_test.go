@@ -81,7 +81,7 @@ func beyondBound(p sojourn.Policy, n int, jobs []testJob) int {
 }
 
 // On 10,000 instances, with weights too (GPS), no job ends beyond the bound.
-// Reference: specs/pfsp.md section 2.1, theorem; doc.go.
+// Reference: package comment, theorem.
 func TestFSPKeepsTheBound(t *testing.T) {
 	checks(t, 100, func(t *rapid.T) {
 		n, jobs := instance(t)
@@ -93,7 +93,7 @@ func TestFSPKeepsTheBound(t *testing.T) {
 
 // The test above can fail: two readings of the paper, and the policies that make
 // no such promise, break the bound on some of the same instances.
-// Reference: specs/pfsp.md sections 1.4 and 2.2.
+// Reference: package comment, proof.
 func TestMutantsBreakTheBound(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

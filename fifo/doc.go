@@ -7,6 +7,13 @@
 // arrival, that has one for the slot's class. A job whose later phases are not
 // ready, or whose tasks are all running, does not hold back the jobs behind it.
 //
+// With Options.PreferLocal, the job runs the task of its first startable phase that
+// has its input on the slot's node; else one that runs equally well anywhere; else
+// one with its input on the slot's rack; else the lowest. This is what the FIFO
+// scheduler of Hadoop 1 did. It takes what the slot at hand allows and never waits,
+// so that small jobs, with inputs on few nodes, mostly run far from their input
+// (Zaharia et al., Delay scheduling, EuroSys 2010, section 3.1).
+//
 // # Guarantees
 //
 // Work conserving: no slot is left free while a task could run on it. No job
@@ -18,5 +25,7 @@
 //
 // With n jobs that have something to start, Observe and Assign take O(log n), and
 // allocate nothing except when a job arrives or a task is tried again. Estimates,
-// weights, pools, deadlines and the places of inputs are not looked at.
+// weights, pools and deadlines are not looked at, nor the places of inputs without
+// PreferLocal. With it, an assignment costs O(log m) more for each replica of the
+// input, with m replicas in the phase.
 package fifo

@@ -6,6 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/jobqueue"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 )
 
 // A Policy is a first-in, first-out [sojourn.Policy]. It is also a
@@ -15,10 +16,14 @@ type Policy struct {
 }
 
 // New returns an empty policy. No options are wrong.
-func New(Options) (*Policy, error) {
+func New(opts Options) (*Policy, error) {
 	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq }
 	less := func(a, b uint64) bool { return a < b }
-	return &Policy{jobqueue.New(seq, less, false)}, nil
+	p := &Policy{jobqueue.New(seq, less, false)}
+	if opts.PreferLocal {
+		p.queue.Index = locality.New(&p.queue.Ledger)
+	}
+	return p, nil
 }
 
 // Observe implements [sojourn.Policy].
@@ -26,7 +31,11 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	if c := p.queue.Ledger.Apply(&ev); c.Job != nil {
+	c := p.queue.Ledger.Apply(&ev)
+	if p.queue.Index != nil {
+		p.queue.Index.Update(&ev, c)
+	}
+	if c.Job != nil {
 		p.queue.Update(c.Job)
 	}
 	return nil

@@ -11,7 +11,11 @@ import (
 
 func TestFirstArrivedFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		choice.Check(t, newPolicy(), choice.Options{Classes: 2, Phases: 3},
+		p := newPolicy()
+		if rapid.Bool().Draw(t, "local") {
+			p = newLocal()
+		}
+		choice.Check(t, p, choice.Options{Classes: 2, Phases: 3},
 			func(_ *choice.World, _ sojourn.Class, a, b *choice.Job) bool { return a.Seq < b.Seq })
 	})
 }

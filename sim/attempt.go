@@ -116,8 +116,11 @@ func (e *engine) start(id sojourn.SlotID, a sojourn.Assignment) error {
 
 	e.seq++
 	e.free[s.Class].remove(id)
-	s.job, s.task, s.attempt, s.locality, s.source = j, a.Task, a.Attempt, a.Locality, a.Source
+	s.job, s.task, s.attempt = j, a.Task, a.Attempt
 	s.seq, s.start, s.work = e.seq, e.now, never
+	if err := e.locate(s, a.Source); err != nil {
+		return err
+	}
 	if e.chance(e.cfg.Faults.Refuse, refusals, a) {
 		e.refused = append(e.refused, id)
 		return nil

@@ -27,6 +27,9 @@ type Config struct {
 	// Stragglers makes some attempts slow.
 	Stragglers Stragglers
 
+	// Remote makes attempts slow that are far from their input.
+	Remote Remote
+
 	// Faults makes attempts, assignments and nodes fail.
 	Faults Faults
 
@@ -143,6 +146,9 @@ func (c *Config) check() error {
 		return fmt.Errorf("probability of stragglers %v", c.Stragglers.Probability)
 	case c.Stragglers.Probability > 0 && !(c.Stragglers.Factor >= 1 && c.Stragglers.Factor <= math.MaxFloat64):
 		return fmt.Errorf("stragglers that take %v times as long", c.Stragglers.Factor)
+	}
+	if err := c.Remote.check(); err != nil {
+		return err
 	}
 	if err := c.Cluster.Check(); err != nil {
 		return err

@@ -40,8 +40,17 @@
 // # Attempts
 //
 // An attempt holds its slot from its assignment to its end. It works for the true
-// time of its task, times Stragglers.Factor if it is a straggler, divided by the
-// speed of its node. That is what TaskFinished reports as service time.
+// time of its task, times Stragglers.Factor if it is a straggler, times the factor
+// of [Remote] for the distance from its input, divided by the speed of its node.
+// That is what TaskFinished reports as service time.
+//
+// Where the phase has [sojourn.Inputs], a task reads from the node that the policy
+// names in Assignment.Source, which has to hold the input and be up, or else from
+// the nearest one that is up, the first of several. If all are down, it reads from
+// somewhere else, at the cost of Remote.Remote. This is decided when the attempt
+// starts: a node that fails later does not disturb its readers. What the policy
+// says of the locality is not looked at. A workload that says only how large
+// inputs are gets places by [Place].
 //
 // Tasks of a phase may be started when as many tasks of the phase before have
 // finished as [sojourn.Phase] After says. An attempt that is started before all
@@ -56,7 +65,7 @@
 // become 0, else [AnyClass] becomes Map in the first phase and Reduce in the
 // others. Phases without an estimate get the true times, nothing, or the true
 // times with an error: see [Estimates]. A time of 0 is told as 1 ns, since 0 means
-// unknown. Neither speeds nor stragglers are told.
+// unknown. Neither speeds nor stragglers nor the costs of remote reads are told.
 //
 // # Faults
 //
@@ -78,6 +87,7 @@
 //	errors of estimates            one stream a job
 //	stragglers, failures, refusals one stream an attempt (job, phase, task, number)
 //	failures of nodes              one stream a node
+//	places of blocks (Place)       one stream a job
 //
 // So the same attempt at the same task is slow, fails or is refused under every
 // policy, and the same nodes fail at the same time: runs of one seed are paired.
@@ -86,8 +96,8 @@
 // # Alone
 //
 // Slowdown divides by the time that a job takes alone. That is the length of its
-// list schedule on the idle cluster, with true times, without stragglers and
-// faults: tasks in the order of their index, each on the slot of the class that
+// list schedule on the idle cluster, with true times, without stragglers, remote
+// reads and faults: tasks in the order of their index, each on the slot of the class that
 // becomes free first and, among those, the fastest. A phase starts when all
 // outputs of the phase before have arrived, whatever After says, except that a
 // phase of NoBarrier starts at once; if it shares its class with a phase that is
@@ -111,10 +121,11 @@
 //     number of slots of the class; p is how long an attempt at the phase held a
 //     slot at most; P is the same for the attempts at all other phases in the class
 //     that had been started by then, of this job or another. Time that an attempt
-//     waits for input counts as held. FSP and PFSP provably keep the number at 0 if
-//     sizes are exact, weights and speeds equal, nothing fails, outputs arrive
-//     without delay, and each phase waits for the whole phase before or for none:
-//     a phase is then what a job is in the theorem, ready as a whole when it enters.
+//     waits for input counts as held. FSP provably keeps the number at 0 if sizes
+//     are exact, speeds equal, nothing fails, outputs arrive without delay, and each
+//     phase waits for the whole phase before or for none: a phase is then what a job
+//     is in the theorem, ready as a whole when it enters. With slow start nothing is
+//     promised, since slots are held without doing work that the fluid counts.
 //
 // Times in the fluid systems are whole nanoseconds. D is rounded up, and the audit
 // errs on the side of the policy: by less than a nanosecond or, in busy periods of

@@ -22,14 +22,17 @@ const (
 	failures                          // one stream an attempt
 	refusals                          // one stream an attempt
 	nodeFailures                      // one stream a node
+	blocks                            // one stream a job
 )
 
 // stream returns the random numbers for a purpose and whom they concern. They
 // depend on nothing else, so that what happens to an attempt does not depend on
 // when or where the policy starts it: runs of one seed under several policies
 // are paired.
-func (e *engine) stream(p purpose, ids ...uint64) *rand.Rand {
-	h := mix(mix(e.cfg.Seed) ^ uint64(p))
+func (e *engine) stream(p purpose, ids ...uint64) *rand.Rand { return stream(e.cfg.Seed, p, ids...) }
+
+func stream(seed uint64, p purpose, ids ...uint64) *rand.Rand {
+	h := mix(mix(seed) ^ uint64(p))
 	for _, id := range ids {
 		h = mix(h ^ id)
 	}
@@ -56,9 +59,9 @@ func (e *engine) chance(probability float64, p purpose, a sojourn.Assignment) bo
 
 // drawTimes decides how long an attempt works, and whether it fails.
 func (e *engine) drawTimes(s *slot, a sojourn.Assignment) error {
-	factor := 1.0
+	factor := e.cfg.Remote.factor(s.locality)
 	if e.chance(e.cfg.Stragglers.Probability, slowness, a) {
-		factor = e.cfg.Stragglers.Factor
+		factor *= e.cfg.Stragglers.Factor
 	}
 	var ok bool
 	if s.need, ok = stretch(s.job.Times[a.Task.Phase].Of(int(a.Task.Index)), factor, s.speed); !ok {

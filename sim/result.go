@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -23,7 +24,8 @@ type Result struct {
 	// that the job takes alone on the idle cluster; BoundedSlowdown takes that
 	// time as at least 10 s and the quotient as at least 1 (Feitelson). Tardiness
 	// is how late jobs with a deadline finished, 0 if in time. Times are in
-	// seconds. All are over the jobs that finished.
+	// seconds. All are over the jobs that finished; those that take no time alone
+	// have no slowdown, only a bounded one.
 	Sojourn, Slowdown, BoundedSlowdown, Tardiness Dist
 
 	// Bins holds the same for jobs of similar size.
@@ -48,7 +50,8 @@ type Result struct {
 	// them that the policy accepted, and those that finished in time.
 	Deadlines, Accepted, Met int
 
-	// Locality counts the attempts that finished by their distance to their input.
+	// Locality counts the attempts that finished by their distance from their
+	// input, as it really was and not as the policy saw it.
 	Locality [4]int
 
 	// Audit is the fairness audit.
@@ -85,8 +88,8 @@ type Audit struct {
 	// phase would end in fluid fair sharing if it entered at the instant at which
 	// it was really ready, N is the number of slots of the class, p the longest
 	// time that an attempt at the phase held a slot, and P the same for other
-	// phases in the class. FSP and PFSP keep this at 0 when sizes are exact and
-	// slots neither fail nor change.
+	// phases in the class. FSP keeps this at 0 under the hypotheses that the
+	// package comment lists.
 	BeyondBound int
 
 	// Late is how many jobs finished later than in fluid fair sharing from the
@@ -141,11 +144,11 @@ type JobRecord struct {
 // Sojourn returns the time from arrival to finish.
 func (r *JobRecord) Sojourn() time.Duration { return r.Finish.Sub(r.Arrival) }
 
-// Slowdown returns the sojourn time divided by the time that the job takes alone,
-// 1 for a job that takes no time.
+// Slowdown returns the sojourn time divided by the time that the job takes alone.
+// It is NaN for a job that takes no time.
 func (r *JobRecord) Slowdown() float64 {
 	if r.Alone == 0 {
-		return 1
+		return math.NaN()
 	}
 	return float64(r.Sojourn()) / float64(r.Alone)
 }
@@ -158,6 +161,6 @@ type TaskRecord struct {
 	Slot       sojourn.SlotID
 	Start, End sojourn.Time
 	Outcome    Outcome
-	Locality   sojourn.Locality
-	Source     sojourn.NodeID
+	Locality   sojourn.Locality // how far it was from its input
+	Source     sojourn.NodeID   // where it read its input; 0 if nowhere
 }

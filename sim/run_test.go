@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -391,14 +392,15 @@ func (p *waking) NextWake() (sojourn.Time, bool) {
 	return p.at[0], true
 }
 
-// A task that takes no time ends at the instant of its start, and so on.
+// A task that takes no time ends at the instant of its start, and so on. Its job
+// has no slowdown.
 func TestTasksWithoutTime(t *testing.T) {
 	r, st := run(t, sim.Config{
 		Cluster: uniform(1), Policy: newTable(first), Records: true,
 		Jobs: jobsOf(job(1, 1, []float64{0, 0}, []float64{0})),
 	})
 	checkGantt(t, st, "1/0/0 slot 0 1s-1s\n1/0/1 slot 0 1s-1s\n1/1/0 slot 0 1s-1s\n")
-	if got := r.JobRecords[0]; got.Slowdown() != 1 || got.PSFinish != sojourn.Time(s) || r.Makespan != 0 {
+	if got := r.JobRecords[0]; !math.IsNaN(got.Slowdown()) || r.Slowdown.N != 0 || r.BoundedSlowdown.Mean != 1 || got.PSFinish != sojourn.Time(s) || r.Makespan != 0 {
 		t.Errorf("record %+v, makespan %v", got, r.Makespan)
 	}
 }
@@ -769,5 +771,21 @@ func TestMemoryIsBoundedByLiveJobs(t *testing.T) {
 	}
 	if r.Sojourn.Median == r.Sojourn.Median || r.JobRecords != nil {
 		t.Errorf("median %v and %d records without Records", r.Sojourn.Median, len(r.JobRecords))
+	}
+}
+
+// Metrics are over the jobs that finished, and utilisation ends with the last of
+// them. Job 1 takes 4 of the 4 s until its finish; job 2 arrives at 100 s and finds
+// no slot of its class. The deadline of job 1 is met to the nanosecond.
+func TestMetricsLeaveOutWhatDidNotFinish(t *testing.T) {
+	done, never := job(1, 0, []float64{4}), job(2, 100, []float64{1})
+	done.Deadline = sojourn.Time(4 * s)
+	never.Phases[0].Class = sojourn.Reduce
+	r, _ := run(t, sim.Config{
+		Cluster: sim.Cluster{Nodes: []sim.Node{{Slots: [2]int{1, 0}}}}, Policy: newTable(first), Jobs: jobsOf(done, never),
+	})
+	if r.Finished != 1 || r.Unfinished != 1 || r.Jain != 1 || r.Utilisation != [2]float64{1, 0} || r.Met != 1 || r.Makespan != 4*s {
+		t.Errorf("finished %d, unfinished %d, Jain %v, utilisation %v, met %d, makespan %v, want 1, 1, 1, [1 0], 1, 4s",
+			r.Finished, r.Unfinished, r.Jain, r.Utilisation, r.Met, r.Makespan)
 	}
 }

@@ -52,7 +52,6 @@ func (t *tally) finished(r *JobRecord, keep bool) {
 
 	sojourn, slowdown := r.Sojourn(), r.Slowdown()
 	t.sojourn.add(sojourn.Seconds(), keep)
-	t.slowdown.add(slowdown, keep)
 	t.bounded.add(max(1, float64(sojourn)/float64(max(r.Alone, bounded))), keep)
 	if r.Deadline > 0 {
 		t.tardiness.add(max(0, r.Finish.Sub(r.Deadline)).Seconds(), keep)
@@ -62,11 +61,14 @@ func (t *tally) finished(r *JobRecord, keep bool) {
 		bin--
 	}
 	t.bins[bin].sojourn.add(sojourn.Seconds(), keep)
-	t.bins[bin].slowdown.add(slowdown, keep)
+	if r.Alone > 0 {
+		t.slowdown.add(slowdown, keep)
+		t.bins[bin].slowdown.add(slowdown, keep)
+		t.squares += float64(slowdown * slowdown)
+	}
 
 	t.completion += float64(r.Weight * time.Duration(r.Finish).Seconds())
 	t.flow += float64(r.Weight * sojourn.Seconds())
-	t.squares += float64(slowdown * slowdown)
 }
 
 // result returns what the run comes to.
@@ -83,7 +85,9 @@ func (e *engine) result() *Result {
 	}
 	if r.Finished > 0 {
 		r.Makespan = t.last.Sub(t.first)
-		r.Jain = float64(t.slowdown.sum*t.slowdown.sum) / float64(float64(r.Finished)*t.squares)
+	}
+	if t.slowdown.n > 0 {
+		r.Jain = float64(t.slowdown.sum*t.slowdown.sum) / float64(float64(t.slowdown.n)*t.squares)
 	}
 	for c := range r.Utilisation {
 		if !t.offeredAtLast[c].IsZero() {

@@ -16,8 +16,9 @@
 // documentation leaves open is not asked. A policy that passes can still be
 // wrong.
 //
-// A failure quotes the law that is broken and lists the calls that break it,
-// one a line, with none that could be left out.
+// A failure quotes the law that is broken and lists the calls that break it, one a
+// line, with none that could be left out. The list is a history: its lines in a
+// file can be read and replayed by package history.
 //
 // # Laws
 //
@@ -74,13 +75,4 @@
 // MaxPhases, Classes and Supports say which jobs the policy must refuse as
 // unsupported: it is tested that it does, and all other histories are without
 // such jobs.
-//
-// # What is not asked
-//
-// The contract leaves open, and the kit therefore does not try: whether a
-// revision may drop tasks that were never started but refused or reported by
-// TaskDone; which attempt finished a task that had failed and was then reported
-// by TaskDone; what becomes of an adopted job that the policy cannot schedule;
-// how long a policy remembers the rack of a node that has no slots; which error
-// a slot ID at or above MaxSlots meets with in other events than SlotAdded.
 package sojourntest

@@ -3,11 +3,10 @@ package sojourntest
 import (
 	"errors"
 	"fmt"
-	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	format "github.com/sojourn-sched/sojourn/history"
 )
 
 // A call is one call of Observe or of Assign, and what came of it.
@@ -16,10 +15,11 @@ type call struct {
 	slot   sojourn.SlotID // of Assign
 	ev     sojourn.Event  // of Observe
 
-	err    error              // of Observe: nil, or a sentinel
-	a      sojourn.Assignment // of Assign
-	ok     bool
-	panics bool
+	err       error                  // of Observe: nil, or a sentinel
+	rejection *sojourn.RejectedError // that err stands for, if any
+	a         sojourn.Assignment     // of Assign
+	ok        bool
+	panics    bool
 
 	after view            // what the optional interfaces said then
 	idle  []sojourn.Class // the classes of which no task could start then
@@ -73,29 +73,42 @@ func (h history) mapped(f func(*call)) history {
 	return out
 }
 
-// String lists the calls and their outcomes, one a line.
+// String returns the calls and their outcomes in the format of package history.
+// What the format has no place for, which only a last call has, is a comment.
 func (h history) String() string {
 	var b strings.Builder
+	w := format.NewWriter(&b)
 	for i := range h {
-		fmt.Fprintf(&b, "%4d  %v = %s\n", i+1, &h[i], h[i].outcome())
+		switch c := &h[i]; {
+		case c.panics:
+			w.Comment(c.String() + " panics")
+		case !c.assign:
+			w.Event(c.ev, c.answer())
+		default:
+			w.Assign(c.slot, c.a, c.ok)
+			if !c.ok && c.a != (sojourn.Assignment{}) {
+				w.Comment("which returned " + c.outcome())
+			}
+		}
 	}
+	w.Flush() // to a builder, which has no errors
 	return b.String()
 }
 
-// String tells what is called: an event with the fields that its String method
-// leaves out.
+// answer returns what Observe returned, as far as a history tells it.
+func (c *call) answer() error {
+	if c.rejection != nil {
+		return c.rejection
+	}
+	return c.err
+}
+
+// String tells what is called.
 func (c *call) String() string {
 	if c.assign {
 		return fmt.Sprintf("Assign(%d)", c.slot)
 	}
-	s := c.ev.String()
-	if c.ev.Service != 0 {
-		s += fmt.Sprintf(" Service: %d", c.ev.Service)
-	}
-	if c.ev.Job != nil && c.ev.Kind != sojourn.JobCancelled {
-		s += " " + literal(c.ev.Job)
-	}
-	return "Observe(" + s + ")"
+	return fmt.Sprintf("Observe(%v)", format.Entry{Kind: format.Observe, Event: c.ev})
 }
 
 func (c *call) outcome() string {
@@ -114,66 +127,8 @@ func (c *call) outcome() string {
 	return fmt.Sprintf("task %v attempt %d", c.a.Task, c.a.Attempt)
 }
 
-// literal returns the job as a Go literal without the zero fields.
-func literal(j *sojourn.Job) string {
-	var b strings.Builder
-	next := func() {
-		if !strings.HasSuffix(b.String(), "{") {
-			b.WriteString(", ")
-		}
-	}
-	field := func(name string, v any) {
-		if reflect.ValueOf(v).IsZero() {
-			return
-		}
-		next()
-		if s, ok := v.(string); ok {
-			v = strconv.Quote(s)
-		}
-		text := fmt.Sprintf("%v", v)
-		if rv := reflect.ValueOf(v); rv.Kind() == reflect.Slice {
-			text = "{" + strings.ReplaceAll(strings.Trim(text, "[]"), " ", ", ") + "}"
-		}
-		fmt.Fprintf(&b, "%s: %s", name, text)
-	}
-	b.WriteString("{")
-	field("ID", j.ID)
-	field("Name", j.Name)
-	field("Pool", j.Pool)
-	field("Weight", j.Weight)
-	field("Deadline", int64(j.Deadline))
-	field("Demand", j.Demand)
-	next()
-	b.WriteString("Phases: {")
-	for i := range j.Phases {
-		p := &j.Phases[i]
-		next()
-		b.WriteString("{")
-		field("Tasks", p.Tasks)
-		field("Class", p.Class)
-		field("Estimate", int64(p.Estimate))
-		field("Estimates", nanoseconds(p.Estimates))
-		field("After", p.After)
-		if p.Inputs.Len() > 0 {
-			next()
-			b.WriteString("Inputs: {")
-			for k := range p.Inputs.Len() {
-				next()
-				fmt.Fprintf(&b, "%v", p.Inputs.Of(k))
-			}
-			b.WriteString("}")
-		}
-		field("Bytes", p.Bytes)
-		field("Delays", nanoseconds(p.Delays))
-		b.WriteString("}")
-	}
-	b.WriteString("}}")
-	return b.String()
-}
-
-func nanoseconds[T ~int64](list []T) (out []int64) {
-	for _, d := range list {
-		out = append(out, int64(d))
-	}
-	return out
+// describe returns the job as a line of a history tells it.
+func describe(j *sojourn.Job) string {
+	arrived := sojourn.Event{Kind: sojourn.JobArrived, Job: j}
+	return strings.TrimPrefix(format.Entry{Kind: format.Observe, Event: arrived}.String(), "@0s JobArrived ")
 }

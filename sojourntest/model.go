@@ -15,7 +15,7 @@ type model struct {
 	slots []*modelSlot // in the order in which they were added
 	jobs  []*modelJob  // the live ones, in the order of arrival
 	down  map[sojourn.NodeID]bool
-	racks map[sojourn.NodeID]sojourn.RackID // what was ever said, other than 0
+	racks map[sojourn.NodeID]sojourn.RackID // what was said, other than 0, of nodes that are down or have slots
 }
 
 type modelSlot struct {
@@ -34,9 +34,6 @@ type modelTask struct {
 	id       sojourn.TaskID
 	state    taskState
 	attempts uint32 // the number of the latest attempt, 0 before the first
-	started  bool   // some attempt was not refused
-	unrun    bool   // done by TaskDone
-	reported bool   // was ever done by TaskDone
 }
 
 type taskState uint8
@@ -222,7 +219,7 @@ func (m *model) check(ev *sojourn.Event) error {
 			return sojourn.ErrInvalidJob
 		case m.job(ev.Job.ID) != nil:
 			return sojourn.ErrDuplicateJob
-		case ev.Kind == sojourn.JobArrived && !m.o.supports(ev.Job):
+		case !m.o.supports(ev.Job):
 			return sojourn.ErrUnsupported
 		}
 	case sojourn.JobRevised:
@@ -315,12 +312,10 @@ func outOfRange(ev *sojourn.Event) bool {
 	return false
 }
 
-// contradicts reports whether a slot that is present puts the node of s on
-// another rack.
+// contradicts reports whether the node of s is known to be on another rack.
 func (m *model) contradicts(s sojourn.Slot) bool {
-	return slices.ContainsFunc(m.slots, func(other *modelSlot) bool {
-		return s.Node != 0 && other.Node == s.Node && other.Rack != 0 && s.Rack != 0 && other.Rack != s.Rack
-	})
+	was := m.racks[s.Node]
+	return s.Node != 0 && was != 0 && s.Rack != 0 && was != s.Rack
 }
 
 // checkJob tests for events that steer a job: it must be live, not cancelled.
@@ -362,48 +357,6 @@ func (j *modelJob) least(phase int) (n int) {
 	return n
 }
 
-// unspecified reports whether the documentation of package sojourn leaves open
-// how ev is answered. The kit does not report such events.
-func (m *model) unspecified(ev *sojourn.Event) bool {
-	switch ev.Kind {
-	case sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp:
-		// How long is it remembered what was said of a node whose slots have left?
-		// Does a slot whose rack is unknown contradict one whose rack is known?
-		was, said := m.racks[ev.Slot.Node]
-		return said && was != ev.Slot.Rack && !m.contradicts(ev.Slot)
-	case sojourn.JobCancelled:
-		// Is a job without an ID invalid, or unknown?
-		return ev.Job != nil && ev.Job.ID == 0
-	case sojourn.JobAdopted:
-		// Only arrivals and revisions are refused as not supported. What, then,
-		// becomes of an adopted job that the policy cannot schedule?
-		return ev.Job.Check() == nil && !m.o.supports(ev.Job)
-	case sojourn.JobRevised:
-		// May a revision drop a task whose attempts were all refused, or which was
-		// reported by TaskDone, even if its output was lost then? Neither was started.
-		if ev.Job == nil || m.job(ev.Job.ID) == nil {
-			return false
-		}
-		for i, phase := range m.job(ev.Job.ID).tasks {
-			if i >= len(ev.Job.Phases) {
-				break
-			}
-			for k, t := range phase {
-				if k >= ev.Job.Phases[i].Tasks && !t.started && (t.attempts > 0 || t.reported) {
-					return true
-				}
-			}
-		}
-	case sojourn.OutputLost:
-		// Which attempt finished a task that was attempted in vain and then reported
-		// by TaskDone?
-		t := m.task(ev.Task)
-		return t != nil && t.state == done && t.unrun && t.attempts > 0
-	}
-	// Is a slot ID out of range invalid, or unknown, or is the attempt stale?
-	return ev.Kind != sojourn.SlotAdded && ev.Slot.ID >= sojourn.MaxSlots
-}
-
 // apply applies an event that check finds to fit.
 func (m *model) apply(ev *sojourn.Event) {
 	m.now = ev.At
@@ -423,6 +376,7 @@ func (m *model) apply(ev *sojourn.Event) {
 	case sojourn.NodeDown, sojourn.NodeUp:
 		m.say(ev.Slot)
 		m.down[ev.Slot.Node] = ev.Kind == sojourn.NodeDown
+		m.forgetRack(ev.Slot.Node)
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		j := &modelJob{tasks: make([][]*modelTask, len(ev.Job.Phases))}
 		m.jobs = append(m.jobs, j)
@@ -437,10 +391,10 @@ func (m *model) apply(ev *sojourn.Event) {
 		m.task(ev.Task).state = pending
 	case sojourn.TaskDone:
 		t := m.task(ev.Task)
-		t.state, t.unrun, t.reported = done, true, true
+		t.state = done
 	case sojourn.OutputLost:
 		t := m.task(ev.Task)
-		t.state, t.unrun = pending, false
+		t.state = pending
 	case sojourn.TaskAdopted:
 		m.start(m.task(ev.Task), ev.Slot.ID, ev.Attempt)
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
@@ -449,7 +403,6 @@ func (m *model) apply(ev *sojourn.Event) {
 		if s.task = nil; s.retiring {
 			m.dropSlot(s)
 		}
-		t.started = t.started || ev.Kind != sojourn.TaskRefused
 		if t.state = pending; ev.Kind == sojourn.TaskFinished {
 			t.state = done
 		}
@@ -494,4 +447,12 @@ func (m *model) say(s sojourn.Slot) {
 
 func (m *model) dropSlot(s *modelSlot) {
 	m.slots = slices.DeleteFunc(m.slots, func(other *modelSlot) bool { return other == s })
+	m.forgetRack(s.Node)
+}
+
+// forgetRack forgets the rack of a node that is up and has no slots.
+func (m *model) forgetRack(n sojourn.NodeID) {
+	if !m.down[n] && !slices.ContainsFunc(m.slots, func(s *modelSlot) bool { return s.Node == n }) {
+		delete(m.racks, n)
+	}
 }

@@ -29,6 +29,7 @@ const (
 	ignoresRestored
 	acceptsDuplicate
 	acceptsWrongRack
+	remembersRacks
 	acceptsWrongSlot
 	acceptsStale
 	acceptsNodeTwice
@@ -109,7 +110,8 @@ type state struct {
 	Now   sojourn.Time
 	Slots map[sojourn.SlotID]*refSlot
 	Down  map[sojourn.NodeID]bool
-	Jobs  []*refJob // in the order of arrival
+	Racks map[sojourn.NodeID]sojourn.RackID // of nodes that are down or have slots
+	Jobs  []*refJob                         // in the order of arrival
 }
 
 type refSlot struct {
@@ -135,7 +137,7 @@ type refTask struct {
 }
 
 func newFIFO(b bug) *fifo {
-	return &fifo{bug: b, state: state{Slots: map[sojourn.SlotID]*refSlot{}, Down: map[sojourn.NodeID]bool{}}}
+	return &fifo{bug: b, state: state{Slots: map[sojourn.SlotID]*refSlot{}, Down: map[sojourn.NodeID]bool{}, Racks: map[sojourn.NodeID]sojourn.RackID{}}}
 }
 
 func (p *fifo) Observe(ev sojourn.Event) error {
@@ -317,12 +319,28 @@ func (p *fifo) check(ev *sojourn.Event) error {
 }
 
 func (p *fifo) wrongRack(s sojourn.Slot) bool {
-	for _, other := range p.state.Slots {
-		if s.Node != 0 && s.Rack != 0 && other.Slot.Node == s.Node && other.Slot.Rack != 0 && other.Slot.Rack != s.Rack {
-			return p.bug != acceptsWrongRack
+	was := p.state.Racks[s.Node]
+	return was != 0 && s.Rack != 0 && was != s.Rack && p.bug != acceptsWrongRack
+}
+
+// knowRacks learns what ev says of a rack, and forgets what no slot and no node
+// that is down needs any more.
+func (p *fifo) knowRacks(ev *sojourn.Event) {
+	switch ev.Kind {
+	case sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp:
+		if ev.Slot.Node != 0 && ev.Slot.Rack != 0 {
+			p.state.Racks[ev.Slot.Node] = ev.Slot.Rack
 		}
 	}
-	return false
+	needed := map[sojourn.NodeID]bool{}
+	for _, s := range p.state.Slots {
+		needed[s.Slot.Node] = true
+	}
+	for n := range p.state.Racks {
+		if !needed[n] && !p.state.Down[n] && p.bug != remembersRacks {
+			delete(p.state.Racks, n)
+		}
+	}
 }
 
 func (p *fifo) checkArrival(job *sojourn.Job) error {
@@ -434,6 +452,7 @@ func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 }
 
 func (p *fifo) apply(ev *sojourn.Event) {
+	defer p.knowRacks(ev)
 	p.state.Now = ev.At
 	t := p.task(&sojourn.Event{Kind: sojourn.TaskHeld, Task: ev.Task})
 	switch ev.Kind {
@@ -699,6 +718,9 @@ func (p full) UnmarshalBinary(data []byte) error {
 	}
 	if st.Down == nil {
 		st.Down = map[sojourn.NodeID]bool{}
+	}
+	if st.Racks == nil {
+		st.Racks = map[sojourn.NodeID]sojourn.RackID{}
 	}
 	p.state = st
 	return nil

@@ -24,12 +24,12 @@ func (tr *trial) replay(law string, s *subject, h history, views bool) {
 			tr.fail(law, h[:i+1], "replayed, %v panics: %s", want, what)
 		}
 		if !sameOutcome(&got, want) {
-			tr.fail(law, h[:i+1], "replayed, call %d, %v = %s, want %s", i+1, want, got.outcome(), want.outcome())
+			tr.fail(law, h[:i+1], "replayed, line %d, %v = %s, want %s", i+2, want, got.outcome(), want.outcome())
 		}
 		if views {
 			got.after = s.view(tr.o.classes())
 			if diff := got.after.differs(&want.after); diff != "" {
-				tr.fail(law, h[:i+1], "replayed, after call %d, %v: %s", i+1, want, diff)
+				tr.fail(law, h[:i+1], "replayed, after line %d, %v: %s", i+2, want, diff)
 			}
 		}
 	}
@@ -128,6 +128,7 @@ func (h history) renamed() history {
 			c.ev.Job = &j
 		}
 		c.ev.Task.Job = name(c.ev.Task.Job)
+		c.rejection = nil // it is not compared
 		c.a.Task.Job = name(c.a.Task.Job)
 	})
 }
@@ -143,6 +144,7 @@ func (h history) postponed(d time.Duration) history {
 			j.Deadline = j.Deadline.Add(d)
 			c.ev.Job = &j
 		}
+		c.rejection = nil // it is not compared
 	})
 }
 
@@ -208,10 +210,10 @@ func (tr *trial) restore(fresh func() *subject) {
 	tr.replay(lawDeterminism, used, tr.h[:tr.draw("past", len(tr.h))], false)
 	for _, s := range []*subject{fresh(), used} {
 		if err := s.snapshotter.UnmarshalBinary(slices.Clone(data)); err != nil {
-			tr.fail(lawSnapshots, before, "UnmarshalBinary of a snapshot taken after call %d: %v", cut, err)
+			tr.fail(lawSnapshots, before, "UnmarshalBinary of a snapshot taken after line %d: %v", cut+1, err)
 		}
 		if v := s.view(tr.o.classes()); v.differs(&before[cut-1].after) != "" {
-			tr.fail(lawSnapshots, before, "restored after call %d, %s", cut, v.differs(&before[cut-1].after))
+			tr.fail(lawSnapshots, before, "restored after line %d, %s", cut+1, v.differs(&before[cut-1].after))
 		}
 		tr.replay(lawSnapshots, s, after, true)
 	}

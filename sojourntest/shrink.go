@@ -53,9 +53,7 @@ func (s *shrinker) breaks(h history) bool {
 				if c.ev.Job != nil {
 					c.ev.Job = clone(c.ev.Job)
 				}
-				if !tr.m.unspecified(&c.ev) {
-					tr.observe(c.ev)
-				}
+				tr.observe(c.ev)
 			} else if slot := tr.m.slot(c.slot); slot != nil && slot.task == nil {
 				tr.assign(c.slot)
 			}

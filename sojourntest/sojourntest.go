@@ -65,7 +65,7 @@ func checkLaws(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 	defer func() {
 		if tb.Failed() && found != nil {
 			b := found.shrink(newPolicy, &o)
-			tb.Logf("the same law is broken after %d calls:\n%s%v", len(b.shown), b.shown, b)
+			tb.Logf("the same law is broken after %d calls:\n%s\n%v", len(b.shown), b.shown, b)
 		}
 	}()
 	rapid.Check(terse{tb}, func(t *rapid.T) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
+	format "github.com/sojourn-sched/sojourn/history"
 	"pgregory.net/rapid"
 )
 
@@ -91,6 +92,7 @@ func TestBroken(t *testing.T) {
 		{ignoresRestored, plain, "a retiring slot that is restored retires all the same", "answers|panics"},
 		{acceptsDuplicate, plain, "a slot that is present may be added again", "answers"},
 		{acceptsWrongRack, plain, "what is said of racks is not compared", "answers"},
+		{remembersRacks, plain, "racks are remembered of nodes that have gone", "answers"},
 		{acceptsWrongSlot, plain, "a report need not name the slot", "answers"},
 		{acceptsStale, plain, "a report need not name the attempt", "answers"},
 		{acceptsNodeTwice, plain, "a node may go down twice", "answers"},
@@ -298,12 +300,49 @@ func TestFailureIsReadable(t *testing.T) {
 	needsAllChecks(t)
 	const (
 		calls = 9 // two slots, a job, and two tasks assigned, one of them twice, with events between
-		line  = `   \d  (Observe\([A-Z]\w+ .* at .*\) = nil|Assign\(\d+\) = task \d/\d/\d attempt \d)\n`
+		line  = `@\S+ ([A-Z]\w+ .*|Assign \d+ -> \d/\d/\d#\d)\n`
 	)
 	got := failure(t, func() sojourn.Policy { return newFIFO(attemptStuck) }, Options{})
 	_, history, _ := strings.Cut(got, "the same law is broken after ")
-	if !regexp.MustCompile(fmt.Sprintf(`^\d calls:\n(%s){4,%d}Assign.* want attempt 2\nlaw of assignments: .*\n$`, line, calls)).MatchString(history) {
+	if !regexp.MustCompile(fmt.Sprintf(`^\d calls:\nsojourn history 1\n(%s){4,%d}\nAssign.* want attempt 2\nlaw of assignments: .*\n$`, line, calls)).MatchString(history) {
 		t.Errorf("the kit says\n%s\nwant it to end with at most %d calls, one a line", got, calls)
+	}
+}
+
+// The history of a failure can be read, and replayed: the broken policy answers
+// alike, a correct one differs in the call that breaks the law.
+func TestFailureReplays(t *testing.T) {
+	needsAllChecks(t)
+	for _, tc := range []struct {
+		name string
+		bug  bug
+		rich bool
+	}{
+		{"attempt", attemptStuck, false},
+		{"answer", acceptsStale, false},
+		{"rejection without reason", rejectsBare, true},
+		{"rejection with another offer", offersTooMuch, true},
+	} {
+		newPolicy, o := func(b bug) sojourn.Policy { return newFIFO(b) }, Options{}
+		if tc.rich {
+			newPolicy, o = func(b bug) sojourn.Policy { return newFull(b) }, fullOptions()
+		}
+		said := failure(t, func() sojourn.Policy { return newPolicy(tc.bug) }, o)
+		_, rest, _ := strings.Cut(said, " calls:\n")
+		text, _, ok := strings.Cut(rest, "\n\n")
+		if !ok {
+			t.Errorf("%s: the kit says\n%s\nwant a history and an empty line", tc.name, said)
+			continue
+		}
+		text += "\n"
+		if err := format.Replay(newPolicy(tc.bug), format.Read(strings.NewReader(text), "")); err != nil {
+			t.Errorf("%s: %s%v", tc.name, text, err)
+		}
+		err := format.Replay(newPolicy(correct), format.Read(strings.NewReader(text), ""))
+		var diff *format.Difference
+		if last := strings.Count(text, "\n"); !errors.As(err, &diff) || diff.Recorded.Line != last {
+			t.Errorf("%s: %s%v, want a difference in line %d", tc.name, text, err, last)
+		}
 	}
 }
 

@@ -85,7 +85,9 @@ func (tr *trial) observe(ev sojourn.Event) error {
 
 	var got error
 	what := panicked(func() { got = tr.s.Observe(ev) })
-	tr.h = append(tr.h, call{ev: ev, err: sentinel(got), panics: what != ""})
+	c := call{ev: ev, err: sentinel(got), panics: what != ""}
+	errors.As(got, &c.rejection)
+	tr.h = append(tr.h, c)
 	switch {
 	case what != "":
 		tr.fail(lawPanics, tr.h, "%v panics: %s", &tr.h[len(tr.h)-1], what)
@@ -123,7 +125,7 @@ func (tr *trial) admit(ev *sojourn.Event) (err error, asked bool) {
 		tr.fail(lawPanics, append(tr.h, call{ev: *ev}), "Admit panics: %s", what)
 	}
 	if now := tr.s.view(tr.o.classes()); now.differs(&tr.last) != "" {
-		tr.fail(lawPurity, tr.h, "after Admit(%s), %s", literal(ev.Job), now.differs(&tr.last))
+		tr.fail(lawPurity, tr.h, "after Admit(%s), %s", describe(ev.Job), now.differs(&tr.last))
 	}
 	return err, true
 }
@@ -405,7 +407,7 @@ func (tr *trial) drain() {
 	tr.finishAll(order)
 	for _, told := range tr.jobs {
 		if !reflect.DeepEqual(told.job, told.copy) {
-			tr.fail(lawJobs, tr.h, "job %d was changed from\n%s to\n%s", told.copy.ID, literal(told.copy), literal(told.job))
+			tr.fail(lawJobs, tr.h, "job %d was changed from\n%s to\n%s", told.copy.ID, describe(told.copy), describe(told.job))
 		}
 	}
 }

@@ -103,6 +103,66 @@
 // nanosecond, ties to even. With Noise s, the time of each task is multiplied by
 // exp(s*z), z standard normal.
 //
+// # Hadoop: Rumen, SLS, job histories
+//
+// Three formats record the attempts at the tasks of MapReduce jobs; times are in
+// milliseconds since the Unix epoch, and -1 or null is unknown:
+//
+//	Rumen   one JSON object a job, one after the other, with white space in
+//	        between or nothing
+//	SLS     the same, or objects of the format of YARN's Scheduler Load Simulator
+//	        ("job.start.ms", "job.tasks": [{"container.type": "map", ...}])
+//	jhist   job histories of Hadoop 2 and later: Avro-Json, a line with the schema,
+//	        then one event a line; one job, or several files one after the other
+//
+// What is in them beside the following is ignored. In names a backslash stands
+// for the next character.
+//
+//	at      time of submission, counted from that of the first job. Jobs may come out
+//	        of order: Window of them are held back, one that is later than that is an
+//	        error
+//	name    name of the job, or its ID where there is none
+//	pool    queue, or user
+//	phases  maps and reduces that are recorded, whether the job succeeded or not; a
+//	        barrier in between. Setup and cleanup tasks are left out
+//	time    of the successful attempt that ended first, from its start to its end. The
+//	        work of a reduce starts when its shuffle and the last map have ended, if
+//	        that is later than its own start: waiting for maps is no work, and a
+//	        shuffle cannot be told from it
+//	bytes   of the input of a map (inputBytes, or else what the attempt read of HDFS),
+//	        or of the shuffle of a reduce; 0 where only others of the phase know
+//	nodes   preferredLocations, by the last of their layers; in histories
+//	        splitLocations
+//
+// A task without a known time, usually of a job that failed, gets the mean of the
+// known ones of its phase; if there are none, the mean of the unsuccessful
+// attempts of the phase that did some work; if there are none either, the phase is
+// left out. Failures are not repeated: every task has one time.
+//
+// A topology is a JSON object {"name": ..., "children": [...]}, nested: a place
+// without a list of children is a host, and what it is in, below the outermost
+// place, is its rack, with names joined by / if there are several. Topologies do
+// not say how many slots a host has.
+//
+// # SWF
+//
+// The Standard Workload Format of the Parallel Workloads Archive (Feitelson,
+// Tsafrir and Krakov, "Experience with using the Parallel Workloads Archive",
+// JPDC 2014) has comments, which start with a semicolon, and one job a line, of 18
+// numbers with white space in between; a negative one is unknown. A job that ran
+// for t seconds on p allocated processors becomes one phase of p tasks of t
+// seconds, of any class, at its time of submission. The tasks do not start
+// together, as the processes of most such jobs must. With Requested the
+// requested time is the estimate. The name is that of the program, such as
+// program7, or else the number of the job, such as job12; the pool is the queue,
+// user or group, such as user3. Jobs out of order are treated as above.
+//
+// Dropped are jobs with an unknown time of submission or run time, or without
+// processors, and lines of status 2, 3 and 4, which tell parts of a job that
+// has a line of its own. Memory, think times and dependencies are ignored.
+//
+// [Stats] counts all that a reader drops, assumes or does not know.
+//
 // # Errors
 //
 // What is wrong with the input is told by an [*Error] with the line and the

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
@@ -48,4 +49,48 @@ func ExampleParseCluster() {
 	// Output:
 	// 30 [100 30] n30 <nil>
 	// cluster:1:8: some nodes have uniform slots, others map and reduce slots
+}
+
+// A map that failed once and then took 20 s, and one of a job that failed, with
+// the topology they belong to.
+func ExampleReadRumen() {
+	const topology = `{"name":"<root>","children":[{"name":"rack1","children":[{"name":"n1\\.example","children":null}]}]}`
+	cluster, err := trace.ReadTopology(strings.NewReader(topology), trace.TopologyOptions{Slots: [2]int{4, 2}})
+	fmt.Println(cluster.Nodes, err)
+	nodes := map[string]sojourn.NodeID{}
+	for i, n := range cluster.Nodes {
+		nodes[n.Name] = sojourn.NodeID(i + 1)
+	}
+
+	const jobs = `
+{"jobID":"job_1","jobName":"grep","queue":"web","submitTime":1000000000000,"mapTasks":[{
+  "preferredLocations":[{"layers":["rack1","n1\\.example"]},{"layers":["rack9","n9"]}],
+  "attempts":[{"result":"FAILED","startTime":1000000001000,"finishTime":1000000004000},
+              {"result":"SUCCESS","startTime":1000000005000,"finishTime":1000000025000}]}]}
+{"jobID":"job_2","queue":"web","submitTime":1000000002500,"outcome":"FAILED","mapTasks":[{"attempts":[
+  {"result":"FAILED","startTime":1000000003000,"finishTime":1000000008000}]}]}
+`
+	var stats trace.Stats
+	read := trace.ReadRumen(strings.NewReader(jobs), trace.HadoopOptions{
+		Nodes: func(host string) sojourn.NodeID { return nodes[host] },
+		Stats: &stats,
+	})
+	for job, err := range read {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println(job.ID, job.Name, job.Pool, job.At, job.Times[0].Of(0), job.Phases[0].Inputs.Of(0))
+	}
+	fmt.Print(&stats)
+	// Output:
+	// [{n1.example rack1 0 [4 2]}] <nil>
+	// 1 grep web 0s 20s [1]
+	// 2 job_2 web 2.5s 5s []
+	// jobs: 2
+	// tasks: 2
+	// jobs kept, failed or killed: 1
+	// tasks without a known time, given the mean of unsuccessful attempts in their phase: 1
+	// attempts left out, unsuccessful or one success too many: 2
+	// places of input left out, node unknown: 1
 }

@@ -3,10 +3,14 @@ package trace
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -33,7 +37,9 @@ func checkPlace(t *testing.T, data []byte, err error) {
 }
 
 // fuzzLimits keep an input from costing more than a moment.
-func fuzzLimits() Limits { return Limits{Line: 1 << 14, Bytes: 1 << 20, Tasks: 1 << 10} }
+func fuzzLimits() Limits {
+	return Limits{Line: 1 << 14, Bytes: 1 << 20, Tasks: 1 << 10, Depth: 16, String: 1 << 10}
+}
 
 func FuzzWorkload(f *testing.F) {
 	for _, seed := range []string{
@@ -121,6 +127,93 @@ func FuzzSWIM(f *testing.F) {
 		again, err := collect(t, Read(strings.NewReader(text), ReadOptions{}))
 		if err != nil || !reflect.DeepEqual(again, jobs) {
 			t.Fatalf("%q\nreads as %swrites as %sreads as %serror %v", data, dump(jobs), text, dump(again), err)
+		}
+	})
+}
+
+// fuzzTrace reads a trace twice, in one piece and byte by byte, writes what it
+// reads as a workload, and reads that.
+func fuzzTrace(t *testing.T, data []byte, read reader) {
+	t.Helper()
+	var stats, other Stats
+	jobs, err := collect(t, read(bytes.NewReader(data), fuzzLimits(), &stats))
+	if err != nil {
+		checkPlace(t, data, err)
+	}
+	again, failure := collect(t, read(iotest.OneByteReader(bytes.NewReader(data)), fuzzLimits(), &other))
+	if !reflect.DeepEqual(again, jobs) || fmt.Sprint(failure) != fmt.Sprint(err) || stats != other {
+		t.Fatalf("%q\nreads as %serror %v\n%sand then as %serror %v\n%s", data, dump(jobs), err, &stats, dump(again), failure, &other)
+	}
+	if stats.Jobs != int64(len(jobs)) {
+		t.Fatalf("%q: %d jobs, counted %d", data, len(jobs), stats.Jobs)
+	}
+	text := write(t, jobs) // those before the error
+	again, err = collect(t, Read(strings.NewReader(text), ReadOptions{Nodes: func(name string) sojourn.NodeID {
+		id, _ := strconv.Atoi(name[1:]) // n1, n2, ...
+		return sojourn.NodeID(id)
+	}}))
+	if err != nil || !reflect.DeepEqual(again, jobs) {
+		t.Fatalf("%q\nreads as %swrites as %sreads as %serror %v", data, dump(jobs), text, dump(again), err)
+	}
+}
+
+func FuzzRumen(f *testing.F) {
+	for _, seed := range []string{
+		rumenSample, `{"jobID":"a"}{"jobID":"b","submitTime":1}`, `{"jobID":"a","x":[{"y":"\\"}],"mapTasks":null}`, "{", `{"a":"` + "\n", "[]", "{]",
+		`{"jobID":"a","submitTime":9223372036854,"mapTasks":[{"attempts":[{"result":"SUCCESS","startTime":0,"finishTime":9223372036854}]},{}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Add(zip(f, rumenSample))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzTrace(t, data, readRumen) })
+}
+
+func FuzzSLS(f *testing.F) {
+	for _, seed := range []string{
+		slsSample, rumenSample, `{"job.id":"a","job.start.ms":0,"job.tasks":[{"container.type":"reduce","duration.ms":5}]}`,
+		`{"job.id":"a","jobID":"b","job.count":2}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzTrace(t, data, readSLS) })
+}
+
+func FuzzJHist(f *testing.F) {
+	for _, seed := range []string{jhistSample, "Avro-Json", "Avro-Json\n{}\n{}", "\r\nAvro-Json\r\n{}\nAvro-Json\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Add(zip(f, jhistSample))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzTrace(t, data, readJHist) })
+}
+
+func FuzzSWF(f *testing.F) {
+	for _, seed := range []string{
+		"; Version: 2.2\n" + swfLine + swfLine, "1 2 3", ";", "\x1f\x8b",
+		"1 9223372036.8 5 9223372036.8 1 -1 -1 -1 -1 -1 1 3 2 1 1 -1 -1 -1\n2 0 5 0.0000000005 2 -1 -1 -1 -1 -1 1 3 2 1 1 -1 -1 -1",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzTrace(t, data, readSWF) })
+}
+
+// FuzzTopology writes what it reads as a cluster, and reads that.
+func FuzzTopology(f *testing.F) {
+	for _, seed := range []string{topologySample, `{"name":"a"}`, `{"name":"a","children":[{"name":"a","children":[]}]}`, "[", "{}{}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := ReadTopology(bytes.NewReader(data), TopologyOptions{})
+		if err != nil {
+			checkPlace(t, data, err)
+			return
+		}
+		var buf bytes.Buffer
+		if err := WriteCluster(&buf, c); err != nil {
+			t.Fatalf("%q reads as %+v: %v", data, c, err)
+		}
+		again, err := ReadCluster(&buf, "")
+		if err != nil || !reflect.DeepEqual(again, c) {
+			t.Fatalf("%q reads as %+v\nand then %+v, error %v", data, c, again, err)
 		}
 	})
 }

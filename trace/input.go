@@ -12,8 +12,9 @@ import (
 // Limits bound what input may cost, so that a broken or hostile file is an
 // error, not the end of the process. Zero means the default.
 type Limits struct {
-	// Line is the length of the longest line, in bytes. Zero means 64 MiB. A
-	// reader holds one line in memory.
+	// Line is the length of the longest line, or of the longest JSON object in
+	// formats that are made of these, in bytes. Zero means 64 MiB. A reader holds
+	// one in memory.
 	Line int
 
 	// Bytes is the size of the whole input after decompression. Zero means
@@ -27,6 +28,19 @@ type Limits struct {
 
 	// Tasks is the number of tasks of a job. Zero means 2^24.
 	Tasks int
+
+	// Spread is how many values the single numbers for bytes and delay stand for,
+	// one a task, in all jobs of a workload. Zero means 2^26, which is half a
+	// gigabyte if all jobs are kept.
+	Spread int
+
+	// Depth is how deep lists and objects of a trace in JSON may be nested. Zero
+	// means 64: Hadoop's have less than ten.
+	Depth int
+
+	// String is the length of the longest string of a trace in JSON, in bytes.
+	// Zero means 1 MiB.
+	String int
 }
 
 // withDefaults returns l with its zero fields replaced.
@@ -35,6 +49,9 @@ func (l Limits) withDefaults() Limits {
 	l.Bytes = cmp.Or(l.Bytes, 16<<30)
 	l.Ratio = cmp.Or(l.Ratio, 500)
 	l.Tasks = cmp.Or(l.Tasks, 1<<24)
+	l.Spread = cmp.Or(l.Spread, 1<<26)
+	l.Depth = cmp.Or(l.Depth, 64)
+	l.String = cmp.Or(l.String, 1<<20)
 	return l
 }
 

@@ -243,3 +243,110 @@ func (c *cursor) seconds() time.Duration {
 	}
 	return d
 }
+
+// fields reads an object whose keys are not all known, as those of traces that
+// were written by many versions of a program. It calls field for each key among
+// keys with the cursor on its value, which field reads. Other keys are skipped,
+// and so is null, which means that a value is unknown. A key that comes twice is
+// a fault if it is among keys.
+func (c *cursor) fields(keys []string, field func(key string)) {
+	if !c.want(kindObject) {
+		return
+	}
+	var seen uint64 // bit i stands for keys[i]
+	for c.next('}') {
+		off := c.pos
+		text := c.text()
+		i := slices.IndexFunc(keys, func(key string) bool { return key == string(text) })
+		if i >= 0 && seen&(1<<i) != 0 {
+			c.fail(off, "duplicate key %q", keys[i])
+		}
+		if c.fault != nil {
+			return
+		}
+		c.peek() // the colon
+		c.pos++
+		if c.peek() == 'n' || i < 0 {
+			c.skip()
+			continue
+		}
+		seen |= 1 << i
+		field(keys[i])
+	}
+}
+
+// inside reads an object of one key, whatever it is, with read reading the
+// value. More keys are a fault.
+func (c *cursor) inside(read func()) {
+	start, n := c.pos, 0
+	if !c.want(kindObject) {
+		return
+	}
+	for c.next('}') {
+		if n++; n > 1 {
+			break
+		}
+		c.text()
+		c.peek() // the colon
+		c.pos++
+		c.peek()
+		read()
+	}
+	if n != 1 {
+		c.fail(start, "want an object of one key")
+	}
+}
+
+// unwrap reads a value with read. Avro writes a value of a type that may be one
+// of several as an object of one key, which names the type.
+func (c *cursor) unwrap(read func()) {
+	if c.fault == nil && kindOf(c.data[c.pos]) == kindObject {
+		c.inside(read)
+		return
+	}
+	read()
+}
+
+// skip reads a value of any kind.
+func (c *cursor) skip() {
+	for depth := 0; ; {
+		switch b := c.data[c.pos]; b {
+		case '{', '[':
+			depth++
+			c.pos++
+		case '}', ']':
+			depth--
+			c.pos++
+		case ',', ':':
+			c.pos++
+		case '"':
+			c.text()
+		case 't', 'n':
+			c.pos += len("true")
+		case 'f':
+			c.pos += len("false")
+		default:
+			c.number()
+		}
+		if depth == 0 || c.fault != nil {
+			return
+		}
+		c.peek()
+	}
+}
+
+// whole reads an integer of which a negative one says that it is unknown, and
+// becomes -1.
+func (c *cursor) whole() int64 {
+	off := c.pos
+	text := c.number()
+	if c.fault != nil {
+		return -1
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		c.fail(off, "want an integer below 2^63, found %s", brief(text))
+		return -1
+	}
+	return max(n, -1)
+}

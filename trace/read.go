@@ -82,6 +82,7 @@ type workloadReader struct {
 	o        ReadOptions
 	names    map[string]sojourn.NodeID // numbers given out if o.Nodes is nil
 	arrivals arrivals
+	spread   int // see Limits.Spread
 }
 
 // job parses a line.
@@ -234,6 +235,8 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 			c.fail(afterOff, "after %d of %d tasks", p.After, before)
 		}
 	}
+	r.spreading(c, sizes.off, sizes.list == nil, p.Tasks)
+	r.spreading(c, delays.off, delays.list == nil, p.Tasks)
 	if c.fault != nil {
 		return
 	}
@@ -244,6 +247,17 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 	p.Inputs = sojourn.MakeInputs(nodes.list)
 	j.Phases = append(j.Phases, p)
 	j.Times = append(j.Times, sim.Times{Each: times.each, List: times.list})
+}
+
+// spreading counts the values that a single number at off, if there is one, is
+// going to stand for.
+func (r *workloadReader) spreading(c *cursor, off int, single bool, tasks int) {
+	if off == 0 || !single {
+		return
+	}
+	if r.spread += tasks; r.spread > r.o.Limits.Spread {
+		c.fail(off, "single numbers for bytes and delay stand for more than %d values in the file so far", r.o.Limits.Spread)
+	}
 }
 
 // readClass reads the class of a phase.

@@ -368,3 +368,25 @@ func TestReadFailure(t *testing.T) {
 		t.Errorf("%d jobs, error %v (%T), want 1 job and an error that wraps %q", len(jobs), err, err, failure)
 	}
 }
+
+// Single numbers stand for lists only up to a limit on the whole file.
+func TestSpreadIsLimited(t *testing.T) {
+	text := `{"id":1,"at":0,"phases":[{"tasks":3,"time":1,"bytes":7}]}
+{"id":2,"at":0,"phases":[{"tasks":2,"time":1,"bytes":[1,2]}]}
+{"id":3,"at":0,"phases":[{"tasks":3,"time":1,"delay":1}]}
+`
+	jobs := 0
+	for _, err := range Read(strings.NewReader(text), ReadOptions{File: "w", Limits: Limits{Spread: 5}}) {
+		if err == nil {
+			jobs++
+			continue
+		}
+		want := "w:3:54: single numbers for bytes and delay stand for more than 5 values in the file so far"
+		if err.Error() != want {
+			t.Errorf("Read = %v, want %s", err, want)
+		}
+	}
+	if jobs != 2 {
+		t.Errorf("%d jobs before the fault, want 2", jobs)
+	}
+}

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The numbers are those of the README of the data. Reference: Traps.
+// The numbers were computed independently of this package.
 func TestFacebookTraceHasTheKnownTasks(t *testing.T) {
 	file := filepath.Join("..", "..", "shared", "data", "swim-facebook", "FB-2009_samples_24_times_1hr_0.tsv.gz")
 	f, err := os.Open(file)

@@ -112,6 +112,32 @@ func (s *Set) Min() int {
 	return w
 }
 
+// Next returns the least member that is at least i, or -1 if there is none. i is
+// not negative.
+func (s *Set) Next(i int) int {
+	if s.levels == nil {
+		if i >= 64 || s.small>>i == 0 {
+			return -1
+		}
+		return i + bits.TrailingZeros64(s.small>>i)
+	}
+	for k := range s.levels { // up, until a word has a member after what is known to be empty
+		w := i >> 6
+		if w >= len(s.levels[k]) {
+			return -1
+		}
+		if rest := s.levels[k][w] >> (i & 63); rest != 0 {
+			i += bits.TrailingZeros64(rest)
+			for ; k > 0; k-- {
+				i = i<<6 | bits.TrailingZeros64(s.levels[k-1][i])
+			}
+			return i
+		}
+		i = w + 1
+	}
+	return -1
+}
+
 // Max returns the greatest member, or -1 if there is none.
 func (s *Set) Max() int {
 	if s.levels == nil {

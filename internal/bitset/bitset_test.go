@@ -49,6 +49,15 @@ func TestSetAgainstMap(t *testing.T) {
 				if s.Has(i) != want[i] {
 					t.Fatalf("Has(%d) = %v, want %v", i, s.Has(i), want[i])
 				}
+				next := -1
+				for k := range want {
+					if k >= i && (next < 0 || k < next) {
+						next = k
+					}
+				}
+				if got := s.Next(i); got != next {
+					t.Fatalf("Next(%d) = %d, want %d", i, got, next)
+				}
 			},
 		})
 	})

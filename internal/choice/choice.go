@@ -36,11 +36,13 @@ const (
 
 // World is the cluster at one instant.
 type World struct {
-	Now   sojourn.Time
-	Jobs  []*Job // live, in the order of arrival
-	slots []*slot
+	Now    sojourn.Time
+	Jobs   []*Job // live, in the order of arrival
+	slots  []*slot
+	ranked bool // there is one class, so that one ranking can be right
 
-	poolSeq  map[string]int // Seq of the job by which the pool came to have jobs
+	poolTurn map[poolClass]int // by assignments and arrivals so far
+	turns    int
 	started  map[*Job]map[sojourn.Class]int
 	attained map[*Job]time.Duration
 	tries    map[sojourn.TaskID]uint32
@@ -54,9 +56,14 @@ type slot struct {
 	attempt uint32
 }
 
-// PoolSeq returns when a pool that has live jobs last had none, in the order of
-// arrival.
-func (w *World) PoolSeq(name string) int { return w.poolSeq[name] }
+type poolClass struct {
+	pool  string
+	class sojourn.Class
+}
+
+// PoolTurn returns when a pool that has live jobs was served last by a slot of class
+// c since it came to have jobs, or else when that was.
+func (w *World) PoolTurn(name string, c sojourn.Class) int { return w.poolTurn[poolClass{name, c}] }
 
 // Running returns the number of tasks of j that run on slots of class c.
 func (w *World) Running(j *Job, c sojourn.Class) (n int) {
@@ -115,17 +122,18 @@ func (w *World) Startable(j *Job, c sojourn.Class) bool {
 
 // Options say what jobs a history contains.
 type Options struct {
-	Classes int      // of slots and phases, at least 1
+	Classes int      // of slots and phases, at most
 	Phases  int      // of a job, at most
 	Pools   []string // to draw from; nil means only ""
 }
 
 // Check drives p through a random history on a few slots and compares every
 // answer of Assign with the job that comes first by the rule before, a strict total
-// order of the jobs that can use a slot of class c. p is new.
+// order of the jobs that can use a slot of class c. With one class, the ranking of a
+// [sojourn.Explainer] has to agree. p is new.
 func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c sojourn.Class, a, b *Job) bool) {
 	w := &World{
-		poolSeq:  map[string]int{},
+		poolTurn: map[poolClass]int{},
 		started:  map[*Job]map[sojourn.Class]int{},
 		attained: map[*Job]time.Duration{},
 		tries:    map[sojourn.TaskID]uint32{},
@@ -136,6 +144,8 @@ func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c s
 			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
 		}
 	}
+	opts.Classes = rapid.IntRange(1, opts.Classes).Draw(t, "classes")
+	w.ranked = opts.Classes == 1
 	for i := range rapid.IntRange(1, 8).Draw(t, "slots") {
 		s := sojourn.Slot{ID: sojourn.SlotID(i), Class: sojourn.Class(i % opts.Classes)}
 		w.slots = append(w.slots, &slot{Slot: s})
@@ -156,6 +166,7 @@ func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c s
 
 func (w *World) arrive(t *rapid.T, opts Options, observe func(sojourn.Event)) {
 	w.seq++
+	w.turns++
 	spec := &sojourn.Job{
 		ID:     sojourn.JobID(w.seq),
 		Weight: rapid.SampledFrom([]float64{0, 0.5, 1, 3, 1 << 20}).Draw(t, "weight"),
@@ -175,7 +186,9 @@ func (w *World) arrive(t *rapid.T, opts Options, observe func(sojourn.Event)) {
 	}
 	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: spec})
 	if !slices.ContainsFunc(w.Jobs, func(k *Job) bool { return k.Spec.Pool == spec.Pool }) {
-		w.poolSeq[spec.Pool] = w.seq
+		for c := range opts.Classes {
+			w.poolTurn[poolClass{spec.Pool, sojourn.Class(c)}] = w.turns
+		}
 	}
 	w.Jobs = append(w.Jobs, j)
 	w.started[j] = map[sojourn.Class]int{}
@@ -231,6 +244,18 @@ func (w *World) assign(t *rapid.T, p sojourn.Policy, before func(w *World, c soj
 			want = j
 		}
 	}
+	if e, ok := sojourn.As[sojourn.Explainer](p); ok && w.ranked {
+		for _, id := range e.AppendRanking(nil) {
+			i := slices.IndexFunc(w.Jobs, func(j *Job) bool { return j.Spec.ID == id })
+			if !w.Startable(w.Jobs[i], s.Class) {
+				continue
+			}
+			if w.Jobs[i] != want {
+				t.Fatalf("AppendRanking = %v, want job %d before the others that can start", e.AppendRanking(nil), want.Spec.ID)
+			}
+			break
+		}
+	}
 	a, ok := p.Assign(s.ID)
 	switch {
 	case ok != (want != nil):
@@ -248,4 +273,6 @@ func (w *World) assign(t *rapid.T, p sojourn.Policy, before func(w *World, c soj
 	want.phases[a.Task.Phase].state[a.Task.Index] = running
 	want.phases[a.Task.Phase].start[a.Task.Index] = w.Now
 	w.started[want][s.Class]++
+	w.turns++
+	w.poolTurn[poolClass{want.Spec.Pool, s.Class}] = w.turns
 }

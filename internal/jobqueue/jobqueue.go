@@ -8,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/ready"
 )
 
@@ -15,6 +16,10 @@ import (
 // least key first. J is what the policy keeps of a job, K the key.
 type Queue[J, K any] struct {
 	Ledger ledger.Ledger[J]
+
+	// Index, if not nil, makes a job run the task that suits the slot best. The
+	// policy updates it.
+	Index *locality.Index[J]
 
 	key   func(*ledger.Job[J]) K
 	less  func(a, b K) bool
@@ -68,12 +73,22 @@ func (q *Queue[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, *ledger.Job
 			}
 		}
 		side := j.SideOf(s.Class)
-		a := q.Ledger.Take(j, side, id)
+		a := q.take(j, side, s)
 		if side.Startable == 0 {
 			q.ready.Remove(s.Class, h)
 		}
 		return a, j, true
 	}
+}
+
+// take assigns a startable task of a side to a free slot. There must be one.
+func (q *Queue[J, K]) take(j *ledger.Job[J], side *ledger.Side, s sojourn.Slot) sojourn.Assignment {
+	if q.Index == nil {
+		return q.Ledger.Take(j, side, s.ID)
+	}
+	phase := j.NextPhase(side)
+	pick, _ := q.Index.Find(j, phase, s, sojourn.Remote)
+	return q.Index.Take(j, phase, pick, s.ID)
 }
 
 // Seek returns the free slot of class c with the least ID, while anything of that

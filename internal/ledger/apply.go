@@ -19,6 +19,9 @@ type Change[J any] struct {
 	// Slot is the slot that the event concerns, whole, if any.
 	Slot sojourn.Slot
 
+	// SlotGone says that the slot has left the account.
+	SlotGone bool
+
 	// Start is when the attempt started that the event ends.
 	Start sojourn.Time
 }
@@ -41,6 +44,7 @@ func (l *Ledger[J]) Apply(ev *sojourn.Event) (c Change[J]) {
 		if s.state == busy {
 			s.state = retiring
 		} else {
+			c.SlotGone = true
 			l.dropSlot(ev.Slot.ID, s)
 		}
 	case sojourn.NodeDown, sojourn.NodeUp:
@@ -102,6 +106,7 @@ func (l *Ledger[J]) end(ev *sojourn.Event) Change[J] {
 	}
 	s.job = nil
 	if s.state == retiring {
+		c.SlotGone = true
 		l.dropSlot(ev.Slot.ID, s)
 	} else {
 		s.state = free

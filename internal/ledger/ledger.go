@@ -11,7 +11,8 @@
 //
 // Reports about attempts find their job through the slot table, without a map.
 // Apply and Take take constant time for all task events, apart from the bitmaps
-// of package bitset, and allocate nothing until an attempt fails. Idle jobs and
+// of package bitset, and allocate nothing until an attempt fails. JobRevised looks
+// at the tasks that it drops, and at all tasks if they have inputs. Idle jobs and
 // idle slots are not visited. What is kept of a task is two bits; only tasks that
 // were attempted more than once, held, or reported done without an attempt have
 // an entry in a map. Nothing is kept of a job that has ended.
@@ -78,6 +79,12 @@ type Phase struct {
 
 // Pending returns the number of tasks that wait for a slot and are not held.
 func (p *Phase) Pending() int { return p.pending.Len() }
+
+// FirstPending returns the lowest of those tasks; false if there is none.
+func (p *Phase) FirstPending() (uint32, bool) {
+	i := p.pending.Min()
+	return uint32(max(i, 0)), i >= 0
+}
 
 // IsPending reports whether a task waits for a slot and is not held.
 func (p *Phase) IsPending(index uint32) bool { return p.pending.Has(int(index)) }
@@ -178,6 +185,19 @@ func (l *Ledger[J]) FreeSlot(c sojourn.Class) (sojourn.SlotID, bool) {
 	id := l.classes[c].free.Min()
 	return sojourn.SlotID(max(id, 0)), id >= 0
 }
+
+// NextFree returns the free slot of class c with the least ID that is at least
+// from.
+func (l *Ledger[J]) NextFree(c sojourn.Class, from sojourn.SlotID) (sojourn.SlotID, bool) {
+	if int(c) >= len(l.classes) {
+		return 0, false
+	}
+	id := l.classes[c].free.Next(int(from))
+	return sojourn.SlotID(max(id, 0)), id >= 0
+}
+
+// Rack returns the rack of a node that has slots or is down; 0 if it is unknown.
+func (l *Ledger[J]) Rack(n sojourn.NodeID) sojourn.RackID { return l.nodes[n].rack }
 
 // Down reports whether the data of a node cannot be read.
 func (l *Ledger[J]) Down(n sojourn.NodeID) bool { return l.nodes[n].down }

@@ -1,0 +1,386 @@
+package history
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Kind says what an [Entry] is.
+type Kind uint8
+
+const (
+	_       Kind = iota
+	Header       // something said of the whole history: Name and Value
+	Observe      // a call of Observe: Event, and its answer Err
+	Assign       // a call of Assign: At and Slot, and its answer Assignment and OK
+)
+
+// An Entry is one line of a history that is neither its first line nor a
+// comment. Which fields count depends on Kind.
+type Entry struct {
+	File string // that it was read from, as the caller of Read named it
+	Line int    // in File, from 1; 0 if it was not read
+	Kind Kind
+
+	Name, Value string
+
+	Event sojourn.Event
+	Err   error // nil, or what wraps an error of package sojourn
+
+	At         sojourn.Time // of the latest event that the policy accepted
+	Slot       sojourn.SlotID
+	Assignment sojourn.Assignment
+	OK         bool
+}
+
+// String returns the line of the entry in its canonical form, without its end:
+// equal entries make equal lines, and different ones different lines.
+func (e Entry) String() string { return string(e.append(nil)) }
+
+func (e *Entry) append(dst []byte) []byte {
+	switch e.Kind {
+	case Header:
+		dst = append(dst, e.Name...)
+		dst = append(dst, ": "...)
+		return append(dst, e.Value...)
+	case Observe:
+		dst = appendTime(dst, e.Event.At)
+		dst = appendEvent(dst, &e.Event)
+		return appendError(dst, e.Err)
+	case Assign:
+		dst = appendTime(dst, e.At)
+		dst = append(dst, "Assign "...)
+		dst = strconv.AppendUint(dst, uint64(e.Slot), 10)
+		return e.appendDecision(dst)
+	}
+	return append(dst, "# an entry without a kind"...)
+}
+
+// noTask is the decision to decline.
+const noTask = "none"
+
+func (e *Entry) appendDecision(dst []byte) []byte {
+	dst = append(dst, " -> "...)
+	if !e.OK {
+		return append(dst, noTask...)
+	}
+	a := &e.Assignment
+	dst = appendAttempt(dst, a.Task, a.Attempt)
+	if a.Slot != e.Slot {
+		dst = appendUint(dst, " slot=", a.Slot)
+	}
+	if a.Source != 0 {
+		dst = appendUint(dst, " source=", a.Source)
+	}
+	switch l := int(a.Locality); {
+	case l >= len(localities):
+		dst = appendUint(dst, " locality=", a.Locality)
+	case l > 0:
+		dst = append(dst, " locality="...)
+		dst = append(dst, localities[l]...)
+	}
+	return dst
+}
+
+// Names of constants whose value is their index. Other values are numbers.
+var (
+	localities = [...]string{sojourn.AnyNode.String(), sojourn.NodeLocal.String(), sojourn.RackLocal.String(), sojourn.Remote.String()}
+	causes     = [...]string{sojourn.CauseTask: "task", sojourn.CausePreempted: "preempted", sojourn.CauseSlotLost: "slot-lost"}
+)
+
+// appendEvent appends an event without its time: its kind, what it concerns, and
+// the fields that are not zero.
+func appendEvent(dst []byte, ev *sojourn.Event) []byte {
+	dst = append(dst, ev.Kind.String()...)
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		dst = appendUint(dst, " ", ev.Slot.ID)
+		dst = appendField(dst, " node=", ev.Slot.Node)
+		dst = appendField(dst, " rack=", ev.Slot.Rack)
+		dst = appendField(dst, " class=", ev.Slot.Class)
+	case sojourn.SlotRemoved:
+		dst = appendUint(dst, " ", ev.Slot.ID)
+	case sojourn.NodeDown, sojourn.NodeUp:
+		dst = appendUint(dst, " ", ev.Slot.Node)
+		dst = appendField(dst, " rack=", ev.Slot.Rack)
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
+		if ev.Job == nil {
+			return append(dst, " "+noJob...)
+		}
+		dst = appendUint(dst, " ", ev.Job.ID)
+		if ev.Kind != sojourn.JobCancelled {
+			dst = appendJob(dst, ev.Job)
+		}
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
+		dst = appendTask(append(dst, ' '), ev.Task)
+	case sojourn.OutputLost:
+		dst = appendAttempt(append(dst, ' '), ev.Task, ev.Attempt)
+	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		dst = appendAttempt(append(dst, ' '), ev.Task, ev.Attempt)
+		dst = appendUint(dst, " slot=", ev.Slot.ID)
+		if ev.Kind == sojourn.TaskProgress {
+			dst = appendField(dst, " progress=", ev.Progress)
+		}
+		if ev.Kind == sojourn.TaskFailed && ev.Cause != 0 {
+			if int(ev.Cause) < len(causes) {
+				dst = append(append(dst, " cause="...), causes[ev.Cause]...)
+			} else {
+				dst = appendUint(dst, " cause=", ev.Cause)
+			}
+		}
+		if ev.Kind != sojourn.TaskRefused && ev.Service != 0 {
+			dst = appendDuration(append(dst, " service="...), ev.Service)
+		}
+	}
+	return dst
+}
+
+// noJob stands for a Job that is nil.
+const noJob = "nil"
+
+// appendJob appends the fields of a job after its ID.
+func appendJob(dst []byte, j *sojourn.Job) []byte {
+	if j.Name != "" {
+		dst = appendString(append(dst, " name="...), j.Name)
+	}
+	if j.Pool != "" {
+		dst = appendString(append(dst, " pool="...), j.Pool)
+	}
+	if math.Float64bits(j.Weight) != 0 {
+		dst = strconv.AppendFloat(append(dst, " weight="...), j.Weight, 'g', -1, 64)
+	}
+	if j.Deadline != 0 {
+		dst = appendDuration(append(dst, " deadline="...), time.Duration(j.Deadline))
+	}
+	dst = appendField(dst, " demand=", j.Demand)
+	for i := range j.Phases {
+		dst = appendPhase(append(dst, " | "...), &j.Phases[i])
+	}
+	return dst
+}
+
+func appendPhase(dst []byte, p *sojourn.Phase) []byte {
+	dst = strconv.AppendInt(dst, int64(p.Tasks), 10)
+	if p.Estimate != 0 {
+		dst = appendDuration(append(dst, 'x'), p.Estimate)
+	}
+	dst = appendField(dst, " class=", p.Class)
+	switch {
+	case p.After == sojourn.NoBarrier:
+		dst = append(dst, " after="+noTask...)
+	case p.After != 0:
+		dst = strconv.AppendInt(append(dst, " after="...), int64(p.After), 10)
+	}
+	if p.Estimates != nil {
+		dst = appendList(append(dst, " estimates="...), p.Estimates, appendDuration)
+	}
+	if n := p.Inputs.Len(); n > 0 {
+		dst = append(dst, " inputs="...)
+		for i := 0; i < n; {
+			first := i
+			for i++; i < n && slices.Equal(p.Inputs.Of(i), p.Inputs.Of(first)); i++ {
+			}
+			dst = appendRun(dst, first, i-first)
+			dst = appendNodes(dst, p.Inputs.Of(first))
+		}
+	}
+	if p.Bytes != nil {
+		dst = appendList(append(dst, " bytes="...), p.Bytes, func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) })
+	}
+	if p.Delays != nil {
+		dst = appendList(append(dst, " delays="...), p.Delays, appendDuration)
+	}
+	return dst
+}
+
+// appendList appends values, equal neighbours as one item with their number.
+func appendList[T comparable](dst []byte, values []T, one func([]byte, T) []byte) []byte {
+	for i := 0; i < len(values); {
+		first := i
+		for i++; i < len(values) && values[i] == values[first]; i++ {
+		}
+		dst = one(appendRun(dst, first, i-first), values[first])
+	}
+	return dst
+}
+
+// appendRun appends what comes before a value that stands for n equal ones.
+func appendRun(dst []byte, first, n int) []byte {
+	if first > 0 {
+		dst = append(dst, ',')
+	}
+	if n > 1 {
+		dst = append(strconv.AppendInt(dst, int64(n), 10), 'x')
+	}
+	return dst
+}
+
+// noNode stands for an empty list of nodes.
+const noNode = "-"
+
+func appendNodes(dst []byte, nodes []sojourn.NodeID) []byte {
+	if len(nodes) == 0 {
+		return append(dst, noNode...)
+	}
+	for i, id := range nodes {
+		if i > 0 {
+			dst = append(dst, '+')
+		}
+		dst = strconv.AppendUint(dst, uint64(id), 10)
+	}
+	return dst
+}
+
+// sentinels lists the errors of package sojourn, by name, in the order in which
+// the first one is reported.
+var sentinels = [...]struct {
+	name string
+	err  error
+}{
+	{"ErrUnknownKind", sojourn.ErrUnknownKind},
+	{"ErrTimeReversed", sojourn.ErrTimeReversed},
+	{"ErrInvalidEvent", sojourn.ErrInvalidEvent},
+	{"ErrInvalidSlot", sojourn.ErrInvalidSlot},
+	{"ErrDuplicateSlot", sojourn.ErrDuplicateSlot},
+	{"ErrUnknownSlot", sojourn.ErrUnknownSlot},
+	{"ErrNodeState", sojourn.ErrNodeState},
+	{"ErrInvalidJob", sojourn.ErrInvalidJob},
+	{"ErrDuplicateJob", sojourn.ErrDuplicateJob},
+	{"ErrUnknownJob", sojourn.ErrUnknownJob},
+	{"ErrCancelledJob", sojourn.ErrCancelledJob},
+	{"ErrInvalidRevision", sojourn.ErrInvalidRevision},
+	{"ErrUnknownTask", sojourn.ErrUnknownTask},
+	{"ErrTaskState", sojourn.ErrTaskState},
+	{"ErrStaleAttempt", sojourn.ErrStaleAttempt},
+	{"ErrSlotBusy", sojourn.ErrSlotBusy},
+	{"ErrWrongClass", sojourn.ErrWrongClass},
+	{"ErrUnsupported", sojourn.ErrUnsupported},
+	{"ErrRejected", sojourn.ErrRejected},
+}
+
+// A foreignError stands for an error that wraps none of package sojourn, which
+// no policy should return.
+type foreignError string
+
+func (e foreignError) Error() string { return string(e) }
+
+// appendError appends the answer to an event, nothing if it was accepted.
+func appendError(dst []byte, err error) []byte {
+	if err == nil {
+		return dst
+	}
+	dst = append(dst, " !"...)
+	for _, s := range sentinels {
+		if !errors.Is(err, s.err) {
+			continue
+		}
+		dst = append(dst, s.name...)
+		var r *sojourn.RejectedError
+		if s.err == sojourn.ErrRejected && errors.As(err, &r) {
+			dst = appendUint(dst, " job=", r.Job)
+			dst = appendField(dst, " misses=", r.Misses)
+			if r.By != 0 {
+				dst = appendDuration(append(dst, " by="...), r.By)
+			}
+			if r.Offer != 0 {
+				dst = appendDuration(append(dst, " offer="...), time.Duration(r.Offer))
+			}
+			if r.Exact {
+				dst = append(dst, " exact=true"...)
+			}
+		}
+		return dst
+	}
+	return strconv.AppendQuote(dst, err.Error())
+}
+
+func appendTask(dst []byte, id sojourn.TaskID) []byte {
+	dst = strconv.AppendUint(dst, uint64(id.Job), 10)
+	dst = strconv.AppendUint(append(dst, '/'), uint64(id.Phase), 10)
+	return strconv.AppendUint(append(dst, '/'), uint64(id.Index), 10)
+}
+
+func appendAttempt(dst []byte, id sojourn.TaskID, attempt uint32) []byte {
+	return strconv.AppendUint(append(appendTask(dst, id), '#'), uint64(attempt), 10)
+}
+
+func appendUint[T ~uint8 | ~uint16 | ~uint32 | ~uint64](dst []byte, before string, n T) []byte {
+	return strconv.AppendUint(append(dst, before...), uint64(n), 10)
+}
+
+// appendField appends a field unless it is zero.
+func appendField[T ~uint8 | ~uint16 | ~uint32 | ~uint64](dst []byte, before string, n T) []byte {
+	if n == 0 {
+		return dst
+	}
+	return appendUint(dst, before, n)
+}
+
+// appendString appends s, in quotes unless it is a plain word.
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; !isLetter(c) && !isDigit(c) && c != '-' && c != '_' && c != '.' && c != '/' {
+			return strconv.AppendQuote(dst, s)
+		}
+	}
+	return append(dst, s...)
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+
+func appendTime(dst []byte, t sojourn.Time) []byte {
+	return append(appendDuration(append(dst, '@'), time.Duration(t)), ' ')
+}
+
+// appendDuration appends d as seconds, or below a millisecond as nanoseconds.
+func appendDuration(dst []byte, d time.Duration) []byte {
+	ns := uint64(d)
+	if d < 0 {
+		dst = append(dst, '-')
+		ns = -ns
+	}
+	if 0 < ns && ns < uint64(time.Millisecond) {
+		return append(strconv.AppendUint(dst, ns, 10), "ns"...)
+	}
+	const second = uint64(time.Second)
+	dst = strconv.AppendUint(dst, ns/second, 10)
+	if ns %= second; ns > 0 {
+		dst = append(dst, '.')
+		for unit := second / 10; ns > 0; unit /= 10 {
+			dst = append(dst, '0'+byte(ns/unit))
+			ns %= unit
+		}
+	}
+	return append(dst, 's')
+}
+
+// checkHeader returns what is wrong with a header, or "".
+func checkHeader(name, value string) string {
+	if name == "" || !isLetter(name[0]) {
+		return "the name of a header starts with a letter"
+	}
+	for i := range len(name) {
+		if c := name[i]; !isLetter(c) && !isDigit(c) && c != '-' {
+			return "the name of a header has letters, digits and - only"
+		}
+	}
+	if value != trimBlanks(value) {
+		return "the value of a header starts or ends with white space"
+	}
+	for _, r := range value {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return "the value of a header has a control character"
+		}
+	}
+	if !utf8.ValidString(value) {
+		return "the value of a header is not UTF-8"
+	}
+	return ""
+}

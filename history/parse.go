@@ -1,0 +1,589 @@
+package history
+
+import (
+	"compress/flate"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A fault is what is wrong with a line, and where in it.
+type fault struct {
+	off    int // in bytes
+	reason string
+}
+
+// A parser reads one line word by word.
+type parser struct {
+	text  string
+	tok   string // the current word, "" at the end of the line or of its words
+	off   int    // where tok starts
+	fault *fault // the first one; there are no words after it
+	room  int    // values that the lists of the line may still have
+}
+
+func newParser(text string) *parser {
+	p := &parser{text: text, room: maxValues}
+	p.next()
+	return p
+}
+
+// next moves to the next word. White space ends a word, except in quotes; a #
+// that starts a word starts a comment.
+func (p *parser) next() {
+	if p.fault != nil {
+		return
+	}
+	i := p.off + len(p.tok)
+	for i < len(p.text) && isBlank(p.text[i]) {
+		i++
+	}
+	p.tok, p.off = "", i
+	if i < len(p.text) && p.text[i] == '#' {
+		return
+	}
+	for i < len(p.text) && !isBlank(p.text[i]) {
+		if p.text[i] != '"' {
+			i++
+			continue
+		}
+		quoted, err := strconv.QuotedPrefix(p.text[i:])
+		if err != nil {
+			p.fail(i, "string without an end, or with an unknown escape")
+			return
+		}
+		i += len(quoted)
+	}
+	p.tok = p.text[p.off:i]
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+func trimBlanks(s string) string { return strings.Trim(s, " \t") }
+
+// fail takes note of a fault, and ends the words of the line.
+func (p *parser) fail(off int, format string, args ...any) {
+	if p.fault == nil {
+		p.fault = &fault{off, fmt.Sprintf(format, args...)}
+		p.tok = ""
+	}
+}
+
+// header reads "name: value", the value up to the end of the line.
+func (p *parser) header(e *Entry) {
+	name, value, ok := strings.Cut(p.text[p.off:], ":")
+	if !ok {
+		p.fail(p.off, "want a header such as \"policy: fifo\", a call, which starts with @ and its time, or a comment")
+		return
+	}
+	e.Kind, e.Name, e.Value = Header, trimBlanks(name), trimBlanks(value)
+	if reason := checkHeader(e.Name, e.Value); reason != "" {
+		p.fail(p.off, "%s", reason)
+	}
+}
+
+// assignVerb stands where the kind of an event stands else.
+const assignVerb = "Assign"
+
+// call reads "@time kind ..." or "@time Assign ...".
+func (p *parser) call(e *Entry) {
+	at := sojourn.Time(p.value(1).duration())
+	p.next()
+	if p.tok == assignVerb {
+		p.next()
+		p.assign(e, at)
+	} else {
+		e.Kind = Observe
+		e.Event.Kind, e.Event.At = p.kind(), at
+		p.event(&e.Event)
+		e.Err = p.result()
+	}
+	if p.tok != "" {
+		p.fail(p.off, "unexpected %q", brief(p.tok))
+	}
+}
+
+// kind reads the name of a kind of event.
+func (p *parser) kind() sojourn.EventKind {
+	word := p.tok
+	for k := sojourn.EventKind(1); k.Valid(); k++ {
+		if k.String() == word {
+			p.next()
+			return k
+		}
+	}
+	// Kinds that do not exist are written as numbers.
+	if n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(word, "EventKind("), ")"), 10, 8); err == nil {
+		if k := sojourn.EventKind(n); k.String() == word {
+			p.next()
+			return k
+		}
+	}
+	if word == "" {
+		p.fail(p.off, "want a kind of event or %s", assignVerb)
+	} else {
+		p.fail(p.off, "unknown kind of event %q; want one of package sojourn, such as JobArrived, or %s", brief(word), assignVerb)
+	}
+	return 0
+}
+
+// event reads what follows the kind of an event.
+func (p *parser) event(ev *sojourn.Event) {
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		ev.Slot.ID = sojourn.SlotID(p.number("slot", 32))
+		p.fields([]string{"node", "rack", "class"}, func(key string, v value) {
+			switch key {
+			case "node":
+				ev.Slot.Node = sojourn.NodeID(v.uint(32))
+			case "rack":
+				ev.Slot.Rack = sojourn.RackID(v.uint(32))
+			case "class":
+				ev.Slot.Class = sojourn.Class(v.uint(8))
+			}
+		})
+	case sojourn.SlotRemoved:
+		ev.Slot.ID = sojourn.SlotID(p.number("slot", 32))
+	case sojourn.NodeDown, sojourn.NodeUp:
+		ev.Slot.Node = sojourn.NodeID(p.number("node", 32))
+		p.fields([]string{"rack"}, func(_ string, v value) { ev.Slot.Rack = sojourn.RackID(v.uint(32)) })
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
+		if p.tok == noJob {
+			p.next()
+			return
+		}
+		ev.Job = &sojourn.Job{ID: sojourn.JobID(p.number("job", 64))}
+		if ev.Kind != sojourn.JobCancelled {
+			p.job(ev.Job)
+		}
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
+		ev.Task, _ = p.task(false)
+	case sojourn.OutputLost:
+		ev.Task, ev.Attempt = p.task(true)
+	case sojourn.TaskAdopted, sojourn.TaskFinished:
+		p.report(ev, "slot", "service")
+	case sojourn.TaskProgress:
+		p.report(ev, "slot", "progress", "service")
+	case sojourn.TaskFailed:
+		p.report(ev, "slot", "cause", "service")
+	case sojourn.TaskRefused:
+		p.report(ev, "slot")
+	}
+}
+
+// report reads what is said of an attempt.
+func (p *parser) report(ev *sojourn.Event, keys ...string) {
+	ev.Task, ev.Attempt = p.task(true)
+	slot := false
+	p.fields(keys, func(key string, v value) {
+		switch key {
+		case "slot":
+			slot = true
+			ev.Slot.ID = sojourn.SlotID(v.uint(32))
+		case "progress":
+			ev.Progress = uint16(v.uint(16))
+		case "cause":
+			ev.Cause = sojourn.Cause(v.named(causes[:]))
+		case "service":
+			ev.Service = v.duration()
+		}
+	})
+	if !slot {
+		p.fail(p.off, "want the slot, such as slot=0")
+	}
+}
+
+// job reads the fields and the phases of a job.
+func (p *parser) job(j *sojourn.Job) {
+	p.fields([]string{"name", "pool", "weight", "deadline", "demand"}, func(key string, v value) {
+		switch key {
+		case "name":
+			j.Name = v.string()
+		case "pool":
+			j.Pool = v.string()
+		case "weight":
+			j.Weight = v.float()
+		case "deadline":
+			j.Deadline = sojourn.Time(v.duration())
+		case "demand":
+			j.Demand = uint32(v.uint(32))
+		}
+	})
+	for p.tok == "|" {
+		p.next()
+		j.Phases = append(j.Phases, p.phase())
+	}
+}
+
+// phase reads a phase after the bar.
+func (p *parser) phase() (ph sojourn.Phase) {
+	if p.tok == "" {
+		p.fail(p.off, "want a number of tasks, such as 3 or 3x10s")
+		return ph
+	}
+	head := p.value(0)
+	if count, estimate, ok := strings.Cut(head.text, "x"); ok {
+		ph.Tasks = int(value{p, head.off, count}.int(strconv.IntSize))
+		ph.Estimate = value{p, head.off + len(count) + 1, estimate}.duration()
+	} else {
+		ph.Tasks = int(head.int(strconv.IntSize))
+	}
+	p.next()
+	p.fields([]string{"class", "after", "estimates", "inputs", "bytes", "delays"}, func(key string, v value) {
+		switch key {
+		case "class":
+			ph.Class = sojourn.Class(v.uint(8))
+		case "after":
+			if ph.After = sojourn.NoBarrier; v.text != noTask {
+				ph.After = int(v.int(strconv.IntSize))
+			}
+		case "estimates":
+			ph.Estimates = list(v, value.duration, one)
+		case "inputs":
+			ph.Inputs = sojourn.MakeInputs(list(v, value.nodes, func(ids []sojourn.NodeID) int { return 1 + len(ids) }))
+		case "bytes":
+			ph.Bytes = list(v, func(v value) int64 { return v.int(64) }, one)
+		case "delays":
+			ph.Delays = list(v, value.duration, one)
+		}
+	})
+	return ph
+}
+
+// one is what a value that holds nothing else takes of the room of a line.
+func one[T any](T) int { return 1 }
+
+// list reads a list of items, "v" or "nxv" for n times v, with a comma between
+// items. It is never nil. size is what a value takes of the room of a line.
+func list[T any](v value, read func(value) T, size func(T) int) []T {
+	values := []T{}
+	if v.text == "" {
+		return values
+	}
+	for v.p.fault == nil {
+		text, rest, more := strings.Cut(v.text, ",")
+		item := value{v.p, v.off, text}
+		n := 1
+		if count, text, ok := strings.Cut(item.text, "x"); ok {
+			n = int(value{v.p, v.off, count}.uint(31))
+			if n == 0 {
+				v.p.fail(v.off, "a value that stands 0 times")
+			}
+			item = value{v.p, v.off + len(count) + 1, text}
+		}
+		x := read(item)
+		if n > v.p.room/size(x) {
+			v.p.fail(v.off, "more than %d values in a line", maxValues)
+			break
+		}
+		v.p.room -= n * size(x)
+		values = slices.Grow(values, n)
+		for range n {
+			values = append(values, x)
+		}
+		if !more {
+			break
+		}
+		v = value{v.p, v.off + len(text) + 1, rest}
+	}
+	return values
+}
+
+// assign reads what follows Assign.
+func (p *parser) assign(e *Entry, at sojourn.Time) {
+	e.Kind, e.At = Assign, at
+	e.Slot = sojourn.SlotID(p.number("slot", 32))
+	if p.tok != "->" {
+		p.fail(p.off, "want -> and the decision")
+		return
+	}
+	p.next()
+	if p.tok == noTask {
+		p.next()
+		return
+	}
+	e.OK = true
+	a := &e.Assignment
+	a.Slot = e.Slot
+	a.Task, a.Attempt = p.task(true)
+	p.fields([]string{"slot", "source", "locality"}, func(key string, v value) {
+		switch key {
+		case "slot":
+			a.Slot = sojourn.SlotID(v.uint(32))
+		case "source":
+			a.Source = sojourn.NodeID(v.uint(32))
+		case "locality":
+			a.Locality = sojourn.Locality(v.named(localities[:]))
+		}
+	})
+}
+
+// result reads the answer to an event: nothing, or "!" and an error.
+func (p *parser) result() error {
+	name, ok := strings.CutPrefix(p.tok, "!")
+	if !ok {
+		return nil
+	}
+	v := p.value(1)
+	if strings.HasPrefix(name, `"`) {
+		text := v.string()
+		p.next()
+		return foreignError(text)
+	}
+	for _, s := range sentinels {
+		if s.name != name {
+			continue
+		}
+		p.next()
+		if s.err == sojourn.ErrRejected {
+			return p.rejection()
+		}
+		return s.err
+	}
+	p.fail(v.off, "unknown error %q; want one of package sojourn, such as ErrUnknownJob", brief(name))
+	return nil
+}
+
+// rejection reads the fields of a RejectedError, if any.
+func (p *parser) rejection() error {
+	var r sojourn.RejectedError
+	any := false
+	p.fields([]string{"job", "misses", "by", "offer", "exact"}, func(key string, v value) {
+		any = true
+		switch key {
+		case "job":
+			r.Job = sojourn.JobID(v.uint(64))
+		case "misses":
+			r.Misses = sojourn.JobID(v.uint(64))
+		case "by":
+			r.By = v.duration()
+		case "offer":
+			r.Offer = sojourn.Time(v.duration())
+		case "exact":
+			if r.Exact = v.text == "true"; !r.Exact && v.text != "false" {
+				v.p.fail(v.off, "want true or false, found %q", brief(v.text))
+			}
+		}
+	})
+	if !any {
+		return sojourn.ErrRejected
+	}
+	return &r
+}
+
+// number reads a word that is a number.
+func (p *parser) number(what string, bits int) uint64 {
+	if p.tok == "" {
+		p.fail(p.off, "want the number of a %s", what)
+		return 0
+	}
+	n := p.value(0).uint(bits)
+	p.next()
+	return n
+}
+
+// task reads job/phase/index, and #attempt if it is to be there.
+func (p *parser) task(attempt bool) (id sojourn.TaskID, number uint32) {
+	form := "job/phase/index"
+	if attempt {
+		form += "#attempt"
+	}
+	v := p.value(0)
+	text, tries, counted := strings.Cut(v.text, "#")
+	job, rest, _ := strings.Cut(text, "/")
+	phase, index, ok := strings.Cut(rest, "/")
+	if !ok || counted != attempt {
+		p.fail(v.off, "want a task as %s, found %q", form, brief(v.text))
+		return id, 0
+	}
+	off := v.off
+	part := func(text string, bits int) uint64 {
+		n := value{p, off, text}.uint(bits)
+		off += len(text) + 1
+		return n
+	}
+	id.Job = sojourn.JobID(part(job, 64))
+	id.Phase = uint16(part(phase, 16))
+	id.Index = uint32(part(index, 32))
+	if attempt {
+		number = uint32(part(tries, 32))
+	}
+	p.next()
+	return id, number
+}
+
+// fields reads words key=value, each key at most once, and calls set for each.
+func (p *parser) fields(keys []string, set func(key string, v value)) {
+	seen := 0
+	for p.tok != "" && isLetter(p.tok[0]) {
+		key, _, ok := strings.Cut(p.tok, "=")
+		i := slices.Index(keys, key)
+		switch {
+		case !ok:
+			p.fail(p.off, "unexpected %q", brief(p.tok))
+			return
+		case i < 0:
+			p.fail(p.off, "unknown field %q; known are %s", brief(key), strings.Join(keys, ", "))
+			return
+		case seen&(1<<i) != 0:
+			p.fail(p.off, "duplicate field %q", key)
+			return
+		}
+		seen |= 1 << i
+		set(key, p.value(len(key)+1))
+		p.next()
+	}
+}
+
+// A value is a part of a word.
+type value struct {
+	p    *parser
+	off  int
+	text string
+}
+
+// value returns the rest of the current word after so many bytes.
+func (p *parser) value(after int) value {
+	after = min(after, len(p.tok))
+	return value{p, p.off + after, p.tok[after:]}
+}
+
+func (v value) uint(bits int) uint64 {
+	n, err := strconv.ParseUint(v.text, 10, bits)
+	if err != nil {
+		v.failNumber(err, "0 to %d", uint64(math.MaxUint64)>>(64-bits))
+	}
+	return n
+}
+
+func (v value) int(bits int) int64 {
+	n, err := strconv.ParseInt(v.text, 10, bits)
+	if err != nil {
+		most := int64(math.MaxInt64) >> (64 - bits)
+		v.failNumber(err, "%d to %d", -most-1, most)
+	}
+	return n
+}
+
+func (v value) float() float64 {
+	x, err := strconv.ParseFloat(v.text, 64)
+	if err != nil {
+		v.failNumber(err, "at most %g", math.MaxFloat64)
+	}
+	return x
+}
+
+func (v value) failNumber(err error, bounds string, args ...any) {
+	if errors.Is(err, strconv.ErrRange) {
+		v.p.fail(v.off, "%s is out of range: "+bounds, append([]any{brief(v.text)}, args...)...)
+	} else {
+		v.p.fail(v.off, "want a number, found %q", brief(v.text))
+	}
+}
+
+// named reads one of the names, or a number of 8 bits.
+func (v value) named(names []string) uint8 {
+	if i := slices.Index(names, v.text); i >= 0 {
+		return uint8(i)
+	}
+	n, err := strconv.ParseUint(v.text, 10, 8)
+	if err != nil {
+		v.p.fail(v.off, "want one of %s, found %q", strings.Join(names, ", "), brief(v.text))
+	}
+	return uint8(n)
+}
+
+// string reads a string with or without quotes.
+func (v value) string() string {
+	if !strings.Contains(v.text, `"`) {
+		return v.text
+	}
+	s, err := strconv.Unquote(v.text)
+	if err != nil || v.text[0] != '"' {
+		v.p.fail(v.off, "want a word or one string in double quotes, found %q", brief(v.text))
+	}
+	return s
+}
+
+// nodes reads 1+2+3, or - for none.
+func (v value) nodes() (ids []sojourn.NodeID) {
+	if v.text == noNode {
+		return nil
+	}
+	off := v.off
+	for text := range strings.SplitSeq(v.text, "+") {
+		ids = append(ids, sojourn.NodeID(value{v.p, off, text}.uint(32)))
+		off += len(text) + 1
+	}
+	return ids
+}
+
+// duration reads seconds such as 12.5s, or what time.ParseDuration takes. It
+// keeps every nanosecond.
+func (v value) duration() time.Duration {
+	if d, ok := parseSeconds(v.text); ok {
+		return d
+	}
+	d, err := time.ParseDuration(v.text)
+	if err != nil {
+		v.p.fail(v.off, "want a time such as 12.5s within 292 years, found %q", brief(v.text))
+	}
+	return d
+}
+
+// parseSeconds reads what appendDuration writes as seconds. Other forms are not
+// ok.
+func parseSeconds(text string) (time.Duration, bool) {
+	text, negative := strings.CutPrefix(text, "-")
+	text, ok := strings.CutSuffix(text, "s")
+	whole, fraction, _ := strings.Cut(text, ".")
+	if !ok || whole == "" || len(fraction) > 9 {
+		return 0, false
+	}
+	ns, err := strconv.ParseUint(whole, 10, 63)
+	const second = uint64(time.Second)
+	if err != nil || ns > math.MaxInt64/second {
+		return 0, false
+	}
+	ns *= second
+	unit := second
+	for i := range len(fraction) {
+		if !isDigit(fraction[i]) {
+			return 0, false
+		}
+		unit /= 10
+		ns += unit * uint64(fraction[i]-'0')
+	}
+	if negative {
+		return -time.Duration(ns), ns <= 1<<63
+	}
+	return time.Duration(ns), ns < 1<<63
+}
+
+// brief returns the start of a piece of input for use in a reason, which must
+// not grow with the input.
+func brief(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return text
+	}
+	n := most
+	for n > most-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "..."
+}
+
+// isFlate reports whether err is that of broken compressed data.
+func isFlate(err error) bool {
+	var corrupt flate.CorruptInputError
+	var internal flate.InternalError
+	return errors.As(err, &corrupt) || errors.As(err, &internal)
+}

@@ -1,0 +1,55 @@
+package history
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Difference is the first call of a history that a policy answers otherwise
+// than recorded.
+type Difference struct {
+	Recorded Entry
+	Got      Entry // the same call, with the policy's answer
+}
+
+// Error tells where the difference is, and both answers.
+func (d *Difference) Error() string {
+	return fmt.Sprintf("%s:%d: recorded %q, replayed %q", d.Recorded.File, d.Recorded.Line, d.Recorded, d.Got)
+}
+
+// Replay makes the calls of a history on p, which is new, and compares its answers
+// with those recorded: whether events are accepted, else the error by its name and
+// the fields of a RejectedError; and decisions whole. It returns nil if all are
+// equal, a [*Difference] for the first one that is not, or the first error of
+// entries.
+//
+// A history that offers slots that are not free makes p panic, as the driver would
+// have: see [Check].
+func Replay(p sojourn.Policy, entries iter.Seq2[Entry, error]) error {
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
+		got := e
+		switch e.Kind {
+		case Observe:
+			got.Err = p.Observe(e.Event)
+			if got.Err == nil && e.Err == nil {
+				continue
+			}
+		case Assign:
+			got.Assignment, got.OK = p.Assign(e.Slot)
+			if got.Assignment == e.Assignment && got.OK == e.OK {
+				continue
+			}
+		default:
+			continue
+		}
+		if got.String() != e.String() {
+			return &Difference{Recorded: e, Got: got}
+		}
+	}
+	return nil
+}

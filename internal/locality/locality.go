@@ -1,0 +1,389 @@
+package locality
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+)
+
+// An Index finds the pending tasks of live jobs by the distance of their input
+// from a slot. J is what the policy keeps of a job in its ledger.
+type Index[J any] struct {
+	ledger *ledger.Ledger[J]
+	jobs   [][]*phase // by handle and phase; nil where there are no inputs
+	sites  map[sojourn.NodeID]*site
+}
+
+// A site is a node that holds inputs of live jobs.
+type site struct {
+	rack   sojourn.RackID
+	down   bool
+	phases []*phase // that have inputs here, in no useful order
+}
+
+// A phase is the index of a phase with inputs.
+type phase struct {
+	account *ledger.Phase
+	inputs  sojourn.Inputs
+	tasks   int
+
+	nodes table[sojourn.NodeID] // their tasks: open if pending and the node is up
+	sites []holding             // by place of nodes
+	racks table[sojourn.RackID] // their nodes, as places of nodes: open if any task is open there
+
+	free bitset.Set // pending tasks without inputs: they run equally well anywhere
+	lost bitset.Set // pending tasks whose inputs are all on nodes that are down
+}
+
+// A holding is what a node holds of the inputs of a phase.
+type holding struct {
+	*site
+	spot uint32 // index of the phase in site.phases
+	open uint32 // tasks that are open at the node
+	rank int32  // where the node is in the table of racks; -1 if its rack is unknown
+}
+
+// New returns an empty index over the tasks in l, which is empty too.
+func New[J any](l *ledger.Ledger[J]) *Index[J] {
+	return &Index[J]{ledger: l, sites: make(map[sojourn.NodeID]*site)}
+}
+
+// Update takes over what an event changed. Call it for every event, after
+// [ledger.Ledger.Apply].
+func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
+	switch ev.Kind {
+	case sojourn.Tick, sojourn.TaskProgress:
+		return
+	case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.NodeDown, sojourn.NodeUp:
+		x.updateSite(c.Slot.Node)
+		return
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
+		x.describe(c.Job)
+	case sojourn.JobCancelled:
+		x.forget(c.Job)
+	default:
+		p := x.phase(c.Job, int(ev.Task.Phase))
+		if p != nil && ev.Kind != sojourn.TaskFinished { // which was not pending before
+			p.update(ev.Task.Index)
+		}
+		if c.SlotGone {
+			x.updateSite(c.Slot.Node)
+		}
+	}
+	if c.Ended {
+		x.forget(c.Job)
+	}
+}
+
+// A Pick is a task that a slot might run.
+type Pick struct {
+	Index    uint32           // of the task in its phase
+	Locality sojourn.Locality // how far the slot is from the input
+	Source   sojourn.NodeID   // the node to read the input from; 0 if there is none
+}
+
+// Find returns the task of a ready phase that suits a slot best, of those whose
+// inputs are no farther than limit, one of NodeLocal, RackLocal and Remote. It
+// reports false if there is none. See the package comment for what suits best.
+func (x *Index[J]) Find(j *ledger.Job[J], phase int, s sojourn.Slot, limit sojourn.Locality) (Pick, bool) {
+	account := &j.Phases[phase]
+	p := x.phase(j, phase)
+	if p == nil {
+		i, ok := account.FirstPending()
+		return Pick{Index: i}, ok
+	}
+	if i, ok := p.nodes.first(s.Node); ok {
+		return Pick{i, sojourn.NodeLocal, s.Node}, true
+	}
+	if i := p.free.Min(); i >= 0 {
+		return Pick{Index: uint32(i)}, true
+	}
+	if limit >= sojourn.RackLocal {
+		rack := s.Rack
+		if rack == 0 {
+			rack = x.ledger.Rack(s.Node)
+		}
+		if i, ok := p.neighbour(rack, s.Node); ok {
+			from, _ := p.nodes.span(i)
+			task := p.nodes.items[p.nodes.open.Next(from)]
+			return Pick{task, sojourn.RackLocal, p.nodes.places[i]}, true
+		}
+	}
+	if limit >= sojourn.Remote {
+		i, ok := account.FirstPending()
+		return Pick{i, sojourn.Remote, p.source(i)}, ok
+	}
+	i := p.lost.Min()
+	return Pick{Index: uint32(max(i, 0)), Locality: sojourn.Remote}, i >= 0
+}
+
+// Take assigns a task that Find has found to a free slot.
+func (x *Index[J]) Take(j *ledger.Job[J], phase int, pick Pick, id sojourn.SlotID) sojourn.Assignment {
+	a := x.ledger.TakeTask(j, phase, pick.Index, id)
+	a.Locality, a.Source = pick.Locality, pick.Source
+	if p := x.phase(j, phase); p != nil {
+		p.update(pick.Index)
+	}
+	return a
+}
+
+// FreeSlot returns the free slot with the least ID for which Find finds a task of
+// a ready phase within limit. It reports false if there is none.
+func (x *Index[J]) FreeSlot(j *ledger.Job[J], phase int, limit sojourn.Locality) (sojourn.SlotID, bool) {
+	account := &j.Phases[phase]
+	if account.Pending() == 0 {
+		return 0, false
+	}
+	class := j.Sides[account.Side].Class
+	id, ok := x.ledger.FreeSlot(class)
+	if limit >= sojourn.Remote || x.phase(j, phase) == nil {
+		return id, ok
+	}
+	for ; ok; id, ok = x.ledger.NextFree(class, id+1) {
+		if _, found := x.Find(j, phase, x.ledger.Free(id), limit); found {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// Local returns how many pending tasks of a phase have an input on a node, rs in
+// TD's notation; 0 while the node is down.
+func (x *Index[J]) Local(j *ledger.Job[J], phase int, node sojourn.NodeID) int {
+	p := x.phase(j, phase)
+	if p == nil {
+		return 0
+	}
+	i, ok := p.nodes.place(node)
+	if !ok {
+		return 0
+	}
+	return int(p.sites[i].open)
+}
+
+// HasInputs reports whether any task of a phase would rather run in one place
+// than in another.
+func (x *Index[J]) HasInputs(j *ledger.Job[J], phase int) bool { return x.phase(j, phase) != nil }
+
+// phase returns the index of a phase; nil if the phase has no inputs.
+func (x *Index[J]) phase(j *ledger.Job[J], phase int) *phase {
+	if int64(j.Handle) >= int64(len(x.jobs)) || x.jobs[j.Handle] == nil {
+		return nil
+	}
+	return x.jobs[j.Handle][phase]
+}
+
+// describe indexes the phases of a job that is new or described anew. The inputs
+// of tasks that were there before have not changed.
+func (x *Index[J]) describe(j *ledger.Job[J]) {
+	for i := range j.Spec.Phases {
+		spec := &j.Spec.Phases[i]
+		old := x.phase(j, i)
+		if old != nil && old.tasks == spec.Tasks {
+			old.inputs = spec.Inputs
+			continue
+		}
+		if old != nil {
+			x.remove(old)
+			x.jobs[j.Handle][i] = nil
+		}
+		if spec.Inputs.Len() == 0 {
+			continue
+		}
+		for int64(j.Handle) >= int64(len(x.jobs)) {
+			x.jobs = append(x.jobs, nil)
+		}
+		if x.jobs[j.Handle] == nil {
+			x.jobs[j.Handle] = make([]*phase, len(j.Phases))
+		}
+		x.jobs[j.Handle][i] = x.add(spec, &j.Phases[i])
+	}
+}
+
+// forget drops a job of which nothing is pending any more.
+func (x *Index[J]) forget(j *ledger.Job[J]) {
+	if int64(j.Handle) >= int64(len(x.jobs)) {
+		return
+	}
+	for _, p := range x.jobs[j.Handle] {
+		if p != nil {
+			x.remove(p)
+		}
+	}
+	x.jobs[j.Handle] = nil
+}
+
+// add indexes a phase.
+func (x *Index[J]) add(spec *sojourn.Phase, account *ledger.Phase) *phase {
+	p := &phase{account: account, inputs: spec.Inputs, tasks: spec.Tasks}
+	var entries []uint64
+	for i := range spec.Tasks {
+		nodes := spec.Inputs.Of(i)
+		for _, n := range nodes {
+			entries = append(entries, entry(n, uint32(i)))
+		}
+		if len(nodes) == 0 {
+			p.free.Add(i)
+		}
+	}
+	p.nodes = newTable[sojourn.NodeID](entries)
+	p.sites = make([]holding, len(p.nodes.places))
+	for i, n := range p.nodes.places {
+		s := x.sites[n]
+		if s == nil {
+			s = &site{rack: x.ledger.Rack(n), down: x.ledger.Down(n)}
+			x.sites[n] = s
+		}
+		from, to := p.nodes.span(i)
+		p.sites[i] = holding{site: s, spot: uint32(len(s.phases)), open: uint32(to - from)}
+		s.phases = append(s.phases, p)
+	}
+	p.indexRacks()
+	for i := range p.sites {
+		if p.sites[i].down {
+			p.updateNode(i)
+		}
+	}
+	if account.Pending() < p.tasks {
+		for i := range uint32(p.tasks) {
+			if !account.IsPending(i) {
+				p.update(i)
+			}
+		}
+	}
+	return p
+}
+
+// remove takes a phase off its sites, and forgets those that it was the last at.
+func (x *Index[J]) remove(p *phase) {
+	for i, n := range p.nodes.places {
+		h := p.sites[i]
+		end := len(h.phases) - 1
+		if end == 0 {
+			delete(x.sites, n)
+			continue
+		}
+		last := h.phases[end]
+		h.phases[h.spot], h.phases[end] = last, nil
+		h.site.phases = h.phases[:end]
+		k, _ := last.nodes.place(n)
+		last.sites[k].spot = h.spot
+	}
+}
+
+// updateSite takes over what the ledger says of a node.
+func (x *Index[J]) updateSite(n sojourn.NodeID) {
+	s := x.sites[n]
+	if s == nil {
+		return
+	}
+	rack, down := x.ledger.Rack(n), x.ledger.Down(n)
+	moved, changed := rack != s.rack, down != s.down
+	s.rack, s.down = rack, down
+	for _, p := range s.phases {
+		if changed {
+			i, _ := p.nodes.place(n)
+			p.updateNode(i)
+		}
+		if moved {
+			p.indexRacks()
+		}
+	}
+}
+
+// indexRacks makes the table of racks.
+func (p *phase) indexRacks() {
+	var entries []uint64
+	for i := range p.sites {
+		p.sites[i].rank = -1
+		if rack := p.sites[i].rack; rack != 0 {
+			entries = append(entries, entry(rack, uint32(i)))
+		}
+	}
+	p.racks = newTable[sojourn.RackID](entries)
+	for rank, i := range p.racks.items {
+		p.sites[i].rank = int32(rank)
+		if p.sites[i].open == 0 {
+			p.racks.open.Remove(rank)
+		}
+	}
+}
+
+// neighbour returns the next node of a rack that has an open task, in cyclic order
+// from a given one on, as a place of p.nodes.
+func (p *phase) neighbour(rack sojourn.RackID, after sojourn.NodeID) (int, bool) {
+	k, ok := p.racks.place(rack)
+	if !ok {
+		return 0, false
+	}
+	from, to := p.racks.span(k)
+	start, _ := slices.BinarySearchFunc(p.racks.items[from:to], after, func(i uint32, n sojourn.NodeID) int {
+		return cmp.Compare(p.nodes.places[i], n)
+	})
+	for _, first := range [...]int{from + start, from} {
+		if rank := p.racks.open.Next(first); rank >= 0 && rank < to {
+			return int(p.racks.items[rank]), true
+		}
+	}
+	return 0, false
+}
+
+// updateNode updates the tasks that have an input on the node of place i.
+func (p *phase) updateNode(i int) {
+	from, to := p.nodes.span(i)
+	for _, task := range p.nodes.items[from:to] {
+		p.update(task)
+	}
+}
+
+// update puts one task where it belongs, wherever it was. It allocates nothing,
+// except when the last replica of an input is lost.
+func (p *phase) update(task uint32) {
+	pending := p.account.IsPending(task)
+	nodes := p.inputs.Of(int(task))
+	if len(nodes) == 0 {
+		put(&p.free, task, pending)
+		return
+	}
+	lost := true
+	for _, n := range nodes {
+		i, _ := p.nodes.place(n)
+		h := &p.sites[i]
+		lost = lost && h.down
+		open := pending && !h.down
+		if !p.nodes.set(i, task, open) {
+			continue
+		}
+		if open {
+			h.open++
+		} else {
+			h.open--
+		}
+		if h.rank >= 0 && h.open <= 1 {
+			put(&p.racks.open, uint32(h.rank), h.open == 1)
+		}
+	}
+	put(&p.lost, task, pending && lost)
+}
+
+func put(s *bitset.Set, i uint32, member bool) {
+	if member {
+		s.Add(int(i))
+	} else {
+		s.Remove(int(i))
+	}
+}
+
+// source returns the first node that holds the input of a task and is up; 0 if
+// there is none.
+func (p *phase) source(task uint32) sojourn.NodeID {
+	for _, n := range p.inputs.Of(int(task)) {
+		if i, _ := p.nodes.place(n); !p.sites[i].down {
+			return n
+		}
+	}
+	return 0
+}

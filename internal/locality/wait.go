@@ -1,0 +1,117 @@
+package locality
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Delay bounds how long a job waits for slots close to its inputs. The zero
+// Delay does not wait.
+type Delay struct {
+	Node time.Duration // for a slot on the node of an input (W1 in the paper)
+	Rack time.Duration // then for one on the rack of an input (W2)
+}
+
+// Check returns an error if a bound is negative.
+func (d Delay) Check() error {
+	if d.Node < 0 || d.Rack < 0 {
+		return fmt.Errorf("negative delay: %v for a node, %v for a rack", d.Node, d.Rack)
+	}
+	return nil
+}
+
+// A Wait is how long a job has been passed over for the sake of locality, on the
+// slots of one class. The zero Wait is that of a job that has not waited.
+//
+// It is a stop-watch. The policy starts it when there is a free slot of the class
+// and the job has a startable task with inputs, and stops it when either is no
+// longer so. What counts are these intervals alone: neither how often the policy
+// was asked within them, nor which slots it was asked about.
+type Wait struct {
+	limit  sojourn.Locality // of the latest launch; the least limit to come. 0 is NodeLocal
+	runs   bool
+	since  sojourn.Time  // when it was started, if it runs
+	waited time.Duration // before that
+}
+
+// Start lets the time count from now on. It may be called again.
+func (w *Wait) Start(now sojourn.Time) {
+	if !w.runs {
+		w.runs, w.since = true, now
+	}
+}
+
+// Stop lets the time from now on not count. It may be called again.
+func (w *Wait) Stop(now sojourn.Time) {
+	if w.runs {
+		w.waited += now.Sub(w.since)
+		w.runs = false
+	}
+}
+
+// Launched takes note that a task of the job was assigned now. The wait begins
+// anew, at the distance of that task: who has just launched a task off rack may
+// launch the next one so at once, until a closer one turns up. Tasks that no wait
+// brings closer, because they have no inputs or lost them, count for nothing.
+func (w *Wait) Launched(a sojourn.Assignment, now sojourn.Time) {
+	if a.Source == 0 {
+		return
+	}
+	w.limit, w.waited, w.since = a.Locality, 0, now
+}
+
+// Limit returns how far from its input a task of the job may be launched now.
+func (w *Wait) Limit(d Delay, now sojourn.Time) sojourn.Locality {
+	waited := w.Waited(now)
+	toRack, toRemote := w.steps(d)
+	switch {
+	case waited >= toRemote:
+		return sojourn.Remote
+	case waited >= toRack:
+		return sojourn.RackLocal
+	}
+	return sojourn.NodeLocal
+}
+
+// Waited returns how long the job has waited since its latest launch.
+func (w *Wait) Waited(now sojourn.Time) time.Duration {
+	if w.runs {
+		return w.waited + now.Sub(w.since)
+	}
+	return w.waited
+}
+
+// Next returns when Limit changes next if nothing happens. It reports false if
+// time alone does not change it.
+func (w *Wait) Next(d Delay, now sojourn.Time) (sojourn.Time, bool) {
+	if !w.runs {
+		return 0, false
+	}
+	waited := w.Waited(now)
+	toRack, toRemote := w.steps(d)
+	next := toRemote
+	if waited < toRack {
+		next = toRack
+	}
+	if waited >= toRemote || next-waited > math.MaxInt64-time.Duration(now) {
+		return 0, false
+	}
+	return now.Add(next - waited), true
+}
+
+// steps returns after which waits the limit is RackLocal, and Remote.
+func (w *Wait) steps(d Delay) (toRack, toRemote time.Duration) {
+	switch w.limit {
+	case sojourn.Remote:
+		return 0, 0
+	case sojourn.RackLocal:
+		return 0, d.Rack
+	}
+	if d.Node > math.MaxInt64-d.Rack {
+		return d.Node, math.MaxInt64
+	}
+	return d.Node, d.Node + d.Rack
+}

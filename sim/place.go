@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Placement says how [Place] spreads blocks over nodes.
+type Placement struct {
+	// Replicas is the number of nodes that hold each block, at least 1. HDFS keeps
+	// 3 unless told otherwise.
+	Replicas int
+
+	// All also places the input of first phases of which the workload does not say
+	// how many bytes they read.
+	All bool
+
+	// Seed is where the placement comes from.
+	Seed uint64
+}
+
+// Place gives places to the inputs of a workload that says only how large they
+// are, and yields the workload with them; it changes no job that it is given. The
+// input of each task of a first phase with Bytes, of which it has more than 0, is a
+// block of its own. Phases that have Inputs keep them. Later phases read what the
+// phase before them wrote, and are left alone.
+//
+// Blocks are placed as HDFS places those of a client outside the cluster: the
+// first replica on a random node, the second on a random node of another rack, the
+// third on another random node of that rack, and any more on random nodes. No node
+// holds two. Where there is no such node, because the cluster has one rack or the
+// rack one node, any other node will do; if there are fewer nodes than replicas,
+// every node holds the block. Nodes without a rack count as being on one rack
+// together.
+// Reference: Shvachko, Kuang, Radia and Chansler, The Hadoop distributed file
+// system, MSST 2010, section III.D.
+//
+// Each job has a stream of random numbers of its own, which depends on Seed and on
+// the ID of the job: the blocks of a job lie where they lie, whatever the policy,
+// and whichever other jobs there are.
+func Place(c *Cluster, p Placement, jobs iter.Seq2[*Job, error]) (iter.Seq2[*Job, error], error) {
+	switch {
+	case p.Replicas < 1:
+		return nil, fmt.Errorf("sim: %d replicas of a block, want at least 1", p.Replicas)
+	case len(c.Nodes) == 0:
+		return nil, fmt.Errorf("sim: no nodes to place blocks on")
+	}
+	m := newBlockMap(c)
+	return func(yield func(*Job, error) bool) {
+		for j, err := range jobs {
+			if j != nil && err == nil {
+				j = m.place(j, p)
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	}, nil
+}
+
+// A blockMap holds the nodes of a cluster, those of a rack together. A node is
+// named by its position.
+type blockMap struct {
+	nodes      []sojourn.NodeID
+	start, end []int // by position: where the nodes of its rack are
+}
+
+func newBlockMap(c *Cluster) *blockMap {
+	racks := c.racks()
+	m := &blockMap{}
+	for i := range racks {
+		m.nodes = append(m.nodes, sojourn.NodeID(i+1))
+	}
+	slices.SortStableFunc(m.nodes, func(a, b sojourn.NodeID) int { return cmp.Compare(racks[a-1], racks[b-1]) })
+	for from := 0; from < len(m.nodes); {
+		to := from
+		for to < len(m.nodes) && racks[m.nodes[to]-1] == racks[m.nodes[from]-1] {
+			to++
+		}
+		m.start = append(m.start, slices.Repeat([]int{from}, to-from)...)
+		m.end = append(m.end, slices.Repeat([]int{to}, to-from)...)
+		from = to
+	}
+	return m
+}
+
+// place returns j, or a copy of it that says where the input of its first phase
+// is.
+func (m *blockMap) place(j *Job, p Placement) *Job {
+	if len(j.Phases) == 0 {
+		return j
+	}
+	first := &j.Phases[0]
+	if first.Inputs.Len() > 0 || first.Bytes == nil && !p.All || first.Bytes != nil && len(first.Bytes) != first.Tasks {
+		return j
+	}
+	r := stream(p.Seed, blocks, uint64(j.ID))
+	replicas := min(p.Replicas, len(m.nodes))
+	lists := make([][]sojourn.NodeID, first.Tasks)
+	flat := make([]sojourn.NodeID, 0, first.Tasks*replicas)
+	var used []int
+	for i := range lists {
+		if first.Bytes != nil && first.Bytes[i] == 0 {
+			continue
+		}
+		used = m.block(r, used[:0], replicas)
+		for _, at := range used {
+			flat = append(flat, m.nodes[at])
+		}
+		lists[i] = flat[len(flat)-replicas:]
+	}
+	placed := *j
+	placed.Phases = slices.Clone(j.Phases)
+	placed.Phases[0].Inputs = sojourn.MakeInputs(lists)
+	return &placed
+}
+
+// block appends the positions of the nodes that hold one block.
+func (m *blockMap) block(r *rand.Rand, used []int, replicas int) []int {
+	n := len(m.nodes)
+	for len(used) < replicas {
+		from, size := 0, n
+		switch len(used) {
+		case 1: // the other racks, which lie around that of the first
+			first := used[0]
+			from, size = m.end[first], n-(m.end[first]-m.start[first])
+		case 2: // the rack of the second
+			from, size = m.start[used[1]], m.end[used[1]]-m.start[used[1]]
+		}
+		at := m.draw(r, used, from, size)
+		if at < 0 {
+			at = m.draw(r, used, 0, n)
+		}
+		used = append(used, at)
+	}
+	return used
+}
+
+// draw returns one of the size positions from from on, around the end, that are
+// not used, each with the same probability; -1 if there is none.
+func (m *blockMap) draw(r *rand.Rand, used []int, from, size int) int {
+	n := len(m.nodes)
+	var taken []int // as distances from from
+	for _, u := range used {
+		if d := (u - from + n) % n; d < size {
+			taken = append(taken, d)
+		}
+	}
+	if len(taken) == size {
+		return -1
+	}
+	slices.Sort(taken)
+	k := r.IntN(size - len(taken))
+	for _, d := range taken {
+		if d <= k {
+			k++
+		}
+	}
+	return (from + k) % n
+}

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// Remote says what service times are multiplied by, for the distance between an
+// attempt and its input. Zero means 1, so that the zero Remote makes all distances
+// equal. Mumak, the simulator of Hadoop 1, takes 1, 1.5 and 3.
+type Remote struct {
+	Node   float64 // the input is on the slot's node
+	Rack   float64 // it is on another node of the slot's rack
+	Remote float64 // it is elsewhere, or on no node that is up
+}
+
+// check returns the first thing that is wrong with r, or nil.
+func (r Remote) check() error {
+	for _, f := range [...]float64{r.Node, r.Rack, r.Remote} {
+		if !(f >= 0 && f <= math.MaxFloat64) {
+			return fmt.Errorf("reads that make a task %v times as long", f)
+		}
+	}
+	return nil
+}
+
+// factor returns what service times are multiplied by at a distance.
+func (r Remote) factor(l sojourn.Locality) float64 {
+	f := [...]float64{1, sojourn.NodeLocal: r.Node, sojourn.RackLocal: r.Rack, sojourn.Remote: r.Remote}[l]
+	if f == 0 {
+		return 1
+	}
+	return f
+}
+
+// locate decides which node the task on s reads its input from, and how far that
+// is. want is what the policy said, 0 if it left that open.
+func (e *engine) locate(s *slot, want sojourn.NodeID) error {
+	nodes := s.job.Phases[s.task.Phase].Inputs.Of(int(s.task.Index))
+	s.source, s.locality = 0, sojourn.AnyNode
+	if want != 0 && !slices.Contains(nodes, want) {
+		return e.breach("assigned task %v to read from node %d, which does not hold its input", s.task, want)
+	}
+	if want != 0 && !e.up(want) {
+		return e.breach("assigned task %v to read from node %d, which is down", s.task, want)
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	s.locality = sojourn.Remote
+	for _, n := range nodes {
+		if want != 0 && n != want || !e.up(n) {
+			continue
+		}
+		if d := e.distance(s.Slot, n); s.source == 0 || d < s.locality {
+			s.source, s.locality = n, d
+		}
+	}
+	return nil
+}
+
+// up reports whether data on a node can be read. Nodes that the cluster does not
+// list never fail.
+func (e *engine) up(n sojourn.NodeID) bool { return int64(n) >= int64(len(e.nodes)) || e.nodes[n].up }
+
+// distance returns how far a slot is from a node.
+func (e *engine) distance(s sojourn.Slot, n sojourn.NodeID) sojourn.Locality {
+	switch {
+	case n == s.Node:
+		return sojourn.NodeLocal
+	case s.Rack != 0 && int64(n) < int64(len(e.nodes)) && e.nodes[n].rack == s.Rack:
+		return sojourn.RackLocal
+	}
+	return sojourn.Remote
+}

@@ -1,0 +1,228 @@
+package trace
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// SWFOptions say how to read a trace in the Standard Workload Format. The zero
+// value is the plain case.
+type SWFOptions struct {
+	// File is what errors call the input. Empty means "-".
+	File string
+
+	// Pool is what becomes the pool of a job.
+	Pool PoolKey
+
+	// Requested makes the time that the user requested the estimate of the tasks.
+	// Without it, and where no time was requested, there is no estimate.
+	Requested bool
+
+	// Window is how many jobs are held back to bring them into the order of their
+	// submission. Zero means 100.
+	Window int
+
+	// Stats, unless nil, is where the reader counts what it leaves out.
+	Stats *Stats
+
+	Limits Limits
+}
+
+// ReadSWF returns the jobs of a trace in the Standard Workload Format, in the
+// order of their submission, with IDs 1, 2, .... A job that ran on p processors
+// for t seconds has p tasks of t seconds. It reads r as the sequence is consumed,
+// which can be done once, and keeps one line and the jobs of the window in
+// memory. The input may be compressed by gzip.
+//
+// The first error ends the sequence, after the jobs before it: an [*Error] if
+// the input is bad, what r returned, wrapped, or another error if the options are
+// out of range.
+func ReadSWF(r io.Reader, o SWFOptions) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		if o.Window < 0 || o.Pool > PoolNone {
+			yield(nil, errors.New("trace: SWF options: Window is negative, or Pool is unknown"))
+			return
+		}
+		o.Limits = o.Limits.withDefaults()
+		if o.Stats == nil {
+			o.Stats = new(Stats)
+		}
+		q := queue{window: cmp.Or(o.Window, defaultWindow), stats: o.Stats, yield: yield}
+		l := newLines(open(r, o.File, o.Limits))
+		for {
+			line, err := l.next()
+			if err == io.EOF {
+				q.flush()
+				return
+			}
+			if err != nil {
+				q.fail(err)
+				return
+			}
+			if isBlank(line) || line[0] == ';' {
+				continue
+			}
+			record, fault := parseSWF(line)
+			var job *sim.Job
+			if fault == nil {
+				job, fault = o.job(&record)
+			}
+			if fault != nil {
+				q.fail(l.fault(fault))
+				return
+			}
+			if job != nil && !q.add(l.in.file, held{job, l.n, record.offSubmit + 1}) {
+				return
+			}
+		}
+	}
+}
+
+// The fields of a line.
+const (
+	swfJob       = 0
+	swfSubmit    = 1
+	swfRun       = 3
+	swfProcs     = 4
+	swfRequested = 8
+	swfStatus    = 10
+	swfUser      = 11
+	swfGroup     = 12
+	swfProgram   = 13
+	swfQueue     = 14
+	swfPreceding = 16
+	swfFields    = 18
+)
+
+// swfRecord is what is read of a line. -1 is unknown.
+type swfRecord struct {
+	number                                                string
+	submit, run, requested                                time.Duration
+	procs, status, user, group, program, queue, preceding int
+	offSubmit, offRun, offProcs, offRequested             int
+}
+
+// parseSWF parses a line of fields.
+func parseSWF(line []byte) (r swfRecord, f *fault) {
+	var (
+		fields [swfFields][]byte
+		offs   [swfFields]int
+		n      int
+	)
+	for i := 0; i < len(line); {
+		end := i
+		for end < len(line) && !isBlank(line[end:end+1]) {
+			end++
+		}
+		if end == i {
+			i++
+			continue
+		}
+		if n == swfFields {
+			return r, faultf(i, "more than %d fields", swfFields)
+		}
+		field := line[i:end]
+		whole, fraction, point := bytes.Cut(bytes.TrimPrefix(field, []byte("-")), []byte("."))
+		if !isDigits(whole) || point && !isDigits(fraction) {
+			return r, faultf(i, "want a number, found %q", brief(field))
+		}
+		fields[n], offs[n] = field, i
+		n++
+		i = end
+	}
+	if n < swfFields {
+		return r, faultf(len(line), "%d fields, want %d", n, swfFields)
+	}
+	integer := func(i int) int {
+		v, err := strconv.ParseInt(string(fields[i]), 10, 32)
+		if err != nil && f == nil {
+			f = faultf(offs[i], "want an integer below 2^31, found %q", brief(fields[i]))
+		}
+		return max(int(v), -1)
+	}
+	duration := func(i int) time.Duration {
+		if fields[i][0] == '-' {
+			return -1
+		}
+		d, reason := parseSeconds(fields[i])
+		if reason != "" && f == nil {
+			f = faultf(offs[i], "%s %s", brief(fields[i]), reason)
+		}
+		return d
+	}
+	r = swfRecord{
+		number: string(fields[swfJob]),
+		submit: duration(swfSubmit), run: duration(swfRun), requested: duration(swfRequested),
+		procs: integer(swfProcs), status: integer(swfStatus), user: integer(swfUser), group: integer(swfGroup),
+		program: integer(swfProgram), queue: integer(swfQueue), preceding: integer(swfPreceding),
+		offSubmit: offs[swfSubmit], offRun: offs[swfRun], offProcs: offs[swfProcs], offRequested: offs[swfRequested],
+	}
+	return r, f
+}
+
+// job returns the job of a record, or nil if there is none, which it counts.
+func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
+	drop := func(why remark) (*sim.Job, *fault) {
+		o.Stats.counts[why]++
+		return nil, nil
+	}
+	switch {
+	case r.status >= 2 && r.status <= 4: // between checkpoints; the whole job has 0 or 1
+		return drop(jobsPartial)
+	case r.submit < 0:
+		return drop(jobsWithoutSubmit)
+	case r.run < 0:
+		return drop(jobsWithoutRun)
+	case r.procs <= 0:
+		return drop(jobsWithoutProcs)
+	case r.procs > o.Limits.Tasks:
+		return nil, faultf(r.offProcs, "more than %d tasks in a job", o.Limits.Tasks)
+	case r.run > math.MaxInt64/time.Duration(r.procs):
+		return nil, faultf(r.offRun, "the sum of the times of the job's tasks %s", outOfRange)
+	}
+	phase := sojourn.Phase{Tasks: r.procs, Class: sim.AnyClass}
+	if o.Requested {
+		switch {
+		case r.requested <= 0:
+			o.Stats.counts[jobsNotEstimated]++
+		case r.requested > math.MaxInt64/time.Duration(r.procs):
+			return nil, faultf(r.offRequested, "the sum of the estimates of the job's tasks %s", outOfRange)
+		default:
+			phase.Estimate = r.requested
+		}
+	}
+	if r.preceding > 0 {
+		o.Stats.counts[jobsAfterOther]++
+	}
+	j := &sim.Job{
+		Job:   sojourn.Job{Name: cmp.Or(swfName("program", r.program), "job"+r.number), Phases: []sojourn.Phase{phase}},
+		At:    sojourn.Time(r.submit),
+		Times: []sim.Times{{Each: r.run}},
+	}
+	switch o.Pool {
+	case PoolQueue:
+		j.Pool = swfName("queue", r.queue)
+	case PoolUser:
+		j.Pool = swfName("user", r.user)
+	case PoolGroup:
+		j.Pool = swfName("group", r.group)
+	}
+	return j, nil
+}
+
+// swfName returns a name for what the format numbers, "" if it is unknown.
+func swfName(what string, n int) string {
+	if n < 0 {
+		return ""
+	}
+	return what + strconv.Itoa(n)
+}
