@@ -43,7 +43,7 @@ func TestCheckAcceptsWhatItShould(t *testing.T) {
 		"after none in phase 0":             func(j *sojourn.Job) { j.Phases[0].After = sojourn.NoBarrier },
 		"after as many as there are":        func(j *sojourn.Job) { j.Phases[1].After = 4 },
 		"as many phases as may be":          func(j *sojourn.Job) { j.Phases = phases(sojourn.MaxPhases) },
-		"as many tasks as may be":           func(j *sojourn.Job) { j.Phases[2].Tasks = sojourn.MaxTasks },
+		"as many tasks as may be":           func(j *sojourn.Job) { j.Phases = []sojourn.Phase{{Tasks: sojourn.MaxTasks}} },
 		"one estimate of the whole range":   func(j *sojourn.Job) { j.Phases = []sojourn.Phase{{Tasks: 1, Estimate: math.MaxInt64}} },
 		"equal estimates up to the range":   func(j *sojourn.Job) { j.Phases[1].Estimate = math.MaxInt64 / 2 },
 		"unequal estimates up to the range": func(j *sojourn.Job) { j.Phases[0].Estimates = []time.Duration{math.MaxInt64 - 15, 0, 0, 5} },

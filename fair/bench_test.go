@@ -1,6 +1,8 @@
 package fair_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
@@ -19,3 +21,59 @@ func newPolicy() sojourn.Policy {
 func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
 func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
 func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
+
+// BenchmarkPools measures one finish and one decision with a hundred jobs in each of
+// many pools, and 256 busy slots: pools in one level with pairwise different weights,
+// minimums and limits, and the same three levels deep.
+func BenchmarkPools(b *testing.B) {
+	const jobs = 100
+	for _, pools := range []int{100, 10_000} {
+		for _, depth := range []int{1, 3} {
+			b.Run(fmt.Sprintf("pools=%d/depth=%d", pools, depth), func(b *testing.B) { benchPools(b, pools, jobs, depth) })
+		}
+	}
+}
+
+func benchPools(b *testing.B, pools, jobs, depth int) {
+	const slots = 256
+	opts := fair.Options{Pools: map[string]fair.Pool{}}
+	paths := make([]string, pools)
+	for i := range paths {
+		paths[i] = fmt.Sprint("p", i)
+		if depth == 3 {
+			paths[i] = fmt.Sprint("g", i%10, "/h", i/10%10, "/p", i)
+		}
+		opts.Pools[paths[i]] = fair.Pool{
+			Weight: float64(1 + i%7), Min: fair.Slots{0: i % 2}, Max: fair.Slots{0: 2 + i%5},
+		}
+	}
+	p := newWith(opts)
+	observe := func(ev sojourn.Event) {
+		if err := p.Observe(ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range slots {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+	}
+	for i := range pools * jobs {
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
+			ID: sojourn.JobID(i + 1), Pool: paths[i%pools], Weight: float64(1 + i%3), Phases: []sojourn.Phase{{Tasks: 100}},
+		}})
+	}
+	var running [slots]sojourn.Assignment
+	for i := range running {
+		running[i], _ = p.Assign(sojourn.SlotID(i))
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	b.ReportAllocs()
+	for b.Loop() {
+		i := r.IntN(slots)
+		a := running[i]
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		var ok bool
+		if running[i], ok = p.Assign(a.Slot); !ok {
+			b.Fatal("nothing to assign")
+		}
+	}
+}

@@ -1,47 +1,134 @@
-// Package fair gives every job, and every pool of jobs, an equal share of the
-// slots, after the Hadoop Fair Scheduler.
+// Package fair gives every job, and every pool of jobs, an equal share of the slots,
+// after the Hadoop Fair Scheduler (Zaharia; Hadoop 0.20, MRv1) with the nested
+// queues of YARN's: pools inside pools, weights, minimums, limits on tasks and jobs,
+// FIFO or any other policy inside a pool, delay scheduling, and preemption.
 //
 // # Notation
 //
-//	r(x)  running tasks of a job or pool x on slots of one class
-//	w(x)  its weight
-//	a(x)  tasks of x started so far on slots of that class
+//	r(x)    running tasks of a job or pool x on slots of one class
+//	w(x)    its weight
+//	min(x)  its minimum for that class; max(x) its maximum
+//	a(x)    tasks of x started so far on slots of that class
 //
 // # Algorithm
 //
-// Jobs belong to the pool that [sojourn.Job] names; the empty name is a pool like
-// any other. Classes of slot are shared separately. A free slot goes to the pool
-// with the least r/w among those that have a startable task for it, and within
-// the pool to the job with the least r/w; ties go to the pool, or the job, that
-// came first. With [Deficit] the measure is a/w instead.
+// Classes of slot are shared separately. A free slot goes from the root of the tree of
+// pools downwards. Of several pools that can be served, those come first that are
+// below their minimum, the one with the least r/min at the front; then the others,
+// the one with the least r/w at the front. Ties go to the pool that was served
+// longest ago. Jobs of one pool come in the order of r/w, ties by arrival. Jobs
+// that belong to a pool which has pools below it stand beside those as equals, with
+// their own weights. With [Deficit] the measure is a/w instead of r/w, except
+// between a job and a pool.
 //
-// One pool level is built; pools have weights and nothing else.
+// A pool can be served if something in it has a startable task and no limit is
+// reached: fewer than max of its tasks run, and if it limits its jobs, fewer than
+// MaxJobs of them have running tasks, or it is one of these that is served. When one
+// more may run, jobs that were begun come first, and then those that came first.
+//
+// # Pools
+//
+// [sojourn.Job.Pool] is a path, such as "etl/daily", split at each "/" into at most
+// 16 names. Every name is a pool, the empty one as well: it is the pool of jobs that
+// name none. A path leads through pools with FIFO or a Policy no further: what comes
+// below is their own. Options.Pools describes pools by path; "*" describes those
+// that are not listed. A pool that nothing describes has weight 1 and no limits. It
+// comes into being with its first job and is forgotten with its last, unless
+// Options.Strict refuses the job as [sojourn.ErrUnsupported].
+//
+// Limits for each user are those of a pool for each user: with Options.Pools
+//
+//	"users/*": {MaxJobs: 2, Max: fair.Slots{sojourn.Map: 20}}
+//
+// a job of alice names the pool "users/alice"; and with "etl/*", each user of etl is
+// limited by themselves.
+//
+// # Policies inside pools
+//
+// A pool with a Policy is served by a policy of its own, which knows the jobs of the
+// pool and the slots that the pool has: it sees [sojourn.SlotAdded] when the pool is
+// given a slot and [sojourn.SlotRemoved] when the task there ends, so that its
+// capacity is what the pool really has. A slot that it declines goes to the next
+// pool. What it refuses is refused, with its own error; what it wants killed, waits
+// for and explains is passed on. While a slot is free and time passes, it has one on
+// loan. A pool that is listed by name keeps its policy while it has no jobs.
+//
+// # Delay scheduling
+//
+// With Options.Delay, a job whose turn it is but that has no task close to the slot is
+// passed over, and others are served, until it has waited so long for a node and then
+// for a rack: see package internal/locality. Only time in which a slot is free that
+// the job could use counts. No job waits longer than twice the delay between two
+// launches.
+//
+// # Preemption
+//
+// A pool has a fair share: what max-min fair sharing of the slots among all that have
+// tasks gives it, with weights, minimums, maximums and demands, computed exactly, as
+// a fraction, when it is asked for. While tasks wait within limits and no slot of
+// their class is free, shares are looked at every Preemption.Interval. A pool that was
+// below its minimum at each look for MinTimeout, or below half of its share for
+// FairTimeout, claims what it lacks to the minimum, or to the share rounded down. The
+// youngest tasks are killed of pools that keep their share and their minimum without
+// them, no more than Preemption.Limit at a time. With ReportOnly nothing is asked
+// for, and Explain tells.
 //
 // # Guarantees
 //
-// Work conserving. With the order Running, when tasks are short against the time
-// that shares stay as they are, each busy job holds the max-min fair number of
-// slots for its weight: whenever a slot is given to x while y has a startable task
-// in the same pool, r(x)/w(x) <= r(y)/w(y) held before. No job waits for ever:
-// every job in a busy pool gets its share as slots become free. There is no
-// bound on how much later than under fluid fair sharing (processor sharing) a
-// job finishes, since a job of few tasks can be unlucky in every round.
+// Work conserving within limits: a slot stays free only if every startable task is in
+// a pool that has reached a limit, is in a pool whose policy declines, or waits for
+// locality.
+//
+// Max-min fair in whole slots: whenever a slot is given to a pool x by weight while
+// its sibling y could be served, y is not below its minimum and
+// r(x)/w(x) <= r(y)/w(y) held before. Filled from nothing, no pool has more than one
+// slot above its fluid share for each level of the tree, if the minimums of each
+// pool's children sum up to no more than its own and those of all to the slots.
+//
+// No starvation: without minimums, of n siblings that always have tasks, one that runs
+// none is passed over at most n-1 times. Under Deficit there are, between two tasks of
+// a pool, at most as many tasks of a sibling as its weight is a multiple of the
+// pool's. Minimums that sum up to more than the slots, and a job of a few tasks that
+// arrives again and again below its minimum, can keep pools without a minimum waiting;
+// preemption for the fair share does not change the order.
+//
+// No preemption back and forth: a task is never killed for a pool by which, or by
+// parts of which, the pool of that task would fall below its share or minimum. So
+// without arrivals, ends and changes of slots, killing comes to an end.
+//
+// There is no bound on how much later than under fluid fair sharing (processor sharing)
+// a job finishes, since a job of few tasks can be unlucky in every round.
 //
 // The order Deficit gives a new job every free slot until it has started as many
-// tasks in relation to its weight as its neighbours have, which makes it a
-// stricter fair sharing for short jobs and a slower one for long jobs. Pools
-// follow start-time fair queueing [Goyal, Vin, Cheng 1997]: one that was idle
-// starts level with the pool that was served last.
+// tasks in relation to its weight as its neighbours have, which makes it a stricter
+// fair sharing for short jobs and a slower one for long jobs. Pools follow start-time
+// fair queueing [Goyal, Vin, Cheng 1997]: one that could not be served starts level
+// with the pool that was served last.
 //
 // # Departures
 //
 // Hadoop compares floating point ratios. Here r/w is an exact integer: weights are
-// below 2^48 units of 2^-16 and counts below 2^32, so that two different ratios
-// differ by more than 2^-96 units, and floor(r*2^96/w) orders them without error.
+// below 2^48 units of 2^-16 and counts below 2^32, so that two different ratios differ
+// by more than 2^-96 units, and floor(r*2^96/w) orders them without error.
+//
+// Hadoop breaks ties by the time of arrival and then by name, also between pools, so
+// that with fewer slots than pools the last ones wait until others have no jobs. It
+// compares r/min(min, demand) where this package compares r/min. It admits MaxJobs
+// jobs until they end; here a job counts while it runs tasks, so that a job that
+// cannot go on does not lock others out.
 //
 // # Cost
 //
-// With n startable jobs and m busy pools, Observe and Assign take O(log n + log m).
-// Nothing is allocated except when a job arrives, a pool begins to be used, or a
-// task is tried again. Idle jobs, pools and slots are not visited.
+// At depth d, with n startable jobs and m pools that can be served side by side,
+// Observe and Assign take O(log n + d log m), and allocate nothing except when a job
+// arrives, a pool begins to be used, or a task is tried again. Idle jobs, pools and
+// slots are not visited. A pool with MaxJobs costs as much again for each class when
+// a job of it begins or ceases to run tasks.
+//
+// Pools whose policies decline a slot, and jobs that are passed over for locality, cost
+// a heap operation each for every slot that they leave. While slots are free, the
+// passing of time costs as much for each pool with a policy, and with a delay for each
+// job. NextWake asks each policy that is a [sojourn.Waker]. Seek may look at every free
+// slot for them. Explain, and a look at the shares, take time in proportion to live
+// jobs, pools and slots.
 package fair

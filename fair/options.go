@@ -1,15 +1,101 @@
 package fair
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
 
 // Options configure a [Policy]. The zero value is the default.
 type Options struct {
 	// Order says what a share is measured by. The default is Running.
 	Order Order
 
-	// Pools gives weights to pools by name. A pool that is not listed has weight 1.
-	// Weights are in [2^-16, 2^32), and are rounded to multiples of 2^-16.
-	Pools map[string]float64
+	// Pools describes pools by their paths, such as "etl" or "etl/daily". The pools
+	// on the way to a listed pool need not be listed. An element "*" stands for
+	// every pool of that place that is not listed: "etl/*" is what each unlisted
+	// pool below etl is like, which gives each user a limit of their own where
+	// users have pools of their own. A pool that nothing describes is a Pool{}.
+	Pools map[string]Pool
+
+	// Strict refuses jobs of pools that Pools does not describe, with
+	// [sojourn.ErrUnsupported]. By default such a pool comes into being with its
+	// first job and is forgotten with its last.
+	Strict bool
+
+	// PreferLocal makes the job whose turn it is run the task whose input is closest
+	// to the slot: on its node, then on its rack, then anywhere.
+	PreferLocal bool
+
+	// Delay is how long a job whose turn it is lets others go first in wait of a slot
+	// on the node of an input, and then as long again in wait of one on its rack
+	// [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means not at all;
+	// otherwise PreferLocal is implied. Jobs in pools with policies of their own do
+	// not wait.
+	Delay time.Duration
+
+	// Preemption says when tasks are killed for pools that are below their share.
+	// The default is never.
+	Preemption Preemption
+}
+
+// A Pool says what a pool is entitled to.
+type Pool struct {
+	// Weight is the pool's share relative to its siblings, in [2^-16, 2^32), rounded
+	// to a multiple of 2^-16. Zero means 1.
+	Weight float64
+
+	// Min is the number of slots, by class, that the pool gets before its siblings
+	// get more than theirs, as far as it has tasks. None by default.
+	Min Slots
+
+	// Max is the number of tasks, by class, that the pool may run at a time. A class
+	// that is absent has no limit. Not below Min.
+	Max Slots
+
+	// MaxJobs is the number of jobs that may run tasks at a time. Zero means no
+	// limit.
+	MaxJobs int
+
+	// FIFO serves the jobs of the pool in the order of their arrival.
+	FIFO bool
+
+	// Policy, unless nil, returns a new policy, a [sojourn.Seeker], that serves the
+	// jobs of the pool. It is lent slots one by one: it sees SlotAdded when the pool
+	// is given a slot, and SlotRemoved when the task there has ended.
+	Policy func() sojourn.Policy
+}
+
+// Slots counts slots by class, each count at least 1 and at most
+// [sojourn.MaxSlots].
+type Slots map[sojourn.Class]int
+
+// Preemption says when tasks are killed for pools that are below their share
+// although they have tasks to start. As in Hadoop, a pool is below its minimum, or
+// below half of its fair share, for a time before anything is done, and then
+// gets back as much as it lacks to its minimum or to its share.
+type Preemption struct {
+	// MinTimeout is how long a pool may be below its minimum. Zero means for ever.
+	MinTimeout time.Duration
+
+	// FairTimeout is how long a pool may be below half of its fair share. Zero means
+	// for ever.
+	FairTimeout time.Duration
+
+	// Interval is the time between two looks at the shares. Zero means 15 s, as in
+	// Hadoop; otherwise at least 1 ms.
+	Interval time.Duration
+
+	// Limit is the number of tasks that may be asked for at a time. Zero means 10.
+	Limit int
+
+	// ReportOnly asks for nothing, and lets Explain tell what would be asked for.
+	ReportOnly bool
 }
 
 // An Order says which of several jobs, or pools, is furthest below its share.
@@ -21,7 +107,7 @@ const (
 	Running Order = iota
 
 	// Deficit: the one with the fewest tasks started so far in relation to its
-	// weight (specs of H-PFSP's rival: "largest deficit"). A job counts from its
+	// weight (the "largest deficit first" that H-PFSP is compared with). A job counts from its
 	// arrival; a pool from when it last became busy, so that an idle pool saves up
 	// nothing.
 	Deficit
@@ -51,3 +137,219 @@ func (o *Order) UnmarshalText(text []byte) error {
 	}
 	return fmt.Errorf("unknown order %q: want running or deficit", text)
 }
+
+// Check returns what is wrong with the options, or nil.
+func (o *Options) Check() error {
+	_, err := o.tree()
+	return err
+}
+
+// Check returns what is wrong with the description of a pool by itself, or nil.
+func (p *Pool) Check() error {
+	switch {
+	case p.Weight != 0 && !(p.Weight >= 1.0/(1<<16) && p.Weight < 1<<32):
+		return fmt.Errorf("weight %v is not in [2^-16, 2^32)", p.Weight)
+	case p.MaxJobs < 0:
+		return fmt.Errorf("the maximum of %d jobs is negative", p.MaxJobs)
+	case p.MaxJobs > math.MaxInt32:
+		return fmt.Errorf("the maximum of %d jobs is above %d", p.MaxJobs, math.MaxInt32)
+	case p.FIFO && p.Policy != nil:
+		return fmt.Errorf("the pool is to be FIFO and to have a policy of its own")
+	case p.Policy != nil && p.MaxJobs > 0:
+		return fmt.Errorf("a pool with a policy of its own cannot limit its jobs")
+	}
+	for _, c := range slices.Sorted(maps.Keys(p.Min)) {
+		if n := p.Min[c]; n < 0 || n > sojourn.MaxSlots {
+			return fmt.Errorf("class %d: the minimum %d is not from 0 to %d", c, n, sojourn.MaxSlots)
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(p.Max)) {
+		switch n := p.Max[c]; {
+		case n < 1 || n > sojourn.MaxSlots:
+			return fmt.Errorf("class %d: the maximum %d is not from 1 to %d", c, n, sojourn.MaxSlots)
+		case p.Min[c] > n:
+			return fmt.Errorf("class %d: the minimum %d is above the maximum %d", c, p.Min[c], n)
+		}
+	}
+	return nil
+}
+
+// A conf is a place in the tree of pools that Options describes.
+type conf struct {
+	Pool
+	weight   uint64
+	min, max []int // by class; 0 where there is none
+	below    map[string]*conf
+	any      *conf // for pools below that are not listed; nil if nothing is said of them
+
+	// policy is the pool's own, kept while it has no jobs so that it can learn from
+	// job to job; only of pools that are listed by name, of which there is one each.
+	named  bool
+	said   bool // something is said of the pool itself
+	policy sojourn.Policy
+	live   bool // the pool has jobs; only of named pools
+}
+
+const anyPool = "*"
+
+// maxDepth bounds the depth of the tree. What follows in a path is part of the last
+// element.
+const maxDepth = 16
+
+// split returns the elements of a path.
+func split(path string) []string { return strings.SplitN(path, "/", maxDepth) }
+
+// tree checks the options, and returns the root of the tree.
+func (o *Options) tree() (*conf, error) {
+	if int(o.Order) >= len(orderNames) {
+		return nil, fmt.Errorf("fair: unknown order %v", o.Order)
+	}
+	if o.Delay < 0 {
+		return nil, fmt.Errorf("fair: negative delay %v", o.Delay)
+	}
+	if err := o.Preemption.check(); err != nil {
+		return nil, err
+	}
+	root := newConf(Pool{}, true)
+	for _, path := range slices.Sorted(maps.Keys(o.Pools)) {
+		pool := o.Pools[path]
+		bad := func(err error) error { return fmt.Errorf("fair: pool %q: %w", path, err) }
+		if err := pool.Check(); err != nil {
+			return nil, bad(err)
+		}
+		if pool.Policy != nil {
+			policy := pool.Policy()
+			if policy == nil {
+				return nil, bad(fmt.Errorf("its policy is nil"))
+			}
+			if _, ok := sojourn.As[sojourn.Seeker](policy); !ok {
+				return nil, bad(fmt.Errorf("its policy, a %T, is no Seeker", policy))
+			}
+		}
+		at := root
+		for _, name := range split(path) {
+			next := at.listed(name)
+			if next == nil {
+				next = newConf(Pool{}, at.named && name != anyPool)
+				at.list(name, next)
+			}
+			at = next
+		}
+		*at = *at.describedAs(pool)
+		at.said = true
+	}
+	root.inherit()
+	if path, err := root.checkBelow("", "", 0); err != nil {
+		return nil, fmt.Errorf("fair: pool %q: %w", path, err)
+	}
+	return root, nil
+}
+
+func newConf(p Pool, named bool) *conf {
+	return (&conf{named: named}).describedAs(p)
+}
+
+// describedAs returns c with what p says.
+func (c *conf) describedAs(p Pool) *conf {
+	d := *c
+	d.Pool = p
+	d.weight = (&sojourn.Job{Weight: p.Weight}).WeightUnits()
+	d.min, d.max = byClass(p.Min), byClass(p.Max)
+	return &d
+}
+
+// inherit describes the pools that are there only because of those below them like
+// any other pool that is not listed, but for how its jobs are served.
+func (c *conf) inherit() {
+	if c.any != nil {
+		c.any.inherit()
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.below)) {
+		d := c.below[name]
+		if !d.said && c.any != nil {
+			like := c.any.Pool
+			like.FIFO, like.Policy = false, nil
+			*d = *d.describedAs(like)
+		}
+		d.inherit()
+	}
+}
+
+func byClass(s Slots) (list []int) {
+	for _, c := range slices.Sorted(maps.Keys(s)) {
+		list = append(list, make([]int, int(c)+1-len(list))...)
+		list[c] = s[c]
+	}
+	return list
+}
+
+func (c *conf) listed(name string) *conf {
+	if name == anyPool {
+		return c.any
+	}
+	return c.below[name]
+}
+
+func (c *conf) list(name string, below *conf) {
+	if name == anyPool {
+		c.any = below
+		return
+	}
+	if c.below == nil {
+		c.below = make(map[string]*conf)
+	}
+	c.below[name] = below
+}
+
+// checkBelow tests what pools may not be in relation to each other. It returns the
+// path of the first one that is wrong. The paths of the pools below begin with prefix.
+func (c *conf) checkBelow(path, prefix string, maxJobs int) (string, error) {
+	if c.Policy != nil && maxJobs > 0 {
+		return path, fmt.Errorf("a pool with a policy of its own cannot be below one that limits its jobs")
+	}
+	names := slices.Sorted(maps.Keys(c.below))
+	if c.any != nil {
+		names = append(names, anyPool)
+	}
+	if c.leaf() && len(names) > 0 {
+		return path, fmt.Errorf("a FIFO pool, or one with a policy of its own, has no pools below it, such as %q", names[0])
+	}
+	for _, name := range names {
+		below := prefix + name
+		if path, err := c.listed(name).checkBelow(below, below+"/", max(maxJobs, c.MaxJobs)); err != nil {
+			return path, err
+		}
+	}
+	return "", nil
+}
+
+// leaf reports whether a pool has no pools below it: all jobs whose paths lead
+// there or further are its own.
+func (c *conf) leaf() bool { return c.FIFO || c.Policy != nil }
+
+// find returns what is said of the pool called name below c, and whether anything
+// is.
+func (c *conf) find(name string) (*conf, bool) {
+	if d := c.below[name]; d != nil {
+		return d, true
+	}
+	if c.any != nil {
+		return c.any, true
+	}
+	return nil, false
+}
+
+func (p *Preemption) check() error {
+	switch {
+	case p.MinTimeout < 0 || p.FairTimeout < 0:
+		return fmt.Errorf("fair: a timeout of preemption is negative")
+	case p.Interval != 0 && p.Interval < time.Millisecond:
+		return fmt.Errorf("fair: the interval %v of preemption is below %v", p.Interval, time.Millisecond)
+	case p.Limit < 0:
+		return fmt.Errorf("fair: the limit %d of preemption is negative", p.Limit)
+	}
+	return nil
+}
+
+// enabled reports whether shares are looked at.
+func (p *Preemption) enabled() bool { return p.MinTimeout > 0 || p.FairTimeout > 0 }

@@ -27,12 +27,20 @@ func over(n int, weight float64) *big.Rat {
 	return new(big.Rat).Quo(new(big.Rat).SetInt64(int64(n)), new(big.Rat).SetFloat64(weight))
 }
 
+func weights(of map[string]float64) map[string]fair.Pool {
+	list := map[string]fair.Pool{}
+	for path, w := range of {
+		list[path] = fair.Pool{Weight: w}
+	}
+	return list
+}
+
 var pools = map[string]float64{"a": 1, "b": 3, "c": 0.25}
 
 // The least r/w goes first, among pools and then among the jobs of a pool.
 func TestLeastRunningPerWeightFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		choice.Check(t, newWith(fair.Options{Pools: pools}), choice.Options{Classes: 2, Phases: 2, Pools: []string{"", "a", "b", "c"}},
+		choice.Check(t, newWith(fair.Options{Pools: weights(pools)}), choice.Options{Classes: 2, Phases: 2, Pools: []string{"", "a", "b", "c"}},
 			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool {
 				if pa, pb := a.Spec.Pool, b.Spec.Pool; pa != pb {
 					sum := map[string]int{}
@@ -42,7 +50,7 @@ func TestLeastRunningPerWeightFirst(t *testing.T) {
 					if d := over(sum[pa], pools[pa]).Cmp(over(sum[pb], pools[pb])); d != 0 {
 						return d < 0
 					}
-					return w.PoolSeq(pa) < w.PoolSeq(pb)
+					return w.PoolTurn(pa, c) < w.PoolTurn(pb, c)
 				}
 				if d := over(w.Running(a, c), a.Spec.Weight).Cmp(over(w.Running(b, c), b.Spec.Weight)); d != 0 {
 					return d < 0

@@ -1,6 +1,5 @@
-// Command customscheduler shows an existing queue of functions, to which workers
-// come to ask what to do next, and which lets a policy answer. Tasks that fail are
-// tried again, at most three times each, and jobs can be cancelled.
+// Command customscheduler shows a queue that workers ask what to do next, and which lets a policy answer.
+// Tasks that fail are tried again, at most three times, and jobs can be cancelled.
 package main
 
 import (
@@ -25,7 +24,7 @@ type queue struct {
 
 type job struct {
 	tasks []func() error
-	left  int // tasks that have not succeeded
+	left  int
 }
 
 // observe reports an event. One that does not fit, such as the cancellation of a
@@ -39,8 +38,11 @@ func (q *queue) observe(ev sojourn.Event) error {
 func (q *queue) submit(id sojourn.JobID, pool string, tasks ...func() error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.jobs[id] = &job{tasks, len(tasks)}
-	return q.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{{Tasks: len(tasks)}}}})
+	err := q.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{{Tasks: len(tasks)}}}})
+	if err == nil {
+		q.jobs[id] = &job{tasks, len(tasks)}
+	}
+	return err
 }
 
 func (q *queue) cancel(id sojourn.JobID) error {
@@ -80,19 +82,18 @@ func (q *queue) work(slot sojourn.Slot, log io.Writer) {
 func main() { demo(os.Stdout) }
 
 func demo(log io.Writer) {
-	p, _ := fair.New(fair.Options{Pools: map[string]float64{"paid": 3}})
+	p, _ := fair.New(fair.Options{Pools: map[string]fair.Pool{"paid": {Weight: 3}}})
 	q := &queue{policy: p, start: time.Now(), jobs: map[sojourn.JobID]*job{}}
 	q.wake.L = &q.mu
-	takes := func(d time.Duration, err error) func() error {
-		return func() error { time.Sleep(d * time.Millisecond); return err }
+	takes := func(ms time.Duration, err error) func() error {
+		return func() error { time.Sleep(ms * time.Millisecond); return err }
 	}
 	q.submit(1, "free", takes(50, nil), takes(52, nil), takes(54, nil), takes(56, nil))
 	q.submit(2, "paid", takes(25, nil), takes(30, os.ErrNotExist))
 	q.submit(3, "free", takes(101, nil), takes(102, nil))
 	var workers sync.WaitGroup
-	for i := range 2 {
-		workers.Go(func() { q.work(sojourn.Slot{ID: sojourn.SlotID(i)}, log) })
-	}
+	workers.Go(func() { q.work(sojourn.Slot{ID: 0}, log) })
+	workers.Go(func() { q.work(sojourn.Slot{ID: 1}, log) })
 	time.Sleep(170 * time.Millisecond)
 	q.mu.Lock()
 	fmt.Fprintf(log, "        job 3 is cancelled: %v\n", q.cancel(3))

@@ -13,16 +13,23 @@ import (
 
 func newCompare(policies catalog.Catalog) *cobra.Command {
 	var (
-		f    runFlags
-		list []string
+		f     runFlags
+		list  []string
+		seeds seedsFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Run policies on the same workload and print a table",
 		Long: `compare runs each policy on the same workload and cluster, and prints how they
 did. The workload is read once and kept in memory; policies run side by side.
-With -o, it writes jobs.csv, tasks.csv and run.json of each policy to DIR/1-fifo,
-DIR/2-fair and so on, in the order of -p.
+With -o, it writes jobs.csv, tasks.csv, history.txt and run.json of each policy to
+DIR/1-fifo, DIR/2-fair and so on, in the order of -p.
+
+With --seeds, it repeats everything with so many seeds and prints means with
+confidence intervals, and a "~" behind what does not differ significantly from
+the best. All policies see the same draws for the same seed. What a seed decides
+is the workload of --gen, and errors of estimates, stragglers and faults. A
+workload that was read from a file stays the same.
 
 In -p, an item with "=" and no ":" before it is another option of the policy
 before it: fair:order=deficit,pools.etl=3,fifo names two policies.
@@ -30,12 +37,16 @@ before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 ` + policyHelp(policies),
 		Example: `  sojourn compare --sample
   sojourn compare -w trace.jsonl -c 20x4+2 -p fifo,fair:order=deficit,fsp
-  sojourn compare -w trace.jsonl -c 20x4+2 --estimates lognormal:0.5 --seed 7 --json`,
+  sojourn compare -w trace.jsonl -c 20x4+2 --load 0.9 --estimates lognormal:0.5 --json
+  sojourn compare --gen hfsp-dev:load=0.9 -p fifo,fair,fsp --seeds 20`,
 		Args: cobra.NoArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			specs, err := parsePolicies(policies, list)
 			if err != nil {
 				return err
+			}
+			if seeds > 0 {
+				return compareSeeds(cmd, &f, specs, int(seeds))
 			}
 			results, s, err := f.run(cmd, specs, func(i int, s catalog.Spec) string {
 				return fmt.Sprintf("%d-%s", i+1, s.Name)
@@ -59,7 +70,35 @@ before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringArrayVarP(&list, "policies", "p", []string{defaultPolicies}, "`POLICIES` to compare")
 	f.register(policies, cmd.Flags())
+	seeds.register(cmd.Flags())
 	return cmd
+}
+
+// compareSeeds is compare with several seeds.
+func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds int) error {
+	if f.output.dir != "" {
+		return usagef("-o writes the files of one seed: give --seed instead of --seeds")
+	}
+	s, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	trials := make([]trial, len(specs))
+	for i, spec := range specs {
+		trials[i] = trial{scenario: s, spec: spec}
+	}
+	noteFixed(cmd.ErrOrStderr(), seeds, trials)
+	samples, err := repeat(cmd, trials, seeds)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		sum := newRepetitionSummary(samples[0])
+		sum.Policies = repeatedSummaries(samples)
+		return writeJSON(cmd.OutOrStdout(), sum)
+	}
+	r := repetition{samples}
+	return r.write(cmd.OutOrStdout())
 }
 
 // sampleHints say what to do after the first look.
@@ -78,8 +117,8 @@ func newRun(policies catalog.Catalog) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run one policy and print a summary",
-		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv
-and run.json to DIR.
+		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv,
+history.txt and run.json to DIR.
 
 ` + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
 	"github.com/spf13/cobra"
@@ -20,7 +19,8 @@ func newConvert() *cobra.Command {
 	var (
 		from    string
 		swim    trace.SWIMOptions
-		load    float64
+		foreign foreignFlags
+		load    loadFlags
 		cluster string
 	)
 	cmd := &cobra.Command{
@@ -34,35 +34,55 @@ Formats:
   swim  tab-separated bytes of jobs, of the Statistical Workload Injector for
         MapReduce. It has no tasks and no times; the --swim flags turn bytes into
         both: a map task for each block of input, or of output in jobs without
-        reduces, and a time of overhead plus bytes over rate.`,
+        reduces, and a time of overhead plus bytes over rate.
+  rumen JSON of Hadoop's Rumen, with the attempts at each task. --topology names
+        the hosts and racks that belong to it; --cluster-out makes a cluster of them.
+  sls   JSON for YARN's Scheduler Load Simulator: that of Rumen, or its own.
+  jhist job histories of Hadoop 2 and later; several may follow one another.
+  swf   the Standard Workload Format: a job on p processors becomes p tasks.
+
+What is dropped or made up is counted on stderr.`,
 		Example: `  sojourn convert --from swim FB-2009_samples_24_times_1hr_0.tsv.gz > fb.jsonl
-  sojourn convert --from swim --load 0.9 -c 30x2+1 trace.tsv | sojourn compare -w - -c 30x2+1`,
+  sojourn convert --from swim --load 0.9 -c 30x2+1 trace.tsv | sojourn compare -w - -c 30x2+1
+  sojourn convert --from rumen --topology topology.json --cluster-out cluster.json trace.json > jobs.jsonl
+  cat *.jhist | sojourn convert --from jhist - > jobs.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			if from != "swim" {
-				return usagef("--from %q is not a known format: swim", from)
+			if err := foreign.check(cmd.Flags(), from); err != nil {
+				return err
 			}
-			scale := cmd.Flags().Changed("load")
-			switch {
-			case scale && !(load > 0 && load <= math.MaxFloat64):
-				return usagef("--load %v is not a number above 0", load)
-			case scale && cluster == "":
+			if load.load > 0 && cluster == "" {
 				return usagef("--load needs a cluster: give -c, such as -c 30x2+1")
 			}
-			w, err := readForeign(cmd, args[0], func(r io.Reader, file string) iter.Seq2[*sim.Job, error] {
-				swim.File = file
-				return trace.ReadSWIM(r, swim)
-			})
+			if err := load.check(); err != nil {
+				return err
+			}
+			var (
+				w   *workload
+				o   trace.WriteOptions
+				err error
+			)
+			if err := checkSWIM(&swim); err != nil {
+				return err
+			}
+			if from == "swim" {
+				w, err = readForeign(cmd, args[0], func(r io.Reader, file string) iter.Seq2[*sim.Job, error] {
+					swim.File = file
+					return trace.ReadSWIM(r, swim)
+				})
+			} else {
+				w, o, err = foreign.read(cmd, from, args[0])
+			}
 			if err != nil {
 				return err
 			}
 			if cluster != "" {
-				if err := reportLoad(cmd, w, cluster, load); err != nil {
+				if err := reportLoad(cmd, w, cluster, &load); err != nil {
 					return err
 				}
 			}
 			out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-			if err := trace.Write(out, w.all(), trace.WriteOptions{}); err != nil {
+			if err := trace.Write(out, w.all(), o); err != nil {
 				return err
 			}
 			return out.Flush()
@@ -70,9 +90,10 @@ Formats:
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&from, "from", "", "`FORMAT` of FILE: swim")
-	flags.Float64Var(&load, "load", 0, "stretch or squeeze the arrivals so that the busier class of slots\nhas this load; needs -c")
+	flags.StringVar(&from, "from", "", "`FORMAT` of FILE: swim, rumen, sls, jhist or swf")
+	load.register(flags)
 	flags.StringVarP(&cluster, "cluster", "c", "", "`CLUSTER` that the load is computed for, as in compare")
+	foreign.register(flags)
 	flags.Int64Var(&swim.BytesPerMap, "swim-bytes-per-map", 128<<20, "most `BYTES` that a map task reads")
 	flags.Int64Var(&swim.BytesPerReduce, "swim-bytes-per-reduce", 1<<30, "most `BYTES` that a reduce task reads or writes")
 	flags.DurationVar(&swim.Overhead, "swim-overhead", 3*time.Second, "what each task takes besides moving bytes; 0 is none")
@@ -100,17 +121,14 @@ func readForeign(cmd *cobra.Command, name string, read func(io.Reader, string) i
 	return w, w.collect(read(file, name))
 }
 
-// reportLoad scales the arrivals of w to a load, unless that is 0, and prints the
-// load on a cluster.
-func reportLoad(cmd *cobra.Command, w *workload, spec string, load float64) error {
+// reportLoad brings w to a load on a cluster, if one is given, and prints the load.
+func reportLoad(cmd *cobra.Command, w *workload, spec string, load *loadFlags) error {
 	c, err := readCluster(spec)
 	if err != nil {
 		return err
 	}
-	if load > 0 {
-		if err := w.scale(c, load); err != nil {
-			return err
-		}
+	if err := load.apply(w, c); err != nil {
+		return err
 	}
 	var parts []string
 	achieved := w.load(c)
@@ -121,30 +139,21 @@ func reportLoad(cmd *cobra.Command, w *workload, spec string, load float64) erro
 	return nil
 }
 
-// scale stretches or squeezes the time between arrivals by one factor, so that
-// the busier class of slots has the given load. Deadlines keep their distance
-// from the arrival.
-func (w *workload) scale(c *cluster, load float64) error {
-	if len(w.jobs) == 0 || w.span() == 0 {
-		return fmt.Errorf("%s: all jobs arrive at once, so that no load can be had by moving them", w.name)
-	}
-	now := w.load(c)
-	factor := max(now[0], now[1]) / load
-	if math.IsInf(factor, 0) {
-		return fmt.Errorf("%s: the cluster has no slots of a class that jobs need", w.name)
-	}
-	first := w.jobs[0].At
-	for _, j := range w.jobs {
-		gap := math.Round(float64(j.At.Sub(first)) * factor)
-		after := max(0, j.Deadline.Sub(j.At))
-		if !(gap < float64(math.MaxInt64-first-sojourn.Time(after))) {
-			return fmt.Errorf("%s: at a load of %v, job %d arrives later than time can tell", w.name, load, j.ID)
-		}
-		at := first + sojourn.Time(gap)
-		if j.Deadline > 0 {
-			j.Deadline = at.Add(after)
-		}
-		j.At = at
+// checkSWIM finds values that make no tasks.
+func checkSWIM(o *trace.SWIMOptions) error {
+	switch {
+	case o.BytesPerMap <= 0:
+		return usagef("--swim-bytes-per-map %d is not above 0", o.BytesPerMap)
+	case o.BytesPerReduce <= 0:
+		return usagef("--swim-bytes-per-reduce %d is not above 0", o.BytesPerReduce)
+	case o.Rate <= 0:
+		return usagef("--swim-rate %d is not above 0", o.Rate)
+	case o.Overhead < 0:
+		return usagef("--swim-overhead %v is negative", o.Overhead)
+	case !(o.ByteScale > 0 && o.ByteScale <= math.MaxFloat64):
+		return usagef("--swim-byte-scale %v is not a number above 0", o.ByteScale)
+	case !(o.Noise >= 0 && o.Noise <= math.MaxFloat64):
+		return usagef("--swim-noise %v is not a number from 0 on", o.Noise)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,7 +34,8 @@ Policies are:
   srpt  one job at a time, the one with the shortest remaining processing time
 
 Times are in seconds. With --json they are exact, as "7" or "20/3", in the order
-of ids.`,
+of ids. Exactness has its price: the denominators grow with the number of different
+weights, and a few thousand jobs can take minutes.`,
 		Example: `  sojourn fluid -w trace.jsonl --slots 40
   sojourn fluid -w trace.jsonl --slots 40 --policies ps,fsp --json`,
 		Args: cobra.NoArgs,
@@ -42,7 +44,13 @@ of ids.`,
 				return usagef("--slots %d is not a number of slots; give at least 1", slots)
 			}
 			kinds := fluidKinds()
-			for _, name := range names {
+			if len(names) == 0 {
+				return usagef("no policy: give -p, such as -p ps,fsp")
+			}
+			for i, name := range names {
+				if slices.Contains(names[:i], name) {
+					return usagef("fluid policy %q is named twice", name)
+				}
 				if _, ok := kinds[name]; !ok {
 					return usagef("unknown fluid policy %q; known: ps, fsp, srpt", name)
 				}

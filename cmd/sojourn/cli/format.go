@@ -24,16 +24,23 @@ func formatSeconds(d time.Duration) string {
 // column formats numbers that stand below one another: all with as many decimals
 // as show three digits of the smallest that is not 0, and at most three.
 func column(values []float64) []string {
-	decimals := 0
-	for _, v := range values {
-		for abs := math.Abs(v); abs > 0 && decimals < 3 && abs*math.Pow10(decimals) < 100; decimals++ {
-		}
-	}
+	d := decimals(values, 3)
 	cells := make([]string, len(values))
 	for i, v := range values {
-		cells[i] = number(v, decimals)
+		cells[i] = number(v, d)
 	}
 	return cells
+}
+
+// decimals returns how many decimals show so many digits of the smallest value
+// that is not 0; at most three.
+func decimals(values []float64, digits int) int {
+	n := 0
+	for _, v := range values {
+		for abs := math.Abs(v); abs > 0 && n < 3 && abs*math.Pow10(n) < math.Pow10(digits-1); n++ {
+		}
+	}
+	return n
 }
 
 // number formats one number, "-" if there is none.

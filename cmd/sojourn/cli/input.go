@@ -26,11 +26,13 @@ import (
 type inputFlags struct {
 	workload string
 	sample   bool
+	gen      generatorFlag
 	cluster  string
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
 	f.registerWorkload(flags)
+	flags.Var(&f.gen, "gen", "make the workload: `NAME` or NAME:option=value,...")
 	flags.StringVarP(&f.cluster, "cluster", "c", "", "`CLUSTER`: 20x4+1,10x2+1 (nodes x map+reduce slots), 50x2\n(slots that take any class), or a JSON file")
 }
 
@@ -39,22 +41,29 @@ func (f *inputFlags) registerWorkload(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.sample, "sample", false, "use the built-in, made-up workload")
 }
 
-// load reads the cluster, which --sample brings along unless -c is given, and the
-// workload.
-func (f *inputFlags) load(cmd *cobra.Command) (*cluster, *workload, error) {
+// load reads the cluster, which --sample and some generators bring along unless -c
+// is given, and reads the workload or makes that of a seed.
+func (f *inputFlags) load(cmd *cobra.Command, seed uint64) (*cluster, *workload, error) {
 	if err := f.checkWorkload(); err != nil {
 		return nil, nil, err
 	}
 	spec := f.cluster
-	if spec == "" && !f.sample {
-		return nil, nil, usagef("no cluster: give -c, such as -c 20x4+1")
+	if spec == "" && f.sample {
+		spec = sampleCluster
+	}
+	if spec == "" && f.gen.given() {
+		spec = f.gen.from.Cluster
 	}
 	if spec == "" {
-		spec = sampleCluster
+		return nil, nil, usagef("no cluster: give -c, such as -c 20x4+1")
 	}
 	c, err := readCluster(spec)
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.gen.given() {
+		w, err := f.gen.workload(cmd.Context(), seed)
+		return c, w, err
 	}
 	w, err := f.loadWorkload(cmd, c)
 	return c, w, err
@@ -64,7 +73,9 @@ func (f *inputFlags) checkWorkload() error {
 	switch {
 	case f.sample && f.workload != "":
 		return usagef("--sample and -w exclude each other")
-	case !f.sample && f.workload == "":
+	case f.gen.given() && (f.sample || f.workload != ""):
+		return usagef("--gen and -w or --sample exclude each other")
+	case !f.sample && !f.gen.given() && f.workload == "":
 		return usagef("no workload: give -w FILE, or --sample for the built-in one")
 	}
 	return nil
@@ -170,20 +181,29 @@ type workload struct {
 // readWorkload reads a workload that errors call name. c is the cluster that its
 // nodes belong to, or nil.
 func readWorkload(r io.Reader, name string, c *cluster) (*workload, error) {
+	hash := sha256.New()
+	w := &workload{name: name}
+	if err := w.collect(workloadJobs(io.TeeReader(r, hash), name, c)); err != nil {
+		return nil, err
+	}
+	if len(w.jobs) == 0 {
+		return nil, noJobs(name)
+	}
+	w.sha256 = hex.EncodeToString(hash.Sum(nil))
+	return w, nil
+}
+
+// workloadJobs reads the jobs of a workload file one by one.
+func workloadJobs(r io.Reader, name string, c *cluster) iter.Seq2[*sim.Job, error] {
 	o := trace.ReadOptions{File: name}
 	if c != nil {
 		o.Nodes = func(node string) sojourn.NodeID { return c.nodes[node] }
 	}
-	hash := sha256.New()
-	w := &workload{name: name}
-	if err := w.collect(trace.Read(io.TeeReader(r, hash), o)); err != nil {
-		return nil, err
-	}
-	if len(w.jobs) == 0 {
-		return nil, &trace.Error{File: name, Line: 1, Column: 1, Reason: "no jobs"}
-	}
-	w.sha256 = hex.EncodeToString(hash.Sum(nil))
-	return w, nil
+	return trace.Read(r, o)
+}
+
+func noJobs(name string) error {
+	return &trace.Error{File: name, Line: 1, Column: 1, Reason: "no jobs"}
 }
 
 // collect takes the jobs of a sequence.

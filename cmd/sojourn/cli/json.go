@@ -162,7 +162,8 @@ type comparisonSummary struct {
 
 type workloadSummary struct {
 	Name   string          `json:"name"`
-	SHA256 string          `json:"sha256"`
+	SHA256 string          `json:"sha256,omitempty"` // none if made by a generator
+	Scaled string          `json:"scaled,omitempty"`
 	Jobs   int             `json:"jobs"`
 	Tasks  int             `json:"tasks"`
 	Load   map[string]real `json:"load"` // null where all jobs arrive at once
@@ -177,12 +178,12 @@ type clusterSummary struct {
 func comparison(s *scenario, specs []catalog.Spec, results []*sim.Result) comparisonSummary {
 	c := comparisonSummary{
 		Workload: workloadSummary{
-			Name: s.workload.name, SHA256: s.workload.sha256,
+			Name: s.workload.name, SHA256: s.workload.sha256, Scaled: s.flags.load.String(),
 			Jobs: len(s.workload.jobs), Tasks: s.workload.tasks, Load: map[string]real{},
 		},
 		Cluster:   clusterSummary{Name: s.cluster.name, Nodes: len(s.cluster.Nodes), Slots: map[string]int{}},
 		Estimates: s.flags.estimates.String(),
-		Seed:      s.flags.seed,
+		Seed:      s.seed,
 	}
 	load, slots := s.workload.load(s.cluster), s.cluster.Capacity()
 	for class, name := range s.cluster.classes() {

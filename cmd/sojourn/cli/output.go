@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/history"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,9 +20,10 @@ import (
 
 // The files of a run.
 const (
-	jobsFile  = "jobs.csv"
-	tasksFile = "tasks.csv"
-	runFile   = "run.json"
+	jobsFile    = "jobs.csv"
+	tasksFile   = "tasks.csv"
+	historyFile = "history.txt"
+	runFile     = "run.json"
 )
 
 // outputFlags name the folder that files go to.
@@ -31,7 +33,7 @@ type outputFlags struct {
 }
 
 func (f *outputFlags) register(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.dir, "output", "o", "", "write jobs.csv, tasks.csv and run.json into the folder `DIR`,\nwhich must be empty or absent")
+	flags.StringVarP(&f.dir, "output", "o", "", "write jobs.csv, tasks.csv, history.txt and run.json into the\nfolder `DIR`, which must be empty or absent")
 	flags.BoolVar(&f.force, "force", false, "let -o replace what an earlier run wrote")
 }
 
@@ -62,7 +64,7 @@ func (f *outputFlags) check() error {
 // wroteEntry reports whether e, in dir, looks like the work of a run.
 func wroteEntry(dir string, e fs.DirEntry) bool {
 	if !e.IsDir() {
-		return e.Name() == jobsFile || e.Name() == tasksFile || e.Name() == runFile
+		return e.Name() == jobsFile || e.Name() == tasksFile || e.Name() == historyFile || e.Name() == runFile
 	}
 	_, err := os.Stat(filepath.Join(dir, e.Name(), runFile))
 	return err == nil
@@ -77,12 +79,16 @@ type output struct {
 
 // create starts an output.
 func (f *outputFlags) create() (*output, error) {
-	dir := filepath.Clean(f.dir)
-	parent, base := filepath.Split(dir)
-	if parent != "" {
-		if err := os.MkdirAll(parent, 0o777); err != nil {
-			return nil, err
-		}
+	dir, err := filepath.Abs(f.dir) // "." has to be renamed by its name
+	if err != nil {
+		return nil, err
+	}
+	parent, base := filepath.Dir(dir), filepath.Base(dir)
+	if parent == dir {
+		return nil, usagef("-o %s: a file system cannot be replaced", f.dir)
+	}
+	if err := os.MkdirAll(parent, 0o777); err != nil {
+		return nil, err
 	}
 	temp, err := os.MkdirTemp(parent, "."+base+"-*")
 	if err != nil {
@@ -116,6 +122,7 @@ func (o *output) abandon() {
 func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command, specs []catalog.Spec, dir func(int, catalog.Spec) string) ([]*sim.Result, error) {
 	dirs := make([]string, len(specs))
 	tasks := make([]*csvFile, len(specs))
+	histories := make([]*historyOutput, len(specs))
 	for i, spec := range specs {
 		dirs[i] = filepath.Join(out.temp, dir(i, spec))
 		if err := os.MkdirAll(dirs[i], 0o755); err != nil {
@@ -126,15 +133,25 @@ func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command,
 			return nil, err
 		}
 		defer tasks[i].file.Close()
+		if histories[i], err = createHistory(filepath.Join(dirs[i], historyFile)); err != nil {
+			return nil, err
+		}
+		defer histories[i].file.Close()
+		histories[i].Header(policyHeader, spec.String())
+		histories[i].Header("seed", strconv.FormatUint(s.seed, 10))
 	}
-	results, err := s.run(ctx, cmd.ErrOrStderr(), specs, func(i int) func(*sim.TaskRecord) {
-		return func(r *sim.TaskRecord) { tasks[i].write(s.taskRow(r)) }
+	results, err := s.run(ctx, cmd.ErrOrStderr(), specs, func(i int) sim.Hooks {
+		return sim.Hooks{
+			Attempt:  func(r *sim.TaskRecord) { tasks[i].write(s.taskRow(r)) },
+			Event:    histories[i].Event,
+			Assigned: histories[i].Assign,
+		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i, res := range results {
-		if err := tasks[i].close(); err != nil {
+		if err := errors.Join(tasks[i].close(), histories[i].close()); err != nil {
 			return nil, err
 		}
 		if err := writeJobs(filepath.Join(dirs[i], jobsFile), res); err != nil {
@@ -171,6 +188,23 @@ func (f *csvFile) close() error {
 	f.csv.Flush()
 	return errors.Join(f.csv.Error(), f.buf.Flush(), f.file.Close())
 }
+
+// A historyOutput is a history that is written as its run goes on. Its first
+// error sticks.
+type historyOutput struct {
+	*history.Writer
+	file *os.File
+}
+
+func createHistory(path string) (*historyOutput, error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return &historyOutput{history.NewWriter(file), file}, nil
+}
+
+func (h *historyOutput) close() error { return errors.Join(h.Flush(), h.file.Close()) }
 
 func tasksHeader() []string {
 	return []string{"job", "phase", "index", "attempt", "node", "slot", "start", "end", "outcome", "locality", "source"}
@@ -222,7 +256,9 @@ func jobRow(r *sim.JobRecord) []string {
 	if finished {
 		finish = formatTime(r.Finish)
 		sojourn = formatSeconds(r.Sojourn())
-		slowdown = strconv.FormatFloat(r.Slowdown(), 'f', -1, 64)
+		if r.Alone > 0 {
+			slowdown = strconv.FormatFloat(r.Slowdown(), 'f', -1, 64)
+		}
 		late = formatSeconds(r.Finish.Sub(r.PSFinish))
 	}
 	if r.Deadline > 0 {

@@ -51,3 +51,23 @@ func TestInterruptLeavesNothing(t *testing.T) {
 		t.Errorf("after --force, out holds %v, %v, want 1-fsp alone", entries, err)
 	}
 }
+
+// The folder is made beside its place, not where temporary files go, which may be
+// another file system. The place may be the working folder.
+func TestOutputIsMadeBesideItsPlace(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "absent"))
+	t.Chdir(t.TempDir())
+	for _, dir := range []string{"out", "deep/out", "."} {
+		f := outputFlags{dir: dir}
+		out, err := f.create()
+		if err != nil {
+			t.Fatalf("-o %s: %v", dir, err)
+		}
+		if err := out.commit(); err != nil {
+			t.Errorf("-o %s: %v", dir, err)
+		}
+	}
+	if _, err := (&outputFlags{dir: "/"}).create(); err == nil {
+		t.Error("-o /: nil, want an error")
+	}
+}

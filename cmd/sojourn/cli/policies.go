@@ -1,13 +1,15 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
-	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/trace"
 )
 
 // builtin returns the policies that the command line knows by itself. This is the
@@ -15,7 +17,7 @@ import (
 func builtin() catalog.Catalog {
 	return catalog.Catalog{
 		catalog.NewEntry("fifo", "jobs in the order of their arrival", fifo.New),
-		catalog.NewEntry("fair", "equal shares, for jobs and for weighted pools (Hadoop's Fair Scheduler)", fair.New),
+		catalog.NewEntry("fair", "equal shares, for jobs and for weighted pools (Hadoop's Fair Scheduler)", newFair),
 		catalog.NewEntry("srpt", "the job with the shortest remaining processing time", baseline.NewSRPT),
 		catalog.NewEntry("fsp", "the job that would finish first under fluid fair sharing (FSP)", baseline.NewFSP),
 		catalog.NewEntry("las", "the job with the least attained service", baseline.NewLAS),
@@ -43,10 +45,16 @@ func parsePolicies(policies catalog.Catalog, values []string) ([]catalog.Spec, e
 // newPolicy makes a policy.
 func newPolicy(policies catalog.Catalog, s catalog.Spec) (sojourn.Policy, error) {
 	p, err := policies.New(s)
-	if err != nil {
-		return nil, usageError{err}
+	if err == nil {
+		return p, nil
 	}
-	return p, nil
+	if bad := (*trace.Error)(nil); errors.As(err, &bad) {
+		return nil, bad // in a file that an option names
+	}
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return nil, err
+	}
+	return nil, usageError{err}
 }
 
 // policyHelp describes the policies and their options for the help text.

@@ -36,12 +36,8 @@ func (r *report) write(w io.Writer) error {
 // header names what was simulated.
 func (r *report) header() string {
 	var b strings.Builder
-	arrivals := "all arriving at once"
-	if r.workload.span() > 0 {
-		arrivals = "arriving over " + span(r.workload.span())
-	}
 	fmt.Fprintf(&b, "workload   %s: %s, %s, %s\n", r.workload.name,
-		count(len(r.workload.jobs), "job"), count(r.workload.tasks, "task"), arrivals)
+		count(len(r.workload.jobs), "job"), count(r.workload.tasks, "task"), arrivals(r.workload))
 	fmt.Fprintf(&b, "cluster    %s: %s", r.cluster.name, r.cluster.describe())
 	separator := "; load "
 	load := r.workload.load(r.cluster)
@@ -54,8 +50,20 @@ func (r *report) header() string {
 			separator = ", "
 		}
 	}
-	fmt.Fprintf(&b, "\nestimates  %s; seed %d\n", &r.flags.estimates, r.flags.seed)
+	if scaled := r.flags.load.String(); scaled != "" {
+		b.WriteString("; " + scaled)
+	}
+	b.WriteString("\n" + r.flags.locality.header())
+	fmt.Fprintf(&b, "estimates  %s; seed %d\n", &r.flags.estimates, r.seed)
 	return b.String()
+}
+
+// arrivals says how long the jobs of a workload arrive.
+func arrivals(w *workload) string {
+	if w.span() == 0 {
+		return "all arriving at once"
+	}
+	return "arriving over " + span(w.span())
 }
 
 // table returns a table with a line for each policy.
@@ -211,7 +219,7 @@ func leftoverNames(res *sim.Result, outcome sim.Outcome) string {
 		default:
 			name := strconv.FormatUint(uint64(j.ID), 10)
 			if j.Name != "" {
-				name += fmt.Sprintf(" (%s)", j.Name)
+				name += fmt.Sprintf(" (%q)", j.Name)
 			}
 			names = append(names, name)
 		}

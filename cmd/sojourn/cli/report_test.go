@@ -44,9 +44,9 @@ func TestReportLeftovers(t *testing.T) {
 	want := "        ------------------ jobs -------------------\n" +
 		"policy  finished  rejected  unsupported  unfinished\n" +
 		"fifo           0         1           10           1\n" +
-		"fifo, rejected: 1 (late)\n" +
+		"fifo, rejected: 1 (\"late\")\n" +
 		"fifo, unsupported: 2, 3, 4, 5, 6, 7, 8, 9 and 2 more\n" +
-		"fifo, unfinished: 12 (stuck)\n"
+		"fifo, unfinished: 12 (\"stuck\")\n"
 	if got := oneResult(res).leftovers(); got != want {
 		t.Errorf("leftovers:\n%swant:\n%s", got, want)
 	}

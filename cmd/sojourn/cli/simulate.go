@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"runtime"
-	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -24,6 +21,8 @@ import (
 type runFlags struct {
 	policies   catalog.Catalog
 	input      inputFlags
+	load       loadFlags
+	locality   localityFlags
 	estimates  estimatesFlag
 	stragglers sim.Stragglers
 	faults     sim.Faults
@@ -36,13 +35,20 @@ type runFlags struct {
 }
 
 func (f *runFlags) register(policies catalog.Catalog, flags *pflag.FlagSet) {
+	f.registerScenario(policies, flags)
+	f.output.register(flags)
+}
+
+// registerScenario leaves out the flags that say where files go.
+func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagSet) {
 	f.policies = policies
 	flags.SortFlags = false
 	f.input.register(flags)
+	f.load.register(flags)
+	f.locality.register(flags)
 	flags.Var(&f.estimates, "estimates", "what policies are told of service times that the workload\ngives no estimate of: exact, none or lognormal:SIGMA")
 	flags.Uint64Var(&f.seed, "seed", 0, "where all randomness comes from")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
-	f.output.register(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
 	flags.BoolVar(&f.preempt, "preempt", false, "kill attempts when the policy asks for it")
 	flags.DurationVar(&f.progress, "report-progress", 0, "tell policies how far attempts are, every `DURATION`")
@@ -74,7 +80,10 @@ func (f *runFlags) check() error {
 	case (bad.MTBF > 0) != (bad.MTTR > 0):
 		return usagef("--fault-mtbf and --fault-mttr go together")
 	}
-	return nil
+	if err := f.locality.check(); err != nil {
+		return err
+	}
+	return f.load.check()
 }
 
 // A scenario is what policies are compared in.
@@ -82,6 +91,7 @@ type scenario struct {
 	flags    *runFlags
 	workload *workload
 	cluster  *cluster
+	seed     uint64
 }
 
 // open reads what the flags name. It fails before it reads anything long if the
@@ -93,11 +103,14 @@ func (f *runFlags) open(cmd *cobra.Command) (*scenario, error) {
 	if err := f.output.check(); err != nil {
 		return nil, err
 	}
-	c, w, err := f.input.load(cmd)
+	c, w, err := f.input.load(cmd, f.seed)
 	if err != nil {
 		return nil, err
 	}
-	return &scenario{f, w, c}, nil
+	if err := f.locality.checkWorkload(w); err != nil {
+		return nil, err
+	}
+	return &scenario{f, w, c, f.seed}, f.load.apply(w, c)
 }
 
 // config returns the configuration of a run of one policy.
@@ -107,75 +120,66 @@ func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
 		return sim.Config{}, err
 	}
 	f := s.flags
+	jobs, err := f.locality.place(s.workload, s.cluster, s.seed)
+	if err != nil {
+		return sim.Config{}, err
+	}
 	return sim.Config{
 		Cluster:    s.cluster.Cluster,
-		Jobs:       s.workload.all(),
+		Jobs:       jobs,
 		Policy:     p,
 		Estimates:  sim.Estimates(f.estimates),
 		Stragglers: f.stragglers,
+		Remote:     sim.Remote(f.locality.remote),
 		Faults:     f.faults,
 		Progress:   f.progress,
 		Preempt:    f.preempt,
-		Seed:       f.seed,
+		Seed:       s.seed,
 		Records:    true,
 	}, nil
 }
 
 // run runs the policies, each by itself and as many at a time as there are
-// processors, and returns their results in the order of specs. attempt, if not nil, makes the hook that sees
-// the attempts of the i-th policy.
-func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Spec, attempt func(i int) func(*sim.TaskRecord)) ([]*sim.Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	bar := s.newBar(stderr, len(specs)*len(s.workload.jobs))
+// processors, and returns their results in the order of specs. hooks, if not nil,
+// makes the hooks of the run of the i-th policy, without Job.
+func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Spec, hooks func(i int) sim.Hooks) ([]*sim.Result, error) {
+	bar := s.flags.newBar(stderr, "jobs", len(specs)*len(s.workload.jobs))
 	results := make([]*sim.Result, len(specs))
-	errs := make([]error, len(specs))
-	var wg sync.WaitGroup
-	running := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, spec := range specs {
-		cfg, err := s.config(spec)
+	err := parallel(ctx, len(specs), func(ctx context.Context, i int) error {
+		cfg, err := s.config(specs[i])
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if hooks != nil {
+			cfg.Hooks = hooks(i)
 		}
 		if bar != nil {
 			cfg.Hooks.Job = func(*sim.JobRecord) { bar.Add(1) }
 		}
-		if attempt != nil {
-			cfg.Hooks.Attempt = attempt(i)
+		if results[i], err = sim.Run(ctx, cfg); err != nil {
+			return fmt.Errorf("policy %s: %w", specs[i], err)
 		}
-		wg.Go(func() {
-			running <- struct{}{}
-			defer func() { <-running }()
-			if results[i], errs[i] = sim.Run(ctx, cfg); errs[i] != nil {
-				cancel() // the others have nothing to add
-			}
-		})
-	}
-	wg.Wait()
+		return nil
+	})
 	if bar != nil {
 		bar.Clear()
 	}
-	for i, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return nil, fmt.Errorf("policy %s: %w", specs[i], err)
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, errors.New("interrupted")
+	if err != nil {
+		return nil, err
 	}
 	return results, nil
 }
 
-// newBar returns a progress bar that counts jobs up to max, or nil if stderr is
+// newBar returns a progress bar that counts things up to max, or nil if stderr is
 // not a terminal. It has no colours, so that NO_COLOR changes nothing.
-func (s *scenario) newBar(stderr io.Writer, max int) *progressbar.ProgressBar {
+func (f *runFlags) newBar(stderr io.Writer, things string, max int) *progressbar.ProgressBar {
 	file, ok := stderr.(*os.File)
-	if !ok || s.flags.quiet || !term.IsTerminal(int(file.Fd())) {
+	if !ok || f.quiet || !term.IsTerminal(int(file.Fd())) {
 		return nil
 	}
 	return progressbar.NewOptions(max,
 		progressbar.OptionSetWriter(file),
-		progressbar.OptionSetDescription("jobs"),
+		progressbar.OptionSetDescription(things),
 		progressbar.OptionShowCount(),
 		progressbar.OptionSetWidth(40),
 		progressbar.OptionThrottle(100*time.Millisecond),

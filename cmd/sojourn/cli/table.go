@@ -61,11 +61,11 @@ func (t *table) String() string {
 	}
 	b.WriteByte('\n')
 	for line, name := range t.names {
-		fmt.Fprintf(&b, "%-*s", first, name)
+		row := fmt.Sprintf("%-*s", first, name)
 		for i, c := range t.columns {
-			fmt.Fprintf(&b, "  %*s", widths[i], c.cells[line])
+			row += fmt.Sprintf("  %*s", widths[i], c.cells[line])
 		}
-		b.WriteByte('\n')
+		b.WriteString(strings.TrimRight(row, " ") + "\n")
 	}
 	return b.String()
 }

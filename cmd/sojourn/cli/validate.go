@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/trace"
 	"github.com/spf13/cobra"
 )
@@ -66,12 +67,26 @@ func validate(cmd *cobra.Command, name string, in *cluster) error {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: a cluster of %s\n", name, c.describe())
 		return err
 	}
-	w, err := readWorkload(buf, name, in)
-	if err != nil {
-		return err
+	var (
+		jobs, tasks int
+		first, last sojourn.Time
+	)
+	for j, err := range workloadJobs(buf, name, in) {
+		if err != nil {
+			return err
+		}
+		if jobs == 0 {
+			first = j.At
+		}
+		last = j.At
+		jobs++
+		tasks += j.Tasks()
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: a workload of %s and %s, arriving over %s\n",
-		name, count(len(w.jobs), "job"), count(w.tasks, "task"), span(w.span()))
+	if jobs == 0 {
+		return noJobs(name)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: a workload of %s and %s, arriving over %s\n",
+		name, count(jobs, "job"), count(tasks, "task"), span(last.Sub(first)))
 	return err
 }
 

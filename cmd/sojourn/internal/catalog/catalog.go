@@ -26,8 +26,15 @@ type Entry struct {
 	make    func(options reflect.Value) (sojourn.Policy, error)
 }
 
-// NewEntry returns the entry of a constructor, which may refuse its options.
+// NewEntry returns the entry of a constructor, which may refuse its options. It
+// panics if the name could not be asked for or O is not a struct.
 func NewEntry[O any, P sojourn.Policy](name, summary string, make func(O) (P, error)) Entry {
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || name == "" {
+		panic(fmt.Sprintf("the name of a policy is %q: want lower case letters, digits and hyphens", name))
+	}
+	if kind := reflect.TypeFor[O]().Kind(); kind != reflect.Struct {
+		panic(fmt.Sprintf("policy %s: options of kind %v: want a struct", name, kind))
+	}
 	return Entry{
 		Name:    name,
 		Summary: summary,

@@ -15,10 +15,14 @@ import (
 // mapSuffix ends the name of an option that is a map, in lists.
 const mapSuffix = ".KEY"
 
-// optionName returns the name of the option that sets a field, and reports
-// whether there is one: the field is exported and of a kind that text can set.
+// optionName returns the name of the option that sets a field, which a tag such as
+// option:"name" may give, and reports whether there is one: the field is exported
+// and of a kind that text can set.
 func optionName(f reflect.StructField) (string, bool) {
 	name := kebab(f.Name)
+	if tag, ok := f.Tag.Lookup("option"); ok {
+		name = tag
+	}
 	switch {
 	case !f.IsExported() || f.Anonymous:
 		return "", false

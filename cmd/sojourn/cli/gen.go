@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/trace"
+	workloads "github.com/sojourn-sched/sojourn/workload"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func newGen() *cobra.Command {
+	var (
+		seed     uint64
+		given    []string
+		describe bool
+		quiet    bool
+	)
+	cmd := &cobra.Command{
+		Use:   "gen [NAME]",
+		Short: "Make a workload of a paper, or a general one, from a seed",
+		Long: `gen makes a workload by name and seed and writes it to stdout. Equal seeds and
+options make the same bytes. Without a name it lists the names. --options shows what
+can be chosen about a workload: the value that counts otherwise, which values there
+are, and where in the paper the default stands, or that it is assumed.
+
+Nothing is written if a time comes out too long to be told.`,
+		Example: `  sojourn gen
+  sojourn gen hfsp-test --options
+  sojourn gen hfsp-test --seed 1 --option load=0.9 > test.jsonl
+  sojourn gen bursty --option sizes=pareto --option jobs=5000 | sojourn compare -w - -c 100x1`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: action(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				if describe || len(given) > 0 {
+					return usagef("no workload: give a name, one of %s", strings.Join(workloads.Names(), ", "))
+				}
+				return listGenerators(cmd.OutOrStdout())
+			}
+			g, err := workloads.Lookup(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			if describe {
+				return describeGenerator(cmd.OutOrStdout(), g)
+			}
+			options, err := parseOptions(given)
+			if err != nil {
+				return err
+			}
+			jobs, err := g.Jobs(seed, options)
+			if err != nil {
+				return usageError{err}
+			}
+			return generate(cmd, jobs, quiet)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Uint64Var(&seed, "seed", 0, "where all randomness comes from")
+	flags.StringArrayVar(&given, "option", nil, "`NAME=VALUE` of an option of the workload; may be repeated")
+	flags.BoolVar(&describe, "options", false, "print the options of the workload instead of making it")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
+	return cmd
+}
+
+// parseOptions reads the values of --option.
+func parseOptions(given []string) (map[string]string, error) {
+	options := map[string]string{}
+	for _, text := range given {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, usagef("--option %q is not of the form name=value", text)
+		}
+		if _, twice := options[name]; twice {
+			return nil, usagef("option %s is given twice", name)
+		}
+		options[name] = value
+	}
+	return options, nil
+}
+
+// generate writes jobs to stdout. They are made twice: nothing is written if one
+// of them cannot be.
+func generate(cmd *cobra.Command, jobs iter.Seq2[*sim.Job, error], quiet bool) error {
+	bar := newJobBar(cmd.ErrOrStderr(), "drawing", -1, quiet)
+	n := 0
+	for _, err := range jobs {
+		if err != nil {
+			bar.Clear()
+			return err
+		}
+		n++
+		bar.Add(1)
+	}
+	bar.Clear()
+
+	bar = newJobBar(cmd.ErrOrStderr(), "writing", n, quiet)
+	defer bar.Clear()
+	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
+	w := trace.NewWriter(out, trace.WriteOptions{})
+	for j, err := range jobs {
+		if err != nil {
+			return err
+		}
+		if err := w.Write(j); err != nil {
+			return err
+		}
+		bar.Add(1)
+	}
+	return out.Flush()
+}
+
+// newJobBar returns a progress bar that counts jobs up to max, or without end if
+// max is -1. It shows nothing if stderr is not a terminal.
+func newJobBar(stderr io.Writer, what string, max int, quiet bool) *progressbar.ProgressBar {
+	file, ok := stderr.(*os.File)
+	if !ok || quiet || !term.IsTerminal(int(file.Fd())) {
+		return progressbar.DefaultSilent(1 << 62) // one without end would spin
+	}
+	return progressbar.NewOptions(max,
+		progressbar.OptionSetWriter(file),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetWidth(40),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	)
+}
+
+// listGenerators prints the names of the workloads, the clusters of their sources
+// and what they are.
+func listGenerators(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "workload\tcluster\tjobs")
+	for _, name := range workloads.Names() {
+		g, err := workloads.Lookup(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", g.Name, g.Cluster, g.Doc)
+	}
+	return w.Flush()
+}
+
+// describeGenerator prints the options of a workload.
+func describeGenerator(out io.Writer, g *workloads.Generator) error {
+	w := bufio.NewWriter(out)
+	fmt.Fprintf(w, "%s: %s\nSource: %s.\nCluster: %s\n\nOptions and their defaults:\n", g.Name, g.Doc, g.Source, g.Cluster)
+	for _, o := range g.Options {
+		fmt.Fprintf(w, "\n%s=%s\n", o.Name, o.Default)
+		for _, line := range []struct{ title, text string }{{"", o.Doc}, {"values: ", o.Values}, {"source: ", o.Source}} {
+			for _, part := range wrap(line.title+line.text, 92) {
+				fmt.Fprintf(w, "    %s\n", part)
+			}
+		}
+	}
+	return w.Flush()
+}
+
+// wrap breaks a text between words into lines of at most width bytes, where words
+// allow it. Lines after the first are indented.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) > width:
+			lines = append(lines, line)
+			line = "  " + word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	workloads "github.com/sojourn-sched/sojourn/workload"
+)
+
+// A generatorFlag names a generator of workloads and its options. The zero value
+// names none.
+type generatorFlag struct {
+	text    string
+	from    *workloads.Generator
+	options map[string]string
+}
+
+// String returns the value in the form that Set reads.
+func (g *generatorFlag) String() string { return g.text }
+
+// Type returns the name of the value for the help text.
+func (g *generatorFlag) Type() string { return "NAME" }
+
+// Set reads NAME or NAME:option=value,... An item without "=" continues the value
+// before it, as in hfsp-dev:bins=1,1,0,0,jobs=50.
+func (g *generatorFlag) Set(text string) error {
+	name, list, hasOptions := strings.Cut(text, ":")
+	from, err := workloads.Lookup(name)
+	if err != nil {
+		return err
+	}
+	options := map[string]string{}
+	if hasOptions {
+		last := ""
+		for item := range strings.SplitSeq(list, ",") {
+			option, value, ok := strings.Cut(item, "=")
+			switch _, twice := options[option]; {
+			case !ok && last != "":
+				options[last] += "," + item
+			case !ok || option == "":
+				return fmt.Errorf("want option=value, got %q", item)
+			case twice:
+				return fmt.Errorf("option %s is given twice", option)
+			default:
+				options[option], last = value, option
+			}
+		}
+	}
+	*g = generatorFlag{text, from, options}
+	return nil
+}
+
+// given reports whether a generator is named.
+func (g *generatorFlag) given() bool { return g.from != nil }
+
+// workload makes the workload of a seed.
+func (g *generatorFlag) workload(ctx context.Context, seed uint64) (*workload, error) {
+	jobs, err := g.from.Jobs(seed, g.options)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	w := &workload{name: g.text}
+	for j, err := range jobs {
+		switch {
+		case err != nil:
+			return nil, err
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		}
+		w.jobs = append(w.jobs, j)
+		w.tasks += j.Tasks()
+	}
+	if len(w.jobs) == 0 {
+		return nil, errors.New(g.text + ": no jobs")
+	}
+	return w, nil
+}

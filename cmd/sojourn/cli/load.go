@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/spf13/pflag"
+)
+
+// loadFlags say to which load a workload is brought, and how.
+type loadFlags struct {
+	load   loadFlag
+	scale  scaleFlag
+	varied bool // the load is given elsewhere
+}
+
+func (f *loadFlags) register(flags *pflag.FlagSet) {
+	flags.Var(&f.load, "load", "bring the workload to this `LOAD` of the busier class of slots:\nwork that arrives over work that can be done")
+	flags.Var(&f.scale, "scale", "how --load does it: `WHAT` is arrivals or durations (default arrivals)")
+}
+
+func (f *loadFlags) check() error {
+	if f.scale != "" && f.load == 0 && !f.varied {
+		return usagef("--scale says how --load is reached: give --load, too")
+	}
+	return nil
+}
+
+// String says what is done, "" for nothing.
+func (f *loadFlags) String() string {
+	if f.load == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s scaled to %s", f.scale.what(), f.load.String())
+}
+
+// apply brings a workload to the load on a cluster, if one is given.
+func (f *loadFlags) apply(w *workload, c *cluster) error {
+	switch {
+	case f.load == 0:
+		return nil
+	case f.scale.what() == scaleDurations:
+		return w.scaleDurations(c, float64(f.load))
+	default:
+		return w.scale(c, float64(f.load))
+	}
+}
+
+// A loadFlag is a load, 0 unless given.
+type loadFlag float64
+
+// String returns the load in the form that Set reads.
+func (l *loadFlag) String() string { return strconv.FormatFloat(float64(*l), 'g', -1, 64) }
+
+// Type returns the name of the value for the help text.
+func (l *loadFlag) Type() string { return "LOAD" }
+
+// Set reads a load.
+func (l *loadFlag) Set(text string) error {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0 && v <= math.MaxFloat64) {
+		return errors.New("want a number above 0, such as 0.9")
+	}
+	*l = loadFlag(v)
+	return nil
+}
+
+// What --load scales.
+const (
+	scaleArrivals  = "arrivals"
+	scaleDurations = "durations"
+)
+
+// A scaleFlag is one of these, "" unless given.
+type scaleFlag string
+
+func (s *scaleFlag) what() string {
+	if *s == "" {
+		return scaleArrivals
+	}
+	return string(*s)
+}
+
+// String returns the value in the form that Set reads, "" unless given.
+func (s *scaleFlag) String() string { return string(*s) }
+
+// Type returns the name of the value for the help text.
+func (s *scaleFlag) Type() string { return "WHAT" }
+
+// Set reads arrivals or durations.
+func (s *scaleFlag) Set(text string) error {
+	if text != scaleArrivals && text != scaleDurations {
+		return errors.New("want arrivals or durations")
+	}
+	*s = scaleFlag(text)
+	return nil
+}
+
+// clone returns a copy whose jobs can be scaled while w stays as it is.
+func (w *workload) clone() *workload {
+	c := *w
+	c.jobs = make([]*sim.Job, len(w.jobs))
+	for i, j := range w.jobs {
+		job := *j
+		c.jobs[i] = &job
+	}
+	return &c
+}
+
+// excess returns how many times the load of the busier class is the given one.
+func (w *workload) excess(c *cluster, load float64) (float64, error) {
+	if len(w.jobs) == 0 || w.span() == 0 {
+		return 0, fmt.Errorf("%s: all jobs arrive at once, so that it has no load that could be scaled", w.name)
+	}
+	now := w.load(c)
+	switch busier := max(now[0], now[1]); {
+	case math.IsInf(busier, 0):
+		return 0, fmt.Errorf("%s: the cluster has no slots of a class that jobs need", w.name)
+	case busier == 0:
+		return 0, fmt.Errorf("%s: tasks take no time, so that it has no load that could be scaled", w.name)
+	default:
+		return busier / load, nil
+	}
+}
+
+// scale stretches or squeezes the time between arrivals by one factor, so that
+// the busier class of slots has the given load. Deadlines keep their distance
+// from the arrival.
+func (w *workload) scale(c *cluster, load float64) error {
+	factor, err := w.excess(c, load)
+	if err != nil {
+		return err
+	}
+	first := w.jobs[0].At
+	for _, j := range w.jobs {
+		gap := math.Round(float64(j.At.Sub(first)) * factor)
+		after := max(0, j.Deadline.Sub(j.At))
+		if !(gap < float64(math.MaxInt64-first-sojourn.Time(after))) {
+			return fmt.Errorf("%s: at a load of %v, job %d arrives later than time can tell", w.name, load, j.ID)
+		}
+		at := first + sojourn.Time(gap)
+		if j.Deadline > 0 {
+			j.Deadline = at.Add(after)
+		}
+		j.At = at
+	}
+	return w.checkLoad(c, load)
+}
+
+// scaleDurations multiplies service times and estimates by one factor, so that
+// the busier class of slots has the given load. Arrivals, deadlines, sizes in
+// bytes and delays stay as they are.
+func (w *workload) scaleDurations(c *cluster, load float64) error {
+	factor, err := w.excess(c, load)
+	if err != nil {
+		return err
+	}
+	factor = 1 / factor
+	for _, j := range w.jobs {
+		phases := make([]sojourn.Phase, len(j.Phases))
+		times := make([]sim.Times, len(j.Times))
+		for i, p := range j.Phases {
+			// A quarter of what a Duration holds leaves room for rounding.
+			sum := max(j.Times[i].Total(p.Tasks), p.Work())
+			if !(float64(sum)*factor < math.MaxInt64/4) {
+				return fmt.Errorf("%s: at a load of %v, job %d takes longer than time can tell", w.name, load, j.ID)
+			}
+			p.Estimate, p.Estimates = multiplied(p.Estimate, factor), multipliedAll(p.Estimates, factor)
+			phases[i] = p
+			times[i] = sim.Times{Each: multiplied(j.Times[i].Each, factor), List: multipliedAll(j.Times[i].List, factor)}
+		}
+		j.Phases, j.Times = phases, times
+	}
+	return w.checkLoad(c, load)
+}
+
+// checkLoad returns an error unless the load is what it was scaled to, within a
+// hundredth. Times are whole nanoseconds, and very short ones may not do.
+func (w *workload) checkLoad(c *cluster, load float64) error {
+	now := w.load(c)
+	if got := max(now[0], now[1]); !(math.Abs(got/load-1) <= 0.01) {
+		return fmt.Errorf("%s: a load of %v cannot be had, as times are whole nanoseconds: it would be %v", w.name, load, got)
+	}
+	return nil
+}
+
+// multiplied returns a time multiplied by a factor, in whole nanoseconds and at
+// least 1, but 0 for 0: an estimate of 0 means that there is none.
+func multiplied(d time.Duration, factor float64) time.Duration {
+	if d == 0 {
+		return 0
+	}
+	return max(1, time.Duration(math.Round(float64(d)*factor)))
+}
+
+// multipliedAll does the same to a list. It returns nil for nil.
+func multipliedAll(list []time.Duration, factor float64) []time.Duration {
+	if list == nil {
+		return nil
+	}
+	scaled := make([]time.Duration, len(list))
+	for i, d := range list {
+		scaled[i] = multiplied(d, factor)
+	}
+	return scaled
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/spf13/pflag"
+)
+
+// localityFlags say where the inputs of tasks are, and what it costs to read them
+// from afar.
+type localityFlags struct {
+	remote   remoteFlag
+	replicas int
+	all      bool
+}
+
+func (f *localityFlags) register(flags *pflag.FlagSet) {
+	flags.Var(&f.remote, "remote", "how many times longer a task takes whose input is on its node, its\nrack, or elsewhere: `NODE,RACK,REMOTE`, such as 1,1.5,3")
+	flags.IntVar(&f.replicas, "place", 0, "spread inputs of which the workload says only the size over the\ncluster, as HDFS would with so many `REPLICAS` of each block")
+	flags.BoolVar(&f.all, "place-all", false, "with --place, also inputs of unknown size")
+}
+
+func (f *localityFlags) check() error {
+	switch {
+	case f.replicas < 0:
+		return usagef("--place %d: want at least 1 replica", f.replicas)
+	case f.all && f.replicas == 0:
+		return usagef("--place-all needs --place")
+	}
+	return nil
+}
+
+// checkWorkload finds that there is nothing to place.
+func (f *localityFlags) checkWorkload(w *workload) error {
+	if f.replicas == 0 || f.all {
+		return nil
+	}
+	for _, j := range w.jobs {
+		if j.Phases[0].Bytes != nil {
+			return nil
+		}
+	}
+	return errors.New("--place: no job of the workload says how many bytes it reads; --place-all places inputs of unknown size")
+}
+
+// place returns the jobs of a workload with the places of their inputs.
+func (f *localityFlags) place(w *workload, c *cluster, seed uint64) (iter.Seq2[*sim.Job, error], error) {
+	if f.replicas == 0 {
+		return w.all(), nil
+	}
+	return sim.Place(&c.Cluster, sim.Placement{Replicas: f.replicas, All: f.all, Seed: seed}, w.all())
+}
+
+// header returns the line of a report that says what was asked for; "" if nothing.
+func (f *localityFlags) header() string {
+	var parts []string
+	if f.replicas > 0 {
+		parts = append(parts, "placed with "+count(f.replicas, "replica"))
+	}
+	if f.remote != (remoteFlag{}) {
+		parts = append(parts, fmt.Sprintf("tasks take %v times as long on the node, %v on the rack, %v elsewhere",
+			f.remote.Node, f.remote.Rack, f.remote.Remote))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "inputs     " + strings.Join(parts, "; ") + "\n"
+}
+
+// A remoteFlag is a sim.Remote on the command line.
+type remoteFlag sim.Remote
+
+// Set implements [pflag.Value].
+func (r *remoteFlag) Set(text string) error {
+	factors := strings.Split(text, ",")
+	if len(factors) != 3 {
+		return fmt.Errorf("%d numbers, want three: on the node, on the rack, elsewhere", len(factors))
+	}
+	var parsed [3]float64
+	for i, text := range factors {
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(x > 0 && x <= math.MaxFloat64) {
+			return fmt.Errorf("%q is not a number above 0", text)
+		}
+		parsed[i] = x
+	}
+	*r = remoteFlag{Node: parsed[0], Rack: parsed[1], Remote: parsed[2]}
+	return nil
+}
+
+// String implements [pflag.Value].
+func (r *remoteFlag) String() string {
+	if *r == (remoteFlag{}) {
+		return ""
+	}
+	return fmt.Sprintf("%v,%v,%v", r.Node, r.Rack, r.Remote)
+}
+
+// Type implements [pflag.Value].
+func (*remoteFlag) Type() string { return "factors" }

@@ -1,0 +1,425 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
+	"github.com/spf13/cobra"
+)
+
+// An experiment is a figure or a table of a paper, made anew.
+type experiment struct {
+	name      string // for the command line
+	title     string
+	source    string // the paper, and the place in it
+	measure   measure
+	workloads []paperWorkload
+	rows      []paperRow
+	notes     []string // what the paper leaves open, and what was assumed
+}
+
+// A paperWorkload is a workload as --gen takes it, and the cluster it runs on: ""
+// for that of the generator.
+type paperWorkload struct{ name, gen, cluster string }
+
+// A paperRow is one number of an experiment: the measure of a policy on a
+// workload, or its ratio to that of another one.
+type paperRow struct {
+	workload string
+	policy   string // as in -p
+	over     string // the other policy, "" for none
+
+	// What the paper says: value, or if that is 0, only that the ratio is above or
+	// below 1, or nothing.
+	value float64
+	claim claim
+
+	// tolerance is the largest relative difference to value that still counts as
+	// reproduced. Zero means 0.1.
+	tolerance float64
+
+	// reason says what may explain a row that is not reproduced.
+	reason string
+}
+
+// A claim is what a paper says of a ratio in words.
+type claim int
+
+const (
+	noClaim claim = iota
+	above         // it is above 1
+	below         // it is below 1
+)
+
+func newPaper(policies catalog.Catalog, known []experiment) *cobra.Command {
+	f := runFlags{policies: policies}
+	seeds := seedsFlag(20)
+	var names strings.Builder
+	for _, e := range known {
+		fmt.Fprintf(&names, "  %s  %s: %s\n", e.name, e.source, e.title)
+	}
+	cmd := &cobra.Command{
+		Use:   "paper [NAME]",
+		Short: "Repeat an experiment of a paper and print its numbers beside ours",
+		Long: `paper runs an experiment of a paper with many seeds, and prints what the paper
+says beside what came out, with a confidence interval and a verdict:
+  reproduced      ours is within the tolerance of the row (10 % unless it says
+                  otherwise), or the paper's value is in our interval; where the
+                  paper only says more or less, our interval is all on that side
+  shape only      neither, but the ratio is on the same side of 1 in the paper
+                  and in all of our interval
+  not reproduced  none of these
+Without a name it lists the experiments:
+` + strings.TrimSuffix(names.String(), "\n"),
+		Example: `  sojourn paper
+  sojourn paper hfsp-fig6 --seeds 50`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: action(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				_, err := io.WriteString(cmd.OutOrStdout(), names.String())
+				return err
+			}
+			i := slices.IndexFunc(known, func(e experiment) bool { return e.name == args[0] })
+			if i < 0 {
+				var all []string
+				for _, e := range known {
+					all = append(all, e.name)
+				}
+				return usagef("unknown experiment %q; known experiments: %s", args[0], strings.Join(all, ", "))
+			}
+			p, err := known[i].run(cmd, &f, int(seeds))
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return writeJSON(cmd.OutOrStdout(), p.summary())
+			}
+			return p.write(cmd.OutOrStdout())
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	seeds.register(flags)
+	flags.Uint64Var(&f.seed, "seed", 0, "the first seed")
+	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar on stderr")
+	return cmd
+}
+
+// A paperResult is what came out of an experiment.
+type paperResult struct {
+	*experiment
+	order   []*sample            // each policy on each workload
+	samples map[paperRun]*sample // the same
+	rows    []paperOutcome
+}
+
+// A paperRun names a sample of an experiment.
+type paperRun struct{ workload, policy string }
+
+// A paperOutcome is what came out of a row.
+type paperOutcome struct {
+	paperRow
+	ours    stats.Interval
+	values  []float64 // seed by seed, nil for a ratio
+	verdict string    // "" if the paper says nothing
+	why     string    // not reproduced, or only in shape
+}
+
+// run runs all that the rows need: each policy once on each workload.
+func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResult, error) {
+	scenarios := map[string]*scenario{}
+	for _, w := range e.workloads {
+		flags := *f
+		flags.input.cluster = w.cluster
+		if err := flags.input.gen.Set(w.gen); err != nil {
+			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
+		}
+		s, err := flags.open(cmd)
+		if err != nil {
+			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
+		}
+		scenarios[w.name] = s
+	}
+	var runs []paperRun
+	var trials []trial
+	for _, row := range e.rows {
+		for _, policy := range []string{row.policy, row.over} {
+			run := paperRun{row.workload, policy}
+			if policy == "" || slices.Contains(runs, run) {
+				continue
+			}
+			specs, err := parsePolicies(f.policies, []string{policy})
+			if err != nil {
+				return nil, fmt.Errorf("experiment %s: %w", e.name, err)
+			}
+			runs = append(runs, run)
+			trials = append(trials, trial{scenarios[row.workload], specs[0], row.workload})
+		}
+	}
+	samples, err := repeat(cmd, trials, seeds)
+	if err != nil {
+		return nil, err
+	}
+	p := &paperResult{experiment: e, order: samples, samples: map[paperRun]*sample{}}
+	for i, run := range runs {
+		p.samples[run] = samples[i]
+	}
+	for _, row := range e.rows {
+		o := paperOutcome{paperRow: row}
+		o.values = p.samples[paperRun{row.workload, row.policy}].values(e.measure.of)
+		o.ours = stats.Mean(o.values)
+		if row.over != "" {
+			o.ours = stats.Ratio(o.values, p.samples[paperRun{row.workload, row.over}].values(e.measure.of))
+			o.values = nil
+		}
+		o.verdict, o.why = row.judge(o.ours)
+		p.rows = append(p.rows, o)
+	}
+	return p, nil
+}
+
+// The verdicts.
+const (
+	reproduced    = "reproduced"
+	shapeOnly     = "shape only"
+	notReproduced = "not reproduced"
+)
+
+// judge compares what came out with what the paper says. Unless it is reproduced,
+// it says why.
+func (r *paperRow) judge(ours stats.Interval) (verdict, why string) {
+	if r.value == 0 && r.claim == noClaim {
+		return "", ""
+	}
+	claimed, found := r.claim, noClaim
+	switch {
+	case r.value > 1:
+		claimed = above
+	case r.value > 0:
+		claimed = below
+	}
+	switch {
+	case ours.Low() > 1:
+		found = above
+	case ours.High() < 1:
+		found = below
+	}
+	switch {
+	case math.IsNaN(ours.Mean):
+		return notReproduced, "There is no such number."
+	case r.value == 0 && found == claimed:
+		return reproduced, ""
+	case r.value > 0:
+		off := ours.Mean/r.value - 1
+		if math.Abs(off) <= r.allowed() || ours.Contains(r.value) {
+			return reproduced, ""
+		}
+		why = fmt.Sprintf("Ours is %.0f %% above.", 100*off)
+		if off < 0 {
+			why = fmt.Sprintf("Ours is %.0f %% below.", -100*off)
+		}
+		if r.over != "" && found == claimed {
+			return shapeOnly, why
+		}
+	case math.IsNaN(ours.Half):
+		return notReproduced, "One seed proves nothing."
+	case found == noClaim:
+		why = "Our interval contains 1."
+	default:
+		why = "Ours is on the other side of 1."
+	}
+	return notReproduced, strings.TrimSpace(why + " " + r.reason)
+}
+
+// allowed returns the tolerance with its default.
+func (r *paperRow) allowed() float64 { return cmp.Or(r.tolerance, 0.1) }
+
+// quantity names a row.
+func (r *paperRow) quantity() string {
+	if r.over == "" {
+		return r.policy
+	}
+	return r.policy + " / " + r.over
+}
+
+// paper formats what the paper says.
+func (r *paperRow) paper() string {
+	switch {
+	case r.value > 0 && r.over != "":
+		return number(r.value, 2)
+	case r.value > 0:
+		return column([]float64{r.value})[0]
+	}
+	return [...]string{"-", "> 1", "< 1"}[r.claim]
+}
+
+// text formats what came out.
+func (o *paperOutcome) text() string {
+	if o.over != "" {
+		return plusMinus(o.ours, 2)
+	}
+	return plusMinus(o.ours, decimals([]float64{o.ours.Mean}, 3))
+}
+
+// sampleOf returns a sample of a workload.
+func (p *paperResult) sampleOf(workload string) *sample {
+	for _, r := range p.rows {
+		if r.workload == workload {
+			return p.samples[paperRun{r.workload, r.policy}]
+		}
+	}
+	panic("experiment " + p.name + ": no row of workload " + workload)
+}
+
+func (p *paperResult) write(w io.Writer) error {
+	blocks := []string{p.header(), p.table().String()}
+	if text := leftOver(p.order); text != "" {
+		blocks = append(blocks, text)
+	}
+	var notes strings.Builder
+	for _, r := range p.rows {
+		if r.why != "" {
+			notes.WriteString(filled(fmt.Sprintf("- %s, %s: %s. %s", r.workload, r.quantity(), r.verdict, r.why)))
+		}
+	}
+	for _, note := range p.notes {
+		notes.WriteString(filled("- " + note))
+	}
+	blocks = append(blocks, notes.String())
+	if n := len(p.order[0].results); n > 1 {
+		blocks = append(blocks, fmt.Sprintf("a ± h  mean over %d seeds, or ratio of two such means, and its %.0f %% confidence interval (Student's t)\n",
+			n, 100*stats.Confidence))
+	}
+	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
+	return err
+}
+
+// filled breaks a text into lines of at most 110 columns, all but the first of
+// which are indented.
+func filled(text string) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		switch n := utf8.RuneCountInString(word); {
+		case i == 0:
+			column = n
+		case column+1+n > 110:
+			b.WriteString("\n  ")
+			column = 2 + n
+		default:
+			b.WriteByte(' ')
+			column += 1 + n
+		}
+		b.WriteString(word)
+	}
+	return b.String() + "\n"
+}
+
+// header names the experiment and its workloads.
+func (p *paperResult) header() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n%s\n\n", p.name, p.title, p.source)
+	for _, w := range p.workloads {
+		s := p.sampleOf(w.name)
+		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s; load %s\n", w.name, w.gen,
+			count(len(s.scenario.workload.jobs), "job"), s.scenario.cluster.name, loadText(s))
+	}
+	s := p.order[0]
+	fmt.Fprintf(&b, "%-9s  %s from %d on\n", "seeds", thousands(len(s.results)), s.scenario.seed)
+	return b.String()
+}
+
+// table returns a table with a line for each row of the experiment.
+func (p *paperResult) table() *table {
+	t := &table{corner: fmt.Sprintf("%-9s  %s", "workload", p.measure.title)}
+	var paper, ours, verdict []string
+	for i, r := range p.rows {
+		name := r.workload
+		if i > 0 && name == p.rows[i-1].workload {
+			name = ""
+		}
+		t.names = append(t.names, fmt.Sprintf("%-9s  %s", name, r.quantity()))
+		paper = append(paper, r.paper())
+		ours = append(ours, r.text())
+		verdict = append(verdict, cmp.Or(r.verdict, "-"))
+	}
+	t.add("", "paper", paper)
+	t.add("", "ours", ours)
+	t.add("", "verdict", verdict)
+	return t
+}
+
+// A paperSummary is a paperResult in JSON.
+type paperSummary struct {
+	Experiment string                 `json:"experiment"`
+	Title      string                 `json:"title"`
+	Source     string                 `json:"source"`
+	Measure    string                 `json:"measure"`
+	Seed       uint64                 `json:"seed"` // the first
+	Seeds      int                    `json:"seeds"`
+	Confidence real                   `json:"confidence"`
+	Workloads  []paperWorkloadSummary `json:"workloads"`
+	Rows       []paperRowSummary      `json:"rows"`
+	Notes      []string               `json:"notes"`
+}
+
+type paperWorkloadSummary struct {
+	Name     string              `json:"name"`
+	Workload string              `json:"workload"`
+	Cluster  string              `json:"cluster"`
+	Load     map[string]estimate `json:"load"`
+}
+
+// A paperRowSummary is a row in JSON. Paper is null where the paper gives no number.
+type paperRowSummary struct {
+	Workload  string  `json:"workload"`
+	Policy    string  `json:"policy"`
+	Over      string  `json:"over,omitempty"` // the number is the ratio to this policy's
+	Paper     real    `json:"paper"`
+	Claim     string  `json:"claim,omitempty"`     // "> 1" or "< 1"
+	Tolerance real    `json:"tolerance,omitempty"` // of paper, relative
+	Mean      real    `json:"mean"`
+	CI        [2]real `json:"ci"`
+	Values    []real  `json:"values,omitempty"` // seed by seed; none for a ratio
+	Verdict   string  `json:"verdict,omitempty"`
+	Why       string  `json:"why,omitempty"`
+}
+
+func (p *paperResult) summary() paperSummary {
+	sum := paperSummary{
+		Experiment: p.name, Title: p.title, Source: p.source, Measure: p.measure.title,
+		Seed: p.order[0].scenario.seed, Seeds: len(p.order[0].results), Confidence: stats.Confidence, Notes: p.notes,
+	}
+	for _, w := range p.workloads {
+		s := p.sampleOf(w.name)
+		out := paperWorkloadSummary{w.name, w.gen, s.scenario.cluster.name, map[string]estimate{}}
+		for class, name := range s.scenario.cluster.classes() {
+			out.Load[name] = plainEstimate(s.load(class))
+		}
+		sum.Workloads = append(sum.Workloads, out)
+	}
+	for _, r := range p.rows {
+		row := paperRowSummary{
+			Workload: r.workload, Policy: r.policy, Over: r.over, Paper: real(math.NaN()),
+			Mean: real(r.ours.Mean), CI: [2]real{real(r.ours.Low()), real(r.ours.High())}, Verdict: r.verdict, Why: r.why,
+		}
+		if r.value > 0 {
+			row.Paper, row.Tolerance = real(r.value), real(r.allowed())
+		} else if r.claim != noClaim {
+			row.Claim = r.paper()
+		}
+		for _, v := range r.values {
+			row.Values = append(row.Values, real(v))
+		}
+		sum.Rows = append(sum.Rows, row)
+	}
+	return sum
+}

@@ -1,0 +1,11 @@
+// Command ownpolicy is sojourn with one more policy, fewest. A program like this
+// can live in any module: it has compare, run, sweep, replay and all else.
+//
+//	cd cmd/sojourn && go run ./examples/ownpolicy compare --sample -p fewest,srpt,fifo
+package main
+
+import "github.com/sojourn-sched/sojourn/cmd/sojourn/cli"
+
+func main() {
+	cli.Main(cli.NewPolicy("fewest", "the job with the fewest unfinished tasks", newFewest))
+}

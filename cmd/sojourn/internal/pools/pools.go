@@ -1,0 +1,489 @@
+// Package pools reads a pools file, which describes the pools of policy fair:
+//
+//	{"order": "running",
+//	 "preemption": {"min-timeout": 60, "fair-timeout": 300, "limit": 5},
+//	 "pools": [
+//	  {"name": "etl", "weight": 3, "min": {"map": 10, "reduce": 2}, "max": {"map": 40}},
+//	  {"name": "daily", "parent": "etl", "policy": "fifo"},
+//	  {"name": "users/*", "max-jobs": 2, "policy": "fair"}]}
+//
+// All keys but the name of a pool may be left out:
+//
+//	order       "running" or "deficit", as in fair.Options
+//	strict      true: jobs of pools that the file does not describe are refused
+//	preemption  min-timeout, fair-timeout and interval in seconds, limit, and
+//	            report-only, as in fair.Preemption
+//	name        the pool's path, such as "etl/daily"; "*" as an element is any pool
+//	            of that place that the file does not name
+//	parent      the name of another pool of the file, below whose path the pool is
+//	weight      at least 2^-16 and below 2^32; 1 by default
+//	min, max    slots by class: "map", "reduce" or a number from 0 to 255; on uniform
+//	            slots "map" is the only class
+//	max-jobs    how many jobs may run tasks at a time, at least 1
+//	policy      "fair", which is the default, "fifo", or any other policy of the
+//	            command line with its options, such as "fsp" or "las"
+//
+// Unknown and duplicate keys and names are errors.
+package pools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/trace"
+)
+
+const (
+	maxFile  = 16 << 20 // bytes of text
+	maxDepth = 16       // pools above a pool, by parent
+)
+
+// Read reads a pools file. policy returns the constructor of a policy that a pool
+// names, other than fair and fifo. Errors in the file are [*trace.Error]s.
+func Read(r io.Reader, file string, policy func(spec string) (func() sojourn.Policy, error)) (fair.Options, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return fair.Options{}, err
+	}
+	d := &decoder{data: data, json: json.NewDecoder(bytes.NewReader(data)), policy: policy}
+	d.json.UseNumber()
+	opts, err := d.file()
+	var bad *fault
+	if errors.As(err, &bad) {
+		before := data[:min(bad.off, len(data))]
+		line := bytes.Count(before, []byte("\n")) + 1
+		return fair.Options{}, &trace.Error{File: file, Line: line, Column: len(before) - bytes.LastIndexByte(before, '\n'), Reason: bad.reason}
+	}
+	return opts, err
+}
+
+// A fault is what is wrong at a place of the text.
+type fault struct {
+	off    int
+	reason string
+}
+
+func (f *fault) Error() string { return f.reason }
+
+func faultf(off int, format string, args ...any) error {
+	return &fault{off, fmt.Sprintf(format, args...)}
+}
+
+// A decoder reads the tokens of a text and knows where they are.
+type decoder struct {
+	data   []byte
+	json   *json.Decoder
+	policy func(spec string) (func() sojourn.Policy, error)
+}
+
+// next returns the next token, and where it begins.
+func (d *decoder) next() (json.Token, int, error) {
+	off := int(d.json.InputOffset())
+	for off < len(d.data) && strings.IndexByte(" \t\r\n,:", d.data[off]) >= 0 {
+		off++
+	}
+	token, err := d.json.Token()
+	return token, off, err
+}
+
+// syntax returns what keeps data from being one JSON value.
+func syntax(data []byte) error {
+	var value json.RawMessage
+	err := json.Unmarshal(data, &value)
+	var bad *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &bad):
+		return faultf(0, "invalid JSON: %v", err)
+	case bad.Error() == "unexpected end of JSON input":
+		return faultf(len(data), "invalid JSON: it ends too early")
+	}
+	return faultf(max(int(bad.Offset)-1, 0), "invalid JSON: %v", bad)
+}
+
+// object reads an object. It calls field for each key, which reads the value.
+func (d *decoder) object(what string, field func(key string, off int) error) (off int, err error) {
+	token, off, err := d.next()
+	if err != nil {
+		return off, err
+	}
+	if token != json.Delim('{') {
+		return off, faultf(off, "%s: want an object", what)
+	}
+	seen := map[string]bool{}
+	for {
+		token, at, err := d.next()
+		if err != nil {
+			return off, err
+		}
+		key, ok := token.(string)
+		if !ok {
+			return off, nil
+		}
+		if seen[key] {
+			return off, faultf(at, "duplicate key %.40q", key)
+		}
+		seen[key] = true
+		if err := field(key, at); err != nil {
+			return off, err
+		}
+	}
+}
+
+func unknown(key string, off int) error { return faultf(off, "unknown key %.40q", key) }
+
+func (d *decoder) text(what string) (string, int, error) {
+	token, off, err := d.next()
+	if err != nil {
+		return "", off, err
+	}
+	s, ok := token.(string)
+	if !ok {
+		return "", off, faultf(off, "%s: want a string", what)
+	}
+	return s, off, nil
+}
+
+func (d *decoder) truth(what string) (bool, error) {
+	token, off, err := d.next()
+	if err != nil {
+		return false, err
+	}
+	b, ok := token.(bool)
+	if !ok {
+		return false, faultf(off, "%s: want true or false", what)
+	}
+	return b, nil
+}
+
+func (d *decoder) number(what string) (float64, int, error) {
+	token, off, err := d.next()
+	if err != nil {
+		return 0, off, err
+	}
+	n, ok := token.(json.Number)
+	if !ok {
+		return 0, off, faultf(off, "%s: want a number", what)
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return 0, off, faultf(off, "%s: %.40s is out of range", what, n)
+	}
+	return f, off, nil
+}
+
+// count reads an integer from least on.
+func (d *decoder) count(what string, least, most int) (int, error) {
+	f, off, err := d.number(what)
+	if err != nil {
+		return 0, err
+	}
+	if f != math.Trunc(f) || f < float64(least) || f > float64(most) {
+		return 0, faultf(off, "%s: want an integer from %d to %d, found %v", what, least, most, f)
+	}
+	return int(f), nil
+}
+
+func (d *decoder) seconds(what string) (time.Duration, error) {
+	f, off, err := d.number(what)
+	if err != nil {
+		return 0, err
+	}
+	if !(f > 0 && f <= 1e9) {
+		return 0, faultf(off, "%s: want seconds above 0 and up to 1e9, found %v", what, f)
+	}
+	return time.Duration(math.Floor(float64(f*1e9) + 0.5)), nil
+}
+
+// An entry is a pool of the file.
+type entry struct {
+	off       int
+	name      string
+	nameOff   int
+	parent    string
+	parentOff int // 0: no parent
+	pool      fair.Pool
+}
+
+func (d *decoder) file() (opts fair.Options, err error) {
+	if len(d.data) > maxFile {
+		return opts, faultf(maxFile, "the file is longer than %d bytes", maxFile)
+	}
+	for i := 0; i < len(d.data); {
+		r, n := utf8.DecodeRune(d.data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return opts, faultf(i, "invalid UTF-8")
+		}
+		i += n
+	}
+	if err := syntax(d.data); err != nil {
+		return opts, err
+	}
+	var entries []entry
+	_, err = d.object("the file", func(key string, off int) error {
+		switch key {
+		case "order":
+			text, off, err := d.text("order")
+			if err != nil {
+				return err
+			}
+			if err := opts.Order.UnmarshalText([]byte(text)); err != nil {
+				return faultf(off, "%v", err)
+			}
+			return nil
+		case "strict":
+			opts.Strict, err = d.truth("strict")
+			return err
+		case "preemption":
+			return d.preemption(&opts.Preemption)
+		case "pools":
+			entries, err = d.pools()
+			return err
+		}
+		return unknown(key, off)
+	})
+	if err != nil {
+		return opts, err
+	}
+	if opts.Pools, err = tree(entries); err != nil {
+		return opts, err
+	}
+	return opts, check(opts, entries)
+}
+
+func (d *decoder) preemption(p *fair.Preemption) error {
+	_, err := d.object("preemption", func(key string, off int) (err error) {
+		switch key {
+		case "min-timeout":
+			p.MinTimeout, err = d.seconds(key)
+		case "fair-timeout":
+			p.FairTimeout, err = d.seconds(key)
+		case "interval":
+			p.Interval, err = d.seconds(key)
+			if err == nil && p.Interval < time.Millisecond {
+				err = faultf(off, "the interval is below 0.001 s")
+			}
+		case "limit":
+			p.Limit, err = d.count(key, 1, math.MaxInt32)
+		case "report-only":
+			p.ReportOnly, err = d.truth(key)
+		default:
+			err = unknown(key, off)
+		}
+		return err
+	})
+	return err
+}
+
+func (d *decoder) pools() (entries []entry, err error) {
+	token, off, err := d.next()
+	if err != nil {
+		return nil, err
+	}
+	if token != json.Delim('[') {
+		return nil, faultf(off, "pools: want a list")
+	}
+	for d.json.More() {
+		e, err := d.pool()
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	_, _, err = d.next() // the end of the list
+	return entries, err
+}
+
+func (d *decoder) pool() (e entry, err error) {
+	e.nameOff = -1
+	e.off, err = d.object("a pool", func(key string, off int) (err error) {
+		switch key {
+		case "name":
+			e.name, e.nameOff, err = d.text(key)
+		case "parent":
+			e.parent, e.parentOff, err = d.text(key)
+		case "weight":
+			var at int
+			e.pool.Weight, at, err = d.number(key)
+			if err == nil && !(e.pool.Weight >= 1.0/(1<<16) && e.pool.Weight < 1<<32) {
+				err = faultf(at, "weight %v is not in [2^-16, 2^32)", e.pool.Weight)
+			}
+		case "min":
+			e.pool.Min, err = d.slots(key, 0)
+		case "max":
+			e.pool.Max, err = d.slots(key, 1)
+		case "max-jobs":
+			e.pool.MaxJobs, err = d.count(key, 1, math.MaxInt32)
+		case "policy":
+			err = d.poolPolicy(&e.pool)
+		default:
+			err = unknown(key, off)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return e, err
+	case e.nameOff < 0:
+		return e, faultf(e.off, "a pool without a name")
+	}
+	if err := e.pool.Check(); err != nil {
+		return e, faultf(e.off, "pool %q: %v", e.name, err)
+	}
+	return e, nil
+}
+
+func (d *decoder) slots(what string, least int) (fair.Slots, error) {
+	slots := fair.Slots{}
+	_, err := d.object(what, func(key string, off int) error {
+		class, err := classOf(key)
+		if err != nil {
+			return faultf(off, "%s: %v", what, err)
+		}
+		if _, ok := slots[class]; ok {
+			return faultf(off, "%s: class %d is given twice", what, class)
+		}
+		slots[class], err = d.count(what, least, sojourn.MaxSlots)
+		return err
+	})
+	return slots, err
+}
+
+func classOf(key string) (sojourn.Class, error) {
+	switch key {
+	case "map":
+		return sojourn.Map, nil
+	case "reduce":
+		return sojourn.Reduce, nil
+	}
+	n, err := strconv.ParseUint(key, 10, 8)
+	if err != nil {
+		return 0, fmt.Errorf("want map, reduce or a number from 0 to 255, found %.40q", key)
+	}
+	return sojourn.Class(n), nil
+}
+
+func (d *decoder) poolPolicy(p *fair.Pool) error {
+	spec, off, err := d.text("policy")
+	if err != nil {
+		return err
+	}
+	switch spec {
+	case "fair":
+	case "fifo":
+		p.FIFO = true
+	default:
+		if p.Policy, err = d.policy(spec); err != nil {
+			return faultf(off, "%v", err)
+		}
+	}
+	return nil
+}
+
+// tree finds the paths of the pools.
+func tree(entries []entry) (map[string]fair.Pool, error) {
+	byName := map[string]*entry{}
+	for i := range entries {
+		e := &entries[i]
+		if byName[e.name] != nil {
+			return nil, faultf(e.nameOff, "pool %q is described twice", e.name)
+		}
+		byName[e.name] = e
+	}
+	pools := map[string]fair.Pool{}
+	for i := range entries {
+		e := &entries[i]
+		path := e.name
+		for at, steps := e, 0; at.parentOff > 0; steps++ {
+			up := byName[at.parent]
+			if up == nil {
+				return nil, faultf(at.parentOff, "pool %q: unknown parent %q", at.name, at.parent)
+			}
+			if up == e {
+				return nil, faultf(e.parentOff, "pool %q is below itself", e.name)
+			}
+			if steps == maxDepth {
+				return nil, faultf(e.parentOff, "pool %q is more than %d pools deep, or below one that is below itself", e.name, maxDepth)
+			}
+			path = up.name + "/" + path
+			at = up
+		}
+		if _, ok := pools[path]; ok {
+			return nil, faultf(e.nameOff, "pool %q is described twice", path)
+		}
+		pools[path] = e.pool
+	}
+	return pools, nil
+}
+
+// check tests what pools may not be in relation to each other. What is wrong is
+// put down to the first pool without which the rest would be right.
+func check(opts fair.Options, entries []entry) error {
+	err := opts.Check()
+	if err == nil {
+		return nil
+	}
+	off := 0
+	for i := range entries {
+		part, partErr := tree(entries[:i+1])
+		if partErr != nil {
+			continue // a parent comes later
+		}
+		some := fair.Options{Order: opts.Order, Pools: part, Preemption: opts.Preemption}
+		if some.Check() != nil {
+			off = entries[i].off
+			break
+		}
+	}
+	return faultf(off, "%s", strings.TrimPrefix(err.Error(), "fair: "))
+}
+
+// SetInner gives a policy to every pool that says nothing of how its jobs are
+// served, has no pools described below it, and is not, nor is below, one that limits
+// its jobs; and to all pools that opts does not describe.
+func SetInner(opts *fair.Options, policy func() sojourn.Policy) {
+	parents := map[string]bool{}
+	limited := map[string]bool{}
+	paths := slices.Sorted(maps.Keys(opts.Pools))
+	for _, path := range paths {
+		for p := path; ; {
+			i := strings.LastIndexByte(p, '/')
+			if i < 0 {
+				break
+			}
+			p = p[:i]
+			parents[p] = true
+		}
+		limited[path] = opts.Pools[path].MaxJobs > 0
+	}
+	for _, path := range paths {
+		p := opts.Pools[path]
+		above := false
+		for i := range path {
+			above = above || path[i] == '/' && limited[path[:i]]
+		}
+		if !parents[path] && !p.FIFO && p.Policy == nil && !limited[path] && !above {
+			p.Policy = policy
+			opts.Pools[path] = p
+		}
+	}
+	if opts.Pools == nil {
+		opts.Pools = map[string]fair.Pool{}
+	}
+	if _, ok := opts.Pools["*"]; !ok && !parents["*"] {
+		opts.Pools["*"] = fair.Pool{Policy: policy}
+	}
+}

@@ -1,0 +1,158 @@
+package pools
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/trace"
+)
+
+func newFSP() sojourn.Policy {
+	p, err := baseline.NewFSP(baseline.FSPOptions{})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func fsp(spec string) (func() sojourn.Policy, error) {
+	if spec != "fsp" {
+		return nil, fmt.Errorf("unknown policy %q", spec)
+	}
+	return newFSP, nil
+}
+
+func read(text string) (fair.Options, error) { return Read(strings.NewReader(text), "f", fsp) }
+
+func TestRead(t *testing.T) {
+	opts, err := read(`{"order": "deficit", "strict": true,
+ "preemption": {"min-timeout": 60, "fair-timeout": 1.5, "interval": 0.001, "limit": 5, "report-only": true},
+ "pools": [
+  {"name": "daily", "parent": "etl", "policy": "fifo", "max-jobs": 2},
+  {"name": "etl", "weight": 2.5, "min": {"map": 10, "1": 2}, "max": {"map": 40, "7": 1}},
+  {"name": "users/*", "policy": "fsp"},
+  {"name": "", "policy": "fair"}
+ ]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantPreemption := fair.Preemption{MinTimeout: time.Minute, FairTimeout: 1500 * time.Millisecond, Interval: time.Millisecond, Limit: 5, ReportOnly: true}
+	if opts.Order != fair.Deficit || !opts.Strict || opts.Preemption != wantPreemption {
+		t.Errorf("options %+v", opts)
+	}
+	if got, want := slices.Sorted(maps.Keys(opts.Pools)), []string{"", "etl", "etl/daily", "users/*"}; !slices.Equal(got, want) {
+		t.Fatalf("pools %q, want %q", got, want)
+	}
+	etl := opts.Pools["etl"]
+	if etl.Weight != 2.5 || !maps.Equal(etl.Min, fair.Slots{0: 10, 1: 2}) || !maps.Equal(etl.Max, fair.Slots{0: 40, 7: 1}) {
+		t.Errorf("etl is %+v", etl)
+	}
+	if d := opts.Pools["etl/daily"]; !d.FIFO || d.MaxJobs != 2 {
+		t.Errorf("etl/daily is %+v", d)
+	}
+	if opts.Pools["users/*"].Policy == nil {
+		t.Error("users/* has no policy")
+	}
+	if _, err := fair.New(opts); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{``, `f:1:1: invalid JSON: it ends too early`},
+		{`{"pools":[`, `f:1:11: invalid JSON: it ends too early`},
+		{`[]`, `f:1:1: the file: want an object`},
+		{"{}\n x", `f:2:2: invalid JSON: invalid character 'x' after top-level value`},
+		{`{} {}`, `f:1:4: invalid JSON`},
+		{"{\"pools\":\n\xff[]}", `f:2:1: invalid UTF-8`},
+		{`{"pools":[{"name":"a",}]}`, `f:1:23: invalid JSON`},
+		{`{"pool":[]}`, `f:1:2: unknown key "pool"`},
+		{`{"pools":[],"pools":[]}`, `f:1:13: duplicate key "pools"`},
+		{`{"pools":{}}`, `f:1:10: pools: want a list`},
+		{`{"order":"best"}`, `f:1:10: unknown order "best"`},
+		{`{"strict":1}`, `f:1:11: strict: want true or false`},
+		{`{"preemption":{"min-timeout":0}}`, `f:1:30: min-timeout: want seconds above 0`},
+		{`{"preemption":{"min-timeout":1e999}}`, `f:1:30: min-timeout: 1e999 is out of range`},
+		{`{"preemption":{"interval":0.0001}}`, `f:1:16: the interval is below 0.001 s`},
+		{`{"preemption":{"limit":0}}`, `f:1:24: limit: want an integer from 1`},
+		{`{"pools":[{}]}`, `f:1:11: a pool without a name`},
+		{`{"pools":[{"name":7}]}`, `f:1:19: name: want a string`},
+		{`{"pools":[{"name":"a","weight":0}]}`, `f:1:32: weight 0 is not in`},
+		{`{"pools":[{"name":"a","weight":-2}]}`, `f:1:32: weight -2 is not in`},
+		{`{"pools":[{"name":"a","min":{"map":3},"max":{"map":2}}]}`, `f:1:11: pool "a": class 0: the minimum 3 is above the maximum 2`},
+		{`{"pools":[{"name":"a","max":{"map":-1}}]}`, `f:1:36: max: want an integer from 1 to 16777216, found -1`},
+		{`{"pools":[{"name":"a","min":{"map":0.5}}]}`, `f:1:36: min: want an integer from 0 to 16777216, found 0.5`},
+		{`{"pools":[{"name":"a","max-jobs":0}]}`, `f:1:34: max-jobs: want an integer from 1`},
+		{`{"pools":[{"name":"a","max":{"reduce":1,"1":1}}]}`, `f:1:41: max: class 1 is given twice`},
+		{`{"pools":[{"name":"a","max":{"mop":1}}]}`, `f:1:30: max: want map, reduce or a number from 0 to 255, found "mop"`},
+		{`{"pools":[{"name":"a","policy":"fspp"}]}`, `f:1:32: unknown policy "fspp"`},
+		{`{"pools":[{"name":"a"},{"name":"a"}]}`, `f:1:32: pool "a" is described twice`},
+		{`{"pools":[{"name":"a/b"},{"name":"a"},{"name":"b","parent":"a"}]}`, `f:1:47: pool "a/b" is described twice`},
+		{`{"pools":[{"name":"a","parent":"z"}]}`, `f:1:32: pool "a": unknown parent "z"`},
+		{`{"pools":[{"name":"a","parent":"a"}]}`, `f:1:32: pool "a" is below itself`},
+		{`{"pools":[{"name":"a","parent":"b"},{"name":"b","parent":"c"},{"name":"c","parent":"a"}]}`, `f:1:32: pool "a" is below itself`},
+		{`{"pools":[{"name":"x","parent":"a"},{"name":"a","parent":"b"},{"name":"b","parent":"a"}]}`, `f:1:32: pool "x" is more than 16 pools deep, or below one that is below itself`},
+		{`{"pools":[{"name":"a","policy":"fifo"},{"name":"a/b"}]}`, `f:1:40: pool "a": a FIFO pool`},
+		{`{"pools":[{"name":"a","policy":"fsp","max-jobs":1}]}`, `f:1:11: pool "a": a pool with a policy of its own cannot limit its jobs`},
+	}
+	for _, tc := range tests {
+		_, err := read(tc.text)
+		var bad *trace.Error
+		if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), tc.want) {
+			t.Errorf("Read(%q): error %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}
+
+func TestSetInner(t *testing.T) {
+	opts, err := read(`{"pools":[{"name":"a/x"},{"name":"a/y","policy":"fifo"},{"name":"b","max-jobs":2},{"name":"b/c"},{"name":"d","max-jobs":1},{"name":"e"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	SetInner(&opts, newFSP)
+	var got []string
+	for _, path := range slices.Sorted(maps.Keys(opts.Pools)) {
+		if opts.Pools[path].Policy != nil {
+			got = append(got, path)
+		}
+	}
+	if want := []string{"*", "a/x", "e"}; !slices.Equal(got, want) {
+		t.Errorf("pools with the inner policy: %q, want %q", got, want)
+	}
+	if _, err := fair.New(opts); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever the text, Read returns options that New takes, or a place in the text.
+func FuzzRead(f *testing.F) {
+	f.Add(`{"pools":[{"name":"a","weight":2,"min":{"map":1},"max":{"map":2}},{"name":"b","parent":"a","policy":"fifo"}]}`)
+	f.Add(`{"order":"deficit","strict":true,"preemption":{"min-timeout":1,"limit":3},"pools":[{"name":"*","policy":"fsp"}]}`)
+	f.Add(`{"pools":[{"name":"a","parent":"b"},{"name":"b","parent":"a"}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		opts, err := read(text)
+		if err == nil {
+			if _, err := fair.New(opts); err != nil {
+				t.Fatalf("Read(%q) = %+v, nil, but New: %v", text, opts, err)
+			}
+			return
+		}
+		var bad *trace.Error
+		if !errors.As(err, &bad) {
+			t.Fatalf("Read(%q): error %v, want a *trace.Error", text, err)
+		}
+		lines := strings.Split(text, "\n")
+		if bad.Line < 1 || bad.Line > len(lines) || bad.Column < 1 || bad.Column > len(lines[bad.Line-1])+1 {
+			t.Fatalf("Read(%q): error %v, outside of the text", text, err)
+		}
+	})
+}

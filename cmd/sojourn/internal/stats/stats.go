@@ -1,0 +1,104 @@
+// Package stats says how sure one can be of a number that was measured in a few
+// independent repetitions: confidence intervals for means, for differences of
+// pairs, and for ratios of means. All are two-sided, at the level of Confidence,
+// by Student's t: they hold for normally distributed values, and for others the
+// better the more of them there are.
+//
+// A NaN among the values makes the interval NaN.
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Confidence is the share of experiments whose intervals cover the true number.
+const Confidence = 0.95
+
+// An Interval is a number and its confidence interval, Mean-Half to Mean+Half.
+type Interval struct {
+	Mean float64
+	Half float64 // NaN for a single value, of which nothing can be said
+}
+
+// Low returns the lower end.
+func (i Interval) Low() float64 { return i.Mean - i.Half }
+
+// High returns the upper end.
+func (i Interval) High() float64 { return i.Mean + i.Half }
+
+// Contains reports whether x is in the interval, ends included. Nothing is in an
+// interval of NaN.
+func (i Interval) Contains(x float64) bool { return math.Abs(i.Mean-x) <= i.Half }
+
+// Mean returns the mean of independent values. There must be at least one.
+func Mean(values []float64) Interval {
+	m := mean(values)
+	return Interval{m, quantile(len(values)-1) * standardError(values, m)}
+}
+
+// Difference returns the mean of a[i]-b[i]: what is measured in a pair may vary
+// with what both have in common, the difference does not. Whether it excludes 0 is
+// the paired t-test. The lengths must be equal.
+func Difference(a, b []float64) Interval {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return Mean(d)
+}
+
+// Ratio returns the mean of a over the mean of b, where a[i] and b[i] belong
+// together. The interval is that of the ratio estimator: the standard error of
+// the residuals a[i]-r*b[i], whose mean is 0, divided by the mean of b (Cochran,
+// Sampling Techniques, 6.4). The lengths must be equal.
+func Ratio(a, b []float64) Interval {
+	base := mean(b)
+	r := mean(a) / base
+	residuals := make([]float64, len(a))
+	for i := range a {
+		residuals[i] = a[i] - float64(r*b[i])
+	}
+	return Interval{r, quantile(len(a)-1) * standardError(residuals, 0) / math.Abs(base)}
+}
+
+func mean(values []float64) float64 {
+	if len(values) == 0 {
+		panic("stats: no values")
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	m := sum / float64(len(values))
+	// The second pass makes the mean of equal values that value.
+	rest := 0.0
+	for _, v := range values {
+		rest += v - m
+	}
+	return m + rest/float64(len(values))
+}
+
+// standardError returns the standard error of the mean m, NaN for one value.
+func standardError(values []float64, m float64) float64 {
+	n := float64(len(values))
+	squares := 0.0
+	for _, v := range values {
+		d := v - m
+		squares += float64(d * d)
+	}
+	return math.Sqrt(squares / (n - 1) / n)
+}
+
+// quantile returns the number that Student's t with so many degrees of freedom
+// exceeds in absolute value with probability 1-Confidence; NaN for 0. It is rounded
+// to 1e-6, because the numerical inversion behind it is neither more exact nor the
+// same on every platform.
+func quantile(freedom int) float64 {
+	if freedom == 0 {
+		return math.NaN()
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(freedom)}
+	return math.Round(t.Quantile((1+Confidence)/2)*1e6) / 1e6
+}

@@ -1,0 +1,103 @@
+package fair_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+)
+
+// The inputs of job 1 are on node 9 of rack 1, where no slot is free; job 2 runs
+// anywhere and goes first. For 5 s with a free slot job 1 waits for node 9, for 5 s
+// more for rack 1, and then it takes any slot.
+func TestDelayScheduling(t *testing.T) {
+	p := newWith(fair.Options{Delay: 5 * time.Second}).(*fair.Policy)
+	now := sojourn.Time(0)
+	observe := func(ev sojourn.Event) {
+		t.Helper()
+		ev.At = now
+		if err := p.Observe(ev); err != nil {
+			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+		}
+	}
+	slot := func(id sojourn.SlotID, node sojourn.NodeID, rack sojourn.RackID) {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Node: node, Rack: rack}})
+	}
+	observe(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 9, Rack: 1}})
+	observe(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: 9, Rack: 1}})
+	slot(8, 9, 1)
+	slot(0, 3, 2)
+	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 3, Weight: 1000, Phases: []sojourn.Phase{{Tasks: 1}}}})
+	if _, ok := p.Assign(8); !ok { // node 9 is busy from now on
+		t.Fatal("Assign(8) = false")
+	}
+	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{
+		Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{9}, {9}, {9}}),
+	}}}})
+	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 2, Phases: []sojourn.Phase{{Tasks: 1}}}})
+
+	if id, ok := p.Seek(0); !ok || id != 0 {
+		t.Errorf("Seek(0) = %d, %v, want slot 0 for job 2", id, ok)
+	}
+	if a, ok := p.Assign(0); !ok || a.Task.Job != 2 {
+		t.Fatalf("Assign(0) = %+v, %v, want the task of job 2, which goes first", a, ok)
+	}
+	now = sojourn.Time(time.Hour) // no slot was free, which is not waiting
+	slot(1, 1, 1)
+	slot(2, 4, 2)
+	now = now.Add(2 * time.Second) // this is
+	observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
+	observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 2}})
+	now = sojourn.Time(2 * time.Hour)
+	slot(1, 1, 1)
+	slot(2, 4, 2)
+	began := now.Add(-2 * time.Second)
+	steps := []struct {
+		at    time.Duration // of waiting
+		slot  sojourn.SlotID
+		takes bool
+		local sojourn.Locality
+	}{
+		{2 * time.Second, 1, false, 0},
+		{5*time.Second - 1, 1, false, 0},
+		{5 * time.Second, 2, false, 0},
+		{7 * time.Second, 1, true, sojourn.RackLocal},
+		// The wait begins anew, at the rack.
+		{11 * time.Second, 2, false, 0},
+		{12 * time.Second, 2, true, sojourn.Remote},
+	}
+	for _, s := range steps {
+		now = began.Add(s.at)
+		observe(sojourn.Event{Kind: sojourn.Tick})
+		a, ok := p.Assign(s.slot)
+		if ok != s.takes || a.Locality != s.local {
+			t.Errorf("after %v: Assign(%d) = %+v, %v, want %v, %v", s.at, s.slot, a, ok, s.local, s.takes)
+		}
+		wake, waits := p.NextWake()
+		switch {
+		case s.at < 5*time.Second && (!waits || wake != began.Add(5*time.Second)):
+			t.Errorf("after %v: NextWake() = %v, %v, want 5 s", s.at, wake, waits)
+		case s.at == 11*time.Second && (!waits || wake != began.Add(12*time.Second)):
+			t.Errorf("after %v: NextWake() = %v, %v, want 12 s", s.at, wake, waits)
+		}
+	}
+}
+
+// Without a delay, the closest task is taken and nobody waits.
+func TestPreferLocal(t *testing.T) {
+	p := newWith(fair.Options{PreferLocal: true})
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Node: 2, Rack: 1}},
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{
+			Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {2}, {3}}),
+		}}}},
+	} {
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, ok := p.Assign(0); !ok || a.Task.Index != 1 || a.Locality != sojourn.NodeLocal {
+		t.Errorf("Assign(0) = %+v, %v, want task 1, which is on the node", a, ok)
+	}
+}

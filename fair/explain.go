@@ -1,0 +1,163 @@
+package fair
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// AppendRanking implements [sojourn.Explainer]: pools by their keys, level by level,
+// and within a pool jobs by theirs, each summed over all classes. In a pool with a
+// policy of its own it is the ranking of that policy.
+func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.rank(dst, &p.root)
+}
+
+// A rival is a job or a pool among its siblings.
+type rival struct {
+	key  poolKey
+	job  *job
+	pool *pool
+}
+
+func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
+	p.catchUp(n)
+	if explainer, ok := sojourn.As[sojourn.Explainer](n.policy); ok {
+		start := len(dst)
+		dst = explainer.AppendRanking(dst)
+		return append(dst[:start], slices.DeleteFunc(dst[start:], func(id sojourn.JobID) bool { return p.ledger.Job(id).Cancelled })...)
+	}
+	var rivals []rival
+	for _, j := range n.jobs {
+		if j == nil || j.Cancelled {
+			continue
+		}
+		k := key{turn: j.Data.turn}
+		if !n.conf.leaf() {
+			k.ratio = ratio(p.count(j), j.Weight)
+		}
+		rivals = append(rivals, rival{key: poolKey{k, true}, job: j})
+	}
+	for _, b := range n.pools {
+		if b == nil {
+			continue
+		}
+		least := 0
+		for _, m := range b.conf.min {
+			least += m
+		}
+		k := poolKey{key{ratio(b.total(), b.conf.weight), b.lastTurn()}, true}
+		if b.total() < least {
+			k.ratio, k.sated = ratio(b.total(), uint64(least)), false
+		}
+		rivals = append(rivals, rival{key: k, pool: b})
+	}
+	slices.SortFunc(rivals, func(a, b rival) int {
+		if lessPool(a.key, b.key) {
+			return -1
+		}
+		return 1
+	})
+	for _, r := range rivals {
+		if r.pool != nil {
+			dst = p.rank(dst, r.pool)
+		} else {
+			dst = append(dst, r.job.Spec.ID)
+		}
+	}
+	return dst
+}
+
+// count returns r or a of a job, over all classes.
+func (p *Policy) count(j *job) (n int) {
+	for i := range j.Sides {
+		n += p.measure(&j.Sides[i])
+	}
+	return n
+}
+
+// total returns r of a pool, over all classes.
+func (n *pool) total() (sum int) {
+	for i := range n.classes {
+		sum += n.classes[i].running
+	}
+	return sum
+}
+
+// lastTurn returns when a pool was served last, in any class.
+func (n *pool) lastTurn() (turn uint64) {
+	for i := range n.classes {
+		turn = max(turn, n.classes[i].turn)
+	}
+	return turn
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, its rank
+// from 0, its weight, and what counts for its pool; for each class that the job
+// uses, the pool's running tasks, its demand and its max-min fair share of the slots
+// that there are; the first limit that keeps the job from starting tasks; and what
+// preemption wants. Shares take time in proportion to the live jobs.
+func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	n := j.Data.pool
+	attrs := append(j.Attrs(),
+		slog.Float64("weight", float64(j.Weight)/(1<<16)),
+		slog.String("pool", n.path()),
+		slog.Float64("pool_weight", float64(n.conf.weight)/(1<<16)),
+		slog.Int("pool_running", n.total()),
+		slog.Int("pool_jobs", n.live))
+	if rank := slices.Index(p.AppendRanking(nil), id); rank >= 0 {
+		attrs = append(attrs, slog.Int("rank", rank))
+	}
+	for i := range j.Sides {
+		attrs = append(attrs, p.explainClass(j, j.Sides[i].Class))
+	}
+	for _, v := range p.preempt.victims {
+		if v.For == id || v.Task.Job == id {
+			what := "would be killed"
+			if !p.preempt.ReportOnly {
+				what = "is to be killed"
+			}
+			attrs = append(attrs, slog.String("preemption",
+				fmt.Sprintf("attempt %d of task %v on slot %d %s for job %d", v.Attempt, v.Task, v.Slot, what, v.For)))
+		}
+	}
+	p.catchUp(n)
+	if explainer, ok := sojourn.As[sojourn.Explainer](n.policy); ok {
+		if inner, ok := explainer.Explain(id); ok {
+			attrs = append(attrs, slog.Attr{Key: "policy", Value: slog.GroupValue(inner...)})
+		}
+	}
+	return attrs, true
+}
+
+// explainClass tells how the pool of a job stands in one class.
+func (p *Policy) explainClass(j *job, c sojourn.Class) slog.Attr {
+	p.shares(c)
+	n := j.Data.pool
+	share, _ := n.look(c).share.Float64()
+	attrs := []slog.Attr{
+		slog.Int("running", n.running(c)),
+		slog.Int("demand", n.look(c).demand),
+		slog.Float64("share", share),
+	}
+	if int(c) < len(n.conf.min) && n.conf.min[c] > 0 {
+		attrs = append(attrs, slog.Int("min", n.conf.min[c]))
+	}
+	for ; n.parent != nil; n = n.parent {
+		if n.full(c) {
+			attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q runs its maximum of %d tasks", n.path(), n.conf.max[c])))
+			break
+		}
+		if n.jobsFull() && !j.Data.active {
+			attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q runs its maximum of %d jobs", n.path(), n.conf.MaxJobs)))
+			break
+		}
+	}
+	return slog.Attr{Key: fmt.Sprintf("class%d", c), Value: slog.GroupValue(attrs...)}
+}

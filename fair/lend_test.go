@@ -1,0 +1,175 @@
+package fair_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+)
+
+// A spy is a FIFO policy that writes down what it is told of slots, and that can
+// refuse jobs and decline slots.
+type spy struct {
+	sojourn.Policy
+	log      []string
+	slots    map[sojourn.SlotID]bool // true: free
+	most     int
+	rejects  bool
+	declines func(sojourn.SlotID) bool
+	wake     sojourn.Time
+	now      sojourn.Time
+}
+
+func (s *spy) Observe(ev sojourn.Event) error {
+	if ev.Kind == sojourn.JobArrived && s.rejects {
+		return &sojourn.EventError{Event: ev, Err: &sojourn.RejectedError{Job: ev.Job.ID, Misses: ev.Job.ID}}
+	}
+	if err := s.Policy.Observe(ev); err != nil {
+		return err
+	}
+	s.now = ev.At
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		s.slots[ev.Slot.ID] = true
+		s.most = max(s.most, len(s.slots))
+	case sojourn.SlotRemoved:
+		delete(s.slots, ev.Slot.ID)
+	}
+	s.log = append(s.log, ev.Kind.String())
+	return nil
+}
+
+func (s *spy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	if s.declines != nil && s.declines(id) {
+		return sojourn.Assignment{}, false
+	}
+	a, ok := s.Policy.Assign(id)
+	s.slots[id] = !ok
+	return a, ok
+}
+
+func (s *spy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	id, ok := s.Policy.(sojourn.Seeker).Seek(c)
+	if !ok {
+		return 0, false
+	}
+	for i := range sojourn.SlotID(100) {
+		if s.slots[i] && i >= id && (s.declines == nil || !s.declines(i)) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// NextWake waits only while there is a slot.
+func (s *spy) NextWake() (sojourn.Time, bool) { return s.wake, s.wake > s.now && len(s.slots) > 0 }
+
+func spied(t *testing.T, slots int, pools map[string]fair.Pool) (*cluster, *spy) {
+	s := &spy{Policy: newFIFO(), slots: map[sojourn.SlotID]bool{}}
+	pools["spied"] = fair.Pool{Policy: func() sojourn.Policy { return s }}
+	return newCluster(t, slots, fair.Options{Pools: pools}), s
+}
+
+// The policy of a pool has the slots that the pool has, one for each running task:
+// 2 of 4, and all of them when it is alone.
+func TestPolicyOfAPoolIsLentSlotsOneByOne(t *testing.T) {
+	c, s := spied(t, 4, map[string]fair.Pool{})
+	c.arrive("spied", 100)
+	c.arrive("other", 100)
+	for range 50 {
+		c.offer()
+		if held := c.held()["spied"]; held != 2 || len(s.slots) != held {
+			t.Fatalf("the pool runs %d tasks and its policy has slots %v, want 2 of both", held, s.slots)
+		}
+		c.tick(time.Second)
+		c.finish()
+	}
+	if s.most > 3 {
+		t.Errorf("the policy had up to %d slots, want at most 2 and the one that is offered", s.most)
+	}
+}
+
+// What the policy of a pool refuses, fair refuses, with the same error, and is as
+// before.
+func TestRefusalsOfThePolicyOfAPoolPassThrough(t *testing.T) {
+	c, s := spied(t, 1, map[string]fair.Pool{})
+	s.declines = func(sojourn.SlotID) bool { return true }
+	c.arrive("spied", 1) // and a slot that it declines
+	s.rejects = true
+	job := &sojourn.Job{ID: 7, Pool: "spied", Phases: []sojourn.Phase{{Tasks: 1}}}
+	err := c.p.Observe(sojourn.Event{Kind: sojourn.JobArrived, At: 5, Job: job})
+	var rejected *sojourn.RejectedError
+	if !errors.As(err, &rejected) || rejected.Job != 7 {
+		t.Fatalf("Observe = %v, want the refusal of job 7", err)
+	}
+	if _, ok := c.p.Explain(7); ok {
+		t.Error("a job that was refused is live")
+	}
+	s.rejects = false
+	if err := c.p.Observe(sojourn.Event{Kind: sojourn.JobArrived, At: 3, Job: job}); err != nil {
+		t.Errorf("Observe at an earlier time than what was refused = %v, want nil", err)
+	}
+}
+
+// A slot that the policy of a pool declines goes to the next pool; Seek names the one
+// that it takes.
+func TestSlotsThatThePolicyOfAPoolDeclines(t *testing.T) {
+	c, s := spied(t, 3, map[string]fair.Pool{"spied": {}, "other": {Max: fair.Slots{0: 1}}})
+	s.declines = func(id sojourn.SlotID) bool { return id < 2 }
+	c.arrive("spied", 5)
+	if id, ok := c.p.Seek(0); !ok || id != 2 {
+		t.Errorf("Seek(0) = %d, %v, want slot 2", id, ok)
+	}
+	if a, ok := c.p.Assign(0); ok {
+		t.Errorf("Assign(0) = %+v, want none", a)
+	}
+	c.arrive("other", 5)
+	if got, want := c.offer(), []string{"spied", "other"}; !slices.Equal(got, want) {
+		t.Errorf("slots go to %v, want %v", got, want)
+	}
+	if len(s.slots) != 1 {
+		t.Errorf("the policy has slots %v, want slot 2", s.slots)
+	}
+}
+
+// Before time passes, a pool with something to start is lent a free slot, since its
+// policy may count the time in which it had one; and it is woken when it asked for
+// that.
+func TestPolicyOfAPoolWaitsWithASlot(t *testing.T) {
+	c, s := spied(t, 2, map[string]fair.Pool{})
+	s.declines = func(sojourn.SlotID) bool { return true }
+	s.wake = 10
+	c.arrive("spied", 1)
+	c.offer()
+	if at, ok := c.p.NextWake(); !ok || at != 10 {
+		t.Errorf("NextWake() = %v, %v, want 10ns", at, ok)
+	}
+	s.log = nil
+	c.tick(10)
+	if got, want := strings.Join(s.log, " "), "SlotAdded SlotRemoved"; got != want {
+		t.Errorf("when time passes, the policy sees %q, want %q", got, want)
+	}
+	if s.now != 10 {
+		t.Errorf("the policy believes that it is %v, want 10ns", s.now)
+	}
+	c.now = 12
+	c.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 9, Pool: "other", Phases: []sojourn.Phase{{Tasks: 1}}}})
+	if s.now != 12 || len(s.slots) != 0 {
+		t.Errorf("after an event of another pool the policy has slots %v at %v, want none at 12ns", s.slots, s.now)
+	}
+}
+
+// A policy is told of nodes whose data cannot be read, also if the pool comes later.
+func TestPolicyOfAPoolKnowsLostNodes(t *testing.T) {
+	c, s := spied(t, 0, map[string]fair.Pool{})
+	c.observe(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 3, Rack: 1}})
+	c.arrive("spied", 1)
+	c.observe(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: 3, Rack: 1}})
+	if got, want := strings.Join(s.log, " "), "NodeDown JobArrived NodeUp"; got != want {
+		t.Errorf("the policy is told %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,120 @@
+package fair_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+)
+
+type noSeeker struct{ sojourn.Policy }
+
+func TestNewRefuses(t *testing.T) {
+	pool := func(path string, p fair.Pool) fair.Options { return fair.Options{Pools: map[string]fair.Pool{path: p}} }
+	nan := 0.0
+	nan /= nan
+	tests := []struct {
+		opts fair.Options
+		want string // in the error
+	}{
+		{fair.Options{Order: 7}, "unknown order Order(7)"},
+		{fair.Options{Delay: -1}, "negative delay -1ns"},
+		{pool("a", fair.Pool{Weight: -1}), `pool "a": weight -1 is not in [2^-16, 2^32)`},
+		{pool("a", fair.Pool{Weight: nan}), `weight NaN`},
+		{pool("a", fair.Pool{Weight: 1 << 32}), `weight 4.294967296e+09`},
+		{pool("a", fair.Pool{Min: fair.Slots{1: -1}}), `pool "a": class 1: the minimum -1 is not from 0 to 16777216`},
+		{pool("a", fair.Pool{Max: fair.Slots{0: 0}}), `class 0: the maximum 0 is not from 1 to 16777216`},
+		{pool("a", fair.Pool{Max: fair.Slots{0: -3}}), `the maximum -3`},
+		{pool("a", fair.Pool{Min: fair.Slots{0: 3}, Max: fair.Slots{0: 2}}), `class 0: the minimum 3 is above the maximum 2`},
+		{pool("a", fair.Pool{MaxJobs: -1}), `the maximum of -1 jobs is negative`},
+		{pool("a", fair.Pool{FIFO: true, Policy: newFSP}), `to be FIFO and to have a policy of its own`},
+		{pool("a", fair.Pool{MaxJobs: 1, Policy: newFSP}), `cannot limit its jobs`},
+		{pool("a", fair.Pool{Policy: func() sojourn.Policy { return nil }}), `its policy is nil`},
+		{pool("a", fair.Pool{Policy: func() sojourn.Policy { return noSeeker{newFSP()} }}), `its policy, a fair_test.noSeeker, is no Seeker`},
+		{fair.Options{Pools: map[string]fair.Pool{"a": {MaxJobs: 1}, "a/b/c": {Policy: newFSP}}}, `pool "a/b/c": a pool with a policy of its own cannot be below one that limits its jobs`},
+		{fair.Options{Pools: map[string]fair.Pool{"a": {FIFO: true}, "a/b": {}}}, `pool "a": a FIFO pool, or one with a policy of its own, has no pools below it, such as "b"`},
+		{fair.Options{Preemption: fair.Preemption{MinTimeout: -1}}, "a timeout of preemption is negative"},
+		{fair.Options{Preemption: fair.Preemption{Interval: time.Microsecond}}, "interval 1µs of preemption is below 1ms"},
+		{fair.Options{Preemption: fair.Preemption{Limit: -1}}, "limit -1 of preemption is negative"},
+	}
+	for _, tc := range tests {
+		p, err := fair.New(tc.opts)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("New(%+v) = %v, %v, want an error with %q", tc.opts, p, err, tc.want)
+		}
+	}
+}
+
+// A job of an unknown pool is in a pool of weight 1, or is refused under Strict.
+func TestUnknownPools(t *testing.T) {
+	opts := fair.Options{Strict: true, Pools: map[string]fair.Pool{"a/b": {}, "users/*": {}, "f": {FIFO: true}}}
+	p := newWith(opts).(*fair.Policy)
+	tests := []struct {
+		pool string
+		ok   bool
+	}{
+		{"a", true}, {"a/b", true}, {"users/alice", true}, {"f/x/y", true},
+		{"", false}, {"c", false}, {"a/c", false}, {"users/alice/x", false},
+	}
+	for i, tc := range tests {
+		job := &sojourn.Job{ID: sojourn.JobID(i + 1), Pool: tc.pool, Phases: []sojourn.Phase{{Tasks: 1}}}
+		admit, err := p.Admit(job), p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
+		if (err == nil) != tc.ok || !tc.ok && !errors.Is(err, sojourn.ErrUnsupported) || (admit == nil) != tc.ok {
+			t.Errorf("a job of pool %q: %v, Admit = %v, want ok = %v", tc.pool, err, admit, tc.ok)
+		}
+	}
+}
+
+// Each user has a pool, which "users/*" limits: two jobs of alice run, one waits, and
+// bob's is not concerned.
+func TestLimitsPerUser(t *testing.T) {
+	c := newCluster(t, 10, fair.Options{Pools: map[string]fair.Pool{"users/*": {MaxJobs: 2}}})
+	for range 3 {
+		c.arrive("users/alice", 2)
+	}
+	c.arrive("users/bob", 2)
+	c.offer()
+	jobs := map[sojourn.JobID]int{}
+	for _, a := range c.running {
+		jobs[a.Task.Job]++
+	}
+	if jobs[1] != 2 || jobs[2] != 2 || jobs[3] != 0 || jobs[4] != 2 {
+		t.Errorf("running tasks by job: %v, want 2 of jobs 1, 2 and 4, and none of job 3", jobs)
+	}
+	if text := explained(c.p, 3); !strings.Contains(text, `pool "users/alice" runs its maximum of 2 jobs`) {
+		t.Errorf("Explain(3) = %s, want the limit", text)
+	}
+	for slices.ContainsFunc(c.running, func(a sojourn.Assignment) bool { return a.Task.Job == 1 }) {
+		c.finish()
+	}
+	if got := c.offer(); len(got) != 2 {
+		t.Errorf("when a job of alice has ended, tasks start in %v, want both of her third job", got)
+	}
+}
+
+// A job that was begun goes on before one that came earlier and was not.
+func TestJobsThatWereBegunAreFinishedFirst(t *testing.T) {
+	c := newCluster(t, 1, fair.Options{Pools: map[string]fair.Pool{"a": {MaxJobs: 1}}})
+	first := c.arrive("a", 1)
+	c.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: first}})
+	second := c.arrive("a", 2)
+	c.offer()
+	c.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: first}})
+	c.finish()
+	if c.offer(); c.running[0].Task.Job != second {
+		t.Errorf("job %d goes on, want job %d", c.running[0].Task.Job, second)
+	}
+}
+
+func explained(p *fair.Policy, id sojourn.JobID) string {
+	var b strings.Builder
+	attrs, _ := p.Explain(id)
+	for _, a := range attrs {
+		b.WriteString(a.String() + " ")
+	}
+	return b.String()
+}

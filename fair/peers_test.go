@@ -1,0 +1,349 @@
+package fair_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+)
+
+// A cluster drives a policy: tasks end in the order in which they were started.
+type cluster struct {
+	tb      rapid.TB
+	p       *fair.Policy
+	now     sojourn.Time
+	running []sojourn.Assignment
+	pools   map[sojourn.JobID]string
+	next    sojourn.JobID
+}
+
+func newCluster(tb rapid.TB, slots int, opts fair.Options) *cluster {
+	c := &cluster{tb: tb, p: newWith(opts).(*fair.Policy), pools: map[sojourn.JobID]string{}}
+	for i := range slots {
+		c.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+	}
+	return c
+}
+
+func (c *cluster) observe(ev sojourn.Event) {
+	ev.At = c.now
+	if err := c.p.Observe(ev); err != nil {
+		c.tb.Fatalf("Observe(%v) = %v, want nil", ev, err)
+	}
+}
+
+func (c *cluster) arrive(pool string, tasks int) sojourn.JobID {
+	c.next++
+	c.pools[c.next] = pool
+	c.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: c.next, Pool: pool, Phases: []sojourn.Phase{{Tasks: tasks}}}})
+	return c.next
+}
+
+// offer offers every free slot, and returns the pools of the tasks that start.
+func (c *cluster) offer() (list []string) {
+	for {
+		id, ok := c.p.Seek(0)
+		if !ok {
+			return list
+		}
+		a, ok := c.p.Assign(id)
+		if !ok {
+			c.tb.Fatalf("Assign(%d) = false, but Seek named the slot", id)
+		}
+		c.running = append(c.running, a)
+		list = append(list, c.pools[a.Task.Job])
+	}
+}
+
+// finish ends the oldest attempt.
+func (c *cluster) finish() {
+	a := c.running[0]
+	c.running = c.running[1:]
+	c.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+}
+
+// kill ends an attempt that is to be killed.
+func (c *cluster) kill(v sojourn.Preemption) {
+	c.running = slices.DeleteFunc(c.running, func(a sojourn.Assignment) bool { return a.Slot == v.Slot })
+	c.observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted, Task: v.Task, Attempt: v.Attempt, Slot: sojourn.Slot{ID: v.Slot}})
+}
+
+func (c *cluster) tick(d time.Duration) {
+	c.now = c.now.Add(d)
+	c.observe(sojourn.Event{Kind: sojourn.Tick})
+}
+
+// held counts the running tasks of each pool.
+func (c *cluster) held() map[string]int {
+	n := map[string]int{}
+	for _, a := range c.running {
+		n[c.pools[a.Task.Job]]++
+	}
+	return n
+}
+
+// Weights 1:3600: the light pool is not forgotten (YUNIKORN-3243). Under Running it
+// has a slot all the time, or every other task if there is only one slot. Under
+// Deficit there are at most 3600 tasks between two of its own.
+func TestAsymmetricWeights1To3600(t *testing.T) {
+	tests := []struct {
+		order      fair.Order
+		slots, gap int // most tasks of others between two of the light pool
+	}{
+		{fair.Running, 1, 1},
+		{fair.Running, 2, 1},
+		{fair.Running, 50, 49},
+		{fair.Deficit, 1, 3600},
+		{fair.Deficit, 50, 3600},
+	}
+	for _, tc := range tests {
+		c := newCluster(t, tc.slots, fair.Options{Order: tc.order, Pools: map[string]fair.Pool{"heavy": {Weight: 3600}}})
+		c.arrive("heavy", 1<<20)
+		c.arrive("light", 1<<20)
+		gap, served := 0, 0
+		for range 20_000 {
+			for _, pool := range c.offer() {
+				if gap++; pool == "light" {
+					gap = 0
+					served++
+				}
+			}
+			if gap > tc.gap {
+				t.Errorf("%v, %d slots: %d tasks of the heavy pool in a row, want at most %d", tc.order, tc.slots, gap, tc.gap)
+				break
+			}
+			c.finish()
+		}
+		if served < 5 {
+			t.Errorf("%v, %d slots: the light pool ran %d tasks of 20000, want some", tc.order, tc.slots, served)
+		}
+	}
+}
+
+// No starvation: of n pools that always have tasks, and no minimums, one that runs
+// nothing is passed over at most n-1 times, also where slots are fewer than pools.
+func TestPoolWithoutTasksIsServedAfterItsSiblings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 8).Draw(t, "pools")
+		pools := map[string]fair.Pool{}
+		for i := range n {
+			pools[fmt.Sprint(i)] = fair.Pool{Weight: rapid.SampledFrom([]float64{1, 2, 3600, 0.001}).Draw(t, "weight")}
+		}
+		c := newCluster(t, rapid.IntRange(1, 10).Draw(t, "slots"), fair.Options{Pools: pools})
+		for i := range n {
+			c.arrive(fmt.Sprint(i), 1000)
+		}
+		passed := make([]int, n)
+		for range 100 {
+			before := c.held()
+			for _, pool := range c.offer() {
+				for i := range n {
+					if name := fmt.Sprint(i); name == pool || before[name] > 0 {
+						passed[i] = 0
+					} else if passed[i]++; passed[i] > n-1 {
+						t.Fatalf("pool %d runs nothing and was passed over %d times by %d others", i, passed[i], n-1)
+					}
+				}
+				before[pool]++
+			}
+			c.finish()
+		}
+	})
+}
+
+// A pool that was idle gets its share and nothing for the time before (APF #91567):
+// with 10 slots, of which it has none, the next 5 that become free, then every other.
+func TestPoolIdleThenBusy(t *testing.T) {
+	for _, order := range []fair.Order{fair.Running, fair.Deficit} {
+		c := newCluster(t, 10, fair.Options{Order: order})
+		c.arrive("busy", 10_000)
+		for range 1000 {
+			c.offer()
+			c.finish()
+		}
+		c.offer()
+		c.arrive("idle", 10_000)
+		count := map[string]int{}
+		for range 200 {
+			c.finish()
+			for _, pool := range c.offer() {
+				count[pool]++
+			}
+		}
+		if got := count["idle"]; got < 95 || got > 105 {
+			t.Errorf("%v: of 200 tasks %d were of the pool that had been idle, want 95 to 105", order, got)
+		}
+		if held := c.held(); held["idle"] != 5 {
+			t.Errorf("%v: the pool that had been idle has %d slots of 10, want 5", order, held["idle"])
+		}
+	}
+}
+
+// Jobs and pools that have nothing to start do not count, and decisions are the same
+// with ten thousand of them (golang/go #21200, Volcano #5551; BenchmarkIdle measures
+// the cost).
+func TestTenThousandIdleMembers(t *testing.T) {
+	run := func(idle int) string {
+		c := newCluster(t, 4, fair.Options{Pools: map[string]fair.Pool{"a": {Weight: 2}}})
+		for i := range idle {
+			id := c.arrive(fmt.Sprint("idle", i), 1)
+			c.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: id}})
+		}
+		c.arrive("a", 1000)
+		c.arrive("b", 1000)
+		var log []string
+		for range 100 {
+			log = append(log, c.offer()...)
+			c.finish()
+		}
+		return strings.Join(log, " ")
+	}
+	if with, without := run(10_000), run(0); with != without {
+		t.Errorf("with 10,000 idle pools the tasks are of\n%s\nwant, as without,\n%s", with, without)
+	}
+}
+
+// A pool whose jobs want nothing has no share of anything, also if it has a minimum
+// (YARN-11907).
+func TestDemandZero(t *testing.T) {
+	c := newCluster(t, 8, fair.Options{Pools: map[string]fair.Pool{"zero": {Weight: 100, Min: fair.Slots{0: 6}}}})
+	id := c.arrive("zero", 1)
+	c.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: id}})
+	c.arrive("a", 100)
+	c.arrive("b", 100)
+	c.offer()
+	if got, want := c.held(), map[string]int{"a": 4, "b": 4}; !maps.Equal(got, want) {
+		t.Errorf("slots %v, want %v", got, want)
+	}
+	if got := share(t, c.p, id); got != 0 {
+		t.Errorf("the share of a pool without demand = %v, want 0", got)
+	}
+	c.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: id}})
+	c.finish()
+	if got := c.offer(); !slices.Equal(got, []string{"zero"}) {
+		t.Errorf("when it wants a slot, the next one goes to %v, want zero", got)
+	}
+}
+
+// share returns the share that Explain tells of the pool of a job, in class 0.
+func share(t *testing.T, p *fair.Policy, id sojourn.JobID) float64 {
+	attrs, _ := p.Explain(id)
+	for _, a := range attrs {
+		if a.Key == "class0" {
+			for _, b := range a.Value.Group() {
+				if b.Key == "share" {
+					return b.Value.Float64()
+				}
+			}
+		}
+	}
+	t.Fatalf("Explain(%d) = %v, want a share", id, attrs)
+	return 0
+}
+
+// Nothing depends on the order in which pools are configured (YuniKorn PR #1159).
+// Ties between pools that were never served go by arrival, and by nothing else.
+func TestPermutationOfInsertionOrder(t *testing.T) {
+	const n = 12
+	run := func(r *rand.Rand) string {
+		pools := map[string]fair.Pool{}
+		for _, i := range r.Perm(n) {
+			pools[fmt.Sprint("p", i)] = fair.Pool{Weight: float64(1 + i%4), Min: fair.Slots{0: i % 3}, Max: fair.Slots{0: 2 + i%5}}
+		}
+		c := newCluster(t, 30, fair.Options{Pools: pools})
+		for i := range n {
+			c.arrive(fmt.Sprint("p", i), 50)
+		}
+		var log []string
+		for range 100 {
+			log = append(log, c.offer()...)
+			c.finish()
+		}
+		return strings.Join(log, " ")
+	}
+	want := run(rand.New(rand.NewPCG(0, 0)))
+	for seed := range uint64(100) {
+		if got := run(rand.New(rand.NewPCG(seed, 1))); got != want {
+			t.Fatalf("seed %d: the tasks are of\n%s\nwant\n%s", seed, got, want)
+		}
+	}
+}
+
+// With the tasks of one pool on all slots and those of others waiting, tasks are
+// killed until each pool has what it is entitled to, and then no more: a pool for
+// which tasks of another one were killed is never killed for that one, unless
+// something happens (Kueue #3779, #7101, #14543). All cases of 2 and 3 pools.
+func TestNoPreemptionBackAndForth(t *testing.T) {
+	weights, mins := []float64{1, 2, 3600}, []int{0, 1, 3}
+	for n := 2; n <= 3; n++ {
+		kinds := 1
+		for range n {
+			kinds *= len(weights) * len(mins)
+		}
+		for slots := 1; slots <= 6; slots += 2 {
+			for kind := range kinds {
+				pools := map[string]fair.Pool{}
+				for i, k := 0, kind; i < n; i++ {
+					w, m := k%3, k/3%3
+					k /= 9
+					pools[fmt.Sprint(i)] = fair.Pool{Weight: weights[w], Min: fair.Slots{0: mins[m]}}
+				}
+				checkPreemptions(t, slots, n, pools)
+			}
+		}
+	}
+}
+
+func checkPreemptions(t *testing.T, slots, n int, pools map[string]fair.Pool) {
+	t.Helper()
+	c := newCluster(t, slots, fair.Options{Pools: pools, Preemption: fair.Preemption{
+		MinTimeout: time.Second, FairTimeout: 2 * time.Second, Interval: time.Second, Limit: 2,
+	}})
+	c.arrive("0", 100)
+	c.offer()
+	for i := 1; i < n; i++ {
+		c.arrive(fmt.Sprint(i), 100)
+	}
+	killed := map[[2]string]bool{} // for whom, whose
+	quiet := 0
+	for range 10 * slots {
+		c.tick(time.Second)
+		list := c.p.AppendPreemptions(nil)
+		if len(list) > 2 {
+			t.Fatalf("pools %v: %d tasks to be killed, above the limit 2", pools, len(list))
+		}
+		if quiet++; len(list) > 0 {
+			quiet = 0
+		}
+		for _, v := range list {
+			from, by := c.pools[v.Task.Job], c.pools[v.For]
+			killed[[2]string{by, from}] = true
+			if by == from || killed[[2]string{from, by}] {
+				t.Fatalf("pools %v, %d slots: a task of %s is to be killed for %s, but before it was the other way", pools, slots, from, by)
+			}
+			c.kill(v)
+		}
+		c.offer()
+	}
+	if quiet < 3 {
+		t.Fatalf("pools %v, %d slots: there are still tasks to be killed: %v", pools, slots, c.held())
+	}
+	least := 0
+	for i := range n {
+		least += pools[fmt.Sprint(i)].Min[0]
+	}
+	for i := range n {
+		name := fmt.Sprint(i)
+		if m := pools[name].Min[0]; least <= slots && c.held()[name] < m {
+			t.Fatalf("pools %v, %d slots: in the end slots %v, want at least the minimum of %s", pools, slots, c.held(), name)
+		}
+	}
+}

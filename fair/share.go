@@ -1,0 +1,203 @@
+package fair
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A look is what a pool was found to have and to want when shares were computed
+// last, for one class.
+type look struct {
+	startable int // tasks of its own jobs
+	demand    int // tasks that it could run at a time
+	share     *big.Rat
+	left      int // running tasks, without those that are to be killed
+	claim     int // slots that it should get from others
+	least     int // its minimum, as far as it wants that
+}
+
+// A portion is what one of several siblings gets of a number of slots.
+type portion struct {
+	weight   uint64
+	min, max int // min <= max
+	share    *big.Rat
+}
+
+// fill divides slots among siblings: max-min fair by weight, with lower and upper
+// bounds. There is a level L such that each gets L*weight, or its bound if that is
+// outside its bounds, and all get as many as there are, or as they can have. If
+// there are too few for the minimums, these are divided by the minimums, as
+// running/min does.
+func fill(slots *big.Rat, list []portion) {
+	low, high := 0, 0
+	for i := range list {
+		low += list[i].min
+		high += list[i].max
+	}
+	switch {
+	case integer(high).Cmp(slots) <= 0:
+		for i := range list {
+			list[i].share = integer(list[i].max)
+		}
+	case integer(low).Cmp(slots) > 0:
+		rate := new(big.Rat).Quo(slots, integer(low))
+		for i := range list {
+			list[i].share = new(big.Rat).Mul(integer(list[i].min), rate)
+		}
+	default:
+		level := waterLevel(slots, integer(low), list)
+		for i := range list {
+			q := &list[i]
+			q.share = new(big.Rat).Mul(level, rational(q.weight))
+			if m := integer(q.min); q.share.Cmp(m) < 0 {
+				q.share = m
+			}
+			if m := integer(q.max); q.share.Cmp(m) > 0 {
+				q.share = m
+			}
+		}
+	}
+}
+
+// waterLevel returns the level at which portions add up to slots. low is what they
+// add up to at level 0.
+func waterLevel(slots, low *big.Rat, list []portion) *big.Rat {
+	type bend struct {
+		at     *big.Rat // level at which a portion begins or ends to grow
+		weight *big.Rat // by which the rate of growth then changes
+	}
+	bends := make([]bend, 0, 2*len(list))
+	for i := range list {
+		w := rational(list[i].weight)
+		bends = append(bends,
+			bend{new(big.Rat).Quo(integer(list[i].min), w), w},
+			bend{new(big.Rat).Quo(integer(list[i].max), w), new(big.Rat).Neg(w)})
+	}
+	slices.SortStableFunc(bends, func(a, b bend) int { return a.at.Cmp(b.at) })
+	level, sum, rate := new(big.Rat), new(big.Rat).Set(low), new(big.Rat)
+	for _, b := range bends {
+		grown := new(big.Rat).Sub(b.at, level)
+		grown.Add(grown.Mul(grown, rate), sum)
+		if grown.Cmp(slots) >= 0 {
+			break
+		}
+		level, sum = b.at, grown
+		rate.Add(rate, b.weight)
+	}
+	if rate.Sign() == 0 {
+		return level
+	}
+	rest := new(big.Rat).Sub(slots, sum)
+	return rest.Add(rest.Quo(rest, rate), level)
+}
+
+func integer(n int) *big.Rat { return new(big.Rat).SetInt64(int64(n)) }
+
+func rational(n uint64) *big.Rat {
+	return new(big.Rat).SetFrac(new(big.Int).SetUint64(n), big.NewInt(1))
+}
+
+// shares computes what every pool wants and its fair share of the slots of class c.
+func (p *Policy) shares(c sojourn.Class) {
+	for int(c) >= len(p.looked) {
+		p.looked = append(p.looked, 0)
+	}
+	if p.looked[c] == p.version {
+		return
+	}
+	p.looked[c] = p.version
+	p.each(func(n *pool) { *n.look(c) = look{left: n.running(c), share: new(big.Rat)} })
+	direct := make(map[*pool][]*job) // jobs that stand beside pools
+	for _, j := range p.ledger.AppendJobs(nil) {
+		n := j.Data.pool
+		if s := j.SideOf(c); s != nil && (s.Running > 0 || n.lets(j)) {
+			if n.lets(j) {
+				n.look(c).startable += s.Startable
+			}
+			if len(n.below) > 0 {
+				direct[n] = append(direct[n], j)
+			}
+		}
+	}
+	p.root.want(c)
+	p.root.look(c).share.SetInt64(int64(min(p.root.look(c).demand, p.ledger.Capacity(c))))
+	p.root.divide(c, direct)
+}
+
+// lets reports whether the limits on jobs let j start tasks.
+func (n *pool) lets(j *job) bool {
+	if !n.limited || j.Data.active {
+		return true
+	}
+	for ; n != nil; n = n.parent {
+		if n.jobsFull() {
+			return false
+		}
+	}
+	return true
+}
+
+// want computes the demand of a pool: what it runs, and what it could start besides
+// within its limit and those below.
+func (n *pool) want(c sojourn.Class) {
+	demand := n.running(c) + n.look(c).startable
+	for _, b := range n.pools {
+		if b != nil {
+			b.want(c)
+			demand += b.look(c).demand - b.running(c)
+		}
+	}
+	if int(c) < len(n.conf.max) && n.conf.max[c] > 0 {
+		demand = min(demand, n.conf.max[c])
+	}
+	n.look(c).demand = max(demand, 0)
+}
+
+// divide divides the share of a pool among what is in it.
+func (n *pool) divide(c sojourn.Class, direct map[*pool][]*job) {
+	var list []portion
+	for _, b := range n.pools {
+		if b == nil {
+			continue
+		}
+		q := portion{weight: b.conf.weight, max: b.look(c).demand}
+		if int(c) < len(b.conf.min) {
+			q.min = min(b.conf.min[c], q.max)
+			b.look(c).least = q.min
+		}
+		list = append(list, q)
+	}
+	if len(list) == 0 {
+		return
+	}
+	for _, j := range direct[n] {
+		s := j.SideOf(c)
+		q := portion{weight: j.Weight, max: s.Running}
+		if n.lets(j) {
+			q.max += s.Startable
+		}
+		list = append(list, q)
+	}
+	fill(n.look(c).share, list)
+	for _, b := range n.pools {
+		if b != nil {
+			b.look(c).share = list[0].share
+			list = list[1:]
+			b.divide(c, direct)
+		}
+	}
+}
+
+// each calls f for every pool, parents first.
+func (p *Policy) each(f func(*pool)) { p.root.each(f) }
+
+func (n *pool) each(f func(*pool)) {
+	f(n)
+	for _, b := range n.pools {
+		if b != nil {
+			b.each(f)
+		}
+	}
+}
