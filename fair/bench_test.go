@@ -58,7 +58,7 @@ func benchPools(b *testing.B, pools, jobs, depth int) {
 	}
 	for i := range pools * jobs {
 		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
-			ID: sojourn.JobID(i + 1), Pool: paths[i%pools], Weight: float64(1 + i%3), Phases: []sojourn.Phase{{Tasks: 100}},
+			ID: sojourn.JobID(i + 1), Pool: paths[i%pools], Weight: float64(1 + i%3), Phases: []sojourn.Phase{{Tasks: 50_000_000 / (pools * jobs)}},
 		}})
 	}
 	var running [slots]sojourn.Assignment

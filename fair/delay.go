@@ -11,9 +11,10 @@ import (
 //
 // A job whose turn it is, but that has no task close enough to the slot, is passed
 // over and asked again at the next slot. What counts as waiting is time in which
-// there is a free slot that the job could use within its limits, so that waits are
-// counted only while slots are free: then for every job with something to start,
-// and in a busy cluster not at all.
+// there is a free slot that the job could use within its limits; and all time from
+// when a slot was given to another job in its stead until it starts a task. Without
+// the second, a job could wait for ever in a busy cluster, where no slot is free for
+// longer than an instant. A slot that is declined by all starts no wait.
 type places struct {
 	index  *locality.Index[member] // nil if nobody asked for it
 	delay  locality.Delay
@@ -53,6 +54,7 @@ func (p *Policy) start(j *job, side *ledger.Side, phase int, pick locality.Pick,
 	a := p.index.Take(j, phase, pick, id)
 	if w := waitOf(j, side); w != nil {
 		w.Launched(a, p.ledger.Now())
+		w.Stop(p.ledger.Now())
 	}
 	p.assigned(j, side)
 	return a
@@ -97,8 +99,10 @@ func (n *pool) hasRoom(c sojourn.Class) bool {
 func (p *Policy) countWaits(at sojourn.Time) {
 	now := p.ledger.Now()
 	p.waiting(func(w *locality.Wait) {
-		w.Start(now)
-		w.Stop(at)
+		if !w.Runs() {
+			w.Start(now)
+			w.Stop(at)
+		}
 	})
 }
 

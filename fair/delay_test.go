@@ -1,6 +1,7 @@
 package fair_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // The inputs of job 1 are on node 9 of rack 1, where no slot is free; job 2 runs
-// anywhere and goes first. For 5 s with a free slot job 1 waits for node 9, for 5 s
+// anywhere, and goes first because it came first. For 5 s with a free slot job 1 waits for node 9, for 5 s
 // more for rack 1, and then it takes any slot.
 func TestDelayScheduling(t *testing.T) {
 	p := newWith(fair.Options{Delay: 5 * time.Second}).(*fair.Policy)
@@ -32,10 +33,10 @@ func TestDelayScheduling(t *testing.T) {
 	if _, ok := p.Assign(8); !ok { // node 9 is busy from now on
 		t.Fatal("Assign(8) = false")
 	}
+	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 2, Phases: []sojourn.Phase{{Tasks: 1}}}})
 	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{
 		Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{9}, {9}, {9}}),
 	}}}})
-	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 2, Phases: []sojourn.Phase{{Tasks: 1}}}})
 
 	if id, ok := p.Seek(0); !ok || id != 0 {
 		t.Errorf("Seek(0) = %d, %v, want slot 0 for job 2", id, ok)
@@ -99,5 +100,39 @@ func TestPreferLocal(t *testing.T) {
 	}
 	if a, ok := p.Assign(0); !ok || a.Task.Index != 1 || a.Locality != sojourn.NodeLocal {
 		t.Errorf("Assign(0) = %+v, %v, want task 1, which is on the node", a, ok)
+	}
+}
+
+// In a busy cluster no slot is free for longer than an instant. The inputs of job 1
+// are on node 9 of rack 1, which has no slots; job 2 has tasks without end for the
+// one slot there is, on node 3 of rack 2. Job 1 comes first, is passed over at 0 s,
+// and from then on its wait counts: after 10 s it takes any slot.
+func TestDelayIsBoundedInABusyCluster(t *testing.T) {
+	p := newWith(fair.Options{Delay: 5 * time.Second})
+	observe := func(ev sojourn.Event) {
+		t.Helper()
+		if err := p.Observe(ev); err != nil {
+			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+		}
+	}
+	observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Node: 3, Rack: 2}})
+	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{
+		Tasks: 1, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{9}}),
+	}}}})
+	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 2, Phases: []sojourn.Phase{{Tasks: 100}}}})
+	var served []int
+	for now := range 20 {
+		a, ok := p.Assign(0)
+		if !ok {
+			t.Fatalf("at %d s the slot stays free", now)
+		}
+		if a.Task.Job == 1 {
+			served = append(served, now)
+		}
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, At: sojourn.Time(now+1) * sojourn.Time(time.Second),
+			Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 0}})
+	}
+	if !slices.Equal(served, []int{10}) {
+		t.Errorf("job 1 was served at %v s, want 10", served)
 	}
 }

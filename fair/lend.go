@@ -228,8 +228,9 @@ func (p *Policy) decline(n *pool, c sojourn.Class) {
 	p.refile(n, c)
 }
 
-// settle puts back the pools that declined and the jobs that were passed over.
-func (p *Policy) settle(c sojourn.Class) {
+// settle puts back the pools that declined and the jobs that were passed over. If
+// the slot was given to somebody, the wait of those jobs counts from now on.
+func (p *Policy) settle(c sojourn.Class, given bool) {
 	for _, n := range p.refused {
 		n.declined = false
 		p.refile(n, c)
@@ -237,6 +238,9 @@ func (p *Policy) settle(c sojourn.Class) {
 	p.refused = p.refused[:0]
 	for _, j := range p.passed {
 		j.Data.passed = false
+		if w := waitOf(j, j.SideOf(c)); w != nil && given {
+			w.Start(p.ledger.Now())
+		}
 		p.update(j, j.SideOf(c))
 	}
 	p.passed = p.passed[:0]
@@ -255,13 +259,13 @@ func (p *Policy) assignSlowly(s sojourn.Slot) (sojourn.Assignment, bool) {
 	for {
 		n, j := p.first(s.Class)
 		if n == nil {
-			p.settle(s.Class)
+			p.settle(s.Class, false)
 			return sojourn.Assignment{}, false
 		}
 		if j != nil {
 			side := j.SideOf(s.Class)
 			if p.index == nil {
-				p.settle(s.Class)
+				p.settle(s.Class, true)
 				a := p.ledger.Take(j, side, s.ID)
 				p.assigned(j, side)
 				return a, true
@@ -271,7 +275,7 @@ func (p *Policy) assignSlowly(s sojourn.Slot) (sojourn.Assignment, bool) {
 				p.passOver(j, side)
 				continue
 			}
-			p.settle(s.Class)
+			p.settle(s.Class, true)
 			return p.start(j, side, phase, pick, s.ID), true
 		}
 		p.lendSlot(n, s)
@@ -282,7 +286,7 @@ func (p *Policy) assignSlowly(s sojourn.Slot) (sojourn.Assignment, bool) {
 			continue
 		}
 		n.lent = n.lent[:0]
-		p.settle(s.Class)
+		p.settle(s.Class, true)
 		j = p.ledger.Job(a.Task.Job)
 		if j == nil || j.Data.pool != n || !j.Phases[a.Task.Phase].IsPending(a.Task.Index) {
 			panic(fmt.Sprintf("fair: a %T assigns task %v, which it may not start", n.policy, a.Task))
@@ -307,7 +311,7 @@ func (p *Policy) seekSlowly(c sojourn.Class) (sojourn.SlotID, bool) {
 	if !ok {
 		return 0, false
 	}
-	defer p.settle(c)
+	defer p.settle(c, false)
 	for {
 		n, j := p.first(c)
 		switch {

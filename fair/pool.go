@@ -284,6 +284,9 @@ func (p *Policy) update(j *job, s *ledger.Side) {
 	n, c := j.Data.pool, s.Class
 	switch {
 	case s.Startable == 0 || j.Data.passed:
+		if w := waitOf(j, s); w != nil && s.Startable == 0 {
+			w.Stop(p.ledger.Now())
+		}
 		n.readyJobs.Remove(c, j.Data.id)
 		if n.limited {
 			n.freshJobs.Remove(c, j.Data.id)

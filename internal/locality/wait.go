@@ -26,10 +26,11 @@ func (d Delay) Check() error {
 // A Wait is how long a job has been passed over for the sake of locality, on the
 // slots of one class. The zero Wait is that of a job that has not waited.
 //
-// It is a stop-watch. The policy starts it when there is a free slot of the class
-// and the job has a startable task with inputs, and stops it when either is no
-// longer so. What counts are these intervals alone: neither how often the policy
-// was asked within them, nor which slots it was asked about.
+// It is a stop-watch. The policy lets it run while there is a free slot of the
+// class and the job has a startable task with inputs, and, from when another job
+// was given a slot in its stead, until it launches a task or has none left to
+// start. What counts are these intervals alone: neither how often the policy was
+// asked within them, nor which slots it was asked about.
 type Wait struct {
 	limit  sojourn.Locality // of the latest launch; the least limit to come. 0 is NodeLocal
 	runs   bool
@@ -51,6 +52,9 @@ func (w *Wait) Stop(now sojourn.Time) {
 		w.runs = false
 	}
 }
+
+// Runs reports whether time counts now.
+func (w *Wait) Runs() bool { return w.runs }
 
 // Launched takes note that a task of the job was assigned now. The wait begins
 // anew, at the distance of that task: who has just launched a task off rack may
