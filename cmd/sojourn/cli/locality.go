@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/spf13/pflag"
 )
@@ -21,7 +23,8 @@ type localityFlags struct {
 }
 
 func (f *localityFlags) register(flags *pflag.FlagSet) {
-	flags.Var(&f.remote, "remote", "how many times longer a task takes whose input is on its node, its\nrack, or elsewhere: `NODE,RACK,REMOTE`, such as 1,1.5,3")
+	f.remote = remoteFlag{Node: 1, Rack: 1.5, Remote: 3} // as in Hadoop's Mumak
+	flags.Var(&f.remote, "remote", "how many times longer a task takes whose input is on its node, its\nrack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
 	flags.IntVar(&f.replicas, "place", 0, "spread inputs of which the workload says only the size over the\ncluster, as HDFS would with so many `REPLICAS` of each block")
 	flags.BoolVar(&f.all, "place-all", false, "with --place, also inputs of unknown size")
 }
@@ -57,20 +60,26 @@ func (f *localityFlags) place(w *workload, c *cluster, seed uint64) (iter.Seq2[*
 	return sim.Place(&c.Cluster, sim.Placement{Replicas: f.replicas, All: f.all, Seed: seed}, w.all())
 }
 
-// header returns the line of a report that says what was asked for; "" if nothing.
-func (f *localityFlags) header() string {
+// header returns the line of a report that says where the inputs of a workload are
+// and what reading them costs; "" if it has none.
+func (f *localityFlags) header(w *workload) string {
+	if f.replicas == 0 && !w.hasInputs() {
+		return ""
+	}
 	var parts []string
 	if f.replicas > 0 {
 		parts = append(parts, "placed with "+count(f.replicas, "replica"))
 	}
-	if f.remote != (remoteFlag{}) {
-		parts = append(parts, fmt.Sprintf("tasks take %v times as long on the node, %v on the rack, %v elsewhere",
-			f.remote.Node, f.remote.Rack, f.remote.Remote))
-	}
-	if parts == nil {
-		return ""
-	}
+	parts = append(parts, fmt.Sprintf("tasks take %v times as long on the node, %v on the rack, %v elsewhere",
+		f.remote.Node, f.remote.Rack, f.remote.Remote))
 	return "inputs     " + strings.Join(parts, "; ") + "\n"
+}
+
+// hasInputs reports whether any task of the workload has a place for its input.
+func (w *workload) hasInputs() bool {
+	return slices.ContainsFunc(w.jobs, func(j *sim.Job) bool {
+		return slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Inputs.Len() > 0 })
+	})
 }
 
 // A remoteFlag is a sim.Remote on the command line.
@@ -96,9 +105,6 @@ func (r *remoteFlag) Set(text string) error {
 
 // String implements [pflag.Value].
 func (r *remoteFlag) String() string {
-	if *r == (remoteFlag{}) {
-		return ""
-	}
 	return fmt.Sprintf("%v,%v,%v", r.Node, r.Rack, r.Remote)
 }
 

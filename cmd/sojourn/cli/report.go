@@ -53,7 +53,7 @@ func (r *report) header() string {
 	if scaled := r.flags.load.String(); scaled != "" {
 		b.WriteString("; " + scaled)
 	}
-	b.WriteString("\n" + r.flags.locality.header())
+	b.WriteString("\n" + r.flags.locality.header(r.workload))
 	fmt.Fprintf(&b, "estimates  %s; seed %d\n", &r.flags.estimates, r.seed)
 	return b.String()
 }

@@ -343,7 +343,7 @@ func seedsHeader(s *sample, vary string) string {
 	if n := len(s.results); n > 1 {
 		seeds = fmt.Sprintf("%d seeds from %d on", n, s.scenario.seed)
 	}
-	return text + "\n" + f.locality.header() + fmt.Sprintf("estimates  %s; %s\n", estimates, seeds)
+	return text + "\n" + f.locality.header(w) + fmt.Sprintf("estimates  %s; %s\n", estimates, seeds)
 }
 
 // loadText returns the load of each class, "" if all jobs arrive at once.

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/pools"
 	"github.com/sojourn-sched/sojourn/trace"
 	"github.com/spf13/cobra"
 )
@@ -18,12 +19,13 @@ func newValidate() *cobra.Command {
 	var clusterSpec string
 	cmd := &cobra.Command{
 		Use:   "validate FILE",
-		Short: "Check a workload or a cluster file",
-		Long: `validate reads a workload or a cluster file, which may be compressed by gzip, and
-says what is in it. A file that starts with {"nodes" is a cluster. At the first
-fault it prints FILE:LINE:COLUMN and the reason, and the exit status is 3. With -c,
-it also checks that the nodes that a workload names are in the cluster. - is
-stdin.`,
+		Short: "Check a workload, a cluster or a pools file",
+		Long: `validate reads a workload, a cluster or a pools file and says what is in it.
+Workloads and clusters may be compressed by gzip. A file that starts with {"nodes"
+is a cluster, one that starts with {"pools" or another key of a pools file describes
+pools. At the first fault it prints FILE:LINE:COLUMN and the reason, and the exit
+status is 3. With -c, it also checks that the nodes that a workload names are in the
+cluster. - is stdin.`,
 		Example: `  sojourn validate trace.jsonl
   sojourn validate -c cluster.json trace.jsonl
   sojourn validate cluster.json`,
@@ -58,7 +60,15 @@ func validate(cmd *cobra.Command, name string, in *cluster) error {
 	}
 	buf := bufio.NewReaderSize(r, 1<<16)
 	start, _ := buf.Peek(1 << 16)
-	if looksLikeCluster(start) {
+	switch firstKey(start) {
+	case "pools", "order", "strict", "preemption":
+		opts, err := pools.Read(buf, name, innerPolicy)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name, count(len(opts.Pools), "pool"))
+		return err
+	case "nodes":
 		c := cluster{name: name}
 		var err error
 		if c.Cluster, err = trace.ReadCluster(buf, name); err != nil {
@@ -90,9 +100,9 @@ func validate(cmd *cobra.Command, name string, in *cluster) error {
 	return err
 }
 
-// looksLikeCluster reports whether a file is meant as a cluster, by its first
-// bytes: the first key is "nodes".
-func looksLikeCluster(start []byte) bool {
+// firstKey returns the first key of the object that a file begins with, by which one
+// can tell what the file is meant to be; "" if it begins with something else.
+func firstKey(start []byte) string {
 	var r io.Reader = bytes.NewReader(start)
 	if z, err := gzip.NewReader(r); err == nil {
 		r = z
@@ -102,8 +112,9 @@ func looksLikeCluster(start []byte) bool {
 	d := json.NewDecoder(r)
 	open, err := d.Token()
 	if err != nil || open != json.Delim('{') {
-		return false
+		return ""
 	}
-	key, err := d.Token()
-	return err == nil && key == "nodes"
+	key, _ := d.Token()
+	name, _ := key.(string)
+	return name
 }
