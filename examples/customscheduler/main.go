@@ -65,7 +65,7 @@ func (q *queue) work(slot sojourn.Slot, log io.Writer) {
 		q.mu.Unlock()
 		err := j.tasks[a.Task.Index]()
 		q.mu.Lock()
-		fmt.Fprintf(log, "%5v  worker %d  task %v  attempt %d  %v\n", time.Since(q.start).Round(time.Millisecond), slot.ID, a.Task, a.Attempt, err)
+		fmt.Fprintf(log, "%5v  task %v  attempt %d  %v\n", time.Since(q.start).Round(time.Millisecond), a.Task, a.Attempt, err)
 		ev := sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: slot}
 		if err != nil {
 			ev.Kind, ev.Cause = sojourn.TaskFailed, sojourn.CauseTask
