@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"os"
 	"strings"
 	"time"
 
@@ -108,16 +107,12 @@ What is dropped or made up is counted on stderr.`,
 // readForeign reads a trace of another format from a file, or from stdin if name
 // is "-".
 func readForeign(cmd *cobra.Command, name string, read func(io.Reader, string) iter.Seq2[*sim.Job, error]) (*workload, error) {
-	w := &workload{name: name}
-	if name == "-" {
-		w.name = "stdin"
-		return w, w.collect(read(cmd.InOrStdin(), w.name))
-	}
-	file, err := os.Open(name)
+	file, name, err := openInput(cmd, name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
+	w := &workload{name: name}
 	return w, w.collect(read(file, name))
 }
 

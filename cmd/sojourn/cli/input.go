@@ -81,25 +81,32 @@ func (f *inputFlags) checkWorkload() error {
 	return nil
 }
 
+// openInput opens a file, or stdin if name is "-", and returns with it the name that
+// messages use.
+func openInput(cmd *cobra.Command, name string) (io.ReadCloser, string, error) {
+	if name == "-" {
+		return io.NopCloser(cmd.InOrStdin()), "stdin", nil
+	}
+	file, err := os.Open(name)
+	return file, name, err
+}
+
 // loadWorkload reads the workload. c is the cluster that its nodes belong to, or
 // nil.
 func (f *inputFlags) loadWorkload(cmd *cobra.Command, c *cluster) (*workload, error) {
-	switch {
-	case f.sample:
+	if f.sample {
 		return readWorkload(bytes.NewReader(sampleWorkload), sampleName, c)
-	case f.workload == "-":
-		return readWorkload(cmd.InOrStdin(), "stdin", c)
 	}
-	file, err := os.Open(f.workload)
+	file, name, err := openInput(cmd, f.workload)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	w, err := readWorkload(file, f.workload, c)
+	w, err := readWorkload(file, name, c)
 	if err != nil {
 		return nil, err
 	}
-	w.name = filepath.Base(f.workload)
+	w.name = filepath.Base(name)
 	return w, nil
 }
 

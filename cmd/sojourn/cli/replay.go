@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -39,19 +38,12 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
   sojourn replay out/history.txt -p fair:order=deficit`,
 		Args: cobra.ExactArgs(1),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			r := cmd.InOrStdin()
-			name := args[0]
-			if name == "-" {
-				name = "stdin"
-			} else {
-				file, err := os.Open(name)
-				if err != nil {
-					return err
-				}
-				defer file.Close()
-				r = file
+			file, name, err := openInput(cmd, args[0])
+			if err != nil {
+				return err
 			}
-			result, err := replay(policies, r, name, spec)
+			defer file.Close()
+			result, err := replay(policies, file, name, spec)
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/pools"
@@ -47,18 +46,12 @@ cluster. - is stdin.`,
 
 // validate checks one file. in is the cluster that a workload runs on, or nil.
 func validate(cmd *cobra.Command, name string, in *cluster) error {
-	r := cmd.InOrStdin()
-	if name == "-" {
-		name = "stdin"
-	} else {
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		r = file
+	file, name, err := openInput(cmd, name)
+	if err != nil {
+		return err
 	}
-	buf := bufio.NewReaderSize(r, 1<<16)
+	defer file.Close()
+	buf := bufio.NewReaderSize(file, 1<<16)
 	start, _ := buf.Peek(1 << 16)
 	switch firstKey(start) {
 	case "pools", "order", "strict", "preemption":
@@ -95,7 +88,7 @@ func validate(cmd *cobra.Command, name string, in *cluster) error {
 	if jobs == 0 {
 		return noJobs(name)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: a workload of %s and %s, arriving over %s\n",
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: a workload of %s and %s, arriving over %s\n",
 		name, count(jobs, "job"), count(tasks, "task"), span(last.Sub(first)))
 	return err
 }
