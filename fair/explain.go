@@ -3,9 +3,11 @@ package fair
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
 // AppendRanking implements [sojourn.Explainer]: pools by their keys, level by level,
@@ -49,8 +51,11 @@ func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 			least += m
 		}
 		k := poolKey{key{ratio(b.total(), b.conf.weight), b.lastTurn()}, true}
-		if b.total() < least {
+		switch {
+		case b.total() < least:
 			k.ratio, k.sated = ratio(b.total(), uint64(least)), false
+		case p.order == Deficit:
+			k.ratio = b.leastTag()
 		}
 		rivals = append(rivals, rival{key: k, pool: b})
 	}
@@ -68,6 +73,20 @@ func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		}
 	}
 	return dst
+}
+
+// leastTag returns the least tag of a pool in a class in which it can be served,
+// and one above all others if there is none.
+func (n *pool) leastTag() wide.Uint128 {
+	least := wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}
+	for i := range n.classes {
+		if nc := &n.classes[i]; nc.queued {
+			if t := nc.tag(n.conf.weight); t.Less(least) {
+				least = t
+			}
+		}
+	}
+	return least
 }
 
 // count returns r or a of a job, over all classes.

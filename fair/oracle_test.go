@@ -107,3 +107,40 @@ func TestIdlePoolsEarnNothing(t *testing.T) {
 		t.Errorf("20 tasks went %d to the busy pool and %d to the idle one, want 10 and 10", count[1], count[2])
 	}
 }
+
+// Whatever the order, the first job of the ranking is the one that is served next:
+// jobs of pools of different weights, all with tasks to start, on slots that are busy
+// for different times.
+func TestRankingTellsWhoIsNext(t *testing.T) {
+	for _, order := range []fair.Order{fair.Running, fair.Deficit} {
+		p := newWith(fair.Options{Order: order, Pools: weights(pools)}).(*fair.Policy)
+		observe := func(ev sojourn.Event) {
+			if err := p.Observe(ev); err != nil {
+				t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+			}
+		}
+		const slots = 5
+		for i := range slots {
+			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+		}
+		var running [slots]*sojourn.Assignment
+		for step := range 600 {
+			if step < 60 && step%10 == 0 {
+				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
+					ID: sojourn.JobID(step + 1), Pool: []string{"a", "b", "c"}[step/10%3], Weight: float64(1 + step%4),
+					Phases: []sojourn.Phase{{Tasks: 1000}},
+				}})
+			}
+			i := step * step % slots
+			if a := running[i]; a != nil {
+				observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+			}
+			want := p.AppendRanking(nil)[0]
+			a, ok := p.Assign(sojourn.SlotID(i))
+			if !ok || a.Task.Job != want {
+				t.Fatalf("%v, step %d: Assign(%d) = %+v, %v, want a task of job %d, the first of %v", order, step, i, a, ok, want, p.AppendRanking(nil))
+			}
+			running[i] = &a
+		}
+	}
+}
