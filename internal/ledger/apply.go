@@ -120,6 +120,15 @@ func (l *Ledger[J]) addSlot(add sojourn.Slot) {
 		s.state = busy
 		return
 	}
+	l.newSlot(add)
+	n := l.nodes[add.Node]
+	n.slots++
+	l.setNode(add.Node, n, add.Rack)
+}
+
+// newSlot makes the entry of a free slot, and counts it for its class but not for
+// its node.
+func (l *Ledger[J]) newSlot(add sojourn.Slot) *slot[J] {
 	page := int(add.ID / pageSize)
 	for page >= len(l.slots) {
 		l.slots = append(l.slots, nil)
@@ -130,12 +139,11 @@ func (l *Ledger[J]) addSlot(add sojourn.Slot) {
 	for int(add.Class) >= len(l.classes) {
 		l.classes = append(l.classes, class{})
 	}
-	l.slots[page][add.ID%pageSize] = slot[J]{node: add.Node, rack: add.Rack, class: add.Class, state: free}
+	s := &l.slots[page][add.ID%pageSize]
+	*s = slot[J]{node: add.Node, rack: add.Rack, class: add.Class, state: free}
 	l.classes[add.Class].capacity++
 	l.classes[add.Class].free.Add(int(add.ID))
-	n := l.nodes[add.Node]
-	n.slots++
-	l.setNode(add.Node, n, add.Rack)
+	return s
 }
 
 func (l *Ledger[J]) dropSlot(id sojourn.SlotID, s *slot[J]) {
@@ -168,7 +176,7 @@ func (l *Ledger[J]) setNode(id sojourn.NodeID, n node, rack sojourn.RackID) {
 
 func (l *Ledger[J]) arrive(spec *sojourn.Job) *Job[J] {
 	l.seq++
-	j := &Job[J]{Spec: spec, Seq: l.seq, Weight: spec.WeightUnits(), Phases: make([]Phase, len(spec.Phases))}
+	j := newJob[J](spec, l.seq)
 	if n := len(l.spare); n > 0 {
 		j.Handle = l.spare[n-1]
 		l.spare = l.spare[:n-1]
@@ -177,6 +185,19 @@ func (l *Ledger[J]) arrive(spec *sojourn.Job) *Job[J] {
 		j.Handle = uint32(len(l.table))
 		l.table = append(l.table, j)
 	}
+	for i := range j.Phases {
+		j.updateReady(i)
+	}
+	if l.jobs == nil {
+		l.jobs = make(map[sojourn.JobID]*Job[J])
+	}
+	l.jobs[spec.ID] = j
+	return j
+}
+
+// newJob returns a job without a handle of which nothing is ready.
+func newJob[J any](spec *sojourn.Job, seq uint64) *Job[J] {
+	j := &Job[J]{Spec: spec, Seq: seq, Weight: spec.WeightUnits(), Phases: make([]Phase, len(spec.Phases))}
 	sides := 0
 	var seen [4]uint64
 	for i := range spec.Phases {
@@ -194,13 +215,6 @@ func (l *Ledger[J]) arrive(spec *sojourn.Job) *Job[J] {
 		p.pending, p.done = bitset.Full(n), bitset.Sized(n)
 		j.Left += n
 	}
-	for i := range j.Phases {
-		j.updateReady(i)
-	}
-	if l.jobs == nil {
-		l.jobs = make(map[sojourn.JobID]*Job[J])
-	}
-	l.jobs[spec.ID] = j
 	return j
 }
 
@@ -330,6 +344,9 @@ func (j *Job[J]) revise(spec *sojourn.Job) {
 		before := p.pending.Len()
 		p.pending.AddRange(was, is)
 		p.pending.RemoveFrom(is)
+		for k := is; k < was && j.tries != nil; k++ {
+			delete(j.tries, task{uint16(i), uint32(k)}) // of one that was done without an attempt, and lost
+		}
 		j.Left += is - was
 		if p.Ready {
 			side := &j.Sides[p.Side]

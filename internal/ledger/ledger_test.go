@@ -181,3 +181,17 @@ func TestSlotIDsAreBounded(t *testing.T) {
 		t.Errorf("FreeSlot = %d, %v, want %d", id, ok, sojourn.MaxSlots-1)
 	}
 }
+
+// A task that was done without an attempt, was lost, and is dropped by a revision
+// leaves nothing behind.
+func TestDroppedTasksAreForgotten(t *testing.T) {
+	l := &testLedger{t: t}
+	j := l.arrive(1, sojourn.Phase{Tasks: 3})
+	last := sojourn.TaskID{Job: 1, Index: 2}
+	l.observe(sojourn.Event{Kind: sojourn.TaskDone, Task: last})
+	l.observe(sojourn.Event{Kind: sojourn.OutputLost, Task: last})
+	l.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2}}}})
+	if len(j.tries) != 0 {
+		t.Errorf("tries = %v, want none", j.tries)
+	}
+}
