@@ -58,7 +58,8 @@ func (l *Late) UnmarshalText(text []byte) error {
 }
 
 // FSP is the Fair Sojourn Protocol as a [sojourn.Policy]. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
 type FSP struct {
 	late     vqueue.Late
 	taskTime time.Duration

@@ -13,7 +13,8 @@ import (
 type LASOptions struct{}
 
 // LAS is the least-attained-service [sojourn.Policy]. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
 type LAS struct {
 	queue jobqueue.Queue[attained, attainedKey]
 }
@@ -37,6 +38,12 @@ type attainedKey struct {
 // NewLAS returns an empty policy. No options are wrong.
 func NewLAS(LASOptions) (*LAS, error) {
 	p := new(LAS)
+	p.reset()
+	return p, nil
+}
+
+// reset gives p the state of a new policy.
+func (p *LAS) reset() {
 	key := func(j *ledger.Job[attained]) attainedKey { return attainedKey{p.attained(j), j.Running, j.Seq} }
 	less := func(a, b attainedKey) bool {
 		switch {
@@ -48,7 +55,6 @@ func NewLAS(LASOptions) (*LAS, error) {
 		return a.seq < b.seq
 	}
 	p.queue = jobqueue.New(key, less, true)
-	return p, nil
 }
 
 // attained returns the attained service of j at this instant.

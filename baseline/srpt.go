@@ -18,7 +18,8 @@ type SRPTOptions struct {
 }
 
 // SRPT is the shortest-remaining-processing-time [sojourn.Policy]. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
 type SRPT struct {
 	taskTime time.Duration
 
@@ -37,6 +38,13 @@ func NewSRPT(opts SRPTOptions) (*SRPT, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := &SRPT{taskTime: taskTime}
+	p.reset()
+	return p, nil
+}
+
+// reset gives p the state of a new policy.
+func (p *SRPT) reset() {
 	key := func(j *ledger.Job[wide.Uint128]) remainingKey { return remainingKey{j.Data, j.Seq} }
 	less := func(a, b remainingKey) bool {
 		if a.work != b.work {
@@ -44,7 +52,7 @@ func NewSRPT(opts SRPTOptions) (*SRPT, error) {
 		}
 		return a.seq < b.seq
 	}
-	return &SRPT{taskTime, jobqueue.New(key, less, false)}, nil
+	p.queue = jobqueue.New(key, less, false)
 }
 
 // Observe implements [sojourn.Policy].

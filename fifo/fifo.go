@@ -10,20 +10,28 @@ import (
 )
 
 // A Policy is a first-in, first-out [sojourn.Policy]. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
 type Policy struct {
+	opts  Options
 	queue jobqueue.Queue[struct{}, uint64] // by order of arrival
 }
 
 // New returns an empty policy. No options are wrong.
 func New(opts Options) (*Policy, error) {
+	p := &Policy{opts: opts}
+	p.reset()
+	return p, nil
+}
+
+// reset gives p the state of a new policy.
+func (p *Policy) reset() {
 	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq }
 	less := func(a, b uint64) bool { return a < b }
-	p := &Policy{jobqueue.New(seq, less, false)}
-	if opts.PreferLocal {
+	p.queue = jobqueue.New(seq, less, false)
+	if p.opts.PreferLocal {
 		p.queue.Index = locality.New(&p.queue.Ledger)
 	}
-	return p, nil
 }
 
 // Observe implements [sojourn.Policy].

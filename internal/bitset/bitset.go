@@ -138,6 +138,24 @@ func (s *Set) Next(i int) int {
 	return -1
 }
 
+// NextGap returns the least integer that is at least i and no member. i is not
+// negative. It reads each word between the two.
+func (s *Set) NextGap(i int) int {
+	if s.levels == nil {
+		if i >= 64 {
+			return i
+		}
+		return i + bits.TrailingZeros64(^(s.small >> i)) // shifted in zeros are no members
+	}
+	for w := i >> 6; w < len(s.levels[0]); w++ {
+		if gaps := ^s.levels[0][w] >> (i & 63); gaps != 0 {
+			return i + bits.TrailingZeros64(gaps)
+		}
+		i = (w + 1) << 6
+	}
+	return i
+}
+
 // Max returns the greatest member, or -1 if there is none.
 func (s *Set) Max() int {
 	if s.levels == nil {
@@ -180,6 +198,13 @@ func (s *Set) AddRange(from, to int) {
 			}
 		}
 		from = end
+	}
+}
+
+// RemoveRange removes the integers in [from, to).
+func (s *Set) RemoveRange(from, to int) {
+	for m := s.Next(from); m >= 0 && m < to; m = s.Next(m + 1) {
+		s.Remove(m)
 	}
 }
 

@@ -34,6 +34,14 @@ func TestSetAgainstMap(t *testing.T) {
 					}
 				}
 			},
+			"removeRange": func(t *rapid.T) {
+				from := member.Draw(t, "from")
+				to := min(from+rapid.IntRange(0, 300).Draw(t, "n"), limit+1)
+				s.RemoveRange(from, to)
+				for i := from; i < to; i++ {
+					delete(want, i)
+				}
+			},
 			"": func(t *rapid.T) {
 				least, most := -1, -1
 				for i := range want {
@@ -54,6 +62,13 @@ func TestSetAgainstMap(t *testing.T) {
 					if k >= i && (next < 0 || k < next) {
 						next = k
 					}
+				}
+				gap := i
+				for want[gap] {
+					gap++
+				}
+				if got := s.NextGap(i); got != gap {
+					t.Fatalf("NextGap(%d) = %d, want %d", i, got, gap)
 				}
 				if got := s.Next(i); got != next {
 					t.Fatalf("Next(%d) = %d, want %d", i, got, next)

@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/ready"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
 )
 
 // A Queue holds the account of the cluster and the startable jobs by class, the
@@ -35,6 +36,32 @@ type Queue[J, K any] struct {
 // date until the first entry is one that needs no update: that one is the least.
 func New[J, K any](key func(*ledger.Job[J]) K, less func(a, b K) bool, grows bool) Queue[J, K] {
 	return Queue[J, K]{key: key, less: less, ready: ready.New(less), grows: grows}
+}
+
+// Save writes the account, and for each job, in the order of [ledger.Ledger.All],
+// what data writes of j.Data. data may be nil if there is nothing in it.
+func (q *Queue[J, K]) Save(w *snapshot.Writer, data func(*ledger.Job[J])) {
+	q.Ledger.Save(w)
+	for j := range q.Ledger.All() {
+		if data != nil {
+			data(j)
+		}
+	}
+}
+
+// Restore reads what Save has written into a new queue: data reads what it wrote
+// into j.Data. The index, if there is one, and the order of the jobs are computed.
+func (q *Queue[J, K]) Restore(r *snapshot.Reader, data func(*ledger.Job[J])) {
+	q.Ledger.Restore(r)
+	if q.Index != nil {
+		q.Index.Rebuild()
+	}
+	for j := range q.Ledger.All() {
+		if data != nil {
+			data(j)
+		}
+		q.Update(j)
+	}
 }
 
 // Update files j anew. Call it when the key of j, or what j has to start, may have

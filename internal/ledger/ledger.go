@@ -20,6 +20,7 @@ package ledger
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
@@ -167,6 +168,18 @@ func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
 		}
 	}
 	return dst
+}
+
+// All iterates over the live jobs, cancelled ones included, in the order of their
+// handles.
+func (l *Ledger[J]) All() iter.Seq[*Job[J]] {
+	return func(yield func(*Job[J]) bool) {
+		for _, j := range l.table {
+			if j != nil && !yield(j) {
+				return
+			}
+		}
+	}
 }
 
 // Capacity returns the number of slots of a class, retiring ones included.

@@ -78,6 +78,16 @@ func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
 	}
 }
 
+// Rebuild makes an empty index one over all that is in the ledger, such as after
+// [ledger.Ledger.Restore].
+func (x *Index[J]) Rebuild() {
+	for j := range x.ledger.All() {
+		if !j.Cancelled {
+			x.describe(j)
+		}
+	}
+}
+
 // A Pick is a task that a slot might run.
 type Pick struct {
 	Index    uint32           // of the task in its phase

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
 )
 
 // A Delay bounds how long a job waits for slots close to its inputs. The zero
@@ -104,6 +105,26 @@ func (w *Wait) Next(d Delay, now sojourn.Time) (sojourn.Time, bool) {
 		return 0, false
 	}
 	return now.Add(next - waited), true
+}
+
+// Save writes the wait.
+func (w *Wait) Save(to *snapshot.Writer) {
+	to.Uint(uint64(w.limit))
+	to.Duration(w.waited)
+	to.Bool(w.runs)
+	if w.runs {
+		to.Time(w.since)
+	}
+}
+
+// Restore reads what Save has written.
+func (w *Wait) Restore(r *snapshot.Reader) {
+	w.limit = sojourn.Locality(r.Below(uint64(sojourn.Remote) + 1))
+	w.waited = r.Duration()
+	r.Check(w.waited >= 0, "a wait is negative")
+	if w.runs = r.Bool(); w.runs {
+		w.since = r.Time()
+	}
 }
 
 // steps returns after which waits the limit is RackLocal, and Remote.

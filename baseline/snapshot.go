@@ -1,0 +1,107 @@
+package baseline
+
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+func (p *SRPT) header() snapshot.Header {
+	return snapshot.Header{Policy: "srpt", Version: 1, Options: fmt.Sprintf("default-task-time=%v", p.taskTime)}
+}
+
+// AppendBinary implements [sojourn.Snapshotter].
+func (p *SRPT) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.queue.Save(w, func(j *ledger.Job[wide.Uint128]) { w.Wide(j.Data) })
+	})
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *SRPT) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.queue.Restore(r, func(j *ledger.Job[wide.Uint128]) { j.Data = r.Wide() })
+	})
+}
+
+func (p *LAS) header() snapshot.Header { return snapshot.Header{Policy: "las", Version: 1} }
+
+// AppendBinary implements [sojourn.Snapshotter]. The starts of live attempts are in
+// the account.
+func (p *LAS) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.queue.Save(w, func(j *ledger.Job[attained]) { w.Wide(j.Data.ended) })
+	})
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *LAS) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.queue.Restore(r, func(j *ledger.Job[attained]) { j.Data.ended = r.Wide() })
+		for _, a := range p.queue.Ledger.Attempts() {
+			d := &a.Job.Data
+			d.starts = d.starts.Add(wide.From64(uint64(a.Start)))
+		}
+		for j := range p.queue.Ledger.All() {
+			p.queue.Update(j) // what was filed lacks the starts
+		}
+	})
+}
+
+func (p *FSP) header() snapshot.Header {
+	late := LateFirst
+	if p.late == vqueue.LateShare {
+		late = LateShare
+	}
+	return snapshot.Header{Policy: "fsp", Version: 1, Options: fmt.Sprintf("late=%v,default-task-time=%v", late, p.taskTime)}
+}
+
+// reset gives p the state of a new policy.
+func (p *FSP) reset() { *p = FSP{late: p.late, taskTime: p.taskTime} }
+
+// AppendBinary implements [sojourn.Snapshotter].
+func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.ledger.Save(w)
+		w.Len(len(p.queues))
+		for _, q := range p.queues {
+			q.Save(w, func(it *vqueue.Item[fspPhase]) {
+				if w.Bool(it.Value.job != nil); it.Value.job != nil {
+					w.Uint(uint64(it.Value.job.Handle))
+					w.Uint(uint64(it.Value.phase))
+					w.Wide(it.Value.work)
+				}
+			})
+		}
+	})
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *FSP) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.ledger.Restore(r)
+		for j := range p.ledger.All() {
+			j.Data = make(fspData, len(j.Phases))
+		}
+		p.queues = make([]*vqueue.Queue[fspPhase], r.Len())
+		for c := range p.queues {
+			p.queues[c] = vqueue.New[fspPhase](p.late)
+			p.queues[c].Restore(r, func(it *vqueue.Item[fspPhase]) {
+				if !r.Bool() {
+					return
+				}
+				j := p.ledger.RestoreJob(r)
+				if j == nil {
+					return
+				}
+				i := int(r.Below(uint64(len(j.Phases))))
+				r.Check(j.Data[i] == nil && int(j.Spec.Phases[i].Class) == c, "a phase is in a queue twice, or in another's")
+				it.Value = fspPhase{j, i, r.Wide()}
+				j.Data[i] = it
+			})
+		}
+	})
+}

@@ -1,0 +1,288 @@
+package ledger
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
+)
+
+// Save writes the account, but for the Data of jobs, which is the policy's.
+//
+// Handles and the order in which free ones are given out are part of it: they
+// decide the order of [Ledger.All] and of [Ledger.AppendJobs]. What is pending,
+// startable and ready follows from what is done, held and running, and is not
+// written.
+func (l *Ledger[J]) Save(w *snapshot.Writer) {
+	w.Time(l.now)
+	w.Uint(l.seq)
+	w.Len(len(l.table))
+	for _, j := range l.table {
+		w.Bool(j != nil)
+		if j != nil {
+			j.save(w)
+		}
+	}
+	for _, h := range l.spare {
+		w.Uint(uint64(h))
+	}
+
+	w.Len(len(l.nodes))
+	for _, id := range slices.SortedFunc(maps.Keys(l.nodes), cmp.Compare) {
+		w.Uint(uint64(id))
+		w.Uint(uint64(l.nodes[id].rack))
+		w.Bool(l.nodes[id].down)
+	}
+
+	n := 0
+	for c := range l.classes {
+		n += l.classes[c].capacity
+	}
+	w.Len(n)
+	for id, s := range l.all() {
+		w.Uint(uint64(id))
+		w.Uint(uint64(s.node))
+		w.Uint(uint64(s.rack))
+		w.Uint(uint64(s.class))
+		w.Uint(uint64(s.state))
+		if s.job != nil {
+			w.Uint(uint64(s.job.Handle))
+			w.Uint(uint64(s.phase))
+			w.Uint(uint64(s.index))
+			w.Uint(uint64(s.attempt))
+			w.Time(s.start)
+		}
+	}
+}
+
+func (j *Job[J]) save(w *snapshot.Writer) {
+	w.Job(j.Spec)
+	w.Uint(j.Seq)
+	w.Bool(j.Cancelled)
+	for i := range j.Sides {
+		w.Uint(uint64(j.Sides[i].Started))
+	}
+	for i := range j.Phases {
+		saveSet(w, &j.Phases[i].done)
+	}
+	w.Len(len(j.tries))
+	for _, t := range slices.SortedFunc(maps.Keys(j.tries), task.compare) {
+		t.save(w)
+		w.Uint(uint64(j.tries[t]))
+	}
+	w.Len(len(j.held))
+	for _, t := range slices.SortedFunc(maps.Keys(j.held), task.compare) {
+		t.save(w)
+	}
+}
+
+func (t task) compare(u task) int {
+	return cmp.Or(cmp.Compare(t.phase, u.phase), cmp.Compare(t.index, u.index))
+}
+
+func (t task) save(w *snapshot.Writer) {
+	w.Uint(uint64(t.phase))
+	w.Uint(uint64(t.index))
+}
+
+// saveSet writes a set as runs of members: how many integers lie between it and
+// the run before, and how many are in it. A run of none ends the list.
+func saveSet(w *snapshot.Writer, s *bitset.Set) {
+	for end, at := 0, s.Next(0); at >= 0; at = s.Next(end) {
+		gap := at - end
+		end = s.NextGap(at)
+		w.Uint(uint64(end - at))
+		w.Uint(uint64(gap))
+	}
+	w.Uint(0)
+}
+
+// restoreSet adds the members of a saved set, all of them below n.
+func restoreSet(r *snapshot.Reader, s *bitset.Set, n int) {
+	for at := 0; ; {
+		length := int(r.Below(uint64(n-at) + 1))
+		if length == 0 {
+			return
+		}
+		gap := int(r.Below(uint64(n-at-length) + 1))
+		if !r.Check(gap > 0 || at == 0, "two runs are one") {
+			return
+		}
+		s.AddRange(at+gap, at+gap+length)
+		at += gap + length
+	}
+}
+
+// Restore reads what [Ledger.Save] has written into an empty ledger. It leaves the
+// ledger empty if anything is wrong. The Data of jobs is zero; fill it in the order
+// of [Ledger.All] if it was written so.
+func (l *Ledger[J]) Restore(r *snapshot.Reader) {
+	l.now = r.Time()
+	l.seq = r.Uint()
+	l.restoreJobs(r)
+	l.restoreNodes(r)
+	for j := range l.All() {
+		if j.Cancelled {
+			j.cancel()
+		}
+		for i := range j.Phases {
+			j.updateReady(i)
+		}
+		r.Check(!j.Ended(), "a job has ended")
+	}
+	if r.Err() != nil {
+		*l = Ledger[J]{}
+	}
+}
+
+func (l *Ledger[J]) restoreJobs(r *snapshot.Reader) {
+	l.table = make([]*Job[J], r.Len())
+	l.jobs = make(map[sojourn.JobID]*Job[J], len(l.table))
+	spare := 0
+	var order []uint64
+	for h := range l.table {
+		if !r.Bool() {
+			spare++
+			continue
+		}
+		j := restoreJob[J](r)
+		if r.Err() != nil || !r.Check(l.jobs[j.Spec.ID] == nil && j.Seq <= l.seq, "a job is there twice, or too early") {
+			return
+		}
+		order = append(order, j.Seq)
+		j.Handle = uint32(h)
+		l.table[h], l.jobs[j.Spec.ID] = j, j
+	}
+	slices.Sort(order)
+	r.Check(len(slices.Compact(order)) == len(order) && (len(order) == 0 || order[0] > 0), "two jobs came at once")
+	l.spare = make([]uint32, spare)
+	var seen bitset.Set
+	for i := range l.spare {
+		h := r.Below(uint64(len(l.table)))
+		if r.Err() != nil || !r.Check(l.table[h] == nil && !seen.Has(int(h)), "a handle is not free") {
+			return
+		}
+		seen.Add(int(h))
+		l.spare[i] = uint32(h)
+	}
+}
+
+func restoreJob[J any](r *snapshot.Reader) *Job[J] {
+	spec := r.Job()
+	if spec == nil {
+		return nil
+	}
+	j := newJob[J](spec, r.Uint())
+	j.Cancelled = r.Bool()
+	for i := range j.Sides {
+		j.Sides[i].Started = int(r.Below(1 << 62))
+	}
+	for i := range j.Phases {
+		p, n := &j.Phases[i], spec.Phases[i].Tasks
+		restoreSet(r, &p.done, n)
+		p.Done = p.done.Len()
+		j.Left -= p.Done
+		for from, end := p.done.Next(0), 0; from >= 0; from = p.done.Next(end) {
+			end = p.done.NextGap(from)
+			p.pending.RemoveRange(from, end)
+		}
+	}
+	for range r.Len() {
+		t, n := j.restoreTask(r), uint32(r.Below(1<<32))
+		if r.Err() != nil || !r.Check(!j.Cancelled, "a cancelled job is to be tried again") {
+			return nil
+		}
+		j.setTries(t, n)
+	}
+	for range r.Len() {
+		t := j.restoreTask(r)
+		if r.Err() != nil || !r.Check(j.Phases[t.phase].IsPending(t.index) && !j.Cancelled, "a task is held that is not pending") {
+			return nil
+		}
+		j.Phases[t.phase].pending.Remove(int(t.index))
+		if j.held == nil {
+			j.held = make(map[task]struct{})
+		}
+		j.held[t] = struct{}{}
+	}
+	return j
+}
+
+// restoreTask reads the name of a task of j.
+func (j *Job[J]) restoreTask(r *snapshot.Reader) (t task) {
+	t.phase = uint16(r.Below(uint64(len(j.Phases))))
+	t.index = uint32(r.Below(uint64(j.Spec.Phases[t.phase].Tasks)))
+	return t
+}
+
+func (l *Ledger[J]) restoreNodes(r *snapshot.Reader) {
+	nodes := make([]sojourn.NodeID, r.Len())
+	l.nodes = make(map[sojourn.NodeID]node, len(nodes))
+	for i := range nodes {
+		nodes[i] = sojourn.NodeID(r.Below(1 << 32))
+		l.nodes[nodes[i]] = node{rack: sojourn.RackID(r.Below(1 << 32)), down: r.Bool()}
+	}
+	r.Check(len(l.nodes) == len(nodes) && l.nodes[0] == node{}, "a node is there twice, or has no name")
+	l.restoreSlots(r)
+	for _, id := range nodes {
+		r.Check(l.nodes[id].slots > 0 || l.nodes[id].down, "there is nothing to know of a node")
+	}
+}
+
+func (l *Ledger[J]) restoreSlots(r *snapshot.Reader) {
+	next := uint64(0)
+	for range r.Len() {
+		s := sojourn.Slot{
+			ID:    sojourn.SlotID(r.Below(sojourn.MaxSlots)),
+			Node:  sojourn.NodeID(r.Below(1 << 32)),
+			Rack:  sojourn.RackID(r.Below(1 << 32)),
+			Class: sojourn.Class(r.Below(1 << 8)),
+		}
+		state := slotState(r.Below(uint64(retiring) + 1))
+		n, known := l.nodes[s.Node]
+		if r.Err() != nil || !r.Check(uint64(s.ID) >= next && state != absent &&
+			known == (s.Node != 0) && (s.Node == 0 || s.Rack == 0 || s.Rack == n.rack), "a slot does not fit") {
+			return
+		}
+		next = uint64(s.ID) + 1
+		if known {
+			n.slots++
+			l.nodes[s.Node] = n
+		}
+		l.newSlot(s)
+		if state != free && !l.restoreAttempt(r, s, state) {
+			return
+		}
+	}
+}
+
+// restoreAttempt reads the attempt on a slot, and reports whether it may be there.
+func (l *Ledger[J]) restoreAttempt(r *snapshot.Reader, s sojourn.Slot, state slotState) bool {
+	j := l.RestoreJob(r)
+	phase, index := r.Below(1<<16), uint32(r.Below(sojourn.MaxTasks))
+	number, start := uint32(r.Below(1<<32)), r.Time()
+	if r.Err() != nil || !r.Check(phase < uint64(len(j.Phases)) && j.Phases[phase].IsPending(index) &&
+		j.Spec.Phases[phase].Class == s.Class && start <= l.now && number > 0, "an attempt does not fit") {
+		return false
+	}
+	started := &j.Sides[j.Phases[phase].Side].Started
+	was := *started
+	l.start(j, int(phase), index, number, s.ID)
+	*started = was
+	at := l.slot(s.ID)
+	at.start, at.state = start, state
+	return true
+}
+
+// RestoreJob reads the handle of a live job, which the policy wrote, and returns the
+// job; nil after an error.
+func (l *Ledger[J]) RestoreJob(r *snapshot.Reader) *Job[J] {
+	h := r.Below(uint64(len(l.table)))
+	if r.Err() != nil || !r.Check(l.table[h] != nil, "there is no such job") {
+		return nil
+	}
+	return l.table[h]
+}

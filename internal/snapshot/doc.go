@@ -1,0 +1,82 @@
+// Package snapshot is the format in which policies save their state, and all that
+// a policy needs to be a [sojourn.Snapshotter].
+//
+// # Frame
+//
+//	magic     8 bytes; the last one is the version of the frame
+//	length    8 bytes, of the whole snapshot, least significant byte first
+//	policy    string: its name
+//	version   number: of what the policy writes, and of the rules it decides by
+//	options   string: the options under which it decides, as text
+//	body      what the policy writes
+//	checksum  4 bytes: CRC-32C of everything before
+//
+// Numbers are varints in their shortest form, so that a state has one snapshot and
+// a snapshot one state. Every flipped bit and every missing byte is noticed, and a
+// snapshot of another policy, version or options is told by name.
+//
+// # How a policy is saved
+//
+// A file snapshot.go beside the policy, of which this is all; fifo/snapshot.go and
+// baseline/snapshot.go are such files:
+//
+//	func (p *Policy) header() snapshot.Header {
+//		return snapshot.Header{Policy: "mypolicy", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
+//	}
+//
+//	// AppendBinary implements [sojourn.Snapshotter].
+//	func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
+//		return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+//			p.ledger.Save(w)
+//			for j := range p.ledger.All() {
+//				w.Wide(j.Data.work)
+//			}
+//			w.Binary(&p.pcg)
+//		})
+//	}
+//
+//	// UnmarshalBinary implements [sojourn.Snapshotter].
+//	func (p *Policy) UnmarshalBinary(data []byte) error {
+//		return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+//			p.ledger.Restore(r)
+//			for j := range p.ledger.All() {
+//				j.Data.work = r.Wide()
+//				p.queue.Update(j)
+//			}
+//			r.Binary(&p.pcg)
+//		})
+//	}
+//
+// reset makes *p what New returned: it assigns to every field, keeps no map, slice
+// or pointer of before but the options, and is what New itself calls. [Restore] does
+// the rest: it keeps a copy of *p, and puts it back if anything is wrong. What
+// points into *p, such as the pointer to the ledger in a locality.Index or a key
+// function that mentions p, goes on being right, since p stays where it is.
+//
+// # What is state
+//
+// Whatever decides. Store what cannot be computed from the rest: sums that were
+// kept step by step and rounded on the way, generators, the order of a retry list,
+// when a timer began. Compute the rest anew: queues in a total order are filled
+// again from the jobs, an index of inputs by locality.Index.Rebuild; what is
+// computed needs no check and cannot contradict what is stored. Scratch space and
+// caches, which change nothing but how long an answer takes, are neither.
+//
+// Equal states have equal bytes: write maps in the order of their keys, jobs in
+// that of ledger.Ledger.All, and nothing that asking questions may change (the
+// kit takes a snapshot before and after).
+//
+// Options are text that is equal if and only if the policy decides alike: resolve
+// defaults before, and print what pointers point to; fmt prints maps in the order
+// of their keys. A Version is raised when the body changes, and when the same state
+// would decide otherwise than before.
+//
+// # What is read
+//
+// A [Reader] never panics. It remembers its first error, and returns zero values
+// from then on, so that errors are looked at once, at the end. Numbers that index
+// something, or that arithmetic relies on, are read by [Reader.Below] or tested with
+// [Reader.Check]: the checksum tells accidents, not forgeries. Lists take memory in
+// proportion to the bytes that are there; only the bitmaps of tasks take what the
+// arrival of the jobs took.
+package snapshot

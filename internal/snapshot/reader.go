@@ -1,0 +1,204 @@
+package snapshot
+
+import (
+	"encoding"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// A Reader reads what a [Writer] has written, in the same order. After an error it
+// returns zero values.
+type Reader struct {
+	rest []byte
+	size int
+	err  error
+}
+
+// Err returns the first error so far. Only what cannot go on with zero values needs
+// to ask: [Restore] does at the end.
+func (r *Reader) Err() error { return r.err }
+
+// Fail makes [Restore] fail, at this place: what was read cannot be.
+func (r *Reader) Fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("byte %d: %s", r.size-len(r.rest), fmt.Sprintf(format, args...))
+		r.rest = nil
+	}
+}
+
+// Check fails unless ok, which is about what was read last, and returns whether
+// nothing is wrong so far.
+func (r *Reader) Check(ok bool, what string) bool {
+	if !ok {
+		r.Fail("%s", what)
+	}
+	return r.err == nil
+}
+
+// Uint reads a number.
+func (r *Reader) Uint() uint64 {
+	x, n := binary.Uvarint(r.rest)
+	if n <= 0 || n > 1 && r.rest[n-1] == 0 {
+		r.Fail("no number")
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return x
+}
+
+// Int reads a number that may be negative.
+func (r *Reader) Int() int64 {
+	x := r.Uint()
+	return int64(x>>1) ^ -int64(x&1)
+}
+
+// Below reads a number that must be below n. It returns 0 if it is not.
+func (r *Reader) Below(n uint64) uint64 {
+	if x := r.Uint(); r.Check(x < n, "a number is out of range") {
+		return x
+	}
+	return 0
+}
+
+// Len reads how many elements follow, of which each takes a byte at least. It
+// returns 0 if so many cannot be there.
+func (r *Reader) Len() int {
+	if n := r.Uint(); r.Check(n <= uint64(len(r.rest)), "more elements than bytes") {
+		return int(n)
+	}
+	return 0
+}
+
+// Bool reads a truth value.
+func (r *Reader) Bool() bool { return r.Below(2) == 1 }
+
+// Wide reads a 128-bit number.
+func (r *Reader) Wide() wide.Uint128 { return wide.Uint128{Hi: r.Uint(), Lo: r.Uint()} }
+
+// Float reads a floating point number, which is not NaN.
+func (r *Reader) Float() float64 {
+	x := math.Float64frombits(bits.ReverseBytes64(r.Uint()))
+	if r.Check(x == x, "not a number") {
+		return x
+	}
+	return 0
+}
+
+// Time reads an instant, which is not negative.
+func (r *Reader) Time() sojourn.Time {
+	if t := r.Int(); r.Check(t >= 0, "a time is negative") {
+		return sojourn.Time(t)
+	}
+	return 0
+}
+
+// Duration reads a length of time.
+func (r *Reader) Duration() time.Duration { return time.Duration(r.Int()) }
+
+// bytes reads a list of bytes, which are those of the snapshot.
+func (r *Reader) bytes() []byte {
+	n := r.Len()
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+// String reads a string.
+func (r *Reader) String() string { return string(r.bytes()) }
+
+// Binary lets m read what [Writer.Binary] has written, and keep nothing of it.
+func (r *Reader) Binary(m encoding.BinaryUnmarshaler) {
+	if b := r.bytes(); r.err == nil {
+		if err := m.UnmarshalBinary(b); err != nil {
+			r.Fail("%v", err)
+		}
+	}
+}
+
+// Task reads the name of a task.
+func (r *Reader) Task() sojourn.TaskID {
+	return sojourn.TaskID{
+		Job:   sojourn.JobID(r.Uint()),
+		Phase: uint16(r.Below(1 << 16)),
+		Index: uint32(r.Below(1 << 32)),
+	}
+}
+
+// Job reads the description of a job, which is valid; nil after an error.
+func (r *Reader) Job() *sojourn.Job {
+	j := &sojourn.Job{
+		ID:       sojourn.JobID(r.Uint()),
+		Name:     r.String(),
+		Pool:     r.String(),
+		Weight:   r.Float(),
+		Deadline: r.Time(),
+		Demand:   uint32(r.Below(1 << 32)),
+	}
+	j.Phases = make([]sojourn.Phase, r.Len())
+	for i := range j.Phases {
+		if r.phase(&j.Phases[i]); r.err != nil {
+			return nil
+		}
+	}
+	if err := j.Check(); err != nil {
+		r.Fail("%v", err)
+		return nil
+	}
+	return j
+}
+
+func (r *Reader) phase(p *sojourn.Phase) {
+	lists := r.Below(allLists + 1)
+	p.Tasks = int(r.Below(sojourn.MaxTasks + 1))
+	p.Class = sojourn.Class(r.Below(1 << 8))
+	p.Estimate = r.Duration()
+	p.After = int(r.Int())
+	if lists != 0 && !r.Check(p.Tasks <= len(r.rest), "fewer values than tasks") {
+		return
+	}
+	if lists&hasEstimates != 0 {
+		p.Estimates = r.durations(p.Tasks)
+	}
+	if lists&hasInputs != 0 {
+		p.Inputs = r.inputs(p.Tasks)
+	}
+	if lists&hasBytes != 0 {
+		p.Bytes = make([]int64, p.Tasks)
+		for i := range p.Bytes {
+			p.Bytes[i] = r.Int()
+		}
+	}
+	if lists&hasDelays != 0 {
+		p.Delays = r.durations(p.Tasks)
+	}
+}
+
+func (r *Reader) durations(n int) []time.Duration {
+	list := make([]time.Duration, n)
+	for i := range list {
+		list[i] = r.Duration()
+	}
+	return list
+}
+
+func (r *Reader) inputs(tasks int) sojourn.Inputs {
+	lists := make([][]sojourn.NodeID, tasks)
+	some := false
+	for i := range lists {
+		if n := r.Len(); n > 0 {
+			lists[i] = make([]sojourn.NodeID, n)
+			some = true
+		}
+		for k := range lists[i] {
+			lists[i][k] = sojourn.NodeID(r.Below(1 << 32))
+		}
+	}
+	r.Check(some, "no inputs")
+	return sojourn.MakeInputs(lists)
+}

@@ -1,0 +1,99 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// A Header says what a snapshot is of.
+type Header struct {
+	Policy  string // the name of the policy, such as "fsp"
+	Version uint64 // of what the policy writes and of the rules it decides by
+	Options string // its options as canonical text, defaults resolved
+}
+
+// magic begins a snapshot. Its last byte is the version of the frame.
+const magic = "sojourn\x01"
+
+const (
+	lengthAt = len(magic)
+	headerAt = lengthAt + 8
+	sumSize  = 4
+)
+
+// Append appends a snapshot to dst, whose body save writes. It returns dst and an
+// error if save has called [Writer.Fail].
+func Append(dst []byte, h Header, save func(*Writer)) ([]byte, error) {
+	w := Writer{buf: append(dst, magic...)}
+	w.buf = append(w.buf, make([]byte, headerAt-lengthAt)...)
+	w.String(h.Policy)
+	w.Uint(h.Version)
+	w.String(h.Options)
+	save(&w)
+	if w.err != nil {
+		return dst, fmt.Errorf("snapshot of %s: %w", h.Policy, w.err)
+	}
+	own := w.buf[len(dst):]
+	binary.LittleEndian.PutUint64(own[lengthAt:], uint64(len(own)+sumSize))
+	return binary.LittleEndian.AppendUint32(w.buf, sum(own)), nil
+}
+
+// Restore replaces the state of the policy *p by that in a snapshot. reset gives *p
+// a fresh state of the same options, which shares nothing with the old one that
+// either may change, and restore reads the body into it. If the snapshot is
+// damaged, was taken by another policy or version or under other options, or if
+// restore finds that anything is wrong, *p is what it was before and Restore
+// returns an error.
+func Restore[P any](p *P, data []byte, h Header, reset func(), restore func(*Reader)) error {
+	r, err := open(data, h)
+	if err != nil {
+		return fmt.Errorf("snapshot of %s: %w", h.Policy, err)
+	}
+	old := *p
+	reset()
+	restore(r)
+	if r.err == nil && len(r.rest) > 0 {
+		r.Fail("%d bytes are left over", len(r.rest))
+	}
+	if r.err != nil {
+		*p = old
+		return fmt.Errorf("snapshot of %s: %w", h.Policy, r.err)
+	}
+	return nil
+}
+
+// open checks the frame and the header, and returns a reader of the body.
+func open(data []byte, want Header) (*Reader, error) {
+	switch {
+	case len(data) < headerAt+sumSize:
+		return nil, fmt.Errorf("%d bytes are too few", len(data))
+	case string(data[:lengthAt-1]) != magic[:lengthAt-1]:
+		return nil, errors.New("these bytes are something else")
+	case data[lengthAt-1] != magic[lengthAt-1]:
+		return nil, fmt.Errorf("the format is %d, not %d", data[lengthAt-1], magic[lengthAt-1])
+	}
+	if n := binary.LittleEndian.Uint64(data[lengthAt:]); n != uint64(len(data)) {
+		return nil, fmt.Errorf("%d bytes, but there were %d", len(data), n)
+	}
+	own := data[:len(data)-sumSize]
+	if binary.LittleEndian.Uint32(data[len(own):]) != sum(own) {
+		return nil, errors.New("the checksum is wrong")
+	}
+	r := &Reader{rest: own[headerAt:], size: len(own)}
+	got := Header{r.String(), r.Uint(), r.String()}
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case got.Policy != want.Policy:
+		return nil, fmt.Errorf("it is one of %s", got.Policy)
+	case got.Version != want.Version:
+		return nil, fmt.Errorf("its version is %d, not %d", got.Version, want.Version)
+	case got.Options != want.Options:
+		return nil, fmt.Errorf("it was taken under other options: %s, not %s", got.Options, want.Options)
+	}
+	return r, nil
+}
+
+func sum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }

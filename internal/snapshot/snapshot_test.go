@@ -1,0 +1,279 @@
+package snapshot
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// A machine is the state of a policy, more or less.
+type machine struct {
+	n    uint64
+	list []int64
+	rng  rand.PCG
+}
+
+var header = Header{Policy: "machine", Version: 3, Options: "speed=2"}
+
+func (m *machine) reset() { *m = machine{} }
+
+func (m *machine) AppendBinary(dst []byte) ([]byte, error) {
+	return Append(dst, header, func(w *Writer) {
+		w.Uint(m.n)
+		w.Len(len(m.list))
+		for _, x := range m.list {
+			w.Int(x)
+		}
+		w.Binary(&m.rng)
+	})
+}
+
+func (m *machine) UnmarshalBinary(data []byte) error { return m.restore(data, header) }
+
+func (m *machine) restore(data []byte, h Header) error {
+	return Restore(m, data, h, m.reset, func(r *Reader) {
+		m.n = r.Uint()
+		m.list = make([]int64, r.Len())
+		for i := range m.list {
+			m.list[i] = r.Int()
+		}
+		r.Binary(&m.rng)
+	})
+}
+
+func newMachine() *machine {
+	return &machine{1 << 40, []int64{0, -1, math.MaxInt64, math.MinInt64}, *rand.NewPCG(1, 2)}
+}
+
+func saved(t *testing.T, m *machine) []byte {
+	t.Helper()
+	data, err := m.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestRoundTrip(t *testing.T) {
+	want := newMachine()
+	data := saved(t, want)
+	got := &machine{n: 7, list: []int64{7}}
+	if err := got.UnmarshalBinary(data); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("restored %+v, %v, want %+v", got, err, want)
+	}
+	again, err := got.AppendBinary([]byte("dst"))
+	if err != nil || string(again) != "dst"+string(data) {
+		t.Errorf("saved again: %q, %v, want dst and %q", again, err, data)
+	}
+}
+
+// Every bit that is flipped, and every length but the right one, is noticed, and
+// nothing is changed.
+func TestDamage(t *testing.T) {
+	data := saved(t, newMachine())
+	m := &machine{n: 7, list: []int64{7}}
+	was := *m
+	try := func(bad []byte, what string, at int) {
+		if err := m.UnmarshalBinary(bad); err == nil || !reflect.DeepEqual(*m, was) {
+			t.Fatalf("%s %d of %d: %v, %+v", what, at, len(data), err, *m)
+		}
+	}
+	for i := range len(data) {
+		try(data[:i], "length", i)
+		for bit := range 8 {
+			bad := slices.Clone(data)
+			bad[i] ^= 1 << bit
+			try(bad, "bit", 8*i+bit)
+		}
+	}
+	try(append(slices.Clone(data), 0), "length", len(data)+1)
+	try(append(slices.Clone(data), data...), "length", 2*len(data))
+}
+
+// What a snapshot is of, and what it should be of, is told by name.
+func TestOthers(t *testing.T) {
+	data := saved(t, newMachine())
+	for _, tc := range []struct {
+		h    Header
+		want string
+	}{
+		{Header{"other", 3, "speed=2"}, "it is one of machine"},
+		{Header{"machine", 4, "speed=2"}, "its version is 3, not 4"},
+		{Header{"machine", 3, "speed=3"}, "under other options: speed=2, not speed=3"},
+	} {
+		m := &machine{n: 7}
+		if err := m.restore(data, tc.h); err == nil || !strings.Contains(err.Error(), tc.want) || m.n != 7 {
+			t.Errorf("restore as %+v: %v, want %q", tc.h, err, tc.want)
+		}
+	}
+	later := slices.Clone(data)
+	later[len(magic)-1]++
+	if err := new(machine).UnmarshalBinary(later); err == nil || !strings.Contains(err.Error(), "format is 2, not 1") {
+		t.Errorf("of a later frame: %v", err)
+	}
+}
+
+// Restore puts everything back when the body is wrong, however late that shows.
+func TestRollBack(t *testing.T) {
+	data, err := Append(nil, header, func(w *Writer) {
+		w.Uint(5)
+		w.Len(0)
+		w.Binary(rand.NewPCG(3, 4))
+		w.Bool(true) // nobody reads this
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMachine()
+	if err := m.UnmarshalBinary(data); err == nil || !strings.Contains(err.Error(), "left over") || !reflect.DeepEqual(m, newMachine()) {
+		t.Errorf("%v, %+v, want an error and %+v", err, m, newMachine())
+	}
+}
+
+func TestWhatCannotBeSaved(t *testing.T) {
+	why := errors.New("a reason")
+	dst := []byte("dst")
+	got, err := Append(dst, header, func(w *Writer) {
+		w.Fail(why)
+		w.Fail(errors.New("another"))
+	})
+	if !errors.Is(err, why) || string(got) != "dst" {
+		t.Errorf("%q, %v, want dst and %v", got, err, why)
+	}
+}
+
+// Every value is read as it was written, and no prefix of what was written is read
+// as all of it.
+func TestValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		job := drawJob(t)
+		u, i, f := rapid.Uint64().Draw(t, "u"), rapid.Int64().Draw(t, "i"), rapid.Float64().Draw(t, "f")
+		b, s := rapid.Bool().Draw(t, "b"), rapid.String().Draw(t, "s")
+		x := wide.Uint128{Hi: rapid.Uint64().Draw(t, "hi"), Lo: rapid.Uint64().Draw(t, "lo")}
+		at := sojourn.Time(rapid.Int64Min(0).Draw(t, "at"))
+		task := sojourn.TaskID{Job: sojourn.JobID(u), Phase: uint16(i), Index: uint32(i)}
+		var w Writer
+		w.Uint(u)
+		w.Int(i)
+		w.Float(f)
+		w.Bool(b)
+		w.String(s)
+		w.Wide(x)
+		w.Time(at)
+		w.Duration(time.Duration(i))
+		w.Task(task)
+		w.Job(job)
+		w.Len(3)
+		w.buf = append(w.buf, 0, 0, 0)
+		read := func(data []byte) *Reader {
+			r := &Reader{rest: data, size: len(data)}
+			ok := r.Uint() == u && r.Int() == i && r.Float() == f && r.Bool() == b && r.String() == s &&
+				r.Wide() == x && r.Time() == at && r.Duration() == time.Duration(i) && r.Task() == task
+			if got := r.Job(); r.err == nil && (!ok || !reflect.DeepEqual(got, job)) {
+				t.Fatalf("read %v, %+v, want %+v", ok, got, job)
+			}
+			if n := r.Len(); r.err == nil && n != 3 {
+				t.Fatalf("Len = %d, want 3", n)
+			}
+			return r
+		}
+		if r := read(w.buf); r.err != nil {
+			t.Fatal(r.err)
+		}
+		if cut := rapid.IntRange(0, len(w.buf)-1).Draw(t, "cut"); read(w.buf[:cut]).err == nil {
+			t.Fatalf("%d bytes of %d are enough", cut, len(w.buf))
+		}
+	})
+}
+
+func drawJob(t *rapid.T) *sojourn.Job {
+	j := &sojourn.Job{
+		ID:       sojourn.JobID(rapid.Uint64Min(1).Draw(t, "id")),
+		Name:     rapid.String().Draw(t, "name"),
+		Pool:     rapid.String().Draw(t, "pool"),
+		Weight:   rapid.SampledFrom([]float64{0, 1, 1.0 / (1 << 16), 2.5, 1<<32 - 1}).Draw(t, "weight"),
+		Deadline: sojourn.Time(rapid.Int64Min(0).Draw(t, "deadline")),
+		Demand:   rapid.Uint32().Draw(t, "demand"),
+	}
+	duration := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Range(0, 1<<55).Draw(t, "d")) })
+	for i := range rapid.IntRange(1, 3).Draw(t, "phases") {
+		n := rapid.IntRange(1, 5).Draw(t, "tasks")
+		p := sojourn.Phase{Tasks: n, Class: sojourn.Class(rapid.Byte().Draw(t, "class")), Estimate: duration.Draw(t, "estimate")}
+		p.After = rapid.SampledFrom([]int{0, sojourn.NoBarrier}).Draw(t, "after")
+		if i > 0 {
+			p.After = rapid.IntRange(sojourn.NoBarrier, j.Phases[i-1].Tasks).Draw(t, "after")
+		}
+		if rapid.Bool().Draw(t, "estimates") {
+			p.Estimates = rapid.SliceOfN(duration, n, n).Draw(t, "estimates")
+		}
+		if rapid.Bool().Draw(t, "inputs") {
+			node := rapid.Custom(func(t *rapid.T) sojourn.NodeID { return sojourn.NodeID(rapid.Uint32Min(1).Draw(t, "node")) })
+			p.Inputs = sojourn.MakeInputs(rapid.SliceOfN(rapid.SliceOfN(node, 0, 3), n, n).Draw(t, "nodes"))
+		}
+		if rapid.Bool().Draw(t, "bytes") {
+			p.Bytes = rapid.SliceOfN(rapid.Int64Min(0), n, n).Draw(t, "bytes")
+		}
+		if rapid.Bool().Draw(t, "delays") {
+			p.Delays = rapid.SliceOfN(duration, n, n).Draw(t, "delays")
+		}
+		j.Phases = append(j.Phases, p)
+	}
+	if err := j.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// Bytes that nobody has written are read without a panic and without more memory
+// than they take themselves, about; and a number has one form.
+func TestForgeries(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data := rapid.SliceOf(rapid.Byte()).Draw(t, "data")
+		r := &Reader{rest: data, size: len(data)}
+		calls := []func(){
+			func() { r.Uint() }, func() { r.Int() }, func() { r.Bool() }, func() { r.Float() }, func() { r.Wide() },
+			func() { r.Time() }, func() { r.Task() }, func() { r.Job() }, func() { r.Binary(new(rand.PCG)) },
+			func() {
+				if n := len(r.String()); n > len(data) {
+					t.Fatalf("a string of %d bytes out of %d", n, len(data))
+				}
+			},
+			func() {
+				if n := r.Len(); n > len(r.rest) {
+					t.Fatalf("Len = %d with %d bytes left", n, len(r.rest))
+				}
+			},
+			func() {
+				if n := r.Below(9); n >= 9 {
+					t.Fatalf("Below(9) = %d", n)
+				}
+			},
+		}
+		for _, i := range rapid.SliceOf(rapid.IntRange(0, len(calls)-1)).Draw(t, "calls") {
+			calls[i]()
+		}
+		if r.err != nil && r.Uint() != 0 {
+			t.Fatal("a number after an error")
+		}
+	})
+	r := &Reader{rest: []byte{0x80, 0}}
+	if r.Uint(); r.err == nil {
+		t.Error("0 in two bytes is read")
+	}
+	var w Writer
+	w.Float(math.NaN())
+	r = &Reader{rest: w.buf}
+	if r.Float(); r.err == nil {
+		t.Error("NaN is read")
+	}
+}

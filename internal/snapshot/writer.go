@@ -1,0 +1,144 @@
+package snapshot
+
+import (
+	"encoding"
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// A Writer appends values to a snapshot.
+type Writer struct {
+	buf []byte
+	err error
+}
+
+// Fail makes [Append] return err, the first one if called again: there is something
+// that cannot be saved.
+func (w *Writer) Fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// Uint writes a number, a small one in a byte.
+func (w *Writer) Uint(x uint64) { w.buf = binary.AppendUvarint(w.buf, x) }
+
+// Int writes a number that may be negative.
+func (w *Writer) Int(x int64) { w.buf = binary.AppendVarint(w.buf, x) }
+
+// Len writes how many elements follow.
+func (w *Writer) Len(n int) { w.Uint(uint64(n)) }
+
+// Bool writes a truth value.
+func (w *Writer) Bool(b bool) {
+	if b {
+		w.buf = append(w.buf, 1)
+	} else {
+		w.buf = append(w.buf, 0)
+	}
+}
+
+// Wide writes a 128-bit number.
+func (w *Writer) Wide(x wide.Uint128) {
+	w.Uint(x.Hi)
+	w.Uint(x.Lo)
+}
+
+// Float writes a floating point number, bit by bit: a short one in few bytes.
+func (w *Writer) Float(x float64) { w.Uint(bits.ReverseBytes64(math.Float64bits(x))) }
+
+// Time writes an instant.
+func (w *Writer) Time(t sojourn.Time) { w.Int(int64(t)) }
+
+// Duration writes a length of time.
+func (w *Writer) Duration(d time.Duration) { w.Int(int64(d)) }
+
+// String writes a string.
+func (w *Writer) String(s string) {
+	w.Len(len(s))
+	w.buf = append(w.buf, s...)
+}
+
+// Binary writes what m appends, such as a generator of random numbers or another
+// policy. An error of m is one of the snapshot.
+func (w *Writer) Binary(m encoding.BinaryAppender) {
+	b, err := m.AppendBinary(nil)
+	if err != nil {
+		w.Fail(err)
+		return
+	}
+	w.Len(len(b))
+	w.buf = append(w.buf, b...)
+}
+
+// Task writes the name of a task.
+func (w *Writer) Task(t sojourn.TaskID) {
+	w.Uint(uint64(t.Job))
+	w.Uint(uint64(t.Phase))
+	w.Uint(uint64(t.Index))
+}
+
+// What is in the description of a phase besides the obvious.
+const (
+	hasEstimates = 1 << iota
+	hasInputs
+	hasBytes
+	hasDelays
+	allLists = hasEstimates | hasInputs | hasBytes | hasDelays
+)
+
+// Job writes the description of a job.
+func (w *Writer) Job(j *sojourn.Job) {
+	w.Uint(uint64(j.ID))
+	w.String(j.Name)
+	w.String(j.Pool)
+	w.Float(j.Weight + 0) // not the negative zero
+	w.Time(j.Deadline)
+	w.Uint(uint64(j.Demand))
+	w.Len(len(j.Phases))
+	for i := range j.Phases {
+		w.phase(&j.Phases[i])
+	}
+}
+
+func (w *Writer) phase(p *sojourn.Phase) {
+	var lists uint64
+	if p.Estimates != nil {
+		lists |= hasEstimates
+	}
+	if p.Inputs.Len() > 0 {
+		lists |= hasInputs
+	}
+	if p.Bytes != nil {
+		lists |= hasBytes
+	}
+	if p.Delays != nil {
+		lists |= hasDelays
+	}
+	w.Uint(lists)
+	w.Len(p.Tasks)
+	w.Uint(uint64(p.Class))
+	w.Duration(p.Estimate)
+	w.Int(int64(p.After))
+	for _, d := range p.Estimates {
+		w.Duration(d)
+	}
+	for i := range p.Inputs.Len() {
+		nodes := p.Inputs.Of(i)
+		w.Len(len(nodes))
+		for _, n := range nodes {
+			w.Uint(uint64(n))
+		}
+	}
+	for _, b := range p.Bytes {
+		w.Int(b)
+	}
+	for _, d := range p.Delays {
+		w.Duration(d)
+	}
+}
