@@ -1,0 +1,254 @@
+package slack
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
+)
+
+const one = 1 << 16 // the unit of weight
+
+// A machine drives a system and a virtual queue side by side.
+type machine struct {
+	*System[int]
+	q     *vqueue.Queue[int]
+	items map[int]*Item[int]
+	twins map[int]*vqueue.Item[int]
+	total map[int]uint64 // the work that the twin was told, done or not
+	n     int
+}
+
+func newMachine(mode vqueue.Late, slots int) *machine {
+	m := &machine{New[int](mode), vqueue.New[int](mode), map[int]*Item[int]{}, map[int]*vqueue.Item[int]{}, map[int]uint64{}, 0}
+	m.setCapacity(slots)
+	return m
+}
+
+func (m *machine) setCapacity(slots int) {
+	m.SetCapacity(slots)
+	m.q.SetCapacity(slots)
+}
+
+func (m *machine) arrive(work, weight uint64) int {
+	m.n++
+	m.items[m.n] = m.Arrive(m.n, work, weight)
+	m.twins[m.n] = m.q.Arrive(m.n, work, weight)
+	m.total[m.n] = work
+	return m.n
+}
+
+type completion struct {
+	job int
+	at  sojourn.Time
+}
+
+// advance checks that virtual completions are those of the queue.
+func (m *machine) advance(t interface{ Fatalf(string, ...any) }, at sojourn.Time) {
+	var got, want []completion
+	m.Advance(at, func(it *Item[int], at sojourn.Time) { got = append(got, completion{it.Value, at}) })
+	m.q.Advance(at, func(it *vqueue.Item[int], at sojourn.Time) {
+		if _, live := m.items[it.Value]; live {
+			want = append(want, completion{it.Value, at})
+		}
+	})
+	if !slices.Equal(got, want) {
+		t.Fatalf("virtual completions until %v: %v, want %v", at, got, want)
+	}
+}
+
+func (m *machine) revise(i int, work, weight uint64) {
+	it := m.items[i]
+	old := it.work
+	work = min(work, 1<<63-(m.total[i]-old)) // what the queue takes, which is told the work done as well
+	m.Revise(it, work, weight)
+	m.total[i] += work - old
+	m.q.Revise(m.twins[i], m.total[i], weight)
+}
+
+func (m *machine) finish(i int) {
+	m.Finish(m.items[i])
+	m.q.Finish(m.twins[i])
+	delete(m.items, i)
+}
+
+func (m *machine) setState(i int, state State) {
+	m.SetState(m.items[i], state)
+	m.q.SetReady(m.twins[i], state == Ready)
+}
+
+func (m *machine) setRunning(i, tasks int) {
+	m.SetRunning(m.items[i], tasks)
+	m.q.SetRunning(m.twins[i], tasks)
+}
+
+// check compares with the recomputed vector, and with the queue.
+func (m *machine) check(t interface{ Fatalf(string, ...any) }) {
+	x, items := m.vector()
+	s := x.slacks()
+	for i, it := range items {
+		if got := m.slack(it).rat(); got.Cmp(s[i]) != 0 {
+			t.Fatalf("slack of item %d of %d (%+v) is %v, want %v by (6)", i, len(items), it.key, got, s[i])
+		}
+		if it.finished {
+			continue
+		}
+		if got, want := m.Virtual(it), m.q.Remaining(m.twins[it.Value]); got != want || it.Late() != m.twins[it.Value].Late() {
+			t.Fatalf("v of job %d is %d, late %v; in a queue %d, %v", it.Value, got, it.Late(), want, m.twins[it.Value].Late())
+		}
+		if m.mode == vqueue.LateShare && it.Late() {
+			if _, ok := m.Guard(it); ok {
+				t.Fatalf("late job %d has a guard, although late jobs share", it.Value)
+			}
+			continue
+		}
+		if got, want := m.Completable(it), x.completable(s, i); got != want {
+			t.Fatalf("Completable(job %d) = %v, want %v", it.Value, got, want)
+		}
+		guard, ok := m.Guard(it)
+		want := x.guard(s, i)
+		if lates := x.latesBefore(i); lates >= 0 {
+			want = lates
+		}
+		if ok != (want >= 0) || ok && guard != items[want] {
+			t.Fatalf("Guard(job %d) = %v, %v, want item %d", it.Value, guard, ok, want)
+		}
+		protected := want < 0 || !x[want].late && s[want].Sign() >= 0
+		if got := m.Protected(it); got != protected {
+			t.Fatalf("Protected(job %d) = %v, want %v", it.Value, got, protected)
+		}
+	}
+	got, ok := m.First()
+	want, wantOK := m.q.First()
+	if ok != wantOK || ok && got.Value != want.Value {
+		t.Fatalf("First() = %v, %v, in a queue %v, %v", got, ok, want, wantOK)
+	}
+	got, ok = m.LeastCompletable()
+	best := x.least(s)
+	if m.mode == vqueue.LateShare && m.late.Len() > 0 {
+		best = slices.Index(items, m.items[want0(want, wantOK)])
+		if best >= 0 && !x[best].late {
+			best = -1 // all late jobs are blocked
+		}
+	}
+	if ok != (best >= 0) || ok && got != items[best] {
+		t.Fatalf("LeastCompletable() = %v, %v, want item %d of %v with slacks %v", got, ok, best, x, s)
+	}
+	if again, _ := m.LeastCompletable(); again != got {
+		t.Fatalf("LeastCompletable() = %v, then %v", got, again)
+	}
+}
+
+func want0(it *vqueue.Item[int], ok bool) int {
+	if !ok {
+		return 0
+	}
+	return it.Value
+}
+
+// latesBefore returns the last late job before i that is not drained, or -1.
+func (x vector) latesBefore(i int) int {
+	for j := i - 1; j >= 0; j-- {
+		if x[j].late && x[j].state != Drained {
+			return j
+		}
+	}
+	return -1
+}
+
+var (
+	works = rapid.OneOf(
+		rapid.Uint64Range(0, 20),
+		rapid.Uint64Range(1, 1<<40),
+		rapid.Uint64Range(1, 1<<63),
+	)
+	weights = rapid.OneOf(
+		rapid.Just[uint64](one),
+		rapid.Uint64Range(1, 4*one),
+		rapid.Uint64Range(1<<40, 1<<48),
+		rapid.SampledFrom([]uint64{1, 3 * one, 1 << 48}),
+	)
+	slots = rapid.OneOf(rapid.IntRange(0, 8), rapid.IntRange(1, 1_000_000))
+	steps = rapid.OneOf(
+		rapid.Int64Range(0, 30),
+		rapid.Int64Range(1, 1<<40),
+		rapid.Int64Range(1, int64(365*24*time.Hour)),
+	)
+)
+
+// TestAgainstEquation6 does anything in any order, and compares after each step
+// all slacks, choices and guards with those recomputed by equation (6) and by the
+// definitions, and V with a virtual queue.
+func TestAgainstEquation6(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(rapid.SampledFrom([]vqueue.Late{vqueue.LateFirst, vqueue.LateShare}).Draw(t, "late"), slots.Draw(t, "slots"))
+		// Small numbers bring coincidences and tight slacks, large ones the range.
+		works, weights, steps := works, weights, steps
+		if rapid.Bool().Draw(t, "small") {
+			works, weights, steps = rapid.Uint64Range(0, 12), rapid.Uint64Range(one, 3*one), rapid.Int64Range(0, 5)
+			if rapid.Bool().Draw(t, "equal") {
+				weights = rapid.Just[uint64](one)
+			}
+			m.setCapacity(rapid.IntRange(1, 4).Draw(t, "few slots"))
+		}
+		job := func(t *rapid.T) int {
+			var live []int
+			for i := range m.items {
+				live = append(live, i)
+			}
+			if len(live) == 0 {
+				t.Skip("no job")
+			}
+			slices.Sort(live)
+			return rapid.SampledFrom(live).Draw(t, "job")
+		}
+		states := rapid.SampledFrom([]State{Drained, Blocked, Ready, Ready})
+		arrive := func(t *rapid.T) {
+			i := m.arrive(works.Draw(t, "work"), weights.Draw(t, "weight"))
+			m.setState(i, states.Draw(t, "state"))
+		}
+		advance := func(t *rapid.T) { m.advance(t, m.now.Add(time.Duration(steps.Draw(t, "step")))) }
+		t.Repeat(map[string]func(*rapid.T){
+			"advance": advance,
+			"arrive":  arrive,
+			"arrive2": func(t *rapid.T) { advance(t); arrive(t) },
+			"arrive3": arrive,
+			"serve": func(t *rapid.T) { // the chosen one, as the theorem wants it
+				it, ok := m.LeastCompletable()
+				if !ok {
+					t.Skip("none")
+				}
+				m.Serve(it, rapid.Uint64Range(0, it.work).Draw(t, "done"))
+			},
+			"overshoot": func(t *rapid.T) { m.Serve(m.items[job(t)], works.Draw(t, "done")) },
+			"capacity":  func(t *rapid.T) { m.setCapacity(slots.Draw(t, "slots")) },
+			"completion": func(t *rapid.T) {
+				at, ok := m.NextCompletion()
+				want, wantOK := m.q.NextCompletion()
+				if at != want || ok != wantOK {
+					t.Fatalf("NextCompletion() = %v, %v, in a queue %v, %v", at, ok, want, wantOK)
+				}
+				if !ok || at > 1<<62 {
+					t.Skip("none")
+				}
+				m.advance(t, at)
+			},
+			"revise": func(t *rapid.T) {
+				i := job(t)
+				weight := m.items[i].weight
+				if rapid.Bool().Draw(t, "reweigh") {
+					weight = weights.Draw(t, "weight")
+				}
+				m.revise(i, works.Draw(t, "work"), weight)
+			},
+			"finish":  func(t *rapid.T) { m.finish(job(t)) },
+			"state":   func(t *rapid.T) { m.setState(job(t), states.Draw(t, "state")) },
+			"running": func(t *rapid.T) { m.setRunning(job(t), rapid.IntRange(0, 5).Draw(t, "n")) },
+			"":        func(t *rapid.T) { m.check(t) },
+		})
+	})
+}
