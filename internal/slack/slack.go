@@ -536,7 +536,12 @@ func (s *System[T]) emptied() { s.g, s.base = wide.Uint128{}, num{} }
 
 // addLate adds an item to the late ones. Its work is part of s of all in V.
 func (s *System[T]) addLate(it *Item[T]) {
-	it.tag, it.seq = wide.Uint128{}, s.nextSeq()
+	it.key = key{seq: s.nextSeq()}
+	s.link(it)
+}
+
+// link puts a late item behind all late ones.
+func (s *System[T]) link(it *Item[T]) {
 	it.prev, it.next = s.last, nil
 	if s.last == nil {
 		s.first = it

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 )
 
@@ -84,6 +86,33 @@ func (m *machine) setState(i int, state State) {
 func (m *machine) setRunning(i, tasks int) {
 	m.SetRunning(m.items[i], tasks)
 	m.q.SetRunning(m.twins[i], tasks)
+}
+
+// restart saves the system and goes on with a new one, restored.
+func (m *machine) restart(t interface{ Fatalf(string, ...any) }) {
+	header := snapshot.Header{Policy: "slack"}
+	save := func() []byte {
+		data, err := snapshot.Append(nil, header, func(w *snapshot.Writer) {
+			m.Save(w, func(it *Item[int]) { w.Uint(uint64(it.Value)) })
+		})
+		if err != nil {
+			t.Fatalf("save: %v", err)
+		}
+		return data
+	}
+	data := save()
+	err := snapshot.Restore(m, data, header, func() { m.System = New[int](m.mode) }, func(r *snapshot.Reader) {
+		m.Restore(r, func(it *Item[int]) {
+			it.Value = int(r.Uint())
+			m.items[it.Value] = it
+		})
+	})
+	if err != nil {
+		t.Fatalf("restore: %v", err)
+	}
+	if again := save(); !bytes.Equal(again, data) {
+		t.Fatalf("a restored system saves %x, want %x", again, data)
+	}
 }
 
 // check compares with the recomputed vector, and with the queue.
@@ -248,6 +277,7 @@ func TestAgainstEquation6(t *testing.T) {
 			"finish":  func(t *rapid.T) { m.finish(job(t)) },
 			"state":   func(t *rapid.T) { m.setState(job(t), states.Draw(t, "state")) },
 			"running": func(t *rapid.T) { m.setRunning(job(t), rapid.IntRange(0, 5).Draw(t, "n")) },
+			"restart": func(t *rapid.T) { m.restart(t) },
 			"":        func(t *rapid.T) { m.check(t) },
 		})
 	})
