@@ -1,0 +1,123 @@
+package mars
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A Bound is what the linear program (1)-(4) says of an instance, with proofs.
+// Every schedule of the instance, by whatever policy, has an objective of at least
+// LowerBound and at least BestLowerBound.
+type Bound struct {
+	// LowerBound is at most the value of the linear program (1)-(4), and at least
+	// that of (1)-(3), in weight times seconds.
+	LowerBound float64
+
+	// UpperBoundLP is the value of a feasible point of the linear program: the value
+	// of the program lies between LowerBound and it. It is not an upper bound for
+	// schedules.
+	UpperBoundLP float64
+
+	// Gap is (UpperBoundLP-LowerBound)/LowerBound; 0 if they are equal.
+	Gap float64
+
+	// BestLowerBound is the best bound known, at least LowerBound: with
+	// [Options.ReleaseCuts] it may be greater than the value of (1)-(4).
+	BestLowerBound float64
+
+	// Certificate proves LowerBound and UpperBoundLP, and BestCertificate proves
+	// BestLowerBound, where that is greater. Neither may be changed.
+	Certificate     Certificate
+	BestCertificate []Price
+
+	// raw are the C whose order of M is that of the feasible point.
+	raw []float64
+}
+
+// A Certificate proves bounds.
+type Certificate struct {
+	// Prices are the dual solution: at most one of each class, and a class without
+	// one is free. D(N), which [Verify] computes, is at least LowerBound.
+	Prices []Price
+
+	// C is the primal solution, in seconds: C_j of each job that satisfies (1)-(4)
+	// when every task starts as late as C_j allows; or C_u of each task, for
+	// TaskCompletion. UpperBoundLP is its value.
+	C []float64
+}
+
+// LowerBound returns what the linear program says of an instance. Its work is
+// bounded by the counts in the options, and equal arguments give equal results on
+// every platform. The error wraps ErrInstance or ErrUnsupported, or names an
+// option.
+func LowerBound(in Instance, o Options) (*Bound, error) {
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return lowerBound(newFlat(&in), &o)
+}
+
+// lowerBound is LowerBound of a valid instance.
+func lowerBound(f *flat, o *Options) (*Bound, error) {
+	if f.in.Objective != JobCompletion {
+		return nil, fmt.Errorf("%w: objective", ErrUnsupported)
+	}
+	jf := newJobForm(f)
+	gap, iterations := o.Gap, o.Iterations
+	if gap == 0 {
+		gap = 1e-4
+	}
+	if iterations == 0 {
+		iterations = 100
+	}
+	levels := 1000
+	s := solveByPrice(jf, gap, iterations, levels)
+	return &Bound{
+		LowerBound: s.lower, UpperBoundLP: s.upper, Gap: s.gap(), BestLowerBound: s.lower,
+		Certificate: Certificate{Prices: s.prices, C: s.c},
+		raw:         s.raw,
+	}, nil
+}
+
+// order returns the tasks in the order pi of Algorithm 2: by M, ties by number,
+// which puts the tasks of a job before those that wait for them.
+func (f *flat) order(c []float64) []int32 {
+	m := make([]float64, len(f.p))
+	f.tails(func(t int32, q int64) {
+		m[t] = c[f.units[f.unit[t]].job] - seconds(2*q-f.p[t])/2
+	})
+	return f.sorted(m)
+}
+
+// sorted returns the tasks by a key, ties by number.
+func (f *flat) sorted(keys []float64) []int32 {
+	type keyed struct {
+		key  float64
+		task int32
+	}
+	list := make([]keyed, len(keys))
+	for t, k := range keys {
+		list[t] = keyed{k, int32(t)}
+	}
+	slices.SortFunc(list, func(a, b keyed) int {
+		switch {
+		case a.key < b.key:
+			return -1
+		case a.key > b.key:
+			return 1
+		}
+		return int(a.task) - int(b.task)
+	})
+	order := make([]int32, len(keys))
+	for i, k := range list {
+		order[i] = k.task
+	}
+	return order
+}
+
+// Order returns the tasks of the instance that b was made for in the order pi of
+// Algorithm 2: by their middle times in the linear program.
+func (b *Bound) Order(in Instance) []int32 { return newFlat(&in).order(b.raw) }

@@ -1,0 +1,254 @@
+package mars
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A dual is a state of the search for the best prices. The curve of a class has
+// fixed levels V, and the search moves the instants T at which they are reached:
+// where N falls, W(t) = m t in an optimum (W(t) is the work with M <= t), so that a
+// level at T moves towards W(T)/m, the instant at which the machines have done the
+// work that is worth more. The order of the levels is kept, and no grid of time
+// has to be chosen: there are as many levels as matter where jobs are.
+type dual struct {
+	jf     *jobForm
+	curves []*curve
+	c      []float64   // the C that minimise, of each job
+	done   [][]float64 // W at each point of each curve
+	bound  float64     // D(N)
+	margin float64     // what rounding may have added to it
+}
+
+// newDual returns prices in the order of Smith's rule: weight over work.
+func newDual(jf *jobForm, levels int) *dual {
+	J := len(jf.w)
+	d := &dual{jf: jf, c: slices.Clone(jf.c), done: make([][]float64, len(jf.m))}
+	type ratio struct {
+		value float64 // weight over machine time
+		job   int32
+	}
+	// The time that all machines of the classes need for a job, as if it had them
+	// all for itself one class after the other.
+	list := make([]ratio, 0, J)
+	loads := make([]float64, J)
+	total := 0.0
+	for j := range J {
+		for _, it := range jf.of(j) {
+			loads[j] += it.p / jf.m[it.class]
+		}
+		total += loads[j]
+		if loads[j] > 0 {
+			list = append(list, ratio{jf.w[j] / loads[j], int32(j)})
+		}
+	}
+	slices.SortFunc(list, func(a, b ratio) int {
+		if a.value != b.value {
+			return cmp.Compare(b.value, a.value)
+		}
+		return int(a.job - b.job)
+	})
+	const tail = 24 // levels above and below those of jobs, a quarter each
+	for k := range jf.m {
+		n := levels
+		if jf.work[k] == 0 || len(list) == 0 {
+			n = 0
+		}
+		c := newCurve(jf.m[k], 0)
+		d.curves = append(d.curves, c)
+		if n == 0 {
+			c.prepare()
+			continue
+		}
+		share := jf.work[k] / jf.m[k] / total
+		add := func(t, v float64) {
+			c.t = append(c.t, float64(t*share))
+			c.v = append(c.v, float64(v*share)/jf.m[k])
+		}
+		top := list[0].value
+		for i := tail; i > 0; i-- {
+			v := top
+			for range i {
+				v *= 1.25
+			}
+			add(0, v)
+		}
+		// The levels lie at equal distances of work, between those of jobs on a line.
+		run, at, last := 0.0, 0.0, top
+		step := total / float64(n)
+		for _, r := range list {
+			for at <= run+loads[r.job] {
+				add(at, last+float64((r.value-last)*float64((at-run)/loads[r.job])))
+				at += step
+			}
+			run += loads[r.job]
+			last = r.value
+		}
+		v := list[len(list)-1].value
+		for range tail {
+			v /= 1.25
+			add(total, v)
+		}
+		add(total, 0)
+		c.slope = make([]float64, len(c.t))
+		c.tail = make([]float64, len(c.t))
+		c.prepare()
+	}
+	for k, c := range d.curves {
+		d.done[k] = make([]float64, len(c.t))
+	}
+	return d
+}
+
+// evaluate computes the bound that the prices prove, the C that minimise and the
+// work done at each point.
+func (d *dual) evaluate(tolerance float64) {
+	jf := d.jf
+	for _, w := range d.done {
+		clear(w)
+	}
+	var sum, comp float64 // Neumaier's sum
+	add := func(x float64) {
+		t := sum + x
+		if max(sum, -sum) >= max(x, -x) {
+			comp += (sum - t) + x
+		} else {
+			comp += (x - t) + sum
+		}
+		sum = t
+	}
+	for j := range d.c {
+		at, below := jf.best(j, d.c[j], d.curves, tolerance)
+		d.c[j] = at
+		add(below)
+		d.count(j, at)
+	}
+	plus := sum
+	for k, c := range d.curves {
+		add(-float64(jf.m[k] * c.integral()))
+		w := d.done[k]
+		for i := 1; i < len(w); i++ {
+			w[i] += w[i-1]
+		}
+	}
+	d.bound = sum + comp
+	d.margin = float64(plus * 1e-13)
+}
+
+// count adds the items of job j at C to the work done.
+func (d *dual) count(j int, at float64) {
+	class := int32(-1)
+	var c *curve
+	i := 0
+	for _, it := range d.jf.of(j) {
+		s := at - it.h
+		if it.class != class {
+			class = it.class
+			c = d.curves[class]
+			i = c.cell(s)
+		}
+		for i < len(c.t) && c.t[i] <= s {
+			i++
+		}
+		if i < len(c.t) {
+			// Work with M = t[i-1] exactly belongs to the point before.
+			d.done[class][i] += it.p
+		}
+	}
+}
+
+// step moves the points by theta of the way.
+func (d *dual) step(theta float64) {
+	for k, c := range d.curves {
+		last := 0.0
+		for i := range c.t {
+			goal := d.done[k][i] / c.m
+			t := c.t[i] + float64(theta*(goal-c.t[i]))
+			last = max(last, t)
+			c.t[i] = last
+		}
+		c.prepare()
+	}
+}
+
+// prices returns the prices as they are, without points that say nothing.
+func (d *dual) prices() []Price {
+	var list []Price
+	for k, c := range d.curves {
+		p := Price{Class: sojourn.Class(k)}
+		for i := range c.t {
+			if n := len(p.T); n > 1 && p.T[n-1] == c.t[i] && p.T[n-2] == c.t[i] {
+				p.V[n-1] = c.v[i]
+				continue
+			}
+			p.T, p.V = append(p.T, c.t[i]), append(p.V, c.v[i])
+		}
+		if len(p.T) > 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// A solution of the linear program: a bound with its proof, and a feasible point.
+type solution struct {
+	lower  float64
+	prices []Price
+	upper  float64
+	c      []float64 // feasible, of value upper
+	raw    []float64 // its order of M is that of the feasible point of Theorem 3; see repair
+}
+
+func (s *solution) gap() float64 {
+	if s.lower == s.upper {
+		return 0
+	}
+	return (s.upper - s.lower) / s.lower
+}
+
+// solveByPrice searches for prices until the gap is at most gap or so many
+// iterations have passed.
+func solveByPrice(jf *jobForm, gap float64, iterations, levels int) *solution {
+	s := &solution{lower: jf.trivial()}
+	s.c, s.upper = jf.repair(jf.c)
+	s.raw = slices.Clone(jf.c)
+	if s.gap() <= gap {
+		return s
+	}
+	d := newDual(jf, levels)
+	look := func() {
+		if c, v := jf.repair(d.c); v < s.upper {
+			s.c, s.upper = c, v
+			copy(s.raw, d.c)
+		}
+	}
+	theta, stalled := 1.0, 0
+	best := 0.0 // bound of the iteration before
+	for i := range iterations {
+		d.evaluate(1e-10)
+		if b := d.bound - d.margin; b > s.lower {
+			if b < s.lower*(1+1e-7) {
+				stalled++
+			} else {
+				stalled = 0
+			}
+			s.lower, s.prices = b, d.prices()
+		} else {
+			stalled++
+		}
+		if d.bound < best {
+			theta = max(0.7*theta, 0.1)
+		}
+		best = d.bound
+		if i%4 == 3 || i == iterations-1 || stalled > 8 {
+			look()
+			if s.gap() <= gap || stalled > 8 {
+				break
+			}
+		}
+		d.step(theta)
+	}
+	return s
+}

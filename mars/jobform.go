@@ -1,0 +1,195 @@
+package mars
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A jobForm is the linear program (1)-(4) with one variable a job (see the package
+// documentation): minimise sum w_j C_j subject to C_j >= c_j and, for each set B of
+// tasks of one class with m machines,
+//
+//	sum over u in B of p_u (C_j(u) - h_u) >= p(B)^2/2m.
+//
+// Times are in seconds. Tasks of one job, class and h are one item: the most
+// violated B has all of them or none.
+type jobForm struct {
+	m     []float64 // machines of each class
+	w, c  []float64 // of each job
+	first []int32   // the first item of each job, and then the number of items
+	items []item    // of a job by class, then h descending: M ascending
+	hmax  float64   // the greatest h
+	work  []float64 // sum of p of each class
+}
+
+// An item stands for tasks of one job. Its M is C - h.
+type item struct {
+	h, p  float64
+	class int32
+}
+
+// newJobForm returns the job form of an instance.
+func newJobForm(f *flat) *jobForm {
+	J := len(f.in.Jobs)
+	jf := &jobForm{w: make([]float64, J), c: make([]float64, J), first: make([]int32, J+1), work: make([]float64, len(f.machines))}
+	for _, m := range f.machines {
+		jf.m = append(jf.m, float64(m))
+	}
+	h := make([]float64, len(f.p))
+	earliest := make([]int64, J)
+	f.tails(func(t int32, q int64) {
+		// q - p/2 with one rounding.
+		h[t] = seconds(2*q-f.p[t]) / 2
+		u := &f.units[f.unit[t]]
+		if !u.waits {
+			earliest[u.job] = max(earliest[u.job], u.release+q)
+		}
+	})
+	count := 0
+	for _, p := range f.p {
+		if p > 0 {
+			count++
+		}
+	}
+	jf.items = make([]item, 0, count)
+	for j := range J {
+		jf.w[j], jf.c[j] = f.in.Jobs[j].weight(), seconds(earliest[j])
+		jf.first[j] = int32(len(jf.items))
+		for i := f.first[j]; i < f.first[j+1]; i++ {
+			u := &f.units[i]
+			for t := u.first; t < u.end; t++ {
+				if f.p[t] > 0 {
+					jf.items = append(jf.items, item{h[t], seconds(f.p[t]), u.class})
+				}
+			}
+		}
+		own := jf.items[jf.first[j]:]
+		slices.SortFunc(own, func(a, b item) int {
+			if a.class != b.class {
+				return cmp.Compare(a.class, b.class)
+			}
+			return cmp.Compare(b.h, a.h)
+		})
+		n := 0
+		for _, it := range own {
+			jf.work[it.class] += it.p
+			jf.hmax = max(jf.hmax, it.h)
+			if n > 0 && own[n-1].h == it.h && own[n-1].class == it.class {
+				own[n-1].p += it.p
+				continue
+			}
+			own[n] = it
+			n++
+		}
+		jf.items = jf.items[:int(jf.first[j])+n]
+	}
+	jf.first[J] = int32(len(jf.items))
+	return jf
+}
+
+// of returns the items of a job.
+func (jf *jobForm) of(j int) []item { return jf.items[jf.first[j]:jf.first[j+1]] }
+
+// trivial returns sum w_j c_j, which no schedule is below. Its terms are added in
+// the order of jobs, like those of objectives.
+func (jf *jobForm) trivial() float64 { return jf.value(jf.c) }
+
+// value returns sum w_j C_j.
+func (jf *jobForm) value(c []float64) float64 {
+	sum := 0.0
+	for j, w := range jf.w {
+		sum += float64(w * c[j])
+	}
+	return sum
+}
+
+// A scanned item is one in the order of M.
+type scanned struct {
+	m    float64
+	item int32
+	job  int32
+}
+
+// scan returns the items of one class in the order of their M at C.
+func (jf *jobForm) scan(class int32, c []float64, dst []scanned) []scanned {
+	dst = dst[:0]
+	for j := range c {
+		for i := jf.first[j]; i < jf.first[j+1]; i++ {
+			if it := &jf.items[i]; it.class == class {
+				dst = append(dst, scanned{c[j] - it.h, i, int32(j)})
+			}
+		}
+	}
+	sortByM(dst)
+	return dst
+}
+
+// sortByM sorts by M, ties by item. M is not negative.
+func sortByM(list []scanned) {
+	slices.SortFunc(list, func(a, b scanned) int {
+		switch {
+		case a.m < b.m:
+			return -1
+		case a.m > b.m:
+			return 1
+		}
+		return int(a.item) - int(b.item)
+	})
+}
+
+// repair returns a C' >= C that satisfies (4) where C may violate it, C >= c. It is
+// the cheaper of two:
+//
+//   - all C are raised by the greatest violation of a prefix over its work: the sum
+//     over any B then grows by no less than its violation;
+//   - the M of items are raised one by one in their order, each by as much as the
+//     one before it and what its own prefix lacks (the S^NV of erratum 2), and
+//     then each C_j to what its items need, which raises M only.
+//
+// In both the items keep the order of their M at C for the purposes of Theorem 3.
+func (jf *jobForm) repair(c []float64) (repaired []float64, value float64) {
+	uniform := 0.0
+	extra := make([]float64, len(c))
+	var list []scanned
+	for k := range jf.m {
+		list = jf.scan(int32(k), c, list)
+		work, sum, run, acc := 0.0, 0.0, 0.0, 0.0
+		for _, s := range list {
+			p := jf.items[s.item].p
+			work += p
+			need := float64(work*work) / (2 * jf.m[k])
+			sum += float64(p * s.m)
+			if sum < need {
+				uniform = max(uniform, (need-sum)/work)
+			}
+			run += float64(p * (s.m + acc))
+			if run < need {
+				acc += (need - run) / p
+				run = need
+			}
+			extra[s.job] = max(extra[s.job], acc)
+		}
+	}
+	best := make([]float64, len(c))
+	for j := range c {
+		best[j] = c[j] + extra[j]
+		if len(jf.m) > 1 {
+			// Classes are raised apart, so that precedences between them may break: the
+			// job form knows none, since C' >= C + extra holds them all.
+			best[j] = c[j] + extra[j]
+		}
+	}
+	byItem := jf.value(best)
+	all := make([]float64, len(c))
+	for j := range c {
+		all[j] = c[j] + uniform
+	}
+	if v := jf.value(all); v <= byItem {
+		return all, v
+	}
+	return best, byItem
+}
+
+// finite reports whether x is a number.
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

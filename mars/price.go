@@ -1,0 +1,220 @@
+package mars
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Price is a non-increasing function N(t) >= 0 of time for one class of machine:
+// what a second of work costs that is done before t, in units of weight. Every such
+// function proves a lower bound (see the package documentation). It is V[0] up to
+// T[0], then linear between the points (T[i], V[i]), and 0 after the last. Two
+// points at one time are a step.
+type Price struct {
+	Class sojourn.Class
+	// From is the release r of Goemans' cuts: the price is paid by tasks that
+	// cannot start before it, for machines that exist from then on. Zero: all tasks.
+	From sojourn.Time
+	T    []float64 // seconds, in order
+	V    []float64 // never increasing, never negative
+}
+
+// A curve is a Price made ready to be evaluated.
+type curve struct {
+	m     float64
+	t, v  []float64
+	tail  []float64 // the integral of N from t[i] on
+	slope []float64 // of the piece that ends at t[i]; 0 at a step
+	index []int32   // for each bucket of time, the number of points up to its start
+	scale float64   // buckets a second
+}
+
+func newCurve(m float64, n int) *curve {
+	return &curve{m: m, t: make([]float64, n), v: make([]float64, n), tail: make([]float64, n), slope: make([]float64, n)}
+}
+
+// prepare computes what depends on t and v.
+func (c *curve) prepare() {
+	n := len(c.t)
+	sum := 0.0
+	for i := n - 1; i >= 0; i-- {
+		c.tail[i] = sum
+		c.slope[i] = 0
+		if i > 0 {
+			d := c.t[i] - c.t[i-1]
+			if d > 0 {
+				c.slope[i] = (c.v[i] - c.v[i-1]) / d
+			}
+			sum += float64(d * float64(0.5*(c.v[i]+c.v[i-1])))
+		}
+	}
+	c.scale = 0
+	if n == 0 {
+		return
+	}
+	buckets := 2 * n
+	if end := c.t[n-1]; end > 0 {
+		c.scale = float64(buckets) / end
+		if !finite(c.scale) {
+			c.scale = 0
+		}
+	}
+	c.index = slices.Grow(c.index[:0], buckets+1)[:buckets+1]
+	i := int32(0)
+	for b := range c.index {
+		for int(i) < n && float64(c.t[i]*c.scale) < float64(b) {
+			i++
+		}
+		c.index[b] = i
+	}
+}
+
+// cell returns the number of points at or before s: N(s) lies on the piece that
+// ends at the point of that number.
+func (c *curve) cell(s float64) int {
+	n := len(c.t)
+	if n == 0 || s >= c.t[n-1] {
+		return n
+	}
+	b := max(int(s*c.scale), 0)
+	i := int(c.index[min(b, len(c.index)-1)])
+	for i > 0 && c.t[i-1] > s { // rounding in the index
+		i--
+	}
+	for c.t[i] <= s {
+		i++
+	}
+	return i
+}
+
+// integral returns the integral of t N(t) from 0 on.
+func (c *curve) integral() float64 {
+	sum := 0.0
+	for i := range c.t {
+		if i == 0 {
+			sum = float64(float64(c.t[0]*c.t[0])*c.v[0]) / 2
+			continue
+		}
+		a, b := c.t[i-1], c.t[i]
+		left := float64(a * (float64(2*c.v[i-1]) + c.v[i]))
+		right := float64(b * (c.v[i-1] + float64(2*c.v[i])))
+		sum += float64((b-a)*(left+right)) / 6
+	}
+	return sum
+}
+
+// The demand of job j at C is
+//
+//	price   = sum of p_u N(C-h_u)
+//	steep   = sum of p_u |N'(C-h_u)|
+//	payment = sum of p_u N1(C-h_u), N1(t) the integral of N from t on.
+//
+// demand returns the first two.
+func (jf *jobForm) demand(j int, at float64, curves []*curve) (price, steep float64) {
+	items := jf.items[jf.first[j]:jf.first[j+1]]
+	class := int32(-1)
+	var c *curve
+	i := 0
+	for k := range items {
+		it := &items[k]
+		s := at - it.h
+		if it.class != class {
+			class = it.class
+			c = curves[class]
+			i = c.cell(s)
+		}
+		for i < len(c.t) && c.t[i] <= s {
+			i++
+		}
+		if i == len(c.t) {
+			continue
+		}
+		price += float64(it.p * (c.v[i] + float64(c.slope[i]*(s-c.t[i]))))
+		steep -= float64(it.p * c.slope[i])
+	}
+	return price, steep
+}
+
+// payment returns the third.
+func (jf *jobForm) payment(j int, at float64, curves []*curve) float64 {
+	sum := 0.0
+	class := int32(-1)
+	var c *curve
+	i := 0
+	for _, it := range jf.of(j) {
+		s := at - it.h
+		if it.class != class {
+			class = it.class
+			c = curves[class]
+			i = c.cell(s)
+		}
+		for i < len(c.t) && c.t[i] <= s {
+			i++
+		}
+		if i == len(c.t) {
+			continue
+		}
+		d := c.t[i] - s
+		n := c.v[i] - float64(c.slope[i]*d)
+		sum += float64(it.p * (c.tail[i] + float64(d*float64(0.5*(n+c.v[i])))))
+	}
+	return sum
+}
+
+// best returns a C at or near the minimum over C >= c_j of
+//
+//	phi(C) = w_j C + sum of p_u N1(C-h_u)
+//
+// and a number that phi is nowhere below. phi is convex, its derivative is w_j
+// minus the price of the demand: the tangent at C bounds it on the whole interval
+// in which the minimum was found to lie. start is where to look first.
+func (jf *jobForm) best(j int, start float64, curves []*curve, tolerance float64) (at, below float64) {
+	w, lo := jf.w[j], jf.c[j]
+	hi := lo
+	for _, c := range curves {
+		if n := len(c.t); n > 0 {
+			hi = max(hi, c.t[n-1]+jf.hmax) // all that j pays is 0 from here on
+		}
+	}
+	at = min(max(start, lo), hi)
+	var slope float64
+	floor := true // lo was not looked at
+	for range 200 {
+		price, steep := jf.demand(j, at, curves)
+		slope = w - price
+		if slope >= 0 {
+			hi = at
+		}
+		if slope <= 0 {
+			lo = at
+			floor = false
+		}
+		reach := hi - at
+		if slope > 0 {
+			reach = at - lo
+		}
+		if float64(max(slope, -slope)*reach) <= float64(tolerance*float64(w*at)) {
+			break
+		}
+		next := lo + float64(0.5*(hi-lo))
+		if steep > 0 {
+			if newton := at - slope/steep; newton > lo && newton < hi {
+				next = newton
+			} else if newton <= lo && floor {
+				next, floor = lo, false
+			}
+		}
+		if next == at {
+			break
+		}
+		at = next
+	}
+	below = float64(w*at) + jf.payment(j, at, curves)
+	if slope > 0 {
+		below -= float64(slope * (at - lo))
+	} else {
+		below += float64(slope * (hi - at))
+	}
+	return at, below
+}
