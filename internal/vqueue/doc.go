@@ -50,7 +50,8 @@
 //	(b)  the sum of V-V* over all jobs is at most E,
 //
 // where E is the sum, over the arrivals since the queue was last virtually empty,
-// of 2w, and over the revisions of 3 times the larger weight (before or after).
+// of 2w, and over the revisions and resets of 3 times the larger weight (before or
+// after).
 //
 // Proof of (a). Between events both systems are exact: real-valued virtual time
 // g + c/W grows by C/W per unit of time. Suppose that (a) holds up to some
@@ -61,7 +62,8 @@
 // present, and the newcomer has V >= w(ceil(x 2^32/w) + [c>0] - c/W) >= x 2^32.
 // A revision of work alone changes V and V* alike, but for rounding up. A
 // revision of weight, or one that ends the job, takes its share of the carry
-// along, so that c/W does not grow, and enters it again as an arrival.
+// along, so that c/W does not grow, and enters it again as an arrival. A reset does
+// the same.
 //
 // Proof of (b). While both systems have work they do C units per unit of time,
 // so the difference of the sums is constant; while only this one has, it falls.

@@ -38,6 +38,12 @@ func (s *gps) revise(j *gpsJob, old, work, weight uint64) {
 	s.settle()
 }
 
+// reset gives j so much work left, also if it was complete.
+func (s *gps) reset(j *gpsJob, left uint64) {
+	j.left, j.end = ratU(left), nil
+	s.settle()
+}
+
 // settle completes the jobs that have nothing left.
 func (s *gps) settle() {
 	for _, j := range s.jobs {

@@ -219,6 +219,30 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 	q.enlist(it)
 }
 
+// Reset sets the virtual work that an item has left, in slot-nanoseconds, at most
+// 2^63, whatever it was: an item that is late is not late any more, unless left is 0.
+// Later revisions count from work. A finished item is not changed, nor is one that is
+// late and has nothing left.
+func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
+	check(left, it.weight)
+	check(work, it.weight)
+	if it.finished {
+		return
+	}
+	it.work = work
+	if it.Late() && left == 0 {
+		return
+	}
+	q.delist(it)
+	if it.Late() {
+		q.late.Delete(it.entry())
+	} else {
+		q.leave(it)
+	}
+	q.enter(it, wide.Mul64(left, unit))
+	q.enlist(it)
+}
+
 // Finish takes note that an item is really finished, or cancelled: it is not
 // served again. It remains in the virtual cluster until it is virtually complete.
 func (q *Queue[T]) Finish(it *Item[T]) {

@@ -97,6 +97,21 @@ func (m *machine) revise(p *pair, work, weight uint64) {
 	m.widen(3, max(before, weight))
 }
 
+// reset does nothing if the job is late here or there and not in both.
+func (m *machine) reset(p *pair, left, work uint64) {
+	if p.finished || p.it.Late() != (p.exact.end != nil) {
+		return
+	}
+	m.q.Reset(p.it, left, work)
+	p.work = work
+	if p.exact.end == nil || left > 0 {
+		p.late, p.end = 0, nil
+		m.exact.reset(p.exact, left)
+	}
+	m.noteLate(p)
+	m.widen(3, p.weight)
+}
+
 func (m *machine) noteLate(p *pair) {
 	if p.it.Late() && p.late == 0 {
 		m.lates++
@@ -266,6 +281,9 @@ func TestQueueAgainstExactGPS(t *testing.T) {
 					weight = weights.Draw(t, "weight")
 				}
 				m.revise(p, works.Draw(t, "work"), weight)
+			},
+			"reset": func(t *rapid.T) {
+				m.reset(job(t), rapid.OneOf(works, rapid.Just(uint64(0))).Draw(t, "left"), works.Draw(t, "work"))
 			},
 			"finish": func(t *rapid.T) { p := job(t); p.finished = true; m.q.Finish(p.it) },
 			"ready":  func(t *rapid.T) { p := job(t); p.ready = !p.ready; m.q.SetReady(p.it, p.ready) },

@@ -21,6 +21,7 @@ func builtin() catalog.Catalog {
 		catalog.NewEntry("srpt", "the job with the shortest remaining processing time", baseline.NewSRPT),
 		catalog.NewEntry("fsp", "the job that would finish first under fluid fair sharing (FSP)", baseline.NewFSP),
 		catalog.NewEntry("las", "the job with the least attained service", baseline.NewLAS),
+		catalog.NewEntry("hfsp", "the job of the least virtual size, estimated from its first tasks (HFSP)", newHFSP),
 	}
 }
 

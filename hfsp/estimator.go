@@ -1,0 +1,123 @@
+package hfsp
+
+import (
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// An Estimator tells how large phases are: HFSP's estimation module. A policy asks
+// its estimator, which it shares with no other, in the order of events.
+//
+// An Estimator answers by what it was told alone: without a clock, without
+// randomness that is not seeded, and with the same bits on every platform. To be
+// part of a snapshot it implements [sojourn.Snapshotter]'s two methods as well.
+type Estimator interface {
+	// Initial returns S_i, the work of all tasks of a phase, when the phase becomes
+	// ready; and whether that is good enough: the phase is then not trained. It is
+	// asked again when a job is revised whose phase was not trained.
+	Initial(job *sojourn.Job, phase int) (size time.Duration, known bool)
+
+	// Final returns s, the mean time of a task of a phase that was trained. There is
+	// at least one sample.
+	Final(job *sojourn.Job, phase int, samples []Sample) time.Duration
+
+	// Completed tells of a phase of a job that has completed: how many of its tasks
+	// were run, and for how long all together.
+	Completed(job *sojourn.Job, phase int, tasks int, service time.Duration)
+}
+
+// A Sample is what is known of a training task: it ran for a time and has made that
+// much progress, all of it if it has finished.
+type Sample struct {
+	Service  time.Duration
+	Progress uint16 // in 1/10000, from 1 to sojourn.MaxProgress
+}
+
+// Time returns how long the task takes, by all that is known: Service divided by
+// the progress, Delta/p_k in the paper.
+func (s Sample) Time() time.Duration {
+	if s.Progress >= sojourn.MaxProgress {
+		return s.Service
+	}
+	t, _ := wide.Mul64(uint64(s.Service), sojourn.MaxProgress).QuoRem(wide.From64(uint64(s.Progress)))
+	return clamp(t)
+}
+
+// Trainer is the estimator of the paper. The zero Trainer is not ready: see
+// [NewTrainer].
+type Trainer struct {
+	xi       uint64 // in 2^-16
+	taskTime time.Duration
+	classes  []history // by class: tasks of completed jobs
+}
+
+// history is what is known of tasks that have run.
+type history struct {
+	service wide.Uint128
+	tasks   uint64
+}
+
+// NewTrainer returns the estimator of the paper (section III-A), in which the
+// initial size of a phase of n tasks is
+//
+//	S_i = n xi s
+//
+// with s the mean time of the tasks of completed jobs that ran on slots of the same
+// class, or taskTime until there are any; and the final mean is that of the samples.
+// xi is rounded to a multiple of 2^-16. Zero stands for 1 and for one minute.
+func NewTrainer(xi float64, taskTime time.Duration) *Trainer {
+	if taskTime == 0 {
+		taskTime = time.Minute
+	}
+	return &Trainer{xi: (&sojourn.Job{Weight: xi}).WeightUnits(), taskTime: taskTime}
+}
+
+// Initial implements [Estimator]. It never is good enough.
+func (e *Trainer) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
+	spec := &job.Phases[phase]
+	size := wide.Mul64(uint64(spec.Tasks), uint64(e.taskTime))
+	if c := int(spec.Class); c < len(e.classes) && e.classes[c].tasks > 0 {
+		mean, rest := e.classes[c].service.QuoRem(wide.From64(e.classes[c].tasks))
+		// n times the mean, not n times the mean rounded
+		more, _ := rest.MulU64(uint64(spec.Tasks)).QuoRem(wide.From64(e.classes[c].tasks))
+		size = mean.MulU64(uint64(spec.Tasks)).Add(more)
+	}
+	size, _ = wide.Mul64(uint64(clamp(size)), e.xi).QuoRem(wide.From64(1 << 16))
+	return clamp(size), false
+}
+
+// Final implements [Estimator].
+func (e *Trainer) Final(_ *sojourn.Job, _ int, samples []Sample) time.Duration {
+	return mean(samples)
+}
+
+// mean returns the mean time of samples.
+func mean(samples []Sample) time.Duration {
+	var sum wide.Uint128
+	for _, s := range samples {
+		sum = sum.Add(wide.From64(uint64(s.Time())))
+	}
+	mean, _ := sum.QuoRem(wide.From64(uint64(len(samples))))
+	return clamp(mean)
+}
+
+// Completed implements [Estimator].
+func (e *Trainer) Completed(job *sojourn.Job, phase int, tasks int, service time.Duration) {
+	c := int(job.Phases[phase].Class)
+	for c >= len(e.classes) {
+		e.classes = append(e.classes, history{})
+	}
+	e.classes[c].service = e.classes[c].service.Add(wide.From64(uint64(service)))
+	e.classes[c].tasks += uint64(tasks)
+}
+
+// clamp limits a time to what a Duration holds: 292 years.
+func clamp(t wide.Uint128) time.Duration {
+	if t.Hi != 0 || t.Lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(t.Lo)
+}

@@ -1,0 +1,187 @@
+package hfsp
+
+import (
+	"container/list"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/detmath"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// Oracle is an [Estimator] that believes what jobs say of themselves: a phase whose
+// tasks all have an estimate is not trained. Another estimator answers for the
+// others.
+type Oracle struct{ Estimator }
+
+// NewOracle returns an Oracle. Where jobs say nothing it asks next.
+func NewOracle(next Estimator) *Oracle { return &Oracle{next} }
+
+// Initial implements [Estimator].
+func (e *Oracle) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
+	spec := &job.Phases[phase]
+	if spec.Estimate > 0 || spec.Estimates != nil && !slices.Contains(spec.Estimates, 0) {
+		return spec.Work(), true
+	}
+	return e.Estimator.Initial(job, phase)
+}
+
+// Noisy is an [Estimator] whose sizes are wrong: those of another, each times a
+// factor exp(sigma Z) with Z drawn from the standard normal distribution, for each
+// phase of a job. It is there to find out what errors do.
+type Noisy struct {
+	Estimator
+	sigma float64
+	seed  uint64
+}
+
+// NewNoisy returns a Noisy estimator, or an error if sigma is negative or not finite.
+// The factor of a phase depends on the seed, the ID of the job and the number of the
+// phase.
+func NewNoisy(next Estimator, sigma float64, seed uint64) (*Noisy, error) {
+	if !(sigma >= 0 && sigma <= math.MaxFloat64) {
+		return nil, fmt.Errorf("hfsp: noise of sigma %v", sigma)
+	}
+	return &Noisy{next, sigma, seed}, nil
+}
+
+// Initial implements [Estimator].
+func (e *Noisy) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
+	size, known := e.Estimator.Initial(job, phase)
+	return e.disturb(job, phase, size), known
+}
+
+// Final implements [Estimator].
+func (e *Noisy) Final(job *sojourn.Job, phase int, samples []Sample) time.Duration {
+	return e.disturb(job, phase, e.Estimator.Final(job, phase, samples))
+}
+
+// disturb returns a time with the error of a phase, rounded down. Zero, which says
+// that nothing is known, stays zero.
+func (e *Noisy) disturb(job *sojourn.Job, phase int, t time.Duration) time.Duration {
+	r := rand.New(rand.NewPCG(e.seed, uint64(job.ID)<<16|uint64(phase)))
+	x := float64(float64(t) * detmath.Exp(float64(e.sigma*detmath.Normal(r))))
+	if x >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(x)
+}
+
+// History is an [Estimator] that learns from the runs of the same job: "recurring
+// jobs are around 40 %" in production [HFSP, section V]. Once enough runs have
+// completed, it knows the size of a phase beforehand: the number of its tasks times
+// the mean task time of that phase in earlier runs. Until then, another estimator
+// answers.
+type History struct {
+	Estimator
+	by   Recurrence
+	runs int
+	keys int
+
+	known map[string]*list.Element // of recurring
+	order *list.List               // the one that completed last at the front
+}
+
+// Recurrence says which jobs are runs of the same.
+type Recurrence uint8
+
+const (
+	ByName Recurrence = iota // those of the same Job.Name; jobs without a name do not recur
+	ByPool                   // those of the same Job.Pool
+)
+
+// recurring is what is known of the phases of a recurring job.
+type recurring struct {
+	key    string
+	phases []runs
+}
+
+// runs is what is known of a phase of a recurring job.
+type runs struct {
+	count int           // completed runs, at most memory
+	mean  time.Duration // of a task
+}
+
+// memory is how many runs a mean goes back: a run counts 1/memory, more in the
+// beginning, so that what is known follows what changes.
+const memory = 8
+
+// HistoryOptions configure a [History]. The zero value is the default.
+type HistoryOptions struct {
+	// By says which jobs are runs of the same. The default is ByName.
+	By Recurrence
+
+	// Runs is how many runs must have completed until a phase is not trained any
+	// more. Zero means 1.
+	Runs int
+
+	// Keys bounds the memory: of so many recurring jobs, those that completed last,
+	// something is known. Zero means 10,000.
+	Keys int
+}
+
+// NewHistory returns a History, or an error if the options are out of range. Where it
+// knows nothing it asks next.
+func NewHistory(next Estimator, opts HistoryOptions) (*History, error) {
+	switch {
+	case opts.By > ByPool:
+		return nil, fmt.Errorf("hfsp: unknown recurrence %d", opts.By)
+	case opts.Runs < 0 || opts.Runs > memory:
+		return nil, fmt.Errorf("hfsp: %d runs, want at most %d", opts.Runs, memory)
+	case opts.Keys < 0:
+		return nil, fmt.Errorf("hfsp: %d recurring jobs", opts.Keys)
+	}
+	e := &History{Estimator: next, by: opts.By, runs: max(opts.Runs, 1), keys: opts.Keys}
+	if e.keys == 0 {
+		e.keys = 10_000
+	}
+	e.known, e.order = make(map[string]*list.Element), list.New()
+	return e, nil
+}
+
+// key returns what runs of the same job have in common; "" if the job does not recur.
+func (e *History) key(job *sojourn.Job) string {
+	if e.by == ByPool {
+		return job.Pool
+	}
+	return job.Name
+}
+
+// Initial implements [Estimator].
+func (e *History) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
+	if at, ok := e.known[e.key(job)]; ok {
+		if r := at.Value.(*recurring); phase < len(r.phases) && r.phases[phase].count >= e.runs {
+			return clamp(wide.Mul64(uint64(job.Phases[phase].Tasks), uint64(r.phases[phase].mean))), true
+		}
+	}
+	return e.Estimator.Initial(job, phase)
+}
+
+// Completed implements [Estimator].
+func (e *History) Completed(job *sojourn.Job, phase int, tasks int, service time.Duration) {
+	e.Estimator.Completed(job, phase, tasks, service)
+	key := e.key(job)
+	if key == "" {
+		return
+	}
+	at, ok := e.known[key]
+	if !ok {
+		at = e.order.PushFront(&recurring{key: key})
+		e.known[key] = at
+		if e.order.Len() > e.keys {
+			delete(e.known, e.order.Remove(e.order.Back()).(*recurring).key)
+		}
+	}
+	e.order.MoveToFront(at)
+	r := at.Value.(*recurring)
+	for phase >= len(r.phases) {
+		r.phases = append(r.phases, runs{})
+	}
+	ph := &r.phases[phase]
+	ph.count = min(ph.count+1, memory)
+	ph.mean += (service/time.Duration(tasks) - ph.mean) / time.Duration(ph.count)
+}

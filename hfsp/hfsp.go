@@ -1,0 +1,263 @@
+package hfsp
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
+)
+
+// A Policy is HFSP as a [sojourn.Policy]. It is also a [sojourn.Seeker], a
+// [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker] and a
+// [sojourn.Explainer].
+type Policy struct {
+	tasks  int // t
+	slots  *int
+	delta  time.Duration
+	late   Late
+	train  Train
+	sizes  SizeUpdate
+	modify bool // weights modify speeds
+	kill   bool
+	once   bool
+	spared uint64 // KillFraction in 2^-16; 0 if no task is spared
+	delay  locality.Delay
+
+	ledger    ledger.Ledger[data]
+	index     *locality.Index[data]
+	estimator Estimator
+
+	classes []class
+	phases  []*phase // by handle; nil where the handle is free
+	spare   []uint32 // free handles, the next one last
+	timers  *heap.Heap[timer]
+
+	buffers [][]sample // to be used again
+	scratch []Sample
+}
+
+// A class is what belongs to one class of slots.
+type class struct {
+	virtual  cluster
+	training *heap.Heap[trainingKey] // phases that have training tasks to start, by handle
+	used     int                     // training slots that are held, T_curr in the paper
+}
+
+// New returns an empty policy, or an error that says what is wrong with the
+// options.
+func New(opts Options) (*Policy, error) {
+	if err := opts.Check(); err != nil {
+		return nil, err
+	}
+	p := &Policy{
+		tasks:  cmp.Or(opts.TrainingTasks, 5),
+		slots:  opts.TrainingSlots,
+		delta:  cmp.Or(opts.Delta, time.Minute),
+		late:   opts.Late,
+		train:  opts.Train,
+		sizes:  opts.SizeUpdate,
+		modify: opts.Priority == SpeedModifier,
+		kill:   opts.Preemption == Kill,
+		once:   opts.KillOnce,
+		delay:  locality.Delay{Node: opts.NodeDelay, Rack: opts.RackDelay},
+		timers: heap.New(timer.less),
+	}
+	p.index = locality.New(&p.ledger)
+	if opts.Estimator == nil {
+		p.estimator = NewTrainer(opts.Xi, opts.DefaultTaskTime)
+	} else {
+		p.estimator = opts.Estimator()
+	}
+	return p, nil
+}
+
+// Observe implements [sojourn.Policy].
+func (p *Policy) Observe(ev sojourn.Event) error {
+	if err := p.ledger.Check(&ev); err != nil {
+		return err
+	}
+	p.pass(ev.At)
+	var tasks []sojourn.Phase
+	if ev.Kind == sojourn.JobRevised {
+		tasks = p.ledger.Job(ev.Job.ID).Spec.Phases
+	}
+	c := p.ledger.Apply(&ev)
+	p.index.Update(&ev, c)
+	if c.SlotGone || ev.Kind == sojourn.SlotAdded {
+		p.class(c.Slot.Class).virtual.SetCapacity(p.ledger.Capacity(c.Slot.Class))
+	}
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		n := len(c.Job.Phases)
+		c.Job.Data = data{make([]*phase, n), make([]history, n)}
+		for i := range c.Job.Phases {
+			p.update(c.Job, i)
+		}
+	case sojourn.JobRevised:
+		for i, ph := range c.Job.Data.phases {
+			if ph != nil {
+				p.resize(ph, ph.n+c.Job.Spec.Phases[i].Tasks-tasks[i].Tasks, true)
+			}
+			p.update(c.Job, i)
+		}
+	case sojourn.JobCancelled:
+		for i := range c.Job.Phases {
+			p.update(c.Job, i)
+		}
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.TaskAdopted, sojourn.TaskProgress,
+		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.OutputLost:
+		p.observeTask(&ev, c)
+	}
+	if c.Ended && !c.Job.Cancelled {
+		for i := range c.Job.Data.ran {
+			if tasks, service := c.Job.Data.ran[i].total(); tasks > 0 {
+				p.estimator.Completed(c.Job.Spec, i, tasks, service)
+			}
+		}
+	}
+	return nil
+}
+
+// observeTask takes over an event about a task.
+func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
+	j, i := c.Job, int(ev.Task.Phase)
+	ph := j.Data.phases[i]
+	switch ev.Kind {
+	case sojourn.TaskFinished:
+		service := p.service(ev, c)
+		j.Data.add(i, service)
+		if ph != nil {
+			p.finished(ph, ev.Task.Index, service)
+		}
+	case sojourn.TaskFailed, sojourn.TaskRefused:
+		if ph != nil {
+			p.failed(ph, ev.Task.Index, ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask)
+			if p.once && ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CausePreempted {
+				ph.killed.Add(int(ev.Task.Index))
+			}
+		}
+	case sojourn.TaskAdopted:
+		if ph != nil {
+			p.sample(ph, ev.Task.Index, ev.Slot.ID, false, ev.Service)
+			p.mature(ph, ev.At)
+		}
+	case sojourn.TaskProgress:
+		if ph != nil {
+			p.progressed(ph, ev)
+		}
+		return // nothing else has changed
+	case sojourn.TaskDone:
+		if ph != nil {
+			p.resize(ph, ph.n-1, false)
+		}
+	case sojourn.OutputLost: // work to be done again is more work
+		if ph != nil {
+			p.resize(ph, ph.n+1, false)
+		}
+	}
+	p.update(j, i)
+	p.update(j, i+1)
+}
+
+// service returns how long an attempt ran that has finished: what was measured, or
+// else since it was started.
+func (p *Policy) service(ev *sojourn.Event, c ledger.Change[data]) time.Duration {
+	if ev.Service > 0 {
+		return ev.Service
+	}
+	start := c.Start
+	if ph := c.Job.Data.phases[ev.Task.Phase]; ph != nil {
+		if i := ph.find(ev.Task.Index); i >= 0 && ph.samples[i].working {
+			start = ph.samples[i].since
+		}
+	}
+	return ev.At.Sub(start)
+}
+
+// class returns what belongs to a class of slots.
+func (p *Policy) class(c sojourn.Class) *class {
+	for int(c) >= len(p.classes) {
+		v := newPure(p.late)
+		v.Advance(p.ledger.Now())
+		p.classes = append(p.classes, class{virtual: v, training: heap.New(trainingKey.less)})
+	}
+	return &p.classes[c]
+}
+
+// pass lets time go on until at, before an event of that instant is applied.
+func (p *Policy) pass(at sojourn.Time) {
+	for {
+		next, ok := p.timers.MinKey()
+		if !ok || next.at > at {
+			break
+		}
+		p.age(max(next.at, p.ledger.Now()))
+		p.mature(p.phases[next.handle], next.at)
+	}
+	p.age(at)
+}
+
+// age lets the phases in the virtual clusters age until an instant.
+func (p *Policy) age(at sojourn.Time) {
+	for i := range p.classes {
+		p.classes[i].virtual.Advance(at)
+	}
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := p.ledger.Free(id)
+	if int(s.Class) >= len(p.classes) {
+		return sojourn.Assignment{}, false
+	}
+	ph, prior, ok := p.first(s.Class)
+	if !ok {
+		return sojourn.Assignment{}, false
+	}
+	pick, _ := p.index.Find(ph.job, ph.index, s, sojourn.Remote)
+	return p.start(ph, pick, id, prior), true
+}
+
+// first returns the phase that is served first, and whether that is for training
+// [HFSP, algorithm 1]. There the text has T_curr <= T.
+func (p *Policy) first(id sojourn.Class) (ph *phase, prior, ok bool) {
+	c := &p.classes[id]
+	if h, ok := c.training.Min(); ok && c.used < p.limit(id) {
+		return p.phases[h], true, true
+	}
+	ph, ok = c.virtual.First()
+	return ph, false, ok
+}
+
+// start assigns a task of a phase.
+func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior bool) sojourn.Assignment {
+	a := p.index.Take(ph.job, ph.index, pick, id)
+	p.sample(ph, a.Task.Index, id, prior, 0)
+	p.enlist(ph)
+	return a
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything
+// is startable.
+func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	if int(c) >= len(p.classes) {
+		return 0, false
+	}
+	if _, _, ok := p.first(c); !ok {
+		return 0, false
+	}
+	return p.ledger.FreeSlot(c)
+}
+
+// NextWake implements [sojourn.Waker]: when the next training task has run for
+// Delta.
+func (p *Policy) NextWake() (sojourn.Time, bool) {
+	next, ok := p.timers.MinKey()
+	return next.at, ok
+}
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *Policy) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
