@@ -15,6 +15,7 @@ type Index[J any] struct {
 	ledger *ledger.Ledger[J]
 	jobs   [][]*phase // by handle and phase; nil where there are no inputs
 	sites  map[sojourn.NodeID]*site
+	blocks map[uint32]*block // of watched phases, by ID
 }
 
 // A site is a node that holds inputs of live jobs.
@@ -22,6 +23,8 @@ type site struct {
 	rack   sojourn.RackID
 	down   bool
 	phases []*phase // that have inputs here, in no useful order
+
+	numbers []uint64 // of the watched phases that have tasks here, as a bitmap
 }
 
 // A phase is the index of a phase with inputs.
@@ -36,6 +39,8 @@ type phase struct {
 
 	free bitset.Set // pending tasks without inputs: they run equally well anywhere
 	lost bitset.Set // pending tasks whose inputs are all on nodes that are down
+
+	watch *watch // nil if nobody watches
 }
 
 // A holding is what a node holds of the inputs of a phase.
@@ -48,7 +53,7 @@ type holding struct {
 
 // New returns an empty index over the tasks in l, which is empty too.
 func New[J any](l *ledger.Ledger[J]) *Index[J] {
-	return &Index[J]{ledger: l, sites: make(map[sojourn.NodeID]*site)}
+	return &Index[J]{ledger: l, sites: make(map[sojourn.NodeID]*site), blocks: make(map[uint32]*block)}
 }
 
 // Update takes over what an event changed. Call it for every event, after
@@ -269,6 +274,7 @@ func (x *Index[J]) add(spec *sojourn.Phase, account *ledger.Phase) *phase {
 
 // remove takes a phase off its sites, and forgets those that it was the last at.
 func (x *Index[J]) remove(p *phase) {
+	x.unwatch(p)
 	for i, n := range p.nodes.places {
 		h := p.sites[i]
 		end := len(h.phases) - 1
@@ -371,6 +377,9 @@ func (p *phase) update(task uint32) {
 			h.open++
 		} else {
 			h.open--
+		}
+		if p.watch != nil {
+			p.watched(i, open)
 		}
 		if h.rank >= 0 && h.open <= 1 {
 			put(&p.racks.open, uint32(h.rank), h.open == 1)

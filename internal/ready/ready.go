@@ -4,6 +4,8 @@
 package ready
 
 import (
+	"iter"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 )
@@ -57,4 +59,19 @@ func (q *Queue[K]) First(c sojourn.Class) (id uint32, key K, ok bool) {
 // Any reports whether the queue of class c holds anything.
 func (q *Queue[K]) Any(c sojourn.Class) bool {
 	return int(c) < len(q.heaps) && q.heaps[c] != nil && q.heaps[c].Len() > 0
+}
+
+// All iterates over the items of class c, in no useful order. The queue must not
+// be changed meanwhile.
+func (q *Queue[K]) All(c sojourn.Class) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		if int(c) >= len(q.heaps) || q.heaps[c] == nil {
+			return
+		}
+		for id := range q.heaps[c].All() {
+			if !yield(id) {
+				return
+			}
+		}
+	}
 }

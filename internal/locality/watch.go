@@ -1,0 +1,300 @@
+package locality
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+)
+
+// A watch is what an index keeps of a phase in which somebody watches the pending
+// tasks at each node.
+type watch struct {
+	number uint32
+	weight uint64
+	words  []word // by ID of the block, ascending
+}
+
+// A word says at which nodes of a block a phase has open tasks.
+type word struct {
+	*block
+	open uint64
+}
+
+// A block is 64 nodes of neighbouring IDs, and what they have to do. The greatest
+// load is kept, so that a search can leave out the blocks that cannot beat what
+// it has found.
+type block struct {
+	id    uint32 // NodeID / 64
+	users int    // watched phases that have inputs here
+	max   uint64
+	load  [64]uint64
+}
+
+func (b *block) add(bit uint32, weight uint64) {
+	b.load[bit] += weight
+	b.max = max(b.max, b.load[bit])
+}
+
+func (b *block) sub(bit uint32, weight uint64) {
+	was := b.load[bit]
+	b.load[bit] -= weight
+	if was == b.max {
+		b.max = slices.Max(b.load[:])
+	}
+}
+
+// Watch makes the index keep, at each node, whether the phase has tasks there
+// that could start, and the sum of their weight over all watched phases. The number
+// is small, and no other phase is watched by it. A phase that is watched already is
+// watched as is said last; one without inputs needs no watching. An event that
+// revises, cancels or ends the job ends the watch.
+func (x *Index[J]) Watch(j *ledger.Job[J], phase int, number uint32, weight uint64) {
+	p := x.phase(j, phase)
+	if p == nil {
+		return
+	}
+	x.unwatch(p)
+	w := &watch{number: number, weight: weight}
+	p.watch = w
+	for i, n := range p.nodes.places {
+		id := uint32(n) / 64
+		if len(w.words) == 0 || w.words[len(w.words)-1].id != id {
+			w.words = append(w.words, word{block: x.block(id)})
+		}
+		h := &p.sites[i]
+		if h.open == 0 {
+			continue
+		}
+		last := &w.words[len(w.words)-1]
+		last.open |= 1 << (n % 64)
+		last.add(uint32(n%64), weight*uint64(h.open))
+		h.site.mark(number)
+	}
+}
+
+// block returns a block for one more user.
+func (x *Index[J]) block(id uint32) *block {
+	b := x.blocks[id]
+	if b == nil {
+		b = &block{id: id}
+		x.blocks[id] = b
+	}
+	b.users++
+	return b
+}
+
+// Unwatch ends a watch, if there is one.
+func (x *Index[J]) Unwatch(j *ledger.Job[J], phase int) {
+	if p := x.phase(j, phase); p != nil {
+		x.unwatch(p)
+	}
+}
+
+func (x *Index[J]) unwatch(p *phase) {
+	w := p.watch
+	if w == nil {
+		return
+	}
+	p.reweigh(0)
+	p.watch = nil
+	for i := range p.sites {
+		if p.sites[i].open > 0 {
+			p.sites[i].site.unmark(w.number)
+		}
+	}
+	for _, word := range w.words {
+		if word.users--; word.users == 0 {
+			delete(x.blocks, word.id)
+		}
+	}
+}
+
+// Reweigh changes the weight of a phase that is watched, if it is.
+func (x *Index[J]) Reweigh(j *ledger.Job[J], phase int, weight uint64) {
+	if p := x.phase(j, phase); p != nil && p.watch != nil {
+		p.reweigh(weight)
+	}
+}
+
+func (p *phase) reweigh(weight uint64) {
+	w := p.watch
+	if w.weight == weight {
+		return
+	}
+	was := w.weight
+	w.weight = weight
+	k := 0
+	for i, n := range p.nodes.places {
+		for w.words[k].id != uint32(n)/64 {
+			k++
+		}
+		if open := uint64(p.sites[i].open); open > 0 {
+			b, bit := w.words[k].block, uint32(n%64)
+			b.sub(bit, was*open)
+			b.add(bit, weight*open)
+		}
+	}
+}
+
+// watched takes over that one task more or less is open at place i of a phase that
+// is watched.
+func (p *phase) watched(i int, opened bool) {
+	w, n, h := p.watch, p.nodes.places[i], &p.sites[i]
+	word := w.at(uint32(n) / 64)
+	bit := uint32(n % 64)
+	if opened {
+		word.add(bit, w.weight)
+		if h.open == 1 {
+			word.open |= 1 << bit
+			h.site.mark(w.number)
+		}
+		return
+	}
+	word.sub(bit, w.weight)
+	if h.open == 0 {
+		word.open &^= 1 << bit
+		h.site.unmark(w.number)
+	}
+}
+
+// at returns the word of a block, which there is. It needs no search if the IDs of
+// the nodes have no large gaps.
+func (w *watch) at(id uint32) *word {
+	if i := uint64(id - w.words[0].id); i < uint64(len(w.words)) && w.words[i].id == id {
+		return &w.words[i]
+	}
+	i, _ := slices.BinarySearchFunc(w.words, id, func(w word, id uint32) int { return cmp.Compare(w.id, id) })
+	return &w.words[i]
+}
+
+func (s *site) mark(number uint32) {
+	for int(number/64) >= len(s.numbers) {
+		s.numbers = append(s.numbers, 0)
+	}
+	s.numbers[number/64] |= 1 << (number % 64)
+}
+
+func (s *site) unmark(number uint32) { s.numbers[number/64] &^= 1 << (number % 64) }
+
+// Watched returns the numbers of the watched phases that have tasks at a node, as
+// a bitmap: number i is bit i%64 of word i/64, and words at the end may be absent.
+// It is for reading only, until the next event or assignment.
+func (x *Index[J]) Watched(n sojourn.NodeID) []uint64 {
+	if s := x.sites[n]; s != nil {
+		return s.numbers
+	}
+	return nil
+}
+
+// Load returns the sum of the weights of the tasks at a node, over the watched
+// phases: R_n in TD's notation, if the weights are mean times.
+func (x *Index[J]) Load(n sojourn.NodeID) uint64 {
+	if b := x.blocks[uint32(n)/64]; b != nil {
+		return b.load[n%64]
+	}
+	return 0
+}
+
+// Heaviest returns the node of the greatest load, the first of several, among
+// those that have a task of the phase and that may be read from. It reports false if
+// there is none. It is fast for phases that are watched: it looks at one word for 64
+// nodes, and into it only if the block may beat what was found.
+func (x *Index[J]) Heaviest(j *ledger.Job[J], phase int, may func(sojourn.NodeID) bool) (best sojourn.NodeID, ok bool) {
+	p := x.phase(j, phase)
+	if p == nil {
+		return 0, false
+	}
+	var load uint64
+	if p.watch == nil {
+		for i, n := range p.nodes.places {
+			if p.sites[i].open == 0 {
+				continue
+			}
+			if l := x.Load(n); (!ok || l > load) && may(n) {
+				best, load, ok = n, l, true
+			}
+		}
+		return best, ok
+	}
+	for i := range p.watch.words {
+		w := &p.watch.words[i]
+		if w.open == 0 || ok && w.max <= load {
+			continue
+		}
+		for open := w.open; open != 0; open &= open - 1 {
+			bit := uint32(bits.TrailingZeros64(open))
+			if l := w.load[bit]; !ok || l > load {
+				if n := sojourn.NodeID(w.id*64 + bit); may(n) {
+					best, load, ok = n, l, true
+				}
+			}
+		}
+	}
+	return best, ok
+}
+
+// NextHolder returns the node with the least ID that is at least from and has a
+// task of the phase that could start.
+func (x *Index[J]) NextHolder(j *ledger.Job[J], phase int, from sojourn.NodeID) (sojourn.NodeID, bool) {
+	p := x.phase(j, phase)
+	if p == nil {
+		return 0, false
+	}
+	i, ok := p.nodes.place(from)
+	if !ok {
+		i, _ = slices.BinarySearch(p.nodes.places, from)
+	}
+	for ; i < len(p.sites); i++ {
+		if p.sites[i].open > 0 {
+			return p.nodes.places[i], true
+		}
+	}
+	return 0, false
+}
+
+// FindAt returns the lowest task of a ready phase that a slot can read from a given
+// node. It reports false if there is none.
+func (x *Index[J]) FindAt(j *ledger.Job[J], phase int, s sojourn.Slot, source sojourn.NodeID) (Pick, bool) {
+	p := x.phase(j, phase)
+	if p == nil {
+		return Pick{}, false
+	}
+	i, ok := p.nodes.first(source)
+	if !ok {
+		return Pick{}, false
+	}
+	pick := Pick{Index: i, Locality: sojourn.Remote, Source: source}
+	rack := s.Rack
+	if rack == 0 {
+		rack = x.ledger.Rack(s.Node)
+	}
+	switch {
+	case source == s.Node:
+		pick.Locality = sojourn.NodeLocal
+	case rack != 0 && x.ledger.Rack(source) == rack:
+		pick.Locality = sojourn.RackLocal
+	}
+	return pick, true
+}
+
+// FindLost returns the lowest task of a ready phase of whose inputs every node is
+// down. It reports false if there is none.
+func (x *Index[J]) FindLost(j *ledger.Job[J], phase int) (Pick, bool) {
+	p := x.phase(j, phase)
+	if p == nil {
+		return Pick{}, false
+	}
+	i := p.lost.Min()
+	return Pick{Index: uint32(max(i, 0)), Locality: sojourn.Remote}, i >= 0
+}
+
+// Anywhere returns how many pending tasks of a phase run equally well on any node.
+func (x *Index[J]) Anywhere(j *ledger.Job[J], phase int) int {
+	if p := x.phase(j, phase); p != nil {
+		return p.free.Len()
+	}
+	return j.Phases[phase].Pending()
+}

@@ -1,0 +1,45 @@
+package td
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// The mean time of a map task, amt(j) in the paper, ranks jobs and weighs what a
+// node has left to do. It is kept in whole microseconds and rounded to five
+// significant bits, that is by at most 3 %: a mean that moves with every task would
+// change the remaining work of every node that has tasks of the job. Both are
+// functions of the account alone, so that R_n never drifts.
+//
+// Only tasks that ran close to their input count. The paper averages over all of
+// them; but then a job that reads from afar looks as if it computed much, is
+// preferred for further remote reads, and so on.
+
+// maxTime bounds amt, to 71 minutes, and with it R_n: 2^31 tasks at one node still
+// fit into 64 bits.
+const maxTime = math.MaxUint32
+
+// estimate sets amt(j) from what is known of the job.
+func (p *Policy) estimate(j *job) {
+	d := &j.Data
+	if d.runs > 0 {
+		d.amt = round(d.sum / d.runs)
+		return
+	}
+	d.amt = round(uint64(p.set.taskTime(j.Spec) / time.Microsecond))
+}
+
+// measure takes note of the time of a map task of j.
+func (p *Policy) measure(j *job, service time.Duration) {
+	j.Data.sum += uint64(service / time.Microsecond)
+	j.Data.runs++
+	p.estimate(j)
+}
+
+// round rounds a time down to five significant bits.
+func round(t uint64) uint64 {
+	t = max(1, min(t, maxTime))
+	drop := max(0, bits.Len64(t)-5)
+	return t >> drop << drop
+}

@@ -1,0 +1,2 @@
+// Package td is the throughput-driven task scheduler.
+package td

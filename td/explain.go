@@ -1,0 +1,122 @@
+package td
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// AppendRanking implements [sojourn.Explainer]: senile jobs, which only end;
+// teenaged jobs; adults below their floors; the other adults by amt; the infantile
+// job; and the waiting ones. Ties go by arrival. Which of the adults gets a slot
+// depends on the slot.
+func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	jobs := p.ledger.AppendJobs(nil)
+	slices.SortFunc(jobs, func(a, b *job) int {
+		if c := turn(a) - turn(b); c != 0 {
+			return c
+		}
+		if turn(a) == turnOfAdults && a.Data.amt != b.Data.amt {
+			if a.Data.amt < b.Data.amt {
+				return -1
+			}
+			return 1
+		}
+		return int(int64(a.Seq - b.Seq))
+	})
+	for _, j := range jobs {
+		dst = append(dst, j.Spec.ID)
+	}
+	return dst
+}
+
+const turnOfAdults = 3
+
+// turn returns the place of a job's group among those that AppendRanking lists.
+func turn(j *job) int {
+	switch d := &j.Data; {
+	case d.status == Senile:
+		return 0
+	case d.status == Teenaged:
+		return 1
+	case d.short:
+		return 2
+	case d.status == Adult:
+		return turnOfAdults
+	case d.status == Infantile:
+		return 4
+	}
+	return 5
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, and of the
+// map phase its status, demand, floor (L times the demand), bound (H times it),
+// occupied slots, remaining tasks, and amt with the number of tasks that it was
+// measured on; T, D and Osen of the slots it runs on; and why it waits.
+func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	d, ph := &j.Data, &j.Phases[0]
+	l := d.lane
+	attrs := append(j.Attrs(), slog.String("status", d.status.String()))
+	if d.status < Senile {
+		demand := d.demand
+		if d.status <= Infantile {
+			demand = p.demand(j)
+		}
+		attrs = append(attrs,
+			slog.Int("demand", demand),
+			slog.Int("floor", p.set.floor(demand)),
+			slog.Float64("bound", float64(p.bound(l)*uint64(demand))/million))
+	}
+	attrs = append(attrs,
+		slog.Int("occupied", ph.Running),
+		slog.Int("remain", j.Spec.Phases[0].Tasks-ph.Done-ph.Running),
+		slog.Float64("amt", float64(d.amt)/million),
+		slog.Uint64("measured", d.runs),
+		slog.Int("T", p.ledger.Capacity(l.class)),
+		slog.Int("D", l.demand),
+		slog.Int("Osen", l.senile()),
+		slog.Int("hot_spots", p.hotSpots()))
+	if why := p.why(j); why != "" {
+		attrs = append(attrs, slog.String("td", why))
+	}
+	return attrs, true
+}
+
+// hotSpots returns how many nodes may not be read from.
+func (p *Policy) hotSpots() (n int) {
+	for _, count := range p.hot.count { //sojourn:unordered a sum
+		if count >= p.set.Theta {
+			n++
+		}
+	}
+	return n
+}
+
+// why tells what a job that could start tasks waits for.
+func (p *Policy) why(j *job) string {
+	d := &j.Data
+	l := d.lane
+	slots := p.ledger.Capacity(l.class)
+	switch {
+	case !d.awake:
+		return ""
+	case d.status == Waiting && l.infantile != nil:
+		return fmt.Sprintf("job %d is infantile and has to grow up first", l.infantile.Spec.ID)
+	case d.status == Waiting:
+		return fmt.Sprintf("not co-scheduled: Osen + D = %d, which has to be below T = %d", l.senile()+l.demand, slots)
+	case d.status == Infantile:
+		return fmt.Sprintf("runs on what others leave: Osen + D + demand = %d, which may be at most T = %d",
+			l.senile()+l.demand+p.demand(j), slots)
+	case d.teen || d.short:
+		return "is below its floor: gets the next slot for which it has a task that is not at a hot spot"
+	case !p.underH(l, j, d.demand):
+		return "is at its upper bound: gets slots that would stay idle"
+	}
+	return "gets slots close to its inputs, or remote ones in the order of falling amt"
+}

@@ -1,0 +1,367 @@
+package td
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/ready"
+)
+
+// A Status says how far a job is [Section IV-B]. It only ever grows.
+type Status uint8
+
+const (
+	Waiting   Status = iota // not co-scheduled yet
+	Infantile               // the filler: runs on slots that would stay idle
+	Teenaged                // promoted, and has not yet held its floor
+	Adult                   // has held its floor
+	Senile                  // has no map task left to start
+	Finished                // is over
+)
+
+var statusNames = [...]string{"waiting", "infantile", "teenaged", "adult", "senile", "finished"}
+
+// String returns the name of the constant in lower case.
+func (s Status) String() string { return statusNames[s] }
+
+// A lane is the co-scheduling of the map phases of one class of slot. Jobs that
+// have nothing to start at the moment, because all their pending map tasks are held,
+// keep their status but are not counted and not listed.
+type lane struct {
+	class sojourn.Class
+	busy  int // slots of the class
+
+	waiting   *heap.Heap[uint64] // by arrival
+	infantile *job               // at most one
+	teenaged  []*job             // by arrival
+	short     []*job             // adults below their floor, by arrival
+	adults    []rank             // by amt
+
+	startable int // jobs in any of the above that have something to start
+	demand    int // D: the sum over teenaged and adults
+	occupied  int // the sum over infantile, teenaged and adults
+
+	dmax    int  // the greatest demand in the sum
+	dmaxOld bool // dmax has to be found anew
+
+	anywhere []uint64 // of infantile and adults, by seat: has tasks that run equally well on any node
+}
+
+// A rank is an adult and what it is ordered by.
+type rank struct {
+	amt  uint64
+	seq  uint64
+	seat uint32
+	job  *job
+}
+
+func compareRanks(a, b rank) int { return cmp.Or(cmp.Compare(a.amt, b.amt), cmp.Compare(a.seq, b.seq)) }
+
+// filed is what a lane has counted of a job.
+type filed struct {
+	awake    bool // counted in startable
+	teen     bool
+	short    bool
+	adult    bool
+	ranked   uint64 // amt, as an adult
+	demanded int
+	holds    int
+}
+
+func newLane(c sojourn.Class) *lane {
+	return &lane{class: c, waiting: heap.New(func(a, b uint64) bool { return a < b })}
+}
+
+// refresh files j anew, after anything that may have changed it: it becomes senile
+// or finished if that is due, and is entered in the lists and sums that it belongs
+// to.
+func (p *Policy) refresh(j *job, ended bool) {
+	d := &j.Data
+	ph := &j.Phases[0]
+	switch {
+	case ended || j.Cancelled:
+		p.setStatus(j, Finished)
+	case d.status < Senile && j.Spec.Phases[0].Tasks == ph.Done+ph.Running:
+		p.setStatus(j, Senile)
+	case d.status == Teenaged && ph.Running >= p.set.floor(d.demand):
+		p.setStatus(j, Adult)
+	}
+	p.file(j)
+	p.fileReduces(j)
+}
+
+// setStatus changes the status of j. It must be filed afterwards.
+func (p *Policy) setStatus(j *job, to Status) {
+	d := &j.Data
+	if to == d.status {
+		return
+	}
+	was := d.status
+	d.status = to
+	if was == Infantile {
+		d.lane.infantile = nil
+	}
+	switch to {
+	case Infantile:
+		d.lane.infantile = j
+	case Teenaged, Adult:
+		if was <= Infantile {
+			d.demand = p.demand(j)
+		}
+	default:
+		d.demand = 0
+	}
+	if scheduled := to.coScheduled(); scheduled != was.coScheduled() {
+		if scheduled {
+			d.seat = p.takeSeat()
+			p.index.Watch(j, 0, d.seat, d.amt)
+		} else {
+			p.index.Unwatch(j, 0)
+			p.vacant.Add(int(d.seat))
+			d.lane.setAnywhere(d.seat, false)
+		}
+	}
+}
+
+// coScheduled reports whether jobs of a status belong to those that slots are given
+// to in turn.
+func (s Status) coScheduled() bool { return s == Infantile || s == Teenaged || s == Adult }
+
+// takeSeat returns the least number that no co-scheduled job has.
+func (p *Policy) takeSeat() uint32 {
+	if i := p.vacant.Min(); i >= 0 {
+		p.vacant.Remove(i)
+		return uint32(i)
+	}
+	p.seats++
+	return p.seats - 1
+}
+
+// file enters the map phase of j where it belongs.
+func (p *Policy) file(j *job) {
+	d := &j.Data
+	l := d.lane
+	ph := &j.Phases[0]
+	awake := d.status < Senile && ph.Pending() > 0
+	grown := awake && (d.status == Teenaged || d.status == Adult)
+
+	if awake != d.awake {
+		d.awake = awake
+		if awake {
+			l.startable++
+		} else {
+			l.startable--
+		}
+	}
+	if awake && d.status == Waiting {
+		if !l.waiting.Contains(j.Handle) {
+			l.waiting.Set(j.Handle, j.Seq)
+		}
+	} else {
+		l.waiting.Remove(j.Handle)
+	}
+
+	l.demand -= d.demanded
+	l.occupied -= d.holds
+	was := d.demanded
+	d.demanded, d.holds = 0, 0
+	if grown {
+		d.demanded = d.demand
+	}
+	if awake && d.status.coScheduled() {
+		d.holds = ph.Running
+	}
+	l.demand += d.demanded
+	l.occupied += d.holds
+	if was != d.demanded {
+		l.dmaxOld = true
+	}
+
+	d.teen = enter(&l.teenaged, j, d.teen, grown && d.status == Teenaged)
+	adult := grown && d.status == Adult
+	d.short = enter(&l.short, j, d.short, adult && ph.Running < p.set.floor(d.demand))
+	if d.adult && (!adult || d.ranked != d.amt) {
+		i, _ := slices.BinarySearchFunc(l.adults, rank{amt: d.ranked, seq: j.Seq}, compareRanks)
+		l.adults = slices.Delete(l.adults, i, i+1)
+		d.adult = false
+	}
+	if adult && !d.adult {
+		r := rank{d.amt, j.Seq, d.seat, j}
+		i, _ := slices.BinarySearchFunc(l.adults, r, compareRanks)
+		l.adults = slices.Insert(l.adults, i, r)
+		d.adult, d.ranked = true, d.amt
+	}
+	if d.status.coScheduled() {
+		p.index.Reweigh(j, 0, d.amt)
+		l.setAnywhere(d.seat, p.index.Anywhere(j, 0) > 0)
+	}
+}
+
+// enter puts j into a list by arrival or takes it out, and reports whether it is in
+// it now.
+func enter(list *[]*job, j *job, is, want bool) bool {
+	if is != want {
+		i, _ := slices.BinarySearchFunc(*list, j.Seq, func(k *job, seq uint64) int { return cmp.Compare(k.Seq, seq) })
+		if want {
+			*list = slices.Insert(*list, i, j)
+		} else {
+			*list = slices.Delete(*list, i, i+1)
+		}
+	}
+	return want
+}
+
+func (l *lane) setAnywhere(seat uint32, is bool) {
+	w := int(seat / 64)
+	for w >= len(l.anywhere) {
+		l.anywhere = append(l.anywhere, 0)
+	}
+	l.anywhere[w] &^= 1 << (seat % 64)
+	if is {
+		l.anywhere[w] |= 1 << (seat % 64)
+	}
+}
+
+// fileReduces enters what else a job has to start: the map tasks that came back
+// after it had become senile, and its later phases, class by class.
+func (p *Policy) fileReduces(j *job) {
+	ph := &j.Phases[0]
+	for i := range j.Sides {
+		side := &j.Sides[i]
+		reduces, maps := side.Startable, 0
+		if i == ph.Side && !j.Cancelled {
+			maps = ph.Pending()
+			reduces -= maps
+		}
+		over := ph.Done == j.Spec.Phases[0].Tasks
+		file(&p.first, side.Class, j, j.Data.status == Senile && maps > 0 || over && reduces > 0)
+		file(&p.early, side.Class, j, !over && reduces > 0)
+	}
+}
+
+// file puts j into a queue or takes it out.
+func file(q *ready.Queue[uint64], c sojourn.Class, j *job, want bool) {
+	if !want {
+		q.Remove(c, j.Handle)
+	} else if !q.Contains(c, j.Handle) {
+		q.Set(c, j.Handle, j.Seq)
+	}
+}
+
+// revised takes over a new description of j.
+func (p *Policy) revised(j *job) {
+	d := &j.Data
+	p.estimate(j)
+	if d.status == Teenaged || d.status == Adult {
+		d.demand = p.demand(j)
+	}
+	if d.status.coScheduled() {
+		p.index.Watch(j, 0, d.seat, d.amt)
+	}
+}
+
+// demand returns how many slots j asks for: at most its size, and the slots that
+// there are. From its promotion on, that is settled.
+func (p *Policy) demand(j *job) int {
+	return p.set.demand(j.Spec, p.ledger.Capacity(j.Data.lane.class))
+}
+
+// senile returns Osen: how many slots are held by whatever is not one of the jobs
+// that are to get slots in turn. The paper counts the senile jobs; ours are those,
+// the later phases, and what is left of cancelled jobs.
+func (l *lane) senile() int { return l.busy - l.occupied }
+
+// A move is a change of status that UPDATE made.
+type move struct {
+	job *job
+	was Status
+}
+
+// update lets waiting jobs become infantile and infantile ones grow up, as long as
+// there is room [Section IV-B].
+func (p *Policy) update(l *lane) {
+	for p.updateOnce(l) {
+	}
+}
+
+// updateOnce makes one such change, if one is due, and reports whether it was.
+func (p *Policy) updateOnce(l *lane) bool {
+	slots := p.ledger.Capacity(l.class)
+	if j := l.infantile; j != nil {
+		demand := 0
+		if j.Data.awake {
+			demand = p.demand(j)
+			if n := p.set.MaxCoScheduled; n > 0 && len(l.teenaged)+len(l.adults) >= n {
+				return false
+			}
+		}
+		if l.senile()+l.demand+demand > slots { // Formula (3)
+			return false
+		}
+		to := Adult
+		if j.Phases[0].Running < p.set.floor(p.demand(j)) {
+			to = Teenaged
+		}
+		p.move(j, to)
+		return true
+	}
+	h, ok := l.waiting.Min()
+	if !ok || l.senile()+l.demand >= slots { // Formula (2)
+		return false
+	}
+	p.move(p.ledger.ByHandle(h), Infantile)
+	return true
+}
+
+func (p *Policy) move(j *job, to Status) {
+	p.moved = append(p.moved, move{j, j.Data.status})
+	p.setStatus(j, to)
+	p.file(j)
+}
+
+// takeBack undoes what UPDATE has done: a request that is declined leaves no trace.
+func (p *Policy) takeBack() {
+	for _, m := range slices.Backward(p.moved) {
+		p.setStatus(m.job, m.was)
+		p.file(m.job)
+	}
+	p.moved = p.moved[:0]
+}
+
+// underH reports whether a job of a lane that asks for some slots holds fewer than
+// its upper bound, H times as many.
+func (p *Policy) underH(l *lane, j *job, demand int) bool {
+	return uint64(j.Phases[0].Running)*million < p.bound(l)*uint64(demand)
+}
+
+// bound returns H in millionths. By Formula (1),
+//
+//	H < (T - L*D)/dmax + L
+//
+// and we take the right hand side, but at least 1: where one job asks for all the
+// slots, there is no H above 1.
+func (p *Policy) bound(l *lane) uint64 {
+	if p.set.h > 0 {
+		return p.set.h
+	}
+	if l.dmaxOld {
+		l.dmax, l.dmaxOld = 0, false
+		for _, j := range l.teenaged {
+			l.dmax = max(l.dmax, j.Data.demand)
+		}
+		for _, r := range l.adults {
+			l.dmax = max(l.dmax, r.job.Data.demand)
+		}
+	}
+	dmax := uint64(l.dmax)
+	if j := l.infantile; j != nil {
+		dmax = max(dmax, uint64(p.demand(j)))
+	}
+	slots, held := uint64(p.ledger.Capacity(l.class))*million, p.set.l*uint64(l.demand)
+	if dmax == 0 || held >= slots {
+		return million
+	}
+	return max(million, (slots-held)/dmax+p.set.l)
+}

@@ -1,0 +1,209 @@
+package td
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// Options configure a [Policy]. The zero value is the default.
+type Options struct {
+	// L is the lower bound: a job that is co-scheduled is to hold L times its demand
+	// in slots, rounded up. It is above 0 and at most 1, rounded to a millionth. Zero
+	// means 0.7 [Section V-B].
+	L float64
+
+	// H is the upper bound: a job is given no further slot while it holds H times its
+	// demand, unless the slot would stay idle. It is at least 1 and at most 1024,
+	// rounded to a millionth. Zero means that it follows from L and the jobs that are
+	// co-scheduled, by Formula (1), and is at least 1. The paper's experiments have
+	// 1.3 [Section V].
+	H float64
+
+	// Theta is how many remote reads of one node are still no hot spot: as long as
+	// so many tuples of the node are in the hot queue, it is not read from. Zero means
+	// 4. The paper leaves it open.
+	Theta int
+
+	// SplitTime is how long it takes to move the input of one task over an idle
+	// network: the size of a split over the bandwidth of a node. A read that was
+	// assigned counts for Theta times as long [Section IV-A2]. Zero means SplitSize
+	// over Bandwidth.
+	SplitTime time.Duration
+
+	// SplitSize is the size of the input of one task, in bytes. Zero means 64 MiB
+	// [Section V].
+	SplitSize int64
+
+	// Bandwidth is the network bandwidth of a node, in bytes per second. Zero means
+	// 12.5 million, which is 100 Mbit/s, or 1 Gbit/s of which other traffic takes
+	// most.
+	Bandwidth float64
+
+	// HotPolicy says what happens when a slot could only read from hot spots. The
+	// default is Relaxed.
+	HotPolicy HotPolicy
+
+	// MaxCoScheduled is how many jobs may be adult or teenaged at a time. Zero means
+	// no limit: Formula (3) sets one already.
+	MaxCoScheduled int
+
+	// Demand is how many slots a job asks for that does not say so itself, before it
+	// is cut down to its size and the slots that there are. Zero means 12 % of its
+	// tasks, but at least 5 % and at most 35 % of the slots.
+	Demand uint32
+
+	// DefaultTaskTime is what is assumed of the mean time of a task of a job that has
+	// neither estimates nor finished tasks: by the name of the job, else by its pool,
+	// else under "". Where there is nothing, it is 10 s.
+	DefaultTaskTime map[string]time.Duration
+
+	// AsPrinted follows Algorithms 1 to 3 to the letter where they can be followed,
+	// for comparison: see the package comment. Slots stay idle although tasks could
+	// run on them.
+	AsPrinted bool
+}
+
+// A HotPolicy says what becomes of a slot that could only read from hot spots.
+type HotPolicy uint8
+
+const (
+	// Relaxed reads from the hot spot that has the fewest reads. No slot stays idle.
+	Relaxed HotPolicy = iota
+	// Strict leaves the slot idle until a read has come to an end, so that no node is
+	// ever read from by more than Theta.
+	Strict
+)
+
+var hotPolicyNames = []string{"relaxed", "strict"}
+
+// String returns "relaxed" or "strict".
+func (h HotPolicy) String() string {
+	if int(h) >= len(hotPolicyNames) {
+		return fmt.Sprintf("HotPolicy(%d)", uint8(h))
+	}
+	return hotPolicyNames[h]
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
+// returns.
+func (h *HotPolicy) UnmarshalText(text []byte) error {
+	i := slices.Index(hotPolicyNames, string(text))
+	if i < 0 {
+		return fmt.Errorf("unknown policy of hot spots %q: want relaxed or strict", text)
+	}
+	*h = HotPolicy(i)
+	return nil
+}
+
+// million is the unit in which L and H are kept, so that bounds are compared in
+// integers.
+const million = 1_000_000
+
+// maxH is the greatest H. No bound that large binds anybody.
+const maxH = 1024
+
+// settings are options in the form in which they are used.
+type settings struct {
+	Options
+	l, h     uint64        // in millionths; h is 0 if it is derived
+	lifetime time.Duration // of a tuple in the hot queue
+}
+
+// settle checks the options and fills in the defaults.
+func (o Options) settle() (settings, error) {
+	s := settings{Options: o}
+	bad := func(format string, args ...any) (settings, error) { return settings{}, fmt.Errorf(format, args...) }
+	switch {
+	case o.L == 0:
+		s.l = 700_000
+	case !(o.L > 0 && o.L <= 1):
+		return bad("L is %v: want a number above 0 and at most 1", o.L)
+	default:
+		s.l = max(1, uint64(math.RoundToEven(o.L*million)))
+	}
+	if o.H != 0 {
+		if !(o.H >= 1 && o.H <= maxH) {
+			return bad("H is %v: want at least 1 and at most %d, or 0 to derive it", o.H, maxH)
+		}
+		s.h = uint64(math.RoundToEven(o.H * million))
+	}
+	switch {
+	case o.Theta < 0 || o.Theta > math.MaxInt32:
+		return bad("Theta is %d: want at least 1, or 0 for 4", o.Theta)
+	case o.SplitTime < 0:
+		return bad("SplitTime is %v, which is negative", o.SplitTime)
+	case o.SplitSize < 0:
+		return bad("SplitSize is %d, which is negative", o.SplitSize)
+	case o.Bandwidth != 0 && !(o.Bandwidth > 0 && o.Bandwidth <= math.MaxFloat64):
+		return bad("Bandwidth is %v: want a number above 0", o.Bandwidth)
+	case o.HotPolicy > Strict:
+		return bad("HotPolicy is %v", o.HotPolicy)
+	case o.MaxCoScheduled < 0:
+		return bad("MaxCoScheduled is %d, which is negative", o.MaxCoScheduled)
+	}
+	names := make([]string, 0, len(o.DefaultTaskTime))
+	for name, d := range o.DefaultTaskTime { //sojourn:unordered sorted below
+		if d <= 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		return bad("DefaultTaskTime of %q is %v, which is not positive", names[0], o.DefaultTaskTime[names[0]])
+	}
+	if s.Theta == 0 {
+		s.Theta = 4
+	}
+	if s.SplitSize == 0 {
+		s.SplitSize = 64 << 20
+	}
+	if s.Bandwidth == 0 {
+		s.Bandwidth = 12.5e6
+	}
+	if s.SplitTime == 0 {
+		t := math.RoundToEven(float64(s.SplitSize) / s.Bandwidth * float64(time.Second))
+		s.SplitTime = time.Duration(max(1, min(t, math.MaxInt64/2)))
+	}
+	s.lifetime = math.MaxInt64
+	if s.SplitTime <= math.MaxInt64/time.Duration(s.Theta) {
+		s.lifetime = s.SplitTime * time.Duration(s.Theta)
+	}
+	return s, nil
+}
+
+// taskTime returns what is assumed of the mean time of a task before anything is
+// known of it.
+func (s *settings) taskTime(spec *sojourn.Job) time.Duration {
+	if w := spec.Phases[0].Work(); w > 0 {
+		return w / time.Duration(spec.Phases[0].Tasks)
+	}
+	for _, name := range [...]string{spec.Name, spec.Pool, ""} {
+		if d, ok := s.DefaultTaskTime[name]; ok {
+			return d
+		}
+	}
+	return 10 * time.Second
+}
+
+// demand returns how many slots a job asks for, of those that there are.
+func (s *settings) demand(spec *sojourn.Job, slots int) int {
+	size := spec.Phases[0].Tasks
+	want := int(spec.Demand)
+	if want == 0 {
+		want = int(s.Demand)
+	}
+	if want == 0 {
+		want = int(min(max(int64(size)*12/100, int64(slots)*5/100), int64(slots)*35/100))
+	}
+	return max(1, min(want, size, slots))
+}
+
+// floor returns how many slots a job of some demand is to hold: L times the demand,
+// rounded up.
+func (s *settings) floor(demand int) int {
+	return int((s.l*uint64(demand) + million - 1) / million)
+}

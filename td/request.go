@@ -1,0 +1,272 @@
+package td
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/ready"
+)
+
+// A choice is the task that a slot gets.
+type choice struct {
+	job   *job
+	phase int
+	pick  locality.Pick
+	step  uint8 // of the list in the package comment; 0 for none
+}
+
+// request decides what a free slot gets: the paper's Algorithm 1, in the form that
+// the package comment gives it. Besides UPDATE, it changes nothing.
+func (p *Policy) request(l *lane, s sojourn.Slot) (choice, bool) {
+	if p.set.AsPrinted {
+		return p.requestAsPrinted(l, s)
+	}
+	p.update(l)
+	last := p.last.get(s.ID)
+	if c, ok := p.guaranteed(l, s, last); ok {
+		return c, true
+	}
+	near := p.index.Watched(s.Node)
+	if c, ok := p.localAdult(l, s, near, true); ok {
+		c.step = 3
+		return c, true
+	}
+	i := l.infantile
+	if i != nil && l.isLocal(i, near) && p.underH(l, i, p.demand(i)) {
+		c, ok := p.local(i, 0, s)
+		c.step = 4
+		return c, ok
+	}
+	if c, ok := p.remoteAdult(l, s, true); ok {
+		c.step = 5
+		return c, true
+	}
+	if i != nil {
+		if c, ok := p.give(i, 0, s); ok {
+			c.step = 6
+			return c, true
+		}
+	}
+	if c, ok := p.localAdult(l, s, near, false); ok {
+		c.step = 7
+		return c, true
+	}
+	if c, ok := p.remoteAdult(l, s, false); ok {
+		c.step = 7
+		return c, true
+	}
+	if p.set.HotPolicy == Relaxed {
+		if c, ok := p.hottest(l, s); ok {
+			c.step = 8
+			return c, true
+		}
+	}
+	if c, ok := p.fromQueue(&p.early, s, p.give); ok {
+		c.step = 9
+		return c, true
+	}
+	if p.set.HotPolicy == Relaxed {
+		if c, ok := p.fromQueue(&p.early, s, p.giveHot); ok {
+			c.step = 9
+			return c, true
+		}
+	}
+	return choice{}, false
+}
+
+// guaranteed serves who is below its floor: steps 1 and 2.
+func (p *Policy) guaranteed(l *lane, s sojourn.Slot, last *job) (choice, bool) {
+	if last != nil && last.Data.lane == l && (last.Data.teen || last.Data.short) {
+		if c, ok := p.give(last, 0, s); ok {
+			c.step = 1
+			return c, true
+		}
+	}
+	if c, ok := p.fromQueue(&p.first, s, p.give); ok {
+		c.step = 2
+		return c, true
+	}
+	for _, list := range [...][]*job{l.teenaged, l.short} {
+		for _, j := range list {
+			if c, ok := p.give(j, 0, s); ok {
+				c.step = 2
+				return c, true
+			}
+		}
+	}
+	return choice{}, false
+}
+
+// localAdult serves the first adult in the order of amt that has a task close to
+// the slot, of those below their upper bounds or of all: steps 3 and 7.
+func (p *Policy) localAdult(l *lane, s sojourn.Slot, near []uint64, bounded bool) (choice, bool) {
+	for i := range l.adults {
+		r := &l.adults[i]
+		if !hasBit(near, r.seat) && !hasBit(l.anywhere, r.seat) {
+			continue
+		}
+		if bounded && !p.underH(l, r.job, r.job.Data.demand) {
+			continue
+		}
+		return p.local(r.job, 0, s)
+	}
+	return choice{}, false
+}
+
+// remoteAdult serves the last adult in the order of amt that has a task to read
+// from a node which is not hot: steps 5 and 7.
+func (p *Policy) remoteAdult(l *lane, s sojourn.Slot, bounded bool) (choice, bool) {
+	for _, r := range slices.Backward(l.adults) {
+		if bounded && !p.underH(l, r.job, r.job.Data.demand) {
+			continue
+		}
+		if c, ok := p.remote(r.job, 0, s); ok {
+			return c, true
+		}
+	}
+	return choice{}, false
+}
+
+// give is the function of Algorithm 3: a task of a phase that is close to the slot,
+// else one read from a node that is not hot. Unlike there, it may fail.
+func (p *Policy) give(j *job, phase int, s sojourn.Slot) (choice, bool) {
+	if c, ok := p.local(j, phase, s); ok {
+		return c, true
+	}
+	return p.remote(j, phase, s)
+}
+
+// isLocal reports whether a co-scheduled job has a task close to the slot near which
+// the index watches the given jobs.
+func (l *lane) isLocal(j *job, near []uint64) bool {
+	return hasBit(near, j.Data.seat) || hasBit(l.anywhere, j.Data.seat)
+}
+
+// local returns the lowest task of a phase close to a slot.
+func (p *Policy) local(j *job, phase int, s sojourn.Slot) (choice, bool) {
+	pick, ok := p.index.Find(j, phase, s, sojourn.NodeLocal)
+	return choice{job: j, phase: phase, pick: pick}, ok && pick.Locality != sojourn.Remote
+}
+
+// remote returns the task of a phase that is to be read from afar: from the node
+// that has most left to do, of those that are not hot [Section IV-A2]. Tasks of
+// which all replicas are lost make no node hot, and come last.
+func (p *Policy) remote(j *job, phase int, s sojourn.Slot) (choice, bool) {
+	c := choice{job: j, phase: phase}
+	source, ok := p.index.Heaviest(j, phase, p.cool)
+	if ok {
+		c.pick, ok = p.index.FindAt(j, phase, s, source)
+	} else {
+		c.pick, ok = p.index.FindLost(j, phase)
+	}
+	return c, ok
+}
+
+// hottest returns what is read from a hot spot after all: a task of the job with the
+// greatest amt, whatever its status, as far as it may start.
+func (p *Policy) hottest(l *lane, s sojourn.Slot) (choice, bool) {
+	q := append(p.queue[:0], l.teenaged...)
+	for _, r := range l.adults {
+		q = append(q, r.job)
+	}
+	if i := l.infantile; i != nil {
+		q = append(q, i)
+	}
+	for h := range p.first.All(s.Class) {
+		q = append(q, p.ledger.ByHandle(h))
+	}
+	slices.SortFunc(q, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(b.Data.amt, a.Data.amt), cmp.Compare(a.Seq, b.Seq))
+	})
+	defer clear(q)
+	p.queue = q
+	for _, j := range q {
+		from, to := 0, 1
+		if j.Data.status == Senile {
+			from, to = p.late(j)
+		}
+		if c, ok := p.each(j, from, to, s, p.giveHot); ok {
+			return c, true
+		}
+	}
+	return choice{}, false
+}
+
+// giveHot returns the task of a phase that is read from the node with the fewest
+// reads, of those from the one that has most left to do, of those from the first.
+func (p *Policy) giveHot(j *job, phase int, s sojourn.Slot) (choice, bool) {
+	var best, reads, load = sojourn.NodeID(0), 0, uint64(0)
+	for n, ok := p.index.NextHolder(j, phase, 1); ok; n, ok = p.index.NextHolder(j, phase, n+1) {
+		r, w := p.hot.count[n], p.index.Load(n)
+		if best == 0 || r < reads || r == reads && w > load {
+			best, reads, load = n, r, w
+		}
+		if n == math.MaxUint32 {
+			break
+		}
+	}
+	pick, ok := p.index.FindAt(j, phase, s, best)
+	return choice{job: j, phase: phase, pick: pick}, ok
+}
+
+// A giver finds a task of a phase for a slot.
+type giver func(*job, int, sojourn.Slot) (choice, bool)
+
+// fromQueue serves the first job of a queue, by arrival, for which give finds a
+// task.
+func (p *Policy) fromQueue(q *ready.Queue[uint64], s sojourn.Slot, give giver) (choice, bool) {
+	h, _, ok := q.First(s.Class)
+	if !ok {
+		return choice{}, false
+	}
+	try := func(j *job) (choice, bool) {
+		from, to := p.late(j)
+		if q == &p.early {
+			from, to = 1, len(j.Phases)
+		}
+		return p.each(j, from, to, s, give)
+	}
+	if c, ok := try(p.ledger.ByHandle(h)); ok {
+		return c, true
+	}
+	all := p.queue[:0]
+	for h := range q.All(s.Class) {
+		all = append(all, p.ledger.ByHandle(h))
+	}
+	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.Seq, b.Seq) })
+	defer clear(all)
+	p.queue = all
+	for _, j := range all[1:] {
+		if c, ok := try(j); ok {
+			return c, true
+		}
+	}
+	return choice{}, false
+}
+
+// late returns the range of phases of a senile job that go first: its map tasks
+// that came back, or once they have all finished, all else.
+func (p *Policy) late(j *job) (from, to int) {
+	if j.Phases[0].Done == j.Spec.Phases[0].Tasks {
+		return 1, len(j.Phases)
+	}
+	return 0, 1
+}
+
+// each returns what give finds in the first of the phases from up to below to in
+// which it finds something.
+func (p *Policy) each(j *job, from, to int, s sojourn.Slot, give giver) (choice, bool) {
+	for i := from; i < to; i++ {
+		ph := &j.Phases[i]
+		if !ph.Ready || ph.Pending() == 0 || j.Sides[ph.Side].Class != s.Class {
+			continue
+		}
+		if c, ok := give(j, i, s); ok {
+			return c, true
+		}
+	}
+	return choice{}, false
+}

@@ -1,0 +1,231 @@
+package td
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/ready"
+)
+
+// A Policy is a throughput-driven [sojourn.Policy]. It is also a [sojourn.Seeker],
+// a [sojourn.Waker], a [sojourn.Admitter] and a [sojourn.Explainer].
+type Policy struct {
+	set settings
+
+	ledger ledger.Ledger[member]
+	index  *locality.Index[member]
+	lanes  []*lane // by class; nil where the class was never seen
+	hot    hotQueue
+	last   lastJobs
+
+	first ready.Queue[uint64] // jobs by arrival whose requeued map tasks or reduces go first
+	early ready.Queue[uint64] // and those whose reduces may start before their last map task
+
+	seats  uint32     // numbers of co-scheduled jobs, taken or not, are below
+	vacant bitset.Set // those that are not taken
+
+	cool  func(sojourn.NodeID) bool // isCool, which would allocate each time if it were not kept
+	moved []move                    // what UPDATE has done for the request at hand
+	queue []*job                    // scratch
+}
+
+// member is what the policy keeps of a job.
+type member struct {
+	lane   *lane
+	status Status
+	amt    uint64 // the mean time of a map task that ran close to its input: see amt.go
+	sum    uint64 // of these times, in microseconds
+	runs   uint64 // how many of them
+
+	seat   uint32 // the number under which the index watches it, while it is co-scheduled
+	demand int    // in slots; settled when it is promoted
+	filed         // what its lane has counted of it
+}
+
+type job = ledger.Job[member]
+
+// New returns an empty policy, or an error that says what is wrong with the
+// options.
+func New(opts Options) (*Policy, error) {
+	set, err := opts.settle()
+	if err != nil {
+		return nil, err
+	}
+	bySeq := func(a, b uint64) bool { return a < b }
+	p := &Policy{set: set, first: ready.New(bySeq), early: ready.New(bySeq)}
+	p.index = locality.New(&p.ledger)
+	p.cool = p.isCool
+	return p, nil
+}
+
+// Observe implements [sojourn.Policy].
+func (p *Policy) Observe(ev sojourn.Event) error {
+	if err := p.ledger.Check(&ev); err != nil {
+		return err
+	}
+	p.hot.purge(ev.At)
+	c := p.ledger.Apply(&ev)
+	p.index.Update(&ev, c)
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		c.Job.Data = member{lane: p.lane(c.Job.Spec.Phases[0].Class)}
+		p.estimate(c.Job)
+	case sojourn.JobRevised:
+		p.revised(c.Job)
+	case sojourn.TaskAdopted:
+		p.lane(c.Slot.Class).busy++
+		p.last.set(c.Slot.ID, nil)
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		p.lane(c.Slot.Class).busy--
+		if ev.Kind == sojourn.TaskFinished && ev.Task.Phase == 0 && local(c.Job.Spec, ev.Task, c.Slot.Node) {
+			service := ev.Service
+			if service == 0 {
+				service = ev.At.Sub(c.Start)
+			}
+			p.measure(c.Job, service)
+		}
+		if ev.Kind != sojourn.TaskRefused && ev.Task.Phase == 0 && c.Job.Data.status < Senile && !c.SlotGone {
+			p.last.set(c.Slot.ID, c.Job)
+		}
+	case sojourn.SlotAdded:
+		p.lane(c.Slot.Class)
+	}
+	if c.SlotGone {
+		p.last.set(c.Slot.ID, nil)
+	}
+	if c.Job != nil {
+		p.refresh(c.Job, c.Ended)
+	}
+	return nil
+}
+
+// local reports whether a node holds the input of a task, or the task has none.
+func local(spec *sojourn.Job, t sojourn.TaskID, n sojourn.NodeID) bool {
+	inputs := spec.Phases[t.Phase].Inputs.Of(int(t.Index))
+	return len(inputs) == 0 || slices.Contains(inputs, n)
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := p.ledger.Free(id)
+	l := p.lane(s.Class)
+	c, ok := p.request(l, s)
+	if !ok {
+		p.takeBack()
+		return sojourn.Assignment{}, false
+	}
+	p.moved = p.moved[:0]
+	a := p.index.Take(c.job, c.phase, c.pick, id)
+	if a.Source != 0 && a.Locality != sojourn.NodeLocal {
+		p.hot.push(tuple{a.Source, after(p.ledger.Now(), int64(p.set.lifetime))})
+	}
+	l.busy++
+	p.last.set(id, nil)
+	p.refresh(c.job, false)
+	return a, true
+}
+
+// after returns the instant some time later, or the last one that there is.
+func after(t sojourn.Time, d int64) sojourn.Time {
+	if d > math.MaxInt64-int64(t) {
+		return math.MaxInt64
+	}
+	return t + sojourn.Time(d)
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID that gets a
+// task. Where none is left idle, that is the first one while anything is startable.
+func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	if !p.startable(c) {
+		return 0, false
+	}
+	id, ok := p.ledger.FreeSlot(c)
+	for ; ok; id, ok = p.ledger.NextFree(c, id+1) {
+		if p.set.HotPolicy == Relaxed && !p.set.AsPrinted {
+			return id, true
+		}
+		_, takes := p.request(p.lane(c), p.ledger.Free(id))
+		p.takeBack()
+		if takes {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// startable reports whether any task could start on a slot of class c.
+func (p *Policy) startable(c sojourn.Class) bool {
+	if int(c) < len(p.lanes) && p.lanes[c] != nil && p.lanes[c].startable > 0 {
+		return true
+	}
+	return p.first.Any(c) || p.early.Any(c)
+}
+
+// NextWake implements [sojourn.Waker]: when the first tuple of the hot queue is
+// overdue, if a slot may be idle for its sake.
+func (p *Policy) NextWake() (sojourn.Time, bool) {
+	if p.hot.len == 0 || p.set.HotPolicy == Relaxed && !p.set.AsPrinted {
+		return 0, false
+	}
+	for c := range p.lanes {
+		if _, free := p.ledger.FreeSlot(sojourn.Class(c)); free && p.startable(sojourn.Class(c)) {
+			return p.hot.at(0).expires, true
+		}
+	}
+	return 0, false
+}
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *Policy) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
+
+// isCool reports whether a node is read from by fewer than Theta.
+func (p *Policy) isCool(n sojourn.NodeID) bool { return p.hot.count[n] < p.set.Theta }
+
+// lane returns the lane of a class.
+func (p *Policy) lane(c sojourn.Class) *lane {
+	for int(c) >= len(p.lanes) {
+		p.lanes = append(p.lanes, nil)
+	}
+	if p.lanes[c] == nil {
+		p.lanes[c] = newLane(c)
+	}
+	return p.lanes[c]
+}
+
+// lastJobs holds the job whose map task ended last on each free slot, in pages,
+// so that it costs little where slots have large IDs.
+type lastJobs []*[256]*job
+
+func (l *lastJobs) set(id sojourn.SlotID, j *job) {
+	page := int(id / 256)
+	for page >= len(*l) {
+		if j == nil {
+			return
+		}
+		*l = append(*l, nil)
+	}
+	if (*l)[page] == nil {
+		if j == nil {
+			return
+		}
+		(*l)[page] = new([256]*job)
+	}
+	(*l)[page][id%256] = j
+}
+
+// get returns the job, or nil.
+func (l lastJobs) get(id sojourn.SlotID) *job {
+	if page := int(id / 256); page < len(l) && l[page] != nil {
+		return l[page][id%256]
+	}
+	return nil
+}
+
+// hasBit reports whether bit i of a bitmap is set.
+func hasBit(words []uint64, i uint32) bool {
+	return int(i/64) < len(words) && words[i/64]&(1<<(i%64)) != 0
+}

@@ -1,0 +1,26 @@
+package td_test
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/sojourntest"
+	"github.com/sojourn-sched/sojourn/td"
+)
+
+func newWith(opts td.Options) *td.Policy {
+	p, err := td.New(opts)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func newPolicy() sojourn.Policy { return newWith(td.Options{}) }
+
+func TestConformance(t *testing.T) { sojourntest.Run(t, newPolicy, sojourntest.Options{}) }
+
+func TestConformanceStrict(t *testing.T) {
+	opts := td.Options{HotPolicy: td.Strict, Theta: 1, H: 1, L: 0.5, MaxCoScheduled: 2, Demand: 2}
+	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{IdlesOnPurpose: true})
+}
