@@ -23,8 +23,8 @@ func Example() {
 	mine := cli.NewPolicy("mine", "jobs as I like them", newMine)
 
 	cli.Run([]string{"run", "--sample", "-p", "mine:verbose=true", "--quiet", "--json"}, os.Stdin, io.Discard, os.Stdout, mine)
-	cli.Run([]string{"run", "--sample", "-p", "nobody's"}, os.Stdin, os.Stdout, os.Stdout, mine)
+	cli.Run([]string{"run", "--sample", "-p", "mine:loud=true"}, os.Stdin, os.Stdout, os.Stdout, mine)
 	// Output:
-	// sojourn: unknown policy "nobody's"; known policies: fifo, fair, srpt, fsp, las, mine
+	// sojourn: policy mine has no option "loud"; known options: verbose
 	// Run 'sojourn run --help' for usage.
 }
