@@ -9,11 +9,12 @@ import (
 )
 
 // A Policy is a fair [sojourn.Policy]. It is also a [sojourn.Seeker], a
-// [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker] and a
-// [sojourn.Explainer].
+// [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a
+// [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Policy struct {
-	order  Order
-	strict bool
+	order   Order
+	strict  bool
+	options string // as text, for snapshots
 
 	ledger ledger.Ledger[member]
 	root   pool
@@ -50,6 +51,7 @@ func New(opts Options) (*Policy, error) {
 	p := &Policy{
 		order:   opts.Order,
 		strict:  opts.Strict,
+		options: opts.text(tree),
 		root:    newPool("", nil, tree),
 		plain:   newConf(Pool{}, false),
 		preempt: newPreemption(opts.Preemption),
@@ -59,6 +61,23 @@ func New(opts Options) (*Policy, error) {
 		p.delay = locality.Delay{Node: opts.Delay, Rack: opts.Delay}
 	}
 	return p, nil
+}
+
+// reset gives p the state of a new policy.
+func (p *Policy) reset() {
+	old := *p
+	*p = Policy{
+		order:   old.order,
+		strict:  old.strict,
+		options: old.options,
+		root:    newPool("", nil, old.root.conf.fresh()),
+		plain:   old.plain,
+		preempt: newPreemption(old.preempt.Preemption),
+	}
+	if old.index != nil {
+		p.index = locality.New(&p.ledger)
+		p.delay = old.delay
+	}
 }
 
 // Observe implements [sojourn.Policy].

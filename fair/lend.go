@@ -57,16 +57,7 @@ func (p *Policy) ask(ev *sojourn.Event) error {
 // policyOf returns the policy that a job is for, of a pool described by c, and
 // whether it was made for that.
 func (p *Policy) policyOf(spec *sojourn.Job, c *conf) (policy sojourn.Policy, isNew bool) {
-	n := &p.root
-	for _, name := range split(spec.Pool) {
-		if n.conf.leaf() {
-			break
-		}
-		if n = n.below[name]; n == nil {
-			break
-		}
-	}
-	switch {
+	switch n := p.poolOf(spec); {
 	case n != nil:
 		return n.policy, false
 	case c.policy != nil:

@@ -323,6 +323,33 @@ func (c *conf) checkBelow(path, prefix string, maxJobs int) (string, error) {
 	return "", nil
 }
 
+// fresh returns a copy of c, and of what is below, without policies.
+func (c *conf) fresh() *conf {
+	d := *c
+	d.policy, d.live = nil, false
+	if c.any != nil {
+		d.any = c.any.fresh()
+	}
+	d.below = nil
+	for _, name := range slices.Sorted(maps.Keys(c.below)) {
+		d.list(name, c.below[name].fresh())
+	}
+	return &d
+}
+
+// each calls f for c and for all that is below, with their paths as Options.Pools
+// has them, in the order of their names. The paths of what is below begin with prefix.
+func (c *conf) each(path, prefix string, f func(path string, c *conf)) {
+	f(path, c)
+	names := slices.Sorted(maps.Keys(c.below))
+	if c.any != nil {
+		names = append(names, anyPool)
+	}
+	for _, name := range names {
+		c.listed(name).each(prefix+name, prefix+name+"/", f)
+	}
+}
+
 // leaf reports whether a pool has no pools below it: all jobs whose paths lead
 // there or further are its own.
 func (c *conf) leaf() bool { return c.FIFO || c.Policy != nil }

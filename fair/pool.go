@@ -231,6 +231,20 @@ func number[T any](list *[]*T, spare *[]uint32, x *T) (id uint32) {
 	return uint32(len(*list) - 1)
 }
 
+// poolOf returns the pool that a job belongs to; nil if there is none yet.
+func (p *Policy) poolOf(spec *sojourn.Job) *pool {
+	n := &p.root
+	for _, name := range split(spec.Pool) {
+		if n.conf.leaf() {
+			break
+		}
+		if n = n.below[name]; n == nil {
+			break
+		}
+	}
+	return n
+}
+
 // place returns the pool of a path. It makes what is not there.
 func (p *Policy) place(path string) *pool {
 	n := &p.root
@@ -281,6 +295,14 @@ func (p *Policy) leave(j *job) {
 
 // update puts one side of a job, and its pools, where they belong.
 func (p *Policy) update(j *job, s *ledger.Side) {
+	p.fileJob(j, s)
+	for n := j.Data.pool; n.parent != nil; n = n.parent {
+		p.file(n, s.Class)
+	}
+}
+
+// fileJob puts one side of a job where it belongs within its pool.
+func (p *Policy) fileJob(j *job, s *ledger.Side) {
 	n, c := j.Data.pool, s.Class
 	switch {
 	case s.Startable == 0 || j.Data.passed:
@@ -308,9 +330,6 @@ func (p *Policy) update(j *job, s *ledger.Side) {
 		}
 		n.freshJobs.Set(c, j.Data.id, k)
 		n.readyJobs.Remove(c, j.Data.id)
-	}
-	for ; n.parent != nil; n = n.parent {
-		p.file(n, c)
 	}
 }
 

@@ -103,9 +103,13 @@ func (v *view) differs(want *view) string {
 	return ""
 }
 
-// sameAttr compares by text what slog would compare with ==, which can panic.
+// sameAttr compares groups one by one, and by text what slog would compare with ==,
+// which can panic.
 func sameAttr(a, b slog.Attr) bool {
-	if k := a.Value.Kind(); k == slog.KindAny || k == slog.KindGroup || k == slog.KindLogValuer {
+	switch k := a.Value.Kind(); {
+	case k == slog.KindGroup && b.Value.Kind() == k:
+		return a.Key == b.Key && slices.EqualFunc(a.Value.Group(), b.Value.Group(), sameAttr)
+	case k == slog.KindAny || k == slog.KindGroup || k == slog.KindLogValuer:
 		return a.String() == b.String()
 	}
 	return a.Equal(b)

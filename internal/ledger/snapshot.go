@@ -26,9 +26,7 @@ func (l *Ledger[J]) Save(w *snapshot.Writer) {
 			j.save(w)
 		}
 	}
-	for _, h := range l.spare {
-		w.Uint(uint64(h))
-	}
+	w.Free(l.spare)
 
 	w.Len(len(l.nodes))
 	for _, id := range slices.SortedFunc(maps.Keys(l.nodes), cmp.Compare) {
@@ -141,11 +139,9 @@ func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 func (l *Ledger[J]) restoreJobs(r *snapshot.Reader) {
 	l.table = make([]*Job[J], r.Len())
 	l.jobs = make(map[sojourn.JobID]*Job[J], len(l.table))
-	spare := 0
 	var order []uint64
 	for h := range l.table {
 		if !r.Bool() {
-			spare++
 			continue
 		}
 		j := restoreJob[J](r)
@@ -158,16 +154,7 @@ func (l *Ledger[J]) restoreJobs(r *snapshot.Reader) {
 	}
 	slices.Sort(order)
 	r.Check(len(slices.Compact(order)) == len(order) && (len(order) == 0 || order[0] > 0), "two jobs came at once")
-	l.spare = make([]uint32, spare)
-	var seen bitset.Set
-	for i := range l.spare {
-		h := r.Below(uint64(len(l.table)))
-		if r.Err() != nil || !r.Check(l.table[h] == nil && !seen.Has(int(h)), "a handle is not free") {
-			return
-		}
-		seen.Add(int(h))
-		l.spare[i] = uint32(h)
-	}
+	l.spare = r.Free(len(l.table), func(h int) bool { return l.table[h] == nil })
 }
 
 func restoreJob[J any](r *snapshot.Reader) *Job[J] {

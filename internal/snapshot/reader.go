@@ -130,6 +130,27 @@ func (r *Reader) Task() sojourn.TaskID {
 	}
 }
 
+// Free reads what [Writer.Free] has written of a table of n, in which it tests that
+// all numbers that are free are listed, and no others.
+func (r *Reader) Free(n int, isFree func(int) bool) []uint32 {
+	var list []uint32
+	free := make([]bool, n)
+	for i := range free {
+		if free[i] = isFree(i); free[i] {
+			list = append(list, 0)
+		}
+	}
+	for i := range list {
+		x := r.Below(uint64(n))
+		if r.err != nil || !r.Check(free[x], "a number is not free") {
+			return nil
+		}
+		free[x] = false
+		list[i] = uint32(x)
+	}
+	return list
+}
+
 // Job reads the description of a job, which is valid; nil after an error.
 func (r *Reader) Job() *sojourn.Job {
 	j := &sojourn.Job{

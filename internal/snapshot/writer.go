@@ -83,6 +83,14 @@ func (w *Writer) Task(t sojourn.TaskID) {
 	w.Uint(uint64(t.Index))
 }
 
+// Free writes the free numbers of a table, in the order in which they will be given
+// out.
+func (w *Writer) Free(list []uint32) {
+	for _, i := range list {
+		w.Uint(uint64(i))
+	}
+}
+
 // What is in the description of a phase besides the obvious.
 const (
 	hasEstimates = 1 << iota

@@ -1,0 +1,344 @@
+package fair
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
+)
+
+func (p *Policy) header() snapshot.Header {
+	return snapshot.Header{Policy: "fair", Version: 1, Options: p.options}
+}
+
+// text returns options as text, but for the policies of pools: each has its own in
+// its own snapshot.
+func (o *Options) text(tree *conf) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "order=%v strict=%v local=%v delay=%v preemption=%+v",
+		o.Order, o.Strict, o.PreferLocal || o.Delay > 0, o.Delay, newPreemption(o.Preemption).Preemption)
+	tree.each("", "", func(path string, c *conf) {
+		if c != tree {
+			fmt.Fprintf(&b, " %q: weight=%d min=%v max=%v max-jobs=%d fifo=%v policy=%v",
+				path, c.weight, c.min, c.max, c.MaxJobs, c.FIFO, c.Policy != nil)
+		}
+	})
+	return b.String()
+}
+
+// AppendBinary implements [sojourn.Snapshotter]. If a pool has a policy that is none,
+// the error wraps [errors.ErrUnsupported].
+func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.ledger.Save(w)
+		p.saveKept(w)
+		w.Uint(p.turns)
+		numbers := make(map[*pool]int)
+		p.savePool(w, &p.root, numbers)
+		w.Len(len(p.inner))
+		for _, n := range p.inner {
+			w.Uint(uint64(numbers[n]))
+		}
+		p.preempt.save(w)
+	})
+}
+
+// saveKept writes the policies that pools keep, whether or not they have jobs.
+func (p *Policy) saveKept(w *snapshot.Writer) {
+	paths := make(map[*conf]string)
+	p.root.conf.each("", "", func(path string, c *conf) { paths[c] = path })
+	w.Len(len(p.kept))
+	for _, c := range p.kept {
+		w.String(paths[c])
+		p.savePolicy(w, c.policy, paths[c])
+	}
+}
+
+// savePolicy writes the policy of a pool. It is told of the time before, since by
+// what it was told last it can be seen whether somebody has asked for explanations.
+func (p *Policy) savePolicy(w *snapshot.Writer, policy sojourn.Policy, path string) {
+	s, ok := sojourn.As[sojourn.Snapshotter](policy)
+	if !ok {
+		w.Fail(fmt.Errorf("%w: the policy of pool %q is a %T", errors.ErrUnsupported, path, policy))
+		return
+	}
+	must(policy, sojourn.Event{Kind: sojourn.Tick, At: p.ledger.Now()})
+	w.Binary(s)
+}
+
+// savePool writes a pool and those below it, and numbers them.
+//
+// What runs in it and which of its jobs count as active follows from the account,
+// what is ready from both. Numbers decide the order in which pools claim slots.
+func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
+	numbers[n] = len(numbers)
+	w.Uint(n.turn)
+	if n.policy != nil && !n.conf.named {
+		p.savePolicy(w, n.policy, n.path())
+	}
+	w.Len(len(n.classes))
+	for i := range n.classes {
+		n.classes[i].save(w)
+	}
+	w.Len(len(n.jobs))
+	for _, j := range n.jobs {
+		w.Bool(j != nil)
+		if j == nil {
+			continue
+		}
+		w.Uint(uint64(j.Handle))
+		w.Uint(j.Data.turn)
+		for i := range j.Data.waits {
+			j.Data.waits[i].Save(w)
+		}
+	}
+	w.Free(n.spare)
+	w.Len(len(n.pools))
+	for _, b := range n.pools {
+		w.Bool(b != nil)
+		if b != nil {
+			w.String(b.name)
+			p.savePool(w, b, numbers)
+		}
+	}
+	w.Free(n.gaps)
+}
+
+func (nc *poolClass) save(w *snapshot.Writer) {
+	w.Uint(nc.turn)
+	w.Bool(nc.queued)
+	w.Time(nc.stamps.min)
+	w.Time(nc.stamps.fair)
+	w.Uint(nc.stamps.look)
+	w.Uint(nc.started)
+	w.Wide(nc.base)
+	w.Wide(nc.virtual)
+}
+
+// save writes the contention and the slots of the victims: the rest is in the
+// account.
+func (pr *preemption) save(w *snapshot.Writer) {
+	w.Uint(pr.looks)
+	w.Bool(pr.on)
+	if pr.on {
+		w.Time(pr.since)
+	}
+	w.Len(len(pr.victims))
+	for _, v := range pr.victims {
+		w.Uint(uint64(v.Slot))
+		w.Uint(uint64(v.For))
+	}
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *Policy) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.ledger.Restore(r)
+		if p.index != nil {
+			p.index.Rebuild()
+		}
+		p.restoreKept(r)
+		p.turns = r.Uint()
+		pools := p.restorePool(r, &p.root, nil)
+		p.restoreInner(r, pools)
+		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")
+		p.restorePreemption(r)
+		if r.Err() == nil {
+			p.countAll()
+			p.root.fileAll(p)
+		}
+		p.version++
+	})
+}
+
+func (p *Policy) restoreKept(r *snapshot.Reader) {
+	for range r.Len() {
+		path := r.String()
+		c := p.root.conf
+		for _, name := range split(path) {
+			if c = c.below[name]; c == nil {
+				break
+			}
+		}
+		if r.Err() != nil || !r.Check(c != nil && c.named && c.Policy != nil && c.policy == nil, "a pool keeps no policy, or two") {
+			return
+		}
+		c.policy = restorePolicy(r, c, path)
+		p.kept = append(p.kept, c)
+	}
+}
+
+// restorePolicy returns a policy of a pool in the state that is read.
+func restorePolicy(r *snapshot.Reader, c *conf, path string) sojourn.Policy {
+	policy := c.Policy()
+	if s, ok := sojourn.As[sojourn.Snapshotter](policy); ok {
+		r.Binary(s)
+	} else {
+		r.Fail("the policy of pool %q is a %T, which cannot be restored", path, policy)
+	}
+	return policy
+}
+
+// restorePool reads a pool and those below it. It appends them to list, in the order
+// of their numbers.
+func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool {
+	list = append(list, n)
+	n.turn = r.Uint()
+	switch {
+	case n.conf.Policy == nil:
+	case n.conf.named:
+		n.policy, n.conf.live = n.conf.policy, true
+		r.Check(n.policy != nil, "a pool has lost its policy")
+	default:
+		n.policy = restorePolicy(r, n.conf, n.path())
+	}
+	n.classes = make([]poolClass, r.Len())
+	r.Check(len(n.classes) <= 1<<8, "too many classes")
+	for i := range n.classes {
+		n.classes[i].restore(r)
+	}
+	n.jobs = make([]*job, r.Len())
+	for id := range n.jobs {
+		if r.Bool() {
+			n.jobs[id] = p.restoreJob(r, n, uint32(id))
+		}
+	}
+	n.spare = r.Free(len(n.jobs), func(id int) bool { return n.jobs[id] == nil })
+	n.pools = make([]*pool, r.Len())
+	r.Check(len(n.pools) == 0 || !n.conf.leaf(), "a pool has pools below it, but may not")
+	for id := range n.pools {
+		if !r.Bool() {
+			continue
+		}
+		name := r.String()
+		c, ok := n.conf.find(name)
+		if !ok {
+			c = p.plain
+		}
+		if r.Err() != nil || !r.Check(n.below[name] == nil && n.depth() < maxDepth, "a pool is there twice, or too deep") {
+			return list
+		}
+		b := newPool(name, n, c)
+		b.id = uint32(id)
+		n.pools[id] = &b
+		if n.below == nil {
+			n.below = make(map[string]*pool)
+		}
+		n.below[name] = &b
+		list = p.restorePool(r, &b, list)
+		r.Check(b.live > 0, "a pool has no jobs")
+		n.live += b.live
+	}
+	n.gaps = r.Free(len(n.pools), func(id int) bool { return n.pools[id] == nil })
+	return list
+}
+
+// depth returns how many pools a pool is part of.
+func (n *pool) depth() (d int) {
+	for ; n.parent != nil; n = n.parent {
+		d++
+	}
+	return d
+}
+
+func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
+	j := p.ledger.RestoreJob(r)
+	if j == nil || !r.Check(j.Data.pool == nil && p.poolOf(j.Spec) == n, "a job is in a pool twice, or in another's") {
+		return nil
+	}
+	j.Data = member{pool: n, id: id, turn: r.Uint()}
+	if p.delay.Node > 0 {
+		j.Data.waits = make([]locality.Wait, len(j.Sides))
+		for i := range j.Data.waits {
+			j.Data.waits[i].Restore(r)
+		}
+	}
+	n.live++
+	return j
+}
+
+func (nc *poolClass) restore(r *snapshot.Reader) {
+	nc.turn = r.Uint()
+	nc.queued = r.Bool()
+	nc.stamps.min = r.Time()
+	nc.stamps.fair = r.Time()
+	nc.stamps.look = r.Uint()
+	nc.started = r.Below(1 << 47) // so that a tag fits
+	nc.base = r.Wide()
+	nc.virtual = r.Wide()
+}
+
+func (p *Policy) restoreInner(r *snapshot.Reader, pools []*pool) {
+	n := r.Len()
+	with := 0
+	for _, m := range pools {
+		if m.policy != nil {
+			with++
+		}
+	}
+	seen := make(map[*pool]bool)
+	for range n {
+		m := pools[r.Below(uint64(len(pools)))]
+		if r.Err() != nil || !r.Check(m.policy != nil && !seen[m], "a pool has no policy, or is listed twice") {
+			return
+		}
+		seen[m] = true
+		p.inner = append(p.inner, m)
+	}
+	r.Check(n == with, "a pool with a policy is not listed")
+}
+
+func (p *Policy) restorePreemption(r *snapshot.Reader) {
+	pr := &p.preempt
+	pr.looks = r.Uint()
+	if pr.on = r.Bool(); pr.on {
+		pr.since = r.Time()
+	}
+	for range r.Len() {
+		slot, to := sojourn.SlotID(r.Below(sojourn.MaxSlots)), sojourn.JobID(r.Uint())
+		a, ok := p.ledger.Attempt(slot)
+		if r.Err() != nil || !r.Check(ok, "a victim does not run") {
+			return
+		}
+		pr.victims = append(pr.victims, victim{
+			Preemption: sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: slot, For: to},
+			pool:       a.Job.Data.pool, start: a.Start,
+		})
+	}
+	r.Check(!pr.on || pr.since <= p.ledger.Now(), "a contention begins in the future")
+}
+
+// countAll counts, after all jobs were restored, what runs in each pool and which jobs
+// are active.
+func (p *Policy) countAll() {
+	for j := range p.ledger.All() {
+		p.recount(j, false)
+		for i := range j.Sides {
+			s := &j.Sides[i]
+			for n := j.Data.pool; n != nil && s.Running > 0; n = n.parent {
+				n.class(s.Class).running += s.Running
+			}
+		}
+	}
+}
+
+// fileAll puts all jobs and pools where they belong, those below first: what a pool
+// offers is known when it is filed, so that none begins anew.
+func (n *pool) fileAll(p *Policy) {
+	for _, b := range n.pools {
+		if b != nil {
+			b.fileAll(p)
+		}
+	}
+	for _, j := range n.jobs {
+		for i := 0; j != nil && i < len(j.Sides); i++ {
+			p.fileJob(j, &j.Sides[i])
+		}
+	}
+	for c := 0; n.parent != nil && c < len(n.classes); c++ {
+		p.file(n, sojourn.Class(c))
+	}
+}

@@ -1,0 +1,123 @@
+package fair_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+)
+
+// A secretive policy is a Seeker and nothing else.
+type secretive struct{ p sojourn.Policy }
+
+func (s secretive) Observe(ev sojourn.Event) error { return s.p.Observe(ev) }
+func (s secretive) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	return s.p.Assign(id)
+}
+func (s secretive) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	return s.p.(sojourn.Seeker).Seek(c)
+}
+
+// While a pool has a policy that cannot be saved, nothing can, and that is said.
+func TestPolicyThatCannotBeSaved(t *testing.T) {
+	for _, path := range []string{"p", "*"} {
+		p := newWith(fair.Options{Pools: map[string]fair.Pool{path: {Policy: func() sojourn.Policy { return secretive{newFIFO()} }}}})
+		s := p.(sojourn.Snapshotter)
+		if _, err := s.AppendBinary(nil); err != nil {
+			t.Errorf("without jobs: %v", err)
+		}
+		if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Pool: "p", Phases: []sojourn.Phase{{Tasks: 1}}}}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.AppendBinary([]byte("dst"))
+		if string(got) != "dst" || !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), `pool "p"`) {
+			t.Errorf("%q, %v, want dst and an error that names the pool", got, err)
+		}
+	}
+}
+
+// A policy that a pool keeps without jobs is restored, and with it what it knows.
+func TestKeptPolicyIsRestored(t *testing.T) {
+	build := func() sojourn.Policy {
+		return newWith(fair.Options{Pools: map[string]fair.Pool{"a/b": {Policy: newFSP}}})
+	}
+	run := func(p sojourn.Policy, id sojourn.JobID, at sojourn.Time) {
+		t.Helper()
+		job := &sojourn.Job{ID: id, Pool: "a/b", Phases: []sojourn.Phase{{Tasks: 1, Estimate: time.Minute}}}
+		for _, ev := range []sojourn.Event{
+			{Kind: sojourn.SlotAdded, At: at, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}},
+			{Kind: sojourn.JobArrived, At: at, Job: job},
+		} {
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, ok := p.Assign(sojourn.SlotID(id))
+		if !ok {
+			t.Fatal("nothing to assign")
+		}
+		if err := p.Observe(sojourn.Event{Kind: sojourn.TaskFinished, At: at + 1, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save := func(p sojourn.Policy) []byte {
+		t.Helper()
+		data, err := p.(sojourn.Snapshotter).AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	p, q := build(), build()
+	fresh := save(p)
+	run(p, 1, 5)
+	data := save(p)
+	if len(data) < len(fresh)+100 {
+		t.Errorf("%d bytes, %d of a new policy: the policy of the pool is not among them", len(data), len(fresh))
+	}
+	if err := q.(sojourn.Snapshotter).UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	run(p, 2, 7)
+	run(q, 2, 7)
+	if !bytes.Equal(save(p), save(q)) {
+		t.Error("the two differ after the same events")
+	}
+}
+
+// Options that decide differently are told apart; those that only say it otherwise
+// are not.
+func TestSnapshotOptions(t *testing.T) {
+	pools := func(p fair.Pool) fair.Options { return fair.Options{Pools: map[string]fair.Pool{"a": p}} }
+	list := []fair.Options{
+		{}, {Order: fair.Deficit}, {Strict: true}, {PreferLocal: true}, {Delay: 1}, {Delay: 2},
+		{Preemption: fair.Preemption{MinTimeout: 1}}, {Preemption: fair.Preemption{Limit: 3}},
+		pools(fair.Pool{}), pools(fair.Pool{Weight: 2}), pools(fair.Pool{Min: fair.Slots{0: 1}}), pools(fair.Pool{Min: fair.Slots{1: 1}}),
+		pools(fair.Pool{Max: fair.Slots{0: 1}}), pools(fair.Pool{MaxJobs: 1}), pools(fair.Pool{FIFO: true}), pools(fair.Pool{Policy: newFIFO}),
+		{Pools: map[string]fair.Pool{"b": {}}}, {Pools: map[string]fair.Pool{"*": {}}}, {Pools: map[string]fair.Pool{"a": {}, "a/b": {}}},
+	}
+	for i := range list {
+		data, err := newWith(list[i]).(sojourn.Snapshotter).AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range list {
+			if err := newWith(list[k]).(sojourn.Snapshotter).UnmarshalBinary(data); (err == nil) != (i == k) {
+				t.Errorf("of %+v by %+v: %v", list[i], list[k], err)
+			}
+		}
+	}
+	said := pools(fair.Pool{Weight: 1})
+	said.Preemption = fair.Preemption{Interval: 15 * time.Second, Limit: 10}
+	data, err := newWith(said).(sojourn.Snapshotter).AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := newWith(pools(fair.Pool{})).(sojourn.Snapshotter).UnmarshalBinary(data); err != nil {
+		t.Errorf("defaults that are spelt out: %v", err)
+	}
+}
