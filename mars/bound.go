@@ -2,7 +2,6 @@ package mars
 
 import (
 	"fmt"
-	"slices"
 )
 
 // A Bound is what the linear program (1)-(4) says of an instance, with proofs.
@@ -66,20 +65,40 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 		return nil, fmt.Errorf("%w: objective", ErrUnsupported)
 	}
 	jf := newJobForm(f)
-	gap, iterations := o.Gap, o.Iterations
+	exact := o.Exact
+	if exact == 0 {
+		exact = 300
+	}
+	gap := o.Gap
 	if gap == 0 {
 		gap = 1e-4
+		if len(jf.w) <= exact {
+			gap = 1e-6
+		}
 	}
+	iterations := o.Iterations
 	if iterations == 0 {
-		iterations = 100
+		iterations = min(max(30_000_000/max(len(jf.items), 1), 20), 100)
 	}
-	levels := 1000
-	s := solveByPrice(jf, gap, iterations, levels)
-	return &Bound{
-		LowerBound: s.lower, UpperBoundLP: s.upper, Gap: s.gap(), BestLowerBound: s.lower,
-		Certificate: Certificate{Prices: s.prices, C: s.c},
-		raw:         s.raw,
-	}, nil
+	s := solveByPrice(jf, gap, iterations, min(max(4*len(jf.w), 100), 1000))
+	b := &Bound{}
+	if len(jf.w) <= exact && (s.gap() > gap || o.ReleaseCuts) {
+		pivots := o.Pivots
+		if pivots == 0 {
+			pivots = 20_000 + 100*len(jf.w)
+		}
+		g := newGenerator(jf, s)
+		g.improve(gap, pivots)
+		if o.ReleaseCuts {
+			b.BestLowerBound, b.BestCertificate = g.withReleases(gap, pivots)
+		}
+	}
+	b.LowerBound, b.UpperBoundLP, b.Gap = s.lower, s.upper, s.gap()
+	if b.BestLowerBound <= s.lower {
+		b.BestLowerBound, b.BestCertificate = s.lower, nil
+	}
+	b.Certificate, b.raw = Certificate{Prices: s.prices, C: s.c}, s.raw
+	return b, nil
 }
 
 // order returns the tasks in the order pi of Algorithm 2: by M, ties by number,
@@ -94,26 +113,14 @@ func (f *flat) order(c []float64) []int32 {
 
 // sorted returns the tasks by a key, ties by number.
 func (f *flat) sorted(keys []float64) []int32 {
-	type keyed struct {
-		key  float64
-		task int32
-	}
-	list := make([]keyed, len(keys))
+	list := make([]scanned, len(keys))
 	for t, k := range keys {
-		list[t] = keyed{k, int32(t)}
+		list[t] = scanned{m: k, item: int32(t)}
 	}
-	slices.SortFunc(list, func(a, b keyed) int {
-		switch {
-		case a.key < b.key:
-			return -1
-		case a.key > b.key:
-			return 1
-		}
-		return int(a.task) - int(b.task)
-	})
+	sortByM(list)
 	order := make([]int32, len(keys))
 	for i, k := range list {
-		order[i] = k.task
+		order[i] = k.item
 	}
 	return order
 }

@@ -2,6 +2,7 @@ package mars
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -18,8 +19,8 @@ type dual struct {
 	curves []*curve
 	c      []float64   // the C that minimise, of each job
 	done   [][]float64 // W at each point of each curve
-	bound  float64     // D(N)
-	margin float64     // what rounding may have added to it
+	moment [][]float64 // of work between a point and the one before: p times (1 - share)^2/2 and p times (1 - share^2)/2
+	bound  float64     // D(N), or a little less
 }
 
 // newDual returns prices in the order of Smith's rule: weight over work.
@@ -98,6 +99,7 @@ func newDual(jf *jobForm, levels int) *dual {
 	}
 	for k, c := range d.curves {
 		d.done[k] = make([]float64, len(c.t))
+		d.moment = append(d.moment, make([]float64, 2*len(c.t)))
 	}
 	return d
 }
@@ -106,36 +108,48 @@ func newDual(jf *jobForm, levels int) *dual {
 // work done at each point.
 func (d *dual) evaluate(tolerance float64) {
 	jf := d.jf
-	for _, w := range d.done {
+	for k, w := range d.done {
 		clear(w)
-	}
-	var sum, comp float64 // Neumaier's sum
-	add := func(x float64) {
-		t := sum + x
-		if max(sum, -sum) >= max(x, -x) {
-			comp += (sum - t) + x
-		} else {
-			comp += (x - t) + sum
+		if d.moment != nil {
+			clear(d.moment[k])
 		}
-		sum = t
 	}
+	var plus, minus total
 	for j := range d.c {
 		at, below := jf.best(j, d.c[j], d.curves, tolerance)
 		d.c[j] = at
-		add(below)
+		plus.add(below)
 		d.count(j, at)
 	}
-	plus := sum
 	for k, c := range d.curves {
-		add(-float64(jf.m[k] * c.integral()))
+		minus.add(float64(jf.m[k] * c.integral(0)))
 		w := d.done[k]
 		for i := 1; i < len(w); i++ {
 			w[i] += w[i-1]
 		}
 	}
-	d.bound = sum + comp
-	d.margin = float64(plus * 1e-13)
+	d.bound = below(plus.value(), minus.value())
 }
+
+// below returns plus-minus, lowered by more than what rounding may have added to
+// it: a term is a sum over the tasks of a job, whose errors are 2^-53 a step of
+// what they add up to, and never of one sign for long.
+func below(plus, minus float64) float64 { return plus - minus - float64(1e-12*plus) }
+
+// A total is a sum that carries what rounding takes from it (Neumaier).
+type total struct{ sum, lost float64 }
+
+func (t *total) add(x float64) {
+	s := t.sum + x
+	if max(t.sum, -t.sum) >= max(x, -x) {
+		t.lost += (t.sum - s) + x
+	} else {
+		t.lost += (x - s) + t.sum
+	}
+	t.sum = s
+}
+
+func (t *total) value() float64 { return t.sum + t.lost }
 
 // count adds the items of job j at C to the work done.
 func (d *dual) count(j int, at float64) {
@@ -155,6 +169,13 @@ func (d *dual) count(j int, at float64) {
 		if i < len(c.t) {
 			// Work with M = t[i-1] exactly belongs to the point before.
 			d.done[class][i] += it.p
+			if i > 0 && d.moment != nil {
+				if width := c.t[i] - c.t[i-1]; width > 0 {
+					share := (s - c.t[i-1]) / width
+					d.moment[class][2*i] += float64(it.p * float64(float64((1-share)*(1-share))/2))
+					d.moment[class][2*i+1] += float64(it.p * float64((1-float64(share*share))/2))
+				}
+			}
 		}
 	}
 }
@@ -162,10 +183,33 @@ func (d *dual) count(j int, at float64) {
 // step moves the points by theta of the way.
 func (d *dual) step(theta float64) {
 	for k, c := range d.curves {
+		n := len(c.t)
+		// lag[2i] and lag[2i+1] are what the piece that ends at i says to the point
+		// before it and to i.
+		lag := d.moment[k]
+		for i := 1; i < n; i++ {
+			a, b := c.t[i-1], c.t[i]
+			base := d.done[k][i-1] / 2
+			fall := (lag[2*i]+base)/c.m - (a/3 + b/6)
+			rise := (lag[2*i+1]+base)/c.m - (a/6 + b/3)
+			drop := c.v[i-1] - c.v[i]
+			lag[2*i], lag[2*i+1] = float64(drop*fall), float64(drop*rise)
+		}
 		last := 0.0
 		for i := range c.t {
-			goal := d.done[k][i] / c.m
-			t := c.t[i] + float64(theta*(goal-c.t[i]))
+			sum, drop := 0.0, 0.0
+			if i > 0 {
+				sum += lag[2*i+1]
+				drop += c.v[i-1] - c.v[i]
+			}
+			if i+1 < n {
+				sum += lag[2*i+2]
+				drop += c.v[i] - c.v[i+1]
+			}
+			t := c.t[i]
+			if drop > 0 {
+				t += float64(theta * (2 * sum / drop))
+			}
 			last = max(last, t)
 			c.t[i] = last
 		}
@@ -224,11 +268,11 @@ func solveByPrice(jf *jobForm, gap float64, iterations, levels int) *solution {
 			copy(s.raw, d.c)
 		}
 	}
-	theta, stalled := 1.0, 0
-	best := 0.0 // bound of the iteration before
+	theta, stalled := 1.8, 0
+	last := math.Inf(-1)
 	for i := range iterations {
 		d.evaluate(1e-10)
-		if b := d.bound - d.margin; b > s.lower {
+		if b := d.bound; b > s.lower {
 			if b < s.lower*(1+1e-7) {
 				stalled++
 			} else {
@@ -238,11 +282,13 @@ func solveByPrice(jf *jobForm, gap float64, iterations, levels int) *solution {
 		} else {
 			stalled++
 		}
-		if d.bound < best {
-			theta = max(0.7*theta, 0.1)
+		if d.bound < last {
+			theta = max(0.6*theta, 0.2)
+		} else {
+			theta = min(1.1*theta, 1.8)
 		}
-		best = d.bound
-		if i%4 == 3 || i == iterations-1 || stalled > 8 {
+		last = d.bound
+		if i%8 == 7 || i == iterations-1 || stalled > 8 {
 			look()
 			if s.gap() <= gap || stalled > 8 {
 				break

@@ -17,6 +17,7 @@ import (
 type jobForm struct {
 	m     []float64 // machines of each class
 	w, c  []float64 // of each job
+	r     []float64 // release of each job
 	first []int32   // the first item of each job, and then the number of items
 	items []item    // of a job by class, then h descending: M ascending
 	hmax  float64   // the greatest h
@@ -55,6 +56,7 @@ func newJobForm(f *flat) *jobForm {
 	jf.items = make([]item, 0, count)
 	for j := range J {
 		jf.w[j], jf.c[j] = f.in.Jobs[j].weight(), seconds(earliest[j])
+		jf.r = append(jf.r, seconds(int64(f.in.Jobs[j].Release)))
 		jf.first[j] = int32(len(jf.items))
 		for i := f.first[j]; i < f.first[j+1]; i++ {
 			u := &f.units[i]
@@ -125,17 +127,64 @@ func (jf *jobForm) scan(class int32, c []float64, dst []scanned) []scanned {
 	return dst
 }
 
-// sortByM sorts by M, ties by item. M is not negative.
+// sortByM sorts by M, ties in the order they have.
 func sortByM(list []scanned) {
-	slices.SortFunc(list, func(a, b scanned) int {
-		switch {
-		case a.m < b.m:
-			return -1
-		case a.m > b.m:
-			return 1
+	if len(list) < 1000 {
+		slices.SortStableFunc(list, func(a, b scanned) int {
+			switch {
+			case a.m < b.m:
+				return -1
+			case a.m > b.m:
+				return 1
+			}
+			return 0
+		})
+		return
+	}
+	radixSort(list)
+}
+
+// radixSort sorts by digits of the bits of M, the least significant first. The bits
+// of floating-point numbers are in their order once those of negative ones are
+// turned over.
+func radixSort(list []scanned) {
+	const digits, width = 6, 11
+	bits := func(m float64) uint64 {
+		b := math.Float64bits(m)
+		if b>>63 != 0 {
+			return ^b
 		}
-		return int(a.item) - int(b.item)
-	})
+		return b | 1<<63
+	}
+	var counts [digits][1 << width]int32
+	for i := range list {
+		b := bits(list[i].m)
+		for d := range digits {
+			counts[d][b>>(d*width)&(1<<width-1)]++
+		}
+	}
+	from, to := list, make([]scanned, len(list))
+	for d := range digits {
+		sum := int32(0)
+		one := false // all have the same digit
+		for i, n := range counts[d] {
+			one = one || int(n) == len(list)
+			counts[d][i] = sum
+			sum += n
+		}
+		if one {
+			continue
+		}
+		for i := range from {
+			at := &counts[d][bits(from[i].m)>>(d*width)&(1<<width-1)]
+			to[*at] = from[i]
+			*at++
+		}
+		from, to = to, from
+	}
+	if &from[0] != &list[0] {
+		copy(list, from)
+	}
 }
 
 // repair returns a C' >= C that satisfies (4) where C may violate it, C >= c. It is

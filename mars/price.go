@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -88,18 +89,24 @@ func (c *curve) cell(s float64) int {
 	return i
 }
 
-// integral returns the integral of t N(t) from 0 on.
-func (c *curve) integral() float64 {
-	sum := 0.0
-	for i := range c.t {
+// integral returns the integral of (t-r) N(t) from r on.
+func (c *curve) integral(r float64) float64 {
+	sum, a, va := 0.0, r, 0.0
+	for i, b := range c.t {
+		vb := c.v[i]
 		if i == 0 {
-			sum = float64(float64(c.t[0]*c.t[0])*c.v[0]) / 2
-			continue
+			va = vb
 		}
-		a, b := c.t[i-1], c.t[i]
-		left := float64(a * (float64(2*c.v[i-1]) + c.v[i]))
-		right := float64(b * (c.v[i-1] + float64(2*c.v[i])))
-		sum += float64((b-a)*(left+right)) / 6
+		if b > a {
+			if i > 0 && c.t[i-1] < a {
+				va = vb + float64(c.slope[i]*(a-b))
+			}
+			left := float64((a - r) * (float64(2*va) + vb))
+			right := float64((b - r) * (va + float64(2*vb)))
+			sum += float64((b-a)*(left+right)) / 6
+			a = b
+		}
+		va = vb
 	}
 	return sum
 }
@@ -217,4 +224,105 @@ func (jf *jobForm) best(j int, start float64, curves []*curve, tolerance float64
 		below += float64(slope * (hi - at))
 	}
 	return at, below
+}
+
+// proves returns what prices prove, or a little less. start is where to look for
+// the minimum of each job first.
+func (jf *jobForm) proves(prices []Price, start []float64) float64 {
+	var plus, minus total
+	froms := []float64{0}
+	for i := range prices {
+		p := &prices[i]
+		c := jf.curveOf(p)
+		from := seconds(int64(p.From))
+		minus.add(float64(jf.m[p.Class] * c.integral(from)))
+		froms = append(froms, from)
+	}
+	slices.Sort(froms)
+	froms = slices.Compact(froms)
+	// A job pays the sum of the prices from its release or earlier.
+	sums := make([][]*curve, len(froms))
+	for i, from := range froms {
+		for k, m := range jf.m {
+			var own []*Price
+			for n := range prices {
+				if p := &prices[n]; int(p.Class) == k && seconds(int64(p.From)) <= from {
+					own = append(own, p)
+				}
+			}
+			sums[i] = append(sums[i], addPrices(m, own))
+		}
+	}
+	for j := range jf.w {
+		i, _ := slices.BinarySearch(froms, math.Nextafter(jf.r[j], math.Inf(1)))
+		_, b := jf.best(j, start[j], sums[i-1], 1e-13)
+		plus.add(b)
+	}
+	return below(plus.value(), minus.value())
+}
+
+// curveOf returns a price as a curve.
+func (jf *jobForm) curveOf(p *Price) *curve {
+	c := newCurve(jf.m[p.Class], len(p.T))
+	copy(c.t, p.T)
+	copy(c.v, p.V)
+	c.prepare()
+	return c
+}
+
+// addPrices returns the sum of prices of one class as a curve.
+func addPrices(m float64, prices []*Price) *curve {
+	var times []float64
+	for _, p := range prices {
+		times = append(times, p.T...)
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	c := newCurve(m, 0)
+	for _, t := range times {
+		before, after := 0.0, 0.0
+		for _, p := range prices {
+			b, a := p.around(t)
+			before += b
+			after += a
+		}
+		c.t, c.v = append(c.t, t), append(c.v, before)
+		if after < before {
+			c.t, c.v = append(c.t, t), append(c.v, after)
+		}
+	}
+	// Rounding of the sums may not make the curve rise.
+	for i := len(c.v) - 2; i >= 0; i-- {
+		c.v[i] = max(c.v[i], c.v[i+1])
+	}
+	c.tail, c.slope = make([]float64, len(c.t)), make([]float64, len(c.t))
+	c.prepare()
+	return c
+}
+
+// around returns N just before t and from t on.
+func (p *Price) around(t float64) (before, after float64) {
+	n := len(p.T)
+	i, _ := slices.BinarySearch(p.T, t) // the first point at t or later
+	if i == n {
+		return 0, 0
+	}
+	if p.T[i] > t {
+		if i == 0 {
+			return p.V[0], p.V[0]
+		}
+		share := (t - p.T[i-1]) / (p.T[i] - p.T[i-1])
+		v := p.V[i-1] + float64(share*(p.V[i]-p.V[i-1]))
+		return v, v
+	}
+	before = p.V[i]
+	last := i
+	for last+1 < n && p.T[last+1] == t {
+		last++
+	}
+	after = p.V[last]
+	if last == n-1 {
+		after = 0
+	}
+	return before, after
 }
