@@ -74,6 +74,8 @@ func (e *engine) admit(j *job) {
 		e.audit.jobArrived(j)
 	}
 	for p := range j.phases {
+		j.phases[p].pending = j.Phases[p].Tasks
+		e.tally.pending(j, p)
 		if j.Threshold(p) == 0 {
 			e.phaseReady(j, p)
 		}

@@ -113,11 +113,13 @@ func (e *engine) start(id sojourn.SlotID, a sojourn.Assignment) error {
 		return e.breach("assigned task %v with locality %d", a.Task, a.Locality)
 	}
 	*t = task(a.Attempt)<<2 | running
+	j.phases[p].pending--
+	e.tally.pending(j, p)
 
 	e.seq++
 	e.free[s.Class].remove(id)
 	s.job, s.task, s.attempt = j, a.Task, a.Attempt
-	s.seq, s.start, s.work = e.seq, e.now, never
+	s.seq, s.start, s.ready, s.work = e.seq, e.now, e.now, never
 	if err := e.locate(s, a.Source); err != nil {
 		return err
 	}
@@ -137,26 +139,39 @@ func (e *engine) start(id sojourn.SlotID, a sojourn.Assignment) error {
 	if e.cfg.Progress > 0 {
 		e.reportNext(id)
 	}
-	work := e.now
 	if p > 0 && j.Phases[p].After != sojourn.NoBarrier {
 		before := &j.phases[p-1]
+		s.ready = max(e.now, before.arrived)
 		if before.finished < j.Phases[p-1].Tasks {
 			j.phases[p].waiting = append(j.phases[p].waiting, id)
-			return nil
+			s.ready = never
 		}
-		work = max(work, before.arrived)
 	}
-	return e.schedule(id, work)
+	if err := e.fetch(s); err != nil {
+		return err
+	}
+	return e.begin(id)
 }
 
-// schedule lets an attempt work from an instant on, until its end.
-func (e *engine) schedule(id sojourn.SlotID, work sojourn.Time) error {
+// begin lets an attempt work, and plans its end, as far as what it needs is there or
+// is known to come.
+func (e *engine) begin(id sojourn.SlotID) error {
 	s := &e.slots[id]
-	s.work = work
-	end := work.Add(s.runs)
-	if end < work {
+	fetching := e.net.active(id)
+	if s.ready == never || fetching && !e.net.Overlap {
+		return nil
+	}
+	if s.work == never {
+		s.work = max(e.now, s.ready)
+	}
+	end := s.work.Add(s.runs)
+	if end < s.work {
 		return e.outOfRange(s)
 	}
+	if fetching && !s.fails {
+		return nil // it does not end before its input is there
+	}
+	end = max(end, e.now)
 	e.running.Set(uint32(id), moment{end, s.seq})
 	if e.audit != nil {
 		e.audit.occupied(s, end.Sub(s.start))
@@ -168,7 +183,7 @@ func (e *engine) schedule(id sojourn.SlotID, work sojourn.Time) error {
 func (e *engine) refuse(id sojourn.SlotID) error {
 	s := &e.slots[id]
 	err := e.tell(sojourn.Event{Kind: sojourn.TaskRefused, Task: s.task, Attempt: s.attempt, Slot: s.Slot})
-	s.job.task(s.task).set(pending)
+	e.giveBack(s)
 	e.release(s, Refused)
 	return err
 }
@@ -206,6 +221,9 @@ func (e *engine) finish(id sojourn.SlotID) error {
 
 	ph := &j.phases[p]
 	ph.finished++
+	if p+1 < len(j.phases) {
+		e.tally.pending(j, p+1)
+	}
 	ph.arrived = max(ph.arrived, arrived)
 	j.left--
 	if p+1 < len(j.phases) && ph.finished == j.Threshold(p+1) {
@@ -246,7 +264,8 @@ func (e *engine) phaseEnded(j *job, p int) error {
 	}
 	next := &j.phases[p+1]
 	for _, id := range next.waiting {
-		if err := e.schedule(id, max(e.now, j.phases[p].arrived)); err != nil {
+		e.slots[id].ready = max(e.now, j.phases[p].arrived)
+		if err := e.begin(id); err != nil {
 			return err
 		}
 	}
@@ -269,16 +288,28 @@ func (e *engine) fail(id sojourn.SlotID, cause sojourn.Cause) error {
 	if i := slices.Index(ph.waiting, id); i >= 0 {
 		ph.waiting = slices.Delete(ph.waiting, i, i+1)
 	}
-	s.job.task(s.task).set(pending)
+	e.giveBack(s)
 	e.release(s, [...]Outcome{
 		sojourn.CauseTask: Failed, sojourn.CausePreempted: Preempted, sojourn.CauseSlotLost: SlotLost,
 	}[cause])
 	return nil
 }
 
+// giveBack makes the task on a slot pending again.
+func (e *engine) giveBack(s *slot) {
+	p := int(s.task.Phase)
+	s.job.task(s.task).set(pending)
+	s.job.phases[p].pending++
+	e.tally.pending(s.job, p)
+}
+
 // release makes a slot free.
 func (e *engine) release(s *slot, outcome Outcome) {
 	e.running.Remove(uint32(s.ID))
+	if e.net.active(s.ID) {
+		e.net.sum.Cut++
+		e.net.stop(s.ID)
+	}
 	e.reports.Remove(uint32(s.ID))
 	e.free[s.Class].add(s.ID)
 	if e.cfg.Hooks.Attempt != nil {
@@ -312,7 +343,9 @@ func (e *engine) preempt() (int, error) {
 }
 
 // worked returns how long the attempt on s has been working.
-func (e *engine) worked(s *slot) time.Duration { return max(0, e.now.Sub(min(s.work, e.now))) }
+func (e *engine) worked(s *slot) time.Duration {
+	return min(max(0, e.now.Sub(min(s.work, e.now))), s.need)
+}
 
 // reportProgress reports how far the attempt on a slot is.
 func (e *engine) reportProgress(id sojourn.SlotID) error {

@@ -231,7 +231,7 @@ func (a *audit) othersWaiting(j *job, p int) time.Duration {
 	var longest time.Duration
 	for i := range a.e.slots {
 		s := &a.e.slots[i]
-		if s.job != nil && s.work == never && s.Class == j.told.Phases[p].Class &&
+		if s.job != nil && !a.e.running.Contains(uint32(i)) && s.Class == j.told.Phases[p].Class &&
 			(s.job != j || int(s.task.Phase) != p) {
 			longest = max(longest, a.e.now.Sub(s.start))
 		}

@@ -30,6 +30,9 @@ type Config struct {
 	// Remote makes attempts slow that are far from their input.
 	Remote Remote
 
+	// Network makes them transfer it instead, over shared links. Remote is then zero.
+	Network Network
+
 	// Faults makes attempts, assignments and nodes fail.
 	Faults Faults
 
@@ -148,6 +151,9 @@ func (c *Config) check() error {
 		return fmt.Errorf("stragglers that take %v times as long", c.Stragglers.Factor)
 	}
 	if err := c.Remote.check(); err != nil {
+		return err
+	}
+	if err := c.Network.check(c.Remote); err != nil {
 		return err
 	}
 	if err := c.Cluster.Check(); err != nil {

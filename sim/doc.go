@@ -14,8 +14,8 @@
 //
 // At one instant, this happens in this order:
 //
-//  1. attempts end, by success or failure, in the order in which they were
-//     started; attempts report progress; attempts on failing nodes end, in the
+//  1. transfers over a [Network] end; attempts end, by success or failure, in the
+//     order in which they were started; attempts report progress; attempts on failing nodes end, in the
 //     order of slots, and outputs on those nodes are lost;
 //  2. slots and nodes leave and return: for a node that fails, SlotRemoved for
 //     each slot and then NodeDown; for one that returns, NodeUp and then SlotAdded;
@@ -48,9 +48,24 @@
 // names in Assignment.Source, which has to hold the input and be up, or else from
 // the nearest one that is up, the first of several. If all are down, it reads from
 // somewhere else, at the cost of Remote.Remote. This is decided when the attempt
-// starts: a node that fails later does not disturb its readers. What the policy
+// starts: a node that fails later does not slow its readers down. What the policy
 // says of the locality is not looked at. A workload that says only how large
 // inputs are gets places by [Place].
+//
+// With a [Network], remote reads cost what it takes to transfer the input, and nothing
+// else: an attempt that is not on the node that it reads from starts to work when all
+// of its input has come, or works while it comes. Transfers share the links of nodes;
+// their rates change when others start or end, and are exact: a transfer ends at the
+// first nanosecond at which all has come, in exact arithmetic as long as no more than
+// 40 transfers share a link, and at most a few nanoseconds later else. What starts at
+// one instant shares from that instant on; transfers that end are the first thing
+// that happens at an instant. Where the policy leaves the source open, of several
+// nodes as near it is the one that the fewest read from at that instant, the first of
+// several. If the source fails, the transfer goes on from another node, chosen in the
+// same way, with what is left, as a client of HDFS does. Inputs that no node holds
+// that is up, or that lie on a node which the cluster does not list, come from outside,
+// where only the link of the reader is shared. The time in which an attempt has its
+// slot but not its input is no service time.
 //
 // Tasks of a phase may be started when as many tasks of the phase before have
 // finished as [sojourn.Phase] After says. An attempt that is started before all
@@ -122,8 +137,8 @@
 //     slot at most; P is the same for the attempts at all other phases in the class
 //     that had been started by then, of this job or another. Time that an attempt
 //     waits for input counts as held. FSP provably keeps the number at 0 if sizes
-//     are exact, speeds equal, nothing fails, outputs arrive without delay, and each
-//     phase waits for the whole phase before or for none: a phase is then what a job
+//     are exact, speeds equal, nothing fails, reads cost nothing, outputs arrive
+//     without delay, and each phase waits for the whole phase before or for none: a phase is then what a job
 //     is in the theorem, ready as a whole when it enters. With slow start nothing is
 //     promised, since slots are held without doing work that the fluid counts.
 //

@@ -165,7 +165,7 @@ func (e *engine) changeNodes() error {
 			return err
 		}
 	}
-	return nil
+	return e.moveTransfers()
 }
 
 // changeNode reports the slots of a node that fails or recovers. Nothing runs on
@@ -249,6 +249,7 @@ func (e *engine) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 		}
 		t.set(pending)
 		ph.finished--
+		ph.pending++
 		j.left++
 		err := e.tell(sojourn.Event{
 			Kind: sojourn.OutputLost, Task: sojourn.TaskID{Job: j.ID, Phase: uint16(p), Index: uint32(i)}, Attempt: t.attempts(),
@@ -257,6 +258,8 @@ func (e *engine) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 			return err
 		}
 	}
+	e.tally.pending(j, p)
+	e.tally.pending(j, p+1)
 	if whole && ph.finished < len(homes) {
 		e.waitAgain(j, p+1)
 	}
@@ -269,8 +272,8 @@ func (e *engine) waitAgain(j *job, p int) {
 	ph := &j.phases[p]
 	for id := range e.slots {
 		s := &e.slots[id]
-		if s.job == j && int(s.task.Phase) == p && s.work > e.now {
-			s.work = never
+		if s.job == j && int(s.task.Phase) == p && s.ready > e.now {
+			s.ready, s.work = never, never
 			e.running.Remove(uint32(id))
 			ph.waiting = append(ph.waiting, s.ID)
 		}

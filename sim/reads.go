@@ -55,7 +55,8 @@ func (e *engine) locate(s *slot, want sojourn.NodeID) error {
 		if want != 0 && n != want || !e.up(n) {
 			continue
 		}
-		if d := e.distance(s.Slot, n); s.source == 0 || d < s.locality {
+		d := e.distance(s.Slot, n)
+		if s.source == 0 || d < s.locality || d == s.locality && e.net.readers(n) < e.net.readers(s.source) {
 			s.source, s.locality = n, d
 		}
 	}

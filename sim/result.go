@@ -38,6 +38,11 @@ type Result struct {
 	// arrival and the last finish in which an attempt held the slot.
 	Utilisation [2]float64
 
+	// Idle is, for each class, how many slot-seconds were free since the first arrival
+	// although there was a task that could have been started: at each instant as many
+	// slots as were free, or as there were such tasks if these were fewer.
+	Idle [2]float64
+
 	// WeightedCompletion is the sum of weight times finish, and WeightedSojourn of
 	// weight times sojourn, in seconds.
 	WeightedCompletion, WeightedSojourn float64
@@ -53,6 +58,9 @@ type Result struct {
 	// Locality counts the attempts that finished by their distance from their
 	// input, as it really was and not as the policy saw it.
 	Locality [4]int
+
+	// Transfers sums up what went over the network; nil without one.
+	Transfers *Transfers
 
 	// Audit is the fairness audit.
 	Audit Audit

@@ -82,6 +82,7 @@ type engine struct {
 	running *heap.Heap[moment] // by slot: when its attempt ends
 	reports *heap.Heap[moment] // by slot: when its progress is reported next
 	changes *heap.Heap[moment] // by node: when it fails or recovers by chance
+	net     *network           // nil if there is none
 	script  []NodeFault        // what is left of Faults.Script
 
 	pull  func() (*Job, error, bool)
@@ -125,7 +126,8 @@ type slot struct {
 	source   sojourn.NodeID
 	seq      uint64        // order among the attempts
 	start    sojourn.Time  // when the attempt was assigned
-	work     sojourn.Time  // when it has its input; never while nobody knows
+	ready    sojourn.Time  // when the outputs of the phase before are there; never while nobody knows
+	work     sojourn.Time  // when it starts to work; never while nobody knows
 	need     time.Duration // how long it works if all goes well
 	runs     time.Duration // how long it works until it ends: need, or less if it fails
 }
@@ -149,6 +151,8 @@ type job struct {
 type phase struct {
 	first    int              // index of its first task in job.tasks
 	finished int              // tasks that are finished now
+	pending  int              // tasks that are pending now
+	counted  int              // of these, how many tally.startable counts
 	ready    bool             // enough tasks of the phase before finished, at some time
 	ended    bool             // all its tasks were finished, at some time
 	arrived  sojourn.Time     // when the outputs of the tasks that finished so far are at the next phase
@@ -192,6 +196,7 @@ func newEngine(cfg *Config) *engine {
 		e.preemptor, _ = sojourn.As[sojourn.Preemptor](cfg.Policy)
 	}
 	e.buildCluster()
+	e.net = newNetwork(cfg.Network, len(e.nodes)-1, len(e.slots), cfg.Records)
 	if !cfg.NoAudit {
 		e.audit = newAudit(e)
 	}
@@ -274,6 +279,9 @@ func (e *engine) nextInstant() (sojourn.Time, bool) {
 			at = min(at, m.at)
 		}
 	}
+	if m, ok := e.nextTransfer(); ok {
+		at = min(at, m.at)
+	}
 	if len(e.script) > 0 {
 		at = min(at, e.script[0].At)
 	}
@@ -298,6 +306,9 @@ func (e *engine) advance(at sojourn.Time) {
 // same-instant rule.
 func (e *engine) instant() error {
 	before := e.res.Attempts
+	if err := e.endTransfers(); err != nil {
+		return err
+	}
 	for m, ok := e.running.MinKey(); ok && m.at == e.now; m, ok = e.running.MinKey() {
 		id, _ := e.running.Min()
 		if err := e.end(sojourn.SlotID(id)); err != nil {
@@ -321,8 +332,13 @@ func (e *engine) instant() error {
 	if err := e.settle(); err != nil {
 		return err
 	}
+	if e.net != nil {
+		if id, ok := e.net.settle(e.now); !ok {
+			return e.outOfRange(&e.slots[id])
+		}
+	}
 	e.idle++
-	if e.next != nil || e.running.Len() > 0 || e.res.Attempts > before {
+	if _, ok := e.nextTransfer(); ok || e.next != nil || e.running.Len() > 0 || e.res.Attempts > before {
 		e.idle = 0
 	}
 	return nil

@@ -21,9 +21,11 @@ type tally struct {
 	first, last sojourn.Time // first arrival, last finish
 
 	busy, present [2]int          // slots now: held by an attempt, in the cluster
+	startable     [2]int          // tasks now that are pending and may be started
 	held, offered [2]wide.Uint128 // slot-nanoseconds since the first arrival
 	heldAtLast    [2]wide.Uint128 // the same at the last finish
 	offeredAtLast [2]wide.Uint128
+	idle          [2]wide.Uint128 // of these, free although a task was startable
 
 	sojourn, slowdown, bounded, tardiness series
 	bins                                  [len(bins)]struct{ sojourn, slowdown series }
@@ -42,7 +44,19 @@ func (t *tally) advance(from, to sojourn.Time) {
 	for c := range t.busy {
 		t.held[c] = t.held[c].Add(wide.Mul64(uint64(t.busy[c]), d))
 		t.offered[c] = t.offered[c].Add(wide.Mul64(uint64(t.present[c]), d))
+		t.idle[c] = t.idle[c].Add(wide.Mul64(uint64(min(t.present[c]-t.busy[c], t.startable[c])), d))
 	}
+}
+
+// pending counts the tasks of a phase anew that are pending and may be started.
+func (t *tally) pending(j *job, p int) {
+	ph := &j.phases[p]
+	now := 0
+	if p == 0 || j.phases[p-1].finished >= j.Threshold(p) {
+		now = ph.pending
+	}
+	t.startable[j.told.Phases[p].Class] += now - ph.counted
+	ph.counted = now
 }
 
 // finished takes in a job that has finished now.
@@ -94,7 +108,11 @@ func (e *engine) result() *Result {
 			r.Utilisation[c] = float128(t.heldAtLast[c]) / float128(t.offeredAtLast[c])
 		}
 	}
+	for c := range r.Idle {
+		r.Idle[c] = float128(t.idle[c]) / 1e9
+	}
 	r.WeightedCompletion, r.WeightedSojourn = t.completion, t.flow
+	r.Transfers = e.net.result(r.Attempts)
 	if e.audit != nil {
 		r.Audit = e.audit.result
 	}

@@ -66,8 +66,13 @@ type summary struct {
 	Makespan        seconds         `json:"makespan"`
 	Utilisation     map[string]real `json:"utilisation"`
 
+	// Idle is in slot-seconds that were free although a task could have been started.
+	Idle map[string]real `json:"idle"`
+
 	// Locality counts finished tasks; "any" are those without inputs.
 	Locality map[string]int `json:"locality"`
+
+	Transfers *transfers `json:"transfers,omitempty"` // with --bandwidth
 
 	WeightedCompletion real `json:"weighted_completion"`
 	WeightedSojourn    real `json:"weighted_sojourn"`
@@ -82,6 +87,16 @@ type summary struct {
 	Events   uint64 `json:"events"`
 
 	Bins []binSummary `json:"bins"`
+}
+
+// A transfers is a sim.Transfers in JSON.
+type transfers struct {
+	Finished        int    `json:"finished"`
+	Cut             int    `json:"cut"`
+	Moved           int    `json:"moved"`
+	MeanTime        real   `json:"mean_time"`
+	HotSpots        int    `json:"hot_spots"`
+	HotSpotsByFifth [5]int `json:"hot_spots_by_fifth"`
 }
 
 type lateVs struct {
@@ -118,6 +133,7 @@ func newSummary(s *scenario, spec catalog.Spec, res *sim.Result) summary {
 		Jain:            real(res.Jain),
 		Makespan:        seconds(res.Makespan),
 		Utilisation:     map[string]real{},
+		Idle:            map[string]real{},
 		Locality:        map[string]int{},
 
 		WeightedCompletion: real(res.WeightedCompletion),
@@ -133,9 +149,13 @@ func newSummary(s *scenario, spec catalog.Spec, res *sim.Result) summary {
 	}
 	for class, name := range s.cluster.classes() {
 		sum.Utilisation[name] = real(res.Utilisation[class])
+		sum.Idle[name] = real(res.Idle[class])
 	}
 	for l, n := range res.Locality {
 		sum.Locality[sojourn.Locality(l).String()] = n
+	}
+	if t := res.Transfers; t != nil {
+		sum.Transfers = &transfers{t.Finished, t.Cut, t.Moved, real(t.MeanTime), t.HotSpots, t.HotSpotsByFifth}
 	}
 	if res.Deadlines > 0 {
 		d := newDist(res.Tardiness)

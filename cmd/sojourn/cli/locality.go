@@ -20,6 +20,8 @@ type localityFlags struct {
 	remote   remoteFlag
 	replicas int
 	all      bool
+	network  networkFlags
+	flags    *pflag.FlagSet
 }
 
 func (f *localityFlags) register(flags *pflag.FlagSet) {
@@ -27,6 +29,8 @@ func (f *localityFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.remote, "remote", "how many times longer a task takes whose input is on its node, its\nrack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
 	flags.IntVar(&f.replicas, "place", 0, "spread inputs of which the workload says only the size over the\ncluster, as HDFS would with so many `REPLICAS` of each block")
 	flags.BoolVar(&f.all, "place-all", false, "with --place, also inputs of unknown size")
+	f.network.register(flags)
+	f.flags = flags
 }
 
 func (f *localityFlags) check() error {
@@ -36,7 +40,11 @@ func (f *localityFlags) check() error {
 	case f.all && f.replicas == 0:
 		return usagef("--place-all needs --place")
 	}
-	return nil
+	var remote *pflag.Flag
+	if f.flags != nil {
+		remote = f.flags.Lookup("remote")
+	}
+	return f.network.check(remote)
 }
 
 // checkWorkload finds that there is nothing to place.
@@ -60,6 +68,14 @@ func (f *localityFlags) place(w *workload, c *cluster, seed uint64) (iter.Seq2[*
 	return sim.Place(&c.Cluster, sim.Placement{Replicas: f.replicas, All: f.all, Seed: seed}, w.all())
 }
 
+// reads returns what reading from afar costs, in one of two ways.
+func (f *localityFlags) reads() (sim.Remote, sim.Network) {
+	if f.network.bandwidth > 0 {
+		return sim.Remote{}, f.network.network()
+	}
+	return sim.Remote(f.remote), sim.Network{}
+}
+
 // header returns the line of a report that says where the inputs of a workload are
 // and what reading them costs; "" if it has none.
 func (f *localityFlags) header(w *workload) string {
@@ -70,8 +86,12 @@ func (f *localityFlags) header(w *workload) string {
 	if f.replicas > 0 {
 		parts = append(parts, "placed with "+count(f.replicas, "replica"))
 	}
-	parts = append(parts, fmt.Sprintf("tasks take %v times as long on the node, %v on the rack, %v elsewhere",
-		f.remote.Node, f.remote.Rack, f.remote.Remote))
+	if f.network.bandwidth > 0 {
+		parts = append(parts, f.network.String())
+	} else {
+		parts = append(parts, fmt.Sprintf("tasks take %v times as long on the node, %v on the rack, %v elsewhere",
+			f.remote.Node, f.remote.Rack, f.remote.Remote))
+	}
 	return "inputs     " + strings.Join(parts, "; ") + "\n"
 }
 

@@ -23,7 +23,7 @@ type report struct {
 
 func (r *report) write(w io.Writer) error {
 	blocks := []string{r.header(), r.main().String(), r.slowdown().String()}
-	for _, block := range []func() string{r.deadlines, r.locality, r.attempts, r.leftovers, r.bins} {
+	for _, block := range []func() string{r.deadlines, r.locality, r.network, r.attempts, r.leftovers, r.bins} {
 		if text := block(); text != "" {
 			blocks = append(blocks, text)
 		}
@@ -166,6 +166,27 @@ func (r *report) locality() string {
 		t.add("tasks by place of input", l.String(), r.texts(func(res *sim.Result) string {
 			return percent(float64(res.Locality[l]) / float64(total(res)))
 		}))
+	}
+	return t.String()
+}
+
+// network is empty without --bandwidth.
+func (r *report) network() string {
+	if !r.any(func(res *sim.Result) bool { return res.Transfers != nil }) {
+		return ""
+	}
+	t := r.table()
+	add := func(group, title string, f func(*sim.Transfers) int) {
+		t.add(group, title, r.texts(func(res *sim.Result) string { return thousands(f(res.Transfers)) }))
+	}
+	add("transfers", "finished", func(t *sim.Transfers) int { return t.Finished })
+	t.add("transfers", "mean (s)", r.floats(func(res *sim.Result) float64 { return res.Transfers.MeanTime }))
+	add("hot spots, in all and by fifths of the attempts", "all", func(t *sim.Transfers) int { return t.HotSpots })
+	for i := range 5 {
+		add("hot spots, in all and by fifths of the attempts", strconv.Itoa(i+1), func(t *sim.Transfers) int { return t.HotSpotsByFifth[i] })
+	}
+	for class, name := range r.cluster.classes() {
+		t.add("idle slot-seconds", name, r.floats(func(res *sim.Result) float64 { return res.Idle[class] }))
 	}
 	return t.String()
 }

@@ -124,13 +124,15 @@ func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
 	if err != nil {
 		return sim.Config{}, err
 	}
+	remote, network := f.locality.reads()
 	return sim.Config{
 		Cluster:    s.cluster.Cluster,
 		Jobs:       jobs,
 		Policy:     p,
 		Estimates:  sim.Estimates(f.estimates),
 		Stragglers: f.stragglers,
-		Remote:     sim.Remote(f.locality.remote),
+		Remote:     remote,
+		Network:    network,
 		Faults:     f.faults,
 		Progress:   f.progress,
 		Preempt:    f.preempt,

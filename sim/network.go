@@ -1,0 +1,372 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// A Network makes attempts that run far from their input transfer it first, over
+// links that are shared. Every node sends at most Bandwidth and receives at most
+// Bandwidth, and what it has is shared equally among its transfers: one from node a
+// to node b proceeds at
+//
+//	min(Bandwidth / transfers out of a, Bandwidth / transfers into b)
+//
+// while these numbers last. What one link leaves over because the other is the
+// narrower one is not given to its other transfers, and no distance is shorter than
+// another: racks have no links of their own.
+type Network struct {
+	// Bandwidth is that of each node in each direction, in bytes a second. Zero
+	// means that there is no network, and [Remote] says what distance costs.
+	Bandwidth int64
+
+	// Split is how many bytes a task reads of which the workload says where its input
+	// is, but not how large. Zero means 64 MiB, the block of Hadoop's first versions.
+	Split int64
+
+	// Overlap lets an attempt work while its input arrives: it ends when both are
+	// over. Without it an attempt works when all of its input is there.
+	Overlap bool
+
+	// HotSpot is how many may read from a node at a time before it counts as a hot
+	// spot, the threshold of TD. Zero means 4.
+	HotSpot int
+}
+
+const (
+	defaultSplit   = 64 << 20
+	defaultHotSpot = 4
+
+	// maxTransfer and maxBandwidth keep what is left of a transfer within 128 bits.
+	maxTransfer  = 1 << 45
+	maxBandwidth = 1 << 62
+
+	// ratesDivisor is divisible by the numbers from 1 to 40, so that rates among so
+	// many transfers are whole numbers.
+	ratesDivisor = 5_342_931_457_063_200
+)
+
+// byteUnits is how many of the units in which what is left of a transfer is counted
+// make a byte: a transfer that has a link of one byte a second to itself proceeds by
+// ratesDivisor of them a nanosecond.
+func byteUnits() wide.Uint128 { return wide.Mul64(uint64(time.Second), ratesDivisor) }
+
+// check returns the first thing that is wrong with n, or nil.
+func (n *Network) check(r Remote) error {
+	switch {
+	case n.Bandwidth < 0 || n.Bandwidth > maxBandwidth:
+		return fmt.Errorf("a bandwidth of %d bytes a second", n.Bandwidth)
+	case n.Bandwidth == 0 && *n != Network{}:
+		return fmt.Errorf("a network without bandwidth")
+	case n.Split < 0 || n.Split > maxTransfer:
+		return fmt.Errorf("tasks that read %d bytes", n.Split)
+	case n.HotSpot < 0:
+		return fmt.Errorf("hot spots from %d readers on", n.HotSpot)
+	case n.Bandwidth > 0 && r != Remote{}:
+		return fmt.Errorf("both a network and factors for remote reads")
+	}
+	return nil
+}
+
+// Transfers sums up what went over the [Network].
+type Transfers struct {
+	Finished int     // transfers that brought a task all of its input
+	Cut      int     // transfers that were given up because the attempt ended first
+	Moved    int     // times that a transfer went on from another node, as its source had failed
+	MeanTime float64 // of those that finished, in seconds
+
+	// HotSpots counts how often the number of transfers out of one node rose above
+	// Network.HotSpot.
+	HotSpots int
+
+	// HotSpotsByFifth splits HotSpots by when it happened: in the first fifth of all
+	// attempts that were started in the run, in the second, and so on. It stays 0
+	// without Config.Records.
+	HotSpotsByFifth [5]int
+}
+
+// A network is the state of the links. Rates change only when the clock moves:
+// transfers that start or end at one instant do so together.
+type network struct {
+	Network
+	flows []flow             // by slot
+	out   []link             // by node: of what is read there; 0 for the world outside
+	in    []link             // by node: of what it reads
+	dirty []*link            // links whose number of flows has changed at this instant
+	ends  *heap.Heap[moment] // by slot: when its transfer ends
+
+	sum     Transfers
+	time    wide.Uint128 // of all finished transfers, in nanoseconds
+	records bool         // spots are kept
+	spots   []uint64     // for each hot spot: the attempts that had been started
+}
+
+// A link is one direction of the connection of a node.
+type link struct {
+	flows []sojourn.SlotID // in no order
+	dirty bool
+}
+
+// A flow is the transfer of the input of an attempt. out is nil if there is none.
+type flow struct {
+	out, in *link
+	atOut   int          // where it is in out.flows
+	atIn    int          // and in in.flows
+	seq     uint64       // of the attempt
+	start   sojourn.Time // when it started
+	left    wide.Uint128 // what was left at since, see byteUnits
+	since   sojourn.Time // when its rate changed last
+	share   uint64       // its rate is Bandwidth over this; 0 before it is known
+}
+
+// newNetwork returns links without transfers, nil if there is no network.
+func newNetwork(n Network, nodes, slots int, records bool) *network {
+	if n.Bandwidth == 0 {
+		return nil
+	}
+	if n.Split == 0 {
+		n.Split = defaultSplit
+	}
+	if n.HotSpot == 0 {
+		n.HotSpot = defaultHotSpot
+	}
+	return &network{
+		Network: n,
+		flows:   make([]flow, slots),
+		out:     make([]link, nodes+1),
+		in:      make([]link, nodes+1),
+		ends:    heap.New(moment.before),
+		records: records,
+	}
+}
+
+// source returns the link out of a node. Nodes that the cluster does not list have
+// no link of their own.
+func (n *network) source(from sojourn.NodeID) *link {
+	if int64(from) >= int64(len(n.out)) {
+		from = 0
+	}
+	return &n.out[from]
+}
+
+// readers returns how many transfers come from a node.
+func (n *network) readers(from sojourn.NodeID) int {
+	if n == nil {
+		return 0
+	}
+	if l := n.source(from); l != &n.out[0] {
+		return len(l.flows)
+	}
+	return 0
+}
+
+// active reports whether the attempt on a slot is being sent its input.
+func (n *network) active(id sojourn.SlotID) bool { return n != nil && n.flows[id].out != nil }
+
+// start starts a transfer.
+func (n *network) start(s *slot, bytes int64, now sojourn.Time, attempts uint64) {
+	f := &n.flows[s.ID]
+	*f = flow{seq: s.seq, start: now, since: now, left: byteUnits().MulU64(uint64(bytes))}
+	f.in = &n.in[s.Node]
+	f.atIn = n.enter(f.in, s.ID)
+	n.readFrom(s, attempts)
+}
+
+// readFrom lets the transfer to s come from s.source.
+func (n *network) readFrom(s *slot, attempts uint64) {
+	f := &n.flows[s.ID]
+	f.out = n.source(s.source)
+	f.atOut = n.enter(f.out, s.ID)
+	n.touch(f.in) // from outside, it alone counts
+	if n.readers(s.source) == n.HotSpot+1 {
+		n.sum.HotSpots++
+		if n.records {
+			n.spots = append(n.spots, attempts)
+		}
+	}
+}
+
+// stop ends a transfer, complete or not.
+func (n *network) stop(id sojourn.SlotID) {
+	f := &n.flows[id]
+	n.leave(f.out, f.atOut)
+	n.leave(f.in, f.atIn)
+	n.ends.Remove(uint32(id))
+	*f = flow{}
+}
+
+// enter adds a transfer to a link, and returns its place.
+func (n *network) enter(l *link, id sojourn.SlotID) int {
+	n.touch(l)
+	l.flows = append(l.flows, id)
+	return len(l.flows) - 1
+}
+
+// leave removes the transfer at a place of a link.
+func (n *network) leave(l *link, at int) {
+	n.touch(l)
+	last := len(l.flows) - 1
+	if at < last {
+		id := l.flows[last]
+		l.flows[at] = id
+		if f := &n.flows[id]; f.out == l {
+			f.atOut = at
+		} else {
+			f.atIn = at
+		}
+	}
+	l.flows = l.flows[:last]
+}
+
+// touch takes note that the number of flows of a link changes.
+func (n *network) touch(l *link) {
+	if !l.dirty && l != &n.out[0] {
+		l.dirty = true
+		n.dirty = append(n.dirty, l)
+	}
+}
+
+// settle brings the rates up to date after all that happened at an instant. It
+// reports false, and the slot, if a transfer ends beyond the range of time.
+func (n *network) settle(now sojourn.Time) (sojourn.SlotID, bool) {
+	for _, l := range n.dirty {
+		l.dirty = false
+		for _, id := range l.flows {
+			if !n.setRate(id, now) {
+				return id, false
+			}
+		}
+	}
+	n.dirty = n.dirty[:0]
+	return 0, true
+}
+
+// setRate gives a transfer the rate that it has from now on.
+func (n *network) setRate(id sojourn.SlotID, now sojourn.Time) bool {
+	f := &n.flows[id]
+	share := uint64(len(f.in.flows))
+	if f.out != &n.out[0] {
+		share = max(share, uint64(len(f.out.flows)))
+	}
+	if share == f.share {
+		return true
+	}
+	if f.share > 0 {
+		f.left = f.left.Sub(n.rate(f.share).MulU64(uint64(now.Sub(f.since))))
+	}
+	f.share, f.since = share, now
+	takes, rest := f.left.QuoRem(n.rate(share))
+	if !rest.IsZero() {
+		takes = takes.Add(wide.From64(1))
+	}
+	if takes.Hi != 0 || takes.Lo >= uint64(never-now) {
+		return false
+	}
+	n.ends.Set(uint32(id), moment{now.Add(time.Duration(takes.Lo)), f.seq})
+	return true
+}
+
+// rate returns what a transfer proceeds by in a nanosecond if it has one of so many
+// equal shares of a link: exactly, if there are at most 40, and rounded down else.
+func (n *network) rate(share uint64) wide.Uint128 {
+	rate, _ := wide.Mul64(uint64(n.Bandwidth), ratesDivisor).QuoRem(wide.From64(share))
+	return rate
+}
+
+// result returns the sum of all transfers of a run of so many attempts.
+func (n *network) result(attempts uint64) *Transfers {
+	if n == nil {
+		return nil
+	}
+	t := n.sum
+	if t.Finished > 0 {
+		t.MeanTime = float128(n.time) / 1e9 / float64(t.Finished)
+	}
+	for _, at := range n.spots {
+		t.HotSpotsByFifth[(at-1)*5/attempts]++
+	}
+	return &t
+}
+
+// fetch starts the transfer of the input of the attempt on s, if it has to be
+// fetched.
+func (e *engine) fetch(s *slot) error {
+	if e.net == nil || s.locality == sojourn.AnyNode || s.locality == sojourn.NodeLocal {
+		return nil
+	}
+	bytes := e.net.Split
+	if sizes := s.job.Phases[s.task.Phase].Bytes; sizes != nil {
+		bytes = sizes[s.task.Index]
+	}
+	if bytes > maxTransfer {
+		return fmt.Errorf("sim: task %v reads %d bytes over the network, more than %d", s.task, bytes, int64(maxTransfer))
+	}
+	if bytes > 0 {
+		e.net.start(s, bytes, e.now, e.res.Attempts)
+	}
+	return nil
+}
+
+// nextTransfer returns when the next transfer ends.
+func (e *engine) nextTransfer() (moment, bool) {
+	if e.net == nil {
+		return moment{}, false
+	}
+	return e.net.ends.MinKey()
+}
+
+// endTransfers lets the attempts go on whose input is there now.
+func (e *engine) endTransfers() error {
+	for m, ok := e.nextTransfer(); ok && m.at == e.now; m, ok = e.nextTransfer() {
+		id, _ := e.net.ends.Min()
+		if err := e.endTransfer(sojourn.SlotID(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endTransfer ends a transfer that has brought all the input.
+func (e *engine) endTransfer(id sojourn.SlotID) error {
+	n := e.net
+	n.sum.Finished++
+	n.time = n.time.Add(wide.From64(uint64(e.now.Sub(n.flows[id].start))))
+	n.stop(id)
+	return e.begin(id)
+}
+
+// moveTransfers lets what was read from nodes that are down now go on from elsewhere.
+func (e *engine) moveTransfers() error {
+	if e.net == nil {
+		return nil
+	}
+	var moved []sojourn.SlotID
+	for _, c := range e.due {
+		if !e.up(c.Node) {
+			moved = append(moved, e.net.out[c.Node].flows...)
+		}
+	}
+	slices.Sort(moved)
+	for _, id := range slices.Compact(moved) {
+		s := &e.slots[id]
+		if err := e.locate(s, 0); err != nil {
+			return err
+		}
+		e.net.sum.Moved++
+		if s.locality == sojourn.NodeLocal { // the policy wanted it from elsewhere
+			if err := e.endTransfer(id); err != nil {
+				return err
+			}
+			continue
+		}
+		f := &e.net.flows[id]
+		e.net.leave(f.out, f.atOut)
+		e.net.readFrom(s, e.res.Attempts)
+	}
+	return nil
+}
