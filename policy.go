@@ -127,6 +127,8 @@ type Explainer interface {
 // its policy, its options and its format version, and carries a checksum.
 // UnmarshalBinary replaces the whole state of its receiver, or returns an error
 // and changes nothing; a snapshot taken under other options is an error.
+// AppendBinary fails only while a part of the policy, such as the policy of a pool,
+// cannot be saved, with an error that wraps [errors.ErrUnsupported].
 type Snapshotter interface {
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler

@@ -2,6 +2,7 @@ package baseline_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
@@ -9,7 +10,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for _, tc := range []struct {
+	list := []struct {
 		name      string
 		newPolicy func() sojourn.Policy
 	}{
@@ -17,7 +18,18 @@ func TestConformance(t *testing.T) {
 		{"fsp", must(baseline.NewFSP, baseline.FSPOptions{})},
 		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare})},
 		{"las", must(baseline.NewLAS, baseline.LASOptions{})},
-	} {
-		t.Run(tc.name, func(t *testing.T) { sojourntest.Run(t, tc.newPolicy, sojourntest.Options{}) })
+	}
+	for i, tc := range list {
+		// None is restored from a snapshot of another, nor under other options.
+		others := []func() sojourn.Policy{
+			must(baseline.NewSRPT, baseline.SRPTOptions{DefaultTaskTime: time.Second}),
+			must(baseline.NewFSP, baseline.FSPOptions{DefaultTaskTime: time.Second}),
+		}
+		for k := range list {
+			if k != i {
+				others = append(others, list[k].newPolicy)
+			}
+		}
+		t.Run(tc.name, func(t *testing.T) { sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others}) })
 	}
 }

@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 		},
 		Preemption: fair.Preemption{MinTimeout: 2 * time.Second, FairTimeout: 3 * time.Second, Interval: time.Second, Limit: 2},
 	}
-	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{})
+	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{Others: []func() sojourn.Policy{newPolicy, newFSP}})
 }
 
 // Pools inside pools, with limits: what the kit calls "a" and "b" is further down.

@@ -16,8 +16,13 @@ func newLocal() sojourn.Policy {
 	return p
 }
 
-func TestConformance(t *testing.T)      { sojourntest.Run(t, newPolicy, sojourntest.Options{}) }
-func TestConformanceLocal(t *testing.T) { sojourntest.Run(t, newLocal, sojourntest.Options{}) }
+func TestConformance(t *testing.T) {
+	sojourntest.Run(t, newPolicy, sojourntest.Options{Others: []func() sojourn.Policy{newLocal}})
+}
+
+func TestConformanceLocal(t *testing.T) {
+	sojourntest.Run(t, newLocal, sojourntest.Options{Others: []func() sojourn.Policy{newPolicy}})
+}
 
 // Two jobs on two racks of one node each. The first job keeps its turn, whether or
 // not it has a task close to the slot; within it the closest task goes first.

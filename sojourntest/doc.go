@@ -65,8 +65,10 @@
 //   - admission: Admit answers as Observe then does
 //   - rejections: a refusal says why, and its offer would be accepted
 //   - snapshots: a policy restored at any point continues as if it had never
-//     stopped, whatever it was before; equal states have equal bytes; damaged bytes
-//     are an error and change nothing
+//     stopped, whatever it was before, and can be saved and restored again; equal
+//     states have equal bytes; bytes with a flipped bit or of another length, and
+//     those of a policy in [Options.Others], are an error and change nothing; nothing
+//     is kept of the bytes
 //
 // # What the options weaken
 //
@@ -74,5 +76,6 @@
 // revisions be refused, though only by a [sojourn.RejectedError]. NeedsEstimates,
 // MaxPhases, Classes and Supports say which jobs the policy must refuse as
 // unsupported: it is tested that it does, and all other histories are without
-// such jobs.
+// such jobs. A Snapshotter may answer with [errors.ErrUnsupported], while a part of
+// it cannot be saved.
 package sojourntest

@@ -26,7 +26,7 @@ const (
 	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows these jobs and no others"
 	lawAdmission    = "admission: Admit answers as Observe then does, and changes nothing"
 	lawRejections   = "rejections: a refusal is a *RejectedError that names the job, the live job that would be late, and a deadline that would be accepted"
-	lawSnapshots    = "snapshots: a policy restored from a snapshot continues as the one that it was taken from; equal states have equal bytes; damaged bytes are an error and change nothing"
+	lawSnapshots    = "snapshots: a policy restored from a snapshot continues as the one that it was taken from; equal states have equal bytes; bytes that are damaged, or of other options, are an error and change nothing"
 	lawWrappers     = "wrappers: behind a wrapper and behind a lock a policy answers alike"
 	lawAllocations  = "allocations: in steady state, assigning and finishing tasks allocates nothing"
 )

@@ -90,7 +90,13 @@ const (
 	supportsAll
 	snapshotLacks
 	snapshotUnsealed
+	snapshotForgetsOrder
+	snapshotForgetsEstimates
+	snapshotCounts
 	restoreMerges
+	restoreHalf
+	restoreKeepsBytes
+	restoreAnyOptions
 )
 
 // fifo is a correct policy, as plain as can be: first come, first served. It
@@ -102,6 +108,8 @@ type fifo struct {
 
 	declined, ticks, failures, added int // what some bugs count
 	slotsByID                        []sojourn.SlotID
+	restored                         int
+	kept                             []byte // what was restored, until the next event
 }
 
 // state is all that a fifo knows. The fields are exported for encoding/json,
@@ -175,6 +183,7 @@ func (p *fifo) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		}
 		return a, false
 	}
+	p.kept = nil
 	t := &j.Tasks[phase][index]
 	if t.State = 'r'; p.bug != attemptStuck || t.Attempts == 0 {
 		t.Attempts++
@@ -453,7 +462,7 @@ func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 
 func (p *fifo) apply(ev *sojourn.Event) {
 	defer p.knowRacks(ev)
-	p.state.Now = ev.At
+	p.state.Now, p.kept = ev.At, nil
 	t := p.task(&sojourn.Event{Kind: sojourn.TaskHeld, Task: ev.Task})
 	switch ev.Kind {
 	case sojourn.SlotAdded:
@@ -505,6 +514,30 @@ func (p *fifo) apply(ev *sojourn.Event) {
 		p.ticks++
 	}
 	p.state.Jobs = slices.DeleteFunc(p.state.Jobs, p.ended)
+	p.reorder(ev)
+}
+
+// reorder is what some bugs are about: a job of which a task has failed goes to the
+// end of the queue, or small jobs go first.
+func (p *fifo) reorder(ev *sojourn.Event) {
+	jobs := p.state.Jobs
+	switch {
+	case p.bug == snapshotForgetsOrder && ev.Kind == sojourn.TaskFailed:
+		for i, j := range jobs {
+			if j.Spec.ID == ev.Task.Job {
+				p.state.Jobs = append(slices.Delete(jobs, i, i+1), j)
+				return
+			}
+		}
+	case p.bug == snapshotForgetsEstimates:
+		work := func(j *refJob) (sum time.Duration) {
+			for i := range j.Spec.Phases {
+				sum += j.Spec.Phases[i].Work() / time.Duration(len(j.Spec.Phases))
+			}
+			return sum
+		}
+		slices.SortStableFunc(jobs, func(a, b *refJob) int { return cmp.Compare(work(a), work(b)) })
+	}
 }
 
 // end takes an attempt off its slot.
@@ -574,6 +607,11 @@ func fullOptions() Options {
 		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
 		Classes:  []sojourn.Class{sojourn.Map, sojourn.Reduce},
 		Supports: func(j *sojourn.Job) bool { return j.Phases[0].Class == sojourn.Map },
+		Others: []func() sojourn.Policy{func() sojourn.Policy {
+			p := newFull(correct)
+			p.lag++
+			return p
+		}},
 	}
 }
 
@@ -683,10 +721,36 @@ func (p full) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	return []slog.Attr{slog.Duration("since", time.Duration(j.Since))}, true
 }
 
+// saved is the form of a snapshot. The embedded state has exported fields only.
+type saved struct {
+	Lag time.Duration // the only option
+	state
+	Restored int `json:",omitempty"` // what a bug counts
+}
+
 func (p full) AppendBinary(dst []byte) ([]byte, error) {
-	st := p.state
-	if p.bug == snapshotLacks {
+	if p.kept != nil {
+		return append(dst, p.kept...), nil
+	}
+	st := saved{Lag: p.lag, state: p.state}
+	switch p.bug {
+	case snapshotLacks:
 		st.Down = nil
+	case snapshotForgetsOrder:
+		st.Jobs = slices.Clone(st.Jobs)
+		slices.SortFunc(st.Jobs, func(a, b *refJob) int { return cmp.Compare(a.Spec.ID, b.Spec.ID) })
+	case snapshotForgetsEstimates:
+		st.Jobs = slices.Clone(st.Jobs)
+		for i, j := range st.Jobs {
+			k := *j
+			k.Spec = clone(j.Spec)
+			for n := range k.Spec.Phases {
+				k.Spec.Phases[n].Estimate, k.Spec.Phases[n].Estimates = 0, nil
+			}
+			st.Jobs[i] = &k
+		}
+	case snapshotCounts:
+		st.Restored = p.restored
 	}
 	data, err := json.Marshal(st)
 	if p.bug == snapshotUnsealed {
@@ -696,20 +760,26 @@ func (p full) AppendBinary(dst []byte) ([]byte, error) {
 	return append(dst, data...), err
 }
 
-func (p full) UnmarshalBinary(data []byte) error {
+func (p full) UnmarshalBinary(all []byte) error {
+	data := all
+	sealed := true
 	if p.bug != snapshotUnsealed {
 		n := len(data) - 4
-		if n < 0 || crc32.ChecksumIEEE(data[:n]) != binary.BigEndian.Uint32(data[n:]) {
+		sealed = n >= 0 && crc32.ChecksumIEEE(data[:n]) == binary.BigEndian.Uint32(data[n:])
+		if !sealed && p.bug != restoreHalf {
 			return errors.New("damaged")
 		}
-		data = data[:n]
+		data = data[:max(n, 0)]
 	}
-	var st state
+	var st saved
 	if p.bug == restoreMerges {
-		st = p.state
+		st.state = p.state
 	}
 	if err := json.Unmarshal(data, &st); err != nil {
 		return err
+	}
+	if st.Lag != p.lag && p.bug != restoreAnyOptions {
+		return errors.New("other options")
 	}
 	for _, j := range st.Jobs {
 		for i := range j.Inputs {
@@ -722,6 +792,27 @@ func (p full) UnmarshalBinary(data []byte) error {
 	if st.Racks == nil {
 		st.Racks = map[sojourn.NodeID]sojourn.RackID{}
 	}
-	p.state = st
+	p.state = st.state
+	p.restored++
+	if p.bug == restoreKeepsBytes {
+		p.kept = all
+	}
+	if !sealed {
+		return errors.New("damaged")
+	}
 	return nil
 }
+
+// A mute policy is a Snapshotter and nothing else besides: what its snapshots lack
+// shows in its decisions only.
+type mute struct{ p full }
+
+func newMute(b bug) mute { return mute{full{newFIFO(b)}} }
+
+func (m mute) Observe(ev sojourn.Event) error { return m.p.Observe(ev) }
+
+func (m mute) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) { return m.p.Assign(id) }
+
+func (m mute) AppendBinary(dst []byte) ([]byte, error) { return m.p.AppendBinary(dst) }
+
+func (m mute) UnmarshalBinary(data []byte) error { return m.p.UnmarshalBinary(data) }

@@ -10,7 +10,13 @@ import (
 // replay makes the calls of h on s, and compares their outcomes with those
 // recorded in h; with views, also what the optional interfaces say after each.
 func (tr *trial) replay(law string, s *subject, h history, views bool) {
-	for i := range h {
+	tr.replayFrom(law, s, h, 0, views)
+}
+
+// replayFrom is replay of the calls from a number on, on a policy that has come so
+// far.
+func (tr *trial) replayFrom(law string, s *subject, h history, from int, views bool) {
+	for i := from; i < len(h); i++ {
 		want := &h[i]
 		got := *want
 		what := panicked(func() {
@@ -194,54 +200,127 @@ func (h history) littered() history {
 	})
 }
 
-// restore stops at some call, and continues on policies restored from a
-// snapshot: a new one, and one with a past of its own.
+// restore checks the law of snapshots. A policy stops at some calls, the first of
+// which may be before all others, and one restored from its snapshot goes on, until
+// it stops as well. Then a policy with a past of its own is restored, and snapshots
+// are offered that must be refused.
 func (tr *trial) restore(fresh func() *subject) {
-	if tr.s.snapshotter == nil || len(tr.h) == 0 {
+	if tr.s.snapshotter == nil {
 		return
 	}
-	cut := 1 + tr.draw("cut", len(tr.h))
-	before, after := tr.h[:cut], tr.h[cut:]
-	data := tr.h[cut-1].after.state
+	const stops = 3
+	s, at := fresh(), 0
+	for range stops {
+		cut := at + tr.draw("cut", len(tr.h)-at+1)
+		tr.replayFrom(lawSnapshots, s, tr.h[:cut], at, true)
+		at = cut
+		data, err := s.snapshotter.AppendBinary(nil)
+		if err != nil {
+			continue // it was so in the trial, and was looked at there
+		}
+		next := fresh()
+		tr.unmarshal(next, data, at)
+		s = next
+	}
+	tr.replayFrom(lawSnapshots, s, tr.h, at, true)
+
+	cut := tr.draw("cut", len(tr.h)+1)
+	data := tr.after(cut).state
+	if tr.after(cut).err != nil {
+		return
+	}
 	if len(data) == 0 {
-		tr.fail(lawSnapshots, before, "AppendBinary(nil) appends nothing")
+		tr.fail(lawSnapshots, tr.h[:cut], "AppendBinary(nil) appends nothing")
 	}
 	used := fresh()
-	tr.replay(lawDeterminism, used, tr.h[:tr.draw("past", len(tr.h))], false)
-	for _, s := range []*subject{fresh(), used} {
-		if err := s.snapshotter.UnmarshalBinary(slices.Clone(data)); err != nil {
-			tr.fail(lawSnapshots, before, "UnmarshalBinary of a snapshot taken after line %d: %v", cut+1, err)
-		}
-		if v := s.view(tr.o.classes()); v.differs(&before[cut-1].after) != "" {
-			tr.fail(lawSnapshots, before, "restored after line %d, %s", cut+1, v.differs(&before[cut-1].after))
-		}
-		tr.replay(lawSnapshots, s, after, true)
-	}
+	tr.replay(lawDeterminism, used, tr.h[:tr.draw("past", len(tr.h)+1)], false)
+	tr.unmarshal(used, data, cut)
+	tr.replayFrom(lawSnapshots, used, tr.h, cut, false)
 
-	s := fresh()
-	tr.replay(lawDeterminism, s, before, false)
-	for _, bad := range tr.damaged(data) {
-		var err error
-		if what := panicked(func() { err = s.snapshotter.UnmarshalBinary(bad) }); what != "" {
-			tr.fail(lawSnapshots, before, "UnmarshalBinary(%.300q) panics: %s", bad, what)
-		}
-		if err == nil {
-			tr.fail(lawSnapshots, before, "UnmarshalBinary(%.300q) = nil, but the snapshot was %.300q", bad, data)
-		}
-	}
-	tr.replay(lawSnapshots, s, after, true)
+	s = fresh()
+	tr.replay(lawDeterminism, s, tr.h[:cut], false)
+	tr.refuses(s, data, cut)
+	tr.replayFrom(lawSnapshots, s, tr.h, cut, false)
 }
 
-// damaged returns snapshots with one bit flipped, and of a wrong length.
-func (tr *trial) damaged(data []byte) [][]byte {
-	list := [][]byte{nil, data[:tr.draw("length", len(data))], append(slices.Clone(data), 0)}
-	const flips = 16
-	for i := range flips {
-		flipped := slices.Clone(data)
-		flipped[(tr.draw("byte", len(data))+i*len(data)/flips)%len(data)] ^= 1 << tr.draw("bit", 8)
-		list = append(list, flipped)
+// after returns what the optional interfaces said when a number of calls had been
+// made.
+func (tr *trial) after(calls int) *view {
+	if calls == 0 {
+		return &tr.first
 	}
-	return list
+	return &tr.h[calls-1].after
+}
+
+// unmarshal restores s from a snapshot that was taken after a number of calls.
+func (tr *trial) unmarshal(s *subject, data []byte, calls int) {
+	shown, data := tr.h[:calls], slices.Clone(data)
+	var err error
+	if what := panicked(func() { err = s.snapshotter.UnmarshalBinary(data) }); what != "" {
+		tr.fail(lawSnapshots, shown, "UnmarshalBinary of a snapshot taken after line %d panics: %s", calls+1, what)
+	}
+	if err != nil {
+		tr.fail(lawSnapshots, shown, "UnmarshalBinary of a snapshot taken after line %d: %v", calls+1, err)
+	}
+	for i := range data {
+		data[i] = ^data[i] // the bytes are the caller's, who may use them for something else
+	}
+	if v := s.view(tr.o.classes()); v.differs(tr.after(calls)) != "" {
+		tr.fail(lawSnapshots, shown, "restored after line %d, %s", calls+1, v.differs(tr.after(calls)))
+	}
+}
+
+// refuses offers bytes to s, which has made a number of calls, that it must refuse:
+// a snapshot of it that is damaged, and one that was taken under other options; and
+// a snapshot of it to policies under other options.
+func (tr *trial) refuses(s *subject, data []byte, calls int) {
+	shown := tr.h[:calls]
+	refuse := func(s *subject, data []byte, what string, args ...any) {
+		var err error
+		if what := panicked(func() { err = s.snapshotter.UnmarshalBinary(data) }); what != "" {
+			tr.fail(lawSnapshots, shown, "UnmarshalBinary(%.300q) panics: %s", data, what)
+		}
+		if err == nil {
+			tr.fail(lawSnapshots, shown, "UnmarshalBinary = nil of a snapshot "+what, args...)
+		}
+	}
+	tr.damaged(data, func(bad []byte, what string) { refuse(s, bad, "%s: %.300q", what, data) })
+	for i, newOther := range tr.o.Others {
+		other := newSubject(newOther())
+		if other.snapshotter == nil {
+			tr.fail(lawSnapshots, nil, "Options.Others[%d] returns a policy that is no Snapshotter", i)
+		}
+		was := other.view(tr.o.classes())
+		refuse(other, slices.Clone(data), "that Options.Others[%d] returns a policy for, under other options", i)
+		if v := other.view(tr.o.classes()); v.differs(&was) != "" {
+			tr.fail(lawSnapshots, shown, "after a snapshot taken under other options was refused, %s", v.differs(&was))
+		}
+		refuse(s, slices.Clone(was.state), "of the policy that Options.Others[%d] returns, under other options", i)
+	}
+	if v := s.view(tr.o.classes()); v.differs(tr.after(calls)) != "" {
+		tr.fail(lawSnapshots, shown, "after bad snapshots were refused, %s", v.differs(tr.after(calls)))
+	}
+}
+
+// damaged calls f with copies of a snapshot of which one bit is flipped or that have
+// a wrong length: with all of them if it is small, and else with as many, evenly
+// spread.
+func (tr *trial) damaged(data []byte, f func(bad []byte, what string)) {
+	const (
+		flips   = 1024
+		lengths = 128
+	)
+	step := 1 + len(data)/lengths
+	for n := tr.draw("length", step); n < len(data); n += step {
+		f(slices.Clone(data[:n]), "that is cut short")
+	}
+	f(append(slices.Clone(data), 0), "that is too long")
+	step = 1 + 8*len(data)/flips
+	for i := tr.draw("bit", step); i < 8*len(data); i += step {
+		bad := slices.Clone(data)
+		bad[i/8] ^= 1 << (i % 8)
+		f(bad, "of which a bit is flipped")
+	}
 }
 
 // misuse offers slots that may not be offered, each to a policy of its own.

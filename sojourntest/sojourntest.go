@@ -41,6 +41,10 @@ type Options struct {
 	// job whose tasks all carry estimates and which has one phase, or two without a
 	// barrier; a deadline may be asked for.
 	Supports func(*sojourn.Job) bool
+
+	// Others return policies under other options than that under test, or other
+	// policies. None may be restored from a snapshot of another.
+	Others []func() sojourn.Policy
 }
 
 // Run tests the policies that newPolicy returns. Each call must return a new

@@ -38,6 +38,28 @@ func TestReferenceWithEverything(t *testing.T) {
 	Run(t, func() sojourn.Policy { return newFull(correct) }, fullOptions())
 }
 
+func TestReferenceThatIsMute(t *testing.T) {
+	o := fullOptions()
+	o.IdlesOnPurpose = false
+	Run(t, func() sojourn.Policy { return newMute(correct) }, o)
+}
+
+// A policy that cannot be saved for now says so, and is not asked for more.
+func TestReferenceThatCannotBeSaved(t *testing.T) {
+	Run(t, func() sojourn.Policy { return unsaved{newFIFO(correct)} }, Options{})
+}
+
+type unsaved struct{ *fifo }
+
+func (p unsaved) AppendBinary(dst []byte) ([]byte, error) {
+	if len(p.state.Jobs) > 0 {
+		return dst, fmt.Errorf("%w: there are jobs", errors.ErrUnsupported)
+	}
+	return full{p.fifo}.AppendBinary(dst)
+}
+
+func (p unsaved) UnmarshalBinary(data []byte) error { return full{p.fifo}.UnmarshalBinary(data) }
+
 // A recorder is a test that may fail.
 type recorder struct {
 	rapid.TB // Name, Helper
@@ -80,6 +102,7 @@ func TestBroken(t *testing.T) {
 	const (
 		plain = iota // a fifo under the strictest options
 		rich         // a full, under what it needs
+		quiet        // a mute, under what it needs
 	)
 	tests := []struct {
 		bug  bug
@@ -150,14 +173,24 @@ func TestBroken(t *testing.T) {
 		{supportsAll, rich, "jobs beyond the limits are accepted", "answers"},
 		{snapshotLacks, rich, "snapshots lack the nodes that are down", "snapshots"},
 		{snapshotUnsealed, rich, "snapshots have no checksum", "snapshots"},
+		{snapshotForgetsOrder, quiet, "snapshots list jobs in the order of their IDs, and not in that of retrying", "snapshots"},
+		{snapshotForgetsEstimates, quiet, "snapshots lack the estimates, by which jobs are ordered", "snapshots"},
+		{snapshotCounts, quiet, "snapshots count how often the policy was restored", "snapshots"},
 		{restoreMerges, rich, "a restored policy keeps some of its past", "snapshots|determinism"},
+		{restoreHalf, quiet, "damage is noticed when the state is replaced", "snapshots"},
+		{restoreKeepsBytes, quiet, "the bytes are kept that a policy was restored from", "snapshots"},
+		{restoreAnyOptions, rich, "snapshots under other options are accepted", "snapshots"},
 	}
 	setFlag(t, "rapid.checks", "400") // a failure ends them early
 	for _, tc := range tests {
 		t.Run(strings.ReplaceAll(tc.name, " ", "_"), func(t *testing.T) {
 			newPolicy, o := func() sojourn.Policy { return newFIFO(tc.bug) }, Options{}
-			if tc.kind == rich {
+			switch tc.kind {
+			case rich:
 				newPolicy, o = func() sojourn.Policy { return newFull(tc.bug) }, fullOptions()
+			case quiet:
+				newPolicy, o = func() sojourn.Policy { return newMute(tc.bug) }, fullOptions()
+				o.IdlesOnPurpose = false
 			}
 			got := failure(t, newPolicy, o)
 			law := regexp.MustCompile(`(?m)^\s*law of (` + tc.law + `): `)

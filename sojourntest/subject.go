@@ -92,8 +92,15 @@ func (v *view) differs(want *view) string {
 		return fmt.Sprintf("AppendPreemptions(nil) = %v, want %v", v.preemptions, want.preemptions)
 	case !slices.Equal(v.ranking, want.ranking):
 		return fmt.Sprintf("AppendRanking(nil) = %d, want %d", v.ranking, want.ranking)
-	case !bytes.Equal(v.state, want.state) || (v.err == nil) != (want.err == nil):
-		return fmt.Sprintf("AppendBinary(nil) = %.200q, %v, want %.200q, %v", v.state, v.err, want.state, want.err)
+	case (v.err == nil) != (want.err == nil):
+		return fmt.Sprintf("AppendBinary(nil) fails with %v, want %v", v.err, want.err)
+	case !bytes.Equal(v.state, want.state):
+		n := 0
+		for n < min(len(v.state), len(want.state)) && v.state[n] == want.state[n] {
+			n++
+		}
+		return fmt.Sprintf("AppendBinary(nil) = %d bytes, which differ from byte %d on, %.50q, want %d bytes, %.50q",
+			len(v.state), n, v.state[n:], len(want.state), want.state[n:])
 	}
 	for i, id := range v.ranking {
 		if !slices.EqualFunc(v.reasons[i], want.reasons[i], sameAttr) {
