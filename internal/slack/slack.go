@@ -78,6 +78,14 @@ func (it *Item[T]) Weight() uint64 { return it.weight }
 // Late reports whether the item is virtually complete.
 func (it *Item[T]) Late() bool { return it.tag.IsZero() }
 
+// ID returns a small number, unique among the items in use: callers keep arrays
+// and heaps by it.
+func (it *Item[T]) ID() uint32 { return it.id }
+
+// Before reports whether the item goes before other in V. Which of two items does
+// changes by Revise only.
+func (it *Item[T]) Before(other *Item[T]) bool { return it.key.less(other.key) }
+
 // A key is a place in the order of V.
 type key struct {
 	tag wide.Uint128 // F, the virtual time of the virtual completion; 0 once it has come
@@ -226,6 +234,17 @@ func (s *System[T]) Serve(it *Item[T], done uint64) {
 	}
 	s.chosen = false
 	s.addWork(it, it.work-done)
+}
+
+// SetWork replaces w, the real work that an item has left, and leaves what it has
+// left in V: like Serve where w falls, and the opposite where work was lost that
+// has to be done again.
+func (s *System[T]) SetWork(it *Item[T], work uint64) {
+	check(work, it.weight)
+	if work != it.work {
+		s.chosen = false
+		s.addWork(it, work)
+	}
 }
 
 // Revise replaces w, the real work that an item has left, and the weight: the

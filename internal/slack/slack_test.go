@@ -282,3 +282,28 @@ func TestAgainstEquation6(t *testing.T) {
 		})
 	})
 }
+
+// SetWork down is Serve, and up again restores w and s; v stays.
+func TestSetWorkRestores(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := New[int](vqueue.LateFirst)
+		s.SetCapacity(3)
+		var items []*Item[int]
+		for i := range rapid.IntRange(1, 5).Draw(t, "jobs") {
+			items = append(items, s.Arrive(i, uint64(rapid.IntRange(1, 100).Draw(t, "work")), one))
+		}
+		s.Advance(sojourn.Time(rapid.IntRange(0, 60).Draw(t, "time")), nil)
+		it := rapid.SampledFrom(items).Draw(t, "job")
+		was, v, work := s.Slack(it), s.Virtual(it), it.Work()
+		done := uint64(rapid.IntRange(0, int(work)).Draw(t, "done"))
+		s.Serve(it, done)
+		served := s.Slack(it)
+		s.SetWork(it, work)
+		if s.Slack(it) != was || s.Virtual(it) != v || it.Work() != work {
+			t.Fatalf("after Serve(%d) and SetWork(%d): s %v, v %d, want %v, %d", done, work, s.Slack(it), s.Virtual(it), was, v)
+		}
+		if s.SetWork(it, work-done); s.Slack(it) != served {
+			t.Fatalf("after SetWork(%d) s = %v, want %v as after Serve", work-done, s.Slack(it), served)
+		}
+	})
+}
