@@ -1,0 +1,523 @@
+package pfsp
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/slack"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// A Policy is PFSP, or with a fair limit above 0 H-PFSP, as a [sojourn.Policy]. It
+// is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
+type Policy struct {
+	settings
+	ledger  ledger.Ledger[data]
+	classes []*class // by sojourn.Class, as far as any was seen
+}
+
+// data is what the policy keeps of a job, phase by phase.
+type data []phase
+
+// A phase is what the slack system takes for a job.
+type phase struct {
+	estimate
+	job   *ledger.Job[data]
+	index int
+	item  *slack.Item[*phase] // in the system of its class, from when it is ready until it is finished
+	begun int                 // attempts so far, without those that were refused
+	queue int                 // index in class.probes, -1 if it is in none
+	promise
+}
+
+// A class is the slots of one class and the phases that run on them.
+type class struct {
+	id     sojourn.Class
+	system *slack.System[*phase]
+
+	// probes holds the phases that have something to start and may do so out of
+	// turn, by the number of tasks that they have started, in the order of V.
+	probes []*heap.Heap[*slack.Item[*phase]]
+
+	choice *phase // what a free slot gets, if chosen
+	chosen bool
+
+	finished total // tasks of phases that have finished: the default for those without an estimate
+	hypotheses
+}
+
+// New returns an empty policy, or an error if the options are out of range.
+func New(opts Options) (*Policy, error) {
+	s, err := opts.resolve()
+	if err != nil {
+		return nil, err
+	}
+	return &Policy{settings: s}, nil
+}
+
+// Observe implements [sojourn.Policy].
+func (p *Policy) Observe(ev sojourn.Event) error {
+	if err := p.ledger.Check(&ev); err != nil {
+		return err
+	}
+	for _, c := range p.classes {
+		c.system.Advance(ev.At, nil)
+		c.chosen = false
+	}
+	c := p.ledger.Apply(&ev)
+	switch ev.Kind {
+	case sojourn.SlotAdded, sojourn.SlotRemoved:
+		p.setCapacity(c)
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		p.arrive(c.Job)
+	case sojourn.JobRevised:
+		p.revise(c.Job)
+	case sojourn.JobCancelled:
+		for i := range c.Job.Data {
+			p.update(c.Job, i)
+		}
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		p.end(&ev, c)
+		if c.SlotGone {
+			p.setCapacity(c)
+		}
+	case sojourn.TaskProgress:
+		p.progress(&ev, c.Job)
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskAdopted, sojourn.TaskDone, sojourn.OutputLost:
+		p.move(&ev, c.Job)
+	}
+	return nil
+}
+
+// class returns the account of a class.
+func (p *Policy) class(id sojourn.Class) *class {
+	for int(id) >= len(p.classes) {
+		mode := vqueue.LateShare
+		if p.late == LateFirst {
+			mode = vqueue.LateFirst
+		}
+		c := &class{id: sojourn.Class(len(p.classes)), system: slack.New[*phase](mode)}
+		c.system.Advance(p.ledger.Now(), nil)
+		p.classes = append(p.classes, c)
+	}
+	return p.classes[id]
+}
+
+func (p *Policy) classOf(ph *phase) *class { return p.class(ph.spec().Class) }
+
+func (ph *phase) spec() *sojourn.Phase   { return &ph.job.Spec.Phases[ph.index] }
+func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
+
+// setCapacity takes over the number of slots of the class of a slot that came or
+// went.
+func (p *Policy) setCapacity(ch ledger.Change[data]) {
+	c := p.class(ch.Slot.Class)
+	c.system.SetCapacity(p.ledger.Capacity(ch.Slot.Class))
+	if ch.SlotGone {
+		c.breaks(lostSlots)
+	}
+}
+
+// arrive prepares the account of a job.
+func (p *Policy) arrive(j *ledger.Job[data]) {
+	j.Data = make(data, len(j.Phases))
+	for i := range j.Data {
+		ph := &j.Data[i]
+		ph.job, ph.index, ph.queue = j, i, -1
+		ph.ratio, ph.seen = wide.From64(one), p.ledger.Now()
+		p.read(ph)
+	}
+	for i := range j.Data {
+		p.update(j, i)
+	}
+}
+
+// read takes over the priors of a phase that nothing is known of yet.
+func (p *Policy) read(ph *phase) {
+	ph.unknown = p.taskTime
+	if f := &p.classOf(ph).finished; ph.unknown == 0 && f.tasks > 0 {
+		mean, _ := f.service.QuoRem(wide.From64(f.tasks))
+		ph.unknown = max(1, time.Duration(mean.Lo))
+	}
+	if ph.unknown == 0 {
+		ph.unknown = time.Minute
+	}
+	ph.estimate.read(ph.spec(), ph.account())
+}
+
+// revise takes over a new description of a job.
+func (p *Policy) revise(j *ledger.Job[data]) {
+	for i := range j.Data {
+		ph := &j.Data[i]
+		was := ph.left
+		ph.estimate.read(ph.spec(), ph.account())
+		if ph.left != was {
+			p.mistaken(ph)
+		}
+		p.update(j, i)
+		p.resize(ph)
+	}
+}
+
+// end takes an attempt off the account.
+func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
+	i := int(ev.Task.Phase)
+	ph := &ch.Job.Data[i]
+	prior := ph.prior(ph.spec(), ev.Task.Index)
+	ph.stop(ev.At, ch.Start, prior)
+	switch ev.Kind {
+	case sojourn.TaskFinished:
+		service := ev.Service
+		if service == 0 {
+			service = ev.At.Sub(ch.Start)
+		}
+		ph.finish(prior, service)
+		if ph.wrong {
+			p.mistaken(ph)
+		}
+	case sojourn.TaskRefused:
+		ph.begun--
+	}
+	if ev.Kind != sojourn.TaskFinished && ev.At > ch.Start {
+		p.classOf(ph).breaks(failures)
+	}
+	p.update(ch.Job, i)
+	p.update(ch.Job, i+1)
+	if ph.item == nil {
+		return
+	}
+	p.classOf(ph).system.SetWork(ph.item, ph.work())
+	if ph.due(ev.At, p.interval) {
+		ph.reestimate(ev.At, ph.sample(p.alpha), p.alpha)
+		p.resize(ph)
+	}
+}
+
+// progress learns from a running attempt as long as no task of the phase has
+// finished, and nobody has said how long they take.
+func (p *Policy) progress(ev *sojourn.Event, j *ledger.Job[data]) {
+	ph := &j.Data[ev.Task.Phase]
+	if ph.item == nil || ph.known || ph.finished.tasks > 0 || ev.Service == 0 ||
+		ev.Progress < max(p.minProgress, 2*ph.estimate.progress) || ev.At.Sub(ph.reestimated) < p.interval {
+		return
+	}
+	whole, _ := wide.Mul64(uint64(ev.Service), sojourn.MaxProgress).QuoRem(wide.From64(uint64(ev.Progress)))
+	ph.advance(ev.At)
+	p.classOf(ph).system.SetWork(ph.item, ph.work())
+	ph.reestimate(ev.At, ph.bounded(whole, ph.prior(ph.spec(), ev.Task.Index)), p.alpha)
+	ph.estimate.progress = ev.Progress
+	p.resize(ph)
+}
+
+// move applies the events that change the state of a task without ending an
+// attempt.
+func (p *Policy) move(ev *sojourn.Event, j *ledger.Job[data]) {
+	i := int(ev.Task.Phase)
+	ph := &j.Data[i]
+	c := p.classOf(ph)
+	prior := ph.prior(ph.spec(), ev.Task.Index)
+	switch ev.Kind {
+	case sojourn.TaskHeld:
+		c.breaks(heldTasks)
+	case sojourn.TaskAdopted:
+		ph.start(ev.At, prior)
+		ph.begun++
+		c.breaks(adoptions)
+	case sojourn.TaskDone:
+		ph.left = less(ph.left, prior)
+		p.mistaken(ph)
+	case sojourn.OutputLost:
+		ph.left = ph.left.Add(prior)
+		c.breaks(failures)
+	}
+	p.update(j, i)
+	p.update(j, i+1)
+	p.resize(ph)
+}
+
+// update brings the place of a phase in the slack system of its class up to date.
+func (p *Policy) update(j *ledger.Job[data], i int) {
+	if i >= len(j.Data) {
+		return
+	}
+	ph := &j.Data[i]
+	account := ph.account()
+	c := p.classOf(ph)
+	if j.Cancelled || account.Done == ph.spec().Tasks {
+		if ph.item != nil {
+			c.leave(ph)
+		}
+		return
+	}
+	if ph.item == nil {
+		if !account.Ready {
+			return
+		}
+		p.enter(c, ph)
+	}
+	state := slack.Drained
+	if account.Ready && account.Pending() > 0 {
+		state = slack.Ready
+	}
+	c.setState(ph, state)
+	c.system.SetRunning(ph.item, p.share(ph))
+	p.file(c, ph)
+}
+
+// enter lets a phase that has become ready into the slack system: a virtual copy
+// of it is pushed into the queue with v = w (eq. 18).
+func (p *Policy) enter(c *class, ph *phase) {
+	if ph.tasks == 0 && ph.finished.tasks == 0 {
+		p.read(ph)
+	}
+	ph.reestimated = p.ledger.Now()
+	ph.item = c.system.Arrive(ph, ph.work(), ph.job.Weight)
+	c.entered(ph)
+}
+
+// leave takes note that a phase is over: finished, or cancelled.
+func (c *class) leave(ph *phase) {
+	if ph.account().Done == ph.spec().Tasks {
+		c.finished.service = c.finished.service.Add(ph.finished.service)
+		c.finished.tasks += ph.finished.tasks
+	}
+	c.setState(ph, slack.Drained)
+	c.unfile(ph)
+	c.left(ph)
+	c.system.Finish(ph.item)
+	ph.item = nil
+}
+
+// share returns what late phases are shared by: see [LateAuto]. Those of exact sizes
+// count as if they had nothing running, and the others as if they had one task
+// more.
+func (p *Policy) share(ph *phase) int {
+	switch {
+	case p.late != LateAuto:
+		return ph.tasks
+	case ph.exact():
+		return 0
+	}
+	return ph.tasks + 1
+}
+
+// resize tells the slack system that the work of a phase is estimated anew, eqs.
+// (11) to (17).
+func (p *Policy) resize(ph *phase) {
+	if ph.item == nil {
+		return
+	}
+	c := p.classOf(ph)
+	ph.advance(p.ledger.Now())
+	c.unfile(ph)
+	c.system.Revise(ph.item, ph.work(), ph.job.Weight)
+	p.file(c, ph)
+}
+
+// mistaken takes note that the sizes of a phase are not what they were said to be.
+func (p *Policy) mistaken(ph *phase) {
+	ph.wrong = true
+	if ph.item != nil {
+		c := p.classOf(ph)
+		c.doubt(ph, estimates)
+		c.system.SetRunning(ph.item, p.share(ph))
+	}
+}
+
+// file puts a phase among those that may start a task out of turn, if it may.
+func (p *Policy) file(c *class, ph *phase) {
+	if ph.item.State() != slack.Ready || ph.begun >= p.fairLimit {
+		c.unfile(ph)
+		return
+	}
+	if ph.queue != ph.begun {
+		c.unfile(ph)
+		for len(c.probes) <= ph.begun {
+			c.probes = append(c.probes, heap.New((*slack.Item[*phase]).Before))
+		}
+		ph.queue = ph.begun
+		c.probes[ph.queue].Set(ph.item.ID(), ph.item)
+	}
+}
+
+func (c *class) unfile(ph *phase) {
+	if ph.queue >= 0 {
+		c.probes[ph.queue].Remove(ph.item.ID())
+		ph.queue = -1
+	}
+}
+
+// choose returns what a free slot of the class gets, or nil: Algorithm 2.
+func (p *Policy) choose(c *class) *phase {
+	if c.chosen {
+		return c.choice
+	}
+	c.chosen, c.choice = true, nil
+	if p.noGate {
+		if c.choice = c.probe(false); c.choice != nil {
+			return c.choice
+		}
+	}
+	first := c.system.LeastCompletable
+	if p.order == FSP {
+		first = c.system.First
+	}
+	it, ok := first()
+	if !ok {
+		return nil
+	}
+	c.choice = it.Value
+	if !p.noGate && !it.Late() {
+		if ph := c.probe(true); ph != nil {
+			c.choice = ph
+		}
+	}
+	return c.choice
+}
+
+// probe returns the phase with the largest deficit that may start a task out of
+// turn, which is the one that has started the fewest tasks, among equals the first
+// in V; nil if there is none. Gated, it takes only those that no phase in danger is
+// before: if the first in V of those with one deficit is not one of them, none of
+// that deficit is.
+func (c *class) probe(gated bool) *phase {
+	for _, q := range c.probes {
+		if it, ok := q.MinKey(); ok && (!gated || c.system.Protected(it)) {
+			return it.Value
+		}
+	}
+	return nil
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := p.ledger.Free(id)
+	c := p.class(s.Class)
+	now := p.ledger.Now()
+	ph := p.choose(c)
+	for ph != nil && ph.exhausted(now) {
+		// What has used up its estimate does not go first for that: its work is taken
+		// to be twice as much.
+		p.mistaken(ph)
+		c.system.SetWork(ph.item, ph.work())
+		ph.double(now)
+		p.resize(ph)
+		c.chosen = false
+		ph = p.choose(c)
+	}
+	if ph == nil {
+		return sojourn.Assignment{}, false
+	}
+	probe := ph.queue >= 0
+	c.serving(p, ph)
+	a := p.ledger.TakePhase(ph.job, ph.index, id)
+	ph.start(now, ph.prior(ph.spec(), a.Task.Index))
+	ph.begun++
+	// Between events the choice stays what it is, unless it was started out of turn,
+	// has nothing more to start, or late phases take turns.
+	c.chosen = !probe && !ph.item.Late()
+	if ph.account().Pending() == 0 {
+		c.setState(ph, slack.Drained)
+		c.chosen = false
+	}
+	c.system.SetRunning(ph.item, p.share(ph))
+	p.file(c, ph)
+	return a, true
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
+// anything is startable.
+func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
+	if int(id) >= len(p.classes) || p.choose(p.classes[id]) == nil {
+		return 0, false
+	}
+	return p.ledger.FreeSlot(id)
+}
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *Policy) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer]: class after class, the job that a
+// free slot would get, and then the others in the order in which their phases end
+// in the virtual cluster.
+func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	listed := make(map[sojourn.JobID]bool)
+	list := func(j *ledger.Job[data]) {
+		if !listed[j.Spec.ID] {
+			listed[j.Spec.ID] = true
+			dst = append(dst, j.Spec.ID)
+		}
+	}
+	for _, c := range p.classes {
+		if ph := p.choose(c); ph != nil {
+			list(ph.job)
+		}
+		for it := range c.system.All() {
+			list(it.Value.job)
+		}
+	}
+	for _, j := range p.ledger.AppendJobs(nil) {
+		list(j) // a job whose next phase lost its input is in no system
+	}
+	return dst
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks; for each
+// phase in a slack system the quantities of the paper in seconds of slot time,
+// whom it may not delay, and whether the bound of the package comment holds for it
+// or which hypotheses do not; and the rank of the job from 0.
+func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	attrs := j.Attrs()
+	for i := range j.Data {
+		if ph := &j.Data[i]; ph.item != nil {
+			attrs = append(attrs, slog.GroupAttrs(fmt.Sprintf("phase%d", i), p.explain(ph)...))
+		}
+	}
+	return append(attrs, slog.Int("rank", slices.Index(p.AppendRanking(nil), id))), true
+}
+
+func (p *Policy) explain(ph *phase) []slog.Attr {
+	c := p.classOf(ph)
+	it := ph.item
+	s := c.system.Slack(it)
+	horizon := s
+	for other := range c.system.All() {
+		horizon += float64(other.Work())
+		if other == it {
+			break
+		}
+	}
+	if it.Late() {
+		horizon = 0
+	}
+	attrs := []slog.Attr{
+		slog.Float64("v", float64(c.system.Virtual(it))/1e9),
+		slog.Float64("w", float64(it.Work())/1e9),
+		slog.Float64("s", s/1e9),
+		slog.Float64("H", horizon/1e9),
+		slog.Bool("late", it.Late()),
+		slog.Bool("completable", c.system.Completable(it)),
+		slog.Int("probes_left", max(0, p.fairLimit-ph.begun)),
+		slog.Float64("task_time_ratio", ph.ratioFloat()),
+	}
+	if g, ok := c.system.Guard(it); ok && g.Value.job != ph.job {
+		attrs = append(attrs, slog.Uint64("guards", uint64(g.Value.job.Spec.ID)))
+	}
+	void := c.void(ph)
+	return append(attrs, slog.Bool("bound_holds", len(void) == 0), slog.Any("void", void))
+}
+
+func (e *estimate) ratioFloat() float64 {
+	return float64(float64(e.ratio.Hi)*(1<<32)) + float64(e.ratio.Lo)/(1<<32)
+}

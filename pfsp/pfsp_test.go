@@ -1,0 +1,41 @@
+package pfsp_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/pfsp"
+	"github.com/sojourn-sched/sojourn/sojourntest"
+)
+
+// limit returns options with a fair limit.
+func limit(k int) pfsp.Options { return pfsp.Options{FairLimit: &k} }
+
+// maker turns options into what the kit and the benchmarks take.
+func maker(opts pfsp.Options) func() sojourn.Policy {
+	return func() sojourn.Policy {
+		p, err := pfsp.New(opts)
+		if err != nil {
+			panic(err)
+		}
+		return p
+	}
+}
+
+func TestConformance(t *testing.T) {
+	five := 5
+	for _, tc := range []struct {
+		name string
+		opts pfsp.Options
+	}{
+		{"default", pfsp.Options{}},
+		{"no probes", limit(0)},
+		{"ungated", pfsp.Options{FairLimit: &five, NoGate: true}},
+		{"fsp", pfsp.Options{Order: pfsp.FSP}},
+		{"late first", pfsp.Options{Late: pfsp.LateFirst, Alpha: 0.5}},
+		{"late share", pfsp.Options{Late: pfsp.LateShare, UpdateInterval: time.Second, DefaultTaskTime: 10}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { sojourntest.Run(t, maker(tc.opts), sojourntest.Options{}) })
+	}
+}
