@@ -15,8 +15,7 @@ import (
 )
 
 // A Policy is PFSP, or with a fair limit above 0 H-PFSP, as a [sojourn.Policy]. It
-// is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
-// [sojourn.Snapshotter].
+// is also a [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
 type Policy struct {
 	settings
 	ledger  ledger.Ledger[data]
