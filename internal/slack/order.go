@@ -3,63 +3,181 @@ package slack
 import (
 	"iter"
 	"slices"
-	"sort"
 
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// An order holds the items of V in the order of (F, sequence), each with a value
-// S. Between two items it can add a line in F to all values.
+// An order holds the items of V in the order of their keys, each with a value S,
+// and adds lines h*F + a to the values of all items on a side of a place. It is a
+// B+ tree, so that a path from the root is short and what is compared lies close
+// together; lines wait in the nodes above the items that they are for.
+//
+// Each node knows which of its items has the least value. Adding a constant does
+// not change that. Adding h*F does: items farther back have larger F and rise
+// faster. So a node also knows how much heat, the sum of such h, it can take until
+// that may change, and looks again no earlier: a kinetic tournament [Basch, Guibas
+// and Hershberger, Data Structures for Mobile Data, 1999].
 type order[T any] struct {
-	items []*Item[T]
+	root  *node[T]
+	n     int
+	spare [2]*node[T] // nodes that are not in use, linked by parent: leaves, others
 }
 
 // A place is what an order keeps in an item.
 type place[T any] struct {
-	s num
+	s    num // S, without the lines that wait in leaf and above
+	leaf *node[T]
 }
 
-func (o *order[T]) len() int { return len(o.items) }
+// A node has items or other nodes below it, in order.
+type node[T any] struct {
+	parent *node[T]
+	kids   []*node[T] // nil in a leaf
+	items  []*Item[T] // nil in others
 
-func (o *order[T]) first() *Item[T] { return o.items[0] }
+	wait line // to be added to all values below; part of lowest already
 
-// index returns the number of items before k.
-func (o *order[T]) index(k key) int {
-	return sort.Search(len(o.items), func(i int) bool { return !o.items[i].key.less(k) })
+	known[T]
 }
 
+// What a node knows of what is below it.
+type known[T any] struct {
+	from   key          // the least key
+	weight wide.Uint128 // sum of the weights
+	least  *Item[T]     // the ready item with the least work, among equals the first; or nil
+	low    *Item[T]     // the item that constrains others with the least value, among equals the first; or nil
+	lowest num          // its value, without the lines that wait in parent and above
+
+	// How much heat may come to, and how much may go from, all items together while
+	// low stays right, here and in all nodes below.
+	up, down uint64
+}
+
+const (
+	// fanout is how many items or nodes a node has below it at most. From 8 to 32
+	// the benchmarks take about the same time.
+	fanout = 16
+	// forever is more heat than the weights of 250 jobs. Heat that waits in all nodes of a
+	// path together fits into an int64.
+	forever = 1 << 56
+)
+
+// A line is the function h*F + a.
+type line struct{ h, a num }
+
+func constant(a num) line { return line{a: a} }
+
+func (l line) at(tag wide.Uint128) num {
+	if l.h.isZero() {
+		return l.a
+	}
+	return l.h.mul(fromWide(tag)).add(l.a)
+}
+
+func (l line) add(m line) line { return line{l.h.add(m.h), l.a.add(m.a)} }
+func (l line) neg() line       { return line{l.h.neg(), l.a.neg()} }
+
+func (o *order[T]) len() int { return o.n }
+
+// first returns the first item. There must be one.
+func (o *order[T]) first() *Item[T] {
+	n := o.root
+	for n.kids != nil {
+		n = n.kids[0]
+	}
+	return n.items[0]
+}
+
+// insert adds an item with its value.
 func (o *order[T]) insert(it *Item[T], value num) {
-	it.s = value
-	o.items = slices.Insert(o.items, o.index(it.key), it)
+	if o.root == nil {
+		o.root = o.node(true)
+	}
+	leaf := o.open(it.key)
+	it.s, it.leaf = value, leaf
+	i := 0
+	for i < len(leaf.items) && leaf.items[i].key.less(it.key) {
+		i++
+	}
+	leaf.items = slices.Insert(leaf.items, i, it)
+	o.n++
+	o.split(leaf)
+	pull(leaf)
 }
 
+// remove takes an item out.
 func (o *order[T]) remove(it *Item[T]) {
-	k := o.index(it.key)
-	o.items = slices.Delete(o.items, k, k+1)
+	leaf := it.leaf
+	leaf.open()
+	it.leaf = nil
+	i := slices.Index(leaf.items, it)
+	leaf.items = slices.Delete(leaf.items, i, i+1)
+	o.n--
+	o.join(leaf)
 }
 
-// update takes note that the work or the state of an item has changed.
-func (o *order[T]) update(it *Item[T]) {}
-
-// value returns S of an item.
-func (o *order[T]) value(it *Item[T]) num { return it.s }
-
-// add adds h*F + a to the values of all items strictly between lo and hi.
-func (o *order[T]) add(lo, hi key, h, a num) {
-	for _, it := range o.items[o.index(lo):o.index(hi)] {
-		if it.key != lo {
-			it.s = it.s.add(h.mul(fromWide(it.tag))).add(a)
+// update takes note that the state of an item has changed.
+func (o *order[T]) update(it *Item[T]) {
+	it.leaf.open()
+	for n := it.leaf; n != nil; n = n.parent {
+		old := n.known
+		if n.tally(); n.known == old {
+			return // and so are those above
 		}
 	}
 }
 
-// addTo adds a to the value of one item.
-func (o *order[T]) addTo(it *Item[T], a num) { it.s = it.s.add(a) }
+// value returns S of an item.
+func (o *order[T]) value(it *Item[T]) num {
+	s := it.s
+	for n := it.leaf; n != nil; n = n.parent {
+		s = s.add(n.wait.at(it.tag))
+	}
+	return s
+}
+
+// add adds a line to the values of all items before k. It returns the leaf in which
+// k belongs, with no line waiting in it or above: what these nodes know must be
+// brought up to date by pull.
+func (o *order[T]) add(k key, l line) *node[T] {
+	n := o.root
+	if n == nil {
+		return nil
+	}
+	for n.push(); n.kids != nil; n.push() {
+		i := n.below(k)
+		for _, kid := range n.kids[:i] {
+			kid.add(l)
+		}
+		n = n.kids[i]
+	}
+	for _, it := range n.items {
+		if !it.key.less(k) {
+			break
+		}
+		it.s = it.s.add(l.at(it.tag))
+	}
+	return n
+}
 
 // before returns the last item before k, or nil, and the sum of the weights of
 // all of them.
 func (o *order[T]) before(k key) (pred *Item[T], weight wide.Uint128) {
-	for _, it := range o.items[:o.index(k)] {
+	n := o.root
+	if n == nil {
+		return nil, weight
+	}
+	for n.kids != nil {
+		i := n.below(k)
+		for _, kid := range n.kids[:i] {
+			weight = weight.Add(kid.weight)
+		}
+		n = n.kids[i]
+	}
+	for _, it := range n.items {
+		if !it.key.less(k) {
+			break
+		}
 		pred, weight = it, weight.Add(wide.From64(it.weight))
 	}
 	return pred, weight
@@ -68,25 +186,83 @@ func (o *order[T]) before(k key) (pred *Item[T], weight wide.Uint128) {
 // leastCompletable returns the ready item with the least work, among equals the
 // first, such that no item before it that constrains others has a value minus
 // base below that work; nil if there is none.
-func (o *order[T]) leastCompletable(base num) (best *Item[T]) {
-	least := num{hi: 1<<63 - 1} // of the values so far, minus base
-	for _, it := range o.items {
-		if it.state == Ready && (best == nil || it.work < best.work) && !least.less(work(it.work)) {
-			best = it
+func (o *order[T]) leastCompletable(base num) *Item[T] {
+	c := choice[T]{least: num{hi: 1<<63 - 1}}
+	if o.root != nil {
+		c.search(o.root, constant(base.neg()))
+	}
+	return c.best
+}
+
+// A choice is the state of a search for the least completable item, from front to
+// back.
+type choice[T any] struct {
+	best  *Item[T]
+	least num // of the slacks of the items so far that constrain others
+}
+
+// search goes on with the items below n, to whose values wait is to be added. It
+// looks into n only if there could be a better one. So it usually looks into few
+// nodes; at worst, each time in vain, and then least falls below what it looked
+// for.
+func (c *choice[T]) search(n *node[T], wait line) {
+	if !c.wants(n.least) {
+		if n.low != nil {
+			c.meet(n.lowest.add(wait.at(n.low.tag)))
 		}
-		if it.constrains() && it.s.sub(base).less(least) {
-			least = it.s.sub(base)
+		return
+	}
+	wait = wait.add(n.wait)
+	for _, kid := range n.kids {
+		c.search(kid, wait)
+	}
+	for _, it := range n.items {
+		if it.state == Ready && c.wants(it) {
+			c.best = it
+		}
+		if it.constrains() {
+			c.meet(it.s.add(wait.at(it.tag)))
 		}
 	}
-	return best
+}
+
+// wants reports whether it, a ready item or nil, would be better and completable.
+func (c *choice[T]) wants(it *Item[T]) bool {
+	return it != nil && (c.best == nil || it.work < c.best.work) && !c.least.less(work(it.work))
+}
+
+func (c *choice[T]) meet(slack num) {
+	if slack.less(c.least) {
+		c.least = slack
+	}
 }
 
 // guard returns, of the items before it that constrain others, the one with the
 // least value, among equals the first; nil if there is none.
 func (o *order[T]) guard(it *Item[T]) (least *Item[T]) {
-	for _, other := range o.items[:o.index(it.key)] {
-		if other.constrains() && (least == nil || other.s.less(least.s)) {
-			least = other
+	// From the leaf to the root, so that each time what comes is before it.
+	var value num // without the lines that wait in n and above
+	meet := func(other *Item[T], s num) {
+		if least == nil || !value.less(s) {
+			least, value = other, s
+		}
+	}
+	for _, other := range it.leaf.items {
+		if other == it {
+			break
+		}
+		if other.constrains() && (least == nil || other.s.less(value)) {
+			least, value = other, other.s
+		}
+	}
+	for n := it.leaf; n.parent != nil; n = n.parent {
+		if least != nil {
+			value = value.add(n.wait.at(least.tag))
+		}
+		for i := slices.Index(n.parent.kids, n) - 1; i >= 0; i-- {
+			if kid := n.parent.kids[i]; kid.low != nil {
+				meet(kid.low, kid.lowest)
+			}
 		}
 	}
 	return least
@@ -94,12 +270,279 @@ func (o *order[T]) guard(it *Item[T]) (least *Item[T]) {
 
 // firstReady returns the first item that is ready, or nil.
 func (o *order[T]) firstReady() *Item[T] {
-	for _, it := range o.items {
-		if it.state == Ready {
-			return it
-		}
+	if o.root == nil || o.root.least == nil {
+		return nil
 	}
-	return nil
+	n := o.root
+	for n.kids != nil {
+		n = n.kids[slices.IndexFunc(n.kids, func(kid *node[T]) bool { return kid.least != nil })]
+	}
+	return n.items[slices.IndexFunc(n.items, func(it *Item[T]) bool { return it.state == Ready })]
 }
 
-func (o *order[T]) all() iter.Seq[*Item[T]] { return slices.Values(o.items) }
+// all iterates over the items in order.
+func (o *order[T]) all() iter.Seq[*Item[T]] {
+	return func(yield func(*Item[T]) bool) {
+		if o.root != nil {
+			o.root.each(yield)
+		}
+	}
+}
+
+func (n *node[T]) each(yield func(*Item[T]) bool) bool {
+	for _, kid := range n.kids {
+		if !kid.each(yield) {
+			return false
+		}
+	}
+	for _, it := range n.items {
+		if !yield(it) {
+			return false
+		}
+	}
+	return true
+}
+
+// below returns the index of the node below n in which a key is, if it is anywhere.
+func (n *node[T]) below(k key) int {
+	i := len(n.kids) - 1
+	for i > 0 && k.less(n.kids[i].from) {
+		i--
+	}
+	return i
+}
+
+// add adds a line to all values below n.
+func (n *node[T]) add(l line) {
+	if l == (line{}) {
+		return
+	}
+	n.wait = n.wait.add(l)
+	if n.low == nil {
+		return
+	}
+	n.lowest = n.lowest.add(l.at(n.low.tag))
+	switch heat := int64(l.h.lo); {
+	case heat >= 0 && uint64(heat) <= n.up:
+		n.up -= uint64(heat)
+		n.down = min(n.down+uint64(heat), forever)
+	case heat < 0 && uint64(-heat) <= n.down:
+		n.down -= uint64(-heat)
+		n.up = min(n.up+uint64(-heat), forever)
+	default:
+		n.push()
+		n.tally()
+	}
+}
+
+// push hands on the line that waits in n.
+func (n *node[T]) push() {
+	if n.wait == (line{}) {
+		return
+	}
+	for _, kid := range n.kids {
+		kid.add(n.wait)
+	}
+	for _, it := range n.items {
+		it.s = it.s.add(n.wait.at(it.tag))
+	}
+	n.wait = line{}
+}
+
+// open hands on the lines that wait in n and above.
+func (n *node[T]) open() {
+	if n.parent != nil {
+		n.parent.open()
+	}
+	n.push()
+}
+
+// open returns the leaf in which k belongs, with no line waiting above its items.
+func (o *order[T]) open(k key) *node[T] {
+	n := o.root
+	for n.push(); n.kids != nil; n.push() {
+		n = n.kids[n.below(k)]
+	}
+	return n
+}
+
+// pull brings n and all above up to date, where no line waits.
+func pull[T any](n *node[T]) {
+	for ; n != nil; n = n.parent {
+		n.tally()
+	}
+}
+
+// tally brings what n knows of what is below up to date. No line may wait in n.
+func (n *node[T]) tally() {
+	n.weight, n.least, n.low = wide.Uint128{}, nil, nil
+	n.up, n.down = forever, forever
+	switch {
+	case len(n.kids) > 0:
+		n.from = n.kids[0].from
+		for _, kid := range n.kids {
+			n.weight = n.weight.Add(kid.weight)
+			if kid.least != nil && (n.least == nil || kid.least.work < n.least.work) {
+				n.least = kid.least
+			}
+			if kid.low != nil && (n.low == nil || kid.lowest.less(n.lowest)) {
+				n.low, n.lowest = kid.low, kid.lowest
+			}
+		}
+		for _, kid := range n.kids {
+			if kid.low != nil {
+				n.up, n.down = min(n.up, kid.up), min(n.down, kid.down)
+			}
+		}
+		for _, kid := range n.kids {
+			if kid.low != nil && kid.low != n.low {
+				n.compare(kid.lowest, kid.low.tag)
+			}
+		}
+	case len(n.items) > 0:
+		n.from = n.items[0].key
+		for _, it := range n.items {
+			n.weight = n.weight.Add(wide.From64(it.weight))
+			if it.state == Ready && (n.least == nil || it.work < n.least.work) {
+				n.least = it
+			}
+			if it.constrains() && (n.low == nil || it.s.less(n.lowest)) {
+				n.low, n.lowest = it, it.s
+			}
+		}
+		for _, it := range n.items {
+			if it.constrains() && it != n.low {
+				n.compare(it.s, it.tag)
+			}
+		}
+	}
+}
+
+// compare limits up and down so that the item with this value and tag, which is
+// not low, does not become it.
+func (n *node[T]) compare(value num, tag wide.Uint128) {
+	gap := value.sub(n.lowest) // not negative
+	switch {
+	case tag.Less(n.low.tag): // it is before low, and becomes it also if they are equal
+		n.up = quotient(gap.sub(num{lo: 1}), n.low.tag.Sub(tag), n.up)
+	case n.low.tag.Less(tag):
+		n.down = quotient(gap, tag.Sub(n.low.tag), n.down)
+	}
+}
+
+// quotient returns x/y rounded down, or limit if that is less. x is not negative.
+func quotient(x num, y wide.Uint128, limit uint64) uint64 {
+	if y.Hi == 0 {
+		if !(wide.Uint128{Hi: x.hi, Lo: x.lo}).Less(wide.Mul64(y.Lo, limit)) {
+			return limit
+		}
+	}
+	q, _ := wide.Uint128{Hi: x.hi, Lo: x.lo}.QuoRem(y)
+	if q.Hi != 0 {
+		return limit
+	}
+	return min(q.Lo, limit)
+}
+
+// node returns an empty node.
+func (o *order[T]) node(leaf bool) *node[T] {
+	list := &o.spare[1]
+	if leaf {
+		list = &o.spare[0]
+	}
+	if n := *list; n != nil {
+		*list, n.parent = n.parent, nil
+		return n
+	}
+	if leaf {
+		return &node[T]{items: make([]*Item[T], 0, fanout+1)}
+	}
+	return &node[T]{kids: make([]*node[T], 0, fanout+1)}
+}
+
+// drop takes note that an empty node is not in use any more.
+func (o *order[T]) drop(n *node[T]) {
+	list := &o.spare[1]
+	if n.items != nil {
+		list = &o.spare[0]
+	}
+	*n = node[T]{parent: *list, kids: n.kids, items: n.items}
+	*list = n
+}
+
+// size returns how many items or nodes are below.
+func (n *node[T]) size() int { return len(n.kids) + len(n.items) }
+
+// split divides n and those above it that have too much below them.
+func (o *order[T]) split(n *node[T]) {
+	for ; n != nil && n.size() > fanout; n = n.parent {
+		next := o.node(n.items != nil)
+		next.take(n, n.size()/2)
+		next.tally()
+		if n.parent == nil {
+			o.root = o.node(false)
+			n.parent = o.root
+			o.root.kids = append(o.root.kids, n)
+		}
+		n.tally()
+		next.parent = n.parent
+		i := slices.Index(n.parent.kids, n)
+		n.parent.kids = slices.Insert(n.parent.kids, i+1, next)
+	}
+}
+
+// take moves what is below other, from index i on, to the end of n. No line may
+// wait in either.
+func (n *node[T]) take(other *node[T], i int) {
+	for k := i; k < len(other.kids); k++ {
+		other.kids[k].parent = n
+		n.kids = append(n.kids, other.kids[k])
+	}
+	for k := i; k < len(other.items); k++ {
+		other.items[k].leaf = n
+		n.items = append(n.items, other.items[k])
+	}
+	if other.kids != nil {
+		clear(other.kids[i:])
+		other.kids = other.kids[:i]
+	} else {
+		clear(other.items[i:])
+		other.items = other.items[:i]
+	}
+}
+
+// join brings n, which has lost an item, and all above up to date. On the way it
+// unites nodes that have little below them with one beside. No line may wait in n
+// or above.
+func (o *order[T]) join(n *node[T]) {
+	for parent := n.parent; parent != nil; n, parent = parent, parent.parent {
+		kids := parent.kids
+		i := slices.Index(kids, n)
+		if n.size() > 0 {
+			if n.size() <= fanout/4 && len(kids) > 1 {
+				i = max(i, 1)
+				if left, right := kids[i-1], kids[i]; left.size()+right.size() <= fanout*3/4 {
+					left.push()
+					right.push()
+					left.take(right, 0)
+					n = left
+				}
+			}
+			n.tally()
+		}
+		if kids[i].size() == 0 {
+			o.drop(kids[i])
+			parent.kids = slices.Delete(kids, i, i+1)
+		}
+	}
+	n.tally()
+	for o.root != nil && o.root.kids != nil && len(o.root.kids) < 2 {
+		old := o.root
+		o.root = nil
+		for _, kid := range old.kids {
+			o.root, kid.parent = kid, nil
+		}
+		old.kids = old.kids[:0]
+		o.drop(old)
+	}
+}

@@ -92,11 +92,6 @@ type key struct {
 	seq uint64       // sequence of the arrival; once virtually complete, of that
 }
 
-var (
-	front = key{}
-	back  = key{wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}, math.MaxUint64}
-)
-
 func (a key) less(b key) bool {
 	if a.tag != b.tag {
 		return a.tag.Less(b.tag)
@@ -288,17 +283,17 @@ func (s *System[T]) Finish(it *Item[T]) {
 		panic("slack: item is finished")
 	}
 	s.chosen = false
+	it.state, it.finished = Drained, true
+	it.Value = *new(T)
+	left := it.work
 	s.addWork(it, 0)
-	var none T
-	it.Value, it.finished = none, true
 	if it.Late() {
 		s.late.Remove(it.id)
 		s.unlink(it)
 		s.recycle(it)
-		return
+	} else if left == 0 {
+		s.v.update(it)
 	}
-	it.state = Drained
-	s.v.update(it)
 }
 
 // SetState says what the item has to start.
@@ -469,14 +464,12 @@ func (s *System[T]) left(it *Item[T]) wide.Uint128 {
 func (s *System[T]) addWork(it *Item[T], left uint64) {
 	fall := work(it.work).sub(work(left))
 	it.work = left
+	s.base = s.base.sub(fall) // for all, then back for those before it
 	if it.Late() {
 		s.lateWork = s.lateWork.sub(fall)
-		s.base = s.base.sub(fall)
 		return
 	}
-	s.v.update(it)
-	s.v.add(it.key, back, num{}, fall)
-	s.v.addTo(it, fall)
+	pull(s.v.add(it.key, constant(fall.neg())))
 }
 
 // enter puts an item with so many units of virtual work left into V: the rule of
@@ -494,27 +487,35 @@ func (s *System[T]) enter(it *Item[T], left wide.Uint128) {
 	}
 	s.weight = s.weight.Add(wide.From64(it.weight))
 	phi, v := num{lo: it.weight}, fromWide(s.left(it))
-	s.v.add(front, it.key, phi, phi.mul(fromWide(s.g)).neg())
-	s.v.add(it.key, back, num{}, v.sub(work(it.work)))
+	s.add(it.key, line{phi, phi.mul(fromWide(s.g)).neg()}, v.sub(work(it.work)))
 	s.insert(it)
 }
 
 // move gives an item in V another tag and other work, with the weight as it is.
 func (s *System[T]) move(it *Item[T], left uint64, tag wide.Uint128) {
 	phi, v, w := num{lo: it.weight}, fromWide(s.left(it)), work(it.work)
-	heat := phi.mul(fromWide(s.g)).neg() // phi v_j/phi_j is phi F_j + heat
-	s.v.remove(it)
+	share := line{phi, phi.mul(fromWide(s.g)).neg()} // phi v_j/phi_j
 	from, to := it.key, key{tag, it.seq}
+	s.v.remove(it)
 	it.key, it.work = to, left
 	newV, newW := fromWide(s.left(it)), work(left)
+	behind := newV.sub(v).sub(newW.sub(w)) // both places
 	if from.less(to) {
-		s.v.add(from, to, phi, heat.sub(v).add(w)) // (14)
-		from = to
+		between := share.add(constant(w.sub(v))) // (14)
+		pull(s.v.add(from, between.neg()))
+		s.add(to, between, behind)
 	} else {
-		s.v.add(to, from, phi.neg(), newV.sub(heat).sub(newW)) // (16)
+		between := constant(newV.sub(newW)).add(share.neg()) // (16)
+		pull(s.add(from, between, behind))
+		s.v.add(to, between.neg())
 	}
-	s.v.add(from, back, num{}, newV.sub(v).sub(newW.sub(w))) // those behind both places
-	s.insert(it)                                             // (15), (17)
+	s.insert(it) // (15), (17)
+}
+
+// add adds a line to S of all items before k and a constant to that of the others.
+func (s *System[T]) add(k key, before line, behind num) *node[T] {
+	s.base = s.base.sub(behind)
+	return s.v.add(k, before.add(constant(behind.neg())))
 }
 
 // insert puts an item into V whose effect on the others has been accounted for.
@@ -538,9 +539,8 @@ func (s *System[T]) insert(it *Item[T]) {
 func (s *System[T]) leave(it *Item[T]) {
 	phi := num{lo: it.weight}
 	v := fromWide(s.left(it))
-	s.v.add(front, it.key, phi.neg(), phi.mul(fromWide(s.g)))
-	s.v.add(it.key, back, num{}, work(it.work).sub(v))
 	s.v.remove(it)
+	pull(s.add(it.key, line{phi.neg(), phi.mul(fromWide(s.g))}, work(it.work).sub(v)))
 	share := ceilDiv(s.carry.MulU64(it.weight), s.weight)
 	s.carry = s.carry.Sub(share)
 	s.base = s.base.sub(fromWide(share))

@@ -51,7 +51,7 @@ func (s *System[T]) Restore(r *snapshot.Reader, value func(*Item[T])) {
 	s.seq = r.Uint()
 	s.g, s.carry = r.Wide(), r.Wide()
 	var v []*Item[T]
-	last := front
+	var last key
 	for range r.Len() {
 		it := s.alloc()
 		it.key = key{r.Wide(), r.Uint()}

@@ -1,0 +1,228 @@
+package slack
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// A list is an order as a sorted slice in which every value is written down.
+type list []*listed
+
+type listed struct {
+	it    *Item[int]
+	value num
+}
+
+func (l list) add(k key, by line) {
+	for _, e := range l {
+		if e.it.key.less(k) {
+			e.value = e.value.add(by.at(e.it.tag))
+		}
+	}
+}
+
+func (l list) leastCompletable(base num) (best *Item[int]) {
+	least := num{hi: 1<<63 - 1}
+	for _, e := range l {
+		if e.it.state == Ready && (best == nil || e.it.work < best.work) && !least.less(work(e.it.work)) {
+			best = e.it
+		}
+		if s := e.value.sub(base); e.it.constrains() && s.less(least) {
+			least = s
+		}
+	}
+	return best
+}
+
+func (l list) guard(it *Item[int]) *Item[int] {
+	var least *listed
+	for _, e := range l {
+		if e.it == it {
+			break
+		}
+		if e.it.constrains() && (least == nil || e.value.less(least.value)) {
+			least = e
+		}
+	}
+	if least == nil {
+		return nil
+	}
+	return least.it
+}
+
+// verify checks everything that the nodes below n know. It returns the items.
+func verify(t *rapid.T, o *order[int], n *node[int]) (items []*Item[int]) {
+	if n.size() > fanout || n.size() == 0 && n.parent != nil {
+		t.Fatalf("a node has %d below it", n.size())
+	}
+	for _, kid := range n.kids {
+		if kid.parent != n {
+			t.Fatal("a node has a wrong parent")
+		}
+		items = append(items, verify(t, o, kid)...)
+	}
+	for _, it := range n.items {
+		if it.leaf != n {
+			t.Fatal("an item has a wrong leaf")
+		}
+		items = append(items, it)
+	}
+	var weight wide.Uint128
+	var least, low *Item[int]
+	for _, it := range items {
+		weight = weight.Add(wide.From64(it.weight))
+		if it.state == Ready && (least == nil || it.work < least.work) {
+			least = it
+		}
+		if it.constrains() && (low == nil || o.value(it).less(o.value(low))) {
+			low = it
+		}
+	}
+	if len(items) > 0 && n.from != items[0].key || n.weight != weight || n.least != least || n.low != low {
+		t.Fatalf("a node of %d items knows %+v, want from %v, weight %v, least %v, low %v", len(items), n.known, items[0].key, weight, least, low)
+	}
+	if low != nil {
+		lowest := n.lowest
+		for up := n.parent; up != nil; up = up.parent {
+			lowest = lowest.add(up.wait.at(low.tag))
+		}
+		if lowest != o.value(low) {
+			t.Fatalf("the lowest value in a node is %v, want %v", lowest, o.value(low))
+		}
+	}
+	return items
+}
+
+// TestOrderAgainstList grows and shrinks an order of some hundred items, adds
+// lines of any sign to it, and compares all that it tells and all that its nodes
+// know with a sorted slice.
+func TestOrderAgainstList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		// Small numbers bring ties, large ones carry from word to word.
+		bits := rapid.SampledFrom([]int{3, 8, 40, 80}).Draw(t, "bits of tags")
+		limit := rapid.SampledFrom([]int{3, 40, 400}).Draw(t, "items")
+		states := rapid.SampledFrom([]int{1, 2, 10}).Draw(t, "items for each drained one")
+		var (
+			o   order[int]
+			l   list
+			seq uint64
+		)
+		random := func(bits int) num {
+			if bits <= 64 {
+				return num{lo: rng.Uint64() >> (64 - bits)}
+			}
+			return num{rng.Uint64() >> (128 - bits), rng.Uint64()}
+		}
+		signed := func(bits int) num {
+			if x := random(bits); rng.IntN(2) == 0 {
+				return x
+			} else {
+				return x.neg()
+			}
+		}
+		state := func() State {
+			if rng.IntN(states+1) == 0 {
+				return Drained
+			}
+			return State(1 + rng.IntN(2))
+		}
+		newKey := func() key {
+			seq++
+			tag := random(bits)
+			return key{wide.Uint128{Hi: tag.hi, Lo: tag.lo | 1}, seq}
+		}
+		insert := func() {
+			it := &Item[int]{key: newKey(), work: random(min(bits, 60)).lo, weight: 1 + rng.Uint64N(1<<20), state: state()}
+			e := &listed{it, work(random(min(bits, 60)).lo)}
+			if bits > 8 {
+				e.value = e.value.add(signed(30))
+			}
+			i, _ := slices.BinarySearchFunc(l, it.key, func(e *listed, k key) int {
+				if e.it.key.less(k) {
+					return -1
+				}
+				return 1
+			})
+			l = slices.Insert(l, i, e)
+			o.insert(it, e.value)
+		}
+		grow := true
+		for range rapid.SampledFrom([]int{30, 300, 3000}).Draw(t, "steps") {
+			if len(l) >= limit {
+				grow = false
+			} else if len(l) <= limit/10 {
+				grow = true
+			}
+			switch op := rng.IntN(10); {
+			case op < 3 && (grow || rng.IntN(3) == 0) || len(l) == 0:
+				insert()
+			case op < 3:
+				i := rng.IntN(len(l))
+				o.remove(l[i].it)
+				l = slices.Delete(l, i, i+1)
+			case op < 6: // heat that falls by base F, as that of an arrival
+				k, by := newKey(), line{h: num{lo: rng.Uint64N(1 << 20)}}
+				by.a = by.h.mul(random(max(bits-3, 1))).neg()
+				if op == 5 {
+					by = by.neg()
+				}
+				pull(o.add(k, by))
+				l.add(k, by)
+			case op == 6:
+				k, by := l[rng.IntN(len(l))].it.key, constant(signed(min(bits+20, 100)))
+				pull(o.add(k, by))
+				l.add(k, by)
+			case op == 7:
+				it := l[rng.IntN(len(l))].it
+				it.state = state()
+				o.update(it)
+			case op == 8:
+				it := l[rng.IntN(len(l))].it
+				it.work = random(min(bits, 60)).lo
+				pull(o.add(it.key, line{}))
+			default:
+				if o.len() != len(l) || o.first() != l[0].it {
+					t.Fatalf("%d items, the first is %v, want %d, %v", o.len(), o.first(), len(l), l[0].it)
+				}
+				verify(t, &o, o.root)
+				i := 0
+				for it := range o.all() {
+					if it != l[i].it || o.value(it) != l[i].value {
+						t.Fatalf("item %d has %v, want %v", i, o.value(it), l[i].value)
+					}
+					i++
+				}
+				base := l[rng.IntN(len(l))].value
+				if got, want := o.leastCompletable(base), l.leastCompletable(base); got != want {
+					t.Fatalf("leastCompletable(%v) = %v, want %v", base, got, want)
+				}
+				e := l[rng.IntN(len(l))]
+				if got, want := o.guard(e.it), l.guard(e.it); got != want {
+					t.Fatalf("guard(%v) = %v, want %v", e.it.key, got, want)
+				}
+				k := newKey()
+				pred, weight := o.before(k)
+				var want wide.Uint128
+				var wantPred *Item[int]
+				for _, e := range l {
+					if e.it.key.less(k) {
+						wantPred, want = e.it, want.Add(wide.From64(e.it.weight))
+					}
+				}
+				if pred != wantPred || weight != want {
+					t.Fatalf("before(%v) = %v, %v, want %v, %v", k, pred, weight, wantPred, want)
+				}
+				i = slices.IndexFunc(l, func(e *listed) bool { return e.it.state == Ready })
+				if got := o.firstReady(); got != nil && (i < 0 || got != l[i].it) || got == nil && i >= 0 {
+					t.Fatalf("firstReady() = %v, want item %d", got, i)
+				}
+			}
+		}
+	})
+}
