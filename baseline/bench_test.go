@@ -32,3 +32,9 @@ func BenchmarkSteady(b *testing.B) {
 		steady.Run(b, must(baseline.NewLAS, baseline.LASOptions{}), steady.Sizes...)
 	})
 }
+
+func BenchmarkSnapshot(b *testing.B) {
+	b.Run("srpt", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewSRPT, baseline.SRPTOptions{}), 100_000) })
+	b.Run("fsp", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewFSP, baseline.FSPOptions{}), 100_000) })
+	b.Run("las", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewLAS, baseline.LASOptions{}), 100_000) })
+}

@@ -22,6 +22,8 @@ func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
 func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
 func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
 
+func BenchmarkSnapshot(b *testing.B) { steady.Snapshot(b, newPolicy, 1000, 100_000) }
+
 // BenchmarkPools measures one finish and one decision with a hundred jobs in each of
 // many pools, and 256 busy slots: pools in one level with pairwise different weights,
 // minimums and limits, and the same three levels deep.
