@@ -1,9 +1,5 @@
 package mars
 
-import (
-	"fmt"
-)
-
 // A Bound is what the linear program (1)-(4) says of an instance, with proofs.
 // Every schedule of the instance, by whatever policy, has an objective of at least
 // LowerBound and at least BestLowerBound.
@@ -61,36 +57,42 @@ func LowerBound(in Instance, o Options) (*Bound, error) {
 
 // lowerBound is LowerBound of a valid instance.
 func lowerBound(f *flat, o *Options) (*Bound, error) {
-	if f.in.Objective != JobCompletion {
-		return nil, fmt.Errorf("%w: objective", ErrUnsupported)
-	}
-	jf := newJobForm(f)
-	exact := o.Exact
+	gap, exact := o.Gap, o.Exact
 	if exact == 0 {
 		exact = 300
 	}
-	gap := o.Gap
+	small := len(f.in.Jobs) <= exact && f.in.Objective == JobCompletion
 	if gap == 0 {
 		gap = 1e-4
-		if len(jf.w) <= exact {
+		if small {
 			gap = 1e-6
 		}
 	}
 	iterations := o.Iterations
 	if iterations == 0 {
-		iterations = min(max(30_000_000/max(len(jf.items), 1), 20), 100)
+		iterations = min(max(30_000_000/max(len(f.p), 1), 20), 100)
 	}
-	s := solveByPrice(jf, gap, iterations, min(max(4*len(jf.w), 100), 1000))
 	b := &Bound{}
-	if len(jf.w) <= exact && (s.gap() > gap || o.ReleaseCuts) {
-		pivots := o.Pivots
-		if pivots == 0 {
-			pivots = 20_000 + 100*len(jf.w)
+	var s *solution
+	if f.in.Objective == TaskCompletion {
+		tf, err := newTaskForm(f)
+		if err != nil {
+			return nil, err
 		}
-		g := newGenerator(jf, s)
-		g.improve(gap, pivots)
-		if o.ReleaseCuts {
-			b.BestLowerBound, b.BestCertificate = g.withReleases(gap, pivots)
+		s = solveByPrice(tf, gap, iterations, min(max(4*len(f.p), 100), 1000))
+	} else {
+		jf := newJobForm(f)
+		s = solveByPrice(jf, gap, iterations, min(max(4*len(jf.w), 100), 1000))
+		if small && (s.gap() > gap || o.ReleaseCuts) {
+			pivots := o.Pivots
+			if pivots == 0 {
+				pivots = 20_000 + 100*len(jf.w)
+			}
+			g := newGenerator(jf, s)
+			g.improve(gap, pivots)
+			if o.ReleaseCuts {
+				b.BestLowerBound, b.BestCertificate = g.withReleases(gap, pivots)
+			}
 		}
 	}
 	b.LowerBound, b.UpperBoundLP, b.Gap = s.lower, s.upper, s.gap()
@@ -101,15 +103,22 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	return b, nil
 }
 
-// order returns the tasks in the order pi of Algorithm 2: by M, ties by number,
-// which puts the tasks of a job before those that wait for them.
-func (f *flat) order(c []float64) []int32 {
+// middles returns the M of each task at the raw point of a solution of the linear
+// program of f: C_j - h_u, or the point itself for TaskCompletion.
+func (f *flat) middles(raw []float64) []float64 {
+	if f.in.Objective == TaskCompletion {
+		return raw
+	}
 	m := make([]float64, len(f.p))
 	f.tails(func(t int32, q int64) {
-		m[t] = c[f.units[f.unit[t]].job] - seconds(2*q-f.p[t])/2
+		m[t] = raw[f.units[f.unit[t]].job] - seconds(2*q-f.p[t])/2
 	})
-	return f.sorted(m)
+	return m
 }
+
+// order returns the tasks in the order pi of Algorithm 2: by M, ties by number,
+// which puts the tasks of a job before those that wait for them.
+func (f *flat) order(raw []float64) []int32 { return f.sorted(f.middles(raw)) }
 
 // sorted returns the tasks by a key, ties by number.
 func (f *flat) sorted(keys []float64) []int32 {

@@ -8,15 +8,17 @@ type dispatcher struct {
 	queue  []int32 // the tasks of each unit in the order of the list, at the places of the unit's tasks
 	rank   []int32 // of each task in the list
 	next   []int32 // the place in queue of the first task of each unit that is not started
-	future keys    // units, or tasks where delays are between (as ^task), by when they may start
+	future keys    // units, or tasks (as ^task) where they differ, by when they may start
 	class  []dispatchClass
+
+	notBefore []int64 // an instant before which each task does not start; nil if there is none
 }
 
 // dispatchClass is the state of the machines of one class.
 type dispatchClass struct {
 	free  keys // machines, by number
 	busy  keys // machines, by when they are free
-	start keys // tasks that may start, by rank: the first of each unit, or all where delays are between
+	start keys // tasks that may start, by rank: the first of each unit, or all where they may start at different times
 }
 
 func newDispatcher(f *flat) *dispatcher {
@@ -27,7 +29,7 @@ func newDispatcher(f *flat) *dispatcher {
 	}
 }
 
-// run starts no task before the instant from.
+// run makes the plan of a list.
 func (d *dispatcher) run(order []int32, out plan) {
 	d.reset()
 	for i := range d.units {
@@ -83,13 +85,22 @@ func (d *dispatcher) run(order []int32, out plan) {
 
 // arrives says that unit i is open.
 func (d *dispatcher) arrives(i int32) {
-	if i > 0 && d.units[i].waits && d.units[i-1].between != nil {
+	if d.apart(i) {
 		for t := d.units[i].first; t < d.units[i].end; t++ {
-			d.future.push(key{d.earliest(t), ^t})
+			at := d.earliest(t)
+			if d.notBefore != nil {
+				at = max(at, d.notBefore[t])
+			}
+			d.future.push(key{at, ^t})
 		}
 		return
 	}
 	d.future.push(key{d.ready[i], i})
+}
+
+// apart reports whether the tasks of unit i may start at different times.
+func (d *dispatcher) apart(i int32) bool {
+	return d.notBefore != nil || i > 0 && d.units[i].waits && d.units[i-1].between != nil
 }
 
 // mayStart makes a unit, or a task, available.
@@ -108,8 +119,7 @@ func (d *dispatcher) offer(k int32, now int64, out plan) {
 	for len(c.free) > 0 && len(c.start) > 0 {
 		t := c.start[0].id
 		i := d.unit[t]
-		single := i > 0 && d.units[i].waits && d.units[i-1].between != nil
-		if d.next[i]++; !single && d.next[i] < d.units[i].end {
+		if d.next[i]++; !d.apart(i) && d.next[i] < d.units[i].end {
 			n := d.queue[d.next[i]]
 			c.start.replace(key{int64(d.rank[n]), n})
 		} else {

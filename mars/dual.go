@@ -8,6 +8,25 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
+// A program is a linear program with the inequalities (4), as far as the search for
+// prices needs to know it.
+type program interface {
+	// shape returns the machines and the work of each class.
+	shape() (machines, work []float64)
+	// smith returns weights with the work that they are for, by class.
+	smith(visit func(weight float64, job int32, class int32, p float64))
+	// start returns where minimise may begin: the point without prices.
+	start() []float64
+	// minimise finds the point that is best under the prices of d, puts it into c,
+	// where another may be found to start from, calls d.note for all work, and
+	// returns a number that the Lagrangian function is nowhere below.
+	minimise(d *dual, c []float64, tolerance float64) float64
+	// repair returns a feasible point that has the order of c, and its value.
+	repair(c []float64) (point []float64, value float64)
+	// trivial returns the value of the point without prices.
+	trivial() float64
+}
+
 // A dual is a state of the search for the best prices. The curve of a class has
 // fixed levels V, and the search moves the instants T at which they are reached:
 // where N falls, W(t) = m t in an optimum (W(t) is the work with M <= t), so that a
@@ -15,58 +34,59 @@ import (
 // work that is worth more. The order of the levels is kept, and no grid of time
 // has to be chosen: there are as many levels as matter where jobs are.
 type dual struct {
-	jf     *jobForm
+	program
+	m      []float64 // machines of each class
 	curves []*curve
-	c      []float64   // the C that minimise, of each job
+	c      []float64   // the point that minimises
 	done   [][]float64 // W at each point of each curve
 	moment [][]float64 // of work between a point and the one before: p times (1 - share)^2/2 and p times (1 - share^2)/2
 	bound  float64     // D(N), or a little less
 }
 
 // newDual returns prices in the order of Smith's rule: weight over work.
-func newDual(jf *jobForm, levels int) *dual {
-	J := len(jf.w)
-	d := &dual{jf: jf, c: slices.Clone(jf.c), done: make([][]float64, len(jf.m))}
+func newDual(pr program, levels int) *dual {
+	m, work := pr.shape()
+	d := &dual{program: pr, m: m, c: slices.Clone(pr.start()), done: make([][]float64, len(m))}
 	type ratio struct {
-		value float64 // weight over machine time
-		job   int32
+		value float64 // weight over load
+		load  float64 // time that all machines need, one class after the other
 	}
-	// The time that all machines of the classes need for a job, as if it had them
-	// all for itself one class after the other.
-	list := make([]ratio, 0, J)
-	loads := make([]float64, J)
+	var list []ratio
+	weight, load, last := 0.0, 0.0, int32(-1)
 	total := 0.0
-	for j := range J {
-		for _, it := range jf.of(j) {
-			loads[j] += it.p / jf.m[it.class]
-		}
-		total += loads[j]
-		if loads[j] > 0 {
-			list = append(list, ratio{jf.w[j] / loads[j], int32(j)})
+	flush := func() {
+		if load > 0 {
+			list = append(list, ratio{weight / load, load})
+			total += load
 		}
 	}
-	slices.SortFunc(list, func(a, b ratio) int {
-		if a.value != b.value {
-			return cmp.Compare(b.value, a.value)
+	pr.smith(func(w float64, job, class int32, p float64) {
+		if job != last {
+			flush()
+			weight, load, last = w, 0, job
 		}
-		return int(a.job - b.job)
+		load += p / m[class]
+	})
+	flush()
+	slices.SortFunc(list, func(a, b ratio) int {
+		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.load, b.load))
 	})
 	const tail = 24 // levels above and below those of jobs, a quarter each
-	for k := range jf.m {
+	for k := range m {
 		n := levels
-		if jf.work[k] == 0 || len(list) == 0 {
+		if work[k] == 0 || len(list) == 0 {
 			n = 0
 		}
-		c := newCurve(jf.m[k], 0)
+		c := newCurve(m[k], 0)
 		d.curves = append(d.curves, c)
 		if n == 0 {
 			c.prepare()
 			continue
 		}
-		share := jf.work[k] / jf.m[k] / total
+		share := work[k] / m[k] / total
 		add := func(t, v float64) {
 			c.t = append(c.t, float64(t*share))
-			c.v = append(c.v, float64(v*share)/jf.m[k])
+			c.v = append(c.v, float64(v*share)/m[k])
 		}
 		top := list[0].value
 		for i := tail; i > 0; i-- {
@@ -80,11 +100,11 @@ func newDual(jf *jobForm, levels int) *dual {
 		run, at, last := 0.0, 0.0, top
 		step := total / float64(n)
 		for _, r := range list {
-			for at <= run+loads[r.job] {
-				add(at, last+float64((r.value-last)*float64((at-run)/loads[r.job])))
+			for at <= run+r.load {
+				add(at, last+float64((r.value-last)*float64((at-run)/r.load)))
 				at += step
 			}
-			run += loads[r.job]
+			run += r.load
 			last = r.value
 		}
 		v := list[len(list)-1].value
@@ -104,31 +124,23 @@ func newDual(jf *jobForm, levels int) *dual {
 	return d
 }
 
-// evaluate computes the bound that the prices prove, the C that minimise and the
-// work done at each point.
+// evaluate computes the bound that the prices prove, the point that minimises and
+// the work done at each point of the curves.
 func (d *dual) evaluate(tolerance float64) {
-	jf := d.jf
 	for k, w := range d.done {
 		clear(w)
-		if d.moment != nil {
-			clear(d.moment[k])
-		}
+		clear(d.moment[k])
 	}
-	var plus, minus total
-	for j := range d.c {
-		at, below := jf.best(j, d.c[j], d.curves, tolerance)
-		d.c[j] = at
-		plus.add(below)
-		d.count(j, at)
-	}
+	plus := d.minimise(d, d.c, tolerance)
+	var minus total
 	for k, c := range d.curves {
-		minus.add(float64(jf.m[k] * c.integral(0)))
+		minus.add(float64(d.m[k] * c.integral(0)))
 		w := d.done[k]
 		for i := 1; i < len(w); i++ {
 			w[i] += w[i-1]
 		}
 	}
-	d.bound = below(plus.value(), minus.value())
+	d.bound = below(plus, minus.value())
 }
 
 // below returns plus-minus, lowered by more than what rounding may have added to
@@ -151,32 +163,22 @@ func (t *total) add(x float64) {
 
 func (t *total) value() float64 { return t.sum + t.lost }
 
-// count adds the items of job j at C to the work done.
-func (d *dual) count(j int, at float64) {
-	class := int32(-1)
-	var c *curve
-	i := 0
-	for _, it := range d.jf.of(j) {
-		s := at - it.h
-		if it.class != class {
-			class = it.class
-			c = d.curves[class]
-			i = c.cell(s)
-		}
-		for i < len(c.t) && c.t[i] <= s {
-			i++
-		}
-		if i < len(c.t) {
-			// Work with M = t[i-1] exactly belongs to the point before.
-			d.done[class][i] += it.p
-			if i > 0 && d.moment != nil {
-				if width := c.t[i] - c.t[i-1]; width > 0 {
-					share := (s - c.t[i-1]) / width
-					d.moment[class][2*i] += float64(it.p * float64(float64((1-share)*(1-share))/2))
-					d.moment[class][2*i+1] += float64(it.p * float64((1-float64(share*share))/2))
-				}
-			}
-		}
+// note takes note of work p of a class with M = s, on the piece of its curve that
+// ends at point i.
+func (d *dual) note(class int32, i int, s, p float64) {
+	c := d.curves[class]
+	if i == len(c.t) {
+		return
+	}
+	// Work with M = t[i-1] exactly belongs to the point before.
+	d.done[class][i] += p
+	if i == 0 {
+		return
+	}
+	if width := c.t[i] - c.t[i-1]; width > 0 {
+		share := (s - c.t[i-1]) / width
+		d.moment[class][2*i] += float64(p * float64(float64((1-share)*(1-share))/2))
+		d.moment[class][2*i+1] += float64(p * float64((1-float64(share*share))/2))
 	}
 }
 
@@ -242,7 +244,7 @@ type solution struct {
 	prices []Price
 	upper  float64
 	c      []float64 // feasible, of value upper
-	raw    []float64 // its order of M is that of the feasible point of Theorem 3; see repair
+	raw    []float64 // what c was made of: the order of M at raw is that of a feasible point
 }
 
 func (s *solution) gap() float64 {
@@ -254,16 +256,16 @@ func (s *solution) gap() float64 {
 
 // solveByPrice searches for prices until the gap is at most gap or so many
 // iterations have passed.
-func solveByPrice(jf *jobForm, gap float64, iterations, levels int) *solution {
-	s := &solution{lower: jf.trivial()}
-	s.c, s.upper = jf.repair(jf.c)
-	s.raw = slices.Clone(jf.c)
+func solveByPrice(pr program, gap float64, iterations, levels int) *solution {
+	s := &solution{lower: pr.trivial()}
+	s.raw = slices.Clone(pr.start())
+	s.c, s.upper = pr.repair(s.raw)
 	if s.gap() <= gap {
 		return s
 	}
-	d := newDual(jf, levels)
+	d := newDual(pr, levels)
 	look := func() {
-		if c, v := jf.repair(d.c); v < s.upper {
+		if c, v := pr.repair(d.c); v < s.upper {
 			s.c, s.upper = c, v
 			copy(s.raw, d.c)
 		}

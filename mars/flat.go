@@ -12,6 +12,30 @@ type flat struct {
 	unit     []int32 // of each task
 	units    []unit  // phases, in the order of their tasks
 	first    []int32 // the first unit of each job, and then the number of units
+	assigned []int32 // the machine of each task where it is given in advance; else nil
+}
+
+// classes are the classes of machines of a linear program: those of the instance,
+// or single machines where tasks are assigned in advance.
+type classes struct {
+	machines []float64 // of each class
+	of       func(task int32) int32
+}
+
+func (f *flat) classes() classes {
+	var c classes
+	if f.assigned != nil {
+		for range f.base[len(f.base)-1] {
+			c.machines = append(c.machines, 1)
+		}
+		c.of = func(t int32) int32 { return f.assigned[t] }
+		return c
+	}
+	for _, m := range f.machines {
+		c.machines = append(c.machines, float64(m))
+	}
+	c.of = func(t int32) int32 { return f.units[f.unit[t]].class }
+	return c
 }
 
 // A unit is a phase of a job.

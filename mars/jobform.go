@@ -32,11 +32,9 @@ type item struct {
 
 // newJobForm returns the job form of an instance.
 func newJobForm(f *flat) *jobForm {
+	classes := f.classes()
 	J := len(f.in.Jobs)
-	jf := &jobForm{w: make([]float64, J), c: make([]float64, J), first: make([]int32, J+1), work: make([]float64, len(f.machines))}
-	for _, m := range f.machines {
-		jf.m = append(jf.m, float64(m))
-	}
+	jf := &jobForm{m: classes.machines, w: make([]float64, J), c: make([]float64, J), first: make([]int32, J+1), work: make([]float64, len(classes.machines))}
 	h := make([]float64, len(f.p))
 	earliest := make([]int64, J)
 	f.tails(func(t int32, q int64) {
@@ -62,7 +60,7 @@ func newJobForm(f *flat) *jobForm {
 			u := &f.units[i]
 			for t := u.first; t < u.end; t++ {
 				if f.p[t] > 0 {
-					jf.items = append(jf.items, item{h[t], seconds(f.p[t]), u.class})
+					jf.items = append(jf.items, item{h[t], seconds(f.p[t]), classes.of(t)})
 				}
 			}
 		}
@@ -88,6 +86,41 @@ func newJobForm(f *flat) *jobForm {
 	}
 	jf.first[J] = int32(len(jf.items))
 	return jf
+}
+
+func (jf *jobForm) shape() (machines, work []float64) { return jf.m, jf.work }
+
+func (jf *jobForm) start() []float64 { return jf.c }
+
+func (jf *jobForm) smith(visit func(weight float64, job, class int32, p float64)) {
+	for j, w := range jf.w {
+		for _, it := range jf.of(j) {
+			visit(w, int32(j), it.class, it.p)
+		}
+	}
+}
+
+func (jf *jobForm) minimise(d *dual, c []float64, tolerance float64) float64 {
+	var plus total
+	for j := range c {
+		at, below := jf.best(j, c[j], d.curves, tolerance)
+		c[j] = at
+		plus.add(below)
+		class, i := int32(-1), 0
+		for _, it := range jf.of(j) {
+			s := at - it.h
+			curve := d.curves[it.class]
+			if it.class != class {
+				class = it.class
+				i = curve.cell(s)
+			}
+			for i < len(curve.t) && curve.t[i] <= s {
+				i++
+			}
+			d.note(class, i, s, it.p)
+		}
+	}
+	return plus.value()
 }
 
 // of returns the items of a job.
@@ -196,7 +229,9 @@ func radixSort(list []scanned) {
 //     one before it and what its own prefix lacks (the S^NV of erratum 2), and
 //     then each C_j to what its items need, which raises M only.
 //
-// In both the items keep the order of their M at C for the purposes of Theorem 3.
+// In both the items keep the order of their M at C: before the last step of the
+// second, the point satisfies (1)-(4) in that order with the same C', which is what
+// Theorem 3 needs. Classes are raised apart; there is no theorem across classes.
 func (jf *jobForm) repair(c []float64) (repaired []float64, value float64) {
 	uniform := 0.0
 	extra := make([]float64, len(c))
@@ -223,11 +258,6 @@ func (jf *jobForm) repair(c []float64) (repaired []float64, value float64) {
 	best := make([]float64, len(c))
 	for j := range c {
 		best[j] = c[j] + extra[j]
-		if len(jf.m) > 1 {
-			// Classes are raised apart, so that precedences between them may break: the
-			// job form knows none, since C' >= C + extra holds them all.
-			best[j] = c[j] + extra[j]
-		}
 	}
 	byItem := jf.value(best)
 	all := make([]float64, len(c))

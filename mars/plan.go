@@ -113,6 +113,21 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 		out = w.strict(w.order(), Insertion)
 	case Dispatch:
 		out = w.dispatch(w.order())
+	case TMarS:
+		var err error
+		if out, err = w.tMarS(); err != nil {
+			return nil, err
+		}
+		// C^H <= 7 C^LP in each class of machines, and across classes t' adds up their
+		// loads: no factor is proved there.
+		if factor = 7; len(w.machines) > 1 {
+			factor = 0
+		}
+	case MARES, HMARES:
+		var err error
+		if out, err = w.mares(p == MARES); err != nil {
+			return nil, err
+		}
 	default:
 		order, dispatched, err := w.list(p)
 		if err != nil {
@@ -166,16 +181,14 @@ func (w *workshop) dispatch(order []int32) plan {
 	return out
 }
 
-// marsFactor returns the factor of Theorem 3 with erratum 6: 2+g, where
+// marsFactor returns the factor of Theorem 3 with erratum 6, which holds for each
+// task and so for both objectives: 2+g, where
 //
 //	g = max over tasks u and v, v waiting for u, of (d+p_u)/(d+(p_u+p_v)/2), at least 1.
 //
 // It is 0, for none, if the tasks of a job run on more than one class of machine:
 // the machines of a class may idle while their jobs wait for another.
 func (w *workshop) marsFactor() float64 {
-	if w.in.Objective != JobCompletion {
-		return 0
-	}
 	g := 1.0
 	for i := 1; i < len(w.units); i++ {
 		a, b := &w.units[i-1], &w.units[i]
@@ -262,5 +275,18 @@ func (w *workshop) bestOf() plan {
 	if len(w.p) <= 200_000 {
 		try(w.strict(w.order(), Insertion))
 	}
+	if n := w.evaluations(); n > 0 {
+		s := newSearch(w, best, n)
+		s.run()
+		return s.best
+	}
 	return best
+}
+
+// evaluations returns the budget of the local search.
+func (w *workshop) evaluations() int {
+	if w.o.Evaluations != 0 {
+		return max(w.o.Evaluations, 0)
+	}
+	return min(4_000_000/max(len(w.p), 1), 1000)
 }

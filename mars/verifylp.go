@@ -32,6 +32,14 @@ func (in *Instance) proves(prices []Price) (float64, error) {
 		sum -= float64(float64(in.Machines[p.Class]) * p.cost(from))
 	}
 	for j := range in.Jobs {
+		if in.Objective == TaskCompletion {
+			v, err := in.cheapestTasks(j, latest, byClass)
+			if err != nil {
+				return 0, err
+			}
+			sum += v
+			continue
+		}
 		masses, least := in.masses(j)
 		sum += in.cheapest(j, masses, least, latest, byClass)
 	}
@@ -101,10 +109,12 @@ func (in *Instance) cheapest(j int, masses [][]mass, least, latest float64, pric
 
 // feasible returns the value of C, and an error if it does not satisfy (1)-(4).
 func (in *Instance) feasible(c []float64) (float64, error) {
+	if in.Objective == TaskCompletion {
+		return in.feasibleTasks(c)
+	}
 	if len(c) != len(in.Jobs) {
 		return 0, fmt.Errorf("%d completions of the linear program for %d jobs", len(c), len(in.Jobs))
 	}
-	type middle struct{ m, p float64 }
 	byClass := make([][]middle, len(in.Machines))
 	value := 0.0
 	for j := range in.Jobs {
@@ -119,6 +129,15 @@ func (in *Instance) feasible(c []float64) (float64, error) {
 		}
 		value += float64(in.Jobs[j].weight() * c[j])
 	}
+	return value, in.satisfies4(byClass)
+}
+
+// A middle is the M and p of a task.
+type middle struct{ m, p float64 }
+
+// satisfies4 returns an error if (4) does not hold: of all sets, the prefixes of the
+// order of M are violated most (Fact 1 of the package documentation).
+func (in *Instance) satisfies4(byClass [][]middle) error {
 	for k, list := range byClass {
 		slices.SortFunc(list, func(a, b middle) int {
 			if a.m < b.m {
@@ -134,9 +153,151 @@ func (in *Instance) feasible(c []float64) (float64, error) {
 			work += u.p
 			sum += float64(u.p * u.m)
 			if need := float64(work*work) / float64(2*in.Machines[k]); sum < float64(need*(1-tolerance)) {
-				return 0, fmt.Errorf("class %d: the linear program violates (4) for the first %d tasks: %v < %v", k, i+1, sum, need)
+				return fmt.Errorf("class %d: the linear program violates (4) for the first %d tasks: %v < %v", k, i+1, sum, need)
 			}
 		}
 	}
-	return value, nil
+	return nil
+}
+
+// cheapestTasks is cheapest for TaskCompletion: each task pays
+//
+//	w_u C_u + p_u (integral of N from M_u on).
+//
+// What lies between two phases is an instant: the first has ended and arrived before
+// it, the second starts after it.
+func (in *Instance) cheapestTasks(j int, latest float64, prices [][]priced) (float64, error) {
+	job := &in.Jobs[j]
+	release := time.Duration(job.Release).Seconds()
+	pay := func(k, i int, m float64) (value, slope float64) {
+		p, w := job.Phases[k].TimeOf(i).Seconds(), job.weightOf(k, i)
+		value, slope = float64(w*(m+p/2)), w
+		for _, pr := range prices[job.Phases[k].Class] {
+			n, rest := pr.at(m, pr.beyond)
+			value += float64(p * rest)
+			slope -= float64(p * n)
+		}
+		return value, slope
+	}
+	// least returns where a task pays least in [low, high].
+	least := func(k, i int, low, high float64) float64 {
+		if _, s := pay(k, i, low); s >= 0 || high <= low {
+			return low
+		}
+		for range 100 {
+			mid := low + float64((high-low)/2)
+			if mid <= low || mid >= high {
+				break
+			}
+			if _, s := pay(k, i, mid); s < 0 {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		return high
+	}
+	sum := 0.0
+	for k := 0; k < len(job.Phases); k++ {
+		p := &job.Phases[k]
+		n := 0 // tasks of the next phase, if it waits
+		if k+1 < len(job.Phases) && !job.Phases[k+1].NoBarrier {
+			n = job.Phases[k+1].Tasks
+		}
+		if p.Between != nil && n > 0 || n > 0 && k+2 < len(job.Phases) && !job.Phases[k+2].NoBarrier {
+			return 0, fmt.Errorf("job %d: %w", j, ErrUnsupported)
+		}
+		// total returns what both phases pay with a barrier at b, and the derivative.
+		end := latest + release
+		for i := range p.Tasks {
+			end = max(end, release+p.TimeOf(i).Seconds()+p.delayOf(i).Seconds())
+		}
+		end += latest
+		total := func(b float64) (value, slope float64) {
+			for i := range p.Tasks {
+				half := p.TimeOf(i).Seconds() / 2
+				high := math.Inf(1)
+				if n > 0 {
+					high = b - half - p.delayOf(i).Seconds()
+				}
+				m := least(k, i, release+half, min(high, end))
+				v, s := pay(k, i, m)
+				value += v
+				if m >= high && s < 0 {
+					slope += s
+				}
+			}
+			for i := range n {
+				low := b + job.Phases[k+1].TimeOf(i).Seconds()/2
+				m := least(k+1, i, low, low+end)
+				v, s := pay(k+1, i, m)
+				value += v
+				if m <= low {
+					slope += s
+				}
+			}
+			return value, slope
+		}
+		low := release
+		for i := range p.Tasks {
+			low = max(low, release+p.TimeOf(i).Seconds()+p.delayOf(i).Seconds())
+		}
+		value, slope := total(low)
+		high := low + end
+		for range 100 {
+			if n == 0 || slope >= 0 || float64(-slope*(high-low)) <= 1e-12*value {
+				break
+			}
+			mid := low + float64((high-low)/2)
+			if mid <= low || mid >= high {
+				break
+			}
+			if v, s := total(mid); s <= 0 {
+				low, value, slope = mid, v, s
+			} else {
+				high = mid
+			}
+		}
+		if n > 0 {
+			if slope < 0 {
+				value += float64(slope * (high - low))
+			}
+			k++
+		}
+		sum += value
+	}
+	return sum, nil
+}
+
+// feasibleTasks is feasible for TaskCompletion.
+func (in *Instance) feasibleTasks(c []float64) (float64, error) {
+	if len(c) != in.TaskCount() {
+		return 0, fmt.Errorf("%d completions of the linear program for %d tasks", len(c), in.TaskCount())
+	}
+	byClass := make([][]middle, len(in.Machines))
+	value := 0.0
+	task := 0
+	for j := range in.Jobs {
+		job := &in.Jobs[j]
+		arrives := 0.0 // what the phase before delivers
+		for k := range job.Phases {
+			p := &job.Phases[k]
+			low := time.Duration(job.Release).Seconds()
+			if !p.NoBarrier {
+				low = max(low, arrives)
+			}
+			arrives = 0
+			for i := range p.Tasks {
+				time := p.TimeOf(i).Seconds()
+				if start := c[task] - time; !(start >= low-float64(tolerance*c[task]) && c[task] <= math.MaxFloat64) {
+					return 0, fmt.Errorf("job %d, phase %d, task %d: the linear program starts it at %v, before %v", j, k, i, start, low)
+				}
+				arrives = max(arrives, c[task]+p.delayOf(i).Seconds())
+				byClass[p.Class] = append(byClass[p.Class], middle{c[task] - time/2, time})
+				value += float64(job.weightOf(k, i) * c[task])
+				task++
+			}
+		}
+	}
+	return value, in.satisfies4(byClass)
 }
