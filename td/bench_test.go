@@ -1,11 +1,98 @@
 package td_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
+	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/steady"
+	"github.com/sojourn-sched/sojourn/td"
 )
 
 func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
 func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
 func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
+
+// BenchmarkAssign measures one TaskFinished and one Assign in a cluster in which
+// many jobs are co-scheduled, each with tasks on all nodes: local, with a slot on
+// every node; and remote, on a slot of a node that holds no inputs.
+func BenchmarkAssign(b *testing.B) {
+	for _, size := range []struct{ nodes, jobs int }{{50, 10}, {1000, 50}, {10_000, 50}} {
+		for _, replicas := range []int{1, 3} {
+			for _, far := range []bool{false, true} {
+				name := fmt.Sprintf("nodes=%d/jobs=%d/replicas=%d/local", size.nodes, size.jobs, replicas)
+				if far {
+					name = fmt.Sprintf("nodes=%d/jobs=%d/replicas=%d/remote", size.nodes, size.jobs, replicas)
+				}
+				b.Run(name, func(b *testing.B) { benchAssign(b, size.nodes, size.jobs, replicas, far) })
+			}
+		}
+	}
+}
+
+func benchAssign(b *testing.B, nodes, jobs, replicas int, far bool) {
+	p := newWith(td.Options{H: 1024, L: 0.1, SplitTime: time.Millisecond})
+	observe := func(ev sojourn.Event) {
+		if err := p.Observe(ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range nodes {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(n), Node: sojourn.NodeID(n + 1)}})
+	}
+	for j := range jobs {
+		inputs := make([][]sojourn.NodeID, 4*nodes)
+		for i := range inputs {
+			for range replicas {
+				inputs[i] = append(inputs[i], sojourn.NodeID(r.IntN(nodes)+1))
+			}
+		}
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
+			ID: sojourn.JobID(j + 1), Demand: uint32(nodes / jobs),
+			Phases: []sojourn.Phase{{Tasks: len(inputs), Inputs: sojourn.MakeInputs(inputs), Estimate: time.Duration(10+j) * time.Second}},
+		}})
+	}
+	running := make([]sojourn.Assignment, nodes)
+	for i := range running {
+		running[i], _ = p.Assign(sojourn.SlotID(i))
+	}
+	// Slot 0 is measured, over and over; for remote choices it is one more, on a node
+	// without inputs.
+	s := sojourn.Slot{ID: 0, Node: 1}
+	a := running[0]
+	if far {
+		s = sojourn.Slot{ID: sojourn.SlotID(nodes), Node: sojourn.NodeID(nodes + 1)}
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: s})
+		a, _ = p.Assign(s.ID)
+	}
+	now := sojourn.Time(0)
+	i := 0
+	var spent time.Duration
+	local := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		if !far {
+			i = (i + 7919) % nodes
+			a = running[i]
+		}
+		now += sojourn.Time(10 * time.Millisecond)
+		// Failed attempts leave the numbers of tasks as they are.
+		observe(sojourn.Event{Kind: sojourn.TaskFailed, At: now, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		var ok bool
+		start := time.Now()
+		a, ok = p.Assign(a.Slot)
+		spent += time.Since(start)
+		if !ok || far && a.Locality == sojourn.NodeLocal {
+			b.Fatalf("Assign = %+v, %v", a, ok)
+		}
+		running[i] = a
+		if a.Locality == sojourn.NodeLocal {
+			local++
+		}
+	}
+	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "ns/assign")
+	b.ReportMetric(float64(local)/float64(b.N), "local")
+}

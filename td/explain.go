@@ -37,15 +37,15 @@ const turnOfAdults = 3
 // turn returns the place of a job's group among those that AppendRanking lists.
 func turn(j *job) int {
 	switch d := &j.Data; {
-	case d.status == Senile:
+	case d.status == senile:
 		return 0
-	case d.status == Teenaged:
+	case d.status == teenaged:
 		return 1
 	case d.short:
 		return 2
-	case d.status == Adult:
+	case d.status == adult:
 		return turnOfAdults
-	case d.status == Infantile:
+	case d.status == infantile:
 		return 4
 	}
 	return 5
@@ -63,9 +63,9 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	d, ph := &j.Data, &j.Phases[0]
 	l := d.lane
 	attrs := append(j.Attrs(), slog.String("status", d.status.String()))
-	if d.status < Senile {
+	if d.status < senile {
 		demand := d.demand
-		if d.status <= Infantile {
+		if d.status <= infantile {
 			demand = p.demand(j)
 		}
 		attrs = append(attrs,
@@ -106,11 +106,11 @@ func (p *Policy) why(j *job) string {
 	switch {
 	case !d.awake:
 		return ""
-	case d.status == Waiting && l.infantile != nil:
+	case d.status == waiting && l.infantile != nil:
 		return fmt.Sprintf("job %d is infantile and has to grow up first", l.infantile.Spec.ID)
-	case d.status == Waiting:
+	case d.status == waiting:
 		return fmt.Sprintf("not co-scheduled: Osen + D = %d, which has to be below T = %d", l.senile()+l.demand, slots)
-	case d.status == Infantile:
+	case d.status == infantile:
 		return fmt.Sprintf("runs on what others leave: Osen + D + demand = %d, which may be at most T = %d",
 			l.senile()+l.demand+p.demand(j), slots)
 	case d.teen || d.short:

@@ -9,22 +9,22 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/ready"
 )
 
-// A Status says how far a job is [Section IV-B]. It only ever grows.
-type Status uint8
+// A status says how far a job is [Section IV-B]. It only ever grows.
+type status uint8
 
 const (
-	Waiting   Status = iota // not co-scheduled yet
-	Infantile               // the filler: runs on slots that would stay idle
-	Teenaged                // promoted, and has not yet held its floor
-	Adult                   // has held its floor
-	Senile                  // has no map task left to start
-	Finished                // is over
+	waiting   status = iota // not co-scheduled yet
+	infantile               // the filler: runs on slots that would stay idle
+	teenaged                // promoted, and has not yet held its floor
+	adult                   // has held its floor
+	senile                  // has no map task left to start
+	finished                // is over
 )
 
 var statusNames = [...]string{"waiting", "infantile", "teenaged", "adult", "senile", "finished"}
 
 // String returns the name of the constant in lower case.
-func (s Status) String() string { return statusNames[s] }
+func (s status) String() string { return statusNames[s] }
 
 // A lane is the co-scheduling of the map phases of one class of slot. Jobs that
 // have nothing to start at the moment, because all their pending map tasks are held,
@@ -82,32 +82,33 @@ func (p *Policy) refresh(j *job, ended bool) {
 	ph := &j.Phases[0]
 	switch {
 	case ended || j.Cancelled:
-		p.setStatus(j, Finished)
-	case d.status < Senile && j.Spec.Phases[0].Tasks == ph.Done+ph.Running:
-		p.setStatus(j, Senile)
-	case d.status == Teenaged && ph.Running >= p.set.floor(d.demand):
-		p.setStatus(j, Adult)
+		p.setStatus(j, finished)
+	case d.status < senile && j.Spec.Phases[0].Tasks == ph.Done+ph.Running:
+		p.setStatus(j, senile)
+	case d.status == teenaged && ph.Running >= p.set.floor(d.demand):
+		p.setStatus(j, adult)
 	}
 	p.file(j)
 	p.fileReduces(j)
 }
 
 // setStatus changes the status of j. It must be filed afterwards.
-func (p *Policy) setStatus(j *job, to Status) {
+func (p *Policy) setStatus(j *job, to status) {
 	d := &j.Data
 	if to == d.status {
 		return
 	}
 	was := d.status
 	d.status = to
-	if was == Infantile {
+	if was == infantile {
 		d.lane.infantile = nil
 	}
 	switch to {
-	case Infantile:
+	case infantile:
 		d.lane.infantile = j
-	case Teenaged, Adult:
-		if was <= Infantile {
+		d.demand = 0
+	case teenaged, adult:
+		if was <= infantile {
 			d.demand = p.demand(j)
 		}
 	default:
@@ -127,7 +128,7 @@ func (p *Policy) setStatus(j *job, to Status) {
 
 // coScheduled reports whether jobs of a status belong to those that slots are given
 // to in turn.
-func (s Status) coScheduled() bool { return s == Infantile || s == Teenaged || s == Adult }
+func (s status) coScheduled() bool { return s == infantile || s == teenaged || s == adult }
 
 // takeSeat returns the least number that no co-scheduled job has.
 func (p *Policy) takeSeat() uint32 {
@@ -144,8 +145,8 @@ func (p *Policy) file(j *job) {
 	d := &j.Data
 	l := d.lane
 	ph := &j.Phases[0]
-	awake := d.status < Senile && ph.Pending() > 0
-	grown := awake && (d.status == Teenaged || d.status == Adult)
+	awake := d.status < senile && ph.Pending() > 0
+	grown := awake && (d.status == teenaged || d.status == adult)
 
 	if awake != d.awake {
 		d.awake = awake
@@ -155,7 +156,7 @@ func (p *Policy) file(j *job) {
 			l.startable--
 		}
 	}
-	if awake && d.status == Waiting {
+	if awake && d.status == waiting {
 		if !l.waiting.Contains(j.Handle) {
 			l.waiting.Set(j.Handle, j.Seq)
 		}
@@ -179,15 +180,15 @@ func (p *Policy) file(j *job) {
 		l.dmaxOld = true
 	}
 
-	d.teen = enter(&l.teenaged, j, d.teen, grown && d.status == Teenaged)
-	adult := grown && d.status == Adult
-	d.short = enter(&l.short, j, d.short, adult && ph.Running < p.set.floor(d.demand))
-	if d.adult && (!adult || d.ranked != d.amt) {
+	d.teen = enter(&l.teenaged, j, d.teen, grown && d.status == teenaged)
+	isAdult := grown && d.status == adult
+	d.short = enter(&l.short, j, d.short, isAdult && ph.Running < p.set.floor(d.demand))
+	if d.adult && (!isAdult || d.ranked != d.amt) {
 		i, _ := slices.BinarySearchFunc(l.adults, rank{amt: d.ranked, seq: j.Seq}, compareRanks)
 		l.adults = slices.Delete(l.adults, i, i+1)
 		d.adult = false
 	}
-	if adult && !d.adult {
+	if isAdult && !d.adult {
 		r := rank{d.amt, j.Seq, d.seat, j}
 		i, _ := slices.BinarySearchFunc(l.adults, r, compareRanks)
 		l.adults = slices.Insert(l.adults, i, r)
@@ -236,7 +237,7 @@ func (p *Policy) fileReduces(j *job) {
 			reduces -= maps
 		}
 		over := ph.Done == j.Spec.Phases[0].Tasks
-		file(&p.first, side.Class, j, j.Data.status == Senile && maps > 0 || over && reduces > 0)
+		file(&p.first, side.Class, j, j.Data.status == senile && maps > 0 || over && reduces > 0)
 		file(&p.early, side.Class, j, !over && reduces > 0)
 	}
 }
@@ -254,7 +255,7 @@ func file(q *ready.Queue[uint64], c sojourn.Class, j *job, want bool) {
 func (p *Policy) revised(j *job) {
 	d := &j.Data
 	p.estimate(j)
-	if d.status == Teenaged || d.status == Adult {
+	if d.status == teenaged || d.status == adult {
 		d.demand = p.demand(j)
 	}
 	if d.status.coScheduled() {
@@ -276,7 +277,7 @@ func (l *lane) senile() int { return l.busy - l.occupied }
 // A move is a change of status that UPDATE made.
 type move struct {
 	job *job
-	was Status
+	was status
 }
 
 // update lets waiting jobs become infantile and infantile ones grow up, as long as
@@ -300,9 +301,9 @@ func (p *Policy) updateOnce(l *lane) bool {
 		if l.senile()+l.demand+demand > slots { // Formula (3)
 			return false
 		}
-		to := Adult
+		to := adult
 		if j.Phases[0].Running < p.set.floor(p.demand(j)) {
-			to = Teenaged
+			to = teenaged
 		}
 		p.move(j, to)
 		return true
@@ -311,11 +312,11 @@ func (p *Policy) updateOnce(l *lane) bool {
 	if !ok || l.senile()+l.demand >= slots { // Formula (2)
 		return false
 	}
-	p.move(p.ledger.ByHandle(h), Infantile)
+	p.move(p.ledger.ByHandle(h), infantile)
 	return true
 }
 
-func (p *Policy) move(j *job, to Status) {
+func (p *Policy) move(j *job, to status) {
 	p.moved = append(p.moved, move{j, j.Data.status})
 	p.setStatus(j, to)
 	p.file(j)

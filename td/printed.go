@@ -20,7 +20,7 @@ func (p *Policy) requestAsPrinted(l *lane, s sojourn.Slot) (choice, bool) {
 	if last != nil && last.Data.lane == l && (last.Data.teen || last.Data.short) {
 		return p.give(last, 0, s) // lines 2 to 4
 	}
-	if last == nil || last.Data.status >= Senile { // lines 6 to 18
+	if last == nil || last.Data.status >= senile { // lines 6 to 18
 		p.updateOnce(l)
 	}
 	if len(l.teenaged) > 0 { // lines 19 to 21

@@ -185,7 +185,7 @@ func (p *Policy) hottest(l *lane, s sojourn.Slot) (choice, bool) {
 	p.queue = q
 	for _, j := range q {
 		from, to := 0, 1
-		if j.Data.status == Senile {
+		if j.Data.status == senile {
 			from, to = p.late(j)
 		}
 		if c, ok := p.each(j, from, to, s, p.giveHot); ok {

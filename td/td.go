@@ -12,7 +12,8 @@ import (
 )
 
 // A Policy is a throughput-driven [sojourn.Policy]. It is also a [sojourn.Seeker],
-// a [sojourn.Waker], a [sojourn.Admitter] and a [sojourn.Explainer].
+// a [sojourn.Waker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
 type Policy struct {
 	set settings
 
@@ -36,7 +37,7 @@ type Policy struct {
 // member is what the policy keeps of a job.
 type member struct {
 	lane   *lane
-	status Status
+	status status
 	amt    uint64 // the mean time of a map task that ran close to its input: see amt.go
 	sum    uint64 // of these times, in microseconds
 	runs   uint64 // how many of them
@@ -55,11 +56,17 @@ func New(opts Options) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := &Policy{set: set}
+	p.reset()
+	return p, nil
+}
+
+// reset makes p what New returns.
+func (p *Policy) reset() {
 	bySeq := func(a, b uint64) bool { return a < b }
-	p := &Policy{set: set, first: ready.New(bySeq), early: ready.New(bySeq)}
+	*p = Policy{set: p.set, first: ready.New(bySeq), early: ready.New(bySeq)}
 	p.index = locality.New(&p.ledger)
 	p.cool = p.isCool
-	return p, nil
 }
 
 // Observe implements [sojourn.Policy].
@@ -88,7 +95,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 			}
 			p.measure(c.Job, service)
 		}
-		if ev.Kind != sojourn.TaskRefused && ev.Task.Phase == 0 && c.Job.Data.status < Senile && !c.SlotGone {
+		if ev.Kind != sojourn.TaskRefused && ev.Task.Phase == 0 && c.Job.Data.status < senile && !c.SlotGone {
 			p.last.set(c.Slot.ID, c.Job)
 		}
 	case sojourn.SlotAdded:

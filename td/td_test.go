@@ -1,6 +1,7 @@
 package td_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
@@ -23,4 +24,15 @@ func TestConformance(t *testing.T) { sojourntest.Run(t, newPolicy, sojourntest.O
 func TestConformanceStrict(t *testing.T) {
 	opts := td.Options{HotPolicy: td.Strict, Theta: 1, H: 1, L: 0.5, MaxCoScheduled: 2, Demand: 2}
 	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{IdlesOnPurpose: true})
+}
+
+// attr returns what Explain says of a job under a key.
+func attr(p *td.Policy, id sojourn.JobID, key string) slog.Value {
+	attrs, _ := p.Explain(id)
+	for _, a := range attrs {
+		if a.Key == key {
+			return a.Value
+		}
+	}
+	return slog.Value{}
 }

@@ -1,0 +1,77 @@
+package td
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Verify computes anew what p keeps account of, and returns the first thing that
+// is wrong.
+func Verify(p *Policy) error {
+	for c, l := range p.lanes {
+		if l == nil {
+			continue
+		}
+		want := newLane(l.class)
+		waits := 0
+		for _, j := range p.ledger.AppendJobs(nil) {
+			d, ph := &j.Data, &j.Phases[0]
+			if d.lane != l {
+				continue
+			}
+			if d.status == infantile {
+				if want.infantile != nil {
+					return fmt.Errorf("class %d has two infantile jobs", c)
+				}
+				want.infantile = j
+			}
+			if d.status >= senile || ph.Pending() == 0 {
+				continue
+			}
+			want.startable++
+			switch d.status {
+			case waiting:
+				waits++
+			case teenaged:
+				want.teenaged = append(want.teenaged, j)
+			case adult:
+				want.adults = append(want.adults, rank{d.amt, j.Seq, d.seat, j})
+				if ph.Running < p.set.floor(d.demand) {
+					want.short = append(want.short, j)
+				}
+			}
+			if d.status == teenaged || d.status == adult {
+				want.demand += d.demand
+			}
+			if d.status != waiting {
+				want.occupied += ph.Running
+			}
+		}
+		bySeq := func(a, b *job) int { return int(a.Seq) - int(b.Seq) }
+		slices.SortFunc(want.teenaged, bySeq)
+		slices.SortFunc(want.short, bySeq)
+		slices.SortFunc(want.adults, compareRanks)
+		busy := 0
+		for s := range p.ledger.Attempts() {
+			if int(s.Class) == c {
+				busy++
+			}
+		}
+		switch {
+		case l.busy != busy:
+			return fmt.Errorf("class %d: %d busy slots, want %d", c, l.busy, busy)
+		case l.infantile != want.infantile:
+			return fmt.Errorf("class %d: another infantile job", c)
+		case l.startable != want.startable || l.demand != want.demand || l.occupied != want.occupied:
+			return fmt.Errorf("class %d: startable, D, occupied = %d, %d, %d, want %d, %d, %d",
+				c, l.startable, l.demand, l.occupied, want.startable, want.demand, want.occupied)
+		case l.waiting.Len() != waits:
+			return fmt.Errorf("class %d: %d jobs wait, want %d", c, l.waiting.Len(), waits)
+		case !slices.Equal(l.teenaged, want.teenaged) || !slices.Equal(l.short, want.short) || !slices.Equal(l.adults, want.adults):
+			return fmt.Errorf("class %d: lists of teenaged jobs and adults differ", c)
+		case l.demand < 0 || l.senile() < 0:
+			return fmt.Errorf("class %d: D = %d, Osen = %d", c, l.demand, l.senile())
+		}
+	}
+	return nil
+}
