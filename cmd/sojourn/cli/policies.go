@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/pfsp"
+	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/td"
 	"github.com/sojourn-sched/sojourn/trace"
 )
@@ -26,6 +27,7 @@ func builtin() catalog.Catalog {
 		catalog.NewEntry("pfsp", "the shortest job that delays no other beyond its end under fluid fair sharing (H-PFSP)", pfsp.New),
 		catalog.NewEntry("hfsp", "the job of the least virtual size, estimated from its first tasks (HFSP)", newHFSP),
 		catalog.NewEntry("td", "many jobs at once, local tasks first, no hot spots (throughput-driven)", td.New),
+		catalog.NewEntry("rtmr", "jobs with deadlines: none is accepted that would miss its own (RTMR)", rtmr.New),
 	}
 }
 

@@ -1,0 +1,315 @@
+package slotvec
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Never is an instant that does not come.
+const Never = math.MaxInt64
+
+// A Run is a number of slots that become available at one instant.
+type Run struct {
+	T int64 // the instant, not negative
+	N int64 // how many slots; positive, and below 2^32 in all runs together
+}
+
+// A Vector is a sorted vector of slots in run-length form.
+type Vector []Run
+
+// Slots returns the number of slots.
+func (v Vector) Slots() (n int64) {
+	for _, r := range v {
+		n += r.N
+	}
+	return n
+}
+
+// Min returns when the first slot becomes available; Never if there is none.
+func (v Vector) Min() int64 {
+	if len(v) == 0 {
+		return Never
+	}
+	return v[0].T
+}
+
+// Canonical reports whether v has strictly increasing instants and positive counts.
+func (v Vector) Canonical() bool {
+	for i, r := range v {
+		if r.N <= 0 || r.T < 0 || i > 0 && v[i-1].T >= r.T {
+			return false
+		}
+	}
+	return true
+}
+
+// push appends a run whose instant is not before the last one.
+func (v Vector) push(t, n int64) Vector {
+	switch last := len(v) - 1; {
+	case n == 0:
+	case last >= 0 && v[last].T == t:
+		v[last].N += n
+	default:
+		v = append(v, Run{t, n})
+	}
+	return v
+}
+
+// Sort brings runs in any order, with repeated instants, into canonical form, in
+// place. Counts may be negative where their sum at an instant is not.
+func Sort(v Vector) Vector {
+	slices.SortFunc(v, byTime)
+	out := v[:0]
+	for i := 0; i < len(v); {
+		r := v[i]
+		for i++; i < len(v) && v[i].T == r.T; i++ {
+			r.N += v[i].N
+		}
+		if r.N != 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func byTime(a, b Run) int { return cmp.Compare(a.T, b.T) }
+
+// Raise returns v with no slot available before floor.
+func Raise(dst, v Vector, floor int64) Vector {
+	dst = dst[:0]
+	for _, r := range v {
+		dst = dst.push(max(r.T, floor), r.N)
+	}
+	return dst
+}
+
+// Min returns the elementwise minimum of two vectors of equally many slots.
+func Min(dst, a, b Vector) Vector {
+	dst = dst[:0]
+	for i, k, x, y := 0, 0, int64(0), int64(0); i < len(a) && k < len(b); {
+		n := min(a[i].N-x, b[k].N-y)
+		dst = dst.push(min(a[i].T, b[k].T), n)
+		if x += n; x == a[i].N {
+			i, x = i+1, 0
+		}
+		if y += n; y == b[k].N {
+			k, y = k+1, 0
+		}
+	}
+	return dst
+}
+
+// Distance returns the largest difference between corresponding elements of two
+// vectors of equally many slots, both raised to floor.
+func Distance(a, b Vector, floor int64) (d int64) {
+	for i, k, x, y := 0, 0, int64(0), int64(0); i < len(a) && k < len(b); {
+		n := min(a[i].N-x, b[k].N-y)
+		ta, tb := max(a[i].T, floor), max(b[k].T, floor)
+		d = max(d, ta-tb, tb-ta)
+		if x += n; x == a[i].N {
+			i, x = i+1, 0
+		}
+		if y += n; y == b[k].N {
+			k, y = k+1, 0
+		}
+	}
+	return d
+}
+
+// Replace removes the first slot of v and inserts the next of the given instants,
+// for one instant after the other in their order (Algorithm VI). The instants are
+// sorted; their counts say how often each occurs.
+func Replace(dst, v, instants Vector) Vector {
+	dst = append(dst[:0], v...)
+	for _, in := range instants {
+		if len(dst) == 0 {
+			break
+		}
+		// Slots before in.T are replaced one by one. Then the first slot is not before
+		// in.T, and what is inserted is what is removed next, unless nothing was
+		// inserted yet: then the first slot becomes earlier, once.
+		moved, i := int64(0), 0
+		for ; i < len(dst) && dst[i].T < in.T && moved < in.N; i++ {
+			n := min(in.N-moved, dst[i].N)
+			moved += n
+			if dst[i].N -= n; dst[i].N > 0 {
+				break
+			}
+		}
+		if moved == 0 && dst[0].T > in.T {
+			moved = 1
+			if dst[0].N--; dst[0].N == 0 {
+				i = 1
+			}
+		}
+		dst = insert(slices.Delete(dst, 0, i), Run{in.T, moved})
+	}
+	return dst
+}
+
+// insert adds r to v, in place.
+func insert(v Vector, r Run) Vector {
+	k, found := slices.BinarySearchFunc(v, r, byTime)
+	switch {
+	case r.N == 0:
+	case found:
+		v[k].N += r.N
+	default:
+		v = slices.Insert(v, k, r)
+	}
+	return v
+}
+
+// A Filler schedules equal tasks. It holds scratch memory; the zero Filler is ready.
+type Filler struct {
+	starts Vector // last starts, sorted
+}
+
+// Fill schedules n tasks of length eps, none of which starts before rel, each on the
+// slot of v that becomes available first. It returns when the slots become available
+// after that, and when the last task ends: rel if n is 0, Never if that is out of
+// range or there is no slot. See the package comment.
+func (f *Filler) Fill(dst, v Vector, n, eps, rel int64) (Vector, int64) {
+	dst = dst[:0]
+	if n == 0 {
+		return append(dst, v...), rel
+	}
+	early, runs := int64(0), 0 // slots that are available at rel, and their runs
+	for runs < len(v) && v[runs].T <= rel {
+		early += v[runs].N
+		runs++
+	}
+	switch {
+	case len(v) == 0:
+		return dst, Never
+	case n <= early || early > 0 && eps == 0:
+		return fillEarly(dst, v, min(n, early), add(rel, eps)), add(rel, eps)
+	case eps == 0:
+		return append(dst, v...), v[0].T
+	}
+	first, rest := Run{rel, early}, v[runs:]
+	if early == 0 {
+		first, rest = rest[0], rest[1:]
+	}
+	return f.fillLevel(dst, first, rest, n, eps)
+}
+
+// fillEarly makes the n earliest slots of v, all available by t, available at t.
+func fillEarly(dst, v Vector, n, t int64) Vector {
+	left := n
+	for i, r := range v {
+		cut := min(left, r.N)
+		left -= cut
+		r.N -= cut
+		switch {
+		case r.N == 0:
+		case r.T < t:
+			dst = append(dst, r)
+		default:
+			dst = dst.push(t, n).push(r.T, r.N)
+			return append(dst, v[i+1:]...)
+		}
+	}
+	return dst.push(t, n)
+}
+
+// fillLevel schedules n tasks of length eps > 0 on the slots of first and rest.
+func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Vector, int64) {
+	h, ok := level(first, rest, n, eps)
+	if !ok {
+		return append(dst, Run{Never, first.N + rest.Slots()}), Never
+	}
+	// Each run up to the level starts k tasks before s. The runs are in order, so
+	// that later ones start no more tasks than earlier ones.
+	started, last := int64(0), int64(0) // sum of k; when these tasks end
+	starts := f.starts[:0]
+	place := func(r Run) {
+		k := (h - r.T) / eps
+		s := r.T + k*eps
+		starts = append(starts, Run{s, r.N})
+		started += k * r.N
+		if k > 0 {
+			last = max(last, s)
+		}
+	}
+	place(first)
+	for len(rest) > 0 && rest[0].T <= h {
+		place(rest[0])
+		rest = rest[1:]
+	}
+	if !slices.IsSortedFunc(starts, byTime) {
+		slices.SortFunc(starts, byTime)
+	}
+	f.starts = starts
+
+	// What is left of the tasks starts at the least of these instants, on the first
+	// slots of starts[:used] or some of the last of them.
+	left, used := n-started, 0
+	split := int64(0) // slots of starts[used] that start a task
+	for left > 0 {
+		last = max(last, add(starts[used].T, eps))
+		if left < starts[used].N {
+			split = left
+			break
+		}
+		left -= starts[used].N
+		used++
+	}
+	for i, r := range starts[used:] {
+		if i == 0 {
+			r.N -= split
+		}
+		dst = dst.push(r.T, r.N)
+	}
+	for i := range starts[:min(used+1, len(starts))] {
+		r := starts[i]
+		if i == used {
+			r.N = split
+		}
+		r.T = add(r.T, eps)
+		for len(rest) > 0 && rest[0].T <= r.T {
+			dst = dst.push(rest[0].T, rest[0].N)
+			rest = rest[1:]
+		}
+		dst = dst.push(r.T, r.N)
+	}
+	for _, r := range rest {
+		dst = dst.push(r.T, r.N)
+	}
+	return dst, last
+}
+
+// level returns floor(x) for the level x of n*eps poured onto the slots of first and
+// rest; false if it is out of range.
+func level(first Run, rest Vector, n, eps int64) (int64, bool) {
+	// With the slots so far at instants a, N of them, the level is
+	// a1 + (n eps + sum N (a - a1)) / N, unless it reaches the next run.
+	slots := uint64(first.N)
+	hi, lo := bits.Mul64(uint64(n), uint64(eps))
+	for _, r := range rest {
+		d := uint64(r.T - first.T)
+		if ph, pl := bits.Mul64(d, slots); hi < ph || hi == ph && lo <= pl {
+			break
+		}
+		ph, pl := bits.Mul64(d, uint64(r.N))
+		var carry uint64
+		lo, carry = bits.Add64(lo, pl, 0)
+		hi += ph + carry
+		slots += uint64(r.N)
+	}
+	if hi >= slots {
+		return 0, false
+	}
+	q, _ := bits.Div64(hi, lo, slots)
+	return first.T + int64(q), q <= uint64(Never-first.T)
+}
+
+// add returns t+d, at most Never.
+func add(t, d int64) int64 {
+	if t > Never-d {
+		return Never
+	}
+	return t + d
+}

@@ -1,0 +1,165 @@
+package rtmr
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/slotvec"
+)
+
+// A starts holds when the running attempts of a stage started: sorted, with a count for
+// each instant. Attempts start in the order of time, but end in any order, so that
+// counts of zero stay in the middle until they are half of the list.
+type starts struct {
+	runs []startRun
+	head int // runs before it are empty
+	live int // runs that are not
+}
+
+type startRun struct {
+	at sojourn.Time
+	n  int64
+}
+
+// add counts an attempt. It is in order unless it was adopted.
+func (s *starts) add(at sojourn.Time) {
+	last := len(s.runs) - 1
+	switch {
+	case s.live > 0 && s.runs[last].at == at:
+		s.runs[last].n++
+		return
+	case s.live > 0 && s.runs[last].at > at:
+		i, found := s.find(at)
+		if found {
+			if s.runs[i].n == 0 {
+				s.live++
+			}
+			s.runs[i].n++
+			return
+		}
+		s.runs = slices.Insert(s.runs, i, startRun{at, 1})
+	default:
+		if len(s.runs) == cap(s.runs) {
+			s.compact()
+		}
+		s.runs = append(s.runs, startRun{at, 1})
+	}
+	s.live++
+}
+
+// remove forgets an attempt that started at that instant.
+func (s *starts) remove(at sojourn.Time) {
+	i, _ := s.find(at)
+	if s.runs[i].n--; s.runs[i].n > 0 {
+		return
+	}
+	s.live--
+	for s.head < len(s.runs) && s.runs[s.head].n == 0 {
+		s.head++
+	}
+	for len(s.runs) > s.head && s.runs[len(s.runs)-1].n == 0 {
+		s.runs = s.runs[:len(s.runs)-1]
+	}
+	if len(s.runs)-s.head > 2*s.live+8 {
+		s.compact()
+	}
+}
+
+// find returns the index of the run of an instant, or where it belongs.
+func (s *starts) find(at sojourn.Time) (int, bool) {
+	i, found := slices.BinarySearchFunc(s.runs[s.head:], at, func(r startRun, at sojourn.Time) int {
+		switch {
+		case r.at < at:
+			return -1
+		case r.at > at:
+			return 1
+		}
+		return 0
+	})
+	return s.head + i, found
+}
+
+// compact drops what is empty.
+func (s *starts) compact() {
+	out := s.runs[:0]
+	for _, r := range s.runs[s.head:] {
+		if r.n > 0 {
+			out = append(out, r)
+		}
+	}
+	s.runs, s.head = out, 0
+}
+
+// last returns the latest start; false if nothing runs.
+func (s *starts) last() (sojourn.Time, bool) {
+	if s.live == 0 {
+		return 0, false
+	}
+	return s.runs[len(s.runs)-1].at, true
+}
+
+// from returns the earliest start that is not before an instant.
+func (s *starts) from(at sojourn.Time) (sojourn.Time, bool) {
+	if s.live == 0 {
+		return 0, false
+	}
+	i, _ := s.find(at)
+	for ; i < len(s.runs); i++ {
+		if s.runs[i].n > 0 {
+			return s.runs[i].at, true
+		}
+	}
+	return 0, false
+}
+
+// retire takes note of a busy slot that leaves with its attempt.
+func (p *Policy) retire(id sojourn.SlotID) {
+	i, _ := slices.BinarySearch(p.retiring, id)
+	p.retiring = slices.Insert(p.retiring, i, id)
+}
+
+// unretire forgets it.
+func (p *Policy) unretire(id sojourn.SlotID) {
+	if i, found := slices.BinarySearch(p.retiring, id); found {
+		p.retiring = slices.Delete(p.retiring, i, i+1)
+	}
+}
+
+// reality sets v to when the slots become available that stay: free ones now, busy
+// ones when their attempts end at the latest. Slots whose attempts have outlasted their
+// estimates are left out: nobody knows when they come back.
+func (p *Policy) reality(v *vectors, now int64) {
+	for s := range v {
+		v[s] = v[s][:0]
+		if p.free[s] > 0 {
+			v[s] = append(v[s], slotvec.Run{T: now, N: p.free[s]})
+		}
+	}
+	for _, j := range p.order.jobs {
+		for s := range v {
+			runs := &j.Data.running[s]
+			if runs.live == 0 {
+				continue
+			}
+			for _, r := range runs.runs[runs.head:] {
+				if end := saturate(int64(r.at), j.Data.eps[s]); r.n > 0 && end >= now {
+					v[s] = append(v[s], slotvec.Run{T: end, N: r.n})
+				}
+			}
+		}
+	}
+	for _, id := range p.retiring {
+		a, _ := p.ledger.Attempt(id)
+		start, ok := p.adopted[id]
+		if !ok {
+			start = a.Start
+		}
+		s := stageOf(&a.Job.Spec.Phases[a.Task.Phase])
+		if end := saturate(int64(start), a.Job.Data.eps[s]); end >= now {
+			v[s] = append(v[s], slotvec.Run{T: end, N: -1})
+		}
+	}
+	for s := range v {
+		v[s] = slotvec.Sort(v[s])
+	}
+}

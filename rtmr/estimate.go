@@ -1,0 +1,169 @@
+package rtmr
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/slotvec"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// mebibyte is the unit of data that rates are about.
+const mebibyte = 1 << 20
+
+// ratioUnit is the resolution of eta and of the skew: rounded up, once, to a multiple
+// of 2^-16, they are integers from then on.
+const ratioUnit = 1 << 16
+
+// An estimator bounds the times of tasks by the sizes of their inputs (Section
+// IV-A). The paper takes a pure rate c: eps = c * max delta. Here a task takes
+// startUp + c * delta, so that tiny tasks, whose time is all start-up, do not blow up
+// the rate, and empty inputs are not divided by.
+type estimator struct {
+	rate    [2]int64 // c_m^max and c_r^max, in nanoseconds a MiB; 0 if unknown
+	startUp int64    // nanoseconds
+	ratio   int64    // eta, in 2^-16; 0 if unknown
+}
+
+func newEstimator(o *Options) estimator {
+	return estimator{
+		rate:    [2]int64{int64(o.MapRate), int64(o.ReduceRate)},
+		startUp: int64(o.StartUp),
+		ratio:   units(o.Ratio),
+	}
+}
+
+// units returns x rounded up to a multiple of 2^-16, in that unit.
+func units(x float64) int64 { return int64(math.Ceil(x * ratioUnit)) }
+
+// bound returns the longest time that a task of a phase takes, at least 1 ns: what
+// its description says, or else what follows from its input. It returns 0 if nothing
+// is known.
+func (e *estimator) bound(job *sojourn.Job, phase int, skew int64) int64 {
+	p := &job.Phases[phase]
+	most, unknown := p.Estimate, p.Estimate == 0
+	if p.Estimates != nil {
+		most, unknown = 0, false
+		for i := range p.Estimates {
+			d := p.EstimateOf(i)
+			most, unknown = max(most, d), unknown || d == 0
+		}
+	}
+	if !unknown {
+		return int64(most)
+	}
+	stage := stageOf(p)
+	size, ok := e.largestInput(job, phase, skew)
+	if !ok || e.rate[stage] == 0 {
+		return 0
+	}
+	return max(1, saturate(e.startUp, mulDiv(size, e.rate[stage], mebibyte)))
+}
+
+// largestInput returns the size of the largest input of a task of a phase (max
+// delta_i); false if it is unknown. Without sizes, a reduce task may get all of the
+// intermediate data, eta times the input, and with a skew factor at most so many times
+// its even share: eta*delta/R is no bound.
+func (e *estimator) largestInput(job *sojourn.Job, phase int, skew int64) (int64, bool) {
+	p := &job.Phases[phase]
+	if p.Bytes != nil {
+		most := int64(0)
+		for _, b := range p.Bytes {
+			most = max(most, b)
+		}
+		return most, true
+	}
+	if phase == 0 || e.ratio == 0 || job.Phases[0].Bytes == nil {
+		return 0, false
+	}
+	all := mulDiv(total(job.Phases[0].Bytes), e.ratio, ratioUnit)
+	if skew > 0 {
+		all = min(all, mulDiv(mulDiv(all, skew, ratioUnit), 1, int64(p.Tasks)))
+	}
+	return all, true
+}
+
+// learn takes in the measured service time of a finished task.
+func (e *estimator) learn(job *sojourn.Job, task sojourn.TaskID, service time.Duration) {
+	p := &job.Phases[task.Phase]
+	if p.Bytes == nil || service <= 0 {
+		return
+	}
+	size, t := p.Bytes[task.Index], int64(service)
+	if size == 0 {
+		e.startUp = max(e.startUp, t) // all of it is start-up
+		return
+	}
+	s := stageOf(p)
+	e.rate[s] = max(e.rate[s], mulDiv(max(0, t-e.startUp), mebibyte, size))
+	if task.Phase == 1 && job.Phases[0].Bytes != nil {
+		if in := total(job.Phases[0].Bytes); in > 0 {
+			e.ratio = max(e.ratio, mulDiv(total(p.Bytes), ratioUnit, in))
+		}
+	}
+}
+
+func total(bytes []int64) (sum int64) {
+	for _, b := range bytes {
+		sum = saturate(sum, b)
+	}
+	return sum
+}
+
+// mulDiv returns x*y/z, rounded up, at most slotvec.Never.
+func mulDiv(x, y, z int64) int64 {
+	q, r := wide.Mul64(uint64(x), uint64(y)).QuoRem(wide.From64(uint64(z)))
+	if q.Hi > 0 || q.Lo >= slotvec.Never {
+		return slotvec.Never
+	}
+	if !r.IsZero() {
+		q.Lo++
+	}
+	return int64(q.Lo)
+}
+
+// saturate returns x+y, at most slotvec.Never.
+func saturate(x, y int64) int64 {
+	if x > slotvec.Never-y {
+		return slotvec.Never
+	}
+	return x + y
+}
+
+// stageOf returns the stage that a phase of a supported job is.
+func stageOf(p *sojourn.Phase) int { return int(p.Class) }
+
+// shape returns the phase of each stage of a job, -1 where it has none, and the
+// bounds on the times of its tasks, with the pad. The error wraps ErrUnsupported.
+func (p *Policy) shape(job *sojourn.Job) (phase [2]int, eps [2]int64, err error) {
+	bad := func(format string, args ...any) ([2]int, [2]int64, error) {
+		return phase, eps, fmt.Errorf("%w: %s", sojourn.ErrUnsupported, fmt.Sprintf(format, args...))
+	}
+	phase = [2]int{-1, -1}
+	if n := len(job.Phases); n > 2 {
+		return bad("%d phases, and a deadline can be guaranteed for a map and a reduce phase", n)
+	}
+	for i := range job.Phases {
+		ph := &job.Phases[i]
+		switch {
+		case ph.Class != sojourn.Map && ph.Class != sojourn.Reduce:
+			return bad("phase %d is of class %d, neither map nor reduce", i, ph.Class)
+		case i == 1 && ph.Class == job.Phases[0].Class:
+			return bad("both phases are of class %d: on shared slots nothing is guaranteed", ph.Class)
+		case i == 1 && ph.Class == sojourn.Map:
+			return bad("the map phase comes after the reduce phase")
+		case i == 1 && job.Threshold(1) != job.Phases[0].Tasks:
+			return bad("phase 1 may start before phase 0 ends (after %d), and would hold slots for longer than it works", ph.After)
+		}
+		stage := stageOf(ph)
+		phase[stage] = i
+		eps[stage] = p.est.bound(job, i, p.skew)
+		if eps[stage] == 0 {
+			return bad("phase %d has a task without an estimate", i)
+		}
+		eps[stage] = saturate(eps[stage], int64(p.opts.Latency))
+	}
+	return phase, eps, nil
+}

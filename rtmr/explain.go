@@ -1,0 +1,84 @@
+package rtmr
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// AppendRanking implements [sojourn.Explainer]: the jobs that were admitted, in the
+// order in which they are served, and behind them those without a promise.
+func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	p.settle()
+	for _, j := range p.order.jobs {
+		dst = append(dst, j.Spec.ID)
+	}
+	return dst
+}
+
+// AppendVoid appends the live jobs whose deadlines were promised and may be missed, in
+// the order of AppendRanking; [Policy.Explain] tells why.
+func (p *Policy) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
+	p.settle()
+	if p.voids == 0 && !p.soft {
+		return dst
+	}
+	for _, j := range p.order.jobs {
+		if j.Data.mark.promise == void {
+			dst = append(dst, j.Spec.ID)
+		}
+	}
+	return dst
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, then
+//
+//	rank      how many live jobs go before it
+//	promise   none (no deadline), holds or void
+//	void      why it is void
+//	deadline  DL
+//	eM, e     when its maps and all of it have ended at the latest, if that is known
+//	epsM      the longest time of a map task, frozen at admission; epsR of a reduce task
+//	reserved  reduce slots that are kept for it
+func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	p.settle()
+	d := &j.Data
+	attrs := append(j.Attrs(), slog.Int("rank", d.rank), slog.String("promise", promiseNames[d.mark.promise]))
+	if d.mark.promise == void {
+		attrs = append(attrs, slog.String("void", d.mark.why.String()))
+	}
+	if d.deadline < never {
+		attrs = append(attrs, slog.Duration("deadline", time.Duration(d.deadline)))
+	}
+	if em, e := p.estimates(j); e < never {
+		attrs = append(attrs, slog.Duration("eM", time.Duration(em)), slog.Duration("e", time.Duration(e)))
+	}
+	for s, name := range [...]string{maps: "epsM", reduces: "epsR"} {
+		if d.phase[s] >= 0 {
+			attrs = append(attrs, slog.Duration(name, time.Duration(d.eps[s])))
+		}
+	}
+	return append(attrs, slog.Int64("reserved", d.reserved)), true
+}
+
+// estimates returns e^m and e of a job.
+func (p *Policy) estimates(j *job) (em, e int64) {
+	if p.opts.Booking == Chain {
+		return j.Data.mark.em, j.Data.mark.e
+	}
+	now := p.now()
+	p.reality(&p.base, now)
+	p.walk.begin(&p.base, now)
+	for _, k := range p.order.jobs[:j.Data.rank+1] {
+		en := p.entry(k, now)
+		if em, e = p.walk.try(&en); e < never {
+			p.walk.keep()
+		}
+	}
+	return em, e
+}

@@ -1,0 +1,169 @@
+package rtmr
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Options configure a [Policy]. The zero value is the default: exact re-booking, in
+// the order of deadlines.
+type Options struct {
+	// Booking says how the policy knows when slots become available. The default,
+	// Rebook, is not the paper's.
+	Booking Booking
+
+	// Order says which of the admitted jobs goes first. The default is EDF
+	// [Section IV-B].
+	Order Order
+
+	// OnePosition admits a job at the place that Order gives it, or not at all, as
+	// the paper does. By default other places are tried as well, which accepts more
+	// and makes acceptance monotone: with a later deadline no job is refused that
+	// would have been accepted with an earlier one. FIFO has one place only.
+	OnePosition bool
+
+	// Feedback replaces, when a job finishes, what was estimated of it and of the
+	// jobs behind it by what came true [Algorithms V and VI]. It is for Chain;
+	// Rebook always knows what came true.
+	Feedback bool
+
+	// Delta is how far from its estimate a job must finish to set off Feedback. Zero
+	// means any difference; the paper takes "a typical map task execution time"
+	// [Section V].
+	Delta time.Duration
+
+	// NoMergeMin lets Feedback raise estimates, as the paper does. By default an
+	// estimate is the lesser of the old and the new one: both are bounds.
+	NoMergeMin bool
+
+	// Latency is added to the time of every task: the longest time from when a slot
+	// becomes free until it works again, such as the period of heartbeats. Without it
+	// the guarantee holds only if free slots are offered at once. Zero is the default.
+	Latency time.Duration
+
+	// RequireDeadline refuses jobs without a deadline. By default they are accepted,
+	// and run behind all jobs that have one.
+	RequireDeadline bool
+
+	// MapRate and ReduceRate are the longest times to fetch and process one MiB of
+	// input in a map and in a reduce task (c_m^max and c_r^max of Section IV-A, which
+	// gives no values). They are used for phases that carry sizes but no estimates.
+	// Zero means unknown: without Learn, such jobs are not supported.
+	MapRate, ReduceRate time.Duration
+
+	// StartUp is the part of a task's time that does not depend on its input. The
+	// paper has none, and a pure rate makes tiny tasks dominate it. Zero is the
+	// default.
+	StartUp time.Duration
+
+	// Ratio is the largest ratio of a job's intermediate data to its input (eta of
+	// Section IV-A). It is used for reduce phases that carry no sizes. Zero means
+	// unknown.
+	Ratio float64
+
+	// Skew bounds how much more than its even share of the intermediate data a reduce
+	// task gets. Zero means that all of it may go to one task, the only bound that
+	// needs no assumption; the paper takes 1 without saying so.
+	Skew float64
+
+	// Learn raises MapRate, ReduceRate, StartUp and Ratio to what was measured of
+	// finished tasks [Section IV-A]. They never fall. Jobs that were admitted keep
+	// the estimates of their admission.
+	Learn bool
+
+	// PaperReservation lets a reduce task start while the jobs before it need as many
+	// slots as are free, as line 10 of Algorithm IV does. Accepted jobs can then miss
+	// their deadlines. It is here for the counterexample only.
+	PaperReservation bool
+}
+
+// A Booking is a way to know when slots become available.
+type Booking uint8
+
+const (
+	// Rebook builds the vectors of slots anew for each decision, from the attempts
+	// that are running and the tasks that are left.
+	Rebook Booking = iota
+	// Chain keeps the vectors of each job, as the paper does.
+	Chain
+)
+
+var bookingNames = [...]string{Rebook: "rebook", Chain: "chain"}
+
+// String returns "rebook" or "chain".
+func (b Booking) String() string { return name(bookingNames[:], int(b), "Booking") }
+
+// MarshalText implements encoding.TextMarshaler.
+func (b Booking) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
+// returns.
+func (b *Booking) UnmarshalText(text []byte) error {
+	i, err := parse(bookingNames[:], text, "booking")
+	*b = Booking(i)
+	return err
+}
+
+// An Order is an order of admitted jobs.
+type Order uint8
+
+const (
+	EDF  Order = iota // the earliest deadline first
+	FIFO              // in the order of arrival
+)
+
+var orderNames = [...]string{EDF: "edf", FIFO: "fifo"}
+
+// String returns "edf" or "fifo".
+func (o Order) String() string { return name(orderNames[:], int(o), "Order") }
+
+// MarshalText implements encoding.TextMarshaler.
+func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
+// returns.
+func (o *Order) UnmarshalText(text []byte) error {
+	i, err := parse(orderNames[:], text, "order")
+	*o = Order(i)
+	return err
+}
+
+func name(names []string, i int, kind string) string {
+	if i >= len(names) {
+		return fmt.Sprintf("%s(%d)", kind, i)
+	}
+	return names[i]
+}
+
+func parse(names []string, text []byte, what string) (int, error) {
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return 0, fmt.Errorf("unknown %s %q: want %s or %s", what, text, names[0], names[1])
+	}
+	return i, nil
+}
+
+// check returns the first thing that is wrong with o, or nil.
+func (o *Options) check() error {
+	finite := func(x float64) bool { return x >= 0 && x <= math.MaxUint32 }
+	switch {
+	case o.Booking > Chain:
+		return fmt.Errorf("unknown booking %v", o.Booking)
+	case o.Order > FIFO:
+		return fmt.Errorf("unknown order %v", o.Order)
+	case o.Booking == Rebook && (o.Feedback || o.NoMergeMin || o.Delta != 0):
+		return errors.New("feedback, delta and no-merge-min need the booking chain: rebook always knows what came true")
+	case !o.Feedback && (o.NoMergeMin || o.Delta != 0):
+		return errors.New("delta and no-merge-min need feedback")
+	case o.Delta < 0 || o.Latency < 0 || o.MapRate < 0 || o.ReduceRate < 0 || o.StartUp < 0:
+		return errors.New("a duration is negative")
+	case !finite(o.Ratio):
+		return fmt.Errorf("ratio %v is not in [0, 2^32)", o.Ratio)
+	case !finite(o.Skew) || o.Skew > 0 && o.Skew < 1:
+		return fmt.Errorf("skew %v is neither 0 nor in [1, 2^32)", o.Skew)
+	}
+	return nil
+}

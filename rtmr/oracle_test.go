@@ -1,0 +1,309 @@
+package rtmr
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A world is a small cluster in whole units of time, driven by a policy: a simulator
+// that shares no code with the policy, nor with package sim. What it knows of a job is
+// how long each task really takes.
+type world struct {
+	p   *Policy
+	r   *rand.Rand
+	now int64
+
+	beat    int64 // free slots are offered at its multiples only; 1 for at once
+	slots   []wslot
+	jobs    []wjob
+	pending []wjob // to arrive, by time
+	retest  []wjob // refused, to be offered again at each completion
+	asks    bool   // they are
+
+	accepted, rejected, missed int
+	late                       int64 // the sum of what jobs were late
+	check                      func(*world)
+	failed                     string
+}
+
+type wslot struct {
+	class   sojourn.Class
+	task    sojourn.TaskID
+	attempt uint32
+	busy    bool
+	end     int64
+}
+
+type wjob struct {
+	id       sojourn.JobID
+	at       int64
+	deadline int64
+	times    [2][]int64 // real times of the map and the reduce tasks
+	eps      [2]int64
+	left     int
+	done     bool
+	finish   int64
+}
+
+const unit = time.Millisecond
+
+func (j *wjob) spec() *sojourn.Job {
+	s := &sojourn.Job{ID: j.id, Deadline: sojourn.Time(j.deadline) * sojourn.Time(unit)}
+	for c, times := range j.times {
+		if len(times) > 0 {
+			s.Phases = append(s.Phases, sojourn.Phase{
+				Class: sojourn.Class(c), Tasks: len(times), Estimate: time.Duration(j.eps[c]) * unit,
+			})
+		}
+	}
+	return s
+}
+
+func (w *world) observe(ev sojourn.Event) error {
+	ev.At = sojourn.Time(w.now) * sojourn.Time(unit)
+	return w.p.Observe(ev)
+}
+
+func (w *world) must(ev sojourn.Event) {
+	if err := w.observe(ev); err != nil {
+		panic(err)
+	}
+}
+
+func (w *world) addSlots(n int, c sojourn.Class) {
+	for range n {
+		w.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(len(w.slots)), Class: c}})
+		w.slots = append(w.slots, wslot{class: c})
+	}
+}
+
+// arrive offers a job, and reports whether it was accepted.
+func (w *world) arrive(j wjob) bool {
+	err := w.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j.spec()})
+	if err != nil {
+		if !errors.Is(err, sojourn.ErrRejected) {
+			panic(err)
+		}
+		return false
+	}
+	w.accepted++
+	j.left = len(j.times[0]) + len(j.times[1])
+	w.jobs = append(w.jobs, j)
+	return true
+}
+
+// real returns how long a task takes.
+func (w *world) real(id sojourn.TaskID, c sojourn.Class) int64 {
+	return w.job(id.Job).times[c][id.Index]
+}
+
+func (w *world) job(id sojourn.JobID) *wjob {
+	i := slices.IndexFunc(w.jobs, func(j wjob) bool { return j.id == id })
+	return &w.jobs[i]
+}
+
+// offer offers all free slots until none is taken.
+func (w *world) offer() {
+	for taken := true; taken; {
+		taken = false
+		for i := range w.slots {
+			s := &w.slots[i]
+			if s.busy {
+				continue
+			}
+			if a, ok := w.p.Assign(sojourn.SlotID(i)); ok {
+				taken = true
+				s.busy, s.task, s.attempt = true, a.Task, a.Attempt
+				s.end = w.now + w.real(a.Task, s.class)
+			}
+		}
+	}
+}
+
+// ends reports the attempts that end now.
+func (w *world) ends() (any bool) {
+	for i := range w.slots {
+		s := &w.slots[i]
+		if !s.busy || s.end != w.now {
+			continue
+		}
+		any = true
+		s.busy = false
+		w.must(sojourn.Event{Kind: sojourn.TaskFinished, Task: s.task, Attempt: s.attempt, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+		j := w.job(s.task.Job)
+		if j.left--; j.left == 0 {
+			j.done, j.finish = true, w.now
+			if j.deadline > 0 && w.now > j.deadline {
+				w.missed++
+				w.late += w.now - j.deadline
+			}
+		}
+	}
+	return any
+}
+
+// run runs until nothing is left. At one instant arrivals come before or after the
+// offers at random, as they may.
+func (w *world) run() {
+	for {
+		next := int64(-1)
+		soon := func(t int64) {
+			if next < 0 || t < next {
+				next = t
+			}
+		}
+		for i := range w.slots {
+			if w.slots[i].busy {
+				soon(w.slots[i].end)
+			} else if w.beat > 1 {
+				if at := (w.now/w.beat + 1) * w.beat; w.live() {
+					soon(at)
+				}
+			}
+		}
+		if len(w.pending) > 0 {
+			soon(w.pending[0].at)
+		}
+		if next < 0 {
+			return
+		}
+		w.now = next
+		ended := w.ends()
+		if ended && w.asks {
+			w.retest = slices.DeleteFunc(w.retest, func(j wjob) bool { return w.arrive(j) })
+		}
+		first := w.r.IntN(2) == 0
+		if first {
+			w.offerNow()
+		}
+		for len(w.pending) > 0 && w.pending[0].at == w.now {
+			j := w.pending[0]
+			w.pending = w.pending[1:]
+			if !w.arrive(j) {
+				w.rejected++
+				w.retest = append(w.retest, j)
+			}
+			if w.r.IntN(3) == 0 {
+				w.offerNow()
+			}
+		}
+		w.offerNow()
+		if w.check != nil {
+			w.check(w)
+		}
+		if w.failed != "" {
+			return
+		}
+	}
+}
+
+func (w *world) offerNow() {
+	if w.beat <= 1 || w.now%w.beat == 0 {
+		w.offer()
+	}
+}
+
+func (w *world) live() bool {
+	return slices.ContainsFunc(w.jobs, func(j wjob) bool { return !j.done })
+}
+
+// A variant is a way to make worlds and policies.
+type variant struct {
+	name   string
+	opts   Options
+	mutant mutant
+	exact  bool // every task takes as long as estimated; else uniformly from 1 to that
+	zeros  bool // jobs without maps or without reduces
+	big    bool
+	retest bool
+	beat   int64 // free slots are offered at multiples of it only
+	pad    int64 // Options.Latency, in units
+	over   int   // one job in so many takes half as long again as estimated
+}
+
+// build makes a world with random jobs.
+func (v *variant) build(seed uint64) *world {
+	r := rand.New(rand.NewPCG(seed, 7))
+	v.opts.Latency = time.Duration(v.pad) * unit
+	p, err := New(v.opts)
+	if err != nil {
+		panic(err)
+	}
+	p.mutant = v.mutant
+	w := &world{p: p, r: r, beat: max(v.beat, 1), asks: v.retest}
+	slots := [2]int{1 + r.IntN(4), 1 + r.IntN(4)}
+	jobs, tasks, longest := 2+r.IntN(7), [2]int{6, 6}, 10
+	if v.big {
+		slots = [2]int{1 + r.IntN(12), 1 + r.IntN(8)}
+		jobs, tasks, longest = 8+r.IntN(33), [2]int{30, 20}, 20
+	}
+	w.addSlots(slots[0], sojourn.Map)
+	w.addSlots(slots[1], sojourn.Reduce)
+	at := int64(0)
+	for i := range jobs {
+		at += int64(r.IntN(3) * r.IntN(longest))
+		j := wjob{id: sojourn.JobID(i + 1), at: at}
+		over := v.over > 0 && r.IntN(v.over) == 0
+		for c := range j.times {
+			n := 1 + r.IntN(tasks[c])
+			if v.zeros {
+				n = r.IntN(tasks[c] + 1)
+			}
+			j.eps[c] = int64(1 + r.IntN(longest))
+			for range n {
+				t := j.eps[c]
+				if !v.exact {
+					t = 1 + r.Int64N(j.eps[c])
+				}
+				if over {
+					t = (3*j.eps[c] + 1) / 2
+				}
+				j.times[c] = append(j.times[c], t)
+			}
+		}
+		if len(j.times[0])+len(j.times[1]) == 0 {
+			j.times[0] = []int64{1}
+			j.eps[0] = 1
+		}
+		alone := int64(0)
+		for c := range j.times {
+			alone += (int64(len(j.times[c])+slots[c]-1) / int64(slots[c])) * (j.eps[c] + v.pad)
+		}
+		// From hopeless to generous, and often equal to that of another job.
+		j.deadline = at + alone*int64(2+r.IntN(8))/2 - int64(r.IntN(3))
+		if r.IntN(4) == 0 && len(w.pending) > 0 {
+			j.deadline = max(1, w.pending[r.IntN(len(w.pending))].deadline)
+		}
+		j.deadline = max(1, j.deadline)
+		w.pending = append(w.pending, j)
+	}
+	return w
+}
+
+// A tally counts jobs over many worlds.
+type tally struct{ jobs, accepted, missed int }
+
+func (t tally) String() string {
+	return fmt.Sprintf("%d jobs, accept %.3f, %d missed", t.jobs, float64(t.accepted)/float64(t.jobs), t.missed)
+}
+
+// simulate runs worlds until they had so many jobs.
+func (v *variant) simulate(seed uint64, jobs int, check func(*world)) (t tally, failed string) {
+	for ; t.jobs < jobs; seed++ {
+		w := v.build(seed)
+		w.check = check
+		t.jobs += len(w.pending)
+		w.run()
+		t.accepted += w.accepted
+		t.missed += w.missed
+		if w.failed != "" {
+			return t, fmt.Sprintf("seed %d at %d: %s", seed, w.now, w.failed)
+		}
+	}
+	return t, ""
+}

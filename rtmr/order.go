@@ -1,0 +1,104 @@
+package rtmr
+
+import "slices"
+
+// A key orders live jobs. It is a strict total order, the same for admission and for
+// dispatch, and depends on nothing that happens to another job: an order that was
+// stable only among the started and among the waiting jobs let two jobs of one
+// deadline change places, and one of them miss.
+type key struct {
+	tier  uint8
+	major int64
+	seq   uint64
+}
+
+// The tiers.
+const (
+	tierStarted uint8 = iota // Chain: its first map was dispatched; major is the order of starts
+	tierBooked               // admitted, and the booking holds; major is the place
+	tierBehind               // no promise: no deadline, or a void one; major is the deadline
+	tierEnding               // cancelled, and waits for its running attempts
+)
+
+func (a key) before(b key) bool {
+	switch {
+	case a.tier != b.tier:
+		return a.tier < b.tier
+	case a.major != b.major:
+		return a.major < b.major
+	}
+	return a.seq < b.seq
+}
+
+// An order is the list of live jobs by key, with the sums of the slots that are
+// reserved for them: a Fenwick tree over the list. Adding and removing a job takes
+// time in proportion to the jobs behind it, everything else a logarithm.
+type order struct {
+	jobs []*job
+	sums []int64 // sums[i-1], as in Fenwick's paper: of the reservations of jobs[i-lowbit(i):i]
+}
+
+// add inserts a job.
+func (o *order) add(j *job) {
+	i, _ := slices.BinarySearchFunc(o.jobs, j, func(a, b *job) int {
+		if a.Data.key.before(b.Data.key) {
+			return -1
+		}
+		return 1
+	})
+	o.jobs = slices.Insert(o.jobs, i, j)
+	o.sums = append(o.sums, 0)
+	o.rebuild(i)
+}
+
+// remove takes a job out.
+func (o *order) remove(j *job) {
+	i := j.Data.rank
+	o.jobs = slices.Delete(o.jobs, i, i+1)
+	o.sums = o.sums[:len(o.jobs)]
+	o.rebuild(i)
+}
+
+// sort brings the list in order after keys have changed.
+func (o *order) sort() {
+	slices.SortFunc(o.jobs, func(a, b *job) int {
+		if a.Data.key.before(b.Data.key) {
+			return -1
+		}
+		return 1
+	})
+	o.rebuild(0)
+}
+
+// rebuild computes ranks and sums from index i on.
+func (o *order) rebuild(i int) {
+	for ; i < len(o.jobs); i++ {
+		o.jobs[i].Data.rank = i
+		n := i + 1
+		sum := o.jobs[i].Data.reserved
+		for k := 1; k < n&-n; k <<= 1 {
+			sum += o.sums[n-k-1]
+		}
+		o.sums[i] = sum
+	}
+}
+
+// reserve sets how many slots are reserved for a job.
+func (o *order) reserve(j *job, slots int64) {
+	by := slots - j.Data.reserved
+	if by == 0 {
+		return
+	}
+	j.Data.reserved = slots
+	for n := j.Data.rank + 1; n <= len(o.sums); n += n & -n {
+		o.sums[n-1] += by
+	}
+}
+
+// before returns how many slots are reserved for the jobs before j.
+func (o *order) before(j *job) (sum int64) {
+	for n := j.Data.rank; n > 0; n &= n - 1 {
+		sum += o.sums[n-1]
+	}
+	return sum
+}

@@ -1,0 +1,199 @@
+package rtmr
+
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/slotvec"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
+)
+
+func (p *Policy) header() snapshot.Header {
+	return snapshot.Header{Policy: "rtmr", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
+}
+
+// AppendBinary implements [sojourn.Snapshotter]. Of the marks only the hard ones are
+// state: the others follow.
+func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.ledger.Save(w)
+		for s := range p.est.rate {
+			w.Int(p.est.rate[s])
+		}
+		w.Int(p.est.startUp)
+		w.Int(p.est.ratio)
+		w.Uint(p.starts)
+		w.Bool(p.dirty)
+		w.Bool(p.idled)
+		if w.Bool(p.waits); p.waits {
+			w.Time(p.since)
+		}
+		w.Uint(uint64(p.cause))
+		for s := range p.hardSlots {
+			w.Int(p.hardSlots[s])
+		}
+		w.Len(len(p.retiring))
+		for _, id := range p.retiring {
+			w.Uint(uint64(id))
+		}
+		for slot := range p.ledger.Attempts() {
+			start, ok := p.adopted[slot.ID]
+			if w.Bool(ok); ok {
+				w.Int(int64(start))
+			}
+		}
+		for j := range p.ledger.All() {
+			p.saveJob(w, j)
+		}
+	})
+}
+
+func (p *Policy) saveJob(w *snapshot.Writer, j *job) {
+	d := &j.Data
+	for s := range d.eps {
+		w.Int(d.eps[s])
+	}
+	w.Uint(d.started)
+	m := &d.hard
+	w.Uint(uint64(m.promise))
+	w.Int(m.place)
+	w.Uint(uint64(m.why))
+	if p.opts.Booking != Chain {
+		return
+	}
+	w.Int(m.em)
+	w.Int(m.e)
+	w.Bool(m.rebased)
+	for s := range m.t {
+		saveVector(w, m.t[s])
+		saveVector(w, d.ended[s])
+	}
+}
+
+func saveVector(w *snapshot.Writer, v slotvec.Vector) {
+	w.Len(len(v))
+	for _, r := range v {
+		w.Int(r.T)
+		w.Int(r.N)
+	}
+}
+
+func restoreVector(r *snapshot.Reader) slotvec.Vector {
+	var v slotvec.Vector
+	for range r.Len() {
+		v = append(v, slotvec.Run{T: r.Int(), N: r.Int()})
+	}
+	r.Check(v.Canonical(), "a slot vector is not in order")
+	return v
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *Policy) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.ledger.Restore(r)
+		for s := range p.est.rate {
+			p.est.rate[s] = r.Int()
+		}
+		p.est.startUp, p.est.ratio = r.Int(), r.Int()
+		p.starts = r.Uint()
+		p.dirty, p.idled = r.Bool(), r.Bool()
+		if p.waits = r.Bool(); p.waits {
+			p.since = r.Time()
+		}
+		p.cause = reason(r.Below(1 << len(reasonTexts)))
+		for s := range p.hardSlots {
+			p.hardSlots[s] = r.Int()
+		}
+		p.retiring = make([]sojourn.SlotID, 0, r.Len())
+		for range cap(p.retiring) {
+			p.retiring = append(p.retiring, sojourn.SlotID(r.Below(sojourn.MaxSlots)))
+		}
+		r.Check(p.est.rate[maps] >= 0 && p.est.rate[reduces] >= 0 && p.est.startUp >= 0 && p.est.ratio >= 0, "a rate is negative")
+		p.restoreSlots(r)
+		for j := range p.ledger.All() {
+			if r.Err() == nil {
+				p.restoreJob(r, j)
+			}
+		}
+		if r.Err() == nil {
+			p.refill()
+		}
+	})
+}
+
+// restoreSlots counts the slots, and files the attempts that run.
+func (p *Policy) restoreSlots(r *snapshot.Reader) {
+	for s := range p.slots {
+		p.slots[s] = int64(p.ledger.Capacity(sojourn.Class(s)))
+		p.free[s] = p.slots[s]
+	}
+	for slot, a := range p.ledger.Attempts() {
+		start := a.Start
+		if r.Bool() {
+			start = sojourn.Time(r.Int())
+			if p.adopted == nil {
+				p.adopted = map[sojourn.SlotID]sojourn.Time{}
+			}
+			p.adopted[slot.ID] = start
+		}
+		if !r.Check(int(slot.Class) < len(p.slots) && start <= p.ledger.Now(), "an attempt runs where none can") {
+			return
+		}
+		p.free[slot.Class]--
+		a.Job.Data.running[slot.Class].add(start)
+	}
+	for i, id := range p.retiring {
+		a, ok := p.ledger.Attempt(id)
+		if !r.Check(ok && (i == 0 || p.retiring[i-1] < id), "a slot that is not busy retires") {
+			return
+		}
+		p.slots[stageOf(&a.Job.Spec.Phases[a.Task.Phase])]--
+	}
+}
+
+func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
+	d := &j.Data
+	running := d.running
+	phase, _, err := p.shape(j.Spec)
+	if !r.Check(err == nil, "a job is of a shape that is not supported") {
+		return
+	}
+	*d = data{phase: phase, running: running, deadline: never}
+	if j.Spec.Deadline > 0 {
+		d.deadline = int64(j.Spec.Deadline)
+	}
+	for s := range d.eps {
+		d.eps[s] = r.Int()
+		r.Check(d.eps[s] > 0 == (phase[s] >= 0) && d.eps[s] >= 0, "a bound on the time of a task is missing")
+	}
+	d.started = r.Uint()
+	m := &d.hard
+	m.promise = promise(r.Below(uint64(len(promiseNames))))
+	m.place = r.Int()
+	m.why = reason(r.Below(1 << len(reasonTexts)))
+	if p.opts.Booking == Chain {
+		m.em, m.e = r.Int(), r.Int()
+		m.rebased = r.Bool()
+		for s := range m.t {
+			m.t[s] = restoreVector(r)
+			d.ended[s] = restoreVector(r)
+		}
+	}
+	d.mark = d.hard
+	if m.promise == void {
+		p.voids++
+	}
+}
+
+// refill computes what follows from the state.
+func (p *Policy) refill() {
+	for j := range p.ledger.All() {
+		p.setKey(j)
+		p.order.jobs = append(p.order.jobs, j)
+		p.order.sums = append(p.order.sums, 0)
+		for s := range j.Data.running {
+			p.setTimer(j, s, p.now())
+		}
+	}
+	p.reorder()
+}
