@@ -18,6 +18,7 @@ func TestConformance(t *testing.T) {
 		{"fsp", must(baseline.NewFSP, baseline.FSPOptions{})},
 		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare})},
 		{"las", must(baseline.NewLAS, baseline.LASOptions{})},
+		{"local", must(baseline.NewLocal, baseline.LocalOptions{})},
 	}
 	for i, tc := range list {
 		// None is restored from a snapshot of another, nor under other options.

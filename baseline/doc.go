@@ -56,10 +56,19 @@
 // running tasks, then to the one that came first. It needs no sizes, and prefers
 // short jobs because long ones have soon had more than short ones ever need.
 //
+// # Local
+//
+// Local first: a free slot gets, of the tasks of all jobs, one whose input is on its
+// node, or has none; else one with its input on its rack; else any. Among jobs
+// with equally close tasks the one that came first goes first. It is the greedy rule
+// that TD's restrictions on locality are measured by, and promises jobs nothing: one
+// whose input is on busy nodes waits for all others. An assignment looks at every
+// live job.
+//
 // # Common
 //
-// All three are work conserving, and take O(log n) for Observe and Assign with n
+// All are work conserving, and but for Local take O(log n) for Observe and Assign with n
 // startable jobs; LAS may re-file every running job once. Where a task has no
 // estimate, SRPT and FSP assume DefaultTaskTime. FSP applies Weight in its virtual
-// cluster; SRPT and LAS do not look at weights. None looks at pools.
+// cluster; SRPT, LAS and Local do not look at weights. None looks at pools.
 package baseline

@@ -51,6 +51,18 @@ func (p *LAS) UnmarshalBinary(data []byte) error {
 	})
 }
 
+func (p *Local) header() snapshot.Header { return snapshot.Header{Policy: "local", Version: 1} }
+
+// AppendBinary implements [sojourn.Snapshotter].
+func (p *Local) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.queue.Save(w, nil) })
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *Local) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) { p.queue.Restore(r, nil) })
+}
+
 func (p *FSP) header() snapshot.Header {
 	late := LateFirst
 	if p.late == vqueue.LateShare {

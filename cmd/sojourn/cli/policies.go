@@ -24,6 +24,7 @@ func builtin() catalog.Catalog {
 		catalog.NewEntry("srpt", "the job with the shortest remaining processing time", baseline.NewSRPT),
 		catalog.NewEntry("fsp", "the job that would finish first under fluid fair sharing (FSP)", baseline.NewFSP),
 		catalog.NewEntry("las", "the job with the least attained service", baseline.NewLAS),
+		catalog.NewEntry("local", "any job's task whose input is closest to the slot (greedy)", baseline.NewLocal),
 		catalog.NewEntry("pfsp", "the shortest job that delays no other beyond its end under fluid fair sharing (H-PFSP)", pfsp.New),
 		catalog.NewEntry("hfsp", "the job of the least virtual size, estimated from its first tasks (HFSP)", newHFSP),
 		catalog.NewEntry("td", "many jobs at once, local tasks first, no hot spots (throughput-driven)", td.New),

@@ -1,0 +1,95 @@
+package baseline
+
+import (
+	"log/slog"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/jobqueue"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
+)
+
+// LocalOptions configure a [Local]. There is nothing to configure yet.
+type LocalOptions struct{}
+
+// Local is the local-first [sojourn.Policy]. It is also a [sojourn.Seeker], a
+// [sojourn.Admitter], a [sojourn.Explainer] and a [sojourn.Snapshotter].
+type Local struct {
+	queue jobqueue.Queue[struct{}, uint64] // by order of arrival
+}
+
+// NewLocal returns an empty policy. No options are wrong.
+func NewLocal(LocalOptions) (*Local, error) {
+	p := new(Local)
+	p.reset()
+	return p, nil
+}
+
+// reset gives p the state of a new policy.
+func (p *Local) reset() {
+	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq }
+	less := func(a, b uint64) bool { return a < b }
+	p.queue = jobqueue.New(seq, less, false)
+	p.queue.Index = locality.New(&p.queue.Ledger)
+}
+
+// Observe implements [sojourn.Policy].
+func (p *Local) Observe(ev sojourn.Event) error {
+	if err := p.queue.Ledger.Check(&ev); err != nil {
+		return err
+	}
+	c := p.queue.Ledger.Apply(&ev)
+	p.queue.Index.Update(&ev, c)
+	if c.Job != nil {
+		p.queue.Update(c.Job)
+	}
+	return nil
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Local) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := p.queue.Ledger.Free(id)
+	var job *ledger.Job[struct{}]
+	var pick locality.Pick
+	limit := sojourn.RackLocal
+	for j := range p.queue.Ledger.All() {
+		side := j.SideOf(s.Class)
+		if side == nil || side.Startable == 0 || job != nil && pick.Locality <= sojourn.NodeLocal && j.Seq > job.Seq {
+			continue
+		}
+		near, ok := p.queue.Index.Find(j, j.NextPhase(side), s, limit)
+		if ok && (job == nil || near.Locality < pick.Locality || near.Locality == pick.Locality && j.Seq < job.Seq) {
+			job, pick = j, near
+		}
+	}
+	if job == nil || pick.Locality == sojourn.Remote {
+		a, _, ok := p.queue.Assign(id)
+		return a, ok
+	}
+	a := p.queue.Index.Take(job, job.NextPhase(job.SideOf(s.Class)), pick, id)
+	p.queue.Update(job)
+	return a, true
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
+// anything is startable.
+func (p *Local) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *Local) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer]: by order of arrival, which is that of
+// tasks whose inputs are equally close.
+func (p *Local) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.queue.AppendRanking(dst)
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, and its rank
+// from 0.
+func (p *Local) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.queue.Ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	return append(j.Attrs(), slog.Int("rank", p.queue.Rank(j))), true
+}
