@@ -59,7 +59,7 @@
 // passed over, and others are served, until it has waited so long for a node and then
 // for a rack: see package internal/locality. What counts is time in which a slot is
 // free that the job could use, and all time from when a slot was given to another in
-// its stead. No job waits longer than twice the delay between being passed over and
+// its stead. No job waits longer than Delay and RackDelay between being passed over and
 // being served at its next turn.
 //
 // # Preemption

@@ -58,7 +58,7 @@ func New(opts Options) (*Policy, error) {
 	}
 	if opts.PreferLocal || opts.Delay > 0 {
 		p.index = locality.New(&p.ledger)
-		p.delay = locality.Delay{Node: opts.Delay, Rack: opts.Delay}
+		p.delay = opts.delays()
 	}
 	return p, nil
 }

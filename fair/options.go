@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 )
 
 // Options configure a [Policy]. The zero value is the default.
@@ -33,11 +34,16 @@ type Options struct {
 	PreferLocal bool
 
 	// Delay is how long a job whose turn it is lets others go first in wait of a slot
-	// on the node of an input, and then as long again in wait of one on its rack
+	// on the node of an input, and then RackDelay in wait of one on its rack
 	// [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means not at all;
 	// otherwise PreferLocal is implied. Jobs in pools with policies of their own do
 	// not wait.
 	Delay time.Duration
+
+	// RackDelay is how long it then waits for a slot on the rack, if that is not as
+	// long as Delay. Where racks are not known, anything but 0 is time lost. Nil means
+	// Delay.
+	RackDelay *time.Duration
 
 	// Preemption says when tasks are killed for pools that are below their share.
 	// The default is never.
@@ -138,6 +144,15 @@ func (o *Order) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown order %q: want running or deficit", text)
 }
 
+// delays returns how long jobs wait.
+func (o *Options) delays() locality.Delay {
+	d := locality.Delay{Node: o.Delay, Rack: o.Delay}
+	if o.RackDelay != nil {
+		d.Rack = *o.RackDelay
+	}
+	return d
+}
+
 // Check returns what is wrong with the options, or nil.
 func (o *Options) Check() error {
 	_, err := o.tree()
@@ -206,6 +221,9 @@ func (o *Options) tree() (*conf, error) {
 	}
 	if o.Delay < 0 {
 		return nil, fmt.Errorf("fair: negative delay %v", o.Delay)
+	}
+	if o.RackDelay != nil && (*o.RackDelay < 0 || *o.RackDelay > 0 && o.Delay == 0) {
+		return nil, fmt.Errorf("fair: delay %v for a rack after %v for a node", *o.RackDelay, o.Delay)
 	}
 	if err := o.Preemption.check(); err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ type fairOptions struct {
 
 	PreferLocal bool
 	Delay       time.Duration
+	RackDelay   *time.Duration
 
 	MinTimeout  time.Duration // of preemption, instead of what the file says
 	FairTimeout time.Duration
@@ -47,7 +48,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	if o.Order != nil {
 		opts.Order = *o.Order
 	}
-	opts.PreferLocal, opts.Delay = o.PreferLocal, o.Delay
+	opts.PreferLocal, opts.Delay, opts.RackDelay = o.PreferLocal, o.Delay, o.RackDelay
 	if o.MinTimeout != 0 {
 		opts.Preemption.MinTimeout = o.MinTimeout
 	}
