@@ -136,6 +136,34 @@ func TestSlotsThatThePolicyOfAPoolDeclines(t *testing.T) {
 	}
 }
 
+// Under Deficit, a pool whose policy declines a slot keeps what it is behind: it had
+// something to start all the time. While it declines, the other pool starts three
+// tasks; then it starts three before the other does again, the tie at three going to
+// the one that was served longest ago.
+func TestDecliningCostsNoDeficit(t *testing.T) {
+	s := &spy{Policy: newFIFO(), slots: map[sojourn.SlotID]bool{}}
+	c := newCluster(t, 4, fair.Options{Order: fair.Deficit, Pools: map[string]fair.Pool{"spied": {Policy: func() sojourn.Policy { return s }}}})
+	s.declines = func(id sojourn.SlotID) bool { return id < 3 }
+	c.arrive("spied", 100)
+	c.arrive("other", 100)
+	next := func(id sojourn.SlotID) string {
+		a, ok := c.p.Assign(id)
+		if !ok {
+			t.Fatalf("Assign(%d) = false, want a task", id)
+		}
+		c.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: id}})
+		return c.pools[a.Task.Job]
+	}
+	var got []string
+	for _, id := range []sojourn.SlotID{0, 1, 2, 3, 3, 3, 3, 3, 3} {
+		got = append(got, next(id))
+	}
+	want := []string{"other", "other", "other", "spied", "spied", "spied", "other", "spied", "other"}
+	if !slices.Equal(got, want) {
+		t.Errorf("slots go to %v, want %v", got, want)
+	}
+}
+
 // Before time passes, a pool with something to start is lent a free slot, since its
 // policy may count the time in which it had one; and it is woken when it asked for
 // that.

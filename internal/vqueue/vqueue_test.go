@@ -1,6 +1,7 @@
 package vqueue_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/big"
@@ -10,7 +11,9 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 	"pgregory.net/rapid"
 )
 
@@ -126,6 +129,33 @@ func (m *machine) advance(t sojourn.Time) {
 		m.noteLate(it.Value)
 	})
 	m.exact.advance(t)
+}
+
+// restore goes on with a queue that is restored from what the queue has saved, and
+// saves the same.
+func (m *machine) restore(t interface{ Fatalf(string, ...any) }) {
+	save := func() []byte {
+		data, err := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) {
+			m.q.Save(w, func(it *vqueue.Item[*pair]) { w.Uint(uint64(it.Value.name - 1)) })
+		})
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		return data
+	}
+	data := save()
+	err := snapshot.Restore(m, data, snapshot.Header{}, func() { m.q = vqueue.New[*pair](m.mode) }, func(r *snapshot.Reader) {
+		m.q.Restore(r, func(it *vqueue.Item[*pair]) {
+			it.Value = m.jobs[r.Below(uint64(len(m.jobs)))]
+			it.Value.it = it
+		})
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	if again := save(); !bytes.Equal(again, data) {
+		t.Fatalf("saved %q, restored and saved again %q", data, again)
+	}
 }
 
 // bound returns how many nanoseconds after its exact instant p may complete.
@@ -292,7 +322,8 @@ func TestQueueAgainstExactGPS(t *testing.T) {
 				p.running = rapid.IntRange(0, 5).Draw(t, "n")
 				m.q.SetRunning(p.it, p.running)
 			},
-			"": func(t *rapid.T) { m.check(t) },
+			"restore": func(t *rapid.T) { m.restore(t) },
+			"":        func(t *rapid.T) { m.check(t) },
 		})
 	})
 }
@@ -515,6 +546,46 @@ func TestExtremes(t *testing.T) {
 		t.Errorf("NextCompletion() = %v, want none within the range of Time", at)
 	}
 	q.Advance(math.MaxInt64, nil)
+}
+
+// Ten years at a million slots in which the virtual cluster is never empty, so that
+// virtual time never starts again: jobs of 10^9 task-seconds, one every 1000 s, which
+// is what the slots do, of the least weight, at which virtual time is fastest, or of
+// all kinds. Exact sharing ends at the sum of all work.
+func TestTenYearsWithoutAPause(t *testing.T) {
+	const (
+		slots = 1_000_000
+		work  = 1_000_000_000 * uint64(time.Second)
+		each  = 1000 * time.Second
+		jobs  = int(10 * 365 * 24 * time.Hour / each)
+	)
+	for _, weights := range [][]uint64{{1}, {1, one, 1 << 48}} {
+		q := vqueue.New[int](vqueue.LateFirst)
+		q.SetCapacity(slots)
+		var end sojourn.Time
+		ended := 0
+		done := func(_ *vqueue.Item[int], at sojourn.Time) { ended++; end = at }
+		var slack wide.Uint128 // in units of work
+		arrive := func(i int) {
+			w := weights[i%len(weights)]
+			q.Arrive(i, work, w)
+			slack = slack.Add(wide.From64(2 * w))
+		}
+		arrive(0)
+		for i := 1; i <= jobs; i++ {
+			arrive(i)
+			if ended == i {
+				t.Fatalf("the virtual cluster is empty after job %d: this test wants one busy period", i)
+			}
+			q.Advance(sojourn.Time(i)*sojourn.Time(each), done)
+		}
+		q.Advance(math.MaxInt64, done)
+		exact := sojourn.Time(jobs+1) * sojourn.Time(each)
+		bound, _ := slack.QuoRem(wide.Mul64(slots, 1<<32))
+		if ended != jobs+1 || end < exact || end > exact+sojourn.Time(bound.Lo)+1 {
+			t.Errorf("weights %d: %d jobs end at %d, want %d at %d", weights, ended, end, jobs+1, exact)
+		}
+	}
 }
 
 // A job of 1,000 slot-ns on one slot that is not there from 100 to 600.
