@@ -2,6 +2,7 @@ package hfsp
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -20,6 +21,7 @@ type Policy struct {
 	late   Late
 	train  Train
 	sizes  SizeUpdate
+	maxMin bool
 	modify bool // weights modify speeds
 	kill   bool
 	once   bool
@@ -37,6 +39,7 @@ type Policy struct {
 
 	buffers [][]sample // to be used again
 	scratch []Sample
+	passed  []*phase // over, in what is being offered
 }
 
 // A class is what belongs to one class of slots.
@@ -59,9 +62,11 @@ func New(opts Options) (*Policy, error) {
 		late:   opts.Late,
 		train:  opts.Train,
 		sizes:  opts.SizeUpdate,
+		maxMin: opts.VirtualCluster == MaxMin,
 		modify: opts.Priority == SpeedModifier,
 		kill:   opts.Preemption == Kill,
 		once:   opts.KillOnce,
+		spared: uint64(math.Floor(opts.KillFraction * (1 << 16))),
 		delay:  locality.Delay{Node: opts.NodeDelay, Rack: opts.RackDelay},
 		timers: heap.New(timer.less),
 	}
@@ -180,7 +185,10 @@ func (p *Policy) service(ev *sojourn.Event, c ledger.Change[data]) time.Duration
 // class returns what belongs to a class of slots.
 func (p *Policy) class(c sojourn.Class) *class {
 	for int(c) >= len(p.classes) {
-		v := newPure(p.late)
+		var v cluster = newPure(p.late)
+		if p.maxMin {
+			v = newMaxMin(p.late)
+		}
 		v.Advance(p.ledger.Now())
 		p.classes = append(p.classes, class{virtual: v, training: heap.New(trainingKey.less)})
 	}
@@ -189,6 +197,7 @@ func (p *Policy) class(c sojourn.Class) *class {
 
 // pass lets time go on until at, before an event of that instant is applied.
 func (p *Policy) pass(at sojourn.Time) {
+	p.countWaits(at)
 	for {
 		next, ok := p.timers.MinKey()
 		if !ok || next.at > at {
@@ -213,6 +222,9 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	if int(s.Class) >= len(p.classes) {
 		return sojourn.Assignment{}, false
 	}
+	if p.delays() {
+		return p.assignNear(s)
+	}
 	ph, prior, ok := p.first(s.Class)
 	if !ok {
 		return sojourn.Assignment{}, false
@@ -235,16 +247,24 @@ func (p *Policy) first(id sojourn.Class) (ph *phase, prior, ok bool) {
 // start assigns a task of a phase.
 func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior bool) sojourn.Assignment {
 	a := p.index.Take(ph.job, ph.index, pick, id)
+	if p.delays() {
+		ph.wait.Launched(a, p.ledger.Now())
+		ph.wait.Stop(p.ledger.Now())
+	}
 	p.sample(ph, a.Task.Index, id, prior, 0)
 	p.enlist(ph)
 	return a
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything
-// is startable.
+// is startable; or the least one that is close enough to the inputs of the first phase
+// that has any such slot.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if int(c) >= len(p.classes) {
 		return 0, false
+	}
+	if p.delays() {
+		return p.seekNear(c)
 	}
 	if _, _, ok := p.first(c); !ok {
 		return 0, false
@@ -253,9 +273,12 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 }
 
 // NextWake implements [sojourn.Waker]: when the next training task has run for
-// Delta.
+// Delta, or the first wait for locality ends.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	next, ok := p.timers.MinKey()
+	if at, waits := p.nextWait(); waits && (!ok || at < next.at) {
+		return at, true
+	}
 	return next.at, ok
 }
 

@@ -30,7 +30,15 @@ func TestConformance(t *testing.T) {
 		// Phases of the kit have few tasks.
 		"training": {TrainingTasks: 2, TrainingSlots: ptr(1), Delta: 2 * time.Second, Late: hfsp.LateShare},
 		"literal":  {TrainingTasks: 1, Delta: time.Second, SizeUpdate: hfsp.Literal, Train: hfsp.FinishStarted, Priority: hfsp.SpeedModifier},
+		"kill":     {TrainingTasks: 2, Delta: time.Second, Preemption: hfsp.Kill, KillOnce: true, KillFraction: 0.5},
+		"max-min":  {TrainingTasks: 2, Delta: time.Second, VirtualCluster: hfsp.MaxMin},
+		"delay":    {TrainingTasks: 2, TrainingSlots: ptr(2), NodeDelay: 3 * time.Second, RackDelay: time.Second, Preemption: hfsp.Kill},
+		"oracle": {TrainingTasks: 2, Estimator: func() hfsp.Estimator {
+			return hfsp.NewOracle(hfsp.NewTrainer(1, 0))
+		}},
 	} {
-		t.Run(name, func(t *testing.T) { sojourntest.Run(t, with(opts), sojourntest.Options{}) })
+		t.Run(name, func(t *testing.T) {
+			sojourntest.Run(t, with(opts), sojourntest.Options{IdlesOnPurpose: opts.NodeDelay > 0})
+		})
 	}
 }

@@ -59,6 +59,9 @@ func (ph *phase) spec() *sojourn.Phase { return &ph.job.Spec.Phases[ph.index] }
 // account returns the account of the tasks.
 func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
 
+// startable reports whether the phase has a task to start.
+func (ph *phase) startable() bool { return ph.account().Ready && ph.account().Pending() > 0 }
+
 // mean returns the expected time of a task.
 func (ph *phase) mean() uint64 { return ph.size / uint64(max(ph.n, 1)) }
 
@@ -89,7 +92,7 @@ func (p *Policy) update(j *job, i int) {
 // enlist files a phase among those that have something to start.
 func (p *Policy) enlist(ph *phase) {
 	c, account := p.class(ph.spec().Class), ph.account()
-	startable := account.Ready && account.Pending() > 0
+	startable := ph.startable()
 	c.virtual.SetReady(ph, startable)
 	c.virtual.SetRunning(ph, account.Running)
 	if startable && p.wantsTraining(ph) {

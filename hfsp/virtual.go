@@ -39,7 +39,8 @@ type cluster interface {
 
 // A place is where a phase is in its virtual cluster, whichever that is.
 type place struct {
-	item *vqueue.Item[*phase]
+	item   *vqueue.Item[*phase]
+	capped *capped
 }
 
 // pure is a virtual cluster without limits on parallelism.

@@ -237,6 +237,12 @@ func (l *Ledger[J]) Free(id sojourn.SlotID) sojourn.Slot {
 	return sojourn.Slot{ID: id, Node: s.node, Rack: s.rack, Class: s.class}
 }
 
+// Retiring reports whether a slot is busy and leaves with its attempt.
+func (l *Ledger[J]) Retiring(id sojourn.SlotID) bool {
+	s := l.slot(id)
+	return s != nil && s.state == retiring
+}
+
 // Attempt returns the live attempt on a slot.
 func (l *Ledger[J]) Attempt(id sojourn.SlotID) (Attempt[J], bool) {
 	s := l.slot(id)
