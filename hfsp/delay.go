@@ -77,7 +77,7 @@ func (p *Policy) inOrder(class sojourn.Class) iter.Seq[*phase] {
 			}
 		}
 		for ph := range p.classes[class].virtual.All() {
-			if ph.startable() && !yield(ph) {
+			if p.startable(ph) && !yield(ph) {
 				return
 			}
 		}
@@ -87,7 +87,7 @@ func (p *Policy) inOrder(class sojourn.Class) iter.Seq[*phase] {
 // waits reports whether a phase waits for a slot close to its inputs: it could use a
 // free slot if there were one at the right place.
 func (p *Policy) waits(ph *phase) bool {
-	if ph == nil || !ph.startable() || !p.index.HasInputs(ph.job, ph.index) {
+	if ph == nil || !p.startable(ph) || !p.index.HasInputs(ph.job, ph.index) {
 		return false
 	}
 	_, free := p.ledger.FreeSlot(ph.spec().Class)

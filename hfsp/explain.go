@@ -61,6 +61,7 @@ func (p *Policy) inTraining(c sojourn.Class) (list []*phase) {
 //     complete in the virtual cluster, so that it goes before those that are not;
 //   - rank, how many phases come before it for slots of its class, and waits_for, the
 //     job of the first of these;
+//   - held_back, if it may not start early tasks for now;
 //   - while it is being trained, how many of its t training tasks have told their time
 //     and how many run, and how many of the T training slots of the class are held.
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
@@ -100,7 +101,7 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 		if other == ph {
 			break
 		}
-		if other.account().Ready && other.account().Pending() > 0 {
+		if p.startable(other) {
 			if rank == 0 {
 				first = other.job.Spec.ID
 			}
@@ -110,6 +111,10 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 	attrs = append(attrs, slog.Int("rank", rank))
 	if rank > 0 && ph.account().Pending() > 0 {
 		attrs = append(attrs, slog.Uint64("waits_for", uint64(first)))
+	}
+	if p.heldBack(ph) {
+		attrs = append(attrs, slog.String("held_back",
+			fmt.Sprintf("waits for the phase before, as %d tasks do that hold slots, of at most %d", c.early, p.earlyLimit(class))))
 	}
 	if ph.stage == training {
 		known, running := 0, 0

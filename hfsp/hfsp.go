@@ -15,18 +15,20 @@ import (
 // [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker] and a
 // [sojourn.Explainer].
 type Policy struct {
-	tasks  int // t
-	slots  *int
-	delta  time.Duration
-	late   Late
-	train  Train
-	sizes  SizeUpdate
-	maxMin bool
-	modify bool // weights modify speeds
-	kill   bool
-	once   bool
-	spared uint64 // KillFraction in 2^-16; 0 if no task is spared
-	delay  locality.Delay
+	tasks      int // t
+	slots      *int
+	delta      time.Duration
+	late       Late
+	train      Train
+	sizes      SizeUpdate
+	maxMin     bool
+	modify     bool // weights modify speeds
+	kill       bool
+	once       bool
+	spared     uint64 // KillFraction in 2^-16; 0 if no task is spared
+	delay      locality.Delay
+	earlySlots *int
+	earlyDelay time.Duration
 
 	ledger    ledger.Ledger[data]
 	index     *locality.Index[data]
@@ -47,6 +49,8 @@ type class struct {
 	virtual  cluster
 	training *heap.Heap[trainingKey] // phases that have training tasks to start, by handle
 	used     int                     // training slots that are held, T_curr in the paper
+	early    int                     // slots that early tasks hold
+	waiting  []*phase                // those that are early, in no useful but a determined order
 }
 
 // New returns an empty policy, or an error that says what is wrong with the
@@ -56,19 +60,21 @@ func New(opts Options) (*Policy, error) {
 		return nil, err
 	}
 	p := &Policy{
-		tasks:  cmp.Or(opts.TrainingTasks, 5),
-		slots:  opts.TrainingSlots,
-		delta:  cmp.Or(opts.Delta, time.Minute),
-		late:   opts.Late,
-		train:  opts.Train,
-		sizes:  opts.SizeUpdate,
-		maxMin: opts.VirtualCluster == MaxMin,
-		modify: opts.Priority == SpeedModifier,
-		kill:   opts.Preemption == Kill,
-		once:   opts.KillOnce,
-		spared: uint64(math.Floor(opts.KillFraction * (1 << 16))),
-		delay:  locality.Delay{Node: opts.NodeDelay, Rack: opts.RackDelay},
-		timers: heap.New(timer.less),
+		tasks:      cmp.Or(opts.TrainingTasks, 5),
+		slots:      opts.TrainingSlots,
+		delta:      cmp.Or(opts.Delta, time.Minute),
+		late:       opts.Late,
+		train:      opts.Train,
+		sizes:      opts.SizeUpdate,
+		maxMin:     opts.VirtualCluster == MaxMin,
+		modify:     opts.Priority == SpeedModifier,
+		kill:       opts.Preemption == Kill,
+		once:       opts.KillOnce,
+		spared:     uint64(math.Floor(opts.KillFraction * (1 << 16))),
+		delay:      locality.Delay{Node: opts.NodeDelay, Rack: opts.RackDelay},
+		earlySlots: opts.EarlySlots,
+		earlyDelay: cmp.Or(opts.EarlyDelay, 10*time.Minute),
+		timers:     heap.New(timer.less),
 	}
 	p.index = locality.New(&p.ledger)
 	if opts.Estimator == nil {
@@ -93,6 +99,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	p.index.Update(&ev, c)
 	if c.SlotGone || ev.Kind == sojourn.SlotAdded {
 		p.class(c.Slot.Class).virtual.SetCapacity(p.ledger.Capacity(c.Slot.Class))
+		p.refile(c.Slot.Class)
 	}
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:

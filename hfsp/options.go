@@ -69,6 +69,14 @@ type Options struct {
 	// KillOnce spares tasks that were killed before.
 	KillOnce bool
 
+	// EarlySlots is how many slots of each class may be held by tasks that wait there
+	// for the phase before: those that slow start (Phase.After) lets start early. Nil
+	// means half of the slots. The paper has no such limit: see the package comment. A
+	// phase that is held back for EarlyDelay, counted from when it became ready, is
+	// held back no more. Zero means ten minutes.
+	EarlySlots *int
+	EarlyDelay time.Duration
+
 	// NodeDelay is D1, how long a phase whose turn it is lets others go first in wait
 	// of a slot on the node of an input, and RackDelay is D2, how long it then waits
 	// for one on its rack [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means
@@ -229,6 +237,10 @@ func (o *Options) Check() error {
 		return bad("%d training tasks", o.TrainingTasks)
 	case o.TrainingSlots != nil && *o.TrainingSlots < 0:
 		return bad("%d training slots", *o.TrainingSlots)
+	case o.EarlySlots != nil && *o.EarlySlots < 0:
+		return bad("%d early slots", *o.EarlySlots)
+	case o.EarlyDelay < 0:
+		return bad("negative early delay %v", o.EarlyDelay)
 	case o.Delta < 0:
 		return bad("negative delta %v", o.Delta)
 	case o.Xi != 0 && !(o.Xi >= 1 && o.Xi < 1<<32):

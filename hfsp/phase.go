@@ -37,6 +37,11 @@ type phase struct {
 	samples  []sample
 	failures int // of training tasks, by their own fault
 
+	entered    sojourn.Time // when it became ready
+	early      bool         // its tasks have to wait for the phase before
+	earlyTasks int          // running tasks, if it is early; else 0
+	overdue    bool         // it is not held back any more
+
 	killed bitset.Set // tasks that were killed, if each is to be killed once only
 	wait   locality.Wait
 }
@@ -59,8 +64,10 @@ func (ph *phase) spec() *sojourn.Phase { return &ph.job.Spec.Phases[ph.index] }
 // account returns the account of the tasks.
 func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
 
-// startable reports whether the phase has a task to start.
-func (ph *phase) startable() bool { return ph.account().Ready && ph.account().Pending() > 0 }
+// startable reports whether a phase has a task that it may start.
+func (p *Policy) startable(ph *phase) bool {
+	return ph.account().Ready && ph.account().Pending() > 0 && !p.heldBack(ph)
+}
 
 // mean returns the expected time of a task.
 func (ph *phase) mean() uint64 { return ph.size / uint64(max(ph.n, 1)) }
@@ -89,12 +96,18 @@ func (p *Policy) update(j *job, i int) {
 	p.enlist(ph)
 }
 
-// enlist files a phase among those that have something to start.
+// enlist takes note of what a phase has to start and what it runs.
 func (p *Policy) enlist(ph *phase) {
-	c, account := p.class(ph.spec().Class), ph.account()
-	startable := ph.startable()
+	p.countEarly(ph, false)
+	p.class(ph.spec().Class).virtual.SetRunning(ph, ph.account().Running)
+	p.file(ph)
+}
+
+// file files a phase among those that have something to start, if it has.
+func (p *Policy) file(ph *phase) {
+	c := p.class(ph.spec().Class)
+	startable := p.startable(ph)
 	c.virtual.SetReady(ph, startable)
-	c.virtual.SetRunning(ph, account.Running)
 	if startable && p.wantsTraining(ph) {
 		c.training.Set(ph.handle, p.trainingKey(ph))
 	} else {
@@ -107,7 +120,7 @@ func (p *Policy) enlist(ph *phase) {
 
 // enter lets a phase that has become ready into the virtual cluster.
 func (p *Policy) enter(j *job, i int) *phase {
-	ph := &phase{job: j, index: i, n: j.Spec.Phases[i].Tasks - j.Phases[i].Done}
+	ph := &phase{job: j, index: i, n: j.Spec.Phases[i].Tasks - j.Phases[i].Done, entered: p.ledger.Now()}
 	j.Data.phases[i] = ph
 	if n := len(p.spare); n > 0 {
 		ph.handle = p.spare[n-1]
@@ -151,6 +164,8 @@ func portion(size uint64, n, total int) uint64 {
 func (p *Policy) leave(ph *phase) {
 	c := p.class(ph.spec().Class)
 	p.endTraining(ph)
+	p.countEarly(ph, true)
+	p.timers.Remove(ph.handle)
 	c.training.Remove(ph.handle)
 	c.virtual.Finish(ph)
 	ph.job.Data.phases[ph.index] = nil

@@ -75,7 +75,7 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 		}
 	}
 	for ph := range c.virtual.All() {
-		if !ph.startable() {
+		if !p.startable(ph) {
 			continue
 		}
 		for range ph.account().Pending() - claimed[ph] {

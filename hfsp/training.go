@@ -65,7 +65,7 @@ func (p *Policy) trainingKey(ph *phase) trainingKey {
 }
 
 // A timer is the instant at which the next training task of a phase has run for
-// Delta.
+// Delta, or the phase is not held back any more.
 type timer struct {
 	at     sojourn.Time
 	handle uint32
@@ -107,13 +107,6 @@ func (p *Policy) sample(ph *phase, task uint32, slot sojourn.SlotID, prior bool,
 	}
 	ph.samples = append(ph.samples, s)
 	p.setTimer(ph)
-}
-
-// hasInput reports whether an attempt at a phase works, by what the policy knows,
-// and does not wait for the phase before.
-func (p *Policy) hasInput(ph *phase) bool {
-	return ph.index == 0 || ph.spec().After == sojourn.NoBarrier ||
-		ph.job.Phases[ph.index-1].Done == ph.job.Spec.Phases[ph.index-1].Tasks
 }
 
 // startClocks lets the time count of samples that have waited for the phase before.
@@ -200,10 +193,18 @@ const noSlot = sojourn.SlotID(math.MaxUint32)
 // deadline returns when a sample will have run for Delta; false if that needs no
 // timer.
 func (p *Policy) deadline(s *sample) (sojourn.Time, bool) {
-	if s.state != fresh || !s.working || s.since > 0 && p.delta > math.MaxInt64-time.Duration(s.since) {
+	if s.state != fresh || !s.working {
 		return 0, false
 	}
-	return s.since.Add(p.delta), true
+	return later(s.since, p.delta)
+}
+
+// later returns t + d; false if that is out of range.
+func later(t sojourn.Time, d time.Duration) (sojourn.Time, bool) {
+	if t > 0 && d > math.MaxInt64-time.Duration(t) {
+		return 0, false
+	}
+	return t.Add(d), true
 }
 
 // setTimer sets the timer of a phase.
@@ -215,6 +216,11 @@ func (p *Policy) setTimer(ph *phase) {
 			first, any = at, true
 		}
 	}
+	if ph.early && !ph.overdue {
+		if at, ok := later(ph.entered, p.earlyDelay); ok && (!any || at < first) {
+			first, any = at, true
+		}
+	}
 	if any {
 		p.timers.Set(ph.handle, timer{first, ph.handle})
 	} else {
@@ -222,8 +228,12 @@ func (p *Policy) setTimer(ph *phase) {
 	}
 }
 
-// mature lets the samples of a phase count that have run for Delta by now.
+// mature lets the samples of a phase count that have run for Delta by now, and the
+// phase start early tasks if it was held back for long enough.
 func (p *Policy) mature(ph *phase, now sojourn.Time) {
+	if at, ok := later(ph.entered, p.earlyDelay); ph.early && ok && at <= now {
+		ph.overdue = true
+	}
 	for i := range ph.samples {
 		s := &ph.samples[i]
 		if at, ok := p.deadline(s); ok && at <= now {
@@ -281,5 +291,5 @@ func (p *Policy) endTraining(ph *phase) {
 		p.buffers = append(p.buffers, ph.samples[:0])
 		ph.samples = nil
 	}
-	p.timers.Remove(ph.handle)
+	p.setTimer(ph)
 }

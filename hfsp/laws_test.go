@@ -1,0 +1,373 @@
+package hfsp
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A world drives a policy and the oracle side by side, and checks the invariants
+// after every call.
+type world struct {
+	t     fataler
+	p     *Policy
+	o     *naive
+	now   sojourn.Time
+	slots []*worldSlot
+	tries map[sojourn.TaskID]uint32
+	ids   sojourn.JobID
+	v     map[*phase]uint64 // after the latest call
+	seen  map[*phase]stage
+	final map[*phase]uint64
+
+	choices, priors int
+}
+
+type fataler interface{ Fatalf(string, ...any) }
+
+type worldSlot struct {
+	sojourn.Slot
+	busy    bool
+	leaving bool
+	task    sojourn.TaskID
+	attempt uint32
+	start   sojourn.Time
+}
+
+// newWorld returns a world of these options, of which the oracle knows the same.
+func newWorld(t fataler, opts Options) *world {
+	p, err := New(opts)
+	if err != nil {
+		t.Fatalf("New(%+v) = %v", opts, err)
+	}
+	o := &naive{t: p.tasks, T: *p.slots, early: *p.earlySlots, delta: p.delta, earlyDelay: p.earlyDelay, late: opts.Late,
+		literal: opts.SizeUpdate == Literal, slots: map[sojourn.SlotID]sojourn.Class{}}
+	return &world{t: t, p: p, o: o, tries: map[sojourn.TaskID]uint32{}, seen: map[*phase]stage{}, final: map[*phase]uint64{}}
+}
+
+// observe reports an event to both.
+func (w *world) observe(ev sojourn.Event) {
+	ev.At = w.now
+	start := sojourn.Time(0)
+	if s := w.slot(ev.Slot.ID); s != nil {
+		start = s.start
+	}
+	passed := ev.At > w.o.now
+	if err := w.p.Observe(ev); err != nil {
+		w.t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+	}
+	w.o.pass(ev.At)
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		w.o.slots[ev.Slot.ID] = ev.Slot.Class
+	case sojourn.SlotRemoved:
+		if !w.slot(ev.Slot.ID).busy {
+			delete(w.o.slots, ev.Slot.ID)
+		}
+	case sojourn.JobArrived:
+		w.o.arrive(ev.Job)
+	case sojourn.JobCancelled:
+		w.o.cancel(ev.Job.ID)
+	case sojourn.TaskProgress:
+		w.o.progressed(ev)
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		if s := w.slot(ev.Slot.ID); s.leaving {
+			delete(w.o.slots, ev.Slot.ID)
+		}
+		w.o.end(ev, start)
+	}
+	w.check(ev, passed)
+}
+
+func (w *world) slot(id sojourn.SlotID) *worldSlot {
+	for _, s := range w.slots {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// check tests what must hold after an event.
+func (w *world) check(ev sojourn.Event, passed bool) {
+	for i := range w.p.classes {
+		c, held := &w.p.classes[i], 0
+		for _, ph := range w.p.phases {
+			if ph != nil && int(ph.spec().Class) == i {
+				for k := range ph.samples {
+					if ph.samples[k].prior {
+						held++
+					}
+				}
+			}
+		}
+		if c.used != held || c.used < 0 || c.used > *w.p.slots { // invariant 1
+			w.t.Fatalf("after %v, T_curr = %d of class %d, %d training tasks hold slots, T = %d", ev, c.used, i, held, *w.p.slots)
+		}
+	}
+	v := map[*phase]uint64{}
+	for _, ph := range w.p.phases {
+		if ph == nil {
+			continue
+		}
+		was, old := w.seen[ph]
+		if old && was != training && ph.stage != was { // invariant 2
+			w.t.Fatalf("after %v, a phase that was %s is %s", ev, stageNames[was], stageNames[ph.stage])
+		}
+		if old && was == trained && w.final[ph] != ph.final {
+			w.t.Fatalf("after %v, S_f = %d was %d", ev, ph.final, w.final[ph])
+		}
+		if ph.stage == tiny && (ph.size != 0 || !w.p.class(ph.spec().Class).virtual.Late(ph)) {
+			w.t.Fatalf("after %v, a tiny phase has the size %d", ev, ph.size)
+		}
+		v[ph] = w.p.v(ph)
+		before, known := w.v[ph]
+		if known && v[ph] > before && (was == ph.stage || was != training) { // invariant 3
+			w.t.Fatalf("after %v, v = %d grew from %d", ev, v[ph], before)
+		}
+		if known && v[ph] != before && !passed && was == ph.stage { // invariant 8, among others
+			w.t.Fatalf("after %v, v = %d was %d at the same instant", ev, v[ph], before)
+		}
+		w.seen[ph], w.final[ph] = ph.stage, ph.final
+		// Against the oracle: v within a microsecond of slot time, S_f exactly.
+		exact := w.o.job(ph.job.Spec.ID).phases[ph.index]
+		diff := new(big.Rat).Sub(rat(v[ph]), exact.v)
+		if diff.Abs(diff).Cmp(rat(1000)) > 0 {
+			w.t.Fatalf("after %v, v of job %d phase %d = %d, want %s", ev, ph.job.Spec.ID, ph.index, v[ph], exact.v.FloatString(3))
+		}
+		if ph.stage == trained && int64(ph.final) != exact.final || (ph.stage == training) != exact.training || exact.sfs > 1 {
+			w.t.Fatalf("after %v, job %d phase %d is %s with S_f = %d; want %d, training %v, S_f set %d times",
+				ev, ph.job.Spec.ID, ph.index, stageNames[ph.stage], ph.final, exact.final, exact.training, exact.sfs)
+		}
+		if exact.starts > min(w.p.tasks, len(exact.state))+exact.lost { // invariant 1
+			w.t.Fatalf("after %v, %d training tasks were started and %d lost", ev, exact.starts, exact.lost)
+		}
+	}
+	w.v = v
+}
+
+// offer offers a slot, and compares what it is given with the oracle's choice.
+func (w *world) offer(s *worldSlot) bool {
+	want, prior := w.o.first(s.Class)
+	a, ok := w.p.Assign(s.ID)
+	if ok != (want != nil) { // invariant 4
+		w.t.Fatalf("Assign(%d) = %+v, %v at %v, want %s", s.ID, a, ok, w.now, want)
+	}
+	if !ok {
+		return false
+	}
+	w.choices++
+	got := w.o.job(a.Task.Job).phases[a.Task.Phase]
+	if got != want && (prior || !w.o.near(got, want)) { // invariant 5
+		w.t.Fatalf("Assign(%d) = %v at %v, want a task of %s, training %v; got %s", s.ID, a.Task, w.now, want, prior, got)
+	}
+	if low := slices.Index(got.state, 0); low != int(a.Task.Index) {
+		w.t.Fatalf("Assign(%d) = %v, want task %d, the lowest", s.ID, a.Task, low)
+	}
+	if prior {
+		w.priors++
+	}
+	w.o.assigned(a, prior)
+	w.tries[a.Task]++
+	s.busy, s.task, s.attempt, s.start = true, a.Task, a.Attempt, w.o.now
+	return true
+}
+
+func (ph *nPhase) String() string {
+	if ph == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("job %d phase %d of v %s, end %d, initial %d", ph.job.spec.ID, ph.i, ph.v.FloatString(3), ph.end, ph.initial)
+}
+
+// offerAll offers all free slots, until none is taken.
+func (w *world) offerAll() {
+	for _, s := range w.slots {
+		if !s.busy {
+			w.offer(s)
+		}
+	}
+}
+
+// end reports the end of the attempt on a slot.
+func (w *world) end(s *worldSlot, kind sojourn.EventKind, cause sojourn.Cause, service time.Duration) {
+	s.busy = false
+	ev := sojourn.Event{Kind: kind, Cause: cause, Task: s.task, Attempt: s.attempt, Slot: sojourn.Slot{ID: s.ID}, Service: service}
+	w.observe(ev)
+	if s.leaving {
+		w.slots = slices.DeleteFunc(w.slots, func(o *worldSlot) bool { return o == s })
+	}
+}
+
+func (w *world) addSlot(id sojourn.SlotID, class sojourn.Class) {
+	s := sojourn.Slot{ID: id, Class: class}
+	w.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: s})
+	w.slots = append(w.slots, &worldSlot{Slot: s})
+}
+
+const ms = sojourn.Time(time.Millisecond)
+
+// drawOptions draws options under which the oracle knows what to do.
+func drawOptions(t *rapid.T) Options {
+	return Options{
+		TrainingTasks: rapid.IntRange(1, 4).Draw(t, "t"),
+		TrainingSlots: ptr(rapid.IntRange(0, 4).Draw(t, "T")),
+		Delta:         time.Duration(rapid.IntRange(1, 2000).Draw(t, "delta")) * time.Millisecond,
+		EarlySlots:    ptr(rapid.IntRange(0, 4).Draw(t, "early")),
+		EarlyDelay:    time.Duration(rapid.IntRange(1, 5000).Draw(t, "early delay")) * time.Millisecond,
+		Late:          rapid.SampledFrom([]Late{LateShare, LateFirst}).Draw(t, "late"),
+		SizeUpdate:    rapid.SampledFrom([]SizeUpdate{KeepAge, Literal}).Draw(t, "update"),
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// history drives a world through a random history.
+func (w *world) history(t *rapid.T) {
+	for i := range rapid.IntRange(1, 6).Draw(t, "slots") {
+		w.addSlot(sojourn.SlotID(i), sojourn.Class(i%2))
+	}
+	busy := func(t *rapid.T) *worldSlot {
+		var list []*worldSlot
+		for _, s := range w.slots {
+			if s.busy {
+				list = append(list, s)
+			}
+		}
+		if len(list) == 0 {
+			t.Skip("nothing runs")
+		}
+		return rapid.SampledFrom(list).Draw(t, "slot")
+	}
+	service := func(t *rapid.T) time.Duration {
+		return rapid.SampledFrom([]time.Duration{0, 1, 70, 900, 1100, 30000}).Draw(t, "service") * time.Millisecond
+	}
+	finish := func(t *rapid.T) { w.end(busy(t), sojourn.TaskFinished, 0, service(t)) }
+	arrive := func(t *rapid.T) {
+		w.ids++
+		j := &sojourn.Job{ID: w.ids, Weight: rapid.SampledFrom([]float64{0, 0, 0.5, 4}).Draw(t, "weight")}
+		for i := range rapid.IntRange(1, 3).Draw(t, "phases") {
+			ph := sojourn.Phase{Tasks: rapid.IntRange(1, 7).Draw(t, "tasks"), Class: sojourn.Class(i % 2)}
+			if i > 0 {
+				ph.After = rapid.IntRange(-1, j.Phases[i-1].Tasks).Draw(t, "after")
+			}
+			j.Phases = append(j.Phases, ph)
+		}
+		w.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
+	}
+	offer := func(t *rapid.T) { w.offerAll() }
+	t.Repeat(map[string]func(*rapid.T){
+		"arrive": arrive, "arrive again": arrive,
+		"finish": finish, "finish 2": finish, "finish 3": finish,
+		"offer": offer, "offer 2": offer,
+		"wait": func(t *rapid.T) {
+			w.now += ms * sojourn.Time(rapid.SampledFrom([]int{1, 7, 60, 700, 20000}).Draw(t, "dt"))
+			w.observe(sojourn.Event{Kind: sojourn.Tick})
+		},
+		"silent wait": func(t *rapid.T) { w.now += ms * sojourn.Time(rapid.IntRange(0, 500).Draw(t, "dt")) },
+		"wake": func(t *rapid.T) {
+			at, ok := w.p.NextWake()
+			if !ok {
+				t.Skip("waits for nothing")
+			}
+			w.now = max(w.now, at)
+			w.observe(sojourn.Event{Kind: sojourn.Tick})
+			w.offerAll()
+		},
+		"fail": func(t *rapid.T) {
+			kind := rapid.SampledFrom([]sojourn.EventKind{sojourn.TaskFailed, sojourn.TaskRefused}).Draw(t, "kind")
+			w.end(busy(t), kind, sojourn.Cause(rapid.IntRange(0, 2).Draw(t, "cause")), 0)
+		},
+		"progress": func(t *rapid.T) {
+			s := busy(t)
+			w.observe(sojourn.Event{Kind: sojourn.TaskProgress, Task: s.task, Attempt: s.attempt, Slot: sojourn.Slot{ID: s.ID},
+				Progress: rapid.SampledFrom([]uint16{0, 1, 2500, 9999, sojourn.MaxProgress}).Draw(t, "progress"), Service: service(t)})
+		},
+		"slot": func(t *rapid.T) {
+			for id := sojourn.SlotID(0); ; id++ {
+				if w.slot(id) == nil {
+					w.addSlot(id, sojourn.Class(rapid.IntRange(0, 1).Draw(t, "class")))
+					return
+				}
+			}
+		},
+		"remove": func(t *rapid.T) {
+			if len(w.slots) == 0 {
+				t.Skip("no slots")
+			}
+			s := rapid.SampledFrom(w.slots).Draw(t, "slot")
+			if s.leaving {
+				t.Skip("leaves already")
+			}
+			w.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: s.ID}})
+			if s.leaving = s.busy; !s.busy {
+				w.slots = slices.DeleteFunc(w.slots, func(o *worldSlot) bool { return o == s })
+			}
+		},
+		"cancel": func(t *rapid.T) {
+			var list []sojourn.JobID
+			for _, j := range w.o.jobs {
+				if !j.cancelled && w.p.ledger.Job(j.spec.ID) != nil {
+					list = append(list, j.spec.ID)
+				}
+			}
+			if len(list) == 0 {
+				t.Skip("no jobs")
+			}
+			w.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: rapid.SampledFrom(list).Draw(t, "job")}})
+		},
+	})
+}
+
+// Every choice, every virtual size and every estimate is that of the oracle, and the
+// invariants hold after every event.
+// Reference: HFSP, sections III-A to III-C, algorithm 1.
+func TestDecidesAsTheOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) { newWorld(t, drawOptions(t)).history(t) })
+}
+
+// The test above can fail: it notices each of these mistakes.
+func TestOracleNoticesMutants(t *testing.T) {
+	for _, mutant := range []string{"T+1", "half speed", "drop finished"} {
+		t.Run(mutant, func(t *testing.T) {
+			for seed := range 5000 {
+				if differs(seed, mutant) {
+					return
+				}
+			}
+			t.Errorf("5,000 histories show no difference")
+		})
+	}
+}
+
+// differs reports whether a history of a mutant oracle differs from the policy's.
+func differs(seed int, mutant string) (found bool) {
+	defer func() {
+		if r := recover(); r != nil && !found {
+			panic(r)
+		}
+	}()
+	rapid.Custom(func(t *rapid.T) int {
+		w := newWorld(catcher{&found}, drawOptions(t))
+		w.o.mutant = mutant
+		w.history(t)
+		return 0
+	}).Example(seed)
+	return found
+}
+
+// A catcher takes note of a failure, and ends what failed.
+type catcher struct{ found *bool }
+
+func (c catcher) Fatalf(format string, args ...any) {
+	*c.found = true
+	panic(fmt.Sprintf(format, args...))
+}
+
+func rat(x uint64) *big.Rat { return new(big.Rat).SetInt(new(big.Int).SetUint64(x)) }
