@@ -6,7 +6,8 @@
 // All numbers are rational and nothing is rounded. They get long: virtual time is
 // a sum of dt C/W, whose denominator is the least common multiple of all the W of
 // a busy period. Two thousand jobs of equal weight take about a second; where
-// every job has another weight, some hundreds do.
+// every job has another weight, some hundreds do. [Rounded] computes in the integers
+// that the policies decide by, and does a million jobs in seconds.
 //
 // At one instant, what is complete leaves first, then jobs arrive, then it is
 // decided who is served. Ties go by arrival: by time, then by place in the list.
@@ -43,12 +44,54 @@ const (
 	// SRPT serves one job at a time: the one with the shortest remaining work. No
 	// schedule has a smaller mean sojourn time [Schrage, 1968].
 	SRPT
+	// PFSP serves one job at a time: of those that could be served to their end without
+	// making anybody late who completes before them under PS, the one with the
+	// shortest remaining work. No job completes later than under PS [Friedman and
+	// Hurley, Protective scheduling, 2003], with weights than under GPS; see the package
+	// slack for the proof. On the average jobs complete earlier than under FSP, though
+	// not each of them.
+	PFSP
 )
 
 // Completions returns the instant at which each job completes, in nanoseconds,
 // on a processor of the speed of so many slots. It panics if there is no slot or
-// a job is out of range.
-func Completions(kind Kind, slots int, jobs []Job) []*big.Rat {
+// a job is out of range. As it can take long, it calls done, unless nil, at each of
+// the [Steps] of the way.
+func Completions(kind Kind, slots int, jobs []Job, done func()) []*big.Rat {
+	check(kind, slots, jobs)
+	if done == nil {
+		done = func() {}
+	}
+	switch kind {
+	case PS:
+		return share(slots, jobs, done)
+	case FSP:
+		// Who goes before whom under PS never changes: not by the service here, since
+		// a job that is finished here keeps its share there; and not by later arrivals,
+		// which delay all jobs. So the completions of the whole PS schedule are the
+		// priorities, and late jobs come first by themselves.
+		ps := share(slots, jobs, done)
+		return serve(slots, jobs, done, func(a, b int, _ []*big.Rat) int { return ps[a].Cmp(ps[b]) })
+	case SRPT:
+		return serve(slots, jobs, done, func(a, b int, left []*big.Rat) int { return left[a].Cmp(left[b]) })
+	case PFSP:
+		return protect(slots, jobs, done)
+	}
+	panic("unreachable")
+}
+
+// Steps returns how many steps [Completions] makes for n jobs.
+func Steps(kind Kind, n int) int {
+	if kind == FSP {
+		return 2 * n
+	}
+	return n
+}
+
+func check(kind Kind, slots int, jobs []Job) {
+	if kind > PFSP {
+		panic(fmt.Sprintf("fluid: kind %d", kind))
+	}
 	if slots < 1 {
 		panic(fmt.Sprintf("fluid: %d slots", slots))
 	}
@@ -57,26 +100,12 @@ func Completions(kind Kind, slots int, jobs []Job) []*big.Rat {
 			panic(fmt.Sprintf("fluid: job %d out of range: %+v", i, j))
 		}
 	}
-	switch kind {
-	case PS:
-		return share(slots, jobs)
-	case FSP:
-		// Who goes before whom under PS never changes: not by the service here, since
-		// a job that is finished here keeps its share there; and not by later arrivals,
-		// which delay all jobs. So the completions of the whole PS schedule are the
-		// priorities, and late jobs come first by themselves.
-		ps := share(slots, jobs)
-		return serve(slots, jobs, func(a, b int, _ []*big.Rat) int { return ps[a].Cmp(ps[b]) })
-	case SRPT:
-		return serve(slots, jobs, func(a, b int, left []*big.Rat) int { return left[a].Cmp(left[b]) })
-	}
-	panic(fmt.Sprintf("fluid: kind %d", kind))
 }
 
 // share returns the completions under PS. Virtual time g is the work that a unit
 // of weight has received since the processor was last idle; a job completes when
 // g reaches its tag, which is g at its arrival and its work over its weight.
-func share(slots int, jobs []Job) []*big.Rat {
+func share(slots int, jobs []Job, done func()) []*big.Rat {
 	type tag struct {
 		g     *big.Rat
 		place int
@@ -107,6 +136,7 @@ func share(slots int, jobs []Job) []*big.Rat {
 		active.Remove(id)
 		weight.Sub(weight, integer(jobs[id].Weight))
 		ends[id], now, g = end, end, first.g
+		done()
 		return true
 	}
 	for place, id := range arrivals(jobs) {
@@ -134,7 +164,7 @@ func share(slots int, jobs []Job) []*big.Rat {
 // serve returns the completions if one job is served at a time: the first in the
 // order of compare, which is given the remaining work of each job, and among
 // equals of arrival. Service may move a job to the front only.
-func serve(slots int, jobs []Job, compare func(a, b int, left []*big.Rat) int) []*big.Rat {
+func serve(slots int, jobs []Job, done func(), compare func(a, b int, left []*big.Rat) int) []*big.Rat {
 	var (
 		ends  = make([]*big.Rat, len(jobs))
 		left  = make([]*big.Rat, len(jobs))
@@ -160,12 +190,13 @@ func serve(slots int, jobs []Job, compare func(a, b int, left []*big.Rat) int) [
 		end := new(big.Rat).Quo(left[id], speed)
 		end.Add(end, now)
 		if limit != nil && end.Cmp(limit) > 0 {
-			done := new(big.Rat).Sub(limit, now)
-			left[id].Sub(left[id], done.Mul(done, speed))
+			work := new(big.Rat).Sub(limit, now)
+			left[id].Sub(left[id], work.Mul(work, speed))
 			return false
 		}
 		waiting.Remove(id)
 		ends[id], now = end, end
+		done()
 		return true
 	}
 	for k, id := range arrivals(jobs) {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var kinds = []fluid.Kind{fluid.PS, fluid.FSP, fluid.SRPT}
+var kinds = []fluid.Kind{fluid.PS, fluid.FSP, fluid.SRPT, fluid.PFSP}
 
 func strings(ends []*big.Rat) (s []string) {
 	for _, e := range ends {
@@ -27,7 +27,7 @@ func TestWorkedSchedules(t *testing.T) {
 		name  string
 		slots int
 		jobs  []fluid.Job
-		want  [3][]string // PS, FSP, SRPT
+		want  [4][]string // PS, FSP, SRPT, PFSP
 	}{
 		{
 			// PS: job 0 alone until 10 (20 left); two share until 15 (17.5 and 7.5); three
@@ -35,44 +35,56 @@ func TestWorkedSchedules(t *testing.T) {
 			// 2.5 each, at 42.5 (7.5 left); job 0 at 50.
 			// FSP: order 1, 2, 0. Job 0 until 10, job 1 until 20, job 2 until 30, job 0.
 			// SRPT: at 10 job 1 (10) goes before job 0 (20), job 2 (10) not before job 1 (5).
+			// PFSP: the one with the shortest work is always the first under PS.
 			name: "short jobs overtake", slots: 1,
 			jobs: []fluid.Job{{0, 30, 1}, {10, 10, 1}, {15, 10, 1}},
-			want: [3][]string{{"50", "75/2", "85/2"}, {"50", "20", "30"}, {"50", "20", "30"}},
+			want: [4][]string{{"50", "75/2", "85/2"}, {"50", "20", "30"}, {"50", "20", "30"}, {"50", "20", "30"}},
 		},
 		{
 			// PS: job 0 has 4 left at 6; jobs 0 and 1 have 3 and 2 at 8; three share until
 			// job 1 ends at 8 + 6 = 14; jobs 0 and 2 have 1 left each and end at 16.
 			// FSP: order 1, 0, 2 (a tie). Job 1 from 6 to 9, job 0 to 13, job 2 to 16.
 			// SRPT: at 8 job 1 (1) stays, and at 9 job 2 (3) goes before job 0 (4).
+			// PFSP: at 9 job 0 has until 16 and 4 to do: its slack of 3 is enough for job 2.
 			name: "age counts under FSP", slots: 1,
 			jobs: []fluid.Job{{0, 10, 1}, {6, 3, 1}, {8, 3, 1}},
-			want: [3][]string{{"16", "14", "16"}, {"13", "9", "16"}, {"16", "9", "12"}},
+			want: [4][]string{{"16", "14", "16"}, {"13", "9", "16"}, {"16", "9", "12"}, {"16", "9", "12"}},
+		},
+		{
+			// PS: job 0 has 8 left at 12; jobs 0 and 1 have 6 and 4 at 16; three share until
+			// job 1 ends at 28; jobs 0 and 2 have 2 and 3 left and end at 32 and 33.
+			// FSP: job 1 from 12 to 18, job 0 (8 left) to 26, job 2 to 33.
+			// SRPT: at 18 job 2 (7) goes before job 0 (8), which ends at 33, 1 after PS.
+			// PFSP: at 18 job 0 has until 32 and 8 to do: its slack is 6, and job 2 takes 7.
+			name: "a short job waits lest a long one is late", slots: 1,
+			jobs: []fluid.Job{{0, 20, 1}, {12, 6, 1}, {16, 7, 1}},
+			want: [4][]string{{"32", "28", "33"}, {"26", "18", "33"}, {"33", "18", "25"}, {"26", "18", "33"}},
 		},
 		{
 			// Weights 1 and 2 on 3 slots: rates 1 and 2. Job 1 (10) ends at 5; job 0 has 5
 			// left then, at rate 3: 5 + 5/3 = 20/3. FSP: job 1 until 10/3, then job 0.
-			// SRPT: 10 and 10 tie, job 0 came first.
+			// SRPT: 10 and 10 tie, job 0 came first. PFSP: they tie, job 1 is first under PS.
 			name: "weights", slots: 3,
 			jobs: []fluid.Job{{0, 10, 1}, {0, 10, 2}},
-			want: [3][]string{{"20/3", "5"}, {"20/3", "10/3"}, {"10/3", "20/3"}},
+			want: [4][]string{{"20/3", "5"}, {"20/3", "10/3"}, {"10/3", "20/3"}, {"20/3", "10/3"}},
 		},
 		{
 			// A job without work, an idle time from 4 to 10, and arrivals at the instant
 			// of a completion (job 3 arrives when job 2 ends).
 			name: "idle", slots: 1,
 			jobs: []fluid.Job{{0, 4, 7}, {2, 0, 1}, {10, 5, 1}, {15, 1, 1}},
-			want: [3][]string{{"4", "2", "15", "16"}, {"4", "2", "15", "16"}, {"4", "2", "15", "16"}},
+			want: [4][]string{{"4", "2", "15", "16"}, {"4", "2", "15", "16"}, {"4", "2", "15", "16"}, {"4", "2", "15", "16"}},
 		},
 		{
 			// The list is not in the order of time. PS: job 1 has 4 left at 2; both have
 			// 4 and share until 10. All tie: job 1 came first.
 			name: "ties go by arrival", slots: 1,
 			jobs: []fluid.Job{{2, 4, 1}, {0, 6, 1}},
-			want: [3][]string{{"10", "10"}, {"10", "6"}, {"10", "6"}},
+			want: [4][]string{{"10", "10"}, {"10", "6"}, {"10", "6"}, {"10", "6"}},
 		},
 	} {
 		for _, kind := range kinds {
-			if got, want := strings(fluid.Completions(kind, tc.slots, tc.jobs)), tc.want[kind]; !slices.Equal(got, want) {
+			if got, want := strings(fluid.Completions(kind, tc.slots, tc.jobs, nil)), tc.want[kind]; !slices.Equal(got, want) {
 				t.Errorf("%s: Completions(%v, %d, %v) = %v, want %v", tc.name, kind, tc.slots, tc.jobs, got, want)
 			}
 		}
@@ -100,16 +112,16 @@ var instances = rapid.Custom(func(t *rapid.T) []fluid.Job {
 	return jobs
 })
 
-// No job completes later under FSP than under PS, with weights than under GPS.
-// SRPT has the least mean. All three keep the processor busy while there is work,
+// No job completes later under FSP or PFSP than under PS, with weights than under
+// GPS. SRPT has the least mean. All keep the processor busy while there is work,
 // and give no job more than the processor.
 func TestLawsOfTheFluidModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots, jobs := rapid.IntRange(1, 5).Draw(t, "slots"), instances.Draw(t, "jobs")
-		var ends [3][]*big.Rat
-		var sums [3]*big.Rat
+		var ends [4][]*big.Rat
+		var sums [4]*big.Rat
 		for _, kind := range kinds {
-			ends[kind] = fluid.Completions(kind, slots, jobs)
+			ends[kind] = fluid.Completions(kind, slots, jobs, nil)
 			sums[kind] = new(big.Rat)
 			for i, e := range ends[kind] {
 				sums[kind].Add(sums[kind], e)
@@ -120,13 +132,15 @@ func TestLawsOfTheFluidModel(t *testing.T) {
 			}
 			checkBusy(t, kind, slots, jobs, ends[kind])
 		}
-		for i := range jobs {
-			if ends[fluid.FSP][i].Cmp(ends[fluid.PS][i]) > 0 {
-				t.Fatalf("job %d completes at %v under FSP, at %v under PS", i, ends[fluid.FSP][i], ends[fluid.PS][i])
+		for _, kind := range []fluid.Kind{fluid.FSP, fluid.PFSP} {
+			for i := range jobs {
+				if ends[kind][i].Cmp(ends[fluid.PS][i]) > 0 {
+					t.Fatalf("job %d completes at %v under %d, at %v under PS", i, ends[kind][i], kind, ends[fluid.PS][i])
+				}
 			}
-		}
-		if sums[fluid.SRPT].Cmp(sums[fluid.FSP]) > 0 || sums[fluid.FSP].Cmp(sums[fluid.PS]) > 0 {
-			t.Fatalf("sums of completions: SRPT %v, FSP %v, PS %v, want them ascending", sums[fluid.SRPT], sums[fluid.FSP], sums[fluid.PS])
+			if sums[fluid.SRPT].Cmp(sums[kind]) > 0 || sums[kind].Cmp(sums[fluid.PS]) > 0 {
+				t.Fatalf("sums of completions: SRPT %v, %d %v, PS %v, want them ascending", sums[fluid.SRPT], kind, sums[kind], sums[fluid.PS])
+			}
 		}
 	})
 }
@@ -156,8 +170,8 @@ func checkBusy(t *rapid.T, kind fluid.Kind, slots int, jobs []fluid.Job, ends []
 }
 
 // TestAgainstTimeSteps compares with a processor that moves in steps of the time
-// in which it does one slot-nanosecond of work. All decisions of FSP and SRPT fall
-// on such steps.
+// in which it does one slot-nanosecond of work. All decisions of FSP, SRPT and PFSP
+// fall on such steps.
 func TestAgainstTimeSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots := rapid.IntRange(1, 3).Draw(t, "slots")
@@ -171,21 +185,21 @@ func TestAgainstTimeSteps(t *testing.T) {
 		}
 		want := stepped(slots, jobs)
 		for _, kind := range kinds {
-			if got := strings(fluid.Completions(kind, slots, jobs)); !slices.Equal(got, want[kind]) {
+			if got := strings(fluid.Completions(kind, slots, jobs, nil)); !slices.Equal(got, want[kind]) {
 				t.Fatalf("Completions(%d, %d, %v) = %v, want %v", kind, slots, jobs, got, want[kind])
 			}
 		}
 	})
 }
 
-// stepped runs the three kinds step by step. The remaining work under PS is kept
+// stepped runs all kinds step by step. The remaining work under PS is kept
 // for each job, and moved from completion to completion within a step.
-func stepped(slots int, jobs []fluid.Job) (ends [3][]string) {
+func stepped(slots int, jobs []fluid.Job) (ends [4][]string) {
 	var (
 		n       = len(jobs)
 		virtual = make([]*big.Rat, n) // remaining under PS
 		tag     = make([]*big.Rat, n) // completion under PS once complete, for late jobs
-		left    [3][]time.Duration
+		left    [4][]time.Duration
 	)
 	for kind := range ends {
 		ends[kind] = make([]string, n)
@@ -196,7 +210,7 @@ func stepped(slots int, jobs []fluid.Job) (ends [3][]string) {
 			left[k] = append(left[k], j.Work)
 		}
 	}
-	for step := int64(0); slices.Contains(ends[fluid.PS], "") || slices.Contains(ends[fluid.FSP], "") || slices.Contains(ends[fluid.SRPT], ""); step++ {
+	for step := int64(0); slices.Contains(ends[fluid.PS], "") || slices.Contains(ends[fluid.FSP], "") || slices.Contains(ends[fluid.SRPT], "") || slices.Contains(ends[fluid.PFSP], ""); step++ {
 		now, next := big.NewRat(step, int64(slots)), big.NewRat(step+1, int64(slots))
 		here := func(i int) bool { return big.NewRat(int64(jobs[i].At), 1).Cmp(now) <= 0 }
 		// FSP: virtually complete first, then by remaining over weight, then arrival.
@@ -214,7 +228,7 @@ func stepped(slots int, jobs []fluid.Job) (ends [3][]string) {
 			}
 		}
 		serve(fluid.SRPT, func(a, b int) bool { return left[fluid.SRPT][a] < left[fluid.SRPT][b] })
-		serve(fluid.FSP, func(a, b int) bool {
+		virtually := func(a, b int) bool {
 			if tag[a] != nil && tag[b] != nil {
 				return tag[a].Cmp(tag[b]) < 0
 			}
@@ -223,6 +237,17 @@ func stepped(slots int, jobs []fluid.Job) (ends [3][]string) {
 			}
 			x := new(big.Rat).Quo(virtual[a], big.NewRat(int64(jobs[a].Weight), 1))
 			return x.Cmp(new(big.Rat).Quo(virtual[b], big.NewRat(int64(jobs[b].Weight), 1))) < 0
+		}
+		serve(fluid.FSP, virtually)
+		completable := completable(now, slots, jobs, virtual, left[fluid.PFSP])
+		serve(fluid.PFSP, func(a, b int) bool {
+			if completable[a] != completable[b] {
+				return completable[a]
+			}
+			if l := left[fluid.PFSP]; l[a] != l[b] {
+				return l[a] < l[b]
+			}
+			return virtually(a, b)
 		})
 		for at := now; at.Cmp(next) < 0; {
 			var total int64
@@ -257,6 +282,65 @@ func stepped(slots int, jobs []fluid.Job) (ends [3][]string) {
 	return ends
 }
 
+// completable tells of each job whether all others would complete by their time
+// under PS if it were served to its end, and then they were in the order in which
+// they complete under PS: the meaning of the word, not a formula. Jobs that are not
+// here have no virtual work spent and are left out.
+func completable(now *big.Rat, slots int, jobs []fluid.Job, virtual []*big.Rat, left []time.Duration) []bool {
+	// The completions under PS, one after the other.
+	type entry struct {
+		id   int
+		left *big.Rat
+	}
+	var active []entry
+	for i, v := range virtual {
+		if big.NewRat(int64(jobs[i].At), 1).Cmp(now) <= 0 && v.Sign() > 0 {
+			active = append(active, entry{i, new(big.Rat).Set(v)})
+		}
+	}
+	at := new(big.Rat).Set(now)
+	type due struct {
+		id int
+		at *big.Rat
+	}
+	var order []due
+	for len(active) > 0 {
+		var total int64
+		for _, e := range active {
+			total += int64(jobs[e.id].Weight)
+		}
+		perWeight := func(e entry) *big.Rat { return new(big.Rat).Quo(e.left, big.NewRat(int64(jobs[e.id].Weight), 1)) }
+		first := 0
+		for i := range active {
+			if c := perWeight(active[i]).Cmp(perWeight(active[first])); c < 0 ||
+				c == 0 && jobs[active[i].id].At < jobs[active[first].id].At {
+				first = i
+			}
+		}
+		gain := perWeight(active[first])
+		at.Add(at, new(big.Rat).Mul(gain, big.NewRat(total, int64(slots))))
+		for _, e := range active {
+			e.left.Sub(e.left, new(big.Rat).Mul(gain, big.NewRat(int64(jobs[e.id].Weight), 1)))
+		}
+		order = append(order, due{active[first].id, new(big.Rat).Set(at)})
+		active = slices.Delete(active, first, first+1)
+	}
+	result := make([]bool, len(jobs))
+	for i := range jobs {
+		clock := new(big.Rat).Add(now, big.NewRat(int64(left[i]), int64(slots)))
+		result[i] = true
+		for _, d := range order {
+			if d.id == i || left[d.id] == 0 {
+				continue
+			}
+			if clock.Add(clock, big.NewRat(int64(left[d.id]), int64(slots))); clock.Cmp(d.at) > 0 {
+				result[i] = false
+			}
+		}
+	}
+	return result
+}
+
 func TestBadInputPanics(t *testing.T) {
 	for _, tc := range []struct {
 		kind  fluid.Kind
@@ -275,7 +359,7 @@ func TestBadInputPanics(t *testing.T) {
 					t.Errorf("Completions(%d, %d, %v) returned, want a panic", tc.kind, tc.slots, tc.job)
 				}
 			}()
-			fluid.Completions(tc.kind, tc.slots, []fluid.Job{tc.job})
+			fluid.Completions(tc.kind, tc.slots, []fluid.Job{tc.job}, nil)
 		}()
 	}
 }
@@ -295,7 +379,35 @@ func BenchmarkCompletions(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("n=%d/weights=%d", tc.n, tc.weights), func(b *testing.B) {
 			for b.Loop() {
-				fluid.Completions(fluid.FSP, 30, jobs)
+				fluid.Completions(fluid.FSP, 30, jobs, nil)
+			}
+		})
+	}
+}
+
+func TestStepsAreReported(t *testing.T) {
+	jobs := []fluid.Job{{0, 30, 1}, {10, 10, 1}, {15, 0, 1}, {100, 1, 2}}
+	for _, kind := range kinds {
+		got := 0
+		fluid.Completions(kind, 1, jobs, func() { got++ })
+		if want := fluid.Steps(kind, len(jobs)); got != want {
+			t.Errorf("kind %d: %d steps, want %d", kind, got, want)
+		}
+	}
+}
+
+func BenchmarkRounded(b *testing.B) {
+	for _, n := range []int{2000, 100_000} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		jobs := make([]fluid.Job, n)
+		var at sojourn.Time
+		for i := range jobs {
+			at = at.Add(time.Duration(rng.Int64N(int64(2 * time.Minute))))
+			jobs[i] = fluid.Job{At: at, Work: time.Duration(rng.Int64N(int64(time.Hour))), Weight: 1 + rng.Uint64N(1<<20)}
+		}
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				fluid.Rounded(fluid.PFSP, 30, jobs)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"math/big"
 	"slices"
@@ -19,6 +20,8 @@ func newFluid() *cobra.Command {
 		slots  int
 		names  []string
 		asJSON bool
+		round  bool
+		quiet  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "fluid",
@@ -32,10 +35,16 @@ Policies are:
   fsp   one job at a time, the one that completes first under ps (fair sojourn
         protocol)
   srpt  one job at a time, the one with the shortest remaining processing time
+  pfsp  one job at a time, the one with the shortest remaining processing time of
+        those that can be served to their end without making any job later than it
+        is under ps (pessimistic fair sojourn protocol)
 
 Times are in seconds. With --json they are exact, as "7" or "20/3", in the order
 of ids. Exactness has its price: the denominators grow with the number of different
-weights, and a few thousand jobs can take minutes.`,
+weights, and a few thousand jobs can take minutes. --rounded computes in the
+integers of the library's policies instead: a million jobs take seconds, times under
+ps are rounded to nanoseconds, and the other schedules are the same unless two
+things that are compared differ by far less than that.`,
 		Example: `  sojourn fluid -w trace.jsonl --slots 40
   sojourn fluid -w trace.jsonl --slots 40 --policies ps,fsp --json`,
 		Args: cobra.NoArgs,
@@ -52,7 +61,7 @@ weights, and a few thousand jobs can take minutes.`,
 					return usagef("fluid policy %q is named twice", name)
 				}
 				if _, ok := kinds[name]; !ok {
-					return usagef("unknown fluid policy %q; known: ps, fsp, srpt", name)
+					return usagef("unknown fluid policy %q; known: ps, fsp, srpt, pfsp", name)
 				}
 			}
 			if err := input.checkWorkload(); err != nil {
@@ -63,9 +72,24 @@ weights, and a few thousand jobs can take minutes.`,
 				return err
 			}
 			s := newFluidSchedules(w, slots)
+			steps := 0
 			for _, name := range names {
-				s.add(name, fluid.Completions(kinds[name], slots, s.jobs))
+				steps += fluid.Steps(kinds[name], len(s.jobs))
 			}
+			bar := newJobBar(cmd.ErrOrStderr(), "jobs", steps, quiet)
+			for _, name := range names {
+				ends, ok := []*big.Rat(nil), true
+				if round {
+					ends, ok = fluid.Rounded(kinds[name], slots, s.jobs)
+				} else {
+					ends = fluid.Completions(kinds[name], slots, s.jobs, func() { bar.Add(1) })
+				}
+				if !ok {
+					return errors.New("times are too long for --rounded, which counts them in units that all of them are multiples of")
+				}
+				s.add(name, ends)
+			}
+			bar.Finish()
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(s)
 			}
@@ -77,13 +101,15 @@ weights, and a few thousand jobs can take minutes.`,
 	flags.SortFlags = false
 	input.registerWorkload(flags)
 	flags.IntVar(&slots, "slots", 0, "`NUMBER` of slots")
-	flags.StringSliceVarP(&names, "policies", "p", []string{"ps", "fsp", "srpt"}, "`POLICIES` to print")
+	flags.StringSliceVarP(&names, "policies", "p", []string{"ps", "fsp", "srpt", "pfsp"}, "`POLICIES` to print")
 	flags.BoolVar(&asJSON, "json", false, "print exact times as JSON")
+	flags.BoolVar(&round, "rounded", false, "compute in integers, much faster")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
 	return cmd
 }
 
 func fluidKinds() map[string]fluid.Kind {
-	return map[string]fluid.Kind{"ps": fluid.PS, "fsp": fluid.FSP, "srpt": fluid.SRPT}
+	return map[string]fluid.Kind{"ps": fluid.PS, "fsp": fluid.FSP, "srpt": fluid.SRPT, "pfsp": fluid.PFSP}
 }
 
 // fluidSchedules is what fluid prints as JSON.
