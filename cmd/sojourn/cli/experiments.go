@@ -3,7 +3,7 @@ package cli
 // experiments returns what 'sojourn paper' knows. This is the one place where an
 // experiment is added.
 func experiments() []experiment {
-	return []experiment{
+	known := []experiment{
 		{
 			name:    "hfsp-fig6",
 			title:   "mean response time on DEV, TEST and PROD",
@@ -41,4 +41,5 @@ func experiments() []experiment {
 			},
 		},
 	}
+	return append(known, tdExperiments()...)
 }

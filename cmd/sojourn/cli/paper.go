@@ -22,7 +22,11 @@ type experiment struct {
 	measure   measure
 	workloads []paperWorkload
 	rows      []paperRow
-	notes     []string // what the paper leaves open, and what was assumed
+	notes     []string     // what the paper leaves open, and what was assumed
+	network   networkFlags // over which inputs are read; none if zero
+
+	// extra, unless nil, returns what is printed below the rows, and the same in JSON.
+	extra func(*paperResult) (text string, json any)
 }
 
 // A paperWorkload is a workload as --gen takes it, and the cluster it runs on: ""
@@ -139,6 +143,7 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 	for _, w := range e.workloads {
 		flags := *f
 		flags.input.cluster = w.cluster
+		flags.locality.network = e.network
 		if err := flags.input.gen.Set(w.gen); err != nil {
 			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 		}
@@ -281,6 +286,10 @@ func (p *paperResult) sampleOf(workload string) *sample {
 
 func (p *paperResult) write(w io.Writer) error {
 	blocks := []string{p.header(), p.table().String()}
+	if p.extra != nil {
+		text, _ := p.extra(p)
+		blocks = append(blocks, text)
+	}
 	if text := leftOver(p.order); text != "" {
 		blocks = append(blocks, text)
 	}
@@ -329,8 +338,15 @@ func (p *paperResult) header() string {
 	fmt.Fprintf(&b, "%s: %s\n%s\n\n", p.name, p.title, p.source)
 	for _, w := range p.workloads {
 		s := p.sampleOf(w.name)
-		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s; load %s\n", w.name, w.gen,
-			count(len(s.scenario.workload.jobs), "job"), s.scenario.cluster.name, loadText(s))
+		load := "; all jobs at once"
+		if text := loadText(s); text != "" {
+			load = "; load " + text
+		}
+		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s%s\n", w.name, w.gen,
+			count(len(s.scenario.workload.jobs), "job"), s.scenario.cluster.name, load)
+	}
+	if p.network.bandwidth > 0 {
+		fmt.Fprintf(&b, "%-9s  inputs are %s\n", "network", &p.network)
 	}
 	s := p.order[0]
 	fmt.Fprintf(&b, "%-9s  %s from %d on\n", "seeds", thousands(len(s.results)), s.scenario.seed)
@@ -368,6 +384,8 @@ type paperSummary struct {
 	Confidence real                   `json:"confidence"`
 	Workloads  []paperWorkloadSummary `json:"workloads"`
 	Rows       []paperRowSummary      `json:"rows"`
+	Network    string                 `json:"network,omitempty"`
+	Extra      any                    `json:"extra,omitempty"`
 	Notes      []string               `json:"notes"`
 }
 
@@ -397,6 +415,12 @@ func (p *paperResult) summary() paperSummary {
 	sum := paperSummary{
 		Experiment: p.name, Title: p.title, Source: p.source, Measure: p.measure.title,
 		Seed: p.order[0].scenario.seed, Seeds: len(p.order[0].results), Confidence: stats.Confidence, Notes: p.notes,
+	}
+	if p.network.bandwidth > 0 {
+		sum.Network = p.network.String()
+	}
+	if p.extra != nil {
+		_, sum.Extra = p.extra(p)
 	}
 	for _, w := range p.workloads {
 		s := p.sampleOf(w.name)
