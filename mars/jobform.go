@@ -233,41 +233,63 @@ func radixSort(list []scanned) {
 // second, the point satisfies (1)-(4) in that order with the same C', which is what
 // Theorem 3 needs. Classes are raised apart; there is no theorem across classes.
 func (jf *jobForm) repair(c []float64) (repaired []float64, value float64) {
+	all, va := jf.repairAlike(c)
+	each, ve := jf.repairByItem(c)
+	if ve < va {
+		return each, ve
+	}
+	return all, va
+}
+
+// repairAlike is the first way.
+func (jf *jobForm) repairAlike(c []float64) (repaired []float64, value float64) {
 	uniform := 0.0
-	extra := make([]float64, len(c))
+	jf.prefixes(c, func(k int32, s scanned, p, work, sum, need float64) {
+		if sum < need {
+			uniform = max(uniform, (need-sum)/work)
+		}
+	})
+	repaired = make([]float64, len(c))
+	for j := range c {
+		repaired[j] = c[j] + uniform
+	}
+	return repaired, jf.value(repaired)
+}
+
+// repairByItem is the second:
+//
+//	acc = 0; for i in pi: run += p_i (M_i+acc); if run < R_i: acc += (R_i-run)/p_i, run = R_i
+func (jf *jobForm) repairByItem(c []float64) (repaired []float64, value float64) {
+	repaired = slices.Clone(c)
+	class, run, acc := int32(-1), 0.0, 0.0
+	jf.prefixes(c, func(k int32, s scanned, p, work, sum, need float64) {
+		if k != class {
+			class, run, acc = k, 0, 0
+		}
+		run += float64(p * (s.m + acc))
+		if run < need {
+			acc += (need - run) / p
+			run = need
+		}
+		repaired[s.job] = max(repaired[s.job], c[s.job]+acc)
+	})
+	return repaired, jf.value(repaired)
+}
+
+// prefixes calls visit for each item of each class in the order of M at C, with its
+// p, the sum of p and of p M up to it, and what (4) needs of the latter.
+func (jf *jobForm) prefixes(c []float64, visit func(class int32, s scanned, p, work, sum, need float64)) {
 	var list []scanned
-	for k := range jf.m {
+	for k, m := range jf.m {
 		list = jf.scan(int32(k), c, list)
-		work, sum, run, acc := 0.0, 0.0, 0.0, 0.0
+		work, sum := 0.0, 0.0
 		for _, s := range list {
 			p := jf.items[s.item].p
 			work += p
-			need := float64(work*work) / (2 * jf.m[k])
 			sum += float64(p * s.m)
-			if sum < need {
-				uniform = max(uniform, (need-sum)/work)
-			}
-			run += float64(p * (s.m + acc))
-			if run < need {
-				acc += (need - run) / p
-				run = need
-			}
-			extra[s.job] = max(extra[s.job], acc)
+			visit(int32(k), s, p, work, sum, float64(work*work)/(2*m))
 		}
 	}
-	best := make([]float64, len(c))
-	for j := range c {
-		best[j] = c[j] + extra[j]
-	}
-	byItem := jf.value(best)
-	all := make([]float64, len(c))
-	for j := range c {
-		all[j] = c[j] + uniform
-	}
-	if v := jf.value(all); v <= byItem {
-		return all, v
-	}
-	return best, byItem
 }
 
 // finite reports whether x is a number.

@@ -36,6 +36,11 @@ type Options struct {
 	// Seed decides what the local search tries.
 	Seed uint64
 
+	// Epsilon and Rounds are the stop threshold and the most rounds of Algorithm 1, for
+	// MarSCOGE. Zero means 0.3 (Section 5.1.3) and 1000.
+	Epsilon float64
+	Rounds  int
+
 	// ReleaseCuts asks for [Bound.BestLowerBound] with the release-aware cuts of
 	// Goemans, which the paper lacks. It has an effect on up to Exact jobs.
 	ReleaseCuts bool
@@ -51,6 +56,12 @@ func (o *Options) check() error {
 	}
 	if o.Pivots < 0 {
 		return fmt.Errorf("negative number of pivots %d", o.Pivots)
+	}
+	if !(o.Epsilon >= 0 && o.Epsilon < 1) {
+		return fmt.Errorf("epsilon %v is not in [0, 1)", o.Epsilon)
+	}
+	if o.Rounds < 0 {
+		return fmt.Errorf("negative number of rounds %d", o.Rounds)
 	}
 	if o.Planner < 0 || int(o.Planner) >= len(plannerNames) {
 		return fmt.Errorf("unknown planner %d", o.Planner)
@@ -81,9 +92,10 @@ const (
 	HTWF         // strict, high task weight first
 	HTWFDispatch // the same, dispatched
 
-	TMarS  // Algorithm 3, for TaskCompletion
-	MARES  // [8], with tasks assigned to machines in advance
-	HMARES // its heuristic form
+	MarSCOGE // Algorithm 1 with Options.Epsilon and Options.Rounds, and then Algorithm 2: the paper's MarS, for JobCompletion
+	TMarS    // Algorithm 3, for TaskCompletion
+	MARES    // [8], with tasks assigned to machines in advance
+	HMARES   // its heuristic form
 )
 
 // plannerNames are the names of the planners on command lines.
@@ -91,7 +103,7 @@ var plannerNames = [...]string{
 	BestOf: "bestof", MarS: "mars", BestFit: "best-fit", Insertion: "insertion", Dispatch: "dispatch",
 	HUWF: "huwf", HUWFDispatch: "huwf-dispatch", HJWF: "hjwf", HJWFDispatch: "hjwf-dispatch",
 	STF: "stf", STFDispatch: "stf-dispatch", HTWF: "htwf", HTWFDispatch: "htwf-dispatch",
-	TMarS: "tmars", MARES: "mares", HMARES: "h-mares",
+	MarSCOGE: "mars-coge", TMarS: "tmars", MARES: "mares", HMARES: "h-mares",
 }
 
 // String returns the name of the planner.

@@ -100,7 +100,7 @@ func (w *workshop) order() []int32 {
 
 // make makes the schedule of a planner.
 func (w *workshop) make(p Planner) (*Schedule, error) {
-	factor := 0.0
+	factor, upper := 0.0, w.bound.UpperBoundLP // of the feasible point that the factor is over
 	var out plan
 	switch p {
 	case BestOf:
@@ -113,6 +113,17 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 		out = w.strict(w.order(), Insertion)
 	case Dispatch:
 		out = w.dispatch(w.order())
+	case MarSCOGE:
+		if w.in.Objective != JobCompletion {
+			return nil, fmt.Errorf("%w: planner %v is for the completion of jobs", ErrUnsupported, p)
+		}
+		epsilon := w.o.Epsilon
+		if epsilon == 0 {
+			epsilon = 0.3
+		}
+		rounds, c := coge(newJobForm(w.flat), epsilon, w.o.Rounds)
+		out = w.strict(w.flat.order(c), MarS)
+		factor, upper = w.marsFactor(), rounds[len(rounds)-1].Feasible
 	case TMarS:
 		var err error
 		if out, err = w.tMarS(); err != nil {
@@ -151,8 +162,8 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 	}
 	if factor > 0 {
 		s.Guarantee = factor
-		if w.bound.UpperBoundLP > w.bound.LowerBound {
-			s.Guarantee = float64(factor * (w.bound.UpperBoundLP / w.bound.LowerBound))
+		if upper > w.bound.LowerBound {
+			s.Guarantee = float64(factor * (upper / w.bound.LowerBound))
 		}
 	}
 	return s, nil

@@ -1,6 +1,9 @@
 package mars
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A master is the linear program restricted to some of the inequalities (4), by
 // its dual
@@ -101,32 +104,40 @@ func (m *master) gain(c *column) float64 { return c.beta - dot(c.a, m.x) }
 // reports whether it got there. Gains below tolerance times the longest x count as
 // none.
 func (m *master) solve(budget int) bool {
-	const candidates = 24
+	const stretches = 48
 	type candidate struct {
 		gain float64
 		col  int32
 	}
+	var best [stretches]candidate
 	var list []candidate
 	for {
-		// Look at all columns, then pivot among the best of them for a while.
-		list = list[:0]
+		// Look at all columns, then pivot among the best of them for a while: the best of
+		// each stretch of work, since neighbours are nearly the same.
+		clear(best[:])
+		most := 0.0
+		for i := range m.columns {
+			most = max(most, m.columns[i].work)
+		}
 		for i := range m.columns {
 			if c := &m.columns[i]; !c.basic {
 				if g := m.gain(c); g > m.least(c) {
-					list = append(list, candidate{g, int32(i)})
+					at := min(int(stretches*(c.work/most)), stretches-1)
+					if g > best[at].gain {
+						best[at] = candidate{g, int32(i)}
+					}
 				}
 			}
 		}
+		list = list[:0]
+		for _, c := range best {
+			if c.gain > 0 {
+				list = append(list, c)
+			}
+		}
 		slices.SortFunc(list, func(a, b candidate) int {
-			if a.gain > b.gain {
-				return -1
-			}
-			if a.gain < b.gain {
-				return 1
-			}
-			return int(a.col - b.col)
+			return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.col, b.col))
 		})
-		list = list[:min(len(list), candidates)]
 		moved := false
 		for _, c := range list {
 			col := &m.columns[c.col]
