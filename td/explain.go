@@ -113,7 +113,7 @@ func (p *Policy) why(j *job) string {
 	case d.status == infantile:
 		return fmt.Sprintf("runs on what others leave: Osen + D + demand = %d, which may be at most T = %d",
 			l.senile()+l.demand+p.demand(j), slots)
-	case d.teen || d.short:
+	case (d.teen || d.short) && p.behind(j):
 		return "is below its floor: gets the next slot for which it has a task that is not at a hot spot"
 	case !p.underH(l, j, d.demand):
 		return "is at its upper bound: gets slots that would stay idle"

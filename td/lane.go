@@ -3,10 +3,12 @@ package td
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/ready"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
 // A status says how far a job is [Section IV-B]. It only ever grows.
@@ -106,13 +108,14 @@ func (p *Policy) setStatus(j *job, to status) {
 	switch to {
 	case infantile:
 		d.lane.infantile = j
-		d.demand = 0
+		d.demand, d.since = 0, 0
 	case teenaged, adult:
 		if was <= infantile {
 			d.demand = p.demand(j)
+			d.since = p.ledger.Now()
 		}
 	default:
-		d.demand = 0
+		d.demand, d.since = 0, 0
 	}
 	if scheduled := to.coScheduled(); scheduled != was.coScheduled() {
 		if scheduled {
@@ -302,7 +305,7 @@ func (p *Policy) updateOnce(l *lane) bool {
 			return false
 		}
 		to := adult
-		if j.Phases[0].Running < p.set.floor(p.demand(j)) {
+		if !p.set.SelfTune && j.Phases[0].Running < p.set.floor(p.demand(j)) {
 			to = teenaged
 		}
 		p.move(j, to)
@@ -329,6 +332,24 @@ func (p *Policy) takeBack() {
 		p.file(m.job)
 	}
 	p.moved = p.moved[:0]
+}
+
+// behind reports whether an adult or teenaged job that holds less than its floor is to
+// be raised to it: always, or under SelfTune if it is late. The job is expected to
+// take size*amt/(L*demand) from its promotion on, which it does with L*demand slots.
+// It is late if even with demand slots from now on it would take longer.
+func (p *Policy) behind(j *job) bool {
+	if !p.set.SelfTune {
+		return true
+	}
+	d := &j.Data
+	size := j.Spec.Phases[0].Tasks
+	left := size - j.Phases[0].Done
+	taken := uint64(p.ledger.Now().Sub(d.since) / time.Microsecond)
+	// Both sides are multiplied by L*demand, in millionths.
+	spent := wide.Mul64(taken, p.set.l*uint64(d.demand))
+	ahead := wide.Mul64(uint64(left)*d.amt, p.set.l)
+	return wide.Mul64(uint64(size)*d.amt, million).Less(spent.Add(ahead))
 }
 
 // underH reports whether a job of a lane that asks for some slots holds fewer than

@@ -61,6 +61,8 @@ func newCluster(seed uint64, faults, printed bool, fatalf func(string, ...any)) 
 	}
 	if printed {
 		opts.HotPolicy = td.Relaxed
+	} else {
+		opts.SelfTune = r.IntN(3) == 0
 	}
 	c := &cluster{world: newWorld(opts, fatalf), opts: opts, r: r, faults: faults,
 		status: map[*job]int{}, grewAt: map[*job]sojourn.Time{}, excused: map[*job]bool{}}
@@ -251,6 +253,9 @@ func (c *cluster) needy(s *slot) (near, far []*job) {
 			continue
 		}
 		if occupied, floor := j.count(0, "running"), attr(c.p, j.spec.ID, "floor").Int64(); int64(occupied) >= floor {
+			continue
+		}
+		if c.opts.SelfTune && !c.oracle.late(j) {
 			continue
 		}
 		if slices.ContainsFunc(j.startable(0), func(i uint32) bool {

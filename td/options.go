@@ -61,6 +61,13 @@ type Options struct {
 	// else under "". Where there is nothing, it is 10 s.
 	DefaultTaskTime map[string]time.Duration
 
+	// SelfTune applies the bounds only where they serve their purpose, so that the
+	// queue is done sooner: a job is raised to its floor only if it is late, that is if
+	// it would otherwise end later than with L times its demand in slots all the time;
+	// and it may exceed its upper bound rather than that a slot reads from afar. Then H is
+	// 1.3 unless set.
+	SelfTune bool
+
 	// AsPrinted follows Algorithms 1 to 3 to the letter where they can be followed,
 	// for comparison: see the package comment. Slots stay idle although tasks could
 	// run on them.
@@ -131,7 +138,12 @@ func (o Options) settle() (settings, error) {
 		}
 		s.h = uint64(math.RoundToEven(o.H * million))
 	}
+	if o.SelfTune && s.h == 0 {
+		s.h = 1_300_000
+	}
 	switch {
+	case o.SelfTune && o.AsPrinted:
+		return bad("SelfTune and AsPrinted exclude each other")
 	case o.Theta < 0 || o.Theta > math.MaxInt32:
 		return bad("Theta is %d: want at least 1, or 0 for 4", o.Theta)
 	case o.SplitTime < 0:

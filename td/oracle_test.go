@@ -1,6 +1,7 @@
 package td_test
 
 import (
+	"math/big"
 	"slices"
 	"testing"
 	"time"
@@ -49,6 +50,9 @@ type choice struct {
 
 // newOracle takes options in which L, H in millionths, Theta and SplitTime are set.
 func newOracle(w *world, opts td.Options) *oracle {
+	if opts.SelfTune && opts.H == 0 {
+		opts.H = 1.3
+	}
 	return &oracle{
 		w: w, opts: opts,
 		l: int(opts.L*1e6 + 0.5), h: int(opts.H*1e6 + 0.5),
@@ -313,7 +317,8 @@ func (o *oracle) update(c sojourn.Class) {
 			}
 			filler.demand = o.wants(filler)
 			filler.status = adult
-			if o.occupied(filler) < o.floor(filler.demand) {
+			filler.since = o.w.now
+			if !o.opts.SelfTune && o.occupied(filler) < o.floor(filler.demand) {
 				filler.status = teenaged
 			}
 			o.promotions++
@@ -348,7 +353,22 @@ func (o *oracle) request(s *slot) choice {
 }
 
 // short reports whether j is to hold more slots than it does.
-func (o *oracle) short(j *job) bool { return o.grown(j) && o.occupied(j) < o.floor(j.demand) }
+func (o *oracle) short(j *job) bool {
+	return o.grown(j) && o.occupied(j) < o.floor(j.demand) && (!o.opts.SelfTune || o.late(j))
+}
+
+// late reports whether j, with its demand in slots from now on, would take longer
+// than with L times its demand all the time.
+func (o *oracle) late(j *job) bool {
+	rat := func(x int64) *big.Rat { return new(big.Rat).SetInt64(x) }
+	size := len(j.state[0])
+	slot := new(big.Rat).Quo(rat(int64(o.amt(j))), rat(int64(j.demand))) // one task on demand slots
+	expected := new(big.Rat).Mul(rat(int64(size)), slot)
+	expected.Quo(expected, big.NewRat(int64(o.l), 1e6))
+	takes := new(big.Rat).Mul(rat(int64(size-j.count(0, "done"))), slot)
+	takes.Add(takes, rat(int64(o.w.now.Sub(j.since)/time.Microsecond)))
+	return takes.Cmp(expected) > 0
+}
 
 func (o *oracle) mapsOver(j *job) bool { return j.count(0, "done") == len(j.state[0]) }
 
@@ -405,6 +425,17 @@ func (o *oracle) choose(s *slot) choice {
 	if filler != nil && o.under(filler) {
 		if c := o.local(filler, 0, s); c.ok {
 			return at(4, c)
+		}
+	}
+	if o.opts.SelfTune {
+		list := adults
+		if filler != nil {
+			list = append([]*job{filler}, adults...)
+		}
+		for _, j := range list {
+			if c := o.local(j, 0, s); c.ok {
+				return at(7, c)
+			}
 		}
 	}
 	for _, j := range dear {
@@ -558,6 +589,7 @@ func drawOptions(t *rapid.T) td.Options {
 		SplitTime:      time.Duration(rapid.IntRange(1, 5).Draw(t, "split")) * time.Second,
 		HotPolicy:      td.HotPolicy(rapid.IntRange(0, 1).Draw(t, "hot policy")),
 		MaxCoScheduled: rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "max"),
+		SelfTune:       rapid.IntRange(0, 2).Draw(t, "self tune") == 0,
 		Demand:         rapid.SampledFrom([]uint32{0, 0, 1, 3}).Draw(t, "demand"),
 	}
 }

@@ -40,6 +40,12 @@ func (p *Policy) request(l *lane, s sojourn.Slot) (choice, bool) {
 		c.step = 4
 		return c, ok
 	}
+	if p.set.SelfTune {
+		if c, ok := p.localBeyond(l, s, near); ok {
+			c.step = 7
+			return c, true
+		}
+	}
 	if c, ok := p.remoteAdult(l, s, true); ok {
 		c.step = 5
 		return c, true
@@ -79,7 +85,7 @@ func (p *Policy) request(l *lane, s sojourn.Slot) (choice, bool) {
 
 // guaranteed serves who is below its floor: steps 1 and 2.
 func (p *Policy) guaranteed(l *lane, s sojourn.Slot, last *job) (choice, bool) {
-	if last != nil && last.Data.lane == l && (last.Data.teen || last.Data.short) {
+	if last != nil && last.Data.lane == l && (last.Data.teen || last.Data.short) && p.behind(last) {
 		if c, ok := p.give(last, 0, s); ok {
 			c.step = 1
 			return c, true
@@ -91,6 +97,9 @@ func (p *Policy) guaranteed(l *lane, s sojourn.Slot, last *job) (choice, bool) {
 	}
 	for _, list := range [...][]*job{l.teenaged, l.short} {
 		for _, j := range list {
+			if !p.behind(j) {
+				continue
+			}
 			if c, ok := p.give(j, 0, s); ok {
 				c.step = 2
 				return c, true
@@ -114,6 +123,16 @@ func (p *Policy) localAdult(l *lane, s sojourn.Slot, near []uint64, bounded bool
 		return p.local(r.job, 0, s)
 	}
 	return choice{}, false
+}
+
+// localBeyond serves the infantile job, else the first adult, that has a task close
+// to the slot, whatever its upper bound: what SelfTune does before it reads from
+// afar.
+func (p *Policy) localBeyond(l *lane, s sojourn.Slot, near []uint64) (choice, bool) {
+	if i := l.infantile; i != nil && l.isLocal(i, near) {
+		return p.local(i, 0, s)
+	}
+	return p.localAdult(l, s, near, false)
 }
 
 // remoteAdult serves the last adult in the order of amt that has a task to read

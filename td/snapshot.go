@@ -10,12 +10,13 @@ import (
 func (p *Policy) header() snapshot.Header {
 	s := &p.set
 	return snapshot.Header{Policy: "td", Version: 1, Options: fmt.Sprintf(
-		"l=%d,h=%d,theta=%d,lifetime=%d,hot-policy=%v,max-co-scheduled=%d,demand=%d,default-task-time=%v,as-printed=%v",
-		s.l, s.h, s.Theta, s.lifetime, s.HotPolicy, s.MaxCoScheduled, s.Demand, s.DefaultTaskTime, s.AsPrinted)}
+		"l=%d,h=%d,theta=%d,lifetime=%d,hot-policy=%v,max-co-scheduled=%d,demand=%d,default-task-time=%v,as-printed=%v,self-tune=%v",
+		s.l, s.h, s.Theta, s.lifetime, s.HotPolicy, s.MaxCoScheduled, s.Demand, s.DefaultTaskTime, s.AsPrinted, s.SelfTune)}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. State is, beside the account, the
-// status of each job, the demand that was settled at its promotion, what its tasks
+// status of each job, the demand that was settled at its promotion and
+// when that was, what its tasks
 // took, the last job of each free slot as far as it still counts, and the hot queue.
 // Lists, sums and R_n follow from these.
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -25,6 +26,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			d := &j.Data
 			w.Uint(uint64(d.status))
 			w.Uint(uint64(d.demand))
+			w.Time(d.since)
 			w.Uint(d.sum)
 			w.Uint(d.runs)
 		}
@@ -96,6 +98,7 @@ func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 	d := &j.Data
 	to := status(r.Below(uint64(finished) + 1))
 	demand := int(r.Below(sojourn.MaxSlots + 1))
+	since := r.Time()
 	d.sum, d.runs = r.Uint(), r.Uint()
 	p.estimate(j)
 	ph := &j.Phases[0]
@@ -107,7 +110,7 @@ func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 		return
 	}
 	p.setStatus(j, to)
-	d.demand = demand
+	d.demand, d.since = demand, since
 	p.file(j)
 	p.fileReduces(j)
 }

@@ -42,9 +42,10 @@ type member struct {
 	sum    uint64 // of these times, in microseconds
 	runs   uint64 // how many of them
 
-	seat   uint32 // the number under which the index watches it, while it is co-scheduled
-	demand int    // in slots; settled when it is promoted
-	filed         // what its lane has counted of it
+	seat   uint32       // the number under which the index watches it, while it is co-scheduled
+	demand int          // in slots; settled when it is promoted
+	since  sojourn.Time // when that was
+	filed               // what its lane has counted of it
 }
 
 type job = ledger.Job[member]

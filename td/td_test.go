@@ -22,7 +22,7 @@ func newPolicy() sojourn.Policy { return newWith(td.Options{}) }
 func TestConformance(t *testing.T) { sojourntest.Run(t, newPolicy, sojourntest.Options{}) }
 
 func TestConformanceStrict(t *testing.T) {
-	opts := td.Options{HotPolicy: td.Strict, Theta: 1, H: 1, L: 0.5, MaxCoScheduled: 2, Demand: 2}
+	opts := td.Options{HotPolicy: td.Strict, Theta: 1, L: 0.5, MaxCoScheduled: 2, Demand: 2, SelfTune: true}
 	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{IdlesOnPurpose: true})
 }
 

@@ -43,6 +43,7 @@ type job struct {
 	// What the oracle keeps of it.
 	status int
 	demand int
+	since  sojourn.Time
 	sum    time.Duration
 	runs   int
 }
