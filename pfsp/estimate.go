@@ -145,9 +145,8 @@ func (e *estimate) exhausted(now sojourn.Time) bool {
 }
 
 // double makes the work that is left of an exhausted phase, beyond what running
-// tasks have done, at least as much as it has attained: it is not exhausted then.
+// tasks have done, at least as much as it has attained. It is not exhausted then.
 func (e *estimate) double(now sojourn.Time) {
-	e.advance(now)
 	e.ratio = e.bounded(e.attained(now).Add(e.elapsed), e.left).Add(wide.From64(1))
 }
 

@@ -92,7 +92,9 @@ type exactJob struct {
 	finished  int
 	since     []sojourn.Time // when its tasks started
 	done      []bool
-	late      int // 0, or the order of virtual completion, from 1
+	late      int      // 0, or the order of virtual completion, from 1
+	ended     *big.Rat // the instant of virtual completion
+	at        sojourn.Time
 }
 
 func (p *exactPFSP) Observe(ev sojourn.Event) error {
@@ -101,7 +103,7 @@ func (p *exactPFSP) Observe(ev sojourn.Event) error {
 	case sojourn.SlotAdded:
 		p.slots++
 	case sojourn.JobArrived:
-		j := &exactJob{id: ev.Job.ID, v: new(big.Rat), weight: big.NewRat(1, 1), w: new(big.Rat)}
+		j := &exactJob{id: ev.Job.ID, v: new(big.Rat), weight: big.NewRat(1, 1), w: new(big.Rat), at: ev.At}
 		if ev.Job.Weight != 0 {
 			j.weight.SetFloat64(ev.Job.Weight)
 		}
@@ -193,6 +195,8 @@ func (p *exactPFSP) advance(t sojourn.Time) {
 				if j.v.Sign() == 0 {
 					p.late++
 					j.late = p.late
+					j.ended = new(big.Rat).SetInt64(int64(t))
+					j.ended.Sub(j.ended, left).Add(j.ended, step)
 				}
 			}
 		}
@@ -249,6 +253,15 @@ func horizon(list []*exactJob, i int) *big.Rat {
 	return h.Add(h, behind.Mul(behind, new(big.Rat).Quo(list[i].v, list[i].weight)))
 }
 
+// end returns where a job is in V: what it has left for its weight, or minus the
+// time since it ended there.
+func (p *exactPFSP) end(j *exactJob) *big.Rat {
+	if j.late > 0 {
+		return new(big.Rat).Sub(j.ended, new(big.Rat).SetInt64(int64(p.now)))
+	}
+	return new(big.Rat).Quo(j.v, j.weight)
+}
+
 // choose returns the job to be served next, or nil, and how close the call was: the
 // least difference, in slot-nanoseconds, between two quantities whose order
 // mattered.
@@ -265,6 +278,11 @@ func (p *exactPFSP) choose() (best *exactJob, margin *big.Rat) {
 	var least *big.Rat // slack of the jobs so far that could start a task
 	total, zero := new(big.Rat), new(big.Rat)
 	var probe, first, ended *exactJob
+	for i := 1; i < len(list); i++ {
+		if a, b := list[i-1], list[i]; a.at != b.at || a.weight.Cmp(b.weight) != 0 {
+			near(p.end(a), p.end(b)) // equal virtual ends of jobs that arrive apart differ by rounding
+		}
+	}
 	for i, j := range list {
 		if j.late == 0 || !p.dropAt0 {
 			total.Add(total, j.w)
@@ -326,7 +344,7 @@ func (p *exactPFSP) start(j *exactJob) {
 type judged struct {
 	sojourn.Policy
 	exact *exactPFSP
-	close *int // calls too close to tell
+	calls *[2]int // all, and those that were too close to tell
 	t     interface{ Fatalf(string, ...any) }
 }
 
@@ -347,8 +365,9 @@ func (p judged) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 			if margin.Cmp(big.NewRat(1000, 1)) > 0 { // slot-nanoseconds
 				p.t.Fatalf("at %v Assign = task %v, want one of job %d%s", p.exact.now, a.Task, want.id, p.exact)
 			}
-			*p.close++
+			p.calls[1]++
 		}
+		p.calls[0]++
 		p.exact.start(got)
 	}
 	return a, ok

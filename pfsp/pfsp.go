@@ -15,7 +15,8 @@ import (
 )
 
 // A Policy is PFSP, or with a fair limit above 0 H-PFSP, as a [sojourn.Policy]. It
-// is also a [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
+// is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
 type Policy struct {
 	settings
 	ledger  ledger.Ledger[data]
@@ -98,15 +99,19 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 // class returns the account of a class.
 func (p *Policy) class(id sojourn.Class) *class {
 	for int(id) >= len(p.classes) {
-		mode := vqueue.LateShare
-		if p.late == LateFirst {
-			mode = vqueue.LateFirst
-		}
-		c := &class{id: sojourn.Class(len(p.classes)), system: slack.New[*phase](mode)}
+		c := &class{id: sojourn.Class(len(p.classes)), system: slack.New[*phase](p.lateMode())}
 		c.system.Advance(p.ledger.Now(), nil)
 		p.classes = append(p.classes, c)
 	}
 	return p.classes[id]
+}
+
+// lateMode returns how the slack systems serve late phases; see share.
+func (p *Policy) lateMode() vqueue.Late {
+	if p.late == LateFirst {
+		return vqueue.LateFirst
+	}
+	return vqueue.LateShare
 }
 
 func (p *Policy) classOf(ph *phase) *class { return p.class(ph.spec().Class) }
@@ -126,16 +131,23 @@ func (p *Policy) setCapacity(ch ledger.Change[data]) {
 
 // arrive prepares the account of a job.
 func (p *Policy) arrive(j *ledger.Job[data]) {
-	j.Data = make(data, len(j.Phases))
+	j.Data = makeData(j)
 	for i := range j.Data {
 		ph := &j.Data[i]
-		ph.job, ph.index, ph.queue = j, i, -1
 		ph.ratio, ph.seen = wide.From64(one), p.ledger.Now()
 		p.read(ph)
 	}
 	for i := range j.Data {
 		p.update(j, i)
 	}
+}
+
+func makeData(j *ledger.Job[data]) data {
+	d := make(data, len(j.Phases))
+	for i := range d {
+		d[i].job, d[i].index, d[i].queue = j, i, -1
+	}
+	return d
 }
 
 // read takes over the priors of a phase that nothing is known of yet.
@@ -155,6 +167,7 @@ func (p *Policy) read(ph *phase) {
 func (p *Policy) revise(j *ledger.Job[data]) {
 	for i := range j.Data {
 		ph := &j.Data[i]
+		p.refresh(ph)
 		was := ph.left
 		ph.estimate.read(ph.spec(), ph.account())
 		if ph.left != was {
@@ -192,7 +205,7 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 	if ph.item == nil {
 		return
 	}
-	p.classOf(ph).system.SetWork(ph.item, ph.work())
+	p.refresh(ph)
 	if ph.due(ev.At, p.interval) {
 		ph.reestimate(ev.At, ph.sample(p.alpha), p.alpha)
 		p.resize(ph)
@@ -208,8 +221,7 @@ func (p *Policy) progress(ev *sojourn.Event, j *ledger.Job[data]) {
 		return
 	}
 	whole, _ := wide.Mul64(uint64(ev.Service), sojourn.MaxProgress).QuoRem(wide.From64(uint64(ev.Progress)))
-	ph.advance(ev.At)
-	p.classOf(ph).system.SetWork(ph.item, ph.work())
+	p.refresh(ph)
 	ph.reestimate(ev.At, ph.bounded(whole, ph.prior(ph.spec(), ev.Task.Index)), p.alpha)
 	ph.estimate.progress = ev.Progress
 	p.resize(ph)
@@ -222,6 +234,7 @@ func (p *Policy) move(ev *sojourn.Event, j *ledger.Job[data]) {
 	ph := &j.Data[i]
 	c := p.classOf(ph)
 	prior := ph.prior(ph.spec(), ev.Task.Index)
+	p.refresh(ph)
 	switch ev.Kind {
 	case sojourn.TaskHeld:
 		c.breaks(heldTasks)
@@ -307,14 +320,21 @@ func (p *Policy) share(ph *phase) int {
 	return ph.tasks + 1
 }
 
+// refresh tells the slack system what running tasks have done, eqs. (7) and (9).
+func (p *Policy) refresh(ph *phase) {
+	ph.advance(p.ledger.Now())
+	if ph.item != nil {
+		p.classOf(ph).system.SetWork(ph.item, ph.work())
+	}
+}
+
 // resize tells the slack system that the work of a phase is estimated anew, eqs.
-// (11) to (17).
+// (11) to (17). It has been refreshed at this instant.
 func (p *Policy) resize(ph *phase) {
 	if ph.item == nil {
 		return
 	}
 	c := p.classOf(ph)
-	ph.advance(p.ledger.Now())
 	c.unfile(ph)
 	c.system.Revise(ph.item, ph.work(), ph.job.Weight)
 	p.file(c, ph)
@@ -405,7 +425,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		// What has used up its estimate does not go first for that: its work is taken
 		// to be twice as much.
 		p.mistaken(ph)
-		c.system.SetWork(ph.item, ph.work())
+		p.refresh(ph)
 		ph.double(now)
 		p.resize(ph)
 		c.chosen = false

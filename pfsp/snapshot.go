@@ -1,0 +1,145 @@
+package pfsp
+
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/slack"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+func (p *Policy) header() snapshot.Header {
+	return snapshot.Header{Policy: "pfsp", Version: 1, Options: fmt.Sprintf("%+v", p.settings)}
+}
+
+// reset gives p the state of a new policy.
+func (p *Policy) reset() { *p = Policy{settings: p.settings} }
+
+// AppendBinary implements [sojourn.Snapshotter]. What phases have left and for how
+// long their attempts have been running follows from the account.
+func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.ledger.Save(w)
+		for j := range p.ledger.All() {
+			for i := range j.Data {
+				j.Data[i].save(w)
+			}
+		}
+		w.Len(len(p.classes))
+		for _, c := range p.classes {
+			c.finished.save(w)
+			w.Uint(c.breach)
+			w.Uint(c.clean)
+			for _, n := range c.last {
+				w.Uint(n)
+			}
+			c.system.Save(w, func(it *slack.Item[*phase]) {
+				w.Uint(uint64(it.Value.job.Handle))
+				w.Uint(uint64(it.Value.index))
+			})
+		}
+	})
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *Policy) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.ledger.Restore(r)
+		for j := range p.ledger.All() {
+			j.Data = makeData(j)
+			for i := range j.Data {
+				ph := &j.Data[i]
+				ph.restore(r)
+				ph.seen, ph.tasks = p.ledger.Now(), ph.account().Running
+				ph.estimate.read(ph.spec(), ph.account())
+			}
+		}
+		for _, a := range p.ledger.Attempts() {
+			ph := &a.Job.Data[a.Task.Phase]
+			ph.elapsed = ph.elapsed.Add(wide.From64(uint64(ph.seen.Sub(a.Start))))
+		}
+		for range r.Below(256 + 1) {
+			c := p.class(sojourn.Class(len(p.classes)))
+			c.finished.restore(r)
+			c.breach, c.clean = r.Uint(), r.Uint()
+			for i := range c.last {
+				c.last[i] = r.Uint()
+			}
+			c.system = slack.New[*phase](p.lateMode())
+			c.system.Restore(r, func(it *slack.Item[*phase]) { p.restoreItem(r, c, it) })
+			if r.Err() != nil {
+				return
+			}
+			for it := range c.system.All() {
+				p.file(c, it.Value)
+			}
+		}
+	})
+}
+
+// restoreItem gives an item its phase.
+func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase]) {
+	j := p.ledger.RestoreJob(r)
+	if j == nil {
+		return
+	}
+	ph := &j.Data[r.Below(uint64(len(j.Data)))]
+	if !r.Check(ph.item == nil && ph.spec().Class == c.id, "a phase is in a system twice, or in another's") {
+		return
+	}
+	it.Value, ph.item = ph, it
+	if it.State() == slack.Ready {
+		r.Check(ph.account().Ready && ph.account().Pending() > 0, "a phase without tasks is ready")
+		c.waiting++
+	}
+	for what := range numHypotheses {
+		if ph.broken&(1<<what) != 0 {
+			c.live[what]++
+		}
+	}
+}
+
+func (ph *phase) save(w *snapshot.Writer) {
+	w.Duration(ph.unknown)
+	w.Bool(ph.wrong)
+	w.Wide(ph.running) // a revision may have changed the priors of running tasks
+	w.Wide(ph.ratio)
+	ph.finished.save(w)
+	ph.used.save(w)
+	w.Time(ph.reestimated)
+	w.Uint(uint64(ph.progress))
+	w.Len(ph.begun)
+	w.Uint(ph.since)
+	w.Uint(uint64(ph.broken))
+}
+
+func (ph *phase) restore(r *snapshot.Reader) {
+	ph.unknown = r.Duration()
+	ph.wrong = r.Bool()
+	ph.running = r.Wide()
+	ph.ratio = r.Wide()
+	ph.finished.restore(r)
+	ph.used.restore(r)
+	ph.reestimated = r.Time()
+	ph.progress = uint16(r.Below(1 << 16))
+	ph.begun = int(r.Below(1 << 62))
+	ph.since = r.Uint()
+	ph.broken = uint16(r.Below(1 << numHypotheses))
+	f := &ph.finished
+	r.Check(ph.unknown > 0 && !ph.ratio.IsZero() && ph.ratio.Hi < 1<<31 && ph.running.Hi < 1<<31 &&
+		max(f.service.Hi, f.prior.Hi, ph.used.service.Hi, ph.used.prior.Hi) < 1<<31 && f.tasks < 1<<32 &&
+		!f.service.Less(ph.used.service) && !f.prior.Less(ph.used.prior) && ph.used.tasks <= f.tasks,
+		"an estimate is out of range")
+}
+
+func (t *total) save(w *snapshot.Writer) {
+	w.Wide(t.service)
+	w.Wide(t.prior)
+	w.Uint(t.tasks)
+}
+
+func (t *total) restore(r *snapshot.Reader) {
+	t.service, t.prior, t.tasks = r.Wide(), r.Wide(), r.Uint()
+	r.Check(t.service.Hi < 1<<62, "a sum is out of range")
+}
