@@ -13,17 +13,16 @@ func (p *SRPT) header() snapshot.Header {
 	return snapshot.Header{Policy: "srpt", Version: 1, Options: fmt.Sprintf("default-task-time=%v", p.taskTime)}
 }
 
-// AppendBinary implements [sojourn.Snapshotter].
+// AppendBinary implements [sojourn.Snapshotter]. What remains of a job follows from
+// the account.
 func (p *SRPT) AppendBinary(dst []byte) ([]byte, error) {
-	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
-		p.queue.Save(w, func(j *ledger.Job[wide.Uint128]) { w.Wide(j.Data) })
-	})
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.queue.Save(w, nil) })
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *SRPT) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-		p.queue.Restore(r, func(j *ledger.Job[wide.Uint128]) { j.Data = r.Wide() })
+		p.queue.Restore(r, func(j *ledger.Job[wide.Uint128]) { j.Data = p.remaining(j) })
 	})
 }
 
@@ -40,7 +39,10 @@ func (p *LAS) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *LAS) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-		p.queue.Restore(r, func(j *ledger.Job[attained]) { j.Data.ended = r.Wide() })
+		p.queue.Restore(r, func(j *ledger.Job[attained]) {
+			j.Data.ended = r.Wide()
+			r.Check(j.Data.ended.Hi < 1<<62, "a service is out of range")
+		})
 		for _, a := range p.queue.Ledger.Attempts() {
 			d := &a.Job.Data
 			d.starts = d.starts.Add(wide.From64(uint64(a.Start)))
@@ -112,6 +114,7 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 				i := int(r.Below(uint64(len(j.Phases))))
 				r.Check(j.Data[i] == nil && int(j.Spec.Phases[i].Class) == c, "a phase is in a queue twice, or in another's")
 				it.Value = fspPhase{j, i, r.Wide()}
+				r.Check(it.Value.work.Hi < 1<<62, "a work is out of range")
 				j.Data[i] = it
 			})
 		}

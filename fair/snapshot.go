@@ -147,8 +147,8 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")
 		p.restorePreemption(r)
 		if r.Err() == nil {
-			p.countAll()
-			p.root.fileAll(p)
+			p.countAll(r)
+			p.fileAll(r, &p.root)
 		}
 		p.version++
 	})
@@ -269,6 +269,7 @@ func (nc *poolClass) restore(r *snapshot.Reader) {
 	nc.started = r.Below(1 << 47) // so that a tag fits
 	nc.base = r.Wide()
 	nc.virtual = r.Wide()
+	r.Check(nc.base.Hi < 1<<62 && nc.virtual.Hi < 1<<62, "a tag is out of range")
 }
 
 func (p *Policy) restoreInner(r *snapshot.Reader, pools []*pool) {
@@ -313,13 +314,16 @@ func (p *Policy) restorePreemption(r *snapshot.Reader) {
 
 // countAll counts, after all jobs were restored, what runs in each pool and which jobs
 // are active.
-func (p *Policy) countAll() {
+func (p *Policy) countAll(r *snapshot.Reader) {
 	for j := range p.ledger.All() {
 		p.recount(j, false)
 		for i := range j.Sides {
 			s := &j.Sides[i]
-			for n := j.Data.pool; n != nil && s.Running > 0; n = n.parent {
-				n.class(s.Class).running += s.Running
+			for n := j.Data.pool; n != nil; n = n.parent {
+				r.Check(int(s.Class) < len(n.classes) || n.parent == nil && s.Running == 0, "a pool has jobs of a class that it does not know")
+				if s.Running > 0 {
+					n.class(s.Class).running += s.Running
+				}
 			}
 		}
 	}
@@ -327,10 +331,10 @@ func (p *Policy) countAll() {
 
 // fileAll puts all jobs and pools where they belong, those below first: what a pool
 // offers is known when it is filed, so that none begins anew.
-func (n *pool) fileAll(p *Policy) {
+func (p *Policy) fileAll(r *snapshot.Reader, n *pool) {
 	for _, b := range n.pools {
 		if b != nil {
-			b.fileAll(p)
+			p.fileAll(r, b)
 		}
 	}
 	for _, j := range n.jobs {
@@ -338,7 +342,11 @@ func (n *pool) fileAll(p *Policy) {
 			p.fileJob(j, &j.Sides[i])
 		}
 	}
-	for c := 0; n.parent != nil && c < len(n.classes); c++ {
-		p.file(n, sojourn.Class(c))
+	for c := range n.classes {
+		was := n.classes[c].queued
+		if n.parent != nil {
+			p.file(n, sojourn.Class(c))
+		}
+		r.Check(was == n.classes[c].queued && (!was || p.order == Deficit), "a pool is queued that offers nothing, or the other way round")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
 )
 
 // A secretive policy is a Seeker and nothing else.
@@ -119,5 +120,16 @@ func TestSnapshotOptions(t *testing.T) {
 	}
 	if err := newWith(pools(fair.Pool{})).(sojourn.Snapshotter).UnmarshalBinary(data); err != nil {
 		t.Errorf("defaults that are spelt out: %v", err)
+	}
+}
+
+func TestForgedSnapshots(t *testing.T) {
+	for _, opts := range []fair.Options{
+		{Preemption: fair.Preemption{MinTimeout: time.Second, FairTimeout: time.Second, Interval: time.Second}, Pools: map[string]fair.Pool{
+			"a": {Policy: newFSP, Min: fair.Slots{0: 9}}, "b": {Weight: 3, Min: fair.Slots{0: 9}},
+		}},
+		{Order: fair.Deficit, Delay: 5 * time.Second, Pools: map[string]fair.Pool{"*": {MaxJobs: 3, Max: fair.Slots{0: 20}}, "a": {FIFO: true}}},
+	} {
+		snapshottest.Forge(t, func() sojourn.Policy { return newWith(opts) }, 6000)
 	}
 }

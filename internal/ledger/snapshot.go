@@ -177,15 +177,19 @@ func restoreJob[J any](r *snapshot.Reader) *Job[J] {
 			p.pending.RemoveRange(from, end)
 		}
 	}
-	for range r.Len() {
+	var last task
+	for i := range r.Len() {
 		t, n := j.restoreTask(r), uint32(r.Below(1<<32))
-		if r.Err() != nil || !r.Check(!j.Cancelled, "a cancelled job is to be tried again") {
+		if r.Err() != nil || !r.Check(!j.Cancelled && (i == 0 || last.compare(t) < 0), "tries are not in order, or of a cancelled job") {
 			return nil
 		}
+		last = t
 		j.setTries(t, n)
 	}
-	for range r.Len() {
+	for i := range r.Len() {
 		t := j.restoreTask(r)
+		r.Check(i == 0 || last.compare(t) < 0, "held tasks are not in order")
+		last = t
 		if r.Err() != nil || !r.Check(j.Phases[t.phase].IsPending(t.index) && !j.Cancelled, "a task is held that is not pending") {
 			return nil
 		}
@@ -210,9 +214,9 @@ func (l *Ledger[J]) restoreNodes(r *snapshot.Reader) {
 	l.nodes = make(map[sojourn.NodeID]node, len(nodes))
 	for i := range nodes {
 		nodes[i] = sojourn.NodeID(r.Below(1 << 32))
+		r.Check(nodes[i] > nodes[max(i, 1)-1] || i == 0 && nodes[0] > 0, "nodes are not in order")
 		l.nodes[nodes[i]] = node{rack: sojourn.RackID(r.Below(1 << 32)), down: r.Bool()}
 	}
-	r.Check(len(l.nodes) == len(nodes) && l.nodes[0] == node{}, "a node is there twice, or has no name")
 	l.restoreSlots(r)
 	for _, id := range nodes {
 		r.Check(l.nodes[id].slots > 0 || l.nodes[id].down, "there is nothing to know of a node")

@@ -79,4 +79,8 @@
 // [Reader.Check]: the checksum tells accidents, not forgeries. Lists take memory in
 // proportion to the bytes that are there; only the bitmaps of tasks take what the
 // arrival of the jobs took.
+//
+// Package snapshottest offers forgeries. It asks that what is accepted is saved
+// again as the same bytes, so that lists are read in the one order in which they are
+// written, and nothing is accepted that is then computed otherwise.
 package snapshot

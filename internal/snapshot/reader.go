@@ -171,6 +171,9 @@ func (r *Reader) Job() *sojourn.Job {
 		r.Fail("%v", err)
 		return nil
 	}
+	if !r.Check(!math.Signbit(j.Weight), "a weight is the negative zero") {
+		return nil
+	}
 	return j
 }
 

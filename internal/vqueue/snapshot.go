@@ -61,7 +61,10 @@ func (q *Queue[T]) Restore(r *snapshot.Reader, value func(*Item[T])) {
 			r.Check(!it.finished, "a finished item is late")
 			q.late.ReplaceOrInsert(it.entry())
 		} else {
-			r.Check(q.g.Less(it.tag) && it.tag.Hi < 1<<62, "a tag is out of range")
+			most := ceilDiv(wide.Mul64(1<<63, unit), wide.From64(it.weight)).Add(wide.From64(1)) // of what Arrive may be given
+			if !r.Check(it.tag.Hi < 1<<62 && q.g.Less(it.tag) && !most.Less(it.tag.Sub(q.g)), "a tag is out of range") {
+				return
+			}
 			q.weight = q.weight.Add(wide.From64(it.weight))
 			q.virtual.ReplaceOrInsert(it.entry())
 		}
