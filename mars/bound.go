@@ -79,10 +79,10 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		s = solveByPrice(tf, gap, iterations, min(max(4*len(f.p), 100), 1000))
+		s = solveByPrice(tf, gap, iterations, min(max(4*len(f.p), 100), 500))
 	} else {
 		jf := newJobForm(f)
-		s = solveByPrice(jf, gap, iterations, min(max(4*len(jf.w), 100), 1000))
+		s = solveByPrice(jf, gap, iterations, min(max(4*len(jf.w), 100), 500))
 		if small && (s.gap() > gap || o.ReleaseCuts) {
 			pivots := o.Pivots
 			if pivots == 0 {

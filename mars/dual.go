@@ -41,6 +41,7 @@ type dual struct {
 	done   [][]float64 // W at each point of each curve
 	moment [][]float64 // of work between a point and the one before: p times (1 - share)^2/2 and p times (1 - share^2)/2
 	bound  float64     // D(N), or a little less
+	pace   [][]float64 // of each point: more than 1 where it goes on in one direction, which is its sign
 }
 
 // newDual returns prices in the order of Smith's rule: weight over work.
@@ -120,6 +121,7 @@ func newDual(pr program, levels int) *dual {
 	for k, c := range d.curves {
 		d.done[k] = make([]float64, len(c.t))
 		d.moment = append(d.moment, make([]float64, 2*len(c.t)))
+		d.pace = append(d.pace, make([]float64, len(c.t)))
 	}
 	return d
 }
@@ -182,7 +184,10 @@ func (d *dual) note(class int32, i int, s, p float64) {
 	}
 }
 
-// step moves the points by theta of the way.
+// step moves the points: theta of the way on which the slope of D changes its sign if
+// nothing else moves, and up to 4 times as much where a point goes on in one
+// direction. Points that wait at a place where no price changes anything would
+// otherwise creep.
 func (d *dual) step(theta float64) {
 	for k, c := range d.curves {
 		n := len(c.t)
@@ -210,7 +215,17 @@ func (d *dual) step(theta float64) {
 			}
 			t := c.t[i]
 			if drop > 0 {
-				t += float64(theta * (2 * sum / drop))
+				pace := d.pace[k][i]
+				if pace != 0 && (sum > 0) == (pace > 0) {
+					pace = max(min(float64(pace*1.3), 4), -4)
+				} else {
+					pace = 1
+					if sum < 0 {
+						pace = -1
+					}
+				}
+				d.pace[k][i] = pace
+				t += float64(max(pace, -pace) * float64(theta*(2*sum/drop)))
 			}
 			last = max(last, t)
 			c.t[i] = last
@@ -290,9 +305,9 @@ func solveByPrice(pr program, gap float64, iterations, levels int) *solution {
 			theta = min(1.1*theta, 1.8)
 		}
 		last = d.bound
-		if i%8 == 7 || i == iterations-1 || stalled > 8 {
+		if i%8 == 7 || i == iterations-1 || stalled > 12 {
 			look()
-			if s.gap() <= gap || stalled > 8 {
+			if s.gap() <= gap || stalled > 12 {
 				break
 			}
 		}

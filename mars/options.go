@@ -29,8 +29,8 @@ type Options struct {
 	Pivots int
 
 	// Evaluations bounds the local search of BestOf: so many schedules are made and
-	// compared. Zero means 4,000,000 divided by the number of tasks, at most 1,000;
-	// negative means none.
+	// compared. Zero means 4,000,000 divided by the number of tasks, at most 1,000,
+	// and none for more than 200,000 tasks; negative means none.
 	Evaluations int
 
 	// Seed decides what the local search tries.

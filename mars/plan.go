@@ -25,7 +25,7 @@ type Schedule struct {
 
 	// Guarantee is the factor over LowerBound that the schedule was proved not to
 	// exceed before it was made: that of its planner (3 by Theorem 3 where no task
-	// of a job takes longer than those that wait for it, else less than 4, see
+	// of a job takes longer than those that wait for it, else at most 4, see
 	// erratum 6; 7 for TMarS by Theorem 5) times UpperBoundLP/LowerBound. 0 if the
 	// planner has none. What was reached is [Schedule.Ratio].
 	Guarantee float64
@@ -272,7 +272,12 @@ func (w *workshop) list(p Planner) (order []int32, dispatched bool, err error) {
 	return w.sorted(keys), dispatched, nil
 }
 
-// bestOf returns the best of MarS, best-fit, insertion and dispatch.
+// large is the number of tasks beyond which best-of tries neither insertion, whose
+// cost grows with the idle times, nor by default a local search.
+const large = 200_000
+
+// bestOf returns the best of MarS, best-fit, dispatch, insertion and a local search
+// that starts from those. It keeps the guarantee of MarS, which is a member.
 func (w *workshop) bestOf() plan {
 	best := w.strict(w.order(), MarS)
 	value := w.objective(best)
@@ -283,7 +288,7 @@ func (w *workshop) bestOf() plan {
 	}
 	try(w.strict(w.order(), BestFit))
 	try(w.dispatch(w.order()))
-	if len(w.p) <= 200_000 {
+	if len(w.p) <= large {
 		try(w.strict(w.order(), Insertion))
 	}
 	if n := w.evaluations(); n > 0 {
@@ -298,6 +303,9 @@ func (w *workshop) bestOf() plan {
 func (w *workshop) evaluations() int {
 	if w.o.Evaluations != 0 {
 		return max(w.o.Evaluations, 0)
+	}
+	if len(w.p) > large {
+		return 0
 	}
 	return min(4_000_000/max(len(w.p), 1), 1000)
 }

@@ -12,7 +12,7 @@ import (
 //
 // With t_0 = 0 and t_n = t 2^(n-1), t the least positive C^LP (erratum 10: the paper's t
 // is 1, which leaves tasks that end before it without a block), block n has the tasks
-// with C^LP in (t_{n-1}, t_n], alpha_n is its work over the machines, and
+// with C^LP in (t_{n-1}, t_n], tasks with C^LP = 0 start at 0, alpha_n is its work over the machines, and
 //
 //	t'_n = t + sum over k <= n of (t_k + alpha_k).
 //
@@ -29,9 +29,11 @@ func (f *flat) blocks(c []float64) (notBefore []int64, order []int32) {
 	n := make([]int, len(c))
 	last := 0
 	for t, x := range c {
-		n[t] = 1
-		for end := first; end < x; end *= 2 {
-			n[t]++
+		if x > 0 {
+			n[t] = 1
+			for end := first; end < x; end *= 2 {
+				n[t]++
+			}
 		}
 		last = max(last, n[t])
 	}
