@@ -116,6 +116,10 @@ func TestOthers(t *testing.T) {
 			t.Errorf("restore as %+v: %v, want %q", tc.h, err, tc.want)
 		}
 	}
+	text := []byte("{\"policy\": \"machine\", \"jobs\": []}")
+	if err := new(machine).UnmarshalBinary(text); err == nil || !strings.Contains(err.Error(), "something else") {
+		t.Errorf("of other bytes: %v", err)
+	}
 	later := slices.Clone(data)
 	later[len(magic)-1]++
 	if err := new(machine).UnmarshalBinary(later); err == nil || !strings.Contains(err.Error(), "format is 2, not 1") {

@@ -1,0 +1,167 @@
+package ledger
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
+)
+
+func (l *testLedger) save() []byte {
+	data, err := snapshot.Append(nil, snapshot.Header{}, l.Save)
+	if err != nil {
+		l.t.Fatalf("%v", err)
+	}
+	return data
+}
+
+func (l *testLedger) restore(data []byte) error {
+	return snapshot.Restore(&l.Ledger, data, snapshot.Header{}, func() { l.Ledger = Ledger[int]{} }, l.Restore)
+}
+
+// What follows from what is saved is computed as it was: all counts, and what is
+// pending, held, running and done of every task.
+func TestRestoredAccountIsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := &testLedger{t: t}
+		l.slots(4)
+		n := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
+		live := map[sojourn.SlotID]sojourn.Assignment{}
+		next := sojourn.JobID(1)
+		job := func(t *rapid.T) *Job[int] {
+			jobs := l.AppendJobs(nil)
+			if len(jobs) == 0 {
+				t.Skip("no job")
+			}
+			return jobs[n("job", len(jobs))]
+		}
+		try := func(ev sojourn.Event) {
+			if ev.At = l.now; l.Check(&ev) == nil {
+				l.Apply(&ev)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"arrive": func(t *rapid.T) {
+				l.arrive(next, sojourn.Phase{Tasks: 1 + n("tasks", 70)}, sojourn.Phase{Tasks: 3, After: 1}, sojourn.Phase{Tasks: 2, Class: 3})
+				next++
+			},
+			"take": func(t *rapid.T) {
+				j := job(t)
+				if id, ok := l.FreeSlot(0); ok && j.Sides[0].Startable > 0 {
+					live[id] = l.Take(j, &j.Sides[0], id)
+				}
+			},
+			"end": func(t *rapid.T) {
+				id := sojourn.SlotID(n("slot", 4))
+				if a, ok := live[id]; ok {
+					l.end([]sojourn.EventKind{sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused}[n("kind", 3)], a)
+					delete(live, id)
+				}
+			},
+			"move": func(t *rapid.T) {
+				kind := []sojourn.EventKind{sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost}[n("kind", 4)]
+				try(sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: job(t).Spec.ID, Phase: uint16(n("phase", 2)), Index: uint32(n("index", 4))}, Attempt: uint32(n("attempt", 3))})
+			},
+			"cancel": func(t *rapid.T) { try(sojourn.Event{Kind: sojourn.JobCancelled, Job: job(t).Spec}) },
+			"slot":   func(t *rapid.T) { try(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 3}}) },
+			"node": func(t *rapid.T) {
+				try(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: sojourn.NodeID(1 + n("node", 3)), Rack: 2}})
+			},
+			"": func(t *rapid.T) {
+				data := l.save()
+				r := &testLedger{t: t}
+				if err := r.restore(data); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(r.save(), data) {
+					t.Fatal("what was restored is saved as something else")
+				}
+				for c := range sojourn.Class(2) {
+					if r.Capacity(c) != l.Capacity(c) || !reflect.DeepEqual(r.AppendFree(nil, c), l.AppendFree(nil, c)) {
+						t.Fatalf("class %d: slots differ", c)
+					}
+				}
+				for want := range l.All() {
+					got := r.ByHandle(want.Handle)
+					if got == nil || got != r.Job(want.Spec.ID) || !sameJob(got, want) {
+						t.Fatalf("restored %+v, want %+v", got, want)
+					}
+				}
+			},
+		})
+	})
+}
+
+// sameJob compares all but where the search for a startable phase begins.
+func sameJob(a, b *Job[int]) bool {
+	for i := range a.Phases {
+		p, q := &a.Phases[i], &b.Phases[i]
+		if p.Side != q.Side || p.Ready != q.Ready || p.Done != q.Done || p.Running != q.Running || p.Pending() != q.Pending() {
+			return false
+		}
+		for k := range uint32(a.Spec.Phases[i].Tasks) {
+			if p.IsPending(k) != q.IsPending(k) || p.IsDone(k) != q.IsDone(k) {
+				return false
+			}
+		}
+	}
+	for i := range a.Sides {
+		s, t := a.Sides[i], b.Sides[i]
+		if s.first, t.first = 0, 0; s != t {
+			return false
+		}
+	}
+	return reflect.DeepEqual(a.Spec, b.Spec) && a.Seq == b.Seq && a.Weight == b.Weight && a.Left == b.Left && a.Running == b.Running &&
+		a.Cancelled == b.Cancelled && len(a.held) == len(b.held) && len(a.tries) == len(b.tries)
+}
+
+// A ledger that could not be restored is empty, so that what a policy does with its
+// jobs while it restores itself finds none.
+func TestFailedRestoreLeavesNothing(t *testing.T) {
+	l := &testLedger{t: t}
+	l.slots(2)
+	l.arrive(1, sojourn.Phase{Tasks: 2})
+	l.arrive(2, sojourn.Phase{Tasks: 2})
+	data, err := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) {
+		l.Save(w)
+		w.Bool(true) // left over, after a good ledger
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &testLedger{t: t}
+	r.arrive(7, sojourn.Phase{Tasks: 1})
+	if err := r.restore(data); err == nil || r.Live() != 1 || r.Job(7) == nil {
+		t.Errorf("restored with bytes left over: %v, %d jobs, want an error and job 7", err, r.Live())
+	}
+	for last := range 2 { // a body that ends after that job
+		short, err := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) {
+			w.Time(5)
+			w.Uint(2)
+			w.Len(2)
+			for i, j := range l.table {
+				w.Bool(true)
+				if j.save(w); i == last {
+					return
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r Ledger[int]
+		err = snapshot.Restore(&r, short, snapshot.Header{}, func() { r = Ledger[int]{} }, func(from *snapshot.Reader) {
+			r.Restore(from)
+			for j := range r.All() {
+				t.Errorf("job %d is there although the restoring failed", j.Spec.ID)
+			}
+		})
+		if err == nil {
+			t.Error("half a ledger was restored")
+		}
+	}
+}
