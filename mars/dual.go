@@ -86,8 +86,11 @@ func newDual(pr program, levels int) *dual {
 		}
 		share := work[k] / m[k] / total
 		add := func(t, v float64) {
-			c.t = append(c.t, float64(t*share))
-			c.v = append(c.v, float64(v*share)/m[k])
+			v = float64(v*share) / m[k]
+			if n := len(c.v); n > 0 {
+				v = min(v, c.v[n-1]) // rounding
+			}
+			c.t, c.v = append(c.t, float64(t*share)), append(c.v, v)
 		}
 		top := list[0].value
 		for i := tail; i > 0; i-- {
@@ -102,7 +105,7 @@ func newDual(pr program, levels int) *dual {
 		step := total / float64(n)
 		for _, r := range list {
 			for at <= run+r.load {
-				add(at, last+float64((r.value-last)*float64((at-run)/r.load)))
+				add(at, max(last+float64((r.value-last)*float64((at-run)/r.load)), r.value))
 				at += step
 			}
 			run += r.load

@@ -4,7 +4,7 @@ import "testing"
 
 // Every planner makes feasible schedules with proofs that Verify accepts.
 func TestPlanners(t *testing.T) {
-	in := gen(t, "mars-random", 1, 50, map[string]string{"jobs": "100"})
+	in := gen(t, "mars-random", 1, 50, map[string]string{"jobs": "30"})
 	var all []Planner
 	for p := BestOf; p < TMarS; p++ {
 		all = append(all, p)
