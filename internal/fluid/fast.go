@@ -14,10 +14,10 @@ import (
 // virtual time is rounded to 2^-32 slot-nanoseconds and less per unit of weight,
 // so that the cost of a job grows with the logarithm of their number. Under PS a
 // completion is rounded up, and may be later than that by what the package vqueue
-// proves, far less than a nanosecond. Under the others jobs complete at exactly the
-// same times, unless two virtual completions, or a slack and a work, are closer
-// together than that; then the other decision may be taken. Weights are limited
-// to 2^48.
+// proves: far less than a nanosecond, unless weights are thousands of times 2^16.
+// Under the others jobs complete at exactly the same times, unless two virtual
+// completions, or a slack and a work, are equal or closer together than that; then
+// the other decision may be taken. Weights are limited to 2^48.
 //
 // It reports false if the times or the weights are beyond its range: the latest
 // possible completion, in units in which all times and works are integers, times
