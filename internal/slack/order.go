@@ -240,13 +240,8 @@ func (c *choice[T]) meet(slack num) {
 // guard returns, of the items before it that constrain others, the one with the
 // least value, among equals the first; nil if there is none.
 func (o *order[T]) guard(it *Item[T]) (least *Item[T]) {
-	// From the leaf to the root, so that each time what comes is before it.
-	var value num // without the lines that wait in n and above
-	meet := func(other *Item[T], s num) {
-		if least == nil || !value.less(s) {
-			least, value = other, s
-		}
-	}
+	it.leaf.open() // lines that wait above could change which value is the least
+	var value num
 	for _, other := range it.leaf.items {
 		if other == it {
 			break
@@ -256,12 +251,9 @@ func (o *order[T]) guard(it *Item[T]) (least *Item[T]) {
 		}
 	}
 	for n := it.leaf; n.parent != nil; n = n.parent {
-		if least != nil {
-			value = value.add(n.wait.at(least.tag))
-		}
 		for i := slices.Index(n.parent.kids, n) - 1; i >= 0; i-- {
-			if kid := n.parent.kids[i]; kid.low != nil {
-				meet(kid.low, kid.lowest)
+			if kid := n.parent.kids[i]; kid.low != nil && (least == nil || !value.less(kid.lowest)) {
+				least, value = kid.low, kid.lowest // it is before what was the least so far
 			}
 		}
 	}

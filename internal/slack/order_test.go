@@ -153,7 +153,7 @@ func TestOrderAgainstList(t *testing.T) {
 			o.insert(it, e.value)
 		}
 		grow := true
-		for range rapid.SampledFrom([]int{30, 300, 3000}).Draw(t, "steps") {
+		for range rapid.SampledFrom([]int{30, 1000, 5000}).Draw(t, "steps") {
 			if len(l) >= limit {
 				grow = false
 			} else if len(l) <= limit/10 {
