@@ -201,6 +201,7 @@ func TestDecidesAsTheOracle(t *testing.T) {
 			checks(t, 2, func(t *rapid.T) {
 				in := drawInstance(byRapid(t), rapid.Bool().Draw(t, "weighted"))
 				exact := tc.exact
+				exact.judge = true
 				run(judged{maker(tc.opts)(), &exact, &calls, t}, in)
 			})
 			if calls[1]*200 > calls[0] {

@@ -3,6 +3,7 @@ package pfsp_test
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 )
@@ -76,6 +77,8 @@ type exactPFSP struct {
 	fsp     bool // serve in the order of virtual ends
 	dropAt0 bool // mutant: a job that ends virtually is forgotten, and served when nothing else is left
 	capped  bool // mutant: no job gets more slots in the virtual cluster than it has unfinished tasks
+
+	judge bool // choose tells how close the call was
 
 	now   sojourn.Time
 	slots int
@@ -214,6 +217,11 @@ func (p *exactPFSP) before(a, b *exactJob) bool {
 			return (a.late > 0) != p.dropAt0
 		}
 	}
+	if p.capped { // the order of virtual ends at the present rates
+		rates := p.rates()
+		ra, rb := rates[slices.Index(p.jobs, a)], rates[slices.Index(p.jobs, b)]
+		return new(big.Rat).Mul(a.v, rb).Cmp(new(big.Rat).Mul(b.v, ra)) <= 0
+	}
 	return new(big.Rat).Mul(a.v, b.weight).Cmp(new(big.Rat).Mul(b.v, a.weight)) <= 0
 }
 
@@ -268,6 +276,9 @@ func (p *exactPFSP) end(j *exactJob) *big.Rat {
 func (p *exactPFSP) choose() (best *exactJob, margin *big.Rat) {
 	margin = big.NewRat(1<<62, 1)
 	near := func(a, b *big.Rat) int {
+		if !p.judge {
+			return a.Cmp(b)
+		}
 		d := new(big.Rat).Sub(a, b)
 		if d.Abs(d).Cmp(margin) < 0 {
 			margin.Set(d)
@@ -278,7 +289,7 @@ func (p *exactPFSP) choose() (best *exactJob, margin *big.Rat) {
 	var least *big.Rat // slack of the jobs so far that could start a task
 	total, zero := new(big.Rat), new(big.Rat)
 	var probe, first, ended *exactJob
-	for i := 1; i < len(list); i++ {
+	for i := 1; p.judge && i < len(list); i++ {
 		if a, b := list[i-1], list[i]; a.at != b.at || a.weight.Cmp(b.weight) != 0 {
 			near(p.end(a), p.end(b)) // equal virtual ends of jobs that arrive apart differ by rounding
 		}

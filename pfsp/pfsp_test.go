@@ -30,11 +30,9 @@ func TestConformance(t *testing.T) {
 		opts pfsp.Options
 	}{
 		{"default", pfsp.Options{}},
-		{"no probes", limit(0)},
-		{"ungated", pfsp.Options{FairLimit: &five, NoGate: true}},
-		{"fsp", pfsp.Options{Order: pfsp.FSP}},
-		{"late first", pfsp.Options{Late: pfsp.LateFirst, Alpha: 0.5}},
-		{"late share", pfsp.Options{Late: pfsp.LateShare, UpdateInterval: time.Second, DefaultTaskTime: 10}},
+		{"no probes, late first", pfsp.Options{FairLimit: new(int), Late: pfsp.LateFirst}},
+		{"ungated, late share", pfsp.Options{FairLimit: &five, NoGate: true, Late: pfsp.LateShare, Alpha: 0.5}},
+		{"fsp", pfsp.Options{Order: pfsp.FSP, UpdateInterval: time.Second, DefaultTaskTime: 10}},
 	} {
 		t.Run(tc.name, func(t *testing.T) { sojourntest.Run(t, maker(tc.opts), sojourntest.Options{}) })
 	}
