@@ -23,11 +23,13 @@
 // the weight, and all in slot time. Phases that have ended in V but not in reality
 // are late and stay in front. A free slot goes to the first of these:
 //
-//   - a late phase (see [Late]);
+//   - a late phase (see [Late]), unless its size is an estimate and the next line
+//     applies;
 //   - a probe: the phase with the largest deficit, which is the one that has
 //     started the fewest tasks, of those that have started fewer than
 //     [Options.FairLimit] and are gated in: every phase before it in V that has
-//     something to start has s >= 0;
+//     something to start has s >= 0, or its own size and that of the phase that is
+//     worst off are estimates, so that there is nothing to keep and much to learn;
 //   - the phase with the least w of those that are completable: s_j >= w for every
 //     phase j before it in V that has something to start (Algorithm 4). The first
 //     phase in V that has something to start always is.
@@ -146,6 +148,9 @@
 //     package slack.
 //   - What has ended in V stays until it has really ended; see above.
 //   - Probes are gated; [Options.NoGate] is the paper's rule. Ties between them go by V.
+//     Where sizes are not known the gate holds nobody back: on 50 jobs of Exp(200)
+//     tasks of 10 minutes that were thought to take 1 minute it would double the mean
+//     slowdown, from 8.3 to 16.9.
 //   - Algorithm 3 counts tasks that were scheduled, the text tasks that have finished:
 //     here it is those scheduled, of each phase.
 //   - w counts what a running task has done as of the latest end of a task of its phase:

@@ -96,7 +96,7 @@ func (c *class) serving(p *Policy, ph *phase) {
 	if p.late != LateFirst && ph.item.Late() && (p.late == LateShare || !ph.exact()) {
 		c.breaks(lateShares)
 	}
-	if p.noGate && ph.queue >= 0 && !c.system.Protected(ph.item) {
+	if (p.noGate || !ph.exact()) && ph.queue >= 0 && !c.system.Protected(ph.item) {
 		c.breaks(ungatedProbes)
 	}
 }

@@ -393,7 +393,7 @@ func (p *Policy) choose(c *class) *phase {
 		return nil
 	}
 	c.choice = it.Value
-	if !p.noGate && !it.Late() {
+	if !p.noGate && !(it.Late() && it.Value.exact()) {
 		if ph := c.probe(true); ph != nil {
 			c.choice = ph
 		}
@@ -403,16 +403,27 @@ func (p *Policy) choose(c *class) *phase {
 
 // probe returns the phase with the largest deficit that may start a task out of
 // turn, which is the one that has started the fewest tasks, among equals the first
-// in V; nil if there is none. Gated, it takes only those that no phase in danger is
-// before: if the first in V of those with one deficit is not one of them, none of
-// that deficit is.
+// in V; nil if there is none. Of each deficit only the first in V is looked at: if
+// the gate is closed to it, it is to those behind it.
 func (c *class) probe(gated bool) *phase {
 	for _, q := range c.probes {
-		if it, ok := q.MinKey(); ok && (!gated || c.system.Protected(it)) {
+		if it, ok := q.MinKey(); ok && (!gated || c.open(it)) {
 			return it.Value
 		}
 	}
 	return nil
+}
+
+// open reports whether the gate is open to a phase: nobody before it that has
+// something to start is in danger. Where its own sizes and those of the one that is
+// worst off are estimates, there is no promise to keep, and nothing is learned by
+// waiting.
+func (c *class) open(it *slack.Item[*phase]) bool {
+	if c.system.Protected(it) {
+		return true
+	}
+	guard, ok := c.system.Guard(it)
+	return ok && !it.Value.exact() && !guard.Value.exact()
 }
 
 // Assign implements [sojourn.Policy].

@@ -41,5 +41,6 @@ func experiments() []experiment {
 			},
 		},
 	}
+	known = append(known, hpfspExperiments()...)
 	return append(known, tdExperiments()...)
 }

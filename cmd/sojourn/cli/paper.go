@@ -22,8 +22,9 @@ type experiment struct {
 	measure   measure
 	workloads []paperWorkload
 	rows      []paperRow
-	notes     []string     // what the paper leaves open, and what was assumed
-	network   networkFlags // over which inputs are read; none if zero
+	notes     []string      // what the paper leaves open, and what was assumed
+	network   networkFlags  // over which inputs are read; none if zero
+	estimates estimatesFlag // what policies are told of service times
 
 	// extra, unless nil, returns what is printed below the rows, and the same in JSON.
 	extra func(*paperResult) (text string, json any)
@@ -144,6 +145,7 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 		flags := *f
 		flags.input.cluster = w.cluster
 		flags.locality.network = e.network
+		flags.estimates = e.estimates
 		if err := flags.input.gen.Set(w.gen); err != nil {
 			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 		}
@@ -344,6 +346,9 @@ func (p *paperResult) header() string {
 		}
 		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s%s\n", w.name, w.gen,
 			count(len(s.scenario.workload.jobs), "job"), s.scenario.cluster.name, load)
+	}
+	if p.estimates != (estimatesFlag{}) {
+		fmt.Fprintf(&b, "%-9s  %s\n", "estimates", &p.estimates)
 	}
 	if p.network.bandwidth > 0 {
 		fmt.Fprintf(&b, "%-9s  inputs are %s\n", "network", &p.network)
