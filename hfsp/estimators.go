@@ -139,9 +139,12 @@ func NewHistory(next Estimator, opts HistoryOptions) (*History, error) {
 	if e.keys == 0 {
 		e.keys = 10_000
 	}
-	e.known, e.order = make(map[string]*list.Element), list.New()
+	e.reset()
 	return e, nil
 }
+
+// reset forgets all runs.
+func (e *History) reset() { e.known, e.order = make(map[string]*list.Element), list.New() }
 
 // key returns what runs of the same job have in common; "" if the job does not recur.
 func (e *History) key(job *sojourn.Job) string {

@@ -12,23 +12,10 @@ import (
 )
 
 // A Policy is HFSP as a [sojourn.Policy]. It is also a [sojourn.Seeker], a
-// [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker] and a
-// [sojourn.Explainer].
+// [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a
+// [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Policy struct {
-	tasks      int // t
-	slots      *int
-	delta      time.Duration
-	late       Late
-	train      Train
-	sizes      SizeUpdate
-	maxMin     bool
-	modify     bool // weights modify speeds
-	kill       bool
-	once       bool
-	spared     uint64 // KillFraction in 2^-16; 0 if no task is spared
-	delay      locality.Delay
-	earlySlots *int
-	earlyDelay time.Duration
+	options
 
 	ledger    ledger.Ledger[data]
 	index     *locality.Index[data]
@@ -42,6 +29,26 @@ type Policy struct {
 	buffers [][]sample // to be used again
 	scratch []Sample
 	passed  []*phase // over, in what is being offered
+}
+
+// options are those of a policy, resolved.
+type options struct {
+	tasks        int // t
+	slots        *int
+	delta        time.Duration
+	late         Late
+	train        Train
+	sizes        SizeUpdate
+	maxMin       bool
+	modify       bool // weights modify speeds
+	kill         bool
+	once         bool
+	spared       uint64 // KillFraction in 2^-16; 0 if no task is spared
+	delay        locality.Delay
+	earlySlots   *int
+	earlyDelay   time.Duration
+	newEstimator func() Estimator
+	text         string
 }
 
 // A class is what belongs to one class of slots.
@@ -59,9 +66,9 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.Check(); err != nil {
 		return nil, err
 	}
-	p := &Policy{
+	p := &Policy{options: options{
 		tasks:      cmp.Or(opts.TrainingTasks, 5),
-		slots:      opts.TrainingSlots,
+		slots:      copied(opts.TrainingSlots),
 		delta:      cmp.Or(opts.Delta, time.Minute),
 		late:       opts.Late,
 		train:      opts.Train,
@@ -72,17 +79,31 @@ func New(opts Options) (*Policy, error) {
 		once:       opts.KillOnce,
 		spared:     uint64(math.Floor(opts.KillFraction * (1 << 16))),
 		delay:      locality.Delay{Node: opts.NodeDelay, Rack: opts.RackDelay},
-		earlySlots: opts.EarlySlots,
+		earlySlots: copied(opts.EarlySlots),
 		earlyDelay: cmp.Or(opts.EarlyDelay, 10*time.Minute),
-		timers:     heap.New(timer.less),
-	}
-	p.index = locality.New(&p.ledger)
+	}}
+	p.newEstimator = opts.Estimator
 	if opts.Estimator == nil {
-		p.estimator = NewTrainer(opts.Xi, opts.DefaultTaskTime)
-	} else {
-		p.estimator = opts.Estimator()
+		p.newEstimator = func() Estimator { return NewTrainer(opts.Xi, opts.DefaultTaskTime) }
 	}
+	p.reset()
+	p.text = opts.text(p)
 	return p, nil
+}
+
+// copied returns a pointer to a number that nobody else can change.
+func copied(n *int) *int {
+	if n == nil {
+		return nil
+	}
+	m := *n
+	return &m
+}
+
+// reset gives p the state of a new policy.
+func (p *Policy) reset() {
+	*p = Policy{options: p.options, timers: heap.New(timer.less), estimator: p.newEstimator()}
+	p.index = locality.New(&p.ledger)
 }
 
 // Observe implements [sojourn.Policy].

@@ -1,6 +1,8 @@
 package hfsp_test
 
 import (
+	"flag"
+	"strconv"
 	"testing"
 	"time"
 
@@ -36,9 +38,24 @@ func TestConformance(t *testing.T) {
 			Preemption: hfsp.Kill, Estimator: newHistory},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "default" {
+				defer setChecks(t, 4)()
+			}
 			sojourntest.Run(t, with(opts), sojourntest.Options{IdlesOnPurpose: opts.EarlySlots == nil || opts.NodeDelay > 0})
 		})
 	}
+}
+
+// setChecks makes rapid run one history of n only, until what it returns is called.
+func setChecks(t *testing.T, n int) (restore func()) {
+	f := flag.Lookup("rapid.checks")
+	was := f.Value.String()
+	checks, err := strconv.Atoi(was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Value.Set(strconv.Itoa(max(checks/n, 1)))
+	return func() { f.Value.Set(was) }
 }
 
 // newHistory returns an estimator of recurring jobs that believes what jobs say.

@@ -121,18 +121,23 @@ func (p *Policy) file(ph *phase) {
 // enter lets a phase that has become ready into the virtual cluster.
 func (p *Policy) enter(j *job, i int) *phase {
 	ph := &phase{job: j, index: i, n: j.Spec.Phases[i].Tasks - j.Phases[i].Done, entered: p.ledger.Now()}
-	j.Data.phases[i] = ph
+	p.adopt(ph)
+	p.estimate(ph)
+	p.class(ph.spec().Class).virtual.Arrive(ph, p.scaled(ph, ph.size), p.weight(ph), ph.n)
+	return ph
+}
+
+// adopt gives a phase a handle, and its job the phase.
+func (p *Policy) adopt(ph *phase) {
+	ph.job.Data.phases[ph.index] = ph
 	if n := len(p.spare); n > 0 {
 		ph.handle = p.spare[n-1]
 		p.spare = p.spare[:n-1]
 		p.phases[ph.handle] = ph
-	} else {
-		ph.handle = uint32(len(p.phases))
-		p.phases = append(p.phases, ph)
+		return
 	}
-	p.estimate(ph)
-	p.class(ph.spec().Class).virtual.Arrive(ph, p.scaled(ph, ph.size), p.weight(ph), ph.n)
-	return ph
+	ph.handle = uint32(len(p.phases))
+	p.phases = append(p.phases, ph)
 }
 
 // estimate sets the size of a phase that was not trained.

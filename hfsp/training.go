@@ -68,10 +68,20 @@ func (p *Policy) trainingKey(ph *phase) trainingKey {
 // Delta, or the phase is not held back any more.
 type timer struct {
 	at     sojourn.Time
+	seq    uint64 // of the job
+	index  int
 	handle uint32
 }
 
-func (a timer) less(b timer) bool { return a.at < b.at || a.at == b.at && a.handle < b.handle }
+func (a timer) less(b timer) bool {
+	switch {
+	case a.at != b.at:
+		return a.at < b.at
+	case a.seq != b.seq:
+		return a.seq < b.seq
+	}
+	return a.index < b.index
+}
 
 // wantsTraining reports whether a phase has training tasks to be started by
 // priority. One whose training tasks failed t times has lost that.
@@ -222,7 +232,7 @@ func (p *Policy) setTimer(ph *phase) {
 		}
 	}
 	if any {
-		p.timers.Set(ph.handle, timer{first, ph.handle})
+		p.timers.Set(ph.handle, timer{first, ph.job.Seq, ph.index, ph.handle})
 	} else {
 		p.timers.Remove(ph.handle)
 	}

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 )
 
@@ -35,6 +36,11 @@ type cluster interface {
 	All() iter.Seq[*phase]
 	Remaining(ph *phase) uint64
 	Late(ph *phase) bool
+
+	// save writes the cluster, and calls value for each phase in it, with nil for
+	// those that have finished. restore reads it, into an empty cluster.
+	save(w *snapshot.Writer, value func(*phase))
+	restore(r *snapshot.Reader, value func() *phase)
 }
 
 // A place is where a phase is in its virtual cluster, whichever that is.
