@@ -1,0 +1,253 @@
+package hfsp
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// What Kill asks for is never a training task nor one of a phase of a smaller or
+// equal virtual size, unless the claimant is in training; among the tasks of a phase
+// that may be killed it is the youngest; nothing is asked for twice, or while a slot
+// is free for it; and the guards hold.
+// Reference: HFSP, section III-E; invariant 7.
+func TestVictims(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		opts := drawOptions(t)
+		opts.Preemption = Kill
+		opts.KillOnce = rapid.Bool().Draw(t, "once")
+		opts.KillFraction = rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "fraction")
+		w := newWorld(t, opts)
+		kills := map[sojourn.TaskID]int{}
+		w.history(t)
+		for range 4 {
+			w.offerAll()
+			list := w.p.AppendPreemptions(nil)
+			found += len(list)
+			w.judge(t, list, opts, kills)
+			if len(list) == 0 {
+				break
+			}
+			for _, v := range list { // as a driver does
+				kills[v.Task]++
+				w.end(w.slot(v.Slot), sojourn.TaskFailed, sojourn.CausePreempted, 0)
+			}
+		}
+		if again := w.p.AppendPreemptions(nil); !slices.Equal(again, w.p.AppendPreemptions(nil)) {
+			t.Fatalf("AppendPreemptions = %v, then something else", again)
+		}
+	})
+	if found == 0 {
+		t.Error("nothing was ever to be killed")
+	}
+}
+
+func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options, kills map[sojourn.TaskID]int) {
+	wanted := map[sojourn.SlotID]bool{}
+	for _, v := range list {
+		wanted[v.Slot] = true
+	}
+	claims := map[sojourn.JobID]int{}
+	for i, v := range list {
+		s := w.slot(v.Slot)
+		if !s.busy || s.task != v.Task || s.attempt != v.Attempt || s.leaving {
+			t.Fatalf("preemption %d = %+v: the slot is %+v", i, v, s)
+		}
+		if slices.ContainsFunc(list[:i], func(o sojourn.Preemption) bool { return o.Slot == v.Slot }) {
+			t.Fatalf("preemptions %v name slot %d twice", list, v.Slot)
+		}
+		if opts.KillOnce && kills[v.Task] > 0 {
+			t.Fatalf("preemption %d = %+v: it was killed before", i, v)
+		}
+		victim := w.p.ledger.Job(v.Task.Job).Data.phases[v.Task.Phase]
+		if victim.stage == training && victim.find(v.Task.Index) >= 0 {
+			t.Fatalf("preemption %d = %+v is a training task", i, v)
+		}
+		if ran := w.o.now - s.start; opts.KillFraction > 0 && float64(ran) > opts.KillFraction*float64(victim.mean())+1 {
+			t.Fatalf("preemption %d = %+v has run for %v of %v", i, v, ran, victim.mean())
+		}
+		for _, other := range w.slots {
+			if other.busy && !other.leaving && !wanted[other.ID] && other.start > s.start && other.task.Job == v.Task.Job && other.task.Phase == v.Task.Phase &&
+				victim.find(other.task.Index) < 0 && !(opts.KillOnce && kills[other.task] > 0) {
+				t.Fatalf("preemption %d = %+v is older than task %v", i, v, other.task)
+			}
+		}
+		claims[v.For]++
+		claimant, suits := w.p.ledger.Job(v.For), false
+		for _, ph := range claimant.Data.phases {
+			if ph != nil && ph != victim && ph.spec().Class == s.Class && w.p.startable(ph) && (w.p.wantsTraining(ph) || w.p.v(ph) < w.p.v(victim) ||
+				ratio(w.o.job(v.For).phases[ph.index]).Cmp(ratio(w.o.job(v.Task.Job).phases[v.Task.Phase])) < 0) {
+				suits = true
+			}
+		}
+		if !suits {
+			t.Fatalf("preemption %d = %+v: no phase of job %d is smaller or in training", i, v, v.For)
+		}
+	}
+	for id, n := range claims {
+		pending := 0
+		for i := range w.p.ledger.Job(id).Phases {
+			pending += w.p.ledger.Job(id).Phases[i].Pending()
+		}
+		if n > pending {
+			t.Fatalf("%d victims for job %d, which has %d tasks to start", n, id, pending)
+		}
+	}
+}
+
+// The rates of a max-min cluster are those of naive water-filling, its virtual sizes
+// and completions those of exact max-min sharing.
+// Reference: HFSP, section III-B, "Virtual Cluster"; invariant 3.
+func TestMaxMinAgainstWaterFilling(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := newMaxMin(LateFirst)
+		type twin struct {
+			ph            *phase
+			left          *big.Rat
+			weight, limit int64
+		}
+		var all []*twin
+		now := sojourn.Time(0)
+		capacity := 0
+		rates := func() []*big.Rat {
+			// Raise the level until the slots are used up: the exact level is where one
+			// more phase is held, or all slots are.
+			rate := make([]*big.Rat, len(all))
+			held := make([]bool, len(all))
+			for {
+				rest, weights := big.NewRat(int64(capacity), 1), int64(0)
+				for i, a := range all {
+					switch {
+					case a.left.Sign() == 0:
+					case held[i]:
+						rest.Sub(rest, big.NewRat(a.limit, 1))
+					default:
+						weights += a.weight
+					}
+				}
+				again := false
+				for i, a := range all {
+					rate[i] = new(big.Rat)
+					if a.left.Sign() == 0 {
+						continue
+					}
+					if held[i] {
+						rate[i].SetInt64(a.limit)
+						continue
+					}
+					rate[i].Mul(rest, big.NewRat(a.weight, weights))
+					if rate[i].Cmp(big.NewRat(a.limit, 1)) > 0 {
+						held[i], again = true, true
+					}
+				}
+				if !again {
+					return rate
+				}
+			}
+		}
+		advance := func(at sojourn.Time) {
+			q.Advance(at)
+			clock := big.NewRat(int64(now), 1)
+			for end := big.NewRat(int64(at), 1); clock.Cmp(end) < 0; {
+				r, step := rates(), new(big.Rat).Sub(end, clock)
+				for i, a := range all {
+					if r[i].Sign() > 0 && new(big.Rat).Quo(a.left, r[i]).Cmp(step) < 0 {
+						step = new(big.Rat).Quo(a.left, r[i])
+					}
+				}
+				for i, a := range all {
+					a.left.Sub(a.left, new(big.Rat).Mul(step, r[i]))
+				}
+				clock.Add(clock, step)
+			}
+			now = at
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"capacity": func(t *rapid.T) { capacity = rapid.IntRange(0, 20).Draw(t, "slots"); q.SetCapacity(capacity) },
+			"arrive": func(t *rapid.T) {
+				work := rapid.Int64Range(1, 1e12).Draw(t, "work")
+				weight := rapid.SampledFrom([]int64{1 << 15, 1 << 16, 3 << 16}).Draw(t, "weight")
+				limit := rapid.Int64Range(1, 9).Draw(t, "limit")
+				a := &twin{&phase{}, big.NewRat(work, 1), weight, limit}
+				all = append(all, a)
+				q.Arrive(a.ph, uint64(work), uint64(weight), int(limit))
+			},
+			"wait": func(t *rapid.T) { advance(now + sojourn.Time(rapid.Int64Range(0, 1e11).Draw(t, "dt"))) },
+			"": func(t *rapid.T) {
+				q.level()
+				for i, r := range rates() {
+					a := all[i]
+					c := a.ph.place.capped
+					got := new(big.Rat)
+					switch {
+					case c.end > 0:
+					case c.held:
+						got.SetInt64(int64(c.limit))
+					default:
+						got.SetFrac(new(big.Int).Mul(big.NewInt(int64(q.share)), big.NewInt(int64(c.weight))), big.NewInt(int64(q.weight)))
+					}
+					if (c.end > 0) == (a.left.Sign() == 0) && len(q.active) == active(all, func(a *twin) bool { return a.left.Sign() > 0 }) && got.Cmp(r) != 0 {
+						t.Fatalf("at %v phase %d ages at %v, want %v", now, i, got, r)
+					}
+					// Nanoseconds lost at completions and changes of rates, of 20 slots.
+					diff := new(big.Rat).Sub(rat(q.Remaining(a.ph)), a.left)
+					if diff.Abs(diff).Cmp(big.NewRat(int64(40*(len(all)+10)), 1)) > 0 {
+						t.Fatalf("at %v phase %d has v = %d, want %s", now, i, q.Remaining(a.ph), a.left.FloatString(3))
+					}
+				}
+			},
+		})
+	})
+}
+
+func active[T any](list []T, is func(T) bool) (n int) {
+	for _, x := range list {
+		if is(x) {
+			n++
+		}
+	}
+	return n
+}
+
+// However many tiny jobs come, at a rate that alone would fill the cluster, a large
+// job is served: once it is late, first come first served or with its share.
+// Reference: invariant 6.
+func TestFloodOfTinyJobs(t *testing.T) {
+	for _, late := range []Late{LateShare, LateFirst} {
+		p, err := New(Options{Late: late, TrainingSlots: ptr(0), DefaultTaskTime: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		must := func(ev sojourn.Event) {
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(sojourn.Event{Kind: sojourn.SlotAdded})
+		const large = 1
+		must(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: large, Phases: []sojourn.Phase{{Tasks: 20}}}})
+		ended := false
+		for i := range 400 {
+			now := sojourn.Time(i) * sojourn.Time(time.Second)
+			must(sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: &sojourn.Job{ID: sojourn.JobID(i + 2), Phases: []sojourn.Phase{{Tasks: 1}}}})
+			a, ok := p.Assign(0)
+			if !ok {
+				t.Fatal("a slot idles")
+			}
+			must(sojourn.Event{Kind: sojourn.TaskFinished, At: now + sojourn.Time(time.Second), Task: a.Task, Attempt: a.Attempt})
+			ended = p.ledger.Job(large) == nil
+			if ended {
+				break
+			}
+		}
+		if !ended {
+			t.Errorf("%v: 400 tiny jobs, and the large one still waits", late)
+		}
+	}
+}
