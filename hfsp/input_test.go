@@ -1,0 +1,253 @@
+package hfsp_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/hfsp"
+)
+
+// drain runs all that is left, a second a task, and fails if that does not end.
+func (s stage) drain(at float64, running ...sojourn.Assignment) {
+	s.t.Helper()
+	for range 1000 {
+		for c := sojourn.Class(0); c < 2; c++ {
+			for {
+				slot, ok := s.p.Seek(c)
+				if !ok {
+					break
+				}
+				a, ok := s.p.Assign(slot)
+				if !ok {
+					s.t.Fatalf("Seek names slot %d, and Assign declines it", slot)
+				}
+				running = append(running, a)
+			}
+		}
+		if len(running) == 0 {
+			break
+		}
+		at++
+		s.finish(at, running[0])
+		running = running[1:]
+	}
+	if live := s.p.AppendRanking(nil); len(live) > 0 {
+		s.t.Errorf("jobs %v are left", live)
+	}
+}
+
+// Without estimates, with some of 0, and with absurd ones, all jobs are served, and
+// those that say nothing absurd are not served last for it.
+func TestEstimatesAbsentZeroAbsurd(t *testing.T) {
+	const absurd = math.MaxInt64 / 8 * time.Nanosecond
+	s := stage{t, exact(hfsp.Options{TrainingTasks: 2})}
+	s.slots(0, 0)
+	s.arrive(0, 1, sojourn.Phase{Tasks: 8, Estimate: absurd})
+	s.arrive(0, 2, sojourn.Phase{Tasks: 8})
+	s.arrive(0, 3, sojourn.Phase{Tasks: 3, Estimates: []time.Duration{0, time.Second, 0}})
+	s.arrive(0, 4, sojourn.Phase{Tasks: 3, Estimates: []time.Duration{1, 1, 1}})
+	for id, stage := range map[sojourn.JobID]string{1: "known", 2: "training", 3: "training", 4: "known"} {
+		s.want(id, "stage", stage)
+	}
+	s.assign(0, 3) // training
+	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}})
+	s.assign(1, 4)
+	s.slots(0, 2)
+	s.drain(0, sojourn.Assignment{Task: sojourn.TaskID{Job: 3}, Attempt: 1, Slot: 0}, sojourn.Assignment{Task: sojourn.TaskID{Job: 4}, Attempt: 1, Slot: 1})
+
+	// Sums that no Duration holds are limited, not wrapped around.
+	s = stage{t, newWith(hfsp.Options{TrainingTasks: 1, DefaultTaskTime: math.MaxInt64, Xi: 1e9})}
+	s.slots(0, 0)
+	s.arrive(0, 1, tasks(sojourn.MaxTasks, 0))
+	s.arrive(0, 2, tasks(3, 0))
+	s.want(1, "S_i", float64(math.MaxInt64)/1e9)
+	a := s.assign(0, 1)
+	s.observe(1, sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Service: math.MaxInt64})
+	s.want(1, "s", float64(math.MaxInt64/sojourn.MaxTasks)/1e9)
+}
+
+// A report of less service than an earlier one is old, and changes nothing; one of
+// less progress after more service is believed.
+func TestProgressGoesBackwards(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 1})}
+	s.slots(0, 0)
+	s.arrive(0, 1, tasks(4, 0))
+	a := s.assign(0, 1)
+	report := func(at float64, service time.Duration, progress uint16) {
+		s.observe(at, sojourn.Event{Kind: sojourn.TaskProgress, Task: a.Task, Attempt: a.Attempt, Service: service * time.Second, Progress: progress})
+	}
+	report(30, 30, 5000)
+	report(40, 20, 9000) // overtaken by the one before
+	report(50, 50, 2500)
+	s.observe(59.5, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "stage", "training")
+	s.observe(60, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "s", 200.0)
+	report(70, 70, 1000) // too late: S_f is set once
+	s.want(1, "s", 200.0)
+	s.drain(70, a)
+}
+
+// Progress beyond 1 is refused, and changes nothing. Progress of 1 before the end is
+// taken at its word.
+func TestProgressBeyondOne(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 1})}
+	s.slots(0, 0)
+	s.arrive(0, 1, tasks(4, 0))
+	a := s.assign(0, 1)
+	before, err := s.p.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := sojourn.Event{Kind: sojourn.TaskProgress, At: 70 * second, Task: a.Task, Attempt: a.Attempt, Progress: sojourn.MaxProgress + 1}
+	if err := s.p.Observe(ev); !errors.Is(err, sojourn.ErrInvalidEvent) {
+		t.Errorf("Observe(%v) = %v, want ErrInvalidEvent", ev, err)
+	}
+	after, _ := s.p.AppendBinary(nil)
+	if string(before) != string(after) {
+		t.Error("a refused event changed something")
+	}
+	s.progress(80, a, 1)
+	s.want(1, "s", 80.0)
+	s.drain(80, a)
+}
+
+// Without any report of progress a task gives its training slot back after Delta, and
+// is a sample when it ends.
+func TestNoProgressReports(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 1, TrainingSlots: ptr(1)})}
+	s.slots(0, 0, 1)
+	s.arrive(0, 1, tasks(4, 0))
+	a := s.assign(0, 1)
+	if at, ok := s.p.NextWake(); !ok || at != 60*second {
+		t.Errorf("NextWake() = %v, %v, want 1m0s", at, ok)
+	}
+	s.want(1, "training_slots", "1 of 1 held")
+	s.observe(60, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "training_slots", "0 of 1 held")
+	s.want(1, "stage", "training")
+	s.finish(300, a)
+	s.want(1, "S_f", 900.0)
+	s.drain(300)
+}
+
+// A training task that is lost, killed or refused gives its training slot back once,
+// and another one is trained in its place, with priority.
+func TestTrainingTaskIsLostKilledRefused(t *testing.T) {
+	for _, tc := range []sojourn.Event{
+		{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost},
+		{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted},
+		{Kind: sojourn.TaskFailed, Cause: sojourn.CauseTask},
+		{Kind: sojourn.TaskRefused},
+	} {
+		s := stage{t, newWith(hfsp.Options{TrainingTasks: 2, TrainingSlots: ptr(2)})}
+		s.slots(0, 0, 1, 2)
+		s.arrive(0, 1, tasks(1, 0)) // tiny
+		s.arrive(0, 2, tasks(4, 0))
+		a, b := s.assign(0, 2), s.assign(1, 2)
+		s.want(2, "training_slots", "2 of 2 held")
+		tc.Task, tc.Attempt, tc.Slot = a.Task, a.Attempt, sojourn.Slot{ID: a.Slot}
+		s.observe(5, tc)
+		s.want(2, "training_slots", "1 of 2 held")
+		s.want(2, "training", "0 of 2 tasks known, 1 running")
+		if a = s.assign(2, 2); a.Task.Index != 0 || a.Attempt != 2 {
+			t.Errorf("%v: attempt %d at task %v is trained next, want attempt 2 at task 0", tc.Kind, a.Attempt, a.Task)
+		}
+		s.finish(10, b)
+		s.finish(25, a)
+		s.want(2, "s", 15.0)
+		s.drain(25)
+	}
+}
+
+// A phase whose training tasks fail by their own fault again and again loses the
+// priority, not its turn.
+func TestTrainingTasksThatAlwaysFail(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 2, TrainingSlots: ptr(1)})}
+	s.slots(0, 0)
+	s.arrive(0, 1, tasks(4, 0))
+	s.arrive(0, 2, tasks(1, 0))
+	s.end(1, sojourn.TaskFailed, s.assign(0, 1))
+	s.end(2, sojourn.TaskFailed, s.assign(0, 1))
+	s.want(1, "training_priority", "lost after 2 failures")
+	s.finish(3, s.assign(0, 2))
+	s.finish(4, s.assign(0, 1))
+	s.finish(5, s.assign(0, 1))
+	s.want(1, "stage", "trained")
+	s.drain(5)
+}
+
+// When all slots are lost, with what runs there, ageing stops; when they return, it
+// goes on, and so do all jobs.
+func TestAllSlotsLostAndReturned(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 2, DefaultTaskTime: 10 * time.Second})}
+	s.slots(0, 0, 1)
+	s.arrive(0, 1, tasks(4, 0))
+	s.arrive(0, 2, tasks(1, 0))
+	a, b := s.assign(0, 1), s.assign(1, 2)
+	for i, a := range []sojourn.Assignment{a, b} {
+		s.observe(5, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+		s.observe(5, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+	}
+	s.want(1, "v", 30.0)
+	s.want(1, "training_slots", "0 of 0 held")
+	s.observe(1000, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "v", 30.0)
+	s.slots(1000, 0)
+	s.observe(1001, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "v", 29.0)
+	s.drain(1001)
+}
+
+// The description of a job grows, shrinks and gains estimates while it is trained.
+func TestRevisions(t *testing.T) {
+	s := stage{t, exact(hfsp.Options{TrainingTasks: 3})}
+	s.slots(0, 0)
+	revise := func(at float64, ph sojourn.Phase) {
+		s.observe(at, sojourn.Event{Kind: sojourn.JobRevised, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{ph}}})
+	}
+	s.arrive(0, 1, tasks(2, 0))
+	s.want(1, "stage", "tiny")
+	revise(0, tasks(5, 0))
+	s.want(1, "stage", "training")
+	s.want(1, "v", 300.0)
+	a := s.assign(0, 1)
+	revise(1, tasks(6, 0))
+	s.want(1, "v", 359.0)
+	revise(2, tasks(2, 0))
+	s.want(1, "stage", "tiny")
+	revise(2, tasks(6, 7))
+	s.want(1, "stage", "known")
+	s.drain(2, a)
+}
+
+func TestOptionsOutOfRange(t *testing.T) {
+	for name, opts := range map[string]hfsp.Options{
+		"t":                 {TrainingTasks: -1},
+		"T":                 {TrainingSlots: ptr(-1)},
+		"delta":             {Delta: -1},
+		"xi below 1":        {Xi: 0.5},
+		"xi NaN":            {Xi: math.NaN()},
+		"xi infinite":       {Xi: math.Inf(1)},
+		"default task time": {DefaultTaskTime: -1},
+		"late":              {Late: 2},
+		"train":             {Train: 2},
+		"size update":       {SizeUpdate: 2},
+		"virtual cluster":   {VirtualCluster: 2},
+		"priority":          {Priority: 2},
+		"preemption":        {Preemption: 2},
+		"kill fraction":     {KillFraction: -0.1},
+		"kill fraction NaN": {KillFraction: math.NaN()},
+		"early slots":       {EarlySlots: ptr(-1)},
+		"early delay":       {EarlyDelay: -1},
+		"node delay":        {NodeDelay: -1},
+		"rack delay":        {RackDelay: -1},
+	} {
+		if p, err := hfsp.New(opts); err == nil || p != nil {
+			t.Errorf("%s: New = %v, %v, want an error", name, p, err)
+		}
+	}
+}
