@@ -34,3 +34,19 @@ func TestConformance(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) { sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others}) })
 	}
 }
+
+// With HoldSlots, reduces may start whenever the job allows.
+func TestDeadlineConstraintConformance(t *testing.T) {
+	for name, hold := range map[string]bool{"dc": false, "dc with held slots": true} {
+		t.Run(name, func(t *testing.T) {
+			sojourntest.Run(t, must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: hold}), sojourntest.Options{
+				IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
+				Classes: []sojourn.Class{sojourn.Map, sojourn.Reduce},
+				Supports: func(j *sojourn.Job) bool {
+					return len(j.Phases) == 1 || j.Phases[0].Class == sojourn.Map && j.Phases[1].Class == sojourn.Reduce &&
+						(hold || j.Threshold(1) == j.Phases[0].Tasks)
+				},
+			})
+		})
+	}
+}

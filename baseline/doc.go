@@ -65,10 +65,27 @@
 // whose input is on busy nodes waits for all others. An assignment looks at every
 // live job.
 //
+// # Deadline Constraint
+//
+// The scheduler of Kc and Anyanwu [2010], as the RTMR paper describes it (Section III).
+// A job that arrives at A with M maps of at most epsM each, R reduces of at most epsR
+// each and a deadline DL has to start its reduces by S = DL - epsR, all at once, and
+// runs n = ceil(M / floor((S-A)/epsM)) maps at a time. It is rejected if no map ends by
+// S, if R exceeds the reduce slots, if fewer than n map slots are free, or if fewer than
+// R reduce slots are left at S by the accepted jobs k with S_k <= S < DL_k. Free slots go
+// to the job with the earliest deadline, never more than n map slots to one job.
+//
+// It promises nothing: the test looks at the instant S and not at the time from S to DL,
+// and nobody keeps the slots free. It rejects what could be done: jobs with more reduces
+// than slots, and jobs that find few free slots on arrival. With HoldSlots, and jobs with
+// slow start, reduces hold their slots from when the first maps have ended, and others
+// wait for them. Jobs without a deadline go last. Rejections make no offer.
+//
 // # Common
 //
-// All are work conserving, and but for Local take O(log n) for Observe and Assign with n
+// All but Deadline Constraint are work conserving, and but for it and Local take O(log n) for Observe and Assign with n
 // startable jobs; LAS may re-file every running job once. Where a task has no
 // estimate, SRPT and FSP assume DefaultTaskTime. FSP applies Weight in its virtual
 // cluster; SRPT, LAS and Local do not look at weights. None looks at pools.
+// Deadline Constraint wants estimates, and looks at all live jobs when one arrives.
 package baseline

@@ -3,6 +3,7 @@ package baseline
 import (
 	"fmt"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
@@ -117,6 +118,42 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 				r.Check(it.Value.work.Hi < 1<<62, "a work is out of range")
 				j.Data[i] = it
 			})
+		}
+	})
+}
+
+func (p *DeadlineConstraint) header() snapshot.Header {
+	return snapshot.Header{Policy: "dc", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
+}
+
+// AppendBinary implements [sojourn.Snapshotter].
+func (p *DeadlineConstraint) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.ledger.Save(w)
+		for c := range p.slots {
+			w.Int(int64(p.slots[c]))
+			w.Int(int64(p.free[c]))
+		}
+		for j := range p.ledger.All() {
+			w.Int(int64(j.Data.maps))
+			w.Int(int64(j.Data.reduces))
+			w.Int(int64(j.Data.start))
+			w.Int(int64(j.Data.deadline))
+			w.Bool(j.Data.hopeless)
+		}
+	})
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.ledger.Restore(r)
+		for c := range p.slots {
+			p.slots[c], p.free[c] = int(r.Int()), int(r.Int())
+		}
+		for j := range p.ledger.All() {
+			j.Data = constraint{int(r.Int()), int(r.Int()), sojourn.Time(r.Int()), sojourn.Time(r.Int()), r.Bool()}
+			p.update(j)
 		}
 	})
 }

@@ -26,8 +26,11 @@ type world struct {
 	asks    bool   // they are
 
 	accepted, rejected, missed int
-	late                       int64 // the sum of what jobs were late
-	check                      func(*world)
+	late                       int64                                   // the sum of what jobs were late
+	check                      func(*world)                            // after each instant
+	ended                      func(id sojourn.JobID, stage int)       // at the end of each task
+	before                     func(*wslot) func(a sojourn.Assignment) // around the start of each task
+	refusals                   bool                                    // are checked to change nothing
 	failed                     string
 }
 
@@ -48,6 +51,8 @@ type wjob struct {
 	left     int
 	done     bool
 	finish   int64
+
+	mapsLeft, reducesToStart int
 }
 
 const unit = time.Millisecond
@@ -84,14 +89,22 @@ func (w *world) addSlots(n int, c sojourn.Class) {
 
 // arrive offers a job, and reports whether it was accepted.
 func (w *world) arrive(j wjob) bool {
+	var before []byte
+	if w.refusals {
+		before, _ = w.p.AppendBinary(nil)
+	}
 	err := w.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j.spec()})
 	if err != nil {
 		if !errors.Is(err, sojourn.ErrRejected) {
 			panic(err)
 		}
+		if w.refusals {
+			w.refused(before, j.id)
+		}
 		return false
 	}
 	w.accepted++
+	j.mapsLeft, j.reducesToStart = len(j.times[0]), len(j.times[1])
 	j.left = len(j.times[0]) + len(j.times[1])
 	w.jobs = append(w.jobs, j)
 	return true
@@ -116,8 +129,18 @@ func (w *world) offer() {
 			if s.busy {
 				continue
 			}
+			var after func(sojourn.Assignment)
+			if w.before != nil {
+				after = w.before(s)
+			}
 			if a, ok := w.p.Assign(sojourn.SlotID(i)); ok {
 				taken = true
+				if after != nil {
+					after(a)
+				}
+				if s.class == sojourn.Reduce {
+					w.job(a.Task.Job).reducesToStart--
+				}
 				s.busy, s.task, s.attempt = true, a.Task, a.Attempt
 				s.end = w.now + w.real(a.Task, s.class)
 			}
@@ -136,6 +159,12 @@ func (w *world) ends() (any bool) {
 		s.busy = false
 		w.must(sojourn.Event{Kind: sojourn.TaskFinished, Task: s.task, Attempt: s.attempt, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
 		j := w.job(s.task.Job)
+		if w.ended != nil {
+			w.ended(j.id, int(s.class))
+		}
+		if s.class == sojourn.Map {
+			j.mapsLeft--
+		}
 		if j.left--; j.left == 0 {
 			j.done, j.finish = true, w.now
 			if j.deadline > 0 && w.now > j.deadline {

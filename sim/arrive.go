@@ -51,9 +51,7 @@ func (e *engine) arrive() error {
 	if err := e.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j.told}); err == nil {
 		e.admit(j)
 	} else if errors.Is(err, sojourn.ErrRejected) {
-		e.res.Rejected++
-		j.record.Outcome = Rejected
-		e.close(j)
+		e.reject(j)
 	} else if errors.Is(err, sojourn.ErrUnsupported) {
 		e.res.Unsupported++
 		j.record.Outcome = Unsupported
@@ -218,6 +216,7 @@ func (e *engine) jobFinished(j *job) {
 	j.record.Outcome, j.record.Finish = Finished, e.now
 	if j.record.Deadline > 0 && e.now <= j.record.Deadline {
 		e.res.Met++
+		e.res.MetTime += j.held.Seconds()
 	}
 	e.tally.finished(&j.record, e.cfg.Records)
 	if e.audit != nil {
@@ -231,6 +230,9 @@ func (e *engine) jobFinished(j *job) {
 func (e *engine) conclude() {
 	if e.audit != nil {
 		e.audit.drain()
+	}
+	for _, j := range e.rejected {
+		e.closeRejected(j)
 	}
 	for _, j := range e.liveJobs() {
 		e.res.Unfinished++

@@ -305,6 +305,7 @@ func (e *engine) giveBack(s *slot) {
 
 // release makes a slot free.
 func (e *engine) release(s *slot, outcome Outcome) {
+	s.job.held += e.now.Sub(s.start)
 	e.running.Remove(uint32(s.ID))
 	if e.net.active(s.ID) {
 		e.net.sum.Cut++

@@ -43,6 +43,10 @@ type Config struct {
 	// Preempt honours the requests of a [sojourn.Preemptor] at once, by killing.
 	Preempt bool
 
+	// Retest offers jobs that the policy rejected to its [sojourn.Admitter] again,
+	// whenever a job has finished and until their deadlines have passed.
+	Retest bool
+
 	// Seed is where all randomness of the run comes from.
 	Seed uint64
 

@@ -19,7 +19,8 @@
 //     order of slots, and outputs on those nodes are lost;
 //  2. slots and nodes leave and return: for a node that fails, SlotRemoved for
 //     each slot and then NodeDown; for one that returns, NodeUp and then SlotAdded;
-//  3. jobs arrive, in the order of the workload;
+//  3. if a job has finished and Config.Retest is set, rejected jobs are offered
+//     again; then jobs arrive, in the order of the workload;
 //  4. the policy gets a Tick if it asked to be woken by now;
 //  5. free slots are offered: while a [sojourn.Seeker] names one, or else each
 //     free slot once in the order of ID, map slots before reduce slots. What was

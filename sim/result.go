@@ -55,6 +55,18 @@ type Result struct {
 	// them that the policy accepted, and those that finished in time.
 	Deadlines, Accepted, Met int
 
+	// MetTime is how long, in slot-seconds, the attempts of the jobs that Met counts
+	// held their slots.
+	MetTime float64
+
+	// Retested counts the accepted jobs that were rejected at first; see
+	// Config.Retest.
+	Retested int
+
+	// Void counts the jobs whose accepted deadline the policy could not promise any
+	// more at some time, if it tells that.
+	Void int
+
 	// Locality counts the attempts that finished by their distance from their
 	// input, as it really was and not as the policy saw it.
 	Locality [4]int
@@ -136,6 +148,10 @@ type JobRecord struct {
 	FirstStart sojourn.Time // of its first attempt; 0 if it never started
 	Finish     sojourn.Time // 0 unless finished
 	Deadline   sojourn.Time // 0 if none
+
+	// Void says why the policy could not promise the deadline any more when it first
+	// said so; "" if it never did.
+	Void string
 
 	// PSFinish is when the job ends in fluid fair sharing, in whole nanoseconds; 0
 	// without an audit, for jobs that were not accepted, and if the cluster has lost

@@ -72,6 +72,8 @@ type engine struct {
 	seeker    sojourn.Seeker    // nil if the policy is none
 	preemptor sojourn.Preemptor // nil if the policy is none or is not asked
 	waker     sojourn.Waker     // nil if the policy is none
+	promiser  promiser          // nil if the policy is none
+	admitter  sojourn.Admitter  // nil if the policy is none, or rejected jobs are not offered again
 
 	now   sojourn.Time
 	seq   uint64 // attempts and refused assignments so far
@@ -90,6 +92,9 @@ type engine struct {
 	order int  // jobs that were read from the workload
 	jobs  map[sojourn.JobID]*job
 	last  *job // the job of the latest assignment
+
+	rejected []*job // jobs that are to be offered again, in the order of arrival
+	void     []sojourn.JobID
 
 	refused []sojourn.SlotID // assignments of this round that are to be refused
 	due     []NodeFault      // changes of nodes at this instant
@@ -142,6 +147,7 @@ type job struct {
 	homes   []sojourn.NodeID // where the output of each task is, 0 if nowhere; nil unless outputs can be lost
 	left    int              // tasks that are not finished
 	started bool             // an attempt has started
+	held    time.Duration    // how long its attempts held slots, those that have ended
 	record  JobRecord
 	order   int // among the jobs of the workload
 	fluid   fluidJob
@@ -192,6 +198,10 @@ func newEngine(cfg *Config) *engine {
 	}
 	e.seeker, _ = sojourn.As[sojourn.Seeker](cfg.Policy)
 	e.waker, _ = sojourn.As[sojourn.Waker](cfg.Policy)
+	e.promiser, _ = sojourn.As[promiser](cfg.Policy)
+	if cfg.Retest {
+		e.admitter, _ = sojourn.As[sojourn.Admitter](cfg.Policy)
+	}
 	if cfg.Preempt {
 		e.preemptor, _ = sojourn.As[sojourn.Preemptor](cfg.Policy)
 	}
@@ -305,7 +315,7 @@ func (e *engine) advance(at sojourn.Time) {
 // instant lets everything happen that is due now, in the order of the
 // same-instant rule.
 func (e *engine) instant() error {
-	before := e.res.Attempts
+	before, done := e.res.Attempts, e.res.Finished
 	if err := e.endTransfers(); err != nil {
 		return err
 	}
@@ -324,6 +334,11 @@ func (e *engine) instant() error {
 	if err := e.changeNodes(); err != nil {
 		return err
 	}
+	if e.res.Finished > done {
+		if err := e.retest(); err != nil {
+			return err
+		}
+	}
 	for e.next != nil && e.next.At == e.now {
 		if err := e.arrive(); err != nil {
 			return err
@@ -332,6 +347,7 @@ func (e *engine) instant() error {
 	if err := e.settle(); err != nil {
 		return err
 	}
+	e.lookForVoid()
 	if e.net != nil {
 		if id, ok := e.net.settle(e.now); !ok {
 			return e.outOfRange(&e.slots[id])

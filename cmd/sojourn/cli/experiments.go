@@ -42,5 +42,6 @@ func experiments() []experiment {
 		},
 	}
 	known = append(known, hpfspExperiments()...)
-	return append(known, tdExperiments()...)
+	known = append(known, tdExperiments()...)
+	return append(known, rtmrExperiments()...)
 }

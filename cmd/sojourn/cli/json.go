@@ -79,7 +79,9 @@ type summary struct {
 
 	Deadlines int   `json:"deadlines"`
 	Accepted  int   `json:"accepted"`
+	Retested  int   `json:"retested,omitempty"` // of those accepted, rejected at first
 	Met       int   `json:"met"`
+	Void      int   `json:"void,omitempty"`      // promises that the policy gave up
 	Tardiness *dist `json:"tardiness,omitempty"` // if there are deadlines
 
 	Attempts uint64 `json:"attempts"`
@@ -141,7 +143,9 @@ func newSummary(s *scenario, spec catalog.Spec, res *sim.Result) summary {
 
 		Deadlines: res.Deadlines,
 		Accepted:  res.Accepted,
+		Retested:  res.Retested,
 		Met:       res.Met,
+		Void:      res.Void,
 
 		Attempts: res.Attempts,
 		Wasted:   res.Wasted,

@@ -26,6 +26,9 @@ type experiment struct {
 	network   networkFlags  // over which inputs are read; none if zero
 	estimates estimatesFlag // what policies are told of service times
 
+	// retest lists the workloads in which rejected jobs are offered again.
+	retest []string
+
 	// extra, unless nil, returns what is printed below the rows, and the same in JSON.
 	extra func(*paperResult) (text string, json any)
 }
@@ -146,6 +149,7 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 		flags.input.cluster = w.cluster
 		flags.locality.network = e.network
 		flags.estimates = e.estimates
+		flags.retest = slices.Contains(e.retest, w.name)
 		if err := flags.input.gen.Set(w.gen); err != nil {
 			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 		}

@@ -28,6 +28,7 @@ func builtin() catalog.Catalog {
 		catalog.NewEntry("pfsp", "the shortest job that delays no other beyond its end under fluid fair sharing (H-PFSP)", pfsp.New),
 		catalog.NewEntry("hfsp", "the job of the least virtual size, estimated from its first tasks (HFSP)", newHFSP),
 		catalog.NewEntry("td", "many jobs at once, local tasks first, no hot spots (throughput-driven)", td.New),
+		catalog.NewEntry("dc", "jobs with deadlines that pass a test, with as few maps at a time as that takes (Deadline Constraint)", baseline.NewDeadlineConstraint),
 		catalog.NewEntry("rtmr", "jobs with deadlines: none is accepted that would miss its own (RTMR)", rtmr.New),
 	}
 }

@@ -146,11 +146,55 @@ func (r *report) deadlines() string {
 		return ""
 	}
 	t := r.table()
-	t.add("deadlines", "jobs", r.texts(func(res *sim.Result) string { return thousands(res.Deadlines) }))
-	t.add("deadlines", "accepted", r.texts(func(res *sim.Result) string { return thousands(res.Accepted) }))
-	t.add("deadlines", "met", r.texts(func(res *sim.Result) string { return thousands(res.Met) }))
+	add := func(title string, f func(*sim.Result) int) {
+		t.add("deadlines", title, r.texts(func(res *sim.Result) string { return thousands(f(res)) }))
+	}
+	add("jobs", func(res *sim.Result) int { return res.Deadlines })
+	add("accepted", func(res *sim.Result) int { return res.Accepted })
+	if r.flags.retest {
+		add("at retest", func(res *sim.Result) int { return res.Retested })
+	}
+	add("met", func(res *sim.Result) int { return res.Met })
+	add("missed", func(res *sim.Result) int { return res.Accepted - res.Met })
+	if r.any(func(res *sim.Result) bool { return res.Void > 0 }) {
+		add("void", func(res *sim.Result) int { return res.Void })
+	}
 	r.addDist(t, "tardiness (s)", func(res *sim.Result) *sim.Dist { return &res.Tardiness })
-	return t.String()
+	text := t.String()
+	for i, res := range r.results {
+		text += voidReasons(r.specs[i].String(), res)
+	}
+	return text
+}
+
+// voidReasons says which promises became void, why, and what came of these jobs.
+func voidReasons(policy string, res *sim.Result) string {
+	type group struct {
+		why          string
+		first        sojourn.JobID
+		jobs, missed int
+	}
+	var groups []group
+	for i := range res.JobRecords {
+		j := &res.JobRecords[i]
+		if j.Void == "" {
+			continue
+		}
+		k := slices.IndexFunc(groups, func(g group) bool { return g.why == j.Void })
+		if k < 0 {
+			groups, k = append(groups, group{why: j.Void, first: j.ID}), len(groups)
+		}
+		groups[k].jobs++
+		if j.Finish == 0 || j.Finish > j.Deadline {
+			groups[k].missed++
+		}
+	}
+	var b strings.Builder
+	for _, g := range groups {
+		fmt.Fprintf(&b, "%s: guarantee void of %s from job %d on, of which %s missed: %s\n",
+			policy, count(g.jobs, "job"), g.first, thousands(g.missed), g.why)
+	}
+	return b.String()
 }
 
 // locality is empty for a workload without inputs.

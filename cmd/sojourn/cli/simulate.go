@@ -28,6 +28,7 @@ type runFlags struct {
 	faults     sim.Faults
 	progress   time.Duration
 	preempt    bool
+	retest     bool
 	seed       uint64
 	json       bool
 	output     outputFlags
@@ -51,6 +52,7 @@ func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagS
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
 	flags.BoolVar(&f.preempt, "preempt", false, "kill attempts when the policy asks for it")
+	flags.BoolVar(&f.retest, "retest", false, "offer rejected jobs again whenever a job has finished")
 	flags.DurationVar(&f.progress, "report-progress", 0, "tell policies how far attempts are, every `DURATION`")
 	flags.Float64Var(&f.stragglers.Probability, "straggler-probability", 0, "probability `P` that an attempt is a straggler")
 	flags.Float64Var(&f.stragglers.Factor, "straggler-factor", 0, "how many `TIMES` longer a straggler takes")
@@ -136,6 +138,7 @@ func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
 		Faults:     f.faults,
 		Progress:   f.progress,
 		Preempt:    f.preempt,
+		Retest:     f.retest,
 		Seed:       s.seed,
 		Records:    true,
 	}, nil

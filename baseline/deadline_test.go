@@ -1,0 +1,133 @@
+package baseline_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+)
+
+// dcCluster returns a Deadline Constraint policy with slots: maps first.
+func dcCluster(t *testing.T, opts baseline.DeadlineConstraintOptions, maps, reduces int) sojourn.Policy {
+	t.Helper()
+	p := must(baseline.NewDeadlineConstraint, opts)()
+	for i := range maps + reduces {
+		class := sojourn.Map
+		if i >= maps {
+			class = sojourn.Reduce
+		}
+		if err := p.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: class}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func dcJob(id sojourn.JobID, deadline time.Duration, maps, reduces int) *sojourn.Job {
+	j := &sojourn.Job{ID: id, Deadline: sojourn.Time(deadline)}
+	if maps > 0 {
+		j.Phases = append(j.Phases, sojourn.Phase{Tasks: maps, Class: sojourn.Map, Estimate: 10 * time.Second})
+	}
+	if reduces > 0 {
+		j.Phases = append(j.Phases, sojourn.Phase{Tasks: reduces, Class: sojourn.Reduce, Estimate: 20 * time.Second})
+	}
+	return j
+}
+
+// Each condition of the test, on 4 map and 3 reduce slots. With DL = 70 and epsR = 20, S
+// = 50: a slot runs 5 maps of 10 until then, so that 20 maps need 4 slots and 21 need 5.
+//
+// Reference: RTMR, Section III.
+func TestDeadlineConstraintTest(t *testing.T) {
+	for _, tc := range []struct {
+		job  *sojourn.Job
+		want string // in the refusal; "" for none
+	}{
+		{dcJob(1, 70*time.Second, 20, 3), ""},
+		{dcJob(1, 70*time.Second, 21, 3), "needs 5 map slots now, and 4 are free"},
+		{dcJob(1, 70*time.Second, 1, 4), "has 4 reduce tasks for 3 reduce slots"},
+		{dcJob(1, 30*time.Second, 4, 1), ""},
+		{dcJob(1, 29*time.Second, 1, 1), "no map ends until then"},
+		{dcJob(1, 40*time.Second, 16, 0), ""},
+		{dcJob(1, 40*time.Second, 17, 0), "needs 5 map slots"},
+		{dcJob(1, 20*time.Second, 0, 3), ""},
+		{dcJob(1, 19*time.Second, 0, 3), "no map ends until then"},
+		{dcJob(1, 0, 1000, 1000), ""},
+	} {
+		p := dcCluster(t, baseline.DeadlineConstraintOptions{}, 4, 3)
+		err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: tc.job})
+		if tc.want == "" && err != nil || tc.want != "" && (!errors.Is(err, sojourn.ErrRejected) || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%d maps, deadline %v: %v, want %q", tc.job.Phases[0].Tasks, tc.job.Deadline, err, tc.want)
+		}
+	}
+}
+
+// Reduce slots are promised at the point S, to jobs k with S_k <= S < DL_k. Job 1 has S
+// = 50 and DL = 70. Job 2 with S = 49 is accepted although both want all slots from 50
+// to 69: the scheduler's deficiency.
+//
+// Reference: RTMR, Section III, "at a particular time point".
+func TestDeadlineConstraintChecksAPoint(t *testing.T) {
+	for deadline, want := range map[time.Duration]error{
+		69 * time.Second: nil,
+		70 * time.Second: sojourn.ErrRejected,
+		89 * time.Second: sojourn.ErrRejected,
+		90 * time.Second: nil,
+	} {
+		p := dcCluster(t, baseline.DeadlineConstraintOptions{}, 4, 3)
+		if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: dcJob(1, 70*time.Second, 4, 3)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: dcJob(2, deadline, 1, 3)}); !errors.Is(err, want) {
+			t.Errorf("deadline %v: %v, want %v", deadline, err, want)
+		}
+	}
+}
+
+// A job never runs more than n maps at a time, although slots are free: 20 maps until S
+// = 110 need two slots.
+//
+// Reference: RTMR, Section III, "minimum degree of task parallelism".
+func TestDeadlineConstraintRunsFewMaps(t *testing.T) {
+	p := dcCluster(t, baseline.DeadlineConstraintOptions{}, 4, 3)
+	if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: dcJob(1, 130*time.Second, 20, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	running := 0
+	for slot := range sojourn.SlotID(4) {
+		if _, ok := p.Assign(slot); ok {
+			running++
+		}
+	}
+	if running != 2 {
+		t.Errorf("%d maps run, want 2", running)
+	}
+}
+
+// With HoldSlots a job with slow start may start reduces early; without it is not
+// supported.
+func TestDeadlineConstraintHoldsSlots(t *testing.T) {
+	job := dcJob(1, time.Hour, 4, 1)
+	job.Phases[1].After = 1
+	p := dcCluster(t, baseline.DeadlineConstraintOptions{}, 4, 3)
+	if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job}); !errors.Is(err, sojourn.ErrUnsupported) {
+		t.Errorf("slow start: %v, want %v", err, sojourn.ErrUnsupported)
+	}
+	p = dcCluster(t, baseline.DeadlineConstraintOptions{HoldSlots: true}, 4, 3)
+	if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job}); err != nil {
+		t.Fatal(err)
+	}
+	a, ok := p.Assign(0)
+	if !ok {
+		t.Fatal("no map was assigned")
+	}
+	if err := p.Observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := p.Assign(4); !ok {
+		t.Error("no reduce was started after the first of four maps")
+	}
+}
