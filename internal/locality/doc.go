@@ -49,6 +49,15 @@
 // slot whose own rack is unknown is on the rack of its node. A node that is down
 // is close to nothing, also not to its own slots.
 //
+// # Watched phases
+//
+// A policy that reads from afar on purpose wants to know what each node has to do.
+// [Index.Watch] makes the index keep, for the phases that are watched, which of them
+// have tasks at a node and the sum of their weights; [Index.Heaviest] finds the
+// node of the greatest sum among those that hold input of a phase, and
+// [Index.FindAt] a task there. Loads are kept in blocks of 64 nodes by ID, with
+// the maximum of each.
+//
 // # Delay scheduling
 //
 // A [Wait] is the rule of Zaharia, Borthakur, Sen Sarma, Elmeleegy, Shenker and
@@ -84,6 +93,12 @@
 // have an input there; a change of a node's rack rebuilds what is kept of racks in
 // the phases that have inputs there. FreeSlot may look at every free slot if the
 // limit is not Remote.
+//
+// Watch, Unwatch and Reweigh take O(n). While a phase is watched, a task that is taken
+// or comes back takes O(1) more for each replica, and 64 comparisons where the node
+// had the greatest load of its block. Heaviest looks at n/64 words and into the blocks
+// whose maximum exceeds what was found: O(n) at worst, about n/64 plus 64 log(n/64)
+// where loads are random.
 //
 // An index keeps 4 bytes a replica, and 48 bytes for each node of a phase. Nothing
 // is kept of jobs that have ended or are cancelled.

@@ -199,6 +199,7 @@ func (x *Index[J]) describe(j *ledger.Job[J]) {
 		old := x.phase(j, i)
 		if old != nil && old.tasks == spec.Tasks {
 			old.inputs = spec.Inputs
+			x.unwatch(old)
 			continue
 		}
 		if old != nil {
