@@ -1,9 +1,11 @@
 package td_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -366,10 +368,10 @@ func TestLaws(t *testing.T) {
 // The version that the paper prints breaks the laws: it leaves slots idle although
 // tasks could run. Reference: Algorithms 1 to 3.
 func TestAsPrintedBreaksLaws(t *testing.T) {
-	const runs = 300
+	runs, _ := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
 	broken := map[string]int{}
-	for seed := range uint64(runs) {
-		c := newCluster(seed, false, true, t.Fatalf)
+	for seed := range runs {
+		c := newCluster(uint64(seed), false, true, t.Fatalf)
 		c.run()
 		seen := map[string]bool{}
 		for _, b := range c.broken {

@@ -556,7 +556,7 @@ func TestAgainstOracle(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "jobs") {
 			r.arrive(t)
 		}
-		t.Repeat(map[string]func(*rapid.T){
+		actions := map[string]func(*rapid.T){
 			"wait":    func(t *rapid.T) { r.w.observe(sojourn.Event{Kind: sojourn.Tick, At: r.w.now.Add(drawTime(t, "dt"))}) },
 			"addSlot": r.addSlot,
 			"remove":  r.removeSlot,
@@ -572,7 +572,10 @@ func TestAgainstOracle(t *testing.T) {
 			"offer":   r.offer,
 			"round":   r.round,
 			"round2":  r.round,
-		})
+		}
+		for range 4 { // longer histories than by default
+			t.Repeat(actions)
+		}
 	})
 }
 
