@@ -19,7 +19,7 @@ type Options struct {
 	// TrainingSlots is T, how many slots of each class training tasks may hold at a
 	// time by their priority; 0 gives them none. Nil means 10, as in HFSP, section
 	// IV-A, for the 40 map and the 20 reduce slots there, and in clusters of other
-	// sizes a quarter of the slots, but at least 10 and at most half of them.
+	// sizes a quarter of the slots, but at least 10, but never more than half of them.
 	TrainingSlots *int
 
 	// Delta is how long a training task has to run until its progress says how long

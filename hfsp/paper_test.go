@@ -265,7 +265,7 @@ func TestFigure5(t *testing.T) {
 // n xi s: s_0 for each task at first, then the mean task time of completed jobs.
 // Reference: HFSP, section III-A, "Tiny Jobs" and "Initial Size".
 func TestInitialSize(t *testing.T) {
-	s := stage{t, newWith(hfsp.Options{Xi: 2, DefaultTaskTime: 10 * time.Second})}
+	s := stage{t, newWith(hfsp.Options{Xi: 2, DefaultTaskTime: 10 * time.Second, TrainingSlots: ptr(1)})}
 	s.slots(0, 1)
 	s.arrive(0, 1, tasks(4, 0))
 	s.want(1, "stage", "tiny")
@@ -300,7 +300,7 @@ func TestFinalSize(t *testing.T) {
 		s.finish(10, a)
 	}
 	s.want(1, "training", "3 of 5 tasks known, 2 running")
-	s.want(1, "training_slots", "0 of 3 held") // T is half of 5 slots: the other two came as the first in the queue
+	s.want(1, "training_slots", "0 of 2 held") // T is half of 5 slots: the others came as the first in the queue
 	s.progress(60, a[3], 0.25)
 	s.want(1, "stage", "training")
 	s.progress(60, a[4], 0.5)

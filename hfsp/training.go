@@ -95,7 +95,7 @@ func (p *Policy) limit(c sojourn.Class) int {
 		return *p.slots
 	}
 	n := p.ledger.Capacity(c)
-	return min(max(10, n/4), (n+1)/2)
+	return min(max(10, n/4), n/2)
 }
 
 // sample takes note that a task of a phase in training was started, since when it

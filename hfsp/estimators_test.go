@@ -1,0 +1,249 @@
+package hfsp_test
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/hfsp"
+)
+
+func named(name, pool string, tasks int) *sojourn.Job {
+	return &sojourn.Job{ID: 1, Name: name, Pool: pool, Phases: []sojourn.Phase{{Tasks: tasks}}}
+}
+
+// Delta/p_k, rounded down; a task that has finished took what it took.
+// Reference: HFSP, section III-A, "Final Size".
+func TestSampleTime(t *testing.T) {
+	for s, want := range map[hfsp.Sample]time.Duration{
+		{Service: 60, Progress: 2500}:                           240,
+		{Service: 1, Progress: 3}:                               3333,
+		{Service: 7, Progress: sojourn.MaxProgress}:             7,
+		{Service: math.MaxInt64, Progress: 1}:                   math.MaxInt64,
+		{Service: math.MaxInt64, Progress: sojourn.MaxProgress}: math.MaxInt64,
+		{}: 0,
+	} {
+		if s.Progress == 0 {
+			continue // no sample
+		}
+		if got := s.Time(); got != want {
+			t.Errorf("%+v.Time() = %d, want %d", s, got, want)
+		}
+	}
+}
+
+// Classes learn apart, by task and not by job.
+// Reference: HFSP, section III-A, "Initial Size".
+func TestTrainerLearnsByClassAndTask(t *testing.T) {
+	e := hfsp.NewTrainer(0, 10)
+	job := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 3}, {Tasks: 3, Class: 1}}}
+	initial := func(phase int, want time.Duration) {
+		t.Helper()
+		if got, known := e.Initial(job, phase); got != want || known {
+			t.Errorf("Initial of phase %d = %d, %v, want %d, false", phase, got, known, want)
+		}
+	}
+	initial(0, 30)
+	e.Completed(job, 0, 1, 100)
+	e.Completed(job, 0, 9, 101)
+	initial(0, 60) // 3 * 201/10
+	initial(1, 30)
+}
+
+// A recurring job is trained the first time only; what it takes follows its runs.
+// Reference: HFSP, section V, "Job Size Estimation".
+func TestHistoryKnowsRecurringJobs(t *testing.T) {
+	e, err := hfsp.NewHistory(hfsp.NewTrainer(1, 10), hfsp.HistoryOptions{Runs: 2, Keys: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	initial := func(name string, want time.Duration, wantKnown bool) {
+		t.Helper()
+		if got, known := e.Initial(named(name, "", 4), 0); got != want || known != wantKnown {
+			t.Errorf("Initial of %q = %d, %v, want %d, %v", name, got, known, want, wantKnown)
+		}
+	}
+	initial("a", 40, false)
+	e.Completed(named("a", "", 4), 0, 4, 400)
+	initial("a", 400, false) // one run; but tasks take 100 on average
+	e.Completed(named("a", "", 2), 0, 2, 40)
+	initial("a", 240, true)                   // 4 tasks of (100+20)/2
+	initial("", 293, false)                   // 4 * 440/6
+	e.Completed(named("", "", 1), 0, 1, 1000) // has no name and does not recur
+	for _, name := range []string{"b", "c"} {
+		e.Completed(named(name, "", 1), 0, 1, 1)
+		e.Completed(named(name, "", 1), 0, 1, 1)
+	}
+	initial("b", 4, true)
+	if _, known := e.Initial(named("a", "", 4), 0); known {
+		t.Error("three recurring jobs are known, of at most two")
+	}
+	byPool, _ := hfsp.NewHistory(hfsp.NewTrainer(1, 10), hfsp.HistoryOptions{By: hfsp.ByPool})
+	byPool.Completed(named("x", "etl", 1), 0, 1, 7)
+	if got, known := byPool.Initial(named("y", "etl", 2), 0); got != 14 || !known {
+		t.Errorf("Initial of pool etl = %d, %v, want 14, true", got, known)
+	}
+	for _, opts := range []hfsp.HistoryOptions{{By: 2}, {Runs: -1}, {Runs: 9}, {Keys: -1}} {
+		if _, err := hfsp.NewHistory(hfsp.NewTrainer(1, 0), opts); err == nil {
+			t.Errorf("NewHistory(%+v) = nil, want an error", opts)
+		}
+	}
+}
+
+// A policy with a history trains the second run of a job no more.
+func TestHistoryInAPolicy(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 2, Estimator: func() hfsp.Estimator {
+		e, _ := hfsp.NewHistory(hfsp.NewTrainer(1, 0), hfsp.HistoryOptions{})
+		return e
+	}})}
+	s.slots(0, 0)
+	for run := range 2 {
+		at := float64(100 * run)
+		s.observe(at, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Name: "daily", Phases: []sojourn.Phase{{Tasks: 4}}}})
+		s.want(1, "stage", []string{"training", "known"}[run])
+		for i := range 4 {
+			s.finish(at+float64(5*i+5), s.assign(0, 1))
+		}
+	}
+}
+
+// Errors have the distribution that was asked for, and are the same for the same
+// phase.
+func TestNoise(t *testing.T) {
+	e, err := hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(1, 0)), 0.5, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 4000
+	var sum, squares float64
+	for id := range sojourn.JobID(n) {
+		job := &sojourn.Job{ID: id + 1, Phases: []sojourn.Phase{{Tasks: 1000, Estimate: time.Hour}}}
+		got, known := e.Initial(job, 0)
+		if again, _ := e.Initial(job, 0); got != again || !known {
+			t.Fatalf("Initial = %v, %v, then %v", got, known, again)
+		}
+		x := math.Log(float64(got) / float64(1000*time.Hour))
+		sum, squares = sum+x, squares+x*x
+	}
+	// Four standard errors: sigma/sqrt(n) and sigma/sqrt(2n).
+	mean, sigma := sum/n, math.Sqrt(squares/n)
+	if math.Abs(mean) > 4*0.5/math.Sqrt(n) || math.Abs(sigma-0.5) > 4*0.5/math.Sqrt(2*n) {
+		t.Errorf("the logarithm of the error has mean %.4f and deviation %.4f, want 0 and 0.5", mean, sigma)
+	}
+	for _, sigma := range []float64{-1, math.NaN(), math.Inf(1)} {
+		if _, err := hfsp.NewNoisy(hfsp.NewTrainer(1, 0), sigma, 0); err == nil {
+			t.Errorf("NewNoisy of sigma %v = nil, want an error", sigma)
+		}
+	}
+	huge, _ := hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(1, 0)), 1e300, 0)
+	if got, _ := huge.Initial(&sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 1}}}, 0); got < 0 {
+		t.Errorf("a huge error makes a size of %d", got)
+	}
+}
+
+// An estimator of somebody else's works, and a policy with one that cannot be saved
+// says so.
+func TestEstimatorsOfOthers(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{Estimator: func() hfsp.Estimator { return fixed{} }})}
+	s.arrive(0, 1, tasks(10, 0))
+	s.want(1, "v", 42.0)
+	if _, err := s.p.AppendBinary(nil); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("AppendBinary = %v, want ErrUnsupported", err)
+	}
+}
+
+type fixed struct{}
+
+func (fixed) Initial(*sojourn.Job, int) (time.Duration, bool)         { return 42 * time.Second, true }
+func (fixed) Final(*sojourn.Job, int, []hfsp.Sample) time.Duration    { return 0 }
+func (fixed) Completed(_ *sojourn.Job, _ int, _ int, _ time.Duration) {}
+
+// Estimators that are restored answer as before, and refuse what others saved.
+func TestEstimatorSnapshots(t *testing.T) {
+	makers := map[string]func() hfsp.Estimator{
+		"trainer": func() hfsp.Estimator { return hfsp.NewTrainer(1, 3) },
+		"oracle":  func() hfsp.Estimator { return hfsp.NewOracle(hfsp.NewTrainer(1, 3)) },
+		"noisy": func() hfsp.Estimator {
+			e, _ := hfsp.NewNoisy(hfsp.NewTrainer(1, 3), 1, 2)
+			return e
+		},
+		"history": func() hfsp.Estimator {
+			e, _ := hfsp.NewHistory(hfsp.NewTrainer(1, 3), hfsp.HistoryOptions{Keys: 3})
+			return e
+		},
+	}
+	for name, make := range makers {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				e := make()
+				for range rapid.IntRange(0, 9).Draw(t, "runs") {
+					job := named(rapid.SampledFrom([]string{"", "a", "b", "c", "d"}).Draw(t, "name"), "", 5)
+					e.Completed(job, 0, rapid.IntRange(1, 5).Draw(t, "tasks"), time.Duration(rapid.IntRange(0, 1e9).Draw(t, "service")))
+				}
+				saved, err := e.(encoding.BinaryAppender).AppendBinary(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f := make()
+				if err := f.(encoding.BinaryUnmarshaler).UnmarshalBinary(saved); err != nil {
+					t.Fatal(err)
+				}
+				if again, _ := f.(encoding.BinaryAppender).AppendBinary(nil); string(again) != string(saved) {
+					t.Fatalf("saved %q, restored, saved %q", saved, again)
+				}
+				for _, name := range []string{"", "a", "b", "c", "d"} {
+					a, knownA := e.Initial(named(name, "", 9), 0)
+					if b, knownB := f.Initial(named(name, "", 9), 0); a != b || knownA != knownB {
+						t.Fatalf("Initial = %v, %v, restored %v, %v", a, knownA, b, knownB)
+					}
+				}
+				for other, make := range makers {
+					if other != name && make().(encoding.BinaryUnmarshaler).UnmarshalBinary(saved) == nil {
+						t.Fatalf("a %s takes what a %s saved", other, name)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Names of options as text are read back.
+func TestTextOfOptions(t *testing.T) {
+	type text interface {
+		fmt.Stringer
+		encoding.TextMarshaler
+	}
+	check := func(v text, back encoding.TextUnmarshaler, get func() any) {
+		t.Helper()
+		b, err := v.MarshalText()
+		if err != nil || string(b) != v.String() {
+			t.Errorf("MarshalText = %q, %v, want %q", b, err, v)
+		}
+		if err := back.UnmarshalText(b); err != nil || get() != any(v) {
+			t.Errorf("UnmarshalText(%q) = %v, %v", b, get(), err)
+		}
+		if err := back.UnmarshalText([]byte("no")); err == nil {
+			t.Errorf("UnmarshalText(no) = nil, want an error")
+		}
+	}
+	for i := range 2 {
+		late, train, update := hfsp.Late(i), hfsp.Train(i), hfsp.SizeUpdate(i)
+		cluster, prio, kill := hfsp.VirtualCluster(i), hfsp.Priority(i), hfsp.Preemption(i)
+		a, b, c, d, e, f := new(hfsp.Late), new(hfsp.Train), new(hfsp.SizeUpdate), new(hfsp.VirtualCluster), new(hfsp.Priority), new(hfsp.Preemption)
+		check(late, a, func() any { return *a })
+		check(train, b, func() any { return *b })
+		check(update, c, func() any { return *c })
+		check(cluster, d, func() any { return *d })
+		check(prio, e, func() any { return *e })
+		check(kill, f, func() any { return *f })
+	}
+	if got, want := hfsp.Late(9).String(), "Late(9)"; got != want {
+		t.Errorf("Late(9) = %q, want %q", got, want)
+	}
+}
