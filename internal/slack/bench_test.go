@@ -23,7 +23,7 @@ func BenchmarkJob(b *testing.B) {
 				for range min(n, 200_000) {
 					r.job()
 				}
-				r.late, r.visits = 0, 0
+				r.late = 0
 				b.ReportAllocs()
 				jobs := 0
 				for b.Loop() {
@@ -55,7 +55,6 @@ type run struct {
 	rng     *rand.Rand
 	weights uint64
 	late    int
-	visits  int
 }
 
 func newRun(n int, weights uint64) *run {
