@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/sim"
@@ -190,6 +191,15 @@ func distMax(d *sim.Dist) float64    { return d.Max }
 
 func makespan(res *sim.Result) float64    { return res.Makespan.Seconds() }
 func beyondBound(res *sim.Result) float64 { return float64(res.Audit.BeyondBound) }
+
+// localShare is the share of the tasks with inputs that ran on the node of theirs.
+func localShare(res *sim.Result) float64 {
+	local := res.Locality[sojourn.NodeLocal]
+	return float64(local) / float64(local+res.Locality[sojourn.RackLocal]+res.Locality[sojourn.Remote])
+}
+
+func hotSpots(res *sim.Result) float64     { return float64(res.Transfers.HotSpots) }
+func transferTime(res *sim.Result) float64 { return res.Transfers.MeanTime }
 
 // A judgement is a measure of one sample, and how it compares with the others of
 // the same group.

@@ -51,6 +51,13 @@ type repeatedSummary struct {
 	Jain            estimate            `json:"jain"`
 	Makespan        estimate            `json:"makespan"`
 	Utilisation     map[string]estimate `json:"utilisation"`
+	Idle            map[string]estimate `json:"idle"`
+
+	// Local is the share of the tasks with inputs that ran on the node of theirs; none
+	// if none has inputs. The others are there with --bandwidth.
+	Local        *estimate `json:"local,omitempty"`
+	HotSpots     *estimate `json:"hot_spots,omitempty"`
+	TransferTime *estimate `json:"transfer_time,omitempty"` // mean, in seconds
 
 	WeightedCompletion estimate `json:"weighted_completion"`
 	WeightedSojourn    estimate `json:"weighted_sojourn"`
@@ -68,10 +75,27 @@ type repeatedLate struct {
 func repeatedSummaries(samples []*sample) []repeatedSummary {
 	all := make([]repeatedSummary, len(samples))
 	for i, s := range samples {
-		all[i] = repeatedSummary{Value: s.value, Policy: s.spec.String(), Load: map[string]estimate{}, Utilisation: map[string]estimate{}}
+		all[i] = repeatedSummary{Value: s.value, Policy: s.spec.String(), Load: map[string]estimate{}, Utilisation: map[string]estimate{}, Idle: map[string]estimate{}}
 		for class, name := range s.scenario.cluster.classes() {
 			all[i].Load[name] = plainEstimate(s.load(class))
 			all[i].Utilisation[name] = plainEstimate(s.values(func(res *sim.Result) float64 { return res.Utilisation[class] }))
+			all[i].Idle[name] = plainEstimate(s.values(func(res *sim.Result) float64 { return res.Idle[class] }))
+		}
+	}
+	measured := func(of func(*sim.Result) float64, field func(*repeatedSummary) **estimate) {
+		for i, j := range judge(valuesOf(samples, of)) {
+			e := newEstimate(j)
+			*field(&all[i]) = &e
+		}
+	}
+	if len(samples[0].results) > 0 && samples[0].results[0].Transfers != nil {
+		measured(hotSpots, func(r *repeatedSummary) **estimate { return &r.HotSpots })
+		measured(transferTime, func(r *repeatedSummary) **estimate { return &r.TransferTime })
+	}
+	if samples[0].scenario.workload.hasInputs() || samples[0].scenario.flags.locality.replicas > 0 {
+		for i, s := range samples {
+			e := plainEstimate(s.values(localShare))
+			all[i].Local = &e
 		}
 	}
 	// least fills a field where less is better.
