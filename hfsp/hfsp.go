@@ -2,6 +2,7 @@ package hfsp
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"time"
 
@@ -86,7 +87,9 @@ func New(opts Options) (*Policy, error) {
 	if opts.Estimator == nil {
 		p.newEstimator = func() Estimator { return NewTrainer(opts.Xi, opts.DefaultTaskTime) }
 	}
-	p.reset()
+	if p.reset(); p.estimator == nil {
+		return nil, errors.New("hfsp: the estimator is nil")
+	}
 	p.text = opts.text(p)
 	return p, nil
 }

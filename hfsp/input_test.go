@@ -245,6 +245,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"early delay":       {EarlyDelay: -1},
 		"node delay":        {NodeDelay: -1},
 		"rack delay":        {RackDelay: -1},
+		"estimator":         {Estimator: func() hfsp.Estimator { return nil }},
 	} {
 		if p, err := hfsp.New(opts); err == nil || p != nil {
 			t.Errorf("%s: New = %v, %v, want an error", name, p, err)
