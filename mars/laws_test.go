@@ -425,3 +425,40 @@ func TestDeterminism(t *testing.T) {
 		}
 	})
 }
+
+// What the search for a minimum says is below phi is below it, also if it stops early:
+// the tangent counts, not the point.
+func TestTangentsBoundTheMinimum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := draw(t, small)
+		jf := newJobForm(newFlat(&in))
+		end := 1e-9
+		for _, c := range jf.c {
+			end = max(end, c+jf.hmax)
+		}
+		var curves []*curve
+		for k, p := range drawPrice(t, &in, end) {
+			c := jf.curveOf(&p)
+			c.m = jf.m[k]
+			curves = append(curves, c)
+		}
+		tolerance := rapid.SampledFrom([]float64{1e6, 1, 0.1, 1e-3, 1e-13}).Draw(t, "tolerance")
+		for j := range jf.w {
+			start := end * float64(rapid.IntRange(0, 16).Draw(t, "start")) / 8
+			at, below := jf.best(j, start, curves, tolerance)
+			if at < jf.c[j] {
+				t.Fatalf("job %d: at %v, before %v", j, at, jf.c[j])
+			}
+			for i := range 65 {
+				c := jf.c[j] + float64(i)/32*end
+				phi := jf.w[j]*c + jf.payment(j, c, curves)
+				if below > phi*(1+1e-12)+1e-300 {
+					t.Fatalf("job %d: the minimum is said to be at least %v, but at %v it is %v", j, below, c, phi)
+				}
+				if at := jf.w[j]*at + jf.payment(j, at, curves); tolerance < 1e-9 && at > phi*(1+1e-9) {
+					t.Fatalf("job %d: the minimum is said to be %v, but at %v it is %v", j, at, c, phi)
+				}
+			}
+		}
+	})
+}

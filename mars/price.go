@@ -205,12 +205,14 @@ func (jf *jobForm) best(j int, start float64, curves []*curve, tolerance float64
 			break
 		}
 		next := lo + float64(0.5*(hi-lo))
+		newton := lo
 		if steep > 0 {
-			if newton := at - slope/steep; newton > lo && newton < hi {
-				next = newton
-			} else if newton <= lo && floor {
-				next, floor = lo, false
-			}
+			newton = at - slope/steep
+		}
+		if newton > lo && newton < hi {
+			next = newton
+		} else if newton <= lo && floor {
+			next, floor = lo, false
 		}
 		if next == at {
 			break
