@@ -1,0 +1,324 @@
+package pfsp_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/pfsp"
+)
+
+// A cluster drives a policy by hand.
+type cluster struct {
+	t *testing.T
+	*pfsp.Policy
+	now sojourn.Time
+}
+
+func newCluster(t *testing.T, opts pfsp.Options, slots int) *cluster {
+	p, err := pfsp.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t, p, 0}
+	for i := range slots {
+		c.tell(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+	}
+	return c
+}
+
+func (c *cluster) tell(ev sojourn.Event) {
+	c.t.Helper()
+	ev.At = c.now
+	if err := c.Observe(ev); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) arrive(id sojourn.JobID, tasks int, estimate time.Duration) {
+	c.t.Helper()
+	c.tell(sojourn.Event{Kind: sojourn.JobArrived, Job: job(id, tasks, estimate)})
+}
+
+func job(id sojourn.JobID, tasks int, estimate time.Duration) *sojourn.Job {
+	return &sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: tasks, Estimate: estimate}}}
+}
+
+// assign offers a slot and returns what it runs.
+func (c *cluster) assign(slot sojourn.SlotID) sojourn.Assignment {
+	c.t.Helper()
+	a, ok := c.Assign(slot)
+	if !ok {
+		c.t.Fatalf("slot %d stays free", slot)
+	}
+	return a
+}
+
+// want offers a slot and checks whose task it runs.
+func (c *cluster) want(slot sojourn.SlotID, id sojourn.JobID) sojourn.Assignment {
+	c.t.Helper()
+	a := c.assign(slot)
+	if a.Task.Job != id {
+		c.t.Fatalf("at %v slot %d runs job %d, want %d", c.now, slot, a.Task.Job, id)
+	}
+	return a
+}
+
+func (c *cluster) end(a sojourn.Assignment, after time.Duration) {
+	c.t.Helper()
+	c.now += sojourn.Time(after)
+	c.tell(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+}
+
+// value returns what Explain says of the first phase of a job under a key.
+func (c *cluster) value(id sojourn.JobID, key string) slog.Value {
+	c.t.Helper()
+	attrs, ok := c.Explain(id)
+	if !ok {
+		c.t.Fatalf("job %d is unknown", id)
+	}
+	for _, a := range attrs {
+		if a.Key == "phase0" {
+			for _, b := range a.Value.Group() {
+				if b.Key == key {
+					return b.Value
+				}
+			}
+		}
+	}
+	c.t.Fatalf("Explain(%d) has no %s: %v", id, key, attrs)
+	return slog.Value{}
+}
+
+func (c *cluster) wantValue(id sojourn.JobID, key string, want any) {
+	c.t.Helper()
+	if got := c.value(id, key); got.String() != slog.AnyValue(want).String() {
+		c.t.Errorf("at %v job %d: %s = %v, want %v", c.now, id, key, got, want)
+	}
+}
+
+func TestOptionsOutOfRange(t *testing.T) {
+	minus, huge := -1, 1<<20
+	for _, opts := range []pfsp.Options{
+		{FairLimit: &minus}, {FairLimit: &huge}, {Order: 2}, {Late: 3}, {DefaultTaskTime: -1}, {Alpha: 1}, {Alpha: -0.1},
+		{MinProgress: 1.5}, {MinProgress: -1}, {UpdateInterval: -1},
+	} {
+		if _, err := pfsp.New(opts); err == nil {
+			t.Errorf("New(%+v) = nil error", opts)
+		}
+	}
+	for _, text := range []string{"", "Auto", "fsp "} {
+		if new(pfsp.Late).UnmarshalText([]byte(text)) == nil || new(pfsp.Order).UnmarshalText([]byte(text)) == nil {
+			t.Errorf("%q is read", text)
+		}
+	}
+}
+
+// An estimate that a revision lowers or raises changes w and v alike: 10 tasks of 10 s
+// on one slot, of which V has done 5 s, are 95 s there; at 4 s each 35 s, at 20 s 195.
+func TestEstimateThatChanges(t *testing.T) {
+	c := newCluster(t, limit(0), 1)
+	c.arrive(1, 10, 10*time.Second)
+	c.now = sojourn.Time(5 * time.Second)
+	for _, each := range []time.Duration{4 * time.Second, 20 * time.Second} {
+		c.tell(sojourn.Event{Kind: sojourn.JobRevised, Job: job(1, 10, each)})
+		c.wantValue(1, "w", 10*each.Seconds())
+		c.wantValue(1, "v", 10*each.Seconds()-5)
+	}
+	// Below what V has done, v is 0 and the job is late; a late job stays so.
+	c.tell(sojourn.Event{Kind: sojourn.JobRevised, Job: job(1, 1, time.Second)})
+	c.wantValue(1, "late", true)
+	c.tell(sojourn.Event{Kind: sojourn.JobRevised, Job: job(1, 10, time.Hour)})
+	c.wantValue(1, "late", true)
+	c.wantValue(1, "w", 36000.0)
+}
+
+// A job that has used up its estimate while tasks are left does not go first for
+// that: its work is taken to be as much again. Two jobs, two slots: job 1 is thought to
+// have 4 tasks of 1 s, and its first ones run on and on.
+func TestEstimateUsedUpWhileWorkRemains(t *testing.T) {
+	c := newCluster(t, limit(0), 2)
+	c.arrive(1, 4, time.Second)
+	c.arrive(2, 2, 10*time.Second)
+	a := c.want(0, 1)
+	b := c.want(1, 1)
+	c.now = sojourn.Time(time.Second)
+	c.tell(sojourn.Event{Kind: sojourn.TaskFailed, Task: b.Task, Attempt: b.Attempt, Slot: sojourn.Slot{ID: b.Slot}})
+	c.now = sojourn.Time(60 * time.Second) // 60 s for job 1, of 4
+	c.tell(sojourn.Event{Kind: sojourn.Tick})
+	c.assign(1)
+	if got := c.value(1, "w").Float64(); got < 60 {
+		t.Errorf("w = %v s, want at least the 60 s that it has attained", got)
+	}
+	c.end(a, 0)
+	if got := c.value(1, "w").Float64(); got < 60 {
+		t.Errorf("w = %v s after a task of 60 s, want more", got)
+	}
+}
+
+// Estimates of a nanosecond end in V at once, while all the work remains. Job 2 goes
+// first as long as its estimate is believed; then both share the slots. w is never 0.
+func TestEstimateOfNothing(t *testing.T) {
+	c := newCluster(t, limit(0), 2)
+	c.arrive(1, 100, 1)
+	c.arrive(2, 100, 1)
+	c.now = sojourn.Time(time.Second)
+	c.tell(sojourn.Event{Kind: sojourn.Tick})
+	first := c.assign(0)
+	c.end(first, time.Hour)
+	c.want(0, 3-first.Task.Job)
+	c.now += sojourn.Time(time.Second)
+	c.tell(sojourn.Event{Kind: sojourn.Tick})
+	c.want(1, first.Task.Job)
+	if got := c.value(first.Task.Job, "w").Float64(); got < 98*3600-2 {
+		t.Errorf("w = %v s with 99 tasks left, of an hour each as far as is known", got)
+	}
+	c.wantValue(first.Task.Job, "bound_holds", false)
+}
+
+// Progress that overshoots, falls or comes twice: out of range it is refused, and for
+// the rest an estimate changes at most once per doubling. Tasks that are known are
+// not estimated from it.
+func TestProgressThatOvershoots(t *testing.T) {
+	c := newCluster(t, pfsp.Options{DefaultTaskTime: 10 * time.Second}, 1)
+	c.arrive(1, 10, 0)
+	a := c.want(0, 1)
+	report := func(progress uint16, service time.Duration) error {
+		c.now += sojourn.Time(time.Second)
+		return c.Observe(sojourn.Event{Kind: sojourn.TaskProgress, At: c.now, Task: a.Task, Attempt: 1, Progress: progress, Service: service})
+	}
+	if err := report(10001, time.Second); !errors.Is(err, sojourn.ErrInvalidEvent) {
+		t.Errorf("progress of 10001/10000: %v", err)
+	}
+	for _, tc := range []struct {
+		progress uint16
+		service  time.Duration
+		ratio    float64
+	}{
+		{100, time.Second, 1},        // 1 %: too little to tell anything
+		{200, time.Second, 5},        // 2 % in 1 s: 50 s instead of 10
+		{300, 30 * time.Second, 5},   // less than twice as far
+		{100, 30 * time.Second, 5},   // back
+		{5000, 10 * time.Second, 2},  // half in 10 s: 20 s
+		{10000, 90 * time.Second, 9}, // all of it, in 90 s
+		{10000, 10 * time.Second, 9}, // again
+	} {
+		if err := report(tc.progress, tc.service); err != nil {
+			t.Fatal(err)
+		}
+		c.wantValue(1, "task_time_ratio", tc.ratio)
+	}
+	// w of 9 tasks that wait is 90 s each; the one that runs is over its time.
+	c.end(a, time.Hour)
+	if got, min := c.value(1, "w").Float64(), 9*3600.0; got < min {
+		t.Errorf("w = %v s, want at least %v", got, min)
+	}
+}
+
+// A job that finishes really before it does virtually keeps its place in V: job 2,
+// behind it, gets no more of V than before. Job 1 has 10 s and a slot to itself.
+func TestFinishBeforeV(t *testing.T) {
+	for _, cancel := range []bool{false, true} {
+		c := newCluster(t, limit(0), 1)
+		c.arrive(1, 1, 10*time.Second)
+		c.arrive(2, 1, 100*time.Second)
+		a := c.want(0, 1)
+		if cancel {
+			c.now = sojourn.Time(10 * time.Second)
+			c.tell(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}})
+			c.tell(sojourn.Event{Kind: sojourn.TaskFailed, Task: a.Task, Attempt: 1})
+		} else {
+			c.end(a, 10*time.Second)
+		}
+		c.wantValue(2, "v", 95.0) // of 10 s, V has given 5 to each
+		c.now += sojourn.Time(10 * time.Second)
+		c.tell(sojourn.Event{Kind: sojourn.Tick})
+		c.wantValue(2, "v", 90.0) // still
+		c.now += sojourn.Time(10 * time.Second)
+		c.tell(sojourn.Event{Kind: sojourn.Tick})
+		c.wantValue(2, "v", 80.0)
+	}
+}
+
+// The other way round: a job that V ends first is late, and goes before one that is
+// shorter.
+func TestFinishAfterV(t *testing.T) {
+	c := newCluster(t, limit(0), 2)
+	c.arrive(1, 3, 10*time.Second) // 30 s of work, 15 s in V
+	a := c.want(0, 1)
+	b := c.want(1, 1)
+	c.now = sojourn.Time(16 * time.Second)
+	c.arrive(2, 1, time.Second)
+	c.wantValue(1, "late", true)
+	c.end(a, 0)
+	c.want(0, 1)
+	c.end(b, 0)
+	c.want(1, 2)
+}
+
+// Jobs that are alike in everything are served in the order of arrival.
+func TestTies(t *testing.T) {
+	c := newCluster(t, limit(0), 3)
+	for id := range sojourn.JobID(3) {
+		c.arrive(7-id, 2, time.Second)
+	}
+	c.want(0, 7)
+	c.want(1, 7)
+	c.want(2, 6)
+	ranking := c.AppendRanking(nil)
+	if want := []sojourn.JobID{6, 7, 5}; !slices.Equal(ranking, want) {
+		t.Errorf("ranking %v, want %v", ranking, want)
+	}
+}
+
+// Work is counted without overflow: jobs of 10^9 task-seconds, and of all that an
+// estimate can say, on a million slots, whose virtual cluster ages for ten years.
+func TestTenYearsOnAMillionSlots(t *testing.T) {
+	const slots, year = 1_000_000, 365 * 24 * time.Hour
+	c := newCluster(t, pfsp.Options{}, slots)
+	for id := sojourn.JobID(1); id <= 3; id++ {
+		c.arrive(id, 10_000_000, 100*time.Second) // 10^9 s
+	}
+	c.arrive(4, 1, 1<<63-1)
+	c.arrive(5, 1<<31-1, time.Second) // 68 years on one slot
+	c.arrive(6, 1<<20, 0)             // unknown
+	var running []sojourn.Assignment
+	for step := range 40 {
+		for i := range sojourn.SlotID(50) {
+			if slot := sojourn.SlotID(step)*50 + i; slot < slots {
+				running = append(running, c.assign(slot))
+			}
+		}
+		c.now += sojourn.Time(year / 4)
+		c.tell(sojourn.Event{Kind: sojourn.Tick})
+		a := running[0]
+		running = running[1:]
+		c.tell(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: 1, Slot: sojourn.Slot{ID: a.Slot}})
+		for id := range sojourn.JobID(6) {
+			if attrs, ok := c.Explain(id + 1); ok && len(attrs) == 0 {
+				t.Errorf("job %d is not explained", id+1)
+			}
+		}
+		c.arrive(sojourn.JobID(100+step), 1000, 100*time.Second)
+	}
+	data, err := c.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := maker(pfsp.Options{})().(*pfsp.Policy)
+	if err := p.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	got, gotOK := p.Assign(slots - 1)
+	want, wantOK := c.Assign(slots - 1)
+	if got != want || gotOK != wantOK {
+		t.Errorf("restored: Assign = %+v, want %+v", got, want)
+	}
+	if fmt.Sprint(c.value(6, "bound_holds")) != "false" {
+		t.Error("the bound is promised although sizes are not known")
+	}
+}
