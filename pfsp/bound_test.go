@@ -27,11 +27,17 @@ func count(t testing.TB, n int) int {
 // checks runs a property n times as often as rapid would.
 func checks(t *testing.T, n int, property func(*rapid.T)) {
 	t.Helper()
+	withChecks(t, count(t, n), func() { rapid.Check(t, property) })
+}
+
+// withChecks runs a test with another number of rapid's checks.
+func withChecks(t *testing.T, n int, test func()) {
+	t.Helper()
 	f := flag.Lookup("rapid.checks")
 	was := f.Value.String()
-	f.Value.Set(strconv.Itoa(count(t, n)))
+	f.Value.Set(strconv.Itoa(n))
 	defer f.Value.Set(was)
-	rapid.Check(t, property)
+	test()
 }
 
 // beyond returns how far job i ends after its bound D + P + (1-1/N)p + more in a
@@ -132,7 +138,8 @@ func (in instance) changed(r *rand.Rand) instance {
 	const ms = 1_000_000
 	jobs := make([]testJob, len(in.jobs))
 	for i, j := range in.jobs {
-		jobs[i] = testJob{j.at, j.weight, slices.Clone(j.times)}
+		jobs[i] = j
+		jobs[i].times = slices.Clone(j.times)
 	}
 	in.jobs = jobs
 	for range 1 + r.IntN(2) {

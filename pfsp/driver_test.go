@@ -23,6 +23,7 @@ type testJob struct {
 	at     sojourn.Time
 	weight float64        // 0 means 1
 	times  []sojourn.Time // of its tasks
+	pool   string
 }
 
 func (in instance) String() string {
@@ -146,7 +147,7 @@ func run(p sojourn.Policy, in instance) schedule {
 		live = slices.DeleteFunc(live, func(l attempt) bool { return l.end == now })
 		for ; next < len(in.jobs) && in.jobs[next].at == now; next++ {
 			j := in.jobs[next]
-			job := &sojourn.Job{ID: sojourn.JobID(next + 1), Weight: j.weight, Phases: []sojourn.Phase{{Tasks: len(j.times)}}}
+			job := &sojourn.Job{ID: sojourn.JobID(next + 1), Weight: j.weight, Pool: j.pool, Phases: []sojourn.Phase{{Tasks: len(j.times)}}}
 			for _, d := range j.times {
 				job.Phases[0].Estimates = append(job.Phases[0].Estimates, d.Sub(0))
 			}

@@ -1,6 +1,9 @@
 package pfsp
 
-import "github.com/sojourn-sched/sojourn/internal/slack"
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/slack"
+)
 
 // A hypothesis is one that the theorem makes and that can fail at run time.
 type hypothesis uint8
@@ -39,6 +42,12 @@ type hypotheses struct {
 	last    [numHypotheses]uint64
 	clean   uint64 // breach when nothing waited and the virtual cluster was empty last
 
+	// Slots that come and go at one instant, as those that a pool is lent to see
+	// whether it wants them, are not lost.
+	slots int
+	had   int          // before instant, or since the latest loss
+	at    sojourn.Time // the instant of the latest change of slots
+
 	// live counts the phases in the slack system of which it does not hold.
 	live [numHypotheses]int
 }
@@ -53,6 +62,23 @@ type promise struct {
 func (h *hypotheses) breaks(what hypothesis) {
 	h.breach++
 	h.last[what] = h.breach
+}
+
+// resized takes note of the number of slots.
+func (h *hypotheses) resized(now sojourn.Time, slots int) {
+	h.had, h.at = h.hadAt(now), now
+	if h.slots = slots; slots < h.had {
+		h.had = slots
+		h.breaks(lostSlots)
+	}
+}
+
+// hadAt returns the number of slots that may not be undercut.
+func (h *hypotheses) hadAt(now sojourn.Time) int {
+	if now == h.at {
+		return h.had
+	}
+	return h.slots
 }
 
 // entered takes note that a phase is in the slack system.

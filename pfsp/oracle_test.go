@@ -105,6 +105,8 @@ func (p *exactPFSP) Observe(ev sojourn.Event) error {
 	switch ev.Kind {
 	case sojourn.SlotAdded:
 		p.slots++
+	case sojourn.SlotRemoved: // a free one
+		p.slots--
 	case sojourn.JobArrived:
 		j := &exactJob{id: ev.Job.ID, v: new(big.Rat), weight: big.NewRat(1, 1), w: new(big.Rat), at: ev.At}
 		if ev.Job.Weight != 0 {
@@ -120,7 +122,7 @@ func (p *exactPFSP) Observe(ev sojourn.Event) error {
 		j.since, j.done = make([]sojourn.Time, len(j.times)), make([]bool, len(j.times))
 		p.jobs = append(p.jobs, j)
 	case sojourn.TaskFinished:
-		j := p.jobs[ev.Task.Job-1]
+		j := p.job(ev.Task.Job)
 		j.done[ev.Task.Index] = true
 		j.finished++
 		w := int64(0)
@@ -135,6 +137,10 @@ func (p *exactPFSP) Observe(ev sojourn.Event) error {
 		j.w.SetInt64(w)
 	}
 	return nil
+}
+
+func (p *exactPFSP) job(id sojourn.JobID) *exactJob {
+	return p.jobs[slices.IndexFunc(p.jobs, func(j *exactJob) bool { return j.id == id })]
 }
 
 // rates returns the virtual service rate of each job.
@@ -359,6 +365,8 @@ type judged struct {
 	t     interface{ Fatalf(string, ...any) }
 }
 
+func (p judged) Unwrap() sojourn.Policy { return p.Policy }
+
 func (p judged) Observe(ev sojourn.Event) error {
 	p.exact.Observe(ev)
 	return p.Policy.Observe(ev)
@@ -371,7 +379,7 @@ func (p judged) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		p.t.Fatalf("at %v Assign = %v, %v, want job %v", p.exact.now, a, ok, want)
 	}
 	if ok {
-		got := p.exact.jobs[a.Task.Job-1]
+		got := p.exact.job(a.Task.Job)
 		if got != want {
 			if margin.Cmp(big.NewRat(1000, 1)) > 0 { // slot-nanoseconds
 				p.t.Fatalf("at %v Assign = task %v, want one of job %d%s", p.exact.now, a.Task, want.id, p.exact)

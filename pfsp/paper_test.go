@@ -190,6 +190,7 @@ func TestExplainNamesWhatIsVoid(t *testing.T) {
 	void(c, 1, "sizes are estimates")
 	void(c, 2, "sizes are estimates")
 	c.tell(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 2}}) // does no harm
+	c.now++
 	void(c, 1, "sizes are estimates")
 	c.tell(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 2}})
 	void(c, 1, "sizes are estimates", "slots were lost")

@@ -123,10 +123,8 @@ func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
 // went.
 func (p *Policy) setCapacity(ch ledger.Change[data]) {
 	c := p.class(ch.Slot.Class)
-	c.system.SetCapacity(p.ledger.Capacity(ch.Slot.Class))
-	if ch.SlotGone {
-		c.breaks(lostSlots)
-	}
+	c.resized(p.ledger.Now(), p.ledger.Capacity(ch.Slot.Class))
+	c.system.SetCapacity(c.slots)
 }
 
 // arrive prepares the account of a job.

@@ -34,6 +34,12 @@ func TestConformance(t *testing.T) {
 		{"ungated, late share", pfsp.Options{FairLimit: &five, NoGate: true, Late: pfsp.LateShare, Alpha: 0.5}},
 		{"fsp", pfsp.Options{Order: pfsp.FSP, UpdateInterval: time.Second, DefaultTaskTime: 10}},
 	} {
-		t.Run(tc.name, func(t *testing.T) { sojourntest.Run(t, maker(tc.opts), sojourntest.Options{}) })
+		t.Run(tc.name, func(t *testing.T) {
+			n := count(t, 1)
+			if tc.name != "default" {
+				n = (n + 4) / 5
+			}
+			withChecks(t, n, func() { sojourntest.Run(t, maker(tc.opts), sojourntest.Options{}) })
+		})
 	}
 }

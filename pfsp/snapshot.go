@@ -31,6 +31,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			c.finished.save(w)
 			w.Uint(c.breach)
 			w.Uint(c.clean)
+			w.Len(c.hadAt(p.ledger.Now()))
 			for _, n := range c.last {
 				w.Uint(n)
 			}
@@ -63,6 +64,8 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			c := p.class(sojourn.Class(len(p.classes)))
 			c.finished.restore(r)
 			c.breach, c.clean = r.Uint(), r.Uint()
+			c.slots, c.at = p.ledger.Capacity(c.id), p.ledger.Now()
+			c.had = int(r.Below(uint64(c.slots) + 1))
 			for i := range c.last {
 				c.last[i] = r.Uint()
 			}
