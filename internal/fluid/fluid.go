@@ -7,7 +7,7 @@
 // a sum of dt C/W, whose denominator is the least common multiple of all the W of
 // a busy period. Two thousand jobs of equal weight take about a second; where
 // every job has another weight, some hundreds do. [Rounded] computes in the integers
-// that the policies decide by, and does a million jobs in seconds.
+// that the policies decide by, and does a hundred thousand jobs in seconds.
 //
 // At one instant, what is complete leaves first, then jobs arrive, then it is
 // decided who is served. Ties go by arrival: by time, then by place in the list.

@@ -42,9 +42,9 @@ Policies are:
 Times are in seconds. With --json they are exact, as "7" or "20/3", in the order
 of ids. Exactness has its price: the denominators grow with the number of different
 weights, and a few thousand jobs can take minutes. --rounded computes in the
-integers of the library's policies instead: a million jobs take seconds, times under
-ps are rounded to nanoseconds, and the other schedules are the same unless two
-things that are compared differ by far less than that.`,
+integers of the library's policies instead: a hundred thousand jobs take seconds,
+times under ps are rounded to nanoseconds, and the other schedules are the same
+unless two things that are compared are equal or differ by far less than that.`,
 		Example: `  sojourn fluid -w trace.jsonl --slots 40
   sojourn fluid -w trace.jsonl --slots 40 --policies ps,fsp --json`,
 		Args: cobra.NoArgs,
