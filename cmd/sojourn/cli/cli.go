@@ -121,7 +121,7 @@ time), how fair that was, and what became of each job and task.`,
 	}
 	root.SetVersionTemplate("sojourn {{.Version}}\n")
 	root.AddCommand(
-		newCompare(policies), newRun(policies), newSweep(policies), newPaper(policies, experiments()), newReplay(policies), newConvert(), newGen(), newValidate(), newFluid(),
+		newCompare(policies), newRun(policies), newSweep(policies), newPaper(policies, experiments()), newReplay(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(),
 		&cobra.Command{
 			Use:   "version",
 			Short: "Print the version",

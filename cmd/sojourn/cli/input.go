@@ -248,13 +248,7 @@ func (w *workload) load(c *cluster) [2]float64 {
 	var work [2]float64 // seconds
 	for _, j := range w.jobs {
 		for i := range j.Phases {
-			class := j.Phases[i].Class
-			switch {
-			case c.Uniform:
-				class = 0
-			case class == sim.AnyClass:
-				class = sojourn.Class(min(i, 1))
-			}
+			class := classOf(c, &j.Phases[i], i)
 			work[class] += j.Times[i].Total(j.Phases[i].Tasks).Seconds()
 		}
 	}

@@ -77,6 +77,14 @@ type summary struct {
 	WeightedCompletion real `json:"weighted_completion"`
 	WeightedSojourn    real `json:"weighted_sojourn"`
 
+	// What no schedule is below, by the linear program of package mars and with
+	// stronger inequalities; the quotients are with the latter, null unless all jobs
+	// finished.
+	LowerBound     real `json:"lower_bound"`
+	BestLowerBound real `json:"best_lower_bound"`
+	Ratio          real `json:"ratio"`
+	SojournRatio   real `json:"sojourn_ratio"`
+
 	Deadlines int   `json:"deadlines"`
 	Accepted  int   `json:"accepted"`
 	Retested  int   `json:"retested,omitempty"` // of those accepted, rejected at first
@@ -141,6 +149,11 @@ func newSummary(s *scenario, spec catalog.Spec, res *sim.Result) summary {
 		WeightedCompletion: real(res.WeightedCompletion),
 		WeightedSojourn:    real(res.WeightedSojourn),
 
+		LowerBound:     real(math.NaN()),
+		BestLowerBound: real(math.NaN()),
+		Ratio:          real(math.NaN()),
+		SojournRatio:   real(math.NaN()),
+
 		Deadlines: res.Deadlines,
 		Accepted:  res.Accepted,
 		Retested:  res.Retested,
@@ -157,6 +170,10 @@ func newSummary(s *scenario, spec catalog.Spec, res *sim.Result) summary {
 	}
 	for l, n := range res.Locality {
 		sum.Locality[sojourn.Locality(l).String()] = n
+	}
+	if b := s.bound; b != nil {
+		sum.LowerBound, sum.BestLowerBound = real(b.LowerBound), real(b.BestLowerBound)
+		sum.Ratio, sum.SojournRatio = real(b.completionRatio(res)), real(b.sojournRatio(res))
 	}
 	if t := res.Transfers; t != nil {
 		sum.Transfers = &transfers{t.Finished, t.Cut, t.Moved, real(t.MeanTime), t.HotSpots, t.HotSpotsByFifth}

@@ -23,7 +23,7 @@ type report struct {
 
 func (r *report) write(w io.Writer) error {
 	blocks := []string{r.header(), r.main().String(), r.slowdown().String()}
-	for _, block := range []func() string{r.deadlines, r.locality, r.network, r.attempts, r.leftovers, r.bins} {
+	for _, block := range []func() string{r.bounds, r.deadlines, r.locality, r.network, r.attempts, r.leftovers, r.bins} {
 		if text := block(); text != "" {
 			blocks = append(blocks, text)
 		}
@@ -135,6 +135,20 @@ func (r *report) slowdown() *table {
 	r.addDist(t, "bounded slowdown (10 s)", func(res *sim.Result) *sim.Dist { return &res.BoundedSlowdown })
 	t.add("", "Jain", r.texts(func(res *sim.Result) string { return number(res.Jain, 3) }))
 	return t
+}
+
+// bounds compares with what no schedule can beat. It is empty without a bound.
+func (r *report) bounds() string {
+	if r.bound == nil {
+		return ""
+	}
+	t := r.table()
+	add := func(title string, ratio func(*sim.Result) float64) {
+		t.add("times the lower bound", title, r.texts(func(res *sim.Result) string { return number(ratio(res), 3) }))
+	}
+	add("completion", r.bound.completionRatio)
+	add("sojourn", r.bound.sojournRatio)
+	return t.String() + fmt.Sprintf("no schedule has a weighted mean sojourn time below %s s\n", number(r.bound.meanSojourn(), 3))
 }
 
 // any reports whether a result has something to show.
@@ -335,9 +349,13 @@ func binTitle(b *sim.Bin) string {
 
 // legend tells how to read the tables.
 func (r *report) legend() string {
-	return `beyond_bound   phases that ended later than proved for FSP (fluid fair sharing, plus the length of a task or two)
+	text := `beyond_bound   phases that ended later than proved for FSP (fluid fair sharing, plus the length of a task or two)
 later, latest  jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was
 sojourn time   from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)
 Jain           index of the slowdowns: 1 if they are equal, 1/n if one of n jobs has it all
 `
+	if r.bound != nil {
+		text += "lower bound    proved for every schedule (package mars), of the weighted sum of completion or sojourn times\n"
+	}
+	return text
 }

@@ -94,6 +94,7 @@ type scenario struct {
 	workload *workload
 	cluster  *cluster
 	seed     uint64
+	bound    *bound // of any run, once there is one; nil if there is no bound
 }
 
 // open reads what the flags name. It fails before it reads anything long if the
@@ -112,7 +113,7 @@ func (f *runFlags) open(cmd *cobra.Command) (*scenario, error) {
 	if err := f.locality.checkWorkload(w); err != nil {
 		return nil, err
 	}
-	return &scenario{f, w, c, f.seed}, f.load.apply(w, c)
+	return &scenario{flags: f, workload: w, cluster: c, seed: f.seed}, f.load.apply(w, c)
 }
 
 // config returns the configuration of a run of one policy.
@@ -145,12 +146,17 @@ func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
 }
 
 // run runs the policies, each by itself and as many at a time as there are
-// processors, and returns their results in the order of specs. hooks, if not nil,
+// processors, and returns their results in the order of specs; and finds the bound
+// of them all. hooks, if not nil,
 // makes the hooks of the run of the i-th policy, without Job.
 func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Spec, hooks func(i int) sim.Hooks) ([]*sim.Result, error) {
 	bar := s.flags.newBar(stderr, "jobs", len(specs)*len(s.workload.jobs))
 	results := make([]*sim.Result, len(specs))
-	err := parallel(ctx, len(specs), func(ctx context.Context, i int) error {
+	err := parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {
+		if i == len(specs) {
+			s.bound = newBound(s.workload, s.cluster)
+			return nil
+		}
 		cfg, err := s.config(specs[i])
 		if err != nil {
 			return err

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// newInstance returns the problem that package mars bounds and plans: the jobs with
+// their true service times, on as many machines as the cluster has slots, each as
+// fast as the fastest node. What makes attempts take longer in the simulator is
+// left out, so that a bound for the instance is one for every run.
+func newInstance(w *workload, c *cluster) mars.Instance {
+	capacity, speed := c.Capacity(), fastest(c)
+	in := mars.Instance{Machines: capacity[:len(c.classes())]}
+	for _, j := range w.jobs {
+		job := mars.Job{Release: j.At, Weight: j.Weight}
+		for i := range j.Phases {
+			ph := &j.Phases[i]
+			job.Phases = append(job.Phases, mars.Phase{
+				Tasks:     ph.Tasks,
+				Class:     classOf(c, ph, i),
+				Time:      hastened(j.Times[i].Each, speed),
+				Times:     allHastened(j.Times[i].List, speed),
+				Delays:    ph.Delays,
+				NoBarrier: i > 0 && ph.After == sojourn.NoBarrier,
+			})
+		}
+		in.Jobs = append(in.Jobs, job)
+	}
+	return in
+}
+
+// classOf returns the class of slot that the i-th phase of a job takes.
+func classOf(c *cluster, ph *sojourn.Phase, i int) sojourn.Class {
+	switch {
+	case c.Uniform:
+		return 0
+	case ph.Class == sim.AnyClass:
+		return sojourn.Class(min(i, 1))
+	}
+	return ph.Class
+}
+
+// fastest returns the greatest speed of a node.
+func fastest(c *cluster) float64 {
+	most := 0.0
+	for _, n := range c.Nodes {
+		if n.Speed == 0 {
+			most = max(most, 1)
+		}
+		most = max(most, n.Speed)
+	}
+	return most
+}
+
+// hastened returns a service time on a machine of some speed, rounded down.
+func hastened(d time.Duration, speed float64) time.Duration {
+	if speed == 1 {
+		return d
+	}
+	return time.Duration(math.Floor(float64(d) / speed))
+}
+
+func allHastened(times []time.Duration, speed float64) []time.Duration {
+	if times == nil || speed == 1 {
+		return times
+	}
+	fast := make([]time.Duration, len(times))
+	for i, d := range times {
+		fast[i] = hastened(d, speed)
+	}
+	return fast
+}
