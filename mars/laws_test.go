@@ -462,3 +462,37 @@ func TestTangentsBoundTheMinimum(t *testing.T) {
 		}
 	})
 }
+
+// The same for the completion of tasks and their barriers: a search for a barrier that
+// stops early proves less, never more.
+func TestBarriersBoundTheMinimum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := draw(t, shape{jobs: 4, phases: 2, tasks: 3, machines: 2, classes: 2, tasksWeigh: true, noBarrier: true})
+		tf, err := newTaskForm(newFlat(&in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := 1e-9
+		for i, m := range tf.low {
+			end = max(end, 2*(m+tf.p[i]))
+		}
+		prices := drawPrice(t, &in, end)
+		d := newDual(tf, 10)
+		cost := 0.0
+		for k := range prices {
+			d.curves[k] = (&jobForm{m: tf.m}).curveOf(&prices[k])
+			n := len(prices[k].T)
+			d.done[k], d.moment[k] = make([]float64, n), make([]float64, 2*n)
+			cost += tf.m[k] * prices[k].cost(0)
+		}
+		proved, err := in.proves(prices)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tolerance := rapid.SampledFrom([]float64{1e6, 1, 0.01, 1e-12}).Draw(t, "tolerance")
+		got := tf.minimise(d, slices.Clone(tf.low), tolerance)
+		if want := proved + cost; got > want*(1+1e-9) || tolerance < 1e-9 && got < want*(1-1e-9) {
+			t.Fatalf("tolerance %v: at least %v, want %v", tolerance, got, want)
+		}
+	})
+}

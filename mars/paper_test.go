@@ -513,3 +513,38 @@ func TestExtremeButValid(t *testing.T) {
 		})
 	}
 }
+
+// A factor is proved where every chain stays in one class of machines, and none where
+// one does not.
+//
+// Reference: Lemma 2 and Theorem 3, whose machines are of one kind.
+func TestNoFactorAcrossClasses(t *testing.T) {
+	in := Instance{Machines: []int{1, 1}, Jobs: []Job{
+		{Phases: []Phase{same(2, time.Second), same(1, time.Second)}},
+		{Phases: []Phase{{Tasks: 1, Class: 1, Time: time.Second}, {Tasks: 1, Class: 1, Time: time.Second}}},
+		{Phases: []Phase{same(1, time.Second), {Tasks: 1, Class: 1, Time: time.Second, NoBarrier: true}}},
+	}}
+	if s := mustPlan(t, in, Options{Planner: MarS}); s.Guarantee < 3 || s.Guarantee > 3.001 {
+		t.Errorf("guarantee %v, want 3", s.Guarantee)
+	}
+	in.Jobs[2].Phases[1].NoBarrier = false
+	if s := mustPlan(t, in, Options{Planner: MarS}); s.Guarantee != 0 {
+		t.Errorf("guarantee %v across classes, want none", s.Guarantee)
+	}
+}
+
+// Blocks of Algorithm 3. With C = 1, 2, 3 and 4.5 s and tasks of a second on two machines, t
+// is 1, blocks end at 1, 2, 4 and 8, their loads are 1/2 each, and they start at t' =
+// 1, 1+1+1/2, 2.5+2+1/2, 5+4+1/2.
+//
+// Reference: Section 4.4, Algorithm 3, lines 5 to 13; erratum 10.
+func TestBlocks(t *testing.T) {
+	in := Instance{Machines: []int{2}, Objective: TaskCompletion, Jobs: []Job{{Phases: []Phase{same(4, time.Second)}}}}
+	got, order := newFlat(&in).blocks([]float64{3, 1, 4.5, 2})
+	if want := []int64{5e9, 1e9, 9.5e9, 2.5e9}; !slices.Equal(got, want) {
+		t.Errorf("starts %v, want %v", got, want)
+	}
+	if want := []int32{1, 3, 0, 2}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
