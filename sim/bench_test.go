@@ -57,3 +57,36 @@ func BenchmarkRun(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTransfers measures a run in which nearly every task transfers its input: on
+// 100 nodes of 4 slots, and where all read from one node.
+func BenchmarkTransfers(b *testing.B) {
+	for _, sources := range []int{100, 1} {
+		b.Run(fmt.Sprintf("sources=%d", sources), func(b *testing.B) {
+			const tasks = 20_000
+			var lists [][]sojourn.NodeID
+			j := &sim.Job{Times: []sim.Times{{}}}
+			for i := range tasks {
+				lists = append(lists, []sojourn.NodeID{sojourn.NodeID(1 + i*61%sources)})
+				j.Times[0].List = append(j.Times[0].List, time.Duration(1+i*17%30)*s)
+			}
+			j.ID, j.Phases = 1, []sojourn.Phase{{Tasks: tasks, Inputs: sojourn.MakeInputs(lists)}}
+			slots := make([]int, 100)
+			for i := range slots {
+				slots[i] = 4
+			}
+			transfers := 0
+			for b.Loop() {
+				p, _ := fifo.New(fifo.Options{})
+				r, err := sim.Run(context.Background(), sim.Config{
+					Cluster: nodes(slots...), Jobs: jobsOf(j), Policy: p, Network: sim.Network{Bandwidth: 12_500_000},
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				transfers += r.Transfers.Finished
+			}
+			b.ReportMetric(float64(transfers)/b.Elapsed().Seconds(), "transfers/s")
+		})
+	}
+}

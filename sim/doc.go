@@ -103,7 +103,7 @@
 //	errors of estimates            one stream a job
 //	stragglers, failures, refusals one stream an attempt (job, phase, task, number)
 //	failures of nodes              one stream a node
-//	places of blocks (Place)       one stream a job
+//	places of blocks (Place)       one stream a job, or a name of jobs
 //
 // So the same attempt at the same task is slow, fails or is refused under every
 // policy, and the same nodes fail at the same time: runs of one seed are paired.

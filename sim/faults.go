@@ -23,6 +23,7 @@ const (
 	refusals                          // one stream an attempt
 	nodeFailures                      // one stream a node
 	blocks                            // one stream a job
+	paths                             // one stream a name of jobs
 )
 
 // stream returns the random numbers for a purpose and whom they concern. They

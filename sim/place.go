@@ -3,6 +3,8 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -19,6 +21,11 @@ type Placement struct {
 	// All also places the input of first phases of which the workload does not say
 	// how many bytes they read.
 	All bool
+
+	// ByName says that jobs of one name read the same data, as those of a SWIM trace
+	// do, which are named by the path of their input: the first task of each reads the
+	// same block, and so on. Jobs without a name have blocks of their own.
+	ByName bool
 
 	// Seed is where the placement comes from.
 	Seed uint64
@@ -41,7 +48,7 @@ type Placement struct {
 // system, MSST 2010, section III.D.
 //
 // Each job has a stream of random numbers of its own, which depends on Seed and on
-// the ID of the job: the blocks of a job lie where they lie, whatever the policy,
+// the ID of the job, or with ByName on its name: the blocks of a job lie where they lie, whatever the policy,
 // and whichever other jobs there are.
 func Place(c *Cluster, p Placement, jobs iter.Seq2[*Job, error]) (iter.Seq2[*Job, error], error) {
 	switch {
@@ -100,15 +107,24 @@ func (m *blockMap) place(j *Job, p Placement) *Job {
 		return j
 	}
 	r := stream(p.Seed, blocks, uint64(j.ID))
+	named := p.ByName && j.Name != ""
+	if named {
+		h := fnv.New64a()
+		io.WriteString(h, j.Name)
+		r = stream(p.Seed, paths, h.Sum64())
+	}
 	replicas := min(p.Replicas, len(m.nodes))
 	lists := make([][]sojourn.NodeID, first.Tasks)
 	flat := make([]sojourn.NodeID, 0, first.Tasks*replicas)
 	var used []int
 	for i := range lists {
-		if first.Bytes != nil && first.Bytes[i] == 0 {
+		empty := first.Bytes != nil && first.Bytes[i] == 0
+		if !empty || named { // a block has its place, whoever reads it
+			used = m.block(r, used[:0], replicas)
+		}
+		if empty {
 			continue
 		}
-		used = m.block(r, used[:0], replicas)
 		for _, at := range used {
 			flat = append(flat, m.nodes[at])
 		}

@@ -235,3 +235,30 @@ func TestPlacementThatIsWrong(t *testing.T) {
 		t.Errorf("%v, want the jobs that were given, for Run to find what is wrong", jobs)
 	}
 }
+
+// Two jobs that read one path read the same blocks at the same places, however many,
+// and whether or not some are empty; another path, and jobs without one, lie
+// elsewhere.
+func TestPlaceByName(t *testing.T) {
+	c := mapReduce(50, 1, 0)
+	named := func(j *sim.Job, name string) *sim.Job {
+		j.Name = name
+		return j
+	}
+	jobs := place(t, c, sim.Placement{Replicas: 3, ByName: true, Seed: 1},
+		named(sized(1, 5, 5, 5, 5), "/a"), named(sized(2, 5, 0, 5), "/a"), named(sized(3, 5, 5, 5), "/b"),
+		sized(4, 5, 5, 5), sized(5, 5, 5, 5))
+	at := func(job, task int) string { return fmt.Sprint(jobs[job-1].Phases[0].Inputs.Of(task)) }
+	if at(2, 0) != at(1, 0) || at(2, 2) != at(1, 2) || at(2, 1) != "[]" {
+		t.Errorf("jobs of one path read at %s, %s and %s, %s, %s", at(1, 0), at(1, 2), at(2, 0), at(2, 1), at(2, 2))
+	}
+	for _, pair := range [][2]int{{1, 3}, {1, 4}, {4, 5}} {
+		if at(pair[0], 0) == at(pair[1], 0) {
+			t.Errorf("jobs %v read at %s", pair, at(pair[0], 0))
+		}
+	}
+	plain := place(t, c, sim.Placement{Replicas: 3, Seed: 1}, named(sized(1, 5), "/a"), named(sized(2, 5), "/a"))
+	if a, b := plain[0].Phases[0].Inputs.Of(0), plain[1].Phases[0].Inputs.Of(0); slices.Equal(a, b) {
+		t.Errorf("without ByName both read at %v", a)
+	}
+}

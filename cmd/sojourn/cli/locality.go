@@ -20,6 +20,7 @@ type localityFlags struct {
 	remote   remoteFlag
 	replicas int
 	all      bool
+	byName   bool
 	network  networkFlags
 	flags    *pflag.FlagSet
 }
@@ -29,6 +30,7 @@ func (f *localityFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.remote, "remote", "how many times longer a task takes whose input is on its node, its\nrack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
 	flags.IntVar(&f.replicas, "place", 0, "spread inputs of which the workload says only the size over the\ncluster, as HDFS would with so many `REPLICAS` of each block")
 	flags.BoolVar(&f.all, "place-all", false, "with --place, also inputs of unknown size")
+	flags.BoolVar(&f.byName, "place-by-name", false, "with --place, jobs of one name read the same data: in a SWIM trace\nthose that name the same path")
 	f.network.register(flags)
 	f.flags = flags
 }
@@ -39,6 +41,8 @@ func (f *localityFlags) check() error {
 		return usagef("--place %d: want at least 1 replica", f.replicas)
 	case f.all && f.replicas == 0:
 		return usagef("--place-all needs --place")
+	case f.byName && f.replicas == 0:
+		return usagef("--place-by-name needs --place")
 	}
 	var remote *pflag.Flag
 	if f.flags != nil {
@@ -65,7 +69,7 @@ func (f *localityFlags) place(w *workload, c *cluster, seed uint64) (iter.Seq2[*
 	if f.replicas == 0 {
 		return w.all(), nil
 	}
-	return sim.Place(&c.Cluster, sim.Placement{Replicas: f.replicas, All: f.all, Seed: seed}, w.all())
+	return sim.Place(&c.Cluster, sim.Placement{Replicas: f.replicas, All: f.all, ByName: f.byName, Seed: seed}, w.all())
 }
 
 // reads returns what reading from afar costs, in one of two ways.
@@ -84,7 +88,11 @@ func (f *localityFlags) header(w *workload) string {
 	}
 	var parts []string
 	if f.replicas > 0 {
-		parts = append(parts, "placed with "+count(f.replicas, "replica"))
+		text := "placed with " + count(f.replicas, "replica")
+		if f.byName {
+			text += " by name"
+		}
+		parts = append(parts, text)
 	}
 	if f.network.bandwidth > 0 {
 		parts = append(parts, f.network.String())
