@@ -3,6 +3,8 @@ package td
 import (
 	"fmt"
 	"slices"
+
+	"github.com/sojourn-sched/sojourn"
 )
 
 // Verify computes anew what p keeps account of, and returns the first thing that
@@ -71,6 +73,17 @@ func Verify(p *Policy) error {
 			return fmt.Errorf("class %d: lists of teenaged jobs and adults differ", c)
 		case l.demand < 0 || l.senile() < 0:
 			return fmt.Errorf("class %d: D = %d, Osen = %d", c, l.demand, l.senile())
+		}
+	}
+	for n := range sojourn.NodeID(12) { // T7: R_n does not drift
+		var load uint64
+		for _, j := range p.ledger.AppendJobs(nil) {
+			if j.Data.status.coScheduled() {
+				load += j.Data.amt * uint64(p.index.Local(j, 0, n))
+			}
+		}
+		if got := p.index.Load(n); got != load {
+			return fmt.Errorf("R of node %d = %d, want %d", n, got, load)
 		}
 	}
 	return nil

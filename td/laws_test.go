@@ -3,6 +3,7 @@ package td_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -204,6 +205,9 @@ func (c *cluster) give(s *slot) bool {
 	if s.Class == 0 && len(needy) > 0 && !slices.Contains(needy, j) && c.status[j] != senile {
 		c.breach("T5", "job %d got slot %d although job %d is below its floor", j.spec.ID, s.ID, needy[0].spec.ID)
 	}
+	if bound := int(math.Ceil(c.opts.H*float64(j.demand) - 1e-9)); c.opts.H > 0 && (c.step == 3 || c.step == 5) && j.count(0, "running") > bound {
+		c.breach("T4", "job %d holds %d slots after step %d, H*demand is %d", j.spec.ID, j.count(0, "running"), c.step, bound)
+	}
 	took := c.time(j, a)
 	if a.Source != 0 && a.Locality != sojourn.NodeLocal {
 		c.tuples = append(c.tuples, tuple{a.Source, c.now.Add(c.opts.SplitTime * time.Duration(c.opts.Theta))})
@@ -350,7 +354,7 @@ func (c *cluster) look() {
 }
 
 // The laws T1 to T7 over random clusters, with and without cancelled jobs and lost
-// nodes. T4 and the sum of T7 are in the oracle, which is asked about every slot.
+// nodes. The sum of T7 is in the oracle, which is asked about every slot, and R_n in Verify.
 func TestLaws(t *testing.T) {
 	for _, faults := range []bool{false, true} {
 		t.Run(fmt.Sprintf("faults=%v", faults), func(t *testing.T) {

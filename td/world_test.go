@@ -19,6 +19,7 @@ type world struct {
 	down   map[sojourn.NodeID]bool
 	seq    int
 	oracle *oracle // nil: nobody predicts what is assigned
+	step   int     // of the latest assignment, as the oracle has it
 
 	history []string // for messages
 }
@@ -275,6 +276,7 @@ func (w *world) offer(s *slot) (sojourn.Assignment, bool) {
 		return a, false
 	}
 	w.history = append(w.history, "Assign "+a.Task.String())
+	w.step = want.step
 	w.start(s.ID, a.Task, a.Attempt)
 	if w.oracle != nil {
 		w.oracle.assigned(want)
