@@ -202,7 +202,7 @@ func (c *cluster) give(s *slot) bool {
 	j := s.job
 	// The bound from below comes first: as long as an adult or teenaged job is below
 	// its floor and has a task for this slot, only such a job gets it (T5).
-	if s.Class == 0 && len(needy) > 0 && !slices.Contains(needy, j) && c.status[j] != senile {
+	if s.Class == 0 && len(needy) > 0 && !slices.Contains(needy, j) && c.status[j] != senile && !c.grewNow(j) {
 		c.breach("T5", "job %d got slot %d although job %d is below its floor", j.spec.ID, s.ID, needy[0].spec.ID)
 	}
 	if bound := int(math.Ceil(c.opts.H*float64(j.demand) - 1e-9)); c.opts.H > 0 && (c.step == 3 || c.step == 5) && j.count(0, "running") > bound {
@@ -224,6 +224,13 @@ func (c *cluster) give(s *slot) bool {
 		}
 	})
 	return true
+}
+
+// grewNow reports whether j was promoted by the request that gave it a slot, and was
+// below its floor itself.
+func (c *cluster) grewNow(j *job) bool {
+	return c.oracle != nil && c.status[j] <= infantile && j.status > infantile &&
+		j.count(0, "running") <= c.oracle.floor(j.demand) && (!c.opts.SelfTune || c.oracle.late(j))
 }
 
 // time returns how long an attempt takes: reading from afar costs.
