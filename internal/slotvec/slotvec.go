@@ -165,6 +165,8 @@ func insert(v Vector, r Run) Vector {
 // A Filler schedules equal tasks. It holds scratch memory; the zero Filler is ready.
 type Filler struct {
 	starts Vector // last starts, sorted
+	spare  Vector
+	ends   []int // of the ascending pieces of starts
 }
 
 // Fill schedules n tasks of length eps, none of which starts before rel, each on the
@@ -239,10 +241,9 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 		place(rest[0])
 		rest = rest[1:]
 	}
-	if !slices.IsSortedFunc(starts, byTime) {
-		slices.SortFunc(starts, byTime)
-	}
 	f.starts = starts
+	f.sortStarts()
+	starts = f.starts
 
 	// What is left of the tasks starts at the least of these instants, on the first
 	// slots of starts[:used] or some of the last of them.
@@ -279,6 +280,43 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 		dst = dst.push(r.T, r.N)
 	}
 	return dst, last
+}
+
+// sortStarts sorts the last starts. They come in few ascending pieces, since s grows
+// with a until it falls by eps, and neighbouring pieces are merged until one is left.
+func (f *Filler) sortStarts() {
+	v := f.starts
+	ends := f.ends[:0]
+	for i := 1; i < len(v); i++ {
+		if v[i].T < v[i-1].T {
+			ends = append(ends, i)
+		}
+	}
+	ends = append(ends, len(v))
+	f.ends = ends
+	for len(ends) > 1 {
+		out, from := f.spare[:0], 0
+		for i := 0; i < len(ends); i += 2 {
+			a, b := v[from:ends[i]], Vector(nil)
+			from = ends[i]
+			if i+1 < len(ends) {
+				b = v[from:ends[i+1]]
+				from = ends[i+1]
+			}
+			for len(a) > 0 && len(b) > 0 {
+				if a[0].T <= b[0].T {
+					out, a = append(out, a[0]), a[1:]
+				} else {
+					out, b = append(out, b[0]), b[1:]
+				}
+			}
+			out = append(append(out, a...), b...)
+			ends[i/2] = len(out)
+		}
+		ends = ends[:(len(ends)+1)/2]
+		v, f.spare = out, v
+	}
+	f.starts = v
 }
 
 // level returns floor(x) for the level x of n*eps poured onto the slots of first and

@@ -1,0 +1,156 @@
+package rtmr
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/steady"
+)
+
+func newBench(b *testing.B, opts Options) func() sojourn.Policy {
+	return func() sojourn.Policy {
+		p, err := New(opts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return p
+	}
+}
+
+func BenchmarkSteady(b *testing.B) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		b.Run(booking.String(), func(b *testing.B) { steady.Run(b, newBench(b, Options{Booking: booking}), 1000, 10_000) })
+	}
+}
+
+func BenchmarkFloor(b *testing.B) { steady.Floor(b, 1000, 10_000) }
+
+// A benchCluster is a policy with slots and waiting jobs, and a job to be admitted.
+type benchCluster struct {
+	p    *Policy
+	head *sojourn.Job // has the earliest deadline: all jobs are booked anew behind it
+}
+
+// queue makes a cluster with so many slots, nine of ten for maps, and so many waiting
+// jobs, whose maps and reduces take different times. With busy, an older job holds all
+// slots, and no two of its attempts end at one instant.
+func queue(b *testing.B, opts Options, slots, jobs, tasks int, busy bool) benchCluster {
+	b.Helper()
+	p := newBench(b, opts)().(*Policy)
+	observe := func(ev sojourn.Event) {
+		if err := p.Observe(ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range slots {
+		class := sojourn.Map
+		if i%10 == 9 {
+			class = sojourn.Reduce
+		}
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: class}})
+	}
+	now := sojourn.Time(0)
+	if busy {
+		for c := range sojourn.Class(2) {
+			observe(sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: &sojourn.Job{
+				ID: 1e6 + sojourn.JobID(c), Deadline: sojourn.Time(1000 * time.Hour),
+				Phases: []sojourn.Phase{{Tasks: slots, Class: c, Estimate: 20 * time.Hour}},
+			}})
+		}
+		for i := range slots {
+			if _, ok := p.Assign(sojourn.SlotID(i)); !ok {
+				b.Fatalf("slot %d stays free", i)
+			}
+		}
+		// Attempts as if each had started at an instant of its own.
+		for _, j := range p.order.jobs {
+			for s := range j.Data.running {
+				if n := j.Data.running[s].live; n > 0 {
+					count := j.Data.running[s].runs[0].n
+					j.Data.running[s] = starts{}
+					for i := range count {
+						j.Data.running[s].add(sojourn.Time(i * int64(time.Millisecond)))
+					}
+				}
+			}
+		}
+		now = sojourn.Time(time.Hour)
+		observe(sojourn.Event{Kind: sojourn.Tick, At: now})
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	job := func(id sojourn.JobID, deadline time.Duration) *sojourn.Job {
+		phase := func(c sojourn.Class) sojourn.Phase {
+			return sojourn.Phase{Tasks: tasks/2 + r.IntN(tasks), Class: c, Estimate: time.Second + time.Duration(r.Int64N(int64(time.Minute)))}
+		}
+		return &sojourn.Job{ID: id, Deadline: sojourn.Time(deadline), Phases: []sojourn.Phase{phase(sojourn.Map), phase(sojourn.Reduce)}}
+	}
+	for i := range jobs {
+		observe(sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: job(sojourn.JobID(i+1), (90_000+time.Duration(i))*time.Hour)})
+	}
+	return benchCluster{p, job(1e6+9, 89_000*time.Hour)}
+}
+
+// BenchmarkAdmit measures the admission of a job at the head of the queue, with all
+// waiting jobs booked anew, in both stages. tasks is the mean for each stage.
+func BenchmarkAdmit(b *testing.B) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		for _, c := range []struct {
+			slots, jobs, tasks int
+			busy               bool
+		}{
+			{100_000, 10, 100_000, false}, {100_000, 10, 100_000, true},
+			{100_000, 1000, 100_000, false}, {100_000, 1000, 10_000, false}, {100_000, 1000, 100, false}, {100, 1000, 100, false},
+		} {
+			if c.busy && booking == Chain {
+				continue // the chain does not look at what runs
+			}
+			name := fmt.Sprintf("%v/slots=%d/jobs=%d/tasks=%d/busy=%v", booking, c.slots, c.jobs, c.tasks, c.busy)
+			b.Run(name, func(b *testing.B) {
+				q := queue(b, Options{Booking: booking}, c.slots, c.jobs, c.tasks, c.busy)
+				for b.Loop() {
+					if err := q.p.Admit(q.head); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkOffer measures a refusal with an exact counter-offer among 256 waiting jobs.
+func BenchmarkOffer(b *testing.B) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		b.Run(booking.String(), func(b *testing.B) {
+			q := queue(b, Options{Booking: booking}, 100_000, 256, 100_000, false)
+			late := *q.head
+			late.Deadline = 1
+			for b.Loop() {
+				var r *sojourn.RejectedError
+				if err := q.p.Admit(&late); !errors.As(err, &r) || !r.Exact {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkLiteral measures the paper's loop, which sorts the vector after each task: an
+// operation is one task at 100,000 slots. The admission of BenchmarkAdmit at 1,000 jobs
+// of 100,000 tasks takes 200 million of them.
+func BenchmarkLiteral(b *testing.B) {
+	v := make([]int64, 100_000)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range v {
+		v[i] = r.Int64N(1e12)
+	}
+	slices.Sort(v)
+	for b.Loop() {
+		v[0] += 1e10
+		slices.Sort(v)
+	}
+}
