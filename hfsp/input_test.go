@@ -43,7 +43,7 @@ func (s stage) drain(at float64, running ...sojourn.Assignment) {
 // those that say nothing absurd are not served last for it.
 func TestEstimatesAbsentZeroAbsurd(t *testing.T) {
 	const absurd = math.MaxInt64 / 8 * time.Nanosecond
-	s := stage{t, exact(hfsp.Options{TrainingTasks: 2})}
+	s := stage{t, exact(hfsp.Options{TrainingTasks: 2, TrainingSlots: ptr(1)})}
 	s.slots(0, 0)
 	s.arrive(0, 1, sojourn.Phase{Tasks: 8, Estimate: absurd})
 	s.arrive(0, 2, sojourn.Phase{Tasks: 8})

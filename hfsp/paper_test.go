@@ -528,3 +528,37 @@ func processorSharing(n int, jobs []timed) []*big.Rat {
 		}
 	}
 }
+
+// A small job takes the slot of the youngest task of the largest job, one slot for
+// each of its tasks; a job of the same size takes none, and with KillFraction a task
+// that has run for half of its time is spared.
+// Reference: HFSP, section III-E.
+func TestKillTakesTheYoungest(t *testing.T) {
+	s := stage{t, exact(hfsp.Options{Preemption: hfsp.Kill, KillFraction: 0.5})}
+	s.slots(0, 0, 1, 2)
+	s.arrive(0, 1, tasks(3, 20))
+	s.arrive(0, 2, tasks(9, 20))
+	old := s.assign(0, 1)
+	s.end(1, sojourn.TaskRefused, old)
+	s.assign(0, 1)
+	s.assign(1, 1)
+	s.observe(3, sojourn.Event{Kind: sojourn.Tick})
+	s.assign(2, 1)
+	for _, tc := range []struct {
+		at   float64
+		want []sojourn.SlotID
+	}{{4, []sojourn.SlotID{2, 1}}, {12, []sojourn.SlotID{2}}, {14, nil}} {
+		id := sojourn.JobID(10 * tc.at)
+		s.arrive(tc.at, id, tasks(2, 1))
+		var got []sojourn.SlotID
+		for _, v := range s.p.AppendPreemptions(nil) {
+			if got = append(got, v.Slot); v.For != id || v.Task.Job != 1 {
+				t.Errorf("at %vs preemption %+v, want one of job 1 for job %d", tc.at, v, id)
+			}
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("at %vs slots %v are to be freed, want %v", tc.at, got, tc.want)
+		}
+		s.observe(tc.at, sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: id}})
+	}
+}
