@@ -115,6 +115,8 @@
 //     finished holds no slot.
 //   - c^max is a pure rate in the paper. Here tasks have a start-up time, empty inputs divide
 //     nothing, and eta delta / R, which is no bound under skew, takes a skew factor.
+//   - The estimates of Chain count on the starts that they foresaw. If free slots were not
+//     offered, they are built anew from reality, as after a lost slot.
 //   - Slow start, where reduces hold slots while maps run, breaks H5 and is not supported; nor
 //     are two phases on one class of slots, or more than two.
 //
