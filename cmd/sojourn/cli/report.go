@@ -349,7 +349,7 @@ func binTitle(b *sim.Bin) string {
 
 // legend tells how to read the tables.
 func (r *report) legend() string {
-	text := `beyond_bound   phases that ended later than proved for FSP (fluid fair sharing, plus the length of a task or two)
+	text := `beyond_bound   phases that ended later than proved for FSP and PFSP (fluid fair sharing, plus the length of a task or two)
 later, latest  jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was
 sojourn time   from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)
 Jain           index of the slowdowns: 1 if they are equal, 1/n if one of n jobs has it all

@@ -303,7 +303,7 @@ func (r *repetition) write(w io.Writer) error {
 	if text := leftOver(r.samples); text != "" {
 		blocks = append(blocks, text)
 	}
-	blocks = append(blocks, `beyond_bound  phases that ended later than proved for FSP (see 'sojourn compare' without --seeds)
+	blocks = append(blocks, `beyond_bound  phases that ended later than proved for FSP and PFSP (see 'sojourn compare' without --seeds)
 `+seedsLegend(len(r.samples[0].results), "column"))
 	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
 	return err
