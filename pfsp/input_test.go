@@ -322,3 +322,18 @@ func TestTenYearsOnAMillionSlots(t *testing.T) {
 		t.Error("the bound is promised although sizes are not known")
 	}
 }
+
+// A task that was refused was no probe; one that failed was.
+func TestRefusedProbe(t *testing.T) {
+	c := newCluster(t, pfsp.Options{}, 1)
+	c.arrive(1, 5, time.Second)
+	for i, tc := range []struct {
+		kind sojourn.EventKind
+		left int
+	}{{sojourn.TaskRefused, 2}, {sojourn.TaskFailed, 1}, {sojourn.TaskRefused, 1}} {
+		a := c.want(0, 1)
+		c.wantValue(1, "probes_left", []int{1, 1, 0}[i])
+		c.tell(sojourn.Event{Kind: tc.kind, Task: a.Task, Attempt: a.Attempt})
+		c.wantValue(1, "probes_left", tc.left)
+	}
+}
