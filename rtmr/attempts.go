@@ -39,8 +39,8 @@ func (s *starts) add(at sojourn.Time) {
 		}
 		s.runs = slices.Insert(s.runs, i, startRun{at, 1})
 	default:
-		if len(s.runs) == cap(s.runs) {
-			s.compact()
+		if n := len(s.runs); n == cap(s.runs) && 2*s.live <= n {
+			s.compact() // half of it is free then, for as many more
 		}
 		s.runs = append(s.runs, startRun{at, 1})
 	}
