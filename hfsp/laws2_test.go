@@ -24,18 +24,16 @@ func TestVictims(t *testing.T) {
 		opts.KillOnce = rapid.Bool().Draw(t, "once")
 		opts.KillFraction = rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "fraction")
 		w := newWorld(t, opts)
-		kills := map[sojourn.TaskID]int{}
 		w.history(t)
 		for range 4 {
 			w.offerAll()
 			list := w.p.AppendPreemptions(nil)
 			found += len(list)
-			w.judge(t, list, opts, kills)
+			w.judge(t, list, opts)
 			if len(list) == 0 {
 				break
 			}
 			for _, v := range list { // as a driver does
-				kills[v.Task]++
 				w.end(w.slot(v.Slot), sojourn.TaskFailed, sojourn.CausePreempted, 0)
 			}
 		}
@@ -48,7 +46,7 @@ func TestVictims(t *testing.T) {
 	}
 }
 
-func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options, kills map[sojourn.TaskID]int) {
+func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options) {
 	wanted := map[sojourn.SlotID]bool{}
 	for _, v := range list {
 		wanted[v.Slot] = true
@@ -62,7 +60,7 @@ func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options, kills 
 		if slices.ContainsFunc(list[:i], func(o sojourn.Preemption) bool { return o.Slot == v.Slot }) {
 			t.Fatalf("preemptions %v name slot %d twice", list, v.Slot)
 		}
-		if opts.KillOnce && kills[v.Task] > 0 {
+		if opts.KillOnce && w.kills[v.Task] > 0 {
 			t.Fatalf("preemption %d = %+v: it was killed before", i, v)
 		}
 		victim := w.p.ledger.Job(v.Task.Job).Data.phases[v.Task.Phase]
@@ -74,7 +72,7 @@ func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options, kills 
 		}
 		for _, other := range w.slots {
 			if other.busy && !other.leaving && !wanted[other.ID] && other.start > s.start && other.task.Job == v.Task.Job && other.task.Phase == v.Task.Phase &&
-				victim.find(other.task.Index) < 0 && !(opts.KillOnce && kills[other.task] > 0) {
+				victim.find(other.task.Index) < 0 && !(opts.KillOnce && w.kills[other.task] > 0) {
 				t.Fatalf("preemption %d = %+v is older than task %v", i, v, other.task)
 			}
 		}

@@ -21,6 +21,7 @@ type world struct {
 	now   sojourn.Time
 	slots []*worldSlot
 	tries map[sojourn.TaskID]uint32
+	kills map[sojourn.TaskID]int
 	ids   sojourn.JobID
 	v     map[*phase]uint64 // after the latest call
 	seen  map[*phase]stage
@@ -48,7 +49,7 @@ func newWorld(t fataler, opts Options) *world {
 	}
 	o := &naive{t: p.tasks, T: *p.slots, early: *p.earlySlots, delta: p.delta, earlyDelay: p.earlyDelay, late: opts.Late,
 		literal: opts.SizeUpdate == Literal, slots: map[sojourn.SlotID]sojourn.Class{}}
-	return &world{t: t, p: p, o: o, tries: map[sojourn.TaskID]uint32{}, seen: map[*phase]stage{}, final: map[*phase]uint64{}}
+	return &world{t: t, p: p, o: o, tries: map[sojourn.TaskID]uint32{}, kills: map[sojourn.TaskID]int{}, seen: map[*phase]stage{}, final: map[*phase]uint64{}}
 }
 
 // observe reports an event to both.
@@ -198,6 +199,9 @@ func (w *world) offerAll() {
 // end reports the end of the attempt on a slot.
 func (w *world) end(s *worldSlot, kind sojourn.EventKind, cause sojourn.Cause, service time.Duration) {
 	s.busy = false
+	if kind == sojourn.TaskFailed && cause == sojourn.CausePreempted {
+		w.kills[s.task]++
+	}
 	ev := sojourn.Event{Kind: kind, Cause: cause, Task: s.task, Attempt: s.attempt, Slot: sojourn.Slot{ID: s.ID}, Service: service}
 	w.observe(ev)
 	if s.leaving {

@@ -176,6 +176,11 @@ func ratio(ph *nPhase) *big.Rat { return new(big.Rat).Quo(ph.v, ph.weight) }
 // near reports whether rounding may serve a before b.
 func (o *naive) near(a, b *nPhase) bool {
 	slack := big.NewRat(1000, 1)
+	for _, ph := range []*nPhase{a, b} { // late since just now, and here perhaps not yet
+		if ph.end > 0 && ph.size.Sign()+int(ph.initial) > 0 && new(big.Rat).Sub(big.NewRat(int64(o.now), 1), ph.endAt).Cmp(slack) <= 0 {
+			return true
+		}
+	}
 	d := new(big.Rat).Sub(ratio(a), ratio(b))
 	if d.Abs(d).Cmp(slack) > 0 {
 		return false

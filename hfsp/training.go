@@ -285,7 +285,7 @@ func (p *Policy) conclude(ph *phase) {
 	c := p.class(ph.spec().Class)
 	v := ph.final
 	if p.sizes == KeepAge {
-		v = max(p.v(ph)+size, ph.size) - ph.size
+		v = max(min(p.v(ph), ph.size)+size, ph.size) - ph.size // v is rounded up
 	}
 	ph.stage, ph.size = trained, size
 	p.endTraining(ph)
