@@ -323,6 +323,9 @@ func checkTransfers(t *rapid.T) {
 		if next == 1<<62 {
 			break
 		}
+		if next <= now {
+			t.Fatalf("at %v transfers go on whose attempts ended at %v: %v", now, next, network)
+		}
 		o.advance(next.Sub(now))
 		now = next
 	}

@@ -354,3 +354,20 @@ func TestBadNetworks(t *testing.T) {
 		}
 	}
 }
+
+// A task that works 8 s while its input arrives, for 100 s, fails within the 8 s.
+func TestFailureWhileInputArrives(t *testing.T) {
+	r, st := run(t, sim.Config{
+		Cluster: nodes(0, 1), Policy: newTable(first), Faults: sim.Faults{Task: 0.9}, Seed: 1,
+		Jobs:    jobsOf(ofBytes(reading(job(1, 0, []float64{8}), at{1}), 1000)),
+		Network: sim.Network{Bandwidth: 10, Overlap: true},
+	})
+	for _, a := range st.attempts {
+		if took := a.End.Sub(a.Start); a.Outcome == sim.Failed && took > 8*s || a.Outcome == sim.Finished && took != 100*s {
+			t.Errorf("%+v took %v", a, took)
+		}
+	}
+	if int(r.Wasted) != r.Transfers.Cut || r.Wasted == 0 {
+		t.Errorf("%d attempts failed, %d transfers were cut, want the same and some", r.Wasted, r.Transfers.Cut)
+	}
+}
