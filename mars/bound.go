@@ -111,7 +111,7 @@ func (f *flat) middles(raw []float64) []float64 {
 	}
 	m := make([]float64, len(f.p))
 	f.tails(func(t int32, q int64) {
-		m[t] = raw[f.units[f.unit[t]].job] - seconds(2*q-f.p[t])/2
+		m[t] = raw[f.units[f.unit[t]].job] - float64(seconds(2*q-f.p[t])/2)
 	})
 	return m
 }

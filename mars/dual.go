@@ -199,7 +199,7 @@ func (d *dual) step(theta float64) {
 		lag := d.moment[k]
 		for i := 1; i < n; i++ {
 			a, b := c.t[i-1], c.t[i]
-			base := d.done[k][i-1] / 2
+			base := float64(d.done[k][i-1] / 2)
 			fall := (lag[2*i]+base)/c.m - (a/3 + b/6)
 			rise := (lag[2*i+1]+base)/c.m - (a/6 + b/3)
 			drop := c.v[i-1] - c.v[i]

@@ -35,7 +35,7 @@ func (w *workshop) mares(wait bool) (plan, error) {
 	if wait {
 		notBefore = make([]int64, len(m))
 		for t, x := range m {
-			notBefore[t] = max(ceil(x-seconds(f.p[t])/2), 0)
+			notBefore[t] = max(ceil(x-float64(seconds(f.p[t])/2)), 0)
 		}
 	}
 	return f.onAssigned(f.sorted(m), notBefore), nil

@@ -79,7 +79,7 @@ func (tf *taskForm) smith(visit func(weight float64, job, class int32, p float64
 func (tf *taskForm) value(m []float64) float64 {
 	sum := 0.0
 	for t, w := range tf.w {
-		sum += float64(w * (m[t] + tf.p[t]/2))
+		sum += float64(w * (m[t] + float64(tf.p[t]/2)))
 	}
 	return sum
 }
@@ -134,7 +134,7 @@ func (tf *taskForm) minimise(d *dual, m []float64, tolerance float64) float64 {
 	var plus total
 	pay := func(t int32) float64 {
 		_, rest := d.curves[tf.class[t]].at(m[t])
-		return float64(tf.w[t]*(m[t]+tf.p[t]/2)) + float64(tf.p[t]*rest)
+		return float64(tf.w[t]*(m[t]+float64(tf.p[t]/2))) + float64(tf.p[t]*rest)
 	}
 	for i := range tf.parts {
 		pt := &tf.parts[i]
@@ -146,8 +146,8 @@ func (tf *taskForm) minimise(d *dual, m []float64, tolerance float64) float64 {
 				m[t] = max(m[t], s)
 			}
 			if t < pt.middle {
-				hi = max(hi, m[t]+tf.p[t]/2+tf.delay[t])
-			} else if b := m[t] - tf.p[t]/2; t == pt.middle || b < lo {
+				hi = max(hi, m[t]+float64(tf.p[t]/2)+tf.delay[t])
+			} else if b := m[t] - float64(tf.p[t]/2); t == pt.middle || b < lo {
 				lo = b
 			}
 		}
@@ -174,9 +174,9 @@ func (tf *taskForm) barrier(pt *part, curves []*curve, m []float64, lo, hi, tole
 	slope := func(b float64) float64 {
 		sum := 0.0
 		for t := pt.first; t < pt.end; t++ {
-			at := b - tf.delay[t] - tf.p[t]/2
+			at := b - tf.delay[t] - float64(tf.p[t]/2)
 			if t >= pt.middle {
-				at = b + tf.p[t]/2
+				at = b + float64(tf.p[t]/2)
 			}
 			if (t < pt.middle) == (at < m[t]) {
 				n, _ := curves[tf.class[t]].at(at)
@@ -186,7 +186,7 @@ func (tf *taskForm) barrier(pt *part, curves []*curve, m []float64, lo, hi, tole
 		return sum
 	}
 	for t := pt.first; t < pt.middle; t++ {
-		lo = max(lo, tf.low[t]+tf.p[t]/2+tf.delay[t])
+		lo = max(lo, tf.low[t]+float64(tf.p[t]/2)+tf.delay[t])
 	}
 	hi = max(lo, hi)
 	weight := 0.0
@@ -215,9 +215,9 @@ func (tf *taskForm) barrier(pt *part, curves []*curve, m []float64, lo, hi, tole
 	}
 	for t := pt.first; t < pt.end; t++ {
 		if t < pt.middle {
-			m[t] = max(min(m[t], b-tf.delay[t]-tf.p[t]/2), tf.low[t])
+			m[t] = max(min(m[t], b-tf.delay[t]-float64(tf.p[t]/2)), tf.low[t])
 		} else {
-			m[t] = max(m[t], b+tf.p[t]/2)
+			m[t] = max(m[t], b+float64(tf.p[t]/2))
 		}
 	}
 	return lost
@@ -262,7 +262,7 @@ func (tf *taskForm) repair(m []float64) (c []float64, value float64) {
 		all, va = each, ve
 	}
 	for t := range all {
-		all[t] += tf.p[t] / 2
+		all[t] += float64(tf.p[t] / 2)
 	}
 	return all, va
 }

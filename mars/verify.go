@@ -196,7 +196,7 @@ func (in *Instance) masses(j int) (byClass [][]mass, least float64) {
 				after += p.delayOf(u)
 			}
 			own[u] = p.TimeOf(u) + after
-			d := own[u].Seconds() - p.TimeOf(u).Seconds()/2
+			d := own[u].Seconds() - float64(p.TimeOf(u).Seconds()/2)
 			byClass[p.Class] = append(byClass[p.Class], mass{d, p.TimeOf(u).Seconds()})
 		}
 		if k == 0 || p.NoBarrier {
@@ -239,9 +239,9 @@ func (p *Price) cost(r float64) float64 {
 	for i, t := range p.T {
 		if t > last {
 			// The integrand is a product of two linear functions: Simpson's rule is exact.
-			mid := (last + t) / 2
+			mid := float64((last + t) / 2)
 			middle := float64(float64(mid-r) * float64((value+p.V[i])/2))
-			sum += (t - last) / 6 * (float64((last-r)*value) + float64(4*middle) + float64((t-r)*p.V[i]))
+			sum += float64((t - last) / 6 * (float64((last-r)*value) + float64(4*middle) + float64((t-r)*p.V[i])))
 			last = t
 		}
 		value = p.V[i]

@@ -171,7 +171,7 @@ func (in *Instance) cheapestTasks(j int, latest float64, prices [][]priced) (flo
 	release := time.Duration(job.Release).Seconds()
 	pay := func(k, i int, m float64) (value, slope float64) {
 		p, w := job.Phases[k].TimeOf(i).Seconds(), job.weightOf(k, i)
-		value, slope = float64(w*(m+p/2)), w
+		value, slope = float64(w*(m+float64(p/2))), w
 		for _, pr := range prices[job.Phases[k].Class] {
 			n, rest := pr.at(m, pr.beyond)
 			value += float64(p * rest)
@@ -215,7 +215,7 @@ func (in *Instance) cheapestTasks(j int, latest float64, prices [][]priced) (flo
 		end += latest
 		total := func(b float64) (value, slope float64) {
 			for i := range p.Tasks {
-				half := p.TimeOf(i).Seconds() / 2
+				half := float64(p.TimeOf(i).Seconds() / 2)
 				high := math.Inf(1)
 				if n > 0 {
 					high = b - half - p.delayOf(i).Seconds()
@@ -228,7 +228,7 @@ func (in *Instance) cheapestTasks(j int, latest float64, prices [][]priced) (flo
 				}
 			}
 			for i := range n {
-				low := b + job.Phases[k+1].TimeOf(i).Seconds()/2
+				low := b + float64(job.Phases[k+1].TimeOf(i).Seconds()/2)
 				m := least(k+1, i, low, low+end)
 				v, s := pay(k+1, i, m)
 				value += v
@@ -293,7 +293,7 @@ func (in *Instance) feasibleTasks(c []float64) (float64, error) {
 					return 0, fmt.Errorf("job %d, phase %d, task %d: the linear program starts it at %v, before %v", j, k, i, start, low)
 				}
 				arrives = max(arrives, c[task]+p.delayOf(i).Seconds())
-				byClass[p.Class] = append(byClass[p.Class], middle{c[task] - time/2, time})
+				byClass[p.Class] = append(byClass[p.Class], middle{c[task] - float64(time/2), time})
 				value += float64(job.weightOf(k, i) * c[task])
 				task++
 			}
