@@ -288,6 +288,7 @@ func (p *Policy) enter(c *class, ph *phase) {
 		p.read(ph)
 	}
 	ph.reestimated = p.ledger.Now()
+	ph.advance(p.ledger.Now()) // attempts may have been adopted before
 	ph.item = c.system.Arrive(ph, ph.work(), ph.job.Weight)
 	c.entered(ph)
 }
