@@ -3,6 +3,7 @@ package hfsp_test
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +83,7 @@ func TestProgressGoesBackwards(t *testing.T) {
 	report(30, 30, 5000)
 	report(40, 20, 9000) // overtaken by the one before
 	report(50, 50, 2500)
+	report(55, 45, 9000) // and so was this one
 	s.observe(59.5, sojourn.Event{Kind: sojourn.Tick})
 	s.want(1, "stage", "training")
 	s.observe(60, sojourn.Event{Kind: sojourn.Tick})
@@ -250,5 +252,29 @@ func TestOptionsOutOfRange(t *testing.T) {
 		if p, err := hfsp.New(opts); err == nil || p != nil {
 			t.Errorf("%s: New = %v, %v, want an error", name, p, err)
 		}
+	}
+}
+
+// Work to be done again is more work; and the time that a task waits for the phase
+// before is none.
+func TestLostOutputAndLateInput(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 1, TrainingSlots: ptr(2), EarlySlots: ptr(9)})}
+	s.slots(0, 0, 1)
+	s.arrive(0, 1, tasks(2, 0), sojourn.Phase{Tasks: 3, After: 1})
+	first := s.assign(0, 1)
+	s.finish(10, first)
+	s.want(1, "v", 0.0) // 20 s of S_i = 120 less 2*10 s of ageing and 100 of the estimate
+	second, early := s.assign(0, 1), s.assign(1, 1)
+	if early.Task.Phase != 1 {
+		second, early = early, second
+	}
+	s.observe(20, sojourn.Event{Kind: sojourn.OutputLost, Task: first.Task, Attempt: first.Attempt})
+	s.finish(100, second)
+	again := s.assign(second.Slot, 1)
+	s.finish(110, again)
+	s.finish(117, early)
+	attrs, _ := s.p.Explain(1)
+	if text := attrs[len(attrs)-1].String(); !strings.Contains(text, "s=7 ") {
+		t.Errorf("Explain = %v, want s=7 in it: the task waited until 110", text)
 	}
 }
