@@ -548,5 +548,5 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 }
 
 func (e *estimate) ratioFloat() float64 {
-	return float64(float64(e.ratio.Hi)*(1<<32)) + float64(e.ratio.Lo)/(1<<32)
+	return float64(float64(e.ratio.Hi)*(1<<32)) + float64(float64(e.ratio.Lo)/(1<<32))
 }

@@ -48,5 +48,5 @@ func (x num) float() float64 {
 	if x.isNegative() {
 		return -x.neg().float()
 	}
-	return float64(float64(x.hi)*(1<<(64-shift))) + float64(x.lo)/(1<<shift)
+	return float64(float64(x.hi)*(1<<(64-shift))) + float64(float64(x.lo)/(1<<shift))
 }
