@@ -11,6 +11,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
+	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/spf13/cobra"
 )
 
@@ -25,6 +26,12 @@ type experiment struct {
 	notes     []string      // what the paper leaves open, and what was assumed
 	network   networkFlags  // over which inputs are read; none if zero
 	estimates estimatesFlag // what policies are told of service times
+	preempt   bool          // attempts are killed when the policy asks for it
+	keep      bool          // extra, or a measure, wants the records of jobs
+
+	// sigmas has the error of the estimates that policies are told in some of the
+	// workloads, by name; see estimates for the others.
+	sigmas map[string]float64
 
 	// retest lists the workloads in which rejected jobs are offered again.
 	retest []string
@@ -43,6 +50,12 @@ type paperRow struct {
 	workload string
 	policy   string // as in -p
 	over     string // the other policy, "" for none
+
+	// part and of, unless empty, say what is measured instead of what the experiment
+	// measures; and baseline, on which workload the other policy runs instead.
+	part     string
+	of       func(*sim.Result) float64
+	baseline string
 
 	// What the paper says: value, or if that is 0, only that the ratio is above or
 	// below 1, or nothing.
@@ -148,7 +161,10 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 		flags := *f
 		flags.input.cluster = w.cluster
 		flags.locality.network = e.network
-		flags.estimates = e.estimates
+		flags.estimates, flags.preempt = e.estimates, e.preempt
+		if sigma, ok := e.sigmas[w.name]; ok {
+			flags.estimates = estimatesFlag{Mode: sim.LogNormal, Sigma: sigma}
+		}
 		flags.retest = slices.Contains(e.retest, w.name)
 		if err := flags.input.gen.Set(w.gen); err != nil {
 			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
@@ -162,17 +178,16 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 	var runs []paperRun
 	var trials []trial
 	for _, row := range e.rows {
-		for _, policy := range []string{row.policy, row.over} {
-			run := paperRun{row.workload, policy}
-			if policy == "" || slices.Contains(runs, run) {
+		for _, run := range []paperRun{{row.workload, row.policy}, row.other()} {
+			if run.policy == "" || slices.Contains(runs, run) {
 				continue
 			}
-			specs, err := parsePolicies(f.policies, []string{policy})
+			specs, err := parsePolicies(f.policies, []string{run.policy})
 			if err != nil {
 				return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 			}
 			runs = append(runs, run)
-			trials = append(trials, trial{scenarios[row.workload], specs[0], row.workload})
+			trials = append(trials, trial{scenario: scenarios[run.workload], spec: specs[0], value: run.workload, keep: e.keep})
 		}
 	}
 	samples, err := repeat(cmd, trials, seeds)
@@ -185,10 +200,14 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 	}
 	for _, row := range e.rows {
 		o := paperOutcome{paperRow: row}
-		o.values = p.samples[paperRun{row.workload, row.policy}].values(e.measure.of)
+		of := e.measure.of
+		if row.of != nil {
+			of = row.of
+		}
+		o.values = p.samples[paperRun{row.workload, row.policy}].values(of)
 		o.ours = stats.Mean(o.values)
 		if row.over != "" {
-			o.ours = stats.Ratio(o.values, p.samples[paperRun{row.workload, row.over}].values(e.measure.of))
+			o.ours = stats.Ratio(o.values, p.samples[row.other()].values(of))
 			o.values = nil
 		}
 		o.verdict, o.why = row.judge(o.ours)
@@ -253,12 +272,22 @@ func (r *paperRow) judge(ours stats.Interval) (verdict, why string) {
 // allowed returns the tolerance with its default.
 func (r *paperRow) allowed() float64 { return cmp.Or(r.tolerance, 0.1) }
 
+// other returns what a ratio is to.
+func (r *paperRow) other() paperRun { return paperRun{cmp.Or(r.baseline, r.workload), r.over} }
+
 // quantity names a row.
 func (r *paperRow) quantity() string {
-	if r.over == "" {
-		return r.policy
+	text := r.policy
+	if r.over != "" {
+		text += " / " + r.over
 	}
-	return r.policy + " / " + r.over
+	if r.baseline != "" {
+		text += " on " + r.baseline
+	}
+	if r.part != "" {
+		text += ", " + r.part
+	}
+	return text
 }
 
 // paper formats what the paper says.
@@ -348,6 +377,9 @@ func (p *paperResult) header() string {
 		if text := loadText(s); text != "" {
 			load = "; load " + text
 		}
+		if sigma, ok := p.sigmas[w.name]; ok {
+			load += fmt.Sprintf("; sizes off by sigma %g", sigma)
+		}
 		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s%s\n", w.name, w.gen,
 			count(len(s.scenario.workload.jobs), "job"), s.scenario.cluster.name, load)
 	}
@@ -409,7 +441,9 @@ type paperWorkloadSummary struct {
 type paperRowSummary struct {
 	Workload  string  `json:"workload"`
 	Policy    string  `json:"policy"`
-	Over      string  `json:"over,omitempty"` // the number is the ratio to this policy's
+	Over      string  `json:"over,omitempty"`     // the number is the ratio to this policy's
+	Baseline  string  `json:"baseline,omitempty"` // on this workload, unless on the same
+	Part      string  `json:"part,omitempty"`     // what is measured, unless what the experiment measures
 	Paper     real    `json:"paper"`
 	Claim     string  `json:"claim,omitempty"`     // "> 1" or "< 1"
 	Tolerance real    `json:"tolerance,omitempty"` // of paper, relative
@@ -441,7 +475,7 @@ func (p *paperResult) summary() paperSummary {
 	}
 	for _, r := range p.rows {
 		row := paperRowSummary{
-			Workload: r.workload, Policy: r.policy, Over: r.over, Paper: real(math.NaN()),
+			Workload: r.workload, Policy: r.policy, Over: r.over, Baseline: r.baseline, Part: r.part, Paper: real(math.NaN()),
 			Mean: real(r.ours.Mean), CI: [2]real{real(r.ours.Low()), real(r.ours.High())}, Verdict: r.verdict, Why: r.why,
 		}
 		if r.value > 0 {

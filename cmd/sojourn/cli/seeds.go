@@ -85,12 +85,13 @@ type trial struct {
 	scenario *scenario
 	spec     catalog.Spec
 	value    string // of what a sweep varies
+	keep     bool   // the records of jobs
 }
 
 // A sample is what came out of a trial, seed by seed.
 type sample struct {
 	trial
-	results []*sim.Result // without records of jobs
+	results []*sim.Result // without records of jobs, unless they are kept
 	loads   [][2]float64
 }
 
@@ -126,7 +127,9 @@ func repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*sample, error) {
 		if err != nil {
 			return fail(err)
 		}
-		res.JobRecords = nil
+		if !t.keep {
+			res.JobRecords = nil
+		}
 		t.results[k], t.loads[k] = res, s.workload.load(s.cluster)
 		if bar != nil {
 			bar.Add(1)

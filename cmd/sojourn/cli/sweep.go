@@ -63,7 +63,7 @@ run once, to compare with.
 			var trials []trial
 			for i, group := range groups {
 				for _, spec := range group.specs {
-					trials = append(trials, trial{s[min(i, len(s)-1)], spec, group.value})
+					trials = append(trials, trial{scenario: s[min(i, len(s)-1)], spec: spec, value: group.value})
 				}
 			}
 			n := max(1, int(seeds))
