@@ -7,8 +7,17 @@
 //
 //   - [github.com/sojourn-sched/sojourn/fifo]: jobs in the order of their arrival
 //   - [github.com/sojourn-sched/sojourn/fair]: equal shares, for jobs and for weighted pools
+//   - [github.com/sojourn-sched/sojourn/hfsp]: small jobs first although sizes are
+//     not known: they are estimated, and age
+//   - [github.com/sojourn-sched/sojourn/pfsp]: small jobs first, and none later than
+//     under fair sharing, up to a proved bound
+//   - [github.com/sojourn-sched/sojourn/rtmr]: an accepted job meets its deadline
+//   - [github.com/sojourn-sched/sojourn/td]: many jobs at once, tasks where their
+//     input is
+//   - [github.com/sojourn-sched/sojourn/mars]: weighted completion times close to
+//     the least, with certified bounds
 //   - [github.com/sojourn-sched/sojourn/baseline]: the rivals that papers compare
-//     with: SRPT, FSP and LAS
+//     with
 //
 // A [Policy] is a deterministic state machine. It is told what happens in the
 // cluster, one [Event] at a time, and is asked, one slot at a time, what that
