@@ -18,6 +18,10 @@ func TestConformance(t *testing.T) {
 		{"fsp", must(baseline.NewFSP, baseline.FSPOptions{})},
 		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare})},
 		{"las", must(baseline.NewLAS, baseline.LASOptions{})},
+		{"huwf", must(baseline.NewHUWF, baseline.ListOptions{})},
+		{"hjwf", must(baseline.NewHJWF, baseline.ListOptions{})},
+		{"stf", must(baseline.NewSTF, baseline.ListOptions{})},
+		{"htwf", must(baseline.NewHTWF, baseline.ListOptions{})},
 		{"local", must(baseline.NewLocal, baseline.LocalOptions{})},
 	}
 	for i, tc := range list {
@@ -25,6 +29,7 @@ func TestConformance(t *testing.T) {
 		others := []func() sojourn.Policy{
 			must(baseline.NewSRPT, baseline.SRPTOptions{DefaultTaskTime: time.Second}),
 			must(baseline.NewFSP, baseline.FSPOptions{DefaultTaskTime: time.Second}),
+			must(baseline.NewSTF, baseline.ListOptions{DefaultTaskTime: time.Second}),
 		}
 		for k := range list {
 			if k != i {

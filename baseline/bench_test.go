@@ -31,6 +31,12 @@ func BenchmarkSteady(b *testing.B) {
 	b.Run("las", func(b *testing.B) {
 		steady.Run(b, must(baseline.NewLAS, baseline.LASOptions{}), steady.Sizes...)
 	})
+	b.Run("huwf", func(b *testing.B) {
+		steady.Run(b, must(baseline.NewHUWF, baseline.ListOptions{}), steady.Sizes...)
+	})
+	b.Run("stf", func(b *testing.B) {
+		steady.Run(b, must(baseline.NewSTF, baseline.ListOptions{}), steady.Sizes...)
+	})
 }
 
 func BenchmarkSnapshot(b *testing.B) {

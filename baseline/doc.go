@@ -81,11 +81,25 @@
 // slow start, reduces hold their slots from when the first maps have ended, and others
 // wait for them. Jobs without a deadline go last. Rejections make no offer.
 //
+// # HUWF, HJWF, STF, HTWF
+//
+// List scheduling in the orders that the MarS paper compares its own with [Ling et al.
+// 2016, Section 5.1.3]: the highest weight of the job over the processing time of all
+// its tasks, of the job, the shortest task, the highest weight of the task. Ties go by
+// arrival, then by phase and task. A free slot gets the first task of the list that may
+// start, which the paper says of STF; in its HUWF and HJWF, as in package mars, a
+// machine is held for a task that is next and has to wait, which without a plan made in
+// advance nobody can do: these here do better than the paper's. The orders are static:
+// finished tasks count. A job has one weight, so that HTWF decides as HJWF does. STF
+// alone, of all policies here, looks at tasks one by one: it sorts those of a phase with
+// estimates of their own when the job arrives. None promises anything: a job of low
+// weight, or of long tasks, can wait for ever.
+//
 // # Common
 //
 // All but Deadline Constraint are work conserving, and but for it and Local take O(log n) for Observe and Assign with n
 // startable jobs; LAS may re-file every running job once. Where a task has no
-// estimate, SRPT and FSP assume DefaultTaskTime. FSP applies Weight in its virtual
+// estimate, SRPT, FSP and the lists assume DefaultTaskTime. FSP applies Weight in its virtual
 // cluster; SRPT, LAS and Local do not look at weights. None looks at pools.
 // Deadline Constraint wants estimates, and looks at all live jobs when one arrives.
 package baseline

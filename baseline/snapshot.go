@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -155,5 +156,22 @@ func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 			j.Data = constraint{int(r.Int()), int(r.Int()), sojourn.Time(r.Int()), sojourn.Time(r.Int()), r.Bool()}
 			p.update(j)
 		}
+	})
+}
+
+func (p *List) header() snapshot.Header {
+	return snapshot.Header{Policy: p.name, Version: 1, Options: fmt.Sprintf("default-task-time=%v", p.taskTime)}
+}
+
+// AppendBinary implements [sojourn.Snapshotter]. The work of a job follows from its
+// description.
+func (p *List) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.queue.Save(w, nil) })
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *List) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.queue.Restore(r, func(j *phasequeue.Job[float64]) { j.Data.Value = p.work(j.Spec) })
 	})
 }

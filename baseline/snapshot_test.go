@@ -12,4 +12,6 @@ func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Forge(t, must(baseline.NewFSP, baseline.FSPOptions{}), 6000)
 	snapshottest.Forge(t, must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), 6000)
 	snapshottest.Forge(t, must(baseline.NewLAS, baseline.LASOptions{}), 5000)
+	snapshottest.Forge(t, must(baseline.NewHUWF, baseline.ListOptions{}), 3000)
+	snapshottest.Forge(t, must(baseline.NewSTF, baseline.ListOptions{}), 3000)
 }

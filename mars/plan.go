@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/weightorder"
 )
 
 // A Schedule says when and where each task runs, and proves how good that is.
@@ -237,31 +238,38 @@ func stretch(pu, d, pv int64) float64 {
 
 // list returns the order of a planner that goes by one, and whether it is
 // dispatched.
-func (w *workshop) list(p Planner) (order []int32, dispatched bool, err error) {
+func (w *workshop) list(p Planner) (tasks []int32, dispatched bool, err error) {
+	var order weightorder.Order
+	switch p {
+	case HUWF, HUWFDispatch:
+		order = weightorder.HUWF
+	case HJWF, HJWFDispatch:
+		order = weightorder.HJWF
+	case STF, STFDispatch:
+		order = weightorder.STF
+	case HTWF, HTWFDispatch:
+		order = weightorder.HTWF
+	default:
+		return nil, false, fmt.Errorf("%w: planner %v", ErrUnsupported, p)
+	}
 	keys := make([]float64, len(w.p))
 	for j := range w.in.Jobs {
 		job := &w.in.Jobs[j]
-		work := 0.0
+		work := int64(0)
 		for i := w.first[j]; i < w.first[j+1]; i++ {
 			for _, p := range w.p[w.units[i].first:w.units[i].end] {
-				work += seconds(p)
+				work += p
 			}
 		}
 		for i := w.first[j]; i < w.first[j+1]; i++ {
 			u := &w.units[i]
 			for t := u.first; t < u.end; t++ {
-				switch p {
-				case HUWF, HUWFDispatch:
-					keys[t] = work / job.weight() // 1/UW: a job without work goes first
-				case HJWF, HJWFDispatch:
-					keys[t] = -job.weight()
-				case STF, STFDispatch:
-					keys[t] = seconds(w.p[t])
-				case HTWF, HTWFDispatch:
-					keys[t] = -job.weightOf(int(u.phase), int(t-u.first))
-				default:
-					return nil, false, fmt.Errorf("%w: planner %v", ErrUnsupported, p)
-				}
+				keys[t] = order.Key(weightorder.Task{
+					JobWeight: job.weight(),
+					JobWork:   float64(work),
+					Weight:    job.weightOf(int(u.phase), int(t-u.first)),
+					Time:      float64(w.p[t]),
+				})
 			}
 		}
 	}

@@ -1,0 +1,160 @@
+package baseline
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/phasequeue"
+	"github.com/sojourn-sched/sojourn/internal/weightorder"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// ListOptions configure a [List]. The zero value is the default.
+type ListOptions struct {
+	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
+	// minute, as in the HFSP authors' implementation.
+	DefaultTaskTime time.Duration
+}
+
+// List is a list-scheduling [sojourn.Policy]: a free slot gets the first startable
+// task of a list, in one of the orders that the MarS paper compares its own with. It
+// is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
+type List struct {
+	name     string
+	order    weightorder.Order
+	taskTime time.Duration
+
+	// A job's Value is the processing time of all its tasks, in nanoseconds.
+	queue phasequeue.Queue[float64, listKey]
+}
+
+// A listKey ranks tasks by the order's key, ties by their place in the list.
+type listKey struct {
+	value float64
+	seq   uint64
+	phase int
+}
+
+// NewHUWF returns an empty policy that prefers jobs of high unit weight: weight over
+// the processing time of all tasks.
+func NewHUWF(opts ListOptions) (*List, error) { return newList("huwf", weightorder.HUWF, opts) }
+
+// NewHJWF returns an empty policy that prefers jobs of high weight.
+func NewHJWF(opts ListOptions) (*List, error) { return newList("hjwf", weightorder.HJWF, opts) }
+
+// NewSTF returns an empty policy that prefers short tasks, whatever their job.
+func NewSTF(opts ListOptions) (*List, error) { return newList("stf", weightorder.STF, opts) }
+
+// NewHTWF returns an empty policy that prefers tasks of high weight. A
+// [sojourn.Job] has one weight, which is that of each of its tasks: it then decides
+// as HJWF does.
+func NewHTWF(opts ListOptions) (*List, error) { return newList("htwf", weightorder.HTWF, opts) }
+
+func newList(name string, order weightorder.Order, opts ListOptions) (*List, error) {
+	taskTime, err := defaultTaskTime(opts.DefaultTaskTime)
+	if err != nil {
+		return nil, err
+	}
+	p := &List{name: name, order: order, taskTime: taskTime}
+	p.reset()
+	return p, nil
+}
+
+// reset gives p the state of a new policy.
+func (p *List) reset() {
+	rules := phasequeue.Rules[float64, listKey]{
+		Key: func(j *phasequeue.Job[float64], phase int, task uint32) (listKey, bool) {
+			return listKey{p.key(j, phase, task), j.Seq, phase}, true
+		},
+		Less: func(a, b listKey) bool {
+			switch {
+			case a.value != b.value:
+				return a.value < b.value
+			case a.seq != b.seq:
+				return a.seq < b.seq
+			}
+			return a.phase < b.phase
+		},
+	}
+	if p.order == weightorder.STF {
+		rules.Within = func(ph *sojourn.Phase) func(a, b uint32) int {
+			if ph.Estimates == nil {
+				return nil
+			}
+			return func(a, b uint32) int { return cmp.Compare(p.time(ph, a), p.time(ph, b)) }
+		}
+	}
+	p.queue = phasequeue.New(rules)
+}
+
+// time returns the expected processing time of a task.
+func (p *List) time(ph *sojourn.Phase, task uint32) time.Duration {
+	return cmp.Or(ph.EstimateOf(int(task)), p.taskTime)
+}
+
+// key returns the rank of a task.
+func (p *List) key(j *phasequeue.Job[float64], phase int, task uint32) float64 {
+	weight := float64(j.Weight) / (1 << 16)
+	return p.order.Key(weightorder.Task{
+		JobWeight: weight,
+		JobWork:   j.Data.Value,
+		Weight:    weight,
+		Time:      float64(p.time(&j.Spec.Phases[phase], task)),
+	})
+}
+
+// work returns the processing time of all tasks of a job, in nanoseconds.
+func (p *List) work(spec *sojourn.Job) float64 {
+	var sum wide.Uint128
+	for i := range spec.Phases {
+		sum = sum.Add(phaseWork(&spec.Phases[i], p.taskTime, func(uint32) bool { return false }, 0))
+	}
+	return float64(float64(sum.Hi)*(1<<64)) + float64(sum.Lo)
+}
+
+// Observe implements [sojourn.Policy].
+func (p *List) Observe(ev sojourn.Event) error {
+	if err := p.queue.Ledger.Check(&ev); err != nil {
+		return err
+	}
+	c := p.queue.Ledger.Apply(&ev)
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
+		c.Job.Data.Value = p.work(c.Job.Spec)
+	}
+	p.queue.File(&ev, c)
+	return nil
+}
+
+// Assign implements [sojourn.Policy].
+func (p *List) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, _, ok := p.queue.Assign(id)
+	return a, ok
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
+// anything is startable.
+func (p *List) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *List) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer].
+func (p *List) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.queue.AppendRanking(dst)
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, its weight,
+// its unit weight in 1/s, and its rank from 0.
+func (p *List) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.queue.Ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	weight := float64(j.Weight) / (1 << 16)
+	return append(j.Attrs(), slog.Float64("weight", weight), slog.Float64("unit_weight", weight/(j.Data.Value/1e9)),
+		slog.Int("rank", p.queue.Rank(j))), true
+}
