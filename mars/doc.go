@@ -153,6 +153,26 @@
 // of MarS. MARES and H-MARES: see [MARES]; of [8] the paper says little, and neither does this
 // package claim its factor.
 //
+// # Online
+//
+// Policy is SO-MarS (Section 5.3): jobs are known when they arrive, and free slots take
+// startable tasks in the order of M in a plan for the work that waits. A plan solves
+// the program by prices with one item for each phase, of the mean h of its tasks: it
+// takes O(P) for each of PolicyOptions.Iterations, P being the phases of live jobs,
+// and O(P log P + slots) beside, however many tasks there are. It is made in Observe,
+// at the Tick that NextWake asks for or before a later event, and never in Assign:
+// at the instant at which a plan is due, free slots are declined until that Tick.
+// Observe and Assign take O(log P) between plans. Within a phase the task with the
+// longest p_u/2 + d_u starts first, as its M is least.
+//
+// By default all work that has not started is planned again when jobs arrive, which
+// the paper lacks; within PolicyOptions.Interval of a plan, a job is placed where its
+// C is best under the prices of that plan. With Batch, jobs wait for the end of their
+// interval; with Commit as well, a batch comes after those before it, as the strict
+// reading of the paper has it. Plans are of an empty cluster: what running tasks still
+// take is left out, as is the change of slots until the next plan. No factor is
+// claimed for the policy: MarS places tasks with knowledge of all releases.
+//
 // # Errata
 //
 //  1. Algorithm 1, line 8: PGC(pi, i) sums to i-1 and i ends at |T|, so that the set of all

@@ -59,6 +59,11 @@ func run(b *testing.B, p sojourn.Policy, jobs, idle int) {
 		}})
 		observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: id}})
 	}
+	if w, ok := sojourn.As[sojourn.Waker](p); ok {
+		if at, ok := w.NextWake(); ok && at == 0 {
+			observe(sojourn.Event{Kind: sojourn.Tick}) // what the driver owes
+		}
+	}
 	var running [slots]sojourn.Assignment
 	for i := range running {
 		running[i], _ = p.Assign(sojourn.SlotID(i))

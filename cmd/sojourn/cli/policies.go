@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/td"
@@ -33,6 +34,7 @@ func builtin() catalog.Catalog {
 		catalog.NewEntry("hfsp", "the job of the least virtual size, estimated from its first tasks (HFSP)", newHFSP),
 		catalog.NewEntry("td", "many jobs at once, local tasks first, no hot spots (throughput-driven)", td.New),
 		catalog.NewEntry("dc", "jobs with deadlines that pass a test, with as few maps at a time as that takes (Deadline Constraint)", baseline.NewDeadlineConstraint),
+		catalog.NewEntry("mars", "tasks in the order of a near-optimal plan for weighted completion times (SO-MarS)", mars.New),
 		catalog.NewEntry("rtmr", "jobs with deadlines: none is accepted that would miss its own (RTMR)", rtmr.New),
 	}
 }

@@ -1,0 +1,296 @@
+package mars
+
+import (
+	"cmp"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/phasequeue"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// Policy is SO-MarS (Section 5.3) as a [sojourn.Policy]: free slots take tasks in the
+// order of the middle times of a plan for the work that waits. It is also a
+// [sojourn.Waker], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and
+// a [sojourn.Snapshotter]. See the package comment, section Online.
+type Policy struct {
+	opts  PolicyOptions
+	queue phasequeue.Queue[waitingJob, rank]
+
+	seen   bool         // a job has arrived
+	anchor sojourn.Time // when the first one did: batch intervals are counted from here
+	open   bool         // there is something to plan
+	due    sojourn.Time // when; of no meaning unless open
+
+	plans  uint64       // so far
+	at     sojourn.Time // when the latest plan was made; of no meaning if there is none
+	prices []Price      // of the latest plan
+}
+
+// A waitingJob is what the policy keeps of a job.
+type waitingJob struct {
+	// placed says that c is C_j of the linear program, and batch the number of the plan
+	// that it is committed to; 0 if plans are not committed.
+	placed bool
+	c      sojourn.Time
+	batch  uint64
+
+	phases []phaseShape
+}
+
+// A phaseShape is what a plan sees of a phase: one item of the job form.
+type phaseShape struct {
+	left wide.Uint128 // sum of p_u of the tasks that are not finished, in nanoseconds
+	mean int64        // of p_u, over all tasks
+	q    int64        // max of q_u: from a start to C_j
+	h    int64        // mean of h_u: from a middle to C_j
+}
+
+// A rank is the place of a phase in the order: the mean M of its tasks. Ties go as in the order
+// of Algorithm 2, by arrival and then by phase.
+type rank struct {
+	batch uint64
+	m     int64
+	seq   uint64
+	phase int
+}
+
+func (a rank) less(b rank) bool {
+	return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.m, b.m), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
+}
+
+// New returns an empty policy, or an error if the options are out of range.
+func New(opts PolicyOptions) (*Policy, error) {
+	opts, err := opts.resolve()
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{opts: opts}
+	p.reset()
+	return p, nil
+}
+
+// reset gives p the state of a new policy.
+func (p *Policy) reset() {
+	*p = Policy{opts: p.opts, queue: phasequeue.New(phasequeue.Rules[waitingJob, rank]{
+		Key: func(j *phasequeue.Job[waitingJob], phase int, _ uint32) (rank, bool) {
+			d := &j.Data.Value
+			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq, phase}, d.placed
+		},
+		Less: rank.less,
+		// M_u = C_j - h_u: within a phase the task with the longest way to go starts first.
+		Within: func(ph *sojourn.Phase) func(a, b uint32) int {
+			if ph.Estimates == nil && ph.Delays == nil {
+				return nil
+			}
+			return func(a, b uint32) int { return cmp.Compare(p.half(ph, b), p.half(ph, a)) }
+		},
+	})}
+}
+
+// time returns p_u of a task as far as it is known.
+func (p *Policy) time(ph *sojourn.Phase, task uint32) int64 {
+	return min(int64(cmp.Or(ph.EstimateOf(int(task)), p.opts.DefaultTaskTime)), maxLength)
+}
+
+// half returns p_u/2 + d_u of a task, the part of h_u that is its own, times two.
+func (p *Policy) half(ph *sojourn.Phase, task uint32) int64 {
+	return p.time(ph, task) + 2*delay(ph, task)
+}
+
+func delay(ph *sojourn.Phase, task uint32) int64 {
+	if ph.Delays == nil {
+		return 0
+	}
+	return min(int64(ph.Delays[task]), maxLength)
+}
+
+// maxLength and maxTail bound lengths of time, about nine and 73 years, so that sums
+// of some cannot overflow. Longer ones count as that.
+const (
+	maxLength = math.MaxInt64 / 32
+	maxTail   = math.MaxInt64 / 4
+)
+
+// Observe implements [sojourn.Policy]. It makes the plan that is due.
+func (p *Policy) Observe(ev sojourn.Event) error {
+	if err := p.queue.Ledger.Check(&ev); err != nil {
+		return err
+	}
+	// Jobs that arrive at the instant at which a plan is due take part in it: it is
+	// made at the Tick that the driver owes, or before anything later.
+	if p.open && (ev.At > p.due || ev.Kind == sojourn.Tick && ev.At == p.due) {
+		p.plan()
+	}
+	c := p.queue.Ledger.Apply(&ev)
+	if c.Job == nil {
+		return nil
+	}
+	d := &c.Job.Data.Value
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
+		p.describe(c.Job)
+		if p.opts.Batch == 0 {
+			p.place(c.Job)
+		}
+		if !p.opts.Commit || !d.placed {
+			p.request()
+		}
+	case sojourn.TaskFinished, sojourn.TaskDone:
+		left := &d.phases[ev.Task.Phase].left
+		*left = left.Sub(p.work(c.Job, ev.Task))
+	case sojourn.OutputLost:
+		left := &d.phases[ev.Task.Phase].left
+		*left = left.Add(p.work(c.Job, ev.Task))
+	}
+	p.queue.File(&ev, c)
+	return nil
+}
+
+// work returns p_u of a task of j.
+func (p *Policy) work(j *phasequeue.Job[waitingJob], id sojourn.TaskID) wide.Uint128 {
+	return wide.From64(uint64(p.time(&j.Spec.Phases[id.Phase], id.Index)))
+}
+
+// request asks for a plan, at the end of the batch interval or when the interval
+// between plans has passed.
+func (p *Policy) request() {
+	now := p.queue.Ledger.Now()
+	if !p.seen {
+		p.seen, p.anchor = true, now
+	}
+	if p.open {
+		return
+	}
+	p.open, p.due = true, now
+	switch b := p.opts.Batch; {
+	case b > 0:
+		if rest := now.Sub(p.anchor) % b; rest > 0 {
+			p.due = now.Add(b - rest)
+		}
+	case p.plans > 0:
+		p.due = max(now, p.at.Add(p.opts.Interval))
+	}
+}
+
+// planDue reports whether a plan is made before time passes. Until then nothing is
+// started: the driver owes a Tick at this very instant.
+func (p *Policy) planDue() bool { return p.open && p.due <= p.queue.Ledger.Now() }
+
+// NextWake implements [sojourn.Waker]: when the next plan is made.
+func (p *Policy) NextWake() (sojourn.Time, bool) {
+	if !p.open {
+		return 0, false
+	}
+	return p.due, true
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	if p.planDue() {
+		p.queue.Ledger.Free(id)
+		return sojourn.Assignment{}, false
+	}
+	a, _, ok := p.queue.Assign(id)
+	return a, ok
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything
+// that was planned is startable.
+func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	if p.planDue() {
+		return 0, false
+	}
+	return p.queue.Seek(c)
+}
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer]. Jobs that no plan has seen come last.
+func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.queue.AppendRanking(dst)
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks, C_j of the
+// linear program and the S of the first phase that has tasks left, in seconds of the
+// driver's time, its batch, and its rank from 0.
+func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.queue.Ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	d := &j.Data.Value
+	attrs := j.Attrs()
+	switch {
+	case d.placed:
+		for i := range d.phases {
+			if s := &d.phases[i]; !s.left.IsZero() {
+				attrs = append(attrs, slog.Float64("S", seconds(int64(d.c)-s.h-s.mean/2)))
+				break
+			}
+		}
+		attrs = append(attrs, slog.Float64("C", seconds(int64(d.c))))
+		if p.opts.Commit {
+			attrs = append(attrs, slog.Uint64("batch", d.batch))
+		}
+	case !j.Cancelled:
+		attrs[0] = slog.String("why", "waits for the end of its batch interval")
+		attrs = append(attrs, slog.Duration("batch_ends", p.due.Sub(0)))
+	}
+	return append(attrs, slog.Int("rank", p.queue.Rank(j))), true
+}
+
+// describe computes the shapes of the phases of a job that is new or revised.
+func (p *Policy) describe(j *phasequeue.Job[waitingJob]) {
+	shapes := make([]phaseShape, len(j.Phases))
+	for i := len(shapes) - 1; i >= 0; i-- {
+		ph := &j.Spec.Phases[i]
+		shapes[i] = p.shape(ph, j.Phases[i].IsDone, j.Phases[i].Done)
+		if i+1 < len(shapes) && j.Spec.Phases[i+1].After != sojourn.NoBarrier {
+			shapes[i].h = min(shapes[i].h+shapes[i+1].q, maxTail)
+			shapes[i].q = min(shapes[i].q+shapes[i+1].q, maxTail)
+		}
+	}
+	j.Data.Value.phases = shapes
+}
+
+// shape returns the shape of a phase that nothing waits for.
+func (p *Policy) shape(ph *sojourn.Phase, isDone func(uint32) bool, done int) phaseShape {
+	if ph.Estimates == nil && ph.Delays == nil {
+		t := p.time(ph, 0)
+		return phaseShape{left: wide.Mul64(uint64(ph.Tasks-done), uint64(t)), mean: t, q: t, h: t / 2}
+	}
+	var s phaseShape
+	var times, halves wide.Uint128
+	for i := range uint32(ph.Tasks) {
+		t, d := p.time(ph, i), delay(ph, i)
+		times = times.Add(wide.From64(uint64(t)))
+		halves = halves.Add(wide.From64(uint64(t + 2*d)))
+		s.q = max(s.q, t+d)
+		if !isDone(i) {
+			s.left = s.left.Add(wide.From64(uint64(t)))
+		}
+	}
+	n := wide.From64(uint64(ph.Tasks))
+	mean, _ := times.QuoRem(n)
+	half, _ := halves.QuoRem(n)
+	s.mean, s.h = int64(mean.Lo), int64(half.Lo/2)
+	return s
+}
+
+// instant returns the instant some seconds after the latest plan.
+func (p *Policy) instant(after float64) sojourn.Time {
+	ns := math.Floor(float64(after*1e9) + 0.5)
+	if !(ns < maxTail) {
+		ns = maxTail
+	}
+	return p.at + sojourn.Time(max(ns, 0))
+}
+
+// sinceSeconds returns the seconds from the latest plan until now.
+func (p *Policy) sinceSeconds() float64 {
+	return seconds(int64(time.Duration(p.queue.Ledger.Now() - p.at)))
+}

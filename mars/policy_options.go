@@ -1,0 +1,59 @@
+package mars
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// PolicyOptions configure a [Policy]. The zero value is the default: all waiting work
+// is planned again when jobs arrive.
+type PolicyOptions struct {
+	// Batch is the batch interval of SO-MarS (Section 5.3), which the paper varies
+	// from 10 s to 100 s: jobs wait for the end of the interval in which they
+	// arrive, and are planned there. Intervals are counted from the first arrival.
+	// Zero means no batches: jobs may start when they arrive.
+	Batch time.Duration
+
+	// Commit keeps plans as they were made: only the jobs of the batch are planned at
+	// its end, and all work of a batch comes before that of later ones. Otherwise all
+	// work that has not started is planned at each end. It needs a Batch.
+	Commit bool
+
+	// Interval is the least time between two plans, where there are no batches. Jobs
+	// that arrive meanwhile are placed by the prices of the latest plan. Zero means
+	// one second, of the same order as what a plan for 100,000 jobs takes.
+	Interval time.Duration
+
+	// Iterations bounds the steps of the price dual in a plan, each of which looks a
+	// few times at each phase of each job. Zero means 40.
+	Iterations int
+
+	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
+	// minute, as in the baseline policies.
+	DefaultTaskTime time.Duration
+}
+
+// resolve returns o with its defaults, or an error if it is out of range.
+func (o PolicyOptions) resolve() (PolicyOptions, error) {
+	switch {
+	case o.Batch < 0:
+		return o, fmt.Errorf("mars: negative batch interval %v", o.Batch)
+	case o.Commit && o.Batch == 0:
+		return o, fmt.Errorf("mars: commit without a batch interval")
+	case o.Interval < 0:
+		return o, fmt.Errorf("mars: negative interval %v between plans", o.Interval)
+	case o.Interval > 0 && o.Batch > 0:
+		return o, fmt.Errorf("mars: both a batch interval and an interval between plans")
+	case o.Iterations < 0:
+		return o, fmt.Errorf("mars: negative number of iterations %d", o.Iterations)
+	case o.DefaultTaskTime < 0:
+		return o, fmt.Errorf("mars: negative default task time %v", o.DefaultTaskTime)
+	}
+	if o.Batch == 0 {
+		o.Interval = cmp.Or(o.Interval, time.Second)
+	}
+	o.Iterations = cmp.Or(o.Iterations, 40)
+	o.DefaultTaskTime = cmp.Or(o.DefaultTaskTime, time.Minute)
+	return o, nil
+}
