@@ -6,5 +6,6 @@ func experiments() []experiment {
 	known := hfspExperiments()
 	known = append(known, hpfspExperiments()...)
 	known = append(known, tdExperiments()...)
+	known = append(known, marsExperiments()...)
 	return append(known, rtmrExperiments()...)
 }

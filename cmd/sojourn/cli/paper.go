@@ -38,6 +38,14 @@ type experiment struct {
 
 	// extra, unless nil, returns what is printed below the rows, and the same in JSON.
 	extra func(*paperResult) (text string, json any)
+
+	// plans, unless nil, says that nothing is simulated: the policies of the rows are
+	// planners of package mars, and plans returns a number of each for a workload. It
+	// takes the place of measure.of.
+	plans planMeasure
+
+	// digits is how many digits of ours are shown. Zero means 3.
+	digits int
 }
 
 // A paperWorkload is a workload as --gen takes it, and the cluster it runs on: ""
@@ -150,6 +158,7 @@ type paperOutcome struct {
 	paperRow
 	ours    stats.Interval
 	values  []float64 // seed by seed, nil for a ratio
+	digits  int       // to show
 	verdict string    // "" if the paper says nothing
 	why     string    // not reproduced, or only in shape
 }
@@ -177,12 +186,16 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 	}
 	var runs []paperRun
 	var trials []trial
+	parse, repeat := parsePolicies, repeat
+	if e.plans != nil {
+		parse, repeat = parsePlanners, e.plans.repeat
+	}
 	for _, row := range e.rows {
 		for _, run := range []paperRun{{row.workload, row.policy}, row.other()} {
 			if run.policy == "" || slices.Contains(runs, run) {
 				continue
 			}
-			specs, err := parsePolicies(f.policies, []string{run.policy})
+			specs, err := parse(f.policies, []string{run.policy})
 			if err != nil {
 				return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 			}
@@ -199,15 +212,15 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 		p.samples[run] = samples[i]
 	}
 	for _, row := range e.rows {
-		o := paperOutcome{paperRow: row}
+		o := paperOutcome{paperRow: row, digits: cmp.Or(e.digits, 3)}
 		of := e.measure.of
 		if row.of != nil {
 			of = row.of
 		}
-		o.values = p.samples[paperRun{row.workload, row.policy}].values(of)
+		o.values = p.values(paperRun{row.workload, row.policy}, of)
 		o.ours = stats.Mean(o.values)
 		if row.over != "" {
-			o.ours = stats.Ratio(o.values, p.samples[row.other()].values(of))
+			o.ours = stats.Ratio(o.values, p.values(row.other(), of))
 			o.values = nil
 		}
 		o.verdict, o.why = row.judge(o.ours)
@@ -306,7 +319,16 @@ func (o *paperOutcome) text() string {
 	if o.over != "" {
 		return plusMinus(o.ours, 2)
 	}
-	return plusMinus(o.ours, decimals([]float64{o.ours.Mean}, 3))
+	return plusMinus(o.ours, decimals([]float64{o.ours.Mean}, o.digits))
+}
+
+// values returns a number of each seed: that of the plans, or of the results.
+func (p *paperResult) values(run paperRun, of func(*sim.Result) float64) []float64 {
+	s := p.samples[run]
+	if p.plans != nil {
+		return s.planned
+	}
+	return s.values(of)
 }
 
 // sampleOf returns a sample of a workload.
@@ -338,7 +360,7 @@ func (p *paperResult) write(w io.Writer) error {
 		notes.WriteString(filled("- " + note))
 	}
 	blocks = append(blocks, notes.String())
-	if n := len(p.order[0].results); n > 1 {
+	if n := len(p.order[0].loads); n > 1 {
 		blocks = append(blocks, fmt.Sprintf("a ± h  mean over %d seeds, or ratio of two such means, and its %.0f %% confidence interval (Student's t)\n",
 			n, 100*stats.Confidence))
 	}
@@ -390,7 +412,7 @@ func (p *paperResult) header() string {
 		fmt.Fprintf(&b, "%-9s  inputs are %s\n", "network", &p.network)
 	}
 	s := p.order[0]
-	fmt.Fprintf(&b, "%-9s  %s from %d on\n", "seeds", thousands(len(s.results)), s.scenario.seed)
+	fmt.Fprintf(&b, "%-9s  %s from %d on\n", "seeds", thousands(len(s.loads)), s.scenario.seed)
 	return b.String()
 }
 
@@ -457,7 +479,7 @@ type paperRowSummary struct {
 func (p *paperResult) summary() paperSummary {
 	sum := paperSummary{
 		Experiment: p.name, Title: p.title, Source: p.source, Measure: p.measure.title,
-		Seed: p.order[0].scenario.seed, Seeds: len(p.order[0].results), Confidence: stats.Confidence, Notes: p.notes,
+		Seed: p.order[0].scenario.seed, Seeds: len(p.order[0].loads), Confidence: stats.Confidence, Notes: p.notes,
 	}
 	if p.network.bandwidth > 0 {
 		sum.Network = p.network.String()

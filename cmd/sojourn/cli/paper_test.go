@@ -100,16 +100,20 @@ func TestPaper(t *testing.T) {
 func TestExperiments(t *testing.T) {
 	names := map[string]bool{}
 	for _, e := range experiments() {
-		if names[e.name] || e.name == "" || e.title == "" || e.source == "" || e.measure.of == nil {
+		if names[e.name] || e.name == "" || e.title == "" || e.source == "" || (e.measure.of == nil) == (e.plans == nil) {
 			t.Errorf("experiment %q is named twice, or lacks a title, source or measure", e.name)
 		}
 		names[e.name] = true
 		used := map[string]bool{}
+		parse := parsePolicies
+		if e.plans != nil {
+			parse = parsePlanners
+		}
 		for _, row := range e.rows {
 			used[row.workload] = true
 			for _, policy := range []string{row.policy, row.over} {
 				if policy != "" || row.policy == "" {
-					if _, err := parsePolicies(builtin(), []string{policy}); err != nil {
+					if _, err := parse(builtin(), []string{policy}); err != nil {
 						t.Errorf("experiment %s: %v", e.name, err)
 					}
 				}

@@ -93,6 +93,7 @@ type sample struct {
 	trial
 	results []*sim.Result // without records of jobs, unless they are kept
 	loads   [][2]float64
+	planned []float64 // the numbers of a planner, which has no results
 }
 
 // repeat runs each trial with the seed of its scenario and the ones that follow.
@@ -106,7 +107,7 @@ func repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*sample, error) {
 
 	samples := make([]*sample, len(trials))
 	for i, t := range trials {
-		samples[i] = &sample{t, make([]*sim.Result, seeds), make([][2]float64, seeds)}
+		samples[i] = &sample{trial: t, results: make([]*sim.Result, seeds), loads: make([][2]float64, seeds)}
 	}
 	bar := trials[0].scenario.flags.newBar(cmd.ErrOrStderr(), "runs", len(trials)*seeds)
 	// Seed by seed, so that an error that one seed has is found early.

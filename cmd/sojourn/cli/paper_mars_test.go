@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mars"
+)
+
+// runExperiment runs an experiment and reads its numbers.
+func runExperiment(t *testing.T, e experiment, args ...string) map[paperRun]float64 {
+	t.Helper()
+	var stdout bytes.Buffer
+	cmd := newPaper(builtin(), []experiment{e})
+	cmd.SetArgs(append([]string{e.name, "-q", "--json"}, args...))
+	cmd.SetOut(&stdout)
+	if err := cmd.Execute(); err != nil {
+		t.Fatalf("%s: %v", e.name, err)
+	}
+	var sum struct {
+		Rows []struct {
+			Workload, Policy, Over string
+			Mean                   float64
+		}
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &sum); err != nil {
+		t.Fatal(err)
+	}
+	means := map[paperRun]float64{}
+	for _, r := range sum.Rows {
+		if r.Over == "" {
+			means[paperRun{r.Workload, r.Policy}] = r.Mean
+		}
+	}
+	return means
+}
+
+// Every figure, with few jobs. No plan is below the bound, best-of is never worse
+// than MarS, and a tighter threshold does not take fewer rounds.
+func TestMarsFigures(t *testing.T) {
+	size := regexp.MustCompile(`(jobs|tasks)=\d+`)
+	for _, e := range marsExperiments() {
+		for i := range e.workloads {
+			w := &e.workloads[i]
+			w.gen = size.ReplaceAllStringFunc(w.gen, func(s string) string {
+				if s[0] == 'j' {
+					return "jobs=4"
+				}
+				return "tasks=80"
+			})
+		}
+		means := runExperiment(t, e, "--seeds", "2")
+		for run, mean := range means {
+			least, most := 1-1e-9, math.Inf(1)
+			switch e.name {
+			case "mars-fig16":
+				least, most = 1, 100
+			case "mars-fig6":
+				least = 1
+			}
+			if !(mean >= least && mean <= most) {
+				t.Errorf("%s, %s, %s: %v, want from %v to %v", e.name, run.workload, run.policy, mean, least, most)
+			}
+			solved, ok := means[paperRun{run.workload, marsSolved}]
+			if best := means[paperRun{run.workload, marsBest}]; ok && e.name != "mars-fig16" && best > solved {
+				t.Errorf("%s, %s: best-of is at %v, MarS at %v", e.name, run.workload, best, solved)
+			}
+		}
+		if e.name == "mars-fig6" {
+			for _, pair := range [][2]string{{"0.1", "0.2"}, {"0.2", "0.3"}, {"0.3", "0.4"}, {"0.4", "0.5"}} {
+				rounds := func(epsilon string) float64 { return means[paperRun{"100 jobs", marsPaper + ":epsilon=" + epsilon}] }
+				if rounds(pair[0]) < rounds(pair[1]) {
+					t.Errorf("epsilon %s takes %v rounds, %s takes %v", pair[0], rounds(pair[0]), pair[1], rounds(pair[1]))
+				}
+			}
+		}
+	}
+}
+
+// How near best-of has to come to the proved bound in the scenario of Figure 7, without
+// a search and with a stated number of evaluations. docs/experiments.md has 100 jobs,
+// too.
+func TestMarsReachesItsReference(t *testing.T) {
+	for _, tc := range []struct {
+		jobs, seeds    string
+		number         int
+		none, searched float64
+	}{
+		{"10 jobs", "20", 10, 1.19, 1.10},
+		{"20 jobs", "10", 20, 1.16, 1.095},
+	} {
+		e := marsScenarios()[0]
+		var rows []paperRow
+		for _, r := range e.rows {
+			if r.workload == tc.jobs && (r.policy == marsBest || r.policy == marsSearched(tc.number)) {
+				rows = append(rows, r)
+			}
+		}
+		var workloads []paperWorkload
+		for _, w := range e.workloads {
+			if w.name == tc.jobs {
+				workloads = append(workloads, w)
+			}
+		}
+		e.rows, e.workloads = rows, workloads
+		means := runExperiment(t, e, "--seeds", tc.seeds)
+		none, searched := means[paperRun{tc.jobs, marsBest}], means[paperRun{tc.jobs, marsSearched(tc.number)}]
+		if !(none <= tc.none && searched <= tc.searched) {
+			t.Errorf("%s: %.4f without search, %.4f with; want at most %v and %v", tc.jobs, none, searched, tc.none, tc.searched)
+		}
+		t.Logf("%s: %.4f, %.4f", tc.jobs, none, searched)
+	}
+}
+
+// Two machines; the job of one map of 10 s and one reduce of 10 s, 5 s after it,
+// and a job of one task of 8 s. Told 4 s for the map and 20 s for the other job, the
+// plan may put all on one machine or not: here it does, in the order given.
+func TestCarriedOut(t *testing.T) {
+	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
+	in := mars.Instance{Machines: []int{2}, Jobs: []mars.Job{
+		{Weight: 2, Phases: []mars.Phase{{Tasks: 1, Time: s(10), Delays: []time.Duration{s(5)}}, {Tasks: 1, Time: s(10)}}},
+		{Weight: 3, Release: sojourn.Time(s(1)), Phases: []mars.Phase{{Tasks: 1, Time: s(8)}}},
+	}}
+	at := func(n int) sojourn.Time { return sojourn.Time(s(n)) }
+	for _, tc := range []struct {
+		name    string
+		machine []int32
+		want    float64
+	}{
+		// The map ends at 10, the task at 18, the reduce starts at 18: 2*28 + 3*18.
+		{"one machine", []int32{0, 0, 0}, 110},
+		// The task ends at 9, the reduce starts at 15: 2*25 + 3*9.
+		{"two machines", []int32{0, 0, 1}, 77},
+	} {
+		plan := &mars.Schedule{Start: []sojourn.Time{at(0), at(24), at(4)}, Machine: tc.machine}
+		if got := carriedOut(&in, plan); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// Errors are as large as told, and twice as large with twice the number.
+func TestMistaken(t *testing.T) {
+	in := mars.Instance{Machines: []int{1}, Jobs: []mars.Job{{Weight: 1, Phases: []mars.Phase{{Tasks: 1000, Time: time.Second}}}}}
+	half, full := mistaken(&in, 0.5, 3), mistaken(&in, 1, 3)
+	least, most := math.Inf(1), 0.0
+	for i := range 1000 {
+		a, b := half.Jobs[0].Phases[0].Times[i].Seconds()-1, full.Jobs[0].Phases[0].Times[i].Seconds()-1
+		if math.Abs(2*a-b) > 1e-8 {
+			t.Fatalf("task %d: errors %v and %v", i, a, b)
+		}
+		least, most = min(least, b), max(most, b)
+	}
+	if least < -1 || least > -0.98 || most > 1 || most < 0.98 {
+		t.Errorf("errors from %v to %v, want nearly -1 to 1", least, most)
+	}
+	if in.Jobs[0].Phases[0].Times != nil {
+		t.Error("the instance itself was changed")
+	}
+}

@@ -1,0 +1,327 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/mars"
+	workloads "github.com/sojourn-sched/sojourn/workload"
+	"github.com/spf13/cobra"
+)
+
+// A plannerSpec is a planner as a row of an experiment names it:
+// "bestof:evaluations=59". Its options are those of mars.Options, and error.
+type plannerSpec struct {
+	planner mars.Planner
+	plannerOptions
+}
+
+// plannerOptions are the options of a planner. Those with equal ones share a bound.
+type plannerOptions struct {
+	mars.Options
+	error float64 // of the times that it is told: p becomes p times 1-error to 1+error
+}
+
+// parsePlanner reads a planner and its options.
+func parsePlanner(spec catalog.Spec) (plannerSpec, error) {
+	var s plannerSpec
+	var err error
+	if s.planner, err = mars.ParsePlanner(spec.Name); err != nil {
+		return s, err
+	}
+	for _, o := range spec.Options {
+		switch o.Name {
+		case "epsilon":
+			s.Epsilon, err = strconv.ParseFloat(o.Value, 64)
+		case "error":
+			s.error, err = strconv.ParseFloat(o.Value, 64)
+		case "rounds":
+			s.Rounds, err = strconv.Atoi(o.Value)
+		case "evaluations":
+			if s.Evaluations, err = strconv.Atoi(o.Value); s.Evaluations == 0 {
+				s.Evaluations = -1 // none
+			}
+		default:
+			err = fmt.Errorf("planner %s: unknown option %s", spec, o.Name)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// parsePlanners is parsePolicies for planners.
+func parsePlanners(_ catalog.Catalog, values []string) ([]catalog.Spec, error) {
+	var specs []catalog.Spec
+	for _, v := range values {
+		parsed, err := catalog.Parse(v)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range parsed {
+			if _, err := parsePlanner(s); err != nil {
+				return nil, err
+			}
+		}
+		specs = append(specs, parsed...)
+	}
+	return specs, nil
+}
+
+// A planMeasure returns a number of each of some planners for the workload of a
+// scenario.
+type planMeasure func(s *scenario, planners []plannerSpec) ([]float64, error)
+
+// repeat is repeat for planners. Those of a workload are measured together, so that
+// they share what bounds have in common.
+func (m planMeasure) repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*sample, error) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	samples := make([]*sample, len(trials))
+	var groups [][]*sample // of one scenario
+	var planners [][]plannerSpec
+	for i, t := range trials {
+		samples[i] = &sample{trial: t, loads: make([][2]float64, seeds), planned: make([]float64, seeds)}
+		spec, err := parsePlanner(t.spec)
+		if err != nil {
+			return nil, err
+		}
+		g := slices.IndexFunc(groups, func(g []*sample) bool { return g[0].scenario == t.scenario })
+		if g < 0 {
+			g = len(groups)
+			groups, planners = append(groups, nil), append(planners, nil)
+		}
+		groups[g], planners[g] = append(groups[g], samples[i]), append(planners[g], spec)
+	}
+	bar := trials[0].scenario.flags.newBar(cmd.ErrOrStderr(), "plans", len(trials)*seeds)
+	err := parallel(ctx, len(groups)*seeds, func(ctx context.Context, n int) error {
+		k, g := n/len(groups), n%len(groups)
+		first := groups[g][0].scenario
+		s, err := first.withSeed(ctx, first.seed+uint64(k))
+		var numbers []float64
+		if err == nil {
+			numbers, err = m(s, planners[g])
+		}
+		if err != nil {
+			return fmt.Errorf("workload %s, seed %d: %w", groups[g][0].value, first.seed+uint64(k), err)
+		}
+		for i, t := range groups[g] {
+			t.planned[k], t.loads[k] = numbers[i], s.workload.load(s.cluster)
+		}
+		if bar != nil {
+			bar.Add(len(groups[g]))
+		}
+		return nil
+	})
+	if bar != nil {
+		bar.Clear()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return samples, nil
+}
+
+// planInstance returns the instance of a scenario. Tasks of mars-tasks have the
+// weights that its jobs are drawn with.
+func planInstance(s *scenario) mars.Instance {
+	in := newInstance(s.workload, s.cluster)
+	if s.flags.input.gen.from.Name == "mars-tasks" {
+		in.Objective = mars.TaskCompletion
+		for i, j := range s.workload.jobs {
+			for p, weights := range workloads.TaskWeights(s.seed, j) {
+				in.Jobs[i].Phases[p].Weights = weights
+			}
+		}
+	}
+	return in
+}
+
+// makePlans makes and verifies the plans of some planners for an instance, told with
+// their error, and calls of with each.
+func makePlans(s *scenario, in *mars.Instance, planners []plannerSpec, of func(i int, p *mars.Schedule) error) error {
+	done := make([]bool, len(planners))
+	for i := range planners {
+		if done[i] {
+			continue
+		}
+		o := planners[i].plannerOptions
+		var members []int
+		var kinds []mars.Planner
+		for k := i; k < len(planners); k++ {
+			if planners[k].plannerOptions == o {
+				done[k] = true
+				members, kinds = append(members, k), append(kinds, planners[k].planner)
+			}
+		}
+		told := *in
+		if o.error > 0 {
+			told = mistaken(in, o.error, s.seed)
+		}
+		plans, err := mars.PlanAll(told, o.Options, kinds...)
+		if err != nil {
+			return err
+		}
+		for k, p := range plans {
+			if err := mars.Verify(told, p); err != nil {
+				return fmt.Errorf("planner %v: %w", p.Planner, err)
+			}
+			if err := of(members[k], p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// planRatios returns the objective of each plan over the lower bound of the linear
+// program. A plan that was made from wrong times is carried out with the true ones.
+func planRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
+	in := planInstance(s)
+	var bound float64
+	ratios := make([]float64, len(planners))
+	err := makePlans(s, &in, planners, func(i int, p *mars.Schedule) error {
+		if planners[i].error == 0 {
+			bound = p.LowerBound
+			ratios[i] = p.Ratio()
+			return nil
+		}
+		if bound == 0 {
+			b, err := mars.LowerBound(in, mars.Options{})
+			if err != nil {
+				return err
+			}
+			bound = b.LowerBound
+		}
+		ratios[i] = carriedOut(&in, p) / bound
+		return nil
+	})
+	return ratios, err
+}
+
+// cogeRounds returns the number of linear programs that Algorithm 1 solves.
+func cogeRounds(s *scenario, planners []plannerSpec) ([]float64, error) {
+	in := planInstance(s)
+	rounds := make([]float64, len(planners))
+	for i, p := range planners {
+		list, _, err := mars.COGE(in, p.Epsilon, p.Rounds)
+		if err != nil {
+			return nil, err
+		}
+		rounds[i] = float64(len(list))
+	}
+	return rounds, nil
+}
+
+// soonDone returns the share of tasks that have waited at most half as long as the
+// one that waits longest, from their release to their completion, in percent.
+func soonDone(s *scenario, planners []plannerSpec) ([]float64, error) {
+	in := planInstance(s)
+	shares := make([]float64, len(planners))
+	err := makePlans(s, &in, planners, func(i int, p *mars.Schedule) error {
+		var waits []time.Duration
+		u := 0
+		for j := range in.Jobs {
+			job := &in.Jobs[j]
+			for k := range job.Phases {
+				for t := range job.Phases[k].Tasks {
+					waits = append(waits, p.Start[u].Sub(job.Release)+job.Phases[k].TimeOf(t))
+					u++
+				}
+			}
+		}
+		soon, longest := 0, slices.Max(waits)
+		for _, w := range waits {
+			if w <= longest/2 {
+				soon++
+			}
+		}
+		shares[i] = 100 * float64(soon) / float64(len(waits))
+		return nil
+	})
+	return shares, err
+}
+
+// mistaken returns the instance with times that are wrong: each is multiplied by a
+// number between 1-most and 1+most, all of them equally likely. Of one seed, an error
+// that is twice as large is so for each task.
+func mistaken(in *mars.Instance, most float64, seed uint64) mars.Instance {
+	rng := rand.New(rand.NewPCG(seed, 0x3a95))
+	told := *in
+	told.Jobs = slices.Clone(in.Jobs)
+	for j := range told.Jobs {
+		phases := slices.Clone(told.Jobs[j].Phases)
+		for i := range phases {
+			ph := &phases[i]
+			times := make([]time.Duration, ph.Tasks)
+			for t := range times {
+				times[t] = time.Duration(float64(ph.TimeOf(t)) * (1 + most*(2*rng.Float64()-1)))
+			}
+			ph.Times = times
+		}
+		told.Jobs[j].Phases = phases
+	}
+	return told
+}
+
+// carriedOut returns the sum of weights times completions, in seconds, when the jobs
+// run as planned but take their own times: the tasks of each machine in the order of
+// the plan, as early as may be.
+func carriedOut(in *mars.Instance, p *mars.Schedule) float64 {
+	type task struct{ job, phase, index int }
+	var tasks []task
+	for j := range in.Jobs {
+		for k := range in.Jobs[j].Phases {
+			for t := range in.Jobs[j].Phases[k].Tasks {
+				tasks = append(tasks, task{j, k, t})
+			}
+		}
+	}
+	order := make([]int, len(tasks))
+	for u := range order {
+		order[u] = u
+	}
+	// Phases come in their order, even if the plan gave them no time.
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.Start[a], p.Start[b]) })
+	machines := 0
+	for _, n := range in.Machines {
+		machines += n
+	}
+	free := make([]sojourn.Time, machines)
+	ready := make([][]sojourn.Time, len(in.Jobs)) // when each phase may start
+	end := make([]sojourn.Time, len(in.Jobs))
+	for j := range in.Jobs {
+		for range len(in.Jobs[j].Phases) + 1 {
+			ready[j] = append(ready[j], in.Jobs[j].Release)
+		}
+	}
+	for _, u := range order {
+		t, m := tasks[u], p.Machine[u]
+		ph := &in.Jobs[t.job].Phases[t.phase]
+		free[m] = max(free[m], ready[t.job][t.phase]).Add(ph.TimeOf(t.index))
+		end[t.job] = max(end[t.job], free[m])
+		arrived := free[m]
+		if ph.Delays != nil {
+			arrived = arrived.Add(ph.Delays[t.index])
+		}
+		ready[t.job][t.phase+1] = max(ready[t.job][t.phase+1], arrived)
+	}
+	sum := 0.0
+	for j := range in.Jobs {
+		sum += in.Jobs[j].Weight * end[j].Sub(0).Seconds()
+	}
+	return sum
+}
