@@ -7,7 +7,9 @@
 // Big Data Congress 2013], stated anew, since its algorithms as printed leave slots
 // idle: see Departures. Choose it where many jobs are there at once and the network
 // is what is short. Where inputs have three replicas and the network is not short, a
-// greedy rule is as fast: see When to use it.
+// greedy rule is as fast: see When to use it. Set [Options.SelfTune] unless jobs need their
+// slots at every instant: it is the fastest of TD's settings there. It is not the default
+// since the zero value is to keep the bounds that the paper promises.
 //
 // # Notation
 //
@@ -95,7 +97,7 @@
 // T5. While a job is below its floor and the slot at hand could run a task of it, local
 // or from a cool node, no job that is not goes before it, but for step 2's
 // first group. It is a floor on slots, not on progress, and holds when a slot is
-// given, not between.
+// given, not between. With SelfTune, it holds for jobs that are late.
 //
 // T6. A job that becomes teenaged and has tasks enough is adult after at most the
 // longest time of a map task, if all its sources stay cool, slots do not leave, and
@@ -189,6 +191,7 @@
 // of the blocks behind them (package locality). Events about attempts cost what an
 // assignment costs. A promotion, the end of a map phase, and a change of amt by more
 // than 3 % look at all nodes of the job. Waiting jobs cost nothing but their index;
-// nothing is allocated in steady state. With Strict or AsPrinted, Seek tries the
-// free slots one after the other, and so does what is declined.
+// nothing is allocated in steady state. With Strict, Seek tries the first free slot,
+// and of the others only those whose node has input of a co-scheduled job, or all while
+// tasks that came back or reduces are left; with AsPrinted it tries all.
 package td

@@ -334,6 +334,42 @@ func TestExplain(t *testing.T) {
 	s.want("job 4", why(4), "job 3 is infantile and has to grow up first")
 }
 
+// UPDATE runs with a slot that gets a task: until then, Explain says that a job is about
+// to move on and not that it has to wait for what is already so.
+func TestExplainBeforeTheNextSlot(t *testing.T) {
+	s := newStage(t, td.Options{L: 0.5, H: 1.5, MaxCoScheduled: 1}, 4)
+	s.arrive(1, 2, time.Second, nodes(9, 1)...)
+	s.arrive(2, 1, time.Second, nodes(9, 1)...)
+	why := func(id sojourn.JobID) string { return attr(s.p, id, "td").String() }
+	s.want("job 1", why(1), "its turn comes with the next slots, by arrival: Osen + D = 0 is below T = 4")
+	s.assign(100)
+	s.want("job 2", why(2), "runs on what others leave: no more than MaxCoScheduled = 1 may be co-scheduled")
+	s.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}})
+	s.want("status", s.status(2), "infantile")
+	s.want("job 2", why(2), "grows up with the next slot that gets a task")
+	s.assign(101)
+	s.want("status", s.status(2), "adult")
+}
+
+// With Strict, Seek finds the slot that has a local task behind many that have none,
+// and does not search for a source again for each of these.
+func TestSeekPastHotSpots(t *testing.T) {
+	s := newStage(t, td.Options{HotPolicy: td.Strict, Theta: 1}, 50, 1)
+	s.arrive(1, 1, time.Second, nodes(9, 2)...)
+	s.want("first slot", s.assign(100), "1/0/0<2")
+	asked := td.CountCool(s.p)
+	if id, ok := s.p.Seek(0); id != 200 || !ok {
+		t.Errorf("Seek = %d, %v, want 200", id, ok)
+	}
+	s.want("slot on node 2", s.assign(200), "1/0/1<2")
+	if id, ok := s.p.Seek(0); ok {
+		t.Errorf("Seek = %d, want none", id)
+	}
+	if *asked > 20 {
+		t.Errorf("asked %d times whether node 2 is cool", *asked)
+	}
+}
+
 // The hot queue grows with the reads, and forgets all that are overdue.
 func TestManyTuples(t *testing.T) {
 	s := newStage(t, td.Options{Theta: 2, SplitTime: time.Second}, 0, 300)

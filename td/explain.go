@@ -1,6 +1,7 @@
 package td
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -24,7 +25,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 			}
 			return 1
 		}
-		return int(int64(a.Seq - b.Seq))
+		return cmp.Compare(a.Seq, b.Seq)
 	})
 	for _, j := range jobs {
 		dst = append(dst, j.Spec.ID)
@@ -98,7 +99,8 @@ func (p *Policy) hotSpots() (n int) {
 	return n
 }
 
-// why tells what a job that could start tasks waits for.
+// why tells what a job that could start tasks waits for. UPDATE runs when a slot is
+// offered, so that a condition may hold of which nobody has taken note yet.
 func (p *Policy) why(j *job) string {
 	d := &j.Data
 	l := d.lane
@@ -108,8 +110,14 @@ func (p *Policy) why(j *job) string {
 		return ""
 	case d.status == waiting && l.infantile != nil:
 		return fmt.Sprintf("job %d is infantile and has to grow up first", l.infantile.Spec.ID)
+	case d.status == waiting && l.senile()+l.demand < slots:
+		return fmt.Sprintf("its turn comes with the next slots, by arrival: Osen + D = %d is below T = %d", l.senile()+l.demand, slots)
 	case d.status == waiting:
 		return fmt.Sprintf("not co-scheduled: Osen + D = %d, which has to be below T = %d", l.senile()+l.demand, slots)
+	case d.status == infantile && p.full(l):
+		return fmt.Sprintf("runs on what others leave: no more than MaxCoScheduled = %d may be co-scheduled", p.set.MaxCoScheduled)
+	case d.status == infantile && l.senile()+l.demand+p.demand(j) <= slots:
+		return "grows up with the next slot that gets a task"
 	case d.status == infantile:
 		return fmt.Sprintf("runs on what others leave: Osen + D + demand = %d, which may be at most T = %d",
 			l.senile()+l.demand+p.demand(j), slots)

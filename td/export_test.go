@@ -88,3 +88,13 @@ func Verify(p *Policy) error {
 	}
 	return nil
 }
+
+// CountCool counts how often p asks whether a node is cool.
+func CountCool(p *Policy) *int {
+	n := new(int)
+	p.cool = func(id sojourn.NodeID) bool {
+		*n++
+		return p.isCool(id)
+	}
+	return n
+}

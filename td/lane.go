@@ -297,7 +297,7 @@ func (p *Policy) updateOnce(l *lane) bool {
 		demand := 0
 		if j.Data.awake {
 			demand = p.demand(j)
-			if n := p.set.MaxCoScheduled; n > 0 && len(l.teenaged)+len(l.adults) >= n {
+			if p.full(l) {
 				return false
 			}
 		}
@@ -317,6 +317,12 @@ func (p *Policy) updateOnce(l *lane) bool {
 	}
 	p.move(p.ledger.ByHandle(h), infantile)
 	return true
+}
+
+// full reports whether as many jobs are adult or teenaged as may be at a time.
+func (p *Policy) full(l *lane) bool {
+	n := p.set.MaxCoScheduled
+	return n > 0 && len(l.teenaged)+len(l.adults) >= n
 }
 
 func (p *Policy) move(j *job, to status) {

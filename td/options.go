@@ -61,8 +61,8 @@ type Options struct {
 	// else under "". Where there is nothing, it is 10 s.
 	DefaultTaskTime map[string]time.Duration
 
-	// SelfTune applies the bounds only where they serve their purpose, so that the
-	// queue is done sooner: a job is raised to its floor only if it is late, that is if
+	// SelfTune, which is recommended, applies the bounds only where they serve their
+	// purpose, so that the queue is done sooner: a job is raised to its floor only if it is late, that is if
 	// it would otherwise end later than with L times its demand in slots all the time;
 	// and it may exceed its upper bound rather than that a slot reads from afar. Then H is
 	// 1.3 unless set.

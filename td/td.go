@@ -147,22 +147,41 @@ func after(t sojourn.Time, d int64) sojourn.Time {
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID that gets a
 // task. Where none is left idle, that is the first one while anything is startable.
+// With Strict, a slot that gets nothing tells that every source is hot: what another
+// one could still get is on its own node.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if !p.startable(c) {
 		return 0, false
 	}
+	l := p.lane(c)
 	id, ok := p.ledger.FreeSlot(c)
-	for ; ok; id, ok = p.ledger.NextFree(c, id+1) {
+	for refused := false; ok; id, ok = p.ledger.NextFree(c, id+1) {
 		if p.set.HotPolicy == Relaxed && !p.set.AsPrinted {
 			return id, true
 		}
-		_, takes := p.request(p.lane(c), p.ledger.Free(id))
-		p.takeBack()
+		s := p.ledger.Free(id)
+		if refused && !p.mayBeLocal(s) {
+			continue
+		}
+		_, takes := p.request(l, s)
+		if takes || p.set.AsPrinted {
+			p.takeBack()
+		}
 		if takes {
 			return id, true
 		}
+		// What UPDATE did stays until the end: it would do the same for each slot.
+		refused = !p.set.AsPrinted
 	}
+	p.takeBack()
 	return 0, false
+}
+
+// mayBeLocal reports whether a slot may have a task on its own node: one of a
+// co-scheduled job, or of the phases that are not watched.
+func (p *Policy) mayBeLocal(s sojourn.Slot) bool {
+	return p.first.Any(s.Class) || p.early.Any(s.Class) ||
+		slices.ContainsFunc(p.index.Watched(s.Node), func(w uint64) bool { return w != 0 })
 }
 
 // startable reports whether any task could start on a slot of class c.
