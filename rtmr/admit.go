@@ -97,16 +97,21 @@ func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 		cand.stuck = cand.stuck || held > 0
 	}
 	before := d.mark.promise
-	if !cand.promised && p.opts.Booking == Rebook {
-		d.mark = mark{promise: unasked, place: never}
-		return d, nil
-	}
 	// The estimates of the running attempts change with the revision.
 	old := j.Data.eps
 	j.Data.eps = d.eps
 	p.reality(&p.base, now)
 	j.Data.eps = old
 
+	// If its running attempts may take longer now, others may be late, whether it has a
+	// promise of its own or not.
+	if hurt := p.hurt(cand, now); hurt != nil {
+		return d, rejection(&sojourn.Job{ID: cand.id}, hurt, offer{at: never})
+	}
+	if !cand.promised && p.opts.Booking == Rebook {
+		d.mark = mark{promise: unasked, place: never}
+		return d, nil
+	}
 	var place int64
 	var broken *miss
 	if p.opts.Booking == Chain {
@@ -126,6 +131,23 @@ func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 		return d, rejection(&sojourn.Job{ID: cand.id}, broken, offer{at: never})
 	}
 	return d, nil
+}
+
+// hurt returns a promise to another job that a revision breaks, although all that is
+// not dispatched of the revised job goes behind: because of its running attempts, or, in
+// the chain, because it has started. The vectors are in p.base.
+func (p *Policy) hurt(cand entry, now int64) *miss {
+	if p.opts.Booking == Chain {
+		if cand.job.Data.started == 0 {
+			return nil // nothing of it runs
+		}
+		cand.promised = false
+		_, broken := p.rechained(cand, now)
+		return broken
+	}
+	p.list = p.promised(p.list[:0], now, cand.job)
+	p.walk.begin(&p.base, now)
+	return p.walk.book(p.list)
 }
 
 // revised takes over what was decided about a job that is there.

@@ -214,24 +214,24 @@ func (p *Policy) startJob(j *job) {
 	p.refile(j)
 }
 
-// startBefore starts the jobs without maps that wait before j, whose map is about to
+// startBefore starts the jobs with no map to start that wait before j, whose map is about to
 // be dispatched: the free map slot was theirs first.
 func (p *Policy) startBefore(j *job) {
 	for i := p.started(); i < j.Data.rank; i++ {
-		if k := p.order.jobs[i]; k.Data.phase[maps] < 0 && k.Data.mark.promise != void {
+		if k := p.order.jobs[i]; p.left(k, maps) == 0 {
 			p.startJob(k)
 		}
 	}
 }
 
 // waitsForMapSlot reports whether j, whose reduce tasks are ready, waits for its
-// virtual map: in the chain, a job without maps takes its turn at the map slots. In its
+// virtual map: in the chain, a job without maps, or whose maps were done before it
+// started, takes its turn at the map slots, be its promise void or not. In its
 // place it could run reduces before jobs ahead of it have started, and a job that is
 // then inserted before it would not know of the slots that it holds.
 func (p *Policy) waitsForMapSlot(j *job) bool {
 	d := &j.Data
-	if p.opts.Booking == Rebook || d.phase[maps] >= 0 || d.started > 0 || d.mark.promise == void ||
-		p.slots[maps] == 0 || p.mutant == zeroMapsInPlace {
+	if p.opts.Booking == Rebook || d.started > 0 || p.slots[maps] == 0 || p.mutant == zeroMapsInPlace {
 		return false
 	}
 	if p.free[maps] == 0 {

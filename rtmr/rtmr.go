@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/slotvec"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
 )
 
 // A Policy is RTMR as a [sojourn.Policy]. It is also a [sojourn.Admitter], a
@@ -15,6 +16,7 @@ import (
 // [sojourn.Snapshotter].
 type Policy struct {
 	opts   Options
+	header snapshot.Header
 	skew   int64 // Options.Skew in 2^-16
 	mutant mutant
 
@@ -107,7 +109,7 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("rtmr: %w", err)
 	}
-	p := &Policy{opts: opts}
+	p := &Policy{opts: opts, header: snapshot.Header{Policy: "rtmr", Version: 1, Options: fmt.Sprintf("%+v", opts)}}
 	p.reset()
 	return p, nil
 }
@@ -115,7 +117,7 @@ func New(opts Options) (*Policy, error) {
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	*p = Policy{
-		opts: p.opts, mutant: p.mutant,
+		opts: p.opts, header: p.header, mutant: p.mutant,
 		skew:   units(p.opts.Skew),
 		est:    newEstimator(&p.opts),
 		ready:  ready.New(key.before),
@@ -215,7 +217,7 @@ func (p *Policy) apply(ev *sojourn.Event, d *data) {
 	case sojourn.TaskHeld:
 		p.broken(byHold)
 	case sojourn.TaskReady:
-		p.broken(0)
+		p.broken(byHold)
 	case sojourn.TaskDone:
 		p.relieved()
 	case sojourn.OutputLost:
@@ -466,14 +468,15 @@ func (p *Policy) refile(j *job) {
 }
 
 // reservation returns how many reduce slots are kept for a job: as many as it has
-// reduce tasks, while its maps are not done. Jobs without a promise that could be
-// broken get none, and void ones none either: whether they will ever need them is what
-// nobody knows.
+// reduce tasks, while its maps are not done. With Rebook, jobs without a promise run
+// behind all that have one and get none. In the chain they may stand before others, whose
+// promises count on when they end: they get none only if nobody knows when that is, and
+// are not booked then.
 func (p *Policy) reservation(j *job) int64 {
 	d := &j.Data
 	i := d.phase[reduces]
-	if i < 0 || j.Cancelled || j.Phases[i].Ready || d.mark.promise == void ||
-		d.mark.promise == unasked && (p.opts.Booking == Rebook || d.mark.e == never) {
+	if i < 0 || j.Cancelled || j.Phases[i].Ready ||
+		p.opts.Booking == Rebook && d.mark.promise != kept || p.opts.Booking == Chain && d.mark.e == never {
 		return 0
 	}
 	return p.left(j, reduces)

@@ -21,7 +21,7 @@ const (
 
 var reasonTexts = [...]string{
 	"an attempt outlasts its estimate", "slots were lost", "a task has to run again",
-	"a task is held", "free slots were not offered", "adopted", "revised",
+	"a task is or was held", "free slots were not offered", "adopted", "revised",
 }
 
 // String lists the reasons.

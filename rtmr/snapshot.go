@@ -1,21 +1,15 @@
 package rtmr
 
 import (
-	"fmt"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/slotvec"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "rtmr", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
-}
-
 // AppendBinary implements [sojourn.Snapshotter]. Of the marks only the hard ones are
 // state: the others follow.
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
-	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+	return snapshot.Append(dst, p.header, func(w *snapshot.Writer) {
 		p.ledger.Save(w)
 		for s := range p.est.rate {
 			w.Int(p.est.rate[s])
@@ -89,7 +83,7 @@ func restoreVector(r *snapshot.Reader) slotvec.Vector {
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *Policy) UnmarshalBinary(data []byte) error {
-	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+	return snapshot.Restore(p, data, p.header, p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		for s := range p.est.rate {
 			p.est.rate[s] = r.Int()
