@@ -155,7 +155,7 @@ func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c con
 	// In the time until S, a slot runs so many maps, one after the other.
 	rounds := int64(c.start.Sub(at)) / int64(eps[sojourn.Map])
 	if c.hopeless = rounds < 1; !c.hopeless {
-		c.maps = int((int64(c.maps) + rounds - 1) / rounds)
+		c.maps = int((int64(c.maps)-1)/rounds) + 1
 	}
 	return c, nil
 }

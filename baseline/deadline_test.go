@@ -2,6 +2,7 @@ package baseline_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,18 @@ func TestDeadlineConstraintChecksAPoint(t *testing.T) {
 		if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: dcJob(2, deadline, 1, 3)}); !errors.Is(err, want) {
 			t.Errorf("deadline %v: %v, want %v", deadline, err, want)
 		}
+	}
+}
+
+// A deadline at the end of time does not overflow: the two maps run one after the other.
+func TestDeadlineConstraintAtTheEndOfTime(t *testing.T) {
+	p := dcCluster(t, baseline.DeadlineConstraintOptions{}, 4, 0)
+	job := &sojourn.Job{ID: 1, Deadline: math.MaxInt64, Phases: []sojourn.Phase{{Tasks: 2, Estimate: 1}}}
+	if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := p.Assign(0); !ok {
+		t.Error("no map was started")
 	}
 }
 
