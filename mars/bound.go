@@ -16,14 +16,20 @@ type Bound struct {
 	// Gap is (UpperBoundLP-LowerBound)/LowerBound; 0 if they are equal.
 	Gap float64
 
-	// BestLowerBound is the best bound known, at least LowerBound: with
-	// [Options.ReleaseCuts] it may be greater than the value of (1)-(4).
+	// BestLowerBound is the best bound known, at least LowerBound. It may be greater
+	// than the value of (1)-(4), as it takes releases into account.
 	BestLowerBound float64
 
 	// Certificate proves LowerBound and UpperBoundLP, and BestCertificate proves
 	// BestLowerBound, where that is greater. Neither may be changed.
 	Certificate     Certificate
 	BestCertificate []Price
+
+	// Smith, unless nil, proves BestLowerBound in place of BestCertificate: a Smith
+	// ratio of each task, in weight per second of work, whose work takes no more
+	// than the weight of its job (see the package documentation). It may not be
+	// changed.
+	Smith []float64
 
 	// raw are the C whose order of M is that of the feasible point.
 	raw []float64
@@ -98,6 +104,16 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	b.LowerBound, b.UpperBoundLP, b.Gap = s.lower, s.upper, s.gap()
 	if b.BestLowerBound <= s.lower {
 		b.BestLowerBound, b.BestCertificate = s.lower, nil
+	}
+	if f.in.Objective == JobCompletion && f.assigned == nil && len(f.in.Jobs) > 0 {
+		busy := newBusyForm(f).solve(iterations, gap)
+		if busy.lower > b.BestLowerBound {
+			b.BestLowerBound, b.BestCertificate = busy.lower, nil
+			b.Smith = make([]float64, len(f.p))
+			for t, i := range f.unit {
+				b.Smith[t] = busy.pi[i]
+			}
+		}
 	}
 	b.Certificate, b.raw = Certificate{Prices: s.prices, C: s.c}, s.raw
 	return b, nil

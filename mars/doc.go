@@ -94,9 +94,34 @@
 //
 //	sum over B of p_u M_u >= p(B) (r + p(B)/2m).
 //
-// They are (4) on a clock that starts at r. With Options.ReleaseCuts they enter
+// They are (4) on a clock that starts at r. With [Options.ReleaseCuts] they enter
 // BestLowerBound, with prices that only these jobs pay; LowerBound stays what the
 // paper compares with.
+//
+// # Jobs that arrive over time
+//
+// At any size, all of these inequalities are used at once [Goemans, Queyranne,
+// Schulz, Skutella and Wang 2002]: for any numbers pi_u >= 0, the sum of pi_u p_u M_u
+// is least in the preemptive schedule by Smith's rule, which at any time does the work
+// with the highest pi that has been released, on one machine m times as fast. (At any
+// time, the machine has done as much work with pi above any value as can be done.
+// The sum is an integral of this over values and time.) Let M_u be the mean of its time
+// in that schedule, let task u end no later than a_u before C_j, and let the work of a
+// job take no more than its weight. C_j >= c_j and p_u M_u <= p_u (C_j - a_u - p_u/2) give
+//
+//	sum of w_j C_j >= sum over j of [(w_j - sum of pi_u p_u) c_j + sum of pi_u p_u (M_u + a_u + p_u/2)].
+//
+// EVERY such pi proves its bound. Of a set B of tasks of one phase with one pi, the
+// time from M to the end counts once more: with time running backwards, (4) is
+//
+//	sum over B of p_u (C_j - M_u) >= p(B) (min of a_u) + p(B)^2/2m,
+//
+// and if all take p, then m of them at most lie in each of the intervals of p before
+// the end. c_j, a_u and the instants from which a phase can run take into account that a
+// phase takes p(B)/m at least, and (tasks/m, rounded up) times its shortest task. These
+// are beyond the paper's program, and so only in BestLowerBound. Each phase has one pi;
+// jobs divide their weight by how late each phase ends in the mean of the schedules so
+// far, which is Frank and Wolfe's method on a smooth maximum.
 //
 // # MarS, and why it is within 3
 //

@@ -152,6 +152,53 @@ func TestEveryPriceProvesABound(t *testing.T) {
 	})
 }
 
+// All Smith ratios that take no more than the weight of a job prove bounds, and what
+// the solver and Verify make of its own are the same.
+func TestAllSmithRatiosProveABound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := draw(t, small)
+		ratios := make([]float64, in.TaskCount())
+		first := 0
+		for j := range in.Jobs {
+			job := &in.Jobs[j]
+			all, u := 0.0, first
+			for k := range job.Phases {
+				for i := range job.Phases[k].Tasks {
+					ratios[u] = float64(rapid.IntRange(0, 4).Draw(t, "ratio"))
+					all += ratios[u] * job.Phases[k].TimeOf(i).Seconds()
+					u++
+				}
+			}
+			part := float64(rapid.IntRange(0, 4).Draw(t, "part")) / 4
+			for ; first < u; first++ {
+				if all > 0 {
+					ratios[first] *= part * job.weight() / all * (1 - 1e-12)
+				}
+			}
+		}
+		proved, err := in.smithProves(ratios)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range plans(t, in, quick) {
+			if proved > s.Objective*(1+1e-9) {
+				t.Fatalf("%v: objective %v, the ratios prove %v", s.Planner, s.Objective, proved)
+			}
+		}
+		if len(in.Jobs) == 0 {
+			return
+		}
+		f := newFlat(&in)
+		busy := newBusyForm(f).solve(20, 1e-9)
+		for u, i := range f.unit {
+			ratios[u] = busy.pi[i]
+		}
+		if proved, err = in.smithProves(ratios); err != nil || math.Abs(proved-busy.lower) > 1e-9*proved {
+			t.Fatalf("the solver says %v, Verify %v, %v", busy.lower, proved, err)
+		}
+	})
+}
+
 // value returns the value of the linear program.
 func value(t *rapid.T, in Instance) float64 {
 	b, err := LowerBound(in, Options{Gap: 1e-10})

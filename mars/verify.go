@@ -283,7 +283,12 @@ func verifyBound(in *Instance, b *Bound) error {
 		}
 	}
 	if b.BestLowerBound > b.LowerBound {
-		if proved, err = in.proves(b.BestCertificate); err != nil {
+		if b.Smith != nil {
+			proved, err = in.smithProves(b.Smith)
+		} else {
+			proved, err = in.proves(b.BestCertificate)
+		}
+		if err != nil {
 			return err
 		}
 		if b.BestLowerBound > float64(proved*(1+tolerance)) {
