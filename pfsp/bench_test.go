@@ -40,8 +40,12 @@ func BenchmarkWave(b *testing.B) {
 				observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
 			}
 			for i := range n {
+				tasks := 1
+				if i == 0 {
+					tasks = 2 * slots // w is 20 s
+				}
 				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
-					ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: 1 << 24, Estimate: time.Duration(n+i) * time.Millisecond}},
+					ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: tasks, Estimate: time.Duration(1+i*1000) * time.Millisecond}},
 				}})
 			}
 			wave := make([]sojourn.Assignment, slots)
