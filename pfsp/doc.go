@@ -34,6 +34,9 @@
 //     phase j before it in V that has something to start (Algorithm 4). The first
 //     phase in V that has something to start always is.
 //
+// Of the tasks of that phase the slot gets the one whose input is closest; no phase
+// waits for a closer slot.
+//
 // # What is promised
 //
 // In the fluid model, where work can be spread over the slots at will and moved at
@@ -42,7 +45,7 @@
 // Tasks cannot be spread or interrupted. What holds then is this.
 //
 // Theorem. Let the slots of a class be N, constant, and identical; let tasks not
-// be interrupted and not fail; let sizes be exact; let all tasks of a phase be
+// be interrupted and not fail; let sizes be exact and weights constant; let all tasks of a phase be
 // ready, with their input, when the first may start: a phase waits for the whole
 // phase before it, or for none; let late phases be served in the order of their
 // virtual ends; and let FairLimit be 0 or probes be gated. Then a phase i ends at
@@ -86,7 +89,10 @@
 // (1 - 1/N) p. If there is no such t0, the same holds from the first arrival on with
 // nothing running. That arrivals never change the order of those that are there is
 // used throughout; it is why V has no limits on parallelism, with which the bound
-// fails. The rounding of virtual time adds nanoseconds; see package vqueue.
+// fails. Weights must not change because H_j counts on what V does for those behind j
+// before D_j: if j gains weight or they lose it, D_j comes earlier than it was thought
+// to when others were served in front of j. What is cancelled keeps its place in V, and takes real work
+// away only. The rounding of virtual time adds nanoseconds; see package vqueue.
 //
 // The bound is nearly tight: where a phase of long tasks has just filled all slots
 // and a phase of one task arrives, that one ends almost 2p after D.

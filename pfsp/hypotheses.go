@@ -17,6 +17,7 @@ const (
 	failures
 	heldTasks
 	adoptions
+	weights
 	numHypotheses
 )
 
@@ -30,6 +31,7 @@ var violations = [numHypotheses]string{
 	failures:      "attempts failed",
 	heldTasks:     "tasks were held",
 	adoptions:     "attempts were adopted",
+	weights:       "weights were changed",
 }
 
 // hypotheses is the account of what does not hold in a class.

@@ -337,3 +337,94 @@ func TestRefusedProbe(t *testing.T) {
 		c.wantValue(1, "probes_left", tc.left)
 	}
 }
+
+// Job 1 waits behind many of little weight, with slack to spare, for job 2 has most of
+// the virtual cluster. Then job 1 is given more weight than all, and ends there soon: it
+// is far beyond the bound, and nobody says that it holds.
+// Reference: package comment, theorem ("weights constant").
+func TestChangedWeightsBreakTheBound(t *testing.T) {
+	c := newCluster(t, limit(0), 1)
+	arrive := func(id sojourn.JobID, tasks int, weight float64) {
+		j := job(id, tasks, time.Second)
+		j.Weight = weight
+		c.tell(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
+	}
+	arrive(1, 100, 1)
+	arrive(2, 20_000, 100)
+	for id := range sojourn.JobID(60) {
+		arrive(3+id, 90, 0.4)
+	}
+	for range 4000 {
+		a := c.assign(0)
+		if a.Task.Job < 3 {
+			t.Fatalf("at %v job %d runs", c.now, a.Task.Job)
+		}
+		c.end(a, time.Second)
+	}
+	c.wantValue(1, "bound_holds", true)
+	j := job(1, 100, time.Second)
+	j.Weight = 1e6
+	c.tell(sojourn.Event{Kind: sojourn.JobRevised, Job: j})
+	c.wantValue(1, "bound_holds", false)
+	c.wantValue(1, "void", []string{"weights were changed"})
+	var virtualEnd sojourn.Time
+	for left := 100; left > 0; {
+		a := c.assign(0)
+		if a.Task.Job == 1 {
+			left--
+		}
+		c.end(a, time.Second)
+		if left > 0 && virtualEnd == 0 && fmt.Sprint(c.value(1, "late")) == "true" {
+			virtualEnd = c.now
+		}
+	}
+	if bound := virtualEnd + sojourn.Time(time.Second); virtualEnd == 0 || c.now <= bound {
+		t.Errorf("job 1 ends at %v, within the bound %v: the example shows nothing", c.now, bound)
+	}
+}
+
+// An attempt of a cancelled job that is killed takes nothing from anybody.
+func TestKilledAttemptsOfCancelledJobsKeepThePromise(t *testing.T) {
+	c := newCluster(t, limit(0), 1)
+	c.arrive(1, 2, time.Second)
+	c.arrive(2, 5, time.Second)
+	a := c.want(0, 1)
+	c.now += sojourn.Time(time.Second / 2)
+	c.tell(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}})
+	c.tell(sojourn.Event{Kind: sojourn.TaskFailed, Task: a.Task, Attempt: a.Attempt})
+	c.wantValue(2, "bound_holds", true)
+	a = c.want(0, 2)
+	c.now += sojourn.Time(time.Second / 2)
+	c.tell(sojourn.Event{Kind: sojourn.TaskFailed, Task: a.Task, Attempt: a.Attempt})
+	c.wantValue(2, "bound_holds", false)
+}
+
+// Of the tasks of the chosen phase a slot gets the one whose input is closest, also
+// after a snapshot.
+func TestNearestInputFirst(t *testing.T) {
+	c := newCluster(t, limit(0), 0)
+	for i := range 4 {
+		c.tell(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Node: sojourn.NodeID(i + 1)}})
+	}
+	j := job(1, 4, time.Second)
+	j.Phases[0].Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{4}, {3}, {2}, {1}})
+	c.tell(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
+	check := func(slot sojourn.SlotID) {
+		a := c.assign(slot)
+		if a.Task.Index != uint32(3-slot) || a.Locality != sojourn.NodeLocal {
+			t.Errorf("slot %d runs task %d, %v, want %d, local", slot, a.Task.Index, a.Locality, 3-slot)
+		}
+	}
+	check(0)
+	data, err := c.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Policy = maker(pfsp.Options{FairLimit: new(int)})().(*pfsp.Policy)
+	if err := c.UnmarshalBinary(data); err != nil {
+		t.Fatal(err)
+	}
+	check(1)
+	check(2)
+	check(3)
+}

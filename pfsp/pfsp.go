@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/slack"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -20,6 +21,7 @@ import (
 type Policy struct {
 	settings
 	ledger  ledger.Ledger[data]
+	inputs  *locality.Index[data]
 	classes []*class // by sojourn.Class, as far as any was seen
 }
 
@@ -59,7 +61,9 @@ func New(opts Options) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Policy{settings: s}, nil
+	p := &Policy{settings: s}
+	p.reset()
+	return p, nil
 }
 
 // Observe implements [sojourn.Policy].
@@ -72,6 +76,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		c.chosen = false
 	}
 	c := p.ledger.Apply(&ev)
+	p.inputs.Update(&ev, c)
 	switch ev.Kind {
 	case sojourn.SlotAdded, sojourn.SlotRemoved:
 		p.setCapacity(c)
@@ -172,6 +177,9 @@ func (p *Policy) revise(j *ledger.Job[data]) {
 			p.mistaken(ph)
 		}
 		p.update(j, i)
+		if ph.item != nil && ph.item.Weight() != j.Weight {
+			p.classOf(ph).breaks(weights)
+		}
 		p.resize(ph)
 	}
 }
@@ -195,7 +203,7 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 	case sojourn.TaskRefused:
 		ph.begun--
 	}
-	if ev.Kind != sojourn.TaskFinished && ev.At > ch.Start {
+	if ev.Kind != sojourn.TaskFinished && ev.At > ch.Start && !ch.Job.Cancelled {
 		p.classOf(ph).breaks(failures)
 	}
 	p.update(ch.Job, i)
@@ -446,7 +454,8 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	probe := ph.queue >= 0
 	c.serving(p, ph)
-	a := p.ledger.TakePhase(ph.job, ph.index, id)
+	pick, _ := p.inputs.Find(ph.job, ph.index, s, sojourn.Remote)
+	a := p.inputs.Take(ph.job, ph.index, pick, id)
 	ph.start(now, ph.prior(ph.spec(), a.Task.Index))
 	ph.begun++
 	// Between events the choice stays what it is, unless it was started out of turn,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/slack"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -14,7 +15,10 @@ func (p *Policy) header() snapshot.Header {
 }
 
 // reset gives p the state of a new policy.
-func (p *Policy) reset() { *p = Policy{settings: p.settings} }
+func (p *Policy) reset() {
+	*p = Policy{settings: p.settings}
+	p.inputs = locality.New(&p.ledger)
+}
 
 // AppendBinary implements [sojourn.Snapshotter]. What phases have left and for how
 // long their attempts have been running follows from the account.
@@ -47,6 +51,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
+		p.inputs.Rebuild()
 		for j := range p.ledger.All() {
 			j.Data = makeData(j)
 			for i := range j.Data {
