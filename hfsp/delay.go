@@ -41,6 +41,12 @@ func (p *Policy) assignNear(s sojourn.Slot) (a sojourn.Assignment, ok bool) {
 		c.training.Remove(ph.handle)
 		c.virtual.SetReady(ph, false)
 	}
+	if !ok {
+		if ph, late := p.overdue(s.Class); late {
+			pick, _ := p.index.Find(ph.job, ph.index, s, sojourn.Remote)
+			a, ok = p.start(ph, pick, s.ID, false), true
+		}
+	}
 	for _, ph := range passed {
 		p.enlist(ph)
 		if ok {
@@ -54,13 +60,17 @@ func (p *Policy) assignNear(s sojourn.Slot) (a sojourn.Assignment, ok bool) {
 
 // seekNear returns the slot that assignNear would give away.
 func (p *Policy) seekNear(class sojourn.Class) (sojourn.SlotID, bool) {
-	if _, free := p.ledger.FreeSlot(class); !free {
+	least, free := p.ledger.FreeSlot(class)
+	if !free {
 		return 0, false
 	}
 	for ph := range p.inOrder(class) {
 		if id, ok := p.index.FreeSlot(ph.job, ph.index, p.reach(ph)); ok {
 			return id, true
 		}
+	}
+	if _, ok := p.overdue(class); ok {
+		return least, true
 	}
 	return 0, false
 }

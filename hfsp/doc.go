@@ -65,6 +65,10 @@
 //     sizes of an Oracle off by exp(.5 Z) for each phase, TEST is 14 % above exact sizes
 //     instead of 27 %, and with exp(Z) at .75 of fair instead of .90. EarlySlots above the
 //     number of slots is the paper's rule. Jobs without slow start see no difference.
+//     After EarlyDelay early tasks are given what else would idle, but never go before
+//     tasks that can work: else the tasks of one phase could keep all slots from the
+//     phase that they wait for, where both run on slots of one class. For the same
+//     reason nothing is killed for early tasks.
 //   - T is 10 for the clusters of the paper, and grows with the cluster; it never takes
 //     more than half of the slots, lest a small cluster does nothing but train.
 //   - When training ends, v keeps its age (SizeUpdate). Literally v = S_f makes a

@@ -1,6 +1,7 @@
 package hfsp
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -12,7 +13,13 @@ import (
 // as long as the rest of its own phase before is put back behind smaller jobs; with
 // wrong sizes that takes very long. Early tasks therefore hold no more than some of
 // the slots of a class. What may not start for that reason is held back, but not for
-// ever: a phase has EarlyDelay from when it became ready.
+// ever: from EarlyDelay after it became ready, a phase is given slots that nothing else
+// can use now.
+//
+// That nothing else goes before it is what keeps a cluster alive in which phases of a
+// job share a class. A slot is then never given to a task that waits for the phase
+// before while that phase, or any other that can work, has a task for it; were early
+// tasks to take all slots first, what they wait for could never run.
 
 // hasInput reports whether an attempt at a phase works, by what the policy knows,
 // and does not wait for the phase before.
@@ -29,11 +36,23 @@ func (p *Policy) earlyLimit(class sojourn.Class) int {
 	return p.ledger.Capacity(class) / 2
 }
 
-// heldBack reports whether a phase may not start anything because it has not all its
-// input.
+// heldBack reports whether a phase may not start anything in its turn because it has
+// not all its input.
 func (p *Policy) heldBack(ph *phase) bool {
 	class := ph.spec().Class
-	return ph.early && !ph.overdue && p.class(class).early >= p.earlyLimit(class)
+	return ph.early && p.class(class).early >= p.earlyLimit(class)
+}
+
+// overdue returns the phase that is given a slot of a class for which there is no other
+// use: of those that have been held back for EarlyDelay the one of the oldest job.
+func (p *Policy) overdue(class sojourn.Class) (first *phase, ok bool) {
+	for _, ph := range p.class(class).waiting {
+		if ph.overdue && ph.account().Ready && ph.account().Pending() > 0 && (first == nil ||
+			cmp.Or(cmp.Compare(ph.job.Seq, first.job.Seq), cmp.Compare(ph.index, first.index)) < 0) {
+			first = ph
+		}
+	}
+	return first, first != nil
 }
 
 // countEarly brings up to date whether a phase is early, and how many of its tasks

@@ -258,6 +258,9 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	ph, prior, ok := p.first(s.Class)
 	if !ok {
+		ph, ok = p.overdue(s.Class)
+	}
+	if !ok {
 		return sojourn.Assignment{}, false
 	}
 	pick, _ := p.index.Find(ph.job, ph.index, s, sojourn.Remote)
@@ -297,10 +300,13 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if p.delays() {
 		return p.seekNear(c)
 	}
-	if _, _, ok := p.first(c); !ok {
-		return 0, false
+	if _, _, ok := p.first(c); ok {
+		return p.ledger.FreeSlot(c)
 	}
-	return p.ledger.FreeSlot(c)
+	if _, ok := p.overdue(c); ok {
+		return p.ledger.FreeSlot(c)
+	}
+	return 0, false
 }
 
 // NextWake implements [sojourn.Waker]: when the next training task has run for

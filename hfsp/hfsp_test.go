@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name != "default" {
-				defer setChecks(t, 4)()
+				defer setChecks(t, 8)()
 			}
 			sojourntest.Run(t, with(opts), sojourntest.Options{IdlesOnPurpose: opts.EarlySlots == nil || opts.NodeDelay > 0})
 		})

@@ -278,3 +278,15 @@ func TestLostOutputAndLateInput(t *testing.T) {
 		t.Errorf("Explain = %v, want s=7 in it: the task waited until 110", text)
 	}
 }
+
+// A task whose output is lost is done again: v grows by the time of one task.
+func TestLostOutputIsWork(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 1})}
+	s.slots(0, 0, 1)
+	s.arrive(0, 1, tasks(20, 0), tasks(1, 0))
+	first := s.assign(0, 1)
+	s.finish(10, first)
+	s.want(1, "v", 180.0) // 1200 of S_i less 2*10 of ageing and 1000 of the estimate
+	s.observe(10, sojourn.Event{Kind: sojourn.OutputLost, Task: first.Task, Attempt: first.Attempt})
+	s.want(1, "v", 190.0)
+}

@@ -71,9 +71,12 @@ type Options struct {
 
 	// EarlySlots is how many slots of each class may be held by tasks that wait there
 	// for the phase before: those that slow start (Phase.After) lets start early. Nil
-	// means half of the slots. The paper has no such limit: see the package comment. A
-	// phase that is held back for EarlyDelay, counted from when it became ready, is
-	// held back no more. Zero means ten minutes.
+	// means half of the slots, none of a single one. The paper has no such limit: see the
+	// package comment. From EarlyDelay after it became ready, a phase that is held back
+	// is given the slots for which there is no other use. Zero means ten minutes.
+	//
+	// Where phases of a job share a class, a limit of all slots lets the tasks of a phase
+	// keep them from the phase that they wait for, for ever.
 	EarlySlots *int
 	EarlyDelay time.Duration
 

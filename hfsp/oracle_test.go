@@ -100,7 +100,7 @@ func (o *naive) startable(ph *nPhase) bool {
 	if !ph.entered || ph.finished() || !ph.ready() || ph.count(0) == 0 {
 		return false
 	}
-	if ph.hasInput() || ph.overdue {
+	if ph.hasInput() {
 		return true
 	}
 	held := 0
@@ -145,6 +145,15 @@ func (o *naive) first(c sojourn.Class) (best *nPhase, prior bool) {
 	}
 	for _, ph := range o.phases {
 		if ph.class == c && o.startable(ph) && (best == nil || o.before(ph, best)) {
+			best = ph
+		}
+	}
+	if best != nil {
+		return best, false
+	}
+	for _, ph := range o.phases { // nothing else can use the slot
+		if ph.class == c && ph.overdue && !ph.finished() && !ph.hasInput() && ph.ready() && ph.count(0) > 0 &&
+			(best == nil || ph.job.spec.ID < best.job.spec.ID || ph.job == best.job && ph.i < best.i) {
 			best = ph
 		}
 	}

@@ -40,7 +40,7 @@ type phase struct {
 	entered    sojourn.Time // when it became ready
 	early      bool         // its tasks have to wait for the phase before
 	earlyTasks int          // running tasks, if it is early; else 0
-	overdue    bool         // it is not held back any more
+	overdue    bool         // it has been held back for long enough to be given idle slots
 
 	killed bitset.Set // tasks that were killed, if each is to be killed once only
 	wait   locality.Wait

@@ -20,7 +20,8 @@ type victim struct {
 // what Assign would start next if there were slots, and names a victim for each such
 // task: first for training tasks, as long as there are training slots, any task that
 // is not in training itself and not of the same phase; then for the phases in the
-// order of their virtual sizes a task of a phase of a larger one. Victims are taken
+// order of their virtual sizes a task of a phase of a larger one. For early tasks,
+// which would only wait in their slots, nothing is killed. Victims are taken
 // from the phase that would be served last, its youngest task first [HFSP, section
 // III-E].
 //
@@ -66,6 +67,9 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 	claimed := make(map[*phase]int)
 	left := p.limit(class) - c.used
 	for _, ph := range p.inTraining(class) {
+		if ph.early {
+			continue
+		}
 		for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
 			if !claim(ph, func(v *phase) bool { return v != ph }) {
 				break
@@ -75,7 +79,7 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 		}
 	}
 	for ph := range c.virtual.All() {
-		if !p.startable(ph) {
+		if ph.early || !p.startable(ph) {
 			continue
 		}
 		for range ph.account().Pending() - claimed[ph] {

@@ -110,3 +110,46 @@ func TestEarlyTasksEndWithThePhaseBefore(t *testing.T) {
 	s.finish(2, last)
 	s.assign(1, 1)
 }
+
+// Where the phases of a job share a class, tasks of the second do not keep the first
+// from its slots, however long they have waited: the job would wait for itself.
+// Reference: package comment, departures.
+func TestEarlyTasksDoNotBlockTheirOwnJob(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingSlots: ptr(0), DefaultTaskTime: time.Hour, EarlyDelay: time.Minute})}
+	s.slots(0, 0, 1)
+	s.arrive(0, 1, tasks(6, 0), sojourn.Phase{Tasks: 4, After: 1})
+	first, working := s.assign(0, 1), s.assign(1, 1)
+	s.finish(70, first)
+	if a := s.assign(0, 1); a.Task.Phase != 1 {
+		t.Fatalf("slot 0 is given to %v, want an early task", a.Task)
+	}
+	for at := 140.0; at < 144; at++ { // phase 1 is held back no more
+		s.finish(at, working)
+		if working = s.assign(1, 1); working.Task.Phase != 0 {
+			t.Fatalf("at %vs slot 1 is given to %v: nothing is left for what that waits for", at, working.Task)
+		}
+	}
+	s.finish(144, working)
+	if a := s.assign(1, 1); a.Task.Phase != 1 {
+		t.Fatalf("slot 1 is given to %v", a.Task)
+	}
+}
+
+// Nothing is killed for tasks that would wait in the slot for the phase before.
+func TestNothingIsKilledForEarlyTasks(t *testing.T) {
+	s := stage{t, exact(hfsp.Options{Preemption: hfsp.Kill, EarlySlots: ptr(9)})}
+	s.slots(0, 9)
+	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Class: sojourn.Reduce}})
+	s.arrive(0, 1, sojourn.Phase{Tasks: 9, Class: sojourn.Reduce, Estimate: 20 * time.Second})
+	s.assign(0, 1)
+	s.arrive(1, 2, tasks(2, 1), sojourn.Phase{Tasks: 4, Class: sojourn.Reduce, Estimate: time.Second, After: 1})
+	s.finish(2, s.assign(9, 2))
+	last := s.assign(9, 2)
+	if list := s.p.AppendPreemptions(nil); len(list) > 0 {
+		t.Errorf("AppendPreemptions = %+v, want none", list)
+	}
+	s.finish(3, last)
+	if list := s.p.AppendPreemptions(nil); len(list) != 1 || list[0].For != 2 {
+		t.Errorf("AppendPreemptions = %+v, want one for job 2", list)
+	}
+}
