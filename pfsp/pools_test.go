@@ -22,7 +22,7 @@ func pools(newPolicy func() sojourn.Policy) sojourn.Policy {
 }
 
 func TestPoolsConform(t *testing.T) {
-	withChecks(t, (count(t, 1)+4)/5, func() {
+	withChecks(t, (count(t, 1)+9)/10, func() {
 		sojourntest.Run(t, func() sojourn.Policy { return pools(maker(pfsp.Options{})) }, sojourntest.Options{})
 	})
 }
