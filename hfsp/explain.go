@@ -50,8 +50,9 @@ func (p *Policy) inTraining(c sojourn.Class) (list []*phase) {
 	return list
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, its rank from
-// 0, and for each phase that is ready and not finished
+// Explain implements [sojourn.Explainer]. Of guarantees it says nothing, since they
+// follow from the options and not from the job: see the package comment. It tells the
+// state of the job's tasks, its rank from 0, and for each phase that is ready and not finished
 //
 //   - stage: tiny, known beforehand, training, or trained;
 //   - S_i and, once trained, S_f, the initial and the final size, in seconds of slot
@@ -62,6 +63,7 @@ func (p *Policy) inTraining(c sojourn.Class) (list []*phase) {
 //   - rank, how many phases come before it for slots of its class, and waits_for, the
 //     job of the first of these;
 //   - held_back, if it may not start early tasks for now;
+//   - no_slots, if there is no slot of its class at all;
 //   - while it is being trained, how many of its t training tasks have told their time
 //     and how many run, and how many of the T training slots of the class are held.
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
@@ -111,6 +113,9 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 	attrs = append(attrs, slog.Int("rank", rank))
 	if rank > 0 && ph.account().Pending() > 0 {
 		attrs = append(attrs, slog.Uint64("waits_for", uint64(first)))
+	}
+	if p.ledger.Capacity(class) == 0 {
+		attrs = append(attrs, slog.String("no_slots", fmt.Sprintf("there is no slot of class %d", class)))
 	}
 	if p.heldBack(ph) {
 		attrs = append(attrs, slog.String("held_back",

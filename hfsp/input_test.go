@@ -290,3 +290,12 @@ func TestLostOutputIsWork(t *testing.T) {
 	s.observe(10, sojourn.Event{Kind: sojourn.OutputLost, Task: first.Task, Attempt: first.Attempt})
 	s.want(1, "v", 190.0)
 }
+
+// A job for which there are no slots is told so.
+func TestExplainsThatThereAreNoSlots(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{})}
+	s.arrive(0, 1, tasks(1, 0))
+	s.want(1, "no_slots", "there is no slot of class 0")
+	s.slots(1, 0)
+	s.want(1, "no_slots", nil)
+}
