@@ -370,6 +370,19 @@ func TestSeekPastHotSpots(t *testing.T) {
 	}
 }
 
+// Tasks that came back to a senile job are found there too.
+func TestSeekPastHotSpotsForRequeued(t *testing.T) {
+	s := newStage(t, td.Options{HotPolicy: td.Strict, Theta: 1}, 3, 1)
+	s.arrive(1, 1, time.Second, nodes(2, 2)...)
+	s.want("first slot", s.assign(100), "1/0/0<2")
+	s.want("slot on node 2", s.assign(200), "1/0/1<2")
+	s.end(200, sojourn.TaskFailed, 0)
+	s.want("status", s.status(1), "senile")
+	if id, ok := s.p.Seek(0); id != 200 || !ok {
+		t.Errorf("Seek = %d, %v, want 200", id, ok)
+	}
+}
+
 // The hot queue grows with the reads, and forgets all that are overdue.
 func TestManyTuples(t *testing.T) {
 	s := newStage(t, td.Options{Theta: 2, SplitTime: time.Second}, 0, 300)
