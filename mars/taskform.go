@@ -175,6 +175,9 @@ func (tf *taskForm) barrier(pt *part, curves []*curve, m []float64, lo, hi, tole
 		sum := 0.0
 		for t := pt.first; t < pt.end; t++ {
 			at := b - tf.delay[t] - float64(tf.p[t]/2)
+			if t < pt.middle && m[t] <= tf.low[t] {
+				continue // no barrier moves it, whatever rounding makes of its end
+			}
 			if t >= pt.middle {
 				at = b + float64(tf.p[t]/2)
 			}
