@@ -15,11 +15,6 @@ func (f *flat) newPlan() plan {
 	return plan{make([]int64, len(f.p)), make([]int32, len(f.p))}
 }
 
-func (p plan) copyFrom(q plan) {
-	copy(p.start, q.start)
-	copy(p.machine, q.machine)
-}
-
 // objective returns the objective of a plan. The terms are added in the order of
 // jobs, so that of two plans one of which ends each job no later than the other
 // has no larger sum: rounding is monotone.

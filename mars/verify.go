@@ -52,11 +52,10 @@ func Verify(in Instance, s *Schedule) error {
 
 // placed is one task of an instance.
 type placed struct {
-	task               int
-	job, phase, index  int
-	start, end         sojourn.Time
-	machine            int32
-	releaseOK, waitsOK bool
+	task              int
+	job, phase, index int
+	start, end        sojourn.Time
+	machine           int32
 }
 
 // verifyTimes checks the schedule without its bounds.

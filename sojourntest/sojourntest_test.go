@@ -55,10 +55,10 @@ func (p unsaved) AppendBinary(dst []byte) ([]byte, error) {
 	if len(p.state.Jobs) > 0 {
 		return dst, fmt.Errorf("%w: there are jobs", errors.ErrUnsupported)
 	}
-	return full{p.fifo}.AppendBinary(dst)
+	return full(p).AppendBinary(dst)
 }
 
-func (p unsaved) UnmarshalBinary(data []byte) error { return full{p.fifo}.UnmarshalBinary(data) }
+func (p unsaved) UnmarshalBinary(data []byte) error { return full(p).UnmarshalBinary(data) }
 
 // A recorder is a test that may fail.
 type recorder struct {

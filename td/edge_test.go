@@ -95,7 +95,7 @@ func TestDemandZero(t *testing.T) {
 // job grow up. It follows the cluster until the job is promoted.
 func TestDemandAboveTheCluster(t *testing.T) {
 	s := newStage(t, td.Options{L: 1}, 3)
-	s.arrive(1, math.MaxUint32, time.Second, nodes(9, 0)...)
+	s.arrive(1, math.MaxInt32, time.Second, nodes(9, 0)...)
 	if got := s.int(1, "demand"); got != 3 {
 		t.Errorf("demand = %d, want 3", got)
 	}

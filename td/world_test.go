@@ -246,18 +246,6 @@ func (j *job) startable(phase int) (list []uint32) {
 	return list
 }
 
-// anyStartable reports whether a task could start on a slot of class c.
-func (w *world) anyStartable(c sojourn.Class) bool {
-	for _, j := range w.jobs {
-		for i := range j.state {
-			if j.spec.Phases[i].Class == c && len(j.startable(i)) > 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // offer offers a free slot, and reports whether it got a task. The oracle has to
 // agree.
 func (w *world) offer(s *slot) (sojourn.Assignment, bool) {

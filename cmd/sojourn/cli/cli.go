@@ -112,7 +112,7 @@ made-up workload, and says how long jobs were in the system (their sojourn
 time), how fair that was, and what became of each job and task.`,
 		Example: `  sojourn compare --sample
   sojourn convert --from swim FB-2009_samples_24_times_1hr_0.tsv.gz > fb.jsonl
-  sojourn compare -w fb.jsonl -c 30x2+1 -p fifo,fair,srpt,fsp,las
+  sojourn compare -w fb.jsonl -c 30x2+1 -p fifo,fair,las,srpt,fsp,pfsp,hfsp
   sojourn run -w fb.jsonl -c 30x2+1 -p fsp -o out`,
 		Version:       version(),
 		SilenceErrors: true,

@@ -238,7 +238,7 @@ func writePlans(cmd *cobra.Command, w *workload, c *cluster, plans []*mars.Sched
 	fmt.Fprintf(&b, "cluster      %s: %s\n", c.name, c.describe())
 	bound := &plans[0].Bound
 	fmt.Fprintf(&b, "lower bound  %s weight-seconds, within %.2g of the linear program's value", number(bound.LowerBound, 3), bound.Gap)
-	if bound.BestLowerBound > bound.LowerBound {
+	if bound.BestLowerBound > float64(bound.LowerBound*(1+1e-6)) {
 		fmt.Fprintf(&b, "; %s with release-aware inequalities", number(bound.BestLowerBound, 3))
 	}
 	b.WriteString("\n\n")

@@ -40,7 +40,7 @@ func builtin() catalog.Catalog {
 }
 
 // defaultPolicies is what compare compares.
-const defaultPolicies = "fifo,fair,srpt,fsp,las"
+const defaultPolicies = "fifo,fair,las,srpt,fsp,pfsp,hfsp"
 
 // parsePolicies reads the values of -p, and checks that each names a policy that
 // can be made.
