@@ -22,7 +22,7 @@ type PolicyOptions struct {
 
 	// Interval is the least time between two plans, where there are no batches. Jobs
 	// that arrive meanwhile are placed by the prices of the latest plan. Zero means
-	// one second, of the same order as what a plan for 100,000 jobs takes.
+	// one second.
 	Interval time.Duration
 
 	// Iterations bounds the steps of the price dual in a plan, each of which looks a

@@ -95,6 +95,10 @@
 // late, and are restored when they fit again. With Chain they stay where they are if they
 // have started. A job that was adopted and does not fit is void from the start.
 //
+// That this is told without fail is tested for Rebook, on histories with lost slots,
+// failures, revisions, adoptions and restarts. With Chain there are such histories in
+// which a promise is void and no reason is told.
+//
 // # Departures from the paper
 //
 //   - Algorithm IV, line 10, says reserved > free. Two jobs on three slots show that an

@@ -83,8 +83,7 @@ func TestMarsFigures(t *testing.T) {
 }
 
 // How near best-of has to come to the proved bound in the scenario of Figure 7, without
-// a search and with a stated number of evaluations. docs/experiments.md has 100 jobs,
-// too.
+// a search and with a stated number of evaluations.
 func TestMarsReachesItsReference(t *testing.T) {
 	for _, tc := range []struct {
 		jobs, seeds    string
