@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -36,26 +37,14 @@ const (
 var lateNames = [...]string{LateFirst: "first", LateShare: "share"}
 
 // String returns "first" or "share".
-func (l Late) String() string {
-	if int(l) >= len(lateNames) {
-		return fmt.Sprintf("Late(%d)", uint8(l))
-	}
-	return lateNames[l]
-}
+func (l Late) String() string { return enum.Name("Late", lateNames[:], l) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (l *Late) UnmarshalText(text []byte) error {
-	i := slices.Index(lateNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown late rule %q: want first or share", text)
-	}
-	*l = Late(i)
-	return nil
-}
+func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
 
 // FSP is the Fair Sojourn Protocol as a [sojourn.Policy]. It is also a
 // [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 )
 
@@ -122,27 +123,14 @@ const (
 var orderNames = [...]string{Running: "running", Deficit: "deficit"}
 
 // String returns "running" or "deficit".
-func (o Order) String() string {
-	if int(o) >= len(orderNames) {
-		return fmt.Sprintf("Order(%d)", uint8(o))
-	}
-	return orderNames[o]
-}
+func (o Order) String() string { return enum.Name("Order", orderNames[:], o) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (o *Order) UnmarshalText(text []byte) error {
-	for i, name := range orderNames {
-		if name == string(text) {
-			*o = Order(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("unknown order %q: want running or deficit", text)
-}
+func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
 
 // delays returns how long jobs wait.
 func (o *Options) delays() locality.Delay {

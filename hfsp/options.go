@@ -3,9 +3,9 @@ package hfsp
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 )
 
@@ -157,79 +157,73 @@ var (
 )
 
 // String returns "share" or "first".
-func (l Late) String() string { return nameOf("Late", lateNames[:], l) }
+func (l Late) String() string { return enum.Name("Late", lateNames[:], l) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (l *Late) UnmarshalText(text []byte) error { return byName(l, lateNames[:], text) }
+func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
 
 // String returns "smallest-first" or "finish-started".
-func (t Train) String() string { return nameOf("Train", trainNames[:], t) }
+func (t Train) String() string { return enum.Name("Train", trainNames[:], t) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (t Train) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (t *Train) UnmarshalText(text []byte) error { return byName(t, trainNames[:], text) }
+func (t *Train) UnmarshalText(text []byte) error {
+	return enum.Set(t, "order of training", trainNames[:], text)
+}
 
 // String returns "keep-age" or "literal".
-func (u SizeUpdate) String() string { return nameOf("SizeUpdate", updateNames[:], u) }
+func (u SizeUpdate) String() string { return enum.Name("SizeUpdate", updateNames[:], u) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (u SizeUpdate) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (u *SizeUpdate) UnmarshalText(text []byte) error { return byName(u, updateNames[:], text) }
+func (u *SizeUpdate) UnmarshalText(text []byte) error {
+	return enum.Set(u, "size update", updateNames[:], text)
+}
 
 // String returns "pure" or "max-min".
-func (v VirtualCluster) String() string { return nameOf("VirtualCluster", clusterNames[:], v) }
+func (v VirtualCluster) String() string { return enum.Name("VirtualCluster", clusterNames[:], v) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (v VirtualCluster) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (v *VirtualCluster) UnmarshalText(text []byte) error { return byName(v, clusterNames[:], text) }
+func (v *VirtualCluster) UnmarshalText(text []byte) error {
+	return enum.Set(v, "virtual cluster", clusterNames[:], text)
+}
 
 // String returns "weights" or "speed-modifier".
-func (p Priority) String() string { return nameOf("Priority", prioNames[:], p) }
+func (p Priority) String() string { return enum.Name("Priority", prioNames[:], p) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (p Priority) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (p *Priority) UnmarshalText(text []byte) error { return byName(p, prioNames[:], text) }
+func (p *Priority) UnmarshalText(text []byte) error {
+	return enum.Set(p, "priority", prioNames[:], text)
+}
 
 // String returns "wait" or "kill".
-func (p Preemption) String() string { return nameOf("Preemption", preemptNames[:], p) }
+func (p Preemption) String() string { return enum.Name("Preemption", preemptNames[:], p) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (p Preemption) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (p *Preemption) UnmarshalText(text []byte) error { return byName(p, preemptNames[:], text) }
-
-func nameOf[E ~uint8](kind string, names []string, e E) string {
-	if int(e) >= len(names) {
-		return fmt.Sprintf("%s(%d)", kind, uint8(e))
-	}
-	return names[e]
-}
-
-func byName[E ~uint8](e *E, names []string, text []byte) error {
-	i := slices.Index(names, string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown %q: want %s or %s", text, names[0], names[1])
-	}
-	*e = E(i)
-	return nil
+func (p *Preemption) UnmarshalText(text []byte) error {
+	return enum.Set(p, "preemption", preemptNames[:], text)
 }
 
 // Check returns what is wrong with the options, or nil.

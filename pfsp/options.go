@@ -3,8 +3,9 @@ package pfsp
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/enum"
 )
 
 // Options configure a [Policy]. The zero value is the default.
@@ -83,10 +84,10 @@ var (
 )
 
 // String returns "protective" or "fsp".
-func (o Order) String() string { return name("Order", orderNames[:], int(o)) }
+func (o Order) String() string { return enum.Name("Order", orderNames[:], o) }
 
 // String returns "auto", "first" or "share".
-func (l Late) String() string { return name("Late", lateNames[:], int(l)) }
+func (l Late) String() string { return enum.Name("Late", lateNames[:], l) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
@@ -96,32 +97,11 @@ func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (o *Order) UnmarshalText(text []byte) error {
-	i := slices.Index(orderNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown order %q: want protective or fsp", text)
-	}
-	*o = Order(i)
-	return nil
-}
+func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (l *Late) UnmarshalText(text []byte) error {
-	i := slices.Index(lateNames[:], string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown late rule %q: want auto, first or share", text)
-	}
-	*l = Late(i)
-	return nil
-}
-
-func name(kind string, names []string, i int) string {
-	if i >= len(names) {
-		return fmt.Sprintf("%s(%d)", kind, i)
-	}
-	return names[i]
-}
+func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
 
 // settings are Options as the policy computes with them.
 type settings struct {

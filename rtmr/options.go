@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/enum"
 )
 
 // Options configure a [Policy]. The zero value is the default: exact re-booking, in
@@ -94,7 +95,7 @@ const (
 var bookingNames = [...]string{Rebook: "rebook", Chain: "chain"}
 
 // String returns "rebook" or "chain".
-func (b Booking) String() string { return name(bookingNames[:], int(b), "Booking") }
+func (b Booking) String() string { return enum.Name("Booking", bookingNames[:], b) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (b Booking) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
@@ -102,9 +103,7 @@ func (b Booking) MarshalText() ([]byte, error) { return []byte(b.String()), nil 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
 func (b *Booking) UnmarshalText(text []byte) error {
-	i, err := parse(bookingNames[:], text, "booking")
-	*b = Booking(i)
-	return err
+	return enum.Set(b, "booking", bookingNames[:], text)
 }
 
 // An Order is an order of admitted jobs.
@@ -118,33 +117,14 @@ const (
 var orderNames = [...]string{EDF: "edf", FIFO: "fifo"}
 
 // String returns "edf" or "fifo".
-func (o Order) String() string { return name(orderNames[:], int(o), "Order") }
+func (o Order) String() string { return enum.Name("Order", orderNames[:], o) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (o *Order) UnmarshalText(text []byte) error {
-	i, err := parse(orderNames[:], text, "order")
-	*o = Order(i)
-	return err
-}
-
-func name(names []string, i int, kind string) string {
-	if i >= len(names) {
-		return fmt.Sprintf("%s(%d)", kind, i)
-	}
-	return names[i]
-}
-
-func parse(names []string, text []byte, what string) (int, error) {
-	i := slices.Index(names, string(text))
-	if i < 0 {
-		return 0, fmt.Errorf("unknown %s %q: want %s or %s", what, text, names[0], names[1])
-	}
-	return i, nil
-}
+func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
 
 // check returns the first thing that is wrong with o, or nil.
 func (o *Options) check() error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/enum"
 )
 
 // Options configure a [Policy]. The zero value is the default.
@@ -88,22 +89,15 @@ const (
 var hotPolicyNames = []string{"relaxed", "strict"}
 
 // String returns "relaxed" or "strict".
-func (h HotPolicy) String() string {
-	if int(h) >= len(hotPolicyNames) {
-		return fmt.Sprintf("HotPolicy(%d)", uint8(h))
-	}
-	return hotPolicyNames[h]
-}
+func (h HotPolicy) String() string { return enum.Name("HotPolicy", hotPolicyNames, h) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (h HotPolicy) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
 func (h *HotPolicy) UnmarshalText(text []byte) error {
-	i := slices.Index(hotPolicyNames, string(text))
-	if i < 0 {
-		return fmt.Errorf("unknown policy of hot spots %q: want relaxed or strict", text)
-	}
-	*h = HotPolicy(i)
-	return nil
+	return enum.Set(h, "policy of hot spots", hotPolicyNames, text)
 }
 
 // million is the unit in which L and H are kept, so that bounds are compared in
