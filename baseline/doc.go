@@ -1,6 +1,9 @@
 // Package baseline holds the rivals that the papers compare their schedulers
 // with.
 //
+// SRPT, FSP and LAS choose a job, or a phase of one; of its tasks the slot gets the
+// one whose input is closest.
+//
 // # SRPT
 //
 // Shortest remaining processing time: a free slot goes to the job with the least

@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
@@ -53,6 +54,7 @@ type FSP struct {
 	late     vqueue.Late
 	taskTime time.Duration
 	ledger   ledger.Ledger[fspData]
+	inputs   *locality.Index[fspData]
 	queues   []*vqueue.Queue[fspPhase] // by class: phases that are ready and not finished
 }
 
@@ -81,6 +83,7 @@ func NewFSP(opts FSPOptions) (*FSP, error) {
 	default:
 		return nil, fmt.Errorf("baseline: unknown late rule %v", opts.Late)
 	}
+	p.reset()
 	return p, nil
 }
 
@@ -97,6 +100,7 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 		before = p.ledger.Job(ev.Job.ID).Spec
 	}
 	c := p.ledger.Apply(&ev)
+	p.inputs.Update(&ev, c)
 	switch ev.Kind {
 	case sojourn.SlotAdded, sojourn.SlotRemoved:
 		p.setCapacity(c.Slot.Class)
@@ -217,7 +221,8 @@ func (p *FSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		return sojourn.Assignment{}, false
 	}
 	j, ph := it.Value.job, &it.Value.job.Phases[it.Value.phase]
-	a := p.ledger.TakePhase(j, it.Value.phase, id)
+	pick, _ := p.inputs.Find(j, it.Value.phase, s, sojourn.Remote)
+	a := p.inputs.Take(j, it.Value.phase, pick, id)
 	q.SetReady(it, ph.Pending() > 0)
 	q.SetRunning(it, ph.Running)
 	return a, true

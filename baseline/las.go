@@ -6,6 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/jobqueue"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -55,6 +56,7 @@ func (p *LAS) reset() {
 		return a.seq < b.seq
 	}
 	p.queue = jobqueue.New(key, less, true)
+	p.queue.Index = locality.New(&p.queue.Ledger)
 }
 
 // attained returns the attained service of j at this instant.
@@ -69,6 +71,7 @@ func (p *LAS) Observe(ev sojourn.Event) error {
 		return err
 	}
 	c := p.queue.Ledger.Apply(&ev)
+	p.queue.Index.Update(&ev, c)
 	if c.Job == nil {
 		return nil
 	}

@@ -12,8 +12,32 @@ import (
 // On random clusters every slot gets, of all tasks, one whose input is as close as
 // that of any other; of several jobs with one as close, the one that came first.
 func TestLocalFirst(t *testing.T) {
+	testClosest(t, must(baseline.NewLocal, baseline.LocalOptions{}), func(task, other sojourn.TaskID, d, than int) bool {
+		return d < than || d == than && task.Job < other.Job
+	})
+}
+
+// Those that rank jobs take, of the job that is served, the task whose input is
+// closest.
+func TestClosestTaskOfTheJob(t *testing.T) {
+	for name, newPolicy := range map[string]func() sojourn.Policy{
+		"srpt": must(baseline.NewSRPT, baseline.SRPTOptions{}),
+		"fsp":  must(baseline.NewFSP, baseline.FSPOptions{}),
+		"las":  must(baseline.NewLAS, baseline.LASOptions{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			testClosest(t, newPolicy, func(task, other sojourn.TaskID, d, than int) bool {
+				return task.Job == other.Job && d < than
+			})
+		})
+	}
+}
+
+// testClosest fails if a policy gives a slot a task at a distance although another
+// one is better.
+func testClosest(t *testing.T, newPolicy func() sojourn.Policy, better func(task, other sojourn.TaskID, d, than int) bool) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := must(baseline.NewLocal, baseline.LocalOptions{})()
+		p := newPolicy()
 		observe := func(ev sojourn.Event) {
 			if err := p.Observe(ev); err != nil {
 				t.Fatal(err)
@@ -67,7 +91,7 @@ func TestLocalFirst(t *testing.T) {
 			}
 			got := distance(slot, inputs)
 			for task, other := range pending {
-				if d := distance(slot, other); d < got || d == got && task.Job < a.Task.Job {
+				if d := distance(slot, other); better(task, a.Task, d, got) {
 					t.Fatalf("slot %d gets %v at distance %d, not %v at %d", slot, a.Task, got, task, d)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
@@ -76,7 +77,10 @@ func (p *FSP) header() snapshot.Header {
 }
 
 // reset gives p the state of a new policy.
-func (p *FSP) reset() { *p = FSP{late: p.late, taskTime: p.taskTime} }
+func (p *FSP) reset() {
+	*p = FSP{late: p.late, taskTime: p.taskTime}
+	p.inputs = locality.New(&p.ledger)
+}
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
@@ -99,6 +103,7 @@ func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
 func (p *FSP) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
+		p.inputs.Rebuild()
 		for j := range p.ledger.All() {
 			j.Data = make(fspData, len(j.Phases))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/jobqueue"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -53,6 +54,7 @@ func (p *SRPT) reset() {
 		return a.seq < b.seq
 	}
 	p.queue = jobqueue.New(key, less, false)
+	p.queue.Index = locality.New(&p.queue.Ledger)
 }
 
 // Observe implements [sojourn.Policy].
@@ -60,7 +62,9 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	j := p.queue.Ledger.Apply(&ev).Job
+	c := p.queue.Ledger.Apply(&ev)
+	p.queue.Index.Update(&ev, c)
+	j := c.Job
 	if j == nil {
 		return nil
 	}
