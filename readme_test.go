@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/hfsp"
 )
 
 // A policy drives real work: eight goroutines, a job of 100 tasks, and one of 2
@@ -16,7 +16,7 @@ import (
 func Example_goroutines() {
 	work := func(sojourn.TaskID) { time.Sleep(time.Millisecond) }
 
-	p, _ := baseline.NewFSP(baseline.FSPOptions{})
+	p, _ := hfsp.New(hfsp.Options{})
 	start, done := time.Now(), make(chan sojourn.Assignment)
 	observe := func(ev sojourn.Event) error { ev.At = sojourn.Time(time.Since(start)); return p.Observe(ev) }
 	for slot := range sojourn.SlotID(8) {

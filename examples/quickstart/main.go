@@ -1,6 +1,7 @@
 // Command quickstart runs a burst of jobs on three goroutines, once under FIFO
-// and once under FSP, and prints how long each job took from its arrival to its
-// end. Short jobs stop waiting behind long ones, and no job pays much for that.
+// and once under HFSP, and prints how long each job took from its arrival to its
+// end. Short jobs stop waiting behind long ones, although nobody says how long a
+// task takes, and the long one pays a little for that.
 package main
 
 import (
@@ -11,8 +12,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/hfsp"
 )
 
 // burst arrives all at once: a long job first, short ones behind it.
@@ -32,11 +33,11 @@ func main() { compare(os.Stdout) }
 
 func compare(w io.Writer) {
 	f, _ := fifo.New(fifo.Options{})
-	s, _ := baseline.NewFSP(baseline.FSPOptions{})
-	underFIFO, underFSP := run(f, 3), run(s, 3)
-	fmt.Fprintf(w, "%-16s%8s%8s\n", "job", "fifo", "fsp")
+	h, _ := hfsp.New(hfsp.Options{})
+	underFIFO, underHFSP := run(f, 3), run(h, 3)
+	fmt.Fprintf(w, "%-16s%8s%8s\n", "job", "fifo", "hfsp")
 	for i, j := range burst {
-		fmt.Fprintf(w, "%-16s%8v%8v\n", j.name, underFIFO[i].Round(time.Millisecond), underFSP[i].Round(time.Millisecond))
+		fmt.Fprintf(w, "%-16s%8v%8v\n", j.name, underFIFO[i].Round(time.Millisecond), underHFSP[i].Round(time.Millisecond))
 	}
 }
 
@@ -59,7 +60,7 @@ func run(p sojourn.Policy, workers int) []time.Duration {
 	for i, j := range burst {
 		left += j.tasks
 		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
-			ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: j.tasks, Estimate: j.each}}}})
+			ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: j.tasks}}}})
 	}
 	took := make([]time.Duration, len(burst))
 	done := make(chan sojourn.Assignment)
