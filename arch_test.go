@@ -170,7 +170,9 @@ func (tr *tree) check(f *folder) {
 	if f.pkg != nil {
 		return
 	}
-	f.info = types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}}
+	f.info = types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+	}
 	conf := types.Config{Importer: tr, Error: func(error) {}}
 	f.pkg, _ = conf.Check(importPath(f.dir), tr.fset, f.code, &f.info)
 }
@@ -215,6 +217,7 @@ func (tr *tree) violations() []string {
 			checkArrows(f, k, file, false, add)
 			checkStandard(f, k, file, add)
 			checkMaps(f, file, tr.fset, add)
+			checkVariables(f, file, add)
 		}
 		for _, file := range f.tests {
 			checkModules(f, file, true, add)
@@ -469,6 +472,62 @@ func sorted(names map[string]string, stack []ast.Node) bool {
 	return ok && pkg == "slices" && strings.HasPrefix(name, "Sorted")
 }
 
+// checkVariables reports variables of a package that are more than the name of a
+// value: two policies share nothing.
+func checkVariables(f *folder, file *ast.File, add report) {
+	for _, decl := range file.Decls {
+		if d, ok := decl.(*ast.GenDecl); ok && d.Tok == token.VAR {
+			for _, spec := range d.Specs {
+				if v := spec.(*ast.ValueSpec); len(v.Values) == 0 && v.Names[0].Name != "_" {
+					add(v.Pos(), "variable %s of the package has no value: state belongs to a policy", v.Names[0].Name)
+				}
+			}
+		}
+	}
+	written := func(x ast.Expr) {
+		if id := base(x); id != nil {
+			if v, ok := f.info.Uses[id].(*types.Var); ok && v.Parent() == f.pkg.Scope() {
+				add(x.Pos(), "changes variable %s of the package: state belongs to a policy", id.Name)
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, x := range n.Lhs {
+				written(x)
+			}
+		case *ast.IncDecStmt:
+			written(n.X)
+		case *ast.RangeStmt:
+			written(n.Key)
+			written(n.Value)
+		case *ast.UnaryExpr:
+			if n.Op == token.AND {
+				written(n.X)
+			}
+		}
+		return true
+	})
+}
+
+// base returns the variable that x is, or is a part of.
+func base(x ast.Expr) *ast.Ident {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x
+	case *ast.IndexExpr:
+		return base(x.X)
+	case *ast.SelectorExpr:
+		return base(x.X)
+	case *ast.StarExpr:
+		return base(x.X)
+	case *ast.ParenExpr:
+		return base(x.X)
+	}
+	return nil
+}
+
 // Each rule is broken by one small module, and kept by its twin.
 func TestArchitectureRulesCanFail(t *testing.T) {
 	const (
@@ -572,6 +631,18 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 		{"keys of a map", "sim/a.go", "package sim\nimport \"maps\"\nfunc f(m map[int]int) {\n\tfor range maps.Keys(m) {\n\t}\n}",
 			"sim/a.go:4: maps.Keys: use a total order, or say by //sojourn:unordered why nobody can see it"},
 		{"sorted keys", "sim/a.go", "package sim\nimport (\"maps\"; \"slices\")\nfunc f(m map[int]int) {\n\tfor range slices.Sorted(maps.Keys(m)) {\n\t}\n}", ""},
+
+		{"constant table", "fifo/a.go", "package fifo\nvar names = [...]string{\"a\"}\nfunc f(i int) string { names := names; names[i] = \"b\"; return names[i] }", ""},
+		{"variable without a value", "fifo/a.go", "package fifo\nvar last int",
+			"fifo/a.go:2: variable last of the package has no value: state belongs to a policy"},
+		{"variable that changes", "internal/x/a.go", "package x\nvar n = 1\nfunc f() { n++ }",
+			"internal/x/a.go:3: changes variable n of the package: state belongs to a policy"},
+		{"table that changes", "sim/a.go", "package sim\nvar t = []struct{ n int }{{1}}\nfunc f() { t[0].n = 2 }",
+			"sim/a.go:3: changes variable t of the package: state belongs to a policy"},
+		{"variable of a loop", "td/a.go", "package td\nvar i = 1\nfunc f() {\n\tfor i = range 3 {\n\t}\n}",
+			"td/a.go:4: changes variable i of the package: state belongs to a policy"},
+		{"address of a variable", "mars/a.go", "package mars\nvar n = 1\nfunc f() *int { return &n }",
+			"mars/a.go:3: changes variable n of the package: state belongs to a policy"},
 
 		{"another module", "go.mod", "module x\nrequire (\n\texample.com/x v1.0.0 // indirect\n)\n",
 			"go.mod:3: requires example.com/x: the library gets by with btree, and rapid in tests"},
