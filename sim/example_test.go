@@ -1,0 +1,54 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// Jobs of 40, 12 and 2 tasks come a second after each other to four slots. Nobody says
+// how long tasks take.
+func Example() {
+	jobs := func(yield func(*sim.Job, error) bool) {
+		for i, tasks := range []int{40, 12, 2} {
+			if !yield(&sim.Job{
+				Job:   sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: tasks}}},
+				At:    sojourn.Time(i) * sojourn.Time(time.Second),
+				Times: []sim.Times{{Each: 10 * time.Second}},
+			}, nil) {
+				return
+			}
+		}
+	}
+	first, _ := fifo.New(fifo.Options{})
+	equal, _ := fair.New(fair.Options{})
+	small, _ := hfsp.New(hfsp.Options{})
+	for _, p := range []sojourn.Policy{first, equal, small} {
+		res, err := sim.Run(context.Background(), sim.Config{
+			Cluster:   sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: [2]int{4, 0}}}},
+			Jobs:      jobs,
+			Policy:    p,
+			Estimates: sim.Estimates{Mode: sim.None},
+			Records:   true,
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("mean sojourn time %.1f s:", res.Sojourn.Mean)
+		for _, r := range res.JobRecords {
+			fmt.Printf(" %v", r.Sojourn())
+		}
+		fmt.Println()
+	}
+	// Output:
+	// mean sojourn time 122.3 s: 1m40s 2m9s 2m18s
+	// mean sojourn time 82.3 s: 2m20s 1m19s 28s
+	// mean sojourn time 69.0 s: 2m20s 49s 18s
+}
