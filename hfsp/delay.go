@@ -42,7 +42,7 @@ func (p *Policy) assignNear(s sojourn.Slot) (a sojourn.Assignment, ok bool) {
 		c.virtual.SetReady(ph, false)
 	}
 	if !ok {
-		if ph, late := p.overdue(s.Class); late {
+		if ph, late := p.overdue(s.Class, len(passed) > 0); late {
 			pick, _ := p.index.Find(ph.job, ph.index, s, sojourn.Remote)
 			a, ok = p.start(ph, pick, s.ID, false), true
 		}
@@ -64,12 +64,14 @@ func (p *Policy) seekNear(class sojourn.Class) (sojourn.SlotID, bool) {
 	if !free {
 		return 0, false
 	}
+	wait := false
 	for ph := range p.inOrder(class) {
 		if id, ok := p.index.FreeSlot(ph.job, ph.index, p.reach(ph)); ok {
 			return id, true
 		}
+		wait = true
 	}
-	if _, ok := p.overdue(class); ok {
+	if _, ok := p.overdue(class, wait); ok {
 		return least, true
 	}
 	return 0, false

@@ -42,7 +42,7 @@
 // as it is by default.
 //
 // With an [Oracle], exact estimates, LateFirst and equal slots HFSP is FSP, and keeps
-// the bound that package baseline proves. With training, errors, LateShare or failures
+// the bound that package baseline proves, for jobs that were not adopted. With training, errors, LateShare or failures
 // nothing of the kind is promised: an estimate is a guess.
 //
 // # Departures from the paper
@@ -68,7 +68,20 @@
 //     After EarlyDelay early tasks are given what else would idle, but never go before
 //     tasks that can work: else the tasks of one phase could keep all slots from the
 //     phase that they wait for, where both run on slots of one class. For the same
-//     reason nothing is killed for early tasks.
+//     reason nothing is killed for early tasks, and the youngest of them is to be killed,
+//     with Wait too, if slots or outputs were lost and early tasks hold all that is left:
+//     see [Policy.AppendPreemptions].
+//   - Early phases have no priority of training: their tasks would hold training slots
+//     for as long as the phase before takes, and nothing would be learnt. They are samples
+//     all the same, from when they have their input.
+//   - When a phase has finished or was cancelled, its size becomes the service that it has
+//     really taken, failed attempts and those that still run included, if that is less;
+//     v changes by as much, and the phase goes on ageing until v is 0. In the paper
+//     it goes on by the estimate: one of 10^9 s would take its share of the virtual
+//     cluster for years after it was cancelled in the first second, and all others
+//     would age that much more slowly. With exact sizes nothing changes: the service is
+//     the size, and the bound above holds as it stands. For a job that was cancelled it
+//     holds as if its size had been what it took.
 //   - T is 10 for the clusters of the paper, and grows with the cluster; it never takes
 //     more than half of the slots, lest a small cluster does nothing but train.
 //   - When training ends, v keeps its age (SizeUpdate). Literally v = S_f makes a
@@ -97,5 +110,6 @@
 // training; they allocate when a job arrives or a phase becomes ready. A virtual
 // completion costs O(log n) more. Max-min sharing takes O(n) or more for everything;
 // delay scheduling O(n) per event while slots are free; AppendPreemptions O(n + slots)
-// while tasks wait; Explain and AppendRanking O(n log n).
+// while tasks wait, with delay scheduling O(n slots); the cancellation of a job that runs
+// tasks O(slots); Explain and AppendRanking O(n log n).
 package hfsp

@@ -45,7 +45,12 @@ func (p *Policy) heldBack(ph *phase) bool {
 
 // overdue returns the phase that is given a slot of a class for which there is no other
 // use: of those that have been held back for EarlyDelay the one of the oldest job.
-func (p *Policy) overdue(class sojourn.Class) (first *phase, ok bool) {
+// While others wait for a slot closer to their inputs, the last slot that is not held
+// by an early task is not given away: they wait only while a slot is free.
+func (p *Policy) overdue(class sojourn.Class, othersWait bool) (first *phase, ok bool) {
+	if othersWait && p.class(class).early+1 >= p.ledger.Capacity(class) {
+		return nil, false
+	}
 	for _, ph := range p.class(class).waiting {
 		if ph.overdue && ph.account().Ready && ph.account().Pending() > 0 && (first == nil ||
 			cmp.Or(cmp.Compare(ph.job.Seq, first.job.Seq), cmp.Compare(ph.index, first.index)) < 0) {

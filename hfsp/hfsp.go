@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
 // A Policy is HFSP as a [sojourn.Policy]. It is also a [sojourn.Seeker], a
@@ -128,7 +129,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		n := len(c.Job.Phases)
-		c.Job.Data = data{make([]*phase, n), make([]history, n)}
+		c.Job.Data = data{phases: make([]*phase, n), ran: make([]history, n), adopted: ev.Kind == sojourn.JobAdopted, since: ev.At}
 		for i := range c.Job.Phases {
 			p.update(c.Job, i)
 		}
@@ -166,10 +167,14 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 		service := p.service(ev, c)
 		j.Data.add(i, service)
 		if ph != nil {
+			ph.served = ph.served.Add(wide.From64(uint64(service)))
 			p.finished(ph, ev.Task.Index, service)
 		}
 	case sojourn.TaskFailed, sojourn.TaskRefused:
 		if ph != nil {
+			if ev.Kind == sojourn.TaskFailed {
+				ph.served = ph.served.Add(wide.From64(uint64(p.service(ev, c))))
+			}
 			p.failed(ph, ev.Task.Index, ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask)
 			if p.once && ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CausePreempted {
 				ph.killed.Add(int(ev.Task.Index))
@@ -198,8 +203,8 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 	p.update(j, i+1)
 }
 
-// service returns how long an attempt ran that has finished: what was measured, or
-// else since it was started.
+// service returns how long an attempt ran that has ended: what was measured, or else
+// since it was started.
 func (p *Policy) service(ev *sojourn.Event, c ledger.Change[data]) time.Duration {
 	if ev.Service > 0 {
 		return ev.Service
@@ -258,7 +263,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	ph, prior, ok := p.first(s.Class)
 	if !ok {
-		ph, ok = p.overdue(s.Class)
+		ph, ok = p.overdue(s.Class, false)
 	}
 	if !ok {
 		return sojourn.Assignment{}, false
@@ -303,7 +308,7 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if _, _, ok := p.first(c); ok {
 		return p.ledger.FreeSlot(c)
 	}
-	if _, ok := p.overdue(c); ok {
+	if _, ok := p.overdue(c, false); ok {
 		return p.ledger.FreeSlot(c)
 	}
 	return 0, false

@@ -299,3 +299,70 @@ func TestExplainsThatThereAreNoSlots(t *testing.T) {
 	s.slots(1, 0)
 	s.want(1, "no_slots", nil)
 }
+
+// A size that was estimated too large is forgotten with its job, whether that
+// finishes, fails or is cancelled: from then on the others age as if it had been known,
+// here to be 4 s. A size that was too small is not made larger: the others go on ageing
+// as they do.
+// Reference: package comment, departures.
+func TestAbsurdSizeGoesWithItsJob(t *testing.T) {
+	cancel := sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}}
+	for how, leave := range map[string]func(stage, sojourn.Assignment){
+		"finished":  func(s stage, a sojourn.Assignment) { s.finish(4, a) },
+		"cancelled": func(s stage, a sojourn.Assignment) { s.observe(4, cancel) },
+		"cancelled after a failure": func(s stage, a sojourn.Assignment) {
+			s.end(4, sojourn.TaskFailed, a)
+			s.observe(4, cancel)
+		},
+	} {
+		for _, opts := range []hfsp.Options{{}, {VirtualCluster: hfsp.MaxMin}, {SizeUpdate: hfsp.Literal, Late: hfsp.LateFirst}} {
+			for _, tc := range []struct {
+				estimate   float64
+				at4, at9   float64 // v of the other job
+				whatIsLeft string
+			}{
+				{1e9, 98, 95, "2 s, until 8"},
+				{4, 98, 95, "2 s, until 8"},
+				{1, 97, 92, "nothing since 2"},
+			} {
+				s := stage{t, exact(opts)}
+				s.slots(0, 0)
+				s.arrive(0, 1, tasks(1, tc.estimate))
+				a := s.assign(0, 1)
+				s.arrive(0, 2, tasks(10, 10))
+				leave(s, a)
+				if got := s.told(2, "v"); got != tc.at4 {
+					t.Errorf("%s, %+v, said to take %gs: at 4 v = %v, want %v", how, opts, tc.estimate, got, tc.at4)
+				}
+				s.observe(9, sojourn.Event{Kind: sojourn.Tick})
+				if got := s.told(2, "v"); got != tc.at9 {
+					t.Errorf("%s, %+v, said to take %gs: at 9 v = %v, want %v: %s was left", how, opts, tc.estimate, got, tc.at9, tc.whatIsLeft)
+				}
+			}
+		}
+	}
+}
+
+// What is trained in vain is not: an early phase has no priority, and takes no training
+// slots from those of which something can be learnt.
+// Reference: package comment, departures.
+func TestEarlyTasksHoldNoTrainingSlots(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{TrainingTasks: 2, TrainingSlots: ptr(1), EarlySlots: ptr(9)})}
+	s.slots(0, 0, 1, 2)
+	s.arrive(0, 1, sojourn.Phase{Tasks: 2, Class: 1}, sojourn.Phase{Tasks: 3, After: 1})
+	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9, Class: 1}})
+	s.finish(1, s.assign(9, 1))
+	last := s.assign(9, 1)
+	early := s.assign(0, 1)
+	s.arrive(2, 2, tasks(20, 0))
+	s.want(2, "training_slots", "0 of 1 held")
+	s.assign(1, 2) // for training, although job 1 is smaller
+	s.want(2, "training_slots", "1 of 1 held")
+	s.assign(2, 1)
+	s.finish(3, last)
+	s.finish(8, early)
+	attrs, _ := s.p.Explain(1)
+	if text := attrs[len(attrs)-1].String(); !strings.Contains(text, "1 of 2 tasks known, 1 running") {
+		t.Errorf("Explain = %v, want the early tasks to be samples since 3", text)
+	}
+}

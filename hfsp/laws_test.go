@@ -12,6 +12,23 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
+// The invariants of HFSP and where they are tested:
+//
+//  1. T_curr is from 0 to T, and the training tasks that hold slots; at most t of a
+//     phase are started, and one more for each that is lost: TestDecidesAsTheOracle.
+//  2. S_f is set once, and never for tiny phases, whose size is 0: there.
+//  3. v never grows but by training, and falls at the rates of max-min fair sharing:
+//     there, and TestMaxMinAgainstWaterFilling.
+//  4. No slot idles while a ready task is pending: TestDecidesAsTheOracle.
+//  5. What is started is first by (late, v, order of arrival or of virtual ends): there.
+//  6. Nobody starves: TestNobodyStarves.
+//  7. What Kill kills: TestVictims.
+//  8. Slots that come or go change no v at that instant: TestDecidesAsTheOracle,
+//     TestCapacityChangesRatesOnly.
+//  9. A phase takes its share until it is complete in reality and virtually:
+//     TestDecidesAsTheOracle, TestRemovalNeedsBothEnds.
+//  10. With exact sizes the bound of FSP: TestKeepsTheBoundWithExactSizes.
+
 // A world drives a policy and the oracle side by side, and checks the invariants
 // after every call.
 type world struct {
@@ -26,8 +43,10 @@ type world struct {
 	v     map[*phase]uint64 // after the latest call
 	seen  map[*phase]stage
 	final map[*phase]uint64
+	twins map[*phase]*nPhase // of all that ever entered, in the oracle
 
 	choices, priors int
+	outlived        int // how often a phase that had finished was found ageing
 }
 
 type fataler interface{ Fatalf(string, ...any) }
@@ -49,7 +68,8 @@ func newWorld(t fataler, opts Options) *world {
 	}
 	o := &naive{t: p.tasks, T: *p.slots, early: *p.earlySlots, delta: p.delta, earlyDelay: p.earlyDelay, late: opts.Late,
 		literal: opts.SizeUpdate == Literal, slots: map[sojourn.SlotID]sojourn.Class{}}
-	return &world{t: t, p: p, o: o, tries: map[sojourn.TaskID]uint32{}, kills: map[sojourn.TaskID]int{}, seen: map[*phase]stage{}, final: map[*phase]uint64{}}
+	return &world{t: t, p: p, o: o, tries: map[sojourn.TaskID]uint32{}, kills: map[sojourn.TaskID]int{}, seen: map[*phase]stage{},
+		final: map[*phase]uint64{}, twins: map[*phase]*nPhase{}}
 }
 
 // observe reports an event to both.
@@ -138,6 +158,7 @@ func (w *world) check(ev sojourn.Event, passed bool) {
 		w.seen[ph], w.final[ph] = ph.stage, ph.final
 		// Against the oracle: v within a microsecond of slot time, S_f exactly.
 		exact := w.o.job(ph.job.Spec.ID).phases[ph.index]
+		w.twins[ph] = exact
 		diff := new(big.Rat).Sub(rat(v[ph]), exact.v)
 		if diff.Abs(diff).Cmp(rat(1000)) > 0 {
 			w.t.Fatalf("after %v, v of job %d phase %d = %d, want %s", ev, ph.job.Spec.ID, ph.index, v[ph], exact.v.FloatString(3))
@@ -151,6 +172,24 @@ func (w *world) check(ev sojourn.Event, passed bool) {
 		}
 	}
 	w.v = v
+	for ph, exact := range w.twins { // invariant 9
+		q, item := w.p.class(exact.class).virtual.(pure), ph.place.item
+		switch really := exact.finished(); {
+		case really == (w.p.phases[ph.handle] == ph):
+			w.t.Fatalf("after %v, %s is really complete: %v; but served: %v", ev, exact, really, !really)
+		case !really:
+		case exact.v.Cmp(rat(1000)) > 0 && item.Late():
+			w.t.Fatalf("after %v, %s is gone before it is virtually complete", ev, exact)
+		case exact.end > 0 && !item.Late() && new(big.Rat).Sub(rat(q.Queue.Remaining(item)), exact.v).Cmp(rat(1000)) > 0:
+			w.t.Fatalf("after %v, %s is complete and still ages, v = %d", ev, exact, q.Queue.Remaining(item))
+		case exact.v.Cmp(rat(1000)) > 0:
+			w.outlived++
+			diff := new(big.Rat).Sub(rat(q.Queue.Remaining(item)), exact.v)
+			if diff.Abs(diff).Cmp(rat(1000)) > 0 {
+				w.t.Fatalf("after %v, %s has finished, and has v = %d", ev, exact, q.Queue.Remaining(item))
+			}
+		}
+	}
 }
 
 // offer offers a slot, and compares what it is given with the oracle's choice.
@@ -183,6 +222,9 @@ func (w *world) offer(s *worldSlot) bool {
 func (ph *nPhase) String() string {
 	if ph == nil {
 		return "nothing"
+	}
+	if ph.job.spec == nil || ph.job.spec.ID == 0 {
+		return fmt.Sprintf("phase %d of a job that ended, of v %s", ph.i, ph.v.FloatString(3))
 	}
 	return fmt.Sprintf("job %d phase %d of v %s, end %d, initial %d", ph.job.spec.ID, ph.i, ph.v.FloatString(3), ph.end, ph.initial)
 }
@@ -333,12 +375,20 @@ func (w *world) history(t *rapid.T) {
 // invariants hold after every event.
 // Reference: HFSP, sections III-A to III-C, algorithm 1.
 func TestDecidesAsTheOracle(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { newWorld(t, drawOptions(t)).history(t) })
+	outlived := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, drawOptions(t))
+		w.history(t)
+		outlived += w.outlived
+	})
+	if outlived == 0 {
+		t.Error("no phase was ever virtually incomplete when it had finished")
+	}
 }
 
 // The test above can fail: it notices each of these mistakes.
 func TestOracleNoticesMutants(t *testing.T) {
-	for _, mutant := range []string{"T+1", "half speed", "drop finished"} {
+	for _, mutant := range []string{"T+1", "half speed", "drop finished", "phantom"} {
 		t.Run(mutant, func(t *testing.T) {
 			for seed := range 5000 {
 				if differs(seed, mutant) {

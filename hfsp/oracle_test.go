@@ -56,6 +56,9 @@ type nPhase struct {
 	starts   int // by training priority
 	lost     int // training tasks
 	sfs      int // how often S_f was set
+	began    map[int]sojourn.Time
+	served   int64 // by attempts that have ended
+	gone     bool
 }
 
 type nSample struct {
@@ -124,7 +127,7 @@ func (o *naive) used(c sojourn.Class) (n int) {
 }
 
 func (o *naive) wantsTraining(ph *nPhase) bool {
-	return ph.training && len(ph.samples) < o.t && ph.failures < o.t && o.startable(ph)
+	return ph.training && ph.hasInput() && len(ph.samples) < o.t && ph.failures < o.t && o.startable(ph)
 }
 
 // first returns what a slot of class c is given to.
@@ -331,6 +334,7 @@ func (o *naive) refresh(j *nJob, from int) {
 		ph := j.phases[i]
 		if ph.finished() {
 			ph.samples, ph.training = nil, false
+			o.correct(ph)
 			continue
 		}
 		if !ph.entered && ph.ready() {
@@ -360,11 +364,31 @@ func (o *naive) refresh(j *nJob, from int) {
 	}
 }
 
+// correct makes the size of a phase that has just gone what it was, if that is less.
+func (o *naive) correct(ph *nPhase) {
+	if !ph.entered || ph.gone || o.mutant == "phantom" {
+		return
+	}
+	ph.gone = true
+	served := ph.served
+	for task, at := range ph.began {
+		if ph.state[task] == 1 {
+			served += int64(o.now - at)
+		}
+	}
+	if over := new(big.Rat).Sub(ph.size, big.NewRat(served, 1)); ph.end == 0 && over.Sign() > 0 {
+		if ph.v = new(big.Rat).Sub(ph.v, over); ph.v.Sign() < 0 {
+			ph.v.SetInt64(0)
+		}
+		o.settle(ph, big.NewRat(int64(o.now), 1))
+	}
+}
+
 func (o *naive) arrive(spec *sojourn.Job) {
 	j := &nJob{spec: spec, service: make([]int64, len(spec.Phases)), finished: make([]int64, len(spec.Phases))}
 	for i := range spec.Phases {
 		j.phases = append(j.phases, &nPhase{job: j, i: i, class: spec.Phases[i].Class, state: make([]int, spec.Phases[i].Tasks),
-			weight: new(big.Rat).SetFrac64(int64(spec.WeightUnits()), 1<<16), v: new(big.Rat)})
+			weight: new(big.Rat).SetFrac64(int64(spec.WeightUnits()), 1<<16), v: new(big.Rat), began: map[int]sojourn.Time{}})
 	}
 	o.jobs = append(o.jobs, j)
 	o.refresh(j, 0)
@@ -382,7 +406,7 @@ func (o *naive) job(id sojourn.JobID) *nJob {
 // assigned takes note of an assignment.
 func (o *naive) assigned(a sojourn.Assignment, prior bool) {
 	ph := o.job(a.Task.Job).phases[a.Task.Phase]
-	ph.state[a.Task.Index] = 1
+	ph.state[a.Task.Index], ph.began[int(a.Task.Index)] = 1, o.now
 	if ph.training && len(ph.samples) < o.t {
 		s := &nSample{task: int(a.Task.Index), live: true, prior: prior}
 		if ph.hasInput() {
@@ -405,6 +429,16 @@ func (o *naive) end(ev sojourn.Event, start sojourn.Time) {
 			sample = s
 		}
 	}
+	service := int64(ev.Service)
+	if service == 0 {
+		if sample != nil && sample.working {
+			start = sample.since
+		}
+		service = int64(o.now - start)
+	}
+	if ev.Kind != sojourn.TaskRefused {
+		ph.served += service
+	}
 	if ev.Kind != sojourn.TaskFinished {
 		ph.state[task] = 0
 		if sample != nil {
@@ -424,13 +458,6 @@ func (o *naive) end(ev sojourn.Event, start sojourn.Time) {
 		return
 	}
 	ph.state[task] = 2
-	service := int64(ev.Service)
-	if service == 0 {
-		if sample != nil && sample.working {
-			start = sample.since
-		}
-		service = int64(o.now - start)
-	}
 	j.service[ph.i] += service
 	j.finished[ph.i]++
 	if sample != nil {

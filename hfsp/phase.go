@@ -17,6 +17,9 @@ type job = ledger.Job[data]
 type data struct {
 	phases []*phase  // by phase, from when it is ready until it has finished; nil otherwise
 	ran    []history // by phase: what was run of it
+
+	adopted bool         // and not seen from its arrival on
+	since   sojourn.Time // when that was, or when it arrived
 }
 
 // A phase is a phase of a job that is ready and not finished. Phases are scheduled
@@ -33,6 +36,10 @@ type phase struct {
 	// tasks that were not done when the phase became ready.
 	size, initial, final uint64
 	n                    int
+
+	// served is how long all attempts have run that have ended since the phase became
+	// ready, in vain or not.
+	served wide.Uint128
 
 	samples  []sample
 	failures int // of training tasks, by their own fault
@@ -168,6 +175,7 @@ func portion(size uint64, n, total int) uint64 {
 // everything but the virtual cluster.
 func (p *Policy) leave(ph *phase) {
 	c := p.class(ph.spec().Class)
+	p.correct(ph)
 	p.endTraining(ph)
 	p.countEarly(ph, true)
 	p.timers.Remove(ph.handle)
@@ -176,6 +184,30 @@ func (p *Policy) leave(ph *phase) {
 	ph.job.Data.phases[ph.index] = nil
 	p.phases[ph.handle] = nil
 	p.spare = append(p.spare, ph.handle)
+}
+
+// correct makes the size of a phase that leaves what it really was, if that is less:
+// the service that it has taken. It goes on taking its share of the virtual cluster
+// until it is virtually complete, so that the others age no faster for its having been
+// served first; but not for the sake of an estimate that was too large, which might
+// be by years. A size that was too small stays: v never grows but by training.
+func (p *Policy) correct(ph *phase) {
+	c := p.class(ph.spec().Class)
+	if c.virtual.Late(ph) {
+		return
+	}
+	served := ph.served
+	if ph.account().Running > 0 { // of a job that was cancelled
+		for _, a := range p.ledger.Attempts() {
+			if a.Job == ph.job && int(a.Task.Phase) == ph.index {
+				served = served.Add(wide.From64(uint64(p.ledger.Now().Sub(a.Start))))
+			}
+		}
+	}
+	if size := uint64(clamp(served)); size < ph.size {
+		ph.size = size
+		c.virtual.Resize(ph, p.scaled(ph, size), p.weight(ph), ph.n)
+	}
 }
 
 // resize takes note that a phase has n tasks to do instead of ph.n, or that its
@@ -228,7 +260,7 @@ func (p *Policy) v(ph *phase) uint64 {
 	return uint64(clamp(q))
 }
 
-// ran takes note that a task of a job has finished after a time.
+// add takes note that a task of a job has finished after a time.
 func (d *data) add(phase int, service time.Duration) {
 	d.ran[phase].service = d.ran[phase].service.Add(wide.From64(uint64(service)))
 	d.ran[phase].tasks++

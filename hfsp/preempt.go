@@ -11,6 +11,7 @@ import (
 // A victim is a running task that may be killed.
 type victim struct {
 	sojourn.Preemption
+	slot  sojourn.Slot
 	phase *phase
 	place int // of the phase in the order of service
 	start sojourn.Time
@@ -25,18 +26,52 @@ type victim struct {
 // from the phase that would be served last, its youngest task first [HFSP, section
 // III-E].
 //
+// With Wait nothing is killed, but for one case: after slots or outputs were lost,
+// early tasks may hold every slot of a class while tasks that can work want one, the
+// very tasks perhaps that the early ones wait for. Then, with Kill too, the youngest
+// early task is named, in training or not and whatever the guards say: it has done no
+// work that could be lost.
+//
 // It takes time in proportion to the slots and to the phases of the class, where
 // there is something to start and no slot for it.
 func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
-	if !p.kill {
-		return dst
-	}
 	for i := range p.classes {
-		if _, _, ok := p.first(sojourn.Class(i)); ok {
-			dst = p.appendVictims(dst, sojourn.Class(i))
+		class := sojourn.Class(i)
+		first, _, ok := p.first(class)
+		if !ok {
+			continue
+		}
+		before := len(dst)
+		if p.kill {
+			dst = p.appendVictims(dst, class)
+		}
+		if len(dst) == before {
+			dst = p.appendBlocker(dst, class, first)
 		}
 	}
 	return dst
+}
+
+// appendBlocker names the youngest early task, if early tasks hold all slots of a
+// class: more than they are allowed to, so that they will not get the slot back before
+// the phase that goes first.
+func (p *Policy) appendBlocker(dst []sojourn.Preemption, class sojourn.Class, first *phase) []sojourn.Preemption {
+	c := &p.classes[class]
+	if c.early <= p.earlyLimit(class) || c.early < p.ledger.Capacity(class) {
+		return dst
+	}
+	var last sojourn.Preemption
+	var start sojourn.Time
+	for s, a := range p.ledger.Attempts() {
+		ph := a.Job.Data.phases[a.Task.Phase]
+		if s.Class == class && ph != nil && ph.early && !p.ledger.Retiring(s.ID) && (last.For == 0 || a.Start >= start) {
+			last, start = sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID, For: first.job.Spec.ID}, a.Start
+		}
+	}
+	if last.For == 0 {
+		return dst // they are all on slots that leave
+	}
+	return append(dst, last)
 }
 
 func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []sojourn.Preemption {
@@ -47,13 +82,15 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 	}
 	victims := p.victims(class)
 
-	// claim takes a victim that suits, and reports whether there may be more.
+	// claim takes a victim that suits, on a slot that the phase would take, and reports
+	// whether there may be more: were a slot to be freed that the phase then declines,
+	// for want of a task with its input close enough, the victim would get it back.
 	claim := func(ph *phase, suits func(*phase) bool) bool {
 		if free > 0 {
 			free--
 			return true
 		}
-		i := slices.IndexFunc(victims, func(v victim) bool { return suits(v.phase) })
+		i := slices.IndexFunc(victims, func(v victim) bool { return suits(v.phase) && p.takes(ph, v.slot) })
 		if i < 0 {
 			return false
 		}
@@ -83,12 +120,25 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 			continue
 		}
 		for range ph.account().Pending() - claimed[ph] {
-			if !claim(ph, func(v *phase) bool { return p.smaller(ph, v) }) {
+			if claim(ph, func(v *phase) bool { return p.smaller(ph, v) }) {
+				continue
+			}
+			if !p.delays() {
 				return dst // those that follow are not smaller
 			}
+			break
 		}
 	}
 	return dst
+}
+
+// takes reports whether a phase has a task to start that is close enough to a slot.
+func (p *Policy) takes(ph *phase, s sojourn.Slot) bool {
+	if !p.delays() {
+		return true
+	}
+	_, ok := p.index.Find(ph.job, ph.index, s, p.reach(ph))
+	return ok
 }
 
 // smaller reports whether a is of a smaller virtual size than b, in relation to
@@ -113,7 +163,7 @@ func (p *Policy) victims(class sojourn.Class) (list []victim) {
 			continue
 		}
 		list = append(list, victim{
-			sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, ph, place[ph], a.Start})
+			sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, s, ph, place[ph], a.Start})
 	}
 	slices.SortFunc(list, func(a, b victim) int {
 		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(b.start, a.start), cmp.Compare(b.Task.Index, a.Task.Index))

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp", Version: 1, Options: p.text}
+	return snapshot.Header{Policy: "hfsp", Version: 2, Options: p.text}
 }
 
 // text returns the options under which a policy decides, but for those of its
@@ -37,6 +37,8 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
 		for j := range p.ledger.All() {
+			w.Bool(j.Data.adopted)
+			w.Time(j.Data.since)
 			for i := range j.Data.ran {
 				w.Wide(j.Data.ran[i].service)
 				w.Uint(j.Data.ran[i].tasks)
@@ -61,6 +63,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		for j := range p.ledger.All() {
 			n := len(j.Phases)
 			j.Data.phases, j.Data.ran = make([]*phase, n), make([]history, n)
+			j.Data.adopted, j.Data.since = r.Bool(), r.Time()
 			for i := range j.Data.ran {
 				j.Data.ran[i] = history{r.Wide(), r.Uint()}
 			}
@@ -109,6 +112,7 @@ func (ph *phase) save(w *snapshot.Writer) {
 	w.Uint(ph.initial)
 	w.Uint(ph.final)
 	w.Len(ph.n)
+	w.Wide(ph.served)
 	w.Len(ph.failures)
 	w.Time(ph.entered)
 	w.Bool(ph.overdue)
@@ -151,6 +155,7 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		initial:  r.Below(1 << 63),
 		final:    r.Below(1 << 63),
 		n:        int(r.Below(1 << 62)),
+		served:   r.Wide(),
 		failures: int(r.Below(1 << 62)),
 		entered:  r.Time(),
 		overdue:  r.Bool(),
@@ -168,6 +173,7 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		}
 		ph.samples = append(ph.samples, s)
 	}
+	r.Check(ph.served.Hi < 1<<32, "a sum is out of range")
 	last := -1
 	for range r.Len() {
 		i := int(r.Below(tasks))

@@ -84,9 +84,11 @@ func (a timer) less(b timer) bool {
 }
 
 // wantsTraining reports whether a phase has training tasks to be started by
-// priority. One whose training tasks failed t times has lost that.
+// priority. One that is early has none: its tasks would hold training slots for as
+// long as the phase before takes, and nothing is learnt from them meanwhile. One
+// whose training tasks failed t times has lost it.
 func (p *Policy) wantsTraining(ph *phase) bool {
-	return ph.stage == training && len(ph.samples) < p.tasks && ph.failures < p.tasks
+	return ph.stage == training && !ph.early && len(ph.samples) < p.tasks && ph.failures < p.tasks
 }
 
 // limit returns T, for the slots of a class.

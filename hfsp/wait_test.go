@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
 )
@@ -152,4 +154,263 @@ func TestNothingIsKilledForEarlyTasks(t *testing.T) {
 	if list := s.p.AppendPreemptions(nil); len(list) != 1 || list[0].For != 2 {
 		t.Errorf("AppendPreemptions = %+v, want one for job 2", list)
 	}
+}
+
+// After slots were lost, a task that waits for the phase before may hold the last one.
+// It is named to be killed also with Wait: what it waits for could never run.
+// Reference: package comment, departures.
+func TestEarlyTaskGivesWayWhenSlotsAreLost(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{})}
+	s.slots(0, 0, 1)
+	s.arrive(0, 1, tasks(2, 0), sojourn.Phase{Tasks: 4, After: 1})
+	first, last := s.assign(0, 1), s.assign(1, 1)
+	s.finish(1, first)
+	early := s.assign(0, 1)
+	s.observe(2, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
+	if list := s.p.AppendPreemptions(nil); len(list) > 0 {
+		t.Errorf("AppendPreemptions = %+v, want none: the other slot still works", list)
+	}
+	s.observe(2, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: last.Task, Attempt: last.Attempt, Slot: sojourn.Slot{ID: 1}})
+	want := sojourn.Preemption{Task: early.Task, Attempt: early.Attempt, Slot: 0, For: 1}
+	if list := s.p.AppendPreemptions(nil); len(list) != 1 || list[0] != want {
+		t.Fatalf("AppendPreemptions = %+v, want %+v", list, want)
+	}
+	s.observe(3, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted, Task: early.Task, Attempt: early.Attempt, Slot: sojourn.Slot{ID: 0}})
+	a := s.assign(0, 1)
+	if a.Task != last.Task {
+		t.Fatalf("slot 0 is given to %v, want %v", a.Task, last.Task)
+	}
+	s.drain(4, a)
+}
+
+// The same after the output of a finished task is lost; of two tasks that wait the
+// younger one goes.
+func TestEarlyTaskGivesWayWhenOutputIsLost(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{})}
+	s.slots(0, 0, 1)
+	s.arrive(0, 1, tasks(1, 0), tasks(4, 0))
+	first := s.assign(0, 1)
+	s.finish(1, first)
+	s.assign(1, 1)
+	s.observe(2, sojourn.Event{Kind: sojourn.Tick})
+	young := s.assign(0, 1)
+	s.observe(3, sojourn.Event{Kind: sojourn.OutputLost, Task: first.Task, Attempt: first.Attempt})
+	if list := s.p.AppendPreemptions(nil); len(list) != 1 || list[0].Task != young.Task {
+		t.Fatalf("AppendPreemptions = %+v, want task %v", list, young.Task)
+	}
+	s.end(3, sojourn.TaskFailed, young)
+	if a := s.assign(0, 1); a.Task != first.Task {
+		t.Fatalf("slot 0 is given to %v, want %v", a.Task, first.Task)
+	}
+	if list := s.p.AppendPreemptions(nil); len(list) > 0 {
+		t.Errorf("AppendPreemptions = %+v, want none any more", list)
+	}
+}
+
+// Whatever is lost, and however tasks wait for the phase before and for their inputs,
+// a driver that kills what it is asked to kill comes to an end: early tasks never end
+// by themselves here before they have their input.
+// Reference: package comment, departures.
+func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
+	kills := 0
+	rapid.Check(t, func(t *rapid.T) {
+		opts := hfsp.Options{TrainingTasks: rapid.IntRange(1, 4).Draw(t, "t"), EarlyDelay: time.Second}
+		if rapid.Bool().Draw(t, "kill") {
+			opts.Preemption, opts.KillOnce, opts.KillFraction = hfsp.Kill, rapid.Bool().Draw(t, "once"), 0.5
+		}
+		if rapid.Bool().Draw(t, "delay") {
+			opts.NodeDelay, opts.RackDelay = 3*time.Second, time.Second
+		}
+		y := &yard{t: t, p: newWith(opts)}
+		for range rapid.IntRange(1, 4).Draw(t, "slots") {
+			y.add()
+		}
+		for id := range rapid.IntRange(1, 3).Draw(t, "jobs") {
+			y.arrive(sojourn.JobID(id + 1))
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"run": func(t *rapid.T) { y.offer() },
+			"end": func(t *rapid.T) { y.finish() },
+			"wait": func(t *rapid.T) {
+				y.now += sojourn.Time(rapid.IntRange(1, 4000).Draw(t, "dt")) * ms
+				y.observe(sojourn.Event{Kind: sojourn.Tick})
+			},
+			"add":  func(t *rapid.T) { y.add() },
+			"lose": func(t *rapid.T) { y.lose() },
+			"output": func(t *rapid.T) {
+				if len(y.done) > 0 {
+					y.outputLost(rapid.IntRange(0, len(y.done)-1).Draw(t, "done"))
+				}
+			},
+		})
+		if len(y.runs) == 0 {
+			y.add()
+		}
+		y.drain()
+		kills += y.kills
+	})
+	if kills == 0 {
+		t.Error("nothing was ever to be killed")
+	}
+}
+
+const ms = sojourn.Time(time.Millisecond)
+
+// A yard is a cluster of one class, whose tasks of a phase end only when the phase
+// before has finished.
+type yard struct {
+	t   *rapid.T
+	p   *hfsp.Policy
+	now sojourn.Time
+
+	left  map[[2]uint64]int // tasks not done, by job and phase
+	runs  []*yardSlot
+	done  []sojourn.Assignment
+	next  sojourn.SlotID
+	kills int
+}
+
+type yardSlot struct {
+	id   sojourn.SlotID
+	a    sojourn.Assignment
+	busy bool
+}
+
+func (y *yard) observe(ev sojourn.Event) {
+	ev.At = y.now
+	if err := y.p.Observe(ev); err != nil {
+		y.t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+	}
+}
+
+func (y *yard) add() {
+	y.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: y.next, Node: sojourn.NodeID(y.next%3 + 1), Rack: sojourn.RackID(y.next%3/2 + 1)}})
+	y.runs = append(y.runs, &yardSlot{id: y.next})
+	y.next++
+}
+
+func (y *yard) arrive(id sojourn.JobID) {
+	j := &sojourn.Job{ID: id}
+	for i := range rapid.IntRange(1, 3).Draw(y.t, "phases") {
+		ph := sojourn.Phase{Tasks: rapid.IntRange(1, 5).Draw(y.t, "tasks")}
+		if i > 0 {
+			ph.After = rapid.IntRange(0, j.Phases[i-1].Tasks).Draw(y.t, "after")
+		}
+		nodes := make([][]sojourn.NodeID, ph.Tasks)
+		for k := range nodes {
+			nodes[k] = []sojourn.NodeID{sojourn.NodeID(rapid.IntRange(1, 4).Draw(y.t, "node"))}
+		}
+		ph.Inputs = sojourn.MakeInputs(nodes)
+		j.Phases = append(j.Phases, ph)
+	}
+	y.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
+
+	if y.left == nil {
+		y.left = map[[2]uint64]int{}
+	}
+	for i := range j.Phases {
+		y.left[[2]uint64{uint64(id), uint64(i)}] = j.Phases[i].Tasks
+	}
+}
+
+// offer offers slots until none is taken, kills what is to be killed, and starts over.
+func (y *yard) offer() {
+	for round := 0; ; round++ {
+		if round > 100 {
+			y.t.Fatalf("at %v slots are given away and taken back again and again", y.now)
+		}
+		for {
+			id, ok := y.p.Seek(0)
+			if !ok {
+				break
+			}
+			a, ok := y.p.Assign(id)
+			if !ok {
+				y.t.Fatalf("Seek names slot %d, and Assign declines it", id)
+			}
+			for _, s := range y.runs {
+				if s.id == id {
+					s.a, s.busy = a, true
+				}
+			}
+		}
+		list := y.p.AppendPreemptions(nil)
+		if len(list) == 0 {
+			return
+		}
+		for _, v := range list {
+			for _, s := range y.runs {
+				if s.id == v.Slot {
+					s.busy = false
+				}
+			}
+			y.kills++
+			y.observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted, Task: v.Task, Attempt: v.Attempt, Slot: sojourn.Slot{ID: v.Slot}})
+		}
+	}
+}
+
+// finish ends the first task that has its input, if there is one.
+func (y *yard) finish() bool {
+	for _, s := range y.runs {
+		id := s.a.Task
+		if !s.busy || id.Phase > 0 && y.left[[2]uint64{uint64(id.Job), uint64(id.Phase - 1)}] > 0 {
+			continue
+		}
+		s.busy = false
+		y.done = append(y.done, s.a)
+		y.left[[2]uint64{uint64(id.Job), uint64(id.Phase)}]--
+		y.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: id, Attempt: s.a.Attempt, Slot: sojourn.Slot{ID: s.id}})
+		return true
+	}
+	return false
+}
+
+// lose loses the first slot, with what runs there.
+func (y *yard) lose() {
+	if len(y.runs) == 0 {
+		return
+	}
+	s := y.runs[0]
+	y.runs = y.runs[1:]
+	y.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: s.id}})
+	if s.busy {
+		y.observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: s.a.Task, Attempt: s.a.Attempt, Slot: sojourn.Slot{ID: s.id}})
+	}
+}
+
+// outputLost loses what a task of a job that is not complete has put out.
+func (y *yard) outputLost(i int) {
+	a := y.done[i]
+	if _, ok := y.p.Explain(a.Task.Job); !ok {
+		return
+	}
+	y.done = append(y.done[:i:i], y.done[i+1:]...)
+	y.left[[2]uint64{uint64(a.Task.Job), uint64(a.Task.Phase)}]++
+	y.observe(sojourn.Event{Kind: sojourn.OutputLost, Task: a.Task, Attempt: a.Attempt})
+}
+
+// drain runs all that is left.
+func (y *yard) drain() {
+	for range 500 {
+		y.offer()
+		if len(y.p.AppendRanking(nil)) == 0 {
+			return
+		}
+		if y.finish() {
+			y.now += ms
+			continue
+		}
+		at, ok := y.p.NextWake()
+		if !ok {
+			break
+		}
+		y.now = max(y.now, at)
+		y.observe(sojourn.Event{Kind: sojourn.Tick})
+	}
+	for _, id := range y.p.AppendRanking(nil) {
+		attrs, _ := y.p.Explain(id)
+		y.t.Logf("job %d: %v", id, attrs)
+	}
+	y.t.Fatalf("at %v nothing moves any more", y.now)
 }
