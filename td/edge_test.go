@@ -370,6 +370,32 @@ func TestSeekPastHotSpots(t *testing.T) {
 	}
 }
 
+// With Strict, a slot may wait although the input of a job in the queue is on its own
+// node: the jobs that have left the queue are all that may run, and their sources are
+// hot. With Relaxed, it reads from there. Once nobody before it could start anything, a
+// job leaves the queue.
+func TestStrictSlotWaitsForCoScheduled(t *testing.T) {
+	for _, policy := range []td.HotPolicy{td.Relaxed, td.Strict} {
+		s := newStage(t, td.Options{HotPolicy: policy, Theta: 1, SplitTime: time.Second}, 2)
+		s.arrive(1, 2, time.Second, nodes(3, 9)...)
+		s.arrive(2, 1, time.Second, 1)
+		s.want("first slot", s.assign(100), "1/0/0<9")
+		want := "1/0/1<9"
+		if policy == td.Strict {
+			want = "nothing"
+		}
+		s.want("second slot", s.assign(101), want)
+		s.want("job 2", s.status(2), "waiting")
+		if policy == td.Relaxed {
+			continue
+		}
+		for i := range uint32(2) {
+			s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Index: i + 1}})
+		}
+		s.want("second slot, when nothing of job 1 may start", s.assign(101), "2/0/0<1")
+	}
+}
+
 // Tasks that came back to a senile job are found there too.
 func TestSeekPastHotSpotsForRequeued(t *testing.T) {
 	s := newStage(t, td.Options{HotPolicy: td.Strict, Theta: 1}, 3, 1)

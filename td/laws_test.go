@@ -286,8 +286,28 @@ func (c *cluster) needy(s *slot) (near, far []*job) {
 	return near, far
 }
 
-// checkIdle checks T2 for a slot that is left free.
+// checkIdle checks T2 for a slot that is left free. With Strict, tasks of jobs that UPDATE
+// leaves in the queue may be pending anywhere, but only while a job before them could
+// start something, were it not for hot spots.
 func (c *cluster) checkIdle(s *slot) {
+	var queued map[*job]bool
+	if c.opts.HotPolicy == td.Strict {
+		queued = c.oracle.queued(s.Class)
+		var waits, blocks *job
+		for _, j := range c.jobs {
+			switch {
+			case c.oracle.class(j) != s.Class || !c.oracle.awake(j):
+			case queued[j]:
+				waits = j
+			default:
+				blocks = j
+			}
+		}
+		if waits != nil && blocks == nil {
+			c.idle = true
+			c.breach("T2", "slot %d is idle although job %d waits behind nobody that could start anything", s.ID, waits.spec.ID)
+		}
+	}
 	for _, j := range c.jobs {
 		for ph := range j.state {
 			if j.spec.Phases[ph].Class != s.Class {
@@ -299,8 +319,8 @@ func (c *cluster) checkIdle(s *slot) {
 					c.breach("T2", "slot %d is idle although task %d of job %d is pending", s.ID, i, j.spec.ID)
 					return
 				}
-				if c.status[j] == waiting {
-					continue // for the infantile job to grow up, and not for a slot
+				if queued[j] {
+					continue
 				}
 				inputs := j.spec.Phases[ph].Inputs.Of(int(i))
 				if !slices.ContainsFunc(inputs, func(n sojourn.NodeID) bool { return !c.down[n] }) {

@@ -337,19 +337,39 @@ func (o *oracle) update(c sojourn.Class) {
 
 // request says what a slot gets, and makes the changes that go with it.
 func (o *oracle) request(s *slot) choice {
+	takeBack := o.save()
+	o.update(s.Class)
+	c := o.choose(s)
+	if !c.ok {
+		takeBack()
+	}
+	return c
+}
+
+// save returns a function that undoes what UPDATE changes from now on.
+func (o *oracle) save() (takeBack func()) {
 	type saved struct{ status, demand int }
 	before := map[*job]saved{}
 	for _, j := range o.w.jobs {
 		before[j] = saved{j.status, j.demand}
 	}
-	o.update(s.Class)
-	c := o.choose(s)
-	if !c.ok {
+	return func() {
 		for _, j := range o.w.jobs {
 			j.status, j.demand = before[j].status, before[j].demand
 		}
 	}
-	return c
+}
+
+// queued returns the jobs that UPDATE would leave waiting if a slot of class c were
+// offered now.
+func (o *oracle) queued(c sojourn.Class) map[*job]bool {
+	defer o.save()()
+	o.update(c)
+	list := map[*job]bool{}
+	for _, j := range o.w.jobs {
+		list[j] = j.status == waiting
+	}
+	return list
 }
 
 // short reports whether j is to hold more slots than it does.
