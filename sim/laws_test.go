@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"slices"
@@ -13,8 +14,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// drawConfig draws a cluster, jobs, a policy that starts anything that may start,
-// and faults. The laws below hold whatever they are.
+// drawConfig draws a cluster, jobs, inputs and a network to read them over, a policy
+// that starts anything that may start, at once or not, and faults. The laws below hold
+// whatever they are.
 func drawConfig(t *rapid.T) (sim.Config, []*sim.Job) {
 	_, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
 		return rapid.SampledFrom([]int{0, 0, sojourn.NoBarrier, 1, 2}).Draw(t, "after")
@@ -37,7 +39,21 @@ func drawConfig(t *rapid.T) (sim.Config, []*sim.Job) {
 		dice = dice*6364136223846793005 + 1442695040888963407
 		return int(dice >> 33 % uint64(len(tasks)))
 	}
-	cfg := sim.Config{Cluster: c, Jobs: jobsOf(jobs...), Policy: newTable(pick), Records: true, Seed: dice}
+	policy := &idler{table: newTable(pick), lazy: rapid.Bool().Draw(t, "lazy")}
+	policy.pick = policy.mayDecline(pick)
+	cfg := sim.Config{Cluster: c, Jobs: jobsOf(jobs...), Policy: policy, Records: true, Seed: dice}
+	if rapid.Bool().Draw(t, "network") {
+		cfg.Network = sim.Network{
+			Bandwidth: rapid.Int64Range(1, 20).Draw(t, "bandwidth") * 1000,
+			Split:     rapid.Int64Range(1, 60).Draw(t, "split"),
+			Overlap:   rapid.Bool().Draw(t, "overlap"),
+		}
+		for _, j := range jobs {
+			for i := range j.Phases {
+				drawInputs(t, &j.Phases[i], len(c.Nodes))
+			}
+		}
+	}
 	if rapid.Bool().Draw(t, "stragglers") {
 		cfg.Stragglers = sim.Stragglers{Probability: 0.3, Factor: 2.5}
 	}
@@ -52,6 +68,81 @@ func drawConfig(t *rapid.T) (sim.Config, []*sim.Job) {
 		cfg.Faults.LoseOutput = rapid.Bool().Draw(t, "lose output")
 	}
 	return cfg, jobs
+}
+
+// drawInputs gives the tasks of a phase inputs, also on a node that the cluster does
+// not list, and perhaps sizes.
+func drawInputs(t *rapid.T, ph *sojourn.Phase, nodes int) {
+	node := rapid.Map(rapid.IntRange(1, nodes+1), func(i int) sojourn.NodeID { return sojourn.NodeID(i) })
+	lists := make([][]sojourn.NodeID, ph.Tasks)
+	for i := range lists {
+		lists[i] = rapid.SliceOfN(node, 0, 3).Draw(t, "inputs")
+	}
+	ph.Inputs = sojourn.MakeInputs(lists)
+	if rapid.Bool().Draw(t, "sizes") {
+		ph.Bytes = rapid.SliceOfN(rapid.Int64Range(0, 60), ph.Tasks, ph.Tasks).Draw(t, "bytes")
+	}
+}
+
+// An idler is a table that may leave slots free for an instant while a task of a first
+// phase runs, which ends. It counts for how long slots were free although a task could
+// have started on them.
+type idler struct {
+	*table
+	lazy bool
+	idle [2]time.Duration // by class, in slots times nanoseconds
+}
+
+// mayDecline makes pick decline everything at some instants. What it says follows from
+// the latest event and what has started since.
+func (p *idler) mayDecline(pick func([]sojourn.TaskID) int) func([]sojourn.TaskID) int {
+	return func(tasks []sojourn.TaskID) int {
+		maps, all := 0, 0
+		for _, e := range p.jobs {
+			for ph, state := range e.state {
+				n := bytes.Count(state, []byte("r"))
+				all += n
+				if ph == 0 {
+					maps += n
+				}
+			}
+		}
+		if p.lazy && maps > 0 && (uint64(p.now)/1e6+uint64(all))%3 == 0 {
+			return -1
+		}
+		return pick(tasks)
+	}
+}
+
+func (p *idler) Observe(ev sojourn.Event) error {
+	if len(p.jobs) > 0 {
+		for class := range p.idle {
+			p.idle[class] += time.Duration(p.wasted(sojourn.Class(class))) * ev.At.Sub(p.now)
+		}
+	}
+	return p.table.Observe(ev)
+}
+
+// wasted returns how many slots of a class are free for which there is a task.
+func (p *idler) wasted(class sojourn.Class) int {
+	free, startable := 0, 0
+	for _, s := range p.slots {
+		if s.Class == class {
+			free++
+		}
+	}
+	for _, e := range p.jobs {
+		for ph, state := range e.state {
+			if e.spec.Phases[ph].Class != class {
+				continue
+			}
+			free -= bytes.Count(state, []byte("r"))
+			if ph == 0 || bytes.Count(e.state[ph-1], []byte("f")) >= e.spec.Threshold(ph) {
+				startable += bytes.Count(state, []byte("p"))
+			}
+		}
+	}
+	return min(free, startable)
 }
 
 // stage ranks what happens at one instant.
@@ -185,10 +276,67 @@ func TestConservation(t *testing.T) {
 				}
 			}
 		}
+		if idle := cfg.Policy.(*idler).idle; r.Unfinished == 0 && r.Idle != [2]float64{float64(idle[0]) / 1e9, float64(idle[1]) / 1e9} {
+			t.Errorf("idle %v, want %v", r.Idle, idle)
+		}
+		if cfg.Network.Bandwidth > 0 {
+			checkTransferred(t, cfg, jobs, st.attempts, r)
+		}
 		if cfg.Faults.MTBF == 0 {
 			checkTimes(t, cfg, jobs, st.attempts)
 		}
 	})
+}
+
+// fetched returns how many bytes an attempt had to fetch.
+func fetched(cfg *sim.Config, jobs []*sim.Job, a *sim.TaskRecord) int64 {
+	if cfg.Network.Bandwidth == 0 || a.Locality != sojourn.Remote && a.Locality != sojourn.RackLocal {
+		return 0
+	}
+	if sizes := jobs[a.Task.Job-1].Phases[a.Task.Phase].Bytes; sizes != nil {
+		return sizes[a.Task.Index]
+	}
+	return cfg.Network.Split
+}
+
+// checkTransferred checks that every attempt that has something to fetch has one
+// transfer, which comes to an end or is cut off, and that no node sends or receives
+// more than its links carry.
+func checkTransferred(t *rapid.T, cfg sim.Config, jobs []*sim.Job, attempts []sim.TaskRecord, r *sim.Result) {
+	transfers := 0
+	links := map[[2]sojourn.NodeID]struct {
+		bytes    int64
+		from, to sojourn.Time
+	}{}
+	for i := range attempts {
+		a := &attempts[i]
+		bytes := fetched(&cfg, jobs, a)
+		if bytes == 0 || a.Outcome == sim.Refused {
+			continue
+		}
+		transfers++
+		for end, n := range [2]sojourn.NodeID{a.Source, a.Node} {
+			if a.Outcome != sim.Finished || n == 0 || int(n) > len(cfg.Cluster.Nodes) || end == 0 && cfg.Faults.MTBF > 0 {
+				continue // it was moved, perhaps
+			}
+			key := [2]sojourn.NodeID{sojourn.NodeID(end), n}
+			l, seen := links[key]
+			l.bytes += bytes
+			if !seen {
+				l.from = a.Start
+			}
+			l.from, l.to = min(l.from, a.Start), max(l.to, a.End)
+			links[key] = l
+		}
+	}
+	if got := r.Transfers.Finished + r.Transfers.Cut; got < transfers || got > transfers && cfg.Faults.MTBF == 0 && r.Unfinished == 0 {
+		t.Errorf("%d transfers, %d attempts had to fetch something", got, transfers)
+	}
+	for key, l := range links {
+		if carried := float64(cfg.Network.Bandwidth) * l.to.Sub(l.from).Seconds(); float64(l.bytes) > carried+1e-6 {
+			t.Errorf("link %d of node %d carried %d bytes from %v to %v, at %d a second", key[0], key[1], l.bytes, l.from, l.to, cfg.Network.Bandwidth)
+		}
+	}
 }
 
 // checkTimes recomputes from the ends of the phase before how long each attempt
@@ -224,6 +372,18 @@ func checkTimes(t *rapid.T, cfg sim.Config, jobs []*sim.Job, attempts []sim.Task
 		}
 		need := float64(j.Times[p].Of(int(a.Task.Index))) / speed
 		took := float64(a.End.Sub(work))
+		if bytes := fetched(&cfg, jobs, &a); bytes > 0 {
+			// At the best, it has both links for itself.
+			there := a.Start.Add(time.Duration(float64(bytes) / float64(cfg.Network.Bandwidth) * 1e9))
+			least := max(float64(work)+need, float64(there))
+			if !cfg.Network.Overlap {
+				least = max(float64(work), float64(there)) + need
+			}
+			if float64(a.End) < least-1 {
+				t.Errorf("attempt %+v ends at %v, with %d bytes to fetch: want %v ns or later", a, a.End, bytes, least)
+			}
+			continue
+		}
 		if slow := need * 2.5; math.Abs(took-need) > 1 && (cfg.Stragglers.Probability == 0 || math.Abs(took-slow) > 1) {
 			t.Errorf("attempt %+v worked %v ns, want %v", a, took, need)
 		}

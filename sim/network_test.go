@@ -371,3 +371,51 @@ func TestFailureWhileInputArrives(t *testing.T) {
 		t.Errorf("%d attempts failed, %d transfers were cut, want the same and some", r.Wasted, r.Transfers.Cut)
 	}
 }
+
+// When node 1 fails at 5 s, its two readers go on from nodes 2 and 3: the one on the
+// lower slot from node 2, which their inputs name first, and then the other from node 3,
+// which has fewer readers.
+func TestTransfersMoveInTheOrderOfSlots(t *testing.T) {
+	_, st := run(t, sim.Config{
+		Cluster: nodes(0, 0, 0, 1, 1), Network: sim.Network{Bandwidth: 10},
+		Policy: &rogue{table: newTable(first), assign: func(a sojourn.Assignment) sojourn.Assignment {
+			a.Source = 1
+			return a
+		}},
+		Faults: sim.Faults{Script: []sim.NodeFault{{At: sojourn.Time(5 * s), Node: 1}}},
+		Jobs:   jobsOf(ofBytes(reading(job(1, 0, []float64{1, 2}), at{1, 2, 3}, at{1, 2, 3}), 100, 100)),
+	})
+	// Of 10 B/s, either has had 25 B: the 75 B that are left now take 7.5 s.
+	checkGantt(t, st, `
+	1/0/0 slot 0 0s-13.5s
+	1/0/1 slot 1 0s-14.5s
+	`)
+	if got := [2]sojourn.NodeID{st.attempts[0].Source, st.attempts[1].Source}; got != [2]sojourn.NodeID{2, 3} {
+		t.Errorf("sources %v, want [2 3]", got)
+	}
+}
+
+// Both reduces have what they need of the map at 30 s, and then read 100 B of their own
+// from node 1, at 5 B/s, until 50 s. When the node fails on which the map ran, at 32 s, it
+// runs again, but they do not wait for that.
+func TestOutputLostWhileInputArrives(t *testing.T) {
+	j := job(1, 0, []float64{30}, []float64{2, 2})
+	j.Phases[1].Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}})
+	j.Phases[1].Bytes = []int64{100, 100}
+	c := sim.Cluster{Nodes: []sim.Node{{}, {Slots: [2]int{1, 0}}, {Slots: [2]int{1, 2}}}}
+	for _, tc := range []struct {
+		delay time.Duration
+		want  string
+	}{
+		{0, "1/1/0 slot 2 30s-52s\n1/1/1 slot 3 30s-52s\n1/0/0 slot 1 32s-1m2s\n"},
+		// What is on its way at 32 s is lost: it is there at 92 s, instead of at 60 s.
+		{30 * s, "1/0/0 slot 1 32s-1m2s\n1/1/0 slot 2 30s-1m34s\n1/1/1 slot 3 30s-1m34s\n"},
+	} {
+		j.Phases[0].Delays = []time.Duration{tc.delay}
+		_, st := run(t, sim.Config{
+			Cluster: c, Policy: newTable(first), Jobs: jobsOf(j), Network: sim.Network{Bandwidth: 10},
+			Faults: sim.Faults{LoseOutput: true, Script: []sim.NodeFault{{At: sojourn.Time(32 * s), Node: 2}}},
+		})
+		checkGantt(t, st, "1/0/0 slot 0 0s-30s\n"+tc.want)
+	}
+}
