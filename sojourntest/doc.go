@@ -70,6 +70,10 @@
 //     those of a policy in [Options.Others], are an error and change nothing; nothing
 //     is kept of the bytes
 //
+// The ranking and the snapshot are asked for after every call, explanations of all jobs,
+// and everything a second time, after two calls of eight, and after each kind of call and
+// answer when it comes first.
+//
 // # What the options weaken
 //
 // IdlesOnPurpose replaces work conservation by service. Rejects lets arrivals and

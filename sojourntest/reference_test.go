@@ -79,6 +79,9 @@ const (
 	rankingForgets
 	explainsAnyone
 	explainChanges
+	explainCounts
+	explainRefusals
+	explainDeclines
 	preemptsEnded
 	wakeStuck
 	wakeMissing
@@ -106,10 +109,10 @@ type fifo struct {
 	lag   time.Duration
 	state state
 
-	declined, ticks, failures, added int // what some bugs count
-	slotsByID                        []sojourn.SlotID
-	restored                         int
-	kept                             []byte // what was restored, until the next event
+	declined, ticks, failures, added, asked, refused int // what some bugs count
+	slotsByID                                        []sojourn.SlotID
+	restored                                         int
+	kept                                             []byte // what was restored, until the next event
 }
 
 // state is all that a fifo knows. The fields are exported for encoding/json,
@@ -150,6 +153,7 @@ func newFIFO(b bug) *fifo {
 
 func (p *fifo) Observe(ev sojourn.Event) error {
 	if err := p.check(&ev); err != nil {
+		p.refused++
 		if p.bug == clockBeforeCheck && !errors.Is(err, sojourn.ErrTimeReversed) && !errors.Is(err, sojourn.ErrUnknownKind) {
 			p.state.Now = ev.At
 		}
@@ -718,7 +722,17 @@ func (p full) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, p.bug == explainsAnyone
 	}
-	return []slog.Attr{slog.Duration("since", time.Duration(j.Since))}, true
+	p.asked++
+	attrs := []slog.Attr{slog.Duration("since", time.Duration(j.Since))}
+	switch p.bug {
+	case explainCounts:
+		attrs = append(attrs, slog.Int("asked", p.asked))
+	case explainRefusals:
+		attrs = append(attrs, slog.Int("refused", p.refused))
+	case explainDeclines:
+		attrs = append(attrs, slog.Int("declined", p.declined))
+	}
+	return attrs, true
 }
 
 // saved is the form of a snapshot. The embedded state has exported fields only.

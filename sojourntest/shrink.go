@@ -47,6 +47,7 @@ func (s *shrinker) breaks(h history) bool {
 	}
 	rng := rand.New(rand.NewPCG(1, uint64(len(h))))
 	tr := newTrial(s.newPolicy, s.o, func(_ string, n int) int { return rng.IntN(n) })
+	tr.thorough = true
 	b := breachOf(func() {
 		for _, c := range h {
 			if !c.assign {

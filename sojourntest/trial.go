@@ -1,6 +1,7 @@
 package sojourntest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -23,6 +24,17 @@ type trial struct {
 	last  view // of the latest call
 	jobs  []toldJob
 	used  map[sojourn.JobID]bool // job IDs that were ever accepted
+
+	thorough bool             // every view is full
+	phase    int              // of the calls after which views are full
+	met      map[meeting]bool // what there was a full view after
+}
+
+// A meeting is a kind of call and what came of it.
+type meeting struct {
+	assign, ok bool
+	kind       sojourn.EventKind
+	err        error
 }
 
 // A toldJob is a job that the policy was told of, and a copy from before that.
@@ -33,9 +45,10 @@ func newTrial(newPolicy func() sojourn.Policy, o *Options, draw func(label strin
 		o: o, newPolicy: newPolicy, draw: draw,
 		m:    &model{o: o, down: map[sojourn.NodeID]bool{}, racks: map[sojourn.NodeID]sojourn.RackID{}},
 		s:    newSubject(newPolicy()),
-		used: map[sojourn.JobID]bool{},
+		used: map[sojourn.JobID]bool{}, met: map[meeting]bool{},
 	}
-	tr.first = tr.s.view(o.classes())
+	tr.phase = draw("phase", fullEvery)
+	tr.first = tr.s.view(o.classes(), true)
 	tr.last = tr.first
 	return tr
 }
@@ -126,7 +139,7 @@ func (tr *trial) admit(ev *sojourn.Event) (err error, asked bool) {
 	if what := panicked(func() { err = tr.s.admitter.Admit(ev.Job) }); what != "" {
 		tr.fail(lawPanics, append(tr.h, call{ev: *ev}), "Admit panics: %s", what)
 	}
-	if now := tr.s.view(tr.o.classes()); now.differs(&tr.last) != "" {
+	if now := tr.s.view(tr.o.classes(), tr.last.full); now.differs(&tr.last) != "" {
 		tr.fail(lawPurity, tr.h, "after Admit(%s), %s", describe(ev.Job), now.differs(&tr.last))
 	}
 	return err, true
@@ -220,17 +233,39 @@ func (m *model) misplaced(a *sojourn.Assignment, s *modelSlot) string {
 	return ""
 }
 
+// fullEvery: of so many calls in a row, the views are full after two: two, so that what
+// a refused call changes shows.
+const fullEvery = 8
+
+// full reports whether all is to be asked after the latest call. What comes of a call
+// for the first time is always looked at.
+func (tr *trial) full() bool {
+	c := &tr.h[len(tr.h)-1]
+	m := meeting{c.assign, c.ok, c.ev.Kind, c.err}
+	if tr.met[m] && !tr.thorough {
+		return (len(tr.h)+tr.phase)%fullEvery < 2
+	}
+	tr.met[m] = true
+	return true
+}
+
 // look asks the optional interfaces after a call and judges what they say. If
 // law is not empty, the call may have changed nothing.
 func (tr *trial) look(law string) {
 	c := &tr.h[len(tr.h)-1]
 	classes := tr.o.classes()
+	full := tr.full()
 	var again view
-	if what := panicked(func() { c.after, again = tr.s.view(classes), tr.s.view(classes) }); what != "" {
+	if what := panicked(func() {
+		c.after = tr.s.view(classes, full)
+		if full {
+			again = tr.s.viewAfter(something(), classes, full)
+		}
+	}); what != "" {
 		tr.fail(lawPanics, tr.h, "an optional interface panics after %v: %s", c, what)
 	}
-	if diff := again.differs(&c.after); diff != "" {
-		tr.fail(lawPurity, tr.h, "asked again after %v, %s", c, diff)
+	if full {
+		tr.checkPurity(c, again)
 	}
 	if law != "" {
 		if diff := c.after.differs(&tr.last); diff != "" {
@@ -243,43 +278,56 @@ func (tr *trial) look(law string) {
 			c.idle = append(c.idle, class)
 		}
 	}
-	tr.checkSeeker()
-	tr.checkPreemptor()
-	tr.checkExplainer()
-	if tr.s.snapshotter != nil {
-		b, err := tr.s.snapshotter.AppendBinary([]byte("dst"))
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) || string(b) != "dst"+string(c.after.state) {
-			tr.fail(lawSnapshots, tr.h, "AppendBinary([]byte(%q)) = %.100q, %v, want it to append %.100q", "dst", b, err, c.after.state)
-		}
+	tr.checkSeeker(&c.after)
+	tr.checkPreemptor(&c.after)
+	tr.checkExplainer(&c.after)
+	if err := c.after.err; err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		tr.fail(lawSnapshots, tr.h, "AppendBinary(nil) = %v", err)
 	}
 }
 
-func (tr *trial) checkSeeker() {
-	if tr.s.seeker == nil {
-		return
+// checkPurity compares what the optional interfaces say with what they say when they
+// are asked again, and append to something.
+func (tr *trial) checkPurity(c *call, again view) {
+	before := something()
+	if tr.s.preemptor != nil {
+		if n := len(again.preemptions); n == 0 || again.preemptions[0] != before.preemptions[0] {
+			tr.fail(lawPurity, tr.h, "AppendPreemptions(%v) = %v", before.preemptions, again.preemptions)
+		}
+		again.preemptions = again.preemptions[1:]
 	}
-	for _, class := range tr.o.classes() {
-		id, ok := tr.s.seeker.Seek(class)
-		if s := tr.m.slot(id); ok && (s == nil || s.task != nil || s.Class != class) {
+	if tr.s.explainer != nil {
+		if n := len(again.ranking); n == 0 || again.ranking[0] != before.ranking[0] {
+			tr.fail(lawPurity, tr.h, "AppendRanking(%d) = %d", before.ranking, again.ranking)
+		}
+		again.ranking = again.ranking[1:]
+	}
+	if tr.s.snapshotter != nil {
+		if !bytes.HasPrefix(again.state, before.state) {
+			tr.fail(lawPurity, tr.h, "AppendBinary([]byte(%q)) = %.100q, %v", before.state, again.state, again.err)
+		}
+		again.state = again.state[len(before.state):]
+	}
+	if diff := again.differs(&c.after); diff != "" {
+		tr.fail(lawPurity, tr.h, "asked again after %v, %s", c, diff)
+	}
+}
+
+func (tr *trial) checkSeeker(v *view) {
+	for i, id := range v.seeks {
+		class := tr.o.classes()[i]
+		if s := tr.m.slot(id); id != none && (s == nil || s.task != nil || s.Class != class) {
 			tr.fail(lawSeek, tr.h, "Seek(%d) = %d, which is not a free slot of the class", class, id)
 		}
 	}
 }
 
-func (tr *trial) checkPreemptor() {
-	if tr.s.preemptor == nil {
-		return
-	}
-	first := sojourn.Preemption{Attempt: 1 << 30}
-	list := tr.s.preemptor.AppendPreemptions([]sojourn.Preemption{first})
-	if len(list) == 0 || list[0] != first {
-		tr.fail(lawPurity, tr.h, "AppendPreemptions([%v]) = %v", first, list)
-	}
+func (tr *trial) checkPreemptor(v *view) {
 	seen := map[sojourn.TaskID]bool{}
-	for _, p := range list[1:] {
+	for _, p := range v.preemptions {
 		t := tr.m.task(p.Task)
 		if t == nil || t.state != running || t.attempts != p.Attempt || tr.m.slotOf(t).ID != p.Slot || seen[p.Task] {
-			tr.fail(lawPreemptions, tr.h, "AppendPreemptions(nil) = %v, but %v attempt %d does not run on slot %d, or is listed twice", list[1:], p.Task, p.Attempt, p.Slot)
+			tr.fail(lawPreemptions, tr.h, "AppendPreemptions(nil) = %v, but %v attempt %d does not run on slot %d, or is listed twice", v.preemptions, p.Task, p.Attempt, p.Slot)
 		}
 		seen[p.Task] = true
 	}
@@ -287,33 +335,31 @@ func (tr *trial) checkPreemptor() {
 
 // checkExplainer leaves open whether a cancelled job that waits for its last
 // attempts is listed and explained.
-func (tr *trial) checkExplainer() {
+func (tr *trial) checkExplainer(v *view) {
 	if tr.s.explainer == nil {
 		return
 	}
-	const first sojourn.JobID = 1 << 40
-	ranking := tr.s.explainer.AppendRanking([]sojourn.JobID{first})
-	if len(ranking) == 0 || ranking[0] != first {
-		tr.fail(lawPurity, tr.h, "AppendRanking([%d]) = %d", first, ranking)
-	}
-	listed := map[sojourn.JobID]bool{}
-	for _, id := range ranking[1:] {
-		if tr.m.job(id) == nil || listed[id] {
-			tr.fail(lawExplanations, tr.h, "AppendRanking(nil) = %d, but job %d is not live, or is listed twice", ranking[1:], id)
+	var listed [maxJobID + 2]bool
+	for i, id := range v.ranking {
+		j := tr.m.job(id)
+		if j == nil || listed[id] {
+			tr.fail(lawExplanations, tr.h, "AppendRanking(nil) = %d, but job %d is not live, or is listed twice", v.ranking, id)
 		}
 		listed[id] = true
+		if v.full && !v.reasons[i].ok && !j.cancelled {
+			tr.fail(lawExplanations, tr.h, "Explain(%d) = %v, false, want true", id, v.reasons[i].attrs)
+		}
 	}
 	for id := range sojourn.JobID(maxJobID + 2) {
-		j := tr.m.job(id)
-		if j != nil && j.cancelled {
+		if listed[id] {
 			continue
 		}
-		if j != nil && !listed[id] {
-			tr.fail(lawExplanations, tr.h, "AppendRanking(nil) = %d, but job %d is live as well", ranking[1:], id)
-		}
-		attrs, ok := tr.s.explainer.Explain(id)
-		if ok != (j != nil) {
-			tr.fail(lawExplanations, tr.h, "Explain(%d) = %v, %v, want %v", id, attrs, ok, j != nil)
+		if j := tr.m.job(id); j != nil {
+			if !j.cancelled {
+				tr.fail(lawExplanations, tr.h, "AppendRanking(nil) = %d, but job %d is live as well", v.ranking, id)
+			}
+		} else if attrs, ok := tr.s.explainer.Explain(id); ok {
+			tr.fail(lawExplanations, tr.h, "Explain(%d) = %v, true, want false", id, attrs)
 		}
 	}
 }
