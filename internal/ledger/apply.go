@@ -67,7 +67,8 @@ func (l *Ledger[J]) Apply(ev *sojourn.Event) (c Change[J]) {
 		c.Job = l.jobs[ev.Task.Job]
 		s := l.slot(ev.Slot.ID)
 		c.Slot = s.whole(ev.Slot.ID)
-		if t := (task{ev.Task.Phase, ev.Task.Index}); ev.Attempt > 1 || c.Job.tries != nil {
+		t := task{ev.Task.Phase, ev.Task.Index}
+		if _, counted := c.Job.tries[t]; counted || ev.Attempt > 1 {
 			c.Job.setTries(t, ev.Attempt)
 		}
 		l.start(c.Job, int(ev.Task.Phase), ev.Task.Index, ev.Attempt, ev.Slot.ID)

@@ -165,3 +165,31 @@ func TestFailedRestoreLeavesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A task that was done without an attempt and lost is dropped by a revision, and nothing
+// is left of it: the account and a restored one go on alike.
+func TestDroppedTaskLeavesNothing(t *testing.T) {
+	l := &testLedger{t: t}
+	l.slots(1)
+	l.arrive(1, sojourn.Phase{Tasks: 2})
+	do := func(l *testLedger, ev sojourn.Event) {
+		t.Helper()
+		if err := l.Check(&ev); err != nil {
+			t.Fatal(err)
+		}
+		l.Apply(&ev)
+	}
+	do(l, sojourn.Event{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: 1, Index: 1}})
+	do(l, sojourn.Event{Kind: sojourn.OutputLost, Task: sojourn.TaskID{Job: 1, Index: 1}})
+	do(l, sojourn.Event{Kind: sojourn.JobRevised, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}}}})
+	r := &testLedger{t: t}
+	if err := r.restore(l.save()); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*testLedger{l, r} {
+		do(x, sojourn.Event{Kind: sojourn.TaskAdopted, Task: sojourn.TaskID{Job: 1}, Attempt: 1})
+	}
+	if !bytes.Equal(r.save(), l.save()) {
+		t.Error("an adopted attempt is counted differently after a restart")
+	}
+}
