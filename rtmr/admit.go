@@ -3,6 +3,7 @@ package rtmr
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -16,6 +17,10 @@ func (p *Policy) Admit(job *sojourn.Job) error {
 		return err
 	}
 	p.settle()
+	if p.stale {
+		p.renew(p.now())
+		defer p.restore()
+	}
 	_, err := p.decide(&sojourn.Event{Kind: sojourn.JobArrived, At: p.ledger.Now(), Job: job})
 	return err
 }
@@ -54,13 +59,13 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 		d.mark.promise, d.mark.place = unasked, never
 		return d, nil
 	}
-	a := p.admission(cand, now)
+	var a *admission
 	if p.opts.Booking == Chain {
-		p.chained(a)
+		a = p.chained(cand, now)
 	} else {
 		p.reality(&p.base, now)
 		p.list = p.promised(p.list[:0], now, nil)
-		a.list = p.list
+		a, _ = p.admission(cand, now)
 	}
 	place, broken, off := a.decide()
 	switch {
@@ -105,49 +110,40 @@ func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 
 	// If its running attempts may take longer now, others may be late, whether it has a
 	// promise of its own or not.
-	if hurt := p.hurt(cand, now); hurt != nil {
+	p.list = p.promised(p.list[:0], now, j)
+	p.walk.begin(&p.base, now)
+	if hurt := p.walk.book(p.list); hurt != nil {
 		return d, rejection(&sojourn.Job{ID: cand.id}, hurt, offer{at: never})
 	}
-	if !cand.promised && p.opts.Booking == Rebook {
+	if !cand.promised {
 		d.mark = mark{promise: unasked, place: never}
 		return d, nil
 	}
-	var place int64
+	place := d.mark.place
 	var broken *miss
-	if p.opts.Booking == Chain {
-		place, broken = p.rechained(cand, now)
+	if p.linked(j) && d.mark.started > 0 { // it stays where it is
+		i, _ := slices.BinarySearchFunc(p.list, j.Data.key, func(en entry, k key) int {
+			if en.job.Data.key.before(k) {
+				return -1
+			}
+			return 1
+		})
+		p.walk.begin(&p.base, now)
+		broken = p.walk.book(slices.Insert(p.list, i, cand))
 	} else {
-		p.list = p.promised(p.list[:0], now, j)
-		place, broken, _ = p.admission(cand, now).decide()
+		p.virtual(&cand)
+		a, _ := p.admission(cand, now)
+		place, broken, _ = a.decide()
 	}
 	switch {
-	case broken == nil && cand.promised:
-		d.mark.promise, d.mark.place, d.mark.why = kept, place, 0
 	case broken == nil:
-		d.mark.promise, d.mark.place, d.mark.why = unasked, never, 0
+		d.mark.promise, d.mark.place, d.mark.why = kept, place, 0
 	case before == void:
 		d.mark.why |= byRevision
 	default:
 		return d, rejection(&sojourn.Job{ID: cand.id}, broken, offer{at: never})
 	}
 	return d, nil
-}
-
-// hurt returns a promise to another job that a revision breaks, although all that is
-// not dispatched of the revised job goes behind: because of its running attempts, or, in
-// the chain, because it has started. The vectors are in p.base.
-func (p *Policy) hurt(cand entry, now int64) *miss {
-	if p.opts.Booking == Chain {
-		if cand.job.Data.started == 0 {
-			return nil // nothing of it runs
-		}
-		cand.promised = false
-		_, broken := p.rechained(cand, now)
-		return broken
-	}
-	p.list = p.promised(p.list[:0], now, cand.job)
-	p.walk.begin(&p.base, now)
-	return p.walk.book(p.list)
 }
 
 // revised takes over what was decided about a job that is there.
@@ -172,14 +168,14 @@ func (p *Policy) revised(j *job, d *data) {
 	p.setKey(j)
 	p.order.sort()
 	if p.opts.Booking == Chain {
-		p.broken(byRevision)
+		p.broken(0) // the vectors know of what it was before
 	}
 	p.relieved()
 }
 
 // arrived files a job that has just been put into the order.
 func (p *Policy) arrived(j *job) {
-	if p.opts.Booking == Chain {
+	if p.linked(j) {
 		p.rechain(j.Data.rank)
 	}
 	j.Data.hard = j.Data.mark
@@ -190,7 +186,7 @@ func (p *Policy) arrived(j *job) {
 func (p *Policy) refuse(job *sojourn.Job, phase [2]int, broken *miss, off offer, now int64) error {
 	err := rejection(job, broken, off)
 	for s, i := range phase {
-		if i >= 0 && p.slots[s] == 0 {
+		if (i >= 0 || s == maps && p.opts.Booking == Chain) && p.slots[s] == 0 {
 			return fmt.Errorf("there are no %s slots: %w", [...]string{maps: "map", reduces: "reduce"}[s], err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // histories is how many hostile histories are tried with each kind of policy.
-var histories = flag.Int("rtmr.histories", 200, "hostile histories for each kind of policy")
+var histories = flag.Int("rtmr.histories", 300, "hostile histories for each kind of policy")
 
 // An adversary drives a policy through everything that a cluster can do to it: slots
 // that come, go and return in an instant, attempts that fail, are refused, are adopted
@@ -518,17 +518,19 @@ func (a *adversary) run() error {
 	return nil
 }
 
-// Whatever happens with Rebook, a promise that is said to hold is kept from then on, if from then on
-// the hypotheses hold; nobody is late without being told, and why; offers that are taken
-// at once are accepted; Admit says what Observe does; refusals and restarts change
-// nothing.
+// Whatever happens, a promise that is said to hold is kept from then on, if from then on the
+// hypotheses hold; nobody is late without being told, and why; offers that are taken at
+// once are accepted; Admit says what Observe does; refusals and restarts change nothing.
 //
 // Reference: doc.go, "When reality is otherwise".
 func TestHostileHistories(t *testing.T) {
 	for _, opts := range []Options{
 		{}, {OnePosition: true}, {Order: FIFO}, {RequireDeadline: true},
+		{Booking: Chain}, {Booking: Chain, Feedback: true}, {Booking: Chain, Order: FIFO, Feedback: true},
+		{Booking: Chain, OnePosition: true}, {Booking: Chain, Feedback: true, NoMergeMin: true, Delta: 2},
 	} {
-		name := fmt.Sprintf("%v %v one=%v feedback=%v required=%v", opts.Booking, opts.Order, opts.OnePosition, opts.Feedback, opts.RequireDeadline)
+		name := fmt.Sprintf("%v %v one=%v feedback=%v delta=%v required=%v",
+			opts.Booking, opts.Order, opts.OnePosition, opts.Feedback, int64(opts.Delta), opts.RequireDeadline)
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(*histories) {
 				a := newAdversary(opts, seed)

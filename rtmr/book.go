@@ -39,7 +39,7 @@ type entry struct {
 type booking struct {
 	t       vectors
 	em, e   int64
-	rebased bool // t was built anew since the job started
+	rebased bool // t was built anew after some of the job had run
 }
 
 // late reports whether a job that ends at e breaks its promise. What never ends is

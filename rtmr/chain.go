@@ -39,20 +39,23 @@ func (p *Policy) unused() (v vectors) {
 	return v
 }
 
-// behind returns the vectors behind the job before rank: those of a cluster that was
-// never used if there is none.
+// behind returns the vectors behind the job before rank. If there is none, they are those
+// of the instant when all were built from reality: what ran then is not in the chain.
 //
 // Jobs that have finished are not looked for. Their tasks hold no slots any more, so
 // that the vectors behind the last job before them that is not finished, raised to now,
 // bound what all of them hold.
 func (p *Policy) behind(rank int) vectors {
-	if rank == 0 || p.mutant == forgetPredecessor && p.order.jobs[rank-1].Data.started > 0 {
+	switch {
+	case rank == 0:
+		return p.root
+	case p.mutant == forgetPredecessor && p.order.jobs[rank-1].Data.mark.started > 0:
 		return p.unused()
 	}
 	return p.order.jobs[rank-1].Data.mark.t
 }
 
-// started returns how many jobs have started.
+// started returns how many jobs of the chain have started.
 func (p *Policy) started() int {
 	n, _ := slices.BinarySearchFunc(p.order.jobs, tierBooked, func(j *job, tier uint8) int {
 		return int(j.Data.key.tier) - int(tier)
@@ -60,8 +63,9 @@ func (p *Policy) started() int {
 	return n
 }
 
-// whole describes all of a job, as the chain books it. A job without maps has one
-// virtual map of no length: it waits for its turn at the map slots, and starts there.
+// whole describes all of a job, as the chain books it, but for tasks that turned out to
+// need no run while it waits. A job without maps has one virtual map of no length: it
+// waits for its turn at the map slots, and starts there.
 func (p *Policy) whole(j *job) entry {
 	d := &j.Data
 	en := entry{
@@ -69,9 +73,11 @@ func (p *Policy) whole(j *job) entry {
 		promised: d.mark.promise == kept && !j.Cancelled, deadline: d.deadline, place: d.mark.place,
 	}
 	for s, i := range d.phase {
-		if i >= 0 {
+		switch {
+		case d.mark.started == 0:
+			en.tasks[s] = p.left(j, s)
+		case i >= 0:
 			en.tasks[s] = int64(j.Spec.Phases[i].Tasks)
-			en.stuck = en.stuck || p.left(j, s) > int64(j.Phases[i].Pending()) && !j.Cancelled
 		}
 	}
 	p.virtual(&en)
@@ -80,27 +86,39 @@ func (p *Policy) whole(j *job) entry {
 
 // virtual adds the virtual map.
 func (p *Policy) virtual(en *entry) {
-	if en.tasks[maps] == 0 && p.mutant != zeroMapsInPlace {
+	if p.opts.Booking == Chain && en.tasks[maps] == 0 && p.mutant != zeroMapsInPlace {
 		en.tasks[maps], en.eps[maps] = 1, 0
 	}
 }
 
-// chained makes a test admission behind the last job that has started and among those
-// that wait.
-func (p *Policy) chained(a *admission) {
+// linked reports whether a job is in the chain: its promise holds. Jobs without a promise
+// run behind the chain, and are not booked.
+func (p *Policy) linked(j *job) bool {
+	return p.opts.Booking == Chain && j.Data.mark.promise == kept && !j.Cancelled
+}
+
+// chained prepares the test of a job that arrives: behind the last job that has started,
+// and among those that wait.
+func (p *Policy) chained(cand entry, now int64) *admission {
 	first := p.started()
-	p.virtual(&a.cand)
 	p.list = p.list[:0]
 	if p.mutant == insertBeforeStarted {
 		first = 0
 	}
 	for _, j := range p.order.jobs[first:] {
+		if !p.linked(j) {
+			break
+		}
 		en := p.whole(j)
 		en.stored = &j.Data.mark.booking
 		p.list = append(p.list, en)
 	}
-	p.base = p.behind(first).clone()
-	a.list = p.list
+	base := p.behind(first)
+	for s := range base {
+		p.head[s] = append(p.head[s][:0], base[s]...)
+	}
+	p.virtual(&cand)
+	return p.test(cand, p.list, now)
 }
 
 // rechain books the jobs from rank on anew, behind the one before.
@@ -110,6 +128,9 @@ func (p *Policy) rechain(rank int) {
 	w.literal = p.mutant == noMaxNow
 	w.begin(&base, p.now())
 	for _, j := range p.order.jobs[rank:] {
+		if !p.linked(j) {
+			break
+		}
 		en := p.whole(j)
 		m := &j.Data.mark
 		m.em, m.e = w.try(&en)
@@ -119,92 +140,50 @@ func (p *Policy) rechain(rank int) {
 	}
 }
 
-// rebase books all jobs anew, from reality and in the order of the chain, because the
-// vectors of the chain have become wrong. Jobs that wait and would be late go behind
-// all others.
-func (p *Policy) rebase(now int64, cause reason) {
+// rebase gives the jobs of p.list, all whose promises hold, vectors that are built anew from
+// reality, in p.base. From there any order of what is not dispatched will do, and each of
+// the vectors contains what runs now of any job.
+func (p *Policy) rebase(now int64) {
 	w := &p.walk
 	w.literal = false
 	w.begin(&p.base, now)
-	var late []*job
-	book := func(j *job) {
-		d := &j.Data
-		en := p.entry(j, now)
-		if d.started == 0 {
-			p.virtual(&en)
-		}
-		m := d.mark
-		m.em, m.e = w.try(&en)
-		en.promised = d.deadline < never && !j.Cancelled
-		switch {
-		case !en.promised:
-			m.promise, m.why = unasked, 0
-		case !en.late(m.e):
-			m.promise, m.why = kept, 0
-		case m.promise == kept:
-			m.promise, m.why = void, cause
-		default:
-			m.promise = void
-		}
-		if m.promise == void && d.started == 0 && m.place < never {
-			m.place = never
-			d.mark = m
-			late = append(late, j)
-			return
-		}
+	p.root = w.at.clone()
+	for i := range p.list {
+		j := p.list[i].job
+		m := &j.Data.mark
+		m.em, m.e = w.try(&p.list[i])
 		w.keep()
 		m.t = w.at.clone()
-		m.rebased = d.started > 0
-		d.mark = m
+		m.rebased = false
+		for s, i := range j.Data.phase {
+			m.rebased = m.rebased || i >= 0 && p.left(j, s) < int64(j.Spec.Phases[i].Tasks)
+		}
 	}
-	for _, j := range p.order.jobs {
-		book(j)
-	}
-	for _, j := range late {
-		book(j)
-	}
-	p.soft = true
-	p.reorder()
 }
 
-// rechained decides about the revision of a job in the chain: it stays where it is if
-// it has started.
-func (p *Policy) rechained(cand entry, now int64) (place int64, broken *miss) {
-	j := cand.job
-	p.list = p.list[:0]
-	added := false
-	place = cand.place
-	for _, k := range p.order.jobs {
-		if k == j {
-			if j.Data.started > 0 {
-				p.list, added = append(p.list, cand), true
-			}
-			continue
-		}
-		en := p.entry(k, now)
-		if k.Data.started == 0 {
-			p.virtual(&en)
-			if !added && (en.place > place || en.place == place && en.seq > cand.seq) {
-				p.list, added = append(p.list, cand), true
-			}
-		}
-		p.list = append(p.list, en)
+// renew builds the vectors anew before somebody is promised something, if a job outside
+// the chain holds slots that they do not know of. Nobody in the chain is later for it,
+// but who comes next would count on these slots.
+func (p *Policy) renew(now int64) {
+	if p.stale && !p.soft {
+		p.evaluate(now)
 	}
-	if !added {
-		p.list = append(p.list, cand)
-	}
-	p.walk.literal = false
-	p.walk.begin(&p.base, now)
-	return place, p.walk.book(p.list)
 }
 
-// startJob takes note of the first dispatch of a job: from now on nobody overtakes it.
+// startJob takes note that a task of a job is dispatched: with the first one a job of the
+// chain starts, and from then on nobody overtakes it.
 func (p *Policy) startJob(j *job) {
-	if p.mutant == zeroMapsInPlace && j.Data.phase[maps] < 0 {
+	m := &j.Data.mark
+	switch {
+	case !p.linked(j):
+		p.stale = true
+		return
+	case m.started > 0 || p.mutant == zeroMapsInPlace && j.Data.phase[maps] < 0:
 		return
 	}
 	p.starts++
-	j.Data.started = p.starts
+	m.started = p.starts
+	j.Data.hard.started = m.started
 	p.setKey(j)
 	i := j.Data.rank
 	if before := i == 0 || p.order.jobs[i-1].Data.key.before(j.Data.key); !before {
@@ -214,11 +193,11 @@ func (p *Policy) startJob(j *job) {
 	p.refile(j)
 }
 
-// startBefore starts the jobs with no map to start that wait before j, whose map is about to
-// be dispatched: the free map slot was theirs first.
+// startBefore starts the jobs with no map to start that wait before j, which is about to take a
+// map slot or to start: the free map slot was theirs first.
 func (p *Policy) startBefore(j *job) {
 	for i := p.started(); i < j.Data.rank; i++ {
-		if k := p.order.jobs[i]; p.left(k, maps) == 0 {
+		if k := p.order.jobs[i]; p.linked(k) && p.left(k, maps) == 0 {
 			p.startJob(k)
 		}
 	}
@@ -226,12 +205,12 @@ func (p *Policy) startBefore(j *job) {
 
 // waitsForMapSlot reports whether j, whose reduce tasks are ready, waits for its
 // virtual map: in the chain, a job without maps, or whose maps were done before it
-// started, takes its turn at the map slots, be its promise void or not. In its
-// place it could run reduces before jobs ahead of it have started, and a job that is
-// then inserted before it would not know of the slots that it holds.
+// started, takes its turn at the map slots. In its place it could run reduces before jobs
+// ahead of it have started, and a job that is then inserted before it would not know of
+// the slots that it holds.
 func (p *Policy) waitsForMapSlot(j *job) bool {
 	d := &j.Data
-	if p.opts.Booking == Rebook || d.started > 0 || p.slots[maps] == 0 || p.mutant == zeroMapsInPlace {
+	if !p.linked(j) || d.mark.started > 0 || p.slots[maps] == 0 || p.mutant == zeroMapsInPlace {
 		return false
 	}
 	if p.free[maps] == 0 {
@@ -245,13 +224,16 @@ func (p *Policy) waitsForMapSlot(j *job) bool {
 // behind it, by what came true (Algorithms V and VI).
 func (p *Policy) feedback(j *job) {
 	d := &j.Data
+	if !p.linked(j) {
+		return
+	}
 	now := p.now()
 	off := d.mark.e - now
 	if max(off, -off) <= int64(p.opts.Delta) && now <= d.deadline {
 		return
 	}
 	if d.mark.rebased || p.unsettled() || p.idled {
-		p.broken(0) // the vectors do not say what it used: all are built anew
+		p.broken(0) // the vectors say too much of what it used: all are built anew
 		return
 	}
 	var u vectors
@@ -263,7 +245,10 @@ func (p *Policy) feedback(j *job) {
 	w.literal = p.mutant == noMaxNow
 	w.begin(&d.mark.t, now)
 	for _, k := range p.order.jobs[d.rank+1:] {
-		if p.mutant == skipStartedSuccessors && k.Data.started > 0 {
+		if !p.linked(k) {
+			break
+		}
+		if p.mutant == skipStartedSuccessors && k.Data.mark.started > 0 {
 			continue
 		}
 		en := p.whole(k)

@@ -90,14 +90,19 @@
 // The policy then says so. An attempt that outlasts its bound makes its slot one that
 // nobody counts on until it is back (the policy is a [sojourn.Waker] for that); lost slots,
 // failed tasks, held tasks and slots that were not offered lead to booking anew. Promises
-// that do not hold are void: Explain tells why, AppendVoid lists them. With Rebook, void
-// jobs run behind those whose promises hold, so that one late job does not make others
-// late, and are restored when they fit again. With Chain they stay where they are if they
-// have started. A job that was adopted and does not fit is void from the start.
+// that do not hold are void: Explain tells why, AppendVoid lists them. Void jobs run behind
+// those whose promises hold, so that one late job does not make others late, and are
+// restored when they fit again. A job that was adopted and does not fit is void from the
+// start.
 //
-// That this is told without fail is tested for Rebook, on histories with lost slots,
-// failures, revisions, adoptions and restarts. With Chain there are such histories in
-// which a promise is void and no reason is told.
+// With Chain a job without a promise, void or without a deadline, is not in the chain, also
+// if it has started. Its running tasks hold slots that the vectors do not know of: before
+// somebody is promised something, and whenever promises are judged, all vectors are built
+// anew from reality, from where any order of what is not dispatched will do. A job that is
+// restored waits again.
+//
+// That this is told without fail is tested on histories with lost slots, failures,
+// revisions, adoptions and restarts: go test ./rtmr -run Hostile -rtmr.histories=20000.
 //
 // # Departures from the paper
 //

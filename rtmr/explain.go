@@ -68,7 +68,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 
 // estimates returns e^m and e of a job.
 func (p *Policy) estimates(j *job) (em, e int64) {
-	if p.opts.Booking == Chain {
+	if p.linked(j) {
 		return j.Data.mark.em, j.Data.mark.e
 	}
 	now := p.now()

@@ -88,7 +88,7 @@ func (c *watch) look(w *world) {
 			fail("I6: e of job %d is %d, after its deadline %d", id, m.e, j.Data.deadline)
 		}
 		c.before[id] = m
-		if j.Data.started == 0 && w.beat == 1 {
+		if j.Data.mark.started == 0 && w.beat == 1 {
 			if first := p.behind(i)[maps].Min(); first < now && j.Data.phase[maps] >= 0 {
 				fail("I4: job %d waits, and a map slot of the job before is available since %d", id, first)
 			}

@@ -201,7 +201,11 @@ func (w *world) run() {
 		if next < 0 {
 			return
 		}
+		if wake, ok := w.p.NextWake(); ok {
+			soon(int64((wake + sojourn.Time(unit) - 1) / sojourn.Time(unit)))
+		}
 		w.now = next
+		w.must(sojourn.Event{Kind: sojourn.Tick})
 		ended := w.ends()
 		if ended && w.asks {
 			w.retest = slices.DeleteFunc(w.retest, func(j wjob) bool { return w.arrive(j) })

@@ -23,6 +23,9 @@ type Policy struct {
 	est      estimator
 	ledger   ledger.Ledger[data]
 	starts   uint64                          // Chain: jobs that were started so far
+	stale    bool                            // Chain: something holds slots that the vectors do not know of
+	root     vectors                         // Chain: before the first job
+	hardRoot vectors                         // Chain: the same, for the hard marks
 	adopted  map[sojourn.SlotID]sojourn.Time // when attempts started that were adopted
 	retiring []sojourn.SlotID                // busy slots that leave with their attempts, by ID
 	slots    [2]int64                        // by stage: slots that stay
@@ -58,7 +61,6 @@ type data struct {
 	phase    [2]int   // of each stage; -1 if the job has none
 	eps      [2]int64 // the longest time of a task of each stage, frozen at admission
 	deadline int64    // never if there is none
-	started  uint64   // Chain: order of the first dispatch; 0 if it waits
 	running  [2]starts
 	ended    [2]slotvec.Vector // Chain with feedback: when its tasks finished
 
@@ -75,6 +77,7 @@ type mark struct {
 	promise promise
 	place   int64  // in the order of admitted jobs: the deadline, or another place that fitted
 	why     reason // the promise is void
+	started uint64 // Chain: order of the first dispatch; 0 if it waits or has left the chain
 	booking        // Chain
 }
 
@@ -98,7 +101,8 @@ func (a overrun) before(b overrun) bool { return a.at < b.at || a.at == b.at && 
 
 // scratch is memory that is used again.
 type scratch struct {
-	base  vectors
+	base  vectors // of reality
+	head  vectors // behind what is not overtaken
 	list  []entry
 	walk  walker
 	admit admission
@@ -155,6 +159,9 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	} else if told {
 		p.settle()
 	}
+	if told {
+		p.renew(int64(ev.At))
+	}
 	var d data
 	if told {
 		var err error
@@ -165,6 +172,8 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	if settled {
 		p.harden()
+	} else {
+		p.restore() // what was found out for somebody who asked leaves no trace
 	}
 	if passes {
 		p.idled = idle
@@ -209,6 +218,7 @@ func (p *Policy) apply(ev *sojourn.Event, d *data) {
 	case sojourn.JobRevised:
 		p.revised(j, d)
 	case sojourn.JobCancelled:
+		p.stale = p.stale || p.opts.Booking == Chain
 		if !c.Ended {
 			p.setKey(j)
 			p.order.sort()
@@ -268,7 +278,7 @@ func (p *Policy) attemptStarted(j *job, stage int, at sojourn.Time) {
 	if id := timerID(j, stage); !p.timers.Contains(id) {
 		p.setTimer(j, stage, p.now())
 	}
-	if p.opts.Booking == Chain && j.Data.started == 0 {
+	if p.opts.Booking == Chain {
 		p.startJob(j)
 	}
 }
@@ -295,7 +305,7 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 		p.broken(0) // its slot is back, which nobody could count on
 	}
 	if ev.Kind != sojourn.TaskFinished {
-		if ev.Kind == sojourn.TaskFailed || ev.At > c.Start {
+		if ev.Kind == sojourn.TaskFailed || ev.At > c.Start || c.SlotGone {
 			p.broken(byFailure)
 		}
 		return
@@ -335,7 +345,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	p.harden()
 	stage := int(s.Class)
-	if p.opts.Booking == Chain && stage == maps {
+	if p.opts.Booking == Chain && (stage == maps || p.linked(j)) {
 		p.startBefore(j)
 	}
 	phase := j.Data.phase[stage]
@@ -378,7 +388,7 @@ func (p *Policy) isReserved(j *job) bool {
 	if p.mutant == overtakeStarted {
 		reserved = 0
 		for _, k := range p.order.jobs {
-			if k.Data.started > 0 && (k.Data.mark.place < j.Data.mark.place || k.Data.mark.place == j.Data.mark.place && k.Seq < j.Seq) {
+			if k.Data.mark.started > 0 && (k.Data.mark.place < j.Data.mark.place || k.Data.mark.place == j.Data.mark.place && k.Seq < j.Seq) {
 				reserved += k.Data.reserved
 			}
 		}
@@ -440,12 +450,12 @@ func (p *Policy) setKey(j *job) {
 	d := &j.Data
 	d.key = key{tierBooked, d.mark.place, j.Seq}
 	switch {
-	case d.started > 0:
-		d.key = key{tierStarted, int64(d.started), j.Seq}
 	case j.Cancelled:
 		d.key = key{tierEnding, 0, j.Seq}
-	case p.opts.Booking == Rebook && d.mark.promise != kept:
+	case d.mark.promise != kept:
 		d.key = key{tierBehind, d.deadline, j.Seq}
+	case d.mark.started > 0:
+		d.key = key{tierStarted, int64(d.mark.started), j.Seq}
 	}
 }
 
@@ -468,15 +478,12 @@ func (p *Policy) refile(j *job) {
 }
 
 // reservation returns how many reduce slots are kept for a job: as many as it has
-// reduce tasks, while its maps are not done. With Rebook, jobs without a promise run
-// behind all that have one and get none. In the chain they may stand before others, whose
-// promises count on when they end: they get none only if nobody knows when that is, and
-// are not booked then.
+// reduce tasks, while its maps are not done. Jobs without a promise run behind all that
+// have one, and get none.
 func (p *Policy) reservation(j *job) int64 {
 	d := &j.Data
 	i := d.phase[reduces]
-	if i < 0 || j.Cancelled || j.Phases[i].Ready ||
-		p.opts.Booking == Rebook && d.mark.promise != kept || p.opts.Booking == Chain && d.mark.e == never {
+	if i < 0 || d.mark.promise != kept || j.Cancelled || j.Phases[i].Ready {
 		return 0
 	}
 	return p.left(j, reduces)

@@ -1,6 +1,7 @@
 package rtmr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
@@ -66,6 +67,7 @@ func (p *Policy) restore() {
 		for _, j := range p.order.jobs {
 			j.Data.mark = j.Data.hard
 		}
+		p.root = p.hardRoot
 		p.soft = false
 		p.reorder()
 	}
@@ -82,7 +84,7 @@ func (p *Policy) harden() {
 				p.voids++
 			}
 		}
-		p.soft = false
+		p.soft, p.stale, p.hardRoot = false, false, p.root
 	}
 	p.dirty, p.cause, p.hardSlots, p.idled = false, 0, p.slots, false
 }
@@ -128,13 +130,10 @@ func (p *Policy) evaluate(now int64) {
 		cause |= bySlots
 	}
 	p.reality(&p.base, now)
-	if p.opts.Booking == Chain {
-		p.rebase(now, cause)
-		return
-	}
-	changed := false
+	changed := p.opts.Booking == Chain
 	p.list = p.promised(p.list[:0], now, nil)
 	w, keep := &p.walk, p.list[:0]
+	w.literal = false
 	w.begin(&p.base, now)
 	for i := range p.list {
 		en := p.list[i]
@@ -158,21 +157,22 @@ func (p *Policy) evaluate(now int64) {
 		}
 		en := p.entry(j, now)
 		en.promised, en.place = true, p.place(d.deadline)
+		p.virtual(&en)
 		if en.stuck || en.running[maps] == never || en.running[reduces] == never {
 			continue
 		}
-		a := p.admission(en, now)
+		a, first := p.admission(en, now)
 		place, broken, _ := a.decide()
 		if broken != nil {
 			continue
 		}
 		en.place = place
-		p.list = append(p.list, entry{})
-		i := a.natural(place)
-		copy(p.list[i+1:], p.list[i:])
-		p.list[i] = en
+		p.list = slices.Insert(p.list, first+a.natural(place), en)
 		d.mark = mark{promise: kept, place: place}
 		changed = true
+	}
+	if p.opts.Booking == Chain {
+		p.rebase(now)
 	}
 	if changed {
 		p.soft = true
@@ -203,6 +203,9 @@ func (p *Policy) entry(j *job, now int64) entry {
 		en.stuck = en.stuck || !j.Cancelled && en.tasks[s] > int64(j.Phases[d.phase[s]].Pending())
 		en.running[s] = d.running[s].end(d.eps[s], now)
 	}
+	if d.mark.started == 0 {
+		p.virtual(&en)
+	}
 	return en
 }
 
@@ -219,8 +222,8 @@ func (s *starts) end(eps, now int64) int64 {
 	return saturate(int64(last), eps)
 }
 
-// promised appends the entries of the jobs whose deadlines must be kept, by place,
-// without one of them.
+// promised appends the entries of the jobs whose deadlines must be kept, in the order in
+// which they are served, without one of them.
 func (p *Policy) promised(dst []entry, now int64, without *job) []entry {
 	for _, j := range p.order.jobs {
 		if j.Data.mark.promise == kept && !j.Cancelled && j != without {
@@ -230,10 +233,26 @@ func (p *Policy) promised(dst []entry, now int64, without *job) []entry {
 	return dst
 }
 
-// admission prepares the test of a candidate against p.list on p.base.
-func (p *Policy) admission(cand entry, now int64) *admission {
+// admission prepares the test of a candidate among the jobs of p.list, the first of which
+// have started with Chain and are not overtaken; the vectors are in p.base.
+func (p *Policy) admission(cand entry, now int64) (a *admission, first int) {
+	w := &p.walk
+	w.literal = p.mutant == noMaxNow
+	w.begin(&p.base, now)
+	for first < len(p.list) && p.list[first].job.Data.mark.started > 0 {
+		w.pass(&p.list[first])
+		first++
+	}
+	for s := range w.at {
+		p.head[s] = append(p.head[s][:0], w.at[s]...)
+	}
+	return p.test(cand, p.list[first:], now), first
+}
+
+// test prepares the test of a candidate among jobs behind the vectors in p.head.
+func (p *Policy) test(cand entry, list []entry, now int64) *admission {
 	a := &p.admit
-	a.list, a.base, a.cand, a.now = p.list, &p.base, cand, now
+	a.list, a.base, a.cand, a.now = list, &p.head, cand, now
 	a.one = p.opts.OnePosition || p.opts.Order == FIFO
 	a.prefix.literal, a.rest.literal = p.mutant == noMaxNow, p.mutant == noMaxNow
 	return a

@@ -17,6 +17,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		w.Int(p.est.startUp)
 		w.Int(p.est.ratio)
 		w.Uint(p.starts)
+		w.Bool(p.stale)
 		w.Bool(p.dirty)
 		w.Bool(p.idled)
 		if w.Bool(p.waits); p.waits {
@@ -36,6 +37,9 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 				w.Int(int64(start))
 			}
 		}
+		for s := range p.hardRoot {
+			saveVector(w, p.hardRoot[s])
+		}
 		for j := range p.ledger.All() {
 			p.saveJob(w, j)
 		}
@@ -47,7 +51,6 @@ func (p *Policy) saveJob(w *snapshot.Writer, j *job) {
 	for s := range d.eps {
 		w.Int(d.eps[s])
 	}
-	w.Uint(d.started)
 	m := &d.hard
 	w.Uint(uint64(m.promise))
 	w.Int(m.place)
@@ -55,6 +58,7 @@ func (p *Policy) saveJob(w *snapshot.Writer, j *job) {
 	if p.opts.Booking != Chain {
 		return
 	}
+	w.Uint(m.started)
 	w.Int(m.em)
 	w.Int(m.e)
 	w.Bool(m.rebased)
@@ -89,7 +93,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.est.rate[s] = r.Int()
 		}
 		p.est.startUp, p.est.ratio = r.Int(), r.Int()
-		p.starts = r.Uint()
+		p.starts, p.stale = r.Uint(), r.Bool()
 		p.dirty, p.idled = r.Bool(), r.Bool()
 		if p.waits = r.Bool(); p.waits {
 			p.since = r.Time()
@@ -104,6 +108,10 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		}
 		r.Check(p.est.rate[maps] >= 0 && p.est.rate[reduces] >= 0 && p.est.startUp >= 0 && p.est.ratio >= 0, "a rate is negative")
 		p.restoreSlots(r)
+		for s := range p.hardRoot {
+			p.hardRoot[s] = restoreVector(r)
+		}
+		p.root = p.hardRoot
 		for j := range p.ledger.All() {
 			if r.Err() == nil {
 				p.restoreJob(r, j)
@@ -160,12 +168,12 @@ func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 		d.eps[s] = r.Int()
 		r.Check(d.eps[s] > 0 == (phase[s] >= 0) && d.eps[s] >= 0, "a bound on the time of a task is missing")
 	}
-	d.started = r.Uint()
 	m := &d.hard
 	m.promise = promise(r.Below(uint64(len(promiseNames))))
 	m.place = r.Int()
 	m.why = reason(r.Below(1 << len(reasonTexts)))
 	if p.opts.Booking == Chain {
+		m.started = r.Uint()
 		m.em, m.e = r.Int(), r.Int()
 		m.rebased = r.Bool()
 		for s := range m.t {

@@ -1,0 +1,162 @@
+package rtmr
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// void returns the jobs whose promises are void, and why.
+func (w *world) void() map[sojourn.JobID]string {
+	all := map[sojourn.JobID]string{}
+	for _, id := range w.p.AppendVoid(nil) {
+		attrs, _ := w.p.Explain(id)
+		i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "void" })
+		all[id] = attrs[i].Value.String()
+	}
+	return all
+}
+
+// A void job makes nobody else late. The map of job 1 outlasts its bound of 10; when it
+// ends at 12, job 2 has long had the reduce slot, which was kept for job 1 until then.
+func TestVoidJobsRunBehind(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking}, 2, 1)
+		first := exact(1, 110, 1, 10, 1, 100)
+		first.times[maps][0] = 12
+		second := exact(2, 121, 1, 5, 1, 10)
+		w.arrive(first)
+		w.arrive(second)
+		w.check = func(w *world) {
+			if w.now != 11 {
+				return
+			}
+			if got := w.void(); len(got) != 1 || got[1] != "an attempt outlasts its estimate" {
+				t.Errorf("%v: void = %v, want job 1", booking, got)
+			}
+		}
+		w.offer()
+		w.run()
+		if first, second := w.job(1).finish, w.job(2).finish; first != 121 || second != 21 {
+			t.Errorf("%v: the jobs end at %d and %d, want 121 and 21", booking, first, second)
+		}
+	}
+}
+
+// A void job holds slots that the chain has not booked. Job 1 needs two slots until 20 and
+// loses one of them at 1: it is void. At 10 it takes the slot that is left, since nobody
+// else wants it. Job 2 comes at 11, and cannot have the slot before 20.
+func TestVoidJobsHoldSlots(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking}, 2, 0)
+		w.arrive(exact(1, 20, 4, 10, 0, 0))
+		w.offer()
+		w.now = 1
+		w.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
+		if got := w.void(); got[1] != "slots were lost" {
+			t.Errorf("%v: void = %v, want job 1", booking, got)
+		}
+		w.now = 10
+		w.ends()
+		w.slots = w.slots[:1]
+		w.offer()
+		w.now = 11
+		w.must(sojourn.Event{Kind: sojourn.Tick})
+		second := exact(2, 20, 1, 5, 0, 0)
+		for _, ask := range []func() error{ // Admit comes first and leaves no trace
+			func() error { return w.p.Admit(second.spec()) },
+			func() error { return w.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: second.spec()}) },
+		} {
+			var r *sojourn.RejectedError
+			if err := ask(); !errors.As(err, &r) || r.Offer != sojourn.Time(25*unit) {
+				t.Errorf("%v: %v, want an offer of 25", booking, err)
+			}
+		}
+	}
+}
+
+// A job without maps does not overtake one that has nothing left to start. The second map of
+// job 1 is held, so that its promise is void, and needs no run after all: the promise
+// holds again, and only its first map runs. Job 2 has two reduces of 20 and starts at
+// once. Job 3 has one of 10, and cannot end before 50.
+func TestZeroMapJobsDoNotOvertake(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking}, 2, 1)
+		w.arrive(exact(1, 15, 2, 10, 0, 0))
+		if _, ok := w.p.Assign(0); !ok {
+			t.Fatal("no map was assigned")
+		}
+		second := sojourn.TaskID{Job: 1, Index: 1}
+		w.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: second})
+		if got := w.void(); got[1] != "a task is or was held" {
+			t.Errorf("%v: void = %v, want job 1", booking, got)
+		}
+		w.arrive(exact(9, 0, 1, 1, 0, 0)) // no deadline; from now on job 1 is known to be void
+		w.must(sojourn.Event{Kind: sojourn.TaskDone, Task: second})
+		if got := w.void(); len(got) > 0 {
+			t.Errorf("%v: void = %v, want none", booking, got)
+		}
+		w.arrive(exact(2, 40, 0, 0, 2, 20))
+		if _, ok := w.p.Assign(2); !ok {
+			t.Fatal("no reduce was assigned")
+		}
+		third := exact(3, 49, 0, 0, 1, 10)
+		var r *sojourn.RejectedError
+		if err := w.p.Admit(third.spec()); !errors.As(err, &r) || r.Offer != sojourn.Time(50*unit) {
+			t.Errorf("%v: %v, want an offer of 50", booking, err)
+		}
+	}
+}
+
+// An attempt that is refused in the instant of its start costs nothing, unless its slot
+// leaves with it: then the task has lost its place. Two map slots; job 1 wants both
+// until 10, and one of them leaves.
+func TestRefusedOnASlotThatLeaves(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		for _, leaves := range []bool{false, true} {
+			w := small(t, Options{Booking: booking}, 2, 0)
+			w.arrive(exact(1, 10, 2, 10, 0, 0))
+			w.offer()
+			if leaves {
+				w.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
+				w.arrive(exact(2, 1000, 1, 1, 0, 0)) // so that the loss of the slot is old news
+				if got := w.void(); len(got) > 0 {
+					t.Errorf("%v: void = %v while the slot works, want none", booking, got)
+				}
+			}
+			w.must(sojourn.Event{Kind: sojourn.TaskRefused, Task: w.slots[1].task, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
+			want := ""
+			if leaves {
+				want = "a task has to run again"
+			}
+			if got := w.void(); got[1] != want {
+				t.Errorf("%v, slot leaves %v: void = %q, want %q", booking, leaves, got, want)
+			}
+		}
+	}
+}
+
+// Whether somebody asked in between makes no difference: job 1 is void as soon as its second map
+// is held, and its first one is adopted in the same instant.
+func TestAskingLeavesNoTrace(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		var got [2][]byte
+		for i := range got {
+			w := small(t, Options{Booking: booking}, 2, 0)
+			w.arrive(exact(1, 10, 2, 10, 0, 0))
+			w.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Index: 1}})
+			if i == 1 && len(w.void()) != 1 {
+				t.Fatal("job 1 is not void")
+			}
+			w.must(sojourn.Event{Kind: sojourn.TaskAdopted, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 0}})
+			got[i], _ = w.p.AppendBinary(nil)
+		}
+		if !bytes.Equal(got[0], got[1]) {
+			t.Errorf("%v: the question left a trace", booking)
+		}
+	}
+}
