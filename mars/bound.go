@@ -31,8 +31,9 @@ type Bound struct {
 	// changed.
 	Smith []float64
 
-	// raw are the C whose order of M is that of the feasible point.
-	raw []float64
+	// raw are the C whose order of M is that of the feasible point, and busy the C_j in the
+	// mean of the schedules by Smith's rule, for JobCompletion.
+	raw, busy []float64
 }
 
 // A Certificate proves bounds.
@@ -105,8 +106,9 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	if b.BestLowerBound <= s.lower {
 		b.BestLowerBound, b.BestCertificate = s.lower, nil
 	}
-	if f.in.Objective == JobCompletion && f.assigned == nil && len(f.in.Jobs) > 0 {
+	if f.in.Objective == JobCompletion && f.assigned == nil {
 		busy := newBusyForm(f).solve(iterations, gap)
+		b.busy = busy.c
 		if busy.lower > b.BestLowerBound {
 			b.BestLowerBound, b.BestCertificate = busy.lower, nil
 			b.Smith = make([]float64, len(f.p))

@@ -1,5 +1,7 @@
 package mars
 
+import "math"
+
 // A dispatcher runs a list of tasks event by event: whenever a machine is free, it
 // starts the first task of the list that may start (Graham's list scheduling, with
 // releases and delays). It never waits for a task while another could run.
@@ -12,6 +14,10 @@ type dispatcher struct {
 	class  []dispatchClass
 
 	notBefore []int64 // an instant before which each task does not start; nil if there is none
+
+	// left, unless nil, is the load of each job that has not been started, and takes the
+	// place of ranks: the job with the least load over weight goes first.
+	left []float64
 }
 
 // dispatchClass is the state of the machines of one class.
@@ -103,6 +109,33 @@ func (d *dispatcher) apart(i int32) bool {
 	return d.notBefore != nil || i > 0 && d.units[i].waits && d.units[i-1].between != nil
 }
 
+// dynamic makes the plan in which the job with the least load left over its weight goes
+// first: shortest remaining processing time, weighted. A phase is filed when it may
+// start and after each of its tasks; list decides within phases.
+func (d *dispatcher) dynamic(order []int32, out plan) {
+	d.left = make([]float64, len(d.in.Jobs))
+	for t, i := range d.unit {
+		d.left[d.units[i].job] += d.load(int32(t))
+	}
+	d.run(order, out)
+	d.left = nil
+}
+
+// load returns the time that all machines of its class take for a task.
+func (d *dispatcher) load(t int32) float64 {
+	return seconds(d.p[t]) / float64(d.machines[d.units[d.unit[t]].class])
+}
+
+// key returns the key of a task that may start.
+func (d *dispatcher) key(t int32) key {
+	if d.left == nil {
+		return key{int64(d.rank[t]), t}
+	}
+	j := d.units[d.unit[t]].job
+	// The bits of numbers that are not negative are in their order.
+	return key{int64(math.Float64bits(max(d.left[j], 0) / d.in.Jobs[j].weight())), t}
+}
+
 // mayStart makes a unit, or a task, available.
 func (d *dispatcher) mayStart(id int32) {
 	t := ^id
@@ -110,7 +143,7 @@ func (d *dispatcher) mayStart(id int32) {
 		t = d.queue[d.next[id]]
 	}
 	c := &d.class[d.units[d.unit[t]].class]
-	c.start.push(key{int64(d.rank[t]), t})
+	c.start.push(d.key(t))
 }
 
 // offer starts tasks of a class while machines are free.
@@ -119,9 +152,12 @@ func (d *dispatcher) offer(k int32, now int64, out plan) {
 	for len(c.free) > 0 && len(c.start) > 0 {
 		t := c.start[0].id
 		i := d.unit[t]
+		if d.left != nil {
+			d.left[d.units[i].job] -= d.load(t)
+		}
 		if d.next[i]++; !d.apart(i) && d.next[i] < d.units[i].end {
 			n := d.queue[d.next[i]]
-			c.start.replace(key{int64(d.rank[n]), n})
+			c.start.replace(d.key(n))
 		} else {
 			c.start.pop()
 		}

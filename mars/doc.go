@@ -156,7 +156,10 @@
 // for a task, 3.7 for the objective). The set-up of Section 5.1 does not keep it.
 //
 // Insertion and dispatch have no bound of their own, and are members of BestOf, which
-// keeps that of MarS since it never returns anything worse.
+// keeps that of MarS since it never returns anything worse. Where the machines are not
+// always busy, (4) says little of who comes first; there, greedy rules that take releases
+// as they come are better than the order of M, and even the policy, which does not know
+// of them before, is. They are members for that reason.
 //
 // # T-MarS
 //

@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -117,8 +118,19 @@ func plans(t interface {
 	var all []Planner
 	for p := range plannerNames {
 		p := Planner(p)
-		if jobs := in.Objective == JobCompletion; p == TMarS && jobs || p == MarSCOGE && !jobs {
-			continue
+		switch p {
+		case TMarS:
+			if in.Objective == JobCompletion {
+				continue
+			}
+		case SOMarS:
+			if in.Objective == TaskCompletion || slices.ContainsFunc(in.Jobs, func(j Job) bool { return !told(&j) }) {
+				continue
+			}
+		case MarSCOGE, BusyDispatch, WSRPT:
+			if in.Objective == TaskCompletion {
+				continue
+			}
 		}
 		all = append(all, p)
 	}
@@ -127,4 +139,10 @@ func plans(t interface {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// told reports whether a policy can be told of a job.
+func told(j *Job) bool {
+	between := slices.ContainsFunc(j.Phases, func(p Phase) bool { return p.Between != nil })
+	return !between && (j.Weight == 0 || j.Weight >= 1.0/(1<<16) && j.Weight < 1<<32)
 }

@@ -41,8 +41,15 @@ type Options struct {
 	Epsilon float64
 	Rounds  int
 
-	// ReleaseCuts asks for [Bound.BestLowerBound] with the release-aware cuts of
-	// Goemans, which the paper lacks. It has an effect on up to Exact jobs.
+	// Online are the options of SOMarS. With a Batch, the lists (HUWF to HTWFDispatch) are
+	// semi-online in the same way: jobs are released at the end of their interval, and
+	// the strict lists take the jobs of one interval after those of the one before.
+	Online PolicyOptions
+
+	// ReleaseCuts adds the release-aware cuts of Goemans, which the paper lacks, to the
+	// column generation, for [Bound.BestLowerBound]. It has an effect on up to Exact jobs,
+	// and takes some times as long as LowerBound; without it, and beyond that, jobs that
+	// arrive over time are bounded by Smith ratios only, which costs little.
 	ReleaseCuts bool
 }
 
@@ -59,6 +66,9 @@ func (o *Options) check() error {
 	}
 	if !(o.Epsilon >= 0 && o.Epsilon < 1) {
 		return fmt.Errorf("epsilon %v is not in [0, 1)", o.Epsilon)
+	}
+	if _, err := o.Online.resolve(); err != nil {
+		return err
 	}
 	if o.Rounds < 0 {
 		return fmt.Errorf("negative number of rounds %d", o.Rounds)
@@ -77,11 +87,24 @@ type Planner int
 // "Dispatch" starts, whenever a machine is free, the first of the list that may
 // start, which has no bound of its own.
 const (
-	BestOf    Planner = iota // the best of MarS, BestFit, Insertion, Dispatch and a local search
-	MarS                     // Algorithm 2
-	BestFit                  // Algorithm 2 with the machine that is free last of those that let the task start as early
-	Insertion                // the order of MarS, each task at the earliest time that fits, also before tasks placed earlier
-	Dispatch                 // the order of MarS, dispatched
+	// BestOf is the best of MarS, BestFit, Dispatch, for up to 200,000 tasks Insertion, and
+	// a local search; for JobCompletion also of BusyDispatch, HUWFDispatch, WSRPT and,
+	// for up to 300 jobs, SOMarS, for TaskCompletion of STFDispatch, HTWFDispatch and TMarS.
+	BestOf    Planner = iota
+	MarS              // Algorithm 2
+	BestFit           // Algorithm 2 with the machine that is free last of those that let the task start as early
+	Insertion         // the order of MarS, each task at the earliest time that fits, also before tasks placed earlier
+	Dispatch          // the order of MarS, dispatched
+
+	// BusyDispatch goes by the order of M under the C_j of the release-aware bound (see
+	// "Jobs that arrive over time"), and WSRPT takes the job with the least load left that
+	// has not been started, over its weight. Both are dispatched, and for JobCompletion.
+	BusyDispatch
+	WSRPT
+
+	// SOMarS is what a [Policy] makes of the instance, which learns of jobs when they are
+	// released. It is for JobCompletion.
+	SOMarS
 
 	HUWF         // strict, high unit weight first: weight over work of the job
 	HUWFDispatch // the same, dispatched
@@ -101,6 +124,7 @@ const (
 // plannerNames are the names of the planners on command lines.
 var plannerNames = [...]string{
 	BestOf: "bestof", MarS: "mars", BestFit: "best-fit", Insertion: "insertion", Dispatch: "dispatch",
+	BusyDispatch: "busy-dispatch", WSRPT: "wsrpt", SOMarS: "so-mars",
 	HUWF: "huwf", HUWFDispatch: "huwf-dispatch", HJWF: "hjwf", HJWFDispatch: "hjwf-dispatch",
 	STF: "stf", STFDispatch: "stf-dispatch", HTWF: "htwf", HTWFDispatch: "htwf-dispatch",
 	MarSCOGE: "mars-coge", TMarS: "tmars", MARES: "mares", HMARES: "h-mares",

@@ -1,7 +1,10 @@
 package mars
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -99,57 +102,37 @@ func (w *workshop) order() []int32 {
 	return w.pi
 }
 
-// make makes the schedule of a planner.
+// make makes the schedule of a planner, and sees how good it is.
 func (w *workshop) make(p Planner) (*Schedule, error) {
-	factor, upper := 0.0, w.bound.UpperBoundLP // of the feasible point that the factor is over
 	var out plan
+	var err error
+	factor, upper := 0.0, w.bound.UpperBoundLP // of the feasible point that the factor is over
 	switch p {
 	case BestOf:
-		out, factor = w.bestOf(), w.marsFactor()
-	case MarS:
-		out, factor = w.strict(w.order(), MarS), w.marsFactor()
-	case BestFit:
-		out, factor = w.strict(w.order(), BestFit), w.marsFactor()
-	case Insertion:
-		out = w.strict(w.order(), Insertion)
-	case Dispatch:
-		out = w.dispatch(w.order())
+		out, err = w.bestOf()
+		factor = w.marsFactor()
 	case MarSCOGE:
-		if w.in.Objective != JobCompletion {
-			return nil, fmt.Errorf("%w: planner %v is for the completion of jobs", ErrUnsupported, p)
+		if err := w.forJobs(p); err != nil {
+			return nil, err
 		}
-		epsilon := w.o.Epsilon
-		if epsilon == 0 {
-			epsilon = 0.3
-		}
-		rounds, c := coge(newJobForm(w.flat), epsilon, w.o.Rounds)
+		rounds, c := coge(newJobForm(w.flat), cmp.Or(w.o.Epsilon, 0.3), w.o.Rounds)
 		out = w.strict(w.flat.order(c), MarS)
 		factor, upper = w.marsFactor(), rounds[len(rounds)-1].Feasible
-	case TMarS:
-		var err error
-		if out, err = w.tMarS(); err != nil {
-			return nil, err
-		}
-		// C^H <= 7 C^LP in each class of machines, and across classes t' adds up their
-		// loads: no factor is proved there.
-		if factor = 7; len(w.machines) > 1 {
-			factor = 0
-		}
-	case MARES, HMARES:
-		var err error
-		if out, err = w.mares(p == MARES); err != nil {
-			return nil, err
-		}
 	default:
-		order, dispatched, err := w.list(p)
-		if err != nil {
-			return nil, err
+		out, err = w.member(p)
+		switch p {
+		case MarS, BestFit:
+			factor = w.marsFactor()
+		case TMarS:
+			// C^H <= 7 C^LP in each class of machines, and across classes t' adds up their
+			// loads: no factor is proved there.
+			if len(w.machines) == 1 {
+				factor = 7
+			}
 		}
-		if dispatched {
-			out = w.dispatch(order)
-		} else {
-			out = w.strict(order, MarS)
-		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	s := &Schedule{Planner: p, Machine: out.machine, Bound: *w.bound, Objective: w.objective(out)}
 	s.Start = make([]sojourn.Time, len(out.start))
@@ -168,6 +151,70 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 		}
 	}
 	return s, nil
+}
+
+// member makes the plan of a planner that makes one only.
+func (w *workshop) member(p Planner) (plan, error) {
+	switch p {
+	case MarS, BestFit, Insertion:
+		return w.strict(w.order(), p), nil
+	case Dispatch:
+		return w.dispatch(w.order()), nil
+	case BusyDispatch:
+		if err := w.forJobs(p); err != nil {
+			return plan{}, err
+		}
+		return w.dispatch(w.busyOrder()), nil
+	case WSRPT:
+		if err := w.forJobs(p); err != nil {
+			return plan{}, err
+		}
+		out := w.newPlan()
+		newDispatcher(w.flat).dynamic(w.order(), out)
+		return out, nil
+	case SOMarS:
+		return w.online(w.o.Online)
+	case TMarS:
+		return w.tMarS()
+	case MARES, HMARES:
+		return w.mares(p == MARES)
+	}
+	keys, dispatched, err := w.list(p)
+	if err != nil {
+		return plan{}, err
+	}
+	batched := *w
+	if b := w.o.Online.Batch; b > 0 {
+		batched.flat = w.batched(int64(b))
+	}
+	order := w.sorted(keys)
+	if dispatched {
+		return batched.dispatch(order), nil
+	}
+	if batched.flat != w.flat {
+		slices.SortStableFunc(order, func(a, b int32) int {
+			return cmp.Compare(batched.units[w.unit[a]].release, batched.units[w.unit[b]].release)
+		})
+	}
+	return batched.strict(order, MarS), nil
+}
+
+// batched returns the flat form of the instance in which jobs are released at the end
+// of the batch interval in which they really are. Intervals are counted from the first
+// release, as in a [Policy].
+func (f *flat) batched(interval int64) *flat {
+	b := *f
+	b.units = slices.Clone(f.units)
+	anchor := int64(math.MaxInt64)
+	for i := range b.units {
+		anchor = min(anchor, b.units[i].release)
+	}
+	for i := range b.units {
+		if rest := (b.units[i].release - anchor) % interval; rest > 0 {
+			b.units[i].release += interval - rest
+		}
+	}
+	return &b
 }
 
 // strict places a list in its order, on machines chosen as the planner says.
@@ -192,6 +239,18 @@ func (w *workshop) dispatch(order []int32) plan {
 	newDispatcher(w.flat).run(order, out)
 	return out
 }
+
+// forJobs returns an error if the objective is not the completion of jobs.
+func (w *workshop) forJobs(p Planner) error {
+	if w.in.Objective != JobCompletion {
+		return fmt.Errorf("%w: planner %v is for the completion of jobs", ErrUnsupported, p)
+	}
+	return nil
+}
+
+// busyOrder returns the tasks by their M where jobs end as in the mean of the
+// schedules that the release-aware bound was found with.
+func (w *workshop) busyOrder() []int32 { return w.flat.order(w.bound.busy) }
 
 // marsFactor returns the factor of Theorem 3 with erratum 6, which holds for each
 // task and so for both objectives: 2+g, where
@@ -236,9 +295,9 @@ func stretch(pu, d, pv int64) float64 {
 	return float64(2*(d+pu)) / float64(2*d+pu+pv)
 }
 
-// list returns the order of a planner that goes by one, and whether it is
-// dispatched.
-func (w *workshop) list(p Planner) (tasks []int32, dispatched bool, err error) {
+// list returns the keys of a planner that goes by them, the least first, and whether its
+// order is dispatched.
+func (w *workshop) list(p Planner) (keys []float64, dispatched bool, err error) {
 	var order weightorder.Order
 	switch p {
 	case HUWF, HUWFDispatch:
@@ -252,7 +311,7 @@ func (w *workshop) list(p Planner) (tasks []int32, dispatched bool, err error) {
 	default:
 		return nil, false, fmt.Errorf("%w: planner %v", ErrUnsupported, p)
 	}
-	keys := make([]float64, len(w.p))
+	keys = make([]float64, len(w.p))
 	for j := range w.in.Jobs {
 		job := &w.in.Jobs[j]
 		work := int64(0)
@@ -277,34 +336,53 @@ func (w *workshop) list(p Planner) (tasks []int32, dispatched bool, err error) {
 	case HUWFDispatch, HJWFDispatch, STFDispatch, HTWFDispatch:
 		dispatched = true
 	}
-	return w.sorted(keys), dispatched, nil
+	return keys, dispatched, nil
 }
 
 // large is the number of tasks beyond which best-of tries neither insertion, whose
 // cost grows with the idle times, nor by default a local search.
 const large = 200_000
 
-// bestOf returns the best of MarS, best-fit, dispatch, insertion and a local search
-// that starts from those. It keeps the guarantee of MarS, which is a member.
-func (w *workshop) bestOf() plan {
+// bestOf returns the best of its members and of a local search that starts from the
+// best of those. It keeps the guarantee of MarS, which is the first.
+func (w *workshop) bestOf() (plan, error) {
 	best := w.strict(w.order(), MarS)
 	value := w.objective(best)
-	try := func(p plan) {
-		if v := w.objective(p); v < value {
-			best, value = p, v
+	for _, p := range w.members() {
+		out, err := w.member(p)
+		if p == SOMarS && errors.Is(err, ErrUnsupported) {
+			continue
+		}
+		if err != nil {
+			return plan{}, err
+		}
+		if v := w.objective(out); v < value {
+			best, value = out, v
 		}
 	}
-	try(w.strict(w.order(), BestFit))
-	try(w.dispatch(w.order()))
-	if len(w.p) <= large {
-		try(w.strict(w.order(), Insertion))
-	}
 	if n := w.evaluations(); n > 0 {
-		s := newSearch(w, best, n)
-		s.run()
-		return s.best
+		best = newSearch(w, best, n).run()
 	}
-	return best
+	return best, nil
+}
+
+// members returns the planners beside MarS that best-of tries: greedy ones are often
+// better than MarS, and above all where the machines are not always busy, so that the
+// linear program says little of who comes first.
+func (w *workshop) members() []Planner {
+	list := []Planner{BestFit, Dispatch}
+	if w.in.Objective == JobCompletion {
+		list = append(list, BusyDispatch, HUWFDispatch, WSRPT)
+		if len(w.in.Jobs) <= 300 { // its plans look at all live jobs whenever one arrives
+			list = append(list, SOMarS)
+		}
+	} else {
+		list = append(list, STFDispatch, HTWFDispatch, TMarS)
+	}
+	if len(w.p) <= large {
+		list = append(list, Insertion)
+	}
+	return list
 }
 
 // evaluations returns the budget of the local search.

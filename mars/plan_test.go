@@ -1,24 +1,87 @@
 package mars
 
-import "testing"
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"pgregory.net/rapid"
+)
 
 // Every planner makes feasible schedules with proofs that Verify accepts.
 func TestPlanners(t *testing.T) {
 	in := gen(t, "mars-random", 1, 50, map[string]string{"jobs": "30"})
-	var all []Planner
-	for p := BestOf; p < TMarS; p++ {
-		all = append(all, p)
-	}
-	list, err := PlanAll(in, Options{}, all...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range list {
+	for _, s := range plans(t, in, Options{Evaluations: 100}) {
 		if err := Verify(in, s); err != nil {
 			t.Errorf("%v: %v", s.Planner, err)
 		}
 		if s.Guarantee != 0 && s.Ratio() > s.Guarantee {
 			t.Errorf("%v: ratio %v, guaranteed are %v", s.Planner, s.Ratio(), s.Guarantee)
 		}
+	}
+}
+
+// No member of best-of is better than it, and a search makes it no worse.
+func TestBestOfIsTheBest(t *testing.T) {
+	members := map[Objective][]Planner{
+		JobCompletion:  {MarS, BestFit, Insertion, Dispatch, BusyDispatch, HUWFDispatch, WSRPT, SOMarS},
+		TaskCompletion: {MarS, BestFit, Insertion, Dispatch, STFDispatch, HTWFDispatch, TMarS},
+	}
+	for name, s := range map[string]shape{
+		"jobs":  small,
+		"tasks": {jobs: 4, phases: 2, tasks: 3, machines: 3, classes: 2, tasksWeigh: true, noBarrier: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				in := draw(t, s)
+				best := make([]float64, 3)
+				for i, evaluations := range []int{-1, 5, 50} {
+					s, err := Plan(in, Options{Evaluations: evaluations})
+					if err != nil {
+						t.Fatal(err)
+					}
+					best[i] = s.Objective
+				}
+				if max(best[1], best[2]) > best[0] {
+					t.Fatalf("objectives with 0, 5 and 50 evaluations: %v", best)
+				}
+				own := members[in.Objective]
+				if slices.ContainsFunc(in.Jobs, func(j Job) bool { return !told(&j) }) {
+					own = slices.DeleteFunc(slices.Clone(own), func(p Planner) bool { return p == SOMarS })
+				}
+				list, err := PlanAll(in, Options{}, own...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range list {
+					if s.Objective < best[0] {
+						t.Fatalf("%v: objective %v, best-of %v", s.Planner, s.Objective, best[0])
+					}
+				}
+			})
+		})
+	}
+}
+
+// Two machines. Job 0 has four tasks of 4 s, and job 1 arrives at 1 with three of 3 s: 9 s
+// of work, while 8 of job 0 are left, so that job 0 goes on at 4. By then job 2 has
+// arrived, with one task of 5 s and a weight of 2: it is worth more than 8 s for a weight
+// of 1. It starts on the first machine, and job 0, with 8 s left, on the second; with 4
+// s left it is first again when that ends at 8.
+func TestWeightedShortestRemainingFirst(t *testing.T) {
+	in := Instance{Machines: []int{2}, Jobs: []Job{
+		{Phases: []Phase{same(4, 4*time.Second)}},
+		{Release: sojourn.Time(time.Second), Phases: []Phase{same(3, 3*time.Second)}},
+		{Release: sojourn.Time(2 * time.Second), Weight: 2, Phases: []Phase{same(1, 5*time.Second)}},
+	}}
+	s := mustPlan(t, in, Options{Planner: WSRPT})
+	var starts []time.Duration
+	for _, at := range s.Start {
+		starts = append(starts, at.Sub(0)/time.Second)
+	}
+	// After 8: job 0 until 12 on one machine, job 1 at 9, 12 and 12 on both.
+	if want := []time.Duration{0, 0, 4, 8, 9, 12, 12, 4}; !slices.Equal(starts, want) {
+		t.Errorf("starts %v, want %v", starts, want)
 	}
 }

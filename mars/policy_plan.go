@@ -39,7 +39,7 @@ func (p *Policy) plan() {
 			return left.Sub(started[[2]uint32{j.Handle, uint32(i)}])
 		})
 	}
-	s := solveByPrice(b.form(), planGap, p.opts.Iterations, min(max(4*len(jobs), 100), planLevels))
+	s := solveByPrice(b.form(), planGap, p.opts.Iterations, min(max(4*len(jobs), 24), planLevels))
 	p.prices = s.prices
 	for i, j := range jobs {
 		d := &j.Data.Value

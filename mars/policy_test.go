@@ -1,6 +1,8 @@
 package mars_test
 
 import (
+	"flag"
+	"strconv"
 	"testing"
 	"time"
 
@@ -37,9 +39,35 @@ func TestPolicyConformance(t *testing.T) {
 			}
 		}
 		t.Run(name, func(t *testing.T) {
-			sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true, Others: others})
+			// Plans take time: a fifth of rapid.checks, and a tenth of others than the default.
+			n := checks(t) / 5
+			if name != "plans again" {
+				n /= 2
+			}
+			withChecks(t, max(n, 1), func() {
+				sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true, Others: others})
+			})
 		})
 	}
+}
+
+// checks returns the flag -rapid.checks, and withChecks runs a test with another one.
+func checks(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func withChecks(t *testing.T, n int, test func()) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	was := f.Value.String()
+	f.Value.Set(strconv.Itoa(n))
+	defer f.Value.Set(was)
+	test()
 }
 
 func TestForgedPolicySnapshots(t *testing.T) {

@@ -86,10 +86,10 @@ func marsExperiment(figure int, title, measured string, plans planMeasure, notes
 	}
 }
 
-// marsExperiments returns Figures 5 to 12 and 14 to 16.
+// marsExperiments returns Figures 5 to 12 and 14 to 17.
 func marsExperiments() []experiment {
 	all := slices.Concat(marsThresholds(), marsScenarios(), marsWeights())
-	return append(all, marsErrors(), marsTasks(), marsWaits())
+	return append(all, marsErrors(), marsTasks(), marsWaits(), marsOnline())
 }
 
 // marsThresholds returns Figures 5 and 6.

@@ -24,6 +24,7 @@ import (
 type plannerSpec struct {
 	planner mars.Planner
 	plannerOptions
+	late bool // the bound is that of jobs released at the ends of their batch intervals
 }
 
 // plannerOptions are the options of a planner. Those with equal ones share a bound.
@@ -47,6 +48,14 @@ func parsePlanner(spec catalog.Spec) (plannerSpec, error) {
 			s.error, err = strconv.ParseFloat(o.Value, 64)
 		case "rounds":
 			s.Rounds, err = strconv.Atoi(o.Value)
+		case "batch":
+			s.Online.Batch, err = time.ParseDuration(o.Value)
+		case "commit":
+			s.Online.Commit, err = strconv.ParseBool(o.Value)
+		case "bound":
+			if s.late = o.Value == "batches"; !s.late {
+				err = fmt.Errorf("planner %s: unknown bound %s", spec, o.Value)
+			}
 		case "evaluations":
 			if s.Evaluations, err = strconv.Atoi(o.Value); s.Evaluations == 0 {
 				s.Evaluations = -1 // none
