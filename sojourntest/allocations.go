@@ -1,6 +1,7 @@
 package sojourntest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -16,6 +17,8 @@ func checkAllocations(tb rapid.TB, p sojourn.Policy, o Options) {
 		slots = 8 // of each class
 		runs  = 1000
 		each  = 4 // jobs of each shape
+
+		deadline = 100 * 24 * sojourn.Time(time.Hour)
 	)
 	s := newSubject(p)
 	var now sojourn.Time
@@ -35,12 +38,20 @@ func checkAllocations(tb rapid.TB, p sojourn.Policy, o Options) {
 	}
 	var id sojourn.JobID = 1
 	for range each {
-		shapes := plainJobs(&o, id, 4*runs, 100*24*sojourn.Time(time.Hour))
+		shapes := plainJobs(&o, id, 4*runs, deadline)
 		if len(shapes) == 0 {
 			tb.Fatalf("the policy supports no job that the kit can make: see Options.Supports")
 		}
 		for _, job := range shapes {
-			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
+			ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: job}
+			err := s.Observe(ev)
+			if o.Rejects && errors.Is(err, sojourn.ErrRejected) { // it may want a deadline
+				job.Deadline = deadline
+				err = s.Observe(ev)
+			}
+			if err != nil {
+				tb.Fatalf("%v\nlaw of %s", err, lawAnswers)
+			}
 		}
 		id += sojourn.JobID(len(shapes))
 	}
