@@ -12,6 +12,9 @@ import (
 // Admit implements [sojourn.Admitter]: what the arrival of the job would be answered
 // now. A refusal wraps a [*sojourn.RejectedError] with the job that would be late, by
 // how much, and the earliest deadline that would be accepted.
+//
+// Now is the time of the latest event: send a Tick first, so that the policy's clock
+// stands there. What Admit says holds until the next event or Assign.
 func (p *Policy) Admit(job *sojourn.Job) error {
 	if err := p.ledger.CheckArrival(job); err != nil {
 		return err
@@ -50,6 +53,9 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 		}
 	}
 	if was != nil {
+		if p.opts.RequireDeadline && job.Deadline == 0 && was.Deadline > 0 {
+			return d, fmt.Errorf("a deadline is required: %w", rejection(job, &miss{id: job.ID}, offer{at: never}))
+		}
 		return p.decideRevised(d, cand, now)
 	}
 	if p.opts.RequireDeadline && job.Deadline == 0 {

@@ -2,7 +2,9 @@ package rtmr
 
 import (
 	"errors"
+	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,5 +174,82 @@ func TestEstimator(t *testing.T) {
 	learn(1, 10*time.Second) // rates never fall
 	if _, eps, err := p.shape(&sojourn.Job{ID: 1, Phases: job.Phases[:1]}); err != nil || time.Duration(eps[0]) != 45*time.Second {
 		t.Errorf("learned: eps = %v, %v, want 5s + 4 * 10s", time.Duration(eps[0]), err)
+	}
+}
+
+// A job must not lose its deadline under RequireDeadline. One that was adopted without a
+// deadline goes on without one.
+func TestRequiredDeadlineStays(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking, RequireDeadline: true}, 1, 0)
+		first, second := exact(1, 10, 1, 5, 0, 0), exact(2, 0, 1, 5, 0, 0)
+		w.arrive(first)
+		w.must(sojourn.Event{Kind: sojourn.JobAdopted, Job: second.spec()})
+		first.deadline = 0
+		before, _ := w.p.AppendBinary(nil)
+		err := w.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: first.spec()})
+		if !errors.Is(err, sojourn.ErrRejected) || !strings.Contains(err.Error(), "a deadline is required") {
+			t.Errorf("%v: %v, want a refusal", booking, err)
+		}
+		if after, _ := w.p.AppendBinary(nil); string(before) != string(after) {
+			t.Errorf("%v: the refusal changed the policy", booking)
+		}
+		second.eps[maps] = 4
+		w.must(sojourn.Event{Kind: sojourn.JobRevised, Job: second.spec()})
+	}
+}
+
+// The latest deadline is one: it is promised, void while nobody knows when the job ends, and
+// holds again.
+func TestDeadlineAtTheEndOfTime(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking}, 1, 0)
+		plain := exact(1, 0, 3, 10, 0, 0)
+		job := plain.spec()
+		job.Deadline = math.MaxInt64
+		if err := w.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job}); err != nil {
+			t.Fatal(err)
+		}
+		promise := func(want string) {
+			t.Helper()
+			attrs, _ := w.p.Explain(1)
+			if i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "promise" }); attrs[i].Value.String() != want {
+				t.Errorf("%v: promise %v, want %q", booking, attrs[i].Value, want)
+			}
+		}
+		promise("holds")
+		w.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 0}})
+		promise("void")
+		w.now = 5
+		w.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0}})
+		promise("holds")
+	}
+}
+
+// A job is refused while the cluster that could run it in time is gone, and nothing is lost:
+// it is accepted when the slots are back.
+func TestClusterThatIsGone(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking}, 2, 0)
+		j := exact(1, 20, 4, 10, 0, 0)
+		lose := func(id sojourn.SlotID) {
+			w.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: id}})
+		}
+		lose(0)
+		var r *sojourn.RejectedError
+		if err := w.p.Admit(j.spec()); !errors.As(err, &r) || r.By != 20*unit || r.Offer != sojourn.Time(40*unit) {
+			t.Errorf("%v: with one slot: %v, want a refusal with an offer of 40", booking, err)
+		}
+		lose(1)
+		if err := w.p.Admit(j.spec()); !errors.As(err, &r) || r.Offer != 0 || !strings.Contains(err.Error(), "there are no map slots") {
+			t.Errorf("%v: without slots: %v", booking, err)
+		}
+		for id := range sojourn.SlotID(2) {
+			w.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+		}
+		w.pending = []wjob{j}
+		if w.run(); w.accepted != 1 || w.missed != 0 {
+			t.Errorf("%v: %d accepted, %d missed, want 1 and 0", booking, w.accepted, w.missed)
+		}
 	}
 }

@@ -45,8 +45,8 @@ type Options struct {
 	// the guarantee holds only if free slots are offered at once. Zero is the default.
 	Latency time.Duration
 
-	// RequireDeadline refuses jobs without a deadline. By default they are accepted,
-	// and run behind all jobs that have one.
+	// RequireDeadline refuses jobs without a deadline, and revisions that take it away. By
+	// default they are accepted, and run behind all jobs that have one.
 	RequireDeadline bool
 
 	// MapRate and ReduceRate are the longest times to fetch and process one MiB of

@@ -31,7 +31,25 @@ type world struct {
 	ended                      func(id sojourn.JobID, stage int)       // at the end of each task
 	before                     func(*wslot) func(a sojourn.Assignment) // around the start of each task
 	refusals                   bool                                    // are checked to change nothing
-	failed                     string
+	failed                     string                                  // the first law that was broken
+	broken                     map[string]bool                         // all of them, by name
+
+	// What tests of the laws themselves spoil.
+	lazy  bool   // slot 0 is never offered
+	spoil func() // after each refusal
+	all   bool   // I6 is expected without min-merge as well
+}
+
+// fail takes note that a law is broken, whose name is in front.
+func (w *world) fail(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if w.failed == "" {
+		w.failed = text
+	}
+	if w.broken == nil {
+		w.broken = map[string]bool{}
+	}
+	w.broken[text[:2]] = true
 }
 
 type wslot struct {
@@ -98,6 +116,9 @@ func (w *world) arrive(j wjob) bool {
 		if !errors.Is(err, sojourn.ErrRejected) {
 			panic(err)
 		}
+		if w.spoil != nil {
+			w.spoil()
+		}
 		if w.refusals {
 			w.refused(before, j.id)
 		}
@@ -126,7 +147,7 @@ func (w *world) offer() {
 		taken = false
 		for i := range w.slots {
 			s := &w.slots[i]
-			if s.busy {
+			if s.busy || w.lazy && i == 0 {
 				continue
 			}
 			var after func(sojourn.Assignment)

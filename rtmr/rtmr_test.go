@@ -33,6 +33,7 @@ func TestConformance(t *testing.T) {
 	}{
 		{"rebook", rtmr.Options{}},
 		{"rebook, fifo", rtmr.Options{Order: rtmr.FIFO, Latency: 1e9}},
+		{"rebook, deadline required", rtmr.Options{RequireDeadline: true}},
 		{"chain, feedback", rtmr.Options{Booking: rtmr.Chain, Feedback: true}},
 		{"chain, paper", rtmr.Options{Booking: rtmr.Chain, Feedback: true, Delta: 1e9, NoMergeMin: true, OnePosition: true}},
 	} {
