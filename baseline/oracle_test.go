@@ -5,15 +5,14 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/gpstest"
 )
 
 // An exactFSP is the Fair Sojourn Protocol in one class, one phase a job, with
 // rational numbers and linear searches. It shares no code with FSP.
 type exactFSP struct {
-	now   sojourn.Time
-	jobs  []*exactJob // in the order of arrival
-	late  int         // jobs that became late so far
-	slots int
+	v    gpstest.Cluster
+	jobs []*exactJob // in the order of arrival
 
 	// dropLate is a mutant that follows a paper to the letter: a job that ends in the
 	// virtual cluster is forgotten, and served only when nothing else is left.
@@ -21,101 +20,30 @@ type exactFSP struct {
 }
 
 type exactJob struct {
-	id      sojourn.JobID
-	v       *big.Rat // virtual work left, in slot-nanoseconds
-	weight  *big.Rat
-	tasks   int
-	started int
-	late    int      // 0 or the order of virtual completion, from 1
-	ended   *big.Rat // the instant of virtual completion
+	*gpstest.Job // in the virtual cluster
+	id           sojourn.JobID
+	tasks        int
+	started      int
 }
 
 func (p *exactFSP) Observe(ev sojourn.Event) error {
-	p.advance(ev.At)
+	p.v.Advance(ev.At)
 	switch ev.Kind {
 	case sojourn.SlotAdded:
-		p.slots++
+		p.v.Slots++
 	case sojourn.JobArrived:
-		weight := ev.Job.Weight
-		if weight == 0 {
-			weight = 1
-		}
+		ph := &ev.Job.Phases[0]
 		p.jobs = append(p.jobs, &exactJob{
-			id: ev.Job.ID, tasks: ev.Job.Phases[0].Tasks,
-			v:      new(big.Rat).SetInt64(int64(ev.Job.Phases[0].Work())),
-			weight: new(big.Rat).SetFloat64(weight),
+			Job: p.v.Arrive(int64(ph.Work()), ev.Job.Weight), id: ev.Job.ID, tasks: ph.Tasks,
 		})
 	}
 	return nil
 }
 
-// rates returns the virtual service rate of each job: its share of the slots.
-func (p *exactFSP) rates() []*big.Rat {
-	total := new(big.Rat)
-	for _, j := range p.jobs {
-		if j.late == 0 {
-			total.Add(total, j.weight)
-		}
-	}
-	slots := new(big.Rat).SetInt64(int64(p.slots))
-	rates := make([]*big.Rat, len(p.jobs))
-	for i, j := range p.jobs {
-		rates[i] = new(big.Rat)
-		if j.late == 0 {
-			rates[i].Quo(new(big.Rat).Mul(slots, j.weight), total)
-		}
-	}
-	return rates
-}
-
-func (p *exactFSP) advance(t sojourn.Time) {
-	left := new(big.Rat).SetInt64(int64(t.Sub(p.now)))
-	p.now = t
-	for left.Sign() > 0 {
-		rates := p.rates()
-		step, busy := new(big.Rat).Set(left), false
-		for i, j := range p.jobs {
-			if j.late == 0 && rates[i].Sign() > 0 {
-				busy = true
-				if d := new(big.Rat).Quo(j.v, rates[i]); d.Cmp(step) < 0 {
-					step = d
-				}
-			}
-		}
-		if !busy {
-			return
-		}
-		for i, j := range p.jobs {
-			if j.late == 0 {
-				j.v.Sub(j.v, new(big.Rat).Mul(rates[i], step))
-				if j.v.Sign() == 0 {
-					p.late++
-					j.late = p.late
-					j.ended = new(big.Rat).SetInt64(int64(t))
-					j.ended.Sub(j.ended, left).Add(j.ended, step)
-				}
-			}
-		}
-		left.Sub(left, step)
-	}
-}
-
-// before reports whether a is served before b, which arrived after it.
-func (p *exactFSP) before(a, b *exactJob) bool {
-	switch {
-	case a.late > 0 && b.late > 0:
-		return a.late < b.late
-	case a.late > 0 || b.late > 0:
-		return (a.late > 0) != p.dropLate
-	}
-	// The order of virtual completions is that of v/weight.
-	return new(big.Rat).Mul(a.v, b.weight).Cmp(new(big.Rat).Mul(b.v, a.weight)) <= 0
-}
-
 // first returns the job to be served next, or nil.
 func (p *exactFSP) first() (best *exactJob) {
 	for _, j := range p.jobs {
-		if j.started < j.tasks && (best == nil || !p.before(best, j)) {
+		if j.started < j.tasks && (best == nil || !gpstest.Before(best.Job, j.Job, p.dropLate)) {
 			best = j
 		}
 	}
@@ -135,13 +63,7 @@ func (p *exactFSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 
 // tie reports whether the virtual ends of a and b are closer than a nanosecond.
 func (p *exactFSP) tie(a, b *exactJob) bool {
-	end := func(j *exactJob) *big.Rat {
-		if j.late > 0 {
-			return new(big.Rat).Sub(j.ended, new(big.Rat).SetInt64(int64(p.now)))
-		}
-		return new(big.Rat).Quo(j.v, j.weight)
-	}
-	d := new(big.Rat).Sub(end(a), end(b))
+	d := new(big.Rat).Sub(p.v.Ahead(a.Job), p.v.Ahead(b.Job))
 	return d.Abs(d).Cmp(big.NewRat(1, 1)) < 0
 }
 
@@ -162,12 +84,12 @@ func (p judged) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	a, ok := p.Policy.Assign(id)
 	want := p.exact.first()
 	if ok != (want != nil) {
-		p.t.Fatalf("at %v Assign = %v, %v, want job %v", p.exact.now, a, ok, want)
+		p.t.Fatalf("at %v Assign = %v, %v, want job %v", p.exact.v.Now, a, ok, want)
 	}
 	if ok {
 		got := p.exact.jobs[a.Task.Job-1]
 		if got != want && !p.exact.tie(got, want) {
-			p.t.Fatalf("at %v Assign = task %v, want one of job %d", p.exact.now, a.Task, want.id)
+			p.t.Fatalf("at %v Assign = task %v, want one of job %d", p.exact.v.Now, a.Task, want.id)
 		}
 		got.started++
 	}

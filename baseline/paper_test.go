@@ -61,7 +61,7 @@ func beyondBound(p sojourn.Policy, n int, jobs []testJob) int {
 	finish, _ := schedule(p, n, jobs)
 	ps := new(exactFSP)
 	schedule(ps, n, jobs)
-	ps.advance(1 << 62)
+	ps.v.Drain()
 	for i := range jobs {
 		var others sojourn.Time // P
 		for k := range jobs {
@@ -71,7 +71,7 @@ func beyondBound(p sojourn.Policy, n int, jobs []testJob) int {
 		}
 		own := slices.Max(jobs[i].times) // p
 		bound := big.NewRat(int64(own)*int64(n-1), int64(n))
-		bound.Add(bound, ps.jobs[i].ended)
+		bound.Add(bound, ps.jobs[i].Ended)
 		bound.Add(bound, new(big.Rat).SetInt64(int64(others)))
 		if new(big.Rat).SetInt64(int64(finish[i])).Cmp(bound) > 0 {
 			return i
