@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"fmt"
+	"iter"
 	"log/slog"
 	"math"
 	"slices"
@@ -15,10 +16,11 @@ import (
 // DeadlineConstraintOptions configure a [DeadlineConstraint]. The zero value is the
 // default.
 type DeadlineConstraintOptions struct {
-	// HoldSlots starts reduce tasks as early as the job's slow start allows: they hold
-	// their slots while the maps go on, as Hadoop does by default. Without it, jobs
-	// whose reduces may start before all maps have ended are not supported, since the
-	// test assumes that they do not.
+	// HoldSlots lets a job hold a reduce slot for each of its reduce tasks from its first map
+	// on, as far as there are slots that jobs which came before do not hold, and until the
+	// task has ended. It is what Hadoop comes to, where by default reduce tasks take their
+	// slots while the maps go on. Without it, jobs whose reduces may start before all maps
+	// have ended are not supported, since the test assumes that they do not.
 	HoldSlots bool
 }
 
@@ -31,6 +33,7 @@ type DeadlineConstraint struct {
 	ready  ready.Queue[deadlineKey]
 	slots  [2]int // by class: slots that do not retire
 	free   [2]int
+	jobs   []*ledger.Job[constraint] // HoldSlots: live jobs, in the order in which they hold slots
 }
 
 // A constraint is what the test found out about a job when it arrived.
@@ -96,6 +99,9 @@ func (p *DeadlineConstraint) Observe(ev sojourn.Event) error {
 	}
 	if c.Job != nil {
 		p.update(c.Job)
+		if p.opts.HoldSlots {
+			p.file(c.Job, c.Ended)
+		}
 	}
 	return nil
 }
@@ -202,15 +208,83 @@ func (p *DeadlineConstraint) update(j *ledger.Job[constraint]) {
 	}
 }
 
+// file files j anew among those that hold slots: by arrival, those without a deadline last.
+func (p *DeadlineConstraint) file(j *ledger.Job[constraint], ended bool) {
+	p.jobs = slices.DeleteFunc(p.jobs, func(k *ledger.Job[constraint]) bool { return k == j })
+	if ended {
+		return
+	}
+	behind := func(k *ledger.Job[constraint]) bool {
+		if none := k.Spec.Deadline == 0; none != (j.Spec.Deadline == 0) {
+			return none
+		}
+		return k.Seq > j.Seq
+	}
+	i := len(p.jobs)
+	for i > 0 && behind(p.jobs[i-1]) {
+		i--
+	}
+	p.jobs = slices.Insert(p.jobs, i, j)
+}
+
+// holders iterates over the jobs that hold reduce slots, with how many they hold.
+func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
+	return func(yield func(*ledger.Job[constraint], int) bool) {
+		left := p.slots[sojourn.Reduce]
+		for _, j := range p.jobs {
+			if left == 0 {
+				return
+			}
+			held := min(p.wants(j), left)
+			if held > 0 && !yield(j, held) {
+				return
+			}
+			left -= held
+		}
+	}
+}
+
+// wants returns how many reduce slots a job holds if there are as many: one for each reduce
+// task that runs or may start, and while its maps go on one for each that is left. Maps
+// that cannot go on, for want of map slots, block nobody.
+func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
+	side := j.SideOf(sojourn.Reduce)
+	if side == nil {
+		return 0
+	}
+	last := len(j.Phases) - 1
+	if m := j.SideOf(sojourn.Map); !j.Phases[last].Ready && m != nil && (m.Running > 0 || m.Startable > 0 && p.free[sojourn.Map] > 0) && !j.Cancelled {
+		return j.Spec.Phases[last].Tasks - j.Phases[last].Done
+	}
+	return side.Running + side.Startable
+}
+
+// pick returns the job that a free slot of class c goes to, or nil.
+func (p *DeadlineConstraint) pick(c sojourn.Class) *ledger.Job[constraint] {
+	if p.opts.HoldSlots && c == sojourn.Reduce {
+		for j, held := range p.holders() {
+			if side := j.SideOf(c); side.Startable > 0 && side.Running < held {
+				return j
+			}
+		}
+		return nil
+	}
+	h, _, ok := p.ready.First(c)
+	if !ok {
+		return nil
+	}
+	return p.ledger.ByHandle(h)
+}
+
 // Assign implements [sojourn.Policy]: the job with the earliest deadline that has a
-// task for the slot, and fewer maps running than it needs.
+// task for the slot, and fewer maps running than it needs; with HoldSlots, of reduce
+// slots the first job that holds one and has a task for it.
 func (p *DeadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
-	h, _, ok := p.ready.First(s.Class)
-	if !ok {
+	j := p.pick(s.Class)
+	if j == nil {
 		return sojourn.Assignment{}, false
 	}
-	j := p.ledger.ByHandle(h)
 	a := p.ledger.Take(j, j.SideOf(s.Class), id)
 	p.free[s.Class]--
 	p.update(j)
@@ -220,7 +294,7 @@ func (p *DeadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while a job may
 // start a task.
 func (p *DeadlineConstraint) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
-	if !p.ready.Any(c) {
+	if p.pick(c) == nil {
 		return 0, false
 	}
 	return p.ledger.FreeSlot(c)
@@ -254,7 +328,8 @@ func (p *DeadlineConstraint) AppendRanking(dst []sojourn.JobID) []sojourn.JobID 
 }
 
 // Explain implements [sojourn.Explainer]: the state of the job's tasks, how many of its
-// maps run at a time (n), its deadline, and the latest start of its reduces (S).
+// maps run at a time (n), its deadline, the latest start of its reduces (S), and with
+// HoldSlots how many reduce slots it holds.
 func (p *DeadlineConstraint) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
@@ -263,6 +338,15 @@ func (p *DeadlineConstraint) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	attrs := append(j.Attrs(), slog.Int("n", j.Data.maps))
 	if j.Spec.Deadline > 0 {
 		attrs = append(attrs, slog.Duration("deadline", time.Duration(j.Data.deadline)), slog.Duration("S", time.Duration(j.Data.start)))
+	}
+	if p.opts.HoldSlots {
+		held := 0
+		for k, n := range p.holders() {
+			if k == j {
+				held = n
+			}
+		}
+		attrs = append(attrs, slog.Int("held", held))
 	}
 	return attrs, true
 }

@@ -144,3 +144,44 @@ func TestDeadlineConstraintHoldsSlots(t *testing.T) {
 		t.Error("no reduce was started after the first of four maps")
 	}
 }
+
+// With HoldSlots a job holds slots from its arrival on. Job 1 holds two of three reduce
+// slots while its maps run, and job 2 is left with one for its two reduces, although its
+// deadline is earlier and it is ready.
+//
+// Reference: RTMR, Section V, the low success ratio of Deadline Constraint.
+func TestDeadlineConstraintHoldsSlotsOfOthers(t *testing.T) {
+	for hold, want := range map[bool]int{false: 2, true: 1} {
+		p := dcCluster(t, baseline.DeadlineConstraintOptions{HoldSlots: hold}, 4, 3)
+		for _, j := range []*sojourn.Job{dcJob(1, time.Hour, 4, 2), dcJob(2, time.Minute, 0, 2)} {
+			if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []sojourn.Assignment
+		for id := sojourn.SlotID(4); id < 7; id++ {
+			if a, ok := p.Assign(id); ok {
+				got = append(got, a)
+			}
+		}
+		if len(got) != want {
+			t.Fatalf("hold %v: %d reduces run, want %d", hold, len(got), want)
+		}
+		if !hold {
+			continue
+		}
+		// The slot is held until its task has ended, and then for the next one.
+		for range 2 {
+			a := got[0]
+			if a.Task.Job != 2 {
+				t.Errorf("a reduce of job %d runs, want job 2", a.Task.Job)
+			}
+			if err := p.Observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}); err != nil {
+				t.Fatal(err)
+			}
+			if a, ok := p.Assign(4); ok {
+				got[0] = a
+			}
+		}
+	}
+}

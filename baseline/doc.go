@@ -80,9 +80,10 @@
 //
 // It promises nothing: the test looks at the instant S and not at the time from S to DL,
 // and nobody keeps the slots free. It rejects what could be done: jobs with more reduces
-// than slots, and jobs that find few free slots on arrival. With HoldSlots, and jobs with
-// slow start, reduces hold their slots from when the first maps have ended, and others
-// wait for them. Jobs without a deadline go last. Rejections make no offer.
+// than slots, and jobs that find few free slots on arrival. With HoldSlots jobs hold reduce
+// slots while their maps run, in the order of arrival, which the test does not know of: who
+// comes later waits for slots on which nothing runs, and misses. Jobs without a deadline
+// go last. Rejections make no offer.
 //
 // # HUWF, HJWF, STF, HTWF
 //
@@ -104,5 +105,6 @@
 // startable jobs; LAS may re-file every running job once. Where a task has no
 // estimate, SRPT, FSP and the lists assume DefaultTaskTime. FSP applies Weight in its virtual
 // cluster; SRPT, LAS and Local do not look at weights. None looks at pools.
-// Deadline Constraint wants estimates, and looks at all live jobs when one arrives.
+// Deadline Constraint wants estimates, and looks at all live jobs when one arrives; with
+// HoldSlots also at those that hold reduce slots when one is free.
 package baseline

@@ -160,6 +160,9 @@ func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 		for j := range p.ledger.All() {
 			j.Data = constraint{int(r.Int()), int(r.Int()), sojourn.Time(r.Int()), sojourn.Time(r.Int()), r.Bool()}
 			p.update(j)
+			if p.opts.HoldSlots {
+				p.file(j, false)
+			}
 		}
 	})
 }
