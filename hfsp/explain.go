@@ -50,9 +50,11 @@ func (p *Policy) inTraining(c sojourn.Class) (list []*phase) {
 	return list
 }
 
-// Explain implements [sojourn.Explainer]. Of guarantees it says nothing, since they
-// follow from the options and not from the job: see the package comment. It tells the
-// state of the job's tasks, its rank from 0, and for each phase that is ready and not finished
+// Explain implements [sojourn.Explainer]. Which guarantees there are follows from the
+// options: see the package comment. It tells the state of the job's tasks; its rank from
+// 0; void, if the job was adopted: it ages from then on, as if it had arrived, and
+// nothing is known of what it was served before. And for each phase that is ready and not
+// finished
 //
 //   - stage: tiny, known beforehand, training, or trained;
 //   - S_i and, once trained, S_f, the initial and the final size, in seconds of slot
@@ -60,18 +62,25 @@ func (p *Policy) inTraining(c sojourn.Class) (list []*phase) {
 //   - s, the expected time of a task, in seconds;
 //   - v, the virtual size, in seconds of slot time, and whether the phase is late:
 //     complete in the virtual cluster, so that it goes before those that are not;
-//   - rank, how many phases come before it for slots of its class, and waits_for, the
-//     job of the first of these;
+//   - rank, how many phases come before it for slots of its class; for_training, how many
+//     of these only because they are in training; and waits_for, the job of the first;
+//   - locality, if it takes only slots close to its inputs for now, how close, and until
+//     when or for how much longer;
 //   - held_back, if it may not start early tasks for now;
 //   - no_slots, if there is no slot of its class at all;
 //   - while it is being trained, how many of its t training tasks have told their time
-//     and how many run, and how many of the T training slots of the class are held.
+//     and how many run; how many of the T training slots of the class are held; and why
+//     it has not the priority of training, if it has tasks to train and all the same not.
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
 		return nil, false
 	}
 	attrs := j.Attrs()
+	if j.Data.adopted {
+		attrs = append(attrs, slog.String("void",
+			fmt.Sprintf("the job was adopted at %v: it has aged since then, and what it was served before is not known", j.Data.since)))
+	}
 	if !j.Cancelled {
 		attrs = append(attrs, slog.Int("rank", slices.Index(p.AppendRanking(nil), id)))
 	}
@@ -98,21 +107,16 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 	}
 	attrs = append(attrs, slog.Float64("v", seconds(p.v(ph))), slog.Bool("late", c.virtual.Late(ph)))
 
-	rank, first := 0, sojourn.JobID(0)
-	for other := range c.virtual.All() {
-		if other == ph {
-			break
-		}
-		if p.startable(other) {
-			if rank == 0 {
-				first = other.job.Spec.ID
-			}
-			rank++
-		}
+	ahead, trained := p.ahead(ph)
+	attrs = append(attrs, slog.Int("rank", len(ahead)))
+	if trained > 0 {
+		attrs = append(attrs, slog.Int("for_training", trained))
 	}
-	attrs = append(attrs, slog.Int("rank", rank))
-	if rank > 0 && ph.account().Pending() > 0 {
-		attrs = append(attrs, slog.Uint64("waits_for", uint64(first)))
+	if len(ahead) > 0 && ph.account().Pending() > 0 {
+		attrs = append(attrs, slog.Uint64("waits_for", uint64(ahead[0].job.Spec.ID)))
+	}
+	if text, waits := p.explainWait(ph); waits {
+		attrs = append(attrs, slog.String("locality", text))
 	}
 	if p.ledger.Capacity(class) == 0 {
 		attrs = append(attrs, slog.String("no_slots", fmt.Sprintf("there is no slot of class %d", class)))
@@ -133,11 +137,70 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 		attrs = append(attrs,
 			slog.String("training", fmt.Sprintf("%d of %d tasks known, %d running", known, p.tasks, running)),
 			slog.String("training_slots", fmt.Sprintf("%d of %d held", c.used, p.limit(class))))
-		if ph.failures >= p.tasks {
+		switch {
+		case ph.failures >= p.tasks:
 			attrs = append(attrs, slog.String("training_priority", fmt.Sprintf("lost after %d failures", ph.failures)))
+		case len(ph.samples) == p.tasks || ph.account().Pending() == 0: // nothing more to train
+		case ph.early:
+			attrs = append(attrs, slog.String("training_priority", "none before the phase before has finished"))
+		case c.used >= p.limit(class):
+			attrs = append(attrs, slog.String("training_priority", "waits for a training slot"))
 		}
 	}
 	return attrs
+}
+
+// ahead returns the phases that come before another for slots of its class, in the order
+// in which they are served, and how many of them only because they are in training.
+func (p *Policy) ahead(ph *phase) (list []*phase, trained int) {
+	c := p.class(ph.spec().Class)
+	seen := make(map[*phase]bool)
+	if c.used < p.limit(ph.spec().Class) {
+		for _, other := range p.inTraining(ph.spec().Class) {
+			if other == ph {
+				return list, 0
+			}
+			list, seen[other] = append(list, other), true
+		}
+	}
+	trained = len(list)
+	for other := range c.virtual.All() {
+		switch {
+		case other == ph:
+			return list, trained
+		case seen[other]:
+			trained--
+		case p.startable(other):
+			list = append(list, other)
+		}
+	}
+	return list, trained
+}
+
+// explainWait tells what a phase waits for that takes only slots close to its inputs.
+func (p *Policy) explainWait(ph *phase) (text string, waits bool) {
+	if !p.startable(ph) || !p.index.HasInputs(ph.job, ph.index) {
+		return "", false
+	}
+	switch p.reach(ph) {
+	case sojourn.NodeLocal:
+		text = "takes only slots on the nodes of its inputs"
+	case sojourn.RackLocal:
+		text = "takes only slots on the racks of its inputs"
+	default:
+		return "", false
+	}
+	counts, now := p.waits(ph) || ph.wait.Runs(), p.ledger.Now()
+	w := ph.wait
+	w.Start(now)
+	switch at, ok := w.Next(p.delay, now); {
+	case !ok:
+	case counts:
+		text += fmt.Sprintf(", until %v", at)
+	default:
+		text += fmt.Sprintf(", for %v more in which a slot is free", at.Sub(now))
+	}
+	return text, true
 }
 
 // seconds returns a time for people to read.

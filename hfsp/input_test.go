@@ -366,3 +366,100 @@ func TestEarlyTasksHoldNoTrainingSlots(t *testing.T) {
 		t.Errorf("Explain = %v, want the early tasks to be samples since 3", text)
 	}
 }
+
+// Explain tells how close to its inputs a phase wants to be, and how long that lasts: at
+// an instant while time counts, as it does while a slot is free, or else how much is left.
+func TestExplainsTheWaitForLocality(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{NodeDelay: 5 * time.Second, RackDelay: 10 * time.Second, Late: hfsp.LateFirst})}
+	s.observe(0, sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 1, Rack: 1}}) // what rack it is on
+	s.observe(0, sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: 1, Rack: 1}})
+	s.node(0, 0, 2, 2)
+	s.node(0, 1, 1, 1)
+	s.arrive(0, 9, tasks(1, 0))
+	busy := s.assign(0, 9)
+	s.arrive(0, 1, sojourn.Phase{Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}, {1}})})
+	s.assign(1, 1)
+	const node = "takes only slots on the nodes of its inputs, "
+	s.want(1, "locality", node+"for 5s more in which a slot is free")
+	s.finish(3, busy)
+	s.want(1, "locality", node+"until 8s")
+	s.arrive(3, 2, sojourn.Phase{Tasks: 1})
+	s.assign(0, 2) // in its stead: the time goes on
+	s.want(1, "locality", node+"until 8s")
+	s.want(2, "locality", nil)
+	s.observe(8, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "locality", "takes only slots on the racks of its inputs, until 18s")
+	s.observe(18, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "locality", nil)
+}
+
+// Explain tells who goes first, and who only for being trained; and why a phase in
+// training has no priority.
+func TestExplainsWhoIsTrainedFirst(t *testing.T) {
+	s := stage{t, exact(hfsp.Options{TrainingTasks: 2, TrainingSlots: ptr(1)})}
+	s.slots(0, 0, 1)
+	s.arrive(0, 1, tasks(1, 0)) // tiny: nobody goes before it but for training
+	s.arrive(0, 2, tasks(5, 0))
+	s.arrive(0, 3, tasks(6, 0))
+	rank := func(id sojourn.JobID, rank, training int64, first uint64) {
+		t.Helper()
+		s.want(id, "rank", rank)
+		if got, _ := s.told(id, "for_training").(int64); got != training {
+			t.Errorf("%d phases go before job %d for training, want %d", got, id, training)
+		}
+		if got, _ := s.told(id, "waits_for").(uint64); got != first {
+			t.Errorf("job %d waits for job %d, want %d", id, got, first)
+		}
+	}
+	rank(1, 2, 2, 2)
+	rank(2, 0, 0, 0)
+	rank(3, 1, 0, 2)
+	s.arrive(0, 4, tasks(9, 100))
+	rank(4, 3, 0, 2) // it would come after job 2 anyway
+	s.want(3, "training_priority", nil)
+	s.assign(0, 2)
+	rank(1, 0, 0, 0) // the one training slot is held
+	rank(2, 1, 0, 1)
+	rank(3, 2, 0, 1)
+	s.want(3, "training_slots", "1 of 1 held")
+	s.want(3, "training_priority", "waits for a training slot")
+	s.assign(1, 1)
+	s.observe(1, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 2}})
+	s.assign(2, 2)
+	s.want(2, "training_priority", nil) // both its tasks run
+}
+
+// A job that was adopted says so, and what is not known of it; also after the policy
+// was restored.
+func TestExplainsAdoption(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{})}
+	s.slots(0, 0)
+	s.arrive(0, 1, tasks(1, 0))
+	s.observe(7, sojourn.Event{Kind: sojourn.JobAdopted, Job: &sojourn.Job{ID: 2, Phases: []sojourn.Phase{tasks(9, 0)}}})
+	void := func(p *hfsp.Policy, id sojourn.JobID) string {
+		attrs, _ := p.Explain(id)
+		for _, a := range attrs {
+			if a.Key == "void" {
+				return a.Value.String()
+			}
+		}
+		return ""
+	}
+	saved, err := s.p.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := newWith(hfsp.Options{})
+	if err := restored.UnmarshalBinary(saved); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*hfsp.Policy{s.p, restored} {
+		if got := void(p, 1); got != "" {
+			t.Errorf("void of job 1 = %q, want nothing: it arrived", got)
+		}
+		const want = "the job was adopted at 7s: it has aged since then, and what it was served before is not known"
+		if got := void(p, 2); got != want {
+			t.Errorf("void of job 2 = %q, want %q", got, want)
+		}
+	}
+}
