@@ -1,6 +1,7 @@
 package hfsp
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"testing"
@@ -249,3 +250,193 @@ func TestFloodOfTinyJobs(t *testing.T) {
 		}
 	}
 }
+
+// Nobody starves, however much work comes, for ever, and whether it is tiny, in training
+// or large. From when a phase is late for good, at D, no phase that was not late before
+// goes before it but for training: with W the work of all jobs that arrived up to D, N
+// slots and T of these for training at most,
+//
+//	LateFirst  its last task is started by D + W/(N-T),
+//	LateShare  with T = 0, it ends by D + W + p, p its longest task: from when the
+//	           first slot is free on, one slot is given to it or to those before it.
+//
+// And it is late first by the time that its size takes at the rate of one of all phases
+// that arrived so far: max(S_i, n s) J/N after it came, J being how many these are. (It
+// may be trained only then, and turn out to be larger.)
+// Reference: HFSP, section II-B and III-B; invariant 6.
+func TestNobodyStarves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		if text := starving(t, drawFlood(t)); text != "" {
+			t.Fatal(text)
+		}
+	})
+}
+
+// The test above can fail: training slots that are as many as the slots of the cluster
+// let a flood of jobs in training starve the others, and a phase that is not late yet has
+// no such promise.
+func TestStarvationIsNoticed(t *testing.T) {
+	for name, spoil := range map[string]func(*flood){
+		"T = N":       func(f *flood) { f.opts.TrainingSlots = ptr(f.slots) },
+		"not late":    func(f *flood) { f.lateAtOnce = true },
+		"aging by 10": func(f *flood) { f.slowAging = true },
+	} {
+		gen := rapid.Custom(func(t *rapid.T) string {
+			f := drawFlood(t)
+			spoil(&f)
+			return starving(t, f)
+		})
+		starved := false
+		for seed := 0; seed < 3000 && !starved; seed++ {
+			starved = gen.Example(seed) != ""
+		}
+		if !starved {
+			t.Errorf("%s: nobody starves in 3,000 floods", name)
+		}
+	}
+}
+
+// A flood is a stream of jobs of one phase each at a rate above what the slots can do.
+type flood struct {
+	slots int
+	opts  Options
+	tasks []int // of each job
+	times []int // of its tasks, in ms
+	gaps  []int // before it comes, in ms
+
+	lateAtOnce bool // take jobs for late from their arrival on
+	slowAging  bool // take jobs for ten times as small as they are
+}
+
+func drawFlood(t *rapid.T) flood {
+	f := flood{slots: rapid.IntRange(1, 5).Draw(t, "slots")}
+	f.opts = Options{TrainingTasks: rapid.IntRange(2, 4).Draw(t, "t"), DefaultTaskTime: time.Second, TrainingSlots: ptr(0)}
+	if rapid.Bool().Draw(t, "first") {
+		f.opts.Late = LateFirst
+		f.opts.TrainingSlots = ptr(rapid.IntRange(0, f.slots-1).Draw(t, "T"))
+	}
+	kind := rapid.SampledFrom([]int{1, 6, 30}).Draw(t, "tasks at most") // tiny, mixed, large
+	for range rapid.IntRange(20, 60).Draw(t, "jobs") {
+		f.tasks = append(f.tasks, rapid.IntRange(1, kind).Draw(t, "tasks"))
+		f.times = append(f.times, rapid.SampledFrom([]int{100, 1000, 1000, 5000}).Draw(t, "time"))
+		work := f.tasks[len(f.tasks)-1] * f.times[len(f.times)-1]
+		f.gaps = append(f.gaps, work/f.slots*rapid.IntRange(0, 100).Draw(t, "load")/100) // all of it at 100
+	}
+	f.tasks[0] = rapid.IntRange(5, 30).Draw(t, "tasks of the first")
+	return f
+}
+
+// starving runs a flood until all jobs have ended, and returns what is wrong with that.
+func starving(t fataler, f flood) string {
+	p, err := New(f.opts)
+	if err != nil {
+		t.Fatalf("New = %v", err)
+	}
+	now := sojourn.Time(0)
+	must := func(ev sojourn.Event) {
+		ev.At = now
+		if err := p.Observe(ev); err != nil {
+			t.Fatalf("Observe(%v) = %v", ev, err)
+		}
+	}
+	type record struct {
+		ph        *phase
+		came      sojourn.Time
+		first     sojourn.Time // when it was late first
+		jobs      int          // that had come up to then; 0 before
+		late      sojourn.Time // for good
+		isLate    bool
+		work      sojourn.Time // that had come up to then
+		size      uint64
+		lastStart sojourn.Time
+		end       sojourn.Time
+	}
+	type attempt struct {
+		a   sojourn.Assignment
+		end sojourn.Time
+	}
+	for id := range f.slots {
+		must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
+	}
+	all := make([]*record, len(f.tasks))
+	var running []attempt
+	work, next, arrival := sojourn.Time(0), 0, sojourn.Time(0)
+	look := func() { // who is late
+		for i, r := range all[:next] {
+			if r.end > 0 || p.ledger.Job(sojourn.JobID(i+1)) == nil {
+				continue
+			}
+			r.size = max(r.size, r.ph.size)
+			late := p.class(0).virtual.Late(r.ph) || f.lateAtOnce
+			if late && !r.isLate {
+				r.late, r.work = now, work
+			}
+			if late && r.jobs == 0 {
+				r.first, r.jobs = now, next
+			}
+			r.isLate = late
+		}
+	}
+	for next < len(all) || len(running) > 0 {
+		now = sojourn.Time(1 << 62)
+		if next < len(all) {
+			now = arrival
+		}
+		for _, a := range running {
+			now = min(now, a.end)
+		}
+		for i := 0; i < len(running); {
+			a := running[i]
+			if a.end != now {
+				i++
+				continue
+			}
+			running = slices.Delete(running, i, i+1)
+			r := all[a.a.Task.Job-1]
+			must(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.a.Task, Attempt: a.a.Attempt, Slot: sojourn.Slot{ID: a.a.Slot}})
+			if p.ledger.Job(a.a.Task.Job) == nil {
+				r.end = now
+			}
+		}
+		for next < len(all) && arrival == now {
+			id := sojourn.JobID(next + 1)
+			must(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: f.tasks[next]}}}})
+			all[next] = &record{ph: p.ledger.Job(id).Data.phases[0], came: now}
+			work += ms * sojourn.Time(f.tasks[next]*f.times[next])
+			if next++; next < len(all) {
+				arrival += ms * sojourn.Time(f.gaps[next])
+			}
+		}
+		must(sojourn.Event{Kind: sojourn.Tick})
+		look()
+		for id, ok := p.Seek(0); ok; id, ok = p.Seek(0) {
+			a, ok := p.Assign(id)
+			if !ok {
+				t.Fatalf("Seek names slot %d, and Assign declines it", id)
+			}
+			all[a.Task.Job-1].lastStart = now
+			running = append(running, attempt{a, now + ms*sojourn.Time(f.times[a.Task.Job-1])})
+		}
+	}
+	for i, r := range all {
+		p := ms * sojourn.Time(f.times[i])
+		size := sojourn.Time(r.size)
+		if f.slowAging {
+			size /= 10
+		}
+		switch n, T := sojourn.Time(f.slots), sojourn.Time(*f.opts.TrainingSlots); {
+		case r.jobs > 0 && r.first > r.came+size*sojourn.Time(r.jobs)/n+looks(f):
+			return fmt.Sprintf("job %d of size %v came at %v and is late only at %v; %+v", i+1, size, r.came, r.first, f)
+		case !r.isLate:
+		case f.opts.Late == LateFirst && r.lastStart > r.late+r.work/max(n-T, 1):
+			return fmt.Sprintf("job %d is late at %v, when work of %v has come, and starts its last task at %v; %+v", i+1, r.late, r.work, r.lastStart, f)
+		case f.opts.Late == LateShare && r.end > r.late+r.work+p:
+			return fmt.Sprintf("job %d is late at %v, when work of %v has come, and ends at %v; %+v", i+1, r.late, r.work, r.end, f)
+		}
+	}
+	return ""
+}
+
+// looks returns how much later than it happens a phase may be seen to be late: at the
+// next event.
+func looks(f flood) sojourn.Time { return ms * sojourn.Time(slices.Max(f.times)) }
