@@ -137,7 +137,7 @@ func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command,
 			return nil, err
 		}
 		defer histories[i].file.Close()
-		histories[i].Header(policyHeader, spec.String())
+		histories[i].Header(policyHeader, seeded(spec, s.seed).String())
 		histories[i].Header("seed", strconv.FormatUint(s.seed, 10))
 	}
 	results, err := s.run(ctx, cmd.ErrOrStderr(), specs, func(i int) sim.Hooks {

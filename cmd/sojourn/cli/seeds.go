@@ -55,7 +55,7 @@ func (f *runFlags) random() bool {
 // noteFixed tells those who repeat something that it will be the same each time.
 func noteFixed(stderr io.Writer, seeds int, trials []trial) {
 	for _, t := range trials {
-		if t.scenario.flags.random() {
+		if t.scenario.flags.random() || drawsErrors(t.spec) {
 			return
 		}
 	}

@@ -164,6 +164,7 @@ func TestRepeatIsOneRunASeed(t *testing.T) {
 		{"--sample", "--estimates", "lognormal:1"},
 		{"--sample", "--fault-task", "0.1", "--load", "0.5"},
 		{"--gen", "hfsp-dev:jobs=20", "--load", "0.8", "--scale", "durations"},
+		{"--sample", "-p", "hfsp:estimator=oracle,sigma=2", "-p", "hfsp:sigma=2,seed=3"},
 	} {
 		args = append([]string{"compare", "-p", "fifo,fsp", "--json"}, args...)
 		single := func(seed int) map[string]float64 {
@@ -226,6 +227,14 @@ func TestNoteFixed(t *testing.T) {
 		if got := note(f, 20); got != "" {
 			t.Errorf("%+v: %q, want nothing", f, got)
 		}
+	}
+	var b strings.Builder
+	noisy, err := catalog.Parse("hfsp:sigma=0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if noteFixed(&b, 20, []trial{{spec: noisy[0], scenario: &scenario{flags: &runFlags{}}}}); b.Len() > 0 {
+		t.Errorf("%v: %q, want nothing", noisy, b.String())
 	}
 }
 

@@ -118,7 +118,7 @@ func (f *runFlags) open(cmd *cobra.Command) (*scenario, error) {
 
 // config returns the configuration of a run of one policy.
 func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
-	p, err := newPolicy(s.flags.policies, spec)
+	p, err := newPolicy(s.flags.policies, seeded(spec, s.seed))
 	if err != nil {
 		return sim.Config{}, err
 	}
