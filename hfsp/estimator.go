@@ -14,6 +14,13 @@ import (
 // An Estimator answers by what it was told alone: without a clock, without
 // randomness that is not seeded, and with the same bits on every platform. To be
 // part of a snapshot it implements [sojourn.Snapshotter]'s two methods as well.
+//
+// It is called from within Observe, and like that it returns without blocking: while it
+// does not, the policy answers nobody. It does not call the policy, and neither changes
+// the job nor keeps the samples. It does not panic: a panic is not caught and passes
+// through Observe, and leaves a policy that is to be thrown away, since the event is
+// half applied. Any size is taken: one that is negative as 0, and one that is absurd
+// as it is, until the phase was trained or is over.
 type Estimator interface {
 	// Initial returns S_i, the work of all tasks of a phase, when the phase becomes
 	// ready; and whether that is good enough: the phase is then not trained. It is

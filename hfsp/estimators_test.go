@@ -247,3 +247,31 @@ func TestTextOfOptions(t *testing.T) {
 		t.Errorf("Late(9) = %q, want %q", got, want)
 	}
 }
+
+// An estimator that panics is not covered up, and one that returns negative sizes does no
+// harm.
+func TestEstimatorsThatMisbehave(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{Estimator: func() hfsp.Estimator { return negative{} }})}
+	s.slots(0, 0)
+	s.arrive(0, 1, tasks(9, 0))
+	s.want(1, "S_i", 0.0)
+	for at := range 9 {
+		s.finish(float64(at+1), s.assign(0, 1))
+	}
+	defer func() {
+		if r := recover(); r != "no idea" {
+			t.Errorf("recover() = %v, want what the estimator panicked with", r)
+		}
+	}()
+	s = stage{t, newWith(hfsp.Options{Estimator: func() hfsp.Estimator { return clueless{} }})}
+	s.arrive(0, 1, tasks(9, 0))
+}
+
+type negative struct{ fixed }
+
+func (negative) Initial(*sojourn.Job, int) (time.Duration, bool)      { return -1, false }
+func (negative) Final(*sojourn.Job, int, []hfsp.Sample) time.Duration { return math.MinInt64 }
+
+type clueless struct{ fixed }
+
+func (clueless) Initial(*sojourn.Job, int) (time.Duration, bool) { panic("no idea") }

@@ -13,7 +13,8 @@ import (
 type Options struct {
 	// TrainingTasks is t, how many tasks of a phase are run to estimate the time of
 	// the others. A phase of fewer tasks is tiny: it counts as of size 0 and is not
-	// trained. Zero means 5 [HFSP, section IV-A].
+	// trained, however long its tasks take: only an estimator that knows its size
+	// beforehand changes that. Zero means 5 [HFSP, section IV-A].
 	TrainingTasks int
 
 	// TrainingSlots is T, how many slots of each class training tasks may hold at a
@@ -37,7 +38,8 @@ type Options struct {
 	DefaultTaskTime time.Duration
 
 	// Estimator, unless nil, returns a new estimator, which replaces the one of the
-	// paper, a [Trainer] of Xi and DefaultTaskTime.
+	// paper, a [Trainer] of Xi and DefaultTaskTime. That one ignores what jobs say of
+	// themselves, Phase.Estimate and Phase.Estimates: [NewOracle] believes it.
 	Estimator func() Estimator
 
 	// Late says how phases are served that were complete in the virtual cluster
