@@ -65,7 +65,7 @@ type Options struct {
 
 	// KillFraction spares tasks that have run for more than this fraction of the
 	// expected time of their phase's tasks. Zero means that none is spared, as in
-	// the paper.
+	// the paper; .25 does better in all that was measured: see the package comment.
 	KillFraction float64
 
 	// KillOnce spares tasks that were killed before.
