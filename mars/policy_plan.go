@@ -43,7 +43,7 @@ func (p *Policy) plan() {
 	p.prices = s.prices
 	for i, j := range jobs {
 		d := &j.Data.Value
-		d.placed, d.c = true, p.instant(s.raw[i])
+		d.placed, d.c = true, p.instant(s.c[i])
 		if p.opts.Commit {
 			d.batch = p.plans
 		}
