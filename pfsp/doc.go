@@ -115,17 +115,29 @@
 // Two readings of the paper break the bound: to drop a phase when v = 0, which leaves
 // its work unprotected, and limits on parallelism in V. Tests keep them as mutants.
 //
+// Slots may be added while phases wait. Then N is the most slots of the class up to the
+// end of the phase, which is their number then, since none may be lost; D is that of a V
+// which grows at the same instants. The proof is the same with the integral of the number
+// of slots in the place of N times: N at t0 is no more than it is between D_i and S.
+//
 // Explain says for each phase whether the bound holds (bound_holds), or else which
-// hypotheses do not (void): since the class had nothing waiting and V was empty, the
-// size of some phase was not known or wrong, slots were lost, attempts failed, and so
-// on. Slots that are added do no harm.
+// hypotheses do not (void): since the class had nothing waiting and V was empty, the size
+// of some task was not known, wrong or revised, slots were lost, attempts failed, tasks
+// were held, attempts or ready jobs were adopted, weights changed, tasks had to wait for
+// input in their slots, or the phase before lost output. D is that of the sizes that were
+// told: a size that is wrong counts from when it shows, at the end of a task that was
+// shorter, or when one has held its slot for longer than was said. Till then it does no
+// harm, because what has been started up to S has had no more than V knows. What is said
+// holds for as long as nothing of this happens; with NoGate and probes, and with
+// LateShare, it is never said.
 //
 // On the mean sojourn time nothing is promised, neither against FSP nor against fair
 // sharing; PFSP is a few percent better than FSP on average and can be worse.
 //
 // # Sizes that are estimates
 //
-// Estimates are believed until a finished task has taken another time than was said.
+// Estimates are believed until a task has taken another time than was said, or a revision
+// says something else of a task that is not finished, even if their sum stays.
 // From then on, and from the beginning for tasks without an estimate, the work of a
 // phase is estimated anew whenever the number of its finished tasks has doubled: the
 // mean time of finished tasks in relation to what was thought takes the place of eqs.

@@ -1,8 +1,12 @@
 package pfsp
 
 import (
+	"time"
+
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/slack"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
 // A hypothesis is one that the theorem makes and that can fail at run time.
@@ -12,6 +16,7 @@ const (
 	estimates hypothesis = iota
 	lostSlots
 	slowStart
+	setBack
 	ungatedProbes
 	lateShares
 	failures
@@ -26,6 +31,7 @@ var violations = [numHypotheses]string{
 	estimates:     "sizes are estimates",
 	lostSlots:     "slots were lost",
 	slowStart:     "slots are held while tasks wait for input",
+	setBack:       "phases must wait again",
 	ungatedProbes: "ungated probes",
 	lateShares:    "late jobs share",
 	failures:      "attempts failed",
@@ -92,12 +98,83 @@ func (c *class) entered(ph *phase) {
 	if !ph.exact() {
 		c.doubt(ph, estimates)
 	}
-	if ph.index > 0 {
-		before, after := &ph.job.Spec.Phases[ph.index-1], ph.spec().After
-		if before.Delays != nil || after > 0 && after < before.Tasks {
-			c.doubt(ph, slowStart)
+	if ph.startsSlowly() {
+		c.doubt(ph, slowStart)
+	}
+	if a := ph.account(); a.Pending()+a.Running+a.Done < ph.spec().Tasks {
+		c.doubt(ph, heldTasks)
+	}
+}
+
+// startsSlowly reports whether tasks of the phase may be started before their input is
+// there.
+func (ph *phase) startsSlowly() bool {
+	if ph.index == 0 {
+		return false
+	}
+	before, after := &ph.job.Spec.Phases[ph.index-1], ph.spec().After
+	return before.Delays != nil || after > 0 && after < before.Tasks
+}
+
+// touched reports whether it matters what was told of the sizes of a phase: it is, or
+// was, in the slack system, or tasks of it were adopted before.
+func (ph *phase) touched() bool {
+	return ph.item != nil || ph.account().Done > 0 || ph.account().Running > 0
+}
+
+// sizesDiffer reports whether a revision says something else of the tasks that are not
+// finished than was told before. Their sum may be the same.
+func sizesDiffer(told, spec *sojourn.Phase, account *ledger.Phase) bool {
+	if told.Tasks != spec.Tasks {
+		return true
+	}
+	if told.Estimates == nil && spec.Estimates == nil {
+		return told.Estimate != spec.Estimate
+	}
+	for i := range spec.Tasks {
+		if !account.IsDone(uint32(i)) && told.EstimateOf(i) != spec.EstimateOf(i) {
+			return true
 		}
 	}
+	return false
+}
+
+// adopted takes note that a job was ready before it was told of.
+func (p *Policy) adopted(j *ledger.Job[data]) {
+	for i := range j.Data {
+		if ph := &j.Data[i]; ph.item != nil {
+			p.classOf(ph).breaks(adoptions)
+		}
+	}
+}
+
+// ended takes note of an attempt that held its slot for some time.
+func (c *class) ended(ev *sojourn.Event, cancelled bool, held time.Duration, prior wide.Uint128) {
+	if ev.Kind != sojourn.TaskFinished && held > 0 && !cancelled {
+		c.breaks(failures)
+	}
+	switch {
+	case !prior.Less(wide.From64(uint64(held))):
+	case ev.Service > 0 && ev.Service < held:
+		c.breaks(slowStart)
+	default:
+		c.breaks(estimates)
+	}
+}
+
+// overrun reports whether an attempt has held a slot of the class for longer than its
+// task was said to take: that its size is wrong is known before it ends.
+func (p *Policy) overrun(c *class) bool {
+	now := p.ledger.Now()
+	for s, a := range p.ledger.Attempts() {
+		if s.Class == c.id {
+			ph := &a.Job.Data[a.Task.Phase]
+			if ph.prior(ph.spec(), a.Task.Index).Less(wide.From64(uint64(now.Sub(a.Start)))) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // left takes note that a phase is going to leave.
@@ -121,10 +198,10 @@ func (c *class) doubt(ph *phase, what hypothesis) {
 
 // serving takes note of whom a slot is given to.
 func (c *class) serving(p *Policy, ph *phase) {
-	if p.late != LateFirst && ph.item.Late() && (p.late == LateShare || !ph.exact()) {
+	if p.late == LateAuto && ph.item.Late() && !ph.exact() {
 		c.breaks(lateShares)
 	}
-	if (p.noGate || !ph.exact()) && ph.queue >= 0 && !c.system.Protected(ph.item) {
+	if !p.noGate && !ph.exact() && ph.queue >= 0 && !c.system.Protected(ph.item) {
 		c.breaks(ungatedProbes)
 	}
 }
@@ -143,9 +220,15 @@ func (c *class) setState(ph *phase, state slack.State) {
 }
 
 // void returns what does not hold for a phase.
-func (c *class) void(ph *phase) (list []string) {
+func (p *Policy) void(ph *phase) (list []string) {
+	c := p.classOf(ph)
+	never := [numHypotheses]bool{
+		estimates:     p.overrun(c),
+		ungatedProbes: p.noGate && p.fairLimit > 0,
+		lateShares:    p.late == LateShare,
+	}
 	for what, text := range violations {
-		if c.live[what] > 0 || c.last[what] > ph.since {
+		if never[what] || c.live[what] > 0 || c.last[what] > ph.since {
 			list = append(list, text)
 		}
 	}

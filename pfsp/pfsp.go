@@ -75,15 +75,25 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		c.system.Advance(ev.At, nil)
 		c.chosen = false
 	}
+	var told *sojourn.Job // before a revision
+	if ev.Kind == sojourn.JobRevised {
+		told = p.ledger.Job(ev.Job.ID).Spec
+	}
 	c := p.ledger.Apply(&ev)
 	p.inputs.Update(&ev, c)
 	switch ev.Kind {
 	case sojourn.SlotAdded, sojourn.SlotRemoved:
 		p.setCapacity(c)
-	case sojourn.JobArrived, sojourn.JobAdopted:
+		if ev.Kind == sojourn.SlotRemoved && !c.SlotGone {
+			p.class(c.Slot.Class).breaks(lostSlots) // it will be, when its attempt ends
+		}
+	case sojourn.JobArrived:
 		p.arrive(c.Job)
+	case sojourn.JobAdopted:
+		p.arrive(c.Job)
+		p.adopted(c.Job)
 	case sojourn.JobRevised:
-		p.revise(c.Job)
+		p.revise(c.Job, told)
 	case sojourn.JobCancelled:
 		for i := range c.Job.Data {
 			p.update(c.Job, i)
@@ -166,19 +176,24 @@ func (p *Policy) read(ph *phase) {
 	ph.estimate.read(ph.spec(), ph.account())
 }
 
-// revise takes over a new description of a job.
-func (p *Policy) revise(j *ledger.Job[data]) {
+// revise takes over a new description of a job of which something else was told.
+func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
 	for i := range j.Data {
 		ph := &j.Data[i]
 		p.refresh(ph)
-		was := ph.left
 		ph.estimate.read(ph.spec(), ph.account())
-		if ph.left != was {
+		if ph.touched() && sizesDiffer(&told.Phases[i], ph.spec(), ph.account()) {
 			p.mistaken(ph)
 		}
 		p.update(j, i)
-		if ph.item != nil && ph.item.Weight() != j.Weight {
-			p.classOf(ph).breaks(weights)
+		if ph.item != nil {
+			c := p.classOf(ph)
+			if ph.item.Weight() != j.Weight {
+				c.breaks(weights)
+			}
+			if ph.startsSlowly() {
+				c.doubt(ph, slowStart)
+			}
 		}
 		p.resize(ph)
 	}
@@ -190,11 +205,12 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 	ph := &ch.Job.Data[i]
 	prior := ph.prior(ph.spec(), ev.Task.Index)
 	ph.stop(ev.At, ch.Start, prior)
+	held := ev.At.Sub(ch.Start)
 	switch ev.Kind {
 	case sojourn.TaskFinished:
 		service := ev.Service
 		if service == 0 {
-			service = ev.At.Sub(ch.Start)
+			service = held
 		}
 		ph.finish(prior, service)
 		if ph.wrong {
@@ -203,9 +219,7 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 	case sojourn.TaskRefused:
 		ph.begun--
 	}
-	if ev.Kind != sojourn.TaskFinished && ev.At > ch.Start && !ch.Job.Cancelled {
-		p.classOf(ph).breaks(failures)
-	}
+	p.classOf(ph).ended(ev, ch.Job.Cancelled, held, prior)
 	p.update(ch.Job, i)
 	p.update(ch.Job, i+1)
 	if ph.item == nil {
@@ -242,22 +256,26 @@ func (p *Policy) move(ev *sojourn.Event, j *ledger.Job[data]) {
 	prior := ph.prior(ph.spec(), ev.Task.Index)
 	p.refresh(ph)
 	switch ev.Kind {
-	case sojourn.TaskHeld:
-		c.breaks(heldTasks)
 	case sojourn.TaskAdopted:
 		ph.start(ev.At, prior)
 		ph.begun++
-		c.breaks(adoptions)
 	case sojourn.TaskDone:
 		ph.left = less(ph.left, prior)
 		p.mistaken(ph)
 	case sojourn.OutputLost:
 		ph.left = ph.left.Add(prior)
-		c.breaks(failures)
 	}
 	p.update(j, i)
 	p.update(j, i+1)
 	p.resize(ph)
+	switch ev.Kind { // now, since a phase that enters again at this instant is concerned
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		c.breaks(heldTasks)
+	case sojourn.TaskAdopted:
+		c.breaks(adoptions)
+	case sojourn.OutputLost:
+		c.breaks(failures)
+	}
 }
 
 // update brings the place of a phase in the slack system of its class up to date.
@@ -279,6 +297,9 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 			return
 		}
 		p.enter(c, ph)
+	}
+	if !account.Ready {
+		c.doubt(ph, setBack)
 	}
 	state := slack.Drained
 	if account.Ready && account.Pending() > 0 {
@@ -552,7 +573,7 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 	if g, ok := c.system.Guard(it); ok && g.Value.job != ph.job {
 		attrs = append(attrs, slog.Uint64("guards", uint64(g.Value.job.Spec.ID)))
 	}
-	void := c.void(ph)
+	void := p.void(ph)
 	return append(attrs, slog.Bool("bound_holds", len(void) == 0), slog.Any("void", void))
 }
 

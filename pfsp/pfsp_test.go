@@ -35,9 +35,9 @@ func TestConformance(t *testing.T) {
 		{"fsp", pfsp.Options{Order: pfsp.FSP, UpdateInterval: time.Second, DefaultTaskTime: 10}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			n := (count(t, 1) + 1) / 2
+			n := (count(t, 1) + 2) / 3
 			if tc.name != "default" {
-				n = (n + 4) / 5 // a tenth of rapid.checks
+				n = (n + 3) / 4 // a twelfth of rapid.checks
 			}
 			withChecks(t, n, func() { sojourntest.Run(t, maker(tc.opts), sojourntest.Options{}) })
 		})
