@@ -183,30 +183,25 @@ func (r *report) deadlines() string {
 
 // voidReasons says which promises became void, why, and what came of these jobs.
 func voidReasons(policy string, res *sim.Result) string {
-	type group struct {
-		why          string
-		first        sojourn.JobID
-		jobs, missed int
-	}
-	var groups []group
+	missed := map[string]int{}
+	var reasons []string // in the order of the first jobs
 	for i := range res.JobRecords {
 		j := &res.JobRecords[i]
 		if j.Void == "" {
 			continue
 		}
-		k := slices.IndexFunc(groups, func(g group) bool { return g.why == j.Void })
-		if k < 0 {
-			groups, k = append(groups, group{why: j.Void, first: j.ID}), len(groups)
+		if _, known := missed[j.Void]; !known {
+			reasons = append(reasons, j.Void)
+			missed[j.Void] = 0
 		}
-		groups[k].jobs++
 		if j.Finish == 0 || j.Finish > j.Deadline {
-			groups[k].missed++
+			missed[j.Void]++
 		}
 	}
 	var b strings.Builder
-	for _, g := range groups {
-		fmt.Fprintf(&b, "%s: guarantee void of %s from job %d on, of which %s missed: %s\n",
-			policy, count(g.jobs, "job"), g.first, thousands(g.missed), g.why)
+	for _, why := range reasons {
+		names := jobNames(res, func(j *sim.JobRecord) bool { return j.Void == why })
+		fmt.Fprintf(&b, "%s, guarantee void: %s: %s; %s missed\n", policy, names, why, thousands(missed[why]))
 	}
 	return b.String()
 }
@@ -276,7 +271,7 @@ func (r *report) leftovers() string {
 			title   string
 			outcome sim.Outcome
 		}{{"rejected", sim.Rejected}, {"unsupported", sim.Unsupported}, {"unfinished", sim.Failed}} {
-			if names := leftoverNames(res, l.outcome); names != "" {
+			if names := jobNames(res, func(j *sim.JobRecord) bool { return j.Outcome == l.outcome }); names != "" {
 				text += fmt.Sprintf("%s, %s: %s\n", r.specs[i], l.title, names)
 			}
 		}
@@ -284,15 +279,15 @@ func (r *report) leftovers() string {
 	return text
 }
 
-// leftoverNames lists the first jobs of an outcome by ID and name.
-func leftoverNames(res *sim.Result, outcome sim.Outcome) string {
+// jobNames lists the first of some jobs by ID and name.
+func jobNames(res *sim.Result, of func(*sim.JobRecord) bool) string {
 	const most = 8
 	var names []string
 	more := 0
 	for i := range res.JobRecords {
 		j := &res.JobRecords[i]
 		switch {
-		case j.Outcome != outcome:
+		case !of(j):
 		case len(names) == most:
 			more++
 		default:
