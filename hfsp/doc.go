@@ -85,8 +85,9 @@
 //     it goes on by the estimate: one of 10^9 s would take its share of the virtual
 //     cluster for years after it was cancelled in the first second, and all others
 //     would age that much more slowly. With exact sizes nothing changes: the service is
-//     the size, and the bound above holds as it stands. For a job that was cancelled it
-//     holds as if its size had been what it took.
+//     the size, and the bound above holds as it stands. It holds too
+//     beside jobs that are cancelled, if their attempts end with them, in relation to fair
+//     sharing in which they end with what they took, or were given there by then.
 //   - T is 10 for the clusters of the paper, and grows with the cluster; it never takes
 //     more than half of the slots, lest a small cluster does nothing but train.
 //   - When training ends, v keeps its age (SizeUpdate). Literally v = S_f makes a

@@ -24,10 +24,11 @@ import (
 //  6. Nobody starves: TestNobodyStarves.
 //  7. What Kill kills: TestVictims.
 //  8. Slots that come or go change no v at that instant: TestDecidesAsTheOracle,
-//     TestCapacityChangesRatesOnly.
+//     TestElasticity.
 //  9. A phase takes its share until it is complete in reality and virtually:
 //     TestDecidesAsTheOracle, TestRemovalNeedsBothEnds.
-//  10. With exact sizes the bound of FSP: TestKeepsTheBoundWithExactSizes.
+//  10. With exact sizes the bound of FSP: TestKeepsTheBoundWithExactSizes,
+//     TestKeepsTheBoundWhenJobsAreCancelled.
 
 // A world drives a policy and the oracle side by side, and checks the invariants
 // after every call.

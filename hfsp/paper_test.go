@@ -100,8 +100,8 @@ func oracle() hfsp.Estimator { return hfsp.NewOracle(hfsp.NewTrainer(1, 0)) }
 // length: sizes of 3 s are three of these on one slot.
 func schedule(p sojourn.Policy, n int, jobs []timed) []sojourn.Time {
 	type run struct {
-		a   sojourn.Assignment
-		end sojourn.Time
+		a          sojourn.Assignment
+		start, end sojourn.Time
 	}
 	var running []run
 	must := func(ev sojourn.Event) {
@@ -123,6 +123,9 @@ func schedule(p sojourn.Policy, n int, jobs []timed) []sojourn.Time {
 		}
 		for _, r := range running {
 			now = min(now, r.end)
+			if j := &jobs[r.a.Task.Job-1]; j.cancel > 0 {
+				now = min(now, max(j.cancel, r.start))
+			}
 		}
 		running = slices.DeleteFunc(running, func(r run) bool {
 			if r.end != now {
@@ -131,9 +134,30 @@ func schedule(p sojourn.Policy, n int, jobs []timed) []sojourn.Time {
 			must(sojourn.Event{Kind: sojourn.TaskFinished, At: now, Task: r.a.Task, Attempt: r.a.Attempt, Slot: sojourn.Slot{ID: r.a.Slot},
 				Service: time.Duration(jobs[r.a.Task.Job-1].times[r.a.Task.Index])})
 			finish[r.a.Task.Job-1] = now
+			jobs[r.a.Task.Job-1].served += r.end - r.start
 			free = append(free, r.a.Slot)
 			return true
 		})
+		for i := range jobs[:next] {
+			j := &jobs[i]
+			if j.cancel == 0 || j.cancel > now {
+				continue
+			}
+			if _, live := p.(sojourn.Explainer).Explain(sojourn.JobID(i + 1)); !live {
+				continue
+			}
+			must(sojourn.Event{Kind: sojourn.JobCancelled, At: now, Job: &sojourn.Job{ID: sojourn.JobID(i + 1)}})
+			j.cancelled = now
+			running = slices.DeleteFunc(running, func(r run) bool {
+				if r.a.Task.Job != sojourn.JobID(i+1) {
+					return false
+				}
+				must(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted, At: now, Task: r.a.Task, Attempt: r.a.Attempt, Slot: sojourn.Slot{ID: r.a.Slot}})
+				j.served += now - r.start
+				free = append(free, r.a.Slot)
+				return true
+			})
+		}
 		for ; next < len(jobs) && jobs[next].at == now; next++ {
 			ph := sojourn.Phase{Tasks: len(jobs[next].times)}
 			for _, t := range jobs[next].told() {
@@ -147,7 +171,7 @@ func schedule(p sojourn.Policy, n int, jobs []timed) []sojourn.Time {
 			if !ok {
 				break
 			}
-			running = append(running, run{a, now + jobs[a.Task.Job-1].times[a.Task.Index]})
+			running = append(running, run{a, now, now + jobs[a.Task.Job-1].times[a.Task.Index]})
 			free = slices.Delete(free, i, i+1)
 		}
 	}
@@ -160,6 +184,12 @@ type timed struct {
 	at    sojourn.Time
 	times []sojourn.Time
 	say   []sojourn.Time
+
+	// It is cancelled at the first event from cancel on, and its attempts end, if it
+	// is not complete then; 0: never. schedule tells when that was, and what service the
+	// job was given.
+	cancel, cancelled sojourn.Time
+	served            sojourn.Time
 }
 
 func (j timed) told() []sojourn.Time {
@@ -428,6 +458,35 @@ func TestKeepsTheBoundWithExactSizes(t *testing.T) {
 	})
 }
 
+// Cancelled jobs, whose attempts end with them, do no harm to the bound of the others. In
+// processor sharing they have the size that they were said to have until they are
+// cancelled, and then that which they really took or were given there, if that is more.
+// Reference: package comment, departures; invariant 10.
+func TestKeepsTheBoundWhenJobsAreCancelled(t *testing.T) {
+	cancelled := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n, jobs := instance(t)
+		for i := range jobs {
+			if rapid.IntRange(0, 2).Draw(t, "cancel") == 0 {
+				jobs[i].cancel = jobs[i].at + 1 + sojourn.Time(rapid.IntRange(0, 2000).Draw(t, "after"))*sojourn.Time(time.Millisecond)
+			}
+		}
+		finish := schedule(exact(hfsp.Options{TrainingSlots: ptr(0), Late: hfsp.LateFirst}), n, jobs)
+		for i := range jobs {
+			if jobs[i].cancelled > 0 {
+				cancelled++
+				finish[i] = 0
+			}
+		}
+		if i := beyond(finish, n, jobs); i >= 0 {
+			t.Fatalf("job %d ends beyond D + P + (1-1/N)p with %d slots and jobs %+v", i+1, n, jobs)
+		}
+	})
+	if cancelled == 0 {
+		t.Error("no job was cancelled")
+	}
+}
+
 // The test above can fail: with estimates from training the bound does not hold.
 func TestTrainingBreaksTheBound(t *testing.T) {
 	gen := rapid.Custom(func(t *rapid.T) [2]any { n, jobs := instance(t); return [2]any{n, jobs} })
@@ -481,7 +540,7 @@ func beyond(finish []sojourn.Time, n int, jobs []timed) int {
 
 // processorSharing returns when jobs end if n slots are shared equally at all times.
 func processorSharing(n int, jobs []timed) []*big.Rat {
-	left, ends := make([]*big.Rat, len(jobs)), make([]*big.Rat, len(jobs))
+	left, ends, gone := make([]*big.Rat, len(jobs)), make([]*big.Rat, len(jobs)), make([]bool, len(jobs))
 	for i, j := range jobs {
 		left[i] = new(big.Rat)
 		for _, t := range j.times {
@@ -508,6 +567,27 @@ func processorSharing(n int, jobs []timed) []*big.Rat {
 		if len(present) == 0 {
 			now = next
 			continue
+		}
+		for _, i := range present {
+			c := jobs[i].cancelled
+			at := big.NewRat(int64(c), 1)
+			switch {
+			case c == 0 || gone[i]:
+			case at.Cmp(now) > 0:
+				if next == nil || at.Cmp(next) < 0 {
+					next = at
+				}
+			default:
+				gone[i] = true
+				size := new(big.Rat)
+				for _, t := range jobs[i].times {
+					size.Add(size, big.NewRat(int64(t), 1))
+				}
+				// left + served - size, which is what it has not been given of served
+				if left[i].Add(left[i], big.NewRat(int64(jobs[i].served), 1)).Sub(left[i], size); left[i].Sign() < 0 {
+					left[i].SetInt64(0)
+				}
+			}
 		}
 		rate := big.NewRat(int64(n), int64(len(present)))
 		step := new(big.Rat)
