@@ -49,7 +49,7 @@ func (p *Policy) assignNear(s sojourn.Slot) (a sojourn.Assignment, ok bool) {
 	}
 	for _, ph := range passed {
 		p.enlist(ph)
-		if ok {
+		if ok && p.startable(ph) { // it may be held back since then
 			ph.wait.Start(p.ledger.Now())
 		}
 	}

@@ -1,6 +1,7 @@
 package hfsp_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -413,4 +414,44 @@ func (y *yard) drain() {
 		y.t.Logf("job %d: %v", id, attrs)
 	}
 	y.t.Fatalf("at %v nothing moves any more", y.now)
+}
+
+// A phase that is passed over for the sake of locality, and held back as soon as another
+// early task has started in its stead, does not count that time as a wait: what it could
+// not have used is no wait. A policy that is restored has the same state.
+func TestWhoIsHeldBackDoesNotWait(t *testing.T) {
+	opts := hfsp.Options{NodeDelay: 5 * time.Second, Late: hfsp.LateFirst, EarlySlots: ptr(1)}
+	s := stage{t, newWith(opts)}
+	s.slots(0, 0, 1, 2, 3)
+	for id := range sojourn.SlotID(2) {
+		s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 8 + id, Node: 2, Class: 1}})
+	}
+	far := sojourn.Phase{Tasks: 2, Class: 1, After: 1, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{9}, {9}})}
+	s.arrive(0, 1, tasks(2, 0), far)
+	s.arrive(0, 2, tasks(2, 0), sojourn.Phase{Tasks: 2, Class: 1, After: 1})
+	for i := range sojourn.SlotID(4) {
+		a := s.assign(i, sojourn.JobID(1+i/2))
+		if i%2 == 1 {
+			s.finish(1, a)
+		}
+	}
+	s.assign(8, 2) // job 1 is first, and passed over
+	locality := func(p *hfsp.Policy) string {
+		attrs, _ := p.Explain(1)
+		return attrs[len(attrs)-1].String()
+	}
+	if text := locality(s.p); !strings.Contains(text, "held_back") || strings.Contains(text, "locality") {
+		t.Errorf("Explain = %v, want it to be held back, and to wait for nothing else", text)
+	}
+	saved, err := s.p.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := newWith(opts)
+	if err := restored.UnmarshalBinary(saved); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := restored.AppendBinary(nil); !bytes.Equal(saved, again) {
+		t.Errorf("%d bytes saved, %d after they were restored, want the same", len(saved), len(again))
+	}
 }
