@@ -58,6 +58,7 @@ func simulated(t *testing.T, s *scenario, policy string) *sim.Result {
 // No policy is below the bound, and none that learns of jobs when they arrive is
 // better than a plan that knew of them before.
 func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
+	ofNumbers(t)
 	policies := []string{"fifo", "fair", "las", "srpt", "fsp", "pfsp", "hfsp", "huwf", "hjwf", "stf", "htwf",
 		"mars", "mars:batch=50s", "mars:batch=50s,commit=true"}
 	closest, ahead := 2.0, 2.0

@@ -62,6 +62,7 @@ func TestPercents(t *testing.T) {
 // A row may be a ratio to what another workload gives: with exact sizes an oracle is
 // as good as with sizes that are off by nothing.
 func TestBaseline(t *testing.T) {
+	ofNumbers(t)
 	var out paperSummary
 	runJSON(t, &out, "paper", "hfsp-errors", "--seeds", "2", "--json", "-q")
 	exact := map[string]float64{}

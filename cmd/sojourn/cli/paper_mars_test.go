@@ -44,6 +44,7 @@ func runExperiment(t *testing.T, e experiment, args ...string) map[paperRun]floa
 // Every figure, with few jobs. No plan is below the bound, best-of is never worse
 // than MarS, and a tighter threshold does not take fewer rounds.
 func TestMarsFigures(t *testing.T) {
+	ofNumbers(t)
 	size := regexp.MustCompile(`(jobs|tasks)=\d+`)
 	for _, e := range marsExperiments() {
 		for i := range e.workloads {
@@ -88,6 +89,7 @@ var reference = flag.Bool("reference", false, "TestMarsReachesItsReference with 
 // How near best-of has to come to the proved bound in the scenario of Figure 7, without
 // a search and with a stated number of evaluations.
 func TestMarsReachesItsReference(t *testing.T) {
+	ofNumbers(t)
 	for _, tc := range []struct {
 		jobs, seeds    string
 		number         int

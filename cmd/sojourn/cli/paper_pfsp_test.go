@@ -24,6 +24,7 @@ func hpfspMeans(t *testing.T, name, seeds string) func(workload, policy string) 
 // deficit, which is stricter than Hadoop's.
 // Reference: H-PFSP, Section IV-B and Figure 4.
 func TestSlowdownGrowsWithProbes(t *testing.T) {
+	ofNumbers(t)
 	mean := hpfspMeans(t, "hpfsp-fig4", "5")
 	for workload, factor := range map[string]float64{"A": 1.4, "B": 3} {
 		if none, fair := mean(workload, hpfsp(0, false)), mean(workload, hpfspFair); fair < factor*none {
@@ -48,6 +49,7 @@ func TestSlowdownGrowsWithProbes(t *testing.T) {
 // With sizes that are learned from a poor start, one or two probes help.
 // Reference: H-PFSP, Section IV-B and Figure 5.
 func TestProbesHelpWhereSizesAreLearned(t *testing.T) {
+	ofNumbers(t)
 	mean := hpfspMeans(t, "hpfsp-fig5", "5")
 	for _, tc := range []struct{ workload, prior string }{{"F5B", "1m"}, {"F5C", "10m"}, {"F5C", "100m"}} {
 		with := func(k int) float64 { return mean(tc.workload, hpfsp(k, true)+",default-task-time="+tc.prior) }

@@ -11,6 +11,7 @@ import (
 // least completion time of all policies that were measured there, within 2 %. That
 // had three seeds, this has six.
 func TestTDReachesItsReference(t *testing.T) {
+	ofNumbers(t)
 	for _, tc := range []struct {
 		queue               string
 		seconds, local, all float64 // the last one is of the best policy

@@ -61,3 +61,12 @@ func compress(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(z.Close())
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), buf.Bytes(), 0o644))
 }
+
+// ofNumbers skips a test of what comes out of many runs, where races are looked for:
+// they are the same as in the runs of the scripts.
+func ofNumbers(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("compares numbers of many runs; -short is for what goes on in a few")
+	}
+}
