@@ -142,7 +142,8 @@
 // phase is estimated anew whenever the number of its finished tasks has doubled: the
 // mean time of finished tasks in relation to what was thought takes the place of eqs.
 // (1) and (2). w and v change by the same (eqs. 11 to 17), so that the phase keeps
-// its age, but v not below 0. A late phase stays late.
+// its age, but v not below 0. For a late phase v is 0: if its work turns out to be more, it
+// is in V again with as much as it grows by.
 //
 // A phase that has attained as much as it was thought to need and still has tasks to
 // start is not served for having little left: when its turn comes, the work that it
@@ -173,6 +174,9 @@
 //     here it is those scheduled, of each phase.
 //   - w counts what a running task has done as of the latest end of a task of its phase:
 //     more than the truth, which the theorem allows, and one update an event.
+//   - What the paper does with a late phase that grows it does not say. If it stayed
+//     late, all phases that were thought much too small would be late for ever, and share:
+//     on the 50 jobs above, without probes, the mean slowdown would be 16.3 instead of 9.5.
 //   - Weights, cancellation, failures and revisions are not in the paper. What is
 //     cancelled is done: it keeps its place in V.
 //

@@ -138,7 +138,8 @@ func TestEstimateThatShrinks(t *testing.T) {
 	c.wantValue(1, "w", 1.0)
 }
 
-// One that a revision raises does so too; a job that is late stays so.
+// One that a revision raises does so too; a job that is late, of which V has nothing left,
+// is there again with as much as it grows by.
 func TestEstimateThatGrows(t *testing.T) {
 	c := newCluster(t, limit(0), 1)
 	c.arrive(1, 10, 10*time.Second)
@@ -150,7 +151,8 @@ func TestEstimateThatGrows(t *testing.T) {
 	c.now = sojourn.Time(200 * time.Second)
 	c.tell(sojourn.Event{Kind: sojourn.JobRevised, Job: job(1, 10, time.Hour)})
 	c.wantValue(1, "w", 36000.0)
-	c.wantValue(1, "late", true)
+	c.wantValue(1, "v", 36000.0-200)
+	c.wantValue(1, "late", false)
 }
 
 // Estimates that are revised so that their sum stays are another story than was told,
@@ -236,8 +238,9 @@ func TestEstimateThatIsUsedUpWhileWorkRemains(t *testing.T) {
 	}
 }
 
-// Estimates of a nanosecond end in V at once, while all the work remains. Job 2 goes
-// first as long as its estimate is believed; then both share the slots. w is never 0.
+// Estimates of a nanosecond end in V at once, while all the work remains. When a task of
+// one job has taken an hour, that job is in V again with as much as is left, and the other
+// goes first as long as its estimate is believed. w is never 0.
 func TestEstimateThatHitsZeroWhileWorkRemains(t *testing.T) {
 	c := newCluster(t, limit(0), 2)
 	c.arrive(1, 100, 1)
@@ -246,10 +249,13 @@ func TestEstimateThatHitsZeroWhileWorkRemains(t *testing.T) {
 	c.tell(sojourn.Event{Kind: sojourn.Tick})
 	first := c.assign(0)
 	c.end(first, time.Hour)
-	c.want(0, 3-first.Task.Job)
-	c.now += sojourn.Time(time.Second)
-	c.tell(sojourn.Event{Kind: sojourn.Tick})
-	c.want(1, first.Task.Job)
+	c.wantValue(first.Task.Job, "late", false)
+	if got := c.value(first.Task.Job, "v").Float64(); math.Abs(got-99*3600) > 1e-6 {
+		t.Errorf("v = %v s, want %v", got, 99*3600)
+	}
+	c.wantValue(3-first.Task.Job, "late", true)
+	c.end(c.want(0, 3-first.Task.Job), time.Hour)
+	c.wantValue(3-first.Task.Job, "late", false)
 	if got := c.value(first.Task.Job, "w").Float64(); got < 98*3600-2 {
 		t.Errorf("w = %v s with 99 tasks left, of an hour each as far as is known", got)
 	}
@@ -323,17 +329,21 @@ func TestJobThatFinishesReallyBeforeVirtually(t *testing.T) {
 // The other way round: a job that V ends first is late, and goes before one that is
 // shorter.
 func TestJobThatFinishesVirtuallyBeforeReally(t *testing.T) {
-	c := newCluster(t, limit(0), 2)
-	c.arrive(1, 3, 10*time.Second) // 30 s of work, 15 s in V
+	c := newCluster(t, limit(0), 3)
+	c.arrive(3, 2, 100*time.Second)
+	c.want(1, 3)
+	c.want(2, 3)
+	c.arrive(1, 4, 10*time.Second) // with half of V it ends at 26.7 s there
+	for range 2 {
+		c.end(c.want(0, 1), 10*time.Second)
+	}
 	a := c.want(0, 1)
-	b := c.want(1, 1)
-	c.now = sojourn.Time(16 * time.Second)
+	c.now = sojourn.Time(28 * time.Second)
 	c.arrive(2, 1, time.Second)
 	c.wantValue(1, "late", true)
-	c.end(a, 0)
-	c.want(0, 1)
-	c.end(b, 0)
-	c.want(1, 2)
+	c.end(a, 2*time.Second)
+	c.end(c.want(0, 1), 10*time.Second)
+	c.want(0, 2)
 }
 
 // Jobs that are alike in everything are served in the order of arrival.

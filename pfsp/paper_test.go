@@ -252,10 +252,11 @@ func TestUnknownSizesProbe(t *testing.T) {
 	}{{0, 2}, {time.Second, 1}} {
 		c := newCluster(t, pfsp.Options{DefaultTaskTime: time.Second}, 2)
 		c.arrive(1, 10, tc.estimate)
-		c.want(0, 1)
-		a := c.want(1, 1)
+		a := []sojourn.Assignment{c.want(0, 1), c.want(1, 1)}
 		c.now = sojourn.Time(time.Hour) // job 1 is late
-		c.tell(sojourn.Event{Kind: sojourn.TaskFailed, Task: a.Task, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
+		for slot := range sojourn.SlotID(2) {
+			c.tell(sojourn.Event{Kind: sojourn.TaskFailed, Task: a[slot].Task, Attempt: 1, Slot: sojourn.Slot{ID: slot}})
+		}
 		c.arrive(2, 10, tc.estimate)
 		c.want(1, tc.want)
 	}

@@ -77,6 +77,7 @@
 //	          s_j += dv - dw            if j is behind both places, where v is clipped
 //	          The paper leaves j out whose place i takes, and the last rule. s_i is
 //	          computed anew (15), (17), for which the paper's sums end one too early.
+//	          A late job that grows is in V again, with v* = new w - w.
 //	complete  A job leaves V: nothing. If it is late, those in V still wait for its
 //	          work, so that s_j >= 0 keeps its meaning. The paper drops the job; with
 //	          estimates or rounding it is then forgotten, see [System.Serve].

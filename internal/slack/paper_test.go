@@ -369,7 +369,7 @@ func TestLateJobIsNotDropped(t *testing.T) {
 	s.SetState(a, Ready)
 	s.Serve(a, 10)
 	s.Advance(10, nil)
-	s.Revise(a, 50, one) // at 10 it turns out that 50 are left; it is virtually complete
+	s.SetWork(a, 50) // 50 have to be done again; it is virtually complete
 	b := s.Arrive("b", 20, one)
 	s.SetState(b, Ready)
 	check := func(at sojourn.Time, want *Item[string], slack float64) {
@@ -393,6 +393,35 @@ func TestLateJobIsNotDropped(t *testing.T) {
 	}
 	s.Finish(a)
 	check(15, b, -5) // 15 - 20
+}
+
+// A late job whose estimate grows is back in V with what it has grown by, (13) with v = 0.
+// a (10) is late with 4 left when 30 more turn up; b (20) is there: s_a = 20 + 30 - 54.
+//
+// Reference: equations (11) to (13).
+func TestLateJobThatGrowsIsBack(t *testing.T) {
+	s := New[string](vqueue.LateFirst)
+	s.SetCapacity(1)
+	a := s.Arrive("a", 10, one)
+	s.SetState(a, Ready)
+	s.Serve(a, 6)
+	s.Advance(10, nil)
+	b := s.Arrive("b", 20, one)
+	s.SetState(b, Ready)
+	if !a.Late() || s.Completable(b) {
+		t.Errorf("a is late: %v; b is completable: %v", a.Late(), s.Completable(b))
+	}
+	s.Revise(a, 34, one)
+	if got := [4]float64{float64(s.Virtual(a)), s.Slack(a), float64(s.Virtual(b)), s.Slack(b)}; got != [4]float64{30, -4, 20, 20} {
+		t.Errorf("v and s of a and b are %v, want 30, -4, 20, 20", got)
+	}
+	if it, ok := s.LeastCompletable(); !ok || it != b {
+		t.Errorf("%v is served, want b", it)
+	}
+	s.Revise(a, 31, one) // less again: as any in V
+	if s.Virtual(a) != 27 || a.Late() {
+		t.Errorf("v of a is %d, want 27", s.Virtual(a))
+	}
 }
 
 // A finished job keeps its share of V and constrains nobody: without the second, b

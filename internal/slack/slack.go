@@ -244,8 +244,8 @@ func (s *System[T]) SetWork(it *Item[T], work uint64) {
 
 // Revise replaces w, the real work that an item has left, and the weight: the
 // equations (11) to (17). The virtual work that it has left changes by as much,
-// but not below 0, so that it keeps its age. An item that is late stays late,
-// also if its work grows: it is overdue as it is.
+// but not below 0, so that it keeps its age. The same holds for an item that is late,
+// whose v is 0: if its work grows it is back in V with as much, behind those that tie.
 func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 	check(work, weight)
 	if it.finished {
@@ -255,6 +255,15 @@ func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 		return
 	}
 	s.chosen = false
+	if it.Late() && work > it.work {
+		grown := work - it.work
+		s.addWork(it, 0)
+		s.late.Remove(it.id)
+		s.unlink(it)
+		it.work, it.weight, it.seq = work, weight, s.nextSeq()
+		s.enter(it, wide.Mul64(grown, 1<<shift))
+		return
+	}
 	if it.Late() {
 		s.addWork(it, work)
 		it.weight = weight

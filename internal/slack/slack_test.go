@@ -66,8 +66,20 @@ func (m *machine) advance(t interface{ Fatalf(string, ...any) }, at sojourn.Time
 func (m *machine) revise(i int, work, weight uint64) {
 	it := m.items[i]
 	old := it.work
-	work = min(work, 1<<63-(m.total[i]-old)) // what the queue takes, which is told the work done as well
+	if total := m.total[i]; total >= old {
+		work = min(work, 1<<63-(total-old)) // what the queue takes, which is told the work done as well
+	} else {
+		work = max(work, old-total)
+	}
 	m.Revise(it, work, weight)
+	if it := m.twins[i]; it.Late() && work > old { // what it grows by is another item
+		m.q.Finish(it)
+		m.twins[i] = m.q.Arrive(i, work-old, weight)
+		m.q.SetReady(m.twins[i], m.items[i].state == Ready)
+		m.q.SetRunning(m.twins[i], int(m.items[i].running))
+		m.total[i] = work - old
+		return
+	}
 	m.total[i] += work - old
 	m.q.Revise(m.twins[i], m.total[i], weight)
 }
