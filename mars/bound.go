@@ -102,6 +102,9 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 			}
 		}
 	}
+	if s.gap() > gap && f.assigned == nil {
+		f.schedulesAsPoints(o, s)
+	}
 	b.LowerBound, b.UpperBoundLP, b.Gap = s.lower, s.upper, s.gap()
 	if b.BestLowerBound <= s.lower {
 		b.BestLowerBound, b.BestCertificate = s.lower, nil
@@ -119,6 +122,38 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	}
 	b.Certificate, b.raw = Certificate{Prices: s.prices, C: s.c}, s.raw
 	return b, nil
+}
+
+// schedulesAsPoints takes the ends of a schedule for the feasible point of s if they are
+// better: (1)-(4) hold for those of every schedule. Where the machines are not always
+// busy, points that are repaired are far above the program's value, since crowds that
+// come together are raised in the order in which they came.
+func (f *flat) schedulesAsPoints(o *Options, s *solution) {
+	w := &workshop{flat: f, o: o, bound: &Bound{raw: s.raw}}
+	for _, p := range []Planner{Dispatch, WSRPT} {
+		out, err := w.member(p)
+		if err != nil {
+			continue // WSRPT is for jobs
+		}
+		v := f.objective(out)
+		if v >= s.upper {
+			continue
+		}
+		s.upper = v
+		if f.in.Objective == TaskCompletion {
+			s.c, s.raw = make([]float64, len(f.p)), make([]float64, len(f.p))
+			for t, at := range out.start {
+				s.c[t], s.raw[t] = seconds(at+f.p[t]), seconds(2*at+f.p[t])/2
+			}
+			continue
+		}
+		s.c = make([]float64, len(f.in.Jobs))
+		for t, at := range out.start {
+			j := f.units[f.unit[t]].job
+			s.c[j] = max(s.c[j], seconds(at+f.p[t]))
+		}
+		s.raw = s.c
+	}
 }
 
 // middles returns the M of each task at the raw point of a solution of the linear

@@ -289,18 +289,17 @@ func solveByPrice(pr program, gap float64, iterations, levels int) *solution {
 		}
 	}
 	theta, stalled := 1.8, 0
-	last := math.Inf(-1)
+	last, best := math.Inf(-1), math.Inf(-1) // of D; what is known without prices may be more
 	for i := range iterations {
 		d.evaluate(1e-10)
-		if b := d.bound; b > s.lower {
-			if b < s.lower*(1+1e-7) {
-				stalled++
-			} else {
-				stalled = 0
-			}
-			s.lower, s.prices = b, d.prices()
+		if d.bound-best > float64(1e-7*max(d.bound, -d.bound)) {
+			stalled = 0
 		} else {
 			stalled++
+		}
+		best = max(best, d.bound)
+		if d.bound > s.lower {
+			s.lower, s.prices = d.bound, d.prices()
 		}
 		if d.bound < last {
 			theta = max(0.6*theta, 0.2)

@@ -221,24 +221,28 @@ func radixSort(list []scanned) {
 }
 
 // repair returns a C' >= C that satisfies (4) where C may violate it, C >= c. It is
-// the cheaper of two:
+// the cheapest of three:
 //
 //   - all C are raised by the greatest violation of a prefix over its work: the sum
 //     over any B then grows by no less than its violation;
 //   - the M of items are raised one by one in their order, each by as much as the
 //     one before it and what its own prefix lacks (the S^NV of erratum 2), and
-//     then each C_j to what its items need, which raises M only.
+//     then each C_j to what its items need, which raises M only;
+//   - the same, but each to what its prefix lacks or the M of the one before it,
+//     whichever is more: what was raised early is made up for by slack later. With jobs
+//     that arrive over time, a crowd raises only those that come soon after it.
 //
-// In both the items keep the order of their M at C: before the last step of the
-// second, the point satisfies (1)-(4) in that order with the same C', which is what
-// Theorem 3 needs. Classes are raised apart; there is no theorem across classes.
+// In all of them the items keep the order of their M at C: before the last step of
+// the latter two, the point satisfies (1)-(4) in that order with the same C', which is
+// what Theorem 3 needs. Classes are raised apart; there is no theorem across classes.
 func (jf *jobForm) repair(c []float64) (repaired []float64, value float64) {
-	all, va := jf.repairAlike(c)
-	each, ve := jf.repairByItem(c)
-	if ve < va {
-		return each, ve
+	repaired, value = jf.repairAlike(c)
+	for _, way := range []func([]float64) ([]float64, float64){jf.repairByItem, jf.repairEarliest} {
+		if r, v := way(c); v < value {
+			repaired, value = r, v
+		}
 	}
-	return all, va
+	return repaired, value
 }
 
 // repairAlike is the first way.
@@ -272,6 +276,37 @@ func (jf *jobForm) repairByItem(c []float64) (repaired []float64, value float64)
 			run = need
 		}
 		repaired[s.job] = max(repaired[s.job], c[s.job]+acc)
+	})
+	return repaired, jf.value(repaired)
+}
+
+// repairEarliest is the third:
+//
+//	last = 0; for i in pi: last = max(M_i, last, (R_i-run)/p_i), run += p_i last
+//
+// (R_i-run)/p_i is at most (p(B)-p_i/2)/m, since the prefix before satisfies (4): no item
+// is raised beyond where machines that never idle are in the middle of it.
+func (jf *jobForm) repairEarliest(c []float64) (repaired []float64, value float64) {
+	repaired = slices.Clone(c)
+	class, run, last := int32(-1), 0.0, 0.0
+	jf.prefixes(c, func(k int32, s scanned, p, work, sum, need float64) {
+		if k != class {
+			class, run, last = k, 0, math.Inf(-1)
+		}
+		last = max(last, s.m)
+		if run+float64(p*last) < need {
+			last = max(last, (need-run)/p)
+		}
+		run += float64(p * last)
+		if last > s.m {
+			// C - h is no less than M, whatever rounding makes of it.
+			h := jf.items[s.item].h
+			at := last + h
+			if at-h < last {
+				at = math.Nextafter(at, math.Inf(1))
+			}
+			repaired[s.job] = max(repaired[s.job], at)
+		}
 	})
 	return repaired, jf.value(repaired)
 }

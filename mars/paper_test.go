@@ -235,7 +235,7 @@ func TestAllTasksAreASet(t *testing.T) {
 func TestRepairIsFeasible(t *testing.T) {
 	in := Instance{Machines: []int{1}, Jobs: []Job{{Phases: []Phase{same(1, sec(1))}}, {Phases: []Phase{same(1, sec(9))}}, {Phases: []Phase{same(1, sec(1))}}}}
 	jf := newJobForm(newFlat(&in))
-	for _, repair := range []func([]float64) ([]float64, float64){jf.repairAlike, jf.repairByItem} {
+	for _, repair := range []func([]float64) ([]float64, float64){jf.repairAlike, jf.repairByItem, jf.repairEarliest} {
 		c, _ := repair(jf.c)
 		if _, err := in.feasible(c); err != nil {
 			t.Error(err)

@@ -85,3 +85,15 @@ func TestWeightedShortestRemainingFirst(t *testing.T) {
 		t.Errorf("starts %v, want %v", starts, want)
 	}
 }
+
+// The ends of a schedule satisfy the linear program, so that its value is no more than
+// theirs; where machines idle, points made by repair are above them.
+func TestSchedulesArePoints(t *testing.T) {
+	for _, seed := range []uint64{2, 4} {
+		in := gen(t, "bursty", seed, 40, map[string]string{"jobs": "500"})
+		s := mustPlan(t, in, Options{Planner: WSRPT, Exact: -1})
+		if s.UpperBoundLP > s.Objective {
+			t.Errorf("seed %d: a feasible point at %v, a schedule at %v", seed, s.UpperBoundLP, s.Objective)
+		}
+	}
+}

@@ -221,16 +221,24 @@ func planRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
 	return ratios, err
 }
 
-// cogeRounds returns the number of linear programs that Algorithm 1 solves.
+// cogeRounds returns the number of linear programs that Algorithm 1 solves. Those of a
+// greater epsilon are the first of those of a smaller one.
 func cogeRounds(s *scenario, planners []plannerSpec) ([]float64, error) {
 	in := planInstance(s)
+	least, most := 1.0, 0
+	for _, p := range planners {
+		least, most = min(least, p.Epsilon), max(most, p.Rounds)
+	}
+	list, _, err := mars.COGE(in, least, most)
+	if err != nil {
+		return nil, err
+	}
 	rounds := make([]float64, len(planners))
 	for i, p := range planners {
-		list, _, err := mars.COGE(in, p.Epsilon, p.Rounds)
-		if err != nil {
-			return nil, err
+		stops := func(r mars.Round) bool { return r.Value >= float64((1-p.Epsilon)*r.Feasible) }
+		if rounds[i] = float64(len(list)); slices.ContainsFunc(list, stops) {
+			rounds[i] = float64(1 + slices.IndexFunc(list, stops))
 		}
-		rounds[i] = float64(len(list))
 	}
 	return rounds, nil
 }
