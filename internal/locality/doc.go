@@ -96,9 +96,10 @@
 //
 // Watch, Unwatch and Reweigh take O(n). While a phase is watched, a task that is taken
 // or comes back takes O(1) more for each replica, and 64 comparisons where the node
-// had the greatest load of its block. Heaviest looks at n/64 words and into the blocks
-// whose maximum exceeds what was found: O(n) at worst, about n/64 plus 64 log(n/64)
-// where loads are random.
+// had the greatest load of its block. Heaviest looks at n/64 words, into the block of the
+// greatest maximum, and into those whose maximum exceeds what it found: O(n) at worst,
+// where the greatest loads are at nodes that have no task of the phase or may not be read
+// from.
 //
 // An index keeps 4 bytes a replica, and 48 bytes for each node of a phase. Nothing
 // is kept of jobs that have ended or are cancelled.

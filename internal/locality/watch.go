@@ -219,18 +219,30 @@ func (x *Index[J]) Heaviest(j *ledger.Job[J], phase int, may func(sojourn.NodeID
 		}
 		return best, ok
 	}
-	for i := range p.watch.words {
-		w := &p.watch.words[i]
-		if w.open == 0 || ok && w.max <= load {
-			continue
+	words := p.watch.words
+	top := -1 // the block of the greatest maximum: with what is found there, few others need a look
+	for i := range words {
+		if words[i].open != 0 && (top < 0 || words[i].max > words[top].max) {
+			top = i
 		}
+	}
+	if top < 0 {
+		return 0, false
+	}
+	look := func(w *word) {
 		for open := w.open; open != 0; open &= open - 1 {
 			bit := uint32(bits.TrailingZeros64(open))
-			if l := w.load[bit]; !ok || l > load {
-				if n := sojourn.NodeID(w.id*64 + bit); may(n) {
-					best, load, ok = n, l, true
-				}
+			n, l := sojourn.NodeID(w.id*64+bit), w.load[bit]
+			if (!ok || l > load || l == load && n < best) && may(n) {
+				best, load, ok = n, l, true
 			}
+		}
+	}
+	look(&words[top])
+	for i := range words {
+		w := &words[i]
+		if i != top && w.open != 0 && (!ok || w.max > load || w.max == load && i < top) {
+			look(w)
 		}
 	}
 	return best, ok
