@@ -17,22 +17,23 @@ func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
 
 // BenchmarkAssign measures one TaskFinished and one Assign in a cluster in which
 // many jobs are co-scheduled, each with tasks on all nodes: local, with a slot on
-// every node; and remote, on a slot of a node that holds no inputs.
+// every node; remote, on a slot of a node that holds no inputs; and rising, the same
+// where nodes have the more input the higher their IDs, so that a search for the one
+// that has most left to do finds a better one in each block of nodes.
 func BenchmarkAssign(b *testing.B) {
 	for _, size := range []struct{ nodes, jobs int }{{50, 10}, {1000, 50}, {10_000, 50}} {
 		for _, replicas := range []int{1, 3} {
-			for _, far := range []bool{false, true} {
-				name := fmt.Sprintf("nodes=%d/jobs=%d/replicas=%d/local", size.nodes, size.jobs, replicas)
-				if far {
-					name = fmt.Sprintf("nodes=%d/jobs=%d/replicas=%d/remote", size.nodes, size.jobs, replicas)
-				}
-				b.Run(name, func(b *testing.B) { benchAssign(b, size.nodes, size.jobs, replicas, far) })
+			for _, what := range []string{"local", "remote", "rising"} {
+				b.Run(fmt.Sprintf("nodes=%d/jobs=%d/replicas=%d/%s", size.nodes, size.jobs, replicas, what), func(b *testing.B) {
+					benchAssign(b, size.nodes, size.jobs, replicas, what)
+				})
 			}
 		}
 	}
 }
 
-func benchAssign(b *testing.B, nodes, jobs, replicas int, far bool) {
+func benchAssign(b *testing.B, nodes, jobs, replicas int, what string) {
+	far := what != "local"
 	p := newWith(td.Options{H: 1024, L: 0.1, SplitTime: time.Millisecond})
 	observe := func(ev sojourn.Event) {
 		if err := p.Observe(ev); err != nil {
@@ -47,7 +48,11 @@ func benchAssign(b *testing.B, nodes, jobs, replicas int, far bool) {
 		inputs := make([][]sojourn.NodeID, 4*nodes)
 		for i := range inputs {
 			for range replicas {
-				inputs[i] = append(inputs[i], sojourn.NodeID(r.IntN(nodes)+1))
+				n := r.IntN(nodes)
+				if what == "rising" {
+					n = max(n, r.IntN(nodes), r.IntN(nodes))
+				}
+				inputs[i] = append(inputs[i], sojourn.NodeID(n+1))
 			}
 		}
 		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{

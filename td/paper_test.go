@@ -143,6 +143,19 @@ func TestUpperBoundIsAtLeastOne(t *testing.T) {
 	}
 }
 
+// When slots leave, D may exceed T, and Formula (1) read (3 - 0.5*4)/4 + 0.5 = 0.75.
+func TestUpperBoundWhenSlotsLeave(t *testing.T) {
+	s := newStage(t, td.Options{L: 0.5}, 4)
+	s.arrive(1, 4, time.Second, nodes(9, 0)...)
+	s.assign(100)
+	s.assign(101)
+	s.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 103}})
+	if got := attr(s.p, 1, "bound").Float64(); got != 4 {
+		t.Errorf("H*demand = %v, want 4", got)
+	}
+	s.want("third slot", s.assign(102), "1/0/2<0")
+}
+
 // Four jobs are adult, with mean times 23, 4, 10 and 5. Node 3 has tasks of jobs 1
 // and 2: the local task of job 2, the IO-intensive one, goes first. Node 1 has none:
 // the remote task is one of job 1, the computing-intensive one.
@@ -198,6 +211,27 @@ func TestStickySlot(t *testing.T) {
 	s.want("the slot of job 1", s.assign(100)[:1], "1")
 	s.finish(200)
 	s.want("the slot of job 2", s.assign(200)[:1], "2")
+}
+
+// Two jobs are below their floors of 1. A slot goes to the one whose task ended on it, not
+// to the first by arrival; but a slot that has left and comes back has no last job.
+func TestLastJobOfASlot(t *testing.T) {
+	for _, leaves := range []bool{false, true} {
+		s := newStage(t, td.Options{L: 1}, 2)
+		s.arrive(1, 1, time.Second, nodes(3, 1)...)
+		s.arrive(2, 1, time.Second, nodes(3, 1)...)
+		s.want("first slot", s.assign(100), "1/0/0<1")
+		s.want("second slot", s.assign(101), "2/0/0<1")
+		s.finish(100)
+		s.finish(101)
+		want := "2/0/1<1"
+		if leaves {
+			s.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 101}})
+			s.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 101, Node: 1}})
+			want = "1/0/1<1"
+		}
+		s.want("second slot", s.assign(101), want)
+	}
 }
 
 // One job is senile and holds 15 of 100 slots; the others, of demands 20 each, may

@@ -3,8 +3,10 @@ package td_test
 import (
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 	"github.com/sojourn-sched/sojourn/td"
 )
@@ -19,11 +21,27 @@ func newWith(opts td.Options) *td.Policy {
 
 func newPolicy() sojourn.Policy { return newWith(td.Options{}) }
 
-func TestConformance(t *testing.T) { sojourntest.Run(t, newPolicy, sojourntest.Options{}) }
+func TestConformance(t *testing.T) {
+	var others []func() sojourn.Policy // one for each option that is part of the state
+	for _, o := range []td.Options{
+		{L: 0.6}, {H: 1.3}, {Theta: 3}, {SplitTime: 1}, {SplitSize: 1 << 20}, {Bandwidth: 1e6}, {HotPolicy: td.Strict},
+		{MaxCoScheduled: 9}, {Demand: 2}, {DefaultTaskTime: map[string]time.Duration{"": time.Minute}}, {SelfTune: true}, {AsPrinted: true},
+	} {
+		others = append(others, func() sojourn.Policy { return newWith(o) })
+	}
+	sojourntest.Run(t, newPolicy, sojourntest.Options{Others: others})
+}
 
 func TestConformanceStrict(t *testing.T) {
 	opts := td.Options{HotPolicy: td.Strict, Theta: 1, L: 0.5, MaxCoScheduled: 2, Demand: 2, SelfTune: true}
 	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{IdlesOnPurpose: true})
+}
+
+// What is restored from a snapshot was understood to the last bit.
+func TestForgedSnapshots(t *testing.T) {
+	for _, opts := range []td.Options{{}, {HotPolicy: td.Strict, Theta: 1, SelfTune: true}} {
+		snapshottest.Forge(t, func() sojourn.Policy { return newWith(opts) }, 4000)
+	}
 }
 
 // attr returns what Explain says of a job under a key.
