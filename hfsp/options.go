@@ -60,7 +60,8 @@ type Options struct {
 	Priority Priority
 
 	// Preemption says whether running tasks are killed for smaller jobs. What is to
-	// be killed is only asked for: see [sojourn.Preemptor].
+	// be killed is only asked for: see [sojourn.Preemptor]. A driver that can kill asks
+	// with Wait too: see [Policy.AppendPreemptions] for the one case.
 	Preemption Preemption
 
 	// KillFraction spares tasks that have run for more than this fraction of the
