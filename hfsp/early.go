@@ -28,12 +28,17 @@ func (p *Policy) hasInput(ph *phase) bool {
 		ph.job.Phases[ph.index-1].Done == ph.job.Spec.Phases[ph.index-1].Tasks
 }
 
-// earlyLimit returns how many slots of a class early tasks may hold.
+// earlyLimit returns how many slots of a class early tasks may hold: never the last one
+// if a phase shares the class with the phase that it waits for, since that might need it.
 func (p *Policy) earlyLimit(class sojourn.Class) int {
-	if p.earlySlots != nil {
-		return *p.earlySlots
+	slots := p.ledger.Capacity(class)
+	switch {
+	case p.earlySlots == nil:
+		return slots / 2
+	case p.class(class).shared > 0:
+		return min(*p.earlySlots, max(slots-1, 0))
 	}
-	return p.ledger.Capacity(class) / 2
+	return *p.earlySlots
 }
 
 // heldBack reports whether a phase may not start anything in its turn because it has
@@ -69,17 +74,22 @@ func (p *Policy) countEarly(ph *phase, over bool) {
 	if early {
 		tasks = ph.account().Running
 	}
-	if early && !ph.early {
-		c.waiting = append(c.waiting, ph)
-	}
-	if !early && ph.early {
-		c.waiting = slices.DeleteFunc(c.waiting, func(o *phase) bool { return o == ph })
-	}
+	limit := p.earlyLimit(class)
 	if ph.early != early {
+		by := 1
+		if early {
+			c.waiting = append(c.waiting, ph)
+		} else {
+			c.waiting = slices.DeleteFunc(c.waiting, func(o *phase) bool { return o == ph })
+			by = -1
+		}
+		if ph.job.Spec.Phases[ph.index-1].Class == class { // the first phase is never early
+			c.shared += by
+		}
 		ph.early = early
 		p.setTimer(ph)
 	}
-	if tasks != ph.earlyTasks {
+	if tasks != ph.earlyTasks || limit != p.earlyLimit(class) {
 		c.early += tasks - ph.earlyTasks
 		ph.earlyTasks = tasks
 		p.refile(class)

@@ -277,8 +277,13 @@ func ptr[T any](v T) *T { return &v }
 
 // history drives a world through a random history.
 func (w *world) history(t *rapid.T) {
+	uniform := rapid.IntRange(0, 2).Draw(t, "uniform") == 0
 	for i := range rapid.IntRange(1, 6).Draw(t, "slots") {
-		w.addSlot(sojourn.SlotID(i), sojourn.Class(i%2))
+		class := sojourn.Class(i % 2)
+		if uniform {
+			class = 0
+		}
+		w.addSlot(sojourn.SlotID(i), class)
 	}
 	busy := func(t *rapid.T) *worldSlot {
 		var list []*worldSlot
@@ -301,6 +306,9 @@ func (w *world) history(t *rapid.T) {
 		j := &sojourn.Job{ID: w.ids, Weight: rapid.SampledFrom([]float64{0, 0, 0.5, 4}).Draw(t, "weight")}
 		for i := range rapid.IntRange(1, 3).Draw(t, "phases") {
 			ph := sojourn.Phase{Tasks: rapid.IntRange(1, 7).Draw(t, "tasks"), Class: sojourn.Class(i % 2)}
+			if uniform {
+				ph.Class = 0
+			}
 			if i > 0 {
 				ph.After = rapid.IntRange(-1, j.Phases[i-1].Tasks).Draw(t, "after")
 			}

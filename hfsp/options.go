@@ -78,8 +78,8 @@ type Options struct {
 	// package comment. From EarlyDelay after it became ready, a phase that is held back
 	// is given the slots for which there is no other use. Zero means ten minutes.
 	//
-	// Where phases of a job share a class, a limit of all slots lets the tasks of a phase
-	// keep them from the phase that they wait for, for ever.
+	// Where phases of a job share a class, early tasks never get the last slot in their
+	// turn, whatever the limit: the phase that they wait for might never run.
 	EarlySlots *int
 	EarlyDelay time.Duration
 

@@ -112,7 +112,17 @@ func (o *naive) startable(ph *nPhase) bool {
 			held += other.count(1)
 		}
 	}
-	return held < o.early
+	return held < o.earlyLimit(ph.class)
+}
+
+// earlyLimit is one slot less than all if a phase waits for one of the same class.
+func (o *naive) earlyLimit(class sojourn.Class) int {
+	for _, ph := range o.phases {
+		if ph.class == class && !ph.finished() && !ph.hasInput() && ph.job.phases[ph.i-1].class == class {
+			return min(o.early, max(o.capacity(class)-1, 0))
+		}
+	}
+	return o.early
 }
 
 func (o *naive) used(c sojourn.Class) (n int) {

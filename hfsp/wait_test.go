@@ -216,6 +216,9 @@ func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
 	kills := 0
 	rapid.Check(t, func(t *rapid.T) {
 		opts := hfsp.Options{TrainingTasks: rapid.IntRange(1, 4).Draw(t, "t"), EarlyDelay: time.Second}
+		if rapid.Bool().Draw(t, "limit") {
+			opts.EarlySlots = ptr(rapid.SampledFrom([]int{0, 1, 9}).Draw(t, "early"))
+		}
 		if rapid.Bool().Draw(t, "kill") {
 			opts.Preemption, opts.KillOnce, opts.KillFraction = hfsp.Kill, rapid.Bool().Draw(t, "once"), 0.5
 		}
@@ -454,4 +457,51 @@ func TestWhoIsHeldBackDoesNotWait(t *testing.T) {
 	if again, _ := restored.AppendBinary(nil); !bytes.Equal(saved, again) {
 		t.Errorf("%d bytes saved, %d after they were restored, want the same", len(saved), len(again))
 	}
+}
+
+// Where a phase shares its class with the one it waits for, the last slot is not for early
+// tasks, whatever EarlySlots says: all but one are.
+// Reference: Options.EarlySlots.
+func TestEarlyTasksLeaveTheLastSlot(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{EarlySlots: ptr(9), TrainingSlots: ptr(0)})}
+	s.slots(0, 0, 1, 2)
+	s.arrive(0, 1, tasks(4, 0), sojourn.Phase{Tasks: 9, After: 1})
+	a, b, c := s.assign(0, 1), s.assign(1, 1), s.assign(2, 1)
+	s.finish(1, a)
+	last := s.assign(0, 1)
+	for at, a := range []sojourn.Assignment{b, c} {
+		s.finish(float64(2+at), a)
+		if early := s.assign(a.Slot, 1); early.Task.Phase != 1 {
+			t.Fatalf("slot %d is given to %v, want an early task", a.Slot, early.Task)
+		}
+	}
+	s.observe(4, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Phase: 1, Index: 8}})
+	s.end(4, sojourn.TaskFailed, last)
+	s.observe(4, sojourn.Event{Kind: sojourn.TaskHeld, Task: last.Task})
+	if a, ok := s.p.Assign(0); ok {
+		t.Fatalf("the last slot is given to %v", a.Task)
+	}
+	s.observe(5, sojourn.Event{Kind: sojourn.TaskReady, Task: last.Task})
+	if again := s.assign(0, 1); again.Task != last.Task {
+		t.Fatalf("the last slot is given to %v, want %v", again.Task, last.Task)
+	}
+}
+
+// The last slot is kept as soon as some phase waits for one of its own class, also from
+// those that wait for a phase of another.
+func TestTheLastSlotIsKeptForOthersToo(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{EarlySlots: ptr(9), TrainingSlots: ptr(0)})}
+	s.slots(0, 0, 1)
+	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9, Class: 1}})
+	s.arrive(0, 1, sojourn.Phase{Tasks: 2, Class: 1}, sojourn.Phase{Tasks: 9, After: 1})
+	s.finish(1, s.assign(9, 1))
+	s.assign(0, 1)
+	s.arrive(2, 2, tasks(2, 0), sojourn.Phase{Tasks: 9, After: 1})
+	s.observe(2, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 2, Index: 1}})
+	s.observe(2, sojourn.Event{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: 2}})
+	if a, ok := s.p.Assign(1); ok {
+		t.Fatalf("the last slot is given to %v", a.Task)
+	}
+	s.observe(3, sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 2}})
+	s.assign(1, 1)
 }
