@@ -8,7 +8,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
-	"github.com/sojourn-sched/sojourn/internal/steady"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -73,8 +72,4 @@ func withChecks(t *testing.T, n int, test func()) {
 func TestForgedPolicySnapshots(t *testing.T) {
 	snapshottest.Forge(t, policy(mars.PolicyOptions{Interval: 1}), 3000)
 	snapshottest.Forge(t, policy(mars.PolicyOptions{Batch: time.Second, Commit: true}), 3000)
-}
-
-func BenchmarkSteady(b *testing.B) {
-	steady.Run(b, policy(mars.PolicyOptions{}), steady.Sizes...)
 }

@@ -1,0 +1,110 @@
+package mars
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"pgregory.net/rapid"
+)
+
+// idles returns a task that waits although it could start on a machine that is free, and
+// when; false if there is none.
+func idles(in *Instance, s *Schedule) (task int, at sojourn.Time, found bool) {
+	f := newFlat(in)
+	p := newPlacer(f)
+	p.reset()
+	order := make([]int32, len(f.p))
+	for t := range order {
+		order[t] = int32(t)
+	}
+	for _, t := range order { // phases are in their order
+		p.placed(t, int64(s.Start[t])+f.p[t])
+	}
+	for t, start := range s.Start {
+		class := f.units[f.unit[t]].class
+		ready := p.earliest(int32(t))
+		for m := f.base[class]; m < f.base[class+1] && int64(start) > ready; m++ {
+			// The machine is busy from ready to start, if the tasks that run on it follow one
+			// another.
+			var own []int32
+			for u := range s.Start {
+				if int(s.Machine[u]) == m && f.p[u] > 0 {
+					own = append(own, int32(u))
+				}
+			}
+			slices.SortFunc(own, func(a, b int32) int { return int(s.Start[a] - s.Start[b]) })
+			free := ready
+			for _, u := range own {
+				if int64(s.Start[u]) <= free {
+					free = max(free, int64(s.Start[u])+f.p[u])
+				}
+			}
+			if free < int64(start) {
+				return t, sojourn.Time(free), true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// No machine idles because a plan is awaited, however long the interval between plans
+// is, and none under a dispatched list. With a batch interval they do: that is asked for.
+func TestNothingWaitsForAPlan(t *testing.T) {
+	waited := false
+	rapid.Check(t, func(t *rapid.T) {
+		in := draw(t, shape{jobs: 6, phases: 3, tasks: 4, machines: 3, classes: 2, positive: true, noBarrier: true})
+		for j := range in.Jobs {
+			in.Jobs[j].Weight = float64(rapid.IntRange(1, 9).Draw(t, "weight"))
+		}
+		check := func(o Options, planners ...Planner) bool {
+			list, err := PlanAll(in, o, planners...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range list {
+				if task, at, found := idles(&in, s); found {
+					if o.Online.Batch == 0 {
+						t.Fatalf("%v, interval %v: task %d waits at %v", s.Planner, o.Online.Interval, task, at)
+					}
+					return true
+				}
+			}
+			return false
+		}
+		check(Options{}, Dispatch, BusyDispatch, WSRPT, HUWFDispatch, STFDispatch)
+		for _, interval := range []time.Duration{1, 0, time.Hour} {
+			check(Options{Online: PolicyOptions{Interval: interval}}, SOMarS)
+		}
+		waited = check(Options{Online: PolicyOptions{Batch: 1 << 40}}, SOMarS) || waited
+	})
+	if !waited {
+		t.Error("no batch was waited for")
+	}
+}
+
+// The lists of batches by hand: one machine, batches of 10 s from 0 on. Job 0 takes 4 s
+// from 0 on; job 1, released at 1 with 12 s, and job 2, at 3 with 3 s, come at 10, the
+// shorter first; job 3, at 11 with 1 s, comes at 20, and waits for job 1.
+//
+// Reference: Section 5.3.
+func TestBatchedListsByHand(t *testing.T) {
+	job := func(at, seconds float64) Job {
+		return Job{Release: sojourn.Time(sec(at)), Phases: []Phase{same(1, sec(seconds))}}
+	}
+	in := Instance{Machines: []int{1}, Jobs: []Job{job(0, 4), job(1, 12), job(3, 3), job(11, 1)}}
+	for planner, want := range map[Planner][]float64{
+		HUWF:         {0, 13, 10, 25},
+		HUWFDispatch: {0, 13, 10, 25},
+		SOMarS:       {0, 13, 10, 25},
+	} {
+		s := mustPlan(t, in, Options{Planner: planner, Online: PolicyOptions{Batch: sec(10)}})
+		for j, at := range s.Start {
+			if at != sojourn.Time(sec(want[j])) {
+				t.Errorf("%v: starts %v, want %v", planner, s.Start, want)
+				break
+			}
+		}
+	}
+}
