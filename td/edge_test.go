@@ -334,6 +334,28 @@ func TestExplain(t *testing.T) {
 	s.want("job 4", why(4), "job 3 is infantile and has to grow up first")
 }
 
+// Explain tells how what is left of a job stands that has no map task to start for the
+// first time.
+func TestExplainOfWhatIsLeft(t *testing.T) {
+	s := newStage(t, td.Options{}, 3)
+	s.arriveWith(1, 3, sojourn.Phase{Tasks: 3, Estimate: time.Second}, sojourn.Phase{Tasks: 4, Estimate: time.Second, After: 1})
+	why := func(id sojourn.JobID) string { return attr(s.p, id, "td").String() }
+	s.fill(1, 3)
+	s.want("all maps running", attr(s.p, 1, "td").String(), "<nil>")
+	s.end(100, sojourn.TaskFailed, 0)
+	s.want("a map failed", why(1), "its map tasks, which came back or were added, go first, by arrival")
+	s.want("the slot", s.assign(100), "1/0/0<0")
+	s.finish(100)
+	s.want("a map finished", why(1), "its reduces go last until its last map task has finished")
+	s.finish(101)
+	s.finish(102)
+	s.want("the maps finished", why(1), "its reduces go first, by arrival")
+	s.fill(1, 3)
+	s.want("a reduce left", why(1), "its reduces go first, by arrival")
+	s.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}})
+	s.want("cancelled", attr(s.p, 1, "td").String(), "<nil>")
+}
+
 // UPDATE runs with a slot that gets a task: until then, Explain says that a job is about
 // to move on and not that it has to wait for what is already so.
 func TestExplainBeforeTheNextSlot(t *testing.T) {

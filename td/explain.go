@@ -107,7 +107,7 @@ func (p *Policy) why(j *job) string {
 	slots := p.ledger.Capacity(l.class)
 	switch {
 	case !d.awake:
-		return ""
+		return p.whyLate(j)
 	case d.status == waiting && l.infantile != nil:
 		return fmt.Sprintf("job %d is infantile and has to grow up first", l.infantile.Spec.ID)
 	case d.status == waiting && l.senile()+l.demand < slots:
@@ -127,4 +127,25 @@ func (p *Policy) why(j *job) string {
 		return "is at its upper bound: gets slots that would stay idle"
 	}
 	return "gets slots close to its inputs, or remote ones in the order of falling amt"
+}
+
+// whyLate tells what a job waits for of which no map task is left that was never started,
+// or may be started.
+func (p *Policy) whyLate(j *job) string {
+	maps := &j.Phases[0]
+	reduces := 0
+	for i := range j.Sides {
+		reduces += j.Sides[i].Startable
+	}
+	switch {
+	case j.Cancelled:
+		return ""
+	case maps.Pending() > 0:
+		return "its map tasks, which came back or were added, go first, by arrival"
+	case reduces == 0:
+		return ""
+	case maps.Done == j.Spec.Phases[0].Tasks:
+		return "its reduces go first, by arrival"
+	}
+	return "its reduces go last until its last map task has finished"
 }

@@ -63,10 +63,10 @@ type Options struct {
 	DefaultTaskTime map[string]time.Duration
 
 	// SelfTune, which is recommended, applies the bounds only where they serve their
-	// purpose, so that the queue is done sooner: a job is raised to its floor only if it is late, that is if
-	// it would otherwise end later than with L times its demand in slots all the time;
-	// and it may exceed its upper bound rather than that a slot reads from afar. Then H is
-	// 1.3 unless set.
+	// purpose, so that the queue is done sooner: a job is raised to its floor only if it
+	// is late, that is if it would otherwise end later than with L times its demand in
+	// slots all the time; and it may exceed its upper bound rather than that a slot reads
+	// from afar. Then H is 1.3 unless set.
 	SelfTune bool
 
 	// AsPrinted follows Algorithms 1 to 3 to the letter where they can be followed,
