@@ -139,6 +139,80 @@ func BenchmarkOffer(b *testing.B) {
 	}
 }
 
+// BenchmarkOfferWorst measures the longest search for an offer that is exact: the last of
+// 256 waiting jobs has no time to spare and the others have, so that at each place all
+// jobs behind are booked anew, in vain.
+func BenchmarkOfferWorst(b *testing.B) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		b.Run(booking.String(), func(b *testing.B) {
+			q := queue(b, Options{Booking: booking}, 100_000, 255, 100_000, false)
+			last := *q.head
+			last.ID = 256
+			offer := func(job *sojourn.Job) *sojourn.RejectedError {
+				var r *sojourn.RejectedError
+				if err := q.p.Admit(job); !errors.As(err, &r) || !r.Exact {
+					b.Fatal(err)
+				}
+				return r
+			}
+			// All are accepted with time to spare, which is then taken from the last one; the
+			// others keep their order and have time until then.
+			last.Deadline = sojourn.Time(200_000 * time.Hour)
+			if err := q.p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &last}); err != nil {
+				b.Fatal(err)
+			}
+			_, e := q.p.estimates(q.p.ledger.Job(256))
+			for _, j := range q.p.order.jobs {
+				if place := int64(e) - 1000 + int64(j.Seq); j.Spec.ID != 256 {
+					j.Data.deadline, j.Data.mark.place, j.Data.hard.place = place, place, place
+				} else {
+					j.Data.deadline, j.Data.mark.place, j.Data.hard.place = e, e, e
+				}
+			}
+			late := *q.head
+			late.Deadline = 1
+			for b.Loop() {
+				if r := offer(&late); r.Offer <= sojourn.Time(e) {
+					b.Fatalf("offer %v before %v", r.Offer, sojourn.Time(e))
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkAssign measures an assignment alone, with so many jobs that wait.
+func BenchmarkAssign(b *testing.B) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		for _, jobs := range []int{100, 1000} {
+			b.Run(fmt.Sprintf("%v/jobs=%d", booking, jobs), func(b *testing.B) {
+				b.ReportAllocs()
+				const slots = 10_000
+				q := queue(b, Options{Booking: booking}, slots, jobs, 100_000, false)
+				taken := make([]sojourn.Assignment, 0, slots/10*9) // all map slots
+				for b.Loop() {
+					if len(taken) == cap(taken) {
+						b.StopTimer()
+						for _, a := range taken {
+							ev := sojourn.Event{Kind: sojourn.TaskRefused, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}
+							if err := q.p.Observe(ev); err != nil {
+								b.Fatal(err)
+							}
+						}
+						taken = taken[:0]
+						b.StartTimer()
+					}
+					id, _ := q.p.ledger.FreeSlot(sojourn.Map)
+					a, ok := q.p.Assign(id)
+					if !ok {
+						b.Fatal("no task")
+					}
+					taken = append(taken, a)
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkLiteral measures the paper's loop, which sorts the vector after each task: an
 // operation is one task at 100,000 slots. The admission of BenchmarkAdmit at 1,000 jobs
 // of 100,000 tasks takes 200 million of them.

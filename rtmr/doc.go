@@ -84,6 +84,7 @@
 //	I7  nobody behind a new job ends later by more than the largest difference of the
 //	    vectors before and behind it: often an answer without a look at them
 //	I8  offers are the least deadline that is accepted
+//	I9  shorter times make nobody late
 //
 // # When reality is otherwise
 //

@@ -385,6 +385,24 @@ func TestNudge(t *testing.T) {
 	})
 }
 
+// The bound of I7 cannot be less: one slot, a job of 5, and a new one of 7 before it.
+//
+// Reference: doc.go, I7.
+func TestNudgeIsTight(t *testing.T) {
+	one := vectors{{{T: 0, N: 1}}, {{T: 0, N: 1}}}
+	cand, job := entry{tasks: [2]int64{1, 0}, eps: [2]int64{7, 0}}, entry{tasks: [2]int64{1, 0}, eps: [2]int64{5, 0}}
+	var a admission
+	a.prefix.begin(&one, 0)
+	before := a.prefix.pass(&job)
+	a.prefix.begin(&one, 0)
+	a.prefix.try(&cand)
+	nudge := a.nudge()
+	a.prefix.keep()
+	if after := a.prefix.pass(&job); nudge != 7 || after != before+nudge {
+		t.Errorf("nudge %d, and the job ends at %d instead of %d, want 7 later", nudge, after, before)
+	}
+}
+
 func vecs(v [2]slotvec.Vector) vectors { return v }
 
 // A refusal changes nothing, byte for byte.
