@@ -177,22 +177,34 @@ func (a *audit) phaseEnded(j *job, p int) {
 	c := int(j.told.Phases[p].Class)
 	a.advanceReady(c)
 	a.result.Phases++
-	if a.beyond(j, p, a.others(j, p)) && a.beyond(j, p, max(a.others(j, p), a.othersWaiting(j, p))) {
+	over := a.beyond(j, p, a.others(j, p))
+	if over > 0 {
+		over = a.beyond(j, p, max(a.others(j, p), a.othersWaiting(j, p)))
+	}
+	if over > 0 {
 		a.result.BeyondBound++
+		a.result.Furthest = max(a.result.Furthest, over)
 		j.record.BeyondBound++
 	}
 }
 
-// beyond reports whether a phase that ends now does so after
-// D + others + (1-1/N)*own.
-func (a *audit) beyond(j *job, p int, others time.Duration) bool {
+// beyond returns how long after D + others + (1-1/N)*own a phase ends that ends now,
+// rounded up; 0 if it does not.
+func (a *audit) beyond(j *job, p int, others time.Duration) time.Duration {
 	f := &j.phases[p].fluid
 	if !f.ended || a.e.now.Sub(f.at) <= others {
-		return false
+		return 0
 	}
 	n := uint64(a.e.tally.present[j.told.Phases[p].Class])
-	over := uint64(a.e.now.Sub(f.at) - others)
-	return wide.Mul64(n-1, uint64(f.longest)).Less(wide.Mul64(n, over))
+	late, own := wide.Mul64(n, uint64(a.e.now.Sub(f.at)-others)), wide.Mul64(n-1, uint64(f.longest))
+	if !own.Less(late) {
+		return 0
+	}
+	over, rest := late.Sub(own).QuoRem(wide.From64(n))
+	if !rest.IsZero() {
+		over.Lo++
+	}
+	return time.Duration(over.Lo)
 }
 
 // occupied takes note of how long an attempt is going to hold its slot.

@@ -75,6 +75,9 @@ func TestBoundIsExact(t *testing.T) {
 		if r.Audit.BeyondBound != int(extra) || r.JobRecords[1].BeyondBound != int(extra) {
 			t.Errorf("job 3 of 1s+%v: audit %+v, job 2 %+v", extra, r.Audit, r.JobRecords[1])
 		}
+		if r.Audit.Furthest != extra {
+			t.Errorf("job 3 of 1s+%v: furthest %v", extra, r.Audit.Furthest)
+		}
 	}
 }
 
@@ -251,8 +254,9 @@ func (o *oracle) fluid(tandem bool) map[phaseID]*big.Rat {
 }
 
 // beyond returns how many phases of each job ended beyond the bound.
-func (o *oracle) beyond() map[sojourn.JobID]int {
-	due, count := o.fluid(false), map[sojourn.JobID]int{}
+func (o *oracle) beyond() (count map[sojourn.JobID]int, furthest *big.Rat) {
+	due := o.fluid(false)
+	count, furthest = map[sojourn.JobID]int{}, new(big.Rat)
 	for id, c := range o.ended {
 		var own, others sojourn.Time
 		for _, a := range o.attempts {
@@ -277,9 +281,13 @@ func (o *oracle) beyond() map[sojourn.JobID]int {
 		left := new(big.Rat).Sub(rat(int64(c-others)), due[id])
 		if left.Mul(left, rat(n)).Cmp(rat((n-1)*int64(own))) > 0 {
 			count[id.job]++
+			over := left.Sub(left, rat((n-1)*int64(own)))
+			if over.Quo(over, rat(n)).Cmp(furthest) > 0 {
+				furthest = over
+			}
 		}
 	}
-	return count
+	return count, furthest
 }
 
 // drawWorkload draws a cluster and jobs in whole milliseconds.
@@ -337,7 +345,8 @@ func TestAuditAgreesWithTheOracle(t *testing.T) {
 		if r.Unfinished > 0 {
 			t.Skip("attempts that wait for input hold all slots")
 		}
-		tandem, beyond := o.fluid(true), o.beyond()
+		tandem := o.fluid(true)
+		beyond, furthest := o.beyond()
 		late, all := 0, 0
 		for _, rec := range r.JobRecords {
 			exact := new(big.Rat)
@@ -360,6 +369,10 @@ func TestAuditAgreesWithTheOracle(t *testing.T) {
 		}
 		if r.Audit.BeyondBound != all || r.Audit.Late != late || r.Audit.Phases != len(o.ended) {
 			t.Errorf("audit %+v, want %d beyond and %d late of %d phases", r.Audit, all, late, len(o.ended))
+		}
+		// V is late by its rounding.
+		if off, _ := new(big.Rat).Sub(rat(int64(r.Audit.Furthest)), furthest).Float64(); off < -100 || off > 1 {
+			t.Errorf("furthest beyond %v, which is %v ns after %s", r.Audit.Furthest, off, furthest.FloatString(3))
 		}
 		total += all
 	})

@@ -112,6 +112,9 @@ type Audit struct {
 	// package comment lists.
 	BeyondBound int
 
+	// Furthest is by how much at most one of them did, rounded up to a nanosecond.
+	Furthest time.Duration
+
 	// Late is how many jobs finished later than in fluid fair sharing from the
 	// first phase on (ps_finish), and Latest by how much at most.
 	Late   int

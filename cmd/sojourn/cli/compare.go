@@ -31,6 +31,19 @@ the best. All policies see the same draws for the same seed. What a seed decides
 is the workload of --gen, and errors of estimates, stragglers and faults. A
 workload that was read from a file stays the same.
 
+The first table begins with fairness: each run is compared with fluid fair sharing,
+in which each class of slots is shared by weight among all jobs at all times, true
+sizes known and tasks split at will.
+  beyond_bound  phases that ended later than what is proved for FSP and PFSP with
+                exact sizes: D + P + (1-1/N) p, where D is the fluid end of the phase
+                if it enters when it is really ready, p its longest task, P that of
+                all others, N the number of slots; below the tables, by how much
+  later         jobs that finished later than in fluid fair sharing from their first
+                phase on, which no policy can promise
+  latest        by how many seconds at most
+In JSON these are beyond_bound, beyond_bound_max and late_vs_ps; jobs.csv of -o has
+ps_finish and late_vs_ps of each job.
+
 In -p, an item with "=" and no ":" before it is another option of the policy
 before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 

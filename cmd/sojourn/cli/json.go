@@ -55,9 +55,10 @@ type summary struct {
 	Unsupported int    `json:"unsupported"`
 	Unfinished  int    `json:"unfinished"`
 
-	Phases      int    `json:"phases"`
-	BeyondBound int    `json:"beyond_bound"`
-	LateVsPS    lateVs `json:"late_vs_ps"`
+	Phases      int     `json:"phases"`
+	BeyondBound int     `json:"beyond_bound"`
+	BeyondMax   seconds `json:"beyond_bound_max"`
+	LateVsPS    lateVs  `json:"late_vs_ps"`
 
 	Sojourn         dist            `json:"sojourn"`
 	Slowdown        dist            `json:"slowdown"`
@@ -135,6 +136,7 @@ func newSummary(s *scenario, spec catalog.Spec, res *sim.Result) summary {
 
 		Phases:      res.Audit.Phases,
 		BeyondBound: res.Audit.BeyondBound,
+		BeyondMax:   seconds(res.Audit.Furthest),
 		LateVsPS:    lateVs{res.Audit.Late, seconds(res.Audit.Latest)},
 
 		Sojourn:         newDist(res.Sojourn),

@@ -342,10 +342,27 @@ func binTitle(b *sim.Bin) string {
 	return fmt.Sprintf("%d-%d", b.Min, b.Max)
 }
 
+// furthest tells by how much phases ended beyond the bound, if any did, and of how many.
+func (r *report) furthest() string {
+	phases, some := 0, []string(nil)
+	seconds := r.floats(func(res *sim.Result) float64 { return res.Audit.Furthest.Seconds() })
+	for i, res := range r.results {
+		if phases = max(phases, res.Audit.Phases); res.Audit.BeyondBound > 0 {
+			some = append(some, r.specs[i].String()+" "+seconds[i]+" s")
+		}
+	}
+	text := fmt.Sprintf("of %s, none", count(phases, "phase"))
+	if len(some) > 0 {
+		text = fmt.Sprintf("of %s, by at most: %s", count(phases, "phase"), strings.Join(some, ", "))
+	}
+	indent := strings.Repeat(" ", len("beyond_bound   "))
+	return indent + strings.ReplaceAll(filled(text), "\n  ", "\n"+indent)
+}
+
 // legend tells how to read the tables.
 func (r *report) legend() string {
 	text := `beyond_bound   phases that ended later than proved for FSP and PFSP (fluid fair sharing, plus the length of a task or two)
-later, latest  jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was
+` + r.furthest() + `later, latest  jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was
 sojourn time   from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)
 Jain           index of the slowdowns: 1 if they are equal, 1/n if one of n jobs has it all
 `
