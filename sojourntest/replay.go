@@ -308,8 +308,8 @@ func (tr *trial) refuses(s *subject, data []byte, calls int) {
 // spread.
 func (tr *trial) damaged(data []byte, f func(bad []byte, what string)) {
 	const (
-		flips   = 1024
-		lengths = 128
+		flips   = 256
+		lengths = 64
 	)
 	step := 1 + len(data)/lengths
 	for n := tr.draw("length", step); n < len(data); n += step {
