@@ -3,6 +3,7 @@ package sojourn
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -89,14 +90,21 @@ func (e *EventError) Unwrap() error { return e.Err }
 type RejectedError struct {
 	Job    JobID         // the job that is declined
 	Misses JobID         // the job that would miss its deadline: Job itself, or one that was accepted before
-	By     time.Duration // how late that job would be
+	By     time.Duration // how late that job would be; 0 if that is not told, the greatest if nobody knows when it ends
 	Offer  Time          // the earliest deadline that would be accepted now; 0 if there is none
 	Exact  bool          // no deadline before Offer would be accepted
 }
 
 // Error describes the refusal in one line.
 func (e *RejectedError) Error() string {
-	s := fmt.Sprintf("%v: job %d would miss its deadline by %v", ErrRejected, e.Misses, e.By)
+	s := ErrRejected.Error()
+	switch e.By {
+	case 0:
+	case math.MaxInt64:
+		s += fmt.Sprintf(": nobody knows when job %d would end", e.Misses)
+	default:
+		s += fmt.Sprintf(": job %d would miss its deadline by %v", e.Misses, e.By)
+	}
 	if e.Offer > 0 {
 		s += fmt.Sprintf("; a deadline of %v would be accepted", e.Offer)
 	}

@@ -3,6 +3,7 @@ package sojourn_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -50,6 +51,8 @@ func TestRejectedErrorText(t *testing.T) {
 	}{
 		{sojourn.RejectedError{Job: 3, Misses: 2, By: 1500 * time.Millisecond},
 			"job rejected: job 2 would miss its deadline by 1.5s"},
+		{sojourn.RejectedError{Job: 3, Misses: 2, By: math.MaxInt64}, "job rejected: nobody knows when job 2 would end"},
+		{sojourn.RejectedError{Job: 3, Misses: 3, Offer: sojourn.Time(time.Minute)}, "job rejected; a deadline of 1m0s would be accepted"},
 		{sojourn.RejectedError{Job: 3, Misses: 3, By: time.Second, Offer: sojourn.Time(time.Minute)},
 			"job rejected: job 3 would miss its deadline by 1s; a deadline of 1m0s would be accepted"},
 	}
