@@ -150,8 +150,12 @@ func TestCarriedOut(t *testing.T) {
 		{"two machines", []int32{0, 0, 1}, 77},
 	} {
 		plan := &mars.Schedule{Start: []sojourn.Time{at(0), at(24), at(4)}, Machine: tc.machine}
-		if got := carriedOut(&in, plan); got != tc.want {
+		if got := carriedOut(&in, plan, false); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+		// On machines that are free first it is as on two in either case.
+		if got := carriedOut(&in, plan, true); got != 77 {
+			t.Errorf("%s, free: %v, want 77", tc.name, got)
 		}
 	}
 }

@@ -24,6 +24,7 @@ import (
 type plannerSpec struct {
 	planner mars.Planner
 	plannerOptions
+	free bool // a plan made from wrong times is carried out on whichever machines are free first
 	late bool // the bound is that of jobs released at the ends of their batch intervals
 }
 
@@ -48,6 +49,10 @@ func parsePlanner(spec catalog.Spec) (plannerSpec, error) {
 			s.error, err = strconv.ParseFloat(o.Value, 64)
 		case "rounds":
 			s.Rounds, err = strconv.Atoi(o.Value)
+		case "machines":
+			if s.free = o.Value == "free"; !s.free {
+				err = fmt.Errorf("planner %s: unknown machines %s", spec, o.Value)
+			}
 		case "batch":
 			s.Online.Batch, err = time.ParseDuration(o.Value)
 		case "commit":
@@ -215,7 +220,7 @@ func planRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
 			}
 			bound = b.LowerBound
 		}
-		ratios[i] = carriedOut(&in, p) / bound
+		ratios[i] = carriedOut(&in, p, planners[i].free) / bound
 		return nil
 	})
 	return ratios, err
@@ -296,8 +301,9 @@ func mistaken(in *mars.Instance, most float64, seed uint64) mars.Instance {
 
 // carriedOut returns the sum of weights times completions, in seconds, when the jobs
 // run as planned but take their own times: the tasks of each machine in the order of
-// the plan, as early as may be.
-func carriedOut(in *mars.Instance, p *mars.Schedule) float64 {
+// the plan, as early as may be; or, with free, all tasks in the order of their starts in
+// the plan, each on the machine of its class that is free first.
+func carriedOut(in *mars.Instance, p *mars.Schedule, free bool) float64 {
 	type task struct{ job, phase, index int }
 	var tasks []task
 	for j := range in.Jobs {
@@ -313,12 +319,12 @@ func carriedOut(in *mars.Instance, p *mars.Schedule) float64 {
 	}
 	// Phases come in their order, even if the plan gave them no time.
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.Start[a], p.Start[b]) })
-	machines := 0
-	for _, n := range in.Machines {
-		machines += n
+	base := []int{0} // the first machine of each class
+	for k, n := range in.Machines {
+		base = append(base, base[k]+n)
 	}
-	free := make([]sojourn.Time, machines)
-	ready := make([][]sojourn.Time, len(in.Jobs)) // when each phase may start
+	idle := make([]sojourn.Time, base[len(in.Machines)]) // from when on each machine is
+	ready := make([][]sojourn.Time, len(in.Jobs))        // when each phase may start
 	end := make([]sojourn.Time, len(in.Jobs))
 	for j := range in.Jobs {
 		for range len(in.Jobs[j].Phases) + 1 {
@@ -326,11 +332,15 @@ func carriedOut(in *mars.Instance, p *mars.Schedule) float64 {
 		}
 	}
 	for _, u := range order {
-		t, m := tasks[u], p.Machine[u]
+		t, m := tasks[u], int(p.Machine[u])
 		ph := &in.Jobs[t.job].Phases[t.phase]
-		free[m] = max(free[m], ready[t.job][t.phase]).Add(ph.TimeOf(t.index))
-		end[t.job] = max(end[t.job], free[m])
-		arrived := free[m]
+		if free {
+			first, last := base[ph.Class], base[ph.Class+1]
+			m = first + slices.Index(idle[first:last], slices.Min(idle[first:last]))
+		}
+		idle[m] = max(idle[m], ready[t.job][t.phase]).Add(ph.TimeOf(t.index))
+		end[t.job] = max(end[t.job], idle[m])
+		arrived := idle[m]
 		if ph.Delays != nil {
 			arrived = arrived.Add(ph.Delays[t.index])
 		}
