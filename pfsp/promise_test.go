@@ -736,18 +736,28 @@ func TestExplainNamesEachHypothesis(t *testing.T) {
 		{"a busy slot is going to leave", limit(0), func(c *cluster, _ sojourn.Assignment) {
 			c.tell(sojourn.Event{Kind: sojourn.SlotRemoved})
 		}, []string{lost}},
+		{"output is lost", limit(0), func(c *cluster, a sojourn.Assignment) {
+			finish(c, a, time.Second/2, 0)
+			tell(sojourn.OutputLost, 0, 0)(c, a)
+		}, []string{fails}},
 		{"late jobs share", pfsp.Options{Late: pfsp.LateShare}, func(*cluster, sojourn.Assignment) {}, []string{"late jobs share"}},
 		{"ungated probes", ungated(1), func(*cluster, sojourn.Assignment) {}, []string{"ungated probes"}},
 		{"a job of another size is cancelled while it shows", limit(0), func(c *cluster, a sojourn.Assignment) {
-			c.arrive(2, 5, time.Second)
-			b := c.want(1, 1)
-			finish(c, b, time.Second/2, 0) // at 1 s, and that on slot 0 not
 			c.now += sojourn.Time(time.Second)
 			c.tell(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}})
 			c.tell(sojourn.Event{Kind: sojourn.TaskFailed, Task: a.Task, Attempt: 1})
-			c.tell(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 9}})
 			c.arrive(1, 1, time.Second)
 		}, []string{est}},
+		{"a task is released that was held before all was well", limit(0), func(c *cluster, a sojourn.Assignment) {
+			c.tell(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 9}})
+			tell(sojourn.TaskHeld, 0, 1)(c, a)
+			finish(c, a, time.Second/2, 0)
+			c.now += sojourn.Time(10 * time.Hour) // V is empty, and nothing can start
+			c.arrive(2, 9, time.Second)
+			c.wantValue(2, "bound_holds", true)
+			tell(sojourn.TaskReady, 0, 1)(c, a) // goes before job 2
+			c.wantValue(2, "bound_holds", false)
+		}, []string{held}},
 	} {
 		c := newCluster(t, tc.opts, 2)
 		c.arrive(9, 9, time.Hour)
