@@ -167,16 +167,16 @@
 //     package slack.
 //   - What has ended in V stays until it has really ended; see above.
 //   - Probes are gated; [Options.NoGate] is the paper's rule. Ties between them go by V.
-//     Where sizes are not known the gate holds nobody back: on 50 jobs of Exp(200)
-//     tasks of 10 minutes that were thought to take 1 minute it would double the mean
-//     slowdown, from 8.3 to 16.9.
+//     Where sizes are not known the gate holds nobody back, since there is no promise to
+//     keep: a new job shows early whether it works.
 //   - Algorithm 3 counts tasks that were scheduled, the text tasks that have finished:
 //     here it is those scheduled, of each phase.
 //   - w counts what a running task has done as of the latest end of a task of its phase:
 //     more than the truth, which the theorem allows, and one update an event.
 //   - What the paper does with a late phase that grows it does not say. If it stayed
 //     late, all phases that were thought much too small would be late for ever, and share:
-//     on the 50 jobs above, without probes, the mean slowdown would be 16.3 instead of 9.5.
+//     on 50 jobs of Exp(200) tasks of 10 minutes that are thought to take 1 minute, without
+//     probes, the mean slowdown would be 16.3 instead of 9.5 (F5B in docs/experiments.md).
 //   - Weights, cancellation, failures and revisions are not in the paper. What is
 //     cancelled is done: it keeps its place in V.
 //
