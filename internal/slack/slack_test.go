@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/gpstest"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 )
@@ -202,23 +203,11 @@ func (x vector) latesBefore(i int) int {
 }
 
 var (
-	works = rapid.OneOf(
-		rapid.Uint64Range(0, 20),
-		rapid.Uint64Range(1, 1<<40),
-		rapid.Uint64Range(1, 1<<63),
-	)
-	weights = rapid.OneOf(
-		rapid.Just[uint64](one),
-		rapid.Uint64Range(1, 4*one),
-		rapid.Uint64Range(1<<40, 1<<48),
-		rapid.SampledFrom([]uint64{1, 3 * one, 1 << 48}),
-	)
-	slots = rapid.OneOf(rapid.IntRange(0, 8), rapid.IntRange(1, 1_000_000))
-	steps = rapid.OneOf(
-		rapid.Int64Range(0, 30),
-		rapid.Int64Range(1, 1<<40),
-		rapid.Int64Range(1, int64(365*24*time.Hour)),
-	)
+	ranges  = gpstest.AllRanges()
+	works   = ranges.Works
+	weights = ranges.Weights
+	slots   = ranges.Slots
+	steps   = ranges.Steps
 )
 
 // TestAgainstEquation6 does anything in any order, and compares after each step

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/gpstest"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -254,23 +255,11 @@ func (m *machine) before(a, b *pair) bool {
 }
 
 var (
-	works = rapid.OneOf(
-		rapid.Uint64Range(0, 20),
-		rapid.Uint64Range(1, 1<<40),
-		rapid.Uint64Range(1, 1<<63),
-	)
-	weights = rapid.OneOf(
-		rapid.Just[uint64](one),
-		rapid.Uint64Range(1, 4*one),
-		rapid.Uint64Range(1<<40, 1<<48),
-		rapid.SampledFrom([]uint64{1, 3 * one, 1 << 48}),
-	)
-	slots = rapid.OneOf(rapid.IntRange(0, 8), rapid.IntRange(1, 1_000_000))
-	steps = rapid.OneOf(
-		rapid.Int64Range(0, 30),
-		rapid.Int64Range(1, 1<<40),
-		rapid.Int64Range(1, int64(365*24*time.Hour)),
-	)
+	ranges  = gpstest.AllRanges()
+	works   = ranges.Works
+	weights = ranges.Weights
+	slots   = ranges.Slots
+	steps   = ranges.Steps
 )
 
 // TestQueueAgainstExactGPS checks the error bound of the package comment, that
