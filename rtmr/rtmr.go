@@ -275,8 +275,8 @@ func (p *Policy) removeSlot(s sojourn.Slot, gone bool) {
 func (p *Policy) attemptStarted(j *job, stage int, at sojourn.Time) {
 	p.free[stage]--
 	j.Data.running[stage].add(at)
-	if id := timerID(j, stage); !p.timers.Contains(id) {
-		p.setTimer(j, stage, p.now())
+	if t, ok := p.timers.Key(timerID(j, stage)); !ok || t.at > saturate(int64(at), j.Data.eps[stage]) {
+		p.setTimer(j, stage, p.now()) // an adopted attempt may end before those that run
 	}
 	if p.opts.Booking == Chain {
 		p.startJob(j)

@@ -160,3 +160,25 @@ func TestAskingLeavesNoTrace(t *testing.T) {
 		}
 	}
 }
+
+// An adopted attempt may have started before those that run: it is the first to outlast its
+// bound of 10.
+func TestAdoptedAttemptOutlastsItsBound(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking}, 2, 0)
+		w.arrive(exact(1, 30, 2, 10, 0, 0))
+		w.now = 3
+		w.must(sojourn.Event{Kind: sojourn.Tick})
+		if _, ok := w.p.Assign(0); !ok { // until 13
+			t.Fatal("no map was assigned")
+		}
+		w.now = 4
+		w.must(sojourn.Event{ // since 0
+			Kind: sojourn.TaskAdopted, Task: sojourn.TaskID{Job: 1, Index: 1}, Attempt: 1,
+			Slot: sojourn.Slot{ID: 1}, Service: 4 * unit,
+		})
+		if at, ok := w.p.NextWake(); !ok || at != sojourn.Time(10*unit)+1 {
+			t.Errorf("%v: NextWake = %v, %v", booking, at, ok)
+		}
+	}
+}
