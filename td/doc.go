@@ -68,7 +68,8 @@
 // longer than with L*demand slots since its promotion. H is there so that jobs which
 // have local tasks do not leave others to read from afar [Section IV-A1]: so after
 // step 4, local tasks of the infantile job and of adults beyond H go first. There are
-// no teenaged jobs then.
+// no teenaged jobs then. Theta is 1 unless set: reads that share what a node can send are
+// all slow, so that it is sooner done with them one by one.
 //
 // # Guarantees
 //
@@ -167,7 +168,7 @@
 //
 //	                    1 replica           3 replicas
 //	                    small  mix  large   small  mix  large
-//	td:self-tune          541  531    511     536  526    504
+//	td:self-tune          542  531    509     532  522    500
 //	td:h=1.3              577  546    521     560  530    505
 //	td                    592  550    523     590  533    507
 //	td:as-printed,h=1.3   645  604    556     620  581    535
@@ -179,13 +180,13 @@
 //
 // The bounds as set cost time, most of it with small jobs: they are worth their
 // price if jobs really need so many slots at every instant. With SelfTune, TD is the
-// fastest with one replica, by 3 % over the greedy rule (local, package baseline), which
-// reads from hot spots, and by 6 to 10 % over delay scheduling; with three it is 1 % behind
-// the greedy rule, and as fast as delay scheduling, since nearly everything is local
-// whoever chooses. Then, and where the network is not what is short (at 110 MB/s TD and
-// the greedy rule are within 1.5 % of each other), use local, or fair with a delay if
-// shares matter. TD knows nothing of weights, deadlines and pools,
-// and does not keep small jobs short: they wait their turn.
+// fastest with one replica, by 3 to 4 % over the greedy rule (local, package baseline),
+// which reads from hot spots, and by 7 to 11 % over delay scheduling; with three it is as
+// fast as the greedy rule, within .3 %, since nearly everything is local whoever chooses.
+// Then, and where the network is not what is short (at 110 MB/s TD and the greedy rule
+// are within 1 % of each other: --bandwidth 110MB), local does as well and is simpler, and
+// fair with a delay keeps shares. TD knows nothing of weights, deadlines and pools, and
+// does not keep small jobs short: they wait their turn.
 //
 // # Cost
 //

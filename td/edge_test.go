@@ -154,12 +154,18 @@ func TestCancelledInEveryStatus(t *testing.T) {
 	}
 }
 
-// Theta 0 is the default of 4; no node could ever be read from otherwise.
+// Theta 0 is the default of 4, or of 1 with SelfTune; no node could ever be read from
+// otherwise.
 func TestThetaZero(t *testing.T) {
-	s := newStage(t, td.Options{HotPolicy: td.Strict}, 0, 6)
-	s.arrive(1, 6, time.Second, nodes(9, 1)...)
-	if n := s.fill(2, 6); n != 4 {
-		t.Errorf("%d reads of one node at a time, want 4", n)
+	for _, tc := range []struct {
+		tune bool
+		want int
+	}{{false, 4}, {true, 1}} {
+		s := newStage(t, td.Options{HotPolicy: td.Strict, SelfTune: tc.tune}, 0, 6)
+		s.arrive(1, 6, time.Second, nodes(9, 1)...)
+		if n := s.fill(2, 6); n != tc.want {
+			t.Errorf("SelfTune %v: %d reads of one node at a time, want %d", tc.tune, n, tc.want)
+		}
 	}
 	if _, err := td.New(td.Options{Theta: -1}); err == nil {
 		t.Error("New(Theta: -1) = nil, want an error")

@@ -25,8 +25,9 @@ type Options struct {
 	H float64
 
 	// Theta is how many remote reads of one node are still no hot spot: as long as
-	// so many tuples of the node are in the hot queue, it is not read from. Zero means
-	// 4. The paper leaves it open.
+	// so many tuples of the node are in the hot queue, it is not read from. The paper
+	// leaves it open. Zero means 4, and with SelfTune 1: reads that share what a node can
+	// send are all slow, so that it is sooner done with them one by one.
 	Theta int
 
 	// SplitTime is how long it takes to move the input of one task over an idle
@@ -66,7 +67,7 @@ type Options struct {
 	// purpose, so that the queue is done sooner: a job is raised to its floor only if it
 	// is late, that is if it would otherwise end later than with L times its demand in
 	// slots all the time; and it may exceed its upper bound rather than that a slot reads
-	// from afar. Then H is 1.3 unless set.
+	// from afar. Then H is 1.3 and Theta is 1 unless set.
 	SelfTune bool
 
 	// AsPrinted follows Algorithms 1 to 3 to the letter where they can be followed,
@@ -163,6 +164,9 @@ func (o Options) settle() (settings, error) {
 	}
 	if s.Theta == 0 {
 		s.Theta = 4
+		if o.SelfTune {
+			s.Theta = 1
+		}
 	}
 	if s.SplitSize == 0 {
 		s.SplitSize = 64 << 20
