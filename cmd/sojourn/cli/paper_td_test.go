@@ -35,6 +35,21 @@ func TestTDReachesItsReference(t *testing.T) {
 	}
 }
 
+// With three replicas, where nearly all tasks are local whoever chooses, TD that tunes
+// itself is as fast as the greedy rule, which looks at the tasks of all jobs: within .6 %.
+func TestTDIsAsFastAsTheGreedyRule(t *testing.T) {
+	ofNumbers(t)
+	for _, queue := range []string{"small", "mix", "large"} {
+		var got repetitionResult
+		runJSON(t, &got, "compare", "--gen", "td-"+queue+":replicas=3", "--bandwidth", "12.5MiB",
+			"-p", tdGreedy+","+tdTuned, "--seeds", "10", "--json")
+		greedy, tuned := got.Policies[0].Makespan.Mean, got.Policies[1].Makespan.Mean
+		if tuned > 1.006*greedy {
+			t.Errorf("%s: %.1f s, want at most those of the greedy rule, %.1f s, + .6 %%", queue, tuned, greedy)
+		}
+	}
+}
+
 // A repetitionResult is as much as is needed of what compare --seeds --json prints.
 type repetitionResult struct {
 	Policies []struct {
