@@ -201,9 +201,9 @@
 // C is best under the prices of that plan. With Batch, jobs wait for the end of their
 // interval; with Commit as well, a batch comes after those before it, as the strict
 // reading of the paper has it; planner SOMarS carries all of these out. Plans are of an
-// empty cluster: what running tasks still
-// take is left out, as is the change of slots until the next plan. No factor is
-// claimed for the policy: MarS places tasks with knowledge of all releases.
+// empty cluster: what running tasks still take is left out, as is the change of slots
+// until the next plan. No factor is claimed for the policy: MarS places tasks with
+// knowledge of all releases.
 //
 // # Errata
 //
