@@ -85,12 +85,12 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 	// claim takes a victim that suits, on a slot that the phase would take, and reports
 	// whether there may be more: were a slot to be freed that the phase then declines,
 	// for want of a task with its input close enough, the victim would get it back.
-	claim := func(ph *phase, suits func(*phase) bool) bool {
+	claim := func(ph *phase, suits func(victim) bool) bool {
 		if free > 0 {
 			free--
 			return true
 		}
-		i := slices.IndexFunc(victims, func(v victim) bool { return suits(v.phase) && p.takes(ph, v.slot) })
+		i := slices.IndexFunc(victims, func(v victim) bool { return suits(v) && p.takes(ph, v.slot) })
 		if i < 0 {
 			return false
 		}
@@ -108,19 +108,22 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 			continue
 		}
 		for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
-			if !claim(ph, func(v *phase) bool { return v != ph }) {
+			if !claim(ph, func(v victim) bool { return v.phase != ph }) {
 				break
 			}
 			claimed[ph]++
 			left--
 		}
 	}
+	place := -1
 	for ph := range c.virtual.All() {
+		place++
 		if ph.early || !p.startable(ph) {
 			continue
 		}
 		for range ph.account().Pending() - claimed[ph] {
-			if claim(ph, func(v *phase) bool { return p.smaller(ph, v) }) {
+			// Sizes are rounded: who is smaller by that alone would not get the slot.
+			if claim(ph, func(v victim) bool { return place < v.place && p.smaller(ph, v.phase) }) {
 				continue
 			}
 			if !p.delays() {
