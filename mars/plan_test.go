@@ -64,6 +64,27 @@ func TestBestOfIsTheBest(t *testing.T) {
 	}
 }
 
+// The policy, which knows of jobs when they arrive, is not better than best-of, also where
+// it is better than all other members.
+func TestBestOfHasThePolicy(t *testing.T) {
+	ahead := false
+	for seed := range uint64(6) {
+		in := gen(t, "bursty", seed, 20, map[string]string{"jobs": "60"})
+		list, err := PlanAll(in, Options{Evaluations: -1}, BestOf, SOMarS, MarS, BestFit, Insertion, Dispatch, BusyDispatch, HUWFDispatch, WSRPT)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best, online := list[0].Objective, list[1].Objective
+		if online < best {
+			t.Errorf("seed %d: objective %v online, best-of %v", seed, online, best)
+		}
+		ahead = ahead || !slices.ContainsFunc(list[2:], func(s *Schedule) bool { return s.Objective <= online })
+	}
+	if !ahead {
+		t.Error("the policy is better than the others on none of these")
+	}
+}
+
 // Two machines. Job 0 has four tasks of 4 s, and job 1 arrives at 1 with three of 3 s: 9 s
 // of work, while 8 of job 0 are left, so that job 0 goes on at 4. By then job 2 has
 // arrived, with one task of 5 s and a weight of 2: it is worth more than 8 s for a weight
