@@ -87,7 +87,7 @@ func TestSchedulesSatisfyTheLinearProgram(t *testing.T) {
 					p := &in.Jobs[j].Phases[k]
 					for i := range p.Tasks {
 						d := p.TimeOf(i).Seconds()
-						byClass[p.Class] = append(byClass[p.Class], middle{time.Duration(s.Start[task]).Seconds() + d/2, d})
+						byClass[p.Class] = append(byClass[p.Class], middle{m: time.Duration(s.Start[task]).Seconds() + d/2, p: d})
 						task++
 					}
 				}

@@ -120,3 +120,16 @@ func TestPlannerNames(t *testing.T) {
 		t.Errorf("String() = %q", got)
 	}
 }
+
+// Verify accepts what Plan makes where M is small beside C, which floating point rounds:
+// 7 ns before two phases of a second.
+func TestVerifySmallMiddles(t *testing.T) {
+	in := Instance{Machines: []int{1}, Jobs: []Job{
+		{Phases: []Phase{same(1, 0)}}, {Phases: []Phase{same(1, 0)}},
+		{Phases: []Phase{same(1, 7), same(1, time.Second), same(1, time.Second)}},
+	}}
+	s := mustPlan(t, in, Options{})
+	if err := Verify(in, s); err != nil {
+		t.Error(err)
+	}
+}

@@ -124,7 +124,7 @@ func (in *Instance) feasible(c []float64) (float64, error) {
 		}
 		for k, list := range masses {
 			for _, m := range list {
-				byClass[k] = append(byClass[k], middle{c[j] - m.d, m.p})
+				byClass[k] = append(byClass[k], middle{c[j] - m.d, m.p, float64(rounding * c[j])})
 			}
 		}
 		value += float64(in.Jobs[j].weight() * c[j])
@@ -132,8 +132,12 @@ func (in *Instance) feasible(c []float64) (float64, error) {
 	return value, in.satisfies4(byClass)
 }
 
-// A middle is the M and p of a task.
-type middle struct{ m, p float64 }
+// A middle is the M and p of a task, and by how much M may be off: what is left of a C
+// after a long tail has the rounding of C.
+type middle struct{ m, p, off float64 }
+
+// rounding bounds the rounding of C and of what is taken from it, relatively.
+const rounding = 1e-14
 
 // satisfies4 returns an error if (4) does not hold: of all sets, the prefixes of the
 // order of M are violated most (Fact 1 of the package documentation).
@@ -148,11 +152,12 @@ func (in *Instance) satisfies4(byClass [][]middle) error {
 			}
 			return 0
 		})
-		work, sum := 0.0, 0.0
+		work, sum, off := 0.0, 0.0, 0.0
 		for i, u := range list {
 			work += u.p
 			sum += float64(u.p * u.m)
-			if need := float64(work*work) / float64(2*in.Machines[k]); sum < float64(need*(1-tolerance)) {
+			off += float64(u.p * u.off)
+			if need := float64(work*work) / float64(2*in.Machines[k]); sum+off < float64(need*(1-tolerance)) {
 				return fmt.Errorf("class %d: the linear program violates (4) for the first %d tasks: %v < %v", k, i+1, sum, need)
 			}
 		}
@@ -293,7 +298,7 @@ func (in *Instance) feasibleTasks(c []float64) (float64, error) {
 					return 0, fmt.Errorf("job %d, phase %d, task %d: the linear program starts it at %v, before %v", j, k, i, start, low)
 				}
 				arrives = max(arrives, c[task]+p.delayOf(i).Seconds())
-				byClass[p.Class] = append(byClass[p.Class], middle{c[task] - float64(time/2), time})
+				byClass[p.Class] = append(byClass[p.Class], middle{c[task] - float64(time/2), time, float64(rounding * c[task])})
 				value += float64(job.weightOf(k, i) * c[task])
 				task++
 			}
