@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -105,6 +106,30 @@ func TestBatchedListsByHand(t *testing.T) {
 				t.Errorf("%v: starts %v, want %v", planner, s.Start, want)
 				break
 			}
+		}
+	}
+}
+
+// Instants stay in range however long an interval is that is accepted: job 1 waits for the
+// end of the batch, and longer intervals are refused.
+func TestLongestInterval(t *testing.T) {
+	const longest = math.MaxInt64 / 4
+	for _, opts := range []PolicyOptions{{Batch: longest + 1}, {Interval: longest + 1}, {Batch: math.MaxInt64}} {
+		if _, err := New(opts); err == nil {
+			t.Errorf("%+v is accepted", opts)
+		}
+	}
+	job := func(at sojourn.Time) Job {
+		return Job{Release: at, Phases: []Phase{{Tasks: 1, Time: time.Second}}}
+	}
+	in := Instance{Machines: []int{1}, Jobs: []Job{job(0), job(longest / 2)}}
+	for _, planner := range []Planner{HUWF, HUWFDispatch, SOMarS, BestOf} {
+		s, err := Plan(in, Options{Planner: planner, Online: PolicyOptions{Batch: longest}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(in, s); err != nil || planner != BestOf && s.Start[1] != longest {
+			t.Errorf("%v: starts %v, %v", planner, s.Start, err)
 		}
 	}
 }

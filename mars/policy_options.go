@@ -12,7 +12,8 @@ type PolicyOptions struct {
 	// Batch is the batch interval of SO-MarS (Section 5.3), which the paper varies
 	// from 10 s to 100 s: jobs wait for the end of the interval in which they
 	// arrive, and are planned there. Intervals are counted from the first arrival.
-	// Zero means no batches: jobs may start when they arrive.
+	// Zero means no batches: jobs may start when they arrive. At most 2^61-1 ns, so that
+	// the end of an interval can be told.
 	Batch time.Duration
 
 	// Commit keeps plans as they were made: only the jobs of the batch are planned at
@@ -24,6 +25,7 @@ type PolicyOptions struct {
 	// that arrive meanwhile are placed by the prices of the latest plan. Zero means
 	// one second. A plan for 100,000 live jobs of two phases takes about half a second of
 	// processor time (BenchmarkReplan): with so many, an interval of some seconds is due.
+	// At most 2^61-1 ns.
 	Interval time.Duration
 
 	// Iterations bounds the steps of the price dual in a plan, each of which looks a
@@ -44,6 +46,8 @@ func (o PolicyOptions) resolve() (PolicyOptions, error) {
 		return o, fmt.Errorf("mars: commit without a batch interval")
 	case o.Interval < 0:
 		return o, fmt.Errorf("mars: negative interval %v between plans", o.Interval)
+	case max(o.Batch, o.Interval) > maxTail:
+		return o, fmt.Errorf("mars: interval %v is longer than %v", max(o.Batch, o.Interval), time.Duration(maxTail))
 	case o.Interval > 0 && o.Batch > 0:
 		return o, fmt.Errorf("mars: both a batch interval and an interval between plans")
 	case o.Iterations < 0:
