@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -96,12 +97,13 @@ func (p *DeadlineConstraint) Observe(ev sojourn.Event) error {
 		p.free[c.Slot.Class]--
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
 		c.Job.Data = told
+		p.file(c.Job)
 	}
 	if c.Job != nil {
 		p.update(c.Job)
-		if p.opts.HoldSlots {
-			p.file(c.Job, c.Ended)
-		}
+	}
+	if c.Ended {
+		p.unfile(c.Job)
 	}
 	return nil
 }
@@ -209,28 +211,37 @@ func (p *DeadlineConstraint) update(j *ledger.Job[constraint]) {
 }
 
 // file files j anew among those that hold slots: by arrival, those without a deadline last.
-func (p *DeadlineConstraint) file(j *ledger.Job[constraint], ended bool) {
-	p.jobs = slices.DeleteFunc(p.jobs, func(k *ledger.Job[constraint]) bool { return k == j })
-	if ended {
+func (p *DeadlineConstraint) file(j *ledger.Job[constraint]) {
+	if !p.opts.HoldSlots {
 		return
 	}
-	behind := func(k *ledger.Job[constraint]) bool {
-		if none := k.Spec.Deadline == 0; none != (j.Spec.Deadline == 0) {
-			return none
-		}
-		return k.Seq > j.Seq
-	}
-	i := len(p.jobs)
-	for i > 0 && behind(p.jobs[i-1]) {
-		i--
-	}
+	p.unfile(j)
+	i, _ := slices.BinarySearchFunc(p.jobs, j, holdsBefore)
 	p.jobs = slices.Insert(p.jobs, i, j)
+}
+
+// unfile takes j out of those that hold slots.
+func (p *DeadlineConstraint) unfile(j *ledger.Job[constraint]) {
+	if i := slices.Index(p.jobs, j); i >= 0 {
+		p.jobs = slices.Delete(p.jobs, i, i+1)
+	}
+}
+
+// holdsBefore orders jobs as they hold slots.
+func holdsBefore(a, b *ledger.Job[constraint]) int {
+	switch {
+	case a.Spec.Deadline != 0 && b.Spec.Deadline == 0:
+		return -1
+	case a.Spec.Deadline == 0 && b.Spec.Deadline != 0:
+		return 1
+	}
+	return cmp.Compare(a.Seq, b.Seq)
 }
 
 // holders iterates over the jobs that hold reduce slots, with how many they hold.
 func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
 	return func(yield func(*ledger.Job[constraint], int) bool) {
-		left := p.slots[sojourn.Reduce]
+		left := p.ledger.Capacity(sojourn.Reduce) // with those that retire: on these run tasks that hold them
 		for _, j := range p.jobs {
 			if left == 0 {
 				return

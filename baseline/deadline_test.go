@@ -185,3 +185,23 @@ func TestDeadlineConstraintHoldsSlotsOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// A slot that retires holds nothing up: its task goes on, and the job's other one gets the
+// slot that is left.
+func TestDeadlineConstraintHoldsSlotsThatRetire(t *testing.T) {
+	p := dcCluster(t, baseline.DeadlineConstraintOptions{HoldSlots: true}, 0, 2)
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.JobArrived, Job: dcJob(1, time.Hour, 0, 2)},
+		{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 0}},
+	} {
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+		if ev.Kind == sojourn.JobArrived {
+			p.Assign(0)
+		}
+	}
+	if _, ok := p.Assign(1); !ok {
+		t.Error("a free slot waits for a task that runs on one that retires")
+	}
+}

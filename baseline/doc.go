@@ -106,5 +106,5 @@
 // estimate, SRPT, FSP and the lists assume DefaultTaskTime. FSP applies Weight in its virtual
 // cluster; SRPT, LAS and Local do not look at weights. None looks at pools.
 // Deadline Constraint wants estimates, and looks at all live jobs when one arrives; with
-// HoldSlots also at those that hold reduce slots when one is free.
+// HoldSlots also when a reduce slot is free, up to the one by which all slots are held.
 package baseline

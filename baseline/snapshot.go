@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
@@ -161,9 +162,10 @@ func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 			j.Data = constraint{int(r.Int()), int(r.Int()), sojourn.Time(r.Int()), sojourn.Time(r.Int()), r.Bool()}
 			p.update(j)
 			if p.opts.HoldSlots {
-				p.file(j, false)
+				p.jobs = append(p.jobs, j)
 			}
 		}
+		slices.SortFunc(p.jobs, holdsBefore)
 	})
 }
 
