@@ -22,11 +22,11 @@ var burst = []struct {
 	tasks int
 	each  time.Duration
 }{
-	{"nightly report", 24, 60 * time.Millisecond},
-	{"import", 9, 40 * time.Millisecond},
-	{"thumbnails", 6, 20 * time.Millisecond},
-	{"email", 1, 10 * time.Millisecond},
-	{"search", 2, 20 * time.Millisecond},
+	{"nightly report", 24, 61 * time.Millisecond},
+	{"import", 9, 41 * time.Millisecond},
+	{"thumbnails", 6, 23 * time.Millisecond},
+	{"email", 1, 11 * time.Millisecond},
+	{"search", 2, 19 * time.Millisecond},
 }
 
 func main() { compare(os.Stdout) }
