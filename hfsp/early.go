@@ -29,7 +29,12 @@ func (p *Policy) hasInput(ph *phase) bool {
 }
 
 // earlyLimit returns how many slots of a class early tasks may hold: never the last one
-// if a phase shares the class with the phase that it waits for, since that might need it.
+// if a phase waits there that comes after one of the same class or a higher one.
+//
+// Where none does, phases that wait on a class wait for work on lower ones. Were early
+// tasks to hold all slots of such a class for good, the first unfinished phase before one
+// of theirs would lack a slot of a lower class, all of which they hold as well, and so
+// on without end. So nobody waits in a circle, be it of several jobs.
 func (p *Policy) earlyLimit(class sojourn.Class) int {
 	slots := p.ledger.Capacity(class)
 	switch {
@@ -39,6 +44,14 @@ func (p *Policy) earlyLimit(class sojourn.Class) int {
 		return min(*p.earlySlots, max(slots-1, 0))
 	}
 	return *p.earlySlots
+}
+
+// descends reports whether a phase comes after one of the same class of slots or a
+// higher one.
+func (ph *phase) descends() bool {
+	return slices.ContainsFunc(ph.job.Spec.Phases[:ph.index], func(before sojourn.Phase) bool {
+		return before.Class >= ph.spec().Class
+	})
 }
 
 // heldBack reports whether a phase may not start anything in its turn because it has
@@ -83,7 +96,7 @@ func (p *Policy) countEarly(ph *phase, over bool) {
 			c.waiting = slices.DeleteFunc(c.waiting, func(o *phase) bool { return o == ph })
 			by = -1
 		}
-		if ph.job.Spec.Phases[ph.index-1].Class == class { // the first phase is never early
+		if ph.descends() {
 			c.shared += by
 		}
 		ph.early = early

@@ -60,7 +60,7 @@ type class struct {
 	used     int                     // training slots that are held, T_curr in the paper
 	early    int                     // slots that early tasks hold
 	waiting  []*phase                // those that are early, in no useful but a determined order
-	shared   int                     // how many of these wait for a phase of the same class
+	shared   int                     // how many of these descend
 }
 
 // New returns an empty policy, or an error that says what is wrong with the

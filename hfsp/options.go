@@ -78,8 +78,9 @@ type Options struct {
 	// package comment. From EarlyDelay after it became ready, a phase that is held back
 	// is given the slots for which there is no other use. Zero means ten minutes.
 	//
-	// Where phases of a job share a class, early tasks never get the last slot in their
-	// turn, whatever the limit: the phase that they wait for might never run.
+	// Where a phase comes after one of the same class of slots or a higher one, early
+	// tasks never get the last slot of its class in their turn, whatever the limit: the
+	// phases that they wait for might never run. Maps and reduces are no such case.
 	EarlySlots *int
 	EarlyDelay time.Duration
 

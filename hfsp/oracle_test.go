@@ -115,11 +115,14 @@ func (o *naive) startable(ph *nPhase) bool {
 	return held < o.earlyLimit(ph.class)
 }
 
-// earlyLimit is one slot less than all if a phase waits for one of the same class.
+// earlyLimit is one slot less than all if a phase waits that comes after one of the same
+// class or a higher one.
 func (o *naive) earlyLimit(class sojourn.Class) int {
 	for _, ph := range o.phases {
-		if ph.class == class && !ph.finished() && !ph.hasInput() && ph.job.phases[ph.i-1].class == class {
-			return min(o.early, max(o.capacity(class)-1, 0))
+		for k := range ph.i {
+			if ph.class == class && !ph.finished() && !ph.hasInput() && ph.job.phases[k].class >= class {
+				return min(o.early, max(o.capacity(class)-1, 0))
+			}
 		}
 	}
 	return o.early

@@ -2,6 +2,7 @@ package hfsp_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -225,7 +226,7 @@ func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
 		if rapid.Bool().Draw(t, "delay") {
 			opts.NodeDelay, opts.RackDelay = 3*time.Second, time.Second
 		}
-		y := &yard{t: t, p: newWith(opts)}
+		y := &yard{t: t, p: newWith(opts), classes: rapid.IntRange(1, 3).Draw(t, "classes")}
 		for range rapid.IntRange(1, 4).Draw(t, "slots") {
 			y.add()
 		}
@@ -247,8 +248,10 @@ func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
 				}
 			},
 		})
-		if len(y.runs) == 0 {
-			y.add()
+		for c := range y.classes {
+			if !slices.ContainsFunc(y.runs, func(s *yardSlot) bool { return s.Class == sojourn.Class(c) }) {
+				y.addOf(c)
+			}
 		}
 		y.drain()
 		kills += y.kills
@@ -260,12 +263,13 @@ func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
 
 const ms = sojourn.Time(time.Millisecond)
 
-// A yard is a cluster of one class, whose tasks of a phase end only when the phase
-// before has finished.
+// A yard is a cluster whose tasks of a phase end only when the phase before has
+// finished. Jobs have their phases on any of its classes.
 type yard struct {
-	t   *rapid.T
-	p   *hfsp.Policy
-	now sojourn.Time
+	t       *rapid.T
+	p       *hfsp.Policy
+	classes int
+	now     sojourn.Time
 
 	left  map[[2]uint64]int // tasks not done, by job and phase
 	runs  []*yardSlot
@@ -275,7 +279,7 @@ type yard struct {
 }
 
 type yardSlot struct {
-	id   sojourn.SlotID
+	sojourn.Slot
 	a    sojourn.Assignment
 	busy bool
 }
@@ -287,16 +291,19 @@ func (y *yard) observe(ev sojourn.Event) {
 	}
 }
 
-func (y *yard) add() {
-	y.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: y.next, Node: sojourn.NodeID(y.next%3 + 1), Rack: sojourn.RackID(y.next%3/2 + 1)}})
-	y.runs = append(y.runs, &yardSlot{id: y.next})
+func (y *yard) add() { y.addOf(rapid.IntRange(0, y.classes-1).Draw(y.t, "class")) }
+
+func (y *yard) addOf(class int) {
+	s := sojourn.Slot{ID: y.next, Node: sojourn.NodeID(y.next%3 + 1), Rack: sojourn.RackID(y.next%3/2 + 1), Class: sojourn.Class(class)}
+	y.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: s})
+	y.runs = append(y.runs, &yardSlot{Slot: s})
 	y.next++
 }
 
 func (y *yard) arrive(id sojourn.JobID) {
 	j := &sojourn.Job{ID: id}
 	for i := range rapid.IntRange(1, 3).Draw(y.t, "phases") {
-		ph := sojourn.Phase{Tasks: rapid.IntRange(1, 5).Draw(y.t, "tasks")}
+		ph := sojourn.Phase{Tasks: rapid.IntRange(1, 5).Draw(y.t, "tasks"), Class: sojourn.Class(rapid.IntRange(0, y.classes-1).Draw(y.t, "class"))}
 		if i > 0 {
 			ph.After = rapid.IntRange(0, j.Phases[i-1].Tasks).Draw(y.t, "after")
 		}
@@ -323,18 +330,16 @@ func (y *yard) offer() {
 		if round > 100 {
 			y.t.Fatalf("at %v slots are given away and taken back again and again", y.now)
 		}
-		for {
-			id, ok := y.p.Seek(0)
-			if !ok {
-				break
-			}
-			a, ok := y.p.Assign(id)
-			if !ok {
-				y.t.Fatalf("Seek names slot %d, and Assign declines it", id)
-			}
-			for _, s := range y.runs {
-				if s.id == id {
-					s.a, s.busy = a, true
+		for c := range y.classes {
+			for id, ok := y.p.Seek(sojourn.Class(c)); ok; id, ok = y.p.Seek(sojourn.Class(c)) {
+				a, ok := y.p.Assign(id)
+				if !ok {
+					y.t.Fatalf("Seek names slot %d, and Assign declines it", id)
+				}
+				for _, s := range y.runs {
+					if s.ID == id {
+						s.a, s.busy = a, true
+					}
 				}
 			}
 		}
@@ -344,7 +349,7 @@ func (y *yard) offer() {
 		}
 		for _, v := range list {
 			for _, s := range y.runs {
-				if s.id == v.Slot {
+				if s.ID == v.Slot {
 					s.busy = false
 				}
 			}
@@ -364,7 +369,7 @@ func (y *yard) finish() bool {
 		s.busy = false
 		y.done = append(y.done, s.a)
 		y.left[[2]uint64{uint64(id.Job), uint64(id.Phase)}]--
-		y.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: id, Attempt: s.a.Attempt, Slot: sojourn.Slot{ID: s.id}})
+		y.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: id, Attempt: s.a.Attempt, Slot: s.Slot})
 		return true
 	}
 	return false
@@ -377,9 +382,9 @@ func (y *yard) lose() {
 	}
 	s := y.runs[0]
 	y.runs = y.runs[1:]
-	y.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: s.id}})
+	y.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: s.Slot})
 	if s.busy {
-		y.observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: s.a.Task, Attempt: s.a.Attempt, Slot: sojourn.Slot{ID: s.id}})
+		y.observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: s.a.Task, Attempt: s.a.Attempt, Slot: s.Slot})
 	}
 }
 
@@ -488,15 +493,18 @@ func TestEarlyTasksLeaveTheLastSlot(t *testing.T) {
 }
 
 // The last slot is kept as soon as some phase waits for one of its own class, also from
-// those that wait for a phase of another.
+// those that wait for a phase of a lower one.
 func TestTheLastSlotIsKeptForOthersToo(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{EarlySlots: ptr(9), TrainingSlots: ptr(0)})}
-	s.slots(0, 0, 1)
-	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9, Class: 1}})
-	s.arrive(0, 1, sojourn.Phase{Tasks: 2, Class: 1}, sojourn.Phase{Tasks: 9, After: 1})
+	s.slots(0, 9)
+	for id := range sojourn.SlotID(2) {
+		s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Class: 1}})
+	}
+	of := func(n, after int) sojourn.Phase { return sojourn.Phase{Tasks: n, Class: 1, After: after} }
+	s.arrive(0, 1, tasks(2, 0), of(9, 1))
 	s.finish(1, s.assign(9, 1))
 	s.assign(0, 1)
-	s.arrive(2, 2, tasks(2, 0), sojourn.Phase{Tasks: 9, After: 1})
+	s.arrive(2, 2, of(2, 0), of(9, 1))
 	s.observe(2, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 2, Index: 1}})
 	s.observe(2, sojourn.Event{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: 2}})
 	if a, ok := s.p.Assign(1); ok {
@@ -504,4 +512,33 @@ func TestTheLastSlotIsKeptForOthersToo(t *testing.T) {
 	}
 	s.observe(3, sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 2}})
 	s.assign(1, 1)
+}
+
+// Jobs do not wait for each other in a circle that have their phases on the same classes
+// in another order, however small those are that wait.
+// Reference: Options.EarlySlots.
+func TestEarlyTasksDoNotBlockInACircle(t *testing.T) {
+	for n := sojourn.Class(2); n <= 4; n++ {
+		s := stage{t, exact(hfsp.Options{EarlySlots: ptr(9)})}
+		var first []sojourn.Assignment
+		for c := range n {
+			s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(c), Class: c}})
+			s.arrive(0, 1+sojourn.JobID(c),
+				sojourn.Phase{Tasks: 2, Class: c, Estimate: time.Minute},
+				sojourn.Phase{Tasks: 1, Class: (c + 1) % n, Estimate: time.Second, After: 1})
+			first = append(first, s.assign(sojourn.SlotID(c), 1+sojourn.JobID(c)))
+		}
+		for _, a := range first {
+			s.finish(1, a)
+		}
+		waiting := 0
+		for c := range n {
+			if a, ok := s.p.Assign(sojourn.SlotID(c)); ok && a.Task.Phase == 1 {
+				waiting++
+			}
+		}
+		if waiting != int(n)-1 {
+			t.Errorf("%d tasks wait in %d slots for phases before, want in all but one", waiting, n)
+		}
+	}
 }
