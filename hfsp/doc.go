@@ -37,17 +37,23 @@
 // No phase starves, however much work comes. Its v reaches 0 after its size divided by
 // its share of the slots (training may raise it once more), and from then on, D, it goes
 // before all that are not late. Let W be the work of all jobs that have arrived by D, and
-// N the slots, of which training tasks may hold T < N, as is the default. With LateFirst it also goes before all that
-// become late after D, tiny ones too: until its last task is started, what does not
-// train runs tasks of these W only, so that this is by D + W/(N-T). With LateShare and
-// T = 0 it runs at least one task at a time, since none has fewer, once those that were
-// late before it are through: it ends by D + W + p, p being its longest task. Both hold
-// for wrong sizes as for right ones, since W is work and not an estimate; with slots that
-// stay, tasks that do not fail and have their input, and neither Kill nor delays.
+// N the slots, of which training tasks may hold T < N, as is the default. With LateFirst
+// it also goes before all that become late after D, tiny ones too: until its last task is
+// started, what does not train runs tasks of these W only, so that this is by D + W/(N-T),
+// if T = 0 or no task takes longer than Delta. With LateShare and T = 0 it runs at least
+// one task at a time, since none has fewer, once those that were late before it are
+// through: it ends by D + W + p, p being its longest task. Both hold for wrong sizes as for
+// right ones, since W is work and not an estimate; with slots that stay, tasks that do not
+// fail and have their input, and neither Kill nor delays.
+//
+// Tasks that take longer than Delta keep the slot when they have given back that of T. New
+// jobs may then take more than T slots to be trained, and if slots become free more seldom
+// than T in each Delta, every one of them: as long as there are new jobs for all, nobody
+// else is served. A Delta above the longest task excludes it, and so does T = 0.
 //
 // With an [Oracle], exact estimates, LateFirst and equal slots HFSP is FSP, and keeps
-// the bound that package baseline proves, for jobs that were not adopted. With training, errors, LateShare or failures
-// nothing of the kind is promised: an estimate is a guess.
+// the bound that package baseline proves, for jobs that were not adopted. With training,
+// errors, LateShare or failures nothing of the kind is promised: an estimate is a guess.
 //
 // # Departures from the paper
 //

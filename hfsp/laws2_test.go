@@ -288,7 +288,7 @@ func TestFloodOfTinyJobs(t *testing.T) {
 // goes before it but for training: with W the work of all jobs that arrived up to D, N
 // slots and T of these for training at most,
 //
-//	LateFirst  its last task is started by D + W/(N-T),
+//	LateFirst  its last task is started by D + W/(N-T), no task being longer than Delta,
 //	LateShare  with T = 0, it ends by D + W + p, p its longest task: from when the
 //	           first slot is free on, one slot is given to it or to those before it.
 //
@@ -305,13 +305,14 @@ func TestNobodyStarves(t *testing.T) {
 }
 
 // The test above can fail: training slots that are as many as the slots of the cluster
-// let a flood of jobs in training starve the others, and a phase that is not late yet has
-// no such promise.
+// let a flood of jobs in training starve the others, tasks that outlast Delta hold more
+// slots than T, and a phase that is not late yet has no such promise.
 func TestStarvationIsNoticed(t *testing.T) {
 	for name, spoil := range map[string]func(*flood){
-		"T = N":       func(f *flood) { f.opts.TrainingSlots = ptr(f.slots) },
-		"not late":    func(f *flood) { f.lateAtOnce = true },
-		"aging by 10": func(f *flood) { f.slowAging = true },
+		"T = N":         func(f *flood) { f.opts.TrainingSlots = ptr(f.slots) },
+		"outlast Delta": func(f *flood) { f.opts.Delta = 100 * time.Millisecond },
+		"not late":      func(f *flood) { f.lateAtOnce = true },
+		"aging by 10":   func(f *flood) { f.slowAging = true },
 	} {
 		gen := rapid.Custom(func(t *rapid.T) string {
 			f := drawFlood(t)
@@ -324,6 +325,55 @@ func TestStarvationIsNoticed(t *testing.T) {
 		}
 		if !starved {
 			t.Errorf("%s: nobody starves in 3,000 floods", name)
+		}
+	}
+}
+
+// For as long as new jobs come, a late one gets nothing where tasks take longer than Delta:
+// each slot that becomes free goes to a new job in training. That no task is longer is a
+// hypothesis of the law.
+// Reference: package comment, guarantees.
+func TestTrainingThatOutlastsDeltaTakesAllSlots(t *testing.T) {
+	for delta, want := range map[time.Duration]bool{time.Minute: false, time.Hour: true} {
+		p, err := New(Options{TrainingTasks: 1, TrainingSlots: ptr(1), DefaultTaskTime: time.Second, Delta: delta, Late: LateFirst})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var running []sojourn.Assignment
+		ended := false
+		for i := range 200 { // two slots, one of which becomes free each half hour
+			half := sojourn.Time(i) * sojourn.Time(30*time.Minute)
+			must := func(ev sojourn.Event) {
+				ev.At = half
+				if err := p.Observe(ev); err != nil {
+					t.Fatalf("Observe(%v) = %v", ev, err)
+				}
+			}
+			slot := sojourn.SlotID(i % 2)
+			if i < 2 {
+				must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: slot}})
+			} else {
+				a := running[i-2]
+				ev := sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: slot}}
+				if i == 2 {
+					ev.Service = time.Second // so that job 1 is late soon
+				}
+				must(ev)
+			}
+			n := 1
+			if i == 0 {
+				n = 20
+			}
+			must(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: n}}}})
+			a, ok := p.Assign(slot)
+			if !ok {
+				t.Fatal("a slot idles")
+			}
+			running = append(running, a)
+			ended = ended || p.ledger.Job(1) == nil
+		}
+		if ended != want {
+			t.Errorf("delta %v: job 1 has ended = %v, want %v", delta, ended, want)
 		}
 	}
 }
@@ -342,7 +392,7 @@ type flood struct {
 
 func drawFlood(t *rapid.T) flood {
 	f := flood{slots: rapid.IntRange(1, 5).Draw(t, "slots")}
-	f.opts = Options{TrainingTasks: rapid.IntRange(2, 4).Draw(t, "t"), DefaultTaskTime: time.Second, TrainingSlots: ptr(0)}
+	f.opts = Options{TrainingTasks: rapid.IntRange(2, 4).Draw(t, "t"), DefaultTaskTime: time.Second, TrainingSlots: ptr(0), Delta: 5 * time.Second}
 	if rapid.Bool().Draw(t, "first") {
 		f.opts.Late = LateFirst
 		f.opts.TrainingSlots = ptr(rapid.IntRange(0, f.slots-1).Draw(t, "T"))
