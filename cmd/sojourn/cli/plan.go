@@ -47,7 +47,7 @@ CLUSTER is one of that many machines that run tasks of any class.
 With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
 		Example: `  sojourn plan --sample
   sojourn plan -w trace.jsonl -c 50 -p bestof,mars,huwf --json
-  sojourn plan --gen mars-base:jobs=100 -p bestof --evaluations 200 -o out`,
+  sojourn plan --gen mars-random:jobs=100 -p bestof --evaluations 200 -o out`,
 		Args: cobra.NoArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }),
 	}
