@@ -11,7 +11,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "pfsp", Version: 1, Options: fmt.Sprintf("%+v", p.settings)}
+	return snapshot.Header{Policy: "pfsp", Version: 2, Options: fmt.Sprintf("%+v", p.settings)}
 }
 
 // reset gives p the state of a new policy.

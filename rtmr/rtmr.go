@@ -113,7 +113,7 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("rtmr: %w", err)
 	}
-	p := &Policy{opts: opts, header: snapshot.Header{Policy: "rtmr", Version: 1, Options: fmt.Sprintf("%+v", opts)}}
+	p := &Policy{opts: opts, header: snapshot.Header{Policy: "rtmr", Version: 2, Options: fmt.Sprintf("%+v", opts)}}
 	p.reset()
 	return p, nil
 }
