@@ -1,5 +1,7 @@
 package mars
 
+import "slices"
+
 // A Bound is what the linear program (1)-(4) says of an instance, with proofs.
 // Every schedule of the instance, by whatever policy, has an objective of at least
 // LowerBound and at least BestLowerBound.
@@ -105,6 +107,9 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	if s.gap() > gap && f.assigned == nil {
 		f.schedulesAsPoints(o, s)
 	}
+	if f.timeless() {
+		s.raw = s.c
+	}
 	b.LowerBound, b.UpperBoundLP, b.Gap = s.lower, s.upper, s.gap()
 	if b.BestLowerBound <= s.lower {
 		b.BestLowerBound, b.BestCertificate = s.lower, nil
@@ -122,6 +127,13 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	}
 	b.Certificate, b.raw = Certificate{Prices: s.prices, C: s.c}, s.raw
 	return b, nil
+}
+
+// timeless reports whether some tasks of f take no time. The job form lacks them: where
+// others are raised, what is raised of these may not be as far behind as their place in
+// the order of the M before. That of the M at the feasible point itself serves then.
+func (f *flat) timeless() bool {
+	return f.in.Objective == JobCompletion && slices.Contains(f.p, 0)
 }
 
 // schedulesAsPoints takes the ends of a schedule for the feasible point of s if they are

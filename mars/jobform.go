@@ -232,9 +232,11 @@ func radixSort(list []scanned) {
 //     whichever is more: what was raised early is made up for by slack later. With jobs
 //     that arrive over time, a crowd raises only those that come soon after it.
 //
-// In all of them the items keep the order of their M at C: before the last step of
-// the latter two, the point satisfies (1)-(4) in that order with the same C', which is
-// what Theorem 3 needs. Classes are raised apart; there is no theorem across classes.
+// In all of them the items keep the order of their M at C, and before the last step of the
+// latter two their M satisfy (4) with the same C'; (1) and (2) hold at C, whose M are no
+// greater. Theorem 3 needs no more: what it says of busy machines follows from the former,
+// and of idle ones from the latter. Classes are raised apart; there is no theorem across
+// classes.
 func (jf *jobForm) repair(c []float64) (repaired []float64, value float64) {
 	repaired, value = jf.repairAlike(c)
 	for _, way := range []func([]float64) ([]float64, float64){jf.repairByItem, jf.repairEarliest} {

@@ -115,7 +115,11 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 		if err := w.forJobs(p); err != nil {
 			return nil, err
 		}
-		rounds, c := coge(newJobForm(w.flat), cmp.Or(w.o.Epsilon, 0.3), w.o.Rounds)
+		jf := newJobForm(w.flat)
+		rounds, c := coge(jf, cmp.Or(w.o.Epsilon, 0.3), w.o.Rounds)
+		if w.timeless() {
+			c, _ = jf.repairByItem(c)
+		}
 		out = w.strict(w.flat.order(c), MarS)
 		factor, upper = w.marsFactor(), rounds[len(rounds)-1].Feasible
 	default:

@@ -133,3 +133,22 @@ func TestVerifySmallMiddles(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A task that takes no time is in no inequality (4), and has its place in the order of MarS
+// nevertheless: behind 20 s of job 1 it would delay job 0 by as much.
+//
+// Reference: Theorem 3.
+func TestGuaranteeWithTasksOfNoTime(t *testing.T) {
+	in := Instance{Machines: []int{1}, Jobs: []Job{
+		{Release: sojourn.Time(3 * time.Second), Weight: 1e6, Phases: []Phase{{Tasks: 2, Times: []time.Duration{0, 3 * time.Second}}}},
+		{Phases: []Phase{same(2, 10*time.Second)}},
+	}}
+	for _, planner := range []Planner{MarS, BestFit, MarSCOGE, BestOf} {
+		for _, exact := range []int{0, -1} {
+			s := mustPlan(t, in, Options{Planner: planner, Exact: exact, Evaluations: -1})
+			if err := Verify(in, s); err != nil {
+				t.Errorf("%v: %v", planner, err)
+			}
+		}
+	}
+}
