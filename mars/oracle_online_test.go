@@ -96,12 +96,16 @@ func (o *onlineOracle) may(j *onlineJob, phase int) bool {
 func (o *onlineOracle) tail(j *onlineJob, phase int) (longest, mean int64) {
 	ph := &j.spec.Phases[phase]
 	next := int64(0)
-	if phase+1 < len(j.spec.Phases) && j.spec.Phases[phase+1].After != sojourn.NoBarrier {
+	feeds := phase+1 < len(j.spec.Phases) && j.spec.Phases[phase+1].After != sojourn.NoBarrier
+	if feeds {
 		next, _ = o.tail(j, phase+1)
 	}
 	sum := new(big.Int)
 	for i := range ph.Tasks {
 		p, d := o.length(ph, i)
+		if !feeds {
+			d = 0 // nobody waits for it
+		}
 		longest = max(longest, p+d+next)
 		sum.Add(sum, big.NewInt(p+2*d))
 	}

@@ -248,8 +248,9 @@ func (p *Policy) describe(j *phasequeue.Job[waitingJob]) {
 	shapes := make([]phaseShape, len(j.Phases))
 	for i := len(shapes) - 1; i >= 0; i-- {
 		ph := &j.Spec.Phases[i]
-		shapes[i] = p.shape(ph, j.Phases[i].IsDone, j.Phases[i].Done)
-		if i+1 < len(shapes) && j.Spec.Phases[i+1].After != sojourn.NoBarrier {
+		feeds := i+1 < len(shapes) && j.Spec.Phases[i+1].After != sojourn.NoBarrier
+		shapes[i] = p.shape(ph, feeds, j.Phases[i].IsDone, j.Phases[i].Done)
+		if feeds {
 			shapes[i].h = min(shapes[i].h+shapes[i+1].q, maxTail)
 			shapes[i].q = min(shapes[i].q+shapes[i+1].q, maxTail)
 		}
@@ -257,8 +258,8 @@ func (p *Policy) describe(j *phasequeue.Job[waitingJob]) {
 	j.Data.Value.phases = shapes
 }
 
-// shape returns the shape of a phase that nothing waits for.
-func (p *Policy) shape(ph *sojourn.Phase, isDone func(uint32) bool, done int) phaseShape {
+// shape returns the shape of a phase by itself. Its delays count if it feeds another.
+func (p *Policy) shape(ph *sojourn.Phase, feeds bool, isDone func(uint32) bool, done int) phaseShape {
 	if ph.Estimates == nil && ph.Delays == nil {
 		t := p.time(ph, 0)
 		return phaseShape{left: wide.Mul64(uint64(ph.Tasks-done), uint64(t)), mean: t, q: t, h: t / 2}
@@ -266,7 +267,10 @@ func (p *Policy) shape(ph *sojourn.Phase, isDone func(uint32) bool, done int) ph
 	var s phaseShape
 	var times, halves wide.Uint128
 	for i := range uint32(ph.Tasks) {
-		t, d := p.time(ph, i), delay(ph, i)
+		t, d := p.time(ph, i), int64(0)
+		if feeds {
+			d = delay(ph, i)
+		}
 		times = times.Add(wide.From64(uint64(t)))
 		halves = halves.Add(wide.From64(uint64(t + 2*d)))
 		s.q = max(s.q, t+d)

@@ -166,3 +166,25 @@ func TestPricesAreSaved(t *testing.T) {
 		t.Errorf("a job of four tasks among those of one to five: %s", want)
 	}
 }
+
+// A job ends with its last task: what delays its output to nobody does not count.
+func TestDelaysToNobody(t *testing.T) {
+	for _, after := range [][]sojourn.Phase{nil, {{Tasks: 1, Estimate: time.Second, After: sojourn.NoBarrier}}} {
+		p := policy(mars.PolicyOptions{})()
+		phases := append([]sojourn.Phase{{Tasks: 1, Estimate: time.Second, Delays: []time.Duration{time.Hour}}}, after...)
+		for _, ev := range []sojourn.Event{
+			{Kind: sojourn.SlotAdded},
+			{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}},
+			{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: phases}},
+			{Kind: sojourn.Tick},
+		} {
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		attrs, _ := p.(sojourn.Explainer).Explain(1)
+		if !strings.Contains(fmt.Sprint(attrs), "C=1 ") {
+			t.Errorf("%v, want C=1", attrs)
+		}
+	}
+}
