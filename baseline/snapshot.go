@@ -14,7 +14,7 @@ import (
 )
 
 func (p *SRPT) header() snapshot.Header {
-	return snapshot.Header{Policy: "srpt", Version: 1, Options: fmt.Sprintf("default-task-time=%v", p.taskTime)}
+	return snapshot.Header{Policy: "srpt", Version: 2, Options: fmt.Sprintf("default-task-time=%v", p.taskTime)}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. What remains of a job follows from
@@ -30,7 +30,7 @@ func (p *SRPT) UnmarshalBinary(data []byte) error {
 	})
 }
 
-func (p *LAS) header() snapshot.Header { return snapshot.Header{Policy: "las", Version: 1} }
+func (p *LAS) header() snapshot.Header { return snapshot.Header{Policy: "las", Version: 2} }
 
 // AppendBinary implements [sojourn.Snapshotter]. The starts of live attempts are in
 // the account.
@@ -74,7 +74,7 @@ func (p *FSP) header() snapshot.Header {
 	if p.late == vqueue.LateShare {
 		late = LateShare
 	}
-	return snapshot.Header{Policy: "fsp", Version: 1, Options: fmt.Sprintf("late=%v,default-task-time=%v", late, p.taskTime)}
+	return snapshot.Header{Policy: "fsp", Version: 2, Options: fmt.Sprintf("late=%v,default-task-time=%v", late, p.taskTime)}
 }
 
 // reset gives p the state of a new policy.
@@ -130,7 +130,7 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 }
 
 func (p *DeadlineConstraint) header() snapshot.Header {
-	return snapshot.Header{Policy: "dc", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
+	return snapshot.Header{Policy: "dc", Version: 2, Options: fmt.Sprintf("%+v", p.opts)}
 }
 
 // AppendBinary implements [sojourn.Snapshotter].

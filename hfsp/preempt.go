@@ -104,9 +104,6 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 	claimed := make(map[*phase]int)
 	left := p.limit(class) - c.used
 	for _, ph := range p.inTraining(class) {
-		if ph.early {
-			continue
-		}
 		for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
 			if !claim(ph, func(v victim) bool { return v.phase != ph }) {
 				break

@@ -9,7 +9,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "mars", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
+	return snapshot.Header{Policy: "mars", Version: 2, Options: fmt.Sprintf("%+v", p.opts)}
 }
 
 // AppendBinary implements [sojourn.Snapshotter].

@@ -9,7 +9,7 @@ import (
 
 func (p *Policy) header() snapshot.Header {
 	s := &p.set
-	return snapshot.Header{Policy: "td", Version: 1, Options: fmt.Sprintf(
+	return snapshot.Header{Policy: "td", Version: 2, Options: fmt.Sprintf(
 		"l=%d,h=%d,theta=%d,lifetime=%d,hot-policy=%v,max-co-scheduled=%d,demand=%d,default-task-time=%v,as-printed=%v,self-tune=%v",
 		s.l, s.h, s.Theta, s.lifetime, s.HotPolicy, s.MaxCoScheduled, s.Demand, s.DefaultTaskTime, s.AsPrinted, s.SelfTune)}
 }
