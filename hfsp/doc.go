@@ -39,17 +39,12 @@
 // before all that are not late. Let W be the work of all jobs that have arrived by D, and
 // N the slots, of which training tasks may hold T < N, as is the default. With LateFirst
 // it also goes before all that become late after D, tiny ones too: until its last task is
-// started, what does not train runs tasks of these W only, so that this is by D + W/(N-T),
-// if T = 0 or no task takes longer than Delta. With LateShare and T = 0 it runs at least
-// one task at a time, since none has fewer, once those that were late before it are
-// through: it ends by D + W + p, p being its longest task. Both hold for wrong sizes as for
-// right ones, since W is work and not an estimate; with slots that stay, tasks that do not
-// fail and have their input, and neither Kill nor delays.
-//
-// Tasks that take longer than Delta keep the slot when they have given back that of T. New
-// jobs may then take more than T slots to be trained, and if slots become free more seldom
-// than T in each Delta, every one of them: as long as there are new jobs for all, nobody
-// else is served. A Delta above the longest task excludes it, and so does T = 0.
+// started, what does not train runs tasks of these W only, so that this is by D + W/(N-T).
+// With LateShare and T = 0 it runs at least one task at a time, since none has fewer, once
+// those that were late before it are through: it ends by D + W + p, p being its longest
+// task. Both hold for wrong sizes as for right ones, since W is work and not an estimate;
+// with slots that stay, tasks that do not fail and have their input, and neither Kill nor
+// delays.
 //
 // With an [Oracle], exact estimates, LateFirst and equal slots HFSP is FSP, and keeps
 // the bound that package baseline proves, for jobs that were not adopted. With training,
@@ -100,9 +95,11 @@
 //     phase that has waited wait again: .77, .66, .62 before the item on early tasks, and
 //     hardly any difference after.
 //   - Section III-C has T_curr <= T where algorithm 1 has <: the latter holds.
-//   - A training task gives its slot of T back when it has run for Delta, whether or not
-//     the others have: its part is done. If its progress is not reported, it is a
-//     sample when it ends.
+//   - A training task holds its slot of T until it ends. In the paper T_curr falls when
+//     training is over; where tasks take longer than Delta, new jobs would then hold more
+//     and more slots, and if slots become free more seldom than T in each Delta, all of
+//     them: a late phase would get nothing as long as jobs come.
+//   - If the progress of a training task is not reported, it is a sample when it ends.
 //   - Delta/p_k is taken with the service and the progress of the latest report; the
 //     paper assumes one at Delta.
 //   - A phase whose training tasks failed t times by their own fault loses the priority

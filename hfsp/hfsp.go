@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/locality"
@@ -27,6 +28,7 @@ type Policy struct {
 	phases  []*phase // by handle; nil where the handle is free
 	spare   []uint32 // free handles, the next one last
 	timers  *heap.Heap[timer]
+	prior   bitset.Set // slots of attempts that were started by the priority of training
 
 	buffers [][]sample // to be used again
 	scratch []Sample
@@ -57,7 +59,7 @@ type options struct {
 type class struct {
 	virtual  cluster
 	training *heap.Heap[trainingKey] // phases that have training tasks to start, by handle
-	used     int                     // training slots that are held, T_curr in the paper
+	used     int                     // slots of p.prior, T_curr in the paper
 	early    int                     // slots that early tasks hold
 	waiting  []*phase                // those that are early, in no useful but a determined order
 	shared   int                     // how many of these descend
@@ -165,6 +167,7 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 	ph := j.Data.phases[i]
 	switch ev.Kind {
 	case sojourn.TaskFinished:
+		p.release(c.Slot)
 		service := p.service(ev, c)
 		j.Data.add(i, service)
 		if ph != nil {
@@ -172,6 +175,7 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 			p.finished(ph, ev.Task.Index, service)
 		}
 	case sojourn.TaskFailed, sojourn.TaskRefused:
+		p.release(c.Slot)
 		if ph != nil {
 			if ev.Kind == sojourn.TaskFailed {
 				ph.served = ph.served.Add(wide.From64(uint64(p.service(ev, c))))
@@ -290,6 +294,10 @@ func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior b
 	if p.delays() {
 		ph.wait.Launched(a, p.ledger.Now())
 		ph.wait.Stop(p.ledger.Now())
+	}
+	if prior {
+		p.prior.Add(int(id))
+		p.class(ph.spec().Class).used++
 	}
 	p.sample(ph, a.Task.Index, id, prior, 0)
 	p.enlist(ph)

@@ -117,8 +117,8 @@ func TestProgressBeyondOne(t *testing.T) {
 	s.drain(80, a)
 }
 
-// Without any report of progress a task gives its training slot back after Delta, and
-// is a sample when it ends.
+// Without any report of progress a training task is a sample when it ends, and holds its
+// training slot until then.
 func TestNoProgressReports(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{TrainingTasks: 1, TrainingSlots: ptr(1)})}
 	s.slots(0, 0, 1)
@@ -129,7 +129,7 @@ func TestNoProgressReports(t *testing.T) {
 	}
 	s.want(1, "training_slots", "1 of 1 held")
 	s.observe(60, sojourn.Event{Kind: sojourn.Tick})
-	s.want(1, "training_slots", "0 of 1 held")
+	s.want(1, "training_slots", "1 of 1 held")
 	s.want(1, "stage", "training")
 	s.finish(300, a)
 	s.want(1, "S_f", 900.0)

@@ -24,6 +24,8 @@ type naive struct {
 	ends   int
 	done   [2]struct{ service, tasks int64 } // of completed jobs, by class
 	serial int
+
+	trainers map[sojourn.SlotID]sojourn.Class // where attempts run that training went first for
 }
 
 type nJob struct {
@@ -64,6 +66,7 @@ type nPhase struct {
 type nSample struct {
 	task              int
 	live, prior       bool
+	slot              sojourn.SlotID
 	working           bool
 	since             sojourn.Time
 	service, progress int64
@@ -129,11 +132,9 @@ func (o *naive) earlyLimit(class sojourn.Class) int {
 }
 
 func (o *naive) used(c sojourn.Class) (n int) {
-	for _, ph := range o.phases {
-		for _, s := range ph.samples {
-			if ph.class == c && s.prior {
-				n++
-			}
+	for _, class := range o.trainers {
+		if class == c {
+			n++
 		}
 	}
 	return n
@@ -295,7 +296,10 @@ func (o *naive) ripen() {
 		}
 		for _, s := range ph.samples {
 			if s.live && s.working && !s.known && o.now >= s.since+sojourn.Time(o.delta) {
-				s.ripe, s.prior = true, false
+				s.ripe = true
+				if o.mutant == "back at Delta" && s.prior {
+					delete(o.trainers, s.slot)
+				}
 			}
 			if s.live && s.ripe && s.progress > 0 && s.service > 0 {
 				s.known = true
@@ -319,9 +323,6 @@ func (o *naive) conclude(ph *nPhase) {
 	}
 	mean := sum / int64(len(ph.samples))
 	ph.training = false
-	for _, s := range ph.samples {
-		s.prior = false
-	}
 	ph.samples = nil
 	ph.sfs++
 	final := left.Mul(left, big.NewRat(mean, 1))
@@ -421,12 +422,13 @@ func (o *naive) assigned(a sojourn.Assignment, prior bool) {
 	ph := o.job(a.Task.Job).phases[a.Task.Phase]
 	ph.state[a.Task.Index], ph.began[int(a.Task.Index)] = 1, o.now
 	if ph.training && len(ph.samples) < o.t {
-		s := &nSample{task: int(a.Task.Index), live: true, prior: prior}
+		s := &nSample{task: int(a.Task.Index), live: true, prior: prior, slot: a.Slot}
 		if ph.hasInput() {
 			s.working, s.since = true, o.now
 		}
 		ph.samples = append(ph.samples, s)
 		if prior {
+			o.trainers[a.Slot] = ph.class
 			ph.starts++
 		}
 	}
@@ -434,6 +436,7 @@ func (o *naive) assigned(a sojourn.Assignment, prior bool) {
 
 // end takes note of the end of an attempt: it finished after a service, or it failed.
 func (o *naive) end(ev sojourn.Event, start sojourn.Time) {
+	delete(o.trainers, ev.Slot.ID)
 	j := o.job(ev.Task.Job)
 	ph, task := j.phases[ev.Task.Phase], int(ev.Task.Index)
 	var sample *nSample

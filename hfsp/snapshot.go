@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp", Version: 2, Options: p.text}
+	return snapshot.Header{Policy: "hfsp", Version: 3, Options: p.text}
 }
 
 // text returns the options under which a policy decides, but for those of its
@@ -52,6 +52,10 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 				}
 			})
 		}
+		w.Len(p.prior.Len())
+		for s := p.prior.Min(); s >= 0; s = p.prior.Next(s + 1) {
+			w.Len(s)
+		}
 		saveEstimator(w, p.estimator)
 	})
 }
@@ -77,6 +81,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				return p.restorePhase(r, sojourn.Class(c))
 			})
 		}
+		p.restorePrior(r)
 		restoreEstimator(r, p.estimator)
 		if r.Err() != nil {
 			return
@@ -90,18 +95,32 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				}
 				p.countEarly(ph, false)
 				p.setTimer(ph)
-				c := p.class(ph.spec().Class)
-				for k := range ph.samples {
-					if ph.samples[k].prior {
-						c.used++
-					}
-				}
 			}
 		}
 		for _, ph := range p.phases {
 			p.file(ph)
 		}
 	})
+}
+
+// restorePrior reads the slots of attempts that were started by the priority of
+// training.
+func (p *Policy) restorePrior(r *snapshot.Reader) {
+	for range r.Len() {
+		s := int(r.Below(sojourn.MaxSlots))
+		if !r.Check(s > p.prior.Max(), "training slots are out of order") {
+			return
+		}
+		p.prior.Add(s)
+	}
+	held := 0
+	for s := range p.ledger.Attempts() {
+		if p.prior.Has(int(s.ID)) {
+			held++
+			p.class(s.Class).used++
+		}
+	}
+	r.Check(held == p.prior.Len(), "a training slot is free")
 }
 
 func (ph *phase) save(w *snapshot.Writer) {

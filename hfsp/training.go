@@ -16,10 +16,7 @@ type sample struct {
 	slot  sojourn.SlotID
 	state sampleState
 
-	// prior says that it holds one of the T training slots, which it was given by
-	// priority. Such a slot is given back once: when the task ends, has run for
-	// Delta, or training is over.
-	prior bool
+	prior bool // it was started by the priority of training
 
 	// since is when the attempt would have started to work if it had not paused since,
 	// valid when it is working: an attempt may wait in its slot for its input.
@@ -110,9 +107,6 @@ func (p *Policy) sample(ph *phase, task uint32, slot sojourn.SlotID, prior bool,
 	if p.hasInput(ph) {
 		s.working, s.since = true, p.ledger.Now()-sojourn.Time(service)
 	}
-	if prior {
-		p.class(ph.spec().Class).used++
-	}
 	if ph.samples == nil && len(p.buffers) > 0 {
 		ph.samples = p.buffers[len(p.buffers)-1]
 		p.buffers = p.buffers[:len(p.buffers)-1]
@@ -144,11 +138,12 @@ func (ph *phase) find(task uint32) int {
 	return -1
 }
 
-// release gives back the training slot of a sample, if it holds one.
-func (p *Policy) release(ph *phase, s *sample) {
-	if s.prior {
-		s.prior = false
-		p.class(ph.spec().Class).used--
+// release takes note that an attempt has ended on a slot: if it was started by the
+// priority of training, it held one of the T slots until now.
+func (p *Policy) release(s sojourn.Slot) {
+	if p.prior.Has(int(s.ID)) {
+		p.prior.Remove(int(s.ID))
+		p.class(s.Class).used--
 	}
 }
 
@@ -178,7 +173,6 @@ func (p *Policy) progressed(ph *phase, ev *sojourn.Event) {
 func (p *Policy) finished(ph *phase, task uint32, service time.Duration) {
 	if i := ph.find(task); i >= 0 {
 		s := &ph.samples[i]
-		p.release(ph, s)
 		s.last, s.state, s.slot = Sample{service, sojourn.MaxProgress}, sampled, noSlot
 		p.setTimer(ph)
 	}
@@ -194,7 +188,6 @@ func (p *Policy) failed(ph *phase, task uint32, ownFault bool) {
 	if ownFault && ph.samples[i].prior {
 		ph.failures++
 	}
-	p.release(ph, &ph.samples[i])
 	ph.samples = slices.Delete(ph.samples, i, i+1)
 	p.setTimer(ph)
 }
@@ -249,7 +242,6 @@ func (p *Policy) mature(ph *phase, now sojourn.Time) {
 	for i := range ph.samples {
 		s := &ph.samples[i]
 		if at, ok := p.deadline(s); ok && at <= now {
-			p.release(ph, s)
 			s.state = mature
 		}
 		if s.state == mature && s.last.Progress > 0 && s.last.Service > 0 {
@@ -296,9 +288,6 @@ func (p *Policy) conclude(ph *phase) {
 
 // endTraining makes ordinary tasks of the training tasks of a phase.
 func (p *Policy) endTraining(ph *phase) {
-	for i := range ph.samples {
-		p.release(ph, &ph.samples[i])
-	}
 	if ph.samples != nil {
 		p.buffers = append(p.buffers, ph.samples[:0])
 		ph.samples = nil
