@@ -112,7 +112,7 @@
 //     .76, .65, .62 before the item on early tasks.
 //
 // Kill is as the paper finds: slowdowns of small jobs fall, to a median of 1.00, 1.03,
-// 1.59 from 1.07, 1.22, 1.43, and means rise to .75, .71, .74, since work is lost that was
+// 1.59 from 1.07, 1.22, 1.43, and means rise to .75, .72, .73, since work is lost that was
 // nearly done. A KillFraction of .25, which spares tasks that have run for a quarter of
 // their time, has what is good in both: .69, .62, .61 with median slowdowns of 1.00, 1.12,
 // 1.39. It is worth trying wherever tasks may be killed; it is not the default since
