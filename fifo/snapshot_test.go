@@ -7,6 +7,6 @@ import (
 )
 
 func TestForgedSnapshots(t *testing.T) {
-	snapshottest.Forge(t, newPolicy, 6000)
-	snapshottest.Forge(t, newLocal, 6000)
+	snapshottest.Attack(t, newPolicy, 1500)
+	snapshottest.Attack(t, newLocal, 1500)
 }

@@ -1,4 +1,3 @@
-// Package snapshottest offers forged snapshots to policies.
 package snapshottest
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Forge offers to new policies snapshots of which some bytes were changed and the
+// Forge is the first part of [Attack], which is to take its place. It offers to new policies snapshots of which some bytes were changed and the
 // checksum made good, n of them, spread over a history of 60 jobs on map and reduce
 // slots. Each must be refused, or else be what the restored policy saves in turn:
 // what is accepted was understood to the last bit. Nothing may make a policy panic.
