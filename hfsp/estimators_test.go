@@ -27,11 +27,7 @@ func TestSampleTime(t *testing.T) {
 		{Service: 7, Progress: sojourn.MaxProgress}:             7,
 		{Service: math.MaxInt64, Progress: 1}:                   math.MaxInt64,
 		{Service: math.MaxInt64, Progress: sojourn.MaxProgress}: math.MaxInt64,
-		{}: 0,
 	} {
-		if s.Progress == 0 {
-			continue // no sample
-		}
 		if got := s.Time(); got != want {
 			t.Errorf("%+v.Time() = %d, want %d", s, got, want)
 		}
@@ -144,6 +140,25 @@ func TestNoise(t *testing.T) {
 	huge, _ := hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(1, 0)), 1e300, 0)
 	if got, _ := huge.Initial(&sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 1}}}, 0); got < 0 {
 		t.Errorf("a huge error makes a size of %d", got)
+	}
+}
+
+// Zero says that nothing is known, and stays zero whatever the factor: one of a sigma
+// without bounds is infinite, or zero.
+func TestNoiseOfNothing(t *testing.T) {
+	for seed := range uint64(20) {
+		e, err := hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(0, 0)), math.MaxFloat64, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := named("a", "", 1)
+		if got := e.Final(job, 0, []hfsp.Sample{{Progress: sojourn.MaxProgress}}); got != 0 {
+			t.Errorf("seed %d: Final of samples of length 0 = %v, want 0", seed, got)
+		}
+		job.Phases[0].Estimate = 1
+		if got, _ := e.Initial(job, 0); got != 0 && got != math.MaxInt64 {
+			t.Errorf("seed %d: Initial = %v, want 0 or the most", seed, got)
+		}
 	}
 }
 

@@ -220,7 +220,7 @@ func (p *Policy) service(ev *sojourn.Event, c ledger.Change[data]) time.Duration
 			start = ph.samples[i].since
 		}
 	}
-	return ev.At.Sub(start)
+	return elapsed(start, ev.At)
 }
 
 // class returns what belongs to a class of slots.

@@ -221,7 +221,7 @@ func TestMaxMinAgainstWaterFilling(t *testing.T) {
 					case c.held:
 						got.SetInt64(int64(c.limit))
 					default:
-						got.SetFrac(new(big.Int).Mul(big.NewInt(int64(q.share)), big.NewInt(int64(c.weight))), big.NewInt(int64(q.weight)))
+						got.SetFrac(new(big.Int).Mul(big.NewInt(int64(q.share)), big.NewInt(int64(c.weight))), big.NewInt(int64(q.weight.Lo)))
 					}
 					if (c.end > 0) == (a.left.Sign() == 0) && len(q.active) == active(all, func(a *twin) bool { return a.left.Sign() > 0 }) && got.Cmp(r) != 0 {
 						t.Fatalf("at %v phase %d ages at %v, want %v", now, i, got, r)
@@ -235,6 +235,25 @@ func TestMaxMinAgainstWaterFilling(t *testing.T) {
 			},
 		})
 	})
+}
+
+// The weights of many phases add up to more than 64 bits hold: these are as many as it
+// takes, of the largest weight that there is. Rounding may keep a unit for each unit of
+// their weight.
+func TestMaxMinAddsUpAllWeights(t *testing.T) {
+	q, work := newMaxMin(LateFirst), uint64(time.Second)
+	ph := &phase{}
+	for range 1<<16 + 1 {
+		i := &capped{phase: ph, v: units(work), size: work, weight: 1 << 48, limit: 1, seq: q.seq}
+		ph.place.capped = i
+		q.active, q.all = append(q.active, i), append(q.all, i)
+		q.seq++
+	}
+	q.SetCapacity(1 << 10)
+	q.Advance(sojourn.Time(time.Second))
+	if got, want := q.Remaining(ph), work-work<<10/(1<<16+1); got < want || got > want+1<<48/(1<<grain) {
+		t.Errorf("after 1 s with 1,024 slots, a phase of %d has %d left, want %d or little more", work, got, want)
+	}
 }
 
 func active[T any](list []T, is func(T) bool) (n int) {

@@ -20,9 +20,9 @@ const grain = 32 // bits
 // Since phases age at different rates, the order of their virtual sizes changes
 // while time passes: nothing is kept in order, and everything takes time in
 // proportion to the number of phases. Virtual work is counted in units of 2^-32
-// slot-nanoseconds. What rounding loses when rates change, and the rest of the
-// nanosecond in which a phase is virtually complete, are less than a slot-nanosecond
-// for each phase.
+// slot-nanoseconds. Each time that rates change, a phase of weight w loses less than
+// 1 + w/2^16 slot-nanoseconds: what rounding has left, and the rest of the nanosecond in
+// which another one was virtually complete.
 type maxMin struct {
 	late  Late
 	slots int
@@ -37,7 +37,7 @@ type maxMin struct {
 	// the remainder of the division by weight. Of no meaning unless levelled.
 	levelled bool
 	share    uint64
-	weight   uint64
+	weight   wide.Uint128
 	carry    wide.Uint128
 }
 
@@ -70,20 +70,20 @@ func (q *maxMin) level() {
 		return
 	}
 	q.levelled, q.carry = true, wide.Uint128{}
-	q.share, q.weight = uint64(q.slots), 0
+	q.share, q.weight = uint64(q.slots), wide.Uint128{}
 	for _, i := range q.active {
 		i.held = false
-		q.weight += i.weight
+		q.weight = q.weight.Add(wide.From64(i.weight))
 	}
 	for again := true; again; {
 		again = false
 		share, weight := q.share, q.weight
 		for _, i := range q.active {
 			// limit <= w share/weight
-			if !i.held && !wide.Mul64(i.weight, share).Less(wide.Mul64(i.limit, weight)) {
+			if !i.held && !wide.Mul64(i.weight, share).Less(weight.MulU64(i.limit)) {
 				i.held, again = true, true
 				q.share -= min(i.limit, q.share)
-				q.weight -= i.weight
+				q.weight = q.weight.Sub(wide.From64(i.weight))
 			}
 		}
 	}
@@ -104,10 +104,10 @@ func (q *maxMin) given(i *capped, dt uint64, gain wide.Uint128) wide.Uint128 {
 // gain returns the units of work per unit of weight until dt from now, and what is
 // carried.
 func (q *maxMin) gain(dt uint64) (gain, carry wide.Uint128) {
-	if q.weight == 0 {
+	if q.weight.IsZero() {
 		return wide.Uint128{}, wide.Uint128{}
 	}
-	return wide.Mul64(q.share, dt).Shl(grain).Add(q.carry).QuoRem(wide.From64(q.weight))
+	return wide.Mul64(q.share, dt).Shl(grain).Add(q.carry).QuoRem(q.weight)
 }
 
 // step returns after how many whole nanoseconds, at most dt, the next phase is
@@ -125,7 +125,7 @@ func (q *maxMin) step(dt uint64) uint64 {
 				end = wide.From64(1)
 			}
 		} else {
-			need := ceil(i.v, i.weight).MulU64(q.weight)
+			need := ceil(i.v, i.weight).Mul(q.weight)
 			if need.Less(q.carry) {
 				need = q.carry
 			}
@@ -178,11 +178,14 @@ func (q *maxMin) settle() {
 
 func (q *maxMin) Arrive(ph *phase, size, weight uint64, limit int) {
 	q.seq++
-	i := &capped{phase: ph, v: units(size), size: size, weight: weight, limit: uint64(max(limit, 1)), seq: q.seq}
+	i := &capped{phase: ph, v: units(size), size: size, weight: weight, limit: useful(limit), seq: q.seq}
 	ph.place.capped = i
 	q.all = append(q.all, i)
 	q.activate(i)
 }
+
+// useful returns a limit that is at least 1, and no more than there can be slots.
+func useful(limit int) uint64 { return uint64(min(max(limit, 1), sojourn.MaxSlots)) }
 
 // activate lets a phase age.
 func (q *maxMin) activate(i *capped) {
@@ -201,10 +204,10 @@ func (q *maxMin) Resize(ph *phase, size, weight uint64, limit int) {
 		}
 		i.v = v.Sub(before)
 	}
-	if weight != i.weight || uint64(limit) != i.limit {
+	if weight != i.weight || useful(limit) != i.limit {
 		q.levelled = false
 	}
-	i.size, i.weight, i.limit = size, weight, uint64(max(limit, 1))
+	i.size, i.weight, i.limit = size, weight, useful(limit)
 	q.settle()
 }
 

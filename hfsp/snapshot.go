@@ -69,7 +69,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			j.Data.phases, j.Data.ran = make([]*phase, n), make([]history, n)
 			j.Data.adopted, j.Data.since = r.Bool(), r.Time()
 			for i := range j.Data.ran {
-				j.Data.ran[i] = history{r.Wide(), r.Uint()}
+				j.Data.ran[i] = restoreHistory(r)
 			}
 		}
 		classes := r.Below(1<<8 + 1)
@@ -173,7 +173,7 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		size:     r.Below(1 << 63),
 		initial:  r.Below(1 << 63),
 		final:    r.Below(1 << 63),
-		n:        int(r.Below(1 << 62)),
+		n:        int(r.Below(1 << 48)),
 		served:   r.Wide(),
 		failures: int(r.Below(1 << 62)),
 		entered:  r.Time(),
@@ -262,7 +262,7 @@ func (q *maxMin) restore(r *snapshot.Reader, value func() *phase) {
 	}
 	last := uint64(0)
 	for range r.Len() {
-		i := &capped{v: r.Wide(), size: r.Below(1<<63 + 1), weight: r.Below(1<<48 + 1), limit: r.Below(1 << 62),
+		i := &capped{v: r.Wide(), size: r.Below(1<<63 + 1), weight: r.Below(1<<48 + 1), limit: r.Below(sojourn.MaxSlots + 1),
 			seq: r.Uint(), end: r.Uint(), running: int(r.Below(math.MaxInt32)), ready: r.Bool()}
 		if !r.Check(i.weight > 0 && i.limit > 0 && i.seq > last && i.seq <= q.seq && i.end <= q.ends &&
 			(i.end > 0) == i.v.IsZero() && i.v.Hi < 1<<32, "a phase does not fit") {
@@ -282,7 +282,7 @@ func (q *maxMin) restore(r *snapshot.Reader, value func() *phase) {
 	if levelled {
 		q.level()
 		q.carry = carry
-		r.Check(carry.IsZero() || carry.Hi == 0 && carry.Lo < q.weight, "the carry is out of range")
+		r.Check(carry.IsZero() || carry.Less(q.weight), "the carry is out of range")
 	}
 }
 
@@ -302,6 +302,13 @@ func restoreEstimator(r *snapshot.Reader, e Estimator) {
 		return
 	}
 	r.Fail("estimator %T cannot be restored", e)
+}
+
+// restoreHistory reads what is known of tasks that have run.
+func restoreHistory(r *snapshot.Reader) history {
+	h := history{r.Wide(), r.Below(1 << 62)}
+	r.Check(h.service.Hi < 1<<32, "a sum is out of range")
+	return h
 }
 
 func (e *Trainer) header() snapshot.Header {
@@ -324,8 +331,7 @@ func (e *Trainer) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(e, data, e.header(), func() { e.classes = nil }, func(r *snapshot.Reader) {
 		e.classes = make([]history, r.Below(1<<8+1))
 		for i := range e.classes {
-			e.classes[i] = history{r.Wide(), r.Uint()}
-			r.Check(e.classes[i].service.Hi < 1<<32, "a sum is out of range")
+			e.classes[i] = restoreHistory(r)
 		}
 	})
 }

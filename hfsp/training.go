@@ -156,7 +156,7 @@ func (p *Policy) progressed(ph *phase, ev *sojourn.Event) {
 	s := &ph.samples[i]
 	service := ev.Service
 	if service == 0 && s.working { // nobody measured it
-		service = ev.At.Sub(s.since)
+		service = elapsed(s.since, ev.At)
 	}
 	if service < s.last.Service {
 		return // the report is older than the latest one
@@ -210,6 +210,15 @@ func later(t sojourn.Time, d time.Duration) (sojourn.Time, bool) {
 		return 0, false
 	}
 	return t.Add(d), true
+}
+
+// elapsed returns how long ago an instant is, which lies before the epoch where a task
+// has run for longer than the driver's clock; the most that can be told if that is less.
+func elapsed(since, now sojourn.Time) time.Duration {
+	if since < 0 && now > math.MaxInt64+since {
+		return math.MaxInt64
+	}
+	return now.Sub(since)
 }
 
 // setTimer sets the timer of a phase.
