@@ -168,10 +168,10 @@ func (p *Policy) request() {
 	switch b := p.opts.Batch; {
 	case b > 0:
 		if rest := now.Sub(p.anchor) % b; rest > 0 {
-			p.due = now.Add(b - rest)
+			p.due = after(now, b-rest)
 		}
 	case p.plans > 0:
-		p.due = max(now, p.at.Add(p.opts.Interval))
+		p.due = max(now, after(p.at, p.opts.Interval))
 	}
 }
 
@@ -286,12 +286,17 @@ func (p *Policy) shape(ph *sojourn.Phase, feeds bool, isDone func(uint32) bool, 
 }
 
 // instant returns the instant some seconds after the latest plan.
-func (p *Policy) instant(after float64) sojourn.Time {
-	ns := math.Floor(float64(after*1e9) + 0.5)
+func (p *Policy) instant(seconds float64) sojourn.Time {
+	ns := math.Floor(float64(seconds*1e9) + 0.5)
 	if !(ns < maxTail) {
 		ns = maxTail
 	}
-	return p.at + sojourn.Time(max(ns, 0))
+	return after(p.at, time.Duration(max(ns, 0)))
+}
+
+// after returns the instant some time after another, or the last one that can be told.
+func after(at sojourn.Time, d time.Duration) sojourn.Time {
+	return at + min(sojourn.Time(d), math.MaxInt64-at)
 }
 
 // sinceSeconds returns the seconds from the latest plan until now.

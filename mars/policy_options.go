@@ -12,8 +12,8 @@ type PolicyOptions struct {
 	// Batch is the batch interval of SO-MarS (Section 5.3), which the paper varies
 	// from 10 s to 100 s: jobs wait for the end of the interval in which they
 	// arrive, and are planned there. Intervals are counted from the first arrival.
-	// Zero means no batches: jobs may start when they arrive. At most 2^61-1 ns, so that
-	// the end of an interval can be told.
+	// Zero means no batches: jobs may start when they arrive. At most 2^61-1 ns; an
+	// interval that would end beyond the last instant that can be told ends there.
 	Batch time.Duration
 
 	// Commit keeps plans as they were made: only the jobs of the batch are planned at
@@ -25,7 +25,7 @@ type PolicyOptions struct {
 	// that arrive meanwhile are placed by the prices of the latest plan. Zero means
 	// one second. A plan for 100,000 live jobs of two phases takes about half a second of
 	// processor time (BenchmarkReplan): with so many, an interval of some seconds is due.
-	// At most 2^61-1 ns.
+	// At most 2^61-1 ns, and not beyond the last instant that can be told.
 	Interval time.Duration
 
 	// Iterations bounds the steps of the price dual in a plan, each of which looks a

@@ -61,13 +61,12 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.at = r.Time()
 		}
 		r.Check(p.seen || !p.open && p.plans == 0, "a plan was made or asked for without a job")
-		r.Check(p.at <= maxTail*2 && p.due <= maxTail*2, "an instant is out of range")
 		for i := range r.Len() {
 			pr := Price{Class: sojourn.Class(r.Below(1 << 8))}
 			r.Check(i == 0 || pr.Class > p.prices[i-1].Class, "prices are not in order")
 			for k := range r.Len() {
 				t, v := r.Float(), r.Float()
-				if r.Err() != nil || !r.Check(t >= 0 && t < 1e12 && v >= 0 && v < 1e60 && (k == 0 || t >= pr.T[k-1] && v <= pr.V[k-1]), "a price is out of order or range") {
+				if r.Err() != nil || !r.Check(t >= 0 && t < 1e30 && v >= 0 && v < 1e60 && (k == 0 || t >= pr.T[k-1] && v <= pr.V[k-1]), "a price is out of order or range") {
 					return
 				}
 				pr.T, pr.V = append(pr.T, t), append(pr.V, v)
@@ -78,10 +77,12 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			d := &j.Data.Value
 			if d.placed = r.Bool(); d.placed {
 				d.c, d.batch = r.Time(), r.Uint()
-				r.Check(d.c <= sojourn.Time(maxTail)*3, "a completion is out of range")
 			}
 			r.Check(d.batch <= p.plans && (p.opts.Commit || d.batch == 0), "a batch does not exist")
+			r.Check(d.placed || p.open, "a job waits for no plan")
 			p.describe(j)
 		})
+		now := p.queue.Ledger.Now()
+		r.Check(p.anchor <= now && p.at <= now && !(p.open && p.due < now), "a plan is made at another time")
 	})
 }

@@ -1,7 +1,10 @@
 package mars_test
 
 import (
+	"bytes"
 	"flag"
+	"math"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -67,6 +70,71 @@ func withChecks(t *testing.T, n int, test func()) {
 	f.Value.Set(strconv.Itoa(n))
 	defer f.Value.Set(was)
 	test()
+}
+
+// At any instant, with lengths, weights and numbers of tasks from the ends of their ranges,
+// what the policy saves it restores, to the same bytes; it asks for no instant that has
+// passed, and not again for one at which it has had its Tick.
+func TestExtremes(t *testing.T) {
+	last := sojourn.Time(math.MaxInt64)
+	for _, at := range []sojourn.Time{0, 1, 1 << 61, 1<<62 - 1, 1 << 62, 1<<62 + 1, 3 << 61, last - 2e9, last - 1, last} {
+		for _, o := range []mars.PolicyOptions{{}, {DefaultTaskTime: math.MaxInt64}, {DefaultTaskTime: 1}, {Interval: 1}, {Interval: 1<<61 - 1},
+			{Batch: time.Second}, {Batch: time.Second, Commit: true}, {Batch: 1<<61 - 1}, {Batch: 1<<61 - 1, Commit: true}} {
+			o.Iterations = 3
+			p := policy(o)().(*mars.Policy)
+			now, id := at, sojourn.JobID(0)
+			observe := func(ev sojourn.Event) {
+				ev.At = now
+				if err := p.Observe(ev); err != nil {
+					t.Fatalf("Observe(%v) = %v", ev, err)
+				}
+				saved, err := p.AppendBinary(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p = policy(o)().(*mars.Policy)
+				if err := p.UnmarshalBinary(saved); err != nil {
+					t.Fatalf("%+v: after %v: UnmarshalBinary = %v", o, ev, err)
+				}
+				if again, _ := p.AppendBinary(nil); !bytes.Equal(again, saved) {
+					t.Fatalf("%+v: after %v: what was restored saves something else", o, ev)
+				}
+				if wake, ok := p.NextWake(); ok && (wake < now || wake == now && ev.Kind == sojourn.Tick) {
+					t.Fatalf("%+v: after %v: NextWake = %v", o, ev, wake)
+				}
+				for _, id := range p.AppendRanking(nil) {
+					p.Explain(id)
+				}
+			}
+			arrive := func(weight float64, tasks int, estimate, delay time.Duration) {
+				id++
+				ph := sojourn.Phase{Tasks: tasks, Estimate: estimate}
+				if delay > 0 {
+					ph.Delays = slices.Repeat([]time.Duration{delay}, tasks)
+				}
+				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Weight: weight, Phases: []sojourn.Phase{ph, {Tasks: 1, Class: 1, Estimate: estimate}}}})
+			}
+			for range 3 {
+				observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
+				arrive(1<<32-1, 1, math.MaxInt64, 0)
+				arrive(1.0/(1<<16), 1<<13, 0, 0)
+				arrive(1<<32-1, 3, 1, math.MaxInt64)
+				arrive(1, 2, math.MaxInt64/2, math.MaxInt64)
+				if wake, ok := p.NextWake(); ok {
+					now = wake
+				}
+				observe(sojourn.Event{Kind: sojourn.Tick})
+				if _, ok := p.NextWake(); ok {
+					t.Fatalf("%+v: at %v a plan is due again", o, now)
+				}
+				if slot, ok := p.Seek(0); !ok {
+					t.Fatalf("%+v: at %v nothing is to start", o, now)
+				} else if _, ok := p.Assign(slot); !ok {
+					t.Fatalf("%+v: at %v Seek names slot %d, and Assign declines it", o, now, slot)
+				}
+			}
+		}
+	}
 }
 
 func TestForgedPolicySnapshots(t *testing.T) {
