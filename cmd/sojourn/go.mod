@@ -2,14 +2,10 @@ module github.com/sojourn-sched/sojourn/cmd/sojourn
 
 go 1.25.0
 
-// The library lives beside this module until its first tag; a release drops
-// the line and requires the tag.
-replace github.com/sojourn-sched/sojourn => ../..
-
 require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/schollz/progressbar/v3 v3.19.1
-	github.com/sojourn-sched/sojourn v0.0.0
+	github.com/sojourn-sched/sojourn v0.1.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	golang.org/x/term v0.45.0
