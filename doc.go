@@ -47,12 +47,24 @@
 //				}
 //			}
 //		}
-//		at, ok := waker.NextWake() // without a Waker: done
-//		if !ok || at > now {
-//			break // sleep until the next event or until at
+//		victims = preemptor.AppendPreemptions(victims[:0]) // without a Preemptor: none
+//		for _, v := range victims {
+//			kill(v)
+//			p.Observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted, At: now,
+//				Task: v.Task, Attempt: v.Attempt, Slot: sojourn.Slot{ID: v.Slot}})
 //		}
-//		p.Observe(sojourn.Event{Kind: sojourn.Tick, At: now})
+//		at, ok := waker.NextWake() // without a Waker: never
+//		switch {
+//		case ok && at <= now:
+//			p.Observe(sojourn.Event{Kind: sojourn.Tick, At: now})
+//		case len(victims) == 0:
+//			return // sleep until the next event or, if ok, until at
+//		}
 //	}
+//
+// A driver that needs time to kill an attempt reports its end when it ends. Until
+// then the victim stays listed, so that such a driver remembers whom it kills, and
+// sleeps.
 //
 // Three rules go with the loop.
 //

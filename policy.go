@@ -2,6 +2,7 @@ package sojourn
 
 import (
 	"encoding"
+	"iter"
 	"log/slog"
 )
 
@@ -165,4 +166,21 @@ func As[T any](p Policy) (T, bool) {
 	}
 	var zero T
 	return zero, false
+}
+
+// Ranking returns the live jobs of p, the one to be served first at the front, as
+// its [Explainer] ranks them when the iteration begins. It yields nothing if p
+// is none.
+func Ranking(p Policy) iter.Seq[JobID] {
+	return func(yield func(JobID) bool) {
+		e, ok := As[Explainer](p)
+		if !ok {
+			return
+		}
+		for _, id := range e.AppendRanking(nil) {
+			if !yield(id) {
+				return
+			}
+		}
+	}
 }
