@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,13 +14,16 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 )
 
-// A queue is what was there before, but for the policy.
+// A queue is what was there before, but for the policy and its timer.
 type queue struct {
-	mu     sync.Mutex
-	wake   sync.Cond
-	policy sojourn.Policy
-	start  time.Time
-	jobs   map[sojourn.JobID]*job
+	sync.Mutex
+	changed sync.Cond
+	policy  *fair.Policy
+	timer   *time.Timer // goes off when the policy wants a Tick
+	start   time.Time
+	jobs    map[sojourn.JobID]*job
+	closed  bool // when no job is left, workers leave
+	log     io.Writer
 }
 
 type job struct {
@@ -27,18 +31,34 @@ type job struct {
 	left  int
 }
 
+func newQueue(o fair.Options, log io.Writer) (*queue, error) {
+	p, err := fair.New(o)
+	q := &queue{policy: p, start: time.Now(), jobs: map[sojourn.JobID]*job{}, log: log}
+	q.changed.L = q
+	q.timer = time.AfterFunc(time.Hour, func() { q.Lock(); defer q.Unlock(); q.observe(sojourn.Event{Kind: sojourn.Tick}) })
+	return q, err
+}
+
 // observe reports an event. One that does not fit, such as the cancellation of a
 // job that has ended, comes back as an error and has changed nothing.
 func (q *queue) observe(ev sojourn.Event) error {
 	ev.At = sojourn.Time(time.Since(q.start))
-	q.wake.Broadcast() // any event may give any worker something to do
+	q.changed.Broadcast() // any event may give any worker something to do
+	defer q.setTimer()
 	return q.policy.Observe(ev)
 }
 
-func (q *queue) submit(id sojourn.JobID, pool string, tasks ...func() error) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	err := q.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{{Tasks: len(tasks)}}}})
+func (q *queue) setTimer() {
+	if at, ok := q.policy.NextWake(); ok {
+		q.timer.Reset(time.Until(q.start.Add(time.Duration(at))))
+	}
+}
+
+func (q *queue) submit(id sojourn.JobID, pool string, inputs sojourn.Inputs, tasks ...func() error) error {
+	q.Lock()
+	defer q.Unlock()
+	phase := sojourn.Phase{Tasks: len(tasks), Inputs: inputs}
+	err := q.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{phase}}})
 	if err == nil {
 		q.jobs[id] = &job{tasks, len(tasks)}
 	}
@@ -46,57 +66,83 @@ func (q *queue) submit(id sojourn.JobID, pool string, tasks ...func() error) err
 }
 
 func (q *queue) cancel(id sojourn.JobID) error {
+	q.Lock()
+	defer q.Unlock()
+	return q.end(id)
+}
+
+func (q *queue) end(id sojourn.JobID) error {
+	fmt.Fprintf(q.log, "        job %d is dropped\n", id)
 	delete(q.jobs, id)
 	return q.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: id}})
 }
 
-// work is a worker: it asks, runs, and reports, until no job is left.
-func (q *queue) work(slot sojourn.Slot, log io.Writer) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: slot})
-	for len(q.jobs) > 0 {
+// work is a worker: it asks, runs, and reports.
+func (q *queue) work(slot sojourn.Slot) error {
+	q.Lock()
+	defer q.Unlock()
+	err := q.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: slot})
+	for err == nil && !(q.closed && len(q.jobs) == 0) {
 		a, ok := q.policy.Assign(slot.ID)
+		q.setTimer()
 		if !ok {
-			q.wake.Wait()
+			q.changed.Wait()
 			continue
 		}
-		j := q.jobs[a.Task.Job]
-		q.mu.Unlock()
-		err := j.tasks[a.Task.Index]()
-		q.mu.Lock()
-		fmt.Fprintf(log, "%5v  task %v  attempt %d  %v\n", time.Since(q.start).Round(time.Millisecond), a.Task, a.Attempt, err)
+		j, id := q.jobs[a.Task.Job], a.Task.Job
+		q.Unlock()
+		failure := j.tasks[a.Task.Index]()
+		q.Lock()
+		fmt.Fprintf(q.log, "%5v  task %v  attempt %d  %v\n", time.Since(q.start).Round(time.Millisecond), a.Task, a.Attempt, failure)
 		ev := sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: slot}
-		if err != nil {
+		if failure != nil {
 			ev.Kind, ev.Cause = sojourn.TaskFailed, sojourn.CauseTask
 		} else if j.left--; j.left == 0 {
-			delete(q.jobs, a.Task.Job)
+			delete(q.jobs, id)
 		}
-		q.observe(ev)
-		if err != nil && a.Attempt == 3 {
-			fmt.Fprintf(log, "        job %d is given up: %v\n", a.Task.Job, q.cancel(a.Task.Job))
+		err = q.observe(ev)
+		if err == nil && failure != nil && a.Attempt == 3 && q.jobs[id] == j {
+			err = q.end(id)
 		}
+	}
+	return errors.Join(err, q.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: slot}))
+}
+
+func (q *queue) close() {
+	q.Lock()
+	defer q.Unlock()
+	q.closed = true
+	q.changed.Broadcast()
+}
+
+func main() {
+	if err := demo(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "customscheduler:", err)
+		os.Exit(1)
 	}
 }
 
-func main() { demo(os.Stdout) }
-
-func demo(log io.Writer) {
-	p, _ := fair.New(fair.Options{Pools: map[string]fair.Pool{"paid": {Weight: 3}}})
-	q := &queue{policy: p, start: time.Now(), jobs: map[sojourn.JobID]*job{}}
-	q.wake.L = &q.mu
+func demo(log io.Writer) error {
+	q, err := newQueue(fair.Options{Pools: map[string]fair.Pool{"paid": {Weight: 3}}}, log)
+	if err != nil {
+		return err
+	}
 	takes := func(ms time.Duration, err error) func() error {
 		return func() error { time.Sleep(ms * time.Millisecond); return err }
 	}
-	q.submit(1, "free", takes(50, nil), takes(52, nil), takes(54, nil), takes(56, nil))
-	q.submit(2, "paid", takes(25, nil), takes(30, os.ErrNotExist))
-	q.submit(3, "free", takes(101, nil), takes(102, nil))
+	none := sojourn.Inputs{}
+	err = errors.Join(
+		q.submit(1, "free", none, takes(50, nil), takes(52, nil), takes(54, nil), takes(56, nil)),
+		q.submit(2, "paid", none, takes(25, nil), takes(30, os.ErrNotExist)),
+		q.submit(3, "free", none, takes(101, nil), takes(102, nil)))
+	var ends [2]error
 	var workers sync.WaitGroup
-	workers.Go(func() { q.work(sojourn.Slot{ID: 0}, log) })
-	workers.Go(func() { q.work(sojourn.Slot{ID: 1}, log) })
+	for i := range ends {
+		workers.Go(func() { ends[i] = q.work(sojourn.Slot{ID: sojourn.SlotID(i)}) })
+	}
 	time.Sleep(170 * time.Millisecond)
-	q.mu.Lock()
-	fmt.Fprintf(log, "        job 3 is cancelled: %v\n", q.cancel(3))
-	q.mu.Unlock()
+	err = errors.Join(err, q.cancel(3))
+	q.close()
 	workers.Wait()
+	return errors.Join(err, ends[0], ends[1])
 }
