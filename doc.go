@@ -86,6 +86,25 @@
 // event at or past the instant of [Waker] sets them off, before it is applied. A
 // driver that has nothing else to say sends [Tick].
 //
+// # Questions
+//
+// Observe and Assign change a policy, and nothing else does. NextWake, Seek,
+// AppendPreemptions, AppendRanking, Explain, AppendBinary and Admit are questions,
+// and an Assign that declines is one. A question changes nothing that anybody
+// could find out: no later decision, no answer, no byte of a snapshot, whichever
+// questions are asked, how often, and in whatever order between two calls. In
+// particular no time passes in them. A driver may ask for NextWake before it offers
+// slots or after that.
+//
+// A wrapper, or a policy that lets others decide for a part of the cluster, keeps
+// this law for those inside it too. It passes time on when it observes something, so
+// that whoever is asked is asked at the present. What is inside waits for a
+// Tick of the driver: if it is due at this very instant, or already was, NextWake
+// says so, and it is told of this instant by the Tick that the driver then sends, not
+// when it is asked. What it may be lent for an answer is a slot that it does not
+// keep: added, declined and removed at one instant, which changes nothing, unless a
+// wake is due, which any event would set off.
+//
 // # What a policy promises
 //
 // Two policies built alike and driven alike decide alike, on every platform:

@@ -13,6 +13,9 @@ import (
 // are never called concurrently, and return without blocking. See the package
 // comment for the duties of a driver and the laws of a policy.
 //
+// These two methods are all that changes it. Those of the optional interfaces are
+// questions, which change nothing, be it in a policy that is part of another.
+//
 // This interface never gets another method. What some policies can do besides is
 // found by [As].
 type Policy interface {
@@ -97,7 +100,8 @@ type Preemption struct {
 type Waker interface {
 	// NextWake returns the earliest instant at which to report [Tick] and to offer
 	// free slots again if nothing else happens before. It reports false if time
-	// alone changes nothing. It changes only through Observe and Assign.
+	// alone changes nothing. It changes only through Observe and Assign. An instant
+	// that has come, even one that is past, asks for a Tick now.
 	NextWake() (Time, bool)
 }
 

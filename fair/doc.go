@@ -50,8 +50,19 @@
 // given a slot and [sojourn.SlotRemoved] when the task there ends, so that its
 // capacity is what the pool really has. A slot that it declines goes to the next
 // pool. What it refuses is refused, with its own error; what it wants killed, waits
-// for and explains is passed on. While a slot is free and time passes, it has one on
-// loan. A pool that is listed by name keeps its policy while it has no jobs.
+// for and explains is passed on. While a slot is free and time passes, and when it is
+// asked about a job, it has one on loan of each class in which the pool could be served.
+// A pool that is listed by name keeps its policy while it has no jobs.
+//
+// Time passes in all these policies together, when an event is observed, and never
+// because something was asked. The first event of an instant is told to the policy of
+// the pool that it is about, and to the others as a [sojourn.Tick]; each Tick is told
+// to all. A policy that waits for this very instant, as one does that plans once all
+// events of an instant are known, makes NextWake say that it is time. It is offered
+// nothing before the Tick that is due then. Whether a driver asks for NextWake before it
+// offers slots or after that, no wake is lost.
+//
+// What is known of nodes and their racks is known to all of them.
 //
 // # Delay scheduling
 //
@@ -123,13 +134,14 @@
 // At depth d, with n startable jobs and m pools that can be served side by side,
 // Observe and Assign take O(log n + d log m), and allocate nothing except when a job
 // arrives, a pool begins to be used, or a task is tried again. Idle jobs, pools and
-// slots are not visited. A pool with MaxJobs costs as much again for each class when
+// slots are not visited, but for policies of pools, which are all told that time
+// passes. A pool with MaxJobs costs as much again for each class when
 // a job of it begins or ceases to run tasks.
 //
 // Pools whose policies decline a slot, and jobs that are passed over for locality, cost
-// a heap operation each for every slot that they leave. While slots are free, the
-// passing of time costs as much for each pool with a policy, and with a delay for each
-// job. NextWake asks each policy that is a [sojourn.Waker]. Seek may look at every free
+// a heap operation each for every slot that they leave. The passing of time costs a
+// Tick for each policy of a pool, and while slots are free a loan, and with a delay as
+// much for each job. NextWake asks each policy that is a [sojourn.Waker]. Seek may look at every free
 // slot for them. Explain, and a look at the shares, take time in proportion to live
 // jobs, pools and slots.
 package fair

@@ -25,8 +25,7 @@ type rival struct {
 }
 
 func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
-	p.catchUp(n)
-	if explainer, ok := sojourn.As[sojourn.Explainer](n.policy); ok {
+	if explainer, ok := n.explainer(); ok {
 		start := len(dst)
 		dst = explainer.AppendRanking(dst)
 		return append(dst[:start], slices.DeleteFunc(dst[start:], func(id sojourn.JobID) bool { return p.ledger.Job(id).Cancelled })...)
@@ -73,6 +72,15 @@ func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		}
 	}
 	return dst
+}
+
+// explainer returns what the policy of a pool explains itself by, if it has one that
+// does.
+func (n *pool) explainer() (sojourn.Explainer, bool) {
+	if n.policy == nil {
+		return nil, false
+	}
+	return sojourn.As[sojourn.Explainer](n.policy.Policy)
 }
 
 // leastTag returns the least tag of a pool in a class in which it can be served,
@@ -146,8 +154,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 				fmt.Sprintf("attempt %d of task %v on slot %d %s for job %d", v.Attempt, v.Task, v.Slot, what, v.For)))
 		}
 	}
-	p.catchUp(n)
-	if explainer, ok := sojourn.As[sojourn.Explainer](n.policy); ok {
+	if explainer, ok := n.explainer(); ok {
 		if inner, ok := explainer.Explain(id); ok {
 			attrs = append(attrs, slog.Attr{Key: "policy", Value: slog.GroupValue(inner...)})
 		}

@@ -86,33 +86,49 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		return err
 	}
 	was := p.ledger.Now()
-	passes := ev.At > was && (len(p.inner) > 0 || p.preempt.enabled() || p.delay.Node > 0)
-	if passes {
-		p.lendAll()
-	}
+	passes := ev.At > was
+	hosts := len(p.inner)+len(p.kept) > 0
+	var to *guest // the policy of the pool that the event is about
+	var err error
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		if err := p.ask(&ev); err != nil {
-			p.takeBackAll(was)
-			return err
+		p.lendAll()
+		to, err = p.ask(&ev)
+	default:
+		if passes || ev.Kind == sojourn.Tick {
+			p.lendAll()
+		}
+		if hosts {
+			to = p.addressee(&ev)
 		}
 	}
+	if err != nil {
+		p.takeBackAll(was)
+		return err
+	}
+	if passes || ev.Kind == sojourn.Tick {
+		p.letPass(&ev, to)
+	}
+	p.takeBackAll(ev.At)
 	if passes {
-		p.takeBackAll(ev.At)
 		p.countWaits(ev.At)
 		p.pass(ev.At)
 	}
 	p.version++
+	rack := p.ledger.Rack(ev.Slot.Node)
 	c := p.ledger.Apply(&ev)
 	if p.index != nil {
 		p.index.Update(&ev, c)
 	}
-	if len(p.inner)+len(p.kept) > 0 {
-		p.tell(&ev, c.Job, c.Slot)
+	switch ev.Kind {
+	case sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp:
+		p.tellNode(&ev, rack)
+	default:
+		p.tell(&ev, to, c.Slot)
 	}
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		p.join(c.Job)
+		p.join(c.Job, to)
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		p.ended(c.Job.Data.pool, c.Slot.Class, ev.Kind == sojourn.TaskRefused)
 		if len(p.preempt.victims) > 0 {

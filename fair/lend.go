@@ -15,64 +15,106 @@ import (
 // task ends. To find out whether the policy wants a slot, it is lent the slot for
 // an instant, which by the laws of a policy changes nothing if it declines. Before
 // time passes, each pool that could be served is lent a free slot until the next
-// event, since the policy may wait for time in which it had one.
+// event, since the policy may wait for time in which it had one. It has this slot too
+// when it is asked about a job, whether or not time has passed before.
+//
+// Time passes in Observe alone, and then in all policies at once: each is told of the
+// first event of an instant, as it is if it is about the pool, else as a Tick, and
+// of every Tick. So whoever is asked something is asked it at the present, and
+// nothing has to be made up for before.
+//
+// A policy that waits for this very instant is owed a Tick by the driver. Until then
+// it is lent nothing, since any event would set it off, and NextWake says that it is
+// time.
 type lender struct {
-	inner    []*pool        // live pools with policies
-	kept     []*conf        // pools that keep their policies, live or not
-	asked    sojourn.Policy // was told of the job that arrives
-	refused  []*pool        // pools that declined what is being offered
-	offering bool           // refused is in use
+	inner    []*pool // live pools with policies
+	kept     []*conf // pools that keep their policies, live or not
+	refused  []*pool // pools that declined what is being offered
+	offering bool    // refused is in use
 	buffer   []sojourn.Slot
 }
 
-// ask tells the policy of a job's pool of an event that it may refuse, before
-// anything else is changed.
-func (p *Policy) ask(ev *sojourn.Event) error {
-	switch ev.Kind {
-	case sojourn.JobRevised:
-		if n := p.ledger.Job(ev.Job.ID).Data.pool; n.policy != nil {
-			return n.policy.Observe(*ev)
-		}
-	case sojourn.JobArrived, sojourn.JobAdopted:
-		c, err := p.confOf(ev.Job)
-		if err != nil {
-			return &sojourn.EventError{Event: *ev, Err: err}
-		}
-		if c.Policy == nil {
-			return nil
-		}
-		policy, isNew := p.policyOf(ev.Job, c)
-		if err := policy.Observe(*ev); err != nil {
-			return err
-		}
-		p.asked = policy
-		if isNew && c.named {
-			c.policy = policy
-			p.kept = append(p.kept, c)
-		}
-	}
-	return nil
+// A guest is the policy of a pool.
+type guest struct {
+	sojourn.Policy
+	seeker sojourn.Seeker
+	waker  sojourn.Waker // nil if it is none
+	due    bool          // it waits for this very instant, and was not told of it by a Tick
 }
 
-// policyOf returns the policy that a job is for, of a pool described by c, and
+func newGuest(c *conf) *guest {
+	g := &guest{Policy: c.Policy()}
+	g.seeker, _ = sojourn.As[sojourn.Seeker](g.Policy)
+	g.waker, _ = sojourn.As[sojourn.Waker](g.Policy)
+	return g
+}
+
+// must tells a policy of an event that fits.
+func (g *guest) must(ev sojourn.Event) {
+	if err := g.Observe(ev); err != nil {
+		panic(fmt.Sprintf("fair: a %T refuses what fits: %v", g.Policy, err))
+	}
+}
+
+// wakes reports whether a policy waits for an instant that has come.
+func (g *guest) wakes(now sojourn.Time) bool {
+	if g.waker == nil {
+		return false
+	}
+	at, ok := g.waker.NextWake()
+	return ok && at <= now
+}
+
+// wants reports whether a policy is to be offered slots.
+func (g *guest) wants() bool { return g != nil && !g.due }
+
+// ask tells the policy of a job's pool of an event that it may refuse, before
+// anything else is changed, and returns the policy; nil if the pool has none.
+func (p *Policy) ask(ev *sojourn.Event) (*guest, error) {
+	if ev.Kind == sojourn.JobRevised {
+		g := p.ledger.Job(ev.Job.ID).Data.pool.policy
+		if g == nil {
+			return nil, nil
+		}
+		return g, g.Observe(*ev)
+	}
+	c, err := p.confOf(ev.Job)
+	if err != nil {
+		return nil, &sojourn.EventError{Event: *ev, Err: err}
+	}
+	if c.Policy == nil {
+		return nil, nil
+	}
+	g, isNew := p.guestOf(ev.Job, c)
+	if err := g.Observe(*ev); err != nil {
+		return nil, err
+	}
+	if isNew && c.named {
+		c.policy = g
+		p.kept = append(p.kept, c)
+	}
+	return g, nil
+}
+
+// guestOf returns the policy that a job is for, of a pool described by c, and
 // whether it was made for that.
-func (p *Policy) policyOf(spec *sojourn.Job, c *conf) (policy sojourn.Policy, isNew bool) {
+func (p *Policy) guestOf(spec *sojourn.Job, c *conf) (g *guest, isNew bool) {
 	switch n := p.poolOf(spec); {
 	case n != nil:
 		return n.policy, false
 	case c.policy != nil:
 		return c.policy, false
 	}
-	policy = c.Policy()
+	g = newGuest(c)
 	for _, s := range p.ledger.AppendDown(nil) {
-		must(policy, sojourn.Event{Kind: sojourn.NodeDown, At: p.ledger.Now(), Slot: s})
+		g.must(sojourn.Event{Kind: sojourn.NodeDown, At: p.ledger.Now(), Slot: s})
 	}
-	return policy, true
+	return g, true
 }
 
-// adopt gives a new pool the policy that was asked.
-func (p *Policy) adopt(n *pool) {
-	n.policy, p.asked = p.asked, nil
+// adopt gives a new pool its policy.
+func (p *Policy) adopt(n *pool, g *guest) {
+	n.policy = g
 	p.inner = append(p.inner, n)
 	n.conf.live = true
 }
@@ -89,63 +131,113 @@ func (p *Policy) admitInner(spec *sojourn.Job) error {
 	if err != nil || c.Policy == nil {
 		return err
 	}
-	policy, _ := p.policyOf(spec, c)
-	admitter, ok := sojourn.As[sojourn.Admitter](policy)
+	g, isNew := p.guestOf(spec, c)
+	admitter, ok := sojourn.As[sojourn.Admitter](g.Policy)
 	if !ok {
 		return nil
 	}
-	must(policy, sojourn.Event{Kind: sojourn.Tick, At: p.ledger.Now()})
+	now := p.ledger.Now()
+	if isNew {
+		g.must(sojourn.Event{Kind: sojourn.Tick, At: now})
+	}
+	if n := p.poolOf(spec); n != nil {
+		p.lend(n)
+		defer p.takeBack(n, now)
+	}
 	return admitter.Admit(spec)
 }
 
-// catchUp brings the policy of a pool to the present. It is told of the time only
-// when something happens to the pool, which changes no decision but what it
-// explains.
-func (p *Policy) catchUp(n *pool) {
-	if n.policy != nil {
-		must(n.policy, sojourn.Event{Kind: sojourn.Tick, At: p.ledger.Now()})
-	}
-}
-
-// must tells a policy of an event that fits.
-func must(policy sojourn.Policy, ev sojourn.Event) {
-	if err := policy.Observe(ev); err != nil {
-		panic(fmt.Sprintf("fair: a %T refuses what fits: %v", policy, err))
-	}
-}
-
-// tell passes on an event that was applied.
-func (p *Policy) tell(ev *sojourn.Event, j *job, s sojourn.Slot) {
+// addressee returns the policy of the pool that a valid event about a live job is
+// about; nil if there is none.
+func (p *Policy) addressee(ev *sojourn.Event) *guest {
+	id := ev.Task.Job
 	switch ev.Kind {
-	case sojourn.NodeDown, sojourn.NodeUp:
-		for _, n := range p.inner {
-			must(n.policy, *ev)
-		}
-		for _, c := range p.kept {
-			if !c.live {
-				must(c.policy, *ev)
-			}
-		}
+	case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.NodeDown, sojourn.NodeUp, sojourn.Tick:
+		return nil
+	case sojourn.JobCancelled:
+		id = ev.Job.ID
+	}
+	return p.ledger.Job(id).Data.pool.policy
+}
+
+// letPass lets time go on in all policies until an event, but for the one that the
+// event is about, which is told itself, as all are of nodes.
+func (p *Policy) letPass(ev *sojourn.Event, to *guest) {
+	if ev.Kind == sojourn.NodeDown || ev.Kind == sojourn.NodeUp {
 		return
+	}
+	for g := range p.guests {
+		if g != to {
+			g.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
+			g.due = false
+		}
+	}
+}
+
+// guests calls f for all policies: those of live pools, with these, and those that are
+// kept for others.
+func (p *Policy) guests(f func(*guest, *pool) bool) {
+	for _, n := range p.inner {
+		if !f(n.policy, n) {
+			return
+		}
+	}
+	for _, c := range p.kept {
+		if !c.live && !f(c.policy, nil) {
+			return
+		}
+	}
+}
+
+// tellNode passes on what was said of a node to all policies. All know its rack as soon
+// as it is known, and not only while they have a slot there: else it would show whether
+// they were lent one. rack is what was known of it before the event.
+func (p *Policy) tellNode(ev *sojourn.Event, rack sojourn.RackID) {
+	node := sojourn.Slot{Node: ev.Slot.Node, Rack: p.ledger.Rack(ev.Slot.Node)}
+	var told []sojourn.EventKind
+	switch {
+	case ev.Kind != sojourn.SlotAdded:
+		told = []sojourn.EventKind{ev.Kind}
+	case node.Rack == rack:
+		return
+	case p.ledger.Down(node.Node):
+		told = []sojourn.EventKind{sojourn.NodeUp, sojourn.NodeDown}
+	default:
+		told = []sojourn.EventKind{sojourn.NodeDown, sojourn.NodeUp}
+	}
+	for g := range p.guests {
+		for _, kind := range told {
+			g.must(sojourn.Event{Kind: kind, At: ev.At, Slot: node})
+		}
+		g.due = g.wakes(ev.At)
+	}
+}
+
+// tell passes on an event that was applied, to the policy that it is about.
+func (p *Policy) tell(ev *sojourn.Event, to *guest, s sojourn.Slot) {
+	if to == nil {
+		return
+	}
+	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		return // it was asked
-	}
-	if j == nil || j.Data.pool.policy == nil {
-		return
-	}
-	policy := j.Data.pool.policy
-	if ev.Kind == sojourn.TaskAdopted {
-		must(policy, sojourn.Event{Kind: sojourn.SlotAdded, At: ev.At, Slot: s})
-	}
-	must(policy, *ev)
-	switch ev.Kind {
+		// It was told when it was asked.
+	case sojourn.TaskAdopted:
+		p.give(to, s)
+		to.must(*ev)
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		must(policy, sojourn.Event{Kind: sojourn.SlotRemoved, At: ev.At, Slot: s})
+		to.must(*ev)
+		to.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: ev.At, Slot: s})
+	default:
+		to.must(*ev)
 	}
+	to.due = to.wakes(ev.At)
 }
 
 // lend lends a pool a free slot of each class in which it could be served.
 func (p *Policy) lend(n *pool) {
+	if !n.policy.wants() {
+		return
+	}
 	for i := range n.classes {
 		c := sojourn.Class(i)
 		id, ok := p.ledger.FreeSlot(c)
@@ -158,15 +250,23 @@ func (p *Policy) lend(n *pool) {
 	}
 }
 
+// give adds a slot to those of a policy, with all that is known of its node.
+func (p *Policy) give(g *guest, s sojourn.Slot) {
+	if s.Node != 0 {
+		s.Rack = p.ledger.Rack(s.Node)
+	}
+	g.must(sojourn.Event{Kind: sojourn.SlotAdded, At: p.ledger.Now(), Slot: s})
+}
+
 func (p *Policy) lendSlot(n *pool, s sojourn.Slot) {
-	must(n.policy, sojourn.Event{Kind: sojourn.SlotAdded, At: p.ledger.Now(), Slot: s})
+	p.give(n.policy, s)
 	n.lent = append(n.lent, s)
 }
 
 // takeBack removes what a pool was lent.
 func (p *Policy) takeBack(n *pool, at sojourn.Time) {
 	for _, s := range n.lent {
-		must(n.policy, sojourn.Event{Kind: sojourn.SlotRemoved, At: at, Slot: s})
+		n.policy.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: at, Slot: s})
 	}
 	n.lent = n.lent[:0]
 }
@@ -183,30 +283,25 @@ func (p *Policy) takeBackAll(at sojourn.Time) {
 	}
 }
 
-// wakeInner lets the policies know that it is at, if they wait for that.
-func (p *Policy) wakeInner(at sojourn.Time) {
-	for _, n := range p.inner {
-		if w, ok := sojourn.As[sojourn.Waker](n.policy); ok {
-			if t, ok := w.NextWake(); ok && t <= at {
-				must(n.policy, sojourn.Event{Kind: sojourn.Tick, At: at})
-			}
-		}
-	}
-}
-
 // nextInner returns the earliest instant for which a policy waits.
 func (p *Policy) nextInner() (next sojourn.Time, any bool) {
-	for _, n := range p.inner {
-		w, ok := sojourn.As[sojourn.Waker](n.policy)
-		if !ok {
+	now := p.ledger.Now()
+	for g, n := range p.guests {
+		if g.due {
+			return now, true
+		}
+		if g.waker == nil {
 			continue
 		}
-		p.catchUp(n)
-		p.lend(n)
-		if t, ok := w.NextWake(); ok && (!any || t < next) {
+		if n != nil {
+			p.lend(n)
+		}
+		if t, ok := g.waker.NextWake(); ok && (!any || t < next) {
 			next, any = t, true
 		}
-		p.takeBack(n, p.ledger.Now())
+		if n != nil {
+			p.takeBack(n, now)
+		}
 	}
 	return next, any
 }
@@ -269,6 +364,10 @@ func (p *Policy) assignSlowly(s sojourn.Slot) (sojourn.Assignment, bool) {
 			p.settle(s.Class, true)
 			return p.start(j, side, phase, pick, s.ID), true
 		}
+		if !n.policy.wants() {
+			p.decline(n, s.Class)
+			continue
+		}
 		p.lendSlot(n, s)
 		a, ok := n.policy.Assign(s.ID)
 		if !ok {
@@ -277,10 +376,11 @@ func (p *Policy) assignSlowly(s sojourn.Slot) (sojourn.Assignment, bool) {
 			continue
 		}
 		n.lent = n.lent[:0]
+		n.policy.due = n.policy.wakes(p.ledger.Now())
 		p.settle(s.Class, true)
 		j = p.ledger.Job(a.Task.Job)
 		if j == nil || j.Data.pool != n || !j.Phases[a.Task.Phase].IsPending(a.Task.Index) {
-			panic(fmt.Sprintf("fair: a %T assigns task %v, which it may not start", n.policy, a.Task))
+			panic(fmt.Sprintf("fair: a %T assigns task %v, which it may not start", n.policy.Policy, a.Task))
 		}
 		var b sojourn.Assignment
 		if p.index != nil {
@@ -289,7 +389,7 @@ func (p *Policy) assignSlowly(s sojourn.Slot) (sojourn.Assignment, bool) {
 			b = p.ledger.TakeTask(j, int(a.Task.Phase), a.Task.Index, s.ID)
 		}
 		if b.Attempt != a.Attempt {
-			panic(fmt.Sprintf("fair: a %T assigns attempt %d at task %v, want %d", n.policy, a.Attempt, a.Task, b.Attempt))
+			panic(fmt.Sprintf("fair: a %T assigns attempt %d at task %v, want %d", n.policy.Policy, a.Attempt, a.Task, b.Attempt))
 		}
 		p.assigned(j, j.SideOf(s.Class))
 		return a, true
@@ -317,11 +417,13 @@ func (p *Policy) seekSlowly(c sojourn.Class) (sojourn.SlotID, bool) {
 			}
 			p.passOver(j, side)
 			continue
+		case !n.policy.wants():
+			p.decline(n, c)
+			continue
 		}
 		// One slot is enough to see that a policy takes any.
 		p.lendSlot(n, p.ledger.Free(id))
-		seeker, _ := sojourn.As[sojourn.Seeker](n.policy)
-		found, ok := seeker.Seek(c)
+		found, ok := n.policy.seeker.Seek(c)
 		if !ok {
 			p.buffer = p.ledger.AppendFree(p.buffer[:0], c)
 			for _, s := range p.buffer {
@@ -329,7 +431,7 @@ func (p *Policy) seekSlowly(c sojourn.Class) (sojourn.SlotID, bool) {
 					p.lendSlot(n, s)
 				}
 			}
-			found, ok = seeker.Seek(c)
+			found, ok = n.policy.seeker.Seek(c)
 		}
 		p.takeBack(n, p.ledger.Now())
 		if ok {

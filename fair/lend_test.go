@@ -21,6 +21,7 @@ type spy struct {
 	rejects  bool
 	declines func(sojourn.SlotID) bool
 	wake     sojourn.Time
+	due      bool // NextWake is now until the next Tick
 	now      sojourn.Time
 }
 
@@ -33,6 +34,8 @@ func (s *spy) Observe(ev sojourn.Event) error {
 	}
 	s.now = ev.At
 	switch ev.Kind {
+	case sojourn.Tick:
+		s.due = false
 	case sojourn.SlotAdded:
 		s.slots[ev.Slot.ID] = true
 		s.most = max(s.most, len(s.slots))
@@ -66,7 +69,12 @@ func (s *spy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 }
 
 // NextWake waits only while there is a slot.
-func (s *spy) NextWake() (sojourn.Time, bool) { return s.wake, s.wake > s.now && len(s.slots) > 0 }
+func (s *spy) NextWake() (sojourn.Time, bool) {
+	if s.due {
+		return s.now, true
+	}
+	return s.wake, s.wake > s.now && len(s.slots) > 0
+}
 
 func spied(t *testing.T, slots int, pools map[string]fair.Pool) (*cluster, *spy) {
 	s := &spy{Policy: newFIFO(), slots: map[sojourn.SlotID]bool{}}
@@ -178,7 +186,7 @@ func TestPolicyOfAPoolWaitsWithASlot(t *testing.T) {
 	}
 	s.log = nil
 	c.tick(10)
-	if got, want := strings.Join(s.log, " "), "SlotAdded SlotRemoved"; got != want {
+	if got, want := strings.Join(s.log, " "), "SlotAdded Tick SlotRemoved"; got != want {
 		t.Errorf("when time passes, the policy sees %q, want %q", got, want)
 	}
 	if s.now != 10 {

@@ -189,7 +189,7 @@ type conf struct {
 	// job to job; only of pools that are listed by name, of which there is one each.
 	named  bool
 	said   bool // something is said of the pool itself
-	policy sojourn.Policy
+	policy *guest
 	live   bool // the pool has jobs; only of named pools
 }
 

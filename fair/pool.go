@@ -41,7 +41,7 @@ type pool struct {
 
 	classes []poolClass // by sojourn.Class
 
-	policy   sojourn.Policy // its own, or nil
+	policy   *guest         // its own, or nil
 	lent     []sojourn.Slot // free slots that its policy has for now
 	declined bool           // its policy declined what is being offered
 
@@ -204,11 +204,14 @@ func (p *Policy) first(c sojourn.Class) (*pool, *job) {
 	return n, nil
 }
 
-// join makes a new job a member of its pool.
-func (p *Policy) join(j *job) {
+// join makes a new job a member of its pool, whose policy, if it has one, is g.
+func (p *Policy) join(j *job, g *guest) {
 	p.turns++
 	j.Data.turn = p.turns
 	n := p.place(j.Spec.Pool)
+	if g != nil && n.policy == nil {
+		p.adopt(n, g)
+	}
 	for up := n; up != nil; up = up.parent {
 		up.live++
 	}
@@ -268,9 +271,6 @@ func (p *Policy) place(path string) *pool {
 			n.below[name] = below
 		}
 		n = below
-	}
-	if n.conf.Policy != nil && n.policy == nil {
-		p.adopt(n)
 	}
 	return n
 }

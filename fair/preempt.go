@@ -66,11 +66,10 @@ func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemptio
 	}
 	own := dst[start:]
 	for _, n := range p.inner {
-		pre, ok := sojourn.As[sojourn.Preemptor](n.policy)
+		pre, ok := sojourn.As[sojourn.Preemptor](n.policy.Policy)
 		if !ok {
 			continue
 		}
-		p.catchUp(n)
 		for _, v := range pre.AppendPreemptions(nil) {
 			if !slices.ContainsFunc(own, func(o sojourn.Preemption) bool { return o.Slot == v.Slot }) {
 				dst = append(dst, v)
@@ -120,7 +119,6 @@ func (p *Policy) wants(c sojourn.Class) bool {
 
 // pass lets time go on until at, before an event of that instant is applied.
 func (p *Policy) pass(at sojourn.Time) {
-	p.wakeInner(at)
 	pr := &p.preempt
 	if !pr.enabled() {
 		return

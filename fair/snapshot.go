@@ -11,7 +11,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 1, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 2, Options: p.options}
 }
 
 // text returns options as text, but for the policies of pools: each has its own in
@@ -57,15 +57,14 @@ func (p *Policy) saveKept(w *snapshot.Writer) {
 	}
 }
 
-// savePolicy writes the policy of a pool. It is told of the time before, since by
-// what it was told last it can be seen whether somebody has asked for explanations.
-func (p *Policy) savePolicy(w *snapshot.Writer, policy sojourn.Policy, path string) {
-	s, ok := sojourn.As[sojourn.Snapshotter](policy)
+// savePolicy writes the policy of a pool.
+func (p *Policy) savePolicy(w *snapshot.Writer, g *guest, path string) {
+	s, ok := sojourn.As[sojourn.Snapshotter](g.Policy)
 	if !ok {
-		w.Fail(fmt.Errorf("%w: the policy of pool %q is a %T", errors.ErrUnsupported, path, policy))
+		w.Fail(fmt.Errorf("%w: the policy of pool %q is a %T", errors.ErrUnsupported, path, g.Policy))
 		return
 	}
-	must(policy, sojourn.Event{Kind: sojourn.Tick, At: p.ledger.Now()})
+	w.Bool(g.due)
 	w.Binary(s)
 }
 
@@ -166,20 +165,39 @@ func (p *Policy) restoreKept(r *snapshot.Reader) {
 		if r.Err() != nil || !r.Check(c != nil && c.named && c.Policy != nil && c.policy == nil, "a pool keeps no policy, or two") {
 			return
 		}
-		c.policy = restorePolicy(r, c, path)
+		c.policy = p.restorePolicy(r, c, path)
 		p.kept = append(p.kept, c)
 	}
 }
 
 // restorePolicy returns a policy of a pool in the state that is read.
-func restorePolicy(r *snapshot.Reader, c *conf, path string) sojourn.Policy {
-	policy := c.Policy()
-	if s, ok := sojourn.As[sojourn.Snapshotter](policy); ok {
-		r.Binary(s)
-	} else {
-		r.Fail("the policy of pool %q is a %T, which cannot be restored", path, policy)
+func (p *Policy) restorePolicy(r *snapshot.Reader, c *conf, path string) *guest {
+	g := newGuest(c)
+	s, ok := sojourn.As[sojourn.Snapshotter](g.Policy)
+	if !ok {
+		r.Fail("the policy of pool %q is a %T, which cannot be restored", path, g.Policy)
+		return g
 	}
-	return policy
+	g.due = r.Bool()
+	r.Binary(s)
+	now := p.ledger.Now()
+	if r.Err() == nil {
+		r.Check(g.isAt(now), "the policy of a pool is at another time")
+		r.Check(!g.due || g.wakes(now), "a policy waits that does not")
+	}
+	return g
+}
+
+// isAt reports whether an instant is the present of a policy: an event that does not
+// fit in any case, and changes nothing, is refused for that of a time before, and for
+// what it says at this instant.
+func (g *guest) isAt(now sojourn.Time) bool {
+	ev := sojourn.Event{Kind: sojourn.SlotRemoved, At: now, Slot: sojourn.Slot{ID: sojourn.MaxSlots}}
+	if !errors.Is(g.Observe(ev), sojourn.ErrUnknownSlot) {
+		return false
+	}
+	ev.At--
+	return errors.Is(g.Observe(ev), sojourn.ErrTimeReversed)
 }
 
 // restorePool reads a pool and those below it. It appends them to list, in the order
@@ -193,7 +211,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		n.policy, n.conf.live = n.conf.policy, true
 		r.Check(n.policy != nil, "a pool has lost its policy")
 	default:
-		n.policy = restorePolicy(r, n.conf, n.path())
+		n.policy = p.restorePolicy(r, n.conf, n.path())
 	}
 	n.classes = make([]poolClass, r.Len())
 	r.Check(len(n.classes) <= 1<<8, "too many classes")

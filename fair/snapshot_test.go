@@ -90,30 +90,6 @@ func TestKeptPolicyIsRestored(t *testing.T) {
 	}
 }
 
-// Whether somebody asked in between cannot be seen in a snapshot, although the
-// policies of pools are told of the time when they are asked.
-func TestAskingLeavesNoTrace(t *testing.T) {
-	var data [2][]byte
-	for i := range data {
-		c := newCluster(t, 2, fair.Options{Pools: map[string]fair.Pool{"a": {Policy: newFSP}}})
-		id := c.arrive("a", 5)
-		c.offer()
-		c.tick(time.Second)
-		c.arrive("b", 5)
-		if i == 1 {
-			c.p.Explain(id)
-			c.p.NextWake()
-		}
-		var err error
-		if data[i], err = c.p.AppendBinary(nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !bytes.Equal(data[0], data[1]) {
-		t.Errorf("not asked:\n%q\nasked:\n%q", data[0], data[1])
-	}
-}
-
 // Options that decide differently are told apart; those that only say it otherwise
 // are not.
 func TestSnapshotOptions(t *testing.T) {

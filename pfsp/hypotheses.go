@@ -43,10 +43,12 @@ var violations = [numHypotheses]string{
 // hypotheses is the account of what does not hold in a class.
 //
 // The proof looks at the time since nothing waited and the virtual cluster was
-// empty: what was wrong before that is forgotten. Time is counted in breaches.
+// empty: what was wrong before that is forgotten. Time is counted in such moments that
+// have a breach between them, and not in breaches: what was broken before, and is again,
+// changes nothing.
 type hypotheses struct {
 	waiting int    // phases that have something to start
-	breach  uint64 // the number of the latest breach
+	breach  uint64 // the number of the latest breach: clean, or one more
 	last    [numHypotheses]uint64
 	clean   uint64 // breach when nothing waited and the virtual cluster was empty last
 
@@ -68,7 +70,7 @@ type promise struct {
 
 // breaks takes note that a hypothesis does not hold at this instant.
 func (h *hypotheses) breaks(what hypothesis) {
-	h.breach++
+	h.breach = max(h.breach, h.clean+1)
 	h.last[what] = h.breach
 }
 
