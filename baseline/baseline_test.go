@@ -40,18 +40,23 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// With HoldSlots, reduces may start whenever the job allows.
 func TestDeadlineConstraintConformance(t *testing.T) {
 	for name, hold := range map[string]bool{"dc": false, "dc with held slots": true} {
 		t.Run(name, func(t *testing.T) {
-			sojourntest.Run(t, must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: hold}), sojourntest.Options{
-				IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
-				Classes: []sojourn.Class{sojourn.Map, sojourn.Reduce},
-				Supports: func(j *sojourn.Job) bool {
-					return len(j.Phases) == 1 || j.Phases[0].Class == sojourn.Map && j.Phases[1].Class == sojourn.Reduce &&
-						(hold || j.Threshold(1) == j.Phases[0].Tasks)
-				},
-			})
+			sojourntest.Run(t, must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: hold}), deadlineOptions(hold))
 		})
+	}
+}
+
+// deadlineOptions says what Deadline Constraint does not promise. With HoldSlots,
+// reduces may start whenever the job allows.
+func deadlineOptions(hold bool) sojourntest.Options {
+	return sojourntest.Options{
+		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
+		Classes: []sojourn.Class{sojourn.Map, sojourn.Reduce},
+		Supports: func(j *sojourn.Job) bool {
+			return len(j.Phases) == 1 || j.Phases[0].Class == sojourn.Map && j.Phases[1].Class == sojourn.Reduce &&
+				(hold || j.Threshold(1) == j.Phases[0].Tasks)
+		},
 	}
 }

@@ -26,6 +26,12 @@ func supported(j *sojourn.Job) bool {
 		j.Phases[0].Class == sojourn.Map && j.Phases[1].Class == sojourn.Reduce && j.Threshold(1) == j.Phases[0].Tasks
 }
 
+// conformance says what the policy does not promise.
+var conformance = sojourntest.Options{
+	IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
+	Classes: []sojourn.Class{sojourn.Map, sojourn.Reduce}, Supports: supported,
+}
+
 func TestConformance(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -38,10 +44,7 @@ func TestConformance(t *testing.T) {
 		{"chain, paper", rtmr.Options{Booking: rtmr.Chain, Feedback: true, Delta: 1e9, NoMergeMin: true, OnePosition: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			sojourntest.Run(t, with(tc.opts), sojourntest.Options{
-				IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
-				Classes: []sojourn.Class{sojourn.Map, sojourn.Reduce}, Supports: supported,
-			})
+			sojourntest.Run(t, with(tc.opts), conformance)
 		})
 	}
 }

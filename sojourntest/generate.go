@@ -1,12 +1,10 @@
 package sojourntest
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"pgregory.net/rapid"
 )
 
 // IDs are drawn from small ranges, so that they meet again.
@@ -17,11 +15,34 @@ const (
 )
 
 // drive makes random calls, most of which fit.
-func (tr *trial) drive(t *rapid.T) {
-	actions := map[string]func(*rapid.T){}
-	add := func(weight int, name string, action func(*rapid.T)) {
-		for i := range weight {
-			actions[fmt.Sprint(name, i)] = action
+func (tr *trial) drive() {
+	actions := tr.actions()
+	// Some slots and jobs to begin with, since a history of an empty cluster
+	// shows little.
+	for range tr.between(0, 3) {
+		tr.fitting(sojourn.SlotAdded)
+	}
+	for range tr.between(0, 3) {
+		tr.fitting(sojourn.JobArrived)
+	}
+	for range 2 {
+		for tr.src.more() {
+			for !pick(tr, actions...)() { // ends: some kind of event fits always
+				if !tr.src.more() {
+					break
+				}
+			}
+		}
+		tr.misuse()
+	}
+}
+
+// actions returns what may be done in a step, as often as is its weight. Each reports
+// whether it could be done.
+func (tr *trial) actions() (list []func() bool) {
+	add := func(weight int, action func() bool) {
+		for range weight {
+			list = append(list, action)
 		}
 	}
 	for kind := sojourn.SlotAdded; kind <= sojourn.Tick; kind++ {
@@ -32,67 +53,60 @@ func (tr *trial) drive(t *rapid.T) {
 		case sojourn.JobArrived, sojourn.TaskFinished:
 			weight = 4
 		}
-		add(weight, kind.String(), func(t *rapid.T) { tr.fitting(t, kind) })
+		add(weight, func() bool { return tr.fitting(kind) })
 	}
-	order := rapid.IntRange(0, numOrders-1)
-	add(6, "misfit", tr.misfit)
-	add(1, "unsupported", tr.unsupported)
-	add(3, "offer", func(t *rapid.T) {
+	add(6, tr.misfit)
+	add(1, tr.unsupported)
+	add(3, func() bool {
 		free := tr.m.free()
-		if len(free) == 0 {
-			t.SkipNow() // no slot is free
+		if len(free) > 0 {
+			tr.assign(pick(tr, free...))
 		}
-		tr.assign(rapid.SampledFrom(free).Draw(t, "slot"))
+		return len(free) > 0
 	})
-	add(4, "round", func(t *rapid.T) { tr.round(order.Draw(t, "order")) })
-	add(2, "settle", func(t *rapid.T) { tr.settle(order.Draw(t, "order")) })
-	add(2, "wake", func(t *rapid.T) {
-		if !tr.last.waits {
-			t.SkipNow() // the policy waits for no instant
+	add(4, func() bool { tr.round(tr.src.below(numOrders)); return true })
+	add(2, func() bool { tr.settle(tr.src.below(numOrders)); return true })
+	add(2, func() bool {
+		if tr.last.waits {
+			tr.wake(tr.src.below(numOrders))
 		}
-		tr.wake(order.Draw(t, "order"))
+		return tr.last.waits
 	})
-	add(2, "preempt", func(t *rapid.T) {
-		if tr.s.preemptor == nil {
-			t.SkipNow() // the policy does not preempt
-		}
-		list := tr.s.preemptor.AppendPreemptions(nil)
-		if len(list) == 0 {
-			t.SkipNow() // the policy wants nothing killed
-		}
-		ev := report(sojourn.TaskFailed, tr.m.slot(list[0].Slot))
-		ev.At, ev.Cause = tr.later(t), sojourn.CausePreempted
-		tr.observe(ev)
-	})
+	add(2, tr.preempt)
+	return list
+}
 
-	// Some slots and jobs to begin with, since a history of an empty cluster
-	// shows little.
-	for range rapid.IntRange(0, 3).Draw(t, "slots") {
-		tr.fitting(t, sojourn.SlotAdded)
+// preempt kills what the policy wants killed most.
+func (tr *trial) preempt() bool {
+	if tr.s.preemptor == nil {
+		return false
 	}
-	for range rapid.IntRange(0, 3).Draw(t, "jobs") {
-		tr.fitting(t, sojourn.JobArrived)
+	list := tr.s.preemptor.AppendPreemptions(nil)
+	if len(list) == 0 {
+		return false
 	}
-	t.Repeat(actions)
-	tr.misuse()
-	t.Repeat(actions)
+	ev := report(sojourn.TaskFailed, tr.m.slot(list[0].Slot))
+	ev.At, ev.Cause = tr.later(), sojourn.CausePreempted
+	tr.observe(ev)
+	return true
 }
 
 // later draws the time of the next event.
-func (tr *trial) later(t *rapid.T) sojourn.Time {
-	step := rapid.SampledFrom([]time.Duration{0, 0, 0, 1, time.Second, 1500 * time.Millisecond, 7 * time.Second, time.Minute}).Draw(t, "step")
+func (tr *trial) later() sojourn.Time {
+	step := pick(tr, 0, 0, 0, 1, time.Second, 1500*time.Millisecond, 7*time.Second, time.Minute)
 	return tr.m.now.Add(step)
 }
 
 // fitting reports an event that fits, if there is any of that kind.
-func (tr *trial) fitting(t *rapid.T, kind sojourn.EventKind) {
+func (tr *trial) fitting(kind sojourn.EventKind) bool {
 	list := tr.candidates(kind)
 	if len(list) == 0 {
-		t.SkipNow() // no such event fits now
+		return false
 	}
-	ev := rapid.SampledFrom(list).Draw(t, "event")
-	tr.fill(t, &ev)
+	ev := pick(tr, list...)
+	tr.fill(&ev)
 	tr.observe(ev)
+	return true
 }
 
 // candidates returns the events of a kind that would fit, as far as slots, nodes
@@ -166,104 +180,103 @@ func (tr *trial) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
 func rackOf(n sojourn.NodeID) sojourn.RackID { return sojourn.RackID(n+1) / 2 % (maxNode / 2) }
 
 // fill draws the time and the other fields of an event that fits.
-func (tr *trial) fill(t *rapid.T, ev *sojourn.Event) {
-	ev.At = tr.later(t)
+func (tr *trial) fill(ev *sojourn.Event) {
+	ev.At = tr.later()
 	switch ev.Kind {
 	case sojourn.SlotAdded:
 		if s := tr.m.slot(ev.Slot.ID); s == nil {
-			ev.Slot.Class = tr.class(t)
-			ev.Slot.Node = sojourn.NodeID(rapid.IntRange(0, maxNode).Draw(t, "node"))
+			ev.Slot.Class = tr.class()
+			ev.Slot.Node = sojourn.NodeID(tr.between(0, maxNode))
 			ev.Slot.Rack = rackOf(ev.Slot.Node)
 		}
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		ev.Job = tr.job(t, ev.Job.ID)
+		ev.Job = tr.job(ev.Job.ID)
 	case sojourn.JobRevised:
-		ev.Job = tr.revision(t, tr.m.job(ev.Job.ID))
+		ev.Job = tr.revision(tr.m.job(ev.Job.ID))
 	case sojourn.TaskAdopted:
-		if rapid.IntRange(0, 9).Draw(t, "jump") == 9 {
+		if tr.oneIn(10) {
 			ev.Attempt += 1 << 30
 		}
 	case sojourn.TaskProgress:
-		ev.Progress = rapid.SampledFrom([]uint16{0, 1, 5000, sojourn.MaxProgress}).Draw(t, "progress")
+		ev.Progress = pick[uint16](tr, 0, 1, 5000, sojourn.MaxProgress)
 	case sojourn.TaskFailed:
-		ev.Cause = sojourn.Cause(rapid.IntRange(0, 2).Draw(t, "cause"))
+		ev.Cause = sojourn.Cause(tr.between(0, 2))
 	}
 	switch ev.Kind {
 	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
-		ev.Service = rapid.SampledFrom([]time.Duration{0, 1, time.Second, time.Hour}).Draw(t, "service")
+		ev.Service = pick(tr, 0, 1, time.Second, time.Hour)
 	}
 }
 
 // class draws a class, the first ones more often, so that slots and phases meet.
-func (tr *trial) class(t *rapid.T) sojourn.Class {
-	classes := rapid.SampledFrom(tr.o.classes())
-	return min(classes.Draw(t, "class"), classes.Draw(t, "class"))
+func (tr *trial) class() sojourn.Class {
+	classes := tr.o.classes()
+	return min(pick(tr, classes...), pick(tr, classes...))
 }
 
-// job draws a job that the policy supports.
-func (tr *trial) job(t *rapid.T, id sojourn.JobID) *sojourn.Job {
+// job draws a job that the policy supports. It returns nil if the kit knows none.
+func (tr *trial) job(id sojourn.JobID) *sojourn.Job {
 	most := 3
 	if tr.o.MaxPhases > 0 {
 		most = min(most, tr.o.MaxPhases)
 	}
 	const tries = 20
 	for range tries {
-		if j := tr.anyJob(t, id, most); tr.o.supports(j) {
+		if j := tr.anyJob(id, most); tr.o.supports(j) {
 			return j
 		}
 	}
-	t.SkipNow() // no job that the policy supports was found
-	return nil
+	return tr.plainJob(id)
 }
 
 // anyJob draws a valid job.
-func (tr *trial) anyJob(t *rapid.T, id sojourn.JobID, mostPhases int) *sojourn.Job {
+func (tr *trial) anyJob(id sojourn.JobID, mostPhases int) *sojourn.Job {
 	j := &sojourn.Job{
 		ID:     id,
-		Name:   rapid.SampledFrom([]string{"", "sort", "join"}).Draw(t, "name"),
-		Pool:   rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "pool"),
-		Demand: uint32(rapid.IntRange(0, 3).Draw(t, "demand")),
-		Phases: make([]sojourn.Phase, rapid.IntRange(1, mostPhases).Draw(t, "phases")),
+		Name:   pick(tr, "", "sort", "join"),
+		Pool:   pick(tr, "", "a", "b"),
+		Demand: uint32(tr.between(0, 3)),
+		Phases: make([]sojourn.Phase, tr.between(1, mostPhases)),
 	}
 	for i := range j.Phases {
 		p := &j.Phases[i]
-		p.Class = tr.class(t)
-		if rapid.IntRange(0, 2).Draw(t, "inputs") == 2 {
+		p.Class = tr.class()
+		if tr.oneIn(3) {
 			p.Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{1}}) // resize makes the rest
 		}
-		tr.resize(t, j, i, rapid.IntRange(1, 4).Draw(t, "tasks"))
+		tr.resize(j, i, tr.between(1, 4))
 	}
-	tr.describe(t, j)
+	tr.describe(j)
 	return j
 }
 
 // revision draws a valid new description of a job.
-func (tr *trial) revision(t *rapid.T, of *modelJob) *sojourn.Job {
+func (tr *trial) revision(of *modelJob) *sojourn.Job {
 	j := clone(of.spec)
 	for i := range j.Phases {
 		least := max(1, of.least(i))
-		tr.resize(t, j, i, rapid.IntRange(least, least+3).Draw(t, "tasks"))
+		tr.resize(j, i, tr.between(least, least+3))
 	}
-	tr.describe(t, j)
+	tr.describe(j)
 	return j
 }
 
 // resize gives a phase n tasks, and draws what is said of them. The inputs of a
 // task are always the same, so that revisions do not change them.
-func (tr *trial) resize(t *rapid.T, j *sojourn.Job, phase, n int) {
+func (tr *trial) resize(j *sojourn.Job, phase, n int) {
 	p := &j.Phases[phase]
 	p.Tasks = n
 	p.Estimates, p.Bytes, p.Delays = nil, nil, nil
-	p.Estimate = time.Duration(rapid.IntRange(0, 5).Draw(t, "estimate")) * time.Second
+	p.Estimate = time.Duration(tr.between(0, 5)) * time.Second
 	if tr.o.NeedsEstimates {
 		p.Estimate += time.Second
 	}
-	if rapid.IntRange(0, 3).Draw(t, "estimates") == 3 {
+	if tr.oneIn(4) {
 		for k := range n {
 			p.Estimates = append(p.Estimates, time.Duration(k*k%4)*time.Second)
 		}
 	}
-	if rapid.IntRange(0, 3).Draw(t, "sizes") == 3 {
+	if tr.oneIn(4) {
 		p.Bytes, p.Delays = make([]int64, n), make([]time.Duration, n)
 		for k := range n {
 			p.Bytes[k], p.Delays[k] = int64(k)<<20, time.Duration(k)*time.Second/2
@@ -281,16 +294,16 @@ func (tr *trial) resize(t *rapid.T, j *sojourn.Job, phase, n int) {
 }
 
 // describe draws what a job says apart from its tasks.
-func (tr *trial) describe(t *rapid.T, j *sojourn.Job) {
-	j.Weight = rapid.SampledFrom([]float64{0, 1, 2, 0.5, 1. / 65536, 3600}).Draw(t, "weight")
+func (tr *trial) describe(j *sojourn.Job) {
+	j.Weight = pick(tr, 0, 1, 2, 0.5, 1./65536, 3600)
 	j.Deadline = 0
-	if d := rapid.SampledFrom([]time.Duration{0, 2 * time.Second, 20 * time.Second, time.Hour}).Draw(t, "deadline"); d > 0 {
+	if d := pick(tr, 0, 2*time.Second, 20*time.Second, time.Hour); d > 0 {
 		j.Deadline = tr.m.now.Add(d)
 	}
 	for i := range j.Phases {
 		j.Phases[i].After = 0
 		if i > 0 {
-			j.Phases[i].After = rapid.IntRange(sojourn.NoBarrier, j.Phases[i-1].Tasks).Draw(t, "after")
+			j.Phases[i].After = tr.between(sojourn.NoBarrier, j.Phases[i-1].Tasks)
 		}
 	}
 }
@@ -340,32 +353,33 @@ func plainJobs(o *Options, id sojourn.JobID, tasks int, deadline sojourn.Time) (
 
 // unsupported reports a valid job that may be beyond what the policy can
 // schedule.
-func (tr *trial) unsupported(t *rapid.T) {
+func (tr *trial) unsupported() bool {
 	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil {
-		t.SkipNow() // the policy supports all jobs
+		return false // the policy supports all jobs
 	}
-	j := tr.anyJob(t, sojourn.JobID(rapid.IntRange(1, maxJobID).Draw(t, "job")), max(3, tr.o.MaxPhases+1))
+	j := tr.anyJob(sojourn.JobID(tr.between(1, maxJobID)), max(3, tr.o.MaxPhases+1))
 	if tr.o.Classes != nil {
 		last := &j.Phases[len(j.Phases)-1]
-		for rapid.Bool().Draw(t, "strange") && slices.Contains(tr.o.Classes, last.Class) {
+		for tr.oneIn(2) && slices.Contains(tr.o.Classes, last.Class) {
 			last.Class++
 		}
 	}
-	if tr.o.NeedsEstimates && rapid.Bool().Draw(t, "unknown") {
+	if tr.o.NeedsEstimates && tr.oneIn(2) {
 		j.Phases[0].Estimate, j.Phases[0].Estimates = 0, nil
 	}
-	tr.observe(sojourn.Event{Kind: sojourn.JobArrived, At: tr.later(t), Job: j})
+	tr.observe(sojourn.Event{Kind: sojourn.JobArrived, At: tr.later(), Job: j})
+	return true
 }
 
 // misfit reports events of a kind that do not fit: one for each error that the
 // kind can meet with now.
-func (tr *trial) misfit(t *rapid.T) {
-	kind := sojourn.EventKind(rapid.IntRange(int(sojourn.SlotAdded), int(sojourn.Tick)+2).Draw(t, "kind"))
+func (tr *trial) misfit() bool {
+	kind := sojourn.EventKind(tr.between(int(sojourn.SlotAdded), int(sojourn.Tick)+2))
 	if !kind.Valid() {
 		kind = sojourn.JobRevised // which can be wrong in the most ways
 	}
-	list := tr.neighbours(t, kind)
-	at := tr.later(t)
+	list := tr.neighbours(kind)
+	at := tr.later()
 	for i := range list {
 		list[i].Kind, list[i].At = kind, at
 	}
@@ -388,13 +402,14 @@ func (tr *trial) misfit(t *rapid.T) {
 	}
 	for _, events := range found {
 		if len(events) > 0 {
-			tr.observe(rapid.SampledFrom(events).Draw(t, "event"))
+			tr.observe(pick(tr, events...))
 		}
 	}
+	return true
 }
 
 // neighbours returns events of a kind that may be wrong in one way or in two.
-func (tr *trial) neighbours(t *rapid.T, kind sojourn.EventKind) (list []sojourn.Event) {
+func (tr *trial) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 	m := tr.m
 	switch kind {
 	case sojourn.SlotAdded:
@@ -425,7 +440,7 @@ func (tr *trial) neighbours(t *rapid.T, kind sojourn.EventKind) (list []sojourn.
 			}
 		}
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		for _, j := range tr.wrongJobs(t, kind) {
+		for _, j := range tr.wrongJobs(kind) {
 			list = append(list, sojourn.Event{Job: j})
 		}
 	case sojourn.JobCancelled:
@@ -487,13 +502,16 @@ func (tr *trial) taskNeighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 
 // wrongJobs returns jobs that are invalid, or live, or not what may be said of
 // them now.
-func (tr *trial) wrongJobs(t *rapid.T, kind sojourn.EventKind) []*sojourn.Job {
+func (tr *trial) wrongJobs(kind sojourn.EventKind) []*sojourn.Job {
 	list := []*sojourn.Job{nil}
-	id := sojourn.JobID(rapid.IntRange(1, maxJobID+1).Draw(t, "job"))
+	id := sojourn.JobID(tr.between(1, maxJobID+1))
 	if kind == sojourn.JobRevised && len(tr.m.jobs) > 0 {
-		id = rapid.SampledFrom(tr.m.jobs).Draw(t, "live").spec.ID
+		id = pick(tr, tr.m.jobs...).spec.ID
 	}
-	job := tr.job(t, id)
+	job := tr.job(id)
+	if job == nil {
+		return list
+	}
 	vary := func(f func(j *sojourn.Job, last *sojourn.Phase)) {
 		j := clone(job)
 		f(j, &j.Phases[len(j.Phases)-1])
@@ -501,7 +519,7 @@ func (tr *trial) wrongJobs(t *rapid.T, kind sojourn.EventKind) []*sojourn.Job {
 	}
 	live := tr.m.job(job.ID)
 	if kind == sojourn.JobRevised && live != nil {
-		job = tr.revision(t, live)
+		job = tr.revision(live)
 		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Name += "!" })
 		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Pool += "!" })
 		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases[0].Class++ })

@@ -212,7 +212,7 @@ func (tr *trial) restore(fresh func() *subject) {
 	const stops = 3
 	s, at := fresh(), 0
 	for range stops {
-		cut := at + tr.draw("cut", len(tr.h)-at+1)
+		cut := at + tr.src.below(len(tr.h)-at+1)
 		tr.replayFrom(lawSnapshots, s, tr.h[:cut], at, true)
 		at = cut
 		data, err := s.snapshotter.AppendBinary(nil)
@@ -225,7 +225,7 @@ func (tr *trial) restore(fresh func() *subject) {
 	}
 	tr.replayFrom(lawSnapshots, s, tr.h, at, true)
 
-	cut := tr.draw("cut", len(tr.h)+1)
+	cut := tr.src.below(len(tr.h) + 1)
 	data := tr.after(cut).state
 	if tr.after(cut).err != nil {
 		return
@@ -234,7 +234,7 @@ func (tr *trial) restore(fresh func() *subject) {
 		tr.fail(lawSnapshots, tr.h[:cut], "AppendBinary(nil) appends nothing")
 	}
 	used := fresh()
-	tr.replay(lawDeterminism, used, tr.h[:tr.draw("past", len(tr.h)+1)], false)
+	tr.replay(lawDeterminism, used, tr.h[:tr.src.below(len(tr.h)+1)], false)
 	tr.unmarshal(used, data, cut)
 	tr.replayFrom(lawSnapshots, used, tr.h, cut, false)
 
@@ -312,12 +312,12 @@ func (tr *trial) damaged(data []byte, f func(bad []byte, what string)) {
 		lengths = 64
 	)
 	step := 1 + len(data)/lengths
-	for n := tr.draw("length", step); n < len(data); n += step {
+	for n := tr.src.below(step); n < len(data); n += step {
 		f(slices.Clone(data[:n]), "that is cut short")
 	}
 	f(append(slices.Clone(data), 0), "that is too long")
 	step = 1 + 8*len(data)/flips
-	for i := tr.draw("bit", step); i < 8*len(data); i += step {
+	for i := tr.src.below(step); i < 8*len(data); i += step {
 		bad := slices.Clone(data)
 		bad[i/8] ^= 1 << (i % 8)
 		f(bad, "of which a bit is flipped")

@@ -1,7 +1,6 @@
 package sojourntest
 
 import (
-	"math/rand/v2"
 	"reflect"
 	"slices"
 
@@ -45,8 +44,7 @@ func (s *shrinker) breaks(h history) bool {
 	if s.tries++; s.tries > maxTries {
 		return false
 	}
-	rng := rand.New(rand.NewPCG(1, uint64(len(h))))
-	tr := newTrial(s.newPolicy, s.o, func(_ string, n int) int { return rng.IntN(n) })
+	tr := newTrial(s.newPolicy, s.o, newChance(uint64(len(h)), 0))
 	tr.thorough = true
 	b := breachOf(func() {
 		for _, c := range h {

@@ -15,7 +15,7 @@ import (
 type trial struct {
 	o         *Options
 	newPolicy func() sojourn.Policy
-	draw      func(label string, n int) int // returns a number below n
+	src       source
 
 	m     *model
 	s     *subject
@@ -40,14 +40,14 @@ type meeting struct {
 // A toldJob is a job that the policy was told of, and a copy from before that.
 type toldJob struct{ job, copy *sojourn.Job }
 
-func newTrial(newPolicy func() sojourn.Policy, o *Options, draw func(label string, n int) int) *trial {
+func newTrial(newPolicy func() sojourn.Policy, o *Options, src source) *trial {
 	tr := &trial{
-		o: o, newPolicy: newPolicy, draw: draw,
+		o: o, newPolicy: newPolicy, src: src,
 		m:    &model{o: o, down: map[sojourn.NodeID]bool{}, racks: map[sojourn.NodeID]sojourn.RackID{}},
 		s:    newSubject(newPolicy()),
 		used: map[sojourn.JobID]bool{}, met: map[meeting]bool{},
 	}
-	tr.phase = draw("phase", fullEvery)
+	tr.phase = tr.src.below(fullEvery)
 	tr.first = tr.s.view(o.classes(), true)
 	tr.last = tr.first
 	return tr
@@ -438,7 +438,7 @@ func (tr *trial) wake(order int) (taken bool) {
 
 // drain lets everything end, and then uses all job IDs again.
 func (tr *trial) drain() {
-	order := tr.draw("order", numOrders)
+	order := tr.src.below(numOrders)
 	tr.finishAll(order)
 	for id := range sojourn.JobID(maxJobID + 1) {
 		if !tr.used[id] {

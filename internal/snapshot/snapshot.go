@@ -35,9 +35,20 @@ func Append(dst []byte, h Header, save func(*Writer)) ([]byte, error) {
 	if w.err != nil {
 		return dst, fmt.Errorf("snapshot of %s: %w", h.Policy, w.err)
 	}
-	own := w.buf[len(dst):]
-	binary.LittleEndian.PutUint64(own[lengthAt:], uint64(len(own)+sumSize))
-	return binary.LittleEndian.AppendUint32(w.buf, sum(own)), nil
+	w.buf = append(w.buf, make([]byte, sumSize)...)
+	Seal(w.buf[len(dst):])
+	return w.buf, nil
+}
+
+// Seal writes the length of a snapshot and its checksum where they belong. It does
+// nothing if there is no room for them. Forgers need it.
+func Seal(data []byte) {
+	own := len(data) - sumSize
+	if own < headerAt {
+		return
+	}
+	binary.LittleEndian.PutUint64(data[lengthAt:], uint64(len(data)))
+	binary.LittleEndian.PutUint32(data[own:], sum(data[:own]))
 }
 
 // Restore replaces the state of the policy *p by that in a snapshot. reset gives *p

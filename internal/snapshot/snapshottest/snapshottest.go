@@ -2,14 +2,13 @@ package snapshottest
 
 import (
 	"bytes"
-	"encoding/binary"
-	"hash/crc32"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
 )
 
 // Forge is the first part of [Attack], which is to take its place. It offers to new policies snapshots of which some bytes were changed and the
@@ -33,7 +32,7 @@ func Forge(t *testing.T, newPolicy func() sojourn.Policy, n int) {
 			for range 1 + rng.IntN(3) {
 				body[rng.IntN(len(body))] = byte(rng.Uint32() >> rng.IntN(8))
 			}
-			binary.LittleEndian.PutUint32(bad[len(bad)-4:], crc32.Checksum(bad[:len(bad)-4], crc32.MakeTable(crc32.Castagnoli)))
+			snapshot.Seal(bad)
 			p := newPolicy()
 			s, _ := sojourn.As[sojourn.Snapshotter](p)
 			if s.UnmarshalBinary(slices.Clone(bad)) != nil {

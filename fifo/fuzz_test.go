@@ -1,0 +1,11 @@
+package fifo_test
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/sojourntest"
+)
+
+func FuzzEvents(f *testing.F) { sojourntest.FuzzEvents(f, newLocal, sojourntest.Options{}) }
+
+func FuzzUnmarshal(f *testing.F) { sojourntest.FuzzUnmarshal(f, newLocal, sojourntest.Options{}) }
