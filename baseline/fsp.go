@@ -142,6 +142,7 @@ func (p *FSP) queue(c sojourn.Class) *vqueue.Queue[fspPhase] {
 	for int(c) >= len(p.queues) {
 		q := vqueue.New[fspPhase](p.late)
 		q.Advance(p.ledger.Now(), nil)
+		q.SetCapacity(p.ledger.Capacity(sojourn.Class(len(p.queues))))
 		p.queues = append(p.queues, q)
 	}
 	return p.queues[c]
@@ -157,7 +158,7 @@ func (p *FSP) update(j *ledger.Job[fspData], i int) {
 	ph := &j.Phases[i]
 	q := p.queue(j.Spec.Phases[i].Class)
 	it := j.Data[i]
-	if j.Cancelled || ph.Done == j.Spec.Phases[i].Tasks {
+	if over(j, i) {
 		if it != nil {
 			q.Finish(it)
 			it.Value = fspPhase{} // the tag may stay for long, the job must not
@@ -175,6 +176,11 @@ func (p *FSP) update(j *ledger.Job[fspData], i int) {
 	}
 	q.SetReady(it, ph.Ready && ph.Pending() > 0)
 	q.SetRunning(it, ph.Running)
+}
+
+// over reports whether a phase is finished or cancelled.
+func over(j *ledger.Job[fspData], i int) bool {
+	return j.Cancelled || j.Phases[i].Done == j.Spec.Phases[i].Tasks
 }
 
 // revise tells the virtual cluster the work of a phase anew.

@@ -74,7 +74,7 @@ func (p *FSP) header() snapshot.Header {
 	if p.late == vqueue.LateShare {
 		late = LateShare
 	}
-	return snapshot.Header{Policy: "fsp", Version: 2, Options: fmt.Sprintf("late=%v,default-task-time=%v", late, p.taskTime)}
+	return snapshot.Header{Policy: "fsp", Version: 3, Options: fmt.Sprintf("late=%v,default-task-time=%v", late, p.taskTime)}
 }
 
 // reset gives p the state of a new policy.
@@ -90,7 +90,7 @@ func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
 		w.Len(len(p.queues))
 		for _, q := range p.queues {
 			q.Save(w, func(it *vqueue.Item[fspPhase]) {
-				if w.Bool(it.Value.job != nil); it.Value.job != nil {
+				if !it.Finished() {
 					w.Uint(uint64(it.Value.job.Handle))
 					w.Uint(uint64(it.Value.phase))
 					w.Wide(it.Value.work)
@@ -108,25 +108,39 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 		for j := range p.ledger.All() {
 			j.Data = make(fspData, len(j.Phases))
 		}
-		p.queues = make([]*vqueue.Queue[fspPhase], r.Len())
+		p.queues = make([]*vqueue.Queue[fspPhase], r.Below(256+1))
 		for c := range p.queues {
 			p.queues[c] = vqueue.New[fspPhase](p.late)
-			p.queues[c].Restore(r, func(it *vqueue.Item[fspPhase]) {
-				if !r.Bool() {
-					return
-				}
-				j := p.ledger.RestoreJob(r)
-				if j == nil {
-					return
-				}
-				i := int(r.Below(uint64(len(j.Phases))))
-				r.Check(j.Data[i] == nil && int(j.Spec.Phases[i].Class) == c, "a phase is in a queue twice, or in another's")
-				it.Value = fspPhase{j, i, r.Wide()}
-				r.Check(it.Value.work.Hi < 1<<62, "a work is out of range")
-				j.Data[i] = it
+			class := sojourn.Class(c)
+			p.queues[c].Restore(r, p.ledger.Now(), p.ledger.Capacity(class), func(it *vqueue.Item[fspPhase]) {
+				p.restoreItem(r, class, it)
 			})
 		}
+		for j := range p.ledger.All() {
+			for i := range j.Phases {
+				r.Check(j.Data[i] != nil || over(j, i) || !j.Phases[i].Ready, "a phase that is ready is in no queue")
+			}
+		}
 	})
+}
+
+
+// restoreItem gives an item of the queue of a class its phase.
+func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.Item[fspPhase]) {
+	if it.Finished() {
+		return
+	}
+	j := p.ledger.RestoreJob(r)
+	if j == nil {
+		return
+	}
+	i := int(r.Below(uint64(len(j.Phases))))
+	it.Value = fspPhase{j, i, r.Wide()}
+	ph := &j.Phases[i]
+	r.Check(j.Data[i] == nil && j.Spec.Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")
+	r.Check(it.Ready() == (ph.Ready && ph.Pending() > 0) && it.Running() == ph.Running && it.Weight() == j.Weight &&
+		it.Work() == clamp(it.Value.work) && it.Value.work.Hi < 1<<62, "a phase is not what its job says")
+	j.Data[i] = it
 }
 
 func (p *DeadlineConstraint) header() snapshot.Header {

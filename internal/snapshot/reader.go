@@ -81,6 +81,11 @@ func (r *Reader) Bool() bool { return r.Below(2) == 1 }
 // Wide reads a 128-bit number.
 func (r *Reader) Wide() wide.Uint128 { return wide.Uint128{Hi: r.Uint(), Lo: r.Uint()} }
 
+// Wide192 reads a 192-bit number.
+func (r *Reader) Wide192() wide.Uint192 {
+	return wide.Uint192{Hi: r.Uint(), Mid: r.Uint(), Lo: r.Uint()}
+}
+
 // Float reads a floating point number, which is not NaN.
 func (r *Reader) Float() float64 {
 	x := math.Float64frombits(bits.ReverseBytes64(r.Uint()))

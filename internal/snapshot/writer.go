@@ -49,6 +49,13 @@ func (w *Writer) Wide(x wide.Uint128) {
 	w.Uint(x.Lo)
 }
 
+// Wide192 writes a 192-bit number.
+func (w *Writer) Wide192(x wide.Uint192) {
+	w.Uint(x.Hi)
+	w.Uint(x.Mid)
+	w.Uint(x.Lo)
+}
+
 // Float writes a floating point number, bit by bit: a short one in few bytes.
 func (w *Writer) Float(x float64) { w.Uint(bits.ReverseBytes64(math.Float64bits(x))) }
 

@@ -1,8 +1,12 @@
 package vqueue
 
 import (
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
-	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/internal/vclock"
 )
 
 // Save writes the queue. For each item, in the order of [Queue.All] under
@@ -10,16 +14,13 @@ import (
 // them, it calls value, which writes what the caller needs to know the item again.
 //
 // Finished items that are virtually complete are in the queue no more, and are not
-// written.
+// written. Neither are the instant and the number of slots, which the caller knows.
 func (q *Queue[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
-	w.Uint(q.slots)
-	w.Time(q.now)
 	w.Uint(q.seq)
-	w.Wide(q.g)
-	w.Wide(q.carry)
+	q.clock.Save(w)
 	save := func(e entry[T]) bool {
 		it := e.it
-		w.Wide(it.tag)
+		w.Wide192(it.tag)
 		w.Uint(it.seq)
 		w.Uint(it.work)
 		w.Uint(it.weight)
@@ -34,22 +35,22 @@ func (q *Queue[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	q.virtual.Ascend(save)
 }
 
-// Restore reads what Save has written into a new queue of the same mode. For each
-// item it calls value, which reads what value wrote, sets Value, and keeps the item
-// where the caller keeps it.
-func (q *Queue[T]) Restore(r *snapshot.Reader, value func(*Item[T])) {
-	q.slots = r.Below(1 << 31)
-	q.now = r.Time()
-	q.seq = r.Uint()
-	q.g, q.carry = r.Wide(), r.Wide()
+// Restore reads what Save has written into a new queue of the same mode, as it is at
+// an instant with so many slots. For each item it calls value, which reads what value
+// wrote, sets Value, keeps the item where the caller keeps it, and tests that the item
+// is finished, ready and running as it must be.
+func (q *Queue[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, value func(*Item[T])) {
+	q.seq = r.Below(maxSeq)
+	q.clock.Restore(r, now, slots)
 	var last entry[T]
+	var seqs []uint64
 	for range r.Len() {
 		it := &Item[T]{
-			tag:      r.Wide(),
+			tag:      r.Wide192(),
 			seq:      r.Uint(),
-			work:     r.Below(1<<63 + 1),
-			weight:   r.Below(1<<48 + 1),
-			running:  r.Uint(),
+			work:     r.Below(vclock.MaxWork + 1),
+			weight:   r.Below(vclock.MaxWeight + 1),
+			running:  r.Below(math.MaxInt32),
 			ready:    r.Bool(),
 			finished: r.Bool(),
 		}
@@ -57,20 +58,24 @@ func (q *Queue[T]) Restore(r *snapshot.Reader, value func(*Item[T])) {
 			return
 		}
 		last = it.entry()
+		seqs = append(seqs, it.seq)
 		if it.Late() {
 			r.Check(!it.finished, "a finished item is late")
 			q.late.ReplaceOrInsert(it.entry())
 		} else {
-			most := ceilDiv(wide.Mul64(1<<63, unit), wide.From64(it.weight)).Add(wide.From64(1)) // of what Arrive may be given
-			if !r.Check(it.tag.Hi < 1<<62 && q.g.Less(it.tag) && !most.Less(it.tag.Sub(q.g)), "a tag is out of range") {
+			if !q.clock.Admit(r, it.tag, it.work, it.weight) {
 				return
 			}
-			q.weight = q.weight.Add(wide.From64(it.weight))
 			q.virtual.ReplaceOrInsert(it.entry())
 		}
 		q.enlist(it)
 		value(it)
 	}
-	r.Check(q.carry.IsZero() || q.carry.Less(q.weight), "the carry is out of range")
-	r.Check(q.virtual.Len() > 0 || q.g.IsZero(), "virtual time of nothing")
+	q.clock.Restored(r)
+	slices.Sort(seqs)
+	r.Check(len(slices.Compact(seqs)) == len(seqs), "two items have one number")
 }
+
+// maxSeq bounds the sequence numbers that are read, far above what any run comes to, so
+// that they go on growing.
+const maxSeq = 1 << 63

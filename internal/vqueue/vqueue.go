@@ -2,12 +2,12 @@ package vqueue
 
 import (
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/google/btree"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/vclock"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -26,9 +26,6 @@ const (
 	LateShare
 )
 
-// unit is the number of units of work in a slot-nanosecond.
-const unit = 1 << 32
-
 // degree of the trees. From 16 to 64 they take about the same time; wider nodes
 // allocate less as items come and go.
 const degree = 32
@@ -40,13 +37,8 @@ const degree = 32
 // that are not ready cost First nothing.
 type Queue[T any] struct {
 	mode  Late
-	slots uint64
-	now   sojourn.Time
-	seq   uint64 // the next sequence number, for arrivals and virtual completions
-
-	g      wide.Uint128 // virtual time; 0 while the queue is virtually empty
-	carry  wide.Uint128 // units of work done and not yet in g; below weight, or 0
-	weight wide.Uint128 // sum of the weights in virtual
+	clock vclock.Clock // of the items in virtual
+	seq   uint64       // the latest sequence number of an arrival or a virtual completion
 
 	virtual *btree.BTreeG[entry[T]] // not virtually complete, really finished or not; tags above g
 	late    *btree.BTreeG[entry[T]] // late
@@ -59,8 +51,8 @@ type Queue[T any] struct {
 type Item[T any] struct {
 	Value T // belongs to the caller
 
-	tag      wide.Uint128 // virtual time of its virtual completion; 0 from then on
-	seq      uint64       // sequence of its arrival; once virtually complete, of that
+	tag      vclock.Tag // of its virtual completion; 0 from then on
+	seq      uint64     // sequence of its arrival; once virtually complete, of that
 	work     uint64
 	weight   uint64
 	running  uint64
@@ -71,10 +63,21 @@ type Item[T any] struct {
 // Late reports whether the item is virtually complete.
 func (it *Item[T]) Late() bool { return it.tag.IsZero() }
 
+// Finished reports whether the item is really finished.
+func (it *Item[T]) Finished() bool { return it.finished }
+
+// Work and Weight return what the queue was told last.
+func (it *Item[T]) Work() uint64   { return it.work }
+func (it *Item[T]) Weight() uint64 { return it.weight }
+
+// Ready and Running return what was set by [Queue.SetReady] and [Queue.SetRunning].
+func (it *Item[T]) Ready() bool  { return it.ready }
+func (it *Item[T]) Running() int { return int(it.running) }
+
 // An entry is an item in a tree in the order of service under LateFirst, which is
 // that of tag and sequence since the tag of late items is 0.
 type entry[T any] struct {
-	tag wide.Uint128
+	tag vclock.Tag
 	seq uint64
 	it  *Item[T]
 }
@@ -118,47 +121,29 @@ func New[T any](mode Late) *Queue[T] {
 
 // SetCapacity sets the number of slots of the virtual cluster, from the current
 // instant on. With 0 slots virtual time stands still.
-func (q *Queue[T]) SetCapacity(slots int) {
-	if slots < 0 {
-		panic("vqueue: negative capacity")
-	}
-	q.slots = uint64(slots)
-}
+func (q *Queue[T]) SetCapacity(slots int) { q.clock.SetSlots(slots) }
 
 // Advance moves to instant t. It calls done, unless nil, for each item that
 // completes virtually, really finished or not, in the order of completion and
 // among equals of arrival, with the instant of its completion rounded up; done
 // may not change the queue. Advance panics if t is in the past.
 func (q *Queue[T]) Advance(t sojourn.Time, done func(*Item[T], sojourn.Time)) {
-	if t < q.now {
-		panic("vqueue: time runs backwards")
-	}
-	if t == q.now {
+	if q.clock.Pass(t).IsZero() {
 		return
 	}
-	budget := q.carry.Add(q.capacity(t))
-	q.now = t
-	for !q.weight.IsZero() {
-		head, _ := q.virtual.Min()
-		need := head.tag.Sub(q.g)
-		gain, rest := budget.QuoRem(q.weight)
-		if gain.Less(need) {
-			q.g, q.carry = q.g.Add(gain), rest
+	for head, ok := q.virtual.Min(); ok; head, ok = q.virtual.Min() {
+		at, complete := q.clock.Reach(head.tag, head.it.weight)
+		if !complete {
 			return
 		}
-		budget = budget.Sub(need.Mul(q.weight))
-		q.g, q.carry = head.tag, wide.Uint128{}
 		q.virtual.DeleteMin()
-		q.weight = q.weight.Sub(wide.From64(head.it.weight))
 		q.delist(head.it)
 		q.complete(head.it)
 		q.enlist(head.it)
 		if done != nil {
-			since, _ := budget.QuoRem(wide.Mul64(q.slots, unit))
-			done(head.it, t-sojourn.Time(since.Lo))
+			done(head.it, at)
 		}
 	}
-	q.g = wide.Uint128{}
 }
 
 // NextCompletion returns the instant, rounded up, of the next virtual completion
@@ -166,15 +151,10 @@ func (q *Queue[T]) Advance(t sojourn.Time, done func(*Item[T], sojourn.Time)) {
 // of [sojourn.Time].
 func (q *Queue[T]) NextCompletion() (sojourn.Time, bool) {
 	head, ok := q.virtual.Min()
-	if !ok || q.slots == 0 {
+	if !ok {
 		return 0, false
 	}
-	need := head.tag.Sub(q.g)
-	if most, _ := q.carry.Add(q.capacity(math.MaxInt64)).QuoRem(q.weight); most.Less(need) {
-		return 0, false
-	}
-	wait := ceilDiv(need.Mul(q.weight).Sub(q.carry), wide.Mul64(q.slots, unit))
-	return q.now + sojourn.Time(wait.Lo), true
+	return q.clock.Next(head.tag)
 }
 
 // Arrive adds an item at the current instant, not ready and without running
@@ -184,7 +164,7 @@ func (q *Queue[T]) NextCompletion() (sojourn.Time, bool) {
 func (q *Queue[T]) Arrive(v T, work, weight uint64) *Item[T] {
 	check(work, weight)
 	it := &Item[T]{Value: v, seq: q.next(), work: work, weight: weight}
-	q.enter(it, wide.Mul64(work, unit))
+	q.enter(it, vclock.Units(work))
 	return it
 }
 
@@ -197,40 +177,40 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 	if it.finished {
 		return
 	}
-	left, old := q.left(it).Add(wide.Mul64(work, unit)), wide.Mul64(it.work, unit)
-	if left.Less(old) {
-		left = old
-	}
-	left = left.Sub(old)
 	q.delist(it)
-	switch {
-	case it.Late():
-		it.weight = weight
-	case weight == it.weight && !left.IsZero():
+	if it.Late() {
+		it.work, it.weight = work, weight
+		q.enlist(it)
+		return
+	}
+	left := q.clock.Revise(it.tag, it.weight, it.work, work)
+	it.work = work
+	if weight == it.weight && !left.IsZero() {
 		q.virtual.Delete(it.entry())
-		it.tag = q.g.Add(ceilDiv(left, wide.From64(weight)))
+		it.tag = q.clock.Move(left, work, weight)
 		q.virtual.ReplaceOrInsert(it.entry())
-	default:
+	} else {
 		q.leave(it)
 		it.weight = weight
 		q.enter(it, left)
 	}
-	it.work = work
 	q.enlist(it)
 }
 
 // Reset sets the virtual work that an item has left, in slot-nanoseconds, at most
-// 2^63, whatever it was: an item that is late is not late any more, unless left is 0.
+// work, whatever it was: an item that is late is not late any more, unless left is 0.
 // Later revisions count from work. A finished item is not changed, nor is one that is
 // late and has nothing left.
 func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
-	check(left, it.weight)
 	check(work, it.weight)
+	if left > work {
+		panic("vqueue: more is left than there is")
+	}
 	if it.finished {
 		return
 	}
-	it.work = work
 	if it.Late() && left == 0 {
+		it.work = work
 		return
 	}
 	q.delist(it)
@@ -239,7 +219,8 @@ func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
 	} else {
 		q.leave(it)
 	}
-	q.enter(it, wide.Mul64(left, unit))
+	it.work = work
+	q.enter(it, vclock.Units(left))
 	q.enlist(it)
 }
 
@@ -316,57 +297,31 @@ func (q *Queue[T]) All() iter.Seq[*Item[T]] {
 // Remaining returns the virtual work that the item has left, in slot-nanoseconds,
 // rounded up.
 func (q *Queue[T]) Remaining(it *Item[T]) uint64 {
-	left := q.left(it)
-	if !left.IsZero() {
-		share, _ := q.carry.MulU64(it.weight).QuoRem(q.weight)
-		left = left.Sub(share)
-	}
-	return ceilDiv(left, wide.From64(unit)).Lo
-}
-
-// capacity returns the units of work that are done from now until t.
-func (q *Queue[T]) capacity(t sojourn.Time) wide.Uint128 {
-	return wide.Mul64(uint64(t-q.now), q.slots).Shl(32)
-}
-
-// left returns the units of work that it has left, its share of the carry not
-// deducted.
-func (q *Queue[T]) left(it *Item[T]) wide.Uint128 {
 	if it.Late() {
-		return wide.Uint128{}
+		return 0
 	}
-	return it.tag.Sub(q.g).MulU64(it.weight)
+	return q.clock.Remaining(it.tag, it.weight)
 }
 
 // enter puts an item with so many units of work left into the virtual cluster.
-func (q *Queue[T]) enter(it *Item[T], left wide.Uint128) {
+func (q *Queue[T]) enter(it *Item[T], left wide.Uint192) {
 	if left.IsZero() {
 		q.complete(it)
 		return
 	}
-	it.tag = q.g.Add(ceilDiv(left, wide.From64(it.weight)))
-	if !q.carry.IsZero() {
-		it.tag = it.tag.Add(wide.From64(1)) // the part of the carry that the item will get is not its own
-	}
-	q.weight = q.weight.Add(wide.From64(it.weight))
+	it.tag = q.clock.Enter(left, it.work, it.weight)
 	q.virtual.ReplaceOrInsert(it.entry())
 }
 
-// leave takes an item out of the virtual cluster before it is virtually complete,
-// together with its share of the carry, rounded up: virtual time with the carry
-// counted in does not move on for the others.
+// leave takes an item out of the virtual cluster before it is virtually complete.
 func (q *Queue[T]) leave(it *Item[T]) {
 	q.virtual.Delete(it.entry())
-	q.carry = q.carry.Sub(ceilDiv(q.carry.MulU64(it.weight), q.weight))
-	q.weight = q.weight.Sub(wide.From64(it.weight))
-	if q.weight.IsZero() {
-		q.g = wide.Uint128{}
-	}
+	q.clock.Leave(it.weight)
 }
 
 // complete makes an item, which is not in virtual any more, virtually complete.
 func (q *Queue[T]) complete(it *Item[T]) {
-	it.tag, it.seq = wide.Uint128{}, q.next()
+	it.tag, it.seq = vclock.Tag{}, q.next()
 	if !it.finished {
 		q.late.ReplaceOrInsert(it.entry())
 	}
@@ -401,16 +356,7 @@ func (q *Queue[T]) next() uint64 {
 }
 
 func check(work, weight uint64) {
-	if work > 1<<63 || weight == 0 || weight > 1<<48 {
+	if work > vclock.MaxWork || weight == 0 || weight > vclock.MaxWeight {
 		panic("vqueue: work or weight out of range")
 	}
-}
-
-// ceilDiv returns x/y, rounded up.
-func ceilDiv(x, y wide.Uint128) wide.Uint128 {
-	q, r := x.QuoRem(y)
-	if !r.IsZero() {
-		q = q.Add(wide.From64(1))
-	}
-	return q
 }

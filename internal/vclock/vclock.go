@@ -1,0 +1,257 @@
+package vclock
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// Shift is the resolution of work: a unit of work is 2^-Shift slot-nanoseconds.
+const Shift = 96
+
+// What a clock takes at most.
+const (
+	MaxWork   = 1 << 63 // of a job, in slot-nanoseconds
+	MaxWeight = 1 << 48 // of a job, in units of 2^-16
+	MaxSlots  = 1<<31 - 1
+)
+
+// A Tag is an instant of virtual time, in units of work for each unit of weight.
+type Tag = wide.Uint192
+
+// A Clock is the virtual time of a virtual cluster. The zero Clock is at time 0 and has
+// neither slots nor jobs. It does not know its jobs: their tags are kept by the caller.
+type Clock struct {
+	slots uint64
+	now   sojourn.Time
+
+	g      Tag          // virtual time; 0 while there are no jobs
+	carry  wide.Uint192 // units of work that were done and are not in g; 0 while there are no jobs
+	weight wide.Uint128 // W: the sum of the weights of the jobs
+}
+
+// Now returns the present instant.
+func (c *Clock) Now() sojourn.Time { return c.now }
+
+// Weight returns W.
+func (c *Clock) Weight() wide.Uint128 { return c.weight }
+
+// State returns virtual time, and the work that is not in it.
+func (c *Clock) State() (g Tag, carry wide.Uint192) { return c.g, c.carry }
+
+// SetSlots sets the number of slots from now on, at most [MaxSlots]. Without slots
+// virtual time stands still.
+func (c *Clock) SetSlots(n int) {
+	if n < 0 || n > MaxSlots {
+		panic("vclock: slots out of range")
+	}
+	c.slots = uint64(n)
+}
+
+// Pass moves on to instant t, and returns the work that was done meanwhile, 0 while
+// there are no jobs. It panics if t is in the past. The caller then asks [Clock.Reach]
+// for the job with the least tag, until it says no.
+func (c *Clock) Pass(t sojourn.Time) (done wide.Uint192) {
+	if t < c.now {
+		panic("vclock: time runs backwards")
+	}
+	if !c.weight.IsZero() {
+		d := wide.Mul64(uint64(t-c.now), c.slots)
+		done = wide.Uint192{Hi: d.Hi<<32 | d.Lo>>32, Mid: d.Lo << 32}
+		c.carry = c.carry.Add(done)
+	}
+	c.now = t
+	return done
+}
+
+// Reach reports whether the job with the least tag is complete, and when it was, rounded
+// up. If it is, the job is not there any more.
+func (c *Clock) Reach(tag Tag, weight uint64) (at sojourn.Time, complete bool) {
+	need, fits := tag.Sub(c.g).Mul(c.weight)
+	if !fits || c.carry.Less(need) {
+		return 0, false
+	}
+	c.g, c.carry = tag, c.carry.Sub(need)
+	c.weight = c.weight.Sub(wide.From64(weight))
+	since, _ := whole(c.carry).QuoRem(wide.From64(c.slots))
+	if c.weight.IsZero() {
+		c.g, c.carry = Tag{}, wide.Uint192{}
+	}
+	return c.now - sojourn.Time(since.Lo), true
+}
+
+// Next returns when the job with the least tag will be complete, rounded up, if nothing
+// happens before. It reports false if that is beyond the range of [sojourn.Time].
+func (c *Clock) Next(tag Tag) (sojourn.Time, bool) {
+	need, fits := tag.Sub(c.g).Mul(c.weight)
+	if !fits || c.slots == 0 {
+		return 0, false
+	}
+	wait, rest := wholeUp(need.Sub(c.carry)).QuoRem(wide.From64(c.slots))
+	if !rest.IsZero() {
+		wait = wait.Add(wide.From64(1))
+	}
+	if wait.Hi != 0 || wait.Lo > math.MaxInt64-uint64(c.now) {
+		return 0, false
+	}
+	return c.now + sojourn.Time(wait.Lo), true
+}
+
+// Enter lets a job in that has so many units of work left, more than 0, and returns its
+// tag. What is above most slot-nanoseconds is left out.
+func (c *Clock) Enter(left wide.Uint192, most, weight uint64) Tag {
+	c.settle()
+	if u := Units(most); u.Less(left) {
+		left = u
+	}
+	tag := c.after(left, weight)
+	c.weight = c.weight.Add(wide.From64(weight))
+	return tag
+}
+
+// after returns the tag of a job that comes now with so much left.
+func (c *Clock) after(left wide.Uint192, weight uint64) Tag {
+	tag := c.g.Add(ceil(left, weight))
+	if !c.carry.IsZero() {
+		tag = tag.Add(wide.Uint192{Lo: 1}) // the part of the carry that the job will get is not its own
+	}
+	return tag
+}
+
+// Leave lets a job go before it is complete, with its share of the carry, rounded up:
+// virtual time with the carry counted in does not move on for the others. It returns
+// that share.
+func (c *Clock) Leave(weight uint64) (share wide.Uint192) {
+	c.settle()
+	q, rest := c.small().MulU64(weight).QuoRem(c.weight)
+	if !rest.IsZero() {
+		q = q.Add(wide.From64(1))
+	}
+	share = wide.Uint192{Mid: q.Hi, Lo: q.Lo}
+	c.carry = c.carry.Sub(share)
+	c.weight = c.weight.Sub(wide.From64(weight))
+	if c.weight.IsZero() {
+		c.g = Tag{}
+	}
+	return share
+}
+
+// Left returns the units of work that a job has left, its share of the carry not
+// deducted.
+func (c *Clock) Left(tag Tag, weight uint64) wide.Uint192 {
+	left, fits := tag.Sub(c.g).Mul(wide.From64(weight))
+	if !fits {
+		panic("vclock: tag out of range")
+	}
+	return left
+}
+
+// Revise returns what a job has left if its work, in slot-nanoseconds, is not what it
+// was: as much more or less, but not below 0.
+func (c *Clock) Revise(tag Tag, weight, was, work uint64) wide.Uint192 {
+	c.settle()
+	left, before := c.Left(tag, weight).Add(Units(work)), Units(was)
+	if left.Less(before) {
+		return wide.Uint192{}
+	}
+	return left.Sub(before)
+}
+
+// Move returns the tag of a job that is there and has so much left as [Clock.Revise]
+// says, more than 0: at most that of one that comes now with most.
+func (c *Clock) Move(left wide.Uint192, most, weight uint64) Tag {
+	tag := c.g.Add(ceil(left, weight))
+	if u := Units(most); u.Less(left) {
+		if last := c.after(u, weight); last.Less(tag) {
+			return last
+		}
+	}
+	return tag
+}
+
+// Remaining returns the work that a job has left, in slot-nanoseconds, rounded up.
+func (c Clock) Remaining(tag Tag, weight uint64) uint64 {
+	c.settle()
+	share, _ := c.small().MulU64(weight).QuoRem(c.weight)
+	return wholeUp(c.Left(tag, weight).Sub(wide.Uint192{Mid: share.Hi, Lo: share.Lo})).Lo
+}
+
+// settle brings virtual time up to date: the carry is below W then. No job is complete
+// that was not before.
+func (c *Clock) settle() {
+	if c.carry.Less(wide.Uint192{Mid: c.weight.Hi, Lo: c.weight.Lo}) || c.carry.IsZero() {
+		return
+	}
+	gain, rest := c.carry.QuoRem(c.weight)
+	c.g, c.carry = c.g.Add(gain), wide.Uint192{Mid: rest.Hi, Lo: rest.Lo}
+}
+
+// small returns the carry after settle.
+func (c *Clock) small() wide.Uint128 { return wide.Uint128{Hi: c.carry.Mid, Lo: c.carry.Lo} }
+
+// Save writes virtual time. Now, slots and jobs are the caller's.
+func (c Clock) Save(w *snapshot.Writer) {
+	c.settle()
+	w.Wide192(c.g)
+	w.Wide(c.small())
+}
+
+// Restore reads what Save has written into a zero clock, which is at that instant then,
+// with so many slots. The caller then calls [Clock.Admit] for each job, and
+// [Clock.Restored].
+func (c *Clock) Restore(r *snapshot.Reader, now sojourn.Time, slots int) {
+	c.now = now
+	c.SetSlots(slots)
+	c.g = r.Wide192()
+	carry := r.Wide()
+	c.carry = wide.Uint192{Mid: carry.Hi, Lo: carry.Lo}
+	most, _ := Units(uint64(now)).Mul(wide.From64(MaxSlots))
+	r.Check(!most.Less(c.g), "virtual time is out of range")
+}
+
+// Admit lets a job in whose tag was read. It reports whether the tag can be one: later
+// than now, and at most that of a job that comes now with most slot-nanoseconds.
+func (c *Clock) Admit(r *snapshot.Reader, tag Tag, most, weight uint64) bool {
+	if r.Err() != nil {
+		return false
+	}
+	last := c.g.Add(ceil(Units(most), weight)).Add(wide.Uint192{Lo: 1})
+	if !r.Check(c.g.Less(tag) && !last.Less(tag), "a tag is out of range") {
+		return false
+	}
+	c.weight = c.weight.Add(wide.From64(weight))
+	return true
+}
+
+// Restored tests what depends on all jobs.
+func (c *Clock) Restored(r *snapshot.Reader) {
+	r.Check(c.carry.IsZero() || c.small().Less(c.weight), "the carry is out of range")
+	r.Check(!c.weight.IsZero() || c.g.IsZero(), "virtual time of nothing")
+}
+
+// Units returns x slot-nanoseconds in units of work.
+func Units(x uint64) wide.Uint192 { return wide.Uint192{Hi: x >> 32, Mid: x << 32} }
+
+// whole returns x in slot-nanoseconds, rounded down, and wholeUp rounded up.
+func whole(x wide.Uint192) wide.Uint128 {
+	return wide.Uint128{Hi: x.Hi >> 32, Lo: x.Hi<<32 | x.Mid>>32}
+}
+
+func wholeUp(x wide.Uint192) wide.Uint128 {
+	y := whole(x)
+	if x.Mid<<32|x.Lo != 0 {
+		y = y.Add(wide.From64(1))
+	}
+	return y
+}
+
+// ceil returns x/y, rounded up.
+func ceil(x wide.Uint192, y uint64) wide.Uint192 {
+	q, r := x.QuoRem(wide.From64(y))
+	if !r.IsZero() {
+		q = q.Add(wide.Uint192{Lo: 1})
+	}
+	return q
+}
