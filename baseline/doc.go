@@ -43,7 +43,9 @@
 // system by D_i, which does at most N (D_i - t0) of work until then. Hence N (S - t0)
 // <= N P + N (D_i - t0) - p', where p' <= p is the task that starts at S, and C_i = S +
 // p'. If there is no such moment, the same holds with t0 = 0 and nothing running. The
-// rounding of virtual time adds less than what package vqueue bounds, nanoseconds.
+// rounding of virtual time adds at most n^2 R 2^-47 nanoseconds, with n phases in that
+// class since it was last virtually empty, of weights of which the largest is R times the
+// smallest: see package vclock.
 //
 // With slow start the theorem fails: a slot is held while nothing is done that the
 // fluid system counts.

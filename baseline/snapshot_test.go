@@ -8,10 +8,10 @@ import (
 )
 
 func TestForgedSnapshots(t *testing.T) {
-	snapshottest.Forge(t, must(baseline.NewSRPT, baseline.SRPTOptions{}), 5000)
-	snapshottest.Forge(t, must(baseline.NewFSP, baseline.FSPOptions{}), 6000)
-	snapshottest.Forge(t, must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), 6000)
-	snapshottest.Forge(t, must(baseline.NewLAS, baseline.LASOptions{}), 5000)
-	snapshottest.Forge(t, must(baseline.NewHUWF, baseline.ListOptions{}), 3000)
-	snapshottest.Forge(t, must(baseline.NewSTF, baseline.ListOptions{}), 3000)
+	snapshottest.Attack(t, must(baseline.NewSRPT, baseline.SRPTOptions{}), 600)
+	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{}), 600)
+	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), 600)
+	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{}), 600)
+	snapshottest.Attack(t, must(baseline.NewHUWF, baseline.ListOptions{}), 600)
+	snapshottest.Attack(t, must(baseline.NewSTF, baseline.ListOptions{}), 600)
 }

@@ -74,7 +74,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		}
 		classes := r.Below(1<<8 + 1)
 		for c := range classes {
-			p.class(sojourn.Class(c)).virtual.restore(r, func() *phase {
+			p.class(sojourn.Class(c)).virtual.restore(r, p.ledger.Now(), p.ledger.Capacity(sojourn.Class(c)), func() *phase {
 				if !r.Bool() {
 					return nil
 				}
@@ -214,17 +214,16 @@ func (q pure) save(w *snapshot.Writer, value func(*phase)) {
 	q.Queue.Save(w, func(it *vqueue.Item[*phase]) { value(it.Value) })
 }
 
-func (q pure) restore(r *snapshot.Reader, value func() *phase) {
-	q.Queue.Restore(r, func(it *vqueue.Item[*phase]) {
+func (q pure) restore(r *snapshot.Reader, now sojourn.Time, slots int, value func() *phase) {
+	q.Queue.Restore(r, now, slots, func(it *vqueue.Item[*phase]) {
 		if it.Value = value(); it.Value != nil {
 			it.Value.place.item = it
 		}
+		r.Check((it.Value == nil) == it.Finished(), "a phase is missing, or has finished")
 	})
 }
 
 func (q *maxMin) save(w *snapshot.Writer, value func(*phase)) {
-	w.Len(q.slots)
-	w.Time(q.now)
 	w.Uint(q.ends)
 	w.Uint(q.seq)
 	if w.Bool(q.levelled); q.levelled {
@@ -251,9 +250,8 @@ func (q *maxMin) save(w *snapshot.Writer, value func(*phase)) {
 	}
 }
 
-func (q *maxMin) restore(r *snapshot.Reader, value func() *phase) {
-	q.slots = int(r.Below(1 << 31))
-	q.now = r.Time()
+func (q *maxMin) restore(r *snapshot.Reader, now sojourn.Time, slots int, value func() *phase) {
+	q.slots, q.now = slots, now
 	q.ends, q.seq = r.Uint(), r.Uint()
 	levelled := r.Bool()
 	carry := q.carry

@@ -38,9 +38,10 @@ type cluster interface {
 	Late(ph *phase) bool
 
 	// save writes the cluster, and calls value for each phase in it, with nil for
-	// those that have finished. restore reads it, into an empty cluster.
+	// those that have finished. restore reads it, into an empty cluster that is at an
+	// instant with so many slots.
 	save(w *snapshot.Writer, value func(*phase))
-	restore(r *snapshot.Reader, value func() *phase)
+	restore(r *snapshot.Reader, now sojourn.Time, slots int, value func() *phase)
 }
 
 // A place is where a phase is in its virtual cluster, whichever that is.

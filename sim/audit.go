@@ -19,8 +19,9 @@ import (
 // the bound on lateness speaks of, which takes a phase for a job that arrives when
 // it becomes ready.
 //
-// A queue knows a completion to the next nanosecond, or a few more where many
-// phases arrived in one busy period, and never too early; see package vqueue.
+// A queue knows a completion to the next nanosecond, and never too early; what rounding
+// adds to that is far less, but for weights that differ by many powers of ten; see package
+// vclock.
 type audit struct {
 	e       *engine
 	tandem  [2]*vqueue.Queue[fluidEntry]

@@ -144,8 +144,8 @@
 //     promised, since slots are held without doing work that the fluid counts.
 //
 // Times in the fluid systems are whole nanoseconds. D is rounded up, and the audit
-// errs on the side of the policy: by less than a nanosecond or, in busy periods of
-// many jobs, a few. ps_finish is rounded after each phase, which in a chain of
+// errs on the side of the policy: by less than a nanosecond, and what package vclock
+// states for weights that differ by many powers of ten. ps_finish is rounded after each phase, which in a chain of
 // phases may shift it by some more in either direction. Work that is done twice
 // does not enter the fluid systems, nor do delays. A phase counts when it ends for
 // the first time.

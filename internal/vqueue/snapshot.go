@@ -42,7 +42,7 @@ func (q *Queue[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 func (q *Queue[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, value func(*Item[T])) {
 	q.seq = r.Below(maxSeq)
 	q.clock.Restore(r, now, slots)
-	var last entry[T]
+	last := (&Item[T]{}).entry()
 	var seqs []uint64
 	for range r.Len() {
 		it := &Item[T]{

@@ -75,21 +75,32 @@ func (it *Item[T]) Ready() bool  { return it.ready }
 func (it *Item[T]) Running() int { return int(it.running) }
 
 // An entry is an item in a tree in the order of service under LateFirst, which is
-// that of tag and sequence since the tag of late items is 0.
+// that of tag and sequence since the tag of late items is 0. It has the upper digits of
+// the tag only: the compiler keeps structs of four words in registers, and not of five.
 type entry[T any] struct {
-	tag vclock.Tag
-	seq uint64
-	it  *Item[T]
+	hi, mid uint64 // of the tag, hi raised by 1; 0 if the item is late
+	seq     uint64
+	it      *Item[T]
 }
 
 func (a entry[T]) less(b entry[T]) bool {
-	if a.tag != b.tag {
-		return a.tag.Less(b.tag)
+	switch {
+	case a.hi != b.hi:
+		return a.hi < b.hi
+	case a.mid != b.mid:
+		return a.mid < b.mid
+	case a.hi != 0 && a.it.tag.Lo != b.it.tag.Lo:
+		return a.it.tag.Lo < b.it.tag.Lo
 	}
 	return a.seq < b.seq
 }
 
-func (it *Item[T]) entry() entry[T] { return entry[T]{it.tag, it.seq, it} }
+func (it *Item[T]) entry() entry[T] {
+	if it.Late() {
+		return entry[T]{seq: it.seq, it: it}
+	}
+	return entry[T]{it.tag.Hi + 1, it.tag.Mid, it.seq, it}
+}
 
 // A share is a late item in a tree in the order of service under LateShare.
 type share[T any] struct {
@@ -132,7 +143,7 @@ func (q *Queue[T]) Advance(t sojourn.Time, done func(*Item[T], sojourn.Time)) {
 		return
 	}
 	for head, ok := q.virtual.Min(); ok; head, ok = q.virtual.Min() {
-		at, complete := q.clock.Reach(head.tag, head.it.weight)
+		at, complete := q.clock.Reach(head.it.tag, head.it.weight)
 		if !complete {
 			return
 		}
@@ -154,7 +165,7 @@ func (q *Queue[T]) NextCompletion() (sojourn.Time, bool) {
 	if !ok {
 		return 0, false
 	}
-	return q.clock.Next(head.tag)
+	return q.clock.Next(head.it.tag)
 }
 
 // Arrive adds an item at the current instant, not ready and without running
