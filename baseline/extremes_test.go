@@ -37,7 +37,7 @@ func TestExtremesCanBeSaved(t *testing.T) {
 					job := func(id sojourn.JobID, w float64, e time.Duration) *sojourn.Job {
 						return &sojourn.Job{ID: id, Weight: w, Phases: []sojourn.Phase{{Tasks: 1, Estimate: e}}}
 					}
-					observe(sojourn.Event{Kind: sojourn.SlotAdded, })
+					observe(sojourn.Event{Kind: sojourn.SlotAdded})
 					observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job(1, 3, 3)})
 					observe(sojourn.Event{Kind: sojourn.Tick, At: 1})
 					observe(sojourn.Event{Kind: sojourn.JobArrived, At: 1, Job: job(2, from, estimates[i])})

@@ -124,7 +124,6 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 	})
 }
 
-
 // restoreItem gives an item of the queue of a class its phase.
 func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.Item[fspPhase]) {
 	if it.Finished() {
