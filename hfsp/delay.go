@@ -106,10 +106,20 @@ func (p *Policy) waits(ph *phase) bool {
 	return free
 }
 
+// anyFree reports whether any slot is free: else no phase waits for a closer one.
+func (p *Policy) anyFree() bool {
+	for i := range p.classes {
+		if p.ledger.FreeSlots(sojourn.Class(i)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // countWaits lets the time until at count for the phases that wait.
 func (p *Policy) countWaits(at sojourn.Time) {
 	now := p.ledger.Now()
-	if at == now || !p.delays() {
+	if at == now || !p.delays() || !p.anyFree() {
 		return
 	}
 	for _, ph := range p.phases {
@@ -122,7 +132,7 @@ func (p *Policy) countWaits(at sojourn.Time) {
 
 // nextWait returns when the first wait ends.
 func (p *Policy) nextWait() (next sojourn.Time, any bool) {
-	if !p.delays() {
+	if !p.delays() || !p.anyFree() {
 		return 0, false
 	}
 	now := p.ledger.Now()

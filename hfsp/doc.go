@@ -123,7 +123,9 @@
 // Observe and Assign take O(log n) with n phases, and O(t) for events of phases in
 // training; they allocate when a job arrives or a phase becomes ready. A virtual
 // completion costs O(log n) more. Max-min sharing takes O(n) or more for everything;
-// delay scheduling O(n) per event while slots are free; AppendPreemptions O(n + slots)
-// while tasks wait, with delay scheduling O(n slots); the cancellation of a job that runs
-// tasks O(slots); Explain and AppendRanking O(n log n).
+// delay scheduling O(n) per event, and for NextWake, while slots are free. With Kill, events
+// take another O(log n), and AppendPreemptions O(log n) for each task that it names and if
+// it names none; with max-min sharing O(n log n), and with delay scheduling O(n slots) where
+// a task that is served later could make room. The cancellation of a job that runs tasks
+// takes O(slots); Explain and AppendRanking O(n log n).
 package hfsp

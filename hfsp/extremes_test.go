@@ -50,6 +50,25 @@ func TestServiceBeforeTheEpoch(t *testing.T) {
 	}
 }
 
+// A task that was adopted before its phase was ready may be killed once it is.
+func TestAdoptedTasksAreVictims(t *testing.T) {
+	s := stage{t, exact(hfsp.Options{Preemption: hfsp.Kill})}
+	s.slots(0, 0)
+	s.observe(0, sojourn.Event{Kind: sojourn.JobAdopted, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{tasks(1, 10), tasks(3, 20)}}})
+	late := sojourn.TaskID{Job: 1, Phase: 1}
+	s.observe(0, sojourn.Event{Kind: sojourn.TaskAdopted, Task: late, Attempt: 1})
+	s.observe(0, sojourn.Event{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: 1}})
+	s.arrive(1, 2, tasks(1, 1))
+	want := []sojourn.Preemption{{Task: late, Attempt: 1, For: 2}}
+	if got := s.p.AppendPreemptions(nil); !slices.Equal(got, want) {
+		t.Errorf("AppendPreemptions = %v, want %v", got, want)
+	}
+	s.observe(1, sojourn.Event{Kind: sojourn.SlotRemoved})
+	if got := s.p.AppendPreemptions(nil); len(got) > 0 {
+		t.Errorf("AppendPreemptions = %v after the slot was removed, want none", got)
+	}
+}
+
 // ends draws from the ends of a range of lengths, and from the middle.
 var ends = rapid.SampledFrom([]time.Duration{0, 1, 2, time.Second, time.Hour, 1 << 61, 1<<62 - 1, 1 << 62, math.MaxInt64 - 1, math.MaxInt64})
 
@@ -63,8 +82,6 @@ func TestExtremes(t *testing.T) {
 			TrainingTasks: rapid.IntRange(1, 3).Draw(t, "t"),
 			Delta:         ends.Draw(t, "delta"),
 			Xi:            rapid.SampledFrom([]float64{0, 1, 1<<32 - 1}).Draw(t, "xi"),
-			NodeDelay:     ends.Draw(t, "node delay"),
-			RackDelay:     ends.Draw(t, "rack delay"),
 			EarlyDelay:    ends.Draw(t, "early delay"),
 			KillFraction:  rapid.SampledFrom([]float64{0, 1, 1<<32 - 1}).Draw(t, "fraction"),
 
@@ -74,6 +91,9 @@ func TestExtremes(t *testing.T) {
 			VirtualCluster:  rapid.SampledFrom([]hfsp.VirtualCluster{hfsp.Pure, hfsp.MaxMin}).Draw(t, "cluster"),
 			Priority:        rapid.SampledFrom([]hfsp.Priority{hfsp.Weights, hfsp.SpeedModifier}).Draw(t, "priority"),
 			Preemption:      rapid.SampledFrom([]hfsp.Preemption{hfsp.Wait, hfsp.Kill}).Draw(t, "preemption"),
+		}
+		if rapid.Bool().Draw(t, "delays") {
+			opts.NodeDelay, opts.RackDelay = ends.Draw(t, "node delay"), ends.Draw(t, "rack delay")
 		}
 		oracle, xi, taskTime := rapid.Bool().Draw(t, "oracle"), opts.Xi, opts.DefaultTaskTime
 		opts.Estimator = func() hfsp.Estimator {
@@ -116,7 +136,9 @@ func TestExtremes(t *testing.T) {
 			for _, id := range p.AppendRanking(nil) {
 				p.Explain(id)
 			}
-			p.AppendPreemptions(nil)
+			if got, want := p.AppendPreemptions(nil), p.NamedByDefinition(opts.NodeDelay+opts.RackDelay == 0); opts.Preemption == hfsp.Kill && !slices.Equal(got, want) {
+				t.Fatalf("after %v: AppendPreemptions = %v, want %v", ev, got, want)
+			}
 			return true
 		}
 		busy := func(t *rapid.T) sojourn.Assignment {

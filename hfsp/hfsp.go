@@ -30,8 +30,12 @@ type Policy struct {
 	timers  *heap.Heap[timer]
 	prior   bitset.Set // slots of attempts that were started by the priority of training
 
+	exposed []uint32          // by slot: 1 + the ID of the attempt in the attempts of its phase; 0 if it is not in
+	guards  *heap.Heap[timer] // when KillFraction spares all that a phase runs
+
 	buffers [][]sample // to be used again
 	scratch []Sample
+	sources []source
 	passed  []*phase // over, in what is being offered
 }
 
@@ -109,7 +113,7 @@ func copied(n *int) *int {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	*p = Policy{options: p.options, timers: heap.New(timer.less), estimator: p.newEstimator()}
+	*p = Policy{options: p.options, timers: heap.New(timer.less), guards: heap.New(timer.less), estimator: p.newEstimator()}
 	p.index = locality.New(&p.ledger)
 }
 
@@ -130,6 +134,13 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.refile(c.Slot.Class)
 	}
 	switch ev.Kind {
+	case sojourn.SlotRemoved: // if it is busy, it ends with its attempt
+		if a, ok := p.ledger.Attempt(ev.Slot.ID); ok {
+			if ph := a.Job.Data.phases[a.Task.Phase]; ph != nil {
+				p.cover(ph, ev.Slot.ID)
+				p.guard(ph)
+			}
+		}
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		n := len(c.Job.Phases)
 		c.Job.Data = data{phases: make([]*phase, n), ran: make([]history, n), adopted: ev.Kind == sojourn.JobAdopted, since: ev.At}
@@ -151,6 +162,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.OutputLost:
 		p.observeTask(&ev, c)
 	}
+	p.expire()
 	if c.Ended && !c.Job.Cancelled {
 		for i := range c.Job.Data.ran {
 			if tasks, service := c.Job.Data.ran[i].total(); tasks > 0 {
@@ -166,8 +178,14 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 	j, i := c.Job, int(ev.Task.Phase)
 	ph := j.Data.phases[i]
 	switch ev.Kind {
-	case sojourn.TaskFinished:
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		p.release(c.Slot)
+		if ph != nil {
+			p.cover(ph, c.Slot.ID)
+		}
+	}
+	switch ev.Kind {
+	case sojourn.TaskFinished:
 		service := p.service(ev, c)
 		j.Data.add(i, service)
 		if ph != nil {
@@ -175,7 +193,6 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 			p.finished(ph, ev.Task.Index, service)
 		}
 	case sojourn.TaskFailed, sojourn.TaskRefused:
-		p.release(c.Slot)
 		if ph != nil {
 			if ev.Kind == sojourn.TaskFailed {
 				ph.served = ph.served.Add(wide.From64(uint64(p.service(ev, c))))
@@ -187,7 +204,7 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 		}
 	case sojourn.TaskAdopted:
 		if ph != nil {
-			p.sample(ph, ev.Task.Index, ev.Slot.ID, false, ev.Service)
+			p.began(ph, ev.Task.Index, ev.Slot.ID, false, ev.Service)
 			p.mature(ph, ev.At)
 		}
 	case sojourn.TaskProgress:
@@ -299,7 +316,7 @@ func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior b
 		p.prior.Add(int(id))
 		p.class(ph.spec().Class).used++
 	}
-	p.sample(ph, a.Task.Index, id, prior, 0)
+	p.began(ph, a.Task.Index, id, prior, 0)
 	p.enlist(ph)
 	return a
 }

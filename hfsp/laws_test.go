@@ -48,6 +48,9 @@ type world struct {
 
 	choices, priors int
 	outlived        int // how often a phase that had finished was found ageing
+
+	sameWeights bool // jobs have
+	named, ties int  // see checkNamed
 }
 
 type fataler interface{ Fatalf(string, ...any) }
@@ -105,6 +108,7 @@ func (w *world) observe(ev sojourn.Event) {
 		w.o.end(ev, start)
 	}
 	w.check(ev, passed)
+	w.checkNamed(ev)
 }
 
 func (w *world) slot(id sojourn.SlotID) *worldSlot {
@@ -208,6 +212,7 @@ func (w *world) offer(s *worldSlot) bool {
 	w.o.assigned(a, prior)
 	w.tries[a.Task]++
 	s.busy, s.task, s.attempt, s.start = true, a.Task, a.Attempt, w.o.now
+	w.checkNamed(a)
 	return true
 }
 
@@ -295,6 +300,9 @@ func (w *world) history(t *rapid.T) {
 	arrive := func(t *rapid.T) {
 		w.ids++
 		j := &sojourn.Job{ID: w.ids, Weight: rapid.SampledFrom([]float64{0, 0, 0.5, 4}).Draw(t, "weight")}
+		if w.sameWeights {
+			j.Weight = 0
+		}
 		for i := range rapid.IntRange(1, 3).Draw(t, "phases") {
 			ph := sojourn.Phase{Tasks: rapid.IntRange(1, 7).Draw(t, "tasks"), Class: sojourn.Class(i % 2)}
 			if uniform {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -53,6 +54,7 @@ type capped struct {
 	end     uint64 // its number among the virtual completions; 0 before
 	running int
 	ready   bool
+	marks   [vqueue.Marks]bool
 }
 
 func newMaxMin(late Late) *maxMin { return &maxMin{late: late} }
@@ -276,6 +278,33 @@ func (q *maxMin) All() iter.Seq[*phase] {
 			}
 		}
 	}
+}
+
+func (q *maxMin) Before(a, b *phase) bool { return q.before(a.place.capped, b.place.capped) }
+
+func (q *maxMin) SetMark(ph *phase, m vqueue.Mark, on bool) { ph.place.capped.marks[m] = on }
+
+func (q *maxMin) Marked(m vqueue.Mark) iter.Seq[*phase] {
+	return func(yield func(*phase) bool) {
+		for ph := range q.All() {
+			if ph.place.capped.marks[m] && !yield(ph) {
+				return
+			}
+		}
+	}
+}
+
+func (q *maxMin) LastMarked(m vqueue.Mark, before *phase) (*phase, bool) {
+	var last *capped
+	for _, i := range q.all {
+		if i.marks[m] && (last == nil || q.before(last, i)) && (before == nil || q.before(i, before.place.capped)) {
+			last = i
+		}
+	}
+	if last == nil {
+		return nil, false
+	}
+	return last.phase, true
 }
 
 func (q *maxMin) Remaining(ph *phase) uint64 { return slotTime(ph.place.capped.v) }

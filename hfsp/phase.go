@@ -49,8 +49,9 @@ type phase struct {
 	earlyTasks int          // running tasks, if it is early; else 0
 	overdue    bool         // it has been held back for long enough to be given idle slots
 
-	killed bitset.Set // tasks that were killed, if each is to be killed once only
-	wait   locality.Wait
+	attempts attempts   // those that may be killed
+	killed   bitset.Set // tasks that were killed, if each is to be killed once only
+	wait     locality.Wait
 }
 
 // A stage is how far the estimation of a phase is.
@@ -107,6 +108,7 @@ func (p *Policy) update(j *job, i int) {
 func (p *Policy) enlist(ph *phase) {
 	p.countEarly(ph, false)
 	p.class(ph.spec().Class).virtual.SetRunning(ph, ph.account().Running)
+	p.guard(ph)
 	p.file(ph)
 }
 
@@ -115,6 +117,7 @@ func (p *Policy) file(ph *phase) {
 	c := p.class(ph.spec().Class)
 	startable := p.startable(ph)
 	c.virtual.SetReady(ph, startable)
+	c.virtual.SetMark(ph, claims, p.kill && startable && !ph.early)
 	if startable && p.wantsTraining(ph) {
 		c.training.Set(ph.handle, p.trainingKey(ph))
 	} else {
@@ -131,6 +134,13 @@ func (p *Policy) enter(j *job, i int) *phase {
 	p.adopt(ph)
 	p.estimate(ph)
 	p.class(ph.spec().Class).virtual.Arrive(ph, p.scaled(ph, ph.size), p.weight(ph), ph.n)
+	if p.kill && ph.account().Running > 0 { // adopted before
+		for s, a := range p.ledger.Attempts() {
+			if a.Job == j && int(a.Task.Phase) == i {
+				p.expose(ph, s.ID)
+			}
+		}
+	}
 	return ph
 }
 
@@ -177,6 +187,8 @@ func (p *Policy) leave(ph *phase) {
 	c := p.class(ph.spec().Class)
 	p.correct(ph)
 	p.endTraining(ph)
+	p.coverAll(ph)
+	p.guards.Remove(ph.handle)
 	p.countEarly(ph, true)
 	p.timers.Remove(ph.handle)
 	c.training.Remove(ph.handle)

@@ -2,19 +2,126 @@ package hfsp
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// A victim is a running task that may be killed.
-type victim struct {
-	sojourn.Preemption
-	slot  sojourn.Slot
-	phase *phase
-	place int // of the phase in the order of service
+// A driver asks at every event who is to be killed, mostly for nothing. So two sets of
+// phases are kept in the order of service, those that would claim slots and those that
+// have victims: the first of the ones and the last of the others tell whether anything is
+// to be done, and going on from there takes time for what is found alone.
+const (
+	claims  vqueue.Mark = iota // phases that have something to start, and would not only wait in the slot
+	victims                    // phases that have running tasks that may be killed, whatever is smaller
+)
+
+// An attempt is a running task that is not in training, and may be killed unless a guard
+// spares it.
+type attempt struct {
 	start sojourn.Time
+	task  uint32
+	slot  sojourn.SlotID
+}
+
+// before reports whether a is killed before b, of the same phase: the youngest first.
+func (a attempt) before(b attempt) bool {
+	if a.start != b.start {
+		return a.start > b.start
+	}
+	return a.task > b.task
+}
+
+// attempts are those of a phase.
+type attempts struct {
+	heap  *heap.Heap[attempt] // nil before the first one
+	spare []uint32            // IDs that are not in the heap, of those below its greatest length so far
+}
+
+// expose makes the task that runs on a slot one that may be killed.
+func (p *Policy) expose(ph *phase, slot sojourn.SlotID) {
+	a, _ := p.ledger.Attempt(slot)
+	if !p.kill || p.ledger.Retiring(slot) || p.once && ph.killed.Has(int(a.Task.Index)) {
+		return
+	}
+	r := &ph.attempts
+	if r.heap == nil {
+		r.heap = heap.New(attempt.before)
+	}
+	id := uint32(r.heap.Len())
+	if n := len(r.spare); n > 0 {
+		id = r.spare[n-1]
+		r.spare = r.spare[:n-1]
+	}
+	r.heap.Set(id, attempt{a.Start, a.Task.Index, slot})
+	for int(slot) >= len(p.exposed) {
+		p.exposed = append(p.exposed, 0)
+	}
+	p.exposed[slot] = id + 1
+}
+
+// cover undoes expose, if need be.
+func (p *Policy) cover(ph *phase, slot sojourn.SlotID) {
+	if int(slot) < len(p.exposed) && p.exposed[slot] > 0 {
+		id := p.exposed[slot] - 1
+		p.exposed[slot] = 0
+		ph.attempts.heap.Remove(id)
+		ph.attempts.spare = append(ph.attempts.spare, id)
+	}
+}
+
+// coverAll makes no task of a phase one that may be killed.
+func (p *Policy) coverAll(ph *phase) {
+	if ph.attempts.heap != nil {
+		for _, a := range ph.attempts.heap.All() {
+			p.exposed[a.slot] = 0
+		}
+		ph.attempts = attempts{}
+	}
+}
+
+// guard brings up to date whether a phase has victims, and until when if nothing happens:
+// KillFraction spares its youngest task last.
+func (p *Policy) guard(ph *phase) {
+	if !p.kill {
+		return
+	}
+	any := ph.attempts.heap != nil && ph.attempts.heap.Len() > 0
+	p.guards.Remove(ph.handle)
+	if any && p.spared > 0 {
+		first, _ := ph.attempts.heap.MinKey()
+		if until, ok := p.spareFrom(ph, first.start); ok {
+			p.guards.Set(ph.handle, timer{until, ph.job.Seq, ph.index, ph.handle})
+		}
+	}
+	p.class(ph.spec().Class).virtual.SetMark(ph, victims, any)
+}
+
+// spareFrom returns from when on KillFraction spares a task of a phase that has started
+// at an instant; false if never. It has run for longer than spared times the mean then.
+func (p *Policy) spareFrom(ph *phase, start sojourn.Time) (sojourn.Time, bool) {
+	most, _ := wide.Mul64(ph.mean(), p.spared).QuoRem(wide.From64(1 << 16))
+	if most.Hi > 0 || most.Lo >= uint64(math.MaxInt64-start) {
+		return 0, false
+	}
+	return start + sojourn.Time(most.Lo) + 1, true
+}
+
+// expire takes the marks from phases of which all tasks are spared by now.
+func (p *Policy) expire() {
+	for {
+		next, ok := p.guards.MinKey()
+		if !ok || next.at > p.ledger.Now() {
+			return
+		}
+		ph := p.phases[next.handle]
+		p.guards.Remove(next.handle)
+		p.class(ph.spec().Class).virtual.SetMark(ph, victims, false)
+	}
 }
 
 // AppendPreemptions implements [sojourn.Preemptor]. For each class it goes through
@@ -32,8 +139,10 @@ type victim struct {
 // early task is named, in training or not and whatever the guards say: it has done no
 // work that could be lost.
 //
-// It takes time in proportion to the slots and to the phases of the class, where
-// there is something to start and no slot for it.
+// It takes O(log n) for each task that is named, and for each phase that is asked in vain
+// where training tasks of others are all that runs. Max-min sharing takes O(n log n), and
+// delay scheduling O(n slots), where there is something to start and no slot for it but
+// that of a task that is served later; the case of early tasks O(slots).
 func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
 	for i := range p.classes {
 		class := sojourn.Class(i)
@@ -42,7 +151,11 @@ func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemptio
 			continue
 		}
 		before := len(dst)
-		if p.kill {
+		switch {
+		case !p.kill:
+		case p.delays():
+			dst = p.appendVictimsNear(dst, class)
+		default:
 			dst = p.appendVictims(dst, class)
 		}
 		if len(dst) == before {
@@ -74,23 +187,140 @@ func (p *Policy) appendBlocker(dst []sojourn.Preemption, class sojourn.Class, fi
 	return append(dst, last)
 }
 
+// appendVictims goes through those who claim slots from the first one on, and through
+// those who have victims from the last one on, until they meet.
 func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []sojourn.Preemption {
 	c := &p.classes[class]
-	free := 0
-	if _, ok := p.ledger.FreeSlot(class); ok {
-		free = len(p.ledger.AppendFree(nil, class))
+	s := supply{p: p, class: class, free: p.ledger.FreeSlots(class), list: p.sources[:0]}
+	defer func() {
+		clear(s.list)
+		p.sources = s.list[:0]
+	}()
+	var trained map[*phase]int
+	if left := p.limit(class) - c.used; left > 0 {
+		order := c.training.Cursor()
+		for h, _, ok := order.Next(); ok && left > 0 && s.any(); h, _, ok = order.Next() {
+			ph := p.phases[h]
+			for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
+				if !s.claim(&dst, ph, true) {
+					break
+				}
+				if trained == nil {
+					trained = make(map[*phase]int)
+				}
+				trained[ph]++
+				left--
+			}
+		}
+	}
+	for ph := range c.virtual.Marked(claims) {
+		for range ph.account().Pending() - trained[ph] {
+			if !s.claim(&dst, ph, false) {
+				return dst // those that follow are not smaller
+			}
+		}
+	}
+	return dst
+}
+
+// A supply is where slots come from: those that are free, then the victims of a class,
+// from the phase that is served last on.
+type supply struct {
+	p     *Policy
+	class sojourn.Class
+	free  int
+	list  []source // that have victims left, the first of those that were asked for
+	last  *phase   // up to which they were; nil at first
+}
+
+// A source is a phase that has victims, and the next one of these.
+type source struct {
+	phase  *phase
+	order  heap.Cursor[attempt]
+	victim attempt
+}
+
+// next finds the next victim of a source; false if there is none.
+func (s *supply) next(from *source) (ok bool) {
+	_, from.victim, ok = from.order.Next()
+	return ok && !s.p.spares(from.phase, from.victim.task, from.victim.start)
+}
+
+// reach finds source i; false if there are not so many.
+func (s *supply) reach(i int) bool {
+	for len(s.list) <= i {
+		ph, ok := s.p.classes[s.class].virtual.LastMarked(victims, s.last)
+		if !ok {
+			return false
+		}
+		s.last = ph
+		from := source{phase: ph, order: ph.attempts.heap.Cursor()}
+		if s.next(&from) {
+			s.list = append(s.list, from)
+		}
+	}
+	return true
+}
+
+// any reports whether any slot is left.
+func (s *supply) any() bool { return s.free > 0 || s.reach(0) }
+
+// claim takes a slot for a phase, and reports whether there is one: by the priority of
+// training that of any other phase, else that of the last phase if that is larger.
+func (s *supply) claim(dst *[]sojourn.Preemption, ph *phase, prior bool) bool {
+	if s.free > 0 {
+		s.free--
+		return true
+	}
+	i := 0
+	for prior && s.reach(i) && s.list[i].phase == ph {
+		i++
+	}
+	if !s.reach(i) {
+		return false
+	}
+	from := &s.list[i]
+	// Sizes are rounded: who is smaller by that alone would not get the slot.
+	if !prior && !(s.p.classes[s.class].virtual.Before(ph, from.phase) && s.p.smaller(ph, from.phase)) {
+		return false
+	}
+	a, _ := s.p.ledger.Attempt(from.victim.slot)
+	*dst = append(*dst, sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: from.victim.slot, For: ph.job.Spec.ID})
+	if !s.next(from) {
+		s.list = slices.Delete(s.list, i, i+1)
+	}
+	return true
+}
+
+// A running is a running task that may be killed.
+type running struct {
+	sojourn.Preemption
+	slot  sojourn.Slot
+	phase *phase
+	place int // of the phase in the order of service
+	start sojourn.Time
+}
+
+// appendVictimsNear does the same where phases wait for slots close to their inputs: who
+// claims a slot is given the victim that would be the next, but for its place.
+func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, class sojourn.Class) []sojourn.Preemption {
+	c := &p.classes[class]
+	free := p.ledger.FreeSlots(class)
+	left := p.limit(class) - c.used
+	if free == 0 && !p.meet(c, left) {
+		return dst
 	}
 	victims := p.victims(class)
 
 	// claim takes a victim that suits, on a slot that the phase would take, and reports
 	// whether there may be more: were a slot to be freed that the phase then declines,
 	// for want of a task with its input close enough, the victim would get it back.
-	claim := func(ph *phase, suits func(victim) bool) bool {
+	claim := func(ph *phase, suits func(running) bool) bool {
 		if free > 0 {
 			free--
 			return true
 		}
-		i := slices.IndexFunc(victims, func(v victim) bool { return suits(v) && p.takes(ph, v.slot) })
+		i := slices.IndexFunc(victims, func(v running) bool { return suits(v) && p.takes(ph, v.slot) })
 		if i < 0 {
 			return false
 		}
@@ -102,10 +332,9 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 	}
 
 	claimed := make(map[*phase]int)
-	left := p.limit(class) - c.used
 	for _, ph := range p.inTraining(class) {
 		for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
-			if !claim(ph, func(v victim) bool { return v.phase != ph }) {
+			if !claim(ph, func(v running) bool { return v.phase != ph }) {
 				break
 			}
 			claimed[ph]++
@@ -115,21 +344,34 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 	place := -1
 	for ph := range c.virtual.All() {
 		place++
+		if free == 0 && (len(victims) == 0 || place >= victims[0].place) {
+			return dst
+		}
 		if ph.early || !p.startable(ph) {
 			continue
 		}
 		for range ph.account().Pending() - claimed[ph] {
 			// Sizes are rounded: who is smaller by that alone would not get the slot.
-			if claim(ph, func(v victim) bool { return place < v.place && p.smaller(ph, v.phase) }) {
+			if claim(ph, func(v running) bool { return place < v.place && p.smaller(ph, v.phase) }) {
 				continue
-			}
-			if !p.delays() {
-				return dst // those that follow are not smaller
 			}
 			break
 		}
 	}
 	return dst
+}
+
+// meet reports whether any phase comes before one that has victims, or is in training
+// while so many training slots are left.
+func (p *Policy) meet(c *class, left int) bool {
+	last, ok := c.virtual.LastMarked(victims, nil)
+	if !ok || left > 0 && c.training.Len() > 0 {
+		return ok
+	}
+	for first := range c.virtual.Marked(claims) {
+		return c.virtual.Before(first, last)
+	}
+	return false
 }
 
 // takes reports whether a phase has a task to start that is close enough to a slot.
@@ -149,7 +391,7 @@ func (p *Policy) smaller(a, b *phase) bool {
 
 // victims returns the tasks that may be killed, those to be killed first at the
 // front.
-func (p *Policy) victims(class sojourn.Class) (list []victim) {
+func (p *Policy) victims(class sojourn.Class) (list []running) {
 	place := make(map[*phase]int)
 	for ph := range p.classes[class].virtual.All() {
 		place[ph] = len(place)
@@ -159,13 +401,13 @@ func (p *Policy) victims(class sojourn.Class) (list []victim) {
 			continue
 		}
 		ph := a.Job.Data.phases[a.Task.Phase]
-		if ph == nil || ph.stage == training && ph.find(a.Task.Index) >= 0 || p.spares(ph, a.Task.Index, a.Start) {
+		if ph == nil || ph.trains(a.Task.Index) || p.spares(ph, a.Task.Index, a.Start) {
 			continue
 		}
-		list = append(list, victim{
+		list = append(list, running{
 			sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, s, ph, place[ph], a.Start})
 	}
-	slices.SortFunc(list, func(a, b victim) int {
+	slices.SortFunc(list, func(a, b running) int {
 		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(b.start, a.start), cmp.Compare(b.Task.Index, a.Task.Index))
 	})
 	return list

@@ -97,9 +97,16 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				p.setTimer(ph)
 			}
 		}
+		for s, a := range p.ledger.Attempts() {
+			if ph := a.Job.Data.phases[a.Task.Phase]; ph != nil && !ph.trains(a.Task.Index) {
+				p.expose(ph, s.ID)
+			}
+		}
 		for _, ph := range p.phases {
+			p.guard(ph)
 			p.file(ph)
 		}
+		p.expire()
 	})
 }
 

@@ -97,6 +97,17 @@ func (p *Policy) limit(c sojourn.Class) int {
 	return min(max(10, n/4), n/2)
 }
 
+// began takes note of an attempt at a task, which runs from now on or for some time
+// already.
+func (p *Policy) began(ph *phase, task uint32, slot sojourn.SlotID, prior bool, service time.Duration) {
+	if p.sample(ph, task, slot, prior, service); !ph.trains(task) {
+		p.expose(ph, slot)
+	}
+}
+
+// trains reports whether a task that runs is in training.
+func (ph *phase) trains(task uint32) bool { return ph.stage == training && ph.find(task) >= 0 }
+
 // sample takes note that a task of a phase in training was started, since when it
 // may have run for some time already.
 func (p *Policy) sample(ph *phase, task uint32, slot sojourn.SlotID, prior bool, service time.Duration) {
@@ -297,6 +308,11 @@ func (p *Policy) conclude(ph *phase) {
 
 // endTraining makes ordinary tasks of the training tasks of a phase.
 func (p *Policy) endTraining(ph *phase) {
+	for i := range ph.samples {
+		if s := ph.samples[i].slot; s != noSlot {
+			p.expose(ph, s)
+		}
+	}
 	if ph.samples != nil {
 		p.buffers = append(p.buffers, ph.samples[:0])
 		ph.samples = nil

@@ -34,6 +34,13 @@ type cluster interface {
 	First() (*phase, bool)
 	// All iterates over the phases that have not finished, in the order of service.
 	All() iter.Seq[*phase]
+	// Before reports whether a comes before b in the order of service. SetMark puts a
+	// phase into a set; Marked iterates over it in that order, and LastMarked returns the
+	// last phase of a set that comes before another, unless that is nil.
+	Before(a, b *phase) bool
+	SetMark(ph *phase, m vqueue.Mark, on bool)
+	Marked(m vqueue.Mark) iter.Seq[*phase]
+	LastMarked(m vqueue.Mark, before *phase) (*phase, bool)
 	Remaining(ph *phase) uint64
 	Late(ph *phase) bool
 
@@ -88,14 +95,34 @@ func (q pure) First() (*phase, bool) {
 	return it.Value, true
 }
 
-func (q pure) All() iter.Seq[*phase] {
+func (q pure) All() iter.Seq[*phase] { return values(q.Queue.All()) }
+
+func values(items iter.Seq[*vqueue.Item[*phase]]) iter.Seq[*phase] {
 	return func(yield func(*phase) bool) {
-		for it := range q.Queue.All() {
+		for it := range items {
 			if !yield(it.Value) {
 				return
 			}
 		}
 	}
+}
+
+func (q pure) Before(a, b *phase) bool { return q.Queue.Before(a.place.item, b.place.item) }
+
+func (q pure) SetMark(ph *phase, m vqueue.Mark, on bool) { q.Queue.SetMark(ph.place.item, m, on) }
+
+func (q pure) Marked(m vqueue.Mark) iter.Seq[*phase] { return values(q.Queue.Marked(m)) }
+
+func (q pure) LastMarked(m vqueue.Mark, before *phase) (*phase, bool) {
+	var of *vqueue.Item[*phase]
+	if before != nil {
+		of = before.place.item
+	}
+	it, ok := q.Queue.LastMarked(m, of)
+	if !ok {
+		return nil, false
+	}
+	return it.Value, true
 }
 
 func (q pure) Remaining(ph *phase) uint64 { return q.Queue.Remaining(ph.place.item) }

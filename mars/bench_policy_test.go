@@ -14,6 +14,11 @@ func BenchmarkSteady(b *testing.B) {
 	steady.Run(b, policy(mars.PolicyOptions{}), steady.Sizes...)
 }
 
+// BenchmarkQuestions is what a driver asks at every event.
+func BenchmarkQuestions(b *testing.B) {
+	steady.Questions(b, policy(mars.PolicyOptions{}), 1000, 100_000)
+}
+
 // BenchmarkReplan is an arrival and the plan for all live jobs that follows it, a second
 // after the one before, as PolicyOptions.Interval has it.
 func BenchmarkReplan(b *testing.B) {

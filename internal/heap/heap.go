@@ -107,6 +107,44 @@ func (h *Heap[K]) All() iter.Seq2[uint32, K] {
 	}
 }
 
+// A Cursor goes through a heap, the least key first. The heap must not be changed
+// meanwhile.
+type Cursor[K any] struct {
+	heap *Heap[K]
+	last int      // index of the latest item; -1 before the first one
+	next *Heap[K] // of indices into at: the children of the items that came, unless they came
+	at   []int
+}
+
+// Cursor returns a cursor before the first item. The first k items cost O(k log k).
+func (h *Heap[K]) Cursor() Cursor[K] { return Cursor[K]{heap: h, last: -1} }
+
+// Next returns the next item and its key; false if there is none.
+func (c *Cursor[K]) Next() (id uint32, key K, ok bool) {
+	entries := c.heap.entries
+	switch {
+	case c.last >= 0:
+		if c.next == nil {
+			c.next = New(c.heap.less)
+		}
+		for child := 2*c.last + 1; child <= 2*c.last+2 && child < len(entries); child++ {
+			c.next.Set(uint32(len(c.at)), entries[child].key)
+			c.at = append(c.at, child)
+		}
+		least, ok := c.next.Min()
+		if !ok {
+			return 0, key, false
+		}
+		c.next.Remove(least)
+		c.last = c.at[least]
+	case len(entries) == 0:
+		return 0, key, false
+	default:
+		c.last = 0
+	}
+	return entries[c.last].id, entries[c.last].key, true
+}
+
 // fix fills the hole at index i with e, wherever that leads.
 func (h *Heap[K]) fix(i int, e entry[K]) {
 	if i > 0 && h.less(e.key, h.entries[(i-1)/2].key) {

@@ -77,6 +77,16 @@ func compare(t *rapid.T, h *heap.Heap[key], want map[uint32]key) {
 	if got := maps.Collect(h.All()); !maps.Equal(got, want) {
 		t.Fatalf("All() = %v, want %v", got, want)
 	}
+	var order []uint32
+	c := h.Cursor()
+	for id, k, ok := c.Next(); ok; id, k, ok = c.Next() {
+		if order = append(order, id); k != want[id] {
+			t.Fatalf("the cursor tells %v of %d, want %v", k, id, want[id])
+		}
+	}
+	if !slices.Equal(order, sorted(want)) {
+		t.Fatalf("the cursor goes through %v, want %v", order, sorted(want))
+	}
 	for id, k := range want {
 		if got, ok := h.Key(id); !ok || got != k || !h.Contains(id) {
 			t.Fatalf("Key(%d) = %v, %v, want %v", id, got, ok, k)

@@ -199,6 +199,14 @@ func (l *Ledger[J]) FreeSlot(c sojourn.Class) (sojourn.SlotID, bool) {
 	return sojourn.SlotID(max(id, 0)), id >= 0
 }
 
+// FreeSlots returns the number of free slots of class c.
+func (l *Ledger[J]) FreeSlots(c sojourn.Class) int {
+	if int(c) >= len(l.classes) {
+		return 0
+	}
+	return l.classes[c].free.Len()
+}
+
 // NextFree returns the free slot of class c with the least ID that is at least
 // from.
 func (l *Ledger[J]) NextFree(c sojourn.Class, from sojourn.SlotID) (sojourn.SlotID, bool) {

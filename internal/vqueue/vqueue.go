@@ -44,6 +44,20 @@ type Queue[T any] struct {
 	late    *btree.BTreeG[entry[T]] // late
 	ready   *btree.BTreeG[entry[T]] // ready, and not in sharing
 	sharing *btree.BTreeG[share[T]] // ready and late, under LateShare
+	marked  [Marks]marked[T]
+}
+
+// A Mark says that an item belongs to a set of the caller's choice, which can be gone
+// through in the order of service from both ends.
+type Mark uint8
+
+// Marks is the number of marks, which are 0 and 1.
+const Marks = 2
+
+// marked are the items of a set, as ready and sharing are those that are ready.
+type marked[T any] struct {
+	others  *btree.BTreeG[entry[T]]
+	sharing *btree.BTreeG[share[T]]
 }
 
 // An Item is a job, or a phase of one, in a [Queue]. It may be used with the
@@ -58,6 +72,7 @@ type Item[T any] struct {
 	running  uint64
 	ready    bool
 	finished bool
+	marks    [Marks]bool
 }
 
 // Late reports whether the item is virtually complete.
@@ -121,13 +136,17 @@ func (it *Item[T]) share() share[T] { return share[T]{it.running, it.weight, it.
 
 // New returns an empty queue of no slots at time 0.
 func New[T any](mode Late) *Queue[T] {
-	return &Queue[T]{
+	q := &Queue[T]{
 		mode:    mode,
 		virtual: btree.NewG(degree, entry[T].less),
 		late:    btree.NewG(degree, entry[T].less),
 		ready:   btree.NewG(degree, entry[T].less),
 		sharing: btree.NewG(degree, share[T].less),
 	}
+	for m := range q.marked {
+		q.marked[m] = marked[T]{btree.NewG(degree, entry[T].less), btree.NewG(degree, share[T].less)}
+	}
+	return q
 }
 
 // SetCapacity sets the number of slots of the virtual cluster, from the current
@@ -257,6 +276,61 @@ func (q *Queue[T]) SetReady(it *Item[T], ready bool) {
 	}
 }
 
+// SetMark puts an item into a set, or takes it out. A finished item is in none.
+func (q *Queue[T]) SetMark(it *Item[T], m Mark, on bool) {
+	if on != it.marks[m] {
+		q.delist(it)
+		it.marks[m] = on
+		q.enlist(it)
+	}
+}
+
+// Marked iterates over the items of a set, in the order of service. The queue must not
+// be changed meanwhile.
+func (q *Queue[T]) Marked(m Mark) iter.Seq[*Item[T]] {
+	return func(yield func(*Item[T]) bool) {
+		on := true
+		q.marked[m].sharing.Ascend(func(s share[T]) bool { on = yield(s.it); return on })
+		if on {
+			q.marked[m].others.Ascend(func(e entry[T]) bool { return yield(e.it) })
+		}
+	}
+}
+
+// LastMarked returns the last item of a set in the order of service, of those that come
+// before another, unless that is nil; false if there is none.
+func (q *Queue[T]) LastMarked(m Mark, before *Item[T]) (last *Item[T], ok bool) {
+	set := &q.marked[m]
+	find := func(it *Item[T]) bool {
+		if it != before {
+			last, ok = it, true
+		}
+		return !ok
+	}
+	shares := func(s share[T]) bool { return find(s.it) }
+	switch {
+	case before == nil:
+		set.others.Descend(func(e entry[T]) bool { return find(e.it) })
+	case q.shares(before):
+		set.sharing.DescendLessOrEqual(before.share(), shares)
+		return last, ok
+	default:
+		set.others.DescendLessOrEqual(before.entry(), func(e entry[T]) bool { return find(e.it) })
+	}
+	if !ok {
+		set.sharing.Descend(shares)
+	}
+	return last, ok
+}
+
+// Before reports whether a comes before b in the order of service. Neither is finished.
+func (q *Queue[T]) Before(a, b *Item[T]) bool {
+	if q.shares(a) && q.shares(b) {
+		return a.share().less(b.share())
+	}
+	return a.entry().less(b.entry())
+}
+
 // SetRunning says how many tasks of the item are running. It matters to
 // [LateShare] only.
 func (q *Queue[T]) SetRunning(it *Item[T], tasks int) {
@@ -338,26 +412,54 @@ func (q *Queue[T]) complete(it *Item[T]) {
 	}
 }
 
-// enlist puts an item among those that First chooses from, if it belongs there.
+// shares reports whether an item is one of those that are served together.
+func (q *Queue[T]) shares(it *Item[T]) bool { return q.mode == LateShare && it.Late() }
+
+// enlist puts an item among those that First chooses from, and into the sets that it is
+// marked for, if it belongs there.
 func (q *Queue[T]) enlist(it *Item[T]) {
-	switch {
-	case !it.ready || it.finished:
-	case q.mode == LateShare && it.Late():
-		q.sharing.ReplaceOrInsert(it.share())
-	default:
-		q.ready.ReplaceOrInsert(it.entry())
+	if it.finished {
+		return
+	}
+	if it.ready {
+		if q.shares(it) {
+			q.sharing.ReplaceOrInsert(it.share())
+		} else {
+			q.ready.ReplaceOrInsert(it.entry())
+		}
+	}
+	for m, on := range it.marks {
+		switch {
+		case !on:
+		case q.shares(it):
+			q.marked[m].sharing.ReplaceOrInsert(it.share())
+		default:
+			q.marked[m].others.ReplaceOrInsert(it.entry())
+		}
 	}
 }
 
 // delist undoes enlist. What the place of an item depends on may be changed only
 // between delist and enlist.
 func (q *Queue[T]) delist(it *Item[T]) {
-	switch {
-	case !it.ready || it.finished:
-	case q.mode == LateShare && it.Late():
-		q.sharing.Delete(it.share())
-	default:
-		q.ready.Delete(it.entry())
+	if it.finished {
+		return
+	}
+	if it.ready {
+		if q.shares(it) {
+			q.sharing.Delete(it.share())
+		} else {
+			q.ready.Delete(it.entry())
+		}
+	}
+	for m, on := range it.marks {
+		switch {
+		case !on:
+		case q.shares(it):
+			q.marked[m].sharing.Delete(it.share())
+		default:
+			q.marked[m].others.Delete(it.entry())
+		}
 	}
 }
 

@@ -1,0 +1,173 @@
+package hfsp
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A candidate is a running task that may be killed.
+type candidate struct {
+	sojourn.Preemption
+	phase *phase
+	place int
+	start sojourn.Time
+}
+
+// NamedByDefinition returns what Kill asks for by the words of [Policy.AppendPreemptions]:
+// all who claim, all who run and all orders are looked at anew. lastOnly says that a
+// claimant looks at the victim that is last in order alone, not at all that come after
+// it: where weights differ, rounding may make one larger that is not the last.
+func (p *Policy) NamedByDefinition(lastOnly bool) (list []sojourn.Preemption) {
+	for i := range p.classes {
+		class := sojourn.Class(i)
+		of := p.namedOf(class, lastOnly)
+		if first, _, ok := p.first(class); ok && len(of) == 0 {
+			of = p.appendBlocker(nil, class, first)
+		}
+		list = append(list, of...)
+	}
+	return list
+}
+
+func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Preemption) {
+	order := slices.Collect(p.classes[class].virtual.All())
+	var all []candidate
+	for s, a := range p.ledger.Attempts() {
+		ph := a.Job.Data.phases[a.Task.Phase]
+		if s.Class != class || ph == nil || p.ledger.Retiring(s.ID) || ph.stage == training && ph.find(a.Task.Index) >= 0 ||
+			p.once && ph.killed.Has(int(a.Task.Index)) || p.spared > 0 && p.spares(ph, a.Task.Index, a.Start) {
+			continue
+		}
+		all = append(all, candidate{sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, ph, slices.Index(order, ph), a.Start})
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(b.start, a.start), cmp.Compare(b.Task.Index, a.Task.Index))
+	})
+	free := len(p.ledger.AppendFree(nil, class))
+	claim := func(ph *phase, suits func(int, candidate) bool) bool {
+		if free > 0 {
+			free--
+			return true
+		}
+		for i, v := range all {
+			if suits(i, v) && p.takes(ph, p.slotOf(v.Slot)) {
+				v.For = ph.job.Spec.ID
+				named = append(named, v.Preemption)
+				all = slices.Delete(all, i, i+1)
+				return true
+			}
+		}
+		return false
+	}
+	var trainers []*phase
+	for _, ph := range order {
+		if p.startable(ph) && p.wantsTraining(ph) {
+			trainers = append(trainers, ph)
+		}
+	}
+	slices.SortFunc(trainers, func(a, b *phase) int {
+		if p.trainingKey(a).less(p.trainingKey(b)) {
+			return -1
+		}
+		return 1
+	})
+	claimed := map[*phase]int{}
+	left := p.limit(class) - p.classes[class].used
+	for _, ph := range trainers {
+		for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
+			if claim(ph, func(_ int, v candidate) bool { return v.phase != ph }) {
+				claimed[ph]++
+				left--
+			}
+		}
+	}
+	for place, ph := range order {
+		if ph.early || !p.startable(ph) {
+			continue
+		}
+		for range ph.account().Pending() - claimed[ph] {
+			if !claim(ph, func(i int, v candidate) bool {
+				return place < v.place && p.smaller(ph, v.phase) && (i == 0 || !lastOnly)
+			}) {
+				if p.delays() {
+					break // others may have tasks closer to the victims
+				}
+				return named
+			}
+		}
+	}
+	return named
+}
+
+// slotOf returns a busy slot.
+func (p *Policy) slotOf(id sojourn.SlotID) (slot sojourn.Slot) {
+	for s := range p.ledger.Attempts() {
+		if s.ID == id {
+			slot = s
+		}
+	}
+	return slot
+}
+
+// checkNamed compares what Kill asks for with the definition.
+func (w *world) checkNamed(after any) {
+	if !w.p.kill {
+		return
+	}
+	got := w.p.AppendPreemptions(nil)
+	w.named += len(got)
+	if want := w.p.NamedByDefinition(true); !slices.Equal(got, want) {
+		w.t.Fatalf("after %v: AppendPreemptions = %v, want %v", after, got, want)
+	}
+	if want := w.p.NamedByDefinition(false); !slices.Equal(got, want) {
+		w.ties++
+	}
+}
+
+// Whatever happens, what is named is what the definition names.
+func TestNamesByDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		opts := drawOptions(t)
+		opts.Preemption = Kill
+		opts.KillOnce = rapid.Bool().Draw(t, "once")
+		opts.KillFraction = rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "fraction")
+		w := newWorld(t, opts)
+		w.sameWeights = rapid.Bool().Draw(t, "same weights")
+		w.history(t)
+		for range 3 { // what is killed comes back
+			w.offerAll()
+			for _, v := range w.p.AppendPreemptions(nil) {
+				w.end(w.slot(v.Slot), sojourn.TaskFailed, sojourn.CausePreempted, 0)
+			}
+			w.now += ms * sojourn.Time(rapid.SampledFrom([]int{0, 1, 700}).Draw(t, "dt"))
+			w.observe(sojourn.Event{Kind: sojourn.Tick})
+		}
+		if w.sameWeights && w.ties > 0 {
+			t.Fatalf("rounding decides %d times who is larger, although all weights are the same", w.ties)
+		}
+	})
+}
+
+// The test above looks at histories in which something is to be killed, by each guard and
+// for each reason: so many tasks in the histories of some seeds.
+func TestNamesSomething(t *testing.T) {
+	named := 0
+	for seed := range 300 {
+		rapid.Custom(func(t *rapid.T) int {
+			opts := drawOptions(t)
+			opts.Preemption = Kill
+			w := newWorld(catcher{new(bool)}, opts)
+			w.history(t)
+			named += w.named
+			return 0
+		}).Example(seed)
+	}
+	if named < 100 {
+		t.Errorf("%d tasks were to be killed in 300 histories, want 100 at least", named)
+	}
+}
