@@ -33,8 +33,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
 
-// Read returns the entries of a history, compressed by gzip or not, in their
-// order. file is what errors call it; empty means "-". Read reads r as the
+// Read returns the entries of a history, compressed by gzip or not, with or
+// without a byte order mark, in their order. file is what errors call it; empty means "-". Read reads r as the
 // sequence is consumed, which can be done once, and keeps one line in memory.
 //
 // The first error ends the sequence: an [*Error] if the history is bad, else
@@ -48,6 +48,9 @@ func Read(r io.Reader, file string) iter.Seq2[Entry, error] {
 		}
 	}
 }
+
+// byteOrderMark is what some editors put before text in UTF-8. It is skipped.
+const byteOrderMark = "\uFEFF"
 
 // lines splits text into lines.
 type lines struct {
@@ -68,6 +71,9 @@ func (l *lines) readAll(yield func(Entry, error) bool) error {
 			return l.fail(err, 0)
 		}
 		l.src = bufio.NewReaderSize(z, 1<<16)
+	}
+	if mark, _ := l.src.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		l.src.Discard(len(byteOrderMark))
 	}
 	line, err := l.next()
 	if err != nil && err != io.EOF {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -281,6 +283,41 @@ func (r *endless) Read(p []byte) (int, error) {
 	}
 	r.n += len(p)
 	return len(p), nil
+}
+
+// A number out of range is told with the range.
+func TestRangeInFault(t *testing.T) {
+	const arrived = "@0s JobArrived 1 | 1x1s "
+	for _, tc := range []struct{ line, want string }{
+		{arrived + "bytes=9223372036854775808", "9223372036854775808 is out of range: -9223372036854775808 to 9223372036854775807"},
+		{arrived + "after=9223372036854775808", fmt.Sprintf("9223372036854775808 is out of range: %d to %d", math.MinInt, math.MaxInt)},
+		{"@0s SlotAdded 4294967296", "4294967296 is out of range: 0 to 4294967295"},
+		{"@0s JobArrived 18446744073709551616 | 1", "18446744073709551616 is out of range: 0 to 18446744073709551615"},
+	} {
+		_, err := collect(Read(strings.NewReader(firstLine+"\n"+tc.line+"\n"), ""))
+		var bad *Error
+		if !errors.As(err, &bad) || bad.Reason != tc.want {
+			t.Errorf("%s: error %v, want %s", tc.line, err, tc.want)
+		}
+	}
+}
+
+// A byte order mark before the text changes nothing.
+func TestByteOrderMark(t *testing.T) {
+	const text = firstLine + "\n@0s Tick\n"
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	io.WriteString(z, "\uFEFF"+text)
+	z.Close()
+	for _, data := range []string{"\uFEFF" + text, zipped.String()} {
+		if got, err := collect(Read(iotest.OneByteReader(strings.NewReader(data)), "")); len(got) != 1 || err != nil {
+			t.Errorf("%q: %d entries, error %v, want 1", data, len(got), err)
+		}
+	}
+	_, err := collect(Read(strings.NewReader("\uFEFF\uFEFF"+text), ""))
+	if err == nil || !strings.Contains(err.Error(), ":1:1: ") {
+		t.Errorf("two marks: error %v", err)
+	}
 }
 
 func TestLineWithoutEnd(t *testing.T) {

@@ -1,6 +1,9 @@
 // Package trace reads and writes recorded workloads and descriptions of
 // clusters.
 //
+// All of them may be compressed by gzip, and may begin with a byte order mark,
+// which is skipped and not counted in columns.
+//
 // # Workload
 //
 // A workload is UTF-8 text, one job a line, each line a JSON object; it may be
@@ -118,9 +121,9 @@
 // What is in them beside the following is ignored. In names a backslash stands
 // for the next character.
 //
-//	at      time of submission, counted from that of the first job. Jobs may come out
-//	        of order: Window of them are held back, one that is later than that is an
-//	        error
+//	at      time of submission, counted from that of the first job that is returned.
+//	        Jobs may come out of order: Window of them are held back, one that is later
+//	        than that is an error
 //	name    name of the job, or its ID where there is none
 //	pool    queue, or user
 //	phases  maps and reduces that are recorded, whether the job succeeded or not; a
@@ -148,8 +151,9 @@
 //
 // The Standard Workload Format of the Parallel Workloads Archive (Feitelson,
 // Tsafrir and Krakov, "Experience with using the Parallel Workloads Archive",
-// JPDC 2014) has comments, which start with a semicolon, and one job a line, of 18
-// numbers with white space in between; a negative one is unknown. A job that ran
+// JPDC 2014) has comments, whose first character other than white space is a
+// semicolon, and one job a line, of 18 numbers with white space in between; a
+// negative one is unknown. A job that ran
 // for t seconds on p allocated processors becomes one phase of p tasks of t
 // seconds, of any class, at its time of submission. The tasks do not start
 // together, as the processes of most such jobs must. With Requested the

@@ -63,7 +63,7 @@ type input struct {
 	file   string
 	limits Limits
 	raw    source
-	text   io.Reader
+	text   *unmarked
 	zipped bool
 	size   int64 // bytes of text so far
 }
@@ -76,11 +76,11 @@ var errInput = errors.New("bad input")
 func open(r io.Reader, file string, limits Limits) *input {
 	in := &input{file: cmp.Or(file, "-"), limits: limits, raw: source{r: r}}
 	buf := bufio.NewReaderSize(&in.raw, 1<<16)
-	in.text = buf
 	if magic, _ := buf.Peek(2); string(magic) == "\x1f\x8b" {
 		in.zipped = true
-		in.text = &unzipper{src: buf}
+		buf = bufio.NewReaderSize(&unzipper{src: buf}, 1<<16)
 	}
+	in.text = &unmarked{text: buf}
 	return in
 }
 
@@ -130,17 +130,36 @@ func (s *source) Read(p []byte) (int, error) {
 type unzipper struct {
 	src *bufio.Reader
 	z   *gzip.Reader
+	err error // of the header
 }
 
 func (u *unzipper) Read(p []byte) (int, error) {
-	if u.z == nil {
-		z, err := gzip.NewReader(u.src)
-		if err != nil {
-			return 0, err
-		}
-		u.z = z
+	if u.z == nil && u.err == nil {
+		u.z, u.err = gzip.NewReader(u.src)
+	}
+	if u.err != nil {
+		return 0, u.err
 	}
 	return u.z.Read(p)
+}
+
+// byteOrderMark is what some editors put before text in UTF-8.
+const byteOrderMark = "\uFEFF"
+
+// An unmarked is text without a byte order mark at its beginning.
+type unmarked struct {
+	text  *bufio.Reader
+	begun bool
+}
+
+func (u *unmarked) Read(p []byte) (int, error) {
+	if !u.begun {
+		u.begun = true
+		if start, _ := u.text.Peek(len(byteOrderMark)); string(start) == byteOrderMark {
+			u.text.Discard(len(byteOrderMark))
+		}
+	}
+	return u.text.Read(p)
 }
 
 // lines splits an input into lines.

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
+	"github.com/sojourn-sched/sojourn/sim"
 	"io"
+	"iter"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -153,5 +157,70 @@ func TestGzipBomb(t *testing.T) {
 	}
 	if _, err := collect(t, Read(bytes.NewReader(bomb), ReadOptions{Limits: Limits{Ratio: 2000}})); err != nil {
 		t.Errorf("with a limit of 2000: %v", err)
+	}
+}
+
+// readAnything returns a reader of each kind of input.
+func readAnything() map[string]func(r io.Reader) (any, error) {
+	all := map[string]func(r io.Reader) (any, error){
+		"workload": func(r io.Reader) (any, error) { return gather(Read(r, ReadOptions{})) },
+		"swim":     func(r io.Reader) (any, error) { return gather(ReadSWIM(r, SWIMOptions{})) },
+		"cluster":  func(r io.Reader) (any, error) { return ReadCluster(r, "") },
+		"topology": func(r io.Reader) (any, error) { return ReadTopology(r, TopologyOptions{}) },
+	}
+	for _, s := range samples {
+		all[s.name] = func(r io.Reader) (any, error) { return gather(s.read(r, Limits{}, nil)) }
+	}
+	return all
+}
+
+// gather returns the jobs before the first error, and it.
+func gather(seq iter.Seq2[*sim.Job, error]) (jobs []*sim.Job, err error) {
+	for j, err := range seq {
+		if err != nil {
+			return jobs, err
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, nil
+}
+
+// A byte order mark before the text changes nothing, not even the place of a fault; one
+// anywhere else is text.
+func TestByteOrderMark(t *testing.T) {
+	texts := map[string]string{
+		"workload": goodLine,
+		"swim":     "a\t1\t0\t5\t5\t5\n",
+		"cluster":  `{"nodes":[{"name":"a","slots":2}]}`,
+		"topology": `{"name":"r","children":[{"name":"a"}]}`,
+	}
+	for _, s := range samples {
+		texts[s.name] = s.text
+	}
+	for name, read := range readAnything() {
+		text := texts[name]
+		want, err := read(strings.NewReader(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, data := range [][]byte{[]byte("\xEF\xBB\xBF" + text), zip(t, "\xEF\xBB\xBF"+text)} {
+			got, err := read(iotest.OneByteReader(bytes.NewReader(data)))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s after a byte order mark: %v, error %v, want %v", name, got, err, want)
+			}
+		}
+		_, plain := read(strings.NewReader("?" + text))
+		_, marked := read(strings.NewReader("\xEF\xBB\xBF?" + text))
+		if plain == nil && name != "swim" || fmt.Sprint(plain) != fmt.Sprint(marked) {
+			t.Errorf("%s: fault %v with a byte order mark, want %v", name, marked, plain)
+		}
+		if got, err := read(strings.NewReader("\xEF\xBB\xBF\xEF\xBB\xBF" + text)); err == nil && reflect.DeepEqual(got, want) {
+			t.Errorf("%s: two byte order marks are skipped", name)
+		}
+		for n := range 3 { // the beginning of one
+			if _, err := read(strings.NewReader("\xEF\xBB\xBF"[:n+1])); n < 2 && err == nil {
+				t.Errorf("%s: %d bytes of a byte order mark are no fault", name, n+1)
+			}
+		}
 	}
 }

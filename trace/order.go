@@ -56,8 +56,7 @@ func (q *queue) leave() bool {
 	if q.relative {
 		j.At = sojourn.Time(j.At.Sub(q.first))
 	}
-	q.stats.Jobs++
-	q.stats.Tasks += int64(j.Tasks())
+	q.stats.add(j)
 	return q.yield(j, nil)
 }
 

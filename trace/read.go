@@ -27,8 +27,9 @@ type ReadOptions struct {
 
 // Read returns the jobs of a workload in the format that the package comment
 // describes, in their order. It reads r as the sequence is consumed, which can
-// be done once, and keeps one line in memory, plus one bit for each ID in use
-// (a 64-bit word for each 64 consecutive IDs of which one is in use).
+// be done once, and keeps one line in memory. As long as IDs count up one by one,
+// nothing is kept of them; of others, one bit each (a 64-bit word for each 64
+// consecutive IDs of which one is in use).
 //
 // The first error ends the sequence: an [*Error] if the input is bad, else what
 // r returned, wrapped.
@@ -409,8 +410,9 @@ func reasonOf(err error) string {
 
 // arrivals checks what must hold between the lines of a workload.
 type arrivals struct {
-	last sojourn.Time
-	used map[uint64]uint64 // bit id%64 of used[id/64]: the ID is taken
+	last       sojourn.Time
+	first, run uint64            // the IDs first to first+run-1 are taken: they came one after the other
+	used       map[uint64]uint64 // bit id%64 of used[id/64]: another ID is taken
 }
 
 func newArrivals() arrivals { return arrivals{used: map[uint64]uint64{}} }
@@ -421,12 +423,20 @@ func (a *arrivals) add(j *sim.Job) (late, used string) {
 	if late := lateness(j.At, a.last); late != "" {
 		return late, ""
 	}
-	word, bit := uint64(j.ID)/64, uint64(1)<<(j.ID%64)
-	if a.used[word]&bit != 0 {
+	id := uint64(j.ID)
+	if a.run == 0 {
+		a.first = id
+	}
+	word, bit := id/64, uint64(1)<<(id%64)
+	switch {
+	case id-a.first < a.run, a.used[word]&bit != 0: // also where id < a.first: the difference wraps
 		return "", fmt.Sprintf("duplicate id %d", j.ID)
+	case id-a.first == a.run:
+		a.run++
+	default:
+		a.used[word] |= bit
 	}
 	a.last = j.At
-	a.used[word] |= bit
 	return "", ""
 }
 

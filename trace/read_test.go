@@ -13,6 +13,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
+	"pgregory.net/rapid"
 )
 
 // collect returns the jobs of a sequence and the error that ended it. It fails
@@ -189,7 +190,6 @@ func TestReadFaults(t *testing.T) {
 		{"invalid UTF-8", `{"name":"é^` + "\xff" + `"}`, "invalid UTF-8"},
 		{"invalid UTF-8 after a replacement character", `{"name":"` + "\ufffd^\xff" + `"}`, "invalid UTF-8"},
 		{"cut UTF-8", keys(`,"pool":"^` + "\xc3" + `"`), "invalid UTF-8"},
-		{"byte order mark", "^\ufeff" + keys(""), "invalid character"},
 
 		// Keys.
 		{"unknown key", keys(`,^"prio":1`), `unknown key "prio"`},
@@ -388,5 +388,28 @@ func TestSpreadIsLimited(t *testing.T) {
 	}
 	if jobs != 2 {
 		t.Errorf("%d jobs before the fault, want 2", jobs)
+	}
+}
+
+// Of IDs that count up one by one nothing is kept, and each one that comes again is
+// found, in whatever order they came: the oracle is a set.
+func TestKeptIDs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		near := rapid.SampledFrom([]uint64{1, 60, 1<<63 - 3, math.MaxUint64 - 6}).Draw(t, "near")
+		a, seen := newArrivals(), map[uint64]bool{}
+		for _, off := range rapid.SliceOfN(rapid.Uint64Range(0, 6), 0, 20).Draw(t, "ids") {
+			_, used := a.add(&sim.Job{Job: sojourn.Job{ID: sojourn.JobID(near + off)}})
+			if (used != "") != seen[near+off] {
+				t.Fatalf("ID %d: fault %q, seen before: %v", near+off, used, seen[near+off])
+			}
+			seen[near+off] = true
+		}
+	})
+	a := newArrivals()
+	for id := sojourn.JobID(5); id < 1000; id++ {
+		a.add(&sim.Job{Job: sojourn.Job{ID: id}})
+	}
+	if len(a.used) != 0 {
+		t.Errorf("%d words are kept of IDs that count up", len(a.used))
 	}
 }

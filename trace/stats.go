@@ -3,6 +3,8 @@ package trace
 import (
 	"strconv"
 	"strings"
+
+	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // Stats say what a reader made of a trace: how much it read, and what it left
@@ -51,6 +53,12 @@ func (s *Stats) String() string {
 	return b.String()
 }
 
+// add counts a job that the reader returns.
+func (s *Stats) add(j *sim.Job) {
+	s.Jobs++
+	s.Tasks += int64(j.Tasks())
+}
+
 // A remark is something that a reader counts.
 type remark int
 
@@ -64,6 +72,8 @@ const (
 	jobsFailed
 	jobsAfterOther
 	jobsNotEstimated
+	jobsMapOnly
+	jobsNoBytes
 	tasksWithoutTimes
 	tasksNotRecorded
 	tasksOther
@@ -87,6 +97,8 @@ var remarkTexts = [...]string{
 	jobsFailed:        "jobs kept, failed or killed",
 	jobsAfterOther:    "jobs that followed another job, submitted here whatever becomes of that",
 	jobsNotEstimated:  "jobs without a requested time, no estimate",
+	jobsMapOnly:       "jobs without a shuffle, no reduces",
+	jobsNoBytes:       "jobs that move no bytes, one map of the overhead alone",
 	tasksWithoutTimes: "tasks dropped, no attempt in their phase has a known time",
 	tasksNotRecorded:  "tasks left out, announced but not recorded",
 	tasksOther:        "tasks left out, neither map nor reduce",

@@ -68,7 +68,7 @@ func ReadSWF(r io.Reader, o SWFOptions) iter.Seq2[*sim.Job, error] {
 				q.fail(err)
 				return
 			}
-			if isBlank(line) || line[0] == ';' {
+			if text := bytes.TrimLeft(line, " \t"); isBlank(text) || text[0] == ';' {
 				continue
 			}
 			record, fault := parseSWF(line)

@@ -53,6 +53,19 @@ func TestSWF(t *testing.T) {
 	}
 }
 
+// A comment may be indented; what looks like one behind a number is none.
+func TestSWFComments(t *testing.T) {
+	for _, text := range []string{";a\n" + swfLine, " ;a\n" + swfLine, "\t \t; a\r\n" + swfLine, swfLine + "  ;"} {
+		jobs, err := collect(t, ReadSWF(strings.NewReader(text), SWFOptions{}))
+		if len(jobs) != 1 || err != nil {
+			t.Errorf("%q: %d jobs, error %v, want 1 job", text, len(jobs), err)
+		}
+	}
+	if _, err := collect(t, ReadSWF(strings.NewReader("1 ; a\n"), SWFOptions{})); err == nil || err.Error() != `-:1:3: want a number, found ";"` {
+		t.Errorf("a semicolon behind a number: error %v", err)
+	}
+}
+
 func TestSWFStats(t *testing.T) {
 	const text = "1 -1 0 1 1 -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" + // no submission
 		"2 1 0 -1 1 -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" + // no run time

@@ -51,6 +51,9 @@ type SWIMOptions struct {
 	// Seed is where the noise comes from.
 	Seed uint64
 
+	// Stats, unless nil, is where the reader counts what it read.
+	Stats *Stats
+
 	Limits Limits
 }
 
@@ -87,6 +90,7 @@ func ReadSWIM(r io.Reader, o SWIMOptions) iter.Seq2[*sim.Job, error] {
 				yield(nil, l.fault(fault))
 				return
 			}
+			m.Stats.add(job)
 			if !yield(job, nil) {
 				return
 			}
@@ -114,6 +118,9 @@ func newMapping(o SWIMOptions) (*mapping, error) {
 		o.Overhead = cmp.Or(o.Overhead, 3*time.Second)
 	}
 	o.Limits = o.Limits.withDefaults()
+	if o.Stats == nil {
+		o.Stats = new(Stats)
+	}
 
 	switch {
 	case o.BytesPerMap < 0, o.BytesPerReduce < 0, o.Rate < 0, o.Overhead < 0:
@@ -190,6 +197,12 @@ func (m *mapping) job(line []byte, id sojourn.JobID, last sojourn.Time) (*sim.Jo
 	}
 	if reason := m.phases(j, sizes[swimInput], sizes[swimShuffle], sizes[swimOutput]); reason != "" {
 		return nil, &fault{offs[swimInput], reason}
+	}
+	switch {
+	case sizes[swimInput]|sizes[swimShuffle]|sizes[swimOutput] == 0:
+		m.Stats.counts[jobsNoBytes]++
+	case sizes[swimShuffle] == 0:
+		m.Stats.counts[jobsMapOnly]++
 	}
 	return j, nil
 }

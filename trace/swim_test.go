@@ -50,6 +50,23 @@ func swim(t testing.TB, text string, o SWIMOptions) []*sim.Job {
 	return jobs
 }
 
+func TestSWIMStats(t *testing.T) {
+	const text = "a 1 0 300000000 5 5\n" + // three maps and a reduce
+		"b 1 0 5 0 5\n" +
+		"c 1 0 0 0 0\n" +
+		"d 1 0 0 0 1\n"
+	const want = `jobs: 4
+tasks: 7
+jobs without a shuffle, no reduces: 2
+jobs that move no bytes, one map of the overhead alone: 1
+`
+	var stats Stats
+	swim(t, text, SWIMOptions{Stats: &stats})
+	if got := stats.String(); got != want {
+		t.Errorf("stats:\n%s\nwant\n%s", got, want)
+	}
+}
+
 // With MB for 2^20 bytes, a slot moves 10 MB a second by default.
 func TestSWIMMapping(t *testing.T) {
 	const MB = 1 << 20
