@@ -16,9 +16,13 @@ api:
 	go test -run '^TestAPI$$' . -update
 	git diff --stat testdata/api.txt
 
+# Rewrite what the command says of the options of policies, from their comments.
+options:
+	go test -run '^TestOptionDocs$$' ./cmd/sojourn/cli -update
+
 # go test -fuzz takes one target of one package at a time:
 # make fuzz PKG=./trace TARGET=FuzzReader
 fuzz:
 	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime 5m $(PKG)
 
-.PHONY: test ci bench api fuzz
+.PHONY: test ci bench api options fuzz

@@ -142,7 +142,6 @@ func TestRumenFaults(t *testing.T) {
 	good := strings.TrimSpace(rumenSample)
 	for _, tc := range []struct{ marked, reason string }{
 		{good + "\n ^[]", "want a JSON object, found '['"},
-
 		{good + "^x", "want a JSON object, found 'x'"},
 		{good + "^,{}", "want a JSON object, found ','"},
 		{good + "\n{\"jobID\":\"a\"^", "it ends too early"},

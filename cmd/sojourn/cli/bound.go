@@ -15,13 +15,13 @@ type bound struct {
 	weights  float64 // the sum of weights
 }
 
-// newBound returns the bound of a workload on a cluster; nil if there is none, as
-// where a job can never finish because the cluster lacks a class of slots.
-func newBound(w *workload, c *cluster) *bound {
+// newBound returns the bound of a workload on a cluster, or why there is none, as where a
+// job can never finish because the cluster lacks a class of slots.
+func newBound(w *workload, c *cluster) (*bound, error) {
 	in := newInstance(w, c)
 	lp, err := mars.LowerBound(in, mars.Options{ReleaseCuts: true})
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	b := &bound{Bound: lp}
 	for i := range in.Jobs {
@@ -33,7 +33,7 @@ func newBound(w *workload, c *cluster) *bound {
 		b.weights += weight
 		b.arrivals += float64(weight * time.Duration(j.Release).Seconds())
 	}
-	return b
+	return b, nil
 }
 
 // sojourn returns a lower bound on the sum of weight times sojourn time.

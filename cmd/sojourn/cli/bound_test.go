@@ -70,7 +70,10 @@ func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 	} {
 		for seed := range uint64(2) {
 			s := generated(t, tc.gen, tc.cluster, seed)
-			b := newBound(s.workload, s.cluster)
+			b, err := newBound(s.workload, s.cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
 			plan, err := mars.Plan(newInstance(s.workload, s.cluster), mars.Options{Evaluations: 200})
 			if err != nil {
 				t.Fatal(err)

@@ -13,13 +13,17 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
@@ -55,12 +59,16 @@ func Main(policies ...Policy) {
 
 // Run is [Main] with its surroundings as arguments. It returns the exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...Policy) int {
+	out := &watched{to: stdout}
 	root := newRoot(builtin().With(policies...))
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteC()
+	if err == nil && out.err != nil { // of a help text, which does not look
+		err = &runError{out.err}
+	}
 	if err == nil {
 		return 0
 	}
@@ -77,6 +85,47 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...P
 	}
 	fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 	return exitUsage
+}
+
+// A watched is stdout. It remembers its first failure.
+type watched struct {
+	to  io.Writer
+	err error
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	if err != nil {
+		err = fmt.Errorf("stdout: %w", cause(err))
+		w.err = cmp.Or(w.err, err)
+	}
+	return n, err
+}
+
+// flagError returns an error of a flag, without the names of Go's functions.
+func flagError(_ *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	want := ""
+	switch bad.GetFlag().Value.Type() {
+	case "bool":
+		want = "true or false"
+	case "duration":
+		want = "a duration such as 90s or 1h30m"
+	case "float64":
+		want = "a number"
+	case "int":
+		want = fmt.Sprintf("an integer from %d to %d", math.MinInt, math.MaxInt)
+	case "int64":
+		want = fmt.Sprintf("an integer from %d to %d", math.MinInt64, math.MaxInt64)
+	case "uint64":
+		want = fmt.Sprintf("an integer from 0 to %d", uint64(math.MaxUint64))
+	default:
+		return err // from Set of a type of this package, which says what is wanted
+	}
+	return fmt.Errorf("invalid argument %q for %q flag: want %s", bad.GetValue(), "--"+bad.GetFlag().Name, want)
 }
 
 // A runError is an error of a command that had started. Other errors are those of
@@ -120,8 +169,11 @@ time), how fair that was, and what became of each job and task.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("sojourn {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
+	root.SetHelpCommand(newHelp(policies))
 	root.AddCommand(
-		newCompare(policies), newRun(policies), newSweep(policies), newPaper(policies, experiments()), newReplay(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(),
+		newCompare(policies), newRun(policies), newSweep(policies), newPaper(policies, experiments()), newReplay(policies), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(),
 		&cobra.Command{
 			Use:   "version",
 			Short: "Print the version",

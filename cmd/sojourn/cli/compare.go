@@ -187,7 +187,7 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(int, c
 	defer out.abandon()
 	results, err := s.runInto(ctx, out, cmd, specs, dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, out.failed(err)
 	}
 	return results, s, out.commit()
 }

@@ -43,7 +43,7 @@ Formats:
 What is dropped or made up is counted on stderr.`,
 		Example: `  sojourn convert --from swim FB-2009_samples_24_times_1hr_0.tsv.gz > fb.jsonl
   sojourn convert --from swim --load 0.9 -c 30x2+1 trace.tsv | sojourn compare -w - -c 30x2+1
-  sojourn convert --from rumen --topology topology.json --cluster-out cluster.json trace.json > jobs.jsonl
+  sojourn convert --from rumen --topology t.json --cluster-out c.json trace.json > jobs.jsonl
   cat *.jhist | sojourn convert --from jhist - > jobs.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: action(func(cmd *cobra.Command, args []string) error {

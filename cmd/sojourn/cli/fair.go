@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -15,20 +14,36 @@ import (
 
 // fairOptions are the options of policy fair as text.
 type fairOptions struct {
-	Order *fair.Order // instead of what the file says
+	// Order says what is shared equally, instead of what the file of the pools says.
+	Order *fair.Order
 
-	// File describes the pools. Weights are those of pools by path, besides or
-	// instead of what the file says.
-	File    string             `option:"pools"`
+	// File is a file in JSON that describes the pools: 'sojourn help pools' shows one.
+	// Without it, each pool that a job names has the weight 1.
+	File string `option:"pools"`
+
+	// Weights are the weights of pools by path, as in pools.etl=3, besides or instead of
+	// what the file says. They are at least 2^-16 and below 2^32.
 	Weights map[string]float64 `option:"pools"`
 
-	Inner string // the policy of pools that say nothing else
+	// Inner is the policy that serves the jobs of pools that say nothing else, with its
+	// first option behind a colon, as in inner=hfsp:xi=2. Without it a pool shares
+	// equally among its jobs.
+	Inner string
 
+	// PreferLocal chooses, among the tasks of the job whose turn it is, one whose input is
+	// close to the slot. False takes them in their order.
 	PreferLocal bool
-	Delay       time.Duration
-	RackDelay   *time.Duration
 
-	MinTimeout  time.Duration // of preemption, instead of what the file says
+	// Delay is how long a job whose turn it is lets others go first in wait of a slot on
+	// the node of an input; and RackDelay is how long it then waits for one on its rack.
+	// Zero means not at all; without RackDelay it is the same as Delay.
+	Delay     time.Duration
+	RackDelay *time.Duration
+
+	// MinTimeout is how long a pool has less than its minimum until tasks of others are to
+	// be killed for it, and FairTimeout is how long it has less than half of its fair
+	// share. They count with --preempt, instead of what the file says. Zero means never.
+	MinTimeout  time.Duration
 	FairTimeout time.Duration
 }
 
@@ -36,7 +51,7 @@ type fairOptions struct {
 func newFair(o fairOptions) (*fair.Policy, error) {
 	var opts fair.Options
 	if o.File != "" {
-		f, err := os.Open(o.File)
+		f, err := openFile(o.File)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -163,7 +164,7 @@ func (h *hosts) readTopology(name, slots string) error {
 	if err != nil || len(one.Nodes) != 1 {
 		return usagef("--slots %q is not of the form 2+2 (map and reduce slots) or 4 (uniform slots)", slots)
 	}
-	file, err := os.Open(name)
+	file, err := openFile(name)
 	if err != nil {
 		return err
 	}
@@ -194,12 +195,5 @@ func (h *hosts) write(name string) error {
 		return err
 	}
 	out := bufio.NewWriter(file)
-	err = trace.WriteCluster(out, h.cluster)
-	if err == nil {
-		err = out.Flush()
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return cmp.Or(trace.WriteCluster(out, h.cluster), out.Flush(), file.Close())
 }

@@ -74,18 +74,32 @@ func count(n int, thing string) string {
 	return thousands(n) + " " + thing
 }
 
-// span formats a length of time for people, to three digits.
+// span formats a length of time for people, to three digits, or all of those before
+// the point.
 func span(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case s >= 2*86400:
-		return fmt.Sprintf("%.3g days", s/86400)
+		return threeDigits(s/86400) + " days"
 	case s >= 2*3600:
-		return fmt.Sprintf("%.3g hours", s/3600)
+		return threeDigits(s/3600) + " hours"
 	case s >= 120:
-		return fmt.Sprintf("%.3g minutes", s/60)
+		return threeDigits(s/60) + " minutes"
 	default:
-		return fmt.Sprintf("%.3g seconds", s)
+		return threeDigits(s) + " seconds"
 	}
+}
+
+// threeDigits formats a number above 0 to three digits, or all of those before the
+// point, without an exponent.
+func threeDigits(v float64) string {
+	if v >= 999.5 {
+		return thousands(int(math.Round(v)))
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	if err != nil {
+		panic(err) // it was formatted
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // formatTime returns an instant in seconds, exactly.

@@ -77,6 +77,50 @@ func TestThousands(t *testing.T) {
 	}
 }
 
+func TestSpan(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		1:                            "0.000000001 seconds",
+		90500 * time.Millisecond:     "90.5 seconds",
+		119999 * time.Millisecond:    "120 seconds",
+		110 * time.Minute:            "110 minutes",
+		47 * time.Hour:               "47 hours",
+		999 * 24 * time.Hour:         "999 days",
+		99951 * 24 * time.Hour / 100: "1,000 days",
+		1274 * 24 * time.Hour:        "1,274 days",
+		math.MaxInt64:                "106,752 days",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("span(%d) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+// What does not fit beside the names stands below, with the names again; groups stay
+// together where they can, and names of policies are broken if it helps.
+func TestWideTable(t *testing.T) {
+	tb := table{corner: "policy", names: []string{"fifo", "hfsp:estimator=oracle,sigma=1,delta=5s,early-delay=5m"}}
+	cell := strings.Repeat("x", 20)
+	for _, title := range []string{"a", "b", "c", "d", "e"} {
+		tb.add(map[string]string{"a": "", "b": "one", "c": "one", "d": "two", "e": "two"}[title], title, []string{cell, "1"})
+	}
+	for _, line := range strings.Split(tb.String(), "\n") {
+		if n := len([]rune(line)); n > tableWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	blocks := strings.Split(tb.String(), "\n\n")
+	if len(blocks) != 2 || strings.Count(tb.String(), cell) != 5 || !strings.Contains(blocks[0], " one ") || strings.Contains(blocks[0], "two") {
+		t.Errorf("%d blocks, want the column a with group one, and group two:\n%s", len(blocks), &tb)
+	}
+	if !strings.Contains(tb.String(), "\n  delta=5s,early-delay=5m\n") {
+		t.Errorf("the long name is not broken:\n%s", &tb)
+	}
+	tb.names[1] = strings.Repeat("y", 120) // nothing helps: one column a block
+	if n := strings.Count(tb.String(), "policy"); n != 5 {
+		t.Errorf("%d blocks, want 5", n)
+	}
+}
+
 func TestTable(t *testing.T) {
 	tb := table{corner: "policy", names: []string{"fifo", "fair:order=deficit"}}
 	tb.add("time (s)", "mean", []string{"1.5", "12.5"})

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -140,14 +139,19 @@ func newJobBar(stderr io.Writer, what string, max int, quiet bool) *progressbar.
 // listGenerators prints the names of the workloads, the clusters of their sources
 // and what they are.
 func listGenerators(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "workload\tcluster\tjobs")
+	w := bufio.NewWriter(out)
+	all := []*workloads.Generator{{Name: "workload", Cluster: "cluster", Doc: "jobs"}}
+	names, clusters := 0, 0 // widths
 	for _, name := range workloads.Names() {
 		g, err := workloads.Lookup(name)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", g.Name, g.Cluster, g.Doc)
+		all = append(all, g)
+		names, clusters = max(names, len(g.Name)), max(clusters, len(g.Cluster))
+	}
+	for _, g := range all {
+		w.WriteString(hang(fmt.Sprintf("%-*s  %-*s  ", names, g.Name, clusters, g.Cluster), g.Doc))
 	}
 	return w.Flush()
 }
@@ -159,29 +163,8 @@ func describeGenerator(out io.Writer, g *workloads.Generator) error {
 	for _, o := range g.Options {
 		fmt.Fprintf(w, "\n%s=%s\n", o.Name, o.Default)
 		for _, line := range []struct{ title, text string }{{"", o.Doc}, {"values: ", o.Values}, {"source: ", o.Source}} {
-			for _, part := range wrap(line.title+line.text, 92) {
-				fmt.Fprintf(w, "    %s\n", part)
-			}
+			writeWrapped(w, "    ", "      ", line.title+line.text)
 		}
 	}
 	return w.Flush()
-}
-
-// wrap breaks a text between words into lines of at most width bytes, where words
-// allow it. Lines after the first are indented.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case len(line)+1+len(word) > width:
-			lines = append(lines, line)
-			line = "  " + word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
 }

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // The examples of the help texts name commands, flags, policies, planners and workloads
@@ -28,5 +31,42 @@ func TestHelpExamples(t *testing.T) {
 	}
 	if examples < 20 {
 		t.Errorf("%d examples", examples)
+	}
+}
+
+// No help text is wider than a terminal, and each policy is told about.
+func TestHelpWidth(t *testing.T) {
+	commands := [][]string{{"help"}, {"help", "help"}, {"help", "pools"}, {"policies"}, {"gen"}, {"paper"}}
+	for _, c := range newRoot(builtin()).Commands() {
+		commands = append(commands, []string{c.Name(), "--help"})
+	}
+	for _, name := range builtin().Names() {
+		commands = append(commands, []string{"policies", name})
+	}
+	for _, args := range commands {
+		var out bytes.Buffer
+		if status := Run(args, strings.NewReader(""), &out, &out); status != 0 || out.Len() == 0 {
+			t.Errorf("%v: exit status %d: %s", args, status, &out)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > helpWidth {
+				t.Errorf("%v: %d columns: %s", args, n, line)
+			}
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"compare", "convert", "fair", "fifo", "hfsp", "hfsp-dev", "pfsp", "run"}
+	for text, want := range map[string][]string{
+		"hfps": {"hfsp"}, "comp": {"compare"}, "co": {"compare", "convert"}, "fiar": {"fair", "fifo"}, "fir": {"fair"}, "hfsp-": {"hfsp-dev"},
+		"x": nil, "": nil, "elephant": nil, "rum": {"run"}, "pfs": {"pfsp"},
+	} {
+		got := nearest(text, names)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("nearest(%q) = %v, want %v", text, got, want)
+		}
 	}
 }

@@ -14,10 +14,21 @@ import (
 type hfspOptions struct {
 	hfsp.Options
 
+	// Estimator says where sizes come from: trainer, the paper's, runs some tasks of
+	// a phase first; oracle believes the estimates of jobs; history remembers jobs of
+	// the same name, history-pool of the same pool. The default is trainer.
 	Estimator estimatorName
-	Runs      int     // of a recurring job, until it is known
-	Sigma     float64 // of an error of all sizes
-	Seed      uint64  // of that error, to which that of the run is added
+
+	// Runs is how many runs of a recurring job it takes until its history is believed,
+	// with history and history-pool. Zero means 3.
+	Runs int
+
+	// Sigma is the standard deviation of the logarithm of a factor by which the size of
+	// each phase is wrong. Zero means no error.
+	Sigma float64
+
+	// Seed is where these errors come from; --seed is added. Zero is the default.
+	Seed uint64
 }
 
 // drawsErrors reports whether a policy is hfsp with errors of sizes.
@@ -47,11 +58,14 @@ func seeded(spec catalog.Spec, seed uint64) catalog.Spec {
 // An estimatorName is trainer, oracle, history or history-pool.
 type estimatorName string
 
-var estimatorNames = [...]estimatorName{"trainer", "oracle", "history", "history-pool"}
+var estimatorNames = [...]string{"trainer", "oracle", "history", "history-pool"}
+
+// Values returns all of them, the default first.
+func (estimatorName) Values() []string { return slices.Clone(estimatorNames[:]) }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (n *estimatorName) UnmarshalText(text []byte) error {
-	if *n = estimatorName(text); !slices.Contains(estimatorNames[:], *n) {
+	if *n = estimatorName(text); !slices.Contains(estimatorNames[:], string(*n)) {
 		return fmt.Errorf("unknown estimator %q: want one of %v", text, estimatorNames)
 	}
 	return nil

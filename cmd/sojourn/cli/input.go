@@ -11,6 +11,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +35,7 @@ type inputFlags struct {
 func (f *inputFlags) register(flags *pflag.FlagSet) {
 	f.registerWorkload(flags)
 	flags.Var(&f.gen, "gen", "make the workload: `NAME` or NAME:option=value,...")
-	flags.StringVarP(&f.cluster, "cluster", "c", "", "`CLUSTER`: 20x4+1,10x2+1 (nodes x map+reduce slots), 50x2\n(slots that take any class), or a JSON file")
+	flags.StringVarP(&f.cluster, "cluster", "c", "", "`CLUSTER`: 20x4+1,10x2+1 (nodes x map+reduce slots), 50x2 (slots that take any class), or a JSON file")
 }
 
 func (f *inputFlags) registerWorkload(flags *pflag.FlagSet) {
@@ -87,8 +89,21 @@ func openInput(cmd *cobra.Command, name string) (io.ReadCloser, string, error) {
 	if name == "-" {
 		return io.NopCloser(cmd.InOrStdin()), "stdin", nil
 	}
-	file, err := os.Open(name)
+	file, err := openFile(name)
 	return file, name, err
+}
+
+// openFile opens a file. A folder is none.
+func openFile(name string) (*os.File, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close()
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("this is a folder, not a file")}
+	}
+	return file, nil
 }
 
 // loadWorkload reads the workload. c is the cluster that its nodes belong to, or
@@ -117,30 +132,34 @@ type cluster struct {
 	nodes map[string]sojourn.NodeID
 }
 
+// shortForm matches what is meant to be the short form of a cluster.
+var shortForm = regexp.MustCompile(`^([0-9x+,]*$|[0-9]+x)`)
+
 // readCluster reads a cluster from its short form, or else from the file of that
-// name.
+// name. What looks like a short form with an error, and is no file, is one.
 func readCluster(spec string) (*cluster, error) {
 	c := &cluster{name: spec, nodes: map[string]sojourn.NodeID{}}
-	if strings.Trim(spec, "0123456789x+,") == "" {
-		var err error
+	file, err := (*os.File)(nil), error(fs.ErrNotExist)
+	if strings.Trim(spec, "0123456789x+,") != "" {
+		file, err = openFile(spec)
+	}
+	switch {
+	case err == nil:
+		defer file.Close()
+		if c.Cluster, err = trace.ReadCluster(file, spec); err != nil {
+			return nil, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case !shortForm.MatchString(spec):
+		return nil, fmt.Errorf("cluster %q is neither of the form 20x4+1 nor a file", spec)
+	default:
 		if c.Cluster, err = trace.ParseCluster(spec); err != nil {
 			var bad *trace.Error
 			if errors.As(err, &bad) {
 				err = fmt.Errorf("cluster %q: column %d: %s", spec, bad.Column, bad.Reason)
 			}
 			return nil, usageError{err}
-		}
-	} else {
-		file, err := os.Open(spec)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("cluster %q is neither of the form 20x4+1 nor a file", spec)
-		}
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		if c.Cluster, err = trace.ReadCluster(file, spec); err != nil {
-			return nil, err
 		}
 	}
 	for i, n := range c.Nodes {
@@ -234,6 +253,17 @@ func (w *workload) all() iter.Seq2[*sim.Job, error] {
 			}
 		}
 	}
+}
+
+// told returns how many jobs bring an estimate of their own.
+func (w *workload) told() int {
+	n := 0
+	for _, j := range w.jobs {
+		if slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Estimate != 0 || p.Estimates != nil }) {
+			n++
+		}
+	}
+	return n
 }
 
 // span returns the time from the first arrival to the last.

@@ -86,6 +86,9 @@ type summary struct {
 	Ratio          real `json:"ratio"`
 	SojournRatio   real `json:"sojourn_ratio"`
 
+	// NoLowerBound says why there is no bound; then all four are null.
+	NoLowerBound string `json:"no_lower_bound,omitempty"`
+
 	Deadlines int   `json:"deadlines"`
 	Accepted  int   `json:"accepted"`
 	Retested  int   `json:"retested,omitempty"` // of those accepted, rejected at first
@@ -173,6 +176,9 @@ func newSummary(s *scenario, spec catalog.Spec, res *sim.Result) summary {
 	for l, n := range res.Locality {
 		sum.Locality[sojourn.Locality(l).String()] = n
 	}
+	if s.unbound != nil {
+		sum.NoLowerBound = s.unbound.Error()
+	}
 	if b := s.bound; b != nil {
 		sum.LowerBound, sum.BestLowerBound = real(b.LowerBound), real(b.BestLowerBound)
 		sum.Ratio, sum.SojournRatio = real(b.completionRatio(res)), real(b.sojournRatio(res))
@@ -209,7 +215,8 @@ type workloadSummary struct {
 	Scaled string          `json:"scaled,omitempty"`
 	Jobs   int             `json:"jobs"`
 	Tasks  int             `json:"tasks"`
-	Load   map[string]real `json:"load"` // null where all jobs arrive at once
+	Told   int             `json:"jobs_with_estimates,omitempty"` // of their own, whatever "estimates" says
+	Load   map[string]real `json:"load"`                          // null where all jobs arrive at once
 }
 
 type clusterSummary struct {
@@ -222,7 +229,7 @@ func comparison(s *scenario, specs []catalog.Spec, results []*sim.Result) compar
 	c := comparisonSummary{
 		Workload: workloadSummary{
 			Name: s.workload.name, SHA256: s.workload.sha256, Scaled: s.flags.load.String(),
-			Jobs: len(s.workload.jobs), Tasks: s.workload.tasks, Load: map[string]real{},
+			Jobs: len(s.workload.jobs), Tasks: s.workload.tasks, Told: s.workload.told(), Load: map[string]real{},
 		},
 		Cluster:   clusterSummary{Name: s.cluster.name, Nodes: len(s.cluster.Nodes), Slots: map[string]int{}},
 		Estimates: s.flags.estimates.String(),

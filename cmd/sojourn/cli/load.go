@@ -20,7 +20,7 @@ type loadFlags struct {
 }
 
 func (f *loadFlags) register(flags *pflag.FlagSet) {
-	flags.Var(&f.load, "load", "bring the workload to this `LOAD` of the busier class of slots:\nwork that arrives over work that can be done")
+	flags.Var(&f.load, "load", "bring the workload to this `LOAD` of the busier class of slots: work that arrives over work that can be done")
 	flags.Var(&f.scale, "scale", "how --load does it: `WHAT` is arrivals or durations (default arrivals)")
 }
 

@@ -27,10 +27,10 @@ type localityFlags struct {
 
 func (f *localityFlags) register(flags *pflag.FlagSet) {
 	f.remote = remoteFlag{Node: 1, Rack: 1.5, Remote: 3} // as in Hadoop's Mumak
-	flags.Var(&f.remote, "remote", "how many times longer a task takes whose input is on its node, its\nrack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
-	flags.IntVar(&f.replicas, "place", 0, "spread inputs of which the workload says only the size over the\ncluster, as HDFS would with so many `REPLICAS` of each block")
+	flags.Var(&f.remote, "remote", "how many times longer a task takes whose input is on its node, its rack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
+	flags.IntVar(&f.replicas, "place", 0, "spread inputs of which the workload says only the size over the cluster, as HDFS would with so many `REPLICAS` of each block")
 	flags.BoolVar(&f.all, "place-all", false, "with --place, also inputs of unknown size")
-	flags.BoolVar(&f.byName, "place-by-name", false, "with --place, jobs of one name read the same data: in a SWIM trace\nthose that name the same path")
+	flags.BoolVar(&f.byName, "place-by-name", false, "with --place, jobs of one name read the same data: in a SWIM trace those that name the same path")
 	f.network.register(flags)
 	f.flags = flags
 }
@@ -100,7 +100,7 @@ func (f *localityFlags) header(w *workload) string {
 		parts = append(parts, fmt.Sprintf("tasks take %v times as long on the node, %v on the rack, %v elsewhere",
 			f.remote.Node, f.remote.Rack, f.remote.Remote))
 	}
-	return "inputs     " + strings.Join(parts, "; ") + "\n"
+	return hang("inputs     ", strings.Join(parts, "; "))
 }
 
 // hasInputs reports whether any task of the workload has a place for its input.

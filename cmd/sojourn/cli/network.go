@@ -20,10 +20,10 @@ type networkFlags struct {
 }
 
 func (f *networkFlags) register(flags *pflag.FlagSet) {
-	flags.Var(&f.bandwidth, "bandwidth", "let tasks that are not on the node of their input transfer it, with\nso many bytes a second of each node and direction: `RATE` such as\n12.5MB; --remote does not hold then")
-	flags.Var(&f.split, "split", "with --bandwidth, what a task reads of which the workload does not\nsay it: `SIZE` (default 64MiB)")
+	flags.Var(&f.bandwidth, "bandwidth", "let tasks that are not on the node of their input transfer it, with so many bytes a second of each node and direction: `RATE` such as 12.5MB; --remote does not hold then")
+	flags.Var(&f.split, "split", "with --bandwidth, what a task reads of which the workload does not say it: `SIZE` (default 64MiB)")
 	flags.BoolVar(&f.overlap, "overlap", false, "with --bandwidth, tasks work while their input arrives")
-	flags.IntVar(&f.hotSpot, "hot-spot", 0, "with --bandwidth, a node is a hot spot if more than `N` tasks read\nfrom it at a time (default 4)")
+	flags.IntVar(&f.hotSpot, "hot-spot", 0, "with --bandwidth, a node is a hot spot if more than `N` tasks read from it at a time (default 4)")
 }
 
 func (f *networkFlags) check(remote *pflag.Flag) error {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/history"
@@ -24,7 +27,11 @@ const (
 	tasksFile   = "tasks.csv"
 	historyFile = "history.txt"
 	runFile     = "run.json"
+	planFile    = "plan.json"
 )
+
+// outputFiles are all of them.
+var outputFiles = []string{jobsFile, tasksFile, historyFile, runFile, planFile}
 
 // outputFlags name the folder that files go to.
 type outputFlags struct {
@@ -33,7 +40,7 @@ type outputFlags struct {
 }
 
 func (f *outputFlags) register(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.dir, "output", "o", "", "write jobs.csv, tasks.csv, history.txt and run.json into the\nfolder `DIR`, which must be empty or absent")
+	flags.StringVarP(&f.dir, "output", "o", "", "write jobs.csv, tasks.csv, history.txt and run.json into the folder `DIR`, which must be empty or absent")
 	flags.BoolVar(&f.force, "force", false, "let -o replace what an earlier run wrote")
 }
 
@@ -51,30 +58,46 @@ func (f *outputFlags) check() error {
 		return err
 	}
 	for _, e := range entries {
-		switch {
-		case !f.force:
+		if !f.force {
 			return fmt.Errorf("folder %s is not empty; --force replaces what an earlier run wrote there", f.dir)
-		case !wroteEntry(f.dir, e):
-			return fmt.Errorf("folder %s holds %s, which no run of sojourn wrote; choose another folder", f.dir, e.Name())
+		}
+		if foreign := foreignEntry(f.dir, e); foreign != "" {
+			return fmt.Errorf("folder %s holds %s, which no run of sojourn wrote; choose another folder", f.dir, foreign)
 		}
 	}
 	return nil
 }
 
-// wroteEntry reports whether e, in dir, looks like the work of a run.
-func wroteEntry(dir string, e fs.DirEntry) bool {
+// foreignEntry returns the path within dir of what is not the work of a run: e itself,
+// or something in it; "" if all of it is.
+func foreignEntry(dir string, e fs.DirEntry) string {
 	if !e.IsDir() {
-		return e.Name() == jobsFile || e.Name() == tasksFile || e.Name() == historyFile || e.Name() == runFile
+		if e.Type().IsRegular() && slices.Contains(outputFiles, e.Name()) {
+			return ""
+		}
+		return e.Name()
 	}
-	_, err := os.Stat(filepath.Join(dir, e.Name(), runFile))
-	return err == nil
+	entries, err := os.ReadDir(filepath.Join(dir, e.Name()))
+	if err != nil {
+		return e.Name()
+	}
+	if !slices.ContainsFunc(entries, func(in fs.DirEntry) bool { return in.Name() == runFile }) {
+		return e.Name()
+	}
+	for _, in := range entries { // a run of one policy makes no folders
+		if in.IsDir() || foreignEntry("", in) != "" {
+			return filepath.Join(e.Name(), in.Name())
+		}
+	}
+	return ""
 }
 
 // An output is a folder in the making. It is written beside its place under
 // another name, so that what is in its place is always complete.
 type output struct {
-	dir  string // its place
-	temp string // where it is until commit, "" after that
+	flags *outputFlags
+	dir   string // its place
+	temp  string // where it is until commit, "" after that
 }
 
 // create starts an output.
@@ -92,13 +115,16 @@ func (f *outputFlags) create() (*output, error) {
 	}
 	temp, err := os.MkdirTemp(parent, "."+base+"-*")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("-o %s: %w", f.dir, cause(err))
 	}
-	return &output{dir, temp}, os.Chmod(temp, 0o755)
+	return &output{f, dir, temp}, os.Chmod(temp, 0o755)
 }
 
-// commit moves the output to its place.
+// commit moves the output to its place, unless that has come into use meanwhile.
 func (o *output) commit() error {
+	if err := o.flags.check(); err != nil {
+		return err
+	}
 	old := o.temp + "-old"
 	err := os.Rename(o.dir, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -109,6 +135,25 @@ func (o *output) commit() error {
 	}
 	o.temp = ""
 	return os.RemoveAll(old)
+}
+
+// failed returns an error of writing the output: what is wrong, with the place where
+// the file would have come to lie.
+func (o *output) failed(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		if rest, within := strings.CutPrefix(path.Path, o.temp); within {
+			return fmt.Errorf("%s: %w", filepath.Join(o.flags.dir, rest), path.Err)
+		}
+	}
+	return err
+}
+
+// cause returns what is wrong without the path that it is wrong with.
+func cause(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // abandon removes the output unless it is in its place.
@@ -151,7 +196,7 @@ func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command,
 		return nil, err
 	}
 	for i, res := range results {
-		if err := errors.Join(tasks[i].close(), histories[i].close()); err != nil {
+		if err := cmp.Or(tasks[i].close(), histories[i].close()); err != nil {
 			return nil, err
 		}
 		if err := writeJobs(filepath.Join(dirs[i], jobsFile), res); err != nil {
@@ -186,7 +231,7 @@ func (f *csvFile) write(row []string) { f.csv.Write(row) }
 
 func (f *csvFile) close() error {
 	f.csv.Flush()
-	return errors.Join(f.csv.Error(), f.buf.Flush(), f.file.Close())
+	return cmp.Or(f.csv.Error(), f.buf.Flush(), f.file.Close())
 }
 
 // A historyOutput is a history that is written as its run goes on. Its first
@@ -204,7 +249,7 @@ func createHistory(path string) (*historyOutput, error) {
 	return &historyOutput{history.NewWriter(file), file}, nil
 }
 
-func (h *historyOutput) close() error { return errors.Join(h.Flush(), h.file.Close()) }
+func (h *historyOutput) close() error { return cmp.Or(h.Flush(), h.file.Close()) }
 
 func tasksHeader() []string {
 	return []string{"job", "phase", "index", "attempt", "node", "slot", "start", "end", "outcome", "locality", "source"}
@@ -311,5 +356,5 @@ func (s *scenario) writeRun(path string, cmd *cobra.Command, spec catalog.Spec, 
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeJSON(file, run), file.Close())
+	return cmp.Or(writeJSON(file, run), file.Close())
 }

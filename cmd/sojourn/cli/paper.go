@@ -92,7 +92,7 @@ func newPaper(policies catalog.Catalog, known []experiment) *cobra.Command {
 	seeds := seedsFlag(20)
 	var names strings.Builder
 	for _, e := range known {
-		fmt.Fprintf(&names, "  %s  %s: %s\n", e.name, e.source, e.title)
+		names.WriteString(hang("  "+e.name+"  ", e.source+": "+e.title))
 	}
 	cmd := &cobra.Command{
 		Use:   "paper [NAME]",

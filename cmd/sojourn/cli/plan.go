@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -40,7 +41,7 @@ made small is the sum of weight times completion time, of jobs, or with --per-ta
 of tasks; times count from 0, as in the workload. Each plan and the proof of the
 bound are verified by code of their own before they are printed.
 
-Planners are ` + strings.Join(plannerNames(), ", ") + `.
+` + strings.Join(wrap("Planners are "+strings.Join(plannerNames(), ", ")+".", 84, ""), "\n") + `
 'go doc ./mars' tells what they are and what is proved of them. A number as
 CLUSTER is one of that many machines that run tasks of any class.
 
@@ -56,13 +57,13 @@ With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
 	f.input.register(flags)
 	flags.StringSliceVarP(&f.planners, "planners", "p", f.planners, "`PLANNERS` to compare")
 	flags.BoolVar(&f.perTask, "per-task", false, "weigh the completion of tasks, not of jobs")
-	flags.IntVar(&f.options.Evaluations, "evaluations", 0, "how many schedules bestof tries in its search; 0 chooses by\nthe number of tasks, and a negative number tries none")
+	flags.IntVar(&f.options.Evaluations, "evaluations", 0, "how many schedules bestof tries in its search; 0 chooses by the number of tasks, and a negative number tries none")
 	flags.Float64Var(&f.options.Gap, "gap", 0, "relative `GAP` of the bound at which to stop; 0 chooses")
 	flags.IntVar(&f.options.Iterations, "iterations", 0, "most `STEPS` towards the bound; 0 means 100")
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "of the workload of --gen, and of the search")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar on stderr")
-	flags.StringVarP(&f.output.dir, "output", "o", "", "write tasks.csv and plan.json of the best plan into the folder\n`DIR`, which must be empty or absent")
+	flags.StringVarP(&f.output.dir, "output", "o", "", "write tasks.csv and plan.json of the best plan into the folder `DIR`, which must be empty or absent")
 	flags.BoolVar(&f.output.force, "force", false, "let -o replace what an earlier run wrote")
 	return cmd
 }
@@ -234,34 +235,31 @@ func planMakespan(w *workload, p *mars.Schedule) time.Duration {
 
 func writePlans(cmd *cobra.Command, w *workload, c *cluster, plans []*mars.Schedule) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "workload     %s: %s, %s, %s\n", w.name, count(len(w.jobs), "job"), count(w.tasks, "task"), arrivals(w))
-	fmt.Fprintf(&b, "cluster      %s: %s\n", c.name, c.describe())
+	b.WriteString(hang("workload     ", fmt.Sprintf("%s: %s, %s, %s", w.name, count(len(w.jobs), "job"), count(w.tasks, "task"), arrivals(w))))
+	b.WriteString(hang("cluster      ", c.name+": "+c.describe()))
 	bound := &plans[0].Bound
-	fmt.Fprintf(&b, "lower bound  %s weight-seconds, within %.2g of the linear program's value", number(bound.LowerBound, 3), bound.Gap)
+	proved := fmt.Sprintf("%s weight-seconds, within %.2g of the linear program's value", number(bound.LowerBound, 3), bound.Gap)
 	if bound.BestLowerBound > float64(bound.LowerBound*(1+1e-6)) {
-		fmt.Fprintf(&b, "; %s with release-aware inequalities", number(bound.BestLowerBound, 3))
+		proved += fmt.Sprintf("; %s with release-aware inequalities", number(bound.BestLowerBound, 3))
 	}
-	b.WriteString("\n\n")
+	b.WriteString(hang("lower bound  ", proved) + "\n")
 	t := &table{corner: "planner"}
-	var objectives, ratios, proved, makespans []string
+	var objectives, ratios, guaranteed, makespans []string
 	for _, p := range plans {
 		t.names = append(t.names, p.Planner.String())
 		objectives = append(objectives, number(p.Objective, 3))
 		ratios = append(ratios, number(bestRatio(p), 3))
-		proved = append(proved, number(guarantee(p), 3))
+		guaranteed = append(guaranteed, number(guarantee(p), 3))
 		makespans = append(makespans, number(planMakespan(w, p).Seconds(), 3))
 	}
 	t.add("", "objective", objectives)
 	t.add("times the lower bound", "reached", ratios)
-	t.add("times the lower bound", "guaranteed", proved)
+	t.add("times the lower bound", "guaranteed", guaranteed)
 	t.add("", "makespan (s)", makespans)
 	b.WriteString(t.String())
 	_, err := fmt.Fprint(cmd.OutOrStdout(), b.String())
 	return err
 }
-
-// planFile is the file beside tasks.csv.
-const planFile = "plan.json"
 
 // write writes the files of the best plan, if asked for.
 func (f *planFlags) write(w *workload, c *cluster, plans []*mars.Schedule) error {
@@ -275,15 +273,15 @@ func (f *planFlags) write(w *workload, c *cluster, plans []*mars.Schedule) error
 	defer out.abandon()
 	best := bestPlan(plans)
 	if err := writePlanTasks(filepath.Join(out.temp, tasksFile), w, c, best); err != nil {
-		return err
+		return out.failed(err)
 	}
 	file, err := os.Create(filepath.Join(out.temp, planFile))
 	if err != nil {
-		return err
+		return out.failed(err)
 	}
 	summary := newPlanSummary(w, c, []*mars.Schedule{best})
-	if err := errors.Join(writeJSON(file, summary), file.Close()); err != nil {
-		return err
+	if err := cmp.Or(writeJSON(file, summary), file.Close()); err != nil {
+		return out.failed(err)
 	}
 	return out.commit()
 }

@@ -72,15 +72,9 @@ func newPolicy(policies catalog.Catalog, s catalog.Spec) (sojourn.Policy, error)
 	return nil, usageError{err}
 }
 
-// policyHelp describes the policies and their options for the help text.
+// policyHelp names the policies for the help text.
 func policyHelp(policies catalog.Catalog) string {
-	var b strings.Builder
-	b.WriteString("Policies are written as name or name:option=value,... They are:\n")
-	for _, e := range policies {
-		b.WriteString("  " + e.Name + strings.Repeat(" ", max(1, 6-len(e.Name))) + e.Summary + "\n")
-		if options := e.Options(); len(options) > 0 {
-			b.WriteString("        options: " + strings.Join(options, ", ") + "\n")
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Join(wrap("Policies are written as name or name:option=value,... They are "+
+		strings.Join(policies.Names(), ", ")+". 'sojourn policies' says what they are, and 'sojourn policies NAME' what can be chosen.",
+		helpWidth, ""), "\n")
 }

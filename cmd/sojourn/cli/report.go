@@ -13,8 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// A report prints the results of a scenario as tables of at most 120 columns, as
-// long as the names of the policies are short.
+// A report prints the results of a scenario as tables of at most 100 columns.
 type report struct {
 	*scenario
 	specs   []catalog.Spec
@@ -36,9 +35,7 @@ func (r *report) write(w io.Writer) error {
 // header names what was simulated.
 func (r *report) header() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "workload   %s: %s, %s, %s\n", r.workload.name,
-		count(len(r.workload.jobs), "job"), count(r.workload.tasks, "task"), arrivals(r.workload))
-	fmt.Fprintf(&b, "cluster    %s: %s", r.cluster.name, r.cluster.describe())
+	fmt.Fprintf(&b, "%s: %s", r.cluster.name, r.cluster.describe())
 	separator := "; load "
 	load := r.workload.load(r.cluster)
 	for class, name := range r.cluster.classes() {
@@ -53,9 +50,24 @@ func (r *report) header() string {
 	if scaled := r.flags.load.String(); scaled != "" {
 		b.WriteString("; " + scaled)
 	}
-	b.WriteString("\n" + r.flags.locality.header(r.workload))
-	fmt.Fprintf(&b, "estimates  %s; seed %d\n", &r.flags.estimates, r.seed)
-	return b.String()
+	return hang("workload   ", fmt.Sprintf("%s: %s, %s, %s", r.workload.name,
+		count(len(r.workload.jobs), "job"), count(r.workload.tasks, "task"), arrivals(r.workload))) +
+		hang("cluster    ", b.String()) +
+		r.flags.locality.header(r.workload) +
+		hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(r.flags.estimates.String(), r.workload), r.seed))
+}
+
+// estimatesText says what policies are told of service times: --estimates, but for the
+// jobs that bring estimates of their own.
+func estimatesText(flag string, w *workload) string {
+	switch told := w.told(); told {
+	case 0:
+		return flag
+	case len(w.jobs):
+		return "those of the workload"
+	default:
+		return fmt.Sprintf("those of the workload for %s, %s for the others", count(told, "job"), flag)
+	}
 }
 
 // arrivals says how long the jobs of a workload arrive.
@@ -137,8 +149,11 @@ func (r *report) slowdown() *table {
 	return t
 }
 
-// bounds compares with what no schedule can beat. It is empty without a bound.
+// bounds compares with what no schedule can beat, or says why that is not known.
 func (r *report) bounds() string {
+	if r.unbound != nil {
+		return hang("no lower bound: ", r.unbound.Error())
+	}
 	if r.bound == nil {
 		return ""
 	}
@@ -355,19 +370,17 @@ func (r *report) furthest() string {
 	if len(some) > 0 {
 		text = fmt.Sprintf("of %s, by at most: %s", count(phases, "phase"), strings.Join(some, ", "))
 	}
-	indent := strings.Repeat(" ", len("beyond_bound   "))
-	return indent + strings.ReplaceAll(filled(text), "\n  ", "\n"+indent)
+	return text
 }
 
 // legend tells how to read the tables.
 func (r *report) legend() string {
-	text := `beyond_bound   phases that ended later than proved for FSP and PFSP (fluid fair sharing, plus the length of a task or two)
-` + r.furthest() + `later, latest  jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was
-sojourn time   from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)
-Jain           index of the slowdowns: 1 if they are equal, 1/n if one of n jobs has it all
-`
+	text := hang("beyond_bound   ", "phases that ended later than proved for FSP and PFSP (fluid fair sharing, plus the length of a task or two); "+r.furthest()) +
+		hang("later, latest  ", "jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was") +
+		hang("sojourn time   ", "from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)") +
+		hang("Jain           ", "index of the slowdowns: 1 if they are equal, 1/n if one of n jobs has it all")
 	if r.bound != nil {
-		text += "lower bound    proved for every schedule (package mars), of the weighted sum of completion or sojourn times\n"
+		text += hang("lower bound    ", "proved for every schedule (package mars), of the weighted sum of completion or sojourn times")
 	}
 	return text
 }

@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,8 +28,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"gzip":   compress,
-			"status": status,
+			"gzip":     compress,
+			"policies": policies,
+			"status":   status,
 		},
 	})
 }
@@ -45,6 +48,29 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if want := "exit status " + args[0]; got != want {
 		ts.Fatalf("%v: %s, want %s", args[1:], got, want)
+	}
+}
+
+// policies ALONE SWEPT VALUE compares what two files in JSON say of policies: all of the
+// first, and those of one value of a sweep in the second.
+func policies(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: policies ALONE SWEPT VALUE")
+	}
+	read := func(name string) (all []map[string]any) {
+		var file struct{ Policies []map[string]any }
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), &file))
+		return file.Policies
+	}
+	var swept []map[string]any
+	for _, p := range read(args[1]) {
+		if p["value"] == args[2] {
+			delete(p, "value")
+			swept = append(swept, p)
+		}
+	}
+	if alone := read(args[0]); len(alone) == 0 || !reflect.DeepEqual(alone, swept) {
+		ts.Fatalf("%s says of its policies\n%v\n%s of those of %s\n%v", args[0], alone, args[1], args[2], swept)
 	}
 }
 

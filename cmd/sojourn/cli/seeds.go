@@ -307,8 +307,8 @@ func (r *repetition) write(w io.Writer) error {
 	if text := leftOver(r.samples); text != "" {
 		blocks = append(blocks, text)
 	}
-	blocks = append(blocks, `beyond_bound  phases that ended later than proved for FSP and PFSP (see 'sojourn compare' without --seeds)
-`+seedsLegend(len(r.samples[0].results), "column"))
+	blocks = append(blocks, hang("beyond_bound  ", "phases that ended later than proved for FSP and PFSP (see 'sojourn compare' without --seeds)")+
+		seedsLegend(len(r.samples[0].results), "column"))
 	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
 	return err
 }
@@ -330,34 +330,35 @@ func (r *repetition) add(t *table, m measure) {
 func seedsHeader(s *sample, vary string) string {
 	f, w, c := s.scenario.flags, s.scenario.workload, s.scenario.cluster
 
-	text := fmt.Sprintf("workload   %s: %s, %s", w.name, count(len(w.jobs), "job"), count(w.tasks, "task"))
+	text := fmt.Sprintf("%s: %s, %s", w.name, count(len(w.jobs), "job"), count(w.tasks, "task"))
 	if f.input.gen.given() {
 		tasks := stats.Mean(s.values(func(res *sim.Result) float64 { return float64(res.Tasks) }))
-		text = fmt.Sprintf("workload   %s, made anew for each seed: %s, %s tasks", w.name, count(len(w.jobs), "job"), plusMinus(tasks, 0))
+		text = fmt.Sprintf("%s, made anew for each seed: %s, %s tasks", w.name, count(len(w.jobs), "job"), plusMinus(tasks, 0))
 	} else if vary != varyLoad {
 		text += ", " + arrivals(w)
 	}
 
-	text += fmt.Sprintf("\ncluster    %s: %s", c.name, c.describe())
+	on := fmt.Sprintf("%s: %s", c.name, c.describe())
 	loads := loadText(s)
 	switch scaled := f.load.String(); {
 	case vary == varyLoad:
-		text += "; " + f.load.scale.what() + " scaled to each load"
+		on += "; " + f.load.scale.what() + " scaled to each load"
 	case scaled != "":
-		text += "; load " + loads + "; " + scaled
+		on += "; load " + loads + "; " + scaled
 	case loads != "":
-		text += "; load " + loads
+		on += "; load " + loads
 	}
 
 	estimates := f.estimates.String()
 	if vary == varyError {
 		estimates = "lognormal, with each error as its sigma"
 	}
+	estimates = estimatesText(estimates, w)
 	seeds := fmt.Sprintf("seed %d", s.scenario.seed)
 	if n := len(s.results); n > 1 {
 		seeds = fmt.Sprintf("%d seeds from %d on", n, s.scenario.seed)
 	}
-	return text + "\n" + f.locality.header(w) + fmt.Sprintf("estimates  %s; %s\n", estimates, seeds)
+	return hang("workload   ", text) + hang("cluster    ", on) + f.locality.header(w) + hang("estimates  ", estimates+"; "+seeds)
 }
 
 // loadText returns the load of each class, "" if all jobs arrive at once.
@@ -391,11 +392,10 @@ func seedsLegend(seeds int, place string) string {
 	if seeds == 1 {
 		return "There is one seed, so that nothing can be said about chance; --seeds 20 would.\n"
 	}
-	return fmt.Sprintf(`a ± h         mean over %d seeds, and its %.0f %% confidence interval from a-h to a+h (Student's t)
-*             the least mean of its %s
-~             not significantly different from *: over the same seeds, the %.0f %% confidence interval of the mean
-              difference contains 0 (two-sided paired t-test; each number by itself, without correction for many)
-`, seeds, 100*stats.Confidence, place, 100*stats.Confidence)
+	return hang("a ± h         ", fmt.Sprintf("mean over %d seeds, and its %.0f %% confidence interval from a-h to a+h (Student's t)", seeds, 100*stats.Confidence)) +
+		hang("*             ", "the least mean of its "+place) +
+		hang("~             ", fmt.Sprintf("not significantly different from *: over the same seeds, the %.0f %% confidence interval of the mean "+
+			"difference contains 0 (two-sided paired t-test; each number by itself, without correction for many)", 100*stats.Confidence))
 }
 
 // leftOver counts the jobs that did not finish, over all seeds. It is empty if

@@ -47,7 +47,7 @@ func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagS
 	f.input.register(flags)
 	f.load.register(flags)
 	f.locality.register(flags)
-	flags.Var(&f.estimates, "estimates", "what policies are told of service times that the workload\ngives no estimate of: exact, none or lognormal:SIGMA")
+	flags.Var(&f.estimates, "estimates", "what policies are told of service times that the workload gives no estimate of: exact, none or lognormal:SIGMA")
 	flags.Uint64Var(&f.seed, "seed", 0, "where all randomness comes from")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
@@ -95,6 +95,7 @@ type scenario struct {
 	cluster  *cluster
 	seed     uint64
 	bound    *bound // of any run, once there is one; nil if there is no bound
+	unbound  error  // why there is none
 }
 
 // open reads what the flags name. It fails before it reads anything long if the
@@ -154,7 +155,7 @@ func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Sp
 	results := make([]*sim.Result, len(specs))
 	err := parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {
 		if i == len(specs) {
-			s.bound = newBound(s.workload, s.cluster)
+			s.bound, s.unbound = newBound(s.workload, s.cluster)
 			return nil
 		}
 		cfg, err := s.config(specs[i])

@@ -22,9 +22,9 @@ func newValidate() *cobra.Command {
 		Long: `validate reads a workload, a cluster or a pools file and says what is in it.
 Workloads and clusters may be compressed by gzip. A file that starts with {"nodes"
 is a cluster, one that starts with {"pools" or another key of a pools file describes
-pools. At the first fault it prints FILE:LINE:COLUMN and the reason, and the exit
-status is 3. With -c, it also checks that the nodes that a workload names are in the
-cluster. - is stdin.`,
+pools: 'sojourn help pools' has the format. At the first fault it prints
+FILE:LINE:COLUMN and the reason, and the exit status is 3. With -c, it also checks
+that the nodes that a workload names are in the cluster. - is stdin.`,
 		Example: `  sojourn validate trace.jsonl
   sojourn validate -c cluster.json trace.jsonl
   sojourn validate cluster.json`,
@@ -102,7 +102,11 @@ func firstKey(start []byte) string {
 	} else {
 		r = bytes.NewReader(start)
 	}
-	d := json.NewDecoder(r)
+	text := bufio.NewReader(r)
+	if mark, _ := text.Peek(3); string(mark) == "\uFEFF" {
+		text.Discard(3)
+	}
+	d := json.NewDecoder(text)
 	open, err := d.Token()
 	if err != nil || open != json.Delim('{') {
 		return ""

@@ -21,6 +21,7 @@ import (
 type Entry struct {
 	Name    string // lower case letters, digits and hyphens
 	Summary string // one line for a list of policies
+	Package string // that declares it
 
 	options reflect.Type // a struct
 	make    func(options reflect.Value) (sojourn.Policy, error)
@@ -35,9 +36,14 @@ func NewEntry[O any, P sojourn.Policy](name, summary string, make func(O) (P, er
 	if kind := reflect.TypeFor[O]().Kind(); kind != reflect.Struct {
 		panic(fmt.Sprintf("policy %s: options of kind %v: want a struct", name, kind))
 	}
+	policy := reflect.TypeFor[P]()
+	if policy.Kind() == reflect.Pointer {
+		policy = policy.Elem()
+	}
 	return Entry{
 		Name:    name,
 		Summary: summary,
+		Package: policy.PkgPath(),
 		options: reflect.TypeFor[O](),
 		make: func(options reflect.Value) (sojourn.Policy, error) {
 			p, err := make(options.Interface().(O))
@@ -88,14 +94,22 @@ func (c Catalog) Names() []string {
 	return names
 }
 
+// Find returns the entry of a name. The error for an unknown name lists the known ones.
+func (c Catalog) Find(name string) (*Entry, error) {
+	i := slices.IndexFunc(c, func(e Entry) bool { return e.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("unknown policy %q; known policies: %s", name, strings.Join(c.Names(), ", "))
+	}
+	return &c[i], nil
+}
+
 // New makes a policy. It returns an error that lists what is known if the name
 // or an option is not, or tells which value is wrong.
 func (c Catalog) New(s Spec) (sojourn.Policy, error) {
-	i := slices.IndexFunc(c, func(e Entry) bool { return e.Name == s.Name })
-	if i < 0 {
-		return nil, fmt.Errorf("unknown policy %q; known policies: %s", s.Name, strings.Join(c.Names(), ", "))
+	e, err := c.Find(s.Name)
+	if err != nil {
+		return nil, err
 	}
-	e := &c[i]
 	options := reflect.New(e.options).Elem()
 	for _, o := range s.Options {
 		if err := e.set(options, o); err != nil {

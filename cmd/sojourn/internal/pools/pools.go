@@ -28,6 +28,7 @@ package pools
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +46,19 @@ import (
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
+//go:embed pools.go
+var source string
+
+// Format returns a description of pools files, the comment of this package.
+func Format() string {
+	comment, _, _ := strings.Cut(source, "\npackage pools\n")
+	var b strings.Builder
+	for line := range strings.Lines(comment + "\n") {
+		b.WriteString(strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(line, "//"), " "), "\t", "    "))
+	}
+	return "A pools" + strings.TrimPrefix(b.String(), "Package pools reads a pools")
+}
+
 const (
 	maxFile  = 16 << 20 // bytes of text
 	maxDepth = 16       // pools above a pool, by parent
@@ -57,6 +71,7 @@ func Read(r io.Reader, file string, policy func(spec string) (func() sojourn.Pol
 	if err != nil {
 		return fair.Options{}, err
 	}
+	data = bytes.TrimPrefix(data, []byte("\uFEFF")) // a byte order mark
 	d := &decoder{data: data, json: json.NewDecoder(bytes.NewReader(data)), policy: policy}
 	d.json.UseNumber()
 	opts, err := d.file()
@@ -121,7 +136,7 @@ func (d *decoder) object(what string, field func(key string, off int) error) (of
 		return off, err
 	}
 	if token != json.Delim('{') {
-		return off, faultf(off, "%s: want an object", what)
+		return off, faultf(off, "%s: want an object, found %s", what, found(token))
 	}
 	seen := map[string]bool{}
 	for {
@@ -143,6 +158,24 @@ func (d *decoder) object(what string, field func(key string, off int) error) (of
 	}
 }
 
+// found says what a token begins.
+func found(token json.Token) string {
+	switch token := token.(type) {
+	case json.Delim:
+		if token == '{' {
+			return "an object"
+		}
+		return "a list"
+	case string:
+		return "a string"
+	case json.Number:
+		return "a number"
+	case bool:
+		return strconv.FormatBool(token)
+	}
+	return "null"
+}
+
 func unknown(key string, off int) error { return faultf(off, "unknown key %.40q", key) }
 
 func (d *decoder) text(what string) (string, int, error) {
@@ -152,7 +185,7 @@ func (d *decoder) text(what string) (string, int, error) {
 	}
 	s, ok := token.(string)
 	if !ok {
-		return "", off, faultf(off, "%s: want a string", what)
+		return "", off, faultf(off, "%s: want a string, found %s", what, found(token))
 	}
 	return s, off, nil
 }
@@ -164,7 +197,7 @@ func (d *decoder) truth(what string) (bool, error) {
 	}
 	b, ok := token.(bool)
 	if !ok {
-		return false, faultf(off, "%s: want true or false", what)
+		return false, faultf(off, "%s: want true or false, found %s", what, found(token))
 	}
 	return b, nil
 }
@@ -176,7 +209,7 @@ func (d *decoder) number(what string) (float64, int, error) {
 	}
 	n, ok := token.(json.Number)
 	if !ok {
-		return 0, off, faultf(off, "%s: want a number", what)
+		return 0, off, faultf(off, "%s: want a number, found %s", what, found(token))
 	}
 	f, err := n.Float64()
 	if err != nil {
@@ -294,7 +327,7 @@ func (d *decoder) pools() (entries []entry, err error) {
 		return nil, err
 	}
 	if token != json.Delim('[') {
-		return nil, faultf(off, "pools: want a list")
+		return nil, faultf(off, `pools: want a list of objects such as {"name": "etl", "weight": 3}, found %s`, found(token))
 	}
 	for d.json.More() {
 		e, err := d.pool()

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// The columns that help texts and tables take at most, where words allow it.
+const (
+	helpWidth  = 100
+	tableWidth = 100
+)
+
+// wrap breaks a text between words into lines of at most width characters, where words
+// allow it. Lines after the first are indented.
+func wrap(text string, width int, indent string) []string {
+	var lines []string
+	line, start := "", ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == start:
+			line += word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			lines = append(lines, line)
+			start = indent
+			line = start + word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+// hang returns a text behind a title, in lines of the width of tables; those after the
+// first begin below the text. The title ends in what separates the two.
+func hang(title, text string) string {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(title))
+	lines := wrap(text, tableWidth-len(indent), "")
+	return title + strings.Join(lines, "\n"+indent) + "\n"
+}
+
+// writeWrapped writes a text in lines of the width of help texts.
+func writeWrapped(w io.Writer, first, rest, text string) {
+	io.WriteString(w, first+strings.Join(wrap(text, helpWidth-len(first), strings.TrimPrefix(rest, first)), "\n"+first)+"\n")
+}
