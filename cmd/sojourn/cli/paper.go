@@ -46,6 +46,9 @@ type experiment struct {
 
 	// digits is how many digits of ours are shown. Zero means 3.
 	digits int
+
+	// seeds is how many seeds there are unless the caller says. Zero means 20.
+	seeds int
 }
 
 // A paperWorkload is a workload as --gen takes it, and the cluster it runs on: ""
@@ -65,31 +68,35 @@ type paperRow struct {
 	of       func(*sim.Result) float64
 	baseline string
 
-	// What the paper says: value, or if that is 0, only that the ratio is above or
-	// below 1, or nothing.
+	// What the paper says: value, or if that is 0, only that it is above or below a
+	// limit, or nothing. A limit of 0 is that of a ratio, 1.
 	value float64
 	claim claim
+	limit float64
+
+	// decimals is how many digits of a ratio are shown after the point. Zero means 2.
+	decimals int
 
 	// tolerance is the largest relative difference to value that still counts as
-	// reproduced. Zero means 0.1.
+	// reproduced, and the widest interval that has a verdict. Zero means 0.1.
 	tolerance float64
 
 	// reason says what may explain a row that is not reproduced.
 	reason string
 }
 
-// A claim is what a paper says of a ratio in words.
+// A claim is what a paper says in words, of a ratio mostly.
 type claim int
 
 const (
 	noClaim claim = iota
-	above         // it is above 1
-	below         // it is below 1
+	above         // it is above the limit
+	below         // it is below the limit
 )
 
 func newPaper(policies catalog.Catalog, known []experiment) *cobra.Command {
 	f := runFlags{policies: policies}
-	seeds := seedsFlag(20)
+	var seeds seedsFlag
 	var names strings.Builder
 	for _, e := range known {
 		names.WriteString(hang("  "+e.name+"  ", e.source+": "+e.title))
@@ -100,11 +107,15 @@ func newPaper(policies catalog.Catalog, known []experiment) *cobra.Command {
 		Long: `paper runs an experiment of a paper with many seeds, and prints what the paper
 says beside what came out, with a confidence interval and a verdict:
   reproduced      ours is within the tolerance of the row (10 % unless it says
-                  otherwise), or the paper's value is in our interval; where the
-                  paper only says more or less, our interval is all on that side
-  shape only      neither, but the ratio is on the same side of 1 in the paper
+                  otherwise); where the paper only says more or less, our
+                  interval is all on that side
+  shape only      not that, but the ratio is on the same side of 1 in the paper
                   and in all of our interval
   not reproduced  none of these
+  too few seeds   our interval is wider than the tolerance, or the paper only says
+                  more or less and our interval leaves that open: there is no
+                  verdict, and a note says how many seeds would do
+There are 20 seeds, or as many as most verdicts of the experiment need.
 Without a name it lists the experiments:
 ` + strings.TrimSuffix(names.String(), "\n"),
 		Example: `  sojourn paper
@@ -123,7 +134,7 @@ Without a name it lists the experiments:
 				}
 				return usagef("unknown experiment %q; known experiments: %s", args[0], strings.Join(all, ", "))
 			}
-			p, err := known[i].run(cmd, &f, int(seeds))
+			p, err := known[i].run(cmd, &f, cmp.Or(int(seeds), known[i].seeds, 20))
 			if err != nil {
 				return err
 			}
@@ -159,8 +170,17 @@ type paperOutcome struct {
 	ours    stats.Interval
 	values  []float64 // seed by seed, nil for a ratio
 	digits  int       // to show
-	verdict string    // "" if the paper says nothing
-	why     string    // not reproduced, or only in shape
+	verdict
+}
+
+// A verdict says how near ours is to what the paper says.
+type verdict struct {
+	is  string // "" if the paper says nothing
+	why string // unless it is reproduced
+
+	// needed is about how many seeds make the interval narrow enough for a verdict; 0 if
+	// there is one, or that cannot be told.
+	needed int
 }
 
 // run runs all that the rows need: each policy once on each workload.
@@ -223,7 +243,7 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 			o.ours = stats.Ratio(o.values, p.values(row.other(), of))
 			o.values = nil
 		}
-		o.verdict, o.why = row.judge(o.ours)
+		o.verdict = row.judge(o.ours, seeds)
 		p.rows = append(p.rows, o)
 	}
 	return p, nil
@@ -234,52 +254,81 @@ const (
 	reproduced    = "reproduced"
 	shapeOnly     = "shape only"
 	notReproduced = "not reproduced"
+	tooFewSeeds   = "too few seeds"
 )
 
-// judge compares what came out with what the paper says. Unless it is reproduced,
-// it says why.
-func (r *paperRow) judge(ours stats.Interval) (verdict, why string) {
-	if r.value == 0 && r.claim == noClaim {
-		return "", ""
-	}
-	claimed, found := r.claim, noClaim
+// judge compares what came out of some seeds with what the paper says. A number has a
+// verdict if our interval is no wider than the tolerance on each side; a claim, if
+// our interval is all on one side of the limit, or no wider than that.
+func (r *paperRow) judge(ours stats.Interval, seeds int) verdict {
+	claimed := r.claim
 	switch {
 	case r.value > 1:
 		claimed = above
 	case r.value > 0:
 		claimed = below
+	case r.claim == noClaim:
+		return verdict{}
 	}
+	limit := cmp.Or(r.limit, 1)
+	found := noClaim
 	switch {
-	case ours.Low() > 1:
+	case ours.Low() > limit:
 		found = above
-	case ours.High() < 1:
+	case ours.High() < limit:
 		found = below
+	}
+	margin := r.allowed() * cmp.Or(r.value, limit)
+	not := func(why string) verdict {
+		return verdict{is: notReproduced, why: strings.TrimSpace(why + " " + r.reason)}
 	}
 	switch {
 	case math.IsNaN(ours.Mean):
-		return notReproduced, "There is no such number."
-	case r.value == 0 && found == claimed:
-		return reproduced, ""
-	case r.value > 0:
-		off := ours.Mean/r.value - 1
-		if math.Abs(off) <= r.allowed() || ours.Contains(r.value) {
-			return reproduced, ""
-		}
-		why = fmt.Sprintf("Ours is %.0f %% above.", 100*off)
-		if off < 0 {
-			why = fmt.Sprintf("Ours is %.0f %% below.", -100*off)
-		}
-		if r.over != "" && found == claimed {
-			return shapeOnly, why
-		}
+		return not("There is no such number.")
 	case math.IsNaN(ours.Half):
-		return notReproduced, "One seed proves nothing."
-	case found == noClaim:
-		why = "Our interval contains 1."
-	default:
-		why = "Ours is on the other side of 1."
+		return verdict{is: tooFewSeeds, why: "One seed tells nothing of chance."}
+	case r.value == 0 && found == claimed:
+		return verdict{is: reproduced}
+	case r.value == 0 && found != noClaim:
+		return not(fmt.Sprintf("Ours is on the other side of %v.", limit))
+	case ours.Half > margin:
+		enough := margin
+		if r.value == 0 {
+			enough = max(margin, math.Abs(ours.Mean-limit))
+		}
+		needed := ours.Needed(seeds, enough)
+		return verdict{tooFewSeeds, r.tooWide(ours, margin, needed), needed}
+	case r.value == 0:
+		return not(fmt.Sprintf("Our interval contains %v.", limit))
 	}
-	return notReproduced, strings.TrimSpace(why + " " + r.reason)
+	off := ours.Mean/r.value - 1
+	if math.Abs(off) <= r.allowed() {
+		return verdict{is: reproduced}
+	}
+	why := fmt.Sprintf("Ours is %.0f %% above.", 100*off)
+	if off < 0 {
+		why = fmt.Sprintf("Ours is %.0f %% below.", -100*off)
+	}
+	if r.over != "" && found == claimed {
+		return verdict{is: shapeOnly, why: why}
+	}
+	return not(why)
+}
+
+// tooWide says that an interval is too wide for a verdict, and how many seeds would do.
+func (r *paperRow) tooWide(ours stats.Interval, margin float64, needed int) string {
+	digits := decimals([]float64{margin}, 2)
+	text := fmt.Sprintf("± %s is more than the tolerance of ± %s", number(ours.Half, digits), number(margin, digits))
+	if r.value == 0 {
+		text += fmt.Sprintf(", and our interval contains %v", cmp.Or(r.limit, 1))
+	}
+	switch {
+	case needed == 0:
+		return text + "."
+	case needed > maxSeeds:
+		return fmt.Sprintf("%s; more than --seeds %d would be needed.", text, maxSeeds)
+	}
+	return fmt.Sprintf("%s; about --seeds %d would do.", text, needed)
 }
 
 // allowed returns the tolerance with its default.
@@ -311,13 +360,16 @@ func (r *paperRow) paper() string {
 	case r.value > 0:
 		return column([]float64{r.value})[0]
 	}
-	return [...]string{"-", "> 1", "< 1"}[r.claim]
+	if r.claim == noClaim {
+		return "-"
+	}
+	return fmt.Sprintf("%s %v", [...]string{above: ">", below: "<"}[r.claim], cmp.Or(r.limit, 1))
 }
 
 // text formats what came out.
 func (o *paperOutcome) text() string {
 	if o.over != "" {
-		return plusMinus(o.ours, 2)
+		return plusMinus(o.ours, cmp.Or(o.decimals, 2))
 	}
 	return plusMinus(o.ours, decimals([]float64{o.ours.Mean}, o.digits))
 }
@@ -353,7 +405,7 @@ func (p *paperResult) write(w io.Writer) error {
 	var notes strings.Builder
 	for _, r := range p.rows {
 		if r.why != "" {
-			notes.WriteString(filled(fmt.Sprintf("- %s, %s: %s. %s", r.workload, r.quantity(), r.verdict, r.why)))
+			notes.WriteString(filled(fmt.Sprintf("- %s, %s: %s. %s", r.workload, r.quantity(), r.is, r.why)))
 		}
 	}
 	for _, note := range p.notes {
@@ -428,7 +480,7 @@ func (p *paperResult) table() *table {
 		t.names = append(t.names, fmt.Sprintf("%-9s  %s", name, r.quantity()))
 		paper = append(paper, r.paper())
 		ours = append(ours, r.text())
-		verdict = append(verdict, cmp.Or(r.verdict, "-"))
+		verdict = append(verdict, cmp.Or(r.is, "-"))
 	}
 	t.add("", "paper", paper)
 	t.add("", "ours", ours)
@@ -467,13 +519,14 @@ type paperRowSummary struct {
 	Baseline  string  `json:"baseline,omitempty"` // on this workload, unless on the same
 	Part      string  `json:"part,omitempty"`     // what is measured, unless what the experiment measures
 	Paper     real    `json:"paper"`
-	Claim     string  `json:"claim,omitempty"`     // "> 1" or "< 1"
+	Claim     string  `json:"claim,omitempty"`     // "> 1", say
 	Tolerance real    `json:"tolerance,omitempty"` // of paper, relative
 	Mean      real    `json:"mean"`
 	CI        [2]real `json:"ci"`
 	Values    []real  `json:"values,omitempty"` // seed by seed; none for a ratio
 	Verdict   string  `json:"verdict,omitempty"`
 	Why       string  `json:"why,omitempty"`
+	Needed    int     `json:"seeds_needed,omitempty"` // for a verdict, if there is none
 }
 
 func (p *paperResult) summary() paperSummary {
@@ -498,7 +551,7 @@ func (p *paperResult) summary() paperSummary {
 	for _, r := range p.rows {
 		row := paperRowSummary{
 			Workload: r.workload, Policy: r.policy, Over: r.over, Baseline: r.baseline, Part: r.part, Paper: real(math.NaN()),
-			Mean: real(r.ours.Mean), CI: [2]real{real(r.ours.Low()), real(r.ours.High())}, Verdict: r.verdict, Why: r.why,
+			Mean: real(r.ours.Mean), CI: [2]real{real(r.ours.Low()), real(r.ours.High())}, Verdict: r.is, Why: r.why, Needed: r.needed,
 		}
 		if r.value > 0 {
 			row.Paper, row.Tolerance = real(r.value), real(r.allowed())

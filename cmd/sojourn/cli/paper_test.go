@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -22,8 +23,13 @@ func runJSON(t *testing.T, into any, args ...string) {
 	}
 }
 
+// A verdict at the ends of what has one: an interval exactly as wide as the tolerance,
+// a mean exactly at its end, a limit exactly at the end of the interval, and each a
+// little beyond.
 func TestVerdict(t *testing.T) {
-	nan := math.NaN()
+	nan, inf := math.NaN(), math.Inf(1)
+	ratio := func(value float64) paperRow { return paperRow{over: "fair", value: value} }
+	is := func(c claim) paperRow { return paperRow{over: "fair", claim: c} }
 	for _, tc := range []struct {
 		name    string
 		row     paperRow
@@ -31,28 +37,77 @@ func TestVerdict(t *testing.T) {
 		verdict string
 	}{
 		{"nothing said", paperRow{over: "fair"}, stats.Interval{Mean: 2, Half: 0.1}, ""},
-		{"within 10 %", paperRow{over: "fair", value: 0.66}, stats.Interval{Mean: 0.72, Half: 0.01}, reproduced},
+		{"nothing said of noise", paperRow{over: "fair"}, stats.Interval{Mean: 2, Half: inf}, ""},
+
+		{"a time", paperRow{value: 128}, stats.Interval{Mean: 130, Half: 1}, reproduced},
+		{"at the upper end", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 144, Half: 0}, reproduced},
+		{"above it", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 144.0001, Half: 0}, notReproduced},
+		{"at the lower end", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 112, Half: 0}, reproduced},
+		{"below it", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 111.9999, Half: 0}, notReproduced},
+		{"as wide as the tolerance", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 128, Half: 16}, reproduced},
+		{"wider", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 128, Half: 16.0001}, tooFewSeeds},
+		{"as wide, elsewhere", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 200, Half: 16}, notReproduced},
+		{"wider, elsewhere", paperRow{value: 128, tolerance: 0.125}, stats.Interval{Mean: 200, Half: 16.0001}, tooFewSeeds},
+		{"noise", paperRow{value: 659}, stats.Interval{Mean: 659, Half: 2523}, tooFewSeeds},
+		{"noise that contains it", paperRow{value: 450}, stats.Interval{Mean: 659, Half: 2523}, tooFewSeeds},
+		{"no end of noise", paperRow{value: 659}, stats.Interval{Mean: 659, Half: inf}, tooFewSeeds},
+		{"the tolerance is the paper's, not ours", paperRow{value: 1}, stats.Interval{Mean: 1000, Half: 0.2}, tooFewSeeds},
+		{"a time has no side", paperRow{value: 128}, stats.Interval{Mean: 150, Half: 1}, notReproduced},
+		{"one seed", paperRow{value: 128}, stats.Interval{Mean: 128, Half: nan}, tooFewSeeds},
+
+		{"within 10 %", ratio(0.66), stats.Interval{Mean: 0.72, Half: 0.01}, reproduced},
 		{"not within 5 %, same side", paperRow{over: "fair", value: 0.66, tolerance: 0.05}, stats.Interval{Mean: 0.72, Half: 0.01}, shapeOnly},
-		{"the paper's value in ours", paperRow{over: "fair", value: 0.66}, stats.Interval{Mean: 0.9, Half: 0.3}, reproduced},
-		{"same side", paperRow{over: "fair", value: 0.66}, stats.Interval{Mean: 0.8, Half: 0.1}, shapeOnly},
-		{"same side above", paperRow{over: "fair", value: 3}, stats.Interval{Mean: 1.5, Half: 0.1}, shapeOnly},
-		{"perhaps not", paperRow{over: "fair", value: 0.66}, stats.Interval{Mean: 0.9, Half: 0.15}, notReproduced},
-		{"other side", paperRow{over: "fair", value: 0.66}, stats.Interval{Mean: 1.2, Half: 0.1}, notReproduced},
-		{"a time has no side", paperRow{value: 100}, stats.Interval{Mean: 150, Half: 10}, notReproduced},
-		{"a time", paperRow{value: 100}, stats.Interval{Mean: 109, Half: 1}, reproduced},
-		{"one seed, close", paperRow{value: 100}, stats.Interval{Mean: 109, Half: nan}, reproduced},
-		{"one seed, same side", paperRow{over: "fair", value: 0.66}, stats.Interval{Mean: 0.8, Half: nan}, notReproduced},
-		{"claim", paperRow{over: "fair", claim: above}, stats.Interval{Mean: 1.2, Half: 0.1}, reproduced},
-		{"claim in doubt", paperRow{over: "fair", claim: above}, stats.Interval{Mean: 1.2, Half: 0.2}, notReproduced},
-		{"claim refuted", paperRow{over: "fair", claim: above}, stats.Interval{Mean: 0.8, Half: 0.1}, notReproduced},
-		{"claim below", paperRow{over: "fair", claim: below}, stats.Interval{Mean: 0.8, Half: 0.1}, reproduced},
-		{"claim below refuted", paperRow{over: "fair", claim: below}, stats.Interval{Mean: 1.8, Half: 0.1}, notReproduced},
-		{"claim, one seed", paperRow{over: "fair", claim: above}, stats.Interval{Mean: 2, Half: nan}, notReproduced},
-		{"no number", paperRow{over: "fair", value: 2}, stats.Interval{Mean: nan, Half: nan}, notReproduced},
+		{"the paper's value in ours", ratio(0.66), stats.Interval{Mean: 0.9, Half: 0.3}, tooFewSeeds},
+		{"same side", ratio(0.66), stats.Interval{Mean: 0.8, Half: 0.05}, shapeOnly},
+		{"same side, noise", ratio(0.66), stats.Interval{Mean: 0.8, Half: 0.1}, tooFewSeeds},
+		{"same side above", ratio(3), stats.Interval{Mean: 1.5, Half: 0.1}, shapeOnly},
+		{"up to 1", ratio(0.5), stats.Interval{Mean: 0.96875, Half: 0.03125}, notReproduced},
+		{"up to nearly 1", ratio(0.5), stats.Interval{Mean: 0.96875, Half: 0.03124}, shapeOnly},
+		{"other side", ratio(0.66), stats.Interval{Mean: 1.2, Half: 0.01}, notReproduced},
+		{"one seed, same side", ratio(0.66), stats.Interval{Mean: 0.8, Half: nan}, tooFewSeeds},
+		{"no number", ratio(2), stats.Interval{Mean: nan, Half: nan}, notReproduced},
+
+		{"claim", is(above), stats.Interval{Mean: 1.2, Half: 0.1}, reproduced},
+		{"claim, down to nearly 1", is(above), stats.Interval{Mean: 1.25, Half: 0.2499}, reproduced},
+		{"claim, down to 1", is(above), stats.Interval{Mean: 1.25, Half: 0.25}, tooFewSeeds},
+		{"claim in doubt, narrow", is(above), stats.Interval{Mean: 1.05, Half: 0.1}, notReproduced},
+		{"claim in doubt, wide", is(above), stats.Interval{Mean: 1.05, Half: 0.1001}, tooFewSeeds},
+		{"claim refuted", is(above), stats.Interval{Mean: 0.8, Half: 0.1}, notReproduced},
+		{"claim refuted, wide", is(above), stats.Interval{Mean: 0.5, Half: 0.4}, notReproduced},
+		{"claim below", is(below), stats.Interval{Mean: 0.8, Half: 0.1}, reproduced},
+		{"claim below refuted", is(below), stats.Interval{Mean: 1.8, Half: 0.1}, notReproduced},
+		{"claim, one seed", is(above), stats.Interval{Mean: 2, Half: nan}, tooFewSeeds},
+		{"claim, no number", is(above), stats.Interval{Mean: nan, Half: nan}, notReproduced},
+		{"limit", paperRow{claim: below, limit: 1.19}, stats.Interval{Mean: 1.18, Half: 0.009}, reproduced},
+		{"above the limit", paperRow{claim: below, limit: 1.19}, stats.Interval{Mean: 1.2, Half: 0.009}, notReproduced},
+		{"about a limit, narrow", paperRow{claim: below, limit: 4, tolerance: 0.125}, stats.Interval{Mean: 4, Half: 0.5}, notReproduced},
+		{"about a limit, wide", paperRow{claim: below, limit: 4, tolerance: 0.125}, stats.Interval{Mean: 4, Half: 0.51}, tooFewSeeds},
 	} {
-		verdict, why := tc.row.judge(tc.ours)
-		if verdict != tc.verdict || (why == "") != (verdict == "" || verdict == reproduced) {
-			t.Errorf("%s: %+v against %+v: %q, %q; want %q, and why unless it is reproduced", tc.name, tc.ours, tc.row, verdict, why, tc.verdict)
+		got := tc.row.judge(tc.ours, 20)
+		if got.is != tc.verdict || (got.why == "") != (tc.verdict == "" || tc.verdict == reproduced) {
+			t.Errorf("%s: %+v against %+v: %+v; want %q, and why unless it is reproduced", tc.name, tc.ours, tc.row, got, tc.verdict)
+		}
+		if told := got.needed > 0; told != (tc.verdict == tooFewSeeds && tc.ours.Half < inf) {
+			t.Errorf("%s: %d seeds are needed", tc.name, got.needed)
+		}
+	}
+}
+
+// As many seeds as are said would do: with the deviation that the interval shows, theirs
+// is narrow enough for a verdict, and one seed fewer is not.
+func TestVerdictNeeds(t *testing.T) {
+	for _, tc := range []struct {
+		row    paperRow
+		ours   stats.Interval
+		margin float64
+	}{
+		{paperRow{value: 45}, stats.Interval{Mean: 171.7, Half: 36.1}, 4.5},
+		{paperRow{over: "fair", claim: above}, stats.Interval{Mean: 1.05, Half: 0.3}, 0.1},
+		{paperRow{over: "fair", claim: above}, stats.Interval{Mean: 1.25, Half: 0.3}, 0.25},
+	} {
+		got := tc.row.judge(tc.ours, 20)
+		if want := tc.ours.Needed(20, tc.margin); got.needed != want || !strings.Contains(got.why, fmt.Sprintf("about --seeds %d would do", want)) {
+			t.Errorf("%+v against %+v: %+v, want %d seeds", tc.ours, tc.row, got, want)
 		}
 	}
 }
@@ -86,7 +141,7 @@ func TestPaper(t *testing.T) {
 		"fifo                    1000000000", "not reproduced\n",
 		"srpt / fifo                   1.00      1.00      reproduced\n",
 		"ONE, fifo: not reproduced. Ours is 100 % below. It is made up.",
-		"Our interval contains 1.",
+		"Our interval contains 1.", "\nseeds      3 from 0 on",
 		"\n  is longer than",
 	} {
 		if !strings.Contains(stdout.String(), want) {
@@ -118,8 +173,8 @@ func TestExperiments(t *testing.T) {
 					}
 				}
 			}
-			if row.claim != noClaim && (row.value != 0 || row.over == "") {
-				t.Errorf("experiment %s, %s: a claim is about a ratio without a value", e.name, row.quantity())
+			if row.claim != noClaim && (row.value != 0 || row.over == "" && row.limit == 0) {
+				t.Errorf("experiment %s, %s: a claim is about a ratio, or has a limit, and no value", e.name, row.quantity())
 			}
 		}
 		for _, w := range e.workloads {

@@ -9,6 +9,7 @@ package stats
 
 import (
 	"math"
+	"sort"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -31,6 +32,27 @@ func (i Interval) High() float64 { return i.Mean + i.Half }
 // Contains reports whether x is in the interval, ends included. Nothing is in an
 // interval of NaN.
 func (i Interval) Contains(x float64) bool { return math.Abs(i.Mean-x) <= i.Half }
+
+// Needed returns how many values the interval would need, had it so many, for its
+// half to be at most as given, if more of them spread as these do. It is 0 where that
+// cannot be told: for a single value, or a half that is not positive.
+func (i Interval) Needed(values int, half float64) int {
+	if !(i.Half >= 0 && half > 0) {
+		return 0
+	}
+	spread := i.Half / width(values)
+	most := 2
+	for spread*width(most) > half {
+		if most > 1<<40 {
+			return 0
+		}
+		most *= 2
+	}
+	return most/2 + sort.Search(most/2, func(n int) bool { return most/2+n >= 2 && spread*width(most/2+n) <= half })
+}
+
+// width returns the half of an interval of so many values over their deviation.
+func width(values int) float64 { return quantile(values-1) / math.Sqrt(float64(values)) }
 
 // Mean returns the mean of independent values. There must be at least one.
 func Mean(values []float64) Interval {

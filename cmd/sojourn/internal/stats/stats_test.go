@@ -117,3 +117,34 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 }
+
+// As many values as are said, and no fewer, make the interval as narrow as is asked:
+// compared with all numbers of values that there are, one by one.
+func TestNeeded(t *testing.T) {
+	for _, tc := range []struct {
+		interval Interval
+		values   int
+		half     float64
+	}{
+		{Interval{10, 1}, 20, 1}, {Interval{10, 1}, 20, 0.999}, {Interval{10, 1}, 20, 100}, {Interval{10, 0}, 2, 1e-9},
+		{Interval{659, 2523}, 2, 45}, {Interval{1, 0.3}, 3, 0.1}, {Interval{-1, 1}, 100, 0.2},
+	} {
+		deviation := tc.interval.Half * math.Sqrt(float64(tc.values)) / quantile(tc.values-1)
+		want := 2
+		for deviation*quantile(want-1)/math.Sqrt(float64(want)) > tc.half*(1+1e-12) {
+			want++
+		}
+		if got := tc.interval.Needed(tc.values, tc.half); got != want {
+			t.Errorf("%v of %d values needs %d for ±%v, want %d", tc.interval, tc.values, got, tc.half, want)
+		}
+	}
+	nan := math.NaN()
+	for _, tc := range []struct {
+		interval Interval
+		half     float64
+	}{{Interval{1, nan}, 1}, {Interval{nan, nan}, 1}, {Interval{1, 1}, 0}, {Interval{1, 1}, nan}, {Interval{1, math.Inf(1)}, 1}, {Interval{1, 1e300}, 1}} {
+		if got := tc.interval.Needed(5, tc.half); got != 0 {
+			t.Errorf("%v needs %d values for ±%v, want 0 for nobody knows", tc.interval, got, tc.half)
+		}
+	}
+}
