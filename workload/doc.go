@@ -30,6 +30,7 @@
 //	mars-increasing-uw  MarS, Section 5.2: unit weights that increase
 //	mars-decreasing-uw  MarS, Section 5.2: unit weights that decrease
 //	mars-tasks          MarS, Section 5.2: weights of tasks
+//	mars-wikipedia      MarS, Section 6.2: the experiments on EC2 and a local cluster
 //
 // The papers are:
 //

@@ -26,10 +26,8 @@ func mars() []*Generator {
 			Options: slices.Concat(
 				[]Option{option("jobs", "100", integers(1, maxMars), "number of jobs", "Section 5.2: up to 100")},
 				marsOptions(tasks, times, "0.5", "assumed: proportional, but the paper does not say by how much"),
+				weightOptions("30", "10", source+" (4)"),
 				[]Option{
-					option("weight-mean", "30", positive(1e6), "mean weight of a job, normal", source+" (4)"),
-					option("weight-sd", "10", numbers(0, 1e6), "standard deviation of the weight of a job", source+" (4)"),
-					option("min-weight", "1", numbers(1.0/(1<<16), 1e6), "least weight of a job", "assumed: the paper does not say what becomes of weights below 0"),
 					option("unit-weights", order, choice("random", "increasing", "decreasing"), "weight over work of jobs, in the order of their release", "Section 5.2"),
 					option("sort", "jobs", choice("jobs", "weights"), "how unit weights get their order: whole jobs change places, or their unit weights do", "assumed: the paper says nothing"),
 				},
@@ -68,7 +66,22 @@ func mars() []*Generator {
 				return d.marsTasks(v), nil
 			},
 		},
+		marsWikipedia(),
 	}
+}
+
+// weightOptions are those of the weights of jobs.
+func weightOptions(mean, sd, source string) []Option {
+	return []Option{
+		option("weight-mean", mean, positive(1e6), "mean weight of a job, normal", source),
+		option("weight-sd", sd, numbers(0, 1e6), "standard deviation of the weight of a job", source),
+		option("min-weight", "1", numbers(1.0/(1<<16), 1e6), "least weight of a job", "assumed: the paper does not say what becomes of weights below 0"),
+	}
+}
+
+// jobWeight returns the distribution of the weights of jobs.
+func jobWeight(v values) normal {
+	return normal{v.number("weight-mean"), v.number("weight-sd"), v.number("min-weight"), v.word("truncate") == "clamp"}
 }
 
 // marsOptions are those that all set-ups have.
@@ -132,7 +145,7 @@ func (d draws) marsJobs(v values) iter.Seq[*draft] {
 	return func(yield func(*draft) bool) {
 		n := v.integer("jobs")
 		at := d.releases(v, n)
-		weight := normal{v.number("weight-mean"), v.number("weight-sd"), v.number("min-weight"), v.word("truncate") == "clamp"}
+		weight := jobWeight(v)
 		draw := func(i int) *draft {
 			j := d.marsJob(v, i)
 			j.job.Weight = weight.draw(d.stream(weights, i))
@@ -191,7 +204,7 @@ func (d *draft) work() float64 {
 
 func (d *draft) unitWeight() float64 { return d.job.Weight / d.work() }
 
-// marsJob draws the tasks of a job.
+// marsJob draws the tasks of a job, their number too.
 func (d draws) marsJob(v values, i int) *draft {
 	maps, reduces := v.integer("maps"), v.integer("reduces")
 	if v.word("counts") == "random" {
@@ -202,6 +215,11 @@ func (d draws) marsJob(v values, i int) *draft {
 		}
 		reduces = within(d.stream(reduceCounts, i), span{1, maps})
 	}
+	return d.marsJobOf(v, i, maps, reduces)
+}
+
+// marsJobOf draws the times of the tasks of a job.
+func (d draws) marsJobOf(v values, i, maps, reduces int) *draft {
 	mapTime := normal{v.number("map-time"), v.number("map-sd"), v.number("min-time"), v.word("truncate") == "clamp"}
 	reduceTime := normal{v.number("reduce-time"), v.number("reduce-sd"), v.number("min-time"), v.word("truncate") == "clamp"}
 	if v.word("times") == "uniform" {

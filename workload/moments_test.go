@@ -916,3 +916,59 @@ func TestMarSTasks(t *testing.T) {
 		t.Errorf("a weight of %v, want at least 1", least)
 	}
 }
+
+// The set-up of the experiments has what the text gives: 27 files from 149 MB to 9.98 GB,
+// 43.7 GB in all, 10 of them below 1 GB and in set 1; a map task for each 64 MB, half as
+// many reduce tasks, 950 in all (Figure 20; one more here); times of maps around 80 s, and of most reduces
+// over 150 s. Each file has its job, whatever the order.
+// Reference: MarS, Sections 6.2 and 6.3.
+func TestMarsWikipedia(t *testing.T) {
+	sum, small := 0, 0
+	for i, size := range wikipediaMB {
+		sum += size
+		if size < 1000 {
+			small++
+		}
+		if i > 0 && size < wikipediaMB[i-1] {
+			t.Errorf("file %d has %d MB, the one before %d: want them in order", i, size, wikipediaMB[i-1])
+		}
+	}
+	if first, last := wikipediaMB[0], wikipediaMB[len(wikipediaMB)-1]; len(wikipediaMB) != 27 || first != 149 || last != 9980 || sum != 43_700 || small != 10 {
+		t.Errorf("%d files from %d to %d MB, %d MB in all, %d below 1 GB; want 27, 149, 9980, 43700, 10", len(wikipediaMB), first, last, sum, small)
+	}
+	for name, want := range map[string]struct{ jobs, tasks int }{"set=1": {10, 87}, "set=2": {27, 951}} {
+		all := overSeeds(t, "mars-wikipedia", name, 20)
+		orders := map[string]bool{}
+		var maps, reduces, weights []float64
+		for _, jobs := range all {
+			tasks, turn := 0, ""
+			files := map[string]bool{}
+			for _, j := range jobs {
+				tasks += j.Tasks()
+				turn += j.Name + ","
+				files[j.Name] = true
+				weights = append(weights, j.Weight)
+				if len(j.Phases) != 2 || j.Phases[1].Tasks != j.Phases[0].Tasks/2 || j.Phases[0].Delays == nil {
+					t.Fatalf("%s: job %d: %+v, want maps with delays and half as many reduces", name, j.ID, j)
+				}
+				for k := range j.Phases[0].Tasks {
+					maps = append(maps, j.Times[0].Of(k).Seconds())
+				}
+				for k := range j.Phases[1].Tasks {
+					reduces = append(reduces, j.Times[1].Of(k).Seconds())
+				}
+			}
+			if len(jobs) != want.jobs || len(files) != want.jobs || tasks != want.tasks {
+				t.Errorf("%s: %d jobs of %d files, %d tasks; want %d, %d", name, len(jobs), len(files), tasks, want.jobs, want.tasks)
+			}
+			orders[turn] = true
+		}
+		if len(orders) != 20 {
+			t.Errorf("%s: %d orders in 20 seeds", name, len(orders))
+		}
+		checkMoments(t, name+", maps", maps, 80, 64)
+		checkMoments(t, name+", reduces", reduces, 200, 1600)
+		mean, variance := truncatedMoments(30, 10, 1)
+		checkMoments(t, name+", weights", weights, mean, variance)
+	}
+}

@@ -78,6 +78,7 @@ func TestNamesAreThoseOfTheDocumentation(t *testing.T) {
 		"td-small", "td-mix", "td-large",
 		"rtmr-1", "rtmr-2",
 		"mars-random", "mars-uniform-tasks", "mars-uniform-times", "mars-increasing-uw", "mars-decreasing-uw", "mars-tasks",
+		"mars-wikipedia",
 	}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q\nwant %q", got, want)
@@ -212,6 +213,7 @@ func TestGoldenBytes(t *testing.T) {
 		{"mars-decreasing-uw", "sort=weights", "e74d15a41b28ae8c"},
 		{"mars-tasks", "", "2e480257d9a80c02"},
 		{"mars-tasks", "split=tasks release=coin", "efa3e5fc11c16f89"},
+		{"mars-wikipedia", "set=1", "c245b6a19fd16f1c"},
 	} {
 		hash := sha256.New()
 		io.WriteString(hash, text(t, tc.name, 1, tc.options))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -39,6 +40,9 @@ type experiment struct {
 	// extra, unless nil, returns what is printed below the rows, and the same in JSON.
 	extra func(*paperResult) (text string, json any)
 
+	// watches has what is seen of the runs of some policies beside the results, by policy.
+	watches map[string]watch
+
 	// plans, unless nil, says that nothing is simulated: the policies of the rows are
 	// planners of package mars, and plans returns a number of each for a workload. It
 	// takes the place of measure.of.
@@ -67,6 +71,10 @@ type paperRow struct {
 	part     string
 	of       func(*sim.Result) float64
 	baseline string
+
+	// each, unless nil, returns the numbers of the seeds instead of all this, and nothing
+	// is run for the row; its workload may then be any word.
+	each func(context.Context, *paperResult) ([]float64, error)
 
 	// What the paper says: value, or if that is 0, only that it is above or below a
 	// limit, or nothing. A limit of 0 is that of a ratio, 1.
@@ -167,9 +175,9 @@ type paperRun struct{ workload, policy string }
 // A paperOutcome is what came out of a row.
 type paperOutcome struct {
 	paperRow
-	ours    stats.Interval
-	values  []float64 // seed by seed, nil for a ratio
-	digits  int       // to show
+	ours   stats.Interval
+	values []float64 // seed by seed, nil for a ratio
+	digits int       // to show
 	verdict
 }
 
@@ -212,7 +220,7 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 	}
 	for _, row := range e.rows {
 		for _, run := range []paperRun{{row.workload, row.policy}, row.other()} {
-			if run.policy == "" || slices.Contains(runs, run) {
+			if row.each != nil || run.policy == "" || slices.Contains(runs, run) {
 				continue
 			}
 			specs, err := parse(f.policies, []string{run.policy})
@@ -220,7 +228,7 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 				return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 			}
 			runs = append(runs, run)
-			trials = append(trials, trial{scenario: scenarios[run.workload], spec: specs[0], value: run.workload, keep: e.keep})
+			trials = append(trials, trial{scenario: scenarios[run.workload], spec: specs[0], value: run.workload, keep: e.keep, watch: e.watches[run.policy]})
 		}
 	}
 	samples, err := repeat(cmd, trials, seeds)
@@ -237,7 +245,11 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 		if row.of != nil {
 			of = row.of
 		}
-		o.values = p.values(paperRun{row.workload, row.policy}, of)
+		if row.each == nil {
+			o.values = p.values(paperRun{row.workload, row.policy}, of)
+		} else if o.values, err = row.each(cmd.Context(), p); err != nil {
+			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
+		}
 		o.ours = stats.Mean(o.values)
 		if row.over != "" {
 			o.ours = stats.Ratio(o.values, p.values(row.other(), of))
@@ -349,7 +361,7 @@ func (r *paperRow) quantity() string {
 	if r.part != "" {
 		text += ", " + r.part
 	}
-	return text
+	return strings.TrimPrefix(text, ", ")
 }
 
 // paper formats what the paper says.
@@ -386,7 +398,7 @@ func (p *paperResult) values(run paperRun, of func(*sim.Result) float64) []float
 // sampleOf returns a sample of a workload.
 func (p *paperResult) sampleOf(workload string) *sample {
 	for _, r := range p.rows {
-		if r.workload == workload {
+		if r.workload == workload && r.each == nil {
 			return p.samples[paperRun{r.workload, r.policy}]
 		}
 	}
@@ -514,7 +526,7 @@ type paperWorkloadSummary struct {
 // A paperRowSummary is a row in JSON. Paper is null where the paper gives no number.
 type paperRowSummary struct {
 	Workload  string  `json:"workload"`
-	Policy    string  `json:"policy"`
+	Policy    string  `json:"policy"`             // "" for a number of none
 	Over      string  `json:"over,omitempty"`     // the number is the ratio to this policy's
 	Baseline  string  `json:"baseline,omitempty"` // on this workload, unless on the same
 	Part      string  `json:"part,omitempty"`     // what is measured, unless what the experiment measures

@@ -86,10 +86,11 @@ func marsExperiment(figure int, title, measured string, plans planMeasure, notes
 	}
 }
 
-// marsExperiments returns Figures 5 to 12 and 14 to 17.
+// marsExperiments returns Figures 5 to 12 and 14 to 21.
 func marsExperiments() []experiment {
 	all := slices.Concat(marsThresholds(), marsScenarios(), marsWeights())
-	return append(all, marsErrors(), marsTasks(), marsWaits(), marsOnline())
+	all = append(all, marsErrors(), marsTasks(), marsWaits(), marsOnline())
+	return append(all, marsClusters()...)
 }
 
 // marsThresholds returns Figures 5 and 6.

@@ -24,8 +24,9 @@ import (
 type plannerSpec struct {
 	planner mars.Planner
 	plannerOptions
-	free bool // a plan made from wrong times is carried out on whichever machines are free first
-	late bool // the bound is that of jobs released at the ends of their batch intervals
+	longer float64 // how many times longer tasks take than it is told, if not 0
+	free   bool    // a plan made from wrong times is carried out on whichever machines are free first
+	late   bool    // the bound is that of jobs released at the ends of their batch intervals
 }
 
 // plannerOptions are the options of a planner. Those with equal ones share a bound.
@@ -47,6 +48,8 @@ func parsePlanner(spec catalog.Spec) (plannerSpec, error) {
 			s.Epsilon, err = strconv.ParseFloat(o.Value, 64)
 		case "error":
 			s.error, err = strconv.ParseFloat(o.Value, 64)
+		case "longer":
+			s.longer, err = strconv.ParseFloat(o.Value, 64)
 		case "rounds":
 			s.Rounds, err = strconv.Atoi(o.Value)
 		case "machines":
@@ -152,13 +155,19 @@ func (m planMeasure) repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*s
 // planInstance returns the instance of a scenario. Tasks of mars-tasks have the
 // weights that its jobs are drawn with.
 func planInstance(s *scenario) mars.Instance {
-	in := newInstance(s.workload, s.cluster)
 	if s.flags.input.gen.from.Name == "mars-tasks" {
-		in.Objective = mars.TaskCompletion
-		for i, j := range s.workload.jobs {
-			for p, weights := range workloads.TaskWeights(s.seed, j) {
-				in.Jobs[i].Phases[p].Weights = weights
-			}
+		return taskInstance(s)
+	}
+	return newInstance(s.workload, s.cluster)
+}
+
+// taskInstance returns the instance of a scenario whose tasks have weights of their own.
+func taskInstance(s *scenario) mars.Instance {
+	in := newInstance(s.workload, s.cluster)
+	in.Objective = mars.TaskCompletion
+	for i, j := range s.workload.jobs {
+		for p, weights := range workloads.TaskWeights(s.seed, j) {
+			in.Jobs[i].Phases[p].Weights = weights
 		}
 	}
 	return in
@@ -202,15 +211,29 @@ func makePlans(s *scenario, in *mars.Instance, planners []plannerSpec, of func(i
 }
 
 // planRatios returns the objective of each plan over the lower bound of the linear
-// program. A plan that was made from wrong times is carried out with the true ones.
+// program. A plan that was made from wrong times is carried out with the true ones, and
+// the bound is that of the true ones, unless tasks take longer than all are told.
 func planRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
-	in := planInstance(s)
+	return ratiosTo(s, planInstance(s), planners)
+}
+
+// taskRatios is planRatios for tasks that have weights of their own.
+func taskRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
+	return ratiosTo(s, taskInstance(s), planners)
+}
+
+func ratiosTo(s *scenario, in mars.Instance, planners []plannerSpec) ([]float64, error) {
 	var bound float64
 	ratios := make([]float64, len(planners))
 	err := makePlans(s, &in, planners, func(i int, p *mars.Schedule) error {
-		if planners[i].error == 0 {
+		o := planners[i]
+		if o.error == 0 {
 			bound = p.LowerBound
 			ratios[i] = p.Ratio()
+			if o.longer != 0 {
+				slow := slower(&in, o.longer)
+				ratios[i] = carriedOut(&slow, p, o.free) / bound
+			}
 			return nil
 		}
 		if bound == 0 {
@@ -220,7 +243,7 @@ func planRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
 			}
 			bound = b.LowerBound
 		}
-		ratios[i] = carriedOut(&in, p, planners[i].free) / bound
+		ratios[i] = carriedOut(&in, p, o.free) / bound
 		return nil
 	})
 	return ratios, err
@@ -282,15 +305,27 @@ func soonDone(s *scenario, planners []plannerSpec) ([]float64, error) {
 // that is twice as large is so for each task.
 func mistaken(in *mars.Instance, most float64, seed uint64) mars.Instance {
 	rng := rand.New(rand.NewPCG(seed, 0x3a95))
+	return retimed(in, func(d time.Duration) time.Duration {
+		return time.Duration(float64(d) * (1 + most*(2*rng.Float64()-1)))
+	})
+}
+
+// slower returns the instance in which all tasks take so many times longer.
+func slower(in *mars.Instance, longer float64) mars.Instance {
+	return retimed(in, func(d time.Duration) time.Duration { return time.Duration(float64(d) * longer) })
+}
+
+// retimed returns the instance with other times, which are asked for task by task.
+func retimed(in *mars.Instance, other func(time.Duration) time.Duration) mars.Instance {
 	told := *in
 	told.Jobs = slices.Clone(in.Jobs)
 	for j := range told.Jobs {
 		phases := slices.Clone(told.Jobs[j].Phases)
 		for i := range phases {
 			ph := &phases[i]
-			times := make([]time.Duration, ph.Tasks)
-			for t := range times {
-				times[t] = time.Duration(float64(ph.TimeOf(t)) * (1 + most*(2*rng.Float64()-1)))
+			times := make([]time.Duration, 0, ph.Tasks)
+			for t := range ph.Tasks {
+				times = append(times, other(ph.TimeOf(t)))
 			}
 			ph.Times = times
 		}
@@ -299,7 +334,7 @@ func mistaken(in *mars.Instance, most float64, seed uint64) mars.Instance {
 	return told
 }
 
-// carriedOut returns the sum of weights times completions, in seconds, when the jobs
+// carriedOut returns the objective, in seconds, when the jobs
 // run as planned but take their own times: the tasks of each machine in the order of
 // the plan, as early as may be; or, with free, all tasks in the order of their starts in
 // the plan, each on the machine of its class that is free first.
@@ -326,6 +361,7 @@ func carriedOut(in *mars.Instance, p *mars.Schedule, free bool) float64 {
 	idle := make([]sojourn.Time, base[len(in.Machines)]) // from when on each machine is
 	ready := make([][]sojourn.Time, len(in.Jobs))        // when each phase may start
 	end := make([]sojourn.Time, len(in.Jobs))
+	ofTasks := 0.0
 	for j := range in.Jobs {
 		for range len(in.Jobs[j].Phases) + 1 {
 			ready[j] = append(ready[j], in.Jobs[j].Release)
@@ -340,11 +376,17 @@ func carriedOut(in *mars.Instance, p *mars.Schedule, free bool) float64 {
 		}
 		idle[m] = max(idle[m], ready[t.job][t.phase]).Add(ph.TimeOf(t.index))
 		end[t.job] = max(end[t.job], idle[m])
+		if ph.Weights != nil {
+			ofTasks += float64(ph.Weights[t.index] * idle[m].Sub(0).Seconds())
+		}
 		arrived := idle[m]
 		if ph.Delays != nil {
 			arrived = arrived.Add(ph.Delays[t.index])
 		}
 		ready[t.job][t.phase+1] = max(ready[t.job][t.phase+1], arrived)
+	}
+	if in.Objective == mars.TaskCompletion {
+		return ofTasks
 	}
 	sum := 0.0
 	for j := range in.Jobs {

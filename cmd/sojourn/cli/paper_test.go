@@ -165,6 +165,12 @@ func TestExperiments(t *testing.T) {
 			parse = parsePlanners
 		}
 		for _, row := range e.rows {
+			if row.each != nil {
+				if row.part == "" || row.policy != "" || row.over != "" {
+					t.Errorf("experiment %s: %q says what is measured, and of no policy", e.name, row.quantity())
+				}
+				continue
+			}
 			used[row.workload] = true
 			for _, policy := range []string{row.policy, row.over} {
 				if policy != "" || row.policy == "" {

@@ -86,7 +86,12 @@ type trial struct {
 	spec     catalog.Spec
 	value    string // of what a sweep varies
 	keep     bool   // the records of jobs
+	watch    watch  // unless nil, changes how it is run and sees what results do not tell
 }
+
+// A watch changes how a run is made, and returns what returns, after the run, what was
+// seen.
+type watch func(cfg *sim.Config) (seen func() any, err error)
 
 // A sample is what came out of a trial, seed by seed.
 type sample struct {
@@ -94,6 +99,7 @@ type sample struct {
 	results []*sim.Result // without records of jobs, unless they are kept
 	loads   [][2]float64
 	planned []float64 // the numbers of a planner, which has no results
+	seen    []any     // by the trial's watch
 }
 
 // repeat runs each trial with the seed of its scenario and the ones that follow.
@@ -107,7 +113,7 @@ func repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*sample, error) {
 
 	samples := make([]*sample, len(trials))
 	for i, t := range trials {
-		samples[i] = &sample{trial: t, results: make([]*sim.Result, seeds), loads: make([][2]float64, seeds)}
+		samples[i] = &sample{trial: t, results: make([]*sim.Result, seeds), loads: make([][2]float64, seeds), seen: make([]any, seeds)}
 	}
 	bar := trials[0].scenario.flags.newBar(cmd.ErrOrStderr(), "runs", len(trials)*seeds)
 	// Seed by seed, so that an error that one seed has is found early.
@@ -124,10 +130,17 @@ func repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*sample, error) {
 		if err != nil {
 			return fail(err)
 		}
+		seen := func() any { return nil }
+		if t.watch != nil {
+			if seen, err = t.watch(&cfg); err != nil {
+				return fail(err)
+			}
+		}
 		res, err := sim.Run(ctx, cfg)
 		if err != nil {
 			return fail(err)
 		}
+		t.seen[k] = seen()
 		if !t.keep {
 			res.JobRecords = nil
 		}
