@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"io"
 	"math"
 	"slices"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/spf13/cobra"
 )
 
 func at(seconds int) sojourn.Time { return sojourn.Time(0).Add(time.Duration(seconds) * time.Second) }
@@ -63,26 +66,82 @@ func TestPercents(t *testing.T) {
 // as good as with sizes that are off by nothing.
 func TestBaseline(t *testing.T) {
 	ofNumbers(t)
-	var out paperSummary
-	runJSON(t, &out, "paper", "hfsp-errors", "--seeds", "2", "--json", "-q")
-	exact := map[string]float64{}
-	for _, r := range out.Rows {
-		if r.Policy == hfspOracle && r.Over == hfspFair {
-			exact[r.Workload] = float64(r.Mean)
+	e := hfspRobust(measureDist("", "mean response time (s)", sojournTime, distMean))
+	isDev := func(workload string) bool { return workload == "DEV" || workload == "DEV 2" }
+	e.workloads = slices.DeleteFunc(e.workloads, func(w paperWorkload) bool { return !isDev(w.name) })
+	e.rows = slices.DeleteFunc(e.rows, func(r paperRow) bool { return !isDev(r.workload) })
+	p, err := e.run(quietCommand(), &runFlags{policies: builtin()}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(workload, over, baseline string) float64 {
+		for _, r := range p.rows {
+			if r.workload == workload && r.policy == hfspOracle && r.over == over && r.baseline == baseline {
+				return r.ours.Mean
+			}
+		}
+		t.Fatalf("no row of %s over %s of %q on %s", hfspOracle, over, baseline, workload)
+		return 0
+	}
+	// Fair is not told sizes, and does the same on both.
+	want := number("DEV 2", hfspFair, "") / number("DEV", hfspFair, "")
+	if got := number("DEV 2", hfspOracle, "DEV"); math.Abs(got-want) > 1e-9 || got < 1.05 {
+		t.Errorf("with wrong sizes over exact ones: %v, want %v, which is more than 1.05", got, want)
+	}
+}
+
+// quietCommand returns a command whose output nobody sees.
+func quietCommand() *cobra.Command {
+	cmd := &cobra.Command{}
+	cmd.SetContext(context.Background())
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	return cmd
+}
+
+// The errors of sizes of all workloads are put together seed by seed, by class and bin,
+// in ascending order.
+func TestSizeErrors(t *testing.T) {
+	p := &paperResult{experiment: &experiment{workloads: []paperWorkload{{name: "A"}, {name: "B"}}}, samples: map[paperRun]*sample{
+		{"A", hfspWait}: {seen: []any{[]sizeError{{sojourn.Map, 2, 1.5}, {sojourn.Reduce, 2, 3}, {sojourn.Map, 4, 0.5}}, []sizeError(nil)}},
+		{"B", hfspWait}: {seen: []any{[]sizeError{{sojourn.Map, 2, 0.9}}, []sizeError{{sojourn.Map, 3, 2}}}},
+	}}
+	for _, tc := range []struct {
+		class sojourn.Class
+		bins  []int
+		want  [][]float64
+	}{
+		{sojourn.Map, trainedBins, [][]float64{{0.5, 0.9, 1.5}, {2}}},
+		{sojourn.Map, []int{2}, [][]float64{{0.9, 1.5}, nil}},
+		{sojourn.Reduce, trainedBins, [][]float64{{3}, nil}},
+	} {
+		if got := sizeErrors(p, tc.class, tc.bins...); !slices.EqualFunc(got, tc.want, slices.Equal) {
+			t.Errorf("class %d, bins %v: %v, want %v", tc.class, tc.bins, got, tc.want)
 		}
 	}
-	found := 0
-	for _, r := range out.Rows {
-		if r.Baseline == "" || r.Policy != hfspOracle {
-			continue
-		}
-		found++
-		// Fair is not told sizes, and does the same on both.
-		if want := exact[r.Workload] / exact[r.Baseline]; math.Abs(float64(r.Mean)-want) > 1e-9 {
-			t.Errorf("%s over %s: %v, want %v", r.Workload, r.Baseline, r.Mean, want)
-		}
+	if got := []float64{percentAbove([]float64{1, 2, 2, 4}, 2), percentAbove([]float64{1, 2, 2, 4}, 4.1), percentAbove([]float64{1, 2, 2, 4}, 0)}; !slices.Equal(got, []float64{75, 0, 100}) {
+		t.Errorf("%v %% are at least 2, 4.1 and 0", got)
 	}
-	if found != 9 {
-		t.Errorf("%d ratios to another workload, want 9", found)
+}
+
+// What is seen of the runs of hfsp are the errors of all phases that were trained: with
+// tasks of equal length none, and of as many phases as have more than five tasks.
+func TestWatchSizes(t *testing.T) {
+	e := hfspSizes([]paperWorkload{{"DEV", "hfsp-dev:jobs=20,map-noise=0,reduce-noise=0,load=0.2", ""}})
+	p, err := e.run(quietCommand(), &runFlags{policies: builtin()}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, class := range []sojourn.Class{sojourn.Map, sojourn.Reduce} {
+		want := 0
+		for _, j := range p.order[0].scenario.workload.jobs {
+			if j.Phases[class].Tasks > 5 {
+				want++
+			}
+		}
+		got := sizeErrors(p, class, trainedBins...)[0]
+		if len(got) != want || want == 0 || math.Abs(got[0]-1) > 1e-6 || math.Abs(got[len(got)-1]-1) > 1e-6 {
+			t.Errorf("class %d: errors %v, want %d of 1", class, got, want)
+		}
 	}
 }

@@ -74,13 +74,13 @@ func TestMarsFigures(t *testing.T) {
 			w := &e.workloads[i]
 			w.gen = size.ReplaceAllStringFunc(w.gen, func(s string) string {
 				if s[0] == 'j' {
-					return "jobs=4"
+					return "jobs=3"
 				}
 				return "tasks=80"
 			})
 			w.gen = strings.Replace(w.gen, "mars-wikipedia:set=2", "mars-wikipedia:set=1", 1)
 		}
-		means := runExperiment(t, e, "--seeds", "2")
+		means := runExperiment(t, e, "--seeds", "1")
 		for run, mean := range means {
 			least, most := 1-1e-9, math.Inf(1)
 			switch e.name {
