@@ -280,8 +280,8 @@ func hfspFig6(workloads []paperWorkload, mean measure) experiment {
 		e.rows = append(e.rows, fifo, paperRow{workload: w.name, policy: "fsp", over: hfspFair},
 			paperRow{workload: w.name, policy: hfspWait, over: hfspFair, value: paper[w.name]})
 	}
-	// The text has the median on PROD one order of magnitude below Fair's.
-	e.rows = append(e.rows, paperRow{workload: "PROD", policy: hfspWait, over: hfspFair, part: "median", value: 0.1,
+	// The text has the median on PROD one order of magnitude below Fair's: 0.05 to 0.15.
+	e.rows = append(e.rows, paperRow{workload: "PROD", policy: hfspWait, over: hfspFair, part: "median", value: 0.1, tolerance: 0.5,
 		of: measureDist("", "", sojournTime, distMedian).of})
 	p99 := measureDist("", "", slowdown, distP99).of
 	for _, w := range workloads {
