@@ -38,7 +38,7 @@ type marsLine struct {
 // Reasons for what is not as in the paper.
 const (
 	marsUnsolved = "The paper's number is that of a linear program after two or three rounds, as in mars-fig7."
-	marsAbove    = "To stop the program earlier would only make ours larger, and nothing here is as near to the bound: the paper's jobs must come at other times, or its delays be others."
+	marsAbove    = "To stop the program earlier would only make ours larger: the paper's jobs must come at other times, or its delays be others."
 	marsSetUp    = "It depends on the slot and the delays, which the paper does not give: see mars-fig7."
 	marsReading  = "The paper says little of this algorithm."
 )
