@@ -156,7 +156,7 @@ func hfspExperiments() []experiment {
 	}
 
 	fig7 := experiment{
-		name: "hfsp-fig7", seeds: 150, title: "response times on DEV without the smallest jobs",
+		name: "hfsp-fig7", seeds: 210, title: "response times on DEV without the smallest jobs",
 		source: paper + "Figure 7 and Section IV-C1",
 		measure: measure{"", "jobs of bins 2-4 done within 80 s (%)", func(res *sim.Result) float64 {
 			return percentBelow(hfspSeconds().ofJobs(res, 2, 3, 4), 80)
@@ -179,7 +179,7 @@ func hfspExperiments() []experiment {
 	}
 
 	fig8 := experiment{
-		name: "hfsp-fig8", seeds: 120, title: "response times on TEST by bin", source: paper + "Figure 8 and Section IV-C1",
+		name: "hfsp-fig8", seeds: 170, title: "response times on TEST by bin", source: paper + "Figure 8 and Section IV-C1",
 		measure: mean, keep: true,
 		workloads: []paperWorkload{{"TEST", "hfsp-test", ""}, {"TEST .9", "hfsp-test:load=0.9", ""}},
 		notes:     hfspNotes[:],
