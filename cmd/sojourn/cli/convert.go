@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"strings"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
 	"github.com/spf13/cobra"
 )
@@ -27,7 +24,8 @@ func newConvert() *cobra.Command {
 		Short: "Turn a recorded trace into a workload, on stdout",
 		Long: `convert reads a trace that was recorded elsewhere and writes it to stdout in the
 workload format. FILE may be compressed by gzip; - is stdin. Nothing is written
-if the trace has a fault.
+if the trace has a fault: until then the workload lies in a temporary file, and memory
+does not grow with the trace.
 
 Formats:
   swim  tab-separated bytes of jobs, of the Statistical Workload Injector for
@@ -56,35 +54,10 @@ What is dropped or made up is counted on stderr.`,
 			if err := load.check(); err != nil {
 				return err
 			}
-			var (
-				w   *workload
-				o   trace.WriteOptions
-				err error
-			)
 			if err := checkSWIM(&swim); err != nil {
 				return err
 			}
-			if from == "swim" {
-				w, err = readForeign(cmd, args[0], func(r io.Reader, file string) iter.Seq2[*sim.Job, error] {
-					swim.File = file
-					return trace.ReadSWIM(r, swim)
-				})
-			} else {
-				w, o, err = foreign.read(cmd, from, args[0])
-			}
-			if err != nil {
-				return err
-			}
-			if cluster != "" {
-				if err := reportLoad(cmd, w, cluster, &load); err != nil {
-					return err
-				}
-			}
-			out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
-			if err := trace.Write(out, w.all(), o); err != nil {
-				return err
-			}
-			return out.Flush()
+			return convert(cmd, from, args[0], &swim, &foreign, cluster, &load)
 		}),
 	}
 	flags := cmd.Flags()
@@ -104,34 +77,78 @@ What is dropped or made up is counted on stderr.`,
 	return cmd
 }
 
-// readForeign reads a trace of another format from a file, or from stdin if name
-// is "-".
-func readForeign(cmd *cobra.Command, name string, read func(io.Reader, string) iter.Seq2[*sim.Job, error]) (*workload, error) {
+// convert reads a trace of some format from a file, or from stdin if name is "-", and
+// writes it to stdout. What is written lies in a file until all of the trace was read:
+// so nothing is written if there is a fault, and no more than the jobs that a reader
+// holds back are in memory.
+func convert(cmd *cobra.Command, from, name string, swim *trace.SWIMOptions, foreign *foreignFlags, spec string, load *loadFlags) error {
+	var c *cluster
+	if spec != "" {
+		var err error
+		if c, err = readCluster(spec); err != nil {
+			return err
+		}
+	}
 	file, name, err := openInput(cmd, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
-	w := &workload{name: name}
-	return w, w.collect(read(file, name))
-}
-
-// reportLoad brings w to a load on a cluster, if one is given, and prints the load.
-func reportLoad(cmd *cobra.Command, w *workload, spec string, load *loadFlags) error {
-	c, err := readCluster(spec)
+	var stats trace.Stats
+	h, err := foreign.hosts()
 	if err != nil {
 		return err
 	}
-	if err := load.apply(w, c); err != nil {
+	known := len(h.cluster.Nodes)
+	jobs, err := foreign.jobs(from, file, name, h, swim, &stats)
+	if err != nil {
 		return err
 	}
-	var parts []string
-	achieved := w.load(c)
-	for class, name := range c.classes() {
-		parts = append(parts, number(achieved[class], 4)+" "+name)
+	m := &meter{cluster: c}
+	text, err := spooled(jobs, trace.WriteOptions{Nodes: h.name}, m)
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "load on %s: %s\n", spec, strings.Join(parts, ", "))
-	return nil
+	defer text.remove()
+	if stats.Jobs == 0 {
+		fmt.Fprint(cmd.ErrOrStderr(), stats.String())
+		return noJobs(name)
+	}
+	if load.load > 0 {
+		scale, err := load.scaling(m, name)
+		if err != nil {
+			return err
+		}
+		changed := &meter{cluster: c}
+		scaled, err := spooled(text.scaled(h, scale), trace.WriteOptions{Nodes: h.name}, changed)
+		if err != nil {
+			return err
+		}
+		defer scaled.remove()
+		if err := changed.check(name, float64(load.load)); err != nil {
+			return err
+		}
+		text, m = scaled, changed
+	}
+	if foreign.clusterOut != "" {
+		if err := h.write(foreign.clusterOut); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(cmd.ErrOrStderr(), stats.String())
+	if missing := len(h.cluster.Nodes) - known; foreign.topology != "" && missing > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "hosts that the topology misses, nodes without slots: %d\n", missing)
+	}
+	if c != nil {
+		var parts []string
+		achieved := m.load()
+		for class, name := range c.classes() {
+			parts = append(parts, number(achieved[class], 4)+" "+name)
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "load on %s: %s\n", spec, strings.Join(parts, ", "))
+	}
+	_, err = io.Copy(cmd.OutOrStdout(), text)
+	return err
 }
 
 // checkSWIM finds values that make no tasks.

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -96,57 +94,33 @@ func (f *foreignFlags) poolKey() (trace.PoolKey, error) {
 	return 0, usagef("--pool %q is not queue, user, group or none", f.pool)
 }
 
-// read reads a trace of a format, writes the cluster if that is wanted, and tells
-// what became of the trace.
-func (f *foreignFlags) read(cmd *cobra.Command, from, name string) (*workload, trace.WriteOptions, error) {
-	var (
-		stats trace.Stats
-		w     *workload
-		h     = hosts{ids: map[string]sojourn.NodeID{}}
-	)
-	fail := func(err error) (*workload, trace.WriteOptions, error) { return nil, trace.WriteOptions{}, err }
-	pool, err := f.poolKey()
-	if err != nil {
-		return fail(err)
+// hosts returns the hosts of the topology, if there is one.
+func (f *foreignFlags) hosts() (*hosts, error) {
+	h := &hosts{ids: map[string]sojourn.NodeID{}}
+	if f.topology == "" {
+		return h, nil
 	}
-	if f.topology != "" {
-		if err := h.readTopology(f.topology, f.slots); err != nil {
-			return fail(err)
-		}
-	}
-	known := len(h.cluster.Nodes)
+	return h, h.readTopology(f.topology, f.slots)
+}
 
-	w, err = readForeign(cmd, name, func(r io.Reader, file string) iter.Seq2[*sim.Job, error] {
-		o := trace.HadoopOptions{
-			File: file, Nodes: h.id, Pool: pool, OnlySuccessful: f.successful, Window: f.window, Stats: &stats,
-		}
-		switch from {
-		case "rumen":
-			return trace.ReadRumen(r, o)
-		case "sls":
-			return trace.ReadSLS(r, o)
-		case "jhist":
-			return trace.ReadJHist(r, o)
-		}
-		return trace.ReadSWF(r, trace.SWFOptions{File: file, Pool: pool, Requested: f.requested, Window: f.window, Stats: &stats})
-	})
-	if err != nil {
-		return fail(err)
+// jobs reads a trace of a format. stats are complete at its end.
+func (f *foreignFlags) jobs(from string, r io.Reader, file string, h *hosts, swim *trace.SWIMOptions, stats *trace.Stats) (iter.Seq2[*sim.Job, error], error) {
+	pool, err := f.poolKey()
+	o := trace.HadoopOptions{
+		File: file, Nodes: h.id, Pool: pool, OnlySuccessful: f.successful, Window: f.window, Stats: stats,
 	}
-	if len(w.jobs) == 0 {
-		fmt.Fprint(cmd.ErrOrStderr(), stats.String())
-		return fail(&trace.Error{File: w.name, Line: 1, Column: 1, Reason: "no jobs"})
+	switch from {
+	case "swim":
+		swim.File, swim.Stats = file, stats
+		return trace.ReadSWIM(r, *swim), err
+	case "rumen":
+		return trace.ReadRumen(r, o), err
+	case "sls":
+		return trace.ReadSLS(r, o), err
+	case "jhist":
+		return trace.ReadJHist(r, o), err
 	}
-	if f.clusterOut != "" {
-		if err := h.write(f.clusterOut); err != nil {
-			return fail(err)
-		}
-	}
-	fmt.Fprint(cmd.ErrOrStderr(), stats.String())
-	if missing := len(h.cluster.Nodes) - known; f.topology != "" && missing > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "hosts that the topology misses, nodes without slots: %d\n", missing)
-	}
-	return w, trace.WriteOptions{Nodes: h.name}, nil
+	return trace.ReadSWF(r, trace.SWFOptions{File: file, Pool: pool, Requested: f.requested, Window: f.window, Stats: stats}), err
 }
 
 // hosts numbers the hosts of a trace: those of a topology first, if there is one,

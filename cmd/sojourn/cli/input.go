@@ -274,31 +274,15 @@ func (w *workload) span() time.Duration {
 // load returns, for each class, the service time that arrives, divided by the
 // service time that the cluster can give between the first arrival and the last.
 // It is +Inf if all jobs arrive at once.
-func (w *workload) load(c *cluster) [2]float64 {
-	var work [2]float64 // seconds
+func (w *workload) load(c *cluster) [2]float64 { return w.meter(c).load() }
+
+// meter returns a meter that has seen all jobs.
+func (w *workload) meter(c *cluster) *meter {
+	m := &meter{cluster: c}
 	for _, j := range w.jobs {
-		for i := range j.Phases {
-			class := classOf(c, &j.Phases[i], i)
-			work[class] += j.Times[i].Total(j.Phases[i].Tasks).Seconds()
-		}
+		m.add(j)
 	}
-	var speed [2]float64
-	for _, n := range c.Nodes {
-		for class, slots := range n.Slots {
-			s := n.Speed
-			if s == 0 {
-				s = 1
-			}
-			speed[class] += float64(s * float64(slots))
-		}
-	}
-	var load [2]float64
-	for class := range load {
-		if work[class] > 0 {
-			load[class] = work[class] / float64(speed[class]*w.span().Seconds())
-		}
-	}
-	return load
+	return m
 }
 
 // estimatesFlag is the value of --estimates.

@@ -69,7 +69,7 @@ func TestScale(t *testing.T) {
 			at += time.Duration(second.Draw(t, "gap")) * time.Second
 		}
 		want := rapid.Float64Range(0.05, 5).Draw(t, "load")
-		if err := w.scale(c, want); err != nil {
+		if err := (&loadFlags{load: loadFlag(want)}).apply(w, c); err != nil {
 			t.Fatal(err)
 		}
 		load := w.load(c)
@@ -99,7 +99,7 @@ func TestScaleOutOfRange(t *testing.T) {
 		phases(0, []sojourn.Class{0}, time.Hour),
 		phases(time.Hour, []sojourn.Class{0}, time.Hour),
 	}}
-	if err := w.scale(c, 1e-9); err == nil {
+	if err := (&loadFlags{load: 1e-9}).apply(w, c); err == nil {
 		t.Errorf("scale to a load of 1e-9 puts an arrival at %v, want an error", w.jobs[1].At)
 	}
 }

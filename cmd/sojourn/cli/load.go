@@ -41,14 +41,19 @@ func (f *loadFlags) String() string {
 
 // apply brings a workload to the load on a cluster, if one is given.
 func (f *loadFlags) apply(w *workload, c *cluster) error {
-	switch {
-	case f.load == 0:
+	if f.load == 0 {
 		return nil
-	case f.scale.what() == scaleDurations:
-		return w.scaleDurations(c, float64(f.load))
-	default:
-		return w.scale(c, float64(f.load))
 	}
+	scale, err := f.scaling(w.meter(c), w.name)
+	if err != nil {
+		return err
+	}
+	for _, j := range w.jobs {
+		if err := scale(j); err != nil {
+			return err
+		}
+	}
+	return w.meter(c).check(w.name, float64(f.load))
 }
 
 // A loadFlag is a load, 0 unless given.
@@ -112,81 +117,126 @@ func (w *workload) clone() *workload {
 	return &c
 }
 
-// excess returns how many times the load of the busier class is the given one.
-func (w *workload) excess(c *cluster, load float64) (float64, error) {
-	if len(w.jobs) == 0 || w.span() == 0 {
-		return 0, fmt.Errorf("%s: all jobs arrive at once, so that it has no load that could be scaled", w.name)
+// A meter adds up what jobs ask of a cluster, one by one in the order of arrival.
+type meter struct {
+	cluster     *cluster
+	jobs        int
+	first, last sojourn.Time
+	work        [2]float64 // by class, in seconds
+}
+
+func (m *meter) add(j *sim.Job) {
+	if m.jobs == 0 {
+		m.first = j.At
 	}
-	now := w.load(c)
+	m.jobs++
+	m.last = j.At
+	for i := range j.Phases {
+		class := classOf(m.cluster, &j.Phases[i], i)
+		m.work[class] += j.Times[i].Total(j.Phases[i].Tasks).Seconds()
+	}
+}
+
+// load returns the load of each class: see [workload.load].
+func (m *meter) load() [2]float64 {
+	var speed, load [2]float64
+	for _, n := range m.cluster.Nodes {
+		for class, slots := range n.Slots {
+			s := n.Speed
+			if s == 0 {
+				s = 1
+			}
+			speed[class] += float64(s * float64(slots))
+		}
+	}
+	for class := range load {
+		if m.work[class] > 0 {
+			load[class] = m.work[class] / float64(speed[class]*m.last.Sub(m.first).Seconds())
+		}
+	}
+	return load
+}
+
+// excess returns how many times the load of the busier class is the given one. name is
+// that of the workload.
+func (m *meter) excess(name string, load float64) (float64, error) {
+	if m.jobs == 0 || m.first == m.last {
+		return 0, fmt.Errorf("%s: all jobs arrive at once, so that it has no load that could be scaled", name)
+	}
+	now := m.load()
 	switch busier := max(now[0], now[1]); {
 	case math.IsInf(busier, 0):
-		return 0, fmt.Errorf("%s: the cluster has no slots of a class that jobs need", w.name)
+		return 0, fmt.Errorf("%s: the cluster has no slots of a class that jobs need", name)
 	case busier == 0:
-		return 0, fmt.Errorf("%s: tasks take no time, so that it has no load that could be scaled", w.name)
+		return 0, fmt.Errorf("%s: tasks take no time, so that it has no load that could be scaled", name)
 	default:
 		return busier / load, nil
 	}
 }
 
-// scale stretches or squeezes the time between arrivals by one factor, so that
-// the busier class of slots has the given load. Deadlines keep their distance
-// from the arrival.
-func (w *workload) scale(c *cluster, load float64) error {
-	factor, err := w.excess(c, load)
-	if err != nil {
-		return err
+// check returns an error unless the load is what jobs were scaled to, within a hundredth.
+// Times are whole nanoseconds, and very short ones may not do.
+func (m *meter) check(name string, load float64) error {
+	now := m.load()
+	if got := max(now[0], now[1]); !(math.Abs(got/load-1) <= 0.01) {
+		return fmt.Errorf("%s: a load of %v cannot be had, as times are whole nanoseconds: it would be %v", name, load, got)
 	}
-	first := w.jobs[0].At
-	for _, j := range w.jobs {
-		gap := math.Round(float64(j.At.Sub(first)) * factor)
+	return nil
+}
+
+// A scaling changes a job so that the load becomes what is wanted.
+type scaling func(*sim.Job) error
+
+// arrivals stretches or squeezes the time between the arrivals of the jobs that m has
+// seen by one factor, so that the busier class of slots has the given load. Deadlines
+// keep their distance from the arrival.
+func (m *meter) arrivals(name string, load float64) (scaling, error) {
+	factor, err := m.excess(name, load)
+	return func(j *sim.Job) error {
+		gap := math.Round(float64(j.At.Sub(m.first)) * factor)
 		after := max(0, j.Deadline.Sub(j.At))
-		if !(gap < float64(math.MaxInt64-first-sojourn.Time(after))) {
-			return fmt.Errorf("%s: at a load of %v, job %d arrives later than time can tell", w.name, load, j.ID)
+		if !(gap < float64(math.MaxInt64-m.first-sojourn.Time(after))) {
+			return fmt.Errorf("%s: at a load of %v, job %d arrives later than time can tell", name, load, j.ID)
 		}
-		at := first + sojourn.Time(gap)
+		at := m.first + sojourn.Time(gap)
 		if j.Deadline > 0 {
 			j.Deadline = at.Add(after)
 		}
 		j.At = at
-	}
-	return w.checkLoad(c, load)
+		return nil
+	}, err
 }
 
-// scaleDurations multiplies service times and estimates by one factor, so that
-// the busier class of slots has the given load. Arrivals, deadlines, sizes in
-// bytes and delays stay as they are.
-func (w *workload) scaleDurations(c *cluster, load float64) error {
-	factor, err := w.excess(c, load)
-	if err != nil {
-		return err
-	}
+// durations multiplies service times and estimates by one factor, so that the busier
+// class of slots has the given load. Arrivals, deadlines, sizes in bytes and delays stay
+// as they are.
+func (m *meter) durations(name string, load float64) (scaling, error) {
+	factor, err := m.excess(name, load)
 	factor = 1 / factor
-	for _, j := range w.jobs {
+	return func(j *sim.Job) error {
 		phases := make([]sojourn.Phase, len(j.Phases))
 		times := make([]sim.Times, len(j.Times))
 		for i, p := range j.Phases {
 			// A quarter of what a Duration holds leaves room for rounding.
 			sum := max(j.Times[i].Total(p.Tasks), p.Work())
 			if !(float64(sum)*factor < math.MaxInt64/4) {
-				return fmt.Errorf("%s: at a load of %v, job %d takes longer than time can tell", w.name, load, j.ID)
+				return fmt.Errorf("%s: at a load of %v, job %d takes longer than time can tell", name, load, j.ID)
 			}
 			p.Estimate, p.Estimates = multiplied(p.Estimate, factor), multipliedAll(p.Estimates, factor)
 			phases[i] = p
 			times[i] = sim.Times{Each: multiplied(j.Times[i].Each, factor), List: multipliedAll(j.Times[i].List, factor)}
 		}
 		j.Phases, j.Times = phases, times
-	}
-	return w.checkLoad(c, load)
+		return nil
+	}, err
 }
 
-// checkLoad returns an error unless the load is what it was scaled to, within a
-// hundredth. Times are whole nanoseconds, and very short ones may not do.
-func (w *workload) checkLoad(c *cluster, load float64) error {
-	now := w.load(c)
-	if got := max(now[0], now[1]); !(math.Abs(got/load-1) <= 0.01) {
-		return fmt.Errorf("%s: a load of %v cannot be had, as times are whole nanoseconds: it would be %v", w.name, load, got)
+// scaling returns what brings the jobs that m has seen to the load that is given.
+func (f *loadFlags) scaling(m *meter, name string) (scaling, error) {
+	if f.scale.what() == scaleDurations {
+		return m.durations(name, float64(f.load))
 	}
-	return nil
+	return m.arrivals(name, float64(f.load))
 }
 
 // multiplied returns a time multiplied by a factor, in whole nanoseconds and at

@@ -65,7 +65,7 @@ func TestScaleDurations(t *testing.T) {
 		before := original.load(c)
 		want := rapid.Float64Range(0.01, 20).Draw(t, "load")
 		w := original.clone()
-		if err := w.scaleDurations(c, want); err != nil {
+		if err := (&loadFlags{load: loadFlag(want), scale: scaleDurations}).apply(w, c); err != nil {
 			t.Fatalf("load %v: %v", want, err)
 		}
 		load := w.load(c)

@@ -91,7 +91,7 @@ func makeSample(t *testing.T) *workload {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.scale(c, 0.85); err != nil {
+	if err := (&loadFlags{load: 0.85}).apply(w, c); err != nil {
 		t.Fatal(err)
 	}
 	for _, j := range w.jobs {

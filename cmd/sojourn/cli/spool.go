@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"bufio"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/trace"
+)
+
+// A spool is a workload in a temporary file, to be read from its beginning.
+type spool struct{ *os.File }
+
+// spooled writes jobs to a temporary file, and has m see them unless m has no cluster.
+func spooled(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *meter) (*spool, error) {
+	file, err := os.CreateTemp("", "sojourn-*.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(file.Name()) // where an open file can be removed, nothing stays behind whatever happens
+	s := &spool{file}
+	if err := s.fill(jobs, o, m); err != nil {
+		s.remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// fill writes the jobs, and goes back to the beginning.
+func (s *spool) fill(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *meter) error {
+	buf := bufio.NewWriterSize(s, 1<<16)
+	w := trace.NewWriter(buf, o)
+	for j, err := range jobs {
+		if err != nil {
+			return err
+		}
+		if m.cluster != nil {
+			m.add(j)
+		}
+		if err := w.Write(j); err != nil {
+			return err
+		}
+	}
+	if err := buf.Flush(); err != nil {
+		return err
+	}
+	_, err := s.Seek(0, io.SeekStart)
+	return err
+}
+
+// remove removes the file.
+func (s *spool) remove() {
+	s.Close()
+	os.Remove(s.Name()) // where it could not be removed before
+}
+
+// scaled returns the jobs, scaled. The nodes are numbered as h does.
+func (s *spool) scaled(h *hosts, scale scaling) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		o := trace.ReadOptions{File: s.Name(), Nodes: func(name string) sojourn.NodeID { return h.ids[name] }}
+		for j, err := range trace.Read(s, o) {
+			if err == nil {
+				err = scale(j)
+			}
+			if !yield(j, err) || err != nil {
+				return
+			}
+		}
+	}
+}
