@@ -33,14 +33,14 @@ func marsWikipedia() *Generator {
 		loadOptions("none", "the releases of the paper", "16", source),
 	)
 	options = slices.DeleteFunc(options, func(o Option) bool { return o.Name == "counts" || o.Name == "maps" || o.Name == "reduces" })
-	for name, o := range map[string][2]string{
-		"map-time":    {"80s", "Section 6.3, Figure 20: around 80 s"},
-		"map-sd":      {"8s", "assumed: around 80 s"},
-		"reduce-time": {"200s", "assumed: Section 6.3, Figure 20 has most of them over 150 s"},
-		"reduce-sd":   {"40s", "assumed: nine in ten are then over 150 s"},
+	for _, o := range []struct{ name, value, source string }{
+		{"map-time", "80s", "Section 6.3, Figure 20: around 80 s"},
+		{"map-sd", "8s", "assumed: around 80 s"},
+		{"reduce-time", "200s", "assumed: Section 6.3, Figure 20 has most of them over 150 s"},
+		{"reduce-sd", "40s", "assumed: nine in ten are then over 150 s"},
 	} {
-		i := slices.IndexFunc(options, func(x Option) bool { return x.Name == name })
-		options[i].Default, options[i].Source = o[0], o[1]
+		i := slices.IndexFunc(options, func(x Option) bool { return x.Name == o.name })
+		options[i].Default, options[i].Source = o.value, o.source
 	}
 	return &Generator{
 		Name:    "mars-wikipedia",
