@@ -181,8 +181,8 @@
 // The bounds as set cost time, most of it with small jobs: they are worth their
 // price if jobs really need so many slots at every instant. With SelfTune, TD is the
 // fastest with one replica, by 3 to 4 % over the greedy rule (local, package baseline),
-// which reads from hot spots, and by 7 to 11 % over delay scheduling; with three it is as
-// fast as the greedy rule, within .3 %, since nearly everything is local whoever chooses.
+// which reads from hot spots, and by 7 to 11 % over delay scheduling; with three it is
+// 0.3 to 0.4 % behind the greedy rule, since nearly everything is local whoever chooses.
 // Then, and where the network is not what is short (at 110 MB/s TD and the greedy rule
 // are within 1 % of each other: --bandwidth 110MB), local does as well and is simpler, and
 // fair with a delay keeps shares. TD knows nothing of weights, deadlines and pools, and

@@ -190,7 +190,7 @@ func tdBounds(name, title, figure, options, says string) experiment {
 				r := row(l, h)
 				r.over, r.claim = bounds("0.7", "1.3"), c
 				if h != "1.3" {
-					r.reason = "Whether a higher H helps is whether it leaves fewer slots idle: always as printed, never else."
+					r.reason = "A higher H leaves fewer slots idle where the algorithms are as printed; slots that stay with their job are not seen to cost anything."
 				}
 				return r
 			}
