@@ -19,8 +19,7 @@ import (
 // tasks hold all slots and something could work, the youngest of them is named.
 // Reference: HFSP, section III-E; invariant 7.
 func TestVictims(t *testing.T) {
-	found := 0
-	rapid.Check(t, func(t *rapid.T) {
+	history := func(t *rapid.T) (found int) {
 		opts := drawOptions(t)
 		opts.Preemption = Kill
 		opts.KillOnce = rapid.Bool().Draw(t, "once")
@@ -42,10 +41,10 @@ func TestVictims(t *testing.T) {
 		if again := w.p.AppendPreemptions(nil); !slices.Equal(again, w.p.AppendPreemptions(nil)) {
 			t.Fatalf("AppendPreemptions = %v, then something else", again)
 		}
-	})
-	if found == 0 {
-		t.Error("nothing was ever to be killed")
+		return found
 	}
+	rapid.Check(t, func(t *rapid.T) { history(t) })
+	Happens(t, "nothing was ever to be killed", history)
 }
 
 func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options) {

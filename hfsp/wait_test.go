@@ -214,8 +214,7 @@ func TestEarlyTaskGivesWayWhenOutputIsLost(t *testing.T) {
 // by themselves here before they have their input.
 // Reference: package comment, departures.
 func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
-	kills := 0
-	rapid.Check(t, func(t *rapid.T) {
+	history := func(t *rapid.T) int {
 		opts := hfsp.Options{TrainingTasks: rapid.IntRange(1, 4).Draw(t, "t"), EarlyDelay: time.Second}
 		if rapid.Bool().Draw(t, "limit") {
 			opts.EarlySlots = ptr(rapid.SampledFrom([]int{0, 1, 9}).Draw(t, "early"))
@@ -254,11 +253,10 @@ func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
 			}
 		}
 		y.drain()
-		kills += y.kills
-	})
-	if kills == 0 {
-		t.Error("nothing was ever to be killed")
+		return y.kills
 	}
+	rapid.Check(t, func(t *rapid.T) { history(t) })
+	hfsp.Happens(t, "nothing was ever to be killed", history)
 }
 
 const ms = sojourn.Time(time.Millisecond)
