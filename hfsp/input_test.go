@@ -463,3 +463,23 @@ func TestExplainsAdoption(t *testing.T) {
 		}
 	}
 }
+
+// Who has nothing to start waits for nobody, though others come before it.
+func TestWhoRunsAllItsTasksWaitsForNobody(t *testing.T) {
+	s := stage{t, exact(hfsp.Options{})}
+	s.slots(0, 0)
+	s.arrive(0, 1, tasks(2, 10))
+	s.assign(0, 1)
+	s.arrive(1, 2, tasks(1, 1))
+	s.want(1, "rank", int64(1))
+	s.want(1, "waits_for", uint64(2))
+	s.slots(1, 1)
+	s.assign(1, 2)
+	s.arrive(1, 3, tasks(1, 1))
+	s.slots(1, 2)
+	s.observe(1, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 3}})
+	s.assign(2, 1)
+	s.observe(1, sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: 3}})
+	s.want(1, "rank", int64(1))
+	s.want(1, "waits_for", nil)
+}

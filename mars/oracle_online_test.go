@@ -276,9 +276,15 @@ func followPlans(t *rapid.T, opts PolicyOptions) {
 			j := &onlineJob{spec: &sojourn.Job{ID: sojourn.JobID(o.seq), Weight: float64(between(1, 20, "weight"))}, seq: o.seq, attempts: map[sojourn.TaskID]uint32{}}
 			for k := range between(1, 3, "phases") {
 				ph := sojourn.Phase{Tasks: between(1, 4, "tasks"), Class: sojourn.Class(between(0, 1, "class"))}
+				ph.Estimate = time.Duration(between(0, 6, "time")) * time.Second
+				lists := between(0, 3, "lists") // of one sort, of both, of none
 				for range ph.Tasks {
-					ph.Estimates = append(ph.Estimates, time.Duration(between(0, 6, "time"))*time.Second)
-					ph.Delays = append(ph.Delays, time.Duration(between(0, 3, "delay"))*time.Second)
+					if lists&1 == 0 {
+						ph.Estimates = append(ph.Estimates, time.Duration(between(0, 6, "time"))*time.Second)
+					}
+					if lists&2 == 0 {
+						ph.Delays = append(ph.Delays, time.Duration(between(0, 3, "delay"))*time.Second)
+					}
 				}
 				if k > 0 && between(0, 3, "no barrier") == 0 {
 					ph.After = sojourn.NoBarrier
