@@ -175,6 +175,9 @@ func TestExtremes(t *testing.T) {
 			"arrive": func(t *rapid.T) {
 				observe(t, sojourn.Event{Kind: sojourn.JobArrived, Job: job(t, sojourn.JobID(rapid.IntRange(1, 4).Draw(t, "job")))})
 			},
+			"revise": func(t *rapid.T) {
+				observe(t, sojourn.Event{Kind: sojourn.JobRevised, Job: job(t, sojourn.JobID(rapid.IntRange(1, 4).Draw(t, "job")))})
+			},
 			"cancel": func(t *rapid.T) {
 				observe(t, sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: sojourn.JobID(rapid.IntRange(1, 4).Draw(t, "job"))}})
 			},

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp", Version: 3, Options: p.text}
+	return snapshot.Header{Policy: "hfsp", Version: 4, Options: p.text}
 }
 
 // text returns the options under which a policy decides, but for those of its
@@ -93,6 +93,9 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				if !r.Check(ph != nil || !due, "a phase is missing") || ph == nil {
 					continue
 				}
+				if !r.Check(j.Phases[i].Done < j.Spec.Phases[i].Tasks, "a phase has finished") {
+					return
+				}
 				p.countEarly(ph, false)
 				p.setTimer(ph)
 			}
@@ -103,6 +106,8 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			}
 		}
 		for _, ph := range p.phases {
+			// What follows from the account stands in the queue as well.
+			r.Check(p.class(ph.spec().Class).virtual.holds(ph, p.scaled(ph, ph.size), p.weight(ph), p.startable(ph)), "a phase does not fit into its queue")
 			p.guard(ph)
 			p.file(ph)
 		}
@@ -194,8 +199,15 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		s.prior, s.working, s.since = r.Bool(), r.Bool(), sojourn.Time(r.Int())
 		s.last = Sample{r.Duration(), uint16(r.Below(sojourn.MaxProgress + 1))}
 		if !r.Check(ph.stage == training && len(ph.samples) < p.tasks && (s.slot != noSlot || s.state == sampled) &&
-			(s.state != sampled || s.last.Progress > 0) && s.last.Service >= 0, "a training task does not fit") {
+			(s.state != sampled || s.last.Progress > 0) && s.last.Service >= 0 && s.since <= p.ledger.Now() &&
+			ph.find(s.task) < 0, "a training task does not fit") {
 			return nil
+		}
+		if s.slot != noSlot {
+			a, ok := p.ledger.Attempt(s.slot)
+			if !r.Check(ok && a.Job == j && int(a.Task.Phase) == i && a.Task.Index == s.task, "a training task does not run") {
+				return nil
+			}
 		}
 		ph.samples = append(ph.samples, s)
 	}
@@ -209,12 +221,23 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		ph.killed.Add(i)
 		last = i
 	}
+	r.Check(ph.entered <= p.ledger.Now(), "a phase is ready in the future")
 	ph.wait.Restore(r)
 	if r.Err() != nil {
 		return nil
 	}
 	p.adopt(ph)
 	return ph
+}
+
+func (q pure) holds(ph *phase, size, weight uint64, ready bool) bool {
+	it := ph.place.item
+	return it.Work() == size && it.Weight() == weight && it.Running() == ph.account().Running && it.Ready() == ready
+}
+
+func (q *maxMin) holds(ph *phase, size, weight uint64, ready bool) bool {
+	i := ph.place.capped
+	return i.size == size && i.weight == weight && i.limit == useful(ph.n) && i.running == ph.account().Running && i.ready == ready
 }
 
 func (q pure) save(w *snapshot.Writer, value func(*phase)) {

@@ -48,7 +48,9 @@ type cluster interface {
 	// those that have finished. restore reads it, into an empty cluster that is at an
 	// instant with so many slots.
 	save(w *snapshot.Writer, value func(*phase))
+	// holds reports whether a phase is in it as it must be.
 	restore(r *snapshot.Reader, now sojourn.Time, slots int, value func() *phase)
+	holds(ph *phase, size, weight uint64, ready bool) bool
 }
 
 // A place is where a phase is in its virtual cluster, whichever that is.

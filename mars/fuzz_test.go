@@ -2,17 +2,16 @@ package mars_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-var newFuzzed = policy(mars.PolicyOptions{Interval: 1})
-
 func FuzzEvents(f *testing.F) {
-	sojourntest.FuzzEvents(f, newFuzzed, sojourntest.Options{IdlesOnPurpose: true})
+	sojourntest.FuzzEvents(f, policy(mars.PolicyOptions{Interval: 1, Iterations: 3}), sojourntest.Options{IdlesOnPurpose: true})
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	sojourntest.FuzzUnmarshal(f, newFuzzed, sojourntest.Options{IdlesOnPurpose: true})
+	sojourntest.FuzzUnmarshal(f, policy(mars.PolicyOptions{Batch: time.Second, Commit: true, Iterations: 3}), sojourntest.Options{IdlesOnPurpose: true})
 }

@@ -138,6 +138,6 @@ func TestExtremes(t *testing.T) {
 }
 
 func TestForgedPolicySnapshots(t *testing.T) {
-	snapshottest.Forge(t, policy(mars.PolicyOptions{Interval: 1}), 3000)
-	snapshottest.Forge(t, policy(mars.PolicyOptions{Batch: time.Second, Commit: true}), 3000)
+	snapshottest.Attack(t, policy(mars.PolicyOptions{Interval: 1}), 600)
+	snapshottest.Attack(t, policy(mars.PolicyOptions{Batch: time.Second, Commit: true}), 600)
 }

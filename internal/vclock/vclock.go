@@ -149,11 +149,12 @@ func (c *Clock) Left(tag Tag, weight uint64) wide.Uint192 {
 }
 
 // Revise returns what a job has left if its work, in slot-nanoseconds, is not what it
-// was: as much more or less, but not below 0.
+// was: as much more or less, but not below 0, and nothing of no work, whatever rounding
+// up has left.
 func (c *Clock) Revise(tag Tag, weight, was, work uint64) wide.Uint192 {
 	c.settle()
 	left, before := c.Left(tag, weight).Add(Units(work)), Units(was)
-	if left.Less(before) {
+	if left.Less(before) || work == 0 {
 		return wide.Uint192{}
 	}
 	return left.Sub(before)

@@ -1,0 +1,21 @@
+package hfsp_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+)
+
+// What is forged is refused, or leaves a policy that goes on.
+func TestForgedSnapshots(t *testing.T) {
+	for name, opts := range map[string]hfsp.Options{
+		"default":   {},
+		"kill":      {TrainingTasks: 2, Delta: time.Second, Preemption: hfsp.Kill, KillOnce: true, KillFraction: 0.5, Late: hfsp.LateFirst},
+		"max-min":   {TrainingTasks: 2, VirtualCluster: hfsp.MaxMin, Priority: hfsp.SpeedModifier, Train: hfsp.FinishStarted},
+		"estimates": {NodeDelay: 3 * time.Second, RackDelay: time.Second, EarlySlots: ptr(1), Preemption: hfsp.Kill, Estimator: newHistory},
+	} {
+		t.Run(name, func(t *testing.T) { snapshottest.Attack(t, with(opts), 300) })
+	}
+}
