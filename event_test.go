@@ -6,10 +6,11 @@ import (
 	"unsafe"
 )
 
-// Events are passed by value through every policy: a cache line each.
+// Events are passed by value through every policy: a cache line each. A pointer of
+// four bytes makes them smaller.
 func TestEventIs64Bytes(t *testing.T) {
-	if got := unsafe.Sizeof(Event{}); got != 64 {
-		t.Errorf("unsafe.Sizeof(Event{}) = %d, want 64", got)
+	if got, want := unsafe.Sizeof(Event{}), 56+unsafe.Sizeof((*Job)(nil)); got != want {
+		t.Errorf("unsafe.Sizeof(Event{}) = %d, want %d", got, want)
 	}
 }
 

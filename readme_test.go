@@ -2,6 +2,7 @@ package sojourn_test
 
 import (
 	"fmt"
+	"log"
 	"os"
 	"strings"
 	"testing"
@@ -16,22 +17,40 @@ import (
 func Example_goroutines() {
 	work := func(sojourn.TaskID) { time.Sleep(time.Millisecond) }
 
-	p, _ := hfsp.New(hfsp.Options{})
+	p, err := hfsp.New(hfsp.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	start, done := time.Now(), make(chan sojourn.Assignment)
-	observe := func(ev sojourn.Event) error { ev.At = sojourn.Time(time.Since(start)); return p.Observe(ev) }
+	observe := func(ev sojourn.Event) {
+		ev.At = sojourn.Time(time.Since(start))
+		if err := p.Observe(ev); err != nil {
+			log.Fatal(err)
+		}
+	}
 	for slot := range sojourn.SlotID(8) {
 		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: slot}})
 	}
 	for i, tasks := range []int{100, 2} {
 		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: tasks}}}})
 	}
-	for range 100 + 2 {
+	for left := 100 + 2; left > 0; {
 		for slot, ok := p.Seek(0); ok; slot, ok = p.Seek(0) { // while there is a free slot and a task for it
-			a, _ := p.Assign(slot)
-			go func() { work(a.Task); done <- a }()
+			if a, ok := p.Assign(slot); ok {
+				go func() { work(a.Task); done <- a }()
+			}
 		}
-		a := <-done
-		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		var timer <-chan time.Time // nil: never
+		if at, ok := p.NextWake(); ok {
+			timer = time.After(time.Until(start.Add(time.Duration(at))))
+		}
+		select {
+		case a := <-done:
+			left--
+			observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		case <-timer:
+			observe(sojourn.Event{Kind: sojourn.Tick})
+		}
 	}
 	fmt.Println(len(p.AppendRanking(nil)), "jobs left")
 	// Output: 0 jobs left

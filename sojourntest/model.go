@@ -66,7 +66,7 @@ func (m *model) job(id sojourn.JobID) *modelJob {
 // task returns a task of a live job, or nil.
 func (m *model) task(id sojourn.TaskID) *modelTask {
 	j := m.job(id.Job)
-	if j == nil || int(id.Phase) >= len(j.tasks) || int(id.Index) >= len(j.tasks[id.Phase]) {
+	if j == nil || int(id.Phase) >= len(j.tasks) || uint64(id.Index) >= uint64(len(j.tasks[id.Phase])) {
 		return nil
 	}
 	return j.tasks[id.Phase][id.Index]
