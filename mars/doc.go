@@ -241,6 +241,11 @@
 // every platform; rounding is allowed for in bounds (1e-12 of what is added), and bounds are
 // compared with 1e-9. A weight of 0 means 1, as elsewhere in this module.
 //
+// (11) lets every task have a release r_u of its own. Here tasks have that of their job, as
+// in (1): jobs come whole, in instances as in the contract of policies, no trace or workload
+// tells more, and the bounds by Smith's rule take all work of a job for released at once.
+// What comes later is a job of its own.
+//
 // # Cost
 //
 // With n tasks and J jobs, LowerBound takes O(n) for each of Options.Iterations and O(n log n)
