@@ -54,8 +54,13 @@ type Certificate struct {
 // bounded by the counts in the options, and equal arguments give equal results on
 // every platform. The error wraps ErrInstance or ErrUnsupported, or names an
 // option.
+//
+// The last release, the longest chain of times and delays, and the work of each class of
+// machines over its machines may add up to 2^61-1 ns, which is 73 years: with as many
+// machines as it takes, there may be more work than [Plan] and [Verify] can tell the end of.
+// A single phase has 73 years of work at most.
 func LowerBound(in Instance, o Options) (*Bound, error) {
-	if err := in.Check(); err != nil {
+	if err := in.check(true); err != nil {
 		return nil, err
 	}
 	if err := o.check(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
 // Errors that [Plan], [LowerBound] and [Verify] wrap.
@@ -169,8 +170,17 @@ const horizon = math.MaxInt64 / 4
 // Check returns the first thing that is wrong with the instance, or nil. The error
 // wraps [ErrInstance] and names the place: a phase whose class has no machine, a
 // weight that is not a number or out of range, a negative time, a list of the wrong
-// length; or times that are so long that the end of a schedule could not be told.
-func (in *Instance) Check() error {
+// length; or times that are so long that the end of a schedule could not be told: with the
+// last release, all times and the longest delay of each phase add up to more than 2^61-1 ns,
+// 73 years. [LowerBound] takes instances of more work.
+func (in *Instance) Check() error { return in.check(false) }
+
+// check is Check; or, for bounds alone, demands less of lengths: only lists that let no
+// machine idle while a task may start are made of the instance then. Each instant after
+// the last release belongs to the chain of tasks and delays that ends last, or all machines
+// of a class are busy, so that such a list ends when the longest chain and for each class
+// its work over its machines have passed.
+func (in *Instance) check(bounds bool) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrInstance, fmt.Sprintf(format, args...))
 	}
@@ -191,6 +201,8 @@ func (in *Instance) Check() error {
 		return bad("%d jobs", len(in.Jobs))
 	}
 	latest, length := int64(0), int64(0) // the last release; all times and delays one after the other
+	longest := int64(0)                  // chain
+	work := make([]wide.Uint128, len(in.Machines))
 	tasks := int64(0)
 	for i := range in.Jobs {
 		j := &in.Jobs[i]
@@ -203,16 +215,25 @@ func (in *Instance) Check() error {
 			return bad("job %d: no phases", i)
 		}
 		latest = max(latest, int64(j.Release))
+		chain := int64(0)
 		for k := range j.Phases {
 			next := 0
 			if k+1 < len(j.Phases) {
 				next = j.Phases[k+1].Tasks
 			}
-			sum, msg := j.Phases[k].check(next, in.Machines)
+			sum, own, msg := j.Phases[k].check(next, in.Machines)
 			if msg != "" {
 				return bad("job %d: phase %d: %s", i, k, msg)
 			}
-			if length += sum; length > horizon-latest {
+			if bounds {
+				c := j.Phases[k].Class
+				work[c] = work[c].Add(wide.From64(uint64(sum)))
+				chain = min(chain+own, horizon+1)
+				longest = max(longest, chain)
+				if length = spread(work, in.Machines); length > horizon-min(longest, horizon) || length+longest > horizon-min(latest, horizon) {
+					return bad("job %d: phase %d: releases, chains of times and delays, and work over machines add up to more than can be told", i, k)
+				}
+			} else if length += sum; length > horizon-latest {
 				return bad("job %d: phase %d: releases, times and delays add up to more than can be told", i, k)
 			}
 			if tasks += int64(j.Phases[k].Tasks); tasks > math.MaxInt32 {
@@ -220,66 +241,83 @@ func (in *Instance) Check() error {
 			}
 		}
 	}
-	if latest > horizon-length {
+	if latest > horizon-length-longest {
 		return bad("releases, times and delays add up to more than can be told")
 	}
 	return nil
 }
 
-// check returns what is wrong with p by itself, or "" and a bound on the time that
-// its tasks and the longest of its delays take one after the other.
-func (p *Phase) check(next int, machines []int) (sum int64, msg string) {
+// spread returns the sum over classes of work over machines, each rounded up, or more than
+// the horizon.
+func spread(work []wide.Uint128, machines []int) int64 {
+	sum := int64(0)
+	for k, w := range work {
+		if w.IsZero() {
+			continue
+		}
+		each, _ := w.QuoRem(wide.From64(uint64(machines[k])))
+		if each.Hi > 0 || each.Lo >= horizon || sum > horizon {
+			return horizon + 1
+		}
+		sum += int64(each.Lo) + 1
+	}
+	return sum
+}
+
+// check returns what is wrong with p by itself, or "" and bounds on the time that its tasks
+// and the longest of its delays take one after the other, and that a task and its delay do.
+func (p *Phase) check(next int, machines []int) (sum, own int64, msg string) {
 	n := p.Tasks
 	switch {
 	case n < 1 || n > math.MaxInt32:
-		return 0, fmt.Sprintf("%d tasks", n)
+		return 0, 0, fmt.Sprintf("%d tasks", n)
 	case int(p.Class) >= len(machines) || machines[p.Class] == 0:
-		return 0, fmt.Sprintf("no machines of class %d", p.Class)
+		return 0, 0, fmt.Sprintf("no machines of class %d", p.Class)
 	case p.Times == nil && p.Time < 0:
-		return 0, fmt.Sprintf("negative time %v", p.Time)
+		return 0, 0, fmt.Sprintf("negative time %v", p.Time)
 	case p.Times == nil && int64(p.Time) > horizon/int64(n):
-		return 0, fmt.Sprintf("%d tasks of %v are more than can be told", n, p.Time)
+		return 0, 0, fmt.Sprintf("%d tasks of %v are more than can be told", n, p.Time)
 	case p.Times != nil && len(p.Times) != n:
-		return 0, fmt.Sprintf("%d times for %d tasks", len(p.Times), n)
+		return 0, 0, fmt.Sprintf("%d times for %d tasks", len(p.Times), n)
 	case p.Delays != nil && len(p.Delays) != n:
-		return 0, fmt.Sprintf("%d delays for %d tasks", len(p.Delays), n)
+		return 0, 0, fmt.Sprintf("%d delays for %d tasks", len(p.Delays), n)
 	case p.Delays != nil && p.Between != nil:
-		return 0, "both Delays and Between"
+		return 0, 0, "both Delays and Between"
 	case p.Between != nil && (next == 0 || len(p.Between)/next != n || len(p.Between)%next != 0):
-		return 0, fmt.Sprintf("%d delays between %d tasks and %d of the next phase", len(p.Between), n, next)
+		return 0, 0, fmt.Sprintf("%d delays between %d tasks and %d of the next phase", len(p.Between), n, next)
 	case p.Weights != nil && len(p.Weights) != n:
-		return 0, fmt.Sprintf("%d weights for %d tasks", len(p.Weights), n)
+		return 0, 0, fmt.Sprintf("%d weights for %d tasks", len(p.Weights), n)
 	}
 	if p.Times == nil {
-		sum = int64(p.Time) * int64(n)
+		sum, own = int64(p.Time)*int64(n), int64(p.Time)
 	}
 	for i, d := range p.Times {
 		if d < 0 {
-			return 0, fmt.Sprintf("task %d: negative time %v", i, d)
+			return 0, 0, fmt.Sprintf("task %d: negative time %v", i, d)
 		}
 		if int64(d) > horizon-sum {
-			return 0, fmt.Sprintf("task %d: the times add up to more than can be told", i)
+			return 0, 0, fmt.Sprintf("task %d: the times add up to more than can be told", i)
 		}
-		sum += int64(d)
+		sum, own = sum+int64(d), max(own, int64(d))
 	}
 	longest := int64(0)
 	for _, list := range [][]time.Duration{p.Delays, p.Between} {
 		for i, d := range list {
 			if d < 0 {
-				return 0, fmt.Sprintf("delay %d: negative, %v", i, d)
+				return 0, 0, fmt.Sprintf("delay %d: negative, %v", i, d)
 			}
 			longest = max(longest, int64(d))
 		}
 	}
 	if longest > horizon-sum {
-		return 0, "times and delays are longer than can be told"
+		return 0, 0, "times and delays are longer than can be told"
 	}
 	for i, w := range p.Weights {
 		if w != 0 && !(w >= MinWeight && w <= MaxWeight) {
-			return 0, fmt.Sprintf("task %d: weight %v is neither 0 nor in [%v, %v]", i, w, MinWeight, MaxWeight)
+			return 0, 0, fmt.Sprintf("task %d: weight %v is neither 0 nor in [%v, %v]", i, w, MinWeight, MaxWeight)
 		}
 	}
-	return sum + longest, ""
+	return sum + longest, own + longest, ""
 }
 
 // seconds returns a length of time in the unit of objectives and bounds. Rounding
