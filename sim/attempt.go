@@ -25,6 +25,9 @@ func (e *engine) offer() error {
 		if len(e.refused) == 0 {
 			return nil
 		}
+		if err := e.stopped(); err != nil {
+			return err
+		}
 		for _, id := range e.refused {
 			if err := e.refuse(id); err != nil {
 				return err

@@ -101,6 +101,9 @@ type engine struct {
 	victims []sojourn.Preemption
 	idle    int // see maxIdle
 
+	ctx   context.Context // of the run
+	steps int             // see stopped
+
 	speeds [2][]float64 // of the slots of each class, the fastest first
 	audit  *audit       // nil without one
 	tally  tally
@@ -260,9 +263,10 @@ func (e *engine) run(ctx context.Context) error {
 	if err := e.read(); err != nil {
 		return err
 	}
-	for n := 0; ; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("sim: stopped at %v: %w", e.now, context.Cause(ctx))
+	e.ctx = ctx
+	for {
+		if err := e.stopped(); err != nil {
+			return err
 		}
 		at, ok := e.nextInstant()
 		if !ok {
@@ -274,6 +278,15 @@ func (e *engine) run(ctx context.Context) error {
 		}
 	}
 	e.conclude()
+	return nil
+}
+
+// stopped returns an error if the run is to end, which it looks for now and then. Whatever
+// may go on for long asks: instants, and refusals at one instant.
+func (e *engine) stopped() error {
+	if e.steps++; e.steps%4096 == 1 && e.ctx.Err() != nil {
+		return fmt.Errorf("sim: stopped at %v: %w", e.now, context.Cause(e.ctx))
+	}
 	return nil
 }
 

@@ -127,3 +127,16 @@ func TestEstimatesFlag(t *testing.T) {
 		}
 	}
 }
+
+// Factors of remote reads are finite numbers above 0, up to the greatest there is.
+func TestRemoteFlag(t *testing.T) {
+	var r remoteFlag
+	if err := r.Set("5e-324,1,1.7976931348623157e308"); err != nil || r.Remote != math.MaxFloat64 {
+		t.Errorf("the ends of the range: %v, error %v", r, err)
+	}
+	for _, text := range []string{"0,1,1", "-1,1,1", "1,NaN,1", "1,1,inf", "1,1,1e309", "1,1", "1,1,1,1", ""} {
+		if err := new(remoteFlag).Set(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
