@@ -1,6 +1,9 @@
 package sojourn
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Time is an instant: the time that has passed since the driver's epoch, which
 // may be the start of a simulation, of a process or of a trace. It is never
@@ -11,8 +14,18 @@ import "time"
 // the two types keep an instant from being added to an instant.
 type Time time.Duration
 
-// Add returns t+d.
-func (t Time) Add(d time.Duration) Time { return t + Time(d) }
+// Add returns t+d, or the Time that is closest to it if no Time is that late, or that
+// far before the epoch: it never wraps around.
+func (t Time) Add(d time.Duration) Time {
+	switch sum := t + Time(d); {
+	case d > 0 && sum < t:
+		return math.MaxInt64
+	case d < 0 && sum > t:
+		return math.MinInt64
+	default:
+		return sum
+	}
+}
 
 // Sub returns t-u.
 func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }

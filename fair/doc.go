@@ -73,6 +73,11 @@
 // its stead. No job waits longer than Delay and RackDelay between being passed over and
 // being served at its next turn.
 //
+// Jobs of a pool with a policy of its own wait by that policy alone. Which task a job
+// runs where, and which job goes before it meanwhile, is what that policy decides:
+// if fair declined for it, its account of who waits would be wrong. Where all pools have
+// policies, a Delay is an error.
+//
 // # Preemption
 //
 // A pool has a fair share: what max-min fair sharing of the slots among all that have

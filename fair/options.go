@@ -37,8 +37,9 @@ type Options struct {
 	// Delay is how long a job whose turn it is lets others go first in wait of a slot
 	// on the node of an input, and then RackDelay in wait of one on its rack
 	// [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means not at all;
-	// otherwise PreferLocal is implied. Jobs in pools with policies of their own do
-	// not wait.
+	// otherwise PreferLocal is implied. Jobs in pools with policies of their own do not
+	// wait by it, since those pick the tasks: they have delays of their own, or none. It is
+	// an error if every pool has a policy.
 	Delay time.Duration
 
 	// RackDelay is how long it then waits for a slot on the rack, if that is not as
@@ -248,7 +249,21 @@ func (o *Options) tree() (*conf, error) {
 	if path, err := root.checkBelow("", "", 0); err != nil {
 		return nil, fmt.Errorf("fair: pool %q: %w", path, err)
 	}
+	if o.Delay > 0 && !o.picks(root) {
+		return nil, fmt.Errorf("fair: a delay of %v, but every pool has a policy of its own, which picks the tasks: "+
+			"set the delay of that policy, such as that of fair or the NodeDelay of hfsp", o.Delay)
+	}
 	return root, nil
+}
+
+// picks reports whether there can be jobs of which fair itself picks the tasks, below
+// the root of a tree of pools.
+func (o *Options) picks(root *conf) bool {
+	found := root.any == nil && !o.Strict
+	root.each("", "", func(_ string, c *conf) {
+		found = found || c != root && c.Policy == nil
+	})
+	return found
 }
 
 func newConf(p Pool, named bool) *conf {

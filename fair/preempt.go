@@ -90,15 +90,21 @@ func (p *Policy) NextWake() (sojourn.Time, bool) {
 	if !pr.enabled() || !p.contention() {
 		return next, any
 	}
-	now := p.ledger.Now()
-	at := now.Add(pr.Interval)
-	if pr.on {
-		at = pr.since.Add((now.Sub(pr.since)/pr.Interval + 1) * pr.Interval)
-	}
-	if !any || at < next {
+	if at, ok := pr.next(p.ledger.Now()); ok && (!any || at < next) {
 		next, any = at, true
 	}
 	return next, any
+}
+
+// next returns the instant of the first look after now, while there is contention. It
+// reports false if that never comes.
+func (pr *preemption) next(now sojourn.Time) (sojourn.Time, bool) {
+	wait := pr.Interval
+	if pr.on {
+		wait -= now.Sub(pr.since) % pr.Interval
+	}
+	at := now.Add(wait)
+	return at, at.Sub(now) == wait
 }
 
 // contention reports whether, for some class, a task could start within limits if
@@ -133,12 +139,12 @@ func (p *Policy) pass(at sojourn.Time) {
 	if !pr.on {
 		pr.on, pr.since = true, now
 	}
-	first := pr.since.Add((now.Sub(pr.since)/pr.Interval + 1) * pr.Interval)
-	last := pr.since.Add(at.Sub(pr.since) / pr.Interval * pr.Interval)
-	if first <= at {
-		p.lookAt(first)
+	first, ok := pr.next(now)
+	if !ok || first > at {
+		return
 	}
-	if first < last {
+	p.lookAt(first)
+	if last := pr.since.Add(at.Sub(pr.since) / pr.Interval * pr.Interval); first < last {
 		p.lookAt(last)
 	}
 }

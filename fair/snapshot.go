@@ -271,7 +271,7 @@ func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
 	if p.delay.Node > 0 {
 		j.Data.waits = make([]locality.Wait, len(j.Sides))
 		for i := range j.Data.waits {
-			j.Data.waits[i].Restore(r)
+			j.Data.waits[i].Restore(r, p.ledger.Now())
 		}
 	}
 	n.live++

@@ -222,7 +222,7 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		last = i
 	}
 	r.Check(ph.entered <= p.ledger.Now(), "a phase is ready in the future")
-	ph.wait.Restore(r)
+	ph.wait.Restore(r, p.ledger.Now())
 	if r.Err() != nil {
 		return nil
 	}

@@ -168,10 +168,10 @@ func (p *Policy) request() {
 	switch b := p.opts.Batch; {
 	case b > 0:
 		if rest := now.Sub(p.anchor) % b; rest > 0 {
-			p.due = after(now, b-rest)
+			p.due = now.Add(b - rest)
 		}
 	case p.plans > 0:
-		p.due = max(now, after(p.at, p.opts.Interval))
+		p.due = max(now, p.at.Add(p.opts.Interval))
 	}
 }
 
@@ -291,12 +291,7 @@ func (p *Policy) instant(seconds float64) sojourn.Time {
 	if !(ns < maxTail) {
 		ns = maxTail
 	}
-	return after(p.at, time.Duration(max(ns, 0)))
-}
-
-// after returns the instant some time after another, or the last one that can be told.
-func after(at sojourn.Time, d time.Duration) sojourn.Time {
-	return at + min(sojourn.Time(d), math.MaxInt64-at)
+	return p.at.Add(time.Duration(max(ns, 0)))
 }
 
 // sinceSeconds returns the seconds from the latest plan until now.

@@ -142,7 +142,7 @@ func (p *Policy) reality(v *vectors, now int64) {
 				continue
 			}
 			for _, r := range runs.runs[runs.head:] {
-				if end := saturate(int64(r.at), j.Data.eps[s]); r.n > 0 && end >= now {
+				if end := slotvec.Add(int64(r.at), j.Data.eps[s]); r.n > 0 && end >= now {
 					v[s] = append(v[s], slotvec.Run{T: end, N: r.n})
 				}
 			}
@@ -155,7 +155,7 @@ func (p *Policy) reality(v *vectors, now int64) {
 			start = a.Start
 		}
 		s := stageOf(&a.Job.Spec.Phases[a.Task.Phase])
-		if end := saturate(int64(start), a.Job.Data.eps[s]); end >= now {
+		if end := slotvec.Add(int64(start), a.Job.Data.eps[s]); end >= now {
 			v[s] = append(v[s], slotvec.Run{T: end, N: -1})
 		}
 	}

@@ -59,7 +59,7 @@ func (e *estimator) bound(job *sojourn.Job, phase int, skew int64) int64 {
 	if !ok || e.rate[stage] == 0 {
 		return 0
 	}
-	return max(1, saturate(e.startUp, mulDiv(size, e.rate[stage], mebibyte)))
+	return max(1, slotvec.Add(e.startUp, mulDiv(size, e.rate[stage], mebibyte)))
 }
 
 // largestInput returns the size of the largest input of a task of a phase (max
@@ -107,7 +107,7 @@ func (e *estimator) learn(job *sojourn.Job, task sojourn.TaskID, service time.Du
 
 func total(bytes []int64) (sum int64) {
 	for _, b := range bytes {
-		sum = saturate(sum, b)
+		sum = slotvec.Add(sum, b)
 	}
 	return sum
 }
@@ -122,14 +122,6 @@ func mulDiv(x, y, z int64) int64 {
 		q.Lo++
 	}
 	return int64(q.Lo)
-}
-
-// saturate returns x+y, at most slotvec.Never.
-func saturate(x, y int64) int64 {
-	if x > slotvec.Never-y {
-		return slotvec.Never
-	}
-	return x + y
 }
 
 // stageOf returns the stage that a phase of a supported job is.
@@ -163,7 +155,7 @@ func (p *Policy) shape(job *sojourn.Job) (phase [2]int, eps [2]int64, err error)
 		if eps[stage] == 0 {
 			return bad("phase %d has a task without an estimate", i)
 		}
-		eps[stage] = saturate(eps[stage], int64(p.opts.Latency))
+		eps[stage] = slotvec.Add(eps[stage], int64(p.opts.Latency))
 	}
 	return phase, eps, nil
 }

@@ -275,7 +275,7 @@ func (p *Policy) removeSlot(s sojourn.Slot, gone bool) {
 func (p *Policy) attemptStarted(j *job, stage int, at sojourn.Time) {
 	p.free[stage]--
 	j.Data.running[stage].add(at)
-	if t, ok := p.timers.Key(timerID(j, stage)); !ok || t.at > saturate(int64(at), j.Data.eps[stage]) {
+	if t, ok := p.timers.Key(timerID(j, stage)); !ok || t.at > slotvec.Add(int64(at), j.Data.eps[stage]) {
 		p.setTimer(j, stage, p.now()) // an adopted attempt may end before those that run
 	}
 	if p.opts.Booking == Chain {
@@ -292,7 +292,7 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 	}
 	d := &j.Data
 	d.running[stage].remove(start)
-	end := saturate(int64(start), d.eps[stage])
+	end := slotvec.Add(int64(start), d.eps[stage])
 	if t, ok := p.timers.Key(timerID(j, stage)); ok && t.at == end {
 		p.setTimer(j, stage, p.now())
 	}
@@ -425,7 +425,7 @@ func timerID(j *job, stage int) uint32 { return 2*j.Handle + uint32(stage) }
 func (p *Policy) setTimer(j *job, stage int, now int64) {
 	d := &j.Data
 	if start, ok := d.running[stage].from(sojourn.Time(now - d.eps[stage])); ok {
-		p.timers.Set(timerID(j, stage), overrun{saturate(int64(start), d.eps[stage]), timerID(j, stage)})
+		p.timers.Set(timerID(j, stage), overrun{slotvec.Add(int64(start), d.eps[stage]), timerID(j, stage)})
 	} else {
 		p.timers.Remove(timerID(j, stage))
 	}

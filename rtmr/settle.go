@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/slotvec"
 )
 
 // A reason says why promises are void: the hypotheses that did not hold.
@@ -216,10 +217,10 @@ func (s *starts) end(eps, now int64) int64 {
 	if !ok {
 		return 0
 	}
-	if saturate(int64(s.runs[s.head].at), eps) < now {
+	if slotvec.Add(int64(s.runs[s.head].at), eps) < now {
 		return never
 	}
-	return saturate(int64(last), eps)
+	return slotvec.Add(int64(last), eps)
 }
 
 // promised appends the entries of the jobs whose deadlines must be kept, in the order in

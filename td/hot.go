@@ -1,6 +1,10 @@
 package td
 
-import "github.com/sojourn-sched/sojourn"
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn"
+)
 
 // A hotQueue holds one tuple for each remote read that was assigned lately, the
 // oldest first [Section IV-A2]. All tuples live equally long, so that the first one
@@ -37,9 +41,12 @@ func (q *hotQueue) push(t tuple) {
 // at returns tuple i, counted from the oldest.
 func (q *hotQueue) at(i int) *tuple { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
+// never is when a tuple expires that does not.
+const never = sojourn.Time(math.MaxInt64)
+
 // purge drops the tuples that are overdue: (n, t) is at t plus its lifetime.
 func (q *hotQueue) purge(now sojourn.Time) {
-	for q.len > 0 && q.at(0).expires <= now {
+	for q.len > 0 && q.at(0).expires <= now && q.at(0).expires != never {
 		n := q.at(0).node
 		q.head = (q.head + 1) & (len(q.ring) - 1)
 		q.len--

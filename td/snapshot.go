@@ -85,7 +85,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		for range r.Len() {
 			t := tuple{sojourn.NodeID(r.Below(1 << 32)), r.Time()}
 			ordered := p.hot.len == 0 || p.hot.at(p.hot.len-1).expires <= t.expires
-			if r.Check(t.node != 0 && ordered && t.expires > p.ledger.Now(), "the hot queue is out of order") {
+			if r.Check(t.node != 0 && ordered && (t.expires > p.ledger.Now() || t.expires == never), "the hot queue is out of order") {
 				p.hot.push(t)
 			}
 		}

@@ -1,7 +1,6 @@
 package td
 
 import (
-	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -129,20 +128,12 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	p.moved = p.moved[:0]
 	a := p.index.Take(c.job, c.phase, c.pick, id)
 	if a.Source != 0 && a.Locality != sojourn.NodeLocal {
-		p.hot.push(tuple{a.Source, after(p.ledger.Now(), int64(p.set.lifetime))})
+		p.hot.push(tuple{a.Source, p.ledger.Now().Add(p.set.lifetime)})
 	}
 	l.busy++
 	p.last.set(id, nil)
 	p.refresh(c.job, false)
 	return a, true
-}
-
-// after returns the instant some time later, or the last one that there is.
-func after(t sojourn.Time, d int64) sojourn.Time {
-	if d > math.MaxInt64-int64(t) {
-		return math.MaxInt64
-	}
-	return t + sojourn.Time(d)
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID that gets a
@@ -195,7 +186,7 @@ func (p *Policy) startable(c sojourn.Class) bool {
 // NextWake implements [sojourn.Waker]: when the first tuple of the hot queue is
 // overdue, if a slot may be idle for its sake.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
-	if p.hot.len == 0 || p.set.HotPolicy == Relaxed && !p.set.AsPrinted {
+	if p.hot.len == 0 || p.hot.at(0).expires == never || p.set.HotPolicy == Relaxed && !p.set.AsPrinted {
 		return 0, false
 	}
 	for c := range p.lanes {

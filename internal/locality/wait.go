@@ -117,14 +117,16 @@ func (w *Wait) Save(to *snapshot.Writer) {
 	}
 }
 
-// Restore reads what Save has written.
-func (w *Wait) Restore(r *snapshot.Reader) {
+// Restore reads what Save has written by now.
+func (w *Wait) Restore(r *snapshot.Reader, now sojourn.Time) {
 	w.limit = sojourn.Locality(r.Below(uint64(sojourn.Remote) + 1))
 	w.waited = r.Duration()
-	r.Check(w.waited >= 0, "a wait is negative")
+	began := now // what was waited before lies before that
 	if w.runs = r.Bool(); w.runs {
 		w.since = r.Time()
+		began = w.since
 	}
+	r.Check(began <= now && w.waited >= 0 && w.waited <= began.Sub(0), "a wait is negative, or longer than there was time")
 }
 
 // steps returns after which waits the limit is RackLocal, and Remote.

@@ -187,7 +187,7 @@ func (f *Filler) Fill(dst, v Vector, n, eps, rel int64) (Vector, int64) {
 	case len(v) == 0:
 		return dst, Never
 	case n <= early || early > 0 && eps == 0:
-		return fillEarly(dst, v, min(n, early), add(rel, eps)), add(rel, eps)
+		return fillEarly(dst, v, min(n, early), Add(rel, eps)), Add(rel, eps)
 	case eps == 0:
 		return append(dst, v...), v[0].T
 	}
@@ -250,7 +250,7 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 	left, used := n-started, 0
 	split := int64(0) // slots of starts[used] that start a task
 	for left > 0 {
-		last = max(last, add(starts[used].T, eps))
+		last = max(last, Add(starts[used].T, eps))
 		if left < starts[used].N {
 			split = left
 			break
@@ -269,7 +269,7 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 		if i == used {
 			r.N = split
 		}
-		r.T = add(r.T, eps)
+		r.T = Add(r.T, eps)
 		for len(rest) > 0 && rest[0].T <= r.T {
 			dst = dst.push(rest[0].T, rest[0].N)
 			rest = rest[1:]
@@ -344,8 +344,8 @@ func level(first Run, rest Vector, n, eps int64) (int64, bool) {
 	return first.T + int64(q), q <= uint64(Never-first.T)
 }
 
-// add returns t+d, at most Never.
-func add(t, d int64) int64 {
+// Add returns t+d, at most Never, for d from 0 to Never.
+func Add(t, d int64) int64 {
 	if t > Never-d {
 		return Never
 	}
