@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 )
 
@@ -40,6 +41,8 @@ type guest struct {
 	seeker sojourn.Seeker
 	waker  sojourn.Waker // nil if it is none
 	due    bool          // it waits for this very instant, and was not told of it by a Tick
+
+	account *ledger.Part // what it was restored with, to be compared
 }
 
 func newGuest(c *conf) *guest {

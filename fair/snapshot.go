@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
 )
@@ -146,6 +147,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")
 		p.restorePreemption(r)
 		if r.Err() == nil {
+			p.compareAccounts(r)
 			p.countAll(r)
 			p.fileAll(r, &p.root)
 		}
@@ -179,13 +181,39 @@ func (p *Policy) restorePolicy(r *snapshot.Reader, c *conf, path string) *guest 
 		return g
 	}
 	g.due = r.Bool()
-	r.Binary(s)
+	r.Binary(accounted{s, g})
 	now := p.ledger.Now()
 	if r.Err() == nil {
 		r.Check(g.isAt(now), "the policy of a pool is at another time")
 		r.Check(!g.due || g.wakes(now), "a policy waits that does not")
 	}
 	return g
+}
+
+// accounted is the policy of a pool that is restored. It keeps the account that it is
+// given.
+type accounted struct {
+	sojourn.Snapshotter
+	*guest
+}
+
+func (a accounted) UnmarshalBinary(data []byte) error {
+	a.account = ledger.RestorePart(data)
+	return a.Snapshotter.UnmarshalBinary(data)
+}
+
+// compareAccounts tests that the policies of pools know what the policy itself does of
+// their jobs: else what fits the one would not fit the other. How foreign policies are
+// saved is not known; they are trusted.
+func (p *Policy) compareAccounts(r *snapshot.Reader) {
+	for g, n := range p.guests {
+		var jobs []*job
+		if n != nil {
+			jobs = n.jobs
+		}
+		r.Check(g.account == nil || p.ledger.Covers(g.account, jobs), "the policy of a pool has another account")
+		g.account = nil
+	}
 }
 
 // isAt reports whether an instant is the present of a policy: an event that does not

@@ -9,12 +9,20 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "mars", Version: 2, Options: fmt.Sprintf("%+v", p.opts)}
+	return snapshot.Header{Policy: "mars", Version: 3, Options: fmt.Sprintf("%+v", p.opts)}
 }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.queue.Save(w, func(j *phasequeue.Job[waitingJob]) {
+			d := &j.Data.Value
+			w.Bool(d.placed)
+			if d.placed {
+				w.Time(d.c)
+				w.Uint(d.batch)
+			}
+		})
 		w.Bool(p.seen)
 		if p.seen {
 			w.Time(p.anchor)
@@ -37,20 +45,19 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 				w.Float(pr.V[k])
 			}
 		}
-		p.queue.Save(w, func(j *phasequeue.Job[waitingJob]) {
-			d := &j.Data.Value
-			w.Bool(d.placed)
-			if d.placed {
-				w.Time(d.c)
-				w.Uint(d.batch)
-			}
-		})
 	})
 }
 
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.queue.Restore(r, func(j *phasequeue.Job[waitingJob]) {
+			d := &j.Data.Value
+			if d.placed = r.Bool(); d.placed {
+				d.c, d.batch = r.Time(), r.Uint()
+			}
+			p.describe(j)
+		})
 		if p.seen = r.Bool(); p.seen {
 			p.anchor = r.Time()
 		}
@@ -73,15 +80,11 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			}
 			p.prices = append(p.prices, pr)
 		}
-		p.queue.Restore(r, func(j *phasequeue.Job[waitingJob]) {
+		for j := range p.queue.Ledger.All() {
 			d := &j.Data.Value
-			if d.placed = r.Bool(); d.placed {
-				d.c, d.batch = r.Time(), r.Uint()
-			}
 			r.Check(d.batch <= p.plans && (p.opts.Commit || d.batch == 0), "a batch does not exist")
 			r.Check(d.placed || p.open, "a job waits for no plan")
-			p.describe(j)
-		})
+		}
 		now := p.queue.Ledger.Now()
 		r.Check(p.anchor <= now && p.at <= now && !(p.open && p.due < now), "a plan is made at another time")
 	})

@@ -40,7 +40,7 @@ func TestConformanceStrict(t *testing.T) {
 // What is restored from a snapshot was understood to the last bit.
 func TestForgedSnapshots(t *testing.T) {
 	for _, opts := range []td.Options{{}, {HotPolicy: td.Strict, Theta: 1, SelfTune: true}} {
-		snapshottest.Forge(t, func() sojourn.Policy { return newWith(opts) }, 4000)
+		snapshottest.Attack(t, func() sojourn.Policy { return newWith(opts) }, 1000)
 	}
 }
 

@@ -63,6 +63,11 @@ func (j *Job[J]) save(w *snapshot.Writer) {
 	for i := range j.Sides {
 		w.Uint(uint64(j.Sides[i].Started))
 	}
+	j.saveTasks(w)
+}
+
+// saveTasks writes what is done, was tried and is held.
+func (j *Job[J]) saveTasks(w *snapshot.Writer) {
 	for i := range j.Phases {
 		saveSet(w, &j.Phases[i].done)
 	}

@@ -53,6 +53,9 @@
 // points into *p, such as the pointer to the ledger in a locality.Index or a key
 // function that mentions p, goes on being right, since p stays where it is.
 //
+// The body begins with the account, as ledger.Ledger.Save writes it: package fair
+// compares it with its own where the policy serves a pool.
+//
 // # What is state
 //
 // Whatever decides. Store what cannot be computed from the rest: sums that were

@@ -75,28 +75,22 @@ func Restore[P any](p *P, data []byte, h Header, reset func(), restore func(*Rea
 	return nil
 }
 
+// Body returns a reader of the body of a snapshot, whatever it is of; nil if there is
+// something wrong with its frame.
+func Body(data []byte) *Reader {
+	r, _, err := frame(data)
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
 // open checks the frame and the header, and returns a reader of the body.
 func open(data []byte, want Header) (*Reader, error) {
+	r, got, err := frame(data)
 	switch {
-	case len(data) < headerAt+sumSize:
-		return nil, fmt.Errorf("%d bytes are too few", len(data))
-	case string(data[:lengthAt-1]) != magic[:lengthAt-1]:
-		return nil, errors.New("these bytes are something else")
-	case data[lengthAt-1] != magic[lengthAt-1]:
-		return nil, fmt.Errorf("the format is %d, not %d", data[lengthAt-1], magic[lengthAt-1])
-	}
-	if n := binary.LittleEndian.Uint64(data[lengthAt:]); n != uint64(len(data)) {
-		return nil, fmt.Errorf("%d bytes, but there were %d", len(data), n)
-	}
-	own := data[:len(data)-sumSize]
-	if binary.LittleEndian.Uint32(data[len(own):]) != sum(own) {
-		return nil, errors.New("the checksum is wrong")
-	}
-	r := &Reader{rest: own[headerAt:], size: len(own)}
-	got := Header{r.String(), r.Uint(), r.String()}
-	switch {
-	case r.err != nil:
-		return nil, r.err
+	case err != nil:
+		return nil, err
 	case got.Policy != want.Policy:
 		return nil, fmt.Errorf("it is one of %s", got.Policy)
 	case got.Version != want.Version:
@@ -105,6 +99,29 @@ func open(data []byte, want Header) (*Reader, error) {
 		return nil, fmt.Errorf("it was taken under other options: %s, not %s", got.Options, want.Options)
 	}
 	return r, nil
+}
+
+// frame checks the frame, and returns a reader of the body and the header.
+func frame(data []byte) (*Reader, Header, error) {
+	bad := func(err error) (*Reader, Header, error) { return nil, Header{}, err }
+	switch {
+	case len(data) < headerAt+sumSize:
+		return bad(fmt.Errorf("%d bytes are too few", len(data)))
+	case string(data[:lengthAt-1]) != magic[:lengthAt-1]:
+		return bad(errors.New("these bytes are something else"))
+	case data[lengthAt-1] != magic[lengthAt-1]:
+		return bad(fmt.Errorf("the format is %d, not %d", data[lengthAt-1], magic[lengthAt-1]))
+	}
+	if n := binary.LittleEndian.Uint64(data[lengthAt:]); n != uint64(len(data)) {
+		return bad(fmt.Errorf("%d bytes, but there were %d", len(data), n))
+	}
+	own := data[:len(data)-sumSize]
+	if binary.LittleEndian.Uint32(data[len(own):]) != sum(own) {
+		return bad(errors.New("the checksum is wrong"))
+	}
+	r := &Reader{rest: own[headerAt:], size: len(own)}
+	got := Header{r.String(), r.Uint(), r.String()}
+	return r, got, r.err
 }
 
 func sum(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
