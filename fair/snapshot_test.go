@@ -123,6 +123,55 @@ func TestSnapshotOptions(t *testing.T) {
 	}
 }
 
+// A stale policy saves itself as it was long ago.
+type stale struct {
+	*fair.Policy
+	data []byte
+}
+
+func (s stale) AppendBinary(dst []byte) ([]byte, error) { return append(dst, s.data...), nil }
+
+// The policy of a pool is restored only if it knows of the jobs of the pool what fair
+// knows of them.
+func TestRestoredPolicyOfAPoolHasTheSameAccount(t *testing.T) {
+	newInner := func() *fair.Policy { return newWith(fair.Options{}).(*fair.Policy) }
+	var inner stale
+	c := newCluster(t, 2, fair.Options{Pools: map[string]fair.Pool{"a": {Policy: func() sojourn.Policy {
+		inner.Policy = newInner()
+		return &inner
+	}}}})
+	c.arrive("a", 5)
+	var err error
+	states := map[string]func(){
+		"an assignment":   func() { c.offer() },
+		"an end":          c.finish,
+		"another job":     func() { c.arrive("a", 1) },
+		"a held task":     func() { c.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Index: 4}}) },
+		"a lost node":     func() { c.observe(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 7}}) },
+		"a cancelled job": func() { c.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}}) },
+		"time":            func() { c.tick(1) },
+	}
+	for _, what := range []string{"an assignment", "an end", "another job", "a held task", "a lost node", "time", "a cancelled job"} {
+		if inner.data, err = inner.Policy.AppendBinary(nil); err != nil {
+			t.Fatal(err)
+		}
+		check := func(bad bool) {
+			t.Helper()
+			data, err := c.p.AppendBinary(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := newWith(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: func() sojourn.Policy { return newInner() }}}}).(*fair.Policy)
+			if err := q.UnmarshalBinary(data); (err != nil) != bad {
+				t.Errorf("when the policy of the pool does not know of %s: %v, want an error: %v", what, err, bad)
+			}
+		}
+		check(false)
+		states[what]()
+		check(true)
+	}
+}
+
 func TestForgedSnapshots(t *testing.T) {
 	for _, opts := range []fair.Options{
 		{Preemption: fair.Preemption{MinTimeout: time.Second, FairTimeout: time.Second, Interval: time.Second}, Pools: map[string]fair.Pool{

@@ -1,0 +1,56 @@
+package fair
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// forged returns what comes of restoring a policy that something was done to.
+func forged(t *testing.T, change func(*Policy)) error {
+	t.Helper()
+	p, err := New(Options{Order: Deficit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(p)
+	data, err := p.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, _ := New(Options{Order: Deficit})
+	return q.UnmarshalBinary(data)
+}
+
+// A tree that is deeper than any path leads is refused as soon as it is, and not when
+// its end was found: the reader calls itself once a level.
+func TestForgedDepth(t *testing.T) {
+	for depth, want := range map[int]string{maxDepth: "no jobs", maxDepth + 1: "too deep"} {
+		err := forged(t, func(p *Policy) {
+			n := &p.root
+			for range depth {
+				below := newPool("deep", n, p.plain)
+				n.pools = append(n.pools, &below)
+				n = &below
+			}
+		})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d levels: %v, want an error about %q", depth, err, want)
+		}
+	}
+}
+
+// Tags are far from where sums of them would not fit.
+func TestForgedTag(t *testing.T) {
+	for hi, bad := range map[uint64]bool{1<<62 - 1: false, 1 << 62: true} {
+		for what, change := range map[string]func(*poolClass){
+			"base":    func(nc *poolClass) { nc.base = wide.Uint128{Hi: hi} },
+			"virtual": func(nc *poolClass) { nc.virtual = wide.Uint128{Hi: hi} },
+		} {
+			if err := forged(t, func(p *Policy) { change(p.root.class(0)) }); (err != nil) != bad {
+				t.Errorf("%s of %d*2^64: %v, want an error: %v", what, hi, err, bad)
+			}
+		}
+	}
+}
