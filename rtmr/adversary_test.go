@@ -532,7 +532,11 @@ func TestHostileHistories(t *testing.T) {
 		name := fmt.Sprintf("%v %v one=%v feedback=%v delta=%v required=%v",
 			opts.Booking, opts.Order, opts.OnePosition, opts.Feedback, int64(opts.Delta), opts.RequireDeadline)
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(*histories) {
+			n := *histories
+			if testing.Short() {
+				n = min(n, 30)
+			}
+			for seed := range uint64(n) {
 				a := newAdversary(opts, seed)
 				if err := a.run(); err != nil {
 					t.Fatalf("%s\nseed %d: %v", strings.Join(a.log, "\n"), seed, err)
