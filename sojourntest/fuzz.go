@@ -61,7 +61,7 @@ func FuzzUnmarshal(f *testing.F, newPolicy func() sojourn.Policy, o Options) {
 		if b := breachOf(tr.drive); b != nil {
 			f.Fatal(b)
 		}
-		if v := tr.s.view(o.classes(), false); v.err == nil {
+		if v := tr.s.view(o.classes(), true); v.err == nil {
 			used = v.state
 			f.Add(v.state, noise(rng, 64))
 		}

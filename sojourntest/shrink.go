@@ -3,24 +3,31 @@ package sojourntest
 import (
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 )
 
 // shrink returns a breach of the same law by a history from which no call can be
-// left out any more.
+// left out any more, of small numbers.
 func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
-	s := &shrinker{newPolicy: newPolicy, o: o, best: b, bare: true}
-	if !s.breaks(b.made) {
-		s.bare = false
-		if !s.breaks(b.made) {
+	s := &shrinker{newPolicy: newPolicy, o: o, best: b, bare: true, plain: true}
+	for !s.breaks(b.made) {
+		switch {
+		case s.plain:
+			s.plain = false
+		case s.bare:
+			s.bare, s.plain = false, true
+		default:
 			return b // as may be with a policy that is not deterministic
 		}
 	}
-	for n := 0; n != len(s.best.made); {
-		n = len(s.best.made)
+	for size := -1; size != s.best.made.size(); {
+		size = s.best.made.size()
 		s.omit()
 		s.simplify()
+		s.hurry()
+		s.renumber()
 	}
 	return s.best
 }
@@ -31,12 +38,33 @@ type shrinker struct {
 	o         *Options
 	best      *breach
 	bare      bool // the calls alone break the law, without a drain and replays
+	plain     bool // and names and times need not be large where histories are rewritten
 	tries     int
 }
 
 // maxTries bounds the histories that a shrinker tries, so that it ends within
 // seconds.
-const maxTries = 400
+const maxTries = 1000
+
+// size is what a shrinker makes smaller: the calls and the time that passes.
+func (h history) size() (n int) {
+	for i := range h {
+		if n++; !h[i].assign && h[i].ev.At != h.timeBefore(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// timeBefore returns the time of the call before one.
+func (h history) timeBefore(call int) (t sojourn.Time) {
+	for i := range call {
+		if !h[i].assign {
+			t = max(t, h[i].ev.At)
+		}
+	}
+	return t
+}
 
 // breaks makes the calls of h in a new trial, whatever comes of them now, and
 // reports whether that breaks the law.
@@ -45,7 +73,7 @@ func (s *shrinker) breaks(h history) bool {
 		return false
 	}
 	tr := newTrial(s.newPolicy, s.o, newChance(uint64(len(h)), 0))
-	tr.thorough = true
+	tr.thorough, tr.plain = true, s.plain
 	b := breachOf(func() {
 		for _, c := range h {
 			if !c.assign {
@@ -84,43 +112,171 @@ func (s *shrinker) omit() {
 	}
 }
 
-// simplify takes away from events what does not matter.
+// simplify takes away from events what does not matter: of jobs and tasks in all calls
+// that are about the same.
 func (s *shrinker) simplify() {
 	for i := range s.best.made {
-		ways := []func(*sojourn.Event){
-			func(ev *sojourn.Event) { ev.At = 0 },
-			func(ev *sojourn.Event) { ev.Service = 0 },
+		ev := s.best.made[i].ev
+		self := func(other *sojourn.Event) bool { return other == &s.best.made[i].ev }
+		s.change(self, func(ev *sojourn.Event) { ev.Service = 0 })
+		s.change(self, func(ev *sojourn.Event) { ev.Progress, ev.Cause = 0, 0 })
+		s.change(self, func(ev *sojourn.Event) { ev.Slot.Node, ev.Slot.Rack = 0, 0 })
+		if ev.Task.Job != 0 {
+			same := func(other *sojourn.Event) bool { return other.Task == ev.Task }
+			s.change(same, func(ev *sojourn.Event) { ev.Task.Phase, ev.Task.Index = 0, 0 })
+			s.change(same, func(ev *sojourn.Event) { ev.Task.Index = 0 })
 		}
-		if j := s.best.made[i].ev.Job; j != nil {
-			phase := func(ev *sojourn.Event, k int) *sojourn.Phase {
-				return &ev.Job.Phases[min(k, len(ev.Job.Phases)-1)] // which may have become fewer
-			}
-			ways = append(ways,
-				func(ev *sojourn.Event) { ev.Job.Name, ev.Job.Pool = "", "" },
-				func(ev *sojourn.Event) { ev.Job.Weight = 0 },
-				func(ev *sojourn.Event) { ev.Job.Deadline = 0 },
-				func(ev *sojourn.Event) { ev.Job.Demand = 0 })
-			for k := range j.Phases {
-				ways = append(ways,
-					func(ev *sojourn.Event) { phase(ev, k).Bytes, phase(ev, k).Delays = nil, nil },
-					func(ev *sojourn.Event) { phase(ev, k).Estimate, phase(ev, k).Estimates = 0, nil },
-					func(ev *sojourn.Event) { phase(ev, k).Inputs = sojourn.Inputs{} },
-					func(ev *sojourn.Event) { phase(ev, k).After = 0 },
-					func(ev *sojourn.Event) { phase(ev, k).Tasks = 1 },
-					func(ev *sojourn.Event) { ev.Job.Phases = ev.Job.Phases[:min(k+1, len(ev.Job.Phases))] })
-			}
+		if ev.Job == nil {
+			continue
 		}
-		for _, simplify := range ways {
-			ev := s.best.made[i].ev
-			if ev.Job != nil {
-				ev.Job = clone(ev.Job)
-			}
-			simplify(&ev)
-			if !reflect.DeepEqual(ev, s.best.made[i].ev) {
-				h := slices.Clone(s.best.made)
-				h[i].ev = ev
-				s.breaks(h)
+		same := func(other *sojourn.Event) bool { return other.Job != nil && other.Job.ID == ev.Job.ID }
+		for _, change := range []func(*sojourn.Job){
+			func(j *sojourn.Job) { j.Name, j.Pool = "", "" },
+			func(j *sojourn.Job) { j.Weight = 0 },
+			func(j *sojourn.Job) { j.Deadline = 0 },
+			func(j *sojourn.Job) { j.Demand = 0 },
+		} {
+			s.change(same, func(ev *sojourn.Event) { change(ev.Job) })
+		}
+		for k := len(ev.Job.Phases) - 1; k >= 0; k-- {
+			for _, change := range []func(*sojourn.Job, *sojourn.Phase){
+				func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = j.Phases[:k+1] },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.Bytes, p.Delays = nil, nil },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.Inputs = sojourn.Inputs{} },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.Estimates = nil },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.Estimate = 0 },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.Estimate = min(p.Estimate, time.Second) },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.After = 0 },
+				func(_ *sojourn.Job, p *sojourn.Phase) { truncate(p, 1) },
+				func(_ *sojourn.Job, p *sojourn.Phase) { truncate(p, p.Tasks-1) },
+			} {
+				s.change(same, func(ev *sojourn.Event) {
+					if k < len(ev.Job.Phases) {
+						change(ev.Job, &ev.Job.Phases[k])
+					}
+				})
 			}
 		}
 	}
+}
+
+// change tries f on the events that are in scope.
+func (s *shrinker) change(inScope func(*sojourn.Event) bool, f func(*sojourn.Event)) {
+	h := slices.Clone(s.best.made)
+	changed := false
+	for i := range h {
+		if h[i].assign || !inScope(&s.best.made[i].ev) {
+			continue
+		}
+		ev := &h[i].ev
+		if ev.Job != nil {
+			ev.Job = clone(ev.Job)
+		}
+		f(ev)
+		changed = changed || !reflect.DeepEqual(*ev, s.best.made[i].ev)
+	}
+	if changed {
+		s.breaks(h)
+	}
+}
+
+// truncate leaves the first n tasks of a phase, if there are more.
+func truncate(p *sojourn.Phase, n int) {
+	if n < 1 || n >= p.Tasks {
+		return
+	}
+	nodes := make([][]sojourn.NodeID, min(n, p.Inputs.Len()))
+	for k := range nodes {
+		nodes[k] = p.Inputs.Of(k)
+	}
+	p.Tasks, p.Inputs = n, sojourn.MakeInputs(nodes)
+	p.Estimates, p.Bytes, p.Delays = p.Estimates[:min(n, len(p.Estimates))], p.Bytes[:min(n, len(p.Bytes))], p.Delays[:min(n, len(p.Delays))]
+}
+
+// hurry lets less time pass before each call, with deadlines at the same distance.
+func (s *shrinker) hurry() {
+	for i := range s.best.made {
+		for _, step := range []sojourn.Time{0, 1, sojourn.Time(time.Second)} {
+			h := s.best.made
+			if h[i].assign {
+				break
+			}
+			by := h[i].ev.At - h.timeBefore(i) - step
+			if by <= 0 {
+				break
+			}
+			sooner := slices.Clone(h)
+			for k := i; k < len(h); k++ {
+				ev := &sooner[k].ev
+				if sooner[k].assign || ev.At < by {
+					continue
+				}
+				if ev.At -= by; ev.Job != nil && ev.Job.Deadline > by {
+					ev.Job = clone(ev.Job)
+					ev.Job.Deadline -= by
+				}
+			}
+			if s.breaks(sooner) {
+				break
+			}
+		}
+	}
+}
+
+// renumber gives jobs, slots and nodes the numbers 1, 2, 3 in the order in which the
+// history names them first, where that leaves the law broken.
+func (s *shrinker) renumber() {
+	jobs, slots, nodes := map[sojourn.JobID]sojourn.JobID{0: 0}, map[sojourn.SlotID]sojourn.SlotID{}, map[sojourn.NodeID]sojourn.NodeID{0: 0}
+	job := func(id sojourn.JobID) sojourn.JobID { return next(jobs, id, sojourn.JobID(len(jobs))) }
+	slot := func(id sojourn.SlotID) sojourn.SlotID { return next(slots, id, sojourn.SlotID(len(slots)+1)) }
+	node := func(id sojourn.NodeID) sojourn.NodeID { return next(nodes, id, sojourn.NodeID(len(nodes))) }
+	for _, f := range []func(*call){
+		func(c *call) {
+			if ev := &c.ev; ev.Job != nil {
+				ev.Job = clone(ev.Job)
+				ev.Job.ID = job(ev.Job.ID)
+			}
+			c.ev.Task.Job = job(c.ev.Task.Job)
+		},
+		func(c *call) {
+			switch c.ev.Kind {
+			case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+				c.ev.Slot.ID = slot(c.ev.Slot.ID)
+			}
+			if c.assign {
+				c.slot = slot(c.slot)
+			}
+		},
+		func(c *call) {
+			if c.ev.Slot.Node = node(c.ev.Slot.Node); c.ev.Job == nil {
+				return
+			}
+			c.ev.Job = clone(c.ev.Job)
+			for i := range c.ev.Job.Phases {
+				p := &c.ev.Job.Phases[i]
+				lists := make([][]sojourn.NodeID, p.Inputs.Len())
+				for k := range lists {
+					for _, n := range p.Inputs.Of(k) {
+						lists[k] = append(lists[k], node(n))
+					}
+				}
+				p.Inputs = sojourn.MakeInputs(lists)
+			}
+		},
+	} {
+		h := s.best.made.mapped(f)
+		if !slices.EqualFunc(h, s.best.made, func(a, b call) bool { return reflect.DeepEqual(a.ev, b.ev) && a.slot == b.slot }) {
+			s.breaks(h)
+		}
+	}
+}
+
+// next returns what a map says of a key, which is new if it says nothing.
+func next[K comparable](names map[K]K, key, fresh K) K {
+	name, ok := names[key]
+	if !ok {
+		name = fresh
+		names[key] = name
+	}
+	return name
 }

@@ -21,7 +21,8 @@ type subject struct {
 	explainer   sojourn.Explainer
 	snapshotter sojourn.Snapshotter
 
-	size int // of the largest snapshot so far
+	size  int // of the largest snapshot so far
+	views int // how often it was asked
 }
 
 func newSubject(p sojourn.Policy) *subject {
@@ -35,19 +36,19 @@ func newSubject(p sojourn.Policy) *subject {
 	return s
 }
 
-// A view is what the optional interfaces say at one moment. To explain all jobs takes
-// longer than all else, so that views are either full or without reasons.
+// A view is what the optional interfaces say at one moment. To rank and explain all jobs
+// and to save takes longer than all else, so that not all views are full.
 type view struct {
 	wake        sojourn.Time // of NextWake
 	waits       bool
 	seeks       []sojourn.SlotID // by index in Options.classes; none if there is nothing to offer
 	preemptions []sojourn.Preemption
-	ranking     []sojourn.JobID
-	state       []byte // the snapshot
-	err         error  // of AppendBinary
 
-	full    bool
+	full    bool // the rest was asked as well
+	ranking []sojourn.JobID
 	reasons []reason // by index in ranking
+	state   []byte   // the snapshot
+	err     error    // of AppendBinary
 }
 
 // A reason is what Explain says of a job.
@@ -84,43 +85,66 @@ func (s *subject) view(classes []sojourn.Class, full bool) view {
 }
 
 // viewAfter is view with what the Append methods append to, which the view holds as
-// well.
+// well. The order of the questions is another each time.
 func (s *subject) viewAfter(dst dst, classes []sojourn.Class, full bool) (v view) {
 	v.full = full
-	if s.waker != nil {
-		v.wake, v.waits = s.waker.NextWake()
-	}
-	if s.seeker != nil {
-		v.seeks = make([]sojourn.SlotID, len(classes))
-		for i, c := range classes {
-			id, ok := s.seeker.Seek(c)
-			if !ok {
-				id = none
+	questions := [...]func(){
+		func() {
+			if s.waker != nil {
+				v.wake, v.waits = s.waker.NextWake()
 			}
-			v.seeks[i] = id
-		}
-	}
-	if s.preemptor != nil {
-		v.preemptions = s.preemptor.AppendPreemptions(dst.preemptions)
-	}
-	if s.explainer != nil {
-		v.ranking = s.explainer.AppendRanking(dst.ranking)
-		if full {
-			for _, id := range v.ranking[min(len(dst.ranking), len(v.ranking)):] {
-				attrs, ok := s.explainer.Explain(id)
-				v.reasons = append(v.reasons, reason{attrs, ok})
+		},
+		func() {
+			if s.preemptor != nil {
+				v.preemptions = s.preemptor.AppendPreemptions(dst.preemptions)
 			}
-		}
+		},
+		func() { v.seeks = s.seek(classes) },
+		func() {
+			if full && s.explainer != nil {
+				v.ranking = s.explainer.AppendRanking(dst.ranking)
+				for _, id := range v.ranking[min(len(dst.ranking), len(v.ranking)):] {
+					attrs, ok := s.explainer.Explain(id)
+					v.reasons = append(v.reasons, reason{attrs, ok})
+				}
+			}
+		},
+		func() {
+			if full && s.snapshotter != nil {
+				v.state, v.err = s.snapshotter.AppendBinary(dst.state)
+				s.size = max(s.size, len(v.state))
+			}
+		},
 	}
-	if s.snapshotter != nil {
-		v.state, v.err = s.snapshotter.AppendBinary(dst.state)
-		s.size = max(s.size, len(v.state))
+	s.views++
+	for i := range questions {
+		k := (i + s.views) % len(questions)
+		if s.views/len(questions)%2 == 1 {
+			k = len(questions) - 1 - k
+		}
+		questions[k]()
 	}
 	return v
 }
 
-// differs tells how v differs from want, or returns "". Reasons are compared if both
-// are full.
+// seek asks Seek for each class.
+func (s *subject) seek(classes []sojourn.Class) []sojourn.SlotID {
+	if s.seeker == nil {
+		return nil
+	}
+	seeks := make([]sojourn.SlotID, len(classes))
+	for i, c := range classes {
+		id, ok := s.seeker.Seek(c)
+		if !ok {
+			id = none
+		}
+		seeks[i] = id
+	}
+	return seeks
+}
+
+// differs tells how v differs from want, or returns "". What a full view has besides is
+// compared if both are full.
 func (v *view) differs(want *view) string {
 	switch {
 	case v.waits != want.waits || v.waits && v.wake != want.wake:
@@ -129,6 +153,8 @@ func (v *view) differs(want *view) string {
 		return fmt.Sprintf("Seek of each class = %d, want %d (%d: none)", v.seeks, want.seeks, none)
 	case !slices.Equal(v.preemptions, want.preemptions):
 		return fmt.Sprintf("AppendPreemptions(nil) = %v, want %v", v.preemptions, want.preemptions)
+	case !v.full || !want.full:
+		return ""
 	case !slices.Equal(v.ranking, want.ranking):
 		return fmt.Sprintf("AppendRanking(nil) = %d, want %d", v.ranking, want.ranking)
 	case (v.err == nil) != (want.err == nil):
@@ -140,9 +166,6 @@ func (v *view) differs(want *view) string {
 		}
 		return fmt.Sprintf("AppendBinary(nil) = %d bytes, which differ from byte %d on, %.50q, want %d bytes, %.50q",
 			len(v.state), n, v.state[n:], len(want.state), want.state[n:])
-	}
-	if !v.full || !want.full {
-		return ""
 	}
 	for i, id := range v.ranking {
 		got, want := &v.reasons[i], &want.reasons[i]

@@ -19,6 +19,7 @@ type trial struct {
 
 	m     *model
 	s     *subject
+	twin  *subject // lives through the same, and is asked nothing that the driver's loop does not ask
 	h     history
 	first view // before any call
 	last  view // of the latest call
@@ -26,6 +27,7 @@ type trial struct {
 	used  map[sojourn.JobID]bool // job IDs that were ever accepted
 
 	thorough bool             // every view is full
+	plain    bool             // names and times are small where histories are rewritten
 	phase    int              // of the calls after which views are full
 	met      map[meeting]bool // what there was a full view after
 }
@@ -45,6 +47,7 @@ func newTrial(newPolicy func() sojourn.Policy, o *Options, src source) *trial {
 		o: o, newPolicy: newPolicy, src: src,
 		m:    &model{o: o, down: map[sojourn.NodeID]bool{}, racks: map[sojourn.NodeID]sojourn.RackID{}},
 		s:    newSubject(newPolicy()),
+		twin: newSubject(newPolicy()),
 		used: map[sojourn.JobID]bool{}, met: map[meeting]bool{},
 	}
 	tr.phase = tr.src.below(fullEvery)
@@ -99,6 +102,7 @@ func (tr *trial) observe(ev sojourn.Event) error {
 	admit, admitted := tr.admit(&ev)
 
 	var got error
+	tr.foresee(call{ev: ev, err: want})
 	what := panicked(func() { got = tr.s.Observe(ev) })
 	c := call{ev: ev, err: sentinel(got), panics: what != ""}
 	errors.As(got, &c.rejection)
@@ -114,6 +118,7 @@ func (tr *trial) observe(ev sojourn.Event) error {
 	if admitted && !sameRefusal(admit, got) {
 		tr.fail(lawAdmission, tr.h, "Admit: %v; then %v = %v", admit, &tr.h[len(tr.h)-1], got)
 	}
+	tr.replayLast()
 	if got == nil {
 		tr.m.apply(&ev)
 		if ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted {
@@ -181,6 +186,7 @@ func (tr *trial) checkRejection(ev *sojourn.Event, err error) {
 // taken.
 func (tr *trial) assign(id sojourn.SlotID) bool {
 	c := call{assign: true, slot: id}
+	tr.foresee(c)
 	what := panicked(func() { c.a, c.ok = tr.s.Assign(id) })
 	c.panics = what != ""
 	tr.h = append(tr.h, c)
@@ -189,7 +195,9 @@ func (tr *trial) assign(id sojourn.SlotID) bool {
 		tr.fail(lawPanics, tr.h, "Assign(%d) panics: %s", id, what)
 	case !c.ok && c.a != sojourn.Assignment{}:
 		tr.fail(lawDeclines, tr.h, "Assign(%d) = %+v, false", id, c.a)
-	case !c.ok:
+	}
+	tr.replayLast()
+	if !c.ok {
 		tr.look(lawDeclines)
 		return false
 	}
@@ -233,20 +241,49 @@ func (m *model) misplaced(a *sojourn.Assignment, s *modelSlot) string {
 	return ""
 }
 
+// replayLast makes the latest call on the twin. If that has another outcome, so it must
+// have with others that are asked nothing, or the policy is not deterministic.
+func (tr *trial) replayLast() {
+	b := breachOf(func() { tr.replayFrom(lawPurity, tr.twin, tr.h, len(tr.h)-1, false) })
+	if b == nil {
+		return
+	}
+	for range 3 {
+		again := breachOf(func() { tr.replay(lawPurity, newSubject(tr.newPolicy()), tr.h, false) })
+		if again == nil || again.what != b.what {
+			tr.fail(lawDeterminism, tr.h, "%s; but not each time", b.what)
+		}
+	}
+	tr.fail(lawPurity, tr.h, "where nothing is asked between calls: %s", b.what)
+}
+
 // fullEvery: of so many calls in a row, the views are full after two: two, so that what
 // a refused call changes shows.
 const fullEvery = 8
 
-// full reports whether all is to be asked after the latest call. What comes of a call
-// for the first time is always looked at.
+// full reports whether all is to be asked after the latest call.
 func (tr *trial) full() bool {
-	c := &tr.h[len(tr.h)-1]
-	m := meeting{c.assign, c.ok, c.ev.Kind, c.err}
+	m := tr.h[len(tr.h)-1].meeting()
 	if tr.met[m] && !tr.thorough {
 		return (len(tr.h)+tr.phase)%fullEvery < 2
 	}
 	tr.met[m] = true
 	return true
+}
+
+func (c *call) meeting() meeting { return meeting{c.assign, c.ok, c.ev.Kind, c.err} }
+
+// foresee asks everything before a call of which the like has not been met, so that
+// what it changes shows. The outcome of c is what is expected.
+func (tr *trial) foresee(c call) {
+	if tr.last.full || tr.met[c.meeting()] {
+		return
+	}
+	what := panicked(func() { tr.last = tr.s.view(tr.o.classes(), true) })
+	if what != "" {
+		tr.fail(lawPanics, tr.h, "an optional interface panics: %s", what)
+	}
+	tr.h[len(tr.h)-1].after = tr.last
 }
 
 // look asks the optional interfaces after a call and judges what they say. If
@@ -280,6 +317,9 @@ func (tr *trial) look(law string) {
 	}
 	tr.checkSeeker(&c.after)
 	tr.checkPreemptor(&c.after)
+	if !full {
+		return
+	}
 	tr.checkExplainer(&c.after)
 	if err := c.after.err; err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		tr.fail(lawSnapshots, tr.h, "AppendBinary(nil) = %v", err)
@@ -346,7 +386,7 @@ func (tr *trial) checkExplainer(v *view) {
 			tr.fail(lawExplanations, tr.h, "AppendRanking(nil) = %d, but job %d is not live, or is listed twice", v.ranking, id)
 		}
 		listed[id] = true
-		if v.full && !v.reasons[i].ok && !j.cancelled {
+		if !v.reasons[i].ok && !j.cancelled {
 			tr.fail(lawExplanations, tr.h, "Explain(%d) = %v, false, want true", id, v.reasons[i].attrs)
 		}
 	}
@@ -412,23 +452,44 @@ func (tr *trial) seekRound() (taken bool) {
 	return taken
 }
 
-// settle does a driver's duties at this instant: it offers, and reports Tick
-// for as long as the policy asks for it.
+// settle does a driver's duties at this instant, by one of two loops that drivers use: it
+// offers, and reports Tick for as long as the policy asks for it; or it asks first
+// whether a Tick is due. What is declined in the end stays declined.
 func (tr *trial) settle(order int) (taken bool) {
+	if tr.src.below(2) == 0 && tr.due() {
+		tr.tick()
+	}
 	for {
 		progress := tr.round(order)
 		taken = taken || progress
-		if !tr.last.due(tr.m.now) {
-			return taken
+		if !tr.due() {
+			break
 		}
-		tr.observe(sojourn.Event{Kind: sojourn.Tick, At: tr.m.now})
+		tr.tick()
 		progress = tr.round(order)
 		taken = taken || progress
-		if !progress && tr.last.due(tr.m.now) {
+		if !progress && tr.due() {
 			tr.fail(lawWake, tr.h, "NextWake() = %v, true, at %v after a Tick and a round without an assignment", tr.last.wake, tr.m.now)
 		}
 	}
+	if tr.round(order) {
+		tr.fail(lawWake, tr.h, "%v, although the slot was declined before and NextWake asks for nothing now", &tr.h[len(tr.h)-1])
+	}
+	return taken
 }
+
+// due reports whether a Tick is due, which the loop of a driver asks the twin as well.
+func (tr *trial) due() bool {
+	if tr.twin.waker != nil {
+		at, ok := tr.twin.waker.NextWake()
+		if v := (&view{wake: at, waits: ok}); v.waits != tr.last.waits || ok && at != tr.last.wake {
+			tr.fail(lawPurity, tr.h, "NextWake() = %v, %v, but %v, %v where nothing was asked before", tr.last.wake, tr.last.waits, at, ok)
+		}
+	}
+	return tr.last.due(tr.m.now)
+}
+
+func (tr *trial) tick() { tr.observe(sojourn.Event{Kind: sojourn.Tick, At: tr.m.now}) }
 
 // wake lets time pass until NextWake, and settles.
 func (tr *trial) wake(order int) (taken bool) {
@@ -453,10 +514,20 @@ func (tr *trial) drain() {
 		}
 	}
 	tr.finishAll(order)
+	tr.compareTwin()
 	for _, told := range tr.jobs {
 		if !reflect.DeepEqual(told.job, told.copy) {
 			tr.fail(lawJobs, tr.h, "job %d was changed from\n%s to\n%s", told.copy.ID, describe(told.copy), describe(told.job))
 		}
+	}
+}
+
+// compareTwin compares all that the policy says with what the twin says, which was
+// asked next to nothing.
+func (tr *trial) compareTwin() {
+	v := tr.s.view(tr.o.classes(), true)
+	if now := tr.twin.view(tr.o.classes(), true); now.differs(&v) != "" {
+		tr.fail(lawPurity, tr.h, "of a policy that was asked nothing, %s", now.differs(&v))
 	}
 }
 
