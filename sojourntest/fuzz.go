@@ -105,15 +105,15 @@ func (fg *forgery) offer(data, past, choices []byte) {
 		return
 	}
 	want := fg.view(fresh, "after UnmarshalBinary")
-	if got := fg.view(used, "after UnmarshalBinary"); got.differs(&want) != "" {
-		fg.t.Fatalf("a policy with a past was restored from %q: %s\nlaw of %s", data, got.differs(&want), lawSnapshots)
+	if got := fg.view(used, "after UnmarshalBinary"); got.differs(want) != "" {
+		fg.t.Fatalf("a policy with a past was restored from %q: %s\nlaw of %s", data, got.differs(want), lawSnapshots)
 	}
 	if want.err == nil {
 		if err := fg.restore(used, want.state); err != nil {
 			fg.t.Fatalf("UnmarshalBinary of what a policy saves that was restored from %q: %v\nlaw of %s", data, err, lawSnapshots)
 		}
-		if got := fg.view(used, "restored again"); got.differs(&want) != "" {
-			fg.t.Fatalf("restored from what a policy saves that was restored from %q: %s\nlaw of %s", data, got.differs(&want), lawSnapshots)
+		if got := fg.view(used, "restored again"); got.differs(want) != "" {
+			fg.t.Fatalf("restored from what a policy saves that was restored from %q: %s\nlaw of %s", data, got.differs(want), lawSnapshots)
 		}
 	}
 	p := prober{forgery: fg, s: fresh, tr: newTrial(fg.newPolicy, fg.o, newTape(choices))}
@@ -129,15 +129,15 @@ func (fg *forgery) restore(s *subject, data []byte) (err error) {
 	was := fg.view(s, "before UnmarshalBinary")
 	fg.calls("UnmarshalBinary", func() { err = s.snapshotter.UnmarshalBinary(slices.Clone(data)) })
 	if err != nil {
-		if now := fg.view(s, "after a refusal"); now.differs(&was) != "" {
-			fg.t.Fatalf("UnmarshalBinary(%q) = %v; then %s\nlaw of %s", data, err, now.differs(&was), lawSnapshots)
+		if now := fg.view(s, "after a refusal"); now.differs(was) != "" {
+			fg.t.Fatalf("UnmarshalBinary(%q) = %v; then %s\nlaw of %s", data, err, now.differs(was), lawSnapshots)
 		}
 	}
 	return err
 }
 
 // view asks s everything.
-func (fg *forgery) view(s *subject, when string) (v view) {
+func (fg *forgery) view(s *subject, when string) (v *view) {
 	fg.calls("an optional interface, "+when+",", func() { v = s.view(fg.o.classes(), true) })
 	return v
 }

@@ -1,6 +1,7 @@
 package sojourntest
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -94,7 +95,23 @@ func (tr *trial) preempt() bool {
 // later draws the time of the next event.
 func (tr *trial) later() sojourn.Time {
 	step := pick(tr, 0, 0, 0, 1, time.Second, 1500*time.Millisecond, 7*time.Second, time.Minute)
-	return tr.m.now.Add(step)
+	if tr.extreme && tr.oneIn(8) {
+		step = pick[time.Duration](tr, 1<<31, 1<<53, 1<<60, math.MaxInt64)
+	}
+	return tr.m.now.Add(min(step, max(0, lastTime.Sub(tr.m.now))))
+}
+
+// lastTime is the last instant of a history before it is brought to its end: that takes
+// time, and no timer goes off when there is none left.
+const lastTime sojourn.Time = math.MaxInt64 - 1<<56
+
+// end draws a number from 0 to most, which is positive: small, or in extreme trials close
+// to one of the ends of the range.
+func (tr *trial) end(small, most int64) int64 {
+	if !tr.extreme {
+		return min(small, most)
+	}
+	return min(pick(tr, small, small, 1, most, most-1, most/2, most/2+1, 1<<53), most)
 }
 
 // fitting reports an event that fits, if there is any of that kind.
@@ -196,15 +213,17 @@ func (tr *trial) fill(ev *sojourn.Event) {
 	case sojourn.TaskAdopted:
 		if tr.oneIn(10) {
 			ev.Attempt += 1 << 30
+		} else if tr.oneIn(10) {
+			ev.Attempt = 1 << 31
 		}
 	case sojourn.TaskProgress:
-		ev.Progress = pick[uint16](tr, 0, 1, 5000, sojourn.MaxProgress)
+		ev.Progress = pick[uint16](tr, 0, 1, 5000, sojourn.MaxProgress-1, sojourn.MaxProgress)
 	case sojourn.TaskFailed:
 		ev.Cause = sojourn.Cause(tr.between(0, 2))
 	}
 	switch ev.Kind {
 	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
-		ev.Service = pick(tr, 0, 1, time.Second, time.Hour)
+		ev.Service = time.Duration(tr.end(int64(pick(tr, 0, 1, time.Second, time.Hour)), math.MaxInt64))
 	}
 }
 
@@ -235,7 +254,7 @@ func (tr *trial) anyJob(id sojourn.JobID, mostPhases int) *sojourn.Job {
 		ID:     id,
 		Name:   pick(tr, "", "sort", "join"),
 		Pool:   pick(tr, "", "a", "b"),
-		Demand: uint32(tr.between(0, 3)),
+		Demand: uint32(tr.end(int64(tr.between(0, 3)), math.MaxUint32)),
 		Phases: make([]sojourn.Phase, tr.between(1, mostPhases)),
 	}
 	for i := range j.Phases {
@@ -271,15 +290,17 @@ func (tr *trial) resize(j *sojourn.Job, phase, n int) {
 	if tr.o.NeedsEstimates {
 		p.Estimate += time.Second
 	}
+	p.Estimate = time.Duration(tr.end(int64(p.Estimate), math.MaxInt64/int64(n)))
 	if tr.oneIn(4) {
 		for k := range n {
-			p.Estimates = append(p.Estimates, time.Duration(k*k%4)*time.Second)
+			p.Estimates = append(p.Estimates, time.Duration(tr.end(int64(k*k%4)*1e9, math.MaxInt64/int64(n))))
 		}
 	}
 	if tr.oneIn(4) {
 		p.Bytes, p.Delays = make([]int64, n), make([]time.Duration, n)
 		for k := range n {
-			p.Bytes[k], p.Delays[k] = int64(k)<<20, time.Duration(k)*time.Second/2
+			p.Bytes[k] = tr.end(int64(k)<<20, math.MaxInt64)
+			p.Delays[k] = time.Duration(tr.end(int64(k)*5e8, math.MaxInt64))
 		}
 	}
 	if p.Inputs.Len() > 0 {
@@ -296,9 +317,15 @@ func (tr *trial) resize(j *sojourn.Job, phase, n int) {
 // describe draws what a job says apart from its tasks.
 func (tr *trial) describe(j *sojourn.Job) {
 	j.Weight = pick(tr, 0, 1, 2, 0.5, 1./65536, 3600)
+	if tr.extreme && tr.oneIn(2) {
+		j.Weight = pick(tr, 1./65536, 1<<31, 1<<32-1, math.Nextafter(1<<32, 0))
+	}
 	j.Deadline = 0
 	if d := pick(tr, 0, 2*time.Second, 20*time.Second, time.Hour); d > 0 {
 		j.Deadline = tr.m.now.Add(d)
+		if tr.extreme {
+			j.Deadline = pick(tr, j.Deadline, 1, math.MaxInt64)
+		}
 	}
 	for i := range j.Phases {
 		j.Phases[i].After = 0

@@ -21,7 +21,7 @@ type call struct {
 	ok        bool
 	panics    bool
 
-	after view            // what the optional interfaces said then
+	after *view           // what the optional interfaces said then
 	idle  []sojourn.Class // the classes of which no task could start then
 }
 
@@ -54,7 +54,8 @@ func sameOutcome(a, b *call) bool {
 }
 
 // where returns the calls of h that satisfy keep.
-func (h history) where(keep func(*call) bool) (kept history) {
+func (h history) where(keep func(*call) bool) history {
+	kept := make(history, 0, len(h))
 	for i := range h {
 		if keep(&h[i]) {
 			kept = append(kept, h[i])

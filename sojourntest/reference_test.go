@@ -51,6 +51,8 @@ const (
 	retriesCancelled
 	doneNotCounted
 	readsUnusedFields
+	adoptsOnFirstSlot
+	limitsAttempts
 	changesJobs
 	mapOrder
 
@@ -91,6 +93,13 @@ const (
 	rejectsBare
 	offersTooMuch
 	supportsAll
+	wakeAsked
+	wakeOnce
+	wakeNeeded
+	seekTurns
+	rankingSorts
+	preemptsOnce
+	savingForgets
 	snapshotLacks
 	snapshotUnsealed
 	snapshotForgetsOrder
@@ -112,6 +121,9 @@ type fifo struct {
 	declined, ticks, failures, added, asked, refused int // what some bugs count
 	slotsByID                                        []sojourn.SlotID
 	restored                                         int
+	hushed                                           bool // NextWake was not asked since the latest event
+	listed                                           bool // there were preemptions
+	told                                             sojourn.Time
 	kept                                             []byte // what was restored, until the next event
 }
 
@@ -138,6 +150,7 @@ type refJob struct {
 	Inputs    [][][]sojourn.NodeID // of Spec, which keeps them from encoding/json
 	Since     sojourn.Time
 	Cancelled bool
+	Released  bool `json:",omitempty"` // by a Tick, where a bug asks for that
 	Tasks     [][]refTask
 }
 
@@ -202,6 +215,9 @@ func (p *fifo) choose(c sojourn.Class) (_ *refJob, phase, index int, ok bool) {
 	if p.bug == skipsSeventh && (p.declined+p.failures)%7 == 6 {
 		return nil, 0, 0, false
 	}
+	if p.hushed {
+		return nil, 0, 0, false
+	}
 	if p.bug == firstClasses && c > sojourn.Reduce {
 		return nil, 0, 0, false
 	}
@@ -239,7 +255,19 @@ func (p *fifo) choose(c sojourn.Class) (_ *refJob, phase, index int, ok bool) {
 	return nil, 0, 0, false
 }
 
-func (p *fifo) early(j *refJob) bool { return p.state.Now < j.Since.Add(p.lag) }
+func (p *fifo) early(j *refJob) bool {
+	if p.bug == wakeAsked {
+		return !j.Released
+	}
+	return p.state.Now < j.Since.Add(p.lag)
+}
+
+// release is what a Tick does by a bug: jobs of which the lag is over may start.
+func (p *fifo) release() {
+	for _, j := range p.state.Jobs {
+		j.Released = j.Released || p.bug == wakeAsked && p.state.Now >= j.Since.Add(p.lag)
+	}
+}
 
 // ready reports whether a phase may start.
 func (p *fifo) ready(j *refJob, phase int) bool {
@@ -408,7 +436,8 @@ func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 	report := progress || failed || ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskRefused
 	timed := adopted || report && ev.Kind != sojourn.TaskRefused
 	if (timed && ev.Service < 0 || failed && ev.Cause > sojourn.CauseSlotLost || progress && ev.Progress > sojourn.MaxProgress ||
-		adopted && (ev.Attempt == 0 || ev.Attempt > math.MaxInt32+1)) && p.bug != acceptsWrongFields {
+		adopted && (ev.Attempt == 0 || ev.Attempt > math.MaxInt32+1)) && p.bug != acceptsWrongFields ||
+		adopted && ev.Attempt == math.MaxInt32+1 && p.bug == limitsAttempts {
 		return sojourn.ErrInvalidEvent
 	}
 	if adopted && (s == nil || s.Retiring) && (p.bug != wrongOrder || p.job(ev) != nil) {
@@ -448,6 +477,8 @@ func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 			return sojourn.ErrTaskState
 		case ev.Attempt <= t.Attempts:
 			return sojourn.ErrStaleAttempt
+		case p.bug == adoptsOnFirstSlot && ev.Slot.ID != 0:
+			return sojourn.ErrSlotBusy
 		case s.Busy && p.bug != acceptsBusyAdoption:
 			return sojourn.ErrSlotBusy
 		case s.Slot.Class != p.job(ev).Spec.Phases[ev.Task.Phase].Class && p.bug != acceptsClassChange:
@@ -516,7 +547,9 @@ func (p *fifo) apply(ev *sojourn.Event) {
 		p.end(ev, t)
 	case sojourn.Tick:
 		p.ticks++
+		p.release()
 	}
+	p.hushed = p.bug == wakeNeeded
 	p.state.Jobs = slices.DeleteFunc(p.state.Jobs, p.ended)
 	p.reorder(ev)
 }
@@ -644,7 +677,9 @@ func (p full) refuses(job *sojourn.Job, now sojourn.Time) error {
 	}
 	earliest := now
 	for i := range job.Phases {
-		earliest = earliest.Add(job.Phases[i].Work())
+		if earliest = earliest.Add(job.Phases[i].Work()); earliest < 0 {
+			return &sojourn.RejectedError{Job: job.ID, Misses: job.ID, By: math.MaxInt64}
+		}
 	}
 	if job.Deadline == 0 || job.Deadline >= earliest {
 		return nil
@@ -671,12 +706,16 @@ func (p full) Admit(job *sojourn.Job) error {
 }
 
 func (p full) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
+	if p.bug == preemptsOnce && p.listed {
+		return dst
+	}
 	for _, id := range slices.Sorted(maps.Keys(p.state.Slots)) {
 		s := p.state.Slots[id]
 		if len(p.state.Jobs) == 0 || !s.Busy && p.bug != preemptsEnded || s.Task.Job == p.state.Jobs[0].Spec.ID {
 			continue
 		}
 		dst = append(dst, sojourn.Preemption{Task: s.Task, Attempt: s.Attempt, Slot: id, For: p.state.Jobs[0].Spec.ID})
+		p.listed = true
 	}
 	return dst
 }
@@ -685,9 +724,16 @@ func (p full) NextWake() (at sojourn.Time, ok bool) {
 	if p.bug == wakeMissing {
 		return 0, false
 	}
+	p.hushed = false
+	p.release()
 	for _, j := range p.state.Jobs {
 		if p.early(j) || p.bug == wakeStuck {
-			return j.Since.Add(p.lag), true
+			at := j.Since.Add(p.lag)
+			if p.bug == wakeOnce && at == p.told {
+				return 0, false
+			}
+			p.told = at
+			return at, true
 		}
 	}
 	return 0, false
@@ -699,6 +745,9 @@ func (p full) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.state.Slots)) {
 		if s := p.state.Slots[id]; !s.Busy && s.Slot.Class == c {
+			if p.bug == seekTurns {
+				slices.Reverse(p.state.Jobs)
+			}
 			return id, true
 		}
 	}
@@ -706,6 +755,9 @@ func (p full) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 }
 
 func (p full) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	if p.bug == rankingSorts {
+		slices.SortFunc(p.state.Jobs, func(a, b *refJob) int { return cmp.Compare(a.Spec.ID, b.Spec.ID) })
+	}
 	for i, j := range p.state.Jobs {
 		if p.bug != rankingForgets || i < 2 {
 			dst = append(dst, j.Spec.ID)
@@ -745,6 +797,9 @@ type saved struct {
 func (p full) AppendBinary(dst []byte) ([]byte, error) {
 	if p.kept != nil {
 		return append(dst, p.kept...), nil
+	}
+	if p.bug == savingForgets {
+		clear(p.state.Racks)
 	}
 	st := saved{Lag: p.lag, state: p.state}
 	switch p.bug {

@@ -56,6 +56,16 @@ func (h history) size() (n int) {
 	return n
 }
 
+// lastDeadline returns the last deadline of a job.
+func (h history) lastDeadline() (t sojourn.Time) {
+	for i := range h {
+		if j := h[i].ev.Job; j != nil {
+			t = max(t, j.Deadline)
+		}
+	}
+	return t
+}
+
 // timeBefore returns the time of the call before one.
 func (h history) timeBefore(call int) (t sojourn.Time) {
 	for i := range call {
@@ -74,6 +84,7 @@ func (s *shrinker) breaks(h history) bool {
 	}
 	tr := newTrial(s.newPolicy, s.o, newChance(uint64(len(h)), 0))
 	tr.thorough, tr.plain = true, s.plain
+	tr.extreme = h.lastDeadline() > lastTime || h.timeBefore(len(h)) > lastTime/2
 	b := breachOf(func() {
 		for _, c := range h {
 			if !c.assign {

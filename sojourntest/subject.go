@@ -61,7 +61,7 @@ type reason struct {
 const none sojourn.SlotID = 1<<32 - 1
 
 // due reports whether the policy is to be told by t that time has passed.
-func (v *view) due(t sojourn.Time) bool { return v.waits && v.wake <= t }
+func (v *view) due(t sojourn.Time) bool { return v != nil && v.waits && v.wake <= t }
 
 // dst is what the Append methods are given, and have to leave alone.
 type dst struct {
@@ -80,14 +80,14 @@ func something() dst {
 }
 
 // view asks all optional interfaces.
-func (s *subject) view(classes []sojourn.Class, full bool) view {
+func (s *subject) view(classes []sojourn.Class, full bool) *view {
 	return s.viewAfter(dst{state: make([]byte, 0, s.size)}, classes, full)
 }
 
 // viewAfter is view with what the Append methods append to, which the view holds as
 // well. The order of the questions is another each time.
-func (s *subject) viewAfter(dst dst, classes []sojourn.Class, full bool) (v view) {
-	v.full = full
+func (s *subject) viewAfter(dst dst, classes []sojourn.Class, full bool) *view {
+	v := &view{full: full}
 	questions := [...]func(){
 		func() {
 			if s.waker != nil {
