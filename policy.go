@@ -117,6 +117,8 @@ type Seeker interface {
 type Explainer interface {
 	// AppendRanking appends the live jobs to dst, the one to be served first at
 	// the front, and returns the extended slice.
+	// A cancelled job is live until its last attempt has ended, but nothing of it will be
+	// served: it may be left out here, and unknown to Explain.
 	AppendRanking(dst []JobID) []JobID
 
 	// Explain returns the quantities that determine the rank of a live job, named

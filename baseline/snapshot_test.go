@@ -3,6 +3,7 @@ package baseline_test
 import (
 	"testing"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
 )
@@ -14,4 +15,26 @@ func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewHUWF, baseline.ListOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewSTF, baseline.ListOptions{}), 600)
+}
+
+// A job of great weight whose work turns out to be none is virtually complete, although
+// its tag was rounded up: it is not kept as finished and late at once.
+func TestSnapshotOfRoundedTag(t *testing.T) {
+	newPolicy := must(baseline.NewFSP, baseline.FSPOptions{})
+	p, restored := newPolicy(), newPolicy()
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Weight: 1<<32 - 1, Phases: []sojourn.Phase{{Tasks: 1}}}},
+		{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: 1}},
+	} {
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+		data, err := p.(sojourn.Snapshotter).AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := restored.(sojourn.Snapshotter).UnmarshalBinary(data); err != nil {
+			t.Errorf("after %v: %v", ev, err)
+		}
+	}
 }

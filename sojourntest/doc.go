@@ -20,59 +20,69 @@
 // line, with none that could be left out. The list is a history: its lines in a
 // file can be read and replayed by package history.
 //
+// Package rapid (pgregory.net/rapid, under the MPL 2.0), which this package imports,
+// says how many histories there are and draws the seed of each. [FuzzEvents] lets the
+// fuzz engine make the choices instead, and [FuzzUnmarshal] forges snapshots.
+//
 // # Laws
 //
-// Of all policies:
+// Of all policies, and of the optional interfaces where [sojourn.As] finds them:
 //
-//   - answers: an event that fits is answered by nil, any other by the error
-//     documented for it, the first where several fit
-//   - atomicity: an event that is refused changes nothing; without it, the same
-//     decisions follow
-//   - assignments: a task that is assigned is pending, not held, of the slot's
-//     class and may start; attempts are numbered without a gap; Source holds the
-//     input and is not down
+//   - answers: an event that fits is answered by nil, any other by an *EventError that
+//     holds the event and wraps the sentinel documented for it, the first where
+//     several fit
+//   - atomicity: an event that is refused changes nothing
+//   - assignments: Assign names the slot, a pending task that is not held and may
+//     start on it, and the number after that of the task's latest attempt
 //   - declines: a declined Assign returns the zero Assignment and changes nothing
 //   - misuse: Assign panics if the slot is unknown, retiring or busy
-//   - panics: nothing else makes a policy panic
-//   - work conservation: when every free slot has been offered, none is free on
-//     which a task could start
-//   - service: with [Options.IdlesOnPurpose], instead: such a task is served after
-//     finitely many Ticks at NextWake
-//   - completion: if attempts succeed, all jobs end
-//   - forgetting: the ID of a job that has ended may be used again
-//   - jobs: the jobs that a policy is told of are not changed
-//   - determinism: the same calls have the same outcome, three times over
+//   - panics: no event, and no offer of a free slot, makes a policy panic
+//   - work conservation: when every free slot has been offered, none is free on which
+//     a task could start
+//   - service: a task that could start on a free slot is served after finitely many
+//     Ticks at NextWake
+//   - completion: while there are slots of their classes and attempts succeed, all
+//     jobs end
+//   - forgetting: nothing is kept of a job that has ended, and its ID may be used
+//     again
+//   - jobs: the policy does not change the jobs that it is told of
+//   - determinism: policies built alike and driven alike decide alike
 //   - superfluous ticks: a Tick before NextWake changes no later decision
-//   - flickering slots: nor does a slot that is added, declined and removed at one
-//     instant
-//   - names: nor do other job IDs
-//   - epoch: nor does another zero of time
-//   - fields: nor does what is in fields that the kind of event does not use
-//   - wrappers: nor does a wrapper, or [sojourn.Locked], which hide nothing
-//   - allocations: in steady state, assigning and finishing allocates nothing
+//   - flickering slots: a slot that is added, declined and removed at one instant
+//     changes no later decision
+//   - names: job IDs are only names; orders end in the order of arrival
+//   - epoch: only differences between times matter
+//   - fields: the fields that an event's kind does not use are ignored
+//   - purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendBinary
+//     and Admit change nothing, in whatever order they are asked, between any two
+//     calls: a policy that is asked nothing decides alike and has the same snapshot;
+//     the Append methods keep what dst holds
+//   - seeking: Seek names a free slot of the class that Assign accepts, or says that
+//     Assign declines all of them
+//   - waking: after a Tick and a round without an assignment, NextWake is later than
+//     now, or false; whether a driver asks it before it offers or afterwards, in the
+//     end no slot that was declined is taken
+//   - preemptions: AppendPreemptions lists attempts that are running, each once
+//   - explanations: AppendRanking lists the live jobs, each once; Explain knows these
+//     jobs and no others; cancelled jobs that wait for their last attempts may be left
+//     out
+//   - admission: Admit answers as Observe then does, and changes nothing
+//   - rejections: a refusal is a *RejectedError that names the job, the live job that
+//     would be late, and a deadline that would be accepted
+//   - snapshots: a policy restored from a snapshot continues as the one that it was
+//     taken from; equal states have equal bytes; bytes that are damaged, or of other
+//     options, are an error and change nothing, and nothing is kept of the bytes
+//   - wrappers: behind a wrapper and behind a lock a policy answers alike
+//   - allocations: in steady state, assigning and finishing tasks allocates nothing
 //
-// Of the optional interfaces, where [sojourn.As] finds them:
+// A cancelled job is live until its last attempt has ended, for errors as for
+// AppendRanking; a policy may leave it out of the ranking, since nothing of it is served
+// any more.
 //
-//   - purity: asking changes nothing; what is appended leaves dst alone
-//   - seeking: Seek names a free slot of the class that Assign takes, and says
-//     that there is none if Assign declines them all
-//   - waking: after a Tick and a round without an assignment, NextWake is later
-//     than now, or false
-//   - preemptions: AppendPreemptions lists attempts that run, each once
-//   - explanations: AppendRanking lists the live jobs, each once; Explain knows
-//     these and no others (cancelled jobs that wait for their last attempts may be
-//     left out)
-//   - admission: Admit answers as Observe then does
-//   - rejections: a refusal says why, and its offer would be accepted
-//   - snapshots: a policy restored at any point continues as if it had never
-//     stopped, whatever it was before, and can be saved and restored again; equal
-//     states have equal bytes; bytes with a flipped bit or of another length, and
-//     those of a policy in [Options.Others], are an error and change nothing; nothing
-//     is kept of the bytes
-//
-// The ranking and the snapshot are asked for after every call, explanations of all jobs,
-// and everything a second time, after two calls of eight, and after each kind of call and
-// answer when it comes first.
+// What is cheap to ask is asked after every call. The ranking, explanations and the
+// snapshot are asked for after two calls of eight, and in a quarter of the histories also
+// before and after each kind of call and answer when it comes first. In another quarter,
+// numbers come from the ends of their ranges as well, and each snapshot is restored.
 //
 // # What the options weaken
 //

@@ -1,6 +1,6 @@
 package sojourntest
 
-// The laws, as messages quote them. The package comment lists them by name.
+// The laws, as messages quote them and the package comment lists them.
 const (
 	lawAnswers      = "answers: an event that fits is answered by nil, any other by an *EventError that holds the event and wraps the sentinel documented for it, the first where several fit"
 	lawAtomicity    = "atomicity: an event that is refused changes nothing"
@@ -19,14 +19,14 @@ const (
 	lawNames        = "names: job IDs are only names; orders end in the order of arrival"
 	lawEpoch        = "epoch: only differences between times matter"
 	lawFields       = "fields: the fields that an event's kind does not use are ignored"
-	lawPurity       = "purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendBinary and Admit change nothing, and the Append methods keep what dst holds"
+	lawPurity       = "purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendBinary and Admit change nothing, in whatever order they are asked, between any two calls: a policy that is asked nothing decides alike and has the same snapshot; the Append methods keep what dst holds"
 	lawSeek         = "seeking: Seek names a free slot of the class that Assign accepts, or says that Assign declines all of them"
-	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false"
+	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false; whether a driver asks it before it offers or afterwards, in the end no slot that was declined is taken"
 	lawPreemptions  = "preemptions: AppendPreemptions lists attempts that are running, each once"
-	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows these jobs and no others"
+	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows these jobs and no others; cancelled jobs that wait for their last attempts may be left out"
 	lawAdmission    = "admission: Admit answers as Observe then does, and changes nothing"
 	lawRejections   = "rejections: a refusal is a *RejectedError that names the job, the live job that would be late, and a deadline that would be accepted"
-	lawSnapshots    = "snapshots: a policy restored from a snapshot continues as the one that it was taken from; equal states have equal bytes; bytes that are damaged, or of other options, are an error and change nothing"
+	lawSnapshots    = "snapshots: a policy restored from a snapshot continues as the one that it was taken from; equal states have equal bytes; bytes that are damaged, or of other options, are an error and change nothing, and nothing is kept of the bytes"
 	lawWrappers     = "wrappers: behind a wrapper and behind a lock a policy answers alike"
 	lawAllocations  = "allocations: in steady state, assigning and finishing tasks allocates nothing"
 )

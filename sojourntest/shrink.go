@@ -22,6 +22,7 @@ func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
 			return b // as may be with a policy that is not deterministic
 		}
 	}
+	s.breaks(s.best.made.where(func(c *call) bool { return c.err == nil && (!c.assign || c.ok) }))
 	for size := -1; size != s.best.made.size(); {
 		size = s.best.made.size()
 		s.omit()
@@ -39,12 +40,15 @@ type shrinker struct {
 	best      *breach
 	bare      bool // the calls alone break the law, without a drain and replays
 	plain     bool // and names and times need not be large where histories are rewritten
-	tries     int
+	spent     int
 }
 
-// maxTries bounds the histories that a shrinker tries, so that it ends within
-// seconds.
-const maxTries = 1000
+// patience bounds the calls of the histories that a shrinker tries, so that it ends
+// within seconds. What follows the calls takes as long as some times as many.
+const (
+	patience = 40_000
+	epilogue = 16
+)
 
 // size is what a shrinker makes smaller: the calls and the time that passes.
 func (h history) size() (n int) {
@@ -79,8 +83,11 @@ func (h history) timeBefore(call int) (t sojourn.Time) {
 // breaks makes the calls of h in a new trial, whatever comes of them now, and
 // reports whether that breaks the law.
 func (s *shrinker) breaks(h history) bool {
-	if s.tries++; s.tries > maxTries {
+	if s.spent > patience {
 		return false
+	}
+	if s.spent += len(h); !s.bare {
+		s.spent += epilogue * len(h)
 	}
 	tr := newTrial(s.newPolicy, s.o, newChance(uint64(len(h)), 0))
 	tr.thorough, tr.plain = true, s.plain
@@ -104,7 +111,11 @@ func (s *shrinker) breaks(h history) bool {
 		tr.drain()
 		tr.replays()
 	})
-	if b == nil || b.law != s.best.law || b.culprit().ev.Kind != s.best.culprit().ev.Kind {
+	if b == nil || b.law != s.best.law {
+		return false
+	}
+	// A snapshot is looked at some time after the call that made it bad.
+	if b.law != lawSnapshots && b.culprit().ev.Kind != s.best.culprit().ev.Kind {
 		return false
 	}
 	// What the end of the trial adds is made anew each time.

@@ -391,6 +391,30 @@ func TestFailureReplays(t *testing.T) {
 	}
 }
 
+// The package comment lists the laws as messages quote them, each once.
+func TestLawsAreDocumented(t *testing.T) {
+	src := func(name string) string {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)^\tlaw\w+ += "(.*)"$`).FindAllStringSubmatch(src("laws.go"), -1) {
+		want = append(want, m[1])
+	}
+	_, list, _ := strings.Cut(src("doc.go"), "// # Laws\n")
+	list, _, _ = strings.Cut(list, "\n//\n// A cancelled job")
+	var got []string
+	for _, item := range strings.Split(list, "//   - ")[1:] {
+		got = append(got, strings.Join(strings.Fields(strings.ReplaceAll(item, "\n//", " ")), " "))
+	}
+	if len(want) < 25 || !slices.Equal(got, want) {
+		t.Errorf("doc.go lists\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // needsAllChecks skips a test that has to find what is rare.
 func needsAllChecks(t *testing.T) {
 	if testing.Short() {

@@ -334,6 +334,9 @@ func (tr *trial) look(law string) {
 	if err := c.after.err; err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		tr.fail(lawSnapshots, tr.h, "AppendBinary(nil) = %v", err)
 	}
+	if tr.s.snapshotter != nil && c.after.err == nil && (tr.thorough || tr.extreme && again != nil) {
+		tr.unmarshal(newSubject(tr.newPolicy()), c.after.state, len(tr.h))
+	}
 }
 
 // checkPurity compares what the optional interfaces say with what they say when they

@@ -214,6 +214,9 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 		return
 	}
 	left := q.clock.Revise(it.tag, it.weight, it.work, work)
+	if all := vclock.Units(work); all.Less(left) {
+		left = all // the rest is what was rounded up
+	}
 	it.work = work
 	if weight == it.weight && !left.IsZero() {
 		q.virtual.Delete(it.entry())

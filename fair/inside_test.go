@@ -1,0 +1,74 @@
+package fair_test
+
+import (
+	"flag"
+	"strconv"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/pfsp"
+	"github.com/sojourn-sched/sojourn/rtmr"
+	"github.com/sojourn-sched/sojourn/sojourntest"
+	"github.com/sojourn-sched/sojourn/td"
+)
+
+// made turns a constructor and its options into what pools take.
+func made[O any, P sojourn.Policy](constructor func(O) (P, error), opts O) func() sojourn.Policy {
+	return func() sojourn.Policy {
+		p, err := constructor(opts)
+		if err != nil {
+			panic(err)
+		}
+		return p
+	}
+}
+
+// Every policy serves pools: what it owes to time, to Ticks and to questions, fair has to
+// pass on.
+func TestConformanceOfPoliciesInside(t *testing.T) {
+	mapAndReduce := sojourntest.Options{
+		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2, Classes: []sojourn.Class{sojourn.Map, sojourn.Reduce},
+		Supports: func(j *sojourn.Job) bool {
+			return len(j.Phases) == 1 ||
+				j.Phases[0].Class == sojourn.Map && j.Phases[1].Class == sojourn.Reduce && j.Threshold(1) == j.Phases[0].Tasks
+		},
+	}
+	idles := sojourntest.Options{IdlesOnPurpose: true}
+	for _, tc := range []struct {
+		name   string
+		inside func() sojourn.Policy
+		o      sojourntest.Options
+	}{
+		{"mars", made(mars.New, mars.PolicyOptions{}), idles},
+		{"mars, each time", made(mars.New, mars.PolicyOptions{Interval: 1}), idles},
+		{"pfsp", made(pfsp.New, pfsp.Options{}), sojourntest.Options{}},
+		{"td", made(td.New, td.Options{}), sojourntest.Options{}},
+		{"td, strict", made(td.New, td.Options{HotPolicy: td.Strict, Theta: 1}), idles},
+		{"las", made(baseline.NewLAS, baseline.LASOptions{}), sojourntest.Options{}},
+		{"rtmr", made(rtmr.New, rtmr.Options{}), mapAndReduce},
+		{"dc", made(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{}), mapAndReduce},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			defer fewer(t, 10)()
+			newPolicy := func() sojourn.Policy {
+				return newWith(fair.Options{Pools: map[string]fair.Pool{"": {Policy: tc.inside}, "a": {Policy: tc.inside, Weight: 2}, "b": {Policy: tc.inside}}})
+			}
+			sojourntest.Run(t, newPolicy, tc.o)
+		})
+	}
+}
+
+// fewer makes rapid run one history of n only, until what it returns is called.
+func fewer(t *testing.T, n int) (restore func()) {
+	f := flag.Lookup("rapid.checks")
+	was := f.Value.String()
+	checks, err := strconv.Atoi(was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Value.Set(strconv.Itoa(max(checks/n, 1)))
+	return func() { f.Value.Set(was) }
+}
