@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/sojourntest"
@@ -26,25 +28,79 @@ func newWith(opts hfsp.Options) *hfsp.Policy {
 
 func ptr[T any](v T) *T { return &v }
 
-// Early tasks are held back: by default from half of the slots, and always from the last
-// one where they might wait in a circle. Phases of the kit have few tasks, hence the
-// small t.
+// Early tasks are held back: from half of the slots, and always from the last one where
+// they might wait in a circle.
 func TestConformance(t *testing.T) {
-	for name, opts := range map[string]hfsp.Options{
-		"default":  {},
-		"training": {TrainingTasks: 2, TrainingSlots: ptr(1), EarlySlots: ptr(1000), Delta: 2 * time.Second, Preemption: hfsp.Kill, KillOnce: true, KillFraction: 0.5},
-		"max-min": {TrainingTasks: 1, EarlySlots: ptr(1000), Delta: time.Second, VirtualCluster: hfsp.MaxMin, SizeUpdate: hfsp.Literal,
-			Train: hfsp.FinishStarted, Priority: hfsp.SpeedModifier, Late: hfsp.LateFirst},
-		"delay": {TrainingTasks: 2, TrainingSlots: ptr(2), EarlySlots: ptr(1), EarlyDelay: 5 * time.Second, NodeDelay: 3 * time.Second, RackDelay: time.Second,
-			Preemption: hfsp.Kill, Estimator: newHistory},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if name != "default" {
-				defer setChecks(t, 8)()
-			}
+	sojourntest.Run(t, with(hfsp.Options{}), sojourntest.Options{IdlesOnPurpose: true})
+}
+
+// Under any options, drawn anew for each history.
+func TestConformanceOfAllOptions(t *testing.T) {
+	n := 60
+	if testing.Short() {
+		n = 15
+	}
+	defer setChecks(t, 1<<30)()
+	for seed := range n {
+		opts := rapid.Custom(anyOptions).Example(seed)
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			defer func() {
+				if t.Failed() {
+					t.Logf("options %+v", opts)
+				}
+			}()
 			sojourntest.Run(t, with(opts), sojourntest.Options{IdlesOnPurpose: true})
 		})
 	}
+}
+
+// anyOptions draws options, more often those under which the phases of the kit, which
+// have few tasks, are trained and held back.
+func anyOptions(t *rapid.T) hfsp.Options {
+	bit := func(name string) bool { return rapid.Bool().Draw(t, name) }
+	opts := hfsp.Options{
+		TrainingTasks:   rapid.IntRange(1, 3).Draw(t, "t"),
+		Delta:           time.Duration(rapid.IntRange(1, 5).Draw(t, "delta")) * time.Second,
+		Xi:              rapid.SampledFrom([]float64{0, 1.5, 1000}).Draw(t, "xi"),
+		DefaultTaskTime: time.Duration(rapid.IntRange(0, 5).Draw(t, "task time")) * time.Second,
+		EarlyDelay:      time.Duration(rapid.IntRange(1, 9).Draw(t, "early delay")) * time.Second,
+		KillOnce:        bit("once"),
+		KillFraction:    rapid.SampledFrom([]float64{0, 0.25, 2}).Draw(t, "fraction"),
+	}
+	if bit("T") {
+		opts.TrainingSlots = ptr(rapid.IntRange(0, 3).Draw(t, "T"))
+	}
+	if bit("early") {
+		opts.EarlySlots = ptr(rapid.SampledFrom([]int{0, 1, 1000}).Draw(t, "early"))
+	}
+	if bit("kill") {
+		opts.Preemption = hfsp.Kill
+	}
+	if bit("late") {
+		opts.Late = hfsp.LateFirst
+	}
+	if bit("literal") {
+		opts.SizeUpdate = hfsp.Literal
+	}
+	if bit("max-min") {
+		opts.VirtualCluster = hfsp.MaxMin
+	}
+	if bit("speed") {
+		opts.Priority = hfsp.SpeedModifier
+	}
+	if bit("finish") {
+		opts.Train = hfsp.FinishStarted
+	}
+	if bit("delay") {
+		opts.NodeDelay, opts.RackDelay = time.Duration(rapid.IntRange(0, 3).Draw(t, "D1"))*time.Second, time.Duration(rapid.IntRange(0, 3).Draw(t, "D2"))*time.Second
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "estimator") {
+	case 0:
+		opts.Estimator = newHistory
+	case 1:
+		opts.Estimator = oracle
+	}
+	return opts
 }
 
 // setChecks makes rapid run one history of n only, until what it returns is called.
