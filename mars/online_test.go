@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -35,7 +36,7 @@ func idles(in *Instance, s *Schedule) (task int, at sojourn.Time, found bool) {
 					own = append(own, int32(u))
 				}
 			}
-			slices.SortFunc(own, func(a, b int32) int { return int(s.Start[a] - s.Start[b]) })
+			slices.SortFunc(own, func(a, b int32) int { return cmp.Compare(s.Start[a], s.Start[b]) })
 			free := ready
 			for _, u := range own {
 				if int64(s.Start[u]) <= free {

@@ -186,7 +186,7 @@ func (s *Set) AddRange(from, to int) {
 	s.grow(to)
 	for from < to {
 		w := from >> 6
-		end := min(to, (w+1)<<6)
+		end := from + min(to-from, 64-from&63)
 		add := ^uint64(0) << (from & 63) & (^uint64(0) >> ((64 - end&63) & 63))
 		was := s.levels[0][w]
 		s.levels[0][w] = was | add
@@ -225,7 +225,7 @@ func (s *Set) spill() {
 
 // grow makes room for the integers below n, in steps that double.
 func (s *Set) grow(n int) {
-	words := (n + 63) >> 6
+	words := (n-1)>>6 + 1 // n + 63 may be beyond an int of 32 bits
 	if words <= len(s.levels[0]) {
 		return
 	}
