@@ -79,7 +79,7 @@ func (q pure) Resize(ph *phase, size, weight uint64, _ int) {
 	q.Queue.Revise(ph.place.item, size, weight)
 }
 
-func (q pure) Reset(ph *phase, v, size uint64) { q.Queue.Reset(ph.place.item, min(v, size), size) }
+func (q pure) Reset(ph *phase, v, size uint64) { q.Queue.Reset(ph.place.item, v, size) }
 
 func (q pure) Finish(ph *phase) {
 	q.Queue.Finish(ph.place.item)

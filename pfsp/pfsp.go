@@ -134,6 +134,17 @@ func (p *Policy) classOf(ph *phase) *class { return p.class(ph.spec().Class) }
 func (ph *phase) spec() *sojourn.Phase   { return &ph.job.Spec.Phases[ph.index] }
 func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
 
+// over reports whether the phase is finished or cancelled.
+func (ph *phase) over() bool { return ph.job.Cancelled || ph.account().Done == ph.spec().Tasks }
+
+// state returns what the phase has to start.
+func (ph *phase) state() slack.State {
+	if a := ph.account(); a.Ready && a.Pending() > 0 {
+		return slack.Ready
+	}
+	return slack.Drained
+}
+
 // setCapacity takes over the number of slots of the class of a slot that came or
 // went.
 func (p *Policy) setCapacity(ch ledger.Change[data]) {
@@ -286,7 +297,7 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 	ph := &j.Data[i]
 	account := ph.account()
 	c := p.classOf(ph)
-	if j.Cancelled || account.Done == ph.spec().Tasks {
+	if ph.over() {
 		if ph.item != nil {
 			c.leave(ph)
 		}
@@ -301,11 +312,7 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 	if !account.Ready {
 		c.doubt(ph, setBack)
 	}
-	state := slack.Drained
-	if account.Ready && account.Pending() > 0 {
-		state = slack.Ready
-	}
-	c.setState(ph, state)
+	c.setState(ph, ph.state())
 	c.system.SetRunning(ph.item, p.share(ph))
 	p.file(c, ph)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "pfsp", Version: 2, Options: fmt.Sprintf("%+v", p.settings)}
+	return snapshot.Header{Policy: "pfsp", Version: 3, Options: fmt.Sprintf("%+v", p.settings)}
 }
 
 // reset gives p the state of a new policy.
@@ -75,12 +75,18 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				c.last[i] = r.Uint()
 			}
 			c.system = slack.New[*phase](p.lateMode())
-			c.system.Restore(r, func(it *slack.Item[*phase]) { p.restoreItem(r, c, it) })
+			c.system.Restore(r, p.ledger.Now(), c.slots, func(it *slack.Item[*phase]) { p.restoreItem(r, c, it) })
 			if r.Err() != nil {
 				return
 			}
 			for it := range c.system.All() {
 				p.file(c, it.Value)
+			}
+		}
+		for j := range p.ledger.All() {
+			for i := range j.Data {
+				ph := &j.Data[i]
+				r.Check(ph.item != nil || ph.over() || !ph.account().Ready, "a phase that is ready is in no system")
 			}
 		}
 	})
@@ -93,12 +99,14 @@ func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase
 		return
 	}
 	ph := &j.Data[r.Below(uint64(len(j.Data)))]
-	if !r.Check(ph.item == nil && ph.spec().Class == c.id, "a phase is in a system twice, or in another's") {
+	if !r.Check(ph.item == nil && ph.spec().Class == c.id && !ph.over(), "a phase is in a system twice, or in another's, or over") {
 		return
 	}
 	it.Value, ph.item = ph, it
+	if !r.Check(it.State() == ph.state() && it.Weight() == j.Weight && it.Running() == p.share(ph), "a phase is not what its job says") {
+		return
+	}
 	if it.State() == slack.Ready {
-		r.Check(ph.account().Ready && ph.account().Pending() > 0, "a phase without tasks is ready")
 		c.waiting++
 	}
 	for what := range numHypotheses {

@@ -80,7 +80,7 @@ func (r *run) job() {
 	if it.Late() {
 		r.late++
 	}
-	now := r.s.now.Add(time.Duration(it.work))
+	now := r.s.clock.Now().Add(time.Duration(it.work))
 	r.s.Finish(it)
 	if r.s.Len() > 2*r.n {
 		at, _ := r.s.NextCompletion()

@@ -3,6 +3,8 @@ package slack
 import (
 	"math/big"
 	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/vclock"
 )
 
 // A vector is a slack system in rational numbers, recomputed from nothing: the
@@ -81,8 +83,10 @@ func (s *System[T]) vector() (x vector, items []*Item[T]) {
 		j := job{new(big.Rat), rat(0, it.work), rat(0, it.weight), it.Late(), it.state}
 		if !j.late {
 			// F - g, less what the carry makes of it.
-			g := new(big.Rat).Add(rat(s.g.Hi, s.g.Lo), new(big.Rat).Quo(rat(s.carry.Hi, s.carry.Lo), rat(s.weight.Hi, s.weight.Lo)))
-			j.v.Sub(rat(it.tag.Hi, it.tag.Lo), g).Mul(j.v, j.weight).Quo(j.v, rat(0, 1<<shift))
+			g, carry := s.clock.State()
+			all := s.clock.Weight()
+			now := new(big.Rat).Add(fromWide(g).integer(), new(big.Rat).Quo(fromWide(carry).integer(), rat(all.Hi, all.Lo)))
+			j.v.Sub(fromWide(it.tag).integer(), now).Mul(j.v, j.weight).Quo(j.v, unit())
 		}
 		if it.finished {
 			j.state = Drained
@@ -103,6 +107,16 @@ func (x num) rat() *big.Rat {
 		y := x.neg().rat()
 		return y.Neg(y)
 	}
-	y := rat(x.hi, x.lo)
-	return y.Quo(y, rat(0, 1<<shift))
+	y := x.integer()
+	return y.Quo(y, unit())
 }
+
+// integer returns x, which is not negative.
+func (x num) integer() *big.Rat {
+	y := rat(x.hi, x.mid)
+	y.Mul(y, rat(1, 0))
+	return y.Add(y, rat(0, x.lo))
+}
+
+// unit returns how many units of work there are in a slot-nanosecond.
+func unit() *big.Rat { return rat(1<<(vclock.Shift-64), 0) }

@@ -2,8 +2,10 @@ package slack
 
 import (
 	"iter"
+	"math/bits"
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/vclock"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -64,15 +66,18 @@ const (
 )
 
 // A line is the function h*F + a.
-type line struct{ h, a num }
+type line struct {
+	h heat
+	a num
+}
 
 func constant(a num) line { return line{a: a} }
 
-func (l line) at(tag wide.Uint128) num {
+func (l line) at(tag vclock.Tag) num {
 	if l.h.isZero() {
 		return l.a
 	}
-	return l.h.mul(fromWide(tag)).add(l.a)
+	return l.h.times(fromWide(tag)).add(l.a)
 }
 
 func (l line) add(m line) line { return line{l.h.add(m.h), l.a.add(m.a)} }
@@ -413,7 +418,7 @@ func (n *node[T]) tally() {
 
 // compare limits up and down so that the item with this value and tag, which is
 // not low, does not become it.
-func (n *node[T]) compare(value num, tag wide.Uint128) {
+func (n *node[T]) compare(value num, tag vclock.Tag) {
 	gap := value.sub(n.lowest) // not negative
 	switch {
 	case tag.Less(n.low.tag): // it is before low, and becomes it also if they are equal
@@ -423,18 +428,43 @@ func (n *node[T]) compare(value num, tag wide.Uint128) {
 	}
 }
 
-// quotient returns x/y rounded down, or limit if that is less. x is not negative.
-func quotient(x num, y wide.Uint128, limit uint64) uint64 {
-	if y.Hi == 0 {
-		if !(wide.Uint128{Hi: x.hi, Lo: x.lo}).Less(wide.Mul64(y.Lo, limit)) {
-			return limit
-		}
-	}
-	q, _ := wide.Uint128{Hi: x.hi, Lo: x.lo}.QuoRem(y)
-	if q.Hi != 0 {
+// quotient returns x/y rounded down, or one less, or limit if that is less. x is not
+// negative, y is not 0, and limit is at most forever.
+func quotient(x num, y wide.Uint192, limit uint64) uint64 {
+	most, fits := y.Mul(wide.From64(limit))
+	if fits && !(wide.Uint192{Hi: x.hi, Mid: x.mid, Lo: x.lo}).Less(most) {
 		return limit
 	}
-	return min(q.Lo, limit)
+	// The quotient is below 2^56. Divide by the upper 64 bits of y, rounded up.
+	at := bits.Len64(y.Lo) - 64
+	if y.Hi != 0 {
+		at = 64 + bits.Len64(y.Hi)
+	} else if y.Mid != 0 {
+		at = bits.Len64(y.Mid)
+	}
+	z := wide.Uint192{Hi: x.hi, Mid: x.mid, Lo: x.lo}
+	hi, lo, by := word(z, at+64), word(z, at), word(y, at)+1
+	if by == 0 {
+		return min(hi, limit)
+	}
+	q, _ := bits.Div64(hi, lo, by)
+	return min(q, limit)
+}
+
+// word returns the 64 bits of x from bit at on, which may be negative.
+func word(x wide.Uint192, at int) uint64 {
+	var lo, hi uint64
+	switch at >> 6 {
+	case -1:
+		hi = x.Lo
+	case 0:
+		lo, hi = x.Lo, x.Mid
+	case 1:
+		lo, hi = x.Mid, x.Hi
+	case 2:
+		lo = x.Hi
+	}
+	return lo>>(at&63) | hi<<(64-at&63)
 }
 
 // node returns an empty node.

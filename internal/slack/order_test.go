@@ -105,7 +105,7 @@ func TestOrderAgainstList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		// Small numbers bring ties, large ones carry from word to word.
-		bits := rapid.SampledFrom([]int{3, 8, 40, 80}).Draw(t, "bits of tags")
+		bits := rapid.SampledFrom([]int{3, 8, 40, 80, 140}).Draw(t, "bits of tags")
 		limit := rapid.SampledFrom([]int{3, 40, 400}).Draw(t, "items")
 		states := rapid.SampledFrom([]int{1, 2, 10}).Draw(t, "items for each drained one")
 		var (
@@ -117,7 +117,10 @@ func TestOrderAgainstList(t *testing.T) {
 			if bits <= 64 {
 				return num{lo: rng.Uint64() >> (64 - bits)}
 			}
-			return num{rng.Uint64() >> (128 - bits), rng.Uint64()}
+			if bits <= 128 {
+				return num{mid: rng.Uint64() >> (128 - bits), lo: rng.Uint64()}
+			}
+			return num{rng.Uint64() >> (192 - bits), rng.Uint64(), rng.Uint64()}
 		}
 		signed := func(bits int) num {
 			if x := random(bits); rng.IntN(2) == 0 {
@@ -135,7 +138,7 @@ func TestOrderAgainstList(t *testing.T) {
 		newKey := func() key {
 			seq++
 			tag := random(bits)
-			return key{wide.Uint128{Hi: tag.hi, Lo: tag.lo | 1}, seq}
+			return key{wide.Uint192{Hi: tag.hi, Mid: tag.mid, Lo: tag.lo | 1}, seq}
 		}
 		insert := func() {
 			it := &Item[int]{key: newKey(), work: random(min(bits, 60)).lo, weight: 1 + rng.Uint64N(1<<20), state: state()}
@@ -167,8 +170,8 @@ func TestOrderAgainstList(t *testing.T) {
 				o.remove(l[i].it)
 				l = slices.Delete(l, i, i+1)
 			case op < 6: // heat that falls by base F, as that of an arrival
-				k, by := newKey(), line{h: num{lo: rng.Uint64N(1 << 20)}}
-				by.a = by.h.mul(random(max(bits-3, 1))).neg()
+				k, by := newKey(), line{h: heatOf(rng.Uint64N(1 << 20))}
+				by.a = by.h.times(random(max(bits-3, 1))).neg()
 				if op == 5 {
 					by = by.neg()
 				}

@@ -482,7 +482,7 @@ func TestTenYears(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	m := newMachine(vqueue.LateFirst, 1_000_000)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for n := 0; m.now < sojourn.Time(10*year); n++ {
+	for n := 0; m.clock.Now() < sojourn.Time(10*year); n++ {
 		for m.Len() < 3 {
 			work, weight := 1<<62+rng.Uint64N(1<<62), uint64(1)
 			if rng.IntN(10) == 0 {
@@ -496,7 +496,7 @@ func TestTenYears(t *testing.T) {
 		at, _ := m.NextCompletion()
 		m.advance(t, at)
 		if m.Len() == 0 {
-			t.Fatalf("the virtual cluster is idle at %v: this test wants one busy period", m.now)
+			t.Fatalf("the virtual cluster is idle at %v: this test wants one busy period", m.clock.Now())
 		}
 		for len(m.items) > 20 {
 			it, _ := m.LeastCompletable()
@@ -507,8 +507,8 @@ func TestTenYears(t *testing.T) {
 		}
 	}
 	m.check(t)
-	if m.g.Hi>>32 == 0 {
-		t.Errorf("virtual time is %v, want a large one", m.g)
+	if g, _ := m.clock.State(); g.Hi>>32 == 0 {
+		t.Errorf("virtual time is %v, want a large one", g)
 	}
 }
 
@@ -516,7 +516,7 @@ func TestExtremes(t *testing.T) {
 	m := newMachine(vqueue.LateFirst, math.MaxInt32)
 	for i := range 60 {
 		m.setState(m.arrive(1<<63, []uint64{1, one, 1 << 48}[i%3]), Ready)
-		m.advance(t, m.now.Add(time.Second))
+		m.advance(t, m.clock.Now().Add(time.Second))
 		m.check(t)
 	}
 	m.advance(t, math.MaxInt64)

@@ -2,10 +2,10 @@ package slack
 
 import (
 	"iter"
-	"math"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/vclock"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
@@ -24,19 +24,11 @@ const (
 	Ready
 )
 
-// Work is counted in units of 2^-shift slot-nanoseconds, as in vqueue.
-const shift = 32
-
 // A System is the slack system of one virtual cluster. Use [New] to make one.
 type System[T any] struct {
 	mode  vqueue.Late
-	slots uint64
-	now   sojourn.Time
-	seq   uint64 // the latest sequence number given to an arrival or a virtual completion
-
-	g      wide.Uint128 // virtual time; 0 while V is empty
-	carry  wide.Uint128 // units of work done and not yet in g; below weight, or 0
-	weight wide.Uint128 // sum of the weights in V
+	clock vclock.Clock // of V
+	seq   uint64       // the latest sequence number given to an arrival or a virtual completion
 
 	v    order[T] // V: the items that are not virtually complete, really finished or not
 	base num      // s of an item in V is its S minus base
@@ -75,6 +67,9 @@ func (it *Item[T]) Work() uint64 { return it.work }
 // Weight returns the weight in units of 2^-16.
 func (it *Item[T]) Weight() uint64 { return it.weight }
 
+// Running returns what was set by [System.SetRunning].
+func (it *Item[T]) Running() int { return int(it.running) }
+
 // Late reports whether the item is virtually complete.
 func (it *Item[T]) Late() bool { return it.tag.IsZero() }
 
@@ -88,8 +83,8 @@ func (it *Item[T]) Before(other *Item[T]) bool { return it.key.less(other.key) }
 
 // A key is a place in the order of V.
 type key struct {
-	tag wide.Uint128 // F, the virtual time of the virtual completion; 0 once it has come
-	seq uint64       // sequence of the arrival; once virtually complete, of that
+	tag vclock.Tag // F, the virtual time of the virtual completion; 0 once it has come
+	seq uint64     // sequence of the arrival; once virtually complete, of that
 }
 
 func (a key) less(b key) bool {
@@ -140,12 +135,7 @@ func (s *System[T]) Len() int { return s.v.len() }
 // SetCapacity sets the number of slots of the virtual cluster, from the current
 // instant on. It changes the rate at which v and s fall, and no order. With 0
 // slots they stand still.
-func (s *System[T]) SetCapacity(slots int) {
-	if slots < 0 {
-		panic("slack: negative capacity")
-	}
-	s.slots = uint64(slots)
-}
+func (s *System[T]) SetCapacity(slots int) { s.clock.SetSlots(slots) }
 
 // Advance moves to instant t, equation (8): it ages V by wall time, whoever is
 // served meanwhile and whether slots idle or not. What is served must be reported
@@ -154,56 +144,39 @@ func (s *System[T]) SetCapacity(slots int) {
 // equals of arrival, with the instant of its completion rounded up; late may not
 // change the system. Advance panics if t is in the past.
 func (s *System[T]) Advance(t sojourn.Time, late func(*Item[T], sojourn.Time)) {
-	if t < s.now {
-		panic("slack: time runs backwards")
-	}
-	if t == s.now || s.weight.IsZero() {
-		s.now = t
+	done := s.clock.Pass(t)
+	if done.IsZero() {
 		return
 	}
 	s.chosen = false
-	capacity := s.capacity(t)
-	budget := s.carry.Add(capacity)
-	s.base = s.base.add(fromWide(capacity)) // (9): nothing done for anybody so far
-	s.now = t
-	for !s.weight.IsZero() {
+	s.base = s.base.add(fromWide(done)) // (9): nothing done for anybody so far
+	for s.v.len() > 0 {
 		head := s.v.first()
-		need := head.tag.Sub(s.g)
-		gain, rest := budget.QuoRem(s.weight)
-		if gain.Less(need) {
-			s.g, s.carry = s.g.Add(gain), rest
+		at, complete := s.clock.Reach(head.tag, head.weight)
+		if !complete {
 			return
 		}
-		budget = budget.Sub(need.Mul(s.weight))
-		s.g, s.carry = head.tag, wide.Uint128{}
 		s.v.remove(head)
-		s.weight = s.weight.Sub(wide.From64(head.weight))
 		if head.finished {
 			s.recycle(head)
 			continue
 		}
 		s.addLate(head)
 		if late != nil {
-			since, _ := budget.QuoRem(wide.Mul64(s.slots, 1<<shift))
-			late(head, t-sojourn.Time(since.Lo))
+			late(head, at)
 		}
 	}
-	s.emptied()
+	s.base = num{} // virtual time starts anew
 }
 
 // NextCompletion returns the instant, rounded up, of the next virtual completion
 // if nothing happens before. It reports false if there is none within the range
 // of [sojourn.Time].
 func (s *System[T]) NextCompletion() (sojourn.Time, bool) {
-	if s.weight.IsZero() || s.slots == 0 {
+	if s.v.len() == 0 {
 		return 0, false
 	}
-	need := s.v.first().tag.Sub(s.g)
-	if most, _ := s.carry.Add(s.capacity(math.MaxInt64)).QuoRem(s.weight); most.Less(need) {
-		return 0, false
-	}
-	wait := ceilDiv(need.Mul(s.weight).Sub(s.carry), wide.Mul64(s.slots, 1<<shift))
-	return s.now + sojourn.Time(wait.Lo), true
+	return s.clock.Next(s.v.first().tag)
 }
 
 // Arrive adds an item at the current instant, drained and without running tasks.
@@ -215,7 +188,7 @@ func (s *System[T]) Arrive(v T, work, weight uint64) *Item[T] {
 	it := s.alloc()
 	it.Value, it.seq, it.work, it.weight = v, s.nextSeq(), work, weight
 	s.chosen = false
-	s.enter(it, wide.Mul64(work, 1<<shift))
+	s.enter(it, vclock.Units(work))
 	return it
 }
 
@@ -244,7 +217,7 @@ func (s *System[T]) SetWork(it *Item[T], work uint64) {
 
 // Revise replaces w, the real work that an item has left, and the weight: the
 // equations (11) to (17). The virtual work that it has left changes by as much,
-// but not below 0, so that it keeps its age. The same holds for an item that is late,
+// but not below 0 nor above 2^63, so that it keeps its age. The same holds for an item that is late,
 // whose v is 0: if its work grows it is back in V with as much, behind those that tie.
 func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 	check(work, weight)
@@ -261,7 +234,7 @@ func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 		s.late.Remove(it.id)
 		s.unlink(it)
 		it.work, it.weight, it.seq = work, weight, s.nextSeq()
-		s.enter(it, wide.Mul64(grown, 1<<shift))
+		s.enter(it, vclock.Units(grown))
 		return
 	}
 	if it.Late() {
@@ -270,13 +243,9 @@ func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 		s.queueLate(it)
 		return
 	}
-	left, old := s.left(it).Add(wide.Mul64(work, 1<<shift)), wide.Mul64(it.work, 1<<shift)
-	if left.Less(old) {
-		left = old
-	}
-	left = left.Sub(old)
+	left := s.clock.Revise(it.tag, it.weight, it.work, work)
 	if weight == it.weight && !left.IsZero() {
-		s.move(it, work, s.g.Add(ceilDiv(left, wide.From64(weight))))
+		s.move(it, work, s.clock.Move(left, weight))
 		return
 	}
 	s.leave(it)
@@ -416,12 +385,10 @@ func (s *System[T]) Slack(it *Item[T]) float64 { return s.slack(it).float() }
 // Virtual returns v of the item: the virtual work that it has left, in
 // slot-nanoseconds, rounded up.
 func (s *System[T]) Virtual(it *Item[T]) uint64 {
-	left := s.left(it)
-	if !left.IsZero() {
-		share, _ := s.carry.MulU64(it.weight).QuoRem(s.weight)
-		left = left.Sub(share)
+	if it.Late() {
+		return 0
 	}
-	return ceilDiv(left, wide.From64(1<<shift)).Lo
+	return s.clock.Remaining(it.tag, it.weight)
 }
 
 // All iterates over the items that are not finished: the late ones in the order
@@ -454,18 +421,16 @@ func (s *System[T]) slack(it *Item[T]) num {
 	return sum
 }
 
-// capacity returns the units of work that are done from now until t.
-func (s *System[T]) capacity(t sojourn.Time) wide.Uint128 {
-	return wide.Mul64(uint64(t-s.now), s.slots).Shl(shift)
-}
+// virtual returns the units of virtual work that an item in V has left, its share of
+// the carry not deducted.
+func (s *System[T]) virtual(it *Item[T]) num { return fromWide(s.clock.Left(it.tag, it.weight)) }
 
-// left returns the units of virtual work that it has left, its share of the carry
-// not deducted.
-func (s *System[T]) left(it *Item[T]) wide.Uint128 {
-	if it.Late() {
-		return wide.Uint128{}
-	}
-	return it.tag.Sub(s.g).MulU64(it.weight)
+// share returns the rule of arrival as a line: phi v_j/phi_j for each j, where phi is the
+// weight of an item.
+func (s *System[T]) share(it *Item[T]) line {
+	phi := heatOf(it.weight)
+	g, _ := s.clock.State()
+	return line{phi, phi.times(fromWide(g)).neg()}
 }
 
 // addWork sets w of an item and changes s of it and of all behind it by as much
@@ -484,30 +449,24 @@ func (s *System[T]) addWork(it *Item[T], left uint64) {
 // enter puts an item with so many units of virtual work left into V: the rule of
 // arrival. Items before it gain phi v_j/phi_j. Items behind it gain v - w, which
 // is the rounding of v.
-func (s *System[T]) enter(it *Item[T], left wide.Uint128) {
+func (s *System[T]) enter(it *Item[T], left wide.Uint192) {
 	if left.IsZero() {
 		s.base = s.base.add(work(it.work)) // it goes before all others
 		s.addLate(it)
 		return
 	}
-	it.tag = s.g.Add(ceilDiv(left, wide.From64(it.weight)))
-	if !s.carry.IsZero() {
-		it.tag = it.tag.Add(wide.From64(1)) // the part of the carry that the item will get is not its own
-	}
-	s.weight = s.weight.Add(wide.From64(it.weight))
-	phi, v := num{lo: it.weight}, fromWide(s.left(it))
-	s.add(it.key, line{phi, phi.mul(fromWide(s.g)).neg()}, v.sub(work(it.work)))
+	it.tag = s.clock.Enter(left, it.weight)
+	s.add(it.key, s.share(it), s.virtual(it).sub(work(it.work)))
 	s.insert(it)
 }
 
 // move gives an item in V another tag and other work, with the weight as it is.
-func (s *System[T]) move(it *Item[T], left uint64, tag wide.Uint128) {
-	phi, v, w := num{lo: it.weight}, fromWide(s.left(it)), work(it.work)
-	share := line{phi, phi.mul(fromWide(s.g)).neg()} // phi v_j/phi_j
+func (s *System[T]) move(it *Item[T], left uint64, tag vclock.Tag) {
+	v, w, share := s.virtual(it), work(it.work), s.share(it)
 	from, to := it.key, key{tag, it.seq}
 	s.v.remove(it)
 	it.key, it.work = to, left
-	newV, newW := fromWide(s.left(it)), work(left)
+	newV, newW := s.virtual(it), work(left)
 	behind := newV.sub(v).sub(newW.sub(w)) // both places
 	if from.less(to) {
 		between := share.add(constant(w.sub(v))) // (14)
@@ -532,35 +491,30 @@ func (s *System[T]) add(k key, before line, behind num) *node[T] {
 //
 //	s_i - s_{i-1} = (phi_i + ... + phi_m) (F_i - F_{i-1}) - w_i.
 func (s *System[T]) insert(it *Item[T]) {
-	pred, weight := s.v.before(it.key)
+	pred, before := s.v.before(it.key)
+	all := heatOf128(s.clock.Weight())
 	var value num
 	if pred != nil {
-		value = s.v.value(pred).add(fromWide(s.weight.Sub(weight)).mul(fromWide(it.tag.Sub(pred.tag))))
+		behind := all.add(heatOf128(before).neg())
+		value = s.v.value(pred).add(behind.times(fromWide(it.tag.Sub(pred.tag))))
 	} else {
-		value = fromWide(s.weight).mul(fromWide(it.tag.Sub(s.g))).sub(fromWide(s.carry)).sub(s.lateWork).add(s.base)
+		g, carry := s.clock.State()
+		value = all.times(fromWide(it.tag.Sub(g))).sub(fromWide(carry)).sub(s.lateWork).add(s.base)
 	}
 	s.v.insert(it, value.sub(work(it.work)))
 }
 
-// leave undoes enter, before the item is virtually complete. The item takes its
-// share of the carry along, rounded up: virtual time with the carry counted in
-// does not move on for the others.
+// leave undoes enter, before the item is virtually complete. The clock was brought up to
+// date at this instant.
 func (s *System[T]) leave(it *Item[T]) {
-	phi := num{lo: it.weight}
-	v := fromWide(s.left(it))
+	v, share := s.virtual(it), s.share(it)
 	s.v.remove(it)
-	pull(s.add(it.key, line{phi.neg(), phi.mul(fromWide(s.g))}, work(it.work).sub(v)))
-	share := ceilDiv(s.carry.MulU64(it.weight), s.weight)
-	s.carry = s.carry.Sub(share)
-	s.base = s.base.sub(fromWide(share))
-	s.weight = s.weight.Sub(wide.From64(it.weight))
-	if s.weight.IsZero() {
-		s.emptied()
+	pull(s.add(it.key, share.neg(), work(it.work).sub(v)))
+	s.base = s.base.sub(fromWide(s.clock.Leave(it.weight)))
+	if s.v.len() == 0 {
+		s.base = num{} // virtual time starts anew
 	}
 }
-
-// emptied starts virtual time anew.
-func (s *System[T]) emptied() { s.g, s.base = wide.Uint128{}, num{} }
 
 // addLate adds an item to the late ones. Its work is part of s of all in V.
 func (s *System[T]) addLate(it *Item[T]) {
@@ -626,16 +580,7 @@ func (s *System[T]) recycle(it *Item[T]) {
 }
 
 func check(work, weight uint64) {
-	if work > 1<<63 || weight == 0 || weight > 1<<48 {
+	if work > vclock.MaxWork || weight == 0 || weight > vclock.MaxWeight {
 		panic("slack: work or weight out of range")
 	}
-}
-
-// ceilDiv returns x/y, rounded up.
-func ceilDiv(x, y wide.Uint128) wide.Uint128 {
-	q, r := x.QuoRem(y)
-	if !r.IsZero() {
-		q = q.Add(wide.From64(1))
-	}
-	return q
 }

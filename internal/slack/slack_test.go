@@ -24,15 +24,17 @@ type machine struct {
 	twins map[int]*vqueue.Item[int]
 	total map[int]uint64 // the work that the twin was told, done or not
 	n     int
+	slots int
 }
 
 func newMachine(mode vqueue.Late, slots int) *machine {
-	m := &machine{New[int](mode), vqueue.New[int](mode), map[int]*Item[int]{}, map[int]*vqueue.Item[int]{}, map[int]uint64{}, 0}
+	m := &machine{New[int](mode), vqueue.New[int](mode), map[int]*Item[int]{}, map[int]*vqueue.Item[int]{}, map[int]uint64{}, 0, 0}
 	m.setCapacity(slots)
 	return m
 }
 
 func (m *machine) setCapacity(slots int) {
+	m.slots = slots
 	m.SetCapacity(slots)
 	m.q.SetCapacity(slots)
 }
@@ -114,8 +116,9 @@ func (m *machine) restart(t interface{ Fatalf(string, ...any) }) {
 		return data
 	}
 	data := save()
+	now, slots := m.clock.Now(), m.slots
 	err := snapshot.Restore(m, data, header, func() { m.System = New[int](m.mode) }, func(r *snapshot.Reader) {
-		m.Restore(r, func(it *Item[int]) {
+		m.Restore(r, now, slots, func(it *Item[int]) {
 			it.Value = int(r.Uint())
 			m.items[it.Value] = it
 		})
@@ -205,7 +208,7 @@ func (x vector) latesBefore(i int) int {
 var (
 	ranges  = gpstest.AllRanges()
 	works   = ranges.Works
-	weights = ranges.Weights
+	weights = rapid.OneOf(ranges.Weights, rapid.SampledFrom([]uint64{1, 1<<48 - 1, 1 << 48}))
 	slots   = ranges.Slots
 	steps   = ranges.Steps
 )
@@ -241,7 +244,7 @@ func TestAgainstEquation6(t *testing.T) {
 			i := m.arrive(works.Draw(t, "work"), weights.Draw(t, "weight"))
 			m.setState(i, states.Draw(t, "state"))
 		}
-		advance := func(t *rapid.T) { m.advance(t, m.now.Add(time.Duration(steps.Draw(t, "step")))) }
+		advance := func(t *rapid.T) { m.advance(t, m.clock.Now().Add(time.Duration(steps.Draw(t, "step")))) }
 		t.Repeat(map[string]func(*rapid.T){
 			"advance": advance,
 			"arrive":  arrive,

@@ -2,23 +2,22 @@ package slack
 
 import (
 	"math"
+	"slices"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
-	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/internal/vclock"
 )
 
 // Save writes the system. For each item that is not finished, in the order of
 // [System.All], it calls value, which writes what the caller needs to know the item
 // again. Slacks are not written: equation (6) is exact, and tells them from the
-// rest.
+// rest. Neither are the instant and the number of slots, which the caller knows.
 func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
-	w.Uint(s.slots)
-	w.Time(s.now)
 	w.Uint(s.seq)
-	w.Wide(s.g)
-	w.Wide(s.carry)
+	s.clock.Save(w)
 	save := func(it *Item[T]) {
-		w.Wide(it.tag)
+		w.Wide192(it.tag)
 		w.Uint(it.seq)
 		w.Uint(it.weight)
 		w.Bool(it.finished)
@@ -42,24 +41,24 @@ func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	}
 }
 
-// Restore reads what Save has written into a new system of the same mode. For each
-// item that is not finished it calls value, which reads what value wrote, sets
-// Value, and keeps the item where the caller keeps it.
-func (s *System[T]) Restore(r *snapshot.Reader, value func(*Item[T])) {
-	s.slots = r.Below(math.MaxInt32 + 1)
-	s.now = r.Time()
-	s.seq = r.Uint()
-	s.g, s.carry = r.Wide(), r.Wide()
+// Restore reads what Save has written into a new system of the same mode, as it is at
+// an instant with so many slots. For each item that is not finished it calls value,
+// which reads what value wrote, sets Value, keeps the item where the caller keeps it, and
+// tests that the work, the weight and the state of the item are what they must be.
+func (s *System[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, value func(*Item[T])) {
+	s.seq = r.Below(maxSeq)
+	s.clock.Restore(r, now, slots)
 	var v []*Item[T]
 	var last key
+	var seqs []uint64
 	for range r.Len() {
 		it := s.alloc()
-		it.key = key{r.Wide(), r.Uint()}
-		it.weight = r.Below(1<<48 + 1)
+		it.key = key{r.Wide192(), r.Uint()}
+		it.weight = r.Below(vclock.MaxWeight + 1)
 		it.finished = r.Bool()
 		if !it.finished {
-			it.work = r.Below(1<<63 + 1)
-			it.running = r.Uint()
+			it.work = r.Below(vclock.MaxWork + 1)
+			it.running = r.Below(math.MaxInt32)
 			it.state = State(r.Below(uint64(Ready) + 1))
 			value(it)
 		}
@@ -67,23 +66,27 @@ func (s *System[T]) Restore(r *snapshot.Reader, value func(*Item[T])) {
 			return
 		}
 		last = it.key
+		seqs = append(seqs, it.seq)
 		if it.Late() {
 			r.Check(!it.finished, "a finished item is late")
 			s.link(it)
 			continue
 		}
-		most, _ := wide.Uint128{Hi: 1 << 61}.QuoRem(wide.From64(it.weight))
-		if !r.Check(s.g.Less(it.tag) && it.tag.Hi < 1<<62 && it.tag.Sub(s.g).Less(most), "a tag is out of range") {
+		if !s.clock.Admit(r, it.tag, it.weight) {
 			return
 		}
-		s.weight = s.weight.Add(wide.From64(it.weight))
 		v = append(v, it)
 	}
-	if !r.Check(s.carry.IsZero() || s.carry.Less(s.weight), "the carry is out of range") ||
-		!r.Check(len(v) > 0 || s.g.IsZero(), "virtual time of nothing") {
+	s.clock.Restored(r)
+	slices.Sort(seqs)
+	if !r.Check(len(slices.Compact(seqs)) == len(seqs), "two items have one number") {
 		return
 	}
 	for _, it := range v {
 		s.insert(it)
 	}
 }
+
+// maxSeq bounds the sequence numbers that are read, far above what any run comes to, so
+// that they go on growing.
+const maxSeq = 1 << 63

@@ -49,11 +49,12 @@
 // A completion takes W(F-g) out of c, and w out of W: as g + c/W is F then, what is left
 // over was done after it. An arrival lowers c/W, which lets V grow for jobs that are
 // present, and the newcomer has V >= w(ceil(x 2^96/w) + [c>0] - c/W) >= x 2^96. A revision
+// leaves a job no less than 0 and no more than 2^63 slot-nanoseconds, in both systems. One
 // of work alone changes V and V* alike, but for rounding up. A revision of weight, or one
 // that ends the job, takes its share of the carry along, so that c/W does not grow, and
 // enters it again as an arrival. No revision leaves a job with more than one has that
-// comes now with the work that is told: that is at least what is told, and V* is at most
-// that. A reset does the same.
+// comes now with 2^63 slot-nanoseconds, the most there is, and V* is at most that. A reset
+// does the same.
 //
 // Proof of (b). While both systems have work they do C units per unit of time, so the
 // difference of the sums is constant; while only this one has, it falls. It is raised by
@@ -91,9 +92,10 @@
 // weights and times up to the limits, no sum overflows: the work that is ever done is below
 // 2^94 slot-nanoseconds, which g cannot exceed as W is at least 1, and
 //
-//	g < F <= g + ceil(x 2^96 / w) + 1 <= g + 2^159 + 1
+//	g < F <= g + ceil(2^159 / w) + 1
 //
-// for a job of work x in slot-nanoseconds, as it was told last: this holds when the job
-// comes and after each revision, and g only grows. As g starts again from 0 whenever there
+// for each job: this holds when the job comes, whose work is at most 2^63, and after each
+// revision, and g only grows while the job is there. Without that limit for revisions,
+// what was rounded up at a large weight would be multiplied when the weight falls. As g starts again from 0 whenever there
 // are no jobs, numbers are usually much smaller.
 package vclock

@@ -100,11 +100,11 @@ func (c *Clock) Next(tag Tag) (sojourn.Time, bool) {
 }
 
 // Enter lets a job in that has so many units of work left, more than 0, and returns its
-// tag. What is above most slot-nanoseconds is left out.
-func (c *Clock) Enter(left wide.Uint192, most, weight uint64) Tag {
+// tag. What is above [MaxWork] is left out.
+func (c *Clock) Enter(left wide.Uint192, weight uint64) Tag {
 	c.settle()
-	if u := Units(most); u.Less(left) {
-		left = u
+	if most := Units(MaxWork); most.Less(left) {
+		left = most
 	}
 	tag := c.after(left, weight)
 	c.weight = c.weight.Add(wide.From64(weight))
@@ -149,23 +149,23 @@ func (c *Clock) Left(tag Tag, weight uint64) wide.Uint192 {
 }
 
 // Revise returns what a job has left if its work, in slot-nanoseconds, is not what it
-// was: as much more or less, but not below 0, and nothing of no work, whatever rounding
-// up has left.
+// was: as much more or less, but not below 0. The caller then asks [Clock.Move] for its
+// tag, or takes it out by [Clock.Leave] and lets it [Clock.Enter] with another weight.
 func (c *Clock) Revise(tag Tag, weight, was, work uint64) wide.Uint192 {
 	c.settle()
 	left, before := c.Left(tag, weight).Add(Units(work)), Units(was)
-	if left.Less(before) || work == 0 {
+	if left.Less(before) {
 		return wide.Uint192{}
 	}
 	return left.Sub(before)
 }
 
 // Move returns the tag of a job that is there and has so much left as [Clock.Revise]
-// says, more than 0: at most that of one that comes now with most.
-func (c *Clock) Move(left wide.Uint192, most, weight uint64) Tag {
+// says, more than 0: at most that of one that comes now with [MaxWork].
+func (c *Clock) Move(left wide.Uint192, weight uint64) Tag {
 	tag := c.g.Add(ceil(left, weight))
-	if u := Units(most); u.Less(left) {
-		if last := c.after(u, weight); last.Less(tag) {
+	if most := Units(MaxWork); most.Less(left) {
+		if last := c.after(most, weight); last.Less(tag) {
 			return last
 		}
 	}
@@ -213,12 +213,12 @@ func (c *Clock) Restore(r *snapshot.Reader, now sojourn.Time, slots int) {
 }
 
 // Admit lets a job in whose tag was read. It reports whether the tag can be one: later
-// than now, and at most that of a job that comes now with most slot-nanoseconds.
-func (c *Clock) Admit(r *snapshot.Reader, tag Tag, most, weight uint64) bool {
+// than now, and at most that of a job that comes now with [MaxWork].
+func (c *Clock) Admit(r *snapshot.Reader, tag Tag, weight uint64) bool {
 	if r.Err() != nil {
 		return false
 	}
-	last := c.g.Add(ceil(Units(most), weight)).Add(wide.Uint192{Lo: 1})
+	last := c.g.Add(ceil(Units(MaxWork), weight)).Add(wide.Uint192{Lo: 1})
 	if !r.Check(c.g.Less(tag) && !last.Less(tag), "a tag is out of range") {
 		return false
 	}

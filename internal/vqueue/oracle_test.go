@@ -29,11 +29,14 @@ func (s *gps) arrive(work, weight uint64) *gpsJob {
 	return j
 }
 
-// revise changes the work of j by the difference of new and old.
+// revise changes the work of j by the difference of new and old, to 2^63 at most.
 func (s *gps) revise(j *gpsJob, old, work, weight uint64) {
 	j.weight = new(big.Rat).SetFrac(ratU(weight).Num(), big.NewInt(1<<16))
 	if j.end == nil {
 		j.left.Add(j.left, ratU(work)).Sub(j.left, ratU(old))
+		if most := ratU(1 << 63); j.left.Cmp(most) > 0 {
+			j.left = most
+		}
 	}
 	s.settle()
 }

@@ -63,7 +63,7 @@ func (q *Queue[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, valu
 			r.Check(!it.finished, "a finished item is late")
 			q.late.ReplaceOrInsert(it.entry())
 		} else {
-			if !q.clock.Admit(r, it.tag, it.work, it.weight) {
+			if !q.clock.Admit(r, it.tag, it.weight) {
 				return
 			}
 			q.virtual.ReplaceOrInsert(it.entry())

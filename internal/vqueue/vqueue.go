@@ -200,7 +200,7 @@ func (q *Queue[T]) Arrive(v T, work, weight uint64) *Item[T] {
 
 // Revise replaces the work and the weight of an item. It keeps its age: the
 // virtual work that it has left changes by as much as the work does, but not
-// below 0. An item that is late stays late, also if its work grows: it is overdue
+// below 0 nor above 2^63. An item that is late stays late, also if its work grows: it is overdue
 // as it is. A finished item is not changed.
 func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 	check(work, weight)
@@ -220,7 +220,7 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 	it.work = work
 	if weight == it.weight && !left.IsZero() {
 		q.virtual.Delete(it.entry())
-		it.tag = q.clock.Move(left, work, weight)
+		it.tag = q.clock.Move(left, weight)
 		q.virtual.ReplaceOrInsert(it.entry())
 	} else {
 		q.leave(it)
@@ -231,14 +231,12 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 }
 
 // Reset sets the virtual work that an item has left, in slot-nanoseconds, at most
-// work, whatever it was: an item that is late is not late any more, unless left is 0.
+// 2^63, whatever it was: an item that is late is not late any more, unless left is 0.
 // Later revisions count from work. A finished item is not changed, nor is one that is
 // late and has nothing left.
 func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
+	check(left, it.weight)
 	check(work, it.weight)
-	if left > work {
-		panic("vqueue: more is left than there is")
-	}
 	if it.finished {
 		return
 	}
@@ -397,7 +395,7 @@ func (q *Queue[T]) enter(it *Item[T], left wide.Uint192) {
 		q.complete(it)
 		return
 	}
-	it.tag = q.clock.Enter(left, it.work, it.weight)
+	it.tag = q.clock.Enter(left, it.weight)
 	q.virtual.ReplaceOrInsert(it.entry())
 }
 
