@@ -51,42 +51,28 @@ func (x num) float() float64 {
 	return float64(float64(float64(x.hi)*(1<<32))+float64(float64(x.mid)/(1<<32))) + float64(float64(x.lo)/(1<<96))
 }
 
-// A heat is a signed sum of weights, in 128 bits in two's complement, which it fits.
-type heat struct{ hi, lo uint64 }
-
-// heatOf returns the sum of one weight.
-func heatOf(weight uint64) heat { return heat{lo: weight} }
-
-func heatOf128(weights wide.Uint128) heat { return heat{weights.Hi, weights.Lo} }
-
-func (h heat) add(k heat) heat {
-	lo, carry := bits.Add64(h.lo, k.lo, 0)
-	hi, _ := bits.Add64(h.hi, k.hi, carry)
-	return heat{hi, lo}
-}
-
-func (h heat) neg() heat {
-	lo, borrow := bits.Sub64(0, h.lo, 0)
-	hi, _ := bits.Sub64(0, h.hi, borrow)
-	return heat{hi, lo}
-}
-
-func (h heat) isZero() bool { return h.hi|h.lo == 0 }
-
 // times returns h*x.
-func (h heat) times(x num) num {
-	mid, lo := bits.Mul64(h.lo, x.lo)
-	hi1, mid1 := bits.Mul64(h.lo, x.mid)
+func (x num) times(h int64) num {
+	mid, lo := bits.Mul64(x.lo, uint64(h))
+	hi, mid1 := bits.Mul64(x.mid, uint64(h))
 	mid, carry := bits.Add64(mid, mid1, 0)
-	hi := hi1 + carry + h.lo*x.hi
-	if h.hi == 0 {
-		return num{hi, mid, lo}
+	y := num{hi + x.hi*uint64(h) + carry, mid, lo}
+	if h < 0 {
+		y = y.sub(num{x.mid, x.lo, 0}) // uint64(h) is h + 2^64
 	}
-	hi2, mid2 := bits.Mul64(h.hi, x.lo)
-	mid, carry = bits.Add64(mid, mid2, 0)
-	hi += hi2 + carry + h.hi*x.mid
-	if int64(h.hi) < 0 {
-		hi -= x.lo // the sign, carried on to 192 bits
+	return y
+}
+
+// timesWide returns w*x.
+func (x num) timesWide(w wide.Uint128) num {
+	y, z := x.unsigned(w.Lo), x.unsigned(w.Hi)
+	return y.add(num{z.mid, z.lo, 0})
+}
+
+// unsigned returns w*x.
+func (x num) unsigned(w uint64) num {
+	if int64(w) >= 0 {
+		return x.times(int64(w))
 	}
-	return num{hi, mid, lo}
+	return x.times(int64(w)).add(num{x.mid, x.lo, 0})
 }

@@ -66,22 +66,25 @@ const (
 )
 
 // A line is the function h*F + a.
+//
+// h is within what a few nodes are allowed to keep; see add. A line of four words is
+// kept in registers.
 type line struct {
-	h heat
+	h int64
 	a num
 }
 
 func constant(a num) line { return line{a: a} }
 
 func (l line) at(tag vclock.Tag) num {
-	if l.h.isZero() {
+	if l.h == 0 {
 		return l.a
 	}
-	return l.h.times(fromWide(tag)).add(l.a)
+	return fromWide(tag).times(l.h).add(l.a)
 }
 
-func (l line) add(m line) line { return line{l.h.add(m.h), l.a.add(m.a)} }
-func (l line) neg() line       { return line{l.h.neg(), l.a.neg()} }
+func (l line) add(m line) line { return line{l.h + m.h, l.a.add(m.a)} }
+func (l line) neg() line       { return line{-l.h, l.a.neg()} }
 
 func (o *order[T]) len() int { return o.n }
 
@@ -317,10 +320,13 @@ func (n *node[T]) add(l line) {
 	}
 	n.wait = n.wait.add(l)
 	if n.low == nil {
+		if n.wait.h > forever || n.wait.h < -forever {
+			n.push() // before it does not fit
+		}
 		return
 	}
 	n.lowest = n.lowest.add(l.at(n.low.tag))
-	switch heat := int64(l.h.lo); {
+	switch heat := l.h; {
 	case heat >= 0 && uint64(heat) <= n.up:
 		n.up -= uint64(heat)
 		n.down = min(n.down+uint64(heat), forever)

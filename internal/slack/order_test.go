@@ -170,8 +170,8 @@ func TestOrderAgainstList(t *testing.T) {
 				o.remove(l[i].it)
 				l = slices.Delete(l, i, i+1)
 			case op < 6: // heat that falls by base F, as that of an arrival
-				k, by := newKey(), line{h: heatOf(rng.Uint64N(1 << 20))}
-				by.a = by.h.times(random(max(bits-3, 1))).neg()
+				k, by := newKey(), line{h: rng.Int64N(1 << 20)}
+				by.a = random(max(bits-3, 1)).times(by.h).neg()
 				if op == 5 {
 					by = by.neg()
 				}

@@ -428,9 +428,9 @@ func (s *System[T]) virtual(it *Item[T]) num { return fromWide(s.clock.Left(it.t
 // share returns the rule of arrival as a line: phi v_j/phi_j for each j, where phi is the
 // weight of an item.
 func (s *System[T]) share(it *Item[T]) line {
-	phi := heatOf(it.weight)
+	phi := int64(it.weight)
 	g, _ := s.clock.State()
-	return line{phi, phi.times(fromWide(g)).neg()}
+	return line{phi, fromWide(g).times(-phi)}
 }
 
 // addWork sets w of an item and changes s of it and of all behind it by as much
@@ -492,14 +492,13 @@ func (s *System[T]) add(k key, before line, behind num) *node[T] {
 //	s_i - s_{i-1} = (phi_i + ... + phi_m) (F_i - F_{i-1}) - w_i.
 func (s *System[T]) insert(it *Item[T]) {
 	pred, before := s.v.before(it.key)
-	all := heatOf128(s.clock.Weight())
 	var value num
 	if pred != nil {
-		behind := all.add(heatOf128(before).neg())
-		value = s.v.value(pred).add(behind.times(fromWide(it.tag.Sub(pred.tag))))
+		behind := s.clock.Weight().Sub(before)
+		value = s.v.value(pred).add(fromWide(it.tag.Sub(pred.tag)).timesWide(behind))
 	} else {
 		g, carry := s.clock.State()
-		value = all.times(fromWide(it.tag.Sub(g))).sub(fromWide(carry)).sub(s.lateWork).add(s.base)
+		value = fromWide(it.tag.Sub(g)).timesWide(s.clock.Weight()).sub(fromWide(carry)).sub(s.lateWork).add(s.base)
 	}
 	s.v.insert(it, value.sub(work(it.work)))
 }

@@ -74,6 +74,9 @@ func (m *machine) revise(i int, work, weight uint64) {
 	} else {
 		work = max(work, old-total)
 	}
+	if m.total[i]+work == old {
+		work++ // of no work at all the queue has nothing left, and the system what rounding up has left
+	}
 	m.Revise(it, work, weight)
 	if it := m.twins[i]; it.Late() && work > old { // what it grows by is another item
 		m.q.Finish(it)

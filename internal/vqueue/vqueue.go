@@ -214,10 +214,9 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 		return
 	}
 	left := q.clock.Revise(it.tag, it.weight, it.work, work)
-	if all := vclock.Units(work); all.Less(left) {
-		left = all // the rest is what was rounded up
+	if it.work = work; work == 0 {
+		left = wide.Uint192{} // whatever rounding up has left
 	}
-	it.work = work
 	if weight == it.weight && !left.IsZero() {
 		q.virtual.Delete(it.entry())
 		it.tag = q.clock.Move(left, weight)
