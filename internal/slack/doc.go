@@ -91,17 +91,17 @@
 //
 // # Numbers
 //
-// V is that of the package vqueue, bit by bit, so that its bound holds: no job is
-// virtually complete earlier than under exact GPS, and later by far less than a
-// nanosecond. The package has a V of its own since the tree below needs the tags, is
+// V goes by the clock of package vclock, as that of vqueue does, so that its bound holds:
+// no job is virtually complete earlier than under exact GPS, and later by what is bounded
+// there. The package has a V of its own since the tree below needs the tags, is
 // one tree instead of four, and takes its items back, so that a job costs no
-// allocation. With the carry c of vqueue, (6) is
+// allocation. With the carry c of the clock, (6) is
 //
 //	s_i = sum_{j<i} phi_j (F_j - g) + (phi_i + ... + phi_m) (F_i - g) - c - sum w
 //
 // which is an integer: s is not rounded at all, and is what (6) makes of v and w at
 // any time, whatever happened before. As v is rounded up, once, when a job arrives,
-// s >= 0 stays true in integers. Sums wrap around at 2^128 and need not fit; s fits
+// s >= 0 stays true in integers. Sums wrap around at 2^192 and need not fit; s fits
 // as long as the work in V is below 2^95 slot-nanoseconds, which are ten years of
 // 10^11 slots. Virtual time starts anew whenever V is empty.
 //
