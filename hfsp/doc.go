@@ -66,23 +66,23 @@
 //
 // # Departures from the paper
 //
-// Measured is the mean sojourn time in relation to policy fair, at a load of .9 of the
+// Measured is the mean sojourn time in relation to policy fair, at a load of 0.9 of the
 // map slots, over 20 seeds, on DEV, TEST and PROD of Table I:
 //
 //	sojourn compare --gen hfsp-dev:load=0.9 --seeds 20 --preempt -p fair,hfsp,hfsp:early-slots=100,...
 //
-// The default is at .70, .63, .60 (the paper, at loads that it does not tell: .66, .74,
-// .67), with p99 of the slowdown at 3.4, 3.7, 4.2 where fair has 9.4, 10.1, 8.3.
+// The default is at 0.70, 0.63, 0.60 (the paper, at loads that it does not tell: 0.66, 0.74,
+// 0.67), with p99 of the slowdown at 3.4, 3.7, 4.2 where fair has 9.4, 10.1, 8.3.
 //
 //   - Late phases share the slots (PSBS, by two of the authors) instead of being served
 //     one after the other, since one whose size was underestimated would block the
-//     others: .76, .65, .62 instead of .82, .67, .62 before the next item.
+//     others: 0.76, 0.65, 0.62 instead of 0.82, 0.67, 0.62 before the next item.
 //   - Early tasks, which slow start lets hold a slot while they wait for the phase
-//     before, hold half of the slots of a class at most: .70, .63, .60 instead of .76,
-//     .65, .62. It matters too where sizes are wrong, when the phase before of a job whose
+//     before, hold half of the slots of a class at most: 0.70, 0.63, 0.60 instead of 0.76,
+//     0.65, 0.62. It matters too where sizes are wrong, when the phase before of a job whose
 //     early tasks hold all reduce slots may be put back behind others for long: with
-//     sizes of an Oracle off by exp(Z) for each phase (estimator=oracle,sigma=1) .77, .71,
-//     .68 instead of .87, .77, .72, and p99 of the slowdown 5.1, 6.1, 8.4 instead of
+//     sizes of an Oracle off by exp(Z) for each phase (estimator=oracle,sigma=1) 0.77, 0.71,
+//     0.68 instead of 0.87, 0.77, 0.72, and p99 of the slowdown 5.1, 6.1, 8.4 instead of
 //     9.7, 10.1, 9.8. EarlySlots above the
 //     number of slots is the paper's rule. Jobs without slow start see no difference.
 //     After EarlyDelay early tasks are given what else would idle, but never go before
@@ -109,7 +109,7 @@
 //   - T is 10 for the clusters of the paper, and grows with the cluster; it never takes
 //     more than half of the slots, lest a small cluster does nothing but train.
 //   - When training ends, v keeps its age (SizeUpdate). Literally v = S_f makes a
-//     phase that has waited wait again: .77, .66, .62 before the item on early tasks, and
+//     phase that has waited wait again: 0.77, 0.66, 0.62 before the item on early tasks, and
 //     hardly any difference after.
 //   - Section III-C has T_curr <= T where algorithm 1 has <: the latter holds.
 //   - A training task holds its slot of T until it ends. In the paper T_curr falls when
@@ -126,12 +126,12 @@
 //   - A job's weight is its share in the virtual cluster (generalised processor
 //     sharing); the speed modifier of section III-B is an option, as is the max-min
 //     sharing of the virtual cluster, which makes no difference on DEV, TEST and PROD:
-//     .76, .65, .62 before the item on early tasks.
+//     0.76, 0.65, 0.62 before the item on early tasks.
 //
 // Kill is as the paper finds: slowdowns of small jobs fall, to a median of 1.00, 1.03,
-// 1.59 from 1.07, 1.22, 1.43, and means rise to .75, .72, .73, since work is lost that was
-// nearly done. A KillFraction of .25, which spares tasks that have run for a quarter of
-// their time, has what is good in both: .69, .62, .61 with median slowdowns of 1.00, 1.12,
+// 1.59 from 1.07, 1.22, 1.43, and means rise to 0.75, 0.72, 0.73, since work is lost that was
+// nearly done. A KillFraction of 0.25, which spares tasks that have run for a quarter of
+// their time, has what is good in both: 0.69, 0.62, 0.61 with median slowdowns of 1.00, 1.12,
 // 1.39. It is worth trying wherever tasks may be killed; it is not the default since
 // not all may, and a driver has to do it.
 //

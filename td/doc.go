@@ -90,7 +90,7 @@
 // free. Jobs in the queue are no part of that: a slot may wait although its own node holds
 // input of one. They would take slots from jobs that were promised their floors, as
 // soon as a source is cool, and would leave the queue out of order. On the queues of
-// Figure 7, Strict is as fast as Relaxed within .2 % (sojourn compare --gen td-small
+// Figure 7, Strict is as fast as Relaxed within 0.2 % (sojourn compare --gen td-small
 // --bandwidth 12.5MiB --seeds 20 -p td:h=1.3,td:h=1.3,hot-policy=strict).
 //
 // T3. With [Strict], no node has more than theta tuples: one is added only where there

@@ -14,7 +14,7 @@ func hfsp() []*Generator {
 	bin := func(name, doc, interval, shares string) *Generator {
 		const (
 			assumed = "assumed: the paper says nothing"
-			fitted  = "assumed: with these times the map slots have a load of about .8, 1 and 1.9 on DEV, TEST and PROD"
+			fitted  = "assumed: with these times the map slots have a load of about 0.8, 1 and 1.9 on DEV, TEST and PROD"
 		)
 		count, times := spans(0, maxTasks), durations(1)
 		return &Generator{

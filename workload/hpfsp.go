@@ -18,7 +18,7 @@ func hpfsp() []*Generator {
 	)
 	figure4 := append([]Option{
 		option("workload", "A", choice("A", "B", "C", "D"),
-			"A: tasks x time; B: Exp(tasks) x time; C: tasks x Exp(time), one time a job; D: B with few tasks, a load of .9",
+			"A: tasks x time; B: Exp(tasks) x time; C: tasks x Exp(time), one time a job; D: B with few tasks, a load of 0.9",
 			"Section IV-B says \"exponentially distributed job sizes\" and then \"200 tasks and each task takes 10 mins\", which is A"),
 	}, simulated("in A and C of each job, else their mean; auto: 200, in D 13.5")...)
 	figure5 := append([]Option{

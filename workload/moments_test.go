@@ -539,7 +539,7 @@ func TestHPFSPSimulations(t *testing.T) {
 			}
 		}
 	}
-	// D has a load of .9: 13.5 x 10 min / (30 x 5 min).
+	// D has a load of 0.9: 13.5 x 10 min / (30 x 5 min).
 	var loads []float64
 	for _, jobs := range overSeeds(t, "hpfsp-fig4", "workload=D jobs=2000", 20) {
 		loads = append(loads, loadOf(t, jobs, "30x1"))
@@ -658,7 +658,7 @@ func TestRTMR(t *testing.T) {
 			checkMoments(t, tc.name+", "+name+": deadlines", each(some, deadline), (lo+hi)/2, (hi-lo)*(hi-lo)/12)
 		}
 
-		// A time is mean x U(.7, 1.3) x (1.3 with probability p): E U^2 = 1 + .6^2/12.
+		// A time is mean x U(0.7, 1.3) x (1.3 with probability p): E U^2 = 1 + .6^2/12.
 		factor := func(phase int, mean func(*sim.Job) float64, p float64) {
 			t.Helper()
 			m, second := 1+0.3*p, (1+0.03)*(1+0.69*p)
