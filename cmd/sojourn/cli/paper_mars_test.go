@@ -215,3 +215,40 @@ func TestMistaken(t *testing.T) {
 		t.Error("the instance itself was changed")
 	}
 }
+
+// One machine and batches of 10 s. The job of 0 s, of 6 s, is planned at once; those of 1
+// and 2 s, of 4 and 2 s, at 10 s, the lighter and longer one last: 1*6 + 3*12 + 1*16. What comes
+// at 11 s, heavy and short, is planned at 20 s, though the machine idles from 16 s on: 100*21.
+func TestBatchByBatch(t *testing.T) {
+	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
+	job := func(release, length int, weight float64) mars.Job {
+		return mars.Job{Weight: weight, Release: sojourn.Time(s(release)), Phases: []mars.Phase{{Tasks: 1, Time: s(length)}}}
+	}
+	in := mars.Instance{Machines: []int{1}, Jobs: []mars.Job{job(1, 4, 1), job(0, 6, 1), job(11, 1, 100), job(2, 2, 3)}}
+	got, err := batchByBatch(in, s(10), mars.MARES)
+	if want := 6.0 + 36 + 16 + 2100; err != nil || got != want {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	if in.Jobs[0].Release != sojourn.Time(s(1)) {
+		t.Error("the instance itself was changed")
+	}
+}
+
+// Two tasks of weights 2 and 5 on one machine, as planned and twice as long; one job.
+func TestCarriedOutByTasks(t *testing.T) {
+	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
+	in := mars.Instance{Machines: []int{1}, Objective: mars.TaskCompletion, Jobs: []mars.Job{
+		{Weight: 1, Phases: []mars.Phase{{Tasks: 2, Times: []time.Duration{s(3), s(4)}, Weights: []float64{2, 5}}}},
+	}}
+	plan := &mars.Schedule{Start: []sojourn.Time{sojourn.Time(s(4)), 0}, Machine: []int32{0, 0}}
+	if got, want := carriedOut(&in, plan, false), 2.0*7+5*4; got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	long := slower(&in, 2)
+	if got, want := carriedOut(&long, plan, false), 2.0*14+5*8; got != want {
+		t.Errorf("twice as long: %v, want %v", got, want)
+	}
+	if in.Jobs[0].Phases[0].Times[0] != s(3) {
+		t.Error("the instance itself was changed")
+	}
+}
