@@ -217,16 +217,16 @@ func TestMistaken(t *testing.T) {
 }
 
 // One machine and batches of 10 s. The job of 0 s, of 6 s, is planned at once; those of 1
-// and 2 s, of 4 and 2 s, at 10 s, the lighter and longer one last: 1*6 + 3*12 + 1*16. What comes
-// at 11 s, heavy and short, is planned at 20 s, though the machine idles from 16 s on: 100*21.
+// and 2 s, of 30 and 12 s, at 10 s, the longer one at 22 s: 1*6 + 60*22 + 1*52. What comes at
+// 11 s, heavy and short, is planned at 20 s by itself, and comes after them: 100*53.
 func TestBatchByBatch(t *testing.T) {
 	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
 	job := func(release, length int, weight float64) mars.Job {
 		return mars.Job{Weight: weight, Release: sojourn.Time(s(release)), Phases: []mars.Phase{{Tasks: 1, Time: s(length)}}}
 	}
-	in := mars.Instance{Machines: []int{1}, Jobs: []mars.Job{job(1, 4, 1), job(0, 6, 1), job(11, 1, 100), job(2, 2, 3)}}
+	in := mars.Instance{Machines: []int{1}, Jobs: []mars.Job{job(1, 30, 1), job(0, 6, 1), job(11, 1, 100), job(2, 12, 60)}}
 	got, err := batchByBatch(in, s(10), mars.MARES)
-	if want := 6.0 + 36 + 16 + 2100; err != nil || got != want {
+	if want := 6.0 + 1320 + 52 + 5300; err != nil || got != want {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
 	if in.Jobs[0].Release != sojourn.Time(s(1)) {
