@@ -477,12 +477,12 @@ func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 			return sojourn.ErrTaskState
 		case ev.Attempt <= t.Attempts:
 			return sojourn.ErrStaleAttempt
-		case p.bug == adoptsOnFirstSlot && ev.Slot.ID != 0:
-			return sojourn.ErrSlotBusy
 		case s.Busy && p.bug != acceptsBusyAdoption:
 			return sojourn.ErrSlotBusy
 		case s.Slot.Class != p.job(ev).Spec.Phases[ev.Task.Phase].Class && p.bug != acceptsClassChange:
 			return sojourn.ErrWrongClass
+		case p.bug == adoptsOnFirstSlot && ev.Slot.ID != 0:
+			return sojourn.ErrSlotBusy
 		}
 	default:
 		switch {
