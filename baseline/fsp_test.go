@@ -137,6 +137,29 @@ func TestVirtualWorkFollowsTheEvents(t *testing.T) {
 	v(5*second, 41)
 }
 
+// A phase enters the virtual cluster when it is ready, with its whole work: here after 10 s
+// in which the first phase had the slot. Another job that comes at 9 s with 5 s has 4.5 s
+// left by then, and goes after it.
+func TestPhasesEnterWhenTheyAreReady(t *testing.T) {
+	p, err := baseline.NewFSP(baseline.FSPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bench{t, p}
+	b.slots(1)
+	two := job(1, 1, 10)
+	two.Phases = append(two.Phases, sojourn.Phase{Tasks: 1, Estimate: 4 * time.Second})
+	b.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: two})
+	a := b.assign(0)
+	b.observe(sojourn.Event{Kind: sojourn.JobArrived, At: 9 * second, Job: job(2, 1, 5)})
+	b.end(sojourn.TaskFinished, 10*second, a)
+	b.wantNumber(10*second, 4, 1, "phase1", "v")
+	b.wantNumber(10*second, 4.5, 2, "phase0", "v")
+	if got := b.assign(0).Task; got.Job != 1 || got.Phase != 1 {
+		t.Errorf("the slot is given to %v, want phase 1 of job 1", got)
+	}
+}
+
 // A job that ends before its virtual end leaves its tag behind and nothing else.
 func TestEndedJobsAreFreed(t *testing.T) {
 	p, err := baseline.NewFSP(baseline.FSPOptions{})
