@@ -166,7 +166,7 @@ func (p *Policy) rebase(now int64) {
 // but who comes next would count on these slots.
 func (p *Policy) renew(now int64) {
 	if p.stale && !p.soft {
-		p.evaluate(now)
+		p.evaluate(now, 0)
 	}
 }
 

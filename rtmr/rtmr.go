@@ -153,7 +153,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		}
 		if due := p.due(int64(ev.At)); due || told && idle {
 			p.idled, settled = idle, true
-			p.evaluate(int64(ev.At))
+			p.evaluate(int64(ev.At), 0) // what happened before was settled
 			idle = false
 		}
 	} else if told {

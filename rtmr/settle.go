@@ -54,7 +54,11 @@ func (p *Policy) settle() {
 	p.restore()
 	p.fresh = true
 	if p.unsettled() || p.idled {
-		p.evaluate(p.now())
+		cause := p.cause
+		if p.slots[maps] < p.hardSlots[maps] || p.slots[reduces] < p.hardSlots[reduces] {
+			cause |= bySlots
+		}
+		p.evaluate(p.now(), cause)
 	}
 }
 
@@ -118,17 +122,14 @@ func (p *Policy) reorder() {
 
 // evaluate finds out which promises hold as of an instant, after something happened
 // that they had not reckoned with: promises that cannot be kept become void, and void
-// ones are restored where they fit.
-func (p *Policy) evaluate(now int64) {
-	cause := p.cause
+// ones are restored where they fit. cause is what has happened that the hard marks do not
+// know of, if the marks do not know of it yet either; what time alone has done is added.
+func (p *Policy) evaluate(now int64, cause reason) {
 	if p.due(now) {
 		cause |= byOverrun
 	}
 	if p.idled {
 		cause |= byIdling
-	}
-	if p.slots[maps] < p.hardSlots[maps] || p.slots[reduces] < p.hardSlots[reduces] {
-		cause |= bySlots
 	}
 	p.reality(&p.base, now)
 	changed := p.opts.Booking == Chain
