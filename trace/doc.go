@@ -131,7 +131,7 @@
 //	time    of the successful attempt that ended first, from its start to its end. The
 //	        work of a reduce starts when its shuffle and the last map have ended, if
 //	        that is later than its own start: waiting for maps is no work, and a
-//	        shuffle cannot be told from it
+//	        shuffle cannot be told from it. Where SLS tells only a duration, it is that
 //	bytes   of the input of a map (inputBytes, or else what the attempt read of HDFS),
 //	        or of the shuffle of a reduce; 0 where only others of the phase know
 //	nodes   preferredLocations, by the last of their layers; in histories

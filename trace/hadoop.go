@@ -131,6 +131,7 @@ type recordedTask struct {
 // An attempt is an attempt at a task.
 type attempt struct {
 	start, shuffled, finish int64
+	noInstants              bool // only how long it worked is known; it counts from 0
 }
 
 // addAttempt takes note of an attempt of task t of p, with the size of the input it
@@ -162,7 +163,7 @@ func (a *attempt) time(class sojourn.Class, lastMap int64) int64 {
 	if a.start < 0 || a.finish < 0 {
 		return -1
 	}
-	if class == sojourn.Map {
+	if class == sojourn.Map || a.noInstants {
 		return a.finish - a.start
 	}
 	return max(0, a.finish-max(a.start, a.shuffled, lastMap))
@@ -192,7 +193,7 @@ func (h *hadoopReader) job(r *record) (*sim.Job, string) {
 
 	lastMap := int64(-1)
 	for _, t := range r.phases[sojourn.Map].tasks {
-		if t.done {
+		if t.done && !t.success.noInstants {
 			lastMap = max(lastMap, t.success.finish)
 		}
 	}
@@ -256,7 +257,7 @@ func (h *hadoopReader) times(p *recordedPhase, class sojourn.Class, lastMap int6
 		times[i] = -1
 		if ms := t.success.time(class, lastMap); t.done && ms >= 0 {
 			times[i] = add(ms)
-			if class == sojourn.Reduce && t.success.finish < lastMap {
+			if class == sojourn.Reduce && !t.success.noInstants && t.success.finish < lastMap {
 				h.count(reducesEarly, 1)
 			}
 		}

@@ -321,5 +321,5 @@ func (r *historyReader) endAttempt(e *historyEvent, success bool) {
 		size = e.fetched
 	}
 	p := &r.rec.phases[t.class]
-	r.addAttempt(p, &p.tasks[t.index], attempt{start, e.shuffled, e.finish}, success, size)
+	r.addAttempt(p, &p.tasks[t.index], attempt{start: start, shuffled: e.shuffled, finish: e.finish}, success, size)
 }

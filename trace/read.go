@@ -138,10 +138,11 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 	if c.fault != nil {
 		return nil, c.fault
 	}
+	if deadline > math.MaxInt64-time.Duration(j.At) {
+		return nil, faultf(deadlineOff, "at + deadline %s", outOfRange)
+	}
 	if deadline > 0 {
-		if j.Deadline = j.At.Add(deadline); j.Deadline < 0 {
-			return nil, faultf(deadlineOff, "at + deadline %s", outOfRange)
-		}
+		j.Deadline = j.At.Add(deadline)
 	}
 	if err := j.Check(); err != nil {
 		return nil, &fault{jobStart, reasonOf(err)}

@@ -168,7 +168,7 @@ func (h *hadoopReader) rumenLocation(c *cursor, nodes []sojourn.NodeID) []sojour
 // rumenAttempt reads an attempt at a task.
 func (h *hadoopReader) rumenAttempt(c *cursor, p *recordedPhase, t *recordedTask, class sojourn.Class) {
 	var (
-		a       = attempt{-1, -1, -1}
+		a       = attempt{start: -1, shuffled: -1, finish: -1}
 		success bool
 		size    = int64(-1)
 	)
@@ -242,7 +242,7 @@ func (h *hadoopReader) slsTask(c *cursor, r *record) {
 		start    = c.pos
 		class    sojourn.Class
 		known    bool
-		a        = attempt{-1, -1, -1}
+		a        = attempt{start: -1, shuffled: -1, finish: -1}
 		duration = int64(-1)
 	)
 	c.fields(slsTaskKeys, func(key string) {
@@ -280,7 +280,7 @@ func (h *hadoopReader) slsTask(c *cursor, r *record) {
 		return
 	}
 	if a.start < 0 && duration >= 0 {
-		a = attempt{0, -1, duration}
+		a = attempt{shuffled: -1, finish: duration, noInstants: true}
 	}
 	h.addAttempt(&r.phases[class], t, a, true, -1)
 }
