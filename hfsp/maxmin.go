@@ -294,6 +294,13 @@ func (q *maxMin) Marked(m vqueue.Mark) iter.Seq[*phase] {
 	}
 }
 
+func (q *maxMin) FirstMarked(m vqueue.Mark) (*phase, bool) {
+	for ph := range q.Marked(m) {
+		return ph, true
+	}
+	return nil, false
+}
+
 func (q *maxMin) LastMarked(m vqueue.Mark, before *phase) (*phase, bool) {
 	var last *capped
 	for _, i := range q.all {

@@ -191,13 +191,18 @@ func (p *Policy) appendBlocker(dst []sojourn.Preemption, class sojourn.Class, fi
 // those who have victims from the last one on, until they meet.
 func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []sojourn.Preemption {
 	c := &p.classes[class]
-	s := supply{p: p, class: class, free: p.ledger.FreeSlots(class), list: p.sources[:0]}
+	left := p.limit(class) - c.used
+	free := p.ledger.FreeSlots(class)
+	if free == 0 && !p.meet(c, left) {
+		return dst
+	}
+	s := supply{p: p, class: class, free: free, list: p.sources[:0]}
 	defer func() {
 		clear(s.list)
 		p.sources = s.list[:0]
 	}()
 	var trained map[*phase]int
-	if left := p.limit(class) - c.used; left > 0 {
+	if left > 0 {
 		order := c.training.Cursor()
 		for h, _, ok := order.Next(); ok && left > 0 && s.any(); h, _, ok = order.Next() {
 			ph := p.phases[h]
@@ -368,10 +373,8 @@ func (p *Policy) meet(c *class, left int) bool {
 	if !ok || left > 0 && c.training.Len() > 0 {
 		return ok
 	}
-	for first := range c.virtual.Marked(claims) {
-		return c.virtual.Before(first, last)
-	}
-	return false
+	first, ok := c.virtual.FirstMarked(claims)
+	return ok && c.virtual.Before(first, last)
 }
 
 // takes reports whether a phase has a task to start that is close enough to a slot.

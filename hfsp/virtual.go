@@ -35,11 +35,12 @@ type cluster interface {
 	// All iterates over the phases that have not finished, in the order of service.
 	All() iter.Seq[*phase]
 	// Before reports whether a comes before b in the order of service. SetMark puts a
-	// phase into a set; Marked iterates over it in that order, and LastMarked returns the
-	// last phase of a set that comes before another, unless that is nil.
+	// phase into a set; Marked iterates over it in that order, FirstMarked returns its first
+	// phase, and LastMarked the last one that comes before another, unless that is nil.
 	Before(a, b *phase) bool
 	SetMark(ph *phase, m vqueue.Mark, on bool)
 	Marked(m vqueue.Mark) iter.Seq[*phase]
+	FirstMarked(m vqueue.Mark) (*phase, bool)
 	LastMarked(m vqueue.Mark, before *phase) (*phase, bool)
 	Remaining(ph *phase) uint64
 	Late(ph *phase) bool
@@ -114,6 +115,14 @@ func (q pure) Before(a, b *phase) bool { return q.Queue.Before(a.place.item, b.p
 func (q pure) SetMark(ph *phase, m vqueue.Mark, on bool) { q.Queue.SetMark(ph.place.item, m, on) }
 
 func (q pure) Marked(m vqueue.Mark) iter.Seq[*phase] { return values(q.Queue.Marked(m)) }
+
+func (q pure) FirstMarked(m vqueue.Mark) (*phase, bool) {
+	it, ok := q.Queue.FirstMarked(m)
+	if !ok {
+		return nil, false
+	}
+	return it.Value, true
+}
 
 func (q pure) LastMarked(m vqueue.Mark, before *phase) (*phase, bool) {
 	var of *vqueue.Item[*phase]

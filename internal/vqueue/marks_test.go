@@ -78,6 +78,9 @@ func TestMarks(t *testing.T) {
 				if got := slices.Collect(q.Marked(1)); !slices.Equal(got, want) {
 					t.Fatalf("Marked has %d items, want %d, or in another order", len(got), len(want))
 				}
+				if it, ok := q.FirstMarked(1); ok != (len(want) > 0) || ok && it != want[0] {
+					t.Fatalf("FirstMarked = %v, %v, want the first of %d", it, ok, len(want))
+				}
 				for before, i := (*vqueue.Item[int])(nil), len(want)-1; ; i-- {
 					last, ok := q.LastMarked(1, before)
 					if ok != (i >= 0) || ok && last != want[i] {

@@ -297,10 +297,31 @@ func (q *Queue[T]) Marked(m Mark) iter.Seq[*Item[T]] {
 	}
 }
 
+// FirstMarked returns the first item of a set in the order of service; false if there is
+// none.
+func (q *Queue[T]) FirstMarked(m Mark) (*Item[T], bool) {
+	if s, ok := q.marked[m].sharing.Min(); ok {
+		return s.it, true
+	}
+	e, ok := q.marked[m].others.Min()
+	return e.it, ok
+}
+
 // LastMarked returns the last item of a set in the order of service, of those that come
 // before another, unless that is nil; false if there is none.
 func (q *Queue[T]) LastMarked(m Mark, before *Item[T]) (last *Item[T], ok bool) {
 	set := &q.marked[m]
+	if before == nil { // asked at every event
+		if e, ok := set.others.Max(); ok {
+			return e.it, true
+		}
+		s, ok := set.sharing.Max()
+		return s.it, ok
+	}
+	return q.lastMarked(set, before)
+}
+
+func (q *Queue[T]) lastMarked(set *marked[T], before *Item[T]) (last *Item[T], ok bool) {
 	find := func(it *Item[T]) bool {
 		if it != before {
 			last, ok = it, true
@@ -308,15 +329,11 @@ func (q *Queue[T]) LastMarked(m Mark, before *Item[T]) (last *Item[T], ok bool) 
 		return !ok
 	}
 	shares := func(s share[T]) bool { return find(s.it) }
-	switch {
-	case before == nil:
-		set.others.Descend(func(e entry[T]) bool { return find(e.it) })
-	case q.shares(before):
+	if q.shares(before) {
 		set.sharing.DescendLessOrEqual(before.share(), shares)
 		return last, ok
-	default:
-		set.others.DescendLessOrEqual(before.entry(), func(e entry[T]) bool { return find(e.it) })
 	}
+	set.others.DescendLessOrEqual(before.entry(), func(e entry[T]) bool { return find(e.it) })
 	if !ok {
 		set.sharing.Descend(shares)
 	}
