@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -36,6 +37,7 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 				j.Phases[0].Class == sojourn.Map && j.Phases[1].Class == sojourn.Reduce && j.Threshold(1) == j.Phases[0].Tasks
 		},
 	}
+	two := 2
 	idles := sojourntest.Options{IdlesOnPurpose: true}
 	for _, tc := range []struct {
 		name   string
@@ -44,6 +46,7 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 	}{
 		{"mars", made(mars.New, mars.PolicyOptions{}), idles},
 		{"mars, each time", made(mars.New, mars.PolicyOptions{Interval: 1}), idles},
+		{"hfsp", made(hfsp.New, hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},
 		{"pfsp", made(pfsp.New, pfsp.Options{}), sojourntest.Options{}},
 		{"td", made(td.New, td.Options{}), sojourntest.Options{}},
 		{"td, strict", made(td.New, td.Options{HotPolicy: td.Strict, Theta: 1}), idles},

@@ -424,22 +424,27 @@ func (p *Policy) seekSlowly(c sojourn.Class) (sojourn.SlotID, bool) {
 			p.decline(n, c)
 			continue
 		}
-		// One slot is enough to see that a policy takes any.
-		p.lendSlot(n, p.ledger.Free(id))
-		found, ok := n.policy.seeker.Seek(c)
+		// One slot is enough to see that a policy takes any; else each is lent by itself, as
+		// when it is offered, since what a policy takes may depend on how many it has.
+		found, ok := p.seekWith(n, p.ledger.Free(id))
 		if !ok {
 			p.buffer = p.ledger.AppendFree(p.buffer[:0], c)
 			for _, s := range p.buffer {
-				if s.ID != id {
-					p.lendSlot(n, s)
+				if s.ID != id && !ok {
+					found, ok = p.seekWith(n, s)
 				}
 			}
-			found, ok = n.policy.seeker.Seek(c)
 		}
-		p.takeBack(n, p.ledger.Now())
 		if ok {
 			return found, true
 		}
 		p.decline(n, c)
 	}
+}
+
+// seekWith returns the slot that the policy of a pool wants while it is lent one.
+func (p *Policy) seekWith(n *pool, s sojourn.Slot) (sojourn.SlotID, bool) {
+	p.lendSlot(n, s)
+	defer p.takeBack(n, p.ledger.Now())
+	return n.policy.seeker.Seek(s.Class)
 }
