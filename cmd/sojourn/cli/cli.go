@@ -181,6 +181,7 @@ time), how fair that was, and what became of each job and task.`,
 			Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "sojourn", version()) },
 		},
 	)
+	registerCompletions(root, policies)
 	return root
 }
 

@@ -62,7 +62,7 @@ What is dropped or made up is counted on stderr.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&from, "from", "", "`FORMAT` of FILE: swim, rumen, sls, jhist or swf")
+	flags.StringVar(&from, "from", "", "`FORMAT` of FILE: "+listed(foreignFormats))
 	load.register(flags)
 	flags.StringVarP(&cluster, "cluster", "c", "", "`CLUSTER` that the load is computed for, as in compare")
 	foreign.register(flags)

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/internal/fluid"
 	"github.com/spf13/cobra"
 )
@@ -105,6 +107,13 @@ unless two things that are compared are equal or differ by far less than that.`,
 	flags.BoolVar(&asJSON, "json", false, "print exact times as JSON")
 	flags.BoolVar(&round, "rounded", false, "compute in integers, much faster")
 	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
+	must(cmd.RegisterFlagCompletionFunc("policies", completeSpecs(func() []catalog.Named {
+		var kinds []catalog.Named
+		for _, name := range slices.Sorted(maps.Keys(fluidKinds())) {
+			kinds = append(kinds, catalog.Named{Name: name})
+		}
+		return kinds
+	}, false)))
 	return cmd
 }
 

@@ -22,6 +22,7 @@ func newGen() *cobra.Command {
 		seed     uint64
 		given    []string
 		describe bool
+		asJSON   bool
 		quiet    bool
 	)
 	cmd := &cobra.Command{
@@ -35,12 +36,14 @@ are, and where in the paper the default stands, or that it is assumed.
 Nothing is written if a time comes out too long to be told.`,
 		Example: `  sojourn gen
   sojourn gen hfsp-test --options
+  sojourn gen hfsp-test --options --json
   sojourn gen hfsp-test --seed 1 --option load=0.9 > test.jsonl
   sojourn gen bursty --option sizes=pareto --option jobs=5000 | sojourn compare -w - -c 100x1`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFirst(namedAlone),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				if describe || len(given) > 0 {
+				if describe || asJSON || len(given) > 0 {
 					return usagef("no workload: give a name, one of %s", strings.Join(workloads.Names(), ", "))
 				}
 				return listGenerators(cmd.OutOrStdout())
@@ -49,7 +52,12 @@ Nothing is written if a time comes out too long to be told.`,
 			if err != nil {
 				return usageError{err}
 			}
-			if describe {
+			switch {
+			case asJSON && !describe:
+				return usagef("--json is for --options: a workload is always written as lines of JSON")
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), newGeneratorSummary(g))
+			case describe:
 				return describeGenerator(cmd.OutOrStdout(), g)
 			}
 			options, err := parseOptions(given)
@@ -68,7 +76,9 @@ Nothing is written if a time comes out too long to be told.`,
 	flags.Uint64Var(&seed, "seed", 0, "where all randomness comes from")
 	flags.StringArrayVar(&given, "option", nil, "`NAME=VALUE` of an option of the workload; may be repeated")
 	flags.BoolVar(&describe, "options", false, "print the options of the workload instead of making it")
+	flags.BoolVar(&asJSON, "json", false, "with --options, print JSON")
 	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
+	must(cmd.RegisterFlagCompletionFunc("option", completeOption))
 	return cmd
 }
 
@@ -167,4 +177,31 @@ func describeGenerator(out io.Writer, g *workloads.Generator) error {
 		}
 	}
 	return w.Flush()
+}
+
+// A generatorSummary is a workload as gen --options prints it in JSON.
+type generatorSummary struct {
+	Name    string                   `json:"name"`
+	Summary string                   `json:"summary"`
+	Source  string                   `json:"source"`
+	Cluster string                   `json:"cluster"`
+	Options []generatorOptionSummary `json:"options"`
+}
+
+// A generatorOptionSummary is one of its options, of which Source tells where the default
+// is from.
+type generatorOptionSummary struct {
+	Name    string `json:"name"`
+	Default string `json:"default"`
+	Values  string `json:"values"`
+	Text    string `json:"text"`
+	Source  string `json:"source"`
+}
+
+func newGeneratorSummary(g *workloads.Generator) generatorSummary {
+	s := generatorSummary{Name: g.Name, Summary: g.Doc, Source: g.Source, Cluster: g.Cluster, Options: []generatorOptionSummary{}}
+	for _, o := range g.Options {
+		s.Options = append(s.Options, generatorOptionSummary{Name: o.Name, Default: o.Default, Values: o.Values, Text: o.Doc, Source: o.Source})
+	}
+	return s
 }

@@ -285,6 +285,9 @@ func (w *workload) meter(c *cluster) *meter {
 	return m
 }
 
+// estimatesModes are the forms of the value of --estimates.
+var estimatesModes = []string{"exact", "none", "lognormal:SIGMA"}
+
 // estimatesFlag is the value of --estimates.
 type estimatesFlag sim.Estimates
 
@@ -319,5 +322,5 @@ func (e *estimatesFlag) Set(text string) error {
 			return nil
 		}
 	}
-	return errors.New("want exact, none or lognormal:SIGMA with SIGMA from 0 to 10, such as lognormal:0.5")
+	return errors.New("want " + listed(estimatesModes) + " with SIGMA from 0 to 10, such as lognormal:0.5")
 }

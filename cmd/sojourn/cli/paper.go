@@ -105,9 +105,13 @@ const (
 func newPaper(policies catalog.Catalog, known []experiment) *cobra.Command {
 	f := runFlags{policies: policies}
 	var seeds seedsFlag
-	var names strings.Builder
+	var (
+		list  strings.Builder
+		named []catalog.Named
+	)
 	for _, e := range known {
-		names.WriteString(hang("  "+e.name+"  ", e.source+": "+e.title))
+		named = append(named, catalog.Named{Name: e.name, Text: e.title})
+		list.WriteString(hang("  "+e.name+"  ", e.source+": "+e.title))
 	}
 	cmd := &cobra.Command{
 		Use:   "paper [NAME]",
@@ -125,13 +129,14 @@ says beside what came out, with a confidence interval and a verdict:
                   verdict, and a note says how many seeds would do
 There are 20 seeds, or as many as most verdicts of the experiment need.
 Without a name it lists the experiments:
-` + strings.TrimSuffix(names.String(), "\n"),
+` + strings.TrimSuffix(list.String(), "\n"),
 		Example: `  sojourn paper
   sojourn paper hfsp-fig6 --seeds 50`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFirst(func() []catalog.Named { return named }),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				_, err := io.WriteString(cmd.OutOrStdout(), names.String())
+				_, err := io.WriteString(cmd.OutOrStdout(), list.String())
 				return err
 			}
 			i := slices.IndexFunc(known, func(e experiment) bool { return e.name == args[0] })

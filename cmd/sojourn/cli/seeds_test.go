@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/spf13/cobra"
@@ -154,6 +155,26 @@ func TestRepeatIsInterrupted(t *testing.T) {
 	}
 	if _, err := f.input.gen.workload(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("making a workload after an interrupt: %v, want %v", err, context.Canceled)
+	}
+}
+
+// The progress bar of a run counts each job once under each policy, and no more.
+func TestBarCountsJobs(t *testing.T) {
+	cmd := &cobra.Command{}
+	cmd.SetContext(context.Background())
+	f := &runFlags{policies: builtin()}
+	f.input.sample = true
+	s, err := f.open(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bar := progressbar.DefaultSilent(1 << 30)
+	specs := []catalog.Spec{{Name: "fifo"}, {Name: "las"}}
+	if _, err := s.runCounted(cmd.Context(), bar, specs, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := bar.State().CurrentNum, int64(2*len(s.workload.jobs)); got != want {
+		t.Errorf("the bar is at %d after %d jobs under 2 policies, want %d", got, len(s.workload.jobs), want)
 	}
 }
 

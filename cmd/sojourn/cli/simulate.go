@@ -47,7 +47,7 @@ func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagS
 	f.input.register(flags)
 	f.load.register(flags)
 	f.locality.register(flags)
-	flags.Var(&f.estimates, "estimates", "what policies are told of service times that the workload gives no estimate of: exact, none or lognormal:SIGMA")
+	flags.Var(&f.estimates, "estimates", "what policies are told of service times that the workload gives no estimate of: "+listed(estimatesModes))
 	flags.Uint64Var(&f.seed, "seed", 0, "where all randomness comes from")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
@@ -152,6 +152,15 @@ func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
 // makes the hooks of the run of the i-th policy, without Job.
 func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Spec, hooks func(i int) sim.Hooks) ([]*sim.Result, error) {
 	bar := s.flags.newBar(stderr, "jobs", len(specs)*len(s.workload.jobs))
+	if bar != nil {
+		defer bar.Clear()
+	}
+	return s.runCounted(ctx, bar, specs, hooks)
+}
+
+// runCounted is run with a progress bar that counts the jobs that are done, or with none
+// if bar is nil.
+func (s *scenario) runCounted(ctx context.Context, bar *progressbar.ProgressBar, specs []catalog.Spec, hooks func(i int) sim.Hooks) ([]*sim.Result, error) {
 	results := make([]*sim.Result, len(specs))
 	err := parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {
 		if i == len(specs) {
@@ -173,9 +182,6 @@ func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Sp
 		}
 		return nil
 	})
-	if bar != nil {
-		bar.Clear()
-	}
 	if err != nil {
 		return nil, err
 	}

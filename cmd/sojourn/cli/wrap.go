@@ -44,3 +44,12 @@ func hang(title, text string) string {
 func writeWrapped(w io.Writer, first, rest, text string) {
 	io.WriteString(w, first+strings.Join(wrap(text, helpWidth-len(first), strings.TrimPrefix(rest, first)), "\n"+first)+"\n")
 }
+
+// listed returns words as a sentence lists them: "a, b or c".
+func listed(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

@@ -25,6 +25,7 @@ type Described struct {
 	Name   string
 	Kind   string   // of value, such as "duration"; "choice" among Values
 	Values []Choice // the first is the default
+	Text   string   // that of the Description, where it stands by itself
 }
 
 // A Choice is a value that has a name.
@@ -136,6 +137,9 @@ func values(t reflect.Type) []string {
 	}
 }
 
+// kindBool is the kind of what is chosen or not.
+const kindBool = "true or false"
+
 // kindOf returns a word for what text sets a value of type t.
 func kindOf(t reflect.Type) string {
 	switch {
@@ -146,7 +150,7 @@ func kindOf(t reflect.Type) string {
 	case t == reflect.TypeFor[time.Duration]():
 		return "duration"
 	case t.Kind() == reflect.Bool:
-		return "true or false"
+		return kindBool
 	case t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64:
 		return "number"
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	workloads "github.com/sojourn-sched/sojourn/workload"
+	"github.com/spf13/cobra"
+)
+
+// registerCompletions tells the shell what the values of flags may be, in root and all
+// commands below. A flag of one name takes the same in each of them that has no own
+// completion of it.
+func registerCompletions(root *cobra.Command, policies catalog.Catalog) {
+	specs := completeSpecs(func() []catalog.Named { return policies.Named(optionDocs()) }, false)
+	flags := []struct {
+		name     string
+		complete cobra.CompletionFunc
+	}{
+		{"policies", specs},
+		{"policy", specs},
+		{"gen", completeSpecs(namedWorkloads, true)},
+		{"estimates", completeWords(estimatesModes)},
+		{"from", completeWords(foreignFormats)},
+	}
+	for _, c := range root.Commands() {
+		for _, f := range flags {
+			if _, own := c.GetFlagCompletionFunc(f.name); c.Flags().Lookup(f.name) != nil && !own {
+				must(c.RegisterFlagCompletionFunc(f.name, f.complete))
+			}
+		}
+	}
+}
+
+// must panics if a flag does not exist.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// completeSpecs completes names with options, of which a value holds one or a list.
+func completeSpecs(known func() []catalog.Named, one bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return completions(catalog.Complete(begun, known(), one)), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// completeFirst completes the first argument among names, and no other.
+func completeFirst(known func() []catalog.Named) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return completions(catalog.Complete(begun, known(), true)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeWords completes one of some words. What a word says in capital letters after a
+// colon is to be filled in.
+func completeWords(words []string) cobra.CompletionFunc {
+	directive := cobra.ShellCompDirectiveNoFileComp
+	var known []catalog.Named
+	for _, word := range words {
+		name, _, open := strings.Cut(word, ":")
+		if open {
+			name += ":"
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		known = append(known, catalog.Named{Name: name})
+	}
+	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return completions(catalog.Complete(begun, known, true)), directive
+	}
+}
+
+// completeOption completes the value of --option of gen, whose first argument names the
+// workload.
+func completeOption(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	if len(args) == 0 || strings.Contains(begun, ",") {
+		return nil, directive
+	}
+	prefix := args[0] + ":"
+	choices := catalog.Complete(prefix+begun, namedWorkloads(), true)
+	for i := range choices {
+		choices[i].Name = strings.TrimPrefix(choices[i].Name, prefix)
+	}
+	return completions(choices), directive
+}
+
+// completions writes choices for the shell, each with the first sentence of its text.
+func completions(choices []catalog.Choice) []cobra.Completion {
+	var all []cobra.Completion
+	for _, c := range choices {
+		text, _, _ := strings.Cut(c.Text, ". ")
+		all = append(all, cobra.CompletionWithDesc(c.Name, strings.TrimSuffix(text, ".")))
+	}
+	return all
+}
+
+// namedWorkloads returns the generators. The value that is offered of an option is its
+// default.
+func namedWorkloads() []catalog.Named {
+	var all []catalog.Named
+	for _, name := range workloads.Names() {
+		g, err := workloads.Lookup(name)
+		must(err)
+		n := catalog.Named{Name: g.Name, Text: g.Doc}
+		for _, o := range g.Options {
+			n.Options = append(n.Options, catalog.Described{Name: o.Name, Text: o.Doc, Values: []catalog.Choice{{Name: o.Default, Text: o.Values}}})
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// namedAlone returns the generators without their options.
+func namedAlone() []catalog.Named {
+	all := namedWorkloads()
+	for i := range all {
+		all[i].Options = nil
+	}
+	return all
+}

@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Named is something that is asked for by its name and options, as a policy is.
+type Named struct {
+	Name, Text string
+	Options    []Described
+}
+
+// Named returns what the entries are called and what can be chosen about them.
+func (c Catalog) Named(docs Docs) []Named {
+	var all []Named
+	for _, e := range c {
+		n := Named{Name: e.Name, Text: e.Summary}
+		for _, d := range e.Describe(docs) {
+			for _, o := range d.Options {
+				o.Text = d.Text
+				n.Options = append(n.Options, o)
+			}
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// Complete returns what a list in the form of [Parse] may become whose last item has only
+// been begun: a name, an option with "=" of the name that it belongs to, or a value of
+// that option. A list of one has a single name, as in "bursty:jobs=5", and all of its
+// items but the first are options, or continue the value before them. There is nothing
+// to become of a list with a fault.
+func Complete(list string, known []Named, one bool) []Choice {
+	done, item := "", list
+	if i := strings.LastIndexByte(list, ','); i >= 0 {
+		done, item = list[:i+1], list[i+1:]
+	}
+	var owner Spec // that the item may be an option of
+	if done != "" {
+		specs, err := Parse(strings.TrimSuffix(done, ","))
+		if err != nil {
+			return nil
+		}
+		owner = specs[len(specs)-1]
+		if one {
+			owner.Name = specs[0].Name
+			owner.Options = nil
+			for _, s := range specs {
+				owner.Options = append(owner.Options, s.Options...)
+			}
+		}
+	}
+
+	var all []Choice
+	offer := func(whole, text string) {
+		if strings.HasPrefix(whole, item) {
+			all = append(all, Choice{done + whole, text})
+		}
+	}
+	head, _, hasValue := strings.Cut(item, "=")
+	name, _, hasColon := strings.Cut(head, ":")
+	prefix := ""
+	switch {
+	case hasColon && one && done != "":
+		return nil
+	case hasColon:
+		owner, prefix = Spec{Name: name}, name+":"
+	case !hasValue && (!one || done == ""):
+		for _, n := range known {
+			offer(n.Name, n.Text)
+		}
+	}
+	i := slices.IndexFunc(known, func(n Named) bool { return n.Name == owner.Name })
+	if i < 0 || prefix == "" && len(owner.Options) == 0 {
+		return all
+	}
+	for _, o := range known[i].Options {
+		key, isMap := strings.CutSuffix(o.Name, mapSuffix)
+		switch {
+		case slices.ContainsFunc(owner.Options, func(given Option) bool { return given.Name == o.Name }):
+		case isMap:
+			offer(prefix+key+".", o.Text)
+		case !hasValue:
+			offer(prefix+o.Name+"=", o.Text)
+		case o.Kind == kindBool:
+			offer(prefix+o.Name+"=false", "")
+			offer(prefix+o.Name+"=true", "")
+		default:
+			for _, v := range o.Values {
+				offer(prefix+o.Name+"="+v.Name, v.Text)
+			}
+		}
+	}
+	return all
+}
