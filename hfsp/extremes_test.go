@@ -50,7 +50,8 @@ func TestServiceBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-// A task that was adopted before its phase was ready may be killed once it is.
+// A task that was adopted before its phase was ready may be killed once it is, unless its
+// slot is to leave.
 func TestAdoptedTasksAreVictims(t *testing.T) {
 	s := stage{t, exact(hfsp.Options{Preemption: hfsp.Kill})}
 	s.slots(0, 0)
@@ -66,6 +67,10 @@ func TestAdoptedTasksAreVictims(t *testing.T) {
 	s.observe(1, sojourn.Event{Kind: sojourn.SlotRemoved})
 	if got := s.p.AppendPreemptions(nil); len(got) > 0 {
 		t.Errorf("AppendPreemptions = %v after the slot was removed, want none", got)
+	}
+	s.slots(1, 0)
+	if got := s.p.AppendPreemptions(nil); !slices.Equal(got, want) {
+		t.Errorf("AppendPreemptions = %v after the slot was added again, want %v", got, want)
 	}
 }
 

@@ -134,10 +134,13 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.refile(c.Slot.Class)
 	}
 	switch ev.Kind {
-	case sojourn.SlotRemoved: // if it is busy, it ends with its attempt
+	case sojourn.SlotRemoved, sojourn.SlotAdded: // a busy one ends with its attempt, or stays after all
 		if a, ok := p.ledger.Attempt(ev.Slot.ID); ok {
 			if ph := a.Job.Data.phases[a.Task.Phase]; ph != nil {
 				p.cover(ph, ev.Slot.ID)
+				if ev.Kind == sojourn.SlotAdded && !ph.trains(a.Task.Index) {
+					p.expose(ph, ev.Slot.ID)
+				}
 				p.guard(ph)
 			}
 		}
