@@ -89,7 +89,7 @@ func verifyTimes(in *Instance, s *Schedule) error {
 					return fmt.Errorf("%s: machine %d is not of class %d", place(), m, p.Class)
 				}
 				c := at.Add(p.TimeOf(i))
-				if c < at {
+				if c-at != sojourn.Time(p.TimeOf(i)) {
 					return fmt.Errorf("%s: starts at %v, later than can be told", place(), at)
 				}
 				end = max(end, c)

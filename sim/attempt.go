@@ -167,10 +167,10 @@ func (e *engine) begin(id sojourn.SlotID) error {
 	if s.work == never {
 		s.work = max(e.now, s.ready)
 	}
-	end := s.work.Add(s.runs)
-	if end < s.work {
+	if s.runs > never.Sub(s.work) {
 		return e.outOfRange(s)
 	}
+	end := s.work.Add(s.runs)
 	if fetching && !s.fails {
 		return nil // it does not end before its input is there
 	}
@@ -216,10 +216,11 @@ func (e *engine) finish(id sojourn.SlotID) error {
 	if j.homes != nil {
 		j.homes[j.phases[p].first+int(s.task.Index)] = s.Node
 	}
-	arrived := e.now.Add(delay(&j.Phases[p], int(s.task.Index)))
-	if arrived < e.now {
+	takes := delay(&j.Phases[p], int(s.task.Index))
+	if takes > never.Sub(e.now) {
 		return e.outOfRange(s)
 	}
+	arrived := e.now.Add(takes)
 	e.release(s, Finished)
 
 	ph := &j.phases[p]
@@ -367,7 +368,7 @@ func (e *engine) reportProgress(id sojourn.SlotID) error {
 // reportNext plans the next report of the progress of the attempt on a slot.
 func (e *engine) reportNext(id sojourn.SlotID) {
 	e.reports.Remove(uint32(id))
-	if at := e.now.Add(e.cfg.Progress); at > e.now {
+	if at := e.now.Add(e.cfg.Progress); at > e.now && at < never {
 		e.reports.Set(uint32(id), moment{at, e.slots[id].seq})
 	}
 }

@@ -60,8 +60,8 @@
 //   - seeking: Seek names a free slot of the class that Assign accepts, or says that
 //     Assign declines all of them
 //   - waking: after a Tick and a round without an assignment, NextWake is later than
-//     now, or false; whether a driver asks it before it offers or afterwards, in the
-//     end no slot that was declined is taken
+//     now, or false; whether a driver asks it before it offers or afterwards, a round
+//     that follows rounds without an assignment has none
 //   - preemptions: AppendPreemptions lists attempts that are running, each once
 //   - explanations: AppendRanking lists the live jobs, each once; Explain knows these
 //     jobs and no others; cancelled jobs that wait for their last attempts may be left

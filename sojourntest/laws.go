@@ -21,7 +21,7 @@ const (
 	lawFields       = "fields: the fields that an event's kind does not use are ignored"
 	lawPurity       = "purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendBinary and Admit change nothing, in whatever order they are asked, between any two calls: a policy that is asked nothing decides alike and has the same snapshot; the Append methods keep what dst holds"
 	lawSeek         = "seeking: Seek names a free slot of the class that Assign accepts, or says that Assign declines all of them"
-	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false; whether a driver asks it before it offers or afterwards, in the end no slot that was declined is taken"
+	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false; whether a driver asks it before it offers or afterwards, a round that follows rounds without an assignment has none"
 	lawPreemptions  = "preemptions: AppendPreemptions lists attempts that are running, each once"
 	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows these jobs and no others; cancelled jobs that wait for their last attempts may be left out"
 	lawAdmission    = "admission: Admit answers as Observe then does, and changes nothing"

@@ -467,7 +467,7 @@ func (tr *trial) seekRound() (taken bool) {
 
 // settle does a driver's duties at this instant, by one of two loops that drivers use: it
 // offers, and reports Tick for as long as the policy asks for it; or it asks first
-// whether a Tick is due. What is declined in the end stays declined.
+// whether a Tick is due. Where nothing was started, nothing is in another round.
 func (tr *trial) settle(order int) (taken bool) {
 	if tr.src.below(2) == 0 && tr.due() {
 		tr.tick()
@@ -485,10 +485,11 @@ func (tr *trial) settle(order int) (taken bool) {
 			tr.fail(lawWake, tr.h, "NextWake() = %v, true, at %v after a Tick and a round without an assignment", tr.last.wake, tr.m.now)
 		}
 	}
-	if tr.round(order) {
+	again := tr.round(order)
+	if again && !taken {
 		tr.fail(lawWake, tr.h, "%v, although the slot was declined before and NextWake asks for nothing now", &tr.h[len(tr.h)-1])
 	}
-	return taken
+	return taken || again
 }
 
 // due reports whether a Tick is due, which the loop of a driver asks the twin as well.
