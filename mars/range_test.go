@@ -16,9 +16,9 @@ func year(jobs, machines int, unit time.Duration) Instance {
 	const units = 365 * 24 * 3600 * 1000
 	in := Instance{Machines: []int{machines}}
 	for j := range jobs {
-		each := time.Duration(units * machines / jobs * 9 / 20)
+		each := time.Duration(int64(units) * int64(machines) / int64(jobs) * 9 / 20)
 		ph := Phase{Tasks: 2, Time: unit * (each/2 + time.Duration(j*7919%1000)*each/1000)}
-		in.Jobs = append(in.Jobs, Job{Release: sojourn.Time(unit) * sojourn.Time(units/jobs*j), Weight: float64(1 + j%3), Phases: []Phase{ph}})
+		in.Jobs = append(in.Jobs, Job{Release: sojourn.Time(unit) * sojourn.Time(int64(units)/int64(jobs)*int64(j)), Weight: float64(1 + j%3), Phases: []Phase{ph}})
 	}
 	return in
 }

@@ -154,7 +154,6 @@ type prober struct {
 	*forgery
 	s    *subject
 	tr   *trial // makes jobs, knows the time
-	free []sojourn.SlotID
 	runs []sojourn.Assignment
 }
 

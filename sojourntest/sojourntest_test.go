@@ -140,7 +140,7 @@ func TestBroken(t *testing.T) {
 		{adoptsOnFirstSlot, plain, "attempts are adopted on slot 0 only", "answers"},
 		{limitsAttempts, plain, "attempts are adopted below the greatest number only", "answers"},
 		{changesJobs, plain, "jobs are changed", "jobs"},
-		{mapOrder, plain, "the next job is chosen in the order of a map", "determinism|atomicity|declines|superfluous ticks|flickering slots|names"},
+		{mapOrder, plain, "the next job is chosen in the order of a map", "determinism|atomicity|declines|superfluous ticks|flickering slots|names|epoch|fields|wrappers|purity|snapshots"},
 		{ignoresHeld, plain, "held tasks are assigned", "assignments|flickering slots"},
 		{ignoresBarrier, plain, "phases do not wait for the one before", "assignments|flickering slots"},
 		{ignoresSlowStart, plain, "every threshold is a barrier", "work conservation"},

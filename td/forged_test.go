@@ -13,7 +13,7 @@ import (
 
 // A node in the hot queue is below 2^32, as nodes are.
 func TestForgedHotNode(t *testing.T) {
-	const node = 1<<32 - 1
+	const node sojourn.NodeID = 1<<32 - 1
 	p := newWith(td.Options{})
 	job := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 1, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{node}})}}}
 	for _, ev := range []sojourn.Event{

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -61,40 +60,45 @@ func addDocs(t *testing.T, docs map[string]string, typ reflect.Type) {
 	}
 	name := typ.PkgPath() + "." + typ.Name()
 	dir := filepath.Join("..", "..", "..", filepath.FromSlash(within))
-	packages, err := parser.ParseDir(token.NewFileSet(), dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, parser.ParseComments)
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range packages {
-		for _, file := range p.Files {
-			for _, decl := range file.Decls {
-				general, ok := decl.(*ast.GenDecl)
-				if !ok {
-					continue
-				}
-				ours := false // a constant without a type is of that before it
-				for _, spec := range general.Specs {
-					switch spec := spec.(type) {
-					case *ast.TypeSpec:
-						fields, ok := spec.Type.(*ast.StructType)
-						if !ok || spec.Name.Name != typ.Name() {
-							continue
-						}
-						for _, f := range fields.Fields.List {
-							for i, ident := range f.Names {
-								if i == 0 {
-									docs[name+"."+ident.Name] = comment(f.Doc, f.Comment)
-								}
+	for _, path := range names {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			general, ok := decl.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			ours := false // a constant without a type is of that before it
+			for _, spec := range general.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					fields, ok := spec.Type.(*ast.StructType)
+					if !ok || spec.Name.Name != typ.Name() {
+						continue
+					}
+					for _, f := range fields.Fields.List {
+						for i, ident := range f.Names {
+							if i == 0 {
+								docs[name+"."+ident.Name] = comment(f.Doc, f.Comment)
 							}
 						}
-					case *ast.ValueSpec:
-						if ident, typed := spec.Type.(*ast.Ident); typed && general.Tok == token.CONST {
-							ours = ident.Name == typ.Name()
-						}
-						if ours && general.Tok == token.CONST {
-							docs[name] = strings.TrimSpace(docs[name] + " " + spec.Names[0].Name)
-							docs[name+"="+spec.Names[0].Name] = comment(spec.Doc, spec.Comment)
-						}
+					}
+				case *ast.ValueSpec:
+					if ident, typed := spec.Type.(*ast.Ident); typed && general.Tok == token.CONST {
+						ours = ident.Name == typ.Name()
+					}
+					if ours && general.Tok == token.CONST {
+						docs[name] = strings.TrimSpace(docs[name] + " " + spec.Names[0].Name)
+						docs[name+"="+spec.Names[0].Name] = comment(spec.Doc, spec.Comment)
 					}
 				}
 			}

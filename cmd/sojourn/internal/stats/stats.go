@@ -43,7 +43,7 @@ func (i Interval) Needed(values int, half float64) int {
 	spread := i.Half / width(values)
 	most := 2
 	for spread*width(most) > half {
-		if most > 1<<40 {
+		if most > 1<<29 {
 			return 0
 		}
 		most *= 2
