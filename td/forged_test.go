@@ -31,7 +31,7 @@ func TestForgedHotNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := bytes.LastIndex(data, binary.AppendUvarint(nil, node))
+	at := bytes.LastIndex(data, binary.AppendUvarint(nil, uint64(node)))
 	copy(data[at:], binary.AppendUvarint(nil, 1<<33-1)) // whose last 32 bits are the same
 	end := len(data) - 4
 	binary.LittleEndian.PutUint32(data[end:], crc32.Checksum(data[:end], crc32.MakeTable(crc32.Castagnoli)))
