@@ -169,10 +169,10 @@ func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		for c := range p.slots {
-			p.slots[c], p.free[c] = int(r.Int()), int(r.Int())
+			p.slots[c], p.free[c] = r.Native(), r.Native()
 		}
 		for j := range p.ledger.All() {
-			j.Data = constraint{int(r.Int()), int(r.Int()), sojourn.Time(r.Int()), sojourn.Time(r.Int()), r.Bool()}
+			j.Data = constraint{r.Native(), r.Native(), sojourn.Time(r.Int()), sojourn.Time(r.Int()), r.Bool()}
 			p.update(j)
 			if p.opts.HoldSlots {
 				p.jobs = append(p.jobs, j)

@@ -58,6 +58,15 @@ func (r *Reader) Int() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
+// Native reads what Int does, where it fits into an int, which has 32 bits on some
+// platforms. It returns 0 if it does not.
+func (r *Reader) Native() int {
+	if x := r.Int(); r.Check(int64(int(x)) == x, "a number is out of range") {
+		return int(x)
+	}
+	return 0
+}
+
 // Below reads a number that must be below n. It returns 0 if it is not.
 func (r *Reader) Below(n uint64) uint64 {
 	if x := r.Uint(); r.Check(x < n, "a number is out of range") {
@@ -187,7 +196,7 @@ func (r *Reader) phase(p *sojourn.Phase) {
 	p.Tasks = int(r.Below(sojourn.MaxTasks + 1))
 	p.Class = sojourn.Class(r.Below(1 << 8))
 	p.Estimate = r.Duration()
-	p.After = int(r.Int())
+	p.After = r.Native()
 	if lists != 0 && !r.Check(p.Tasks <= len(r.rest), "fewer values than tasks") {
 		return
 	}

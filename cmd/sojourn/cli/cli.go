@@ -119,7 +119,7 @@ func flagError(_ *cobra.Command, err error) error {
 	case "int":
 		want = fmt.Sprintf("an integer from %d to %d", math.MinInt, math.MaxInt)
 	case "int64":
-		want = fmt.Sprintf("an integer from %d to %d", math.MinInt64, math.MaxInt64)
+		want = fmt.Sprintf("an integer from %d to %d", int64(math.MinInt64), int64(math.MaxInt64))
 	case "uint64":
 		want = fmt.Sprintf("an integer from 0 to %d", uint64(math.MaxUint64))
 	default:
