@@ -21,7 +21,7 @@ const wikipediaSet1 = 10
 // wikipediaMaps returns the number of map tasks of a file: one for each whole split of
 // 64 MiB. With half as many reduces, rounded down too, there are 951 tasks in all, and 950
 // in Figure 20; rounded up there would be 990 and more.
-func wikipediaMaps(megabytes int) int { return megabytes * 1_000_000 / splitBytes }
+func wikipediaMaps(megabytes int) int { return int(int64(megabytes) * 1_000_000 / splitBytes) }
 
 // marsWikipedia is the workload of the experiments on EC2 and on a local cluster.
 func marsWikipedia() *Generator {
