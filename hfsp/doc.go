@@ -53,7 +53,7 @@
 // shares with those that are late. That is all that is proved of wrong sizes: mean sojourn
 // times have no bound in relation to fair sharing, and where sizes vary widely and errors
 // do, the tail is heavy. A large job that is believed to be small, together with small ones
-// that are believed to be large, makes one seed in a hundred several times worse than fair:
+// that are believed to be large, makes some workloads several times worse than under fair:
 // see docs/experiments.md, hfsp-errors, and for such a one
 //
 //	sojourn compare --gen hfsp-test:load=0.9 --seed 1007 --estimates lognormal:2 -p fair,hfsp:estimator=oracle
