@@ -36,6 +36,7 @@
 //		}
 //	}
 //	for {
+//		started := false
 //		for class := range classes {
 //			for {
 //				slot, ok := seeker.Seek(class) // without a Seeker: each free slot of
@@ -44,8 +45,12 @@
 //				}
 //				if a, ok := p.Assign(slot); ok {
 //					launch(a)
+//					started = true
 //				}
 //			}
+//		}
+//		if started {
+//			continue // a slot that was declined before may be wanted now
 //		}
 //		victims = preemptor.AppendPreemptions(victims[:0]) // without a Preemptor: none
 //		for _, v := range victims {
@@ -72,8 +77,11 @@
 // running. If the driver cannot start the attempt it says so by [TaskRefused],
 // and the task is pending again. There is no other confirmation.
 //
-// A decline stands until the next event. A policy may decline one slot and want
-// another one.
+// A decline stands until the next event or assignment. A policy may decline one slot
+// and want another one. What starts there can be what the first one waited for: a turn
+// at the map slots, a node that is asked for less, a task that goes before. So a driver
+// offers again what was declined, until nothing more is started. A policy that leaves
+// no slot idle on purpose, as most do, takes nothing in the second round.
 //
 // An attempt is named by its task and its number, so that late and repeated
 // reports are found: they get [ErrStaleAttempt] or [ErrUnknownJob] and change

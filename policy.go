@@ -109,7 +109,7 @@ type Waker interface {
 type Seeker interface {
 	// Seek returns a free slot of the class that is worth offering to Assign next.
 	// It reports false if Assign would decline every free slot of the class until
-	// the next event. It changes nothing.
+	// the next event or assignment. It changes nothing.
 	Seek(Class) (SlotID, bool)
 }
 

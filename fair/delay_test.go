@@ -143,3 +143,35 @@ func checkBusy(t *testing.T, opts fair.Options, want int) {
 		t.Errorf("job 1 was served at %v s, want %d", served, want)
 	}
 }
+
+// A phase that waits for its node keeps the next phase of its job waiting on that slot. Once
+// its task has started somewhere else, the slot that was declined is taken, and a driver has
+// to offer it again.
+func TestDeclinedUntilThePhaseBeforeStarts(t *testing.T) {
+	p := newWith(fair.Options{Delay: 5 * time.Second})
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Node: 2}},
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1, Node: 1}},
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{
+			{Tasks: 1, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}})},
+			{Tasks: 1, After: sojourn.NoBarrier},
+		}}},
+	} {
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []sojourn.Assignment
+	for _, slot := range []sojourn.SlotID{0, 1, 0} {
+		a, _ := p.Assign(slot)
+		got = append(got, a)
+	}
+	want := []sojourn.Assignment{
+		{},
+		{Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: 1, Source: 1, Locality: sojourn.NodeLocal},
+		{Task: sojourn.TaskID{Job: 1, Phase: 1}, Attempt: 1, Slot: 0},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("slots 0, 1 and 0 again get %+v, want %+v", got, want)
+	}
+}

@@ -44,8 +44,8 @@
 //
 //	H1  no task takes longer than its frozen bound, on any slot
 //	H2  no attempt fails, no output is lost, and no slot leaves
-//	H3  free slots are offered at once, or the bounds contain the longest wait (Latency),
-//	    and no task is held
+//	H3  free slots are offered at once, and again until none is taken, or the bounds
+//	    contain the longest wait (Latency), and no task is held
 //	H4  one strict total order rules admission and dispatch, and only work that is not
 //	    dispatched is overtaken
 //	H5  reduces start when all maps of the job have ended

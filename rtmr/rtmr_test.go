@@ -1,7 +1,9 @@
 package rtmr_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -46,5 +48,37 @@ func TestConformance(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			sojourntest.Run(t, with(tc.opts), conformance)
 		})
+	}
+}
+
+// In the chain, a job without maps waits for its turn at the map slots. An assignment there
+// can be what it waits for: the reduce slot that was declined is then taken, and a driver
+// has to offer it again.
+func TestTurnAtMapSlots(t *testing.T) {
+	p := with(rtmr.Options{Booking: rtmr.Chain})()
+	job := func(id sojourn.JobID, deadline sojourn.Time, c sojourn.Class) *sojourn.Job {
+		return &sojourn.Job{ID: id, Deadline: deadline, Phases: []sojourn.Phase{{Tasks: 1, Class: c, Estimate: time.Second}}}
+	}
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1, Class: sojourn.Reduce}},
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 2}},
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 3}},
+		{Kind: sojourn.JobArrived, Job: job(1, 3600e9, sojourn.Reduce)},
+		{Kind: sojourn.JobArrived, Job: job(2, 20e9, sojourn.Map)},
+	} {
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got string
+	for _, slot := range []sojourn.SlotID{1, 2, 1} {
+		a, ok := p.Assign(slot)
+		got += fmt.Sprintf("%d:%v ", slot, ok)
+		if ok {
+			got += fmt.Sprintf("(%v) ", a.Task)
+		}
+	}
+	if want := "1:false 2:true (2/0/0) 1:true (1/0/0) "; got != want {
+		t.Errorf("the slots get %q, want %q", got, want)
 	}
 }

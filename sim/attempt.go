@@ -8,11 +8,12 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// offer offers the free slots until the policy wants none. Assignments that are
-// refused are reported when every slot has been offered, and the slots are then
-// offered again.
+// offer offers the free slots until the policy wants none: again if any was taken, since
+// a slot that was declined may be wanted then. Assignments that are refused are reported
+// when every slot has been offered.
 func (e *engine) offer() error {
 	for {
+		before := e.seq
 		for class := range sojourn.Class(len(e.free)) {
 			offer := e.offerEach
 			if e.seeker != nil {
@@ -22,8 +23,11 @@ func (e *engine) offer() error {
 				return err
 			}
 		}
-		if len(e.refused) == 0 {
+		if e.seq == before {
 			return nil
+		}
+		if len(e.refused) == 0 {
+			continue
 		}
 		if err := e.stopped(); err != nil {
 			return err

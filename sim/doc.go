@@ -24,8 +24,8 @@
 //  4. the policy gets a Tick if it asked to be woken by now;
 //  5. free slots are offered: while a [sojourn.Seeker] names one, or else each
 //     free slot once in the order of ID, map slots before reduce slots. What was
-//     assigned and is refused is reported when all slots have been offered, and
-//     then slots are offered again;
+//     assigned and is refused is reported when all slots have been offered. If any
+//     was taken, slots are then offered again;
 //  6. the attempts that a [sojourn.Preemptor] lists are killed, if Config.Preempt
 //     is set. Slots are then offered again, and also if the policy wants to be
 //     woken at this same instant.

@@ -34,7 +34,8 @@
 //   - atomicity: an event that is refused changes nothing
 //   - assignments: Assign names the slot, a pending task that is not held and may
 //     start on it, and the number after that of the task's latest attempt
-//   - declines: a declined Assign returns the zero Assignment and changes nothing
+//   - declines: a declined Assign returns the zero Assignment and changes nothing, and
+//     stands until the next event or assignment
 //   - misuse: Assign panics if the slot is unknown, retiring or busy
 //   - panics: no event, and no offer of a free slot, makes a policy panic
 //   - work conservation: when every free slot has been offered, none is free on which
@@ -60,8 +61,7 @@
 //   - seeking: Seek names a free slot of the class that Assign accepts, or says that
 //     Assign declines all of them
 //   - waking: after a Tick and a round without an assignment, NextWake is later than
-//     now, or false; whether a driver asks it before it offers or afterwards, a round
-//     that follows rounds without an assignment has none
+//     now, or false, whether a driver asks it before it offers or afterwards
 //   - preemptions: AppendPreemptions lists attempts that are running, each once
 //   - explanations: AppendRanking lists the live jobs, each once; Explain knows these
 //     jobs and no others; cancelled jobs that wait for their last attempts may be left

@@ -22,7 +22,8 @@ func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
 			return b // as may be with a policy that is not deterministic
 		}
 	}
-	s.breaks(s.best.made.where(func(c *call) bool { return c.err == nil && (!c.assign || c.ok) }))
+	s.breaks(s.best.made.where(func(c *call) bool { return c.err == nil }))
+	s.breaks(s.best.made.where(func(c *call) bool { return !c.assign || c.ok }))
 	for size := -1; size != s.best.made.size(); {
 		size = s.best.made.size()
 		s.omit()

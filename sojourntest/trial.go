@@ -26,6 +26,8 @@ type trial struct {
 	jobs  []toldJob
 	used  map[sojourn.JobID]bool // job IDs that were ever accepted
 
+	declined map[sojourn.SlotID]bool // since the latest event or assignment
+
 	thorough bool             // every view is full
 	curious  bool             // views are full around what is met for the first time
 	extreme  bool             // numbers come from the ends of their ranges as well
@@ -50,7 +52,7 @@ func newTrial(newPolicy func() sojourn.Policy, o *Options, src source) *trial {
 		m:    &model{o: o, down: map[sojourn.NodeID]bool{}, racks: map[sojourn.NodeID]sojourn.RackID{}},
 		s:    newSubject(newPolicy()),
 		twin: newSubject(newPolicy()),
-		used: map[sojourn.JobID]bool{}, met: map[meeting]bool{},
+		used: map[sojourn.JobID]bool{}, declined: map[sojourn.SlotID]bool{}, met: map[meeting]bool{},
 	}
 	tr.phase = tr.src.below(fullEvery)
 	tr.curious = tr.oneIn(4)
@@ -124,6 +126,7 @@ func (tr *trial) observe(ev sojourn.Event) error {
 	}
 	tr.replayLast()
 	if got == nil {
+		clear(tr.declined)
 		tr.m.apply(&ev)
 		if ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted {
 			tr.used[ev.Job.ID] = true
@@ -208,9 +211,14 @@ func (tr *trial) assign(id sojourn.SlotID) bool {
 	}
 	tr.replayLast()
 	if !c.ok {
+		tr.declined[id] = true
 		tr.look(lawDeclines)
 		return false
 	}
+	if tr.declined[id] {
+		tr.fail(lawDeclines, tr.h, "Assign(%d) = task %v, although the slot was declined and nothing has changed since", id, c.a.Task)
+	}
+	clear(tr.declined)
 	s, t := tr.m.slot(id), tr.m.task(c.a.Task)
 	if c.a.Slot != id {
 		tr.fail(lawAssignments, tr.h, "Assign(%d) names slot %d", id, c.a.Slot)
@@ -466,30 +474,26 @@ func (tr *trial) seekRound() (taken bool) {
 }
 
 // settle does a driver's duties at this instant, by one of two loops that drivers use: it
-// offers, and reports Tick for as long as the policy asks for it; or it asks first
-// whether a Tick is due. Where nothing was started, nothing is in another round.
+// offers until nothing is taken, and reports Tick for as long as the policy asks for it; or
+// it asks first whether a Tick is due.
 func (tr *trial) settle(order int) (taken bool) {
 	if tr.src.below(2) == 0 && tr.due() {
 		tr.tick()
 	}
-	for {
-		progress := tr.round(order)
+	for ticked := false; ; ticked = true {
+		progress := false
+		for tr.round(order) {
+			progress = true
+		}
 		taken = taken || progress
 		if !tr.due() {
-			break
+			return taken
 		}
-		tr.tick()
-		progress = tr.round(order)
-		taken = taken || progress
-		if !progress && tr.due() {
+		if ticked && !progress {
 			tr.fail(lawWake, tr.h, "NextWake() = %v, true, at %v after a Tick and a round without an assignment", tr.last.wake, tr.m.now)
 		}
+		tr.tick()
 	}
-	again := tr.round(order)
-	if again && !taken {
-		tr.fail(lawWake, tr.h, "%v, although the slot was declined before and NextWake asks for nothing now", &tr.h[len(tr.h)-1])
-	}
-	return taken || again
 }
 
 // due reports whether a Tick is due, which the loop of a driver asks the twin as well.

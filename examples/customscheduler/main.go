@@ -89,6 +89,7 @@ func (q *queue) work(slot sojourn.Slot) error {
 			q.changed.Wait()
 			continue
 		}
+		q.changed.Broadcast() // so may an assignment
 		j, id := q.jobs[a.Task.Job], a.Task.Job
 		q.Unlock()
 		failure := j.tasks[a.Task.Index]()

@@ -96,7 +96,8 @@ func (d *driver) instant() {
 		d.p.Observe(sojourn.Event{Kind: sojourn.Tick, At: d.now})
 	}
 	for again := true; again; again = d.preempt() {
-		d.offer()
+		for d.offer() {
+		}
 	}
 }
 
@@ -162,14 +163,14 @@ func (d *driver) start(as *sojourn.Assignment, ran time.Duration) bool {
 	return true
 }
 
-// offer offers free slots until none is taken.
-func (d *driver) offer() {
+// offer offers all free slots, and reports whether any was taken.
+func (d *driver) offer() (taken bool) {
 	slices.SortFunc(d.free, func(a, b sojourn.Slot) int { return cmp.Compare(a.ID, b.ID) })
 	if d.seeker == nil {
 		for _, s := range slices.Clone(d.free) {
-			d.assign(s.ID)
+			taken = d.assign(s.ID) || taken
 		}
-		return
+		return taken
 	}
 	classes := map[sojourn.Class]bool{}
 	for _, s := range slices.Clone(d.free) {
@@ -181,8 +182,10 @@ func (d *driver) offer() {
 			if !d.assign(id) {
 				break
 			}
+			taken = true
 		}
 	}
+	return taken
 }
 
 // assign offers a slot, and reports whether the policy started something on it.

@@ -98,6 +98,7 @@ run # to the end
 @1s JobArrived 1 name=b pool=a weight=2 deadline=9s | 1x2s
 @1s Assign 1 -> 1/0/0#1
 @1s Assign 2 -> none
+@1s Assign 2 -> none
 @3s TaskFinished 1/0/0#1 slot=1 service=2s
 @3s Assign 1 -> none
 @3s Assign 2 -> none

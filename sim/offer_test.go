@@ -1,0 +1,38 @@
+package sim_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// follower leaves map slots alone until a reduce task runs.
+type follower struct{ *table }
+
+func (p follower) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	if e := p.find(2); p.slots[id].Class == sojourn.Map && (e == nil || e.state[0][0] == 'p') {
+		return sojourn.Assignment{}, false
+	}
+	return p.table.Assign(id)
+}
+
+// A decline stands until the next assignment only: a slot that is offered early in a round
+// is offered again when a later one was taken, at the same instant.
+func TestOffersAgainAfterAnAssignment(t *testing.T) {
+	on := func(id sojourn.JobID, c sojourn.Class) *sim.Job {
+		j := job(id, 0, []float64{5})
+		j.Phases[0].Class = c
+		return j
+	}
+	var st story
+	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: follower{newTable(first)}, Jobs: jobsOf(on(1, sojourn.Map), on(2, sojourn.Reduce))}
+	st.watch(&cfg)
+	if _, err := sim.Run(context.Background(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if len(st.attempts) != 2 || st.attempts[0].Start != 0 || st.attempts[1].Start != 0 {
+		t.Errorf("attempts %+v, want both to start at 0", st.attempts)
+	}
+}
