@@ -66,8 +66,9 @@ func (g *generator) separate(c []float64, stretches int) int {
 		}
 		g.buffer = g.jf.scan(int32(k), c, g.buffer)
 		added += g.prefixes(int32(k), 0, g.buffer, stretches)
+		late := g.buffer // releases ascend, so that each list is part of the one before
 		for _, r := range g.releases {
-			late := slices.DeleteFunc(slices.Clone(g.buffer), func(s scanned) bool { return g.jf.r[s.job] < r })
+			late = slices.DeleteFunc(late, func(s scanned) bool { return g.jf.r[s.job] < r })
 			added += g.prefixes(int32(k), r, late, max(stretches/4, 4))
 		}
 	}

@@ -57,11 +57,20 @@ func checkShare(t *testing.T, what string, hits, n int, p float64) {
 	}
 }
 
+// many returns a number of draws, or a quarter of it unless thorough.
+func many(n int) int {
+	if thorough {
+		return n
+	}
+	return n / 4
+}
+
 // overSeeds returns the jobs of many seeds, one workload after the other.
 func overSeeds(t *testing.T, name, options string, seeds int) (all [][]*sim.Job) {
 	t.Helper()
+	g := lookup(t, name)
 	for seed := range uint64(seeds) {
-		all = append(all, make1(t, name, seed, options))
+		all = append(all, make1Of(t, g, seed, options))
 	}
 	return all
 }
@@ -148,7 +157,7 @@ func TestGamma(t *testing.T) {
 }
 
 func TestDistributions(t *testing.T) {
-	const n = 200_000
+	n := many(200_000)
 	geometricMoments := func(mean float64) (float64, float64) { return mean, mean * (mean - 1) }
 	roundedExponential := func(m float64) (mean, variance float64) {
 		// P(N > k) = exp(-(k+1/2)/m) from k = 1 on; E N = sum P(N > k),
@@ -238,7 +247,7 @@ func TestGeneralSizes(t *testing.T) {
 		{"sizes=constant tasks=2 noise=0.5", 100, 2 * 2500 * (math.Exp(0.25) - 1)},
 		{"sizes=constant reduce-share=0.25 reduces=3", 100, 0},
 	} {
-		xs := each(overSeeds(t, "poisson", tc.options+" load=none", 20), sized)
+		xs := each(overSeeds(t, "poisson", tc.options+" load=none", many(20)), sized)
 		if tc.variance == 0 {
 			for _, x := range xs {
 				if math.Abs(x-tc.mean) > 1e-6 {
@@ -263,7 +272,7 @@ func TestGeneralSizes(t *testing.T) {
 		{"sizes=lognormal", 100 * math.Exp(-1.125+1.5), math.Erfc(1/math.Sqrt2) / 2},
 	} {
 		hits, n := 0, 0
-		for _, x := range each(overSeeds(t, "poisson", tc.options+" load=none", 20), sized) {
+		for _, x := range each(overSeeds(t, "poisson", tc.options+" load=none", many(20)), sized) {
 			n++
 			if x > tc.above {
 				hits++
@@ -315,7 +324,7 @@ func TestArrivalProcesses(t *testing.T) {
 		{"mars-random", "jobs=1000 maps=1", 2, 2},
 		{"mars-random", "jobs=1000 maps=1 p=0.2 slot=3s", 15, 9 * 20},
 	} {
-		all := overSeeds(t, tc.name, tc.options, 20)
+		all := overSeeds(t, tc.name, tc.options, many(20))
 		checkMoments(t, "gaps of "+tc.name+" "+tc.options, gapsOf(all), tc.mean, tc.variance)
 		first := 0
 		for _, jobs := range all {
@@ -329,7 +338,7 @@ func TestArrivalProcesses(t *testing.T) {
 	}
 
 	hits, n := 0, 0
-	for _, gap := range gapsOf(overSeeds(t, "bursty", "mode=batch load=none", 20)) {
+	for _, gap := range gapsOf(overSeeds(t, "bursty", "mode=batch load=none", many(20))) {
 		n++
 		if gap == 0 {
 			hits++
@@ -338,7 +347,7 @@ func TestArrivalProcesses(t *testing.T) {
 	checkShare(t, "bursty mode=batch: gaps of 0", hits, n, 0.9)
 	// The next gap does not depend on this one.
 	var products []float64
-	xs := gapsOf(overSeeds(t, "bursty", "load=none", 20))
+	xs := gapsOf(overSeeds(t, "bursty", "load=none", many(20)))
 	for i := 1; i < len(xs); i++ {
 		products = append(products, (xs[i]-10)*(xs[i-1]-10))
 	}
@@ -354,7 +363,7 @@ func bin(j *sim.Job) int {
 func TestHFSP(t *testing.T) {
 	shares := map[string][4]float64{"hfsp-dev": {65, 20, 10, 5}, "hfsp-test": {30, 40, 10, 20}, "hfsp-prod": {0, 10, 60, 30}}
 	for _, name := range []string{"hfsp-dev", "hfsp-test", "hfsp-prod"} {
-		all := overSeeds(t, name, "", 100)
+		all := overSeeds(t, name, "", many(100))
 		var counts [4]int
 		total, queries := 0, 0
 		for _, jobs := range all {
@@ -405,7 +414,7 @@ func TestHFSP(t *testing.T) {
 func TestHFSPLoads(t *testing.T) {
 	for name, want := range map[string]float64{"hfsp-dev": 0.8, "hfsp-test": 1.0, "hfsp-prod": 1.9} {
 		var loads []float64
-		for _, jobs := range overSeeds(t, name, "jobs=1000", 10) {
+		for _, jobs := range overSeeds(t, name, "jobs=1000", many(12)) {
 			loads = append(loads, loadOf(t, jobs, "20x2+1"))
 		}
 		if got := mean(loads); math.Abs(got-want) > 0.06 {
@@ -530,7 +539,7 @@ func TestHPFSPSimulations(t *testing.T) {
 		return mean, second - mean*mean
 	}
 	for kind, m := range map[string]float64{"B": 200, "D": 13.5} {
-		all := overSeeds(t, "hpfsp-fig4", "workload="+kind, 100)
+		all := overSeeds(t, "hpfsp-fig4", "workload="+kind, many(100))
 		mean, variance := rounded(m)
 		checkMoments(t, "hpfsp-fig4 "+kind, each(all, tasks(0)), mean, variance)
 		for _, j := range all[0] {
@@ -541,13 +550,13 @@ func TestHPFSPSimulations(t *testing.T) {
 	}
 	// D has a load of 0.9: 13.5 x 10 min / (30 x 5 min).
 	var loads []float64
-	for _, jobs := range overSeeds(t, "hpfsp-fig4", "workload=D jobs=2000", 20) {
+	for _, jobs := range overSeeds(t, "hpfsp-fig4", "workload=D jobs=2000", many(20)) {
 		loads = append(loads, loadOf(t, jobs, "30x1"))
 	}
 	if got := mean(loads); math.Abs(got-0.9) > 0.02 {
 		t.Errorf("hpfsp-fig4 D: load %v, want 0.9", got)
 	}
-	all := overSeeds(t, "hpfsp-fig4", "workload=C", 100)
+	all := overSeeds(t, "hpfsp-fig4", "workload=C", many(100))
 	checkMoments(t, "hpfsp-fig4 C", each(all, taskTime(0, 0)), 600, 360_000)
 	for _, j := range all[0] {
 		if !equal(j) || j.Phases[0].Tasks != 200 {
@@ -558,7 +567,7 @@ func TestHPFSPSimulations(t *testing.T) {
 	// N(10 min, 5 min^2), hardly truncated at 1 s: 4.46 standard deviations below.
 	mean, variance := truncatedMoments(600, 134.164, 1)
 	for _, kind := range []string{"F5A", "F5B"} {
-		all := overSeeds(t, "hpfsp-fig5", "workload="+kind, 60)
+		all := overSeeds(t, "hpfsp-fig5", "workload="+kind, many(60))
 		checkMoments(t, "hpfsp-fig5 "+kind, each(all, taskTime(0, 0)), mean, variance)
 		m, v := 200.0, 0.0
 		if kind == "F5B" {
@@ -566,15 +575,15 @@ func TestHPFSPSimulations(t *testing.T) {
 		}
 		checkMoments(t, "hpfsp-fig5 "+kind+": tasks", each(all, tasks(0)), m, v)
 	}
-	all = overSeeds(t, "hpfsp-fig5", "workload=F5C sd=0s", 60)
+	all = overSeeds(t, "hpfsp-fig5", "workload=F5C sd=0s", many(60))
 	checkMoments(t, "hpfsp-fig5 F5C: means", each(all, taskTime(0, 0)), 600, 960*960/12.0)
 	// Within a job of the least mean: 2 min, of which 1 s is .887 standard deviations
 	// below.
 	mean, variance = truncatedMoments(120, 134.164, 1)
-	all = overSeeds(t, "hpfsp-fig5", "workload=F5C mean-max=2m", 60)
+	all = overSeeds(t, "hpfsp-fig5", "workload=F5C mean-max=2m", many(60))
 	checkMoments(t, "hpfsp-fig5 F5C: least mean", each(all, taskTime(0, 0)), mean, variance)
 	mean, variance = clampedMoments(120, 134.164, 1)
-	all = overSeeds(t, "hpfsp-fig5", "workload=F5C mean-max=2m truncate=clamp", 60)
+	all = overSeeds(t, "hpfsp-fig5", "workload=F5C mean-max=2m truncate=clamp", many(60))
 	checkMoments(t, "hpfsp-fig5 F5C: least mean, clamped", each(all, taskTime(0, 0)), mean, variance)
 }
 
@@ -679,7 +688,7 @@ func TestRTMR(t *testing.T) {
 		factor(1, func(j *sim.Job) float64 { return 10 + 4*tasks(0)(j)/tasks(1)(j) }, 1.0/3)
 
 		// Shuffled, each place is as likely to hold a job of the first bin.
-		checkShuffled(t, tc.name, overSeeds(t, tc.name, "", 300), fmt.Sprintf("maps %d-%d", tc.table[0][1], tc.table[0][2]), tc.table[0][0])
+		checkShuffled(t, tc.name, overSeeds(t, tc.name, "", many(300)), fmt.Sprintf("maps %d-%d", tc.table[0][1], tc.table[0][2]), tc.table[0][0])
 		for i, j := range make1(t, tc.name, 3, "order=bins") {
 			if i < tc.table[0][0] != (j.Name == fmt.Sprintf("maps %d-%d", tc.table[0][1], tc.table[0][2])) {
 				t.Fatalf("%s order=bins: job %d is %s", tc.name, i, j.Name)
@@ -715,7 +724,7 @@ func TestRTMR(t *testing.T) {
 		second += k * k * p
 	}
 	mean, second = mean/mass, second/mass
-	maps := each(overSeeds(t, "rtmr-2", "maps=normal", 60), tasks(0))
+	maps := each(overSeeds(t, "rtmr-2", "maps=normal", many(60)), tasks(0))
 	checkMoments(t, "rtmr-2 maps=normal", maps, mean, second-mean*mean)
 	if most := slices.Max(maps); most > 300 {
 		t.Errorf("rtmr-2 maps=normal: %v maps, want at most 300", most)
@@ -858,7 +867,7 @@ func TestMarSUnitWeights(t *testing.T) {
 
 func TestMarSTasks(t *testing.T) {
 	var ws []float64
-	for seed := range uint64(20) {
+	for seed := range uint64(many(20)) {
 		for n := 1; n <= 1000; n += 1 + n/3 {
 			total := 0
 			options := fmt.Sprintf("tasks=%d", n)

@@ -38,7 +38,14 @@ func set(text string) map[string]string {
 // make1 returns the jobs of a workload, all of which a policy may be told.
 func make1(t testing.TB, name string, seed uint64, options string) []*sim.Job {
 	t.Helper()
-	seq, err := lookup(t, name).Jobs(seed, set(options))
+	return make1Of(t, lookup(t, name), seed, options)
+}
+
+// make1Of is make1 of a generator.
+func make1Of(t testing.TB, g *Generator, seed uint64, options string) []*sim.Job {
+	t.Helper()
+	name := g.Name
+	seq, err := g.Jobs(seed, set(options))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +139,7 @@ func TestGeneratorsAreDescribed(t *testing.T) {
 // What is written reads back as it was.
 func TestWorkloadsAreWellFormed(t *testing.T) {
 	for _, name := range Names() {
-		for seed := range uint64(5) {
+		for seed := range uint64(many(8)) {
 			jobs := make1(t, name, seed, "")
 			for i, j := range jobs {
 				if int(j.ID) != i+1 || i > 0 && j.At < jobs[i-1].At {
@@ -260,7 +267,7 @@ func TestLoadIsThatWhichWasAskedFor(t *testing.T) {
 			}
 			continue
 		}
-		for seed := range uint64(3) {
+		for seed := range uint64(many(4)) {
 			plain := make1(t, name, seed, "load=none")
 			for _, load := range []float64{0.01, 0.5, 0.7, 0.9, 5} {
 				jobs := make1(t, name, seed, fmt.Sprintf("load=%v", load))

@@ -58,23 +58,34 @@ func simulated(t *testing.T, s *scenario, policy string) *sim.Result {
 // No policy is below the bound, and none that learns of jobs when they arrive is
 // better than a plan that knew of them before.
 func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
-	ofNumbers(t)
 	policies := []string{"fifo", "fair", "las", "srpt", "fsp", "pfsp", "hfsp", "huwf", "hjwf", "stf", "htwf",
 		"mars", "mars:batch=50s", "mars:batch=50s,commit=true"}
+	type workload struct{ gen, cluster string }
+	all := []workload{
+		{"mars-random:jobs=4", ""}, {"mars-random:jobs=6,slot=10s", ""},
+		{"mars-uniform-times:jobs=5", ""}, {"mars-random:jobs=5,release=zero", ""},
+		{"poisson:jobs=15", "20x1"}, {"bursty:jobs=15", "20x1"}, {"bursty:jobs=15", "10x2+1"},
+		{"hfsp-dev:jobs=12", ""},
+	}
+	seeds, evaluations := 1, 50
+	if thorough {
+		seeds, evaluations = 2, 200
+		all = append(all, []workload{
+			{"mars-random:jobs=20", ""}, {"mars-random:jobs=60", ""}, {"mars-random:jobs=40,slot=10s", ""},
+			{"mars-uniform-times:jobs=40", ""}, {"mars-random:jobs=30,release=zero", ""},
+			{"poisson:jobs=60", "20x1"}, {"bursty:jobs=60", "20x1"}, {"bursty:jobs=60", "10x2+1"},
+			{"hfsp-dev", ""},
+		}...)
+	}
 	closest, ahead := 2.0, 2.0
-	for _, tc := range []struct{ gen, cluster string }{
-		{"mars-random:jobs=20", ""}, {"mars-random:jobs=60", ""}, {"mars-random:jobs=40,slot=10s", ""},
-		{"mars-uniform-times:jobs=40", ""}, {"mars-random:jobs=30,release=zero", ""},
-		{"poisson:jobs=60", "20x1"}, {"bursty:jobs=60", "20x1"}, {"bursty:jobs=60", "10x2+1"},
-		{"hfsp-dev", ""},
-	} {
-		for seed := range uint64(2) {
+	for _, tc := range all {
+		for seed := range uint64(seeds) {
 			s := generated(t, tc.gen, tc.cluster, seed)
 			b, err := newBound(s.workload, s.cluster)
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := mars.Plan(newInstance(s.workload, s.cluster), mars.Options{Evaluations: 200})
+			plan, err := mars.Plan(newInstance(s.workload, s.cluster), mars.Options{Evaluations: evaluations})
 			if err != nil {
 				t.Fatal(err)
 			}

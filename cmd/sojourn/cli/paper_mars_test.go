@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"math"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -66,21 +64,9 @@ func runExperiment(t *testing.T, e experiment, args ...string) numbers {
 // than MarS, and a tighter threshold does not take fewer rounds. Each figure is asked for
 // the rows that it has to have.
 func TestMarsFigures(t *testing.T) {
-	ofNumbers(t)
-	size := regexp.MustCompile(`(jobs|tasks)=\d+`)
 	compared := 0 // rows of best-of beside rows of MarS
 	for _, e := range marsExperiments() {
-		for i := range e.workloads {
-			w := &e.workloads[i]
-			w.gen = size.ReplaceAllStringFunc(w.gen, func(s string) string {
-				if s[0] == 'j' {
-					return "jobs=3"
-				}
-				return "tasks=80"
-			})
-			w.gen = strings.Replace(w.gen, "mars-wikipedia:set=2", "mars-wikipedia:set=1", 1)
-		}
-		means := runExperiment(t, e, "--seeds", "1")
+		means := runExperiment(t, shrunk(e, "2"), "--seeds", "1")
 		for run, mean := range means {
 			least, most := 1-1e-9, math.Inf(1)
 			switch e.name {

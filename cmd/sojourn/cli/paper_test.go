@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,5 +197,68 @@ func TestExperiments(t *testing.T) {
 		for name := range used {
 			t.Errorf("experiment %s: rows of workload %s, which it does not have", e.name, name)
 		}
+	}
+}
+
+// shrunk returns the experiment with workloads of few jobs, and small ones, for what does
+// not depend on its numbers.
+func shrunk(e experiment, jobs string) experiment {
+	small := map[string]string{"jobs": jobs, "tasks": "20", "size": "10", "set": "1"}
+	e.workloads = slices.Clone(e.workloads)
+	for i := range e.workloads {
+		var g generatorFlag
+		if err := g.Set(e.workloads[i].gen); err != nil {
+			panic(err)
+		}
+		for _, o := range g.from.Options {
+			if value, ok := small[o.Name]; ok && o.Default != "auto" {
+				g.options[o.Name] = value
+			}
+		}
+		var options []string
+		for _, name := range slices.Sorted(maps.Keys(g.options)) {
+			options = append(options, name+"="+g.options[name])
+		}
+		e.workloads[i].gen = strings.TrimSuffix(g.from.Name+":"+strings.Join(options, ","), ":")
+	}
+	return e
+}
+
+// Every experiment runs, in small, and prints all of its rows, as a table and as JSON.
+// Those of MarS are for TestMarsFigures.
+func TestExperimentsRun(t *testing.T) {
+	for _, e := range experiments() {
+		if e.plans != nil {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			jobs := "4"
+			if strings.HasPrefix(e.name, "hfsp") {
+				jobs = "20" // of all sizes
+			}
+			e = shrunk(e, jobs)
+			p, err := e.run(quietCommand(), &runFlags{policies: builtin()}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var table strings.Builder
+			if err := p.write(&table); err != nil {
+				t.Fatal(err)
+			}
+			sum := p.summary()
+			if len(sum.Rows) != len(e.rows) {
+				t.Fatalf("%d rows in JSON, want %d", len(sum.Rows), len(e.rows))
+			}
+			for i, r := range e.rows {
+				if got := sum.Rows[i]; got.Workload != r.workload || got.Policy != r.policy || got.Over != r.over || got.Part != r.part {
+					t.Errorf("row %d in JSON: %+v, want %s on %s", i, got, r.quantity(), r.workload)
+				}
+			}
+			for _, w := range e.workloads {
+				if !strings.Contains(table.String(), e.title) || !strings.Contains(table.String(), "\n"+w.name+" ") {
+					t.Errorf("the table lacks %q or %q", e.title, w.name)
+				}
+			}
+		})
 	}
 }

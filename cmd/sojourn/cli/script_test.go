@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"reflect"
@@ -31,6 +32,12 @@ func TestScripts(t *testing.T) {
 			"gzip":     compress,
 			"policies": policies,
 			"status":   status,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "thorough" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return thorough, nil
 		},
 	})
 }
@@ -88,11 +95,11 @@ func compress(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), buf.Bytes(), 0o644))
 }
 
-// ofNumbers skips a test of what comes out of many runs, where races are looked for:
-// they are the same as in the runs of the scripts.
+// ofNumbers skips a test of what comes out of many runs where experiments do not run in
+// full. That they run at all is for TestExperimentsRun and the scripts.
 func ofNumbers(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("compares numbers of many runs; -short is for what goes on in a few")
+	if !thorough {
+		t.Skip("compares numbers of many runs; .ci/run does, with the build tag ci")
 	}
 }
