@@ -113,7 +113,9 @@ type Seeker interface {
 	Seek(Class) (SlotID, bool)
 }
 
-// An Explainer can account for its order of preference.
+// An Explainer can account for its order of preference. Its methods are for people and
+// for tools: each may look at all live jobs. The other questions can be asked at
+// every event.
 type Explainer interface {
 	// AppendRanking appends the live jobs to dst, the one to be served first at
 	// the front, and returns the extended slice.

@@ -12,6 +12,26 @@ import (
 	"github.com/sojourn-sched/sojourn/hfsp"
 )
 
+// A slot is free: what does it run?
+func Example_firstScreen() {
+	p, err := hfsp.New(hfsp.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0}},
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 100}}}},
+	} {
+		if err := p.Observe(ev); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if a, ok := p.Assign(0); ok { // slot 0 is free: what does it run?
+		fmt.Println(a.Task, "attempt", a.Attempt)
+	}
+	// Output: 1/0/0 attempt 1
+}
+
 // A policy drives real work: eight goroutines, a job of 100 tasks, and one of 2
 // that does not have to wait for it.
 func Example_goroutines() {
@@ -56,8 +76,8 @@ func Example_goroutines() {
 	// Output: 0 jobs left
 }
 
-// The program in the README is the example above.
-func TestReadmeExample(t *testing.T) {
+// The Go code in the README is that of the examples above.
+func TestReadmeExamples(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -66,19 +86,21 @@ func TestReadmeExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(readme), "```go\n")
-	block, _, ok := strings.Cut(after, "```")
-	if !ok {
-		t.Fatal("README.md has no Go code")
+	parts := strings.Split(string(readme), "```go\n")
+	if len(parts) != 3 {
+		t.Fatalf("README.md has %d blocks of Go code, want 2", len(parts)-1)
 	}
-	var body strings.Builder
-	for line := range strings.Lines(block) {
-		if line != "\n" {
-			body.WriteByte('\t')
+	for _, after := range parts[1:] {
+		block, _, _ := strings.Cut(after, "```")
+		var body strings.Builder
+		for line := range strings.Lines(block) {
+			if line != "\n" {
+				body.WriteByte('\t')
+			}
+			body.WriteString(line)
 		}
-		body.WriteString(line)
-	}
-	if !strings.Contains(string(source), body.String()) {
-		t.Errorf("the Go code of README.md is not in readme_test.go:\n%s", block)
+		if !strings.Contains(string(source), body.String()) {
+			t.Errorf("this Go code of README.md is not in readme_test.go:\n%s", block)
+		}
 	}
 }

@@ -149,7 +149,8 @@
 //   - amt has five significant bits, so that R changes seldom; L and H are kept in
 //     millionths; all decisions are in integers.
 //   - R counts a task at every replica: only the order of R matters.
-//   - Racks do not count: the source is the same for all slots of a cluster.
+//   - Racks do not count. The paper lets no read leave the rack (Section V-A, under
+//     Table I). Here it may: else a slot would stay idle while a task pends, against T1.
 //   - What happens when a request finds nothing: it leaves no trace, and is repeated
 //     at the next event or, with [Strict], when the first tuple is overdue.
 //
