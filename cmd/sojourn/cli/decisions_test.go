@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The recorded workloads. Those of files are traces that a clone does not have; they are
+// looked at where they lie beside it.
+var decisionLoads = []struct {
+	name     string
+	convert  string // the arguments, and
+	run      string // those of run; $DATA and $OUT are folders
+	policies []string
+}{
+	{
+		name: "sample", run: "--sample",
+		policies: decisionPolicies,
+	},
+	{
+		name:     "sample,none",
+		run:      "--sample --estimates none --preempt --fault-mtbf 2h --fault-mttr 1m --straggler-probability 0.05 --straggler-factor 3",
+		policies: without(decisionPolicies, "rtmr", "dc"), // they need estimates
+	},
+	{
+		name: "rtmr-1", run: "--gen rtmr-1",
+		policies: []string{"dc", "dc:hold-slots=true", "rtmr", "rtmr:booking=chain", "rtmr:booking=chain,feedback=true"},
+	},
+	{
+		name:     "mumak-19",
+		convert:  "--from rumen --slots 1+1 --topology $DATA/rumen/19-jobs.topology.json.gz --cluster-out $OUT/cluster.json $DATA/rumen/19-jobs.trace.json.gz",
+		run:      "-c $OUT/cluster.json -w $OUT/trace.jsonl",
+		policies: decisionPolicies,
+	},
+	{
+		name:     "fb-2009",
+		convert:  "--from swim $DATA/swim-facebook/FB-2009_samples_24_times_1hr_0.tsv.gz",
+		run:      "-c 30x2+1 -w $OUT/trace.jsonl",
+		policies: []string{"fifo", "fair", "srpt", "fsp", "las", "pfsp", "hfsp", "mars:interval=1m"},
+	},
+}
+
+// decisionPolicies are all policies, with the options that change most.
+var decisionPolicies = []string{
+	"fifo", "fifo:prefer-local=true", "fair", "fair:order=deficit", "fair:delay=5s,rack-delay=0s", "srpt", "fsp", "las", "local",
+	"huwf", "hjwf", "stf", "htwf", "pfsp", "pfsp:fair-limit=0", "hfsp", "hfsp:preemption=kill", "hfsp:node-delay=5s",
+	"td", "td:self-tune=true", "td:hot-policy=strict", "dc", "mars", "mars:batch=10s", "rtmr",
+}
+
+func without(list []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(names, s) })
+}
+
+// Each event and each decision of each policy is what it was when testdata/decisions.txt
+// was written, in which there is a line for each run: workload, policy, and the SHA-256 of
+// its history.
+func TestDecisions(t *testing.T) {
+	const golden = "testdata/decisions.txt"
+	recorded, err := os.ReadFile(golden)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	data := filepath.Join("..", "..", "..", "..", "shared", "data")
+	var written strings.Builder
+	for _, load := range decisionLoads {
+		if load.name != "sample" && !thorough {
+			continue
+		}
+		out := t.TempDir()
+		words := func(args string) []string {
+			return strings.Fields(strings.NewReplacer("$DATA", data, "$OUT", out).Replace(args))
+		}
+		if load.convert != "" {
+			if _, err := os.Stat(data); err != nil {
+				t.Logf("%s is not there: %v", load.name, err)
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(out, "trace.jsonl"), printed(t, words("convert "+load.convert)...), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, policy := range load.policies {
+			dir := filepath.Join(out, "run")
+			printed(t, words("run -q -p "+policy+" -o "+dir+" "+load.run)...)
+			history, err := os.ReadFile(filepath.Join(dir, "history.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			line := fmt.Sprintf("%s %s %x\n", load.name, policy, sha256.Sum256(history))
+			written.WriteString(line)
+			if !*update && !strings.Contains(string(recorded), line) {
+				t.Errorf("%s under %s decides otherwise than %s says", load.name, policy, golden)
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(written.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// printed runs a command that must work, and returns what it prints.
+func printed(t *testing.T, args ...string) []byte {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if status := Run(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
+		t.Fatalf("sojourn %v: status %d, %s", args, status, &stderr)
+	}
+	return stdout.Bytes()
+}
