@@ -215,6 +215,7 @@ func (tr *tree) violations() []string {
 			checkStandard(f, k, file, add)
 			checkMaps(f, file, tr.fset, add)
 			checkVariables(f, file, add)
+			checkSnapshots(file, add)
 		}
 		for _, file := range f.tests {
 			checkModules(f, file, true, add)
@@ -508,6 +509,30 @@ func checkVariables(f *folder, file *ast.File, add report) {
 	})
 }
 
+// checkSnapshots reports numbers of a snapshot that are cut where an int has 32 bits:
+// a forged one would then be taken for another, and be saved as that.
+func checkSnapshots(file *ast.File, add report) {
+	names := packageNames(file)
+	if !slices.Contains(slices.Collect(maps.Values(names)), importPath("internal/snapshot")) {
+		return
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		conv, ok := n.(*ast.CallExpr)
+		if !ok || len(conv.Args) != 1 {
+			return true
+		}
+		to, isName := conv.Fun.(*ast.Ident)
+		call, isCall := conv.Args[0].(*ast.CallExpr)
+		if !isName || !isCall || to.Name != "int" && to.Name != "uint" {
+			return true
+		}
+		if read, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Uint", "Int", "Below"}, read.Sel.Name) {
+			add(n.Pos(), "%s(%s()): a number of a snapshot may need 64 bits: use Index, Count, Native or Len", to.Name, read.Sel.Name)
+		}
+		return true
+	})
+}
+
 // base returns the variable that x is, or is a part of.
 func base(x ast.Expr) *ast.Ident {
 	switch x := x.(type) {
@@ -640,6 +665,10 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 			"td/a.go:4: changes variable i of the package: state belongs to a policy"},
 		{"address of a variable", "mars/a.go", "package mars\nvar n = 1\nfunc f() *int { return &n }",
 			"mars/a.go:3: changes variable n of the package: state belongs to a policy"},
+
+		{"number of a snapshot", "fifo/a.go", "package fifo\nimport " + m + "/internal/snapshot\"\nfunc f(r *snapshot.Reader) int { return int(r.Below(1 << 62)) }",
+			"fifo/a.go:3: int(Below()): a number of a snapshot may need 64 bits: use Index, Count, Native or Len"},
+		{"index in a snapshot", "fifo/a.go", "package fifo\nimport " + m + "/internal/snapshot\"\nfunc f(r *snapshot.Reader) uint32 { return uint32(r.Index(3)) }", ""},
 
 		{"another module", "go.mod", "module x\nrequire (\n\texample.com/x v1.0.0 // indirect\n)\n",
 			"go.mod:3: requires example.com/x: the library gets by with btree, and rapid in tests"},

@@ -133,7 +133,7 @@ func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 	if j == nil {
 		return
 	}
-	i := int(r.Below(uint64(len(j.Phases))))
+	i := r.Index(len(j.Phases))
 	it.Value = fspPhase{j, i, r.Wide()}
 	ph := &j.Phases[i]
 	r.Check(j.Data[i] == nil && j.Spec.Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")

@@ -1,6 +1,7 @@
 package hfsp
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -191,7 +192,7 @@ func useful(limit int) uint64 { return uint64(min(max(limit, 1), sojourn.MaxSlot
 
 // activate lets a phase age.
 func (q *maxMin) activate(i *capped) {
-	at, _ := slices.BinarySearchFunc(q.active, i, func(a, b *capped) int { return int(int64(a.seq - b.seq)) })
+	at, _ := slices.BinarySearchFunc(q.active, i, func(a, b *capped) int { return cmp.Compare(a.seq, b.seq) })
 	q.active = slices.Insert(q.active, at, i)
 	q.levelled = false
 	q.settle()

@@ -119,7 +119,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 // training.
 func (p *Policy) restorePrior(r *snapshot.Reader) {
 	for range r.Len() {
-		s := int(r.Below(sojourn.MaxSlots))
+		s := r.Index(sojourn.MaxSlots)
 		if !r.Check(s > p.prior.Max(), "training slots are out of order") {
 			return
 		}
@@ -175,24 +175,24 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 	if j == nil {
 		return nil
 	}
-	i := int(r.Below(uint64(len(j.Phases))))
+	i := r.Index(len(j.Phases))
 	if !r.Check(!j.Cancelled && j.Data.phases[i] == nil && j.Spec.Phases[i].Class == class, "a phase is in a queue twice, or in another's") {
 		return nil
 	}
-	tasks := uint64(j.Spec.Phases[i].Tasks)
+	tasks := j.Spec.Phases[i].Tasks
 	ph := &phase{job: j, index: i,
 		stage:    stage(r.Below(uint64(len(stageNames)))),
 		size:     r.Below(1 << 63),
 		initial:  r.Below(1 << 63),
 		final:    r.Below(1 << 63),
-		n:        int(r.Below(1 << 48)),
+		n:        r.Index(math.MaxInt),
 		served:   r.Wide(),
-		failures: int(r.Below(1 << 62)),
+		failures: r.Count(),
 		entered:  r.Time(),
 		overdue:  r.Bool(),
 	}
 	for range r.Len() {
-		s := sample{task: uint32(r.Below(tasks)), state: sampleState(r.Below(uint64(sampled) + 1)), slot: noSlot}
+		s := sample{task: uint32(r.Index(tasks)), state: sampleState(r.Below(uint64(sampled) + 1)), slot: noSlot}
 		if !r.Bool() {
 			s.slot = sojourn.SlotID(r.Below(sojourn.MaxSlots))
 		}
@@ -214,7 +214,7 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 	r.Check(ph.served.Hi < 1<<32, "a sum is out of range")
 	last := -1
 	for range r.Len() {
-		i := int(r.Below(tasks))
+		i := r.Index(tasks)
 		if !r.Check(i > last, "tasks are out of order") {
 			return nil
 		}
@@ -291,7 +291,7 @@ func (q *maxMin) restore(r *snapshot.Reader, now sojourn.Time, slots int, value 
 	last := uint64(0)
 	for range r.Len() {
 		i := &capped{v: r.Wide(), size: r.Below(1<<63 + 1), weight: r.Below(1<<48 + 1), limit: r.Below(sojourn.MaxSlots + 1),
-			seq: r.Uint(), end: r.Uint(), running: int(r.Below(math.MaxInt32)), ready: r.Bool()}
+			seq: r.Uint(), end: r.Uint(), running: r.Index(math.MaxInt32), ready: r.Bool()}
 		if !r.Check(i.weight > 0 && i.limit > 0 && i.seq > last && i.seq <= q.seq && i.end <= q.ends &&
 			(i.end > 0) == i.v.IsZero() && i.v.Hi < 1<<32, "a phase does not fit") {
 			return
@@ -420,7 +420,7 @@ func (e *History) UnmarshalBinary(data []byte) error {
 		for range r.Below(uint64(e.keys) + 1) {
 			known := &recurring{key: r.String(), phases: make([]runs, r.Len())}
 			for i := range known.phases {
-				known.phases[i] = runs{int(r.Below(memory + 1)), r.Duration()}
+				known.phases[i] = runs{r.Index(memory + 1), r.Duration()}
 				r.Check(known.phases[i].mean >= 0, "a time is negative")
 			}
 			if !r.Check(e.known[known.key] == nil, "a recurring job is listed twice") {

@@ -1,6 +1,7 @@
 package pfsp_test
 
 import (
+	"cmp"
 	"flag"
 	"math/big"
 	"math/rand/v2"
@@ -158,7 +159,7 @@ func (in instance) changed(r *rand.Rand) instance {
 			}
 		case 4:
 			j.at = max(0, j.at+sojourn.Time(r.IntN(41)-20)*ms/4)
-			slices.SortStableFunc(in.jobs, func(a, b testJob) int { return int(a.at - b.at) })
+			slices.SortStableFunc(in.jobs, func(a, b testJob) int { return cmp.Compare(a.at, b.at) })
 		case 5:
 			in.slots = min(16, max(1, in.slots+r.IntN(3)-1))
 		case 6:

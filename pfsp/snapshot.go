@@ -70,7 +70,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			c.finished.restore(r)
 			c.breach, c.clean = r.Uint(), r.Uint()
 			c.slots, c.at = p.ledger.Capacity(c.id), p.ledger.Now()
-			c.had = int(r.Below(uint64(c.slots) + 1))
+			c.had = r.Index(c.slots + 1)
 			for i := range c.last {
 				c.last[i] = r.Uint()
 			}
@@ -139,7 +139,7 @@ func (ph *phase) restore(r *snapshot.Reader) {
 	ph.used.restore(r)
 	ph.reestimated = r.Time()
 	ph.progress = uint16(r.Below(1 << 16))
-	ph.begun = int(r.Below(1 << 62))
+	ph.begun = r.Count()
 	ph.since = r.Uint()
 	ph.broken = uint16(r.Below(1 << numHypotheses))
 	f := &ph.finished

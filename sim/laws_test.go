@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -240,7 +241,7 @@ func TestConservation(t *testing.T) {
 		busyUntil := map[sojourn.SlotID]sojourn.Time{}
 		slots := cfg.Cluster.Slots()
 		var attempts, wasted uint64
-		slices.SortStableFunc(st.attempts, func(a, b sim.TaskRecord) int { return int(a.Start - b.Start) })
+		slices.SortStableFunc(st.attempts, func(a, b sim.TaskRecord) int { return cmp.Compare(a.Start, b.Start) })
 		for _, a := range st.attempts {
 			if a.Start < busyUntil[a.Slot] || a.End < a.Start {
 				t.Errorf("attempt %+v overlaps one that ends at %v", a, busyUntil[a.Slot])

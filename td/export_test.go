@@ -1,6 +1,7 @@
 package td
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -49,7 +50,7 @@ func Verify(p *Policy) error {
 				want.occupied += ph.Running
 			}
 		}
-		bySeq := func(a, b *job) int { return int(a.Seq) - int(b.Seq) }
+		bySeq := func(a, b *job) int { return cmp.Compare(a.Seq, b.Seq) }
 		slices.SortFunc(want.teenaged, bySeq)
 		slices.SortFunc(want.short, bySeq)
 		slices.SortFunc(want.adults, compareRanks)

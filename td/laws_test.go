@@ -1,6 +1,7 @@
 package td_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math"
@@ -47,7 +48,7 @@ func (c *cluster) breach(law string, format string, args ...any) {
 
 func (c *cluster) after(d time.Duration, do func()) {
 	t := timed{c.now.Add(d), do}
-	i, _ := slices.BinarySearchFunc(c.pending, t.at+1, func(p timed, at sojourn.Time) int { return int(int64(p.at - at)) })
+	i, _ := slices.BinarySearchFunc(c.pending, t.at+1, func(p timed, at sojourn.Time) int { return cmp.Compare(p.at, at) })
 	c.pending = slices.Insert(c.pending, i, t)
 }
 

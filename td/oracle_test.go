@@ -1,6 +1,7 @@
 package td_test
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"testing"
@@ -407,10 +408,10 @@ func (o *oracle) choose(s *slot) choice {
 			filler = j
 		}
 	}
-	slices.SortStableFunc(adults, func(a, b *job) int { return int(int64(o.amt(a)) - int64(o.amt(b))) })
+	slices.SortStableFunc(adults, func(a, b *job) int { return cmp.Compare(o.amt(a), o.amt(b)) })
 	dear := slices.Clone(adults) // by descending amt
 	slices.SortStableFunc(dear, func(a, b *job) int {
-		if c := int(int64(o.amt(b)) - int64(o.amt(a))); c != 0 {
+		if c := cmp.Compare(o.amt(b), o.amt(a)); c != 0 {
 			return c
 		}
 		return b.seq - a.seq
@@ -482,7 +483,7 @@ func (o *oracle) choose(s *slot) choice {
 	}
 	if o.opts.HotPolicy == td.Relaxed {
 		all := slices.Clone(o.w.jobs)
-		slices.SortStableFunc(all, func(a, b *job) int { return int(int64(o.amt(b)) - int64(o.amt(a))) })
+		slices.SortStableFunc(all, func(a, b *job) int { return cmp.Compare(o.amt(b), o.amt(a)) })
 		for _, j := range all {
 			phases := o.first(j, s.Class)
 			if slices.Contains(jobs, j) && j.status != waiting {

@@ -97,7 +97,7 @@ func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 	j.Data = member{lane: p.lane(j.Spec.Phases[0].Class)}
 	d := &j.Data
 	to := status(r.Below(uint64(finished) + 1))
-	demand := int(r.Below(sojourn.MaxSlots + 1))
+	demand := r.Index(sojourn.MaxSlots + 1)
 	since := r.Time()
 	d.sum, d.runs = r.Uint(), r.Uint()
 	p.estimate(j)

@@ -106,11 +106,11 @@ func saveSet(w *snapshot.Writer, s *bitset.Set) {
 // restoreSet adds the members of a saved set, all of them below n.
 func restoreSet(r *snapshot.Reader, s *bitset.Set, n int) {
 	for at := 0; ; {
-		length := int(r.Below(uint64(n-at) + 1))
+		length := r.Index(n - at + 1)
 		if length == 0 {
 			return
 		}
-		gap := int(r.Below(uint64(n-at-length) + 1))
+		gap := r.Index(n - at - length + 1)
 		if !r.Check(gap > 0 || at == 0, "two runs are one") {
 			return
 		}
@@ -170,7 +170,7 @@ func restoreJob[J any](r *snapshot.Reader) *Job[J] {
 	j := newJob[J](spec, r.Uint())
 	j.Cancelled = r.Bool()
 	for i := range j.Sides {
-		j.Sides[i].Started = int(r.Below(1 << 62))
+		j.Sides[i].Started = r.Count()
 	}
 	for i := range j.Phases {
 		p, n := &j.Phases[i], spec.Phases[i].Tasks

@@ -75,6 +75,13 @@ func (r *Reader) Below(n uint64) uint64 {
 	return 0
 }
 
+// Index reads a number that must be below n, which is not negative. It returns 0 if it is
+// not.
+func (r *Reader) Index(n int) int { return int(r.Below(uint64(n))) }
+
+// Count reads how often something has happened. It may happen as many times again.
+func (r *Reader) Count() int { return int(r.Below(math.MaxInt/2 + 1)) }
+
 // Len reads how many elements follow, of which each takes a byte at least. It
 // returns 0 if so many cannot be there.
 func (r *Reader) Len() int {
@@ -193,7 +200,7 @@ func (r *Reader) Job() *sojourn.Job {
 
 func (r *Reader) phase(p *sojourn.Phase) {
 	lists := r.Below(allLists + 1)
-	p.Tasks = int(r.Below(sojourn.MaxTasks + 1))
+	p.Tasks = int(r.Below(sojourn.MaxTasks + 1)) // MaxTasks fits into 32 bits
 	p.Class = sojourn.Class(r.Below(1 << 8))
 	p.Estimate = r.Duration()
 	p.After = r.Native()
