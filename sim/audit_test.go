@@ -321,64 +321,85 @@ func drawWorkload(t *rapid.T, chain func(t *rapid.T, p int) int) (sim.Cluster, [
 	return c, jobs
 }
 
+// An audited run: of jobs whose phases wait for all, some or none of the phase before, by
+// a policy that need not be fair.
+type audited struct {
+	c    sim.Cluster
+	jobs []*sim.Job
+	pick func([]sojourn.TaskID) int
+}
+
+func drawAudited(t *rapid.T) audited {
+	c, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
+		return rapid.SampledFrom([]int{0, 0, sojourn.NoBarrier, 1, 2}).Draw(t, "after")
+	})
+	return audited{c, jobs, rapid.SampledFrom([]func([]sojourn.TaskID) int{
+		first, last, func(tasks []sojourn.TaskID) int { return len(tasks) / 2 },
+	}).Draw(t, "policy")}
+}
+
 // The audit agrees with exact fractions under fair and unfair policies: ps_finish
 // to a few nanoseconds, and the number of phases beyond the bound exactly.
 func TestAuditAgreesWithTheOracle(t *testing.T) {
-	total := 0
-	rapid.Check(t, func(t *rapid.T) {
-		c, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
-			return rapid.SampledFrom([]int{0, 0, sojourn.NoBarrier, 1, 2}).Draw(t, "after")
-		})
-		pick := map[string]func([]sojourn.TaskID) int{
-			"first": first, "last": last, "middle": func(tasks []sojourn.TaskID) int { return len(tasks) / 2 },
-		}
-		cfg := sim.Config{
-			Cluster: c, Jobs: jobsOf(jobs...), Records: true,
-			Policy: newTable(pick[rapid.SampledFrom([]string{"first", "last", "middle"}).Draw(t, "policy")]),
-		}
-		var o oracle
-		o.attach(&cfg, jobs)
-		r, err := sim.Run(context.Background(), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Unfinished > 0 {
-			t.Skip("attempts that wait for input hold all slots")
-		}
-		tandem := o.fluid(true)
-		beyond, furthest := o.beyond()
-		late, all := 0, 0
-		for _, rec := range r.JobRecords {
-			exact := new(big.Rat)
-			for p := range o.told[rec.ID].Phases {
-				if end := tandem[phaseID{rec.ID, p}]; end.Cmp(exact) > 0 {
-					exact = end
-				}
-			}
-			off, _ := new(big.Rat).Sub(rat(int64(rec.PSFinish)), exact).Float64()
-			if off < -100 || off > 100 {
-				t.Errorf("job %d: ps_finish %v is %v ns after %s", rec.ID, rec.PSFinish, off, exact.FloatString(3))
-			}
-			if rec.Finish > rec.PSFinish {
-				late++
-			}
-			if rec.BeyondBound != beyond[rec.ID] {
-				t.Errorf("job %d: %d phases beyond the bound, want %d", rec.ID, rec.BeyondBound, beyond[rec.ID])
-			}
-			all += beyond[rec.ID]
-		}
-		if r.Audit.BeyondBound != all || r.Audit.Late != late || r.Audit.Phases != len(o.ended) {
-			t.Errorf("audit %+v, want %d beyond and %d late of %d phases", r.Audit, all, late, len(o.ended))
-		}
-		// V is late by its rounding.
-		if off, _ := new(big.Rat).Sub(rat(int64(r.Audit.Furthest)), furthest).Float64(); off < -100 || off > 1 {
-			t.Errorf("furthest beyond %v, which is %v ns after %s", r.Audit.Furthest, off, furthest.FloatString(3))
-		}
-		total += all
-	})
-	if total < 10 {
-		t.Errorf("only %d phases were beyond the bound in all runs: the test shows little", total)
+	rapid.Check(t, func(t *rapid.T) { drawAudited(t).compare(t) })
+}
+
+// The runs that the audit is compared on have phases beyond the bound.
+func TestAuditSeesPhasesBeyondTheBound(t *testing.T) {
+	runs, total := rapid.Custom(drawAudited), 0
+	for seed := range 30 {
+		total += runs.Example(seed).compare(t)
 	}
+	if total < 10 {
+		t.Errorf("%d phases are beyond the bound in all runs: the comparison shows little", total)
+	}
+}
+
+// compare compares the audit of a run with the oracle's, and returns how many phases are
+// beyond the bound.
+func (a audited) compare(t rapid.TB) int {
+	cfg := sim.Config{
+		Cluster: a.c, Jobs: jobsOf(a.jobs...), Records: true, Policy: newTable(a.pick),
+	}
+	var o oracle
+	o.attach(&cfg, a.jobs)
+	r, err := sim.Run(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Unfinished > 0 {
+		return 0 // attempts that wait for input hold all slots
+	}
+	tandem := o.fluid(true)
+	beyond, furthest := o.beyond()
+	late, all := 0, 0
+	for _, rec := range r.JobRecords {
+		exact := new(big.Rat)
+		for p := range o.told[rec.ID].Phases {
+			if end := tandem[phaseID{rec.ID, p}]; end.Cmp(exact) > 0 {
+				exact = end
+			}
+		}
+		off, _ := new(big.Rat).Sub(rat(int64(rec.PSFinish)), exact).Float64()
+		if off < -100 || off > 100 {
+			t.Errorf("job %d: ps_finish %v is %v ns after %s", rec.ID, rec.PSFinish, off, exact.FloatString(3))
+		}
+		if rec.Finish > rec.PSFinish {
+			late++
+		}
+		if rec.BeyondBound != beyond[rec.ID] {
+			t.Errorf("job %d: %d phases beyond the bound, want %d", rec.ID, rec.BeyondBound, beyond[rec.ID])
+		}
+		all += beyond[rec.ID]
+	}
+	if r.Audit.BeyondBound != all || r.Audit.Late != late || r.Audit.Phases != len(o.ended) {
+		t.Errorf("audit %+v, want %d beyond and %d late of %d phases", r.Audit, all, late, len(o.ended))
+	}
+	// V is late by its rounding.
+	if off, _ := new(big.Rat).Sub(rat(int64(r.Audit.Furthest)), furthest).Float64(); off < -100 || off > 1 {
+		t.Errorf("furthest beyond %v, which is %v ns after %s", r.Audit.Furthest, off, furthest.FloatString(3))
+	}
+	return all
 }
 
 // FSP keeps the bound for phases behind a barrier or without one, whatever the
@@ -388,18 +409,34 @@ func TestFSPIsWithinTheBound(t *testing.T) {
 		c, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
 			return rapid.SampledFrom([]int{0, sojourn.NoBarrier}).Draw(t, "after")
 		})
-		p, err := baseline.NewFSP(baseline.FSPOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := sim.Run(context.Background(), sim.Config{Cluster: c, Jobs: jobsOf(jobs...), Policy: p})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Audit.BeyondBound != 0 {
-			t.Errorf("audit %+v", r.Audit)
+		if a := auditFSP(t, c, jobs...); a.BeyondBound != 0 {
+			t.Errorf("audit %+v", a)
 		}
 	})
+}
+
+// Three phases of 1 ms in a row and another job of 1 ms have one slot. The phases of the
+// chain enter one by one: job 1 gets the slot first and, at 1 ms, its second phase comes
+// behind job 2, which has half of its work left. If the whole chain were in the virtual
+// cluster from the start, job 2 would come last.
+func TestFSPIsWithinTheBoundBehindBarriers(t *testing.T) {
+	one := []float64{0.001}
+	if a := auditFSP(t, uniform(1), job(1, 0, one, one, one), job(2, 0, one)); a.BeyondBound != 0 || a.Phases != 4 {
+		t.Errorf("audit %+v, want 4 phases within the bound", a)
+	}
+}
+
+// auditFSP runs jobs under FSP.
+func auditFSP(t rapid.TB, c sim.Cluster, jobs ...*sim.Job) sim.Audit {
+	p, err := baseline.NewFSP(baseline.FSPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := sim.Run(context.Background(), sim.Config{Cluster: c, Jobs: jobsOf(jobs...), Policy: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Audit
 }
 
 // The fluid system has as many slots as the real one. Node 2 is down from 2 to
