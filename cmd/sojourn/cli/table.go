@@ -58,7 +58,7 @@ func (t *table) brokenNames(most int) (names [][]string, width int) {
 		lines := []string{""}
 		for part := range strings.SplitAfterSeq(name, ",") {
 			last := &lines[len(lines)-1]
-			if *last != "" && !strings.HasPrefix(part, " ") && utf8.RuneCountInString(*last)+utf8.RuneCountInString(part) > lead+most {
+			if *last != "" && !strings.HasPrefix(part, " ") && utf8.RuneCountInString(*last)+utf8.RuneCountInString(part)-lead > most {
 				lines = append(lines, strings.Repeat(" ", lead+2)+part)
 			} else {
 				*last += part
