@@ -121,7 +121,11 @@
 // event that does not fit is refused and leaves no trace. A Tick that nobody
 // asked for changes no later decision, nor does a slot that is added, declined
 // and removed at one instant. Memory is bounded by what is live: nothing is kept
-// of a job that has ended, and its ID may be used again.
+// of a job that has ended, and its ID may be used again. A live job takes memory for
+// its phases and its lists, and for the tasks that were started, held or finished
+// (see [Phase]): some kilobytes for two thousand million tasks that are only
+// announced. A driver that lets strangers submit jobs needs to bound how many are live
+// and how long their lists are, and not how many tasks they have.
 //
 // Package sojourntest checks these laws for any policy.
 //

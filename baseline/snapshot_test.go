@@ -17,6 +17,23 @@ func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewSTF, baseline.ListOptions{}), 600)
 }
 
+// A job takes memory for what is started, not for what is announced.
+func TestLargeJob(t *testing.T) {
+	for name, newPolicy := range map[string]func() sojourn.Policy{
+		"srpt":       must(baseline.NewSRPT, baseline.SRPTOptions{}),
+		"fsp":        must(baseline.NewFSP, baseline.FSPOptions{}),
+		"las":        must(baseline.NewLAS, baseline.LASOptions{}),
+		"local":      must(baseline.NewLocal, baseline.LocalOptions{}),
+		"huwf":       must(baseline.NewHUWF, baseline.ListOptions{}),
+		"htwf":       must(baseline.NewHTWF, baseline.ListOptions{}),
+		"stf":        must(baseline.NewSTF, baseline.ListOptions{}),
+		"dc":         must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{}),
+		"dc holding": must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: true}),
+	} {
+		t.Run(name, func(t *testing.T) { snapshottest.Large(t, newPolicy) })
+	}
+}
+
 // A job of great weight whose work turns out to be none is virtually complete, although
 // its tag was rounded up: it is not kept as finished and late at once.
 func TestSnapshotOfRoundedTag(t *testing.T) {

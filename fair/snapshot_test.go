@@ -172,6 +172,15 @@ func TestRestoredPolicyOfAPoolHasTheSameAccount(t *testing.T) {
 	}
 }
 
+// A job takes memory for what is started, not for what is announced.
+func TestLargeJob(t *testing.T) {
+	for _, opts := range []fair.Options{
+		{}, {Order: fair.Deficit, Delay: 5 * time.Second}, {Pools: map[string]fair.Pool{"*": {Policy: newFSP}}},
+	} {
+		snapshottest.Large(t, func() sojourn.Policy { return newWith(opts) })
+	}
+}
+
 func TestForgedSnapshots(t *testing.T) {
 	for _, opts := range []fair.Options{
 		{Preemption: fair.Preemption{MinTimeout: time.Second, FairTimeout: time.Second, Interval: time.Second}, Pools: map[string]fair.Pool{

@@ -8,6 +8,18 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
 )
 
+// A job takes memory for what is started, not for what is announced.
+func TestLargeJob(t *testing.T) {
+	for name, opts := range map[string]hfsp.Options{
+		"default":   {},
+		"kill":      {Preemption: hfsp.Kill, KillOnce: true},
+		"max-min":   {VirtualCluster: hfsp.MaxMin, Priority: hfsp.SpeedModifier},
+		"estimates": {NodeDelay: 3 * time.Second, Estimator: newHistory},
+	} {
+		t.Run(name, func(t *testing.T) { snapshottest.Large(t, with(opts)) })
+	}
+}
+
 // What is forged is refused, or leaves a policy that goes on.
 func TestForgedSnapshots(t *testing.T) {
 	for name, opts := range map[string]hfsp.Options{

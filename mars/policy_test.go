@@ -169,6 +169,12 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
+// A job takes memory for what is started, not for what is announced.
+func TestLargeJob(t *testing.T) {
+	snapshottest.Large(t, policy(mars.PolicyOptions{}))
+	snapshottest.Large(t, policy(mars.PolicyOptions{Batch: time.Second, Commit: true}))
+}
+
 func TestForgedPolicySnapshots(t *testing.T) {
 	snapshottest.Attack(t, policy(mars.PolicyOptions{Interval: 1}), 600)
 	snapshottest.Attack(t, policy(mars.PolicyOptions{Batch: time.Second, Commit: true}), 600)

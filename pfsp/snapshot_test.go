@@ -8,14 +8,24 @@ import (
 	"github.com/sojourn-sched/sojourn/pfsp"
 )
 
+func with(t *testing.T, opts pfsp.Options) func() sojourn.Policy {
+	return func() sojourn.Policy {
+		p, err := pfsp.New(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+}
+
 func TestForgedSnapshots(t *testing.T) {
 	for _, opts := range []pfsp.Options{{}, {Late: pfsp.LateFirst, Order: pfsp.FSP}, {Late: pfsp.LateShare, NoGate: true, Alpha: 0.5}} {
-		snapshottest.Attack(t, func() sojourn.Policy {
-			p, err := pfsp.New(opts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p
-		}, 600)
+		snapshottest.Attack(t, with(t, opts), 600)
 	}
+}
+
+// A job takes memory for what is started, not for what is announced.
+func TestLargeJob(t *testing.T) {
+	snapshottest.Large(t, with(t, pfsp.Options{}))
+	snapshottest.Large(t, with(t, pfsp.Options{Late: pfsp.LateShare, Order: pfsp.FSP}))
 }

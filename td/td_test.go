@@ -44,6 +44,13 @@ func TestForgedSnapshots(t *testing.T) {
 	}
 }
 
+// A job takes memory for what is started, not for what is announced.
+func TestLargeJob(t *testing.T) {
+	for _, opts := range []td.Options{{}, {HotPolicy: td.Strict, SelfTune: true}} {
+		snapshottest.Large(t, func() sojourn.Policy { return newWith(opts) })
+	}
+}
+
 // attr returns what Explain says of a job under a key.
 func attr(p *td.Policy, id sojourn.JobID, key string) slog.Value {
 	attrs, _ := p.Explain(id)

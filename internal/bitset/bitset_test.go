@@ -2,80 +2,184 @@ package bitset
 
 import (
 	"fmt"
+	"math"
+	"runtime"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
 
-// The oracle is a map.
-func TestSetAgainstMap(t *testing.T) {
+// The oracle is the list of what was done. The latest that concerns an integer tells
+// whether it is a member, and between the ends of what was done nothing changes.
+type oracle []struct {
+	from, to int
+	add      bool
+}
+
+func (o oracle) has(i int) bool {
+	for _, done := range slices.Backward(o) {
+		if done.from <= i && i < done.to {
+			return done.add
+		}
+	}
+	return false
+}
+
+// ends returns 0 and all ends of what was done, in order.
+func (o oracle) ends() []int {
+	list := []int{0}
+	for _, done := range o {
+		list = append(list, done.from, done.to)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// next returns the least integer from i on of which has is want; -1 if there is none.
+func (o oracle) next(i int, want bool) int {
+	for _, at := range append([]int{i}, o.ends()...) {
+		if at >= i && o.has(at) == want {
+			return at
+		}
+	}
+	return -1
+}
+
+func (o oracle) len() (n int) {
+	ends := o.ends()
+	for k := range ends[1:] {
+		if o.has(ends[k]) {
+			n += ends[k+1] - ends[k]
+		}
+	}
+	return n
+}
+
+func (o oracle) max() int {
+	ends := o.ends()
+	for k := len(ends) - 1; k > 0; k-- {
+		if o.has(ends[k] - 1) {
+			return ends[k] - 1
+		}
+	}
+	return -1
+}
+
+// member draws an integer below limit, mostly near the end of a word, a leaf or a node.
+func member(limit int) *rapid.Generator[int] {
+	return rapid.Custom(func(t *rapid.T) int {
+		if rapid.Bool().Draw(t, "anywhere") {
+			return rapid.IntRange(0, limit-1).Draw(t, "i")
+		}
+		size := rapid.SampledFrom([]int{1, 64, 4096, 1 << 18, 1 << 24, 1 << 30}).Draw(t, "size")
+		near := rapid.IntRange(0, 3).Draw(t, "parts")*min(size, limit/4) + rapid.IntRange(-2, 2).Draw(t, "off")
+		return min(max(near, 0), limit-1)
+	})
+}
+
+func TestSetAgainstHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.SampledFrom([]int{3, 64, 65, 200, 5000, 300_000}).Draw(t, "limit")
-		member := rapid.IntRange(0, limit)
+		limit := rapid.SampledFrom([]int{3, 64, 65, 200, 4096, 4097, 13_000, 300_000, 1 << 25, math.MaxInt32}).Draw(t, "limit")
 		var s Set
-		want := map[int]bool{}
+		var o oracle
+		do := func(from, to int, add bool) {
+			o = append(o, oracle{{from, to, add}}...)
+		}
+		member := member(limit)
+		switch rapid.IntRange(0, 2).Draw(t, "made by") {
+		case 1:
+			s = Full(limit)
+			do(0, limit, true)
+		case 2:
+			s = Sized(limit)
+		}
+		span := func(t *rapid.T) (from, to int) {
+			from, to = member.Draw(t, "from"), member.Draw(t, "to")+1
+			return min(from, to), max(from, to)
+		}
 		t.Repeat(map[string]func(*rapid.T){
-			"add":    func(t *rapid.T) { i := member.Draw(t, "i"); s.Add(i); want[i] = true },
-			"remove": func(t *rapid.T) { i := member.Draw(t, "i"); s.Remove(i); delete(want, i) },
-			"addRange": func(t *rapid.T) {
-				from := member.Draw(t, "from")
-				to := min(from+rapid.IntRange(0, 300).Draw(t, "n"), limit+1)
-				s.AddRange(from, to)
-				for i := from; i < to; i++ {
-					want[i] = true
-				}
-			},
-			"removeFrom": func(t *rapid.T) {
-				from := member.Draw(t, "from")
-				s.RemoveFrom(from)
-				for i := range want {
-					if i >= from {
-						delete(want, i)
-					}
-				}
-			},
-			"removeRange": func(t *rapid.T) {
-				from := member.Draw(t, "from")
-				to := min(from+rapid.IntRange(0, 300).Draw(t, "n"), limit+1)
-				s.RemoveRange(from, to)
-				for i := from; i < to; i++ {
-					delete(want, i)
-				}
-			},
+			"add":         func(t *rapid.T) { i := member.Draw(t, "i"); s.Add(i); do(i, i+1, true) },
+			"remove":      func(t *rapid.T) { i := member.Draw(t, "i"); s.Remove(i); do(i, i+1, false) },
+			"addRange":    func(t *rapid.T) { from, to := span(t); s.AddRange(from, to); do(from, to, true) },
+			"removeRange": func(t *rapid.T) { from, to := span(t); s.RemoveRange(from, to); do(from, to, false) },
+			"removeFrom":  func(t *rapid.T) { i := member.Draw(t, "i"); s.RemoveFrom(i); do(i, limit, false) },
 			"": func(t *rapid.T) {
-				least, most := -1, -1
-				for i := range want {
-					if least < 0 || i < least {
-						least = i
+				if got, want := []int{s.Len(), s.Min(), s.Max()}, []int{o.len(), o.next(0, true), o.max()}; !slices.Equal(got, want) {
+					t.Fatalf("Len, Min, Max = %v, want %v", got, want)
+				}
+				for _, i := range []int{member.Draw(t, "probe"), limit, limit + rapid.IntRange(0, 100).Draw(t, "beyond")&(math.MaxInt-limit)} {
+					got := []any{s.Has(i), s.Next(i), s.NextGap(i)}
+					if want := []any{o.has(i), o.next(i, true), o.next(i, false)}; !slices.Equal(got, want) {
+						t.Fatalf("Has, Next, NextGap of %d = %v, want %v", i, got, want)
 					}
-					most = max(most, i)
-				}
-				if s.Len() != len(want) || s.Min() != least || s.Max() != most {
-					t.Fatalf("Len, Min, Max = %d, %d, %d, want %d, %d, %d", s.Len(), s.Min(), s.Max(), len(want), least, most)
-				}
-				i := rapid.IntRange(0, limit+100).Draw(t, "probe")
-				if s.Has(i) != want[i] {
-					t.Fatalf("Has(%d) = %v, want %v", i, s.Has(i), want[i])
-				}
-				next := -1
-				for k := range want {
-					if k >= i && (next < 0 || k < next) {
-						next = k
-					}
-				}
-				gap := i
-				for want[gap] {
-					gap++
-				}
-				if got := s.NextGap(i); got != gap {
-					t.Fatalf("NextGap(%d) = %d, want %d", i, got, gap)
-				}
-				if got := s.Next(i); got != next {
-					t.Fatalf("Next(%d) = %d, want %d", i, got, next)
 				}
 			},
 		})
 	})
+}
+
+// A large set takes memory for what has changed in it, and for no more.
+func TestMemoryFollowsChanges(t *testing.T) {
+	size := func(change func(*Set)) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s := Full(math.MaxInt32)
+		change(&s)
+		runtime.ReadMemStats(&after)
+		if s.Len() == 0 {
+			t.Error("the set is empty")
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	tests := []struct {
+		name   string
+		change func(*Set)
+		most   uint64 // bytes
+	}{
+		{"nothing", func(*Set) {}, 8 << 10},
+		{"the first", func(s *Set) { s.Remove(0) }, 16 << 10},
+		{"the last", func(s *Set) { s.Remove(math.MaxInt32 - 1) }, 8 << 10},
+		{"all but one", func(s *Set) { s.RemoveFrom(1); s.AddRange(1, math.MaxInt32-1) }, 16 << 10},
+		{"the first million", func(s *Set) { s.RemoveRange(0, 1_000_000) }, 32 << 10},
+		{"100,000 in order", func(s *Set) {
+			for i := range 100_000 {
+				s.Remove(i)
+			}
+		}, 64 << 10},
+		{"100 far from each other", func(s *Set) {
+			for i := range 100 {
+				s.Remove(i << 24)
+			}
+		}, 100 * 8 << 10},
+	}
+	for _, tc := range tests {
+		if got := size(tc.change); got > tc.most {
+			t.Errorf("%s: %d bytes were allocated, want at most %d", tc.name, got, tc.most)
+		}
+	}
+}
+
+// Sets of up to 4096 integers that were made full, or sized, are changed without an
+// allocation; so are larger ones where both members and others were before.
+func TestChangesDoNotAllocate(t *testing.T) {
+	for _, n := range []int{1, 64, 65, 4096, 10_000, 1 << 20} {
+		full, empty := Full(n), Sized(n)
+		i := 0
+		swap := func() {
+			full.Remove(i)
+			empty.Add(i)
+			full.Add(i)
+			empty.Remove(i)
+			i = (i + 1) % min(n, 4096)
+		}
+		if n > leafSize {
+			swap()
+		}
+		if got := testing.AllocsPerRun(min(n, 4096), swap); got != 0 {
+			t.Errorf("n = %d: %v allocations", n, got)
+		}
+	}
 }
 
 func TestFull(t *testing.T) {

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"maps"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 )
@@ -345,9 +347,9 @@ func (j *Job[J]) revise(spec *sojourn.Job) {
 		before := p.pending.Len()
 		p.pending.AddRange(was, is)
 		p.pending.RemoveFrom(is)
-		for k := is; k < was && j.tries != nil; k++ {
-			delete(j.tries, task{uint16(i), uint32(k)}) // of one that was done without an attempt, and lost
-		}
+		maps.DeleteFunc(j.tries, func(t task, _ uint32) bool { // of one that was done without an attempt, and lost
+			return int(t.phase) == i && int64(t.index) >= int64(is)
+		})
 		j.Left += is - was
 		if p.Ready {
 			side := &j.Sides[p.Side]

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 
@@ -94,13 +95,24 @@ func (t task) save(w *snapshot.Writer) {
 // saveSet writes a set as runs of members: how many integers lie between it and
 // the run before, and how many are in it. A run of none ends the list.
 func saveSet(w *snapshot.Writer, s *bitset.Set) {
-	for end, at := 0, s.Next(0); at >= 0; at = s.Next(end) {
-		gap := at - end
-		end = s.NextGap(at)
-		w.Uint(uint64(end - at))
-		w.Uint(uint64(gap))
+	end := 0
+	for from, to := range runs(s) {
+		w.Uint(uint64(to - from))
+		w.Uint(uint64(from - end))
+		end = to
 	}
 	w.Uint(0)
+}
+
+// runs iterates over the runs of members of a set, by where they begin and end.
+func runs(s *bitset.Set) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for from, to := s.Next(0), 0; from >= 0; from = s.Next(to) {
+			if to = s.NextGap(from); !yield(from, to) {
+				return
+			}
+		}
+	}
 }
 
 // restoreSet adds the members of a saved set, all of them below n.
@@ -177,9 +189,8 @@ func restoreJob[J any](r *snapshot.Reader) *Job[J] {
 		restoreSet(r, &p.done, n)
 		p.Done = p.done.Len()
 		j.Left -= p.Done
-		for from, end := p.done.Next(0), 0; from >= 0; from = p.done.Next(end) {
-			end = p.done.NextGap(from)
-			p.pending.RemoveRange(from, end)
+		for from, to := range runs(&p.done) {
+			p.pending.RemoveRange(from, to)
 		}
 	}
 	var last task

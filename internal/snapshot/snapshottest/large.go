@@ -1,0 +1,87 @@
+package snapshottest
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// Large asks that a job of as many tasks as a job may have takes little memory, in a
+// policy and in its snapshot: what it takes follows what is started, held or finished, and
+// not what is announced. The job arrives, runs on a few slots, and is held, revised, saved,
+// restored and cancelled. The policy must take jobs of a map and a reduce phase with
+// estimates, and slots of both classes.
+func Large(t *testing.T, newPolicy func() sojourn.Policy) {
+	t.Helper()
+	const (
+		memory = 256 << 10 // bytes that may be allocated in all; two bits a task were 512 MiB
+		saved  = 8 << 10   // bytes of a snapshot
+	)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d := newDriver(newPolicy(), nil)
+	must := func(kind sojourn.EventKind, ev sojourn.Event) {
+		t.Helper()
+		ev.Kind = kind
+		if err := d.observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job := func(tasks int) *sojourn.Job {
+		return &sojourn.Job{ID: 1, Weight: 1, Deadline: 1 << 62, Phases: []sojourn.Phase{
+			{Tasks: tasks, Estimate: time.Second}, {Tasks: 1, Class: sojourn.Reduce, Estimate: time.Second},
+		}}
+	}
+	const slots = 4
+	for id := range sojourn.SlotID(slots) {
+		must(sojourn.SlotAdded, sojourn.Event{Slot: sojourn.Slot{ID: id, Node: sojourn.NodeID(1 + id), Class: sojourn.Class(id % 2)}})
+	}
+	last := sojourn.TaskID{Job: 1, Index: sojourn.MaxTasks - 2}
+	must(sojourn.JobArrived, sojourn.Event{Job: job(sojourn.MaxTasks - 1)})
+	must(sojourn.TaskHeld, sojourn.Event{Task: last})
+	must(sojourn.TaskReady, sojourn.Event{Task: last})
+	ended := 0
+	for range 10 {
+		for w, ok := sojourn.As[sojourn.Waker](d.p); ok; {
+			at, wakes := w.NextWake()
+			if !wakes || at > d.now {
+				break
+			}
+			must(sojourn.Tick, sojourn.Event{})
+		}
+		for id := range sojourn.SlotID(slots) {
+			if a, ok := d.p.Assign(id); ok {
+				d.running[id] = a
+			}
+		}
+		d.now += sojourn.Time(time.Second)
+		for id := range sojourn.SlotID(slots) {
+			if a, busy := d.running[id]; busy {
+				must(sojourn.TaskFinished, sojourn.Event{Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: id}, Service: time.Second})
+				delete(d.running, id)
+				ended++
+			}
+		}
+	}
+	if ended < 10 {
+		t.Errorf("%d tasks ran, want 10 at least", ended)
+	}
+	must(sojourn.JobRevised, sojourn.Event{Job: job(1 << 20)})
+	must(sojourn.JobRevised, sojourn.Event{Job: job(sojourn.MaxTasks - 1)})
+	data := save(t, d.p)
+	again := newPolicy()
+	if err := restore(again, data); err != nil {
+		t.Fatal(err)
+	}
+	same(t, save(t, again), data)
+	must(sojourn.JobCancelled, sojourn.Event{Job: &sojourn.Job{ID: 1}})
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > memory {
+		t.Errorf("a job of %d tasks took %d bytes, want at most %d", sojourn.MaxTasks, got, memory)
+	}
+	if len(data) > saved {
+		t.Errorf("its snapshot has %d bytes, want at most %d", len(data), saved)
+	}
+}

@@ -1,0 +1,21 @@
+package rtmr_test
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+	"github.com/sojourn-sched/sojourn/rtmr"
+)
+
+// What is forged is refused, or leaves a policy that goes on.
+func TestForgedSnapshots(t *testing.T) {
+	for _, opts := range []rtmr.Options{{}, {Booking: rtmr.Chain, Feedback: true}} {
+		snapshottest.Attack(t, with(opts), 600)
+	}
+}
+
+// A job takes memory for what is started, not for what is announced.
+func TestLargeJob(t *testing.T) {
+	snapshottest.Large(t, with(rtmr.Options{}))
+	snapshottest.Large(t, with(rtmr.Options{Booking: rtmr.Chain, Feedback: true}))
+}
