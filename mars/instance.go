@@ -53,6 +53,9 @@ const (
 
 // A Job of an Instance.
 type Job struct {
+	// ID is what errors call the job. Zero means its place in Jobs, from 0.
+	ID sojourn.JobID
+
 	// Release is r_j: no task starts before it.
 	Release sojourn.Time
 
@@ -206,13 +209,17 @@ func (in *Instance) check(bounds bool) error {
 	tasks := int64(0)
 	for i := range in.Jobs {
 		j := &in.Jobs[i]
+		id := j.ID
+		if id == 0 {
+			id = sojourn.JobID(i)
+		}
 		switch {
 		case j.Release < 0:
-			return bad("job %d: negative release %v", i, j.Release)
+			return bad("job %d: negative release %v", id, j.Release)
 		case j.Weight != 0 && !(j.Weight >= MinWeight && j.Weight <= MaxWeight):
-			return bad("job %d: weight %v is not in [%v, %v]", i, j.Weight, MinWeight, MaxWeight)
+			return bad("job %d: weight %v is not in [%v, %v]", id, j.Weight, MinWeight, MaxWeight)
 		case len(j.Phases) == 0:
-			return bad("job %d: no phases", i)
+			return bad("job %d: no phases", id)
 		}
 		latest = max(latest, int64(j.Release))
 		chain := int64(0)
@@ -223,7 +230,7 @@ func (in *Instance) check(bounds bool) error {
 			}
 			sum, own, msg := j.Phases[k].check(next, in.Machines)
 			if msg != "" {
-				return bad("job %d: phase %d: %s", i, k, msg)
+				return bad("job %d: phase %d: %s", id, k, msg)
 			}
 			if bounds {
 				c := j.Phases[k].Class
@@ -231,10 +238,10 @@ func (in *Instance) check(bounds bool) error {
 				chain = min(chain+own, horizon+1)
 				longest = max(longest, chain)
 				if length = spread(work, in.Machines); length > horizon-min(longest, horizon) || length+longest > horizon-min(latest, horizon) {
-					return bad("job %d: phase %d: releases, chains of times and delays, and work over machines add up to more than can be told", i, k)
+					return bad("job %d: phase %d: releases, chains of times and delays, and work over machines add up to more than can be told", id, k)
 				}
 			} else if length += sum; length > horizon-latest {
-				return bad("job %d: phase %d: releases, times and delays add up to more than can be told", i, k)
+				return bad("job %d: phase %d: releases, times and delays add up to more than can be told", id, k)
 			}
 			if tasks += int64(j.Phases[k].Tasks); tasks > math.MaxInt32 {
 				return bad("more than %d tasks", math.MaxInt32)

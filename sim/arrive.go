@@ -218,7 +218,7 @@ func (e *engine) jobFinished(j *job) {
 		e.res.Met++
 		e.res.MetTime += j.held.Seconds()
 	}
-	e.tally.finished(&j.record, e.cfg.Records)
+	e.tally.finished(&j.record, e.cfg.Records || e.cfg.Quantiles)
 	if e.audit != nil {
 		e.audit.jobFinished(j)
 		return

@@ -87,7 +87,8 @@ type Dist struct {
 	N         int
 	Mean, Max float64
 
-	// Quantiles by the nearest-rank rule; NaN without Config.Records or numbers.
+	// Quantiles by the nearest-rank rule; NaN without numbers, and without Config.Records and
+	// Config.Quantiles.
 	Median, P90, P99 float64
 }
 

@@ -589,6 +589,24 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
+// Quantiles without records are those with records.
+func TestQuantilesWithoutRecords(t *testing.T) {
+	result := func(records, quantiles bool) *sim.Result {
+		cfg := busy(5)
+		cfg.Records, cfg.Quantiles = records, quantiles
+		r, _ := run(t, cfg)
+		return r
+	}
+	want := result(true, false)
+	want.JobRecords = nil
+	if got := result(false, true); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("with quantiles %+v, with records %+v", got, want)
+	}
+	if got := result(false, false); !math.IsNaN(got.Sojourn.Median) || math.IsNaN(want.Sojourn.Median) {
+		t.Errorf("median %v with neither, %v with records", got.Sojourn.Median, want.Sojourn.Median)
+	}
+}
+
 // busy returns a configuration in which everything happens.
 func busy(seed uint64) sim.Config {
 	var jobs []*sim.Job

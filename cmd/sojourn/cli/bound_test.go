@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -81,7 +82,7 @@ func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 	for _, tc := range all {
 		for seed := range uint64(seeds) {
 			s := generated(t, tc.gen, tc.cluster, seed)
-			b, err := newBound(s.workload, s.cluster)
+			b, err := newBound(s.workload, s.cluster, boundPart)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,6 +104,63 @@ func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 		}
 	}
 	t.Logf("a policy was at %.4f times the bound, and at %.4f times the plan", closest, ahead)
+}
+
+// A workload in parts has a bound that holds, too, and where the parts do not meet it is
+// that of the whole: two jobs at each 1,000 s, of a map of 5 s and one of 7 s, on a slot,
+// end 5 s and 12 s after that at best.
+func TestBoundInParts(t *testing.T) {
+	for seed := range uint64(3) {
+		s := generated(t, "bursty:jobs=60,load=0.9", "5x1", seed)
+		for _, part := range []int{1, 2, 7, 59, 60} {
+			b, err := newBound(s.workload, s.cluster, part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, policy := range []string{"fifo", "srpt", "mars"} {
+				if res := simulated(t, s, policy); !(res.WeightedCompletion >= b.BestLowerBound*(1-1e-12) && b.BestLowerBound >= b.LowerBound && b.LowerBound > 0) {
+					t.Errorf("seed %d, parts of %d: %s is at %v, bounds %v and %v", seed, part, policy, res.WeightedCompletion, b.LowerBound, b.BestLowerBound)
+				}
+			}
+		}
+	}
+	c, err := readCluster("1x1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, want := &workload{}, 0.0
+	for id := range 40 {
+		j := &sim.Job{Job: sojourn.Job{ID: sojourn.JobID(id + 1), Phases: []sojourn.Phase{{Tasks: 1}}}}
+		j.At, j.Times = sojourn.Time(id/2*1000)*sojourn.Time(time.Second), []sim.Times{{Each: time.Duration(5+id%2*2) * time.Second}}
+		w.jobs = append(w.jobs, j)
+		want += float64(id/2*1000 + 5 + id%2*7)
+	}
+	b, err := newBound(w, c, 2)
+	if err != nil || math.Abs(b.LowerBound/want-1) > 1e-6 {
+		t.Errorf("%v, bound %+v, want %v", err, b, want)
+	}
+	if got := b.meanSojourn(); math.Abs(got-8.5) > 1e-3 {
+		t.Errorf("mean sojourn time %v, want at least 8.5", got)
+	}
+}
+
+// Why there is no bound names the job by its ID.
+func TestNoBoundNamesTheJob(t *testing.T) {
+	c, err := readCluster("2x1+0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workload{}
+	for _, id := range []sojourn.JobID{7, 100, 1 << 63} {
+		j := &sim.Job{Job: sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: 1}}}, Times: []sim.Times{{Each: 1}}}
+		if id > 1000 {
+			j.Phases[0].Class = sojourn.Reduce
+		}
+		w.jobs = append(w.jobs, j)
+	}
+	if _, err := newBound(w, c, 2); err == nil || !strings.Contains(err.Error(), "job 9223372036854775808: phase 0: no machines of class 1") {
+		t.Errorf("%v, want the job of ID 2^63", err)
+	}
 }
 
 // Dispatched offline, a list makes the same schedule as the policy of its name, which

@@ -133,6 +133,9 @@ func newRun(policies catalog.Catalog) *cobra.Command {
 		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv,
 history.txt and run.json to DIR.
 
+Memory does not grow with the length of the workload, but for 50 bytes a job: the
+workload is read two or three times, from a temporary file if it comes from stdin.
+
 ` + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out
   sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=deficit --json`,
@@ -148,6 +151,7 @@ history.txt and run.json to DIR.
 			if len(specs) > 1 {
 				return usagef("run takes one policy, -p %s names %d; see compare", spec, len(specs))
 			}
+			f.input.stream = true
 			results, s, err := f.run(cmd, specs, func(int, catalog.Spec) string { return "" })
 			if err != nil {
 				return err
@@ -171,6 +175,9 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(int, c
 	s, err := f.open(cmd)
 	if err != nil {
 		return nil, nil, err
+	}
+	if s.workload.close != nil {
+		defer s.workload.close()
 	}
 	// From here on an interrupt ends the runs and removes what they wrote; before,
 	// it ends the program, which may be waiting for stdin.

@@ -104,7 +104,7 @@ func convert(cmd *cobra.Command, from, name string, swim *trace.SWIMOptions, for
 	if err != nil {
 		return err
 	}
-	m := &meter{cluster: c}
+	m := new(meter)
 	text, err := spooled(jobs, trace.WriteOptions{Nodes: h.name}, m)
 	if err != nil {
 		return err
@@ -115,17 +115,17 @@ func convert(cmd *cobra.Command, from, name string, swim *trace.SWIMOptions, for
 		return noJobs(name)
 	}
 	if load.load > 0 {
-		scale, err := load.scaling(m, name)
+		scale, err := load.scaling(m, c, name)
 		if err != nil {
 			return err
 		}
-		changed := &meter{cluster: c}
+		changed := new(meter)
 		scaled, err := spooled(text.scaled(h, scale), trace.WriteOptions{Nodes: h.name}, changed)
 		if err != nil {
 			return err
 		}
 		defer scaled.remove()
-		if err := changed.check(name, float64(load.load)); err != nil {
+		if err := changed.check(c, name, float64(load.load)); err != nil {
 			return err
 		}
 		text, m = scaled, changed
@@ -141,7 +141,7 @@ func convert(cmd *cobra.Command, from, name string, swim *trace.SWIMOptions, for
 	}
 	if c != nil {
 		var parts []string
-		achieved := m.load()
+		achieved := m.load(c)
 		for class, name := range c.classes() {
 			parts = append(parts, number(achieved[class], 4)+" "+name)
 		}

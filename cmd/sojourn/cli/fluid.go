@@ -78,7 +78,7 @@ unless two things that are compared are equal or differ by far less than that.`,
 			for _, name := range names {
 				steps += fluid.Steps(kinds[name], len(s.jobs))
 			}
-			bar := newJobBar(cmd.ErrOrStderr(), "jobs", steps, quiet)
+			bar := newBar(cmd.ErrOrStderr(), "jobs", steps, quiet)
 			for _, name := range names {
 				ends, ok := []*big.Rat(nil), true
 				if round {

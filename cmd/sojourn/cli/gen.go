@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strings"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
 	workloads "github.com/sojourn-sched/sojourn/workload"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 func newGen() *cobra.Command {
@@ -101,7 +97,7 @@ func parseOptions(given []string) (map[string]string, error) {
 // generate writes jobs to stdout. They are made twice: nothing is written if one
 // of them cannot be.
 func generate(cmd *cobra.Command, jobs iter.Seq2[*sim.Job, error], quiet bool) error {
-	bar := newJobBar(cmd.ErrOrStderr(), "drawing", -1, quiet)
+	bar := newBar(cmd.ErrOrStderr(), "drawing", -1, quiet)
 	n := 0
 	for _, err := range jobs {
 		if err != nil {
@@ -113,7 +109,7 @@ func generate(cmd *cobra.Command, jobs iter.Seq2[*sim.Job, error], quiet bool) e
 	}
 	bar.Clear()
 
-	bar = newJobBar(cmd.ErrOrStderr(), "writing", n, quiet)
+	bar = newBar(cmd.ErrOrStderr(), "writing", n, quiet)
 	defer bar.Clear()
 	out := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<16)
 	w := trace.NewWriter(out, trace.WriteOptions{})
@@ -127,23 +123,6 @@ func generate(cmd *cobra.Command, jobs iter.Seq2[*sim.Job, error], quiet bool) e
 		bar.Add(1)
 	}
 	return out.Flush()
-}
-
-// newJobBar returns a progress bar that counts jobs up to max, or without end if
-// max is -1. It shows nothing if stderr is not a terminal.
-func newJobBar(stderr io.Writer, what string, max int, quiet bool) *progressbar.ProgressBar {
-	file, ok := stderr.(*os.File)
-	if !ok || quiet || !term.IsTerminal(int(file.Fd())) {
-		return progressbar.DefaultSilent(1 << 62) // one without end would spin
-	}
-	return progressbar.NewOptions(max,
-		progressbar.OptionSetWriter(file),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionShowCount(),
-		progressbar.OptionSetWidth(40),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-	)
 }
 
 // listGenerators prints the names of the workloads, the clusters of their sources

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/sim"
 	workloads "github.com/sojourn-sched/sojourn/workload"
 )
 
@@ -55,24 +57,32 @@ func (g *generatorFlag) Set(text string) error {
 // given reports whether a generator is named.
 func (g *generatorFlag) given() bool { return g.from != nil }
 
-// workload makes the workload of a seed.
-func (g *generatorFlag) workload(ctx context.Context, seed uint64) (*workload, error) {
+// workload makes the workload of a seed, or lets it be made again whenever its jobs are
+// asked for.
+func (g *generatorFlag) workload(ctx context.Context, seed uint64, stream bool) (*workload, error) {
 	jobs, err := g.from.Jobs(seed, g.options)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	w := &workload{name: g.text}
+	if stream {
+		w.again = func() iter.Seq2[*sim.Job, error] { return jobs }
+	}
+	n := 0
 	for j, err := range jobs {
 		switch {
 		case err != nil:
 			return nil, err
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case stream:
+			w.known.add(j)
+		default:
+			w.jobs = append(w.jobs, j)
 		}
-		w.jobs = append(w.jobs, j)
-		w.tasks += j.Tasks()
+		n++
 	}
-	if len(w.jobs) == 0 {
+	if n == 0 {
 		return nil, errors.New(g.text + ": no jobs")
 	}
 	return w, nil

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
@@ -30,6 +29,9 @@ type inputFlags struct {
 	sample   bool
 	gen      generatorFlag
 	cluster  string
+
+	// stream keeps no jobs in memory; see [streamed].
+	stream bool
 }
 
 func (f *inputFlags) register(flags *pflag.FlagSet) {
@@ -64,7 +66,7 @@ func (f *inputFlags) load(cmd *cobra.Command, seed uint64) (*cluster, *workload,
 		return nil, nil, err
 	}
 	if f.gen.given() {
-		w, err := f.gen.workload(cmd.Context(), seed)
+		w, err := f.gen.workload(cmd.Context(), seed, f.stream)
 		return c, w, err
 	}
 	w, err := f.loadWorkload(cmd, c)
@@ -116,12 +118,22 @@ func (f *inputFlags) loadWorkload(cmd *cobra.Command, c *cluster) (*workload, er
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	w, err := readWorkload(file, name, c)
+	var w *workload
+	if f.stream {
+		w, err = streamed(file, name, c)
+	} else {
+		w, err = readWorkload(file, name, c)
+	}
 	if err != nil {
+		file.Close()
 		return nil, err
 	}
 	w.name = filepath.Base(name)
+	if !f.stream {
+		return w, file.Close()
+	}
+	spool := w.close
+	w.close = func() error { return errors.Join(spool(), file.Close()) }
 	return w, nil
 }
 
@@ -196,12 +208,58 @@ func (c *cluster) describe() string {
 }
 
 // A workload is a list of jobs in memory: it is read once, so that every policy
-// sees the same jobs, also from stdin.
+// sees the same jobs, also from stdin. Or it is read anew each time: see streamed.
 type workload struct {
 	name   string
 	sha256 string // of the input as it was given, compressed or not
 	jobs   []*sim.Job
+
+	again func() iter.Seq2[*sim.Job, error] // takes the place of jobs
+	known facts                             // if there is again
+	close func() error                      // nil if there is nothing to close
+}
+
+// facts is what is to be known of the jobs of a workload besides the jobs.
+type facts struct {
+	meter
 	tasks  int
+	told   int         // jobs that bring an estimate of their own
+	sizes  map[int]int // how many jobs have so many tasks
+	sized  bool        // a job says how many bytes its first phase reads
+	placed bool        // a task has a place for its input
+}
+
+func (f *facts) add(j *sim.Job) {
+	f.meter.add(j)
+	n := j.Tasks()
+	f.tasks += n
+	if f.sizes == nil {
+		f.sizes = map[int]int{}
+	}
+	f.sizes[n]++
+	if slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Estimate != 0 || p.Estimates != nil }) {
+		f.told++
+	}
+	f.sized = f.sized || j.Phases[0].Bytes != nil
+	f.placed = f.placed || slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Inputs.Len() > 0 })
+}
+
+// facts returns what is to be known of the jobs.
+func (w *workload) facts() facts {
+	if w.again != nil {
+		return w.known
+	}
+	var f facts
+	for _, j := range w.jobs {
+		f.add(j)
+	}
+	return f
+}
+
+// load returns the load of each class: see [meter.load].
+func (w *workload) load(c *cluster) [2]float64 {
+	known := w.facts()
+	return known.load(c)
 }
 
 // readWorkload reads a workload that errors call name. c is the cluster that its
@@ -209,14 +267,73 @@ type workload struct {
 func readWorkload(r io.Reader, name string, c *cluster) (*workload, error) {
 	hash := sha256.New()
 	w := &workload{name: name}
-	if err := w.collect(workloadJobs(io.TeeReader(r, hash), name, c)); err != nil {
-		return nil, err
+	for j, err := range workloadJobs(io.TeeReader(r, hash), name, c) {
+		if err != nil {
+			return nil, err
+		}
+		w.jobs = append(w.jobs, j)
 	}
 	if len(w.jobs) == 0 {
 		return nil, noJobs(name)
 	}
 	w.sha256 = hex.EncodeToString(hash.Sum(nil))
 	return w, nil
+}
+
+// streamed reads a workload as readWorkload does, but keeps none of its jobs: they are
+// read again whenever they are asked for. What is no regular file is kept in a temporary
+// one for that.
+func streamed(r io.Reader, name string, c *cluster) (*workload, error) {
+	hash := sha256.New()
+	size := counter(0)
+	in := io.TeeReader(r, io.MultiWriter(hash, &size))
+	w := &workload{name: name, close: func() error { return nil }}
+	file, _ := r.(*os.File)
+	if file == nil || !isRegular(file) {
+		s, err := newSpool()
+		if err != nil {
+			return nil, err
+		}
+		file, w.close = s.File, s.remove
+		in = io.TeeReader(in, file)
+	}
+	for j, err := range workloadJobs(in, name, c) {
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+		w.known.add(j)
+	}
+	if w.known.count == 0 {
+		return nil, errors.Join(noJobs(name), w.close())
+	}
+	w.sha256 = hex.EncodeToString(hash.Sum(nil))
+	w.again = func() iter.Seq2[*sim.Job, error] {
+		return func(yield func(*sim.Job, error) bool) {
+			hash := sha256.New()
+			for j, err := range workloadJobs(io.TeeReader(io.NewSectionReader(file, 0, int64(size)), hash), name, c) {
+				if !yield(j, err) || err != nil {
+					return
+				}
+			}
+			if hex.EncodeToString(hash.Sum(nil)) != w.sha256 {
+				yield(nil, fmt.Errorf("%s: it changed while it was read", name))
+			}
+		}
+	}
+	return w, nil
+}
+
+func isRegular(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode().IsRegular()
+}
+
+// A counter counts the bytes that are written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }
 
 // workloadJobs reads the jobs of a workload file one by one.
@@ -232,20 +349,11 @@ func noJobs(name string) error {
 	return &trace.Error{File: name, Line: 1, Column: 1, Reason: "no jobs"}
 }
 
-// collect takes the jobs of a sequence.
-func (w *workload) collect(jobs iter.Seq2[*sim.Job, error]) error {
-	for j, err := range jobs {
-		if err != nil {
-			return err
-		}
-		w.jobs = append(w.jobs, j)
-		w.tasks += j.Tasks()
-	}
-	return nil
-}
-
 // all yields the jobs.
 func (w *workload) all() iter.Seq2[*sim.Job, error] {
+	if w.again != nil {
+		return w.again()
+	}
 	return func(yield func(*sim.Job, error) bool) {
 		for _, j := range w.jobs {
 			if !yield(j, nil) {
@@ -255,34 +363,36 @@ func (w *workload) all() iter.Seq2[*sim.Job, error] {
 	}
 }
 
-// told returns how many jobs bring an estimate of their own.
-func (w *workload) told() int {
-	n := 0
+// change changes every job.
+func (w *workload) change(job func(*sim.Job) error) error {
+	if before := w.again; before != nil {
+		w.known = facts{}
+		w.again = func() iter.Seq2[*sim.Job, error] {
+			return func(yield func(*sim.Job, error) bool) {
+				for j, err := range before() {
+					if err == nil {
+						err = job(j)
+					}
+					if !yield(j, err) || err != nil {
+						return
+					}
+				}
+			}
+		}
+		for j, err := range w.again() {
+			if err != nil {
+				return err
+			}
+			w.known.add(j)
+		}
+		return nil
+	}
 	for _, j := range w.jobs {
-		if slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Estimate != 0 || p.Estimates != nil }) {
-			n++
+		if err := job(j); err != nil {
+			return err
 		}
 	}
-	return n
-}
-
-// span returns the time from the first arrival to the last.
-func (w *workload) span() time.Duration {
-	return w.jobs[len(w.jobs)-1].At.Sub(w.jobs[0].At)
-}
-
-// load returns, for each class, the service time that arrives, divided by the
-// service time that the cluster can give between the first arrival and the last.
-// It is +Inf if all jobs arrive at once.
-func (w *workload) load(c *cluster) [2]float64 { return w.meter(c).load() }
-
-// meter returns a meter that has seen all jobs.
-func (w *workload) meter(c *cluster) *meter {
-	m := &meter{cluster: c}
-	for _, j := range w.jobs {
-		m.add(j)
-	}
-	return m
+	return nil
 }
 
 // estimatesModes are the forms of the value of --estimates.

@@ -14,30 +14,40 @@ import (
 // fast as the fastest node. What makes attempts take longer in the simulator is
 // left out, so that a bound for the instance is one for every run.
 func newInstance(w *workload, c *cluster) mars.Instance {
-	capacity, speed := c.Capacity(), fastest(c)
-	in := mars.Instance{Machines: capacity[:len(c.classes())]}
+	in, speed := emptyInstance(c), fastest(c)
 	for _, j := range w.jobs {
-		job := mars.Job{Release: j.At, Weight: j.Weight}
-		for i := range j.Phases {
-			ph := &j.Phases[i]
-			job.Phases = append(job.Phases, mars.Phase{
-				Tasks:     ph.Tasks,
-				Class:     classOf(c, ph, i),
-				Time:      hastened(j.Times[i].Each, speed),
-				Times:     allHastened(j.Times[i].List, speed),
-				Delays:    ph.Delays,
-				NoBarrier: i > 0 && ph.After == sojourn.NoBarrier,
-			})
-		}
-		in.Jobs = append(in.Jobs, job)
+		in.Jobs = append(in.Jobs, instanceJob(j, c, speed))
 	}
 	return in
 }
 
+// emptyInstance is newInstance without jobs.
+func emptyInstance(c *cluster) mars.Instance {
+	capacity := c.Capacity()
+	return mars.Instance{Machines: capacity[:len(c.classes())]}
+}
+
+// instanceJob returns a job of newInstance. speed is that of the fastest node.
+func instanceJob(j *sim.Job, c *cluster, speed float64) mars.Job {
+	job := mars.Job{ID: j.ID, Release: j.At, Weight: j.Weight}
+	for i := range j.Phases {
+		ph := &j.Phases[i]
+		job.Phases = append(job.Phases, mars.Phase{
+			Tasks:     ph.Tasks,
+			Class:     classOf(c.Uniform, ph, i),
+			Time:      hastened(j.Times[i].Each, speed),
+			Times:     allHastened(j.Times[i].List, speed),
+			Delays:    ph.Delays,
+			NoBarrier: i > 0 && ph.After == sojourn.NoBarrier,
+		})
+	}
+	return job
+}
+
 // classOf returns the class of slot that the i-th phase of a job takes.
-func classOf(c *cluster, ph *sojourn.Phase, i int) sojourn.Class {
+func classOf(uniform bool, ph *sojourn.Phase, i int) sojourn.Class {
 	switch {
-	case c.Uniform:
+	case uniform:
 		return 0
 	case ph.Class == sim.AnyClass:
 		return sojourn.Class(min(i, 1))

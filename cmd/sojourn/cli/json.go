@@ -226,16 +226,17 @@ type clusterSummary struct {
 }
 
 func comparison(s *scenario, specs []catalog.Spec, results []*sim.Result) comparisonSummary {
+	known := s.workload.facts()
 	c := comparisonSummary{
 		Workload: workloadSummary{
 			Name: s.workload.name, SHA256: s.workload.sha256, Scaled: s.flags.load.String(),
-			Jobs: len(s.workload.jobs), Tasks: s.workload.tasks, Told: s.workload.told(), Load: map[string]real{},
+			Jobs: known.count, Tasks: known.tasks, Told: known.told, Load: map[string]real{},
 		},
 		Cluster:   clusterSummary{Name: s.cluster.name, Nodes: len(s.cluster.Nodes), Slots: map[string]int{}},
 		Estimates: s.flags.estimates.String(),
 		Seed:      s.seed,
 	}
-	load, slots := s.workload.load(s.cluster), s.cluster.Capacity()
+	load, slots := known.load(s.cluster), s.cluster.Capacity()
 	for class, name := range s.cluster.classes() {
 		c.Workload.Load[name] = real(load[class])
 		c.Cluster.Slots[name] = slots[class]

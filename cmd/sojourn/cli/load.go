@@ -44,16 +44,16 @@ func (f *loadFlags) apply(w *workload, c *cluster) error {
 	if f.load == 0 {
 		return nil
 	}
-	scale, err := f.scaling(w.meter(c), w.name)
+	now := w.facts()
+	scale, err := f.scaling(&now.meter, c, w.name)
 	if err != nil {
 		return err
 	}
-	for _, j := range w.jobs {
-		if err := scale(j); err != nil {
-			return err
-		}
+	if err := w.change(scale); err != nil {
+		return err
 	}
-	return w.meter(c).check(w.name, float64(f.load))
+	now = w.facts()
+	return now.check(c, w.name, float64(f.load))
 }
 
 // A loadFlag is a load, 0 unless given.
@@ -119,28 +119,36 @@ func (w *workload) clone() *workload {
 
 // A meter adds up what jobs ask of a cluster, one by one in the order of arrival.
 type meter struct {
-	cluster     *cluster
-	jobs        int
+	count       int // of jobs
 	first, last sojourn.Time
-	work        [2]float64 // by class, in seconds
+
+	// work is in seconds, by class, on clusters with map and reduce slots and on uniform
+	// ones.
+	work [2][2]float64
 }
 
 func (m *meter) add(j *sim.Job) {
-	if m.jobs == 0 {
+	if m.count == 0 {
 		m.first = j.At
 	}
-	m.jobs++
+	m.count++
 	m.last = j.At
 	for i := range j.Phases {
-		class := classOf(m.cluster, &j.Phases[i], i)
-		m.work[class] += j.Times[i].Total(j.Phases[i].Tasks).Seconds()
+		sum := j.Times[i].Total(j.Phases[i].Tasks).Seconds()
+		m.work[0][classOf(false, &j.Phases[i], i)] += sum
+		m.work[1][0] += sum
 	}
 }
 
-// load returns the load of each class: see [workload.load].
-func (m *meter) load() [2]float64 {
+// span returns the time from the first arrival to the last.
+func (m *meter) span() time.Duration { return m.last.Sub(m.first) }
+
+// load returns, for each class, the service time that arrives, divided by the
+// service time that the cluster can give between the first arrival and the last.
+// It is +Inf if all jobs arrive at once.
+func (m *meter) load(c *cluster) [2]float64 {
 	var speed, load [2]float64
-	for _, n := range m.cluster.Nodes {
+	for _, n := range c.Nodes {
 		for class, slots := range n.Slots {
 			s := n.Speed
 			if s == 0 {
@@ -149,9 +157,13 @@ func (m *meter) load() [2]float64 {
 			speed[class] += float64(s * float64(slots))
 		}
 	}
+	work := m.work[0]
+	if c.Uniform {
+		work = m.work[1]
+	}
 	for class := range load {
-		if m.work[class] > 0 {
-			load[class] = m.work[class] / float64(speed[class]*m.last.Sub(m.first).Seconds())
+		if work[class] > 0 {
+			load[class] = work[class] / float64(speed[class]*m.span().Seconds())
 		}
 	}
 	return load
@@ -159,11 +171,11 @@ func (m *meter) load() [2]float64 {
 
 // excess returns how many times the load of the busier class is the given one. name is
 // that of the workload.
-func (m *meter) excess(name string, load float64) (float64, error) {
-	if m.jobs == 0 || m.first == m.last {
+func (m *meter) excess(c *cluster, name string, load float64) (float64, error) {
+	if m.count == 0 || m.first == m.last {
 		return 0, fmt.Errorf("%s: all jobs arrive at once, so that it has no load that could be scaled", name)
 	}
-	now := m.load()
+	now := m.load(c)
 	switch busier := max(now[0], now[1]); {
 	case math.IsInf(busier, 0):
 		return 0, fmt.Errorf("%s: the cluster has no slots of a class that jobs need", name)
@@ -176,8 +188,8 @@ func (m *meter) excess(name string, load float64) (float64, error) {
 
 // check returns an error unless the load is what jobs were scaled to, within a hundredth.
 // Times are whole nanoseconds, and very short ones may not do.
-func (m *meter) check(name string, load float64) error {
-	now := m.load()
+func (m *meter) check(c *cluster, name string, load float64) error {
+	now := m.load(c)
 	if got := max(now[0], now[1]); !(math.Abs(got/load-1) <= 0.01) {
 		return fmt.Errorf("%s: a load of %v cannot be had, as times are whole nanoseconds: it would be %v", name, load, got)
 	}
@@ -190,15 +202,16 @@ type scaling func(*sim.Job) error
 // arrivals stretches or squeezes the time between the arrivals of the jobs that m has
 // seen by one factor, so that the busier class of slots has the given load. Deadlines
 // keep their distance from the arrival.
-func (m *meter) arrivals(name string, load float64) (scaling, error) {
-	factor, err := m.excess(name, load)
+func (m *meter) arrivals(c *cluster, name string, load float64) (scaling, error) {
+	factor, err := m.excess(c, name, load)
+	first := m.first
 	return func(j *sim.Job) error {
-		gap := math.Round(float64(j.At.Sub(m.first)) * factor)
+		gap := math.Round(float64(j.At.Sub(first)) * factor)
 		after := max(0, j.Deadline.Sub(j.At))
-		if !(gap < float64(math.MaxInt64-m.first-sojourn.Time(after))) {
+		if !(gap < float64(math.MaxInt64-first-sojourn.Time(after))) {
 			return fmt.Errorf("%s: at a load of %v, job %d arrives later than time can tell", name, load, j.ID)
 		}
-		at := m.first + sojourn.Time(gap)
+		at := first + sojourn.Time(gap)
 		if j.Deadline > 0 {
 			j.Deadline = at.Add(after)
 		}
@@ -210,8 +223,8 @@ func (m *meter) arrivals(name string, load float64) (scaling, error) {
 // durations multiplies service times and estimates by one factor, so that the busier
 // class of slots has the given load. Arrivals, deadlines, sizes in bytes and delays stay
 // as they are.
-func (m *meter) durations(name string, load float64) (scaling, error) {
-	factor, err := m.excess(name, load)
+func (m *meter) durations(c *cluster, name string, load float64) (scaling, error) {
+	factor, err := m.excess(c, name, load)
 	factor = 1 / factor
 	return func(j *sim.Job) error {
 		phases := make([]sojourn.Phase, len(j.Phases))
@@ -232,11 +245,11 @@ func (m *meter) durations(name string, load float64) (scaling, error) {
 }
 
 // scaling returns what brings the jobs that m has seen to the load that is given.
-func (f *loadFlags) scaling(m *meter, name string) (scaling, error) {
+func (f *loadFlags) scaling(m *meter, c *cluster, name string) (scaling, error) {
 	if f.scale.what() == scaleDurations {
-		return m.durations(name, float64(f.load))
+		return m.durations(c, name, float64(f.load))
 	}
-	return m.arrivals(name, float64(f.load))
+	return m.arrivals(c, name, float64(f.load))
 }
 
 // multiplied returns a time multiplied by a factor, in whole nanoseconds and at

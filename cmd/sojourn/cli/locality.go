@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/spf13/pflag"
 )
@@ -56,10 +54,8 @@ func (f *localityFlags) checkWorkload(w *workload) error {
 	if f.replicas == 0 || f.all {
 		return nil
 	}
-	for _, j := range w.jobs {
-		if j.Phases[0].Bytes != nil {
-			return nil
-		}
+	if w.facts().sized {
+		return nil
 	}
 	return errors.New("--place: no job of the workload says how many bytes it reads; --place-all places inputs of unknown size")
 }
@@ -83,7 +79,7 @@ func (f *localityFlags) reads() (sim.Remote, sim.Network) {
 // header returns the line of a report that says where the inputs of a workload are
 // and what reading them costs; "" if it has none.
 func (f *localityFlags) header(w *workload) string {
-	if f.replicas == 0 && !w.hasInputs() {
+	if f.replicas == 0 && !w.facts().placed {
 		return ""
 	}
 	var parts []string
@@ -101,13 +97,6 @@ func (f *localityFlags) header(w *workload) string {
 			f.remote.Node, f.remote.Rack, f.remote.Remote))
 	}
 	return hang("inputs     ", strings.Join(parts, "; "))
-}
-
-// hasInputs reports whether any task of the workload has a place for its input.
-func (w *workload) hasInputs() bool {
-	return slices.ContainsFunc(w.jobs, func(j *sim.Job) bool {
-		return slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Inputs.Len() > 0 })
-	})
 }
 
 // A remoteFlag is a sim.Remote on the command line.

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -168,6 +170,7 @@ func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command,
 	dirs := make([]string, len(specs))
 	tasks := make([]*csvFile, len(specs))
 	histories := make([]*historyOutput, len(specs))
+	jobs := make([]*sortedCSV, len(specs))
 	for i, spec := range specs {
 		dirs[i] = filepath.Join(out.temp, dir(i, spec))
 		if err := os.MkdirAll(dirs[i], 0o755); err != nil {
@@ -182,14 +185,21 @@ func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command,
 			return nil, err
 		}
 		defer histories[i].file.Close()
+		if jobs[i], err = newSortedCSV(); err != nil {
+			return nil, err
+		}
+		defer jobs[i].spool.remove()
 		histories[i].Header(policyHeader, seeded(spec, s.seed).String())
 		histories[i].Header("seed", strconv.FormatUint(s.seed, 10))
 	}
-	results, err := s.run(ctx, cmd.ErrOrStderr(), specs, func(i int) sim.Hooks {
-		return sim.Hooks{
-			Attempt:  func(r *sim.TaskRecord) { tasks[i].write(s.taskRow(r)) },
-			Event:    histories[i].Event,
-			Assigned: histories[i].Assign,
+	results, err := s.run(ctx, cmd.ErrOrStderr(), specs, func(i int) runHooks {
+		return runHooks{
+			Hooks: sim.Hooks{
+				Attempt:  func(r *sim.TaskRecord) { tasks[i].write(s.taskRow(r)) },
+				Event:    histories[i].Event,
+				Assigned: histories[i].Assign,
+			},
+			job: func(rank int, r *sim.JobRecord) { jobs[i].write(rank, jobRow(r)) },
 		}
 	})
 	if err != nil {
@@ -199,7 +209,7 @@ func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command,
 		if err := cmp.Or(tasks[i].close(), histories[i].close()); err != nil {
 			return nil, err
 		}
-		if err := writeJobs(filepath.Join(dirs[i], jobsFile), res); err != nil {
+		if err := jobs[i].create(filepath.Join(dirs[i], jobsFile), jobsHeader()); err != nil {
 			return nil, err
 		}
 		if err := s.writeRun(filepath.Join(dirs[i], runFile), cmd, specs[i], res); err != nil {
@@ -232,6 +242,73 @@ func (f *csvFile) write(row []string) { f.csv.Write(row) }
 func (f *csvFile) close() error {
 	f.csv.Flush()
 	return cmp.Or(f.csv.Error(), f.buf.Flush(), f.file.Close())
+}
+
+// A sortedCSV takes the rows of a CSV file in any order, each with its rank from 0. They
+// lie in a temporary file; of each 8 bytes are in memory.
+type sortedCSV struct {
+	spool   *spool
+	out     *bufio.Writer
+	row     bytes.Buffer
+	csv     *csv.Writer // to row
+	size    int64
+	offsets []int64 // by rank: where a row lies, after its length
+}
+
+func newSortedCSV() (*sortedCSV, error) {
+	spool, err := newSpool()
+	if err != nil {
+		return nil, err
+	}
+	f := &sortedCSV{spool: spool, out: bufio.NewWriterSize(spool, 1<<16)}
+	f.csv = csv.NewWriter(&f.row)
+	return f, nil
+}
+
+// write takes a row. An error sticks.
+func (f *sortedCSV) write(rank int, row []string) {
+	f.row.Reset()
+	f.csv.Write(row)
+	f.csv.Flush()
+	f.out.Write(binary.LittleEndian.AppendUint32(nil, uint32(f.row.Len())))
+	f.out.Write(f.row.Bytes())
+	for len(f.offsets) <= rank {
+		f.offsets = append(f.offsets, -1)
+	}
+	f.offsets[rank] = f.size
+	f.size += 4 + int64(f.row.Len())
+}
+
+// create writes the file.
+func (f *sortedCSV) create(path string, header []string) error {
+	if err := f.out.Flush(); err != nil {
+		return fmt.Errorf("a temporary file: %w", cause(err))
+	}
+	to, err := createCSV(path, header)
+	if err != nil {
+		return err
+	}
+	defer to.file.Close()
+	to.csv.Flush()
+	window, start := []byte(nil), int64(0) // what was read last, as rows are nearly in order
+	for _, at := range f.offsets {
+		if at < 0 {
+			continue
+		}
+		n := 4
+		for range 2 { // the length, and then the row
+			if at < start || at+int64(n) > start+int64(len(window)) {
+				window, start = make([]byte, max(1<<16, n)), at
+				got, err := f.spool.ReadAt(window, at)
+				if window = window[:got]; got < n {
+					return fmt.Errorf("a temporary file: %w", cause(err))
+				}
+			}
+			n = 4 + int(binary.LittleEndian.Uint32(window[at-start:]))
+		}
+		to.buf.Write(window[at-start+4 : at-start+int64(n)])
+	}
+	return to.close()
 }
 
 // A historyOutput is a history that is written as its run goes on. Its first
@@ -272,23 +349,15 @@ func (s *scenario) taskRow(r *sim.TaskRecord) []string {
 	}
 }
 
-// writeJobs writes jobs.csv. Cells without a value are empty: what a job that
-// did not finish lacks, and deadlines where there are none.
-func writeJobs(path string, res *sim.Result) error {
-	f, err := createCSV(path, []string{
+func jobsHeader() []string {
+	return []string{
 		"id", "name", "pool", "arrival", "first_start", "finish", "sojourn", "slowdown",
 		"ps_finish", "late_vs_ps", "deadline", "met", "outcome",
-	})
-	if err != nil {
-		return err
 	}
-	defer f.file.Close()
-	for i := range res.JobRecords {
-		f.write(jobRow(&res.JobRecords[i]))
-	}
-	return f.close()
 }
 
+// jobRow returns the row of a job in jobs.csv. Cells without a value are empty: what a
+// job that did not finish lacks, and deadlines where there are none.
 func jobRow(r *sim.JobRecord) []string {
 	var firstStart, finish, sojourn, slowdown, psFinish, late, deadline, met string
 	finished := r.Outcome == sim.Finished

@@ -472,7 +472,7 @@ func (p *paperResult) header() string {
 			load += fmt.Sprintf("; sizes off by sigma %g", sigma)
 		}
 		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s%s\n", w.name, w.gen,
-			count(len(s.scenario.workload.jobs), "job"), s.scenario.cluster.name, load)
+			count(s.scenario.workload.facts().count, "job"), s.scenario.cluster.name, load)
 	}
 	if p.estimates != (estimatesFlag{}) {
 		fmt.Fprintf(&b, "%-9s  %s\n", "estimates", &p.estimates)

@@ -146,7 +146,7 @@ func timesOf(phase int, of func([]time.Duration) float64) func(context.Context, 
 
 // planTasks returns the number of tasks, whatever the planners.
 func planTasks(s *scenario, planners []plannerSpec) ([]float64, error) {
-	return slices.Repeat([]float64{float64(s.workload.tasks)}, len(planners)), nil
+	return slices.Repeat([]float64{float64(s.workload.facts().tasks)}, len(planners)), nil
 }
 
 func meanTime(times []time.Duration) float64 {

@@ -123,7 +123,7 @@ func (m planMeasure) repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*s
 		}
 		groups[g], planners[g] = append(groups[g], samples[i]), append(planners[g], spec)
 	}
-	bar := trials[0].scenario.flags.newBar(cmd.ErrOrStderr(), "plans", len(trials)*seeds)
+	bar := newBar(cmd.ErrOrStderr(), "plans", len(trials)*seeds, trials[0].scenario.flags.quiet)
 	err := parallel(ctx, len(groups)*seeds, func(ctx context.Context, n int) error {
 		k, g := n/len(groups), n%len(groups)
 		first := groups[g][0].scenario
@@ -138,14 +138,10 @@ func (m planMeasure) repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*s
 		for i, t := range groups[g] {
 			t.planned[k], t.loads[k] = numbers[i], s.workload.load(s.cluster)
 		}
-		if bar != nil {
-			bar.Add(len(groups[g]))
-		}
+		bar.Add(len(groups[g]))
 		return nil
 	})
-	if bar != nil {
-		bar.Clear()
-	}
+	bar.Clear()
 	if err != nil {
 		return nil, err
 	}

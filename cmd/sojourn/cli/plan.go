@@ -125,7 +125,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 
 // plan makes the plans and verifies them.
 func (f *planFlags) plan(cmd *cobra.Command, in mars.Instance, planners []mars.Planner) ([]*mars.Schedule, error) {
-	bar := newJobBar(cmd.ErrOrStderr(), "planners", len(planners), f.quiet)
+	bar := newBar(cmd.ErrOrStderr(), "planners", len(planners), f.quiet)
 	defer bar.Finish()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -189,14 +189,16 @@ func newPlanSummary(w *workload, c *cluster, plans []*mars.Schedule) planSummary
 	slots := c.Capacity()
 	b := &plans[0].Bound
 	s := planSummary{
-		Workload:       workloadSummary{Name: w.name, SHA256: w.sha256, Jobs: len(w.jobs), Tasks: w.tasks, Load: map[string]real{}},
+		Workload:       workloadSummary{Name: w.name, SHA256: w.sha256, Jobs: len(w.jobs), Load: map[string]real{}},
 		Cluster:        clusterSummary{Name: c.name, Nodes: len(c.Nodes), Slots: map[string]int{}},
 		LowerBound:     real(b.LowerBound),
 		BestLowerBound: real(b.BestLowerBound),
 		UpperBound:     real(b.UpperBoundLP),
 		Gap:            real(b.Gap),
 	}
-	load := w.load(c)
+	known := w.facts()
+	s.Workload.Tasks = known.tasks
+	load := known.load(c)
 	for class, name := range c.classes() {
 		s.Workload.Load[name] = real(load[class])
 		s.Cluster.Slots[name] = slots[class]
@@ -235,7 +237,8 @@ func planMakespan(w *workload, p *mars.Schedule) time.Duration {
 
 func writePlans(cmd *cobra.Command, w *workload, c *cluster, plans []*mars.Schedule) error {
 	var b strings.Builder
-	b.WriteString(hang("workload     ", fmt.Sprintf("%s: %s, %s, %s", w.name, count(len(w.jobs), "job"), count(w.tasks, "task"), arrivals(w))))
+	known := w.facts()
+	b.WriteString(hang("workload     ", fmt.Sprintf("%s: %s, %s, %s", w.name, count(known.count, "job"), count(known.tasks, "task"), arrivals(&known))))
 	b.WriteString(hang("cluster      ", c.name+": "+c.describe()))
 	bound := &plans[0].Bound
 	proved := fmt.Sprintf("%s weight-seconds, within %.2g of the linear program's value", number(bound.LowerBound, 3), bound.Gap)

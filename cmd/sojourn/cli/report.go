@@ -37,9 +37,10 @@ func (r *report) header() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", r.cluster.name, r.cluster.describe())
 	separator := "; load "
-	load := r.workload.load(r.cluster)
+	known := r.workload.facts()
+	load := known.load(r.cluster)
 	for class, name := range r.cluster.classes() {
-		if r.workload.span() > 0 {
+		if known.span() > 0 {
 			if r.cluster.Uniform {
 				name = ""
 			}
@@ -51,19 +52,19 @@ func (r *report) header() string {
 		b.WriteString("; " + scaled)
 	}
 	return hang("workload   ", fmt.Sprintf("%s: %s, %s, %s", r.workload.name,
-		count(len(r.workload.jobs), "job"), count(r.workload.tasks, "task"), arrivals(r.workload))) +
+		count(known.count, "job"), count(known.tasks, "task"), arrivals(&known))) +
 		hang("cluster    ", b.String()) +
 		r.flags.locality.header(r.workload) +
-		hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(r.flags.estimates.String(), r.workload), r.seed))
+		hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(r.flags.estimates.String(), &known), r.seed))
 }
 
 // estimatesText says what policies are told of service times: --estimates, but for the
 // jobs that bring estimates of their own.
-func estimatesText(flag string, w *workload) string {
-	switch told := w.told(); told {
+func estimatesText(flag string, known *facts) string {
+	switch told := known.told; told {
 	case 0:
 		return flag
-	case len(w.jobs):
+	case known.count:
 		return "those of the workload"
 	default:
 		return fmt.Sprintf("those of the workload for %s, %s for the others", count(told, "job"), flag)
@@ -71,11 +72,11 @@ func estimatesText(flag string, w *workload) string {
 }
 
 // arrivals says how long the jobs of a workload arrive.
-func arrivals(w *workload) string {
-	if w.span() == 0 {
+func arrivals(known *facts) string {
+	if known.span() == 0 {
 		return "all arriving at once"
 	}
-	return "arriving over " + span(w.span())
+	return "arriving over " + span(known.span())
 }
 
 // table returns a table with a line for each policy.
@@ -190,35 +191,10 @@ func (r *report) deadlines() string {
 	}
 	r.addDist(t, "tardiness (s)", func(res *sim.Result) *sim.Dist { return &res.Tardiness })
 	text := t.String()
-	for i, res := range r.results {
-		text += voidReasons(r.specs[i].String(), res)
+	for i := range r.results {
+		text += r.rolls[i].voids(r.specs[i].String())
 	}
 	return text
-}
-
-// voidReasons says which promises became void, why, and what came of these jobs.
-func voidReasons(policy string, res *sim.Result) string {
-	missed := map[string]int{}
-	var reasons []string // in the order of the first jobs
-	for i := range res.JobRecords {
-		j := &res.JobRecords[i]
-		if j.Void == "" {
-			continue
-		}
-		if _, known := missed[j.Void]; !known {
-			reasons = append(reasons, j.Void)
-			missed[j.Void] = 0
-		}
-		if j.Finish == 0 || j.Finish > j.Deadline {
-			missed[j.Void]++
-		}
-	}
-	var b strings.Builder
-	for _, why := range reasons {
-		names := jobNames(res, func(j *sim.JobRecord) bool { return j.Void == why })
-		fmt.Fprintf(&b, "%s, guarantee void: %s: %s; %s missed\n", policy, names, why, thousands(missed[why]))
-	}
-	return b.String()
 }
 
 // locality is empty for a workload without inputs.
@@ -281,41 +257,15 @@ func (r *report) leftovers() string {
 	t.add("jobs", "unsupported", r.texts(func(res *sim.Result) string { return thousands(res.Unsupported) }))
 	t.add("jobs", "unfinished", r.texts(func(res *sim.Result) string { return thousands(res.Unfinished) }))
 	text := t.String()
-	for i, res := range r.results {
+	for i := range r.results {
 		for _, l := range []struct {
 			title   string
 			outcome sim.Outcome
 		}{{"rejected", sim.Rejected}, {"unsupported", sim.Unsupported}, {"unfinished", sim.Failed}} {
-			if names := jobNames(res, func(j *sim.JobRecord) bool { return j.Outcome == l.outcome }); names != "" {
-				text += fmt.Sprintf("%s, %s: %s\n", r.specs[i], l.title, names)
+			if list := r.rolls[i].outcomes[l.outcome]; list != nil {
+				text += fmt.Sprintf("%s, %s: %s\n", r.specs[i], l.title, list)
 			}
 		}
-	}
-	return text
-}
-
-// jobNames lists the first of some jobs by ID and name.
-func jobNames(res *sim.Result, of func(*sim.JobRecord) bool) string {
-	const most = 8
-	var names []string
-	more := 0
-	for i := range res.JobRecords {
-		j := &res.JobRecords[i]
-		switch {
-		case !of(j):
-		case len(names) == most:
-			more++
-		default:
-			name := strconv.FormatUint(uint64(j.ID), 10)
-			if j.Name != "" {
-				name += fmt.Sprintf(" (%q)", j.Name)
-			}
-			names = append(names, name)
-		}
-	}
-	text := strings.Join(names, ", ")
-	if more > 0 {
-		text += fmt.Sprintf(" and %s more", thousands(more))
 	}
 	return text
 }
@@ -325,12 +275,13 @@ func (r *report) bins() string {
 	t := r.table()
 	t.corner = "tasks in a job"
 	t.names = append([]string{"(number of jobs)"}, t.names...)
+	sizes := r.workload.facts().sizes
 	add := func(group string, dist func(*sim.Bin) *sim.Dist) {
 		for b, bin := range r.results[0].Bins {
 			jobs := 0
-			for _, j := range r.workload.jobs {
-				if n := j.Tasks(); n >= bin.Min && (bin.Max == 0 || n <= bin.Max) {
-					jobs++
+			for n, with := range sizes {
+				if n >= bin.Min && (bin.Max == 0 || n <= bin.Max) {
+					jobs += with
 				}
 			}
 			if jobs == 0 {

@@ -33,11 +33,13 @@ func TestReportLocality(t *testing.T) {
 // Jobs that did not finish are counted and named, the first eight of each kind.
 func TestReportLeftovers(t *testing.T) {
 	res := &sim.Result{Jobs: 12, Finished: 0, Rejected: 1, Unsupported: 10, Unfinished: 1}
+	r := oneResult(res)
+	r.scenario = &scenario{rolls: []*roll{{}}}
 	add := func(id sojourn.JobID, name string, outcome sim.Outcome) {
-		res.JobRecords = append(res.JobRecords, sim.JobRecord{ID: id, Name: name, Outcome: outcome})
+		r.rolls[0].add(int(id), &sim.JobRecord{ID: id, Name: name, Outcome: outcome})
 	}
 	add(1, "late", sim.Rejected)
-	for id := sojourn.JobID(2); id <= 11; id++ {
+	for _, id := range []sojourn.JobID{11, 2, 5, 3, 4, 8, 7, 6, 10, 9} {
 		add(id, "", sim.Unsupported)
 	}
 	add(12, "stuck", sim.Failed)
@@ -47,7 +49,7 @@ func TestReportLeftovers(t *testing.T) {
 		"fifo, rejected: 1 (\"late\")\n" +
 		"fifo, unsupported: 2, 3, 4, 5, 6, 7, 8, 9 and 2 more\n" +
 		"fifo, unfinished: 12 (\"stuck\")\n"
-	if got := oneResult(res).leftovers(); got != want {
+	if got := r.leftovers(); got != want {
 		t.Errorf("leftovers:\n%swant:\n%s", got, want)
 	}
 	if got := oneResult(&sim.Result{Jobs: 3, Finished: 3}).leftovers(); got != "" {

@@ -85,7 +85,6 @@ func makeSample(t *testing.T) *workload {
 		add(sojourn.Map, between(k.maps), between(k.mapTime))
 		add(sojourn.Reduce, between(k.reduces), between(k.reduceTime))
 		w.jobs = append(w.jobs, j)
-		w.tasks += j.Tasks()
 	}
 	c, err := readCluster(sampleCluster)
 	if err != nil {

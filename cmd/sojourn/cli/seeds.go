@@ -74,7 +74,7 @@ func (s *scenario) withSeed(ctx context.Context, seed uint64) (*scenario, error)
 		return &t, nil
 	}
 	var err error
-	if t.workload, err = s.flags.input.gen.workload(ctx, seed); err != nil {
+	if t.workload, err = s.flags.input.gen.workload(ctx, seed, false); err != nil {
 		return nil, err
 	}
 	return &t, s.flags.load.apply(t.workload, t.cluster)
@@ -115,7 +115,7 @@ func repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*sample, error) {
 	for i, t := range trials {
 		samples[i] = &sample{trial: t, results: make([]*sim.Result, seeds), loads: make([][2]float64, seeds), seen: make([]any, seeds)}
 	}
-	bar := trials[0].scenario.flags.newBar(cmd.ErrOrStderr(), "runs", len(trials)*seeds)
+	bar := newBar(cmd.ErrOrStderr(), "runs", len(trials)*seeds, trials[0].scenario.flags.quiet)
 	// Seed by seed, so that an error that one seed has is found early.
 	err := parallel(ctx, len(trials)*seeds, func(ctx context.Context, n int) error {
 		k, t := n/len(trials), samples[n%len(trials)]
@@ -145,14 +145,10 @@ func repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*sample, error) {
 			res.JobRecords = nil
 		}
 		t.results[k], t.loads[k] = res, s.workload.load(s.cluster)
-		if bar != nil {
-			bar.Add(1)
-		}
+		bar.Add(1)
 		return nil
 	})
-	if bar != nil {
-		bar.Clear()
-	}
+	bar.Clear()
 	if err != nil {
 		return nil, err
 	}
@@ -342,13 +338,14 @@ func (r *repetition) add(t *table, m measure) {
 // sweep.
 func seedsHeader(s *sample, vary string) string {
 	f, w, c := s.scenario.flags, s.scenario.workload, s.scenario.cluster
+	known := w.facts()
 
-	text := fmt.Sprintf("%s: %s, %s", w.name, count(len(w.jobs), "job"), count(w.tasks, "task"))
+	text := fmt.Sprintf("%s: %s, %s", w.name, count(known.count, "job"), count(known.tasks, "task"))
 	if f.input.gen.given() {
 		tasks := stats.Mean(s.values(func(res *sim.Result) float64 { return float64(res.Tasks) }))
-		text = fmt.Sprintf("%s, made anew for each seed: %s, %s tasks", w.name, count(len(w.jobs), "job"), plusMinus(tasks, 0))
+		text = fmt.Sprintf("%s, made anew for each seed: %s, %s tasks", w.name, count(known.count, "job"), plusMinus(tasks, 0))
 	} else if vary != varyLoad {
-		text += ", " + arrivals(w)
+		text += ", " + arrivals(&known)
 	}
 
 	on := fmt.Sprintf("%s: %s", c.name, c.describe())
@@ -366,7 +363,7 @@ func seedsHeader(s *sample, vary string) string {
 	if vary == varyError {
 		estimates = "lognormal, with each error as its sigma"
 	}
-	estimates = estimatesText(estimates, w)
+	estimates = estimatesText(estimates, &known)
 	seeds := fmt.Sprintf("seed %d", s.scenario.seed)
 	if n := len(s.results); n > 1 {
 		seeds = fmt.Sprintf("%d seeds from %d on", n, s.scenario.seed)

@@ -153,7 +153,7 @@ func TestRepeatIsInterrupted(t *testing.T) {
 	if err == nil || err.Error() != "interrupted" || samples != nil {
 		t.Errorf("repeat after an interrupt = %v, %v; want nothing and an error", samples, err)
 	}
-	if _, err := f.input.gen.workload(ctx, 1); !errors.Is(err, context.Canceled) {
+	if _, err := f.input.gen.workload(ctx, 1, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("making a workload after an interrupt: %v, want %v", err, context.Canceled)
 	}
 }

@@ -92,7 +92,7 @@ func repeatedSummaries(samples []*sample) []repeatedSummary {
 		measured(hotSpots, func(r *repeatedSummary) **estimate { return &r.HotSpots })
 		measured(transferTime, func(r *repeatedSummary) **estimate { return &r.TransferTime })
 	}
-	if samples[0].scenario.workload.hasInputs() || samples[0].scenario.flags.locality.replicas > 0 {
+	if samples[0].scenario.workload.facts().placed || samples[0].scenario.flags.locality.replicas > 0 {
 		for i, s := range samples {
 			e := plainEstimate(s.values(localShare))
 			all[i].Local = &e

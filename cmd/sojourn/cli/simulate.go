@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/spf13/cobra"
@@ -96,6 +99,8 @@ type scenario struct {
 	seed     uint64
 	bound    *bound // of any run, once there is one; nil if there is no bound
 	unbound  error  // why there is none
+	rolls    []*roll
+	part     int // in place of boundPart, unless 0
 }
 
 // open reads what the flags name. It fails before it reads anything long if the
@@ -146,37 +151,53 @@ func (s *scenario) config(spec catalog.Spec) (sim.Config, error) {
 	}, nil
 }
 
+// runHooks are called as a run goes on. job is told the place of each job in the
+// workload, from 0; sim.Hooks.Job is not used.
+type runHooks struct {
+	sim.Hooks
+	job func(rank int, r *sim.JobRecord)
+}
+
 // run runs the policies, each by itself and as many at a time as there are
 // processors, and returns their results in the order of specs; and finds the bound
-// of them all. hooks, if not nil,
-// makes the hooks of the run of the i-th policy, without Job.
-func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Spec, hooks func(i int) sim.Hooks) ([]*sim.Result, error) {
-	bar := s.flags.newBar(stderr, "jobs", len(specs)*len(s.workload.jobs))
-	if bar != nil {
-		defer bar.Clear()
-	}
+// of them all, and the roll of each. hooks, if not nil, makes the hooks of the run of the
+// i-th policy.
+func (s *scenario) run(ctx context.Context, stderr io.Writer, specs []catalog.Spec, hooks func(i int) runHooks) ([]*sim.Result, error) {
+	bar := newBar(stderr, "jobs", len(specs)*s.workload.facts().count, s.flags.quiet)
+	defer bar.Clear()
 	return s.runCounted(ctx, bar, specs, hooks)
 }
 
-// runCounted is run with a progress bar that counts the jobs that are done, or with none
-// if bar is nil.
-func (s *scenario) runCounted(ctx context.Context, bar *progressbar.ProgressBar, specs []catalog.Spec, hooks func(i int) sim.Hooks) ([]*sim.Result, error) {
+// runCounted is run with a progress bar that counts the jobs that are done.
+func (s *scenario) runCounted(ctx context.Context, bar *progressbar.ProgressBar, specs []catalog.Spec, hooks func(i int) runHooks) ([]*sim.Result, error) {
 	results := make([]*sim.Result, len(specs))
+	s.rolls = make([]*roll, len(specs))
 	err := parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {
 		if i == len(specs) {
-			s.bound, s.unbound = newBound(s.workload, s.cluster)
+			s.bound, s.unbound = newBound(s.workload, s.cluster, cmp.Or(s.part, boundPart))
 			return nil
 		}
 		cfg, err := s.config(specs[i])
 		if err != nil {
 			return err
 		}
+		var h runHooks
 		if hooks != nil {
-			cfg.Hooks = hooks(i)
+			h = hooks(i)
 		}
-		if bar != nil {
-			cfg.Hooks.Job = func(*sim.JobRecord) { bar.Add(1) }
+		r := &roll{}
+		s.rolls[i] = r
+		places := places{live: map[sojourn.JobID]int{}}
+		h.Hooks.Job = func(j *sim.JobRecord) {
+			rank := places.take(j.ID)
+			r.add(rank, j)
+			if h.job != nil {
+				h.job(rank, j)
+			}
+			bar.Add(1)
 		}
+		cfg.Jobs, cfg.Hooks = places.number(cfg.Jobs), h.Hooks
+		cfg.Records, cfg.Quantiles = false, true // what is said of single jobs is in the roll
 		if results[i], err = sim.Run(ctx, cfg); err != nil {
 			return fmt.Errorf("policy %s: %w", specs[i], err)
 		}
@@ -188,12 +209,42 @@ func (s *scenario) runCounted(ctx context.Context, bar *progressbar.ProgressBar,
 	return results, nil
 }
 
-// newBar returns a progress bar that counts things up to max, or nil if stderr is
-// not a terminal. It has no colours, so that NO_COLOR changes nothing.
-func (f *runFlags) newBar(stderr io.Writer, things string, max int) *progressbar.ProgressBar {
+// places tells the places of jobs in a workload, from 0. It remembers those that a run has
+// not told the outcome of.
+type places struct {
+	live map[sojourn.JobID]int
+	next int
+}
+
+// number returns the jobs, whose places it takes note of.
+func (p *places) number(jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		for j, err := range jobs {
+			if err == nil {
+				p.live[j.ID] = p.next
+				p.next++
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	}
+}
+
+// take returns the place of a job, and forgets it.
+func (p *places) take(id sojourn.JobID) int {
+	rank := p.live[id]
+	delete(p.live, id)
+	return rank
+}
+
+// newBar returns a progress bar that counts things up to max, or without end if max is
+// -1. It shows nothing if stderr is not a terminal. It has no colours, so that NO_COLOR
+// changes nothing.
+func newBar(stderr io.Writer, things string, max int, quiet bool) *progressbar.ProgressBar {
 	file, ok := stderr.(*os.File)
-	if !ok || f.quiet || !term.IsTerminal(int(file.Fd())) {
-		return nil
+	if !ok || quiet || !term.IsTerminal(int(file.Fd())) {
+		return progressbar.DefaultSilent(1 << 62) // one without end would spin
 	}
 	return progressbar.NewOptions(max,
 		progressbar.OptionSetWriter(file),

@@ -11,17 +11,25 @@ import (
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
-// A spool is a workload in a temporary file, to be read from its beginning.
+// A spool is a temporary file.
 type spool struct{ *os.File }
 
-// spooled writes jobs to a temporary file, and has m see them unless m has no cluster.
-func spooled(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *meter) (*spool, error) {
-	file, err := os.CreateTemp("", "sojourn-*.jsonl")
+// newSpool returns an empty one.
+func newSpool() (*spool, error) {
+	file, err := os.CreateTemp("", "sojourn-*")
 	if err != nil {
 		return nil, err
 	}
 	os.Remove(file.Name()) // where an open file can be removed, nothing stays behind whatever happens
-	s := &spool{file}
+	return &spool{file}, nil
+}
+
+// spooled writes jobs to a temporary file, and has m see them.
+func spooled(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *meter) (*spool, error) {
+	s, err := newSpool()
+	if err != nil {
+		return nil, err
+	}
 	if err := s.fill(jobs, o, m); err != nil {
 		s.remove()
 		return nil, err
@@ -37,9 +45,7 @@ func (s *spool) fill(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *m
 		if err != nil {
 			return err
 		}
-		if m.cluster != nil {
-			m.add(j)
-		}
+		m.add(j)
 		if err := w.Write(j); err != nil {
 			return err
 		}
@@ -52,9 +58,10 @@ func (s *spool) fill(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *m
 }
 
 // remove removes the file.
-func (s *spool) remove() {
-	s.Close()
+func (s *spool) remove() error {
+	err := s.Close()
 	os.Remove(s.Name()) // where it could not be removed before
+	return err
 }
 
 // scaled returns the jobs, scaled. The nodes are numbered as h does.
