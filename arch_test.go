@@ -48,7 +48,7 @@ const (
 // kindOf returns the kind of a folder of the module.
 func kindOf(dir string) kind {
 	switch dir {
-	case "sojourntest", "sojourntest/scenario", "internal/choice", "internal/gpstest", "internal/snapshot/snapshottest", "internal/steady":
+	case "sojourntest", "sojourntest/scenario", "internal/choice", "internal/gpstest", "internal/histories", "internal/snapshot/snapshottest", "internal/steady":
 		return helper
 	}
 	switch top, _, _ := strings.Cut(dir, "/"); top {

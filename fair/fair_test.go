@@ -5,10 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -38,6 +41,7 @@ func TestConformance(t *testing.T) {
 		},
 		Preemption: fair.Preemption{MinTimeout: 2 * time.Second, FairTimeout: 3 * time.Second, Interval: time.Second, Limit: 2},
 	}
+	histories.Share(t, 2)
 	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{Others: []func() sojourn.Policy{newPolicy, newFSP}})
 }
 
@@ -56,8 +60,79 @@ func TestConformanceWithLimits(t *testing.T) {
 		Preemption: fair.Preemption{MinTimeout: 2 * time.Second, FairTimeout: 3 * time.Second, Interval: time.Second, ReportOnly: true},
 	}
 	pools := map[string]string{"": "x/y", "a": "x/y/z", "b": "p/q"}
+	histories.Share(t, 2)
 	sojourntest.Run(t, func() sojourn.Policy { return renamed{newWith(opts).(*fair.Policy), pools} }, sojourntest.Options{IdlesOnPurpose: true})
 }
+
+// Under any options, drawn anew for each history. The kit's pools are "", "a" and "b", and
+// lie at any place of a tree here.
+func TestConformanceOfAllOptions(t *testing.T) {
+	type tree struct {
+		fair.Options
+		at map[string]string
+	}
+	histories.Options(t, 2, func(t *rapid.T) (o tree) {
+		bit := func(name string) bool { return rapid.Bool().Draw(t, name) }
+		wait := func(name string) time.Duration {
+			return rapid.SampledFrom([]time.Duration{0, 1, time.Second, 7 * time.Second}).Draw(t, name)
+		}
+		slots := func(name string, least int) fair.Slots {
+			s := fair.Slots{}
+			for _, c := range []sojourn.Class{0, 1, 7} {
+				if bit(name) {
+					s[c] = rapid.IntRange(least, 3).Draw(t, name)
+				}
+			}
+			return s
+		}
+		o.Order = rapid.SampledFrom([]fair.Order{fair.Running, fair.Deficit}).Draw(t, "order")
+		o.PreferLocal, o.Delay = bit("prefer local"), wait("delay")
+		if o.Delay > 0 && bit("rack") {
+			o.RackDelay = ptr(wait("rack delay"))
+		}
+		if bit("preemption") {
+			o.Preemption = fair.Preemption{MinTimeout: wait("minimum"), FairTimeout: wait("fair"), Interval: max(wait("interval"), time.Millisecond),
+				Limit: rapid.IntRange(0, 2).Draw(t, "limit"), ReportOnly: bit("report only")}
+		}
+		paths := []string{"x", "x/y", "x/y/z", "x/w", "p", "*", "x/*", ""}
+		o.Pools, o.at = map[string]fair.Pool{}, map[string]string{}
+		for _, path := range paths {
+			if !bit("listed") {
+				continue
+			}
+			pool := fair.Pool{
+				Weight: rapid.SampledFrom([]float64{0, 0.5, 3, 1. / 65536, 1<<32 - 1}).Draw(t, "weight"),
+				Min:    slots("min", 0), Max: slots("max", 1),
+				MaxJobs: rapid.IntRange(0, 3).Draw(t, "jobs"),
+			}
+			for c, most := range pool.Max {
+				if _, ok := pool.Min[c]; ok {
+					pool.Min[c] = min(pool.Min[c], most)
+				}
+			}
+			if path == "p" || path == "x/y/z" || path == "x/w" {
+				if pool.FIFO = bit("fifo"); !pool.FIFO {
+					pool.Policy = newFSP
+				}
+			}
+			o.Pools[path] = pool
+		}
+		for _, path := range paths {
+			if pool, ok := o.Pools[path]; ok && o.Check() != nil { // not every pool may have a policy
+				pool.Policy = nil
+				o.Pools[path] = pool
+			}
+		}
+		for _, pool := range []string{"", "a", "b"} {
+			o.at[pool] = rapid.SampledFrom([]string{"x", "x/y", "x/y/z", "x/w/v", "p/q", "u", ""}).Draw(t, "place")
+		}
+		return o
+	}, func(t *testing.T, o tree) {
+		sojourntest.Run(t, func() sojourn.Policy { return renamed{newWith(o.Options).(*fair.Policy), o.at} }, sojourntest.Options{IdlesOnPurpose: true})
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
 
 // A renamed policy knows pools by other names than its driver does.
 type renamed struct {

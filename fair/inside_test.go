@@ -1,14 +1,13 @@
 package fair_test
 
 import (
-	"flag"
-	"strconv"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -55,23 +54,11 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		{"dc", made(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{}), mapAndReduce},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			defer fewer(t, 10)()
+			histories.Share(t, 10)
 			newPolicy := func() sojourn.Policy {
 				return newWith(fair.Options{Pools: map[string]fair.Pool{"": {Policy: tc.inside}, "a": {Policy: tc.inside, Weight: 2}, "b": {Policy: tc.inside}}})
 			}
 			sojourntest.Run(t, newPolicy, tc.o)
 		})
 	}
-}
-
-// fewer makes rapid run one history of n only, until what it returns is called.
-func fewer(t *testing.T, n int) (restore func()) {
-	f := flag.Lookup("rapid.checks")
-	was := f.Value.String()
-	checks, err := strconv.Atoi(was)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Value.Set(strconv.Itoa(max(checks/n, 1)))
-	return func() { f.Value.Set(was) }
 }

@@ -1,8 +1,6 @@
 package hfsp_test
 
 import (
-	"flag"
-	"strconv"
 	"testing"
 	"time"
 
@@ -10,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -31,27 +30,15 @@ func ptr[T any](v T) *T { return &v }
 // Early tasks are held back: from half of the slots, and always from the last one where
 // they might wait in a circle.
 func TestConformance(t *testing.T) {
+	histories.Share(t, 2)
 	sojourntest.Run(t, with(hfsp.Options{}), sojourntest.Options{IdlesOnPurpose: true})
 }
 
 // Under any options, drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
-	n := 60
-	if testing.Short() {
-		n = 15
-	}
-	defer setChecks(t, 1<<30)()
-	for seed := range n {
-		opts := rapid.Custom(anyOptions).Example(seed)
-		t.Run(strconv.Itoa(seed), func(t *testing.T) {
-			defer func() {
-				if t.Failed() {
-					t.Logf("options %+v", opts)
-				}
-			}()
-			sojourntest.Run(t, with(opts), sojourntest.Options{IdlesOnPurpose: true})
-		})
-	}
+	histories.Options(t, 2, anyOptions, func(t *testing.T, opts hfsp.Options) {
+		sojourntest.Run(t, with(opts), sojourntest.Options{IdlesOnPurpose: true})
+	})
 }
 
 // anyOptions draws options, more often those under which the phases of the kit, which
@@ -101,18 +88,6 @@ func anyOptions(t *rapid.T) hfsp.Options {
 		opts.Estimator = oracle
 	}
 	return opts
-}
-
-// setChecks makes rapid run one history of n only, until what it returns is called.
-func setChecks(t *testing.T, n int) (restore func()) {
-	f := flag.Lookup("rapid.checks")
-	was := f.Value.String()
-	checks, err := strconv.Atoi(was)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Value.Set(strconv.Itoa(max(checks/n, 1)))
-	return func() { f.Value.Set(was) }
 }
 
 // newHistory returns an estimator of recurring jobs that believes what jobs say.

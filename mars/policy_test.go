@@ -2,16 +2,15 @@ package mars_test
 
 import (
 	"bytes"
-	"flag"
 	"math"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/sojourntest"
@@ -43,65 +42,33 @@ func TestPolicyConformance(t *testing.T) {
 			}
 		}
 		t.Run(name, func(t *testing.T) {
-			// Plans take time: a fifth of rapid.checks, and some of others than the default, to
+			// Plans take time: a fifth of rapid's checks, and some of others than the default, to
 			// which these are the others.
-			n := checks(t) / 5
+			share := 5
 			if name != "plans again" {
-				n = checks(t) / 50
+				share = 50
 			}
-			withChecks(t, max(n, 1), func() {
-				sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true, Others: others})
-			})
+			histories.Share(t, share)
+			sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true, Others: others})
 		})
 	}
 }
 
 // Under any options, drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
-	n := 40
-	if testing.Short() {
-		n = 10
-	}
-	withChecks(t, 1, func() {
-		for seed := range n {
-			opts := rapid.Custom(func(t *rapid.T) mars.PolicyOptions {
-				o := mars.PolicyOptions{Iterations: rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "iterations")}
-				o.DefaultTaskTime = rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "task time")
-				interval := rapid.SampledFrom([]time.Duration{1, time.Second, 7 * time.Second, time.Hour}).Draw(t, "interval")
-				if rapid.Bool().Draw(t, "batches") {
-					o.Batch, o.Commit = interval, rapid.Bool().Draw(t, "commit")
-				} else {
-					o.Interval = interval
-				}
-				return o
-			}).Example(seed)
-			t.Run(strconv.Itoa(seed), func(t *testing.T) {
-				sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true})
-				if t.Failed() {
-					t.Logf("options %+v", opts)
-				}
-			})
+	histories.Options(t, 2, func(t *rapid.T) mars.PolicyOptions {
+		o := mars.PolicyOptions{Iterations: rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "iterations")}
+		o.DefaultTaskTime = rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "task time")
+		interval := rapid.SampledFrom([]time.Duration{1, time.Second, 7 * time.Second, time.Hour}).Draw(t, "interval")
+		if rapid.Bool().Draw(t, "batches") {
+			o.Batch, o.Commit = interval, rapid.Bool().Draw(t, "commit")
+		} else {
+			o.Interval = interval
 		}
+		return o
+	}, func(t *testing.T, opts mars.PolicyOptions) {
+		sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true})
 	})
-}
-
-// checks returns the flag -rapid.checks, and withChecks runs a test with another one.
-func checks(t *testing.T) int {
-	t.Helper()
-	n, err := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-func withChecks(t *testing.T, n int, test func()) {
-	t.Helper()
-	f := flag.Lookup("rapid.checks")
-	was := f.Value.String()
-	f.Value.Set(strconv.Itoa(n))
-	defer f.Value.Set(was)
-	test()
 }
 
 // At any instant, with lengths, weights and numbers of tasks from the ends of their ranges,

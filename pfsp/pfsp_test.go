@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -24,22 +27,24 @@ func maker(opts pfsp.Options) func() sojourn.Policy {
 }
 
 func TestConformance(t *testing.T) {
-	five := 5
-	for _, tc := range []struct {
-		name string
-		opts pfsp.Options
-	}{
-		{"default", pfsp.Options{}},
-		{"no probes, late first", pfsp.Options{FairLimit: new(int), Late: pfsp.LateFirst}},
-		{"ungated, late share", pfsp.Options{FairLimit: &five, NoGate: true, Late: pfsp.LateShare, Alpha: 0.5}},
-		{"fsp", pfsp.Options{Order: pfsp.FSP, UpdateInterval: time.Second, DefaultTaskTime: 10}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			n := (count(t, 1) + 2) / 3
-			if tc.name != "default" {
-				n = (n + 3) / 4 // a twelfth of rapid.checks
-			}
-			withChecks(t, n, func() { sojourntest.Run(t, maker(tc.opts), sojourntest.Options{}) })
-		})
-	}
+	histories.Share(t, 3)
+	sojourntest.Run(t, maker(pfsp.Options{}), sojourntest.Options{})
+}
+
+// Under any options, drawn anew for each history.
+func TestConformanceOfAllOptions(t *testing.T) {
+	histories.Options(t, 4, func(t *rapid.T) pfsp.Options {
+		o := pfsp.Options{
+			NoGate:          rapid.Bool().Draw(t, "no gate"),
+			Order:           rapid.SampledFrom([]pfsp.Order{pfsp.Protective, pfsp.FSP}).Draw(t, "order"),
+			Late:            rapid.SampledFrom([]pfsp.Late{pfsp.LateAuto, pfsp.LateFirst, pfsp.LateShare}).Draw(t, "late"),
+			DefaultTaskTime: rapid.SampledFrom([]time.Duration{0, 10, time.Second}).Draw(t, "task time"),
+			Alpha:           rapid.SampledFrom([]float64{0, 0.5, 0.99}).Draw(t, "alpha"),
+			UpdateInterval:  rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "update interval"),
+		}
+		if k := rapid.IntRange(-1, 5).Draw(t, "fair limit"); k >= 0 {
+			o.FairLimit = &k
+		}
+		return o
+	}, func(t *testing.T, opts pfsp.Options) { sojourntest.Run(t, maker(opts), sojourntest.Options{}) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -21,10 +22,9 @@ func pools(newPolicy func() sojourn.Policy) sojourn.Policy {
 	return p
 }
 
-func TestPoolsConform(t *testing.T) {
-	withChecks(t, (count(t, 1)+9)/10, func() {
-		sojourntest.Run(t, func() sojourn.Policy { return pools(maker(pfsp.Options{})) }, sojourntest.Options{})
-	})
+func TestConformanceInPools(t *testing.T) {
+	histories.Share(t, 10)
+	sojourntest.Run(t, func() sojourn.Policy { return pools(maker(pfsp.Options{})) }, sojourntest.Options{})
 }
 
 // Inside pools, which are lent slots one by one, the policy of each decides as the

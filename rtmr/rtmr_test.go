@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -36,19 +39,47 @@ var conformance = sojourntest.Options{
 
 func TestConformance(t *testing.T) {
 	for _, tc := range []struct {
-		name string
-		opts rtmr.Options
+		name  string
+		share int
+		opts  rtmr.Options
 	}{
-		{"rebook", rtmr.Options{}},
-		{"rebook, fifo", rtmr.Options{Order: rtmr.FIFO, Latency: 1e9}},
-		{"rebook, deadline required", rtmr.Options{RequireDeadline: true}},
-		{"chain, feedback", rtmr.Options{Booking: rtmr.Chain, Feedback: true}},
-		{"chain, paper", rtmr.Options{Booking: rtmr.Chain, Feedback: true, Delta: 1e9, NoMergeMin: true, OnePosition: true}},
+		{"rebook", 2, rtmr.Options{}},
+		{"chain, feedback", 2, rtmr.Options{Booking: rtmr.Chain, Feedback: true}},
+		{"chain, paper", 4, rtmr.Options{Booking: rtmr.Chain, Feedback: true, Delta: 1e9, NoMergeMin: true, OnePosition: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			histories.Share(t, tc.share)
 			sojourntest.Run(t, with(tc.opts), conformance)
 		})
 	}
+}
+
+// Under any options, drawn anew for each history.
+func TestConformanceOfAllOptions(t *testing.T) {
+	histories.Options(t, 1, func(t *rapid.T) rtmr.Options {
+		bit := func(name string) bool { return rapid.Bool().Draw(t, name) }
+		o := rtmr.Options{
+			Order:            rapid.SampledFrom([]rtmr.Order{rtmr.EDF, rtmr.EDF, rtmr.FIFO}).Draw(t, "order"),
+			OnePosition:      bit("one position"),
+			Latency:          rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "latency"),
+			RequireDeadline:  bit("require deadline"),
+			MapRate:          rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "map rate"),
+			ReduceRate:       rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "reduce rate"),
+			StartUp:          rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(t, "start-up"),
+			Ratio:            rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "ratio"),
+			Skew:             rapid.SampledFrom([]float64{0, 1, 2.5}).Draw(t, "skew"),
+			Learn:            bit("learn"),
+			PaperReservation: bit("paper reservation"),
+		}
+		if bit("chain") {
+			o.Booking, o.Feedback = rtmr.Chain, bit("feedback")
+		}
+		if o.Feedback {
+			o.NoMergeMin = bit("no merge")
+			o.Delta = rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "delta")
+		}
+		return o
+	}, func(t *testing.T, opts rtmr.Options) { sojourntest.Run(t, with(opts), conformance) })
 }
 
 // In the chain, a job without maps waits for its turn at the map slots. An assignment there

@@ -195,17 +195,17 @@ func (p *prober) findNow() {
 // step makes the policy busy in one of several ways.
 func (p *prober) step() {
 	tr := p.tr
-	job := sojourn.JobID(tr.between(1, maxJobID))
+	job := pick(tr, tr.names.jobs...)
 	switch tr.src.below(8) {
 	case 0:
-		p.addSlot(sojourn.SlotID(tr.src.below(4*maxSlotID)), pick(tr, p.o.classes()...))
+		p.addSlot(sojourn.SlotID(tr.src.below(24)), pick(tr, p.o.classes()...))
 	case 1:
 		if j := tr.job(job); j != nil {
 			p.observe(sojourn.Event{Kind: pick(tr, sojourn.JobArrived, sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised), Job: j})
 		}
 	case 2:
 		p.observe(sojourn.Event{Kind: pick(tr, sojourn.JobCancelled, sojourn.SlotRemoved, sojourn.NodeDown, sojourn.NodeUp),
-			Job: &sojourn.Job{ID: job}, Slot: sojourn.Slot{ID: sojourn.SlotID(tr.between(0, maxSlotID)), Node: sojourn.NodeID(tr.between(1, maxNode))}})
+			Job: &sojourn.Job{ID: job}, Slot: sojourn.Slot{ID: pick(tr, tr.names.slots...), Node: pick(tr, tr.names.nodes...)}})
 	case 3:
 		at := max(tr.later(), tr.m.now)
 		if p.s.waker != nil && tr.oneIn(2) {
@@ -268,15 +268,15 @@ func (p *prober) assign(id sojourn.SlotID) {
 
 // sweep reports events of a kind about all tasks that a job may have.
 func (p *prober) sweep(job sojourn.JobID, kind sojourn.EventKind) {
-	slots := sojourn.SlotID(maxSlotID + 1)
+	slots := p.tr.names.slots
 	switch kind {
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost:
-		slots = 1
+		slots = slots[:1]
 	}
 	for phase := range uint16(3) {
 		for index := range uint32(4) {
 			for attempt := range uint32(3) {
-				for slot := range slots {
+				for _, slot := range slots {
 					p.observe(sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: job, Phase: phase, Index: index},
 						Attempt: attempt, Slot: sojourn.Slot{ID: slot}, Service: time.Second, Progress: 5000})
 				}

@@ -8,13 +8,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// IDs are drawn from small ranges, so that they meet again.
-const (
-	maxJobID  = 6
-	maxSlotID = 6
-	maxNode   = 4
-)
-
 // drive makes random calls, most of which fit.
 func (tr *trial) drive() {
 	actions := tr.actions()
@@ -98,16 +91,23 @@ func (tr *trial) later() sojourn.Time {
 	if tr.extreme && tr.oneIn(8) {
 		step = pick[time.Duration](tr, 1<<31, 1<<53, 1<<60, math.MaxInt64)
 	}
-	return tr.m.now.Add(min(step, max(0, lastTime.Sub(tr.m.now))))
+	left := tr.end.Sub(tr.m.now)
+	if tr.end == endOfTime && tr.oneIn(8) {
+		step = left - step
+	}
+	return tr.m.now.Add(min(max(0, step), max(0, left)))
 }
 
-// lastTime is the last instant of a history before it is brought to its end: that takes
-// time, and no timer goes off when there is none left.
-const lastTime sojourn.Time = math.MaxInt64 - 1<<56
+// The last instants that a history may draw. To bring it to its end takes time, and no timer
+// goes off when there is none left; where there may be none, nobody has to be served.
+const (
+	lastTime  sojourn.Time = math.MaxInt64 - 1<<56
+	endOfTime sojourn.Time = math.MaxInt64
+)
 
-// end draws a number from 0 to most, which is positive: small, or in extreme trials close
+// upTo draws a number from 0 to most, which is positive: small, or in extreme trials close
 // to one of the ends of the range.
-func (tr *trial) end(small, most int64) int64 {
+func (tr *trial) upTo(small, most int64) int64 {
 	if !tr.extreme {
 		return min(small, most)
 	}
@@ -132,7 +132,7 @@ func (tr *trial) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
 	m := tr.m
 	switch kind {
 	case sojourn.SlotAdded:
-		for id := range sojourn.SlotID(maxSlotID + 1) {
+		for _, id := range tr.names.slots {
 			if s := m.slot(id); s == nil {
 				list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: id}})
 			} else if s.retiring {
@@ -146,13 +146,13 @@ func (tr *trial) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
 			}
 		}
 	case sojourn.NodeDown, sojourn.NodeUp:
-		for n := sojourn.NodeID(1); n <= maxNode; n++ {
+		for _, n := range tr.names.nodes {
 			if m.down[n] == (kind == sojourn.NodeUp) {
-				list = append(list, sojourn.Event{Slot: sojourn.Slot{Node: n, Rack: rackOf(n)}})
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{Node: n, Rack: tr.names.rackOf(n)}})
 			}
 		}
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		for id := sojourn.JobID(1); id <= maxJobID; id++ {
+		for _, id := range tr.names.jobs {
 			if m.job(id) == nil {
 				list = append(list, sojourn.Event{Job: &sojourn.Job{ID: id}})
 			}
@@ -193,9 +193,6 @@ func (tr *trial) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
 	return list
 }
 
-// rackOf is the rack that the kit puts a node on: unknown for the last.
-func rackOf(n sojourn.NodeID) sojourn.RackID { return sojourn.RackID(n+1) / 2 % (maxNode / 2) }
-
 // fill draws the time and the other fields of an event that fits.
 func (tr *trial) fill(ev *sojourn.Event) {
 	ev.At = tr.later()
@@ -203,8 +200,10 @@ func (tr *trial) fill(ev *sojourn.Event) {
 	case sojourn.SlotAdded:
 		if s := tr.m.slot(ev.Slot.ID); s == nil {
 			ev.Slot.Class = tr.class()
-			ev.Slot.Node = sojourn.NodeID(tr.between(0, maxNode))
-			ev.Slot.Rack = rackOf(ev.Slot.Node)
+			if i := tr.between(0, len(tr.names.nodes)); i > 0 {
+				ev.Slot.Node = tr.names.nodes[i-1]
+			}
+			ev.Slot.Rack = tr.names.rackOf(ev.Slot.Node)
 		}
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		ev.Job = tr.job(ev.Job.ID)
@@ -223,13 +222,13 @@ func (tr *trial) fill(ev *sojourn.Event) {
 	}
 	switch ev.Kind {
 	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
-		ev.Service = time.Duration(tr.end(int64(pick(tr, 0, 1, time.Second, time.Hour)), math.MaxInt64))
+		ev.Service = time.Duration(tr.upTo(int64(pick(tr, 0, 1, time.Second, time.Hour)), math.MaxInt64))
 	}
 }
 
 // class draws a class, the first ones more often, so that slots and phases meet.
 func (tr *trial) class() sojourn.Class {
-	classes := tr.o.classes()
+	classes := tr.names.classes
 	return min(pick(tr, classes...), pick(tr, classes...))
 }
 
@@ -254,7 +253,7 @@ func (tr *trial) anyJob(id sojourn.JobID, mostPhases int) *sojourn.Job {
 		ID:     id,
 		Name:   pick(tr, "", "sort", "join"),
 		Pool:   pick(tr, "", "a", "b"),
-		Demand: uint32(tr.end(int64(tr.between(0, 3)), math.MaxUint32)),
+		Demand: uint32(tr.upTo(int64(tr.between(0, 3)), math.MaxUint32)),
 		Phases: make([]sojourn.Phase, tr.between(1, mostPhases)),
 	}
 	for i := range j.Phases {
@@ -290,24 +289,24 @@ func (tr *trial) resize(j *sojourn.Job, phase, n int) {
 	if tr.o.NeedsEstimates {
 		p.Estimate += time.Second
 	}
-	p.Estimate = time.Duration(tr.end(int64(p.Estimate), math.MaxInt64/int64(n)))
+	p.Estimate = time.Duration(tr.upTo(int64(p.Estimate), math.MaxInt64/int64(n)))
 	if tr.oneIn(4) {
 		for k := range n {
-			p.Estimates = append(p.Estimates, time.Duration(tr.end(int64(k*k%4)*1e9, math.MaxInt64/int64(n))))
+			p.Estimates = append(p.Estimates, time.Duration(tr.upTo(int64(k*k%4)*1e9, math.MaxInt64/int64(n))))
 		}
 	}
 	if tr.oneIn(4) {
 		p.Bytes, p.Delays = make([]int64, n), make([]time.Duration, n)
 		for k := range n {
-			p.Bytes[k] = tr.end(int64(k)<<20, math.MaxInt64)
-			p.Delays[k] = time.Duration(tr.end(int64(k)*5e8, math.MaxInt64))
+			p.Bytes[k] = tr.upTo(int64(k)<<20, math.MaxInt64)
+			p.Delays[k] = time.Duration(tr.upTo(int64(k)*5e8, math.MaxInt64))
 		}
 	}
 	if p.Inputs.Len() > 0 {
 		nodes := make([][]sojourn.NodeID, n)
 		for k := range nodes {
 			for i := range (k + 1) % 3 {
-				nodes[k] = append(nodes[k], sojourn.NodeID((phase+k+2*i)%maxNode+1))
+				nodes[k] = append(nodes[k], tr.names.nodes[(phase+k+2*i)%len(tr.names.nodes)])
 			}
 		}
 		p.Inputs = sojourn.MakeInputs(nodes)
@@ -384,7 +383,7 @@ func (tr *trial) unsupported() bool {
 	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil {
 		return false // the policy supports all jobs
 	}
-	j := tr.anyJob(sojourn.JobID(tr.between(1, maxJobID)), max(3, tr.o.MaxPhases+1))
+	j := tr.anyJob(pick(tr, tr.names.jobs...), max(3, tr.o.MaxPhases+1))
 	if tr.o.Classes != nil {
 		last := &j.Phases[len(j.Phases)-1]
 		for tr.oneIn(2) && slices.Contains(tr.o.Classes, last.Class) {
@@ -440,7 +439,7 @@ func (tr *trial) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 	m := tr.m
 	switch kind {
 	case sojourn.SlotAdded:
-		for id := range sojourn.SlotID(maxSlotID + 1) {
+		for _, id := range tr.names.slots {
 			s := sojourn.Slot{ID: id}
 			if old := m.slot(id); old != nil {
 				s = old.Slot
@@ -448,21 +447,20 @@ func (tr *trial) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 			list = append(list, sojourn.Event{Slot: s})
 			s.Class++
 			list = append(list, sojourn.Event{Slot: s})
-			for node := range sojourn.NodeID(maxNode + 1) {
-				s.Node = node
-				for s.Rack = range sojourn.RackID(3) {
+			for _, s.Node = range append(tr.names.nodes, 0) {
+				for _, s.Rack = range []sojourn.RackID{0, tr.names.rack, noRack} {
 					list = append(list, sojourn.Event{Slot: s})
 				}
 			}
 		}
 		list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: sojourn.MaxSlots}}, sojourn.Event{Slot: sojourn.Slot{ID: 1<<32 - 1}})
 	case sojourn.SlotRemoved:
-		for id := range sojourn.SlotID(maxSlotID + 2) {
+		for _, id := range append(tr.names.slots, noSlot) {
 			list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: id}})
 		}
 	case sojourn.NodeDown, sojourn.NodeUp:
-		for node := range sojourn.NodeID(maxNode + 1) {
-			for rack := range sojourn.RackID(3) {
+		for _, node := range append(tr.names.nodes, 0) {
+			for _, rack := range []sojourn.RackID{0, tr.names.rack, noRack} {
 				list = append(list, sojourn.Event{Slot: sojourn.Slot{Node: node, Rack: rack}})
 			}
 		}
@@ -472,7 +470,7 @@ func (tr *trial) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 		}
 	case sojourn.JobCancelled:
 		list = append(list, sojourn.Event{})
-		for id := range sojourn.JobID(maxJobID + 2) {
+		for _, id := range append(tr.names.jobs, 0, noJob) {
 			list = append(list, sojourn.Event{Job: &sojourn.Job{ID: id}})
 		}
 	case sojourn.Tick:
@@ -486,36 +484,37 @@ func (tr *trial) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 // taskNeighbours is neighbours for events about tasks: the product of tasks,
 // slots and attempts as far as they matter, and some fields out of range.
 func (tr *trial) taskNeighbours(kind sojourn.EventKind) (list []sojourn.Event) {
-	add := func(id sojourn.TaskID, slots sojourn.SlotID, attempts ...uint32) {
-		for slot := range slots {
+	add := func(id sojourn.TaskID, slots []sojourn.SlotID, attempts ...uint32) {
+		for _, slot := range slots {
 			for _, attempt := range attempts {
 				list = append(list, sojourn.Event{Task: id, Attempt: attempt, Slot: sojourn.Slot{ID: slot}})
 			}
 		}
 	}
-	var slots sojourn.SlotID = 1
+	one := tr.names.slots[:1]
+	slots := one
 	before := done // the state of tasks that kind could be about
 	switch kind {
 	case sojourn.TaskAdopted:
-		slots, before = maxSlotID+2, pending
+		slots, before = append(tr.names.slots, noSlot), pending
 	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		slots, before = maxSlotID+2, running
+		slots, before = append(tr.names.slots, noSlot), running
 	}
-	for _, id := range []sojourn.TaskID{{Job: 0}, {Job: maxJobID + 1}, {Job: maxJobID + 1, Phase: 9}} {
+	for _, id := range []sojourn.TaskID{{Job: 0}, {Job: noJob}, {Job: noJob, Phase: 9}} {
 		add(id, slots, 0, 1)
 	}
 	for _, j := range tr.m.jobs {
 		id := j.spec.ID
 		add(sojourn.TaskID{Job: id, Phase: uint16(len(j.tasks))}, slots, 0, 1)
 		add(sojourn.TaskID{Job: id, Index: uint32(len(j.tasks[0]))}, slots, 1)
-		add(sojourn.TaskID{Job: id, Phase: 1<<16 - 1}, 1, 1)
-		add(sojourn.TaskID{Job: id, Index: 1<<32 - 1}, 1, 1)
+		add(sojourn.TaskID{Job: id, Phase: 1<<16 - 1}, one, 1)
+		add(sojourn.TaskID{Job: id, Index: 1<<32 - 1}, one, 1)
 	}
 	tr.m.each(func(_ *modelJob, t *modelTask) {
 		if t.state == before {
 			add(t.id, slots, 0, max(1, t.attempts)-1, t.attempts, t.attempts+1, 1<<31+1)
 		} else {
-			add(t.id, 1, max(1, t.attempts))
+			add(t.id, one, max(1, t.attempts))
 		}
 	})
 	for _, ev := range append(tr.candidates(kind), list[0]) {
@@ -531,7 +530,7 @@ func (tr *trial) taskNeighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 // them now.
 func (tr *trial) wrongJobs(kind sojourn.EventKind) []*sojourn.Job {
 	list := []*sojourn.Job{nil}
-	id := sojourn.JobID(tr.between(1, maxJobID+1))
+	id := pick(tr, append(tr.names.jobs, noJob)...)
 	if kind == sojourn.JobRevised && len(tr.m.jobs) > 0 {
 		id = pick(tr, tr.m.jobs...).spec.ID
 	}
@@ -568,13 +567,13 @@ func (tr *trial) wrongJobs(kind sojourn.EventKind) []*sojourn.Job {
 			vary(func(j *sojourn.Job, _ *sojourn.Phase) {
 				if p := &j.Phases[i]; p.Inputs.Len() > 0 {
 					nodes := make([][]sojourn.NodeID, p.Tasks)
-					nodes[0] = []sojourn.NodeID{maxNode + 1}
+					nodes[0] = []sojourn.NodeID{noNode}
 					p.Inputs = sojourn.MakeInputs(nodes)
 				}
 			})
 		}
 	}
-	for id := range sojourn.JobID(maxJobID + 2) {
+	for _, id := range append(tr.names.jobs, 0, noJob) {
 		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.ID = id })
 	}
 	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = -1 })

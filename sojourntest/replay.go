@@ -35,7 +35,7 @@ func (tr *trial) replayFrom(law string, s *subject, h history, from int, views b
 			tr.fail(law, h[:i+1], "replayed, line %d, %v = %s, want %s", i+2, want, got.outcome(), want.outcome())
 		}
 		if views && want.after.full {
-			if diff := s.view(tr.o.classes(), true).differs(want.after); diff != "" {
+			if diff := s.view(tr.names.classes, true).differs(want.after); diff != "" {
 				tr.fail(law, h[:i+1], "replayed, after line %d, %v: %s", i+2, want, diff)
 			}
 		}
@@ -153,7 +153,7 @@ func (h history) withFlicker() (out history) {
 			continue
 		}
 		for _, class := range h[i].idle {
-			s := sojourn.Slot{ID: maxSlotID + 1<<9, Class: class}
+			s := sojourn.Slot{ID: flicker, Class: class}
 			out = append(out,
 				call{ev: sojourn.Event{Kind: sojourn.SlotAdded, At: now, Slot: s}},
 				call{assign: true, slot: s.ID},
@@ -165,15 +165,22 @@ func (h history) withFlicker() (out history) {
 
 // renamed returns h with other job IDs, in another order.
 func (tr *trial) renamed(h history) history {
-	name := func(id sojourn.JobID) sojourn.JobID {
-		switch {
-		case id == 0:
-			return 0
-		case tr.plain:
-			return maxJobID + 2 - id
+	known := map[sojourn.JobID]bool{}
+	for i := range h {
+		known[h[i].ev.Task.Job] = true
+		if h[i].ev.Job != nil {
+			known[h[i].ev.Job.ID] = true
 		}
-		return math.MaxUint64 - (id-1)*(id-1)*1e9
 	}
+	delete(known, 0)
+	other := map[sojourn.JobID]sojourn.JobID{}
+	for i, id := range sorted(known) {
+		other[id] = math.MaxUint64 - sojourn.JobID(i*i)*1e9
+		if tr.plain {
+			other[id] = sojourn.JobID(len(known) + 1 - i)
+		}
+	}
+	name := func(id sojourn.JobID) sojourn.JobID { return other[id] }
 	return h.mapped(func(c *call) {
 		if c.ev.Job != nil {
 			j := *c.ev.Job // shares the lists, which nobody changes
@@ -249,16 +256,22 @@ func (h history) littered() history {
 
 // restore checks the law of snapshots. A policy stops at some calls, the first of
 // which may be before all others, and one restored from its snapshot goes on, until
-// it stops as well. Then a policy with a past of its own is restored, and snapshots
+// it stops as well: at each call if the trial is thorough. Then a policy with a past of its own is restored, and snapshots
 // are offered that must be refused.
 func (tr *trial) restore(fresh func() *subject) {
 	if tr.s.snapshotter == nil {
 		return
 	}
-	const stops = 3
+	stops := 3
+	if tr.thorough {
+		stops = len(tr.h)
+	}
 	s, at := fresh(), 0
 	for range stops {
-		cut := at + tr.src.below(len(tr.h)-at+1)
+		cut := at + 1
+		if !tr.thorough {
+			cut = at + tr.src.below(len(tr.h)-at+1)
+		}
 		for cut > at && !tr.after(cut).full {
 			cut--
 		}
@@ -324,7 +337,7 @@ func (tr *trial) unmarshal(s *subject, data []byte, calls int) {
 
 // compare compares what s says after a number of calls with what was said in the trial.
 func (tr *trial) compare(law string, s *subject, calls int, when string) {
-	if diff := s.view(tr.o.classes(), true).differs(tr.after(calls)); diff != "" {
+	if diff := s.view(tr.names.classes, true).differs(tr.after(calls)); diff != "" {
 		tr.fail(law, tr.h[:calls], "%s after line %d, %s", when, calls+1, diff)
 	}
 }
@@ -349,9 +362,9 @@ func (tr *trial) refuses(s *subject, data []byte, calls int) {
 		if other.snapshotter == nil {
 			tr.fail(lawSnapshots, nil, "Options.Others[%d] returns a policy that is no Snapshotter", i)
 		}
-		was := other.view(tr.o.classes(), true)
+		was := other.view(tr.names.classes, true)
 		refuse(other, slices.Clone(data), "that Options.Others[%d] returns a policy for, under other options", i)
-		if v := other.view(tr.o.classes(), true); v.differs(was) != "" {
+		if v := other.view(tr.names.classes, true); v.differs(was) != "" {
 			tr.fail(lawSnapshots, shown, "after a snapshot taken under other options was refused, %s", v.differs(was))
 		}
 		refuse(s, slices.Clone(was.state), "of the policy that Options.Others[%d] returns, under other options", i)
@@ -382,7 +395,7 @@ func (tr *trial) damaged(data []byte, f func(bad []byte, what string)) {
 
 // misuse offers slots that may not be offered, each to a policy of its own.
 func (tr *trial) misuse() {
-	bad := map[string]sojourn.SlotID{"unknown": maxSlotID + 1}
+	bad := map[string]sojourn.SlotID{"unknown": flicker}
 	for _, s := range tr.m.slots {
 		if s.retiring {
 			bad["retiring"] = s.ID

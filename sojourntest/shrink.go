@@ -11,16 +11,14 @@ import (
 // shrink returns a breach of the same law by a history from which no call can be
 // left out any more, of small numbers.
 func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
-	s := &shrinker{newPolicy: newPolicy, o: o, best: b, bare: true, plain: true}
-	for !s.breaks(b.made) {
-		switch {
-		case s.plain:
-			s.plain = false
-		case s.bare:
-			s.bare, s.plain = false, true
-		default:
-			return b // as may be with a policy that is not deterministic
-		}
+	s := &shrinker{newPolicy: newPolicy, o: o, best: b}
+	found := false
+	for mode := 0; mode < 8 && !found; mode++ {
+		s.bare, s.plain, s.thorough = mode&2 == 0, mode&1 == 0, mode&4 == 0
+		found = s.breaks(b.made)
+	}
+	if !found {
+		return b // as may be with a policy that is not deterministic
 	}
 	s.breaks(s.best.made.where(func(c *call) bool { return c.err == nil }))
 	s.breaks(s.best.made.where(func(c *call) bool { return !c.assign || c.ok }))
@@ -41,6 +39,7 @@ type shrinker struct {
 	best      *breach
 	bare      bool // the calls alone break the law, without a drain and replays
 	plain     bool // and names and times need not be large where histories are rewritten
+	thorough  bool // and it shows where everything is asked after each call
 	spent     int
 }
 
@@ -91,8 +90,12 @@ func (s *shrinker) breaks(h history) bool {
 		s.spent += epilogue * len(h)
 	}
 	tr := newTrial(s.newPolicy, s.o, newChance(uint64(len(h)), 0))
-	tr.thorough, tr.plain = true, s.plain
+	tr.thorough, tr.plain = s.thorough, s.plain
 	tr.extreme = h.lastDeadline() > lastTime || h.timeBefore(len(h)) > lastTime/2
+	tr.names = smallNames(s.o)
+	tr.names.classes = h.classes(tr.names.classes)
+	tr.first = tr.s.view(tr.names.classes, true)
+	tr.last = tr.first
 	b := breachOf(func() {
 		for _, c := range h {
 			if !c.assign {
@@ -115,8 +118,8 @@ func (s *shrinker) breaks(h history) bool {
 	if b == nil || b.law != s.best.law {
 		return false
 	}
-	// A snapshot is looked at some time after the call that made it bad.
-	if b.law != lawSnapshots && b.culprit().ev.Kind != s.best.culprit().ev.Kind {
+	// What is found afterwards shows some time after the call that is to blame.
+	if s.bare && b.law != lawSnapshots && b.culprit().ev.Kind != s.best.culprit().ev.Kind {
 		return false
 	}
 	// What the end of the trial adds is made anew each time.
@@ -219,7 +222,7 @@ func truncate(p *sojourn.Phase, n int) {
 // hurry lets less time pass before each call, with deadlines at the same distance.
 func (s *shrinker) hurry() {
 	for i := range s.best.made {
-		for _, step := range []sojourn.Time{0, 1, sojourn.Time(time.Second)} {
+		for _, step := range []sojourn.Time{0, 1, sojourn.Time(time.Second), sojourn.Time(time.Minute)} {
 			h := s.best.made
 			if h[i].assign {
 				break

@@ -31,6 +31,8 @@ type trial struct {
 	thorough bool             // every view is full
 	curious  bool             // views are full around what is met for the first time
 	extreme  bool             // numbers come from the ends of their ranges as well
+	names    names            // that are drawn from
+	end      sojourn.Time     // the last instant that is drawn
 	plain    bool             // names and times are small where histories are rewritten
 	phase    int              // of the calls after which views are full
 	met      map[meeting]bool // what there was a full view after
@@ -56,8 +58,14 @@ func newTrial(newPolicy func() sojourn.Policy, o *Options, src source) *trial {
 	}
 	tr.phase = tr.src.below(fullEvery)
 	tr.curious = tr.oneIn(4)
-	tr.extreme = tr.oneIn(4)
-	tr.first = tr.s.view(o.classes(), true)
+	tr.names, tr.end = smallNames(o), lastTime
+	if tr.extreme = tr.oneIn(4); tr.extreme {
+		tr.extremeNames()
+		if tr.oneIn(4) {
+			tr.end = endOfTime
+		}
+	}
+	tr.first = tr.s.view(tr.names.classes, true)
 	tr.last = tr.first
 	return tr
 }
@@ -153,11 +161,11 @@ func (tr *trial) admit(ev *sojourn.Event) (err error, asked bool) {
 
 // admits asks Admit, which may change nothing.
 func (tr *trial) admits(job *sojourn.Job) (err error) {
-	was := tr.s.view(tr.o.classes(), true)
+	was := tr.s.view(tr.names.classes, true)
 	if what := panicked(func() { err = tr.s.admitter.Admit(job) }); what != "" {
 		tr.fail(lawPanics, tr.h, "Admit(%s) panics: %s", describe(job), what)
 	}
-	if now := tr.s.view(tr.o.classes(), true); now.differs(was) != "" {
+	if now := tr.s.view(tr.names.classes, true); now.differs(was) != "" {
 		tr.fail(lawPurity, tr.h, "after Admit(%s), %s", describe(job), now.differs(was))
 	}
 	return err
@@ -297,7 +305,7 @@ func (tr *trial) foresee(c call) {
 	if tr.last.full || tr.met[c.meeting()] || !tr.curious {
 		return
 	}
-	what := panicked(func() { tr.last = tr.s.view(tr.o.classes(), true) })
+	what := panicked(func() { tr.last = tr.s.view(tr.names.classes, true) })
 	if what != "" {
 		tr.fail(lawPanics, tr.h, "an optional interface panics: %s", what)
 	}
@@ -308,7 +316,7 @@ func (tr *trial) foresee(c call) {
 // law is not empty, the call may have changed nothing.
 func (tr *trial) look(law string) {
 	c := &tr.h[len(tr.h)-1]
-	classes := tr.o.classes()
+	classes := tr.names.classes
 	full := tr.full()
 	var again *view
 	if what := panicked(func() {
@@ -376,7 +384,7 @@ func (tr *trial) checkPurity(c *call, again *view) {
 
 func (tr *trial) checkSeeker(v *view) {
 	for i, id := range v.seeks {
-		class := tr.o.classes()[i]
+		class := tr.names.classes[i]
 		if s := tr.m.slot(id); id != none && (s == nil || s.task != nil || s.Class != class) {
 			tr.fail(lawSeek, tr.h, "Seek(%d) = %d, which is not a free slot of the class", class, id)
 		}
@@ -400,7 +408,7 @@ func (tr *trial) checkExplainer(v *view) {
 	if tr.s.explainer == nil {
 		return
 	}
-	var listed [maxJobID + 2]bool
+	listed := map[sojourn.JobID]bool{}
 	for i, id := range v.ranking {
 		j := tr.m.job(id)
 		if j == nil || listed[id] {
@@ -411,7 +419,7 @@ func (tr *trial) checkExplainer(v *view) {
 			tr.fail(lawExplanations, tr.h, "Explain(%d) = %v, false, want true", id, v.reasons[i].attrs)
 		}
 	}
-	for id := range sojourn.JobID(maxJobID + 2) {
+	for _, id := range append(append(tr.names.jobs, 0, noJob), sorted(tr.used)...) {
 		if listed[id] {
 			continue
 		}
@@ -453,7 +461,7 @@ func (tr *trial) round(order int) (taken bool) {
 }
 
 func (tr *trial) seekRound() (taken bool) {
-	for _, class := range tr.o.classes() {
+	for _, class := range tr.names.classes {
 		for {
 			id, ok := tr.s.seeker.Seek(class)
 			if !ok {
@@ -519,10 +527,11 @@ func (tr *trial) wake(order int) (taken bool) {
 func (tr *trial) drain() {
 	order := tr.src.below(numOrders)
 	tr.finishAll(order)
-	for id := range sojourn.JobID(maxJobID + 1) {
-		if !tr.used[id] {
-			continue
-		}
+	again := sorted(tr.used)
+	if len(tr.m.jobs) > 0 {
+		again = nil // what jobs wait for is past the end of time
+	}
+	for _, id := range again {
 		job := tr.plainJob(id)
 		if job == nil {
 			break
@@ -546,7 +555,7 @@ func (tr *trial) drain() {
 // asked next to nothing.
 func (tr *trial) compareTwin() {
 	if !tr.last.full {
-		tr.last = tr.s.view(tr.o.classes(), true)
+		tr.last = tr.s.view(tr.names.classes, true)
 		tr.h[len(tr.h)-1].after = tr.last
 	}
 	tr.compare(lawPurity, tr.twin, len(tr.h), "asked nothing before")
@@ -559,7 +568,7 @@ func (tr *trial) finishAll(order int) {
 			tr.observe(sojourn.Event{Kind: sojourn.TaskReady, At: tr.m.now, Task: t.id})
 		}
 	})
-	for node := range sojourn.NodeID(maxNode + 1) {
+	for _, node := range sorted(tr.m.down) {
 		if tr.m.down[node] {
 			tr.observe(sojourn.Event{Kind: sojourn.NodeUp, At: tr.m.now, Slot: sojourn.Slot{Node: node}})
 		}
@@ -576,6 +585,9 @@ func (tr *trial) finishAll(order int) {
 			continue
 		}
 		if s, t := tr.m.unserved(); s != nil {
+			if tr.o.IdlesOnPurpose && tr.m.now > lastTime {
+				return // what it waits for may be past the end of time
+			}
 			if !tr.last.waits {
 				tr.fail(lawService, tr.h, "slot %d is free and task %v could start on it, but nothing is running and there is no NextWake", s.ID, t.id)
 			}
@@ -594,9 +606,9 @@ func (tr *trial) finishAll(order int) {
 
 // addMissing adds a slot of a class that a startable task waits for.
 func (tr *trial) addMissing() {
-	for _, class := range tr.o.classes() {
+	for _, class := range tr.names.classes {
 		if tr.m.startable(class) != nil {
-			id := sojourn.SlotID(maxSlotID + 1 + uint32(class))
+			id := lastSlot + sojourn.SlotID(class)
 			tr.observe(sojourn.Event{Kind: sojourn.SlotAdded, At: tr.m.now, Slot: sojourn.Slot{ID: id, Class: class}})
 			return
 		}

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 	"github.com/sojourn-sched/sojourn/td"
@@ -29,12 +32,34 @@ func TestConformance(t *testing.T) {
 	} {
 		others = append(others, func() sojourn.Policy { return newWith(o) })
 	}
+	histories.Share(t, 2)
 	sojourntest.Run(t, newPolicy, sojourntest.Options{Others: others})
 }
 
-func TestConformanceStrict(t *testing.T) {
-	opts := td.Options{HotPolicy: td.Strict, Theta: 1, L: 0.5, MaxCoScheduled: 2, Demand: 2, SelfTune: true}
-	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{IdlesOnPurpose: true})
+// Under any options, drawn anew for each history.
+func TestConformanceOfAllOptions(t *testing.T) {
+	histories.Options(t, 1, func(t *rapid.T) td.Options {
+		o := td.Options{
+			L:              rapid.SampledFrom([]float64{0, 0.5, 0.6, 1}).Draw(t, "L"),
+			H:              rapid.SampledFrom([]float64{0, 1.3, 2}).Draw(t, "H"),
+			Theta:          rapid.IntRange(0, 3).Draw(t, "theta"),
+			SplitTime:      rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "split time"),
+			SplitSize:      rapid.SampledFrom([]int64{0, 1 << 20}).Draw(t, "split size"),
+			Bandwidth:      rapid.SampledFrom([]float64{0, 1e6}).Draw(t, "bandwidth"),
+			HotPolicy:      rapid.SampledFrom([]td.HotPolicy{td.Relaxed, td.Strict}).Draw(t, "hot"),
+			MaxCoScheduled: rapid.IntRange(0, 3).Draw(t, "co-scheduled"),
+			Demand:         rapid.Uint32Range(0, 2).Draw(t, "demand"),
+			SelfTune:       rapid.Bool().Draw(t, "self-tune"),
+		}
+		o.AsPrinted = !o.SelfTune && rapid.Bool().Draw(t, "as printed")
+		if rapid.Bool().Draw(t, "task times") {
+			o.DefaultTaskTime = map[string]time.Duration{"": time.Minute, "a": 1}
+		}
+		return o
+	}, func(t *testing.T, opts td.Options) {
+		sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) },
+			sojourntest.Options{IdlesOnPurpose: opts.HotPolicy == td.Strict || opts.AsPrinted})
+	})
 }
 
 // What is restored from a snapshot was understood to the last bit.

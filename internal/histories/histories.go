@@ -1,0 +1,61 @@
+// Package histories divides the checks that rapid makes among the tests of a package: a
+// conformance test of a policy takes a share of them, and one of its options another.
+package histories
+
+import (
+	"flag"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Count returns how many checks rapid makes, a fifth under -short.
+func Count(tb testing.TB) int {
+	tb.Helper()
+	n, err := strconv.Atoi(flag.Lookup("rapid.checks").Value.String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if testing.Short() {
+		n /= 5
+	}
+	return n
+}
+
+// Set makes rapid make n checks, under -short as well, until the test ends.
+func Set(tb testing.TB, n int) {
+	tb.Helper()
+	if testing.Short() {
+		n *= 5
+	}
+	f := flag.Lookup("rapid.checks")
+	was := f.Value.String()
+	f.Value.Set(strconv.Itoa(n))
+	tb.Cleanup(func() { f.Value.Set(was) })
+}
+
+// Share makes rapid make one check of n, and at least one, until the test ends.
+func Share(tb testing.TB, n int) {
+	tb.Helper()
+	Set(tb, max(Count(tb)/n, 1))
+}
+
+// Options runs a test under options that are drawn anew for each of so many checks: one of
+// n that rapid makes. Each makes one check.
+func Options[O any](t *testing.T, n int, draw func(*rapid.T) O, test func(*testing.T, O)) {
+	t.Helper()
+	gen := rapid.Custom(draw)
+	for seed := range max(Count(t)/n, 1) {
+		opts := gen.Example(seed)
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			Set(t, 1)
+			defer func() {
+				if t.Failed() {
+					t.Logf("options %+v", opts)
+				}
+			}()
+			test(t, opts)
+		})
+	}
+}

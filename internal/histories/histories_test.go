@@ -1,0 +1,43 @@
+package histories_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn/internal/histories"
+)
+
+// rapid makes as many checks as were set, also under -short, and those of the flag again
+// when the test has ended.
+func TestShares(t *testing.T) {
+	made := func(t *testing.T) (n int) {
+		rapid.Check(t, func(*rapid.T) { n++ })
+		return n
+	}
+	all := made(t)
+	if got := histories.Count(t); got != all {
+		t.Errorf("Count = %d, rapid makes %d checks", got, all)
+	}
+	for _, n := range []int{1, 3, all, all + 1, 1 << 30} {
+		t.Run("", func(t *testing.T) {
+			histories.Share(t, n)
+			if got, want := made(t), max(all/n, 1); got != want {
+				t.Errorf("a share of one in %d is %d, want %d", n, got, want)
+			}
+		})
+		if got := made(t); got != all {
+			t.Errorf("after a share of one in %d rapid makes %d checks, want %d", n, got, all)
+		}
+	}
+	drawn := map[uint64]bool{}
+	tests, checks := 0, 0
+	histories.Options(t, 4, func(t *rapid.T) uint64 { return rapid.Uint64().Draw(t, "option") }, func(t *testing.T, option uint64) {
+		drawn[option] = true
+		tests++
+		checks += made(t)
+	})
+	if want := max(all/4, 1); tests != want || checks != want || len(drawn) < want/2 {
+		t.Errorf("%d tests of %d options with %d checks, want %d of each", tests, len(drawn), checks, want)
+	}
+}

@@ -1,0 +1,94 @@
+package sojourntest
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// names are the IDs and classes of a trial. They are few, so that they meet again.
+type names struct {
+	jobs    []sojourn.JobID
+	slots   []sojourn.SlotID
+	nodes   []sojourn.NodeID
+	rack    sojourn.RackID // of the first half of the nodes; that of the others is unknown
+	classes []sojourn.Class
+}
+
+// What is never live, never added and never mentioned but where that is wrong; and slots
+// that are there at the end, or for an instant, only.
+const (
+	noJob    sojourn.JobID  = 7
+	noSlot   sojourn.SlotID = 7
+	noNode   sojourn.NodeID = 5
+	noRack   sojourn.RackID = 2
+	lastSlot sojourn.SlotID = noSlot + 1 // of class 0; that of the next class has the next ID
+	flicker  sojourn.SlotID = lastSlot + 1<<9
+)
+
+func smallNames(o *Options) names {
+	return names{
+		jobs:    []sojourn.JobID{1, 2, 3, 4, 5, 6},
+		slots:   []sojourn.SlotID{0, 1, 2, 3, 4, 5, 6},
+		nodes:   []sojourn.NodeID{1, 2, 3, 4},
+		rack:    1,
+		classes: o.classes(),
+	}
+}
+
+// extremeNames draws names from the ends of their ranges, each kind by itself. The largest
+// IDs of slots are rare, since policies keep tables that are as long.
+func (tr *trial) extremeNames() {
+	n := &tr.names
+	if tr.oneIn(2) {
+		n.jobs = []sojourn.JobID{math.MaxUint64, 1, 1 << 63, 1<<63 - 1, 2, math.MaxUint64 - 1}
+	}
+	if tr.oneIn(2) {
+		n.slots = []sojourn.SlotID{0, 1 << 12, 1, 1<<12 - 1, 63, 64, 1 << 10}
+	}
+	if tr.oneIn(16) {
+		n.slots = []sojourn.SlotID{0, sojourn.MaxSlots - 1, 1, 1 << 23, sojourn.MaxSlots - 2, 1 << 12, 64}
+	}
+	if tr.oneIn(2) {
+		n.nodes = []sojourn.NodeID{1, math.MaxUint32, math.MaxUint32 - 1, 1 << 31}
+		n.rack = math.MaxUint32
+	}
+	if tr.oneIn(2) && tr.o.Classes == nil {
+		n.classes = []sojourn.Class{sojourn.Map, sojourn.Reduce, math.MaxUint8}
+	}
+}
+
+// rackOf is the rack that the kit puts a node on.
+func (n *names) rackOf(node sojourn.NodeID) sojourn.RackID {
+	if i := slices.Index(n.nodes, node); i >= 0 && i < len(n.nodes)/2 {
+		return n.rack
+	}
+	return 0
+}
+
+// sorted returns the keys of a map.
+func sorted[K ~uint32 | ~uint64, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// classes returns a list of classes with those of h.
+func (h history) classes(list []sojourn.Class) []sojourn.Class {
+	list = slices.Clone(list)
+	for i := range h {
+		found := []sojourn.Class{}
+		if h[i].ev.Kind == sojourn.SlotAdded {
+			found = append(found, h[i].ev.Slot.Class)
+		}
+		if h[i].ev.Job != nil {
+			for k := range h[i].ev.Job.Phases {
+				found = append(found, h[i].ev.Job.Phases[k].Class)
+			}
+		}
+		for _, c := range found {
+			if !slices.Contains(list, c) {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
