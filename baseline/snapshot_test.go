@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
 )
 
+// What is forged is refused, or leaves a policy that goes on.
 func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewSRPT, baseline.SRPTOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{}), 600)
@@ -15,6 +16,9 @@ func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewHUWF, baseline.ListOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewSTF, baseline.ListOptions{}), 600)
+	snapshottest.Attack(t, must(baseline.NewLocal, baseline.LocalOptions{}), 300)
+	snapshottest.Attack(t, must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{}), 300)
+	snapshottest.Attack(t, must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: true}), 300)
 }
 
 // A job takes memory for what is started, not for what is announced.

@@ -76,12 +76,13 @@
 //
 // # What is read
 //
-// A [Reader] never panics. It remembers its first error, and returns zero values
-// from then on, so that errors are looked at once, at the end. Numbers that index
+// A [Reader] never panics. It remembers its first error, and returns zero values from
+// then on, so that errors are looked at once, at the end. Numbers that index
 // something, or that arithmetic relies on, are read by [Reader.Below] or tested with
 // [Reader.Check], and those that become an int by [Reader.Index], [Reader.Count],
-// [Reader.Native] or [Reader.Len], since an int may have 32 bits: the checksum tells accidents, not forgeries. Lists take memory in
-// proportion to the bytes that are there.
+// [Reader.Native] or [Reader.Len], since an int may have 32 bits: the checksum tells
+// accidents, not forgeries. Lists take memory in proportion to the bytes that are
+// there.
 //
 // Package snapshottest offers forgeries. It asks that what is accepted is saved
 // again as the same bytes, so that lists are read in the one order in which they are

@@ -27,7 +27,7 @@ var times = flag.Int("forge", 1, "offer `N` times as many forged snapshots")
 
 // Attack offers n forged snapshots to new policies: snapshots from all over a history of
 // 30 jobs on map and reduce slots, in which something was changed and the checksum made
-// good. Each must be refused, or else
+// good, also of snapshots within them. Each must be refused, or else
 //
 //   - be what the restored policy saves in turn: what is accepted was understood to the
 //     last bit;
@@ -139,6 +139,9 @@ func restore(p sojourn.Policy, data []byte) error {
 	return err
 }
 
+// magic begins a snapshot.
+var magic = []byte("sojourn\x01")
+
 // Where the frame of a snapshot has its length and its header; see package snapshot.
 const (
 	lengthAt = 8
@@ -167,9 +170,44 @@ func join(head, own []byte) []byte {
 	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 }
 
+// inner returns where the snapshots begin and end that a body has within it, each with the
+// number before it that says how long it is.
+func inner(body []byte) (list [][2]int) {
+	for at := 0; ; {
+		next := bytes.Index(body[at:], magic)
+		if next < 0 {
+			return list
+		}
+		at += next
+		if len(body)-at > headerAt {
+			n := binary.LittleEndian.Uint64(body[at+lengthAt:])
+			size := len(binary.AppendUvarint(nil, n))
+			if n > headerAt && n <= uint64(len(body)-at) && size <= at {
+				list = append(list, [2]int{at - size, at + int(n)})
+				at += int(n) // those within it are found when it is forged
+				continue
+			}
+		}
+		at++
+	}
+}
+
 // forge returns a body in which one to three things were changed: numbers, mostly those
-// that come last, which are the policy's own, or bytes.
-func forge(rng *rand.Rand, body []byte) []byte {
+// that come last, which are the policy's own, or bytes. If there are snapshots within it,
+// half of the time it is one of them that is forged, with a good checksum.
+func forge(rng *rand.Rand, own []byte) []byte {
+	if list := inner(own); len(list) > 0 && rng.IntN(2) == 0 {
+		at := list[rng.IntN(len(list))]
+		_, size := binary.Uvarint(own[at[0]:])
+		data := own[at[0]+size : at[1]]
+		data = join(data, forge(rng, body(data)))
+		return slices.Replace(slices.Clone(own), at[0], at[1], append(binary.AppendUvarint(nil, uint64(len(data))), data...)...)
+	}
+	return change(rng, own)
+}
+
+// change returns a body in which one to three things were changed.
+func change(rng *rand.Rand, body []byte) []byte {
 	body = slices.Clone(body)
 	for range 1 + rng.IntN(3) {
 		at := rng.IntN(len(body))
