@@ -32,13 +32,13 @@ type DeadlineConstraint struct {
 	opts   DeadlineConstraintOptions
 	ledger ledger.Ledger[constraint]
 	ready  ready.Queue[deadlineKey]
-	slots  [2]int // by class: slots that do not retire
-	free   [2]int
+	slots  [2]int                    // by class: slots that do not retire
 	jobs   []*ledger.Job[constraint] // HoldSlots: live jobs, in the order in which they hold slots
 }
 
-// A constraint is what the test found out about a job when it arrived.
+// A constraint is what the test found out about a job when it was told of it.
 type constraint struct {
+	told     sojourn.Time // when that was
 	maps     int          // n: how many of its maps run at a time, at most; 0 if it has none
 	reduces  int          // R
 	start    sojourn.Time // S: the latest start of its reduces
@@ -82,19 +82,12 @@ func (p *DeadlineConstraint) Observe(ev sojourn.Event) error {
 			return &sojourn.EventError{Event: ev, Err: err}
 		}
 	}
-	_, restored := p.ledger.Attempt(ev.Slot.ID)
 	c := p.ledger.Apply(&ev)
 	switch ev.Kind {
 	case sojourn.SlotAdded:
-		p.count(ev.Slot.Class, 1, !restored)
+		p.count(c.Slot.Class, 1)
 	case sojourn.SlotRemoved:
-		p.count(c.Slot.Class, -1, c.SlotGone)
-	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		if !c.SlotGone {
-			p.free[c.Slot.Class]++
-		}
-	case sojourn.TaskAdopted:
-		p.free[c.Slot.Class]--
+		p.count(c.Slot.Class, -1)
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
 		c.Job.Data = told
 		p.file(c.Job)
@@ -108,14 +101,10 @@ func (p *DeadlineConstraint) Observe(ev sojourn.Event) error {
 	return nil
 }
 
-// count counts slots that come and go. A busy one that retires or returns is not free.
-func (p *DeadlineConstraint) count(c sojourn.Class, by int, free bool) {
-	if int(c) >= len(p.slots) {
-		return
-	}
-	p.slots[c] += by
-	if free {
-		p.free[c] += by
+// count counts slots that come and go. A busy one goes when it retires.
+func (p *DeadlineConstraint) count(c sojourn.Class, by int) {
+	if int(c) < len(p.slots) {
+		p.slots[c] += by
 	}
 }
 
@@ -151,7 +140,7 @@ func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c con
 			}
 		}
 	}
-	c = constraint{maps: tasks[sojourn.Map], reduces: tasks[sojourn.Reduce], start: math.MaxInt64, deadline: math.MaxInt64}
+	c = constraint{told: at, maps: tasks[sojourn.Map], reduces: tasks[sojourn.Reduce], start: math.MaxInt64, deadline: math.MaxInt64}
 	if job.Deadline == 0 {
 		return c, nil
 	}
@@ -188,8 +177,8 @@ func (p *DeadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Ti
 		why = fmt.Sprintf("its reduces would have to start by %v, and no map ends until then", c.start)
 	case c.reduces > slots:
 		why = fmt.Sprintf("it has %d reduce tasks for %d reduce slots", c.reduces, slots)
-	case c.maps > p.free[sojourn.Map]:
-		why = fmt.Sprintf("it needs %d map slots now, and %d are free", c.maps, p.free[sojourn.Map])
+	case c.maps > p.ledger.FreeSlots(sojourn.Map):
+		why = fmt.Sprintf("it needs %d map slots now, and %d are free", c.maps, p.ledger.FreeSlots(sojourn.Map))
 	case c.reduces > 0 && c.reduces > slots-promised:
 		why = fmt.Sprintf("it needs %d reduce slots at %v, and %d are not promised to others", c.reduces, c.start, max(slots-promised, 0))
 	default:
@@ -264,7 +253,7 @@ func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
 		return 0
 	}
 	last := len(j.Phases) - 1
-	if m := j.SideOf(sojourn.Map); !j.Phases[last].Ready && m != nil && (m.Running > 0 || m.Startable > 0 && p.free[sojourn.Map] > 0) && !j.Cancelled {
+	if m := j.SideOf(sojourn.Map); !j.Phases[last].Ready && m != nil && (m.Running > 0 || m.Startable > 0 && p.ledger.FreeSlots(sojourn.Map) > 0) && !j.Cancelled {
 		return j.Spec.Phases[last].Tasks - j.Phases[last].Done
 	}
 	return side.Running + side.Startable
@@ -297,7 +286,6 @@ func (p *DeadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool
 		return sojourn.Assignment{}, false
 	}
 	a := p.ledger.Take(j, j.SideOf(s.Class), id)
-	p.free[s.Class]--
 	p.update(j)
 	return a, true
 }

@@ -3,6 +3,7 @@ package baseline_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,5 +204,67 @@ func TestDeadlineConstraintHoldsSlotsThatRetire(t *testing.T) {
 	}
 	if _, ok := p.Assign(1); !ok {
 		t.Error("a free slot waits for a task that runs on one that retires")
+	}
+}
+
+// A slot that an attempt has left is free again, however the attempt has ended: a job that
+// needs four map slots at once is accepted after that, and not before.
+func TestDeadlineConstraintCountsFreeSlots(t *testing.T) {
+	for _, kind := range []sojourn.EventKind{sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused} {
+		p := dcCluster(t, baseline.DeadlineConstraintOptions{}, 4, 1)
+		if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: dcJob(1, time.Hour, 1, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		admit := p.(sojourn.Admitter).Admit
+		wide := dcJob(2, 35*time.Second, 4, 1) // one round of maps
+		a, _ := p.Assign(2)
+		if err := admit(wide); !errors.Is(err, sojourn.ErrRejected) {
+			t.Errorf("while a slot is busy: %v, want %v", err, sojourn.ErrRejected)
+		}
+		if err := p.Observe(sojourn.Event{Kind: kind, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := admit(wide); err != nil {
+			t.Errorf("after %v: %v, want nil", kind, err)
+		}
+	}
+}
+
+// With slow start and HoldSlots, a reduce that has ended holds nothing any more: of three
+// slots job 1 holds two for its reduces while its maps go on, and one when one has ended.
+func TestDeadlineConstraintFreesSlotsOfReducesThatEnded(t *testing.T) {
+	p := dcCluster(t, baseline.DeadlineConstraintOptions{HoldSlots: true}, 4, 3)
+	slow := dcJob(1, time.Hour, 4, 2)
+	slow.Phases[1].After = 1
+	end := func(a sojourn.Assignment) {
+		t.Helper()
+		if err := p.Observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, j := range []*sojourn.Job{slow, dcJob(2, 0, 0, 3)} {
+		if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, _ := p.Assign(0)
+	p.Assign(1) // a map that goes on
+	end(first)
+	reduce, ok := p.Assign(4)
+	if !ok || reduce.Task.Job != 1 {
+		t.Fatalf("slot 4 runs %v, want a reduce of job 1", reduce.Task)
+	}
+	end(reduce)
+	if err := p.Observe(sojourn.Event{Kind: sojourn.OutputLost, Task: first.Task, Attempt: first.Attempt}); err != nil {
+		t.Fatal(err)
+	}
+	var jobs []sojourn.JobID
+	for id := sojourn.SlotID(4); id < 7; id++ {
+		if a, ok := p.Assign(id); ok {
+			jobs = append(jobs, a.Task.Job)
+		}
+	}
+	if want := []sojourn.JobID{2, 2}; !slices.Equal(jobs, want) {
+		t.Errorf("the free slots run reduces of jobs %v, want %v: job 1 waits for its maps and holds the third", jobs, want)
 	}
 }

@@ -143,23 +143,16 @@ func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 }
 
 func (p *DeadlineConstraint) header() snapshot.Header {
-	return snapshot.Header{Policy: "dc", Version: 2, Options: fmt.Sprintf("%+v", p.opts)}
+	return snapshot.Header{Policy: "dc", Version: 3, Options: fmt.Sprintf("%+v", p.opts)}
 }
 
-// AppendBinary implements [sojourn.Snapshotter].
+// AppendBinary implements [sojourn.Snapshotter]. What the test found out about a job
+// follows from when it was told of it.
 func (p *DeadlineConstraint) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
-		for c := range p.slots {
-			w.Int(int64(p.slots[c]))
-			w.Int(int64(p.free[c]))
-		}
 		for j := range p.ledger.All() {
-			w.Int(int64(j.Data.maps))
-			w.Int(int64(j.Data.reduces))
-			w.Int(int64(j.Data.start))
-			w.Int(int64(j.Data.deadline))
-			w.Bool(j.Data.hopeless)
+			w.Time(j.Data.told)
 		}
 	})
 }
@@ -169,10 +162,20 @@ func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		for c := range p.slots {
-			p.slots[c], p.free[c] = r.Native(), r.Native()
+			p.slots[c] = p.ledger.Capacity(sojourn.Class(c))
+		}
+		for s := range p.ledger.Attempts() {
+			if p.ledger.Retiring(s.ID) {
+				p.count(s.Class, -1)
+			}
 		}
 		for j := range p.ledger.All() {
-			j.Data = constraint{r.Native(), r.Native(), sojourn.Time(r.Int()), sojourn.Time(r.Int()), r.Bool()}
+			told := r.Time()
+			c, err := p.constrain(j.Spec, told)
+			if !r.Check(err == nil && told <= p.ledger.Now(), "a job is not supported, or told of in the future") {
+				return
+			}
+			j.Data = c
 			p.update(j)
 			if p.opts.HoldSlots {
 				p.jobs = append(p.jobs, j)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"maps"
 	"runtime"
 	"slices"
 	"testing"
@@ -193,5 +194,24 @@ func TestDroppedTasksAreForgotten(t *testing.T) {
 	l.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2}}}})
 	if len(j.tries) != 0 {
 		t.Errorf("tries = %v, want none", j.tries)
+	}
+}
+
+// Every task that is left is running, startable, blocked by a phase before or held.
+func TestAttrsAddUp(t *testing.T) {
+	l := &testLedger{t: t}
+	l.slots(2)
+	j := l.arrive(1, sojourn.Phase{Tasks: 7}, sojourn.Phase{Tasks: 3})
+	l.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Index: 6}})
+	l.end(sojourn.TaskFinished, l.Take(j, &j.Sides[0], 0))
+	l.Take(j, &j.Sides[0], 0)
+	l.Take(j, &j.Sides[0], 1)
+	got := map[string]int64{}
+	for _, a := range j.Attrs()[1:] {
+		got[a.Key] = a.Value.Int64()
+	}
+	want := map[string]int64{"done": 1, "running": 2, "startable": 3, "blocked": 3, "held": 1}
+	if !maps.Equal(got, want) {
+		t.Errorf("attributes %v, want %v", got, want)
 	}
 }

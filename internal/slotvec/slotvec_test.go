@@ -100,14 +100,18 @@ func FuzzFill(f *testing.F) {
 	})
 }
 
+// unit is large: 1023 units are still an instant.
+const unit = 1 << 53
+
 // Times as they are in nanoseconds, where products leave 64 bits: the loop on
-// multiples of a large unit is the loop on the unit.
+// multiples of a large unit is the loop on the unit, and ends beyond 1023 units are
+// Never.
 func TestFillScales(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		const unit = 1 << 53
 		v := vectors(30).Draw(t, "v")
 		n := rapid.Int64Range(0, 40).Draw(t, "n")
-		eps, rel := rapid.Int64Range(0, 20).Draw(t, "eps"), rapid.Int64Range(0, 60).Draw(t, "rel")
+		eps := rapid.Int64Range(0, 20).Draw(t, "eps")
+		rel := rapid.OneOf(rapid.Int64Range(0, 60), rapid.Int64Range(980, 1023)).Draw(t, "rel")
 		scaled := slices.Clone(v)
 		for i := range scaled {
 			scaled[i].T *= unit
@@ -117,7 +121,7 @@ func TestFillScales(t *testing.T) {
 		for i := range want {
 			want[i].T *= unit
 		}
-		if e >= Never/unit {
+		if e > Never/unit {
 			if last != Never {
 				t.Fatalf("last = %d, want Never", last)
 			}
@@ -138,6 +142,10 @@ func TestRange(t *testing.T) {
 		e           int64
 	}{
 		{nil, 0, 5, 3, 3},
+		{Vector{{0, 1}}, 1, unit, 1022 * unit, 1023 * unit},
+		{Vector{{0, 1}}, 1, unit, 1023 * unit, Never},
+		{Vector{{0, 1}}, 1023, unit, 0, 1023 * unit},
+		{Vector{{0, 1}}, 1024, unit, 0, Never},
 		{nil, 1, 5, 3, Never},
 		{Vector{{0, 1}}, 1, Never, 3, Never},
 		{Vector{{0, 1}}, 2, Never / 2, 0, Never - 1},
