@@ -113,7 +113,7 @@ func (nc *poolClass) save(w *snapshot.Writer) {
 	w.Time(nc.stamps.min)
 	w.Time(nc.stamps.fair)
 	w.Uint(nc.stamps.look)
-	w.Uint(nc.started)
+	w.Uint(min(nc.started, maxStarted))
 	w.Wide(nc.base)
 	w.Wide(nc.virtual)
 }
@@ -306,13 +306,17 @@ func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
 	return j
 }
 
+// maxStarted is how many starts are written at most, so that a tag fits. They come there in
+// forgeries only.
+const maxStarted = 1<<47 - 1
+
 func (nc *poolClass) restore(r *snapshot.Reader) {
 	nc.turn = r.Uint()
 	nc.queued = r.Bool()
 	nc.stamps.min = r.Time()
 	nc.stamps.fair = r.Time()
 	nc.stamps.look = r.Uint()
-	nc.started = r.Below(1 << 47) // so that a tag fits
+	nc.started = r.Below(maxStarted + 1)
 	nc.base = r.Wide()
 	nc.virtual = r.Wide()
 	r.Check(nc.base.Hi < 1<<62 && nc.virtual.Hi < 1<<62, "a tag is out of range")

@@ -144,7 +144,7 @@ func (ph *phase) save(w *snapshot.Writer) {
 	w.Uint(ph.final)
 	w.Len(ph.n)
 	w.Wide(ph.served)
-	w.Len(ph.failures)
+	w.Count(ph.failures)
 	w.Time(ph.entered)
 	w.Bool(ph.overdue)
 	w.Len(len(ph.samples))

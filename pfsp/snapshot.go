@@ -125,7 +125,7 @@ func (ph *phase) save(w *snapshot.Writer) {
 	ph.used.save(w)
 	w.Time(ph.reestimated)
 	w.Uint(uint64(ph.progress))
-	w.Len(ph.begun)
+	w.Count(ph.begun)
 	w.Uint(ph.since)
 	w.Uint(uint64(ph.broken))
 }

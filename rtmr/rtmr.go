@@ -314,10 +314,12 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 		p.est.learn(j.Spec, ev.Task, ev.Service)
 	}
 	if p.opts.Feedback {
-		d.ended[stage] = append(d.ended[stage], slotvec.Run{T: p.now(), N: 1})
-		if n := len(d.ended[stage]); n > 1 && d.ended[stage][n-2].T == p.now() {
-			d.ended[stage][n-2].N++
-			d.ended[stage] = d.ended[stage][:n-1]
+		ended := &d.ended[stage]
+		if n := len(*ended); n == 0 || (*ended)[n-1].T < p.now() {
+			*ended = append(*ended, slotvec.Run{T: p.now()})
+		}
+		if last := &(*ended)[len(*ended)-1]; last.N < sojourn.MaxSlots {
+			last.N++ // more than there are slots replace no more of them
 		}
 	}
 }

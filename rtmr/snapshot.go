@@ -80,8 +80,16 @@ func restoreVector(r *snapshot.Reader) slotvec.Vector {
 	var v slotvec.Vector
 	for range r.Len() {
 		v = append(v, slotvec.Run{T: r.Int(), N: r.Int()})
+		r.Check(v[len(v)-1].N <= sojourn.MaxSlots, "a slot vector has too many slots")
 	}
 	r.Check(v.Canonical(), "a slot vector is not in order")
+	return v
+}
+
+// restoreCluster reads a vector of the slots of a cluster.
+func restoreCluster(r *snapshot.Reader) slotvec.Vector {
+	v := restoreVector(r)
+	r.Check(v.Slots() <= sojourn.MaxSlots, "a slot vector has too many slots")
 	return v
 }
 
@@ -109,7 +117,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		r.Check(p.est.rate[maps] >= 0 && p.est.rate[reduces] >= 0 && p.est.startUp >= 0 && p.est.ratio >= 0, "a rate is negative")
 		p.restoreSlots(r)
 		for s := range p.hardRoot {
-			p.hardRoot[s] = restoreVector(r)
+			p.hardRoot[s] = restoreCluster(r)
 		}
 		p.root = p.hardRoot
 		for j := range p.ledger.All() {
@@ -177,8 +185,11 @@ func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 		m.em, m.e = r.Int(), r.Int()
 		m.rebased = r.Bool()
 		for s := range m.t {
-			m.t[s] = restoreVector(r)
+			m.t[s] = restoreCluster(r)
 			d.ended[s] = restoreVector(r)
+			if n := len(d.ended[s]); n > 0 {
+				r.Check(d.ended[s][n-1].T <= p.now(), "a task has finished in the future")
+			}
 		}
 	}
 	d.mark = d.hard

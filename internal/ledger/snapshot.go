@@ -19,12 +19,17 @@ import (
 // written.
 func (l *Ledger[J]) Save(w *snapshot.Writer) {
 	w.Time(l.now)
-	w.Uint(l.seq)
+	latest, seq := snapshot.Seqs(l.seq, func(add func(uint64)) {
+		for j := range l.All() {
+			add(j.Seq)
+		}
+	})
+	w.Uint(latest)
 	w.Len(len(l.table))
 	for _, j := range l.table {
 		w.Bool(j != nil)
 		if j != nil {
-			j.save(w)
+			j.save(w, seq(j.Seq))
 		}
 	}
 	w.Free(l.spare)
@@ -57,12 +62,12 @@ func (l *Ledger[J]) Save(w *snapshot.Writer) {
 	}
 }
 
-func (j *Job[J]) save(w *snapshot.Writer) {
+func (j *Job[J]) save(w *snapshot.Writer, seq uint64) {
 	w.Job(j.Spec)
-	w.Uint(j.Seq)
+	w.Uint(seq)
 	w.Bool(j.Cancelled)
 	for i := range j.Sides {
-		w.Uint(uint64(j.Sides[i].Started))
+		w.Count(j.Sides[i].Started)
 	}
 	j.saveTasks(w)
 }
@@ -136,7 +141,7 @@ func restoreSet(r *snapshot.Reader, s *bitset.Set, n int) {
 // of [Ledger.All] if it was written so.
 func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 	l.now = r.Time()
-	l.seq = r.Uint()
+	l.seq = r.Seq()
 	l.restoreJobs(r)
 	l.restoreNodes(r)
 	for j := range l.All() {
@@ -145,6 +150,9 @@ func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 		}
 		for i := range j.Phases {
 			j.updateReady(i)
+		}
+		for i := range j.Sides {
+			r.Check(j.Sides[i].Started >= j.Sides[i].Running, "more attempts run than were started")
 		}
 		r.Check(!j.Ended(), "a job has ended")
 	}

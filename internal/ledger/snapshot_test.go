@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"math"
 	"reflect"
 	"testing"
 
@@ -145,7 +146,7 @@ func TestFailedRestoreLeavesNothing(t *testing.T) {
 			w.Len(2)
 			for i, j := range l.table {
 				w.Bool(true)
-				if j.save(w); i == last {
+				if j.save(w, j.Seq); i == last {
 					return
 				}
 			}
@@ -191,5 +192,33 @@ func TestDroppedTaskLeavesNothing(t *testing.T) {
 	}
 	if !bytes.Equal(r.save(), l.save()) {
 		t.Error("an adopted attempt is counted differently after a restart")
+	}
+}
+
+// Numbers that only a forger comes to are no end: jobs go on arriving in their order, and
+// tasks starting, and the account can be saved and restored.
+func TestNumbersGoOn(t *testing.T) {
+	l := &testLedger{t: t}
+	l.slots(2)
+	l.seq = 1<<62 - 2
+	j := l.arrive(1, sojourn.Phase{Tasks: 9})
+	j.Sides[0].Started = math.MaxInt/2 - 1
+	for id := range sojourn.SlotID(2) {
+		l.arrive(sojourn.JobID(7-id), sojourn.Phase{Tasks: 1})
+		l.Take(j, &j.Sides[0], id)
+		r := &testLedger{t: t}
+		if err := r.restore(l.save()); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(r.save(), l.save()) {
+			t.Error("a restored account saves something else")
+		}
+		for a := range l.All() {
+			for b := range l.All() {
+				if got, want := r.Job(a.Spec.ID).Seq < r.Job(b.Spec.ID).Seq, a.Seq < b.Seq; got != want {
+					t.Errorf("job %d before job %d: %v, want %v", a.Spec.ID, b.Spec.ID, got, want)
+				}
+			}
+		}
 	}
 }

@@ -14,11 +14,19 @@ import (
 // again. Slacks are not written: equation (6) is exact, and tells them from the
 // rest. Neither are the instant and the number of slots, which the caller knows.
 func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
-	w.Uint(s.seq)
+	latest, seq := snapshot.Seqs(s.seq, func(add func(uint64)) {
+		for it := s.first; it != nil; it = it.next {
+			add(it.seq)
+		}
+		for it := range s.v.all() {
+			add(it.seq)
+		}
+	})
+	w.Uint(latest)
 	s.clock.Save(w)
 	save := func(it *Item[T]) {
 		w.Wide192(it.tag)
-		w.Uint(it.seq)
+		w.Uint(seq(it.seq))
 		w.Uint(it.weight)
 		w.Bool(it.finished)
 		if !it.finished {
@@ -46,7 +54,7 @@ func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 // which reads what value wrote, sets Value, keeps the item where the caller keeps it, and
 // tests that the work, the weight and the state of the item are what they must be.
 func (s *System[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, value func(*Item[T])) {
-	s.seq = r.Below(maxSeq)
+	s.seq = r.Seq()
 	s.clock.Restore(r, now, slots)
 	var v []*Item[T]
 	var last key
@@ -86,7 +94,3 @@ func (s *System[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, val
 		s.insert(it)
 	}
 }
-
-// maxSeq bounds the sequence numbers that are read, far above what any run comes to, so
-// that they go on growing.
-const maxSeq = 1 << 63

@@ -80,7 +80,10 @@ func (r *Reader) Below(n uint64) uint64 {
 func (r *Reader) Index(n int) int { return int(r.Below(uint64(n))) }
 
 // Count reads how often something has happened. It may happen as many times again.
-func (r *Reader) Count() int { return int(r.Below(math.MaxInt/2 + 1)) }
+func (r *Reader) Count() int { return r.Index(maxCount + 1) }
+
+// Seq reads the latest of some sequence numbers. As many may follow.
+func (r *Reader) Seq() uint64 { return r.Below(maxSeq) }
 
 // Len reads how many elements follow, of which each takes a byte at least. It
 // returns 0 if so many cannot be there.

@@ -281,3 +281,73 @@ func TestForgeries(t *testing.T) {
 		t.Error("NaN is read")
 	}
 }
+
+// A number that does not fit is refused, on every platform: an int of 32 bits does not
+// take its lower half.
+func TestNumbersThatAreInts(t *testing.T) {
+	read := func(x uint64, f func(*Reader) int) (int, error) {
+		w := Writer{}
+		w.Uint(x)
+		r := &Reader{rest: w.buf, size: len(w.buf)}
+		n := f(r)
+		return n, r.err
+	}
+	reads := map[string]struct {
+		f     func(*Reader) int
+		limit uint64
+	}{
+		"Index":        {func(r *Reader) int { return r.Index(5) }, 5},
+		"Index of all": {func(r *Reader) int { return r.Index(math.MaxInt) }, math.MaxInt},
+		"Count":        {(*Reader).Count, math.MaxInt/2 + 1},
+	}
+	for name, tc := range reads {
+		for _, x := range []uint64{0, 1, 4, 5, 6, 1<<31 - 1, 1 << 31, 1 << 32, 1<<32 + 4, math.MaxInt / 2, math.MaxInt/2 + 1, math.MaxInt, math.MaxInt64, 1 << 63, math.MaxUint64} {
+			got, err := read(x, tc.f)
+			if ok := x < tc.limit; ok != (err == nil) || ok && uint64(got) != x || !ok && got != 0 {
+				t.Errorf("%s of %d = %d, %v, want below %d", name, x, got, err, tc.limit)
+			}
+		}
+	}
+}
+
+// Whatever is counted, and however far, can be written and read.
+func TestCountsCanBeRead(t *testing.T) {
+	for _, n := range []int{0, 1, math.MaxInt/2 - 1, math.MaxInt / 2, math.MaxInt/2 + 1, math.MaxInt} {
+		w := Writer{}
+		w.Count(n)
+		r := &Reader{rest: w.buf, size: len(w.buf)}
+		if got, want := r.Count(), min(n, math.MaxInt/2); got != want || r.err != nil {
+			t.Errorf("Count of %d = %d, %v, want %d", n, got, r.err, want)
+		}
+	}
+}
+
+// Sequence numbers are written in their order, and so that they can be read.
+func TestSeqs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		near := rapid.SampledFrom([]uint64{10, 1 << 62, 1 << 63, math.MaxUint64}).Draw(t, "near")
+		seqs := rapid.SliceOfNDistinct(rapid.Uint64Range(near-10, near), 0, 5, rapid.ID).Draw(t, "seqs")
+		latest := near
+		for _, seq := range seqs {
+			latest = max(latest, seq)
+		}
+		last, written := Seqs(latest, func(add func(uint64)) {
+			for _, seq := range seqs {
+				add(seq)
+			}
+		})
+		if last >= 1<<62 || latest < 1<<62 && last != latest {
+			t.Fatalf("the latest of %d is written as %d", latest, last)
+		}
+		for _, a := range seqs {
+			if written(a) > last || latest < 1<<62 && written(a) != a {
+				t.Fatalf("%d is written as %d, of %d", a, written(a), last)
+			}
+			for _, b := range seqs {
+				if (a < b) != (written(a) < written(b)) {
+					t.Fatalf("%d and %d are written as %d and %d", a, b, written(a), written(b))
+				}
+			}
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -33,6 +34,31 @@ func (w *Writer) Int(x int64) { w.buf = binary.AppendVarint(w.buf, x) }
 
 // Len writes how many elements follow.
 func (w *Writer) Len(n int) { w.Uint(uint64(n)) }
+
+// Count writes how often something has happened, or half of what an int holds if it was
+// more often: a count comes there in forgeries only.
+func (w *Writer) Count(n int) { w.Uint(uint64(min(n, maxCount))) }
+
+const maxCount = math.MaxInt / 2
+
+// Seqs returns how sequence numbers are written, and the latest of them, given the latest
+// and a function that lists all that are written: as they are or, if the latest is beyond
+// what [Reader.Seq] reads, by their rank. Nothing but their order may count. They come there
+// in forgeries only.
+func Seqs(latest uint64, list func(add func(seq uint64))) (uint64, func(uint64) uint64) {
+	if latest < maxSeq {
+		return latest, func(seq uint64) uint64 { return seq }
+	}
+	var ranks []uint64
+	list(func(seq uint64) { ranks = append(ranks, seq) })
+	slices.Sort(ranks)
+	return uint64(len(ranks)), func(seq uint64) uint64 {
+		i, _ := slices.BinarySearch(ranks, seq)
+		return uint64(i) + 1
+	}
+}
+
+const maxSeq = 1 << 62
 
 // Bool writes a truth value.
 func (w *Writer) Bool(b bool) {

@@ -16,12 +16,17 @@ import (
 // Finished items that are virtually complete are in the queue no more, and are not
 // written. Neither are the instant and the number of slots, which the caller knows.
 func (q *Queue[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
-	w.Uint(q.seq)
+	latest, seq := snapshot.Seqs(q.seq, func(add func(uint64)) {
+		each := func(e entry[T]) bool { add(e.seq); return true }
+		q.late.Ascend(each)
+		q.virtual.Ascend(each)
+	})
+	w.Uint(latest)
 	q.clock.Save(w)
 	save := func(e entry[T]) bool {
 		it := e.it
 		w.Wide192(it.tag)
-		w.Uint(it.seq)
+		w.Uint(seq(it.seq))
 		w.Uint(it.work)
 		w.Uint(it.weight)
 		w.Uint(it.running)
@@ -40,7 +45,7 @@ func (q *Queue[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 // wrote, sets Value, keeps the item where the caller keeps it, and tests that the item
 // is finished, ready and running as it must be.
 func (q *Queue[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, value func(*Item[T])) {
-	q.seq = r.Below(maxSeq)
+	q.seq = r.Seq()
 	q.clock.Restore(r, now, slots)
 	last := (&Item[T]{}).entry()
 	var seqs []uint64
@@ -75,7 +80,3 @@ func (q *Queue[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, valu
 	slices.Sort(seqs)
 	r.Check(len(slices.Compact(seqs)) == len(seqs), "two items have one number")
 }
-
-// maxSeq bounds the sequence numbers that are read, far above what any run comes to, so
-// that they go on growing.
-const maxSeq = 1 << 63
