@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/pfsp"
 )
 
@@ -132,7 +133,7 @@ func (in instance) probes(s schedule, d []*big.Rat, i, k int) (sum int64) {
 func TestUngatedProbesCostWhatTheyTake(t *testing.T) {
 	for _, k := range []int{1, 2, 5} {
 		broken, jobs := 0, 0
-		checks(t, 5, func(t *rapid.T) {
+		history := func(t *rapid.T) {
 			in := drawInstance(byRapid(t), rapid.Bool().Draw(t, "weighted"))
 			s, d := run(maker(ungated(k))(), in), sharing(in)
 			for i := range in.jobs {
@@ -144,7 +145,12 @@ func TestUngatedProbesCostWhatTheyTake(t *testing.T) {
 					broken++
 				}
 			}
-		})
+		}
+		checks(t, 5, history)
+		broken, jobs = 0, 0
+		for n := 1; broken == 0 && n < 10_000; n *= 2 {
+			histories.Fixed(n, history)
+		}
 		t.Logf("K = %d: %d of %d jobs end after D + P + (1-1/N)p", k, broken, jobs)
 		if broken == 0 {
 			t.Errorf("K = %d: no job ends after D + P + (1-1/N)p", k)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
 	"pgregory.net/rapid"
@@ -464,7 +465,7 @@ func TestExtremeOptions(t *testing.T) {
 		"unit-weights": {"increasing", "decreasing"}, "sort": {"weights", "jobs"}, "split": {"jobs", "tasks"}, "longer-reduces": {"yes"}, "counts": {"random", "uniform"},
 	}
 	made := 0
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		g, _ := Lookup(rapid.SampledFrom(Names()).Draw(t, "name"))
 		options := map[string]string{}
 		for _, o := range g.Options {
@@ -489,7 +490,12 @@ func TestExtremeOptions(t *testing.T) {
 			}
 		}
 		made++
-	})
+	}
+	rapid.Check(t, check)
+	made = 0
+	for n := 1; made == 0 && n < 1000; n *= 2 {
+		histories.Fixed(n, check)
+	}
 	if made == 0 {
 		t.Error("no options at all made a workload")
 	}

@@ -1,5 +1,6 @@
 // Package histories divides the checks that rapid makes among the tests of a package: a
-// conformance test of a policy takes a share of them, and one of its options another.
+// conformance test of a policy takes a share of them, and one of its options another. What
+// a test has to meet for its checks to mean something it looks for by fixed seeds.
 package histories
 
 import (
@@ -57,5 +58,14 @@ func Options[O any](t *testing.T, n int, draw func(*rapid.T) O, test func(*testi
 			}()
 			test(t, opts)
 		})
+	}
+}
+
+// Fixed calls f with the draws of n fixed seeds: what is counted there is so at each run, on
+// which a guard may rest.
+func Fixed(n int, f func(*rapid.T)) {
+	gen := rapid.Custom(func(t *rapid.T) bool { f(t); return true })
+	for seed := range n {
+		gen.Example(seed)
 	}
 }

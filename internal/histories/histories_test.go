@@ -1,6 +1,7 @@
 package histories_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,5 +40,16 @@ func TestShares(t *testing.T) {
 	})
 	if want := max(all/4, 1); tests != want || checks != want || len(drawn) < want/2 {
 		t.Errorf("%d tests of %d options with %d checks, want %d of each", tests, len(drawn), checks, want)
+	}
+}
+
+// Fixed seeds draw the same at each run.
+func TestFixed(t *testing.T) {
+	var drawn [2][]int
+	for i := range drawn {
+		histories.Fixed(20, func(t *rapid.T) { drawn[i] = append(drawn[i], rapid.Int().Draw(t, "x")) })
+	}
+	if len(drawn[0]) != 20 || !slices.Equal(drawn[0], drawn[1]) || len(slices.Compact(drawn[0])) < 10 {
+		t.Errorf("fixed seeds draw %d, want 20 numbers, twice the same", drawn)
 	}
 }

@@ -216,7 +216,7 @@ func drawInstance(t *rapid.T) mars.Instance {
 // and 2.
 func TestOneValue(t *testing.T) {
 	solved, all := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) bool {
 		in := drawInstance(t)
 		b, err := mars.LowerBound(in, mars.Options{Gap: 1e-10})
 		if err != nil {
@@ -234,7 +234,13 @@ func TestOneValue(t *testing.T) {
 				t.Fatalf("%s: gonum finds %v, mars [%v, %v]", name, want, b.LowerBound, b.UpperBoundLP)
 			}
 		}
-	})
+		return true
+	}
+	rapid.Check(t, func(t *rapid.T) { check(t) })
+	solved, all = 0, 0
+	for seed := range 20 { // fixed ones, for what gonum gives up on would be another each time
+		rapid.Custom(check).Example(seed)
+	}
 	if solved < all*9/10 {
 		t.Errorf("gonum solved %d of %d programs", solved, all)
 	}
