@@ -20,6 +20,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,6 +66,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...P
 	root.SetIn(stdin)
 	root.SetOut(out)
 	root.SetErr(stderr)
+	onlyOnce(root, args)
 	cmd, err := root.ExecuteC()
 	if err == nil && out.err != nil { // of a help text, which does not look
 		err = &runError{out.err}
@@ -102,10 +104,41 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// onlyOnce makes it an error of the command that args name to give a flag of one value
+// twice, of which only the last would count.
+func onlyOnce(root *cobra.Command, args []string) {
+	cmd, rest, err := root.Find(args)
+	if err != nil || slices.ContainsFunc(rest, func(arg string) bool { return arg == "-h" || arg == "--help" }) {
+		return // a help text looks at the types of values
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, list := f.Value.(pflag.SliceValue); !list {
+			f.Value = &onceValue{Value: f.Value}
+		}
+	})
+}
+
+// A onceValue is a value that can be set once.
+type onceValue struct {
+	pflag.Value
+	set, twice bool
+}
+
+func (v *onceValue) Set(text string) error {
+	if v.twice = v.set; v.twice {
+		return errors.New("it is given twice")
+	}
+	v.set = true
+	return v.Value.Set(text)
+}
+
 // flagError returns an error of a flag, without the names of Go's functions.
 func flagError(_ *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
+		return err
+	}
+	if once, ok := bad.GetFlag().Value.(*onceValue); ok && once.twice {
 		return err
 	}
 	want := ""

@@ -22,6 +22,10 @@ func registerCompletions(root *cobra.Command, policies catalog.Catalog) {
 		{"gen", completeSpecs(namedWorkloads, true)},
 		{"estimates", completeWords(estimatesModes)},
 		{"from", completeWords(foreignFormats)},
+		{"planners", completeList(plannerNames())},
+		{"vary", completeVary(policies)},
+		{"scale", completeWords([]string{scaleArrivals, scaleDurations})},
+		{"pool", completeWords(poolKeys)},
 	}
 	for _, c := range root.Commands() {
 		for _, f := range flags {
@@ -71,6 +75,51 @@ func completeWords(words []string) cobra.CompletionFunc {
 	}
 	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return completions(catalog.Complete(begun, known, true)), directive
+	}
+}
+
+// completeList completes a list of some words.
+func completeList(words []string) cobra.CompletionFunc {
+	var known []catalog.Named
+	for _, word := range words {
+		known = append(known, catalog.Named{Name: word})
+	}
+	return completeSpecs(func() []catalog.Named { return known }, false)
+}
+
+// completeVary completes what varies: load, error, or an option of a policy and its
+// values, one after the other.
+func completeVary(policies catalog.Catalog) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		left, right, valued := strings.Cut(begun, "=")
+		before, last := "", right
+		if i := strings.LastIndexByte(right, ','); i >= 0 {
+			before, last = right[:i+1], right[i+1:]
+		}
+		var choices []catalog.Choice
+		switch policy, _, optional := strings.Cut(left, ":"); {
+		case optional && valued:
+			prefix := left + "="
+			for _, c := range catalog.Complete(prefix+last, policies.Named(optionDocs()), true) {
+				c.Name = prefix + before + strings.TrimPrefix(c.Name, prefix)
+				choices = append(choices, c)
+			}
+		case optional:
+			choices = catalog.Complete(begun, policies.Named(optionDocs()), true)
+		case !valued:
+			for _, name := range []string{varyLoad, varyError} {
+				if strings.HasPrefix(name, policy) {
+					choices = append(choices, catalog.Choice{Name: name + "="})
+				}
+			}
+			for _, n := range policies.Named(optionDocs()) {
+				if strings.HasPrefix(n.Name, policy) && len(n.Options) > 0 {
+					choices = append(choices, catalog.Choice{Name: n.Name + ":", Text: n.Text})
+				}
+			}
+		}
+		return completions(choices), directive
 	}
 }
 

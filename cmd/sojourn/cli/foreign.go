@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bufio"
-	"cmp"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 
@@ -21,6 +18,9 @@ var (
 	hadoopFormats  = []string{"rumen", "sls", "jhist"}
 	loggedFormats  = []string{"rumen", "sls", "jhist", "swf"}
 )
+
+// poolKeys are the values of --pool.
+var poolKeys = []string{"queue", "user", "group", "none"}
 
 // foreignFlags say how to read a trace that holds tasks, of another format.
 type foreignFlags struct {
@@ -81,17 +81,11 @@ func (f *foreignFlags) check(flags *pflag.FlagSet, from string) error {
 }
 
 func (f *foreignFlags) poolKey() (trace.PoolKey, error) {
-	switch f.pool {
-	case "queue":
-		return trace.PoolQueue, nil
-	case "user":
-		return trace.PoolUser, nil
-	case "group":
-		return trace.PoolGroup, nil
-	case "none":
-		return trace.PoolNone, nil
+	i := slices.Index(poolKeys, f.pool)
+	if i < 0 {
+		return 0, usagef("--pool %q is not %s", f.pool, listed(poolKeys))
 	}
-	return 0, usagef("--pool %q is not queue, user, group or none", f.pool)
+	return [...]trace.PoolKey{trace.PoolQueue, trace.PoolUser, trace.PoolGroup, trace.PoolNone}[i], nil
 }
 
 // hosts returns the hosts of the topology, if there is one.
@@ -164,10 +158,5 @@ func (h *hosts) name(id sojourn.NodeID) string { return h.cluster.Nodes[id-1].Na
 
 // write writes the cluster to a file.
 func (h *hosts) write(name string) error {
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(file)
-	return cmp.Or(trace.WriteCluster(out, h.cluster), out.Flush(), file.Close())
+	return replaceFile(name, func(w io.Writer) error { return trace.WriteCluster(w, h.cluster) })
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -327,6 +328,37 @@ func createHistory(path string) (*historyOutput, error) {
 }
 
 func (h *historyOutput) close() error { return cmp.Or(h.Flush(), h.file.Close()) }
+
+// replaceFile writes a file under another name beside its place, so that what is in its
+// place is always complete. What is there but is no regular file is written to.
+func replaceFile(name string, write func(io.Writer) error) (err error) {
+	var file *os.File
+	if info, missing := os.Lstat(name); missing == nil && !info.Mode().IsRegular() {
+		file, err = os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
+	} else {
+		file, err = os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, cause(err))
+	}
+	beside := file.Name() != name
+	out := bufio.NewWriter(file)
+	err = cmp.Or(write(out), out.Flush())
+	if beside {
+		err = cmp.Or(err, file.Chmod(0o644))
+	}
+	err = cmp.Or(err, file.Close())
+	if beside && err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		if beside {
+			os.Remove(file.Name())
+		}
+		return fmt.Errorf("%s: %w", name, cause(err))
+	}
+	return nil
+}
 
 func tasksHeader() []string {
 	return []string{"job", "phase", "index", "attempt", "node", "slot", "start", "end", "outcome", "locality", "source"}

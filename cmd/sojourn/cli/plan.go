@@ -92,6 +92,9 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 		}
 		planners = append(planners, p)
 	}
+	if !(f.options.Gap >= 0 && f.options.Gap <= 1) {
+		return usagef("--gap %v is not in [0, 1]", f.options.Gap)
+	}
 	if len(planners) == 0 {
 		return usagef("no planner: give -p, such as -p bestof,huwf")
 	}

@@ -91,6 +91,9 @@ func (f *runFlags) check() error {
 	return f.load.check()
 }
 
+// maxSlots is the most slots of a cluster that is simulated: each takes 400 bytes.
+const maxSlots = 1 << 20
+
 // A scenario is what policies are compared in.
 type scenario struct {
 	flags    *runFlags
@@ -115,6 +118,9 @@ func (f *runFlags) open(cmd *cobra.Command) (*scenario, error) {
 	c, w, err := f.input.load(cmd, f.seed)
 	if err != nil {
 		return nil, err
+	}
+	if n := c.Capacity(); n[0]+n[1] > maxSlots {
+		return nil, usagef("cluster %s: %s; what is simulated has at most %s", c.name, count(n[0]+n[1], "slot"), thousands(maxSlots))
 	}
 	if err := f.locality.checkWorkload(w); err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func firstKey(start []byte) string {
 	} else {
 		r = bytes.NewReader(start)
 	}
-	text := bufio.NewReader(r)
+	text := bufio.NewReader(io.LimitReader(r, 1<<16)) // no more, whatever gzip makes of it
 	if mark, _ := text.Peek(3); string(mark) == "\uFEFF" {
 		text.Discard(3)
 	}
