@@ -110,7 +110,7 @@ func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 // that of the whole: two jobs at each 1,000 s, of a map of 5 s and one of 7 s, on a slot,
 // end 5 s and 12 s after that at best.
 func TestBoundInParts(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(1) {
 		s := generated(t, "bursty:jobs=60,load=0.9", "5x1", seed)
 		for _, part := range []int{1, 2, 7, 59, 60} {
 			b, err := newBound(s.workload, s.cluster, part)

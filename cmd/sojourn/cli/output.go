@@ -291,7 +291,8 @@ func (f *sortedCSV) create(path string, header []string) error {
 	}
 	defer to.file.Close()
 	to.csv.Flush()
-	window, start := []byte(nil), int64(0) // what was read last, as rows are nearly in order
+	buf := make([]byte, 1<<12)
+	window, start := buf[:0], int64(0) // what was read last, as rows are nearly in order
 	for _, at := range f.offsets {
 		if at < 0 {
 			continue
@@ -299,9 +300,11 @@ func (f *sortedCSV) create(path string, header []string) error {
 		n := 4
 		for range 2 { // the length, and then the row
 			if at < start || at+int64(n) > start+int64(len(window)) {
-				window, start = make([]byte, max(1<<16, n)), at
-				got, err := f.spool.ReadAt(window, at)
-				if window = window[:got]; got < n {
+				if buf = buf[:cap(buf)]; len(buf) < n {
+					buf = make([]byte, n)
+				}
+				got, err := f.spool.ReadAt(buf, at)
+				if window, start = buf[:got], at; got < n {
 					return fmt.Errorf("a temporary file: %w", cause(err))
 				}
 			}

@@ -38,7 +38,7 @@ func TestRunMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	var most [2]uint64
-	for i, jobs := range []int{2000, 22000} {
+	for i, jobs := range []int{2000, 12000} {
 		w, err := streamed(linesOf(jobs), "stdin", c)
 		if err != nil {
 			t.Fatal(err)
@@ -80,8 +80,8 @@ func TestRunMemory(t *testing.T) {
 		rows.spool.remove()
 		w.close()
 	}
-	if most[1] > most[0]+20_000*75 {
-		t.Errorf("%d bytes in use with 2,000 jobs, %d with 22,000", most[0], most[1])
+	if most[1] > most[0]+10_000*75 {
+		t.Errorf("%d bytes in use with 2,000 jobs, %d with 12,000", most[0], most[1])
 	}
 }
 
@@ -94,7 +94,6 @@ func TestRunIsCompare(t *testing.T) {
 	}
 	for _, args := range []string{
 		"--sample --seed 3 --estimates lognormal:1",
-		"-w w.jsonl -c 10x2+1",
 		"-w w.jsonl -c 10x3 --load 0.7",
 		"-w w.jsonl -c 10x2+1 --load 0.7 --scale durations --fault-task 0.1",
 		"--gen hfsp-test:jobs=30 --load 0.9 --place 2 --place-all",

@@ -117,9 +117,6 @@ func (v *varyFlag) Type() string { return "VALUES" }
 
 // Set reads NAME=VALUE,VALUE,...
 func (v *varyFlag) Set(text string) error {
-	if v.text != "" {
-		return fmt.Errorf("one thing can vary, and %s does", v.text)
-	}
 	left, right, ok := strings.Cut(text, "=")
 	policy, option, isOption := strings.Cut(left, ":")
 	values := strings.Split(right, ",")
