@@ -85,10 +85,14 @@ func TestDecisions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		args := words("compare -q -o " + filepath.Join(out, "runs") + " " + load.run)
 		for _, policy := range load.policies {
-			dir := filepath.Join(out, "run")
-			printed(t, words("run -q -p "+policy+" -o "+dir+" "+load.run)...)
-			history, err := os.ReadFile(filepath.Join(dir, "history.txt"))
+			args = append(args, "-p", policy)
+		}
+		printed(t, args...)
+		for i, policy := range load.policies {
+			name, _, _ := strings.Cut(policy, ":")
+			history, err := os.ReadFile(filepath.Join(out, "runs", fmt.Sprintf("%d-%s", i+1, name), historyFile))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,9 +100,6 @@ func TestDecisions(t *testing.T) {
 			written.WriteString(line)
 			if !*update && !strings.Contains(string(recorded), line) {
 				t.Errorf("%s under %s decides otherwise than %s says", load.name, policy, golden)
-			}
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
 			}
 		}
 	}
