@@ -47,7 +47,7 @@ var guests = map[string]func() sojourn.Policy{
 	"fsp":          constructor(baseline.NewFSP, baseline.FSPOptions{}),
 	"fsp,share":    constructor(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}),
 	"hfsp":         constructor(hfsp.New, hfsp.Options{Delta: 4, DefaultTaskTime: 5}),
-	"hfsp,kill":    constructor(hfsp.New, hfsp.Options{Delta: 4, Preemption: hfsp.Kill, VirtualCluster: hfsp.MaxMin}),
+	"hfsp,kill":    constructor(hfsp.New, hfsp.Options{Delta: 4, Preemption: hfsp.Kill}),
 	"hfsp,wait":    constructor(hfsp.New, hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2, EarlyDelay: 5}),
 	"huwf":         constructor(baseline.NewHUWF, baseline.ListOptions{}),
 	"las":          constructor(baseline.NewLAS, baseline.LASOptions{}),

@@ -1,33 +1,47 @@
-// Package hfsp is the Hadoop Fair Sojourn Protocol: size-based scheduling with aging
-// for jobs whose sizes nobody knows beforehand [Pastorelli, Carra, Dell'Amico and
-// Michiardi, "HFSP: Bringing Size-Based Scheduling To Hadoop", 2014].
+// Package hfsp serves small jobs first although nobody says how large a job is: it
+// finds out while the job runs, and lets jobs that wait grow smaller, so that none
+// waits for ever. It is the Hadoop Fair Sojourn Protocol [Pastorelli, Carra, Dell'Amico
+// and Michiardi, "HFSP: Bringing Size-Based Scheduling To Hadoop", 2014].
 //
-// Small jobs first is what makes mean sojourn times short. HFSP estimates how large
-// a job is while it runs, and lets jobs that wait grow smaller, so that none waits
-// for ever. Choose it if jobs differ in size and nobody tells you by how much; choose
-// FSP or PFSP if sizes are known exactly.
+// Use it if jobs differ in size and nobody tells you by how much. Use FSP (package
+// baseline) or package pfsp if sizes are known exactly.
+//
+//	p, err := hfsp.New(hfsp.Options{})
+//	...
+//	err = p.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}})
+//	err = p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: phases}})
+//	a, ok := p.Assign(1) // what the free slot 1 runs next
 //
 // # Algorithm
 //
 // Each phase of a job is scheduled by itself, on the slots of its class, from when
-// its first task may start (section III). For a phase of n tasks:
+// its first task may start (section III). This is the life of a phase of n tasks:
 //
-//   - If n < t it is tiny: its size is 0.
-//   - Else its size is S_i = n xi s, with s the mean task time in completed jobs, or
-//     s_0, and its first t tasks train it. When each of these has finished, after s_k,
-//     or has run for Delta and made the progress p_k, its size becomes known, once and
-//     for all: s is the mean of s_k and Delta/p_k, and what is left is
-//     S_f = s [(n-t) + sum of (1-p_k)].
-//   - In a virtual cluster of as many slots the phases share the slots by weight, and
-//     their virtual sizes v shrink: they age. When S_i is replaced, v changes by as
-//     much as the size of the whole phase does.
+//		                    n < t                                   all tasks
+//		ready --+--------------------------> tiny -------------------> end
+//		        |                       size 0, late at once            ^
+//		        | the estimator is sure                                 |
+//		        +--------------------------> known ---------------------+
+//		        |                       size by the estimator           |
+//		        | else                          t samples               |
+//		        +------> training ------------> trained ----------------+
+//		                size S_i                size n s
+//
+//	  - A tiny phase has the size 0.
+//	  - The first size of another is S_i = n xi s, with s the mean task time in completed
+//	    jobs, or s_0 before any has completed. The first t tasks train it. Each of these
+//	    is a sample once it has finished, after s_k, or has run for Delta and made the
+//	    progress p_k. Then the size is known, once and for all: s is the mean of s_k and
+//	    Delta/p_k, and what is left is S_f = s [(n-t) + sum of (1-p_k)].
+//	  - In a virtual cluster of as many slots, the phases share the slots by weight, and
+//	    their virtual sizes v shrink: they age. When n s replaces S_i, v changes by the
+//	    difference, but not below 0.
 //
 // A free slot goes to a training task, of the phase of the least S_i, as long as
-// training tasks hold fewer than T slots of the class; else to the phase that is
+// training tasks hold fewer than T slots of the class. Else it goes to the phase that is
 // virtually complete first, which is the one of the least v where weights are equal.
-// Phases that are virtually complete, and not in reality, are late and go before all
-// others; tiny phases are late from the start. Of a phase, the lowest task is started
-// whose input is closest to the slot.
+// Phases that are virtually complete, but not in reality, are late and go before all
+// others. Of a phase, the lowest task is started whose input is closest to the slot.
 //
 // With Kill, running tasks make room: see [Policy.AppendPreemptions]. With NodeDelay
 // and RackDelay, phases wait for slots close to their inputs.
@@ -66,56 +80,65 @@
 //
 // # Departures from the paper
 //
-// Measured is the mean sojourn time in relation to policy fair, at a load of 0.9 of the
+// The table has the mean sojourn time in relation to policy fair, at a load of 0.9 of the
 // map slots, over 20 seeds, on DEV, TEST and PROD of Table I:
 //
 //	sojourn compare --gen hfsp-dev:load=0.9 --seeds 20 --preempt -p fair,hfsp,hfsp:early-slots=100,...
 //
-// The default is at 0.70, 0.63, 0.60 (the paper, at loads that it does not tell: 0.66, 0.74,
-// 0.67), with p99 of the slowdown at 3.4, 3.7, 4.2 where fair has 9.4, 10.1, 8.3.
+//	                                        DEV   TEST  PROD
+//	the default                             0.70  0.63  0.60
+//	the paper, at loads that it does        0.66  0.74  0.67
+//	  not tell
+//	without a limit on early tasks          0.76  0.65  0.62   early-slots=100
+//	and late phases one after the other     0.82  0.67  0.62   late=first
+//	sizes off by exp(Z)                     0.77  0.71  0.68   an Oracle with sigma=1
+//	and without a limit on early tasks      0.87  0.77  0.72
+//	Kill                                    0.75  0.72  0.73   preemption=kill
+//	Kill with KillFraction 0.25             0.69  0.62  0.61   kill-fraction=0.25
 //
-//   - Late phases share the slots (PSBS, by two of the authors) instead of being served
-//     one after the other, since one whose size was underestimated would block the
-//     others: 0.76, 0.65, 0.62 instead of 0.82, 0.67, 0.62 before the next item.
+// The 99th percentile of the slowdown is 3.4, 3.7, 4.2 under the default, and 9.4, 10.1, 8.3
+// under fair. With sizes off by exp(Z) it is 5.1, 6.1, 8.4 with the limit on early tasks and
+// 9.7, 10.1, 9.8 without.
+//
+//   - Late phases share the slots (PSBS, by two of the authors). In the paper they are
+//     served one after the other: one whose size was underestimated blocks the others.
 //   - Early tasks, which slow start lets hold a slot while they wait for the phase
-//     before, hold half of the slots of a class at most: 0.70, 0.63, 0.60 instead of 0.76,
-//     0.65, 0.62. It matters too where sizes are wrong, when the phase before of a job whose
-//     early tasks hold all reduce slots may be put back behind others for long: with
-//     sizes of an Oracle off by exp(Z) for each phase (estimator=oracle,sigma=1) 0.77, 0.71,
-//     0.68 instead of 0.87, 0.77, 0.72, and p99 of the slowdown 5.1, 6.1, 8.4 instead of
-//     9.7, 10.1, 9.8. EarlySlots above the
-//     number of slots is the paper's rule. Jobs without slow start see no difference.
-//     After EarlyDelay early tasks are given what else would idle, but never go before
-//     tasks that can work: else the tasks of one phase could keep all slots from the
-//     phase that they wait for, where both run on slots of one class. For the same
-//     reason nothing is killed for early tasks, and the youngest of them is to be killed,
-//     with Wait too, if slots or outputs were lost and early tasks hold all that is left:
-//     see [Policy.AppendPreemptions].
+//     before, hold half of the slots of a class at most. This matters most where sizes are
+//     wrong: the phase before may then be put back behind others for long. EarlySlots
+//     above the number of slots is the paper's rule. Jobs without slow start see no
+//     difference. After EarlyDelay, early tasks are given what else would idle, but
+//     never go before tasks that can work: else the tasks of one phase could keep all
+//     slots from the phase that they wait for, where both run on slots of one class. For
+//     the same reason nothing is killed for early tasks. If slots or outputs were lost and
+//     early tasks hold all that is left, the youngest of them is to be killed, with Wait
+//     too: see [Policy.AppendPreemptions].
 //   - Early phases have no priority of training: their tasks would hold training slots
 //     for as long as the phase before takes, and nothing would be learnt. They are samples
 //     all the same, from when they have their input.
 //   - When a phase has finished or was cancelled, its size becomes the service that it has
-//     really taken, failed attempts and those that still run included, if that is less;
-//     v changes by as much, and the phase goes on ageing until v is 0. In the paper
+//     really taken, if that is less; failed attempts and those that still run count. v
+//     changes by as much, and the phase goes on ageing until v is 0. In the paper
 //     it goes on by the estimate: one of 10^9 s would take its share of the virtual
 //     cluster for years after it was cancelled in the first second, and all others
 //     would age that much more slowly. With exact sizes nothing changes: the service is
 //     the size, and the bound above holds as it stands. It holds too
 //     beside jobs that are cancelled, if their attempts end with them, in relation to fair
 //     sharing in which they end with what they took, or were given there by then.
-//   - Delay scheduling counts time, where the paper counts the offers that a phase has
-//     declined: how many there are in a second depends on the driver and on the load, and
+//   - Delay scheduling counts time. The paper counts the offers that a phase has
+//     declined. How many there are in a second depends on the driver and on the load, and
 //     an offer that is declined may change nothing here.
-//   - T is 10 for the clusters of the paper, and grows with the cluster; it never takes
-//     more than half of the slots, lest a small cluster does nothing but train.
-//   - When training ends, v keeps its age (SizeUpdate). Literally v = S_f makes a
-//     phase that has waited wait again: 0.77, 0.66, 0.62 before the item on early tasks, and
-//     hardly any difference after.
+//   - T is 10 for the clusters of the paper, and grows with the cluster. It never takes
+//     more than half of the slots: a small cluster would do nothing but train.
+//   - When training ends, v keeps its age. Literally, v = S_f makes a phase that has waited
+//     wait again.
+//   - The virtual cluster shares all slots by weight, without regard to how many a phase
+//     could use. Section III-B shares them max-min. A job's weight is its share; in section
+//     III-B it may modify the speed at which the job ages.
 //   - Section III-C has T_curr <= T where algorithm 1 has <: the latter holds.
 //   - A training task holds its slot of T until it ends. In the paper T_curr falls when
-//     training is over; where tasks take longer than Delta, new jobs would then hold more
-//     and more slots, and if slots become free more seldom than T in each Delta, all of
-//     them: a late phase would get nothing as long as jobs come.
+//     training is over. Where tasks take longer than Delta, new jobs would then hold more
+//     and more slots. If slots become free more seldom than T in each Delta, they would
+//     hold all of them: a late phase would get nothing as long as jobs come.
 //   - If the progress of a training task is not reported, it is a sample when it ends.
 //   - Delta/p_k is taken with the service and the progress of the latest report; the
 //     paper assumes one at Delta.
@@ -123,26 +146,20 @@
 //     of training, so that a broken job does not hold training slots for ever.
 //   - Before any job has completed, S_i is n xi s_0 and not s_0: with one constant for
 //     all, the number of tasks would not count.
-//   - A job's weight is its share in the virtual cluster (generalised processor
-//     sharing); the speed modifier of section III-B is an option, as is the max-min
-//     sharing of the virtual cluster, which makes no difference on DEV, TEST and PROD:
-//     0.76, 0.65, 0.62 before the item on early tasks.
 //
-// Kill is as the paper finds: slowdowns of small jobs fall, to a median of 1.00, 1.03,
-// 1.59 from 1.07, 1.22, 1.43, and means rise to 0.75, 0.72, 0.73, since work is lost that was
-// nearly done. A KillFraction of 0.25, which spares tasks that have run for a quarter of
-// their time, has what is good in both: 0.69, 0.62, 0.61 with median slowdowns of 1.00, 1.12,
-// 1.39. It is worth trying wherever tasks may be killed; it is not the default since
-// not all may, and a driver has to do it.
+// Kill does what the paper finds. Slowdowns of small jobs fall, to a median of 1.00, 1.03,
+// 1.59 from 1.07, 1.22, 1.43, and means rise, since work is lost that was nearly done. A
+// KillFraction of 0.25 spares tasks that have run for a quarter of their time. It has what
+// is good in both, with median slowdowns of 1.00, 1.12, 1.39. Try it wherever tasks may be
+// killed. It is not the default, since not all may, and a driver has to do it.
 //
 // # Cost
 //
 // Observe and Assign take O(log n) with n phases, and O(t) for events of phases in
 // training; they allocate when a job arrives or a phase becomes ready. A virtual
-// completion costs O(log n) more. Max-min sharing takes O(n) or more for everything;
-// delay scheduling O(n) per event, and for NextWake, while slots are free. With Kill, events
-// take another O(log n), and AppendPreemptions O(log n) for each task that it names and if
-// it names none; with max-min sharing O(n log n), and with delay scheduling O(n slots) where
-// a task that is served later could make room. The cancellation of a job that runs tasks
-// takes O(slots); Explain and AppendRanking O(n log n).
+// completion costs O(log n) more. Delay scheduling takes O(n) per event, and for
+// NextWake, while slots are free. With Kill, events take another O(log n), and
+// AppendPreemptions O(log n) for each task that it names and if it names none; with delay
+// scheduling O(n slots) where a task that is served later could make room. The
+// cancellation of a job that runs tasks takes O(slots); Explain and AppendRanking O(n log n).
 package hfsp

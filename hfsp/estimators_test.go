@@ -248,15 +248,10 @@ func TestTextOfOptions(t *testing.T) {
 		}
 	}
 	for i := range 2 {
-		late, train, update := hfsp.Late(i), hfsp.Train(i), hfsp.SizeUpdate(i)
-		cluster, prio, kill := hfsp.VirtualCluster(i), hfsp.Priority(i), hfsp.Preemption(i)
-		a, b, c, d, e, f := new(hfsp.Late), new(hfsp.Train), new(hfsp.SizeUpdate), new(hfsp.VirtualCluster), new(hfsp.Priority), new(hfsp.Preemption)
+		late, kill := hfsp.Late(i), hfsp.Preemption(i)
+		a, b := new(hfsp.Late), new(hfsp.Preemption)
 		check(late, a, func() any { return *a })
-		check(train, b, func() any { return *b })
-		check(update, c, func() any { return *c })
-		check(cluster, d, func() any { return *d })
-		check(prio, e, func() any { return *e })
-		check(kill, f, func() any { return *f })
+		check(kill, b, func() any { return *b })
 	}
 	if got, want := hfsp.Late(9).String(), "Late(9)"; got != want {
 		t.Errorf("Late(9) = %q, want %q", got, want)

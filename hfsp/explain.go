@@ -19,35 +19,20 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 			dst = append(dst, id)
 		}
 	}
-	for i := range p.classes {
-		if p.classes[i].used < p.limit(sojourn.Class(i)) {
-			for _, ph := range p.inTraining(sojourn.Class(i)) {
+	for _, c := range p.classes {
+		if c.training.left() > 0 {
+			for _, ph := range c.training.all() {
 				list(ph.job)
 			}
 		}
-		for ph := range p.classes[i].virtual.All() {
-			list(ph.job)
+		for it := range c.aging.All() {
+			list(it.Value.job)
 		}
 	}
 	for _, j := range p.ledger.AppendJobs(nil) {
 		list(j) // a job whose next phase lost its input is in no virtual cluster
 	}
 	return dst
-}
-
-// inTraining returns the phases of a class that have training tasks to start, the
-// first one first.
-func (p *Policy) inTraining(c sojourn.Class) (list []*phase) {
-	for h := range p.classes[c].training.All() {
-		list = append(list, p.phases[h])
-	}
-	slices.SortFunc(list, func(a, b *phase) int {
-		if p.trainingKey(a).less(p.trainingKey(b)) {
-			return -1
-		}
-		return 1
-	})
-	return list
 }
 
 // Explain implements [sojourn.Explainer]. Which guarantees there are follows from the
@@ -93,39 +78,38 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 }
 
 func (p *Policy) explain(ph *phase) []slog.Attr {
-	class := ph.spec().Class
-	c := p.class(class)
+	c := ph.class
 	attrs := []slog.Attr{slog.String("stage", stageNames[ph.stage])}
-	if ph.stage != tiny {
+	if ph.stage != stageTiny {
 		attrs = append(attrs, slog.Float64("S_i", seconds(ph.initial)))
 	}
-	if ph.stage == trained {
+	if ph.stage == stageTrained {
 		attrs = append(attrs, slog.Float64("S_f", seconds(ph.final)))
 	}
-	if ph.stage != tiny {
+	if ph.stage != stageTiny {
 		attrs = append(attrs, slog.Float64("s", seconds(ph.mean())))
 	}
-	attrs = append(attrs, slog.Float64("v", seconds(p.v(ph))), slog.Bool("late", c.virtual.Late(ph)))
+	attrs = append(attrs, slog.Float64("v", seconds(ph.remaining())), slog.Bool("late", ph.item.Late()))
 
-	ahead, trained := p.ahead(ph)
+	ahead, trained := c.ahead(ph)
 	attrs = append(attrs, slog.Int("rank", len(ahead)))
 	if trained > 0 {
 		attrs = append(attrs, slog.Int("for_training", trained))
 	}
-	if len(ahead) > 0 && ph.account().Pending() > 0 {
+	if len(ahead) > 0 && ph.tasks.Pending() > 0 {
 		attrs = append(attrs, slog.Uint64("waits_for", uint64(ahead[0].job.Spec.ID)))
 	}
-	if text, waits := p.explainWait(ph); waits {
+	if text, waits := p.patience.explain(ph); waits {
 		attrs = append(attrs, slog.String("locality", text))
 	}
-	if p.ledger.Capacity(class) == 0 {
-		attrs = append(attrs, slog.String("no_slots", fmt.Sprintf("there is no slot of class %d", class)))
+	if p.ledger.Capacity(c.id) == 0 {
+		attrs = append(attrs, slog.String("no_slots", fmt.Sprintf("there is no slot of class %d", c.id)))
 	}
-	if p.heldBack(ph) {
+	if ph.early && c.gate.shut() {
 		attrs = append(attrs, slog.String("held_back",
-			fmt.Sprintf("waits for the phase before, as %d tasks do that hold slots, of at most %d", c.early, p.earlyLimit(class))))
+			fmt.Sprintf("waits for the phase before, as %d tasks do that hold slots, of at most %d", c.gate.held, c.gate.limit())))
 	}
-	if ph.stage == training {
+	if ph.stage == stageTraining {
 		known, running := 0, 0
 		for i := range ph.samples {
 			if ph.samples[i].state == sampled {
@@ -136,53 +120,26 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 		}
 		attrs = append(attrs,
 			slog.String("training", fmt.Sprintf("%d of %d tasks known, %d running", known, p.tasks, running)),
-			slog.String("training_slots", fmt.Sprintf("%d of %d held", c.used, p.limit(class))))
+			slog.String("training_slots", fmt.Sprintf("%d of %d held", c.training.used, c.training.limit())))
 		switch {
 		case ph.failures >= p.tasks:
 			attrs = append(attrs, slog.String("training_priority", fmt.Sprintf("lost after %d failures", ph.failures)))
-		case len(ph.samples) == p.tasks || ph.account().Pending() == 0: // nothing more to train
+		case len(ph.samples) == p.tasks || ph.tasks.Pending() == 0: // nothing more to train
 		case ph.early:
 			attrs = append(attrs, slog.String("training_priority", "none before the phase before has finished"))
-		case c.used >= p.limit(class):
+		case c.training.left() <= 0:
 			attrs = append(attrs, slog.String("training_priority", "waits for a training slot"))
 		}
 	}
 	return attrs
 }
 
-// ahead returns the phases that come before another for slots of its class, in the order
-// in which they are served, and how many of them only because they are in training.
-func (p *Policy) ahead(ph *phase) (list []*phase, trained int) {
-	c := p.class(ph.spec().Class)
-	seen := make(map[*phase]bool)
-	if c.used < p.limit(ph.spec().Class) {
-		for _, other := range p.inTraining(ph.spec().Class) {
-			if other == ph {
-				return list, 0
-			}
-			list, seen[other] = append(list, other), true
-		}
-	}
-	trained = len(list)
-	for other := range c.virtual.All() {
-		switch {
-		case other == ph:
-			return list, trained
-		case seen[other]:
-			trained--
-		case p.startable(other):
-			list = append(list, other)
-		}
-	}
-	return list, trained
-}
-
-// explainWait tells what a phase waits for that takes only slots close to its inputs.
-func (p *Policy) explainWait(ph *phase) (text string, waits bool) {
-	if !p.startable(ph) || !p.index.HasInputs(ph.job, ph.index) {
+// explain tells what a phase waits for that takes only slots close to its inputs.
+func (w *patience) explain(ph *phase) (text string, waits bool) {
+	if !ph.startable() || !w.index.HasInputs(ph.job, ph.index) {
 		return "", false
 	}
-	switch p.reach(ph) {
+	switch w.reach(ph) {
 	case sojourn.NodeLocal:
 		text = "takes only slots on the nodes of its inputs"
 	case sojourn.RackLocal:
@@ -190,10 +147,10 @@ func (p *Policy) explainWait(ph *phase) (text string, waits bool) {
 	default:
 		return "", false
 	}
-	counts, now := p.waits(ph) || ph.wait.Runs(), p.ledger.Now()
-	w := ph.wait
-	w.Start(now)
-	switch at, ok := w.Next(p.delay, now); {
+	counts, now := w.waits(ph) || ph.wait.Runs(), w.ledger.Now()
+	wait := ph.wait
+	wait.Start(now)
+	switch at, ok := wait.Next(w.delay, now); {
 	case !ok:
 	case counts:
 		text += fmt.Sprintf(", until %v", at)

@@ -92,9 +92,6 @@ func TestExtremes(t *testing.T) {
 
 			DefaultTaskTime: ends.Draw(t, "task time"),
 			Late:            rapid.SampledFrom([]hfsp.Late{hfsp.LateShare, hfsp.LateFirst}).Draw(t, "late"),
-			SizeUpdate:      rapid.SampledFrom([]hfsp.SizeUpdate{hfsp.KeepAge, hfsp.Literal}).Draw(t, "update"),
-			VirtualCluster:  rapid.SampledFrom([]hfsp.VirtualCluster{hfsp.Pure, hfsp.MaxMin}).Draw(t, "cluster"),
-			Priority:        rapid.SampledFrom([]hfsp.Priority{hfsp.Weights, hfsp.SpeedModifier}).Draw(t, "priority"),
 			Preemption:      rapid.SampledFrom([]hfsp.Preemption{hfsp.Wait, hfsp.Kill}).Draw(t, "preemption"),
 		}
 		if rapid.Bool().Draw(t, "delays") {

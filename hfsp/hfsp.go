@@ -24,19 +24,21 @@ type Policy struct {
 	index     *locality.Index[data]
 	estimator Estimator
 
-	classes []class
+	classes []*class
 	phases  []*phase // by handle; nil where the handle is free
 	spare   []uint32 // free handles, the next one last
-	timers  *heap.Heap[timer]
-	prior   bitset.Set // slots of attempts that were started by the priority of training
+	touched []*phase // those that sync has to look at
 
-	exposed []uint32          // by slot: 1 + the ID of the attempt in the attempts of its phase; 0 if it is not in
-	guards  *heap.Heap[timer] // when KillFraction spares all that a phase runs
+	timers   *heap.Heap[timer] // by handle: when to look at a phase if nothing happens
+	prior    bitset.Set        // slots of attempts that were started by the priority of training
+	targets  targets           // what may be killed
+	patience patience          // for slots close to inputs
 
-	buffers [][]sample // to be used again
+	// These are empty between two calls, but for their memory.
+	buffers []samples
 	scratch []Sample
 	sources []source
-	passed  []*phase // over, in what is being offered
+	passed  []*phase
 }
 
 // options are those of a policy, resolved.
@@ -45,10 +47,6 @@ type options struct {
 	slots        *int
 	delta        time.Duration
 	late         Late
-	train        Train
-	sizes        SizeUpdate
-	maxMin       bool
-	modify       bool // weights modify speeds
 	kill         bool
 	once         bool
 	spared       uint64 // KillFraction in 2^-16; 0 if no task is spared
@@ -57,16 +55,6 @@ type options struct {
 	earlyDelay   time.Duration
 	newEstimator func() Estimator
 	text         string
-}
-
-// A class is what belongs to one class of slots.
-type class struct {
-	virtual  cluster
-	training *heap.Heap[trainingKey] // phases that have training tasks to start, by handle
-	used     int                     // slots of p.prior, T_curr in the paper
-	early    int                     // slots that early tasks hold
-	waiting  []*phase                // those that are early, in no useful but a determined order
-	shared   int                     // how many of these descend
 }
 
 // New returns an empty policy, or an error that says what is wrong with the
@@ -80,10 +68,6 @@ func New(opts Options) (*Policy, error) {
 		slots:      copied(opts.TrainingSlots),
 		delta:      cmp.Or(opts.Delta, time.Minute),
 		late:       opts.Late,
-		train:      opts.Train,
-		sizes:      opts.SizeUpdate,
-		maxMin:     opts.VirtualCluster == MaxMin,
-		modify:     opts.Priority == SpeedModifier,
 		kill:       opts.Preemption == Kill,
 		once:       opts.KillOnce,
 		spared:     uint64(math.Floor(opts.KillFraction * (1 << 16))),
@@ -113,8 +97,10 @@ func copied(n *int) *int {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	*p = Policy{options: p.options, timers: heap.New(timer.less), guards: heap.New(timer.less), estimator: p.newEstimator()}
+	*p = Policy{options: p.options, timers: heap.New(timer.less), estimator: p.newEstimator()}
 	p.index = locality.New(&p.ledger)
+	p.targets = targets{options: &p.options, ledger: &p.ledger, guards: heap.New(timer.less)}
+	p.patience = patience{p.delay, p.delay != locality.Delay{}, &p.ledger, p.index}
 }
 
 // Observe implements [sojourn.Policy].
@@ -130,18 +116,19 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	c := p.ledger.Apply(&ev)
 	p.index.Update(&ev, c)
 	if c.SlotGone || ev.Kind == sojourn.SlotAdded {
-		p.class(c.Slot.Class).virtual.SetCapacity(p.ledger.Capacity(c.Slot.Class))
-		p.refile(c.Slot.Class)
+		if of := p.class(c.Slot.Class); of.resize(p.ledger.Capacity(c.Slot.Class)) {
+			p.touch(of.gate.waiting...)
+		}
 	}
 	switch ev.Kind {
 	case sojourn.SlotRemoved, sojourn.SlotAdded: // a busy one ends with its attempt, or stays after all
 		if a, ok := p.ledger.Attempt(ev.Slot.ID); ok {
 			if ph := a.Job.Data.phases[a.Task.Phase]; ph != nil {
-				p.cover(ph, ev.Slot.ID)
+				p.targets.cover(ph, ev.Slot.ID)
 				if ev.Kind == sojourn.SlotAdded && !ph.trains(a.Task.Index) {
-					p.expose(ph, ev.Slot.ID)
+					p.targets.expose(ph, ev.Slot.ID)
 				}
-				p.guard(ph)
+				p.touch(ph)
 			}
 		}
 	case sojourn.JobArrived, sojourn.JobAdopted:
@@ -165,7 +152,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.OutputLost:
 		p.observeTask(&ev, c)
 	}
-	p.expire()
+	p.sync(ev.At)
 	if c.Ended && !c.Job.Cancelled {
 		for i := range c.Job.Data.ran {
 			if tasks, service := c.Job.Data.ran[i].total(); tasks > 0 {
@@ -176,31 +163,35 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	return nil
 }
 
-// observeTask takes over an event about a task.
+// observeTask takes over an event about a task. The phase may have left, or not entered.
 func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 	j, i := c.Job, int(ev.Task.Phase)
 	ph := j.Data.phases[i]
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		p.release(c.Slot)
-		if ph != nil {
-			p.cover(ph, c.Slot.ID)
+		if p.prior.Has(int(c.Slot.ID)) {
+			p.release(c.Slot)
+		}
+		if ph != nil && p.kill {
+			p.targets.cover(ph, c.Slot.ID)
 		}
 	}
 	switch ev.Kind {
 	case sojourn.TaskFinished:
-		service := p.service(ev, c)
-		j.Data.add(i, service)
+		took := service(ev, c)
+		j.Data.add(i, took)
 		if ph != nil {
-			ph.served = ph.served.Add(wide.From64(uint64(service)))
-			p.finished(ph, ev.Task.Index, service)
+			ph.served = ph.served.Add(wide.From64(uint64(took)))
+			if ph.stage == stageTraining {
+				ph.samples.finished(ev.Task.Index, took)
+			}
 		}
 	case sojourn.TaskFailed, sojourn.TaskRefused:
 		if ph != nil {
 			if ev.Kind == sojourn.TaskFailed {
-				ph.served = ph.served.Add(wide.From64(uint64(p.service(ev, c))))
+				ph.served = ph.served.Add(wide.From64(uint64(service(ev, c))))
 			}
-			p.failed(ph, ev.Task.Index, ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask)
+			ph.failed(ev.Task.Index, ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask)
 			if p.once && ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CausePreempted {
 				ph.killed.Add(int(ev.Task.Index))
 			}
@@ -208,11 +199,11 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 	case sojourn.TaskAdopted:
 		if ph != nil {
 			p.began(ph, ev.Task.Index, ev.Slot.ID, false, ev.Service)
-			p.mature(ph, ev.At)
 		}
 	case sojourn.TaskProgress:
 		if ph != nil {
-			p.progressed(ph, ev)
+			ph.samples.progressed(ev)
+			p.touch(ph)
 		}
 		return // nothing else has changed
 	case sojourn.TaskDone:
@@ -230,50 +221,37 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 
 // service returns how long an attempt ran that has ended: what was measured, or else
 // since it was started.
-func (p *Policy) service(ev *sojourn.Event, c ledger.Change[data]) time.Duration {
+func service(ev *sojourn.Event, c ledger.Change[data]) time.Duration {
 	if ev.Service > 0 {
 		return ev.Service
 	}
 	start := c.Start
-	if ph := c.Job.Data.phases[ev.Task.Phase]; ph != nil {
-		if i := ph.find(ev.Task.Index); i >= 0 && ph.samples[i].working {
+	if ph := c.Job.Data.phases[ev.Task.Phase]; ph != nil && ph.stage == stageTraining {
+		if i := ph.samples.find(ev.Task.Index); i >= 0 && ph.samples[i].working {
 			start = ph.samples[i].since
 		}
 	}
 	return elapsed(start, ev.At)
 }
 
-// class returns what belongs to a class of slots.
-func (p *Policy) class(c sojourn.Class) *class {
-	for int(c) >= len(p.classes) {
-		var v cluster = newPure(p.late)
-		if p.maxMin {
-			v = newMaxMin(p.late)
-		}
-		v.Advance(p.ledger.Now())
-		p.classes = append(p.classes, class{virtual: v, training: heap.New(trainingKey.less)})
-	}
-	return &p.classes[c]
-}
-
 // pass lets time go on until at, before an event of that instant is applied.
 func (p *Policy) pass(at sojourn.Time) {
-	p.countWaits(at)
-	for {
-		next, ok := p.timers.MinKey()
-		if !ok || next.at > at {
-			break
-		}
-		p.age(max(next.at, p.ledger.Now()))
-		p.mature(p.phases[next.handle], next.at)
+	if p.patience.any && p.mayWait() {
+		p.patience.count(p.phases, at)
 	}
-	p.age(at)
-}
-
-// age lets the phases in the virtual clusters age until an instant.
-func (p *Policy) age(at sojourn.Time) {
-	for i := range p.classes {
-		p.classes[i].virtual.Advance(at)
+	for due := true; due; {
+		next, ok := p.timers.MinKey()
+		until := at
+		if due = ok && next.at <= at; due {
+			until = max(next.at, p.ledger.Now())
+		}
+		for _, c := range p.classes {
+			c.aging.Advance(until, nil)
+		}
+		if due {
+			p.touch(next.phase)
+			p.sync(next.at)
+		}
 	}
 }
 
@@ -283,12 +261,13 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	if int(s.Class) >= len(p.classes) {
 		return sojourn.Assignment{}, false
 	}
-	if p.delays() {
+	if p.patience.any {
 		return p.assignNear(s)
 	}
-	ph, prior, ok := p.first(s.Class)
+	c := p.classes[s.Class]
+	ph, prior, ok := c.first()
 	if !ok {
-		ph, ok = p.overdue(s.Class, false)
+		ph, ok = c.gate.overdue(false)
 	}
 	if !ok {
 		return sojourn.Assignment{}, false
@@ -297,48 +276,39 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return p.start(ph, pick, id, prior), true
 }
 
-// first returns the phase that is served first, and whether that is for training
-// [HFSP, algorithm 1]. There the text has T_curr <= T.
-func (p *Policy) first(id sojourn.Class) (ph *phase, prior, ok bool) {
-	c := &p.classes[id]
-	if h, ok := c.training.Min(); ok && c.used < p.limit(id) {
-		return p.phases[h], true, true
-	}
-	ph, ok = c.virtual.First()
-	return ph, false, ok
-}
-
 // start assigns a task of a phase.
 func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior bool) sojourn.Assignment {
 	a := p.index.Take(ph.job, ph.index, pick, id)
-	if p.delays() {
+	if p.patience.any {
 		ph.wait.Launched(a, p.ledger.Now())
 		ph.wait.Stop(p.ledger.Now())
 	}
 	if prior {
 		p.prior.Add(int(id))
-		p.class(ph.spec().Class).used++
+		ph.class.training.used++
 	}
 	p.began(ph, a.Task.Index, id, prior, 0)
-	p.enlist(ph)
+	p.touch(ph)
+	p.sync(p.ledger.Now())
 	return a
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything
 // is startable; or the least one that is close enough to the inputs of the first phase
 // that has any such slot.
-func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
-	if int(c) >= len(p.classes) {
+func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
+	if int(id) >= len(p.classes) {
 		return 0, false
 	}
-	if p.delays() {
+	c := p.classes[id]
+	if p.patience.any {
 		return p.seekNear(c)
 	}
-	if _, _, ok := p.first(c); ok {
-		return p.ledger.FreeSlot(c)
+	if _, _, ok := c.first(); ok {
+		return p.ledger.FreeSlot(id)
 	}
-	if _, ok := p.overdue(c, false); ok {
-		return p.ledger.FreeSlot(c)
+	if _, ok := c.gate.overdue(false); ok {
+		return p.ledger.FreeSlot(id)
 	}
 	return 0, false
 }
@@ -347,8 +317,10 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 // Delta, or the first wait for locality ends.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	next, ok := p.timers.MinKey()
-	if at, waits := p.nextWait(); waits && (!ok || at < next.at) {
-		return at, true
+	if p.patience.any && p.mayWait() {
+		if at, waits := p.patience.next(p.phases); waits && (!ok || at < next.at) {
+			return at, true
+		}
 	}
 	return next.at, ok
 }

@@ -66,18 +66,6 @@ func anyOptions(t *rapid.T) hfsp.Options {
 	if bit("late") {
 		opts.Late = hfsp.LateFirst
 	}
-	if bit("literal") {
-		opts.SizeUpdate = hfsp.Literal
-	}
-	if bit("max-min") {
-		opts.VirtualCluster = hfsp.MaxMin
-	}
-	if bit("speed") {
-		opts.Priority = hfsp.SpeedModifier
-	}
-	if bit("finish") {
-		opts.Train = hfsp.FinishStarted
-	}
 	if bit("delay") {
 		opts.NodeDelay, opts.RackDelay = time.Duration(rapid.IntRange(0, 3).Draw(t, "D1"))*time.Second, time.Duration(rapid.IntRange(0, 3).Draw(t, "D2"))*time.Second
 	}

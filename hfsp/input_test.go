@@ -236,10 +236,6 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"xi infinite":       {Xi: math.Inf(1)},
 		"default task time": {DefaultTaskTime: -1},
 		"late":              {Late: 2},
-		"train":             {Train: 2},
-		"size update":       {SizeUpdate: 2},
-		"virtual cluster":   {VirtualCluster: 2},
-		"priority":          {Priority: 2},
 		"preemption":        {Preemption: 2},
 		"kill fraction":     {KillFraction: -0.1},
 		"kill fraction NaN": {KillFraction: math.NaN()},
@@ -315,7 +311,7 @@ func TestAbsurdSizeGoesWithItsJob(t *testing.T) {
 			s.observe(4, cancel)
 		},
 	} {
-		for _, opts := range []hfsp.Options{{}, {VirtualCluster: hfsp.MaxMin}, {SizeUpdate: hfsp.Literal, Late: hfsp.LateFirst}} {
+		for _, opts := range []hfsp.Options{{}, {Late: hfsp.LateFirst}} {
 			for _, tc := range []struct {
 				estimate   float64
 				at4, at9   float64 // v of the other job

@@ -2,7 +2,6 @@ package hfsp
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"testing"
 	"time"
@@ -71,7 +70,7 @@ func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options) {
 			t.Fatalf("preemption %d = %+v: it was killed before", i, v)
 		}
 		victim := w.p.ledger.Job(v.Task.Job).Data.phases[v.Task.Phase]
-		if victim.stage == training && victim.find(v.Task.Index) >= 0 {
+		if victim.stage == stageTraining && victim.samples.find(v.Task.Index) >= 0 {
 			t.Fatalf("preemption %d = %+v is a training task", i, v)
 		}
 		if ran := w.o.now - s.start; opts.KillFraction > 0 && float64(ran) > opts.KillFraction*float64(victim.mean())+1 {
@@ -79,14 +78,14 @@ func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options) {
 		}
 		for _, other := range w.slots {
 			if other.busy && !other.leaving && !wanted[other.ID] && other.start > s.start && other.task.Job == v.Task.Job && other.task.Phase == v.Task.Phase &&
-				victim.find(other.task.Index) < 0 && !(opts.KillOnce && w.kills[other.task] > 0) {
+				victim.samples.find(other.task.Index) < 0 && !(opts.KillOnce && w.kills[other.task] > 0) {
 				t.Fatalf("preemption %d = %+v is older than task %v", i, v, other.task)
 			}
 		}
 		claims[v.For]++
 		claimant, suits := w.p.ledger.Job(v.For), false
 		for _, ph := range claimant.Data.phases {
-			if ph != nil && ph != victim && ph.spec().Class == s.Class && w.p.startable(ph) && (w.p.wantsTraining(ph) || w.p.v(ph) < w.p.v(victim) ||
+			if ph != nil && ph != victim && ph.spec().Class == s.Class && ph.startable() && (ph.stage == stageTraining && ph.class.trains(ph) || ph.remaining() < victim.remaining() ||
 				ratio(w.o.job(v.For).phases[ph.index]).Cmp(ratio(w.o.job(v.Task.Job).phases[v.Task.Phase])) < 0 ||
 				tied(w.o.job(v.For).phases[ph.index], w.o.job(v.Task.Job).phases[v.Task.Phase])) {
 				suits = true
@@ -129,130 +128,6 @@ func (w *world) works(id sojourn.JobID, class sojourn.Class) bool {
 	return slices.ContainsFunc(w.o.job(id).phases, func(ph *nPhase) bool {
 		return ph.class == class && ph.hasInput() && w.o.startable(ph)
 	})
-}
-
-// The rates of a max-min cluster are those of naive water-filling, its virtual sizes
-// and completions those of exact max-min sharing.
-// Reference: HFSP, section III-B, "Virtual Cluster"; invariant 3.
-func TestMaxMinAgainstWaterFilling(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		q := newMaxMin(LateFirst)
-		type twin struct {
-			ph            *phase
-			left          *big.Rat
-			weight, limit int64
-		}
-		var all []*twin
-		now := sojourn.Time(0)
-		capacity := 0
-		rates := func() []*big.Rat {
-			// Raise the level until the slots are used up: the exact level is where one
-			// more phase is held, or all slots are.
-			rate := make([]*big.Rat, len(all))
-			held := make([]bool, len(all))
-			for {
-				rest, weights := big.NewRat(int64(capacity), 1), int64(0)
-				for i, a := range all {
-					switch {
-					case a.left.Sign() == 0:
-					case held[i]:
-						rest.Sub(rest, big.NewRat(a.limit, 1))
-					default:
-						weights += a.weight
-					}
-				}
-				again := false
-				for i, a := range all {
-					rate[i] = new(big.Rat)
-					if a.left.Sign() == 0 {
-						continue
-					}
-					if held[i] {
-						rate[i].SetInt64(a.limit)
-						continue
-					}
-					rate[i].Mul(rest, big.NewRat(a.weight, weights))
-					if rate[i].Cmp(big.NewRat(a.limit, 1)) > 0 {
-						held[i], again = true, true
-					}
-				}
-				if !again {
-					return rate
-				}
-			}
-		}
-		advance := func(at sojourn.Time) {
-			q.Advance(at)
-			clock := big.NewRat(int64(now), 1)
-			for end := big.NewRat(int64(at), 1); clock.Cmp(end) < 0; {
-				r, step := rates(), new(big.Rat).Sub(end, clock)
-				for i, a := range all {
-					if r[i].Sign() > 0 && new(big.Rat).Quo(a.left, r[i]).Cmp(step) < 0 {
-						step = new(big.Rat).Quo(a.left, r[i])
-					}
-				}
-				for i, a := range all {
-					a.left.Sub(a.left, new(big.Rat).Mul(step, r[i]))
-				}
-				clock.Add(clock, step)
-			}
-			now = at
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"capacity": func(t *rapid.T) { capacity = rapid.IntRange(0, 20).Draw(t, "slots"); q.SetCapacity(capacity) },
-			"arrive": func(t *rapid.T) {
-				work := rapid.Int64Range(1, 1e12).Draw(t, "work")
-				weight := rapid.SampledFrom([]int64{1 << 15, 1 << 16, 3 << 16}).Draw(t, "weight")
-				limit := rapid.Int64Range(1, 9).Draw(t, "limit")
-				a := &twin{&phase{}, big.NewRat(work, 1), weight, limit}
-				all = append(all, a)
-				q.Arrive(a.ph, uint64(work), uint64(weight), int(limit))
-			},
-			"wait": func(t *rapid.T) { advance(now + sojourn.Time(rapid.Int64Range(0, 1e11).Draw(t, "dt"))) },
-			"": func(t *rapid.T) {
-				q.level()
-				for i, r := range rates() {
-					a := all[i]
-					c := a.ph.place.capped
-					got := new(big.Rat)
-					switch {
-					case c.end > 0:
-					case c.held:
-						got.SetInt64(int64(c.limit))
-					default:
-						got.SetFrac(new(big.Int).Mul(big.NewInt(int64(q.share)), big.NewInt(int64(c.weight))), big.NewInt(int64(q.weight.Lo)))
-					}
-					if (c.end > 0) == (a.left.Sign() == 0) && len(q.active) == active(all, func(a *twin) bool { return a.left.Sign() > 0 }) && got.Cmp(r) != 0 {
-						t.Fatalf("at %v phase %d ages at %v, want %v", now, i, got, r)
-					}
-					// Nanoseconds lost at completions and changes of rates, of 20 slots.
-					diff := new(big.Rat).Sub(rat(q.Remaining(a.ph)), a.left)
-					if diff.Abs(diff).Cmp(big.NewRat(int64(40*(len(all)+10)), 1)) > 0 {
-						t.Fatalf("at %v phase %d has v = %d, want %s", now, i, q.Remaining(a.ph), a.left.FloatString(3))
-					}
-				}
-			},
-		})
-	})
-}
-
-// The weights of many phases add up to more than 64 bits hold: these are as many as it
-// takes, of the largest weight that there is. Rounding may keep a unit for each unit of
-// their weight.
-func TestMaxMinAddsUpAllWeights(t *testing.T) {
-	q, work := newMaxMin(LateFirst), uint64(time.Second)
-	ph := &phase{}
-	for range 1<<16 + 1 {
-		i := &capped{phase: ph, v: units(work), size: work, weight: 1 << 48, limit: 1, seq: q.seq}
-		ph.place.capped = i
-		q.active, q.all = append(q.active, i), append(q.all, i)
-		q.seq++
-	}
-	q.SetCapacity(1 << 10)
-	q.Advance(sojourn.Time(time.Second))
-	if got, want := q.Remaining(ph), work-work<<10/(1<<16+1); got < want || got > want+1<<48/(1<<grain) {
-		t.Errorf("after 1 s with 1,024 slots, a phase of %d has %d left, want %d or little more", work, got, want)
-	}
 }
 
 func active[T any](list []T, is func(T) bool) (n int) {
@@ -467,7 +342,7 @@ func starving(t fataler, f flood) string {
 				continue
 			}
 			r.size = max(r.size, r.ph.size)
-			late := p.class(0).virtual.Late(r.ph) || f.lateAtOnce
+			late := r.ph.item.Late() || f.lateAtOnce
 			if late && !r.isLate {
 				r.late, r.work = now, work
 			}

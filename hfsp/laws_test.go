@@ -17,8 +17,7 @@ import (
 //  1. T_curr is from 0 to T, and the training tasks that hold slots; at most t of a
 //     phase are started, and one more for each that is lost: TestDecidesAsTheOracle.
 //  2. S_f is set once, and never for tiny phases, whose size is 0: there.
-//  3. v never grows but by training, and falls at the rates of max-min fair sharing:
-//     there, and TestMaxMinAgainstWaterFilling.
+//  3. v never grows but by training, and falls at the rates of sharing by weight: there.
 //  4. No slot idles while a ready task is pending: TestDecidesAsTheOracle.
 //  5. What is started is first by (late, v, order of arrival or of virtual ends): there.
 //  6. Nobody starves: TestNobodyStarves.
@@ -71,7 +70,7 @@ func newWorld(t fataler, opts Options) *world {
 		t.Fatalf("New(%+v) = %v", opts, err)
 	}
 	o := &naive{trainers: map[sojourn.SlotID]sojourn.Class{}, t: p.tasks, T: *p.slots, early: *p.earlySlots, delta: p.delta, earlyDelay: p.earlyDelay, late: opts.Late,
-		literal: opts.SizeUpdate == Literal, slots: map[sojourn.SlotID]sojourn.Class{}}
+		slots: map[sojourn.SlotID]sojourn.Class{}}
 	return &world{t: t, p: p, o: o, tries: map[sojourn.TaskID]uint32{}, kills: map[sojourn.TaskID]int{}, seen: map[*phase]stage{},
 		final: map[*phase]uint64{}, twins: map[*phase]*nPhase{}}
 }
@@ -123,9 +122,9 @@ func (w *world) slot(id sojourn.SlotID) *worldSlot {
 // check tests what must hold after an event.
 func (w *world) check(ev sojourn.Event, passed bool) {
 	for i := range w.p.classes {
-		c, held := &w.p.classes[i], w.o.used(sojourn.Class(i))
-		if c.used != held || c.used < 0 || c.used > *w.p.slots { // invariant 1
-			w.t.Fatalf("after %v, T_curr = %d of class %d, %d training tasks hold slots, T = %d", ev, c.used, i, held, *w.p.slots)
+		c, held := w.p.classes[i], w.o.used(sojourn.Class(i))
+		if c.training.used != held || c.training.used < 0 || c.training.used > *w.p.slots { // invariant 1
+			w.t.Fatalf("after %v, T_curr = %d of class %d, %d training tasks hold slots, T = %d", ev, c.training.used, i, held, *w.p.slots)
 		}
 	}
 	v := map[*phase]uint64{}
@@ -134,18 +133,18 @@ func (w *world) check(ev sojourn.Event, passed bool) {
 			continue
 		}
 		was, old := w.seen[ph]
-		if old && was != training && ph.stage != was { // invariant 2
+		if old && was != stageTraining && ph.stage != was { // invariant 2
 			w.t.Fatalf("after %v, a phase that was %s is %s", ev, stageNames[was], stageNames[ph.stage])
 		}
-		if old && was == trained && w.final[ph] != ph.final {
+		if old && was == stageTrained && w.final[ph] != ph.final {
 			w.t.Fatalf("after %v, S_f = %d was %d", ev, ph.final, w.final[ph])
 		}
-		if ph.stage == tiny && (ph.size != 0 || !w.p.class(ph.spec().Class).virtual.Late(ph)) {
+		if ph.stage == stageTiny && (ph.size != 0 || !ph.item.Late()) {
 			w.t.Fatalf("after %v, a tiny phase has the size %d", ev, ph.size)
 		}
-		v[ph] = w.p.v(ph)
+		v[ph] = ph.remaining()
 		before, known := w.v[ph]
-		if known && v[ph] > before && (was == ph.stage || was != training) { // invariant 3
+		if known && v[ph] > before && (was == ph.stage || was != stageTraining) { // invariant 3
 			w.t.Fatalf("after %v, v = %d grew from %d", ev, v[ph], before)
 		}
 		if known && v[ph] != before && !passed && was == ph.stage { // invariant 8, among others
@@ -159,7 +158,7 @@ func (w *world) check(ev sojourn.Event, passed bool) {
 		if diff.Abs(diff).Cmp(rat(1000)) > 0 {
 			w.t.Fatalf("after %v, v of job %d phase %d = %d, want %s", ev, ph.job.Spec.ID, ph.index, v[ph], exact.v.FloatString(3))
 		}
-		if ph.stage == trained && int64(ph.final) != exact.final || (ph.stage == training) != exact.training || exact.sfs > 1 {
+		if ph.stage == stageTrained && int64(ph.final) != exact.final || (ph.stage == stageTraining) != exact.training || exact.sfs > 1 {
 			w.t.Fatalf("after %v, job %d phase %d is %s with S_f = %d; want %d, training %v, S_f set %d times",
 				ev, ph.job.Spec.ID, ph.index, stageNames[ph.stage], ph.final, exact.final, exact.training, exact.sfs)
 		}
@@ -169,20 +168,20 @@ func (w *world) check(ev sojourn.Event, passed bool) {
 	}
 	w.v = v
 	for ph, exact := range w.twins { // invariant 9
-		q, item := w.p.class(exact.class).virtual.(pure), ph.place.item
+		q, item := w.p.class(exact.class).aging, ph.item
 		switch really := exact.finished(); {
 		case really == (w.p.phases[ph.handle] == ph):
 			w.t.Fatalf("after %v, %s is really complete: %v; but served: %v", ev, exact, really, !really)
 		case !really:
 		case exact.v.Cmp(rat(1000)) > 0 && item.Late():
 			w.t.Fatalf("after %v, %s is gone before it is virtually complete", ev, exact)
-		case exact.end > 0 && !item.Late() && new(big.Rat).Sub(rat(q.Queue.Remaining(item)), exact.v).Cmp(rat(1000)) > 0:
-			w.t.Fatalf("after %v, %s is complete and still ages, v = %d", ev, exact, q.Queue.Remaining(item))
+		case exact.end > 0 && !item.Late() && new(big.Rat).Sub(rat(q.Remaining(item)), exact.v).Cmp(rat(1000)) > 0:
+			w.t.Fatalf("after %v, %s is complete and still ages, v = %d", ev, exact, q.Remaining(item))
 		case exact.v.Cmp(rat(1000)) > 0:
 			w.outlived++
-			diff := new(big.Rat).Sub(rat(q.Queue.Remaining(item)), exact.v)
+			diff := new(big.Rat).Sub(rat(q.Remaining(item)), exact.v)
 			if diff.Abs(diff).Cmp(rat(1000)) > 0 {
-				w.t.Fatalf("after %v, %s has finished, and has v = %d", ev, exact, q.Queue.Remaining(item))
+				w.t.Fatalf("after %v, %s has finished, and has v = %d", ev, exact, q.Remaining(item))
 			}
 		}
 	}
@@ -265,7 +264,6 @@ func drawOptions(t *rapid.T) Options {
 		EarlySlots:    ptr(rapid.IntRange(0, 4).Draw(t, "early")),
 		EarlyDelay:    time.Duration(rapid.IntRange(1, 5000).Draw(t, "early delay")) * time.Millisecond,
 		Late:          rapid.SampledFrom([]Late{LateShare, LateFirst}).Draw(t, "late"),
-		SizeUpdate:    rapid.SampledFrom([]SizeUpdate{KeepAge, Literal}).Draw(t, "update"),
 	}
 }
 

@@ -47,18 +47,6 @@ type Options struct {
 	// package comment.
 	Late Late
 
-	// Train says which phase is trained first.
-	Train Train
-
-	// SizeUpdate says what becomes of the virtual size when training ends.
-	SizeUpdate SizeUpdate
-
-	// VirtualCluster says how the slots are shared in the virtual cluster.
-	VirtualCluster VirtualCluster
-
-	// Priority says what the weight of a job does.
-	Priority Priority
-
 	// Preemption says whether running tasks are killed for smaller jobs. What is to
 	// be killed is only asked for: see [sojourn.Preemptor]. A driver that can kill asks
 	// with Wait too: see [Policy.AppendPreemptions] for the one case.
@@ -99,50 +87,6 @@ const (
 	LateFirst             // one after the other, in the order of their virtual ends
 )
 
-// Train says which of several phases is trained first.
-type Train uint8
-
-const (
-	SmallestFirst Train = iota // the one of the least initial size [HFSP, algorithm 1]
-	FinishStarted              // the one of which most tasks were started, as the authors' implementation does
-)
-
-// SizeUpdate says what becomes of the virtual size v of a phase when its initial
-// size S_i is replaced.
-type SizeUpdate uint8
-
-const (
-	// KeepAge changes v by as much as the size of the whole phase changes, but not
-	// below 0: what it has aged so far is kept.
-	KeepAge SizeUpdate = iota
-	// Literal sets v to S_f, as the paper has it: the phase starts anew.
-	Literal
-)
-
-// VirtualCluster says how the slots are shared in the virtual cluster.
-type VirtualCluster uint8
-
-const (
-	// Pure shares all slots by weight, without regard to how many slots a phase
-	// could use. The order of virtual ends never changes but by a new estimate.
-	Pure VirtualCluster = iota
-	// MaxMin gives no phase more slots than it has tasks, and shares the rest
-	// [HFSP, section III-B]. Its costs grow linearly with the number of phases.
-	MaxMin
-)
-
-// Priority says what the weight of a job does in the virtual cluster.
-type Priority uint8
-
-const (
-	// Weights shares the virtual cluster by weight (generalised processor sharing).
-	Weights Priority = iota
-	// SpeedModifier shares it equally, and lets a job age faster by its weight:
-	// the paper's simple approach, in which one job's weight takes nothing from the
-	// others.
-	SpeedModifier
-)
-
 // Preemption says what happens to running tasks when a smaller job comes first.
 type Preemption uint8
 
@@ -153,10 +97,6 @@ const (
 
 var (
 	lateNames    = [...]string{LateShare: "share", LateFirst: "first"}
-	trainNames   = [...]string{SmallestFirst: "smallest-first", FinishStarted: "finish-started"}
-	updateNames  = [...]string{KeepAge: "keep-age", Literal: "literal"}
-	clusterNames = [...]string{Pure: "pure", MaxMin: "max-min"}
-	prioNames    = [...]string{Weights: "weights", SpeedModifier: "speed-modifier"}
 	preemptNames = [...]string{Wait: "wait", Kill: "kill"}
 )
 
@@ -169,54 +109,6 @@ func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
 func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
-
-// String returns "smallest-first" or "finish-started".
-func (t Train) String() string { return enum.Name("Train", trainNames[:], t) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (t Train) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
-// returns.
-func (t *Train) UnmarshalText(text []byte) error {
-	return enum.Set(t, "order of training", trainNames[:], text)
-}
-
-// String returns "keep-age" or "literal".
-func (u SizeUpdate) String() string { return enum.Name("SizeUpdate", updateNames[:], u) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (u SizeUpdate) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
-// returns.
-func (u *SizeUpdate) UnmarshalText(text []byte) error {
-	return enum.Set(u, "size update", updateNames[:], text)
-}
-
-// String returns "pure" or "max-min".
-func (v VirtualCluster) String() string { return enum.Name("VirtualCluster", clusterNames[:], v) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (v VirtualCluster) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
-// returns.
-func (v *VirtualCluster) UnmarshalText(text []byte) error {
-	return enum.Set(v, "virtual cluster", clusterNames[:], text)
-}
-
-// String returns "weights" or "speed-modifier".
-func (p Priority) String() string { return enum.Name("Priority", prioNames[:], p) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (p Priority) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
-// returns.
-func (p *Priority) UnmarshalText(text []byte) error {
-	return enum.Set(p, "priority", prioNames[:], text)
-}
 
 // String returns "wait" or "kill".
 func (p Preemption) String() string { return enum.Name("Preemption", preemptNames[:], p) }
@@ -250,14 +142,6 @@ func (o *Options) Check() error {
 		return bad("negative default task time %v", o.DefaultTaskTime)
 	case int(o.Late) >= len(lateNames):
 		return bad("unknown late rule %v", o.Late)
-	case int(o.Train) >= len(trainNames):
-		return bad("unknown order of training %v", o.Train)
-	case int(o.SizeUpdate) >= len(updateNames):
-		return bad("unknown size update %v", o.SizeUpdate)
-	case int(o.VirtualCluster) >= len(clusterNames):
-		return bad("unknown virtual cluster %v", o.VirtualCluster)
-	case int(o.Priority) >= len(prioNames):
-		return bad("unknown priority %v", o.Priority)
 	case int(o.Preemption) >= len(preemptNames):
 		return bad("unknown preemption %v", o.Preemption)
 	case !(o.KillFraction >= 0 && o.KillFraction < 1<<32):

@@ -7,14 +7,13 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A naive is HFSP with a pure virtual cluster, written down once more: rational
+// A naive is HFSP, written down once more: rational
 // numbers, lists, and no account but its own. It takes the time it takes.
 type naive struct {
 	t, T, early int // early slots
 	delta       time.Duration
 	earlyDelay  time.Duration
 	late        Late
-	literal     bool
 	mutant      string // what is wrong with it, on purpose
 
 	now    sojourn.Time
@@ -328,12 +327,9 @@ func (o *naive) conclude(ph *nPhase) {
 	final := left.Mul(left, big.NewRat(mean, 1))
 	ph.final = new(big.Int).Quo(final.Num(), final.Denom()).Int64()
 	size := big.NewRat(mean*int64(len(ph.state)), 1)
-	v := big.NewRat(ph.final, 1)
-	if !o.literal {
-		v = new(big.Rat).Add(ph.v, size)
-		if v.Sub(v, ph.size); v.Sign() < 0 {
-			v.SetInt64(0)
-		}
+	v := new(big.Rat).Add(ph.v, size)
+	if v.Sub(v, ph.size); v.Sign() < 0 {
+		v.SetInt64(0)
 	}
 	ph.size, ph.v = size, v
 	if v.Sign() > 0 {

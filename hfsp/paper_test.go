@@ -340,17 +340,6 @@ func TestFinalSize(t *testing.T) {
 	s.want(1, "v", 780.0-300)
 }
 
-// Literally, v becomes S_f.
-// Reference: HFSP, section III-B, "Estimated Size Update".
-func TestLiteralUpdate(t *testing.T) {
-	s := stage{t, newWith(hfsp.Options{TrainingTasks: 1, SizeUpdate: hfsp.Literal})}
-	s.slots(0, 0)
-	s.arrive(0, 1, tasks(10, 0))
-	s.finish(5, s.assign(0, 1))
-	s.want(1, "S_f", 45.0)
-	s.want(1, "v", 45.0)
-}
-
 // Training tasks go first, of the phase of the least initial size, while fewer than T
 // slots are held; then the least virtual size decides.
 // Reference: HFSP, algorithm 1.
@@ -372,48 +361,30 @@ func TestAlgorithm1(t *testing.T) {
 	}
 }
 
-// A phase whose weight is twice that of another ages twice as fast, by either rule;
-// by speed, the other one does not age slower.
+// A phase whose weight is twice that of another ages twice as fast.
 // Reference: HFSP, section III-B, "Manual Priority and QoS".
 func TestPriorities(t *testing.T) {
-	for _, tc := range []struct {
-		rule hfsp.Priority
-		v    [2]float64
-	}{
-		{hfsp.Weights, [2]float64{100 - 6.0*2/3, 100 - 6.0/3}},
-		{hfsp.SpeedModifier, [2]float64{100 - 6, 100 - 3}},
-	} {
-		s := stage{t, exact(hfsp.Options{Priority: tc.rule})}
-		s.slots(0, 0)
-		for i, weight := range []float64{2, 1} {
-			s.observe(0, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Weight: weight,
-				Phases: []sojourn.Phase{tasks(10, 10)}}})
-		}
-		s.observe(6, sojourn.Event{Kind: sojourn.Tick})
-		s.want(1, "v", tc.v[0])
-		s.want(2, "v", tc.v[1])
+	s := stage{t, exact(hfsp.Options{})}
+	s.slots(0, 0)
+	for i, weight := range []float64{2, 1} {
+		s.observe(0, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Weight: weight,
+			Phases: []sojourn.Phase{tasks(10, 10)}}})
 	}
+	s.observe(6, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "v", 100-6.0*2/3)
+	s.want(2, "v", 100-6.0/3)
 }
 
-// Four slots, and phases of one and of ten tasks of 10 s: purely, each has two slots;
-// max-min, one has one and the other three.
-// Reference: HFSP, section III-B, "Virtual Cluster".
+// Four slots, and phases of one and of ten tasks of 10 s: each ages by two slots.
+// Reference: HFSP, section III-B, "Virtual Cluster", for which see the package comment.
 func TestVirtualCluster(t *testing.T) {
-	for _, tc := range []struct {
-		cluster hfsp.VirtualCluster
-		v       [2]float64
-	}{
-		{hfsp.Pure, [2]float64{10 - 4, 100 - 4}},
-		{hfsp.MaxMin, [2]float64{10 - 2, 100 - 6}},
-	} {
-		s := stage{t, exact(hfsp.Options{VirtualCluster: tc.cluster})}
-		s.slots(0, 0, 1, 2, 3)
-		s.arrive(0, 1, tasks(1, 10))
-		s.arrive(0, 2, tasks(10, 10))
-		s.observe(2, sojourn.Event{Kind: sojourn.Tick})
-		s.want(1, "v", tc.v[0])
-		s.want(2, "v", tc.v[1])
-	}
+	s := stage{t, exact(hfsp.Options{})}
+	s.slots(0, 0, 1, 2, 3)
+	s.arrive(0, 1, tasks(1, 10))
+	s.arrive(0, 2, tasks(10, 10))
+	s.observe(2, sojourn.Event{Kind: sojourn.Tick})
+	s.want(1, "v", 10-4.0)
+	s.want(2, "v", 100-4.0)
 }
 
 // When slots come and go, virtual sizes stay and rates change at once.

@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -27,9 +28,11 @@ type data struct {
 type phase struct {
 	job    *job
 	index  int
-	handle uint32 // unique among phases: heaps go by it
+	class  *class
+	tasks  *ledger.Phase // the account of its tasks
+	handle uint32        // unique among phases: heaps go by it
 	stage  stage
-	place  place // in the virtual cluster of its class
+	item   *vqueue.Item[*phase] // in the virtual cluster of its class
 
 	// size is the work of n tasks, in slot-nanoseconds, by the latest estimate: first
 	// S_i, then n s, of which S_f is what is left when training ends. n counts the
@@ -41,13 +44,14 @@ type phase struct {
 	// ready, in vain or not.
 	served wide.Uint128
 
-	samples  []sample
-	failures int // of training tasks, by their own fault
+	samples  samples // while it is in training
+	failures int     // of training tasks, by their own fault
 
 	entered    sojourn.Time // when it became ready
 	early      bool         // its tasks have to wait for the phase before
 	earlyTasks int          // running tasks, if it is early; else 0
 	overdue    bool         // it has been held back for long enough to be given idle slots
+	touched    bool         // it is in Policy.touched
 
 	attempts attempts   // those that may be killed
 	killed   bitset.Set // tasks that were killed, if each is to be killed once only
@@ -58,86 +62,146 @@ type phase struct {
 type stage uint8
 
 const (
-	tiny     stage = iota // fewer than t tasks: of size 0
-	known                 // the estimator knew the size beforehand
-	training              // size is S_i
-	trained               // size comes from training
+	stageTiny     stage = iota // fewer than t tasks: of size 0
+	stageKnown                 // the estimator knew the size beforehand
+	stageTraining              // size is S_i
+	stageTrained               // size comes from training
 )
 
-var stageNames = [...]string{tiny: "tiny", known: "known", training: "training", trained: "trained"}
+var stageNames = [...]string{stageTiny: "tiny", stageKnown: "known", stageTraining: "training", stageTrained: "trained"}
 
 // spec returns the description of the phase.
 func (ph *phase) spec() *sojourn.Phase { return &ph.job.Spec.Phases[ph.index] }
 
-// account returns the account of the tasks.
-func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
-
-// startable reports whether a phase has a task that it may start.
-func (p *Policy) startable(ph *phase) bool {
-	return ph.account().Ready && ph.account().Pending() > 0 && !p.heldBack(ph)
+// startable reports whether the phase has a task that it may start.
+func (ph *phase) startable() bool {
+	return ph.tasks.Ready && ph.tasks.Pending() > 0 && !(ph.early && ph.class.gate.shut())
 }
+
+// remaining returns v, the virtual size.
+func (ph *phase) remaining() uint64 { return ph.class.aging.Remaining(ph.item) }
 
 // mean returns the expected time of a task.
 func (ph *phase) mean() uint64 { return ph.size / uint64(max(ph.n, 1)) }
 
-// update brings the place of a phase up to date, which begins when it is ready and
-// ends when it has finished.
+// update lets phase i of a job enter when it is ready and leave when it has finished. What
+// an event does to a phase in between, sync puts right.
 func (p *Policy) update(j *job, i int) {
 	if i >= len(j.Phases) {
 		return
 	}
 	ph, account := j.Data.phases[i], &j.Phases[i]
-	if j.Cancelled || account.Done == j.Spec.Phases[i].Tasks {
-		if ph != nil {
-			p.leave(ph)
-		}
-		return
+	over := j.Cancelled || account.Done == j.Spec.Phases[i].Tasks
+	switch {
+	case ph != nil && over:
+		p.leave(ph)
+	case ph != nil:
+		p.touch(ph)
+	case !over && account.Ready:
+		p.touch(p.enter(j, i))
 	}
-	if ph == nil {
-		if !account.Ready {
-			return
-		}
-		ph = p.enter(j, i)
-	}
-	p.startClocks(ph)
-	p.conclude(ph)
-	p.enlist(ph)
 }
 
-// enlist takes note of what a phase has to start and what it runs.
-func (p *Policy) enlist(ph *phase) {
-	p.countEarly(ph, false)
-	p.class(ph.spec().Class).virtual.SetRunning(ph, ph.account().Running)
-	p.guard(ph)
-	p.file(ph)
+// touch says that anything has changed of what decides how a phase is served: its tasks,
+// its samples, its size, or what the gate of its class makes of it.
+func (p *Policy) touch(phases ...*phase) {
+	for _, ph := range phases {
+		if !ph.touched {
+			ph.touched = true
+			p.touched = append(p.touched, ph)
+		}
+	}
 }
 
-// file files a phase among those that have something to start, if it has.
-func (p *Policy) file(ph *phase) {
-	c := p.class(ph.spec().Class)
-	startable := p.startable(ph)
-	c.virtual.SetReady(ph, startable)
-	c.virtual.SetMark(ph, claims, p.kill && startable && !ph.early)
-	if startable && p.wantsTraining(ph) {
-		c.training.Set(ph.handle, p.trainingKey(ph))
+// sync puts right what follows from the state of the phases that were touched: at the end
+// of each event, of each timer and of each assignment.
+func (p *Policy) sync(at sojourn.Time) {
+	for i := 0; i < len(p.touched); i++ { // it may grow
+		ph := p.touched[i]
+		ph.touched = false
+		if p.phases[ph.handle] == ph {
+			p.settle(ph, at)
+		}
+	}
+	clear(p.touched)
+	p.touched = p.touched[:0]
+	if p.kill {
+		p.targets.expire()
+	}
+}
+
+// settle derives one thing from the other, in this order: from the time, which samples
+// count; from these, the size; from the tasks, whether the phase is held back; from all of
+// it, when to look again, and where the phase stands in the queues of its class.
+func (p *Policy) settle(ph *phase, at sojourn.Time) {
+	c, running, hasInput := ph.class, ph.tasks.Running, ph.hasInput()
+	if ph.stage == stageTraining {
+		if hasInput {
+			ph.samples.work(p.ledger.Now())
+		}
+		ph.samples.ripen(at, p.delta)
+		p.conclude(ph)
+	}
+	if (ph.early || !hasInput) && c.gate.count(ph, !hasInput, running) {
+		p.touch(c.gate.waiting...)
+	}
+	if ph.early || len(ph.samples) > 0 || p.timers.Contains(ph.handle) {
+		p.setTimer(ph, at)
+	}
+	c.aging.SetRunning(ph.item, running)
+	if p.kill {
+		p.targets.mark(ph)
+	}
+	c.file(ph, p.ledger.Now())
+}
+
+// A timer is the instant at which the next training task of a phase has run for
+// Delta, or the phase is not held back any more.
+type timer struct {
+	at    sojourn.Time
+	seq   uint64 // of the job
+	index int
+	phase *phase
+}
+
+func (a timer) less(b timer) bool {
+	switch {
+	case a.at != b.at:
+		return a.at < b.at
+	case a.seq != b.seq:
+		return a.seq < b.seq
+	}
+	return a.index < b.index
+}
+
+// setTimer sets the timer of a phase, or takes it to be overdue if it is by now.
+func (p *Policy) setTimer(ph *phase, now sojourn.Time) {
+	first, any := ph.samples.next(p.delta)
+	if ph.early && !ph.overdue {
+		switch at, ok := later(ph.entered, p.earlyDelay); {
+		case ok && at <= now:
+			ph.overdue = true
+		case ok && (!any || at < first):
+			first, any = at, true
+		}
+	}
+	if any {
+		p.timers.Set(ph.handle, timer{first, ph.job.Seq, ph.index, ph})
 	} else {
-		c.training.Remove(ph.handle)
-	}
-	if !startable {
-		ph.wait.Stop(p.ledger.Now())
+		p.timers.Remove(ph.handle)
 	}
 }
 
 // enter lets a phase that has become ready into the virtual cluster.
 func (p *Policy) enter(j *job, i int) *phase {
-	ph := &phase{job: j, index: i, n: j.Spec.Phases[i].Tasks - j.Phases[i].Done, entered: p.ledger.Now()}
+	ph := &phase{job: j, index: i, class: p.class(j.Spec.Phases[i].Class), tasks: &j.Phases[i], n: j.Spec.Phases[i].Tasks - j.Phases[i].Done, entered: p.ledger.Now()}
 	p.adopt(ph)
 	p.estimate(ph)
-	p.class(ph.spec().Class).virtual.Arrive(ph, p.scaled(ph, ph.size), p.weight(ph), ph.n)
-	if p.kill && ph.account().Running > 0 { // adopted before
+	ph.item = ph.class.aging.Arrive(ph, ph.size, j.Weight)
+	if p.kill && ph.tasks.Running > 0 { // adopted before
 		for s, a := range p.ledger.Attempts() {
 			if a.Job == j && int(a.Task.Phase) == i {
-				p.expose(ph, s.ID)
+				p.targets.expose(ph, s.ID)
 			}
 		}
 	}
@@ -163,11 +227,11 @@ func (p *Policy) estimate(ph *phase) {
 	ph.size = portion(uint64(max(size, 0)), ph.n, ph.spec().Tasks)
 	switch {
 	case sure:
-		ph.stage = known
+		ph.stage = stageKnown
 	case ph.n < p.tasks:
-		ph.stage, ph.size = tiny, 0
+		ph.stage, ph.size = stageTiny, 0
 	default:
-		ph.stage = training
+		ph.stage = stageTraining
 	}
 	ph.initial = ph.size
 }
@@ -184,15 +248,17 @@ func portion(size uint64, n, total int) uint64 {
 // leave takes a phase that has finished, or whose job was cancelled, out of
 // everything but the virtual cluster.
 func (p *Policy) leave(ph *phase) {
-	c := p.class(ph.spec().Class)
-	p.correct(ph)
+	c := ph.class
+	ph.correct(&p.ledger)
 	p.endTraining(ph)
-	p.coverAll(ph)
-	p.guards.Remove(ph.handle)
-	p.countEarly(ph, true)
+	p.targets.coverAll(ph)
+	if c.gate.count(ph, false, 0) {
+		p.touch(c.gate.waiting...)
+	}
 	p.timers.Remove(ph.handle)
-	c.training.Remove(ph.handle)
-	c.virtual.Finish(ph)
+	c.training.queue.Remove(ph.handle)
+	c.aging.Finish(ph.item)
+	ph.item.Value = nil // the tag may stay for long, the phase must not
 	ph.job.Data.phases[ph.index] = nil
 	p.phases[ph.handle] = nil
 	p.spare = append(p.spare, ph.handle)
@@ -203,76 +269,45 @@ func (p *Policy) leave(ph *phase) {
 // until it is virtually complete, so that the others age no faster for its having been
 // served first; but not for the sake of an estimate that was too large, which might
 // be by years. A size that was too small stays: v never grows but by training.
-func (p *Policy) correct(ph *phase) {
-	c := p.class(ph.spec().Class)
-	if c.virtual.Late(ph) {
+func (ph *phase) correct(l *ledger.Ledger[data]) {
+	if ph.item.Late() {
 		return
 	}
 	served := ph.served
-	if ph.account().Running > 0 { // of a job that was cancelled
-		for _, a := range p.ledger.Attempts() {
+	if ph.tasks.Running > 0 { // of a job that was cancelled
+		for _, a := range l.Attempts() {
 			if a.Job == ph.job && int(a.Task.Phase) == ph.index {
-				served = served.Add(wide.From64(uint64(p.ledger.Now().Sub(a.Start))))
+				served = served.Add(wide.From64(uint64(l.Now().Sub(a.Start))))
 			}
 		}
 	}
 	if size := uint64(clamp(served)); size < ph.size {
 		ph.size = size
-		c.virtual.Resize(ph, p.scaled(ph, size), p.weight(ph), ph.n)
+		ph.class.aging.Revise(ph.item, size, ph.job.Weight)
 	}
 }
 
-// resize takes note that a phase has n tasks to do instead of ph.n, or that its
-// description has changed.
+// resize says that a phase has n tasks to do instead of ph.n, or that its description
+// has changed.
 func (p *Policy) resize(ph *phase, n int, described bool) {
-	before := ph.n
+	aging, before := ph.class.aging, ph.n
 	ph.n = n
 	switch {
-	case described && ph.stage != trained:
+	case described && ph.stage != stageTrained:
 		was := ph.stage
 		p.estimate(ph)
-		if ph.stage != training {
+		if ph.stage != stageTraining {
 			p.endTraining(ph)
-		} else if was == tiny { // it is not tiny any more
-			c := p.class(ph.spec().Class)
-			c.virtual.Reset(ph, p.scaled(ph, ph.size), p.scaled(ph, ph.size))
+		} else if was == stageTiny { // it is not tiny any more
+			aging.Reset(ph.item, ph.size, ph.size)
 		}
 	default:
 		ph.size = portion(ph.size, n, before)
 	}
-	p.class(ph.spec().Class).virtual.Resize(ph, p.scaled(ph, ph.size), p.weight(ph), n)
+	aging.Revise(ph.item, ph.size, ph.job.Weight)
 }
 
-// scaled returns a size as the virtual cluster is told of it: where the weight of a
-// job modifies the speed at which it ages, a job of weight w ages like one that is w
-// times smaller.
-func (p *Policy) scaled(ph *phase, size uint64) uint64 {
-	if !p.modify {
-		return size
-	}
-	q, _ := wide.Mul64(size, 1<<16).QuoRem(wide.From64(ph.job.Weight))
-	return uint64(clamp(q))
-}
-
-// weight returns the weight of a phase in the virtual cluster.
-func (p *Policy) weight(ph *phase) uint64 {
-	if p.modify {
-		return 1 << 16
-	}
-	return ph.job.Weight
-}
-
-// v returns the virtual size of a phase.
-func (p *Policy) v(ph *phase) uint64 {
-	v := p.class(ph.spec().Class).virtual.Remaining(ph)
-	if !p.modify {
-		return v
-	}
-	q, _ := wide.Mul64(v, ph.job.Weight).QuoRem(wide.From64(1 << 16))
-	return uint64(clamp(q))
-}
-
-// add takes note that a task of a job has finished after a time.
+// add says that a task of a job has finished after a time.
 func (d *data) add(phase int, service time.Duration) {
 	d.ran[phase].service = d.ran[phase].service.Add(wide.From64(uint64(service)))
 	d.ran[phase].tasks++

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
@@ -42,10 +43,19 @@ type attempts struct {
 	spare []uint32            // IDs that are not in the heap, of those below its greatest length so far
 }
 
+// targets are the running tasks that may be killed, whoever would get their slots. Without
+// Kill there are none.
+type targets struct {
+	*options
+	ledger  *ledger.Ledger[data]
+	exposed []uint32          // by slot: 1 + the ID of the attempt in the attempts of its phase; 0 if it is not in
+	guards  *heap.Heap[timer] // by handle: when KillFraction spares all that a phase runs
+}
+
 // expose makes the task that runs on a slot one that may be killed.
-func (p *Policy) expose(ph *phase, slot sojourn.SlotID) {
-	a, _ := p.ledger.Attempt(slot)
-	if !p.kill || p.ledger.Retiring(slot) || p.once && ph.killed.Has(int(a.Task.Index)) {
+func (t *targets) expose(ph *phase, slot sojourn.SlotID) {
+	a, _ := t.ledger.Attempt(slot)
+	if !t.kill || t.ledger.Retiring(slot) || t.once && ph.killed.Has(int(a.Task.Index)) {
 		return
 	}
 	r := &ph.attempts
@@ -58,53 +68,51 @@ func (p *Policy) expose(ph *phase, slot sojourn.SlotID) {
 		r.spare = r.spare[:n-1]
 	}
 	r.heap.Set(id, attempt{a.Start, a.Task.Index, slot})
-	for int(slot) >= len(p.exposed) {
-		p.exposed = append(p.exposed, 0)
+	for int(slot) >= len(t.exposed) {
+		t.exposed = append(t.exposed, 0)
 	}
-	p.exposed[slot] = id + 1
+	t.exposed[slot] = id + 1
 }
 
 // cover undoes expose, if need be.
-func (p *Policy) cover(ph *phase, slot sojourn.SlotID) {
-	if int(slot) < len(p.exposed) && p.exposed[slot] > 0 {
-		id := p.exposed[slot] - 1
-		p.exposed[slot] = 0
+func (t *targets) cover(ph *phase, slot sojourn.SlotID) {
+	if int(slot) < len(t.exposed) && t.exposed[slot] > 0 {
+		id := t.exposed[slot] - 1
+		t.exposed[slot] = 0
 		ph.attempts.heap.Remove(id)
 		ph.attempts.spare = append(ph.attempts.spare, id)
 	}
 }
 
 // coverAll makes no task of a phase one that may be killed.
-func (p *Policy) coverAll(ph *phase) {
+func (t *targets) coverAll(ph *phase) {
 	if ph.attempts.heap != nil {
 		for _, a := range ph.attempts.heap.All() {
-			p.exposed[a.slot] = 0
+			t.exposed[a.slot] = 0
 		}
 		ph.attempts = attempts{}
 	}
+	t.guards.Remove(ph.handle)
 }
 
-// guard brings up to date whether a phase has victims, and until when if nothing happens:
+// mark brings up to date whether a phase has victims, and until when if nothing happens:
 // KillFraction spares its youngest task last.
-func (p *Policy) guard(ph *phase) {
-	if !p.kill {
-		return
-	}
+func (t *targets) mark(ph *phase) {
 	any := ph.attempts.heap != nil && ph.attempts.heap.Len() > 0
-	p.guards.Remove(ph.handle)
-	if any && p.spared > 0 {
+	t.guards.Remove(ph.handle)
+	if any && t.spared > 0 {
 		first, _ := ph.attempts.heap.MinKey()
-		if until, ok := p.spareFrom(ph, first.start); ok {
-			p.guards.Set(ph.handle, timer{until, ph.job.Seq, ph.index, ph.handle})
+		if until, ok := t.spareFrom(ph, first.start); ok {
+			t.guards.Set(ph.handle, timer{until, ph.job.Seq, ph.index, ph})
 		}
 	}
-	p.class(ph.spec().Class).virtual.SetMark(ph, victims, any)
+	ph.class.aging.SetMark(ph.item, victims, any)
 }
 
 // spareFrom returns from when on KillFraction spares a task of a phase that has started
 // at an instant; false if never. It has run for longer than spared times the mean then.
-func (p *Policy) spareFrom(ph *phase, start sojourn.Time) (sojourn.Time, bool) {
-	most, _ := wide.Mul64(ph.mean(), p.spared).QuoRem(wide.From64(1 << 16))
+func (t *targets) spareFrom(ph *phase, start sojourn.Time) (sojourn.Time, bool) {
+	most, _ := wide.Mul64(ph.mean(), t.spared).QuoRem(wide.From64(1 << 16))
 	if most.Hi > 0 || most.Lo >= uint64(math.MaxInt64-start) {
 		return 0, false
 	}
@@ -112,16 +120,24 @@ func (p *Policy) spareFrom(ph *phase, start sojourn.Time) (sojourn.Time, bool) {
 }
 
 // expire takes the marks from phases of which all tasks are spared by now.
-func (p *Policy) expire() {
+func (t *targets) expire() {
 	for {
-		next, ok := p.guards.MinKey()
-		if !ok || next.at > p.ledger.Now() {
+		next, ok := t.guards.MinKey()
+		if !ok || next.at > t.ledger.Now() {
 			return
 		}
-		ph := p.phases[next.handle]
-		p.guards.Remove(next.handle)
-		p.class(ph.spec().Class).virtual.SetMark(ph, victims, false)
+		t.guards.Remove(next.phase.handle)
+		next.phase.class.aging.SetMark(next.phase.item, victims, false)
 	}
+}
+
+// spares reports whether the guards protect a task.
+func (t *targets) spares(ph *phase, task uint32, start sojourn.Time) bool {
+	if t.once && ph.killed.Has(int(task)) {
+		return true
+	}
+	// start + spared * mean < now
+	return t.spared > 0 && wide.Mul64(ph.mean(), t.spared).Less(wide.Mul64(uint64(t.ledger.Now().Sub(start)), 1<<16))
 }
 
 // AppendPreemptions implements [sojourn.Preemptor]. For each class it goes through
@@ -144,22 +160,21 @@ func (p *Policy) expire() {
 // delay scheduling O(n slots), where there is something to start and no slot for it but
 // that of a task that is served later; the case of early tasks O(slots).
 func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
-	for i := range p.classes {
-		class := sojourn.Class(i)
-		first, _, ok := p.first(class)
+	for _, c := range p.classes {
+		first, _, ok := c.first()
 		if !ok {
 			continue
 		}
 		before := len(dst)
 		switch {
 		case !p.kill:
-		case p.delays():
-			dst = p.appendVictimsNear(dst, class)
+		case p.patience.any:
+			dst = p.appendVictimsNear(dst, c)
 		default:
-			dst = p.appendVictims(dst, class)
+			dst = p.appendVictims(dst, c)
 		}
 		if len(dst) == before {
-			dst = p.appendBlocker(dst, class, first)
+			dst = p.appendBlocker(dst, c, first)
 		}
 	}
 	return dst
@@ -168,16 +183,15 @@ func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemptio
 // appendBlocker names the youngest early task, if early tasks hold all slots of a
 // class: more than they are allowed to, so that they will not get the slot back before
 // the phase that goes first.
-func (p *Policy) appendBlocker(dst []sojourn.Preemption, class sojourn.Class, first *phase) []sojourn.Preemption {
-	c := &p.classes[class]
-	if c.early <= p.earlyLimit(class) || c.early < p.ledger.Capacity(class) {
+func (p *Policy) appendBlocker(dst []sojourn.Preemption, c *class, first *phase) []sojourn.Preemption {
+	if c.gate.held <= c.gate.limit() || c.gate.held < c.gate.slots {
 		return dst
 	}
 	var last sojourn.Preemption
 	var start sojourn.Time
 	for s, a := range p.ledger.Attempts() {
 		ph := a.Job.Data.phases[a.Task.Phase]
-		if s.Class == class && ph != nil && ph.early && !p.ledger.Retiring(s.ID) && (last.For == 0 || a.Start >= start) {
+		if s.Class == c.id && ph != nil && ph.early && !p.ledger.Retiring(s.ID) && (last.For == 0 || a.Start >= start) {
 			last, start = sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID, For: first.job.Spec.ID}, a.Start
 		}
 	}
@@ -189,24 +203,23 @@ func (p *Policy) appendBlocker(dst []sojourn.Preemption, class sojourn.Class, fi
 
 // appendVictims goes through those who claim slots from the first one on, and through
 // those who have victims from the last one on, until they meet.
-func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []sojourn.Preemption {
-	c := &p.classes[class]
-	left := p.limit(class) - c.used
-	free := p.ledger.FreeSlots(class)
-	if free == 0 && !p.meet(c, left) {
+func (p *Policy) appendVictims(dst []sojourn.Preemption, c *class) []sojourn.Preemption {
+	left := c.training.left()
+	free := p.ledger.FreeSlots(c.id)
+	if free == 0 && !c.meet() {
 		return dst
 	}
-	s := supply{p: p, class: class, free: free, list: p.sources[:0]}
+	s := supply{targets: &p.targets, class: c, free: free, list: p.sources[:0]}
 	defer func() {
 		clear(s.list)
 		p.sources = s.list[:0]
 	}()
 	var trained map[*phase]int
 	if left > 0 {
-		order := c.training.Cursor()
-		for h, _, ok := order.Next(); ok && left > 0 && s.any(); h, _, ok = order.Next() {
-			ph := p.phases[h]
-			for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
+		order := c.training.queue.Cursor()
+		for _, k, ok := order.Next(); ok && left > 0 && s.any(); _, k, ok = order.Next() {
+			ph := k.phase
+			for range min(p.tasks-len(ph.samples), ph.tasks.Pending(), left) {
 				if !s.claim(&dst, ph, true) {
 					break
 				}
@@ -218,8 +231,9 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 			}
 		}
 	}
-	for ph := range c.virtual.Marked(claims) {
-		for range ph.account().Pending() - trained[ph] {
+	for it := range c.aging.Marked(claims) {
+		ph := it.Value
+		for range ph.tasks.Pending() - trained[ph] {
 			if !s.claim(&dst, ph, false) {
 				return dst // those that follow are not smaller
 			}
@@ -231,11 +245,11 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, class sojourn.Class) []
 // A supply is where slots come from: those that are free, then the victims of a class,
 // from the phase that is served last on.
 type supply struct {
-	p     *Policy
-	class sojourn.Class
-	free  int
-	list  []source // that have victims left, the first of those that were asked for
-	last  *phase   // up to which they were; nil at first
+	targets *targets
+	class   *class
+	free    int
+	list    []source             // that have victims left, the first of those that were asked for
+	last    *vqueue.Item[*phase] // up to which they were; nil at first
 }
 
 // A source is a phase that has victims, and the next one of these.
@@ -248,18 +262,18 @@ type source struct {
 // next finds the next victim of a source; false if there is none.
 func (s *supply) next(from *source) (ok bool) {
 	_, from.victim, ok = from.order.Next()
-	return ok && !s.p.spares(from.phase, from.victim.task, from.victim.start)
+	return ok && !s.targets.spares(from.phase, from.victim.task, from.victim.start)
 }
 
 // reach finds source i; false if there are not so many.
 func (s *supply) reach(i int) bool {
 	for len(s.list) <= i {
-		ph, ok := s.p.classes[s.class].virtual.LastMarked(victims, s.last)
+		it, ok := s.class.aging.LastMarked(victims, s.last)
 		if !ok {
 			return false
 		}
-		s.last = ph
-		from := source{phase: ph, order: ph.attempts.heap.Cursor()}
+		s.last = it
+		from := source{phase: it.Value, order: it.Value.attempts.heap.Cursor()}
 		if s.next(&from) {
 			s.list = append(s.list, from)
 		}
@@ -286,10 +300,10 @@ func (s *supply) claim(dst *[]sojourn.Preemption, ph *phase, prior bool) bool {
 	}
 	from := &s.list[i]
 	// Sizes are rounded: who is smaller by that alone would not get the slot.
-	if !prior && !(s.p.classes[s.class].virtual.Before(ph, from.phase) && s.p.smaller(ph, from.phase)) {
+	if !prior && !(s.class.aging.Before(ph.item, from.phase.item) && ph.smaller(from.phase)) {
 		return false
 	}
-	a, _ := s.p.ledger.Attempt(from.victim.slot)
+	a, _ := s.targets.ledger.Attempt(from.victim.slot)
 	*dst = append(*dst, sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: from.victim.slot, For: ph.job.Spec.ID})
 	if !s.next(from) {
 		s.list = slices.Delete(s.list, i, i+1)
@@ -308,14 +322,13 @@ type running struct {
 
 // appendVictimsNear does the same where phases wait for slots close to their inputs: who
 // claims a slot is given the victim that would be the next, but for its place.
-func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, class sojourn.Class) []sojourn.Preemption {
-	c := &p.classes[class]
-	free := p.ledger.FreeSlots(class)
-	left := p.limit(class) - c.used
-	if free == 0 && !p.meet(c, left) {
+func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn.Preemption {
+	free := p.ledger.FreeSlots(c.id)
+	left := c.training.left()
+	if free == 0 && !c.meet() {
 		return dst
 	}
-	victims := p.victims(class)
+	victims := p.victims(c)
 
 	// claim takes a victim that suits, on a slot that the phase would take, and reports
 	// whether there may be more: were a slot to be freed that the phase then declines,
@@ -325,7 +338,7 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, class sojourn.Class
 			free--
 			return true
 		}
-		i := slices.IndexFunc(victims, func(v running) bool { return suits(v) && p.takes(ph, v.slot) })
+		i := slices.IndexFunc(victims, func(v running) bool { return suits(v) && p.patience.takes(ph, v.slot) })
 		if i < 0 {
 			return false
 		}
@@ -337,8 +350,8 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, class sojourn.Class
 	}
 
 	claimed := make(map[*phase]int)
-	for _, ph := range p.inTraining(class) {
-		for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
+	for _, ph := range c.training.all() {
+		for range min(p.tasks-len(ph.samples), ph.tasks.Pending(), left) {
 			if !claim(ph, func(v running) bool { return v.phase != ph }) {
 				break
 			}
@@ -347,17 +360,18 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, class sojourn.Class
 		}
 	}
 	place := -1
-	for ph := range c.virtual.All() {
+	for it := range c.aging.All() {
+		ph := it.Value
 		place++
 		if free == 0 && (len(victims) == 0 || place >= victims[0].place) {
 			return dst
 		}
-		if ph.early || !p.startable(ph) {
+		if ph.early || !ph.startable() {
 			continue
 		}
-		for range ph.account().Pending() - claimed[ph] {
+		for range ph.tasks.Pending() - claimed[ph] {
 			// Sizes are rounded: who is smaller by that alone would not get the slot.
-			if claim(ph, func(v running) bool { return place < v.place && p.smaller(ph, v.phase) }) {
+			if claim(ph, func(v running) bool { return place < v.place && ph.smaller(v.phase) }) {
 				continue
 			}
 			break
@@ -368,43 +382,34 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, class sojourn.Class
 
 // meet reports whether any phase comes before one that has victims, or is in training
 // while so many training slots are left.
-func (p *Policy) meet(c *class, left int) bool {
-	last, ok := c.virtual.LastMarked(victims, nil)
-	if !ok || left > 0 && c.training.Len() > 0 {
+func (c *class) meet() bool {
+	last, ok := c.aging.LastMarked(victims, nil)
+	if !ok || c.training.left() > 0 && c.training.queue.Len() > 0 {
 		return ok
 	}
-	first, ok := c.virtual.FirstMarked(claims)
-	return ok && c.virtual.Before(first, last)
+	first, ok := c.aging.FirstMarked(claims)
+	return ok && c.aging.Before(first, last)
 }
 
-// takes reports whether a phase has a task to start that is close enough to a slot.
-func (p *Policy) takes(ph *phase, s sojourn.Slot) bool {
-	if !p.delays() {
-		return true
-	}
-	_, ok := p.index.Find(ph.job, ph.index, s, p.reach(ph))
-	return ok
-}
-
-// smaller reports whether a is of a smaller virtual size than b, in relation to
-// their weights.
-func (p *Policy) smaller(a, b *phase) bool {
-	return wide.Mul64(p.v(a), b.job.Weight).Less(wide.Mul64(p.v(b), a.job.Weight))
+// smaller reports whether the phase is of a smaller virtual size than another, in
+// relation to their weights.
+func (ph *phase) smaller(other *phase) bool {
+	return wide.Mul64(ph.remaining(), other.job.Weight).Less(wide.Mul64(other.remaining(), ph.job.Weight))
 }
 
 // victims returns the tasks that may be killed, those to be killed first at the
 // front.
-func (p *Policy) victims(class sojourn.Class) (list []running) {
+func (p *Policy) victims(c *class) (list []running) {
 	place := make(map[*phase]int)
-	for ph := range p.classes[class].virtual.All() {
-		place[ph] = len(place)
+	for it := range c.aging.All() {
+		place[it.Value] = len(place)
 	}
 	for s, a := range p.ledger.Attempts() {
-		if s.Class != class || p.ledger.Retiring(s.ID) {
+		if s.Class != c.id || p.ledger.Retiring(s.ID) {
 			continue
 		}
 		ph := a.Job.Data.phases[a.Task.Phase]
-		if ph == nil || ph.trains(a.Task.Index) || p.spares(ph, a.Task.Index, a.Start) {
+		if ph == nil || ph.trains(a.Task.Index) || p.targets.spares(ph, a.Task.Index, a.Start) {
 			continue
 		}
 		list = append(list, running{
@@ -414,13 +419,4 @@ func (p *Policy) victims(class sojourn.Class) (list []running) {
 		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(b.start, a.start), cmp.Compare(b.Task.Index, a.Task.Index))
 	})
 	return list
-}
-
-// spares reports whether the guards protect a task.
-func (p *Policy) spares(ph *phase, task uint32, start sojourn.Time) bool {
-	if p.once && ph.killed.Has(int(task)) {
-		return true
-	}
-	// start + spared * mean < now
-	return p.spared > 0 && wide.Mul64(ph.mean(), p.spared).Less(wide.Mul64(uint64(p.ledger.Now().Sub(start)), 1<<16))
 }

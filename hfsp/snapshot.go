@@ -1,12 +1,10 @@
 package hfsp
 
 import (
-	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/snapshot"
@@ -14,7 +12,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp", Version: 4, Options: p.text}
+	return snapshot.Header{Policy: "hfsp", Version: 5, Options: p.text}
 }
 
 // text returns the options under which a policy decides, but for those of its
@@ -26,8 +24,8 @@ func (o *Options) text(p *Policy) string {
 		}
 		return fmt.Sprint(*n)
 	}
-	return fmt.Sprintf("t=%d T=%s delta=%v late=%v train=%v update=%v cluster=%v priority=%v preemption=%v fraction=%d once=%v early=%s/%v delay=%v estimator=%T",
-		p.tasks, limit(o.TrainingSlots), p.delta, o.Late, o.Train, o.SizeUpdate, o.VirtualCluster, o.Priority, o.Preemption,
+	return fmt.Sprintf("t=%d T=%s delta=%v late=%v preemption=%v fraction=%d once=%v early=%s/%v delay=%v estimator=%T",
+		p.tasks, limit(o.TrainingSlots), p.delta, o.Late, o.Preemption,
 		p.spared, o.KillOnce, limit(o.EarlySlots), p.earlyDelay, p.delay, p.estimator)
 }
 
@@ -46,9 +44,9 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		}
 		w.Len(len(p.classes))
 		for i := range p.classes {
-			p.classes[i].virtual.save(w, func(ph *phase) {
-				if w.Bool(ph != nil); ph != nil {
-					ph.save(w)
+			p.classes[i].aging.Save(w, func(it *vqueue.Item[*phase]) {
+				if w.Bool(it.Value != nil); it.Value != nil {
+					it.Value.save(w)
 				}
 			})
 		}
@@ -74,11 +72,14 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		}
 		classes := r.Below(1<<8 + 1)
 		for c := range classes {
-			p.class(sojourn.Class(c)).virtual.restore(r, p.ledger.Now(), p.ledger.Capacity(sojourn.Class(c)), func() *phase {
-				if !r.Bool() {
-					return nil
+			id := sojourn.Class(c)
+			p.class(id).aging.Restore(r, p.ledger.Now(), p.ledger.Capacity(id), func(it *vqueue.Item[*phase]) {
+				if r.Bool() {
+					if it.Value = p.restorePhase(r, id); it.Value != nil {
+						it.Value.item = it
+					}
 				}
-				return p.restorePhase(r, sojourn.Class(c))
+				r.Check((it.Value == nil) == it.Finished(), "a phase is missing, or has finished")
 			})
 		}
 		p.restorePrior(r)
@@ -96,22 +97,26 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				if !r.Check(j.Phases[i].Done < j.Spec.Phases[i].Tasks, "a phase has finished") {
 					return
 				}
-				p.countEarly(ph, false)
-				p.setTimer(ph)
+				ph.class.gate.count(ph, !ph.hasInput(), j.Phases[i].Running)
+				p.setTimer(ph, -1) // who is overdue was saved
 			}
 		}
 		for s, a := range p.ledger.Attempts() {
 			if ph := a.Job.Data.phases[a.Task.Phase]; ph != nil && !ph.trains(a.Task.Index) {
-				p.expose(ph, s.ID)
+				p.targets.expose(ph, s.ID)
 			}
 		}
 		for _, ph := range p.phases {
 			// What follows from the account stands in the queue as well.
-			r.Check(p.class(ph.spec().Class).virtual.holds(ph, p.scaled(ph, ph.size), p.weight(ph), p.startable(ph)), "a phase does not fit into its queue")
-			p.guard(ph)
-			p.file(ph)
+			it := ph.item
+			r.Check(it.Work() == ph.size && it.Weight() == ph.job.Weight && it.Running() == ph.tasks.Running && it.Ready() == ph.startable(),
+				"a phase does not fit into its queue")
+			if p.kill {
+				p.targets.mark(ph)
+			}
+			ph.class.file(ph, p.ledger.Now())
 		}
-		p.expire()
+		p.targets.expire()
 	})
 }
 
@@ -129,7 +134,7 @@ func (p *Policy) restorePrior(r *snapshot.Reader) {
 	for s := range p.ledger.Attempts() {
 		if p.prior.Has(int(s.ID)) {
 			held++
-			p.class(s.Class).used++
+			p.class(s.Class).training.used++
 		}
 	}
 	r.Check(held == p.prior.Len(), "a training slot is free")
@@ -180,7 +185,7 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		return nil
 	}
 	tasks := j.Spec.Phases[i].Tasks
-	ph := &phase{job: j, index: i,
+	ph := &phase{job: j, index: i, class: p.class(class), tasks: &j.Phases[i],
 		stage:    stage(r.Below(uint64(len(stageNames)))),
 		size:     r.Below(1 << 63),
 		initial:  r.Below(1 << 63),
@@ -198,9 +203,9 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		}
 		s.prior, s.working, s.since = r.Bool(), r.Bool(), sojourn.Time(r.Int())
 		s.last = Sample{r.Duration(), uint16(r.Below(sojourn.MaxProgress + 1))}
-		if !r.Check(ph.stage == training && len(ph.samples) < p.tasks && (s.slot != noSlot || s.state == sampled) &&
+		if !r.Check(ph.stage == stageTraining && len(ph.samples) < p.tasks && (s.slot != noSlot || s.state == sampled) &&
 			(s.state != sampled || s.last.Progress > 0) && s.last.Service >= 0 && s.since <= p.ledger.Now() &&
-			ph.find(s.task) < 0, "a training task does not fit") {
+			ph.samples.find(s.task) < 0, "a training task does not fit") {
 			return nil
 		}
 		if s.slot != noSlot {
@@ -228,90 +233,6 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 	}
 	p.adopt(ph)
 	return ph
-}
-
-func (q pure) holds(ph *phase, size, weight uint64, ready bool) bool {
-	it := ph.place.item
-	return it.Work() == size && it.Weight() == weight && it.Running() == ph.account().Running && it.Ready() == ready
-}
-
-func (q *maxMin) holds(ph *phase, size, weight uint64, ready bool) bool {
-	i := ph.place.capped
-	return i.size == size && i.weight == weight && i.limit == useful(ph.n) && i.running == ph.account().Running && i.ready == ready
-}
-
-func (q pure) save(w *snapshot.Writer, value func(*phase)) {
-	q.Queue.Save(w, func(it *vqueue.Item[*phase]) { value(it.Value) })
-}
-
-func (q pure) restore(r *snapshot.Reader, now sojourn.Time, slots int, value func() *phase) {
-	q.Queue.Restore(r, now, slots, func(it *vqueue.Item[*phase]) {
-		if it.Value = value(); it.Value != nil {
-			it.Value.place.item = it
-		}
-		r.Check((it.Value == nil) == it.Finished(), "a phase is missing, or has finished")
-	})
-}
-
-func (q *maxMin) save(w *snapshot.Writer, value func(*phase)) {
-	w.Uint(q.ends)
-	w.Uint(q.seq)
-	if w.Bool(q.levelled); q.levelled {
-		w.Wide(q.carry)
-	}
-	list := slices.Clone(q.active)
-	for _, i := range q.all {
-		if i.end > 0 {
-			list = append(list, i)
-		}
-	}
-	slices.SortFunc(list, func(a, b *capped) int { return cmp.Compare(a.seq, b.seq) })
-	w.Len(len(list))
-	for _, i := range list {
-		w.Wide(i.v)
-		w.Uint(i.size)
-		w.Uint(i.weight)
-		w.Uint(i.limit)
-		w.Uint(i.seq)
-		w.Uint(i.end)
-		w.Len(i.running)
-		w.Bool(i.ready)
-		value(i.phase)
-	}
-}
-
-func (q *maxMin) restore(r *snapshot.Reader, now sojourn.Time, slots int, value func() *phase) {
-	q.slots, q.now = slots, now
-	q.ends, q.seq = r.Uint(), r.Uint()
-	levelled := r.Bool()
-	carry := q.carry
-	if levelled {
-		carry = r.Wide()
-	}
-	last := uint64(0)
-	for range r.Len() {
-		i := &capped{v: r.Wide(), size: r.Below(1<<63 + 1), weight: r.Below(1<<48 + 1), limit: r.Below(sojourn.MaxSlots + 1),
-			seq: r.Uint(), end: r.Uint(), running: r.Index(math.MaxInt32), ready: r.Bool()}
-		if !r.Check(i.weight > 0 && i.limit > 0 && i.seq > last && i.seq <= q.seq && i.end <= q.ends &&
-			(i.end > 0) == i.v.IsZero() && i.v.Hi < 1<<32, "a phase does not fit") {
-			return
-		}
-		last = i.seq
-		if i.phase = value(); i.phase != nil {
-			i.phase.place.capped = i
-			q.all = append(q.all, i)
-		}
-		if i.end == 0 {
-			q.active = append(q.active, i)
-		} else {
-			r.Check(i.phase != nil, "a finished phase is late")
-		}
-	}
-	if levelled {
-		q.level()
-		q.carry = carry
-		r.Check(carry.IsZero() || carry.Less(q.weight), "the carry is out of range")
-	}
 }
 
 // saveEstimator writes the state of an estimator.

@@ -13,7 +13,6 @@ func TestLargeJob(t *testing.T) {
 	for name, opts := range map[string]hfsp.Options{
 		"default":   {},
 		"kill":      {Preemption: hfsp.Kill, KillOnce: true},
-		"max-min":   {VirtualCluster: hfsp.MaxMin, Priority: hfsp.SpeedModifier},
 		"estimates": {NodeDelay: 3 * time.Second, Estimator: newHistory},
 	} {
 		t.Run(name, func(t *testing.T) { snapshottest.Large(t, with(opts)) })
@@ -25,7 +24,6 @@ func TestForgedSnapshots(t *testing.T) {
 	for name, opts := range map[string]hfsp.Options{
 		"default":   {},
 		"kill":      {TrainingTasks: 2, Delta: time.Second, Preemption: hfsp.Kill, KillOnce: true, KillFraction: 0.5, Late: hfsp.LateFirst},
-		"max-min":   {TrainingTasks: 2, VirtualCluster: hfsp.MaxMin, Priority: hfsp.SpeedModifier, Train: hfsp.FinishStarted},
 		"estimates": {NodeDelay: 3 * time.Second, RackDelay: time.Second, EarlySlots: ptr(1), Preemption: hfsp.Kill, Estimator: newHistory},
 	} {
 		t.Run(name, func(t *testing.T) { snapshottest.Attack(t, with(opts), 300) })

@@ -26,8 +26,8 @@ func (p *Policy) NamedByDefinition(lastOnly bool) (list []sojourn.Preemption) {
 	for i := range p.classes {
 		class := sojourn.Class(i)
 		of := p.namedOf(class, lastOnly)
-		if first, _, ok := p.first(class); ok && len(of) == 0 {
-			of = p.appendBlocker(nil, class, first)
+		if first, _, ok := p.classes[i].first(); ok && len(of) == 0 {
+			of = p.appendBlocker(nil, p.classes[i], first)
 		}
 		list = append(list, of...)
 	}
@@ -35,12 +35,15 @@ func (p *Policy) NamedByDefinition(lastOnly bool) (list []sojourn.Preemption) {
 }
 
 func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Preemption) {
-	order := slices.Collect(p.classes[class].virtual.All())
+	var order []*phase
+	for it := range p.classes[class].aging.All() {
+		order = append(order, it.Value)
+	}
 	var all []candidate
 	for s, a := range p.ledger.Attempts() {
 		ph := a.Job.Data.phases[a.Task.Phase]
-		if s.Class != class || ph == nil || p.ledger.Retiring(s.ID) || ph.stage == training && ph.find(a.Task.Index) >= 0 ||
-			p.once && ph.killed.Has(int(a.Task.Index)) || p.spared > 0 && p.spares(ph, a.Task.Index, a.Start) {
+		if s.Class != class || ph == nil || p.ledger.Retiring(s.ID) || ph.stage == stageTraining && ph.samples.find(a.Task.Index) >= 0 ||
+			p.once && ph.killed.Has(int(a.Task.Index)) || p.spared > 0 && p.targets.spares(ph, a.Task.Index, a.Start) {
 			continue
 		}
 		all = append(all, candidate{sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, ph, slices.Index(order, ph), a.Start})
@@ -55,7 +58,7 @@ func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Pr
 			return true
 		}
 		for i, v := range all {
-			if suits(i, v) && p.takes(ph, p.slotOf(v.Slot)) {
+			if suits(i, v) && p.patience.takes(ph, p.slotOf(v.Slot)) {
 				v.For = ph.job.Spec.ID
 				named = append(named, v.Preemption)
 				all = slices.Delete(all, i, i+1)
@@ -66,20 +69,17 @@ func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Pr
 	}
 	var trainers []*phase
 	for _, ph := range order {
-		if p.startable(ph) && p.wantsTraining(ph) {
+		if ph.startable() && ph.stage == stageTraining && ph.class.trains(ph) {
 			trainers = append(trainers, ph)
 		}
 	}
 	slices.SortFunc(trainers, func(a, b *phase) int {
-		if p.trainingKey(a).less(p.trainingKey(b)) {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(a.initial, b.initial), cmp.Compare(a.job.Seq, b.job.Seq), cmp.Compare(a.index, b.index))
 	})
 	claimed := map[*phase]int{}
-	left := p.limit(class) - p.classes[class].used
+	left := p.classes[class].training.left()
 	for _, ph := range trainers {
-		for range min(p.tasks-len(ph.samples), ph.account().Pending(), left) {
+		for range min(p.tasks-len(ph.samples), ph.tasks.Pending(), left) {
 			if claim(ph, func(_ int, v candidate) bool { return v.phase != ph }) {
 				claimed[ph]++
 				left--
@@ -87,14 +87,14 @@ func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Pr
 		}
 	}
 	for place, ph := range order {
-		if ph.early || !p.startable(ph) {
+		if ph.early || !ph.startable() {
 			continue
 		}
-		for range ph.account().Pending() - claimed[ph] {
+		for range ph.tasks.Pending() - claimed[ph] {
 			if !claim(ph, func(i int, v candidate) bool {
-				return place < v.place && p.smaller(ph, v.phase) && (i == 0 || !lastOnly)
+				return place < v.place && ph.smaller(v.phase) && (i == 0 || !lastOnly)
 			}) {
-				if p.delays() {
+				if p.patience.any {
 					break // others may have tasks closer to the victims
 				}
 				return named

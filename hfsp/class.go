@@ -1,0 +1,135 @@
+package hfsp
+
+import (
+	"iter"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/vqueue"
+)
+
+// A class is what belongs to one class of slots. Phases of one class wait for each
+// other only.
+type class struct {
+	*options
+	id sojourn.Class
+
+	// aging is the aging module: a virtual cluster that shares all slots by weight. It
+	// keeps the virtual size v of each phase, in slot-nanoseconds, and the order of service.
+	aging    *vqueue.Queue[*phase]
+	training training
+	gate     gate
+}
+
+// class returns what belongs to a class of slots.
+func (p *Policy) class(id sojourn.Class) *class {
+	for int(id) >= len(p.classes) {
+		late := vqueue.LateFirst
+		if p.late == LateShare {
+			late = vqueue.LateShare
+		}
+		c := &class{
+			options:  &p.options,
+			id:       sojourn.Class(len(p.classes)),
+			aging:    vqueue.New[*phase](late),
+			training: training{queue: heap.New(trainingKey.less), most: p.slots},
+			gate:     gate{most: p.earlySlots},
+		}
+		c.aging.Advance(p.ledger.Now(), nil)
+		c.resize(p.ledger.Capacity(c.id))
+		p.classes = append(p.classes, c)
+	}
+	return p.classes[id]
+}
+
+// resize says how many slots there are, and reports whether that opened or shut the gate.
+func (c *class) resize(slots int) (turned bool) {
+	shut := c.gate.shut()
+	c.aging.SetCapacity(slots)
+	c.training.slots, c.gate.slots = slots, slots
+	return shut != c.gate.shut()
+}
+
+// file files a phase among those that have something to start, if it has.
+func (c *class) file(ph *phase, now sojourn.Time) {
+	startable := ph.startable()
+	c.aging.SetReady(ph.item, startable)
+	if c.kill {
+		c.aging.SetMark(ph.item, claims, startable && !ph.early)
+	}
+	if startable && ph.stage == stageTraining && c.trains(ph) {
+		c.training.queue.Set(ph.handle, trainingKey{ph.initial, ph.job.Seq, ph.index, ph})
+	} else {
+		c.training.queue.Remove(ph.handle)
+	}
+	if !startable {
+		ph.wait.Stop(now)
+	}
+}
+
+// trains reports whether a phase in training has tasks to be started by priority. One that
+// is early has none: its tasks would hold training slots for as long as the phase before
+// takes, and nothing is learnt from them meanwhile. One whose training tasks failed t
+// times has lost it.
+func (c *class) trains(ph *phase) bool {
+	return !ph.early && len(ph.samples) < c.tasks && ph.failures < c.tasks
+}
+
+// first returns the phase that is served first, and whether that is for training
+// [HFSP, algorithm 1]. There the text has T_curr <= T.
+func (c *class) first() (ph *phase, prior, ok bool) {
+	if c.training.queue.Len() > 0 && c.training.left() > 0 {
+		k, _ := c.training.queue.MinKey()
+		return k.phase, true, true
+	}
+	it, ok := c.aging.First()
+	if !ok {
+		return nil, false, false
+	}
+	return it.Value, false, true
+}
+
+// inOrder iterates over the phases that have something to start, in the order in which
+// they are served. Phases in training come twice.
+func (c *class) inOrder() iter.Seq[*phase] {
+	return func(yield func(*phase) bool) {
+		if c.training.left() > 0 {
+			for _, ph := range c.training.all() {
+				if !yield(ph) {
+					return
+				}
+			}
+		}
+		for it := range c.aging.All() {
+			if ph := it.Value; ph.startable() && !yield(ph) {
+				return
+			}
+		}
+	}
+}
+
+// ahead returns the phases that come before another for slots of its class, in the order
+// in which they are served, and how many of them only because they are in training.
+func (c *class) ahead(ph *phase) (list []*phase, trained int) {
+	seen := make(map[*phase]bool)
+	if c.training.left() > 0 {
+		for _, other := range c.training.all() {
+			if other == ph {
+				return list, 0
+			}
+			list, seen[other] = append(list, other), true
+		}
+	}
+	trained = len(list)
+	for it := range c.aging.All() {
+		switch other := it.Value; {
+		case other == ph:
+			return list, trained
+		case seen[other]:
+			trained--
+		case other.startable():
+			list = append(list, other)
+		}
+	}
+	return list, trained
+}
