@@ -17,25 +17,25 @@
 // Each phase of a job is scheduled by itself, on the slots of its class, from when
 // its first task may start (section III). This is the life of a phase of n tasks:
 //
-//		                    n < t                                   all tasks
-//		ready --+--------------------------> tiny -------------------> end
-//		        |                       size 0, late at once            ^
-//		        | the estimator is sure                                 |
-//		        +--------------------------> known ---------------------+
-//		        |                       size by the estimator           |
-//		        | else                          t samples               |
-//		        +------> training ------------> trained ----------------+
-//		                size S_i                size n s
+//	                    n < t                                   all tasks
+//	ready --+--------------------------> tiny -------------------> end
+//	        |                       size 0, late at once            ^
+//	        | the estimator is sure                                 |
+//	        +--------------------------> known ---------------------+
+//	        |                       size by the estimator           |
+//	        | else                          t samples               |
+//	        +------> training ------------> trained ----------------+
+//	                size S_i                size n s
 //
-//	  - A tiny phase has the size 0.
-//	  - The first size of another is S_i = n xi s, with s the mean task time in completed
-//	    jobs, or s_0 before any has completed. The first t tasks train it. Each of these
-//	    is a sample once it has finished, after s_k, or has run for Delta and made the
-//	    progress p_k. Then the size is known, once and for all: s is the mean of s_k and
-//	    Delta/p_k, and what is left is S_f = s [(n-t) + sum of (1-p_k)].
-//	  - In a virtual cluster of as many slots, the phases share the slots by weight, and
-//	    their virtual sizes v shrink: they age. When n s replaces S_i, v changes by the
-//	    difference, but not below 0.
+// A tiny phase has the size 0. The first size of another is S_i = n xi s, with s the mean
+// task time in completed jobs, or s_0 before any has completed. The first t tasks train
+// it. Each of these is a sample once it has finished, after s_k, or has run for Delta and
+// made the progress p_k. Then the size is known, once and for all: s is the mean of s_k
+// and Delta/p_k, and what is left is S_f = s [(n-t) + sum of (1-p_k)].
+//
+// In a virtual cluster of as many slots, the phases share the slots by weight, and
+// their virtual sizes v shrink: they age. When n s replaces S_i, v changes by the
+// difference, but not below 0.
 //
 // A free slot goes to a training task, of the phase of the least S_i, as long as
 // training tasks hold fewer than T slots of the class. Else it goes to the phase that is
