@@ -290,12 +290,12 @@ func streamed(r io.Reader, name string, c *cluster) (*workload, error) {
 	w := &workload{name: name, close: func() error { return nil }}
 	file, _ := r.(*os.File)
 	if file == nil || !isRegular(file) {
-		s, err := newSpool()
+		s, err := newSpool("")
 		if err != nil {
 			return nil, err
 		}
 		file, w.close = s.File, s.remove
-		in = io.TeeReader(in, file)
+		in = io.TeeReader(in, s)
 	}
 	for j, err := range workloadJobs(in, name, c) {
 		if err != nil {

@@ -186,7 +186,7 @@ func (s *scenario) runInto(ctx context.Context, out *output, cmd *cobra.Command,
 			return nil, err
 		}
 		defer histories[i].file.Close()
-		if jobs[i], err = newSortedCSV(); err != nil {
+		if jobs[i], err = newSortedCSV(dirs[i]); err != nil {
 			return nil, err
 		}
 		defer jobs[i].spool.remove()
@@ -256,8 +256,8 @@ type sortedCSV struct {
 	offsets []int64 // by rank: where a row lies, after its length
 }
 
-func newSortedCSV() (*sortedCSV, error) {
-	spool, err := newSpool()
+func newSortedCSV(dir string) (*sortedCSV, error) {
+	spool, err := newSpool(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -283,7 +283,7 @@ func (f *sortedCSV) write(rank int, row []string) {
 // create writes the file.
 func (f *sortedCSV) create(path string, header []string) error {
 	if err := f.out.Flush(); err != nil {
-		return fmt.Errorf("a temporary file: %w", cause(err))
+		return err
 	}
 	to, err := createCSV(path, header)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
@@ -71,6 +72,26 @@ func TestOutputIsMadeBesideItsPlace(t *testing.T) {
 	}
 	if _, err := (&outputFlags{dir: "/"}).create(); err == nil {
 		t.Error("-o /: nil, want an error")
+	}
+}
+
+// Where there is no place for temporary files, a run that reads a file writes its output;
+// one that reads stdin says so.
+func TestNoTemporaryFiles(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(dir, "absent"))
+	if status, stderr := try(t, strings.NewReader(""), "run", "--sample", "-p", "fifo", "-q", "-o", filepath.Join(dir, "out")); status != 0 {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	if entries, _ := os.ReadDir(filepath.Join(dir, "out")); len(entries) != 4 {
+		t.Errorf("%d files, want 4: %v", len(entries), entries)
+	}
+	for _, args := range []string{"run -w - -c 1x1 -p fifo", "convert --from swim -"} {
+		status, stderr := try(t, strings.NewReader("a\t1\t1\t1\t1\t1\n"), strings.Fields(args)...)
+		want := "sojourn: a temporary file in " + filepath.Join(dir, "absent") + ": no such file or directory\n"
+		if status != 1 || stderr != want {
+			t.Errorf("%s: status %d, %q, want %q", args, status, stderr, want)
+		}
 	}
 }
 

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
+	"fmt"
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
@@ -14,19 +17,28 @@ import (
 // A spool is a temporary file.
 type spool struct{ *os.File }
 
-// newSpool returns an empty one.
-func newSpool() (*spool, error) {
-	file, err := os.CreateTemp("", "sojourn-*")
+// newSpool returns an empty one in a folder, "" for that of temporary files.
+func newSpool(dir string) (*spool, error) {
+	file, err := os.CreateTemp(dir, "sojourn-*")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("a temporary file in %s: %w", cmp.Or(dir, os.TempDir()), cause(err))
 	}
 	os.Remove(file.Name()) // where an open file can be removed, nothing stays behind whatever happens
 	return &spool{file}, nil
 }
 
+// Write writes to the file. Its name, which nobody knows, is not in errors.
+func (s *spool) Write(p []byte) (int, error) {
+	n, err := s.File.Write(p)
+	if err != nil {
+		err = fmt.Errorf("a temporary file in %s: %w", filepath.Dir(s.Name()), cause(err))
+	}
+	return n, err
+}
+
 // spooled writes jobs to a temporary file, and has m see them.
 func spooled(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *meter) (*spool, error) {
-	s, err := newSpool()
+	s, err := newSpool("")
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func TestRunMemory(t *testing.T) {
 				}
 			}
 		}
-		rows, err := newSortedCSV()
+		rows, err := newSortedCSV("")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestChangedFile(t *testing.T) {
 // Rows come out in the order of their ranks, in whatever order they come, with anything in
 // them; also those that are longer than what is read at a time.
 func TestSortedCSV(t *testing.T) {
-	f, err := newSortedCSV()
+	f, err := newSortedCSV("")
 	if err != nil {
 		t.Fatal(err)
 	}
