@@ -64,7 +64,6 @@ type walker struct {
 	filler   slotvec.Filler
 	now      int64
 	at, next vectors
-	literal  bool // mutant: tasks may start before now
 }
 
 // begin starts with the given vectors.
@@ -88,11 +87,7 @@ func (w *walker) try(en *entry) (em, e int64) {
 		}
 		return never, never
 	}
-	rel := w.now
-	if w.literal {
-		rel = 0
-	}
-	w.next[maps], em = w.filler.Fill(w.next[maps], w.at[maps], en.tasks[maps], en.eps[maps], rel)
+	w.next[maps], em = w.filler.Fill(w.next[maps], w.at[maps], en.tasks[maps], en.eps[maps], w.now)
 	em = max(em, en.running[maps])
 	w.next[reduces], e = w.filler.Fill(w.next[reduces], w.at[reduces], en.tasks[reduces], en.eps[reduces], em)
 	return em, max(e, en.running[reduces])

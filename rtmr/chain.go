@@ -6,37 +6,12 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/slotvec"
 )
 
-// A mutant is a mistake that the tests must notice. Policies that are not under test
-// have none.
-type mutant uint8
-
-const (
-	sane                  mutant = iota
-	noReservation                // reduce slots are not kept for jobs whose maps run
-	overtakeStarted              // reduces go by deadline among started jobs
-	insertBeforeStarted          // admission books a job before started ones of later deadlines
-	forgetPredecessor            // with nobody waiting, admission takes all slots for free
-	noMaxNow                     // slots that are idle since long are booked for the past
-	skipStartedSuccessors        // feedback does not look at started jobs
-	zeroMapsInPlace              // a job without maps is ready at once, in its place
-)
-
 // clone returns a copy of v.
 func (v vectors) clone() (c vectors) {
 	for s := range v {
 		c[s] = slices.Clone(v[s])
 	}
 	return c
-}
-
-// unused returns vectors in which no slot was ever used.
-func (p *Policy) unused() (v vectors) {
-	for s := range v {
-		if p.slots[s] > 0 {
-			v[s] = slotvec.Vector{{T: 0, N: p.slots[s]}}
-		}
-	}
-	return v
 }
 
 // behind returns the vectors behind the job before rank. If there is none, they are those
@@ -46,11 +21,8 @@ func (p *Policy) unused() (v vectors) {
 // that the vectors behind the last job before them that is not finished, raised to now,
 // bound what all of them hold.
 func (p *Policy) behind(rank int) vectors {
-	switch {
-	case rank == 0:
+	if rank == 0 {
 		return p.root
-	case p.mutant == forgetPredecessor && p.order.jobs[rank-1].Data.mark.started > 0:
-		return p.unused()
 	}
 	return p.order.jobs[rank-1].Data.mark.t
 }
@@ -86,7 +58,7 @@ func (p *Policy) whole(j *job) entry {
 
 // virtual adds the virtual map.
 func (p *Policy) virtual(en *entry) {
-	if p.opts.Booking == Chain && en.tasks[maps] == 0 && p.mutant != zeroMapsInPlace {
+	if p.opts.Booking == Chain && en.tasks[maps] == 0 {
 		en.tasks[maps], en.eps[maps] = 1, 0
 	}
 }
@@ -102,9 +74,6 @@ func (p *Policy) linked(j *job) bool {
 func (p *Policy) chained(cand entry, now int64) *admission {
 	first := p.started()
 	p.list = p.list[:0]
-	if p.mutant == insertBeforeStarted {
-		first = 0
-	}
 	for _, j := range p.order.jobs[first:] {
 		if !p.linked(j) {
 			break
@@ -125,7 +94,6 @@ func (p *Policy) chained(cand entry, now int64) *admission {
 func (p *Policy) rechain(rank int) {
 	w := &p.walk
 	base := p.behind(rank)
-	w.literal = p.mutant == noMaxNow
 	w.begin(&base, p.now())
 	for _, j := range p.order.jobs[rank:] {
 		if !p.linked(j) {
@@ -145,7 +113,6 @@ func (p *Policy) rechain(rank int) {
 // the vectors contains what runs now of any job.
 func (p *Policy) rebase(now int64) {
 	w := &p.walk
-	w.literal = false
 	w.begin(&p.base, now)
 	p.root = w.at.clone()
 	for i := range p.list {
@@ -178,7 +145,7 @@ func (p *Policy) startJob(j *job) {
 	case !p.linked(j):
 		p.stale = true
 		return
-	case m.started > 0 || p.mutant == zeroMapsInPlace && j.Data.phase[maps] < 0:
+	case m.started > 0:
 		return
 	}
 	p.starts++
@@ -210,7 +177,7 @@ func (p *Policy) startBefore(j *job) {
 // the slots that it holds.
 func (p *Policy) waitsForMapSlot(j *job) bool {
 	d := &j.Data
-	if !p.linked(j) || d.mark.started > 0 || p.slots[maps] == 0 || p.mutant == zeroMapsInPlace {
+	if !p.linked(j) || d.mark.started > 0 || p.slots[maps] == 0 {
 		return false
 	}
 	if p.free[maps] == 0 {
@@ -242,14 +209,10 @@ func (p *Policy) feedback(j *job) {
 	}
 	p.improve(d, u)
 	w := &p.walk
-	w.literal = p.mutant == noMaxNow
 	w.begin(&d.mark.t, now)
 	for _, k := range p.order.jobs[d.rank+1:] {
 		if !p.linked(k) {
 			break
-		}
-		if p.mutant == skipStartedSuccessors && k.Data.mark.started > 0 {
-			continue
 		}
 		en := p.whole(k)
 		m := &k.Data.mark

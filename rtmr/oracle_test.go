@@ -270,7 +270,6 @@ func (w *world) live() bool {
 type variant struct {
 	name   string
 	opts   Options
-	mutant mutant
 	exact  bool // every task takes as long as estimated; else uniformly from 1 to that
 	zeros  bool // jobs without maps or without reduces
 	big    bool
@@ -288,7 +287,6 @@ func (v *variant) build(seed uint64) *world {
 	if err != nil {
 		panic(err)
 	}
-	p.mutant = v.mutant
 	w := &world{p: p, r: r, beat: max(v.beat, 1), asks: v.retest}
 	slots := [2]int{1 + r.IntN(4), 1 + r.IntN(4)}
 	jobs, tasks, longest := 2+r.IntN(7), [2]int{6, 6}, 10

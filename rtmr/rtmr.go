@@ -18,7 +18,6 @@ type Policy struct {
 	opts   Options
 	header snapshot.Header
 	skew   int64 // Options.Skew in 2^-16
-	mutant mutant
 
 	est      estimator
 	ledger   ledger.Ledger[data]
@@ -121,7 +120,7 @@ func New(opts Options) (*Policy, error) {
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	*p = Policy{
-		opts: p.opts, header: p.header, mutant: p.mutant,
+		opts: p.opts, header: p.header,
 		skew:   units(p.opts.Skew),
 		est:    newEstimator(&p.opts),
 		ready:  ready.New(key.before),
@@ -387,18 +386,10 @@ func (p *Policy) choose(c sojourn.Class) *job {
 // behind it.
 func (p *Policy) isReserved(j *job) bool {
 	reserved := p.order.before(j)
-	if p.mutant == overtakeStarted {
-		reserved = 0
-		for _, k := range p.order.jobs {
-			if k.Data.mark.started > 0 && (k.Data.mark.place < j.Data.mark.place || k.Data.mark.place == j.Data.mark.place && k.Seq < j.Seq) {
-				reserved += k.Data.reserved
-			}
-		}
-	}
 	if p.opts.PaperReservation {
 		return reserved > p.free[reduces]
 	}
-	return reserved >= p.free[reduces] && p.mutant != noReservation
+	return reserved >= p.free[reduces]
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while a job may
@@ -467,11 +458,7 @@ func (p *Policy) refile(j *job) {
 	for i := range j.Sides {
 		side := &j.Sides[i]
 		if side.Startable > 0 {
-			k := j.Data.key
-			if p.mutant == overtakeStarted && side.Class == sojourn.Reduce {
-				k = key{tierStarted, j.Data.mark.place, j.Seq}
-			}
-			p.ready.Set(side.Class, j.Handle, k)
+			p.ready.Set(side.Class, j.Handle, j.Data.key)
 		} else {
 			p.ready.Remove(side.Class, j.Handle)
 		}

@@ -135,7 +135,6 @@ func (p *Policy) evaluate(now int64, cause reason) {
 	changed := p.opts.Booking == Chain
 	p.list = p.promised(p.list[:0], now, nil)
 	w, keep := &p.walk, p.list[:0]
-	w.literal = false
 	w.begin(&p.base, now)
 	for i := range p.list {
 		en := p.list[i]
@@ -239,7 +238,6 @@ func (p *Policy) promised(dst []entry, now int64, without *job) []entry {
 // have started with Chain and are not overtaken; the vectors are in p.base.
 func (p *Policy) admission(cand entry, now int64) (a *admission, first int) {
 	w := &p.walk
-	w.literal = p.mutant == noMaxNow
 	w.begin(&p.base, now)
 	for first < len(p.list) && p.list[first].job.Data.mark.started > 0 {
 		w.pass(&p.list[first])
@@ -256,6 +254,5 @@ func (p *Policy) test(cand entry, list []entry, now int64) *admission {
 	a := &p.admit
 	a.list, a.base, a.cand, a.now = list, &p.head, cand, now
 	a.one = p.opts.OnePosition || p.opts.Order == FIFO
-	a.prefix.literal, a.rest.literal = p.mutant == noMaxNow, p.mutant == noMaxNow
 	return a
 }
