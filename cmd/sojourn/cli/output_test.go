@@ -104,7 +104,9 @@ func TestFullDisk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{jobsFile, tasksFile, historyFile, runFile} {
 		flags := runFlags{policies: builtin(), quiet: true, output: outputFlags{dir: "out"}}
-		flags.input.sample = true
+		if err := flags.input.gen.Set("poisson:jobs=5"); err != nil {
+			t.Fatal(err)
+		}
 		cmd := newRoot(builtin())
 		cmd.SetContext(t.Context())
 		s, err := flags.open(cmd)
