@@ -227,6 +227,9 @@ func TestLimitsOfObjects(t *testing.T) {
 		{"string", `{"a":"`, 'x', 6 + 1<<20 + 1, "string is longer than 1048576 bytes"},
 		{"object", `{"a":`, ' ', 64<<20 + 1, "object is longer than 67108864 bytes"},
 	} {
+		if tc.name == "object" && !thorough {
+			continue // 64 MiB, byte by byte
+		}
 		_, err := collect(t, readSLS(io.MultiReader(strings.NewReader(tc.start), tc.rest), Limits{}, nil))
 		checkError(t, tc.name, err, "-", 1, tc.column, tc.reason)
 	}
