@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -181,4 +182,74 @@ func TestAdoptedAttemptOutlastsItsBound(t *testing.T) {
 			t.Errorf("%v: NextWake = %v, %v", booking, at, ok)
 		}
 	}
+}
+
+// What void promises are said to be void by, where one thing happens, or where one is settled
+// before another happens. Three map slots. Job 1 has one map of 10 that runs since 0.
+func TestReasonsOfVoidPromises(t *testing.T) {
+	tick := sojourn.Event{Kind: sojourn.Tick}
+	for _, tc := range []struct {
+		name string
+		does func(w *world, at func(now int64, ev sojourn.Event))
+		want map[sojourn.JobID]string
+	}{
+		{"nothing", func(w *world, at func(int64, sojourn.Event)) { at(9, tick) }, map[sojourn.JobID]string{}},
+		{"an idle slot", func(w *world, at func(int64, sojourn.Event)) {
+			w.arrive(exact(2, 10, 1, 10, 0, 0))
+			at(1, tick)
+		}, map[sojourn.JobID]string{2: "free slots were not offered"}},
+		{"adopted late", func(w *world, at func(int64, sojourn.Event)) {
+			second := exact(2, 9, 1, 10, 0, 0)
+			at(1, sojourn.Event{Kind: sojourn.JobAdopted, Job: second.spec()})
+		}, map[sojourn.JobID]string{2: "adopted"}},
+		{"revised while it is void", func(w *world, at func(int64, sojourn.Event)) {
+			second := exact(2, 9, 1, 10, 0, 0)
+			at(1, sojourn.Event{Kind: sojourn.JobAdopted, Job: second.spec()})
+			second = exact(2, 9, 1, 11, 0, 0)
+			at(1, sojourn.Event{Kind: sojourn.JobRevised, Job: second.spec()})
+		}, map[sojourn.JobID]string{2: "adopted, revised"}},
+		{"held", func(w *world, at func(int64, sojourn.Event)) {
+			at(1, sojourn.Event{Kind: sojourn.JobArrived, Job: second()})
+			at(1, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 2}})
+		}, map[sojourn.JobID]string{2: "a task is or was held"}},
+		{"a loss and a failure at one instant", func(w *world, at func(int64, sojourn.Event)) {
+			at(5, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 2}})
+			at(5, sojourn.Event{Kind: sojourn.TaskFailed, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 0}})
+		}, map[sojourn.JobID]string{1: "slots were lost, a task has to run again"}},
+		// Slots 1 and 2 are taken until 20 and 25; job 2 is to run on slot 0 from 10 to 20. The loss
+		// of slot 2 harms nobody. That job 1 does not end at 10 does, and is all that harms.
+		{"an overrun after a loss", func(w *world, at func(int64, sojourn.Event)) {
+			w.arrive(exact(3, 20, 1, 20, 0, 0))
+			w.arrive(exact(4, 25, 1, 25, 0, 0))
+			w.offer()
+			w.arrive(exact(2, 25, 1, 10, 0, 0))
+			at(5, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 2}})
+			at(12, tick)
+		}, map[sojourn.JobID]string{1: "an attempt outlasts its estimate", 2: "an attempt outlasts its estimate"}},
+	} {
+		for _, booking := range []Booking{Rebook, Chain} {
+			for _, ticks := range []bool{false, true} { // which nobody asked for
+				w := small(t, Options{Booking: booking}, 3, 0)
+				w.arrive(exact(1, 10, 1, 10, 0, 0))
+				w.offer()
+				tc.does(w, func(now int64, ev sojourn.Event) {
+					if w.now = now; ticks {
+						w.must(tick)
+					}
+					w.must(ev)
+					if ticks {
+						w.must(tick)
+					}
+				})
+				if got := w.void(); !reflect.DeepEqual(got, tc.want) {
+					t.Errorf("%v, Ticks in between %v, %s: void = %v, want %v", booking, ticks, tc.name, got, tc.want)
+				}
+			}
+		}
+	}
+}
+
+func second() *sojourn.Job {
+	j := exact(2, 11, 1, 10, 0, 0)
+	return j.spec()
 }
