@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
@@ -23,6 +24,22 @@ func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
 func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
 
 func BenchmarkSnapshot(b *testing.B) { steady.Snapshot(b, newPolicy, 1000, 100_000) }
+
+func BenchmarkQuestions(b *testing.B) {
+	preemption := fair.Preemption{MinTimeout: time.Second, FairTimeout: time.Second}
+	for _, o := range []struct {
+		name string
+		opts fair.Options
+	}{
+		{"default", fair.Options{}},
+		{"preemption", fair.Options{Preemption: preemption}},
+		{"fsp inside", fair.Options{Preemption: preemption, Pools: map[string]fair.Pool{"": {Policy: newFSP}}}},
+	} {
+		b.Run(o.name, func(b *testing.B) {
+			steady.Questions(b, func() sojourn.Policy { return newWith(o.opts) }, 1000, 100_000)
+		})
+	}
+}
 
 // BenchmarkPools measures one finish and one decision with a hundred jobs in each of
 // many pools, and 256 busy slots: pools in one level with pairwise different weights,

@@ -228,3 +228,25 @@ func BenchmarkLiteral(b *testing.B) {
 		slices.Sort(v)
 	}
 }
+
+// BenchmarkQuestions asks a policy with a hundred promises. All other jobs have no deadline:
+// an arrival books all that have one. The pad allows for slots that wait while jobs arrive.
+func BenchmarkQuestions(b *testing.B) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		b.Run(booking.String(), func(b *testing.B) {
+			newPolicy := newBench(b, Options{Booking: booking, Latency: time.Hour})
+			steady.Questions(b, func() sojourn.Policy { return promising{newPolicy().(*Policy)} }, 1000, 100_000)
+		})
+	}
+}
+
+// promising takes away the deadlines of jobs whose ID is above 100.
+type promising struct{ *Policy }
+
+func (p promising) Observe(ev sojourn.Event) error {
+	if ev.Kind == sojourn.JobArrived && ev.Job.ID > 100 {
+		j := *ev.Job
+		j.Deadline, ev.Job = 0, &j
+	}
+	return p.Policy.Observe(ev)
+}
