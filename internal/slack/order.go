@@ -48,6 +48,7 @@ type known[T any] struct {
 	weight wide.Uint128 // sum of the weights
 	least  *Item[T]     // the ready item with the least work, among equals the first; or nil
 	low    *Item[T]     // the item that constrains others with the least value, among equals the first; or nil
+	tag    vclock.Tag   // that of low, which lies elsewhere in memory
 	lowest num          // its value, without the lines that wait in parent and above
 
 	// How much heat may come to, and how much may go from, all items together while
@@ -217,7 +218,7 @@ type choice[T any] struct {
 func (c *choice[T]) search(n *node[T], wait line) {
 	if !c.wants(n.least) {
 		if n.low != nil {
-			c.meet(n.lowest.add(wait.at(n.low.tag)))
+			c.meet(n.lowest.add(wait.at(n.tag)))
 		}
 		return
 	}
@@ -325,7 +326,7 @@ func (n *node[T]) add(l line) {
 		}
 		return
 	}
-	n.lowest = n.lowest.add(l.at(n.low.tag))
+	n.lowest = n.lowest.add(l.at(n.tag))
 	switch heat := l.h; {
 	case heat >= 0 && uint64(heat) <= n.up:
 		n.up -= uint64(heat)
@@ -389,18 +390,17 @@ func (n *node[T]) tally() {
 			if kid.least != nil && (n.least == nil || kid.least.work < n.least.work) {
 				n.least = kid.least
 			}
-			if kid.low != nil && (n.low == nil || kid.lowest.less(n.lowest)) {
-				n.low, n.lowest = kid.low, kid.lowest
+			if kid.low == nil {
+				continue
 			}
-		}
-		for _, kid := range n.kids {
-			if kid.low != nil {
-				n.up, n.down = min(n.up, kid.up), min(n.down, kid.down)
+			n.up, n.down = min(n.up, kid.up), min(n.down, kid.down)
+			if n.low == nil || kid.lowest.less(n.lowest) {
+				n.low, n.tag, n.lowest = kid.low, kid.tag, kid.lowest
 			}
 		}
 		for _, kid := range n.kids {
 			if kid.low != nil && kid.low != n.low {
-				n.compare(kid.lowest, kid.low.tag)
+				n.compare(kid.lowest, kid.tag)
 			}
 		}
 	case len(n.items) > 0:
@@ -411,7 +411,7 @@ func (n *node[T]) tally() {
 				n.least = it
 			}
 			if it.constrains() && (n.low == nil || it.s.less(n.lowest)) {
-				n.low, n.lowest = it, it.s
+				n.low, n.tag, n.lowest = it, it.tag, it.s
 			}
 		}
 		for _, it := range n.items {
@@ -427,10 +427,10 @@ func (n *node[T]) tally() {
 func (n *node[T]) compare(value num, tag vclock.Tag) {
 	gap := value.sub(n.lowest) // not negative
 	switch {
-	case tag.Less(n.low.tag): // it is before low, and becomes it also if they are equal
-		n.up = quotient(gap.sub(num{lo: 1}), n.low.tag.Sub(tag), n.up)
-	case n.low.tag.Less(tag):
-		n.down = quotient(gap, tag.Sub(n.low.tag), n.down)
+	case tag.Less(n.tag): // it is before low, and becomes it also if they are equal
+		n.up = quotient(gap.sub(num{lo: 1}), n.tag.Sub(tag), n.up)
+	case n.tag.Less(tag):
+		n.down = quotient(gap, tag.Sub(n.tag), n.down)
 	}
 }
 
