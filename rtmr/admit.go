@@ -22,7 +22,7 @@ func (p *Policy) Admit(job *sojourn.Job) error {
 	p.settle()
 	if p.stale {
 		p.renew(p.now())
-		defer p.restore()
+		defer p.rollback()
 	}
 	_, err := p.decide(&sojourn.Event{Kind: sojourn.JobArrived, At: p.ledger.Now(), Job: job})
 	return err
@@ -46,7 +46,7 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 	if job.Deadline > 0 {
 		d.deadline = int64(job.Deadline)
 	}
-	cand.eps, cand.deadline, cand.place = d.eps, d.deadline, p.place(d.deadline)
+	cand.eps, cand.deadline, cand.place = d.eps, d.deadline, p.opts.place(d.deadline)
 	for s, i := range d.phase {
 		if i >= 0 {
 			cand.tasks[s] = int64(job.Phases[i].Tasks)
@@ -137,7 +137,7 @@ func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 		p.walk.begin(&p.base, now)
 		broken = p.walk.book(slices.Insert(p.list, i, cand))
 	} else {
-		p.virtual(&cand)
+		p.opts.virtual(&cand)
 		a, _ := p.admission(cand, now)
 		place, broken, _ = a.decide()
 	}
@@ -153,7 +153,7 @@ func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 }
 
 // revised takes over what was decided about a job that is there.
-func (p *Policy) revised(j *job, d *data) {
+func (p *promises) revised(j *job, d *data) {
 	running, ended := j.Data.running, j.Data.ended
 	key, rank, reserved := j.Data.key, j.Data.rank, j.Data.reserved
 	wasVoid := j.Data.hard.promise == void
@@ -180,7 +180,7 @@ func (p *Policy) revised(j *job, d *data) {
 }
 
 // arrived files a job that has just been put into the order.
-func (p *Policy) arrived(j *job) {
+func (p *promises) arrived(j *job) {
 	if p.linked(j) {
 		p.rechain(j.Data.rank)
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/slotvec"
 )
 
 // A starts holds when the running attempts of a stage started: sorted, with a count for
@@ -110,56 +109,4 @@ func (s *starts) from(at sojourn.Time) (sojourn.Time, bool) {
 		}
 	}
 	return 0, false
-}
-
-// retire takes note of a busy slot that leaves with its attempt.
-func (p *Policy) retire(id sojourn.SlotID) {
-	i, _ := slices.BinarySearch(p.retiring, id)
-	p.retiring = slices.Insert(p.retiring, i, id)
-}
-
-// unretire forgets it.
-func (p *Policy) unretire(id sojourn.SlotID) {
-	if i, found := slices.BinarySearch(p.retiring, id); found {
-		p.retiring = slices.Delete(p.retiring, i, i+1)
-	}
-}
-
-// reality sets v to when the slots become available that stay: free ones now, busy
-// ones when their attempts end at the latest. Slots whose attempts have outlasted their
-// estimates are left out: nobody knows when they come back.
-func (p *Policy) reality(v *vectors, now int64) {
-	for s := range v {
-		v[s] = v[s][:0]
-		if p.free[s] > 0 {
-			v[s] = append(v[s], slotvec.Run{T: now, N: p.free[s]})
-		}
-	}
-	for _, j := range p.order.jobs {
-		for s := range v {
-			runs := &j.Data.running[s]
-			if runs.live == 0 {
-				continue
-			}
-			for _, r := range runs.runs[runs.head:] {
-				if end := slotvec.Add(int64(r.at), j.Data.eps[s]); r.n > 0 && end >= now {
-					v[s] = append(v[s], slotvec.Run{T: end, N: r.n})
-				}
-			}
-		}
-	}
-	for _, id := range p.retiring {
-		a, _ := p.ledger.Attempt(id)
-		start, ok := p.adopted[id]
-		if !ok {
-			start = a.Start
-		}
-		s := stageOf(&a.Job.Spec.Phases[a.Task.Phase])
-		if end := slotvec.Add(int64(start), a.Job.Data.eps[s]); end >= now {
-			v[s] = append(v[s], slotvec.Run{T: end, N: -1})
-		}
-	}
-	for s := range v {
-		v[s] = slotvec.Sort(v[s])
-	}
 }

@@ -20,25 +20,17 @@ func (v vectors) clone() (c vectors) {
 // Jobs that have finished are not looked for. Their tasks hold no slots any more, so
 // that the vectors behind the last job before them that is not finished, raised to now,
 // bound what all of them hold.
-func (p *Policy) behind(rank int) vectors {
+func (p *promises) behind(rank int) vectors {
 	if rank == 0 {
 		return p.root
 	}
 	return p.order.jobs[rank-1].Data.mark.t
 }
 
-// started returns how many jobs of the chain have started.
-func (p *Policy) started() int {
-	n, _ := slices.BinarySearchFunc(p.order.jobs, tierBooked, func(j *job, tier uint8) int {
-		return int(j.Data.key.tier) - int(tier)
-	})
-	return n
-}
-
 // whole describes all of a job, as the chain books it, but for tasks that turned out to
 // need no run while it waits. A job without maps has one virtual map of no length: it
 // waits for its turn at the map slots, and starts there.
-func (p *Policy) whole(j *job) entry {
+func (p *promises) whole(j *job) entry {
 	d := &j.Data
 	en := entry{
 		job: j, id: j.Spec.ID, eps: d.eps, seq: j.Seq,
@@ -52,27 +44,20 @@ func (p *Policy) whole(j *job) entry {
 			en.tasks[s] = int64(j.Spec.Phases[i].Tasks)
 		}
 	}
-	p.virtual(&en)
+	p.opts.virtual(&en)
 	return en
-}
-
-// virtual adds the virtual map.
-func (p *Policy) virtual(en *entry) {
-	if p.opts.Booking == Chain && en.tasks[maps] == 0 {
-		en.tasks[maps], en.eps[maps] = 1, 0
-	}
 }
 
 // linked reports whether a job is in the chain: its promise holds. Jobs without a promise
 // run behind the chain, and are not booked.
-func (p *Policy) linked(j *job) bool {
+func (p *promises) linked(j *job) bool {
 	return p.opts.Booking == Chain && j.Data.mark.promise == kept && !j.Cancelled
 }
 
 // chained prepares the test of a job that arrives: behind the last job that has started,
 // and among those that wait.
-func (p *Policy) chained(cand entry, now int64) *admission {
-	first := p.started()
+func (p *promises) chained(cand entry, now int64) *admission {
+	first := p.order.started()
 	p.list = p.list[:0]
 	for _, j := range p.order.jobs[first:] {
 		if !p.linked(j) {
@@ -86,12 +71,12 @@ func (p *Policy) chained(cand entry, now int64) *admission {
 	for s := range base {
 		p.head[s] = append(p.head[s][:0], base[s]...)
 	}
-	p.virtual(&cand)
+	p.opts.virtual(&cand)
 	return p.test(cand, p.list, now)
 }
 
 // rechain books the jobs from rank on anew, behind the one before.
-func (p *Policy) rechain(rank int) {
+func (p *promises) rechain(rank int) {
 	w := &p.walk
 	base := p.behind(rank)
 	w.begin(&base, p.now())
@@ -111,7 +96,7 @@ func (p *Policy) rechain(rank int) {
 // rebase gives the jobs of p.list, all whose promises hold, vectors that are built anew from
 // reality, in p.base. From there any order of what is not dispatched will do, and each of
 // the vectors contains what runs now of any job.
-func (p *Policy) rebase(now int64) {
+func (p *promises) rebase(now int64) {
 	w := &p.walk
 	w.begin(&p.base, now)
 	p.root = w.at.clone()
@@ -131,7 +116,7 @@ func (p *Policy) rebase(now int64) {
 // renew builds the vectors anew before somebody is promised something, if a job outside
 // the chain holds slots that they do not know of. Nobody in the chain is later for it,
 // but who comes next would count on these slots.
-func (p *Policy) renew(now int64) {
+func (p *promises) renew(now int64) {
 	if p.stale && !p.soft {
 		p.evaluate(now, 0)
 	}
@@ -139,7 +124,7 @@ func (p *Policy) renew(now int64) {
 
 // startJob takes note that a task of a job is dispatched: with the first one a job of the
 // chain starts, and from then on nobody overtakes it.
-func (p *Policy) startJob(j *job) {
+func (p *promises) startJob(j *job) {
 	m := &j.Data.mark
 	switch {
 	case !p.linked(j):
@@ -162,8 +147,8 @@ func (p *Policy) startJob(j *job) {
 
 // startBefore starts the jobs with no map to start that wait before j, which is about to take a
 // map slot or to start: the free map slot was theirs first.
-func (p *Policy) startBefore(j *job) {
-	for i := p.started(); i < j.Data.rank; i++ {
+func (p *promises) startBefore(j *job) {
+	for i := p.order.started(); i < j.Data.rank; i++ {
 		if k := p.order.jobs[i]; p.linked(k) && p.left(k, maps) == 0 {
 			p.startJob(k)
 		}
@@ -175,7 +160,7 @@ func (p *Policy) startBefore(j *job) {
 // started, takes its turn at the map slots. In its place it could run reduces before jobs
 // ahead of it have started, and a job that is then inserted before it would not know of
 // the slots that it holds.
-func (p *Policy) waitsForMapSlot(j *job) bool {
+func (p *promises) waitsForMapSlot(j *job) bool {
 	d := &j.Data
 	if !p.linked(j) || d.mark.started > 0 || p.slots[maps] == 0 {
 		return false
@@ -189,7 +174,7 @@ func (p *Policy) waitsForMapSlot(j *job) bool {
 
 // feedback replaces what was estimated of a job that has finished, and of the jobs
 // behind it, by what came true (Algorithms V and VI).
-func (p *Policy) feedback(j *job) {
+func (p *promises) feedback(j *job) {
 	d := &j.Data
 	if !p.linked(j) {
 		return
@@ -232,7 +217,7 @@ func (p *Policy) feedback(j *job) {
 // the new ones, both being bounds. The paper takes the new ones, which lie above the old
 // ones where a job is partly executed, and so raises estimates of admitted jobs past
 // their deadlines: nothing is late then, but everything before them is refused.
-func (p *Policy) improve(d *data, u vectors) {
+func (p *promises) improve(d *data, u vectors) {
 	for s := range u {
 		if p.opts.NoMergeMin {
 			d.mark.t[s] = slices.Clone(u[s])

@@ -7,6 +7,15 @@
 // [Policy.Admit] answers beforehand. A job without a deadline is accepted, and runs
 // behind all that have one; RequireDeadline refuses it.
 //
+// Use it if jobs have deadlines, and bounds are known on how long tasks take.
+//
+//	p, err := rtmr.New(rtmr.Options{})
+//	...
+//	var no *sojourn.RejectedError
+//	if err := p.Observe(arrival); errors.As(err, &no) {
+//		fmt.Println("not by then, but by", no.Offer)
+//	}
+//
 // # Notation
 //
 // A job has M maps and R reduces, an absolute deadline DL, and bounds epsM and epsR on the

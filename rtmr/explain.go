@@ -67,7 +67,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 }
 
 // estimates returns e^m and e of a job.
-func (p *Policy) estimates(j *job) (em, e int64) {
+func (p *promises) estimates(j *job) (em, e int64) {
 	if p.linked(j) {
 		return j.Data.mark.em, j.Data.mark.e
 	}

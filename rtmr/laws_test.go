@@ -80,7 +80,7 @@ func (c *watcher) look(w *world) {
 			c.shots = append(c.shots, shot{now, s, slices.Clone(m.t[s]), slices.Clone(prefix)})
 		}
 		if last, ok := c.before[id]; ok && p.opts.Feedback && (!p.opts.NoMergeMin || w.all) {
-			if i < p.started() && (m.e > last.e || m.em > last.em) {
+			if i < p.order.started() && (m.e > last.e || m.em > last.em) {
 				fail("I6: e of job %d rose from %d to %d", id, last.e, m.e)
 			}
 		}

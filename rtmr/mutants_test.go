@@ -27,19 +27,19 @@ type edit struct{ file, old, new string }
 var mutants = []mutant{
 	{
 		name:  "reduce slots are not kept for jobs whose maps run",
-		edits: []edit{{"rtmr.go", "return reserved >= p.free[reduces]", "return false"}},
+		edits: []edit{{"dispatch.go", "return reserved >= p.free[reduces]", "return false"}},
 		late:  []variant{{name: "paper", opts: paper}, {name: "rebook"}},
 		laws:  []string{"I5"},
 	},
 	{
 		name: "reduces go by deadline among started jobs",
 		edits: []edit{
-			{"rtmr.go", "p.ready.Set(side.Class, j.Handle, j.Data.key)", `k := j.Data.key
+			{"dispatch.go", "p.ready.Set(side.Class, j.Handle, j.Data.key)", `k := j.Data.key
 			if side.Class == sojourn.Reduce {
 				k = key{tierStarted, j.Data.mark.place, j.Seq}
 			}
 			p.ready.Set(side.Class, j.Handle, k)`},
-			{"rtmr.go", "reserved := p.order.before(j)\n", `reserved := int64(0)
+			{"dispatch.go", "reserved := p.order.before(j)\n", `reserved := int64(0)
 			for _, k := range p.order.jobs {
 				if k.Data.mark.started > 0 && (k.Data.mark.place < j.Data.mark.place || k.Data.mark.place == j.Data.mark.place && k.Seq < j.Seq) {
 					reserved += k.Data.reserved
@@ -51,7 +51,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "admission books a job before started ones of later deadlines",
-		edits: []edit{{"chain.go", "first := p.started()\n\tp.list", "first := 0\n\tp.list"}},
+		edits: []edit{{"chain.go", "first := p.order.started()\n\tp.list", "first := 0\n\tp.list"}},
 		late:  []variant{{name: "paper", opts: paper}},
 	},
 	{
@@ -88,7 +88,7 @@ var mutants = []mutant{
 	{
 		name: "a job without maps is ready at once, in its place",
 		edits: []edit{
-			{"chain.go", "if p.opts.Booking == Chain && en.tasks[maps] == 0 {", "if false {"},
+			{"options.go", "if o.Booking == Chain && en.tasks[maps] == 0 {", "if false {"},
 			{"chain.go", "case m.started > 0:", "case m.started > 0 || j.Data.phase[maps] < 0:"},
 			{"chain.go", "if !p.linked(j) || d.mark.started > 0 || p.slots[maps] == 0 {", "if true {"},
 		},

@@ -147,3 +147,18 @@ func (o *Options) check() error {
 	}
 	return nil
 }
+
+// place returns the place of a job of that deadline.
+func (o *Options) place(deadline int64) int64 {
+	if o.Order == FIFO {
+		return 0
+	}
+	return deadline
+}
+
+// virtual adds the virtual map.
+func (o *Options) virtual(en *entry) {
+	if o.Booking == Chain && en.tasks[maps] == 0 {
+		en.tasks[maps], en.eps[maps] = 1, 0
+	}
+}

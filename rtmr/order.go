@@ -102,3 +102,11 @@ func (o *order) before(j *job) (sum int64) {
 	}
 	return sum
 }
+
+// started returns how many jobs have started.
+func (o *order) started() int {
+	n, _ := slices.BinarySearchFunc(o.jobs, tierBooked, func(j *job, tier uint8) int {
+		return int(j.Data.key.tier) - int(tier)
+	})
+	return n
+}

@@ -15,42 +15,10 @@ import (
 // [sojourn.Seeker], a [sojourn.Waker], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type Policy struct {
-	opts   Options
 	header snapshot.Header
 	skew   int64 // Options.Skew in 2^-16
-
-	est      estimator
-	ledger   ledger.Ledger[data]
-	starts   uint64                          // Chain: jobs that were started so far
-	stale    bool                            // Chain: something holds slots that the vectors do not know of
-	root     vectors                         // Chain: before the first job
-	hardRoot vectors                         // Chain: the same, for the hard marks
-	adopted  map[sojourn.SlotID]sojourn.Time // when attempts started that were adopted
-	retiring []sojourn.SlotID                // busy slots that leave with their attempts, by ID
-	slots    [2]int64                        // by stage: slots that stay
-	free     [2]int64                        // those of them that are free
-
-	// Marks are brought up to date when something asks for them: see settle.
-	clock              // what is known of free slots that are not offered
-	dirty     bool     // something happened that may break or restore promises
-	cause     reason   // what it was
-	hardSlots [2]int64 // slots for which the hard marks hold
-	voids     int      // jobs whose hard mark is void
-	soft      bool     // some mark is not the hard one
-	fresh     bool     // marks are those of the present state
-
-	// What follows from the rest.
-	order  order
-	ready  ready.Queue[key]    // by class: what has a task to start
-	timers *heap.Heap[overrun] // by job and stage: when a running attempt has outlasted its estimate
-	scratch
-}
-
-// A clock knows how long slots have been free although a task could start there.
-type clock struct {
-	waits bool // such slots were there when time passed last
-	since sojourn.Time
-	idled bool // that took longer than promises allow for
+	est    estimator
+	promises
 }
 
 type job = ledger.Job[data]
@@ -90,29 +58,13 @@ const (
 
 var promiseNames = [...]string{unasked: "none", kept: "holds", void: "void"}
 
-// An overrun is an instant after which an attempt takes longer than was promised.
-type overrun struct {
-	at int64
-	id uint32 // of job and stage, so that the order is total
-}
-
-func (a overrun) before(b overrun) bool { return a.at < b.at || a.at == b.at && a.id < b.id }
-
-// scratch is memory that is used again.
-type scratch struct {
-	base  vectors // of reality
-	head  vectors // behind what is not overtaken
-	list  []entry
-	walk  walker
-	admit admission
-}
-
 // New returns an empty policy, or an error if the options are out of range.
 func New(opts Options) (*Policy, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("rtmr: %w", err)
 	}
-	p := &Policy{opts: opts, header: snapshot.Header{Policy: "rtmr", Version: 2, Options: fmt.Sprintf("%+v", opts)}}
+	p := &Policy{header: snapshot.Header{Policy: "rtmr", Version: 2, Options: fmt.Sprintf("%+v", opts)}}
+	p.opts = opts
 	p.reset()
 	return p, nil
 }
@@ -120,64 +72,33 @@ func New(opts Options) (*Policy, error) {
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	*p = Policy{
-		opts: p.opts, header: p.header,
+		header: p.header,
 		skew:   units(p.opts.Skew),
 		est:    newEstimator(&p.opts),
-		ready:  ready.New(key.before),
-		timers: heap.New(overrun.before),
+		promises: promises{
+			opts:    p.opts,
+			cluster: &cluster{timers: heap.New(overrun.before)},
+			ready:   ready.New(key.before),
+		},
 	}
 }
-
-func (p *Policy) now() int64 { return int64(p.ledger.Now()) }
 
 // Observe implements [sojourn.Policy].
 func (p *Policy) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
 	}
-	// Promises are settled before time passes, and before anybody is promised
-	// anything. If the event is refused after all, nothing of it has happened.
-	passes := ev.At > p.ledger.Now()
 	told := ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted || ev.Kind == sojourn.JobRevised
-	now, idle, settled := p.clock, p.idled, told
-	if passes {
-		if settled = settled || p.unsettled(); p.unsettled() {
-			p.settle()
-			idle = false
-		} else {
-			p.restore()
-		}
-		if p.since, p.waits = p.idling(); p.waits && ev.At-p.since > sojourn.Time(p.opts.Latency) {
-			idle = true
-		}
-		if due := p.due(int64(ev.At)); due || told && idle {
-			p.idled, settled = idle, true
-			p.evaluate(int64(ev.At), 0) // what happened before was settled
-			idle = false
-		}
-	} else if told {
-		p.settle()
-	}
-	if told {
-		p.renew(int64(ev.At))
-	}
+	tx := p.begin(ev.At, told)
 	var d data
 	if told {
 		var err error
 		if d, err = p.decide(&ev); err != nil {
-			p.clock, p.fresh = now, false
+			p.abandon(tx)
 			return &sojourn.EventError{Event: ev, Err: err}
 		}
 	}
-	if settled {
-		p.harden()
-	} else {
-		p.restore() // what was found out for somebody who asked leaves no trace
-	}
-	if passes {
-		p.idled = idle
-		p.passTimers(int64(ev.At))
-	}
+	p.end(tx)
 	p.apply(&ev, &d)
 	p.fresh = false
 	return nil
@@ -237,48 +158,6 @@ func (p *Policy) apply(ev *sojourn.Event, d *data) {
 		p.jobEnded(j)
 	case j != nil:
 		p.refile(j)
-	}
-}
-
-// broken takes note of something that promises did not reckon with.
-func (p *Policy) broken(why reason) { p.dirty, p.cause = true, p.cause|why }
-
-// relieved takes note of something after which a void promise may hold again.
-func (p *Policy) relieved() { p.dirty = p.dirty || p.voids > 0 }
-
-func (p *Policy) addSlot(s sojourn.Slot, restored bool) {
-	if int(s.Class) >= len(p.slots) {
-		return
-	}
-	p.slots[s.Class]++
-	if restored {
-		p.unretire(s.ID)
-	} else {
-		p.free[s.Class]++
-	}
-}
-
-func (p *Policy) removeSlot(s sojourn.Slot, gone bool) {
-	if int(s.Class) >= len(p.slots) {
-		return
-	}
-	p.slots[s.Class]--
-	if gone {
-		p.free[s.Class]--
-	} else {
-		p.retire(s.ID)
-	}
-}
-
-// attemptStarted counts an attempt that started at an instant.
-func (p *Policy) attemptStarted(j *job, stage int, at sojourn.Time) {
-	p.free[stage]--
-	j.Data.running[stage].add(at)
-	if t, ok := p.timers.Key(timerID(j, stage)); !ok || t.at > slotvec.Add(int64(at), j.Data.eps[stage]) {
-		p.setTimer(j, stage, p.now()) // an adopted attempt may end before those that run
-	}
-	if p.opts.Booking == Chain {
-		p.startJob(j)
 	}
 }
 
@@ -344,7 +223,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	if j == nil {
 		return sojourn.Assignment{}, false
 	}
-	p.harden()
+	p.commit()
 	stage := int(s.Class)
 	if p.opts.Booking == Chain && (stage == maps || p.linked(j)) {
 		p.startBefore(j)
@@ -357,39 +236,6 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	p.fresh = false
 	return a, true
-}
-
-// pick returns the job that a free slot of class c goes to, or nil.
-func (p *Policy) pick(c sojourn.Class) *job {
-	p.settle()
-	return p.choose(c)
-}
-
-// choose does, by the marks as they are.
-func (p *Policy) choose(c sojourn.Class) *job {
-	h, _, ok := p.ready.First(c)
-	if !ok {
-		return nil
-	}
-	j := p.ledger.ByHandle(h)
-	if c == sojourn.Reduce && (p.waitsForMapSlot(j) || p.isReserved(j)) {
-		return nil
-	}
-	return j
-}
-
-// isReserved reports whether the free reduce slots are all kept for jobs before j
-// whose maps run: as many as those jobs have reduce tasks.
-//
-// All jobs before j that are ready have nothing left to start, or they would have been
-// picked. So either a slot is left over for j, or nothing is, for it and for all jobs
-// behind it.
-func (p *Policy) isReserved(j *job) bool {
-	reserved := p.order.before(j)
-	if p.opts.PaperReservation {
-		return reserved > p.free[reduces]
-	}
-	return reserved >= p.free[reduces]
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while a job may
@@ -409,80 +255,4 @@ func (p *Policy) NextWake() (sojourn.Time, bool) {
 		return 0, false
 	}
 	return sojourn.Time(t.at + 1), true
-}
-
-func timerID(j *job, stage int) uint32 { return 2*j.Handle + uint32(stage) }
-
-// setTimer sets the timer of a stage to the first of its running attempts that has not
-// outlasted its estimate at an instant.
-func (p *Policy) setTimer(j *job, stage int, now int64) {
-	d := &j.Data
-	if start, ok := d.running[stage].from(sojourn.Time(now - d.eps[stage])); ok {
-		p.timers.Set(timerID(j, stage), overrun{slotvec.Add(int64(start), d.eps[stage]), timerID(j, stage)})
-	} else {
-		p.timers.Remove(timerID(j, stage))
-	}
-}
-
-// due reports whether an attempt that runs has outlasted its estimate at an instant.
-func (p *Policy) due(at int64) bool {
-	t, ok := p.timers.MinKey()
-	return ok && t.at < at
-}
-
-// passTimers sets the timers that have gone off to the next attempts.
-func (p *Policy) passTimers(at int64) {
-	for p.due(at) {
-		id, _ := p.timers.Min()
-		p.setTimer(p.ledger.ByHandle(id/2), int(id%2), at)
-	}
-}
-
-// setKey computes the key of a job.
-func (p *Policy) setKey(j *job) {
-	d := &j.Data
-	d.key = key{tierBooked, d.mark.place, j.Seq}
-	switch {
-	case j.Cancelled:
-		d.key = key{tierEnding, 0, j.Seq}
-	case d.mark.promise != kept:
-		d.key = key{tierBehind, d.deadline, j.Seq}
-	case d.mark.started > 0:
-		d.key = key{tierStarted, int64(d.mark.started), j.Seq}
-	}
-}
-
-// refile brings the places of a job in the queues up to date, and what is reserved for
-// it.
-func (p *Policy) refile(j *job) {
-	for i := range j.Sides {
-		side := &j.Sides[i]
-		if side.Startable > 0 {
-			p.ready.Set(side.Class, j.Handle, j.Data.key)
-		} else {
-			p.ready.Remove(side.Class, j.Handle)
-		}
-	}
-	p.order.reserve(j, p.reservation(j))
-}
-
-// reservation returns how many reduce slots are kept for a job: as many as it has
-// reduce tasks, while its maps are not done. Jobs without a promise run behind all that
-// have one, and get none.
-func (p *Policy) reservation(j *job) int64 {
-	d := &j.Data
-	i := d.phase[reduces]
-	if i < 0 || d.mark.promise != kept || j.Cancelled || j.Phases[i].Ready {
-		return 0
-	}
-	return p.left(j, reduces)
-}
-
-// left returns how many tasks of a stage are not dispatched, held ones included.
-func (p *Policy) left(j *job, stage int) int64 {
-	i := j.Data.phase[stage]
-	if i < 0 || j.Cancelled {
-		return 0
-	}
-	return int64(j.Spec.Phases[i].Tasks - j.Phases[i].Done - j.Phases[i].Running)
 }

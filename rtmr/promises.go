@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/slotvec"
 )
 
@@ -37,21 +38,128 @@ func (r reason) String() string {
 	return strings.Join(all, ", ")
 }
 
+// promises are what jobs were promised, and who is served first for it.
+//
+// A job has two marks. The hard one is what held when the present instant began, or when
+// the last task was assigned or the last job admitted in it. The other one is computed
+// from the hard ones and from the state of the cluster, whenever somebody asks for it.
+// So neither a question nor a slot that comes and goes within an instant leaves a trace:
+//
+//	          settle                      commit
+//	hard ---------------> marks of the ---------------> hard
+//	  ^                   present state
+//	  |                        |
+//	  +--------- rollback -----+
+type promises struct {
+	opts Options
+	*cluster
+
+	order order            // live jobs by key
+	ready ready.Queue[key] // by class: what has a task to start
+
+	fresh     bool     // the marks are those of the present state; no event or assignment leaves it true
+	soft      bool     // a mark may differ from the hard one; else they are equal, and root is hardRoot
+	dirty     bool     // something happened since the hard marks that may break or restore promises
+	cause     reason   // what it was; 0 unless dirty
+	hardSlots [2]int64 // slots for which the hard marks hold
+	voids     int      // jobs whose hard mark is void
+	clock              // what is known of free slots that are not offered
+
+	// For Booking Chain.
+	starts   uint64  // jobs that were started so far
+	stale    bool    // something holds slots that the vectors do not know of
+	root     vectors // before the first job
+	hardRoot vectors // the same, for the hard marks
+
+	scratch
+}
+
+// A clock knows how long slots have been free although a task could start there.
+type clock struct {
+	waits bool         // such slots were there when time passed last
+	since sojourn.Time // and from when on; of no meaning unless waits
+	idled bool         // that took longer than promises allow for
+}
+
+// scratch is memory that is used again.
+type scratch struct {
+	base  vectors // of reality
+	head  vectors // behind what is not overtaken
+	list  []entry
+	walk  walker
+	admit admission
+}
+
+// A transaction is an event between begin and end.
+type transaction struct {
+	at      sojourn.Time
+	passes  bool  // time
+	settled bool  // the marks become hard
+	idle    bool  // slots idle for longer than promises allow for, and no mark knows of it yet
+	was     clock // to go back to
+}
+
+// begin settles promises before time passes, and before anybody is promised anything
+// (told). Either abandon follows, and nothing has happened, or end does.
+func (p *promises) begin(at sojourn.Time, told bool) transaction {
+	tx := transaction{at: at, passes: at > p.ledger.Now(), settled: told, idle: p.idled, was: p.clock}
+	switch {
+	case tx.passes:
+		if p.unsettled() {
+			p.settle()
+			tx.settled, tx.idle = true, false
+		} else {
+			p.rollback()
+		}
+		if p.since, p.waits = p.idling(); p.waits && at-p.since > sojourn.Time(p.opts.Latency) {
+			tx.idle = true
+		}
+		if due := p.due(int64(at)); due || told && tx.idle {
+			p.idled, tx.settled = tx.idle, true
+			p.evaluate(int64(at), 0) // what happened before was settled
+			tx.idle = false
+		}
+	case told:
+		p.settle()
+	}
+	if told {
+		p.renew(int64(at))
+	}
+	return tx
+}
+
+// abandon ends a transaction whose event is refused.
+func (p *promises) abandon(tx transaction) { p.clock, p.fresh = tx.was, false }
+
+// end ends a transaction before its event is applied.
+func (p *promises) end(tx transaction) {
+	if tx.settled {
+		p.commit()
+	} else {
+		p.rollback() // what was found out for somebody who asked leaves no trace
+	}
+	if tx.passes {
+		p.idled = tx.idle
+		p.passTimers(int64(tx.at))
+	}
+}
+
+// broken takes note of something that promises did not reckon with.
+func (p *promises) broken(why reason) { p.dirty, p.cause = true, p.cause|why }
+
+// relieved takes note of something after which a void promise may hold again.
+func (p *promises) relieved() { p.dirty = p.dirty || p.voids > 0 }
+
 // restores bounds how many void promises one evaluation tries to restore, the most
 // urgent first.
 const restores = 8
 
 // settle brings the marks up to date with the present instant.
-//
-// The hard marks are those that held when the instant began, or when the last task was
-// assigned or job admitted in it. The marks are computed from them and from what the
-// account says now, whenever something asks for them, so that neither asking nor a slot
-// that comes and goes within an instant leaves a trace.
-func (p *Policy) settle() {
+func (p *promises) settle() {
 	if p.fresh {
 		return
 	}
-	p.restore()
+	p.rollback()
 	p.fresh = true
 	if p.unsettled() || p.idled {
 		cause := p.cause
@@ -64,10 +172,10 @@ func (p *Policy) settle() {
 
 // unsettled reports whether something happened at this instant that the hard marks do
 // not know of.
-func (p *Policy) unsettled() bool { return p.dirty || p.slots != p.hardSlots }
+func (p *promises) unsettled() bool { return p.dirty || p.slots != p.hardSlots }
 
-// restore makes the marks the hard ones again.
-func (p *Policy) restore() {
+// rollback makes the marks the hard ones again.
+func (p *promises) rollback() {
 	if p.soft {
 		for _, j := range p.order.jobs {
 			j.Data.mark = j.Data.hard
@@ -79,8 +187,8 @@ func (p *Policy) restore() {
 	p.fresh = false
 }
 
-// harden makes the marks, which are up to date, hard.
-func (p *Policy) harden() {
+// commit makes the marks, which are up to date, hard.
+func (p *promises) commit() {
 	if p.soft {
 		p.voids = 0
 		for _, j := range p.order.jobs {
@@ -97,7 +205,7 @@ func (p *Policy) harden() {
 // idling reports whether a free slot waits in vain for being offered although a task
 // could start there, and since when. That is no news while the pad on the times of
 // tasks allows for it. It is looked at when time passes.
-func (p *Policy) idling() (since sojourn.Time, ok bool) {
+func (p *promises) idling() (since sojourn.Time, ok bool) {
 	for s, free := range p.free {
 		if free > 0 && p.choose(sojourn.Class(s)) != nil {
 			if p.waits {
@@ -110,7 +218,7 @@ func (p *Policy) idling() (since sojourn.Time, ok bool) {
 }
 
 // reorder files all jobs anew after marks have changed.
-func (p *Policy) reorder() {
+func (p *promises) reorder() {
 	for _, j := range p.order.jobs {
 		p.setKey(j)
 	}
@@ -124,7 +232,7 @@ func (p *Policy) reorder() {
 // that they had not reckoned with: promises that cannot be kept become void, and void
 // ones are restored where they fit. cause is what has happened that the hard marks do not
 // know of, if the marks do not know of it yet either; what time alone has done is added.
-func (p *Policy) evaluate(now int64, cause reason) {
+func (p *promises) evaluate(now int64, cause reason) {
 	if p.due(now) {
 		cause |= byOverrun
 	}
@@ -157,8 +265,8 @@ func (p *Policy) evaluate(now int64, cause reason) {
 			break
 		}
 		en := p.entry(j, now)
-		en.promised, en.place = true, p.place(d.deadline)
-		p.virtual(&en)
+		en.promised, en.place = true, p.opts.place(d.deadline)
+		p.opts.virtual(&en)
 		if en.stuck || en.running[maps] == never || en.running[reduces] == never {
 			continue
 		}
@@ -181,16 +289,8 @@ func (p *Policy) evaluate(now int64, cause reason) {
 	}
 }
 
-// place returns the place of a job of that deadline.
-func (p *Policy) place(deadline int64) int64 {
-	if p.opts.Order == FIFO {
-		return 0
-	}
-	return deadline
-}
-
 // entry describes what is left of a job.
-func (p *Policy) entry(j *job, now int64) entry {
+func (p *promises) entry(j *job, now int64) entry {
 	d := &j.Data
 	en := entry{
 		job: j, id: j.Spec.ID, eps: d.eps, seq: j.Seq,
@@ -205,7 +305,7 @@ func (p *Policy) entry(j *job, now int64) entry {
 		en.running[s] = d.running[s].end(d.eps[s], now)
 	}
 	if d.mark.started == 0 {
-		p.virtual(&en)
+		p.opts.virtual(&en)
 	}
 	return en
 }
@@ -225,7 +325,7 @@ func (s *starts) end(eps, now int64) int64 {
 
 // promised appends the entries of the jobs whose deadlines must be kept, in the order in
 // which they are served, without one of them.
-func (p *Policy) promised(dst []entry, now int64, without *job) []entry {
+func (p *promises) promised(dst []entry, now int64, without *job) []entry {
 	for _, j := range p.order.jobs {
 		if j.Data.mark.promise == kept && !j.Cancelled && j != without {
 			dst = append(dst, p.entry(j, now))
@@ -236,7 +336,7 @@ func (p *Policy) promised(dst []entry, now int64, without *job) []entry {
 
 // admission prepares the test of a candidate among the jobs of p.list, the first of which
 // have started with Chain and are not overtaken; the vectors are in p.base.
-func (p *Policy) admission(cand entry, now int64) (a *admission, first int) {
+func (p *promises) admission(cand entry, now int64) (a *admission, first int) {
 	w := &p.walk
 	w.begin(&p.base, now)
 	for first < len(p.list) && p.list[first].job.Data.mark.started > 0 {
@@ -250,9 +350,48 @@ func (p *Policy) admission(cand entry, now int64) (a *admission, first int) {
 }
 
 // test prepares the test of a candidate among jobs behind the vectors in p.head.
-func (p *Policy) test(cand entry, list []entry, now int64) *admission {
+func (p *promises) test(cand entry, list []entry, now int64) *admission {
 	a := &p.admit
 	a.list, a.base, a.cand, a.now = list, &p.head, cand, now
 	a.one = p.opts.OnePosition || p.opts.Order == FIFO
 	return a
+}
+
+// reality sets v to when the slots become available that stay: free ones now, busy
+// ones when their attempts end at the latest. Slots whose attempts have outlasted their
+// estimates are left out: nobody knows when they come back.
+func (p *promises) reality(v *vectors, now int64) {
+	for s := range v {
+		v[s] = v[s][:0]
+		if p.free[s] > 0 {
+			v[s] = append(v[s], slotvec.Run{T: now, N: p.free[s]})
+		}
+	}
+	for _, j := range p.order.jobs {
+		for s := range v {
+			runs := &j.Data.running[s]
+			if runs.live == 0 {
+				continue
+			}
+			for _, r := range runs.runs[runs.head:] {
+				if end := slotvec.Add(int64(r.at), j.Data.eps[s]); r.n > 0 && end >= now {
+					v[s] = append(v[s], slotvec.Run{T: end, N: r.n})
+				}
+			}
+		}
+	}
+	for _, id := range p.retiring {
+		a, _ := p.ledger.Attempt(id)
+		start, ok := p.adopted[id]
+		if !ok {
+			start = a.Start
+		}
+		s := stageOf(&a.Job.Spec.Phases[a.Task.Phase])
+		if end := slotvec.Add(int64(start), a.Job.Data.eps[s]); end >= now {
+			v[s] = append(v[s], slotvec.Run{T: end, N: -1})
+		}
+	}
+	for s := range v {
+		v[s] = slotvec.Sort(v[s])
+	}
 }

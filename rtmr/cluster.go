@@ -1,0 +1,106 @@
+package rtmr
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/slotvec"
+)
+
+// A cluster is what is there and what runs: the account, and when slots come back.
+type cluster struct {
+	ledger   ledger.Ledger[data]
+	slots    [2]int64                        // by stage: those of the ledger that stay, busy or free
+	free     [2]int64                        // those of them that are free
+	retiring []sojourn.SlotID                // busy slots that leave with their attempts, by ID
+	adopted  map[sojourn.SlotID]sojourn.Time // of running attempts that were adopted: when they started
+
+	// timers has an entry for each stage of a job with an attempt that has not outlasted
+	// its estimate: when the first of these will have.
+	timers *heap.Heap[overrun]
+}
+
+// An overrun is an instant after which an attempt takes longer than was promised.
+type overrun struct {
+	at int64
+	id uint32 // of job and stage, so that the order is total
+}
+
+func (a overrun) before(b overrun) bool { return a.at < b.at || a.at == b.at && a.id < b.id }
+
+func (c *cluster) now() int64 { return int64(c.ledger.Now()) }
+
+// left returns how many tasks of a stage are not dispatched, held ones included.
+func (c *cluster) left(j *job, stage int) int64 {
+	i := j.Data.phase[stage]
+	if i < 0 || j.Cancelled {
+		return 0
+	}
+	return int64(j.Spec.Phases[i].Tasks - j.Phases[i].Done - j.Phases[i].Running)
+}
+
+func (c *cluster) addSlot(s sojourn.Slot, restored bool) {
+	if int(s.Class) >= len(c.slots) {
+		return
+	}
+	c.slots[s.Class]++
+	if restored {
+		c.unretire(s.ID)
+	} else {
+		c.free[s.Class]++
+	}
+}
+
+func (c *cluster) removeSlot(s sojourn.Slot, gone bool) {
+	if int(s.Class) >= len(c.slots) {
+		return
+	}
+	c.slots[s.Class]--
+	if gone {
+		c.free[s.Class]--
+	} else {
+		c.retire(s.ID)
+	}
+}
+
+// retire takes note of a busy slot that leaves with its attempt.
+func (c *cluster) retire(id sojourn.SlotID) {
+	i, _ := slices.BinarySearch(c.retiring, id)
+	c.retiring = slices.Insert(c.retiring, i, id)
+}
+
+// unretire forgets it.
+func (c *cluster) unretire(id sojourn.SlotID) {
+	if i, found := slices.BinarySearch(c.retiring, id); found {
+		c.retiring = slices.Delete(c.retiring, i, i+1)
+	}
+}
+
+func timerID(j *job, stage int) uint32 { return 2*j.Handle + uint32(stage) }
+
+// setTimer sets the timer of a stage to the first of its running attempts that has not
+// outlasted its estimate at an instant.
+func (c *cluster) setTimer(j *job, stage int, now int64) {
+	d := &j.Data
+	if start, ok := d.running[stage].from(sojourn.Time(now - d.eps[stage])); ok {
+		c.timers.Set(timerID(j, stage), overrun{slotvec.Add(int64(start), d.eps[stage]), timerID(j, stage)})
+	} else {
+		c.timers.Remove(timerID(j, stage))
+	}
+}
+
+// due reports whether an attempt that runs has outlasted its estimate at an instant.
+func (c *cluster) due(at int64) bool {
+	t, ok := c.timers.MinKey()
+	return ok && t.at < at
+}
+
+// passTimers sets the timers that have gone off to the next attempts.
+func (c *cluster) passTimers(at int64) {
+	for c.due(at) {
+		id, _ := c.timers.Min()
+		c.setTimer(c.ledger.ByHandle(id/2), int(id%2), at)
+	}
+}
