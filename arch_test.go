@@ -216,6 +216,7 @@ func (tr *tree) violations() []string {
 			checkMaps(f, file, tr.fset, add)
 			checkVariables(f, file, add)
 			checkSnapshots(file, add)
+			checkCertifier(f, file, add)
 		}
 		for _, file := range f.tests {
 			checkModules(f, file, true, add)
@@ -310,6 +311,45 @@ func checkArrows(f *folder, k kind, file *ast.File, test bool, add report) {
 			add(spec.Pos(), "imports %s: %s %s", dir, k, rule)
 		}
 	})
+}
+
+// checkCertifier reports what the certifier of schedules knows beyond what a schedule is: a
+// proof that is checked by the solver's own code proves nothing.
+func checkCertifier(f *folder, file *ast.File, add report) {
+	const certifier, solver = "mars/certify", "mars/plan"
+	if f.dir != certifier {
+		return
+	}
+	imports(file, func(spec *ast.ImportSpec, name string) {
+		if dir, ours := folderOf(name); ours && !slices.Contains([]string{".", solver, "internal/heap"}, dir) {
+			add(spec.Pos(), "imports %s: %s knows the types of %s only", dir, certifier, solver)
+		}
+	})
+	ast.Inspect(file, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		fn, ok := f.info.Uses[id].(*types.Func)
+		if !ok || fn.Pkg() == nil || fn.Pkg().Path() != importPath(solver) {
+			return true
+		}
+		if recv := fn.Signature().Recv(); recv == nil || !slices.Contains([]string{"Instance", "Job", "Phase"}, typeName(recv.Type())) {
+			add(id.Pos(), "calls %s: %s calls nothing of %s but methods of instances", fn.Name(), certifier, solver)
+		}
+		return true
+	})
+}
+
+// typeName returns the name of a type, or of what a pointer points to.
+func typeName(t types.Type) string {
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if n, ok := t.(*types.Named); ok {
+		return n.Obj().Name()
+	}
+	return ""
 }
 
 // Names that give each run, or each platform, something else.
@@ -555,6 +595,13 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 	const (
 		goMod = "module " + modulePath + "\ngo 1.25.0\nrequire " + btreePath + " v1.1.3 // a comment\nrequire (\n\t" + rapidPath + " v1.3.0\n)\n"
 		m     = `"` + modulePath
+		// What the rule of the certifier tells from one another.
+		solver = `package plan
+type Instance struct{}
+func (*Instance) Check() error { return nil }
+type Schedule struct{}
+func (*Schedule) Ratio() float64 { return 1 }
+func LowerBound(Instance) error { return nil }`
 	)
 	tests := []struct {
 		name, file, src string
@@ -596,6 +643,20 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 		{"nested module", "cmd/x/a.go", `package main; import _ "example.com/x"`, ""},
 		{"other name, same start", "a.go", `package sojourn; import _ ` + m + `x"`,
 			"a.go:1: imports " + modulePath + "x: no other modules, also in tests"},
+
+		{"planner and the policy", "mars/plan/b.go", `package plan; import (_ ` + m + `/mars"; _ ` + m + `/mars/internal/lp")`, ""},
+		{"certifier and instances", "mars/certify/a.go", `package certify; import ` + m + `/mars/plan"; func f(in *plan.Instance, _ *plan.Schedule) error { return in.Check() }`, ""},
+		{"certifier and a heap", "mars/certify/a.go", `package certify; import _ ` + m + `/internal/heap"`, ""},
+		{"certifier and the policy", "mars/certify/a.go", `package certify; import _ ` + m + `/mars"`,
+			"mars/certify/a.go:1: imports mars: mars/certify knows the types of mars/plan only"},
+		{"certifier and the linear program", "mars/certify/a.go", `package certify; import _ ` + m + `/mars/internal/lp"`,
+			"mars/certify/a.go:1: imports mars/internal/lp: mars/certify knows the types of mars/plan only"},
+		{"certifier and other code", "mars/certify/a.go", `package certify; import _ ` + m + `/internal/wide"`,
+			"mars/certify/a.go:1: imports internal/wide: mars/certify knows the types of mars/plan only"},
+		{"certifier and a planner", "mars/certify/a.go", `package certify; import ` + m + `/mars/plan"; func f(in plan.Instance) error { return plan.LowerBound(in) }`,
+			"mars/certify/a.go:1: calls LowerBound: mars/certify calls nothing of mars/plan but methods of instances"},
+		{"certifier and what the solver says", "mars/certify/a.go", `package certify; import p ` + m + `/mars/plan"; func f(s *p.Schedule) float64 { return s.Ratio() }`,
+			"mars/certify/a.go:1: calls Ratio: mars/certify calls nothing of mars/plan but methods of instances"},
 
 		{"btree in vqueue", "internal/vqueue/a.go", `package vqueue; import _ "` + btreePath + `"`, ""},
 		{"btree in a test", "fifo/a_test.go", `package fifo; import _ "` + btreePath + `"`,
@@ -681,6 +742,7 @@ func TestArchitectureRulesCanFail(t *testing.T) {
 			"cmd/x/go.mod":     {Data: []byte("module x")},
 			"testdata/a.go":    {Data: []byte("no Go")},
 			"fifo/_old/doc.go": {Data: []byte("no Go")},
+			"mars/plan/a.go":   {Data: []byte(solver)},
 		}
 		fsys[tc.file] = &fstest.MapFile{Data: []byte(tc.src)}
 		tr, err := load(fsys)

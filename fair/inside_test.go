@@ -43,8 +43,8 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		inside func() sojourn.Policy
 		o      sojourntest.Options
 	}{
-		{"mars", made(mars.New, mars.PolicyOptions{}), idles},
-		{"mars, each time", made(mars.New, mars.PolicyOptions{Interval: 1}), idles},
+		{"mars", made(mars.New, mars.Options{}), idles},
+		{"mars, each time", made(mars.New, mars.Options{Interval: 1}), idles},
 		{"hfsp", made(hfsp.New, hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},
 		{"pfsp", made(pfsp.New, pfsp.Options{}), sojourntest.Options{}},
 		{"td", made(td.New, td.Options{}), sojourntest.Options{}},

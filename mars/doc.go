@@ -1,255 +1,69 @@
-// Package mars makes near-optimal schedules of MapReduce jobs, with a proof of how
-// good they are.
+// Package mars is a policy for jobs with weights: it keeps the sum of weight times completion
+// time small.
 //
-// It implements MarS and its rivals from Ling, Yuan, Wang, Liu and Yang, "Joint
-// scheduling of MapReduce jobs with servers: Performance bounds and experiments",
-// J. Parallel Distrib. Comput. 90-91, 2016 (equations and algorithms are cited by
-// their numbers there), lower bounds for any schedule of any policy, and errata.
+// Use it when late jobs cost money and some cost more than others, and when you know
+// about how long tasks take. Do not use it to keep users apart (package fair does) or to meet
+// deadlines (package rtmr does).
 //
-//	s, err := mars.Plan(mars.Instance{Machines: []int{50}, Jobs: jobs}, mars.Options{})
-//	fmt.Println(s.Ratio(), mars.Verify(in, s)) // at most 1.04 times the optimum, say; <nil>
+//	p, err := mars.New(mars.Options{})
+//	if err != nil {
+//		return err // only options out of range give one
+//	}
+//	err = p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job}) // and all other events
+//	a, ok := p.Assign(slot)                                            // for each free slot
 //
-// # The problem
+// [New] returns a [sojourn.Policy]; the documentation of package sojourn says how to drive
+// one. This policy must be woken: it plans at the instants that NextWake names, when it is
+// told of a Tick there. Everything else has a default in [Options].
 //
-// Job j has release r_j, weight w_j, map tasks and reduce tasks; task u takes p_u on any
-// of m identical machines, one at a time and not interrupted. A reduce v starts no
-// earlier than d_uv after the end of each map u. S_u is the start of a task, M_u = S_u + p_u/2
-// its middle, C_j the end of a job; p(B) is the sum of p_u over a set B. Make the sum of
-// w_j C_j small:
+// Two packages beside this one work on whole instances, with all jobs known in advance:
 //
-//	(1) S_u >= r_j     (2) S_v >= S_u + p_u + d_uv     (3) C_j >= S_v + p_v
-//	(4) sum over B of p_u M_u >= p(B)^2/2m for every set B of tasks
+//	mars/plan     makes schedules, and lower bounds for any schedule of any policy
+//	mars/certify  checks schedules and bounds anew, without the solver
 //
-// are necessary, and without more they are a linear program. (The paper writes (4) in
-// S.) Here a job has any number of phases in a chain, and there may be classes of
-// machines: (4) then holds for the tasks and the machines of each class.
+// # What it does
 //
-// # Fact 1: of all sets, prefixes are violated most
+// It is SO-MarS of Ling, Yuan, Wang, Liu and Yang, "Joint scheduling of MapReduce jobs with
+// servers: Performance bounds and experiments", J. Parallel Distrib. Comput. 90-91, 2016,
+// Section 5.3. A plan solves a linear program for the work that waits. The program says when
+// the middle of each task should be, and free slots take startable tasks in that order:
 //
-// Let B maximise p(B)^2/2m - sum of p_u M_u [Queyranne 1993]. Leaving u out of B does not
-// gain: M_u <= (p(B) - p_u/2)/m. Taking v in does not gain: M_v >= (p(B) + p_v/2)/m. So B is
-// a prefix of the order of M, and it is enough to test those, that of all tasks
-// included. Constraint generation over prefixes therefore ends at the optimum of
-// (1)-(4): the paper's "conditional" relaxation is the same as its classical one.
+//	M_u = C_j - h_u
 //
-// # Fact 2: there is one variable a job
+// M_u is the middle of task u. C_j is the end of job j in the program. h_u is the time from the
+// middle of u to the end of its job: half of p_u, the processing time of u; the delay of its
+// output; and the tasks that wait for it, in a chain of the longest of each phase. So
+// the map tasks of a job come before its reduce tasks, and within a phase the task with the
+// longest p_u/2 + d_u starts first. The program and its solution are derived in package plan.
 //
-// (4) only asks for later starts, and starts cost nothing by themselves: let every
-// task start as late as C_j allows. With
+// # When it plans
 //
-//	q_u = p_u + max over v that wait for u of (d_uv + q_v)     the time from S_u to C_j
-//	h_u = q_u - p_u/2                                          M_u = C_j - h_u
-//	c_j = r_j + max over tasks u that wait for none of q_u
+//	arrival of a job:   it is placed at once, where its C is best under the prices of the
+//	                    latest plan; a plan is asked for
+//	Options.Interval    after the plan before: all work that has not started is planned again
+//	Options.Batch:      jobs wait for the end of the interval in which they arrive, and all
+//	                    work that has not started is planned there
+//	with Options.Commit as well: only the jobs of the batch are planned, and come after those
+//	                    of the batches before
 //
-// the program is: minimise the sum of w_j C_j subject to C_j >= c_j and, for all B,
+// The default, to plan again when jobs arrive, is not in the paper; Batch with Commit is the
+// strict reading of it. A plan is made in Observe, never in Assign: at the instant at which a
+// plan is due, free slots are declined until the Tick that the driver owes there, or a
+// later event. Otherwise nothing that can start waits for a plan.
 //
-//	sum over B of p_u C_j(u) >= p(B)^2/2m + sum over B of p_u h_u.
+// # What it does not promise
 //
-// 4,500 tasks are 100 variables, and tasks of a job with the same h are one item.
-// Package lpcheck of the command's module compares this with (1)-(4) as printed, with
-// all sets, in another's simplex method.
+// No factor is claimed: the proof for MarS needs to know all releases in advance, and a
+// policy does not. Package plan has planner SOMarS, which carries this policy out on an
+// instance and shows how far it is from the lower bound.
 //
-// # Fact 3: prices prove bounds
-//
-// p(B)^2/2m is the maximum over t of t p(B) - m t^2/2, so that (4) for all B says: for all t,
-// the sum of p_u (t-M_u)+ is at most m t^2/2. Let N(t) >= 0 not increase, with N = 0 in the
-// end, and let N1(t) be the integral of N from t on. Weighing the constraints by -dN(t), which
-// is not negative, gives for every schedule
-//
-//	sum of w_j C_j >= D(N) = sum over j of min over C >= c_j of [w_j C + sum of p_u N1(C-h_u)] - m integral of t N(t) dt.
-//
-// EVERY such N proves its bound; [Price] is one, [Verify] computes D from it by code
-// of its own, and no error of a solver can make a bound false. The maximum over N is
-// the value of the program (duality of linear programs). The minimum over C is that of
-// a convex function: at any C in an interval that holds it, the tangent bounds it from
-// below, so that D is bounded although the minimum is found only nearly.
-//
-// # How the program is solved
-//
-// By prices, at any size: the curve N has fixed levels, and the instants T at which they
-// are reached move. In the optimum W(t) = m t wherever N falls, W(t) being the work with
-// M <= t: the machines do first what is worth more. The derivative of D by T is the mean
-// of W(t) - m t around T times a positive factor; each step moves all T to where it would
-// vanish if W stayed as it is, a little more or less as D grows or not. The levels lie
-// densely where jobs are, so that there is no grid of time to choose, and N is linear
-// in between, so that no plateau ties jobs to one another.
-//
-// By column generation, exactly, for up to Options.Exact jobs: the dual of the job form
-// with some of the sets B, by the simplex method, and again with those that its
-// solution violates most (each stretch of the order of M gives one, both at that
-// solution and half way to a feasible point). It starts from the prefixes at the
-// solution by prices. A dual solution y with sets B_i becomes the price that falls by
-// y_i at p(B_i)/m, and D of that is no less than what y promises: for it,
-//
-//	integral of N from M_u on = sum of y_i (t_i-M_u)+ >= sum over i with u in B_i of y_i (t_i-M_u).
-//
-// So what is reported is D of the prices, not what the simplex method believes.
-//
-// A point that is feasible is made from any C >= c: all C are raised by the greatest of
-// (violation of a prefix)/(its work), or item by item (erratum 2), or each M only to what
-// its prefix lacks; the cheapest counts. The ends of any schedule are a feasible point as
-// well, and the better one where machines idle (FB-2009 at a load of 0.75: a gap of
-// 0.0013 in place of 0.065).
-// LowerBound and UpperBoundLP embrace the value of the program: Gap says how closely.
-//
-// The release-aware inequalities of Goemans, which the paper lacks, are stronger than
-// (4): of the tasks of jobs released at r or later,
-//
-//	sum over B of p_u M_u >= p(B) (r + p(B)/2m).
-//
-// They are (4) on a clock that starts at r. With [Options.ReleaseCuts] they enter
-// BestLowerBound, with prices that only these jobs pay; LowerBound stays what the
-// paper compares with.
-//
-// # Jobs that arrive over time
-//
-// At any size, all of these inequalities are used at once [Goemans, Queyranne,
-// Schulz, Skutella and Wang 2002]: for any numbers pi_u >= 0, the sum of pi_u p_u M_u
-// is least in the preemptive schedule by Smith's rule, which at any time does the work
-// with the highest pi that has been released, on one machine m times as fast. (At any
-// time, the machine has done as much work with pi above any value as can be done.
-// The sum is an integral of this over values and time.) Let M_u be the mean of its time
-// in that schedule, let task u end no later than a_u before C_j, and let the work of a
-// job take no more than its weight. C_j >= c_j and p_u M_u <= p_u (C_j - a_u - p_u/2) give
-//
-//	sum of w_j C_j >= sum over j of [(w_j - sum of pi_u p_u) c_j + sum of pi_u p_u (M_u + a_u + p_u/2)].
-//
-// EVERY such pi proves its bound. Of a set B of tasks of one phase with one pi, the
-// time from M to the end counts once more: with time running backwards, (4) is
-//
-//	sum over B of p_u (C_j - M_u) >= p(B) (min of a_u) + p(B)^2/2m,
-//
-// and if all take p, then m of them at most lie in each of the intervals of p before
-// the end. c_j, a_u and the instants from which a phase can run take into account that a
-// phase takes p(B)/m at least, and (tasks/m, rounded up) times its shortest task. These
-// are beyond the paper's program, and so only in BestLowerBound. Each phase has one pi;
-// jobs divide their weight by how late each phase ends in the mean of the schedules so
-// far, which is Frank and Wolfe's method on a smooth maximum.
-//
-// # MarS, and why it is within 3
-//
-// MarS takes the tasks in the order pi of M in the program and starts each on the machine
-// that is free first, as early as it may (Algorithm 2). Theorem 3, with the proof
-// repaired: let the tasks before u in pi, which form a prefix, have work W. By (4) W/2m
-// is at most their mean M, so W/m <= 2 M_u, and some machine is busy for at most 2 M_u
-// before u starts. It idles for at most g M_u (Lemma 2):
-//
-//	Take the task x that ends an idle time on machine k. It starts when it may, at the
-//	end of a chain u_1, ..., u_s = x of tasks that start as early as (1) and (2) allow, of
-//	which u_1 is as long as can be: u_1 starts when a machine was free for it (or at 0, and
-//	then u_1 stands for the release). Let v' be the last task on k when u_1 was placed. As
-//	u_1 went where a machine was free first, v' ends no later than u_1 starts; all idle time
-//	on k from v' to x lies in S_x - S_u1 = sum of (p + d) along the chain. In the program
-//	each link is at least p_u + d + (p_v-p_u)/2 in M, which is at least (p_u+d)/g with
-//
-//	    g = max over links of (d+p_u)/(d+(p_u+p_v)/2), at least 1.
-//
-//	So that time is at most g (M_x - M_u1) <= g (M_x - M_v'), v' being before u_1 in pi.
-//	The same holds for the idle times up to v', and the sum telescopes.
-//
-// Hence S_u <= (2+g) M_u and C_j <= (2+g) C_j of the program, for each task and job: 3 where no
-// task takes longer than those that wait for it, which the paper assumes, and at most 4
-// in any case. It holds for every feasible point, not only for an optimum, for general
-// d_uv, for any of the machines that are free in time (BestFit), for both objectives;
-// and for classes of machines as long as each chain stays in one. [Schedule.Guarantee]
-// is 2+g times UpperBoundLP/LowerBound. No factor is claimed where chains change their
-// class: machines of a class may idle while its tasks wait for another.
-//
-// 3 is reached: tests tight3. Without the assumption 3 is exceeded: tests bad4 (3.8
-// for a task, 3.7 for the objective). The set-up of Section 5.1 does not keep it.
-//
-// Insertion and dispatch have no bound of their own, and are members of BestOf, which
-// keeps that of MarS since it never returns anything worse. Where the machines are not
-// always busy, (4) says little of who comes first; there, greedy rules that take releases
-// as they come are better than the order of M, and even the policy, which does not know
-// of them before, is. They are members for that reason.
-//
-// # T-MarS
-//
-// For the sum of w_u C_u over tasks (Section 4.4, [TaskCompletion]) the program decomposes
-// under prices into jobs with one barrier: an instant by which all maps have ended and
-// arrived, and after which reduces start. That covers two phases in a chain and a
-// delay for each map; more is refused. Blocks of doubling length, list scheduling in
-// each, and a shift to the left keep C_u <= 7 C_u of the program (Theorem 5 after errata 9 to
-// 11): block n starts when the loads of the blocks before it and the longest chains in
-// them, at most t_k each, have passed, and list scheduling ends a task after the load of
-// its block and its own chain, delays included, which is at most its C. MarS on the same
-// program has the factor 2+g <= 4 for tasks as well, by the proof above.
-//
-// # Rivals
-//
-// HUWF, HJWF, STF and HTWF start tasks in the order of their key, strictly: a task that has
-// to wait holds its machine. That is how Section 5.1.3 describes the first two, and it
-// costs them a factor of nearly 2; dispatched, the same orders are within some per cent
-// of MarS. MARES and H-MARES: see [MARES]; of [8] the paper says little, and neither does this
-// package claim its factor.
-//
-// # Online
-//
-// Policy is SO-MarS (Section 5.3): jobs are known when they arrive, and free slots take
-// startable tasks in the order of M in a plan for the work that waits. A plan solves
-// the program by prices with one item for each phase, of the mean h of its tasks: it
-// takes O(P) for each of PolicyOptions.Iterations, P being the phases of live jobs,
-// and O(P log P + slots) beside, however many tasks there are. It is made in Observe,
-// at the Tick that NextWake asks for or before a later event, and never in Assign:
-// at the instant at which a plan is due, free slots are declined until that Tick.
-// Observe and Assign take O(log P) between plans. Within a phase the task with the
-// longest p_u/2 + d_u starts first, as its M is least.
-//
-// By default all work that has not started is planned again when jobs arrive, which
-// the paper lacks; within PolicyOptions.Interval of a plan, a job is placed where its
-// C is best under the prices of that plan. With Batch, jobs wait for the end of their
-// interval; with Commit as well, a batch comes after those before it, as the strict
-// reading of the paper has it; planner SOMarS carries all of these out. Plans are of an
-// empty cluster: what running tasks still take is left out, as is the change of slots
-// until the next plan. No factor is claimed for the policy: MarS places tasks with
-// knowledge of all releases.
-//
-// # Errata
-//
-//  1. Algorithm 1, line 8: PGC(pi, i) sums to i-1 and i ends at |T|, so that the set of all
-//     tasks is never tested, and i = 1 says nothing. i = 2..|T|+1 is meant.
-//  2. Algorithm 1, lines 13-15: S^NV as printed is not feasible: a later offset overwrites
-//     an earlier, larger one. Correct: acc = 0, run = 0; for i in pi: run += p_i (M_i+acc); if
-//     run < R_i: acc += (R_i-run)/p_i, run = R_i; M_i += acc.
-//  3. Line 18: S^LP, stopped at epsilon, violates PGC, and Theorem 3 does not apply to it. S^NV
-//     has the same order and satisfies everything: the guarantee is 3/(1-epsilon).
-//  4. Section 4.2: see Fact 1. That there are many constraints does not make a linear
-//     program hard: separation decides.
-//  5. Lemma 2: "there must be a task v' with S_v' <= S_u1 <= S_v' + p_v'": it may have
-//     ended before. See the proof above.
-//  6. Theorem 3 is true under its assumption and false without; see above.
-//  7. Algorithm 2, line 10: the maximum over scheduled maps is wrong while maps are left:
-//     with ties of M a reduce can come first. It is held back here. The maximum over
-//     none is r_j. (3) has to cover jobs without reduces.
-//  8. Algorithm 2, line 11: of the machines that are free in time, the one that is free
-//     last leaves less idle time, with the same start and the same proof.
-//  9. (12) must be C_v >= C_u + p_v, and + d_uv. (13) follows from (4), which in C has the sum
-//     of p^2 times 1/2 in place of 1/2m.
-//  10. Algorithm 3: line 5 lacks the logarithm, line 2 sorts by C and says middle times, line
-//     8 has no block for C < 1, alpha of an empty block must be 0 and its t' defined,
-//     `return` stands in the loop, line 19 needs the argmin.
-//  11. GRAHAM in Algorithm 3 does not skip tasks that cannot start yet, so that Lemma 4 and
-//     Theorem 5 fail: 22 times C for a task of the test's stages.
-//  12. Theorem 1: the decision version is NP-complete; the problem as stated is NP-hard. The
-//     proof of (13) mixes the sets T and I.
-//
-// # Departures
-//
-// Instants and lengths are whole nanoseconds; schedules are exact, and so is Verify
-// about them. The linear program is in seconds and float64 with + - * / only, the same on
-// every platform; rounding is allowed for in bounds (1e-12 of what is added), and bounds are
-// compared with 1e-9. A weight of 0 means 1, as elsewhere in this module.
-//
-// (11) lets every task have a release r_u of its own. Here tasks have that of their job, as
-// in (1): jobs come whole, in instances as in the contract of policies, no trace or workload
-// tells more, and the bounds by Smith's rule take all work of a job for released at once.
-// What comes later is a job of its own.
+// Plans are of an empty cluster: what running tasks still take is left out, as is the
+// change of slots until the next plan. A task without an estimate counts as
+// Options.DefaultTaskTime. Estimates do not change what is correct, only what comes first.
 //
 // # Cost
 //
-// With n tasks and J jobs, LowerBound takes O(n) for each of Options.Iterations and O(n log n)
-// beside, and up to Options.Exact jobs O(J^2) for each pivot of the column generation. MarS
-// and dispatch take O(n log n) and best-fit O(n m) moves of memory at worst; insertion looks
-// at idle times one by one. Memory is about 300 bytes a task.
+// Let P be the number of phases of live jobs. A plan has one item for each phase, of the
+// mean h of its tasks. It takes O(P) for each of Options.Iterations and O(P log P + slots)
+// beside, however many tasks there are. Between plans, Observe and Assign take O(log P).
 package mars

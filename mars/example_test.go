@@ -8,49 +8,33 @@ import (
 	"github.com/sojourn-sched/sojourn/mars"
 )
 
-// instance returns two machines and three jobs: maps, of which each output takes a second
-// to arrive, and a reduce.
-func instance() mars.Instance {
-	job := func(release time.Duration, weight float64, maps int) mars.Job {
-		delays := make([]time.Duration, maps)
-		for i := range delays {
-			delays[i] = time.Second
+// One slot and three jobs: the one that is worth most for the time it takes goes first.
+func Example() {
+	p, err := mars.New(mars.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	events := []sojourn.Event{{Kind: sojourn.SlotAdded}}
+	for id, job := range []struct {
+		weight float64
+		takes  time.Duration
+	}{{1, 10 * time.Second}, {1, 4 * time.Second}, {5, 10 * time.Second}} {
+		events = append(events, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
+			ID: sojourn.JobID(id + 1), Weight: job.weight, Phases: []sojourn.Phase{{Tasks: 1, Estimate: job.takes}},
+		}})
+	}
+	events = append(events, sojourn.Event{Kind: sojourn.Tick}) // the plan is due at once
+	for _, ev := range events {
+		if err := p.Observe(ev); err != nil {
+			fmt.Println(err)
+			return
 		}
-		return mars.Job{Release: sojourn.Time(release), Weight: weight, Phases: []mars.Phase{
-			{Tasks: maps, Time: 10 * time.Second, Delays: delays},
-			{Tasks: 1, Time: 15 * time.Second},
-		}}
 	}
-	return mars.Instance{Machines: []int{2}, Jobs: []mars.Job{job(0, 1, 4), job(5*time.Second, 3, 2), job(5*time.Second, 2, 1)}}
-}
-
-// A schedule comes with a bound, and with the proof of it.
-func ExamplePlan() {
-	in := instance()
-	s, err := mars.Plan(in, mars.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for j, end := range s.Completion {
-		fmt.Printf("job %d ends at %v\n", j, end)
-	}
-	fmt.Printf("objective %.1f, at most %.2f times the optimum; proof: %v\n", s.Objective, s.Ratio(), mars.Verify(in, s))
+	fmt.Println("order:", p.AppendRanking(nil))
+	a, _ := p.Assign(0)
+	fmt.Println("starts job", a.Task.Job)
 	// Output:
-	// job 0 ends at 1m17s
-	// job 1 ends at 31s
-	// job 2 ends at 41s
-	// objective 252.0, at most 1.18 times the optimum; proof: <nil>
-}
-
-// The bound holds for every schedule, by whatever policy.
-func ExampleLowerBound() {
-	b, err := mars.LowerBound(instance(), mars.Options{ReleaseCuts: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("%.1f weight-seconds; with what releases tell, %.1f\n", b.LowerBound, b.BestLowerBound)
-	// Output:
-	// 214.2 weight-seconds; with what releases tell, 229.5
+	// order: [3 2 1]
+	// starts job 3
 }

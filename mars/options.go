@@ -1,149 +1,64 @@
 package mars
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"time"
 )
 
-// Options of [Plan] and [LowerBound]. The zero value is the default.
+// Options configure a [Policy]. The zero value is the default: all waiting work
+// is planned again when jobs arrive.
 type Options struct {
-	// Planner is how [Plan] makes its schedule. Zero means BestOf.
-	Planner Planner
+	// Batch is the batch interval of SO-MarS (Section 5.3), which the paper varies
+	// from 10 s to 100 s: jobs wait for the end of the interval in which they
+	// arrive, and are planned there. Intervals are counted from the first arrival.
+	// Zero means no batches: jobs may start when they arrive. At most 2^61-1 ns; an
+	// interval that would end beyond the last instant that can be told ends there.
+	Batch time.Duration
 
-	// Gap is the relative distance (UpperBoundLP-LowerBound)/LowerBound at which the
-	// work on the linear program stops. Zero means 1e-6 for up to Exact jobs, and
-	// 1e-4 beyond.
-	Gap float64
+	// Commit keeps plans as they were made: only the jobs of the batch are planned at
+	// its end, and all work of a batch comes before that of later ones. Otherwise all
+	// work that has not started is planned at each end. It needs a Batch.
+	Commit bool
 
-	// Exact is up to how many jobs the linear program is solved by column
-	// generation, whose gap goes to 0 at a cost that grows with the cube of the
-	// number of jobs. Zero means 300; negative means never.
-	Exact int
+	// Interval is the least time between two plans, where there are no batches. Jobs
+	// that arrive meanwhile are placed by the prices of the latest plan. Zero means
+	// one second. A plan for 100,000 live jobs of two phases takes about half a second of
+	// processor time (BenchmarkReplan): with so many, an interval of some seconds is due.
+	// At most 2^61-1 ns, and not beyond the last instant that can be told.
+	Interval time.Duration
 
-	// Iterations bounds the steps of the price dual, each of which looks a few
-	// times at each task. Zero means 100.
+	// Iterations bounds the steps of the price dual in a plan, each of which looks a
+	// few times at each phase of each job. Zero means 40.
 	Iterations int
 
-	// Pivots bounds the steps of the column generation. Zero means 20,000 and 100
-	// a job.
-	Pivots int
-
-	// Evaluations bounds the local search of BestOf: so many schedules are made and
-	// compared. Zero means 4,000,000 divided by the number of tasks, at most 1,000,
-	// and none for more than 200,000 tasks; negative means none.
-	Evaluations int
-
-	// Seed decides what the local search tries.
-	Seed uint64
-
-	// Epsilon and Rounds are the stop threshold and the most rounds of Algorithm 1, for
-	// MarSCOGE. Zero means 0.3 (Section 5.1.3) and 1000.
-	Epsilon float64
-	Rounds  int
-
-	// Online are the options of SOMarS. With a Batch, the lists (HUWF to HTWFDispatch) are
-	// semi-online in the same way: jobs are released at the end of their interval, and
-	// the strict lists take the jobs of one interval after those of the one before.
-	Online PolicyOptions
-
-	// ReleaseCuts adds the release-aware cuts of Goemans, which the paper lacks, to the
-	// column generation, for [Bound.BestLowerBound]. It has an effect on up to Exact jobs,
-	// and takes some times as long as LowerBound; without it, and beyond that, jobs that
-	// arrive over time are bounded by Smith ratios only, which costs little.
-	ReleaseCuts bool
+	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
+	// minute, as in the baseline policies.
+	DefaultTaskTime time.Duration
 }
 
-// check returns an error for options out of range.
-func (o *Options) check() error {
-	if !(o.Gap >= 0 && o.Gap <= 1) {
-		return fmt.Errorf("gap %v is not in [0, 1]", o.Gap)
+// resolve returns o with its defaults, or an error if it is out of range.
+func (o Options) resolve() (Options, error) {
+	switch {
+	case o.Batch < 0:
+		return o, fmt.Errorf("mars: negative batch interval %v", o.Batch)
+	case o.Commit && o.Batch == 0:
+		return o, fmt.Errorf("mars: commit without a batch interval")
+	case o.Interval < 0:
+		return o, fmt.Errorf("mars: negative interval %v between plans", o.Interval)
+	case max(o.Batch, o.Interval) > maxTail:
+		return o, fmt.Errorf("mars: interval %v is longer than %v", max(o.Batch, o.Interval), time.Duration(maxTail))
+	case o.Interval > 0 && o.Batch > 0:
+		return o, fmt.Errorf("mars: both a batch interval and an interval between plans")
+	case o.Iterations < 0:
+		return o, fmt.Errorf("mars: negative number of iterations %d", o.Iterations)
+	case o.DefaultTaskTime < 0:
+		return o, fmt.Errorf("mars: negative default task time %v", o.DefaultTaskTime)
 	}
-	if o.Iterations < 0 {
-		return fmt.Errorf("negative number of iterations %d", o.Iterations)
+	if o.Batch == 0 {
+		o.Interval = cmp.Or(o.Interval, time.Second)
 	}
-	if o.Pivots < 0 {
-		return fmt.Errorf("negative number of pivots %d", o.Pivots)
-	}
-	if !(o.Epsilon >= 0 && o.Epsilon < 1) {
-		return fmt.Errorf("epsilon %v is not in [0, 1)", o.Epsilon)
-	}
-	if _, err := o.Online.resolve(); err != nil {
-		return err
-	}
-	if o.Rounds < 0 {
-		return fmt.Errorf("negative number of rounds %d", o.Rounds)
-	}
-	if o.Planner < 0 || int(o.Planner) >= len(plannerNames) {
-		return fmt.Errorf("unknown planner %d", o.Planner)
-	}
-	return nil
-}
-
-// A Planner is a way to make a schedule.
-type Planner int
-
-// The planners. "Strict" ones start tasks in the order of their list, so that a
-// task that has to wait holds up those behind it; those of Section 5.1.3 are so.
-// "Dispatch" starts, whenever a machine is free, the first of the list that may
-// start, which has no bound of its own.
-const (
-	// BestOf is the best of MarS, BestFit, Dispatch, for up to 200,000 tasks Insertion, and
-	// a local search; for JobCompletion also of BusyDispatch, HUWFDispatch, WSRPT and,
-	// for up to 300 jobs, SOMarS, for TaskCompletion of STFDispatch, HTWFDispatch and TMarS.
-	BestOf    Planner = iota
-	MarS              // Algorithm 2
-	BestFit           // Algorithm 2 with the machine that is free last of those that let the task start as early
-	Insertion         // the order of MarS, each task at the earliest time that fits, also before tasks placed earlier
-	Dispatch          // the order of MarS, dispatched
-
-	// BusyDispatch goes by the order of M under the C_j of the release-aware bound (see
-	// "Jobs that arrive over time"), and WSRPT takes the job with the least load left that
-	// has not been started, over its weight. Both are dispatched, and for JobCompletion.
-	BusyDispatch
-	WSRPT
-
-	// SOMarS is what a [Policy] makes of the instance, which learns of jobs when they are
-	// released. It is for JobCompletion.
-	SOMarS
-
-	HUWF         // strict, high unit weight first: weight over work of the job
-	HUWFDispatch // the same, dispatched
-	HJWF         // strict, high job weight first
-	HJWFDispatch // the same, dispatched
-	STF          // strict, shortest task first
-	STFDispatch  // the same, dispatched
-	HTWF         // strict, high task weight first
-	HTWFDispatch // the same, dispatched
-
-	MarSCOGE // Algorithm 1 with Options.Epsilon and Options.Rounds, and then Algorithm 2: the paper's MarS, for JobCompletion
-	TMarS    // Algorithm 3, for TaskCompletion
-	MARES    // [8], with tasks assigned to machines in advance
-	HMARES   // its heuristic form
-)
-
-// plannerNames are the names of the planners on command lines.
-var plannerNames = [...]string{
-	BestOf: "bestof", MarS: "mars", BestFit: "best-fit", Insertion: "insertion", Dispatch: "dispatch",
-	BusyDispatch: "busy-dispatch", WSRPT: "wsrpt", SOMarS: "so-mars",
-	HUWF: "huwf", HUWFDispatch: "huwf-dispatch", HJWF: "hjwf", HJWFDispatch: "hjwf-dispatch",
-	STF: "stf", STFDispatch: "stf-dispatch", HTWF: "htwf", HTWFDispatch: "htwf-dispatch",
-	MarSCOGE: "mars-coge", TMarS: "tmars", MARES: "mares", HMARES: "h-mares",
-}
-
-// String returns the name of the planner.
-func (p Planner) String() string {
-	if p < 0 || int(p) >= len(plannerNames) {
-		return fmt.Sprintf("Planner(%d)", int(p))
-	}
-	return plannerNames[p]
-}
-
-// ParsePlanner returns the planner of a name. The error lists the names.
-func ParsePlanner(name string) (Planner, error) {
-	for p, known := range plannerNames {
-		if name == known {
-			return Planner(p), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown planner %q; known planners: %s", name, strings.Join(plannerNames[:], ", "))
+	o.Iterations = cmp.Or(o.Iterations, 40)
+	o.DefaultTaskTime = cmp.Or(o.DefaultTaskTime, time.Minute)
+	return o, nil
 }

@@ -1,124 +1,301 @@
 package mars
 
 import (
+	"log/slog"
 	"math"
+	"math/big"
+	"slices"
+	"testing"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"pgregory.net/rapid"
 )
 
-// optimum returns the least objective of any schedule of a tiny instance: it tries
-// every order in which tasks can start, each on the machine of its class that is
-// free first. An optimal schedule is among these: take the tasks of one in the order
-// of their starts, and each can start as early on the machine that is free first.
-func optimum(in Instance) float64 {
-	type task struct {
-		job, phase, index int
-		end               sojourn.Time
-		done              bool
+// An onlineOracle knows what a Policy has to do but the solution of linear programs: C_j
+// it takes from Explain. It keeps a plain account and looks at all of it each time.
+type onlineOracle struct {
+	opts  Options
+	now   sojourn.Time
+	slots []onlineSlot
+	jobs  []*onlineJob // live, in the order of arrival
+	seq   int
+
+	first    sojourn.Time // arrival of all
+	arrived  bool
+	asked    bool // for a plan
+	due      sojourn.Time
+	plans    int
+	lastPlan sojourn.Time
+}
+
+type onlineSlot struct {
+	class   sojourn.Class
+	job     *onlineJob // nil if free
+	task    sojourn.TaskID
+	attempt uint32
+}
+
+type onlineJob struct {
+	spec      *sojourn.Job
+	seq       int
+	state     [][]byte // of each task: 'p'ending, 'r'unning, 'd'one
+	attempts  map[sojourn.TaskID]uint32
+	planned   bool // a plan has seen it
+	batch     int
+	cancelled bool
+}
+
+// request is what an arrival asks for.
+func (o *onlineOracle) request() {
+	if !o.arrived {
+		o.arrived, o.first = true, o.now
 	}
-	var tasks []task
-	for j := range in.Jobs {
-		for k := range in.Jobs[j].Phases {
-			for i := range in.Jobs[j].Phases[k].Tasks {
-				tasks = append(tasks, task{job: j, phase: k, index: i})
+	if o.asked {
+		return
+	}
+	o.asked, o.due = true, o.now
+	if o.opts.Batch > 0 {
+		for end := o.first; ; end = end.Add(o.opts.Batch) {
+			if end >= o.now {
+				o.due = end
+				return
 			}
 		}
 	}
-	free := make([][]sojourn.Time, len(in.Machines))
-	for k, m := range in.Machines {
-		free[k] = make([]sojourn.Time, m)
+	if o.plans > 0 && o.lastPlan.Add(o.opts.Interval) > o.now {
+		o.due = o.lastPlan.Add(o.opts.Interval)
 	}
-	// earliest returns when a task may start, false if what it waits for is not placed.
-	earliest := func(t *task) (sojourn.Time, bool) {
-		job := &in.Jobs[t.job]
-		at := job.Release
-		if t.phase == 0 || job.Phases[t.phase].NoBarrier {
-			return at, true
+}
+
+// pass is the time that passes, or a Tick: the plan is made that is due.
+func (o *onlineOracle) pass(at sojourn.Time, tick bool) {
+	if o.asked && (at > o.due || tick && at == o.due) {
+		o.asked, o.lastPlan = false, o.due
+		o.plans++
+		for _, j := range o.jobs {
+			if !j.planned && o.opts.Commit {
+				j.batch = o.plans
+			}
+			j.planned = true
 		}
-		before := &job.Phases[t.phase-1]
-		for i := range tasks {
-			u := &tasks[i]
-			if u.job != t.job || u.phase != t.phase-1 {
+	}
+	o.now = at
+}
+
+// may reports whether the tasks of a phase may start.
+func (o *onlineOracle) may(j *onlineJob, phase int) bool {
+	if j.cancelled || o.opts.Batch > 0 && !j.planned || o.asked && o.due <= o.now {
+		return false
+	}
+	return phase == 0 || j.spec.Phases[phase].After == sojourn.NoBarrier || !slices.ContainsFunc(j.state[phase-1], func(s byte) bool { return s != 'd' })
+}
+
+// tail returns the longest time from a start in a phase to the end of the job, and
+// twice the mean of that from a middle.
+func (o *onlineOracle) tail(j *onlineJob, phase int) (longest, mean int64) {
+	ph := &j.spec.Phases[phase]
+	next := int64(0)
+	feeds := phase+1 < len(j.spec.Phases) && j.spec.Phases[phase+1].After != sojourn.NoBarrier
+	if feeds {
+		next, _ = o.tail(j, phase+1)
+	}
+	sum := new(big.Int)
+	for i := range ph.Tasks {
+		p, d := o.length(ph, i)
+		if !feeds {
+			d = 0 // nobody waits for it
+		}
+		longest = max(longest, p+d+next)
+		sum.Add(sum, big.NewInt(p+2*d))
+	}
+	sum.Div(sum, big.NewInt(2*int64(ph.Tasks)))
+	return longest, sum.Int64() + next
+}
+
+func (o *onlineOracle) length(ph *sojourn.Phase, i int) (p, d int64) {
+	p = int64(ph.EstimateOf(i))
+	if p == 0 {
+		p = int64(o.opts.DefaultTaskTime)
+	}
+	if ph.Delays != nil {
+		d = int64(ph.Delays[i])
+	}
+	return p, d
+}
+
+// next returns the task that a free slot of a class has to get.
+func (o *onlineOracle) next(t *rapid.T, p *Policy, class sojourn.Class) (best sojourn.TaskID, of *onlineJob) {
+	type rank [6]int64
+	var least rank
+	for _, j := range o.jobs {
+		for k := range j.state {
+			ph := &j.spec.Phases[k]
+			if ph.Class != class || !o.may(j, k) {
 				continue
 			}
-			if !u.done {
-				return 0, false
-			}
-			d := time.Duration(0)
-			switch {
-			case before.Between != nil:
-				d = before.Between[u.index*job.Phases[t.phase].Tasks+t.index]
-			case before.Delays != nil:
-				d = before.Delays[u.index]
-			}
-			at = max(at, u.end.Add(d))
-		}
-		return at, true
-	}
-	best := math.Inf(1)
-	value := func() float64 {
-		sum := 0.0
-		for j := range in.Jobs {
-			end := sojourn.Time(0)
-			w := in.Jobs[j].Weight
-			if w == 0 {
-				w = 1
-			}
-			for i := range tasks {
-				if tasks[i].job != j || !tasks[i].done {
+			_, h := o.tail(j, k)
+			m := o.c(t, p, j) - h
+			for i, s := range j.state[k] {
+				if s != 'p' {
 					continue
 				}
-				end = max(end, tasks[i].end)
-				if in.Objective == TaskCompletion {
-					tw := w
-					if list := in.Jobs[j].Phases[tasks[i].phase].Weights; list != nil {
-						tw = list[tasks[i].index]
+				length, d := o.length(ph, i)
+				r := rank{int64(j.batch), m, int64(j.seq), int64(k), -(length + 2*d), int64(i)}
+				if of == nil || slices.Compare(r[:], least[:]) < 0 {
+					least, of = r, j
+					best = sojourn.TaskID{Job: j.spec.ID, Phase: uint16(k), Index: uint32(i)}
+				}
+			}
+		}
+	}
+	return best, of
+}
+
+// c returns what the policy says of C_j.
+func (o *onlineOracle) c(t *rapid.T, p *Policy, j *onlineJob) int64 {
+	attrs, ok := p.Explain(j.spec.ID)
+	i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "C" })
+	if !ok || i < 0 {
+		t.Fatalf("job %d: Explain says %v", j.spec.ID, attrs)
+	}
+	return int64(math.Round(attrs[i].Value.Float64() * 1e9))
+}
+
+// Everything that a policy does follows from the instants of its plans and the C_j of
+// the linear program: when it wakes, what it gives to each free slot, what it leaves
+// waiting. Nothing that may start waits for a plan, except for the Tick that the driver
+// owes at the same instant, and for the end of a batch where there are batches.
+func TestPolicyFollowsThePlan(t *testing.T) {
+	for name, opts := range map[string]Options{
+		"plans again":  {},
+		"rarely":       {Interval: 20 * time.Second, DefaultTaskTime: 2 * time.Second},
+		"batches":      {Batch: 7 * time.Second},
+		"commits":      {Batch: 7 * time.Second, Commit: true},
+		"short, fixed": {Batch: time.Second, Commit: true, Iterations: 3},
+	} {
+		t.Run(name, func(t *testing.T) { rapid.Check(t, func(t *rapid.T) { followPlans(t, opts) }) })
+	}
+}
+
+func followPlans(t *rapid.T, opts Options) {
+	p, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, _ = opts.resolve()
+	o := &onlineOracle{opts: opts}
+	observe := func(ev sojourn.Event) {
+		ev.At = o.now
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	between := func(least, most int, label string) int { return rapid.IntRange(least, most).Draw(t, label) }
+	for range between(1, 4, "slots") {
+		class := sojourn.Class(between(0, 1, "class"))
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(len(o.slots)), Class: class}})
+		o.slots = append(o.slots, onlineSlot{class: class})
+	}
+	offer := func() {
+		for id := range o.slots {
+			s := &o.slots[id]
+			if s.job != nil {
+				continue
+			}
+			want, of := o.next(t, p, s.class)
+			a, ok := p.Assign(sojourn.SlotID(id))
+			if ok != (of != nil) || ok && a.Task != want {
+				t.Fatalf("at %v, slot %d: %v, %v, want %v, %v", o.now, id, a.Task, ok, want, of != nil)
+			}
+			if ok {
+				of.state[want.Phase][want.Index] = 'r'
+				of.attempts[want]++
+				s.job, s.task, s.attempt = of, want, of.attempts[want]
+			}
+		}
+		at, ok := p.NextWake()
+		if ok != o.asked || ok && at != o.due {
+			t.Fatalf("at %v: wakes at %v, %v, want %v, %v", o.now, at, ok, o.due, o.asked)
+		}
+	}
+	forget := func() {
+		o.jobs = slices.DeleteFunc(o.jobs, func(j *onlineJob) bool {
+			running := slices.ContainsFunc(o.slots, func(s onlineSlot) bool { return s.job == j })
+			done := !slices.ContainsFunc(j.state, func(list []byte) bool {
+				return slices.ContainsFunc(list, func(s byte) bool { return s != 'd' })
+			})
+			return done || j.cancelled && !running
+		})
+	}
+	for range between(5, 60, "steps") {
+		at := o.now
+		tick := false
+		switch between(0, 3, "time") {
+		case 0: // the same instant
+		case 1: // when it wakes
+			if o.asked {
+				at, tick = max(o.due, o.now), true
+			}
+		default: // some time later, whoever wanted to be woken
+			at = at.Add(time.Duration(between(1, 9000, "ms")) * time.Millisecond)
+		}
+		o.pass(at, tick)
+		if tick {
+			observe(sojourn.Event{Kind: sojourn.Tick})
+			offer()
+			continue
+		}
+		busy := slices.IndexFunc(o.slots, func(s onlineSlot) bool { return s.job != nil })
+		switch what := between(0, 5, "what"); {
+		case what <= 2 && busy >= 0: // an attempt ends
+			for range between(0, len(o.slots)-1, "slot") {
+				if i := slices.IndexFunc(o.slots[busy+1:], func(s onlineSlot) bool { return s.job != nil }); i >= 0 {
+					busy += 1 + i
+				}
+			}
+			s := &o.slots[busy]
+			kind, state := sojourn.TaskFinished, byte('d')
+			if between(0, 3, "fails") == 0 {
+				kind, state = sojourn.TaskFailed, 'p'
+			}
+			observe(sojourn.Event{Kind: kind, Task: s.task, Attempt: s.attempt, Slot: sojourn.Slot{ID: sojourn.SlotID(busy)}})
+			s.job.state[s.task.Phase][s.task.Index] = state
+			s.job = nil
+			forget()
+		case what == 3 && slices.ContainsFunc(o.jobs, func(j *onlineJob) bool { return !j.cancelled }):
+			j := o.jobs[between(0, len(o.jobs)-1, "job")]
+			if j.cancelled {
+				j = o.jobs[slices.IndexFunc(o.jobs, func(j *onlineJob) bool { return !j.cancelled })]
+			}
+			j.cancelled = true
+			observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: j.spec.ID}})
+			forget()
+		default:
+			o.seq++
+			j := &onlineJob{spec: &sojourn.Job{ID: sojourn.JobID(o.seq), Weight: float64(between(1, 20, "weight"))}, seq: o.seq, attempts: map[sojourn.TaskID]uint32{}}
+			for k := range between(1, 3, "phases") {
+				ph := sojourn.Phase{Tasks: between(1, 4, "tasks"), Class: sojourn.Class(between(0, 1, "class"))}
+				ph.Estimate = time.Duration(between(0, 6, "time")) * time.Second
+				lists := between(0, 3, "lists") // of one sort, of both, of none
+				for range ph.Tasks {
+					if lists&1 == 0 {
+						ph.Estimates = append(ph.Estimates, time.Duration(between(0, 6, "time"))*time.Second)
 					}
-					sum += tw * time.Duration(tasks[i].end).Seconds()
+					if lists&2 == 0 {
+						ph.Delays = append(ph.Delays, time.Duration(between(0, 3, "delay"))*time.Second)
+					}
 				}
-			}
-			if in.Objective == JobCompletion {
-				sum += w * time.Duration(end).Seconds()
-			}
-		}
-		return sum
-	}
-	var try func(left int)
-	try = func(left int) {
-		v := value() // only grows with more tasks
-		if v >= best {
-			return
-		}
-		if left == 0 {
-			best = v
-			return
-		}
-		for i := range tasks {
-			t := &tasks[i]
-			if t.done {
-				continue
-			}
-			at, ok := earliest(t)
-			if !ok {
-				continue
-			}
-			p := &in.Jobs[t.job].Phases[t.phase]
-			machines := free[p.Class]
-			m := 0
-			for k := range machines {
-				if machines[k] < machines[m] {
-					m = k
+				if k > 0 && between(0, 3, "no barrier") == 0 {
+					ph.After = sojourn.NoBarrier
 				}
+				j.spec.Phases = append(j.spec.Phases, ph)
+				j.state = append(j.state, slices.Repeat([]byte{'p'}, ph.Tasks))
 			}
-			was := machines[m]
-			t.done, t.end = true, max(at, was).Add(p.TimeOf(t.index))
-			machines[m] = t.end
-			try(left - 1)
-			t.done = false
-			machines[m] = was
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j.spec})
+			o.jobs = append(o.jobs, j)
+			o.request()
 		}
+		offer()
 	}
-	try(len(tasks))
-	return best
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
 // Policy is SO-MarS (Section 5.3) as a [sojourn.Policy]: free slots take tasks in the
@@ -16,7 +17,7 @@ import (
 // [sojourn.Waker], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and
 // a [sojourn.Snapshotter]. See the package comment, section Online.
 type Policy struct {
-	opts  PolicyOptions
+	opts  Options
 	queue phasequeue.Queue[waitingJob, rank]
 
 	seen   bool         // a job has arrived
@@ -26,7 +27,7 @@ type Policy struct {
 
 	plans  uint64       // so far
 	at     sojourn.Time // when the latest plan was made; of no meaning if there is none
-	prices []Price      // of the latest plan
+	prices []lp.Price   // of the latest plan
 }
 
 // A waitingJob is what the policy keeps of a job.
@@ -62,7 +63,7 @@ func (a rank) less(b rank) bool {
 }
 
 // New returns an empty policy, or an error if the options are out of range.
-func New(opts PolicyOptions) (*Policy, error) {
+func New(opts Options) (*Policy, error) {
 	opts, err := opts.resolve()
 	if err != nil {
 		return nil, err
@@ -228,11 +229,11 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	case d.placed:
 		for i := range d.phases {
 			if s := &d.phases[i]; !s.left.IsZero() {
-				attrs = append(attrs, slog.Float64("S", seconds(int64(d.c)-s.h-s.mean/2)))
+				attrs = append(attrs, slog.Float64("S", lp.Seconds(int64(d.c)-s.h-s.mean/2)))
 				break
 			}
 		}
-		attrs = append(attrs, slog.Float64("C", seconds(int64(d.c))))
+		attrs = append(attrs, slog.Float64("C", lp.Seconds(int64(d.c))))
 		if p.opts.Commit {
 			attrs = append(attrs, slog.Uint64("batch", d.batch))
 		}
@@ -296,5 +297,5 @@ func (p *Policy) instant(seconds float64) sojourn.Time {
 
 // sinceSeconds returns the seconds from the latest plan until now.
 func (p *Policy) sinceSeconds() float64 {
-	return seconds(int64(time.Duration(p.queue.Ledger.Now() - p.at)))
+	return lp.Seconds(int64(time.Duration(p.queue.Ledger.Now() - p.at)))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-func policy(opts mars.PolicyOptions) func() sojourn.Policy {
+func policy(opts mars.Options) func() sojourn.Policy {
 	return func() sojourn.Policy {
 		p, err := mars.New(opts)
 		if err != nil {
@@ -29,7 +29,7 @@ func policy(opts mars.PolicyOptions) func() sojourn.Policy {
 // A free slot is declined at the instant at which a plan is due, until the Tick that
 // the driver owes at that instant.
 func TestPolicyConformance(t *testing.T) {
-	list := map[string]mars.PolicyOptions{
+	list := map[string]mars.Options{
 		"plans again": {},
 		"each time":   {Interval: 1},
 		"commits":     {Batch: 7 * time.Second, Commit: true},
@@ -56,8 +56,8 @@ func TestPolicyConformance(t *testing.T) {
 
 // Under any options, drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
-	histories.Options(t, 2, func(t *rapid.T) mars.PolicyOptions {
-		o := mars.PolicyOptions{Iterations: rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "iterations")}
+	histories.Options(t, 2, func(t *rapid.T) mars.Options {
+		o := mars.Options{Iterations: rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "iterations")}
 		o.DefaultTaskTime = rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "task time")
 		interval := rapid.SampledFrom([]time.Duration{1, time.Second, 7 * time.Second, time.Hour}).Draw(t, "interval")
 		if rapid.Bool().Draw(t, "batches") {
@@ -66,7 +66,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			o.Interval = interval
 		}
 		return o
-	}, func(t *testing.T, opts mars.PolicyOptions) {
+	}, func(t *testing.T, opts mars.Options) {
 		sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true})
 	})
 }
@@ -77,7 +77,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 func TestExtremes(t *testing.T) {
 	last := sojourn.Time(math.MaxInt64)
 	for _, at := range []sojourn.Time{0, 1, 1 << 61, 1<<62 - 1, 1 << 62, 1<<62 + 1, 3 << 61, last - 2e9, last - 1, last} {
-		for _, o := range []mars.PolicyOptions{{}, {DefaultTaskTime: math.MaxInt64}, {DefaultTaskTime: 1}, {Interval: 1}, {Interval: 1<<61 - 1},
+		for _, o := range []mars.Options{{}, {DefaultTaskTime: math.MaxInt64}, {DefaultTaskTime: 1}, {Interval: 1}, {Interval: 1<<61 - 1},
 			{Batch: time.Second}, {Batch: time.Second, Commit: true}, {Batch: 1<<61 - 1}, {Batch: 1<<61 - 1, Commit: true}} {
 			o.Iterations = 3
 			p := policy(o)().(*mars.Policy)
@@ -138,11 +138,11 @@ func TestExtremes(t *testing.T) {
 
 // A job takes memory for what is started, not for what is announced.
 func TestLargeJob(t *testing.T) {
-	snapshottest.Large(t, policy(mars.PolicyOptions{}))
-	snapshottest.Large(t, policy(mars.PolicyOptions{Batch: time.Second, Commit: true}))
+	snapshottest.Large(t, policy(mars.Options{}))
+	snapshottest.Large(t, policy(mars.Options{Batch: time.Second, Commit: true}))
 }
 
 func TestForgedPolicySnapshots(t *testing.T) {
-	snapshottest.Attack(t, policy(mars.PolicyOptions{Interval: 1}), 600)
-	snapshottest.Attack(t, policy(mars.PolicyOptions{Batch: time.Second, Commit: true}), 600)
+	snapshottest.Attack(t, policy(mars.Options{Interval: 1}), 600)
+	snapshottest.Attack(t, policy(mars.Options{Batch: time.Second, Commit: true}), 600)
 }

@@ -95,19 +95,19 @@ func TestSemiOnlineByHand(t *testing.T) {
 	arrivals := []arrival{{0, 3, 10, 1}, {5, 1, 2, 100}, {12, 1, 1, 1000}}
 	for _, tc := range []struct {
 		name string
-		opts mars.PolicyOptions
+		opts mars.Options
 		want string
 	}{
 		// At 10 job 2 is worth more than what is left of job 1, and at 12 job 3.
-		{"plans again", mars.PolicyOptions{}, "0:1 10:2 12:3 13:1 23:1"},
+		{"plans again", mars.Options{}, "0:1 10:2 12:3 13:1 23:1"},
 		// Job 2 may start from 10 on, the end of its interval, and job 3 from 20 on; a task of
 		// job 1 runs from 12 to 22.
-		{"batches", mars.PolicyOptions{Batch: 10 * time.Second}, "0:1 10:2 12:1 22:3 23:1"},
+		{"batches", mars.Options{Batch: 10 * time.Second}, "0:1 10:2 12:1 22:3 23:1"},
 		// Each batch comes after those before it.
-		{"commits", mars.PolicyOptions{Batch: 10 * time.Second, Commit: true}, "0:1 10:1 20:1 30:2 32:3"},
+		{"commits", mars.Options{Batch: 10 * time.Second, Commit: true}, "0:1 10:1 20:1 30:2 32:3"},
 		// An interval that is longer than all: job 2 and job 3 are placed by the prices of the
 		// plan at 0, under which each does best to end at once.
-		{"by prices", mars.PolicyOptions{Interval: time.Hour}, "0:1 10:2 12:3 13:1 23:1"},
+		{"by prices", mars.Options{Interval: time.Hour}, "0:1 10:2 12:3 13:1 23:1"},
 	} {
 		if got := scheduled(t, policy(tc.opts)(), 1, arrivals); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
@@ -120,7 +120,7 @@ func TestSemiOnlineByHand(t *testing.T) {
 //
 // Reference: Algorithm 2, line 9: tasks start in the order of their middle times.
 func TestOrderByHand(t *testing.T) {
-	got := scheduled(t, policy(mars.PolicyOptions{})(), 2, []arrival{{0, 4, 4, 6}, {0, 2, 4, 5}, {0, 2, 6, 2}})
+	got := scheduled(t, policy(mars.Options{})(), 2, []arrival{{0, 4, 4, 6}, {0, 2, 4, 5}, {0, 2, 6, 2}})
 	if want := "0:2 0:2 4:1 4:1 8:1 8:1 12:3 12:3"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -129,7 +129,7 @@ func TestOrderByHand(t *testing.T) {
 // What free slots get between two plans follows from the prices of the latest, so that
 // these are part of a snapshot.
 func TestPricesAreSaved(t *testing.T) {
-	newPolicy := policy(mars.PolicyOptions{Interval: time.Hour})
+	newPolicy := policy(mars.Options{Interval: time.Hour})
 	p := newPolicy()
 	observe := func(p sojourn.Policy, ev sojourn.Event) {
 		t.Helper()
@@ -170,7 +170,7 @@ func TestPricesAreSaved(t *testing.T) {
 // A job ends with its last task: what delays its output to nobody does not count.
 func TestDelaysToNobody(t *testing.T) {
 	for _, after := range [][]sojourn.Phase{nil, {{Tasks: 1, Estimate: time.Second, After: sojourn.NoBarrier}}} {
-		p := policy(mars.PolicyOptions{})()
+		p := policy(mars.Options{})()
 		phases := append([]sojourn.Phase{{Tasks: 1, Estimate: time.Second, Delays: []time.Duration{time.Hour}}}, after...)
 		for _, ev := range []sojourn.Event{
 			{Kind: sojourn.SlotAdded},

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -49,7 +49,7 @@ func newBound(w *workload, c *cluster, part int) (*bound, error) {
 
 // add adds the bound of a part. Its time begins with its first arrival, unless it is the
 // first part: of what is before, the bound of a part knows nothing.
-func (b *bound) add(in mars.Instance) error {
+func (b *bound) add(in plan.Instance) error {
 	start := sojourn.Time(0)
 	if b.weights > 0 {
 		start = in.Jobs[0].Release
@@ -65,7 +65,7 @@ func (b *bound) add(in mars.Instance) error {
 		b.arrivals += float64(weight * time.Duration(j.Release).Seconds())
 		j.Release -= start
 	}
-	lp, err := mars.LowerBound(in, mars.Options{ReleaseCuts: true})
+	lp, err := plan.LowerBound(in, plan.Options{ReleaseCuts: true})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
-	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/spf13/cobra"
 )
@@ -86,7 +86,7 @@ func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := mars.Plan(newInstance(s.workload, s.cluster), mars.Options{Evaluations: evaluations})
+			best, err := plan.Plan(newInstance(s.workload, s.cluster), plan.Options{Evaluations: evaluations})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,10 +95,10 @@ func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 				name := fmt.Sprintf("%s on %s, seed %d, %s", tc.gen, s.cluster.name, seed, policy)
 				if got := res.WeightedCompletion; got < b.LowerBound || got < b.BestLowerBound {
 					t.Errorf("%s: weighted completion %v, bounds %v and %v", name, got, b.LowerBound, b.BestLowerBound)
-				} else if plan.Objective > got*(1+1e-12) {
-					t.Errorf("%s: weighted completion %v, planned %v", name, got, plan.Objective)
+				} else if best.Objective > got*(1+1e-12) {
+					t.Errorf("%s: weighted completion %v, planned %v", name, got, best.Objective)
 				} else {
-					closest, ahead = min(closest, got/b.BestLowerBound), min(ahead, got/plan.Objective)
+					closest, ahead = min(closest, got/b.BestLowerBound), min(ahead, got/best.Objective)
 				}
 			}
 		}
@@ -166,7 +166,7 @@ func TestNoBoundNamesTheJob(t *testing.T) {
 // Dispatched offline, a list makes the same schedule as the policy of its name, which
 // learns of jobs when they arrive, as long as nothing lies between two phases.
 func TestListsOnlineAndOffline(t *testing.T) {
-	lists := []mars.Planner{mars.HUWFDispatch, mars.HJWFDispatch, mars.STFDispatch, mars.HTWFDispatch}
+	lists := []plan.Planner{plan.HUWFDispatch, plan.HJWFDispatch, plan.STFDispatch, plan.HTWFDispatch}
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		between := func(least, most int) int { return least + rng.IntN(most-least+1) }
@@ -192,7 +192,7 @@ func TestListsOnlineAndOffline(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := &scenario{flags: &runFlags{policies: builtin()}, workload: w, cluster: c}
-			plans, err := mars.PlanAll(newInstance(w, c), mars.Options{}, lists...)
+			plans, err := plan.All(newInstance(w, c), plan.Options{}, lists...)
 			if err != nil {
 				t.Fatal(err)
 			}

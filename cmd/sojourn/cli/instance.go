@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -13,7 +13,7 @@ import (
 // their true service times, on as many machines as the cluster has slots, each as
 // fast as the fastest node. What makes attempts take longer in the simulator is
 // left out, so that a bound for the instance is one for every run.
-func newInstance(w *workload, c *cluster) mars.Instance {
+func newInstance(w *workload, c *cluster) plan.Instance {
 	in, speed := emptyInstance(c), fastest(c)
 	for _, j := range w.jobs {
 		in.Jobs = append(in.Jobs, instanceJob(j, c, speed))
@@ -22,17 +22,17 @@ func newInstance(w *workload, c *cluster) mars.Instance {
 }
 
 // emptyInstance is newInstance without jobs.
-func emptyInstance(c *cluster) mars.Instance {
+func emptyInstance(c *cluster) plan.Instance {
 	capacity := c.Capacity()
-	return mars.Instance{Machines: capacity[:len(c.classes())]}
+	return plan.Instance{Machines: capacity[:len(c.classes())]}
 }
 
 // instanceJob returns a job of newInstance. speed is that of the fastest node.
-func instanceJob(j *sim.Job, c *cluster, speed float64) mars.Job {
-	job := mars.Job{ID: j.ID, Release: j.At, Weight: j.Weight}
+func instanceJob(j *sim.Job, c *cluster, speed float64) plan.Job {
+	job := plan.Job{ID: j.ID, Release: j.At, Weight: j.Weight}
 	for i := range j.Phases {
 		ph := &j.Phases[i]
-		job.Phases = append(job.Phases, mars.Phase{
+		job.Phases = append(job.Phases, plan.Phase{
 			Tasks:     ph.Tasks,
 			Class:     classOf(c.Uniform, ph, i),
 			Time:      hastened(j.Times[i].Each, speed),

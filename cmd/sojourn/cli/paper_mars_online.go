@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/certify"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
 // marsOnline returns Figure 17.
@@ -60,18 +61,18 @@ func semiOnlineRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
 	in := planInstance(s)
 	late := map[time.Duration]float64{}
 	ratios := make([]float64, len(planners))
-	err := makePlans(s, &in, planners, func(i int, p *mars.Schedule) error {
+	err := makePlans(s, &in, planners, func(i int, p *plan.Schedule) error {
 		batch, objective := planners[i].Online.Batch, p.Objective
-		if planners[i].planner == mars.MARES && batch > 0 {
+		if planners[i].planner == plan.MARES && batch > 0 {
 			var err error
-			if objective, err = batchByBatch(in, batch, mars.MARES); err != nil {
+			if objective, err = batchByBatch(in, batch, plan.MARES); err != nil {
 				return err
 			}
 		}
 		ratios[i] = objective / p.LowerBound
 		if planners[i].late {
 			if late[batch] == 0 {
-				b, err := mars.LowerBound(batched(in, batch), mars.Options{})
+				b, err := plan.LowerBound(batched(in, batch), plan.Options{})
 				if err != nil {
 					return err
 				}
@@ -87,7 +88,7 @@ func semiOnlineRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
 // batchByBatch returns the objective of plans that a planner makes of the jobs of each
 // batch interval by themselves, when it ends. Their tasks keep the machines that they are
 // planned on, where they come after those of the batches before.
-func batchByBatch(in mars.Instance, interval time.Duration, planner mars.Planner) (float64, error) {
+func batchByBatch(in plan.Instance, interval time.Duration, planner plan.Planner) (float64, error) {
 	in = batched(in, interval)
 	first := make([]int, len(in.Jobs)) // task of each job
 	var ends []sojourn.Time
@@ -100,7 +101,7 @@ func batchByBatch(in mars.Instance, interval time.Duration, planner mars.Planner
 		ends = append(ends, in.Jobs[j].Release)
 	}
 	slices.Sort(ends)
-	all := &mars.Schedule{Start: make([]sojourn.Time, tasks), Machine: make([]int32, tasks)}
+	all := &plan.Schedule{Start: make([]sojourn.Time, tasks), Machine: make([]int32, tasks)}
 	after := time.Duration(0) // what keeps the tasks of a batch behind those before
 	for _, end := range slices.Compact(ends) {
 		batch := in
@@ -111,31 +112,31 @@ func batchByBatch(in mars.Instance, interval time.Duration, planner mars.Planner
 				batch.Jobs, members = append(batch.Jobs, in.Jobs[j]), append(members, j)
 			}
 		}
-		plan, err := mars.Plan(batch, mars.Options{Planner: planner})
+		own, err := plan.Plan(batch, plan.Options{Planner: planner})
 		if err != nil {
 			return 0, err
 		}
-		if err := mars.Verify(batch, plan); err != nil {
+		if err := certify.Verify(batch, own); err != nil {
 			return 0, fmt.Errorf("planner %v: %w", planner, err)
 		}
 		u := 0
 		for _, j := range members {
 			for k, t := 0, first[j]; k < len(in.Jobs[j].Phases); k++ {
 				for range in.Jobs[j].Phases[k].Tasks {
-					all.Start[t], all.Machine[t] = plan.Start[u].Add(after), plan.Machine[u]
+					all.Start[t], all.Machine[t] = own.Start[u].Add(after), own.Machine[u]
 					u, t = u+1, t+1
 				}
 			}
 		}
-		after += slices.Max(plan.Start).Sub(0)
+		after += slices.Max(own.Start).Sub(0)
 	}
 	return carriedOut(&in, all, false), nil
 }
 
 // batched returns the instance in which jobs are released at the end of their batch
 // interval, counted from the first release.
-func batched(in mars.Instance, interval time.Duration) mars.Instance {
-	jobs := append([]mars.Job(nil), in.Jobs...)
+func batched(in plan.Instance, interval time.Duration) plan.Instance {
+	jobs := append([]plan.Job(nil), in.Jobs...)
 	var first sojourn.Time
 	for j := range jobs {
 		if j == 0 || jobs[j].Release < first {

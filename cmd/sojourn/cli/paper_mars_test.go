@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
 // A numbers holds what an experiment measured of each policy on each workload.
@@ -156,9 +156,9 @@ func TestMarsReachesItsReference(t *testing.T) {
 // plan may put all on one machine or not: here it does, in the order given.
 func TestCarriedOut(t *testing.T) {
 	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
-	in := mars.Instance{Machines: []int{2}, Jobs: []mars.Job{
-		{Weight: 2, Phases: []mars.Phase{{Tasks: 1, Time: s(10), Delays: []time.Duration{s(5)}}, {Tasks: 1, Time: s(10)}}},
-		{Weight: 3, Release: sojourn.Time(s(1)), Phases: []mars.Phase{{Tasks: 1, Time: s(8)}}},
+	in := plan.Instance{Machines: []int{2}, Jobs: []plan.Job{
+		{Weight: 2, Phases: []plan.Phase{{Tasks: 1, Time: s(10), Delays: []time.Duration{s(5)}}, {Tasks: 1, Time: s(10)}}},
+		{Weight: 3, Release: sojourn.Time(s(1)), Phases: []plan.Phase{{Tasks: 1, Time: s(8)}}},
 	}}
 	at := func(n int) sojourn.Time { return sojourn.Time(s(n)) }
 	for _, tc := range []struct {
@@ -171,12 +171,12 @@ func TestCarriedOut(t *testing.T) {
 		// The task ends at 9, the reduce starts at 15: 2*25 + 3*9.
 		{"two machines", []int32{0, 0, 1}, 77},
 	} {
-		plan := &mars.Schedule{Start: []sojourn.Time{at(0), at(24), at(4)}, Machine: tc.machine}
-		if got := carriedOut(&in, plan, false); got != tc.want {
+		carried := &plan.Schedule{Start: []sojourn.Time{at(0), at(24), at(4)}, Machine: tc.machine}
+		if got := carriedOut(&in, carried, false); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 		// On machines that are free first it is as on two in either case.
-		if got := carriedOut(&in, plan, true); got != 77 {
+		if got := carriedOut(&in, carried, true); got != 77 {
 			t.Errorf("%s, free: %v, want 77", tc.name, got)
 		}
 	}
@@ -184,7 +184,7 @@ func TestCarriedOut(t *testing.T) {
 
 // Errors are as large as told, and twice as large with twice the number.
 func TestMistaken(t *testing.T) {
-	in := mars.Instance{Machines: []int{1}, Jobs: []mars.Job{{Weight: 1, Phases: []mars.Phase{{Tasks: 1000, Time: time.Second}}}}}
+	in := plan.Instance{Machines: []int{1}, Jobs: []plan.Job{{Weight: 1, Phases: []plan.Phase{{Tasks: 1000, Time: time.Second}}}}}
 	half, full := mistaken(&in, 0.5, 3), mistaken(&in, 1, 3)
 	least, most := math.Inf(1), 0.0
 	for i := range 1000 {
@@ -207,11 +207,11 @@ func TestMistaken(t *testing.T) {
 // 11 s, heavy and short, is planned at 20 s by itself, and comes after them: 100*53.
 func TestBatchByBatch(t *testing.T) {
 	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
-	job := func(release, length int, weight float64) mars.Job {
-		return mars.Job{Weight: weight, Release: sojourn.Time(s(release)), Phases: []mars.Phase{{Tasks: 1, Time: s(length)}}}
+	job := func(release, length int, weight float64) plan.Job {
+		return plan.Job{Weight: weight, Release: sojourn.Time(s(release)), Phases: []plan.Phase{{Tasks: 1, Time: s(length)}}}
 	}
-	in := mars.Instance{Machines: []int{1}, Jobs: []mars.Job{job(1, 30, 1), job(0, 6, 1), job(11, 1, 100), job(2, 12, 60)}}
-	got, err := batchByBatch(in, s(10), mars.MARES)
+	in := plan.Instance{Machines: []int{1}, Jobs: []plan.Job{job(1, 30, 1), job(0, 6, 1), job(11, 1, 100), job(2, 12, 60)}}
+	got, err := batchByBatch(in, s(10), plan.MARES)
 	if want := 6.0 + 1320 + 52 + 5300; err != nil || got != want {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
@@ -223,15 +223,15 @@ func TestBatchByBatch(t *testing.T) {
 // Two tasks of weights 2 and 5 on one machine, as planned and twice as long; one job.
 func TestCarriedOutByTasks(t *testing.T) {
 	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
-	in := mars.Instance{Machines: []int{1}, Objective: mars.TaskCompletion, Jobs: []mars.Job{
-		{Weight: 1, Phases: []mars.Phase{{Tasks: 2, Times: []time.Duration{s(3), s(4)}, Weights: []float64{2, 5}}}},
+	in := plan.Instance{Machines: []int{1}, Objective: plan.TaskCompletion, Jobs: []plan.Job{
+		{Weight: 1, Phases: []plan.Phase{{Tasks: 2, Times: []time.Duration{s(3), s(4)}, Weights: []float64{2, 5}}}},
 	}}
-	plan := &mars.Schedule{Start: []sojourn.Time{sojourn.Time(s(4)), 0}, Machine: []int32{0, 0}}
-	if got, want := carriedOut(&in, plan, false), 2.0*7+5*4; got != want {
+	carried := &plan.Schedule{Start: []sojourn.Time{sojourn.Time(s(4)), 0}, Machine: []int32{0, 0}}
+	if got, want := carriedOut(&in, carried, false), 2.0*7+5*4; got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 	long := slower(&in, 2)
-	if got, want := carriedOut(&long, plan, false), 2.0*14+5*8; got != want {
+	if got, want := carriedOut(&long, carried, false), 2.0*14+5*8; got != want {
 		t.Errorf("twice as long: %v, want %v", got, want)
 	}
 	if in.Jobs[0].Phases[0].Times[0] != s(3) {

@@ -14,15 +14,16 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
-	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/certify"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 	workloads "github.com/sojourn-sched/sojourn/workload"
 	"github.com/spf13/cobra"
 )
 
 // A plannerSpec is a planner as a row of an experiment names it:
-// "bestof:evaluations=59". Its options are those of mars.Options, and error.
+// "bestof:evaluations=59". Its options are those of plan.Options, and error.
 type plannerSpec struct {
-	planner mars.Planner
+	planner plan.Planner
 	plannerOptions
 	longer float64 // how many times longer tasks take than it is told, if not 0
 	free   bool    // a plan made from wrong times is carried out on whichever machines are free first
@@ -31,7 +32,7 @@ type plannerSpec struct {
 
 // plannerOptions are the options of a planner. Those with equal ones share a bound.
 type plannerOptions struct {
-	mars.Options
+	plan.Options
 	error float64 // of the times that it is told: p becomes p times 1-error to 1+error
 }
 
@@ -39,7 +40,7 @@ type plannerOptions struct {
 func parsePlanner(spec catalog.Spec) (plannerSpec, error) {
 	var s plannerSpec
 	var err error
-	if s.planner, err = mars.ParsePlanner(spec.Name); err != nil {
+	if s.planner, err = plan.ParsePlanner(spec.Name); err != nil {
 		return s, err
 	}
 	for _, o := range spec.Options {
@@ -150,7 +151,7 @@ func (m planMeasure) repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*s
 
 // planInstance returns the instance of a scenario. Tasks of mars-tasks have the
 // weights that its jobs are drawn with.
-func planInstance(s *scenario) mars.Instance {
+func planInstance(s *scenario) plan.Instance {
 	if s.flags.input.gen.from.Name == "mars-tasks" {
 		return taskInstance(s)
 	}
@@ -158,9 +159,9 @@ func planInstance(s *scenario) mars.Instance {
 }
 
 // taskInstance returns the instance of a scenario whose tasks have weights of their own.
-func taskInstance(s *scenario) mars.Instance {
+func taskInstance(s *scenario) plan.Instance {
 	in := newInstance(s.workload, s.cluster)
-	in.Objective = mars.TaskCompletion
+	in.Objective = plan.TaskCompletion
 	for i, j := range s.workload.jobs {
 		for p, weights := range workloads.TaskWeights(s.seed, j) {
 			in.Jobs[i].Phases[p].Weights = weights
@@ -171,7 +172,7 @@ func taskInstance(s *scenario) mars.Instance {
 
 // makePlans makes and verifies the plans of some planners for an instance, told with
 // their error, and calls of with each.
-func makePlans(s *scenario, in *mars.Instance, planners []plannerSpec, of func(i int, p *mars.Schedule) error) error {
+func makePlans(s *scenario, in *plan.Instance, planners []plannerSpec, of func(i int, p *plan.Schedule) error) error {
 	done := make([]bool, len(planners))
 	for i := range planners {
 		if done[i] {
@@ -179,7 +180,7 @@ func makePlans(s *scenario, in *mars.Instance, planners []plannerSpec, of func(i
 		}
 		o := planners[i].plannerOptions
 		var members []int
-		var kinds []mars.Planner
+		var kinds []plan.Planner
 		for k := i; k < len(planners); k++ {
 			if planners[k].plannerOptions == o {
 				done[k] = true
@@ -190,12 +191,12 @@ func makePlans(s *scenario, in *mars.Instance, planners []plannerSpec, of func(i
 		if o.error > 0 {
 			told = mistaken(in, o.error, s.seed)
 		}
-		plans, err := mars.PlanAll(told, o.Options, kinds...)
+		plans, err := plan.All(told, o.Options, kinds...)
 		if err != nil {
 			return err
 		}
 		for k, p := range plans {
-			if err := mars.Verify(told, p); err != nil {
+			if err := certify.Verify(told, p); err != nil {
 				return fmt.Errorf("planner %v: %w", p.Planner, err)
 			}
 			if err := of(members[k], p); err != nil {
@@ -218,10 +219,10 @@ func taskRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
 	return ratiosTo(s, taskInstance(s), planners)
 }
 
-func ratiosTo(s *scenario, in mars.Instance, planners []plannerSpec) ([]float64, error) {
+func ratiosTo(s *scenario, in plan.Instance, planners []plannerSpec) ([]float64, error) {
 	var bound float64
 	ratios := make([]float64, len(planners))
-	err := makePlans(s, &in, planners, func(i int, p *mars.Schedule) error {
+	err := makePlans(s, &in, planners, func(i int, p *plan.Schedule) error {
 		o := planners[i]
 		if o.error == 0 {
 			bound = p.LowerBound
@@ -233,7 +234,7 @@ func ratiosTo(s *scenario, in mars.Instance, planners []plannerSpec) ([]float64,
 			return nil
 		}
 		if bound == 0 {
-			b, err := mars.LowerBound(in, mars.Options{})
+			b, err := plan.LowerBound(in, plan.Options{})
 			if err != nil {
 				return err
 			}
@@ -253,13 +254,13 @@ func cogeRounds(s *scenario, planners []plannerSpec) ([]float64, error) {
 	for _, p := range planners {
 		least, most = min(least, p.Epsilon), max(most, p.Rounds)
 	}
-	list, _, err := mars.COGE(in, least, most)
+	relaxed, err := plan.COGE(in, least, most)
 	if err != nil {
 		return nil, err
 	}
-	rounds := make([]float64, len(planners))
+	list, rounds := relaxed.Rounds, make([]float64, len(planners))
 	for i, p := range planners {
-		stops := func(r mars.Round) bool { return r.Value >= float64((1-p.Epsilon)*r.Feasible) }
+		stops := func(r plan.Round) bool { return r.Value >= float64((1-p.Epsilon)*r.Feasible) }
 		if rounds[i] = float64(len(list)); slices.ContainsFunc(list, stops) {
 			rounds[i] = float64(1 + slices.IndexFunc(list, stops))
 		}
@@ -272,7 +273,7 @@ func cogeRounds(s *scenario, planners []plannerSpec) ([]float64, error) {
 func soonDone(s *scenario, planners []plannerSpec) ([]float64, error) {
 	in := planInstance(s)
 	shares := make([]float64, len(planners))
-	err := makePlans(s, &in, planners, func(i int, p *mars.Schedule) error {
+	err := makePlans(s, &in, planners, func(i int, p *plan.Schedule) error {
 		var waits []time.Duration
 		u := 0
 		for j := range in.Jobs {
@@ -299,7 +300,7 @@ func soonDone(s *scenario, planners []plannerSpec) ([]float64, error) {
 // mistaken returns the instance with times that are wrong: each is multiplied by a
 // number between 1-most and 1+most, all of them equally likely. Of one seed, an error
 // that is twice as large is so for each task.
-func mistaken(in *mars.Instance, most float64, seed uint64) mars.Instance {
+func mistaken(in *plan.Instance, most float64, seed uint64) plan.Instance {
 	rng := rand.New(rand.NewPCG(seed, 0x3a95))
 	return retimed(in, func(d time.Duration) time.Duration {
 		return time.Duration(float64(d) * (1 + most*(2*rng.Float64()-1)))
@@ -307,12 +308,12 @@ func mistaken(in *mars.Instance, most float64, seed uint64) mars.Instance {
 }
 
 // slower returns the instance in which all tasks take so many times longer.
-func slower(in *mars.Instance, longer float64) mars.Instance {
+func slower(in *plan.Instance, longer float64) plan.Instance {
 	return retimed(in, func(d time.Duration) time.Duration { return time.Duration(float64(d) * longer) })
 }
 
 // retimed returns the instance with other times, which are asked for task by task.
-func retimed(in *mars.Instance, other func(time.Duration) time.Duration) mars.Instance {
+func retimed(in *plan.Instance, other func(time.Duration) time.Duration) plan.Instance {
 	told := *in
 	told.Jobs = slices.Clone(in.Jobs)
 	for j := range told.Jobs {
@@ -334,7 +335,7 @@ func retimed(in *mars.Instance, other func(time.Duration) time.Duration) mars.In
 // run as planned but take their own times: the tasks of each machine in the order of
 // the plan, as early as may be; or, with free, all tasks in the order of their starts in
 // the plan, each on the machine of its class that is free first.
-func carriedOut(in *mars.Instance, p *mars.Schedule, free bool) float64 {
+func carriedOut(in *plan.Instance, p *plan.Schedule, free bool) float64 {
 	type task struct{ job, phase, index int }
 	var tasks []task
 	for j := range in.Jobs {
@@ -381,7 +382,7 @@ func carriedOut(in *mars.Instance, p *mars.Schedule, free bool) float64 {
 		}
 		ready[t.job][t.phase+1] = max(ready[t.job][t.phase+1], arrived)
 	}
-	if in.Objective == mars.TaskCompletion {
+	if in.Objective == plan.TaskCompletion {
 		return ofTasks
 	}
 	sum := 0.0

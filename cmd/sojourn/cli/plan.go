@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/certify"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +25,7 @@ type planFlags struct {
 	input    inputFlags
 	planners []string
 	perTask  bool
-	options  mars.Options
+	options  plan.Options
 	json     bool
 	output   outputFlags
 	quiet    bool
@@ -42,7 +43,7 @@ of tasks; times count from 0, as in the workload. Each plan and the proof of the
 bound are verified by code of their own before they are printed.
 
 ` + strings.Join(wrap("Planners are "+strings.Join(plannerNames(), ", ")+".", 84, ""), "\n") + `
-'go doc ./mars' tells what they are and what is proved of them. A number as
+'go doc ./mars/plan' tells what they are and what is proved of them. A number as
 CLUSTER is one of that many machines that run tasks of any class.
 
 With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
@@ -71,8 +72,8 @@ With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
 // plannerNames returns the names of all planners.
 func plannerNames() []string {
 	var names []string
-	for p := mars.Planner(0); ; p++ {
-		known, err := mars.ParsePlanner(p.String())
+	for p := plan.Planner(0); ; p++ {
+		known, err := plan.ParsePlanner(p.String())
 		if err != nil || known != p {
 			return names
 		}
@@ -81,9 +82,9 @@ func plannerNames() []string {
 }
 
 func (f *planFlags) run(cmd *cobra.Command) error {
-	var planners []mars.Planner
+	var planners []plan.Planner
 	for _, name := range f.planners {
-		p, err := mars.ParsePlanner(name)
+		p, err := plan.ParsePlanner(name)
 		if err != nil {
 			return usageError{err}
 		}
@@ -110,7 +111,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	}
 	in := newInstance(w, c)
 	if f.perTask {
-		in.Objective = mars.TaskCompletion
+		in.Objective = plan.TaskCompletion
 	}
 	f.options.ReleaseCuts = !f.perTask
 	plans, err := f.plan(cmd, in, planners)
@@ -127,20 +128,20 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 }
 
 // plan makes the plans and verifies them.
-func (f *planFlags) plan(cmd *cobra.Command, in mars.Instance, planners []mars.Planner) ([]*mars.Schedule, error) {
+func (f *planFlags) plan(cmd *cobra.Command, in plan.Instance, planners []plan.Planner) ([]*plan.Schedule, error) {
 	bar := newBar(cmd.ErrOrStderr(), "planners", len(planners), f.quiet)
 	defer bar.Finish()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	type answer struct {
-		plans []*mars.Schedule
+		plans []*plan.Schedule
 		err   error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		plans, err := mars.PlanAll(in, f.options, planners...)
+		plans, err := plan.All(in, f.options, planners...)
 		for i := 0; i < len(plans) && err == nil; i++ {
-			err = mars.Verify(in, plans[i])
+			err = certify.Verify(in, plans[i])
 			bar.Add(1)
 		}
 		done <- answer{plans, err}
@@ -154,8 +155,8 @@ func (f *planFlags) plan(cmd *cobra.Command, in mars.Instance, planners []mars.P
 }
 
 // bestPlan returns the plan of the least objective, the first of several.
-func bestPlan(plans []*mars.Schedule) *mars.Schedule {
-	return slices.MinFunc(plans, func(a, b *mars.Schedule) int {
+func bestPlan(plans []*plan.Schedule) *plan.Schedule {
+	return slices.MinFunc(plans, func(a, b *plan.Schedule) int {
 		switch {
 		case a.Objective < b.Objective:
 			return -1
@@ -188,7 +189,7 @@ type planResult struct {
 	Makespan  seconds `json:"makespan"`
 }
 
-func newPlanSummary(w *workload, c *cluster, plans []*mars.Schedule) planSummary {
+func newPlanSummary(w *workload, c *cluster, plans []*plan.Schedule) planSummary {
 	slots := c.Capacity()
 	b := &plans[0].Bound
 	s := planSummary{
@@ -219,14 +220,14 @@ func newPlanSummary(w *workload, c *cluster, plans []*mars.Schedule) planSummary
 	return s
 }
 
-func bestRatio(p *mars.Schedule) float64 {
+func bestRatio(p *plan.Schedule) float64 {
 	if p.BestLowerBound == 0 {
 		return p.Ratio()
 	}
 	return p.Objective / p.BestLowerBound
 }
 
-func guarantee(p *mars.Schedule) float64 {
+func guarantee(p *plan.Schedule) float64 {
 	if p.Guarantee == 0 {
 		return math.NaN()
 	}
@@ -234,11 +235,11 @@ func guarantee(p *mars.Schedule) float64 {
 }
 
 // planMakespan returns the time from the first arrival to the last completion.
-func planMakespan(w *workload, p *mars.Schedule) time.Duration {
+func planMakespan(w *workload, p *plan.Schedule) time.Duration {
 	return slices.Max(p.Completion).Sub(w.jobs[0].At)
 }
 
-func writePlans(cmd *cobra.Command, w *workload, c *cluster, plans []*mars.Schedule) error {
+func writePlans(cmd *cobra.Command, w *workload, c *cluster, plans []*plan.Schedule) error {
 	var b strings.Builder
 	known := w.facts()
 	b.WriteString(hang("workload     ", fmt.Sprintf("%s: %s, %s, %s", w.name, count(known.count, "job"), count(known.tasks, "task"), arrivals(&known))))
@@ -268,7 +269,7 @@ func writePlans(cmd *cobra.Command, w *workload, c *cluster, plans []*mars.Sched
 }
 
 // write writes the files of the best plan, if asked for.
-func (f *planFlags) write(w *workload, c *cluster, plans []*mars.Schedule) error {
+func (f *planFlags) write(w *workload, c *cluster, plans []*plan.Schedule) error {
 	if f.output.dir == "" {
 		return nil
 	}
@@ -285,7 +286,7 @@ func (f *planFlags) write(w *workload, c *cluster, plans []*mars.Schedule) error
 	if err != nil {
 		return out.failed(err)
 	}
-	summary := newPlanSummary(w, c, []*mars.Schedule{best})
+	summary := newPlanSummary(w, c, []*plan.Schedule{best})
 	if err := cmp.Or(writeJSON(file, summary), file.Close()); err != nil {
 		return out.failed(err)
 	}
@@ -293,7 +294,7 @@ func (f *planFlags) write(w *workload, c *cluster, plans []*mars.Schedule) error
 }
 
 // writePlanTasks writes when and where each task runs, in the columns of a run.
-func writePlanTasks(path string, w *workload, c *cluster, plan *mars.Schedule) error {
+func writePlanTasks(path string, w *workload, c *cluster, s *plan.Schedule) error {
 	file, err := createCSV(path, tasksHeader())
 	if err != nil {
 		return err
@@ -304,13 +305,13 @@ func writePlanTasks(path string, w *workload, c *cluster, plan *mars.Schedule) e
 	for _, j := range w.jobs {
 		for i := range j.Phases {
 			for task := range j.Phases[i].Tasks {
-				start := plan.Start[u]
+				start := s.Start[u]
 				file.write([]string{
 					strconv.FormatUint(uint64(j.ID), 10),
 					strconv.Itoa(i),
 					strconv.Itoa(task),
-					"1", c.nodeName(nodes[plan.Machine[u]]),
-					strconv.FormatInt(int64(plan.Machine[u]), 10),
+					"1", c.nodeName(nodes[s.Machine[u]]),
+					strconv.FormatInt(int64(s.Machine[u]), 10),
 					formatTime(start),
 					formatTime(start + sojourn.Time(hastened(j.Times[i].Of(task), speed))),
 					"finished", "", "",

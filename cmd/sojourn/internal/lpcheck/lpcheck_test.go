@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize/convex/lp"
 	"pgregory.net/rapid"
@@ -58,7 +58,7 @@ type task struct {
 	class             sojourn.Class
 }
 
-func tasksOf(in mars.Instance) []task {
+func tasksOf(in plan.Instance) []task {
 	var list []task
 	for j := range in.Jobs {
 		for k := range in.Jobs[j].Phases {
@@ -72,7 +72,7 @@ func tasksOf(in mars.Instance) []task {
 }
 
 // delay returns d_uv.
-func delay(in mars.Instance, u, v task) float64 {
+func delay(in plan.Instance, u, v task) float64 {
 	p := &in.Jobs[u.job].Phases[u.phase]
 	switch {
 	case p.Between != nil:
@@ -103,7 +103,7 @@ func subsets(tasks []task, class sojourn.Class, visit func(set []int)) {
 }
 
 // byTask is (1)-(4) as printed: a variable for each S_u and each C_j, (4) for all sets.
-func byTask(in mars.Instance) *program {
+func byTask(in plan.Instance) *program {
 	tasks := tasksOf(in)
 	n := len(tasks)
 	pr := &program{c: make([]float64, n+len(in.Jobs))}
@@ -137,7 +137,7 @@ func byTask(in mars.Instance) *program {
 }
 
 // byJob has one variable a job: S_u = C_j - q_u.
-func byJob(in mars.Instance) *program {
+func byJob(in plan.Instance) *program {
 	tasks := tasksOf(in)
 	q := make([]float64, len(tasks))
 	pr := &program{c: make([]float64, len(in.Jobs))}
@@ -171,18 +171,18 @@ func byJob(in mars.Instance) *program {
 	return pr
 }
 
-func drawInstance(t *rapid.T) mars.Instance {
+func drawInstance(t *rapid.T) plan.Instance {
 	span := func(least, most int, label string) time.Duration {
 		return 250 * time.Millisecond * time.Duration(rapid.IntRange(least, most).Draw(t, label))
 	}
-	var in mars.Instance
+	var in plan.Instance
 	for range rapid.IntRange(1, 2).Draw(t, "classes") {
 		in.Machines = append(in.Machines, rapid.IntRange(1, 3).Draw(t, "machines"))
 	}
 	for left := rapid.IntRange(1, 8).Draw(t, "tasks"); left > 0; {
-		j := mars.Job{Release: sojourn.Time(span(0, 12, "release")), Weight: float64(rapid.IntRange(1, 40).Draw(t, "weight")) / 4}
+		j := plan.Job{Release: sojourn.Time(span(0, 12, "release")), Weight: float64(rapid.IntRange(1, 40).Draw(t, "weight")) / 4}
 		for range rapid.IntRange(1, 3).Draw(t, "phases") {
-			p := mars.Phase{Tasks: min(left, rapid.IntRange(1, 3).Draw(t, "tasks of a phase")), Class: sojourn.Class(rapid.IntRange(0, len(in.Machines)-1).Draw(t, "class"))}
+			p := plan.Phase{Tasks: min(left, rapid.IntRange(1, 3).Draw(t, "tasks of a phase")), Class: sojourn.Class(rapid.IntRange(0, len(in.Machines)-1).Draw(t, "class"))}
 			if p.Tasks == 0 {
 				break
 			}
@@ -218,7 +218,7 @@ func TestOneValue(t *testing.T) {
 	solved, all := 0, 0
 	check := func(t *rapid.T) bool {
 		in := drawInstance(t)
-		b, err := mars.LowerBound(in, mars.Options{Gap: 1e-10})
+		b, err := plan.LowerBound(in, plan.Options{Gap: 1e-10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,57 @@
+package mars_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/steady"
+	"github.com/sojourn-sched/sojourn/mars"
+)
+
+func BenchmarkSteady(b *testing.B) {
+	steady.Run(b, policy(mars.Options{}), steady.Sizes...)
+}
+
+// BenchmarkQuestions is what a driver asks at every event.
+func BenchmarkQuestions(b *testing.B) {
+	steady.Questions(b, policy(mars.Options{}), 1000, 100_000)
+}
+
+// BenchmarkReplan is an arrival and the plan for all live jobs that follows it, a second
+// after the one before, as Options.Interval has it.
+func BenchmarkReplan(b *testing.B) {
+	for _, jobs := range []int{1000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
+			p := policy(mars.Options{})()
+			now := sojourn.Time(0)
+			observe := func(ev sojourn.Event) {
+				ev.At = now
+				if err := p.Observe(ev); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for id := range 1000 {
+				observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
+			}
+			next := sojourn.JobID(0)
+			arrive := func() {
+				next++
+				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: next, Weight: float64(1 + next%8), Phases: []sojourn.Phase{
+					{Tasks: int(10 + next%40), Estimate: time.Duration(1+next%100) * time.Second},
+					{Tasks: int(1 + next%20), Estimate: time.Duration(1+next%130) * time.Second},
+				}}})
+			}
+			for range jobs {
+				arrive()
+			}
+			observe(sojourn.Event{Kind: sojourn.Tick})
+			for b.Loop() {
+				arrive()
+				now = now.Add(time.Second)
+				observe(sojourn.Event{Kind: sojourn.Tick})
+			}
+		})
+	}
+}

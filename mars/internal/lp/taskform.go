@@ -1,0 +1,236 @@
+package lp
+
+import (
+	"slices"
+)
+
+// A TaskForm is the linear program of Section 4.4 with (4) for (13), which is
+// stronger (erratum 9): minimise sum w_u C_u subject to C_u >= r_u + p_u, to
+// C_v >= C_u + d_u + p_v where v waits for u (erratum 9), and to (4). Its point is the M
+// of each task. Prices decompose it into jobs, and jobs into at most one barrier
+// each: the instant B between two phases, before which the first has ended and
+// arrived, and after which the second starts.
+type TaskForm struct {
+	M     []float64 // machines of each class
+	Work  []float64 // sum of p of each class
+	W, P  []float64 // of each task
+	Low   []float64 // the earliest M of each task
+	Delay []float64 // d_u of each task
+	Class []int32   // of each task
+	Parts []Part
+}
+
+// A Part is one or two phases of a job: tasks from First to Middle come before the
+// barrier, those from Middle to End after it.
+type Part struct {
+	First, Middle, End int32
+	Release            float64
+}
+
+// Shape implements [Program].
+func (tf *TaskForm) Shape() (machines, work []float64) { return tf.M, tf.Work }
+
+// Start implements [Program]: the earliest M.
+func (tf *TaskForm) Start() []float64 { return tf.Low }
+
+// Smith implements [Program].
+func (tf *TaskForm) Smith(visit func(weight float64, job, class int32, p float64)) {
+	for t, w := range tf.W {
+		visit(w, int32(t), tf.Class[t], tf.P[t])
+	}
+}
+
+// Value returns sum w_u C_u at M.
+func (tf *TaskForm) Value(m []float64) float64 {
+	sum := 0.0
+	for t, w := range tf.W {
+		sum += float64(w * (m[t] + float64(tf.P[t]/2)))
+	}
+	return sum
+}
+
+// Trivial returns the sum of w_u times the earliest C_u.
+func (tf *TaskForm) Trivial() float64 { return float64(tf.Value(tf.Low) * (1 - 1e-12)) }
+
+// inverse returns the first s at which N(s) <= v, and the number of points at or
+// before it.
+func (c *Curve) inverse(v float64) (s float64, i int) {
+	n := len(c.t)
+	if n == 0 || c.v[0] <= v {
+		return 0, c.cell(0)
+	}
+	i, _ = slices.BinarySearchFunc(c.v, v, func(a, b float64) int { // the first point at or below v
+		if a > b {
+			return -1
+		}
+		return 1
+	})
+	switch {
+	case i == n:
+		return c.t[n-1], n
+	case c.slope[i] == 0: // a step
+		s = c.t[i]
+	default:
+		s = min(max(c.t[i]+(v-c.v[i])/c.slope[i], c.t[i-1]), c.t[i])
+	}
+	return s, c.cell(s)
+}
+
+// at returns N(s) and the integral of N from s on.
+func (c *Curve) at(s float64) (value, rest float64) {
+	i := c.cell(s)
+	if i == len(c.t) {
+		return 0, 0
+	}
+	d := c.t[i] - s
+	value = c.v[i] - float64(c.slope[i]*d)
+	return value, c.tail[i] + float64(d*float64(0.5*(value+c.v[i])))
+}
+
+// Minimise finds for each task where
+//
+//	f_u(M) = w_u (M + p_u/2) + p_u N1(M)
+//
+// is least, and for each barrier that comes out wrong where the sum of what its
+// tasks pay is: f_u is convex, so that tasks before the barrier B are either at
+// their own minimum or end and arrive at B, and those after it at their own or
+// start at B.
+func (tf *TaskForm) Minimise(d *Dual, m []float64, tolerance float64) float64 {
+	var plus Total
+	pay := func(t int32) float64 {
+		_, rest := d.curves[tf.Class[t]].at(m[t])
+		return float64(tf.W[t]*(m[t]+float64(tf.P[t]/2))) + float64(tf.P[t]*rest)
+	}
+	for i := range tf.Parts {
+		pt := &tf.Parts[i]
+		lo, hi := pt.Release, pt.Release // the barrier that tasks before it want, and those after
+		for t := pt.First; t < pt.End; t++ {
+			m[t] = tf.Low[t]
+			if tf.P[t] > 0 {
+				s, _ := d.curves[tf.Class[t]].inverse(tf.W[t] / tf.P[t])
+				m[t] = max(m[t], s)
+			}
+			if t < pt.Middle {
+				hi = max(hi, m[t]+float64(tf.P[t]/2)+tf.Delay[t])
+			} else if b := m[t] - float64(tf.P[t]/2); t == pt.Middle || b < lo {
+				lo = b
+			}
+		}
+		lost := 0.0
+		if pt.Middle < pt.End && lo < hi {
+			lost = tf.barrier(pt, d.curves, m, lo, hi, tolerance)
+		}
+		for t := pt.First; t < pt.End; t++ {
+			plus.Add(pay(t))
+			if tf.P[t] > 0 {
+				d.note(tf.Class[t], d.curves[tf.Class[t]].cell(m[t]), m[t], tf.P[t])
+			}
+		}
+		plus.Add(-lost)
+	}
+	return plus.Value()
+}
+
+// barrier moves tasks of a part to both sides of the best barrier in [lo, hi], and
+// returns by how much what they pay may be above the minimum.
+func (tf *TaskForm) barrier(pt *Part, curves []*Curve, m []float64, lo, hi, tolerance float64) float64 {
+	// slope returns the derivative of the payment of the tasks that the barrier
+	// moves.
+	slope := func(b float64) float64 {
+		sum := 0.0
+		for t := pt.First; t < pt.End; t++ {
+			at := b - tf.Delay[t] - float64(tf.P[t]/2)
+			if t < pt.Middle && m[t] <= tf.Low[t] {
+				continue // no barrier moves it, whatever rounding makes of its end
+			}
+			if t >= pt.Middle {
+				at = b + float64(tf.P[t]/2)
+			}
+			if (t < pt.Middle) == (at < m[t]) {
+				n, _ := curves[tf.Class[t]].at(at)
+				sum += tf.W[t] - float64(tf.P[t]*n)
+			}
+		}
+		return sum
+	}
+	for t := pt.First; t < pt.Middle; t++ {
+		lo = max(lo, tf.Low[t]+float64(tf.P[t]/2)+tf.Delay[t])
+	}
+	hi = max(lo, hi)
+	weight := 0.0
+	for t := pt.First; t < pt.End; t++ {
+		weight += tf.W[t]
+	}
+	b, s := lo, slope(lo)
+	lost := 0.0
+	if s < 0 {
+		left, right := lo, hi
+		for range 100 {
+			if float64(-s*(right-left)) <= float64(tolerance*float64(weight*right)) {
+				break
+			}
+			mid := left + float64(0.5*(right-left))
+			if mid <= left || mid >= right {
+				break
+			}
+			if sm := slope(mid); sm <= 0 {
+				left, s = mid, sm
+			} else {
+				right = mid
+			}
+		}
+		b, lost = left, float64(-s*(right-left))
+	}
+	for t := pt.First; t < pt.End; t++ {
+		if t < pt.Middle {
+			m[t] = max(min(m[t], b-tf.Delay[t]-float64(tf.P[t]/2)), tf.Low[t])
+		} else {
+			m[t] = max(m[t], b+float64(tf.P[t]/2))
+		}
+	}
+	return lost
+}
+
+// Repair is that of the job form: all M are raised alike, or each by as much as
+// those before it and what its own prefix lacks. Both keep the order of M, and with
+// it (11) and (12). It returns the C_u.
+func (tf *TaskForm) Repair(m []float64) (c []float64, value float64) {
+	all, each := make([]float64, len(m)), make([]float64, len(m))
+	uniform := 0.0
+	list := make([]Scanned, len(m))
+	for t := range m {
+		list[t] = Scanned{M: m[t], Item: int32(t)}
+	}
+	sortByM(list)
+	type state struct{ work, sum, run float64 }
+	states := make([]state, len(tf.M))
+	acc := 0.0
+	for _, s := range list {
+		k := tf.Class[s.Item]
+		st := &states[k]
+		p := tf.P[s.Item]
+		st.work += p
+		need := float64(st.work*st.work) / (2 * tf.M[k])
+		st.sum += float64(p * s.M)
+		if st.sum < need {
+			uniform = max(uniform, (need-st.sum)/st.work)
+		}
+		st.run += float64(p * (s.M + acc))
+		if st.run < need && p > 0 {
+			acc += (need - st.run) / p
+			st.run = need
+		}
+		each[s.Item] = s.M + acc
+	}
+	for t := range m {
+		all[t] = m[t] + uniform
+	}
+	va, ve := tf.Value(all), tf.Value(each)
+	if va > ve {
+		all, va = each, ve
+	}
+	for t := range all {
+		all[t] += float64(tf.P[t] / 2)
+	}
+	return all, va
+}

@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/mars/internal/lp"
+)
+
+// A Bound is what the linear program (1)-(4) says of an instance, with proofs.
+// Every schedule of the instance, by whatever policy, has an objective of at least
+// LowerBound and at least BestLowerBound.
+type Bound struct {
+	// LowerBound is at most the value of the linear program (1)-(4), and at least
+	// that of (1)-(3), in weight times seconds.
+	LowerBound float64
+
+	// UpperBoundLP is the value of a feasible point of the linear program: the value
+	// of the program lies between LowerBound and it. It is not an upper bound for
+	// schedules.
+	UpperBoundLP float64
+
+	// Gap is (UpperBoundLP-LowerBound)/LowerBound; 0 if they are equal.
+	Gap float64
+
+	// BestLowerBound is the best bound known, at least LowerBound. It may be greater
+	// than the value of (1)-(4), as it takes releases into account.
+	BestLowerBound float64
+
+	// Certificate proves LowerBound and UpperBoundLP, and BestCertificate proves
+	// BestLowerBound, where that is greater. Neither may be changed.
+	Certificate     Certificate
+	BestCertificate []Price
+
+	// Smith, unless nil, proves BestLowerBound in place of BestCertificate: a Smith
+	// ratio of each task, in weight per second of work, whose work takes no more
+	// than the weight of its job (see the package documentation). It may not be
+	// changed.
+	Smith []float64
+
+	// raw are the C whose order of M is that of the feasible point, and busy the C_j in the
+	// mean of the schedules by Smith's rule, for JobCompletion.
+	raw, busy []float64
+}
+
+// A Certificate proves bounds.
+type Certificate struct {
+	// Prices are the dual solution: at most one of each class, and a class without
+	// one is free. D(N), which [Verify] computes, is at least LowerBound.
+	Prices []Price
+
+	// C is the primal solution, in seconds: C_j of each job that satisfies (1)-(4)
+	// when every task starts as late as C_j allows; or C_u of each task, for
+	// TaskCompletion. UpperBoundLP is its value.
+	C []float64
+}
+
+// LowerBound returns what the linear program says of an instance. Its work is
+// bounded by the counts in the options, and equal arguments give equal results on
+// every platform. The error wraps ErrInstance or errors.ErrUnsupported, or names an
+// option.
+//
+// The last release, the longest chain of times and delays, and the work of each class of
+// machines over its machines may add up to 2^61-1 ns, which is 73 years: with as many
+// machines as it takes, there may be more work than [Plan] and [Verify] can tell the end of.
+// A single phase has 73 years of work at most.
+func LowerBound(in Instance, o Options) (*Bound, error) {
+	if err := in.check(true); err != nil {
+		return nil, err
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	return lowerBound(newFlat(&in), &o)
+}
+
+// lowerBound is LowerBound of a valid instance.
+func lowerBound(f *flat, o *Options) (*Bound, error) {
+	gap, exact := o.Gap, o.Exact
+	if exact == 0 {
+		exact = 300
+	}
+	small := len(f.in.Jobs) <= exact && f.in.Objective == JobCompletion
+	if gap == 0 {
+		gap = 1e-4
+		if small {
+			gap = 1e-6
+		}
+	}
+	iterations := o.Iterations
+	if iterations == 0 {
+		iterations = min(max(30_000_000/max(len(f.p), 1), 20), 100)
+	}
+	b := &Bound{}
+	var s *lp.Solution
+	if f.in.Objective == TaskCompletion {
+		tf, err := newTaskForm(f)
+		if err != nil {
+			return nil, err
+		}
+		s = lp.SolveByPrice(tf, gap, iterations, min(max(4*len(f.p), 100), 500))
+	} else {
+		jf := newJobForm(f)
+		s = lp.SolveByPrice(jf, gap, iterations, min(max(4*len(jf.W), 100), 500))
+		if small && (s.Gap() > gap || o.ReleaseCuts) {
+			pivots := o.Pivots
+			if pivots == 0 {
+				pivots = 20_000 + 100*len(jf.W)
+			}
+			g := newGenerator(jf, s)
+			g.improve(gap, pivots)
+			if o.ReleaseCuts {
+				lower, prices := g.withReleases(gap, pivots)
+				b.BestLowerBound, b.BestCertificate = lower, pricesOf(prices)
+			}
+		}
+	}
+	if s.Gap() > gap && f.assigned == nil {
+		f.schedulesAsPoints(o, s)
+	}
+	if f.timeless() {
+		s.Raw = s.C
+	}
+	b.LowerBound, b.UpperBoundLP, b.Gap = s.Lower, s.Upper, s.Gap()
+	if b.BestLowerBound <= s.Lower {
+		b.BestLowerBound, b.BestCertificate = s.Lower, nil
+	}
+	if f.in.Objective == JobCompletion && f.assigned == nil {
+		busy := newBusyForm(f).solve(iterations, gap)
+		b.busy = busy.c
+		if busy.lower > b.BestLowerBound {
+			b.BestLowerBound, b.BestCertificate = busy.lower, nil
+			b.Smith = make([]float64, len(f.p))
+			for t, i := range f.unit {
+				b.Smith[t] = busy.pi[i]
+			}
+		}
+	}
+	b.Certificate, b.raw = Certificate{Prices: pricesOf(s.Prices), C: s.C}, s.Raw
+	return b, nil
+}
+
+// timeless reports whether some tasks of f take no time. The job form lacks them: where
+// others are raised, what is raised of these may not be as far behind as their place in
+// the order of the M before. That of the M at the feasible point itself serves then.
+func (f *flat) timeless() bool {
+	return f.in.Objective == JobCompletion && slices.Contains(f.p, 0)
+}
+
+// schedulesAsPoints takes the ends of a schedule for the feasible point of s if they are
+// better: (1)-(4) hold for those of every schedule. Where the machines are not always
+// busy, points that are repaired are far above the program's value, since crowds that
+// come together are raised in the order in which they came.
+func (f *flat) schedulesAsPoints(o *Options, s *lp.Solution) {
+	w := &workshop{flat: f, o: o, bound: &Bound{raw: s.Raw}}
+	for _, p := range []Planner{Dispatch, WSRPT} {
+		out, err := w.member(p)
+		if err != nil {
+			continue // WSRPT is for jobs
+		}
+		v := f.objective(out)
+		if v >= s.Upper {
+			continue
+		}
+		s.Upper = v
+		if f.in.Objective == TaskCompletion {
+			s.C, s.Raw = make([]float64, len(f.p)), make([]float64, len(f.p))
+			for t, at := range out.start {
+				s.C[t], s.Raw[t] = lp.Seconds(at+f.p[t]), lp.Seconds(2*at+f.p[t])/2
+			}
+			continue
+		}
+		s.C = make([]float64, len(f.in.Jobs))
+		for t, at := range out.start {
+			j := f.units[f.unit[t]].job
+			s.C[j] = max(s.C[j], lp.Seconds(at+f.p[t]))
+		}
+		s.Raw = s.C
+	}
+}
+
+// middles returns the M of each task at the raw point of a solution of the linear
+// program of f: C_j - h_u, or the point itself for TaskCompletion.
+func (f *flat) middles(raw []float64) []float64 {
+	if f.in.Objective == TaskCompletion {
+		return raw
+	}
+	m := make([]float64, len(f.p))
+	f.tails(func(t int32, q int64) {
+		m[t] = raw[f.units[f.unit[t]].job] - float64(lp.Seconds(2*q-f.p[t])/2)
+	})
+	return m
+}
+
+// order returns the tasks in the order pi of Algorithm 2: by M, ties by number,
+// which puts the tasks of a job before those that wait for them.
+func (f *flat) order(raw []float64) []int32 { return lp.Order(f.middles(raw)) }
+
+// Order returns the tasks of the instance that b was made for in the order pi of
+// Algorithm 2: by their middle times in the linear program.
+func (b *Bound) Order(in Instance) []int32 { return newFlat(&in).order(b.raw) }

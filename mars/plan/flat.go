@@ -1,0 +1,173 @@
+package plan
+
+import "slices"
+
+// A flat is an instance as arrays, which schedules are made on. Times are in
+// nanoseconds.
+type flat struct {
+	in       *Instance
+	machines []int // of each class
+	base     []int // the first machine of each class: machines are numbered through
+	p        []int64
+	unit     []int32 // of each task
+	units    []unit  // phases, in the order of their tasks
+	first    []int32 // the first unit of each job, and then the number of units
+	assigned []int32 // the machine of each task where it is given in advance; else nil
+}
+
+// classes are the classes of machines of a linear program: those of the instance,
+// or single machines where tasks are assigned in advance.
+type classes struct {
+	machines []float64 // of each class
+	of       func(task int32) int32
+}
+
+func (f *flat) classes() classes {
+	var c classes
+	if f.assigned != nil {
+		for range f.base[len(f.base)-1] {
+			c.machines = append(c.machines, 1)
+		}
+		c.of = func(t int32) int32 { return f.assigned[t] }
+		return c
+	}
+	for _, m := range f.machines {
+		c.machines = append(c.machines, float64(m))
+	}
+	c.of = func(t int32) int32 { return f.units[f.unit[t]].class }
+	return c
+}
+
+// A unit is a phase of a job.
+type unit struct {
+	job, phase int32
+	class      int32
+	first, end int32   // its tasks
+	waits      bool    // for the unit before it
+	feeds      bool    // the unit after it waits for it
+	delays     []int64 // d_u of each task; nil if there are none or they are between
+	between    []int64 // d_uv; nil if there are none
+	release    int64   // r_j
+}
+
+// newFlat returns the flat form of a valid instance.
+func newFlat(in *Instance) *flat {
+	n := in.TaskCount()
+	f := &flat{in: in, machines: in.Machines, p: make([]int64, 0, n), unit: make([]int32, 0, n)}
+	f.base = make([]int, len(in.Machines)+1)
+	for k, m := range in.Machines {
+		f.base[k+1] = f.base[k] + m
+	}
+	for i := range in.Jobs {
+		j := &in.Jobs[i]
+		f.first = append(f.first, int32(len(f.units)))
+		for k := range j.Phases {
+			ph := &j.Phases[k]
+			u := unit{
+				job: int32(i), phase: int32(k), class: int32(ph.Class), release: int64(j.Release),
+				first: int32(len(f.p)), end: int32(len(f.p) + ph.Tasks),
+				waits: k > 0 && !ph.NoBarrier,
+				feeds: k+1 < len(j.Phases) && !j.Phases[k+1].NoBarrier,
+			}
+			if u.feeds {
+				u.delays, u.between = asInts(ph.Delays), asInts(ph.Between)
+			}
+			for t := range ph.Tasks {
+				f.p = append(f.p, int64(ph.TimeOf(t)))
+				f.unit = append(f.unit, int32(len(f.units)))
+			}
+			f.units = append(f.units, u)
+		}
+	}
+	f.first = append(f.first, int32(len(f.units)))
+	return f
+}
+
+// asInts returns a list of durations as integers; nil if all are zero.
+func asInts[D ~int64](list []D) []int64 {
+	if !slices.ContainsFunc(list, func(d D) bool { return d != 0 }) {
+		return nil
+	}
+	ints := make([]int64, len(list))
+	for i, d := range list {
+		ints[i] = int64(d)
+	}
+	return ints
+}
+
+// delay returns d_u, or the longest d_uv, of a task of u.
+func (u *unit) delay(task int32) int64 {
+	switch {
+	case u.delays != nil:
+		return u.delays[task-u.first]
+	case u.between != nil:
+		return slices.Max(u.row(task))
+	}
+	return 0
+}
+
+// row returns d_uv of a task of u, for all v of the next unit.
+func (u *unit) row(task int32) []int64 {
+	n := len(u.between) / int(u.end-u.first)
+	at := int(task-u.first) * n
+	return u.between[at : at+n]
+}
+
+// tails calls visit for each task with q_u, the least time from its start to the
+// end of the tasks that wait for it, itself included:
+//
+//	q_u = p_u + max over v of the next phase of (d_uv + q_v)
+//
+// Phases of a job come in reverse order.
+func (f *flat) tails(visit func(task int32, q int64)) {
+	var after []int64 // q of the tasks of the unit after, where delays are between
+	for i := len(f.units) - 1; i >= 0; i-- {
+		u := &f.units[i]
+		last := int64(0) // the longest q of the unit after
+		if u.feeds {
+			last = slices.Max(after)
+		}
+		tail := make([]int64, u.end-u.first)
+		for t := u.first; t < u.end; t++ {
+			d := last
+			if u.delays != nil {
+				d += u.delays[t-u.first]
+			}
+			if u.between != nil {
+				d = 0
+				for v, duv := range u.row(t) {
+					d = max(d, duv+after[v])
+				}
+			}
+			tail[t-u.first] = f.p[t] + d
+			visit(t, f.p[t]+d)
+		}
+		after = tail
+	}
+}
+
+// heads returns for each unit the earliest start of its tasks in any schedule: the
+// release and the longest chain of tasks and delays before them. Where delays are
+// between, it is that of the task which can start first.
+func (f *flat) heads() []int64 {
+	heads := make([]int64, len(f.units))
+	for i := range f.units {
+		u := &f.units[i]
+		heads[i] = u.release
+		if !u.waits {
+			continue
+		}
+		b := &f.units[i-1]
+		for t := b.first; t < b.end; t++ {
+			d := int64(0)
+			if b.delays != nil {
+				d = b.delays[t-b.first]
+			}
+			if b.between != nil {
+				d = slices.Min(b.row(t))
+			}
+			heads[i] = max(heads[i], heads[i-1]+f.p[t]+d)
+		}
+	}
+	return heads
+}
