@@ -1,4 +1,4 @@
-// Package mars makes near-optimal schedules of MapReduce jobs, with a proof of how
+// Package plan makes near-optimal schedules of MapReduce jobs, with a proof of how
 // good they are.
 //
 // It implements MarS and its rivals from Ling, Yuan, Wang, Liu and Yang, "Joint
@@ -6,8 +6,9 @@
 // J. Parallel Distrib. Comput. 90-91, 2016 (equations and algorithms are cited by
 // their numbers there), lower bounds for any schedule of any policy, and errata.
 //
-//	s, err := mars.Plan(mars.Instance{Machines: []int{50}, Jobs: jobs}, mars.Options{})
-//	fmt.Println(s.Ratio(), mars.Verify(in, s)) // at most 1.04 times the optimum, say; <nil>
+//	in := plan.Instance{Machines: []int{50}, Jobs: jobs}
+//	s, err := plan.Plan(in, plan.Options{})
+//	fmt.Println(s.Ratio(), certify.Verify(in, s)) // at most 1.04 times the optimum, say; <nil>
 //
 // # The problem
 //
@@ -58,7 +59,7 @@
 //
 //	sum of w_j C_j >= D(N) = sum over j of min over C >= c_j of [w_j C + sum of p_u N1(C-h_u)] - m integral of t N(t) dt.
 //
-// EVERY such N proves its bound; [Price] is one, [Verify] computes D from it by code
+// EVERY such N proves its bound; [Price] is one, certify.Verify computes D from it by code
 // of its own, and no error of a solver can make a bound false. The maximum over N is
 // the value of the program (duality of linear programs). The minimum over C is that of
 // a convex function: at any C in an interval that holds it, the tangent bounds it from
