@@ -16,25 +16,25 @@ import (
 // the second, a job could wait for ever in a busy cluster, where no slot is free for
 // longer than an instant. A slot that is declined by all starts no wait.
 type places struct {
-	index  *locality.Index[member] // nil if nobody asked for it
-	delay  locality.Delay
-	passed []*job // passed over in what is being offered
+	*tree
+	index *locality.Index[member] // nil if nobody asked for it
+	delay locality.Delay
 
 	waiters []*job // scratch
 }
 
 // pick returns the task of a side of j that suits a slot best, and its phase. It
 // reports false if the job rather waits.
-func (p *Policy) pick(j *job, side *ledger.Side, s sojourn.Slot) (pick locality.Pick, phase int, ok bool) {
+func (k *places) pick(j *job, side *ledger.Side, s sojourn.Slot) (pick locality.Pick, phase int, ok bool) {
 	phase = j.NextPhase(side)
-	pick, ok = p.index.Find(j, phase, s, p.reach(j, side))
+	pick, ok = k.index.Find(j, phase, s, k.reach(j, side))
 	return pick, phase, ok
 }
 
 // reach returns how far from their inputs tasks of a side of j may start now.
-func (p *Policy) reach(j *job, side *ledger.Side) sojourn.Locality {
+func (k *places) reach(j *job, side *ledger.Side) sojourn.Locality {
 	if w := waitOf(j, side); w != nil {
-		return w.Limit(p.delay, p.ledger.Now())
+		return w.Limit(k.delay, k.ledger.Now())
 	}
 	return sojourn.Remote
 }
@@ -49,26 +49,15 @@ func waitOf(j *job, side *ledger.Side) *locality.Wait {
 	return nil
 }
 
-// start assigns a task that pick found.
-func (p *Policy) start(j *job, side *ledger.Side, phase int, pick locality.Pick, id sojourn.SlotID) sojourn.Assignment {
-	a := p.index.Take(j, phase, pick, id)
-	if w := waitOf(j, side); w != nil {
-		w.Launched(a, p.ledger.Now())
-		w.Stop(p.ledger.Now())
-	}
-	p.assigned(j, side)
-	return a
-}
-
 // waiting calls f for each job that waits for a slot close to its inputs: it could
 // use a free slot if there were one at the right place.
-func (p *Policy) waiting(f func(*locality.Wait)) {
-	if p.delay.Node == 0 {
+func (k *places) waiting(f func(*locality.Wait)) {
+	if k.delay.Node == 0 {
 		return
 	}
-	p.waiters = p.ledger.AppendJobs(p.waiters[:0])
-	defer clear(p.waiters)
-	for _, j := range p.waiters {
+	k.waiters = k.ledger.AppendJobs(k.waiters[:0])
+	defer clear(k.waiters)
+	for _, j := range k.waiters {
 		n := j.Data.pool
 		if n.policy != nil {
 			continue
@@ -78,7 +67,7 @@ func (p *Policy) waiting(f func(*locality.Wait)) {
 			if side.Startable == 0 {
 				continue
 			}
-			if _, free := p.ledger.FreeSlot(side.Class); free && p.index.HasInputs(j, j.NextPhase(side)) && n.lets(j) && n.hasRoom(side.Class) {
+			if _, free := k.ledger.FreeSlot(side.Class); free && k.index.HasInputs(j, j.NextPhase(side)) && n.lets(j) && n.hasRoom(side.Class) {
 				f(&j.Data.waits[i])
 			}
 		}
@@ -96,9 +85,9 @@ func (n *pool) hasRoom(c sojourn.Class) bool {
 }
 
 // countWaits lets the time until at count for the jobs that wait.
-func (p *Policy) countWaits(at sojourn.Time) {
-	now := p.ledger.Now()
-	p.waiting(func(w *locality.Wait) {
+func (k *places) countWaits(at sojourn.Time) {
+	now := k.ledger.Now()
+	k.waiting(func(w *locality.Wait) {
 		if !w.Runs() {
 			w.Start(now)
 			w.Stop(at)
@@ -107,22 +96,14 @@ func (p *Policy) countWaits(at sojourn.Time) {
 }
 
 // nextWait returns when the first wait ends.
-func (p *Policy) nextWait() (next sojourn.Time, any bool) {
-	now := p.ledger.Now()
-	p.waiting(func(w *locality.Wait) {
+func (k *places) nextWait() (next sojourn.Time, any bool) {
+	now := k.ledger.Now()
+	k.waiting(func(w *locality.Wait) {
 		v := *w
 		v.Start(now)
-		if t, ok := v.Next(p.delay, now); ok && (!any || t < next) {
+		if t, ok := v.Next(k.delay, now); ok && (!any || t < next) {
 			next, any = t, true
 		}
 	})
 	return next, any
-}
-
-// passOver takes a job out of what is offered.
-func (p *Policy) passOver(j *job, side *ledger.Side) {
-	p.offering = true
-	p.passed = append(p.passed, j)
-	j.Data.passed = true
-	p.update(j, side)
 }

@@ -24,11 +24,11 @@ type rival struct {
 	pool *pool
 }
 
-func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
+func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 	if explainer, ok := n.explainer(); ok {
 		start := len(dst)
 		dst = explainer.AppendRanking(dst)
-		return append(dst[:start], slices.DeleteFunc(dst[start:], func(id sojourn.JobID) bool { return p.ledger.Job(id).Cancelled })...)
+		return append(dst[:start], slices.DeleteFunc(dst[start:], func(id sojourn.JobID) bool { return t.ledger.Job(id).Cancelled })...)
 	}
 	var rivals []rival
 	for _, j := range n.jobs {
@@ -37,7 +37,7 @@ func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		}
 		k := key{turn: j.Data.turn}
 		if !n.conf.leaf() {
-			k.ratio = ratio(p.count(j), j.Weight)
+			k.ratio = ratio(t.count(j), j.Weight)
 		}
 		rivals = append(rivals, rival{key: poolKey{k, true}, job: j})
 	}
@@ -53,7 +53,7 @@ func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		switch {
 		case b.total() < least:
 			k.ratio, k.sated = ratio(b.total(), uint64(least)), false
-		case p.order == Deficit:
+		case t.order == Deficit:
 			k.ratio = b.leastTag()
 		}
 		rivals = append(rivals, rival{key: k, pool: b})
@@ -66,7 +66,7 @@ func (p *Policy) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 	})
 	for _, r := range rivals {
 		if r.pool != nil {
-			dst = p.rank(dst, r.pool)
+			dst = t.rank(dst, r.pool)
 		} else {
 			dst = append(dst, r.job.Spec.ID)
 		}
@@ -98,9 +98,9 @@ func (n *pool) leastTag() wide.Uint128 {
 }
 
 // count returns r or a of a job, over all classes.
-func (p *Policy) count(j *job) (n int) {
+func (t *tree) count(j *job) (n int) {
 	for i := range j.Sides {
-		n += p.measure(&j.Sides[i])
+		n += t.measure(&j.Sides[i])
 	}
 	return n
 }

@@ -1,8 +1,6 @@
 package fair
 
 import (
-	"fmt"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/locality"
@@ -12,21 +10,13 @@ import (
 // [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a
 // [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Policy struct {
-	order   Order
-	strict  bool
 	options string // as text, for snapshots
 
-	ledger ledger.Ledger[member]
-	root   pool
-	plain  *conf  // of pools that nothing describes
-	turns  uint64 // arrivals and assignments so far
-
+	*tree
 	lender
 	places
+	offer
 	preempt preemption
-
-	version uint64   // counts changes
-	looked  []uint64 // by class: the version of the latest look at shares
 }
 
 // member is what the policy keeps of a job.
@@ -44,40 +34,36 @@ type job = ledger.Job[member]
 // New returns an empty policy, or an error that says what is wrong with the
 // options.
 func New(opts Options) (*Policy, error) {
-	tree, err := opts.tree()
+	described, err := opts.tree()
 	if err != nil {
 		return nil, err
 	}
 	p := &Policy{
-		order:   opts.Order,
-		strict:  opts.Strict,
-		options: opts.text(tree),
-		root:    newPool("", nil, tree),
-		plain:   newConf(Pool{}, false),
+		options: opts.text(described),
+		tree:    newTree(opts.Order, opts.Strict, described, newConf(Pool{}, false)),
 		preempt: newPreemption(opts.Preemption),
 	}
-	if opts.PreferLocal || opts.Delay > 0 {
-		p.index = locality.New(&p.ledger)
-		p.delay = opts.delays()
-	}
+	p.connect(opts.PreferLocal || opts.Delay > 0, opts.delays())
 	return p, nil
+}
+
+// connect gives the parts of p its tree.
+func (p *Policy) connect(indexed bool, delay locality.Delay) {
+	p.lender.tree, p.places.tree, p.offer.tree = p.tree, p.tree, p.tree
+	if indexed {
+		p.index, p.delay = locality.New(&p.ledger), delay
+	}
 }
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	old := *p
 	*p = Policy{
-		order:   old.order,
-		strict:  old.strict,
 		options: old.options,
-		root:    newPool("", nil, old.root.conf.fresh()),
-		plain:   old.plain,
+		tree:    newTree(old.order, old.strict, old.root.conf.fresh(), old.plain),
 		preempt: newPreemption(old.preempt.Preemption),
 	}
-	if old.index != nil {
-		p.index = locality.New(&p.ledger)
-		p.delay = old.delay
-	}
+	p.connect(old.index != nil, old.delay)
 }
 
 // Observe implements [sojourn.Policy].
@@ -128,7 +114,13 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		p.join(c.Job, to)
+		n := p.join(c.Job)
+		if to != nil && n.policy == nil {
+			p.adopt(n, to)
+		}
+		if p.delay.Node > 0 {
+			c.Job.Data.waits = make([]locality.Wait, len(c.Job.Sides))
+		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		p.ended(c.Job.Data.pool, c.Slot.Class, ev.Kind == sojourn.TaskRefused)
 		if len(p.preempt.victims) > 0 {
@@ -148,7 +140,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		}
 	}
 	if c.Ended {
-		p.leave(c.Job)
+		p.leave(c.Job, p.dismiss)
 	}
 	return nil
 }
@@ -157,7 +149,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
 	if len(p.inner) > 0 || p.index != nil {
-		return p.assignSlowly(s)
+		return p.assignByOffer(s)
 	}
 	n, j := p.first(s.Class)
 	if n == nil {
@@ -189,7 +181,7 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 		return 0, false
 	}
 	if len(p.inner) > 0 || p.delay.Node > 0 {
-		return p.seekSlowly(c)
+		return p.seekByOffer(c)
 	}
 	return p.ledger.FreeSlot(c)
 }
@@ -201,23 +193,4 @@ func (p *Policy) Admit(job *sojourn.Job) error {
 		return err
 	}
 	return p.admitInner(job)
-}
-
-// confOf returns what is said of the pool of a job.
-func (p *Policy) confOf(spec *sojourn.Job) (*conf, error) {
-	c := p.root.conf
-	for _, name := range split(spec.Pool) {
-		if c.leaf() {
-			break
-		}
-		d, ok := c.find(name)
-		if !ok {
-			if p.strict {
-				return nil, fmt.Errorf("%w: unknown pool %q", sojourn.ErrUnsupported, spec.Pool)
-			}
-			return p.plain, nil
-		}
-		c = d
-	}
-	return c, nil
 }

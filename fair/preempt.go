@@ -109,9 +109,9 @@ func (pr *preemption) next(now sojourn.Time) (sojourn.Time, bool) {
 
 // contention reports whether, for some class, a task could start within limits if
 // there were a free slot, and there is none.
-func (p *Policy) contention() bool {
-	for c := range p.root.classes {
-		if _, free := p.ledger.FreeSlot(sojourn.Class(c)); !free && p.wants(sojourn.Class(c)) {
+func (t *tree) contention() bool {
+	for c := range t.root.classes {
+		if _, free := t.ledger.FreeSlot(sojourn.Class(c)); !free && t.wants(sojourn.Class(c)) {
 			return true
 		}
 	}
@@ -119,8 +119,8 @@ func (p *Policy) contention() bool {
 }
 
 // wants reports whether a class has startable tasks within limits.
-func (p *Policy) wants(c sojourn.Class) bool {
-	return p.ledger.Capacity(c) > 0 && p.root.offers(c)
+func (t *tree) wants(c sojourn.Class) bool {
+	return t.ledger.Capacity(c) > 0 && t.root.offers(c)
 }
 
 // pass lets time go on until at, before an event of that instant is applied.

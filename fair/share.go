@@ -100,17 +100,17 @@ func rational(n uint64) *big.Rat {
 }
 
 // shares computes what every pool wants and its fair share of the slots of class c.
-func (p *Policy) shares(c sojourn.Class) {
-	for int(c) >= len(p.looked) {
-		p.looked = append(p.looked, 0)
+func (t *tree) shares(c sojourn.Class) {
+	for int(c) >= len(t.looked) {
+		t.looked = append(t.looked, 0)
 	}
-	if p.looked[c] == p.version {
+	if t.looked[c] == t.version {
 		return
 	}
-	p.looked[c] = p.version
-	p.each(func(n *pool) { *n.look(c) = look{left: n.running(c), share: new(big.Rat)} })
+	t.looked[c] = t.version
+	t.each(func(n *pool) { *n.look(c) = look{left: n.running(c), share: new(big.Rat)} })
 	direct := make(map[*pool][]*job) // jobs that stand beside pools
-	for _, j := range p.ledger.AppendJobs(nil) {
+	for _, j := range t.ledger.AppendJobs(nil) {
 		n := j.Data.pool
 		if s := j.SideOf(c); s != nil && (s.Running > 0 || n.lets(j)) {
 			if n.lets(j) {
@@ -121,9 +121,9 @@ func (p *Policy) shares(c sojourn.Class) {
 			}
 		}
 	}
-	p.root.want(c)
-	p.root.look(c).share.SetInt64(int64(min(p.root.look(c).demand, p.ledger.Capacity(c))))
-	p.root.divide(c, direct)
+	t.root.want(c)
+	t.root.look(c).share.SetInt64(int64(min(t.root.look(c).demand, t.ledger.Capacity(c))))
+	t.root.divide(c, direct)
 }
 
 // lets reports whether the limits on jobs let j start tasks.
@@ -191,7 +191,7 @@ func (n *pool) divide(c sojourn.Class, direct map[*pool][]*job) {
 }
 
 // each calls f for every pool, parents first.
-func (p *Policy) each(f func(*pool)) { p.root.each(f) }
+func (t *tree) each(f func(*pool)) { t.root.each(f) }
 
 func (n *pool) each(f func(*pool)) {
 	f(n)

@@ -1,0 +1,165 @@
+package fair
+
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
+)
+
+// An offer is of a free slot, to one after the other, where pools have policies of their
+// own or jobs wait for locality. Both lists are empty between two calls.
+type offer struct {
+	*tree
+	refused []*pool // that declined
+	passed  []*job  // that would rather wait
+
+	buffer []sojourn.Slot // scratch
+}
+
+// decline takes a pool out of what is offered a slot of class c.
+func (o *offer) decline(n *pool, c sojourn.Class) {
+	o.offering = true
+	o.refused = append(o.refused, n)
+	n.declined = true
+	o.refile(n, c)
+}
+
+// withdraw ends the offer: it puts back the pools that declined and the jobs that were passed over. If
+// the slot was given to somebody, the wait of those jobs counts from now on.
+func (o *offer) withdraw(c sojourn.Class, given bool) {
+	for _, n := range o.refused {
+		n.declined = false
+		o.refile(n, c)
+	}
+	o.refused = o.refused[:0]
+	for _, j := range o.passed {
+		j.Data.passed = false
+		if w := waitOf(j, j.SideOf(c)); w != nil && given {
+			w.Start(o.ledger.Now())
+		}
+		o.update(j, j.SideOf(c))
+	}
+	o.passed = o.passed[:0]
+	o.offering = false
+}
+
+// passOver takes a job out of what is offered.
+func (o *offer) passOver(j *job, side *ledger.Side) {
+	o.offering = true
+	o.passed = append(o.passed, j)
+	j.Data.passed = true
+	o.update(j, side)
+}
+
+// assignByOffer is Assign where some pools have policies or jobs wait for locality:
+// each that comes first is offered the slot until one takes it.
+func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
+	for {
+		n, j := p.first(s.Class)
+		if n == nil {
+			p.withdraw(s.Class, false)
+			return sojourn.Assignment{}, false
+		}
+		if j != nil {
+			side := j.SideOf(s.Class)
+			if p.index == nil {
+				p.withdraw(s.Class, true)
+				a := p.ledger.Take(j, side, s.ID)
+				p.assigned(j, side)
+				return a, true
+			}
+			pick, phase, ok := p.pick(j, side, s)
+			if !ok {
+				p.passOver(j, side)
+				continue
+			}
+			p.withdraw(s.Class, true)
+			return p.start(j, side, phase, pick, s.ID), true
+		}
+		if !n.policy.wants() {
+			p.decline(n, s.Class)
+			continue
+		}
+		p.lendSlot(n, s)
+		a, ok := n.policy.Assign(s.ID)
+		if !ok {
+			p.takeBack(n, p.ledger.Now())
+			p.decline(n, s.Class)
+			continue
+		}
+		n.lent = n.lent[:0]
+		n.policy.due = n.policy.wakes(p.ledger.Now())
+		p.withdraw(s.Class, true)
+		j = p.ledger.Job(a.Task.Job)
+		if j == nil || j.Data.pool != n || !j.Phases[a.Task.Phase].IsPending(a.Task.Index) {
+			panic(fmt.Sprintf("fair: a %T assigns task %v, which it may not start", n.policy.Policy, a.Task))
+		}
+		var b sojourn.Assignment
+		if p.index != nil {
+			b = p.index.Take(j, int(a.Task.Phase), locality.Pick{Index: a.Task.Index}, s.ID)
+		} else {
+			b = p.ledger.TakeTask(j, int(a.Task.Phase), a.Task.Index, s.ID)
+		}
+		if b.Attempt != a.Attempt {
+			panic(fmt.Sprintf("fair: a %T assigns attempt %d at task %v, want %d", n.policy.Policy, a.Attempt, a.Task, b.Attempt))
+		}
+		p.assigned(j, j.SideOf(s.Class))
+		return a, true
+	}
+}
+
+// seekByOffer is Seek where some pools have policies or jobs wait for locality.
+func (p *Policy) seekByOffer(c sojourn.Class) (sojourn.SlotID, bool) {
+	id, ok := p.ledger.FreeSlot(c)
+	if !ok {
+		return 0, false
+	}
+	defer p.withdraw(c, false)
+	for {
+		n, j := p.first(c)
+		switch {
+		case n == nil:
+			return 0, false
+		case j != nil && p.delay.Node == 0:
+			return id, true
+		case j != nil:
+			side := j.SideOf(c)
+			if found, ok := p.index.FreeSlot(j, j.NextPhase(side), p.reach(j, side)); ok {
+				return found, true
+			}
+			p.passOver(j, side)
+			continue
+		case !n.policy.wants():
+			p.decline(n, c)
+			continue
+		}
+		// One slot is enough to see that a policy takes any; else each is lent by itself, as
+		// when it is offered, since what a policy takes may depend on how many it has.
+		found, ok := p.seekWith(n, p.ledger.Free(id))
+		if !ok {
+			p.buffer = p.ledger.AppendFree(p.buffer[:0], c)
+			for _, s := range p.buffer {
+				if s.ID != id && !ok {
+					found, ok = p.seekWith(n, s)
+				}
+			}
+		}
+		if ok {
+			return found, true
+		}
+		p.decline(n, c)
+	}
+}
+
+// start assigns a task that pick found.
+func (p *Policy) start(j *job, side *ledger.Side, phase int, pick locality.Pick, id sojourn.SlotID) sojourn.Assignment {
+	a := p.index.Take(j, phase, pick, id)
+	if w := waitOf(j, side); w != nil {
+		w.Launched(a, p.ledger.Now())
+		w.Stop(p.ledger.Now())
+	}
+	p.assigned(j, side)
+	return a
+}

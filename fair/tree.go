@@ -1,0 +1,370 @@
+package fair
+
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+)
+
+// A tree is the account of the cluster, and who is served first: pools in pools, and
+// jobs in these.
+//
+// Four queues of a pool hold what can be served in a class, by key:
+//
+//	             jobs                            pools below
+//	no limit     readyJobs: all                  readyPools: all
+//	on jobs
+//	limited      readyJobs: active ones          readyPools: all
+//	             freshJobs: the others           busyPools: those with active jobs
+//
+// A pool is limited if it, or one that it is part of, says MaxJobs. Active jobs have
+// running tasks. Once as many jobs are active as may, only readyJobs and busyPools are
+// looked at, there and in all pools below.
+type tree struct {
+	ledger ledger.Ledger[member]
+	order  Order
+	strict bool
+	root   pool
+	plain  *conf  // of pools that nothing describes
+	turns  uint64 // arrivals and assignments so far
+
+	// offering: some pool has declined, or some job is passed over, while a slot is being
+	// offered. Pools are then out of their parents' heaps that could be served all the same.
+	offering bool
+
+	version uint64   // counts changes
+	looked  []uint64 // by class: the version of the latest look at shares
+}
+
+func newTree(order Order, strict bool, described, plain *conf) *tree {
+	return &tree{order: order, strict: strict, root: newPool("", nil, described), plain: plain}
+}
+
+// confOf returns what is said of the pool of a job.
+func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
+	c := t.root.conf
+	for _, name := range split(spec.Pool) {
+		if c.leaf() {
+			break
+		}
+		d, ok := c.find(name)
+		if !ok {
+			if t.strict {
+				return nil, fmt.Errorf("%w: unknown pool %q", sojourn.ErrUnsupported, spec.Pool)
+			}
+			return t.plain, nil
+		}
+		c = d
+	}
+	return c, nil
+}
+
+// first returns what a free slot of class c goes to: a job and its pool, or a pool
+// with a policy of its own and nil; nil and nil if there is nothing.
+func (t *tree) first(c sojourn.Class) (*pool, *job) {
+	n := &t.root
+	activeOnly := false
+	if !n.offers(c) {
+		return nil, nil
+	}
+	for n.policy == nil {
+		activeOnly = activeOnly || n.jobsFull()
+		pools := &n.readyPools
+		if activeOnly {
+			pools = &n.busyPools
+		}
+		id, k, isJob := n.readyJobs.First(c)
+		if n.limited && !activeOnly {
+			// A job that is let in has nothing, and comes first for that reason; in a
+			// FIFO pool it has to be its turn.
+			if f, fk, ok := n.freshJobs.First(c); ok && (!isJob || !n.conf.FIFO || fk.turn < k.turn) {
+				id, k, isJob = f, key{turn: fk.turn}, true
+			}
+		}
+		below, pk, isPool := pools.First(c)
+		if isJob && isPool && t.order == Deficit {
+			// Tasks started so far do not compare: r/w decides between the two.
+			j, b := n.jobs[id], n.pools[below]
+			k.ratio = ratio(j.SideOf(c).Running, j.Weight)
+			if pk.sated {
+				pk.ratio = ratio(b.running(c), b.conf.weight)
+			}
+		}
+		if isJob && (!isPool || pk.sated && less(k, pk.key)) {
+			return n, n.jobs[id]
+		}
+		n = n.pools[below]
+	}
+	return n, nil
+}
+
+// join makes a new job a member of its pool, and returns the pool.
+func (t *tree) join(j *job) *pool {
+	t.turns++
+	j.Data.turn = t.turns
+	n := t.place(j.Spec.Pool)
+	for up := n; up != nil; up = up.parent {
+		up.live++
+	}
+	j.Data.pool = n
+	j.Data.id = number(&n.jobs, &n.spare, j)
+	return n
+}
+
+// number puts x into list at a free number, which it returns.
+func number[T any](list *[]*T, spare *[]uint32, x *T) (id uint32) {
+	if n := len(*spare); n > 0 {
+		id = (*spare)[n-1]
+		*spare = (*spare)[:n-1]
+		(*list)[id] = x
+		return id
+	}
+	*list = append(*list, x)
+	return uint32(len(*list) - 1)
+}
+
+// poolOf returns the pool that a job belongs to; nil if there is none yet.
+func (t *tree) poolOf(spec *sojourn.Job) *pool {
+	n := &t.root
+	for _, name := range split(spec.Pool) {
+		if n.conf.leaf() {
+			break
+		}
+		if n = n.below[name]; n == nil {
+			break
+		}
+	}
+	return n
+}
+
+// place returns the pool of a path. It makes what is not there.
+func (t *tree) place(path string) *pool {
+	n := &t.root
+	for _, name := range split(path) {
+		if n.conf.leaf() {
+			break
+		}
+		below := n.below[name]
+		if below == nil {
+			c, ok := n.conf.find(name)
+			if !ok {
+				c = t.plain
+			}
+			made := newPool(name, n, c)
+			below = &made
+			below.turn = t.turns
+			below.id = number(&n.pools, &n.gaps, below)
+			if n.below == nil {
+				n.below = make(map[string]*pool)
+			}
+			n.below[name] = below
+		}
+		n = below
+	}
+	return n
+}
+
+// leave takes a job out of its pool, and forgets pools without jobs, those that have
+// policies of their own after it has told dismiss.
+func (t *tree) leave(j *job, dismiss func(*pool)) {
+	n := j.Data.pool
+	n.jobs[j.Data.id] = nil
+	n.spare = append(n.spare, j.Data.id)
+	for ; n != nil; n = n.parent {
+		n.live--
+		if up := n.parent; n.live == 0 && up != nil {
+			if n.policy != nil {
+				dismiss(n)
+			}
+			delete(up.below, n.name)
+			up.pools[n.id] = nil
+			up.gaps = append(up.gaps, n.id)
+		}
+	}
+}
+
+// update puts one side of a job, and its pools, where they belong.
+func (t *tree) update(j *job, s *ledger.Side) {
+	t.fileJob(j, s)
+	for n := j.Data.pool; n.parent != nil; n = n.parent {
+		t.file(n, s.Class)
+	}
+}
+
+// fileJob puts one side of a job where it belongs within its pool.
+func (t *tree) fileJob(j *job, s *ledger.Side) {
+	n, c := j.Data.pool, s.Class
+	switch {
+	case s.Startable == 0 || j.Data.passed:
+		if w := waitOf(j, s); w != nil && s.Startable == 0 {
+			w.Stop(t.ledger.Now())
+		}
+		n.readyJobs.Remove(c, j.Data.id)
+		if n.limited {
+			n.freshJobs.Remove(c, j.Data.id)
+		}
+	case !n.limited || j.Data.active:
+		k := key{turn: j.Data.turn}
+		if !n.conf.leaf() {
+			k.ratio = ratio(t.measure(s), j.Weight)
+		}
+		n.readyJobs.Set(c, j.Data.id, k)
+		if n.limited {
+			n.freshJobs.Remove(c, j.Data.id)
+		}
+	default:
+		// The jobs that were begun are finished first.
+		k := key{turn: j.Data.turn}
+		if !n.conf.FIFO && !begun(j) {
+			k.ratio.Lo = 1
+		}
+		n.freshJobs.Set(c, j.Data.id, k)
+		n.readyJobs.Remove(c, j.Data.id)
+	}
+}
+
+// begun reports whether tasks of j were started.
+func begun(j *job) bool {
+	for i := range j.Sides {
+		if j.Sides[i].Started > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// measure returns what the order counts for one side of a job.
+func (t *tree) measure(s *ledger.Side) int {
+	if t.order == Deficit {
+		return s.Started
+	}
+	return s.Running
+}
+
+// file puts a pool where it belongs among its siblings.
+func (t *tree) file(n *pool, c sojourn.Class) {
+	up := n.parent
+	if !n.offers(c) {
+		up.readyPools.Remove(c, n.id)
+		if up.limited {
+			up.busyPools.Remove(c, n.id)
+		}
+		if !t.offering {
+			n.class(c).queued = false
+		}
+		return
+	}
+	k := t.key(n, c)
+	up.readyPools.Set(c, n.id, k)
+	if !up.limited {
+		return
+	}
+	if n.offersActive(c) {
+		up.busyPools.Set(c, n.id, k)
+	} else {
+		up.busyPools.Remove(c, n.id)
+	}
+}
+
+// key returns the key of a pool that can be served.
+func (t *tree) key(n *pool, c sojourn.Class) poolKey {
+	nc := n.class(c)
+	k := poolKey{key{turn: nc.turn}, true}
+	if t.order == Deficit && !nc.queued {
+		// The pool could not be served. It goes on from where it was or from where the
+		// others are, whichever is later: idleness earns nothing.
+		nc.queued = true
+		if v := n.parent.class(c).virtual; nc.tag(n.conf.weight).Less(v) {
+			nc.base, nc.started = v, 0
+		}
+	}
+	switch {
+	case int(c) < len(n.conf.min) && nc.running < n.conf.min[c]:
+		k.ratio, k.sated = ratio(nc.running, uint64(n.conf.min[c])), false
+	case t.order == Deficit:
+		k.ratio = nc.tag(n.conf.weight)
+	default:
+		k.ratio = ratio(nc.running, n.conf.weight)
+	}
+	return k
+}
+
+// served notes that pools on the way to n are about to start a task. For Deficit it
+// notes their tags as well; a pool that is served for its minimum says nothing of
+// where the others are.
+func (t *tree) served(n *pool, c sojourn.Class) {
+	t.turns++
+	for ; n.parent != nil; n = n.parent {
+		nc := n.class(c)
+		nc.turn = t.turns
+		if t.order == Deficit && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {
+			n.parent.class(c).virtual = nc.tag(n.conf.weight)
+		}
+	}
+}
+
+// started counts a task that a pool has begun to run.
+func (t *tree) started(n *pool, c sojourn.Class) {
+	for ; n != nil; n = n.parent {
+		nc := n.class(c)
+		nc.running++
+		nc.started++
+	}
+}
+
+// ended counts a task that has ended, or was never started.
+func (t *tree) ended(n *pool, c sojourn.Class, refused bool) {
+	for ; n != nil; n = n.parent {
+		nc := n.class(c)
+		nc.running--
+		if refused && nc.started > 0 {
+			nc.started--
+		}
+	}
+}
+
+// updateAll puts j and its pools where they belong.
+func (t *tree) updateAll(j *job, gone bool) {
+	recounted := t.recount(j, gone)
+	for i := range j.Sides {
+		t.update(j, &j.Sides[i])
+	}
+	if !recounted {
+		return
+	}
+	for n := j.Data.pool; n.parent != nil; n = n.parent {
+		for c := range n.classes {
+			t.file(n, sojourn.Class(c))
+		}
+	}
+}
+
+// recount counts j among the active jobs of its pools, or not any more. It reports
+// whether that has changed, which may change what pools can be served in all
+// classes.
+func (t *tree) recount(j *job, gone bool) bool {
+	n := j.Data.pool
+	active := j.Running > 0 && !gone
+	if !n.limited || active == j.Data.active {
+		return false
+	}
+	j.Data.active = active
+	by := 1
+	if !active {
+		by = -1
+	}
+	for ; n != nil; n = n.parent {
+		if n.limited {
+			n.active += by
+		}
+	}
+	return true
+}
+
+// refile puts a pool, and those around it, where they belong.
+func (t *tree) refile(n *pool, c sojourn.Class) {
+	for ; n.parent != nil; n = n.parent {
+		t.file(n, c)
+	}
+}
