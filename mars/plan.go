@@ -16,9 +16,9 @@ const (
 	planLevels = 200
 )
 
-// plan makes the plan that is due, at the instant at which it is: all work that has
+// replan makes the plan that is due, at the instant at which it is: all work that has
 // not started, or that of the jobs of the batch, on an empty cluster.
-func (p *Policy) plan() {
+func (p *Policy) replan() {
 	p.at, p.open = p.due, false
 	p.plans++
 	started := map[[2]uint32]wide.Uint128{} // p of running tasks, by handle and phase
@@ -28,7 +28,7 @@ func (p *Policy) plan() {
 	}
 	var jobs []*phasequeue.Job[waitingJob]
 	for _, j := range p.queue.Ledger.AppendJobs(nil) {
-		if j.Left > j.Running && !(p.opts.Commit && j.Data.Value.placed) {
+		if j.Left > j.Running && !(p.opts.Commit && j.Data.Value.known) {
 			jobs = append(jobs, j)
 		}
 	}
@@ -44,7 +44,7 @@ func (p *Policy) plan() {
 	p.prices = s.Prices
 	for i, j := range jobs {
 		d := &j.Data.Value
-		d.placed, d.c = true, p.instant(s.C[i])
+		d.known, d.c = true, p.instant(s.C[i])
 		if p.opts.Commit {
 			d.batch = p.plans
 		}
@@ -52,8 +52,8 @@ func (p *Policy) plan() {
 	// A job that had nothing to start when it was planned may have again: it counts as
 	// planned as well.
 	for j := range p.queue.Ledger.All() {
-		if d := &j.Data.Value; !d.placed {
-			d.placed, d.c = true, p.at
+		if d := &j.Data.Value; !d.known {
+			d.known, d.c = true, p.at
 			if p.opts.Commit {
 				d.batch = p.plans
 			}
@@ -62,9 +62,9 @@ func (p *Policy) plan() {
 	}
 }
 
-// place gives a job that arrives between two plans its C_j under the prices of the
+// fit gives a job that arrives between two plans its C_j under the prices of the
 // latest one: where the next plan would put it if the prices stayed as they are.
-func (p *Policy) place(j *phasequeue.Job[waitingJob]) {
+func (p *Policy) fit(j *phasequeue.Job[waitingJob]) {
 	if p.plans == 0 {
 		p.at = p.queue.Ledger.Now()
 	}
@@ -72,7 +72,7 @@ func (p *Policy) place(j *phasequeue.Job[waitingJob]) {
 	b.add(j, p.sinceSeconds(), func(_ int, left wide.Uint128) wide.Uint128 { return left })
 	c := b.form.Cheapest(0, p.prices, 1e-10)
 	d := &j.Data.Value
-	d.placed, d.c = true, p.instant(c)
+	d.known, d.c = true, p.instant(c)
 }
 
 // A formBuilder builds the job form of a plan: an item for each phase.

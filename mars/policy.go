@@ -32,11 +32,11 @@ type Policy struct {
 
 // A waitingJob is what the policy keeps of a job.
 type waitingJob struct {
-	// placed says that c is C_j of the linear program, and batch the number of the plan
+	// known says that c is C_j of the linear program, and batch the number of the plan
 	// that it is committed to; 0 if plans are not committed.
-	placed bool
-	c      sojourn.Time
-	batch  uint64
+	known bool
+	c     sojourn.Time
+	batch uint64
 
 	phases []phaseShape
 }
@@ -78,7 +78,7 @@ func (p *Policy) reset() {
 	*p = Policy{opts: p.opts, queue: phasequeue.New(phasequeue.Rules[waitingJob, rank]{
 		Key: func(j *phasequeue.Job[waitingJob], phase int, _ uint32) (rank, bool) {
 			d := &j.Data.Value
-			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq, phase}, d.placed
+			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq, phase}, d.known
 		},
 		Less: rank.less,
 		// M_u = C_j - h_u: within a phase the task with the longest way to go starts first.
@@ -123,7 +123,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	// Jobs that arrive at the instant at which a plan is due take part in it: it is
 	// made at the Tick that the driver owes, or before anything later.
 	if p.open && (ev.At > p.due || ev.Kind == sojourn.Tick && ev.At == p.due) {
-		p.plan()
+		p.replan()
 	}
 	c := p.queue.Ledger.Apply(&ev)
 	if c.Job == nil {
@@ -134,9 +134,9 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
 		p.describe(c.Job)
 		if p.opts.Batch == 0 {
-			p.place(c.Job)
+			p.fit(c.Job)
 		}
-		if !p.opts.Commit || !d.placed {
+		if !p.opts.Commit || !d.known {
 			p.request()
 		}
 	case sojourn.TaskFinished, sojourn.TaskDone:
@@ -226,7 +226,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	d := &j.Data.Value
 	attrs := j.Attrs()
 	switch {
-	case d.placed:
+	case d.known:
 		for i := range d.phases {
 			if s := &d.phases[i]; !s.left.IsZero() {
 				attrs = append(attrs, slog.Float64("S", lp.Seconds(int64(d.c)-s.h-s.mean/2)))

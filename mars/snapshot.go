@@ -18,8 +18,8 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.queue.Save(w, func(j *phasequeue.Job[waitingJob]) {
 			d := &j.Data.Value
-			w.Bool(d.placed)
-			if d.placed {
+			w.Bool(d.known)
+			if d.known {
 				w.Time(d.c)
 				w.Uint(d.batch)
 			}
@@ -54,7 +54,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.queue.Restore(r, func(j *phasequeue.Job[waitingJob]) {
 			d := &j.Data.Value
-			if d.placed = r.Bool(); d.placed {
+			if d.known = r.Bool(); d.known {
 				d.c, d.batch = r.Time(), r.Uint()
 			}
 			p.describe(j)
@@ -84,7 +84,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		for j := range p.queue.Ledger.All() {
 			d := &j.Data.Value
 			r.Check(d.batch <= p.plans && (p.opts.Commit || d.batch == 0), "a batch does not exist")
-			r.Check(d.placed || p.open, "a job waits for no plan")
+			r.Check(d.known || p.open, "a job waits for no plan")
 		}
 		now := p.queue.Ledger.Now()
 		r.Check(p.anchor <= now && p.at <= now && !(p.open && p.due < now), "a plan is made at another time")

@@ -169,7 +169,7 @@ func (d *dispatcher) offer(k int32, now int64, out layout) {
 		end := now + d.p[t]
 		out.start[t], out.machine[t] = now, m
 		c.busy.push(key{end, m})
-		if d.placed(t, end) {
+		if d.deliver(t, end) {
 			d.arrives(i + 1)
 		}
 	}

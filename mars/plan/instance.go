@@ -62,7 +62,10 @@ type Job struct {
 	Phases []Phase
 }
 
-// Bounds of weights, far enough from those of float64 for all sums and products.
+// Bounds of the weights of an Instance. They are further apart than those of [sojourn.Job],
+// which policies count in units of 2^-16: bounds and offline planners compute with float64,
+// and these are far enough from its ends for all sums and products. [SOMarS] is a policy, and
+// so takes weights of [sojourn.Job] only.
 const (
 	MinWeight = 1e-30
 	MaxWeight = 1e30

@@ -169,7 +169,7 @@ func (d *onlineDriver) offer() {
 			d.out.start[t], d.out.machine[t] = d.now, int32(id)
 			d.running[id] = a
 			d.ends.push(key{d.now + d.placer.p[t], int32(id)})
-			if d.placed(t, d.now+d.placer.p[t]) && d.delayed(i+1) {
+			if d.deliver(t, d.now+d.placer.p[t]) && d.delayed(i+1) {
 				d.opens.push(key{d.ready[i+1], i + 1})
 			}
 		}

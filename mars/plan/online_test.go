@@ -23,7 +23,7 @@ func idles(in *Instance, s *Schedule) (task int, at sojourn.Time, found bool) {
 		order[t] = int32(t)
 	}
 	for _, t := range order { // phases are in their order
-		p.placed(t, int64(s.Start[t])+f.p[t])
+		p.deliver(t, int64(s.Start[t])+f.p[t])
 	}
 	for t, start := range s.Start {
 		class := f.units[f.unit[t]].class

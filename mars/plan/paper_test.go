@@ -173,7 +173,7 @@ func literalGraham(f *flat, notBefore []int64, order []int32) layout {
 	for _, t := range order {
 		s, m := free.take(max(p.earliest(t), notBefore[t]), f.p[t])
 		out.start[t], out.machine[t] = s, m
-		p.placed(t, s+f.p[t])
+		p.deliver(t, s+f.p[t])
 	}
 	return out
 }

@@ -83,9 +83,9 @@ func (p *placer) earliest(task int32) int64 {
 // open reports whether everything that unit i waits for is placed.
 func (p *placer) open(i int32) bool { return !p.units[i].waits || p.left[i-1] == 0 }
 
-// placed takes note of the end of a task, and reports whether the unit after its
-// own is open by that.
-func (p *placer) placed(task int32, end int64) bool {
+// deliver gives the end of a task that was placed to the unit after its own, and reports
+// whether that is open now.
+func (p *placer) deliver(task int32, end int64) bool {
 	i := p.unit[task]
 	u := &p.units[i]
 	p.left[i]--
@@ -134,7 +134,7 @@ func (p *placer) place(t int32, machines []machinesOf, out layout) {
 	k := p.units[i].class
 	s, m := machines[k].take(p.earliest(t), p.p[t])
 	out.start[t], out.machine[t] = s, m
-	if p.placed(t, s+p.p[t]) {
+	if p.deliver(t, s+p.p[t]) {
 		for _, h := range p.held[i+1] {
 			p.place(h, machines, out)
 		}

@@ -123,17 +123,17 @@ func (s *search) move(span float64) {
 		}
 		return s.byLate[min(max(to, 0), n-1)]
 	}
-	place := func(j int32) float64 { return s.late[j] + s.trial[s.first[j+1]-1] }
+	position := func(j int32) float64 { return s.late[j] + s.trial[s.first[j+1]-1] }
 	switch s.rng.IntN(10) {
 	case 0, 1: // a job goes elsewhere
 		shift(a, float64(scale*detmath.Normal(s.rng)))
 	case 2, 3, 4: // two jobs change places
 		b := near()
-		d := place(a) - place(b)
+		d := position(a) - position(b)
 		shift(a, -d)
 		shift(b, d)
 	case 5, 6, 7: // a job goes just before or behind another
-		d := place(near()) - place(a)
+		d := position(near()) - position(a)
 		shift(a, d+float64(span*1e-3*detmath.Normal(s.rng)))
 	case 8: // a phase goes elsewhere
 		s.trial[s.rng.IntN(len(s.trial))] += float64(scale * detmath.Normal(s.rng))

@@ -272,7 +272,31 @@ func (m *master) refresh() {
 			b[j*n+i] = v
 		}
 	}
-	inv := make([]float64, n*n)
+	inv, ok := invert(b, n)
+	if !ok {
+		m.restart()
+		return
+	}
+	copy(m.inverse, inv)
+	for i := range n {
+		m.y[i] = max(dot(m.inverse[i*n:i*n+n], m.rhs), 0)
+	}
+	clear(m.x)
+	for i, col := range m.basis {
+		if col < 0 {
+			continue
+		}
+		beta := m.columns[col].beta
+		for k, v := range m.inverse[i*n : i*n+n] {
+			m.x[k] += float64(beta * v)
+		}
+	}
+}
+
+// invert returns the inverse of a matrix of n rows, which it destroys; false if no pivot is
+// large enough to be trusted.
+func invert(b []float64, n int) (inv []float64, ok bool) {
+	inv = make([]float64, n*n)
 	for i := range n {
 		inv[i*n+i] = 1
 	}
@@ -284,8 +308,7 @@ func (m *master) refresh() {
 			}
 		}
 		if v := b[p*n+k]; max(v, -v) < 1e-14 {
-			m.restart()
-			return
+			return nil, false
 		}
 		if p != k {
 			for c := range n {
@@ -315,20 +338,7 @@ func (m *master) refresh() {
 			}
 		}
 	}
-	copy(m.inverse, inv)
-	for i := range n {
-		m.y[i] = max(dot(m.inverse[i*n:i*n+n], m.rhs), 0)
-	}
-	clear(m.x)
-	for i, col := range m.basis {
-		if col < 0 {
-			continue
-		}
-		beta := m.columns[col].beta
-		for k, v := range m.inverse[i*n : i*n+n] {
-			m.x[k] += float64(beta * v)
-		}
-	}
+	return inv, true
 }
 
 // restart goes back to the basis of slacks.
@@ -348,7 +358,7 @@ func (m *master) restart() {
 
 // forget drops columns that were of no use for so many rounds.
 func (m *master) forget(rounds int) {
-	place := make([]int32, len(m.columns))
+	moved := make([]int32, len(m.columns))
 	kept := m.columns[:0]
 	for i := range m.columns {
 		c := m.columns[i]
@@ -356,7 +366,7 @@ func (m *master) forget(rounds int) {
 			if c.basic {
 				c.idle = 0
 			}
-			place[i] = int32(len(kept))
+			moved[i] = int32(len(kept))
 			kept = append(kept, c)
 		}
 	}
@@ -364,7 +374,7 @@ func (m *master) forget(rounds int) {
 	m.columns = kept
 	for i, col := range m.basis {
 		if col >= 0 {
-			m.basis[i] = place[col]
+			m.basis[i] = moved[col]
 		}
 	}
 }

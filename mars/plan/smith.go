@@ -266,7 +266,6 @@ type busySolution struct {
 // later it ends in the mean of the schedules so far).
 func (b *busyForm) solve(iterations int, gap float64) busySolution {
 	s := busySolution{lower: math.Inf(-1), upper: math.Inf(1), pi: make([]float64, len(b.groups)), c: make([]float64, len(b.c))}
-	const scale = 1 - 1e-12 // the shares of a job may not add up to more than its weight
 	look := func() {
 		if v := b.schedule(); v > s.lower {
 			s.lower = v
@@ -275,18 +274,7 @@ func (b *busyForm) solve(iterations int, gap float64) busySolution {
 			}
 		}
 	}
-	for j := range b.in.Jobs {
-		all := 0.0
-		for i := b.first[j]; i < b.first[j+1]; i++ {
-			all += b.groups[i].p / b.groups[i].m
-		}
-		for i := b.first[j]; i < b.first[j+1]; i++ {
-			if g := &b.groups[i]; g.p > 0 {
-				g.share = float64(scale * (g.p / g.m / all))
-				g.pi = float64(g.share*b.in.Jobs[j].weight()) / g.p
-			}
-		}
-	}
+	b.divideByLoad()
 	look()
 	for i := range b.groups {
 		b.groups[i].mean = b.groups[i].busy
@@ -295,33 +283,8 @@ func (b *busyForm) solve(iterations int, gap float64) busySolution {
 		heat := busyHeat(k)
 		value := 0.0
 		for j := range b.in.Jobs {
-			own := b.groups[b.first[j]:b.first[j+1]]
-			top := b.c[j]
-			for i := range own {
-				if own[i].p > 0 {
-					top = max(top, own[i].h+own[i].mean)
-				}
-			}
-			w := b.in.Jobs[j].weight()
-			value += float64(w * top)
-			s.c[j] = top
-			unit := float64(heat * (top - lp.Seconds(int64(b.in.Jobs[j].Release))))
-			if unit <= 0 {
-				continue
-			}
-			all := detmath.Exp((b.c[j] - top) / unit)
-			for i := range own {
-				if g := &own[i]; g.p > 0 {
-					g.share = detmath.Exp((g.h + g.mean - top) / unit)
-					all += g.share
-				}
-			}
-			for i := range own {
-				if g := &own[i]; g.p > 0 {
-					g.share *= scale / all
-					g.pi = float64(g.share*w) / g.p
-				}
-			}
+			s.c[j] = b.divideByLateness(j, heat)
+			value += float64(b.in.Jobs[j].weight() * s.c[j])
 		}
 		s.upper = min(s.upper, value)
 		if s.upper-s.lower <= gap*s.lower {
@@ -337,4 +300,54 @@ func (b *busyForm) solve(iterations int, gap float64) busySolution {
 	return s
 }
 
+// shareScale keeps the shares of a job from adding up to more than its weight.
+const shareScale = 1 - 1e-12
+
+// divideByLoad divides the weight of each job among its groups by their load.
+func (b *busyForm) divideByLoad() {
+	for j := range b.in.Jobs {
+		all := 0.0
+		for i := b.first[j]; i < b.first[j+1]; i++ {
+			all += b.groups[i].p / b.groups[i].m
+		}
+		for i := b.first[j]; i < b.first[j+1]; i++ {
+			if g := &b.groups[i]; g.p > 0 {
+				g.share = float64(shareScale * (g.p / g.m / all))
+				g.pi = float64(g.share*b.in.Jobs[j].weight()) / g.p
+			}
+		}
+	}
+}
+
+// divideByLateness divides the weight of job j among c_j and its groups, the more to one the
+// later it ends in the mean of the schedules so far, and returns the latest of these ends.
+func (b *busyForm) divideByLateness(j int, heat float64) float64 {
+	own := b.groups[b.first[j]:b.first[j+1]]
+	top := b.c[j]
+	for i := range own {
+		if own[i].p > 0 {
+			top = max(top, own[i].h+own[i].mean)
+		}
+	}
+	unit := float64(heat * (top - lp.Seconds(int64(b.in.Jobs[j].Release))))
+	if unit <= 0 {
+		return top
+	}
+	all := detmath.Exp((b.c[j] - top) / unit)
+	for i := range own {
+		if g := &own[i]; g.p > 0 {
+			g.share = detmath.Exp((g.h + g.mean - top) / unit)
+			all += g.share
+		}
+	}
+	for i := range own {
+		if g := &own[i]; g.p > 0 {
+			g.share *= shareScale / all
+			g.pi = float64(g.share*b.in.Jobs[j].weight()) / g.p
+		}
+	}
+	return top
+}
+
+// busyHeat returns how smooth the maximum is in a step.
 func busyHeat(k int) float64 { return max(0.5/math.Sqrt(float64(k+1)), 0.01) }

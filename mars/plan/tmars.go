@@ -113,7 +113,7 @@ func (f *flat) onAssigned(order []int32, notBefore []int64) layout {
 		}
 		out.start[t], out.machine[t] = s, m
 		free[m] = s + f.p[t]
-		if i := f.unit[t]; p.placed(t, free[m]) {
+		if i := f.unit[t]; p.deliver(t, free[m]) {
 			for _, h := range p.held[i+1] {
 				place(h)
 			}
