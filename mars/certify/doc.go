@@ -3,7 +3,7 @@
 //	err := certify.Verify(in, s) // nil, or the first thing that is wrong with s
 //
 // Whoever trusts a schedule or a bound of package plan trusts this package alone: it
-// reads an [plan.Instance] and what was made of it, and nothing of the solver. It is
+// reads a [plan.Instance] and what was made of it, and nothing of the solver. It is
 // written to be checked by eye against the theorems, which the documentation of package
 // plan proves; symbols and numbers of equations are the same. The order of reading is
 //
@@ -42,6 +42,5 @@
 // It shares [plan.Instance.Check] with the solver, which keeps all times far below the
 // greatest that can be told, and internal/heap. Bounds are sums of float64: they are
 // compared with a tolerance of 1e-9, relatively, which is far more than rounding adds and far
-// less than a wrong term. What certifies the bounds for a million tasks takes seconds, and
-// the time grows as n log n.
+// less than a wrong term.
 package certify

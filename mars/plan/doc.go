@@ -1,66 +1,96 @@
-// Package plan makes near-optimal schedules of MapReduce jobs, with a proof of how
-// good they are.
-//
-// It implements MarS and its rivals from Ling, Yuan, Wang, Liu and Yang, "Joint
-// scheduling of MapReduce jobs with servers: Performance bounds and experiments",
-// J. Parallel Distrib. Comput. 90-91, 2016 (equations and algorithms are cited by
-// their numbers there), lower bounds for any schedule of any policy, and errata.
+// Package plan makes near-optimal schedules of jobs with weights, and lower bounds that
+// hold for every schedule.
 //
 //	in := plan.Instance{Machines: []int{50}, Jobs: jobs}
 //	s, err := plan.Plan(in, plan.Options{})
+//	if err != nil {
+//		return err
+//	}
 //	fmt.Println(s.Ratio(), certify.Verify(in, s)) // at most 1.04 times the optimum, say; <nil>
+//
+// Use it when all jobs are known in advance, or were recorded: to plan a batch, to see what
+// a policy loses by not knowing the future, or to compare policies with a bound that nothing
+// can beat. Four functions do this:
+//
+//	Plan         makes a schedule by one planner; BestOf, the default, is the best of several
+//	All          makes one by each of several planners, which share a bound
+//	LowerBound   finds the bound alone, and takes instances of more work
+//	COGE         runs the paper's own algorithm for the linear program, for comparison
+//
+// Each schedule and bound carries its proof. Package certify checks it with code of its own:
+//
+//	mars/internal/lp   solves the linear program by prices
+//	      |
+//	mars               is the policy; it plans what waits
+//	      |
+//	mars/plan          plans instances; the policy is one of the planners
+//	      |
+//	mars/certify       reads instances, schedules and certificates, and calls nothing of the above
+//
+// The planners are MarS and its rivals from Ling, Yuan, Wang, Liu and Yang, "Joint
+// scheduling of MapReduce jobs with servers: Performance bounds and experiments",
+// J. Parallel Distrib. Comput. 90-91, 2016. Equations, algorithms and sections are cited by
+// their numbers there. The rest of this page derives the bounds, proves the factors, and
+// lists errata of the paper; it is not needed to use the package.
 //
 // # The problem
 //
-// Job j has release r_j, weight w_j, map tasks and reduce tasks; task u takes p_u on any
-// of m identical machines, one at a time and not interrupted. A reduce v starts no
-// earlier than d_uv after the end of each map u. S_u is the start of a task, M_u = S_u + p_u/2
-// its middle, C_j the end of a job; p(B) is the sum of p_u over a set B. Make the sum of
-// w_j C_j small:
+//	j            a job; C_j is its end, r_j its release, w_j its weight
+//	u, v         tasks, for example a map and a reduce of one job
+//	p_u          the processing time of u; p(B) is the sum over a set B of tasks
+//	S_u, M_u     the start of u, and its middle: M_u = S_u + p_u/2
+//	d_uv         the delay from the end of u to the earliest start of v, which waits for it
+//	m            the number of machines, which are identical and run one task at a time
+//
+// Tasks are not interrupted. Make the sum of w_j C_j small. For every schedule,
 //
 //	(1) S_u >= r_j     (2) S_v >= S_u + p_u + d_uv     (3) C_j >= S_v + p_v
-//	(4) sum over B of p_u M_u >= p(B)^2/2m for every set B of tasks
+//	(4) sum over B of p_u M_u >= p(B)^2/2m for every set B of tasks.
 //
-// are necessary, and without more they are a linear program. (The paper writes (4) in
-// S.) Here a job has any number of phases in a chain, and there may be classes of
+// (4) says that m machines need time: the middles of much work cannot all be early. These
+// four, and no more, are a linear program. Its value is a lower bound. (The paper writes (4)
+// in S.) Here a job has any number of phases in a chain, and there may be classes of
 // machines: (4) then holds for the tasks and the machines of each class.
 //
 // # Fact 1: of all sets, prefixes are violated most
 //
-// Let B maximise p(B)^2/2m - sum of p_u M_u [Queyranne 1993]. Leaving u out of B does not
-// gain: M_u <= (p(B) - p_u/2)/m. Taking v in does not gain: M_v >= (p(B) + p_v/2)/m. So B is
-// a prefix of the order of M, and it is enough to test those, that of all tasks
-// included. Constraint generation over prefixes therefore ends at the optimum of
+// Let B be the set that violates (4) most: it maximises p(B)^2/2m - sum of p_u M_u
+// [Queyranne 1993]. To leave u out of B gains nothing, so M_u <= (p(B) - p_u/2)/m. To take v
+// in gains nothing, so M_v >= (p(B) + p_v/2)/m. So every task in B has an earlier middle than
+// every task outside: B is a prefix of the order of M. It is enough to test prefixes, and the
+// prefix of all tasks is one. Constraint generation over prefixes therefore ends at the optimum of
 // (1)-(4): the paper's "conditional" relaxation is the same as its classical one.
 //
 // # Fact 2: there is one variable a job
 //
-// (4) only asks for later starts, and starts cost nothing by themselves: let every
-// task start as late as C_j allows. With
+// (4) only asks for later starts, and starts cost nothing by themselves. So let every
+// task start as late as C_j allows:
 //
 //	q_u = p_u + max over v that wait for u of (d_uv + q_v)     the time from S_u to C_j
 //	h_u = q_u - p_u/2                                          M_u = C_j - h_u
 //	c_j = r_j + max over tasks u that wait for none of q_u
 //
-// the program is: minimise the sum of w_j C_j subject to C_j >= c_j and, for all B,
+// The program has one variable for each job then: minimise the sum of w_j C_j subject to
+// C_j >= c_j and, for all B,
 //
 //	sum over B of p_u C_j(u) >= p(B)^2/2m + sum over B of p_u h_u.
 //
-// 4,500 tasks are 100 variables, and tasks of a job with the same h are one item.
-// Package lpcheck of the command's module compares this with (1)-(4) as printed, with
-// all sets, in another's simplex method.
+// The 4,500 tasks of 100 jobs are 100 variables. Tasks of a job with the same h are one item.
+// A test of the command's module compares this with (1)-(4) as printed, with all sets, by
+// the simplex method of gonum.
 //
 // # Fact 3: prices prove bounds
 //
-// p(B)^2/2m is the maximum over t of t p(B) - m t^2/2, so that (4) for all B says: for all t,
-// the sum of p_u (t-M_u)+ is at most m t^2/2. Let N(t) >= 0 not increase, with N = 0 in the
-// end, and let N1(t) be the integral of N from t on. Weighing the constraints by -dN(t), which
-// is not negative, gives for every schedule
+// p(B)^2/2m is the maximum over t of t p(B) - m t^2/2. So (4) for all B says: for all t, the
+// sum of p_u (t-M_u)+ is at most m t^2/2, with x+ for the greater of x and 0. A price is a
+// function N(t) >= 0 that does not increase and is 0 in the end; N1(t) is its integral from t
+// on. The constraint of each t gets the weight -dN(t), which is not negative. The sum of all of
+// them is a bound for every schedule:
 //
 //	sum of w_j C_j >= D(N) = sum over j of min over C >= c_j of [w_j C + sum of p_u N1(C-h_u)] - m integral of t N(t) dt.
 //
-// EVERY such N proves its bound; [Price] is one, certify.Verify computes D from it by code
-// of its own, and no error of a solver can make a bound false. The maximum over N is
+// EVERY such N proves its bound. [Price] is one. certify.Verify computes D from it by code
+// of its own, so that no error of a solver can make a bound false. The maximum over N is
 // the value of the program (duality of linear programs). The minimum over C is that of
 // a convex function: at any C in an interval that holds it, the tangent bounds it from
 // below, so that D is bounded although the minimum is found only nearly.
@@ -130,10 +160,19 @@
 // # MarS, and why it is within 3
 //
 // MarS takes the tasks in the order pi of M in the program and starts each on the machine
-// that is free first, as early as it may (Algorithm 2). Theorem 3, with the proof
-// repaired: let the tasks before u in pi, which form a prefix, have work W. By (4) W/2m
-// is at most their mean M, so W/m <= 2 M_u, and some machine is busy for at most 2 M_u
-// before u starts. It idles for at most g M_u (Lemma 2):
+// that is free first, as early as it may (Algorithm 2).
+//
+// Theorem 3. S_u <= (2+g) M_u for each task u, and C_j <= (2+g) times C_j of the program,
+// with
+//
+//	g = max over links of (d+p_u)/(d+(p_u+p_v)/2), at least 1,
+//
+// a link being a task v that waits for a task u: 3 where no task takes longer than those that
+// wait for it, which the paper assumes, and at most 4 in any case.
+//
+// The proof, repaired: the tasks before u in pi form a prefix. Let W be their work. By (4),
+// W/2m is at most their mean M, so W/m <= 2 M_u, and some machine k is busy for at most 2 M_u
+// before u starts. Machine k idles for at most g M_u (Lemma 2):
 //
 //	Take the task x that ends an idle time on machine k. It starts when it may, at the
 //	end of a chain u_1, ..., u_s = x of tasks that start as early as (1) and (2) allow, of
@@ -141,23 +180,20 @@
 //	then u_1 stands for the release). Let v' be the last task on k when u_1 was placed. As
 //	u_1 went where a machine was free first, v' ends no later than u_1 starts; all idle time
 //	on k from v' to x lies in S_x - S_u1 = sum of (p + d) along the chain. In the program
-//	each link is at least p_u + d + (p_v-p_u)/2 in M, which is at least (p_u+d)/g with
-//
-//	    g = max over links of (d+p_u)/(d+(p_u+p_v)/2), at least 1.
+//	each link is at least p_u + d + (p_v-p_u)/2 in M, which is at least (p_u+d)/g.
 //
 //	So that time is at most g (M_x - M_u1) <= g (M_x - M_v'), v' being before u_1 in pi.
 //	The same holds for the idle times up to v', and the sum telescopes.
 //
-// Hence S_u <= (2+g) M_u and C_j <= (2+g) C_j of the program, for each task and job: 3 where no
-// task takes longer than those that wait for it, which the paper assumes, and at most 4
-// in any case. It holds for every feasible point, not only for an optimum, for general
-// d_uv, for any of the machines that are free in time (BestFit), for both objectives;
-// and for classes of machines as long as each chain stays in one. [Schedule.Guarantee]
+// The sum of both is the theorem. It holds for every feasible point, not only for an
+// optimum, for general d_uv, for any of the machines that are free in time (BestFit), for
+// both objectives; and for classes of machines as long as each chain stays in one. [Schedule.Guarantee]
 // is 2+g times UpperBoundLP/LowerBound. No factor is claimed where chains change their
 // class: machines of a class may idle while its tasks wait for another.
 //
-// 3 is reached: tests tight3. Without the assumption 3 is exceeded: tests bad4 (3.8
-// for a task, 3.7 for the objective). The set-up of Section 5.1 does not keep it.
+// 3 is reached (TestTheorem3IsTight). Without the assumption it is exceeded: an instance has
+// 3.8 for a task and 3.7 for the objective (TestTheorem3NeedsItsAssumption). The set-up of
+// Section 5.1 does not keep the assumption.
 //
 // Insertion and dispatch have no bound of their own, and are members of BestOf, which
 // keeps that of MarS since it never returns anything worse. Where the machines are not
@@ -187,24 +223,10 @@
 //
 // # Online
 //
-// Policy is SO-MarS (Section 5.3): jobs are known when they arrive, and free slots take
-// startable tasks in the order of M in a plan for the work that waits. A plan solves
-// the program by prices with one item for each phase, of the mean h of its tasks: it
-// takes O(P) for each of mars.Options.Iterations, P being the phases of live jobs,
-// and O(P log P + slots) beside, however many tasks there are. It is made in Observe,
-// at the Tick that NextWake asks for or before a later event, and never in Assign:
-// at the instant at which a plan is due, free slots are declined until that Tick.
-// Observe and Assign take O(log P) between plans. Within a phase the task with the
-// longest p_u/2 + d_u starts first, as its M is least.
-//
-// By default all work that has not started is planned again when jobs arrive, which
-// the paper lacks; within mars.Options.Interval of a plan, a job is placed where its
-// C is best under the prices of that plan. With Batch, jobs wait for the end of their
-// interval; with Commit as well, a batch comes after those before it, as the strict
-// reading of the paper has it; planner SOMarS carries all of these out. Plans are of an
-// empty cluster: what running tasks still take is left out, as is the change of slots
-// until the next plan. No factor is claimed for the policy: MarS places tasks with
-// knowledge of all releases.
+// Planner SOMarS drives a [mars.Policy] through the instance, which learns of each job when it
+// is released. Options.Online are its options: by default it plans all waiting work again when jobs
+// arrive, with Batch and Commit as Section 5.3 has it. No factor is claimed for it: MarS
+// places tasks with knowledge of all releases.
 //
 // # Errata
 //
