@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -36,13 +37,17 @@ func TestConformance(t *testing.T) {
 				others = append(others, list[k].newPolicy)
 			}
 		}
-		t.Run(tc.name, func(t *testing.T) { sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others}) })
+		t.Run(tc.name, func(t *testing.T) {
+			histories.Share(t, 3)
+			sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others})
+		})
 	}
 }
 
 func TestDeadlineConstraintConformance(t *testing.T) {
 	for name, hold := range map[string]bool{"dc": false, "dc with held slots": true} {
 		t.Run(name, func(t *testing.T) {
+			histories.Share(t, 2)
 			sojourntest.Run(t, must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: hold}), deadlineOptions(hold))
 		})
 	}

@@ -83,7 +83,11 @@ func beyondBound(p sojourn.Policy, n int, jobs []testJob) int {
 // On 10,000 instances, with weights too (GPS), no job ends beyond the bound.
 // Reference: package comment, theorem.
 func TestFSPKeepsTheBound(t *testing.T) {
-	checks(t, 100, func(t *rapid.T) {
+	times := 25
+	if thorough {
+		times = 200
+	}
+	checks(t, times, func(t *rapid.T) {
 		n, jobs := instance(t)
 		if i := beyondBound(must(baseline.NewFSP, baseline.FSPOptions{})(), n, jobs); i >= 0 {
 			t.Fatalf("job %d ends beyond D + P + (1-1/N)p with %d slots and jobs %v", i+1, n, jobs)

@@ -54,7 +54,7 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		{"dc", made(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{}), mapAndReduce},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			histories.Share(t, 10)
+			histories.Share(t, 20)
 			newPolicy := func() sojourn.Policy {
 				return newWith(fair.Options{Pools: map[string]fair.Pool{"": {Policy: tc.inside}, "a": {Policy: tc.inside, Weight: 2}, "b": {Policy: tc.inside}}})
 			}

@@ -15,7 +15,7 @@ import (
 )
 
 // histories is how many hostile histories are tried with each kind of policy.
-var histories = flag.Int("rtmr.histories", 300, "hostile histories for each kind of policy")
+var histories = flag.Int("rtmr.histories", manyHistories, "hostile histories for each kind of policy")
 
 // An adversary drives a policy through everything that a cluster can do to it: slots
 // that come, go and return in an instant, attempts that fail, are refused, are adopted

@@ -2,4 +2,8 @@
 
 package rtmr
 
-const thorough = false // see ci_test.go
+// See ci_test.go.
+const (
+	thorough      = false
+	manyHistories = 100
+)
