@@ -114,14 +114,6 @@ func (p *Phase) TimeOf(task int) time.Duration {
 	return p.Time
 }
 
-// delayOf returns d_u of a task of a phase without Between.
-func (p *Phase) delayOf(task int) time.Duration {
-	if p.Delays != nil {
-		return p.Delays[task]
-	}
-	return 0
-}
-
 // weight returns w_j.
 func (j *Job) weight() float64 {
 	if j.Weight == 0 {

@@ -19,7 +19,7 @@ func TestFirstPricesAreInOrder(t *testing.T) {
 			for k := range int32(1 + rng.IntN(2)) {
 				items = append(items, Item{P: math.Ldexp(rng.Float64()+1e-3, rng.IntN(60)-30), Class: k})
 			}
-			jf.Add(1+float64(rng.IntN(1<<32)), 1, 0, items)
+			jf.Add(1+float64(rng.Uint32()), 1, 0, items)
 		}
 		for _, c := range smithCurves(jf, 24+rng.IntN(200)) {
 			if !slices.IsSorted(c.t) || !slices.IsSortedFunc(c.v, func(a, b float64) int { return cmp.Compare(b, a) }) {
