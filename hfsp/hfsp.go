@@ -34,7 +34,7 @@ type Policy struct {
 	targets  targets           // what may be killed
 	patience patience          // for slots close to inputs
 
-	// These are empty between two calls, but for their memory.
+	// Memory that is used again.
 	buffers []samples
 	scratch []Sample
 	sources []source

@@ -120,7 +120,7 @@ func (p *Policy) sync(at sojourn.Time) {
 		ph := p.touched[i]
 		ph.touched = false
 		if p.phases[ph.handle] == ph {
-			p.settle(ph, at)
+			p.derive(ph, at)
 		}
 	}
 	clear(p.touched)
@@ -130,10 +130,10 @@ func (p *Policy) sync(at sojourn.Time) {
 	}
 }
 
-// settle derives one thing from the other, in this order: from the time, which samples
+// derive brings a phase up to date, one thing after the other: from the time, which samples
 // count; from these, the size; from the tasks, whether the phase is held back; from all of
 // it, when to look again, and where the phase stands in the queues of its class.
-func (p *Policy) settle(ph *phase, at sojourn.Time) {
+func (p *Policy) derive(ph *phase, at sojourn.Time) {
 	c, running, hasInput := ph.class, ph.tasks.Running, ph.hasInput()
 	if ph.stage == stageTraining {
 		if hasInput {
