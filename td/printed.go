@@ -34,20 +34,19 @@ func (p *Policy) requestAsPrinted(l *lane, s sojourn.Slot) (choice, bool) {
 
 // assignAsPrinted is Algorithm 2.
 func (p *Policy) assignAsPrinted(l *lane, s sojourn.Slot) (choice, bool) {
-	near := p.index.Watched(s.Node)
-	if c, ok := p.localAdult(l, s, near, true); ok { // lines 2 to 5
+	a := ask{lane: l, slot: s, near: p.index.Watched(s.Node)}
+	if c, ok := p.localAdult(a, true); ok { // lines 2 to 5
 		return c, true
 	}
-	i := l.infantile
-	if i != nil && l.isLocal(i, near) && p.underH(l, i, p.demand(i)) { // lines 6 to 8
-		return p.local(i, 0, s)
+	if c, ok := p.localInfantile(a, true); ok { // lines 6 to 8
+		return c, true
 	}
 	for _, r := range slices.Backward(l.adults) { // lines 9 to 13
 		if p.underH(l, r.job, r.job.Data.demand) {
 			return p.remote(r.job, 0, s)
 		}
 	}
-	if i != nil { // lines 14 to 16
+	if i := l.infantile; i != nil { // lines 14 to 16
 		return p.remote(i, 0, s)
 	}
 	return choice{}, false

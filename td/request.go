@@ -18,6 +18,39 @@ type choice struct {
 	step  uint8 // of the list in the package comment; 0 for none
 }
 
+// An ask is a free slot that is offered.
+type ask struct {
+	lane *lane
+	slot sojourn.Slot
+	near []uint64 // seats of jobs that have input on its node
+	last *job     // whose task ended last on it; nil if that is over or was none
+}
+
+// steps are those of the package comment, in the order in which they are tried: the first
+// that finds something decides.
+var steps = [...]struct {
+	number uint8
+	when   func(*settings) bool // nil: always
+	try    func(*Policy, ask) (choice, bool)
+}{
+	{1, nil, (*Policy).lastJob},
+	{2, nil, (*Policy).belowFloor},
+	{3, nil, func(p *Policy, a ask) (choice, bool) { return p.localAdult(a, true) }},
+	{4, nil, func(p *Policy, a ask) (choice, bool) { return p.localInfantile(a, true) }},
+	{7, selfTune, func(p *Policy, a ask) (choice, bool) { return p.localInfantile(a, false) }},
+	{7, selfTune, func(p *Policy, a ask) (choice, bool) { return p.localAdult(a, false) }},
+	{5, nil, func(p *Policy, a ask) (choice, bool) { return p.remoteAdult(a, true) }},
+	{6, nil, (*Policy).anyInfantile},
+	{7, nil, func(p *Policy, a ask) (choice, bool) { return p.localAdult(a, false) }},
+	{7, nil, func(p *Policy, a ask) (choice, bool) { return p.remoteAdult(a, false) }},
+	{8, relaxed, func(p *Policy, a ask) (choice, bool) { return p.hottest(a.lane, a.slot) }},
+	{9, nil, func(p *Policy, a ask) (choice, bool) { return p.fromQueue(&p.early, a.slot, p.give) }},
+	{9, relaxed, func(p *Policy, a ask) (choice, bool) { return p.fromQueue(&p.early, a.slot, p.giveHot) }},
+}
+
+func selfTune(s *settings) bool { return s.SelfTune }
+func relaxed(s *settings) bool  { return s.HotPolicy == Relaxed }
+
 // request decides what a free slot gets: the paper's Algorithm 1, in the form that
 // the package comment gives it. Besides UPDATE, it changes nothing.
 func (p *Policy) request(l *lane, s sojourn.Slot) (choice, bool) {
@@ -25,83 +58,39 @@ func (p *Policy) request(l *lane, s sojourn.Slot) (choice, bool) {
 		return p.requestAsPrinted(l, s)
 	}
 	p.update(l)
-	last := p.last.get(s.ID)
-	if c, ok := p.guaranteed(l, s, last); ok {
-		return c, true
-	}
-	near := p.index.Watched(s.Node)
-	if c, ok := p.localAdult(l, s, near, true); ok {
-		c.step = 3
-		return c, true
-	}
-	i := l.infantile
-	if i != nil && l.isLocal(i, near) && p.underH(l, i, p.demand(i)) {
-		c, ok := p.local(i, 0, s)
-		c.step = 4
-		return c, ok
-	}
-	if p.set.SelfTune {
-		if c, ok := p.localBeyond(l, s, near); ok {
-			c.step = 7
-			return c, true
+	a := ask{l, s, p.index.Watched(s.Node), p.last.get(s.ID)}
+	for i := range steps {
+		if when := steps[i].when; when != nil && !when(&p.set) {
+			continue
 		}
-	}
-	if c, ok := p.remoteAdult(l, s, true); ok {
-		c.step = 5
-		return c, true
-	}
-	if i != nil {
-		if c, ok := p.give(i, 0, s); ok {
-			c.step = 6
-			return c, true
-		}
-	}
-	if c, ok := p.localAdult(l, s, near, false); ok {
-		c.step = 7
-		return c, true
-	}
-	if c, ok := p.remoteAdult(l, s, false); ok {
-		c.step = 7
-		return c, true
-	}
-	if p.set.HotPolicy == Relaxed {
-		if c, ok := p.hottest(l, s); ok {
-			c.step = 8
-			return c, true
-		}
-	}
-	if c, ok := p.fromQueue(&p.early, s, p.give); ok {
-		c.step = 9
-		return c, true
-	}
-	if p.set.HotPolicy == Relaxed {
-		if c, ok := p.fromQueue(&p.early, s, p.giveHot); ok {
-			c.step = 9
+		if c, ok := steps[i].try(p, a); ok {
+			c.step = steps[i].number
 			return c, true
 		}
 	}
 	return choice{}, false
 }
 
-// guaranteed serves who is below its floor: steps 1 and 2.
-func (p *Policy) guaranteed(l *lane, s sojourn.Slot, last *job) (choice, bool) {
-	if last != nil && last.Data.lane == l && (last.Data.teen || last.Data.short) && p.behind(last) {
-		if c, ok := p.give(last, 0, s); ok {
-			c.step = 1
-			return c, true
-		}
+// lastJob serves the job whose task ended last on the slot, if it is below its floor.
+func (p *Policy) lastJob(a ask) (choice, bool) {
+	j := a.last
+	if j == nil || j.Data.lane != a.lane || !j.Data.teen && !j.Data.short || !p.behind(j) {
+		return choice{}, false
 	}
-	if c, ok := p.fromQueue(&p.first, s, p.give); ok {
-		c.step = 2
+	return p.give(j, 0, a.slot)
+}
+
+// belowFloor serves what goes before all else, then who is below its floor.
+func (p *Policy) belowFloor(a ask) (choice, bool) {
+	if c, ok := p.fromQueue(&p.first, a.slot, p.give); ok {
 		return c, true
 	}
-	for _, list := range [...][]*job{l.teenaged, l.short} {
+	for _, list := range [...][]*job{a.lane.teenaged, a.lane.short} {
 		for _, j := range list {
 			if !p.behind(j) {
 				continue
 			}
-			if c, ok := p.give(j, 0, s); ok {
-				c.step = 2
+			if c, ok := p.give(j, 0, a.slot); ok {
 				return c, true
 			}
 		}
@@ -109,40 +98,48 @@ func (p *Policy) guaranteed(l *lane, s sojourn.Slot, last *job) (choice, bool) {
 	return choice{}, false
 }
 
+// localInfantile serves the infantile job if it has a task close to the slot, below its
+// upper bound (bounded) or not.
+func (p *Policy) localInfantile(a ask, bounded bool) (choice, bool) {
+	i := a.lane.infantile
+	if i == nil || !a.lane.isLocal(i, a.near) || bounded && !p.underH(a.lane, i, p.demand(i)) {
+		return choice{}, false
+	}
+	return p.local(i, 0, a.slot)
+}
+
+// anyInfantile serves the infantile job.
+func (p *Policy) anyInfantile(a ask) (choice, bool) {
+	if a.lane.infantile == nil {
+		return choice{}, false
+	}
+	return p.give(a.lane.infantile, 0, a.slot)
+}
+
 // localAdult serves the first adult in the order of amt that has a task close to
 // the slot, of those below their upper bounds or of all: steps 3 and 7.
-func (p *Policy) localAdult(l *lane, s sojourn.Slot, near []uint64, bounded bool) (choice, bool) {
-	for i := range l.adults {
-		r := &l.adults[i]
-		if !hasBit(near, r.seat) && !hasBit(l.anywhere, r.seat) {
+func (p *Policy) localAdult(a ask, bounded bool) (choice, bool) {
+	for i := range a.lane.adults {
+		r := &a.lane.adults[i]
+		if !hasBit(a.near, r.seat) && !hasBit(a.lane.anywhere, r.seat) {
 			continue
 		}
-		if bounded && !p.underH(l, r.job, r.job.Data.demand) {
+		if bounded && !p.underH(a.lane, r.job, r.job.Data.demand) {
 			continue
 		}
-		return p.local(r.job, 0, s)
+		return p.local(r.job, 0, a.slot)
 	}
 	return choice{}, false
 }
 
-// localBeyond serves the infantile job, else the first adult, that has a task close
-// to the slot, whatever its upper bound: what SelfTune does before it reads from
-// afar.
-func (p *Policy) localBeyond(l *lane, s sojourn.Slot, near []uint64) (choice, bool) {
-	if i := l.infantile; i != nil && l.isLocal(i, near) {
-		return p.local(i, 0, s)
-	}
-	return p.localAdult(l, s, near, false)
-}
-
 // remoteAdult serves the last adult in the order of amt that has a task to read
 // from a node which is not hot: steps 5 and 7.
-func (p *Policy) remoteAdult(l *lane, s sojourn.Slot, bounded bool) (choice, bool) {
-	for _, r := range slices.Backward(l.adults) {
-		if bounded && !p.underH(l, r.job, r.job.Data.demand) {
+func (p *Policy) remoteAdult(a ask, bounded bool) (choice, bool) {
+	for _, r := range slices.Backward(a.lane.adults) {
+		if bounded && !p.underH(a.lane, r.job, r.job.Data.demand) {
 			continue
 		}
-		if c, ok := p.remote(r.job, 0, s); ok {
+		if c, ok := p.remote(r.job, 0, a.slot); ok {
 			return c, true
 		}
 	}
