@@ -21,20 +21,20 @@ import (
 const maxTime = math.MaxUint32
 
 // estimate sets amt(j) from what is known of the job.
-func (p *Policy) estimate(j *job) {
+func (r *roster) estimate(j *job) {
 	d := &j.Data
 	if d.runs > 0 {
 		d.amt = round(d.sum / d.runs)
 		return
 	}
-	d.amt = round(uint64(p.set.taskTime(j.Spec) / time.Microsecond))
+	d.amt = round(uint64(r.set.taskTime(j.Spec) / time.Microsecond))
 }
 
 // measure takes note of the time of a map task of j.
-func (p *Policy) measure(j *job, service time.Duration) {
+func (r *roster) measure(j *job, service time.Duration) {
 	j.Data.sum += uint64(service / time.Microsecond)
 	j.Data.runs++
-	p.estimate(j)
+	r.estimate(j)
 }
 
 // round rounds a time down to five significant bits.

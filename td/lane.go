@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
@@ -27,6 +30,22 @@ var statusNames = [...]string{"waiting", "infantile", "teenaged", "adult", "seni
 
 // String returns the name of the constant in lower case.
 func (s status) String() string { return statusNames[s] }
+
+// A roster is the status of each job, and the lists and sums that follow from it.
+type roster struct {
+	set    settings
+	ledger ledger.Ledger[member]
+	index  *locality.Index[member]
+	lanes  []*lane // by class; nil where the class was never seen
+
+	first ready.Queue[uint64] // jobs by arrival whose requeued map tasks or reduces go first
+	early ready.Queue[uint64] // and those whose reduces may start before their last map task
+
+	seats  uint32     // numbers of co-scheduled jobs, taken or not, are below
+	vacant bitset.Set // those that are not taken
+
+	moved []move // what UPDATE has done for the request at hand
+}
 
 // A lane is the co-scheduling of the map phases of one class of slot. Jobs that
 // have nothing to start at the moment, because all their pending map tasks are held,
@@ -79,23 +98,23 @@ func newLane(c sojourn.Class) *lane {
 // refresh files j anew, after anything that may have changed it: it becomes senile
 // or finished if that is due, and is entered in the lists and sums that it belongs
 // to.
-func (p *Policy) refresh(j *job, ended bool) {
+func (r *roster) refresh(j *job, ended bool) {
 	d := &j.Data
 	ph := &j.Phases[0]
 	switch {
 	case ended || j.Cancelled:
-		p.setStatus(j, finished)
+		r.setStatus(j, finished)
 	case d.status < senile && j.Spec.Phases[0].Tasks == ph.Done+ph.Running:
-		p.setStatus(j, senile)
-	case d.status == teenaged && ph.Running >= p.set.floor(d.demand):
-		p.setStatus(j, adult)
+		r.setStatus(j, senile)
+	case d.status == teenaged && ph.Running >= r.set.floor(d.demand):
+		r.setStatus(j, adult)
 	}
-	p.file(j)
-	p.fileReduces(j)
+	r.file(j)
+	r.fileReduces(j)
 }
 
 // setStatus changes the status of j. It must be filed afterwards.
-func (p *Policy) setStatus(j *job, to status) {
+func (r *roster) setStatus(j *job, to status) {
 	d := &j.Data
 	if to == d.status {
 		return
@@ -111,19 +130,19 @@ func (p *Policy) setStatus(j *job, to status) {
 		d.demand, d.since = 0, 0
 	case teenaged, adult:
 		if was <= infantile {
-			d.demand = p.demand(j)
-			d.since = p.ledger.Now()
+			d.demand = r.demand(j)
+			d.since = r.ledger.Now()
 		}
 	default:
 		d.demand, d.since = 0, 0
 	}
 	if scheduled := to.coScheduled(); scheduled != was.coScheduled() {
 		if scheduled {
-			d.seat = p.takeSeat()
-			p.index.Watch(j, 0, d.seat, d.amt)
+			d.seat = r.takeSeat()
+			r.index.Watch(j, 0, d.seat, d.amt)
 		} else {
-			p.index.Unwatch(j, 0)
-			p.vacant.Add(int(d.seat))
+			r.index.Unwatch(j, 0)
+			r.vacant.Add(int(d.seat))
 			d.lane.setAnywhere(d.seat, false)
 		}
 	}
@@ -134,17 +153,17 @@ func (p *Policy) setStatus(j *job, to status) {
 func (s status) coScheduled() bool { return s == infantile || s == teenaged || s == adult }
 
 // takeSeat returns the least number that no co-scheduled job has.
-func (p *Policy) takeSeat() uint32 {
-	if i := p.vacant.Min(); i >= 0 {
-		p.vacant.Remove(i)
+func (r *roster) takeSeat() uint32 {
+	if i := r.vacant.Min(); i >= 0 {
+		r.vacant.Remove(i)
 		return uint32(i)
 	}
-	p.seats++
-	return p.seats - 1
+	r.seats++
+	return r.seats - 1
 }
 
 // file enters the map phase of j where it belongs.
-func (p *Policy) file(j *job) {
+func (r *roster) file(j *job) {
 	d := &j.Data
 	l := d.lane
 	ph := &j.Phases[0]
@@ -185,21 +204,21 @@ func (p *Policy) file(j *job) {
 
 	d.teen = enter(&l.teenaged, j, d.teen, grown && d.status == teenaged)
 	isAdult := grown && d.status == adult
-	d.short = enter(&l.short, j, d.short, isAdult && ph.Running < p.set.floor(d.demand))
+	d.short = enter(&l.short, j, d.short, isAdult && ph.Running < r.set.floor(d.demand))
 	if d.adult && (!isAdult || d.ranked != d.amt) {
 		i, _ := slices.BinarySearchFunc(l.adults, rank{amt: d.ranked, seq: j.Seq}, compareRanks)
 		l.adults = slices.Delete(l.adults, i, i+1)
 		d.adult = false
 	}
 	if isAdult && !d.adult {
-		r := rank{d.amt, j.Seq, d.seat, j}
-		i, _ := slices.BinarySearchFunc(l.adults, r, compareRanks)
-		l.adults = slices.Insert(l.adults, i, r)
+		k := rank{d.amt, j.Seq, d.seat, j}
+		i, _ := slices.BinarySearchFunc(l.adults, k, compareRanks)
+		l.adults = slices.Insert(l.adults, i, k)
 		d.adult, d.ranked = true, d.amt
 	}
 	if d.status.coScheduled() {
-		p.index.Reweigh(j, 0, d.amt)
-		l.setAnywhere(d.seat, p.index.Anywhere(j, 0) > 0)
+		r.index.Reweigh(j, 0, d.amt)
+		l.setAnywhere(d.seat, r.index.Anywhere(j, 0) > 0)
 	}
 }
 
@@ -230,7 +249,7 @@ func (l *lane) setAnywhere(seat uint32, is bool) {
 
 // fileReduces enters what else a job has to start: the map tasks that came back
 // after it had become senile, and its later phases, class by class.
-func (p *Policy) fileReduces(j *job) {
+func (r *roster) fileReduces(j *job) {
 	ph := &j.Phases[0]
 	for i := range j.Sides {
 		side := &j.Sides[i]
@@ -240,8 +259,8 @@ func (p *Policy) fileReduces(j *job) {
 			reduces -= maps
 		}
 		over := ph.Done == j.Spec.Phases[0].Tasks
-		file(&p.first, side.Class, j, j.Data.status == senile && maps > 0 || over && reduces > 0)
-		file(&p.early, side.Class, j, !over && reduces > 0)
+		file(&r.first, side.Class, j, j.Data.status == senile && maps > 0 || over && reduces > 0)
+		file(&r.early, side.Class, j, !over && reduces > 0)
 	}
 }
 
@@ -255,21 +274,21 @@ func file(q *ready.Queue[uint64], c sojourn.Class, j *job, want bool) {
 }
 
 // revised takes over a new description of j.
-func (p *Policy) revised(j *job) {
+func (r *roster) revised(j *job) {
 	d := &j.Data
-	p.estimate(j)
+	r.estimate(j)
 	if d.status == teenaged || d.status == adult {
-		d.demand = p.demand(j)
+		d.demand = r.demand(j)
 	}
 	if d.status.coScheduled() {
-		p.index.Watch(j, 0, d.seat, d.amt)
+		r.index.Watch(j, 0, d.seat, d.amt)
 	}
 }
 
 // demand returns how many slots j asks for: at most its size, and the slots that
 // there are. From its promotion on, that is settled.
-func (p *Policy) demand(j *job) int {
-	return p.set.demand(j.Spec, p.ledger.Capacity(j.Data.lane.class))
+func (r *roster) demand(j *job) int {
+	return r.set.demand(j.Spec, r.ledger.Capacity(j.Data.lane.class))
 }
 
 // senile returns Osen: how many slots are held by whatever is not one of the jobs
@@ -285,19 +304,19 @@ type move struct {
 
 // update lets waiting jobs become infantile and infantile ones grow up, as long as
 // there is room [Section IV-B].
-func (p *Policy) update(l *lane) {
-	for p.updateOnce(l) {
+func (r *roster) update(l *lane) {
+	for r.updateOnce(l) {
 	}
 }
 
 // updateOnce makes one such change, if one is due, and reports whether it was.
-func (p *Policy) updateOnce(l *lane) bool {
-	slots := p.ledger.Capacity(l.class)
+func (r *roster) updateOnce(l *lane) bool {
+	slots := r.ledger.Capacity(l.class)
 	if j := l.infantile; j != nil {
 		demand := 0
 		if j.Data.awake {
-			demand = p.demand(j)
-			if p.full(l) {
+			demand = r.demand(j)
+			if r.full(l) {
 				return false
 			}
 		}
@@ -305,63 +324,63 @@ func (p *Policy) updateOnce(l *lane) bool {
 			return false
 		}
 		to := adult
-		if !p.set.SelfTune && j.Phases[0].Running < p.set.floor(p.demand(j)) {
+		if !r.set.SelfTune && j.Phases[0].Running < r.set.floor(r.demand(j)) {
 			to = teenaged
 		}
-		p.move(j, to)
+		r.move(j, to)
 		return true
 	}
 	h, ok := l.waiting.Min()
 	if !ok || l.senile()+l.demand >= slots { // Formula (2)
 		return false
 	}
-	p.move(p.ledger.ByHandle(h), infantile)
+	r.move(r.ledger.ByHandle(h), infantile)
 	return true
 }
 
 // full reports whether as many jobs are adult or teenaged as may be at a time.
-func (p *Policy) full(l *lane) bool {
-	n := p.set.MaxCoScheduled
+func (r *roster) full(l *lane) bool {
+	n := r.set.MaxCoScheduled
 	return n > 0 && len(l.teenaged)+len(l.adults) >= n
 }
 
-func (p *Policy) move(j *job, to status) {
-	p.moved = append(p.moved, move{j, j.Data.status})
-	p.setStatus(j, to)
-	p.file(j)
+func (r *roster) move(j *job, to status) {
+	r.moved = append(r.moved, move{j, j.Data.status})
+	r.setStatus(j, to)
+	r.file(j)
 }
 
 // takeBack undoes what UPDATE has done: a request that is declined leaves no trace.
-func (p *Policy) takeBack() {
-	for _, m := range slices.Backward(p.moved) {
-		p.setStatus(m.job, m.was)
-		p.file(m.job)
+func (r *roster) takeBack() {
+	for _, m := range slices.Backward(r.moved) {
+		r.setStatus(m.job, m.was)
+		r.file(m.job)
 	}
-	p.moved = p.moved[:0]
+	r.moved = r.moved[:0]
 }
 
 // behind reports whether an adult or teenaged job that holds less than its floor is to
 // be raised to it: always, or under SelfTune if it is late. The job is expected to
 // take size*amt/(L*demand) from its promotion on, which it does with L*demand slots.
 // It is late if even with demand slots from now on it would take longer.
-func (p *Policy) behind(j *job) bool {
-	if !p.set.SelfTune {
+func (r *roster) behind(j *job) bool {
+	if !r.set.SelfTune {
 		return true
 	}
 	d := &j.Data
 	size := j.Spec.Phases[0].Tasks
 	left := size - j.Phases[0].Done
-	taken := uint64(p.ledger.Now().Sub(d.since) / time.Microsecond)
+	taken := uint64(r.ledger.Now().Sub(d.since) / time.Microsecond)
 	// Both sides are multiplied by L*demand, in millionths.
-	spent := wide.Mul64(taken, p.set.l*uint64(d.demand))
-	ahead := wide.Mul64(uint64(left)*d.amt, p.set.l)
+	spent := wide.Mul64(taken, r.set.l*uint64(d.demand))
+	ahead := wide.Mul64(uint64(left)*d.amt, r.set.l)
 	return wide.Mul64(uint64(size)*d.amt, million).Less(spent.Add(ahead))
 }
 
 // underH reports whether a job of a lane that asks for some slots holds fewer than
 // its upper bound, H times as many.
-func (p *Policy) underH(l *lane, j *job, demand int) bool {
-	return uint64(j.Phases[0].Running)*million < p.bound(l)*uint64(demand)
+func (r *roster) underH(l *lane, j *job, demand int) bool {
+	return uint64(j.Phases[0].Running)*million < r.bound(l)*uint64(demand)
 }
 
 // bound returns H in millionths. By Formula (1),
@@ -370,26 +389,26 @@ func (p *Policy) underH(l *lane, j *job, demand int) bool {
 //
 // and we take the right hand side, but at least 1: where one job asks for all the
 // slots, there is no H above 1.
-func (p *Policy) bound(l *lane) uint64 {
-	if p.set.h > 0 {
-		return p.set.h
+func (r *roster) bound(l *lane) uint64 {
+	if r.set.h > 0 {
+		return r.set.h
 	}
 	if l.dmaxOld {
 		l.dmax, l.dmaxOld = 0, false
 		for _, j := range l.teenaged {
 			l.dmax = max(l.dmax, j.Data.demand)
 		}
-		for _, r := range l.adults {
-			l.dmax = max(l.dmax, r.job.Data.demand)
+		for _, k := range l.adults {
+			l.dmax = max(l.dmax, k.job.Data.demand)
 		}
 	}
 	dmax := uint64(l.dmax)
 	if j := l.infantile; j != nil {
-		dmax = max(dmax, uint64(p.demand(j)))
+		dmax = max(dmax, uint64(r.demand(j)))
 	}
-	slots, held := uint64(p.ledger.Capacity(l.class))*million, p.set.l*uint64(l.demand)
+	slots, held := uint64(r.ledger.Capacity(l.class))*million, r.set.l*uint64(l.demand)
 	if dmax == 0 || held >= slots {
 		return million
 	}
-	return max(million, (slots-held)/dmax+p.set.l)
+	return max(million, (slots-held)/dmax+r.set.l)
 }

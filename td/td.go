@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/ready"
@@ -14,22 +13,11 @@ import (
 // a [sojourn.Waker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type Policy struct {
-	set settings
-
-	ledger ledger.Ledger[member]
-	index  *locality.Index[member]
-	lanes  []*lane // by class; nil where the class was never seen
-	hot    hotQueue
-	last   lastJobs
-
-	first ready.Queue[uint64] // jobs by arrival whose requeued map tasks or reduces go first
-	early ready.Queue[uint64] // and those whose reduces may start before their last map task
-
-	seats  uint32     // numbers of co-scheduled jobs, taken or not, are below
-	vacant bitset.Set // those that are not taken
+	roster
+	hot  hotQueue
+	last lastJobs
 
 	cool  func(sojourn.NodeID) bool // isCool, which would allocate each time if it were not kept
-	moved []move                    // what UPDATE has done for the request at hand
 	queue []*job                    // scratch
 }
 
@@ -56,7 +44,7 @@ func New(opts Options) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{set: set}
+	p := &Policy{roster: roster{set: set}}
 	p.reset()
 	return p, nil
 }
@@ -64,7 +52,7 @@ func New(opts Options) (*Policy, error) {
 // reset makes p what New returns.
 func (p *Policy) reset() {
 	bySeq := func(a, b uint64) bool { return a < b }
-	*p = Policy{set: p.set, first: ready.New(bySeq), early: ready.New(bySeq)}
+	*p = Policy{roster: roster{set: p.set, first: ready.New(bySeq), early: ready.New(bySeq)}}
 	p.index = locality.New(&p.ledger)
 	p.cool = p.isCool
 }
@@ -204,14 +192,14 @@ func (p *Policy) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(jo
 func (p *Policy) isCool(n sojourn.NodeID) bool { return p.hot.count[n] < p.set.Theta }
 
 // lane returns the lane of a class.
-func (p *Policy) lane(c sojourn.Class) *lane {
-	for int(c) >= len(p.lanes) {
-		p.lanes = append(p.lanes, nil)
+func (r *roster) lane(c sojourn.Class) *lane {
+	for int(c) >= len(r.lanes) {
+		r.lanes = append(r.lanes, nil)
 	}
-	if p.lanes[c] == nil {
-		p.lanes[c] = newLane(c)
+	if r.lanes[c] == nil {
+		r.lanes[c] = newLane(c)
 	}
-	return p.lanes[c]
+	return r.lanes[c]
 }
 
 // lastJobs holds the job whose map task ended last on each free slot, in pages,
