@@ -71,34 +71,9 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
 	}
-	was := p.ledger.Now()
-	passes := ev.At > was
-	hosts := len(p.inner)+len(p.kept) > 0
-	var to *guest // the policy of the pool that the event is about
-	var err error
-	switch ev.Kind {
-	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		p.lendAll()
-		to, err = p.ask(&ev)
-	default:
-		if passes || ev.Kind == sojourn.Tick {
-			p.lendAll()
-		}
-		if hosts {
-			to = p.addressee(&ev)
-		}
-	}
+	to, err := p.prepare(&ev)
 	if err != nil {
-		p.takeBackAll(was)
 		return err
-	}
-	if passes || ev.Kind == sojourn.Tick {
-		p.letPass(&ev, to)
-	}
-	p.takeBackAll(ev.At)
-	if passes {
-		p.countWaits(ev.At)
-		p.pass(ev.At)
 	}
 	p.version++
 	rack := p.ledger.Rack(ev.Slot.Node)
@@ -112,6 +87,47 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	default:
 		p.tell(&ev, to, c.Slot)
 	}
+	if c.Job != nil {
+		p.account(&ev, c, to)
+	}
+	return nil
+}
+
+// prepare lets time pass until an event that is about to be applied, asks the policy of a
+// pool whether it takes the event, and returns the policy that the event is about; nil if
+// there is none. After an error nothing has changed.
+func (p *Policy) prepare(ev *sojourn.Event) (to *guest, err error) {
+	was := p.ledger.Now()
+	passes := ev.At > was
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
+		p.lendAll()
+		if to, err = p.ask(ev); err != nil {
+			p.takeBackAll(was)
+			return nil, err
+		}
+	default:
+		if passes || ev.Kind == sojourn.Tick {
+			p.lendAll()
+		}
+		if len(p.inner)+len(p.kept) > 0 {
+			to = p.addressee(ev)
+		}
+	}
+	if passes || ev.Kind == sojourn.Tick {
+		p.letPass(ev, to)
+	}
+	p.takeBackAll(ev.At)
+	if passes {
+		p.countWaits(ev.At)
+		p.pass(ev.At)
+	}
+	return to, nil
+}
+
+// account counts what an event that was applied has changed of a job, and files the job
+// and its pools anew.
+func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) {
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		n := p.join(c.Job)
@@ -129,9 +145,6 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	case sojourn.TaskAdopted:
 		p.started(c.Job.Data.pool, c.Slot.Class)
 	}
-	if c.Job == nil {
-		return nil
-	}
 	if c.Job.Data.pool.limited {
 		p.updateAll(c.Job, c.Ended)
 	} else {
@@ -142,7 +155,6 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	if c.Ended {
 		p.leave(c.Job, p.dismiss)
 	}
-	return nil
 }
 
 // Assign implements [sojourn.Policy].

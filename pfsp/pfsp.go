@@ -1,9 +1,6 @@
 package pfsp
 
 import (
-	"fmt"
-	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -27,17 +24,6 @@ type Policy struct {
 
 // data is what the policy keeps of a job, phase by phase.
 type data []phase
-
-// A phase is what the slack system takes for a job.
-type phase struct {
-	estimate
-	job   *ledger.Job[data]
-	index int
-	item  *slack.Item[*phase] // in the system of its class, from when it is ready until it is finished
-	begun int                 // attempts so far, without those that were refused
-	queue int                 // index in class.probes, -1 if it is in none
-	promise
-}
 
 // A class is the slots of one class and the phases that run on them.
 type class struct {
@@ -130,20 +116,6 @@ func (p *Policy) lateMode() vqueue.Late {
 }
 
 func (p *Policy) classOf(ph *phase) *class { return p.class(ph.spec().Class) }
-
-func (ph *phase) spec() *sojourn.Phase   { return &ph.job.Spec.Phases[ph.index] }
-func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
-
-// over reports whether the phase is finished or cancelled.
-func (ph *phase) over() bool { return ph.job.Cancelled || ph.account().Done == ph.spec().Tasks }
-
-// state returns what the phase has to start.
-func (ph *phase) state() slack.State {
-	if a := ph.account(); a.Ready && a.Pending() > 0 {
-		return slack.Ready
-	}
-	return slack.Drained
-}
 
 // setCapacity takes over the number of slots of the class of a slot that came or
 // went.
@@ -317,97 +289,6 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 	p.file(c, ph)
 }
 
-// enter lets a phase that has become ready into the slack system: a virtual copy
-// of it is pushed into the queue with v = w (eq. 18).
-func (p *Policy) enter(c *class, ph *phase) {
-	if ph.tasks == 0 && ph.finished.tasks == 0 {
-		p.read(ph)
-	}
-	ph.reestimated = p.ledger.Now()
-	ph.advance(p.ledger.Now()) // attempts may have been adopted before
-	ph.item = c.system.Arrive(ph, ph.work(), ph.job.Weight)
-	c.entered(ph)
-}
-
-// leave takes note that a phase is over: finished, or cancelled.
-func (c *class) leave(ph *phase) {
-	if ph.account().Done == ph.spec().Tasks {
-		c.finished.service = c.finished.service.Add(ph.finished.service)
-		c.finished.tasks += ph.finished.tasks
-	}
-	c.setState(ph, slack.Drained)
-	c.unfile(ph)
-	c.left(ph)
-	c.system.Finish(ph.item)
-	ph.item = nil
-}
-
-// share returns what late phases are shared by: see [LateAuto]. Those of exact sizes
-// count as if they had nothing running, and the others as if they had one task
-// more.
-func (p *Policy) share(ph *phase) int {
-	switch {
-	case p.late != LateAuto:
-		return ph.tasks
-	case ph.exact():
-		return 0
-	}
-	return ph.tasks + 1
-}
-
-// refresh tells the slack system what running tasks have done, eqs. (7) and (9).
-func (p *Policy) refresh(ph *phase) {
-	ph.advance(p.ledger.Now())
-	if ph.item != nil {
-		p.classOf(ph).system.SetWork(ph.item, ph.work())
-	}
-}
-
-// resize tells the slack system that the work of a phase is estimated anew, eqs.
-// (11) to (17). It has been refreshed at this instant.
-func (p *Policy) resize(ph *phase) {
-	if ph.item == nil {
-		return
-	}
-	c := p.classOf(ph)
-	c.unfile(ph)
-	c.system.Revise(ph.item, ph.work(), ph.job.Weight)
-	p.file(c, ph)
-}
-
-// mistaken takes note that the sizes of a phase are not what they were said to be.
-func (p *Policy) mistaken(ph *phase) {
-	ph.wrong = true
-	if ph.item != nil {
-		c := p.classOf(ph)
-		c.doubt(ph, estimates)
-		c.system.SetRunning(ph.item, p.share(ph))
-	}
-}
-
-// file puts a phase among those that may start a task out of turn, if it may.
-func (p *Policy) file(c *class, ph *phase) {
-	if ph.item.State() != slack.Ready || ph.begun >= p.fairLimit {
-		c.unfile(ph)
-		return
-	}
-	if ph.queue != ph.begun {
-		c.unfile(ph)
-		for len(c.probes) <= ph.begun {
-			c.probes = append(c.probes, heap.New((*slack.Item[*phase]).Before))
-		}
-		ph.queue = ph.begun
-		c.probes[ph.queue].Set(ph.item.ID(), ph.item)
-	}
-}
-
-func (c *class) unfile(ph *phase) {
-	if ph.queue >= 0 {
-		c.probes[ph.queue].Remove(ph.item.ID())
-		ph.queue = -1
-	}
-}
-
 // choose returns what a free slot of the class gets, or nil: Algorithm 2.
 func (p *Policy) choose(c *class) *phase {
 	if c.chosen {
@@ -509,81 +390,3 @@ func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Policy) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
-
-// AppendRanking implements [sojourn.Explainer]: class after class, the job that a
-// free slot would get, and then the others in the order in which their phases end
-// in the virtual cluster.
-func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
-	listed := make(map[sojourn.JobID]bool)
-	list := func(j *ledger.Job[data]) {
-		if !listed[j.Spec.ID] {
-			listed[j.Spec.ID] = true
-			dst = append(dst, j.Spec.ID)
-		}
-	}
-	for _, c := range p.classes {
-		if ph := p.choose(c); ph != nil {
-			list(ph.job)
-		}
-		for it := range c.system.All() {
-			list(it.Value.job)
-		}
-	}
-	for _, j := range p.ledger.AppendJobs(nil) {
-		list(j) // a job whose next phase lost its input is in no system
-	}
-	return dst
-}
-
-// Explain implements [sojourn.Explainer]: the state of the job's tasks; for each
-// phase in a slack system the quantities of the paper in seconds of slot time,
-// whom it may not delay, and whether the bound of the package comment holds for it
-// or which hypotheses do not; and the rank of the job from 0.
-func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
-	j := p.ledger.Job(id)
-	if j == nil {
-		return nil, false
-	}
-	attrs := j.Attrs()
-	for i := range j.Data {
-		if ph := &j.Data[i]; ph.item != nil {
-			attrs = append(attrs, slog.GroupAttrs(fmt.Sprintf("phase%d", i), p.explain(ph)...))
-		}
-	}
-	return append(attrs, slog.Int("rank", slices.Index(p.AppendRanking(nil), id))), true
-}
-
-func (p *Policy) explain(ph *phase) []slog.Attr {
-	c := p.classOf(ph)
-	it := ph.item
-	s := c.system.Slack(it)
-	horizon := s
-	for other := range c.system.All() {
-		horizon += float64(other.Work())
-		if other == it {
-			break
-		}
-	}
-	if it.Late() {
-		horizon = 0
-	}
-	attrs := []slog.Attr{
-		slog.Float64("v", float64(c.system.Virtual(it))/1e9),
-		slog.Float64("w", float64(it.Work())/1e9),
-		slog.Float64("s", s/1e9),
-		slog.Float64("H", horizon/1e9),
-		slog.Bool("late", it.Late()),
-		slog.Bool("completable", c.system.Completable(it)),
-		slog.Int("probes_left", max(0, p.fairLimit-ph.begun)),
-		slog.Float64("task_time_ratio", ph.ratioFloat()),
-	}
-	if g, ok := c.system.Guard(it); ok && g.Value.job != ph.job {
-		attrs = append(attrs, slog.Uint64("guards", uint64(g.Value.job.Spec.ID)))
-	}
-	void := p.void(ph)
-	return append(attrs, slog.Bool("bound_holds", len(void) == 0), slog.Any("void", void))
-}
-
-func (e *estimate) ratioFloat() float64 {
-	return float64(float64(e.ratio.Hi)*(1<<32)) + float64(float64(e.ratio.Lo)/(1<<32))
-}

@@ -1,0 +1,88 @@
+package pfsp
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+)
+
+// AppendRanking implements [sojourn.Explainer]: class after class, the job that a
+// free slot would get, and then the others in the order in which their phases end
+// in the virtual cluster.
+func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	listed := make(map[sojourn.JobID]bool)
+	list := func(j *ledger.Job[data]) {
+		if !listed[j.Spec.ID] {
+			listed[j.Spec.ID] = true
+			dst = append(dst, j.Spec.ID)
+		}
+	}
+	for _, c := range p.classes {
+		if ph := p.choose(c); ph != nil {
+			list(ph.job)
+		}
+		for it := range c.system.All() {
+			list(it.Value.job)
+		}
+	}
+	for _, j := range p.ledger.AppendJobs(nil) {
+		list(j) // a job whose next phase lost its input is in no system
+	}
+	return dst
+}
+
+// Explain implements [sojourn.Explainer]: the state of the job's tasks; for each
+// phase in a slack system the quantities of the paper in seconds of slot time,
+// whom it may not delay, and whether the bound of the package comment holds for it
+// or which hypotheses do not; and the rank of the job from 0.
+func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	attrs := j.Attrs()
+	for i := range j.Data {
+		if ph := &j.Data[i]; ph.item != nil {
+			attrs = append(attrs, slog.GroupAttrs(fmt.Sprintf("phase%d", i), p.explain(ph)...))
+		}
+	}
+	return append(attrs, slog.Int("rank", slices.Index(p.AppendRanking(nil), id))), true
+}
+
+func (p *Policy) explain(ph *phase) []slog.Attr {
+	c := p.classOf(ph)
+	it := ph.item
+	s := c.system.Slack(it)
+	horizon := s
+	for other := range c.system.All() {
+		horizon += float64(other.Work())
+		if other == it {
+			break
+		}
+	}
+	if it.Late() {
+		horizon = 0
+	}
+	attrs := []slog.Attr{
+		slog.Float64("v", float64(c.system.Virtual(it))/1e9),
+		slog.Float64("w", float64(it.Work())/1e9),
+		slog.Float64("s", s/1e9),
+		slog.Float64("H", horizon/1e9),
+		slog.Bool("late", it.Late()),
+		slog.Bool("completable", c.system.Completable(it)),
+		slog.Int("probes_left", max(0, p.fairLimit-ph.begun)),
+		slog.Float64("task_time_ratio", ph.ratioFloat()),
+	}
+	if g, ok := c.system.Guard(it); ok && g.Value.job != ph.job {
+		attrs = append(attrs, slog.Uint64("guards", uint64(g.Value.job.Spec.ID)))
+	}
+	void := p.void(ph)
+	return append(attrs, slog.Bool("bound_holds", len(void) == 0), slog.Any("void", void))
+}
+
+func (e *estimate) ratioFloat() float64 {
+	return float64(float64(e.ratio.Hi)*(1<<32)) + float64(float64(e.ratio.Lo)/(1<<32))
+}

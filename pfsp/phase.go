@@ -1,0 +1,124 @@
+package pfsp
+
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/internal/slack"
+)
+
+// A phase is what the slack system takes for a job.
+type phase struct {
+	estimate
+	job   *ledger.Job[data]
+	index int
+	item  *slack.Item[*phase] // in the system of its class, from when it is ready until it is finished
+	begun int                 // attempts so far, without those that were refused
+	queue int                 // index in class.probes, -1 if it is in none
+	promise
+}
+
+func (ph *phase) spec() *sojourn.Phase   { return &ph.job.Spec.Phases[ph.index] }
+func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
+
+// over reports whether the phase is finished or cancelled.
+func (ph *phase) over() bool { return ph.job.Cancelled || ph.account().Done == ph.spec().Tasks }
+
+// state returns what the phase has to start.
+func (ph *phase) state() slack.State {
+	if a := ph.account(); a.Ready && a.Pending() > 0 {
+		return slack.Ready
+	}
+	return slack.Drained
+}
+
+// enter lets a phase that has become ready into the slack system: a virtual copy
+// of it is pushed into the queue with v = w (eq. 18).
+func (p *Policy) enter(c *class, ph *phase) {
+	if ph.tasks == 0 && ph.finished.tasks == 0 {
+		p.read(ph)
+	}
+	ph.reestimated = p.ledger.Now()
+	ph.advance(p.ledger.Now()) // attempts may have been adopted before
+	ph.item = c.system.Arrive(ph, ph.work(), ph.job.Weight)
+	c.entered(ph)
+}
+
+// leave takes note that a phase is over: finished, or cancelled.
+func (c *class) leave(ph *phase) {
+	if ph.account().Done == ph.spec().Tasks {
+		c.finished.service = c.finished.service.Add(ph.finished.service)
+		c.finished.tasks += ph.finished.tasks
+	}
+	c.setState(ph, slack.Drained)
+	c.unfile(ph)
+	c.left(ph)
+	c.system.Finish(ph.item)
+	ph.item = nil
+}
+
+// share returns what late phases are shared by: see [LateAuto]. Those of exact sizes
+// count as if they had nothing running, and the others as if they had one task
+// more.
+func (p *Policy) share(ph *phase) int {
+	switch {
+	case p.late != LateAuto:
+		return ph.tasks
+	case ph.exact():
+		return 0
+	}
+	return ph.tasks + 1
+}
+
+// refresh tells the slack system what running tasks have done, eqs. (7) and (9).
+func (p *Policy) refresh(ph *phase) {
+	ph.advance(p.ledger.Now())
+	if ph.item != nil {
+		p.classOf(ph).system.SetWork(ph.item, ph.work())
+	}
+}
+
+// resize tells the slack system that the work of a phase is estimated anew, eqs.
+// (11) to (17). It has been refreshed at this instant.
+func (p *Policy) resize(ph *phase) {
+	if ph.item == nil {
+		return
+	}
+	c := p.classOf(ph)
+	c.unfile(ph)
+	c.system.Revise(ph.item, ph.work(), ph.job.Weight)
+	p.file(c, ph)
+}
+
+// mistaken takes note that the sizes of a phase are not what they were said to be.
+func (p *Policy) mistaken(ph *phase) {
+	ph.wrong = true
+	if ph.item != nil {
+		c := p.classOf(ph)
+		c.doubt(ph, estimates)
+		c.system.SetRunning(ph.item, p.share(ph))
+	}
+}
+
+// file puts a phase among those that may start a task out of turn, if it may.
+func (p *Policy) file(c *class, ph *phase) {
+	if ph.item.State() != slack.Ready || ph.begun >= p.fairLimit {
+		c.unfile(ph)
+		return
+	}
+	if ph.queue != ph.begun {
+		c.unfile(ph)
+		for len(c.probes) <= ph.begun {
+			c.probes = append(c.probes, heap.New((*slack.Item[*phase]).Before))
+		}
+		ph.queue = ph.begun
+		c.probes[ph.queue].Set(ph.item.ID(), ph.item)
+	}
+}
+
+func (c *class) unfile(ph *phase) {
+	if ph.queue >= 0 {
+		c.probes[ph.queue].Remove(ph.item.ID())
+		ph.queue = -1
+	}
+}
