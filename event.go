@@ -33,7 +33,7 @@ const (
 	// unused. (Job)
 	JobArrived
 	// JobAdopted reports a job that was accepted before a restart. It is never
-	// refused for want of capacity, though it may be ErrUnsupported; a guarantee that
+	// refused because capacity is short, though it may be ErrUnsupported; a guarantee that
 	// cannot be given any more is void, and Explain says so. (Job)
 	JobAdopted
 	// JobRevised replaces what is known of a live job: its estimates, weight,

@@ -246,7 +246,7 @@ func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
 
 // wants returns how many reduce slots a job holds if there are as many: one for each reduce
 // task that runs or may start, and while its maps go on one for each that is left. Maps
-// that cannot go on, for want of map slots, block nobody.
+// that cannot go on because there are no map slots block nobody.
 func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
 	side := j.SideOf(sojourn.Reduce)
 	if side == nil {

@@ -34,8 +34,8 @@ type Options struct {
 	// to the slot: on its node, then on its rack, then anywhere.
 	PreferLocal bool
 
-	// Delay is how long a job whose turn it is lets others go first in wait of a slot
-	// on the node of an input, and then RackDelay in wait of one on its rack
+	// Delay is how long a job whose turn it is lets others go first while it waits
+	// for a slot on the node of an input, and RackDelay how long it then waits for one on its rack
 	// [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means not at all;
 	// otherwise PreferLocal is implied. Jobs in pools with policies of their own do not
 	// wait by it, since those pick the tasks: they have delays of their own, or none. It is

@@ -420,7 +420,7 @@ func differs(seed int, mutant string) (found bool) {
 	return found
 }
 
-// A catcher takes note of a failure, and ends what failed.
+// A catcher records a failure, and ends what failed.
 type catcher struct{ found *bool }
 
 func (c catcher) Fatalf(format string, args ...any) {

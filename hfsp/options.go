@@ -54,7 +54,7 @@ type Options struct {
 
 	// KillFraction spares tasks that have run for more than this fraction of the
 	// expected time of their phase's tasks. Zero means that none is spared, as in
-	// the paper; .25 does better in all that was measured: see the package comment.
+	// the paper; 0.25 does better in all that was measured: see the package comment.
 	KillFraction float64
 
 	// KillOnce spares tasks that were killed before.
@@ -72,9 +72,9 @@ type Options struct {
 	EarlySlots *int
 	EarlyDelay time.Duration
 
-	// NodeDelay is D1, how long a phase whose turn it is lets others go first in wait
-	// of a slot on the node of an input, and RackDelay is D2, how long it then waits
-	// for one on its rack [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means
+	// NodeDelay is D1, how long a phase whose turn it is lets others go first while
+	// it waits for a slot on the node of an input, and RackDelay is D2, how long it then
+	// waits for one on its rack [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means
 	// not at all.
 	NodeDelay, RackDelay time.Duration
 }

@@ -413,7 +413,7 @@ func (o *naive) job(id sojourn.JobID) *nJob {
 	return nil
 }
 
-// assigned takes note of an assignment.
+// assigned records an assignment.
 func (o *naive) assigned(a sojourn.Assignment, prior bool) {
 	ph := o.job(a.Task.Job).phases[a.Task.Phase]
 	ph.state[a.Task.Index], ph.began[int(a.Task.Index)] = 1, o.now
@@ -430,7 +430,7 @@ func (o *naive) assigned(a sojourn.Assignment, prior bool) {
 	}
 }
 
-// end takes note of the end of an attempt: it finished after a service, or it failed.
+// end records the end of an attempt: it finished after a service, or it failed.
 func (o *naive) end(ev sojourn.Event, start sojourn.Time) {
 	delete(o.trainers, ev.Slot.ID)
 	j := o.job(ev.Task.Job)
@@ -501,7 +501,7 @@ func (o *naive) forget(j *nJob) {
 	j.spec = &sojourn.Job{} // its phases may go on ageing
 }
 
-// progressed takes note of a report.
+// progressed records a report.
 func (o *naive) progressed(ev sojourn.Event) {
 	ph := o.job(ev.Task.Job).phases[ev.Task.Phase]
 	for _, s := range ph.samples {

@@ -331,8 +331,8 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn
 	victims := p.victims(c)
 
 	// claim takes a victim that suits, on a slot that the phase would take, and reports
-	// whether there may be more: were a slot to be freed that the phase then declines,
-	// for want of a task with its input close enough, the victim would get it back.
+	// whether there may be more. If the phase declined the slot, because no task of it has
+	// its input close enough, the victim would get it back.
 	claim := func(ph *phase, suits func(running) bool) bool {
 		if free > 0 {
 			free--

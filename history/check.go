@@ -90,7 +90,7 @@ func (l *account) checkEvent(e *Entry) string {
 	return ""
 }
 
-// apply takes note of an event that fits.
+// apply records an event that fits.
 func (l *account) apply(ev *sojourn.Event) string {
 	var was, is int64
 	switch ev.Kind {

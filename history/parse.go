@@ -68,7 +68,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 func trimBlanks(s string) string { return strings.Trim(s, " \t") }
 
-// fail takes note of a fault, and ends the words of the line.
+// fail records a fault, and ends the words of the line.
 func (p *parser) fail(off int, format string, args ...any) {
 	if p.fault == nil {
 		p.fault = &fault{off, fmt.Sprintf(format, args...)}

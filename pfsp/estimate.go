@@ -89,14 +89,14 @@ func (e *estimate) advance(now sojourn.Time) {
 	e.seen = now
 }
 
-// start takes note that a task runs.
+// start records that a task runs.
 func (e *estimate) start(now sojourn.Time, prior wide.Uint128) {
 	e.advance(now)
 	e.running = e.running.Add(prior)
 	e.tasks++
 }
 
-// stop takes note that a task runs no more that started at start.
+// stop records that a task runs no more that started at start.
 func (e *estimate) stop(now, start sojourn.Time, prior wide.Uint128) {
 	e.advance(now)
 	e.elapsed = e.elapsed.Sub(wide.From64(uint64(now.Sub(start))))
@@ -106,7 +106,7 @@ func (e *estimate) stop(now, start sojourn.Time, prior wide.Uint128) {
 	}
 }
 
-// finish takes note that a task that has stopped took that long.
+// finish records that a task that has stopped took that long.
 func (e *estimate) finish(prior wide.Uint128, service time.Duration) {
 	e.left = less(e.left, prior)
 	e.finished.service = e.finished.service.Add(wide.From64(uint64(service)))

@@ -68,13 +68,13 @@ type promise struct {
 	broken uint16 // by hypothesis: it does not hold of the phase itself
 }
 
-// breaks takes note that a hypothesis does not hold at this instant.
+// breaks records that a hypothesis does not hold at this instant.
 func (h *hypotheses) breaks(what hypothesis) {
 	h.breach = max(h.breach, h.clean+1)
 	h.last[what] = h.breach
 }
 
-// resized takes note of the number of slots.
+// resized records the number of slots.
 func (h *hypotheses) resized(now sojourn.Time, slots int) {
 	h.had, h.at = h.hadAt(now), now
 	if h.slots = slots; slots < h.had {
@@ -91,7 +91,7 @@ func (h *hypotheses) hadAt(now sojourn.Time) int {
 	return h.slots
 }
 
-// entered takes note that a phase is in the slack system.
+// entered records that a phase is in the slack system.
 func (c *class) entered(ph *phase) {
 	if c.waiting == 0 && c.system.Len() <= 1 { // itself
 		c.clean = c.breach
@@ -141,7 +141,7 @@ func sizesDiffer(told, spec *sojourn.Phase, account *ledger.Phase) bool {
 	return false
 }
 
-// adopted takes note that a job was ready before it was told of.
+// adopted records that a job was ready before it was told of.
 func (p *Policy) adopted(j *ledger.Job[data]) {
 	for i := range j.Data {
 		if ph := &j.Data[i]; ph.item != nil {
@@ -150,7 +150,7 @@ func (p *Policy) adopted(j *ledger.Job[data]) {
 	}
 }
 
-// ended takes note of an attempt that held its slot for some time.
+// ended records an attempt that held its slot for some time.
 func (c *class) ended(ev *sojourn.Event, cancelled bool, held time.Duration, prior wide.Uint128) {
 	if ev.Kind != sojourn.TaskFinished && held > 0 && !cancelled {
 		c.breaks(failures)
@@ -179,7 +179,7 @@ func (p *Policy) overrun(c *class) bool {
 	return false
 }
 
-// left takes note that a phase is going to leave.
+// left records that a phase is going to leave.
 func (c *class) left(ph *phase) {
 	for what := range numHypotheses {
 		if ph.broken&(1<<what) != 0 {
@@ -189,7 +189,7 @@ func (c *class) left(ph *phase) {
 	}
 }
 
-// doubt takes note that a hypothesis does not hold of a phase in the system from
+// doubt records that a hypothesis does not hold of a phase in the system from
 // now on.
 func (c *class) doubt(ph *phase, what hypothesis) {
 	if ph.broken&(1<<what) == 0 {
@@ -198,7 +198,7 @@ func (c *class) doubt(ph *phase, what hypothesis) {
 	}
 }
 
-// serving takes note of whom a slot is given to.
+// serving records whom a slot is given to.
 func (c *class) serving(p *Policy, ph *phase) {
 	if p.late == LateAuto && ph.item.Late() && !ph.exact() {
 		c.breaks(lateShares)

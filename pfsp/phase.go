@@ -44,7 +44,7 @@ func (p *Policy) enter(c *class, ph *phase) {
 	c.entered(ph)
 }
 
-// leave takes note that a phase is over: finished, or cancelled.
+// leave records that a phase is over: finished, or cancelled.
 func (c *class) leave(ph *phase) {
 	if ph.account().Done == ph.spec().Tasks {
 		c.finished.service = c.finished.service.Add(ph.finished.service)
@@ -90,7 +90,7 @@ func (p *Policy) resize(ph *phase) {
 	p.file(c, ph)
 }
 
-// mistaken takes note that the sizes of a phase are not what they were said to be.
+// mistaken records that the sizes of a phase are not what they were said to be.
 func (p *Policy) mistaken(ph *phase) {
 	ph.wrong = true
 	if ph.item != nil {

@@ -121,7 +121,7 @@ func (h *history) tell(ev sojourn.Event) {
 	}
 }
 
-// forget takes note of a hazard: what was said before counts no more.
+// forget records a hazard: what was said before counts no more.
 func (h *history) forget() {
 	for _, j := range h.jobs {
 		for _, ph := range j.phases {
@@ -296,7 +296,7 @@ func (h *history) stop(at *histAttempt, kind sojourn.EventKind) {
 	h.enter()
 }
 
-// finish takes note of when a phase finished for the first time, and of P.
+// finish records when a phase finished for the first time, and of P.
 func (h *history) finish(ph *histPhase) {
 	ph.finish, ph.slots, ph.others = h.now, h.capacity(ph.class()), 0
 	for _, j := range h.jobs {

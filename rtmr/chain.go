@@ -122,7 +122,7 @@ func (p *promises) renew(now int64) {
 	}
 }
 
-// startJob takes note that a task of a job is dispatched: with the first one a job of the
+// startJob records that a task of a job is dispatched: with the first one a job of the
 // chain starts, and from then on nobody overtakes it.
 func (p *promises) startJob(j *job) {
 	m := &j.Data.mark

@@ -65,7 +65,7 @@ func (c *cluster) removeSlot(s sojourn.Slot, gone bool) {
 	}
 }
 
-// retire takes note of a busy slot that leaves with its attempt.
+// retire records a busy slot that leaves with its attempt.
 func (c *cluster) retire(id sojourn.SlotID) {
 	i, _ := slices.BinarySearch(c.retiring, id)
 	c.retiring = slices.Insert(c.retiring, i, id)

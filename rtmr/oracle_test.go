@@ -40,7 +40,7 @@ type world struct {
 	all   bool   // I6 is expected without min-merge as well
 }
 
-// fail takes note that a law is broken, whose name is in front.
+// fail records that a law is broken, whose name is in front.
 func (w *world) fail(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if w.failed == "" {

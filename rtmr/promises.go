@@ -144,10 +144,10 @@ func (p *promises) end(tx transaction) {
 	}
 }
 
-// broken takes note of something that promises did not reckon with.
+// broken records something that promises did not reckon with.
 func (p *promises) broken(why reason) { p.dirty, p.cause = true, p.cause|why }
 
-// relieved takes note of something after which a void promise may hold again.
+// relieved records something after which a void promise may hold again.
 func (p *promises) relieved() { p.dirty = p.dirty || p.voids > 0 }
 
 // restores bounds how many void promises one evaluation tries to restore, the most

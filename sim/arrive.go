@@ -208,7 +208,7 @@ func estimate(d time.Duration, n int, factor float64) time.Duration {
 	return min(max(x, 1), math.MaxInt64/time.Duration(n))
 }
 
-// jobFinished takes note that the last task of a job has finished.
+// jobFinished records that the last task of a job has finished.
 func (e *engine) jobFinished(j *job) {
 	delete(e.jobs, j.ID)
 	e.last = nil

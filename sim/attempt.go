@@ -89,7 +89,7 @@ func (e *engine) assign(id sojourn.SlotID) (bool, error) {
 	return true, e.start(id, a)
 }
 
-// start starts an attempt, or takes note that it is to be refused.
+// start starts an attempt, or records that it is to be refused.
 func (e *engine) start(id sojourn.SlotID, a sojourn.Assignment) error {
 	s := &e.slots[id]
 	j := e.last
@@ -248,7 +248,7 @@ func (e *engine) finish(id sojourn.SlotID) error {
 	return nil
 }
 
-// phaseReady takes note that the tasks of a phase may start. What happens after
+// phaseReady records that the tasks of a phase may start. What happens after
 // outputs were lost does not count again.
 func (e *engine) phaseReady(j *job, p int) {
 	if !j.phases[p].ready {

@@ -101,7 +101,7 @@ func (a *audit) enterTandem(j *job, p int, at sojourn.Time) {
 	a.leaveTandem(j, p, at)
 }
 
-// leaveTandem takes note that a phase has ended in the tandem system.
+// leaveTandem records that a phase has ended in the tandem system.
 func (a *audit) leaveTandem(j *job, p int, at sojourn.Time) {
 	if j.fluid.left--; j.fluid.left == 0 {
 		j.record.PSFinish = at
@@ -208,7 +208,7 @@ func (a *audit) beyond(j *job, p int, others time.Duration) time.Duration {
 	return time.Duration(over.Lo)
 }
 
-// occupied takes note of how long an attempt is going to hold its slot.
+// occupied records how long an attempt is going to hold its slot.
 func (a *audit) occupied(s *slot, d time.Duration) {
 	p := int(s.task.Phase)
 	f := &s.job.phases[p].fluid
@@ -252,7 +252,7 @@ func (a *audit) othersWaiting(j *job, p int) time.Duration {
 	return longest
 }
 
-// jobFinished takes note that a job has finished in reality.
+// jobFinished records that a job has finished in reality.
 func (a *audit) jobFinished(j *job) {
 	a.advanceTandem(a.e.now)
 	j.fluid.over = true

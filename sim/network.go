@@ -223,7 +223,7 @@ func (n *network) leave(l *link, at int) {
 	l.flows = l.flows[:last]
 }
 
-// touch takes note that the number of flows of a link changes.
+// touch records that the number of flows of a link changes.
 func (n *network) touch(l *link) {
 	if !l.dirty && l != &n.out[0] {
 		l.dirty = true

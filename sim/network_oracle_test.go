@@ -136,7 +136,7 @@ func (o *linkOracle) choose(inputs []sojourn.NodeID, to, want sojourn.NodeID) (s
 	return best, sojourn.NodeLocal
 }
 
-// heat takes note that a transfer from a node has started.
+// heat records that a transfer from a node has started.
 func (o *linkOracle) heat(n sojourn.NodeID) {
 	if o.readers(n) == max(o.network.HotSpot, 1)+1 {
 		o.hot = append(o.hot, o.starts)

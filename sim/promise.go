@@ -16,7 +16,7 @@ type promiser interface {
 	AppendVoid(dst []sojourn.JobID) []sojourn.JobID
 }
 
-// reject takes note that the policy declined a job.
+// reject records that the policy declined a job.
 func (e *engine) reject(j *job) {
 	if e.admitter == nil {
 		e.closeRejected(j)

@@ -30,7 +30,7 @@ func (r *roster) estimate(j *job) {
 	d.amt = round(uint64(r.set.taskTime(j.Spec) / time.Microsecond))
 }
 
-// measure takes note of the time of a map task of j.
+// measure records the time of a map task of j.
 func (r *roster) measure(j *job, service time.Duration) {
 	j.Data.sum += uint64(service / time.Microsecond)
 	j.Data.runs++

@@ -41,7 +41,7 @@ type timed struct {
 	do func()
 }
 
-// breach takes note of a broken law.
+// breach records a broken law.
 func (c *cluster) breach(law string, format string, args ...any) {
 	c.broken = append(c.broken, law+": "+fmt.Sprintf(format, args...))
 }

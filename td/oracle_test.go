@@ -526,7 +526,7 @@ func (o *oracle) first(j *job, c sojourn.Class) (phases []int) {
 	return phases
 }
 
-// assigned takes note that a choice was carried out.
+// assigned records that a choice was carried out.
 func (o *oracle) assigned(c choice) {
 	if c.source != 0 && c.locality != sojourn.NodeLocal {
 		o.tuples = append(o.tuples, tuple{c.source, o.w.now.Add(o.lifetime)})

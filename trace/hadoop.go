@@ -134,7 +134,7 @@ type attempt struct {
 	noInstants              bool // only how long it worked is known; it counts from 0
 }
 
-// addAttempt takes note of an attempt of task t of p, with the size of the input it
+// addAttempt records an attempt of task t of p, with the size of the input it
 // read.
 func (h *hadoopReader) addAttempt(p *recordedPhase, t *recordedTask, a attempt, success bool, size int64) {
 	if a.start >= 0 && a.finish >= 0 && a.finish < a.start {

@@ -235,7 +235,7 @@ func (e *historyEvent) counters(c *cursor) {
 	})
 }
 
-// apply takes note of an event. Those of other types say nothing of interest.
+// apply records an event. Those of other types say nothing of interest.
 func (r *historyReader) apply(c *cursor, e *historyEvent) {
 	switch e.kind {
 	case "JOB_SUBMITTED":
@@ -300,7 +300,7 @@ func (r *historyReader) startTask(c *cursor, e *historyEvent) {
 	r.tasks[e.task] = t
 }
 
-// endAttempt takes note of an attempt that has ended. Where its start is not
+// endAttempt records an attempt that has ended. Where its start is not
 // told, it is that of the task.
 func (r *historyReader) endAttempt(e *historyEvent, success bool) {
 	t, ok := r.tasks[e.task]

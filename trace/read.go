@@ -418,7 +418,7 @@ type arrivals struct {
 
 func newArrivals() arrivals { return arrivals{used: map[uint64]uint64{}} }
 
-// add takes note of a job that comes next. It returns what is wrong with its
+// add records a job that comes next. It returns what is wrong with its
 // arrival, or else with its ID.
 func (a *arrivals) add(j *sim.Job) (late, used string) {
 	if late := lateness(j.At, a.last); late != "" {

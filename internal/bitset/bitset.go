@@ -150,7 +150,7 @@ func (s *Set) Remove(i int) {
 	}
 }
 
-// prune takes note that the leaf of i is empty.
+// prune records that the leaf of i is empty.
 func (nd *node) prune(i int) {
 	if nd.shift == leafShift {
 		return

@@ -145,7 +145,7 @@ func (e *engine) advance(t sojourn.Time) {
 	e.now = t
 }
 
-// finish takes note that a job completes at an instant, with all its work.
+// finish records that a job completes at an instant, with all its work.
 func (e *engine) finish(id int, at sojourn.Time) {
 	e.ends[id] = at
 	e.s.Finish(e.items[id])

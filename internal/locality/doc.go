@@ -63,7 +63,7 @@
 // A [Wait] is the rule of Zaharia, Borthakur, Sen Sarma, Elmeleegy, Shenker and
 // Stoica, "Delay scheduling" (EuroSys 2010), section 3 and algorithm 3 of its
 // appendix: a job whose turn it is but that has no task close to the slot is passed
-// over, for at most W1 in wait of a node and then W2 in wait of a rack. The policy
+// over. It waits at most W1 for a node, and then at most W2 for a rack. The policy
 // keeps one Wait for each job and class:
 //
 //	// whenever that may have changed

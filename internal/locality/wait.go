@@ -57,7 +57,7 @@ func (w *Wait) Stop(now sojourn.Time) {
 // Runs reports whether time counts now.
 func (w *Wait) Runs() bool { return w.runs }
 
-// Launched takes note that a task of the job was assigned now. The wait begins
+// Launched records that a task of the job was assigned now. The wait begins
 // anew, at the distance of that task: who has just launched a task off rack may
 // launch the next one so at once, until a closer one turns up. Tasks that no wait
 // brings closer, because they have no inputs or lost them, count for nothing.

@@ -126,7 +126,7 @@ func (o *order[T]) remove(it *Item[T]) {
 	o.join(leaf)
 }
 
-// update takes note that the state of an item has changed.
+// update records that the state of an item has changed.
 func (o *order[T]) update(it *Item[T]) {
 	it.leaf.open()
 	for n := it.leaf; n != nil; n = n.parent {
@@ -489,7 +489,7 @@ func (o *order[T]) node(leaf bool) *node[T] {
 	return &node[T]{kids: make([]*node[T], 0, fanout+1)}
 }
 
-// drop takes note that an empty node is not in use any more.
+// drop records that an empty node is not in use any more.
 func (o *order[T]) drop(n *node[T]) {
 	list := &o.spare[1]
 	if n.items != nil {

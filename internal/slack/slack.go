@@ -192,7 +192,7 @@ func (s *System[T]) Arrive(v T, work, weight uint64) *Item[T] {
 	return it
 }
 
-// Serve takes note that so many slot-nanoseconds of the item's work were done,
+// Serve records that so many slot-nanoseconds of the item's work were done,
 // equations (7) and (9). What exceeds its work is ignored: the estimate was too
 // small, and w stays 0 until it is revised.
 func (s *System[T]) Serve(it *Item[T], done uint64) {
@@ -253,7 +253,7 @@ func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 	s.enter(it, left)
 }
 
-// Finish takes note that an item is really finished, or cancelled: it is not
+// Finish records that an item is really finished, or cancelled: it is not
 // served again and constrains nobody (s = infinity in the paper). It remains in V
 // with its v until it is virtually complete. The item must not be used any more.
 func (s *System[T]) Finish(it *Item[T]) {

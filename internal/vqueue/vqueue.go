@@ -254,7 +254,7 @@ func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
 	q.enlist(it)
 }
 
-// Finish takes note that an item is really finished, or cancelled: it is not
+// Finish records that an item is really finished, or cancelled: it is not
 // served again. It remains in the virtual cluster until it is virtually complete.
 func (q *Queue[T]) Finish(it *Item[T]) {
 	if it.finished {

@@ -166,7 +166,7 @@ func cheapestEnd(in *plan.Instance, job *plan.Job, prices [][]price, latest floa
 // which is positive.
 //
 // Between lo, where f falls, and hi, where it rises, it takes secants of the slope, and
-// bisections lest they creep. A convex function lies above its tangent: above that at lo
+// bisections where these would creep. A convex function lies above its tangent: above that at lo
 // up to hi, and beyond hi it rises.
 func lowest(f func(x float64) (value, slope float64), lo, hi, rise float64) float64 {
 	value, slope := f(lo)

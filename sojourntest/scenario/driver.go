@@ -109,7 +109,7 @@ func (d *driver) end(a *attempt, ev sojourn.Event) {
 	}
 }
 
-// apply takes note of an event that the policy accepted.
+// apply records an event that the policy accepted.
 func (d *driver) apply(ev *sojourn.Event) {
 	switch ev.Kind {
 	case sojourn.SlotAdded:
@@ -142,7 +142,7 @@ func (d *driver) freeSlot(id sojourn.SlotID) int {
 	return slices.IndexFunc(d.free, func(s sojourn.Slot) bool { return s.ID == id })
 }
 
-// start takes note of an attempt that has been running for some time. It reports
+// start records an attempt that has been running for some time. It reports
 // false if there can be none: the policy is broken, as a look at the history
 // shows.
 func (d *driver) start(as *sojourn.Assignment, ran time.Duration) bool {

@@ -34,8 +34,8 @@ type fairOptions struct {
 	// close to the slot. False takes them in their order.
 	PreferLocal bool
 
-	// Delay is how long a job whose turn it is lets others go first in wait of a slot on
-	// the node of an input; and RackDelay is how long it then waits for one on its rack.
+	// Delay is how long a job whose turn it is lets others go first while it waits for a
+	// slot on the node of an input; and RackDelay is how long it then waits for one on its rack.
 	// Zero means not at all; without RackDelay it is the same as Delay.
 	Delay     time.Duration
 	RackDelay *time.Duration

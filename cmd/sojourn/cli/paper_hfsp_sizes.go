@@ -18,7 +18,7 @@ type sizeError struct {
 	ratio float64 // of the estimated to the real size
 }
 
-// A sizeRecorder is an estimator that takes note of how wrong another one is.
+// A sizeRecorder is an estimator that records how wrong another one is.
 type sizeRecorder struct {
 	hfsp.Estimator
 	guesses map[[2]uint64]float64 // work in ns, by job and phase

@@ -222,7 +222,7 @@ type places struct {
 	next int
 }
 
-// number returns the jobs, whose places it takes note of.
+// number returns the jobs, and records their places.
 func (p *places) number(jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
 	return func(yield func(*sim.Job, error) bool) {
 		for j, err := range jobs {

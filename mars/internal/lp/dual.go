@@ -157,7 +157,7 @@ func (d *Dual) evaluate(tolerance float64) {
 	d.bound = Below(plus, minus.Value())
 }
 
-// note takes note of work p of a class with M = s, on the piece of its curve that
+// note records work p of a class with M = s, on the piece of its curve that
 // ends at point i.
 func (d *Dual) note(class int32, i int, s, p float64) {
 	c := d.curves[class]
