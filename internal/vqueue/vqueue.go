@@ -230,12 +230,14 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 }
 
 // Reset sets the virtual work that an item has left, in slot-nanoseconds, at most
-// 2^63, whatever it was: an item that is late is not late any more, unless left is 0.
+// work, whatever it was: an item that is late is not late any more, unless left is 0.
 // Later revisions count from work. A finished item is not changed, nor is one that is
 // late and has nothing left.
 func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
-	check(left, it.weight)
 	check(work, it.weight)
+	if left > work {
+		panic("vqueue: more is left than there is work")
+	}
 	if it.finished {
 		return
 	}
