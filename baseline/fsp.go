@@ -252,22 +252,13 @@ func (p *FSP) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) 
 // AppendRanking implements [sojourn.Explainer]: jobs by the phase of theirs that
 // is served first, class after class.
 func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
-	listed := make(map[sojourn.JobID]bool)
-	list := func(j *ledger.Job[fspData]) {
-		if !listed[j.Spec.ID] {
-			listed[j.Spec.ID] = true
-			dst = append(dst, j.Spec.ID)
+	return p.ledger.AppendRanking(dst, func(list func(*ledger.Job[fspData])) {
+		for _, q := range p.queues {
+			for it := range q.All() {
+				list(it.Value.job)
+			}
 		}
-	}
-	for _, q := range p.queues {
-		for it := range q.All() {
-			list(it.Value.job)
-		}
-	}
-	for _, j := range p.ledger.AppendJobs(nil) {
-		list(j) // a job whose next phase lost its input is in no queue
-	}
-	return dst
+	}) // and last the jobs whose next phase lost its input: they are in no queue
 }
 
 // Explain implements [sojourn.Explainer]: the state of the job's tasks, its rank

@@ -12,27 +12,18 @@ import (
 // of theirs that is served first. While there are training slots left, the jobs that
 // have training tasks to start come first.
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
-	listed := make(map[sojourn.JobID]bool)
-	list := func(j *job) {
-		if id := j.Spec.ID; !listed[id] {
-			listed[id] = true
-			dst = append(dst, id)
-		}
-	}
-	for _, c := range p.classes {
-		if c.training.left() > 0 {
-			for _, ph := range c.training.all() {
-				list(ph.job)
+	return p.ledger.AppendRanking(dst, func(list func(*job)) {
+		for _, c := range p.classes {
+			if c.training.left() > 0 {
+				for _, ph := range c.training.all() {
+					list(ph.job)
+				}
+			}
+			for it := range c.aging.All() {
+				list(it.Value.job)
 			}
 		}
-		for it := range c.aging.All() {
-			list(it.Value.job)
-		}
-	}
-	for _, j := range p.ledger.AppendJobs(nil) {
-		list(j) // a job whose next phase lost its input is in no virtual cluster
-	}
-	return dst
+	}) // and last the jobs whose next phase lost its input: they are in no virtual cluster
 }
 
 // Explain implements [sojourn.Explainer]. Which guarantees there are follows from the

@@ -13,25 +13,16 @@ import (
 // free slot would get, and then the others in the order in which their phases end
 // in the virtual cluster.
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
-	listed := make(map[sojourn.JobID]bool)
-	list := func(j *ledger.Job[data]) {
-		if !listed[j.Spec.ID] {
-			listed[j.Spec.ID] = true
-			dst = append(dst, j.Spec.ID)
+	return p.ledger.AppendRanking(dst, func(list func(*ledger.Job[data])) {
+		for _, c := range p.classes {
+			if ph := p.choose(c); ph != nil {
+				list(ph.job)
+			}
+			for it := range c.system.All() {
+				list(it.Value.job)
+			}
 		}
-	}
-	for _, c := range p.classes {
-		if ph := p.choose(c); ph != nil {
-			list(ph.job)
-		}
-		for it := range c.system.All() {
-			list(it.Value.job)
-		}
-	}
-	for _, j := range p.ledger.AppendJobs(nil) {
-		list(j) // a job whose next phase lost its input is in no system
-	}
-	return dst
+	}) // and last the jobs whose next phase lost its input: they are in no system
 }
 
 // Explain implements [sojourn.Explainer]: the state of the job's tasks; for each

@@ -172,6 +172,24 @@ func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
 	return dst
 }
 
+// AppendRanking appends the IDs of the live jobs that are not cancelled: those that
+// rank lists, each where it is listed first, and then the others by handle. rank may list
+// no job that is not live.
+func (l *Ledger[J]) AppendRanking(dst []sojourn.JobID, rank func(list func(*Job[J]))) []sojourn.JobID {
+	listed := make([]bool, len(l.table))
+	list := func(j *Job[J]) {
+		if !listed[j.Handle] {
+			listed[j.Handle] = true
+			dst = append(dst, j.Spec.ID)
+		}
+	}
+	rank(list)
+	for _, j := range l.AppendJobs(nil) {
+		list(j)
+	}
+	return dst
+}
+
 // All iterates over the live jobs, cancelled ones included, in the order of their
 // handles.
 func (l *Ledger[J]) All() iter.Seq[*Job[J]] {
