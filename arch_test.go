@@ -39,6 +39,7 @@ const (
 	unknown  kind = ""
 	root     kind = "the root package"
 	internal kind = "an internal package"
+	kit      kind = "a part of the kit"
 	policy   kind = "a policy"
 	driver   kind = "a driver or a format"
 	helper   kind = "help for tests"
@@ -48,7 +49,7 @@ const (
 // kindOf returns the kind of a folder of the module.
 func kindOf(dir string) kind {
 	switch dir {
-	case "sojourntest", "sojourntest/scenario", "internal/choice", "internal/gpstest", "internal/histories", "internal/snapshot/snapshottest", "internal/steady":
+	case "sojourntest", "sojourntest/scenario", "internal/choice", "internal/gpstest", "internal/histories", "internal/snapshottest", "internal/steady":
 		return helper
 	}
 	switch top, _, _ := strings.Cut(dir, "/"); top {
@@ -56,6 +57,8 @@ func kindOf(dir string) kind {
 		return root
 	case "internal":
 		return internal
+	case "kit":
+		return kit
 	case "fifo", "fair", "baseline", "pfsp", "hfsp", "td", "rtmr", "mars":
 		return policy
 	case "sim", "workload", "trace", "history", "live", "journal", "shadow":
@@ -72,10 +75,10 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 	switch k {
 	case root:
 		return false, "imports the standard library only"
-	case internal, policy:
-		return other == root || other == internal, "imports the root package and internal ones only"
+	case internal, kit, policy:
+		return other == root || other == internal || other == kit, "imports the root package, the kit and internal packages only"
 	case driver:
-		return other == root || other == internal || other == driver, "knows policies by their interface only, and no help for tests"
+		return other == root || other == internal || other == kit || other == driver, "knows policies by their interface only, and no help for tests"
 	case helper:
 		return other != policy && other != program, "knows policies by their interface only"
 	}
@@ -84,7 +87,7 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 
 // pure reports whether packages of kind k only compute: no goroutine, no input or
 // output.
-func (k kind) pure() bool { return k == root || k == internal || k == policy }
+func (k kind) pure() bool { return k == root || k == internal || k == kit || k == policy }
 
 // A tree is the Go source of the module, without the modules nested in it.
 type tree struct {
@@ -285,8 +288,8 @@ func checkModules(f *folder, file *ast.File, test bool, add report) {
 		switch {
 		case ours || !strings.Contains(host, "."):
 		case name == btreePath:
-			if f.dir != "internal/vqueue" {
-				add(spec.Pos(), "imports %s, which internal/vqueue alone does", name)
+			if f.dir != "kit/vqueue" {
+				add(spec.Pos(), "imports %s, which kit/vqueue alone does", name)
 			}
 		case name == rapidPath:
 			if !test && kindOf(f.dir) != helper {
@@ -553,7 +556,7 @@ func checkVariables(f *folder, file *ast.File, add report) {
 // a forged one would then be taken for another, and be saved as that.
 func checkSnapshots(file *ast.File, add report) {
 	names := packageNames(file)
-	if !slices.Contains(slices.Collect(maps.Values(names)), importPath("internal/snapshot")) {
+	if !slices.Contains(slices.Collect(maps.Values(names)), importPath("kit/snapshot")) {
 		return
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -613,27 +616,27 @@ func LowerBound(Instance) error { return nil }`
 		{"root and internal", "a.go", `package sojourn; import _ ` + m + `/internal/heap"`,
 			"a.go:1: imports internal/heap: the root package imports the standard library only"},
 		{"root and btree", "a.go", `package sojourn; import _ "` + btreePath + `"`,
-			"a.go:1: imports github.com/google/btree, which internal/vqueue alone does"},
+			"a.go:1: imports github.com/google/btree, which kit/vqueue alone does"},
 		{"root test and policy", "a_test.go", `package sojourn_test; import _ ` + m + `/fifo"`, ""},
 		{"root lock", "a.go", `package sojourn; import "sync"`, ""},
 
 		{"policy and internal", "fifo/a.go", `package fifo; import (_ ` + m + `"; _ ` + m + `/internal/heap")`, ""},
 		{"policy and policy", "fifo/a.go", `package fifo; import _ ` + m + `/fair"`,
-			"fifo/a.go:1: imports fair: a policy imports the root package and internal ones only"},
+			"fifo/a.go:1: imports fair: a policy imports the root package, the kit and internal packages only"},
 		{"policy and part of itself", "fair/a.go", `package fair; import _ ` + m + `/fair/tree"`, ""},
 		{"policy and sim", "mars/lp/a.go", `package lp; import _ ` + m + `/sim"`,
-			"mars/lp/a.go:1: imports sim: a policy imports the root package and internal ones only"},
+			"mars/lp/a.go:1: imports sim: a policy imports the root package, the kit and internal packages only"},
 		{"policy test and sim", "td/a_test.go", `package td; import (_ ` + m + `/sim"; _ ` + m + `/fair")`, ""},
 		{"internal and policy", "internal/x/a.go", `package x; import _ ` + m + `/fifo"`,
-			"internal/x/a.go:1: imports fifo: an internal package imports the root package and internal ones only"},
+			"internal/x/a.go:1: imports fifo: an internal package imports the root package, the kit and internal packages only"},
 		{"sim and trace", "sim/a.go", `package sim; import _ ` + m + `/trace"`, ""},
 		{"sim and policy", "sim/a.go", `package sim; import _ ` + m + `/fifo"`,
 			"sim/a.go:1: imports fifo: a driver or a format knows policies by their interface only, and no help for tests"},
 		{"sim and the kit", "sim/a.go", `package sim; import _ ` + m + `/sojourntest"`,
 			"sim/a.go:1: imports sojourntest: a driver or a format knows policies by their interface only, and no help for tests"},
 		{"sim test and help", "sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
-		{"ledger and help", "internal/ledger/a.go", `package ledger; import _ ` + m + `/internal/steady"`,
-			"internal/ledger/a.go:1: imports internal/steady: an internal package imports the root package and internal ones only"},
+		{"ledger and help", "kit/ledger/a.go", `package ledger; import _ ` + m + `/internal/steady"`,
+			"kit/ledger/a.go:1: imports internal/steady: a part of the kit imports the root package, the kit and internal packages only"},
 		{"kit and policy, inside", "sojourntest/a_test.go", `package sojourntest; import _ ` + m + `/fifo"`,
 			"sojourntest/a_test.go:1: imports fifo: help for tests knows policies by their interface only"},
 		{"kit and policy, outside", "sojourntest/a_test.go", `package sojourntest_test; import _ ` + m + `/fifo"`, ""},
@@ -658,9 +661,9 @@ func LowerBound(Instance) error { return nil }`
 		{"certifier and what the solver says", "mars/certify/a.go", `package certify; import p ` + m + `/mars/plan"; func f(s *p.Schedule) float64 { return s.Ratio() }`,
 			"mars/certify/a.go:1: calls Ratio: mars/certify calls nothing of mars/plan but methods of instances"},
 
-		{"btree in vqueue", "internal/vqueue/a.go", `package vqueue; import _ "` + btreePath + `"`, ""},
+		{"btree in vqueue", "kit/vqueue/a.go", `package vqueue; import _ "` + btreePath + `"`, ""},
 		{"btree in a test", "fifo/a_test.go", `package fifo; import _ "` + btreePath + `"`,
-			"fifo/a_test.go:1: imports github.com/google/btree, which internal/vqueue alone does"},
+			"fifo/a_test.go:1: imports github.com/google/btree, which kit/vqueue alone does"},
 		{"rapid in a test", "fifo/a_test.go", `package fifo; import _ "` + rapidPath + `"`, ""},
 		{"rapid in the kit", "sojourntest/a.go", `package sojourntest; import _ "` + rapidPath + `"`, ""},
 		{"rapid in code", "sim/a.go", `package sim; import _ "` + rapidPath + `"`,
@@ -703,9 +706,9 @@ func LowerBound(Instance) error { return nil }`
 
 		{"loop over a map", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\tfor range m {\n\t}\n}",
 			"fifo/a.go:3: range over a map: use a total order, or say by //sojourn:unordered why nobody can see it"},
-		{"loop over a map in a field", "internal/ledger/a.go",
+		{"loop over a map in a field", "kit/ledger/a.go",
 			"package ledger\nimport \"time\"\ntype table map[int]time.Time\ntype l struct{ t table }\nfunc (l *l) f() {\n\tfor k := range l.t {\n\t\t_ = k\n\t}\n}",
-			"internal/ledger/a.go:6: range over a map: use a total order, or say by //sojourn:unordered why nobody can see it"},
+			"kit/ledger/a.go:6: range over a map: use a total order, or say by //sojourn:unordered why nobody can see it"},
 		{"marked loop", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\tfor range m { //sojourn:unordered a count\n\t}\n}", ""},
 		{"loop marked above", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\t//sojourn:unordered a count\n\tfor range m {\n\t}\n}", ""},
 		{"mark too far above", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\t//sojourn:unordered a count\n\n\tfor range m {\n\t}\n}",
@@ -727,9 +730,9 @@ func LowerBound(Instance) error { return nil }`
 		{"address of a variable", "mars/a.go", "package mars\nvar n = 1\nfunc f() *int { return &n }",
 			"mars/a.go:3: changes variable n of the package: state belongs to a policy"},
 
-		{"number of a snapshot", "fifo/a.go", "package fifo\nimport " + m + "/internal/snapshot\"\nfunc f(r *snapshot.Reader) int { return int(r.Below(1 << 62)) }",
+		{"number of a snapshot", "fifo/a.go", "package fifo\nimport " + m + "/kit/snapshot\"\nfunc f(r *snapshot.Reader) int { return int(r.Below(1 << 62)) }",
 			"fifo/a.go:3: int(Below()): a number of a snapshot may need 64 bits: use Index, Count, Native or Len"},
-		{"index in a snapshot", "fifo/a.go", "package fifo\nimport " + m + "/internal/snapshot\"\nfunc f(r *snapshot.Reader) uint32 { return uint32(r.Index(3)) }", ""},
+		{"index in a snapshot", "fifo/a.go", "package fifo\nimport " + m + "/kit/snapshot\"\nfunc f(r *snapshot.Reader) uint32 { return uint32(r.Index(3)) }", ""},
 
 		{"another module", "go.mod", "module x\nrequire (\n\texample.com/x v1.0.0 // indirect\n)\n",
 			"go.mod:3: requires example.com/x: the library gets by with btree, and rapid in tests"},

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/ready"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
 // DeadlineConstraintOptions configure a [DeadlineConstraint]. The zero value is the

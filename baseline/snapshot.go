@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
-	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/phasequeue"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 func (p *SRPT) header() snapshot.Header {

@@ -2,8 +2,8 @@ package fair
 
 import (
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
-	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // places is what is known of the inputs of tasks, and how long jobs wait for slots

@@ -68,7 +68,7 @@
 //
 // With Options.Delay, a job whose turn it is but that has no task close to the slot is
 // passed over, and others are served, until it has waited so long for a node and then
-// for a rack: see package internal/locality. What counts is time in which a slot is
+// for a rack: see package kit/locality. What counts is time in which a slot is
 // free that the job could use, and all time from when a slot was given to another in
 // its stead. No job waits longer than Delay and RackDelay between being passed over and
 // being served at its next turn.

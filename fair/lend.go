@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
 // A lender serves the pools that have policies of their own.

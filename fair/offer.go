@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
-	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // An offer is of a free slot, to one after the other, where pools have policies of their

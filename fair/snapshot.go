@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
-	"github.com/sojourn-sched/sojourn/internal/locality"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 func (p *Policy) header() snapshot.Header {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
-	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 )
 
 // A secretive policy is a Seeker and nothing else.

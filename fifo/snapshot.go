@@ -3,7 +3,7 @@ package fifo
 import (
 	"fmt"
 
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 func (p *Policy) header() snapshot.Header {

@@ -3,7 +3,7 @@ package fifo_test
 import (
 	"testing"
 
-	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 )
 
 func TestForgedSnapshots(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // A class is what belongs to one class of slots. Phases of one class wait for each

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/enum"
-	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // Options configure a [Policy]. The zero value is the default.

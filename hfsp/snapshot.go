@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 func (p *Policy) header() snapshot.Header {

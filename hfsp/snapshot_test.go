@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/hfsp"
-	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 )
 
 // A job takes memory for what is started, not for what is announced.

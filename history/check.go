@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
 // Check returns entries as they are, up to the first one that cannot be true of

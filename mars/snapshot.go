@@ -5,7 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/phasequeue"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
 // AppendRanking implements [sojourn.Explainer]: class after class, the job that a

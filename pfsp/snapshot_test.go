@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 	"github.com/sojourn-sched/sojourn/pfsp"
 )
 

@@ -2,7 +2,7 @@ package rtmr
 
 import (
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/slotvec"
+	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
 const never = slotvec.Never

@@ -3,7 +3,7 @@ package rtmr
 import (
 	"slices"
 
-	"github.com/sojourn-sched/sojourn/internal/slotvec"
+	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
 // clone returns a copy of v.

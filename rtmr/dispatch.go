@@ -2,7 +2,7 @@ package rtmr
 
 import (
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/slotvec"
+	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
 // pick returns the job that a free slot of class c goes to, or nil.

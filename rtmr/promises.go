@@ -6,7 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/ready"
-	"github.com/sojourn-sched/sojourn/internal/slotvec"
+	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
 // A reason says why promises are void: the hypotheses that did not hold.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
 	"github.com/sojourn-sched/sojourn/internal/ready"
-	"github.com/sojourn-sched/sojourn/internal/slotvec"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/slotvec"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // A Policy is RTMR as a [sojourn.Policy]. It is also a [sojourn.Admitter], a

@@ -2,8 +2,8 @@ package rtmr
 
 import (
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/slotvec"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/slotvec"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // AppendBinary implements [sojourn.Snapshotter]. Of the marks only the hard ones are

@@ -3,7 +3,7 @@ package rtmr_test
 import (
 	"testing"
 
-	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // An audit runs two fluid systems beside the real one. Each has a queue of

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 func (p *Policy) header() snapshot.Header {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/histories"
-	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 	"github.com/sojourn-sched/sojourn/td"
 )

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/slack"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/kit/slack"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // Rounded is [Completions] in the integers of the policies, by the package slack:

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
-	"github.com/sojourn-sched/sojourn/internal/locality"
 	"github.com/sojourn-sched/sojourn/internal/ready"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // A Queue holds the account of the cluster and the startable jobs by class, the

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // Shift is the resolution of work: a unit of work is 2^-Shift slot-nanoseconds.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // A Delay bounds how long a job waits for slots close to its inputs. The zero

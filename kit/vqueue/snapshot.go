@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vclock"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // Save writes the queue. For each item, in the order of [Queue.All] under

@@ -3,9 +3,9 @@ package slack
 import (
 	"testing"
 
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
-	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/internal/snapshottest"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 func TestSequenceGoesOn(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // Save writes the account, but for the Data of jobs, which is the policy's.

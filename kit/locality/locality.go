@@ -6,7 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
 // An Index finds the pending tasks of live jobs by the distance of their input

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 var sizes = []int{1000, 10_000, 100_000, 1_000_000}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/locality"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // A job waits 5 s for its nodes and then 10 s for its racks. Each step happens,

@@ -12,9 +12,9 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/gpstest"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vclock"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"pgregory.net/rapid"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // A Part is what an account says of some jobs and of the slots that they hold, as kept by

@@ -3,8 +3,8 @@ package vqueue
 import (
 	"testing"
 
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
-	"github.com/sojourn-sched/sojourn/internal/snapshot/snapshottest"
+	"github.com/sojourn-sched/sojourn/internal/snapshottest"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 func TestSequenceGoesOn(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 var sizes = []int{1000, 100_000, 1_000_000}

@@ -81,12 +81,16 @@ func (it *Item[T]) Late() bool { return it.tag.IsZero() }
 // Finished reports whether the item is really finished.
 func (it *Item[T]) Finished() bool { return it.finished }
 
-// Work and Weight return what the queue was told last.
-func (it *Item[T]) Work() uint64   { return it.work }
+// Work returns the item's work, as the queue was told last.
+func (it *Item[T]) Work() uint64 { return it.work }
+
+// Weight returns the item's weight, as the queue was told last.
 func (it *Item[T]) Weight() uint64 { return it.weight }
 
-// Ready and Running return what was set by [Queue.SetReady] and [Queue.SetRunning].
-func (it *Item[T]) Ready() bool  { return it.ready }
+// Ready reports what [Queue.SetReady] set.
+func (it *Item[T]) Ready() bool { return it.ready }
+
+// Running returns what [Queue.SetRunning] set.
 func (it *Item[T]) Running() int { return int(it.running) }
 
 // An entry is an item in a tree in the order of service under LateFirst, which is

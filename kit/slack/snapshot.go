@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/snapshot"
 	"github.com/sojourn-sched/sojourn/internal/vclock"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // Save writes the system. For each item that is not finished, in the order of

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ledger"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
 // A watch is what an index keeps of a phase in which somebody watches the pending

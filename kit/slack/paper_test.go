@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/vqueue"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // The equations of the paper, each by its number, on vectors of integers: what an
