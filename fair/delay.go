@@ -17,7 +17,7 @@ import (
 // longer than an instant. A slot that is declined by all starts no wait.
 type places struct {
 	*tree
-	index *locality.Index[member] // nil if nobody asked for it
+	index *locality.Index[member] // nil if locality is ignored, or policies of pools pick all tasks
 	delay locality.Delay
 
 	waiters []*job // scratch

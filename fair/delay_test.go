@@ -85,9 +85,17 @@ func TestDelayScheduling(t *testing.T) {
 	}
 }
 
-// Without a delay, the closest task is taken and nobody waits.
-func TestPreferLocal(t *testing.T) {
-	p := newWith(fair.Options{PreferLocal: true})
+// Without a delay, the closest task is taken and nobody waits; or the first one, if
+// locality is ignored.
+func TestIgnoreLocality(t *testing.T) {
+	for _, ignore := range []bool{false, true} {
+		checkClosest(t, ignore)
+	}
+}
+
+func checkClosest(t *testing.T, ignore bool) {
+	t.Helper()
+	p := newWith(fair.Options{IgnoreLocality: ignore})
 	for _, ev := range []sojourn.Event{
 		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Node: 2, Rack: 1}},
 		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{
@@ -98,8 +106,12 @@ func TestPreferLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if a, ok := p.Assign(0); !ok || a.Task.Index != 1 || a.Locality != sojourn.NodeLocal {
-		t.Errorf("Assign(0) = %+v, %v, want task 1, which is on the node", a, ok)
+	want := sojourn.Assignment{Task: sojourn.TaskID{Job: 1, Index: 1}, Attempt: 1, Source: 2, Locality: sojourn.NodeLocal}
+	if ignore {
+		want = sojourn.Assignment{Task: sojourn.TaskID{Job: 1}, Attempt: 1}
+	}
+	if a, ok := p.Assign(0); !ok || a != want {
+		t.Errorf("ignoring locality %v: Assign(0) = %+v, %v, want %+v", ignore, a, ok, want)
 	}
 }
 

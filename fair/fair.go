@@ -43,7 +43,7 @@ func New(opts Options) (*Policy, error) {
 		tree:    newTree(opts.Order, opts.Strict, described, newConf(Pool{}, false)),
 		preempt: newPreemption(opts.Preemption),
 	}
-	p.connect(opts.PreferLocal || opts.Delay > 0, opts.delays())
+	p.connect(!opts.IgnoreLocality && opts.picks(described), opts.delays())
 	return p, nil
 }
 
@@ -160,7 +160,7 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 // Assign implements [sojourn.Policy].
 func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
-	if len(p.inner) > 0 || p.index != nil {
+	if len(p.inner) > 0 || p.delay.Node > 0 {
 		return p.assignByOffer(s)
 	}
 	n, j := p.first(s.Class)
@@ -168,6 +168,10 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		return sojourn.Assignment{}, false
 	}
 	side := j.SideOf(s.Class)
+	if p.index != nil {
+		pick, phase, _ := p.pick(j, side, s) // nobody waits, so there is one
+		return p.start(j, side, phase, pick, id), true
+	}
 	a := p.ledger.Take(j, side, id)
 	p.assigned(j, side)
 	return a, true

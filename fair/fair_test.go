@@ -86,7 +86,9 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			return s
 		}
 		o.Order = rapid.SampledFrom([]fair.Order{fair.Running, fair.Deficit}).Draw(t, "order")
-		o.PreferLocal, o.Delay = bit("prefer local"), wait("delay")
+		if o.IgnoreLocality = bit("ignore locality"); !o.IgnoreLocality {
+			o.Delay = wait("delay")
+		}
 		if o.Delay > 0 && bit("rack") {
 			o.RackDelay = ptr(wait("rack delay"))
 		}

@@ -30,14 +30,16 @@ type Options struct {
 	// first job and is forgotten with its last.
 	Strict bool
 
-	// PreferLocal makes the job whose turn it is run the task whose input is closest
-	// to the slot: on its node, then on its rack, then anywhere.
-	PreferLocal bool
+	// IgnoreLocality starts the tasks of a job in the order of their index, wherever
+	// their inputs are. By default the job whose turn it is runs the task whose input is
+	// closest to the slot: on its node, then on its rack, then anywhere. The order of the
+	// jobs is the same. It excludes Delay.
+	IgnoreLocality bool
 
 	// Delay is how long a job whose turn it is lets others go first while it waits
 	// for a slot on the node of an input, and RackDelay how long it then waits for one on its rack
-	// [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means not at all;
-	// otherwise PreferLocal is implied. Jobs in pools with policies of their own do not
+	// [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means not at all.
+	// Jobs in pools with policies of their own do not
 	// wait by it, since those pick the tasks: they have delays of their own, or none. It is
 	// an error if every pool has a policy.
 	Delay time.Duration
@@ -210,6 +212,9 @@ func (o *Options) tree() (*conf, error) {
 	}
 	if o.Delay < 0 {
 		return nil, fmt.Errorf("fair: negative delay %v", o.Delay)
+	}
+	if o.Delay > 0 && o.IgnoreLocality {
+		return nil, fmt.Errorf("fair: a delay of %v for tasks whose locality is ignored", o.Delay)
 	}
 	if o.RackDelay != nil && (*o.RackDelay < 0 || *o.RackDelay > 0 && o.Delay == 0) {
 		return nil, fmt.Errorf("fair: delay %v for a rack after %v for a node", *o.RackDelay, o.Delay)

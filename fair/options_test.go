@@ -23,6 +23,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{fair.Options{Order: 7}, "unknown order Order(7)"},
 		{fair.Options{Delay: -1}, "negative delay -1ns"},
+		{fair.Options{Delay: 1, IgnoreLocality: true}, "a delay of 1ns for tasks whose locality is ignored"},
 		{fair.Options{Delay: 1, RackDelay: delay(-1)}, "delay -1ns for a rack after 1ns for a node"},
 		{fair.Options{RackDelay: delay(1)}, "delay 1ns for a rack after 0s for a node"},
 		{pool("a", fair.Pool{Weight: -1}), `pool "a": weight -1 is not in [2^-16, 2^32)`},

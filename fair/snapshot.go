@@ -20,7 +20,7 @@ func (p *Policy) header() snapshot.Header {
 func (o *Options) text(tree *conf) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "order=%v strict=%v local=%v delay=%v preemption=%+v",
-		o.Order, o.Strict, o.PreferLocal || o.Delay > 0, o.delays(), newPreemption(o.Preemption).Preemption)
+		o.Order, o.Strict, !o.IgnoreLocality, o.delays(), newPreemption(o.Preemption).Preemption)
 	tree.each("", "", func(path string, c *conf) {
 		if c != tree {
 			fmt.Fprintf(&b, " %q: weight=%d min=%v max=%v max-jobs=%d fifo=%v policy=%v",

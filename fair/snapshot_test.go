@@ -95,7 +95,7 @@ func TestKeptPolicyIsRestored(t *testing.T) {
 func TestSnapshotOptions(t *testing.T) {
 	pools := func(p fair.Pool) fair.Options { return fair.Options{Pools: map[string]fair.Pool{"a": p}} }
 	list := []fair.Options{
-		{}, {Order: fair.Deficit}, {Strict: true}, {PreferLocal: true}, {Delay: 1}, {Delay: 2},
+		{}, {Order: fair.Deficit}, {Strict: true}, {IgnoreLocality: true}, {Delay: 1}, {Delay: 2},
 		{Preemption: fair.Preemption{MinTimeout: 1}}, {Preemption: fair.Preemption{Limit: 3}},
 		pools(fair.Pool{}), pools(fair.Pool{Weight: 2}), pools(fair.Pool{Min: fair.Slots{0: 1}}), pools(fair.Pool{Min: fair.Slots{1: 1}}),
 		pools(fair.Pool{Max: fair.Slots{0: 1}}), pools(fair.Pool{MaxJobs: 1}), pools(fair.Pool{FIFO: true}), pools(fair.Pool{Policy: newFIFO}),

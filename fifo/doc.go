@@ -3,14 +3,15 @@
 //
 // # Algorithm
 //
-// A free slot gets the lowest startable task of the first job, in the order of
-// arrival, that has one for the slot's class. A job whose later phases are not
-// ready, or whose tasks are all running, does not hold back the jobs behind it.
+// A free slot goes to the first job, in the order of arrival, that has a startable
+// task for the slot's class. A job whose later phases are not ready, or whose tasks
+// are all running, does not hold back the jobs behind it.
 //
-// With Options.PreferLocal, the job runs the task of its first startable phase that
-// has its input on the slot's node; else one that runs equally well anywhere; else
-// one with its input on the slot's rack; else the lowest. This is what the FIFO
-// scheduler of Hadoop 1 did. It takes what the slot at hand allows and never waits,
+// The job runs the task of its first startable phase that has its input on the slot's
+// node; else one that runs equally well anywhere; else one with its input on the
+// slot's rack; else the lowest. This is what the FIFO scheduler of Hadoop 1 did. Where
+// no task has inputs, or with Options.IgnoreLocality, it is the lowest. The job takes
+// what the slot at hand allows and never waits,
 // so that small jobs, with inputs on few nodes, mostly run far from their input
 // (Zaharia et al., Delay scheduling, EuroSys 2010, section 3.1).
 //
@@ -25,7 +26,6 @@
 //
 // With n jobs that have something to start, Observe and Assign take O(log n), and
 // allocate nothing except when a job arrives or a task is tried again. Estimates,
-// weights, pools and deadlines are not looked at, nor the places of inputs without
-// PreferLocal. With it, an assignment costs O(log m) more for each replica of the
-// input, with m replicas in the phase.
+// weights, pools and deadlines are not looked at. An assignment of a task with inputs
+// costs O(log m) more for each replica of its input, with m replicas in the phase.
 package fifo

@@ -29,7 +29,7 @@ func (p *Policy) reset() {
 	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq }
 	less := func(a, b uint64) bool { return a < b }
 	p.queue = jobqueue.New(seq, less, false)
-	if p.opts.PreferLocal {
+	if !p.opts.IgnoreLocality {
 		p.queue.Index = locality.New(&p.queue.Ledger)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-func newLocal() sojourn.Policy {
-	p, err := fifo.New(fifo.Options{PreferLocal: true})
+func newByIndex() sojourn.Policy {
+	p, err := fifo.New(fifo.Options{IgnoreLocality: true})
 	if err != nil {
 		panic(err)
 	}
@@ -17,16 +17,17 @@ func newLocal() sojourn.Policy {
 }
 
 func TestConformance(t *testing.T) {
-	sojourntest.Run(t, newPolicy, sojourntest.Options{Others: []func() sojourn.Policy{newLocal}})
+	sojourntest.Run(t, newPolicy, sojourntest.Options{Others: []func() sojourn.Policy{newByIndex}})
 }
 
-func TestConformanceLocal(t *testing.T) {
-	sojourntest.Run(t, newLocal, sojourntest.Options{Others: []func() sojourn.Policy{newPolicy}})
+func TestConformanceByIndex(t *testing.T) {
+	sojourntest.Run(t, newByIndex, sojourntest.Options{Others: []func() sojourn.Policy{newPolicy}})
 }
 
 // Two jobs on two racks of one node each. The first job keeps its turn, whether or
-// not it has a task close to the slot; within it the closest task goes first.
-func TestPreferLocal(t *testing.T) {
+// not it has a task close to the slot; within it the closest task goes first, or the
+// first one if locality is ignored.
+func TestIgnoreLocality(t *testing.T) {
 	inputs := func(nodes ...sojourn.NodeID) []sojourn.Phase {
 		lists := make([][]sojourn.NodeID, len(nodes))
 		for i, n := range nodes {
@@ -56,11 +57,11 @@ func TestPreferLocal(t *testing.T) {
 		p    sojourn.Policy
 		want []start
 	}{
-		{"off", newPolicy(), []start{
+		{"ignored", newByIndex(), []start{
 			{1, 1, 0, 0, sojourn.AnyNode}, {1, 1, 1, 0, sojourn.AnyNode}, {1, 1, 2, 0, sojourn.AnyNode},
 			{1, 1, 3, 0, sojourn.AnyNode}, {1, 2, 0, 0, sojourn.AnyNode}, {0, 2, 1, 0, sojourn.AnyNode},
 		}},
-		{"on", newLocal(), []start{
+		{"default", newPolicy(), []start{
 			{1, 1, 3, 2, sojourn.NodeLocal}, {1, 1, 2, 0, sojourn.AnyNode}, {1, 1, 1, 3, sojourn.RackLocal},
 			{1, 1, 0, 1, sojourn.Remote}, {1, 2, 1, 2, sojourn.NodeLocal}, {0, 2, 0, 1, sojourn.NodeLocal},
 		}},

@@ -6,6 +6,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-func FuzzEvents(f *testing.F) { sojourntest.FuzzEvents(f, newLocal, sojourntest.Options{}) }
+func FuzzEvents(f *testing.F) { sojourntest.FuzzEvents(f, newPolicy, sojourntest.Options{}) }
 
-func FuzzUnmarshal(f *testing.F) { sojourntest.FuzzUnmarshal(f, newLocal, sojourntest.Options{}) }
+func FuzzUnmarshal(f *testing.F) { sojourntest.FuzzUnmarshal(f, newPolicy, sojourntest.Options{}) }

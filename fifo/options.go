@@ -1,10 +1,9 @@
 package fifo
 
-// Options configure a [Policy].
+// Options configure a [Policy]. The zero value is the default, and valid.
 type Options struct {
-	// PreferLocal makes the job whose turn it is run the task whose input is
-	// closest to the slot: on its node, then on its rack, then anywhere. No job
-	// waits for a closer slot, and the order of the jobs is the same. Without it,
-	// tasks start in the order of their index.
-	PreferLocal bool
+	// IgnoreLocality starts the tasks of a job in the order of their index, wherever
+	// their inputs are. By default the job whose turn it is runs the task whose input is
+	// closest to the slot. The order of the jobs is the same.
+	IgnoreLocality bool
 }

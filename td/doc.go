@@ -176,8 +176,8 @@
 //	local                 559  551    528     531  522    499
 //	fair:delay=5s,        579  580    565     537  525    504
 //	  rack-delay=0s
-//	fifo:prefer-local     690  615    573     588  540    509
-//	fair:prefer-local     826  774    731     774  675    608
+//	fifo                  690  615    573     588  540    509
+//	fair                  826  774    731     774  675    608
 //
 // The bounds as set cost time, most of it with small jobs: they are worth their
 // price if jobs really need so many slots at every instant. With SelfTune, TD is the

@@ -30,9 +30,10 @@ type fairOptions struct {
 	// equally among its jobs.
 	Inner string
 
-	// PreferLocal chooses, among the tasks of the job whose turn it is, one whose input is
-	// close to the slot. False takes them in their order.
-	PreferLocal bool
+	// IgnoreLocality starts the tasks of a job in their order, wherever their inputs are.
+	// By default the job whose turn it is runs the task whose input is closest to the slot.
+	// It excludes Delay.
+	IgnoreLocality bool
 
 	// Delay is how long a job whose turn it is lets others go first while it waits for a
 	// slot on the node of an input; and RackDelay is how long it then waits for one on its rack.
@@ -63,7 +64,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	if o.Order != nil {
 		opts.Order = *o.Order
 	}
-	opts.PreferLocal, opts.Delay, opts.RackDelay = o.PreferLocal, o.Delay, o.RackDelay
+	opts.IgnoreLocality, opts.Delay, opts.RackDelay = o.IgnoreLocality, o.Delay, o.RackDelay
 	if o.MinTimeout != 0 {
 		opts.Preemption.MinTimeout = o.MinTimeout
 	}

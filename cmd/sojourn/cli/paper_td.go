@@ -11,8 +11,8 @@ import (
 // The policies of the TD paper's experiments, and those that it should have been
 // compared with.
 const (
-	tdFIFO    = "fifo:prefer-local=true"
-	tdFair    = "fair:prefer-local=true"
+	tdFIFO    = "fifo"
+	tdFair    = "fair"
 	tdDelay   = "fair:delay=5s,rack-delay=0s"
 	tdGreedy  = "local"
 	tdPaper   = "td:h=1.3"
