@@ -189,12 +189,12 @@ func (p *DeadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Ti
 
 // update files j anew.
 func (p *DeadlineConstraint) update(j *ledger.Job[constraint]) {
-	for i := range j.Sides {
-		side := &j.Sides[i]
-		if side.Startable > 0 && (side.Class != sojourn.Map || side.Running < j.Data.maps) {
-			p.ready.Set(side.Class, j.Handle, deadlineKey{j.Data.deadline, j.Seq})
+	for i := range j.NumSides() {
+		side := j.Side(i)
+		if side.Startable() > 0 && (side.Class() != sojourn.Map || side.Running() < j.Data.maps) {
+			p.ready.Set(side.Class(), j.Handle(), deadlineKey{j.Data.deadline, j.Seq()})
 		} else {
-			p.ready.Remove(side.Class, j.Handle)
+			p.ready.Remove(side.Class(), j.Handle())
 		}
 	}
 }
@@ -219,12 +219,12 @@ func (p *DeadlineConstraint) unfile(j *ledger.Job[constraint]) {
 // holdsBefore orders jobs as they hold slots.
 func holdsBefore(a, b *ledger.Job[constraint]) int {
 	switch {
-	case a.Spec.Deadline != 0 && b.Spec.Deadline == 0:
+	case a.Spec().Deadline != 0 && b.Spec().Deadline == 0:
 		return -1
-	case a.Spec.Deadline == 0 && b.Spec.Deadline != 0:
+	case a.Spec().Deadline == 0 && b.Spec().Deadline != 0:
 		return 1
 	}
-	return cmp.Compare(a.Seq, b.Seq)
+	return cmp.Compare(a.Seq(), b.Seq())
 }
 
 // holders iterates over the jobs that hold reduce slots, with how many they hold.
@@ -252,18 +252,18 @@ func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
 	if side == nil {
 		return 0
 	}
-	last := len(j.Phases) - 1
-	if m := j.SideOf(sojourn.Map); !j.Phases[last].Ready && m != nil && (m.Running > 0 || m.Startable > 0 && p.ledger.FreeSlots(sojourn.Map) > 0) && !j.Cancelled {
-		return j.Spec.Phases[last].Tasks - j.Phases[last].Done
+	last := j.NumPhases() - 1
+	if m := j.SideOf(sojourn.Map); !j.Phase(last).Ready() && m != nil && (m.Running() > 0 || m.Startable() > 0 && p.ledger.FreeSlots(sojourn.Map) > 0) && !j.Cancelled() {
+		return j.Spec().Phases[last].Tasks - j.Phase(last).Done()
 	}
-	return side.Running + side.Startable
+	return side.Running() + side.Startable()
 }
 
 // pick returns the job that a free slot of class c goes to, or nil.
 func (p *DeadlineConstraint) pick(c sojourn.Class) *ledger.Job[constraint] {
 	if p.opts.HoldSlots && c == sojourn.Reduce {
 		for j, held := range p.holders() {
-			if side := j.SideOf(c); side.Startable > 0 && side.Running < held {
+			if side := j.SideOf(c); side.Startable() > 0 && side.Running() < held {
 				return j
 			}
 		}
@@ -315,13 +315,13 @@ func (p *DeadlineConstraint) Admit(job *sojourn.Job) error {
 func (p *DeadlineConstraint) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	jobs := p.ledger.AppendJobs(nil)
 	slices.SortFunc(jobs, func(a, b *ledger.Job[constraint]) int {
-		if a.Data.deadline < b.Data.deadline || a.Data.deadline == b.Data.deadline && a.Seq < b.Seq {
+		if a.Data.deadline < b.Data.deadline || a.Data.deadline == b.Data.deadline && a.Seq() < b.Seq() {
 			return -1
 		}
 		return 1
 	})
 	for _, j := range jobs {
-		dst = append(dst, j.Spec.ID)
+		dst = append(dst, j.Spec().ID)
 	}
 	return dst
 }
@@ -335,7 +335,7 @@ func (p *DeadlineConstraint) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	attrs := append(j.Attrs(), slog.Int("n", j.Data.maps))
-	if j.Spec.Deadline > 0 {
+	if j.Spec().Deadline > 0 {
 		attrs = append(attrs, slog.Duration("deadline", time.Duration(j.Data.deadline)), slog.Duration("S", time.Duration(j.Data.start)))
 	}
 	if p.opts.HoldSlots {

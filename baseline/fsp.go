@@ -97,7 +97,7 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 	}
 	var before *sojourn.Job
 	if ev.Kind == sojourn.JobRevised {
-		before = p.ledger.Job(ev.Job.ID).Spec
+		before = p.ledger.Job(ev.Job.ID).Spec()
 	}
 	c := p.ledger.Apply(&ev)
 	p.inputs.Update(&ev, c)
@@ -110,7 +110,7 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 		p.update(c.Job, int(ev.Task.Phase)+1)
 	case sojourn.OutputLost:
 		if it := c.Job.Data[ev.Task.Phase]; it != nil { // work to be done again is more work
-			p.reviseBy(it, wide.Uint128{}, taskWork(&c.Job.Spec.Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
+			p.reviseBy(it, wide.Uint128{}, taskWork(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
 		}
 		p.update(c.Job, int(ev.Task.Phase))
 		p.update(c.Job, int(ev.Task.Phase)+1)
@@ -119,17 +119,17 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 		p.update(c.Job, int(ev.Task.Phase)+1)
 	case sojourn.TaskDone:
 		if it := c.Job.Data[ev.Task.Phase]; it != nil {
-			p.reviseBy(it, taskWork(&c.Job.Spec.Phases[ev.Task.Phase], ev.Task.Index, p.taskTime), wide.Uint128{})
+			p.reviseBy(it, taskWork(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime), wide.Uint128{})
 		}
 		p.update(c.Job, int(ev.Task.Phase))
 		p.update(c.Job, int(ev.Task.Phase)+1)
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
 		if c.Job.Data == nil {
-			c.Job.Data = make(fspData, len(c.Job.Phases))
+			c.Job.Data = make(fspData, c.Job.NumPhases())
 		}
-		for i := range c.Job.Phases {
+		for i := range c.Job.NumPhases() {
 			if it := c.Job.Data[i]; it != nil && before != nil {
-				p.reviseBy(it, p.total(before, i), p.total(c.Job.Spec, i))
+				p.reviseBy(it, p.total(before, i), p.total(c.Job.Spec(), i))
 			}
 			p.update(c.Job, i)
 		}
@@ -152,11 +152,11 @@ func (p *FSP) setCapacity(c sojourn.Class) { p.queue(c).SetCapacity(p.ledger.Cap
 
 // update brings the place of a phase in its queue up to date.
 func (p *FSP) update(j *ledger.Job[fspData], i int) {
-	if i >= len(j.Phases) {
+	if i >= j.NumPhases() {
 		return
 	}
-	ph := &j.Phases[i]
-	q := p.queue(j.Spec.Phases[i].Class)
+	ph := j.Phase(i)
+	q := p.queue(j.Spec().Phases[i].Class)
 	it := j.Data[i]
 	if over(j, i) {
 		if it != nil {
@@ -167,27 +167,27 @@ func (p *FSP) update(j *ledger.Job[fspData], i int) {
 		return
 	}
 	if it == nil {
-		if !ph.Ready {
+		if !ph.Ready() {
 			return
 		}
 		work := p.left(j, i)
-		it = q.Arrive(fspPhase{j, i, work}, clamp(work), j.Weight)
+		it = q.Arrive(fspPhase{j, i, work}, clamp(work), j.Weight())
 		j.Data[i] = it
 	}
-	q.SetReady(it, ph.Ready && ph.Pending() > 0)
-	q.SetRunning(it, ph.Running)
+	q.SetReady(it, ph.Ready() && ph.Pending() > 0)
+	q.SetRunning(it, ph.Running())
 }
 
 // over reports whether a phase is finished or cancelled.
 func over(j *ledger.Job[fspData], i int) bool {
-	return j.Cancelled || j.Phases[i].Done == j.Spec.Phases[i].Tasks
+	return j.Cancelled() || j.Phase(i).Done() == j.Spec().Phases[i].Tasks
 }
 
 // revise tells the virtual cluster the work of a phase anew.
 func (p *FSP) revise(it *vqueue.Item[fspPhase], work wide.Uint128) {
 	it.Value.work = work
 	j := it.Value.job
-	p.queue(j.Spec.Phases[it.Value.phase].Class).Revise(it, clamp(work), j.Weight)
+	p.queue(j.Spec().Phases[it.Value.phase].Class).Revise(it, clamp(work), j.Weight())
 }
 
 // reviseBy changes the work of a phase by what the job's description says more or
@@ -207,7 +207,7 @@ func (p *FSP) total(j *sojourn.Job, i int) wide.Uint128 {
 
 // left returns the work of the unfinished tasks of a phase.
 func (p *FSP) left(j *ledger.Job[fspData], i int) wide.Uint128 {
-	return phaseWork(&j.Spec.Phases[i], p.taskTime, j.Phases[i].IsDone, j.Phases[i].Done)
+	return phaseWork(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done())
 }
 
 // clamp limits work to what a virtual cluster takes: 292 years on one slot.
@@ -226,11 +226,11 @@ func (p *FSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	if !ok {
 		return sojourn.Assignment{}, false
 	}
-	j, ph := it.Value.job, &it.Value.job.Phases[it.Value.phase]
+	j, ph := it.Value.job, it.Value.job.Phase(it.Value.phase)
 	pick, _ := p.inputs.Find(j, it.Value.phase, s, sojourn.Remote)
 	a := p.inputs.Take(j, it.Value.phase, pick, id)
 	q.SetReady(it, ph.Pending() > 0)
-	q.SetRunning(it, ph.Running)
+	q.SetRunning(it, ph.Running())
 	return a, true
 }
 
@@ -272,7 +272,7 @@ func (p *FSP) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	attrs := j.Attrs()
 	for i, it := range j.Data {
 		if it != nil {
-			v := p.queue(j.Spec.Phases[i].Class).Remaining(it)
+			v := p.queue(j.Spec().Phases[i].Class).Remaining(it)
 			attrs = append(attrs, slog.Group(fmt.Sprintf("phase%d", i),
 				slog.Float64("v", seconds(wide.From64(v))), slog.Bool("late", it.Late())))
 		}

@@ -45,7 +45,7 @@ func NewLAS(LASOptions) (*LAS, error) {
 
 // reset gives p the state of a new policy.
 func (p *LAS) reset() {
-	key := func(j *ledger.Job[attained]) attainedKey { return attainedKey{p.attained(j), j.Running, j.Seq} }
+	key := func(j *ledger.Job[attained]) attainedKey { return attainedKey{p.attained(j), j.Running(), j.Seq()} }
 	less := func(a, b attainedKey) bool {
 		switch {
 		case a.work != b.work:
@@ -61,7 +61,7 @@ func (p *LAS) reset() {
 
 // attained returns the attained service of j at this instant.
 func (p *LAS) attained(j *ledger.Job[attained]) wide.Uint128 {
-	live := wide.Mul64(uint64(j.Running), uint64(p.queue.Ledger.Now())).Sub(j.Data.starts)
+	live := wide.Mul64(uint64(j.Running()), uint64(p.queue.Ledger.Now())).Sub(j.Data.starts)
 	return j.Data.ended.Add(live)
 }
 

@@ -67,7 +67,7 @@ func newList(name string, order weightorder.Order, opts ListOptions) (*List, err
 func (p *List) reset() {
 	rules := phasequeue.Rules[float64, listKey]{
 		Key: func(j *phasequeue.Job[float64], phase int, task uint32) (listKey, bool) {
-			return listKey{p.key(j, phase, task), j.Seq, phase}, true
+			return listKey{p.key(j, phase, task), j.Seq(), phase}, true
 		},
 		Less: func(a, b listKey) bool {
 			switch {
@@ -97,12 +97,12 @@ func (p *List) time(ph *sojourn.Phase, task uint32) time.Duration {
 
 // key returns the rank of a task.
 func (p *List) key(j *phasequeue.Job[float64], phase int, task uint32) float64 {
-	weight := float64(j.Weight) / (1 << 16)
+	weight := float64(j.Weight()) / (1 << 16)
 	return p.order.Key(weightorder.Task{
 		JobWeight: weight,
 		JobWork:   j.Data.Value,
 		Weight:    weight,
-		Time:      float64(p.time(&j.Spec.Phases[phase], task)),
+		Time:      float64(p.time(&j.Spec().Phases[phase], task)),
 	})
 }
 
@@ -123,7 +123,7 @@ func (p *List) Observe(ev sojourn.Event) error {
 	c := p.queue.Ledger.Apply(&ev)
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		c.Job.Data.Value = p.work(c.Job.Spec)
+		c.Job.Data.Value = p.work(c.Job.Spec())
 	}
 	p.queue.File(&ev, c)
 	return nil
@@ -154,7 +154,7 @@ func (p *List) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	weight := float64(j.Weight) / (1 << 16)
+	weight := float64(j.Weight()) / (1 << 16)
 	return append(j.Attrs(), slog.Float64("weight", weight), slog.Float64("unit_weight", weight/(j.Data.Value/1e9)),
 		slog.Int("rank", p.queue.Rank(j))), true
 }

@@ -27,7 +27,7 @@ func NewLocal(LocalOptions) (*Local, error) {
 
 // reset gives p the state of a new policy.
 func (p *Local) reset() {
-	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq }
+	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq() }
 	less := func(a, b uint64) bool { return a < b }
 	p.queue = jobqueue.New(seq, less, false)
 	p.queue.Index = locality.New(&p.queue.Ledger)
@@ -54,11 +54,11 @@ func (p *Local) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	limit := sojourn.RackLocal
 	for j := range p.queue.Ledger.All() {
 		side := j.SideOf(s.Class)
-		if side == nil || side.Startable == 0 || job != nil && pick.Locality <= sojourn.NodeLocal && j.Seq > job.Seq {
+		if side == nil || side.Startable() == 0 || job != nil && pick.Locality <= sojourn.NodeLocal && j.Seq() > job.Seq() {
 			continue
 		}
 		near, ok := p.queue.Index.Find(j, j.NextPhase(side), s, limit)
-		if ok && (job == nil || near.Locality < pick.Locality || near.Locality == pick.Locality && j.Seq < job.Seq) {
+		if ok && (job == nil || near.Locality < pick.Locality || near.Locality == pick.Locality && j.Seq() < job.Seq()) {
 			job, pick = j, near
 		}
 	}

@@ -91,7 +91,7 @@ func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
 		for _, q := range p.queues {
 			q.Save(w, func(it *vqueue.Item[fspPhase]) {
 				if !it.Finished() {
-					w.Uint(uint64(it.Value.job.Handle))
+					w.Uint(uint64(it.Value.job.Handle()))
 					w.Uint(uint64(it.Value.phase))
 					w.Wide(it.Value.work)
 				}
@@ -106,7 +106,7 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 		p.ledger.Restore(r)
 		p.inputs.Rebuild()
 		for j := range p.ledger.All() {
-			j.Data = make(fspData, len(j.Phases))
+			j.Data = make(fspData, j.NumPhases())
 		}
 		p.queues = make([]*vqueue.Queue[fspPhase], r.Below(256+1))
 		for c := range p.queues {
@@ -117,8 +117,8 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 			})
 		}
 		for j := range p.ledger.All() {
-			for i := range j.Phases {
-				r.Check(j.Data[i] != nil || over(j, i) || !j.Phases[i].Ready, "a phase that is ready is in no queue")
+			for i := range j.NumPhases() {
+				r.Check(j.Data[i] != nil || over(j, i) || !j.Phase(i).Ready(), "a phase that is ready is in no queue")
 			}
 		}
 	})
@@ -133,11 +133,11 @@ func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 	if j == nil {
 		return
 	}
-	i := r.Index(len(j.Phases))
+	i := r.Index(j.NumPhases())
 	it.Value = fspPhase{j, i, r.Wide()}
-	ph := &j.Phases[i]
-	r.Check(j.Data[i] == nil && j.Spec.Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")
-	r.Check(it.Ready() == (ph.Ready && ph.Pending() > 0) && it.Running() == ph.Running && it.Weight() == j.Weight &&
+	ph := j.Phase(i)
+	r.Check(j.Data[i] == nil && j.Spec().Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")
+	r.Check(it.Ready() == (ph.Ready() && ph.Pending() > 0) && it.Running() == ph.Running() && it.Weight() == j.Weight() &&
 		it.Work() == clamp(it.Value.work) && it.Value.work.Hi < 1<<62, "a phase is not what its job says")
 	j.Data[i] = it
 }
@@ -171,7 +171,7 @@ func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 		}
 		for j := range p.ledger.All() {
 			told := r.Time()
-			c, err := p.constrain(j.Spec, told)
+			c, err := p.constrain(j.Spec(), told)
 			if !r.Check(err == nil && told <= p.ledger.Now(), "a job is not supported, or told of in the future") {
 				return
 			}
@@ -198,6 +198,6 @@ func (p *List) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *List) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-		p.queue.Restore(r, func(j *phasequeue.Job[float64]) { j.Data.Value = p.work(j.Spec) })
+		p.queue.Restore(r, func(j *phasequeue.Job[float64]) { j.Data.Value = p.work(j.Spec()) })
 	})
 }

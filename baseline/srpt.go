@@ -46,7 +46,7 @@ func NewSRPT(opts SRPTOptions) (*SRPT, error) {
 
 // reset gives p the state of a new policy.
 func (p *SRPT) reset() {
-	key := func(j *ledger.Job[wide.Uint128]) remainingKey { return remainingKey{j.Data, j.Seq} }
+	key := func(j *ledger.Job[wide.Uint128]) remainingKey { return remainingKey{j.Data, j.Seq()} }
 	less := func(a, b remainingKey) bool {
 		if a.work != b.work {
 			return a.work.Less(b.work)
@@ -72,9 +72,9 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
 		j.Data = p.remaining(j)
 	case sojourn.TaskFinished, sojourn.TaskDone:
-		j.Data = j.Data.Sub(p.size(j.Spec, ev.Task))
+		j.Data = j.Data.Sub(p.size(j.Spec(), ev.Task))
 	case sojourn.OutputLost:
-		j.Data = j.Data.Add(p.size(j.Spec, ev.Task))
+		j.Data = j.Data.Add(p.size(j.Spec(), ev.Task))
 	}
 	p.queue.Update(j)
 	return nil
@@ -87,8 +87,8 @@ func (p *SRPT) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
 
 // remaining returns the work in the unfinished tasks of j.
 func (p *SRPT) remaining(j *ledger.Job[wide.Uint128]) (sum wide.Uint128) {
-	for i := range j.Phases {
-		sum = sum.Add(phaseWork(&j.Spec.Phases[i], p.taskTime, j.Phases[i].IsDone, j.Phases[i].Done))
+	for i := range j.NumPhases() {
+		sum = sum.Add(phaseWork(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done()))
 	}
 	return sum
 }

@@ -42,7 +42,7 @@ func (k *places) reach(j *job, side *ledger.Side) sojourn.Locality {
 // waitOf returns how long j waits on a side; nil if it never does.
 func waitOf(j *job, side *ledger.Side) *locality.Wait {
 	for i := range j.Data.waits {
-		if &j.Sides[i] == side {
+		if j.Side(i) == side {
 			return &j.Data.waits[i]
 		}
 	}
@@ -63,11 +63,11 @@ func (k *places) waiting(f func(*locality.Wait)) {
 			continue
 		}
 		for i := range j.Data.waits {
-			side := &j.Sides[i]
-			if side.Startable == 0 {
+			side := j.Side(i)
+			if side.Startable() == 0 {
 				continue
 			}
-			if _, free := k.ledger.FreeSlot(side.Class); free && k.index.HasInputs(j, j.NextPhase(side)) && n.lets(j) && n.hasRoom(side.Class) {
+			if _, free := k.ledger.FreeSlot(side.Class()); free && k.index.HasInputs(j, j.NextPhase(side)) && n.lets(j) && n.hasRoom(side.Class()) {
 				f(&j.Data.waits[i])
 			}
 		}

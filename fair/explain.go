@@ -28,16 +28,16 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 	if explainer, ok := n.explainer(); ok {
 		start := len(dst)
 		dst = explainer.AppendRanking(dst)
-		return append(dst[:start], slices.DeleteFunc(dst[start:], func(id sojourn.JobID) bool { return t.ledger.Job(id).Cancelled })...)
+		return append(dst[:start], slices.DeleteFunc(dst[start:], func(id sojourn.JobID) bool { return t.ledger.Job(id).Cancelled() })...)
 	}
 	var rivals []rival
 	for _, j := range n.jobs {
-		if j == nil || j.Cancelled {
+		if j == nil || j.Cancelled() {
 			continue
 		}
 		k := key{turn: j.Data.turn}
 		if !n.conf.leaf() {
-			k.ratio = ratio(t.count(j), j.Weight)
+			k.ratio = ratio(t.count(j), j.Weight())
 		}
 		rivals = append(rivals, rival{key: poolKey{k, true}, job: j})
 	}
@@ -68,7 +68,7 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		if r.pool != nil {
 			dst = t.rank(dst, r.pool)
 		} else {
-			dst = append(dst, r.job.Spec.ID)
+			dst = append(dst, r.job.Spec().ID)
 		}
 	}
 	return dst
@@ -99,8 +99,8 @@ func (n *pool) leastTag() wide.Uint128 {
 
 // count returns r or a of a job, over all classes.
 func (t *tree) count(j *job) (n int) {
-	for i := range j.Sides {
-		n += t.measure(&j.Sides[i])
+	for i := range j.NumSides() {
+		n += t.measure(j.Side(i))
 	}
 	return n
 }
@@ -133,7 +133,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	}
 	n := j.Data.pool
 	attrs := append(j.Attrs(),
-		slog.Float64("weight", float64(j.Weight)/(1<<16)),
+		slog.Float64("weight", float64(j.Weight())/(1<<16)),
 		slog.String("pool", n.path()),
 		slog.Float64("pool_weight", float64(n.conf.weight)/(1<<16)),
 		slog.Int("pool_running", n.total()),
@@ -141,8 +141,8 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if rank := slices.Index(p.AppendRanking(nil), id); rank >= 0 {
 		attrs = append(attrs, slog.Int("rank", rank))
 	}
-	for i := range j.Sides {
-		attrs = append(attrs, p.explainClass(j, j.Sides[i].Class))
+	for i := range j.NumSides() {
+		attrs = append(attrs, p.explainClass(j, j.Side(i).Class()))
 	}
 	for _, v := range p.preempt.victims {
 		if v.For == id || v.Task.Job == id {

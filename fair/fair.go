@@ -135,7 +135,7 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 			p.adopt(n, to)
 		}
 		if p.delay.Node > 0 {
-			c.Job.Data.waits = make([]locality.Wait, len(c.Job.Sides))
+			c.Job.Data.waits = make([]locality.Wait, c.Job.NumSides())
 		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		p.ended(c.Job.Data.pool, c.Slot.Class, ev.Kind == sojourn.TaskRefused)
@@ -148,8 +148,8 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 	if c.Job.Data.pool.limited {
 		p.updateAll(c.Job, c.Ended)
 	} else {
-		for i := range c.Job.Sides {
-			p.update(c.Job, &c.Job.Sides[i])
+		for i := range c.Job.NumSides() {
+			p.update(c.Job, c.Job.Side(i))
 		}
 	}
 	if c.Ended {
@@ -180,8 +180,8 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // assigned accounts for a task of j that was assigned.
 func (p *Policy) assigned(j *job, side *ledger.Side) {
 	p.version++
-	p.served(j.Data.pool, side.Class)
-	p.started(j.Data.pool, side.Class)
+	p.served(j.Data.pool, side.Class())
+	p.started(j.Data.pool, side.Class())
 	if j.Data.pool.limited {
 		p.updateAll(j, false)
 		return

@@ -93,7 +93,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 		n.policy.due = n.policy.wakes(p.ledger.Now())
 		p.withdraw(s.Class, true)
 		j = p.ledger.Job(a.Task.Job)
-		if j == nil || j.Data.pool != n || !j.Phases[a.Task.Phase].IsPending(a.Task.Index) {
+		if j == nil || j.Data.pool != n || !j.Phase(int(a.Task.Phase)).IsPending(a.Task.Index) {
 			panic(fmt.Sprintf("fair: a %T assigns task %v, which it may not start", n.policy.Policy, a.Task))
 		}
 		var b sojourn.Assignment

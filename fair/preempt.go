@@ -271,10 +271,10 @@ func (n *pool) holds(other *pool) bool {
 func (n *pool) next(c sojourn.Class) sojourn.JobID {
 	for n != nil {
 		if id, _, ok := n.readyJobs.First(c); ok {
-			return n.jobs[id].Spec.ID
+			return n.jobs[id].Spec().ID
 		}
 		if id, _, ok := n.freshJobs.First(c); ok {
-			return n.jobs[id].Spec.ID
+			return n.jobs[id].Spec().ID
 		}
 		id, _, ok := n.readyPools.First(c)
 		if !ok {

@@ -112,9 +112,9 @@ func (t *tree) shares(c sojourn.Class) {
 	direct := make(map[*pool][]*job) // jobs that stand beside pools
 	for _, j := range t.ledger.AppendJobs(nil) {
 		n := j.Data.pool
-		if s := j.SideOf(c); s != nil && (s.Running > 0 || n.lets(j)) {
+		if s := j.SideOf(c); s != nil && (s.Running() > 0 || n.lets(j)) {
 			if n.lets(j) {
-				n.look(c).startable += s.Startable
+				n.look(c).startable += s.Startable()
 			}
 			if len(n.below) > 0 {
 				direct[n] = append(direct[n], j)
@@ -174,9 +174,9 @@ func (n *pool) divide(c sojourn.Class, direct map[*pool][]*job) {
 	}
 	for _, j := range direct[n] {
 		s := j.SideOf(c)
-		q := portion{weight: j.Weight, max: s.Running}
+		q := portion{weight: j.Weight(), max: s.Running()}
 		if n.lets(j) {
-			q.max += s.Startable
+			q.max += s.Startable()
 		}
 		list = append(list, q)
 	}

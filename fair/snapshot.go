@@ -89,7 +89,7 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 		if j == nil {
 			continue
 		}
-		w.Uint(uint64(j.Handle))
+		w.Uint(uint64(j.Handle()))
 		w.Uint(j.Data.turn)
 		for i := range j.Data.waits {
 			j.Data.waits[i].Save(w)
@@ -292,12 +292,12 @@ func (n *pool) depth() (d int) {
 
 func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
 	j := p.ledger.RestoreJob(r)
-	if j == nil || !r.Check(j.Data.pool == nil && p.poolOf(j.Spec) == n, "a job is in a pool twice, or in another's") {
+	if j == nil || !r.Check(j.Data.pool == nil && p.poolOf(j.Spec()) == n, "a job is in a pool twice, or in another's") {
 		return nil
 	}
 	j.Data = member{pool: n, id: id, turn: r.Uint()}
 	if p.delay.Node > 0 {
-		j.Data.waits = make([]locality.Wait, len(j.Sides))
+		j.Data.waits = make([]locality.Wait, j.NumSides())
 		for i := range j.Data.waits {
 			j.Data.waits[i].Restore(r, p.ledger.Now())
 		}
@@ -367,12 +367,12 @@ func (p *Policy) restorePreemption(r *snapshot.Reader) {
 func (p *Policy) countAll(r *snapshot.Reader) {
 	for j := range p.ledger.All() {
 		p.recount(j, false)
-		for i := range j.Sides {
-			s := &j.Sides[i]
+		for i := range j.NumSides() {
+			s := j.Side(i)
 			for n := j.Data.pool; n != nil; n = n.parent {
-				r.Check(int(s.Class) < len(n.classes) || n.parent == nil && s.Running == 0, "a pool has jobs of a class that it does not know")
-				if s.Running > 0 {
-					n.class(s.Class).running += s.Running
+				r.Check(int(s.Class()) < len(n.classes) || n.parent == nil && s.Running() == 0, "a pool has jobs of a class that it does not know")
+				if s.Running() > 0 {
+					n.class(s.Class()).running += s.Running()
 				}
 			}
 		}
@@ -388,8 +388,8 @@ func (p *Policy) fileAll(r *snapshot.Reader, n *pool) {
 		}
 	}
 	for _, j := range n.jobs {
-		for i := 0; j != nil && i < len(j.Sides); i++ {
-			p.fileJob(j, &j.Sides[i])
+		for i := 0; j != nil && i < j.NumSides(); i++ {
+			p.fileJob(j, j.Side(i))
 		}
 	}
 	for c := range n.classes {

@@ -86,7 +86,7 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 		if isJob && isPool && t.order == Deficit {
 			// Tasks started so far do not compare: r/w decides between the two.
 			j, b := n.jobs[id], n.pools[below]
-			k.ratio = ratio(j.SideOf(c).Running, j.Weight)
+			k.ratio = ratio(j.SideOf(c).Running(), j.Weight())
 			if pk.sated {
 				pk.ratio = ratio(b.running(c), b.conf.weight)
 			}
@@ -103,7 +103,7 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 func (t *tree) join(j *job) *pool {
 	t.turns++
 	j.Data.turn = t.turns
-	n := t.place(j.Spec.Pool)
+	n := t.place(j.Spec().Pool)
 	for up := n; up != nil; up = up.parent {
 		up.live++
 	}
@@ -188,16 +188,16 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 func (t *tree) update(j *job, s *ledger.Side) {
 	t.fileJob(j, s)
 	for n := j.Data.pool; n.parent != nil; n = n.parent {
-		t.file(n, s.Class)
+		t.file(n, s.Class())
 	}
 }
 
 // fileJob puts one side of a job where it belongs within its pool.
 func (t *tree) fileJob(j *job, s *ledger.Side) {
-	n, c := j.Data.pool, s.Class
+	n, c := j.Data.pool, s.Class()
 	switch {
-	case s.Startable == 0 || j.Data.passed:
-		if w := waitOf(j, s); w != nil && s.Startable == 0 {
+	case s.Startable() == 0 || j.Data.passed:
+		if w := waitOf(j, s); w != nil && s.Startable() == 0 {
 			w.Stop(t.ledger.Now())
 		}
 		n.readyJobs.Remove(c, j.Data.id)
@@ -207,7 +207,7 @@ func (t *tree) fileJob(j *job, s *ledger.Side) {
 	case !n.limited || j.Data.active:
 		k := key{turn: j.Data.turn}
 		if !n.conf.leaf() {
-			k.ratio = ratio(t.measure(s), j.Weight)
+			k.ratio = ratio(t.measure(s), j.Weight())
 		}
 		n.readyJobs.Set(c, j.Data.id, k)
 		if n.limited {
@@ -226,8 +226,8 @@ func (t *tree) fileJob(j *job, s *ledger.Side) {
 
 // begun reports whether tasks of j were started.
 func begun(j *job) bool {
-	for i := range j.Sides {
-		if j.Sides[i].Started > 0 {
+	for i := range j.NumSides() {
+		if j.Side(i).Started() > 0 {
 			return true
 		}
 	}
@@ -237,9 +237,9 @@ func begun(j *job) bool {
 // measure returns what the order counts for one side of a job.
 func (t *tree) measure(s *ledger.Side) int {
 	if t.order == Deficit {
-		return s.Started
+		return s.Started()
 	}
-	return s.Running
+	return s.Running()
 }
 
 // file puts a pool where it belongs among its siblings.
@@ -327,8 +327,8 @@ func (t *tree) ended(n *pool, c sojourn.Class, refused bool) {
 // updateAll puts j and its pools where they belong.
 func (t *tree) updateAll(j *job, gone bool) {
 	recounted := t.recount(j, gone)
-	for i := range j.Sides {
-		t.update(j, &j.Sides[i])
+	for i := range j.NumSides() {
+		t.update(j, j.Side(i))
 	}
 	if !recounted {
 		return
@@ -345,7 +345,7 @@ func (t *tree) updateAll(j *job, gone bool) {
 // classes.
 func (t *tree) recount(j *job, gone bool) bool {
 	n := j.Data.pool
-	active := j.Running > 0 && !gone
+	active := j.Running() > 0 && !gone
 	if !n.limited || active == j.Data.active {
 		return false
 	}

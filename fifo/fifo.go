@@ -26,7 +26,7 @@ func New(opts Options) (*Policy, error) {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq }
+	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq() }
 	less := func(a, b uint64) bool { return a < b }
 	p.queue = jobqueue.New(seq, less, false)
 	if !p.opts.IgnoreLocality {

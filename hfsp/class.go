@@ -58,7 +58,7 @@ func (c *class) file(ph *phase, now sojourn.Time) {
 		c.aging.SetMark(ph.item, claims, startable && !ph.early)
 	}
 	if startable && ph.stage == stageTraining && c.trains(ph) {
-		c.training.queue.Set(ph.handle, trainingKey{ph.initial, ph.job.Seq, ph.index, ph})
+		c.training.queue.Set(ph.handle, trainingKey{ph.initial, ph.job.Seq(), ph.index, ph})
 	} else {
 		c.training.queue.Remove(ph.handle)
 	}

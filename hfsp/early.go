@@ -91,8 +91,8 @@ func (g *gate) overdue(othersWait bool) (first *phase, ok bool) {
 		return nil, false
 	}
 	for _, ph := range g.waiting {
-		if ph.overdue && ph.tasks.Ready && ph.tasks.Pending() > 0 && (first == nil ||
-			cmp.Or(cmp.Compare(ph.job.Seq, first.job.Seq), cmp.Compare(ph.index, first.index)) < 0) {
+		if ph.overdue && ph.tasks.Ready() && ph.tasks.Pending() > 0 && (first == nil ||
+			cmp.Or(cmp.Compare(ph.job.Seq(), first.job.Seq()), cmp.Compare(ph.index, first.index)) < 0) {
 			first = ph
 		}
 	}
@@ -102,7 +102,7 @@ func (g *gate) overdue(othersWait bool) (first *phase, ok bool) {
 // descends reports whether a phase comes after one of the same class of slots or a
 // higher one.
 func (ph *phase) descends() bool {
-	return slices.ContainsFunc(ph.job.Spec.Phases[:ph.index], func(before sojourn.Phase) bool {
+	return slices.ContainsFunc(ph.job.Spec().Phases[:ph.index], func(before sojourn.Phase) bool {
 		return before.Class >= ph.spec().Class
 	})
 }
@@ -111,5 +111,5 @@ func (ph *phase) descends() bool {
 // and does not wait for the phase before.
 func (ph *phase) hasInput() bool {
 	return ph.index == 0 || ph.spec().After == sojourn.NoBarrier ||
-		ph.job.Phases[ph.index-1].Done == ph.job.Spec.Phases[ph.index-1].Tasks
+		ph.job.Phase(ph.index-1).Done() == ph.job.Spec().Phases[ph.index-1].Tasks
 }

@@ -57,7 +57,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		attrs = append(attrs, slog.String("void",
 			fmt.Sprintf("the job was adopted at %v: it has aged since then, and what it was served before is not known", j.Data.since)))
 	}
-	if !j.Cancelled {
+	if !j.Cancelled() {
 		attrs = append(attrs, slog.Int("rank", slices.Index(p.AppendRanking(nil), id)))
 	}
 	for i, ph := range j.Data.phases {
@@ -88,7 +88,7 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 		attrs = append(attrs, slog.Int("for_training", trained))
 	}
 	if len(ahead) > 0 && ph.tasks.Pending() > 0 {
-		attrs = append(attrs, slog.Uint64("waits_for", uint64(ahead[0].job.Spec.ID)))
+		attrs = append(attrs, slog.Uint64("waits_for", uint64(ahead[0].job.Spec().ID)))
 	}
 	if text, waits := p.patience.explain(ph); waits {
 		attrs = append(attrs, slog.String("locality", text))

@@ -111,7 +111,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	p.pass(ev.At)
 	var tasks []sojourn.Phase
 	if ev.Kind == sojourn.JobRevised {
-		tasks = p.ledger.Job(ev.Job.ID).Spec.Phases
+		tasks = p.ledger.Job(ev.Job.ID).Spec().Phases
 	}
 	c := p.ledger.Apply(&ev)
 	p.index.Update(&ev, c)
@@ -132,20 +132,20 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 			}
 		}
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		n := len(c.Job.Phases)
+		n := c.Job.NumPhases()
 		c.Job.Data = data{phases: make([]*phase, n), ran: make([]history, n), adopted: ev.Kind == sojourn.JobAdopted, since: ev.At}
-		for i := range c.Job.Phases {
+		for i := range c.Job.NumPhases() {
 			p.update(c.Job, i)
 		}
 	case sojourn.JobRevised:
 		for i, ph := range c.Job.Data.phases {
 			if ph != nil {
-				p.resize(ph, ph.n+c.Job.Spec.Phases[i].Tasks-tasks[i].Tasks, true)
+				p.resize(ph, ph.n+c.Job.Spec().Phases[i].Tasks-tasks[i].Tasks, true)
 			}
 			p.update(c.Job, i)
 		}
 	case sojourn.JobCancelled:
-		for i := range c.Job.Phases {
+		for i := range c.Job.NumPhases() {
 			p.update(c.Job, i)
 		}
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.TaskAdopted, sojourn.TaskProgress,
@@ -153,10 +153,10 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.observeTask(&ev, c)
 	}
 	p.sync(ev.At)
-	if c.Ended && !c.Job.Cancelled {
+	if c.Ended && !c.Job.Cancelled() {
 		for i := range c.Job.Data.ran {
 			if tasks, service := c.Job.Data.ran[i].total(); tasks > 0 {
-				p.estimator.Completed(c.Job.Spec, i, tasks, service)
+				p.estimator.Completed(c.Job.Spec(), i, tasks, service)
 			}
 		}
 	}

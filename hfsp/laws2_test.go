@@ -97,8 +97,8 @@ func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options) {
 	}
 	for id, n := range claims {
 		pending := 0
-		for i := range w.p.ledger.Job(id).Phases {
-			pending += w.p.ledger.Job(id).Phases[i].Pending()
+		for i := range w.p.ledger.Job(id).NumPhases() {
+			pending += w.p.ledger.Job(id).Phase(i).Pending()
 		}
 		if n > pending {
 			t.Fatalf("%d victims for job %d, which has %d tasks to start", n, id, pending)

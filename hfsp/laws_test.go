@@ -152,15 +152,15 @@ func (w *world) check(ev sojourn.Event, passed bool) {
 		}
 		w.seen[ph], w.final[ph] = ph.stage, ph.final
 		// Against the oracle: v within a microsecond of slot time, S_f exactly.
-		exact := w.o.job(ph.job.Spec.ID).phases[ph.index]
+		exact := w.o.job(ph.job.Spec().ID).phases[ph.index]
 		w.twins[ph] = exact
 		diff := new(big.Rat).Sub(rat(v[ph]), exact.v)
 		if diff.Abs(diff).Cmp(rat(1000)) > 0 {
-			w.t.Fatalf("after %v, v of job %d phase %d = %d, want %s", ev, ph.job.Spec.ID, ph.index, v[ph], exact.v.FloatString(3))
+			w.t.Fatalf("after %v, v of job %d phase %d = %d, want %s", ev, ph.job.Spec().ID, ph.index, v[ph], exact.v.FloatString(3))
 		}
 		if ph.stage == stageTrained && int64(ph.final) != exact.final || (ph.stage == stageTraining) != exact.training || exact.sfs > 1 {
 			w.t.Fatalf("after %v, job %d phase %d is %s with S_f = %d; want %d, training %v, S_f set %d times",
-				ev, ph.job.Spec.ID, ph.index, stageNames[ph.stage], ph.final, exact.final, exact.training, exact.sfs)
+				ev, ph.job.Spec().ID, ph.index, stageNames[ph.stage], ph.final, exact.final, exact.training, exact.sfs)
 		}
 		if exact.starts > min(w.p.tasks, len(exact.state))+exact.lost { // invariant 1
 			w.t.Fatalf("after %v, %d training tasks were started and %d lost", ev, exact.starts, exact.lost)

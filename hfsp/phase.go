@@ -71,11 +71,11 @@ const (
 var stageNames = [...]string{stageTiny: "tiny", stageKnown: "known", stageTraining: "training", stageTrained: "trained"}
 
 // spec returns the description of the phase.
-func (ph *phase) spec() *sojourn.Phase { return &ph.job.Spec.Phases[ph.index] }
+func (ph *phase) spec() *sojourn.Phase { return &ph.job.Spec().Phases[ph.index] }
 
 // startable reports whether the phase has a task that it may start.
 func (ph *phase) startable() bool {
-	return ph.tasks.Ready && ph.tasks.Pending() > 0 && !(ph.early && ph.class.gate.shut())
+	return ph.tasks.Ready() && ph.tasks.Pending() > 0 && !(ph.early && ph.class.gate.shut())
 }
 
 // remaining returns v, the virtual size.
@@ -87,17 +87,17 @@ func (ph *phase) mean() uint64 { return ph.size / uint64(max(ph.n, 1)) }
 // update lets phase i of a job enter when it is ready and leave when it has finished. What
 // an event does to a phase in between, sync puts right.
 func (p *Policy) update(j *job, i int) {
-	if i >= len(j.Phases) {
+	if i >= j.NumPhases() {
 		return
 	}
-	ph, account := j.Data.phases[i], &j.Phases[i]
-	over := j.Cancelled || account.Done == j.Spec.Phases[i].Tasks
+	ph, account := j.Data.phases[i], j.Phase(i)
+	over := j.Cancelled() || account.Done() == j.Spec().Phases[i].Tasks
 	switch {
 	case ph != nil && over:
 		p.leave(ph)
 	case ph != nil:
 		p.touch(ph)
-	case !over && account.Ready:
+	case !over && account.Ready():
 		p.touch(p.enter(j, i))
 	}
 }
@@ -134,7 +134,7 @@ func (p *Policy) sync(at sojourn.Time) {
 // count; from these, the size; from the tasks, whether the phase is held back; from all of
 // it, when to look again, and where the phase stands in the queues of its class.
 func (p *Policy) derive(ph *phase, at sojourn.Time) {
-	c, running, hasInput := ph.class, ph.tasks.Running, ph.hasInput()
+	c, running, hasInput := ph.class, ph.tasks.Running(), ph.hasInput()
 	if ph.stage == stageTraining {
 		if hasInput {
 			ph.samples.work(p.ledger.Now())
@@ -186,7 +186,7 @@ func (p *Policy) setTimer(ph *phase, now sojourn.Time) {
 		}
 	}
 	if any {
-		p.timers.Set(ph.handle, timer{first, ph.job.Seq, ph.index, ph})
+		p.timers.Set(ph.handle, timer{first, ph.job.Seq(), ph.index, ph})
 	} else {
 		p.timers.Remove(ph.handle)
 	}
@@ -194,11 +194,11 @@ func (p *Policy) setTimer(ph *phase, now sojourn.Time) {
 
 // enter lets a phase that has become ready into the virtual cluster.
 func (p *Policy) enter(j *job, i int) *phase {
-	ph := &phase{job: j, index: i, class: p.class(j.Spec.Phases[i].Class), tasks: &j.Phases[i], n: j.Spec.Phases[i].Tasks - j.Phases[i].Done, entered: p.ledger.Now()}
+	ph := &phase{job: j, index: i, class: p.class(j.Spec().Phases[i].Class), tasks: j.Phase(i), n: j.Spec().Phases[i].Tasks - j.Phase(i).Done(), entered: p.ledger.Now()}
 	p.adopt(ph)
 	p.estimate(ph)
-	ph.item = ph.class.aging.Arrive(ph, ph.size, j.Weight)
-	if p.kill && ph.tasks.Running > 0 { // adopted before
+	ph.item = ph.class.aging.Arrive(ph, ph.size, j.Weight())
+	if p.kill && ph.tasks.Running() > 0 { // adopted before
 		for s, a := range p.ledger.Attempts() {
 			if a.Job == j && int(a.Task.Phase) == i {
 				p.targets.expose(ph, s.ID)
@@ -223,7 +223,7 @@ func (p *Policy) adopt(ph *phase) {
 
 // estimate sets the size of a phase that was not trained.
 func (p *Policy) estimate(ph *phase) {
-	size, sure := p.estimator.Initial(ph.job.Spec, ph.index)
+	size, sure := p.estimator.Initial(ph.job.Spec(), ph.index)
 	ph.size = portion(uint64(max(size, 0)), ph.n, ph.spec().Tasks)
 	switch {
 	case sure:
@@ -274,7 +274,7 @@ func (ph *phase) correct(l *ledger.Ledger[data]) {
 		return
 	}
 	served := ph.served
-	if ph.tasks.Running > 0 { // of a job that was cancelled
+	if ph.tasks.Running() > 0 { // of a job that was cancelled
 		for _, a := range l.Attempts() {
 			if a.Job == ph.job && int(a.Task.Phase) == ph.index {
 				served = served.Add(wide.From64(uint64(l.Now().Sub(a.Start))))
@@ -283,7 +283,7 @@ func (ph *phase) correct(l *ledger.Ledger[data]) {
 	}
 	if size := uint64(clamp(served)); size < ph.size {
 		ph.size = size
-		ph.class.aging.Revise(ph.item, size, ph.job.Weight)
+		ph.class.aging.Revise(ph.item, size, ph.job.Weight())
 	}
 }
 
@@ -304,7 +304,7 @@ func (p *Policy) resize(ph *phase, n int, described bool) {
 	default:
 		ph.size = portion(ph.size, n, before)
 	}
-	aging.Revise(ph.item, ph.size, ph.job.Weight)
+	aging.Revise(ph.item, ph.size, ph.job.Weight())
 }
 
 // add says that a task of a job has finished after a time.

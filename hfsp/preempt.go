@@ -103,7 +103,7 @@ func (t *targets) mark(ph *phase) {
 	if any && t.spared > 0 {
 		first, _ := ph.attempts.heap.MinKey()
 		if until, ok := t.spareFrom(ph, first.start); ok {
-			t.guards.Set(ph.handle, timer{until, ph.job.Seq, ph.index, ph})
+			t.guards.Set(ph.handle, timer{until, ph.job.Seq(), ph.index, ph})
 		}
 	}
 	ph.class.aging.SetMark(ph.item, victims, any)
@@ -192,7 +192,7 @@ func (p *Policy) appendBlocker(dst []sojourn.Preemption, c *class, first *phase)
 	for s, a := range p.ledger.Attempts() {
 		ph := a.Job.Data.phases[a.Task.Phase]
 		if s.Class == c.id && ph != nil && ph.early && !p.ledger.Retiring(s.ID) && (last.For == 0 || a.Start >= start) {
-			last, start = sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID, For: first.job.Spec.ID}, a.Start
+			last, start = sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID, For: first.job.Spec().ID}, a.Start
 		}
 	}
 	if last.For == 0 {
@@ -304,7 +304,7 @@ func (s *supply) claim(dst *[]sojourn.Preemption, ph *phase, prior bool) bool {
 		return false
 	}
 	a, _ := s.targets.ledger.Attempt(from.victim.slot)
-	*dst = append(*dst, sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: from.victim.slot, For: ph.job.Spec.ID})
+	*dst = append(*dst, sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: from.victim.slot, For: ph.job.Spec().ID})
 	if !s.next(from) {
 		s.list = slices.Delete(s.list, i, i+1)
 	}
@@ -343,7 +343,7 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn
 			return false
 		}
 		v := victims[i].Preemption
-		v.For = ph.job.Spec.ID
+		v.For = ph.job.Spec().ID
 		dst = append(dst, v)
 		victims = slices.Delete(victims, i, i+1)
 		return true
@@ -394,7 +394,7 @@ func (c *class) meet() bool {
 // smaller reports whether the phase is of a smaller virtual size than another, in
 // relation to their weights.
 func (ph *phase) smaller(other *phase) bool {
-	return wide.Mul64(ph.remaining(), other.job.Weight).Less(wide.Mul64(other.remaining(), ph.job.Weight))
+	return wide.Mul64(ph.remaining(), other.job.Weight()).Less(wide.Mul64(other.remaining(), ph.job.Weight()))
 }
 
 // victims returns the tasks that may be killed, those to be killed first at the

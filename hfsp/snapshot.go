@@ -63,7 +63,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		for j := range p.ledger.All() {
-			n := len(j.Phases)
+			n := j.NumPhases()
 			j.Data.phases, j.Data.ran = make([]*phase, n), make([]history, n)
 			j.Data.adopted, j.Data.since = r.Bool(), r.Time()
 			for i := range j.Data.ran {
@@ -90,14 +90,14 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		p.index.Rebuild()
 		for j := range p.ledger.All() {
 			for i, ph := range j.Data.phases {
-				due := !j.Cancelled && j.Phases[i].Ready && j.Phases[i].Done < j.Spec.Phases[i].Tasks
+				due := !j.Cancelled() && j.Phase(i).Ready() && j.Phase(i).Done() < j.Spec().Phases[i].Tasks
 				if !r.Check(ph != nil || !due, "a phase is missing") || ph == nil {
 					continue
 				}
-				if !r.Check(j.Phases[i].Done < j.Spec.Phases[i].Tasks, "a phase has finished") {
+				if !r.Check(j.Phase(i).Done() < j.Spec().Phases[i].Tasks, "a phase has finished") {
 					return
 				}
-				ph.class.gate.count(ph, !ph.hasInput(), j.Phases[i].Running)
+				ph.class.gate.count(ph, !ph.hasInput(), j.Phase(i).Running())
 				p.setTimer(ph, -1) // who is overdue was saved
 			}
 		}
@@ -109,7 +109,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		for _, ph := range p.phases {
 			// What follows from the account stands in the queue as well.
 			it := ph.item
-			r.Check(it.Work() == ph.size && it.Weight() == ph.job.Weight && it.Running() == ph.tasks.Running && it.Ready() == ph.startable(),
+			r.Check(it.Work() == ph.size && it.Weight() == ph.job.Weight() && it.Running() == ph.tasks.Running() && it.Ready() == ph.startable(),
 				"a phase does not fit into its queue")
 			if p.kill {
 				p.targets.mark(ph)
@@ -141,7 +141,7 @@ func (p *Policy) restorePrior(r *snapshot.Reader) {
 }
 
 func (ph *phase) save(w *snapshot.Writer) {
-	w.Uint(uint64(ph.job.Handle))
+	w.Uint(uint64(ph.job.Handle()))
 	w.Uint(uint64(ph.index))
 	w.Uint(uint64(ph.stage))
 	w.Uint(ph.size)
@@ -180,12 +180,12 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 	if j == nil {
 		return nil
 	}
-	i := r.Index(len(j.Phases))
-	if !r.Check(!j.Cancelled && j.Data.phases[i] == nil && j.Spec.Phases[i].Class == class, "a phase is in a queue twice, or in another's") {
+	i := r.Index(j.NumPhases())
+	if !r.Check(!j.Cancelled() && j.Data.phases[i] == nil && j.Spec().Phases[i].Class == class, "a phase is in a queue twice, or in another's") {
 		return nil
 	}
-	tasks := j.Spec.Phases[i].Tasks
-	ph := &phase{job: j, index: i, class: p.class(class), tasks: &j.Phases[i],
+	tasks := j.Spec().Phases[i].Tasks
+	ph := &phase{job: j, index: i, class: p.class(class), tasks: j.Phase(i),
 		stage:    stage(r.Below(uint64(len(stageNames)))),
 		size:     r.Below(1 << 63),
 		initial:  r.Below(1 << 63),

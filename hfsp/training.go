@@ -238,7 +238,7 @@ func (p *Policy) conclude(ph *phase) {
 		p.scratch = append(p.scratch, s.last)
 		left = left.Add(wide.From64(uint64(sojourn.MaxProgress - s.last.Progress)))
 	}
-	mean := wide.From64(uint64(max(p.estimator.Final(ph.job.Spec, ph.index, p.scratch), 0)))
+	mean := wide.From64(uint64(max(p.estimator.Final(ph.job.Spec(), ph.index, p.scratch), 0)))
 	size := uint64(clamp(mean.MulU64(uint64(ph.n))))
 	// S_f = s [(n-t) + sum of (1-p_k)]
 	final, _ := left.MulU64(mean.Lo).QuoRem(wide.From64(sojourn.MaxProgress))

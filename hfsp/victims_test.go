@@ -59,7 +59,7 @@ func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Pr
 		}
 		for i, v := range all {
 			if suits(i, v) && p.patience.takes(ph, p.slotOf(v.Slot)) {
-				v.For = ph.job.Spec.ID
+				v.For = ph.job.Spec().ID
 				named = append(named, v.Preemption)
 				all = slices.Delete(all, i, i+1)
 				return true
@@ -74,7 +74,7 @@ func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Pr
 		}
 	}
 	slices.SortFunc(trainers, func(a, b *phase) int {
-		return cmp.Or(cmp.Compare(a.initial, b.initial), cmp.Compare(a.job.Seq, b.job.Seq), cmp.Compare(a.index, b.index))
+		return cmp.Or(cmp.Compare(a.initial, b.initial), cmp.Compare(a.job.Seq(), b.job.Seq()), cmp.Compare(a.index, b.index))
 	})
 	claimed := map[*phase]int{}
 	left := p.classes[class].training.left()

@@ -95,7 +95,7 @@ func (l *account) apply(ev *sojourn.Event) string {
 	var was, is int64
 	switch ev.Kind {
 	case sojourn.JobRevised:
-		was = tasksOf(l.ledger.Job(ev.Job.ID).Spec)
+		was = tasksOf(l.ledger.Job(ev.Job.ID).Spec())
 		fallthrough
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		is = tasksOf(ev.Job)
@@ -104,7 +104,7 @@ func (l *account) apply(ev *sojourn.Event) string {
 		return fmt.Sprintf("live jobs have more than %d tasks", maxTasks)
 	}
 	if c := l.ledger.Apply(ev); c.Ended {
-		l.tasks -= tasksOf(c.Job.Spec)
+		l.tasks -= tasksOf(c.Job.Spec())
 	}
 	return ""
 }
@@ -167,18 +167,18 @@ func (l *account) checkDecision(e *Entry) string {
 		return bad("slot %d was offered", id)
 	case j == nil:
 		return bad("there is no such job")
-	case j.Cancelled:
+	case j.Cancelled():
 		return bad("the job is cancelled")
-	case int(a.Task.Phase) >= len(j.Spec.Phases), int64(a.Task.Index) >= int64(j.Spec.Phases[a.Task.Phase].Tasks):
+	case int(a.Task.Phase) >= len(j.Spec().Phases), int64(a.Task.Index) >= int64(j.Spec().Phases[a.Task.Phase].Tasks):
 		return bad("there is no such task")
 	}
-	p, slot := &j.Phases[a.Task.Phase], l.ledger.Free(id)
-	switch class := j.Spec.Phases[a.Task.Phase].Class; {
+	p, slot := j.Phase(int(a.Task.Phase)), l.ledger.Free(id)
+	switch class := j.Spec().Phases[a.Task.Phase].Class; {
 	case p.IsDone(a.Task.Index):
 		return bad("it is done")
 	case !p.IsPending(a.Task.Index):
 		return bad("it runs already or is held")
-	case !p.Ready:
+	case !p.Ready():
 		return bad("its phase is not ready")
 	case class != slot.Class:
 		return bad("its phase is of class %d and the slot of class %d", class, slot.Class)

@@ -23,21 +23,21 @@ func (p *Policy) replan() {
 	p.plans++
 	started := map[[2]uint32]wide.Uint128{} // p of running tasks, by handle and phase
 	for _, a := range p.queue.Ledger.Attempts() {
-		id := [2]uint32{a.Job.Handle, uint32(a.Task.Phase)}
+		id := [2]uint32{a.Job.Handle(), uint32(a.Task.Phase)}
 		started[id] = started[id].Add(p.work(a.Job, a.Task))
 	}
 	var jobs []*phasequeue.Job[waitingJob]
 	for _, j := range p.queue.Ledger.AppendJobs(nil) {
-		if j.Left > j.Running && !(p.opts.Commit && j.Data.Value.known) {
+		if j.Left() > j.Running() && !(p.opts.Commit && j.Data.Value.known) {
 			jobs = append(jobs, j)
 		}
 	}
-	slices.SortFunc(jobs, func(a, b *phasequeue.Job[waitingJob]) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(jobs, func(a, b *phasequeue.Job[waitingJob]) int { return cmp.Compare(a.Seq(), b.Seq()) })
 
 	b := newFormBuilder(p)
 	for _, j := range jobs {
 		b.add(j, 0, func(i int, left wide.Uint128) wide.Uint128 {
-			return left.Sub(started[[2]uint32{j.Handle, uint32(i)}])
+			return left.Sub(started[[2]uint32{j.Handle(), uint32(i)}])
 		})
 	}
 	s := lp.SolveByPrice(b.form, planGap, p.opts.Iterations, min(max(4*len(jobs), 24), planLevels))
@@ -96,14 +96,14 @@ func (b *formBuilder) add(j *phasequeue.Job[waitingJob], release float64, waitin
 			continue
 		}
 		chain = max(chain, s.q)
-		class := int32(j.Spec.Phases[i].Class)
+		class := int32(j.Spec().Phases[i].Class)
 		b.reach(class)
 		if w := waiting(i, s.left); !w.IsZero() {
 			b.items = append(b.items, lp.Item{H: lp.Seconds(s.h), P: (float64(float64(w.Hi)*(1<<64)) + float64(w.Lo)) / 1e9, Class: class})
 		}
 	}
 	slices.SortStableFunc(b.items, lp.ByMiddle)
-	b.form.Add(float64(j.Weight)/(1<<16), release+lp.Seconds(chain), release, b.items)
+	b.form.Add(float64(j.Weight())/(1<<16), release+lp.Seconds(chain), release, b.items)
 }
 
 // reach gives the form all classes up to one. A class without slots has one that is to come.

@@ -78,7 +78,7 @@ func (p *Policy) reset() {
 	*p = Policy{opts: p.opts, queue: phasequeue.New(phasequeue.Rules[waitingJob, rank]{
 		Key: func(j *phasequeue.Job[waitingJob], phase int, _ uint32) (rank, bool) {
 			d := &j.Data.Value
-			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq, phase}, d.known
+			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq(), phase}, d.known
 		},
 		Less: rank.less,
 		// M_u = C_j - h_u: within a phase the task with the longest way to go starts first.
@@ -152,7 +152,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 
 // work returns p_u of a task of j.
 func (p *Policy) work(j *phasequeue.Job[waitingJob], id sojourn.TaskID) wide.Uint128 {
-	return wide.From64(uint64(p.time(&j.Spec.Phases[id.Phase], id.Index)))
+	return wide.From64(uint64(p.time(&j.Spec().Phases[id.Phase], id.Index)))
 }
 
 // request asks for a plan, at the end of the batch interval or when the interval
@@ -237,7 +237,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		if p.opts.Commit {
 			attrs = append(attrs, slog.Uint64("batch", d.batch))
 		}
-	case !j.Cancelled:
+	case !j.Cancelled():
 		attrs[0] = slog.String("why", "waits for the end of its batch interval")
 		attrs = append(attrs, slog.Duration("batch_ends", p.due.Sub(0)))
 	}
@@ -246,11 +246,11 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 
 // describe computes the shapes of the phases of a job that is new or revised.
 func (p *Policy) describe(j *phasequeue.Job[waitingJob]) {
-	shapes := make([]phaseShape, len(j.Phases))
+	shapes := make([]phaseShape, j.NumPhases())
 	for i := len(shapes) - 1; i >= 0; i-- {
-		ph := &j.Spec.Phases[i]
-		feeds := i+1 < len(shapes) && j.Spec.Phases[i+1].After != sojourn.NoBarrier
-		shapes[i] = p.shape(ph, feeds, j.Phases[i].IsDone, j.Phases[i].Done)
+		ph := &j.Spec().Phases[i]
+		feeds := i+1 < len(shapes) && j.Spec().Phases[i+1].After != sojourn.NoBarrier
+		shapes[i] = p.shape(ph, feeds, j.Phase(i).IsDone, j.Phase(i).Done())
 		if feeds {
 			shapes[i].h = min(shapes[i].h+shapes[i+1].q, maxTail)
 			shapes[i].q = min(shapes[i].q+shapes[i+1].q, maxTail)

@@ -65,7 +65,7 @@ func (e *estimate) read(spec *sojourn.Phase, ph *ledger.Phase) {
 	e.left, e.known = wide.Uint128{}, spec.Estimate > 0
 	if spec.Estimates == nil {
 		each := e.prior(spec, 0)
-		e.left = each.MulU64(uint64(spec.Tasks - ph.Done))
+		e.left = each.MulU64(uint64(spec.Tasks - ph.Done()))
 		return
 	}
 	e.known = true

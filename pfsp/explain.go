@@ -68,7 +68,7 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 		slog.Float64("task_time_ratio", ph.ratioFloat()),
 	}
 	if g, ok := c.system.Guard(it); ok && g.Value.job != ph.job {
-		attrs = append(attrs, slog.Uint64("guards", uint64(g.Value.job.Spec.ID)))
+		attrs = append(attrs, slog.Uint64("guards", uint64(g.Value.job.Spec().ID)))
 	}
 	void := p.void(ph)
 	return append(attrs, slog.Bool("bound_holds", len(void) == 0), slog.Any("void", void))

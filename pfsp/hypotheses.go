@@ -103,7 +103,7 @@ func (c *class) entered(ph *phase) {
 	if ph.startsSlowly() {
 		c.doubt(ph, slowStart)
 	}
-	if a := ph.account(); a.Pending()+a.Running+a.Done < ph.spec().Tasks {
+	if a := ph.account(); a.Pending()+a.Running()+a.Done() < ph.spec().Tasks {
 		c.doubt(ph, heldTasks)
 	}
 }
@@ -114,14 +114,14 @@ func (ph *phase) startsSlowly() bool {
 	if ph.index == 0 {
 		return false
 	}
-	before, after := &ph.job.Spec.Phases[ph.index-1], ph.spec().After
+	before, after := &ph.job.Spec().Phases[ph.index-1], ph.spec().After
 	return before.Delays != nil || after > 0 && after < before.Tasks
 }
 
 // touched reports whether it matters what was told of the sizes of a phase: it is, or
 // was, in the slack system, or tasks of it were adopted before.
 func (ph *phase) touched() bool {
-	return ph.item != nil || ph.account().Done > 0 || ph.account().Running > 0
+	return ph.item != nil || ph.account().Done() > 0 || ph.account().Running() > 0
 }
 
 // sizesDiffer reports whether a revision says something else of the tasks that are not

@@ -63,7 +63,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	var told *sojourn.Job // before a revision
 	if ev.Kind == sojourn.JobRevised {
-		told = p.ledger.Job(ev.Job.ID).Spec
+		told = p.ledger.Job(ev.Job.ID).Spec()
 	}
 	c := p.ledger.Apply(&ev)
 	p.inputs.Update(&ev, c)
@@ -139,7 +139,7 @@ func (p *Policy) arrive(j *ledger.Job[data]) {
 }
 
 func makeData(j *ledger.Job[data]) data {
-	d := make(data, len(j.Phases))
+	d := make(data, j.NumPhases())
 	for i := range d {
 		d[i].job, d[i].index, d[i].queue = j, i, -1
 	}
@@ -171,7 +171,7 @@ func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
 		p.update(j, i)
 		if ph.item != nil {
 			c := p.classOf(ph)
-			if ph.item.Weight() != j.Weight {
+			if ph.item.Weight() != j.Weight() {
 				c.breaks(weights)
 			}
 			if ph.startsSlowly() {
@@ -202,7 +202,7 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 	case sojourn.TaskRefused:
 		ph.begun--
 	}
-	p.classOf(ph).ended(ev, ch.Job.Cancelled, held, prior)
+	p.classOf(ph).ended(ev, ch.Job.Cancelled(), held, prior)
 	p.update(ch.Job, i)
 	p.update(ch.Job, i+1)
 	if ph.item == nil {
@@ -276,12 +276,12 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 		return
 	}
 	if ph.item == nil {
-		if !account.Ready {
+		if !account.Ready() {
 			return
 		}
 		p.enter(c, ph)
 	}
-	if !account.Ready {
+	if !account.Ready() {
 		c.doubt(ph, setBack)
 	}
 	c.setState(ph, ph.state())

@@ -18,15 +18,15 @@ type phase struct {
 	promise
 }
 
-func (ph *phase) spec() *sojourn.Phase   { return &ph.job.Spec.Phases[ph.index] }
-func (ph *phase) account() *ledger.Phase { return &ph.job.Phases[ph.index] }
+func (ph *phase) spec() *sojourn.Phase   { return &ph.job.Spec().Phases[ph.index] }
+func (ph *phase) account() *ledger.Phase { return ph.job.Phase(ph.index) }
 
 // over reports whether the phase is finished or cancelled.
-func (ph *phase) over() bool { return ph.job.Cancelled || ph.account().Done == ph.spec().Tasks }
+func (ph *phase) over() bool { return ph.job.Cancelled() || ph.account().Done() == ph.spec().Tasks }
 
 // state returns what the phase has to start.
 func (ph *phase) state() slack.State {
-	if a := ph.account(); a.Ready && a.Pending() > 0 {
+	if a := ph.account(); a.Ready() && a.Pending() > 0 {
 		return slack.Ready
 	}
 	return slack.Drained
@@ -40,13 +40,13 @@ func (p *Policy) enter(c *class, ph *phase) {
 	}
 	ph.reestimated = p.ledger.Now()
 	ph.advance(p.ledger.Now()) // attempts may have been adopted before
-	ph.item = c.system.Arrive(ph, ph.work(), ph.job.Weight)
+	ph.item = c.system.Arrive(ph, ph.work(), ph.job.Weight())
 	c.entered(ph)
 }
 
 // leave records that a phase is over: finished, or cancelled.
 func (c *class) leave(ph *phase) {
-	if ph.account().Done == ph.spec().Tasks {
+	if ph.account().Done() == ph.spec().Tasks {
 		c.finished.service = c.finished.service.Add(ph.finished.service)
 		c.finished.tasks += ph.finished.tasks
 	}
@@ -86,7 +86,7 @@ func (p *Policy) resize(ph *phase) {
 	}
 	c := p.classOf(ph)
 	c.unfile(ph)
-	c.system.Revise(ph.item, ph.work(), ph.job.Weight)
+	c.system.Revise(ph.item, ph.work(), ph.job.Weight())
 	p.file(c, ph)
 }
 

@@ -40,7 +40,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 				w.Uint(n)
 			}
 			c.system.Save(w, func(it *slack.Item[*phase]) {
-				w.Uint(uint64(it.Value.job.Handle))
+				w.Uint(uint64(it.Value.job.Handle()))
 				w.Uint(uint64(it.Value.index))
 			})
 		}
@@ -57,7 +57,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			for i := range j.Data {
 				ph := &j.Data[i]
 				ph.restore(r)
-				ph.seen, ph.tasks = p.ledger.Now(), ph.account().Running
+				ph.seen, ph.tasks = p.ledger.Now(), ph.account().Running()
 				ph.estimate.read(ph.spec(), ph.account())
 			}
 		}
@@ -86,7 +86,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		for j := range p.ledger.All() {
 			for i := range j.Data {
 				ph := &j.Data[i]
-				r.Check(ph.item != nil || ph.over() || !ph.account().Ready, "a phase that is ready is in no system")
+				r.Check(ph.item != nil || ph.over() || !ph.account().Ready(), "a phase that is ready is in no system")
 			}
 		}
 	})
@@ -103,7 +103,7 @@ func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase
 		return
 	}
 	it.Value, ph.item = ph, it
-	if !r.Check(it.State() == ph.state() && it.Weight() == j.Weight && it.Running() == p.share(ph), "a phase is not what its job says") {
+	if !r.Check(it.State() == ph.state() && it.Weight() == j.Weight() && it.Running() == p.share(ph), "a phase is not what its job says") {
 		return
 	}
 	if it.State() == slack.Ready {
@@ -143,7 +143,7 @@ func (ph *phase) restore(r *snapshot.Reader) {
 	ph.since = r.Uint()
 	ph.broken = uint16(r.Below(1 << numHypotheses))
 	f := &ph.finished
-	r.Check(ph.begun >= ph.account().Running, "more attempts run than were begun")
+	r.Check(ph.begun >= ph.account().Running(), "more attempts run than were begun")
 	r.Check(ph.unknown > 0 && !ph.ratio.IsZero() && ph.ratio.Hi < 1<<31 && ph.running.Hi < 1<<31 &&
 		max(f.service.Hi, f.prior.Hi, ph.used.service.Hi, ph.used.prior.Hi) < 1<<31 && f.tasks < 1<<32 &&
 		!f.service.Less(ph.used.service) && !f.prior.Less(ph.used.prior) && ph.used.tasks <= f.tasks,

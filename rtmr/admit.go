@@ -37,7 +37,7 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 	if ev.Kind == sojourn.JobRevised {
 		cand.job = p.ledger.Job(job.ID)
 		d = cand.job.Data
-		was = cand.job.Spec
+		was = cand.job.Spec()
 	}
 	if d.phase, d.eps, err = p.shape(job); err != nil {
 		return d, err
@@ -97,14 +97,14 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 // binds nobody.
 func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 	j := cand.job
-	cand.seq = j.Seq
+	cand.seq = j.Seq()
 	for s, i := range d.phase {
 		if i < 0 {
 			continue
 		}
-		cand.tasks[s] -= int64(j.Phases[i].Done + j.Phases[i].Running)
+		cand.tasks[s] -= int64(j.Phase(i).Done() + j.Phase(i).Running())
 		cand.running[s] = d.running[s].end(d.eps[s], now)
-		held := p.left(j, s) - int64(j.Phases[i].Pending())
+		held := p.left(j, s) - int64(j.Phase(i).Pending())
 		cand.stuck = cand.stuck || held > 0
 	}
 	before := d.mark.promise

@@ -163,7 +163,7 @@ func BenchmarkOfferWorst(b *testing.B) {
 			}
 			_, e := q.p.estimates(q.p.ledger.Job(256))
 			for _, j := range q.p.order.jobs {
-				if place := int64(e) - 1000 + int64(j.Seq); j.Spec.ID != 256 {
+				if place := int64(e) - 1000 + int64(j.Seq()); j.Spec().ID != 256 {
 					j.Data.deadline, j.Data.mark.place, j.Data.hard.place = place, place, place
 				} else {
 					j.Data.deadline, j.Data.mark.place, j.Data.hard.place = e, e, e

@@ -33,15 +33,15 @@ func (p *promises) behind(rank int) vectors {
 func (p *promises) whole(j *job) entry {
 	d := &j.Data
 	en := entry{
-		job: j, id: j.Spec.ID, eps: d.eps, seq: j.Seq,
-		promised: d.mark.promise == kept && !j.Cancelled, deadline: d.deadline, place: d.mark.place,
+		job: j, id: j.Spec().ID, eps: d.eps, seq: j.Seq(),
+		promised: d.mark.promise == kept && !j.Cancelled(), deadline: d.deadline, place: d.mark.place,
 	}
 	for s, i := range d.phase {
 		switch {
 		case d.mark.started == 0:
 			en.tasks[s] = p.left(j, s)
 		case i >= 0:
-			en.tasks[s] = int64(j.Spec.Phases[i].Tasks)
+			en.tasks[s] = int64(j.Spec().Phases[i].Tasks)
 		}
 	}
 	p.opts.virtual(&en)
@@ -51,7 +51,7 @@ func (p *promises) whole(j *job) entry {
 // linked reports whether a job is in the chain: its promise holds. Jobs without a promise
 // run behind the chain, and are not booked.
 func (p *promises) linked(j *job) bool {
-	return p.opts.Booking == Chain && j.Data.mark.promise == kept && !j.Cancelled
+	return p.opts.Booking == Chain && j.Data.mark.promise == kept && !j.Cancelled()
 }
 
 // chained prepares the test of a job that arrives: behind the last job that has started,
@@ -108,7 +108,7 @@ func (p *promises) rebase(now int64) {
 		m.t = w.at.clone()
 		m.rebased = false
 		for s, i := range j.Data.phase {
-			m.rebased = m.rebased || i >= 0 && p.left(j, s) < int64(j.Spec.Phases[i].Tasks)
+			m.rebased = m.rebased || i >= 0 && p.left(j, s) < int64(j.Spec().Phases[i].Tasks)
 		}
 	}
 }

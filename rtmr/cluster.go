@@ -35,10 +35,10 @@ func (c *cluster) now() int64 { return int64(c.ledger.Now()) }
 // left returns how many tasks of a stage are not dispatched, held ones included.
 func (c *cluster) left(j *job, stage int) int64 {
 	i := j.Data.phase[stage]
-	if i < 0 || j.Cancelled {
+	if i < 0 || j.Cancelled() {
 		return 0
 	}
-	return int64(j.Spec.Phases[i].Tasks - j.Phases[i].Done - j.Phases[i].Running)
+	return int64(j.Spec().Phases[i].Tasks - j.Phase(i).Done() - j.Phase(i).Running())
 }
 
 func (c *cluster) addSlot(s sojourn.Slot, restored bool) {
@@ -78,7 +78,7 @@ func (c *cluster) unretire(id sojourn.SlotID) {
 	}
 }
 
-func timerID(j *job, stage int) uint32 { return 2*j.Handle + uint32(stage) }
+func timerID(j *job, stage int) uint32 { return 2*j.Handle() + uint32(stage) }
 
 // setTimer sets the timer of a stage to the first of its running attempts that has not
 // outlasted its estimate at an instant.

@@ -41,26 +41,26 @@ func (p *promises) isReserved(j *job) bool {
 // setKey computes the key of a job.
 func (p *promises) setKey(j *job) {
 	d := &j.Data
-	d.key = key{tierBooked, d.mark.place, j.Seq}
+	d.key = key{tierBooked, d.mark.place, j.Seq()}
 	switch {
-	case j.Cancelled:
-		d.key = key{tierEnding, 0, j.Seq}
+	case j.Cancelled():
+		d.key = key{tierEnding, 0, j.Seq()}
 	case d.mark.promise != kept:
-		d.key = key{tierBehind, d.deadline, j.Seq}
+		d.key = key{tierBehind, d.deadline, j.Seq()}
 	case d.mark.started > 0:
-		d.key = key{tierStarted, int64(d.mark.started), j.Seq}
+		d.key = key{tierStarted, int64(d.mark.started), j.Seq()}
 	}
 }
 
 // refile brings the places of a job in the queues up to date, and what is reserved for
 // it.
 func (p *promises) refile(j *job) {
-	for i := range j.Sides {
-		side := &j.Sides[i]
-		if side.Startable > 0 {
-			p.ready.Set(side.Class, j.Handle, j.Data.key)
+	for i := range j.NumSides() {
+		side := j.Side(i)
+		if side.Startable() > 0 {
+			p.ready.Set(side.Class(), j.Handle(), j.Data.key)
 		} else {
-			p.ready.Remove(side.Class, j.Handle)
+			p.ready.Remove(side.Class(), j.Handle())
 		}
 	}
 	p.order.reserve(j, p.reservation(j))
@@ -72,7 +72,7 @@ func (p *promises) refile(j *job) {
 func (p *promises) reservation(j *job) int64 {
 	d := &j.Data
 	i := d.phase[reduces]
-	if i < 0 || d.mark.promise != kept || j.Cancelled || j.Phases[i].Ready {
+	if i < 0 || d.mark.promise != kept || j.Cancelled() || j.Phase(i).Ready() {
 		return 0
 	}
 	return p.left(j, reduces)

@@ -12,7 +12,7 @@ import (
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	p.settle()
 	for _, j := range p.order.jobs {
-		dst = append(dst, j.Spec.ID)
+		dst = append(dst, j.Spec().ID)
 	}
 	return dst
 }
@@ -26,7 +26,7 @@ func (p *Policy) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	}
 	for _, j := range p.order.jobs {
 		if j.Data.mark.promise == void {
-			dst = append(dst, j.Spec.ID)
+			dst = append(dst, j.Spec().ID)
 		}
 	}
 	return dst

@@ -39,13 +39,13 @@ func newWatcher() *watcher {
 func (c *watcher) overtaken(p *Policy) {
 	first := len(p.order.jobs)
 	for i, j := range p.order.jobs {
-		if !c.seen[j.Spec.ID] {
-			c.seen[j.Spec.ID] = true
+		if !c.seen[j.Spec().ID] {
+			c.seen[j.Spec().ID] = true
 			first = min(first, i)
 		}
 	}
 	for _, j := range p.order.jobs[first:] {
-		id := j.Spec.ID
+		id := j.Spec().ID
 		delete(c.least, id)
 		delete(c.before, id)
 		c.shots = slices.DeleteFunc(c.shots, func(s shot) bool { return slices.Contains(s.prefix, id) })
@@ -59,7 +59,7 @@ func (c *watcher) look(w *world) {
 	c.overtaken(p)
 	var prefix []sojourn.JobID
 	for i, j := range p.order.jobs {
-		id, m := j.Spec.ID, j.Data.mark
+		id, m := j.Spec().ID, j.Data.mark
 		prefix = append(prefix, id)
 		em, e := p.estimates(j)
 		told, ok := c.least[id]
@@ -97,7 +97,7 @@ func (c *watcher) look(w *world) {
 	if w.beat == 1 && p.free[maps] > 0 {
 		for _, j := range p.order.jobs {
 			if p.left(j, maps) > 0 {
-				fail("I4: a map slot is free, and job %d has maps to dispatch", j.Spec.ID)
+				fail("I4: a map slot is free, and job %d has maps to dispatch", j.Spec().ID)
 			}
 		}
 	}

@@ -258,7 +258,7 @@ func (p *promises) evaluate(now int64, cause reason) {
 	tries := 0
 	for _, j := range p.order.jobs {
 		d := &j.Data
-		if d.mark.promise != void || j.Cancelled || d.deadline <= now {
+		if d.mark.promise != void || j.Cancelled() || d.deadline <= now {
 			continue
 		}
 		if tries++; tries > restores {
@@ -293,15 +293,15 @@ func (p *promises) evaluate(now int64, cause reason) {
 func (p *promises) entry(j *job, now int64) entry {
 	d := &j.Data
 	en := entry{
-		job: j, id: j.Spec.ID, eps: d.eps, seq: j.Seq,
-		promised: d.mark.promise == kept && !j.Cancelled, deadline: d.deadline, place: d.mark.place,
+		job: j, id: j.Spec().ID, eps: d.eps, seq: j.Seq(),
+		promised: d.mark.promise == kept && !j.Cancelled(), deadline: d.deadline, place: d.mark.place,
 	}
 	for s := range en.tasks {
 		if d.phase[s] < 0 {
 			continue
 		}
 		en.tasks[s] = p.left(j, s)
-		en.stuck = en.stuck || !j.Cancelled && en.tasks[s] > int64(j.Phases[d.phase[s]].Pending())
+		en.stuck = en.stuck || !j.Cancelled() && en.tasks[s] > int64(j.Phase(d.phase[s]).Pending())
 		en.running[s] = d.running[s].end(d.eps[s], now)
 	}
 	if d.mark.started == 0 {
@@ -327,7 +327,7 @@ func (s *starts) end(eps, now int64) int64 {
 // which they are served, without one of them.
 func (p *promises) promised(dst []entry, now int64, without *job) []entry {
 	for _, j := range p.order.jobs {
-		if j.Data.mark.promise == kept && !j.Cancelled && j != without {
+		if j.Data.mark.promise == kept && !j.Cancelled() && j != without {
 			dst = append(dst, p.entry(j, now))
 		}
 	}
@@ -386,7 +386,7 @@ func (p *promises) reality(v *vectors, now int64) {
 		if !ok {
 			start = a.Start
 		}
-		s := stageOf(&a.Job.Spec.Phases[a.Task.Phase])
+		s := stageOf(&a.Job.Spec().Phases[a.Task.Phase])
 		if end := slotvec.Add(int64(start), a.Job.Data.eps[s]); end >= now {
 			v[s] = append(v[s], slotvec.Run{T: end, N: -1})
 		}

@@ -189,7 +189,7 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 		return
 	}
 	if p.opts.Learn {
-		p.est.learn(j.Spec, ev.Task, ev.Service)
+		p.est.learn(j.Spec(), ev.Task, ev.Service)
 	}
 	if p.opts.Feedback {
 		ended := &d.ended[stage]
@@ -204,11 +204,11 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 
 // jobEnded forgets a job.
 func (p *Policy) jobEnded(j *job) {
-	if p.opts.Feedback && j.Left == 0 {
+	if p.opts.Feedback && j.Left() == 0 {
 		p.feedback(j)
 	}
-	p.ready.Remove(sojourn.Map, j.Handle)
-	p.ready.Remove(sojourn.Reduce, j.Handle)
+	p.ready.Remove(sojourn.Map, j.Handle())
+	p.ready.Remove(sojourn.Reduce, j.Handle())
 	p.order.remove(j)
 	if j.Data.hard.promise == void {
 		p.voids--
@@ -231,8 +231,8 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	phase := j.Data.phase[stage]
 	a := p.ledger.TakePhase(j, phase, id)
 	p.attemptStarted(j, stage, p.ledger.Now())
-	if j.Phases[phase].Pending() == 0 {
-		p.ready.Remove(s.Class, j.Handle)
+	if j.Phase(phase).Pending() == 0 {
+		p.ready.Remove(s.Class, j.Handle())
 	}
 	p.fresh = false
 	return a, true

@@ -157,20 +157,20 @@ func (p *Policy) restoreSlots(r *snapshot.Reader) {
 		if !r.Check(ok && (i == 0 || p.retiring[i-1] < id), "a slot that is not busy retires") {
 			return
 		}
-		p.slots[stageOf(&a.Job.Spec.Phases[a.Task.Phase])]--
+		p.slots[stageOf(&a.Job.Spec().Phases[a.Task.Phase])]--
 	}
 }
 
 func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 	d := &j.Data
 	running := d.running
-	phase, _, err := p.shape(j.Spec)
+	phase, _, err := p.shape(j.Spec())
 	if !r.Check(err == nil, "a job is of a shape that is not supported") {
 		return
 	}
 	*d = data{phase: phase, running: running, deadline: never}
-	if j.Spec.Deadline > 0 {
-		d.deadline = int64(j.Spec.Deadline)
+	if j.Spec().Deadline > 0 {
+		d.deadline = int64(j.Spec().Deadline)
 	}
 	for s := range d.eps {
 		d.eps[s] = r.Int()

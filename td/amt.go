@@ -27,7 +27,7 @@ func (r *roster) estimate(j *job) {
 		d.amt = round(d.sum / d.runs)
 		return
 	}
-	d.amt = round(uint64(r.set.taskTime(j.Spec) / time.Microsecond))
+	d.amt = round(uint64(r.set.taskTime(j.Spec()) / time.Microsecond))
 }
 
 // measure records the time of a map task of j.

@@ -25,10 +25,10 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 			}
 			return 1
 		}
-		return cmp.Compare(a.Seq, b.Seq)
+		return cmp.Compare(a.Seq(), b.Seq())
 	})
 	for _, j := range jobs {
-		dst = append(dst, j.Spec.ID)
+		dst = append(dst, j.Spec().ID)
 	}
 	return dst
 }
@@ -61,7 +61,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	d, ph := &j.Data, &j.Phases[0]
+	d, ph := &j.Data, j.Phase(0)
 	l := d.lane
 	attrs := append(j.Attrs(), slog.String("status", d.status.String()))
 	if d.status < senile {
@@ -75,8 +75,8 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 			slog.Float64("bound", float64(p.bound(l)*uint64(demand))/million))
 	}
 	attrs = append(attrs,
-		slog.Int("occupied", ph.Running),
-		slog.Int("remain", j.Spec.Phases[0].Tasks-ph.Done-ph.Running),
+		slog.Int("occupied", ph.Running()),
+		slog.Int("remain", j.Spec().Phases[0].Tasks-ph.Done()-ph.Running()),
 		slog.Float64("amt", float64(d.amt)/million),
 		slog.Uint64("measured", d.runs),
 		slog.Int("T", p.ledger.Capacity(l.class)),
@@ -109,7 +109,7 @@ func (p *Policy) why(j *job) string {
 	case !d.awake:
 		return p.whyLate(j)
 	case d.status == waiting && l.infantile != nil:
-		return fmt.Sprintf("job %d is infantile and has to grow up first", l.infantile.Spec.ID)
+		return fmt.Sprintf("job %d is infantile and has to grow up first", l.infantile.Spec().ID)
 	case d.status == waiting && l.senile()+l.demand < slots:
 		return fmt.Sprintf("its turn comes with the next slots, by arrival: Osen + D = %d is below T = %d", l.senile()+l.demand, slots)
 	case d.status == waiting:
@@ -132,19 +132,19 @@ func (p *Policy) why(j *job) string {
 // whyLate tells what a job waits for of which no map task is left that was never started,
 // or may be started.
 func (p *Policy) whyLate(j *job) string {
-	maps := &j.Phases[0]
+	maps := j.Phase(0)
 	reduces := 0
-	for i := range j.Sides {
-		reduces += j.Sides[i].Startable
+	for i := range j.NumSides() {
+		reduces += j.Side(i).Startable()
 	}
 	switch {
-	case j.Cancelled:
+	case j.Cancelled():
 		return ""
 	case maps.Pending() > 0:
 		return "its map tasks, which came back or were added, go first, by arrival"
 	case reduces == 0:
 		return ""
-	case maps.Done == j.Spec.Phases[0].Tasks:
+	case maps.Done() == j.Spec().Phases[0].Tasks:
 		return "its reduces go first, by arrival"
 	}
 	return "its reduces go last until its last map task has finished"

@@ -18,7 +18,7 @@ func Verify(p *Policy) error {
 		want := newLane(l.class)
 		waits := 0
 		for _, j := range p.ledger.AppendJobs(nil) {
-			d, ph := &j.Data, &j.Phases[0]
+			d, ph := &j.Data, j.Phase(0)
 			if d.lane != l {
 				continue
 			}
@@ -38,8 +38,8 @@ func Verify(p *Policy) error {
 			case teenaged:
 				want.teenaged = append(want.teenaged, j)
 			case adult:
-				want.adults = append(want.adults, rank{d.amt, j.Seq, d.seat, j})
-				if ph.Running < p.set.floor(d.demand) {
+				want.adults = append(want.adults, rank{d.amt, j.Seq(), d.seat, j})
+				if ph.Running() < p.set.floor(d.demand) {
 					want.short = append(want.short, j)
 				}
 			}
@@ -47,10 +47,10 @@ func Verify(p *Policy) error {
 				want.demand += d.demand
 			}
 			if d.status != waiting {
-				want.occupied += ph.Running
+				want.occupied += ph.Running()
 			}
 		}
-		bySeq := func(a, b *job) int { return cmp.Compare(a.Seq, b.Seq) }
+		bySeq := func(a, b *job) int { return cmp.Compare(a.Seq(), b.Seq()) }
 		slices.SortFunc(want.teenaged, bySeq)
 		slices.SortFunc(want.short, bySeq)
 		slices.SortFunc(want.adults, compareRanks)

@@ -100,13 +100,13 @@ func newLane(c sojourn.Class) *lane {
 // to.
 func (r *roster) refresh(j *job, ended bool) {
 	d := &j.Data
-	ph := &j.Phases[0]
+	ph := j.Phase(0)
 	switch {
-	case ended || j.Cancelled:
+	case ended || j.Cancelled():
 		r.setStatus(j, finished)
-	case d.status < senile && j.Spec.Phases[0].Tasks == ph.Done+ph.Running:
+	case d.status < senile && j.Spec().Phases[0].Tasks == ph.Done()+ph.Running():
 		r.setStatus(j, senile)
-	case d.status == teenaged && ph.Running >= r.set.floor(d.demand):
+	case d.status == teenaged && ph.Running() >= r.set.floor(d.demand):
 		r.setStatus(j, adult)
 	}
 	r.file(j)
@@ -166,7 +166,7 @@ func (r *roster) takeSeat() uint32 {
 func (r *roster) file(j *job) {
 	d := &j.Data
 	l := d.lane
-	ph := &j.Phases[0]
+	ph := j.Phase(0)
 	awake := d.status < senile && ph.Pending() > 0
 	grown := awake && (d.status == teenaged || d.status == adult)
 
@@ -179,11 +179,11 @@ func (r *roster) file(j *job) {
 		}
 	}
 	if awake && d.status == waiting {
-		if !l.waiting.Contains(j.Handle) {
-			l.waiting.Set(j.Handle, j.Seq)
+		if !l.waiting.Contains(j.Handle()) {
+			l.waiting.Set(j.Handle(), j.Seq())
 		}
 	} else {
-		l.waiting.Remove(j.Handle)
+		l.waiting.Remove(j.Handle())
 	}
 
 	l.demand -= d.demanded
@@ -194,7 +194,7 @@ func (r *roster) file(j *job) {
 		d.demanded = d.demand
 	}
 	if awake && d.status.coScheduled() {
-		d.holds = ph.Running
+		d.holds = ph.Running()
 	}
 	l.demand += d.demanded
 	l.occupied += d.holds
@@ -204,14 +204,14 @@ func (r *roster) file(j *job) {
 
 	d.teen = enter(&l.teenaged, j, d.teen, grown && d.status == teenaged)
 	isAdult := grown && d.status == adult
-	d.short = enter(&l.short, j, d.short, isAdult && ph.Running < r.set.floor(d.demand))
+	d.short = enter(&l.short, j, d.short, isAdult && ph.Running() < r.set.floor(d.demand))
 	if d.adult && (!isAdult || d.ranked != d.amt) {
-		i, _ := slices.BinarySearchFunc(l.adults, rank{amt: d.ranked, seq: j.Seq}, compareRanks)
+		i, _ := slices.BinarySearchFunc(l.adults, rank{amt: d.ranked, seq: j.Seq()}, compareRanks)
 		l.adults = slices.Delete(l.adults, i, i+1)
 		d.adult = false
 	}
 	if isAdult && !d.adult {
-		k := rank{d.amt, j.Seq, d.seat, j}
+		k := rank{d.amt, j.Seq(), d.seat, j}
 		i, _ := slices.BinarySearchFunc(l.adults, k, compareRanks)
 		l.adults = slices.Insert(l.adults, i, k)
 		d.adult, d.ranked = true, d.amt
@@ -226,7 +226,7 @@ func (r *roster) file(j *job) {
 // it now.
 func enter(list *[]*job, j *job, is, want bool) bool {
 	if is != want {
-		i, _ := slices.BinarySearchFunc(*list, j.Seq, func(k *job, seq uint64) int { return cmp.Compare(k.Seq, seq) })
+		i, _ := slices.BinarySearchFunc(*list, j.Seq(), func(k *job, seq uint64) int { return cmp.Compare(k.Seq(), seq) })
 		if want {
 			*list = slices.Insert(*list, i, j)
 		} else {
@@ -250,26 +250,26 @@ func (l *lane) setAnywhere(seat uint32, is bool) {
 // fileReduces enters what else a job has to start: the map tasks that came back
 // after it had become senile, and its later phases, class by class.
 func (r *roster) fileReduces(j *job) {
-	ph := &j.Phases[0]
-	for i := range j.Sides {
-		side := &j.Sides[i]
-		reduces, maps := side.Startable, 0
-		if i == ph.Side && !j.Cancelled {
+	ph := j.Phase(0)
+	for i := range j.NumSides() {
+		side := j.Side(i)
+		reduces, maps := side.Startable(), 0
+		if i == ph.Side() && !j.Cancelled() {
 			maps = ph.Pending()
 			reduces -= maps
 		}
-		over := ph.Done == j.Spec.Phases[0].Tasks
-		file(&r.first, side.Class, j, j.Data.status == senile && maps > 0 || over && reduces > 0)
-		file(&r.early, side.Class, j, !over && reduces > 0)
+		over := ph.Done() == j.Spec().Phases[0].Tasks
+		file(&r.first, side.Class(), j, j.Data.status == senile && maps > 0 || over && reduces > 0)
+		file(&r.early, side.Class(), j, !over && reduces > 0)
 	}
 }
 
 // file puts j into a queue or takes it out.
 func file(q *ready.Queue[uint64], c sojourn.Class, j *job, want bool) {
 	if !want {
-		q.Remove(c, j.Handle)
-	} else if !q.Contains(c, j.Handle) {
-		q.Set(c, j.Handle, j.Seq)
+		q.Remove(c, j.Handle())
+	} else if !q.Contains(c, j.Handle()) {
+		q.Set(c, j.Handle(), j.Seq())
 	}
 }
 
@@ -288,7 +288,7 @@ func (r *roster) revised(j *job) {
 // demand returns how many slots j asks for: at most its size, and the slots that
 // there are. From its promotion on, that is settled.
 func (r *roster) demand(j *job) int {
-	return r.set.demand(j.Spec, r.ledger.Capacity(j.Data.lane.class))
+	return r.set.demand(j.Spec(), r.ledger.Capacity(j.Data.lane.class))
 }
 
 // senile returns Osen: how many slots are held by whatever is not one of the jobs
@@ -324,7 +324,7 @@ func (r *roster) updateOnce(l *lane) bool {
 			return false
 		}
 		to := adult
-		if !r.set.SelfTune && j.Phases[0].Running < r.set.floor(r.demand(j)) {
+		if !r.set.SelfTune && j.Phase(0).Running() < r.set.floor(r.demand(j)) {
 			to = teenaged
 		}
 		r.move(j, to)
@@ -368,8 +368,8 @@ func (r *roster) behind(j *job) bool {
 		return true
 	}
 	d := &j.Data
-	size := j.Spec.Phases[0].Tasks
-	left := size - j.Phases[0].Done
+	size := j.Spec().Phases[0].Tasks
+	left := size - j.Phase(0).Done()
 	taken := uint64(r.ledger.Now().Sub(d.since) / time.Microsecond)
 	// Both sides are multiplied by L*demand, in millionths.
 	spent := wide.Mul64(taken, r.set.l*uint64(d.demand))
@@ -380,7 +380,7 @@ func (r *roster) behind(j *job) bool {
 // underH reports whether a job of a lane that asks for some slots holds fewer than
 // its upper bound, H times as many.
 func (r *roster) underH(l *lane, j *job, demand int) bool {
-	return uint64(j.Phases[0].Running)*million < r.bound(l)*uint64(demand)
+	return uint64(j.Phase(0).Running())*million < r.bound(l)*uint64(demand)
 }
 
 // bound returns H in millionths. By Formula (1),

@@ -195,7 +195,7 @@ func (p *Policy) hottest(l *lane, s sojourn.Slot) (choice, bool) {
 		q = append(q, p.ledger.ByHandle(h))
 	}
 	slices.SortFunc(q, func(a, b *job) int {
-		return cmp.Or(cmp.Compare(b.Data.amt, a.Data.amt), cmp.Compare(a.Seq, b.Seq))
+		return cmp.Or(cmp.Compare(b.Data.amt, a.Data.amt), cmp.Compare(a.Seq(), b.Seq()))
 	})
 	defer clear(q)
 	p.queue = q
@@ -241,7 +241,7 @@ func (p *Policy) fromQueue(q *ready.Queue[uint64], s sojourn.Slot, give giver) (
 	try := func(j *job) (choice, bool) {
 		from, to := p.late(j)
 		if q == &p.early {
-			from, to = 1, len(j.Phases)
+			from, to = 1, j.NumPhases()
 		}
 		return p.each(j, from, to, s, give)
 	}
@@ -252,7 +252,7 @@ func (p *Policy) fromQueue(q *ready.Queue[uint64], s sojourn.Slot, give giver) (
 	for h := range q.All(s.Class) {
 		all = append(all, p.ledger.ByHandle(h))
 	}
-	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.Seq(), b.Seq()) })
 	defer clear(all)
 	p.queue = all
 	for _, j := range all[1:] {
@@ -266,8 +266,8 @@ func (p *Policy) fromQueue(q *ready.Queue[uint64], s sojourn.Slot, give giver) (
 // late returns the range of phases of a senile job that go first: its map tasks
 // that came back, or once they have all finished, all else.
 func (p *Policy) late(j *job) (from, to int) {
-	if j.Phases[0].Done == j.Spec.Phases[0].Tasks {
-		return 1, len(j.Phases)
+	if j.Phase(0).Done() == j.Spec().Phases[0].Tasks {
+		return 1, j.NumPhases()
 	}
 	return 0, 1
 }
@@ -276,8 +276,8 @@ func (p *Policy) late(j *job) (from, to int) {
 // which it finds something.
 func (p *Policy) each(j *job, from, to int, s sojourn.Slot, give giver) (choice, bool) {
 	for i := from; i < to; i++ {
-		ph := &j.Phases[i]
-		if !ph.Ready || ph.Pending() == 0 || j.Sides[ph.Side].Class != s.Class {
+		ph := j.Phase(i)
+		if !ph.Ready() || ph.Pending() == 0 || j.Side(ph.Side()).Class() != s.Class {
 			continue
 		}
 		if c, ok := give(j, i, s); ok {

@@ -35,7 +35,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		w.Len(n)
 		p.last.each(func(id sojourn.SlotID, j *job) {
 			w.Uint(uint64(id))
-			w.Uint(uint64(j.Spec.ID))
+			w.Uint(uint64(j.Spec().ID))
 		})
 		w.Len(p.hot.len)
 		for i := range p.hot.len {
@@ -94,17 +94,17 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 
 // restoreJob reads what is kept of a job, and files it.
 func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
-	j.Data = member{lane: p.lane(j.Spec.Phases[0].Class)}
+	j.Data = member{lane: p.lane(j.Spec().Phases[0].Class)}
 	d := &j.Data
 	to := status(r.Below(uint64(finished) + 1))
 	demand := r.Index(sojourn.MaxSlots + 1)
 	since := r.Time()
 	d.sum, d.runs = r.Uint(), r.Uint()
 	p.estimate(j)
-	ph := &j.Phases[0]
-	over := ph.Done+ph.Running == j.Spec.Phases[0].Tasks
+	ph := j.Phase(0)
+	over := ph.Done()+ph.Running() == j.Spec().Phases[0].Tasks
 	grown := to == teenaged || to == adult
-	ok := r.Check(j.Cancelled == (to == finished) && (j.Cancelled || !over || to == senile), "a status does not fit the tasks")
+	ok := r.Check(j.Cancelled() == (to == finished) && (j.Cancelled() || !over || to == senile), "a status does not fit the tasks")
 	ok = ok && r.Check(grown == (demand > 0), "a demand does not fit the status")
 	if !ok || !r.Check(to != infantile || d.lane.infantile == nil, "two jobs are infantile") {
 		return

@@ -67,7 +67,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	p.index.Update(&ev, c)
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		c.Job.Data = member{lane: p.lane(c.Job.Spec.Phases[0].Class)}
+		c.Job.Data = member{lane: p.lane(c.Job.Spec().Phases[0].Class)}
 		p.estimate(c.Job)
 	case sojourn.JobRevised:
 		p.revised(c.Job)
@@ -76,7 +76,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.last.set(c.Slot.ID, nil)
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		p.lane(c.Slot.Class).busy--
-		if ev.Kind == sojourn.TaskFinished && ev.Task.Phase == 0 && local(c.Job.Spec, ev.Task, c.Slot.Node) {
+		if ev.Kind == sojourn.TaskFinished && ev.Task.Phase == 0 && local(c.Job.Spec(), ev.Task, c.Slot.Node) {
 			service := ev.Service
 			if service == 0 {
 				service = ev.At.Sub(c.Start)

@@ -69,16 +69,16 @@ func (q *Queue[J, K]) Restore(r *snapshot.Reader, data func(*ledger.Job[J])) {
 func (q *Queue[J, K]) Update(j *ledger.Job[J]) {
 	var key K
 	keyed := false
-	for i := range j.Sides {
-		side := &j.Sides[i]
-		if side.Startable == 0 {
-			q.ready.Remove(side.Class, j.Handle)
+	for i := range j.NumSides() {
+		side := j.Side(i)
+		if side.Startable() == 0 {
+			q.ready.Remove(side.Class(), j.Handle())
 			continue
 		}
 		if !keyed {
 			key, keyed = q.key(j), true
 		}
-		q.ready.Set(side.Class, j.Handle, key)
+		q.ready.Set(side.Class(), j.Handle(), key)
 	}
 }
 
@@ -101,7 +101,7 @@ func (q *Queue[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, *ledger.Job
 		}
 		side := j.SideOf(s.Class)
 		a := q.take(j, side, s)
-		if side.Startable == 0 {
+		if side.Startable() == 0 {
 			q.ready.Remove(s.Class, h)
 		}
 		return a, j, true
@@ -130,7 +130,7 @@ func (q *Queue[J, K]) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 // AppendRanking appends the live jobs, the least key first.
 func (q *Queue[J, K]) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	for _, r := range q.ranking() {
-		dst = append(dst, r.job.Spec.ID)
+		dst = append(dst, r.job.Spec().ID)
 	}
 	return dst
 }

@@ -120,14 +120,14 @@ func (q *Queue[J, K]) File(ev *sojourn.Event, c ledger.Change[Data[J]]) {
 			f.waiting.Add(int(f.place[ev.Task.Index])) // whether it is pending is seen to later
 		}
 		q.update(j, i)
-		if i+1 < len(j.Phases) {
+		if i+1 < j.NumPhases() {
 			q.update(j, i+1)
 		}
 	}
 	if c.Ended {
 		for i := range j.Data.phases {
 			id := j.Data.phases[i].id
-			q.ready.Remove(j.Spec.Phases[i].Class, id)
+			q.ready.Remove(j.Spec().Phases[i].Class, id)
 			q.phases[id] = phase[J]{}
 			q.spare = append(q.spare, id)
 		}
@@ -136,7 +136,7 @@ func (q *Queue[J, K]) File(ev *sojourn.Event, c ledger.Change[Data[J]]) {
 
 // enrol makes the entries of a job.
 func (q *Queue[J, K]) enrol(j *Job[J]) {
-	j.Data.phases = make([]filed, len(j.Phases))
+	j.Data.phases = make([]filed, j.NumPhases())
 	for i := range j.Data.phases {
 		id := uint32(len(q.phases))
 		if n := len(q.spare); n > 0 {
@@ -153,7 +153,7 @@ func (q *Queue[J, K]) enrol(j *Job[J]) {
 
 // sort computes the order of the tasks of a phase.
 func (q *Queue[J, K]) sort(j *Job[J], i int) {
-	f, ph := &j.Data.phases[i], &j.Spec.Phases[i]
+	f, ph := &j.Data.phases[i], &j.Spec().Phases[i]
 	f.order, f.place, f.waiting = nil, nil, bitset.Set{}
 	if q.rules.Within == nil {
 		return
@@ -176,14 +176,14 @@ func (q *Queue[J, K]) sort(j *Job[J], i int) {
 
 // Update files all phases of j anew.
 func (q *Queue[J, K]) Update(j *Job[J]) {
-	for i := range j.Phases {
+	for i := range j.NumPhases() {
 		q.update(j, i)
 	}
 }
 
 func (q *Queue[J, K]) update(j *Job[J], i int) {
-	ph, class, id := &j.Phases[i], j.Spec.Phases[i].Class, j.Data.phases[i].id
-	if ph.Ready && ph.Pending() > 0 {
+	ph, class, id := j.Phase(i), j.Spec().Phases[i].Class, j.Data.phases[i].id
+	if ph.Ready() && ph.Pending() > 0 {
 		if key, ok := q.rules.Key(j, i, q.first(j, i)); ok {
 			q.ready.Set(class, id, key)
 			return
@@ -196,12 +196,12 @@ func (q *Queue[J, K]) update(j *Job[J], i int) {
 func (q *Queue[J, K]) first(j *Job[J], i int) uint32 {
 	f := &j.Data.phases[i]
 	if f.order == nil {
-		t, _ := j.Phases[i].FirstPending()
+		t, _ := j.Phase(i).FirstPending()
 		return t
 	}
 	for {
 		at := f.waiting.Min()
-		if t := f.order[at]; j.Phases[i].IsPending(t) {
+		if t := f.order[at]; j.Phase(i).IsPending(t) {
 			return t
 		}
 		f.waiting.Remove(at)
@@ -236,7 +236,7 @@ func (q *Queue[J, K]) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 // arrival.
 func (q *Queue[J, K]) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	for _, r := range q.ranking() {
-		dst = append(dst, r.job.Spec.ID)
+		dst = append(dst, r.job.Spec().ID)
 	}
 	return dst
 }
@@ -258,8 +258,8 @@ func (q *Queue[J, K]) ranking() []ranked[J, K] {
 	for n, j := range jobs {
 		r := ranked[J, K]{job: j}
 		for _, ready := range [...]bool{true, false} {
-			for i := range j.Phases {
-				if ph := &j.Phases[i]; ph.Ready != ready || ph.Pending() == 0 {
+			for i := range j.NumPhases() {
+				if ph := j.Phase(i); ph.Ready() != ready || ph.Pending() == 0 {
 					continue
 				}
 				if key, ok := q.rules.Key(j, i, q.first(j, i)); ok && (!r.keyed || q.rules.Less(key, r.key)) {
@@ -279,7 +279,7 @@ func (q *Queue[J, K]) ranking() []ranked[J, K] {
 		case a.keyed || b.keyed:
 			return 1
 		}
-		return cmp.Compare(a.job.Seq, b.job.Seq)
+		return cmp.Compare(a.job.Seq(), b.job.Seq())
 	})
 	return all
 }

@@ -25,7 +25,7 @@ type key struct {
 func newQueue() *Queue[bool, key] {
 	q := New(Rules[bool, key]{
 		Key: func(j *Job[bool], phase int, task uint32) (key, bool) {
-			return key{j.Spec.Phases[phase].EstimateOf(int(task)), j.Seq, phase}, j.Data.Value
+			return key{j.Spec().Phases[phase].EstimateOf(int(task)), j.Seq(), phase}, j.Data.Value
 		},
 		Less: func(a, b key) bool {
 			return cmp.Or(cmp.Compare(a.estimate, b.estimate), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
@@ -171,7 +171,7 @@ func TestQueueAgainstModel(t *testing.T) {
 			}
 			c := q.Ledger.Apply(&ev)
 			if c.Job != nil {
-				c.Job.Data.Value = mayStart(c.Job.Spec)
+				c.Job.Data.Value = mayStart(c.Job.Spec())
 			}
 			q.File(&ev, c)
 		}
@@ -279,7 +279,7 @@ func TestQueueAgainstModel(t *testing.T) {
 					t.Fatalf("Seek(%d) = %d, %v, want %d, %v", c, id, any, slot, ok)
 				}
 				a, j, any := q.Assign(slot)
-				if any != ok || any && (a.Task != want || j.Spec.ID != want.Job) {
+				if any != ok || any && (a.Task != want || j.Spec().ID != want.Job) {
 					t.Fatalf("Assign = %v, %v, want %v, %v", a.Task, any, want, ok)
 				}
 				if !ok {
@@ -321,7 +321,7 @@ func TestQueueAgainstModel(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = snapshot.Restore(q, data, snapshot.Header{}, func() { *q = *newQueue() }, func(r *snapshot.Reader) {
-					q.Restore(r, func(j *Job[bool]) { j.Data.Value = mayStart(j.Spec) })
+					q.Restore(r, func(j *Job[bool]) { j.Data.Value = mayStart(j.Spec()) })
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -32,14 +32,14 @@ func (l *Ledger[J]) check(ev *sojourn.Event) error {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskProgress, sojourn.TaskRefused:
 		return l.checkReport(ev)
 	case sojourn.SlotAdded:
-		return l.checkSlotAdded(ev.Slot)
+		return l.slots.check(ev.Slot)
 	case sojourn.SlotRemoved:
-		if s := l.slot(ev.Slot.ID); s == nil || s.state == absent || s.state == retiring {
+		if s := l.slots.at(ev.Slot.ID); s == nil || s.state == absent || s.state == retiring {
 			return sojourn.ErrUnknownSlot
 		}
 		return nil
 	case sojourn.NodeDown, sojourn.NodeUp:
-		return l.checkNode(ev)
+		return l.slots.nodes.checkChange(ev.Slot, ev.Kind == sojourn.NodeDown)
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		return l.CheckArrival(ev.Job)
 	case sojourn.JobRevised:
@@ -48,7 +48,7 @@ func (l *Ledger[J]) check(ev *sojourn.Event) error {
 		if ev.Job == nil {
 			return fmt.Errorf("%w: nil", sojourn.ErrInvalidJob)
 		}
-		_, err := l.steerable(ev.Job.ID)
+		_, err := l.jobs.steerable(ev.Job.ID)
 		return err
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
 		return l.checkTask(ev)
@@ -66,7 +66,7 @@ func (l *Ledger[J]) CheckArrival(job *sojourn.Job) error {
 	if err := job.Check(); err != nil {
 		return err
 	}
-	if l.jobs[job.ID] != nil {
+	if l.jobs.byID[job.ID] != nil {
 		return sojourn.ErrDuplicateJob
 	}
 	return nil
@@ -80,12 +80,12 @@ func (l *Ledger[J]) checkReport(ev *sojourn.Event) error {
 		ev.Kind == sojourn.TaskFailed && !ev.Cause.Valid() {
 		return sojourn.ErrInvalidEvent
 	}
-	s := l.slot(ev.Slot.ID)
-	if s != nil && s.job != nil && s.job.Spec.ID == ev.Task.Job &&
+	s := l.slots.at(ev.Slot.ID)
+	if s != nil && s.job != nil && s.job.spec.ID == ev.Task.Job &&
 		s.phase == ev.Task.Phase && s.index == ev.Task.Index && s.attempt == ev.Attempt {
 		return nil
 	}
-	j := l.jobs[ev.Task.Job]
+	j := l.jobs.byID[ev.Task.Job]
 	if j == nil {
 		return sojourn.ErrUnknownJob
 	}
@@ -95,73 +95,17 @@ func (l *Ledger[J]) checkReport(ev *sojourn.Event) error {
 	return sojourn.ErrStaleAttempt
 }
 
-func (l *Ledger[J]) checkSlotAdded(want sojourn.Slot) error {
-	if want.ID >= sojourn.MaxSlots {
-		return fmt.Errorf("%w: ID %d is not below %d", sojourn.ErrInvalidSlot, want.ID, sojourn.MaxSlots)
-	}
-	if err := l.checkRack(want.Node, want.Rack); err != nil {
-		return err
-	}
-	s := l.slot(want.ID)
-	if s == nil || s.state == absent || s.state == retiring && s.whole(want.ID) == want {
-		return nil
-	}
-	return sojourn.ErrDuplicateSlot
-}
-
-// checkRack tests what an event says of the rack of a node.
-func (l *Ledger[J]) checkRack(id sojourn.NodeID, rack sojourn.RackID) error {
-	if was := l.nodes[id].rack; id != 0 && was != 0 && rack != 0 && rack != was {
-		return fmt.Errorf("%w: node %d is on rack %d, not %d", sojourn.ErrInvalidSlot, id, was, rack)
-	}
-	return nil
-}
-
-func (l *Ledger[J]) checkNode(ev *sojourn.Event) error {
-	if ev.Slot.Node == 0 {
-		return sojourn.ErrInvalidEvent
-	}
-	if err := l.checkRack(ev.Slot.Node, ev.Slot.Rack); err != nil {
-		return err
-	}
-	if l.nodes[ev.Slot.Node].down == (ev.Kind == sojourn.NodeDown) {
-		return sojourn.ErrNodeState
-	}
-	return nil
-}
-
-// steerable returns a live job that is not cancelled.
-func (l *Ledger[J]) steerable(id sojourn.JobID) (*Job[J], error) {
-	j := l.jobs[id]
-	if j == nil {
-		return nil, sojourn.ErrUnknownJob
-	}
-	if j.Cancelled {
-		return nil, sojourn.ErrCancelledJob
-	}
-	return j, nil
-}
-
 // has reports whether j has that task.
 func (j *Job[J]) has(id sojourn.TaskID) bool {
-	return int(id.Phase) < len(j.Phases) && int64(id.Index) < int64(j.Spec.Phases[id.Phase].Tasks)
-}
-
-// steerableTask returns the job of a task that exists and was not cancelled.
-func (l *Ledger[J]) steerableTask(id sojourn.TaskID) (*Job[J], error) {
-	j, err := l.steerable(id.Job)
-	if err == nil && !j.has(id) {
-		err = sojourn.ErrUnknownTask
-	}
-	return j, err
+	return int(id.Phase) < len(j.phases) && int64(id.Index) < int64(j.spec.Phases[id.Phase].Tasks)
 }
 
 func (l *Ledger[J]) checkTask(ev *sojourn.Event) error {
-	j, err := l.steerableTask(ev.Task)
+	j, err := l.jobs.steerableTask(ev.Task)
 	if err != nil {
 		return err
 	}
-	pending := j.Phases[ev.Task.Phase].IsPending(ev.Task.Index)
+	pending := j.phases[ev.Task.Phase].IsPending(ev.Task.Index)
 	_, held := j.held[task{ev.Task.Phase, ev.Task.Index}]
 	if ok := pending && ev.Kind != sojourn.TaskReady || held && ev.Kind != sojourn.TaskHeld; !ok {
 		return sojourn.ErrTaskState
@@ -173,33 +117,33 @@ func (l *Ledger[J]) checkAdopted(ev *sojourn.Event) error {
 	if ev.Service < 0 || ev.Attempt == 0 || ev.Attempt > maxAttempt {
 		return sojourn.ErrInvalidEvent
 	}
-	s := l.slot(ev.Slot.ID)
+	s := l.slots.at(ev.Slot.ID)
 	if s == nil || s.state == absent || s.state == retiring {
 		return sojourn.ErrUnknownSlot
 	}
-	j, err := l.steerableTask(ev.Task)
+	j, err := l.jobs.steerableTask(ev.Task)
 	if err != nil {
 		return err
 	}
 	switch {
-	case !j.Phases[ev.Task.Phase].IsPending(ev.Task.Index):
+	case !j.phases[ev.Task.Phase].IsPending(ev.Task.Index):
 		return sojourn.ErrTaskState
 	case ev.Attempt <= j.tries[task{ev.Task.Phase, ev.Task.Index}]:
 		return sojourn.ErrStaleAttempt
 	case s.state == busy:
 		return sojourn.ErrSlotBusy
-	case s.class != j.Spec.Phases[ev.Task.Phase].Class:
+	case s.class != j.spec.Phases[ev.Task.Phase].Class:
 		return sojourn.ErrWrongClass
 	}
 	return nil
 }
 
 func (l *Ledger[J]) checkOutputLost(ev *sojourn.Event) error {
-	j, err := l.steerableTask(ev.Task)
+	j, err := l.jobs.steerableTask(ev.Task)
 	if err != nil {
 		return err
 	}
-	if !j.Phases[ev.Task.Phase].IsDone(ev.Task.Index) {
+	if !j.phases[ev.Task.Phase].IsDone(ev.Task.Index) {
 		return sojourn.ErrTaskState
 	}
 	if n, ok := j.tries[task{ev.Task.Phase, ev.Task.Index}]; ok && ev.Attempt != n || !ok && ev.Attempt != 1 {
@@ -212,14 +156,19 @@ func (l *Ledger[J]) checkRevised(spec *sojourn.Job) error {
 	if err := spec.Check(); err != nil {
 		return err
 	}
-	j, err := l.steerable(spec.ID)
+	j, err := l.jobs.steerable(spec.ID)
 	if err != nil {
 		return err
 	}
+	return j.checkRevised(spec)
+}
+
+// checkRevised tests a valid description that is to take the place of that of j.
+func (j *Job[J]) checkRevised(spec *sojourn.Job) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", sojourn.ErrInvalidRevision, fmt.Sprintf(format, args...))
 	}
-	old := j.Spec
+	old := j.spec
 	switch {
 	case spec.Name != old.Name:
 		return bad("name %q was %q", spec.Name, old.Name)
@@ -250,7 +199,7 @@ func (l *Ledger[J]) checkRevised(spec *sojourn.Job) error {
 
 // startedFrom returns the first task of a phase, from a number on, that may not be dropped.
 func (j *Job[J]) startedFrom(phase, from int) int {
-	first := j.Phases[phase].pending.NextGap(from)
+	first := j.phases[phase].pending.NextGap(from)
 	for t, n := range j.tries { //sojourn:unordered the least of them
 		if int(t.phase) == phase && int64(t.index) >= int64(from) && n > 0 {
 			first = min(first, int(t.index))

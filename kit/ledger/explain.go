@@ -9,20 +9,20 @@ import (
 // word why nothing more of it is started. All policies begin Explain with it.
 func (j *Job[J]) Attrs() []slog.Attr {
 	startable := 0
-	for i := range j.Sides {
-		startable += j.Sides[i].Startable
+	for i := range j.sides {
+		startable += j.sides[i].startable
 	}
 	total := 0
-	for i := range j.Spec.Phases {
-		total += j.Spec.Phases[i].Tasks
+	for i := range j.spec.Phases {
+		total += j.spec.Phases[i].Tasks
 	}
-	blocked := j.Left - j.Running - startable - len(j.held)
+	blocked := j.left - j.running - startable - len(j.held)
 	why := "waits for a slot"
 	switch {
-	case j.Cancelled:
+	case j.cancelled:
 		why, blocked = "is cancelled and ends with its running attempts", 0
 	case startable > 0:
-	case j.Left == j.Running:
+	case j.left == j.running:
 		why = "runs all that is left of it"
 	case len(j.held) > 0 && blocked == 0:
 		why = "is held"
@@ -31,8 +31,8 @@ func (j *Job[J]) Attrs() []slog.Attr {
 	}
 	return []slog.Attr{
 		slog.String("why", why),
-		slog.Int("done", total-j.Left),
-		slog.Int("running", j.Running),
+		slog.Int("done", total-j.left),
+		slog.Int("running", j.running),
 		slog.Int("startable", startable),
 		slog.Int("blocked", blocked),
 		slog.Int("held", len(j.held)),

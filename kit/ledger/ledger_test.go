@@ -51,7 +51,7 @@ func TestLowestTaskFirst(t *testing.T) {
 	j := l.arrive(1, sojourn.Phase{Tasks: 6})
 	var got []uint32
 	take := func(slot sojourn.SlotID) sojourn.Assignment {
-		a := l.Take(j, &j.Sides[0], slot)
+		a := l.Take(j, &j.sides[0], slot)
 		got = append(got, a.Task.Index)
 		return a
 	}
@@ -87,15 +87,15 @@ func TestSidesAgreeWithACount(t *testing.T) {
 		var live []sojourn.Assignment
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
-				side := &j.Sides[rapid.IntRange(0, len(j.Sides)-1).Draw(t, "side")]
-				slot, ok := l.FreeSlot(side.Class)
-				if !ok || side.Startable == 0 {
+				side := &j.sides[rapid.IntRange(0, len(j.sides)-1).Draw(t, "side")]
+				slot, ok := l.FreeSlot(side.class)
+				if !ok || side.startable == 0 {
 					t.Skip("nothing to take")
 				}
 				live = append(live, l.Take(j, side, slot))
 			},
 			"end": func(t *rapid.T) {
-				if len(live) == 0 || j.Left == 1 {
+				if len(live) == 0 || j.left == 1 {
 					t.Skip("nothing may end")
 				}
 				i := rapid.IntRange(0, len(live)-1).Draw(t, "attempt")
@@ -105,7 +105,7 @@ func TestSidesAgreeWithACount(t *testing.T) {
 			"lose": func(t *rapid.T) {
 				p := rapid.IntRange(0, len(phases)-1).Draw(t, "phase")
 				k := uint32(rapid.IntRange(0, phases[p].Tasks-1).Draw(t, "task"))
-				if !j.Phases[p].IsDone(k) {
+				if !j.phases[p].IsDone(k) {
 					t.Skip("not done")
 				}
 				n := j.tries[task{uint16(p), k}]
@@ -115,22 +115,22 @@ func TestSidesAgreeWithACount(t *testing.T) {
 				want := map[sojourn.Class]int{}
 				first := map[sojourn.Class]int{}
 				for p := len(phases) - 1; p >= 0; p-- {
-					ready := p == 0 || j.Phases[p-1].Done >= j.Spec.Threshold(p)
-					if j.Phases[p].Ready != ready {
-						t.Fatalf("phase %d: Ready = %v, want %v", p, j.Phases[p].Ready, ready)
+					ready := p == 0 || j.phases[p-1].done >= j.spec.Threshold(p)
+					if j.phases[p].ready != ready {
+						t.Fatalf("phase %d: Ready = %v, want %v", p, j.phases[p].ready, ready)
 					}
-					if n := j.Phases[p].Pending(); ready && n > 0 {
+					if n := j.phases[p].Pending(); ready && n > 0 {
 						want[phases[p].Class] += n
 						first[phases[p].Class] = p
 					}
 				}
-				for i := range j.Sides {
-					s := &j.Sides[i]
-					if s.Startable != want[s.Class] {
-						t.Fatalf("class %d: Startable = %d, want %d", s.Class, s.Startable, want[s.Class])
+				for i := range j.sides {
+					s := &j.sides[i]
+					if s.startable != want[s.class] {
+						t.Fatalf("class %d: Startable = %d, want %d", s.class, s.startable, want[s.class])
 					}
-					if s.Startable > 0 && j.NextPhase(s) != first[s.Class] {
-						t.Fatalf("class %d: NextPhase = %d, want %d", s.Class, j.NextPhase(s), first[s.Class])
+					if s.startable > 0 && j.NextPhase(s) != first[s.class] {
+						t.Fatalf("class %d: NextPhase = %d, want %d", s.class, j.NextPhase(s), first[s.class])
 					}
 				}
 			},
@@ -152,10 +152,10 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 	run := func(n int) {
 		for i := range n {
 			j := l.arrive(sojourn.JobID(i+1), sojourn.Phase{Tasks: 2, Estimate: time.Second})
-			a := l.Take(j, &j.Sides[0], 0)
+			a := l.Take(j, &j.sides[0], 0)
 			l.end(sojourn.TaskFailed, a)
 			for range 2 {
-				l.end(sojourn.TaskFinished, l.Take(j, &j.Sides[0], 0))
+				l.end(sojourn.TaskFinished, l.Take(j, &j.sides[0], 0))
 			}
 		}
 	}
@@ -165,8 +165,8 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 	if after := heap(); after > before+1<<16 {
 		t.Errorf("the heap grew from %d to %d bytes over 100,000 jobs", before, after)
 	}
-	if l.Live() != 0 || len(l.table) != 1 {
-		t.Errorf("%d live jobs and %d handles, want 0 and 1", l.Live(), len(l.table))
+	if l.Live() != 0 || len(l.jobs.table) != 1 {
+		t.Errorf("%d live jobs and %d handles, want 0 and 1", l.Live(), len(l.jobs.table))
 	}
 }
 
@@ -203,9 +203,9 @@ func TestAttrsAddUp(t *testing.T) {
 	l.slots(2)
 	j := l.arrive(1, sojourn.Phase{Tasks: 7}, sojourn.Phase{Tasks: 3})
 	l.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Index: 6}})
-	l.end(sojourn.TaskFinished, l.Take(j, &j.Sides[0], 0))
-	l.Take(j, &j.Sides[0], 0)
-	l.Take(j, &j.Sides[0], 1)
+	l.end(sojourn.TaskFinished, l.Take(j, &j.sides[0], 0))
+	l.Take(j, &j.sides[0], 0)
+	l.Take(j, &j.sides[0], 1)
 	got := map[string]int64{}
 	for _, a := range j.Attrs()[1:] {
 		got[a.Key] = a.Value.Int64()

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -38,37 +36,37 @@ func (l *Ledger[J]) Covers(part *Part, jobs []*Job[J]) bool {
 		if j == nil {
 			continue
 		}
-		k := part.jobs[j.Spec.ID]
+		k := part.jobs.byID[j.spec.ID]
 		if k == nil || !bytes.Equal(tasks(j), tasks(k)) {
 			return false
 		}
 		live++
-		running += j.Running
+		running += j.running
 	}
-	for id, s := range part.all() {
-		t := l.slot(id)
-		if t == nil || t.job == nil || s.job == nil || s.state != busy || t.job.Spec.ID != s.job.Spec.ID ||
+	for id, s := range part.slots.all() {
+		t := l.slots.at(id)
+		if t == nil || t.job == nil || s.job == nil || s.state != busy || t.job.spec.ID != s.job.spec.ID ||
 			t.phase != s.phase || t.index != s.index || t.attempt != s.attempt || t.start != s.start ||
-			t.node != s.node || t.class != s.class || s.node != 0 && s.rack != 0 && s.rack != l.nodes[s.node].rack {
+			t.node != s.node || t.class != s.class || s.node != 0 && s.rack != 0 && s.rack != l.slots.nodes[s.node].rack {
 			return false
 		}
 		running--
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(part.nodes), cmp.Compare) {
-		n, own := part.nodes[id], l.nodes[id]
+	for _, id := range part.slots.nodes.sorted() {
+		n, own := part.slots.nodes[id], l.slots.nodes[id]
 		if n.down != own.down || n.rack != 0 && n.rack != own.rack {
 			return false
 		}
 	}
-	missing := func(s sojourn.Slot) bool { return !part.nodes[s.Node].down }
-	return l.now == part.now && live == len(part.jobs) && running == 0 && !slices.ContainsFunc(l.AppendDown(nil), missing)
+	missing := func(s sojourn.Slot) bool { return !part.slots.nodes[s.Node].down }
+	return l.now == part.now && live == len(part.jobs.byID) && running == 0 && !slices.ContainsFunc(l.AppendDown(nil), missing)
 }
 
 // tasks returns what is known of a job and its tasks, as bytes.
 func tasks[J any](j *Job[J]) []byte {
 	data, _ := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) { // which nothing makes fail
-		w.Job(j.Spec)
-		w.Bool(j.Cancelled)
+		w.Job(j.spec)
+		w.Bool(j.cancelled)
 		j.saveTasks(w)
 	})
 	return data

@@ -19,41 +19,41 @@ import (
 // written.
 func (l *Ledger[J]) Save(w *snapshot.Writer) {
 	w.Time(l.now)
-	latest, seq := snapshot.Seqs(l.seq, func(add func(uint64)) {
+	latest, seq := snapshot.Seqs(l.jobs.seq, func(add func(uint64)) {
 		for j := range l.All() {
-			add(j.Seq)
+			add(j.seq)
 		}
 	})
 	w.Uint(latest)
-	w.Len(len(l.table))
-	for _, j := range l.table {
+	w.Len(len(l.jobs.table))
+	for _, j := range l.jobs.table {
 		w.Bool(j != nil)
 		if j != nil {
-			j.save(w, seq(j.Seq))
+			j.save(w, seq(j.seq))
 		}
 	}
-	w.Free(l.spare)
+	w.Free(l.jobs.spare)
 
-	w.Len(len(l.nodes))
-	for _, id := range slices.SortedFunc(maps.Keys(l.nodes), cmp.Compare) {
+	w.Len(len(l.slots.nodes))
+	for _, id := range l.slots.nodes.sorted() {
 		w.Uint(uint64(id))
-		w.Uint(uint64(l.nodes[id].rack))
-		w.Bool(l.nodes[id].down)
+		w.Uint(uint64(l.slots.nodes[id].rack))
+		w.Bool(l.slots.nodes[id].down)
 	}
 
 	n := 0
-	for c := range l.classes {
-		n += l.classes[c].capacity
+	for c := range l.slots.classes {
+		n += l.slots.classes[c].capacity
 	}
 	w.Len(n)
-	for id, s := range l.all() {
+	for id, s := range l.slots.all() {
 		w.Uint(uint64(id))
 		w.Uint(uint64(s.node))
 		w.Uint(uint64(s.rack))
 		w.Uint(uint64(s.class))
 		w.Uint(uint64(s.state))
 		if s.job != nil {
-			w.Uint(uint64(s.job.Handle))
+			w.Uint(uint64(s.job.handle))
 			w.Uint(uint64(s.phase))
 			w.Uint(uint64(s.index))
 			w.Uint(uint64(s.attempt))
@@ -63,19 +63,19 @@ func (l *Ledger[J]) Save(w *snapshot.Writer) {
 }
 
 func (j *Job[J]) save(w *snapshot.Writer, seq uint64) {
-	w.Job(j.Spec)
+	w.Job(j.spec)
 	w.Uint(seq)
-	w.Bool(j.Cancelled)
-	for i := range j.Sides {
-		w.Count(j.Sides[i].Started)
+	w.Bool(j.cancelled)
+	for i := range j.sides {
+		w.Count(j.sides[i].started)
 	}
 	j.saveTasks(w)
 }
 
 // saveTasks writes what is done, was tried and is held.
 func (j *Job[J]) saveTasks(w *snapshot.Writer) {
-	for i := range j.Phases {
-		saveSet(w, &j.Phases[i].done)
+	for i := range j.phases {
+		saveSet(w, &j.phases[i].finished)
 	}
 	w.Len(len(j.tries))
 	for _, t := range slices.SortedFunc(maps.Keys(j.tries), task.compare) {
@@ -141,18 +141,18 @@ func restoreSet(r *snapshot.Reader, s *bitset.Set, n int) {
 // of [Ledger.All] if it was written so.
 func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 	l.now = r.Time()
-	l.seq = r.Seq()
+	l.jobs.seq = r.Seq()
 	l.restoreJobs(r)
 	l.restoreNodes(r)
 	for j := range l.All() {
-		if j.Cancelled {
+		if j.cancelled {
 			j.cancel()
 		}
-		for i := range j.Phases {
+		for i := range j.phases {
 			j.updateReady(i)
 		}
-		for i := range j.Sides {
-			r.Check(j.Sides[i].Started >= j.Sides[i].Running, "more attempts run than were started")
+		for i := range j.sides {
+			r.Check(j.sides[i].started >= j.sides[i].running, "more attempts run than were started")
 		}
 		r.Check(!j.Ended(), "a job has ended")
 	}
@@ -162,24 +162,24 @@ func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 }
 
 func (l *Ledger[J]) restoreJobs(r *snapshot.Reader) {
-	l.table = make([]*Job[J], r.Len())
-	l.jobs = make(map[sojourn.JobID]*Job[J], len(l.table))
+	l.jobs.table = make([]*Job[J], r.Len())
+	l.jobs.byID = make(map[sojourn.JobID]*Job[J], len(l.jobs.table))
 	var order []uint64
-	for h := range l.table {
+	for h := range l.jobs.table {
 		if !r.Bool() {
 			continue
 		}
 		j := restoreJob[J](r)
-		if r.Err() != nil || !r.Check(l.jobs[j.Spec.ID] == nil && j.Seq <= l.seq, "a job is there twice, or too early") {
+		if r.Err() != nil || !r.Check(l.jobs.byID[j.spec.ID] == nil && j.seq <= l.jobs.seq, "a job is there twice, or too early") {
 			return
 		}
-		order = append(order, j.Seq)
-		j.Handle = uint32(h)
-		l.table[h], l.jobs[j.Spec.ID] = j, j
+		order = append(order, j.seq)
+		j.handle = uint32(h)
+		l.jobs.table[h], l.jobs.byID[j.spec.ID] = j, j
 	}
 	slices.Sort(order)
 	r.Check(len(slices.Compact(order)) == len(order) && (len(order) == 0 || order[0] > 0), "two jobs came at once")
-	l.spare = r.Free(len(l.table), func(h int) bool { return l.table[h] == nil })
+	l.jobs.spare = r.Free(len(l.jobs.table), func(h int) bool { return l.jobs.table[h] == nil })
 }
 
 func restoreJob[J any](r *snapshot.Reader) *Job[J] {
@@ -188,23 +188,23 @@ func restoreJob[J any](r *snapshot.Reader) *Job[J] {
 		return nil
 	}
 	j := newJob[J](spec, r.Uint())
-	j.Cancelled = r.Bool()
-	for i := range j.Sides {
-		j.Sides[i].Started = r.Count()
+	j.cancelled = r.Bool()
+	for i := range j.sides {
+		j.sides[i].started = r.Count()
 	}
-	for i := range j.Phases {
-		p, n := &j.Phases[i], spec.Phases[i].Tasks
-		restoreSet(r, &p.done, n)
-		p.Done = p.done.Len()
-		j.Left -= p.Done
-		for from, to := range runs(&p.done) {
+	for i := range j.phases {
+		p, n := &j.phases[i], spec.Phases[i].Tasks
+		restoreSet(r, &p.finished, n)
+		p.done = p.finished.Len()
+		j.left -= p.done
+		for from, to := range runs(&p.finished) {
 			p.pending.RemoveRange(from, to)
 		}
 	}
 	var last task
 	for i := range r.Len() {
 		t, n := j.restoreTask(r), uint32(r.Below(1<<32))
-		if r.Err() != nil || !r.Check(!j.Cancelled && (i == 0 || last.compare(t) < 0), "tries are not in order, or of a cancelled job") {
+		if r.Err() != nil || !r.Check(!j.cancelled && (i == 0 || last.compare(t) < 0), "tries are not in order, or of a cancelled job") {
 			return nil
 		}
 		last = t
@@ -214,10 +214,10 @@ func restoreJob[J any](r *snapshot.Reader) *Job[J] {
 		t := j.restoreTask(r)
 		r.Check(i == 0 || last.compare(t) < 0, "held tasks are not in order")
 		last = t
-		if r.Err() != nil || !r.Check(j.Phases[t.phase].IsPending(t.index) && !j.Cancelled, "a task is held that is not pending") {
+		if r.Err() != nil || !r.Check(j.phases[t.phase].IsPending(t.index) && !j.cancelled, "a task is held that is not pending") {
 			return nil
 		}
-		j.Phases[t.phase].pending.Remove(int(t.index))
+		j.phases[t.phase].pending.Remove(int(t.index))
 		if j.held == nil {
 			j.held = make(map[task]struct{})
 		}
@@ -228,22 +228,22 @@ func restoreJob[J any](r *snapshot.Reader) *Job[J] {
 
 // restoreTask reads the name of a task of j.
 func (j *Job[J]) restoreTask(r *snapshot.Reader) (t task) {
-	t.phase = uint16(r.Below(uint64(len(j.Phases))))
-	t.index = uint32(r.Below(uint64(j.Spec.Phases[t.phase].Tasks)))
+	t.phase = uint16(r.Below(uint64(len(j.phases))))
+	t.index = uint32(r.Below(uint64(j.spec.Phases[t.phase].Tasks)))
 	return t
 }
 
 func (l *Ledger[J]) restoreNodes(r *snapshot.Reader) {
-	nodes := make([]sojourn.NodeID, r.Len())
-	l.nodes = make(map[sojourn.NodeID]node, len(nodes))
-	for i := range nodes {
-		nodes[i] = sojourn.NodeID(r.Below(1 << 32))
-		r.Check(nodes[i] > nodes[max(i, 1)-1] || i == 0 && nodes[0] > 0, "nodes are not in order")
-		l.nodes[nodes[i]] = node{rack: sojourn.RackID(r.Below(1 << 32)), down: r.Bool()}
+	ids := make([]sojourn.NodeID, r.Len())
+	l.slots.nodes = make(nodes, len(ids))
+	for i := range ids {
+		ids[i] = sojourn.NodeID(r.Below(1 << 32))
+		r.Check(ids[i] > ids[max(i, 1)-1] || i == 0 && ids[0] > 0, "nodes are not in order")
+		l.slots.nodes[ids[i]] = node{rack: sojourn.RackID(r.Below(1 << 32)), down: r.Bool()}
 	}
 	l.restoreSlots(r)
-	for _, id := range nodes {
-		r.Check(l.nodes[id].slots > 0 || l.nodes[id].down, "there is nothing to know of a node")
+	for _, id := range ids {
+		r.Check(l.slots.nodes[id].slots > 0 || l.slots.nodes[id].down, "there is nothing to know of a node")
 	}
 }
 
@@ -257,7 +257,7 @@ func (l *Ledger[J]) restoreSlots(r *snapshot.Reader) {
 			Class: sojourn.Class(r.Below(1 << 8)),
 		}
 		state := slotState(r.Below(uint64(retiring) + 1))
-		n, known := l.nodes[s.Node]
+		n, known := l.slots.nodes[s.Node]
 		if r.Err() != nil || !r.Check(uint64(s.ID) >= next && state != absent &&
 			known == (s.Node != 0) && (s.Node == 0 || s.Rack == 0 || s.Rack == n.rack), "a slot does not fit") {
 			return
@@ -265,9 +265,9 @@ func (l *Ledger[J]) restoreSlots(r *snapshot.Reader) {
 		next = uint64(s.ID) + 1
 		if known {
 			n.slots++
-			l.nodes[s.Node] = n
+			l.slots.nodes[s.Node] = n
 		}
-		l.newSlot(s)
+		l.slots.open(s)
 		if state != free && !l.restoreAttempt(r, s, state) {
 			return
 		}
@@ -279,15 +279,15 @@ func (l *Ledger[J]) restoreAttempt(r *snapshot.Reader, s sojourn.Slot, state slo
 	j := l.RestoreJob(r)
 	phase, index := r.Below(1<<16), uint32(r.Below(sojourn.MaxTasks))
 	number, start := uint32(r.Below(1<<32)), r.Time()
-	if r.Err() != nil || !r.Check(phase < uint64(len(j.Phases)) && j.Phases[phase].IsPending(index) &&
-		j.Spec.Phases[phase].Class == s.Class && start <= l.now && number > 0, "an attempt does not fit") {
+	if r.Err() != nil || !r.Check(phase < uint64(len(j.phases)) && j.phases[phase].IsPending(index) &&
+		j.spec.Phases[phase].Class == s.Class && start <= l.now && number > 0, "an attempt does not fit") {
 		return false
 	}
-	started := &j.Sides[j.Phases[phase].Side].Started
+	started := &j.sides[j.phases[phase].side].started
 	was := *started
 	l.start(j, int(phase), index, number, s.ID)
 	*started = was
-	at := l.slot(s.ID)
+	at := l.slots.at(s.ID)
 	at.start, at.state = start, state
 	return true
 }
@@ -295,9 +295,9 @@ func (l *Ledger[J]) restoreAttempt(r *snapshot.Reader, s sojourn.Slot, state slo
 // RestoreJob reads the handle of a live job, which the policy wrote, and returns the
 // job; nil after an error.
 func (l *Ledger[J]) RestoreJob(r *snapshot.Reader) *Job[J] {
-	h := r.Below(uint64(len(l.table)))
-	if r.Err() != nil || !r.Check(l.table[h] != nil, "there is no such job") {
+	h := r.Below(uint64(len(l.jobs.table)))
+	if r.Err() != nil || !r.Check(l.jobs.table[h] != nil, "there is no such job") {
 		return nil
 	}
-	return l.table[h]
+	return l.jobs.table[h]
 }

@@ -52,8 +52,8 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 			},
 			"take": func(t *rapid.T) {
 				j := job(t)
-				if id, ok := l.FreeSlot(0); ok && j.Sides[0].Startable > 0 {
-					live[id] = l.Take(j, &j.Sides[0], id)
+				if id, ok := l.FreeSlot(0); ok && j.sides[0].startable > 0 {
+					live[id] = l.Take(j, &j.sides[0], id)
 				}
 			},
 			"end": func(t *rapid.T) {
@@ -65,9 +65,9 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 			},
 			"move": func(t *rapid.T) {
 				kind := []sojourn.EventKind{sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost}[n("kind", 4)]
-				try(sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: job(t).Spec.ID, Phase: uint16(n("phase", 2)), Index: uint32(n("index", 4))}, Attempt: uint32(n("attempt", 3))})
+				try(sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: job(t).spec.ID, Phase: uint16(n("phase", 2)), Index: uint32(n("index", 4))}, Attempt: uint32(n("attempt", 3))})
 			},
-			"cancel": func(t *rapid.T) { try(sojourn.Event{Kind: sojourn.JobCancelled, Job: job(t).Spec}) },
+			"cancel": func(t *rapid.T) { try(sojourn.Event{Kind: sojourn.JobCancelled, Job: job(t).spec}) },
 			"slot":   func(t *rapid.T) { try(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 3}}) },
 			"node": func(t *rapid.T) {
 				try(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: sojourn.NodeID(1 + n("node", 3)), Rack: 2}})
@@ -87,8 +87,8 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 					}
 				}
 				for want := range l.All() {
-					got := r.ByHandle(want.Handle)
-					if got == nil || got != r.Job(want.Spec.ID) || !sameJob(got, want) {
+					got := r.ByHandle(want.handle)
+					if got == nil || got != r.Job(want.spec.ID) || !sameJob(got, want) {
 						t.Fatalf("restored %+v, want %+v", got, want)
 					}
 				}
@@ -99,25 +99,25 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 
 // sameJob compares all but where the search for a startable phase begins.
 func sameJob(a, b *Job[int]) bool {
-	for i := range a.Phases {
-		p, q := &a.Phases[i], &b.Phases[i]
-		if p.Side != q.Side || p.Ready != q.Ready || p.Done != q.Done || p.Running != q.Running || p.Pending() != q.Pending() {
+	for i := range a.phases {
+		p, q := &a.phases[i], &b.phases[i]
+		if p.side != q.side || p.ready != q.ready || p.done != q.done || p.running != q.running || p.Pending() != q.Pending() {
 			return false
 		}
-		for k := range uint32(a.Spec.Phases[i].Tasks) {
+		for k := range uint32(a.spec.Phases[i].Tasks) {
 			if p.IsPending(k) != q.IsPending(k) || p.IsDone(k) != q.IsDone(k) {
 				return false
 			}
 		}
 	}
-	for i := range a.Sides {
-		s, t := a.Sides[i], b.Sides[i]
+	for i := range a.sides {
+		s, t := a.sides[i], b.sides[i]
 		if s.first, t.first = 0, 0; s != t {
 			return false
 		}
 	}
-	return reflect.DeepEqual(a.Spec, b.Spec) && a.Seq == b.Seq && a.Weight == b.Weight && a.Left == b.Left && a.Running == b.Running &&
-		a.Cancelled == b.Cancelled && len(a.held) == len(b.held) && len(a.tries) == len(b.tries)
+	return reflect.DeepEqual(a.spec, b.spec) && a.seq == b.seq && a.weight == b.weight && a.left == b.left && a.running == b.running &&
+		a.cancelled == b.cancelled && len(a.held) == len(b.held) && len(a.tries) == len(b.tries)
 }
 
 // A ledger that could not be restored is empty, so that what a policy does with its
@@ -144,9 +144,9 @@ func TestFailedRestoreLeavesNothing(t *testing.T) {
 			w.Time(5)
 			w.Uint(2)
 			w.Len(2)
-			for i, j := range l.table {
+			for i, j := range l.jobs.table {
 				w.Bool(true)
-				if j.save(w, j.Seq); i == last {
+				if j.save(w, j.seq); i == last {
 					return
 				}
 			}
@@ -158,7 +158,7 @@ func TestFailedRestoreLeavesNothing(t *testing.T) {
 		err = snapshot.Restore(&r, short, snapshot.Header{}, func() { r = Ledger[int]{} }, func(from *snapshot.Reader) {
 			r.Restore(from)
 			for j := range r.All() {
-				t.Errorf("job %d is there although the restoring failed", j.Spec.ID)
+				t.Errorf("job %d is there although the restoring failed", j.spec.ID)
 			}
 		})
 		if err == nil {
@@ -200,12 +200,12 @@ func TestDroppedTaskLeavesNothing(t *testing.T) {
 func TestNumbersGoOn(t *testing.T) {
 	l := &testLedger{t: t}
 	l.slots(2)
-	l.seq = 1<<62 - 2
+	l.jobs.seq = 1<<62 - 2
 	j := l.arrive(1, sojourn.Phase{Tasks: 9})
-	j.Sides[0].Started = math.MaxInt/2 - 1
+	j.sides[0].started = math.MaxInt/2 - 1
 	for id := range sojourn.SlotID(2) {
 		l.arrive(sojourn.JobID(7-id), sojourn.Phase{Tasks: 1})
-		l.Take(j, &j.Sides[0], id)
+		l.Take(j, &j.sides[0], id)
 		r := &testLedger{t: t}
 		if err := r.restore(l.save()); err != nil {
 			t.Fatal(err)
@@ -215,8 +215,8 @@ func TestNumbersGoOn(t *testing.T) {
 		}
 		for a := range l.All() {
 			for b := range l.All() {
-				if got, want := r.Job(a.Spec.ID).Seq < r.Job(b.Spec.ID).Seq, a.Seq < b.Seq; got != want {
-					t.Errorf("job %d before job %d: %v, want %v", a.Spec.ID, b.Spec.ID, got, want)
+				if got, want := r.Job(a.spec.ID).seq < r.Job(b.spec.ID).seq, a.seq < b.seq; got != want {
+					t.Errorf("job %d before job %d: %v, want %v", a.spec.ID, b.spec.ID, got, want)
 				}
 			}
 		}

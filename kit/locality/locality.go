@@ -87,7 +87,7 @@ func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
 // [ledger.Ledger.Restore].
 func (x *Index[J]) Rebuild() {
 	for j := range x.ledger.All() {
-		if !j.Cancelled {
+		if !j.Cancelled() {
 			x.describe(j)
 		}
 	}
@@ -104,7 +104,7 @@ type Pick struct {
 // inputs are no farther than limit, one of NodeLocal, RackLocal and Remote. It
 // reports false if there is none. See the package comment for what suits best.
 func (x *Index[J]) Find(j *ledger.Job[J], phase int, s sojourn.Slot, limit sojourn.Locality) (Pick, bool) {
-	account := &j.Phases[phase]
+	account := j.Phase(phase)
 	p := x.phase(j, phase)
 	if p == nil {
 		i, ok := account.FirstPending()
@@ -148,11 +148,11 @@ func (x *Index[J]) Take(j *ledger.Job[J], phase int, pick Pick, id sojourn.SlotI
 // FreeSlot returns the free slot with the least ID for which Find finds a task of
 // a ready phase within limit. It reports false if there is none.
 func (x *Index[J]) FreeSlot(j *ledger.Job[J], phase int, limit sojourn.Locality) (sojourn.SlotID, bool) {
-	account := &j.Phases[phase]
+	account := j.Phase(phase)
 	if account.Pending() == 0 {
 		return 0, false
 	}
-	class := j.Sides[account.Side].Class
+	class := j.Side(account.Side()).Class()
 	id, ok := x.ledger.FreeSlot(class)
 	if limit >= sojourn.Remote || x.phase(j, phase) == nil {
 		return id, ok
@@ -185,17 +185,17 @@ func (x *Index[J]) HasInputs(j *ledger.Job[J], phase int) bool { return x.phase(
 
 // phase returns the index of a phase; nil if the phase has no inputs.
 func (x *Index[J]) phase(j *ledger.Job[J], phase int) *phase {
-	if int64(j.Handle) >= int64(len(x.jobs)) || x.jobs[j.Handle] == nil {
+	if int64(j.Handle()) >= int64(len(x.jobs)) || x.jobs[j.Handle()] == nil {
 		return nil
 	}
-	return x.jobs[j.Handle][phase]
+	return x.jobs[j.Handle()][phase]
 }
 
 // describe indexes the phases of a job that is new or described anew. The inputs
 // of tasks that were there before have not changed.
 func (x *Index[J]) describe(j *ledger.Job[J]) {
-	for i := range j.Spec.Phases {
-		spec := &j.Spec.Phases[i]
+	for i := range j.Spec().Phases {
+		spec := &j.Spec().Phases[i]
 		old := x.phase(j, i)
 		if old != nil && old.tasks == spec.Tasks {
 			old.inputs = spec.Inputs
@@ -204,32 +204,32 @@ func (x *Index[J]) describe(j *ledger.Job[J]) {
 		}
 		if old != nil {
 			x.remove(old)
-			x.jobs[j.Handle][i] = nil
+			x.jobs[j.Handle()][i] = nil
 		}
 		if spec.Inputs.Len() == 0 {
 			continue
 		}
-		for int64(j.Handle) >= int64(len(x.jobs)) {
+		for int64(j.Handle()) >= int64(len(x.jobs)) {
 			x.jobs = append(x.jobs, nil)
 		}
-		if x.jobs[j.Handle] == nil {
-			x.jobs[j.Handle] = make([]*phase, len(j.Phases))
+		if x.jobs[j.Handle()] == nil {
+			x.jobs[j.Handle()] = make([]*phase, j.NumPhases())
 		}
-		x.jobs[j.Handle][i] = x.add(spec, &j.Phases[i])
+		x.jobs[j.Handle()][i] = x.add(spec, j.Phase(i))
 	}
 }
 
 // forget drops a job of which nothing is pending any more.
 func (x *Index[J]) forget(j *ledger.Job[J]) {
-	if int64(j.Handle) >= int64(len(x.jobs)) {
+	if int64(j.Handle()) >= int64(len(x.jobs)) {
 		return
 	}
-	for _, p := range x.jobs[j.Handle] {
+	for _, p := range x.jobs[j.Handle()] {
 		if p != nil {
 			x.remove(p)
 		}
 	}
-	x.jobs[j.Handle] = nil
+	x.jobs[j.Handle()] = nil
 }
 
 // add indexes a phase.

@@ -302,7 +302,7 @@ func (w *world) assign(t *rapid.T) {
 	limit := drawLimit(t)
 	phase := rapid.IntRange(0, len(j.state)-1).Draw(t, "phase")
 	account := w.ledger.Job(j.spec.ID)
-	if !account.Phases[phase].Ready {
+	if !account.Phase(phase).Ready() {
 		t.Skip("the phase is not ready")
 	}
 	pick, ok := w.index.Find(account, phase, s.Slot, limit)

@@ -308,5 +308,5 @@ func (x *Index[J]) Anywhere(j *ledger.Job[J], phase int) int {
 	if p := x.phase(j, phase); p != nil {
 		return p.free.Len()
 	}
-	return j.Phases[phase].Pending()
+	return j.Phase(phase).Pending()
 }

@@ -18,7 +18,7 @@ type inOrder struct {
 }
 
 func newInOrder() *inOrder {
-	return &inOrder{jobqueue.New(func(j *ledger.Job[struct{}]) uint64 { return j.Seq }, func(a, b uint64) bool { return a < b }, false)}
+	return &inOrder{jobqueue.New(func(j *ledger.Job[struct{}]) uint64 { return j.Seq() }, func(a, b uint64) bool { return a < b }, false)}
 }
 
 func (p *inOrder) Observe(ev sojourn.Event) error {

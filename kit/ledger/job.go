@@ -1,0 +1,155 @@
+package ledger
+
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
+)
+
+// A Job is the account of one live job. The ledger alone writes it, but for Data.
+type Job[J any] struct {
+	Data J // the policy's own
+
+	spec   *sojourn.Job
+	seq    uint64
+	handle uint32
+	weight uint64
+
+	phases []Phase
+	sides  []Side // one for each class of the phases, in the order in which they appear
+
+	left      int // tasks that are not finished: the sum over the phases of Tasks - done
+	running   int // live attempts: the sum over the phases, and over the sides
+	cancelled bool
+
+	tries map[task]uint32   // attempts so far, where that is not what the bitmaps tell
+	held  map[task]struct{} // tasks that may not start for now
+}
+
+// Spec returns the description of the job, the latest one if it was revised. It belongs
+// to the driver: do not change it.
+func (j *Job[J]) Spec() *sojourn.Job { return j.spec }
+
+// Seq returns the order of arrival, from 1: the last resort of every order.
+func (j *Job[J]) Seq() uint64 { return j.seq }
+
+// Handle returns a small number, unique among live jobs, from 0: policies keep arrays and
+// heaps by it. A handle is used again after its job has ended.
+func (j *Job[J]) Handle() uint32 { return j.handle }
+
+// Weight returns the WeightUnits of the description, in 2^-16.
+func (j *Job[J]) Weight() uint64 { return j.weight }
+
+// NumPhases returns the number of phases.
+func (j *Job[J]) NumPhases() int { return len(j.phases) }
+
+// Phase returns the account of a phase, from 0 as in the description.
+func (j *Job[J]) Phase(i int) *Phase { return &j.phases[i] }
+
+// NumSides returns how many classes of slot the phases are of.
+func (j *Job[J]) NumSides() int { return len(j.sides) }
+
+// Side returns a part of the job that runs on one class of slot. They are in the order in
+// which their classes appear among the phases.
+func (j *Job[J]) Side(i int) *Side { return &j.sides[i] }
+
+// Left returns the number of tasks that are not finished.
+func (j *Job[J]) Left() int { return j.left }
+
+// Running returns the number of live attempts.
+func (j *Job[J]) Running() int { return j.running }
+
+// Cancelled reports whether the job only waits for its live attempts.
+func (j *Job[J]) Cancelled() bool { return j.cancelled }
+
+// Ended reports whether nothing is left to do for j.
+func (j *Job[J]) Ended() bool { return j.running == 0 && (j.left == 0 || j.cancelled) }
+
+// SideOf returns the part of j that runs on class c, or nil.
+func (j *Job[J]) SideOf(c sojourn.Class) *Side {
+	for i := range j.sides {
+		if j.sides[i].class == c {
+			return &j.sides[i]
+		}
+	}
+	return nil
+}
+
+// NextPhase returns the first phase of a side that has a startable task. There
+// must be one.
+func (j *Job[J]) NextPhase(s *Side) int {
+	for ; ; s.first++ {
+		p := &j.phases[s.first]
+		if p.ready && p.pending.Len() > 0 && &j.sides[p.side] == s {
+			return s.first
+		}
+	}
+}
+
+// task names a task within a job.
+type task struct {
+	phase uint16
+	index uint32
+}
+
+// A Phase is the account of one phase. Its tasks are pending, held, running or
+// done; those in none of the other sets are running.
+type Phase struct {
+	side    int
+	ready   bool
+	done    int
+	running int
+
+	pending  bitset.Set // tasks that wait for a slot
+	finished bitset.Set // done of them
+}
+
+// Side returns the number of the part of the job, for [Job.Side], that the phase is in.
+func (p *Phase) Side() int { return p.side }
+
+// Ready reports whether enough tasks of the phase before have finished. No phase of a
+// cancelled job is ready.
+func (p *Phase) Ready() bool { return p.ready }
+
+// Done returns the number of finished tasks.
+func (p *Phase) Done() int { return p.done }
+
+// Running returns the number of live attempts.
+func (p *Phase) Running() int { return p.running }
+
+// Pending returns the number of tasks that wait for a slot and are not held.
+func (p *Phase) Pending() int { return p.pending.Len() }
+
+// FirstPending returns the lowest of those tasks; false if there is none.
+func (p *Phase) FirstPending() (uint32, bool) {
+	i := p.pending.Min()
+	return uint32(max(i, 0)), i >= 0
+}
+
+// IsPending reports whether a task waits for a slot and is not held.
+func (p *Phase) IsPending(index uint32) bool { return p.pending.Has(int(index)) }
+
+// IsDone reports whether a task has finished.
+func (p *Phase) IsDone(index uint32) bool { return p.finished.Has(int(index)) }
+
+// A Side is the part of a job that runs on slots of one class.
+type Side struct {
+	class     sojourn.Class
+	running   int
+	startable int
+	started   int
+
+	first int // no phase of the side below first has anything startable
+}
+
+// Class returns the class of slot.
+func (s *Side) Class() sojourn.Class { return s.class }
+
+// Running returns the number of live attempts.
+func (s *Side) Running() int { return s.running }
+
+// Startable returns the number of pending tasks of ready phases: whether the job is worth
+// looking at for a slot of the class.
+func (s *Side) Startable() int { return s.startable }
+
+// Started returns the number of attempts so far, without those that were refused.
+func (s *Side) Started() int { return s.started }

@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
+)
+
+// slots are the slots and nodes of a ledger.
+type slots[J any] struct {
+	pages   []*slotPage[J] // slot id is pages[id/pageSize][id%pageSize]
+	classes []class        // by sojourn.Class, as far as any was seen
+	nodes   nodes
+}
+
+const pageSize = 256
+
+type slotPage[J any] [pageSize]slot[J]
+
+type slotState uint8
+
+const (
+	absent slotState = iota
+	free
+	busy
+	retiring // busy, and leaves with its attempt
+)
+
+type slot[J any] struct {
+	job     *Job[J] // of the live attempt, if any
+	start   sojourn.Time
+	node    sojourn.NodeID
+	rack    sojourn.RackID
+	index   uint32
+	attempt uint32
+	phase   uint16
+	class   sojourn.Class
+	state   slotState
+}
+
+func (s *slot[J]) whole(id sojourn.SlotID) sojourn.Slot {
+	return sojourn.Slot{ID: id, Node: s.node, Rack: s.rack, Class: s.class}
+}
+
+type class struct {
+	capacity int // slots that are not absent
+	free     bitset.Set
+}
+
+// at returns the entry of a slot, or nil if there never was one.
+func (t *slots[J]) at(id sojourn.SlotID) *slot[J] {
+	page := int(id / pageSize)
+	if page >= len(t.pages) || t.pages[page] == nil {
+		return nil
+	}
+	return &t.pages[page][id%pageSize]
+}
+
+// all iterates over the slots that are not absent, by ID.
+func (t *slots[J]) all() iter.Seq2[sojourn.SlotID, *slot[J]] {
+	return func(yield func(sojourn.SlotID, *slot[J]) bool) {
+		for i, page := range t.pages {
+			if page == nil {
+				continue
+			}
+			for k := range page {
+				if s := &page[k]; s.state != absent && !yield(sojourn.SlotID(i*pageSize+k), s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// add adds a slot, or keeps one that retires.
+func (t *slots[J]) add(slot sojourn.Slot) {
+	if s := t.at(slot.ID); s != nil && s.state == retiring {
+		s.state = busy
+		return
+	}
+	t.open(slot)
+	n := t.nodes[slot.Node]
+	n.slots++
+	t.setNode(slot.Node, n, slot.Rack)
+}
+
+// open makes the entry of a free slot, and counts it for its class but not for its node.
+func (t *slots[J]) open(add sojourn.Slot) {
+	page := int(add.ID / pageSize)
+	for page >= len(t.pages) {
+		t.pages = append(t.pages, nil)
+	}
+	if t.pages[page] == nil {
+		t.pages[page] = new(slotPage[J])
+	}
+	for int(add.Class) >= len(t.classes) {
+		t.classes = append(t.classes, class{})
+	}
+	t.pages[page][add.ID%pageSize] = slot[J]{node: add.Node, rack: add.Rack, class: add.Class, state: free}
+	t.classes[add.Class].capacity++
+	t.classes[add.Class].free.Add(int(add.ID))
+}
+
+// drop takes out a slot that nothing runs on.
+func (t *slots[J]) drop(id sojourn.SlotID, s *slot[J]) {
+	s.state = absent
+	t.classes[s.class].capacity--
+	t.classes[s.class].free.Remove(int(id))
+	n := t.nodes[s.node]
+	n.slots--
+	t.setNode(s.node, n, s.rack)
+}
+
+// check reports whether a slot may be added.
+func (t *slots[J]) check(want sojourn.Slot) error {
+	if want.ID >= sojourn.MaxSlots {
+		return fmt.Errorf("%w: ID %d is not below %d", sojourn.ErrInvalidSlot, want.ID, sojourn.MaxSlots)
+	}
+	if err := t.nodes.checkRack(want.Node, want.Rack); err != nil {
+		return err
+	}
+	s := t.at(want.ID)
+	if s == nil || s.state == absent || s.state == retiring && s.whole(want.ID) == want {
+		return nil
+	}
+	return sojourn.ErrDuplicateSlot
+}
+
+// nodes are those that have slots or are down.
+type nodes map[sojourn.NodeID]node
+
+type node struct {
+	rack  sojourn.RackID
+	slots int
+	down  bool
+}
+
+// sorted returns the IDs in order.
+func (n nodes) sorted() []sojourn.NodeID {
+	return slices.SortedFunc(maps.Keys(n), cmp.Compare)
+}
+
+// setNode stores what is known of a node, and forgets a node that is up and has
+// no slots.
+func (t *slots[J]) setNode(id sojourn.NodeID, n node, rack sojourn.RackID) {
+	if id == 0 {
+		return
+	}
+	if rack != 0 {
+		n.rack = rack
+	}
+	if n.slots == 0 && !n.down {
+		delete(t.nodes, id)
+		return
+	}
+	if t.nodes == nil {
+		t.nodes = make(nodes)
+	}
+	t.nodes[id] = n
+}
+
+// checkRack tests what an event says of the rack of a node.
+func (n nodes) checkRack(id sojourn.NodeID, rack sojourn.RackID) error {
+	if was := n[id].rack; id != 0 && was != 0 && rack != 0 && rack != was {
+		return fmt.Errorf("%w: node %d is on rack %d, not %d", sojourn.ErrInvalidSlot, id, was, rack)
+	}
+	return nil
+}
+
+// checkChange tests an event that says that a node is down, or up again.
+func (n nodes) checkChange(of sojourn.Slot, down bool) error {
+	if of.Node == 0 {
+		return sojourn.ErrInvalidEvent
+	}
+	if err := n.checkRack(of.Node, of.Rack); err != nil {
+		return err
+	}
+	if n[of.Node].down == down {
+		return sojourn.ErrNodeState
+	}
+	return nil
+}
