@@ -142,8 +142,12 @@ func restoreSet(r *snapshot.Reader, s *bitset.Set, n int) {
 func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 	l.now = r.Time()
 	l.jobs.seq = r.Seq()
-	l.restoreJobs(r)
-	l.restoreNodes(r)
+	l.jobs.restore(r)
+	ids := l.slots.restoreNodes(r)
+	l.restoreSlots(r)
+	for _, id := range ids {
+		r.Check(l.slots.nodes[id].slots > 0 || l.slots.nodes[id].down, "there is nothing to know of a node")
+	}
 	for j := range l.All() {
 		if j.cancelled {
 			j.cancel()
@@ -161,25 +165,25 @@ func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 	}
 }
 
-func (l *Ledger[J]) restoreJobs(r *snapshot.Reader) {
-	l.jobs.table = make([]*Job[J], r.Len())
-	l.jobs.byID = make(map[sojourn.JobID]*Job[J], len(l.jobs.table))
+func (t *jobs[J]) restore(r *snapshot.Reader) {
+	t.table = make([]*Job[J], r.Len())
+	t.byID = make(map[sojourn.JobID]*Job[J], len(t.table))
 	var order []uint64
-	for h := range l.jobs.table {
+	for h := range t.table {
 		if !r.Bool() {
 			continue
 		}
 		j := restoreJob[J](r)
-		if r.Err() != nil || !r.Check(l.jobs.byID[j.spec.ID] == nil && j.seq <= l.jobs.seq, "a job is there twice, or too early") {
+		if r.Err() != nil || !r.Check(t.byID[j.spec.ID] == nil && j.seq <= t.seq, "a job is there twice, or too early") {
 			return
 		}
 		order = append(order, j.seq)
 		j.handle = uint32(h)
-		l.jobs.table[h], l.jobs.byID[j.spec.ID] = j, j
+		t.table[h], t.byID[j.spec.ID] = j, j
 	}
 	slices.Sort(order)
 	r.Check(len(slices.Compact(order)) == len(order) && (len(order) == 0 || order[0] > 0), "two jobs came at once")
-	l.jobs.spare = r.Free(len(l.jobs.table), func(h int) bool { return l.jobs.table[h] == nil })
+	t.spare = r.Free(len(t.table), func(h int) bool { return t.table[h] == nil })
 }
 
 func restoreJob[J any](r *snapshot.Reader) *Job[J] {
@@ -233,18 +237,16 @@ func (j *Job[J]) restoreTask(r *snapshot.Reader) (t task) {
 	return t
 }
 
-func (l *Ledger[J]) restoreNodes(r *snapshot.Reader) {
+// restoreNodes reads what was known of nodes, and returns their IDs.
+func (t *slots[J]) restoreNodes(r *snapshot.Reader) []sojourn.NodeID {
 	ids := make([]sojourn.NodeID, r.Len())
-	l.slots.nodes = make(nodes, len(ids))
+	t.nodes = make(nodes, len(ids))
 	for i := range ids {
 		ids[i] = sojourn.NodeID(r.Below(1 << 32))
 		r.Check(ids[i] > ids[max(i, 1)-1] || i == 0 && ids[0] > 0, "nodes are not in order")
-		l.slots.nodes[ids[i]] = node{rack: sojourn.RackID(r.Below(1 << 32)), down: r.Bool()}
+		t.nodes[ids[i]] = node{rack: sojourn.RackID(r.Below(1 << 32)), down: r.Bool()}
 	}
-	l.restoreSlots(r)
-	for _, id := range ids {
-		r.Check(l.slots.nodes[id].slots > 0 || l.slots.nodes[id].down, "there is nothing to know of a node")
-	}
+	return ids
 }
 
 func (l *Ledger[J]) restoreSlots(r *snapshot.Reader) {
