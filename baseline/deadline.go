@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // DeadlineConstraintOptions configure a [DeadlineConstraint]. The zero value is the
@@ -31,6 +32,7 @@ type DeadlineConstraintOptions struct {
 type DeadlineConstraint struct {
 	opts   DeadlineConstraintOptions
 	ledger ledger.Ledger[constraint]
+	inputs *locality.Index[constraint]
 	ready  ready.Queue[deadlineKey]
 	slots  [2]int                    // by class: slots that do not retire
 	jobs   []*ledger.Job[constraint] // HoldSlots: live jobs, in the order in which they hold slots
@@ -64,6 +66,7 @@ func (p *DeadlineConstraint) reset() {
 	*p = DeadlineConstraint{opts: p.opts, ready: ready.New(func(a, b deadlineKey) bool {
 		return a.deadline < b.deadline || a.deadline == b.deadline && a.seq < b.seq
 	})}
+	p.inputs = locality.New(&p.ledger)
 }
 
 // Observe implements [sojourn.Policy].
@@ -83,6 +86,7 @@ func (p *DeadlineConstraint) Observe(ev sojourn.Event) error {
 		}
 	}
 	c := p.ledger.Apply(&ev)
+	p.inputs.Update(&ev, c)
 	switch ev.Kind {
 	case sojourn.SlotAdded:
 		p.count(c.Slot.Class, 1)
@@ -285,7 +289,9 @@ func (p *DeadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool
 	if j == nil {
 		return sojourn.Assignment{}, false
 	}
-	a := p.ledger.Take(j, j.SideOf(s.Class), id)
+	phase := j.NextPhase(j.SideOf(s.Class))
+	pick, _ := p.inputs.Find(j, phase, s, sojourn.Remote)
+	a := p.inputs.Take(j, phase, pick, id)
 	p.update(j)
 	return a, true
 }

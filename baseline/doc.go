@@ -1,7 +1,7 @@
 // Package baseline holds the rivals that the papers compare their schedulers
 // with.
 //
-// SRPT, FSP and LAS choose a job, or a phase of one; of its tasks the slot gets the
+// Each but Local and STF chooses a job, or a phase of one; of its tasks the slot gets the
 // one whose input is closest.
 //
 // # SRPT
@@ -92,13 +92,14 @@
 // List scheduling in the orders that the MarS paper compares its own with [Ling et al.
 // 2016, Section 5.1.3]: the highest weight of the job over the processing time of all
 // its tasks, of the job, the shortest task, the highest weight of the task. Ties go by
-// arrival, then by phase and task. A free slot gets the first task of the list that may
+// arrival, then by phase. A free slot gets the first task of the list that may
 // start, which the paper says of STF; in its HUWF and HJWF, as in package mars, a
 // machine is held for a task that is next and has to wait, which without a plan made in
 // advance nobody can do: these here do better than the paper's. The orders are static:
 // finished tasks count. A job has one weight, so that HTWF decides as HJWF does. STF
 // alone, of all policies here, looks at tasks one by one: it sorts those of a phase with
-// estimates of their own when the job arrives. None promises anything: a job of low
+// estimates of their own when the job arrives, and starts them in that order wherever
+// their inputs are. None promises anything: a job of low
 // weight, or of long tasks, can wait for ever.
 //
 // # Common

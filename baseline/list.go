@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/weightorder"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // ListOptions configure a [List]. The zero value is the default.
@@ -88,6 +89,7 @@ func (p *List) reset() {
 		}
 	}
 	p.queue = phasequeue.New(rules)
+	p.queue.Index = locality.New(&p.queue.Ledger)
 }
 
 // time returns the expected processing time of a task.

@@ -161,6 +161,7 @@ func (p *DeadlineConstraint) AppendBinary(dst []byte) ([]byte, error) {
 func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
+		p.inputs.Rebuild()
 		for c := range p.slots {
 			p.slots[c] = p.ledger.Capacity(sojourn.Class(c))
 		}

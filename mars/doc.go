@@ -34,7 +34,8 @@
 // middle of u to the end of its job: half of p_u, the processing time of u; the delay of its
 // output; and the tasks that wait for it, in a chain of the longest of each phase. So
 // the map tasks of a job come before its reduce tasks, and within a phase the task with the
-// longest p_u/2 + d_u starts first. The program and its solution are derived in package plan.
+// longest p_u/2 + d_u starts first; of a phase whose tasks are all told to be alike, the one
+// whose input is closest to the slot. The program and its solution are derived in package plan.
 //
 // # When it plans
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
@@ -89,6 +90,7 @@ func (p *Policy) reset() {
 			return func(a, b uint32) int { return cmp.Compare(p.half(ph, b), p.half(ph, a)) }
 		},
 	})}
+	p.queue.Index = locality.New(&p.queue.Ledger)
 }
 
 // time returns p_u of a task as far as it is known.
@@ -126,28 +128,32 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		p.replan()
 	}
 	c := p.queue.Ledger.Apply(&ev)
-	if c.Job == nil {
-		return nil
+	if c.Job != nil {
+		p.account(&ev, c.Job)
 	}
-	d := &c.Job.Data.Value
+	p.queue.File(&ev, c)
+	return nil
+}
+
+// account computes what an event has changed of the plan's account of its job.
+func (p *Policy) account(ev *sojourn.Event, j *phasequeue.Job[waitingJob]) {
+	d := &j.Data.Value
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		p.describe(c.Job)
+		p.describe(j)
 		if p.opts.Batch == 0 {
-			p.fit(c.Job)
+			p.fit(j)
 		}
 		if !p.opts.Commit || !d.known {
 			p.request()
 		}
 	case sojourn.TaskFinished, sojourn.TaskDone:
 		left := &d.phases[ev.Task.Phase].left
-		*left = left.Sub(p.work(c.Job, ev.Task))
+		*left = left.Sub(p.work(j, ev.Task))
 	case sojourn.OutputLost:
 		left := &d.phases[ev.Task.Phase].left
-		*left = left.Add(p.work(c.Job, ev.Task))
+		*left = left.Add(p.work(j, ev.Task))
 	}
-	p.queue.File(&ev, c)
-	return nil
 }
 
 // work returns p_u of a task of j.

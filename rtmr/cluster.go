@@ -6,12 +6,14 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
 // A cluster is what is there and what runs: the account, and when slots come back.
 type cluster struct {
 	ledger   ledger.Ledger[data]
+	inputs   *locality.Index[data]           // of ledger
 	slots    [2]int64                        // by stage: those of the ledger that stay, busy or free
 	free     [2]int64                        // those of them that are free
 	retiring []sojourn.SlotID                // busy slots that leave with their attempts, by ID

@@ -32,7 +32,8 @@
 // every promised job is booked to end by its deadline (I). A free map slot goes to the
 // first job with a map to start. Of free reduce slots as many are kept as the jobs ahead
 // whose maps are not done have reduces; if one more is free, it goes to the first job that
-// is ready (IV).
+// is ready (IV). The job starts the task whose input is closest to the slot: the same
+// bound applies to all of a phase.
 //
 // With Rebook, the default and not the paper's, each decision starts from reality: a free
 // slot is available now, a busy one when its attempt ends at the latest. What is left to

@@ -7,6 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
@@ -71,13 +72,15 @@ func New(opts Options) (*Policy, error) {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
+	c := &cluster{timers: heap.New(overrun.before)}
+	c.inputs = locality.New(&c.ledger)
 	*p = Policy{
 		header: p.header,
 		skew:   units(p.opts.Skew),
 		est:    newEstimator(&p.opts),
 		promises: promises{
 			opts:    p.opts,
-			cluster: &cluster{timers: heap.New(overrun.before)},
+			cluster: c,
 			ready:   ready.New(key.before),
 		},
 	}
@@ -109,6 +112,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 func (p *Policy) apply(ev *sojourn.Event, d *data) {
 	_, restored := p.ledger.Attempt(ev.Slot.ID)
 	c := p.ledger.Apply(ev)
+	p.inputs.Update(ev, c)
 	j := c.Job
 	switch ev.Kind {
 	case sojourn.SlotAdded:
@@ -229,7 +233,8 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		p.startBefore(j)
 	}
 	phase := j.Data.phase[stage]
-	a := p.ledger.TakePhase(j, phase, id)
+	pick, _ := p.inputs.Find(j, phase, s, sojourn.Remote) // the bound is that of all tasks of the phase
+	a := p.inputs.Take(j, phase, pick, id)
 	p.attemptStarted(j, stage, p.ledger.Now())
 	if j.Phase(phase).Pending() == 0 {
 		p.ready.Remove(s.Class, j.Handle())

@@ -97,6 +97,7 @@ func restoreCluster(r *snapshot.Reader) slotvec.Vector {
 func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header, p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
+		p.inputs.Rebuild()
 		for s := range p.est.rate {
 			p.est.rate[s] = r.Int()
 		}

@@ -1,7 +1,7 @@
 // Package phasequeue is what policies have in common that rank the phases of jobs:
 // a free slot goes to the phase with the least key among those that have a startable
 // task of the slot's class, and there to the first such task in an order of the
-// policy's choice.
+// policy's choice, or to the one whose input is closest where the policy has none.
 //
 // An event about a task files its phase and the next one anew, in O(log n) for n
 // startable phases, however many phases a job has, and allocates nothing. Tasks of a
@@ -16,6 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -48,8 +49,9 @@ type Rules[J, K any] struct {
 	// Less is a strict total order of keys.
 	Less func(a, b K) bool
 
-	// Within, unless nil, returns a comparison of tasks of a phase. Ties go by
-	// number, and a nil comparison is all ties.
+	// Within, unless nil, returns a comparison of tasks of a phase; ties go by number.
+	// Of a phase for which it returns nil, the task starts whose input is closest to the
+	// slot.
 	Within func(ph *sojourn.Phase) func(a, b uint32) int
 }
 
@@ -57,6 +59,7 @@ type Rules[J, K any] struct {
 // least key first.
 type Queue[J, K any] struct {
 	Ledger ledger.Ledger[Data[J]]
+	Index  *locality.Index[Data[J]] // of Ledger: the policy makes it, the queue updates it
 
 	rules  Rules[J, K]
 	ready  ready.Queue[K]
@@ -69,7 +72,7 @@ type phase[J any] struct {
 	index int
 }
 
-// New returns an empty queue.
+// New returns an empty queue. Where it is to stay, the policy makes its Index.
 func New[J, K any](rules Rules[J, K]) Queue[J, K] {
 	return Queue[J, K]{rules: rules, ready: ready.New(rules.Less)}
 }
@@ -89,6 +92,7 @@ func (q *Queue[J, K]) Save(w *snapshot.Writer, data func(*Job[J])) {
 // computes what else the keys of the job depend on.
 func (q *Queue[J, K]) Restore(r *snapshot.Reader, data func(*Job[J])) {
 	q.Ledger.Restore(r)
+	q.Index.Rebuild()
 	for j := range q.Ledger.All() {
 		data(j)
 		q.enrol(j)
@@ -96,9 +100,10 @@ func (q *Queue[J, K]) Restore(r *snapshot.Reader, data func(*Job[J])) {
 	}
 }
 
-// File files anew what an event has changed, after the ledger has applied it and the
+// File files anew what any event has changed, after the ledger has applied it and the
 // policy has computed what the keys of the job depend on.
 func (q *Queue[J, K]) File(ev *sojourn.Event, c ledger.Change[Data[J]]) {
+	q.Index.Update(ev, c)
 	j := c.Job
 	if j == nil || ev.Kind == sojourn.TaskProgress {
 		return
@@ -217,9 +222,18 @@ func (q *Queue[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, *Job[J], bo
 		return sojourn.Assignment{}, nil, false
 	}
 	p := q.phases[first]
-	a := q.Ledger.TakeTask(p.job, p.index, q.first(p.job, p.index), id)
+	a := q.take(p.job, p.index, s)
 	q.update(p.job, p.index)
 	return a, p.job, true
+}
+
+// take assigns a pending task of a phase to a free slot.
+func (q *Queue[J, K]) take(j *Job[J], phase int, s sojourn.Slot) sojourn.Assignment {
+	pick := locality.Pick{Index: q.first(j, phase)}
+	if j.Data.phases[phase].order == nil {
+		pick, _ = q.Index.Find(j, phase, s, sojourn.Remote)
+	}
+	return q.Index.Take(j, phase, pick, s.ID)
 }
 
 // Seek returns the free slot of class c with the least ID, while there is a task for

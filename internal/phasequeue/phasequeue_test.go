@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -37,6 +38,7 @@ func newQueue() *Queue[bool, key] {
 			return func(a, b uint32) int { return -cmp.Compare(ph.EstimateOf(int(a)), ph.EstimateOf(int(b))) }
 		},
 	})
+	q.Index = locality.New(&q.Ledger)
 	return &q
 }
 
@@ -320,7 +322,10 @@ func TestQueueAgainstModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				err = snapshot.Restore(q, data, snapshot.Header{}, func() { *q = *newQueue() }, func(r *snapshot.Reader) {
+				err = snapshot.Restore(q, data, snapshot.Header{}, func() {
+					*q = *newQueue()
+					q.Index = locality.New(&q.Ledger)
+				}, func(r *snapshot.Reader) {
 					q.Restore(r, func(j *Job[bool]) { j.Data.Value = mayStart(j.Spec()) })
 				})
 				if err != nil {
