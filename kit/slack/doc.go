@@ -117,9 +117,10 @@
 //	                              O(log n), and amortised O(log^2 n) where the heat
 //	                              changes which job has the least slack
 //	First, Slack                  O(log n); Slack of a late job: their number
-//	LeastCompletable              constant if nothing has changed; else the way to the
-//	                              few jobs with little w, at worst to each that has
-//	                              less w than the one before and is not completable
+//	LeastCompletable              constant if nothing has changed; else as Guard, for each job
+//	                              that is looked at: the one with the least w, and if that
+//	                              is not completable, of those up to its guard the one with
+//	                              the least w, and so on
 //
 // Late jobs are in a heap of their own. Memory is that of the most jobs there ever
 // were at a time.

@@ -196,62 +196,49 @@ func (o *order[T]) before(k key) (pred *Item[T], weight wide.Uint128) {
 // leastCompletable returns the ready item with the least work, among equals the
 // first, such that no item before it that constrains others has a value minus
 // base below that work; nil if there is none.
+//
+// If somebody before the one with the least work has less slack than that, it is in the
+// way of all behind it: they have no less work.
 func (o *order[T]) leastCompletable(base num) *Item[T] {
-	c := choice[T]{least: num{hi: 1<<63 - 1}}
-	if o.root != nil {
-		c.search(o.root, constant(base.neg()))
+	if o.root == nil {
+		return nil
 	}
-	return c.best
+	it := o.root.least
+	for it != nil {
+		guard, value := o.guard(it)
+		if guard == nil || !value.sub(base).less(work(it.work)) {
+			break
+		}
+		it = o.leastUpTo(guard)
+	}
+	return it
 }
 
-// A choice is the state of a search for the least completable item, from front to
-// back.
-type choice[T any] struct {
-	best  *Item[T]
-	least num // of the slacks of the items so far that constrain others
-}
-
-// search goes on with the items below n, to whose values wait is to be added. It
-// looks into n only if there could be a better one. So it usually looks into few
-// nodes; at worst, each time in vain, and then least falls below what it looked
-// for.
-func (c *choice[T]) search(n *node[T], wait line) {
-	if !c.wants(n.least) {
-		if n.low != nil {
-			c.meet(n.lowest.add(wait.at(n.tag)))
+// leastUpTo returns, of the items up to this one, the ready one with the least work, among
+// equals the first; nil if there is none.
+func (o *order[T]) leastUpTo(it *Item[T]) (least *Item[T]) {
+	for _, other := range it.leaf.items {
+		if other.state == Ready && (least == nil || other.work < least.work) {
+			least = other
 		}
-		return
-	}
-	wait = wait.add(n.wait)
-	for _, kid := range n.kids {
-		c.search(kid, wait)
-	}
-	for _, it := range n.items {
-		if it.state == Ready && c.wants(it) {
-			c.best = it
-		}
-		if it.constrains() {
-			c.meet(it.s.add(wait.at(it.tag)))
+		if other == it {
+			break
 		}
 	}
-}
-
-// wants reports whether it, a ready item or nil, would be better and completable.
-func (c *choice[T]) wants(it *Item[T]) bool {
-	return it != nil && (c.best == nil || it.work < c.best.work) && !c.least.less(work(it.work))
-}
-
-func (c *choice[T]) meet(slack num) {
-	if slack.less(c.least) {
-		c.least = slack
+	for n := it.leaf; n.parent != nil; n = n.parent {
+		for i := slices.Index(n.parent.kids, n) - 1; i >= 0; i-- {
+			if kid := n.parent.kids[i]; kid.least != nil && (least == nil || kid.least.work <= least.work) {
+				least = kid.least // it is before what was the least so far
+			}
+		}
 	}
+	return least
 }
 
 // guard returns, of the items before it that constrain others, the one with the
 // least value, among equals the first; nil if there is none.
-func (o *order[T]) guard(it *Item[T]) (least *Item[T]) {
+func (o *order[T]) guard(it *Item[T]) (least *Item[T], value num) {
 	it.leaf.open() // lines that wait above could change which value is the least
-	var value num
 	for _, other := range it.leaf.items {
 		if other == it {
 			break
@@ -267,7 +254,7 @@ func (o *order[T]) guard(it *Item[T]) (least *Item[T]) {
 			}
 		}
 	}
-	return least
+	return least, value
 }
 
 // firstReady returns the first item that is ready, or nil.
@@ -435,42 +422,27 @@ func (n *node[T]) compare(value num, tag vclock.Tag) {
 }
 
 // quotient returns x/y rounded down, or one less, or limit if that is less. x is not
-// negative, y is not 0, and limit is at most forever.
+// negative, and y is not 0. It divides by the upper 64 bits of y, rounded up.
 func quotient(x num, y wide.Uint192, limit uint64) uint64 {
-	most, fits := y.Mul(wide.From64(limit))
-	if fits && !(wide.Uint192{Hi: x.hi, Mid: x.mid, Lo: x.lo}).Less(most) {
-		return limit
+	var over uint64 // the digit of x above hi
+	for y.Hi == 0 {
+		if over != 0 {
+			return limit // x/y is above 2^64
+		}
+		over, x.hi, x.mid, x.lo = x.hi, x.mid, x.lo, 0
+		y.Hi, y.Mid, y.Lo = y.Mid, y.Lo, 0
 	}
-	// The quotient is below 2^56. Divide by the upper 64 bits of y, rounded up.
-	at := bits.Len64(y.Lo) - 64
-	if y.Hi != 0 {
-		at = 64 + bits.Len64(y.Hi)
-	} else if y.Mid != 0 {
-		at = bits.Len64(y.Mid)
-	}
-	z := wide.Uint192{Hi: x.hi, Mid: x.mid, Lo: x.lo}
-	hi, lo, by := word(z, at+64), word(z, at), word(y, at)+1
-	if by == 0 {
+	n := uint(bits.LeadingZeros64(y.Hi))
+	by := (y.Hi<<n | y.Mid>>(64-n)) + 1
+	hi, lo := over<<n|x.hi>>(64-n), x.hi<<n|x.mid>>(64-n)
+	if by == 0 { // 2^64
 		return min(hi, limit)
 	}
-	q, _ := bits.Div64(hi, lo, by)
-	return min(q, limit)
-}
-
-// word returns the 64 bits of x from bit at on, which may be negative.
-func word(x wide.Uint192, at int) uint64 {
-	var lo, hi uint64
-	switch at >> 6 {
-	case -1:
-		hi = x.Lo
-	case 0:
-		lo, hi = x.Lo, x.Mid
-	case 1:
-		lo, hi = x.Mid, x.Hi
-	case 2:
-		lo = x.Hi
+	if most, least := bits.Mul64(by, limit); over>>(64-n) != 0 || hi > most || hi == most && lo >= least {
+		return limit
 	}
-	return lo>>(at&63) | hi<<(64-at&63)
+	q, _ := bits.Div64(hi, lo, by)
+	return q
 }
 
 // node returns an empty node.

@@ -206,8 +206,9 @@ func TestOrderAgainstList(t *testing.T) {
 					t.Fatalf("leastCompletable(%v) = %v, want %v", base, got, want)
 				}
 				e := l[rng.IntN(len(l))]
-				if got, want := o.guard(e.it), l.guard(e.it); got != want {
-					t.Fatalf("guard(%v) = %v, want %v", e.it.key, got, want)
+				got, value := o.guard(e.it)
+				if want := l.guard(e.it); got != want || want != nil && value != o.value(want) {
+					t.Fatalf("guard(%v) = %v with %v, want %v", e.it.key, got, value, want)
 				}
 				k := newKey()
 				pred, weight := o.before(k)

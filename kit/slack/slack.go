@@ -357,7 +357,7 @@ func (s *System[T]) Guard(it *Item[T]) (*Item[T], bool) {
 	if it.Late() {
 		return nil, false
 	}
-	guard := s.v.guard(it)
+	guard, _ := s.v.guard(it)
 	return guard, guard != nil
 }
 
