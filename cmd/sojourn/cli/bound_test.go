@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -11,24 +10,20 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/spf13/cobra"
 )
 
 // generated returns a generated workload on a cluster, "" for that of the generator.
 func generated(t *testing.T, gen, cluster string, seed uint64) *scenario {
 	t.Helper()
-	flags := runFlags{policies: builtin(), seed: seed}
-	flags.input.cluster = cluster
-	if err := flags.input.gen.Set(gen); err != nil {
+	with := setup{policies: builtin(), seed: seed}
+	with.source.cluster = cluster
+	if err := with.source.gen.Set(gen); err != nil {
 		t.Fatal(err)
 	}
-	cmd := &cobra.Command{}
-	cmd.SetContext(t.Context())
-	cmd.SetErr(io.Discard)
-	s, err := flags.open(cmd)
+	s, err := with.open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +186,7 @@ func TestListsOnlineAndOffline(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &scenario{flags: &runFlags{policies: builtin()}, workload: w, cluster: c}
+			s := &scenario{setup: setup{policies: builtin()}, workload: w, cluster: c}
 			plans, err := plan.All(newInstance(w, c), plan.Options{}, lists...)
 			if err != nil {
 				t.Fatal(err)

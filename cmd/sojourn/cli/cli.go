@@ -27,7 +27,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
@@ -167,13 +167,6 @@ type runError struct{ err error }
 
 func (e *runError) Error() string { return e.err.Error() }
 func (e *runError) Unwrap() error { return e.err }
-
-// A usageError is wrong usage that a command finds itself.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // action makes the RunE of a command.
 func action(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {

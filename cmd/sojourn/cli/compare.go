@@ -2,12 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+	"io"
+	"slices"
 
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/spf13/cobra"
 )
 
@@ -61,20 +59,20 @@ before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 			if seeds > 0 {
 				return compareSeeds(cmd, &f, specs, int(seeds))
 			}
-			results, s, err := f.run(cmd, specs, func(i int, s catalog.Spec) string {
-				return fmt.Sprintf("%d-%s", i+1, s.Name)
+			s, results, err := f.run(cmd, specs, func(i int) string {
+				return fmt.Sprintf("%d-%s", i+1, specs[i].Name)
 			})
 			if err != nil {
 				return err
 			}
 			if f.json {
-				return writeJSON(cmd.OutOrStdout(), comparison(s, specs, results))
+				return writeJSON(cmd.OutOrStdout(), newComparison(s, specs, results))
 			}
 			r := report{s, specs, results}
 			if err := r.write(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			if f.input.sample && !f.quiet {
+			if f.source.sample && !f.quiet {
 				fmt.Fprint(cmd.ErrOrStderr(), sampleHints)
 			}
 			return nil
@@ -101,17 +99,25 @@ func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds i
 		trials[i] = trial{scenario: s, spec: spec}
 	}
 	noteFixed(cmd.ErrOrStderr(), seeds, trials)
-	samples, err := repeat(cmd, trials, seeds)
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	samples, err := repeat(ctx, terminal(cmd, f.quiet), trials, seeds)
 	if err != nil {
 		return err
 	}
-	if f.json {
-		sum := newRepetitionSummary(samples[0])
-		sum.Policies = repeatedSummaries(samples)
-		return writeJSON(cmd.OutOrStdout(), sum)
-	}
 	r := repetition{samples}
+	if f.json {
+		return writeJSON(cmd.OutOrStdout(), r.summary())
+	}
 	return r.write(cmd.OutOrStdout())
+}
+
+// noteFixed tells those who repeat something that it will be the same each time.
+func noteFixed(stderr io.Writer, seeds int, trials []trial) {
+	if seeds > 1 && !slices.ContainsFunc(trials, trial.random) {
+		fmt.Fprintf(stderr, "Nothing here is random, so that all %d seeds give the same; --gen, --estimates,\n"+
+			"--straggler-probability and the --fault flags would change that.\n", seeds)
+	}
 }
 
 // sampleHints say what to do after the first look.
@@ -121,80 +127,3 @@ The workload is made up. Other things to try:
   sojourn run --sample -p fsp -o out                    one row for each job and task, in out/
   sojourn compare -w FILE -c 20x4+2 -p fifo,fair,fsp    your own workload; see 'sojourn convert --help'
 `
-
-func newRun(policies catalog.Catalog) *cobra.Command {
-	var (
-		f    runFlags
-		spec string
-	)
-	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Run one policy and print a summary",
-		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv,
-history.txt and run.json to DIR.
-
-Memory does not grow with the length of the workload, but for 50 bytes a job: the
-workload is read two or three times, from a temporary file if it comes from stdin.
-
-` + policyHelp(policies),
-		Example: `  sojourn run --sample -p fsp -o out
-  sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=deficit --json`,
-		Args: cobra.NoArgs,
-		RunE: action(func(cmd *cobra.Command, _ []string) error {
-			if spec == "" {
-				return usagef("no policy: give -p, such as -p fsp")
-			}
-			specs, err := parsePolicies(policies, []string{spec})
-			if err != nil {
-				return err
-			}
-			if len(specs) > 1 {
-				return usagef("run takes one policy, -p %s names %d; see compare", spec, len(specs))
-			}
-			f.input.stream = true
-			results, s, err := f.run(cmd, specs, func(int, catalog.Spec) string { return "" })
-			if err != nil {
-				return err
-			}
-			if f.json {
-				return writeJSON(cmd.OutOrStdout(), newSummary(s, specs[0], results[0]))
-			}
-			r := report{s, specs, results}
-			return r.write(cmd.OutOrStdout())
-		}),
-	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&spec, "policy", "p", "", "`POLICY` to run")
-	f.register(policies, cmd.Flags())
-	return cmd
-}
-
-// run runs the policies and writes the files that -o asks for, those of the i-th
-// policy into the folder dir(i, spec).
-func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(int, catalog.Spec) string) ([]*sim.Result, *scenario, error) {
-	s, err := f.open(cmd)
-	if err != nil {
-		return nil, nil, err
-	}
-	if s.workload.close != nil {
-		defer s.workload.close()
-	}
-	// From here on an interrupt ends the runs and removes what they wrote; before,
-	// it ends the program, which may be waiting for stdin.
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if f.output.dir == "" {
-		results, err := s.run(ctx, cmd.ErrOrStderr(), specs, nil)
-		return results, s, err
-	}
-	out, err := f.output.create()
-	if err != nil {
-		return nil, nil, err
-	}
-	defer out.abandon()
-	results, err := s.runInto(ctx, out, cmd, specs, dir)
-	if err != nil {
-		return nil, nil, out.failed(err)
-	}
-	return results, s, out.commit()
-}

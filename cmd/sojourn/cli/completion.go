@@ -3,7 +3,7 @@ package cli
 import (
 	"strings"
 
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	workloads "github.com/sojourn-sched/sojourn/workload"
 	"github.com/spf13/cobra"
 )

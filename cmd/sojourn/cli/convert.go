@@ -1,24 +1,16 @@
 package cli
 
 import (
-	"fmt"
-	"io"
-	"math"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/trace"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newConvert() *cobra.Command {
-	var (
-		from    string
-		swim    trace.SWIMOptions
-		foreign foreignFlags
-		load    loadFlags
-		cluster string
-	)
+	var f conversion
 	cmd := &cobra.Command{
 		Use:   "convert --from FORMAT FILE",
 		Short: "Turn a recorded trace into a workload, on stdout",
@@ -45,127 +37,76 @@ What is dropped or made up is counted on stderr.`,
   cat *.jhist | sojourn convert --from jhist - > jobs.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			if err := foreign.check(cmd.Flags(), from); err != nil {
+			if err := checkFormat(cmd.Flags(), f.from); err != nil {
 				return err
 			}
-			if load.load > 0 && cluster == "" {
-				return usagef("--load needs a cluster: give -c, such as -c 30x2+1")
+			if f.topology == "" && (f.clusterOut != "" || cmd.Flags().Changed("slots")) {
+				return usagef("--cluster-out and --slots are about a topology: give --topology, too")
 			}
-			if err := load.check(); err != nil {
+			if err := f.check(); err != nil {
 				return err
 			}
-			if err := checkSWIM(&swim); err != nil {
+			var c *cluster
+			if f.cluster != "" {
+				var err error
+				if c, err = readCluster(f.cluster); err != nil {
+					return err
+				}
+			}
+			file, name, err := openInput(cmd.InOrStdin(), args[0])
+			if err != nil {
 				return err
 			}
-			return convert(cmd, from, args[0], &swim, &foreign, cluster, &load)
+			defer file.Close()
+			return f.write(cmd.OutOrStdout(), cmd.ErrOrStderr(), file, name, c)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&from, "from", "", "`FORMAT` of FILE: "+listed(foreignFormats))
-	load.register(flags)
-	flags.StringVarP(&cluster, "cluster", "c", "", "`CLUSTER` that the load is computed for, as in compare")
-	foreign.register(flags)
-	flags.Int64Var(&swim.BytesPerMap, "swim-bytes-per-map", 128<<20, "most `BYTES` that a map task reads")
-	flags.Int64Var(&swim.BytesPerReduce, "swim-bytes-per-reduce", 1<<30, "most `BYTES` that a reduce task reads or writes")
-	flags.DurationVar(&swim.Overhead, "swim-overhead", 3*time.Second, "what each task takes besides moving bytes; 0 is none")
-	flags.Int64Var(&swim.Rate, "swim-rate", 10<<20, "`BYTES` that a slot moves in a second")
-	flags.Float64Var(&swim.ByteScale, "swim-byte-scale", 1, "factor of all sizes")
-	flags.Float64Var(&swim.Noise, "swim-noise", 0, "standard deviation of the logarithm of a random factor of each task")
-	flags.Uint64Var(&swim.Seed, "seed", 0, "where all randomness comes from")
-	cmd.PreRun = func(*cobra.Command, []string) { swim.NoOverhead = swim.Overhead == 0 }
+	flags.StringVar(&f.from, "from", "", "`FORMAT` of FILE: "+listed(foreignFormats))
+	registerLoad(flags, &f.load)
+	flags.StringVarP(&f.cluster, "cluster", "c", "", "`CLUSTER` that the load is computed for, as in compare")
+	flags.StringVar(&f.pool, "pool", "queue", "`WHAT` becomes the pool of a job: queue, user, group (swf) or none")
+	flags.IntVar(&f.window, "window", 100, "`JOBS` that are held back to bring them into the order of submission")
+	flags.BoolVar(&f.successful, "only-successful", false, "drop jobs that failed or were killed (rumen, sls, jhist)")
+	flags.StringVar(&f.topology, "topology", "", "`FILE` of Rumen with the hosts and racks (rumen, sls, jhist)")
+	flags.StringVar(&f.slots, "slots", "2+2", "`SLOTS` of each host of the topology: map+reduce, or uniform ones")
+	flags.StringVar(&f.clusterOut, "cluster-out", "", "write the topology to `FILE`, as a cluster for -c")
+	flags.BoolVar(&f.requested, "requested-time", false, "the time that users requested is the estimate (swf)")
+	flags.Int64Var(&f.swim.BytesPerMap, "swim-bytes-per-map", 128<<20, "most `BYTES` that a map task reads")
+	flags.Int64Var(&f.swim.BytesPerReduce, "swim-bytes-per-reduce", 1<<30, "most `BYTES` that a reduce task reads or writes")
+	flags.DurationVar(&f.swim.Overhead, "swim-overhead", 3*time.Second, "what each task takes besides moving bytes; 0 is none")
+	flags.Int64Var(&f.swim.Rate, "swim-rate", 10<<20, "`BYTES` that a slot moves in a second")
+	flags.Float64Var(&f.swim.ByteScale, "swim-byte-scale", 1, "factor of all sizes")
+	flags.Float64Var(&f.swim.Noise, "swim-noise", 0, "standard deviation of the logarithm of a random factor of each task")
+	flags.Uint64Var(&f.swim.Seed, "seed", 0, "where all randomness comes from")
+	cmd.PreRun = func(*cobra.Command, []string) { f.swim.NoOverhead = f.swim.Overhead == 0 }
 	return cmd
 }
 
-// convert reads a trace of some format from a file, or from stdin if name is "-", and
-// writes it to stdout. What is written lies in a file until all of the trace was read:
-// so nothing is written if there is a fault, and no more than the jobs that a reader
-// holds back are in memory.
-func convert(cmd *cobra.Command, from, name string, swim *trace.SWIMOptions, foreign *foreignFlags, spec string, load *loadFlags) error {
-	var c *cluster
-	if spec != "" {
-		var err error
-		if c, err = readCluster(spec); err != nil {
-			return err
+// checkFormat returns an error for a format that is unknown, and for flags that say nothing
+// about it.
+func checkFormat(flags *pflag.FlagSet, from string) error {
+	if !slices.Contains(foreignFormats, from) {
+		return usagef("--from %q is not a known format: %s", from, strings.Join(foreignFormats, ", "))
+	}
+	var err error
+	flags.Visit(func(flag *pflag.Flag) {
+		formats := foreignFormats
+		switch flag.Name {
+		case "pool", "window":
+			formats = loggedFormats
+		case "only-successful", "topology", "slots", "cluster-out":
+			formats = hadoopFormats
+		case "requested-time":
+			formats = []string{"swf"}
 		}
-	}
-	file, name, err := openInput(cmd, name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	var stats trace.Stats
-	h, err := foreign.hosts()
-	if err != nil {
-		return err
-	}
-	known := len(h.cluster.Nodes)
-	jobs, err := foreign.jobs(from, file, name, h, swim, &stats)
-	if err != nil {
-		return err
-	}
-	m := new(meter)
-	text, err := spooled(jobs, trace.WriteOptions{Nodes: h.name}, m)
-	if err != nil {
-		return err
-	}
-	defer text.remove()
-	if stats.Jobs == 0 {
-		fmt.Fprint(cmd.ErrOrStderr(), stats.String())
-		return noJobs(name)
-	}
-	if load.load > 0 {
-		scale, err := load.scaling(m, c, name)
-		if err != nil {
-			return err
+		if strings.HasPrefix(flag.Name, "swim-") {
+			formats = []string{"swim"}
 		}
-		changed := new(meter)
-		scaled, err := spooled(text.scaled(h, scale), trace.WriteOptions{Nodes: h.name}, changed)
-		if err != nil {
-			return err
+		if err == nil && !slices.Contains(formats, from) {
+			err = usagef("--%s says nothing about %s", flag.Name, from)
 		}
-		defer scaled.remove()
-		if err := changed.check(c, name, float64(load.load)); err != nil {
-			return err
-		}
-		text, m = scaled, changed
-	}
-	if foreign.clusterOut != "" {
-		if err := h.write(foreign.clusterOut); err != nil {
-			return err
-		}
-	}
-	fmt.Fprint(cmd.ErrOrStderr(), stats.String())
-	if missing := len(h.cluster.Nodes) - known; foreign.topology != "" && missing > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "hosts that the topology misses, nodes without slots: %d\n", missing)
-	}
-	if c != nil {
-		var parts []string
-		achieved := m.load(c)
-		for class, name := range c.classes() {
-			parts = append(parts, number(achieved[class], 4)+" "+name)
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "load on %s: %s\n", spec, strings.Join(parts, ", "))
-	}
-	_, err = io.Copy(cmd.OutOrStdout(), text)
+	})
 	return err
-}
-
-// checkSWIM finds values that make no tasks.
-func checkSWIM(o *trace.SWIMOptions) error {
-	switch {
-	case o.BytesPerMap <= 0:
-		return usagef("--swim-bytes-per-map %d is not above 0", o.BytesPerMap)
-	case o.BytesPerReduce <= 0:
-		return usagef("--swim-bytes-per-reduce %d is not above 0", o.BytesPerReduce)
-	case o.Rate <= 0:
-		return usagef("--swim-rate %d is not above 0", o.Rate)
-	case o.Overhead < 0:
-		return usagef("--swim-overhead %v is negative", o.Overhead)
-	case !(o.ByteScale > 0 && o.ByteScale <= math.MaxFloat64):
-		return usagef("--swim-byte-scale %v is not a number above 0", o.ByteScale)
-	case !(o.Noise >= 0 && o.Noise <= math.MaxFloat64):
-		return usagef("--swim-noise %v is not a number from 0 on", o.Noise)
-	}
-	return nil
 }

@@ -1,31 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	_ "embed"
-	"fmt"
-	"io"
-	"strings"
 
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/spf13/cobra"
 )
-
-// optionsText holds what the sources say of the options of policies. A test compares it
-// with them, and writes it with -update.
-//
-//go:embed options.txt
-var optionsText string
-
-// optionDocs returns the comments of the options of the built-in policies.
-func optionDocs() catalog.Docs {
-	docs := catalog.Docs{}
-	for line := range strings.Lines(optionsText) {
-		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		docs[name] = text
-	}
-	return docs
-}
 
 func newPolicies(policies catalog.Catalog) *cobra.Command {
 	var asJSON bool
@@ -48,7 +28,7 @@ or 200ms.`,
 				for _, name := range args {
 					e, err := policies.Find(name)
 					if err != nil {
-						return usageError{err}
+						return wrongUsage(err)
 					}
 					chosen = append(chosen, *e)
 				}
@@ -64,117 +44,6 @@ or 200ms.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: all options of all policies, or of those named")
 	return cmd
-}
-
-// listPolicies prints a line or two for each policy.
-func listPolicies(out io.Writer, policies catalog.Catalog) error {
-	w := bufio.NewWriter(out)
-	width := 0
-	for _, name := range policies.Names() {
-		width = max(width, len(name))
-	}
-	for _, e := range policies {
-		options := ""
-		if n := len(e.Options()); n > 0 {
-			options = "; " + count(n, "option")
-		}
-		fmt.Fprint(w, hang(fmt.Sprintf("%-*s  ", width, e.Name), e.Summary+options))
-	}
-	return w.Flush()
-}
-
-// describePolicies prints what can be chosen about policies.
-func describePolicies(out io.Writer, policies catalog.Catalog) error {
-	w := bufio.NewWriter(out)
-	docs := optionDocs()
-	for i, e := range policies {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		writeWrapped(w, "", "  ", e.Name+": "+e.Summary+".")
-		if e.Package != "" {
-			fmt.Fprintf(w, "More: go doc %s\n", e.Package)
-		}
-		all := e.Describe(docs)
-		if len(all) == 0 {
-			fmt.Fprintln(w, "It has no options.")
-		} else {
-			fmt.Fprintf(w, "Options, as in %s:%s=...\n", e.Name, all[0].Options[0].Name)
-		}
-		for _, d := range all {
-			fmt.Fprintln(w)
-			for _, o := range d.Options {
-				fmt.Fprintf(w, "%s=%s\n", o.Name, valueText(o))
-			}
-			if d.Text != "" {
-				writeWrapped(w, "    ", "    ", d.Text)
-			}
-			for _, o := range d.Options {
-				for i, v := range o.Values {
-					text := v.Text
-					if i == 0 {
-						text = strings.TrimPrefix(strings.TrimSuffix(text, ".")+" (the default)", " ")
-					}
-					if text != "" {
-						writeWrapped(w, "      ", "        ", v.Name+": "+text)
-					}
-				}
-			}
-		}
-	}
-	return w.Flush()
-}
-
-// valueText says what an option takes.
-func valueText(o catalog.Described) string {
-	if len(o.Values) == 0 {
-		return strings.ToUpper(strings.ReplaceAll(o.Kind, " or ", "|"))
-	}
-	var names []string
-	for _, v := range o.Values {
-		names = append(names, v.Name)
-	}
-	return strings.Join(names, "|")
-}
-
-// A policySummary is a policy as policies prints it in JSON.
-type policySummary struct {
-	Name    string          `json:"name"`
-	Summary string          `json:"summary"`
-	Options []optionSummary `json:"options"`
-}
-
-// An optionSummary is one of its options. Options that are explained together have the
-// same text.
-type optionSummary struct {
-	Name   string          `json:"name"`
-	Kind   string          `json:"kind"`
-	Values []choiceSummary `json:"values,omitempty"` // the first is the default
-	Text   string          `json:"text"`
-}
-
-type choiceSummary struct {
-	Name string `json:"name"`
-	Text string `json:"text,omitempty"`
-}
-
-func policySummaries(policies catalog.Catalog) []policySummary {
-	docs := optionDocs()
-	all := []policySummary{}
-	for _, e := range policies {
-		p := policySummary{Name: e.Name, Summary: e.Summary, Options: []optionSummary{}}
-		for _, d := range e.Describe(docs) {
-			for _, o := range d.Options {
-				s := optionSummary{Name: o.Name, Kind: o.Kind, Text: d.Text}
-				for _, v := range o.Values {
-					s.Values = append(s.Values, choiceSummary(v))
-				}
-				p.Options = append(p.Options, s)
-			}
-		}
-		all = append(all, p)
-	}
-	return all
 }
 
 // summaries returns the policies for completion.

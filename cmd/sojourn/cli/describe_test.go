@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 )
+
+var updateOptions = flag.Bool("update-options", false, "write options.txt anew")
 
 // options.txt holds what the sources say of the options of each policy, and every option
 // of every policy is told.
@@ -41,7 +44,7 @@ func TestOptionDocs(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(docs)) {
 		text.WriteString(name + "\t" + docs[name] + "\n")
 	}
-	if *update {
+	if *updateOptions {
 		if err := os.WriteFile("options.txt", []byte(text.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/pools"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/pools"
 	"github.com/sojourn-sched/sojourn/fair"
 )
 

@@ -7,18 +7,15 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strconv"
-	"time"
 
-	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/internal/fluid"
 	"github.com/spf13/cobra"
 )
 
 func newFluid() *cobra.Command {
 	var (
-		input  inputFlags
+		from   source
 		slots  int
 		names  []string
 		asJSON bool
@@ -66,10 +63,10 @@ unless two things that are compared are equal or differ by far less than that.`,
 					return usagef("unknown fluid policy %q; known: ps, fsp, srpt, pfsp", name)
 				}
 			}
-			if err := input.checkWorkload(); err != nil {
+			if err := from.check(); err != nil {
 				return err
 			}
-			w, err := input.loadWorkload(cmd, nil)
+			w, err := from.openWorkload(cmd.InOrStdin(), nil)
 			if err != nil {
 				return err
 			}
@@ -78,7 +75,7 @@ unless two things that are compared are equal or differ by far less than that.`,
 			for _, name := range names {
 				steps += fluid.Steps(kinds[name], len(s.jobs))
 			}
-			bar := newBar(cmd.ErrOrStderr(), "jobs", steps, quiet)
+			bar := newBar(terminal(cmd, quiet), "jobs", steps)
 			for _, name := range names {
 				ends, ok := []*big.Rat(nil), true
 				if round {
@@ -101,7 +98,7 @@ unless two things that are compared are equal or differ by far less than that.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	input.registerWorkload(flags)
+	registerWorkload(flags, &from)
 	flags.IntVar(&slots, "slots", 0, "`NUMBER` of slots")
 	flags.StringSliceVarP(&names, "policies", "p", []string{"ps", "fsp", "srpt", "pfsp"}, "`POLICIES` to print")
 	flags.BoolVar(&asJSON, "json", false, "print exact times as JSON")
@@ -115,71 +112,4 @@ unless two things that are compared are equal or differ by far less than that.`,
 		return kinds
 	}, false)))
 	return cmd
-}
-
-func fluidKinds() map[string]fluid.Kind {
-	return map[string]fluid.Kind{"ps": fluid.PS, "fsp": fluid.FSP, "srpt": fluid.SRPT, "pfsp": fluid.PFSP}
-}
-
-// fluidSchedules is what fluid prints as JSON.
-type fluidSchedules struct {
-	Slots       int                   `json:"slots"`
-	IDs         []sojourn.JobID       `json:"ids"`
-	Completions map[string][]rational `json:"completions"`
-
-	jobs []fluid.Job // as IDs
-}
-
-// A rational is an exact number of seconds.
-type rational struct{ *big.Rat }
-
-// MarshalText returns "a" or "a/b", in lowest terms.
-func (r rational) MarshalText() ([]byte, error) { return []byte(r.RatString()), nil }
-
-func newFluidSchedules(w *workload, slots int) *fluidSchedules {
-	s := &fluidSchedules{Slots: slots, Completions: map[string][]rational{}}
-	for _, j := range w.jobs {
-		var work time.Duration
-		for i := range j.Phases {
-			work += j.Times[i].Total(j.Phases[i].Tasks)
-		}
-		s.IDs = append(s.IDs, j.ID)
-		s.jobs = append(s.jobs, fluid.Job{At: j.At, Work: work, Weight: j.WeightUnits()})
-	}
-	return s
-}
-
-// add adds the completions under a policy, which are in nanoseconds.
-func (s *fluidSchedules) add(name string, completions []*big.Rat) {
-	second := big.NewRat(int64(time.Second), 1)
-	for _, c := range completions {
-		s.Completions[name] = append(s.Completions[name], rational{new(big.Rat).Quo(c, second)})
-	}
-}
-
-// table returns the completions, rounded to milliseconds, and below them the mean
-// sojourn time.
-func (s *fluidSchedules) table(names []string) *table {
-	t := &table{corner: "job"}
-	arrivals, works := []string{}, []string{}
-	for i, id := range s.IDs {
-		t.names = append(t.names, strconv.FormatUint(uint64(id), 10))
-		arrivals = append(arrivals, formatTime(s.jobs[i].At))
-		works = append(works, formatSeconds(s.jobs[i].Work))
-	}
-	t.names = append(t.names, "mean sojourn time")
-	t.add("", "arrival", append(arrivals, ""))
-	t.add("", "size", append(works, ""))
-	for _, name := range names {
-		var cells []string
-		sum := new(big.Rat)
-		for i, c := range s.Completions[name] {
-			cells = append(cells, c.FloatString(3))
-			sum.Add(sum, c.Rat)
-			sum.Sub(sum, big.NewRat(int64(s.jobs[i].At), int64(time.Second)))
-		}
-		mean := sum.Quo(sum, big.NewRat(int64(len(s.IDs)), 1))
-		t.add("completion (s)", name, append(cells, mean.FloatString(3)))
-	}
-	return t
 }

@@ -4,12 +4,10 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
-	"github.com/spf13/pflag"
 )
 
 // The formats that convert reads.
@@ -22,8 +20,12 @@ var (
 // poolKeys are the values of --pool.
 var poolKeys = []string{"queue", "user", "group", "none"}
 
-// foreignFlags say how to read a trace that holds tasks, of another format.
-type foreignFlags struct {
+// A conversion says how to read a trace of another format, and what to make of it.
+type conversion struct {
+	from string // the format
+	swim trace.SWIMOptions
+
+	// Of traces that hold tasks:
 	pool       string
 	successful bool
 	window     int
@@ -31,56 +33,32 @@ type foreignFlags struct {
 	slots      string
 	clusterOut string
 	requested  bool
+
+	load    scaledLoad
+	cluster string // that the load is for
 }
 
-func (f *foreignFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.pool, "pool", "queue", "`WHAT` becomes the pool of a job: queue, user, group (swf) or none")
-	flags.IntVar(&f.window, "window", 100, "`JOBS` that are held back to bring them into the order of submission")
-	flags.BoolVar(&f.successful, "only-successful", false, "drop jobs that failed or were killed (rumen, sls, jhist)")
-	flags.StringVar(&f.topology, "topology", "", "`FILE` of Rumen with the hosts and racks (rumen, sls, jhist)")
-	flags.StringVar(&f.slots, "slots", "2+2", "`SLOTS` of each host of the topology: map+reduce, or uniform ones")
-	flags.StringVar(&f.clusterOut, "cluster-out", "", "write the topology to `FILE`, as a cluster for -c")
-	flags.BoolVar(&f.requested, "requested-time", false, "the time that users requested is the estimate (swf)")
-}
-
-// check returns what is wrong with the flags that are given, for a format.
-func (f *foreignFlags) check(flags *pflag.FlagSet, from string) error {
-	if !slices.Contains(foreignFormats, from) {
-		return usagef("--from %q is not a known format: %s", from, strings.Join(foreignFormats, ", "))
-	}
-	var err error
-	flags.Visit(func(flag *pflag.Flag) {
-		formats := foreignFormats
-		switch flag.Name {
-		case "pool", "window":
-			formats = loggedFormats
-		case "only-successful", "topology", "slots", "cluster-out":
-			formats = hadoopFormats
-		case "requested-time":
-			formats = []string{"swf"}
-		}
-		if strings.HasPrefix(flag.Name, "swim-") {
-			formats = []string{"swim"}
-		}
-		if err == nil && !slices.Contains(formats, from) {
-			err = usagef("--%s says nothing about %s", flag.Name, from)
-		}
-	})
+// check finds values that no trace is read with, and options that need one another.
+func (f *conversion) check() error {
 	switch {
-	case err != nil:
-		return err
 	case f.window < 1:
 		return usagef("--window %d is not a number of jobs of at least 1", f.window)
-	case f.topology == "" && (f.clusterOut != "" || flags.Changed("slots")):
-		return usagef("--cluster-out and --slots are about a topology: give --topology, too")
-	case f.pool == "group" && from != "swf":
-		return usagef("--pool group says nothing about %s", from)
+	case f.pool == "group" && f.from != "swf":
+		return usagef("--pool group says nothing about %s", f.from)
 	}
-	_, err = f.poolKey()
-	return err
+	if _, err := f.poolKey(); err != nil {
+		return err
+	}
+	if f.load.load > 0 && f.cluster == "" {
+		return usagef("--load needs a cluster: give -c, such as -c 30x2+1")
+	}
+	if err := f.load.check(); err != nil {
+		return err
+	}
+	return checkSWIM(&f.swim)
 }
 
-func (f *foreignFlags) poolKey() (trace.PoolKey, error) {
+func (f *conversion) poolKey() (trace.PoolKey, error) {
 	i := slices.Index(poolKeys, f.pool)
 	if i < 0 {
 		return 0, usagef("--pool %q is not %s", f.pool, listed(poolKeys))
@@ -89,7 +67,7 @@ func (f *foreignFlags) poolKey() (trace.PoolKey, error) {
 }
 
 // hosts returns the hosts of the topology, if there is one.
-func (f *foreignFlags) hosts() (*hosts, error) {
+func (f *conversion) hosts() (*hosts, error) {
 	h := &hosts{ids: map[string]sojourn.NodeID{}}
 	if f.topology == "" {
 		return h, nil
@@ -97,16 +75,17 @@ func (f *foreignFlags) hosts() (*hosts, error) {
 	return h, h.readTopology(f.topology, f.slots)
 }
 
-// jobs reads a trace of a format. stats are complete at its end.
-func (f *foreignFlags) jobs(from string, r io.Reader, file string, h *hosts, swim *trace.SWIMOptions, stats *trace.Stats) (iter.Seq2[*sim.Job, error], error) {
+// jobs reads a trace. stats are complete at its end.
+func (f *conversion) jobs(r io.Reader, file string, h *hosts, stats *trace.Stats) (iter.Seq2[*sim.Job, error], error) {
 	pool, err := f.poolKey()
 	o := trace.HadoopOptions{
 		File: file, Nodes: h.id, Pool: pool, OnlySuccessful: f.successful, Window: f.window, Stats: stats,
 	}
-	switch from {
+	switch f.from {
 	case "swim":
+		swim := f.swim
 		swim.File, swim.Stats = file, stats
-		return trace.ReadSWIM(r, *swim), err
+		return trace.ReadSWIM(r, swim), err
 	case "rumen":
 		return trace.ReadRumen(r, o), err
 	case "sls":

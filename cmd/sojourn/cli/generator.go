@@ -11,23 +11,19 @@ import (
 	workloads "github.com/sojourn-sched/sojourn/workload"
 )
 
-// A generatorFlag names a generator of workloads and its options. The zero value
-// names none.
-type generatorFlag struct {
+// A generator is a generator of workloads with its options. The zero value is none.
+type generator struct {
 	text    string
 	from    *workloads.Generator
 	options map[string]string
 }
 
 // String returns the value in the form that Set reads.
-func (g *generatorFlag) String() string { return g.text }
-
-// Type returns the name of the value for the help text.
-func (g *generatorFlag) Type() string { return "NAME" }
+func (g *generator) String() string { return g.text }
 
 // Set reads NAME or NAME:option=value,... An item without "=" continues the value
 // before it, as in hfsp-dev:bins=1,1,0,0,jobs=50.
-func (g *generatorFlag) Set(text string) error {
+func (g *generator) Set(text string) error {
 	name, list, hasOptions := strings.Cut(text, ":")
 	from, err := workloads.Lookup(name)
 	if err != nil {
@@ -50,19 +46,19 @@ func (g *generatorFlag) Set(text string) error {
 			}
 		}
 	}
-	*g = generatorFlag{text, from, options}
+	*g = generator{text, from, options}
 	return nil
 }
 
 // given reports whether a generator is named.
-func (g *generatorFlag) given() bool { return g.from != nil }
+func (g *generator) given() bool { return g.from != nil }
 
 // workload makes the workload of a seed, or lets it be made again whenever its jobs are
 // asked for.
-func (g *generatorFlag) workload(ctx context.Context, seed uint64, stream bool) (*workload, error) {
+func (g *generator) workload(ctx context.Context, seed uint64, stream bool) (*workload, error) {
 	jobs, err := g.from.Jobs(seed, g.options)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, wrongUsage(err)
 	}
 	w := &workload{name: g.text}
 	if stream {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/pools"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/pools"
 	workloads "github.com/sojourn-sched/sojourn/workload"
 	"github.com/spf13/cobra"
 )
@@ -107,4 +107,14 @@ func distance(a, b []rune) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// defaultPolicies is what compare compares.
+const defaultPolicies = "fifo,fair,las,srpt,fsp,pfsp,hfsp"
+
+// policyHelp names the policies for the help text.
+func policyHelp(policies catalog.Catalog) string {
+	return strings.Join(wrap("Policies are written as name or name:option=value,... They are "+
+		strings.Join(policies.Names(), ", ")+". 'sojourn policies' says what they are, and 'sojourn policies NAME' what can be chosen.",
+		helpWidth, ""), "\n")
 }

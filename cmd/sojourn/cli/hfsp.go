@@ -3,9 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/hfsp"
 )
 
@@ -29,30 +27,6 @@ type hfspOptions struct {
 
 	// Seed is where these errors come from; --seed is added. Zero is the default.
 	Seed uint64
-}
-
-// drawsErrors reports whether a policy is hfsp with errors of sizes.
-func drawsErrors(spec catalog.Spec) bool {
-	return spec.Name == "hfsp" && slices.ContainsFunc(spec.Options, func(o catalog.Option) bool { return o.Name == "sigma" && o.Value != "0" })
-}
-
-// seeded returns the spec of a policy in a run of some seed: errors of sizes are drawn
-// from it. Were they the same for the same job with each seed, intervals would not tell
-// how much depends on them.
-func seeded(spec catalog.Spec, seed uint64) catalog.Spec {
-	if !drawsErrors(spec) || seed == 0 {
-		return spec
-	}
-	spec.Options = slices.DeleteFunc(slices.Clone(spec.Options), func(o catalog.Option) bool {
-		if o.Name != "seed" {
-			return false
-		}
-		n, _ := strconv.ParseUint(o.Value, 10, 64) // no error: such policies were made before
-		seed += n
-		return true
-	})
-	spec.Options = append(spec.Options, catalog.Option{Name: "seed", Value: strconv.FormatUint(seed, 10)})
-	return spec
 }
 
 // An estimatorName is trainer, oracle, history or history-pool.

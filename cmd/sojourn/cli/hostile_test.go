@@ -2,16 +2,13 @@ package cli
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -79,27 +76,6 @@ func enough(c *cobra.Command) []string {
 		return []string{"convert", "--from", "swim", "-c", "1x1", "-"}
 	}
 	return []string{c.Name(), "-"}
-}
-
-// What a file is meant to be is told by its beginning, whatever gzip makes of that.
-func TestFirstKeyOfABomb(t *testing.T) {
-	var buf bytes.Buffer
-	z := gzip.NewWriter(&buf)
-	for range 8 {
-		if _, err := io.WriteString(z, strings.Repeat(" ", 1<<20)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	key := firstKey(buf.Bytes())
-	runtime.ReadMemStats(&after)
-	if taken := after.TotalAlloc - before.TotalAlloc; key != "" || taken > 1<<20 {
-		t.Errorf("%q, and %d bytes were taken", key, taken)
-	}
 }
 
 // deepPools is a pools file of so many pools, each below the one before.
@@ -215,52 +191,4 @@ func quoted(text string) string {
 		fmt.Fprintf(&b, `\u%04x`, r)
 	}
 	return `"` + b.String() + `"`
-}
-
-// A file that is replaced is the old one until the new one is whole; a device is written.
-func TestReplaceFile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	text := func(parts ...string) func(io.Writer) error {
-		return func(w io.Writer) error {
-			for _, p := range parts {
-				if p == "fail" {
-					return errors.New("half of it")
-				}
-				io.WriteString(w, p)
-			}
-			return nil
-		}
-	}
-	has := func(want string) {
-		t.Helper()
-		got, _ := os.ReadFile("f")
-		if entries, _ := os.ReadDir("."); string(got) != want || want != "" && len(entries) != 1 || want == "" && len(entries) != 0 {
-			t.Errorf("f holds %q among %v, want %q alone", got, entries, want)
-		}
-	}
-	long := strings.Repeat("x", 100_000)
-	if err := replaceFile("f", text(long, "fail")); err == nil || err.Error() != "f: half of it" {
-		t.Errorf("error %v", err)
-	}
-	has("")
-	if err := replaceFile("f", text("one")); err != nil {
-		t.Fatal(err)
-	}
-	has("one")
-	if err := replaceFile("f", text(long, "fail")); err == nil {
-		t.Error("no error")
-	}
-	has("one")
-	if err := replaceFile("f", text("two")); err != nil {
-		t.Fatal(err)
-	}
-	has("two")
-	if err := replaceFile("absent/f", text("two")); err == nil || err.Error() != "absent/f: no such file or directory" {
-		t.Errorf("error %v", err)
-	}
-	if _, err := os.Stat("/dev/full"); err == nil {
-		if err := replaceFile("/dev/full", text("two")); err == nil || err.Error() != "/dev/full: no space left on device" {
-			t.Errorf("error %v", err)
-		}
-	}
 }

@@ -44,17 +44,6 @@ func instanceJob(j *sim.Job, c *cluster, speed float64) plan.Job {
 	return job
 }
 
-// classOf returns the class of slot that the i-th phase of a job takes.
-func classOf(uniform bool, ph *sojourn.Phase, i int) sojourn.Class {
-	switch {
-	case uniform:
-		return 0
-	case ph.Class == sim.AnyClass:
-		return sojourn.Class(min(i, 1))
-	}
-	return ph.Class
-}
-
 // fastest returns the greatest speed of a node.
 func fastest(c *cluster) float64 {
 	most := 0.0

@@ -1,32 +1,12 @@
 package cli
 
 import (
-	"encoding/json"
-	"io"
 	"math"
-	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/sim"
 )
-
-// A real is a number in JSON, null where it is none.
-type real float64
-
-// MarshalJSON returns the shortest number that denotes r.
-func (r real) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(r)) || math.IsInf(float64(r), 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(r))
-}
-
-// A seconds is an exact number of seconds in JSON.
-type seconds time.Duration
-
-// MarshalJSON returns the shortest number that is exactly s.
-func (s seconds) MarshalJSON() ([]byte, error) { return []byte(formatSeconds(time.Duration(s))), nil }
 
 // A dist is a sim.Dist in JSON.
 type dist struct {
@@ -225,15 +205,15 @@ type clusterSummary struct {
 	Slots map[string]int `json:"slots"`
 }
 
-func comparison(s *scenario, specs []catalog.Spec, results []*sim.Result) comparisonSummary {
+func newComparison(s *scenario, specs []catalog.Spec, results []*sim.Result) comparisonSummary {
 	known := s.workload.facts()
 	c := comparisonSummary{
 		Workload: workloadSummary{
-			Name: s.workload.name, SHA256: s.workload.sha256, Scaled: s.flags.load.String(),
+			Name: s.workload.name, SHA256: s.workload.sha256, Scaled: s.load.String(),
 			Jobs: known.count, Tasks: known.tasks, Told: known.told, Load: map[string]real{},
 		},
 		Cluster:   clusterSummary{Name: s.cluster.name, Nodes: len(s.cluster.Nodes), Slots: map[string]int{}},
-		Estimates: s.flags.estimates.String(),
+		Estimates: s.estimates.String(),
 		Seed:      s.seed,
 	}
 	load, slots := known.load(s.cluster), s.cluster.Capacity()
@@ -245,12 +225,4 @@ func comparison(s *scenario, specs []catalog.Spec, results []*sim.Result) compar
 		c.Policies = append(c.Policies, newSummary(s, specs[i], res))
 	}
 	return c
-}
-
-// writeJSON writes one value, indented, and a line end.
-func writeJSON(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(value)
 }

@@ -9,22 +9,16 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/spf13/pflag"
 )
 
-// loadFlags say to which load a workload is brought, and how.
-type loadFlags struct {
-	load   loadFlag
-	scale  scaleFlag
+// A scaledLoad says to which load a workload is brought, and how.
+type scaledLoad struct {
+	load   load
+	scale  scaledWhat
 	varied bool // the load is given elsewhere
 }
 
-func (f *loadFlags) register(flags *pflag.FlagSet) {
-	flags.Var(&f.load, "load", "bring the workload to this `LOAD` of the busier class of slots: work that arrives over work that can be done")
-	flags.Var(&f.scale, "scale", "how --load does it: `WHAT` is arrivals or durations (default arrivals)")
-}
-
-func (f *loadFlags) check() error {
+func (f *scaledLoad) check() error {
 	if f.scale != "" && f.load == 0 && !f.varied {
 		return usagef("--scale says how --load is reached: give --load, too")
 	}
@@ -32,7 +26,7 @@ func (f *loadFlags) check() error {
 }
 
 // String says what is done, "" for nothing.
-func (f *loadFlags) String() string {
+func (f *scaledLoad) String() string {
 	if f.load == 0 {
 		return ""
 	}
@@ -40,7 +34,7 @@ func (f *loadFlags) String() string {
 }
 
 // apply brings a workload to the load on a cluster, if one is given.
-func (f *loadFlags) apply(w *workload, c *cluster) error {
+func (f *scaledLoad) apply(w *workload, c *cluster) error {
 	if f.load == 0 {
 		return nil
 	}
@@ -56,22 +50,19 @@ func (f *loadFlags) apply(w *workload, c *cluster) error {
 	return now.check(c, w.name, float64(f.load))
 }
 
-// A loadFlag is a load, 0 unless given.
-type loadFlag float64
+// A load is a load, 0 unless given.
+type load float64
 
 // String returns the load in the form that Set reads.
-func (l *loadFlag) String() string { return strconv.FormatFloat(float64(*l), 'g', -1, 64) }
-
-// Type returns the name of the value for the help text.
-func (l *loadFlag) Type() string { return "LOAD" }
+func (l *load) String() string { return strconv.FormatFloat(float64(*l), 'g', -1, 64) }
 
 // Set reads a load.
-func (l *loadFlag) Set(text string) error {
+func (l *load) Set(text string) error {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v > 0 && v <= math.MaxFloat64) {
 		return errors.New("want a number above 0, such as 0.9")
 	}
-	*l = loadFlag(v)
+	*l = load(v)
 	return nil
 }
 
@@ -81,10 +72,10 @@ const (
 	scaleDurations = "durations"
 )
 
-// A scaleFlag is one of these, "" unless given.
-type scaleFlag string
+// A scaledWhat is one of these, "" unless given.
+type scaledWhat string
 
-func (s *scaleFlag) what() string {
+func (s *scaledWhat) what() string {
 	if *s == "" {
 		return scaleArrivals
 	}
@@ -92,17 +83,14 @@ func (s *scaleFlag) what() string {
 }
 
 // String returns the value in the form that Set reads, "" unless given.
-func (s *scaleFlag) String() string { return string(*s) }
-
-// Type returns the name of the value for the help text.
-func (s *scaleFlag) Type() string { return "WHAT" }
+func (s *scaledWhat) String() string { return string(*s) }
 
 // Set reads arrivals or durations.
-func (s *scaleFlag) Set(text string) error {
+func (s *scaledWhat) Set(text string) error {
 	if text != scaleArrivals && text != scaleDurations {
 		return errors.New("want arrivals or durations")
 	}
-	*s = scaleFlag(text)
+	*s = scaledWhat(text)
 	return nil
 }
 
@@ -245,7 +233,7 @@ func (m *meter) durations(c *cluster, name string, load float64) (scaling, error
 }
 
 // scaling returns what brings the jobs that m has seen to the load that is given.
-func (f *loadFlags) scaling(m *meter, c *cluster, name string) (scaling, error) {
+func (f *scaledLoad) scaling(m *meter, c *cluster, name string) (scaling, error) {
 	if f.scale.what() == scaleDurations {
 		return m.durations(c, name, float64(f.load))
 	}
@@ -271,4 +259,15 @@ func multipliedAll(list []time.Duration, factor float64) []time.Duration {
 		scaled[i] = multiplied(d, factor)
 	}
 	return scaled
+}
+
+// classOf returns the class of slot that the i-th phase of a job takes.
+func classOf(uniform bool, ph *sojourn.Phase, i int) sojourn.Class {
+	switch {
+	case uniform:
+		return 0
+	case ph.Class == sim.AnyClass:
+		return sojourn.Class(min(i, 1))
+	}
+	return ph.Class
 }

@@ -13,16 +13,16 @@ import (
 
 func TestLoadFlag(t *testing.T) {
 	for _, text := range []string{"0", "-1", "NaN", "Inf", "+inf", "1e999", "", "x", "-0"} {
-		var l loadFlag
+		var l load
 		if err := l.Set(text); err == nil || l != 0 {
 			t.Errorf("--load %q: %v, %v; want an error", text, float64(l), err)
 		}
 	}
-	var l loadFlag
+	var l load
 	if err := l.Set("0.9"); err != nil || l != 0.9 || l.String() != "0.9" {
 		t.Errorf("--load 0.9: %v, printed as %s, %v", float64(l), l.String(), err)
 	}
-	var s scaleFlag
+	var s scaledWhat
 	if err := s.Set("deadlines"); err == nil || s.what() != scaleArrivals {
 		t.Errorf("--scale deadlines: %v, %v; want an error and arrivals", s.what(), err)
 	}
@@ -65,7 +65,7 @@ func TestScaleDurations(t *testing.T) {
 		before := original.load(c)
 		want := rapid.Float64Range(0.01, 20).Draw(t, "load")
 		w := original.clone()
-		if err := (&loadFlags{load: loadFlag(want), scale: scaleDurations}).apply(w, c); err != nil {
+		if err := (&scaledLoad{load: load(want), scale: scaleDurations}).apply(w, c); err != nil {
 			t.Fatalf("load %v: %v", want, err)
 		}
 		load := w.load(c)
@@ -105,7 +105,7 @@ func TestScaleArrivalsLeavesTheOriginal(t *testing.T) {
 			before = append(before, j.At, j.Deadline)
 		}
 		w := original.clone()
-		if err := (&loadFlags{load: 0.7}).apply(w, c); err != nil {
+		if err := (&scaledLoad{load: 0.7}).apply(w, c); err != nil {
 			t.Fatal(err)
 		}
 		if load := w.load(c); math.Abs(max(load[0], load[1])/0.7-1) > 1e-3 {
@@ -142,9 +142,9 @@ func TestScaleErrors(t *testing.T) {
 		{"too long", []*sim.Job{job(0, 1e9, 0), job(second, 1e9, 0)}, 1e300},
 		{"too short", []*sim.Job{job(0, 1e9, 0), job(second, 1e9, 0)}, 1e-300},
 	} {
-		for _, way := range []scaleFlag{scaleArrivals, scaleDurations} {
+		for _, way := range []scaledWhat{scaleArrivals, scaleDurations} {
 			w := &workload{name: tc.name, jobs: tc.jobs}
-			f := loadFlags{load: loadFlag(tc.load), scale: way}
+			f := scaledLoad{load: load(tc.load), scale: way}
 			if err := f.apply(w.clone(), maps); err == nil {
 				t.Errorf("%s: %s scaled to %v without an error", tc.name, way, tc.load)
 			}

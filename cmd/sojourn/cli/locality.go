@@ -9,31 +9,19 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/spf13/pflag"
 )
 
-// localityFlags say where the inputs of tasks are, and what it costs to read them
+// A locality says where the inputs of tasks are, and what it costs to read them
 // from afar.
-type localityFlags struct {
-	remote   remoteFlag
+type locality struct {
+	remote   remoteFactors
 	replicas int
 	all      bool
 	byName   bool
-	network  networkFlags
-	flags    *pflag.FlagSet
+	network  network
 }
 
-func (f *localityFlags) register(flags *pflag.FlagSet) {
-	f.remote = remoteFlag{Node: 1, Rack: 1.5, Remote: 3} // as in Hadoop's Mumak
-	flags.Var(&f.remote, "remote", "how many times longer a task takes whose input is on its node, its rack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
-	flags.IntVar(&f.replicas, "place", 0, "spread inputs of which the workload says only the size over the cluster, as HDFS would with so many `REPLICAS` of each block")
-	flags.BoolVar(&f.all, "place-all", false, "with --place, also inputs of unknown size")
-	flags.BoolVar(&f.byName, "place-by-name", false, "with --place, jobs of one name read the same data: in a SWIM trace those that name the same path")
-	f.network.register(flags)
-	f.flags = flags
-}
-
-func (f *localityFlags) check() error {
+func (f *locality) check() error {
 	switch {
 	case f.replicas < 0:
 		return usagef("--place %d: want at least 1 replica", f.replicas)
@@ -42,15 +30,11 @@ func (f *localityFlags) check() error {
 	case f.byName && f.replicas == 0:
 		return usagef("--place-by-name needs --place")
 	}
-	var remote *pflag.Flag
-	if f.flags != nil {
-		remote = f.flags.Lookup("remote")
-	}
-	return f.network.check(remote)
+	return f.network.check()
 }
 
 // checkWorkload finds that there is nothing to place.
-func (f *localityFlags) checkWorkload(w *workload) error {
+func (f *locality) checkWorkload(w *workload) error {
 	if f.replicas == 0 || f.all {
 		return nil
 	}
@@ -61,7 +45,7 @@ func (f *localityFlags) checkWorkload(w *workload) error {
 }
 
 // place returns the jobs of a workload with the places of their inputs.
-func (f *localityFlags) place(w *workload, c *cluster, seed uint64) (iter.Seq2[*sim.Job, error], error) {
+func (f *locality) place(w *workload, c *cluster, seed uint64) (iter.Seq2[*sim.Job, error], error) {
 	if f.replicas == 0 {
 		return w.all(), nil
 	}
@@ -69,16 +53,16 @@ func (f *localityFlags) place(w *workload, c *cluster, seed uint64) (iter.Seq2[*
 }
 
 // reads returns what reading from afar costs, in one of two ways.
-func (f *localityFlags) reads() (sim.Remote, sim.Network) {
+func (f *locality) reads() (sim.Remote, sim.Network) {
 	if f.network.bandwidth > 0 {
-		return sim.Remote{}, f.network.network()
+		return sim.Remote{}, f.network.config()
 	}
 	return sim.Remote(f.remote), sim.Network{}
 }
 
 // header returns the line of a report that says where the inputs of a workload are
 // and what reading them costs; "" if it has none.
-func (f *localityFlags) header(w *workload) string {
+func (f *locality) header(w *workload) string {
 	if f.replicas == 0 && !w.facts().placed {
 		return ""
 	}
@@ -99,11 +83,11 @@ func (f *localityFlags) header(w *workload) string {
 	return hang("inputs     ", strings.Join(parts, "; "))
 }
 
-// A remoteFlag is a sim.Remote on the command line.
-type remoteFlag sim.Remote
+// remoteFactors are a sim.Remote as text.
+type remoteFactors sim.Remote
 
-// Set implements [pflag.Value].
-func (r *remoteFlag) Set(text string) error {
+// Set reads three numbers.
+func (r *remoteFactors) Set(text string) error {
 	factors := strings.Split(text, ",")
 	if len(factors) != 3 {
 		return fmt.Errorf("%d numbers, want three: on the node, on the rack, elsewhere", len(factors))
@@ -116,14 +100,11 @@ func (r *remoteFlag) Set(text string) error {
 		}
 		parsed[i] = x
 	}
-	*r = remoteFlag{Node: parsed[0], Rack: parsed[1], Remote: parsed[2]}
+	*r = remoteFactors{Node: parsed[0], Rack: parsed[1], Remote: parsed[2]}
 	return nil
 }
 
-// String implements [pflag.Value].
-func (r *remoteFlag) String() string {
+// String returns them in the form that Set reads.
+func (r *remoteFactors) String() string {
 	return fmt.Sprintf("%v,%v,%v", r.Node, r.Rack, r.Remote)
 }
-
-// Type implements [pflag.Value].
-func (*remoteFlag) Type() string { return "factors" }

@@ -8,43 +8,33 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/spf13/pflag"
 )
 
-// networkFlags describe the network that remote reads share.
-type networkFlags struct {
-	bandwidth bytesFlag
-	split     bytesFlag
+// A network describes the network that remote reads share.
+type network struct {
+	bandwidth byteCount
+	split     byteCount
 	overlap   bool
 	hotSpot   int
 }
 
-func (f *networkFlags) register(flags *pflag.FlagSet) {
-	flags.Var(&f.bandwidth, "bandwidth", "let tasks that are not on the node of their input transfer it, with so many bytes a second of each node and direction: `RATE` such as 12.5MB; --remote does not hold then")
-	flags.Var(&f.split, "split", "with --bandwidth, what a task reads of which the workload does not say it: `SIZE` (default 64MiB)")
-	flags.BoolVar(&f.overlap, "overlap", false, "with --bandwidth, tasks work while their input arrives")
-	flags.IntVar(&f.hotSpot, "hot-spot", 0, "with --bandwidth, a node is a hot spot if more than `N` tasks read from it at a time (default 4)")
-}
-
-func (f *networkFlags) check(remote *pflag.Flag) error {
+func (f *network) check() error {
 	switch {
 	case f.bandwidth == 0 && (f.split != 0 || f.overlap || f.hotSpot != 0):
 		return usagef("--split, --overlap and --hot-spot need --bandwidth")
-	case f.bandwidth > 0 && remote != nil && remote.Changed:
-		return usagef("--bandwidth and --remote exclude each other")
 	case f.hotSpot < 0:
 		return usagef("--hot-spot %d is negative", f.hotSpot)
 	}
 	return nil
 }
 
-// network returns what the flags say.
-func (f *networkFlags) network() sim.Network {
+// config returns it as the simulator takes it.
+func (f *network) config() sim.Network {
 	return sim.Network{Bandwidth: int64(f.bandwidth), Split: int64(f.split), Overlap: f.overlap, HotSpot: f.hotSpot}
 }
 
 // String says what reading from afar costs.
-func (f *networkFlags) String() string {
+func (f *network) String() string {
 	text := fmt.Sprintf("read from afar at %v/s of each node and direction, then worked on", &f.bandwidth)
 	if f.overlap {
 		text = strings.TrimSuffix(text, "then worked on") + "while worked on"
@@ -52,8 +42,8 @@ func (f *networkFlags) String() string {
 	return text
 }
 
-// A bytesFlag is a number of bytes, 0 unless given.
-type bytesFlag int64
+// A byteCount is a number of bytes.
+type byteCount int64
 
 // byteUnits are the units of bytes, the largest first of those that divide alike.
 var byteUnits = [...]struct {
@@ -66,7 +56,7 @@ var byteUnits = [...]struct {
 
 // String returns the number in the form that Set reads: in a binary unit if that is
 // whole, in a decimal one else.
-func (b *bytesFlag) String() string {
+func (b *byteCount) String() string {
 	for _, u := range byteUnits {
 		x := float64(*b) / float64(u.bytes)
 		if math.Abs(x) >= 1 && x*100 == math.Trunc(x*100) {
@@ -76,11 +66,8 @@ func (b *bytesFlag) String() string {
 	return strconv.FormatInt(int64(*b), 10)
 }
 
-// Type returns the name of the value for the help text.
-func (*bytesFlag) Type() string { return "SIZE" }
-
 // Set reads a number with a unit.
-func (b *bytesFlag) Set(text string) error {
+func (b *byteCount) Set(text string) error {
 	number, unit := text, int64(1)
 	for _, u := range byteUnits {
 		if rest, ok := strings.CutSuffix(text, u.name); ok {
@@ -93,6 +80,6 @@ func (b *bytesFlag) Set(text string) error {
 	if err != nil || !(x >= 1 && x <= 1<<62) || math.Abs(x-math.Round(x)) > 1e-3 {
 		return errors.New("want a whole number of bytes, such as 12.5MB or 64MiB")
 	}
-	*b = bytesFlag(math.Round(x))
+	*b = byteCount(math.Round(x))
 	return nil
 }

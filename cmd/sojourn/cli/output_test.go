@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 )
 
 // A run that is interrupted leaves nothing behind, and what was there before as
@@ -55,26 +53,6 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
-// The folder is made beside its place, not where temporary files go, which may be
-// another file system. The place may be the working folder.
-func TestOutputIsMadeBesideItsPlace(t *testing.T) {
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "absent"))
-	for _, dir := range []string{"out", "deep/out", "."} {
-		t.Chdir(t.TempDir())
-		f := outputFlags{dir: dir}
-		out, err := f.create()
-		if err != nil {
-			t.Fatalf("-o %s: %v", dir, err)
-		}
-		if err := out.commit(); err != nil {
-			t.Errorf("-o %s: %v", dir, err)
-		}
-	}
-	if _, err := (&outputFlags{dir: "/"}).create(); err == nil {
-		t.Error("-o /: nil, want an error")
-	}
-}
-
 // Where there is no place for temporary files, a run that reads a file writes its output;
 // one that reads stdin says so.
 func TestNoTemporaryFiles(t *testing.T) {
@@ -92,68 +70,5 @@ func TestNoTemporaryFiles(t *testing.T) {
 		if status != 1 || stderr != want {
 			t.Errorf("%s: status %d, %q, want %q", args, status, stderr, want)
 		}
-	}
-}
-
-// A full disk is told once, with the place that the file was for and not that of the
-// folder in the making.
-func TestFullDisk(t *testing.T) {
-	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("there is no /dev/full")
-	}
-	t.Chdir(t.TempDir())
-	for _, name := range []string{jobsFile, tasksFile, historyFile, runFile} {
-		flags := runFlags{policies: builtin(), quiet: true, output: outputFlags{dir: "out"}}
-		if err := flags.input.gen.Set("poisson:jobs=5"); err != nil {
-			t.Fatal(err)
-		}
-		cmd := newRoot(builtin())
-		cmd.SetContext(t.Context())
-		s, err := flags.open(cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := flags.output.create()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink("/dev/full", filepath.Join(out.temp, name)); err != nil {
-			t.Fatal(err)
-		}
-		specs, _ := parsePolicies(builtin(), []string{"fifo"})
-		_, err = s.runInto(t.Context(), out, cmd, specs, func(int, catalog.Spec) string { return "" })
-		if err == nil {
-			t.Fatalf("%s: no error", name)
-		}
-		if got, want := out.failed(err).Error(), filepath.Join("out", name)+": no space left on device"; got != want {
-			t.Errorf("%s: error %q, want %q", name, got, want)
-		}
-		out.abandon()
-	}
-	if entries, _ := os.ReadDir("."); len(entries) > 0 {
-		t.Errorf("left behind: %v", entries)
-	}
-}
-
-// What comes to lie in the folder while a run goes on is not lost.
-func TestFolderInUseMeanwhile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for _, force := range []bool{false, true} {
-		f := outputFlags{dir: "out", force: force}
-		out, err := f.create()
-		if err != nil {
-			t.Fatal(err)
-		}
-		os.MkdirAll("out", 0o777)
-		if err := os.WriteFile("out/mine", nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := out.commit(); err == nil {
-			t.Errorf("force %v: no error", force)
-		}
-		if _, err := os.Stat("out/mine"); err != nil {
-			t.Errorf("force %v: %v", force, err)
-		}
-		out.abandon()
 	}
 }

@@ -10,10 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/spf13/cobra"
 )
 
 // An experiment is a figure or a table of a paper, made anew.
@@ -24,11 +22,11 @@ type experiment struct {
 	measure   measure
 	workloads []paperWorkload
 	rows      []paperRow
-	notes     []string      // what the paper leaves open, and what was assumed
-	network   networkFlags  // over which inputs are read; none if zero
-	estimates estimatesFlag // what policies are told of service times
-	preempt   bool          // attempts are killed when the policy asks for it
-	keep      bool          // extra, or a measure, wants the records of jobs
+	notes     []string  // what the paper leaves open, and what was assumed
+	network   network   // over which inputs are read; none if zero
+	estimates estimates // what policies are told of service times
+	preempt   bool      // attempts are killed when the policy asks for it
+	keep      bool      // extra, or a measure, wants the records of jobs
 
 	// sigmas has the error of the estimates that policies are told in some of the
 	// workloads, by name; see estimates for the others.
@@ -102,70 +100,6 @@ const (
 	below         // it is below the limit
 )
 
-func newPaper(policies catalog.Catalog, known []experiment) *cobra.Command {
-	f := runFlags{policies: policies}
-	var seeds seedsFlag
-	var (
-		list  strings.Builder
-		named []catalog.Named
-	)
-	for _, e := range known {
-		named = append(named, catalog.Named{Name: e.name, Text: e.title})
-		list.WriteString(hang("  "+e.name+"  ", e.source+": "+e.title))
-	}
-	cmd := &cobra.Command{
-		Use:   "paper [NAME]",
-		Short: "Repeat an experiment of a paper and print its numbers beside ours",
-		Long: `paper runs an experiment of a paper with many seeds, and prints what the paper
-says beside what came out, with a confidence interval and a verdict:
-  reproduced      ours is within the tolerance of the row (10 % unless it says
-                  otherwise); where the paper only says more or less, our
-                  interval is all on that side
-  shape only      not that, but the ratio is on the same side of 1 in the paper
-                  and in all of our interval
-  not reproduced  none of these
-  too few seeds   our interval is wider than the tolerance, or the paper only says
-                  more or less and our interval leaves that open: there is no
-                  verdict, and a note says how many seeds would do
-There are 20 seeds, or as many as most verdicts of the experiment need.
-Without a name it lists the experiments:
-` + strings.TrimSuffix(list.String(), "\n"),
-		Example: `  sojourn paper
-  sojourn paper hfsp-fig6 --seeds 50`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeFirst(func() []catalog.Named { return named }),
-		RunE: action(func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				_, err := io.WriteString(cmd.OutOrStdout(), list.String())
-				return err
-			}
-			i := slices.IndexFunc(known, func(e experiment) bool { return e.name == args[0] })
-			if i < 0 {
-				var all []string
-				for _, e := range known {
-					all = append(all, e.name)
-				}
-				return usagef("unknown experiment %q; known experiments: %s", args[0], strings.Join(all, ", "))
-			}
-			p, err := known[i].run(cmd, &f, cmp.Or(int(seeds), known[i].seeds, 20))
-			if err != nil {
-				return err
-			}
-			if f.json {
-				return writeJSON(cmd.OutOrStdout(), p.summary())
-			}
-			return p.write(cmd.OutOrStdout())
-		}),
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	seeds.register(flags)
-	flags.Uint64Var(&f.seed, "seed", 0, "the first seed")
-	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar on stderr")
-	return cmd
-}
-
 // A paperResult is what came out of an experiment.
 type paperResult struct {
 	*experiment
@@ -197,21 +131,21 @@ type verdict struct {
 }
 
 // run runs all that the rows need: each policy once on each workload.
-func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResult, error) {
+func (e *experiment) run(ctx context.Context, terminal io.Writer, f setup, seeds int) (*paperResult, error) {
 	scenarios := map[string]*scenario{}
 	for _, w := range e.workloads {
-		flags := *f
-		flags.input.cluster = w.cluster
-		flags.locality.network = e.network
-		flags.estimates, flags.preempt = e.estimates, e.preempt
+		with := f
+		with.source.cluster = w.cluster
+		with.locality.network = e.network
+		with.estimates, with.preempt = e.estimates, e.preempt
 		if sigma, ok := e.sigmas[w.name]; ok {
-			flags.estimates = estimatesFlag{Mode: sim.LogNormal, Sigma: sigma}
+			with.estimates = estimates{Mode: sim.LogNormal, Sigma: sigma}
 		}
-		flags.retest = slices.Contains(e.retest, w.name)
-		if err := flags.input.gen.Set(w.gen); err != nil {
+		with.retest = slices.Contains(e.retest, w.name)
+		if err := with.source.gen.Set(w.gen); err != nil {
 			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 		}
-		s, err := flags.open(cmd)
+		s, err := with.open(ctx, nil)
 		if err != nil {
 			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 		}
@@ -236,7 +170,7 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 			trials = append(trials, trial{scenario: scenarios[run.workload], spec: specs[0], value: run.workload, keep: e.keep, watch: e.watches[run.policy]})
 		}
 	}
-	samples, err := repeat(cmd, trials, seeds)
+	samples, err := repeat(ctx, terminal, trials, seeds)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +186,7 @@ func (e *experiment) run(cmd *cobra.Command, f *runFlags, seeds int) (*paperResu
 		}
 		if row.each == nil {
 			o.values = p.values(paperRun{row.workload, row.policy}, of)
-		} else if o.values, err = row.each(cmd.Context(), p); err != nil {
+		} else if o.values, err = row.each(ctx, p); err != nil {
 			return nil, fmt.Errorf("experiment %s: %w", e.name, err)
 		}
 		o.ours = stats.Mean(o.values)
@@ -474,7 +408,7 @@ func (p *paperResult) header() string {
 		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s%s\n", w.name, w.gen,
 			count(s.scenario.workload.facts().count, "job"), s.scenario.cluster.name, load)
 	}
-	if p.estimates != (estimatesFlag{}) {
+	if p.estimates != (estimates{}) {
 		fmt.Fprintf(&b, "%-9s  %s\n", "estimates", &p.estimates)
 	}
 	if p.network.bandwidth > 0 {

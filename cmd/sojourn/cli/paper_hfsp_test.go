@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"io"
 	"math"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/spf13/cobra"
 )
 
 func at(seconds int) sojourn.Time { return sojourn.Time(0).Add(time.Duration(seconds) * time.Second) }
@@ -70,7 +68,7 @@ func TestBaseline(t *testing.T) {
 	isDev := func(workload string) bool { return workload == "DEV" || workload == "DEV 2" }
 	e.workloads = slices.DeleteFunc(e.workloads, func(w paperWorkload) bool { return !isDev(w.name) })
 	e.rows = slices.DeleteFunc(e.rows, func(r paperRow) bool { return !isDev(r.workload) })
-	p, err := e.run(quietCommand(), &runFlags{policies: builtin()}, 2)
+	p, err := e.run(t.Context(), io.Discard, setup{policies: builtin()}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +86,6 @@ func TestBaseline(t *testing.T) {
 	if got := number("DEV 2", hfspOracle, "DEV"); math.Abs(got-want) > 1e-9 || got < 1.05 {
 		t.Errorf("with wrong sizes over exact ones: %v, want %v, which is more than 1.05", got, want)
 	}
-}
-
-// quietCommand returns a command whose output nobody sees.
-func quietCommand() *cobra.Command {
-	cmd := &cobra.Command{}
-	cmd.SetContext(context.Background())
-	cmd.SetOut(io.Discard)
-	cmd.SetErr(io.Discard)
-	return cmd
 }
 
 // The errors of sizes of all workloads are put together seed by seed, by class and bin,
@@ -128,7 +117,7 @@ func TestSizeErrors(t *testing.T) {
 // tasks of equal length none, and of as many phases as have more than five tasks.
 func TestWatchSizes(t *testing.T) {
 	e := hfspSizes([]paperWorkload{{"DEV", "hfsp-dev:jobs=20,map-noise=0,reduce-noise=0,load=0.2", ""}})
-	p, err := e.run(quietCommand(), &runFlags{policies: builtin()}, 1)
+	p, err := e.run(t.Context(), io.Discard, setup{policies: builtin()}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func semiOnlineRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
 	in := planInstance(s)
 	late := map[time.Duration]float64{}
 	ratios := make([]float64, len(planners))
-	err := makePlans(s, &in, planners, func(i int, p *plan.Schedule) error {
+	err := eachPlan(s, &in, planners, func(i int, p *plan.Schedule) error {
 		batch, objective := planners[i].Online.Batch, p.Objective
 		if planners[i].planner == plan.MARES && batch > 0 {
 			var err error

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"flag"
+	"io"
 	"math"
 	"testing"
 	"time"
@@ -25,36 +24,25 @@ func (n numbers) of(t *testing.T, workload, policy string) float64 {
 	return x
 }
 
-// runExperiment runs an experiment and reads its numbers, one for each row of a policy
+// runExperiment runs an experiment and returns its numbers, one for each row of a policy
 // by itself.
-func runExperiment(t *testing.T, e experiment, args ...string) numbers {
+func runExperiment(t *testing.T, e experiment, seeds int) numbers {
 	t.Helper()
-	var stdout bytes.Buffer
-	cmd := newPaper(builtin(), []experiment{e})
-	cmd.SetArgs(append([]string{e.name, "-q", "--json"}, args...))
-	cmd.SetOut(&stdout)
-	if err := cmd.Execute(); err != nil {
+	p, err := e.run(t.Context(), io.Discard, setup{policies: builtin()}, seeds)
+	if err != nil {
 		t.Fatalf("%s: %v", e.name, err)
 	}
-	var sum struct {
-		Rows []struct {
-			Workload, Policy, Over, Part string
-			Mean                         *float64
-		}
-	}
-	if err := json.Unmarshal(stdout.Bytes(), &sum); err != nil {
-		t.Fatal(err)
-	}
-	if len(sum.Rows) != len(e.rows) {
-		t.Fatalf("%s: %d rows came out, want %d", e.name, len(sum.Rows), len(e.rows))
+	rows := p.summary().Rows
+	if len(rows) != len(e.rows) {
+		t.Fatalf("%s: %d rows came out, want %d", e.name, len(rows), len(e.rows))
 	}
 	means := numbers{}
-	for _, r := range sum.Rows {
-		if r.Mean == nil {
+	for _, r := range rows {
+		if math.IsNaN(float64(r.Mean)) || math.IsInf(float64(r.Mean), 0) {
 			t.Fatalf("%s: no number of %s on %s", e.name, r.Policy, r.Workload)
 		}
 		if r.Over == "" && r.Policy != "" {
-			means[paperRun{r.Workload, r.Policy}] = *r.Mean
+			means[paperRun{r.Workload, r.Policy}] = float64(r.Mean)
 		}
 	}
 	return means
@@ -66,7 +54,7 @@ func runExperiment(t *testing.T, e experiment, args ...string) numbers {
 func TestMarsFigures(t *testing.T) {
 	compared := 0 // rows of best-of beside rows of MarS
 	for _, e := range marsExperiments() {
-		means := runExperiment(t, shrunk(e, "2"), "--seeds", "1")
+		means := runExperiment(t, shrunk(e, "2"), 1)
 		for run, mean := range means {
 			least, most := 1-1e-9, math.Inf(1)
 			switch e.name {
@@ -113,19 +101,19 @@ var reference = flag.Bool("reference", false, "TestMarsReachesItsReference with 
 func TestMarsReachesItsReference(t *testing.T) {
 	ofNumbers(t)
 	for _, tc := range []struct {
-		jobs, seeds    string
-		number         int
+		jobs           string
+		seeds, number  int
 		none, searched float64
 	}{
-		{"10 jobs", "6", 10, 1.19, 1.10},
-		{"20 jobs", "3", 20, 1.16, 1.095},
-		{"50 jobs", "", 50, 1.085, 1.065},
-		{"100 jobs", "", 100, 1.04, 1.04},
+		{"10 jobs", 6, 10, 1.19, 1.10},
+		{"20 jobs", 3, 20, 1.16, 1.095},
+		{"50 jobs", 0, 50, 1.085, 1.065},
+		{"100 jobs", 0, 100, 1.04, 1.04},
 	} {
 		if *reference {
-			tc.seeds = "20"
+			tc.seeds = 20
 		}
-		if tc.seeds == "" {
+		if tc.seeds == 0 {
 			continue
 		}
 		e := marsScenarios()[0]
@@ -142,7 +130,7 @@ func TestMarsReachesItsReference(t *testing.T) {
 			}
 		}
 		e.rows, e.workloads = rows, workloads
-		means := runExperiment(t, e, "--seeds", tc.seeds)
+		means := runExperiment(t, e, tc.seeds)
 		none, searched := means.of(t, tc.jobs, marsBest), means.of(t, tc.jobs, marsSearched(tc.number))
 		if !(none <= tc.none && searched <= tc.searched) {
 			t.Errorf("%s: %.4f without search, %.4f with; want at most %v and %v", tc.jobs, none, searched, tc.none, tc.searched)

@@ -32,7 +32,7 @@ var hpfspNotes = [...]string{
 func hpfspMeasured() []experiment {
 	const paper = "H-PFSP (Li et al.), Section IV-A, "
 	measure := measureDist("", "mean flow time (s)", sojournTime, distMean)
-	untold := estimatesFlag{Mode: sim.None}
+	untold := estimates{Mode: sim.None}
 	notes := append([]string{
 		"Policies are told no sizes: task times are learned from finished tasks, and from finished jobs for new ones. The paper's machines are assumed to have two map and two reduce slots each.",
 	}, hpfspNotes[:]...)
@@ -108,7 +108,7 @@ func hpfspExperiments() []experiment {
 
 	fig5 := experiment{
 		name: "hpfsp-fig5", title: "mean slowdown by K, sizes learned", source: paper + "Figure 5", measure: measure,
-		estimates: estimatesFlag{Mode: sim.None},
+		estimates: estimates{Mode: sim.None},
 		notes: append([]string{
 			"Figure 5 first falls and then rises with K. Policies are told no sizes here. Which shape comes out depends on what is assumed of a task before any has finished: 10 minutes is right on average, 1 minute and 100 minutes are not. The paper takes the mean of jobs that have finished (default-task-time=0s).",
 			"F5B: Exp(200) tasks of N(10, 2.236) minutes; F5C: the mean of a job is uniform from 2 to 18 minutes.",

@@ -1,21 +1,17 @@
 package cli
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // hpfspMeans runs an experiment and returns what gives the mean of a policy on a
 // workload.
-func hpfspMeans(t *testing.T, name, seeds string) func(workload, policy string) float64 {
-	var sum paperSummary
-	runJSON(t, &sum, "paper", name, "--seeds", seeds, "--json", "-q")
-	return func(workload, policy string) float64 {
-		for _, r := range sum.Rows {
-			if r.Workload == workload && r.Policy == policy && r.Over == "" {
-				return float64(r.Mean)
-			}
-		}
-		t.Fatalf("%s has no row of %s on %s", name, policy, workload)
-		return 0
-	}
+func hpfspMeans(t *testing.T, name string, seeds int) func(workload, policy string) float64 {
+	all := hpfspExperiments()
+	i := slices.IndexFunc(all, func(e experiment) bool { return e.name == name })
+	means := runExperiment(t, all[i], seeds)
+	return func(workload, policy string) float64 { return means.of(t, workload, policy) }
 }
 
 // With sizes that are known, protective scheduling without probes is at least 1.4
@@ -25,7 +21,7 @@ func hpfspMeans(t *testing.T, name, seeds string) func(workload, policy string) 
 // Reference: H-PFSP, Section IV-B and Figure 4.
 func TestSlowdownGrowsWithProbes(t *testing.T) {
 	ofNumbers(t)
-	mean := hpfspMeans(t, "hpfsp-fig4", "5")
+	mean := hpfspMeans(t, "hpfsp-fig4", 5)
 	for workload, factor := range map[string]float64{"A": 1.4, "B": 3} {
 		if none, fair := mean(workload, hpfsp(0, false)), mean(workload, hpfspFair); fair < factor*none {
 			t.Errorf("%s: slowdown %.2f without probes, %.2f under fair: want %v times as much", workload, none, fair, factor)
@@ -50,7 +46,7 @@ func TestSlowdownGrowsWithProbes(t *testing.T) {
 // Reference: H-PFSP, Section IV-B and Figure 5.
 func TestProbesHelpWhereSizesAreLearned(t *testing.T) {
 	ofNumbers(t)
-	mean := hpfspMeans(t, "hpfsp-fig5", "5")
+	mean := hpfspMeans(t, "hpfsp-fig5", 5)
 	for _, tc := range []struct{ workload, prior string }{{"F5B", "1m"}, {"F5C", "10m"}, {"F5C", "100m"}} {
 		with := func(k int) float64 { return mean(tc.workload, hpfsp(k, true)+",default-task-time="+tc.prior) }
 		if none, one, many := with(0), min(with(1), with(2)), with(20); one >= none || one >= many {

@@ -4,20 +4,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/mars/certify"
 	"github.com/sojourn-sched/sojourn/mars/plan"
 	workloads "github.com/sojourn-sched/sojourn/workload"
-	"github.com/spf13/cobra"
 )
 
 // A plannerSpec is a planner as a row of an experiment names it:
@@ -103,11 +100,7 @@ type planMeasure func(s *scenario, planners []plannerSpec) ([]float64, error)
 
 // repeat is repeat for planners. Those of a workload are measured together, so that
 // they share what bounds have in common.
-func (m planMeasure) repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*sample, error) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-
+func (m planMeasure) repeat(ctx context.Context, terminal io.Writer, trials []trial, seeds int) ([]*sample, error) {
 	samples := make([]*sample, len(trials))
 	var groups [][]*sample // of one scenario
 	var planners [][]plannerSpec
@@ -124,7 +117,7 @@ func (m planMeasure) repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*s
 		}
 		groups[g], planners[g] = append(groups[g], samples[i]), append(planners[g], spec)
 	}
-	bar := newBar(cmd.ErrOrStderr(), "plans", len(trials)*seeds, trials[0].scenario.flags.quiet)
+	bar := newBar(terminal, "plans", len(trials)*seeds)
 	err := parallel(ctx, len(groups)*seeds, func(ctx context.Context, n int) error {
 		k, g := n/len(groups), n%len(groups)
 		first := groups[g][0].scenario
@@ -152,7 +145,7 @@ func (m planMeasure) repeat(cmd *cobra.Command, trials []trial, seeds int) ([]*s
 // planInstance returns the instance of a scenario. Tasks of mars-tasks have the
 // weights that its jobs are drawn with.
 func planInstance(s *scenario) plan.Instance {
-	if s.flags.input.gen.from.Name == "mars-tasks" {
+	if s.source.gen.from.Name == "mars-tasks" {
 		return taskInstance(s)
 	}
 	return newInstance(s.workload, s.cluster)
@@ -170,9 +163,9 @@ func taskInstance(s *scenario) plan.Instance {
 	return in
 }
 
-// makePlans makes and verifies the plans of some planners for an instance, told with
+// eachPlan makes and verifies the plans of some planners for an instance, told with
 // their error, and calls of with each.
-func makePlans(s *scenario, in *plan.Instance, planners []plannerSpec, of func(i int, p *plan.Schedule) error) error {
+func eachPlan(s *scenario, in *plan.Instance, planners []plannerSpec, of func(i int, p *plan.Schedule) error) error {
 	done := make([]bool, len(planners))
 	for i := range planners {
 		if done[i] {
@@ -222,7 +215,7 @@ func taskRatios(s *scenario, planners []plannerSpec) ([]float64, error) {
 func ratiosTo(s *scenario, in plan.Instance, planners []plannerSpec) ([]float64, error) {
 	var bound float64
 	ratios := make([]float64, len(planners))
-	err := makePlans(s, &in, planners, func(i int, p *plan.Schedule) error {
+	err := eachPlan(s, &in, planners, func(i int, p *plan.Schedule) error {
 		o := planners[i]
 		if o.error == 0 {
 			bound = p.LowerBound
@@ -273,7 +266,7 @@ func cogeRounds(s *scenario, planners []plannerSpec) ([]float64, error) {
 func soonDone(s *scenario, planners []plannerSpec) ([]float64, error) {
 	in := planInstance(s)
 	shares := make([]float64, len(planners))
-	err := makePlans(s, &in, planners, func(i int, p *plan.Schedule) error {
+	err := eachPlan(s, &in, planners, func(i int, p *plan.Schedule) error {
 		var waits []time.Duration
 		u := 0
 		for j := range in.Jobs {

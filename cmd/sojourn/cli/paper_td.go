@@ -37,7 +37,7 @@ var tdTypes = [...]struct {
 var tdSizes = [...]int{100, 150, 250, 300}
 
 // tdNetwork is what a node has in each direction.
-const tdNetwork = bytesFlag(12.5 * (1 << 20))
+const tdNetwork = byteCount(12.5 * (1 << 20))
 
 // tdNotes say what the paper leaves open.
 var tdNotes = [...]string{
@@ -52,7 +52,7 @@ func localPercent(res *sim.Result) float64 { return 100 * localShare(res) }
 
 // tdExperiment returns an experiment over all types of job queues and policies.
 func tdExperiment(e experiment, rows func(job string, replicas int, workload string) []paperRow) experiment {
-	e.network = networkFlags{bandwidth: tdNetwork}
+	e.network = network{bandwidth: tdNetwork}
 	for _, t := range tdTypes {
 		gen := "td-" + t.job
 		if t.replicas != 1 {
@@ -174,7 +174,7 @@ func (e *experiment) addSizes(rows func(workload string) []paperRow) {
 func tdBounds(name, title, figure, options, says string) experiment {
 	e := experiment{
 		name: name, title: title, source: "TD (Wang et al.), Section V, " + figure, measure: measure{"", "completion time (s)", makespan},
-		network: networkFlags{bandwidth: tdNetwork},
+		network: network{bandwidth: tdNetwork},
 		notes: []string{
 			says,
 			"With the bounds as printed, slots stay idle when jobs are at their upper bound: a higher H helps because it leaves fewer idle, and the paper's optimum at H = 1.3 does not come out. td leaves none idle.",

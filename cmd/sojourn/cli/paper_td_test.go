@@ -2,8 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"strings"
+	"io"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
+	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // What TD has to reach on job queues of 200 GB with one replica and 12.5 MiB/s: with
@@ -21,7 +24,7 @@ func TestTDReachesItsReference(t *testing.T) {
 		{"mix", 561, 0.90, 555},
 		{"large", 515, 0.91, 515},
 	} {
-		got := compareTD(t, "td-"+tc.queue, "6", tdPaper, tdTuned)
+		got := compareTD(t, "td-"+tc.queue, 6, tdPaper, tdTuned)
 		paper, tuned := got[tdPaper], got[tdTuned]
 		text := fmt.Sprintf("%s: %.0f s, %.3f local, %.1f hot spots", tc.queue, paper.Makespan, paper.Local, paper.HotSpots)
 		if paper.Makespan > 1.02*tc.seconds || paper.Local < tc.local || paper.HotSpots > 2 {
@@ -39,7 +42,7 @@ func TestTDReachesItsReference(t *testing.T) {
 func TestTDIsAsFastAsTheGreedyRule(t *testing.T) {
 	ofNumbers(t)
 	for _, queue := range []string{"small", "mix", "large"} {
-		got := compareTD(t, "td-"+queue+":replicas=3", "10", tdGreedy, tdTuned)
+		got := compareTD(t, "td-"+queue+":replicas=3", 10, tdGreedy, tdTuned)
 		greedy, tuned := got[tdGreedy].Makespan, got[tdTuned].Makespan
 		if tuned > 1.006*greedy {
 			t.Errorf("%s: %.1f s, want at most those of the greedy rule, %.1f s, + .6 %%", queue, tuned, greedy)
@@ -47,32 +50,42 @@ func TestTDIsAsFastAsTheGreedyRule(t *testing.T) {
 	}
 }
 
-// A tdNumbers is what compare prints of a policy, means over seeds.
+// A tdNumbers is what came out of a policy, means over seeds.
 type tdNumbers struct{ Makespan, Local, HotSpots float64 }
 
-// compareTD compares policies on a job queue. A policy or a number that is missing, or is
-// 0 where it cannot be, is an error.
-func compareTD(t *testing.T, queue, seeds string, policies ...string) map[string]tdNumbers {
+// compareTD compares policies on a job queue. A number that is missing, or is 0 where it
+// cannot be, is an error.
+func compareTD(t *testing.T, queue string, seeds int, policies ...string) map[string]tdNumbers {
 	t.Helper()
-	var got struct {
-		Policies []struct {
-			Policy          string
-			Makespan, Local struct{ Mean *float64 }
-			HotSpots        struct{ Mean *float64 } `json:"hot_spots"`
-		}
+	with := setup{policies: builtin()}
+	with.locality.network.bandwidth = tdNetwork
+	if err := with.source.gen.Set(queue); err != nil {
+		t.Fatal(err)
 	}
-	runJSON(t, &got, "compare", "--gen", queue, "--bandwidth", "12.5MiB", "-p", strings.Join(policies, ","), "--seeds", seeds, "--json", "-q")
-	numbers := map[string]tdNumbers{}
-	for _, p := range got.Policies {
-		if p.Makespan.Mean == nil || p.Local.Mean == nil || p.HotSpots.Mean == nil || *p.Makespan.Mean <= 0 || *p.Local.Mean <= 0 {
-			t.Fatalf("%s: %s lacks a number: %+v", queue, p.Policy, p)
-		}
-		numbers[p.Policy] = tdNumbers{*p.Makespan.Mean, *p.Local.Mean, *p.HotSpots.Mean}
+	s, err := with.open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	var trials []trial
 	for _, p := range policies {
-		if _, ok := numbers[p]; !ok || len(numbers) != len(policies) {
-			t.Fatalf("%s: policies %v came out, want %v", queue, got.Policies, policies)
+		specs, err := parsePolicies(with.policies, []string{p})
+		if err != nil {
+			t.Fatal(err)
 		}
+		trials = append(trials, trial{scenario: s, spec: specs[0]})
+	}
+	samples, err := repeat(t.Context(), io.Discard, trials, seeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := map[string]tdNumbers{}
+	for i, sample := range samples {
+		mean := func(of func(*sim.Result) float64) float64 { return stats.Mean(sample.values(of)).Mean }
+		n := tdNumbers{mean(makespan), mean(localShare), mean(hotSpots)}
+		if !(n.Makespan > 0 && n.Local > 0 && n.HotSpots >= 0) {
+			t.Fatalf("%s: %s lacks a number: %+v", queue, policies[i], n)
+		}
+		numbers[policies[i]] = n
 	}
 	return numbers
 }

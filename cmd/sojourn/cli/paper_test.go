@@ -2,8 +2,8 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -12,18 +12,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 )
-
-// runJSON runs a command and reads what it prints.
-func runJSON(t *testing.T, into any, args ...string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	if status := Run(args, strings.NewReader(""), &stdout, &stderr); status != 0 {
-		t.Fatalf("sojourn %v: status %d, %s", args, status, &stderr)
-	}
-	if err := json.Unmarshal(stdout.Bytes(), into); err != nil {
-		t.Fatalf("sojourn %v: %v", args, err)
-	}
-}
 
 // A verdict at the ends of what has one: an interval exactly as wide as the tolerance,
 // a mean exactly at its end, a limit exactly at the end of the interval, and each a
@@ -128,14 +116,15 @@ func TestPaper(t *testing.T) {
 		},
 		notes: []string{strings.Repeat("A note that is longer than a line has room for. ", 4)},
 	}
-	if err := new(generatorFlag).Set(tiny.workloads[0].gen); err != nil {
+	if err := new(generator).Set(tiny.workloads[0].gen); err != nil {
+		t.Fatal(err)
+	}
+	p, err := tiny.run(t.Context(), io.Discard, setup{policies: builtin()}, 3)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var stdout bytes.Buffer
-	cmd := newPaper(builtin(), []experiment{tiny})
-	cmd.SetArgs([]string{"tiny", "--seeds", "3"})
-	cmd.SetOut(&stdout)
-	if err := cmd.Execute(); err != nil {
+	if err := p.write(&stdout); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -189,7 +178,7 @@ func TestExperiments(t *testing.T) {
 			if !used[w.name] {
 				t.Errorf("experiment %s: no row of workload %s", e.name, w.name)
 			}
-			if err := new(generatorFlag).Set(w.gen); err != nil {
+			if err := new(generator).Set(w.gen); err != nil {
 				t.Errorf("experiment %s: %v", e.name, err)
 			}
 			delete(used, w.name)
@@ -206,7 +195,7 @@ func shrunk(e experiment, jobs string) experiment {
 	small := map[string]string{"jobs": jobs, "tasks": "20", "size": "10", "set": "1"}
 	e.workloads = slices.Clone(e.workloads)
 	for i := range e.workloads {
-		var g generatorFlag
+		var g generator
 		if err := g.Set(e.workloads[i].gen); err != nil {
 			panic(err)
 		}
@@ -237,7 +226,7 @@ func TestExperimentsRun(t *testing.T) {
 				jobs = "20" // of all sizes
 			}
 			e = shrunk(e, jobs)
-			p, err := e.run(quietCommand(), &runFlags{policies: builtin()}, 1)
+			p, err := e.run(t.Context(), io.Discard, setup{policies: builtin()}, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,13 +3,12 @@ package cli
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -48,14 +47,14 @@ func (r *report) header() string {
 			separator = ", "
 		}
 	}
-	if scaled := r.flags.load.String(); scaled != "" {
+	if scaled := r.scenario.load.String(); scaled != "" {
 		b.WriteString("; " + scaled)
 	}
 	return hang("workload   ", fmt.Sprintf("%s: %s, %s, %s", r.workload.name,
 		count(known.count, "job"), count(known.tasks, "task"), arrivals(&known))) +
 		hang("cluster    ", b.String()) +
-		r.flags.locality.header(r.workload) +
-		hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(r.flags.estimates.String(), &known), r.seed))
+		r.scenario.locality.header(r.workload) +
+		hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(r.scenario.estimates.String(), &known), r.seed))
 }
 
 // estimatesText says what policies are told of service times: --estimates, but for the
@@ -118,14 +117,6 @@ func (r *report) addDist(t *table, group string, dist func(*sim.Result) *sim.Dis
 	add("max", func(d *sim.Dist) float64 { return d.Max })
 }
 
-// known returns a number of a distribution, NaN if the distribution is empty.
-func known(d *sim.Dist, number func(*sim.Dist) float64) float64 {
-	if d.N == 0 {
-		return math.NaN()
-	}
-	return number(d)
-}
-
 // main is the table that matters: fairness first, then time.
 func (r *report) main() *table {
 	const fluid = "against fluid fair sharing"
@@ -181,7 +172,7 @@ func (r *report) deadlines() string {
 	}
 	add("jobs", func(res *sim.Result) int { return res.Deadlines })
 	add("accepted", func(res *sim.Result) int { return res.Accepted })
-	if r.flags.retest {
+	if r.retest {
 		add("at retest", func(res *sim.Result) int { return res.Retested })
 	}
 	add("met", func(res *sim.Result) int { return res.Met })

@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
-var update = flag.Bool("update", false, "write sample.jsonl and the golden files anew")
+var updateSample = flag.Bool("update-sample", false, "write sample.jsonl anew")
 
 // The built-in workload is what makeSample makes.
 func TestSample(t *testing.T) {
@@ -21,7 +21,7 @@ func TestSample(t *testing.T) {
 	if err := trace.Write(&got, makeSample(t).all(), trace.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
+	if *updateSample {
 		if err := os.WriteFile("sample.jsonl", got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func makeSample(t *testing.T) *workload {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (&loadFlags{load: 0.85}).apply(w, c); err != nil {
+	if err := (&scaledLoad{load: 0.85}).apply(w, c); err != nil {
 		t.Fatal(err)
 	}
 	for _, j := range w.jobs {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"sojourn": func() { Main() }})
@@ -93,13 +96,4 @@ func compress(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(z.Close())
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), buf.Bytes(), 0o644))
-}
-
-// ofNumbers skips a test of what comes out of many runs where experiments do not run in
-// full. That they run at all is for TestExperimentsRun and the scripts.
-func ofNumbers(t *testing.T) {
-	t.Helper()
-	if !thorough {
-		t.Skip("compares numbers of many runs; .ci/run does, with the build tag ci")
-	}
 }

@@ -92,7 +92,7 @@ func repeatedSummaries(samples []*sample) []repeatedSummary {
 		measured(hotSpots, func(r *repeatedSummary) **estimate { return &r.HotSpots })
 		measured(transferTime, func(r *repeatedSummary) **estimate { return &r.TransferTime })
 	}
-	if samples[0].scenario.workload.facts().placed || samples[0].scenario.flags.locality.replicas > 0 {
+	if samples[0].scenario.workload.facts().placed || samples[0].scenario.locality.replicas > 0 {
 		for i, s := range samples {
 			e := plainEstimate(s.values(localShare))
 			all[i].Local = &e
@@ -169,8 +169,15 @@ type repeatedWorkload struct {
 	Tasks  int    `json:"tasks"`
 }
 
+// summary returns the repetition in JSON.
+func (r *repetition) summary() repetitionSummary {
+	sum := newRepetitionSummary(r.samples[0])
+	sum.Policies = repeatedSummaries(r.samples)
+	return sum
+}
+
 func newRepetitionSummary(s *sample) repetitionSummary {
-	common := comparison(s.scenario, nil, nil)
+	common := newComparison(s.scenario, nil, nil)
 	w := common.Workload
 	return repetitionSummary{
 		Workload:   repeatedWorkload{w.Name, w.SHA256, w.Scaled, w.Jobs, w.Tasks},

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A textValue is a value that text sets and shows.
+type textValue interface {
+	Set(text string) error
+	String() string
+}
+
+// A typedValue is a textValue with what help texts call it.
+type typedValue struct {
+	textValue
+	name string
+}
+
+// Type implements [pflag.Value].
+func (v typedValue) Type() string { return v.name }
+
+// typed makes a flag of a value, which help texts call name.
+func typed(v textValue, name string) pflag.Value { return typedValue{v, name} }
+
+// runFlags are the flags of the commands that run policies.
+type runFlags struct {
+	setup
+	json   bool
+	output outputFlags
+	quiet  bool
+}
+
+func (f *runFlags) register(policies catalog.Catalog, flags *pflag.FlagSet) {
+	f.registerScenario(policies, flags)
+	f.output.register(flags)
+}
+
+// registerScenario leaves out the flags that say where files go.
+func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagSet) {
+	f.policies = policies
+	flags.SortFlags = false
+	registerSource(flags, &f.source)
+	registerLoad(flags, &f.load)
+	registerLocality(flags, &f.locality)
+	flags.Var(typed(&f.estimates, "MODE"), "estimates", "what policies are told of service times that the workload gives no estimate of: "+listed(estimatesModes))
+	flags.Uint64Var(&f.seed, "seed", 0, "where all randomness comes from")
+	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
+	flags.BoolVar(&f.preempt, "preempt", false, "kill attempts when the policy asks for it")
+	flags.BoolVar(&f.retest, "retest", false, "offer rejected jobs again whenever a job has finished")
+	flags.DurationVar(&f.progress, "report-progress", 0, "tell policies how far attempts are, every `DURATION`")
+	flags.Float64Var(&f.stragglers.Probability, "straggler-probability", 0, "probability `P` that an attempt is a straggler")
+	flags.Float64Var(&f.stragglers.Factor, "straggler-factor", 0, "how many `TIMES` longer a straggler takes")
+	flags.Float64Var(&f.faults.Task, "fault-task", 0, "probability `P` that an attempt fails")
+	flags.Float64Var(&f.faults.Refuse, "fault-refuse", 0, "probability `P` that an assignment is refused")
+	flags.DurationVar(&f.faults.MTBF, "fault-mtbf", 0, "mean `DURATION` between failures of a node")
+	flags.DurationVar(&f.faults.MTTR, "fault-mttr", 0, "mean `DURATION` until a node is back")
+	flags.BoolVar(&f.faults.LoseOutput, "fault-lose-output", false, "a failed node loses the output of its finished tasks")
+}
+
+// open reads what the flags name. It fails before it reads anything long if the
+// output could not be written.
+func (f *runFlags) open(cmd *cobra.Command) (*scenario, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if remote := cmd.Flags().Lookup("remote"); f.locality.network.bandwidth > 0 && remote != nil && remote.Changed {
+		return nil, usagef("--bandwidth and --remote exclude each other")
+	}
+	if err := f.output.check(); err != nil {
+		return nil, err
+	}
+	return f.setup.open(cmd.Context(), cmd.InOrStdin())
+}
+
+// registerSource registers the flags that name the workload and the cluster.
+func registerSource(flags *pflag.FlagSet, s *source) {
+	registerWorkload(flags, s)
+	flags.Var(typed(&s.gen, "NAME"), "gen", "make the workload: `NAME` or NAME:option=value,...")
+	flags.StringVarP(&s.cluster, "cluster", "c", "", "`CLUSTER`: 20x4+1,10x2+1 (nodes x map+reduce slots), 50x2 (slots that take any class), or a JSON file")
+}
+
+func registerWorkload(flags *pflag.FlagSet, s *source) {
+	flags.StringVarP(&s.file, "workload", "w", "", "workload `FILE` (JSON lines, gzip accepted, - is stdin)")
+	flags.BoolVar(&s.sample, "sample", false, "use the built-in, made-up workload")
+}
+
+func registerLoad(flags *pflag.FlagSet, l *scaledLoad) {
+	flags.Var(typed(&l.load, "LOAD"), "load", "bring the workload to this `LOAD` of the busier class of slots: work that arrives over work that can be done")
+	flags.Var(typed(&l.scale, "WHAT"), "scale", "how --load does it: `WHAT` is arrivals or durations (default arrivals)")
+}
+
+func registerLocality(flags *pflag.FlagSet, l *locality) {
+	l.remote = remoteFactors{Node: 1, Rack: 1.5, Remote: 3} // as in Hadoop's Mumak
+	flags.Var(typed(&l.remote, "factors"), "remote", "how many times longer a task takes whose input is on its node, its rack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
+	flags.IntVar(&l.replicas, "place", 0, "spread inputs of which the workload says only the size over the cluster, as HDFS would with so many `REPLICAS` of each block")
+	flags.BoolVar(&l.all, "place-all", false, "with --place, also inputs of unknown size")
+	flags.BoolVar(&l.byName, "place-by-name", false, "with --place, jobs of one name read the same data: in a SWIM trace those that name the same path")
+	n := &l.network
+	flags.Var(typed(&n.bandwidth, "SIZE"), "bandwidth", "let tasks that are not on the node of their input transfer it, with so many bytes a second of each node and direction: `RATE` such as 12.5MB; --remote does not hold then")
+	flags.Var(typed(&n.split, "SIZE"), "split", "with --bandwidth, what a task reads of which the workload does not say it: `SIZE` (default 64MiB)")
+	flags.BoolVar(&n.overlap, "overlap", false, "with --bandwidth, tasks work while their input arrives")
+	flags.IntVar(&n.hotSpot, "hot-spot", 0, "with --bandwidth, a node is a hot spot if more than `N` tasks read from it at a time (default 4)")
+}
+
+// A seedsFlag is a number of repetitions, 0 unless given.
+type seedsFlag int
+
+func (n *seedsFlag) register(flags *pflag.FlagSet) {
+	flags.Var(typed(n, "N"), "seeds", "repeat everything with `N` seeds: --seed, --seed + 1, ...")
+}
+
+// String returns the number in the form that Set reads.
+func (n *seedsFlag) String() string { return strconv.Itoa(int(*n)) }
+
+// Set reads a number of repetitions.
+func (n *seedsFlag) Set(text string) error {
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 1 || v > maxSeeds {
+		return fmt.Errorf("want an integer from 1 to %d", maxSeeds)
+	}
+	*n = seedsFlag(v)
+	return nil
+}
+
+// terminal returns where progress is shown: stderr, unless quiet.
+func terminal(cmd *cobra.Command, quiet bool) io.Writer {
+	if quiet {
+		return io.Discard
+	}
+	return cmd.ErrOrStderr()
+}
+
+// interruptible returns a context that an interrupt ends; another one ends the program.
+// Until it is asked for, an interrupt ends the program at once, which may be waiting for
+// stdin.
+func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// outputFlags name the folder that files go to.
+type outputFlags struct{ folder }
+
+func (f *outputFlags) register(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.dir, "output", "o", "", "write jobs.csv, tasks.csv, history.txt and run.json into the folder `DIR`, which must be empty or absent")
+	flags.BoolVar(&f.force, "force", false, "let -o replace what an earlier run wrote")
+}

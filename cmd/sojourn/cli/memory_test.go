@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"testing"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// linesOf returns a workload of so many jobs, which is made as it is read.
+func linesOf(jobs int) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		for id := range jobs {
+			fmt.Fprintf(w, `{"id":%d,"at":%d,"phases":[{"tasks":2,"time":%d}]}`+"\n", id+1, id, id%3)
+		}
+		w.Close()
+	}()
+	return r
+}
+
+// The memory that a run takes grows by less than 75 bytes a job, which are for quantiles and
+// the order of jobs.csv. A job in memory takes hundreds.
+func TestRunMemory(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the bound comes after the run, and leaves no garbage in between
+	c, err := readCluster("2x2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var most [2]uint64
+	for i, jobs := range []int{2000, 12000} {
+		w, err := streamed(linesOf(jobs), "stdin", c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with := setup{policies: builtin()}
+		if err := (&scaledLoad{load: 0.5}).apply(w, c); err != nil {
+			t.Fatal(err)
+		}
+		all, read := w.again, 0
+		w.again = func() iter.Seq2[*sim.Job, error] {
+			return func(yield func(*sim.Job, error) bool) {
+				for j, err := range all() {
+					if read++; read%1000 == 0 {
+						var m runtime.MemStats
+						runtime.GC()
+						runtime.ReadMemStats(&m)
+						most[i] = max(most[i], m.HeapAlloc)
+					}
+					if !yield(j, err) {
+						return
+					}
+				}
+			}
+		}
+		rows, err := newSortedCSV("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, done := &scenario{setup: with, workload: w, cluster: c, part: 500}, 0
+		_, err = s.runCounted(t.Context(), progressbar.DefaultSilent(1<<30), []catalog.Spec{{Name: "fair"}}, func(int) runHooks {
+			return runHooks{job: func(rank int, r *sim.JobRecord) {
+				rows.write(rank, jobRow(r))
+				done++
+			}}
+		})
+		if err != nil || done != jobs || read != 2*jobs || s.bound == nil {
+			t.Fatalf("%d of %d jobs, %d read, error %v, bound %v", done, jobs, read, err, s.unbound)
+		}
+		rows.spool.remove()
+		w.close()
+	}
+	if most[1] > most[0]+10_000*75 {
+		t.Errorf("%d bytes in use with 2,000 jobs, %d with 12,000", most[0], most[1])
+	}
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/spf13/cobra"
+)
+
+func newPaper(policies catalog.Catalog, known []experiment) *cobra.Command {
+	var (
+		f     setup
+		seeds seedsFlag
+		json  bool
+		quiet bool
+	)
+	f.policies = policies
+	var (
+		list  strings.Builder
+		named []catalog.Named
+	)
+	for _, e := range known {
+		named = append(named, catalog.Named{Name: e.name, Text: e.title})
+		list.WriteString(hang("  "+e.name+"  ", e.source+": "+e.title))
+	}
+	cmd := &cobra.Command{
+		Use:   "paper [NAME]",
+		Short: "Repeat an experiment of a paper and print its numbers beside ours",
+		Long: `paper runs an experiment of a paper with many seeds, and prints what the paper
+says beside what came out, with a confidence interval and a verdict:
+  reproduced      ours is within the tolerance of the row (10 % unless it says
+                  otherwise); where the paper only says more or less, our
+                  interval is all on that side
+  shape only      not that, but the ratio is on the same side of 1 in the paper
+                  and in all of our interval
+  not reproduced  none of these
+  too few seeds   our interval is wider than the tolerance, or the paper only says
+                  more or less and our interval leaves that open: there is no
+                  verdict, and a note says how many seeds would do
+There are 20 seeds, or as many as most verdicts of the experiment need.
+Without a name it lists the experiments:
+` + strings.TrimSuffix(list.String(), "\n"),
+		Example: `  sojourn paper
+  sojourn paper hfsp-fig6 --seeds 50`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeFirst(func() []catalog.Named { return named }),
+		RunE: action(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				_, err := io.WriteString(cmd.OutOrStdout(), list.String())
+				return err
+			}
+			i := slices.IndexFunc(known, func(e experiment) bool { return e.name == args[0] })
+			if i < 0 {
+				var all []string
+				for _, e := range known {
+					all = append(all, e.name)
+				}
+				return usagef("unknown experiment %q; known experiments: %s", args[0], strings.Join(all, ", "))
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			p, err := known[i].run(ctx, terminal(cmd, quiet), f, cmp.Or(int(seeds), known[i].seeds, 20))
+			if err != nil {
+				return err
+			}
+			if json {
+				return writeJSON(cmd.OutOrStdout(), p.summary())
+			}
+			return p.write(cmd.OutOrStdout())
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	seeds.register(flags)
+	flags.Uint64Var(&f.seed, "seed", 0, "the first seed")
+	flags.BoolVar(&json, "json", false, "print JSON instead of a table")
+	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
+	return cmd
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newRun(policies catalog.Catalog) *cobra.Command {
+	var (
+		f    runFlags
+		spec string
+	)
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run one policy and print a summary",
+		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv,
+history.txt and run.json to DIR.
+
+Memory does not grow with the length of the workload, but for 50 bytes a job: the
+workload is read two or three times, from a temporary file if it comes from stdin.
+
+` + policyHelp(policies),
+		Example: `  sojourn run --sample -p fsp -o out
+  sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=deficit --json`,
+		Args: cobra.NoArgs,
+		RunE: action(func(cmd *cobra.Command, _ []string) error {
+			if spec == "" {
+				return usagef("no policy: give -p, such as -p fsp")
+			}
+			specs, err := parsePolicies(policies, []string{spec})
+			if err != nil {
+				return err
+			}
+			if len(specs) > 1 {
+				return usagef("run takes one policy, -p %s names %d; see compare", spec, len(specs))
+			}
+			f.source.stream = true
+			s, results, err := f.run(cmd, specs, func(int) string { return "" })
+			if err != nil {
+				return err
+			}
+			if f.json {
+				return writeJSON(cmd.OutOrStdout(), newSummary(s, specs[0], results[0]))
+			}
+			r := report{s, specs, results}
+			return r.write(cmd.OutOrStdout())
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVarP(&spec, "policy", "p", "", "`POLICY` to run")
+	f.register(policies, cmd.Flags())
+	return cmd
+}
+
+// run runs the policies and writes the files that -o asks for, those of the i-th
+// policy into the folder dir(i).
+func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int) string) (*scenario, []*sim.Result, error) {
+	s, err := f.open(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.workload.release()
+	// From here on an interrupt ends the runs and removes what they wrote; before,
+	// it ends the program, which may be waiting for stdin.
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if f.output.dir == "" {
+		results, err := s.run(ctx, terminal(cmd, f.quiet), specs, nil)
+		return s, results, err
+	}
+	results, err := writeRuns(ctx, terminal(cmd, f.quiet), s, specs, &f.output.folder, dir, invocation{version(), cmd.Name(), givenFlags(cmd)})
+	return s, results, err
+}
+
+// givenFlags returns the flags that were given and their values. Those that say only
+// where results go are left out, so that the same run is told alike anywhere.
+func givenFlags(cmd *cobra.Command) map[string]string {
+	given := map[string]string{}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "output", "force", "json", "quiet":
+		default:
+			given[f.Name] = f.Value.String()
+		}
+	})
+	return given
+}
