@@ -18,7 +18,7 @@ api:
 
 # Rewrite what the command says of the options of policies, from their comments.
 options:
-	go test -run '^TestOptionDocs$$' ./cmd/sojourn/cli -update
+	go test -run '^TestOptionDocs$$' ./cmd/sojourn/catalog -update
 
 # go test -fuzz takes one target of one package at a time:
 # make fuzz PKG=./trace TARGET=FuzzReader

@@ -23,12 +23,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/paper"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The exit status, apart from 0.
@@ -61,7 +64,7 @@ func Main(policies ...Policy) {
 // Run is [Main] with its surroundings as arguments. It returns the exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...Policy) int {
 	out := &watched{to: stdout}
-	root := newRoot(builtin().With(policies...))
+	root := newRoot(catalog.Builtin().With(policies...))
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(out)
@@ -82,7 +85,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...P
 	switch {
 	case errors.As(err, &bad):
 		return exitBadInput
-	case errors.As(err, &run) && !errors.As(err, new(usageError)):
+	case errors.As(err, &run) && !errors.As(err, new(usage.Error)):
 		return exitFailure
 	}
 	fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
@@ -98,7 +101,7 @@ type watched struct {
 func (w *watched) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	if err != nil {
-		err = fmt.Errorf("stdout: %w", cause(err))
+		err = fmt.Errorf("stdout: %w", files.Cause(err))
 		w.err = cmp.Or(w.err, err)
 	}
 	return n, err
@@ -196,10 +199,10 @@ time), how fair that was, and what became of each job and task.`,
 	}
 	root.SetVersionTemplate("sojourn {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", format.HelpWidth)))
 	root.SetHelpCommand(newHelp(policies))
 	root.AddCommand(
-		newCompare(policies), newRun(policies), newSweep(policies), newPaper(policies, experiments()), newReplay(policies), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(),
+		newCompare(policies), newRun(policies), newSweep(policies), newPaper(policies, paper.All()), newReplay(policies), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(),
 		&cobra.Command{
 			Use:   "version",
 			Short: "Print the version",

@@ -6,6 +6,10 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/spf13/cobra"
 )
 
@@ -52,7 +56,7 @@ before it: fair:order=deficit,pools.etl=3,fifo names two policies.
   sojourn compare --gen hfsp-dev:load=0.9 -p fifo,fair,fsp --seeds 20`,
 		Args: cobra.NoArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
-			specs, err := parsePolicies(policies, list)
+			specs, err := trial.ParsePolicies(policies, list)
 			if err != nil {
 				return err
 			}
@@ -66,13 +70,13 @@ before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 				return err
 			}
 			if f.json {
-				return writeJSON(cmd.OutOrStdout(), newComparison(s, specs, results))
+				return format.WriteJSON(cmd.OutOrStdout(), report.NewComparison(s, specs, results))
 			}
-			r := report{s, specs, results}
-			if err := r.write(cmd.OutOrStdout()); err != nil {
+			r := report.Comparison{Scenario: s, Specs: specs, Results: results}
+			if err := r.Write(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			if f.source.sample && !f.quiet {
+			if f.Source.Sample && !f.quiet {
 				fmt.Fprint(cmd.ErrOrStderr(), sampleHints)
 			}
 			return nil
@@ -87,34 +91,34 @@ before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 
 // compareSeeds is compare with several seeds.
 func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds int) error {
-	if f.output.dir != "" {
-		return usagef("-o writes the files of one seed: give --seed instead of --seeds")
+	if f.output.Dir != "" {
+		return usage.Errorf("-o writes the files of one seed: give --seed instead of --seeds")
 	}
 	s, err := f.open(cmd)
 	if err != nil {
 		return err
 	}
-	trials := make([]trial, len(specs))
+	trials := make([]trial.Trial, len(specs))
 	for i, spec := range specs {
-		trials[i] = trial{scenario: s, spec: spec}
+		trials[i] = trial.Trial{Scenario: s, Spec: spec}
 	}
 	noteFixed(cmd.ErrOrStderr(), seeds, trials)
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	samples, err := repeat(ctx, terminal(cmd, f.quiet), trials, seeds)
+	samples, err := trial.Repeat(ctx, terminal(cmd, f.quiet), trials, seeds)
 	if err != nil {
 		return err
 	}
-	r := repetition{samples}
+	r := report.Repetition{Samples: samples}
 	if f.json {
-		return writeJSON(cmd.OutOrStdout(), r.summary())
+		return format.WriteJSON(cmd.OutOrStdout(), r.Summary())
 	}
-	return r.write(cmd.OutOrStdout())
+	return r.Write(cmd.OutOrStdout())
 }
 
 // noteFixed tells those who repeat something that it will be the same each time.
-func noteFixed(stderr io.Writer, seeds int, trials []trial) {
-	if seeds > 1 && !slices.ContainsFunc(trials, trial.random) {
+func noteFixed(stderr io.Writer, seeds int, trials []trial.Trial) {
+	if seeds > 1 && !slices.ContainsFunc(trials, trial.Trial.Random) {
 		fmt.Fprintf(stderr, "Nothing here is random, so that all %d seeds give the same; --gen, --estimates,\n"+
 			"--straggler-probability and the --fault flags would change that.\n", seeds)
 	}

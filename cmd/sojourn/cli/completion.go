@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/convert"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	workloads "github.com/sojourn-sched/sojourn/workload"
 	"github.com/spf13/cobra"
 )
@@ -12,7 +15,7 @@ import (
 // commands below. A flag of one name takes the same in each of them that has no own
 // completion of it.
 func registerCompletions(root *cobra.Command, policies catalog.Catalog) {
-	specs := completeSpecs(func() []catalog.Named { return policies.Named(optionDocs()) }, false)
+	specs := completeSpecs(func() []catalog.Named { return policies.Named(catalog.OptionDocs()) }, false)
 	flags := []struct {
 		name     string
 		complete cobra.CompletionFunc
@@ -20,12 +23,12 @@ func registerCompletions(root *cobra.Command, policies catalog.Catalog) {
 		{"policies", specs},
 		{"policy", specs},
 		{"gen", completeSpecs(namedWorkloads, true)},
-		{"estimates", completeWords(estimatesModes)},
-		{"from", completeWords(foreignFormats)},
-		{"planners", completeList(plannerNames())},
+		{"estimates", completeWords(trial.EstimatesModes)},
+		{"from", completeWords(convert.Formats)},
+		{"planners", completeList(trial.PlannerNames())},
 		{"vary", completeVary(policies)},
-		{"scale", completeWords([]string{scaleArrivals, scaleDurations})},
-		{"pool", completeWords(poolKeys)},
+		{"scale", completeWords([]string{input.ScaleArrivals, input.ScaleDurations})},
+		{"pool", completeWords(convert.PoolKeys)},
 	}
 	for _, c := range root.Commands() {
 		for _, f := range flags {
@@ -101,19 +104,19 @@ func completeVary(policies catalog.Catalog) cobra.CompletionFunc {
 		switch policy, _, optional := strings.Cut(left, ":"); {
 		case optional && valued:
 			prefix := left + "="
-			for _, c := range catalog.Complete(prefix+last, policies.Named(optionDocs()), true) {
+			for _, c := range catalog.Complete(prefix+last, policies.Named(catalog.OptionDocs()), true) {
 				c.Name = prefix + before + strings.TrimPrefix(c.Name, prefix)
 				choices = append(choices, c)
 			}
 		case optional:
-			choices = catalog.Complete(begun, policies.Named(optionDocs()), true)
+			choices = catalog.Complete(begun, policies.Named(catalog.OptionDocs()), true)
 		case !valued:
-			for _, name := range []string{varyLoad, varyError} {
+			for _, name := range []string{trial.VaryLoad, trial.VaryError} {
 				if strings.HasPrefix(name, policy) {
 					choices = append(choices, catalog.Choice{Name: name + "="})
 				}
 			}
-			for _, n := range policies.Named(optionDocs()) {
+			for _, n := range policies.Named(catalog.OptionDocs()) {
 				if strings.HasPrefix(n.Name, policy) && len(n.Options) > 0 {
 					choices = append(choices, catalog.Choice{Name: n.Name + ":", Text: n.Text})
 				}

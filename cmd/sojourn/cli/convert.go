@@ -5,12 +5,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/convert"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 func newConvert() *cobra.Command {
-	var f conversion
+	var f convert.Conversion
 	cmd := &cobra.Command{
 		Use:   "convert --from FORMAT FILE",
 		Short: "Turn a recorded trace into a workload, on stdout",
@@ -37,67 +42,67 @@ What is dropped or made up is counted on stderr.`,
   cat *.jhist | sojourn convert --from jhist - > jobs.jsonl`,
 		Args: cobra.ExactArgs(1),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(cmd.Flags(), f.from); err != nil {
+			if err := checkFormat(cmd.Flags(), f.From); err != nil {
 				return err
 			}
-			if f.topology == "" && (f.clusterOut != "" || cmd.Flags().Changed("slots")) {
-				return usagef("--cluster-out and --slots are about a topology: give --topology, too")
+			if f.Topology == "" && (f.ClusterOut != "" || cmd.Flags().Changed("slots")) {
+				return usage.Errorf("--cluster-out and --slots are about a topology: give --topology, too")
 			}
-			if err := f.check(); err != nil {
+			if err := f.Check(); err != nil {
 				return err
 			}
-			var c *cluster
-			if f.cluster != "" {
+			var c *input.Cluster
+			if f.Cluster != "" {
 				var err error
-				if c, err = readCluster(f.cluster); err != nil {
+				if c, err = input.ReadCluster(f.Cluster); err != nil {
 					return err
 				}
 			}
-			file, name, err := openInput(cmd.InOrStdin(), args[0])
+			file, name, err := files.OpenOrStdin(cmd.InOrStdin(), args[0])
 			if err != nil {
 				return err
 			}
 			defer file.Close()
-			return f.write(cmd.OutOrStdout(), cmd.ErrOrStderr(), file, name, c)
+			return f.Write(cmd.OutOrStdout(), cmd.ErrOrStderr(), file, name, c)
 		}),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.from, "from", "", "`FORMAT` of FILE: "+listed(foreignFormats))
-	registerLoad(flags, &f.load)
-	flags.StringVarP(&f.cluster, "cluster", "c", "", "`CLUSTER` that the load is computed for, as in compare")
-	flags.StringVar(&f.pool, "pool", "queue", "`WHAT` becomes the pool of a job: queue, user, group (swf) or none")
-	flags.IntVar(&f.window, "window", 100, "`JOBS` that are held back to bring them into the order of submission")
-	flags.BoolVar(&f.successful, "only-successful", false, "drop jobs that failed or were killed (rumen, sls, jhist)")
-	flags.StringVar(&f.topology, "topology", "", "`FILE` of Rumen with the hosts and racks (rumen, sls, jhist)")
-	flags.StringVar(&f.slots, "slots", "2+2", "`SLOTS` of each host of the topology: map+reduce, or uniform ones")
-	flags.StringVar(&f.clusterOut, "cluster-out", "", "write the topology to `FILE`, as a cluster for -c")
-	flags.BoolVar(&f.requested, "requested-time", false, "the time that users requested is the estimate (swf)")
-	flags.Int64Var(&f.swim.BytesPerMap, "swim-bytes-per-map", 128<<20, "most `BYTES` that a map task reads")
-	flags.Int64Var(&f.swim.BytesPerReduce, "swim-bytes-per-reduce", 1<<30, "most `BYTES` that a reduce task reads or writes")
-	flags.DurationVar(&f.swim.Overhead, "swim-overhead", 3*time.Second, "what each task takes besides moving bytes; 0 is none")
-	flags.Int64Var(&f.swim.Rate, "swim-rate", 10<<20, "`BYTES` that a slot moves in a second")
-	flags.Float64Var(&f.swim.ByteScale, "swim-byte-scale", 1, "factor of all sizes")
-	flags.Float64Var(&f.swim.Noise, "swim-noise", 0, "standard deviation of the logarithm of a random factor of each task")
-	flags.Uint64Var(&f.swim.Seed, "seed", 0, "where all randomness comes from")
-	cmd.PreRun = func(*cobra.Command, []string) { f.swim.NoOverhead = f.swim.Overhead == 0 }
+	flags.StringVar(&f.From, "from", "", "`FORMAT` of FILE: "+format.Listed(convert.Formats))
+	registerLoad(flags, &f.Load)
+	flags.StringVarP(&f.Cluster, "cluster", "c", "", "`CLUSTER` that the load is computed for, as in compare")
+	flags.StringVar(&f.Pool, "pool", "queue", "`WHAT` becomes the pool of a job: queue, user, group (swf) or none")
+	flags.IntVar(&f.Window, "window", 100, "`JOBS` that are held back to bring them into the order of submission")
+	flags.BoolVar(&f.Successful, "only-successful", false, "drop jobs that failed or were killed (rumen, sls, jhist)")
+	flags.StringVar(&f.Topology, "topology", "", "`FILE` of Rumen with the hosts and racks (rumen, sls, jhist)")
+	flags.StringVar(&f.Slots, "slots", "2+2", "`SLOTS` of each host of the topology: map+reduce, or uniform ones")
+	flags.StringVar(&f.ClusterOut, "cluster-out", "", "write the topology to `FILE`, as a cluster for -c")
+	flags.BoolVar(&f.Requested, "requested-time", false, "the time that users requested is the estimate (swf)")
+	flags.Int64Var(&f.SWIM.BytesPerMap, "swim-bytes-per-map", 128<<20, "most `BYTES` that a map task reads")
+	flags.Int64Var(&f.SWIM.BytesPerReduce, "swim-bytes-per-reduce", 1<<30, "most `BYTES` that a reduce task reads or writes")
+	flags.DurationVar(&f.SWIM.Overhead, "swim-overhead", 3*time.Second, "what each task takes besides moving bytes; 0 is none")
+	flags.Int64Var(&f.SWIM.Rate, "swim-rate", 10<<20, "`BYTES` that a slot moves in a second")
+	flags.Float64Var(&f.SWIM.ByteScale, "swim-byte-scale", 1, "factor of all sizes")
+	flags.Float64Var(&f.SWIM.Noise, "swim-noise", 0, "standard deviation of the logarithm of a random factor of each task")
+	flags.Uint64Var(&f.SWIM.Seed, "seed", 0, "where all randomness comes from")
+	cmd.PreRun = func(*cobra.Command, []string) { f.SWIM.NoOverhead = f.SWIM.Overhead == 0 }
 	return cmd
 }
 
 // checkFormat returns an error for a format that is unknown, and for flags that say nothing
 // about it.
 func checkFormat(flags *pflag.FlagSet, from string) error {
-	if !slices.Contains(foreignFormats, from) {
-		return usagef("--from %q is not a known format: %s", from, strings.Join(foreignFormats, ", "))
+	if !slices.Contains(convert.Formats, from) {
+		return usage.Errorf("--from %q is not a known format: %s", from, strings.Join(convert.Formats, ", "))
 	}
 	var err error
 	flags.Visit(func(flag *pflag.Flag) {
-		formats := foreignFormats
+		formats := convert.Formats
 		switch flag.Name {
 		case "pool", "window":
-			formats = loggedFormats
+			formats = convert.LoggedFormats
 		case "only-successful", "topology", "slots", "cluster-out":
-			formats = hadoopFormats
+			formats = convert.HadoopFormats
 		case "requested-time":
 			formats = []string{"swf"}
 		}
@@ -105,7 +110,7 @@ func checkFormat(flags *pflag.FlagSet, from string) error {
 			formats = []string{"swim"}
 		}
 		if err == nil && !slices.Contains(formats, from) {
-			err = usagef("--%s says nothing about %s", flag.Name, from)
+			err = usage.Errorf("--%s says nothing about %s", flag.Name, from)
 		}
 	})
 	return err

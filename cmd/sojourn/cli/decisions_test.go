@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 )
 
 // The recorded workloads. Those of files are traces that a clone does not have; they are
@@ -101,7 +103,7 @@ func TestDecisions(t *testing.T) {
 		printed(t, args...)
 		for i, policy := range load.policies {
 			name, _, _ := strings.Cut(policy, ":")
-			history, err := os.ReadFile(filepath.Join(out, "runs", fmt.Sprintf("%d-%s", i+1, name), historyFile))
+			history, err := os.ReadFile(filepath.Join(out, "runs", fmt.Sprintf("%d-%s", i+1, name), files.History))
 			if err != nil {
 				t.Fatal(err)
 			}

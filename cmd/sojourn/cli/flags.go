@@ -10,6 +10,11 @@ import (
 	"syscall"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -34,7 +39,7 @@ func typed(v textValue, name string) pflag.Value { return typedValue{v, name} }
 
 // runFlags are the flags of the commands that run policies.
 type runFlags struct {
-	setup
+	trial.Setup
 	json   bool
 	output outputFlags
 	quiet  bool
@@ -47,70 +52,70 @@ func (f *runFlags) register(policies catalog.Catalog, flags *pflag.FlagSet) {
 
 // registerScenario leaves out the flags that say where files go.
 func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagSet) {
-	f.policies = policies
+	f.Policies = policies
 	flags.SortFlags = false
-	registerSource(flags, &f.source)
-	registerLoad(flags, &f.load)
-	registerLocality(flags, &f.locality)
-	flags.Var(typed(&f.estimates, "MODE"), "estimates", "what policies are told of service times that the workload gives no estimate of: "+listed(estimatesModes))
-	flags.Uint64Var(&f.seed, "seed", 0, "where all randomness comes from")
+	registerSource(flags, &f.Source)
+	registerLoad(flags, &f.Load)
+	registerLocality(flags, &f.Locality)
+	flags.Var(typed(&f.Estimates, "MODE"), "estimates", "what policies are told of service times that the workload gives no estimate of: "+format.Listed(trial.EstimatesModes))
+	flags.Uint64Var(&f.Seed, "seed", 0, "where all randomness comes from")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
-	flags.BoolVar(&f.preempt, "preempt", false, "kill attempts when the policy asks for it")
-	flags.BoolVar(&f.retest, "retest", false, "offer rejected jobs again whenever a job has finished")
-	flags.DurationVar(&f.progress, "report-progress", 0, "tell policies how far attempts are, every `DURATION`")
-	flags.Float64Var(&f.stragglers.Probability, "straggler-probability", 0, "probability `P` that an attempt is a straggler")
-	flags.Float64Var(&f.stragglers.Factor, "straggler-factor", 0, "how many `TIMES` longer a straggler takes")
-	flags.Float64Var(&f.faults.Task, "fault-task", 0, "probability `P` that an attempt fails")
-	flags.Float64Var(&f.faults.Refuse, "fault-refuse", 0, "probability `P` that an assignment is refused")
-	flags.DurationVar(&f.faults.MTBF, "fault-mtbf", 0, "mean `DURATION` between failures of a node")
-	flags.DurationVar(&f.faults.MTTR, "fault-mttr", 0, "mean `DURATION` until a node is back")
-	flags.BoolVar(&f.faults.LoseOutput, "fault-lose-output", false, "a failed node loses the output of its finished tasks")
+	flags.BoolVar(&f.Preempt, "preempt", false, "kill attempts when the policy asks for it")
+	flags.BoolVar(&f.Retest, "retest", false, "offer rejected jobs again whenever a job has finished")
+	flags.DurationVar(&f.Progress, "report-progress", 0, "tell policies how far attempts are, every `DURATION`")
+	flags.Float64Var(&f.Stragglers.Probability, "straggler-probability", 0, "probability `P` that an attempt is a straggler")
+	flags.Float64Var(&f.Stragglers.Factor, "straggler-factor", 0, "how many `TIMES` longer a straggler takes")
+	flags.Float64Var(&f.Faults.Task, "fault-task", 0, "probability `P` that an attempt fails")
+	flags.Float64Var(&f.Faults.Refuse, "fault-refuse", 0, "probability `P` that an assignment is refused")
+	flags.DurationVar(&f.Faults.MTBF, "fault-mtbf", 0, "mean `DURATION` between failures of a node")
+	flags.DurationVar(&f.Faults.MTTR, "fault-mttr", 0, "mean `DURATION` until a node is back")
+	flags.BoolVar(&f.Faults.LoseOutput, "fault-lose-output", false, "a failed node loses the output of its finished tasks")
 }
 
 // open reads what the flags name. It fails before it reads anything long if the
 // output could not be written.
-func (f *runFlags) open(cmd *cobra.Command) (*scenario, error) {
-	if err := f.check(); err != nil {
+func (f *runFlags) open(cmd *cobra.Command) (*trial.Scenario, error) {
+	if err := f.Check(); err != nil {
 		return nil, err
 	}
-	if remote := cmd.Flags().Lookup("remote"); f.locality.network.bandwidth > 0 && remote != nil && remote.Changed {
-		return nil, usagef("--bandwidth and --remote exclude each other")
+	if remote := cmd.Flags().Lookup("remote"); f.Locality.Network.Bandwidth > 0 && remote != nil && remote.Changed {
+		return nil, usage.Errorf("--bandwidth and --remote exclude each other")
 	}
-	if err := f.output.check(); err != nil {
+	if err := f.output.Check(); err != nil {
 		return nil, err
 	}
-	return f.setup.open(cmd.Context(), cmd.InOrStdin())
+	return f.Setup.Open(cmd.Context(), cmd.InOrStdin())
 }
 
 // registerSource registers the flags that name the workload and the cluster.
-func registerSource(flags *pflag.FlagSet, s *source) {
+func registerSource(flags *pflag.FlagSet, s *input.Source) {
 	registerWorkload(flags, s)
-	flags.Var(typed(&s.gen, "NAME"), "gen", "make the workload: `NAME` or NAME:option=value,...")
-	flags.StringVarP(&s.cluster, "cluster", "c", "", "`CLUSTER`: 20x4+1,10x2+1 (nodes x map+reduce slots), 50x2 (slots that take any class), or a JSON file")
+	flags.Var(typed(&s.Gen, "NAME"), "gen", "make the workload: `NAME` or NAME:option=value,...")
+	flags.StringVarP(&s.Cluster, "cluster", "c", "", "`CLUSTER`: 20x4+1,10x2+1 (nodes x map+reduce slots), 50x2 (slots that take any class), or a JSON file")
 }
 
-func registerWorkload(flags *pflag.FlagSet, s *source) {
-	flags.StringVarP(&s.file, "workload", "w", "", "workload `FILE` (JSON lines, gzip accepted, - is stdin)")
-	flags.BoolVar(&s.sample, "sample", false, "use the built-in, made-up workload")
+func registerWorkload(flags *pflag.FlagSet, s *input.Source) {
+	flags.StringVarP(&s.File, "workload", "w", "", "workload `FILE` (JSON lines, gzip accepted, - is stdin)")
+	flags.BoolVar(&s.Sample, "sample", false, "use the built-in, made-up workload")
 }
 
-func registerLoad(flags *pflag.FlagSet, l *scaledLoad) {
-	flags.Var(typed(&l.load, "LOAD"), "load", "bring the workload to this `LOAD` of the busier class of slots: work that arrives over work that can be done")
-	flags.Var(typed(&l.scale, "WHAT"), "scale", "how --load does it: `WHAT` is arrivals or durations (default arrivals)")
+func registerLoad(flags *pflag.FlagSet, l *input.ScaledLoad) {
+	flags.Var(typed(&l.Load, "LOAD"), "load", "bring the workload to this `LOAD` of the busier class of slots: work that arrives over work that can be done")
+	flags.Var(typed(&l.Scale, "WHAT"), "scale", "how --load does it: `WHAT` is arrivals or durations (default arrivals)")
 }
 
-func registerLocality(flags *pflag.FlagSet, l *locality) {
-	l.remote = remoteFactors{Node: 1, Rack: 1.5, Remote: 3} // as in Hadoop's Mumak
-	flags.Var(typed(&l.remote, "factors"), "remote", "how many times longer a task takes whose input is on its node, its rack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
-	flags.IntVar(&l.replicas, "place", 0, "spread inputs of which the workload says only the size over the cluster, as HDFS would with so many `REPLICAS` of each block")
-	flags.BoolVar(&l.all, "place-all", false, "with --place, also inputs of unknown size")
-	flags.BoolVar(&l.byName, "place-by-name", false, "with --place, jobs of one name read the same data: in a SWIM trace those that name the same path")
-	n := &l.network
-	flags.Var(typed(&n.bandwidth, "SIZE"), "bandwidth", "let tasks that are not on the node of their input transfer it, with so many bytes a second of each node and direction: `RATE` such as 12.5MB; --remote does not hold then")
-	flags.Var(typed(&n.split, "SIZE"), "split", "with --bandwidth, what a task reads of which the workload does not say it: `SIZE` (default 64MiB)")
-	flags.BoolVar(&n.overlap, "overlap", false, "with --bandwidth, tasks work while their input arrives")
-	flags.IntVar(&n.hotSpot, "hot-spot", 0, "with --bandwidth, a node is a hot spot if more than `N` tasks read from it at a time (default 4)")
+func registerLocality(flags *pflag.FlagSet, l *trial.Locality) {
+	l.Remote = trial.RemoteFactors{Node: 1, Rack: 1.5, Remote: 3} // as in Hadoop's Mumak
+	flags.Var(typed(&l.Remote, "factors"), "remote", "how many times longer a task takes whose input is on its node, its rack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
+	flags.IntVar(&l.Replicas, "place", 0, "spread inputs of which the workload says only the size over the cluster, as HDFS would with so many `REPLICAS` of each block")
+	flags.BoolVar(&l.All, "place-all", false, "with --place, also inputs of unknown size")
+	flags.BoolVar(&l.ByName, "place-by-name", false, "with --place, jobs of one name read the same data: in a SWIM trace those that name the same path")
+	n := &l.Network
+	flags.Var(typed(&n.Bandwidth, "SIZE"), "bandwidth", "let tasks that are not on the node of their input transfer it, with so many bytes a second of each node and direction: `RATE` such as 12.5MB; --remote does not hold then")
+	flags.Var(typed(&n.Split, "SIZE"), "split", "with --bandwidth, what a task reads of which the workload does not say it: `SIZE` (default 64MiB)")
+	flags.BoolVar(&n.Overlap, "overlap", false, "with --bandwidth, tasks work while their input arrives")
+	flags.IntVar(&n.HotSpot, "hot-spot", 0, "with --bandwidth, a node is a hot spot if more than `N` tasks read from it at a time (default 4)")
 }
 
 // A seedsFlag is a number of repetitions, 0 unless given.
@@ -126,8 +131,8 @@ func (n *seedsFlag) String() string { return strconv.Itoa(int(*n)) }
 // Set reads a number of repetitions.
 func (n *seedsFlag) Set(text string) error {
 	v, err := strconv.Atoi(text)
-	if err != nil || v < 1 || v > maxSeeds {
-		return fmt.Errorf("want an integer from 1 to %d", maxSeeds)
+	if err != nil || v < 1 || v > trial.MaxSeeds {
+		return fmt.Errorf("want an integer from 1 to %d", trial.MaxSeeds)
 	}
 	*n = seedsFlag(v)
 	return nil
@@ -151,9 +156,9 @@ func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 }
 
 // outputFlags name the folder that files go to.
-type outputFlags struct{ folder }
+type outputFlags struct{ files.Folder }
 
 func (f *outputFlags) register(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.dir, "output", "o", "", "write jobs.csv, tasks.csv, history.txt and run.json into the folder `DIR`, which must be empty or absent")
-	flags.BoolVar(&f.force, "force", false, "let -o replace what an earlier run wrote")
+	flags.StringVarP(&f.Dir, "output", "o", "", "write jobs.csv, tasks.csv, history.txt and run.json into the folder `DIR`, which must be empty or absent")
+	flags.BoolVar(&f.Force, "force", false, "let -o replace what an earlier run wrote")
 }

@@ -9,13 +9,17 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/internal/fluid"
 	"github.com/spf13/cobra"
 )
 
 func newFluid() *cobra.Command {
 	var (
-		from   source
+		from   input.Source
 		slots  int
 		names  []string
 		asJSON bool
@@ -49,50 +53,50 @@ unless two things that are compared are equal or differ by far less than that.`,
 		Args: cobra.NoArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			if slots < 1 {
-				return usagef("--slots %d is not a number of slots; give at least 1", slots)
+				return usage.Errorf("--slots %d is not a number of slots; give at least 1", slots)
 			}
-			kinds := fluidKinds()
+			kinds := report.FluidKinds()
 			if len(names) == 0 {
-				return usagef("no policy: give -p, such as -p ps,fsp")
+				return usage.Errorf("no policy: give -p, such as -p ps,fsp")
 			}
 			for i, name := range names {
 				if slices.Contains(names[:i], name) {
-					return usagef("fluid policy %q is named twice", name)
+					return usage.Errorf("fluid policy %q is named twice", name)
 				}
 				if _, ok := kinds[name]; !ok {
-					return usagef("unknown fluid policy %q; known: ps, fsp, srpt, pfsp", name)
+					return usage.Errorf("unknown fluid policy %q; known: ps, fsp, srpt, pfsp", name)
 				}
 			}
-			if err := from.check(); err != nil {
+			if err := from.Check(); err != nil {
 				return err
 			}
-			w, err := from.openWorkload(cmd.InOrStdin(), nil)
+			w, err := from.OpenWorkload(cmd.InOrStdin(), nil)
 			if err != nil {
 				return err
 			}
-			s := newFluidSchedules(w, slots)
+			s := report.NewFluidSchedules(w, slots)
 			steps := 0
 			for _, name := range names {
-				steps += fluid.Steps(kinds[name], len(s.jobs))
+				steps += fluid.Steps(kinds[name], len(s.Jobs))
 			}
-			bar := newBar(terminal(cmd, quiet), "jobs", steps)
+			bar := progress.New(terminal(cmd, quiet), "jobs", steps)
 			for _, name := range names {
 				ends, ok := []*big.Rat(nil), true
 				if round {
-					ends, ok = fluid.Rounded(kinds[name], slots, s.jobs)
+					ends, ok = fluid.Rounded(kinds[name], slots, s.Jobs)
 				} else {
-					ends = fluid.Completions(kinds[name], slots, s.jobs, func() { bar.Add(1) })
+					ends = fluid.Completions(kinds[name], slots, s.Jobs, func() { bar.Add(1) })
 				}
 				if !ok {
 					return errors.New("times are too long for --rounded, which counts them in units that all of them are multiples of")
 				}
-				s.add(name, ends)
+				s.Add(name, ends)
 			}
 			bar.Finish()
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(s)
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), s.table(names).String())
+			_, err = io.WriteString(cmd.OutOrStdout(), s.Table(names).String())
 			return err
 		}),
 	}
@@ -106,7 +110,7 @@ unless two things that are compared are equal or differ by far less than that.`,
 	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
 	must(cmd.RegisterFlagCompletionFunc("policies", completeSpecs(func() []catalog.Named {
 		var kinds []catalog.Named
-		for _, name := range slices.Sorted(maps.Keys(fluidKinds())) {
+		for _, name := range slices.Sorted(maps.Keys(report.FluidKinds())) {
 			kinds = append(kinds, catalog.Named{Name: name})
 		}
 		return kinds

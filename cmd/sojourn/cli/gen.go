@@ -3,6 +3,10 @@ package cli
 import (
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	workloads "github.com/sojourn-sched/sojourn/workload"
 	"github.com/spf13/cobra"
 )
@@ -34,21 +38,21 @@ Nothing is written if a time comes out too long to be told.`,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				if describe || asJSON || len(given) > 0 {
-					return usagef("no workload: give a name, one of %s", strings.Join(workloads.Names(), ", "))
+					return usage.Errorf("no workload: give a name, one of %s", strings.Join(workloads.Names(), ", "))
 				}
-				return listGenerators(cmd.OutOrStdout())
+				return report.ListGenerators(cmd.OutOrStdout())
 			}
 			g, err := workloads.Lookup(args[0])
 			if err != nil {
-				return wrongUsage(err)
+				return usage.Wrap(err)
 			}
 			switch {
 			case asJSON && !describe:
-				return usagef("--json is for --options: a workload is always written as lines of JSON")
+				return usage.Errorf("--json is for --options: a workload is always written as lines of JSON")
 			case asJSON:
-				return writeJSON(cmd.OutOrStdout(), newGeneratorSummary(g))
+				return format.WriteJSON(cmd.OutOrStdout(), report.NewGeneratorSummary(g))
 			case describe:
-				return describeGenerator(cmd.OutOrStdout(), g)
+				return report.DescribeGenerator(cmd.OutOrStdout(), g)
 			}
 			options, err := parseOptions(given)
 			if err != nil {
@@ -56,9 +60,9 @@ Nothing is written if a time comes out too long to be told.`,
 			}
 			jobs, err := g.Jobs(seed, options)
 			if err != nil {
-				return wrongUsage(err)
+				return usage.Wrap(err)
 			}
-			return writeTwice(cmd.OutOrStdout(), terminal(cmd, quiet), jobs)
+			return input.WriteTwice(cmd.OutOrStdout(), terminal(cmd, quiet), jobs)
 		}),
 	}
 	flags := cmd.Flags()
@@ -78,10 +82,10 @@ func parseOptions(given []string) (map[string]string, error) {
 	for _, text := range given {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, usagef("--option %q is not of the form name=value", text)
+			return nil, usage.Errorf("--option %q is not of the form name=value", text)
 		}
 		if _, twice := options[name]; twice {
-			return nil, usagef("option %s is given twice", name)
+			return nil, usage.Errorf("option %s is given twice", name)
 		}
 		options[name] = value
 	}

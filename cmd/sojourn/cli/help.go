@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/pools"
 	workloads "github.com/sojourn-sched/sojourn/workload"
 	"github.com/spf13/cobra"
@@ -40,17 +43,17 @@ func newHelp(policies catalog.Catalog) *cobra.Command {
 				return w.Flush()
 			case len(args) == 1:
 				if e, err := policies.Find(args[0]); err == nil {
-					return describePolicies(cmd.OutOrStdout(), catalog.Catalog{*e})
+					return report.DescribePolicies(cmd.OutOrStdout(), catalog.Catalog{*e})
 				}
 				if g, err := workloads.Lookup(args[0]); err == nil {
-					return describeGenerator(cmd.OutOrStdout(), g)
+					return report.DescribeGenerator(cmd.OutOrStdout(), g)
 				}
 			}
 			text := strings.Join(args, " ")
 			if near := nearest(text, helpTopics(root, policies)); len(near) > 0 {
-				return usagef("nothing is known of %q; did you mean %s?", text, strings.Join(near, " or "))
+				return usage.Errorf("nothing is known of %q; did you mean %s?", text, strings.Join(near, " or "))
 			}
-			return usagef("nothing is known of %q, which is no command, policy or workload", text)
+			return usage.Errorf("nothing is known of %q, which is no command, policy or workload", text)
 		}),
 	}
 }
@@ -114,7 +117,7 @@ const defaultPolicies = "fifo,fair,las,srpt,fsp,pfsp,hfsp"
 
 // policyHelp names the policies for the help text.
 func policyHelp(policies catalog.Catalog) string {
-	return strings.Join(wrap("Policies are written as name or name:option=value,... They are "+
+	return strings.Join(format.Wrap("Policies are written as name or name:option=value,... They are "+
 		strings.Join(policies.Names(), ", ")+". 'sojourn policies' says what they are, and 'sojourn policies NAME' what can be chosen.",
-		helpWidth, ""), "\n")
+		format.HelpWidth, ""), "\n")
 }

@@ -7,20 +7,23 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 )
 
 // The examples of the help texts name commands, flags, policies, planners and workloads
 // that exist.
 func TestHelpExamples(t *testing.T) {
 	examples := 0
-	for _, c := range append(newRoot(builtin()).Commands(), newRoot(builtin())) {
+	for _, c := range append(newRoot(catalog.Builtin()).Commands(), newRoot(catalog.Builtin())) {
 		for _, text := range regexp.MustCompile(`\n|\||&&`).Split(c.Example, -1) {
 			args := strings.Fields(strings.Split(text, ">")[0])
 			if len(args) == 0 || args[0] != "sojourn" {
 				continue
 			}
 			examples++
-			named, args, err := newRoot(builtin()).Find(args[1:])
+			named, args, err := newRoot(catalog.Builtin()).Find(args[1:])
 			if err == nil {
 				err = named.ParseFlags(args)
 			}
@@ -37,10 +40,10 @@ func TestHelpExamples(t *testing.T) {
 // No help text is wider than a terminal, and each policy is told about.
 func TestHelpWidth(t *testing.T) {
 	commands := [][]string{{"help"}, {"help", "help"}, {"help", "pools"}, {"policies"}, {"gen"}, {"paper"}}
-	for _, c := range newRoot(builtin()).Commands() {
+	for _, c := range newRoot(catalog.Builtin()).Commands() {
 		commands = append(commands, []string{c.Name(), "--help"})
 	}
-	for _, name := range builtin().Names() {
+	for _, name := range catalog.Builtin().Names() {
 		commands = append(commands, []string{"policies", name})
 	}
 	for _, args := range commands {
@@ -49,7 +52,7 @@ func TestHelpWidth(t *testing.T) {
 			t.Errorf("%v: exit status %d: %s", args, status, &out)
 		}
 		for line := range strings.Lines(out.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > helpWidth {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > format.HelpWidth {
 				t.Errorf("%v: %d columns: %s", args, n, line)
 			}
 		}

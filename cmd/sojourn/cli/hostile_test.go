@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -29,7 +31,7 @@ func try(t *testing.T, stdin io.Reader, args ...string) (int, string) {
 // name and the exit status of wrong usage.
 func TestNumbersOfFlags(t *testing.T) {
 	found := 0
-	for _, c := range newRoot(builtin()).Commands() {
+	for _, c := range newRoot(catalog.Builtin()).Commands() {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			numeric := []string{"float64", "int", "int64", "uint64", "duration", "LOAD", "N", "factors"}
 			if !slices.Contains(numeric, f.Value.Type()) {
@@ -166,7 +168,7 @@ func TestNamesInCSV(t *testing.T) {
 	if status, stderr := try(t, strings.NewReader(lines.String()), "run", "-w", "-", "-c", "1x1", "-p", "fifo", "-o", "out"); status != 0 {
 		t.Fatalf("status %d, %s", status, stderr)
 	}
-	file, err := os.Open(filepath.Join("out", jobsFile))
+	file, err := os.Open(filepath.Join("out", files.Jobs))
 	if err != nil {
 		t.Fatal(err)
 	}

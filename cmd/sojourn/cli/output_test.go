@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 )
 
 // A run that is interrupted leaves nothing behind, and what was there before as
@@ -17,7 +20,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	compare := func(ctx context.Context, args ...string) error {
-		root := newRoot(builtin())
+		root := newRoot(catalog.Builtin())
 		root.SetArgs(append([]string{"compare", "--sample", "-q", "-o", out}, args...))
 		root.SetOut(new(bytes.Buffer))
 		return root.ExecuteContext(ctx)
@@ -38,7 +41,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("after another interrupt, the folder holds %v, %v, want out alone", entries, err)
 	}
-	if _, err := os.Stat(filepath.Join(out, "1-fifo", jobsFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(out, "1-fifo", files.Jobs)); err != nil {
 		t.Errorf("the earlier run is gone: %v", err)
 	}
 

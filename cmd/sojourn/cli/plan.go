@@ -9,13 +9,18 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/spf13/cobra"
 )
 
 // planFlags are the flags of plan.
 type planFlags struct {
-	source   source
+	source   input.Source
 	planners []string
 	perTask  bool
 	options  plan.Options
@@ -35,7 +40,7 @@ made small is the sum of weight times completion time, of jobs, or with --per-ta
 of tasks; times count from 0, as in the workload. Each plan and the proof of the
 bound are verified by code of their own before they are printed.
 
-` + strings.Join(wrap("Planners are "+strings.Join(plannerNames(), ", ")+".", 84, ""), "\n") + `
+` + strings.Join(format.Wrap("Planners are "+strings.Join(trial.PlannerNames(), ", ")+".", 84, ""), "\n") + `
 'go doc ./mars/plan' tells what they are and what is proved of them. A number as
 CLUSTER is one of that many machines that run tasks of any class.
 
@@ -57,8 +62,8 @@ With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "of the workload of --gen, and of the search")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar on stderr")
-	flags.StringVarP(&f.output.dir, "output", "o", "", "write tasks.csv and plan.json of the best plan into the folder `DIR`, which must be empty or absent")
-	flags.BoolVar(&f.output.force, "force", false, "let -o replace what an earlier run wrote")
+	flags.StringVarP(&f.output.Dir, "output", "o", "", "write tasks.csv and plan.json of the best plan into the folder `DIR`, which must be empty or absent")
+	flags.BoolVar(&f.output.Force, "force", false, "let -o replace what an earlier run wrote")
 	return cmd
 }
 
@@ -67,48 +72,48 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	for _, name := range f.planners {
 		p, err := plan.ParsePlanner(name)
 		if err != nil {
-			return wrongUsage(err)
+			return usage.Wrap(err)
 		}
 		if slices.Contains(planners, p) {
-			return usagef("planner %q is named twice", name)
+			return usage.Errorf("planner %q is named twice", name)
 		}
 		planners = append(planners, p)
 	}
 	if !(f.options.Gap >= 0 && f.options.Gap <= 1) {
-		return usagef("--gap %v is not in [0, 1]", f.options.Gap)
+		return usage.Errorf("--gap %v is not in [0, 1]", f.options.Gap)
 	}
 	if len(planners) == 0 {
-		return usagef("no planner: give -p, such as -p bestof,huwf")
+		return usage.Errorf("no planner: give -p, such as -p bestof,huwf")
 	}
-	if err := f.output.check(); err != nil {
+	if err := f.output.Check(); err != nil {
 		return err
 	}
-	if n, err := strconv.Atoi(f.source.cluster); err == nil {
-		f.source.cluster = fmt.Sprintf("1x%d", n)
+	if n, err := strconv.Atoi(f.source.Cluster); err == nil {
+		f.source.Cluster = fmt.Sprintf("1x%d", n)
 	}
-	c, w, err := f.source.open(cmd.Context(), cmd.InOrStdin(), f.options.Seed)
+	c, w, err := f.source.Open(cmd.Context(), cmd.InOrStdin(), f.options.Seed)
 	if err != nil {
 		return err
 	}
-	in := newInstance(w, c)
+	in := trial.NewInstance(w, c)
 	if f.perTask {
 		in.Objective = plan.TaskCompletion
 	}
 	f.options.ReleaseCuts = !f.perTask
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	plans, err := makePlans(ctx, terminal(cmd, f.quiet), in, f.options, planners)
+	plans, err := trial.MakePlans(ctx, terminal(cmd, f.quiet), in, f.options, planners)
 	if err != nil {
 		return err
 	}
-	r := planReport{w, c, plans}
-	if f.output.dir != "" {
-		if err := r.writeFiles(&f.output.folder); err != nil {
+	r := report.Plans{Workload: w, Cluster: c, Plans: plans}
+	if f.output.Dir != "" {
+		if err := r.WriteFiles(&f.output.Folder); err != nil {
 			return err
 		}
 	}
 	if f.json {
-		return writeJSON(cmd.OutOrStdout(), newPlanSummary(w, c, plans))
+		return format.WriteJSON(cmd.OutOrStdout(), report.NewPlanSummary(w, c, plans))
 	}
-	return r.write(cmd.OutOrStdout())
+	return r.Write(cmd.OutOrStdout())
 }

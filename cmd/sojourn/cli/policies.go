@@ -1,41 +1,59 @@
 package cli
 
 import (
-	"errors"
-	"io/fs"
-	"strings"
+	_ "embed"
 
-	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/spf13/cobra"
 )
 
-// parsePolicies reads the values of -p, and checks that each names a policy that
-// can be made.
-func parsePolicies(policies catalog.Catalog, values []string) ([]catalog.Spec, error) {
-	specs, err := catalog.Parse(strings.Join(values, ","))
-	if err != nil {
-		return nil, wrongUsage(err)
+func newPolicies(policies catalog.Catalog) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "policies [NAME...]",
+		Short: "List the policies, or say what can be chosen about one",
+		Long: `policies lists the policies. With names it says what the options of these mean, what
+they take and what counts where they are not given. A duration is written as 5s, 1m30s
+or 200ms.`,
+		Example: `  sojourn policies
+  sojourn policies hfsp
+  sojourn policies fair td --json`,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return summaries(policies), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: action(func(cmd *cobra.Command, args []string) error {
+			chosen := policies
+			if len(args) > 0 {
+				chosen = nil
+				for _, name := range args {
+					e, err := policies.Find(name)
+					if err != nil {
+						return usage.Wrap(err)
+					}
+					chosen = append(chosen, *e)
+				}
+			}
+			switch {
+			case asJSON:
+				return format.WriteJSON(cmd.OutOrStdout(), report.PolicySummaries(chosen))
+			case len(args) == 0:
+				return report.ListPolicies(cmd.OutOrStdout(), chosen)
+			}
+			return report.DescribePolicies(cmd.OutOrStdout(), chosen)
+		}),
 	}
-	for _, s := range specs {
-		if _, err := newPolicy(policies, s); err != nil {
-			return nil, err
-		}
-	}
-	return specs, nil
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: all options of all policies, or of those named")
+	return cmd
 }
 
-// newPolicy makes a policy.
-func newPolicy(policies catalog.Catalog, s catalog.Spec) (sojourn.Policy, error) {
-	p, err := policies.New(s)
-	if err == nil {
-		return p, nil
+// summaries returns the policies for completion.
+func summaries(policies catalog.Catalog) []string {
+	var all []string
+	for _, e := range policies {
+		all = append(all, cobra.CompletionWithDesc(e.Name, e.Summary))
 	}
-	if bad := (*trace.Error)(nil); errors.As(err, &bad) {
-		return nil, bad // in a file that an option names
-	}
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		return nil, err
-	}
-	return nil, wrongUsage(err)
+	return all
 }

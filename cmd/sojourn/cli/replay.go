@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/spf13/cobra"
 )
 
@@ -29,19 +32,19 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
   sojourn replay out/history.txt -p fair:order=deficit`,
 		Args: cobra.ExactArgs(1),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			file, name, err := openInput(cmd.InOrStdin(), args[0])
+			file, name, err := files.OpenOrStdin(cmd.InOrStdin(), args[0])
 			if err != nil {
 				return err
 			}
 			defer file.Close()
-			result, err := replay(policies, file, name, spec)
+			result, err := trial.Replay(policies, file, name, spec)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				err = writeJSON(cmd.OutOrStdout(), result)
+				err = format.WriteJSON(cmd.OutOrStdout(), result)
 			} else {
-				err = result.write(cmd.OutOrStdout())
+				err = result.Write(cmd.OutOrStdout())
 			}
 			if d := result.Difference; err == nil && d != nil {
 				err = fmt.Errorf("%s:%d: %s differs from what is recorded", name, d.Line, result.Policy)

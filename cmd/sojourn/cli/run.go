@@ -6,6 +6,10 @@ import (
 	"syscall"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,25 +35,25 @@ workload is read two or three times, from a temporary file if it comes from stdi
 		Args: cobra.NoArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			if spec == "" {
-				return usagef("no policy: give -p, such as -p fsp")
+				return usage.Errorf("no policy: give -p, such as -p fsp")
 			}
-			specs, err := parsePolicies(policies, []string{spec})
+			specs, err := trial.ParsePolicies(policies, []string{spec})
 			if err != nil {
 				return err
 			}
 			if len(specs) > 1 {
-				return usagef("run takes one policy, -p %s names %d; see compare", spec, len(specs))
+				return usage.Errorf("run takes one policy, -p %s names %d; see compare", spec, len(specs))
 			}
-			f.source.stream = true
+			f.Source.Stream = true
 			s, results, err := f.run(cmd, specs, func(int) string { return "" })
 			if err != nil {
 				return err
 			}
 			if f.json {
-				return writeJSON(cmd.OutOrStdout(), newSummary(s, specs[0], results[0]))
+				return format.WriteJSON(cmd.OutOrStdout(), report.NewSummary(s, specs[0], results[0]))
 			}
-			r := report{s, specs, results}
-			return r.write(cmd.OutOrStdout())
+			r := report.Comparison{Scenario: s, Specs: specs, Results: results}
+			return r.Write(cmd.OutOrStdout())
 		}),
 	}
 	cmd.Flags().SortFlags = false
@@ -60,21 +64,22 @@ workload is read two or three times, from a temporary file if it comes from stdi
 
 // run runs the policies and writes the files that -o asks for, those of the i-th
 // policy into the folder dir(i).
-func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int) string) (*scenario, []*sim.Result, error) {
+func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int) string) (*trial.Scenario, []*sim.Result, error) {
 	s, err := f.open(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer s.workload.release()
+	defer s.Workload.Release()
 	// From here on an interrupt ends the runs and removes what they wrote; before,
 	// it ends the program, which may be waiting for stdin.
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if f.output.dir == "" {
-		results, err := s.run(ctx, terminal(cmd, f.quiet), specs, nil)
+	if f.output.Dir == "" {
+		results, err := s.Run(ctx, terminal(cmd, f.quiet), specs, nil)
 		return s, results, err
 	}
-	results, err := writeRuns(ctx, terminal(cmd, f.quiet), s, specs, &f.output.folder, dir, invocation{version(), cmd.Name(), givenFlags(cmd)})
+	by := report.Invocation{Version: version(), Command: cmd.Name(), Flags: givenFlags(cmd)}
+	results, err := report.WriteRuns(ctx, terminal(cmd, f.quiet), s, specs, &f.output.Folder, dir, by)
 	return s, results, err
 }
 

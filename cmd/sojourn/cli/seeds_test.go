@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -67,28 +68,28 @@ func TestRepeatIsOneRunASeed(t *testing.T) {
 
 // What is random says so, and what is not as well.
 func TestNoteFixed(t *testing.T) {
-	note := func(f setup, seeds int) string {
+	note := func(f trial.Setup, seeds int) string {
 		var b strings.Builder
-		noteFixed(&b, seeds, []trial{{scenario: &scenario{setup: f}}})
+		noteFixed(&b, seeds, []trial.Trial{{Scenario: &trial.Scenario{Setup: f}}})
 		return b.String()
 	}
-	if got := note(setup{}, 20); !strings.Contains(got, "all 20 seeds give the same") {
+	if got := note(trial.Setup{}, 20); !strings.Contains(got, "all 20 seeds give the same") {
 		t.Errorf("nothing random: %q", got)
 	}
-	if got := note(setup{}, 1); got != "" {
+	if got := note(trial.Setup{}, 1); got != "" {
 		t.Errorf("nothing random, one seed: %q", got)
 	}
-	gen := setup{}
-	if err := gen.source.gen.Set("poisson"); err != nil {
+	gen := trial.Setup{}
+	if err := gen.Source.Gen.Set("poisson"); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []setup{
+	for _, f := range []trial.Setup{
 		gen,
-		{estimates: estimates{Mode: sim.LogNormal, Sigma: 1}},
-		{stragglers: sim.Stragglers{Probability: 0.1, Factor: 2}},
-		{faults: sim.Faults{Task: 0.1}},
-		{faults: sim.Faults{Refuse: 0.1}},
-		{faults: sim.Faults{MTBF: 1, MTTR: 1}},
+		{Estimates: trial.Estimates{Mode: sim.LogNormal, Sigma: 1}},
+		{Stragglers: sim.Stragglers{Probability: 0.1, Factor: 2}},
+		{Faults: sim.Faults{Task: 0.1}},
+		{Faults: sim.Faults{Refuse: 0.1}},
+		{Faults: sim.Faults{MTBF: 1, MTTR: 1}},
 	} {
 		if got := note(f, 20); got != "" {
 			t.Errorf("%+v: %q, want nothing", f, got)
@@ -99,7 +100,7 @@ func TestNoteFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if noteFixed(&b, 20, []trial{{spec: noisy[0], scenario: &scenario{}}}); b.Len() > 0 {
+	if noteFixed(&b, 20, []trial.Trial{{Spec: noisy[0], Scenario: &trial.Scenario{}}}); b.Len() > 0 {
 		t.Errorf("%v: %q, want nothing", noisy, b.String())
 	}
 }

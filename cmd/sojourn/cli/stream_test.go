@@ -5,13 +5,15 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 )
 
 // What run says of a policy, which reads jobs again and again, is what compare says, which
 // keeps them.
 func TestRunIsCompare(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("w.jsonl", sampleWorkload, 0o666); err != nil {
+	if err := os.WriteFile("w.jsonl", input.SampleWorkload, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range []string{

@@ -2,6 +2,10 @@ package cli
 
 import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/spf13/cobra"
 )
 
@@ -9,7 +13,7 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 	var (
 		f     runFlags
 		list  []string
-		vary  vary
+		vary  trial.Vary
 		seeds seedsFlag
 	)
 	cmd := &cobra.Command{
@@ -30,31 +34,31 @@ run once, to compare with.
 		Args: cobra.NoArgs,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case vary.name == "":
-				return usagef("nothing varies: give --vary, such as --vary load=0.5,0.7,0.9")
-			case vary.what() == varyLoad && f.load.load > 0:
-				return usagef("--load and --vary load exclude each other")
-			case vary.what() == varyError && cmd.Flags().Changed("estimates"):
-				return usagef("--estimates and --vary error exclude each other")
-			case len(list) == 0 && vary.policy != "":
-				list = []string{vary.policy}
+			case vary.Name == "":
+				return usage.Errorf("nothing varies: give --vary, such as --vary load=0.5,0.7,0.9")
+			case vary.What() == trial.VaryLoad && f.Load.Load > 0:
+				return usage.Errorf("--load and --vary load exclude each other")
+			case vary.What() == trial.VaryError && cmd.Flags().Changed("estimates"):
+				return usage.Errorf("--estimates and --vary error exclude each other")
+			case len(list) == 0 && vary.Policy != "":
+				list = []string{vary.Policy}
 			case len(list) == 0:
 				list = []string{defaultPolicies}
 			}
-			specs, err := parsePolicies(policies, list)
+			specs, err := trial.ParsePolicies(policies, list)
 			if err != nil {
 				return err
 			}
-			groups, err := vary.groups(policies, specs)
+			groups, err := vary.Groups(policies, specs)
 			if err != nil {
 				return err
 			}
-			f.load.varied = vary.what() == varyLoad
+			f.Load.Varied = vary.What() == trial.VaryLoad
 			base, err := f.open(cmd)
 			if err != nil {
 				return err
 			}
-			trials, err := vary.trials(groups, base)
+			trials, err := vary.Trials(groups, base)
 			if err != nil {
 				return err
 			}
@@ -62,15 +66,15 @@ run once, to compare with.
 			noteFixed(cmd.ErrOrStderr(), n, trials)
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			samples, err := repeat(ctx, terminal(cmd, f.quiet), trials, n)
+			samples, err := trial.Repeat(ctx, terminal(cmd, f.quiet), trials, n)
 			if err != nil {
 				return err
 			}
-			sw := sweep{&vary, samples}
+			sw := report.Sweep{Vary: &vary, Samples: samples}
 			if f.json {
-				return writeJSON(cmd.OutOrStdout(), sw.summary())
+				return format.WriteJSON(cmd.OutOrStdout(), sw.Summary())
 			}
-			return sw.write(cmd.OutOrStdout())
+			return sw.Write(cmd.OutOrStdout())
 		}),
 	}
 	cmd.Flags().SortFlags = false

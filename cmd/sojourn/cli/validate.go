@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/spf13/cobra"
 )
 
@@ -20,19 +22,19 @@ that the nodes that a workload names are in the cluster. - is stdin.`,
   sojourn validate cluster.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			var in *cluster
+			var in *input.Cluster
 			if clusterSpec != "" {
 				var err error
-				if in, err = readCluster(clusterSpec); err != nil {
+				if in, err = input.ReadCluster(clusterSpec); err != nil {
 					return err
 				}
 			}
-			file, name, err := openInput(cmd.InOrStdin(), args[0])
+			file, name, err := files.OpenOrStdin(cmd.InOrStdin(), args[0])
 			if err != nil {
 				return err
 			}
 			defer file.Close()
-			return validate(cmd.OutOrStdout(), file, name, in)
+			return input.Validate(cmd.OutOrStdout(), file, name, in)
 		}),
 	}
 	cmd.Flags().StringVarP(&clusterSpec, "cluster", "c", "", "`CLUSTER` that the workload's nodes belong to, as in compare")

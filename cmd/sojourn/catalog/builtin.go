@@ -1,0 +1,33 @@
+package catalog
+
+import (
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/pfsp"
+	"github.com/sojourn-sched/sojourn/rtmr"
+	"github.com/sojourn-sched/sojourn/td"
+)
+
+// Builtin returns the policies that the command line knows by itself. This is the
+// one place where a new one is added.
+func Builtin() Catalog {
+	return Catalog{
+		NewEntry("fifo", "jobs in the order of their arrival", fifo.New),
+		NewEntry("fair", "equal shares, for jobs and for weighted pools (Hadoop's Fair Scheduler)", newFair),
+		NewEntry("srpt", "the job with the shortest remaining processing time", baseline.NewSRPT),
+		NewEntry("fsp", "the job that would finish first under fluid fair sharing (FSP)", baseline.NewFSP),
+		NewEntry("las", "the job with the least attained service", baseline.NewLAS),
+		NewEntry("local", "any job's task whose input is closest to the slot (greedy)", baseline.NewLocal),
+		NewEntry("huwf", "the job with the highest weight over the work of all its tasks", baseline.NewHUWF),
+		NewEntry("hjwf", "the job with the highest weight", baseline.NewHJWF),
+		NewEntry("stf", "the shortest task, whatever its job", baseline.NewSTF),
+		NewEntry("htwf", "the task with the highest weight, which is that of its job", baseline.NewHTWF),
+		NewEntry("pfsp", "the shortest job that delays no other beyond its end under fluid fair sharing (H-PFSP)", pfsp.New),
+		NewEntry("hfsp", "the job of the least virtual size, estimated from its first tasks (HFSP)", newHFSP),
+		NewEntry("td", "many jobs at once, local tasks first, no hot spots (throughput-driven)", td.New),
+		NewEntry("dc", "jobs with deadlines that pass a test, with as few maps at a time as that takes (Deadline Constraint)", baseline.NewDeadlineConstraint),
+		NewEntry("mars", "tasks in the order of a near-optimal plan for weighted completion times (SO-MarS)", mars.New),
+		NewEntry("rtmr", "jobs with deadlines: none is accepted that would miss its own (RTMR)", rtmr.New),
+	}
+}

@@ -1,0 +1,80 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/hfsp"
+)
+
+// hfspOptions are the options of policy hfsp as text: those of the library, and its
+// estimators by name.
+type hfspOptions struct {
+	hfsp.Options
+
+	// Estimator says where sizes come from: trainer, the paper's, runs some tasks of
+	// a phase first; oracle believes the estimates of jobs; history remembers jobs of
+	// the same name, history-pool of the same pool. The default is trainer.
+	Estimator estimatorName
+
+	// Runs is how many runs of a recurring job it takes until its history is believed,
+	// with history and history-pool. Zero means 3.
+	Runs int
+
+	// Sigma is the standard deviation of the logarithm of a factor by which the size of
+	// each phase is wrong. Zero means no error.
+	Sigma float64
+
+	// Seed is where these errors come from; --seed is added. Zero is the default.
+	Seed uint64
+}
+
+// An estimatorName is trainer, oracle, history or history-pool.
+type estimatorName string
+
+var estimatorNames = [...]string{"trainer", "oracle", "history", "history-pool"}
+
+// Values returns all of them, the default first.
+func (estimatorName) Values() []string { return slices.Clone(estimatorNames[:]) }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *estimatorName) UnmarshalText(text []byte) error {
+	if *n = estimatorName(text); !slices.Contains(estimatorNames[:], string(*n)) {
+		return fmt.Errorf("unknown estimator %q: want one of %v", text, estimatorNames)
+	}
+	return nil
+}
+
+// newHFSP makes policy hfsp.
+func newHFSP(o hfspOptions) (*hfsp.Policy, error) {
+	if _, err := o.estimator(); err != nil {
+		return nil, err
+	}
+	opts := o.Options
+	opts.Estimator = func() hfsp.Estimator {
+		e, _ := o.estimator()
+		return e
+	}
+	return hfsp.New(opts)
+}
+
+// estimator returns a new estimator.
+func (o *hfspOptions) estimator() (e hfsp.Estimator, err error) {
+	e = hfsp.NewTrainer(o.Xi, o.DefaultTaskTime)
+	switch o.Estimator {
+	case "oracle":
+		e = hfsp.NewOracle(e)
+	case "history", "history-pool":
+		by := hfsp.ByName
+		if o.Estimator == "history-pool" {
+			by = hfsp.ByPool
+		}
+		if e, err = hfsp.NewHistory(e, hfsp.HistoryOptions{By: by, Runs: o.Runs}); err != nil {
+			return nil, err
+		}
+	}
+	if o.Sigma != 0 {
+		return hfsp.NewNoisy(e, o.Sigma, o.Seed)
+	}
+	return e, nil
+}

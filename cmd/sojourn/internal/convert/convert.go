@@ -1,0 +1,94 @@
+package convert
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/trace"
+)
+
+// Write reads a trace from a file that errors call name, and writes it to a writer; what
+// is to be told goes to notes. What is written lies in a file until all of the trace was
+// read: so nothing is written if there is a fault, and no more than the jobs that a reader
+// holds back are in memory.
+func (f *Conversion) Write(to, notes io.Writer, file io.Reader, name string, c *input.Cluster) error {
+	var stats trace.Stats
+	h, err := f.hosts()
+	if err != nil {
+		return err
+	}
+	known := len(h.cluster.Nodes)
+	jobs, err := f.jobs(file, name, h, &stats)
+	if err != nil {
+		return err
+	}
+	m := new(input.Meter)
+	text, err := spooled(jobs, trace.WriteOptions{Nodes: h.name}, m)
+	if err != nil {
+		return err
+	}
+	defer text.Remove()
+	if stats.Jobs == 0 {
+		fmt.Fprint(notes, stats.String())
+		return input.NoJobs(name)
+	}
+	if f.Load.Load > 0 {
+		scale, err := f.Load.Scaling(m, c, name)
+		if err != nil {
+			return err
+		}
+		changed := new(input.Meter)
+		scaled, err := spooled(rescaled(text, h, scale), trace.WriteOptions{Nodes: h.name}, changed)
+		if err != nil {
+			return err
+		}
+		defer scaled.Remove()
+		if err := changed.Check(c, name, float64(f.Load.Load)); err != nil {
+			return err
+		}
+		text, m = scaled, changed
+	}
+	if f.ClusterOut != "" {
+		if err := h.write(f.ClusterOut); err != nil {
+			return err
+		}
+	}
+	fmt.Fprint(notes, stats.String())
+	if missing := len(h.cluster.Nodes) - known; f.Topology != "" && missing > 0 {
+		fmt.Fprintf(notes, "hosts that the topology misses, nodes without slots: %d\n", missing)
+	}
+	if c != nil {
+		var parts []string
+		achieved := m.Load(c)
+		for class, name := range c.Classes() {
+			parts = append(parts, format.Number(achieved[class], 4)+" "+name)
+		}
+		fmt.Fprintf(notes, "load on %s: %s\n", f.Cluster, strings.Join(parts, ", "))
+	}
+	_, err = io.Copy(to, text)
+	return err
+}
+
+// checkSWIM finds values that make no tasks.
+func checkSWIM(o *trace.SWIMOptions) error {
+	switch {
+	case o.BytesPerMap <= 0:
+		return usage.Errorf("--swim-bytes-per-map %d is not above 0", o.BytesPerMap)
+	case o.BytesPerReduce <= 0:
+		return usage.Errorf("--swim-bytes-per-reduce %d is not above 0", o.BytesPerReduce)
+	case o.Rate <= 0:
+		return usage.Errorf("--swim-rate %d is not above 0", o.Rate)
+	case o.Overhead < 0:
+		return usage.Errorf("--swim-overhead %v is negative", o.Overhead)
+	case !(o.ByteScale > 0 && o.ByteScale <= math.MaxFloat64):
+		return usage.Errorf("--swim-byte-scale %v is not a number above 0", o.ByteScale)
+	case !(o.Noise >= 0 && o.Noise <= math.MaxFloat64):
+		return usage.Errorf("--swim-noise %v is not a number from 0 on", o.Noise)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package convert
+
+import (
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/trace"
+)
+
+// The formats that convert reads.
+var (
+	Formats       = []string{"swim", "rumen", "sls", "jhist", "swf"}
+	HadoopFormats = []string{"rumen", "sls", "jhist"}
+	LoggedFormats = []string{"rumen", "sls", "jhist", "swf"}
+)
+
+// PoolKeys are the values of --pool.
+var PoolKeys = []string{"queue", "user", "group", "none"}
+
+// A Conversion says how to read a trace of another format, and what to make of it.
+type Conversion struct {
+	From string // the format
+	SWIM trace.SWIMOptions
+
+	// Of traces that hold tasks:
+	Pool       string
+	Successful bool
+	Window     int
+	Topology   string
+	Slots      string
+	ClusterOut string
+	Requested  bool
+
+	Load    input.ScaledLoad
+	Cluster string // that the load is for
+}
+
+// Check finds values that no trace is read with, and options that need one another.
+func (f *Conversion) Check() error {
+	switch {
+	case f.Window < 1:
+		return usage.Errorf("--window %d is not a number of jobs of at least 1", f.Window)
+	case f.Pool == "group" && f.From != "swf":
+		return usage.Errorf("--pool group says nothing about %s", f.From)
+	}
+	if _, err := f.poolKey(); err != nil {
+		return err
+	}
+	if f.Load.Load > 0 && f.Cluster == "" {
+		return usage.Errorf("--load needs a cluster: give -c, such as -c 30x2+1")
+	}
+	if err := f.Load.Check(); err != nil {
+		return err
+	}
+	return checkSWIM(&f.SWIM)
+}
+
+func (f *Conversion) poolKey() (trace.PoolKey, error) {
+	i := slices.Index(PoolKeys, f.Pool)
+	if i < 0 {
+		return 0, usage.Errorf("--pool %q is not %s", f.Pool, format.Listed(PoolKeys))
+	}
+	return [...]trace.PoolKey{trace.PoolQueue, trace.PoolUser, trace.PoolGroup, trace.PoolNone}[i], nil
+}
+
+// hosts returns the hosts of the topology, if there is one.
+func (f *Conversion) hosts() (*hosts, error) {
+	h := &hosts{ids: map[string]sojourn.NodeID{}}
+	if f.Topology == "" {
+		return h, nil
+	}
+	return h, h.readTopology(f.Topology, f.Slots)
+}
+
+// jobs reads a trace. stats are complete at its end.
+func (f *Conversion) jobs(r io.Reader, file string, h *hosts, stats *trace.Stats) (iter.Seq2[*sim.Job, error], error) {
+	pool, err := f.poolKey()
+	o := trace.HadoopOptions{
+		File: file, Nodes: h.id, Pool: pool, OnlySuccessful: f.Successful, Window: f.Window, Stats: stats,
+	}
+	switch f.From {
+	case "swim":
+		swim := f.SWIM
+		swim.File, swim.Stats = file, stats
+		return trace.ReadSWIM(r, swim), err
+	case "rumen":
+		return trace.ReadRumen(r, o), err
+	case "sls":
+		return trace.ReadSLS(r, o), err
+	case "jhist":
+		return trace.ReadJHist(r, o), err
+	}
+	return trace.ReadSWF(r, trace.SWFOptions{File: file, Pool: pool, Requested: f.Requested, Window: f.Window, Stats: stats}), err
+}
+
+// hosts numbers the hosts of a trace: those of a topology first, if there is one,
+// and then others as they appear, as nodes without slots: what they hold is read
+// from afar.
+type hosts struct {
+	cluster sim.Cluster
+	ids     map[string]sojourn.NodeID
+}
+
+// readTopology reads the hosts of a topology, each with slots in the form 2+2 or
+// 4.
+func (h *hosts) readTopology(name, slots string) error {
+	one, err := trace.ParseCluster("1x" + slots)
+	if err != nil || len(one.Nodes) != 1 {
+		return usage.Errorf("--slots %q is not of the form 2+2 (map and reduce slots) or 4 (uniform slots)", slots)
+	}
+	file, err := files.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h.cluster, err = trace.ReadTopology(file, trace.TopologyOptions{File: name, Slots: one.Nodes[0].Slots, Uniform: one.Uniform})
+	for i, n := range h.cluster.Nodes {
+		h.ids[n.Name] = sojourn.NodeID(i + 1)
+	}
+	return err
+}
+
+func (h *hosts) id(name string) sojourn.NodeID {
+	id := h.ids[name]
+	if id == 0 {
+		h.cluster.Nodes = append(h.cluster.Nodes, sim.Node{Name: name})
+		id = sojourn.NodeID(len(h.cluster.Nodes))
+		h.ids[name] = id
+	}
+	return id
+}
+
+func (h *hosts) name(id sojourn.NodeID) string { return h.cluster.Nodes[id-1].Name }
+
+// write writes the cluster to a file.
+func (h *hosts) write(name string) error {
+	return files.Replace(name, func(w io.Writer) error { return trace.WriteCluster(w, h.cluster) })
+}

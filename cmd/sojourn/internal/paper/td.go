@@ -1,0 +1,272 @@
+package paper
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// The policies of the TD paper's experiments, and those that it should have been
+// compared with.
+const (
+	tdFIFO    = "fifo"
+	tdFair    = "fair"
+	tdDelay   = "fair:delay=5s,rack-delay=0s"
+	tdGreedy  = "local"
+	tdPaper   = "td:h=1.3"
+	tdPrinted = "td:as-printed=true,h=1.3"
+	tdDerived = "td"
+	tdTuned   = "td:self-tune=true"
+)
+
+// tdPolicies are all of them.
+var tdPolicies = [...]string{tdFIFO, tdFair, tdDelay, tdGreedy, tdPaper, tdPrinted, tdDerived, tdTuned}
+
+// tdTypes are the paper's types of job queues, by replicas of each split.
+var tdTypes = [...]struct {
+	name, job string
+	replicas  int
+}{
+	{"small", "small", 1}, {"mix", "mix", 1}, {"large", "large", 1},
+	{"small/3", "small", 3}, {"mix/3", "mix", 3}, {"large/3", "large", 3},
+}
+
+// tdSizes are the sizes of job queues in GB besides 200.
+var tdSizes = [...]int{100, 150, 250, 300}
+
+// tdNetwork is what a node has in each direction.
+const tdNetwork = trial.ByteCount(12.5 * (1 << 20))
+
+// tdNotes say what the paper leaves open.
+var tdNotes = [...]string{
+	"small/3, mix/3 and large/3 have three replicas of each split, the others one. The paper does not say; with three, most tasks are local under FIFO as well, unlike in its Figure 8.",
+	"Network: a task that is not on the node of its input first transfers it, at the lesser of the equal shares of two links: that of the node it reads from and its own. Links have 12.5 MiB/s in each direction, for splits of 64 MiB: a gigabit that is shared with other traffic. The paper says neither. At 110 MiB/s all rows of a column are within a few percent of each other.",
+	"FIFO and Fair run the closest task of the job whose turn it is, as Hadoop 0.20 does. Delay scheduling waits 5 s for a node; the nodes have no racks. 'local' runs the closest task of all jobs.",
+	"td:h=1.3 has the paper's bounds L = 0.7 and H = 1.3 and leaves no slot idle; as-printed follows Algorithms 1 to 3 to the letter, td derives H by Formula (1), and self-tune applies the bounds only where they serve their purpose.",
+	"Task times are assumed: 'sojourn gen td-small --options' lists them.",
+}
+
+func localPercent(res *sim.Result) float64 { return 100 * trial.LocalShare(res) }
+
+// tdExperiment returns an experiment over all types of job queues and policies.
+func tdExperiment(e Experiment, rows func(job string, replicas int, workload string) []paperRow) Experiment {
+	e.network = trial.Network{Bandwidth: tdNetwork}
+	for _, t := range tdTypes {
+		gen := "td-" + t.job
+		if t.replicas != 1 {
+			gen += ":replicas=" + strconv.Itoa(t.replicas)
+		}
+		e.workloads = append(e.workloads, paperWorkload{t.name, gen, ""})
+		e.rows = append(e.rows, rows(t.job, t.replicas, t.name)...)
+	}
+	e.notes = append(e.notes, tdNotes[:]...)
+	return e
+}
+
+// tdExperiments returns the experiments of the TD paper, Section V.
+func tdExperiments() []Experiment {
+	const paper = "TD (Wang et al.), Section V, "
+	seconds := trial.Measure{Title: "completion time (s)", Of: trial.Makespan}
+
+	fig7 := tdExperiment(Experiment{
+		Name: "td-fig7", Title: "completion time of job queues of 200 GB", Source: paper + "Figure 7", measure: seconds,
+		notes: []string{
+			"Figure 7 is a chart without numbers in the text: TD is 'significantly shorter than the others' for each type, most of all for small jobs.",
+		},
+	}, func(_ string, _ int, workload string) []paperRow {
+		var rows []paperRow
+		for _, p := range tdPolicies {
+			rows = append(rows, paperRow{workload: workload, policy: p})
+		}
+		return append(rows,
+			paperRow{workload: workload, policy: tdFIFO, over: tdPaper, claim: above,
+				reason: "With three replicas FIFO finds local tasks as well."},
+			paperRow{workload: workload, policy: tdFair, over: tdPaper, claim: above},
+			paperRow{workload: workload, policy: tdPrinted, over: tdPaper},
+			paperRow{workload: workload, policy: tdDelay, over: tdPaper},
+			paperRow{workload: workload, policy: tdDelay, over: tdTuned},
+			paperRow{workload: workload, policy: tdGreedy, over: tdTuned, decimals: 4})
+	})
+	fig7.addSizes(func(workload string) []paperRow {
+		return []paperRow{{workload: workload, policy: tdPaper},
+			{workload: workload, policy: tdFIFO, over: tdPaper, claim: above},
+			{workload: workload, policy: tdFair, over: tdPaper, claim: above}}
+	})
+
+	// Section V-A gives two numbers of Fair and FIFO.
+	ratios := map[string]float64{"small": 35, "large": 70}
+	fig8 := tdExperiment(Experiment{
+		Name: "td-fig8", Title: "share of tasks on the node of their input, 200 GB", Source: paper + "Figure 8",
+		measure: trial.Measure{Title: "local tasks (%)", Of: localPercent},
+		notes: []string{
+			"Section V-A has 35 % for Fair and FIFO on small jobs and 70 % on large ones; the chart shows TD above both.",
+		},
+	}, func(job string, replicas int, workload string) []paperRow {
+		var rows []paperRow
+		for _, p := range tdPolicies {
+			row := paperRow{workload: workload, policy: p}
+			if replicas == 1 && (p == tdFIFO || p == tdFair) {
+				row.value = ratios[job]
+				row.reason = "It depends on the numbers of jobs that run at a time and of their tasks, which the paper leaves open: no setting was found that gives both schedulers both numbers."
+				if p == tdFair {
+					row.reason = "All jobs run at a time here, so that a slot seldom finds its few jobs with a local task, and stays with its job."
+				}
+			}
+			rows = append(rows, row)
+		}
+		return append(rows, paperRow{workload: workload, policy: tdPaper, over: tdFIFO, claim: above},
+			paperRow{workload: workload, policy: tdPaper, over: tdFair, claim: above})
+	})
+	fig8.addSizes(func(workload string) []paperRow {
+		return []paperRow{{workload: workload, policy: tdFIFO}, {workload: workload, policy: tdFair}, {workload: workload, policy: tdPaper},
+			{workload: workload, policy: tdPaper, over: tdFIFO, claim: above},
+			{workload: workload, policy: tdPaper, over: tdFair, claim: above}}
+	})
+
+	table1 := tdExperiment(Experiment{
+		Name: "td-table1", Title: "hot spots of job queues of 200 GB", Source: paper + "Table I",
+		measure: trial.Measure{Title: "hot spots", Of: trial.HotSpots},
+		extra:   tdFifths,
+		notes: []string{
+			"A hot spot is counted when the readers of a node rise from four to five. The paper counts when there are more than theta, and does not say how large theta is, nor how long a read counts: the numbers are ours to compare with one another.",
+		},
+	}, func(job string, replicas int, workload string) []paperRow {
+		var rows []paperRow
+		for _, p := range tdPolicies {
+			row := paperRow{workload: workload, policy: p}
+			if h := tdTable1(p, job); h != nil && replicas == 1 {
+				row.value = h[5]
+				row.reason = "See the notes on what counts."
+				if p == tdPaper {
+					row.reason = "In the paper some reads have no choice, as they may not leave the rack."
+				}
+			}
+			rows = append(rows, row)
+		}
+		if replicas == 1 {
+			rows = append(rows, paperRow{workload: workload, policy: tdPaper, over: tdFIFO, claim: below},
+				paperRow{workload: workload, policy: tdPaper, over: tdFair, claim: below})
+		}
+		return rows
+	})
+
+	fig9 := tdBounds("td-fig9", "completion time by the bounds L and H, 200 GB", "Figure 9", "",
+		"Section V-B: above L = 0.7 throughput is reduced 'signally', below it changes little; it grows with H up to 1.3 and falls beyond. Panel (b) has a queue of its own: td-fig9b.")
+	fig9b := tdBounds("td-fig9b", "completion time by the bounds L and H, 200 GB, where jobs ask for up to 35 slots", "Figure 9(b)", ":demand=1,demands=1-35",
+		"Section V-B: the queue of panel (b) has demands of at most 35, so that H < 1.56 by Formula (1) for each set of jobs that is co-scheduled. Here each job asks for as many slots as it has splits, and at most 35: nearly all ask for 35, where (1) is 1.56 for 100 slots. In td-fig9 jobs ask for 12 % of their splits.")
+	return []Experiment{fig7, fig8, table1, fig9, fig9b}
+}
+
+// addSizes adds rows for job queues of other sizes, one replica.
+func (e *Experiment) addSizes(rows func(workload string) []paperRow) {
+	for _, t := range tdTypes[:3] {
+		for _, size := range tdSizes {
+			w := fmt.Sprintf("%s %d", t.name, size)
+			e.workloads = append(e.workloads, paperWorkload{w, fmt.Sprintf("td-%s:size=%d", t.job, size), ""})
+			e.rows = append(e.rows, rows(w)...)
+		}
+	}
+}
+
+// tdBounds returns an experiment on the bounds L and H.
+func tdBounds(name, title, figure, options, says string) Experiment {
+	e := Experiment{
+		Name: name, Title: title, Source: "TD (Wang et al.), Section V, " + figure, measure: trial.Measure{Title: "completion time (s)", Of: trial.Makespan},
+		network: trial.Network{Bandwidth: tdNetwork},
+		notes: []string{
+			says,
+			"With the bounds as printed, slots stay idle when jobs are at their upper bound: a higher H helps because it leaves fewer idle, and the paper's optimum at H = 1.3 does not come out. td leaves none idle.",
+			tdNotes[1], tdNotes[4],
+		},
+	}
+	for _, t := range tdTypes[:3] {
+		e.workloads = append(e.workloads, paperWorkload{t.name, "td-" + t.job + options, ""})
+		for _, printed := range []string{"", "as-printed=true,"} {
+			bounds := func(l, h string) string { return fmt.Sprintf("td:%sl=%s,h=%s", printed, l, h) }
+			row := func(l, h string) paperRow { return paperRow{workload: t.name, policy: bounds(l, h)} }
+			ratio := func(l, h string, c claim) paperRow {
+				r := row(l, h)
+				r.over, r.claim = bounds("0.7", "1.3"), c
+				if h != "1.3" {
+					r.reason = "A higher H leaves fewer slots idle where the algorithms are as printed; slots that stay with their job are not seen to cost anything."
+				}
+				return r
+			}
+			for _, l := range []string{"0.1", "0.5", "0.6", "0.7", "0.8", "0.9", "1"} {
+				e.rows = append(e.rows, row(l, "1.3"))
+			}
+			for _, h := range []string{"1", "1.1", "1.2", "1.4", "1.5", "3"} {
+				e.rows = append(e.rows, row("0.7", h))
+			}
+			e.rows = append(e.rows, ratio("0.5", "1.3", noClaim), ratio("0.9", "1.3", above),
+				ratio("0.7", "1.1", above), ratio("0.7", "1.5", above))
+		}
+	}
+	return e
+}
+
+// tdTable1 returns a line of Table I: hot spots by fifths of the run and in all; nil
+// where there is none.
+func tdTable1(policy, job string) []float64 {
+	return map[string][]float64{
+		tdFair + "small":  {25.3, 19.7, 23, 24.3, 29, 121.3},
+		tdFair + "mix":    {17.7, 15.3, 18.3, 15, 20, 86.3},
+		tdFair + "large":  {3, 6.3, 4, 4.7, 9, 27},
+		tdFIFO + "small":  {23, 18.3, 19.7, 22.7, 25, 108.7},
+		tdFIFO + "mix":    {14, 13.3, 15.7, 16.3, 19.7, 79},
+		tdFIFO + "large":  {2, 5.7, 3.7, 4, 6.3, 21.7},
+		tdPaper + "small": {0, 0, 0.7, 0, 2, 2.7},
+		tdPaper + "mix":   {0, 1, 0, 0, 1.7, 2.7},
+		tdPaper + "large": {0, 0, 0, 0, 0.7, 0.7},
+	}[policy+job]
+}
+
+// tdFifths returns the means of hot spots by fifths of the tasks that were started.
+func tdFifths(p *Result) (string, any) {
+	type line struct {
+		Workload string        `json:"workload"`
+		Policy   string        `json:"policy"`
+		Ours     []format.Real `json:"ours"`
+		Paper    []float64     `json:"paper,omitempty"`
+	}
+	var lines []line
+	t := &format.Table{Corner: fmt.Sprintf("%-9s  %s", "workload", "policy")}
+	cells := make([][]string, 10)
+	for _, w := range tdTypes {
+		for i, policy := range tdPolicies {
+			l := line{Workload: w.name, Policy: policy}
+			if w.replicas == 1 {
+				l.Paper = tdTable1(policy, w.job)
+			}
+			name := ""
+			if i == 0 {
+				name = w.name
+			}
+			t.Names = append(t.Names, fmt.Sprintf("%-9s  %s", name, policy))
+			for k := range 5 {
+				mean := stats.Mean(p.samples[paperRun{w.name, policy}].Values(func(res *sim.Result) float64 {
+					return float64(res.Transfers.HotSpotsByFifth[k])
+				})).Mean
+				l.Ours = append(l.Ours, format.Real(mean))
+				cells[k] = append(cells[k], format.Number(mean, 1))
+				text := "-"
+				if l.Paper != nil {
+					text = format.Number(l.Paper[k], 1)
+				}
+				cells[5+k] = append(cells[5+k], text)
+			}
+			lines = append(lines, l)
+		}
+	}
+	for k, title := range []string{"1-20", "21-40", "41-60", "61-80", "81-100"} {
+		t.Add("ours, by percent of the tasks started", title, cells[k])
+	}
+	for k, title := range []string{"1-20", "21-40", "41-60", "61-80", "81-100"} {
+		t.Add("paper", title, cells[5+k])
+	}
+	return t.String(), lines
+}

@@ -1,0 +1,230 @@
+package report
+
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// A dist is a sim.Dist in JSON.
+type dist struct {
+	Mean   format.Real `json:"mean"`
+	Median format.Real `json:"median"`
+	P90    format.Real `json:"p90"`
+	P99    format.Real `json:"p99"`
+	Max    format.Real `json:"max"`
+}
+
+// newDist returns d in JSON, with null for all that nothing is known of.
+func newDist(d sim.Dist) dist {
+	if d.N == 0 {
+		none := format.Real(math.NaN())
+		return dist{none, none, none, none, none}
+	}
+	return dist{format.Real(d.Mean), format.Real(d.Median), format.Real(d.P90), format.Real(d.P99), format.Real(d.Max)}
+}
+
+// A Summary is a sim.Result in JSON. Times are in seconds.
+type Summary struct {
+	Policy      string `json:"policy"`
+	Jobs        int    `json:"jobs"`
+	Finished    int    `json:"finished"`
+	Rejected    int    `json:"rejected"`
+	Unsupported int    `json:"unsupported"`
+	Unfinished  int    `json:"unfinished"`
+
+	Phases      int            `json:"phases"`
+	BeyondBound int            `json:"beyond_bound"`
+	BeyondMax   format.Seconds `json:"beyond_bound_max"`
+	LateVsPS    lateVs         `json:"late_vs_ps"`
+
+	Sojourn         dist                   `json:"sojourn"`
+	Slowdown        dist                   `json:"slowdown"`
+	BoundedSlowdown dist                   `json:"bounded_slowdown"`
+	Jain            format.Real            `json:"jain"`
+	Makespan        format.Seconds         `json:"makespan"`
+	Utilisation     map[string]format.Real `json:"utilisation"`
+
+	// Idle is in slot-seconds that were free although a task could have been started.
+	Idle map[string]format.Real `json:"idle"`
+
+	// Locality counts finished tasks; "any" are those without inputs.
+	Locality map[string]int `json:"locality"`
+
+	Transfers *transfers `json:"transfers,omitempty"` // with --bandwidth
+
+	WeightedCompletion format.Real `json:"weighted_completion"`
+	WeightedSojourn    format.Real `json:"weighted_sojourn"`
+
+	// What no schedule is below, by the linear program of package mars and with
+	// stronger inequalities; the quotients are with the latter, null unless all jobs
+	// finished.
+	LowerBound     format.Real `json:"lower_bound"`
+	BestLowerBound format.Real `json:"best_lower_bound"`
+	Ratio          format.Real `json:"ratio"`
+	SojournRatio   format.Real `json:"sojourn_ratio"`
+
+	// NoLowerBound says why there is no bound; then all four are null.
+	NoLowerBound string `json:"no_lower_bound,omitempty"`
+
+	Deadlines int   `json:"deadlines"`
+	Accepted  int   `json:"accepted"`
+	Retested  int   `json:"retested,omitempty"` // of those accepted, rejected at first
+	Met       int   `json:"met"`
+	Void      int   `json:"void,omitempty"`      // promises that the policy gave up
+	Tardiness *dist `json:"tardiness,omitempty"` // if there are deadlines
+
+	Attempts uint64 `json:"attempts"`
+	Wasted   uint64 `json:"wasted"`
+	Events   uint64 `json:"events"`
+
+	Bins []binSummary `json:"bins"`
+}
+
+// A transfers is a sim.Transfers in JSON.
+type transfers struct {
+	Finished        int         `json:"finished"`
+	Cut             int         `json:"cut"`
+	Moved           int         `json:"moved"`
+	MeanTime        format.Real `json:"mean_time"`
+	HotSpots        int         `json:"hot_spots"`
+	HotSpotsByFifth [5]int      `json:"hot_spots_by_fifth"`
+}
+
+type lateVs struct {
+	Jobs int            `json:"jobs"`
+	Max  format.Seconds `json:"max"`
+}
+
+// A binSummary describes the jobs of a range of sizes. MaxTasks is null in the
+// last one.
+type binSummary struct {
+	MinTasks int  `json:"min_tasks"`
+	MaxTasks *int `json:"max_tasks"`
+	Jobs     int  `json:"jobs"`
+	Sojourn  dist `json:"sojourn"`
+	Slowdown dist `json:"slowdown"`
+}
+
+func NewSummary(s *trial.Scenario, spec catalog.Spec, res *sim.Result) Summary {
+	sum := Summary{
+		Policy:      spec.String(),
+		Jobs:        res.Jobs,
+		Finished:    res.Finished,
+		Rejected:    res.Rejected,
+		Unsupported: res.Unsupported,
+		Unfinished:  res.Unfinished,
+
+		Phases:      res.Audit.Phases,
+		BeyondBound: res.Audit.BeyondBound,
+		BeyondMax:   format.Seconds(res.Audit.Furthest),
+		LateVsPS:    lateVs{res.Audit.Late, format.Seconds(res.Audit.Latest)},
+
+		Sojourn:         newDist(res.Sojourn),
+		Slowdown:        newDist(res.Slowdown),
+		BoundedSlowdown: newDist(res.BoundedSlowdown),
+		Jain:            format.Real(res.Jain),
+		Makespan:        format.Seconds(res.Makespan),
+		Utilisation:     map[string]format.Real{},
+		Idle:            map[string]format.Real{},
+		Locality:        map[string]int{},
+
+		WeightedCompletion: format.Real(res.WeightedCompletion),
+		WeightedSojourn:    format.Real(res.WeightedSojourn),
+
+		LowerBound:     format.Real(math.NaN()),
+		BestLowerBound: format.Real(math.NaN()),
+		Ratio:          format.Real(math.NaN()),
+		SojournRatio:   format.Real(math.NaN()),
+
+		Deadlines: res.Deadlines,
+		Accepted:  res.Accepted,
+		Retested:  res.Retested,
+		Met:       res.Met,
+		Void:      res.Void,
+
+		Attempts: res.Attempts,
+		Wasted:   res.Wasted,
+		Events:   res.Events,
+	}
+	for class, name := range s.Cluster.Classes() {
+		sum.Utilisation[name] = format.Real(res.Utilisation[class])
+		sum.Idle[name] = format.Real(res.Idle[class])
+	}
+	for l, n := range res.Locality {
+		sum.Locality[sojourn.Locality(l).String()] = n
+	}
+	if s.Unbound != nil {
+		sum.NoLowerBound = s.Unbound.Error()
+	}
+	if b := s.Bound; b != nil {
+		sum.LowerBound, sum.BestLowerBound = format.Real(b.LowerBound), format.Real(b.BestLowerBound)
+		sum.Ratio, sum.SojournRatio = format.Real(b.CompletionRatio(res)), format.Real(b.SojournRatio(res))
+	}
+	if t := res.Transfers; t != nil {
+		sum.Transfers = &transfers{t.Finished, t.Cut, t.Moved, format.Real(t.MeanTime), t.HotSpots, t.HotSpotsByFifth}
+	}
+	if res.Deadlines > 0 {
+		d := newDist(res.Tardiness)
+		sum.Tardiness = &d
+	}
+	for _, b := range res.Bins {
+		bin := binSummary{MinTasks: b.Min, Jobs: b.Sojourn.N, Sojourn: newDist(b.Sojourn), Slowdown: newDist(b.Slowdown)}
+		if b.Max > 0 {
+			bin.MaxTasks = &b.Max
+		}
+		sum.Bins = append(sum.Bins, bin)
+	}
+	return sum
+}
+
+// A ComparisonSummary is what compare prints as JSON.
+type ComparisonSummary struct {
+	Workload  workloadSummary `json:"workload"`
+	Cluster   clusterSummary  `json:"cluster"`
+	Estimates string          `json:"estimates"`
+	Seed      uint64          `json:"seed"`
+	Policies  []Summary       `json:"policies"`
+}
+
+type workloadSummary struct {
+	Name   string                 `json:"name"`
+	SHA256 string                 `json:"sha256,omitempty"` // none if made by a generator
+	Scaled string                 `json:"scaled,omitempty"`
+	Jobs   int                    `json:"jobs"`
+	Tasks  int                    `json:"tasks"`
+	Told   int                    `json:"jobs_with_estimates,omitempty"` // of their own, whatever "estimates" says
+	Load   map[string]format.Real `json:"load"`                          // null where all jobs arrive at once
+}
+
+type clusterSummary struct {
+	Name  string         `json:"name"`
+	Nodes int            `json:"nodes"`
+	Slots map[string]int `json:"slots"`
+}
+
+func NewComparison(s *trial.Scenario, specs []catalog.Spec, results []*sim.Result) ComparisonSummary {
+	known := s.Workload.Facts()
+	c := ComparisonSummary{
+		Workload: workloadSummary{
+			Name: s.Workload.Name, SHA256: s.Workload.SHA256, Scaled: s.Load.String(),
+			Jobs: known.Jobs, Tasks: known.Tasks, Told: known.Told, Load: map[string]format.Real{},
+		},
+		Cluster:   clusterSummary{Name: s.Cluster.Name, Nodes: len(s.Cluster.Nodes), Slots: map[string]int{}},
+		Estimates: s.Estimates.String(),
+		Seed:      s.Seed,
+	}
+	load, slots := known.Load(s.Cluster), s.Cluster.Capacity()
+	for class, name := range s.Cluster.Classes() {
+		c.Workload.Load[name] = format.Real(load[class])
+		c.Cluster.Slots[name] = slots[class]
+	}
+	for i, res := range results {
+		c.Policies = append(c.Policies, NewSummary(s, specs[i], res))
+	}
+	return c
+}

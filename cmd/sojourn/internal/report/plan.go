@@ -1,0 +1,210 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/mars/plan"
+)
+
+// bestPlan returns the plan of the least objective, the first of several.
+func bestPlan(plans []*plan.Schedule) *plan.Schedule {
+	return slices.MinFunc(plans, func(a, b *plan.Schedule) int {
+		switch {
+		case a.Objective < b.Objective:
+			return -1
+		case a.Objective > b.Objective:
+			return 1
+		}
+		return 0
+	})
+}
+
+// A PlanSummary is what plan prints as JSON. Bounds and objectives are in weight
+// times seconds.
+type PlanSummary struct {
+	Workload       workloadSummary `json:"workload"`
+	Cluster        clusterSummary  `json:"cluster"`
+	LowerBound     format.Real     `json:"lower_bound"`
+	BestLowerBound format.Real     `json:"best_lower_bound"`
+	UpperBound     format.Real     `json:"upper_bound"` // of the linear program
+	Gap            format.Real     `json:"gap"`
+	Plans          []planResult    `json:"plans"`
+}
+
+// A planResult is one plan. Guarantee is null where nothing is proved of a planner.
+type planResult struct {
+	Policy    string         `json:"policy"`
+	Objective format.Real    `json:"objective"`
+	Ratio     format.Real    `json:"ratio"`
+	BestRatio format.Real    `json:"best_ratio"` // to best_lower_bound
+	Guarantee format.Real    `json:"guarantee"`
+	Makespan  format.Seconds `json:"makespan"`
+}
+
+func NewPlanSummary(w *input.Workload, c *input.Cluster, plans []*plan.Schedule) PlanSummary {
+	slots := c.Capacity()
+	b := &plans[0].Bound
+	s := PlanSummary{
+		Workload:       workloadSummary{Name: w.Name, SHA256: w.SHA256, Jobs: len(w.Jobs), Load: map[string]format.Real{}},
+		Cluster:        clusterSummary{Name: c.Name, Nodes: len(c.Nodes), Slots: map[string]int{}},
+		LowerBound:     format.Real(b.LowerBound),
+		BestLowerBound: format.Real(b.BestLowerBound),
+		UpperBound:     format.Real(b.UpperBoundLP),
+		Gap:            format.Real(b.Gap),
+	}
+	known := w.Facts()
+	s.Workload.Tasks = known.Tasks
+	load := known.Load(c)
+	for class, name := range c.Classes() {
+		s.Workload.Load[name] = format.Real(load[class])
+		s.Cluster.Slots[name] = slots[class]
+	}
+	for _, p := range plans {
+		s.Plans = append(s.Plans, planResult{
+			Policy:    p.Planner.String(),
+			Objective: format.Real(p.Objective),
+			Ratio:     format.Real(p.Ratio()),
+			BestRatio: format.Real(bestRatio(p)),
+			Guarantee: format.Real(guarantee(p)),
+			Makespan:  format.Seconds(planMakespan(w, p)),
+		})
+	}
+	return s
+}
+
+func bestRatio(p *plan.Schedule) float64 {
+	if p.BestLowerBound == 0 {
+		return p.Ratio()
+	}
+	return p.Objective / p.BestLowerBound
+}
+
+func guarantee(p *plan.Schedule) float64 {
+	if p.Guarantee == 0 {
+		return math.NaN()
+	}
+	return p.Guarantee
+}
+
+// planMakespan returns the time from the first arrival to the last completion.
+func planMakespan(w *input.Workload, p *plan.Schedule) time.Duration {
+	return slices.Max(p.Completion).Sub(w.Jobs[0].At)
+}
+
+// A Plans prints plans of a workload on a cluster.
+type Plans struct {
+	Workload *input.Workload
+	Cluster  *input.Cluster
+	Plans    []*plan.Schedule
+}
+
+func (r *Plans) Write(out io.Writer) error {
+	w, c, plans := r.Workload, r.Cluster, r.Plans
+	var b strings.Builder
+	known := w.Facts()
+	b.WriteString(format.Hang("workload     ", fmt.Sprintf("%s: %s, %s, %s", w.Name, format.Count(known.Jobs, "job"), format.Count(known.Tasks, "task"), arrivals(&known))))
+	b.WriteString(format.Hang("cluster      ", c.Name+": "+c.Describe()))
+	bound := &plans[0].Bound
+	proved := fmt.Sprintf("%s weight-seconds, within %.2g of the linear program's value", format.Number(bound.LowerBound, 3), bound.Gap)
+	if bound.BestLowerBound > float64(bound.LowerBound*(1+1e-6)) {
+		proved += fmt.Sprintf("; %s with release-aware inequalities", format.Number(bound.BestLowerBound, 3))
+	}
+	b.WriteString(format.Hang("lower bound  ", proved) + "\n")
+	t := &format.Table{Corner: "planner"}
+	var objectives, ratios, guaranteed, makespans []string
+	for _, p := range plans {
+		t.Names = append(t.Names, p.Planner.String())
+		objectives = append(objectives, format.Number(p.Objective, 3))
+		ratios = append(ratios, format.Number(bestRatio(p), 3))
+		guaranteed = append(guaranteed, format.Number(guarantee(p), 3))
+		makespans = append(makespans, format.Number(planMakespan(w, p).Seconds(), 3))
+	}
+	t.Add("", "objective", objectives)
+	t.Add("times the lower bound", "reached", ratios)
+	t.Add("times the lower bound", "guaranteed", guaranteed)
+	t.Add("", "makespan (s)", makespans)
+	b.WriteString(t.String())
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// WriteFiles writes tasks.csv and plan.json of the best plan.
+func (r *Plans) WriteFiles(to *files.Folder) error {
+	w, c, plans := r.Workload, r.Cluster, r.Plans
+	out, err := to.Create()
+	if err != nil {
+		return err
+	}
+	defer out.Abandon()
+	best := bestPlan(plans)
+	if err := writePlanTasks(filepath.Join(out.Temp, files.Tasks), w, c, best); err != nil {
+		return out.Failed(err)
+	}
+	file, err := os.Create(filepath.Join(out.Temp, files.Plan))
+	if err != nil {
+		return out.Failed(err)
+	}
+	summary := NewPlanSummary(w, c, []*plan.Schedule{best})
+	if err := cmp.Or(format.WriteJSON(file, summary), file.Close()); err != nil {
+		return out.Failed(err)
+	}
+	return out.Commit()
+}
+
+// writePlanTasks writes when and where each task runs, in the columns of a run.
+func writePlanTasks(path string, w *input.Workload, c *input.Cluster, s *plan.Schedule) error {
+	file, err := files.CreateCSV(path, tasksHeader())
+	if err != nil {
+		return err
+	}
+	defer file.File.Close()
+	nodes := machineNodes(c)
+	speed, u := trial.Fastest(c), 0
+	for _, j := range w.Jobs {
+		for i := range j.Phases {
+			for task := range j.Phases[i].Tasks {
+				start := s.Start[u]
+				file.Write([]string{
+					strconv.FormatUint(uint64(j.ID), 10),
+					strconv.Itoa(i),
+					strconv.Itoa(task),
+					"1", c.NodeName(nodes[s.Machine[u]]),
+					strconv.FormatInt(int64(s.Machine[u]), 10),
+					format.Time(start),
+					format.Time(start + sojourn.Time(trial.Hastened(j.Times[i].Of(task), speed))),
+					"finished", "", "",
+				})
+				u++
+			}
+		}
+	}
+	return file.Close()
+}
+
+// machineNodes returns the node of each machine: the slots of the first class in
+// the order of nodes, and then those of the second.
+func machineNodes(c *input.Cluster) []sojourn.NodeID {
+	var nodes []sojourn.NodeID
+	for class := range c.Classes() {
+		for i := range c.Nodes {
+			for range c.Nodes[i].Slots[class] {
+				nodes = append(nodes, sojourn.NodeID(i+1))
+			}
+		}
+	}
+	return nodes
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+)
+
+// A Sweep prints the samples of a sweep.
+type Sweep struct {
+	Vary    *trial.Vary
+	Samples []*trial.Sample
+}
+
+// compared returns the samples that are compared with one another: all if an
+// option varies, else those of one value.
+func (sw *Sweep) compared() [][]*trial.Sample {
+	if sw.Vary.Policy != "" {
+		return [][]*trial.Sample{sw.Samples}
+	}
+	size := len(sw.Samples) / len(sw.Vary.Values)
+	return slices.Collect(slices.Chunk(sw.Samples, size))
+}
+
+func (sw *Sweep) Write(w io.Writer) error {
+	s := sw.Samples[0]
+	t := sw.table()
+	if sw.Vary.What() == trial.VaryLoad {
+		for class, name := range s.Scenario.Cluster.Classes() {
+			loads := make([]string, len(sw.Samples))
+			for i, s := range sw.Samples {
+				loads[i] = PlusMinus(stats.Mean(s.Load(class)), 2)
+			}
+			t.Add("load", name, loads)
+		}
+	}
+	const group = "sojourn time (s)"
+	for _, m := range []trial.Measure{
+		trial.MeasureDist(group, "mean", trial.SojournTime, trial.Mean),
+		trial.MeasureDist(group, "median", trial.SojournTime, trial.Median),
+		trial.MeasureDist(group, "p90", trial.SojournTime, trial.P90),
+		trial.MeasureDist("slowdown", "mean", trial.Slowdown, trial.Mean),
+		{Title: "beyond_bound", Of: trial.BeyondBound},
+	} {
+		var judged []judgement
+		for _, samples := range sw.compared() {
+			judged = append(judged, judge(trial.ValuesOf(samples, m.Of))...)
+		}
+		t.Add(m.Group, m.Title, judgedColumn(judged))
+	}
+
+	place := "column"
+	if sw.Vary.Policy == "" {
+		place = "column for that " + sw.Vary.Name
+	}
+	blocks := []string{seedsHeader(s, sw.Vary.What()), t.String()}
+	if text := LeftOver(sw.Samples); text != "" {
+		blocks = append(blocks, text)
+	}
+	blocks = append(blocks, seedsLegend(len(s.Results), place))
+	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
+	return err
+}
+
+// table returns a table with a line for each value and policy.
+func (sw *Sweep) table() *format.Table {
+	width := len(sw.Vary.Name)
+	for _, s := range sw.Samples {
+		width = max(width, len(s.Value))
+	}
+	t := &format.Table{Corner: fmt.Sprintf("%-*s  policy", width, sw.Vary.Name)}
+	for i, s := range sw.Samples {
+		value := s.Value
+		if i > 0 && value == sw.Samples[i-1].Value {
+			value = ""
+		}
+		t.Names = append(t.Names, fmt.Sprintf("%-*s  %s", width, value, s.Spec))
+	}
+	return t
+}
+
+// Summary returns the sweep in JSON.
+func (sw *Sweep) Summary() RepetitionSummary {
+	sum := newRepetitionSummary(sw.Samples[0])
+	sum.Vary = sw.Vary.What()
+	switch sw.Vary.What() {
+	case trial.VaryLoad:
+		sum.Workload.Scaled = ""
+	case trial.VaryError:
+		sum.Estimates = ""
+	}
+	for _, samples := range sw.compared() {
+		sum.Policies = append(sum.Policies, repeatedSummaries(samples)...)
+	}
+	return sum
+}

@@ -1,0 +1,102 @@
+package trial
+
+import (
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/mars/plan"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// A Bound says how good any schedule of a scenario can be.
+type Bound struct {
+	LowerBound     float64 // on the sum of weight times completion, in seconds
+	BestLowerBound float64 // the same with release-aware inequalities, if there are any
+	arrivals       float64 // the sum of weight times arrival, in seconds
+	weights        float64 // the sum of weights
+}
+
+// boundPart is how many jobs are bounded at a time, and a tenth of the number of tasks,
+// so that memory does not grow with the workload: no schedule of all jobs is better, for
+// some of them, than the best one of these alone.
+const boundPart = 100_000
+
+// newBound returns the bound of a workload on a cluster, or why there is none, as where a
+// job can never finish because the cluster lacks a class of slots. It is the sum of the
+// bounds of parts that arrive one after the other, of so many jobs, mostly boundPart, and
+// ten times as many tasks at most.
+func newBound(w *input.Workload, c *input.Cluster, part int) (*Bound, error) {
+	b, in, tasks := new(Bound), emptyInstance(c), 0
+	speed := Fastest(c)
+	for j, err := range w.All() {
+		if err != nil {
+			return nil, err
+		}
+		if tasks += j.Tasks(); len(in.Jobs) == part || len(in.Jobs) > 0 && tasks > 10*part {
+			if err := b.add(in); err != nil {
+				return nil, err
+			}
+			in.Jobs, tasks = in.Jobs[:0], j.Tasks()
+		}
+		in.Jobs = append(in.Jobs, instanceJob(j, c, speed))
+	}
+	if err := b.add(in); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// add adds the bound of a part. Its time begins with its first arrival, unless it is the
+// first part: of what is before, the bound of a part knows nothing.
+func (b *Bound) add(in plan.Instance) error {
+	start := sojourn.Time(0)
+	if b.weights > 0 {
+		start = in.Jobs[0].Release
+	}
+	weights := 0.0
+	for i := range in.Jobs {
+		j := &in.Jobs[i]
+		weight := j.Weight
+		if weight == 0 {
+			weight = 1
+		}
+		weights += weight
+		b.arrivals += float64(weight * time.Duration(j.Release).Seconds())
+		j.Release -= start
+	}
+	lp, err := plan.LowerBound(in, plan.Options{ReleaseCuts: true})
+	if err != nil {
+		return err
+	}
+	before := float64(weights * time.Duration(start).Seconds())
+	b.LowerBound += lp.LowerBound + before
+	b.BestLowerBound += lp.BestLowerBound + before
+	b.weights += weights
+	return nil
+}
+
+// sojourn returns a lower bound on the sum of weight times sojourn time.
+func (b *Bound) sojourn() float64 { return max(b.BestLowerBound-b.arrivals, 0) }
+
+// MeanSojourn returns the same for the weighted mean.
+func (b *Bound) MeanSojourn() float64 { return b.sojourn() / b.weights }
+
+// CompletionRatio returns by what factor the weighted completion times of a run are
+// at most above those of the best schedule; NaN if not all jobs finished.
+func (b *Bound) CompletionRatio(res *sim.Result) float64 {
+	return ratio(res, res.WeightedCompletion, b.BestLowerBound)
+}
+
+// SojournRatio is the same for weighted sojourn times.
+func (b *Bound) SojournRatio(res *sim.Result) float64 {
+	return ratio(res, res.WeightedSojourn, b.sojourn())
+}
+
+func ratio(res *sim.Result, value, bound float64) float64 {
+	if res.Finished < res.Jobs || bound == 0 {
+		return math.NaN()
+	}
+	return value / bound
+}

@@ -1,0 +1,7 @@
+//go:build ci
+
+package trial
+
+// thorough says that experiments of papers run in full, as .ci/run asks for by the build
+// tag ci.
+const thorough = true

@@ -1,0 +1,77 @@
+package trial
+
+import (
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/mars/plan"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// NewInstance returns the problem that package mars bounds and plans: the jobs with
+// their true service times, on as many machines as the cluster has slots, each as
+// fast as the fastest node. What makes attempts take longer in the simulator is
+// left out, so that a bound for the instance is one for every run.
+func NewInstance(w *input.Workload, c *input.Cluster) plan.Instance {
+	in, speed := emptyInstance(c), Fastest(c)
+	for _, j := range w.Jobs {
+		in.Jobs = append(in.Jobs, instanceJob(j, c, speed))
+	}
+	return in
+}
+
+// emptyInstance is NewInstance without jobs.
+func emptyInstance(c *input.Cluster) plan.Instance {
+	capacity := c.Capacity()
+	return plan.Instance{Machines: capacity[:len(c.Classes())]}
+}
+
+// instanceJob returns a job of NewInstance. speed is that of the fastest node.
+func instanceJob(j *sim.Job, c *input.Cluster, speed float64) plan.Job {
+	job := plan.Job{ID: j.ID, Release: j.At, Weight: j.Weight}
+	for i := range j.Phases {
+		ph := &j.Phases[i]
+		job.Phases = append(job.Phases, plan.Phase{
+			Tasks:     ph.Tasks,
+			Class:     input.ClassOf(c.Uniform, ph, i),
+			Time:      Hastened(j.Times[i].Each, speed),
+			Times:     allHastened(j.Times[i].List, speed),
+			Delays:    ph.Delays,
+			NoBarrier: i > 0 && ph.After == sojourn.NoBarrier,
+		})
+	}
+	return job
+}
+
+// Fastest returns the greatest speed of a node.
+func Fastest(c *input.Cluster) float64 {
+	most := 0.0
+	for _, n := range c.Nodes {
+		if n.Speed == 0 {
+			most = max(most, 1)
+		}
+		most = max(most, n.Speed)
+	}
+	return most
+}
+
+// Hastened returns a service time on a machine of some speed, rounded down.
+func Hastened(d time.Duration, speed float64) time.Duration {
+	if speed == 1 {
+		return d
+	}
+	return time.Duration(math.Floor(float64(d) / speed))
+}
+
+func allHastened(times []time.Duration, speed float64) []time.Duration {
+	if times == nil || speed == 1 {
+		return times
+	}
+	fast := make([]time.Duration, len(times))
+	for i, d := range times {
+		fast[i] = Hastened(d, speed)
+	}
+	return fast
+}

@@ -1,0 +1,114 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// MaxSeeds keeps a typing error from filling the memory.
+const MaxSeeds = 100_000
+
+// A Trial is a policy in a scenario, to be run with several seeds.
+type Trial struct {
+	Scenario *Scenario
+	Spec     catalog.Spec
+	Value    string // of what a sweep varies
+	Keep     bool   // the records of jobs
+	Watch    Watch  // unless nil, changes how it is run and sees what results do not tell
+}
+
+// Random reports whether anything depends on the seed.
+func (t Trial) Random() bool { return t.Scenario.random() || drawsErrors(t.Spec) }
+
+// A Watch changes how a run is made, and returns what returns, after the run, what was
+// seen.
+type Watch func(cfg *sim.Config) (seen func() any, err error)
+
+// A Sample is what came out of a trial, seed by seed.
+type Sample struct {
+	Trial
+	Results []*sim.Result // without records of jobs, unless they are kept
+	Loads   [][2]float64
+	Planned []float64 // the numbers of a planner, which has no results
+	Seen    []any     // by the trial's watch
+}
+
+// Repeat runs each trial with the seed of its scenario and the ones that follow.
+// Equal seeds draw equally in all trials. As many runs go on at a time as there
+// are processors, and the order of the samples is that of the trials.
+func Repeat(ctx context.Context, terminal io.Writer, trials []Trial, seeds int) ([]*Sample, error) {
+	samples := make([]*Sample, len(trials))
+	for i, t := range trials {
+		samples[i] = &Sample{Trial: t, Results: make([]*sim.Result, seeds), Loads: make([][2]float64, seeds), Seen: make([]any, seeds)}
+	}
+	bar := progress.New(terminal, "runs", len(trials)*seeds)
+	// Seed by seed, so that an error that one seed has is found early.
+	err := Parallel(ctx, len(trials)*seeds, func(ctx context.Context, n int) error {
+		k, t := n/len(trials), samples[n%len(trials)]
+		fail := func(err error) error {
+			return fmt.Errorf("policy %s, seed %d: %w", t.Spec, t.Scenario.Seed+uint64(k), err)
+		}
+		s, err := t.Scenario.WithSeed(ctx, t.Scenario.Seed+uint64(k))
+		if err != nil {
+			return fail(err)
+		}
+		cfg, err := s.config(t.Spec)
+		if err != nil {
+			return fail(err)
+		}
+		seen := func() any { return nil }
+		if t.Watch != nil {
+			if seen, err = t.Watch(&cfg); err != nil {
+				return fail(err)
+			}
+		}
+		res, err := sim.Run(ctx, cfg)
+		if err != nil {
+			return fail(err)
+		}
+		t.Seen[k] = seen()
+		if !t.Keep {
+			res.JobRecords = nil
+		}
+		t.Results[k], t.Loads[k] = res, s.Workload.Load(s.Cluster)
+		bar.Add(1)
+		return nil
+	})
+	bar.Clear()
+	if err != nil {
+		return nil, err
+	}
+	return samples, nil
+}
+
+// Values returns a number of each seed.
+func (s *Sample) Values(f func(*sim.Result) float64) []float64 {
+	values := make([]float64, len(s.Results))
+	for k, res := range s.Results {
+		values[k] = f(res)
+	}
+	return values
+}
+
+// ValuesOf returns the same of each sample.
+func ValuesOf(samples []*Sample, f func(*sim.Result) float64) [][]float64 {
+	values := make([][]float64, len(samples))
+	for i, s := range samples {
+		values[i] = s.Values(f)
+	}
+	return values
+}
+
+// Load returns the load of a class, seed by seed.
+func (s *Sample) Load(class int) []float64 {
+	values := make([]float64, len(s.Loads))
+	for k, load := range s.Loads {
+		values[k] = load[class]
+	}
+	return values
+}

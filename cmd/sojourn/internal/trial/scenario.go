@@ -1,0 +1,128 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// A Scenario is what policies are compared in: a setup whose workload and cluster were
+// read.
+type Scenario struct {
+	Setup
+	Workload *input.Workload
+	Cluster  *input.Cluster
+	Bound    *Bound // of any run, once there is one; nil if there is no bound
+	Unbound  error  // why there is none
+	Rolls    []*Roll
+	Part     int // in place of boundPart, unless 0
+}
+
+// config returns the configuration of a run of one policy.
+func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
+	p, err := newPolicy(s.Policies, Seeded(spec, s.Seed))
+	if err != nil {
+		return sim.Config{}, err
+	}
+	jobs, err := s.Locality.place(s.Workload, s.Cluster, s.Seed)
+	if err != nil {
+		return sim.Config{}, err
+	}
+	remote, network := s.Locality.reads()
+	return sim.Config{
+		Cluster:    s.Cluster.Cluster,
+		Jobs:       jobs,
+		Policy:     p,
+		Estimates:  sim.Estimates(s.Estimates),
+		Stragglers: s.Stragglers,
+		Remote:     remote,
+		Network:    network,
+		Faults:     s.Faults,
+		Progress:   s.Progress,
+		Preempt:    s.Preempt,
+		Retest:     s.Retest,
+		Seed:       s.Seed,
+		Records:    true,
+	}, nil
+}
+
+// WithSeed returns the scenario with another seed: a workload that comes from a
+// generator is made anew, any other stays.
+func (s *Scenario) WithSeed(ctx context.Context, seed uint64) (*Scenario, error) {
+	t := *s
+	t.Seed = seed
+	if seed == s.Seed || !s.Source.Gen.Given() {
+		return &t, nil
+	}
+	var err error
+	if t.Workload, err = s.Source.Gen.Workload(ctx, seed, false); err != nil {
+		return nil, err
+	}
+	return &t, s.Load.Apply(t.Workload, t.Cluster)
+}
+
+// RunHooks are called as a run goes on. job is told the place of each job in the
+// workload, from 0; sim.Hooks.Job is not used.
+type RunHooks struct {
+	sim.Hooks
+	Job func(rank int, r *sim.JobRecord)
+}
+
+// Run runs the policies, each by itself and as many at a time as there are
+// processors, and returns their results in the order of specs; and finds the bound
+// of them all, and the roll of each. hooks, if not nil, makes the hooks of the run of the
+// i-th policy.
+func (s *Scenario) Run(ctx context.Context, terminal io.Writer, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
+	bar := progress.New(terminal, "jobs", len(specs)*s.Workload.Facts().Jobs)
+	defer bar.Clear()
+	return s.RunCounted(ctx, bar, specs, hooks)
+}
+
+// RunCounted is run with a progress bar that counts the jobs that are done.
+func (s *Scenario) RunCounted(ctx context.Context, bar *progressbar.ProgressBar, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
+	results := make([]*sim.Result, len(specs))
+	s.Rolls = make([]*Roll, len(specs))
+	err := Parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {
+		if i == len(specs) {
+			s.Bound, s.Unbound = newBound(s.Workload, s.Cluster, cmp.Or(s.Part, boundPart))
+			return nil
+		}
+		cfg, err := s.config(specs[i])
+		if err != nil {
+			return err
+		}
+		var h RunHooks
+		if hooks != nil {
+			h = hooks(i)
+		}
+		r := &Roll{}
+		s.Rolls[i] = r
+		places := places{live: map[sojourn.JobID]int{}}
+		h.Hooks.Job = func(j *sim.JobRecord) {
+			rank := places.take(j.ID)
+			r.Add(rank, j)
+			if h.Job != nil {
+				h.Job(rank, j)
+			}
+			bar.Add(1)
+		}
+		cfg.Jobs, cfg.Hooks = places.number(cfg.Jobs), h.Hooks
+		cfg.Records, cfg.Quantiles = false, true // what is said of single jobs is in the roll
+		if results[i], err = sim.Run(ctx, cfg); err != nil {
+			return fmt.Errorf("policy %s: %w", specs[i], err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
