@@ -97,8 +97,8 @@
 // # Questions
 //
 // Observe and Assign change a policy, and nothing else does. NextWake, Seek,
-// AppendPreemptions, AppendRanking, Explain, AppendBinary and Admit are questions,
-// and an Assign that declines is one. A question changes nothing that anybody
+// AppendPreemptions, AppendRanking, Explain, AppendVoid, Void, AppendBinary and Admit are
+// questions, and an Assign that declines is one. A question changes nothing that anybody
 // could find out: no later decision, no answer, no byte of a snapshot, whichever
 // questions are asked, how often, and in whatever order between two calls. In
 // particular no time passes in them. A driver may ask for NextWake before it offers
@@ -131,8 +131,9 @@
 //
 // # Optional interfaces
 //
-// A policy may also be an [Admitter], [Preemptor], [Waker], [Seeker],
-// [Explainer] or [Snapshotter]. [As] finds these, also behind wrappers.
+// A policy may also be an [Admitter], [Preemptor], [Waker], [Seeker], [Explainer],
+// [Promiser] or [Snapshotter]. [As] finds these, also behind wrappers. [All] finds whatever
+// else a policy can do, behind locks and in pools too.
 //
 // # Programs to start from
 //
@@ -142,8 +143,17 @@
 //
 // # Concurrency
 //
-// A policy is not safe for concurrent use. Distinct policies share nothing.
-// [Locked] adds a mutex.
+// A policy is not safe for concurrent use. Distinct policies share nothing. [Locked] adds
+// a mutex, for drivers of several goroutines:
+//
+//	p := sojourn.NewLocked(policy)
+//	a, ok := p.AssignNext(class) // seeks and assigns at once
+//	...
+//	p.Visit(func(p sojourn.Policy) { // all of this at once
+//		done.At = clock() // read under the lock, so that time never runs backwards
+//		err = p.Observe(done)
+//		next, ok = p.Assign(done.Slot.ID)
+//	})
 //
 // # Limits
 //

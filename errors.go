@@ -113,3 +113,18 @@ func (e *RejectedError) Error() string {
 
 // Unwrap returns [ErrRejected].
 func (e *RejectedError) Unwrap() error { return ErrRejected }
+
+// A SlotError is what [Policy.Assign] panics with: the slot that it was asked about is not
+// free.
+type SlotError struct {
+	Slot SlotID
+	Busy bool // it runs an attempt; otherwise it is unknown or retiring
+}
+
+// Error says which slot is not free, and why.
+func (e *SlotError) Error() string {
+	if e.Busy {
+		return fmt.Sprintf("sojourn: Assign of slot %d, which is busy", e.Slot)
+	}
+	return fmt.Sprintf("sojourn: Assign of slot %d, which is unknown or retiring", e.Slot)
+}

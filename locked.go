@@ -1,18 +1,22 @@
 package sojourn
 
 import (
+	"fmt"
 	"log/slog"
 	"sync"
 )
 
-// Locked makes a policy safe for concurrent use, one call at a time. The
-// optional interfaces of the policy are found by [As], and what As returns takes
-// the same lock. There is no way from a Locked to the policy inside, which would
-// go past the lock.
+// Locked makes a policy safe for concurrent use, one call at a time.
 //
-// A lock makes each call atomic and no more: between an Observe and the Assign
-// that follows it another goroutine may get in. A driver that needs the two
-// together keeps a mutex of its own instead.
+// The optional interfaces of this package are found by [As], and what As returns takes
+// the same lock for each call. All else that the policy inside can do, a concrete type or
+// an interface of somebody else's, is found by [All], which holds the lock until the body
+// of the loop is left. There is no way to the policy inside that goes past the lock.
+//
+// A lock makes each call atomic and no more: between Seek and Assign, or between reading
+// the clock and Observe, another goroutine may get in. [Locked.AssignNext] seeks and
+// assigns at once. [Locked.Visit] does whatever a driver wants done at once, such as
+// to read the clock, to report the end of a task, and to ask for the next one.
 type Locked struct {
 	mu sync.Mutex
 	p  Policy
@@ -28,11 +32,47 @@ func (l *Locked) Observe(ev Event) error {
 	return l.p.Observe(ev)
 }
 
-// Assign implements [Policy].
-func (l *Locked) Assign(id SlotID) (Assignment, bool) {
+// Assign implements [Policy], but declines a slot that is not free, where the policy inside
+// panics with a [*SlotError]: the slot may have been taken, or have left, since the
+// caller found it free.
+func (l *Locked) Assign(id SlotID) (a Assignment, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			if _, free := r.(*SlotError); !free {
+				panic(r)
+			}
+			a, ok = Assignment{}, false
+		}
+	}()
 	return l.p.Assign(id)
+}
+
+// AssignNext assigns the free slot of a class that [Seeker] names, and the assignment says
+// which one that is. It reports false if no free slot of the class is worth
+// offering until the next event or assignment. It panics if the policy is no Seeker.
+func (l *Locked) AssignNext(c Class) (Assignment, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := As[Seeker](l.p)
+	if !ok {
+		panic(fmt.Sprintf("sojourn: AssignNext of a %T, which is no Seeker", l.p))
+	}
+	id, ok := s.Seek(c)
+	if !ok {
+		return Assignment{}, false
+	}
+	return l.p.Assign(id)
+}
+
+// Visit calls f with the policy inside, under the lock. f may do with it what it could do
+// if there were no lock, must not keep it, and must not call l. The function [All] uses
+// it.
+func (l *Locked) Visit(f func(Policy)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(l.p)
 }
 
 // As sets *target to a view of the policy inside that takes the lock, and
@@ -50,6 +90,8 @@ func (l *Locked) As(target any) bool {
 		return lockedView(l, target, func(in Seeker) Seeker { return lockedSeeker{l, in} })
 	case *Explainer:
 		return lockedView(l, target, func(in Explainer) Explainer { return lockedExplainer{l, in} })
+	case *Promiser:
+		return lockedView(l, target, func(in Promiser) Promiser { return lockedPromiser{l, in} })
 	case *Snapshotter:
 		return lockedView(l, target, func(in Snapshotter) Snapshotter { return lockedSnapshotter{l, in} })
 	}
@@ -123,6 +165,23 @@ func (v lockedExplainer) Explain(id JobID) ([]slog.Attr, bool) {
 	v.l.mu.Lock()
 	defer v.l.mu.Unlock()
 	return v.in.Explain(id)
+}
+
+type lockedPromiser struct {
+	l  *Locked
+	in Promiser
+}
+
+func (v lockedPromiser) AppendVoid(dst []JobID) []JobID {
+	v.l.mu.Lock()
+	defer v.l.mu.Unlock()
+	return v.in.AppendVoid(dst)
+}
+
+func (v lockedPromiser) Void(id JobID) (why string, ok bool) {
+	v.l.mu.Lock()
+	defer v.l.mu.Unlock()
+	return v.in.Void(id)
 }
 
 type lockedSnapshotter struct {

@@ -52,6 +52,12 @@ func (g *guarded) Explain(id JobID) ([]slog.Attr, bool) {
 	g.called("Explain")
 	return []slog.Attr{slog.Uint64("id", uint64(id))}, true
 }
+func (g *guarded) AppendVoid(dst []JobID) []JobID {
+	g.called("AppendVoid")
+	return append(dst, 7)
+}
+func (g *guarded) Void(id JobID) (string, bool) { g.called("Void"); return "void", id == 7 }
+func (g *guarded) Unheard(x int) int            { g.called("Unheard"); return x + 1 }
 func (g *guarded) AppendBinary(dst []byte) ([]byte, error) {
 	g.called("AppendBinary")
 	return append(dst, 7), errGuarded
@@ -101,6 +107,24 @@ var lockedCalls = map[string]func(l *Locked) bool{
 		}
 		attrs, ok := v.Explain(9)
 		return ok && len(attrs) == 1 && attrs[0].Value.Uint64() == 9
+	},
+	"AppendVoid": func(l *Locked) bool {
+		v, ok := As[Promiser](l)
+		return ok && slices.Equal(v.AppendVoid([]JobID{1}), []JobID{1, 7})
+	},
+	"Void": func(l *Locked) bool {
+		v, ok := As[Promiser](l)
+		if !ok {
+			return false
+		}
+		why, ok := v.Void(7)
+		return ok && why == "void"
+	},
+	"Unheard": func(l *Locked) (ok bool) {
+		for v := range All[interface{ Unheard(int) int }](l) {
+			ok = v.Unheard(4) == 5 && !ok
+		}
+		return ok
 	},
 	"AppendBinary": func(l *Locked) bool {
 		v, ok := As[Snapshotter](l)
@@ -182,6 +206,7 @@ func TestLockedOffersNoMoreThanIsInside(t *testing.T) {
 		"Waker":       is[Waker](l),
 		"Seeker":      is[Seeker](l),
 		"Explainer":   is[Explainer](l),
+		"Promiser":    is[Promiser](l),
 		"Snapshotter": is[Snapshotter](l),
 	} {
 		if found {
@@ -216,6 +241,49 @@ func TestLockedFindsThroughWrappersInside(t *testing.T) {
 	}
 }
 
+// What All yields is the policy inside, under the lock until the body is left, in
+// whichever way.
+func TestLockedLendsThePolicy(t *testing.T) {
+	g, l := newGuarded()
+	for p := range All[*guarded](l) {
+		if p != g {
+			t.Error("All yields another policy than the one inside")
+		}
+		p.called("the body")
+		break
+	}
+	func() {
+		defer func() { recover() }()
+		l.Visit(func(p Policy) {
+			p.(*guarded).called("the function")
+			panic("out")
+		})
+	}()
+	if len(g.calls) != 2 || len(g.free) > 0 {
+		t.Errorf("calls %v, of which without the lock %v; want two, none", g.calls, g.free)
+	}
+	if !l.mu.TryLock() {
+		t.Error("the lock is still held afterwards")
+	}
+}
+
+// AssignNext seeks and assigns in one go.
+func TestLockedAssignNext(t *testing.T) {
+	g, l := newGuarded()
+	if a, ok := l.AssignNext(8); !ok || a.Slot != 8 {
+		t.Errorf("AssignNext(8) = %+v, %v, want the slot that Seek names", a, ok)
+	}
+	if !slices.Equal(g.calls, []string{"Seek", "Assign"}) || len(g.free) > 0 {
+		t.Errorf("calls %v, of which without the lock %v; want Seek and Assign, none", g.calls, g.free)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("AssignNext of a policy that is no Seeker does not panic")
+		}
+	}()
+	NewLocked(plain{}).AssignNext(0)
+}
+
 // The policy inside cannot be had, by Unwrap, by As, or by a view.
 func TestLockedHidesThePolicy(t *testing.T) {
 	_, l := newGuarded()
@@ -226,7 +294,7 @@ func TestLockedHidesThePolicy(t *testing.T) {
 		t.Error("As finds the concrete policy behind a Locked")
 	}
 	var target *guarded
-	if l.As(&target) || l.As(nil) || l.As(new(Policy)) {
+	if l.As(&target) || l.As(nil) || l.As(new(Policy)) || is[interface{ Unheard(int) int }](l) {
 		t.Error("the method As answers for more than the optional interfaces")
 	}
 	waker, _ := As[Waker](l)

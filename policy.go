@@ -28,9 +28,9 @@ type Policy interface {
 	// counts it as running from then on. It reports false, and changes nothing, if
 	// there is nothing that this slot should run now.
 	//
-	// Assign panics if the slot is unknown, retiring or busy: the driver keeps
-	// account of its slots, so that this is a mistake in its code and not
-	// something that happened in the cluster.
+	// Assign panics with a [*SlotError], and changes nothing, if the slot is unknown,
+	// retiring or busy: the driver keeps account of its slots, so that this is a
+	// mistake in its code and not something that happened in the cluster.
 	Assign(SlotID) (Assignment, bool)
 }
 
@@ -129,6 +129,20 @@ type Explainer interface {
 	Explain(JobID) ([]slog.Attr, bool)
 }
 
+// A Promiser promises something about each job that it accepts, such as that the job meets
+// its deadline, as long as the cluster does what the promise rests on. It says so when a
+// promise does not hold any more. An [Admitter] refuses what cannot be promised.
+type Promiser interface {
+	// AppendVoid appends to dst the live jobs whose promises are void, each once, and
+	// returns the extended slice. A job to which nothing was promised is not among them.
+	// It may be asked at every event.
+	AppendVoid(dst []JobID) []JobID
+
+	// Void returns why the promise to a job is void. It reports false if the job is none
+	// of those that AppendVoid lists.
+	Void(JobID) (why string, ok bool)
+}
+
 // A Snapshotter can save its state and be restored from it.
 //
 // Equal states have equal snapshots, byte for byte, and a policy that is
@@ -154,17 +168,30 @@ type Snapshotter interface {
 // The chain consists of p itself and of what its method Unwrap() Policy returns,
 // repeatedly. A policy that has a method As(target any) bool is asked as well,
 // before it is unwrapped: the method may set *target, a pointer to a T, and
-// report true. A wrapper therefore hides nothing unless it means to.
+// report true.
+//
+// As does not look behind a wrapper that only lends what is inside, by a method
+// Visit, unless the wrapper answers for it: [All] does.
+//
+// # Wrappers
+//
+// A wrapper hides nothing, not even an optional interface that it has never heard of. It
+// needs one method for that, and a second one if it is of the second kind:
+//
+//   - Unwrap() Policy, if there is one policy inside, and asking that one directly does
+//     no harm.
+//   - Visit(f func(Policy)), if what is inside must be guarded, or if there are several.
+//     It calls f with each policy inside, and guards it until f returns, as [Locked] does
+//     by its lock. f keeps nothing of the policy. Where the wrapper keeps account of what
+//     it tells the policies inside, as package fair does, f may only ask them questions.
+//   - As(target any) bool, besides Visit, for the interfaces above: it sets *target to
+//     something that guards each call, or that answers for all policies inside.
+//
+// Package sojourntest tests a wrapper: see Wrap in its Options.
 func As[T any](p Policy) (T, bool) {
 	for p != nil {
-		if t, ok := p.(T); ok {
+		if t, ok := asItself[T](p); ok {
 			return t, true
-		}
-		if a, ok := p.(interface{ As(target any) bool }); ok {
-			var t T
-			if a.As(&t) {
-				return t, true
-			}
 		}
 		w, ok := p.(interface{ Unwrap() Policy })
 		if !ok {
@@ -174,6 +201,59 @@ func As[T any](p Policy) (T, bool) {
 	}
 	var zero T
 	return zero, false
+}
+
+// asItself returns what p says that it is, without what is inside.
+func asItself[T any](p Policy) (T, bool) {
+	if t, ok := p.(T); ok {
+		return t, true
+	}
+	if a, ok := p.(interface{ As(target any) bool }); ok {
+		var t T
+		if a.As(&t) {
+			return t, true
+		}
+	}
+	var zero T
+	return zero, false
+}
+
+// All iterates over each T in p, be it behind wrappers that guard what is inside, or
+// one of several policies in a policy. T is any interface or a concrete type:
+//
+//	for f := range sojourn.All[*fair.Policy](locked) {
+//		... // under the lock
+//	}
+//
+// A policy that is a T itself is yielded, and what is inside is not looked at. Else All goes
+// on with what [Locked.Visit], or the method Visit of another wrapper, lends it. What is
+// yielded may be used in the body of the loop only. The guards stay on for as long: in
+// the example, the body must not call locked.
+func All[T any](p Policy) iter.Seq[T] {
+	return func(yield func(T) bool) { all(p, yield) }
+}
+
+// all reports whether yield wants more.
+func all[T any](p Policy, yield func(T) bool) bool {
+	for p != nil {
+		if t, ok := p.(T); ok {
+			return yield(t)
+		}
+		if v, ok := p.(interface{ Visit(func(Policy)) }); ok {
+			more := true
+			v.Visit(func(inside Policy) { more = more && all(inside, yield) })
+			return more
+		}
+		if t, ok := asItself[T](p); ok {
+			return yield(t)
+		}
+		w, ok := p.(interface{ Unwrap() Policy })
+		if !ok {
+			break
+		}
+		p = w.Unwrap()
+	}
+	return true
 }
 
 // Ranking returns the live jobs of p, the one to be served first at the front, as

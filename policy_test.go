@@ -1,6 +1,7 @@
 package sojourn_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
@@ -111,5 +112,59 @@ func TestAsForgetsWhatWasRefused(t *testing.T) {
 	}}
 	if w, ok := sojourn.As[sojourn.Waker](p); ok || w != nil {
 		t.Errorf("As = %v, %v, want nil, false", w, ok)
+	}
+}
+
+// several lends two policies.
+type several struct {
+	bare
+	a, b sojourn.Policy
+}
+
+func (s several) Visit(f func(sojourn.Policy)) {
+	f(s.a)
+	f(s.b)
+}
+
+func TestAllFindsWhatIsInside(t *testing.T) {
+	w := func(at sojourn.Time) sojourn.Policy { return waking{at: at} }
+	two := several{a: w(1), b: wrapping{Policy: w(2)}}
+	tests := []struct {
+		name string
+		p    sojourn.Policy
+		want []sojourn.Time
+	}{
+		{"nil", nil, nil},
+		{"bare", bare{}, nil},
+		{"itself", w(1), []sojourn.Time{1}},
+		{"behind wrappers", wrapping{Policy: wrapping{Policy: w(1)}}, []sojourn.Time{1}},
+		{"itself, and not what is inside", wakingWrapper{waking{at: 2}, wrapping{Policy: w(1)}}, []sojourn.Time{2}},
+		{"method As", wrapping{Policy: w(1), as: func(target any) bool { *target.(*sojourn.Waker) = waking{at: 5}; return true }}, []sojourn.Time{5}},
+		{"two", two, []sojourn.Time{1, 2}},
+		{"two, one of them bare", several{a: bare{}, b: w(3)}, []sojourn.Time{3}},
+		{"behind a lock", sojourn.NewLocked(wrapping{Policy: two}), []sojourn.Time{1, 2}},
+		{"behind two locks", several{a: sojourn.NewLocked(sojourn.NewLocked(w(4))), b: two}, []sojourn.Time{4, 1, 2}},
+		{"hidden", opaque{w(1)}, nil},
+	}
+	for _, tc := range tests {
+		for limit := range len(tc.want) + 1 {
+			got := []sojourn.Time{}
+			for w := range sojourn.All[sojourn.Waker](tc.p) {
+				at, _ := w.NextWake()
+				if got = append(got, at); len(got) == limit {
+					break
+				}
+			}
+			want := tc.want
+			if limit > 0 {
+				want = want[:limit]
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: All finds %v when left after %d, want %v", tc.name, got, limit, want)
+			}
+		}
+	}
+	if _, ok := sojourn.As[sojourn.Waker](two); ok {
+		t.Error("As finds one of several policies, which does not speak for the others")
 	}
 }

@@ -74,6 +74,38 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 	return dst
 }
 
+// Visit calls f with the policies of pools, for questions that fair does not answer itself:
+// of each pool that has a policy and jobs, and of each that keeps its policy for jobs to
+// come. A policy knows of slots only those that its pool holds. f must not call its Observe
+// or Assign, since fair keeps account of what it is told. The function [sojourn.All] uses
+// it.
+func (p *Policy) Visit(f func(sojourn.Policy)) {
+	for g := range p.guests {
+		f(g.Policy)
+	}
+}
+
+// AppendVoid implements [sojourn.Promiser]: what the policies of pools have promised and
+// say is void, pool by pool. Fair itself promises nothing.
+func (p *Policy) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
+	for _, n := range p.inner {
+		if n.policy.promiser != nil {
+			dst = n.policy.promiser.AppendVoid(dst)
+		}
+	}
+	return dst
+}
+
+// Void implements [sojourn.Promiser] by the policy of the job's pool.
+func (p *Policy) Void(id sojourn.JobID) (why string, ok bool) {
+	if j := p.ledger.Job(id); j != nil {
+		if g := j.Data.pool.policy; g != nil && g.promiser != nil {
+			return g.promiser.Void(id)
+		}
+	}
+	return "", false
+}
+
 // explainer returns what the policy of a pool explains itself by, if it has one that
 // does.
 func (n *pool) explainer() (sojourn.Explainer, bool) {

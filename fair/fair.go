@@ -7,8 +7,8 @@ import (
 )
 
 // A Policy is a fair [sojourn.Policy]. It is also a [sojourn.Seeker], a
-// [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a
-// [sojourn.Explainer] and a [sojourn.Snapshotter].
+// [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a [sojourn.Explainer], a
+// [sojourn.Promiser] and a [sojourn.Snapshotter].
 type Policy struct {
 	options string // as text, for snapshots
 

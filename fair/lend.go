@@ -35,9 +35,10 @@ type lender struct {
 // A guest is the policy of a pool.
 type guest struct {
 	sojourn.Policy
-	seeker sojourn.Seeker
-	waker  sojourn.Waker // nil if it is none
-	due    bool          // it waits for this very instant, and was not told of it by a Tick
+	seeker   sojourn.Seeker
+	waker    sojourn.Waker    // nil if it is none
+	promiser sojourn.Promiser // nil if it is none
+	due      bool             // it waits for this very instant, and was not told of it by a Tick
 
 	account *ledger.Part // what it was restored with, to be compared
 }
@@ -46,6 +47,7 @@ func newGuest(c *conf) *guest {
 	g := &guest{Policy: c.Policy()}
 	g.seeker, _ = sojourn.As[sojourn.Seeker](g.Policy)
 	g.waker, _ = sojourn.As[sojourn.Waker](g.Policy)
+	g.promiser, _ = sojourn.As[sojourn.Promiser](g.Policy)
 	return g
 }
 

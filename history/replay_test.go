@@ -3,6 +3,7 @@ package history_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"iter"
 	"strings"
 	"testing"
@@ -15,7 +16,9 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/history"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
 func must[P sojourn.Policy](p P, err error) sojourn.Policy {
@@ -242,8 +245,8 @@ func TestReplayStopsAtErrors(t *testing.T) {
 }
 
 func TestRecorderHidesNothing(t *testing.T) {
-	r := history.NewRecorder(policies[0](), history.NewWriter(new(bytes.Buffer)))
-	if _, ok := sojourn.As[sojourn.Seeker](r); !ok {
-		t.Error("the Recorder hides a Seeker")
-	}
+	histories.Share(t, 20)
+	sojourntest.Run(t, policies[0], sojourntest.Options{Wrap: func(p sojourn.Policy) sojourn.Policy {
+		return history.NewRecorder(p, history.NewWriter(io.Discard))
+	}})
 }

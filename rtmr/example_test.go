@@ -67,17 +67,18 @@ func ExamplePolicy_AppendVoid() {
 	observe(p, sojourn.Event{Kind: sojourn.JobArrived, Job: job(1, 4, sojourn.Time(20*time.Minute))})
 	observe(p, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
 	for _, id := range p.AppendVoid(nil) {
+		why, _ := p.Void(id)
+		fmt.Printf("job %d: %s\n", id, why)
 		attrs, _ := p.Explain(id)
 		for _, a := range attrs {
 			switch a.Key {
-			case "promise", "void", "deadline", "e":
-				fmt.Printf("job %d: %v\n", id, a)
+			case "deadline", "e":
+				fmt.Println(a)
 			}
 		}
 	}
 	// Output:
-	// job 1: promise=void
-	// job 1: void=slots were lost
-	// job 1: deadline=20m0s
-	// job 1: e=40m0s
+	// job 1: slots were lost
+	// deadline=20m0s
+	// e=40m0s
 }

@@ -17,8 +17,8 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return dst
 }
 
-// AppendVoid appends the live jobs whose deadlines were promised and may be missed, in
-// the order of AppendRanking; [Policy.Explain] tells why.
+// AppendVoid implements [sojourn.Promiser]: the live jobs whose deadlines were promised and
+// may be missed, in the order of AppendRanking.
 func (p *Policy) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	p.settle()
 	if p.voids == 0 && !p.soft {
@@ -30,6 +30,18 @@ func (p *Policy) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 		}
 	}
 	return dst
+}
+
+// Void implements [sojourn.Promiser]: the hypotheses that did not hold.
+func (p *Policy) Void(id sojourn.JobID) (why string, ok bool) {
+	j := p.ledger.Job(id)
+	if j == nil {
+		return "", false
+	}
+	if p.settle(); j.Data.mark.promise != void {
+		return "", false
+	}
+	return j.Data.mark.why.String(), true
 }
 
 // Explain implements [sojourn.Explainer]: the state of the job's tasks, then
@@ -49,8 +61,8 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	p.settle()
 	d := &j.Data
 	attrs := append(j.Attrs(), slog.Int("rank", d.rank), slog.String("promise", promiseNames[d.mark.promise]))
-	if d.mark.promise == void {
-		attrs = append(attrs, slog.String("void", d.mark.why.String()))
+	if why, ok := p.Void(id); ok {
+		attrs = append(attrs, slog.String("void", why))
 	}
 	if d.deadline < never {
 		attrs = append(attrs, slog.Duration("deadline", time.Duration(d.deadline)))

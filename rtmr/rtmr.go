@@ -13,7 +13,7 @@ import (
 )
 
 // A Policy is RTMR as a [sojourn.Policy]. It is also a [sojourn.Admitter], a
-// [sojourn.Seeker], a [sojourn.Waker], a [sojourn.Explainer] and a
+// [sojourn.Seeker], a [sojourn.Waker], a [sojourn.Explainer], a [sojourn.Promiser] and a
 // [sojourn.Snapshotter].
 type Policy struct {
 	header snapshot.Header

@@ -6,16 +6,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A promiser is a policy that promises deadlines and says when it cannot keep one any
-// more, because something happened that it had not reckoned with.
-type promiser interface {
-	sojourn.Explainer
-
-	// AppendVoid appends the live jobs whose deadlines were promised and may be
-	// missed; their explanation has an attribute "void" that says why.
-	AppendVoid(dst []sojourn.JobID) []sojourn.JobID
-}
-
 // reject records that the policy declined a job.
 func (e *engine) reject(j *job) {
 	if e.admitter == nil {
@@ -65,12 +55,7 @@ func (e *engine) lookForVoid() {
 		if j == nil || j.record.Void != "" {
 			continue
 		}
-		attrs, _ := e.promiser.Explain(id)
-		for _, a := range attrs {
-			if a.Key == "void" {
-				j.record.Void = a.Value.String()
-				e.res.Void++
-			}
-		}
+		j.record.Void, _ = e.promiser.Void(id)
+		e.res.Void++
 	}
 }

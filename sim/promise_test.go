@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
@@ -19,11 +18,7 @@ func (p breaker) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	return dst
 }
 
-func (p breaker) AppendRanking(dst []sojourn.JobID) []sojourn.JobID { return dst }
-
-func (p breaker) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
-	return []slog.Attr{slog.String("why", "runs"), slog.String("void", "a slot was lost")}, id == 1
-}
+func (p breaker) Void(id sojourn.JobID) (string, bool) { return "a slot was lost", id == 1 }
 
 // A promise that stays void over many events is counted once, with its reason.
 func TestVoidPromiseIsCountedOnce(t *testing.T) {

@@ -72,7 +72,7 @@ type engine struct {
 	seeker    sojourn.Seeker    // nil if the policy is none
 	preemptor sojourn.Preemptor // nil if the policy is none or is not asked
 	waker     sojourn.Waker     // nil if the policy is none
-	promiser  promiser          // nil if the policy is none
+	promiser  sojourn.Promiser  // nil if the policy is none
 	admitter  sojourn.Admitter  // nil if the policy is none, or rejected jobs are not offered again
 
 	now   sojourn.Time
@@ -201,7 +201,7 @@ func newEngine(cfg *Config) *engine {
 	}
 	e.seeker, _ = sojourn.As[sojourn.Seeker](cfg.Policy)
 	e.waker, _ = sojourn.As[sojourn.Waker](cfg.Policy)
-	e.promiser, _ = sojourn.As[promiser](cfg.Policy)
+	e.promiser, _ = sojourn.As[sojourn.Promiser](cfg.Policy)
 	if cfg.Retest {
 		e.admitter, _ = sojourn.As[sojourn.Admitter](cfg.Policy)
 	}

@@ -2,7 +2,13 @@
 // package sojourn. The author of a policy writes one test:
 //
 //	func TestConformance(t *testing.T) {
-//		newPolicy := func() sojourn.Policy { return mypolicy.New(mypolicy.Options{}) }
+//		newPolicy := func() sojourn.Policy {
+//			p, err := mypolicy.New(mypolicy.Options{})
+//			if err != nil {
+//				t.Fatal(err)
+//			}
+//			return p
+//		}
 //		sojourntest.Run(t, newPolicy, sojourntest.Options{})
 //	}
 //
@@ -36,7 +42,8 @@
 //     start on it, and the number after that of the task's latest attempt
 //   - declines: a declined Assign returns the zero Assignment and changes nothing, and
 //     stands until the next event or assignment
-//   - misuse: Assign panics if the slot is unknown, retiring or busy
+//   - misuse: Assign panics with a *SlotError if the slot is unknown, retiring or busy, and
+//     changes nothing
 //   - panics: no event, and no offer of a free slot, makes a policy panic
 //   - work conservation: when every free slot has been offered, none is free on which
 //     a task could start
@@ -54,8 +61,8 @@
 //   - names: job IDs are only names; orders end in the order of arrival
 //   - epoch: only differences between times matter
 //   - fields: the fields that an event's kind does not use are ignored
-//   - purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendBinary
-//     and Admit change nothing, in whatever order they are asked, between any two
+//   - purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendVoid, Void,
+//     AppendBinary and Admit change nothing, in whatever order they are asked, between any two
 //     calls: a policy that is asked nothing decides alike and has the same snapshot;
 //     the Append methods keep what dst holds
 //   - seeking: Seek names a free slot of the class that Assign accepts, or says that
@@ -66,13 +73,16 @@
 //   - explanations: AppendRanking lists the live jobs, each once; Explain knows these
 //     jobs and no others; cancelled jobs that wait for their last attempts may be left
 //     out
+//   - promises: AppendVoid lists live jobs, each once; Void gives a reason for these and
+//     knows no others
 //   - admission: Admit answers as Observe then does, and changes nothing
 //   - rejections: a refusal is a *RejectedError that names the job, the live job that
 //     would be late, and a deadline that would be accepted
 //   - snapshots: a policy restored from a snapshot continues as the one that it was
 //     taken from; equal states have equal bytes; bytes that are damaged, or of other
 //     options, are an error and change nothing, and nothing is kept of the bytes
-//   - wrappers: behind a wrapper and behind a lock a policy answers alike
+//   - wrappers: behind a wrapper and behind a lock a policy answers alike, and All finds
+//     what it can do besides, even what the wrapper has not heard of
 //   - allocations: in steady state, assigning and finishing tasks allocates nothing
 //
 // A cancelled job is live until its last attempt has ended, for errors as for

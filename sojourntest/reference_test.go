@@ -71,6 +71,12 @@ const (
 	capacityLags
 	declineNoted
 	neverPanics
+	panicsBare
+	misuseDirty
+	voidsTwice
+	voidsAnyone
+	voidsBare
+	voidsOverwrite
 	declineDirty
 	crashes
 	allocates
@@ -186,7 +192,13 @@ func (p *fifo) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		if p.bug == neverPanics {
 			return sojourn.Assignment{}, false
 		}
-		panic(fmt.Sprintf("slot %d is unknown or busy", id))
+		if p.bug == misuseDirty && len(p.state.Jobs) > 0 {
+			p.state.Jobs = append(p.state.Jobs[1:], p.state.Jobs[0])
+		}
+		if p.bug == panicsBare {
+			panic(fmt.Sprintf("slot %d is unknown or busy", id))
+		}
+		panic(&sojourn.SlotError{Slot: id, Busy: s != nil && !s.Retiring})
 	}
 	if p.bug == allocates {
 		p.slotsByID = append([]sojourn.SlotID(nil), id)
@@ -785,6 +797,40 @@ func (p full) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		attrs = append(attrs, slog.Int("declined", p.declined))
 	}
 	return attrs, true
+}
+
+// failed reports whether a task of a job was attempted more than once: what was promised to
+// such a job is void.
+func (j *refJob) failed() bool {
+	return slices.ContainsFunc(j.Tasks, func(tasks []refTask) bool {
+		return slices.ContainsFunc(tasks, func(t refTask) bool { return t.Attempts > 1 })
+	})
+}
+
+func (p full) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
+	if p.bug == voidsOverwrite {
+		dst = dst[:0]
+	}
+	for _, j := range p.state.Jobs {
+		if j.failed() {
+			dst = append(dst, j.Spec.ID)
+			if p.bug == voidsTwice {
+				dst = append(dst, j.Spec.ID)
+			}
+		}
+	}
+	return dst
+}
+
+func (p full) Void(id sojourn.JobID) (why string, ok bool) {
+	j := p.job(&sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: id}})
+	if j == nil || !j.failed() && p.bug != voidsAnyone {
+		return "", false
+	}
+	if p.bug == voidsBare {
+		return "", true
+	}
+	return "a task was attempted again", true
 }
 
 // saved is the form of a snapshot. The embedded state has exported fields only.

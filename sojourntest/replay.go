@@ -1,6 +1,7 @@
 package sojourntest
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -50,7 +51,7 @@ func (tr *trial) replays() {
 	// The order of a map is the same by chance now and then; not in all these replays.
 	tr.together(true,
 		rewriting{lawDeterminism, h, plain},
-		rewriting{lawWrappers, h, func() sojourn.Policy { return sojourn.NewLocked(wrapper{tr.newPolicy()}) }})
+		rewriting{lawWrappers, h, tr.wrapped})
 	fits := h.where(func(c *call) bool { return c.err == nil })
 	tr.together(false,
 		rewriting{lawAtomicity, fits, plain},
@@ -102,7 +103,7 @@ func (tr *trial) shift() time.Duration {
 	return 1001*time.Hour + time.Minute + time.Second + 1
 }
 
-// A wrapper hides nothing.
+// A wrapper hides nothing, and can do something that no other wrapper has heard of.
 type wrapper struct{ p sojourn.Policy }
 
 func (w wrapper) Observe(ev sojourn.Event) error { return w.p.Observe(ev) }
@@ -110,6 +111,26 @@ func (w wrapper) Observe(ev sojourn.Event) error { return w.p.Observe(ev) }
 func (w wrapper) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) { return w.p.Assign(id) }
 
 func (w wrapper) Unwrap() sojourn.Policy { return w.p }
+
+func (w wrapper) unheardOf() {}
+
+// wrapped returns a policy behind a wrapper that hides nothing, and behind a lock or the
+// wrapper under test, which may not hide what it does not know.
+func (tr *trial) wrapped() sojourn.Policy {
+	wrap := tr.o.Wrap
+	if wrap == nil {
+		wrap = func(p sojourn.Policy) sojourn.Policy { return sojourn.NewLocked(p) }
+	}
+	p := wrap(wrapper{tr.newPolicy()})
+	found := 0
+	for range sojourn.All[interface{ unheardOf() }](p) {
+		found++
+	}
+	if found != 1 {
+		tr.fail(lawWrappers, nil, "a policy inside can do something that a %T does not know; All finds %d such policies, want 1", p, found)
+	}
+	return p
+}
 
 // withTicks returns h without its refused events, and with as many Ticks as
 // nobody asked for: before each call, one at once, and one half-way to the next
@@ -410,8 +431,29 @@ func (tr *trial) misuse() {
 		}
 		s := newSubject(tr.newPolicy())
 		tr.replay(lawDeterminism, s, tr.h, false)
-		if panicked(func() { s.Assign(id) }) == "" {
-			tr.fail(lawMisuse, append(tr.h, call{assign: true, slot: id}), "Assign(%d) does not panic, although the slot is %s", id, state)
+		shown := append(tr.h, call{assign: true, slot: id})
+		var err *sojourn.SlotError
+		switch r := recovered(func() { s.Assign(id) }); {
+		case r == nil:
+			tr.fail(lawMisuse, shown, "Assign(%d) does not panic, although the slot is %s", id, state)
+		case !errors.As(asError(r), &err) || err.Slot != id || err.Busy != (state == "busy"):
+			tr.fail(lawMisuse, shown, "Assign(%d) of a slot that is %s panics with %#v, want a *SlotError that says so", id, state, r)
+		}
+		if diff := s.view(tr.names.classes, true).differs(tr.last); diff != "" {
+			tr.fail(lawMisuse, shown, "after Assign(%d) of a slot that is %s, %s", id, state, diff)
 		}
 	}
+}
+
+// recovered returns what f panics with, or nil.
+func recovered(f func()) (r any) {
+	defer func() { r = recover() }()
+	f()
+	return nil
+}
+
+// asError returns r if it is an error.
+func asError(r any) error {
+	err, _ := r.(error)
+	return err
 }

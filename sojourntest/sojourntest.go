@@ -47,6 +47,11 @@ type Options struct {
 	// policies. None may be restored from a snapshot of another.
 	Others []func() sojourn.Policy
 
+	// Wrap, if not nil, returns a wrapper around a policy, for the law of wrappers. Nil
+	// means [sojourn.NewLocked]. The author of a wrapper runs the kit on a policy that is
+	// known to be right, such as that of package fifo, with the wrapper here.
+	Wrap func(sojourn.Policy) sojourn.Policy
+
 	// Seal, if not nil, makes the checksum of a forged snapshot good, in place.
 	// [FuzzUnmarshal] forges by it. The policies of this module need none.
 	Seal func(data []byte)

@@ -245,6 +245,46 @@ func TestWrappersOfCorrectPolicies(t *testing.T) {
 	}
 }
 
+// TestWrap runs the kit on a correct policy with wrappers, of which only the first two
+// hide nothing.
+func TestWrap(t *testing.T) {
+	setFlag(t, "rapid.checks", "4")
+	for name, tc := range map[string]struct {
+		wrap func(sojourn.Policy) sojourn.Policy
+		ok   bool
+	}{
+		"unwraps":                 {func(p sojourn.Policy) sojourn.Policy { return wrapper{p} }, true},
+		"locks twice":             {func(p sojourn.Policy) sojourn.Policy { return sojourn.NewLocked(sojourn.NewLocked(p)) }, true},
+		"hides everything":        {func(p sojourn.Policy) sojourn.Policy { return hides{p} }, false},
+		"passes on what is known": {func(p sojourn.Policy) sojourn.Policy { return knows{hides{p}} }, false},
+		"declines":                {func(p sojourn.Policy) sojourn.Policy { return declines{wrapper{p}} }, false},
+	} {
+		got := failure(t, func() sojourn.Policy { return newFull(correct) }, func() Options {
+			o := fullOptions()
+			o.Wrap = tc.wrap
+			return o
+		}())
+		if tc.ok != (got == "") || !tc.ok && !strings.Contains(got, "law of wrappers") {
+			t.Errorf("a wrapper that %s: the kit says\n%s", name, got)
+		}
+	}
+}
+
+// hides hides all but the two methods of a policy.
+type hides struct{ p sojourn.Policy }
+
+func (h hides) Observe(ev sojourn.Event) error                      { return h.p.Observe(ev) }
+func (h hides) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) { return h.p.Assign(id) }
+
+// knows passes on the optional interfaces that there are, and no others.
+type knows struct{ hides }
+
+func (k knows) As(target any) bool { return sojourn.NewLocked(k.p).As(target) }
+
+type declines struct{ wrapper }
+
+func (d declines) Assign(sojourn.SlotID) (_ sojourn.Assignment, ok bool) { return }
+
 type swallows struct{ *fifo }
 
 func (p swallows) Observe(ev sojourn.Event) error {

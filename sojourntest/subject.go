@@ -19,6 +19,7 @@ type subject struct {
 	waker       sojourn.Waker
 	seeker      sojourn.Seeker
 	explainer   sojourn.Explainer
+	promiser    sojourn.Promiser
 	snapshotter sojourn.Snapshotter
 
 	size  int // of the largest snapshot so far
@@ -32,6 +33,7 @@ func newSubject(p sojourn.Policy) *subject {
 	s.waker, _ = sojourn.As[sojourn.Waker](p)
 	s.seeker, _ = sojourn.As[sojourn.Seeker](p)
 	s.explainer, _ = sojourn.As[sojourn.Explainer](p)
+	s.promiser, _ = sojourn.As[sojourn.Promiser](p)
 	s.snapshotter, _ = sojourn.As[sojourn.Snapshotter](p)
 	return s
 }
@@ -43,10 +45,12 @@ type view struct {
 	waits       bool
 	seeks       []sojourn.SlotID // by index in Options.classes; none if there is nothing to offer
 	preemptions []sojourn.Preemption
+	voids       []sojourn.JobID
 
 	full    bool // the rest was asked as well
 	ranking []sojourn.JobID
 	reasons []reason // by index in ranking
+	whys    []string // by index in voids; "" where Void reports false
 	state   []byte   // the snapshot
 	err     error    // of AppendBinary
 }
@@ -67,6 +71,7 @@ func (v *view) due(t sojourn.Time) bool { return v != nil && v.waits && v.wake <
 type dst struct {
 	preemptions []sojourn.Preemption
 	ranking     []sojourn.JobID
+	voids       []sojourn.JobID
 	state       []byte
 }
 
@@ -75,6 +80,7 @@ func something() dst {
 	return dst{
 		preemptions: []sojourn.Preemption{{Attempt: 1 << 30}},
 		ranking:     []sojourn.JobID{1 << 40},
+		voids:       []sojourn.JobID{1 << 41},
 		state:       []byte("dst"),
 	}
 }
@@ -100,6 +106,19 @@ func (s *subject) viewAfter(dst dst, classes []sojourn.Class, full bool) *view {
 			}
 		},
 		func() { v.seeks = s.seek(classes) },
+		func() {
+			if s.promiser == nil {
+				return
+			}
+			v.voids = s.promiser.AppendVoid(dst.voids)
+			for _, id := range v.voids[min(len(dst.voids), len(v.voids)):] {
+				if why, ok := s.promiser.Void(id); full && ok {
+					v.whys = append(v.whys, why)
+				} else if full {
+					v.whys = append(v.whys, "")
+				}
+			}
+		},
 		func() {
 			if full && s.explainer != nil {
 				v.ranking = s.explainer.AppendRanking(dst.ranking)
@@ -153,8 +172,12 @@ func (v *view) differs(want *view) string {
 		return fmt.Sprintf("Seek of each class = %d, want %d (%d: none)", v.seeks, want.seeks, none)
 	case !slices.Equal(v.preemptions, want.preemptions):
 		return fmt.Sprintf("AppendPreemptions(nil) = %v, want %v", v.preemptions, want.preemptions)
+	case !slices.Equal(v.voids, want.voids):
+		return fmt.Sprintf("AppendVoid(nil) = %d, want %d", v.voids, want.voids)
 	case !v.full || !want.full:
 		return ""
+	case !slices.Equal(v.whys, want.whys):
+		return fmt.Sprintf("Void of each of %d says %q, want %q", v.voids, v.whys, want.whys)
 	case !slices.Equal(v.ranking, want.ranking):
 		return fmt.Sprintf("AppendRanking(nil) = %d, want %d", v.ranking, want.ranking)
 	case (v.err == nil) != (want.err == nil):

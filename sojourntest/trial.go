@@ -347,6 +347,7 @@ func (tr *trial) look(law string) {
 		return
 	}
 	tr.checkExplainer(c.after)
+	tr.checkPromiser(c.after)
 	if err := c.after.err; err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		tr.fail(lawSnapshots, tr.h, "AppendBinary(nil) = %v", err)
 	}
@@ -370,6 +371,12 @@ func (tr *trial) checkPurity(c *call, again *view) {
 			tr.fail(lawPurity, tr.h, "AppendRanking(%d) = %d", before.ranking, again.ranking)
 		}
 		again.ranking = again.ranking[1:]
+	}
+	if tr.s.promiser != nil {
+		if n := len(again.voids); n == 0 || again.voids[0] != before.voids[0] {
+			tr.fail(lawPurity, tr.h, "AppendVoid(%d) = %d", before.voids, again.voids)
+		}
+		again.voids = again.voids[1:]
 	}
 	if tr.s.snapshotter != nil {
 		if !bytes.HasPrefix(again.state, before.state) {
@@ -429,6 +436,30 @@ func (tr *trial) checkExplainer(v *view) {
 			}
 		} else if attrs, ok := tr.s.explainer.Explain(id); ok {
 			tr.fail(lawExplanations, tr.h, "Explain(%d) = %v, true, want false", id, attrs)
+		}
+	}
+}
+
+// checkPromiser checks what a full view says of void promises.
+func (tr *trial) checkPromiser(v *view) {
+	if tr.s.promiser == nil {
+		return
+	}
+	listed := map[sojourn.JobID]bool{}
+	for i, id := range v.voids {
+		if tr.m.job(id) == nil || listed[id] {
+			tr.fail(lawPromises, tr.h, "AppendVoid(nil) = %d, but job %d is not live, or is listed twice", v.voids, id)
+		}
+		if listed[id] = true; v.whys[i] == "" {
+			tr.fail(lawPromises, tr.h, "AppendVoid(nil) = %d, but Void(%d) gives no reason", v.voids, id)
+		}
+	}
+	for _, id := range append(append(tr.names.jobs, 0, noJob), sorted(tr.used)...) {
+		if listed[id] {
+			continue
+		}
+		if why, ok := tr.s.promiser.Void(id); ok {
+			tr.fail(lawPromises, tr.h, "Void(%d) = %q, true, but AppendVoid(nil) = %d", id, why, v.voids)
 		}
 	}
 }

@@ -21,7 +21,6 @@
 package ledger
 
 import (
-	"fmt"
 	"iter"
 
 	"github.com/sojourn-sched/sojourn"
@@ -137,15 +136,15 @@ func (l *Ledger[J]) Rack(n sojourn.NodeID) sojourn.RackID { return l.slots.nodes
 // Down reports whether the data of a node cannot be read.
 func (l *Ledger[J]) Down(n sojourn.NodeID) bool { return l.slots.nodes[n].down }
 
-// Free returns a slot that Assign was asked about. It panics if the slot is
-// unknown, retiring or busy.
+// Free returns a slot that Assign was asked about. It panics with a [*sojourn.SlotError] if
+// the slot is unknown, retiring or busy.
 func (l *Ledger[J]) Free(id sojourn.SlotID) sojourn.Slot {
 	s := l.slots.at(id)
 	switch {
 	case s == nil || s.state == absent || s.state == retiring:
-		panic(fmt.Sprintf("sojourn: Assign of unknown slot %d", id))
+		panic(&sojourn.SlotError{Slot: id})
 	case s.state == busy:
-		panic(fmt.Sprintf("sojourn: Assign of slot %d, which is busy", id))
+		panic(&sojourn.SlotError{Slot: id, Busy: true})
 	}
 	return s.whole(id)
 }
