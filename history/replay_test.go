@@ -45,7 +45,8 @@ func jobsOf(t *rapid.T) iter.Seq2[*sim.Job, error] {
 		j := &sim.Job{Job: sojourn.Job{ID: sojourn.JobID(i + 1)}, At: sojourn.Time(at)}
 		for range rapid.IntRange(1, 2).Draw(t, "phases") {
 			n := rapid.IntRange(1, 5).Draw(t, "tasks")
-			j.Phases = append(j.Phases, sojourn.Phase{Tasks: n, Class: sim.AnyClass})
+			j.Phases = append(j.Phases, sojourn.Phase{Tasks: n})
+			j.AnyClass = append(j.AnyClass, true)
 			j.Times = append(j.Times, sim.Times{Each: time.Duration(rapid.IntRange(0, 9).Draw(t, "time")) * time.Second})
 		}
 		jobs = append(jobs, j)
@@ -65,7 +66,7 @@ func run(t *rapid.T, p sojourn.Policy) (recorded, hooked string) {
 	var a, b bytes.Buffer
 	wa, wb := history.NewWriter(&a), history.NewWriter(&b)
 	cfg := sim.Config{
-		Cluster:    sim.Cluster{Nodes: []sim.Node{{Slots: [2]int{1, 1}, Rack: "r"}, {Slots: [2]int{1, 0}}, {Slots: [2]int{1, 1}}}},
+		Cluster:    sim.Cluster{Nodes: []sim.Node{{Slots: []int{1, 1}, Rack: "r"}, {Slots: []int{1}}, {Slots: []int{1, 1}}}},
 		Jobs:       jobsOf(t),
 		Policy:     history.NewRecorder(p, wa),
 		Stragglers: sim.Stragglers{Probability: 0.1, Factor: 3},

@@ -16,7 +16,7 @@ import (
 func simulate(t *testing.T, slots int, retest bool, jobs ...*sim.Job) *sim.Result {
 	t.Helper()
 	res, err := sim.Run(context.Background(), sim.Config{
-		Cluster: sim.Cluster{Nodes: []sim.Node{{Slots: [2]int{slots, 0}}}},
+		Cluster: sim.Cluster{Nodes: []sim.Node{{Slots: []int{slots}}}},
 		Jobs: func(yield func(*sim.Job, error) bool) {
 			for _, j := range jobs {
 				if !yield(j, nil) {

@@ -19,19 +19,19 @@ func (e *engine) alone(j *job) time.Duration {
 	for p := range j.phases[1:] {
 		overlap = overlap || j.Phases[p+1].After == sojourn.NoBarrier
 	}
-	var benches [2]bench
-	for c := range benches {
-		benches[c] = bench{speeds: e.speeds[c]}
+	for c := range e.benches {
+		e.benches[c] = bench{speeds: e.speeds[c]}
 		if overlap {
-			benches[c].free = make([]time.Duration, len(e.speeds[c]))
+			e.benches[c].free = make([]time.Duration, len(e.speeds[c]))
 		}
 	}
 	var end, arrived time.Duration
 	for p := range j.phases {
-		b := &benches[j.told.Phases[p].Class]
-		if len(b.speeds) == 0 {
+		class := int(j.told.Phases[p].Class)
+		if class >= len(e.benches) || len(e.speeds[class]) == 0 {
 			return 0
 		}
+		b := &e.benches[class]
 		from := arrived
 		if j.Phases[p].After == sojourn.NoBarrier {
 			from = 0

@@ -118,6 +118,9 @@ func (e *engine) describe(in *Job) (*sojourn.Job, error) {
 	if len(in.Times) != len(in.Phases) {
 		return nil, fmt.Errorf("times of %d phases for %d phases", len(in.Times), len(in.Phases))
 	}
+	if in.AnyClass != nil && len(in.AnyClass) != len(in.Phases) {
+		return nil, fmt.Errorf("classes of %d phases for %d phases", len(in.AnyClass), len(in.Phases))
+	}
 	factor := 1.0
 	if e.cfg.Estimates.Mode == LogNormal {
 		z := detmath.Normal(e.stream(estimateErrors, uint64(in.ID)))
@@ -127,15 +130,9 @@ func (e *engine) describe(in *Job) (*sojourn.Job, error) {
 	for p := range in.Phases {
 		was := &in.Phases[p]
 		is := *was
-		switch {
-		case e.cfg.Cluster.Uniform:
-			is.Class = 0
-		case is.Class == AnyClass && p == 0:
-			is.Class = sojourn.Map
-		case is.Class == AnyClass:
-			is.Class = sojourn.Reduce
-		case int(is.Class) >= len(e.free):
-			return nil, fmt.Errorf("phase %d: class %d is neither map nor reduce", p, is.Class)
+		is.Class = 0
+		if !e.cfg.Cluster.Uniform {
+			is.Class = in.ClassOf(p)
 		}
 		if err := in.Times[p].check(is.Tasks); err != nil {
 			return nil, fmt.Errorf("phase %d: %w", p, err)

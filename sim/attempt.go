@@ -14,12 +14,8 @@ import (
 func (e *engine) offer() error {
 	for {
 		before := e.seq
-		for class := range sojourn.Class(len(e.free)) {
-			offer := e.offerEach
-			if e.seeker != nil {
-				offer = e.offerSought
-			}
-			if err := offer(class); err != nil {
+		for class := range e.free {
+			if err := e.offerClass(sojourn.Class(class)); err != nil {
 				return err
 			}
 		}
@@ -41,10 +37,14 @@ func (e *engine) offer() error {
 	}
 }
 
-// offerSought offers the slots of a class that a Seeker names.
-func (e *engine) offerSought(class sojourn.Class) error {
-	if len(e.free[class]) == 0 {
+// offerClass offers the free slots of a class: those that a Seeker names, or each of
+// them once, in the order of ID.
+func (e *engine) offerClass(class sojourn.Class) error {
+	switch {
+	case len(e.free[class]) == 0:
 		return nil
+	case e.seeker == nil:
+		return e.offerEach(class)
 	}
 	for {
 		id, ok := e.seeker.Seek(class)
@@ -135,7 +135,7 @@ func (e *engine) start(id sojourn.SlotID, a sojourn.Assignment) error {
 		return nil
 	}
 	e.res.Attempts++
-	e.tally.busy[s.Class]++
+	e.tally.classes[s.Class].busy++
 	if !j.started {
 		j.started = true
 		j.record.FirstStart = e.now
@@ -214,7 +214,7 @@ func (e *engine) finish(id sojourn.SlotID) error {
 		return err
 	}
 	e.res.Locality[s.locality]++
-	e.tally.busy[s.Class]--
+	e.tally.classes[s.Class].busy--
 	j.task(s.task).set(finished)
 	p := int(s.task.Phase)
 	if j.homes != nil {
@@ -291,7 +291,7 @@ func (e *engine) fail(id sojourn.SlotID, cause sojourn.Cause) error {
 		return err
 	}
 	e.res.Wasted++
-	e.tally.busy[s.Class]--
+	e.tally.classes[s.Class].busy--
 	ph := &s.job.phases[s.task.Phase]
 	if i := slices.Index(ph.waiting, id); i >= 0 {
 		ph.waiting = slices.Delete(ph.waiting, i, i+1)

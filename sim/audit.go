@@ -24,11 +24,15 @@ import (
 // vclock.
 type audit struct {
 	e       *engine
-	tandem  [2]*vqueue.Queue[fluidEntry]
-	ready   [2]*vqueue.Queue[fluidEntry]
-	longest [2][2]occupancy // of each class: the longest ones of two phases
-	done    []fluidDone     // scratch
+	classes []fluidClass // those of the cluster and of jobs
+	done    []fluidDone  // scratch
 	result  Audit
+}
+
+// A fluidClass is what the audit keeps of a class of slot.
+type fluidClass struct {
+	tandem, ready *vqueue.Queue[fluidEntry]
+	longest       [2]occupancy // the longest ones of two phases
 }
 
 // A fluidEntry is a phase in a fluid system.
@@ -64,20 +68,36 @@ type fluidPhase struct {
 
 func newAudit(e *engine) *audit {
 	a := &audit{e: e}
-	for c := range a.tandem {
-		a.tandem[c] = vqueue.New[fluidEntry](vqueue.LateFirst)
-		a.ready[c] = vqueue.New[fluidEntry](vqueue.LateFirst)
+	for range e.free {
+		a.addClass()
 	}
 	return a
+}
+
+// addClass adds the next class, without slots.
+func (a *audit) addClass() {
+	a.classes = append(a.classes, fluidClass{
+		tandem: vqueue.New[fluidEntry](vqueue.LateFirst), ready: vqueue.New[fluidEntry](vqueue.LateFirst),
+	})
+}
+
+// class returns the class of a phase, which may be none of the cluster.
+func (a *audit) class(j *job, p int) *fluidClass {
+	class := int(j.told.Phases[p].Class)
+	for class >= len(a.classes) {
+		a.addClass()
+	}
+	return &a.classes[class]
 }
 
 // capacityChanged takes over the number of slots present.
 func (a *audit) capacityChanged() {
 	a.advanceTandem(a.e.now)
-	for c, n := range a.e.tally.present {
-		a.tandem[c].SetCapacity(n)
+	for i := range a.e.tally.classes {
+		c, n := &a.classes[i], a.e.tally.classes[i].present
+		c.tandem.SetCapacity(n)
 		a.advanceReady(c)
-		a.ready[c].SetCapacity(n)
+		c.ready.SetCapacity(n)
 	}
 }
 
@@ -95,7 +115,7 @@ func (a *audit) jobArrived(j *job) {
 // enterTandem lets phase p enter, and those after it as long as there is no work.
 func (a *audit) enterTandem(j *job, p int, at sojourn.Time) {
 	if work := j.work(p); work > 0 {
-		a.tandem[j.told.Phases[p].Class].Arrive(fluidEntry{j, p}, work, j.WeightUnits())
+		a.class(j, p).tandem.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
 		return
 	}
 	a.leaveTandem(j, p, at)
@@ -119,7 +139,11 @@ func (a *audit) leaveTandem(j *job, p int, at sojourn.Time) {
 func (a *audit) advanceTandem(t sojourn.Time) {
 	for {
 		at := a.nextTandem(t)
-		for _, d := range a.advance(at, a.tandem[:]...) {
+		a.done = a.done[:0]
+		for i := range a.classes {
+			a.advance(a.classes[i].tandem, at)
+		}
+		for _, d := range a.done {
 			a.leaveTandem(d.item.Value.j, d.item.Value.p, d.at)
 		}
 		if at == t {
@@ -131,8 +155,8 @@ func (a *audit) advanceTandem(t sojourn.Time) {
 // nextTandem returns when the next phase ends in the tandem system, or t if that
 // is earlier.
 func (a *audit) nextTandem(t sojourn.Time) sojourn.Time {
-	for _, q := range a.tandem {
-		if next, ok := q.NextCompletion(); ok {
+	for i := range a.classes {
+		if next, ok := a.classes[i].tandem.NextCompletion(); ok {
 			t = min(t, next)
 		}
 	}
@@ -140,34 +164,32 @@ func (a *audit) nextTandem(t sojourn.Time) sojourn.Time {
 }
 
 // advanceReady moves the ready system of a class on.
-func (a *audit) advanceReady(class int) {
-	for _, d := range a.advance(a.e.now, a.ready[class]) {
+func (a *audit) advanceReady(c *fluidClass) {
+	a.done = a.done[:0]
+	a.advance(c.ready, a.e.now)
+	for _, d := range a.done {
 		ph := &d.item.Value.j.phases[d.item.Value.p]
 		ph.fluid.ended, ph.fluid.at = true, d.at
 	}
 }
 
-// advance moves queues on and returns the phases that end, which leave them.
-func (a *audit) advance(t sojourn.Time, queues ...*vqueue.Queue[fluidEntry]) []fluidDone {
-	a.done = a.done[:0]
-	for _, q := range queues {
-		first := len(a.done)
-		q.Advance(t, func(it *vqueue.Item[fluidEntry], at sojourn.Time) {
-			a.done = append(a.done, fluidDone{it, at})
-		})
-		for _, d := range a.done[first:] {
-			q.Finish(d.item)
-		}
+// advance moves a queue on and adds the phases that end, which leave it, to done.
+func (a *audit) advance(q *vqueue.Queue[fluidEntry], t sojourn.Time) {
+	first := len(a.done)
+	q.Advance(t, func(it *vqueue.Item[fluidEntry], at sojourn.Time) {
+		a.done = append(a.done, fluidDone{it, at})
+	})
+	for _, d := range a.done[first:] {
+		q.Finish(d.item)
 	}
-	return a.done
 }
 
 // phaseReady lets a phase enter the ready system.
 func (a *audit) phaseReady(j *job, p int) {
-	c := int(j.told.Phases[p].Class)
+	c := a.class(j, p)
 	a.advanceReady(c)
 	if work := j.work(p); work > 0 {
-		a.ready[c].Arrive(fluidEntry{j, p}, work, j.WeightUnits())
+		c.ready.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
 		return
 	}
 	j.phases[p].fluid.ended, j.phases[p].fluid.at = true, a.e.now
@@ -175,7 +197,7 @@ func (a *audit) phaseReady(j *job, p int) {
 
 // phaseEnded compares the end of a phase with the bound.
 func (a *audit) phaseEnded(j *job, p int) {
-	c := int(j.told.Phases[p].Class)
+	c := a.class(j, p)
 	a.advanceReady(c)
 	a.result.Phases++
 	over := a.beyond(j, p, a.others(j, p))
@@ -196,7 +218,7 @@ func (a *audit) beyond(j *job, p int, others time.Duration) time.Duration {
 	if !f.ended || a.e.now.Sub(f.at) <= others {
 		return 0
 	}
-	n := uint64(a.e.tally.present[j.told.Phases[p].Class])
+	n := uint64(a.e.tally.classes[j.told.Phases[p].Class].present)
 	late, own := wide.Mul64(n, uint64(a.e.now.Sub(f.at)-others)), wide.Mul64(n-1, uint64(f.longest))
 	if !own.Less(late) {
 		return 0
@@ -213,7 +235,7 @@ func (a *audit) occupied(s *slot, d time.Duration) {
 	p := int(s.task.Phase)
 	f := &s.job.phases[p].fluid
 	f.longest = max(f.longest, d)
-	top := &a.longest[s.Class]
+	top := &a.classes[s.Class].longest
 	o := occupancy{s.job.order, p, f.longest}
 	switch {
 	case top[0].of(o):
@@ -231,7 +253,7 @@ func (o occupancy) of(other occupancy) bool { return o.order == other.order && o
 // class that were started so far, apart from those that wait for input and have
 // no end yet.
 func (a *audit) others(j *job, p int) time.Duration {
-	top := &a.longest[j.told.Phases[p].Class]
+	top := &a.class(j, p).longest
 	if top[0].of(occupancy{order: j.order, p: p}) {
 		return top[1].d
 	}
@@ -281,8 +303,8 @@ func (a *audit) drain() {
 		a.advanceTandem(at)
 	}
 	var stuck []*job
-	for _, q := range a.tandem {
-		for it := range q.All() {
+	for i := range a.classes {
+		for it := range a.classes[i].tandem.All() {
 			if j := it.Value.j; j.fluid.over && !slices.Contains(stuck, j) {
 				stuck = append(stuck, j)
 			}

@@ -310,7 +310,8 @@ func drawWorkload(t *rapid.T, chain func(t *rapid.T, p int) int) (sim.Cluster, [
 			for k := range ms {
 				times[k] = time.Duration(ms[k]) * time.Millisecond
 			}
-			j.Phases = append(j.Phases, sojourn.Phase{Tasks: len(ms), Class: sim.AnyClass})
+			j.Phases = append(j.Phases, sojourn.Phase{Tasks: len(ms)})
+			j.AnyClass = append(j.AnyClass, true)
 			j.Times = append(j.Times, sim.Times{List: times})
 			if p > 0 {
 				j.Phases[p].After = min(chain(t, p), j.Phases[p-1].Tasks)
@@ -333,6 +334,11 @@ func drawAudited(t *rapid.T) audited {
 	c, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
 		return rapid.SampledFrom([]int{0, 0, sojourn.NoBarrier, 1, 2}).Draw(t, "after")
 	})
+	if rapid.Bool().Draw(t, "many classes") {
+		classes := drawClasses(t)
+		c = drawNodes(t, classes, 1)
+		spread(t, classes, jobs)
+	}
 	return audited{c, jobs, rapid.SampledFrom([]func([]sojourn.TaskID) int{
 		first, last, func(tasks []sojourn.TaskID) int { return len(tasks) / 2 },
 	}).Draw(t, "policy")}
@@ -409,6 +415,11 @@ func TestFSPIsWithinTheBound(t *testing.T) {
 		c, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
 			return rapid.SampledFrom([]int{0, sojourn.NoBarrier}).Draw(t, "after")
 		})
+		if rapid.Bool().Draw(t, "many classes") {
+			classes := drawClasses(t)
+			c = drawNodes(t, classes, 1)
+			spread(t, classes, jobs)
+		}
 		if a := auditFSP(t, c, jobs...); a.BeyondBound != 0 {
 			t.Errorf("audit %+v", a)
 		}
@@ -443,7 +454,7 @@ func auditFSP(t rapid.TB, c sim.Cluster, jobs ...*sim.Job) sim.Audit {
 // 6 s. Two jobs of 8 s of work share 2 slots until 2 s, one slot until 6 s, and
 // two again: each has received 2 s by 2 s and 4 s by 6 s, and ends at 10 s.
 func TestFluidCapacityFollowsTheNodes(t *testing.T) {
-	c := sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: [2]int{1, 0}}, {Slots: [2]int{1, 0}}}}
+	c := sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: []int{1}}, {Slots: []int{1}}}}
 	r, _ := run(t, sim.Config{
 		Cluster: c, Policy: newTable(first), Records: true,
 		Jobs: jobsOf(job(1, 0, []float64{4, 4}), job(2, 0, []float64{4, 4})),

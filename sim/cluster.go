@@ -8,6 +8,9 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
+// MaxClasses is how many classes of slot there can be.
+const MaxClasses = math.MaxUint8 + 1
+
 // A Cluster is a list of nodes. Node i of the list is sojourn.NodeID i+1; slots
 // are numbered from 0 in the order of the list and, within a node, of the class.
 type Cluster struct {
@@ -29,9 +32,9 @@ type Node struct {
 	// means 1.
 	Speed float64
 
-	// Slots holds the number of slots of each class. A uniform cluster has them
-	// all in class 0.
-	Slots [2]int
+	// Slots holds the number of slots of each class, from class 0 on. Classes that
+	// it does not reach have none. A uniform cluster has them all in class 0.
+	Slots []int
 }
 
 // Slots returns the slots of the cluster in the order of their ID. Racks are
@@ -64,9 +67,14 @@ func (c *Cluster) racks() []sojourn.RackID {
 	return racks
 }
 
-// Capacity returns the number of slots of each class.
-func (c *Cluster) Capacity() (n [2]int) {
+// Capacity returns the number of slots of each class, from class 0 on. It is as long
+// as the longest Slots of a node.
+func (c *Cluster) Capacity() []int {
+	var n []int
 	for _, node := range c.Nodes {
+		if more := len(node.Slots) - len(n); more > 0 {
+			n = append(n, make([]int, more)...)
+		}
 		for class, count := range node.Slots {
 			n[class] += count
 		}
@@ -75,7 +83,8 @@ func (c *Cluster) Capacity() (n [2]int) {
 }
 
 // Check returns the first thing that is wrong with c, or nil: no slots or too
-// many, a count or a speed out of range, slots of class 1 in a uniform cluster.
+// many, a count or a speed out of range, more than [MaxClasses] classes, slots of
+// another class than 0 in a uniform cluster.
 func (c *Cluster) Check() error {
 	total := 0
 	for i, n := range c.Nodes {
@@ -85,10 +94,13 @@ func (c *Cluster) Check() error {
 		if !(n.Speed >= 0 && n.Speed <= math.MaxFloat64) {
 			return bad("speed %v", n.Speed)
 		}
-		if c.Uniform && n.Slots[1] != 0 {
-			return bad("%d slots of class 1 in a uniform cluster", n.Slots[1])
+		if len(n.Slots) > MaxClasses {
+			return bad("slots of %d classes, more than %d", len(n.Slots), MaxClasses)
 		}
 		for class, count := range n.Slots {
+			if c.Uniform && class > 0 && count != 0 {
+				return bad("%d slots of class %d in a uniform cluster", count, class)
+			}
 			if count < 0 {
 				return bad("%d slots of class %d", count, class)
 			}

@@ -23,7 +23,7 @@
 //     again; then jobs arrive, in the order of the workload;
 //  4. the policy gets a Tick if it asked to be woken by now;
 //  5. free slots are offered: while a [sojourn.Seeker] names one, or else each
-//     free slot once in the order of ID, map slots before reduce slots. What was
+//     free slot once in the order of ID, class by class from class 0 on. What was
 //     assigned and is refused is reported when all slots have been offered. If any
 //     was taken, slots are then offered again;
 //  6. the attempts that a [sojourn.Preemptor] lists are killed, if Config.Preempt
@@ -78,7 +78,7 @@
 // # What the policy is told
 //
 // Jobs are told as the workload describes them. On a uniform cluster all classes
-// become 0, else [AnyClass] becomes Map in the first phase and Reduce in the
+// become 0, else a class that the workload leaves open becomes Map in the first phase and Reduce in the
 // others. Phases without an estimate get the true times, nothing, or the true
 // times with an error: see [Estimates]. A time of 0 is told as 1 ns, since 0 means
 // unknown. Neither speeds nor stragglers nor the costs of remote reads are told.

@@ -31,7 +31,7 @@ func Example() {
 	small, _ := hfsp.New(hfsp.Options{})
 	for _, p := range []sojourn.Policy{first, equal, small} {
 		res, err := sim.Run(context.Background(), sim.Config{
-			Cluster:   sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: [2]int{4, 0}}}},
+			Cluster:   sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: []int{4}}}},
 			Jobs:      jobs,
 			Policy:    p,
 			Estimates: sim.Estimates{Mode: sim.None},

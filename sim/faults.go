@@ -109,7 +109,7 @@ type node struct {
 func (e *engine) addSlot(id sojourn.SlotID) error {
 	s := &e.slots[id]
 	e.free[s.Class].add(id)
-	e.tally.present[s.Class]++
+	e.tally.classes[s.Class].present++
 	return e.tell(sojourn.Event{Kind: sojourn.SlotAdded, Slot: s.Slot})
 }
 
@@ -117,7 +117,7 @@ func (e *engine) addSlot(id sojourn.SlotID) error {
 func (e *engine) removeSlot(id sojourn.SlotID) error {
 	s := &e.slots[id]
 	e.free[s.Class].remove(id)
-	e.tally.present[s.Class]--
+	e.tally.classes[s.Class].present--
 	return e.tell(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: s.Slot})
 }
 

@@ -28,11 +28,12 @@ func jobsOf(list ...*sim.Job) iter.Seq2[*sim.Job, error] {
 }
 
 // job returns a job that arrives after so many seconds. Each phase is a list of
-// task times in seconds, of AnyClass, behind a barrier.
+// task times in seconds, of any class, behind a barrier.
 func job(id sojourn.JobID, at float64, phases ...[]float64) *sim.Job {
 	j := &sim.Job{Job: sojourn.Job{ID: id}, At: sojourn.Time(at * 1e9)}
 	for _, list := range phases {
-		j.Phases = append(j.Phases, sojourn.Phase{Tasks: len(list), Class: sim.AnyClass})
+		j.Phases = append(j.Phases, sojourn.Phase{Tasks: len(list)})
+		j.AnyClass = append(j.AnyClass, true)
 		var times sim.Times
 		for _, x := range list {
 			times.List = append(times.List, time.Duration(x*1e9))
@@ -42,15 +43,20 @@ func job(id sojourn.JobID, at float64, phases ...[]float64) *sim.Job {
 	return j
 }
 
+// setClass gives a phase of j a class of its own.
+func setClass(j *sim.Job, p int, class sojourn.Class) {
+	j.Phases[p].Class, j.AnyClass[p] = class, false
+}
+
 // uniform returns a cluster of one node with n slots for any class.
 func uniform(n int) sim.Cluster {
-	return sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "n1", Slots: [2]int{n, 0}}}}
+	return sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "n1", Slots: []int{n}}}}
 }
 
 // mapReduce returns a cluster of so many nodes with m map and r reduce slots.
 func mapReduce(nodes, m, r int) (c sim.Cluster) {
 	for i := range nodes {
-		c.Nodes = append(c.Nodes, sim.Node{Name: fmt.Sprint("n", i+1), Slots: [2]int{m, r}})
+		c.Nodes = append(c.Nodes, sim.Node{Name: fmt.Sprint("n", i+1), Slots: []int{m, r}})
 	}
 	return c
 }

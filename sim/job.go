@@ -7,19 +7,18 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// AnyClass, as the class of a phase, leaves the class to the cluster: on one
-// with map and reduce slots the first phase of a job runs on map slots and later
-// ones on reduce slots.
-const AnyClass sojourn.Class = 255
-
 // A Job is one job of a workload: what a policy may be told of it, and what is
 // really so.
 type Job struct {
 	// Job is what the workload says that the policy is told: identity, pool,
 	// weight, absolute deadline, phases. Where a phase carries no estimate,
-	// [Config.Estimates] decides what the policy is told. A phase may be of
-	// [AnyClass].
+	// [Config.Estimates] decides what the policy is told.
 	sojourn.Job
+
+	// AnyClass says, for each phase, that the workload leaves its class to the
+	// cluster; see [Job.ClassOf]. Nil means that every phase has the class that
+	// Phases says.
+	AnyClass []bool
 
 	// At is the instant of arrival.
 	At sojourn.Time
@@ -60,6 +59,19 @@ func (t Times) Total(n int) time.Duration {
 		sum += d
 	}
 	return sum
+}
+
+// ClassOf returns the class of slot that a phase of j runs on in a cluster that is not
+// uniform: the one that the workload says. If it leaves the class open, that is
+// [sojourn.Map] for the first phase of the job and [sojourn.Reduce] for the others.
+func (j *Job) ClassOf(phase int) sojourn.Class {
+	switch {
+	case j.AnyClass == nil || !j.AnyClass[phase]:
+		return j.Phases[phase].Class
+	case phase == 0:
+		return sojourn.Map
+	}
+	return sojourn.Reduce
 }
 
 // Tasks returns the number of tasks of all phases of j.

@@ -40,7 +40,7 @@ func drawConfig(t *rapid.T) (sim.Config, []*sim.Job) {
 		dice = dice*6364136223846793005 + 1442695040888963407
 		return int(dice >> 33 % uint64(len(tasks)))
 	}
-	policy := &idler{table: newTable(pick), lazy: rapid.Bool().Draw(t, "lazy")}
+	policy := &idler{table: newTable(pick), idle: make([]time.Duration, 2), lazy: rapid.Bool().Draw(t, "lazy")}
 	policy.pick = policy.mayDecline(pick)
 	cfg := sim.Config{Cluster: c, Jobs: jobsOf(jobs...), Policy: policy, Records: true, Seed: dice}
 	if rapid.Bool().Draw(t, "network") {
@@ -91,7 +91,7 @@ func drawInputs(t *rapid.T, ph *sojourn.Phase, nodes int) {
 type idler struct {
 	*table
 	lazy bool
-	idle [2]time.Duration // by class, in slots times nanoseconds
+	idle []time.Duration // by class, in slots times nanoseconds
 }
 
 // mayDecline makes pick decline everything at some instants. What it says follows from
@@ -235,7 +235,7 @@ func TestConservation(t *testing.T) {
 		}
 
 		// Slots are never double-booked, and what they hold adds up.
-		held, offered := [2]time.Duration{}, [2]time.Duration{}
+		held, offered := make([]time.Duration, 2), make([]time.Duration, 2)
 		first, end := jobs[0].At, jobs[0].At.Add(r.Makespan)
 		within := func(from, to sojourn.Time) time.Duration { return max(0, min(to, end).Sub(max(from, first))) }
 		busyUntil := map[sojourn.SlotID]sojourn.Time{}
@@ -277,7 +277,7 @@ func TestConservation(t *testing.T) {
 				}
 			}
 		}
-		if idle := cfg.Policy.(*idler).idle; r.Unfinished == 0 && r.Idle != [2]float64{float64(idle[0]) / 1e9, float64(idle[1]) / 1e9} {
+		if idle := cfg.Policy.(*idler).idle; r.Unfinished == 0 && !slices.Equal(r.Idle, []float64{float64(idle[0]) / 1e9, float64(idle[1]) / 1e9}) {
 			t.Errorf("idle %v, want %v", r.Idle, idle)
 		}
 		if cfg.Network.Bandwidth > 0 {

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 func nodes(slots ...int) (c sim.Cluster) {
 	c.Uniform = true
 	for _, n := range slots {
-		c.Nodes = append(c.Nodes, sim.Node{Slots: [2]int{n, 0}})
+		c.Nodes = append(c.Nodes, sim.Node{Slots: []int{n}})
 	}
 	return c
 }
@@ -323,7 +324,7 @@ func TestIdle(t *testing.T) {
 	3/0/0 slot 1 11s-12s
 	2/0/0 slot 0 5s-15s
 	`)
-	if r.Idle != [2]float64{1, 0} {
+	if !slices.Equal(r.Idle, []float64{1}) {
 		t.Errorf("idle %v, want 1 s", r.Idle)
 	}
 }
@@ -402,7 +403,7 @@ func TestOutputLostWhileInputArrives(t *testing.T) {
 	j := job(1, 0, []float64{30}, []float64{2, 2})
 	j.Phases[1].Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}})
 	j.Phases[1].Bytes = []int64{100, 100}
-	c := sim.Cluster{Nodes: []sim.Node{{}, {Slots: [2]int{1, 0}}, {Slots: [2]int{1, 2}}}}
+	c := sim.Cluster{Nodes: []sim.Node{{}, {Slots: []int{1}}, {Slots: []int{1, 2}}}}
 	for _, tc := range []struct {
 		delay time.Duration
 		want  string

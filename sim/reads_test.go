@@ -17,7 +17,7 @@ import (
 func racks(names ...string) sim.Cluster {
 	c := sim.Cluster{Uniform: true}
 	for _, name := range names {
-		c.Nodes = append(c.Nodes, sim.Node{Rack: name, Slots: [2]int{1, 0}})
+		c.Nodes = append(c.Nodes, sim.Node{Rack: name, Slots: []int{1}})
 	}
 	return c
 }
@@ -97,7 +97,7 @@ func TestRemoteReads(t *testing.T) {
 // at 1 s; from nowhere at 2 s; and from node 1, which is on another rack, at 100 s.
 func TestReadsFromNodesThatFail(t *testing.T) {
 	c := racks("a", "b", "b", "b", "b")
-	c.Nodes[0].Slots, c.Nodes[1].Slots = [2]int{}, [2]int{}
+	c.Nodes[0].Slots, c.Nodes[1].Slots = nil, nil
 	var jobs []*sim.Job
 	for i, at := range []float64{0, 1, 2, 100} {
 		jobs = append(jobs, reading(job(sojourn.JobID(i+1), at, []float64{10}), []sojourn.NodeID{1, 2}))
@@ -153,7 +153,7 @@ func TestReadsAgainstSearch(t *testing.T) {
 		for range n {
 			c.Nodes = append(c.Nodes, sim.Node{
 				Rack:  rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "rack"),
-				Slots: [2]int{rapid.IntRange(0, 2).Draw(t, "slots"), 0},
+				Slots: []int{rapid.IntRange(0, 2).Draw(t, "slots")},
 			})
 		}
 		c.Nodes[0].Slots[0]++

@@ -34,14 +34,15 @@ type Result struct {
 	// Makespan is the time from the first arrival to the last finish.
 	Makespan time.Duration
 
-	// Utilisation is, for each class, the share of slot time between the first
-	// arrival and the last finish in which an attempt held the slot.
-	Utilisation [2]float64
+	// Utilisation is, by class, the share of slot time between the first arrival and
+	// the last finish in which an attempt held the slot. It has as many entries as
+	// [Cluster.Capacity], and so has Idle.
+	Utilisation []float64
 
-	// Idle is, for each class, how many slot-seconds were free since the first arrival
+	// Idle is, by class, how many slot-seconds were free since the first arrival
 	// although there was a task that could have been started: at each instant as many
 	// slots as were free, or as there were such tasks if these were fewer.
-	Idle [2]float64
+	Idle []float64
 
 	// WeightedCompletion is the sum of weight times finish, and WeightedSojourn of
 	// weight times sojourn, in seconds.

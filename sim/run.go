@@ -76,10 +76,10 @@ type engine struct {
 	admitter  sojourn.Admitter  // nil if the policy is none, or rejected jobs are not offered again
 
 	now   sojourn.Time
-	seq   uint64 // attempts and refused assignments so far
-	slots []slot // by ID
-	nodes []node // by NodeID, from 1
-	free  [2]slotSet
+	seq   uint64    // attempts and refused assignments so far
+	slots []slot    // by ID
+	nodes []node    // by NodeID, from 1
+	free  []slotSet // by class, of those in the cluster
 
 	running *heap.Heap[moment] // by slot: when its attempt ends
 	reports *heap.Heap[moment] // by slot: when its progress is reported next
@@ -104,10 +104,11 @@ type engine struct {
 	ctx   context.Context // of the run
 	steps int             // see stopped
 
-	speeds [2][]float64 // of the slots of each class, the fastest first
-	audit  *audit       // nil without one
-	tally  tally
-	res    Result
+	speeds  [][]float64 // by class: of its slots, the fastest first
+	benches []bench     // scratch, by class
+	audit   *audit      // nil without one
+	tally   tally
+	res     Result
 }
 
 // A moment is when something happens, with the order among what happens at one
@@ -220,6 +221,9 @@ func newEngine(cfg *Config) *engine {
 func (e *engine) buildCluster() {
 	c := &e.cfg.Cluster
 	e.nodes = make([]node, len(c.Nodes)+1)
+	classes := len(c.Capacity())
+	e.free, e.speeds, e.benches = make([]slotSet, classes), make([][]float64, classes), make([]bench, classes)
+	e.tally.classes = make([]classTally, classes)
 	for _, s := range c.Slots() {
 		n := &e.nodes[s.Node]
 		if n.from == n.to {

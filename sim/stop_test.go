@@ -23,13 +23,13 @@ func TestStopAmongRefusals(t *testing.T) {
 	defer cancel()
 	var jobs iter.Seq2[*sim.Job, error] = func(yield func(*sim.Job, error) bool) {
 		yield(&sim.Job{
-			Job:   sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Class: sim.AnyClass}}},
+			Job:   sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}}},
 			Times: []sim.Times{{Each: time.Second}},
 		}, nil)
 	}
 	offers := 0
 	_, err = sim.Run(ctx, sim.Config{
-		Cluster: sim.Cluster{Nodes: []sim.Node{{Name: "n1", Slots: [2]int{1, 0}}}, Uniform: true},
+		Cluster: sim.Cluster{Nodes: []sim.Node{{Name: "n1", Slots: []int{1}}}, Uniform: true},
 		Jobs:    jobs,
 		Policy:  p,
 		Faults:  sim.Faults{Refuse: 1 - 1e-15},

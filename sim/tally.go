@@ -20,18 +20,23 @@ var bins = [...]int{1, 11, 101, 1001}
 type tally struct {
 	first, last sojourn.Time // first arrival, last finish
 
-	busy, present [2]int          // slots now: held by an attempt, in the cluster
-	startable     [2]int          // tasks now that are pending and may be started
-	held, offered [2]wide.Uint128 // slot-nanoseconds since the first arrival
-	heldAtLast    [2]wide.Uint128 // the same at the last finish
-	offeredAtLast [2]wide.Uint128
-	idle          [2]wide.Uint128 // of these, free although a task was startable
+	classes []classTally // those of the cluster
 
 	sojourn, slowdown, bounded, tardiness series
 	bins                                  [len(bins)]struct{ sojourn, slowdown series }
 
 	completion, flow float64 // weighted sums, in seconds
 	squares          float64 // sum of the squares of the slowdowns
+}
+
+// A classTally is what a tally collects of a class of slot.
+type classTally struct {
+	busy, present int          // slots now: held by an attempt, in the cluster
+	startable     int          // tasks now that are pending and may be started
+	held, offered wide.Uint128 // slot-nanoseconds since the first arrival
+	heldAtLast    wide.Uint128 // the same at the last finish
+	offeredAtLast wide.Uint128
+	idle          wide.Uint128 // of these, free although a task was startable
 }
 
 // advance accounts for the slots between two instants.
@@ -41,28 +46,37 @@ func (t *tally) advance(from, to sojourn.Time) {
 		return
 	}
 	d := uint64(to - from)
-	for c := range t.busy {
-		t.held[c] = t.held[c].Add(wide.Mul64(uint64(t.busy[c]), d))
-		t.offered[c] = t.offered[c].Add(wide.Mul64(uint64(t.present[c]), d))
-		t.idle[c] = t.idle[c].Add(wide.Mul64(uint64(min(t.present[c]-t.busy[c], t.startable[c])), d))
+	for i := range t.classes {
+		c := &t.classes[i]
+		c.held = c.held.Add(wide.Mul64(uint64(c.busy), d))
+		c.offered = c.offered.Add(wide.Mul64(uint64(c.present), d))
+		c.idle = c.idle.Add(wide.Mul64(uint64(min(c.present-c.busy, c.startable)), d))
 	}
 }
 
-// pending counts the tasks of a phase anew that are pending and may be started.
+// pending counts the tasks of a phase anew that are pending and may be started. Those
+// of a class without slots count for nothing.
 func (t *tally) pending(j *job, p int) {
+	class := int(j.told.Phases[p].Class)
+	if class >= len(t.classes) {
+		return
+	}
 	ph := &j.phases[p]
 	now := 0
 	if p == 0 || j.phases[p-1].finished >= j.Threshold(p) {
 		now = ph.pending
 	}
-	t.startable[j.told.Phases[p].Class] += now - ph.counted
+	t.classes[class].startable += now - ph.counted
 	ph.counted = now
 }
 
 // finished takes in a job that has finished now.
 func (t *tally) finished(r *JobRecord, keep bool) {
 	t.last = r.Finish
-	t.heldAtLast, t.offeredAtLast = t.held, t.offered
+	for i := range t.classes {
+		c := &t.classes[i]
+		c.heldAtLast, c.offeredAtLast = c.held, c.offered
+	}
 
 	sojourn, slowdown := r.Sojourn(), r.Slowdown()
 	t.sojourn.add(sojourn.Seconds(), keep)
@@ -103,13 +117,13 @@ func (e *engine) result() *Result {
 	if t.slowdown.n > 0 {
 		r.Jain = float64(t.slowdown.sum*t.slowdown.sum) / float64(float64(t.slowdown.n)*t.squares)
 	}
-	for c := range r.Utilisation {
-		if !t.offeredAtLast[c].IsZero() {
-			r.Utilisation[c] = float128(t.heldAtLast[c]) / float128(t.offeredAtLast[c])
+	r.Utilisation, r.Idle = make([]float64, len(t.classes)), make([]float64, len(t.classes))
+	for i := range t.classes {
+		c := &t.classes[i]
+		if !c.offeredAtLast.IsZero() {
+			r.Utilisation[i] = float128(c.heldAtLast) / float128(c.offeredAtLast)
 		}
-	}
-	for c := range r.Idle {
-		r.Idle[c] = float128(t.idle[c]) / 1e9
+		r.Idle[i] = float128(c.idle) / 1e9
 	}
 	r.WeightedCompletion, r.WeightedSojourn = t.completion, t.flow
 	r.Transfers = e.net.result(r.Attempts)

@@ -43,17 +43,17 @@ func ParseCluster(spec string) (sim.Cluster, error) {
 			return bad(off, "want a number of nodes from 1 to %d, found %q", maxNodes, brief(count))
 		}
 		node := sim.Node{}
-		numbers := strings.Split(slots, "+")
+		numbers := strings.SplitN(slots, "+", sim.MaxClasses+1)
 		at := off + len(count) + 1
-		if len(numbers) > len(node.Slots) {
-			return bad(at, "want SLOTS or MAP+REDUCE, found %q", brief(slots))
+		if len(numbers) > sim.MaxClasses {
+			return bad(at, "slots of more than %d classes", sim.MaxClasses)
 		}
-		for class, text := range numbers {
+		for _, text := range numbers {
 			n, err := strconv.ParseUint(text, 10, 64)
 			if err != nil || n > sojourn.MaxSlots {
 				return bad(at, "want a number of slots from 0 to %d, found %q", sojourn.MaxSlots, brief(text))
 			}
-			node.Slots[class] = int(n)
+			node.Slots = append(node.Slots, int(n))
 			at += len(text) + 1
 		}
 		uniform := len(numbers) == 1
@@ -77,7 +77,7 @@ func ParseCluster(spec string) (sim.Cluster, error) {
 }
 
 const (
-	mixedSlots = "some nodes have uniform slots, others map and reduce slots"
+	mixedSlots = "some nodes have uniform slots, others slots by class"
 	noSlots    = "no slots"
 )
 
@@ -86,13 +86,15 @@ type clusterBounds struct{ nodes, slots int }
 
 // add adds n equal nodes, and returns what is wrong with that, or "". n and
 // slots are within the bounds of a cluster themselves.
-func (b *clusterBounds) add(n int, slots [2]int) string {
+func (b *clusterBounds) add(n int, slots []int) string {
 	if n > maxNodes-b.nodes {
 		return fmt.Sprintf("more than %d nodes", maxNodes)
 	}
-	each := slots[0] + slots[1]
-	if each > (sojourn.MaxSlots-b.slots)/n {
-		return fmt.Sprintf("more than %d slots", sojourn.MaxSlots)
+	each := 0
+	for _, count := range slots {
+		if each += count; each > (sojourn.MaxSlots-b.slots)/n {
+			return fmt.Sprintf("more than %d slots", sojourn.MaxSlots)
+		}
 	}
 	b.nodes += n
 	b.slots += n * each
@@ -132,7 +134,6 @@ func place(text []byte, off int) (line, column int) {
 var (
 	clusterKeys = []string{"nodes"}
 	nodeKeys    = []string{"name", "slots", "rack", "speed"}
-	slotsKeys   = []string{"map", "reduce"}
 )
 
 func parseCluster(text []byte) (sim.Cluster, *fault) {
@@ -169,7 +170,6 @@ func parseCluster(text []byte) (sim.Cluster, *fault) {
 // readNode reads a node, and whether its slots are uniform. It adds the name to
 // names.
 func readNode(c *cursor, names map[string]bool) (node sim.Node, uniform bool) {
-	slots := func() int { return int(c.integer(0, sojourn.MaxSlots)) }
 	c.object(nodeKeys, 2, func(key string) {
 		off := c.pos
 		switch key {
@@ -190,17 +190,7 @@ func readNode(c *cursor, names map[string]bool) (node sim.Node, uniform bool) {
 				c.fail(off, "speed %v is not in [2^-16, 2^16]", node.Speed)
 			}
 		case "slots":
-			if uniform = kindOf(c.data[c.pos]) == kindNumber; uniform {
-				node.Slots[0] = slots()
-				return
-			}
-			c.object(slotsKeys, 0, func(key string) {
-				if key == "map" {
-					node.Slots[sojourn.Map] = slots()
-				} else {
-					node.Slots[sojourn.Reduce] = slots()
-				}
-			})
+			node.Slots, uniform = readSlots(c)
 		}
 	})
 	return node, uniform
@@ -209,20 +199,16 @@ func readNode(c *cursor, names map[string]bool) (node sim.Node, uniform bool) {
 func isSpeed(f float64) bool { return f >= 1.0/maxSpeed && f <= maxSpeed }
 
 // WriteCluster writes a cluster file, one node a line. [ReadCluster] reads it
-// back as it was. It writes nothing and returns an error if the file cannot hold
-// the cluster: if there is no slot or there are too many, a name is empty or
-// used twice, a name or a rack is not UTF-8, a speed is out of range, or a
-// uniform cluster has slots of class 1.
+// back as it was, up to zeros at the end of Slots. It writes nothing and returns an
+// error if the file cannot hold the cluster: if there is no slot or there are too
+// many, a name is empty or used twice, a name or a rack is not UTF-8, a speed is
+// out of range, or a uniform cluster has slots of another class than 0.
 func WriteCluster(w io.Writer, c sim.Cluster) error {
-	type split struct {
-		Map    int `json:"map"`
-		Reduce int `json:"reduce"`
-	}
 	type node struct {
-		Name  string  `json:"name"`
-		Rack  string  `json:"rack,omitempty"`
-		Speed float64 `json:"speed,omitempty"`
-		Slots any     `json:"slots"` // a number or a split
+		Name  string          `json:"name"`
+		Rack  string          `json:"rack,omitempty"`
+		Speed float64         `json:"speed,omitempty"`
+		Slots json.RawMessage `json:"slots"`
 	}
 	var (
 		text   strings.Builder
@@ -241,20 +227,15 @@ func WriteCluster(w io.Writer, c sim.Cluster) error {
 			return bad("node %d: name %q or rack %q is not UTF-8", i, n.Name, n.Rack)
 		case !isSpeed(cmp.Or(n.Speed, 1)):
 			return bad("node %d: speed %v is not in [2^-16, 2^16]", i, n.Speed)
-		case min(n.Slots[0], n.Slots[1]) < 0 || max(n.Slots[0], n.Slots[1]) > sojourn.MaxSlots:
-			return bad("node %d: slots %v are out of range", i, n.Slots)
-		case c.Uniform && n.Slots[1] != 0:
-			return bad("node %d: slots %v of a uniform cluster are not all in class 0", i, n.Slots)
+		}
+		if reason := checkSlots(n.Slots, c.Uniform); reason != "" {
+			return bad("node %d: %s", i, reason)
 		}
 		names[n.Name] = true
 		if reason := bounds.add(1, n.Slots); reason != "" {
 			return bad("node %d: %s", i, reason)
 		}
-		slots := any(split{n.Slots[sojourn.Map], n.Slots[sojourn.Reduce]})
-		if c.Uniform {
-			slots = n.Slots[0]
-		}
-		line, err := json.Marshal(node{n.Name, n.Rack, n.Speed, slots})
+		line, err := json.Marshal(node{n.Name, n.Rack, n.Speed, appendSlots(nil, n.Slots, c.Uniform)})
 		if err != nil {
 			return bad("node %d: %v", i, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -21,16 +22,16 @@ func TestParseCluster(t *testing.T) {
 	}
 	var want sim.Cluster
 	for i := range 30 {
-		slots := [2]int{4, 1}
+		slots := []int{4, 1}
 		if i >= 20 {
-			slots = [2]int{2, 1}
+			slots = []int{2, 1}
 		}
 		want.Nodes = append(want.Nodes, sim.Node{Name: fmt.Sprintf("n%d", i+1), Slots: slots})
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
-	if capacity := got.Capacity(); capacity != [2]int{20*4 + 10*2, 20 + 10} {
+	if capacity := got.Capacity(); !slices.Equal(capacity, []int{20*4 + 10*2, 20 + 10}) {
 		t.Errorf("capacity %v, want [100 30]", capacity)
 	}
 
@@ -38,12 +39,12 @@ func TestParseCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !got.Uniform || len(got.Nodes) != 50 || got.Nodes[49] != (sim.Node{Name: "n50", Slots: [2]int{2, 0}}) {
+	if !got.Uniform || len(got.Nodes) != 50 || !reflect.DeepEqual(got.Nodes[49], sim.Node{Name: "n50", Slots: []int{2}}) {
 		t.Errorf("50x2: got %+v", got)
 	}
 
 	got, err = ParseCluster("1x0+2,2x0+0,1x3+0") // nodes without slots only hold data
-	if capacity := got.Capacity(); err != nil || got.Uniform || len(got.Nodes) != 4 || capacity != [2]int{3, 2} {
+	if capacity := got.Capacity(); err != nil || got.Uniform || len(got.Nodes) != 4 || !slices.Equal(capacity, []int{3, 2}) {
 		t.Errorf("1x0+2,2x0+0,1x3+0: got %+v, error %v", got, err)
 	}
 }
@@ -51,32 +52,32 @@ func TestParseCluster(t *testing.T) {
 // A mark ^ stands where the fault is.
 func TestParseClusterFaults(t *testing.T) {
 	for marked, reason := range map[string]string{
-		"^":                       "want NODESxSLOTS",
-		"^20":                     `found "20"`,
-		"2x1,^":                   `found ""`,
-		"^0x4":                    `want a number of nodes from 1 to 1048576, found "0"`,
-		"^-1x4":                   `found "-1"`,
-		"^x4":                     `found ""`,
-		"^1048577x1":              "want a number of nodes",
-		"^99999999999999999999x1": "want a number of nodes",
-		"2x^":                     "want a number of slots",
-		"2x^a":                    `want a number of slots from 0 to 16777216, found "a"`,
-		"2x4+^":                   `found ""`,
-		"2x4+^-1":                 `found "-1"`,
-		"2x^1+1+1":                `want SLOTS or MAP+REDUCE, found "1+1+1"`,
-		"2x1+1,3x2+^1e3":          `found "1e3"`,
-		"2x^16777217":             "want a number of slots",
-		"^2x16777216":             "more than 16777216 slots",
-		"1x16777215,^2x1":         "more than 16777216 slots",
-		"^1x16777216+16777216":    "more than 16777216 slots",
-		"1048576x1+0,^1x1+0":      "more than 1048576 nodes",
-		"2x1,^2x1+1":              "some nodes have uniform slots",
-		"2x1+0,^2x1":              "some nodes have uniform slots",
-		"^5x0":                    "no slots",
-		"^5x0+0,7x0+0":            "no slots",
-		"2x1,^y\xff":              "want NODESxSLOTS",
-		"2x1,^2X1":                `found "2X1"`,
-		"2x1,^" + sixty + "x1":    "...",
+		"^":                                     "want NODESxSLOTS",
+		"^20":                                   `found "20"`,
+		"2x1,^":                                 `found ""`,
+		"^0x4":                                  `want a number of nodes from 1 to 1048576, found "0"`,
+		"^-1x4":                                 `found "-1"`,
+		"^x4":                                   `found ""`,
+		"^1048577x1":                            "want a number of nodes",
+		"^99999999999999999999x1":               "want a number of nodes",
+		"2x^":                                   "want a number of slots",
+		"2x^a":                                  `want a number of slots from 0 to 16777216, found "a"`,
+		"2x4+^":                                 `found ""`,
+		"2x4+^-1":                               `found "-1"`,
+		"2x^" + strings.Repeat("1+", 256) + "1": "slots of more than 256 classes",
+		"2x1+1,3x2+^1e3":                        `found "1e3"`,
+		"2x^16777217":                           "want a number of slots",
+		"^2x16777216":                           "more than 16777216 slots",
+		"1x16777215,^2x1":                       "more than 16777216 slots",
+		"^1x16777216+16777216":                  "more than 16777216 slots",
+		"1048576x1+0,^1x1+0":                    "more than 1048576 nodes",
+		"2x1,^2x1+1":                            "some nodes have uniform slots",
+		"2x1+0,^2x1":                            "some nodes have uniform slots",
+		"^5x0":                                  "no slots",
+		"^5x0+0,7x0+0":                          "no slots",
+		"2x1,^y\xff":                            "want NODESxSLOTS",
+		"2x1,^2X1":                              `found "2X1"`,
+		"2x1,^" + sixty + "x1":                  "...",
 	} {
 		spec, line, column := cut(t, marked)
 		got, err := ParseCluster(spec)
@@ -96,15 +97,19 @@ func TestReadCluster(t *testing.T) {
 	}{
 		{
 			`{"nodes":[{"name":"n1","rack":"r1","speed":1,"slots":{"map":2,"reduce":1}}]}`,
-			sim.Cluster{Nodes: []sim.Node{{Name: "n1", Rack: "r1", Speed: 1, Slots: [2]int{2, 1}}}},
+			sim.Cluster{Nodes: []sim.Node{{Name: "n1", Rack: "r1", Speed: 1, Slots: []int{2, 1}}}},
 		},
 		{
 			"\n{ \"nodes\" : [ { \"slots\" : 3 , \"name\" : \"a\" },\n {\"name\":\"b\",\"speed\":0.5,\"slots\":0} ] }\n",
-			sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: [2]int{3, 0}}, {Name: "b", Speed: 0.5}}},
+			sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: []int{3}}, {Name: "b", Speed: 0.5, Slots: []int{0}}}},
 		},
 		{
 			`{"nodes":[{"name":"a","slots":{"reduce":1}},{"name":"b","slots":{}}]}`,
-			sim.Cluster{Nodes: []sim.Node{{Name: "a", Slots: [2]int{0, 1}}, {Name: "b"}}},
+			sim.Cluster{Nodes: []sim.Node{{Name: "a", Slots: []int{0, 1}}, {Name: "b", Slots: []int{0, 0}}}},
+		},
+		{
+			`{"nodes":[{"name":"a","slots":{"4":7,"map":1,"2":3}},{"name":"b","slots":{"1":2,"0":5}}]}`,
+			sim.Cluster{Nodes: []sim.Node{{Name: "a", Slots: []int{1, 0, 3, 0, 7}}, {Name: "b", Slots: []int{5, 2}}}},
 		},
 	}
 	for _, tc := range tests {
@@ -136,7 +141,9 @@ func TestReadClusterFaults(t *testing.T) {
 		{node(`^"cpu":1`), `unknown key "cpu"`},
 		{node(`"rack":"r",^"rack":"r"`), `duplicate key "rack"`},
 		{node(`"name":"b","slots":{"map":1,^"map":1}`), `duplicate key "map"`},
-		{node(`"name":"b","slots":{^"any":1}`), `unknown key "any"`},
+		{node(`"name":"b","slots":{^"any":1}`), `want "map", "reduce" or a number from 0 to 255, found "any"`},
+		{node(`"name":"b","slots":{^"256":1}`), `found "256"`},
+		{node(`"name":"b","slots":{"reduce":1,^"1":1}`), `duplicate key "1": class 1 has its slots`},
 		{node(`"name":^"a"`), `duplicate node "a"`},
 		{node(`"name":^""`), "empty name"},
 		{node(`"name":^1`), "want a string, found a number"},
@@ -185,12 +192,17 @@ func TestWriteClusterThenReadIsIdentity(t *testing.T) {
 			if rapid.Bool().Draw(t, "fast") {
 				n.Speed = rapid.Float64Range(1.0/maxSpeed, maxSpeed).Draw(t, "speed")
 			}
-			n.Slots[0] = rapid.IntRange(0, 1000).Draw(t, "map slots")
-			if i == 0 {
-				n.Slots[0]++
-			}
+			classes := 1
 			if !c.Uniform {
-				n.Slots[1] = rapid.IntRange(0, 1000).Draw(t, "reduce slots")
+				classes = rapid.OneOf(rapid.IntRange(2, 6), rapid.Just(sim.MaxClasses)).Draw(t, "classes")
+			}
+			n.Slots = make([]int, classes)
+			for class := range classes {
+				n.Slots[class] = rapid.IntRange(0, 1000).Draw(t, "slots")
+			}
+			n.Slots[0] += max(0, 1-i)
+			if classes > 2 {
+				n.Slots[classes-1]++ // zeros at the end are not written
 			}
 			c.Nodes = append(c.Nodes, n)
 		}
@@ -206,7 +218,7 @@ func TestWriteClusterThenReadIsIdentity(t *testing.T) {
 }
 
 func TestWriteClusterText(t *testing.T) {
-	c := sim.Cluster{Nodes: []sim.Node{{Name: "n1", Rack: "r1", Speed: 2, Slots: [2]int{2, 1}}, {Name: "n2"}}}
+	c := sim.Cluster{Nodes: []sim.Node{{Name: "n1", Rack: "r1", Speed: 2, Slots: []int{2, 1}}, {Name: "n2"}}}
 	const want = `{"nodes":[
 {"name":"n1","rack":"r1","speed":2,"slots":{"map":2,"reduce":1}},
 {"name":"n2","slots":{"map":0,"reduce":0}}
@@ -219,17 +231,17 @@ func TestWriteClusterText(t *testing.T) {
 }
 
 func TestWriteClusterRefuses(t *testing.T) {
-	one := sim.Node{Name: "a", Slots: [2]int{1, 0}}
+	one := sim.Node{Name: "a", Slots: []int{1}}
 	for reason, c := range map[string]sim.Cluster{
 		"no slots":                  {},
 		"empty or used twice":       {Nodes: []sim.Node{one, one}},
 		`name "" is empty`:          {Nodes: []sim.Node{{Slots: one.Slots}}},
 		"is not UTF-8":              {Nodes: []sim.Node{{Name: "\xff", Slots: one.Slots}}},
 		"speed -1 is not":           {Nodes: []sim.Node{{Name: "a", Speed: -1, Slots: one.Slots}}},
-		"slots [-1 2] are out":      {Nodes: []sim.Node{{Name: "a", Slots: [2]int{-1, 2}}}},
-		"more than 16777216 slots":  {Nodes: []sim.Node{one, {Name: "b", Slots: [2]int{1 << 24, 0}}}},
-		"are not all in class 0":    {Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: [2]int{1, 1}}}},
-		"slots [0 16777217] are ou": {Nodes: []sim.Node{{Name: "a", Slots: [2]int{0, 1<<24 + 1}}}},
+		"-1 slots of class 0 are":   {Nodes: []sim.Node{{Name: "a", Slots: []int{-1, 2}}}},
+		"more than 16777216 slots":  {Nodes: []sim.Node{one, {Name: "b", Slots: []int{1 << 24, 0}}}},
+		"are not all in class 0":    {Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: []int{1, 1}}}},
+		"16777217 slots of class 1": {Nodes: []sim.Node{{Name: "a", Slots: []int{0, 1<<24 + 1}}}},
 	} {
 		var buf bytes.Buffer
 		err := WriteCluster(&buf, c)

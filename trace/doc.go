@@ -32,9 +32,10 @@
 //
 //	time      service time of a task: of each (number), or a list         required
 //	tasks     number of tasks, at least 1         required where time is not a list
-//	class     "map" or "reduce"; without it the phase runs on uniform slots, and on
-//	          a cluster of map and reduce slots the first phase of a job means map,
-//	          later ones mean reduce
+//	class     "map", "reduce" or a number from 0 to 255, of which "map" is 0 and
+//	          "reduce" is 1; without it the phase runs on uniform slots, and on a
+//	          cluster of several classes the first phase of a job means map, later
+//	          ones mean reduce
 //	estimate  what the policy is told of the service time: of each task (number,
 //	          above 0), or a list, in which 0 stands for unknown
 //	bytes     size of a task's input, 0 to 2^63-1: of each (number), or a list
@@ -56,7 +57,8 @@
 // # Cluster
 //
 // The short form of a cluster is a list of items: "20x4+1,10x2+1" is 20 nodes of
-// 4 map slots and 1 reduce slot each, and then 10 of 2 and 1. "50x2" is 50 nodes
+// 4 map slots and 1 reduce slot each, and then 10 of 2 and 1. "8x4+2+1" has slots of
+// class 2 besides, and so on for 256 classes. "50x2" is 50 nodes
 // of 2 uniform slots, which take tasks of any class. One cluster cannot have both
 // kinds. The nodes are named n1, n2, ... through all items, and their racks are
 // unknown.
@@ -69,8 +71,8 @@
 //	]}
 //
 //	name   string, not empty, used once                                   required
-//	slots  {"map":M,"reduce":R}, each 0 if left out, or a number of uniform slots,
-//	       the same kind for all nodes                                    required
+//	slots  {"map":M,"reduce":R,"2":N,...}, by class, each 0 if left out, or a number
+//	       of uniform slots, the same kind for all nodes                  required
 //	rack   string; without it, or empty, the rack is unknown
 //	speed  what service times are divided by, 2^-16 to 2^16; 1 without it
 //

@@ -48,14 +48,14 @@ func ExampleParseCluster() {
 	fmt.Println(err)
 	// Output:
 	// 30 [100 30] n30 <nil>
-	// cluster:1:8: some nodes have uniform slots, others map and reduce slots
+	// cluster:1:8: some nodes have uniform slots, others slots by class
 }
 
 // A map that failed once and then took 20 s, and one of a job that failed, with
 // the topology they belong to.
 func ExampleReadRumen() {
 	const topology = `{"name":"<root>","children":[{"name":"rack1","children":[{"name":"n1\\.example","children":null}]}]}`
-	cluster, err := trace.ReadTopology(strings.NewReader(topology), trace.TopologyOptions{Slots: [2]int{4, 2}})
+	cluster, err := trace.ReadTopology(strings.NewReader(topology), trace.TopologyOptions{Slots: []int{4, 2}})
 	fmt.Println(cluster.Nodes, err)
 	nodes := map[string]sojourn.NodeID{}
 	for i, n := range cluster.Nodes {

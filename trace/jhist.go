@@ -38,8 +38,9 @@ type historyReader struct {
 
 // A historyTask is a task that has started.
 type historyTask struct {
-	class sojourn.Class // sim.AnyClass if it is neither map nor reduce
-	index int           // among the tasks of its class
+	class sojourn.Class
+	other bool // it is neither map nor reduce, and has no class
+	index int  // among the tasks of its class
 	start int64
 }
 
@@ -271,16 +272,17 @@ func (r *historyReader) startTask(c *cursor, e *historyEvent) {
 	if _, again := r.tasks[e.task]; again {
 		return
 	}
-	t := historyTask{class: sim.AnyClass, start: e.start}
+	t := historyTask{start: e.start}
 	switch e.taskType {
 	case "MAP":
 		t.class = sojourn.Map
 	case "REDUCE":
 		t.class = sojourn.Reduce
 	default:
+		t.other = true
 		r.count(tasksOther, 1)
 	}
-	if t.class != sim.AnyClass {
+	if !t.other {
 		rt, reason := r.addTask(r.rec, t.class)
 		if reason != "" {
 			c.fail(e.off, "%s", reason)
@@ -313,7 +315,7 @@ func (r *historyReader) endAttempt(e *historyEvent, success bool) {
 		start = t.start
 	}
 	delete(r.starts, e.attempt)
-	if t.class == sim.AnyClass {
+	if t.other {
 		return
 	}
 	size := e.read

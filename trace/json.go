@@ -111,28 +111,38 @@ func (c *cursor) object(keys []string, required int, field func(key string)) {
 	}
 	start := c.pos
 	var seen uint64 // bit i stands for keys[i]
-	for c.next('}') {
-		off := c.pos
-		text := c.text()
-		i := slices.IndexFunc(keys, func(key string) bool { return key == string(text) })
-		if i < 0 {
-			c.fail(off, "unknown key %q", brief(text))
-			return
-		}
-		if seen&(1<<i) != 0 {
+	c.entries(func(name []byte, off int) {
+		i := slices.IndexFunc(keys, func(key string) bool { return key == string(name) })
+		switch {
+		case i < 0:
+			c.fail(off, "unknown key %q", brief(name))
+		case seen&(1<<i) != 0:
 			c.fail(off, "duplicate key %q", keys[i])
-			return
+		default:
+			seen |= 1 << i
+			field(keys[i])
 		}
-		seen |= 1 << i
-		c.peek() // the colon
-		c.pos++
-		c.peek()
-		field(keys[i])
-	}
+	})
 	for i, key := range keys[:required] {
 		if seen&(1<<i) == 0 {
 			c.fail(start, "missing key %q", key)
 		}
+	}
+}
+
+// entries reads an object. It calls entry for each key, which stands at off, with the
+// cursor on its value, which entry reads.
+func (c *cursor) entries(entry func(key []byte, off int)) {
+	if !c.want(kindObject) {
+		return
+	}
+	for c.next('}') {
+		off := c.pos
+		key := c.text()
+		c.peek() // the colon
+		c.pos++
+		c.peek()
+		entry(key, off)
 	}
 }
 

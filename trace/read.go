@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,6 +145,9 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 	if deadline > 0 {
 		j.Deadline = j.At.Add(deadline)
 	}
+	if !slices.Contains(j.AnyClass, true) {
+		j.AnyClass = nil
+	}
 	if err := j.Check(); err != nil {
 		return nil, &fault{jobStart, reasonOf(err)}
 	}
@@ -160,7 +164,8 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 // over the phases so far.
 func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Duration) {
 	var (
-		p                        = sojourn.Phase{Class: sim.AnyClass}
+		p                        sojourn.Phase
+		anyClass                 = true
 		times, estimates, delays series[time.Duration]
 		sizes                    series[int64]
 		nodes                    series[[]sojourn.NodeID]
@@ -172,7 +177,7 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 		off := c.pos
 		switch key {
 		case "class":
-			p.Class = readClass(c)
+			p.Class, anyClass = readClass(c), false
 		case "tasks":
 			countOff = off
 			p.Tasks = int(c.integer(1, sojourn.MaxTasks))
@@ -248,6 +253,7 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 	p.Delays = delays.spread(p.Tasks)
 	p.Inputs = sojourn.MakeInputs(nodes.list)
 	j.Phases = append(j.Phases, p)
+	j.AnyClass = append(j.AnyClass, anyClass)
 	j.Times = append(j.Times, sim.Times{Each: times.each, List: times.list})
 }
 
@@ -261,23 +267,6 @@ func (r *workloadReader) spreading(c *cursor, off int, single bool, tasks int) {
 		c.fail(off, "single numbers for bytes and delay stand for more than %d values in the file so far", r.o.Limits.Spread)
 	}
 }
-
-// readClass reads the class of a phase.
-func readClass(c *cursor) sojourn.Class {
-	off := c.pos
-	switch class := c.text(); string(class) {
-	case classNames[sojourn.Map]:
-		return sojourn.Map
-	case classNames[sojourn.Reduce]:
-		return sojourn.Reduce
-	default:
-		c.fail(off, `want "map" or "reduce", found %q`, brief(class))
-		return 0
-	}
-}
-
-// classNames holds the names of the classes of a phase.
-var classNames = [...]string{sojourn.Map: "map", sojourn.Reduce: "reduce"}
 
 // noBarrier is the value of "after" for sojourn.NoBarrier.
 const noBarrier = "none"

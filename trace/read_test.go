@@ -107,26 +107,33 @@ func TestReadPhase(t *testing.T) {
 		want  sojourn.Phase
 		times sim.Times
 	}{
-		{`{"time":2,"tasks":3}`, sojourn.Phase{Tasks: 3, Class: sim.AnyClass}, sim.Times{Each: 2 * seconds}},
-		{`{"time":[2]}`, sojourn.Phase{Tasks: 1, Class: sim.AnyClass}, list(2 * seconds)},
-		{`{"tasks":2,"time":[0,1e-9]}`, sojourn.Phase{Tasks: 2, Class: sim.AnyClass}, list(0, 1)},
-		{`{"time":[1],"after":"none"}`, sojourn.Phase{Tasks: 1, Class: sim.AnyClass, After: sojourn.NoBarrier}, list(seconds)},
+		{`{"time":2,"tasks":3}`, sojourn.Phase{Tasks: 3}, sim.Times{Each: 2 * seconds}},
+		{`{"time":[2]}`, sojourn.Phase{Tasks: 1}, list(2 * seconds)},
+		{`{"tasks":2,"time":[0,1e-9]}`, sojourn.Phase{Tasks: 2}, list(0, 1)},
+		{`{"time":[1],"after":"none"}`, sojourn.Phase{Tasks: 1, After: sojourn.NoBarrier}, list(seconds)},
 		{`{"time":[1,1],"estimate":[0,3]}`,
-			sojourn.Phase{Tasks: 2, Class: sim.AnyClass, Estimates: []time.Duration{0, 3 * seconds}}, list(seconds, seconds)},
+			sojourn.Phase{Tasks: 2, Estimates: []time.Duration{0, 3 * seconds}}, list(seconds, seconds)},
 		{`{"bytes":7,"delay":2,"time":1,"tasks":2}`,
-			sojourn.Phase{Tasks: 2, Class: sim.AnyClass, Bytes: []int64{7, 7}, Delays: []time.Duration{2 * seconds, 2 * seconds}},
+			sojourn.Phase{Tasks: 2, Bytes: []int64{7, 7}, Delays: []time.Duration{2 * seconds, 2 * seconds}},
 			sim.Times{Each: seconds}},
 		{`{"time":[1,1],"nodes":[[],["a"]]}`,
-			sojourn.Phase{Tasks: 2, Class: sim.AnyClass, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{nil, {1}})},
+			sojourn.Phase{Tasks: 2, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{nil, {1}})},
 			list(seconds, seconds)},
-		{`{"time":[1],"nodes":[[]]}`, sojourn.Phase{Tasks: 1, Class: sim.AnyClass}, list(seconds)},
+		{`{"time":[1],"nodes":[[]]}`, sojourn.Phase{Tasks: 1}, list(seconds)},
 		{` { "cl\u0061ss" : "re\u0064uce" , "time" : [ 1 , 2 ] } `,
 			sojourn.Phase{Tasks: 2, Class: sojourn.Reduce}, list(seconds, 2*seconds)},
+		{`{"time":[1],"class":"map"}`, sojourn.Phase{Tasks: 1}, list(seconds)},
+		{`{"time":[1],"class":1}`, sojourn.Phase{Tasks: 1, Class: sojourn.Reduce}, list(seconds)},
+		{`{"time":[1],"class":2}`, sojourn.Phase{Tasks: 1, Class: 2}, list(seconds)},
+		{`{"class":255,"time":[1]}`, sojourn.Phase{Tasks: 1, Class: 255}, list(seconds)},
 	}
 	for _, tc := range tests {
 		j := readAll(t, `{"id":1,"at":0,"phases":[`+tc.phase+`]}`)[0]
 		if !reflect.DeepEqual(j.Phases[0], tc.want) || !reflect.DeepEqual(j.Times[0], tc.times) {
 			t.Errorf("%s:\n got %+v %v\nwant %+v %v", tc.phase, j.Phases[0], j.Times[0], tc.want, tc.times)
+		}
+		if open := !strings.Contains(tc.phase, `ss"`); (j.AnyClass != nil) != open || open && !j.AnyClass[0] {
+			t.Errorf("%s: AnyClass = %v, want %v", tc.phase, j.AnyClass, open)
 		}
 	}
 }
@@ -243,7 +250,9 @@ func TestReadFaults(t *testing.T) {
 		{"deadline out of range", `{"id":1,"deadline":^9223372036,"at":1,"phases":[{"tasks":1,"time":1}]}`, "at + deadline is out of range"},
 		{"demand 2^32", keys(`,"demand":^4294967296`), "want an integer from 0 to 4294967295"},
 		{"empty phases", `{"id":1,"at":0,"phases":^[]}`, "no phases"},
-		{"class", phase(`{"class":^"Map"}`), `want "map" or "reduce", found "Map"`},
+		{"class", phase(`{"class":^"Map"}`), `want "map", "reduce" or a number from 0 to 255, found "Map"`},
+		{"class 256", phase(`{"class":^256}`), "want an integer from 0 to 255, found 256"},
+		{"class as text", phase(`{"class":^"2"}`), `want "map", "reduce" or a number from 0 to 255, found "2"`},
 		{"tasks 0", phase(`{"time":1,"tasks":^0}`), "want an integer from 1 to 2147483647, found 0"},
 		{"tasks -1", phase(`{"time":1,"tasks":^-1}`), "found -1"},
 		{"tasks 1e12", phase(`{"time":1,"tasks":^1000000000000}`), "found 1000000000000"},

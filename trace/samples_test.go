@@ -234,10 +234,10 @@ func TestSampleFiles(t *testing.T) {
 }
 
 func TestSampleTopology(t *testing.T) {
-	for _, o := range []TopologyOptions{{}, {Slots: [2]int{3, 0}, Uniform: true}} {
+	for _, o := range []TopologyOptions{{}, {Slots: []int{3}, Uniform: true}} {
 		slots := o.Slots
 		if !o.Uniform {
-			slots = [2]int{2, 2}
+			slots = []int{2, 2}
 		}
 		want := sim.Cluster{Uniform: o.Uniform}
 		for _, n := range sampleTopology {

@@ -189,7 +189,7 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 	case r.run > math.MaxInt64/time.Duration(r.procs):
 		return nil, faultf(r.offRun, "the sum of the times of the job's tasks %s", outOfRange)
 	}
-	phase := sojourn.Phase{Tasks: r.procs, Class: sim.AnyClass}
+	phase := sojourn.Phase{Tasks: r.procs}
 	if o.Requested {
 		switch {
 		case r.requested <= 0:
@@ -204,9 +204,10 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 		o.Stats.counts[jobsAfterOther]++
 	}
 	j := &sim.Job{
-		Job:   sojourn.Job{Name: cmp.Or(swfName("program", r.program), "job"+r.number), Phases: []sojourn.Phase{phase}},
-		At:    sojourn.Time(r.submit),
-		Times: []sim.Times{{Each: r.run}},
+		Job:      sojourn.Job{Name: cmp.Or(swfName("program", r.program), "job"+r.number), Phases: []sojourn.Phase{phase}},
+		AnyClass: []bool{true},
+		At:       sojourn.Time(r.submit),
+		Times:    []sim.Times{{Each: r.run}},
 	}
 	switch o.Pool {
 	case PoolQueue:

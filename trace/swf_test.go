@@ -1,11 +1,11 @@
 package trace
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // Job 7 is submitted at 60 s and runs 90 s on 4 of 8 requested processors, of 2
@@ -48,8 +48,8 @@ func TestSWF(t *testing.T) {
 		}
 	}
 	list, _ := collect(t, ReadSWF(strings.NewReader(swfLine), SWFOptions{}))
-	if c := list[0].Phases[0].Class; c != sim.AnyClass {
-		t.Errorf("class %d, want %d: processors are of one kind", c, sim.AnyClass)
+	if j := list[0]; !slices.Equal(j.AnyClass, []bool{true}) {
+		t.Errorf("AnyClass = %v, want true: processors are of one kind", j.AnyClass)
 	}
 }
 

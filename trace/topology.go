@@ -3,9 +3,9 @@ package trace
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
-	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -14,10 +14,10 @@ type TopologyOptions struct {
 	// File is what errors call the input. Empty means "-".
 	File string
 
-	// Slots is what each host gets, since a topology does not say it: map and
-	// reduce slots, or with Uniform uniform slots in the first entry. Two zeros
-	// mean 2 of each, as the Mumak simulator has it, or with Uniform 4.
-	Slots   [2]int
+	// Slots is what each host gets, by class, since a topology does not say it; with
+	// Uniform uniform slots in the first entry. None means 2 map and 2 reduce slots,
+	// as the Mumak simulator has it, or with Uniform 4.
+	Slots   []int
 	Uniform bool
 }
 
@@ -27,14 +27,14 @@ type TopologyOptions struct {
 // an [*Error] if the input is bad, else what r returned, wrapped, or says that
 // the options are out of range.
 func ReadTopology(r io.Reader, o TopologyOptions) (sim.Cluster, error) {
-	if o.Slots == [2]int{} {
-		o.Slots = [2]int{2, 2}
+	if !slices.ContainsFunc(o.Slots, func(n int) bool { return n != 0 }) {
+		o.Slots = []int{2, 2}
 		if o.Uniform {
-			o.Slots = [2]int{4, 0}
+			o.Slots = []int{4}
 		}
 	}
-	if min(o.Slots[0], o.Slots[1]) < 0 || max(o.Slots[0], o.Slots[1]) > sojourn.MaxSlots || o.Uniform && o.Slots[1] != 0 {
-		return sim.Cluster{}, errors.New("trace: topology options: Slots are out of range, or uniform ones are not all in the first entry")
+	if reason := checkSlots(o.Slots, o.Uniform); reason != "" {
+		return sim.Cluster{}, errors.New("trace: topology options: " + reason)
 	}
 	in := open(r, o.File, Limits{Bytes: maxFile}.withDefaults())
 	text, err := io.ReadAll(in)

@@ -19,16 +19,16 @@ const topologySample = `{"name": "<root>", "children": [
 `
 
 func TestTopology(t *testing.T) {
-	two := [2]int{2, 2}
+	two := []int{2, 2}
 	want := sim.Cluster{Nodes: []sim.Node{
 		{Name: "a.x", Rack: "10.1", Slots: two}, {Name: "b", Rack: "10.1", Slots: two}, {Name: "c", Rack: "hall/row", Slots: two}, {Name: "d", Slots: two},
 	}}
-	for _, o := range []TopologyOptions{{}, {Slots: [2]int{3, 1}}, {Uniform: true}, {Uniform: true, Slots: [2]int{7, 0}}, {Slots: [2]int{0, 5}}} {
+	for _, o := range []TopologyOptions{{}, {Slots: []int{3, 1}}, {Uniform: true}, {Uniform: true, Slots: []int{7}}, {Slots: []int{0, 5}}} {
 		slots := o.Slots
 		switch {
-		case slots == [2]int{} && o.Uniform:
-			slots = [2]int{4, 0}
-		case slots == [2]int{}:
+		case slots == nil && o.Uniform:
+			slots = []int{4}
+		case slots == nil:
 			slots = two
 		}
 		for i := range want.Nodes {
@@ -69,10 +69,10 @@ func TestTopologyFaults(t *testing.T) {
 		}
 	}
 	text, line, column := cut(t, `{"name":"r","children":[{"name":"a"},^{"name":"b"}]}`)
-	_, err := ReadTopology(strings.NewReader(text), TopologyOptions{Slots: [2]int{sojourn.MaxSlots/2 + 1, 0}})
+	_, err := ReadTopology(strings.NewReader(text), TopologyOptions{Slots: []int{sojourn.MaxSlots/2 + 1, 0}})
 	checkError(t, text, err, "-", line, column, "more than 16777216 slots")
 
-	for _, o := range []TopologyOptions{{Slots: [2]int{-1, 2}}, {Slots: [2]int{1 << 25, 0}}, {Slots: [2]int{1, 1}, Uniform: true}} {
+	for _, o := range []TopologyOptions{{Slots: []int{-1, 2}}, {Slots: []int{1 << 25, 0}}, {Slots: []int{1, 1}, Uniform: true}} {
 		if _, err := ReadTopology(strings.NewReader(topologySample), o); err == nil || !strings.HasPrefix(err.Error(), "trace: topology options: ") {
 			t.Errorf("%+v: error %v, want one of the options", o, err)
 		}

@@ -38,7 +38,8 @@ func Write(w io.Writer, jobs iter.Seq2[*sim.Job, error], o WriteOptions) error {
 
 // A Writer writes a workload, one job a line, in a canonical form: equal jobs
 // make equal bytes. What it accepts [Read] reads back as it was, within its
-// [Limits], except that the two ways of Phase to state estimates become one.
+// [Limits], except that the two ways of Phase to state estimates become one, and
+// that the class of a phase of AnyClass becomes 0.
 type Writer struct {
 	w        io.Writer
 	o        WriteOptions
@@ -56,10 +57,10 @@ func NewWriter(w io.Writer, o WriteOptions) *Writer {
 }
 
 // Write writes a job. It writes nothing and returns an error if the format
-// cannot hold the job: if Job.Check finds fault with it, its Times do not fit
-// its Phases, its deadline is not after its arrival, a class is none of Map,
-// Reduce and sim.AnyClass, a string is not UTF-8, a sum of times overflows, it
-// arrives before the job written before it, or its ID is one written before.
+// cannot hold the job: if Job.Check finds fault with it, its Times or its AnyClass
+// do not fit its Phases, its deadline is not after its arrival, a string is not
+// UTF-8, a sum of times overflows, it arrives before the job written before it, or
+// its ID is one written before.
 func (w *Writer) Write(j *sim.Job) error {
 	line, err := w.append(w.line[:0], j)
 	if err == nil {
@@ -84,6 +85,8 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 	switch {
 	case len(j.Times) != len(j.Phases):
 		return nil, fmt.Errorf("times of %d phases for %d phases", len(j.Times), len(j.Phases))
+	case j.AnyClass != nil && len(j.AnyClass) != len(j.Phases):
+		return nil, fmt.Errorf("classes of %d phases for %d phases", len(j.AnyClass), len(j.Phases))
 	case j.At < 0:
 		return nil, fmt.Errorf("negative arrival %v", j.At)
 	case j.Deadline != 0 && j.Deadline <= j.At:
@@ -116,7 +119,8 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = w.appendPhase(dst, &j.Phases[i], j.Times[i], &work); err != nil {
+		anyClass := j.AnyClass != nil && j.AnyClass[i]
+		if dst, err = w.appendPhase(dst, &j.Phases[i], anyClass, j.Times[i], &work); err != nil {
 			return nil, fmt.Errorf("phase %d: %w", i, err)
 		}
 	}
@@ -125,7 +129,7 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 
 // appendPhase appends a phase that Job.Check has passed, and adds its times to
 // work.
-func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, times sim.Times, work *time.Duration) ([]byte, error) {
+func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times sim.Times, work *time.Duration) ([]byte, error) {
 	if times.List != nil && len(times.List) != p.Tasks {
 		return nil, fmt.Errorf("%d times for %d tasks", len(times.List), p.Tasks)
 	}
@@ -141,13 +145,8 @@ func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, times sim.Times, work
 	}
 
 	dst = append(dst, '{')
-	if p.Class != sim.AnyClass {
-		if int(p.Class) >= len(classNames) {
-			return nil, fmt.Errorf("class %d has no name", p.Class)
-		}
-		dst = append(dst, `"class":"`...)
-		dst = append(dst, classNames[p.Class]...)
-		dst = append(dst, `",`...)
+	if !anyClass {
+		dst = append(appendClass(append(dst, `"class":`...), p.Class), ',')
 	}
 	dst = strconv.AppendInt(append(dst, `"tasks":`...), int64(p.Tasks), 10)
 	dst = append(dst, `,"time":`...)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,9 +60,10 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 				j.Deadline = at.Add(1 + duration.Draw(t, "slack"))
 			}
 			for i := range rapid.IntRange(1, 4).Draw(t, "phases") {
-				p := sojourn.Phase{
-					Tasks: rapid.IntRange(1, 6).Draw(t, "tasks"),
-					Class: rapid.SampledFrom([]sojourn.Class{sojourn.Map, sojourn.Reduce, sim.AnyClass}).Draw(t, "class"),
+				p := sojourn.Phase{Tasks: rapid.IntRange(1, 6).Draw(t, "tasks")}
+				j.AnyClass = append(j.AnyClass, rapid.Bool().Draw(t, "any class"))
+				if !j.AnyClass[i] {
+					p.Class = rapid.SampledFrom([]sojourn.Class{sojourn.Map, sojourn.Reduce, 2, 10, 255}).Draw(t, "class")
 				}
 				each := sim.Times{Each: duration.Draw(t, "time")}
 				list := rapid.SliceOfN(duration, p.Tasks, p.Tasks)
@@ -98,6 +100,9 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 				p.After = rapid.IntRange(sojourn.NoBarrier, before).Draw(t, "after")
 				j.Phases = append(j.Phases, p)
 				j.Times = append(j.Times, each)
+			}
+			if !slices.Contains(j.AnyClass, true) {
+				j.AnyClass = nil
 			}
 			jobs = append(jobs, j)
 		}
@@ -193,7 +198,7 @@ func TestWriteRefuses(t *testing.T) {
 			j.Phases = append(j.Phases, j.Phases[0])
 			j.Times = []sim.Times{{Each: math.MaxInt64 / 2}, {Each: 1}}
 		}},
-		{"class 7 has no name", func(j *sim.Job) { j.Phases[0].Class = 7 }},
+		{"classes of 3 phases for 1 phases", func(j *sim.Job) { j.AnyClass = make([]bool, 3) }},
 		{`name "" of node 9`, func(j *sim.Job) { j.Phases[0].Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{9}, nil}) }},
 		{"arrival at 3 is before that of the job before, 5", func(j *sim.Job) { j.At = sojourn.Time(3 * time.Second) }},
 		{"duplicate id 1", func(j *sim.Job) { j.ID = 1 }},

@@ -18,6 +18,13 @@ type draft struct {
 	deadline time.Duration // from the arrival; 0 if there is none
 }
 
+// anyPhase adds a phase whose class is left to the cluster, as all phases of the job
+// are, and returns it. Times are in nanoseconds.
+func (d *draft) anyPhase(tasks int, time func(task int) float64) *sojourn.Phase {
+	d.job.AnyClass = append(d.job.AnyClass, true)
+	return d.phase(0, tasks, time)
+}
+
 // phase adds a phase and returns it. Times are in nanoseconds.
 func (d *draft) phase(class sojourn.Class, tasks int, time func(task int) float64) *sojourn.Phase {
 	times := sim.Times{Each: duration(time(0))}
@@ -115,7 +122,7 @@ func stretchFor(drafts iter.Seq[*draft], load float64, c capacity) (float64, err
 		for p := range d.job.Phases {
 			class := 0
 			if !c.uniform {
-				class = int(d.job.Phases[p].Class)
+				class = int(d.job.ClassOf(p))
 			}
 			for i := range d.job.Phases[p].Tasks {
 				work[class] += float64(d.job.Times[p].Of(i))

@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn/internal/detmath"
-	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // general returns the generators that follow no paper.
@@ -144,7 +143,7 @@ func (d draws) split(j *draft, i int, work float64, tasks span, count, noise pur
 	n := within(d.stream(count, i), tasks)
 	r := d.stream(noise, i)
 	median := unitMean(sigma) * (work / float64(n))
-	j.phase(sim.AnyClass, n, func(int) float64 {
+	j.anyPhase(n, func(int) float64 {
 		if sigma == 0 {
 			return median
 		}

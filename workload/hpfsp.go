@@ -7,7 +7,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/detmath"
-	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // hpfsp returns the workloads of Figures 2 to 5 of the H-PFSP paper.
@@ -174,12 +173,12 @@ func hpfspModel(d draws, v values) (iter.Seq[*draft], error) {
 			mean = uniform(d.stream(mapTimes, i), low, high)
 		}
 		if noise.sd == 0 {
-			j.phase(sim.AnyClass, n, func(int) float64 { return mean })
+			j.anyPhase(n, func(int) float64 { return mean })
 			return
 		}
 		r := d.stream(mapNoise, i)
 		noise := noise
 		noise.mean = mean
-		j.phase(sim.AnyClass, n, func(int) float64 { return noise.draw(r) })
+		j.anyPhase(n, func(int) float64 { return noise.draw(r) })
 	}), nil
 }

@@ -237,13 +237,13 @@ func (d draws) marsJobOf(v values, i, maps, reduces int) *draft {
 	}
 	j := &draft{}
 	mapNoise := d.stream(mapNoise, i)
-	p := j.phase(sim.AnyClass, maps, func(int) float64 { return min(mapTime.draw(mapNoise), shortest) })
+	p := j.anyPhase(maps, func(int) float64 { return min(mapTime.draw(mapNoise), shortest) })
 	if delay := v.number("delay"); delay > 0 {
 		for k := range maps {
 			p.Delays = append(p.Delays, duration(float64(delay*float64(j.job.Times[0].Of(k)))))
 		}
 	}
-	j.phase(sim.AnyClass, reduces, func(k int) float64 { return reduceTimes[k] })
+	j.anyPhase(reduces, func(k int) float64 { return reduceTimes[k] })
 	return j
 }
 
@@ -272,7 +272,7 @@ func (d draws) marsTasks(v values) iter.Seq[*draft] {
 			for p, times := range j.job.Times {
 				for k := range j.job.Phases[p].Tasks {
 					single := &draft{at: j.at}
-					single.phase(sim.AnyClass, 1, func(int) float64 { return float64(times.Of(k)) })
+					single.anyPhase(1, func(int) float64 { return float64(times.Of(k)) })
 					single.job.Weight = weights[p][k]
 					if !yield(single) {
 						return

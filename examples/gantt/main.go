@@ -100,7 +100,7 @@ func count(tasks int) string {
 // its end.
 func simulate(p sojourn.Policy) (tasks []sim.TaskRecord, took []time.Duration, err error) {
 	res, err := sim.Run(context.Background(), sim.Config{
-		Cluster:   sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: [2]int{slots, 0}}}},
+		Cluster:   sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: []int{slots}}}},
 		Policy:    p,
 		Estimates: sim.Estimates{Mode: sim.None},
 		Records:   true,

@@ -396,17 +396,11 @@ func (d *decoder) slots(what string, least int) (fair.Slots, error) {
 }
 
 func classOf(key string) (sojourn.Class, error) {
-	switch key {
-	case "map":
-		return sojourn.Map, nil
-	case "reduce":
-		return sojourn.Reduce, nil
-	}
-	n, err := strconv.ParseUint(key, 10, 8)
-	if err != nil {
+	class, ok := trace.ParseClass(key)
+	if !ok {
 		return 0, fmt.Errorf("want map, reduce or a number from 0 to 255, found %.40q", key)
 	}
-	return sojourn.Class(n), nil
+	return class, nil
 }
 
 func (d *decoder) poolPolicy(p *fair.Pool) error {

@@ -113,7 +113,7 @@ type hosts struct {
 func (h *hosts) readTopology(name, slots string) error {
 	one, err := trace.ParseCluster("1x" + slots)
 	if err != nil || len(one.Nodes) != 1 {
-		return usage.Errorf("--slots %q is not of the form 2+2 (map and reduce slots) or 4 (uniform slots)", slots)
+		return usage.Errorf("--slots %q is not of the form 2+2 (map and reduce slots), 2+2+1 (and of class 2) or 4 (uniform slots)", slots)
 	}
 	file, err := files.Open(name)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"regexp"
 	"strings"
@@ -67,21 +68,38 @@ func (c *Cluster) NodeName(id sojourn.NodeID) string {
 	return c.Nodes[id-1].Name
 }
 
-// Classes returns the names of the classes that the cluster has slots of.
-func (c *Cluster) Classes() []string {
-	if c.Uniform {
-		return []string{"uniform"}
+// Classes yields the classes of slot that results are told of, in their order, and their
+// names: uniform; or map, reduce, and of the others those that the cluster has slots of,
+// such as "class 2".
+func (c *Cluster) Classes() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		if c.Uniform {
+			yield(0, "uniform")
+			return
+		}
+		for class, slots := range c.Capacity() {
+			name := trace.ClassName(sojourn.Class(class))
+			if class > int(sojourn.Reduce) {
+				name = "class " + name
+			}
+			if (slots > 0 || class <= int(sojourn.Reduce)) && !yield(class, name) {
+				return
+			}
+		}
 	}
-	return []string{"map", "reduce"}
 }
 
 // Describe returns the size of the cluster, such as "10 nodes, 20 map and 10
 // reduce slots".
 func (c *Cluster) Describe() string {
-	n := c.Capacity()
-	slots := fmt.Sprintf("%s map and %s slots", format.Thousands(n[0]), format.Thousands(n[1])+" reduce")
+	slots, nodes := c.Capacity(), format.Count(len(c.Nodes), "node")
 	if c.Uniform {
-		slots = format.Count(n[0], "uniform slot")
+		return nodes + ", " + format.Count(slots[0], "uniform slot")
 	}
-	return format.Count(len(c.Nodes), "node") + ", " + slots
+	var parts []string
+	for class, name := range c.Classes() {
+		parts = append(parts, format.Thousands(slots[class])+" "+name)
+	}
+	last := len(parts) - 1
+	return nodes + ", " + strings.Join(parts[:last], ", ") + " and " + parts[last] + " slots"
 }

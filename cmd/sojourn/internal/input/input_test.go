@@ -2,6 +2,7 @@ package input
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +15,13 @@ import (
 func phases(at time.Duration, classes []sojourn.Class, times ...time.Duration) *sim.Job {
 	j := &sim.Job{At: sojourn.Time(at)}
 	for i, d := range times {
-		j.Phases = append(j.Phases, sojourn.Phase{Tasks: 1, Class: classes[i]})
+		j.Phases = append(j.Phases, sojourn.Phase{Tasks: 1})
+		if classes == nil {
+			j.AnyClass = append(j.AnyClass, true)
+		} else {
+			j.Phases[i].Class = classes[i]
+		}
+
 		j.Times = append(j.Times, sim.Times{Each: d})
 	}
 	return j
@@ -22,24 +29,24 @@ func phases(at time.Duration, classes []sojourn.Class, times ...time.Duration) *
 
 func TestLoad(t *testing.T) {
 	const s = time.Second
-	anyClass := []sojourn.Class{sim.AnyClass, sim.AnyClass, sim.AnyClass}
 	w := &Workload{Jobs: []*sim.Job{
-		phases(5*s, anyClass, 6*s, 3*s, 1*s),                                // 6 s of map, 4 s of reduce
+		phases(5*s, nil, 6*s, 3*s, 1*s),                                     // 6 s of map, 4 s of reduce
 		phases(9*s, []sojourn.Class{sojourn.Reduce, sojourn.Map}, 8*s, 2*s), // 2 s of map, 8 s of reduce
-		phases(15*s, anyClass, 0),                                           // the span is 10 s
+		phases(15*s, nil, 0),                                                // the span is 10 s
 	}}
 	tests := []struct {
 		name    string
 		cluster sim.Cluster
-		want    [2]float64
+		want    []float64
 	}{
-		{"classes", sim.Cluster{Nodes: []sim.Node{{Slots: [2]int{2, 3}}}}, [2]float64{8. / 20, 12. / 30}},
-		{"uniform", sim.Cluster{Nodes: []sim.Node{{Slots: [2]int{4, 0}}}, Uniform: true}, [2]float64{20. / 40, 0}},
-		{"speeds", sim.Cluster{Nodes: []sim.Node{{Slots: [2]int{2, 1}}, {Slots: [2]int{1, 1}, Speed: 2}}}, [2]float64{8. / 40, 12. / 30}},
-		{"no slots of a class", sim.Cluster{Nodes: []sim.Node{{Slots: [2]int{2, 0}}}}, [2]float64{8. / 20, math.Inf(1)}},
+		{"classes", sim.Cluster{Nodes: []sim.Node{{Slots: []int{2, 3}}}}, []float64{8. / 20, 12. / 30}},
+		{"uniform", sim.Cluster{Nodes: []sim.Node{{Slots: []int{4}}}, Uniform: true}, []float64{20. / 40}},
+		{"speeds", sim.Cluster{Nodes: []sim.Node{{Slots: []int{2, 1}}, {Slots: []int{1, 1}, Speed: 2}}}, []float64{8. / 40, 12. / 30}},
+		{"more classes", sim.Cluster{Nodes: []sim.Node{{Slots: []int{2, 3, 5}}}}, []float64{8. / 20, 12. / 30, 0}},
+		{"no slots of a class", sim.Cluster{Nodes: []sim.Node{{Slots: []int{2}}}}, []float64{8. / 20, math.Inf(1)}},
 	}
 	for _, tc := range tests {
-		if got := w.Load(&Cluster{Cluster: tc.cluster}); got != tc.want {
+		if got := w.Load(&Cluster{Cluster: tc.cluster}); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: load = %v, want %v", tc.name, got, tc.want)
 		}
 	}
@@ -62,7 +69,7 @@ func TestScale(t *testing.T) {
 		at := time.Duration(second.Draw(t, "start")) * time.Second
 		first := at
 		for range rapid.IntRange(2, 6).Draw(t, "jobs") {
-			j := phases(at, []sojourn.Class{sim.AnyClass, sim.AnyClass},
+			j := phases(at, nil,
 				time.Duration(second.Draw(t, "map"))*time.Second, time.Duration(second.Draw(t, "reduce"))*time.Second)
 			j.Deadline = j.At.Add(time.Minute)
 			w.Jobs = append(w.Jobs, j)

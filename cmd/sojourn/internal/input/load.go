@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -111,9 +112,9 @@ type Meter struct {
 	Jobs        int // of jobs
 	first, last sojourn.Time
 
-	// work is in seconds, by class, on clusters with map and reduce slots and on uniform
-	// ones.
-	work [2][2]float64
+	// Work is in seconds: by class, on clusters that are not uniform, and in all.
+	byClass []float64
+	work    float64
 }
 
 func (m *Meter) Add(j *sim.Job) {
@@ -124,19 +125,28 @@ func (m *Meter) Add(j *sim.Job) {
 	m.last = j.At
 	for i := range j.Phases {
 		sum := j.Times[i].Total(j.Phases[i].Tasks).Seconds()
-		m.work[0][ClassOf(false, &j.Phases[i], i)] += sum
-		m.work[1][0] += sum
+		class := int(j.ClassOf(i))
+		if more := class + 1 - len(m.byClass); more > 0 {
+			m.byClass = append(m.byClass, make([]float64, more)...)
+		}
+		m.byClass[class] += sum
+		m.work += sum
 	}
 }
 
 // Span returns the time from the first arrival to the last.
 func (m *Meter) Span() time.Duration { return m.last.Sub(m.first) }
 
-// Load returns, for each class, the service time that arrives, divided by the
-// service time that the cluster can give between the first arrival and the last.
-// It is +Inf if all jobs arrive at once.
-func (m *Meter) Load(c *Cluster) [2]float64 {
-	var speed, load [2]float64
+// Load returns, for each class of the cluster or of jobs, the service time that
+// arrives, divided by the service time that the cluster can give between the first
+// arrival and the last. It is +Inf if all jobs arrive at once.
+func (m *Meter) Load(c *Cluster) []float64 {
+	work := m.byClass
+	if c.Uniform {
+		work = []float64{m.work}
+	}
+	load := make([]float64, max(len(c.Capacity()), len(work)))
+	speed := make([]float64, len(load))
 	for _, n := range c.Nodes {
 		for class, slots := range n.Slots {
 			s := n.Speed
@@ -146,40 +156,34 @@ func (m *Meter) Load(c *Cluster) [2]float64 {
 			speed[class] += float64(s * float64(slots))
 		}
 	}
-	work := m.work[0]
-	if c.Uniform {
-		work = m.work[1]
-	}
-	for class := range load {
-		if work[class] > 0 {
-			load[class] = work[class] / float64(speed[class]*m.Span().Seconds())
+	for class, seconds := range work {
+		if seconds > 0 {
+			load[class] = seconds / float64(speed[class]*m.Span().Seconds())
 		}
 	}
 	return load
 }
 
-// excess returns how many times the load of the busier class is the given one. name is
+// excess returns how many times the load of the busiest class is the given one. name is
 // that of the workload.
 func (m *Meter) excess(c *Cluster, name string, load float64) (float64, error) {
 	if m.Jobs == 0 || m.first == m.last {
 		return 0, fmt.Errorf("%s: all jobs arrive at once, so that it has no load that could be scaled", name)
 	}
-	now := m.Load(c)
-	switch busier := max(now[0], now[1]); {
-	case math.IsInf(busier, 0):
+	switch busiest := slices.Max(m.Load(c)); {
+	case math.IsInf(busiest, 0):
 		return 0, fmt.Errorf("%s: the cluster has no slots of a class that jobs need", name)
-	case busier == 0:
+	case busiest == 0:
 		return 0, fmt.Errorf("%s: tasks take no time, so that it has no load that could be scaled", name)
 	default:
-		return busier / load, nil
+		return busiest / load, nil
 	}
 }
 
 // Check returns an error unless the load is what jobs were scaled to, within a hundredth.
 // Times are whole nanoseconds, and very short ones may not do.
 func (m *Meter) Check(c *Cluster, name string, load float64) error {
-	now := m.Load(c)
-	if got := max(now[0], now[1]); !(math.Abs(got/load-1) <= 0.01) {
+	if got := slices.Max(m.Load(c)); !(math.Abs(got/load-1) <= 0.01) {
 		return fmt.Errorf("%s: a load of %v cannot be had, as times are whole nanoseconds: it would be %v", name, load, got)
 	}
 	return nil
@@ -189,7 +193,7 @@ func (m *Meter) Check(c *Cluster, name string, load float64) error {
 type Scaling func(*sim.Job) error
 
 // arrivals stretches or squeezes the time between the arrivals of the jobs that m has
-// seen by one factor, so that the busier class of slots has the given load. Deadlines
+// seen by one factor, so that the busiest class of slots has the given load. Deadlines
 // keep their distance from the arrival.
 func (m *Meter) arrivals(c *Cluster, name string, load float64) (Scaling, error) {
 	factor, err := m.excess(c, name, load)
@@ -209,7 +213,7 @@ func (m *Meter) arrivals(c *Cluster, name string, load float64) (Scaling, error)
 	}, err
 }
 
-// durations multiplies service times and estimates by one factor, so that the busier
+// durations multiplies service times and estimates by one factor, so that the busiest
 // class of slots has the given load. Arrivals, deadlines, sizes in bytes and delays stay
 // as they are.
 func (m *Meter) durations(c *Cluster, name string, load float64) (Scaling, error) {
@@ -263,12 +267,9 @@ func multipliedAll(list []time.Duration, factor float64) []time.Duration {
 }
 
 // ClassOf returns the class of slot that the i-th phase of a job takes.
-func ClassOf(uniform bool, ph *sojourn.Phase, i int) sojourn.Class {
-	switch {
-	case uniform:
+func ClassOf(uniform bool, j *sim.Job, i int) sojourn.Class {
+	if uniform {
 		return 0
-	case ph.Class == sim.AnyClass:
-		return sojourn.Class(min(i, 1))
 	}
-	return ph.Class
+	return j.ClassOf(i)
 }

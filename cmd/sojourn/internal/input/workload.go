@@ -74,7 +74,7 @@ func (w *Workload) Facts() Facts {
 }
 
 // Load returns the load of each class: see [meter.load].
-func (w *Workload) Load(c *Cluster) [2]float64 {
+func (w *Workload) Load(c *Cluster) []float64 {
 	known := w.Facts()
 	return known.Load(c)
 }

@@ -107,7 +107,7 @@ func (m planMeasure) repeat(ctx context.Context, terminal io.Writer, trials []tr
 	var groups [][]*trial.Sample // of one scenario
 	var planners [][]plannerSpec
 	for i, t := range trials {
-		samples[i] = &trial.Sample{Trial: t, Loads: make([][2]float64, seeds), Planned: make([]float64, seeds)}
+		samples[i] = &trial.Sample{Trial: t, Loads: make([][]float64, seeds), Planned: make([]float64, seeds)}
 		spec, err := parsePlanner(t.Spec)
 		if err != nil {
 			return nil, err

@@ -196,11 +196,14 @@ func writePlanTasks(path string, w *input.Workload, c *input.Cluster, s *plan.Sc
 }
 
 // machineNodes returns the node of each machine: the slots of the first class in
-// the order of nodes, and then those of the second.
+// the order of nodes, then those of the second, and so on.
 func machineNodes(c *input.Cluster) []sojourn.NodeID {
 	var nodes []sojourn.NodeID
 	for class := range c.Classes() {
 		for i := range c.Nodes {
+			if class >= len(c.Nodes[i].Slots) {
+				continue
+			}
 			for range c.Nodes[i].Slots[class] {
 				nodes = append(nodes, sojourn.NodeID(i+1))
 			}

@@ -24,8 +24,11 @@ func NewInstance(w *input.Workload, c *input.Cluster) plan.Instance {
 
 // emptyInstance is NewInstance without jobs.
 func emptyInstance(c *input.Cluster) plan.Instance {
-	capacity := c.Capacity()
-	return plan.Instance{Machines: capacity[:len(c.Classes())]}
+	machines := c.Capacity()
+	if c.Uniform {
+		machines = machines[:1]
+	}
+	return plan.Instance{Machines: machines}
 }
 
 // instanceJob returns a job of NewInstance. speed is that of the fastest node.
@@ -35,7 +38,7 @@ func instanceJob(j *sim.Job, c *input.Cluster, speed float64) plan.Job {
 		ph := &j.Phases[i]
 		job.Phases = append(job.Phases, plan.Phase{
 			Tasks:     ph.Tasks,
-			Class:     input.ClassOf(c.Uniform, ph, i),
+			Class:     input.ClassOf(c.Uniform, j, i),
 			Time:      Hastened(j.Times[i].Each, speed),
 			Times:     allHastened(j.Times[i].List, speed),
 			Delays:    ph.Delays,

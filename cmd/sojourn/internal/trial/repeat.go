@@ -33,7 +33,7 @@ type Watch func(cfg *sim.Config) (seen func() any, err error)
 type Sample struct {
 	Trial
 	Results []*sim.Result // without records of jobs, unless they are kept
-	Loads   [][2]float64
+	Loads   [][]float64
 	Planned []float64 // the numbers of a planner, which has no results
 	Seen    []any     // by the trial's watch
 }
@@ -44,7 +44,7 @@ type Sample struct {
 func Repeat(ctx context.Context, terminal io.Writer, trials []Trial, seeds int) ([]*Sample, error) {
 	samples := make([]*Sample, len(trials))
 	for i, t := range trials {
-		samples[i] = &Sample{Trial: t, Results: make([]*sim.Result, seeds), Loads: make([][2]float64, seeds), Seen: make([]any, seeds)}
+		samples[i] = &Sample{Trial: t, Results: make([]*sim.Result, seeds), Loads: make([][]float64, seeds), Seen: make([]any, seeds)}
 	}
 	bar := progress.New(terminal, "runs", len(trials)*seeds)
 	// Seed by seed, so that an error that one seed has is found early.

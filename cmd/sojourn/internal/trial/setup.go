@@ -66,8 +66,12 @@ func (f *Setup) Open(ctx context.Context, stdin io.Reader) (*Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n := c.Capacity(); n[0]+n[1] > maxSlots {
-		return nil, usage.Errorf("cluster %s: %s; what is simulated has at most %s", c.Name, format.Count(n[0]+n[1], "slot"), format.Thousands(maxSlots))
+	slots := 0
+	for _, n := range c.Capacity() {
+		slots += n
+	}
+	if slots > maxSlots {
+		return nil, usage.Errorf("cluster %s: %s; what is simulated has at most %s", c.Name, format.Count(slots, "slot"), format.Thousands(maxSlots))
 	}
 	if err := f.Locality.checkWorkload(w); err != nil {
 		return nil, err
