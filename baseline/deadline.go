@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // DeadlineConstraintOptions configure a [DeadlineConstraint]. The zero value is the
@@ -33,7 +33,7 @@ type DeadlineConstraint struct {
 	opts   DeadlineConstraintOptions
 	ledger ledger.Ledger[constraint]
 	inputs *locality.Index[constraint]
-	ready  ready.Queue[deadlineKey]
+	ready  queue.Ready[deadlineKey]
 	slots  [2]int                    // by class: slots that do not retire
 	jobs   []*ledger.Job[constraint] // HoldSlots: live jobs, in the order in which they hold slots
 }
@@ -63,7 +63,7 @@ func NewDeadlineConstraint(opts DeadlineConstraintOptions) (*DeadlineConstraint,
 
 // reset gives p the state of a new policy.
 func (p *DeadlineConstraint) reset() {
-	*p = DeadlineConstraint{opts: p.opts, ready: ready.New(func(a, b deadlineKey) bool {
+	*p = DeadlineConstraint{opts: p.opts, ready: queue.NewReady(func(a, b deadlineKey) bool {
 		return a.deadline < b.deadline || a.deadline == b.deadline && a.seq < b.seq
 	})}
 	p.inputs = locality.New(&p.ledger)

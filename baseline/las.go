@@ -4,10 +4,9 @@ import (
 	"log/slog"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/jobqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // LASOptions configure a [LAS]. There is nothing to configure yet.
@@ -17,7 +16,7 @@ type LASOptions struct{}
 // [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type LAS struct {
-	queue jobqueue.Queue[attained, attainedKey]
+	queue *queue.Jobs[attained, attainedKey]
 }
 
 // attained is the slot time that a job has had: that of ended attempts, plus
@@ -45,18 +44,19 @@ func NewLAS(LASOptions) (*LAS, error) {
 
 // reset gives p the state of a new policy.
 func (p *LAS) reset() {
-	key := func(j *ledger.Job[attained]) attainedKey { return attainedKey{p.attained(j), j.Running(), j.Seq()} }
-	less := func(a, b attainedKey) bool {
-		switch {
-		case a.work != b.work:
-			return a.work.Less(b.work)
-		case a.running != b.running:
-			return a.running < b.running
-		}
-		return a.seq < b.seq
-	}
-	p.queue = jobqueue.New(key, less, true)
-	p.queue.Index = locality.New(&p.queue.Ledger)
+	p.queue = queue.NewJobs(queue.JobOrder[attained, attainedKey]{
+		Key: func(j *ledger.Job[attained]) attainedKey { return attainedKey{p.attained(j), j.Running(), j.Seq()} },
+		Less: func(a, b attainedKey) bool {
+			switch {
+			case a.work != b.work:
+				return a.work.Less(b.work)
+			case a.running != b.running:
+				return a.running < b.running
+			}
+			return a.seq < b.seq
+		},
+		Grows: true,
+	})
 }
 
 // attained returns the attained service of j at this instant.
@@ -70,8 +70,7 @@ func (p *LAS) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	c := p.queue.Ledger.Apply(&ev)
-	p.queue.Index.Update(&ev, c)
+	c := p.queue.Apply(&ev)
 	if c.Job == nil {
 		return nil
 	}
@@ -86,14 +85,16 @@ func (p *LAS) Observe(ev sojourn.Event) error {
 			d.ended = d.ended.Add(wide.From64(uint64(ev.At.Sub(c.Start))))
 		}
 	}
-	p.queue.Update(c.Job)
+	p.queue.File(&ev, c)
 	return nil
 }
 
 // Assign implements [sojourn.Policy].
 func (p *LAS) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	a, j, ok := p.queue.Assign(id)
+	a, ok := p.queue.Assign(id)
 	if ok {
+		live, _ := p.queue.Ledger.Attempt(id)
+		j := live.Job
 		j.Data.starts = j.Data.starts.Add(wide.From64(uint64(p.queue.Ledger.Now())))
 		p.queue.Update(j)
 	}
@@ -105,7 +106,7 @@ func (p *LAS) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (p *LAS) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *LAS) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+func (p *LAS) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
 
 // AppendRanking implements [sojourn.Explainer].
 func (p *LAS) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/weightorder"
 	"github.com/sojourn-sched/sojourn/internal/wide"
-	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // ListOptions configure a [List]. The zero value is the default.
@@ -28,8 +28,8 @@ type List struct {
 	order    weightorder.Order
 	taskTime time.Duration
 
-	// A job's Value is the processing time of all its tasks, in nanoseconds.
-	queue phasequeue.Queue[float64, listKey]
+	// A job's Data is the processing time of all its tasks, in nanoseconds.
+	queue *queue.Phases[float64, listKey]
 }
 
 // A listKey ranks tasks by the order's key, ties by their place in the list.
@@ -66,8 +66,8 @@ func newList(name string, order weightorder.Order, opts ListOptions) (*List, err
 
 // reset gives p the state of a new policy.
 func (p *List) reset() {
-	rules := phasequeue.Rules[float64, listKey]{
-		Key: func(j *phasequeue.Job[float64], phase int, task uint32) (listKey, bool) {
+	order := queue.PhaseOrder[float64, listKey]{
+		Key: func(j *ledger.Job[float64], phase int, task uint32) (listKey, bool) {
 			return listKey{p.key(j, phase, task), j.Seq(), phase}, true
 		},
 		Less: func(a, b listKey) bool {
@@ -81,15 +81,14 @@ func (p *List) reset() {
 		},
 	}
 	if p.order == weightorder.STF {
-		rules.Within = func(ph *sojourn.Phase) func(a, b uint32) int {
+		order.Within = func(ph *sojourn.Phase) func(a, b uint32) int {
 			if ph.Estimates == nil {
 				return nil
 			}
 			return func(a, b uint32) int { return cmp.Compare(p.time(ph, a), p.time(ph, b)) }
 		}
 	}
-	p.queue = phasequeue.New(rules)
-	p.queue.Index = locality.New(&p.queue.Ledger)
+	p.queue = queue.NewPhases(order)
 }
 
 // time returns the expected processing time of a task.
@@ -98,11 +97,11 @@ func (p *List) time(ph *sojourn.Phase, task uint32) time.Duration {
 }
 
 // key returns the rank of a task.
-func (p *List) key(j *phasequeue.Job[float64], phase int, task uint32) float64 {
+func (p *List) key(j *ledger.Job[float64], phase int, task uint32) float64 {
 	weight := float64(j.Weight()) / (1 << 16)
 	return p.order.Key(weightorder.Task{
 		JobWeight: weight,
-		JobWork:   j.Data.Value,
+		JobWork:   j.Data,
 		Weight:    weight,
 		Time:      float64(p.time(&j.Spec().Phases[phase], task)),
 	})
@@ -122,10 +121,10 @@ func (p *List) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	c := p.queue.Ledger.Apply(&ev)
+	c := p.queue.Apply(&ev)
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		c.Job.Data.Value = p.work(c.Job.Spec())
+		c.Job.Data = p.work(c.Job.Spec())
 	}
 	p.queue.File(&ev, c)
 	return nil
@@ -133,8 +132,7 @@ func (p *List) Observe(ev sojourn.Event) error {
 
 // Assign implements [sojourn.Policy].
 func (p *List) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	a, _, ok := p.queue.Assign(id)
-	return a, ok
+	return p.queue.Assign(id)
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
@@ -142,7 +140,7 @@ func (p *List) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (p *List) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *List) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+func (p *List) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
 
 // AppendRanking implements [sojourn.Explainer].
 func (p *List) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
@@ -157,6 +155,6 @@ func (p *List) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	weight := float64(j.Weight()) / (1 << 16)
-	return append(j.Attrs(), slog.Float64("weight", weight), slog.Float64("unit_weight", weight/(j.Data.Value/1e9)),
+	return append(j.Attrs(), slog.Float64("weight", weight), slog.Float64("unit_weight", weight/(j.Data/1e9)),
 		slog.Int("rank", p.queue.Rank(j))), true
 }

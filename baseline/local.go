@@ -4,9 +4,9 @@ import (
 	"log/slog"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/jobqueue"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // LocalOptions configure a [Local]. There is nothing to configure yet.
@@ -15,7 +15,7 @@ type LocalOptions struct{}
 // Local is the local-first [sojourn.Policy]. It is also a [sojourn.Seeker], a
 // [sojourn.Admitter], a [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Local struct {
-	queue jobqueue.Queue[struct{}, uint64] // by order of arrival
+	queue *queue.Jobs[struct{}, uint64] // by order of arrival
 }
 
 // NewLocal returns an empty policy. No options are wrong.
@@ -27,10 +27,10 @@ func NewLocal(LocalOptions) (*Local, error) {
 
 // reset gives p the state of a new policy.
 func (p *Local) reset() {
-	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq() }
-	less := func(a, b uint64) bool { return a < b }
-	p.queue = jobqueue.New(seq, less, false)
-	p.queue.Index = locality.New(&p.queue.Ledger)
+	p.queue = queue.NewJobs(queue.JobOrder[struct{}, uint64]{
+		Key:  func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
+		Less: func(a, b uint64) bool { return a < b },
+	})
 }
 
 // Observe implements [sojourn.Policy].
@@ -38,11 +38,7 @@ func (p *Local) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	c := p.queue.Ledger.Apply(&ev)
-	p.queue.Index.Update(&ev, c)
-	if c.Job != nil {
-		p.queue.Update(c.Job)
-	}
+	p.queue.File(&ev, p.queue.Apply(&ev))
 	return nil
 }
 
@@ -57,16 +53,15 @@ func (p *Local) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		if side == nil || side.Startable() == 0 || job != nil && pick.Locality <= sojourn.NodeLocal && j.Seq() > job.Seq() {
 			continue
 		}
-		near, ok := p.queue.Index.Find(j, j.NextPhase(side), s, limit)
+		near, ok := p.queue.Inputs().Find(j, j.NextPhase(side), s, limit)
 		if ok && (job == nil || near.Locality < pick.Locality || near.Locality == pick.Locality && j.Seq() < job.Seq()) {
 			job, pick = j, near
 		}
 	}
 	if job == nil || pick.Locality == sojourn.Remote {
-		a, _, ok := p.queue.Assign(id)
-		return a, ok
+		return p.queue.Assign(id)
 	}
-	a := p.queue.Index.Take(job, job.NextPhase(job.SideOf(s.Class)), pick, id)
+	a := p.queue.Inputs().Take(job, job.NextPhase(job.SideOf(s.Class)), pick, id)
 	p.queue.Update(job)
 	return a, true
 }
@@ -76,7 +71,7 @@ func (p *Local) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (p *Local) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *Local) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+func (p *Local) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
 
 // AppendRanking implements [sojourn.Explainer]: by order of arrival, which is that of
 // tasks whose inputs are equally close.
@@ -87,9 +82,5 @@ func (p *Local) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 // Explain implements [sojourn.Explainer]: the state of the job's tasks, and its rank
 // from 0.
 func (p *Local) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
-	j := p.queue.Ledger.Job(id)
-	if j == nil {
-		return nil, false
-	}
-	return append(j.Attrs(), slog.Int("rank", p.queue.Rank(j))), true
+	return p.queue.Explain(id)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -199,6 +198,6 @@ func (p *List) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *List) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-		p.queue.Restore(r, func(j *phasequeue.Job[float64]) { j.Data.Value = p.work(j.Spec()) })
+		p.queue.Restore(r, func(j *ledger.Job[float64]) { j.Data = p.work(j.Spec()) })
 	})
 }

@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/jobqueue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // SRPTOptions configure an [SRPT]. The zero value is the default.
@@ -25,7 +24,7 @@ type SRPT struct {
 	taskTime time.Duration
 
 	// A job's Data is its remaining work, in slot-nanoseconds.
-	queue jobqueue.Queue[wide.Uint128, remainingKey]
+	queue *queue.Jobs[wide.Uint128, remainingKey]
 }
 
 type remainingKey struct {
@@ -46,15 +45,15 @@ func NewSRPT(opts SRPTOptions) (*SRPT, error) {
 
 // reset gives p the state of a new policy.
 func (p *SRPT) reset() {
-	key := func(j *ledger.Job[wide.Uint128]) remainingKey { return remainingKey{j.Data, j.Seq()} }
-	less := func(a, b remainingKey) bool {
-		if a.work != b.work {
-			return a.work.Less(b.work)
-		}
-		return a.seq < b.seq
-	}
-	p.queue = jobqueue.New(key, less, false)
-	p.queue.Index = locality.New(&p.queue.Ledger)
+	p.queue = queue.NewJobs(queue.JobOrder[wide.Uint128, remainingKey]{
+		Key: func(j *ledger.Job[wide.Uint128]) remainingKey { return remainingKey{j.Data, j.Seq()} },
+		Less: func(a, b remainingKey) bool {
+			if a.work != b.work {
+				return a.work.Less(b.work)
+			}
+			return a.seq < b.seq
+		},
+	})
 }
 
 // Observe implements [sojourn.Policy].
@@ -62,8 +61,7 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	c := p.queue.Ledger.Apply(&ev)
-	p.queue.Index.Update(&ev, c)
+	c := p.queue.Apply(&ev)
 	j := c.Job
 	if j == nil {
 		return nil
@@ -76,7 +74,7 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 	case sojourn.OutputLost:
 		j.Data = j.Data.Add(p.size(j.Spec(), ev.Task))
 	}
-	p.queue.Update(j)
+	p.queue.File(&ev, c)
 	return nil
 }
 
@@ -95,8 +93,7 @@ func (p *SRPT) remaining(j *ledger.Job[wide.Uint128]) (sum wide.Uint128) {
 
 // Assign implements [sojourn.Policy].
 func (p *SRPT) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	a, _, ok := p.queue.Assign(id)
-	return a, ok
+	return p.queue.Assign(id)
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
@@ -104,7 +101,7 @@ func (p *SRPT) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (p *SRPT) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *SRPT) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+func (p *SRPT) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
 
 // AppendRanking implements [sojourn.Explainer].
 func (p *SRPT) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {

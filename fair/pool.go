@@ -2,8 +2,8 @@ package fair
 
 import (
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A pool is the account of a pool with live jobs, or of the whole cluster.
@@ -32,10 +32,10 @@ type pool struct {
 	limited bool // the pool, or one that it is part of, limits its jobs
 	active  int  // jobs of the subtree with live attempts; only if limited
 
-	readyJobs  ready.Queue[key]     // ids; if limited, only active jobs
-	freshJobs  ready.Queue[key]     // ids of jobs without live attempts; only if limited
-	readyPools ready.Queue[poolKey] // ids of pools that can be served
-	busyPools  ready.Queue[poolKey] // ids of pools with active jobs that can be served; only if limited
+	readyJobs  queue.Ready[key]     // ids; if limited, only active jobs
+	freshJobs  queue.Ready[key]     // ids of jobs without live attempts; only if limited
+	readyPools queue.Ready[poolKey] // ids of pools that can be served
+	busyPools  queue.Ready[poolKey] // ids of pools with active jobs that can be served; only if limited
 
 	classes []poolClass // by sojourn.Class
 
@@ -101,10 +101,10 @@ func newPool(name string, parent *pool, c *conf) pool {
 	return pool{
 		name: name, parent: parent, conf: c,
 		limited:    c.MaxJobs > 0 || parent != nil && parent.limited,
-		readyJobs:  ready.New(less),
-		freshJobs:  ready.New(less),
-		readyPools: ready.New(lessPool),
-		busyPools:  ready.New(lessPool),
+		readyJobs:  queue.NewReady(less),
+		freshJobs:  queue.NewReady(less),
+		readyPools: queue.NewReady(lessPool),
+		busyPools:  queue.NewReady(lessPool),
 	}
 }
 

@@ -4,9 +4,8 @@ import (
 	"log/slog"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/jobqueue"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
-	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A Policy is a first-in, first-out [sojourn.Policy]. It is also a
@@ -14,7 +13,7 @@ import (
 // [sojourn.Snapshotter].
 type Policy struct {
 	opts  Options
-	queue jobqueue.Queue[struct{}, uint64] // by order of arrival
+	queue *queue.Jobs[struct{}, uint64] // by order of arrival
 }
 
 // New returns an empty policy. No options are wrong.
@@ -26,12 +25,11 @@ func New(opts Options) (*Policy, error) {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	seq := func(j *ledger.Job[struct{}]) uint64 { return j.Seq() }
-	less := func(a, b uint64) bool { return a < b }
-	p.queue = jobqueue.New(seq, less, false)
-	if !p.opts.IgnoreLocality {
-		p.queue.Index = locality.New(&p.queue.Ledger)
-	}
+	p.queue = queue.NewJobs(queue.JobOrder[struct{}, uint64]{
+		Key:            func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
+		Less:           func(a, b uint64) bool { return a < b },
+		IgnoreLocality: p.opts.IgnoreLocality,
+	})
 }
 
 // Observe implements [sojourn.Policy].
@@ -39,20 +37,13 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	c := p.queue.Ledger.Apply(&ev)
-	if p.queue.Index != nil {
-		p.queue.Index.Update(&ev, c)
-	}
-	if c.Job != nil {
-		p.queue.Update(c.Job)
-	}
+	p.queue.File(&ev, p.queue.Apply(&ev))
 	return nil
 }
 
 // Assign implements [sojourn.Policy].
 func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	a, _, ok := p.queue.Assign(id)
-	return a, ok
+	return p.queue.Assign(id)
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
@@ -60,7 +51,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
 
 // AppendRanking implements [sojourn.Explainer].
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
@@ -70,9 +61,5 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 // Explain implements [sojourn.Explainer]: the state of the job's tasks, and how
 // many live jobs arrived before it.
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
-	j := p.queue.Ledger.Job(id)
-	if j == nil {
-		return nil, false
-	}
-	return append(j.Attrs(), slog.Int("rank", p.queue.Rank(j))), true
+	return p.queue.Explain(id)
 }

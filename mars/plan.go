@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
@@ -26,13 +26,13 @@ func (p *Policy) replan() {
 		id := [2]uint32{a.Job.Handle(), uint32(a.Task.Phase)}
 		started[id] = started[id].Add(p.work(a.Job, a.Task))
 	}
-	var jobs []*phasequeue.Job[waitingJob]
+	var jobs []*ledger.Job[waitingJob]
 	for _, j := range p.queue.Ledger.AppendJobs(nil) {
-		if j.Left() > j.Running() && !(p.opts.Commit && j.Data.Value.known) {
+		if j.Left() > j.Running() && !(p.opts.Commit && j.Data.known) {
 			jobs = append(jobs, j)
 		}
 	}
-	slices.SortFunc(jobs, func(a, b *phasequeue.Job[waitingJob]) int { return cmp.Compare(a.Seq(), b.Seq()) })
+	slices.SortFunc(jobs, func(a, b *ledger.Job[waitingJob]) int { return cmp.Compare(a.Seq(), b.Seq()) })
 
 	b := newFormBuilder(p)
 	for _, j := range jobs {
@@ -43,7 +43,7 @@ func (p *Policy) replan() {
 	s := lp.SolveByPrice(b.form, planGap, p.opts.Iterations, min(max(4*len(jobs), 24), planLevels))
 	p.prices = s.Prices
 	for i, j := range jobs {
-		d := &j.Data.Value
+		d := &j.Data
 		d.known, d.c = true, p.instant(s.C[i])
 		if p.opts.Commit {
 			d.batch = p.plans
@@ -52,7 +52,7 @@ func (p *Policy) replan() {
 	// A job that had nothing to start when it was planned may have again: it counts as
 	// planned as well.
 	for j := range p.queue.Ledger.All() {
-		if d := &j.Data.Value; !d.known {
+		if d := &j.Data; !d.known {
 			d.known, d.c = true, p.at
 			if p.opts.Commit {
 				d.batch = p.plans
@@ -64,14 +64,14 @@ func (p *Policy) replan() {
 
 // fit gives a job that arrives between two plans its C_j under the prices of the
 // latest one: where the next plan would put it if the prices stayed as they are.
-func (p *Policy) fit(j *phasequeue.Job[waitingJob]) {
+func (p *Policy) fit(j *ledger.Job[waitingJob]) {
 	if p.plans == 0 {
 		p.at = p.queue.Ledger.Now()
 	}
 	b := newFormBuilder(p)
 	b.add(j, p.sinceSeconds(), func(_ int, left wide.Uint128) wide.Uint128 { return left })
 	c := b.form.Cheapest(0, p.prices, 1e-10)
-	d := &j.Data.Value
+	d := &j.Data
 	d.known, d.c = true, p.instant(c)
 }
 
@@ -86,8 +86,8 @@ func newFormBuilder(p *Policy) *formBuilder { return &formBuilder{Policy: p, for
 
 // add adds a job that is released some seconds after the plan's instant. waiting
 // returns the work of a phase that counts, given what is not finished of it.
-func (b *formBuilder) add(j *phasequeue.Job[waitingJob], release float64, waiting func(phase int, left wide.Uint128) wide.Uint128) {
-	d := &j.Data.Value
+func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, waiting func(phase int, left wide.Uint128) wide.Uint128) {
+	d := &j.Data
 	chain := int64(0)
 	b.items = b.items[:0]
 	for i := range d.phases {

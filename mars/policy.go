@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/phasequeue"
 	"github.com/sojourn-sched/sojourn/internal/wide"
-	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
@@ -19,7 +19,7 @@ import (
 // a [sojourn.Snapshotter]. See the package comment, section Online.
 type Policy struct {
 	opts  Options
-	queue phasequeue.Queue[waitingJob, rank]
+	queue *queue.Phases[waitingJob, rank]
 
 	seen   bool         // a job has arrived
 	anchor sojourn.Time // when the first one did: batch intervals are counted from here
@@ -76,9 +76,9 @@ func New(opts Options) (*Policy, error) {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	*p = Policy{opts: p.opts, queue: phasequeue.New(phasequeue.Rules[waitingJob, rank]{
-		Key: func(j *phasequeue.Job[waitingJob], phase int, _ uint32) (rank, bool) {
-			d := &j.Data.Value
+	*p = Policy{opts: p.opts, queue: queue.NewPhases(queue.PhaseOrder[waitingJob, rank]{
+		Key: func(j *ledger.Job[waitingJob], phase int, _ uint32) (rank, bool) {
+			d := &j.Data
 			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq(), phase}, d.known
 		},
 		Less: rank.less,
@@ -90,7 +90,6 @@ func (p *Policy) reset() {
 			return func(a, b uint32) int { return cmp.Compare(p.half(ph, b), p.half(ph, a)) }
 		},
 	})}
-	p.queue.Index = locality.New(&p.queue.Ledger)
 }
 
 // time returns p_u of a task as far as it is known.
@@ -127,7 +126,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	if p.open && (ev.At > p.due || ev.Kind == sojourn.Tick && ev.At == p.due) {
 		p.replan()
 	}
-	c := p.queue.Ledger.Apply(&ev)
+	c := p.queue.Apply(&ev)
 	if c.Job != nil {
 		p.account(&ev, c.Job)
 	}
@@ -136,8 +135,8 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 }
 
 // account computes what an event has changed of the plan's account of its job.
-func (p *Policy) account(ev *sojourn.Event, j *phasequeue.Job[waitingJob]) {
-	d := &j.Data.Value
+func (p *Policy) account(ev *sojourn.Event, j *ledger.Job[waitingJob]) {
+	d := &j.Data
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
 		p.describe(j)
@@ -157,7 +156,7 @@ func (p *Policy) account(ev *sojourn.Event, j *phasequeue.Job[waitingJob]) {
 }
 
 // work returns p_u of a task of j.
-func (p *Policy) work(j *phasequeue.Job[waitingJob], id sojourn.TaskID) wide.Uint128 {
+func (p *Policy) work(j *ledger.Job[waitingJob], id sojourn.TaskID) wide.Uint128 {
 	return wide.From64(uint64(p.time(&j.Spec().Phases[id.Phase], id.Index)))
 }
 
@@ -200,8 +199,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		p.queue.Ledger.Free(id)
 		return sojourn.Assignment{}, false
 	}
-	a, _, ok := p.queue.Assign(id)
-	return a, ok
+	return p.queue.Assign(id)
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything
@@ -214,7 +212,7 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
-func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Ledger.CheckArrival(job) }
+func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
 
 // AppendRanking implements [sojourn.Explainer]. Jobs that no plan has seen come last.
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
@@ -229,7 +227,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	d := &j.Data.Value
+	d := &j.Data
 	attrs := j.Attrs()
 	switch {
 	case d.known:
@@ -251,7 +249,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 }
 
 // describe computes the shapes of the phases of a job that is new or revised.
-func (p *Policy) describe(j *phasequeue.Job[waitingJob]) {
+func (p *Policy) describe(j *ledger.Job[waitingJob]) {
 	shapes := make([]phaseShape, j.NumPhases())
 	for i := len(shapes) - 1; i >= 0; i-- {
 		ph := &j.Spec().Phases[i]
@@ -262,7 +260,7 @@ func (p *Policy) describe(j *phasequeue.Job[waitingJob]) {
 			shapes[i].q = min(shapes[i].q+shapes[i+1].q, maxTail)
 		}
 	}
-	j.Data.Value.phases = shapes
+	j.Data.phases = shapes
 }
 
 // shape returns the shape of a phase by itself. Its delays count if it feeds another.

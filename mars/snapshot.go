@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/phasequeue"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
@@ -16,8 +16,8 @@ func (p *Policy) header() snapshot.Header {
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
-		p.queue.Save(w, func(j *phasequeue.Job[waitingJob]) {
-			d := &j.Data.Value
+		p.queue.Save(w, func(j *ledger.Job[waitingJob]) {
+			d := &j.Data
 			w.Bool(d.known)
 			if d.known {
 				w.Time(d.c)
@@ -52,8 +52,8 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-		p.queue.Restore(r, func(j *phasequeue.Job[waitingJob]) {
-			d := &j.Data.Value
+		p.queue.Restore(r, func(j *ledger.Job[waitingJob]) {
+			d := &j.Data
 			if d.known = r.Bool(); d.known {
 				d.c, d.batch = r.Time(), r.Uint()
 			}
@@ -82,7 +82,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.prices = append(p.prices, pr)
 		}
 		for j := range p.queue.Ledger.All() {
-			d := &j.Data.Value
+			d := &j.Data
 			r.Check(d.batch <= p.plans && (p.opts.Commit || d.batch == 0), "a batch does not exist")
 			r.Check(d.known || p.open, "a job waits for no plan")
 		}

@@ -36,10 +36,10 @@ type benchCluster struct {
 	head *sojourn.Job // has the earliest deadline: all jobs are booked anew behind it
 }
 
-// queue makes a cluster with so many slots, nine of ten for maps, and so many waiting
+// waiting makes a cluster with so many slots, nine of ten for maps, and so many waiting
 // jobs, whose maps and reduces take different times. With busy, an older job holds all
 // slots, and no two of its attempts end at one instant.
-func queue(b *testing.B, opts Options, slots, jobs, tasks int, busy bool) benchCluster {
+func waiting(b *testing.B, opts Options, slots, jobs, tasks int, busy bool) benchCluster {
 	b.Helper()
 	p := newBench(b, opts)().(*Policy)
 	observe := func(ev sojourn.Event) {
@@ -111,7 +111,7 @@ func BenchmarkAdmit(b *testing.B) {
 			}
 			name := fmt.Sprintf("%v/slots=%d/jobs=%d/tasks=%d/busy=%v", booking, c.slots, c.jobs, c.tasks, c.busy)
 			b.Run(name, func(b *testing.B) {
-				q := queue(b, Options{Booking: booking}, c.slots, c.jobs, c.tasks, c.busy)
+				q := waiting(b, Options{Booking: booking}, c.slots, c.jobs, c.tasks, c.busy)
 				for b.Loop() {
 					if err := q.p.Admit(q.head); err != nil {
 						b.Fatal(err)
@@ -126,7 +126,7 @@ func BenchmarkAdmit(b *testing.B) {
 func BenchmarkOffer(b *testing.B) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		b.Run(booking.String(), func(b *testing.B) {
-			q := queue(b, Options{Booking: booking}, 100_000, 256, 100_000, false)
+			q := waiting(b, Options{Booking: booking}, 100_000, 256, 100_000, false)
 			late := *q.head
 			late.Deadline = 1
 			for b.Loop() {
@@ -145,7 +145,7 @@ func BenchmarkOffer(b *testing.B) {
 func BenchmarkOfferWorst(b *testing.B) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		b.Run(booking.String(), func(b *testing.B) {
-			q := queue(b, Options{Booking: booking}, 100_000, 255, 100_000, false)
+			q := waiting(b, Options{Booking: booking}, 100_000, 255, 100_000, false)
 			last := *q.head
 			last.ID = 256
 			offer := func(job *sojourn.Job) *sojourn.RejectedError {
@@ -187,7 +187,7 @@ func BenchmarkAssign(b *testing.B) {
 			b.Run(fmt.Sprintf("%v/jobs=%d", booking, jobs), func(b *testing.B) {
 				b.ReportAllocs()
 				const slots = 10_000
-				q := queue(b, Options{Booking: booking}, slots, jobs, 100_000, false)
+				q := waiting(b, Options{Booking: booking}, slots, jobs, 100_000, false)
 				taken := make([]sojourn.Assignment, 0, slots/10*9) // all map slots
 				for b.Loop() {
 					if len(taken) == cap(taken) {

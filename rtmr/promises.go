@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ready"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
@@ -55,7 +55,7 @@ type promises struct {
 	*cluster
 
 	order order            // live jobs by key
-	ready ready.Queue[key] // by class: what has a task to start
+	ready queue.Ready[key] // by class: what has a task to start
 
 	fresh     bool     // the marks are those of the present state; no event or assignment leaves it true
 	soft      bool     // a mark may differ from the hard one; else they are equal, and root is hardRoot

@@ -5,9 +5,9 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
-	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
@@ -81,7 +81,7 @@ func (p *Policy) reset() {
 		promises: promises{
 			opts:    p.opts,
 			cluster: c,
-			ready:   ready.New(key.before),
+			ready:   queue.NewReady(key.before),
 		},
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/heap"
-	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A status says how far a job is [Section IV-B]. It only ever grows.
@@ -38,8 +38,8 @@ type roster struct {
 	index  *locality.Index[member]
 	lanes  []*lane // by class; nil where the class was never seen
 
-	first ready.Queue[uint64] // jobs by arrival whose requeued map tasks or reduces go first
-	early ready.Queue[uint64] // and those whose reduces may start before their last map task
+	first queue.Ready[uint64] // jobs by arrival whose requeued map tasks or reduces go first
+	early queue.Ready[uint64] // and those whose reduces may start before their last map task
 
 	seats  uint32     // numbers of co-scheduled jobs, taken or not, are below
 	vacant bitset.Set // those that are not taken
@@ -265,7 +265,7 @@ func (r *roster) fileReduces(j *job) {
 }
 
 // file puts j into a queue or takes it out.
-func file(q *ready.Queue[uint64], c sojourn.Class, j *job, want bool) {
+func file(q *queue.Ready[uint64], c sojourn.Class, j *job, want bool) {
 	if !want {
 		q.Remove(c, j.Handle())
 	} else if !q.Contains(c, j.Handle()) {

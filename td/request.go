@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A choice is the task that a slot gets.
@@ -233,7 +233,7 @@ type giver func(*job, int, sojourn.Slot) (choice, bool)
 
 // fromQueue serves the first job of a queue, by arrival, for which give finds a
 // task.
-func (p *Policy) fromQueue(q *ready.Queue[uint64], s sojourn.Slot, give giver) (choice, bool) {
+func (p *Policy) fromQueue(q *queue.Ready[uint64], s sojourn.Slot, give giver) (choice, bool) {
 	h, _, ok := q.First(s.Class)
 	if !ok {
 		return choice{}, false

@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/ready"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A Policy is a throughput-driven [sojourn.Policy]. It is also a [sojourn.Seeker],
@@ -52,7 +52,7 @@ func New(opts Options) (*Policy, error) {
 // reset makes p what New returns.
 func (p *Policy) reset() {
 	bySeq := func(a, b uint64) bool { return a < b }
-	*p = Policy{roster: roster{set: p.set, first: ready.New(bySeq), early: ready.New(bySeq)}}
+	*p = Policy{roster: roster{set: p.set, first: queue.NewReady(bySeq), early: queue.NewReady(bySeq)}}
 	p.index = locality.New(&p.ledger)
 	p.cool = p.isCool
 }

@@ -8,32 +8,32 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/jobqueue"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // inOrder serves jobs in the order of arrival.
 type inOrder struct {
-	queue jobqueue.Queue[struct{}, uint64]
+	queue *queue.Jobs[struct{}, uint64]
 }
 
 func newInOrder() *inOrder {
-	return &inOrder{jobqueue.New(func(j *ledger.Job[struct{}]) uint64 { return j.Seq() }, func(a, b uint64) bool { return a < b }, false)}
+	return &inOrder{queue.NewJobs(queue.JobOrder[struct{}, uint64]{
+		Key:  func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
+		Less: func(a, b uint64) bool { return a < b },
+	})}
 }
 
 func (p *inOrder) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	if c := p.queue.Ledger.Apply(&ev); c.Job != nil {
-		p.queue.Update(c.Job)
-	}
+	p.queue.File(&ev, p.queue.Apply(&ev))
 	return nil
 }
 
 func (p *inOrder) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	a, _, ok := p.queue.Assign(id)
-	return a, ok
+	return p.queue.Assign(id)
 }
 
 // seeking is inOrder as a Seeker.

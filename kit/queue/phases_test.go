@@ -1,4 +1,4 @@
-package phasequeue
+package queue
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -23,10 +23,10 @@ type key struct {
 
 // newQueue returns a queue in which jobs of odd weight may not start, and phases with
 // estimates start their longest task first.
-func newQueue() *Queue[bool, key] {
-	q := New(Rules[bool, key]{
-		Key: func(j *Job[bool], phase int, task uint32) (key, bool) {
-			return key{j.Spec().Phases[phase].EstimateOf(int(task)), j.Seq(), phase}, j.Data.Value
+func newQueue() *Phases[bool, key] {
+	return NewPhases(PhaseOrder[bool, key]{
+		Key: func(j *ledger.Job[bool], phase int, task uint32) (key, bool) {
+			return key{j.Spec().Phases[phase].EstimateOf(int(task)), j.Seq(), phase}, j.Data
 		},
 		Less: func(a, b key) bool {
 			return cmp.Or(cmp.Compare(a.estimate, b.estimate), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
@@ -38,8 +38,6 @@ func newQueue() *Queue[bool, key] {
 			return func(a, b uint32) int { return -cmp.Compare(ph.EstimateOf(int(a)), ph.EstimateOf(int(b))) }
 		},
 	})
-	q.Index = locality.New(&q.Ledger)
-	return &q
 }
 
 func mayStart(spec *sojourn.Job) bool { return int(spec.Weight)%2 == 0 }
@@ -171,9 +169,9 @@ func TestQueueAgainstModel(t *testing.T) {
 			if err := q.Ledger.Check(&ev); err != nil {
 				t.Fatalf("Check(%v) = %v", ev, err)
 			}
-			c := q.Ledger.Apply(&ev)
+			c := q.Apply(&ev)
 			if c.Job != nil {
-				c.Job.Data.Value = mayStart(c.Job.Spec())
+				c.Job.Data = mayStart(c.Job.Spec())
 			}
 			q.File(&ev, c)
 		}
@@ -280,8 +278,8 @@ func TestQueueAgainstModel(t *testing.T) {
 				if id, any := q.Seek(c); any != ok || any && id != slot {
 					t.Fatalf("Seek(%d) = %d, %v, want %d, %v", c, id, any, slot, ok)
 				}
-				a, j, any := q.Assign(slot)
-				if any != ok || any && (a.Task != want || j.Spec().ID != want.Job) {
+				a, any := q.Assign(slot)
+				if any != ok || any && a.Task != want {
 					t.Fatalf("Assign = %v, %v, want %v, %v", a.Task, any, want, ok)
 				}
 				if !ok {
@@ -322,11 +320,8 @@ func TestQueueAgainstModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				err = snapshot.Restore(q, data, snapshot.Header{}, func() {
-					*q = *newQueue()
-					q.Index = locality.New(&q.Ledger)
-				}, func(r *snapshot.Reader) {
-					q.Restore(r, func(j *Job[bool]) { j.Data.Value = mayStart(j.Spec()) })
+				err = snapshot.Restore(&q, data, snapshot.Header{}, func() { q = newQueue() }, func(r *snapshot.Reader) {
+					q.Restore(r, func(j *ledger.Job[bool]) { j.Data = mayStart(j.Spec()) })
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -358,8 +353,8 @@ func TestRankingGoesByWhatIsReady(t *testing.T) {
 		{ID: 4, Weight: 2, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 4}}},
 	} {
 		ev := sojourn.Event{Kind: sojourn.JobArrived, Job: spec}
-		c := q.Ledger.Apply(&ev)
-		c.Job.Data.Value = mayStart(spec)
+		c := q.Apply(&ev)
+		c.Job.Data = mayStart(spec)
 		q.File(&ev, c)
 	}
 	if got, want := q.AppendRanking(nil), []sojourn.JobID{4, 2, 1, 3}; !slices.Equal(got, want) {

@@ -1,0 +1,104 @@
+package queue
+
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
+)
+
+// JobOrder says how jobs are ranked.
+type JobOrder[J, K any] struct {
+	// Key returns the key of a job.
+	Key func(j *ledger.Job[J]) K
+
+	// Less is a strict total order of keys: let it end in [ledger.Job.Seq].
+	Less func(a, b K) bool
+
+	// Grows says that keys may grow, and never shrink, while time passes. What is filed is
+	// then the key at some earlier instant, a lower bound, and Assign brings the first entry
+	// up to date until the first entry is one that needs no update: that one is the least.
+	Grows bool
+
+	// IgnoreLocality makes a job start its tasks in the order of their numbers. Without it
+	// the task starts whose input is closest to the slot: see package locality.
+	IgnoreLocality bool
+}
+
+// Jobs ranks whole jobs by a key: a free slot goes to the job with the least key among
+// those that have a startable task of the slot's class.
+type Jobs[J, K any] struct {
+	Queue[J, K]
+
+	order JobOrder[J, K]
+}
+
+// NewJobs returns an empty queue.
+func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
+	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: NewReady(order.Less)}}
+	if !order.IgnoreLocality {
+		q.inputs = locality.New(&q.Ledger)
+	}
+	q.rank = func(j *ledger.Job[J]) (K, bool) { return order.Key(j), true }
+	q.file = q.Update
+	return q
+}
+
+// File files the job that an event concerns anew.
+func (q *Jobs[J, K]) File(_ *sojourn.Event, c ledger.Change[J]) {
+	if c.Job != nil {
+		q.Update(c.Job)
+	}
+}
+
+// Update files j anew. Call it when the key of j may have changed other than by an event
+// about j, or by the passing of time if keys may grow.
+func (q *Jobs[J, K]) Update(j *ledger.Job[J]) {
+	var key K
+	keyed := false
+	for i := range j.NumSides() {
+		side := j.Side(i)
+		if side.Startable() == 0 {
+			q.ready.Remove(side.Class(), j.Handle())
+			continue
+		}
+		if !keyed {
+			key, keyed = q.order.Key(j), true
+		}
+		q.ready.Set(side.Class(), j.Handle(), key)
+	}
+}
+
+// Assign gives a free slot to the first job that has a task for it, and reports false if
+// there is none. The job is not filed anew: call Update if an assignment changes keys.
+func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := q.Ledger.Free(id)
+	for {
+		h, filed, ok := q.ready.First(s.Class)
+		if !ok {
+			return sojourn.Assignment{}, false
+		}
+		j := q.Ledger.ByHandle(h)
+		if q.order.Grows {
+			if key := q.order.Key(j); q.less(filed, key) {
+				q.ready.Set(s.Class, h, key)
+				continue
+			}
+		}
+		side := j.SideOf(s.Class)
+		a := q.take(j, side, s)
+		if side.Startable() == 0 {
+			q.ready.Remove(s.Class, h)
+		}
+		return a, true
+	}
+}
+
+// take assigns a startable task of a side to a free slot. There must be one.
+func (q *Jobs[J, K]) take(j *ledger.Job[J], side *ledger.Side, s sojourn.Slot) sojourn.Assignment {
+	if q.inputs == nil {
+		return q.Ledger.Take(j, side, s.ID)
+	}
+	phase := j.NextPhase(side)
+	pick, _ := q.inputs.Find(j, phase, s, sojourn.Remote)
+	return q.inputs.Take(j, phase, pick, s.ID)
+}

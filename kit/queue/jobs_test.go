@@ -1,0 +1,103 @@
+package queue
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+)
+
+// A queue of jobs is a queue of phases whose key is that of the job, and then the number of
+// the phase. Keys that grow while time passes make no difference: here they grow by
+// weight, so that jobs overtake one another.
+func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
+	type key struct {
+		value float64
+		seq   uint64
+		phase int
+	}
+	less := func(a, b key) bool {
+		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var now sojourn.Time
+		value := func(spec *sojourn.Job) float64 { return spec.Weight * float64(now) }
+		jobs := NewJobs(JobOrder[struct{}, key]{
+			Key:   func(j *ledger.Job[struct{}]) key { return key{value: value(j.Spec()), seq: j.Seq()} },
+			Less:  less,
+			Grows: true,
+		})
+		phases := NewPhases(PhaseOrder[struct{}, key]{
+			Key: func(j *ledger.Job[struct{}], phase int, _ uint32) (key, bool) {
+				return key{value(j.Spec()), j.Seq(), phase}, true
+			},
+			Less: less,
+		})
+		observe := func(ev sojourn.Event) {
+			ev.At = now
+			if err := jobs.Ledger.Check(&ev); err != nil {
+				t.Fatal(err)
+			}
+			jobs.File(&ev, jobs.Apply(&ev))
+			phases.File(&ev, phases.Apply(&ev))
+			for j := range phases.Ledger.All() {
+				phases.Update(j) // keys may have grown
+			}
+		}
+		free := []sojourn.SlotID{}
+		for id := range sojourn.SlotID(4) {
+			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Class: sojourn.Class(id % 2)}})
+			free = append(free, id)
+		}
+		var live []sojourn.Assignment
+		next := sojourn.JobID(1)
+		t.Repeat(map[string]func(*rapid.T){
+			"arrive": func(t *rapid.T) {
+				spec := &sojourn.Job{ID: next, Weight: float64(rapid.IntRange(1, 4).Draw(t, "weight"))}
+				for i := range rapid.IntRange(1, 3).Draw(t, "phases") {
+					ph := sojourn.Phase{Tasks: rapid.IntRange(1, 3).Draw(t, "tasks"), Class: sojourn.Class(rapid.IntRange(0, 1).Draw(t, "class"))}
+					if i > 0 {
+						ph.After = rapid.IntRange(sojourn.NoBarrier, spec.Phases[i-1].Tasks).Draw(t, "after")
+					}
+					spec.Phases = append(spec.Phases, ph)
+				}
+				next++
+				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: spec})
+			},
+			"wait": func(t *rapid.T) {
+				now = now.Add(time.Duration(rapid.IntRange(1, 3).Draw(t, "time")))
+				observe(sojourn.Event{Kind: sojourn.Tick})
+			},
+			"assign": func(t *rapid.T) {
+				if len(free) == 0 {
+					t.Skip("no free slot")
+				}
+				i := rapid.IntRange(0, len(free)-1).Draw(t, "slot")
+				want, wanted := phases.Assign(free[i])
+				got, ok := jobs.Assign(free[i])
+				if got != want || ok != wanted {
+					t.Fatalf("Assign = %v, %v, want %v, %v", got, ok, want, wanted)
+				}
+				if ok {
+					live = append(live, got)
+					free = append(free[:i], free[i+1:]...)
+				}
+			},
+			"end": func(t *rapid.T) {
+				if len(live) == 0 {
+					t.Skip("nothing runs")
+				}
+				i := rapid.IntRange(0, len(live)-1).Draw(t, "attempt")
+				a := live[i]
+				live = append(live[:i], live[i+1:]...)
+				free = append(free, a.Slot)
+				kind := rapid.SampledFrom([]sojourn.EventKind{sojourn.TaskFinished, sojourn.TaskFailed}).Draw(t, "kind")
+				observe(sojourn.Event{Kind: kind, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+			},
+		})
+	})
+}

@@ -1,0 +1,238 @@
+package queue
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
+)
+
+// PhaseOrder says how phases are ranked, and in which order the tasks of a phase start.
+type PhaseOrder[J, K any] struct {
+	// Key returns the key of a phase whose first startable task is given, and false
+	// if it may not start yet.
+	Key func(j *ledger.Job[J], phase int, task uint32) (K, bool)
+
+	// Less is a strict total order of keys: let it end in [ledger.Job.Seq] and the number
+	// of the phase.
+	Less func(a, b K) bool
+
+	// Within, unless nil, returns a comparison of tasks of a phase; ties go by number.
+	// Of a phase for which it returns nil, the task starts whose input is closest to the
+	// slot: see package locality.
+	Within func(ph *sojourn.Phase) func(a, b uint32) int
+}
+
+// Phases ranks the phases of jobs by a key: a free slot goes to the phase with the least
+// key among those that have a startable task of the slot's class, and there to the first
+// such task in an order of the policy's choice, or to the one whose input is closest where
+// the policy has none.
+//
+// An event about a task files its phase and the next one anew, in O(log n) for n
+// startable phases, however many phases a job has, and allocates nothing. Tasks of a
+// phase that are not taken in the order of their numbers cost 8 bytes and a bit each.
+type Phases[J, K any] struct {
+	Queue[J, K]
+
+	order   PhaseOrder[J, K]
+	jobs    [][]filed // by handle and phase; nil where the handle is free
+	entries []entry[J]
+	spare   []uint32 // free places in entries
+}
+
+// filed is what the queue keeps of a phase.
+type filed struct {
+	id uint32 // in ready: where it is in entries
+
+	// Where tasks are not taken by number: the tasks in their order, the place of each
+	// in it, and the places of all tasks that are pending, and maybe of some others.
+	order, place []uint32
+	waiting      bitset.Set
+}
+
+// An entry is a phase of a job.
+type entry[J any] struct {
+	job   *ledger.Job[J]
+	phase int
+}
+
+// NewPhases returns an empty queue.
+func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
+	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: NewReady(order.Less)}}
+	q.rank = q.least
+	q.inputs = locality.New(&q.Ledger)
+	q.file = func(j *ledger.Job[J]) {
+		q.enrol(j)
+		q.Update(j)
+	}
+	return q
+}
+
+// File files anew what an event has changed.
+func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
+	j := c.Job
+	if j == nil || ev.Kind == sojourn.TaskProgress {
+		return
+	}
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		q.enrol(j)
+		q.Update(j)
+	case sojourn.JobRevised:
+		for i := range j.NumPhases() {
+			q.sort(j, i)
+		}
+		q.Update(j)
+	case sojourn.JobCancelled:
+		q.Update(j)
+	default:
+		i := int(ev.Task.Phase)
+		if f := q.filed(j, i); f.order != nil {
+			f.waiting.Add(int(f.place[ev.Task.Index])) // whether it is pending is seen to later
+		}
+		q.update(j, i)
+		if i+1 < j.NumPhases() {
+			q.update(j, i+1)
+		}
+	}
+	if c.Ended {
+		q.forget(j)
+	}
+}
+
+// filed returns what is kept of a phase.
+func (q *Phases[J, K]) filed(j *ledger.Job[J], i int) *filed { return &q.jobs[j.Handle()][i] }
+
+// enrol makes the entries of a job.
+func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
+	for int(j.Handle()) >= len(q.jobs) {
+		q.jobs = append(q.jobs, nil)
+	}
+	phases := make([]filed, j.NumPhases())
+	q.jobs[j.Handle()] = phases
+	for i := range phases {
+		id := uint32(len(q.entries))
+		if n := len(q.spare); n > 0 {
+			id = q.spare[n-1]
+			q.spare = q.spare[:n-1]
+		} else {
+			q.entries = append(q.entries, entry[J]{})
+		}
+		q.entries[id] = entry[J]{j, i}
+		phases[i].id = id
+		q.sort(j, i)
+	}
+}
+
+// forget takes out the entries of a job.
+func (q *Phases[J, K]) forget(j *ledger.Job[J]) {
+	for i := range j.NumPhases() {
+		id := q.filed(j, i).id
+		q.ready.Remove(j.Spec().Phases[i].Class, id)
+		q.entries[id] = entry[J]{}
+		q.spare = append(q.spare, id)
+	}
+	q.jobs[j.Handle()] = nil
+}
+
+// sort computes the order of the tasks of a phase.
+func (q *Phases[J, K]) sort(j *ledger.Job[J], i int) {
+	f, ph := q.filed(j, i), &j.Spec().Phases[i]
+	f.order, f.place, f.waiting = nil, nil, bitset.Set{}
+	if q.order.Within == nil {
+		return
+	}
+	compare := q.order.Within(ph)
+	if compare == nil {
+		return
+	}
+	f.order = make([]uint32, ph.Tasks)
+	for t := range f.order {
+		f.order[t] = uint32(t)
+	}
+	slices.SortFunc(f.order, func(a, b uint32) int { return cmp.Or(compare(a, b), cmp.Compare(a, b)) })
+	f.place = make([]uint32, ph.Tasks)
+	for at, t := range f.order {
+		f.place[t] = uint32(at)
+	}
+	f.waiting = bitset.Full(ph.Tasks)
+}
+
+// Update files all phases of j anew. Call it when keys of j may have changed other than by
+// an event about j.
+func (q *Phases[J, K]) Update(j *ledger.Job[J]) {
+	for i := range j.NumPhases() {
+		q.update(j, i)
+	}
+}
+
+func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
+	ph, class, id := j.Phase(i), j.Spec().Phases[i].Class, q.filed(j, i).id
+	if ph.Ready() && ph.Pending() > 0 {
+		if key, ok := q.order.Key(j, i, q.first(j, i)); ok {
+			q.ready.Set(class, id, key)
+			return
+		}
+	}
+	q.ready.Remove(class, id)
+}
+
+// first returns the first pending task of a phase, of which there must be one.
+func (q *Phases[J, K]) first(j *ledger.Job[J], i int) uint32 {
+	f := q.filed(j, i)
+	if f.order == nil {
+		t, _ := j.Phase(i).FirstPending()
+		return t
+	}
+	for {
+		at := f.waiting.Min()
+		if t := f.order[at]; j.Phase(i).IsPending(t) {
+			return t
+		}
+		f.waiting.Remove(at)
+	}
+}
+
+// Assign gives a free slot the first task for it, and reports false if there is none. The
+// phase is filed anew.
+func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := q.Ledger.Free(id)
+	first, _, ok := q.ready.First(s.Class)
+	if !ok {
+		return sojourn.Assignment{}, false
+	}
+	e := q.entries[first]
+	a := q.take(e.job, e.phase, s)
+	q.update(e.job, e.phase)
+	return a, true
+}
+
+// take assigns a pending task of a phase to a free slot.
+func (q *Phases[J, K]) take(j *ledger.Job[J], phase int, s sojourn.Slot) sojourn.Assignment {
+	pick := locality.Pick{Index: q.first(j, phase)}
+	if q.filed(j, phase).order == nil {
+		pick, _ = q.inputs.Find(j, phase, s, sojourn.Remote)
+	}
+	return q.inputs.Take(j, phase, pick, s.ID)
+}
+
+// least returns the least key of what a job can start, or else of what it has pending.
+func (q *Phases[J, K]) least(j *ledger.Job[J]) (least K, ok bool) {
+	for _, ready := range [...]bool{true, false} {
+		for i := range j.NumPhases() {
+			if ph := j.Phase(i); ph.Ready() != ready || ph.Pending() == 0 {
+				continue
+			}
+			if key, may := q.order.Key(j, i, q.first(j, i)); may && (!ok || q.less(key, least)) {
+				least, ok = key, true
+			}
+		}
+		if ok {
+			break
+		}
+	}
+	return least, ok
+}
