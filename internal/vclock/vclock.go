@@ -50,9 +50,16 @@ func (c *Clock) SetSlots(n int) {
 	c.slots = uint64(n)
 }
 
+// Check panics unless a job can have that work, in slot-nanoseconds, and that weight.
+func Check(work, weight uint64) {
+	if work > MaxWork || weight == 0 || weight > MaxWeight {
+		panic("vclock: work or weight out of range")
+	}
+}
+
 // Pass moves on to instant t, and returns the work that was done meanwhile, 0 while
-// there are no jobs. It panics if t is in the past. The caller then asks [Clock.Reach]
-// for the job with the least tag, until it says no.
+// there are no jobs. It panics if t is in the past. Unless nothing was done, the caller
+// then calls [Clock.Complete].
 func (c *Clock) Pass(t sojourn.Time) (done wide.Uint192) {
 	if t < c.now {
 		panic("vclock: time runs backwards")
@@ -66,20 +73,28 @@ func (c *Clock) Pass(t sojourn.Time) (done wide.Uint192) {
 	return done
 }
 
-// Reach reports whether the job with the least tag is complete, and when it was, rounded
-// up. If it is, the job is not there any more.
-func (c *Clock) Reach(tag Tag, weight uint64) (at sojourn.Time, complete bool) {
-	need, fits := tag.Sub(c.g).Mul(c.weight)
-	if !fits || c.carry.Less(need) {
-		return 0, false
+// Complete lets the jobs go that are complete, in the order of their tags. First returns
+// the tag and the weight of the job with the least tag; false if there is none. For each
+// job that is complete, leave is called with the instant, rounded up: it takes out the
+// job that first returned, which the clock does not count any more.
+func (c *Clock) Complete(first func() (Tag, uint64, bool), leave func(at sojourn.Time)) {
+	for {
+		tag, weight, ok := first()
+		if !ok {
+			return
+		}
+		need, fits := tag.Sub(c.g).Mul(c.weight)
+		if !fits || c.carry.Less(need) {
+			return
+		}
+		c.g, c.carry = tag, c.carry.Sub(need)
+		c.weight = c.weight.Sub(wide.From64(weight))
+		since, _ := whole(c.carry).QuoRem(wide.From64(c.slots))
+		if c.weight.IsZero() {
+			c.g, c.carry = Tag{}, wide.Uint192{}
+		}
+		leave(c.now - sojourn.Time(since.Lo))
 	}
-	c.g, c.carry = tag, c.carry.Sub(need)
-	c.weight = c.weight.Sub(wide.From64(weight))
-	since, _ := whole(c.carry).QuoRem(wide.From64(c.slots))
-	if c.weight.IsZero() {
-		c.g, c.carry = Tag{}, wide.Uint192{}
-	}
-	return c.now - sojourn.Time(since.Lo), true
 }
 
 // Next returns when the job with the least tag will be complete, rounded up, if nothing
@@ -148,28 +163,28 @@ func (c *Clock) Left(tag Tag, weight uint64) wide.Uint192 {
 	return left
 }
 
-// Revise returns what a job has left if its work, in slot-nanoseconds, is not what it
-// was: as much more or less, but not below 0. The caller then asks [Clock.Move] for its
-// tag, or takes it out by [Clock.Leave] and lets it [Clock.Enter] with another weight.
-func (c *Clock) Revise(tag Tag, weight, was, work uint64) wide.Uint192 {
+// Revise replaces the work of a job, in slot-nanoseconds, and its weight. What it has
+// left changes by as much as its work, but not below 0. If it keeps its weight and has
+// something left it stays, and has the tag that Revise returns: at most that of a job
+// that comes now with [MaxWork]. Otherwise the caller takes it out by [Clock.Leave], and
+// lets it [Clock.Enter] with what is left unless that is 0.
+func (c *Clock) Revise(tag Tag, was, work, oldWeight, weight uint64) (left wide.Uint192, revised Tag, stays bool) {
 	c.settle()
-	left, before := c.Left(tag, weight).Add(Units(work)), Units(was)
+	left, before := c.Left(tag, oldWeight).Add(Units(work)), Units(was)
 	if left.Less(before) {
-		return wide.Uint192{}
+		return wide.Uint192{}, Tag{}, false
 	}
-	return left.Sub(before)
-}
-
-// Move returns the tag of a job that is there and has so much left as [Clock.Revise]
-// says, more than 0: at most that of one that comes now with [MaxWork].
-func (c *Clock) Move(left wide.Uint192, weight uint64) Tag {
-	tag := c.g.Add(ceil(left, weight))
+	left = left.Sub(before)
+	if weight != oldWeight || left.IsZero() {
+		return left, Tag{}, false
+	}
+	revised = c.g.Add(ceil(left, weight))
 	if most := Units(MaxWork); most.Less(left) {
-		if last := c.after(most, weight); last.Less(tag) {
-			return last
+		if last := c.after(most, weight); last.Less(revised) {
+			revised = last
 		}
 	}
-	return tag
+	return left, revised, true
 }
 
 // Remaining returns the work that a job has left, in slot-nanoseconds, rounded up.

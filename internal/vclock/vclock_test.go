@@ -56,7 +56,7 @@ func (m *machine) revise(j *job, work, weight uint64) {
 	if j.exact.Ended != nil {
 		return
 	}
-	left := m.clock.Revise(j.tag, j.weight, j.work, work)
+	left, tag, stays := m.clock.Revise(j.tag, j.work, work, j.weight, weight)
 	exact := j.exact.Left.Add(j.exact.Left, rational(work))
 	exact.Sub(exact, rational(j.work))
 	if exact.Sign() < 0 {
@@ -64,8 +64,11 @@ func (m *machine) revise(j *job, work, weight uint64) {
 	}
 	j.exact.Weight = rational(weight)
 	m.widen(3, max(weight, j.weight))
-	if weight == j.weight && !left.IsZero() {
-		j.tag = m.clock.Move(left, weight)
+	if stays != (weight == j.weight && !left.IsZero()) {
+		panic("a job stays if it keeps its weight and has something left")
+	}
+	if stays {
+		j.tag = tag
 	} else {
 		m.clock.Leave(j.weight)
 		if left.IsZero() {
@@ -94,13 +97,13 @@ func (m *machine) first() int {
 
 func (m *machine) pass(t sojourn.Time) {
 	m.clock.Pass(t)
-	for len(m.jobs) > 0 {
-		i := m.first()
-		if _, complete := m.clock.Reach(m.jobs[i].tag, m.jobs[i].weight); !complete {
-			break
+	m.clock.Complete(func() (vclock.Tag, uint64, bool) {
+		if len(m.jobs) == 0 {
+			return vclock.Tag{}, 0, false
 		}
-		m.complete(i)
-	}
+		j := m.jobs[m.first()]
+		return j.tag, j.weight, true
+	}, func(sojourn.Time) { m.complete(m.first()) })
 	m.exact.Advance(t)
 }
 

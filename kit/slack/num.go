@@ -76,3 +76,27 @@ func (x num) unsigned(w uint64) num {
 	}
 	return x.times(int64(w)).add(num{x.mid, x.lo, 0})
 }
+
+// quotient returns x/y rounded down, or one less, or limit if that is less. x is not
+// negative, and y is not 0. It divides by the upper 64 bits of y, rounded up.
+func quotient(x num, y wide.Uint192, limit uint64) uint64 {
+	var over uint64 // the digit of x above hi
+	for y.Hi == 0 {
+		if over != 0 {
+			return limit // x/y is above 2^64
+		}
+		over, x.hi, x.mid, x.lo = x.hi, x.mid, x.lo, 0
+		y.Hi, y.Mid, y.Lo = y.Mid, y.Lo, 0
+	}
+	n := uint(bits.LeadingZeros64(y.Hi))
+	by := (y.Hi<<n | y.Mid>>(64-n)) + 1
+	hi, lo := over<<n|x.hi>>(64-n), x.hi<<n|x.mid>>(64-n)
+	if by == 0 { // 2^64
+		return min(hi, limit)
+	}
+	if most, least := bits.Mul64(by, limit); over>>(64-n) != 0 || hi > most || hi == most && lo >= least {
+		return limit
+	}
+	q, _ := bits.Div64(hi, lo, by)
+	return q
+}

@@ -75,7 +75,7 @@ func (x vector) least(s []*big.Rat) int {
 
 // state returns the system as a vector, and the items in the same order.
 func (s *System[T]) vector() (x vector, items []*Item[T]) {
-	for it := s.first; it != nil; it = it.next {
+	for it := range s.late.all {
 		items = append(items, it)
 	}
 	items = slices.AppendSeq(items, s.v.all())

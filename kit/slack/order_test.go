@@ -175,11 +175,11 @@ func TestOrderAgainstList(t *testing.T) {
 				if op == 5 {
 					by = by.neg()
 				}
-				pull(o.add(k, by))
+				o.addBefore(k, by).tallyUp()
 				l.add(k, by)
 			case op == 6:
 				k, by := l[rng.IntN(len(l))].it.key, constant(signed(min(bits+20, 100)))
-				pull(o.add(k, by))
+				o.addBefore(k, by).tallyUp()
 				l.add(k, by)
 			case op == 7:
 				it := l[rng.IntN(len(l))].it
@@ -188,7 +188,7 @@ func TestOrderAgainstList(t *testing.T) {
 			case op == 8:
 				it := l[rng.IntN(len(l))].it
 				it.work = random(min(bits, 60)).lo
-				pull(o.add(it.key, line{}))
+				o.addBefore(it.key, line{}).tallyUp()
 			default:
 				if o.len() != len(l) || o.first() != l[0].it {
 					t.Fatalf("%d items, the first is %v, want %d, %v", o.len(), o.first(), len(l), l[0].it)
@@ -229,4 +229,33 @@ func TestOrderAgainstList(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The figure in the comment on order.
+func TestNodesOfTheFigure(t *testing.T) {
+	item := func(tag, s uint64) *Item[int] {
+		return &Item[int]{key: key{tag: wide.Uint192{Lo: tag}}, state: Blocked, place: place[int]{s: num{lo: s}}}
+	}
+	a, b, c, d := item(10, 5), item(12, 4), item(20, 40), item(31, 38)
+	left, right := &node[int]{items: []*Item[int]{a, b}}, &node[int]{items: []*Item[int]{c, d}}
+	left.tally()
+	left.add(line{2, num{lo: 15}.neg()})
+	right.tally()
+	root := &node[int]{kids: []*node[int]{left, right}}
+	root.tally()
+	for _, tc := range []struct {
+		name     string
+		n        *node[int]
+		low      *Item[int]
+		lowest   uint64
+		up, down uint64
+	}{
+		{"left", left, a, 10, forever, 1},
+		{"right", right, d, 38, 0, forever},
+		{"root", root, a, 10, 0, 1},
+	} {
+		if n := tc.n; n.low != tc.low || n.lowest != (num{lo: tc.lowest}) || n.up != tc.up || n.down != tc.down {
+			t.Errorf("%s: low %v with %v, up %d, down %d, want %v with %d, up %d, down %d", tc.name, n.low, n.lowest, n.up, n.down, tc.low, tc.lowest, tc.up, tc.down)
+		}
+	}
 }

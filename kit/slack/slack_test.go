@@ -120,7 +120,7 @@ func (m *machine) restart(t interface{ Fatalf(string, ...any) }) {
 	}
 	data := save()
 	now, slots := m.clock.Now(), m.slots
-	err := snapshot.Restore(m, data, header, func() { m.System = New[int](m.mode) }, func(r *snapshot.Reader) {
+	err := snapshot.Restore(m, data, header, func() { m.System = New[int](m.late.mode) }, func(r *snapshot.Reader) {
 		m.Restore(r, now, slots, func(it *Item[int]) {
 			it.Value = int(r.Uint())
 			m.items[it.Value] = it
@@ -148,7 +148,7 @@ func (m *machine) check(t interface{ Fatalf(string, ...any) }) {
 		if got, want := m.Virtual(it), m.q.Remaining(m.twins[it.Value]); got != want || it.Late() != m.twins[it.Value].Late() {
 			t.Fatalf("v of job %d is %d, late %v; in a queue %d, %v", it.Value, got, it.Late(), want, m.twins[it.Value].Late())
 		}
-		if m.mode == vqueue.LateShare && it.Late() {
+		if m.late.mode == vqueue.LateShare && it.Late() {
 			if _, ok := m.Guard(it); ok {
 				t.Fatalf("late job %d has a guard, although late jobs share", it.Value)
 			}
@@ -177,7 +177,7 @@ func (m *machine) check(t interface{ Fatalf(string, ...any) }) {
 	}
 	got, ok = m.LeastCompletable()
 	best := x.least(s)
-	if m.mode == vqueue.LateShare && m.late.Len() > 0 {
+	if m.late.mode == vqueue.LateShare && m.late.service.Len() > 0 {
 		best = slices.Index(items, m.items[want0(want, wantOK)])
 		if best >= 0 && !x[best].late {
 			best = -1 // all late jobs are blocked

@@ -15,7 +15,7 @@ import (
 // rest. Neither are the instant and the number of slots, which the caller knows.
 func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	latest, seq := snapshot.Seqs(s.seq, func(add func(uint64)) {
-		for it := s.first; it != nil; it = it.next {
+		for it := range s.late.all {
 			add(it.seq)
 		}
 		for it := range s.v.all() {
@@ -37,11 +37,11 @@ func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 		}
 	}
 	lates := 0
-	for it := s.first; it != nil; it = it.next {
+	for range s.late.all {
 		lates++
 	}
 	w.Len(lates + s.v.len())
-	for it := s.first; it != nil; it = it.next {
+	for it := range s.late.all {
 		save(it)
 	}
 	for it := range s.v.all() {
@@ -77,7 +77,7 @@ func (s *System[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, val
 		seqs = append(seqs, it.seq)
 		if it.Late() {
 			r.Check(!it.finished, "a finished item is late")
-			s.link(it)
+			s.late.insert(it)
 			continue
 		}
 		if !s.clock.Admit(r, it.tag, it.weight) {

@@ -1,0 +1,108 @@
+package slack
+
+import (
+	"github.com/sojourn-sched/sojourn/internal/vclock"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// virtual returns the units of virtual work that an item in V has left, its share of
+// the carry not deducted.
+func (s *System[T]) virtual(it *Item[T]) num { return fromWide(s.clock.Left(it.tag, it.weight)) }
+
+// share returns the rule of arrival as a line: phi v_j/phi_j for each j, where phi is the
+// weight of an item.
+func (s *System[T]) share(it *Item[T]) line {
+	phi := int64(it.weight)
+	g, _ := s.clock.State()
+	return line{phi, fromWide(g).times(-phi)}
+}
+
+// addWork sets w of an item and changes s of it and of all behind it by as much
+// as w falls, equations (7) and (9).
+func (s *System[T]) addWork(it *Item[T], left uint64) {
+	fall := work(it.work).sub(work(left))
+	it.work = left
+	s.base = s.base.sub(fall) // for all, then back for those before it
+	if it.Late() {
+		s.late.work = s.late.work.sub(fall)
+		return
+	}
+	s.v.addBefore(it.key, constant(fall.neg())).tallyUp()
+}
+
+// enter puts an item with so many units of virtual work left into V: the rule of
+// arrival. Items before it gain phi v_j/phi_j. Items behind it gain v - w, which
+// is the rounding of v.
+func (s *System[T]) enter(it *Item[T], left wide.Uint192) {
+	if left.IsZero() {
+		s.base = s.base.add(work(it.work)) // it goes before all others
+		s.addLate(it)
+		return
+	}
+	it.tag = s.clock.Enter(left, it.weight)
+	s.shift(it.key, s.share(it), s.virtual(it).sub(work(it.work)))
+	s.insert(it)
+}
+
+// move gives an item in V another tag and other work, with the weight as it is.
+func (s *System[T]) move(it *Item[T], left uint64, tag vclock.Tag) {
+	v, w, share := s.virtual(it), work(it.work), s.share(it)
+	from, to := it.key, key{tag, it.seq}
+	s.v.remove(it)
+	it.key, it.work = to, left
+	newV, newW := s.virtual(it), work(left)
+	behind := newV.sub(v).sub(newW.sub(w)) // both places
+	if from.less(to) {
+		between := share.add(constant(w.sub(v))) // (14)
+		s.v.addBefore(from, between.neg()).tallyUp()
+		s.shift(to, between, behind)
+	} else {
+		between := constant(newV.sub(newW)).add(share.neg()) // (16)
+		s.shift(from, between, behind).tallyUp()
+		s.v.addBefore(to, between.neg())
+	}
+	s.insert(it) // (15), (17)
+}
+
+// shift adds a line to s of all items before k and a constant to that of the others. It
+// returns what addBefore does.
+func (s *System[T]) shift(k key, before line, behind num) *node[T] {
+	s.base = s.base.sub(behind)
+	return s.v.addBefore(k, before.add(constant(behind.neg())))
+}
+
+// insert puts an item into V whose effect on the others has been accounted for.
+// Its own s follows from that of the item before it:
+//
+//	s_i - s_{i-1} = (phi_i + ... + phi_m) (F_i - F_{i-1}) - w_i.
+func (s *System[T]) insert(it *Item[T]) {
+	pred, before := s.v.before(it.key)
+	var value num
+	if pred != nil {
+		behind := s.clock.Weight().Sub(before)
+		value = s.v.value(pred).add(fromWide(it.tag.Sub(pred.tag)).timesWide(behind))
+	} else {
+		g, carry := s.clock.State()
+		value = fromWide(it.tag.Sub(g)).timesWide(s.clock.Weight()).sub(fromWide(carry)).sub(s.late.work).add(s.base)
+	}
+	s.v.insert(it, value.sub(work(it.work)))
+}
+
+// leave undoes enter, before the item is virtually complete. The clock was brought up to
+// date at this instant.
+func (s *System[T]) leave(it *Item[T]) {
+	v, share := s.virtual(it), s.share(it)
+	s.v.remove(it)
+	s.shift(it.key, share.neg(), work(it.work).sub(v)).tallyUp()
+	s.base = s.base.sub(fromWide(s.clock.Leave(it.weight)))
+	if s.v.len() == 0 {
+		s.base = num{} // virtual time starts anew
+	}
+}
+
+// addLate makes an item, which is not in V any more, late. Its work is part of s of all
+// in V.
+func (s *System[T]) addLate(it *Item[T]) {
+	it.key = key{seq: s.nextSeq()}
+	s.late.insert(it)
+}
