@@ -26,10 +26,15 @@ func count(t testing.TB, n int) int {
 	return base * n
 }
 
-// checks runs a property n times as often as rapid would.
+// checks runs a property n times as often as rapid would, or a quarter of that unless
+// thorough.
 func checks(t *testing.T, n int, property func(*rapid.T)) {
 	t.Helper()
-	withChecks(t, count(t, n), func() { rapid.Check(t, property) })
+	n = count(t, n)
+	if !thorough {
+		n /= 4
+	}
+	withChecks(t, n, func() { rapid.Check(t, property) })
 }
 
 // withChecks runs a test with another number of rapid's checks.
