@@ -14,24 +14,24 @@ import (
 // starts when the outputs of all tasks of the phase before have arrived, one of
 // NoBarrier at once. Phases that run at the same time on the same slots are
 // scheduled one after the other. It is 0 if a phase finds no slot.
-func (e *engine) alone(j *job) time.Duration {
+func (a *arrivals) alone(j *job) time.Duration {
 	overlap := false
 	for p := range j.phases[1:] {
 		overlap = overlap || j.Phases[p+1].After == sojourn.NoBarrier
 	}
-	for c := range e.benches {
-		e.benches[c] = bench{speeds: e.speeds[c]}
+	for c := range a.benches {
+		a.benches[c] = bench{speeds: a.speeds[c]}
 		if overlap {
-			e.benches[c].free = make([]time.Duration, len(e.speeds[c]))
+			a.benches[c].free = make([]time.Duration, len(a.speeds[c]))
 		}
 	}
 	var end, arrived time.Duration
 	for p := range j.phases {
 		class := int(j.told.Phases[p].Class)
-		if class >= len(e.benches) || len(e.speeds[class]) == 0 {
+		if class >= len(a.benches) || len(a.speeds[class]) == 0 {
 			return 0
 		}
-		b := &e.benches[class]
+		b := &a.benches[class]
 		from := arrived
 		if j.Phases[p].After == sojourn.NoBarrier {
 			from = 0

@@ -11,91 +11,101 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/detmath"
 )
 
+// The arrivals of a run are the workload as far as it is not read, and the way from a
+// job of it to a job of the books.
+type arrivals struct {
+	books
+	pull    func() (*Job, error, bool)
+	next    *Job    // the job that arrives next, nil if there is none
+	order   int     // jobs that were read from the workload
+	benches []bench // scratch, by class
+}
+
 // read takes the next job from the workload.
-func (e *engine) read() error {
-	last := e.next
-	j, err, ok := e.pull()
-	e.next = nil
+func (a *arrivals) read() error {
+	last := a.next
+	j, err, ok := a.pull()
+	a.next = nil
 	switch {
 	case !ok:
 		return nil
 	case err != nil:
 		return err
 	case j == nil:
-		return fmt.Errorf("sim: job %d of the workload is nil", e.order+1)
+		return fmt.Errorf("sim: job %d of the workload is nil", a.order+1)
 	case j.At < 0 || last != nil && j.At < last.At:
 		return fmt.Errorf("sim: job %d arrives at %v, before the job before it", j.ID, j.At)
 	}
 	if last == nil {
-		e.tally.first = j.At
+		a.tally.first = j.At
 	}
-	e.next = j
+	a.next = j
 	return nil
 }
 
 // arrive reports the job that is due, and reads the next one.
-func (e *engine) arrive() error {
-	j, err := e.newJob(e.next)
+func (a *arrivals) arrive() error {
+	j, err := a.newJob(a.next)
 	if err != nil {
-		return fmt.Errorf("sim: job %d: %w", e.next.ID, err)
+		return fmt.Errorf("sim: job %d: %w", a.next.ID, err)
 	}
-	e.order++
-	e.res.Jobs++
-	e.res.Tasks += len(j.tasks)
-	if e.cfg.Records {
-		e.res.JobRecords = append(e.res.JobRecords, JobRecord{})
+	a.order++
+	a.res.Jobs++
+	a.res.Tasks += len(j.tasks)
+	if a.cfg.Records {
+		a.res.JobRecords = append(a.res.JobRecords, JobRecord{})
 	}
 	if j.told.Deadline > 0 {
-		e.res.Deadlines++
+		a.res.Deadlines++
 	}
-	if err := e.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j.told}); err == nil {
-		e.admit(j)
+	if err := a.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j.told}); err == nil {
+		a.admit(j)
 	} else if errors.Is(err, sojourn.ErrRejected) {
-		e.reject(j)
+		a.reject(j)
 	} else if errors.Is(err, sojourn.ErrUnsupported) {
-		e.res.Unsupported++
+		a.res.Unsupported++
 		j.record.Outcome = Unsupported
-		e.close(j)
+		a.close(j)
 	} else {
-		return &PolicyError{e.now, fmt.Sprintf("refused job %d", j.ID), err}
+		return &PolicyError{a.now, fmt.Sprintf("refused job %d", j.ID), err}
 	}
-	return e.read()
+	return a.read()
 }
 
 // admit takes in a job that the policy accepted.
-func (e *engine) admit(j *job) {
+func (a *arrivals) admit(j *job) {
 	if j.told.Deadline > 0 {
-		e.res.Accepted++
+		a.res.Accepted++
 	}
-	e.jobs[j.ID] = j
-	if e.audit != nil {
-		e.audit.jobArrived(j)
+	a.jobs[j.ID] = j
+	if a.audit != nil {
+		a.audit.jobArrived(j)
 	}
 	for p := range j.phases {
 		j.phases[p].pending = j.Phases[p].Tasks
-		e.tally.pending(j, p)
+		a.tally.pending(j, p)
 		if j.Threshold(p) == 0 {
-			e.phaseReady(j, p)
+			a.phaseReady(j, p)
 		}
 	}
 }
 
 // newJob makes the state of a job, after checking it.
-func (e *engine) newJob(in *Job) (*job, error) {
-	told, err := e.describe(in)
+func (a *arrivals) newJob(in *Job) (*job, error) {
+	told, err := a.describe(in)
 	if err != nil {
 		return nil, err
 	}
-	if e.jobs[in.ID] != nil {
+	if a.jobs[in.ID] != nil {
 		return nil, errors.New("an earlier job of that ID has not ended")
 	}
-	j := &job{Job: in, told: told, order: e.order, phases: make([]phase, len(told.Phases))}
+	j := &job{Job: in, told: told, order: a.order, phases: make([]phase, len(told.Phases))}
 	for p := range j.phases {
 		j.phases[p].first = j.left
 		j.left += told.Phases[p].Tasks
 	}
 	j.tasks = make([]task, j.left)
-	if e.cfg.Faults.LoseOutput {
+	if a.cfg.Faults.LoseOutput {
 		j.homes = make([]sojourn.NodeID, j.left)
 	}
 	weight := told.Weight
@@ -104,14 +114,14 @@ func (e *engine) newJob(in *Job) (*job, error) {
 	}
 	j.record = JobRecord{
 		ID: told.ID, Name: told.Name, Pool: told.Pool, Weight: weight, Tasks: j.left,
-		Arrival: in.At, Deadline: told.Deadline, Alone: e.alone(j),
+		Arrival: in.At, Deadline: told.Deadline, Alone: a.alone(j),
 	}
 	return j, nil
 }
 
 // describe returns what the policy is told of a job: in itself, or a copy with
 // the classes and estimates that the configuration adds.
-func (e *engine) describe(in *Job) (*sojourn.Job, error) {
+func (a *arrivals) describe(in *Job) (*sojourn.Job, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
@@ -122,22 +132,22 @@ func (e *engine) describe(in *Job) (*sojourn.Job, error) {
 		return nil, fmt.Errorf("classes of %d phases for %d phases", len(in.AnyClass), len(in.Phases))
 	}
 	factor := 1.0
-	if e.cfg.Estimates.Mode == LogNormal {
-		z := detmath.Normal(e.stream(estimateErrors, uint64(in.ID)))
-		factor = detmath.Exp(float64(e.cfg.Estimates.Sigma * z))
+	if a.cfg.Estimates.Mode == LogNormal {
+		z := detmath.Normal(a.stream(estimateErrors, uint64(in.ID)))
+		factor = detmath.Exp(float64(a.cfg.Estimates.Sigma * z))
 	}
 	told := &in.Job
 	for p := range in.Phases {
 		was := &in.Phases[p]
 		is := *was
 		is.Class = 0
-		if !e.cfg.Cluster.Uniform {
+		if !a.cfg.Cluster.Uniform {
 			is.Class = in.ClassOf(p)
 		}
 		if err := in.Times[p].check(is.Tasks); err != nil {
 			return nil, fmt.Errorf("phase %d: %w", p, err)
 		}
-		estimate := e.cfg.Estimates.Mode != None && was.Estimate == 0 && was.Estimates == nil
+		estimate := a.cfg.Estimates.Mode != None && was.Estimate == 0 && was.Estimates == nil
 		if estimate {
 			is.Estimate, is.Estimates = in.Times[p].estimates(is.Tasks, factor)
 		}
@@ -205,45 +215,34 @@ func estimate(d time.Duration, n int, factor float64) time.Duration {
 	return min(max(x, 1), math.MaxInt64/time.Duration(n))
 }
 
-// jobFinished records that the last task of a job has finished.
-func (e *engine) jobFinished(j *job) {
-	delete(e.jobs, j.ID)
-	e.last = nil
-	e.res.Finished++
-	j.record.Outcome, j.record.Finish = Finished, e.now
-	if j.record.Deadline > 0 && e.now <= j.record.Deadline {
-		e.res.Met++
-		e.res.MetTime += j.held.Seconds()
-	}
-	e.tally.finished(&j.record, e.cfg.Records || e.cfg.Quantiles)
-	if e.audit != nil {
-		e.audit.jobFinished(j)
+// reject records that the policy declined a job.
+func (a *arrivals) reject(j *job) {
+	if a.admitter == nil {
+		a.closeRejected(j)
 		return
 	}
-	e.close(j)
+	a.rejected = append(a.rejected, j)
 }
 
-// conclude ends what is left when nothing happens any more.
-func (e *engine) conclude() {
-	if e.audit != nil {
-		e.audit.drain()
-	}
-	for _, j := range e.rejected {
-		e.closeRejected(j)
-	}
-	for _, j := range e.liveJobs() {
-		e.res.Unfinished++
-		j.record.Outcome = Failed
-		e.close(j)
-	}
-}
-
-// close gives out the record of a job. Nothing of it changes any more.
-func (e *engine) close(j *job) {
-	if e.cfg.Records {
-		e.res.JobRecords[j.order] = j.record
-	}
-	if e.cfg.Hooks.Job != nil {
-		e.cfg.Hooks.Job(&j.record)
-	}
+// retest offers the rejected jobs again, in the order of their arrival.
+func (a *arrivals) retest() error {
+	var failed error
+	a.rejected = slices.DeleteFunc(a.rejected, func(j *job) bool {
+		switch {
+		case failed != nil:
+			return false
+		case j.told.Deadline > 0 && j.told.Deadline <= a.now:
+			a.closeRejected(j)
+			return true
+		case a.admitter.Admit(j.told) != nil:
+			return false
+		}
+		if failed = a.tell(sojourn.Event{Kind: sojourn.JobArrived, Job: j.told}); failed != nil {
+			return false
+		}
+		a.res.Retested++
+		a.admit(j)
+		return true
+	})
+	return failed
 }

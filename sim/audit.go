@@ -23,7 +23,7 @@ import (
 // adds to that is far less, but for weights that differ by many powers of ten; see package
 // vclock.
 type audit struct {
-	e       *engine
+	b       *books
 	classes []fluidClass // those of the cluster and of jobs
 	done    []fluidDone  // scratch
 	result  Audit
@@ -66,9 +66,9 @@ type fluidPhase struct {
 	longest time.Duration // the longest that one of its attempts holds a slot
 }
 
-func newAudit(e *engine) *audit {
-	a := &audit{e: e}
-	for range e.free {
+func newAudit(b *books) *audit {
+	a := &audit{b: b}
+	for range b.free {
 		a.addClass()
 	}
 	return a
@@ -92,9 +92,9 @@ func (a *audit) class(j *job, p int) *fluidClass {
 
 // capacityChanged takes over the number of slots present.
 func (a *audit) capacityChanged() {
-	a.advanceTandem(a.e.now)
-	for i := range a.e.tally.classes {
-		c, n := &a.classes[i], a.e.tally.classes[i].present
+	a.advanceTandem(a.b.now)
+	for i := range a.b.tally.classes {
+		c, n := &a.classes[i], a.b.tally.classes[i].present
 		c.tandem.SetCapacity(n)
 		a.advanceReady(c)
 		c.ready.SetCapacity(n)
@@ -103,11 +103,11 @@ func (a *audit) capacityChanged() {
 
 // jobArrived lets a job enter the tandem system.
 func (a *audit) jobArrived(j *job) {
-	a.advanceTandem(a.e.now)
+	a.advanceTandem(a.b.now)
 	j.fluid.left = len(j.phases)
 	for p := range j.phases {
 		if p == 0 || j.Phases[p].After == sojourn.NoBarrier {
-			a.enterTandem(j, p, a.e.now)
+			a.enterTandem(j, p, a.b.now)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (a *audit) nextTandem(t sojourn.Time) sojourn.Time {
 // advanceReady moves the ready system of a class on.
 func (a *audit) advanceReady(c *fluidClass) {
 	a.done = a.done[:0]
-	a.advance(c.ready, a.e.now)
+	a.advance(c.ready, a.b.now)
 	for _, d := range a.done {
 		ph := &d.item.Value.j.phases[d.item.Value.p]
 		ph.fluid.ended, ph.fluid.at = true, d.at
@@ -192,7 +192,7 @@ func (a *audit) phaseReady(j *job, p int) {
 		c.ready.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
 		return
 	}
-	j.phases[p].fluid.ended, j.phases[p].fluid.at = true, a.e.now
+	j.phases[p].fluid.ended, j.phases[p].fluid.at = true, a.b.now
 }
 
 // phaseEnded compares the end of a phase with the bound.
@@ -215,11 +215,11 @@ func (a *audit) phaseEnded(j *job, p int) {
 // rounded up; 0 if it does not.
 func (a *audit) beyond(j *job, p int, others time.Duration) time.Duration {
 	f := &j.phases[p].fluid
-	if !f.ended || a.e.now.Sub(f.at) <= others {
+	if !f.ended || a.b.now.Sub(f.at) <= others {
 		return 0
 	}
-	n := uint64(a.e.tally.classes[j.told.Phases[p].Class].present)
-	late, own := wide.Mul64(n, uint64(a.e.now.Sub(f.at)-others)), wide.Mul64(n-1, uint64(f.longest))
+	n := uint64(a.b.tally.classes[j.told.Phases[p].Class].present)
+	late, own := wide.Mul64(n, uint64(a.b.now.Sub(f.at)-others)), wide.Mul64(n-1, uint64(f.longest))
 	if !own.Less(late) {
 		return 0
 	}
@@ -264,11 +264,11 @@ func (a *audit) others(j *job, p int) time.Duration {
 // has been waiting that still waits.
 func (a *audit) othersWaiting(j *job, p int) time.Duration {
 	var longest time.Duration
-	for i := range a.e.slots {
-		s := &a.e.slots[i]
-		if s.job != nil && !a.e.running.Contains(uint32(i)) && s.Class == j.told.Phases[p].Class &&
+	for i := range a.b.slots {
+		s := &a.b.slots[i]
+		if s.job != nil && !a.b.running.Contains(uint32(i)) && s.Class == j.told.Phases[p].Class &&
 			(s.job != j || int(s.task.Phase) != p) {
-			longest = max(longest, a.e.now.Sub(s.start))
+			longest = max(longest, a.b.now.Sub(s.start))
 		}
 	}
 	return longest
@@ -276,7 +276,7 @@ func (a *audit) othersWaiting(j *job, p int) time.Duration {
 
 // jobFinished records that a job has finished in reality.
 func (a *audit) jobFinished(j *job) {
-	a.advanceTandem(a.e.now)
+	a.advanceTandem(a.b.now)
 	j.fluid.over = true
 	if j.fluid.left == 0 {
 		a.compare(j)
@@ -289,7 +289,7 @@ func (a *audit) compare(j *job) {
 		a.result.Late++
 		a.result.Latest = max(a.result.Latest, late)
 	}
-	a.e.close(j)
+	a.b.close(j)
 }
 
 // drain moves the tandem system on until all jobs have ended in it. Those that
@@ -312,7 +312,7 @@ func (a *audit) drain() {
 	}
 	slices.SortFunc(stuck, func(a, b *job) int { return a.order - b.order })
 	for _, j := range stuck {
-		a.e.close(j)
+		a.b.close(j)
 	}
 }
 

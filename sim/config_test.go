@@ -64,7 +64,7 @@ func TestInputThatIsWrong(t *testing.T) {
 		"job times":         {broken(func(j *sim.Job) { j.Times = j.Times[:1] }), "job 7: times of 1 phases for 2 phases"},
 		"job tasks":         {broken(func(j *sim.Job) { j.Phases[0].Tasks = 3 }), "job 7: phase 0: 2 times for 3 tasks"},
 		"job no tasks":      {broken(func(j *sim.Job) { j.Phases[0].Tasks, j.Times[0] = 0, sim.Times{} }), "job 7: invalid job: phase 0: 0 tasks"},
-		"job classes":       {broken(func(j *sim.Job) { j.AnyClass = make([]bool, 3) }), "job 7: classes of 3 phases for 1 phases"},
+		"job classes":       {broken(func(j *sim.Job) { j.AnyClass = make([]bool, 3) }), "job 7: classes of 3 phases for 2 phases"},
 		"job time":          {broken(func(j *sim.Job) { j.Times[0].List[1] = -1 }), "job 7: phase 0: task 1: negative time -1ns"},
 		"job each":          {broken(func(j *sim.Job) { j.Times[1] = sim.Times{Each: -1} }), "job 7: phase 1: negative time -1ns"},
 		"job time range":    {broken(func(j *sim.Job) { j.Times[0] = sim.Times{Each: math.MaxInt64/2 + 1} }), "job 7: phase 0: 2 tasks of"},
@@ -206,7 +206,7 @@ func TestPolicyThatBreaksTheContract(t *testing.T) {
 			setClass(j, 2, sojourn.Map)
 		}
 		if name == "phase" {
-			j.Phases, j.Times = j.Phases[:2], j.Times[:2]
+			j.Phases, j.Times, j.AnyClass = j.Phases[:2], j.Times[:2], j.AnyClass[:2]
 		}
 		_, err := sim.Run(context.Background(), sim.Config{
 			Cluster: mapReduce(1, 2, 1), Policy: tc.p, Jobs: jobsOf(j), Preempt: true,

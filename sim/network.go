@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -291,82 +290,4 @@ func (n *network) result(attempts uint64) *Transfers {
 		t.HotSpotsByFifth[(at-1)*5/attempts]++
 	}
 	return &t
-}
-
-// fetch starts the transfer of the input of the attempt on s, if it has to be
-// fetched.
-func (e *engine) fetch(s *slot) error {
-	if e.net == nil || s.locality == sojourn.AnyNode || s.locality == sojourn.NodeLocal {
-		return nil
-	}
-	bytes := e.net.Split
-	if sizes := s.job.Phases[s.task.Phase].Bytes; sizes != nil {
-		bytes = sizes[s.task.Index]
-	}
-	if bytes > maxTransfer {
-		return fmt.Errorf("sim: task %v reads %d bytes over the network, more than %d", s.task, bytes, int64(maxTransfer))
-	}
-	if bytes > 0 {
-		e.net.start(s, bytes, e.now, e.res.Attempts)
-	}
-	return nil
-}
-
-// nextTransfer returns when the next transfer ends.
-func (e *engine) nextTransfer() (moment, bool) {
-	if e.net == nil {
-		return moment{}, false
-	}
-	return e.net.ends.MinKey()
-}
-
-// endTransfers lets the attempts go on whose input is there now.
-func (e *engine) endTransfers() error {
-	for m, ok := e.nextTransfer(); ok && m.at == e.now; m, ok = e.nextTransfer() {
-		id, _ := e.net.ends.Min()
-		if err := e.endTransfer(sojourn.SlotID(id)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// endTransfer ends a transfer that has brought all the input.
-func (e *engine) endTransfer(id sojourn.SlotID) error {
-	n := e.net
-	n.sum.Finished++
-	n.time = n.time.Add(wide.From64(uint64(e.now.Sub(n.flows[id].start))))
-	n.stop(id)
-	return e.begin(id)
-}
-
-// moveTransfers lets what was read from nodes that are down now go on from elsewhere.
-func (e *engine) moveTransfers() error {
-	if e.net == nil {
-		return nil
-	}
-	var moved []sojourn.SlotID
-	for _, c := range e.due {
-		if !e.up(c.Node) {
-			moved = append(moved, e.net.out[c.Node].flows...)
-		}
-	}
-	slices.Sort(moved)
-	for _, id := range slices.Compact(moved) {
-		s := &e.slots[id]
-		if err := e.locate(s, 0); err != nil {
-			return err
-		}
-		e.net.sum.Moved++
-		if s.locality == sojourn.NodeLocal { // the policy wanted it from elsewhere
-			if err := e.endTransfer(id); err != nil {
-				return err
-			}
-			continue
-		}
-		f := &e.net.flows[id]
-		e.net.leave(f.out, f.atOut)
-		e.net.readFrom(s, e.res.Attempts)
-	}
-	return nil
 }

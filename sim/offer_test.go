@@ -23,7 +23,7 @@ func (p follower) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 func TestOffersAgainAfterAnAssignment(t *testing.T) {
 	on := func(id sojourn.JobID, c sojourn.Class) *sim.Job {
 		j := job(id, 0, []float64{5})
-		j.Phases[0].Class = c
+		setClass(j, 0, c)
 		return j
 	}
 	var st story

@@ -38,25 +38,25 @@ func (r Remote) factor(l sojourn.Locality) float64 {
 
 // locate decides which node the task on s reads its input from, and how far that
 // is. want is what the policy said, 0 if it left that open.
-func (e *engine) locate(s *slot, want sojourn.NodeID) error {
+func (m *machines) locate(s *slot, want sojourn.NodeID) error {
 	nodes := s.job.Phases[s.task.Phase].Inputs.Of(int(s.task.Index))
 	s.source, s.locality = 0, sojourn.AnyNode
 	if want != 0 && !slices.Contains(nodes, want) {
-		return e.breach("assigned task %v to read from node %d, which does not hold its input", s.task, want)
+		return m.breach("assigned task %v to read from node %d, which does not hold its input", s.task, want)
 	}
-	if want != 0 && !e.up(want) {
-		return e.breach("assigned task %v to read from node %d, which is down", s.task, want)
+	if want != 0 && !m.up(want) {
+		return m.breach("assigned task %v to read from node %d, which is down", s.task, want)
 	}
 	if len(nodes) == 0 {
 		return nil
 	}
 	s.locality = sojourn.Remote
 	for _, n := range nodes {
-		if want != 0 && n != want || !e.up(n) {
+		if want != 0 && n != want || !m.up(n) {
 			continue
 		}
-		d := e.distance(s.Slot, n)
-		if s.source == 0 || d < s.locality || d == s.locality && e.net.readers(n) < e.net.readers(s.source) {
+		d := m.distance(s.Slot, n)
+		if s.source == 0 || d < s.locality || d == s.locality && m.net.readers(n) < m.net.readers(s.source) {
 			s.source, s.locality = n, d
 		}
 	}
@@ -65,14 +65,14 @@ func (e *engine) locate(s *slot, want sojourn.NodeID) error {
 
 // up reports whether data on a node can be read. Nodes that the cluster does not
 // list never fail.
-func (e *engine) up(n sojourn.NodeID) bool { return int64(n) >= int64(len(e.nodes)) || e.nodes[n].up }
+func (m *machines) up(n sojourn.NodeID) bool { return int64(n) >= int64(len(m.nodes)) || m.nodes[n].up }
 
 // distance returns how far a slot is from a node.
-func (e *engine) distance(s sojourn.Slot, n sojourn.NodeID) sojourn.Locality {
+func (m *machines) distance(s sojourn.Slot, n sojourn.NodeID) sojourn.Locality {
 	switch {
 	case n == s.Node:
 		return sojourn.NodeLocal
-	case s.Rack != 0 && int64(n) < int64(len(e.nodes)) && e.nodes[n].rack == s.Rack:
+	case s.Rack != 0 && int64(n) < int64(len(m.nodes)) && m.nodes[n].rack == s.Rack:
 		return sojourn.RackLocal
 	}
 	return sojourn.Remote

@@ -100,8 +100,8 @@ func (t *tally) finished(r *JobRecord, keep bool) {
 }
 
 // result returns what the run comes to.
-func (e *engine) result() *Result {
-	r, t := &e.res, &e.tally
+func (b *books) result() *Result {
+	r, t := &b.res, &b.tally
 	r.Sojourn, r.Slowdown = t.sojourn.dist(), t.slowdown.dist()
 	r.BoundedSlowdown, r.Tardiness = t.bounded.dist(), t.tardiness.dist()
 	for i := range bins {
@@ -125,10 +125,11 @@ func (e *engine) result() *Result {
 		}
 		r.Idle[i] = float128(c.idle) / 1e9
 	}
+	r.Events = b.events
 	r.WeightedCompletion, r.WeightedSojourn = t.completion, t.flow
-	r.Transfers = e.net.result(r.Attempts)
-	if e.audit != nil {
-		r.Audit = e.audit.result
+	r.Transfers = b.net.result(r.Attempts)
+	if b.audit != nil {
+		r.Audit = b.audit.result
 	}
 	return r
 }

@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// The books of a run are its live jobs, and all that the result says.
+type books struct {
+	machines
+	jobs     map[sojourn.JobID]*job // accepted and not finished
+	rejected []*job                 // jobs that are to be offered again, in the order of arrival
+	audit    *audit                 // nil without one
+	tally    tally
+	res      Result
+}
+
+// A job is an accepted job. It is kept until its outcome and its ps_finish are
+// known.
+type job struct {
+	*Job    // the truth
+	told    *sojourn.Job
+	phases  []phase
+	tasks   []task           // of all phases, in their order
+	homes   []sojourn.NodeID // where the output of each task is, 0 if nowhere; nil unless outputs can be lost
+	left    int              // tasks that are not finished
+	started bool             // an attempt has started
+	held    time.Duration    // how long its attempts held slots, those that have ended
+	record  JobRecord
+	order   int // among the jobs of the workload
+	fluid   fluidJob
+}
+
+// A phase is the state of a phase of a job.
+type phase struct {
+	first    int              // index of its first task in job.tasks
+	finished int              // tasks that are finished now
+	pending  int              // tasks that are pending now
+	counted  int              // of these, how many tally.startable counts
+	ready    bool             // enough tasks of the phase before finished, at some time
+	ended    bool             // all its tasks were finished, at some time
+	arrived  sojourn.Time     // when the outputs of the tasks that finished so far are at the next phase
+	waiting  []sojourn.SlotID // attempts that wait for the phase before to end, in the order of their start
+	fluid    fluidPhase
+}
+
+// A task holds the state of a task in its two low bits, and above them how many
+// attempts at it there have been.
+type task uint32
+
+const (
+	pending task = iota
+	running
+	finished
+)
+
+func (t task) state() task { return t & 3 }
+
+func (t task) attempts() uint32 { return uint32(t >> 2) }
+
+func (t *task) set(state task) { *t = *t&^3 | state }
+
+// task returns the state of a task of j.
+func (j *job) task(id sojourn.TaskID) *task {
+	return &j.tasks[j.phases[id.Phase].first+int(id.Index)]
+}
+
+// newBooks returns empty books. The audit is added when they lie where they stay.
+func newBooks(m machines) books {
+	b := books{machines: m, jobs: map[sojourn.JobID]*job{}}
+	b.tally.classes = make([]classTally, len(m.free))
+	return b
+}
+
+// phaseReady records that the tasks of a phase may start. What happens after
+// outputs were lost does not count again.
+func (b *books) phaseReady(j *job, p int) {
+	if !j.phases[p].ready {
+		j.phases[p].ready = true
+		if b.audit != nil {
+			b.audit.phaseReady(j, p)
+		}
+	}
+}
+
+// jobFinished records that the last task of a job has finished.
+func (b *books) jobFinished(j *job) {
+	delete(b.jobs, j.ID)
+	b.res.Finished++
+	j.record.Outcome, j.record.Finish = Finished, b.now
+	if j.record.Deadline > 0 && b.now <= j.record.Deadline {
+		b.res.Met++
+		b.res.MetTime += j.held.Seconds()
+	}
+	b.tally.finished(&j.record, b.cfg.Records || b.cfg.Quantiles)
+	if b.audit != nil {
+		b.audit.jobFinished(j)
+		return
+	}
+	b.close(j)
+}
+
+func (b *books) closeRejected(j *job) {
+	b.res.Rejected++
+	j.record.Outcome = Rejected
+	b.close(j)
+}
+
+// close gives out the record of a job. Nothing of it changes any more.
+func (b *books) close(j *job) {
+	if b.cfg.Records {
+		b.res.JobRecords[j.order] = j.record
+	}
+	if b.cfg.Hooks.Job != nil {
+		b.cfg.Hooks.Job(&j.record)
+	}
+}
+
+// liveJobs returns the live jobs in the order of arrival.
+func (b *books) liveJobs() []*job {
+	return slices.SortedFunc(maps.Values(b.jobs), func(a, b *job) int { return a.order - b.order })
+}
+
+// conclude ends what is left when nothing happens any more.
+func (b *books) conclude() {
+	if b.audit != nil {
+		b.audit.drain()
+	}
+	for _, j := range b.rejected {
+		b.closeRejected(j)
+	}
+	for _, j := range b.liveJobs() {
+		b.res.Unfinished++
+		j.record.Outcome = Failed
+		b.close(j)
+	}
+}

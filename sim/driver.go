@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A driver is the part of a run that deals with the policy: it has the clock, reports
+// events and checks answers. The types of a run are layers, each of which embeds the one
+// below it and knows nothing of those above:
+//
+//	engine      what happens at one instant, in its order; offers, kills
+//	  faults    nodes that fail and recover, what is lost with them
+//	  attempts  from the assignment to the end, with the input on its way
+//	  arrivals  the workload, and what the policy is told of it
+//	  books     jobs and phases, the tally, the fairness audit, the result
+//	  machines  nodes and slots, what holds them, the network
+//	  driver    the policy and the clock
+type driver struct {
+	cfg       *Config
+	ctx       context.Context // of the run
+	policy    sojourn.Policy
+	seeker    sojourn.Seeker    // nil if the policy is none
+	preemptor sojourn.Preemptor // nil if the policy is none or is not asked
+	waker     sojourn.Waker     // nil if the policy is none
+	promiser  sojourn.Promiser  // nil if the policy is none
+	admitter  sojourn.Admitter  // nil if the policy is none, or rejected jobs are not offered again
+
+	now    sojourn.Time // never decreases
+	events uint64       // that the policy observed
+	steps  int          // see stopped
+}
+
+// newDriver returns the driver of a policy that has observed nothing.
+func newDriver(ctx context.Context, cfg *Config) driver {
+	d := driver{cfg: cfg, ctx: ctx, policy: cfg.Policy}
+	d.seeker, _ = sojourn.As[sojourn.Seeker](cfg.Policy)
+	d.waker, _ = sojourn.As[sojourn.Waker](cfg.Policy)
+	d.promiser, _ = sojourn.As[sojourn.Promiser](cfg.Policy)
+	if cfg.Retest {
+		d.admitter, _ = sojourn.As[sojourn.Admitter](cfg.Policy)
+	}
+	if cfg.Preempt {
+		d.preemptor, _ = sojourn.As[sojourn.Preemptor](cfg.Policy)
+	}
+	return d
+}
+
+// stopped returns an error if the run is to end, which it looks for now and then. Whatever
+// may go on for long asks: instants, and refusals at one instant.
+func (d *driver) stopped() error {
+	if d.steps++; d.steps%4096 == 1 && d.ctx.Err() != nil {
+		return fmt.Errorf("sim: stopped at %v: %w", d.now, context.Cause(d.ctx))
+	}
+	return nil
+}
+
+func (d *driver) wakeIsDue() bool {
+	if d.waker == nil {
+		return false
+	}
+	at, ok := d.waker.NextWake()
+	return ok && at <= d.now
+}
+
+// tell reports an event that the policy has to accept.
+func (d *driver) tell(ev sojourn.Event) error {
+	if err := d.observe(ev); err != nil {
+		return &PolicyError{d.now, fmt.Sprintf("refused %v", ev), err}
+	}
+	return nil
+}
+
+// observe reports an event of this instant.
+func (d *driver) observe(ev sojourn.Event) error {
+	ev.At = d.now
+	err := d.policy.Observe(ev)
+	if err == nil {
+		d.events++
+	}
+	if d.cfg.Hooks.Event != nil {
+		d.cfg.Hooks.Event(ev, err)
+	}
+	return err
+}
+
+// breach returns the error for an answer that breaks the contract.
+func (d *driver) breach(format string, args ...any) error {
+	return &PolicyError{At: d.now, What: fmt.Sprintf(format, args...)}
+}
