@@ -1,10 +1,3 @@
-// Package catalog makes policies from their names and options as text, such as
-// "fair:order=deficit".
-//
-// A [Catalog] is a list of entries, each a name and a constructor that takes a
-// struct of options. The options of an entry are the exported fields of that
-// struct, their names in kebab-case: NoGate is no-gate, FairLimit is fair-limit.
-// Nothing has to be declared twice.
 package catalog
 
 import (
@@ -121,6 +114,35 @@ func (c Catalog) New(s Spec) (sojourn.Policy, error) {
 		return nil, fmt.Errorf("policy %s: %w", s, err)
 	}
 	return p, nil
+}
+
+// Make makes the policy that a text names, such as "hfsp:node-delay=3s". See [Parse] and
+// [Catalog.New].
+func (c Catalog) Make(text string) (sojourn.Policy, error) {
+	spec, err := parseOne(text)
+	if err != nil {
+		return nil, err
+	}
+	return c.New(spec)
+}
+
+// Constructor returns what makes the policy that a text names, a new one at each call. It
+// makes one at once, so that what is wrong shows here.
+func (c Catalog) Constructor(text string) (func() sojourn.Policy, error) {
+	spec, err := parseOne(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.New(spec); err != nil {
+		return nil, err
+	}
+	return func() sojourn.Policy {
+		p, err := c.New(spec)
+		if err != nil {
+			panic(err) // it could be made before
+		}
+		return p
+	}, nil
 }
 
 // set assigns one option to its field.

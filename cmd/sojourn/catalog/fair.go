@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/pools"
 	"github.com/sojourn-sched/sojourn/fair"
@@ -57,7 +56,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 			return nil, err
 		}
 		defer f.Close()
-		if opts, err = pools.Read(f, o.File, InnerPolicy); err != nil {
+		if opts, err = pools.Read(f, o.File, Builtin().Constructor); err != nil {
 			return nil, err
 		}
 	}
@@ -84,32 +83,11 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 		opts.Pools[path] = p
 	}
 	if o.Inner != "" {
-		policy, err := InnerPolicy(o.Inner)
+		policy, err := Builtin().Constructor(o.Inner)
 		if err != nil {
 			return nil, fmt.Errorf("option inner: %w", err)
 		}
 		pools.SetInner(&opts, policy)
 	}
 	return fair.New(opts)
-}
-
-// InnerPolicy returns the constructor of a built-in policy.
-func InnerPolicy(text string) (func() sojourn.Policy, error) {
-	specs, err := Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	if len(specs) != 1 {
-		return nil, fmt.Errorf("want one policy, got %q", text)
-	}
-	if _, err := Builtin().New(specs[0]); err != nil {
-		return nil, err
-	}
-	return func() sojourn.Policy {
-		p, err := Builtin().New(specs[0])
-		if err != nil {
-			panic(err) // it could be made before
-		}
-		return p
-	}, nil
 }

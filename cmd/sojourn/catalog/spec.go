@@ -60,6 +60,18 @@ func Parse(list string) ([]Spec, error) {
 	return specs, nil
 }
 
+// parseOne reads a list of one spec.
+func parseOne(text string) (Spec, error) {
+	specs, err := Parse(text)
+	if err != nil {
+		return Spec{}, err
+	}
+	if len(specs) != 1 {
+		return Spec{}, fmt.Errorf("want one policy, got %q", text)
+	}
+	return specs[0], nil
+}
+
 // add appends an option that is written as name=value.
 func (s *Spec) add(text string) error {
 	name, value, ok := strings.Cut(text, "=")

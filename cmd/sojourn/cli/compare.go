@@ -13,16 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newCompare(policies catalog.Catalog) *cobra.Command {
-	var (
-		f     runFlags
-		list  []string
-		seeds seedsFlag
-	)
-	cmd := &cobra.Command{
-		Use:   "compare",
-		Short: "Run policies on the same workload and print a table",
-		Long: `compare runs each policy on the same workload and cluster, and prints how they
+const compareLong = `compare runs each policy on the same workload and cluster, and prints how they
 did. The workload is read once and kept in memory; policies run side by side.
 With -o, it writes jobs.csv, tasks.csv, history.txt and run.json of each policy to
 DIR/1-fifo, DIR/2-fair and so on, in the order of -p.
@@ -49,7 +40,18 @@ ps_finish and late_vs_ps of each job.
 In -p, an item with "=" and no ":" before it is another option of the policy
 before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 
-` + policyHelp(policies),
+`
+
+func newCompare(policies catalog.Catalog) *cobra.Command {
+	var (
+		f     runFlags
+		list  []string
+		seeds seedsFlag
+	)
+	cmd := &cobra.Command{
+		Use:   "compare",
+		Short: "Run policies on the same workload and print a table",
+		Long:  compareLong + policyHelp(policies),
 		Example: `  sojourn compare --sample
   sojourn compare -w trace.jsonl -c 20x4+2 -p fifo,fair:order=deficit,fsp
   sojourn compare -w trace.jsonl -c 20x4+2 --load 0.9 --estimates lognormal:0.5 --json
@@ -69,10 +71,10 @@ before it: fair:order=deficit,pools.etl=3,fifo names two policies.
 			if err != nil {
 				return err
 			}
-			if f.json {
-				return format.WriteJSON(cmd.OutOrStdout(), report.NewComparison(s, specs, results))
-			}
 			r := report.Comparison{Scenario: s, Specs: specs, Results: results}
+			if f.json {
+				return format.WriteJSON(cmd.OutOrStdout(), r.Summary())
+			}
 			if err := r.Write(cmd.OutOrStdout()); err != nil {
 				return err
 			}

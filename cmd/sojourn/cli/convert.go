@@ -14,12 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func newConvert() *cobra.Command {
-	var f convert.Conversion
-	cmd := &cobra.Command{
-		Use:   "convert --from FORMAT FILE",
-		Short: "Turn a recorded trace into a workload, on stdout",
-		Long: `convert reads a trace that was recorded elsewhere and writes it to stdout in the
+const convertLong = `convert reads a trace that was recorded elsewhere and writes it to stdout in the
 workload format. FILE may be compressed by gzip; - is stdin. Nothing is written
 if the trace has a fault: until then the workload lies in a temporary file, and memory
 does not grow with the trace.
@@ -35,7 +30,14 @@ Formats:
   jhist job histories of Hadoop 2 and later; several may follow one another.
   swf   the Standard Workload Format: a job on p processors becomes p tasks.
 
-What is dropped or made up is counted on stderr.`,
+What is dropped or made up is counted on stderr.`
+
+func newConvert() *cobra.Command {
+	var f convert.Conversion
+	cmd := &cobra.Command{
+		Use:   "convert --from FORMAT FILE",
+		Short: "Turn a recorded trace into a workload, on stdout",
+		Long:  convertLong,
 		Example: `  sojourn convert --from swim FB-2009_samples_24_times_1hr_0.tsv.gz > fb.jsonl
   sojourn convert --from swim --load 0.9 -c 30x2+1 trace.tsv | sojourn compare -w - -c 30x2+1
   sojourn convert --from rumen --topology t.json --cluster-out c.json trace.json > jobs.jsonl

@@ -2,34 +2,19 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
-	"math/big"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
-	"github.com/sojourn-sched/sojourn/internal/fluid"
 	"github.com/spf13/cobra"
 )
 
-func newFluid() *cobra.Command {
-	var (
-		from   input.Source
-		slots  int
-		names  []string
-		asJSON bool
-		round  bool
-		quiet  bool
-	)
-	cmd := &cobra.Command{
-		Use:   "fluid",
-		Short: "Print exact fluid schedules",
-		Long: `fluid prints when each job completes in the fluid model: all slots are one fast
+const fluidLong = `fluid prints when each job completes in the fluid model: all slots are one fast
 processor, and work can be divided and moved at no cost. The size of a job is the
 sum of the service times of its tasks; phases and classes do not matter.
 
@@ -47,7 +32,21 @@ of ids. Exactness has its price: the denominators grow with the number of differ
 weights, and a few thousand jobs can take minutes. --rounded computes in the
 integers of the library's policies instead: a hundred thousand jobs take seconds,
 times under ps are rounded to nanoseconds, and the other schedules are the same
-unless two things that are compared are equal or differ by far less than that.`,
+unless two things that are compared are equal or differ by far less than that.`
+
+func newFluid() *cobra.Command {
+	var (
+		from   input.Source
+		slots  int
+		names  []string
+		asJSON bool
+		round  bool
+		quiet  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "fluid",
+		Short: "Print exact fluid schedules",
+		Long:  fluidLong,
 		Example: `  sojourn fluid -w trace.jsonl --slots 40
   sojourn fluid -w trace.jsonl --slots 40 --policies ps,fsp --json`,
 		Args: cobra.NoArgs,
@@ -55,17 +54,8 @@ unless two things that are compared are equal or differ by far less than that.`,
 			if slots < 1 {
 				return usage.Errorf("--slots %d is not a number of slots; give at least 1", slots)
 			}
-			kinds := report.FluidKinds()
-			if len(names) == 0 {
-				return usage.Errorf("no policy: give -p, such as -p ps,fsp")
-			}
-			for i, name := range names {
-				if slices.Contains(names[:i], name) {
-					return usage.Errorf("fluid policy %q is named twice", name)
-				}
-				if _, ok := kinds[name]; !ok {
-					return usage.Errorf("unknown fluid policy %q; known: ps, fsp, srpt, pfsp", name)
-				}
+			if err := checkFluid(names); err != nil {
+				return err
 			}
 			if err := from.Check(); err != nil {
 				return err
@@ -74,25 +64,12 @@ unless two things that are compared are equal or differ by far less than that.`,
 			if err != nil {
 				return err
 			}
-			s := report.NewFluidSchedules(w, slots)
-			steps := 0
-			for _, name := range names {
-				steps += fluid.Steps(kinds[name], len(s.Jobs))
+			jobs := trial.FluidJobs(w)
+			ends, err := trial.Fluid(terminal(cmd, quiet), slots, jobs, names, round)
+			if err != nil {
+				return err
 			}
-			bar := progress.New(terminal(cmd, quiet), "jobs", steps)
-			for _, name := range names {
-				ends, ok := []*big.Rat(nil), true
-				if round {
-					ends, ok = fluid.Rounded(kinds[name], slots, s.Jobs)
-				} else {
-					ends = fluid.Completions(kinds[name], slots, s.Jobs, func() { bar.Add(1) })
-				}
-				if !ok {
-					return errors.New("times are too long for --rounded, which counts them in units that all of them are multiples of")
-				}
-				s.Add(name, ends)
-			}
-			bar.Finish()
+			s := report.NewFluid(slots, w, jobs, ends)
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(s)
 			}
@@ -110,10 +87,26 @@ unless two things that are compared are equal or differ by far less than that.`,
 	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
 	must(cmd.RegisterFlagCompletionFunc("policies", completeSpecs(func() []catalog.Named {
 		var kinds []catalog.Named
-		for _, name := range slices.Sorted(maps.Keys(report.FluidKinds())) {
+		for _, name := range slices.Sorted(maps.Keys(trial.FluidKinds())) {
 			kinds = append(kinds, catalog.Named{Name: name})
 		}
 		return kinds
 	}, false)))
 	return cmd
+}
+
+// checkFluid returns an error unless the names are of fluid policies, each named once.
+func checkFluid(names []string) error {
+	if len(names) == 0 {
+		return usage.Errorf("no policy: give -p, such as -p ps,fsp")
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return usage.Errorf("fluid policy %q is named twice", name)
+		}
+		if _, ok := trial.FluidKinds()[name]; !ok {
+			return usage.Errorf("unknown fluid policy %q; known: ps, fsp, srpt, pfsp", name)
+		}
+	}
+	return nil
 }

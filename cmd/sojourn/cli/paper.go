@@ -14,6 +14,21 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const paperLong = `paper runs an experiment of a paper with many seeds, and prints what the paper
+says beside what came out, with a confidence interval and a verdict:
+  reproduced      ours is within the tolerance of the row (10 % unless it says
+                  otherwise); where the paper only says more or less, our
+                  interval is all on that side
+  shape only      not that, but the ratio is on the same side of 1 in the paper
+                  and in all of our interval
+  not reproduced  none of these
+  too few seeds   our interval is wider than the tolerance, or the paper only says
+                  more or less and our interval leaves that open: there is no
+                  verdict, and a note says how many seeds would do
+There are 20 seeds, or as many as most verdicts of the experiment need.
+Without a name it lists the experiments:
+`
+
 func newPaper(policies catalog.Catalog, known []paper.Experiment) *cobra.Command {
 	var (
 		f     trial.Setup
@@ -33,20 +48,7 @@ func newPaper(policies catalog.Catalog, known []paper.Experiment) *cobra.Command
 	cmd := &cobra.Command{
 		Use:   "paper [NAME]",
 		Short: "Repeat an experiment of a paper and print its numbers beside ours",
-		Long: `paper runs an experiment of a paper with many seeds, and prints what the paper
-says beside what came out, with a confidence interval and a verdict:
-  reproduced      ours is within the tolerance of the row (10 % unless it says
-                  otherwise); where the paper only says more or less, our
-                  interval is all on that side
-  shape only      not that, but the ratio is on the same side of 1 in the paper
-                  and in all of our interval
-  not reproduced  none of these
-  too few seeds   our interval is wider than the tolerance, or the paper only says
-                  more or less and our interval leaves that open: there is no
-                  verdict, and a note says how many seeds would do
-There are 20 seeds, or as many as most verdicts of the experiment need.
-Without a name it lists the experiments:
-` + strings.TrimSuffix(list.String(), "\n"),
+		Long:  paperLong + strings.TrimSuffix(list.String(), "\n"),
 		Example: `  sojourn paper
   sojourn paper hfsp-fig6 --seeds 50`,
 		Args:              cobra.MaximumNArgs(1),

@@ -113,7 +113,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 		}
 	}
 	if f.json {
-		return format.WriteJSON(cmd.OutOrStdout(), report.NewPlanSummary(w, c, plans))
+		return format.WriteJSON(cmd.OutOrStdout(), r.Summary())
 	}
 	return r.Write(cmd.OutOrStdout())
 }

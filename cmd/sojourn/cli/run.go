@@ -49,10 +49,10 @@ workload is read two or three times, from a temporary file if it comes from stdi
 			if err != nil {
 				return err
 			}
-			if f.json {
-				return format.WriteJSON(cmd.OutOrStdout(), report.NewSummary(s, specs[0], results[0]))
-			}
 			r := report.Comparison{Scenario: s, Specs: specs, Results: results}
+			if f.json {
+				return format.WriteJSON(cmd.OutOrStdout(), r.Summary().Policies[0])
+			}
 			return r.Write(cmd.OutOrStdout())
 		}),
 	}

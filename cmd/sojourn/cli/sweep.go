@@ -9,6 +9,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const sweepLong = `sweep runs policies as compare does, for each value of one thing that varies:
+  --vary load=0.5,0.7,0.9                the load, reached as --scale says
+  --vary error=0,0.5,1                   sigma of --estimates lognormal
+  --vary fair:order=running,deficit      an option of a policy
+All see the same draws for the same seed. Without -p, the policies are those that
+compare compares or, if an option varies, the one that has it; others in -p are
+run once, to compare with.
+
+`
+
 func newSweep(policies catalog.Catalog) *cobra.Command {
 	var (
 		f     runFlags
@@ -19,15 +29,7 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep --vary NAME=VALUE,VALUE,...",
 		Short: "Vary the load, the error of estimates or an option, and print a table",
-		Long: `sweep runs policies as compare does, for each value of one thing that varies:
-  --vary load=0.5,0.7,0.9                the load, reached as --scale says
-  --vary error=0,0.5,1                   sigma of --estimates lognormal
-  --vary fair:order=running,deficit      an option of a policy
-All see the same draws for the same seed. Without -p, the policies are those that
-compare compares or, if an option varies, the one that has it; others in -p are
-run once, to compare with.
-
-` + policyHelp(policies),
+		Long:  sweepLong + policyHelp(policies),
 		Example: `  sojourn sweep --sample -p fifo,fair,fsp --vary load=0.5,0.7,0.9
   sojourn sweep --gen hfsp-test:load=0.9 -p fair,srpt,fsp --vary error=0,0.5,1 --seeds 20
   sojourn sweep --sample -p fifo,fair --vary fair:order=running,deficit --json`,

@@ -1,41 +1,12 @@
-// Package pools reads a pools file, which describes the pools of policy fair:
-//
-//	{"order": "running",
-//	 "preemption": {"min-timeout": 60, "fair-timeout": 300, "limit": 5},
-//	 "pools": [
-//	  {"name": "etl", "weight": 3, "min": {"map": 10, "reduce": 2}, "max": {"map": 40}},
-//	  {"name": "daily", "parent": "etl", "policy": "fifo"},
-//	  {"name": "users/*", "max-jobs": 2, "policy": "fair"}]}
-//
-// All keys but the name of a pool may be left out:
-//
-//	order       "running" or "deficit", as in fair.Options
-//	strict      true: jobs of pools that the file does not describe are refused
-//	preemption  min-timeout, fair-timeout and interval in seconds, limit, and
-//	            report-only, as in fair.Preemption
-//	name        the pool's path, such as "etl/daily"; "*" as an element is any pool
-//	            of that place that the file does not name
-//	parent      the name of another pool of the file, below whose path the pool is
-//	weight      at least 2^-16 and below 2^32; 1 by default
-//	min, max    slots by class: "map", "reduce" or a number from 0 to 255; on uniform
-//	            slots "map" is the only class
-//	max-jobs    how many jobs may run tasks at a time, at least 1
-//	policy      "fair", which is the default, "fifo", or any other policy of the
-//	            command line with its options, such as "fsp" or "las"
-//
-// Unknown and duplicate keys and names are errors.
 package pools
 
 import (
 	"bytes"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,26 +17,14 @@ import (
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
-//go:embed pools.go
-var source string
-
-// Format returns a description of pools files, the comment of this package.
-func Format() string {
-	comment, _, _ := strings.Cut(source, "\npackage pools\n")
-	var b strings.Builder
-	for line := range strings.Lines(comment + "\n") {
-		b.WriteString(strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(line, "//"), " "), "\t", "    "))
-	}
-	return "A pools" + strings.TrimPrefix(b.String(), "Package pools reads a pools")
-}
-
 const (
 	maxFile  = 16 << 20 // bytes of text
 	maxDepth = 16       // pools above a pool, by parent
 )
 
-// Read reads a pools file. policy returns the constructor of a policy that a pool
-// names, other than fair and fifo. Errors in the file are [*trace.Error]s.
+// Read reads a pools file of at most 16 MiB that errors call file. policy returns the
+// constructor of a policy that a pool names, other than fair and fifo. Errors in the file
+// are [*trace.Error]s, with line and column.
 func Read(r io.Reader, file string, policy func(spec string) (func() sojourn.Policy, error)) (fair.Options, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -82,163 +41,6 @@ func Read(r io.Reader, file string, policy func(spec string) (func() sojourn.Pol
 		return fair.Options{}, &trace.Error{File: file, Line: line, Column: len(before) - bytes.LastIndexByte(before, '\n'), Reason: bad.reason}
 	}
 	return opts, err
-}
-
-// A fault is what is wrong at a place of the text.
-type fault struct {
-	off    int
-	reason string
-}
-
-func (f *fault) Error() string { return f.reason }
-
-func faultf(off int, format string, args ...any) error {
-	return &fault{off, fmt.Sprintf(format, args...)}
-}
-
-// A decoder reads the tokens of a text and knows where they are.
-type decoder struct {
-	data   []byte
-	json   *json.Decoder
-	policy func(spec string) (func() sojourn.Policy, error)
-}
-
-// next returns the next token, and where it begins.
-func (d *decoder) next() (json.Token, int, error) {
-	off := int(d.json.InputOffset())
-	for off < len(d.data) && strings.IndexByte(" \t\r\n,:", d.data[off]) >= 0 {
-		off++
-	}
-	token, err := d.json.Token()
-	return token, off, err
-}
-
-// syntax returns what keeps data from being one JSON value.
-func syntax(data []byte) error {
-	var value json.RawMessage
-	err := json.Unmarshal(data, &value)
-	var bad *json.SyntaxError
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &bad):
-		return faultf(0, "invalid JSON: %v", err)
-	case bad.Error() == "unexpected end of JSON input":
-		return faultf(len(data), "invalid JSON: it ends too early")
-	}
-	return faultf(max(int(bad.Offset)-1, 0), "invalid JSON: %v", bad)
-}
-
-// object reads an object. It calls field for each key, which reads the value.
-func (d *decoder) object(what string, field func(key string, off int) error) (off int, err error) {
-	token, off, err := d.next()
-	if err != nil {
-		return off, err
-	}
-	if token != json.Delim('{') {
-		return off, faultf(off, "%s: want an object, found %s", what, found(token))
-	}
-	seen := map[string]bool{}
-	for {
-		token, at, err := d.next()
-		if err != nil {
-			return off, err
-		}
-		key, ok := token.(string)
-		if !ok {
-			return off, nil
-		}
-		if seen[key] {
-			return off, faultf(at, "duplicate key %.40q", key)
-		}
-		seen[key] = true
-		if err := field(key, at); err != nil {
-			return off, err
-		}
-	}
-}
-
-// found says what a token begins.
-func found(token json.Token) string {
-	switch token := token.(type) {
-	case json.Delim:
-		if token == '{' {
-			return "an object"
-		}
-		return "a list"
-	case string:
-		return "a string"
-	case json.Number:
-		return "a number"
-	case bool:
-		return strconv.FormatBool(token)
-	}
-	return "null"
-}
-
-func unknown(key string, off int) error { return faultf(off, "unknown key %.40q", key) }
-
-func (d *decoder) text(what string) (string, int, error) {
-	token, off, err := d.next()
-	if err != nil {
-		return "", off, err
-	}
-	s, ok := token.(string)
-	if !ok {
-		return "", off, faultf(off, "%s: want a string, found %s", what, found(token))
-	}
-	return s, off, nil
-}
-
-func (d *decoder) truth(what string) (bool, error) {
-	token, off, err := d.next()
-	if err != nil {
-		return false, err
-	}
-	b, ok := token.(bool)
-	if !ok {
-		return false, faultf(off, "%s: want true or false, found %s", what, found(token))
-	}
-	return b, nil
-}
-
-func (d *decoder) number(what string) (float64, int, error) {
-	token, off, err := d.next()
-	if err != nil {
-		return 0, off, err
-	}
-	n, ok := token.(json.Number)
-	if !ok {
-		return 0, off, faultf(off, "%s: want a number, found %s", what, found(token))
-	}
-	f, err := n.Float64()
-	if err != nil {
-		return 0, off, faultf(off, "%s: %.40s is out of range", what, n)
-	}
-	return f, off, nil
-}
-
-// count reads an integer from least on.
-func (d *decoder) count(what string, least, most int) (int, error) {
-	f, off, err := d.number(what)
-	if err != nil {
-		return 0, err
-	}
-	if f != math.Trunc(f) || f < float64(least) || f > float64(most) {
-		return 0, faultf(off, "%s: want an integer from %d to %d, found %v", what, least, most, f)
-	}
-	return int(f), nil
-}
-
-func (d *decoder) seconds(what string) (time.Duration, error) {
-	f, off, err := d.number(what)
-	if err != nil {
-		return 0, err
-	}
-	if !(f > 0 && f <= 1e9) {
-		return 0, faultf(off, "%s: want seconds above 0 and up to 1e9, found %v", what, f)
-	}
-	return time.Duration(math.Floor(float64(f*1e9) + 0.5)), nil
 }
 
 // An entry is a pool of the file.
@@ -476,41 +278,4 @@ func check(opts fair.Options, entries []entry) error {
 		}
 	}
 	return faultf(off, "%s", strings.TrimPrefix(err.Error(), "fair: "))
-}
-
-// SetInner gives a policy to every pool that says nothing of how its jobs are
-// served, has no pools described below it, and is not, nor is below, one that limits
-// its jobs; and to all pools that opts does not describe.
-func SetInner(opts *fair.Options, policy func() sojourn.Policy) {
-	parents := map[string]bool{}
-	limited := map[string]bool{}
-	paths := slices.Sorted(maps.Keys(opts.Pools))
-	for _, path := range paths {
-		for p := path; ; {
-			i := strings.LastIndexByte(p, '/')
-			if i < 0 {
-				break
-			}
-			p = p[:i]
-			parents[p] = true
-		}
-		limited[path] = opts.Pools[path].MaxJobs > 0
-	}
-	for _, path := range paths {
-		p := opts.Pools[path]
-		above := false
-		for i := range path {
-			above = above || path[i] == '/' && limited[path[:i]]
-		}
-		if !parents[path] && !p.FIFO && p.Policy == nil && !limited[path] && !above {
-			p.Policy = policy
-			opts.Pools[path] = p
-		}
-	}
-	if opts.Pools == nil {
-		opts.Pools = map[string]fair.Pool{}
-	}
-	if _, ok := opts.Pools["*"]; !ok && !parents["*"] {
-		opts.Pools["*"] = fair.Pool{Policy: policy}
-	}
 }

@@ -22,7 +22,7 @@ func Validate(to io.Writer, file io.Reader, name string, in *Cluster) error {
 	start, _ := buf.Peek(1 << 16)
 	switch firstKey(start) {
 	case "pools", "order", "strict", "preemption":
-		opts, err := pools.Read(buf, name, catalog.InnerPolicy)
+		opts, err := pools.Read(buf, name, catalog.Builtin().Constructor)
 		if err != nil {
 			return err
 		}

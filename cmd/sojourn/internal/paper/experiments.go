@@ -1,11 +1,9 @@
 package paper
 
-// All returns what 'sojourn paper' knows. This is the one place where an
-// experiment is added.
+import "slices"
+
+// All returns the experiments of all papers. This is the one place where the experiments
+// of a paper are added.
 func All() []Experiment {
-	known := hfspExperiments()
-	known = append(known, hpfspExperiments()...)
-	known = append(known, tdExperiments()...)
-	known = append(known, marsExperiments()...)
-	return append(known, rtmrExperiments()...)
+	return slices.Concat(hfspExperiments(), hpfspExperiments(), tdExperiments(), marsExperiments(), rtmrExperiments())
 }

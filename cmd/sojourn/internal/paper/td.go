@@ -26,11 +26,14 @@ const (
 // tdPolicies are all of them.
 var tdPolicies = [...]string{tdFIFO, tdFair, tdDelay, tdGreedy, tdPaper, tdPrinted, tdDerived, tdTuned}
 
-// tdTypes are the paper's types of job queues, by replicas of each split.
-var tdTypes = [...]struct {
+// A tdQueue is a type of job queue, and how many replicas each split has.
+type tdQueue struct {
 	name, job string
 	replicas  int
-}{
+}
+
+// tdTypes are the paper's types of job queues.
+var tdTypes = [...]tdQueue{
 	{"small", "small", 1}, {"mix", "mix", 1}, {"large", "large", 1},
 	{"small/3", "small", 3}, {"mix/3", "mix", 3}, {"large/3", "large", 3},
 }
@@ -52,16 +55,23 @@ var tdNotes = [...]string{
 
 func localPercent(res *sim.Result) float64 { return 100 * trial.LocalShare(res) }
 
-// tdExperiment returns an experiment over all types of job queues and policies.
-func tdExperiment(e Experiment, rows func(job string, replicas int, workload string) []paperRow) Experiment {
+// tdExperiment returns an experiment over all types of job queues: a row for each policy,
+// of which says knows what the paper says, and further rows.
+func tdExperiment(e Experiment, says func(q tdQueue, policy string) paperRow, further func(q tdQueue) []paperRow) Experiment {
 	e.network = trial.Network{Bandwidth: tdNetwork}
-	for _, t := range tdTypes {
-		gen := "td-" + t.job
-		if t.replicas != 1 {
-			gen += ":replicas=" + strconv.Itoa(t.replicas)
+	for _, q := range tdTypes {
+		gen := "td-" + q.job
+		if q.replicas != 1 {
+			gen += ":replicas=" + strconv.Itoa(q.replicas)
 		}
-		e.workloads = append(e.workloads, paperWorkload{t.name, gen, ""})
-		e.rows = append(e.rows, rows(t.job, t.replicas, t.name)...)
+		w := paperWorkload{q.name, gen, ""}
+		e.workloads = append(e.workloads, w)
+		for _, policy := range tdPolicies {
+			row := says(q, policy)
+			row.workload, row.policy = w.name, policy
+			e.rows = append(e.rows, row)
+		}
+		e.rows = append(e.rows, on([]paperWorkload{w}, further(q)...)...)
 	}
 	e.notes = append(e.notes, tdNotes[:]...)
 	return e
@@ -69,107 +79,102 @@ func tdExperiment(e Experiment, rows func(job string, replicas int, workload str
 
 // tdExperiments returns the experiments of the TD paper, Section V.
 func tdExperiments() []Experiment {
-	const paper = "TD (Wang et al.), Section V, "
-	seconds := trial.Measure{Title: "completion time (s)", Of: trial.Makespan}
+	return []Experiment{
+		tdFig7(), tdFig8(), tdHotSpots(),
+		tdBounds("td-fig9", "completion time by the bounds L and H, 200 GB", "Figure 9", "",
+			"Section V-B: above L = 0.7 throughput is reduced 'signally', below it changes little; it grows with H up to 1.3 and falls beyond. Panel (b) has a queue of its own: td-fig9b."),
+		tdBounds("td-fig9b", "completion time by the bounds L and H, 200 GB, where jobs ask for up to 35 slots", "Figure 9(b)", ":demand=1,demands=1-35",
+			"Section V-B: the queue of panel (b) has demands of at most 35, so that H < 1.56 by Formula (1) for each set of jobs that is co-scheduled. Here each job asks for as many slots as it has splits, and at most 35: nearly all ask for 35, where (1) is 1.56 for 100 slots. In td-fig9 jobs ask for 12 % of their splits."),
+	}
+}
 
-	fig7 := tdExperiment(Experiment{
-		Name: "td-fig7", Title: "completion time of job queues of 200 GB", Source: paper + "Figure 7", measure: seconds,
+// tdFig7 returns Figure 7.
+func tdFig7() Experiment {
+	e := tdExperiment(Experiment{
+		Name: "td-fig7", Title: "completion time of job queues of 200 GB", Source: "TD (Wang et al.), Section V, Figure 7",
+		measure: trial.Measure{Title: "completion time (s)", Of: trial.Makespan},
 		notes: []string{
 			"Figure 7 is a chart without numbers in the text: TD is 'significantly shorter than the others' for each type, most of all for small jobs.",
 		},
-	}, func(_ string, _ int, workload string) []paperRow {
-		var rows []paperRow
-		for _, p := range tdPolicies {
-			rows = append(rows, paperRow{workload: workload, policy: p})
-		}
-		return append(rows,
-			paperRow{workload: workload, policy: tdFIFO, over: tdPaper, claim: above,
-				reason: "With three replicas FIFO finds local tasks as well."},
-			paperRow{workload: workload, policy: tdFair, over: tdPaper, claim: above},
-			paperRow{workload: workload, policy: tdPrinted, over: tdPaper},
-			paperRow{workload: workload, policy: tdDelay, over: tdPaper},
-			paperRow{workload: workload, policy: tdDelay, over: tdTuned},
-			paperRow{workload: workload, policy: tdGreedy, over: tdTuned, decimals: 4})
-	})
-	fig7.addSizes(func(workload string) []paperRow {
-		return []paperRow{{workload: workload, policy: tdPaper},
-			{workload: workload, policy: tdFIFO, over: tdPaper, claim: above},
-			{workload: workload, policy: tdFair, over: tdPaper, claim: above}}
-	})
+	}, func(tdQueue, string) paperRow { return paperRow{} },
+		func(tdQueue) []paperRow {
+			return []paperRow{
+				{policy: tdFIFO, over: tdPaper, claim: above, reason: "With three replicas FIFO finds local tasks as well."},
+				{policy: tdFair, over: tdPaper, claim: above},
+				{policy: tdPrinted, over: tdPaper},
+				{policy: tdDelay, over: tdPaper},
+				{policy: tdDelay, over: tdTuned},
+				{policy: tdGreedy, over: tdTuned, decimals: 4},
+			}
+		})
+	e.addSizes(
+		paperRow{policy: tdPaper},
+		paperRow{policy: tdFIFO, over: tdPaper, claim: above},
+		paperRow{policy: tdFair, over: tdPaper, claim: above})
+	return e
+}
 
+// tdFig8 returns Figure 8.
+func tdFig8() Experiment {
 	// Section V-A gives two numbers of Fair and FIFO.
-	ratios := map[string]float64{"small": 35, "large": 70}
-	fig8 := tdExperiment(Experiment{
-		Name: "td-fig8", Title: "share of tasks on the node of their input, 200 GB", Source: paper + "Figure 8",
+	percent := map[string]float64{"small": 35, "large": 70}
+	reason := map[string]string{
+		tdFIFO: "It depends on the numbers of jobs that run at a time and of their tasks, which the paper leaves open: no setting was found that gives both schedulers both numbers.",
+		tdFair: "All jobs run at a time here, so that a slot seldom finds its few jobs with a local task, and stays with its job.",
+	}
+	better := []paperRow{{policy: tdPaper, over: tdFIFO, claim: above}, {policy: tdPaper, over: tdFair, claim: above}}
+	e := tdExperiment(Experiment{
+		Name: "td-fig8", Title: "share of tasks on the node of their input, 200 GB", Source: "TD (Wang et al.), Section V, Figure 8",
 		measure: trial.Measure{Title: "local tasks (%)", Of: localPercent},
 		notes: []string{
 			"Section V-A has 35 % for Fair and FIFO on small jobs and 70 % on large ones; the chart shows TD above both.",
 		},
-	}, func(job string, replicas int, workload string) []paperRow {
-		var rows []paperRow
-		for _, p := range tdPolicies {
-			row := paperRow{workload: workload, policy: p}
-			if replicas == 1 && (p == tdFIFO || p == tdFair) {
-				row.value = ratios[job]
-				row.reason = "It depends on the numbers of jobs that run at a time and of their tasks, which the paper leaves open: no setting was found that gives both schedulers both numbers."
-				if p == tdFair {
-					row.reason = "All jobs run at a time here, so that a slot seldom finds its few jobs with a local task, and stays with its job."
-				}
-			}
-			rows = append(rows, row)
+	}, func(q tdQueue, policy string) paperRow {
+		if q.replicas != 1 || reason[policy] == "" {
+			return paperRow{}
 		}
-		return append(rows, paperRow{workload: workload, policy: tdPaper, over: tdFIFO, claim: above},
-			paperRow{workload: workload, policy: tdPaper, over: tdFair, claim: above})
-	})
-	fig8.addSizes(func(workload string) []paperRow {
-		return []paperRow{{workload: workload, policy: tdFIFO}, {workload: workload, policy: tdFair}, {workload: workload, policy: tdPaper},
-			{workload: workload, policy: tdPaper, over: tdFIFO, claim: above},
-			{workload: workload, policy: tdPaper, over: tdFair, claim: above}}
-	})
+		return paperRow{value: percent[q.job], reason: reason[policy]}
+	}, func(tdQueue) []paperRow { return better })
+	e.addSizes(append([]paperRow{{policy: tdFIFO}, {policy: tdFair}, {policy: tdPaper}}, better...)...)
+	return e
+}
 
-	table1 := tdExperiment(Experiment{
-		Name: "td-table1", Title: "hot spots of job queues of 200 GB", Source: paper + "Table I",
+// tdHotSpots returns Table I.
+func tdHotSpots() Experiment {
+	return tdExperiment(Experiment{
+		Name: "td-table1", Title: "hot spots of job queues of 200 GB", Source: "TD (Wang et al.), Section V, Table I",
 		measure: trial.Measure{Title: "hot spots", Of: trial.HotSpots},
 		extra:   tdFifths,
 		notes: []string{
 			"A hot spot is counted when the readers of a node rise from four to five. The paper counts when there are more than theta, and does not say how large theta is, nor how long a read counts: the numbers are ours to compare with one another.",
 		},
-	}, func(job string, replicas int, workload string) []paperRow {
-		var rows []paperRow
-		for _, p := range tdPolicies {
-			row := paperRow{workload: workload, policy: p}
-			if h := tdTable1(p, job); h != nil && replicas == 1 {
-				row.value = h[5]
-				row.reason = "See the notes on what counts."
-				if p == tdPaper {
-					row.reason = "In the paper some reads have no choice, as they may not leave the rack."
-				}
-			}
-			rows = append(rows, row)
+	}, func(q tdQueue, policy string) paperRow {
+		says := tdTable1(policy, q.job)
+		switch {
+		case says == nil || q.replicas != 1:
+			return paperRow{}
+		case policy == tdPaper:
+			return paperRow{value: says[5], reason: "In the paper some reads have no choice, as they may not leave the rack."}
 		}
-		if replicas == 1 {
-			rows = append(rows, paperRow{workload: workload, policy: tdPaper, over: tdFIFO, claim: below},
-				paperRow{workload: workload, policy: tdPaper, over: tdFair, claim: below})
+		return paperRow{value: says[5], reason: "See the notes on what counts."}
+	}, func(q tdQueue) []paperRow {
+		if q.replicas != 1 {
+			return nil
 		}
-		return rows
+		return []paperRow{{policy: tdPaper, over: tdFIFO, claim: below}, {policy: tdPaper, over: tdFair, claim: below}}
 	})
-
-	fig9 := tdBounds("td-fig9", "completion time by the bounds L and H, 200 GB", "Figure 9", "",
-		"Section V-B: above L = 0.7 throughput is reduced 'signally', below it changes little; it grows with H up to 1.3 and falls beyond. Panel (b) has a queue of its own: td-fig9b.")
-	fig9b := tdBounds("td-fig9b", "completion time by the bounds L and H, 200 GB, where jobs ask for up to 35 slots", "Figure 9(b)", ":demand=1,demands=1-35",
-		"Section V-B: the queue of panel (b) has demands of at most 35, so that H < 1.56 by Formula (1) for each set of jobs that is co-scheduled. Here each job asks for as many slots as it has splits, and at most 35: nearly all ask for 35, where (1) is 1.56 for 100 slots. In td-fig9 jobs ask for 12 % of their splits.")
-	return []Experiment{fig7, fig8, table1, fig9, fig9b}
 }
 
-// addSizes adds rows for job queues of other sizes, one replica.
-func (e *Experiment) addSizes(rows func(workload string) []paperRow) {
+// addSizes adds rows for each job queue of another size, one replica.
+func (e *Experiment) addSizes(rows ...paperRow) {
+	var sizes []paperWorkload
 	for _, t := range tdTypes[:3] {
 		for _, size := range tdSizes {
-			w := fmt.Sprintf("%s %d", t.name, size)
-			e.workloads = append(e.workloads, paperWorkload{w, fmt.Sprintf("td-%s:size=%d", t.job, size), ""})
-			e.rows = append(e.rows, rows(w)...)
+			sizes = append(sizes, paperWorkload{fmt.Sprintf("%s %d", t.name, size), fmt.Sprintf("td-%s:size=%d", t.job, size), ""})
 		}
 	}
+	e.workloads = append(e.workloads, sizes...)
+	e.rows = append(e.rows, on(sizes, rows...)...)
 }
 
 // tdBounds returns an experiment on the bounds L and H.

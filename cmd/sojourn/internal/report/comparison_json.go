@@ -110,7 +110,7 @@ type binSummary struct {
 	Slowdown dist `json:"slowdown"`
 }
 
-func NewSummary(s *trial.Scenario, spec catalog.Spec, res *sim.Result) Summary {
+func newSummary(s *trial.Scenario, spec catalog.Spec, res *sim.Result) Summary {
 	sum := Summary{
 		Policy:      spec.String(),
 		Jobs:        res.Jobs,
@@ -136,11 +136,6 @@ func NewSummary(s *trial.Scenario, spec catalog.Spec, res *sim.Result) Summary {
 		WeightedCompletion: format.Real(res.WeightedCompletion),
 		WeightedSojourn:    format.Real(res.WeightedSojourn),
 
-		LowerBound:     format.Real(math.NaN()),
-		BestLowerBound: format.Real(math.NaN()),
-		Ratio:          format.Real(math.NaN()),
-		SojournRatio:   format.Real(math.NaN()),
-
 		Deadlines: res.Deadlines,
 		Accepted:  res.Accepted,
 		Retested:  res.Retested,
@@ -158,13 +153,7 @@ func NewSummary(s *trial.Scenario, spec catalog.Spec, res *sim.Result) Summary {
 	for l, n := range res.Locality {
 		sum.Locality[sojourn.Locality(l).String()] = n
 	}
-	if s.Unbound != nil {
-		sum.NoLowerBound = s.Unbound.Error()
-	}
-	if b := s.Bound; b != nil {
-		sum.LowerBound, sum.BestLowerBound = format.Real(b.LowerBound), format.Real(b.BestLowerBound)
-		sum.Ratio, sum.SojournRatio = format.Real(b.CompletionRatio(res)), format.Real(b.SojournRatio(res))
-	}
+	sum.addBound(s, res)
 	if t := res.Transfers; t != nil {
 		sum.Transfers = &transfers{t.Finished, t.Cut, t.Moved, format.Real(t.MeanTime), t.HotSpots, t.HotSpotsByFifth}
 	}
@@ -180,6 +169,19 @@ func NewSummary(s *trial.Scenario, spec catalog.Spec, res *sim.Result) Summary {
 		sum.Bins = append(sum.Bins, bin)
 	}
 	return sum
+}
+
+// addBound says how far a result is above what no schedule is below.
+func (sum *Summary) addBound(s *trial.Scenario, res *sim.Result) {
+	none := format.Real(math.NaN())
+	sum.LowerBound, sum.BestLowerBound, sum.Ratio, sum.SojournRatio = none, none, none, none
+	if s.Unbound != nil {
+		sum.NoLowerBound = s.Unbound.Error()
+	}
+	if b := s.Bound; b != nil {
+		sum.LowerBound, sum.BestLowerBound = format.Real(b.LowerBound), format.Real(b.BestLowerBound)
+		sum.Ratio, sum.SojournRatio = format.Real(b.CompletionRatio(res)), format.Real(b.SojournRatio(res))
+	}
 }
 
 // A ComparisonSummary is what compare prints as JSON.
@@ -207,7 +209,9 @@ type clusterSummary struct {
 	Slots map[string]int `json:"slots"`
 }
 
-func NewComparison(s *trial.Scenario, specs []catalog.Spec, results []*sim.Result) ComparisonSummary {
+// Summary returns the comparison in JSON.
+func (r *Comparison) Summary() ComparisonSummary {
+	s := r.Scenario
 	known := s.Workload.Facts()
 	c := ComparisonSummary{
 		Workload: workloadSummary{
@@ -223,8 +227,8 @@ func NewComparison(s *trial.Scenario, specs []catalog.Spec, results []*sim.Resul
 		c.Workload.Load[name] = format.Real(load[class])
 		c.Cluster.Slots[name] = slots[class]
 	}
-	for i, res := range results {
-		c.Policies = append(c.Policies, NewSummary(s, specs[i], res))
+	for i, res := range r.Results {
+		c.Policies = append(c.Policies, newSummary(s, r.Specs[i], res))
 	}
 	return c
 }

@@ -55,7 +55,9 @@ type planResult struct {
 	Makespan  format.Seconds `json:"makespan"`
 }
 
-func NewPlanSummary(w *input.Workload, c *input.Cluster, plans []*plan.Schedule) PlanSummary {
+// Summary returns the plans in JSON.
+func (r *Plans) Summary() PlanSummary {
+	w, c, plans := r.Workload, r.Cluster, r.Plans
 	slots := c.Capacity()
 	b := &plans[0].Bound
 	s := PlanSummary{
@@ -158,7 +160,7 @@ func (r *Plans) WriteFiles(to *files.Folder) error {
 	if err != nil {
 		return out.Failed(err)
 	}
-	summary := NewPlanSummary(w, c, []*plan.Schedule{best})
+	summary := (&Plans{w, c, []*plan.Schedule{best}}).Summary()
 	if err := cmp.Or(format.WriteJSON(file, summary), file.Close()); err != nil {
 		return out.Failed(err)
 	}

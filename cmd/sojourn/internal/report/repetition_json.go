@@ -179,7 +179,7 @@ func (r *Repetition) Summary() RepetitionSummary {
 }
 
 func newRepetitionSummary(s *trial.Sample) RepetitionSummary {
-	common := NewComparison(s.Scenario, nil, nil)
+	common := (&Comparison{Scenario: s.Scenario}).Summary()
 	w := common.Workload
 	return RepetitionSummary{
 		Workload:   repeatedWorkload{w.Name, w.SHA256, w.Scaled, w.Jobs, w.Tasks},

@@ -182,7 +182,7 @@ type Invocation struct {
 
 // writeRun writes run.json.
 func writeRun(path string, s *trial.Scenario, spec catalog.Spec, res *sim.Result, by Invocation) error {
-	common := NewComparison(s, nil, nil)
+	common := (&Comparison{Scenario: s}).Summary()
 	run := runSummary{
 		Version:   by.Version,
 		Command:   by.Command,
@@ -192,7 +192,7 @@ func writeRun(path string, s *trial.Scenario, spec catalog.Spec, res *sim.Result
 		Estimates: common.Estimates,
 		Input:     common.Workload,
 		Cluster:   common.Cluster,
-		Result:    NewSummary(s, spec, res),
+		Result:    newSummary(s, spec, res),
 	}
 	file, err := os.Create(path)
 	if err != nil {

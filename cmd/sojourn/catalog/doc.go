@@ -1,0 +1,17 @@
+// Package catalog makes policies from their names and options as text, such as
+// "fair:order=deficit", for programs that read them from a flag or a configuration:
+//
+//	policy, err := catalog.Builtin().Make("hfsp:node-delay=3s")
+//
+// [Builtin] has the policies of the library under the names that the command sojourn
+// knows them by: 'sojourn policies' lists them, and 'sojourn policies NAME' says what can
+// be chosen.
+//
+// A [Catalog] is a list of entries, each a name and a constructor that takes a
+// struct of options. The options of an entry are the exported fields of that
+// struct, their names in kebab-case: NoGate is no-gate, FairLimit is fair-limit.
+// Nothing has to be declared twice. [Catalog.With] adds policies of your own.
+//
+// [Entry.Describe] and [Complete] are what help texts and the completion of shells are made
+// of.
+package catalog

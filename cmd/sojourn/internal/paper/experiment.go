@@ -1,0 +1,145 @@
+package paper
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// An Experiment is a figure or a table of a paper, made anew.
+type Experiment struct {
+	Name      string // for the command line
+	Title     string
+	Source    string // the paper, and the place in it
+	measure   trial.Measure
+	workloads []paperWorkload
+	rows      []paperRow
+	notes     []string        // what the paper leaves open, and what was assumed
+	network   trial.Network   // over which inputs are read; none if zero
+	estimates trial.Estimates // what policies are told of service times
+	preempt   bool            // attempts are killed when the policy asks for it
+	keep      bool            // extra, or a measure, wants the records of jobs
+
+	// sigmas has the error of the estimates that policies are told in some of the
+	// workloads, by name; see estimates for the others.
+	sigmas map[string]float64
+
+	// retest lists the workloads in which rejected jobs are offered again.
+	retest []string
+
+	// extra, unless nil, returns what is printed below the rows, and the same in JSON.
+	extra func(*Result) (text string, json any)
+
+	// watches has what is seen of the runs of some policies beside the results, by policy.
+	watches map[string]trial.Watch
+
+	// plans, unless nil, says that nothing is simulated: the policies of the rows are
+	// planners of package mars, and plans returns a number of each for a workload. It
+	// takes the place of measure.of.
+	plans planMeasure
+
+	// digits is how many digits of ours are shown. Zero means 3.
+	digits int
+
+	// seeds is how many seeds there are unless the caller says. Zero means 20.
+	Seeds int
+}
+
+// A paperWorkload is a workload as --gen takes it, and the cluster it runs on: ""
+// for that of the generator.
+type paperWorkload struct{ name, gen, cluster string }
+
+// A paperRow is one number of an experiment: the measure of a policy on a
+// workload, or its ratio to that of another one.
+type paperRow struct {
+	workload string
+	policy   string // as in -p
+	over     string // the other policy, "" for none
+
+	// part and of, unless empty, say what is measured instead of what the experiment
+	// measures; and baseline, on which workload the other policy runs instead.
+	part     string
+	of       func(*sim.Result) float64
+	baseline string
+
+	// each, unless nil, returns the numbers of the seeds instead of all this, and nothing
+	// is run for the row; its workload may then be any word.
+	each func(context.Context, *Result) ([]float64, error)
+
+	// What the paper says: value, or if that is 0, only that it is above or below a
+	// limit, or nothing. A limit of 0 is that of a ratio, 1.
+	value float64
+	claim claim
+	limit float64
+
+	// decimals is how many digits of a ratio are shown after the point. Zero means 2.
+	decimals int
+
+	// tolerance is the largest relative difference to value that still counts as
+	// reproduced, and the widest interval that has a verdict. Zero means 0.1.
+	tolerance float64
+
+	// reason says what may explain a row that is not reproduced.
+	reason string
+}
+
+// A claim is what a paper says in words, of a ratio mostly.
+type claim int
+
+const (
+	noClaim claim = iota
+	above         // it is above the limit
+	below         // it is below the limit
+)
+
+// allowed returns the tolerance with its default.
+func (r *paperRow) allowed() float64 { return cmp.Or(r.tolerance, 0.1) }
+
+// other returns what a ratio is to.
+func (r *paperRow) other() paperRun { return paperRun{cmp.Or(r.baseline, r.workload), r.over} }
+
+// quantity names a row.
+func (r *paperRow) quantity() string {
+	text := r.policy
+	if r.over != "" {
+		text += " / " + r.over
+	}
+	if r.baseline != "" {
+		text += " on " + r.baseline
+	}
+	if r.part != "" {
+		text += ", " + r.part
+	}
+	return strings.TrimPrefix(text, ", ")
+}
+
+// paper formats what the paper says.
+func (r *paperRow) paper() string {
+	switch {
+	case r.value > 0 && r.over != "":
+		return format.Number(r.value, 2)
+	case r.value > 0:
+		return format.Column([]float64{r.value})[0]
+	}
+	if r.claim == noClaim {
+		return "-"
+	}
+	return fmt.Sprintf("%s %v", [...]string{above: ">", below: "<"}[r.claim], cmp.Or(r.limit, 1))
+}
+
+// on returns the rows for each of some workloads.
+func on(workloads []paperWorkload, rows ...paperRow) []paperRow {
+	var all []paperRow
+	for _, w := range workloads {
+		for _, r := range rows {
+			r.workload = w.name
+			all = append(all, r)
+		}
+	}
+	return all
+}

@@ -1,0 +1,117 @@
+package paper
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+)
+
+func (p *Result) Write(w io.Writer) error {
+	blocks := []string{p.header(), p.table().String()}
+	if p.extra != nil {
+		text, _ := p.extra(p)
+		blocks = append(blocks, text)
+	}
+	if text := report.LeftOver(p.order); text != "" {
+		blocks = append(blocks, text)
+	}
+	var notes strings.Builder
+	for _, r := range p.rows {
+		if r.why != "" {
+			notes.WriteString(filled(fmt.Sprintf("- %s, %s: %s. %s", r.workload, r.quantity(), r.is, r.why)))
+		}
+	}
+	for _, note := range p.notes {
+		notes.WriteString(filled("- " + note))
+	}
+	blocks = append(blocks, notes.String())
+	if n := len(p.order[0].Loads); n > 1 {
+		blocks = append(blocks, fmt.Sprintf("a ± h  mean over %d seeds, or ratio of two such means, and its %.0f %% confidence interval (Student's t)\n",
+			n, 100*stats.Confidence))
+	}
+	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
+	return err
+}
+
+// filled breaks a text into lines of at most 110 columns, all but the first of
+// which are indented.
+func filled(text string) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		switch n := utf8.RuneCountInString(word); {
+		case i == 0:
+			column = n
+		case column+1+n > 110:
+			b.WriteString("\n  ")
+			column = 2 + n
+		default:
+			b.WriteByte(' ')
+			column += 1 + n
+		}
+		b.WriteString(word)
+	}
+	return b.String() + "\n"
+}
+
+// header names the experiment and its workloads.
+func (p *Result) header() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n%s\n\n", p.Name, p.Title, p.Source)
+	for _, w := range p.workloads {
+		s := p.sampleOf(w.name)
+		load := "; all jobs at once"
+		if text := report.LoadText(s); text != "" {
+			load = "; load " + text
+		}
+		if sigma, ok := p.sigmas[w.name]; ok {
+			load += fmt.Sprintf("; sizes off by sigma %g", sigma)
+		}
+		fmt.Fprintf(&b, "%-9s  %s: %s; cluster %s%s\n", w.name, w.gen,
+			format.Count(s.Scenario.Workload.Facts().Jobs, "job"), s.Scenario.Cluster.Name, load)
+	}
+	if p.estimates != (trial.Estimates{}) {
+		fmt.Fprintf(&b, "%-9s  %s\n", "estimates", &p.estimates)
+	}
+	if p.network.Bandwidth > 0 {
+		fmt.Fprintf(&b, "%-9s  inputs are %s\n", "network", &p.network)
+	}
+	s := p.order[0]
+	fmt.Fprintf(&b, "%-9s  %s from %d on\n", "seeds", format.Thousands(len(s.Loads)), s.Scenario.Seed)
+	return b.String()
+}
+
+// table returns a table with a line for each row of the experiment.
+func (p *Result) table() *format.Table {
+	t := &format.Table{Corner: fmt.Sprintf("%-9s  %s", "workload", p.measure.Title)}
+	var paper, ours, verdict []string
+	for i, r := range p.rows {
+		name := r.workload
+		if i > 0 && name == p.rows[i-1].workload {
+			name = ""
+		}
+		t.Names = append(t.Names, fmt.Sprintf("%-9s  %s", name, r.quantity()))
+		paper = append(paper, r.paper())
+		ours = append(ours, r.text())
+		verdict = append(verdict, cmp.Or(r.is, "-"))
+	}
+	t.Add("", "paper", paper)
+	t.Add("", "ours", ours)
+	t.Add("", "verdict", verdict)
+	return t
+}
+
+// text formats what came out.
+func (o *paperOutcome) text() string {
+	if o.over != "" {
+		return report.PlusMinus(o.ours, cmp.Or(o.decimals, 2))
+	}
+	return report.PlusMinus(o.ours, format.Decimals([]float64{o.ours.Mean}, o.digits))
+}

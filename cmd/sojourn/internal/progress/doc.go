@@ -1,0 +1,2 @@
+// Package progress shows progress bars on a terminal, and nothing elsewhere.
+package progress
