@@ -117,13 +117,14 @@ func TestNoJobIsBeyondTheBound(t *testing.T) {
 
 // climb looks for an instance that is bad for a policy: it changes one at random
 // as long as the worst job comes closer to its bound or goes further beyond it, and
-// begins anew when nothing helps. It tries n instances and returns the worst.
+// begins anew when nothing helps. It tries n instances, or until a job is beyond its
+// bound, and returns the worst.
 func climb(newPolicy func() sojourn.Policy, r *rand.Rand, n int) (worst instance, job int, by float64) {
 	by = -100
-	for n > 0 {
+	for n > 0 && by <= 0 {
 		in := drawInstance(byRand(r), false)
 		best := -100.0
-		for stuck := 0; n > 0 && stuck < 60; n-- {
+		for stuck := 0; n > 0 && by <= 0 && stuck < 60; n-- {
 			next := in.changed(r)
 			k, over := next.worst(run(newPolicy(), next), sharing(next))
 			if over > by {

@@ -58,9 +58,9 @@ func TestMutantsBreakTheBound(t *testing.T) {
 				}
 				return
 			}
-			for tried := 100; tried <= 20_000; tried += 100 {
+			for range 200 {
 				if in, job, by := climb(tc.policy, r, 100); by > 0 {
-					t.Logf("job %d ends %.3f longest tasks beyond the bound, after at most %d instances: %v", job+1, by, tried, in)
+					t.Logf("job %d ends %.3f longest tasks beyond the bound: %v", job+1, by, in)
 					return
 				}
 			}

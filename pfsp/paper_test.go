@@ -116,7 +116,10 @@ func TestMeanFlowTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	sum := map[string]float64{}
 	worse := 0
-	n := count(t, 5)
+	n := count(t, 2)
+	if thorough {
+		n = count(t, 5)
+	}
 	for range n {
 		in := drawInstance(byRand(r), false)
 		mean := func(name string, p sojourn.Policy) float64 {
