@@ -1,4 +1,10 @@
-// Package vclock is the virtual time of a virtual cluster, with its error bound.
+// Package vclock is the virtual time of a virtual cluster, with its error bound. The
+// virtual clusters of kit/vqueue, where a figure shows one, and of kit/slack go by it.
+//
+//	done := clock.Pass(now)              // what was done since the last instant
+//	clock.Complete(first, leave)         // calls leave for each job that is complete
+//	tag := clock.Enter(units, weight)    // a job comes
+//	clock.Leave(weight)                  // a job goes before it is complete
 //
 // # The virtual cluster
 //
@@ -96,6 +102,7 @@
 //
 // for each job: this holds when the job comes, whose work is at most 2^63, and after each
 // revision, and g only grows while the job is there. Without that limit for revisions,
-// what was rounded up at a large weight would be multiplied when the weight falls. As g starts again from 0 whenever there
-// are no jobs, numbers are usually much smaller.
+// what was rounded up at a large weight would be multiplied when the weight falls. g
+// starts again from 0 whenever there are no jobs, so that numbers are usually much
+// smaller.
 package vclock

@@ -1,16 +1,29 @@
-// Package slack provides the slack system of protective scheduling: it tells how
-// long each job could still wait without completing later than under processor
-// sharing, and which job can be served next without making anybody late.
+// Package slack tells how long each job could still wait without completing later than
+// under processor sharing, and which job can be served next without making anybody late.
+//
+// Use it for a policy that serves the job with the least work first, and promises each job
+// the time at which fair sharing would complete it: protective scheduling, as in
+// [github.com/sojourn-sched/sojourn/pfsp]. If jobs are only served in the order in which
+// fair sharing would complete them, [github.com/sojourn-sched/sojourn/kit/vqueue] is
+// enough.
+//
+//	s := slack.New[*job](vqueue.LateFirst)
+//	s.SetCapacity(slots)                // when slots come or go
+//	s.Advance(now, nil)                 // at each event, before the event is applied
+//	it := s.Arrive(j, work, weight)     // work in slot-nanoseconds, weight in units of 2^-16
+//	s.SetState(it, slack.Ready)         // while the job has a task to start
+//	s.SetWork(it, left)                 // when some of its work was done
+//	first, ok := s.LeastCompletable()   // whom a free slot serves
+//	s.Finish(it)                        // when the last task has finished, or the job is cancelled
 //
 // # The system
 //
-// V is a virtual cluster that shares its slots among all jobs in proportion to
-// their weights, without regard to how many slots a job could really use
-// (generalised processor sharing, GPS). It ages by wall time. Its jobs are in the
-// order in which they complete there: by (F, arrival), where F, the virtual time
-// at which a job completes, never changes. A job that is really finished stays in
-// V until it is virtually complete. A job that is virtually complete and not
-// really finished is late: it stays in front of V.
+// V is a virtual cluster, as in package vqueue: all jobs share its slots in proportion
+// to their weights, however many slots a job could really use. Its jobs are in the order
+// in which they complete there: by (F, arrival), where F is the virtual time at which a
+// job completes. A job that is really finished stays in V until it is virtually
+// complete. A job that is virtually complete and not really finished is late. It goes
+// before all jobs in V.
 //
 // With m jobs in V, and for job i in that order its weight phi_i, the virtual work
 // v_i that it has left in V, the real work w_i that it has left, and
@@ -22,16 +35,16 @@
 //
 //	s_i = H_i - (w_1 + ... + w_i)                                            (6)
 //
-// with late jobs counted among those before i. Li et al. have it for equal weights:
+// where late jobs count among those before i. Li et al. state it for equal weights:
 // "H-PFSP: Efficient Hybrid Parallel PFSP Protected Scheduling for MapReduce
-// System", 2013; equation numbers are theirs. Job i is completable if it can be
+// System", 2013. Equation numbers are theirs. Job i is completable if it can be
 // served to its end without interruption and nobody before it becomes late:
 // s_j >= w_i for all j < i that have something to start. The job to serve is the
-// completable one with the least w; the first job in V that has something to start
+// completable one with the least w. The first job in V that has something to start
 // is always completable.
 //
-// v, w and s are in slot time, and not divided by the number of slots as in the
-// paper: capacity changes rates, and no order.
+// v, w and s are in slot time. The paper divides them by the number of slots, which
+// changes no order.
 //
 // # Protectiveness
 //
@@ -54,15 +67,15 @@
 // finished, which is the theorem. Between events the choice needs no second look:
 // time lowers w of the job in service only, and no slack rises.
 //
-// With real tasks, see the package pfsp. It needs no more than s_j >= 0 for the
-// jobs that are passed over, [System.Protected], and a w that counts at least the
-// work that is not started.
+// The package pfsp extends the theorem to real tasks on many slots. It needs s_j >= 0
+// for the jobs that are passed over, see [System.Protected], and a w that counts at least
+// the work that is not started.
 //
 // # The rules
 //
-// What each call does to s, with C dt and work in slot time. Where the paper says
-// something else, it is wrong: the test of the package has both, and shows where
-// the printed one fails.
+// The table says what each call does to s, with C dt and work in slot time. Some rules
+// differ from the paper's. The tests of the package have both, and show where the printed
+// one fails.
 //
 //	Advance   s_j -= C dt for all (8), (9); split where a job leaves V. The paper
 //	          counts the time of each job that was executed, which is the time once
@@ -83,44 +96,43 @@
 //	          estimates or rounding it is then forgotten, see [System.Serve].
 //	Finish    as Serve of what is left of w; from then on the job constrains nobody.
 //
-// All follow from (6) by subtraction. For neighbours it gives
+// All of these follow from (6) by subtraction. The difference of two neighbours is
 //
-//	s_i - s_{i-1} = (phi_i + ... + phi_m) (F_i - F_{i-1}) - w_i,
+//	s_i - s_{i-1} = (phi_i + ... + phi_m) (F_i - F_{i-1}) - w_i
 //
-// in which virtual time does not occur: this is how s of a newcomer is found.
+// and does not depend on virtual time. The package finds s of a newcomer this way.
 //
 // # Numbers
 //
-// V goes by the clock of package vclock, as that of vqueue does, so that its bound holds:
-// no job is virtually complete earlier than under exact GPS, and later by what is bounded
-// there. The package has a V of its own since the tree below needs the tags, is
-// one tree instead of four, and takes its items back, so that a job costs no
-// allocation. With the carry c of the clock, (6) is
+// V has the clock of internal/vclock, as the virtual cluster of package vqueue has: no job
+// is virtually complete earlier than under exact GPS, and how much later is bounded there.
+// The package keeps its jobs in a tree of its own, since it needs sums over tags. With g
+// the virtual time and c the carry of the clock, (6) is
 //
 //	s_i = sum_{j<i} phi_j (F_j - g) + (phi_i + ... + phi_m) (F_i - g) - c - sum w
 //
-// which is an integer: s is not rounded at all, and is what (6) makes of v and w at
-// any time, whatever happened before. As v is rounded up, once, when a job arrives,
-// s >= 0 stays true in integers. Sums wrap around at 2^192 and need not fit; s fits
-// as long as the work in V is below 2^95 slot-nanoseconds, which are ten years of
-// 10^11 slots. Virtual time starts anew whenever V is empty.
+// which is an integer. So s is not rounded, and is what (6) makes of v and w at any time,
+// whatever happened before. v is rounded up once, when a job arrives, so that s >= 0 stays
+// true in integers. Sums wrap around at 2^192 and need not fit; s fits as long as the work
+// in V is below 2^95 slot-nanoseconds, which are ten years of 10^11 slots. Virtual time
+// starts anew whenever V is empty.
 //
 // # Cost
 //
-// Advancing time changes s of all jobs alike: one number. An arrival adds to all
-// jobs before it an amount that is linear in F. The jobs are in a B+ tree whose nodes
-// keep the least s below them, what they add to all below them, and how much of such
-// heat it takes until another job has the least s. With n jobs in V:
+// When time passes, s of all jobs falls alike, which is one number. An arrival adds to all
+// jobs before it an amount that is linear in F. The jobs are in a B+ tree. A node keeps
+// the least s below it, what is to be added to all below it, and how much may be added
+// until another job has the least s. With n jobs in V:
 //
 //	Advance, SetRunning           constant; O(log n) for each virtual completion
 //	Arrive, Serve, SetWork, Revise, Finish, SetState, Guard, Completable, Protected
 //	                              O(log n), and amortised O(log^2 n) where the heat
 //	                              changes which job has the least slack
 //	First, Slack                  O(log n); Slack of a late job: their number
-//	LeastCompletable              constant if nothing has changed; else as Guard, for each job
-//	                              that is looked at: the one with the least w, and if that
-//	                              is not completable, of those up to its guard the one with
-//	                              the least w, and so on
+//	LeastCompletable              constant if nothing has changed; else that of Guard for each
+//	                              job that it looks at: the one with the least w of all; if
+//	                              that is not completable, the one with the least w of those
+//	                              up to its guard; and so on
 //
 // Late jobs are in a heap of their own. Memory is that of the most jobs there ever
 // were at a time.
