@@ -22,8 +22,8 @@ type FSPOptions struct {
 	// is better when sizes are estimates.
 	Late Late
 
-	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
-	// minute, as in the HFSP authors' implementation.
+	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
+	// means one minute.
 	DefaultTaskTime time.Duration
 }
 

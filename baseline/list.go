@@ -14,8 +14,8 @@ import (
 
 // ListOptions configure a [List]. The zero value is the default.
 type ListOptions struct {
-	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
-	// minute, as in the HFSP authors' implementation.
+	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
+	// means one minute.
 	DefaultTaskTime time.Duration
 }
 

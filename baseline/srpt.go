@@ -12,8 +12,8 @@ import (
 
 // SRPTOptions configure an [SRPT]. The zero value is the default.
 type SRPTOptions struct {
-	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
-	// minute, as in the HFSP authors' implementation.
+	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
+	// means one minute.
 	DefaultTaskTime time.Duration
 }
 

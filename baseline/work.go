@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -14,7 +15,7 @@ func defaultTaskTime(d time.Duration) (time.Duration, error) {
 	if d < 0 {
 		return 0, fmt.Errorf("baseline: negative default task time %v", d)
 	}
-	return cmp.Or(d, time.Minute), nil
+	return cmp.Or(d, option.DefaultTaskTime), nil
 }
 
 // taskWork returns the expected service time of a task in nanoseconds.

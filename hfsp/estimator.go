@@ -1,10 +1,12 @@
 package hfsp
 
 import (
+	"cmp"
 	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -76,10 +78,7 @@ type history struct {
 // class, or taskTime until there are any; and the final mean is that of the samples.
 // xi is rounded to a multiple of 2^-16. Zero stands for 1 and for one minute.
 func NewTrainer(xi float64, taskTime time.Duration) *Trainer {
-	if taskTime == 0 {
-		taskTime = time.Minute
-	}
-	return &Trainer{xi: (&sojourn.Job{Weight: xi}).WeightUnits(), taskTime: taskTime}
+	return &Trainer{xi: (&sojourn.Job{Weight: xi}).WeightUnits(), taskTime: cmp.Or(taskTime, option.DefaultTaskTime)}
 }
 
 // Initial implements [Estimator]. It never is good enough.

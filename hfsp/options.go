@@ -33,8 +33,8 @@ type Options struct {
 	// [HFSP, section IV-A].
 	Xi float64
 
-	// DefaultTaskTime is s_0, the time that a task is assumed to take until the first
-	// job has completed. Zero means one minute, as in the authors' implementation.
+	// DefaultTaskTime is s_0, how long a task is assumed to take until tasks have run on
+	// that class of slots. Zero means one minute, as in the authors' implementation.
 	DefaultTaskTime time.Duration
 
 	// Estimator, unless nil, returns a new estimator, which replaces the one of the

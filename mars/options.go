@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
 // Options configure a [Policy]. The zero value is the default: all waiting work
@@ -32,8 +34,8 @@ type Options struct {
 	// few times at each phase of each job. Zero means 40.
 	Iterations int
 
-	// DefaultTaskTime is assumed for tasks without an estimate. Zero means one
-	// minute, as in the baseline policies.
+	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
+	// means one minute.
 	DefaultTaskTime time.Duration
 }
 
@@ -59,6 +61,6 @@ func (o Options) resolve() (Options, error) {
 		o.Interval = cmp.Or(o.Interval, time.Second)
 	}
 	o.Iterations = cmp.Or(o.Iterations, 40)
-	o.DefaultTaskTime = cmp.Or(o.DefaultTaskTime, time.Minute)
+	o.DefaultTaskTime = cmp.Or(o.DefaultTaskTime, option.DefaultTaskTime)
 	return o, nil
 }

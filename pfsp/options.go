@@ -29,10 +29,10 @@ type Options struct {
 	// not in reality. The default is LateAuto.
 	Late Late
 
-	// DefaultTaskTime is assumed for tasks without an estimate until the phase has
-	// finished some. Zero means the mean time of the tasks of the phases that have
-	// finished on that class of slots, as in the paper (eq. 18), and one minute
-	// before there is any.
+	// DefaultTaskTime is how long a task without an estimate is assumed to take until the
+	// phase has finished some. Zero means the mean time of the tasks of the phases that
+	// have finished on that class of slots, as in the paper (eq. 18), and one minute
+	// before there is any. Figure 5 needs it fixed: its shape depends on it.
 	DefaultTaskTime time.Duration
 
 	// Alpha is the weight of the estimate so far in the exponentially weighted

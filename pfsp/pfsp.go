@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -154,7 +155,7 @@ func (p *Policy) read(ph *phase) {
 		ph.unknown = max(1, time.Duration(mean.Lo))
 	}
 	if ph.unknown == 0 {
-		ph.unknown = time.Minute
+		ph.unknown = option.DefaultTaskTime
 	}
 	ph.estimate.read(ph.spec(), ph.account())
 }

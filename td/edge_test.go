@@ -222,7 +222,7 @@ func TestBadOptions(t *testing.T) {
 		"Bandwidth":       {{Bandwidth: -1}, {Bandwidth: math.NaN()}, {Bandwidth: math.Inf(1)}},
 		"HotPolicy":       {{HotPolicy: 2}},
 		"MaxCoScheduled":  {{MaxCoScheduled: -1}},
-		"DefaultTaskTime": {{DefaultTaskTime: map[string]time.Duration{"a": time.Second, "b": 0}}},
+		"DefaultTaskTime": {{DefaultTaskTime: -1}},
 		"SelfTune":        {{SelfTune: true, AsPrinted: true}},
 	}
 	if math.MaxInt > math.MaxInt32 { // elsewhere no int is too large
@@ -258,18 +258,21 @@ func TestBadJobs(t *testing.T) {
 }
 
 // The mean time of tasks is what was measured close to the input, else what the job's
-// estimates say, else what the options say by name, by pool, and in general.
+// estimates say, else what the options say, else a minute.
 func TestTaskTimes(t *testing.T) {
-	s := newStage(t, td.Options{DefaultTaskTime: map[string]time.Duration{"grep": 8 * time.Second, "etl": 4 * time.Second, "": 2 * time.Second}}, 1, 3)
-	job := func(id sojourn.JobID, name, pool string, estimate time.Duration) {
-		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Name: name, Pool: pool, Demand: 3, Phases: []sojourn.Phase{
+	s := newStage(t, td.Options{DefaultTaskTime: 8 * time.Second}, 1, 3)
+	job := func(s *stage, id sojourn.JobID, estimate time.Duration) {
+		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Demand: 3, Phases: []sojourn.Phase{
 			{Tasks: 4, Estimate: estimate, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}, {1}, {1}})}}}})
 	}
-	job(1, "grep", "etl", 16*time.Second)
-	job(2, "grep", "etl", 0)
-	job(3, "sort", "etl", 0)
-	job(4, "sort", "", 0)
-	for id, want := range map[sojourn.JobID]float64{1: 15.728640, 2: 7.864320, 3: 3.932160, 4: 1.966080} { // to five bits, in microseconds
+	job(s, 1, 16*time.Second)
+	job(s, 2, 0)
+	byDefault := newStage(t, td.Options{}, 1)
+	job(byDefault, 1, 0)
+	if got := attr(byDefault.p, 1, "amt").Float64(); got != 58.720256 {
+		t.Errorf("by default amt = %v, want a minute", got)
+	}
+	for id, want := range map[sojourn.JobID]float64{1: 15.728640, 2: 7.864320} { // to five bits, in microseconds
 		if got := attr(s.p, id, "amt").Float64(); got != want {
 			t.Errorf("amt of job %d = %v, want %v", id, got, want)
 		}

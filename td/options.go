@@ -1,13 +1,14 @@
 package td
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/enum"
+	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
 // Options configure a [Policy]. The zero value is the default.
@@ -58,10 +59,9 @@ type Options struct {
 	// tasks, but at least 5 % and at most 35 % of the slots.
 	Demand uint32
 
-	// DefaultTaskTime is what is assumed of the mean time of a task of a job that has
-	// neither estimates nor finished tasks: by the name of the job, else by its pool,
-	// else under "". Where there is nothing, it is 10 s.
-	DefaultTaskTime map[string]time.Duration
+	// DefaultTaskTime is how long a task without an estimate is assumed to take until
+	// tasks of the job have run close to their input. Zero means one minute.
+	DefaultTaskTime time.Duration
 
 	// SelfTune, which is recommended, applies the bounds only where they serve their
 	// purpose, so that the queue is done sooner: a job is raised to its floor only if it
@@ -151,16 +151,8 @@ func (o Options) settle() (settings, error) {
 		return bad("HotPolicy is %v", o.HotPolicy)
 	case o.MaxCoScheduled < 0:
 		return bad("MaxCoScheduled is %d, which is negative", o.MaxCoScheduled)
-	}
-	names := make([]string, 0, len(o.DefaultTaskTime))
-	for name, d := range o.DefaultTaskTime { //sojourn:unordered sorted below
-		if d <= 0 {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		slices.Sort(names)
-		return bad("DefaultTaskTime of %q is %v, which is not positive", names[0], o.DefaultTaskTime[names[0]])
+	case o.DefaultTaskTime < 0:
+		return bad("DefaultTaskTime is %v, which is negative", o.DefaultTaskTime)
 	}
 	if s.Theta == 0 {
 		s.Theta = 4
@@ -191,12 +183,7 @@ func (s *settings) taskTime(spec *sojourn.Job) time.Duration {
 	if w := spec.Phases[0].Work(); w > 0 {
 		return w / time.Duration(spec.Phases[0].Tasks)
 	}
-	for _, name := range [...]string{spec.Name, spec.Pool, ""} {
-		if d, ok := s.DefaultTaskTime[name]; ok {
-			return d
-		}
-	}
-	return 10 * time.Second
+	return cmp.Or(s.DefaultTaskTime, option.DefaultTaskTime)
 }
 
 // demand returns how many slots a job asks for, of those that there are.

@@ -145,7 +145,7 @@ func (o *oracle) under(j *job) bool {
 
 // amt returns the mean time of a map task, to five significant bits.
 func (o *oracle) amt(j *job) uint64 {
-	t := uint64(10 * time.Second / time.Microsecond)
+	t := uint64(time.Minute / time.Microsecond)
 	if sum := j.spec.Phases[0].Work(); sum > 0 {
 		t = uint64(sum / time.Duration(j.spec.Phases[0].Tasks) / time.Microsecond)
 	}

@@ -1,0 +1,62 @@
+// Package option is what the options of policies have in common: the checks of their
+// values, and defaults that are the same everywhere.
+//
+//	return option.First("hfsp",
+//		option.Range("TrainingTasks", o.TrainingTasks, 0, math.MaxInt32),
+//		option.AtLeast("Delta", o.Delta, 0),
+//		option.Choice("Preemption", o.Preemption, preemptNames[:]))
+package option
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// DefaultTaskTime is how long a task is assumed to take of which nothing is known, where
+// the options say nothing else. It is that of the HFSP authors' implementation.
+const DefaultTaskTime = time.Minute
+
+// First returns the first of the errors that is not nil, with the name of the package
+// before it, or nil.
+func First(pkg string, errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return fmt.Errorf("%s: %w", pkg, err)
+		}
+	}
+	return nil
+}
+
+// Want returns nil if ok, and else an error that says what was wanted of a field.
+func Want(ok bool, field string, value any, want string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%s is %v: want %s", field, value, fmt.Sprintf(want, args...))
+}
+
+// AtLeast wants a value that is not below least. NaN is below.
+func AtLeast[N cmp.Ordered](field string, value, least N) error {
+	return Want(value >= least, field, value, "at least %v", least)
+}
+
+// Range wants a value from least to most. NaN is none.
+func Range[N cmp.Ordered](field string, value, least, most N) error {
+	return Want(value >= least && value <= most, field, value, "%v to %v", least, most)
+}
+
+// Choice wants a value that has a name.
+func Choice[E ~uint8](field string, value E, names []string) error {
+	last := len(names) - 1
+	return Want(int(value) < len(names), field, value, "%s or %s", strings.Join(names[:last], ", "), names[last])
+}
+
+// Pointed applies a check to what a pointer points to. Nil is right.
+func Pointed[N any](p *N, check func(value N) error) error {
+	if p == nil {
+		return nil
+	}
+	return check(*p)
+}
