@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -78,6 +79,40 @@ func TestEveryPolicyTakesTheClosestTask(t *testing.T) {
 				break
 			}
 			tell(p, sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 0}, Service: time.Second})
+		}
+	}
+}
+
+// Late means the same everywhere: zero is what the policy says, and decides as that does,
+// so that each takes over the state of the other.
+func TestLateDefault(t *testing.T) {
+	makers := map[string]struct {
+		make  func(vqueue.Late) (sojourn.Policy, error)
+		means vqueue.Late
+	}{
+		"fsp": {func(l vqueue.Late) (sojourn.Policy, error) {
+			return baseline.NewFSP(baseline.FSPOptions{Late: l})
+		}, baseline.LateFirst},
+		"hfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return hfsp.New(hfsp.Options{Late: l}) }, hfsp.LateShare},
+		"pfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return pfsp.New(pfsp.Options{Late: l}) }, pfsp.LateDefault},
+	}
+	for name, m := range makers {
+		snapshotter := func(l vqueue.Late) sojourn.Snapshotter {
+			p, err := m.make(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.(sojourn.Snapshotter)
+		}
+		data, err := snapshotter(vqueue.LateDefault).AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range []vqueue.Late{vqueue.LateDefault, vqueue.LateFirst, vqueue.LateShare} {
+			err := snapshotter(l).UnmarshalBinary(data)
+			if same := l == vqueue.LateDefault || l == m.means; (err == nil) != same {
+				t.Errorf("%s: what the default has saved is restored under %v: %v", name, l, err)
+			}
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/enum"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -18,7 +18,7 @@ import (
 // FSPOptions configure an [FSP]. The zero value is the default.
 type FSPOptions struct {
 	// Late says how phases are served that have ended in the virtual cluster but
-	// not in reality. The default, LateFirst, is what the theorem needs; LateShare
+	// not in reality. LateDefault is LateFirst, which is what the theorem needs; LateShare
 	// is better when sizes are estimates.
 	Late Late
 
@@ -27,31 +27,21 @@ type FSPOptions struct {
 	DefaultTaskTime time.Duration
 }
 
-// Late says how late phases are served; always before all others.
-type Late uint8
+// Late says how late phases are served; always before those that are not late.
+type Late = vqueue.Late
 
+// What [Late] may be.
 const (
-	LateFirst Late = iota // one after the other, in the order of their virtual ends
-	LateShare             // together: the one with the fewest running tasks per weight first
+	LateDefault = vqueue.LateDefault // LateFirst
+	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
+	LateShare   = vqueue.LateShare   // together: the one with the fewest running tasks per weight first, as in PSBS
 )
-
-var lateNames = [...]string{LateFirst: "first", LateShare: "share"}
-
-// String returns "first" or "share".
-func (l Late) String() string { return enum.Name("Late", lateNames[:], l) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
-// returns.
-func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
 
 // FSP is the Fair Sojourn Protocol as a [sojourn.Policy]. It is also a
 // [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type FSP struct {
-	late     vqueue.Late
+	late     Late
 	taskTime time.Duration
 	ledger   ledger.Ledger[fspData]
 	inputs   *locality.Index[fspData]
@@ -74,15 +64,10 @@ func NewFSP(opts FSPOptions) (*FSP, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &FSP{taskTime: taskTime}
-	switch opts.Late {
-	case LateFirst:
-		p.late = vqueue.LateFirst
-	case LateShare:
-		p.late = vqueue.LateShare
-	default:
-		return nil, fmt.Errorf("baseline: unknown late rule %v", opts.Late)
+	if err := option.Choice("Late", opts.Late); err != nil {
+		return nil, fmt.Errorf("baseline: %w", err)
 	}
+	p := &FSP{late: opts.Late.Or(LateFirst), taskTime: taskTime}
 	p.reset()
 	return p, nil
 }

@@ -69,11 +69,7 @@ func (p *Local) UnmarshalBinary(data []byte) error {
 }
 
 func (p *FSP) header() snapshot.Header {
-	late := LateFirst
-	if p.late == vqueue.LateShare {
-		late = LateShare
-	}
-	return snapshot.Header{Policy: "fsp", Version: 3, Options: fmt.Sprintf("late=%v,default-task-time=%v", late, p.taskTime)}
+	return snapshot.Header{Policy: "fsp", Version: 3, Options: fmt.Sprintf("late=%v,default-task-time=%v", p.late, p.taskTime)}
 }
 
 // reset gives p the state of a new policy.

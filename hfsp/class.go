@@ -24,14 +24,10 @@ type class struct {
 // class returns what belongs to a class of slots.
 func (p *Policy) class(id sojourn.Class) *class {
 	for int(id) >= len(p.classes) {
-		late := vqueue.LateFirst
-		if p.late == LateShare {
-			late = vqueue.LateShare
-		}
 		c := &class{
 			options:  &p.options,
 			id:       sojourn.Class(len(p.classes)),
-			aging:    vqueue.New[*phase](late),
+			aging:    vqueue.New[*phase](p.late),
 			training: training{queue: heap.New(trainingKey.less), most: p.slots},
 			gate:     gate{most: p.earlySlots},
 		}

@@ -67,7 +67,7 @@ func New(opts Options) (*Policy, error) {
 		tasks:      cmp.Or(opts.TrainingTasks, 5),
 		slots:      copied(opts.TrainingSlots),
 		delta:      cmp.Or(opts.Delta, time.Minute),
-		late:       opts.Late,
+		late:       opts.Late.Or(LateShare),
 		kill:       opts.Preemption == Kill,
 		once:       opts.KillOnce,
 		spared:     uint64(math.Floor(opts.KillFraction * (1 << 16))),

@@ -235,7 +235,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"xi NaN":            {Xi: math.NaN()},
 		"xi infinite":       {Xi: math.Inf(1)},
 		"default task time": {DefaultTaskTime: -1},
-		"late":              {Late: 2},
+		"late":              {Late: 3},
 		"preemption":        {Preemption: 2},
 		"kill fraction":     {KillFraction: -0.1},
 		"kill fraction NaN": {KillFraction: math.NaN()},

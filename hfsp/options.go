@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/enum"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // Options configure a [Policy]. The zero value is the default.
@@ -43,8 +45,8 @@ type Options struct {
 	Estimator func() Estimator
 
 	// Late says how phases are served that were complete in the virtual cluster
-	// before they are in reality. The default, LateShare, is not the paper's: see the
-	// package comment.
+	// before they are in reality. LateDefault is LateShare, which is not the paper's: see
+	// the package comment.
 	Late Late
 
 	// Preemption says whether running tasks are killed for smaller jobs. What is to
@@ -80,11 +82,13 @@ type Options struct {
 }
 
 // Late says how late phases are served; always before those that are not late.
-type Late uint8
+type Late = vqueue.Late
 
+// What [Late] may be.
 const (
-	LateShare Late = iota // together: the one with the fewest running tasks per weight first, as in PSBS
-	LateFirst             // one after the other, in the order of their virtual ends
+	LateDefault = vqueue.LateDefault // LateShare
+	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
+	LateShare   = vqueue.LateShare   // together: the one with the fewest running tasks per weight first, as in PSBS
 )
 
 // Preemption says what happens to running tasks when a smaller job comes first.
@@ -95,20 +99,7 @@ const (
 	Kill                   // they are to be killed, the youngest of the job of the largest virtual size first
 )
 
-var (
-	lateNames    = [...]string{LateShare: "share", LateFirst: "first"}
-	preemptNames = [...]string{Wait: "wait", Kill: "kill"}
-)
-
-// String returns "share" or "first".
-func (l Late) String() string { return enum.Name("Late", lateNames[:], l) }
-
-// MarshalText implements encoding.TextMarshaler.
-func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
-// returns.
-func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
+var preemptNames = [...]string{Wait: "wait", Kill: "kill"}
 
 // String returns "wait" or "kill".
 func (p Preemption) String() string { return enum.Name("Preemption", preemptNames[:], p) }
@@ -140,12 +131,13 @@ func (o *Options) Check() error {
 		return bad("xi %v is not in [1, 2^32)", o.Xi)
 	case o.DefaultTaskTime < 0:
 		return bad("negative default task time %v", o.DefaultTaskTime)
-	case int(o.Late) >= len(lateNames):
-		return bad("unknown late rule %v", o.Late)
 	case int(o.Preemption) >= len(preemptNames):
 		return bad("unknown preemption %v", o.Preemption)
 	case !(o.KillFraction >= 0 && o.KillFraction < 1<<32):
 		return bad("kill fraction %v is not in [0, 2^32)", o.KillFraction)
+	}
+	if err := option.Choice("Late", o.Late); err != nil {
+		return bad("%w", err)
 	}
 	if err := (locality.Delay{Node: o.NodeDelay, Rack: o.RackDelay}).Check(); err != nil {
 		return bad("%w", err)

@@ -25,7 +25,7 @@ func (o *Options) text(p *Policy) string {
 		return fmt.Sprint(*n)
 	}
 	return fmt.Sprintf("t=%d T=%s delta=%v late=%v preemption=%v fraction=%d once=%v early=%s/%v delay=%v estimator=%T",
-		p.tasks, limit(o.TrainingSlots), p.delta, o.Late, o.Preemption,
+		p.tasks, limit(o.TrainingSlots), p.delta, p.late, o.Preemption,
 		p.spared, o.KillOnce, limit(o.EarlySlots), p.earlyDelay, p.delay, p.estimator)
 }
 

@@ -200,7 +200,7 @@ func (c *class) doubt(ph *phase, what hypothesis) {
 
 // serving records whom a slot is given to.
 func (c *class) serving(p *Policy, ph *phase) {
-	if p.late == LateAuto && ph.item.Late() && !ph.exact() {
+	if p.late == LateDefault && ph.item.Late() && !ph.exact() {
 		c.breaks(lateShares)
 	}
 	if !p.noGate && !ph.exact() && ph.queue >= 0 && !c.system.Protected(ph.item) {

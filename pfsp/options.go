@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/enum"
+	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // Options configure a [Policy]. The zero value is the default.
@@ -26,7 +28,8 @@ type Options struct {
 	Order Order
 
 	// Late says how phases are served that have ended in the virtual cluster but
-	// not in reality. The default is LateAuto.
+	// not in reality. LateDefault serves those of exact sizes by LateFirst, and then those
+	// whose sizes are estimates by LateShare.
 	Late Late
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take until the
@@ -64,44 +67,26 @@ const (
 )
 
 // Late says how late phases are served; always before those that are not late.
-type Late uint8
+type Late = vqueue.Late
 
+// What [Late] may be.
 const (
-	// LateAuto serves late phases of exact sizes by LateFirst, and then those whose
-	// sizes are estimates by LateShare.
-	LateAuto Late = iota
-	// LateFirst serves one after the other, in the order of their virtual ends. This
-	// is what the theorem needs.
-	LateFirst
-	// LateShare serves them together: the one with the fewest running tasks for its
-	// weight first (PSBS). One job that was thought small does not block the others.
-	LateShare
+	LateDefault = vqueue.LateDefault // exact sizes by LateFirst, then estimated ones by LateShare
+	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
+	LateShare   = vqueue.LateShare   // together: the one with the fewest running tasks per weight first, as in PSBS
 )
 
-var (
-	orderNames = [...]string{Protective: "protective", FSP: "fsp"}
-	lateNames  = [...]string{LateAuto: "auto", LateFirst: "first", LateShare: "share"}
-)
+var orderNames = [...]string{Protective: "protective", FSP: "fsp"}
 
 // String returns "protective" or "fsp".
 func (o Order) String() string { return enum.Name("Order", orderNames[:], o) }
 
-// String returns "auto", "first" or "share".
-func (l Late) String() string { return enum.Name("Late", lateNames[:], l) }
-
 // MarshalText implements encoding.TextMarshaler.
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
-
-// MarshalText implements encoding.TextMarshaler.
-func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
 func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
-
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
-// returns.
-func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
 
 // settings are Options as the policy computes with them.
 type settings struct {
@@ -133,8 +118,6 @@ func (o *Options) resolve() (settings, error) {
 		return s, fmt.Errorf("pfsp: the fair limit %d is not from 0 to %d", s.fairLimit, maxFairLimit)
 	case int(o.Order) >= len(orderNames):
 		return s, fmt.Errorf("pfsp: unknown order %v", o.Order)
-	case int(o.Late) >= len(lateNames):
-		return s, fmt.Errorf("pfsp: unknown late rule %v", o.Late)
 	case o.DefaultTaskTime < 0:
 		return s, fmt.Errorf("pfsp: negative default task time %v", o.DefaultTaskTime)
 	case !(o.Alpha >= 0 && o.Alpha < 1):
@@ -143,6 +126,9 @@ func (o *Options) resolve() (settings, error) {
 		return s, fmt.Errorf("pfsp: the least progress %v is not in (0, 1]", o.MinProgress)
 	case o.UpdateInterval < 0:
 		return s, fmt.Errorf("pfsp: negative update interval %v", o.UpdateInterval)
+	}
+	if err := option.Choice("Late", o.Late); err != nil {
+		return s, fmt.Errorf("pfsp: %w", err)
 	}
 	s.alpha = uint64(math.Floor(float64(o.Alpha*(1<<16)) + 0.5))
 	if o.MinProgress > 0 {

@@ -225,14 +225,14 @@ func TestExplainNamesWhatIsVoid(t *testing.T) {
 	void(c, 5, "slots are held while tasks wait for input", "attempts failed")
 }
 
-// Where sizes are estimates, a late job does not block the others: with LateAuto they
+// Where sizes are estimates, a late job does not block the others: with LateDefault they
 // share, with LateFirst the first one takes all.
 // Reference: package comment, "Algorithm"; Dell'Amico et al., PSBS.
 func TestLateJobsShare(t *testing.T) {
 	for _, tc := range []struct {
 		late pfsp.Late
 		want []sojourn.JobID
-	}{{pfsp.LateAuto, []sojourn.JobID{1, 2, 1, 2}}, {pfsp.LateShare, []sojourn.JobID{1, 2, 1, 2}}, {pfsp.LateFirst, []sojourn.JobID{1, 1, 1, 1}}} {
+	}{{pfsp.LateDefault, []sojourn.JobID{1, 2, 1, 2}}, {pfsp.LateShare, []sojourn.JobID{1, 2, 1, 2}}, {pfsp.LateFirst, []sojourn.JobID{1, 1, 1, 1}}} {
 		c := newCluster(t, pfsp.Options{FairLimit: new(int), Late: tc.late, DefaultTaskTime: time.Second}, 4)
 		c.arrive(1, 10, 0)
 		c.arrive(2, 10, 0)

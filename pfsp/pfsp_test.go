@@ -37,7 +37,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 		o := pfsp.Options{
 			NoGate:          rapid.Bool().Draw(t, "no gate"),
 			Order:           rapid.SampledFrom([]pfsp.Order{pfsp.Protective, pfsp.FSP}).Draw(t, "order"),
-			Late:            rapid.SampledFrom([]pfsp.Late{pfsp.LateAuto, pfsp.LateFirst, pfsp.LateShare}).Draw(t, "late"),
+			Late:            rapid.SampledFrom([]pfsp.Late{pfsp.LateDefault, pfsp.LateFirst, pfsp.LateShare}).Draw(t, "late"),
 			DefaultTaskTime: rapid.SampledFrom([]time.Duration{0, 10, time.Second}).Draw(t, "task time"),
 			Alpha:           rapid.SampledFrom([]float64{0, 0.5, 0.99}).Draw(t, "alpha"),
 			UpdateInterval:  rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "update interval"),

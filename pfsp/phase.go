@@ -57,12 +57,12 @@ func (c *class) leave(ph *phase) {
 	ph.item = nil
 }
 
-// share returns what late phases are shared by: see [LateAuto]. Those of exact sizes
+// share returns what late phases are shared by: see [LateDefault]. Those of exact sizes
 // count as if they had nothing running, and the others as if they had one task
 // more.
 func (p *Policy) share(ph *phase) int {
 	switch {
-	case p.late != LateAuto:
+	case p.late != LateDefault:
 		return ph.tasks
 	case ph.exact():
 		return 0

@@ -4,13 +4,13 @@
 //	return option.First("hfsp",
 //		option.Range("TrainingTasks", o.TrainingTasks, 0, math.MaxInt32),
 //		option.AtLeast("Delta", o.Delta, 0),
-//		option.Choice("Preemption", o.Preemption, preemptNames[:]))
+//		option.Choice("Preemption", o.Preemption))
 package option
 
 import (
 	"cmp"
+	"encoding"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -47,10 +47,15 @@ func Range[N cmp.Ordered](field string, value, least, most N) error {
 	return Want(value >= least && value <= most, field, value, "%v to %v", least, most)
 }
 
-// Choice wants a value that has a name.
-func Choice[E ~uint8](field string, value E, names []string) error {
-	last := len(names) - 1
-	return Want(int(value) < len(names), field, value, "%s or %s", strings.Join(names[:last], ", "), names[last])
+// Choice wants a value that has a name: one whose text is understood.
+func Choice[E fmt.Stringer, P interface {
+	*E
+	encoding.TextUnmarshaler
+}](field string, value E) error {
+	if err := P(new(E)).UnmarshalText([]byte(value.String())); err != nil {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	return nil
 }
 
 // Pointed applies a check to what a pointer points to. Nil is right.

@@ -6,13 +6,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
 type color uint8
 
+var colors = []string{"red", "green", "blue"}
+
+func (c color) String() string { return enum.Name("Color", colors, c) }
+
+func (c *color) UnmarshalText(text []byte) error { return enum.Set(c, "color", colors, text) }
+
 func TestChecks(t *testing.T) {
-	names := []string{"red", "green", "blue"}
 	for _, tc := range []struct {
 		got  error
 		want string
@@ -26,8 +32,8 @@ func TestChecks(t *testing.T) {
 		{option.Range("N", 0, 1, 3), "N is 0: want 1 to 3"},
 		{option.Range("N", 4, 1, 3), "N is 4: want 1 to 3"},
 		{option.Range("X", math.NaN(), 0, 1), "X is NaN: want 0 to 1"},
-		{option.Choice("Color", color(2), names), ""},
-		{option.Choice("Color", color(3), names), "Color is 3: want red, green or blue"},
+		{option.Choice("Color", color(2)), ""},
+		{option.Choice("Color", color(3)), `Color: unknown color "Color(3)": want red, green or blue`},
 		{option.Want(true, "X", 1, "2"), ""},
 		{option.Want(false, "X", 1, "%d", 2), "X is 1: want 2"},
 		{option.First("p", nil, nil), ""},

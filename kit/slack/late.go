@@ -24,7 +24,7 @@ type lateKey[T any] struct {
 
 func newLates[T any](mode vqueue.Late) lates[T] {
 	switch mode {
-	case vqueue.LateFirst:
+	case vqueue.LateDefault, vqueue.LateFirst:
 		return lates[T]{mode: mode, service: heap.New(func(a, b lateKey[T]) bool { return a.seq < b.seq })}
 	case vqueue.LateShare:
 		return lates[T]{mode: mode, service: heap.New(lateKey[T].lessByShare)}

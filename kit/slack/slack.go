@@ -91,7 +91,7 @@ func (a key) less(b key) bool {
 }
 
 // New returns an empty system of no slots at time 0. Mode says how late items are
-// served among themselves.
+// served among themselves; [vqueue.LateDefault] is LateFirst.
 func New[T any](mode vqueue.Late) *System[T] {
 	return &System[T]{late: newLates[T](mode)}
 }

@@ -8,21 +8,6 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// Late says how late items are served: those that are virtually complete and
-// not really finished. They always go before the others.
-type Late uint8
-
-const (
-	// LateFirst serves late items one after the other, in the order of their
-	// virtual completion. With exact sizes it keeps the bound on lateness.
-	LateFirst Late = iota
-	// LateShare serves the late item that has the fewest tasks running per unit of
-	// weight; among equals, the one that was virtually complete first. With
-	// estimated sizes it keeps a large job whose size was underestimated from
-	// blocking the others [Dell'Amico, Carra and Michiardi, PSBS, 2016].
-	LateShare
-)
-
 // degree of the trees. From 16 to 64 they take about the same time; wider nodes
 // allocate less as items come and go.
 const degree = 32
@@ -79,7 +64,7 @@ func (it *Item[T]) Ready() bool { return it.ready }
 // Running returns what [Queue.SetRunning] set.
 func (it *Item[T]) Running() int { return int(it.running) }
 
-// New returns an empty queue of no slots at time 0.
+// New returns an empty queue of no slots at time 0. [LateDefault] is LateFirst.
 func New[T any](mode Late) *Queue[T] {
 	q := &Queue[T]{
 		mode:    mode,

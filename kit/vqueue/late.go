@@ -1,0 +1,40 @@
+package vqueue
+
+import (
+	"cmp"
+
+	"github.com/sojourn-sched/sojourn/internal/enum"
+)
+
+// Late says how late items are served: those that are virtually complete and
+// not really finished. They always go before the others. All policies that have this
+// option share the type.
+type Late uint8
+
+const (
+	// LateDefault is what the policy says of it.
+	LateDefault Late = iota
+	// LateFirst serves late items one after the other, in the order of their
+	// virtual completion. With exact sizes it keeps the bound on lateness.
+	LateFirst
+	// LateShare serves the late item that has the fewest tasks running per unit of
+	// weight; among equals, the one that was virtually complete first. With
+	// estimated sizes it keeps a large job whose size was underestimated from
+	// blocking the others [Dell'Amico, Carra and Michiardi, PSBS, 2016].
+	LateShare
+)
+
+var lateNames = [...]string{LateDefault: "default", LateFirst: "first", LateShare: "share"}
+
+// Or returns l, or other if l is LateDefault.
+func (l Late) Or(other Late) Late { return cmp.Or(l, other) }
+
+// String returns "default", "first" or "share".
+func (l Late) String() string { return enum.Name("Late", lateNames[:], l) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
+// returns.
+func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
