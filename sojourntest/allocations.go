@@ -13,86 +13,100 @@ import (
 // assigning and finishing once that has gone on for a while.
 func checkAllocations(tb rapid.TB, p sojourn.Policy, o Options) {
 	tb.Helper()
-	const (
-		slots = 8 // of each class
-		runs  = 1000
-		each  = 4 // jobs of each shape
+	const runs = 1000
+	l := &load{TB: tb, s: newSubject(p), o: &o}
+	l.addSlots()
+	l.addJobs(4 * runs)
+	l.offer()
+	for range runs {
+		l.cycle()
+	}
+	if n := testing.AllocsPerRun(runs, l.cycle); n > 0 {
+		tb.Fatalf("%v allocations for each task that is finished and assigned, want 0\nlaw of %s", n, lawAllocations)
+	}
+}
 
-		deadline = 100 * 24 * sojourn.Time(time.Hour)
-	)
-	s := newSubject(p)
-	var now sojourn.Time
-	observe := func(ev sojourn.Event) {
-		ev.At = now
-		if err := s.Observe(ev); err != nil {
-			tb.Fatalf("%v\nlaw of %s", err, lawAnswers)
+// A load keeps all slots of a policy busy with tasks that end one after the other.
+type load struct {
+	rapid.TB
+	s        *subject
+	o        *Options
+	now      sojourn.Time
+	attempts []sojourn.Assignment // by slot; the zero Assignment if it is free
+	next     int                  // the slot whose task ended last
+}
+
+// observe reports an event that fits.
+func (l *load) observe(ev sojourn.Event) {
+	ev.At = l.now
+	if err := l.s.Observe(ev); err != nil {
+		l.Fatalf("%v\nlaw of %s", err, lawAnswers)
+	}
+}
+
+// addSlots adds 8 slots of each class.
+func (l *load) addSlots() {
+	for range 8 {
+		for _, c := range l.o.classes() {
+			l.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(len(l.attempts)), Class: c}})
+			l.attempts = append(l.attempts, sojourn.Assignment{})
 		}
 	}
-	var attempts []sojourn.Assignment // by slot; the zero Assignment if it is free
-	classes := o.classes()
-	for range slots {
-		for _, c := range classes {
-			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(len(attempts)), Class: c}})
-			attempts = append(attempts, sojourn.Assignment{})
-		}
-	}
+}
+
+// addJobs adds 4 jobs of each shape, of so many tasks a phase.
+func (l *load) addJobs(tasks int) {
+	const deadline = 100 * 24 * sojourn.Time(time.Hour)
 	var id sojourn.JobID = 1
-	for range each {
-		shapes := plainJobs(&o, id, 4*runs, deadline)
+	for range 4 {
+		shapes := plainJobs(l.o, id, tasks, deadline)
 		if len(shapes) == 0 {
-			tb.Fatalf("the policy supports no job that the kit can make: see Options.Supports")
+			l.Fatalf("the policy supports no job that the kit can make: see Options.Supports")
 		}
 		for _, job := range shapes {
-			ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: job}
-			err := s.Observe(ev)
-			if o.Rejects && errors.Is(err, sojourn.ErrRejected) { // it may want a deadline
+			ev := sojourn.Event{Kind: sojourn.JobArrived, At: l.now, Job: job}
+			err := l.s.Observe(ev)
+			if l.o.Rejects && errors.Is(err, sojourn.ErrRejected) { // it may want a deadline
 				job.Deadline = deadline
-				err = s.Observe(ev)
+				err = l.s.Observe(ev)
 			}
 			if err != nil {
-				tb.Fatalf("%v\nlaw of %s", err, lawAnswers)
+				l.Fatalf("%v\nlaw of %s", err, lawAnswers)
 			}
 		}
 		id += sojourn.JobID(len(shapes))
 	}
+}
 
-	offer := func() (taken bool) {
-		for i := range attempts {
-			if attempts[i].Attempt == 0 {
-				if a, ok := s.Assign(sojourn.SlotID(i)); ok {
-					attempts[i], taken = a, true
-				}
-			}
-		}
-		return taken
-	}
-	next := 0
-	cycle := func() {
-		now++
-		for range attempts {
-			next = (next + 1) % len(attempts)
-			if a := attempts[next]; a.Attempt > 0 {
-				observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}, Service: time.Second})
-				attempts[next] = sojourn.Assignment{}
-				break
-			}
-		}
-		if offer() {
-			return
-		}
-		if s.waker != nil {
-			if at, ok := s.waker.NextWake(); ok {
-				now = max(now, at)
-				observe(sojourn.Event{Kind: sojourn.Tick})
-				offer()
+// offer offers all free slots, and reports whether one was taken.
+func (l *load) offer() (taken bool) {
+	for i := range l.attempts {
+		if l.attempts[i].Attempt == 0 {
+			if a, ok := l.s.Assign(sojourn.SlotID(i)); ok {
+				l.attempts[i], taken = a, true
 			}
 		}
 	}
-	offer()
-	for range runs {
-		cycle()
+	return taken
+}
+
+// cycle ends a task and offers the free slots.
+func (l *load) cycle() {
+	l.now++
+	for range l.attempts {
+		l.next = (l.next + 1) % len(l.attempts)
+		if a := l.attempts[l.next]; a.Attempt > 0 {
+			l.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}, Service: time.Second})
+			l.attempts[l.next] = sojourn.Assignment{}
+			break
+		}
 	}
-	if n := testing.AllocsPerRun(runs, cycle); n > 0 {
-		tb.Fatalf("%v allocations for each task that is finished and assigned, want 0\nlaw of %s", n, lawAllocations)
+	if l.offer() || l.s.waker == nil {
+		return
+	}
+	if at, ok := l.s.waker.NextWake(); ok {
+		l.now = max(l.now, at)
+		l.observe(sojourn.Event{Kind: sojourn.Tick})
+		l.offer()
 	}
 }

@@ -195,17 +195,17 @@ func (p *prober) findNow() {
 // step makes the policy busy in one of several ways.
 func (p *prober) step() {
 	tr := p.tr
-	job := pick(tr, tr.names.jobs...)
+	job := pick(&tr.draws, tr.names.jobs...)
 	switch tr.src.below(8) {
 	case 0:
-		p.addSlot(sojourn.SlotID(tr.src.below(24)), pick(tr, p.o.classes()...))
+		p.addSlot(sojourn.SlotID(tr.src.below(24)), pick(&tr.draws, p.o.classes()...))
 	case 1:
 		if j := tr.job(job); j != nil {
-			p.observe(sojourn.Event{Kind: pick(tr, sojourn.JobArrived, sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised), Job: j})
+			p.observe(sojourn.Event{Kind: pick(&tr.draws, sojourn.JobArrived, sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised), Job: j})
 		}
 	case 2:
-		p.observe(sojourn.Event{Kind: pick(tr, sojourn.JobCancelled, sojourn.SlotRemoved, sojourn.NodeDown, sojourn.NodeUp),
-			Job: &sojourn.Job{ID: job}, Slot: sojourn.Slot{ID: pick(tr, tr.names.slots...), Node: pick(tr, tr.names.nodes...)}})
+		p.observe(sojourn.Event{Kind: pick(&tr.draws, sojourn.JobCancelled, sojourn.SlotRemoved, sojourn.NodeDown, sojourn.NodeUp),
+			Job: &sojourn.Job{ID: job}, Slot: sojourn.Slot{ID: pick(&tr.draws, tr.names.slots...), Node: pick(&tr.draws, tr.names.nodes...)}})
 	case 3:
 		at := max(tr.later(), tr.m.now)
 		if p.s.waker != nil && tr.oneIn(2) {
@@ -221,11 +221,11 @@ func (p *prober) step() {
 			i := tr.src.below(len(p.runs))
 			a := p.runs[i]
 			p.runs = slices.Delete(p.runs, i, i+1)
-			p.observe(sojourn.Event{Kind: pick(tr, sojourn.TaskFinished, sojourn.TaskFailed), Service: pick(tr, 0, time.Second),
+			p.observe(sojourn.Event{Kind: pick(&tr.draws, sojourn.TaskFinished, sojourn.TaskFailed), Service: pick(&tr.draws, 0, time.Second),
 				Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 		}
 	case 7:
-		p.sweep(job, pick(tr, sojourn.TaskFinished, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskProgress,
+		p.sweep(job, pick(&tr.draws, sojourn.TaskFinished, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskProgress,
 			sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost, sojourn.TaskAdopted))
 	}
 }

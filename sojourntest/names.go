@@ -40,22 +40,22 @@ func smallNames(o *Options) names {
 
 // extremeNames draws names from the ends of their ranges, each kind by itself. The largest
 // IDs of slots are rare, since policies keep tables that are as long.
-func (tr *trial) extremeNames() {
-	n := &tr.names
-	if tr.oneIn(2) {
+func (dr *draws) extremeNames() {
+	n := &dr.names
+	if dr.oneIn(2) {
 		n.jobs = []sojourn.JobID{math.MaxUint64, 1, 1 << 63, 1<<63 - 1, 2, math.MaxUint64 - 1}
 	}
-	if tr.oneIn(2) {
+	if dr.oneIn(2) {
 		n.slots = []sojourn.SlotID{0, 1 << 12, 1, 1<<12 - 1, 63, 64, 1 << 10}
 	}
-	if tr.oneIn(16) {
+	if dr.oneIn(16) {
 		n.slots = []sojourn.SlotID{0, sojourn.MaxSlots - 1, 1, 1 << 23, sojourn.MaxSlots - 2, 1 << 12, 64}
 	}
-	if tr.oneIn(2) {
+	if dr.oneIn(2) {
 		n.nodes = []sojourn.NodeID{1, math.MaxUint32, math.MaxUint32 - 1, 1 << 31}
 		n.rack = math.MaxUint32
 	}
-	if tr.oneIn(2) && tr.o.Classes == nil {
+	if dr.oneIn(2) && dr.o.Classes == nil {
 		n.classes = []sojourn.Class{sojourn.Map, sojourn.Reduce, math.MaxUint8}
 	}
 }

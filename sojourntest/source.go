@@ -24,7 +24,8 @@ func newChance(seed uint64, steps int) *chance {
 }
 
 func (c *chance) below(n int) int { return c.IntN(n) }
-func (c *chance) more() bool      { return c.IntN(c.steps+1) > 0 }
+
+func (c *chance) more() bool { return c.IntN(c.steps+1) > 0 }
 
 // A tape chooses by bytes, one for each choice among at most 256, so that a change of
 // one byte changes one choice. The history ends with it; what is chosen afterwards is
@@ -53,10 +54,10 @@ func (t *tape) below(n int) int {
 func (t *tape) more() bool { return len(t.rest) > 0 }
 
 // between draws a number from least to most.
-func (tr *trial) between(least, most int) int { return least + tr.src.below(most-least+1) }
+func (dr *draws) between(least, most int) int { return least + dr.src.below(most-least+1) }
 
 // oneIn reports true once in n times.
-func (tr *trial) oneIn(n int) bool { return tr.src.below(n) == n-1 }
+func (dr *draws) oneIn(n int) bool { return dr.src.below(n) == n-1 }
 
 // pick draws one of a list.
-func pick[T any](tr *trial, list ...T) T { return list[tr.src.below(len(list))] }
+func pick[T any](dr *draws, list ...T) T { return list[dr.src.below(len(list))] }

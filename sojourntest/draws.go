@@ -1,0 +1,258 @@
+package sojourntest
+
+import (
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// Draws are where a trial draws from: numbers, names, and events and jobs that fit the
+// model or nearly do.
+type draws struct {
+	o       *Options
+	src     source
+	m       *model       // knows what fits
+	extreme bool         // numbers come from the ends of their ranges as well
+	names   names        // that are drawn from
+	end     sojourn.Time // the last instant that is drawn
+}
+
+func newDraws(o *Options, src source) draws {
+	return draws{
+		o: o, src: src, names: smallNames(o), end: lastTime,
+		m: &model{o: o, down: map[sojourn.NodeID]bool{}, racks: map[sojourn.NodeID]sojourn.RackID{}},
+	}
+}
+
+// The last instants that a history may draw. To bring it to its end takes time, and no timer
+// goes off when there is none left; where there may be none, nobody has to be served.
+const (
+	lastTime  sojourn.Time = math.MaxInt64 - 1<<56
+	endOfTime sojourn.Time = math.MaxInt64
+)
+
+// later draws the time of the next event.
+func (dr *draws) later() sojourn.Time {
+	step := pick(dr, 0, 0, 0, 1, time.Second, 1500*time.Millisecond, 7*time.Second, time.Minute)
+	if dr.extreme && dr.oneIn(8) {
+		step = pick[time.Duration](dr, 1<<31, 1<<53, 1<<60, math.MaxInt64)
+	}
+	left := dr.end.Sub(dr.m.now)
+	if dr.end == endOfTime && dr.oneIn(8) {
+		step = left - step
+	}
+	return dr.m.now.Add(min(max(0, step), max(0, left)))
+}
+
+// upTo draws a number from 0 to most, which is positive: small, or in extreme trials close
+// to one of the ends of the range.
+func (dr *draws) upTo(small, most int64) int64 {
+	if !dr.extreme {
+		return min(small, most)
+	}
+	return min(pick(dr, small, small, 1, most, most-1, most/2, most/2+1, 1<<53), most)
+}
+
+// class draws a class, the first ones more often, so that slots and phases meet.
+func (dr *draws) class() sojourn.Class {
+	classes := dr.names.classes
+	return min(pick(dr, classes...), pick(dr, classes...))
+}
+
+// candidates returns the events of a kind that would fit, as far as slots, nodes
+// and tasks go.
+func (dr *draws) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
+	m := dr.m
+	switch kind {
+	case sojourn.SlotAdded:
+		for _, id := range dr.names.slots {
+			if s := m.slot(id); s == nil {
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: id}})
+			} else if s.retiring {
+				list = append(list, sojourn.Event{Slot: s.Slot})
+			}
+		}
+	case sojourn.SlotRemoved:
+		for _, s := range m.slots {
+			if !s.retiring {
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: s.ID}})
+			}
+		}
+	case sojourn.NodeDown, sojourn.NodeUp:
+		for _, n := range dr.names.nodes {
+			if m.down[n] == (kind == sojourn.NodeUp) {
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{Node: n, Rack: dr.names.rackOf(n)}})
+			}
+		}
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		for _, id := range dr.names.jobs {
+			if m.job(id) == nil {
+				list = append(list, sojourn.Event{Job: &sojourn.Job{ID: id}})
+			}
+		}
+	case sojourn.JobRevised, sojourn.JobCancelled:
+		for _, j := range m.jobs {
+			if !j.cancelled {
+				list = append(list, sojourn.Event{Job: &sojourn.Job{ID: j.spec.ID}})
+			}
+		}
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost, sojourn.TaskAdopted:
+		m.each(func(_ *modelJob, t *modelTask) {
+			ev := sojourn.Event{Kind: kind, At: m.now, Task: t.id}
+			slots := []sojourn.SlotID{0}
+			switch kind {
+			case sojourn.OutputLost:
+				ev.Attempt = t.attempts
+			case sojourn.TaskAdopted:
+				ev.Attempt = t.attempts + 1
+				slots = m.free()
+			}
+			for _, ev.Slot.ID = range slots {
+				if m.check(&ev) == nil {
+					list = append(list, ev)
+				}
+			}
+		})
+	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		for _, s := range m.busy() {
+			list = append(list, report(kind, s))
+		}
+	case sojourn.Tick:
+		list = []sojourn.Event{{}}
+	}
+	for i := range list {
+		list[i].Kind = kind
+	}
+	return list
+}
+
+// fill draws the time and the other fields of an event that fits.
+func (dr *draws) fill(ev *sojourn.Event) {
+	ev.At = dr.later()
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		if s := dr.m.slot(ev.Slot.ID); s == nil {
+			ev.Slot.Class = dr.class()
+			if i := dr.between(0, len(dr.names.nodes)); i > 0 {
+				ev.Slot.Node = dr.names.nodes[i-1]
+			}
+			ev.Slot.Rack = dr.names.rackOf(ev.Slot.Node)
+		}
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		ev.Job = dr.job(ev.Job.ID)
+	case sojourn.JobRevised:
+		ev.Job = dr.revision(dr.m.job(ev.Job.ID))
+	case sojourn.TaskAdopted:
+		if dr.oneIn(10) {
+			ev.Attempt += 1 << 30
+		} else if dr.oneIn(10) {
+			ev.Attempt = 1 << 31
+		}
+	case sojourn.TaskProgress:
+		ev.Progress = pick[uint16](dr, 0, 1, 5000, sojourn.MaxProgress-1, sojourn.MaxProgress)
+	case sojourn.TaskFailed:
+		ev.Cause = sojourn.Cause(dr.between(0, 2))
+	}
+	switch ev.Kind {
+	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
+		ev.Service = time.Duration(dr.upTo(int64(pick(dr, 0, 1, time.Second, time.Hour)), math.MaxInt64))
+	}
+}
+
+// neighbours returns events of a kind that may be wrong in one way or in two.
+func (dr *draws) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
+	m := dr.m
+	switch kind {
+	case sojourn.SlotAdded:
+		for _, id := range dr.names.slots {
+			s := sojourn.Slot{ID: id}
+			if old := m.slot(id); old != nil {
+				s = old.Slot
+			}
+			list = append(list, sojourn.Event{Slot: s})
+			s.Class++
+			list = append(list, sojourn.Event{Slot: s})
+			for _, s.Node = range append(dr.names.nodes, 0) {
+				for _, s.Rack = range []sojourn.RackID{0, dr.names.rack, noRack} {
+					list = append(list, sojourn.Event{Slot: s})
+				}
+			}
+		}
+		list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: sojourn.MaxSlots}}, sojourn.Event{Slot: sojourn.Slot{ID: 1<<32 - 1}})
+	case sojourn.SlotRemoved:
+		for _, id := range append(dr.names.slots, noSlot) {
+			list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: id}})
+		}
+	case sojourn.NodeDown, sojourn.NodeUp:
+		for _, node := range append(dr.names.nodes, 0) {
+			for _, rack := range []sojourn.RackID{0, dr.names.rack, noRack} {
+				list = append(list, sojourn.Event{Slot: sojourn.Slot{Node: node, Rack: rack}})
+			}
+		}
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
+		for _, j := range dr.wrongJobs(kind) {
+			list = append(list, sojourn.Event{Job: j})
+		}
+	case sojourn.JobCancelled:
+		list = append(list, sojourn.Event{})
+		for _, id := range append(dr.names.jobs, 0, noJob) {
+			list = append(list, sojourn.Event{Job: &sojourn.Job{ID: id}})
+		}
+	case sojourn.Tick:
+		list = append(list, sojourn.Event{})
+	default:
+		list = dr.taskNeighbours(kind)
+	}
+	return list
+}
+
+// taskNeighbours is neighbours for events about tasks: the product of tasks,
+// slots and attempts as far as they matter, and some fields out of range.
+func (dr *draws) taskNeighbours(kind sojourn.EventKind) (list []sojourn.Event) {
+	add := func(id sojourn.TaskID, slots []sojourn.SlotID, attempts ...uint32) {
+		for _, slot := range slots {
+			for _, attempt := range attempts {
+				list = append(list, sojourn.Event{Task: id, Attempt: attempt, Slot: sojourn.Slot{ID: slot}})
+			}
+		}
+	}
+	one := dr.names.slots[:1]
+	slots := one
+	before := done // the state of tasks that kind could be about
+	switch kind {
+	case sojourn.TaskAdopted:
+		slots, before = append(dr.names.slots, noSlot), pending
+	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		slots, before = append(dr.names.slots, noSlot), running
+	}
+	for _, id := range []sojourn.TaskID{{Job: 0}, {Job: noJob}, {Job: noJob, Phase: 9}} {
+		add(id, slots, 0, 1)
+	}
+	for _, j := range dr.m.jobs {
+		id := j.spec.ID
+		add(sojourn.TaskID{Job: id, Phase: uint16(len(j.tasks))}, slots, 0, 1)
+		add(sojourn.TaskID{Job: id, Index: uint32(len(j.tasks[0]))}, slots, 1)
+		add(sojourn.TaskID{Job: id, Phase: 1<<16 - 1}, one, 1)
+		add(sojourn.TaskID{Job: id, Index: 1<<32 - 1}, one, 1)
+	}
+	dr.m.each(func(_ *modelJob, t *modelTask) {
+		if t.state == before {
+			add(t.id, slots, 0, max(1, t.attempts)-1, t.attempts, t.attempts+1, 1<<31+1)
+		} else {
+			add(t.id, one, max(1, t.attempts))
+		}
+	})
+	for _, ev := range append(dr.candidates(kind), list[0]) {
+		list = append(list,
+			sojourn.Event{Task: ev.Task, Attempt: ev.Attempt, Slot: ev.Slot, Service: -1},
+			sojourn.Event{Task: ev.Task, Attempt: ev.Attempt, Slot: ev.Slot, Progress: sojourn.MaxProgress + 1},
+			sojourn.Event{Task: ev.Task, Attempt: ev.Attempt, Slot: ev.Slot, Cause: 3})
+	}
+	return list
+}
+
+// report returns a report about the attempt that runs on s.
+func report(kind sojourn.EventKind, s *modelSlot) sojourn.Event {
+	return sojourn.Event{Kind: kind, Task: s.task.id, Attempt: s.task.attempts, Slot: sojourn.Slot{ID: s.ID}}
+}

@@ -1,0 +1,240 @@
+package sojourntest
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// job draws a job that the policy supports. It returns nil if the kit knows none.
+func (dr *draws) job(id sojourn.JobID) *sojourn.Job {
+	most := 3
+	if dr.o.MaxPhases > 0 {
+		most = min(most, dr.o.MaxPhases)
+	}
+	const tries = 20
+	for range tries {
+		if j := dr.anyJob(id, most); dr.o.supports(j) {
+			return j
+		}
+	}
+	return dr.plainJob(id)
+}
+
+// anyJob draws a valid job.
+func (dr *draws) anyJob(id sojourn.JobID, mostPhases int) *sojourn.Job {
+	j := &sojourn.Job{
+		ID:     id,
+		Name:   pick(dr, "", "sort", "join"),
+		Pool:   pick(dr, "", "a", "b"),
+		Demand: uint32(dr.upTo(int64(dr.between(0, 3)), math.MaxUint32)),
+		Phases: make([]sojourn.Phase, dr.between(1, mostPhases)),
+	}
+	for i := range j.Phases {
+		p := &j.Phases[i]
+		p.Class = dr.class()
+		if dr.oneIn(3) {
+			p.Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{1}}) // resize makes the rest
+		}
+		dr.resize(j, i, dr.between(1, 4))
+	}
+	dr.describe(j)
+	return j
+}
+
+// revision draws a valid new description of a job.
+func (dr *draws) revision(of *modelJob) *sojourn.Job {
+	j := clone(of.spec)
+	for i := range j.Phases {
+		least := max(1, of.least(i))
+		dr.resize(j, i, dr.between(least, least+3))
+	}
+	dr.describe(j)
+	return j
+}
+
+// resize gives a phase n tasks, and draws what is said of them. The inputs of a
+// task are always the same, so that revisions do not change them.
+func (dr *draws) resize(j *sojourn.Job, phase, n int) {
+	p := &j.Phases[phase]
+	p.Tasks = n
+	p.Estimates, p.Bytes, p.Delays = nil, nil, nil
+	p.Estimate = time.Duration(dr.between(0, 5)) * time.Second
+	if dr.o.NeedsEstimates {
+		p.Estimate += time.Second
+	}
+	p.Estimate = time.Duration(dr.upTo(int64(p.Estimate), math.MaxInt64/int64(n)))
+	if dr.oneIn(4) {
+		for k := range n {
+			p.Estimates = append(p.Estimates, time.Duration(dr.upTo(int64(k*k%4)*1e9, math.MaxInt64/int64(n))))
+		}
+	}
+	if dr.oneIn(4) {
+		p.Bytes, p.Delays = make([]int64, n), make([]time.Duration, n)
+		for k := range n {
+			p.Bytes[k] = dr.upTo(int64(k)<<20, math.MaxInt64)
+			p.Delays[k] = time.Duration(dr.upTo(int64(k)*5e8, math.MaxInt64))
+		}
+	}
+	if p.Inputs.Len() > 0 {
+		nodes := make([][]sojourn.NodeID, n)
+		for k := range nodes {
+			for i := range (k + 1) % 3 {
+				nodes[k] = append(nodes[k], dr.names.nodes[(phase+k+2*i)%len(dr.names.nodes)])
+			}
+		}
+		p.Inputs = sojourn.MakeInputs(nodes)
+	}
+}
+
+// describe draws what a job says apart from its tasks.
+func (dr *draws) describe(j *sojourn.Job) {
+	j.Weight = pick(dr, 0, 1, 2, 0.5, 1./65536, 3600)
+	if dr.extreme && dr.oneIn(2) {
+		j.Weight = pick(dr, 1./65536, 1<<31, 1<<32-1, math.Nextafter(1<<32, 0))
+	}
+	j.Deadline = 0
+	if d := pick(dr, 0, 2*time.Second, 20*time.Second, time.Hour); d > 0 {
+		j.Deadline = dr.m.now.Add(d)
+		if dr.extreme {
+			j.Deadline = pick(dr, j.Deadline, 1, math.MaxInt64)
+		}
+	}
+	for i := range j.Phases {
+		j.Phases[i].After = 0
+		if i > 0 {
+			j.Phases[i].After = dr.between(sojourn.NoBarrier, j.Phases[i-1].Tasks)
+		}
+	}
+}
+
+// plainJob returns a job that the policy supports, or nil if the kit does not
+// know how to make one.
+func (dr *draws) plainJob(id sojourn.JobID) *sojourn.Job {
+	for _, j := range plainJobs(dr.o, id, 2, dr.m.now.Add(time.Hour)) {
+		return j
+	}
+	return nil
+}
+
+// plainJobs returns jobs that the policy supports: of one phase, one for each
+// class, or else of two. Their tasks have estimates, and a deadline if that is
+// asked for.
+func plainJobs(o *Options, id sojourn.JobID, tasks int, deadline sojourn.Time) (jobs []*sojourn.Job) {
+	phase := func(c sojourn.Class) sojourn.Phase {
+		return sojourn.Phase{Tasks: tasks, Class: c, Estimate: time.Second}
+	}
+	try := func(phases ...sojourn.Phase) bool {
+		for _, d := range []sojourn.Time{0, deadline} {
+			j := &sojourn.Job{ID: id, Deadline: d, Phases: phases}
+			if o.supports(j) {
+				jobs = append(jobs, j)
+				id++
+				return true
+			}
+		}
+		return false
+	}
+	for _, c := range o.classes() {
+		try(phase(c))
+	}
+	for _, first := range o.classes() {
+		for _, second := range o.classes() {
+			p := phase(second)
+			p.After = sojourn.NoBarrier
+			if len(jobs) == 0 && !try(phase(first), p) {
+				p.After = 0
+				try(phase(first), p)
+			}
+		}
+	}
+	return jobs
+}
+
+// wrongJobs returns jobs that are invalid, or live, or not what may be said of
+// them now.
+func (dr *draws) wrongJobs(kind sojourn.EventKind) []*sojourn.Job {
+	list := []*sojourn.Job{nil}
+	id := pick(dr, append(dr.names.jobs, noJob)...)
+	if kind == sojourn.JobRevised && len(dr.m.jobs) > 0 {
+		id = pick(dr, dr.m.jobs...).spec.ID
+	}
+	job := dr.job(id)
+	if job == nil {
+		return list
+	}
+	vary := func(f func(j *sojourn.Job, last *sojourn.Phase)) {
+		j := clone(job)
+		f(j, &j.Phases[len(j.Phases)-1])
+		list = append(list, j)
+	}
+	live := dr.m.job(job.ID)
+	if kind == sojourn.JobRevised && live != nil {
+		job = dr.revision(live)
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Name += "!" })
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Pool += "!" })
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases[0].Class++ })
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = j.Phases[:1] })
+		vary(func(j *sojourn.Job, last *sojourn.Phase) {
+			j.Phases = append(j.Phases, sojourn.Phase{Tasks: 1, Class: last.Class, Estimate: 1})
+		})
+		for i := range job.Phases {
+			for range 2 * live.least(i) {
+				vary(func(j *sojourn.Job, _ *sojourn.Phase) {
+					p := &j.Phases[i]
+					p.Tasks = max(1, live.least(i)-1)
+					p.Estimates, p.Bytes, p.Delays, p.Inputs = nil, nil, nil, sojourn.Inputs{}
+					if i+1 < len(j.Phases) {
+						j.Phases[i+1].After = 0
+					}
+				})
+			}
+			vary(func(j *sojourn.Job, _ *sojourn.Phase) {
+				if p := &j.Phases[i]; p.Inputs.Len() > 0 {
+					nodes := make([][]sojourn.NodeID, p.Tasks)
+					nodes[0] = []sojourn.NodeID{noNode}
+					p.Inputs = sojourn.MakeInputs(nodes)
+				}
+			})
+		}
+	}
+	for _, id := range append(dr.names.jobs, 0, noJob) {
+		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.ID = id })
+	}
+	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = -1 })
+	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = 1 << 32 })
+	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Deadline = -1 })
+	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = nil })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Tasks = 0 })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimate = -1 })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) {
+		last.Estimate, last.Estimates, last.Tasks = 1<<62, nil, max(2, last.Tasks)
+	})
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimates = make([]time.Duration, last.Tasks+1) })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Bytes = make([]int64, last.Tasks+1) })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Delays = make([]time.Duration, last.Tasks+1) })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) {
+		last.Inputs = sojourn.MakeInputs(slices.Repeat([][]sojourn.NodeID{{1}}, last.Tasks+1))
+	})
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.After = -2 })
+	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.After = last.Tasks + 9 })
+	return list
+}
+
+// clone returns a copy of j that shares nothing with it.
+func clone(j *sojourn.Job) *sojourn.Job {
+	c := *j
+	c.Phases = slices.Clone(j.Phases)
+	for i := range c.Phases {
+		p := &c.Phases[i]
+		p.Estimates, p.Bytes, p.Delays = slices.Clone(p.Estimates), slices.Clone(p.Bytes), slices.Clone(p.Delays)
+		nodes := make([][]sojourn.NodeID, p.Inputs.Len())
+		for k := range nodes {
+			nodes[k] = slices.Clone(p.Inputs.Of(k))
+		}
+		p.Inputs = sojourn.MakeInputs(nodes)
+	}
+	return &c
+}

@@ -1,0 +1,195 @@
+package sojourntest
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// full reports whether all is to be asked after the latest call.
+func (w *witness) full() bool {
+	m := w.h[len(w.h)-1].meeting()
+	if !w.thorough && (w.met[m] || !w.curious) {
+		return (len(w.h)+w.phase)%fullEvery < 2
+	}
+	w.met[m] = true
+	return true
+}
+
+func (c *call) meeting() meeting { return meeting{c.assign, c.ok, c.ev.Kind, c.err} }
+
+// foresee asks everything before a call of which the like has not been met, so that
+// what it changes shows. The outcome of c is what is expected.
+func (w *witness) foresee(c call) {
+	if w.last.full || w.met[c.meeting()] || !w.curious {
+		return
+	}
+	what := panicked(func() { w.last = w.s.view(w.names.classes, true) })
+	if what != "" {
+		w.fail(lawPanics, w.h, "an optional interface panics: %s", what)
+	}
+	w.h[len(w.h)-1].after = w.last
+}
+
+// look asks the optional interfaces after a call and judges what they say. If
+// law is not empty, the call may have changed nothing.
+func (w *witness) look(law string) {
+	c := &w.h[len(w.h)-1]
+	classes := w.names.classes
+	full := w.full()
+	var again *view
+	if what := panicked(func() {
+		c.after = w.s.view(classes, full)
+		if full && (w.thorough || len(w.h)%2 == 0) {
+			again = w.s.viewAfter(something(), classes, full)
+		}
+	}); what != "" {
+		w.fail(lawPanics, w.h, "an optional interface panics after %v: %s", c, what)
+	}
+	if again != nil {
+		w.checkPurity(c, again)
+	}
+	if law != "" {
+		if diff := c.after.differs(w.last); diff != "" {
+			w.fail(law, w.h, "after %v, %s", c, diff)
+		}
+	}
+	w.last = c.after
+	for _, class := range classes {
+		if w.m.startable(class) == nil {
+			c.idle = append(c.idle, class)
+		}
+	}
+	w.checkSeeker(c.after)
+	w.checkPreemptor(c.after)
+	if !full {
+		return
+	}
+	w.checkExplainer(c.after)
+	w.checkPromiser(c.after)
+	if err := c.after.err; err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		w.fail(lawSnapshots, w.h, "AppendBinary(nil) = %v", err)
+	}
+	if w.s.snapshotter != nil && c.after.err == nil && (w.thorough || w.extreme && again != nil) {
+		w.unmarshal(newSubject(w.newPolicy()), c.after.state, len(w.h))
+	}
+}
+
+// checkPurity compares what the optional interfaces say with what they say when they
+// are asked again, and append to something.
+func (w *witness) checkPurity(c *call, again *view) {
+	before := something()
+	if w.s.preemptor != nil {
+		if n := len(again.preemptions); n == 0 || again.preemptions[0] != before.preemptions[0] {
+			w.fail(lawPurity, w.h, "AppendPreemptions(%v) = %v", before.preemptions, again.preemptions)
+		}
+		again.preemptions = again.preemptions[1:]
+	}
+	if w.s.explainer != nil {
+		if n := len(again.ranking); n == 0 || again.ranking[0] != before.ranking[0] {
+			w.fail(lawPurity, w.h, "AppendRanking(%d) = %d", before.ranking, again.ranking)
+		}
+		again.ranking = again.ranking[1:]
+	}
+	if w.s.promiser != nil {
+		if n := len(again.voids); n == 0 || again.voids[0] != before.voids[0] {
+			w.fail(lawPurity, w.h, "AppendVoid(%d) = %d", before.voids, again.voids)
+		}
+		again.voids = again.voids[1:]
+	}
+	if w.s.snapshotter != nil {
+		if !bytes.HasPrefix(again.state, before.state) {
+			w.fail(lawPurity, w.h, "AppendBinary([]byte(%q)) = %.100q, %v", before.state, again.state, again.err)
+		}
+		again.state = again.state[len(before.state):]
+	}
+	if diff := again.differs(c.after); diff != "" {
+		w.fail(lawPurity, w.h, "asked again after %v, %s", c, diff)
+	}
+}
+
+func (w *witness) checkSeeker(v *view) {
+	for i, id := range v.seeks {
+		class := w.names.classes[i]
+		if s := w.m.slot(id); id != none && (s == nil || s.task != nil || s.Class != class) {
+			w.fail(lawSeek, w.h, "Seek(%d) = %d, which is not a free slot of the class", class, id)
+		}
+	}
+}
+
+func (w *witness) checkPreemptor(v *view) {
+	seen := map[sojourn.TaskID]bool{}
+	for _, p := range v.preemptions {
+		t := w.m.task(p.Task)
+		if t == nil || t.state != running || t.attempts != p.Attempt || w.m.slotOf(t).ID != p.Slot || seen[p.Task] {
+			w.fail(lawPreemptions, w.h, "AppendPreemptions(nil) = %v, but %v attempt %d does not run on slot %d, or is listed twice", v.preemptions, p.Task, p.Attempt, p.Slot)
+		}
+		seen[p.Task] = true
+	}
+}
+
+// checkExplainer leaves open whether a cancelled job that waits for its last
+// attempts is listed and explained.
+func (w *witness) checkExplainer(v *view) {
+	if w.s.explainer == nil {
+		return
+	}
+	listed := map[sojourn.JobID]bool{}
+	for i, id := range v.ranking {
+		j := w.m.job(id)
+		if j == nil || listed[id] {
+			w.fail(lawExplanations, w.h, "AppendRanking(nil) = %d, but job %d is not live, or is listed twice", v.ranking, id)
+		}
+		listed[id] = true
+		if !v.reasons[i].ok && !j.cancelled {
+			w.fail(lawExplanations, w.h, "Explain(%d) = %v, false, want true", id, v.reasons[i].attrs)
+		}
+	}
+	for _, id := range append(append(w.names.jobs, 0, noJob), sorted(w.used)...) {
+		if listed[id] {
+			continue
+		}
+		if j := w.m.job(id); j != nil {
+			if !j.cancelled {
+				w.fail(lawExplanations, w.h, "AppendRanking(nil) = %d, but job %d is live as well", v.ranking, id)
+			}
+		} else if attrs, ok := w.s.explainer.Explain(id); ok {
+			w.fail(lawExplanations, w.h, "Explain(%d) = %v, true, want false", id, attrs)
+		}
+	}
+}
+
+// checkPromiser checks what a full view says of void promises.
+func (w *witness) checkPromiser(v *view) {
+	if w.s.promiser == nil {
+		return
+	}
+	listed := map[sojourn.JobID]bool{}
+	for i, id := range v.voids {
+		if w.m.job(id) == nil || listed[id] {
+			w.fail(lawPromises, w.h, "AppendVoid(nil) = %d, but job %d is not live, or is listed twice", v.voids, id)
+		}
+		if listed[id] = true; v.whys[i] == "" {
+			w.fail(lawPromises, w.h, "AppendVoid(nil) = %d, but Void(%d) gives no reason", v.voids, id)
+		}
+	}
+	for _, id := range append(append(w.names.jobs, 0, noJob), sorted(w.used)...) {
+		if listed[id] {
+			continue
+		}
+		if why, ok := w.s.promiser.Void(id); ok {
+			w.fail(lawPromises, w.h, "Void(%d) = %q, true, but AppendVoid(nil) = %d", id, why, v.voids)
+		}
+	}
+}
+
+// compareTwin compares all that the policy says with what the twin says, which was
+// asked next to nothing.
+func (w *witness) compareTwin() {
+	if !w.last.full {
+		w.last = w.s.view(w.names.classes, true)
+		w.h[len(w.h)-1].after = w.last
+	}
+	w.compare(lawPurity, w.twin, len(w.h), "asked nothing before")
+}
