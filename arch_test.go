@@ -49,7 +49,7 @@ const (
 // kindOf returns the kind of a folder of the module.
 func kindOf(dir string) kind {
 	switch dir {
-	case "sojourntest", "sojourntest/scenario", "internal/choice", "internal/gpstest", "internal/histories", "internal/snapshottest", "internal/steady":
+	case "sojourntest", "sojourntest/scenario", "sojourntest/choice", "internal/gpstest", "internal/histories", "internal/snapshottest", "sojourntest/steady":
 		return helper
 	}
 	switch top, _, _ := strings.Cut(dir, "/"); top {
@@ -635,8 +635,8 @@ func LowerBound(Instance) error { return nil }`
 		{"sim and the kit", "sim/a.go", `package sim; import _ ` + m + `/sojourntest"`,
 			"sim/a.go:1: imports sojourntest: a driver or a format knows policies by their interface only, and no help for tests"},
 		{"sim test and help", "sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
-		{"ledger and help", "kit/ledger/a.go", `package ledger; import _ ` + m + `/internal/steady"`,
-			"kit/ledger/a.go:1: imports internal/steady: a part of the kit imports the root package, the kit and internal packages only"},
+		{"ledger and help", "kit/ledger/a.go", `package ledger; import _ ` + m + `/sojourntest/steady"`,
+			"kit/ledger/a.go:1: imports sojourntest/steady: a part of the kit imports the root package, the kit and internal packages only"},
 		{"kit and policy, inside", "sojourntest/a_test.go", `package sojourntest; import _ ` + m + `/fifo"`,
 			"sojourntest/a_test.go:1: imports fifo: help for tests knows policies by their interface only"},
 		{"kit and policy, outside", "sojourntest/a_test.go", `package sojourntest_test; import _ ` + m + `/fifo"`, ""},
@@ -694,7 +694,7 @@ func LowerBound(Instance) error { return nil }`
 		{"files", "fifo/a.go", `package fifo; import "os/exec"`, "fifo/a.go:1: imports os/exec: a policy has no input or output"},
 		{"testing", "fifo/a.go", `package fifo; import "testing"`,
 			"fifo/a.go:1: imports testing: a policy has no input or output"},
-		{"help for benchmarks", "internal/steady/a.go", `package steady; import "testing"`, ""},
+		{"help for benchmarks", "sojourntest/steady/a.go", `package steady; import "testing"`, ""},
 		{"log", "fifo/a.go", `package fifo; import "log"`, "fifo/a.go:1: imports log: a policy has no input or output"},
 		{"attributes", "fifo/a.go", `package fifo; import "log/slog"; var _ slog.Attr`, ""},
 		{"structured log", "fifo/a.go", `package fifo; import "log/slog"; func f() { slog.Info("x") }`,

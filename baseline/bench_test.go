@@ -5,7 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
-	"github.com/sojourn-sched/sojourn/internal/steady"
+	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
 // must turns a constructor and its options into what the kit and the benchmarks

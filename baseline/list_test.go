@@ -10,7 +10,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
-	"github.com/sojourn-sched/sojourn/internal/choice"
+	"github.com/sojourn-sched/sojourn/sojourntest/choice"
 )
 
 // unitWeight returns the weight of a job over its work, exactly.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
-	"github.com/sojourn-sched/sojourn/internal/choice"
+	"github.com/sojourn-sched/sojourn/sojourntest/choice"
 )
 
 func TestSRPTServesTheLeastRemainingWork(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
-	"github.com/sojourn-sched/sojourn/internal/choice"
+	"github.com/sojourn-sched/sojourn/sojourntest/choice"
 )
 
 func newWith(opts fair.Options) sojourn.Policy {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
-	"github.com/sojourn-sched/sojourn/internal/steady"
+	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
 func newPolicy() sojourn.Policy {

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/choice"
+	"github.com/sojourn-sched/sojourn/sojourntest/choice"
 )
 
 func TestFirstArrivedFirst(t *testing.T) {

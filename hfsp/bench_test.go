@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/hfsp"
-	"github.com/sojourn-sched/sojourn/internal/steady"
+	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
 func BenchmarkSteady(b *testing.B) {

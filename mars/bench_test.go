@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/steady"
 	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
 func BenchmarkSteady(b *testing.B) {

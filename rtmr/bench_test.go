@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/steady"
+	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
 func newBench(b *testing.B, opts Options) func() sojourn.Policy {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/steady"
+	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 	"github.com/sojourn-sched/sojourn/td"
 )
 
