@@ -35,7 +35,7 @@ func (p *LAS) header() snapshot.Header { return snapshot.Header{Policy: "las", V
 // the account.
 func (p *LAS) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
-		p.queue.Save(w, func(j *ledger.Job[attained]) { w.Wide(j.Data.ended) })
+		p.queue.Save(w, func(j *ledger.Job[attained]) { j.Data.ended.Save(w) })
 	})
 }
 
@@ -43,7 +43,7 @@ func (p *LAS) AppendBinary(dst []byte) ([]byte, error) {
 func (p *LAS) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.queue.Restore(r, func(j *ledger.Job[attained]) {
-			j.Data.ended = r.Wide()
+			j.Data.ended = wide.Restore128(r)
 			r.Check(j.Data.ended.Hi < 1<<62, "a service is out of range")
 		})
 		for _, a := range p.queue.Ledger.Attempts() {
@@ -88,7 +88,7 @@ func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
 				if !it.Finished() {
 					w.Uint(uint64(it.Value.job.Handle()))
 					w.Uint(uint64(it.Value.phase))
-					w.Wide(it.Value.work)
+					it.Value.work.Save(w)
 				}
 			})
 		}
@@ -129,7 +129,7 @@ func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 		return
 	}
 	i := r.Index(j.NumPhases())
-	it.Value = fspPhase{j, i, r.Wide()}
+	it.Value = fspPhase{j, i, wide.Restore128(r)}
 	ph := j.Phase(i)
 	r.Check(j.Data[i] == nil && j.Spec().Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")
 	r.Check(it.Ready() == (ph.Ready() && ph.Pending() > 0) && it.Running() == ph.Running() && it.Weight() == j.Weight() &&

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
@@ -114,8 +115,8 @@ func (nc *poolClass) save(w *snapshot.Writer) {
 	w.Time(nc.stamps.fair)
 	w.Uint(nc.stamps.look)
 	w.Uint(min(nc.started, maxStarted))
-	w.Wide(nc.base)
-	w.Wide(nc.virtual)
+	nc.base.Save(w)
+	nc.virtual.Save(w)
 }
 
 // save writes the contention and the slots of the victims: the rest is in the
@@ -317,8 +318,8 @@ func (nc *poolClass) restore(r *snapshot.Reader) {
 	nc.stamps.fair = r.Time()
 	nc.stamps.look = r.Uint()
 	nc.started = r.Below(maxStarted + 1)
-	nc.base = r.Wide()
-	nc.virtual = r.Wide()
+	nc.base = wide.Restore128(r)
+	nc.virtual = wide.Restore128(r)
 	r.Check(nc.base.Hi < 1<<62 && nc.virtual.Hi < 1<<62, "a tag is out of range")
 }
 

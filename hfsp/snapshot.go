@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
@@ -38,7 +39,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			w.Bool(j.Data.adopted)
 			w.Time(j.Data.since)
 			for i := range j.Data.ran {
-				w.Wide(j.Data.ran[i].service)
+				j.Data.ran[i].service.Save(w)
 				w.Uint(j.Data.ran[i].tasks)
 			}
 		}
@@ -148,7 +149,7 @@ func (ph *phase) save(w *snapshot.Writer) {
 	w.Uint(ph.initial)
 	w.Uint(ph.final)
 	w.Len(ph.n)
-	w.Wide(ph.served)
+	ph.served.Save(w)
 	w.Count(ph.failures)
 	w.Time(ph.entered)
 	w.Bool(ph.overdue)
@@ -191,7 +192,7 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		initial:  r.Below(1 << 63),
 		final:    r.Below(1 << 63),
 		n:        r.Index(math.MaxInt),
-		served:   r.Wide(),
+		served:   wide.Restore128(r),
 		failures: r.Count(),
 		entered:  r.Time(),
 		overdue:  r.Bool(),
@@ -255,7 +256,7 @@ func restoreEstimator(r *snapshot.Reader, e Estimator) {
 
 // restoreHistory reads what is known of tasks that have run.
 func restoreHistory(r *snapshot.Reader) history {
-	h := history{r.Wide(), r.Below(1 << 62)}
+	h := history{wide.Restore128(r), r.Below(1 << 62)}
 	r.Check(h.service.Hi < 1<<32, "a sum is out of range")
 	return h
 }
@@ -269,7 +270,7 @@ func (e *Trainer) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, e.header(), func(w *snapshot.Writer) {
 		w.Len(len(e.classes))
 		for _, h := range e.classes {
-			w.Wide(h.service)
+			h.service.Save(w)
 			w.Uint(h.tasks)
 		}
 	})

@@ -119,8 +119,8 @@ func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase
 func (ph *phase) save(w *snapshot.Writer) {
 	w.Duration(ph.unknown)
 	w.Bool(ph.wrong)
-	w.Wide(ph.running) // a revision may have changed the priors of running tasks
-	w.Wide(ph.ratio)
+	ph.running.Save(w) // a revision may have changed the priors of running tasks
+	ph.ratio.Save(w)
 	ph.finished.save(w)
 	ph.used.save(w)
 	w.Time(ph.reestimated)
@@ -133,8 +133,8 @@ func (ph *phase) save(w *snapshot.Writer) {
 func (ph *phase) restore(r *snapshot.Reader) {
 	ph.unknown = r.Duration()
 	ph.wrong = r.Bool()
-	ph.running = r.Wide()
-	ph.ratio = r.Wide()
+	ph.running = wide.Restore128(r)
+	ph.ratio = wide.Restore128(r)
 	ph.finished.restore(r)
 	ph.used.restore(r)
 	ph.reestimated = r.Time()
@@ -151,12 +151,12 @@ func (ph *phase) restore(r *snapshot.Reader) {
 }
 
 func (t *total) save(w *snapshot.Writer) {
-	w.Wide(t.service)
-	w.Wide(t.prior)
+	t.service.Save(w)
+	t.prior.Save(w)
 	w.Uint(t.tasks)
 }
 
 func (t *total) restore(r *snapshot.Reader) {
-	t.service, t.prior, t.tasks = r.Wide(), r.Wide(), r.Uint()
+	t.service, t.prior, t.tasks = wide.Restore128(r), wide.Restore128(r), r.Uint()
 	r.Check(t.service.Hi < 1<<62, "a sum is out of range")
 }

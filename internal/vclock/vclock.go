@@ -210,8 +210,8 @@ func (c *Clock) small() wide.Uint128 { return wide.Uint128{Hi: c.carry.Mid, Lo: 
 // Save writes virtual time. Now, slots and jobs are the caller's.
 func (c Clock) Save(w *snapshot.Writer) {
 	c.settle()
-	w.Wide192(c.g)
-	w.Wide(c.small())
+	c.g.Save(w)
+	c.small().Save(w)
 }
 
 // Restore reads what Save has written into a zero clock, which is at that instant then,
@@ -220,8 +220,8 @@ func (c Clock) Save(w *snapshot.Writer) {
 func (c *Clock) Restore(r *snapshot.Reader, now sojourn.Time, slots int) {
 	c.now = now
 	c.SetSlots(slots)
-	c.g = r.Wide192()
-	carry := r.Wide()
+	c.g = wide.Restore192(r)
+	carry := wide.Restore128(r)
 	c.carry = wide.Uint192{Mid: carry.Hi, Lo: carry.Lo}
 	most, _ := Units(uint64(now)).Mul(wide.From64(MaxSlots))
 	r.Check(!most.Less(c.g), "virtual time is out of range")

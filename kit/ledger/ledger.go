@@ -1,11 +1,21 @@
 // Package ledger keeps the account of slots, nodes, jobs and attempts that every
-// policy needs, and finds the events that do not fit it.
+// policy needs, and finds the events that do not fit it. Use it in every policy; one that
+// ranks jobs or phases by a key finds it in kit/queue.
 //
-// A policy embeds a [Ledger]. In Observe it calls [Ledger.Check], which is pure,
-// decides whether it wants to refuse, and calls [Ledger.Apply], which cannot
-// fail: an event is therefore applied whole or not at all, also by a wrapper
-// that has other parties to ask in between. In Assign it picks a [Side], which
-// is the part of a job that runs on one class of slot, and calls [Ledger.Take].
+//	if err := p.ledger.Check(&ev); err != nil { // in Observe
+//		return err
+//	}
+//	c := p.ledger.Apply(&ev)                    // c.Job is the job that the event concerns
+//	...
+//	class := p.ledger.Free(slot).Class          // in Assign
+//	j := p.next(class)                          // a job with something to start
+//	return p.ledger.Take(j, j.SideOf(class), slot), true
+//
+// [Ledger.Check] is pure and [Ledger.Apply] cannot fail: a policy decides in between whether
+// it wants to refuse, and an event is applied whole or not at all, also by a wrapper that has
+// other parties to ask. A [Side] is the part of a job that runs on one class of slot. The
+// ledger alone writes its counters; a policy keeps what it needs in [Job].Data, or in arrays by
+// [Job.Handle].
 //
 // # Cost
 //

@@ -1,11 +1,6 @@
 // Package locality finds the pending tasks whose input is close to a slot, and
-// says how long a job should wait for such a slot.
-//
-// # The index
-//
-// An [Index] covers the pending tasks of live jobs, for phases that have
-// [sojourn.Inputs]. Jobs and phases without inputs cost nothing: for them it
-// answers what the ledger would. A policy keeps one beside its ledger:
+// says how long a job should wait for such a slot. Use it if your policy picks among the
+// tasks of a job; kit/queue does so for you. A policy keeps an [Index] beside its ledger:
 //
 //	p.index = locality.New(&p.ledger)
 //
@@ -25,6 +20,9 @@
 //
 // Tasks are assigned by [Index.Take] and not by the ledger's own methods, which
 // the index would not hear of. Assignment.Locality and Source are filled in.
+//
+// The index covers the pending tasks of live jobs, for phases that have [sojourn.Inputs].
+// Jobs and phases without inputs cost nothing: for them it answers what the ledger would.
 //
 // # Order
 //

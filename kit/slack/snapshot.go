@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/vclock"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -25,7 +26,7 @@ func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	w.Uint(latest)
 	s.clock.Save(w)
 	save := func(it *Item[T]) {
-		w.Wide192(it.tag)
+		it.tag.Save(w)
 		w.Uint(seq(it.seq))
 		w.Uint(it.weight)
 		w.Bool(it.finished)
@@ -61,7 +62,7 @@ func (s *System[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, val
 	var seqs []uint64
 	for range r.Len() {
 		it := s.alloc()
-		it.key = key{r.Wide192(), r.Uint()}
+		it.key = key{wide.Restore192(r), r.Uint()}
 		it.weight = r.Below(vclock.MaxWeight + 1)
 		it.finished = r.Bool()
 		if !it.finished {

@@ -1,6 +1,12 @@
 // Package slotvec keeps sorted vectors of the instants at which the slots of a
-// cluster become available, as the admission test of RTMR needs them, in
-// run-length form.
+// cluster become available, in run-length form. Use it if your policy has to know when a
+// job would end that is served after others, as the admission test of RTMR does:
+//
+//	free := slotvec.Vector{{T: 0, N: 4}, {T: 60, N: 2}} // four slots now, two more at 60
+//	var f slotvec.Filler
+//	after, end := f.Fill(nil, free, 10, 30, 0)          // ten tasks of 30 each, from 0 on
+//	// end is when the last of them ends, after when the slots are available then
+//	meets := end <= deadline
 //
 // A [Vector] holds, for each distinct instant, how many slots become available
 // then. Its canonical form has strictly increasing instants and positive counts,

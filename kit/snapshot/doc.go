@@ -1,5 +1,16 @@
 // Package snapshot is the format in which policies save their state, and all that
-// a policy needs to be a [sojourn.Snapshotter].
+// a policy needs to be a [sojourn.Snapshotter]. Use it if a driver may be restarted while
+// your policy has live jobs. A policy that is built on kit/queue and keeps nothing else is
+// saved by this:
+//
+//	func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "mypolicy", Version: 1} }
+//
+//	func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
+//		return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.queue.Save(w, nil) })
+//	}
+//	func (p *Policy) UnmarshalBinary(data []byte) error {
+//		return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) { p.queue.Restore(r, nil) })
+//	}
 //
 // # Frame
 //
@@ -29,7 +40,7 @@
 //		return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 //			p.ledger.Save(w)
 //			for j := range p.ledger.All() {
-//				w.Wide(j.Data.work)
+//				w.Time(j.Data.due)
 //			}
 //			w.Binary(&p.pcg)
 //		})
@@ -40,7 +51,7 @@
 //		return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 //			p.ledger.Restore(r)
 //			for j := range p.ledger.All() {
-//				j.Data.work = r.Wide()
+//				j.Data.due = r.Time()
 //				p.queue.Update(j)
 //			}
 //			r.Binary(&p.pcg)
@@ -84,7 +95,7 @@
 // accidents, not forgeries. Lists take memory in proportion to the bytes that are
 // there.
 //
-// Package snapshottest offers forgeries. It asks that what is accepted is saved
+// sojourntest.FuzzUnmarshal forges snapshots. It asks that what is accepted is saved
 // again as the same bytes, so that lists are read in the one order in which they are
 // written, and nothing is accepted that is then computed otherwise.
 package snapshot

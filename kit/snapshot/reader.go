@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
 // A Reader reads what a [Writer] has written, in the same order. After an error it
@@ -96,14 +95,6 @@ func (r *Reader) Len() int {
 
 // Bool reads a truth value.
 func (r *Reader) Bool() bool { return r.Below(2) == 1 }
-
-// Wide reads a 128-bit number.
-func (r *Reader) Wide() wide.Uint128 { return wide.Uint128{Hi: r.Uint(), Lo: r.Uint()} }
-
-// Wide192 reads a 192-bit number.
-func (r *Reader) Wide192() wide.Uint192 {
-	return wide.Uint192{Hi: r.Uint(), Mid: r.Uint(), Lo: r.Uint()}
-}
 
 // Float reads a floating point number, which is not NaN.
 func (r *Reader) Float() float64 {

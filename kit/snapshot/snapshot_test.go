@@ -172,7 +172,7 @@ func TestValues(t *testing.T) {
 		w.Float(f)
 		w.Bool(b)
 		w.String(s)
-		w.Wide(x)
+		x.Save(&w)
 		w.Time(at)
 		w.Duration(time.Duration(i))
 		w.Task(task)
@@ -182,7 +182,7 @@ func TestValues(t *testing.T) {
 		read := func(data []byte) *Reader {
 			r := &Reader{rest: data, size: len(data)}
 			ok := r.Uint() == u && r.Int() == i && r.Float() == f && r.Bool() == b && r.String() == s &&
-				r.Wide() == x && r.Time() == at && r.Duration() == time.Duration(i) && r.Task() == task
+				wide.Restore128(r) == x && r.Time() == at && r.Duration() == time.Duration(i) && r.Task() == task
 			if got := r.Job(); r.err == nil && (!ok || !reflect.DeepEqual(got, job)) {
 				t.Fatalf("read %v, %+v, want %+v", ok, got, job)
 			}
@@ -245,7 +245,7 @@ func TestForgeries(t *testing.T) {
 		data := rapid.SliceOf(rapid.Byte()).Draw(t, "data")
 		r := &Reader{rest: data, size: len(data)}
 		calls := []func(){
-			func() { r.Uint() }, func() { r.Int() }, func() { r.Bool() }, func() { r.Float() }, func() { r.Wide() },
+			func() { r.Uint() }, func() { r.Int() }, func() { r.Bool() }, func() { r.Float() }, func() { wide.Restore128(r) },
 			func() { r.Time() }, func() { r.Task() }, func() { r.Job() }, func() { r.Binary(new(rand.PCG)) },
 			func() {
 				if n := len(r.String()); n > len(data) {

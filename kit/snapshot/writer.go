@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
 // A Writer appends values to a snapshot.
@@ -67,19 +66,6 @@ func (w *Writer) Bool(b bool) {
 	} else {
 		w.buf = append(w.buf, 0)
 	}
-}
-
-// Wide writes a 128-bit number.
-func (w *Writer) Wide(x wide.Uint128) {
-	w.Uint(x.Hi)
-	w.Uint(x.Lo)
-}
-
-// Wide192 writes a 192-bit number.
-func (w *Writer) Wide192(x wide.Uint192) {
-	w.Uint(x.Hi)
-	w.Uint(x.Mid)
-	w.Uint(x.Lo)
 }
 
 // Float writes a floating point number, bit by bit: a short one in few bytes.

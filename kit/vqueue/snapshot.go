@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/vclock"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -25,7 +26,7 @@ func (q *Queue[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	q.clock.Save(w)
 	save := func(e entry[T]) bool {
 		it := e.it
-		w.Wide192(it.tag)
+		it.tag.Save(w)
 		w.Uint(seq(it.seq))
 		w.Uint(it.work)
 		w.Uint(it.weight)
@@ -51,7 +52,7 @@ func (q *Queue[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, valu
 	var seqs []uint64
 	for range r.Len() {
 		it := &Item[T]{
-			tag:      r.Wide192(),
+			tag:      wide.Restore192(r),
 			seq:      r.Uint(),
 			work:     r.Below(vclock.MaxWork + 1),
 			weight:   r.Below(vclock.MaxWeight + 1),
