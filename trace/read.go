@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -93,8 +92,6 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 		j                                   sim.Job
 		deadline                            time.Duration
 		idOff, atOff, deadlineOff, jobStart int
-		tasks                               int
-		work                                time.Duration // service time of all tasks
 	)
 	c := newCursor(line)
 	jobStart = c.pos
@@ -124,16 +121,7 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 		case "demand":
 			j.Demand = uint32(c.integer(0, math.MaxUint32))
 		case "phases":
-			c.list(func() {
-				if len(j.Phases) == sojourn.MaxPhases {
-					c.fail(c.pos, "more than %d phases", sojourn.MaxPhases)
-					return
-				}
-				r.phase(c, &j, &tasks, &work)
-			})
-			if len(j.Phases) == 0 {
-				c.fail(off, "no phases")
-			}
+			r.phases(c, &j)
 		}
 	})
 	if c.fault != nil {
@@ -145,9 +133,6 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 	if deadline > 0 {
 		j.Deadline = j.At.Add(deadline)
 	}
-	if !slices.Contains(j.AnyClass, true) {
-		j.AnyClass = nil
-	}
 	if err := j.Check(); err != nil {
 		return nil, &fault{jobStart, reasonOf(err)}
 	}
@@ -158,226 +143,6 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 		return nil, &fault{idOff, used}
 	}
 	return &j, nil
-}
-
-// phase reads a phase at the cursor and adds it to j. tasks and work are sums
-// over the phases so far.
-func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Duration) {
-	var (
-		p                        sojourn.Phase
-		anyClass                 = true
-		times, estimates, delays series[time.Duration]
-		sizes                    series[int64]
-		nodes                    series[[]sojourn.NodeID]
-		start, countOff          = c.pos, c.pos
-		afterOff                 int
-	)
-	most := r.o.Limits.Tasks
-	c.object(phaseKeys, 1, func(key string) {
-		off := c.pos
-		switch key {
-		case "class":
-			p.Class, anyClass = readClass(c), false
-		case "tasks":
-			countOff = off
-			p.Tasks = int(c.integer(1, sojourn.MaxTasks))
-		case "time":
-			times = readSeries(c, most, c.seconds)
-		case "estimate":
-			estimates = readSeries(c, most, c.seconds)
-			if estimates.list == nil && estimates.each == 0 {
-				c.fail(off, "estimate is not above 0; leave it out if there is none")
-			}
-		case "bytes":
-			sizes = readSeries(c, most, func() int64 { return int64(c.integer(0, math.MaxInt64)) })
-		case "delay":
-			delays = readSeries(c, most, c.seconds)
-		case "nodes":
-			if c.want(kindList) {
-				nodes = readSeries(c, most, func() []sojourn.NodeID { return r.nodes(c) })
-			}
-		case "after":
-			afterOff = off
-			p.After = readAfter(c)
-		}
-	})
-	if c.fault != nil {
-		return
-	}
-
-	if p.Tasks == 0 {
-		if times.list == nil {
-			c.fail(start, `missing key "tasks": "time" is not a list`)
-			return
-		}
-		p.Tasks, countOff = len(times.list), times.off
-		if p.Tasks == 0 {
-			c.fail(countOff, "0 tasks")
-			return
-		}
-	}
-	if p.Tasks > most-*tasks {
-		c.fail(countOff, "more than %d tasks in a job", most)
-		return
-	}
-	*tasks += p.Tasks
-
-	times.check(c, "time", p.Tasks)
-	estimates.check(c, "estimate", p.Tasks)
-	sizes.check(c, "bytes", p.Tasks)
-	nodes.check(c, "nodes", p.Tasks)
-	delays.check(c, "delay", p.Tasks)
-	if sum, ok := total(times.each, times.list, p.Tasks); !ok || sum > math.MaxInt64-*work {
-		c.fail(times.off, "the sum of the times of the job's tasks %s", outOfRange)
-	} else {
-		*work += sum
-	}
-	if _, ok := total(estimates.each, estimates.list, p.Tasks); !ok {
-		c.fail(estimates.off, "the sum of the estimates of the phase's tasks %s", outOfRange)
-	}
-	if p.After > 0 {
-		if len(j.Phases) == 0 {
-			c.fail(afterOff, "after %d, but no phase comes before the first", p.After)
-		} else if before := j.Phases[len(j.Phases)-1].Tasks; p.After > before {
-			c.fail(afterOff, "after %d of %d tasks", p.After, before)
-		}
-	}
-	r.spreading(c, sizes.off, sizes.list == nil, p.Tasks)
-	r.spreading(c, delays.off, delays.list == nil, p.Tasks)
-	if c.fault != nil {
-		return
-	}
-
-	p.Estimate, p.Estimates = estimates.each, estimates.list
-	p.Bytes = sizes.spread(p.Tasks)
-	p.Delays = delays.spread(p.Tasks)
-	p.Inputs = sojourn.MakeInputs(nodes.list)
-	j.Phases = append(j.Phases, p)
-	j.AnyClass = append(j.AnyClass, anyClass)
-	j.Times = append(j.Times, sim.Times{Each: times.each, List: times.list})
-}
-
-// spreading counts the values that a single number at off, if there is one, is
-// going to stand for.
-func (r *workloadReader) spreading(c *cursor, off int, single bool, tasks int) {
-	if off == 0 || !single {
-		return
-	}
-	if r.spread += tasks; r.spread > r.o.Limits.Spread {
-		c.fail(off, "single numbers for bytes and delay stand for more than %d values in the file so far", r.o.Limits.Spread)
-	}
-}
-
-// noBarrier is the value of "after" for sojourn.NoBarrier.
-const noBarrier = "none"
-
-// readAfter reads the threshold of a phase. There is no 0: in this format it
-// would mean no task, in Phase.After it means all.
-func readAfter(c *cursor) int {
-	off := c.pos
-	if kindOf(c.data[c.pos]) == kindString {
-		if text := c.text(); string(text) != noBarrier {
-			c.fail(off, `want a number of tasks or "none", found %q`, brief(text))
-		}
-		return sojourn.NoBarrier
-	}
-	n := int(c.integer(0, sojourn.MaxTasks))
-	if n == 0 {
-		c.fail(off, `after 0 tasks is written "none"; leave "after" out to wait for all tasks of the phase before`)
-	}
-	return n
-}
-
-// nodes reads the list of the nodes of one task.
-func (r *workloadReader) nodes(c *cursor) []sojourn.NodeID {
-	var ids []sojourn.NodeID
-	c.list(func() {
-		off := c.pos
-		name := string(c.text())
-		if name == "" {
-			c.fail(off, "empty name of a node")
-			return
-		}
-		id := r.node(name)
-		if id == 0 {
-			c.fail(off, "unknown node %q", brief(name))
-		}
-		ids = append(ids, id)
-	})
-	return ids
-}
-
-// node returns the number of the node of a name.
-func (r *workloadReader) node(name string) sojourn.NodeID {
-	if r.o.Nodes != nil {
-		return r.o.Nodes(name)
-	}
-	id := r.names[name]
-	if id == 0 {
-		id = sojourn.NodeID(len(r.names) + 1)
-		r.names[name] = id
-	}
-	return id
-}
-
-// A series is one value for every task of a phase, or a list of one a task.
-type series[T any] struct {
-	off  int // of its value, 0 if the key is absent
-	each T
-	list []T
-}
-
-// readSeries reads a list, or one value, with one reading each value. A list
-// longer than most is a fault.
-func readSeries[T any](c *cursor, most int, one func() T) series[T] {
-	s := series[T]{off: c.pos}
-	if kindOf(c.data[c.pos]) != kindList {
-		s.each = one()
-		return s
-	}
-	s.list = []T{}
-	c.list(func() {
-		if len(s.list) == most {
-			c.fail(c.pos, "more than %d tasks in a job", most)
-			return
-		}
-		s.list = append(s.list, one())
-	})
-	return s
-}
-
-// check fails if s is a list whose length is not the number of tasks.
-func (s *series[T]) check(c *cursor, key string, tasks int) {
-	if s.list != nil && len(s.list) != tasks {
-		c.fail(s.off, "%q lists %d values for %d tasks", key, len(s.list), tasks)
-	}
-}
-
-// spread returns s as a list of one value a task, or nil if s is absent.
-func (s *series[T]) spread(tasks int) []T {
-	if s.off == 0 || s.list != nil {
-		return s.list
-	}
-	list := make([]T, tasks)
-	for i := range list {
-		list[i] = s.each
-	}
-	return list
-}
-
-// total returns the sum of the times of n tasks, each or those of a list, and
-// whether it fits.
-func total(each time.Duration, list []time.Duration, n int) (time.Duration, bool) {
-	if list == nil {
-		return each * time.Duration(n), each <= math.MaxInt64/time.Duration(n)
-	}
-	var sum time.Duration
-	for _, d := range list {
-		if sum += d; sum < 0 {
-			return 0, false
-		}
-	}
-	return sum, true
 }
 
 // checkWeight returns what is wrong with a weight that is given, or "".

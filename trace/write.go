@@ -130,20 +130,9 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 // appendPhase appends a phase that Job.Check has passed, and adds its times to
 // work.
 func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times sim.Times, work *time.Duration) ([]byte, error) {
-	if times.List != nil && len(times.List) != p.Tasks {
-		return nil, fmt.Errorf("%d times for %d tasks", len(times.List), p.Tasks)
+	if err := addTimes(work, times, p.Tasks); err != nil {
+		return nil, err
 	}
-	for i, d := range times.List {
-		if d < 0 {
-			return nil, fmt.Errorf("task %d: negative time %v", i, d)
-		}
-	}
-	if sum, ok := total(times.Each, times.List, p.Tasks); times.Each < 0 || !ok || sum > math.MaxInt64-*work {
-		return nil, fmt.Errorf("the times of the tasks are negative or their sum is out of range")
-	} else {
-		*work += sum
-	}
-
 	dst = append(dst, '{')
 	if !anyClass {
 		dst = append(appendClass(append(dst, `"class":`...), p.Class), ',')
@@ -199,6 +188,24 @@ func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times 
 		dst = strconv.AppendInt(append(dst, `,"after":`...), int64(p.After), 10)
 	}
 	return append(dst, '}'), nil
+}
+
+// addTimes adds the service times of the tasks of a phase to work, after checking them.
+func addTimes(work *time.Duration, times sim.Times, tasks int) error {
+	if times.List != nil && len(times.List) != tasks {
+		return fmt.Errorf("%d times for %d tasks", len(times.List), tasks)
+	}
+	for i, d := range times.List {
+		if d < 0 {
+			return fmt.Errorf("task %d: negative time %v", i, d)
+		}
+	}
+	if sum, ok := total(times.Each, times.List, tasks); times.Each < 0 || !ok || sum > math.MaxInt64-*work {
+		return fmt.Errorf("the times of the tasks are negative or their sum is out of range")
+	} else {
+		*work += sum
+	}
+	return nil
 }
 
 // appendSeries appends the values of a series, as one if they are equal.

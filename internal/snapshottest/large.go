@@ -42,29 +42,7 @@ func Large(t *testing.T, newPolicy func() sojourn.Policy) {
 	must(sojourn.JobArrived, sojourn.Event{Job: job(sojourn.MaxTasks - 1)})
 	must(sojourn.TaskHeld, sojourn.Event{Task: last})
 	must(sojourn.TaskReady, sojourn.Event{Task: last})
-	ended := 0
-	for range 10 {
-		for w, ok := sojourn.As[sojourn.Waker](d.p); ok; {
-			at, wakes := w.NextWake()
-			if !wakes || at > d.now {
-				break
-			}
-			must(sojourn.Tick, sojourn.Event{})
-		}
-		for id := range sojourn.SlotID(slots) {
-			if a, ok := d.p.Assign(id); ok {
-				d.running[id] = a
-			}
-		}
-		d.now += sojourn.Time(time.Second)
-		for id := range sojourn.SlotID(slots) {
-			if a, busy := d.running[id]; busy {
-				must(sojourn.TaskFinished, sojourn.Event{Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: id}, Service: time.Second})
-				delete(d.running, id)
-				ended++
-			}
-		}
-	}
+	ended := d.run(t, slots, 10)
 	if ended < 10 {
 		t.Errorf("%d tasks ran, want 10 at least", ended)
 	}
@@ -84,4 +62,39 @@ func Large(t *testing.T, newPolicy func() sojourn.Policy) {
 	if len(data) > saved {
 		t.Errorf("its snapshot has %d bytes, want at most %d", len(data), saved)
 	}
+}
+
+// run runs tasks of a second each on slots, as many rounds as are given, and returns how
+// many ended.
+func (d *driver) run(t *testing.T, slots sojourn.SlotID, rounds int) (ended int) {
+	t.Helper()
+	must := func(ev sojourn.Event) {
+		t.Helper()
+		if err := d.observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range rounds {
+		for w, ok := sojourn.As[sojourn.Waker](d.p); ok; {
+			at, wakes := w.NextWake()
+			if !wakes || at > d.now {
+				break
+			}
+			must(sojourn.Event{Kind: sojourn.Tick})
+		}
+		for id := range slots {
+			if a, ok := d.p.Assign(id); ok {
+				d.running[id] = a
+			}
+		}
+		d.now += sojourn.Time(time.Second)
+		for id := range slots {
+			if a, busy := d.running[id]; busy {
+				must(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: id}, Service: time.Second})
+				delete(d.running, id)
+				ended++
+			}
+		}
+	}
+	return ended
 }

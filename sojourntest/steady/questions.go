@@ -54,41 +54,44 @@ func questions(b *testing.B, p sojourn.Policy, jobs int) {
 	for id := range sojourn.SlotID(slots) {
 		p.Assign(id)
 	}
-	ask := func(b *testing.B) {
-		if q, ok := sojourn.As[sojourn.Waker](p); ok {
-			b.Run("NextWake", func(b *testing.B) {
-				for b.Loop() {
-					q.NextWake()
-				}
-			})
-		}
-		if q, ok := sojourn.As[sojourn.Seeker](p); ok {
-			b.Run("Seek", func(b *testing.B) {
-				for b.Loop() {
-					q.Seek(0)
-				}
-			})
-		}
-		if q, ok := sojourn.As[sojourn.Preemptor](p); ok {
-			b.Run("AppendPreemptions", func(b *testing.B) {
-				var list []sojourn.Preemption
-				for b.Loop() {
-					list = q.AppendPreemptions(list[:0])
-				}
-				b.ReportMetric(float64(len(list)), "named")
-			})
-		}
-		if q, ok := sojourn.As[sojourn.Explainer](p); ok {
-			b.Run("Explain", func(b *testing.B) {
-				for b.Loop() {
-					q.Explain(sojourn.JobID(jobs / 2))
-				}
-			})
-		}
-	}
+	ask := func(b *testing.B) { ask(b, p, sojourn.JobID(jobs/2)) }
 	b.Run("busy", ask)
 	now += sojourn.Time(time.Second)
 	arrive(sojourn.JobID(jobs+1), sojourn.Phase{Tasks: 1, Estimate: time.Millisecond})
 	tick()
 	b.Run("arrival", ask)
+}
+
+// ask measures each question that a policy answers; job is the one to explain.
+func ask(b *testing.B, p sojourn.Policy, job sojourn.JobID) {
+	if q, ok := sojourn.As[sojourn.Waker](p); ok {
+		b.Run("NextWake", func(b *testing.B) {
+			for b.Loop() {
+				q.NextWake()
+			}
+		})
+	}
+	if q, ok := sojourn.As[sojourn.Seeker](p); ok {
+		b.Run("Seek", func(b *testing.B) {
+			for b.Loop() {
+				q.Seek(0)
+			}
+		})
+	}
+	if q, ok := sojourn.As[sojourn.Preemptor](p); ok {
+		b.Run("AppendPreemptions", func(b *testing.B) {
+			var list []sojourn.Preemption
+			for b.Loop() {
+				list = q.AppendPreemptions(list[:0])
+			}
+			b.ReportMetric(float64(len(list)), "named")
+		})
+	}
+	if q, ok := sojourn.As[sojourn.Explainer](p); ok {
+		b.Run("Explain", func(b *testing.B) {
+			for b.Loop() {
+				q.Explain(job)
+			}
+		})
+	}
 }

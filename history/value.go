@@ -1,0 +1,152 @@
+package history
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A value is a part of a word.
+type value struct {
+	p    *parser
+	off  int
+	text string
+}
+
+// value returns the rest of the current word after so many bytes.
+func (p *parser) value(after int) value {
+	after = min(after, len(p.tok))
+	return value{p, p.off + after, p.tok[after:]}
+}
+
+func (v value) uint(bits int) uint64 {
+	n, err := strconv.ParseUint(v.text, 10, bits)
+	if err != nil {
+		v.failNumber(err, "0 to %d", uint64(math.MaxUint64)>>(64-bits))
+	}
+	return n
+}
+
+func (v value) int(bits int) int64 {
+	n, err := strconv.ParseInt(v.text, 10, bits)
+	if err != nil {
+		most := int64(math.MaxInt64) >> (64 - bits)
+		v.failNumber(err, "%d to %d", -most-1, most)
+	}
+	return n
+}
+
+func (v value) float() float64 {
+	x, err := strconv.ParseFloat(v.text, 64)
+	if err != nil {
+		v.failNumber(err, "at most %g", math.MaxFloat64)
+	}
+	return x
+}
+
+func (v value) failNumber(err error, bounds string, args ...any) {
+	if errors.Is(err, strconv.ErrRange) {
+		v.p.fail(v.off, "%s is out of range: "+bounds, append([]any{brief(v.text)}, args...)...)
+	} else {
+		v.p.fail(v.off, "want a number, found %q", brief(v.text))
+	}
+}
+
+// named reads one of the names, or a number of 8 bits.
+func (v value) named(names []string) uint8 {
+	if i := slices.Index(names, v.text); i >= 0 {
+		return uint8(i)
+	}
+	n, err := strconv.ParseUint(v.text, 10, 8)
+	if err != nil {
+		v.p.fail(v.off, "want one of %s, found %q", strings.Join(names, ", "), brief(v.text))
+	}
+	return uint8(n)
+}
+
+// string reads a string with or without quotes.
+func (v value) string() string {
+	if !strings.Contains(v.text, `"`) {
+		return v.text
+	}
+	s, err := strconv.Unquote(v.text)
+	if err != nil || v.text[0] != '"' {
+		v.p.fail(v.off, "want a word or one string in double quotes, found %q", brief(v.text))
+	}
+	return s
+}
+
+// nodes reads 1+2+3, or - for none.
+func (v value) nodes() (ids []sojourn.NodeID) {
+	if v.text == noNode {
+		return nil
+	}
+	off := v.off
+	for text := range strings.SplitSeq(v.text, "+") {
+		ids = append(ids, sojourn.NodeID(value{v.p, off, text}.uint(32)))
+		off += len(text) + 1
+	}
+	return ids
+}
+
+// duration reads seconds such as 12.5s, or what time.ParseDuration takes. It
+// keeps every nanosecond.
+func (v value) duration() time.Duration {
+	if d, ok := parseSeconds(v.text); ok {
+		return d
+	}
+	d, err := time.ParseDuration(v.text)
+	if err != nil {
+		v.p.fail(v.off, "want a time such as 12.5s within 292 years, found %q", brief(v.text))
+	}
+	return d
+}
+
+// parseSeconds reads what appendDuration writes as seconds. Other forms are not
+// ok.
+func parseSeconds(text string) (time.Duration, bool) {
+	text, negative := strings.CutPrefix(text, "-")
+	text, ok := strings.CutSuffix(text, "s")
+	whole, fraction, _ := strings.Cut(text, ".")
+	if !ok || whole == "" || len(fraction) > 9 {
+		return 0, false
+	}
+	ns, err := strconv.ParseUint(whole, 10, 63)
+	const second = uint64(time.Second)
+	if err != nil || ns > math.MaxInt64/second {
+		return 0, false
+	}
+	ns *= second
+	unit := second
+	for i := range len(fraction) {
+		if !isDigit(fraction[i]) {
+			return 0, false
+		}
+		unit /= 10
+		ns += unit * uint64(fraction[i]-'0')
+	}
+	if negative {
+		return -time.Duration(ns), ns <= 1<<63
+	}
+	return time.Duration(ns), ns < 1<<63
+}
+
+// brief returns the start of a piece of input for use in a reason, which must
+// not grow with the input.
+func brief(text string) string {
+	const most = 40
+	if len(text) <= most {
+		return text
+	}
+	n := most
+	for n > most-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "..."
+}
