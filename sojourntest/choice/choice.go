@@ -1,5 +1,12 @@
 // Package choice tests which job a policy chooses, against a rule that is written
-// down as a comparison of two jobs. It keeps the plainest account of a cluster,
+// down as a comparison of two jobs:
+//
+//	rapid.Check(t, func(t *rapid.T) {
+//		choice.Check(t, newPolicy(), choice.Options{Classes: 2, Phases: 3},
+//			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool { return a.Seq < b.Seq })
+//	})
+//
+// It keeps the plainest account of a cluster,
 // with linear searches and rational numbers, and shares no code with the ledger.
 package choice
 
@@ -89,6 +96,18 @@ func (w *World) Remaining(j *Job) (sum time.Duration) {
 		}
 	}
 	return sum
+}
+
+// Left returns the number of unfinished tasks of j.
+func (w *World) Left(j *Job) (n int) {
+	for i := range j.phases {
+		for _, st := range j.phases[i].state {
+			if st != done {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // Attained returns how long attempts of j have held slots.

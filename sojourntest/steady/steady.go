@@ -1,5 +1,7 @@
 // Package steady holds the benchmark that every policy runs: the cost of one
 // finish and one decision while the number of live jobs stays the same.
+//
+//	func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
 package steady
 
 import (

@@ -4,8 +4,13 @@
 //	cd cmd/sojourn && go run ./examples/ownpolicy compare --sample -p fewest,srpt,fifo
 package main
 
-import "github.com/sojourn-sched/sojourn/cmd/sojourn/cli"
+import (
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/cli"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/examples/ownpolicy/fewest"
+)
 
-func main() {
-	cli.Main(cli.NewPolicy("fewest", "the job with the fewest unfinished tasks", newFewest))
+func own() cli.Policy {
+	return cli.NewPolicy("fewest", "the job with the fewest unfinished tasks", fewest.New)
 }
+
+func main() { cli.Main(own()) }

@@ -7,23 +7,16 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/cli"
-	"github.com/sojourn-sched/sojourn/sojourntest"
 )
-
-func TestConformance(t *testing.T) {
-	sojourntest.Run(t, func() sojourn.Policy { p, _ := newFewest(options{}); return p }, sojourntest.Options{})
-}
 
 // The policy is known to compare, run and replay. It differs from SRPT where tasks
 // differ in length.
 func TestCommands(t *testing.T) {
-	fewest := cli.NewPolicy("fewest", "the job with the fewest unfinished tasks", newFewest)
 	sojourn := func(args ...string) []byte {
 		t.Helper()
 		var stdout, stderr bytes.Buffer
-		if status := cli.Run(args, new(bytes.Buffer), &stdout, &stderr, fewest); status != 0 {
+		if status := cli.Run(args, new(bytes.Buffer), &stdout, &stderr, own()); status != 0 {
 			t.Fatalf("sojourn %q ended with %d: %s", args, status, stderr.String())
 		}
 		return stdout.Bytes()

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../../../.." // of the repository
+
+// steps returns the eight steps of CONTRIBUTING.md.
+func steps(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(data), "## Add a policy in eight steps\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	list := regexp.MustCompile(`(?m)^\d\. .*\n(?:   .*\n)*`).FindAllString(text, -1)
+	if len(list) != 8 {
+		t.Fatalf("CONTRIBUTING.md has %d steps, want 8", len(list))
+	}
+	return list
+}
+
+// The eight steps name nothing that another module cannot import. What they name of the
+// repository is there, and a file of the policy's own is in the folder of this example.
+func TestStepsNameWhatIsThere(t *testing.T) {
+	file := regexp.MustCompile("`([a-z_]+/[a-z_/.]+|[a-z_]+\\.go)`")
+	own := 0
+	for _, step := range steps(t) {
+		for _, m := range file.FindAllStringSubmatch(step, -1) {
+			name := strings.TrimSuffix(m[1], "/")
+			where := filepath.Join(root, name)
+			switch {
+			case name == "mypolicy":
+				continue
+			case strings.Contains(name, "internal"):
+				t.Errorf("%s is internal, in: %s", name, step)
+				continue
+			case !strings.Contains(name, "/"):
+				own++
+				where = filepath.Join("fewest", name)
+			}
+			if _, err := os.Stat(where); err != nil {
+				t.Errorf("%s, in: %s", err, step)
+			}
+		}
+	}
+	if own < 5 {
+		t.Errorf("the steps name %d files of a policy, want at least 5: %s", own, path.Base(root))
+	}
+}
