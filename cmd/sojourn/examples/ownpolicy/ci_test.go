@@ -77,7 +77,7 @@ func TestAnotherModule(t *testing.T) {
 		{[]string{"test", "-count=1", "-v", "./fewest"}, []string{"--- PASS: TestConformance", "--- PASS: TestFewestFirst", "--- PASS: TestSmith"}},
 		// Step 8.
 		{[]string{"test", "-run", "^$", "-bench", "Steady/jobs=1000$", "-benchtime", "1000x", "./fewest"}, []string{"BenchmarkSteady/jobs=1000", "0 allocs/op"}},
-		{[]string{"run", ".", "compare", "--sample", "-q", "-p", "fewest:most,fewest,fifo"}, []string{"fewest:most", "fewest", "fifo"}},
+		{[]string{"run", ".", "compare", "--sample", "-q", "-p", "fewest:most=true,fewest,fifo"}, []string{"fewest:most=true", "fewest", "fifo"}},
 		{[]string{"run", ".", "policies", "fewest"}, []string{"most"}},
 	} {
 		out := run(c.args...)
