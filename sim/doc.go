@@ -78,10 +78,10 @@
 // # What the policy is told
 //
 // Jobs are told as the workload describes them. On a uniform cluster all classes
-// become 0, else a class that the workload leaves open becomes Map in the first phase and
-// Reduce in the
-// others. Phases without an estimate get the true times, nothing, or the true
-// times with an error: see [Estimates]. A time of 0 is told as 1 ns, since 0 means
+// become 0, else a class that the workload leaves open becomes Map in the first phase
+// and Reduce in the others: see [Job.ClassOf]. A phase of a class that the cluster has no
+// slots of never starts. Phases without an estimate get the true times, nothing, or the
+// true times with an error: see [Estimates]. A time of 0 is told as 1 ns, since 0 means
 // unknown. Neither speeds nor stragglers nor the costs of remote reads are told.
 //
 // # Faults
