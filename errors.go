@@ -73,6 +73,13 @@ var (
 	ErrRejected = errors.New("job rejected")
 )
 
+// ErrForeignSnapshot: UnmarshalBinary of a [Snapshotter] returns an error that wraps it if the
+// snapshot is whole, but of another policy, of another version, or was taken under another
+// value of an option that may not change. What it holds cannot be restored. A driver that
+// knows its jobs tells another policy of them by JobAdopted, TaskDone, TaskHeld and
+// TaskAdopted.
+var ErrForeignSnapshot = errors.New("the snapshot is of something else")
+
 // An EventError says which event a policy could not apply, and why.
 type EventError struct {
 	Event Event

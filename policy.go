@@ -146,10 +146,17 @@ type Promiser interface {
 // A Snapshotter can save its state and be restored from it.
 //
 // Equal states have equal snapshots, byte for byte, and a policy that is
-// restored and continues decides as if it had never stopped. A snapshot names
-// its policy, its options and its format version, and carries a checksum.
+// restored and continues decides as if it had never stopped. A snapshot names its policy,
+// its format version, and the options that its state rests on, and carries a checksum.
 // UnmarshalBinary replaces the whole state of its receiver, or returns an error
-// and changes nothing; a snapshot taken under other options is an error.
+// and changes nothing.
+//
+// A policy may be restored from a snapshot that was taken under other options, as far as
+// the state does not rest on them: the documentation of its Options says which ones may
+// change. It decides by its own options from then on. So a weight, a limit or a delay is
+// changed without losing state: save, make a policy with the options to be, restore. Another
+// value of any other option is an error that names it and wraps [ErrForeignSnapshot].
+//
 // AppendBinary fails only while a part of the policy, such as the policy of a pool,
 // cannot be saved, with an error that wraps [errors.ErrUnsupported].
 type Snapshotter interface {

@@ -14,24 +14,23 @@ func TestConformance(t *testing.T) {
 	list := []struct {
 		name      string
 		newPolicy func() sojourn.Policy
+		changed   []func() sojourn.Policy
 	}{
-		{"srpt", must(baseline.NewSRPT, baseline.SRPTOptions{})},
-		{"fsp", must(baseline.NewFSP, baseline.FSPOptions{})},
-		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare})},
-		{"las", must(baseline.NewLAS, baseline.LASOptions{})},
-		{"huwf", must(baseline.NewHUWF, baseline.ListOptions{})},
-		{"hjwf", must(baseline.NewHJWF, baseline.ListOptions{})},
-		{"stf", must(baseline.NewSTF, baseline.ListOptions{})},
-		{"htwf", must(baseline.NewHTWF, baseline.ListOptions{})},
-		{"local", must(baseline.NewLocal, baseline.LocalOptions{})},
+		{"srpt", must(baseline.NewSRPT, baseline.SRPTOptions{}), []func() sojourn.Policy{
+			must(baseline.NewSRPT, baseline.SRPTOptions{DefaultTaskTime: time.Second}),
+		}},
+		{"fsp", must(baseline.NewFSP, baseline.FSPOptions{}), nil},
+		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), nil},
+		{"las", must(baseline.NewLAS, baseline.LASOptions{}), nil},
+		{"huwf", must(baseline.NewHUWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHUWF, baseline.ListOptions{DefaultTaskTime: time.Second})}},
+		{"hjwf", must(baseline.NewHJWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHJWF, baseline.ListOptions{DefaultTaskTime: time.Second})}},
+		{"stf", must(baseline.NewSTF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewSTF, baseline.ListOptions{DefaultTaskTime: time.Second})}},
+		{"htwf", must(baseline.NewHTWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHTWF, baseline.ListOptions{DefaultTaskTime: time.Second})}},
+		{"local", must(baseline.NewLocal, baseline.LocalOptions{}), nil},
 	}
 	for i, tc := range list {
 		// None is restored from a snapshot of another, nor under other options.
-		others := []func() sojourn.Policy{
-			must(baseline.NewSRPT, baseline.SRPTOptions{DefaultTaskTime: time.Second}),
-			must(baseline.NewFSP, baseline.FSPOptions{DefaultTaskTime: time.Second}),
-			must(baseline.NewSTF, baseline.ListOptions{DefaultTaskTime: time.Second}),
-		}
+		others := []func() sojourn.Policy{must(baseline.NewFSP, baseline.FSPOptions{DefaultTaskTime: time.Second})}
 		for k := range list {
 			if k != i {
 				others = append(others, list[k].newPolicy)
@@ -39,7 +38,7 @@ func TestConformance(t *testing.T) {
 		}
 		t.Run(tc.name, func(t *testing.T) {
 			histories.Share(t, 3)
-			sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others})
+			sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others, Changed: tc.changed})
 		})
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
-// ListOptions configure a [List]. The zero value is the default.
+// ListOptions configure a [List]. The zero value is the default. A snapshot
+// may be restored under any other.
 type ListOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.

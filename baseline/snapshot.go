@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -13,7 +12,7 @@ import (
 )
 
 func (p *SRPT) header() snapshot.Header {
-	return snapshot.Header{Policy: "srpt", Version: 2, Options: fmt.Sprintf("default-task-time=%v", p.taskTime)}
+	return snapshot.Header{Policy: "srpt", Version: 2}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. What remains of a job follows from
@@ -69,7 +68,9 @@ func (p *Local) UnmarshalBinary(data []byte) error {
 }
 
 func (p *FSP) header() snapshot.Header {
-	return snapshot.Header{Policy: "fsp", Version: 3, Options: fmt.Sprintf("late=%v,default-task-time=%v", p.late, p.taskTime)}
+	return snapshot.Header{Policy: "fsp", Version: 3, Options: []snapshot.Option{
+		snapshot.Opt("late", p.late), snapshot.Opt("default-task-time", p.taskTime),
+	}}
 }
 
 // reset gives p the state of a new policy.
@@ -138,7 +139,7 @@ func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 }
 
 func (p *DeadlineConstraint) header() snapshot.Header {
-	return snapshot.Header{Policy: "dc", Version: 3, Options: fmt.Sprintf("%+v", p.opts)}
+	return snapshot.Header{Policy: "dc", Version: 3, Options: []snapshot.Option{snapshot.Opt("hold-slots", p.opts.HoldSlots)}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. What the test found out about a job
@@ -182,7 +183,7 @@ func (p *DeadlineConstraint) UnmarshalBinary(data []byte) error {
 }
 
 func (p *List) header() snapshot.Header {
-	return snapshot.Header{Policy: p.name, Version: 1, Options: fmt.Sprintf("default-task-time=%v", p.taskTime)}
+	return snapshot.Header{Policy: p.name, Version: 1}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. The work of a job follows from its

@@ -10,7 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
-// SRPTOptions configure an [SRPT]. The zero value is the default.
+// SRPTOptions configure an [SRPT]. The zero value is the default. A snapshot
+// may be restored under any other.
 type SRPTOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.

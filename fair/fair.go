@@ -4,13 +4,14 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // A Policy is a fair [sojourn.Policy]. It is also a [sojourn.Seeker], a
 // [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a [sojourn.Explainer], a
 // [sojourn.Promiser] and a [sojourn.Snapshotter].
 type Policy struct {
-	options string // as text, for snapshots
+	options []snapshot.Option // for snapshots
 
 	*tree
 	lender
@@ -39,7 +40,7 @@ func New(opts Options) (*Policy, error) {
 		return nil, err
 	}
 	p := &Policy{
-		options: opts.text(described),
+		options: opts.saved(described),
 		tree:    newTree(opts.Order, opts.Strict, described, newConf(Pool{}, false)),
 		preempt: newPreemption(opts.Preemption),
 	}

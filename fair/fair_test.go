@@ -2,6 +2,7 @@ package fair_test
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -41,8 +42,19 @@ func TestConformance(t *testing.T) {
 		},
 		Preemption: fair.Preemption{MinTimeout: 2 * time.Second, FairTimeout: 3 * time.Second, Interval: time.Second, Limit: 2},
 	}
+	changed := fair.Options{
+		Pools: map[string]fair.Pool{
+			"a": {Weight: 2, Policy: newFSP},
+			"b": {Min: fair.Slots{0: 1}},
+		},
+		IgnoreLocality: true,
+		Preemption:     fair.Preemption{FairTimeout: time.Second, Interval: 700 * time.Millisecond, Limit: 1},
+	}
 	histories.Share(t, 2)
-	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{Others: []func() sojourn.Policy{newPolicy, newFSP}})
+	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{
+		Others:  []func() sojourn.Policy{newPolicy, newFSP},
+		Changed: []func() sojourn.Policy{func() sojourn.Policy { return newWith(changed) }},
+	})
 }
 
 // Pools inside pools, with limits: what the kit calls "a" and "b" is further down.
@@ -59,9 +71,30 @@ func TestConformanceWithLimits(t *testing.T) {
 		},
 		Preemption: fair.Preemption{MinTimeout: 2 * time.Second, FairTimeout: 3 * time.Second, Interval: time.Second, ReportOnly: true},
 	}
-	pools := map[string]string{"": "x/y", "a": "x/y/z", "b": "p/q"}
-	histories.Share(t, 2)
-	sojourntest.Run(t, func() sojourn.Policy { return renamed{newWith(opts).(*fair.Policy), pools} }, sojourntest.Options{IdlesOnPurpose: true})
+	reweighed := opts
+	reweighed.Delay, reweighed.RackDelay = time.Second, new(time.Duration)
+	reweighed.Preemption = fair.Preemption{MinTimeout: time.Second, Limit: 1}
+	reweighed.Pools = maps.Clone(opts.Pools)
+	reweighed.Pools["x/y"] = fair.Pool{MaxJobs: 1}
+
+	running := opts
+	running.Order = fair.Running
+	limited := running // otherwise
+	limited.Pools = map[string]fair.Pool{
+		"x":   {Max: fair.Slots{0: 1}},
+		"x/y": {MaxJobs: 2, Weight: 0.1},
+		"p/q": {Policy: newFIFO, Max: fair.Slots{1: 1}},
+	}
+	for name, tc := range map[string]struct{ opts, changed fair.Options }{"deficit": {opts, reweighed}, "running": {running, limited}} {
+		t.Run(name, func(t *testing.T) {
+			with := func(o fair.Options) func() sojourn.Policy {
+				pools := map[string]string{"": "x/y", "a": "x/y/z", "b": "p/q"}
+				return func() sojourn.Policy { return renamed{newWith(o).(*fair.Policy), pools} }
+			}
+			histories.Share(t, 4)
+			sojourntest.Run(t, with(tc.opts), sojourntest.Options{IdlesOnPurpose: true, Changed: []func() sojourn.Policy{with(tc.changed)}})
+		})
+	}
 }
 
 // Under any options, drawn anew for each history. The kit's pools are "", "a" and "b", and

@@ -13,7 +13,12 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
-// Options configure a [Policy]. The zero value is the default.
+// Options configure a [Policy]. The zero value is the default. A snapshot may be restored
+// under others, but for Order, whether there is a Delay, whether Preemption has a timeout, and
+// which pools are FIFO or have a policy of their own: that policy decides by itself what may
+// change. So weights, minima, maxima and the length of delays and timeouts can be changed
+// without losing state, and pools be described that were not. Under Deficit, maxima and
+// MaxJobs may not change.
 type Options struct {
 	// Order says what a share is measured by. The default is Running.
 	Order Order

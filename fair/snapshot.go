@@ -3,7 +3,6 @@ package fair
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -16,19 +15,24 @@ func (p *Policy) header() snapshot.Header {
 	return snapshot.Header{Policy: "fair", Version: 2, Options: p.options}
 }
 
-// text returns options as text, but for the policies of pools: each has its own in
-// its own snapshot.
-func (o *Options) text(tree *conf) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "order=%v strict=%v local=%v delay=%v preemption=%+v",
-		o.Order, o.Strict, !o.IgnoreLocality, o.delays(), newPreemption(o.Preemption).Preemption)
+// saved returns the options that the state rests on, but for the policies of pools: each has
+// its own in its own snapshot. What pools are entitled to is looked at anew when the policy
+// is restored, and may change.
+func (o *Options) saved(tree *conf) []snapshot.Option {
+	list := []snapshot.Option{snapshot.Opt("order", o.Order), snapshot.Opt("delays", o.Delay > 0), snapshot.Opt("preempts", o.Preemption.enabled())}
 	tree.each("", "", func(path string, c *conf) {
-		if c != tree {
-			fmt.Fprintf(&b, " %q: weight=%d min=%v max=%v max-jobs=%d fifo=%v policy=%v",
-				path, c.weight, c.min, c.max, c.MaxJobs, c.FIFO, c.Policy != nil)
+		switch {
+		case c.FIFO:
+			list = append(list, snapshot.Opt("pools/"+path, "fifo"))
+		case c.Policy != nil:
+			list = append(list, snapshot.Opt("pools/"+path, "policy"))
+		}
+		// Under Deficit, a pool begins anew when a limit is out of its way.
+		if o.Order == Deficit && (c.max != nil || c.MaxJobs > 0) {
+			list = append(list, snapshot.Opt("pools/"+path+"/max", fmt.Sprint(c.max)), snapshot.Opt("pools/"+path+"/max-jobs", c.MaxJobs))
 		}
 	})
-	return b.String()
+	return list
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. If a pool has a policy that is none,

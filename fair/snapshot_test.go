@@ -90,36 +90,102 @@ func TestKeptPolicyIsRestored(t *testing.T) {
 	}
 }
 
-// Options that decide differently are told apart; those that only say it otherwise
-// are not.
+// Options that the state rests on are told apart, by name; those that it does not rest on,
+// and those that only say it otherwise, are not.
 func TestSnapshotOptions(t *testing.T) {
 	pools := func(p fair.Pool) fair.Options { return fair.Options{Pools: map[string]fair.Pool{"a": p}} }
-	list := []fair.Options{
-		{}, {Order: fair.Deficit}, {Strict: true}, {IgnoreLocality: true}, {Delay: 1}, {Delay: 2},
-		{Preemption: fair.Preemption{MinTimeout: 1}}, {Preemption: fair.Preemption{Limit: 3}},
-		pools(fair.Pool{}), pools(fair.Pool{Weight: 2}), pools(fair.Pool{Min: fair.Slots{0: 1}}), pools(fair.Pool{Min: fair.Slots{1: 1}}),
-		pools(fair.Pool{Max: fair.Slots{0: 1}}), pools(fair.Pool{MaxJobs: 1}), pools(fair.Pool{FIFO: true}), pools(fair.Pool{Policy: newFIFO}),
-		{Pools: map[string]fair.Pool{"b": {}}}, {Pools: map[string]fair.Pool{"*": {}}}, {Pools: map[string]fair.Pool{"a": {}, "a/b": {}}},
+	preempts := func(p fair.Preemption) fair.Options { return fair.Options{Preemption: p} }
+	zero := 0 * time.Second
+	groups := []struct {
+		option string // that the others lack
+		list   []fair.Options
+	}{
+		{"", []fair.Options{
+			{}, {Strict: true}, {IgnoreLocality: true}, preempts(fair.Preemption{Limit: 3, Interval: time.Minute}),
+			pools(fair.Pool{}), pools(fair.Pool{Weight: 2}), pools(fair.Pool{Min: fair.Slots{0: 1}}), pools(fair.Pool{Max: fair.Slots{0: 1}}),
+			pools(fair.Pool{MaxJobs: 1}), {Pools: map[string]fair.Pool{"*": {}}}, {Pools: map[string]fair.Pool{"a": {}, "a/b": {}}},
+		}},
+		{"order", []fair.Options{{Order: fair.Deficit}}},
+		{"delays", []fair.Options{{Delay: 1}, {Delay: 2}, {Delay: 2, RackDelay: &zero}}},
+		{"preempts", []fair.Options{
+			preempts(fair.Preemption{MinTimeout: 1}), preempts(fair.Preemption{FairTimeout: 2, Limit: 1, ReportOnly: true}),
+		}},
+		{"pools/a", []fair.Options{pools(fair.Pool{FIFO: true}), pools(fair.Pool{FIFO: true, Weight: 2})}},
+		{"pools/a", []fair.Options{pools(fair.Pool{Policy: newFIFO}), pools(fair.Pool{Policy: newFIFO, Max: fair.Slots{0: 1}})}},
+		{"pools/*", []fair.Options{{Pools: map[string]fair.Pool{"*": {FIFO: true}}}}},
 	}
-	for i := range list {
-		data, err := newWith(list[i]).(sojourn.Snapshotter).AppendBinary(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k := range list {
-			if err := newWith(list[k]).(sojourn.Snapshotter).UnmarshalBinary(data); (err == nil) != (i == k) {
-				t.Errorf("of %+v by %+v: %v", list[i], list[k], err)
+	for i, from := range groups {
+		for _, old := range from.list {
+			data, err := newWith(old).(sojourn.Snapshotter).AppendBinary(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, to := range groups {
+				for _, opts := range to.list {
+					err := newWith(opts).(sojourn.Snapshotter).UnmarshalBinary(data)
+					named := err != nil && (strings.Contains(err.Error(), "option "+to.option) || strings.Contains(err.Error(), "option "+from.option))
+					if i == k && err != nil || i != k && !(errors.Is(err, sojourn.ErrForeignSnapshot) && named) {
+						t.Errorf("of %+v by %+v: %v", old, opts, err)
+					}
+				}
 			}
 		}
 	}
-	said := pools(fair.Pool{Weight: 1})
-	said.Preemption = fair.Preemption{Interval: 15 * time.Second, Limit: 10}
-	data, err := newWith(said).(sojourn.Snapshotter).AppendBinary(nil)
+}
+
+// An operator changes the weight of a pool of a live policy: of eight slots that run tasks of
+// two pools of equal weight, pool a gets three of four as they become free.
+func TestWeightChangesWithoutLoss(t *testing.T) {
+	weighing := func(a float64) sojourn.Policy {
+		return newWith(fair.Options{Pools: map[string]fair.Pool{"a": {Weight: a}, "b": {}}})
+	}
+	p := weighing(1)
+	observe := func(ev sojourn.Event) {
+		t.Helper()
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var running []sojourn.Assignment
+	fill := func() {
+		for id, ok := p.(sojourn.Seeker).Seek(0); ok; id, ok = p.(sojourn.Seeker).Seek(0) {
+			a, _ := p.Assign(id)
+			running = append(running, a)
+		}
+	}
+	held := func() (n int) {
+		for _, a := range running {
+			if a.Task.Job == 1 {
+				n++
+			}
+		}
+		return n
+	}
+	for id := range sojourn.SlotID(8) {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+	}
+	for i, pool := range []string{"a", "b"} {
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Pool: pool, Phases: []sojourn.Phase{{Tasks: 100}}}})
+	}
+	if fill(); held() != 4 {
+		t.Fatalf("pool a holds %d of 8 slots, want 4", held())
+	}
+	saved, err := p.(sojourn.Snapshotter).AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := newWith(pools(fair.Pool{})).(sojourn.Snapshotter).UnmarshalBinary(data); err != nil {
-		t.Errorf("defaults that are spelt out: %v", err)
+	p = weighing(3)
+	if err := p.(sojourn.Snapshotter).UnmarshalBinary(saved); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		a := running[0]
+		running = running[1:]
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		fill()
+	}
+	if held() != 6 {
+		t.Errorf("pool a holds %d of 8 slots, want 6", held())
 	}
 }
 

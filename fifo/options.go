@@ -1,6 +1,7 @@
 package fifo
 
-// Options configure a [Policy]. The zero value is the default, and valid.
+// Options configure a [Policy]. The zero value is the default, and valid. A snapshot may be
+// restored under any other.
 type Options struct {
 	// IgnoreLocality starts the tasks of a job in the order of their index, wherever
 	// their inputs are. By default the job whose turn it is runs the task whose input is

@@ -1,13 +1,11 @@
 package fifo
 
 import (
-	"fmt"
-
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fifo", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
+	return snapshot.Header{Policy: "fifo", Version: 1}
 }
 
 // AppendBinary implements [sojourn.Snapshotter].

@@ -54,7 +54,6 @@ type options struct {
 	earlySlots   *int
 	earlyDelay   time.Duration
 	newEstimator func() Estimator
-	text         string
 }
 
 // New returns an empty policy, or an error that says what is wrong with the
@@ -82,7 +81,6 @@ func New(opts Options) (*Policy, error) {
 	if p.reset(); p.estimator == nil {
 		return nil, errors.New("hfsp: the estimator is nil")
 	}
-	p.text = opts.text(p)
 	return p, nil
 }
 

@@ -31,7 +31,18 @@ func ptr[T any](v T) *T { return &v }
 // they might wait in a circle.
 func TestConformance(t *testing.T) {
 	histories.Share(t, 2)
-	sojourntest.Run(t, with(hfsp.Options{}), sojourntest.Options{IdlesOnPurpose: true})
+	sojourntest.Run(t, with(hfsp.Options{TrainingTasks: 2}), sojourntest.Options{
+		IdlesOnPurpose: true,
+		Others: []func() sojourn.Policy{
+			with(hfsp.Options{TrainingTasks: 3}), with(hfsp.Options{TrainingTasks: 2, Late: hfsp.LateFirst}),
+			with(hfsp.Options{TrainingTasks: 2, EarlySlots: ptr(1)}), with(hfsp.Options{TrainingTasks: 2, EarlyDelay: 1}),
+			with(hfsp.Options{TrainingTasks: 2, Xi: 2}), with(hfsp.Options{TrainingTasks: 2, DefaultTaskTime: 1}),
+		},
+		Changed: []func() sojourn.Policy{with(hfsp.Options{
+			TrainingTasks: 2, TrainingSlots: ptr(1), Delta: time.Second, Preemption: hfsp.Kill, KillFraction: 0.5, KillOnce: true,
+			NodeDelay: time.Second, RackDelay: 2 * time.Second,
+		})},
+	})
 }
 
 // Under any options, drawn anew for each history.

@@ -11,7 +11,9 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// Options configure a [Policy]. The zero value is the default.
+// Options configure a [Policy]. The zero value is the default. A snapshot may be restored
+// under another TrainingSlots, Delta, Preemption, KillFraction, KillOnce, NodeDelay or
+// RackDelay.
 type Options struct {
 	// TrainingTasks is t, how many tasks of a phase are run to estimate the time of
 	// the others. A phase of fewer tasks is tiny: it counts as of size 0 and is not

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -13,21 +14,18 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp", Version: 5, Options: p.text}
+	return snapshot.Header{Policy: "hfsp", Version: 5, Options: []snapshot.Option{
+		snapshot.Opt("training-tasks", p.tasks), snapshot.Opt("late", p.late),
+		snapshot.Opt("early-slots", limit(p.earlySlots)), snapshot.Opt("early-delay", p.earlyDelay),
+	}}
 }
 
-// text returns the options under which a policy decides, but for those of its
-// estimator, which tells them in its own part.
-func (o *Options) text(p *Policy) string {
-	limit := func(n *int) string {
-		if n == nil {
-			return "default"
-		}
-		return fmt.Sprint(*n)
+// limit is an option as text, where nil is not a number.
+func limit(n *int) string {
+	if n == nil {
+		return "default"
 	}
-	return fmt.Sprintf("t=%d T=%s delta=%v late=%v preemption=%v fraction=%d once=%v early=%s/%v delay=%v estimator=%T",
-		p.tasks, limit(o.TrainingSlots), p.delta, p.late, o.Preemption,
-		p.spared, o.KillOnce, limit(o.EarlySlots), p.earlyDelay, p.delay, p.estimator)
+	return strconv.Itoa(*n)
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. If the estimator cannot be saved,
@@ -262,7 +260,9 @@ func restoreHistory(r *snapshot.Reader) history {
 }
 
 func (e *Trainer) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp.Trainer", Version: 1, Options: fmt.Sprintf("xi=%d task-time=%v", e.xi, e.taskTime)}
+	return snapshot.Header{Policy: "hfsp.Trainer", Version: 1, Options: []snapshot.Option{
+		snapshot.Opt("xi", e.xi), snapshot.Opt("default-task-time", e.taskTime),
+	}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter] together with UnmarshalBinary.
@@ -287,7 +287,7 @@ func (e *Trainer) UnmarshalBinary(data []byte) error {
 }
 
 func (e *Oracle) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp.Oracle", Version: 1, Options: fmt.Sprintf("%T", e.Estimator)}
+	return snapshot.Header{Policy: "hfsp.Oracle", Version: 1}
 }
 
 // AppendBinary implements [sojourn.Snapshotter] together with UnmarshalBinary.
@@ -301,7 +301,9 @@ func (e *Oracle) UnmarshalBinary(data []byte) error {
 }
 
 func (e *Noisy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp.Noisy", Version: 1, Options: fmt.Sprintf("sigma=%v seed=%d %T", e.sigma, e.seed, e.Estimator)}
+	return snapshot.Header{Policy: "hfsp.Noisy", Version: 1, Options: []snapshot.Option{
+		snapshot.Opt("sigma", e.sigma), snapshot.Opt("seed", e.seed),
+	}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter] together with UnmarshalBinary.
@@ -315,8 +317,9 @@ func (e *Noisy) UnmarshalBinary(data []byte) error {
 }
 
 func (e *History) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp.History", Version: 1,
-		Options: fmt.Sprintf("by=%d runs=%d keys=%d %T", e.by, e.runs, e.keys, e.Estimator)}
+	return snapshot.Header{Policy: "hfsp.History", Version: 1, Options: []snapshot.Option{
+		snapshot.Opt("by-pool", e.by == ByPool), snapshot.Opt("runs", e.runs), snapshot.Opt("keys", e.keys),
+	}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter] together with UnmarshalBinary.

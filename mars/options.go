@@ -10,6 +10,7 @@ import (
 
 // Options configure a [Policy]. The zero value is the default: all waiting work
 // is planned again when jobs arrive.
+// A snapshot may be restored under another Interval or number of Iterations.
 type Options struct {
 	// Batch is the batch interval of SO-MarS (Section 5.3), which the paper varies
 	// from 10 s to 100 s: jobs wait for the end of the interval in which they

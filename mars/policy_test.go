@@ -31,7 +31,7 @@ func policy(opts mars.Options) func() sojourn.Policy {
 func TestPolicyConformance(t *testing.T) {
 	list := map[string]mars.Options{
 		"plans again": {},
-		"each time":   {Interval: 1},
+		"each time":   {Interval: 1, DefaultTaskTime: 2 * time.Minute},
 		"commits":     {Batch: 7 * time.Second, Commit: true},
 	}
 	for name, opts := range list {
@@ -49,7 +49,13 @@ func TestPolicyConformance(t *testing.T) {
 				share = 50
 			}
 			histories.Share(t, share)
-			sojourntest.Run(t, policy(opts), sojourntest.Options{IdlesOnPurpose: true, Others: others})
+			changed := opts
+			if changed.Iterations = 3; opts.Batch == 0 {
+				changed.Interval = 3 * time.Second
+			}
+			sojourntest.Run(t, policy(opts), sojourntest.Options{
+				IdlesOnPurpose: true, Others: others, Changed: []func() sojourn.Policy{policy(changed)},
+			})
 		})
 	}
 }

@@ -1,8 +1,6 @@
 package mars
 
 import (
-	"fmt"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
@@ -10,7 +8,9 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "mars", Version: 3, Options: fmt.Sprintf("%+v", p.opts)}
+	return snapshot.Header{Policy: "mars", Version: 3, Options: []snapshot.Option{
+		snapshot.Opt("batch", p.opts.Batch), snapshot.Opt("commit", p.opts.Commit), snapshot.Opt("default-task-time", p.opts.DefaultTaskTime),
+	}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter].

@@ -10,7 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// Options configure a [Policy]. The zero value is the default.
+// Options configure a [Policy]. The zero value is the default. A snapshot may be restored
+// under another FairLimit, NoGate, MinProgress or UpdateInterval.
 type Options struct {
 	// FairLimit is K, the number of tasks of each phase that may be started out of
 	// turn, so that a job shows early whether it works and how long its tasks take:

@@ -28,7 +28,16 @@ func maker(opts pfsp.Options) func() sojourn.Policy {
 
 func TestConformance(t *testing.T) {
 	histories.Share(t, 3)
-	sojourntest.Run(t, maker(pfsp.Options{}), sojourntest.Options{})
+	none := 0
+	sojourntest.Run(t, maker(pfsp.Options{}), sojourntest.Options{
+		Others: []func() sojourn.Policy{
+			maker(pfsp.Options{Order: pfsp.FSP}), maker(pfsp.Options{Late: pfsp.LateShare}),
+			maker(pfsp.Options{DefaultTaskTime: 1}), maker(pfsp.Options{Alpha: 0.5}),
+		},
+		Changed: []func() sojourn.Policy{
+			maker(pfsp.Options{FairLimit: &none, NoGate: true, MinProgress: 0.5, UpdateInterval: time.Second}),
+		},
+	})
 }
 
 // Under any options, drawn anew for each history.

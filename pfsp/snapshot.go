@@ -1,8 +1,6 @@
 package pfsp
 
 import (
-	"fmt"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -11,7 +9,10 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "pfsp", Version: 3, Options: fmt.Sprintf("%+v", p.settings)}
+	return snapshot.Header{Policy: "pfsp", Version: 3, Options: []snapshot.Option{
+		snapshot.Opt("order", p.order), snapshot.Opt("late", p.late), snapshot.Opt("default-task-time", p.taskTime),
+		snapshot.Opt("alpha", p.alpha), // in 2^-16
+	}}
 }
 
 // reset gives p the state of a new policy.

@@ -11,6 +11,7 @@ import (
 
 // Options configure a [Policy]. The zero value is the default: exact re-booking, in
 // the order of deadlines.
+// A snapshot may be restored under another RequireDeadline only: promises rest on the rest.
 type Options struct {
 	// Booking says how the policy knows when slots become available. The default,
 	// Rebook, is not the paper's.

@@ -64,7 +64,7 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("rtmr: %w", err)
 	}
-	p := &Policy{header: snapshot.Header{Policy: "rtmr", Version: 2, Options: fmt.Sprintf("%+v", opts)}}
+	p := &Policy{header: snapshot.Header{Policy: "rtmr", Version: 2, Options: opts.saved()}}
 	p.opts = opts
 	p.reset()
 	return p, nil

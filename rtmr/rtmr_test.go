@@ -1,6 +1,7 @@
 package rtmr_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -106,5 +107,23 @@ func TestTurnAtMapSlots(t *testing.T) {
 	}
 	if want := "1:false 2:true (2/0/0) 1:true (1/0/0) "; got != want {
 		t.Errorf("the slots get %q, want %q", got, want)
+	}
+}
+
+// Promises rest on all options but one.
+func TestSnapshotOptions(t *testing.T) {
+	saved, err := with(rtmr.Options{})().(*rtmr.Policy).AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, opts := range []rtmr.Options{
+		{}, {RequireDeadline: true}, // these two take it
+		{Order: rtmr.FIFO}, {OnePosition: true}, {Latency: 1}, {MapRate: 1}, {ReduceRate: 1}, {StartUp: 1}, {Ratio: 1}, {Skew: 1},
+		{Learn: true}, {PaperReservation: true}, {Booking: rtmr.Chain}, {Booking: rtmr.Chain, Feedback: true},
+	} {
+		err := with(opts)().(*rtmr.Policy).UnmarshalBinary(saved)
+		if (i < 2) != (err == nil) || err != nil && !errors.Is(err, sojourn.ErrForeignSnapshot) {
+			t.Errorf("restored under %+v: %v", opts, err)
+		}
 	}
 }

@@ -6,6 +6,17 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
+// saved returns the options that promises rest on: all but RequireDeadline.
+func (o *Options) saved() []snapshot.Option {
+	return []snapshot.Option{
+		snapshot.Opt("booking", o.Booking), snapshot.Opt("order", o.Order), snapshot.Opt("one-position", o.OnePosition),
+		snapshot.Opt("feedback", o.Feedback), snapshot.Opt("delta", o.Delta), snapshot.Opt("no-merge-min", o.NoMergeMin),
+		snapshot.Opt("latency", o.Latency), snapshot.Opt("map-rate", o.MapRate), snapshot.Opt("reduce-rate", o.ReduceRate),
+		snapshot.Opt("start-up", o.StartUp), snapshot.Opt("ratio", o.Ratio), snapshot.Opt("skew", o.Skew),
+		snapshot.Opt("learn", o.Learn), snapshot.Opt("paper-reservation", o.PaperReservation),
+	}
+}
+
 // AppendBinary implements [sojourn.Snapshotter]. Of the marks only the hard ones are
 // state: the others follow.
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {

@@ -14,7 +14,7 @@ import (
 func checkAllocations(tb rapid.TB, p sojourn.Policy, o Options) {
 	tb.Helper()
 	const runs = 1000
-	l := &load{TB: tb, s: newSubject(p), o: &o}
+	l := &load{TB: tb, s: newSubject(func() sojourn.Policy { return p }), o: &o}
 	l.addSlots()
 	l.addJobs(4 * runs)
 	l.offer()

@@ -93,7 +93,7 @@ func (fg *forgery) seal(data []byte) []byte {
 // offer offers data to a new policy and to one that has a past. If they take it, it
 // goes on with both.
 func (fg *forgery) offer(data, past, choices []byte) {
-	fresh, used := newSubject(fg.newPolicy()), newSubject(fg.newPolicy())
+	fresh, used := newSubject(fg.newPolicy), newSubject(fg.newPolicy)
 	if err := fg.restore(used, past); err != nil {
 		fg.t.Fatalf("UnmarshalBinary of a snapshot: %v\nlaw of %s", err, lawSnapshots)
 	}

@@ -27,7 +27,7 @@ const (
 	lawPromises     = "promises: AppendVoid lists live jobs, each once; Void gives a reason for these and knows no others"
 	lawAdmission    = "admission: Admit answers as Observe then does, and changes nothing"
 	lawRejections   = "rejections: a refusal is a *RejectedError that names the job, the live job that would be late, and a deadline that would be accepted"
-	lawSnapshots    = "snapshots: a policy restored from a snapshot continues as the one that it was taken from; equal states have equal bytes; bytes that are damaged, or of other options, are an error and change nothing, and nothing is kept of the bytes"
+	lawSnapshots    = "snapshots: a policy restored from a snapshot continues as the one that it was taken from; equal states have equal bytes; bytes that are damaged, or rest on other options, are an error and change nothing, and nothing is kept of the bytes; other options may change meanwhile"
 	lawWrappers     = "wrappers: behind a wrapper and behind a lock a policy answers alike, and All finds what it can do besides, even what the wrapper has not heard of"
 	lawAllocations  = "allocations: in steady state, assigning and finishing tasks allocates nothing"
 )

@@ -72,7 +72,7 @@ func (w *witness) look(law string) {
 		w.fail(lawSnapshots, w.h, "AppendBinary(nil) = %v", err)
 	}
 	if w.s.snapshotter != nil && c.after.err == nil && (w.thorough || w.extreme && again != nil) {
-		w.unmarshal(newSubject(w.newPolicy()), c.after.state, len(w.h))
+		w.unmarshal(w.fresh(), c.after.state, len(w.h))
 	}
 }
 

@@ -894,7 +894,7 @@ func (p full) UnmarshalBinary(all []byte) error {
 		return err
 	}
 	if st.Lag != p.lag && p.bug != restoreAnyOptions {
-		return errors.New("other options")
+		return sojourn.ErrForeignSnapshot
 	}
 	for _, j := range st.Jobs {
 		for i := range j.Inputs {

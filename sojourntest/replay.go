@@ -45,7 +45,7 @@ func (w *witness) replayFrom(law string, s *subject, h history, from int, views 
 // the trial into one whose outcome is known.
 func (tr *trial) replays() {
 	h := tr.h
-	plain := func() sojourn.Policy { return tr.newPolicy() }
+	plain := tr.fresh
 	// The order of a map is the same by chance now and then; not in all these replays.
 	tr.together(true,
 		rewriting{lawDeterminism, h, plain},
@@ -70,21 +70,21 @@ func (tr *trial) replays() {
 		rewriting{lawEpoch, later(h), plain},
 		rewriting{lawFields, h.littered(), plain},
 		rewriting{lawFields, later(tr.renamed(h)).littered(), plain})
-	tr.restore(func() *subject { return newSubject(tr.newPolicy()) })
+	tr.restore(plain)
 }
 
 // A rewriting is a history that has the outcomes of the trial's by a law.
 type rewriting struct {
-	law       string
-	h         history
-	newPolicy func() sojourn.Policy
+	law   string
+	h     history
+	fresh func() *subject
 }
 
 // together replays the last of a list, which does what all of them do at once. Where
 // that breaks a law, it looks which of them does by itself.
 func (tr *trial) together(views bool, list ...rewriting) {
 	all := list[len(list)-1]
-	replay := func(r rewriting) { tr.replay(r.law, newSubject(r.newPolicy()), r.h, views) }
+	replay := func(r rewriting) { tr.replay(r.law, r.fresh(), r.h, views) }
 	if b := breachOf(func() { replay(all) }); b != nil {
 		for _, r := range list {
 			replay(r)
@@ -104,14 +104,14 @@ func (w wrapper) Unwrap() sojourn.Policy { return w.p }
 
 func (w wrapper) unheardOf() {}
 
-// wrapped returns a policy behind a wrapper that hides nothing, and behind a lock or the
+// hidden returns a policy behind a wrapper that hides nothing, and behind a lock or the
 // wrapper under test, which may not hide what it does not know.
-func (w *witness) wrapped() sojourn.Policy {
+func (w *witness) hidden(p sojourn.Policy) sojourn.Policy {
 	wrap := w.o.Wrap
 	if wrap == nil {
 		wrap = func(p sojourn.Policy) sojourn.Policy { return sojourn.NewLocked(p) }
 	}
-	p := wrap(wrapper{w.newPolicy()})
+	p = wrap(wrapper{p})
 	found := 0
 	for range sojourn.All[interface{ unheardOf() }](p) {
 		found++
@@ -190,6 +190,9 @@ func (w *witness) after(calls int) *view {
 // unmarshal restores s from a snapshot that was taken after a number of calls.
 func (w *witness) unmarshal(s *subject, data []byte, calls int) {
 	shown, data := w.h[:calls], slices.Clone(data)
+	if arrivals := shown.arrivals(); len(s.options) > 1 && s.arrivals != arrivals {
+		s.beAfter(arrivals)
+	}
 	var err error
 	if what := panicked(func() { err = s.snapshotter.UnmarshalBinary(data) }); what != "" {
 		w.fail(lawSnapshots, shown, "UnmarshalBinary of a snapshot taken after line %d panics: %s", calls+1, what)
@@ -201,6 +204,16 @@ func (w *witness) unmarshal(s *subject, data []byte, calls int) {
 		data[i] = ^data[i] // the bytes are the caller's, who may use them for something else
 	}
 	w.compare(lawSnapshots, s, calls, "restored")
+}
+
+// arrivals returns how many arrivals were accepted.
+func (h history) arrivals() (n int) {
+	for i := range h {
+		if k := h[i].ev.Kind; h[i].err == nil && (k == sojourn.JobArrived || k == sojourn.JobAdopted) {
+			n++
+		}
+	}
+	return n
 }
 
 // compare compares what s says after a number of calls with what was said in the trial.
@@ -215,6 +228,7 @@ func (w *witness) compare(law string, s *subject, calls int, when string) {
 // a snapshot of it to policies under other options.
 func (w *witness) refuses(s *subject, data []byte, calls int) {
 	shown := w.h[:calls]
+	whole := false
 	refuse := func(s *subject, data []byte, what string, args ...any) {
 		var err error
 		if what := panicked(func() { err = s.snapshotter.UnmarshalBinary(data) }); what != "" {
@@ -223,10 +237,15 @@ func (w *witness) refuses(s *subject, data []byte, calls int) {
 		if err == nil {
 			w.fail(lawSnapshots, shown, "UnmarshalBinary = nil of a snapshot "+what, args...)
 		}
+		if whole != errors.Is(err, sojourn.ErrForeignSnapshot) {
+			w.fail(lawSnapshots, shown, "UnmarshalBinary = %v; want an error that wraps ErrForeignSnapshot if the snapshot is whole, and no others; of one "+what,
+				append([]any{err}, args...)...)
+		}
 	}
 	w.damaged(data, func(bad []byte, what string) { refuse(s, bad, "%s: %.300q", what, data) })
+	whole = true
 	for i, newOther := range w.o.Others {
-		other := newSubject(newOther())
+		other := newSubject(newOther)
 		if other.snapshotter == nil {
 			w.fail(lawSnapshots, nil, "Options.Others[%d] returns a policy that is no Snapshotter", i)
 		}
@@ -276,7 +295,7 @@ func (tr *trial) misuse() {
 		if !ok {
 			continue
 		}
-		s := newSubject(tr.newPolicy())
+		s := tr.fresh()
 		tr.replay(lawDeterminism, s, tr.h, false)
 		shown := append(tr.h, call{assign: true, slot: id})
 		var err *sojourn.SlotError

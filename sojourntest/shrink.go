@@ -94,8 +94,7 @@ func (s *shrinker) breaks(h history) bool {
 	tr.extreme = h.lastDeadline() > lastTime || h.timeBefore(len(h)) > lastTime/2
 	tr.names = smallNames(s.o)
 	tr.names.classes = h.classes(tr.names.classes)
-	tr.first = tr.s.view(tr.names.classes, true)
-	tr.last = tr.first
+	tr.begin(s.best.changing)
 	b := breachOf(func() {
 		for _, c := range h {
 			if !c.assign {

@@ -47,6 +47,11 @@ type Options struct {
 	// policies. None may be restored from a snapshot of another.
 	Others []func() sojourn.Policy
 
+	// Changed return policies of which only such options differ that may change. In a share
+	// of the histories, the policy is saved and restored under the next of them after
+	// each arrival, and then goes on.
+	Changed []func() sojourn.Policy
+
 	// Wrap, if not nil, returns a wrapper around a policy, for the law of wrappers. Nil
 	// means [sojourn.NewLocked]. The author of a wrapper runs the kit on a policy that is
 	// known to be right, such as that of package fifo, with the wrapper here.

@@ -306,6 +306,33 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+// A policy that cannot be restored under options that may change is found.
+func TestChanged(t *testing.T) {
+	setFlag(t, "rapid.checks", "20")
+	other := func(change func(*full)) []func() sojourn.Policy {
+		return []func() sojourn.Policy{func() sojourn.Policy {
+			p := newFull(correct)
+			change(&p)
+			return p
+		}}
+	}
+	o := fullOptions()
+	for name, tc := range map[string]struct {
+		changed []func() sojourn.Policy
+		ok      bool
+	}{
+		"nothing":                 {other(func(*full) {}), true},
+		"what the state rests on": {o.Others, false},
+	} {
+		o := fullOptions()
+		o.Changed = tc.changed
+		got := failure(t, func() sojourn.Policy { return newFull(correct) }, o)
+		if tc.ok != (got == "") || !tc.ok && !strings.Contains(got, "law of snapshots") {
+			t.Errorf("%s changes: the kit says\n%s", name, got)
+		}
+	}
+}
+
 // hides hides all but the two methods of a policy.
 type hides struct{ p sojourn.Policy }
 

@@ -22,12 +22,25 @@ type subject struct {
 	promiser    sojourn.Promiser
 	snapshotter sojourn.Snapshotter
 
+	// Options may change while a policy lives: with each arrival, it is saved and restored into
+	// the policy that the next of these returns. There is one only if nothing changes.
+	options  []func() sojourn.Policy
+	arrivals int   // that were accepted
+	refused  error // by UnmarshalBinary of the next policy
+
 	size  int // of the largest snapshot so far
 	views int // how often it was asked
 }
 
-func newSubject(p sojourn.Policy) *subject {
-	s := &subject{Policy: p}
+func newSubject(options ...func() sojourn.Policy) *subject {
+	s := &subject{options: options}
+	s.be(options[0]())
+	return s
+}
+
+// be makes p the policy that is under test.
+func (s *subject) be(p sojourn.Policy) {
+	s.Policy = p
 	s.admitter, _ = sojourn.As[sojourn.Admitter](p)
 	s.preemptor, _ = sojourn.As[sojourn.Preemptor](p)
 	s.waker, _ = sojourn.As[sojourn.Waker](p)
@@ -35,7 +48,26 @@ func newSubject(p sojourn.Policy) *subject {
 	s.explainer, _ = sojourn.As[sojourn.Explainer](p)
 	s.promiser, _ = sojourn.As[sojourn.Promiser](p)
 	s.snapshotter, _ = sojourn.As[sojourn.Snapshotter](p)
-	return s
+}
+
+// Observe reports an event, and changes the options after an arrival.
+func (s *subject) Observe(ev sojourn.Event) error {
+	err := s.Policy.Observe(ev)
+	if err == nil && len(s.options) > 1 && (ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted) {
+		s.arrivals++
+		if data, err := s.snapshotter.AppendBinary(nil); err == nil {
+			s.beAfter(s.arrivals)
+			s.refused = s.snapshotter.UnmarshalBinary(data)
+		}
+	}
+	return err
+}
+
+// beAfter makes a new policy the one that is under test, of the options that hold after a
+// number of arrivals.
+func (s *subject) beAfter(arrivals int) {
+	s.arrivals = arrivals
+	s.be(s.options[arrivals%len(s.options)]())
 }
 
 // A view is what the optional interfaces say at one moment. To rank and explain all jobs

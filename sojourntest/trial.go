@@ -14,7 +14,7 @@ type trial struct{ witness }
 
 func newTrial(newPolicy func() sojourn.Policy, o *Options, src source) *trial {
 	tr := &trial{witness{
-		draws: newDraws(o, src), newPolicy: newPolicy, s: newSubject(newPolicy()), twin: newSubject(newPolicy()),
+		draws: newDraws(o, src), newPolicy: newPolicy,
 		used: map[sojourn.JobID]bool{}, declined: map[sojourn.SlotID]bool{}, met: map[meeting]bool{},
 	}}
 	tr.phase = tr.src.below(fullEvery)
@@ -25,8 +25,7 @@ func newTrial(newPolicy func() sojourn.Policy, o *Options, src source) *trial {
 			tr.end = endOfTime
 		}
 	}
-	tr.first = tr.s.view(tr.names.classes, true)
-	tr.last = tr.first
+	tr.begin(len(o.Changed) > 0 && tr.oneIn(4))
 	return tr
 }
 

@@ -13,6 +13,7 @@ import (
 type witness struct {
 	draws
 	newPolicy func() sojourn.Policy
+	options   []func() sojourn.Policy // newPolicy, and Options.Changed if options change
 
 	s     *subject
 	twin  *subject // lives through the same, and is asked nothing that the driver's loop does not ask
@@ -31,6 +32,29 @@ type witness struct {
 	met      map[meeting]bool // what there was a full view after
 }
 
+// begin makes the policies under test, of which the options change now and then or not.
+func (w *witness) begin(changing bool) {
+	w.options = []func() sojourn.Policy{w.newPolicy}
+	if changing {
+		w.options = append(w.options, w.o.Changed...)
+	}
+	w.s, w.twin = w.fresh(), w.fresh()
+	w.first = w.s.view(w.names.classes, true)
+	w.last = w.first
+}
+
+// fresh returns a new subject.
+func (w *witness) fresh() *subject { return newSubject(w.options...) }
+
+// wrapped returns a new subject of which each policy is behind the wrapper.
+func (w *witness) wrapped() *subject {
+	options := make([]func() sojourn.Policy, len(w.options))
+	for i, newPolicy := range w.options {
+		options[i] = func() sojourn.Policy { return w.hidden(newPolicy()) }
+	}
+	return newSubject(options...)
+}
+
 // A meeting is a kind of call and what came of it.
 type meeting struct {
 	assign, ok bool
@@ -47,6 +71,8 @@ type breach struct {
 	what  string
 	shown history // the calls that broke it, the last one being the culprit
 	made  history // the calls of the trial, of which shown may be a rewriting
+
+	changing bool // options changed meanwhile
 }
 
 // culprit returns the call that broke the law.
@@ -61,7 +87,7 @@ func (b *breach) String() string { return b.what + "\nlaw of " + b.law }
 
 // fail ends the trial: a law was broken by the last call of h.
 func (w *witness) fail(law string, h history, format string, args ...any) {
-	panic(&breach{law, fmt.Sprintf(format, args...), slices.Clone(h), w.h})
+	panic(&breach{law, fmt.Sprintf(format, args...), slices.Clone(h), w.h, len(w.options) > 1})
 }
 
 // breachOf runs a trial, and returns the law that it found broken, or nil.
@@ -95,6 +121,8 @@ func (w *witness) observe(ev sojourn.Event) error {
 	switch {
 	case what != "":
 		w.fail(lawPanics, w.h, "%v panics: %s", &w.h[len(w.h)-1], what)
+	case w.s.refused != nil:
+		w.fail(lawSnapshots, w.h, "UnmarshalBinary = %v of a policy that Options.Changed returns, or that under test, under other options", w.s.refused)
 	case want == nil && errors.Is(got, sojourn.ErrRejected):
 		w.checkRejection(&ev, got)
 	case !errors.Is(got, want) || !errors.Is(want, sentinel(got)):
@@ -227,7 +255,7 @@ func (w *witness) replayLast() {
 		return
 	}
 	for range 10 { // the order of a map is the same by chance now and then
-		again := breachOf(func() { w.replay(lawPurity, newSubject(w.newPolicy()), w.h, false) })
+		again := breachOf(func() { w.replay(lawPurity, w.fresh(), w.h, false) })
 		if again == nil || again.what != b.what {
 			w.fail(lawDeterminism, w.h, "%s; but not each time", b.what)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
-// Options configure a [Policy]. The zero value is the default.
+// Options configure a [Policy]. The zero value is the default. A snapshot may be restored
+// under another L, H, HotPolicy, MaxCoScheduled, Demand or DefaultTaskTime.
 type Options struct {
 	// L is the lower bound: a job that is co-scheduled is to hold L times its demand
 	// in slots, rounded up. It is above 0 and at most 1, rounded to a millionth. Zero

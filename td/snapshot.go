@@ -1,17 +1,15 @@
 package td
 
 import (
-	"fmt"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 func (p *Policy) header() snapshot.Header {
-	s := &p.set
-	return snapshot.Header{Policy: "td", Version: 2, Options: fmt.Sprintf(
-		"l=%d,h=%d,theta=%d,lifetime=%d,hot-policy=%v,max-co-scheduled=%d,demand=%d,default-task-time=%v,as-printed=%v,self-tune=%v",
-		s.l, s.h, s.Theta, s.lifetime, s.HotPolicy, s.MaxCoScheduled, s.Demand, s.DefaultTaskTime, s.AsPrinted, s.SelfTune)}
+	return snapshot.Header{Policy: "td", Version: 2, Options: []snapshot.Option{
+		snapshot.Opt("theta", p.set.Theta), snapshot.Opt("lifetime", p.set.lifetime),
+		snapshot.Opt("self-tune", p.set.SelfTune), snapshot.Opt("as-printed", p.set.AsPrinted),
+	}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. State is, beside the account, the

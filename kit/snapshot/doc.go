@@ -18,7 +18,7 @@
 //	length    8 bytes, of the whole snapshot, least significant byte first
 //	policy    string: its name
 //	version   number: of what the policy writes, and of the rules it decides by
-//	options   string: the options under which it decides, as text
+//	options   list: the name and the value of each option that its state rests on
 //	body      what the policy writes
 //	checksum  4 bytes: CRC-32C of everything before
 //
@@ -32,7 +32,9 @@
 // baseline/snapshot.go are such files:
 //
 //	func (p *Policy) header() snapshot.Header {
-//		return snapshot.Header{Policy: "mypolicy", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
+//		return snapshot.Header{Policy: "mypolicy", Version: 1, Options: []snapshot.Option{
+//			snapshot.Opt("default-task-time", p.opts.DefaultTaskTime),
+//		}}
 //	}
 //
 //	// AppendBinary implements [sojourn.Snapshotter].
@@ -80,10 +82,24 @@
 // that of ledger.Ledger.All, and nothing that asking questions may change (the
 // kit takes a snapshot before and after).
 //
-// Options are text that is equal if and only if the policy decides alike: resolve
-// defaults before, and print what pointers point to; fmt prints maps in the order
-// of their keys. A Version is raised when the body changes, and when the same state
-// would decide otherwise than before.
+// A Version is raised when the body changes, and when the same state would decide otherwise
+// than before.
+//
+// # Which options may change
+//
+// The header lists the options that the state rests on: those that say what the numbers in
+// it mean, or what there is in it. A snapshot that was taken under other values of these
+// is refused, with an error that names the option. All others may differ: a policy that
+// is restored decides by its own options from then on. So an operator changes the weight of a
+// pool, or a delay, without losing state: save, make a policy with the options to be,
+// restore. A limit, a delay, a weight that is looked at when something is decided, and
+// whatever is computed anew when the policy is restored, need not be listed. What sizes were
+// estimated by, or how a queue is ordered that is saved as it is, must be.
+//
+// Names and values are written out on purpose, by [Opt], with defaults resolved. They are
+// equal if and only if the state means the same. They are not printed from a struct: to
+// rename a field must not break what was saved. sojourntest checks both lists: Others may not
+// be restored, Changed must be.
 //
 // # What is read
 //

@@ -26,7 +26,7 @@ func (r *Reader) Err() error { return r.err }
 // Fail makes [Restore] fail, at this place: what was read cannot be.
 func (r *Reader) Fail(format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("byte %d: %s", r.size-len(r.rest), fmt.Sprintf(format, args...))
+		r.err = fmt.Errorf("byte %d: %w", r.size-len(r.rest), fmt.Errorf(format, args...))
 		r.rest = nil
 	}
 }
@@ -131,7 +131,7 @@ func (r *Reader) String() string { return string(r.bytes()) }
 func (r *Reader) Binary(m encoding.BinaryUnmarshaler) {
 	if b := r.bytes(); r.err == nil {
 		if err := m.UnmarshalBinary(b); err != nil {
-			r.Fail("%v", err)
+			r.Fail("%w", err)
 		}
 	}
 }

@@ -5,17 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
 )
 
 // A Header says what a snapshot is of.
 type Header struct {
 	Policy  string // the name of the policy, such as "fsp"
 	Version uint64 // of what the policy writes and of the rules it decides by
-	Options string // its options as canonical text, defaults resolved
+	Options []Option
+}
+
+// An Option is an option that the state of a policy rests on: a snapshot that was taken
+// under another value is refused. Both are part of the format: a name is written out where
+// the header is made, so that it stays when a field of Go is called otherwise.
+type Option struct {
+	Name  string // as on the command line, such as "default-task-time"
+	Value string // canonical, defaults resolved
+}
+
+// Opt returns an option. A value is a truth value, a number, a string, or has a method
+// String; Opt panics if it is anything else, since what fmt prints of structs, maps and
+// pointers is nobody's format.
+func Opt(name string, value any) Option {
+	switch value := value.(type) {
+	case fmt.Stringer:
+		return Option{name, value.String()}
+	case bool, string, int, int64, uint32, uint64, float64:
+		return Option{name, fmt.Sprint(value)}
+	}
+	panic(fmt.Sprintf("snapshot: option %s is a %T, which has no text of its own", name, value))
 }
 
 // magic begins a snapshot. Its last byte is the version of the frame.
-const magic = "sojourn\x01"
+const magic = "sojourn\x02"
 
 const (
 	lengthAt = len(magic)
@@ -30,7 +54,11 @@ func Append(dst []byte, h Header, save func(*Writer)) ([]byte, error) {
 	w.buf = append(w.buf, make([]byte, headerAt-lengthAt)...)
 	w.String(h.Policy)
 	w.Uint(h.Version)
-	w.String(h.Options)
+	w.Len(len(h.Options))
+	for _, o := range h.Options {
+		w.String(o.Name)
+		w.String(o.Value)
+	}
 	save(&w)
 	if w.err != nil {
 		return dst, fmt.Errorf("snapshot of %s: %w", h.Policy, w.err)
@@ -56,7 +84,8 @@ func Seal(data []byte) {
 // either may change, and restore reads the body into it. If the snapshot is
 // damaged, was taken by another policy or version or under other options, or if
 // restore finds that anything is wrong, *p is what it was before and Restore
-// returns an error.
+// returns an error. It wraps [sojourn.ErrForeignSnapshot] if the snapshot is whole, but of
+// something else.
 func Restore[P any](p *P, data []byte, h Header, reset func(), restore func(*Reader)) error {
 	r, err := open(data, h)
 	if err != nil {
@@ -92,14 +121,33 @@ func open(data []byte, want Header) (*Reader, error) {
 	case err != nil:
 		return nil, err
 	case got.Policy != want.Policy:
-		return nil, fmt.Errorf("it is one of %s", got.Policy)
+		return nil, foreign("it is one of %s", got.Policy)
 	case got.Version != want.Version:
-		return nil, fmt.Errorf("its version is %d, not %d", got.Version, want.Version)
-	case got.Options != want.Options:
-		return nil, fmt.Errorf("it was taken under other options: %s, not %s", got.Options, want.Options)
+		return nil, foreign("its version is %d, not %d", got.Version, want.Version)
+	}
+	for i := range max(len(got.Options), len(want.Options)) {
+		switch {
+		case i >= len(got.Options) || i < len(want.Options) && got.Options[i].Name != want.Options[i].Name && !has(got.Options, want.Options[i].Name):
+			return nil, foreign("it was taken without the option %v, which may not change", want.Options[i])
+		case i >= len(want.Options) || got.Options[i].Name != want.Options[i].Name:
+			return nil, foreign("it was taken with the option %v, which may not change", got.Options[i])
+		case got.Options[i] != want.Options[i]:
+			return nil, foreign("the option %s may not change: it was taken with %s, not %s", want.Options[i].Name, got.Options[i].Value, want.Options[i].Value)
+		}
 	}
 	return r, nil
 }
+
+func foreign(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", sojourn.ErrForeignSnapshot, fmt.Sprintf(format, args...))
+}
+
+func has(list []Option, name string) bool {
+	return slices.ContainsFunc(list, func(o Option) bool { return o.Name == name })
+}
+
+// String returns the name and the value with an equals sign between them.
+func (o Option) String() string { return o.Name + "=" + o.Value }
 
 // frame checks the frame, and returns a reader of the body and the header.
 func frame(data []byte) (*Reader, Header, error) {
@@ -120,7 +168,10 @@ func frame(data []byte) (*Reader, Header, error) {
 		return bad(errors.New("the checksum is wrong"))
 	}
 	r := &Reader{rest: own[headerAt:], size: len(own)}
-	got := Header{r.String(), r.Uint(), r.String()}
+	got := Header{r.String(), r.Uint(), nil}
+	for range r.Len() {
+		got.Options = append(got.Options, Option{r.String(), r.String()})
+	}
 	return r, got, r.err
 }
 

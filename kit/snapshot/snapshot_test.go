@@ -23,7 +23,7 @@ type machine struct {
 	rng  rand.PCG
 }
 
-var header = Header{Policy: "machine", Version: 3, Options: "speed=2"}
+var header = Header{Policy: "machine", Version: 3, Options: []Option{Opt("speed", 2), Opt("late", "first")}}
 
 func (m *machine) reset() { *m = machine{} }
 
@@ -107,12 +107,19 @@ func TestOthers(t *testing.T) {
 		h    Header
 		want string
 	}{
-		{Header{"other", 3, "speed=2"}, "it is one of machine"},
-		{Header{"machine", 4, "speed=2"}, "its version is 3, not 4"},
-		{Header{"machine", 3, "speed=3"}, "under other options: speed=2, not speed=3"},
+		{Header{"other", 3, header.Options}, "it is one of machine"},
+		{Header{"machine", 4, header.Options}, "its version is 3, not 4"},
+		{Header{"machine", 3, []Option{Opt("speed", 3), Opt("late", "first")}}, "the option speed may not change: it was taken with 2, not 3"},
+		{Header{"machine", 3, []Option{Opt("speed", 2), Opt("late", "share")}}, "the option late may not change: it was taken with first, not share"},
+		{Header{"machine", 3, []Option{Opt("speed", 2)}}, "it was taken with the option late=first, which may not change"},
+		{Header{"machine", 3, []Option{Opt("late", "first")}}, "it was taken with the option speed=2, which may not change"},
+		{Header{"machine", 3, []Option{Opt("speed", 2), Opt("late", "first"), Opt("more", true)}}, "it was taken without the option more=true, which may not change"},
+		{Header{"machine", 3, []Option{Opt("more", true), Opt("speed", 2), Opt("late", "first")}}, "it was taken without the option more=true, which may not change"},
+		{Header{"machine", 3, []Option{Opt("late", "first"), Opt("speed", 2)}}, "which may not change"},
+		{Header{"machine", 3, nil}, "it was taken with the option speed=2, which may not change"},
 	} {
 		m := &machine{n: 7}
-		if err := m.restore(data, tc.h); err == nil || !strings.Contains(err.Error(), tc.want) || m.n != 7 {
+		if err := m.restore(data, tc.h); !errors.Is(err, sojourn.ErrForeignSnapshot) || !strings.Contains(err.Error(), tc.want) || m.n != 7 {
 			t.Errorf("restore as %+v: %v, want %q", tc.h, err, tc.want)
 		}
 	}
@@ -122,8 +129,33 @@ func TestOthers(t *testing.T) {
 	}
 	later := slices.Clone(data)
 	later[len(magic)-1]++
-	if err := new(machine).UnmarshalBinary(later); err == nil || !strings.Contains(err.Error(), "format is 2, not 1") {
+	if err := new(machine).UnmarshalBinary(later); err == nil || !strings.Contains(err.Error(), "format is 3, not 2") {
 		t.Errorf("of a later frame: %v", err)
+	}
+}
+
+// What is written of an option is written on purpose: no struct, map or pointer.
+func TestOpt(t *testing.T) {
+	for _, tc := range []struct {
+		value any
+		want  string
+	}{
+		{true, "true"}, {-3, "-3"}, {uint64(math.MaxUint64), "18446744073709551615"}, {0.1, "0.1"}, {"first", "first"},
+		{90 * time.Second, "1m30s"}, {int64(7), "7"}, {uint32(8), "8"},
+	} {
+		if got := Opt("name", tc.value); got != (Option{"name", tc.want}) || got.String() != "name="+tc.want {
+			t.Errorf("Opt(name, %v) = %v, want %s", tc.value, got, tc.want)
+		}
+	}
+	for _, bad := range []any{struct{ A int }{1}, map[string]int{}, new(int), nil, []int{1}, header} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("Opt takes a %T", bad)
+				}
+			}()
+			Opt("name", bad)
+		}()
 	}
 }
 
