@@ -89,12 +89,15 @@ func quotient(x num, y wide.Uint192, limit uint64) uint64 {
 		y.Hi, y.Mid, y.Lo = y.Mid, y.Lo, 0
 	}
 	n := uint(bits.LeadingZeros64(y.Hi))
-	by := (y.Hi<<n | y.Mid>>(64-n)) + 1
+	if over>>(64-n) != 0 {
+		return limit
+	}
 	hi, lo := over<<n|x.hi>>(64-n), x.hi<<n|x.mid>>(64-n)
+	by := (y.Hi<<n | y.Mid>>(64-n)) + 1
 	if by == 0 { // 2^64
 		return min(hi, limit)
 	}
-	if most, least := bits.Mul64(by, limit); over>>(64-n) != 0 || hi > most || hi == most && lo >= least {
+	if most, least := bits.Mul64(by, limit); hi > most || hi == most && lo >= least {
 		return limit
 	}
 	q, _ := bits.Div64(hi, lo, by)

@@ -17,6 +17,10 @@ func TestQuotientAgainstBig(t *testing.T) {
 		if words := rapid.IntRange(0, 2).Draw(t, "words of y"); words < 2 {
 			y.Hi, y.Mid = 0, y.Mid*uint64(words)
 		}
+		if n := rapid.UintRange(0, 190).Draw(t, "ones"); rapid.Bool().Draw(t, "y is ones") {
+			y, _ = wide.Uint192{Hi: 1<<63 - 1, Mid: 1<<64 - 1, Lo: 1<<64 - 1}.QuoRem(wide.Uint128{Lo: 1}.Shl(min(n, 127)))
+			y, _ = y.QuoRem(wide.Uint128{Lo: 1}.Shl(n - min(n, 127)))
+		}
 		if y.IsZero() {
 			y.Lo = 1
 		}
@@ -35,4 +39,21 @@ func TestQuotientAgainstBig(t *testing.T) {
 			t.Fatalf("quotient(%v, %v, %d) = %v, want %v", x, y, limit, got, want)
 		}
 	})
+}
+
+// A divisor whose upper 64 bits are ones is rounded up to a power of two.
+func TestQuotientByOnes(t *testing.T) {
+	y := wide.Uint192{Mid: 1, Lo: 1<<64 - 1} // 2^65 - 1
+	for _, tc := range []struct {
+		x    num
+		want uint64
+	}{
+		{num{hi: 1 << 62}, forever},     // 2^190
+		{num{mid: 1 << 10}, 1 << 9},     // 2^74
+		{num{mid: 1, lo: 1<<64 - 1}, 0}, // as much, or one less
+	} {
+		if got := quotient(tc.x, y, forever); got != tc.want {
+			t.Errorf("quotient(%v, %v) = %d, want %d", tc.x, y, got, tc.want)
+		}
+	}
 }
