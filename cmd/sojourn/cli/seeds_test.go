@@ -22,11 +22,12 @@ func TestSeedsFlag(t *testing.T) {
 // Repetition k is the run of seed + k, under every policy: with errors of
 // estimates, with faults, and with a workload that is made anew.
 func TestRepeatIsOneRunASeed(t *testing.T) {
+	file := firstOfSample(t, 40)
 	for _, args := range [][]string{
-		{"--sample", "--estimates", "lognormal:1"},
-		{"--sample", "--fault-task", "0.1", "--load", "0.5"},
+		{"-w", file, "-c", "10x2+1", "--estimates", "lognormal:1"},
+		{"-w", file, "-c", "10x2+1", "--fault-task", "0.1", "--load", "0.5"},
 		{"--gen", "hfsp-dev:jobs=20", "--load", "0.8", "--scale", "durations"},
-		{"--sample", "-p", "hfsp:estimator=oracle,sigma=2", "-p", "hfsp:sigma=2,seed=3"},
+		{"-w", file, "-c", "10x2+1", "-p", "hfsp:estimator=oracle,sigma=2", "-p", "hfsp:sigma=2,seed=3"},
 	} {
 		args = append([]string{"compare", "-p", "fifo,fsp", "--json"}, args...)
 		single := func(seed int) map[string]float64 {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,10 +14,7 @@ import (
 // What run says of a policy, which reads jobs again and again, is what compare says, which
 // keeps them.
 func TestRunIsCompare(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("w.jsonl", input.SampleWorkload, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	t.Chdir(filepath.Dir(firstOfSample(t, 60)))
 	for _, args := range []string{
 		"--sample --seed 3 --estimates lognormal:1",
 		"-w w.jsonl -c 10x3 --load 0.7",
@@ -35,4 +34,16 @@ func TestRunIsCompare(t *testing.T) {
 			t.Errorf("%v: run says\n%v\ncompare\n%v", args, alone, both.Policies)
 		}
 	}
+}
+
+// firstOfSample writes the first jobs of the built-in workload to a file w.jsonl, whose
+// bound takes less time than that of all.
+func firstOfSample(t *testing.T, jobs int) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "w.jsonl")
+	lines := bytes.SplitAfterN(input.SampleWorkload, []byte("\n"), jobs+1)
+	if err := os.WriteFile(name, bytes.Join(lines[:jobs], nil), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

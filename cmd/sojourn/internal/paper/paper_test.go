@@ -195,7 +195,7 @@ func TestExperiments(t *testing.T) {
 // shrunk returns the experiment with workloads of few jobs, and small ones, for what does
 // not depend on its numbers.
 func shrunk(e Experiment, jobs string) Experiment {
-	small := map[string]string{"jobs": jobs, "tasks": "20", "size": "10", "set": "1"}
+	small := map[string]string{"jobs": jobs, "tasks": "20", "size": "2", "set": "1"}
 	e.workloads = slices.Clone(e.workloads)
 	for i := range e.workloads {
 		var g input.Generator
