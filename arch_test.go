@@ -220,6 +220,7 @@ func (tr *tree) violations() []string {
 			checkVariables(f, file, add)
 			checkSnapshots(file, add)
 			checkCertifier(f, file, add)
+			checkKit(f, file, add)
 		}
 		for _, file := range f.tests {
 			checkModules(f, file, true, add)
@@ -576,6 +577,68 @@ func checkSnapshots(file *ast.File, add report) {
 	})
 }
 
+// checkKit reports what the kit exports and an author elsewhere cannot name, since its type is
+// of an internal package, and what others than the ledger could write of its account.
+func checkKit(f *folder, file *ast.File, add report) {
+	if kindOf(f.dir) != kit {
+		return
+	}
+	names := packageNames(file)
+	public := func(what string, n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if pkg, ok := sel.X.(*ast.Ident); ok {
+				if dir, ours := folderOf(names[pkg.Name]); ours && kindOf(dir) == internal {
+					add(sel.Pos(), "%s has the type %s: nobody else can name it", what, source(sel))
+				}
+			}
+			return true
+		})
+	}
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			if decl.Name.IsExported() {
+				public(decl.Name.Name, decl.Type)
+			}
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					if spec.Type != nil && slices.ContainsFunc(spec.Names, (*ast.Ident).IsExported) {
+						public(spec.Names[0].Name, spec.Type)
+					}
+				case *ast.TypeSpec:
+					if !spec.Name.IsExported() {
+						continue
+					}
+					if st, ok := spec.Type.(*ast.StructType); ok {
+						checkKitStruct(f, spec.Name.Name, st, public, add)
+					} else {
+						public(spec.Name.Name, spec.Type)
+					}
+				}
+			}
+		}
+	}
+}
+
+func checkKitStruct(f *folder, name string, st *ast.StructType, public func(string, ast.Node), add report) {
+	for _, field := range st.Fields.List {
+		if field.Names == nil || slices.ContainsFunc(field.Names, (*ast.Ident).IsExported) {
+			public(name, field.Type)
+		}
+		for _, id := range field.Names {
+			if f.dir == "kit/ledger" && slices.Contains([]string{"Job", "Phase", "Side"}, name) && id.IsExported() && id.Name != "Data" {
+				add(id.Pos(), "%s.%s is exported: the ledger alone writes its account, but for Data", name, id.Name)
+			}
+		}
+	}
+}
+
 // base returns the variable that x is, or is a part of.
 func base(x ast.Expr) *ast.Ident {
 	switch x := x.(type) {
@@ -632,14 +695,14 @@ func LowerBound(Instance) error { return nil }`
 		{"sim and trace", "sim/a.go", `package sim; import _ ` + m + `/trace"`, ""},
 		{"sim and policy", "sim/a.go", `package sim; import _ ` + m + `/fifo"`,
 			"sim/a.go:1: imports fifo: a driver or a format knows policies by their interface only, and no help for tests"},
-		{"sim and the kit", "sim/a.go", `package sim; import _ ` + m + `/sojourntest"`,
+		{"sim and sojourntest", "sim/a.go", `package sim; import _ ` + m + `/sojourntest"`,
 			"sim/a.go:1: imports sojourntest: a driver or a format knows policies by their interface only, and no help for tests"},
 		{"sim test and help", "sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
 		{"ledger and help", "kit/ledger/a.go", `package ledger; import _ ` + m + `/sojourntest/steady"`,
 			"kit/ledger/a.go:1: imports sojourntest/steady: a part of the kit imports the root package, the kit and internal packages only"},
-		{"kit and policy, inside", "sojourntest/a_test.go", `package sojourntest; import _ ` + m + `/fifo"`,
+		{"sojourntest and policy, inside", "sojourntest/a_test.go", `package sojourntest; import _ ` + m + `/fifo"`,
 			"sojourntest/a_test.go:1: imports fifo: help for tests knows policies by their interface only"},
-		{"kit and policy, outside", "sojourntest/a_test.go", `package sojourntest_test; import _ ` + m + `/fifo"`, ""},
+		{"sojourntest and policy, outside", "sojourntest/a_test.go", `package sojourntest_test; import _ ` + m + `/fifo"`, ""},
 		{"example", "examples/x/a.go", `package main; import ("time"; _ ` + m + `/fifo"); var _ = time.Now`, ""},
 		{"folder without a kind", "util/a.go", `package util`,
 			"util: unknown folder: kindOf in arch_test.go must say what it may import"},
@@ -665,7 +728,7 @@ func LowerBound(Instance) error { return nil }`
 		{"btree in a test", "fifo/a_test.go", `package fifo; import _ "` + btreePath + `"`,
 			"fifo/a_test.go:1: imports github.com/google/btree, which kit/vqueue alone does"},
 		{"rapid in a test", "fifo/a_test.go", `package fifo; import _ "` + rapidPath + `"`, ""},
-		{"rapid in the kit", "sojourntest/a.go", `package sojourntest; import _ "` + rapidPath + `"`, ""},
+		{"rapid in sojourntest", "sojourntest/a.go", `package sojourntest; import _ "` + rapidPath + `"`, ""},
 		{"rapid in code", "sim/a.go", `package sim; import _ "` + rapidPath + `"`,
 			"sim/a.go:1: imports pgregory.net/rapid, which only tests and help for tests do"},
 		{"assertions", "sim/a_test.go", `package sim; import _ "example.com/assert"`,
@@ -733,6 +796,14 @@ func LowerBound(Instance) error { return nil }`
 		{"number of a snapshot", "fifo/a.go", "package fifo\nimport " + m + "/kit/snapshot\"\nfunc f(r *snapshot.Reader) int { return int(r.Below(1 << 62)) }",
 			"fifo/a.go:3: int(Below()): a number of a snapshot may need 64 bits: use Index, Count, Native or Len"},
 		{"index in a snapshot", "fifo/a.go", "package fifo\nimport " + m + "/kit/snapshot\"\nfunc f(r *snapshot.Reader) uint32 { return uint32(r.Index(3)) }", ""},
+
+		{"internal type in the kit", "kit/queue/a.go", "package queue\nimport " + m + "/internal/heap\"\nfunc F() *heap.Heap[int] { return nil }",
+			"kit/queue/a.go:3: F has the type heap.Heap: nobody else can name it"},
+		{"internal type in a field of the kit", "kit/queue/a.go", "package queue\nimport w " + m + "/internal/wide\"\ntype T struct {\n\tm int\n\tN []w.Uint128\n}",
+			"kit/queue/a.go:5: T has the type w.Uint128: nobody else can name it"},
+		{"internal type inside the kit", "kit/queue/a.go", "package queue\nimport w " + m + "/internal/wide\"\ntype T struct{ n w.Uint128 }\nfunc f(w.Uint128) {}\nfunc F() { f(w.Uint128{}) }", ""},
+		{"counter that others can write", "kit/ledger/a.go", "package ledger\ntype Job[J any] struct {\n\tData J\n\tLeft int\n}",
+			"kit/ledger/a.go:4: Job.Left is exported: the ledger alone writes its account, but for Data"},
 
 		{"another module", "go.mod", "module x\nrequire (\n\texample.com/x v1.0.0 // indirect\n)\n",
 			"go.mod:3: requires example.com/x: the library gets by with btree, and rapid in tests"},

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
-// must turns a constructor and its options into what the kit and the benchmarks
+// must turns a constructor and its options into what sojourntest and the benchmarks
 // take.
 func must[P sojourn.Policy, O any](construct func(O) (P, error), opts O) func() sojourn.Policy {
 	return func() sojourn.Policy {

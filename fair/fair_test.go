@@ -32,7 +32,7 @@ func newFIFO() sojourn.Policy {
 	return p
 }
 
-// The kit's pools are "", "a" and "b".
+// The pools of sojourntest are "", "a" and "b".
 func TestConformance(t *testing.T) {
 	opts := fair.Options{
 		Pools: map[string]fair.Pool{
@@ -57,7 +57,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// Pools inside pools, with limits: what the kit calls "a" and "b" is further down.
+// Pools inside pools, with limits: what sojourntest calls "a" and "b" is further down.
 func TestConformanceWithLimits(t *testing.T) {
 	opts := fair.Options{
 		Order: fair.Deficit,
@@ -97,7 +97,7 @@ func TestConformanceWithLimits(t *testing.T) {
 	}
 }
 
-// Under any options, drawn anew for each history. The kit's pools are "", "a" and "b", and
+// Under any options, drawn anew for each history. The pools of sojourntest are "", "a" and "b", and
 // lie at any place of a tree here.
 func TestConformanceOfAllOptions(t *testing.T) {
 	type tree struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-// newFuzzed returns pools inside pools, one of them with a policy of its own; the kit's
+// newFuzzed returns pools inside pools, one of them with a policy of its own; sojourntest's
 // are "", "a" and "b".
 func newFuzzed() sojourn.Policy {
 	return newWith(fair.Options{

@@ -52,7 +52,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 	})
 }
 
-// anyOptions draws options, more often those under which the phases of the kit, which
+// anyOptions draws options, more often those under which the phases of sojourntest, which
 // have few tasks, are trained and held back.
 func anyOptions(t *rapid.T) hfsp.Options {
 	bit := func(name string) bool { return rapid.Bool().Draw(t, name) }

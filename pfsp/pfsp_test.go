@@ -15,7 +15,7 @@ import (
 // limit returns options with a fair limit.
 func limit(k int) pfsp.Options { return pfsp.Options{FairLimit: &k} }
 
-// maker turns options into what the kit and the benchmarks take.
+// maker turns options into what sojourntest and the benchmarks take.
 func maker(opts pfsp.Options) func() sojourn.Policy {
 	return func() sojourn.Policy {
 		p, err := pfsp.New(opts)

@@ -61,7 +61,7 @@ func (l *load) addJobs(tasks int) {
 	for range 4 {
 		shapes := plainJobs(l.o, id, tasks, deadline)
 		if len(shapes) == 0 {
-			l.Fatalf("the policy supports no job that the kit can make: see Options.Supports")
+			l.Fatalf("the policy supports no job that sojourntest can make: see Options.Supports")
 		}
 		for _, job := range shapes {
 			ev := sojourn.Event{Kind: sojourn.JobArrived, At: l.now, Job: job}

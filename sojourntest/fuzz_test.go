@@ -28,7 +28,7 @@ func TestForgery(t *testing.T) {
 		name          string
 		sealed        bool
 		change, forTo string
-		want          string // what the kit says, "" if it finds no fault
+		want          string // what sojourntest says, "" if it finds no fault
 	}{
 		{correct, "nothing is changed", true, "", "", ""},
 		{correct, "a forgery that makes sense", true, `"Weight":0`, `"Weight":3`, ""},
@@ -72,7 +72,7 @@ func TestForgery(t *testing.T) {
 		}()
 		<-done
 		if got := r.text.String(); (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
-			t.Errorf("%s: the kit says %q, want %q", tc.name, got, tc.want)
+			t.Errorf("%s: sojourntest says %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// job draws a job that the policy supports. It returns nil if the kit knows none.
+// job draws a job that the policy supports. It returns nil if sojourntest knows none.
 func (dr *draws) job(id sojourn.JobID) *sojourn.Job {
 	most := 3
 	if dr.o.MaxPhases > 0 {
@@ -110,7 +110,7 @@ func (dr *draws) describe(j *sojourn.Job) {
 	}
 }
 
-// plainJob returns a job that the policy supports, or nil if the kit does not
+// plainJob returns a job that the policy supports, or nil if sojourntest does not
 // know how to make one.
 func (dr *draws) plainJob(id sojourn.JobID) *sojourn.Job {
 	for _, j := range plainJobs(dr.o, id, 2, dr.m.now.Add(time.Hour)) {

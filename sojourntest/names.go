@@ -60,7 +60,7 @@ func (dr *draws) extremeNames() {
 	}
 }
 
-// rackOf is the rack that the kit puts a node on.
+// rackOf is the rack that sojourntest puts a node on.
 func (n *names) rackOf(node sojourn.NodeID) sojourn.RackID {
 	if i := slices.Index(n.nodes, node); i >= 0 && i < len(n.nodes)/2 {
 		return n.rack

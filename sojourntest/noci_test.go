@@ -2,5 +2,5 @@
 
 package sojourntest
 
-// inFull says that all that the kit says of broken policies is looked at. See ci_test.go.
+// inFull says that all that sojourntest says of broken policies is looked at. See ci_test.go.
 const inFull = false

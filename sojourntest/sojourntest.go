@@ -53,7 +53,7 @@ type Options struct {
 	Changed []func() sojourn.Policy
 
 	// Wrap, if not nil, returns a wrapper around a policy, for the law of wrappers. Nil
-	// means [sojourn.NewLocked]. The author of a wrapper runs the kit on a policy that is
+	// means [sojourn.NewLocked]. The author of a wrapper runs sojourntest on a policy that is
 	// known to be right, such as that of package fifo, with the wrapper here.
 	Wrap func(sojourn.Policy) sojourn.Policy
 
@@ -158,7 +158,7 @@ func (o *Options) supports(j *sojourn.Job) bool {
 	return o.Supports == nil || o.Supports(j)
 }
 
-// classes returns the classes of the slots and phases that the kit makes up. The
+// classes returns the classes of the slots and phases that sojourntest makes up. The
 // odd one shows who takes classes for an array of two.
 func (o *Options) classes() []sojourn.Class {
 	if o.Classes != nil {

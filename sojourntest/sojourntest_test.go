@@ -81,7 +81,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	r.FailNow()
 }
 
-// failure returns what the kit says of a policy, or "" if it finds no fault.
+// failure returns what sojourntest says of a policy, or "" if it finds no fault.
 func failure(t *testing.T, newPolicy func() sojourn.Policy, o Options) string {
 	return recorded(t, func(tb rapid.TB) {
 		checkLaws(tb, newPolicy, o)
@@ -105,8 +105,8 @@ func recorded(t *testing.T, test func(rapid.TB)) string {
 }
 
 // breaking returns what the first of so many histories says that breaks one of the laws, or
-// else the first that breaks any, or "". The history is as long as it was drawn: what the
-// kit says of shorter ones is for a run in full, and for TestFailureIsSmall.
+// else the first that breaks any, or "". The history is as long as it was drawn: what
+// sojourntest says of shorter ones is for a run in full, and for TestFailureIsSmall.
 func breaking(law *regexp.Regexp, newPolicy func() sojourn.Policy, o Options, histories int) (said string) {
 	for seed := range histories {
 		b := try(newPolicy, &o, newChance(uint64(seed), 30))
@@ -121,7 +121,7 @@ func breaking(law *regexp.Regexp, newPolicy func() sojourn.Policy, o Options, hi
 	return said
 }
 
-// Each of these policies breaks a law, and the kit says which: where it is run in full
+// Each of these policies breaks a law, and sojourntest says which: where it is run in full
 // under the build tag ci, also of the least history that does it.
 func TestBroken(t *testing.T) {
 	needsAllChecks(t)
@@ -243,7 +243,7 @@ func TestBroken(t *testing.T) {
 				got = breaking(law, newPolicy, o, 400)
 			}
 			if !law.MatchString(got) {
-				t.Errorf("a policy of which this is true: %s; the kit says\n%s\nwant the law of %s", tc.name, got, tc.law)
+				t.Errorf("a policy of which this is true: %s; sojourntest says\n%s\nwant the law of %s", tc.name, got, tc.law)
 			}
 		})
 	}
@@ -276,12 +276,12 @@ func TestWrappersOfCorrectPolicies(t *testing.T) {
 	}
 	for _, tc := range tests {
 		if got := failure(t, tc.newPolicy, Options{}); !strings.Contains(got, "law of "+tc.law) {
-			t.Errorf("%s: the kit says\n%s\nwant the law of %s", tc.name, got, tc.law)
+			t.Errorf("%s: sojourntest says\n%s\nwant the law of %s", tc.name, got, tc.law)
 		}
 	}
 }
 
-// TestWrap runs the kit on a correct policy with wrappers, of which only the first two
+// TestWrap runs sojourntest on a correct policy with wrappers, of which only the first two
 // hide nothing.
 func TestWrap(t *testing.T) {
 	setFlag(t, "rapid.checks", "4")
@@ -301,7 +301,7 @@ func TestWrap(t *testing.T) {
 			return o
 		}())
 		if tc.ok != (got == "") || !tc.ok && !strings.Contains(got, "law of wrappers") {
-			t.Errorf("a wrapper that %s: the kit says\n%s", name, got)
+			t.Errorf("a wrapper that %s: sojourntest says\n%s", name, got)
 		}
 	}
 }
@@ -373,7 +373,7 @@ func (p reverses) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, ok
 }
 
-// TestEveryErrorIsAskedFor counts the answers that histories meet with: the kit
+// TestEveryErrorIsAskedFor counts the answers that histories meet with: sojourntest
 // must try each kind of event with each error that it can have, and without.
 func TestEveryErrorIsAskedFor(t *testing.T) {
 	needsAllChecks(t)
@@ -453,7 +453,7 @@ func TestFailureIsReadable(t *testing.T) {
 	got := failure(t, func() sojourn.Policy { return newFIFO(attemptStuck) }, Options{})
 	_, history, _ := strings.Cut(got, "the same law is broken after ")
 	if !regexp.MustCompile(fmt.Sprintf(`^\d calls:\nsojourn history 1\n(%s){4,%d}\nAssign.* want attempt 2\nlaw of assignments: .*\n$`, line, calls)).MatchString(history) {
-		t.Errorf("the kit says\n%s\nwant it to end with at most %d calls, one a line", got, calls)
+		t.Errorf("sojourntest says\n%s\nwant it to end with at most %d calls, one a line", got, calls)
 	}
 }
 
@@ -479,7 +479,7 @@ func TestFailureReplays(t *testing.T) {
 		_, rest, _ := strings.Cut(said, " calls:\n")
 		text, _, ok := strings.Cut(rest, "\n\n")
 		if !ok {
-			t.Errorf("%s: the kit says\n%s\nwant a history and an empty line", tc.name, said)
+			t.Errorf("%s: sojourntest says\n%s\nwant a history and an empty line", tc.name, said)
 			continue
 		}
 		text += "\n"

@@ -9,7 +9,7 @@ import (
 )
 
 // A world is the plainest account of a cluster: lists and linear searches. Which
-// events fit is the conformance kit's business: here they are made to fit.
+// events fit is the business of sojourntest: here they are made to fit.
 type world struct {
 	fatalf func(format string, args ...any)
 	p      *td.Policy

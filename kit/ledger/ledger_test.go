@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// The kit of package sojourntest drives the ledger through every policy, with
+// Package sojourntest drives the ledger through every policy, with
 // every valid and invalid event, against a model of its own. Here is what it cannot
 // see.
 

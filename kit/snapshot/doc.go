@@ -79,8 +79,8 @@
 // caches, which change nothing but how long an answer takes, are neither.
 //
 // Equal states have equal bytes: write maps in the order of their keys, jobs in
-// that of ledger.Ledger.All, and nothing that asking questions may change (the
-// kit takes a snapshot before and after).
+// that of ledger.Ledger.All, and nothing that asking questions may change (sojourntest
+// takes a snapshot before and after).
 //
 // A Version is raised when the body changes, and when the same state would decide otherwise
 // than before.
