@@ -1,13 +1,9 @@
 package fewest
 
-import (
-	"fmt"
-
-	"github.com/sojourn-sched/sojourn/kit/snapshot"
-)
+import "github.com/sojourn-sched/sojourn/kit/snapshot"
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fewest", Version: 1, Options: fmt.Sprintf("%+v", p.opts)}
+	return snapshot.Header{Policy: "fewest", Version: 1, Options: []snapshot.Option{snapshot.Opt("most", p.opts.Most)}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter].
