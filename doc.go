@@ -155,6 +155,23 @@
 //		next, ok = p.Assign(done.Slot.ID)
 //	})
 //
+// # What version 1 will promise
+//
+// Until version 1 anything may change in a minor version; CHANGELOG.md says what did.
+// From then on:
+//
+//   - Policy keeps its two methods, and an optional interface the methods that it has. New
+//     abilities are new optional interfaces. Kinds of event and fields may be added, with a
+//     zero value that keeps the old meaning.
+//   - A snapshot is restored by the minor version that took it and by all later ones, or
+//     refused with [ErrForeignSnapshot], as its version then says; it is never misread.
+//   - Decisions stay the same within a minor version, on every platform. Where a policy decides
+//     otherwise from a minor version on, CHANGELOG.md says which and why.
+//   - Names and values of options as text, on the command line and in snapshots, stay.
+//   - Explain is for people: what it says of a policy may grow and be worded anew in a minor
+//     version. What programs need has an interface, such as [Promiser].
+//   - The packages under kit follow the rules that each of them states.
+//
 // # Limits
 //
 // Not covered are two live attempts at one task (speculative execution), tasks

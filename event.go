@@ -133,8 +133,8 @@ func (c Cause) String() string {
 // MaxProgress is the [Event.Progress] of an attempt that is about to finish.
 const MaxProgress = 10000
 
-// An Event is something that happened in the cluster. It is a value of 64 bytes,
-// to be passed and kept by copy. Which fields count depends on Kind.
+// An Event is something that happened in the cluster. It is small and
+// comparable, to be passed and kept by copy. Which fields count depends on Kind.
 //
 // Kinds and fields may be added in minor versions, with a zero value that keeps
 // the old meaning; an older policy answers a newer kind with [ErrUnknownKind].
