@@ -201,6 +201,7 @@ func TestClockAgainstExactGPS(t *testing.T) {
 			"revise":  revise,
 			"revise2": func(t *rapid.T) { pass(t); revise(t) },
 			"work":    func(t *rapid.T) { j := some(t); m.revise(j, works.Draw(t, "work"), j.weight) },
+			"no work": func(t *rapid.T) { j := some(t); m.revise(j, 0, j.weight) },
 			"slots":   func(t *rapid.T) { m.setSlots(slots.Draw(t, "slots")) },
 			"restore": m.restore,
 			"next": func(t *rapid.T) {
@@ -268,4 +269,24 @@ func ceil(x *big.Rat) *big.Int {
 		q.Add(q, big.NewInt(1))
 	}
 	return q
+}
+
+func TestCheck(t *testing.T) {
+	for _, tc := range []struct {
+		work, weight uint64
+		ok           bool
+	}{
+		{0, 1, true}, {vclock.MaxWork, vclock.MaxWeight, true},
+		{0, 0, false}, {1, vclock.MaxWeight + 1, false}, {vclock.MaxWork + 1, 1, false},
+	} {
+		if got := !panics(func() { vclock.Check(tc.work, tc.weight) }); got != tc.ok {
+			t.Errorf("a job of work %d and weight %d: %v, want %v", tc.work, tc.weight, got, tc.ok)
+		}
+	}
+}
+
+func panics(f func()) (yes bool) {
+	defer func() { yes = recover() != nil }()
+	f()
+	return
 }

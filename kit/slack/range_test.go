@@ -1,0 +1,30 @@
+package slack_test
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/kit/slack"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
+)
+
+// What no job can have is refused where it comes in.
+func TestOutOfRangePanics(t *testing.T) {
+	s := slack.New[int](vqueue.LateFirst)
+	it := s.Arrive(0, 1, 1)
+	for name, call := range map[string]func(){
+		"Arrive":  func() { s.Arrive(0, 1, 0) },
+		"Revise":  func() { s.Revise(it, 1<<63+1, 1) },
+		"SetWork": func() { s.SetWork(it, 1<<63+1) },
+		"New":     func() { slack.New[int](7) },
+	} {
+		if !panics(call) {
+			t.Errorf("%s: no panic", name)
+		}
+	}
+}
+
+func panics(f func()) (yes bool) {
+	defer func() { yes = recover() != nil }()
+	f()
+	return
+}
