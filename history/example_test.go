@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"fmt"
+	"log"
 	"os"
 	"strings"
 	"time"
@@ -15,7 +16,10 @@ import (
 func ExampleRecorder() {
 	w := history.NewWriter(os.Stdout)
 	w.Header("policy", "fifo")
-	fifo, _ := fifo.New(fifo.Options{})
+	fifo, err := fifo.New(fifo.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	p := history.NewRecorder(fifo, w)
 
 	p.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0}})
@@ -46,7 +50,10 @@ policy: fifo
 @0s JobArrived 2 | 1x5s      # overtakes, if sizes count
 @0s Assign 0 -> 1/0/0#1
 `
-	srpt, _ := baseline.NewSRPT(baseline.SRPTOptions{})
+	srpt, err := baseline.NewSRPT(baseline.SRPTOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	entries := history.Check(history.Read(strings.NewReader(recorded), "history.txt"))
 	fmt.Println(history.Replay(srpt, entries))
 	// Output:

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -26,9 +27,18 @@ func Example() {
 			}
 		}
 	}
-	first, _ := fifo.New(fifo.Options{})
-	equal, _ := fair.New(fair.Options{})
-	small, _ := hfsp.New(hfsp.Options{})
+	first, err := fifo.New(fifo.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	equal, err := fair.New(fair.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	small, err := hfsp.New(hfsp.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, p := range []sojourn.Policy{first, equal, small} {
 		res, err := sim.Run(context.Background(), sim.Config{
 			Cluster:   sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: []int{4}}}},

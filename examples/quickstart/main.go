@@ -7,6 +7,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"slices"
 	"time"
@@ -32,8 +33,14 @@ var burst = []struct {
 func main() { compare(os.Stdout) }
 
 func compare(w io.Writer) {
-	f, _ := fifo.New(fifo.Options{})
-	h, _ := hfsp.New(hfsp.Options{})
+	f, err := fifo.New(fifo.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := hfsp.New(hfsp.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	underFIFO, underHFSP := run(f, 3), run(h, 3)
 	fmt.Fprintf(w, "%-16s%8s%8s\n", "job", "fifo", "hfsp")
 	for i, j := range burst {
@@ -48,7 +55,7 @@ func run(p sojourn.Policy, workers int) []time.Duration {
 	observe := func(ev sojourn.Event) {
 		ev.At = sojourn.Time(time.Since(start))
 		if err := p.Observe(ev); err != nil {
-			panic(err)
+			log.Fatal(err)
 		}
 	}
 	var idle []sojourn.SlotID
