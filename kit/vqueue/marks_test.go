@@ -97,3 +97,20 @@ func TestMarks(t *testing.T) {
 		})
 	})
 }
+
+// A loop over a set may end at its first item, also where late items come before others.
+func TestMarkedEndsWithItsLoop(t *testing.T) {
+	q := vqueue.New[int](vqueue.LateShare)
+	q.SetCapacity(1)
+	for _, work := range []uint64{0, 9} { // the first is late
+		q.SetMark(q.Arrive(int(work), work, 1), 0, true)
+	}
+	var got []int
+	for it := range q.Marked(0) {
+		got = append(got, it.Value)
+		break
+	}
+	if !slices.Equal(got, []int{0}) {
+		t.Errorf("Marked(0) begins with %v, want [0]", got)
+	}
+}
