@@ -6,8 +6,8 @@
 //			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool { return a.Seq < b.Seq })
 //	})
 //
-// It keeps the plainest account of a cluster,
-// with linear searches and rational numbers, and shares no code with the ledger.
+// It keeps the plainest account of a cluster, with linear searches and rational numbers,
+// and shares no code with the ledger.
 package choice
 
 import (
