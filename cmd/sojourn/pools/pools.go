@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -92,10 +93,15 @@ func (d *decoder) file() (opts fair.Options, err error) {
 	if err != nil {
 		return opts, err
 	}
-	if opts.Pools, err = tree(entries); err != nil {
+	paths, err := pathsOf(entries)
+	if err != nil {
 		return opts, err
 	}
-	return opts, check(opts, entries)
+	opts.Pools = map[string]fair.Pool{}
+	for i, path := range paths {
+		opts.Pools[path] = entries[i].pool
+	}
+	return opts, check(opts, entries, paths)
 }
 
 func (d *decoder) preemption(p *fair.Preemption) error {
@@ -221,8 +227,8 @@ func (d *decoder) poolPolicy(p *fair.Pool) error {
 	return nil
 }
 
-// tree finds the paths of the pools.
-func tree(entries []entry) (map[string]fair.Pool, error) {
+// pathsOf returns the paths of the pools, which are distinct.
+func pathsOf(entries []entry) ([]string, error) {
 	byName := map[string]*entry{}
 	for i := range entries {
 		e := &entries[i]
@@ -231,7 +237,8 @@ func tree(entries []entry) (map[string]fair.Pool, error) {
 		}
 		byName[e.name] = e
 	}
-	pools := map[string]fair.Pool{}
+	seen := map[string]bool{}
+	var paths []string
 	for i := range entries {
 		e := &entries[i]
 		path := e.name
@@ -249,32 +256,34 @@ func tree(entries []entry) (map[string]fair.Pool, error) {
 			path = up.name + "/" + path
 			at = up
 		}
-		if _, ok := pools[path]; ok {
+		if seen[path] {
 			return nil, faultf(e.nameOff, "pool %q is described twice", path)
 		}
-		pools[path] = e.pool
+		seen[path] = true
+		paths = append(paths, path)
 	}
-	return pools, nil
+	return paths, nil
 }
 
 // check tests what pools may not be in relation to each other. What is wrong is
-// put down to the first pool without which the rest would be right.
-func check(opts fair.Options, entries []entry) error {
+// put down to the first pool without which those before it would be right: no pool makes
+// right what is wrong without it, so that it is found by halving. paths are those of the
+// entries.
+func check(opts fair.Options, entries []entry, paths []string) error {
 	err := opts.Check()
 	if err == nil {
 		return nil
 	}
+	wrong := func(last int) bool {
+		some := fair.Options{Order: opts.Order, Pools: map[string]fair.Pool{}, Preemption: opts.Preemption}
+		for i := range last + 1 {
+			some.Pools[paths[i]] = entries[i].pool
+		}
+		return some.Check() != nil
+	}
 	off := 0
-	for i := range entries {
-		part, partErr := tree(entries[:i+1])
-		if partErr != nil {
-			continue // a parent comes later
-		}
-		some := fair.Options{Order: opts.Order, Pools: part, Preemption: opts.Preemption}
-		if some.Check() != nil {
-			off = entries[i].off
-			break
-		}
+	if i := sort.Search(len(entries), wrong); i < len(entries) {
+		off = entries[i].off
 	}
 	return faultf(off, "%s", strings.TrimPrefix(err.Error(), "fair: "))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/trace"
+	"pgregory.net/rapid"
 )
 
 func newFSP() sojourn.Policy {
@@ -110,6 +112,82 @@ func TestReadRefuses(t *testing.T) {
 		if !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("Read(%q): error %v, want %q", tc.text, err, tc.want)
 		}
+	}
+}
+
+// Among many pools the one that is wrong is found without looking at all before it for each:
+// that would take gigabytes.
+func TestFaultAmongManyPools(t *testing.T) {
+	const n = 3000
+	var b strings.Builder
+	b.WriteString(`{"pools":[`)
+	for i := range n {
+		fmt.Fprintf(&b, "{\"name\":\"p%d\"},\n", i)
+	}
+	b.WriteString(`{"name":"p7/x","policy":"fifo"},` + "\n" + `{"name":"p7/x/y"}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := read(b.String())
+	runtime.ReadMemStats(&after)
+	if want := fmt.Sprintf(`f:%d:1: pool "p7/x": a FIFO pool`, n+2); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 200<<20 {
+		t.Errorf("%d bytes were taken", taken)
+	}
+}
+
+// The pool that is wrong is the first without which those before it are right, as one finds
+// by taking them one after the other.
+func TestWrongPool(t *testing.T) {
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var entries []entry
+		var paths []string
+		all := fair.Options{Pools: map[string]fair.Pool{}}
+		for i := range rapid.IntRange(1, 8).Draw(t, "pools") {
+			path := rapid.SampledFrom([]string{"a", "b", "a/x", "a/y", "a/x/u", "b/z", "*", "a/*", "b/*/w"}).Draw(t, "path")
+			if _, twice := all.Pools[path]; twice {
+				continue
+			}
+			p := fair.Pool{}
+			switch rapid.IntRange(0, 5).Draw(t, "kind") {
+			case 0:
+				p.FIFO = true
+			case 1:
+				p.Policy = newFSP
+			case 2:
+				p.MaxJobs = 1
+			case 3:
+				p.Min = fair.Slots{0: rapid.IntRange(0, 3).Draw(t, "min")}
+			}
+			all.Pools[path] = p
+			entries, paths = append(entries, entry{off: 100 + i, pool: p}), append(paths, path)
+		}
+		err := check(all, entries, paths)
+		want := -1
+		some := fair.Options{Pools: map[string]fair.Pool{}}
+		for i, path := range paths {
+			some.Pools[path] = entries[i].pool
+			if some.Check() != nil {
+				want = entries[i].off
+				break
+			}
+		}
+		if want < 0 {
+			if err != nil {
+				t.Fatalf("%v, and all prefixes are right", err)
+			}
+			return
+		}
+		found++
+		var bad *fault
+		if !errors.As(err, &bad) || bad.off != want {
+			t.Fatalf("%q: %+v, want it at %d", paths, err, want)
+		}
+	})
+	if found == 0 {
+		t.Error("no faults were drawn")
 	}
 }
 
