@@ -34,14 +34,14 @@ var mutants = []mutant{
 	{
 		name: "reduces go by deadline among started jobs",
 		edits: []edit{
-			{"dispatch.go", "p.ready.Set(side.Class, j.Handle, j.Data.key)", `k := j.Data.key
-			if side.Class == sojourn.Reduce {
-				k = key{tierStarted, j.Data.mark.place, j.Seq}
+			{"dispatch.go", "p.ready.Set(side.Class(), j.Handle(), j.Data.key)", `k := j.Data.key
+			if side.Class() == sojourn.Reduce {
+				k = key{tierStarted, j.Data.mark.place, j.Seq()}
 			}
-			p.ready.Set(side.Class, j.Handle, k)`},
+			p.ready.Set(side.Class(), j.Handle(), k)`},
 			{"dispatch.go", "reserved := p.order.before(j)\n", `reserved := int64(0)
 			for _, k := range p.order.jobs {
-				if k.Data.mark.started > 0 && (k.Data.mark.place < j.Data.mark.place || k.Data.mark.place == j.Data.mark.place && k.Seq < j.Seq) {
+				if k.Data.mark.started > 0 && (k.Data.mark.place < j.Data.mark.place || k.Data.mark.place == j.Data.mark.place && k.Seq() < j.Seq()) {
 					reserved += k.Data.reserved
 				}
 			}
