@@ -1,6 +1,11 @@
 package sojourn_test
 
 import (
+	"math"
+	"os"
+	"path"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/td"
@@ -113,6 +119,206 @@ func TestLateDefault(t *testing.T) {
 			if same := l == vqueue.LateDefault || l == m.means; (err == nil) != same {
 				t.Errorf("%s: what the default has saved is restored under %v: %v", name, l, err)
 			}
+		}
+	}
+}
+
+// A domain is what a field of options may be: the ends of its range, and the values just
+// outside. Options that a value needs beside it are set by with.
+type domain struct {
+	good, bad []any
+	with      func(options reflect.Value)
+}
+
+// at returns the domain of numbers from least to most; with zero, 0 means the default.
+func at[N int | int64 | uint32 | uint64 | float64 | time.Duration](least, most N, zero ...bool) domain {
+	d := domain{good: []any{N(0), least, most}}
+	below, above := least-1, most+1
+	switch a := any(least).(type) {
+	case float64:
+		b := any(most).(float64)
+		below, above = N(math.Nextafter(a, math.Inf(-1))), N(math.Nextafter(b, math.Inf(1)))
+		d.bad = append(d.bad, N(math.NaN()), N(math.Inf(1)), N(math.Inf(-1)))
+		if len(zero) > 0 {
+			d.bad = append(d.bad, -math.SmallestNonzeroFloat64)
+		}
+	}
+	if below < least && (below != 0 || len(zero) == 0) {
+		d.bad = append(d.bad, below)
+	}
+	if above > most {
+		d.bad = append(d.bad, above)
+	}
+	return d
+}
+
+// beside returns d for a field that needs others to be set.
+func (d domain) beside(with func(options reflect.Value)) domain {
+	d.with = with
+	return d
+}
+
+func set(field string, value any) func(reflect.Value) {
+	return func(options reflect.Value) { options.FieldByName(field).Set(reflect.ValueOf(value)) }
+}
+
+func choices[E ~uint8](last E) domain {
+	return domain{good: []any{E(0), last}, bad: []any{last + 1, E(255)}}
+}
+
+var (
+	anyBool  = domain{good: []any{false, true}}
+	anything = domain{}
+	anyTime  = at(time.Duration(0), math.MaxInt64)
+	anyCount = at(0, math.MaxInt)
+	below32  = math.Nextafter(1<<32, 0)
+)
+
+// Every options type of the policies, and the domain of each of its fields.
+var optionTypes = []struct {
+	zero   interface{ Validate() error }
+	fields map[string]domain
+}{
+	{fifo.Options{}, map[string]domain{"IgnoreLocality": anyBool}},
+	{fair.Options{}, map[string]domain{
+		"Order": choices(fair.Deficit), "Pools": anything, "Strict": anyBool, "IgnoreLocality": anyBool,
+		"Delay": anyTime, "RackDelay": at(time.Duration(0), math.MaxInt64).beside(set("Delay", time.Second)), "Preemption": anything,
+	}},
+	{fair.Pool{}, map[string]domain{
+		"Weight": at(1.0/(1<<16), below32, true), "Min": {good: []any{fair.Slots{0: 0}, fair.Slots{255: sojourn.MaxSlots}}, bad: []any{fair.Slots{0: -1}, fair.Slots{255: sojourn.MaxSlots + 1}}},
+		"Max":     {good: []any{fair.Slots{0: 1}, fair.Slots{255: sojourn.MaxSlots}}, bad: []any{fair.Slots{0: 0}, fair.Slots{255: sojourn.MaxSlots + 1}}},
+		"MaxJobs": at(0, math.MaxInt32), "FIFO": anyBool, "Policy": anything,
+	}},
+	{fair.Preemption{}, map[string]domain{
+		"MinTimeout": anyTime, "FairTimeout": anyTime, "Interval": at(time.Millisecond, math.MaxInt64), "Limit": anyCount, "ReportOnly": anyBool,
+	}},
+	{baseline.SRPTOptions{}, map[string]domain{"DefaultTaskTime": anyTime}},
+	{baseline.FSPOptions{}, map[string]domain{"Late": choices(baseline.LateShare), "DefaultTaskTime": anyTime}},
+	{baseline.LASOptions{}, nil},
+	{baseline.LocalOptions{}, nil},
+	{baseline.ListOptions{}, map[string]domain{"DefaultTaskTime": anyTime}},
+	{baseline.DeadlineConstraintOptions{}, map[string]domain{"HoldSlots": anyBool}},
+	{pfsp.Options{}, map[string]domain{
+		"FairLimit": at(0, 1<<16), "NoGate": anyBool, "Order": choices(pfsp.FSP), "Late": choices(pfsp.LateShare), "DefaultTaskTime": anyTime,
+		"Alpha": at(0.0, math.Nextafter(1, 0)), "MinProgress": at(0.0, 1), "UpdateInterval": anyTime,
+	}},
+	{hfsp.Options{}, map[string]domain{
+		"TrainingTasks": at(0, math.MaxInt32), "TrainingSlots": anyCount, "Delta": anyTime, "Xi": at(1.0, below32, true), "DefaultTaskTime": anyTime,
+		"Estimator": anything, "Late": choices(hfsp.LateShare), "Preemption": choices(hfsp.Kill), "KillFraction": at(0.0, below32), "KillOnce": anyBool,
+		"EarlySlots": anyCount, "EarlyDelay": anyTime, "NodeDelay": anyTime, "RackDelay": anyTime,
+	}},
+	{hfsp.HistoryOptions{}, map[string]domain{"By": choices(hfsp.ByPool), "Runs": at(0, 8), "Keys": anyCount}},
+	{td.Options{}, map[string]domain{
+		"L": at(math.SmallestNonzeroFloat64, 1, true), "H": at(1.0, 1024, true), "Theta": at(0, math.MaxInt32), "SplitTime": anyTime, "SplitSize": at(int64(0), math.MaxInt64),
+		"Bandwidth": at(0.0, math.MaxFloat64), "HotPolicy": choices(td.Strict), "MaxCoScheduled": anyCount, "Demand": at(uint32(0), math.MaxUint32),
+		"DefaultTaskTime": anyTime, "SelfTune": anyBool, "AsPrinted": anyBool,
+	}},
+	{rtmr.Options{}, map[string]domain{
+		"Booking": choices(rtmr.Chain), "Order": choices(rtmr.FIFO), "OnePosition": anyBool, "Feedback": anyBool.beside(set("Booking", rtmr.Chain)),
+		"Delta": anyTime.beside(func(o reflect.Value) { set("Booking", rtmr.Chain)(o); set("Feedback", true)(o) }), "NoMergeMin": anyBool.beside(func(o reflect.Value) { set("Booking", rtmr.Chain)(o); set("Feedback", true)(o) }),
+		"Latency": anyTime, "RequireDeadline": anyBool, "MapRate": anyTime, "ReduceRate": anyTime, "StartUp": anyTime,
+		"Ratio": at(0.0, math.MaxUint32), "Skew": at(1.0, math.MaxUint32, true), "Learn": anyBool, "PaperReservation": anyBool,
+	}},
+	{mars.Options{}, map[string]domain{
+		"Batch": at(time.Duration(0), 1<<61-1), "Commit": anyBool.beside(set("Batch", time.Second)), "Interval": at(time.Duration(0), 1<<61-1),
+		"Iterations": anyCount, "DefaultTaskTime": anyTime,
+	}},
+	{plan.Options{}, map[string]domain{
+		"Planner": {good: []any{plan.BestOf, plan.HMARES}, bad: []any{plan.Planner(-1), plan.HMARES + 1}}, "Gap": at(0.0, 1), "Exact": at(math.MinInt, math.MaxInt),
+		"Iterations": anyCount, "Pivots": anyCount, "Evaluations": at(math.MinInt, math.MaxInt), "Seed": at(uint64(0), math.MaxUint64),
+		"Epsilon": at(0.0, math.Nextafter(1, 0)), "Rounds": anyCount, "Online": anything, "ReleaseCuts": anyBool,
+	}},
+}
+
+// The zero options are valid, the ends of the range of each field are, and what is just
+// outside is refused with an error that begins with the package and names the field.
+func TestOptionsAreValidated(t *testing.T) {
+	for _, o := range optionTypes {
+		typ := reflect.TypeOf(o.zero)
+		if err := o.zero.Validate(); err != nil {
+			t.Errorf("%v{}.Validate() = %v, want nil", typ, err)
+		}
+		for i := range typ.NumField() {
+			name := typ.Field(i).Name
+			d, ok := o.fields[name]
+			if !ok {
+				t.Errorf("%v.%s is not in the table", typ, name)
+			}
+			validate := func(value any) error {
+				options := reflect.New(typ).Elem()
+				if d.with != nil {
+					d.with(options)
+				}
+				v, field := reflect.ValueOf(value), options.Field(i)
+				if field.Kind() == reflect.Pointer {
+					p := reflect.New(field.Type().Elem())
+					p.Elem().Set(v)
+					v = p
+				}
+				field.Set(v)
+				return options.Interface().(interface{ Validate() error }).Validate()
+			}
+			for _, value := range d.good {
+				if err := validate(value); err != nil {
+					t.Errorf("%v of %s %v: %v, want nil", typ, name, value, err)
+				}
+			}
+			for _, value := range d.bad {
+				err := validate(value)
+				if err == nil || !strings.Contains(err.Error(), name) || strings.HasSuffix(typ.Name(), "Options") && !strings.HasPrefix(err.Error(), path.Base(typ.PkgPath())+": ") {
+					t.Errorf("%v of %s %v: %v, want an error that names package and field", typ, name, value, err)
+				}
+			}
+		}
+	}
+}
+
+// The table has every exported options type of the policies.
+func TestOptionTypes(t *testing.T) {
+	known := map[string]bool{}
+	for _, o := range optionTypes {
+		typ := reflect.TypeOf(o.zero)
+		known[strings.TrimPrefix(typ.PkgPath(), "github.com/sojourn-sched/")+", type "+typ.Name()+" struct"] = true
+	}
+	api, err := os.ReadFile("testdata/api.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(api)) {
+		symbol, _ := strings.CutPrefix(strings.TrimSpace(line), "pkg ")
+		dir, _, _ := strings.Cut(strings.TrimPrefix(symbol, "sojourn/"), ",")
+		if strings.HasSuffix(symbol, "Options struct") && kindOf(dir) == policy && !known[symbol] {
+			t.Errorf("%s: its ranges are not tested", symbol)
+		}
+	}
+}
+
+// New refuses what Validate refuses, with the same error.
+func TestNewValidates(t *testing.T) {
+	minus := time.Duration(-1)
+	for _, tc := range []struct {
+		options interface{ Validate() error }
+		make    func() (sojourn.Policy, error)
+	}{
+		{fair.Options{Delay: minus}, func() (sojourn.Policy, error) { return fair.New(fair.Options{Delay: minus}) }},
+		{baseline.SRPTOptions{DefaultTaskTime: minus}, func() (sojourn.Policy, error) {
+			return baseline.NewSRPT(baseline.SRPTOptions{DefaultTaskTime: minus})
+		}},
+		{baseline.FSPOptions{DefaultTaskTime: minus}, func() (sojourn.Policy, error) {
+			return baseline.NewFSP(baseline.FSPOptions{DefaultTaskTime: minus})
+		}},
+		{baseline.ListOptions{DefaultTaskTime: minus}, func() (sojourn.Policy, error) {
+			return baseline.NewSTF(baseline.ListOptions{DefaultTaskTime: minus})
+		}},
+		{pfsp.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return pfsp.New(pfsp.Options{DefaultTaskTime: minus}) }},
+		{hfsp.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return hfsp.New(hfsp.Options{DefaultTaskTime: minus}) }},
+		{td.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return td.New(td.Options{DefaultTaskTime: minus}) }},
+		{rtmr.Options{Latency: minus}, func() (sojourn.Policy, error) { return rtmr.New(rtmr.Options{Latency: minus}) }},
+		{mars.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return mars.New(mars.Options{DefaultTaskTime: minus}) }},
+	} {
+		want := tc.options.Validate()
+		if _, err := tc.make(); want == nil || err == nil || err.Error() != want.Error() {
+			t.Errorf("%T: New = %v, want %v", tc.options, err, want)
 		}
 	}
 }

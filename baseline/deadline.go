@@ -26,6 +26,9 @@ type DeadlineConstraintOptions struct {
 	HoldSlots bool
 }
 
+// Validate returns nil: all options are valid.
+func (o DeadlineConstraintOptions) Validate() error { return nil }
+
 // DeadlineConstraint is the scheduler of Kc and Anyanwu as a [sojourn.Policy], as
 // Section III of the RTMR paper describes it. It is also a [sojourn.Seeker], a
 // [sojourn.Admitter] and a [sojourn.Explainer].
@@ -54,8 +57,11 @@ type deadlineKey struct {
 	seq      uint64
 }
 
-// NewDeadlineConstraint returns an empty policy. No options are wrong.
+// NewDeadlineConstraint returns an empty policy, or what Validate returns.
 func NewDeadlineConstraint(opts DeadlineConstraintOptions) (*DeadlineConstraint, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
 	p := &DeadlineConstraint{opts: opts}
 	p.reset()
 	return p, nil

@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -25,6 +26,13 @@ type FSPOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
 	DefaultTaskTime time.Duration
+}
+
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o FSPOptions) Validate() error {
+	return option.First("baseline",
+		option.Choice("Late", o.Late),
+		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0))
 }
 
 // Late says how late phases are served; always before those that are not late.
@@ -58,16 +66,12 @@ type fspPhase struct {
 	work  wide.Uint128 // slot-nanoseconds that the virtual cluster was told
 }
 
-// NewFSP returns an empty policy, or an error if the options are out of range.
+// NewFSP returns an empty policy, or what Validate returns.
 func NewFSP(opts FSPOptions) (*FSP, error) {
-	taskTime, err := defaultTaskTime(opts.DefaultTaskTime)
-	if err != nil {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	if err := option.Choice("Late", opts.Late); err != nil {
-		return nil, fmt.Errorf("baseline: %w", err)
-	}
-	p := &FSP{late: opts.Late.Or(LateFirst), taskTime: taskTime}
+	p := &FSP{late: opts.Late.Or(LateFirst), taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime)}
 	p.reset()
 	return p, nil
 }

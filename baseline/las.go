@@ -12,6 +12,9 @@ import (
 // LASOptions configure a [LAS]. There is nothing to configure yet.
 type LASOptions struct{}
 
+// Validate returns nil: all options are valid.
+func (LASOptions) Validate() error { return nil }
+
 // LAS is the least-attained-service [sojourn.Policy]. It is also a
 // [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
@@ -35,8 +38,11 @@ type attainedKey struct {
 	seq     uint64
 }
 
-// NewLAS returns an empty policy. No options are wrong.
-func NewLAS(LASOptions) (*LAS, error) {
+// NewLAS returns an empty policy, or what Validate returns.
+func NewLAS(opts LASOptions) (*LAS, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
 	p := new(LAS)
 	p.reset()
 	return p, nil

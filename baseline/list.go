@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/weightorder"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -18,6 +19,11 @@ type ListOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
 	DefaultTaskTime time.Duration
+}
+
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o ListOptions) Validate() error {
+	return option.First("baseline", option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0))
 }
 
 // List is a list-scheduling [sojourn.Policy]: a free slot gets the first startable
@@ -56,11 +62,10 @@ func NewSTF(opts ListOptions) (*List, error) { return newList("stf", weightorder
 func NewHTWF(opts ListOptions) (*List, error) { return newList("htwf", weightorder.HTWF, opts) }
 
 func newList(name string, order weightorder.Order, opts ListOptions) (*List, error) {
-	taskTime, err := defaultTaskTime(opts.DefaultTaskTime)
-	if err != nil {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &List{name: name, order: order, taskTime: taskTime}
+	p := &List{name: name, order: order, taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime)}
 	p.reset()
 	return p, nil
 }

@@ -12,14 +12,20 @@ import (
 // LocalOptions configure a [Local]. There is nothing to configure yet.
 type LocalOptions struct{}
 
+// Validate returns nil: all options are valid.
+func (LocalOptions) Validate() error { return nil }
+
 // Local is the local-first [sojourn.Policy]. It is also a [sojourn.Seeker], a
 // [sojourn.Admitter], a [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Local struct {
 	queue *queue.Jobs[struct{}, uint64] // by order of arrival
 }
 
-// NewLocal returns an empty policy. No options are wrong.
-func NewLocal(LocalOptions) (*Local, error) {
+// NewLocal returns an empty policy, or what Validate returns.
+func NewLocal(opts LocalOptions) (*Local, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
 	p := new(Local)
 	p.reset()
 	return p, nil

@@ -1,10 +1,12 @@
 package baseline
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
@@ -16,6 +18,11 @@ type SRPTOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
 	DefaultTaskTime time.Duration
+}
+
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o SRPTOptions) Validate() error {
+	return option.First("baseline", option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0))
 }
 
 // SRPT is the shortest-remaining-processing-time [sojourn.Policy]. It is also a
@@ -33,13 +40,12 @@ type remainingKey struct {
 	seq  uint64
 }
 
-// NewSRPT returns an empty policy, or an error if the options are out of range.
+// NewSRPT returns an empty policy, or what Validate returns.
 func NewSRPT(opts SRPTOptions) (*SRPT, error) {
-	taskTime, err := defaultTaskTime(opts.DefaultTaskTime)
-	if err != nil {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &SRPT{taskTime: taskTime}
+	p := &SRPT{taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime)}
 	p.reset()
 	return p, nil
 }

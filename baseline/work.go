@@ -2,21 +2,11 @@ package baseline
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
-
-// defaultTaskTime resolves the option of that name.
-func defaultTaskTime(d time.Duration) (time.Duration, error) {
-	if d < 0 {
-		return 0, fmt.Errorf("baseline: negative default task time %v", d)
-	}
-	return cmp.Or(d, option.DefaultTaskTime), nil
-}
 
 // taskWork returns the expected service time of a task in nanoseconds.
 func taskWork(ph *sojourn.Phase, index uint32, unknown time.Duration) wide.Uint128 {

@@ -153,7 +153,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			o.Pools[path] = pool
 		}
 		for _, path := range paths {
-			if pool, ok := o.Pools[path]; ok && o.Check() != nil { // not every pool may have a policy
+			if pool, ok := o.Pools[path]; ok && o.Validate() != nil { // not every pool may have a policy
 				pool.Policy = nil
 				o.Pools[path] = pool
 			}

@@ -1,6 +1,7 @@
 package fair
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/enum"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
@@ -149,40 +151,51 @@ func (o *Options) delays() locality.Delay {
 	return d
 }
 
-// Check returns what is wrong with the options, or nil.
-func (o *Options) Check() error {
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o Options) Validate() error {
 	_, err := o.tree()
 	return err
 }
 
-// Check returns what is wrong with the description of a pool by itself, or nil.
-func (p *Pool) Check() error {
-	switch {
-	case p.Weight != 0 && !(p.Weight >= 1.0/(1<<16) && p.Weight < 1<<32):
-		return fmt.Errorf("weight %v is not in [2^-16, 2^32)", p.Weight)
-	case p.MaxJobs < 0:
-		return fmt.Errorf("the maximum of %d jobs is negative", p.MaxJobs)
-	case p.MaxJobs > math.MaxInt32:
-		return fmt.Errorf("the maximum of %d jobs is above %d", p.MaxJobs, math.MaxInt32)
-	case p.FIFO && p.Policy != nil:
-		return fmt.Errorf("the pool is to be FIFO and to have a policy of its own")
-	case p.Policy != nil && p.MaxJobs > 0:
-		return fmt.Errorf("a pool with a policy of its own cannot limit its jobs")
-	}
+// validate checks each field by itself.
+func (o *Options) validate() error {
+	return option.First("fair",
+		option.Choice("Order", o.Order),
+		option.AtLeast("Delay", o.Delay, 0),
+		option.Want(o.Delay == 0 || !o.IgnoreLocality, "IgnoreLocality", o.IgnoreLocality, "false with a Delay, of %v", o.Delay),
+		option.Pointed(o.RackDelay, func(d time.Duration) error {
+			return option.Want(d == 0 || d > 0 && o.Delay > 0, "RackDelay", d, "at least 0s, and 0s without Delay")
+		}),
+		o.Preemption.Validate())
+}
+
+// Validate returns what is wrong with the description of a pool by itself, or nil. Pool{}
+// is valid.
+func (p Pool) Validate() error {
+	err := option.First("",
+		option.OrZero(p.Weight, option.Want(p.Weight >= 1.0/(1<<16) && p.Weight < 1<<32, "Weight", p.Weight, "2^-16 to below 2^32, or 0 for 1")),
+		option.Range("MaxJobs", p.MaxJobs, 0, math.MaxInt32),
+		option.Want(!p.FIFO || p.Policy == nil, "FIFO", p.FIFO, "false with a Policy"),
+		option.Want(p.Policy == nil || p.MaxJobs == 0, "MaxJobs", p.MaxJobs, "0 with a Policy"))
 	for _, c := range slices.Sorted(maps.Keys(p.Min)) {
-		if n := p.Min[c]; n < 0 || n > sojourn.MaxSlots {
-			return fmt.Errorf("class %d: the minimum %d is not from 0 to %d", c, n, sojourn.MaxSlots)
-		}
+		err = cmp.Or(err, option.Range(fmt.Sprintf("Min of class %d", c), p.Min[c], 0, sojourn.MaxSlots))
 	}
 	for _, c := range slices.Sorted(maps.Keys(p.Max)) {
-		switch n := p.Max[c]; {
-		case n < 1 || n > sojourn.MaxSlots:
-			return fmt.Errorf("class %d: the maximum %d is not from 1 to %d", c, n, sojourn.MaxSlots)
-		case p.Min[c] > n:
-			return fmt.Errorf("class %d: the minimum %d is above the maximum %d", c, p.Min[c], n)
-		}
+		field := fmt.Sprintf("Max of class %d", c)
+		err = cmp.Or(err, option.Range(field, p.Max[c], 1, sojourn.MaxSlots),
+			option.Want(p.Max[c] >= p.Min[c], field, p.Max[c], "at least the Min of %d", p.Min[c]))
 	}
-	return nil
+	return err
+}
+
+// Validate returns what is wrong with the options of preemption, or nil.
+// Preemption{} is valid.
+func (p Preemption) Validate() error {
+	return option.First("",
+		option.AtLeast("Preemption.MinTimeout", p.MinTimeout, 0),
+		option.AtLeast("Preemption.FairTimeout", p.FairTimeout, 0),
+		option.OrZero(p.Interval, option.AtLeast("Preemption.Interval", p.Interval, time.Millisecond)),
+		option.AtLeast("Preemption.Limit", p.Limit, 0))
 }
 
 // A conf is a place in the tree of pools that Options describes.
@@ -212,26 +225,14 @@ func split(path string) []string { return strings.SplitN(path, "/", maxDepth) }
 
 // tree checks the options, and returns the root of the tree.
 func (o *Options) tree() (*conf, error) {
-	if int(o.Order) >= len(orderNames) {
-		return nil, fmt.Errorf("fair: unknown order %v", o.Order)
-	}
-	if o.Delay < 0 {
-		return nil, fmt.Errorf("fair: negative delay %v", o.Delay)
-	}
-	if o.Delay > 0 && o.IgnoreLocality {
-		return nil, fmt.Errorf("fair: a delay of %v for tasks whose locality is ignored", o.Delay)
-	}
-	if o.RackDelay != nil && (*o.RackDelay < 0 || *o.RackDelay > 0 && o.Delay == 0) {
-		return nil, fmt.Errorf("fair: delay %v for a rack after %v for a node", *o.RackDelay, o.Delay)
-	}
-	if err := o.Preemption.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	root := newConf(Pool{}, true)
 	for _, path := range slices.Sorted(maps.Keys(o.Pools)) {
 		pool := o.Pools[path]
 		bad := func(err error) error { return fmt.Errorf("fair: pool %q: %w", path, err) }
-		if err := pool.Check(); err != nil {
+		if err := pool.Validate(); err != nil {
 			return nil, bad(err)
 		}
 		if pool.Policy != nil {
@@ -395,18 +396,6 @@ func (c *conf) find(name string) (*conf, bool) {
 		return c.any, true
 	}
 	return nil, false
-}
-
-func (p *Preemption) check() error {
-	switch {
-	case p.MinTimeout < 0 || p.FairTimeout < 0:
-		return fmt.Errorf("fair: a timeout of preemption is negative")
-	case p.Interval != 0 && p.Interval < time.Millisecond:
-		return fmt.Errorf("fair: the interval %v of preemption is below %v", p.Interval, time.Millisecond)
-	case p.Limit < 0:
-		return fmt.Errorf("fair: the limit %d of preemption is negative", p.Limit)
-	}
-	return nil
 }
 
 // enabled reports whether shares are looked at.

@@ -16,8 +16,11 @@ type Policy struct {
 	queue *queue.Jobs[struct{}, uint64] // by order of arrival
 }
 
-// New returns an empty policy. No options are wrong.
+// New returns an empty policy, or what Validate returns.
 func New(opts Options) (*Policy, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
 	p := &Policy{opts: opts}
 	p.reset()
 	return p, nil

@@ -8,3 +8,6 @@ type Options struct {
 	// closest to the slot. The order of the jobs is the same.
 	IgnoreLocality bool
 }
+
+// Validate returns nil: all options are valid.
+func (o Options) Validate() error { return nil }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/detmath"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -127,16 +128,19 @@ type HistoryOptions struct {
 	Keys int
 }
 
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o HistoryOptions) Validate() error {
+	return option.First("hfsp",
+		option.Want(o.By <= ByPool, "By", o.By, "ByName or ByPool"),
+		option.Range("Runs", o.Runs, 0, memory),
+		option.AtLeast("Keys", o.Keys, 0))
+}
+
 // NewHistory returns a History, or an error if the options are out of range. Where it
 // knows nothing it asks next.
 func NewHistory(next Estimator, opts HistoryOptions) (*History, error) {
-	switch {
-	case opts.By > ByPool:
-		return nil, fmt.Errorf("hfsp: unknown recurrence %d", opts.By)
-	case opts.Runs < 0 || opts.Runs > memory:
-		return nil, fmt.Errorf("hfsp: %d runs, want at most %d", opts.Runs, memory)
-	case opts.Keys < 0:
-		return nil, fmt.Errorf("hfsp: %d recurring jobs", opts.Keys)
+	if err := opts.Validate(); err != nil {
+		return nil, err
 	}
 	e := &History{Estimator: next, by: opts.By, runs: max(opts.Runs, 1), keys: opts.Keys}
 	if e.keys == 0 {

@@ -59,7 +59,7 @@ type options struct {
 // New returns an empty policy, or an error that says what is wrong with the
 // options.
 func New(opts Options) (*Policy, error) {
-	if err := opts.Check(); err != nil {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
 	p := &Policy{options: options{

@@ -1,13 +1,11 @@
 package hfsp
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
@@ -115,34 +113,22 @@ func (p *Preemption) UnmarshalText(text []byte) error {
 	return enum.Set(p, "preemption", preemptNames[:], text)
 }
 
-// Check returns what is wrong with the options, or nil.
-func (o *Options) Check() error {
-	bad := func(format string, args ...any) error { return fmt.Errorf("hfsp: "+format, args...) }
-	switch {
-	case o.TrainingTasks < 0 || o.TrainingTasks > math.MaxInt32:
-		return bad("%d training tasks", o.TrainingTasks)
-	case o.TrainingSlots != nil && *o.TrainingSlots < 0:
-		return bad("%d training slots", *o.TrainingSlots)
-	case o.EarlySlots != nil && *o.EarlySlots < 0:
-		return bad("%d early slots", *o.EarlySlots)
-	case o.EarlyDelay < 0:
-		return bad("negative early delay %v", o.EarlyDelay)
-	case o.Delta < 0:
-		return bad("negative delta %v", o.Delta)
-	case o.Xi != 0 && !(o.Xi >= 1 && o.Xi < 1<<32):
-		return bad("xi %v is not in [1, 2^32)", o.Xi)
-	case o.DefaultTaskTime < 0:
-		return bad("negative default task time %v", o.DefaultTaskTime)
-	case int(o.Preemption) >= len(preemptNames):
-		return bad("unknown preemption %v", o.Preemption)
-	case !(o.KillFraction >= 0 && o.KillFraction < 1<<32):
-		return bad("kill fraction %v is not in [0, 2^32)", o.KillFraction)
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o Options) Validate() error {
+	notNegative := func(field string) func(int) error {
+		return func(n int) error { return option.AtLeast(field, n, 0) }
 	}
-	if err := option.Choice("Late", o.Late); err != nil {
-		return bad("%w", err)
-	}
-	if err := (locality.Delay{Node: o.NodeDelay, Rack: o.RackDelay}).Check(); err != nil {
-		return bad("%w", err)
-	}
-	return nil
+	return option.First("hfsp",
+		option.Range("TrainingTasks", o.TrainingTasks, 0, math.MaxInt32),
+		option.Pointed(o.TrainingSlots, notNegative("TrainingSlots")),
+		option.AtLeast("Delta", o.Delta, 0),
+		option.OrZero(o.Xi, option.Want(o.Xi >= 1 && o.Xi < 1<<32, "Xi", o.Xi, "1 to below 2^32, or 0 for 1")),
+		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0),
+		option.Choice("Late", o.Late),
+		option.Choice("Preemption", o.Preemption),
+		option.Want(o.KillFraction >= 0 && o.KillFraction < 1<<32, "KillFraction", o.KillFraction, "0 to below 2^32"),
+		option.Pointed(o.EarlySlots, notNegative("EarlySlots")),
+		option.AtLeast("EarlyDelay", o.EarlyDelay, 0),
+		option.AtLeast("NodeDelay", o.NodeDelay, 0),
+		option.AtLeast("RackDelay", o.RackDelay, 0))
 }

@@ -2,7 +2,6 @@ package mars
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/option"
@@ -40,28 +39,23 @@ type Options struct {
 	DefaultTaskTime time.Duration
 }
 
-// resolve returns o with its defaults, or an error if it is out of range.
-func (o Options) resolve() (Options, error) {
-	switch {
-	case o.Batch < 0:
-		return o, fmt.Errorf("mars: negative batch interval %v", o.Batch)
-	case o.Commit && o.Batch == 0:
-		return o, fmt.Errorf("mars: commit without a batch interval")
-	case o.Interval < 0:
-		return o, fmt.Errorf("mars: negative interval %v between plans", o.Interval)
-	case max(o.Batch, o.Interval) > maxTail:
-		return o, fmt.Errorf("mars: interval %v is longer than %v", max(o.Batch, o.Interval), time.Duration(maxTail))
-	case o.Interval > 0 && o.Batch > 0:
-		return o, fmt.Errorf("mars: both a batch interval and an interval between plans")
-	case o.Iterations < 0:
-		return o, fmt.Errorf("mars: negative number of iterations %d", o.Iterations)
-	case o.DefaultTaskTime < 0:
-		return o, fmt.Errorf("mars: negative default task time %v", o.DefaultTaskTime)
-	}
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o Options) Validate() error {
+	return option.First("mars",
+		option.Range("Batch", o.Batch, 0, maxTail),
+		option.Want(!o.Commit || o.Batch > 0, "Commit", o.Commit, "false without Batch"),
+		option.Range("Interval", o.Interval, 0, maxTail),
+		option.Want(o.Interval == 0 || o.Batch == 0, "Interval", o.Interval, "0 with Batch"),
+		option.AtLeast("Iterations", o.Iterations, 0),
+		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0))
+}
+
+// settle returns valid options with their defaults.
+func (o Options) settle() Options {
 	if o.Batch == 0 {
 		o.Interval = cmp.Or(o.Interval, time.Second)
 	}
 	o.Iterations = cmp.Or(o.Iterations, 40)
 	o.DefaultTaskTime = cmp.Or(o.DefaultTaskTime, option.DefaultTaskTime)
-	return o, nil
+	return o
 }

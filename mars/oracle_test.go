@@ -183,7 +183,7 @@ func followPlans(t *rapid.T, opts Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts, _ = opts.resolve()
+	opts = opts.settle()
 	o := &onlineOracle{opts: opts}
 	observe := func(ev sojourn.Event) {
 		ev.At = o.now

@@ -63,13 +63,12 @@ func (a rank) less(b rank) bool {
 	return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.m, b.m), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
 }
 
-// New returns an empty policy, or an error if the options are out of range.
+// New returns an empty policy, or what Validate returns.
 func New(opts Options) (*Policy, error) {
-	opts, err := opts.resolve()
-	if err != nil {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{opts: opts}
+	p := &Policy{opts: opts.settle()}
 	p.reset()
 	return p, nil
 }

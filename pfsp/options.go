@@ -1,7 +1,6 @@
 package pfsp
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -105,35 +104,30 @@ type settings struct {
 // below it.
 const maxFairLimit = 1 << 16
 
-// resolve checks the options and fills in the defaults.
-func (o *Options) resolve() (settings, error) {
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o Options) Validate() error {
+	return option.First("pfsp",
+		option.Pointed(o.FairLimit, func(n int) error { return option.Range("FairLimit", n, 0, maxFairLimit) }),
+		option.Choice("Order", o.Order),
+		option.Choice("Late", o.Late),
+		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0),
+		option.Want(o.Alpha >= 0 && o.Alpha < 1, "Alpha", o.Alpha, "0 to below 1"),
+		option.Range("MinProgress", o.MinProgress, 0, 1),
+		option.AtLeast("UpdateInterval", o.UpdateInterval, 0))
+}
+
+// settle returns valid options with their defaults.
+func (o *Options) settle() settings {
 	s := settings{
 		fairLimit: 2, noGate: o.NoGate, order: o.Order, late: o.Late, taskTime: o.DefaultTaskTime,
+		alpha:       uint64(math.Floor(float64(o.Alpha*(1<<16)) + 0.5)),
 		minProgress: 200, interval: o.UpdateInterval,
 	}
 	if o.FairLimit != nil {
 		s.fairLimit = *o.FairLimit
 	}
-	switch {
-	case s.fairLimit < 0 || s.fairLimit > maxFairLimit:
-		return s, fmt.Errorf("pfsp: the fair limit %d is not from 0 to %d", s.fairLimit, maxFairLimit)
-	case int(o.Order) >= len(orderNames):
-		return s, fmt.Errorf("pfsp: unknown order %v", o.Order)
-	case o.DefaultTaskTime < 0:
-		return s, fmt.Errorf("pfsp: negative default task time %v", o.DefaultTaskTime)
-	case !(o.Alpha >= 0 && o.Alpha < 1):
-		return s, fmt.Errorf("pfsp: alpha %v is not in [0, 1)", o.Alpha)
-	case !(o.MinProgress >= 0 && o.MinProgress <= 1):
-		return s, fmt.Errorf("pfsp: the least progress %v is not in (0, 1]", o.MinProgress)
-	case o.UpdateInterval < 0:
-		return s, fmt.Errorf("pfsp: negative update interval %v", o.UpdateInterval)
-	}
-	if err := option.Choice("Late", o.Late); err != nil {
-		return s, fmt.Errorf("pfsp: %w", err)
-	}
-	s.alpha = uint64(math.Floor(float64(o.Alpha*(1<<16)) + 0.5))
 	if o.MinProgress > 0 {
 		s.minProgress = uint16(math.Ceil(float64(o.MinProgress * 10000)))
 	}
-	return s, nil
+	return s
 }

@@ -42,13 +42,12 @@ type class struct {
 	hypotheses
 }
 
-// New returns an empty policy, or an error if the options are out of range.
+// New returns an empty policy, or what Validate returns.
 func New(opts Options) (*Policy, error) {
-	s, err := opts.resolve()
-	if err != nil {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{settings: s}
+	p := &Policy{settings: opts.settle()}
 	p.reset()
 	return p, nil
 }

@@ -85,13 +85,13 @@ func TestBadInput(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	for text, opts := range map[string]Options{
-		"unknown booking":        {Booking: 9},
-		"unknown order":          {Order: 9},
-		"need the booking":       {Feedback: true},
-		"need feedback":          {Booking: Chain, NoMergeMin: true},
-		"a duration is negative": {Latency: -1},
-		"ratio":                  {Ratio: math.NaN()},
-		"skew":                   {Skew: 0.5},
+		`Booking: unknown booking "Booking(9)"`:                 {Booking: 9},
+		`Order: unknown order "Order(9)"`:                       {Order: 9},
+		"Feedback is true: want false, since Booking is rebook": {Feedback: true},
+		"NoMergeMin is true: want false without Feedback":       {Booking: Chain, NoMergeMin: true},
+		"Latency is -1ns: want at least 0s":                     {Latency: -1},
+		"Ratio is NaN":                                          {Ratio: math.NaN()},
+		"Skew is 0.5":                                           {Skew: 0.5},
 	} {
 		if _, err := New(opts); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("New(%+v) = %v, want %q", opts, err, text)

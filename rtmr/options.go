@@ -1,12 +1,11 @@
 package rtmr
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/enum"
+	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
 // Options configure a [Policy]. The zero value is the default: exact re-booking, in
@@ -127,26 +126,21 @@ func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 // returns.
 func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
 
-// check returns the first thing that is wrong with o, or nil.
-func (o *Options) check() error {
-	finite := func(x float64) bool { return x >= 0 && x <= math.MaxUint32 }
-	switch {
-	case o.Booking > Chain:
-		return fmt.Errorf("unknown booking %v", o.Booking)
-	case o.Order > FIFO:
-		return fmt.Errorf("unknown order %v", o.Order)
-	case o.Booking == Rebook && (o.Feedback || o.NoMergeMin || o.Delta != 0):
-		return errors.New("feedback, delta and no-merge-min need the booking chain: rebook always knows what came true")
-	case !o.Feedback && (o.NoMergeMin || o.Delta != 0):
-		return errors.New("delta and no-merge-min need feedback")
-	case o.Delta < 0 || o.Latency < 0 || o.MapRate < 0 || o.ReduceRate < 0 || o.StartUp < 0:
-		return errors.New("a duration is negative")
-	case !finite(o.Ratio):
-		return fmt.Errorf("ratio %v is not in [0, 2^32)", o.Ratio)
-	case !finite(o.Skew) || o.Skew > 0 && o.Skew < 1:
-		return fmt.Errorf("skew %v is neither 0 nor in [1, 2^32)", o.Skew)
-	}
-	return nil
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o Options) Validate() error {
+	return option.First("rtmr",
+		option.Choice("Booking", o.Booking),
+		option.Choice("Order", o.Order),
+		option.Want(o.Booking == Chain || !o.Feedback, "Feedback", o.Feedback, "false, since Booking is %v, which always knows what came true", o.Booking),
+		option.Want(o.Feedback || !o.NoMergeMin, "NoMergeMin", o.NoMergeMin, "false without Feedback"),
+		option.AtLeast("Delta", o.Delta, 0),
+		option.Want(o.Feedback || o.Delta <= 0, "Delta", o.Delta, "0 without Feedback"),
+		option.AtLeast("Latency", o.Latency, 0),
+		option.AtLeast("MapRate", o.MapRate, 0),
+		option.AtLeast("ReduceRate", o.ReduceRate, 0),
+		option.AtLeast("StartUp", o.StartUp, 0),
+		option.Range("Ratio", o.Ratio, 0, math.MaxUint32),
+		option.OrZero(o.Skew, option.Want(o.Skew >= 1 && o.Skew <= math.MaxUint32, "Skew", o.Skew, "1 to 2^32-1, or 0")))
 }
 
 // place returns the place of a job of that deadline.

@@ -1,8 +1,6 @@
 package rtmr
 
 import (
-	"fmt"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -59,10 +57,10 @@ const (
 
 var promiseNames = [...]string{unasked: "none", kept: "holds", void: "void"}
 
-// New returns an empty policy, or an error if the options are out of range.
+// New returns an empty policy, or what Validate returns.
 func New(opts Options) (*Policy, error) {
-	if err := opts.check(); err != nil {
-		return nil, fmt.Errorf("rtmr: %w", err)
+	if err := opts.Validate(); err != nil {
+		return nil, err
 	}
 	p := &Policy{header: snapshot.Header{Policy: "rtmr", Version: 2, Options: opts.saved()}}
 	p.opts = opts

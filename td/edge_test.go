@@ -230,7 +230,7 @@ func TestBadOptions(t *testing.T) {
 	}
 	for name, opts := range bad {
 		for _, o := range opts {
-			if _, err := td.New(o); err == nil || !strings.HasPrefix(err.Error(), name+" ") {
+			if _, err := td.New(o); err == nil || !strings.HasPrefix(err.Error(), "td: "+name) {
 				t.Errorf("New(%+v) = %v, want an error about %s", o, err, name)
 			}
 		}

@@ -2,7 +2,6 @@ package td
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"time"
 
@@ -116,44 +115,29 @@ type settings struct {
 	lifetime time.Duration // of a tuple in the hot queue
 }
 
-// settle checks the options and fills in the defaults.
-func (o Options) settle() (settings, error) {
-	s := settings{Options: o}
-	bad := func(format string, args ...any) (settings, error) { return settings{}, fmt.Errorf(format, args...) }
-	switch {
-	case o.L == 0:
-		s.l = 700_000
-	case !(o.L > 0 && o.L <= 1):
-		return bad("L is %v: want a number above 0 and at most 1", o.L)
-	default:
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o Options) Validate() error {
+	return option.First("td",
+		option.Want(o.L >= 0 && o.L <= 1, "L", o.L, "above 0 to 1, or 0 for 0.7"),
+		option.OrZero(o.H, option.Want(o.H >= 1 && o.H <= maxH, "H", o.H, "1 to %d, or 0 to derive it", maxH)),
+		option.Range("Theta", o.Theta, 0, math.MaxInt32),
+		option.AtLeast("SplitTime", o.SplitTime, 0),
+		option.AtLeast("SplitSize", o.SplitSize, 0),
+		option.Range("Bandwidth", o.Bandwidth, 0, math.MaxFloat64),
+		option.Choice("HotPolicy", o.HotPolicy),
+		option.AtLeast("MaxCoScheduled", o.MaxCoScheduled, 0),
+		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0),
+		option.Want(!o.SelfTune || !o.AsPrinted, "SelfTune", o.SelfTune, "false with AsPrinted"))
+}
+
+// settle returns valid options with their defaults.
+func (o Options) settle() settings {
+	s := settings{Options: o, l: 700_000, h: uint64(math.RoundToEven(o.H * million))}
+	if o.L > 0 {
 		s.l = max(1, uint64(math.RoundToEven(o.L*million)))
-	}
-	if o.H != 0 {
-		if !(o.H >= 1 && o.H <= maxH) {
-			return bad("H is %v: want at least 1 and at most %d, or 0 to derive it", o.H, maxH)
-		}
-		s.h = uint64(math.RoundToEven(o.H * million))
 	}
 	if o.SelfTune && s.h == 0 {
 		s.h = 1_300_000
-	}
-	switch {
-	case o.SelfTune && o.AsPrinted:
-		return bad("SelfTune and AsPrinted exclude each other")
-	case o.Theta < 0 || o.Theta > math.MaxInt32:
-		return bad("Theta is %d: want at least 1, or 0 for 4", o.Theta)
-	case o.SplitTime < 0:
-		return bad("SplitTime is %v, which is negative", o.SplitTime)
-	case o.SplitSize < 0:
-		return bad("SplitSize is %d, which is negative", o.SplitSize)
-	case o.Bandwidth != 0 && !(o.Bandwidth > 0 && o.Bandwidth <= math.MaxFloat64):
-		return bad("Bandwidth is %v: want a number above 0", o.Bandwidth)
-	case o.HotPolicy > Strict:
-		return bad("HotPolicy is %v", o.HotPolicy)
-	case o.MaxCoScheduled < 0:
-		return bad("MaxCoScheduled is %d, which is negative", o.MaxCoScheduled)
-	case o.DefaultTaskTime < 0:
-		return bad("DefaultTaskTime is %v, which is negative", o.DefaultTaskTime)
 	}
 	if s.Theta == 0 {
 		s.Theta = 4
@@ -175,7 +159,7 @@ func (o Options) settle() (settings, error) {
 	if s.SplitTime <= math.MaxInt64/time.Duration(s.Theta) {
 		s.lifetime = s.SplitTime * time.Duration(s.Theta)
 	}
-	return s, nil
+	return s
 }
 
 // taskTime returns what is assumed of the mean time of a task before anything is

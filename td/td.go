@@ -37,14 +37,12 @@ type member struct {
 
 type job = ledger.Job[member]
 
-// New returns an empty policy, or an error that says what is wrong with the
-// options.
+// New returns an empty policy, or what Validate returns.
 func New(opts Options) (*Policy, error) {
-	set, err := opts.settle()
-	if err != nil {
+	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{roster: roster{set: set}}
+	p := &Policy{roster: roster{set: opts.settle()}}
 	p.reset()
 	return p, nil
 }

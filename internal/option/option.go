@@ -19,9 +19,12 @@ import (
 const DefaultTaskTime = time.Minute
 
 // First returns the first of the errors that is not nil, with the name of the package
-// before it, or nil.
+// before it, or nil. Without a name it returns the error as it is.
 func First(pkg string, errs ...error) error {
 	for _, err := range errs {
+		if err != nil && pkg == "" {
+			return err
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", pkg, err)
 		}
@@ -56,6 +59,14 @@ func Choice[E fmt.Stringer, P interface {
 		return fmt.Errorf("%s: %w", field, err)
 	}
 	return nil
+}
+
+// OrZero is a check of a value whose zero means the default.
+func OrZero[N comparable](value N, check error) error {
+	if value == *new(N) {
+		return nil
+	}
+	return check
 }
 
 // Pointed applies a check to what a pointer points to. Nil is right.

@@ -36,6 +36,9 @@ func TestChecks(t *testing.T) {
 		{option.Choice("Color", color(3)), `Color: unknown color "Color(3)": want red, green or blue`},
 		{option.Want(true, "X", 1, "2"), ""},
 		{option.Want(false, "X", 1, "%d", 2), "X is 1: want 2"},
+		{option.OrZero(0, option.AtLeast("N", 0, 1)), ""},
+		{option.OrZero(-1, option.AtLeast("N", -1, 1)), "N is -1: want at least 1"},
+		{option.First("", nil, errors.New("a")), "a"},
 		{option.First("p", nil, nil), ""},
 		{option.First("p", nil, errors.New("a"), errors.New("b")), "p: a"},
 	} {

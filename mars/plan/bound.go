@@ -67,7 +67,7 @@ func LowerBound(in Instance, o Options) (*Bound, error) {
 	if err := in.check(true); err != nil {
 		return nil, err
 	}
-	if err := o.check(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	return lowerBound(newFlat(&in), &o)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/mars"
 )
 
@@ -55,30 +56,16 @@ type Options struct {
 	ReleaseCuts bool
 }
 
-// check returns an error for options out of range.
-func (o *Options) check() error {
-	if !(o.Gap >= 0 && o.Gap <= 1) {
-		return fmt.Errorf("gap %v is not in [0, 1]", o.Gap)
-	}
-	if o.Iterations < 0 {
-		return fmt.Errorf("negative number of iterations %d", o.Iterations)
-	}
-	if o.Pivots < 0 {
-		return fmt.Errorf("negative number of pivots %d", o.Pivots)
-	}
-	if !(o.Epsilon >= 0 && o.Epsilon < 1) {
-		return fmt.Errorf("epsilon %v is not in [0, 1)", o.Epsilon)
-	}
-	if _, err := mars.New(o.Online); err != nil {
-		return err
-	}
-	if o.Rounds < 0 {
-		return fmt.Errorf("negative number of rounds %d", o.Rounds)
-	}
-	if o.Planner < 0 || int(o.Planner) >= len(plannerNames) {
-		return fmt.Errorf("unknown planner %d", o.Planner)
-	}
-	return nil
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o Options) Validate() error {
+	return option.First("plan",
+		option.Want(o.Planner >= 0 && int(o.Planner) < len(plannerNames), "Planner", o.Planner, "one of %s", strings.Join(plannerNames[:], ", ")),
+		option.Range("Gap", o.Gap, 0, 1),
+		option.AtLeast("Iterations", o.Iterations, 0),
+		option.AtLeast("Pivots", o.Pivots, 0),
+		option.Want(o.Epsilon >= 0 && o.Epsilon < 1, "Epsilon", o.Epsilon, "0 to below 1"),
+		option.AtLeast("Rounds", o.Rounds, 0),
+		o.Online.Validate())
 }
 
 // A Planner is a way to make a schedule.

@@ -66,7 +66,7 @@ func All(in Instance, o Options, planners ...Planner) ([]*Schedule, error) {
 	}
 	for _, p := range planners {
 		o.Planner = p
-		if err := o.check(); err != nil {
+		if err := o.Validate(); err != nil {
 			return nil, err
 		}
 	}

@@ -180,7 +180,7 @@ func (d *decoder) pool() (e entry, err error) {
 	case e.nameOff < 0:
 		return e, faultf(e.off, "a pool without a name")
 	}
-	if err := e.pool.Check(); err != nil {
+	if err := e.pool.Validate(); err != nil {
 		return e, faultf(e.off, "pool %q: %v", e.name, err)
 	}
 	return e, nil
@@ -270,7 +270,7 @@ func pathsOf(entries []entry) ([]string, error) {
 // right what is wrong without it, so that it is found by halving. paths are those of the
 // entries.
 func check(opts fair.Options, entries []entry, paths []string) error {
-	err := opts.Check()
+	err := opts.Validate()
 	if err == nil {
 		return nil
 	}
@@ -279,7 +279,7 @@ func check(opts fair.Options, entries []entry, paths []string) error {
 		for i := range last + 1 {
 			some.Pools[paths[i]] = entries[i].pool
 		}
-		return some.Check() != nil
+		return some.Validate() != nil
 	}
 	off := 0
 	if i := sort.Search(len(entries), wrong); i < len(entries) {
