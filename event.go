@@ -96,7 +96,9 @@ var kindNames = [numKinds]string{
 	TaskRefused: "TaskRefused", OutputLost: "OutputLost", Tick: "Tick",
 }
 
-// Valid reports whether k is one of the constants.
+// Valid reports whether k is one of the constants. A policy answers an event of any other
+// kind with [ErrUnknownKind], and readers of events go through all kinds by it: the last
+// constant is another in each version.
 func (k EventKind) Valid() bool { return k > 0 && k < numKinds }
 
 // String returns the name of the constant.
@@ -119,7 +121,8 @@ const (
 
 var causeNames = [numCauses]string{"CauseTask", "CausePreempted", "CauseSlotLost"}
 
-// Valid reports whether c is one of the constants.
+// Valid reports whether c is one of the constants. A policy answers a TaskFailed with any
+// other cause with [ErrInvalidEvent].
 func (c Cause) Valid() bool { return c < numCauses }
 
 // String returns the name of the constant.

@@ -88,7 +88,8 @@ type Phase struct {
 	Delays []time.Duration
 }
 
-// EstimateOf returns the expected service time of a task, 0 if unknown.
+// EstimateOf returns the expected service time of a task, 0 if unknown. It says how
+// Estimate and Estimates are read together, so that drivers and policies read them alike.
 func (p *Phase) EstimateOf(task int) time.Duration {
 	if p.Estimates != nil && p.Estimates[task] > 0 {
 		return p.Estimates[task]
@@ -111,7 +112,8 @@ func (p *Phase) Work() time.Duration {
 
 // Threshold returns how many tasks of the phase before phase i must have
 // finished before tasks of phase i may start, with the special values of
-// [Phase.After] resolved.
+// [Phase.After] resolved. It says what After means, to drivers, which hold a policy to it,
+// and to policies that keep account of tasks without the ledger of package kit/ledger.
 func (j *Job) Threshold(i int) int {
 	switch after := j.Phases[i].After; {
 	case i == 0 || after == NoBarrier:
@@ -128,7 +130,8 @@ const weightUnit = 1 << 16
 
 // WeightUnits returns the weight as an integer number of 2^-16: rounded here,
 // once, to the nearest below 2^48, ties to even. It is at least 1 for a job that
-// passes [Job.Check].
+// passes [Job.Check]. It says what Weight means where policies compute exactly: those who
+// check shares, such as an audit, have to round as the policy does.
 func (j *Job) WeightUnits() uint64 {
 	if j.Weight == 0 {
 		return weightUnit

@@ -57,7 +57,7 @@ type deadlineKey struct {
 	seq      uint64
 }
 
-// NewDeadlineConstraint returns an empty policy, or what Validate returns.
+// NewDeadlineConstraint returns an empty policy, or what Validate returns. The zero options are never wrong.
 func NewDeadlineConstraint(opts DeadlineConstraintOptions) (*DeadlineConstraint, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

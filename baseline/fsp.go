@@ -66,7 +66,7 @@ type fspPhase struct {
 	work  wide.Uint128 // slot-nanoseconds that the virtual cluster was told
 }
 
-// NewFSP returns an empty policy, or what Validate returns.
+// NewFSP returns an empty policy, or what Validate returns. The zero options are never wrong.
 func NewFSP(opts FSPOptions) (*FSP, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

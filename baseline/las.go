@@ -38,7 +38,7 @@ type attainedKey struct {
 	seq     uint64
 }
 
-// NewLAS returns an empty policy, or what Validate returns.
+// NewLAS returns an empty policy, or what Validate returns. The zero options are never wrong.
 func NewLAS(opts LASOptions) (*LAS, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -47,18 +47,20 @@ type listKey struct {
 }
 
 // NewHUWF returns an empty policy that prefers jobs of high unit weight: weight over
-// the processing time of all tasks.
+// the processing time of all tasks, or what Validate returns. The zero options are never wrong.
 func NewHUWF(opts ListOptions) (*List, error) { return newList("huwf", weightorder.HUWF, opts) }
 
-// NewHJWF returns an empty policy that prefers jobs of high weight.
+// NewHJWF returns an empty policy that prefers jobs of high weight, or what
+// Validate returns. The zero options are never wrong.
 func NewHJWF(opts ListOptions) (*List, error) { return newList("hjwf", weightorder.HJWF, opts) }
 
-// NewSTF returns an empty policy that prefers short tasks, whatever their job.
+// NewSTF returns an empty policy that prefers short tasks, whatever their job,
+// or what Validate returns. The zero options are never wrong.
 func NewSTF(opts ListOptions) (*List, error) { return newList("stf", weightorder.STF, opts) }
 
-// NewHTWF returns an empty policy that prefers tasks of high weight. A
-// [sojourn.Job] has one weight, which is that of each of its tasks: it then decides
-// as HJWF does.
+// NewHTWF returns an empty policy that prefers tasks of high weight, or what Validate
+// returns. The zero options are never wrong. A [sojourn.Job] has one weight, which is that of
+// each of its tasks: it then decides as HJWF does.
 func NewHTWF(opts ListOptions) (*List, error) { return newList("htwf", weightorder.HTWF, opts) }
 
 func newList(name string, order weightorder.Order, opts ListOptions) (*List, error) {

@@ -21,7 +21,7 @@ type Local struct {
 	queue *queue.Jobs[struct{}, uint64] // by order of arrival
 }
 
-// NewLocal returns an empty policy, or what Validate returns.
+// NewLocal returns an empty policy, or what Validate returns. The zero options are never wrong.
 func NewLocal(opts LocalOptions) (*Local, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ type remainingKey struct {
 	seq  uint64
 }
 
-// NewSRPT returns an empty policy, or what Validate returns.
+// NewSRPT returns an empty policy, or what Validate returns. The zero options are never wrong.
 func NewSRPT(opts SRPTOptions) (*SRPT, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

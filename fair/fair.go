@@ -32,8 +32,7 @@ type member struct {
 
 type job = ledger.Job[member]
 
-// New returns an empty policy, or an error that says what is wrong with the
-// options.
+// New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
 	described, err := opts.tree()
 	if err != nil {

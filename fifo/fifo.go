@@ -16,7 +16,7 @@ type Policy struct {
 	queue *queue.Jobs[struct{}, uint64] // by order of arrival
 }
 
-// New returns an empty policy, or what Validate returns.
+// New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

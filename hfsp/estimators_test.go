@@ -80,7 +80,7 @@ func TestHistoryKnowsRecurringJobs(t *testing.T) {
 	if _, known := e.Initial(named("a", "", 4), 0); known {
 		t.Error("three recurring jobs are known, of at most two")
 	}
-	byPool, _ := hfsp.NewHistory(hfsp.NewTrainer(1, 10), hfsp.HistoryOptions{By: hfsp.ByPool})
+	byPool := must(hfsp.NewHistory(hfsp.NewTrainer(1, 10), hfsp.HistoryOptions{By: hfsp.ByPool}))
 	byPool.Completed(named("x", "etl", 1), 0, 1, 7)
 	if got, known := byPool.Initial(named("y", "etl", 2), 0); got != 14 || !known {
 		t.Errorf("Initial of pool etl = %d, %v, want 14, true", got, known)
@@ -95,8 +95,7 @@ func TestHistoryKnowsRecurringJobs(t *testing.T) {
 // A policy with a history trains the second run of a job no more.
 func TestHistoryInAPolicy(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{TrainingTasks: 2, Estimator: func() hfsp.Estimator {
-		e, _ := hfsp.NewHistory(hfsp.NewTrainer(1, 0), hfsp.HistoryOptions{})
-		return e
+		return must(hfsp.NewHistory(hfsp.NewTrainer(1, 0), hfsp.HistoryOptions{}))
 	}})}
 	s.slots(0, 0)
 	for run := range 2 {
@@ -137,7 +136,7 @@ func TestNoise(t *testing.T) {
 			t.Errorf("NewNoisy of sigma %v = nil, want an error", sigma)
 		}
 	}
-	huge, _ := hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(1, 0)), 1e300, 0)
+	huge := must(hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(1, 0)), 1e300, 0))
 	if got, _ := huge.Initial(&sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 1}}}, 0); got < 0 {
 		t.Errorf("a huge error makes a size of %d", got)
 	}
@@ -185,12 +184,10 @@ func TestEstimatorSnapshots(t *testing.T) {
 		"trainer": func() hfsp.Estimator { return hfsp.NewTrainer(1, 3) },
 		"oracle":  func() hfsp.Estimator { return hfsp.NewOracle(hfsp.NewTrainer(1, 3)) },
 		"noisy": func() hfsp.Estimator {
-			e, _ := hfsp.NewNoisy(hfsp.NewTrainer(1, 3), 1, 2)
-			return e
+			return must(hfsp.NewNoisy(hfsp.NewTrainer(1, 3), 1, 2))
 		},
 		"history": func() hfsp.Estimator {
-			e, _ := hfsp.NewHistory(hfsp.NewTrainer(1, 3), hfsp.HistoryOptions{Keys: 3})
-			return e
+			return must(hfsp.NewHistory(hfsp.NewTrainer(1, 3), hfsp.HistoryOptions{Keys: 3}))
 		},
 	}
 	for name, make := range makers {

@@ -56,8 +56,7 @@ type options struct {
 	newEstimator func() Estimator
 }
 
-// New returns an empty policy, or an error that says what is wrong with the
-// options.
+// New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -18,11 +18,14 @@ func with(opts hfsp.Options) func() sojourn.Policy {
 }
 
 func newWith(opts hfsp.Options) *hfsp.Policy {
-	p, err := hfsp.New(opts)
+	return must(hfsp.New(opts))
+}
+
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return p
+	return v
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -91,9 +94,5 @@ func anyOptions(t *rapid.T) hfsp.Options {
 
 // newHistory returns an estimator of recurring jobs that believes what jobs say.
 func newHistory() hfsp.Estimator {
-	e, err := hfsp.NewHistory(hfsp.NewOracle(hfsp.NewTrainer(1.5, time.Second)), hfsp.HistoryOptions{Runs: 2})
-	if err != nil {
-		panic(err)
-	}
-	return e
+	return must(hfsp.NewHistory(hfsp.NewOracle(hfsp.NewTrainer(1.5, time.Second)), hfsp.HistoryOptions{Runs: 2}))
 }

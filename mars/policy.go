@@ -63,7 +63,7 @@ func (a rank) less(b rank) bool {
 	return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.m, b.m), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
 }
 
-// New returns an empty policy, or what Validate returns.
+// New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ type class struct {
 	hypotheses
 }
 
-// New returns an empty policy, or what Validate returns.
+// New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ const (
 
 var promiseNames = [...]string{unasked: "none", kept: "holds", void: "void"}
 
-// New returns an empty policy, or what Validate returns.
+// New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -13,6 +13,13 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // BenchmarkRun measures events a second: the finish of a task and
 // the assignment of the next one are one event.
 func BenchmarkRun(b *testing.B) {
@@ -21,10 +28,10 @@ func BenchmarkRun(b *testing.B) {
 		slots  int
 		policy func() sojourn.Policy
 	}{
-		{"policy=fifo/slots=90", 90, func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p }},
-		{"policy=fifo/slots=10000", 10000, func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p }},
-		{"policy=fair/slots=90", 90, func() sojourn.Policy { p, _ := fair.New(fair.Options{}); return p }},
-		{"policy=fsp/slots=90", 90, func() sojourn.Policy { p, _ := baseline.NewFSP(baseline.FSPOptions{}); return p }},
+		{"policy=fifo/slots=90", 90, func() sojourn.Policy { return must(fifo.New(fifo.Options{})) }},
+		{"policy=fifo/slots=10000", 10000, func() sojourn.Policy { return must(fifo.New(fifo.Options{})) }},
+		{"policy=fair/slots=90", 90, func() sojourn.Policy { return must(fair.New(fair.Options{})) }},
+		{"policy=fsp/slots=90", 90, func() sojourn.Policy { return must(baseline.NewFSP(baseline.FSPOptions{})) }},
 	} {
 		for _, audit := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/audit=%v", bc.name, audit), func(b *testing.B) {
@@ -77,9 +84,8 @@ func BenchmarkTransfers(b *testing.B) {
 			}
 			transfers := 0
 			for b.Loop() {
-				p, _ := fifo.New(fifo.Options{})
 				r, err := sim.Run(context.Background(), sim.Config{
-					Cluster: nodes(slots...), Jobs: jobsOf(j), Policy: p, Network: sim.Network{Bandwidth: 12_500_000},
+					Cluster: nodes(slots...), Jobs: jobsOf(j), Policy: must(fifo.New(fifo.Options{})), Network: sim.Network{Bandwidth: 12_500_000},
 				})
 				if err != nil {
 					b.Fatal(err)

@@ -37,7 +37,7 @@ type member struct {
 
 type job = ledger.Job[member]
 
-// New returns an empty policy, or what Validate returns.
+// New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
