@@ -20,11 +20,13 @@ const (
 	byIdling                      // H3: free slots were not offered
 	byAdoption                    // the job was adopted and did not fit, or its attempts ran already
 	byRevision                    // the job was revised while its promise was void
+	byPaper                       // PaperReservation: the rule itself does not keep what was promised
 )
 
 var reasonTexts = [...]string{
 	"an attempt outlasts its estimate", "slots were lost", "a task has to run again",
 	"a task is or was held", "free slots were not offered", "adopted", "revised",
+	"the paper's reservation does not keep it",
 }
 
 // String lists the reasons.
@@ -238,6 +240,9 @@ func (p *promises) evaluate(now int64, cause reason) {
 	}
 	if p.idled {
 		cause |= byIdling
+	}
+	if cause == 0 && p.opts.PaperReservation {
+		cause = byPaper
 	}
 	p.reality(&p.base, now)
 	changed := p.opts.Booking == Chain

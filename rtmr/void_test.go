@@ -48,6 +48,32 @@ func TestVoidJobsRunBehind(t *testing.T) {
 	}
 }
 
+// Where the rule of the paper has given the reduce slot away that was promised, that is
+// the reason, and not an empty one: all attempts take as long as they were estimated.
+func TestVoidByThePaper(t *testing.T) {
+	for _, booking := range []Booking{Rebook, Chain} {
+		w := small(t, Options{Booking: booking, PaperReservation: true}, 2, 1)
+		w.pending = []wjob{exact(1, 20, 1, 10, 1, 10), exact(2, 100, 1, 1, 1, 50)}
+		w.check = func(w *world) {
+			if w.now != 1 {
+				return
+			}
+			// Of two jobs that were adopted and cannot be in time, one goes: who gets the
+			// other back looks at all promises.
+			for id := sojourn.JobID(8); id <= 9; id++ {
+				late := exact(id, 2, 1, 1000, 0, 0)
+				w.must(sojourn.Event{Kind: sojourn.JobAdopted, Job: late.spec()})
+			}
+			w.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 8}})
+			if got := w.void(); got[1] != "the paper's reservation does not keep it" {
+				t.Errorf("%v: void = %v, want job 1 among them", booking, got)
+			}
+			w.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 9}})
+		}
+		w.run()
+	}
+}
+
 // A void job holds slots that the chain has not booked. Job 1 needs two slots until 20 and
 // loses one of them at 1: it is void. At 10 it takes the slot that is left, since nobody
 // else wants it. Job 2 comes at 11, and cannot have the slot before 20.
