@@ -168,8 +168,9 @@
 //   - Decisions stay the same within a minor version, on every platform. Where a policy decides
 //     otherwise from a minor version on, CHANGELOG.md says which and why.
 //   - Names and values of options as text, on the command line and in snapshots, stay.
-//   - Explain is for people: what it says of a policy may grow and be worded anew in a minor
-//     version. What programs need has an interface, such as [Promiser].
+//   - Explain keeps the keys that the comment on it lists, policy by policy, and their units
+//     and meanings. Keys may be added, and texts be worded anew: what programs need of these
+//     has an interface, such as [Promiser].
 //   - The packages under kit follow the rules that each of them states.
 //
 // # Limits

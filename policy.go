@@ -125,7 +125,9 @@ type Explainer interface {
 
 	// Explain returns the quantities that determine the rank of a live job, named
 	// as in the paper that the policy follows, why the job waits, and which
-	// guarantees are void. It reports false if no such job is live.
+	// guarantees are void. No key is there twice. The comment on the method of each policy
+	// lists its keys with their units; a key that ends in N, as phaseN does, stands for one
+	// with each number. It reports false if no such job is live.
 	Explain(JobID) ([]slog.Attr, bool)
 }
 

@@ -338,9 +338,13 @@ func (p *DeadlineConstraint) AppendRanking(dst []sojourn.JobID) []sojourn.JobID 
 	return dst
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, how many of its
-// maps run at a time (n), its deadline, the latest start of its reduces (S), and with
-// HoldSlots how many reduce slots it holds.
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key         unit   meaning
+//	n           slots  how many of its maps run at a time, at most
+//	deadline    time   DL, if it has one
+//	S           time   the latest start of its reduces, if it has a deadline
+//	held_slots  slots  reduce slots that it holds, with HoldSlots
 func (p *DeadlineConstraint) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
@@ -357,7 +361,7 @@ func (p *DeadlineConstraint) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 				held = n
 			}
 		}
-		attrs = append(attrs, slog.Int("held", held))
+		attrs = append(attrs, slog.Int("held_slots", held))
 	}
 	return attrs, true
 }

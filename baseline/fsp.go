@@ -250,9 +250,13 @@ func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	}) // and last the jobs whose next phase lost its input: they are in no queue
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, its rank
-// from 0, and for each phase in a virtual cluster the work that it has left there
-// (v in the papers), in seconds of slot time, and whether it is late.
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key          unit    meaning
+//	phaseN       group   phase N, from 0, if it is in a virtual cluster
+//	phaseN.v     slot s  v in the papers: the work that it has left there
+//	phaseN.late  bool    whether it has ended there
+//	rank         jobs    live jobs that come before it
 func (p *FSP) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {

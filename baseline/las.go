@@ -119,8 +119,11 @@ func (p *LAS) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, its
-// attained service in seconds of slot time, and its rank from 0.
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key       unit    meaning
+//	attained  slot s  attained service: for how long it has held slots
+//	rank      jobs    live jobs that come before it; -1 if it is cancelled
 func (p *LAS) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
 	if j == nil {

@@ -155,8 +155,12 @@ func (p *List) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, its weight,
-// its unit weight in 1/s, and its rank from 0.
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key          unit  meaning
+//	weight       1     its weight
+//	unit_weight  1/s   its weight over the time of all its tasks
+//	rank         jobs  live jobs that come before it; -1 if it is cancelled
 func (p *List) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
 	if j == nil {

@@ -85,8 +85,7 @@ func (p *Local) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, and its rank
-// from 0.
+// Explain implements [sojourn.Explainer]. Its keys are those of [queue.Queue.Explain].
 func (p *Local) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	return p.queue.Explain(id)
 }

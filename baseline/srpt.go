@@ -115,8 +115,11 @@ func (p *SRPT) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, its
-// remaining work in seconds on one slot, and its rank from 0.
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key        unit    meaning
+//	remaining  slot s  estimated work in its unfinished tasks
+//	rank       jobs    live jobs that come before it; -1 if it is cancelled
 func (p *SRPT) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
 	if j == nil {

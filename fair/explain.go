@@ -153,11 +153,24 @@ func (n *pool) lastTurn() (turn uint64) {
 	return turn
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, its rank
-// from 0, its weight, and what counts for its pool; for each class that the job
-// uses, the pool's running tasks, its demand and its max-min fair share of the slots
-// that there are; the first limit that keeps the job from starting tasks; and what
-// preemption wants. Shares take time in proportion to the live jobs.
+// Explain implements [sojourn.Explainer]. Shares take time in proportion to the live jobs.
+// Its keys are those of [ledger.Job.Attrs] and
+//
+//	key             unit   meaning
+//	weight          1      its weight
+//	pool            text   the path of its pool
+//	pool_weight     1      the weight of the pool
+//	pool_running    tasks  those of the pool that run
+//	pool_jobs       jobs   live ones of the pool
+//	rank            jobs   live jobs that come before it, unless it is cancelled
+//	classN          group  the pool in class N, if the job uses that
+//	classN.running  tasks  those of the pool that run there
+//	classN.demand   tasks  those of it that run or could run there, within limits
+//	classN.share    slots  its max-min fair share of the slots that there are
+//	classN.min      slots  its minimum, if it has one
+//	classN.limit    text   the first limit that keeps the job from starting tasks there, if one does
+//	preemption      list   what is to be killed for the job, or of it, and would be with ReportOnly
+//	policy          group  what the policy of the pool explains, under the keys of that policy
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
@@ -176,15 +189,18 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	for i := range j.NumSides() {
 		attrs = append(attrs, p.explainClass(j, j.Side(i).Class()))
 	}
+	var killed []string
 	for _, v := range p.preempt.victims {
 		if v.For == id || v.Task.Job == id {
 			what := "would be killed"
 			if !p.preempt.ReportOnly {
 				what = "is to be killed"
 			}
-			attrs = append(attrs, slog.String("preemption",
-				fmt.Sprintf("attempt %d of task %v on slot %d %s for job %d", v.Attempt, v.Task, v.Slot, what, v.For)))
+			killed = append(killed, fmt.Sprintf("attempt %d of task %v on slot %d %s for job %d", v.Attempt, v.Task, v.Slot, what, v.For))
 		}
+	}
+	if killed != nil {
+		attrs = append(attrs, slog.Any("preemption", killed))
 	}
 	if explainer, ok := n.explainer(); ok {
 		if inner, ok := explainer.Explain(id); ok {

@@ -61,8 +61,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, and how
-// many live jobs arrived before it.
+// Explain implements [sojourn.Explainer]. Its keys are those of [queue.Queue.Explain].
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	return p.queue.Explain(id)
 }

@@ -27,26 +27,33 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 }
 
 // Explain implements [sojourn.Explainer]. Which guarantees there are follows from the
-// options: see the package comment. It tells the state of the job's tasks; its rank from
-// 0; void, if the job was adopted: it ages from then on, as if it had arrived, and
-// nothing is known of what it was served before. And for each phase that is ready and not
-// finished
+// options: see the package comment. Its keys are those of [ledger.Job.Attrs] and
 //
-//   - stage: tiny, known beforehand, training, or trained;
-//   - S_i and, once trained, S_f, the initial and the final size, in seconds of slot
-//     time;
-//   - s, the expected time of a task, in seconds;
-//   - v, the virtual size, in seconds of slot time, and whether the phase is late:
-//     complete in the virtual cluster, so that it goes before those that are not;
-//   - rank, how many phases come before it for slots of its class; for_training, how many
-//     of these only because they are in training; and waits_for, the job of the first;
-//   - locality, if it takes only slots close to its inputs for now, how close, and until
-//     when or for how much longer;
-//   - held_back, if it may not start early tasks for now;
-//   - no_slots, if there is no slot of its class at all;
-//   - while it is being trained, how many of its t training tasks have told their time
-//     and how many run; how many of the T training slots of the class are held; and why
-//     it has not the priority of training, if it has tasks to train and all the same not.
+//	key                       unit    meaning
+//	void                      text    the job was adopted: it ages from then on, as if it had arrived,
+//	                                  and nothing is known of what it was served before
+//	rank                      jobs    live jobs that come before it, unless it is cancelled
+//	phaseN                    group   phase N, from 0, if it is ready and not finished
+//	phaseN.stage              text    tiny, known (beforehand), training or trained
+//	phaseN.S_i                slot s  the initial size, unless it is tiny
+//	phaseN.S_f                slot s  the final size, once it is trained
+//	phaseN.s                  s       the expected time of a task, unless it is tiny
+//	phaseN.v                  slot s  the virtual size
+//	phaseN.late               bool    whether it is complete in the virtual cluster, and so goes before
+//	                                  phases that are not
+//	phaseN.rank               phases  those that come before it for slots of its class
+//	phaseN.for_training       phases  those of these that do only because they are in training, if any
+//	phaseN.waits_for          job ID  the job of the first of these, if it could use a slot
+//	phaseN.locality           text    how close to its inputs slots have to be for now, and until when or
+//	                                  for how much longer, if it waits for such
+//	phaseN.no_slots           text    that there is no slot of its class, if so
+//	phaseN.held_back          text    why it may not start early tasks for now, if so
+//	phaseN.training           text    how many of its t training tasks have told their time, and how many
+//	                                  run, while it is in training
+//	phaseN.training_slots     text    how many of the T training slots of the class are held, while it is
+//	                                  in training
+//	phaseN.training_priority  text    why it has not the priority of training, if it has tasks to train and
+//	                                  all the same not
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {

@@ -218,9 +218,15 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, C_j of the
-// linear program and the S of the first phase that has tasks left, in seconds of the
-// driver's time, its batch, and its rank from 0.
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key         unit  meaning
+//	S           s     when tasks of the first phase that has any left start on average, by the
+//	                  latest plan that knows of the job: seconds of the driver's time
+//	C           s     C_j of the linear program: when the job ends by that plan
+//	batch       1     the number of the plan that it is committed to, with Commit
+//	batch_ends  time  when a plan knows of the job, if none does yet
+//	rank        jobs  live jobs that come before it; -1 if it is cancelled
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
 	if j == nil {

@@ -25,10 +25,23 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	}) // and last the jobs whose next phase lost its input: they are in no system
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks; for each
-// phase in a slack system the quantities of the paper in seconds of slot time,
-// whom it may not delay, and whether the bound of the package comment holds for it
-// or which hypotheses do not; and the rank of the job from 0.
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key                     unit    meaning
+//	phaseN                  group   phase N, from 0, if it is in a slack system
+//	phaseN.v                slot s  the work that it has left in the virtual cluster
+//	phaseN.w                slot s  the work that it has left in reality
+//	phaseN.s                slot s  its slack
+//	phaseN.H                slot s  the work that the virtual cluster does until it ends there; 0 if it is late
+//	phaseN.late             bool    whether it has ended there
+//	phaseN.completable      bool    whether it may be served without delaying others beyond their ends there
+//	phaseN.probes_left      tasks   those of it that may still be started out of turn
+//	phaseN.task_time_ratio  1       its task times in relation to what was told of them
+//	phaseN.guards           job ID  the job of the phase that is late first if this one is served too long,
+//	                                if it is another job
+//	phaseN.bound_holds      bool    whether the bound of the package comment holds for it
+//	phaseN.void             list    the hypotheses of the bound that do not hold
+//	rank                    jobs    live jobs that come before it
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {

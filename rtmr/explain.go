@@ -44,15 +44,18 @@ func (p *Policy) Void(id sojourn.JobID) (why string, ok bool) {
 	return j.Data.mark.why.String(), true
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, then
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
 //
-//	rank      how many live jobs go before it
-//	promise   none (no deadline), holds or void
-//	void      why it is void
-//	deadline  DL
-//	eM, e     when its maps and all of it have ended at the latest, if that is known
-//	epsM      the longest time of a map task, frozen at admission; epsR of a reduce task
-//	reserved  reduce slots that are kept for it
+//	key       unit      meaning
+//	rank      jobs      live jobs that go before it
+//	promise   text      none (no deadline), holds or void
+//	void      text      why the promise is void, if it is
+//	deadline  time      DL, if it has one
+//	eM        time      when its maps have ended at the latest, if that is known
+//	e         time      when all of it has ended at the latest, if that is known
+//	epsM      duration  the longest time of a map task, frozen at admission
+//	epsR      duration  the longest time of a reduce task, frozen at admission
+//	reserved  slots     reduce slots that are kept for it
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {

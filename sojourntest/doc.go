@@ -71,8 +71,8 @@
 //     now, or false, whether a driver asks it before it offers or afterwards
 //   - preemptions: AppendPreemptions lists attempts that are running, each once
 //   - explanations: AppendRanking lists the live jobs, each once; Explain knows these
-//     jobs and no others; cancelled jobs that wait for their last attempts may be left
-//     out
+//     jobs and no others; no key is there twice; cancelled jobs that wait for their last
+//     attempts may be left out
 //   - promises: AppendVoid lists live jobs, each once; Void gives a reason for these and
 //     knows no others
 //   - admission: Admit answers as Observe then does, and changes nothing

@@ -23,7 +23,7 @@ const (
 	lawSeek         = "seeking: Seek names a free slot of the class that Assign accepts, or says that Assign declines all of them"
 	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false, whether a driver asks it before it offers or afterwards"
 	lawPreemptions  = "preemptions: AppendPreemptions lists attempts that are running, each once"
-	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows these jobs and no others; cancelled jobs that wait for their last attempts may be left out"
+	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows these jobs and no others; no key is there twice; cancelled jobs that wait for their last attempts may be left out"
 	lawPromises     = "promises: AppendVoid lists live jobs, each once; Void gives a reason for these and knows no others"
 	lawAdmission    = "admission: Admit answers as Observe then does, and changes nothing"
 	lawRejections   = "rejections: a refusal is a *RejectedError that names the job, the live job that would be late, and a deadline that would be accepted"

@@ -3,6 +3,8 @@ package sojourntest
 import (
 	"bytes"
 	"errors"
+	"log/slog"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 )
@@ -145,6 +147,9 @@ func (w *witness) checkExplainer(v *view) {
 		if !v.reasons[i].ok && !j.cancelled {
 			w.fail(lawExplanations, w.h, "Explain(%d) = %v, false, want true", id, v.reasons[i].attrs)
 		}
+		if key, ok := twice(v.reasons[i].attrs); ok {
+			w.fail(lawExplanations, w.h, "Explain(%d) = %v, which has the key %q twice", id, v.reasons[i].attrs, key)
+		}
 	}
 	for _, id := range append(append(w.names.jobs, 0, noJob), sorted(w.used)...) {
 		if listed[id] {
@@ -158,6 +163,21 @@ func (w *witness) checkExplainer(v *view) {
 			w.fail(lawExplanations, w.h, "Explain(%d) = %v, true, want false", id, attrs)
 		}
 	}
+}
+
+// twice returns a key that is there twice, in attrs or in a group of theirs.
+func twice(attrs []slog.Attr) (key string, ok bool) {
+	for i, a := range attrs {
+		if slices.ContainsFunc(attrs[:i], func(b slog.Attr) bool { return a.Key == b.Key }) {
+			return a.Key, true
+		}
+		if a.Value.Kind() == slog.KindGroup {
+			if key, ok := twice(a.Value.Group()); ok {
+				return key, true
+			}
+		}
+	}
+	return "", false
 }
 
 // checkPromiser checks what a full view says of void promises.

@@ -90,6 +90,7 @@ const (
 	explainCounts
 	explainRefusals
 	explainDeclines
+	explainsTwice
 	preemptsEnded
 	wakeStuck
 	wakeMissing
@@ -795,6 +796,8 @@ func (p full) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		attrs = append(attrs, slog.Int("refused", p.refused))
 	case explainDeclines:
 		attrs = append(attrs, slog.Int("declined", p.declined))
+	case explainsTwice:
+		attrs = append(attrs, slog.Group("job", slog.Int("asked", 1), slog.Int("asked", 2)))
 	}
 	return attrs, true
 }

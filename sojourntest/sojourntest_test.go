@@ -192,6 +192,7 @@ func TestBroken(t *testing.T) {
 		{explainChanges, rich, "Explain changes the order", "purity"},
 		{explainCounts, rich, "Explain tells how often it was asked", "purity"},
 		{explainRefusals, rich, "Explain tells how many events were refused", "atomicity"},
+		{explainsTwice, rich, "Explain has a key twice in a group", "explanations"},
 		{explainDeclines, rich, "Explain tells how many offers were declined", "declines"},
 		{preemptsEnded, rich, "free slots are to be preempted", "preemptions"},
 		{wakeStuck, rich, "NextWake does not move on", "waking"},

@@ -52,10 +52,22 @@ func turn(j *job) int {
 	return 5
 }
 
-// Explain implements [sojourn.Explainer]: the state of the job's tasks, and of the
-// map phase its status, demand, floor (L times the demand), bound (H times it),
-// occupied slots, remaining tasks, and amt with the number of tasks that it was
-// measured on; T, D and Osen of the slots it runs on; and why it waits.
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key        unit   meaning
+//	status     text   waiting, infantile, teenaged, adult, senile or finished
+//	demand     slots  its demand, until it is senile
+//	floor      slots  L times its demand, until it is senile
+//	bound      slots  H times its demand, until it is senile
+//	occupied   tasks  map tasks that run
+//	remain     tasks  map tasks that are left to start
+//	amt        s      the mean time of a map task
+//	measured   tasks  map tasks that amt was measured on
+//	T          slots  those of the class of its map tasks
+//	D          slots  the demands of adults and teenaged jobs there
+//	Osen       slots  those there that neither infantile, teenaged nor adult jobs hold
+//	hot_spots  nodes  those that have theta tuples in the hot queue
+//	td         text   what it waits for, if it has something to start
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {

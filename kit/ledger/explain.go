@@ -4,9 +4,16 @@ import (
 	"log/slog"
 )
 
-// Attrs returns what any policy can tell of a live job: how many of its tasks are
-// done, running, startable, and waiting for an earlier phase or held, and in a
-// word why nothing more of it is started. All policies begin Explain with it.
+// Attrs returns what any policy can tell of a live job. All policies begin Explain with it.
+// Its keys are
+//
+//	key        unit   meaning
+//	why        text   why no more of it is started, in a few words
+//	done       tasks  those that have finished
+//	running    tasks  those that run
+//	startable  tasks  those that a free slot could get now
+//	blocked    tasks  those that wait for an earlier phase
+//	held       tasks  those that are held: see [sojourn.TaskHeld]
 func (j *Job[J]) Attrs() []slog.Attr {
 	startable := 0
 	for i := range j.sides {

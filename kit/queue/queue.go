@@ -61,8 +61,10 @@ func (q *Queue[J, K]) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return dst
 }
 
-// Explain implements the other half of [sojourn.Explainer]: the state of the tasks of a
-// job, and its rank.
+// Explain implements the other half of [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+//
+//	key   unit  meaning
+//	rank  jobs  live jobs that come before it; -1 if it is cancelled
 func (q *Queue[J, K]) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := q.Ledger.Job(id)
 	if j == nil {
