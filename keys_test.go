@@ -4,10 +4,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -131,32 +131,35 @@ func documentedKeys(t *testing.T, dir, receiver, method string, units map[string
 
 // methodDoc returns the comment on a method of a package of this module.
 func methodDoc(t *testing.T, dir, receiver, method string) string {
-	pkgs, err := parser.ParseDir(token.NewFileSet(), dir, func(f fs.FileInfo) bool {
-		return !strings.HasSuffix(f.Name(), "_test.go")
-	}, parser.ParseComments|parser.SkipObjectResolution)
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pkg := range pkgs {
-		for _, file := range pkg.Files {
-			for _, d := range file.Decls {
-				f, ok := d.(*ast.FuncDecl)
-				if !ok || f.Recv == nil || f.Name.Name != method {
-					continue
-				}
-				typ := f.Recv.List[0].Type
-				if star, ok := typ.(*ast.StarExpr); ok {
-					typ = star.X
-				}
-				switch x := typ.(type) { // of a generic type
-				case *ast.IndexExpr:
-					typ = x.X
-				case *ast.IndexListExpr:
-					typ = x.X
-				}
-				if id, ok := typ.(*ast.Ident); ok && id.Name == receiver {
-					return f.Doc.Text()
-				}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil || f.Name.Name != method {
+				continue
+			}
+			typ := f.Recv.List[0].Type
+			if star, ok := typ.(*ast.StarExpr); ok {
+				typ = star.X
+			}
+			switch x := typ.(type) { // of a generic type
+			case *ast.IndexExpr:
+				typ = x.X
+			case *ast.IndexListExpr:
+				typ = x.X
+			}
+			if id, ok := typ.(*ast.Ident); ok && id.Name == receiver {
+				return f.Doc.Text()
 			}
 		}
 	}

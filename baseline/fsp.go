@@ -256,7 +256,7 @@ func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	phaseN       group   phase N, from 0, if it is in a virtual cluster
 //	phaseN.v     slot s  v in the papers: the work that it has left there
 //	phaseN.late  bool    whether it has ended there
-//	rank         jobs    live jobs that come before it
+//	rank         jobs    live jobs that come before it; -1 if it is cancelled
 func (p *FSP) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {

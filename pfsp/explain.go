@@ -41,7 +41,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	                                if it is another job
 //	phaseN.bound_holds      bool    whether the bound of the package comment holds for it
 //	phaseN.void             list    the hypotheses of the bound that do not hold
-//	rank                    jobs    live jobs that come before it
+//	rank                    jobs    live jobs that come before it; -1 if it is cancelled
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
