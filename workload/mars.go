@@ -300,7 +300,7 @@ func (d *draft) cut(n int) {
 	d.shorten(0, maps)
 	d.shorten(1, reduces)
 	if reduces == 0 {
-		d.job.Phases, d.job.Times = d.job.Phases[:1], d.job.Times[:1]
+		d.job.Phases, d.job.Times, d.job.AnyClass = d.job.Phases[:1], d.job.Times[:1], d.job.AnyClass[:1]
 	}
 }
 

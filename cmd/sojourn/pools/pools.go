@@ -265,24 +265,24 @@ func pathsOf(entries []entry) ([]string, error) {
 	return paths, nil
 }
 
-// check tests what pools may not be in relation to each other. What is wrong is
-// put down to the first pool without which those before it would be right: no pool makes
-// right what is wrong without it, so that it is found by halving. paths are those of the
-// entries.
+// check returns what is wrong with the pools as a whole, at a pool with which that is wrong
+// and without which it is not, those behind it left out: it is found by halving. paths
+// are those of the entries.
 func check(opts fair.Options, entries []entry, paths []string) error {
 	err := opts.Validate()
 	if err == nil {
 		return nil
 	}
-	wrong := func(last int) bool {
+	same := func(last int) bool {
 		some := fair.Options{Order: opts.Order, Pools: map[string]fair.Pool{}, Preemption: opts.Preemption}
 		for i := range last + 1 {
 			some.Pools[paths[i]] = entries[i].pool
 		}
-		return some.Validate() != nil
+		e := some.Validate()
+		return e != nil && e.Error() == err.Error()
 	}
 	off := 0
-	if i := sort.Search(len(entries), wrong); i < len(entries) {
+	if i := sort.Search(len(entries), same); i < len(entries) {
 		off = entries[i].off
 	}
 	return faultf(off, "%s", strings.TrimPrefix(err.Error(), "fair: "))
