@@ -40,6 +40,7 @@ const (
 	root     kind = "the root package"
 	internal kind = "an internal package"
 	kit      kind = "a part of the kit"
+	names    kind = "a package of names"
 	policy   kind = "a policy"
 	driver   kind = "a driver or a format"
 	helper   kind = "help for tests"
@@ -59,6 +60,8 @@ func kindOf(dir string) kind {
 		return internal
 	case "kit":
 		return kit
+	case "mapreduce":
+		return names
 	case "fifo", "fair", "baseline", "pfsp", "hfsp", "td", "rtmr", "mars":
 		return policy
 	case "sim", "workload", "trace", "history", "live", "journal", "shadow":
@@ -75,10 +78,12 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 	switch k {
 	case root:
 		return false, "imports the standard library only"
+	case names:
+		return other == root, "imports the root package only"
 	case internal, kit, policy:
-		return other == root || other == internal || other == kit, "imports the root package, the kit and internal packages only"
+		return other == root || other == names || other == internal || other == kit, "imports the root package, the kit and internal packages only"
 	case driver:
-		return other == root || other == internal || other == kit || other == driver, "knows policies by their interface only, and no help for tests"
+		return other == root || other == names || other == internal || other == kit || other == driver, "knows policies by their interface only, and no help for tests"
 	case helper:
 		return other != policy && other != program, "knows policies by their interface only"
 	}
@@ -87,7 +92,7 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 
 // pure reports whether packages of kind k only compute: no goroutine, no input or
 // output.
-func (k kind) pure() bool { return k == root || k == internal || k == kit || k == policy }
+func (k kind) pure() bool { return k == root || k == names || k == internal || k == kit || k == policy }
 
 // A tree is the Go source of the module, without the modules nested in it.
 type tree struct {

@@ -18,7 +18,7 @@ func TestEventString(t *testing.T) {
 	// An event with every field set: each kind shows only those it uses.
 	full := Event{
 		Cause: CauseSlotLost, Progress: 2500, Attempt: 2, At: Time(90 * time.Second),
-		Task: TaskID{Job: 7, Phase: 1, Index: 12}, Slot: Slot{ID: 3, Node: 4, Rack: 5, Class: Reduce},
+		Task: TaskID{Job: 7, Phase: 1, Index: 12}, Slot: Slot{ID: 3, Node: 4, Rack: 5, Class: 1},
 		Job: &Job{ID: 7}, Service: time.Second,
 	}
 	tests := [...]struct {

@@ -21,11 +21,11 @@ func validJob() *sojourn.Job {
 		ID: 7, Name: "wc", Pool: "etl", Weight: 2.5, Deadline: 100, Demand: 3,
 		Phases: []sojourn.Phase{
 			{
-				Tasks: 4, Class: sojourn.Map, Estimate: 5, Estimates: []time.Duration{1, 2, 0, 4},
+				Tasks: 4, Class: 0, Estimate: 5, Estimates: []time.Duration{1, 2, 0, 4},
 				Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1, 2}, {}, {3}, {1}}),
 				Bytes:  []int64{0, 1, 2, math.MaxInt64}, Delays: []time.Duration{0, 1, 2, 3},
 			},
-			{Tasks: 2, Class: sojourn.Reduce, Estimate: 9, After: 3},
+			{Tasks: 2, Class: 1, Estimate: 9, After: 3},
 			{Tasks: 3, After: sojourn.NoBarrier},
 		},
 	}

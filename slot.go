@@ -18,14 +18,8 @@ type RackID uint32
 // A Class tells kinds of slot apart, such as the map and reduce slots of
 // Hadoop 1: a task runs only on a slot of its phase's class. In a cluster whose
 // slots run anything, the driver sets the class of every slot and of every
-// phase to zero.
+// phase to zero. Classes have no names here; package mapreduce has those of MapReduce.
 type Class uint8
-
-// The two classes of MapReduce.
-const (
-	Map    Class = 0
-	Reduce Class = 1
-)
 
 // A Slot runs one attempt at a time.
 type Slot struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/internal/histories"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -57,9 +58,9 @@ func TestDeadlineConstraintConformance(t *testing.T) {
 func deadlineOptions(hold bool) sojourntest.Options {
 	return sojourntest.Options{
 		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
-		Classes: []sojourn.Class{sojourn.Map, sojourn.Reduce},
+		Classes: []sojourn.Class{mapreduce.Map, mapreduce.Reduce},
 		Supports: func(j *sojourn.Job) bool {
-			return len(j.Phases) == 1 || j.Phases[0].Class == sojourn.Map && j.Phases[1].Class == sojourn.Reduce &&
+			return len(j.Phases) == 1 || j.Phases[0].Class == mapreduce.Map && j.Phases[1].Class == mapreduce.Reduce &&
 				(hold || j.Threshold(1) == j.Phases[0].Tasks)
 		},
 	}

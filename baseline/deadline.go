@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/queue"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // DeadlineConstraintOptions configure a [DeadlineConstraint]. The zero value is the
@@ -131,9 +132,9 @@ func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c con
 		switch {
 		case i == 2:
 			return bad("%d phases, want a map and a reduce phase", len(job.Phases))
-		case ph.Class != sojourn.Map && ph.Class != sojourn.Reduce:
+		case ph.Class != mapreduce.Map && ph.Class != mapreduce.Reduce:
 			return bad("phase %d is of class %d, neither map nor reduce", i, ph.Class)
-		case i == 1 && (ph.Class != sojourn.Reduce || job.Phases[0].Class != sojourn.Map):
+		case i == 1 && (ph.Class != mapreduce.Reduce || job.Phases[0].Class != mapreduce.Map):
 			return bad("the phases are not a map and a reduce phase")
 		case i == 1 && !p.opts.HoldSlots && job.Threshold(1) != job.Phases[0].Tasks:
 			return bad("phase 1 may start before phase 0 ends (after %d)", ph.After)
@@ -150,17 +151,17 @@ func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c con
 			}
 		}
 	}
-	c = constraint{told: at, maps: tasks[sojourn.Map], reduces: tasks[sojourn.Reduce], start: math.MaxInt64, deadline: math.MaxInt64}
+	c = constraint{told: at, maps: tasks[mapreduce.Map], reduces: tasks[mapreduce.Reduce], start: math.MaxInt64, deadline: math.MaxInt64}
 	if job.Deadline == 0 {
 		return c, nil
 	}
 	c.deadline = job.Deadline
-	c.start = job.Deadline - sojourn.Time(eps[sojourn.Reduce])
+	c.start = job.Deadline - sojourn.Time(eps[mapreduce.Reduce])
 	if c.maps == 0 {
 		return c, nil
 	}
 	// In the time until S, a slot runs so many maps, one after the other.
-	rounds := int64(c.start.Sub(at)) / int64(eps[sojourn.Map])
+	rounds := int64(c.start.Sub(at)) / int64(eps[mapreduce.Map])
 	if c.hopeless = rounds < 1; !c.hopeless {
 		c.maps = int((int64(c.maps)-1)/rounds) + 1
 	}
@@ -180,15 +181,15 @@ func (p *DeadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Ti
 			promised += d.reduces
 		}
 	}
-	slots := p.slots[sojourn.Reduce]
+	slots := p.slots[mapreduce.Reduce]
 	var why string
 	switch {
 	case c.hopeless || c.start < at:
 		why = fmt.Sprintf("its reduces would have to start by %v, and no map ends until then", c.start)
 	case c.reduces > slots:
 		why = fmt.Sprintf("it has %d reduce tasks for %d reduce slots", c.reduces, slots)
-	case c.maps > p.ledger.FreeSlots(sojourn.Map):
-		why = fmt.Sprintf("it needs %d map slots now, and %d are free", c.maps, p.ledger.FreeSlots(sojourn.Map))
+	case c.maps > p.ledger.FreeSlots(mapreduce.Map):
+		why = fmt.Sprintf("it needs %d map slots now, and %d are free", c.maps, p.ledger.FreeSlots(mapreduce.Map))
 	case c.reduces > 0 && c.reduces > slots-promised:
 		why = fmt.Sprintf("it needs %d reduce slots at %v, and %d are not promised to others", c.reduces, c.start, max(slots-promised, 0))
 	default:
@@ -201,7 +202,7 @@ func (p *DeadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Ti
 func (p *DeadlineConstraint) update(j *ledger.Job[constraint]) {
 	for i := range j.NumSides() {
 		side := j.Side(i)
-		if side.Startable() > 0 && (side.Class() != sojourn.Map || side.Running() < j.Data.maps) {
+		if side.Startable() > 0 && (side.Class() != mapreduce.Map || side.Running() < j.Data.maps) {
 			p.ready.Set(side.Class(), j.Handle(), deadlineKey{j.Data.deadline, j.Seq()})
 		} else {
 			p.ready.Remove(side.Class(), j.Handle())
@@ -240,7 +241,7 @@ func holdsBefore(a, b *ledger.Job[constraint]) int {
 // holders iterates over the jobs that hold reduce slots, with how many they hold.
 func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
 	return func(yield func(*ledger.Job[constraint], int) bool) {
-		left := p.ledger.Capacity(sojourn.Reduce) // with those that retire: on these run tasks that hold them
+		left := p.ledger.Capacity(mapreduce.Reduce) // with those that retire: on these run tasks that hold them
 		for _, j := range p.jobs {
 			if left == 0 {
 				return
@@ -258,12 +259,12 @@ func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
 // task that runs or may start, and while its maps go on one for each that is left. Maps
 // that cannot go on because there are no map slots block nobody.
 func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
-	side := j.SideOf(sojourn.Reduce)
+	side := j.SideOf(mapreduce.Reduce)
 	if side == nil {
 		return 0
 	}
 	last := j.NumPhases() - 1
-	if m := j.SideOf(sojourn.Map); !j.Phase(last).Ready() && m != nil && (m.Running() > 0 || m.Startable() > 0 && p.ledger.FreeSlots(sojourn.Map) > 0) && !j.Cancelled() {
+	if m := j.SideOf(mapreduce.Map); !j.Phase(last).Ready() && m != nil && (m.Running() > 0 || m.Startable() > 0 && p.ledger.FreeSlots(mapreduce.Map) > 0) && !j.Cancelled() {
 		return j.Spec().Phases[last].Tasks - j.Phase(last).Done()
 	}
 	return side.Running() + side.Startable()
@@ -271,7 +272,7 @@ func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
 
 // pick returns the job that a free slot of class c goes to, or nil.
 func (p *DeadlineConstraint) pick(c sojourn.Class) *ledger.Job[constraint] {
-	if p.opts.HoldSlots && c == sojourn.Reduce {
+	if p.opts.HoldSlots && c == mapreduce.Reduce {
 		for j, held := range p.holders() {
 			if side := j.SideOf(c); side.Startable() > 0 && side.Running() < held {
 				return j

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // dcCluster returns a Deadline Constraint policy with slots: maps first.
@@ -17,9 +18,9 @@ func dcCluster(t *testing.T, opts baseline.DeadlineConstraintOptions, maps, redu
 	t.Helper()
 	p := must(baseline.NewDeadlineConstraint, opts)()
 	for i := range maps + reduces {
-		class := sojourn.Map
+		class := mapreduce.Map
 		if i >= maps {
-			class = sojourn.Reduce
+			class = mapreduce.Reduce
 		}
 		if err := p.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: class}}); err != nil {
 			t.Fatal(err)
@@ -31,10 +32,10 @@ func dcCluster(t *testing.T, opts baseline.DeadlineConstraintOptions, maps, redu
 func dcJob(id sojourn.JobID, deadline time.Duration, maps, reduces int) *sojourn.Job {
 	j := &sojourn.Job{ID: id, Deadline: sojourn.Time(deadline)}
 	if maps > 0 {
-		j.Phases = append(j.Phases, sojourn.Phase{Tasks: maps, Class: sojourn.Map, Estimate: 10 * time.Second})
+		j.Phases = append(j.Phases, sojourn.Phase{Tasks: maps, Class: mapreduce.Map, Estimate: 10 * time.Second})
 	}
 	if reduces > 0 {
-		j.Phases = append(j.Phases, sojourn.Phase{Tasks: reduces, Class: sojourn.Reduce, Estimate: 20 * time.Second})
+		j.Phases = append(j.Phases, sojourn.Phase{Tasks: reduces, Class: mapreduce.Reduce, Estimate: 20 * time.Second})
 	}
 	return j
 }

@@ -38,7 +38,7 @@
 //
 // Limits for each user are those of a pool for each user: with Options.Pools
 //
-//	"users/*": {MaxJobs: 2, Max: fair.Slots{sojourn.Map: 20}}
+//	"users/*": {MaxJobs: 2, Max: fair.Slots{0: 20}}
 //
 // a job of alice names the pool "users/alice"; and with "etl/*", each user of etl is
 // limited by themselves.

@@ -12,7 +12,7 @@ import (
 func Example() {
 	p, err := fair.New(fair.Options{Pools: map[string]fair.Pool{
 		"research": {Weight: 3},
-		"adhoc":    {Max: fair.Slots{sojourn.Map: 1}},
+		"adhoc":    {Max: fair.Slots{0: 1}},
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -38,7 +38,7 @@ func Example() {
 func ExampleOptions_pools() {
 	p, err := fair.New(fair.Options{Pools: map[string]fair.Pool{
 		"etl":   {Weight: 3},
-		"etl/*": {Max: fair.Slots{sojourn.Map: 2}},
+		"etl/*": {Max: fair.Slots{0: 2}},
 	}})
 	if err != nil {
 		fmt.Println(err)

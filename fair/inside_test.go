@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/histories"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -30,10 +31,10 @@ func made[O any, P sojourn.Policy](constructor func(O) (P, error), opts O) func(
 // pass on.
 func TestConformanceOfPoliciesInside(t *testing.T) {
 	mapAndReduce := sojourntest.Options{
-		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2, Classes: []sojourn.Class{sojourn.Map, sojourn.Reduce},
+		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2, Classes: []sojourn.Class{mapreduce.Map, mapreduce.Reduce},
 		Supports: func(j *sojourn.Job) bool {
 			return len(j.Phases) == 1 ||
-				j.Phases[0].Class == sojourn.Map && j.Phases[1].Class == sojourn.Reduce && j.Threshold(1) == j.Phases[0].Tasks
+				j.Phases[0].Class == mapreduce.Map && j.Phases[1].Class == mapreduce.Reduce && j.Threshold(1) == j.Phases[0].Tasks
 		},
 	}
 	two := 2

@@ -3,14 +3,15 @@ package rtmr
 import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 const never = slotvec.Never
 
 // The stages of a job, which are also the classes of their slots.
 const (
-	maps    = int(sojourn.Map)
-	reduces = int(sojourn.Reduce)
+	maps    = int(mapreduce.Map)
+	reduces = int(mapreduce.Reduce)
 )
 
 // A vectors is a pair of slot vectors, by stage: T^m and T^r.

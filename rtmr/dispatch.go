@@ -3,6 +3,7 @@ package rtmr
 import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // pick returns the job that a free slot of class c goes to, or nil.
@@ -18,7 +19,7 @@ func (p *promises) choose(c sojourn.Class) *job {
 		return nil
 	}
 	j := p.ledger.ByHandle(h)
-	if c == sojourn.Reduce && (p.waitsForMapSlot(j) || p.isReserved(j)) {
+	if c == mapreduce.Reduce && (p.waitsForMapSlot(j) || p.isReserved(j)) {
 		return nil
 	}
 	return j

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // A watcher checks invariants while a world goes on. It keeps what can be judged only
@@ -166,13 +167,13 @@ func watch(w *world) {
 // jobs ahead have reduces, and no ready job ahead had one to start. All of it is the
 // world's own account, but for the order.
 func reduceStart(w *world, s *wslot) func(sojourn.Assignment) {
-	if s.class != sojourn.Reduce {
+	if s.class != mapreduce.Reduce {
 		return nil
 	}
 	ranking := w.p.AppendRanking(nil)
 	free := 0
 	for i := range w.slots {
-		if w.slots[i].class == sojourn.Reduce && !w.slots[i].busy {
+		if w.slots[i].class == mapreduce.Reduce && !w.slots[i].busy {
 			free++
 		}
 	}

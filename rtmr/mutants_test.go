@@ -35,7 +35,7 @@ var mutants = []mutant{
 		name: "reduces go by deadline among started jobs",
 		edits: []edit{
 			{"dispatch.go", "p.ready.Set(side.Class(), j.Handle(), j.Data.key)", `k := j.Data.key
-			if side.Class() == sojourn.Reduce {
+			if side.Class() == mapreduce.Reduce {
 				k = key{tierStarted, j.Data.mark.place, j.Seq()}
 			}
 			p.ready.Set(side.Class(), j.Handle(), k)`},

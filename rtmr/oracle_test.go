@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // A world is a small cluster in whole units of time, driven by a policy: a simulator
@@ -159,7 +160,7 @@ func (w *world) offer() {
 				if after != nil {
 					after(a)
 				}
-				if s.class == sojourn.Reduce {
+				if s.class == mapreduce.Reduce {
 					w.job(a.Task.Job).reducesToStart--
 				}
 				s.busy, s.task, s.attempt = true, a.Task, a.Attempt
@@ -183,7 +184,7 @@ func (w *world) ends() (any bool) {
 		if w.ended != nil {
 			w.ended(j.id, int(s.class))
 		}
-		if s.class == sojourn.Map {
+		if s.class == mapreduce.Map {
 			j.mapsLeft--
 		}
 		if j.left--; j.left == 0 {
@@ -294,8 +295,8 @@ func (v *variant) build(seed uint64) *world {
 		slots = [2]int{1 + r.IntN(12), 1 + r.IntN(8)}
 		jobs, tasks, longest = 8+r.IntN(33), [2]int{30, 20}, 20
 	}
-	w.addSlots(slots[0], sojourn.Map)
-	w.addSlots(slots[1], sojourn.Reduce)
+	w.addSlots(slots[0], mapreduce.Map)
+	w.addSlots(slots[1], mapreduce.Reduce)
 	at := int64(0)
 	for i := range jobs {
 		at += int64(r.IntN(3) * r.IntN(longest))

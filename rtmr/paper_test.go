@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // must makes a policy.
@@ -22,8 +23,8 @@ func small(t *testing.T, opts Options, maps, reduces int) *world {
 	t.Helper()
 	w := (&variant{opts: opts}).build(1)
 	w.p, w.slots, w.pending, w.jobs = mustNew(t, opts), nil, nil, nil
-	w.addSlots(maps, sojourn.Map)
-	w.addSlots(reduces, sojourn.Reduce)
+	w.addSlots(maps, mapreduce.Map)
+	w.addSlots(reduces, mapreduce.Reduce)
 	return w
 }
 

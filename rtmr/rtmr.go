@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/queue"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // A Policy is RTMR as a [sojourn.Policy]. It is also a [sojourn.Admitter], a
@@ -209,8 +210,8 @@ func (p *Policy) jobEnded(j *job) {
 	if p.opts.Feedback && j.Left() == 0 {
 		p.feedback(j)
 	}
-	p.ready.Remove(sojourn.Map, j.Handle())
-	p.ready.Remove(sojourn.Reduce, j.Handle())
+	p.ready.Remove(mapreduce.Map, j.Handle())
+	p.ready.Remove(mapreduce.Reduce, j.Handle())
 	p.order.remove(j)
 	if j.Data.hard.promise == void {
 		p.voids--

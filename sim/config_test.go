@@ -130,7 +130,7 @@ type seeking struct {
 	slot sojourn.SlotID
 }
 
-func (p seeking) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.slot, c == sojourn.Map }
+func (p seeking) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.slot, c == 0 }
 
 // victims names an attempt to be killed.
 type victims struct {
@@ -203,7 +203,7 @@ func TestPolicyThatBreaksTheContract(t *testing.T) {
 	} {
 		j := job(1, 0, []float64{1, 1}, []float64{1}, []float64{1})
 		if name == "barrier" {
-			setClass(j, 2, sojourn.Map)
+			setClass(j, 2, 0)
 		}
 		if name == "phase" {
 			j.Phases, j.Times, j.AnyClass = j.Phases[:2], j.Times[:2], j.AnyClass[:2]

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // A Job is one job of a workload: what a policy may be told of it, and what is
@@ -63,15 +64,15 @@ func (t Times) Total(n int) time.Duration {
 
 // ClassOf returns the class of slot that a phase of j runs on in a cluster that is not
 // uniform: the one that the workload says. If it leaves the class open, that is
-// [sojourn.Map] for the first phase of the job and [sojourn.Reduce] for the others.
+// [mapreduce.Map] for the first phase of the job and [mapreduce.Reduce] for the others.
 func (j *Job) ClassOf(phase int) sojourn.Class {
 	switch {
 	case j.AnyClass == nil || !j.AnyClass[phase]:
 		return j.Phases[phase].Class
 	case phase == 0:
-		return sojourn.Map
+		return mapreduce.Map
 	}
-	return sojourn.Reduce
+	return mapreduce.Reduce
 }
 
 // Tasks returns the number of tasks of all phases of j.

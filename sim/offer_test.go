@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -12,7 +13,7 @@ import (
 type follower struct{ *table }
 
 func (p follower) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	if e := p.find(2); p.slots[id].Class == sojourn.Map && (e == nil || e.state[0][0] == 'p') {
+	if e := p.find(2); p.slots[id].Class == mapreduce.Map && (e == nil || e.state[0][0] == 'p') {
 		return sojourn.Assignment{}, false
 	}
 	return p.table.Assign(id)
@@ -27,7 +28,7 @@ func TestOffersAgainAfterAnAssignment(t *testing.T) {
 		return j
 	}
 	var st story
-	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: follower{newTable(first)}, Jobs: jobsOf(on(1, sojourn.Map), on(2, sojourn.Reduce))}
+	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: follower{newTable(first)}, Jobs: jobsOf(on(1, mapreduce.Map), on(2, mapreduce.Reduce))}
 	st.watch(&cfg)
 	if _, err := sim.Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)

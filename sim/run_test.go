@@ -328,7 +328,7 @@ func TestTaskFailures(t *testing.T) {
 func TestClasses(t *testing.T) {
 	mixed := func() *sim.Job {
 		j := job(1, 0, []float64{1}, []float64{1}, []float64{1})
-		setClass(j, 2, sojourn.Map)
+		setClass(j, 2, 0)
 		return j
 	}
 	_, st := run(t, sim.Config{Cluster: uniform(1), Policy: newTable(first), Jobs: jobsOf(mixed())})
@@ -798,7 +798,7 @@ func TestMemoryIsBoundedByLiveJobs(t *testing.T) {
 func TestMetricsLeaveOutWhatDidNotFinish(t *testing.T) {
 	done, never := job(1, 0, []float64{4}), job(2, 100, []float64{1})
 	done.Deadline = sojourn.Time(4 * s)
-	setClass(never, 0, sojourn.Reduce)
+	setClass(never, 0, 1)
 	r, _ := run(t, sim.Config{
 		Cluster: sim.Cluster{Nodes: []sim.Node{{Slots: []int{1}}}}, Policy: newTable(first), Jobs: jobsOf(done, never),
 	})

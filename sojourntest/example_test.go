@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -31,9 +32,9 @@ func ExampleOptions() {
 		Rejects:        true,
 		NeedsEstimates: true,
 		MaxPhases:      2,
-		Classes:        []sojourn.Class{sojourn.Map, sojourn.Reduce},
+		Classes:        []sojourn.Class{mapreduce.Map, mapreduce.Reduce},
 		Supports: func(j *sojourn.Job) bool {
-			return j.Deadline > 0 && j.Phases[0].Class == sojourn.Map
+			return j.Deadline > 0 && j.Phases[0].Class == mapreduce.Map
 		},
 	}
 }

@@ -56,7 +56,7 @@ func (dr *draws) extremeNames() {
 		n.rack = math.MaxUint32
 	}
 	if dr.oneIn(2) && dr.o.Classes == nil {
-		n.classes = []sojourn.Class{sojourn.Map, sojourn.Reduce, math.MaxUint8}
+		n.classes = []sojourn.Class{0, 1, math.MaxUint8}
 	}
 }
 

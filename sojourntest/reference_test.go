@@ -231,7 +231,7 @@ func (p *fifo) choose(c sojourn.Class) (_ *refJob, phase, index int, ok bool) {
 	if p.hushed {
 		return nil, 0, 0, false
 	}
-	if p.bug == firstClasses && c > sojourn.Reduce {
+	if p.bug == firstClasses && c > 1 {
 		return nil, 0, 0, false
 	}
 	jobs := p.state.Jobs
@@ -655,8 +655,8 @@ type full struct{ *fifo }
 func fullOptions() Options {
 	return Options{
 		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
-		Classes:  []sojourn.Class{sojourn.Map, sojourn.Reduce},
-		Supports: func(j *sojourn.Job) bool { return j.Phases[0].Class == sojourn.Map },
+		Classes:  []sojourn.Class{0, 1},
+		Supports: func(j *sojourn.Job) bool { return j.Phases[0].Class == 0 },
 		Others: []func() sojourn.Policy{func() sojourn.Policy {
 			p := newFull(correct)
 			p.lag++

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	format "github.com/sojourn-sched/sojourn/history"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"pgregory.net/rapid"
 )
 
@@ -285,7 +286,7 @@ func TestWrappersOfCorrectPolicies(t *testing.T) {
 // TestWrap runs sojourntest on a correct policy with wrappers, of which only the first two
 // hide nothing.
 func TestWrap(t *testing.T) {
-	setFlag(t, "rapid.checks", "4")
+	histories.Set(t, 4)
 	for name, tc := range map[string]struct {
 		wrap func(sojourn.Policy) sojourn.Policy
 		ok   bool
@@ -309,7 +310,7 @@ func TestWrap(t *testing.T) {
 
 // A policy that cannot be restored under options that may change is found.
 func TestChanged(t *testing.T) {
-	setFlag(t, "rapid.checks", "20")
+	histories.Set(t, 20)
 	other := func(change func(*full)) []func() sojourn.Policy {
 		return []func() sojourn.Policy{func() sojourn.Policy {
 			p := newFull(correct)
@@ -329,7 +330,7 @@ func TestChanged(t *testing.T) {
 		o.Changed = tc.changed
 		got := failure(t, func() sojourn.Policy { return newFull(correct) }, o)
 		if tc.ok != (got == "") || !tc.ok && !strings.Contains(got, "law of snapshots") {
-			t.Errorf("%s changes: the kit says\n%s", name, got)
+			t.Errorf("%s changes: sojourntest says\n%s", name, got)
 		}
 	}
 }

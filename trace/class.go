@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -18,9 +19,9 @@ const (
 // "reduce", and its number for every other class.
 func ClassName(c sojourn.Class) string {
 	switch c {
-	case sojourn.Map:
+	case mapreduce.Map:
 		return mapName
-	case sojourn.Reduce:
+	case mapreduce.Reduce:
 		return reduceName
 	}
 	return strconv.Itoa(int(c))
@@ -31,9 +32,9 @@ func ClassName(c sojourn.Class) string {
 func ParseClass(name string) (sojourn.Class, bool) {
 	switch name {
 	case mapName:
-		return sojourn.Map, true
+		return mapreduce.Map, true
 	case reduceName:
-		return sojourn.Reduce, true
+		return mapreduce.Reduce, true
 	}
 	n, err := strconv.ParseUint(name, 10, 8)
 	return sojourn.Class(n), err == nil
@@ -50,9 +51,9 @@ func readClass(c *cursor) sojourn.Class {
 	off := c.pos
 	switch name := c.text(); string(name) {
 	case mapName:
-		return sojourn.Map
+		return mapreduce.Map
 	case reduceName:
-		return sojourn.Reduce
+		return mapreduce.Reduce
 	default:
 		c.fail(off, "want %s, found %q", wantClass, brief(name))
 		return 0
@@ -62,7 +63,7 @@ func readClass(c *cursor) sojourn.Class {
 // appendClass appends the class of a phase.
 func appendClass(dst []byte, c sojourn.Class) []byte {
 	name := ClassName(c)
-	if c > sojourn.Reduce {
+	if c > mapreduce.Reduce {
 		return append(dst, name...)
 	}
 	return append(append(append(dst, '"'), name...), '"')
@@ -75,7 +76,7 @@ func readSlots(c *cursor) (slots []int, uniform bool) {
 		return []int{count()}, true
 	}
 	var seen [sim.MaxClasses]bool
-	slots = make([]int, sojourn.Reduce+1)
+	slots = make([]int, mapreduce.Reduce+1)
 	c.entries(func(key []byte, off int) {
 		class, ok := ParseClass(string(key))
 		switch {
@@ -124,8 +125,8 @@ func appendSlots(dst []byte, slots []int, uniform bool) []byte {
 		return strconv.AppendInt(dst, of(0), 10)
 	}
 	dst = append(dst, '{')
-	for class := range max(len(slots), int(sojourn.Reduce)+1) {
-		if of(class) == 0 && class > int(sojourn.Reduce) {
+	for class := range max(len(slots), int(mapreduce.Reduce)+1) {
+		if of(class) == 0 && class > int(mapreduce.Reduce) {
 			continue
 		}
 		if class > 0 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -163,7 +164,7 @@ func (a *attempt) time(class sojourn.Class, lastMap int64) int64 {
 	if a.start < 0 || a.finish < 0 {
 		return -1
 	}
-	if class == sojourn.Map || a.noInstants {
+	if class == mapreduce.Map || a.noInstants {
 		return a.finish - a.start
 	}
 	return max(0, a.finish-max(a.start, a.shuffled, lastMap))
@@ -192,7 +193,7 @@ func (h *hadoopReader) job(r *record) (*sim.Job, string) {
 	}
 
 	lastMap := int64(-1)
-	for _, t := range r.phases[sojourn.Map].tasks {
+	for _, t := range r.phases[mapreduce.Map].tasks {
 		if t.done && !t.success.noInstants {
 			lastMap = max(lastMap, t.success.finish)
 		}
@@ -257,7 +258,7 @@ func (h *hadoopReader) times(p *recordedPhase, class sojourn.Class, lastMap int6
 		times[i] = -1
 		if ms := t.success.time(class, lastMap); t.done && ms >= 0 {
 			times[i] = add(ms)
-			if class == sojourn.Reduce && !t.success.noInstants && t.success.finish < lastMap {
+			if class == mapreduce.Reduce && !t.success.noInstants && t.success.finish < lastMap {
 				h.count(reducesEarly, 1)
 			}
 		}
@@ -314,7 +315,7 @@ func (h *hadoopReader) node(host string) sojourn.NodeID {
 
 // addTask adds a task to a phase, unless there are too many in the job.
 func (h *hadoopReader) addTask(r *record, class sojourn.Class) (*recordedTask, string) {
-	if len(r.phases[sojourn.Map].tasks)+len(r.phases[sojourn.Reduce].tasks) >= h.Limits.Tasks {
+	if len(r.phases[mapreduce.Map].tasks)+len(r.phases[mapreduce.Reduce].tasks) >= h.Limits.Tasks {
 		return nil, fmt.Sprintf("more than %d tasks in a job", h.Limits.Tasks)
 	}
 	p := &r.phases[class]

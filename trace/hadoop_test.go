@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 	"pgregory.net/rapid"
 )
@@ -102,9 +103,9 @@ func TestRealTraces(t *testing.T) {
 				}
 			}
 		}
-		if len(jobs) != tc.jobs || classes[sojourn.Map] != tc.maps || classes[sojourn.Reduce] != tc.reduces {
+		if len(jobs) != tc.jobs || classes[mapreduce.Map] != tc.maps || classes[mapreduce.Reduce] != tc.reduces {
 			t.Errorf("%s: %d jobs, %d maps, %d reduces, want %d, %d, %d",
-				tc.file[1], len(jobs), classes[sojourn.Map], classes[sojourn.Reduce], tc.jobs, tc.maps, tc.reduces)
+				tc.file[1], len(jobs), classes[mapreduce.Map], classes[mapreduce.Reduce], tc.jobs, tc.maps, tc.reduces)
 		}
 		if stats.Jobs != int64(tc.jobs) || stats.Tasks != tasks {
 			t.Errorf("%s: stats of %d jobs and %d tasks, want %d and %d", tc.file[1], stats.Jobs, stats.Tasks, tc.jobs, tasks)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -245,8 +246,8 @@ func (r *historyReader) apply(c *cursor, e *historyEvent) {
 	case "JOB_QUEUE_CHANGED":
 		r.rec.queue = e.queue
 	case "JOB_INITED":
-		r.rec.phases[sojourn.Map].announced = e.maps
-		r.rec.phases[sojourn.Reduce].announced = e.reduces
+		r.rec.phases[mapreduce.Map].announced = e.maps
+		r.rec.phases[mapreduce.Reduce].announced = e.reduces
 	case "JOB_FINISHED":
 		r.ended, r.rec.failed = true, false
 	case "JOB_FAILED", "JOB_KILLED", "JOB_ERROR":
@@ -275,9 +276,9 @@ func (r *historyReader) startTask(c *cursor, e *historyEvent) {
 	t := historyTask{start: e.start}
 	switch e.taskType {
 	case "MAP":
-		t.class = sojourn.Map
+		t.class = mapreduce.Map
 	case "REDUCE":
-		t.class = sojourn.Reduce
+		t.class = mapreduce.Reduce
 	default:
 		t.other = true
 		r.count(tasksOther, 1)
@@ -319,7 +320,7 @@ func (r *historyReader) endAttempt(e *historyEvent, success bool) {
 		return
 	}
 	size := e.read
-	if t.class == sojourn.Reduce {
+	if t.class == mapreduce.Reduce {
 		size = e.fetched
 	}
 	p := &r.rec.phases[t.class]

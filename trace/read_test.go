@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 	"pgregory.net/rapid"
 )
@@ -80,12 +81,12 @@ func TestReadExample(t *testing.T) {
 			ID: 1, Name: "wc", Pool: "etl", Weight: 30, Demand: 40,
 			Deadline: sojourn.Time(312_500 * time.Millisecond), // 12.5 + 300
 			Phases: []sojourn.Phase{{
-				Tasks: 3, Class: sojourn.Map, Estimate: 10 * seconds,
+				Tasks: 3, Class: mapreduce.Map, Estimate: 10 * seconds,
 				Bytes:  []int64{134217728, 134217728, 9000},
 				Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1, 2}, {3}, {4}}), // in the order of appearance
 				Delays: []time.Duration{seconds, 900 * time.Millisecond, 1100 * time.Millisecond},
 			}, {
-				Tasks: 2, Class: sojourn.Reduce, After: 3,
+				Tasks: 2, Class: mapreduce.Reduce, After: 3,
 			}},
 		},
 		At: sojourn.Time(12_500 * time.Millisecond),
@@ -121,9 +122,9 @@ func TestReadPhase(t *testing.T) {
 			list(seconds, seconds)},
 		{`{"time":[1],"nodes":[[]]}`, sojourn.Phase{Tasks: 1}, list(seconds)},
 		{` { "cl\u0061ss" : "re\u0064uce" , "time" : [ 1 , 2 ] } `,
-			sojourn.Phase{Tasks: 2, Class: sojourn.Reduce}, list(seconds, 2*seconds)},
+			sojourn.Phase{Tasks: 2, Class: mapreduce.Reduce}, list(seconds, 2*seconds)},
 		{`{"time":[1],"class":"map"}`, sojourn.Phase{Tasks: 1}, list(seconds)},
-		{`{"time":[1],"class":1}`, sojourn.Phase{Tasks: 1, Class: sojourn.Reduce}, list(seconds)},
+		{`{"time":[1],"class":1}`, sojourn.Phase{Tasks: 1, Class: mapreduce.Reduce}, list(seconds)},
 		{`{"time":[1],"class":2}`, sojourn.Phase{Tasks: 1, Class: 2}, list(seconds)},
 		{`{"class":255,"time":[1]}`, sojourn.Phase{Tasks: 1, Class: 255}, list(seconds)},
 	}

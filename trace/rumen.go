@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -105,13 +106,13 @@ func (h *hadoopReader) rumenField(c *cursor, r *record, key string, off *int) {
 	case "outcome":
 		r.failed = !isSuccess(c.text())
 	case "totalMaps":
-		r.phases[sojourn.Map].announced = c.whole()
+		r.phases[mapreduce.Map].announced = c.whole()
 	case "totalReduces":
-		r.phases[sojourn.Reduce].announced = c.whole()
+		r.phases[mapreduce.Reduce].announced = c.whole()
 	case "mapTasks":
-		c.list(func() { h.rumenTask(c, r, sojourn.Map) })
+		c.list(func() { h.rumenTask(c, r, mapreduce.Map) })
 	case "reduceTasks":
-		c.list(func() { h.rumenTask(c, r, sojourn.Reduce) })
+		c.list(func() { h.rumenTask(c, r, mapreduce.Reduce) })
 	case "otherTasks":
 		c.list(func() {
 			h.count(tasksOther, 1)
@@ -184,7 +185,7 @@ func (h *hadoopReader) rumenAttempt(c *cursor, p *recordedPhase, t *recordedTask
 			a.shuffled = c.whole()
 		case "hdfsBytesRead", "reduceShuffleBytes":
 			n := c.whole()
-			if (key == "hdfsBytesRead") == (class == sojourn.Map) {
+			if (key == "hdfsBytesRead") == (class == mapreduce.Map) {
 				size = n
 			}
 		}
@@ -252,9 +253,9 @@ func (h *hadoopReader) slsTask(c *cursor, r *record) {
 			known = true
 			switch kind := c.text(); string(kind) {
 			case "map":
-				class = sojourn.Map
+				class = mapreduce.Map
 			case "reduce":
-				class = sojourn.Reduce
+				class = mapreduce.Reduce
 			default:
 				c.fail(off, `want "map" or "reduce", found %q`, brief(kind))
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/detmath"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -263,9 +264,9 @@ func (m *mapping) phases(j *sim.Job, input, shuffle, output int64) string {
 		j.Times = append(j.Times, times)
 		return true
 	}
-	ok := add(sojourn.Map, maps, moved)
+	ok := add(mapreduce.Map, maps, moved)
 	if ok && reduces > 0 {
-		ok = add(sojourn.Reduce, reduces, new(big.Int).Add(big.NewInt(shuffle), big.NewInt(output)))
+		ok = add(mapreduce.Reduce, reduces, new(big.Int).Add(big.NewInt(shuffle), big.NewInt(output)))
 	}
 	if !ok {
 		return "the sum of the times of the job's tasks " + outOfRange

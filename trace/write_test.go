@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 	"pgregory.net/rapid"
 )
@@ -63,7 +64,7 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 				p := sojourn.Phase{Tasks: rapid.IntRange(1, 6).Draw(t, "tasks")}
 				j.AnyClass = append(j.AnyClass, rapid.Bool().Draw(t, "any class"))
 				if !j.AnyClass[i] {
-					p.Class = rapid.SampledFrom([]sojourn.Class{sojourn.Map, sojourn.Reduce, 2, 10, 255}).Draw(t, "class")
+					p.Class = rapid.SampledFrom([]sojourn.Class{mapreduce.Map, mapreduce.Reduce, 2, 10, 255}).Draw(t, "class")
 				}
 				each := sim.Times{Each: duration.Draw(t, "time")}
 				list := rapid.SliceOfN(duration, p.Tasks, p.Tasks)

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // hfsp returns the workloads of Table I of the HFSP paper.
@@ -95,7 +95,7 @@ func hfspModel(d draws, v values) (iter.Seq[*draft], error) {
 		maps := within(d.stream(mapCounts, i), v.spans("maps")[bin])
 		median := logNormal(d.stream(mapTimes, who), v.number("map-median"), v.number("map-sigma"))
 		r := d.stream(mapNoise, i)
-		p := j.phase(sojourn.Map, maps, func(int) float64 { return logNormal(r, median, v.number("map-noise")) })
+		p := j.phase(mapreduce.Map, maps, func(int) float64 { return logNormal(r, median, v.number("map-noise")) })
 		if nodes > 0 {
 			p.Inputs = d.place(i, maps, nodes, replicas)
 			p.Bytes = slices.Repeat([]int64{128 << 20}, maps)
@@ -103,7 +103,7 @@ func hfspModel(d draws, v values) (iter.Seq[*draft], error) {
 		if reduces := within(d.stream(reduceCounts, i), v.spans("reduces")[bin]); reduces > 0 {
 			median := logNormal(d.stream(reduceTimes, who), medians[bin], v.number("reduce-sigma"))
 			r := d.stream(reduceNoise, i)
-			p := j.phase(sojourn.Reduce, reduces, func(int) float64 { return logNormal(r, median, v.number("reduce-noise")) })
+			p := j.phase(mapreduce.Reduce, reduces, func(int) float64 { return logNormal(r, median, v.number("reduce-noise")) })
 			p.After = threshold(v.number("slowstart"), maps)
 		}
 	}), nil

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"math"
 
-	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/detmath"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // hpfsp returns the workloads of Figures 2 to 5 of the H-PFSP paper.
@@ -105,11 +105,11 @@ func (d draws) benchmark(v values, name string, size func(i int) int) iter.Seq[*
 		j.job.Name = fmt.Sprintf("%s/%dGB", name, gb)
 		maps := gb * v.integer("splits")
 		r := d.stream(mapNoise, i)
-		j.phase(sojourn.Map, maps, func(int) float64 { return logNormal(r, v.number("map-time"), sigma) })
+		j.phase(mapreduce.Map, maps, func(int) float64 { return logNormal(r, v.number("map-time"), sigma) })
 		if reduces := v.integer("reduces"); reduces > 0 {
 			each := float64(v.number("reduce-time")*float64(gb)) / float64(reduces)
 			r := d.stream(reduceNoise, i)
-			p := j.phase(sojourn.Reduce, reduces, func(int) float64 { return logNormal(r, each, sigma) })
+			p := j.phase(mapreduce.Reduce, reduces, func(int) float64 { return logNormal(r, each, sigma) })
 			p.After = threshold(v.number("slowstart"), maps)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -377,7 +377,7 @@ func TestHFSP(t *testing.T) {
 					queries++
 				}
 				maps := j.Phases[0].Tasks
-				if got, want := j.Threshold(1), (8*maps+9)/10; got != want || j.Phases[0].Class != sojourn.Map || j.Phases[1].Class != sojourn.Reduce {
+				if got, want := j.Threshold(1), (8*maps+9)/10; got != want || j.Phases[0].Class != mapreduce.Map || j.Phases[1].Class != mapreduce.Reduce {
 					t.Fatalf("%s: %d maps: reduces wait for %d of them, want %d", name, maps, got, want)
 				}
 			}

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // An rtmrBin is a line of Table III or IV of the RTMR paper.
@@ -115,10 +115,10 @@ func rtmrModel(table []rtmrBin) model {
 			j.job.Name = fmt.Sprintf("maps %d-%d", bin.maps.min, bin.maps.max)
 
 			mean := v.number("map-time")
-			p := j.phase(sojourn.Map, maps, d.slowed(v, i, mean, mapNoise, mapSlowness, v.number("slow-maps")))
+			p := j.phase(mapreduce.Map, maps, d.slowed(v, i, mean, mapNoise, mapSlowness, v.number("slow-maps")))
 			p.Estimate = duration(float64(v.number("estimate") * mean))
 			mean = v.number("reduce-time") + float64(v.number("reduce-per-map")*(float64(maps)/float64(reduces)))
-			p = j.phase(sojourn.Reduce, reduces, d.slowed(v, i, mean, reduceNoise, reduceSlowness, v.number("slow-reduces")))
+			p = j.phase(mapreduce.Reduce, reduces, d.slowed(v, i, mean, reduceNoise, reduceSlowness, v.number("slow-reduces")))
 			p.Estimate = duration(float64(v.number("estimate") * mean))
 			p.After = threshold(v.number("slowstart"), maps)
 		})

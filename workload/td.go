@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // td returns the job queues of the TD paper.
@@ -67,13 +67,13 @@ func tdModel(d draws, v values) (iter.Seq[*draft], error) {
 			wanted := math.Floor(float64(v.number("demand")*float64(maps)) + 0.5)
 			j.job.Demand = uint32(min(max(int(wanted), demand.min), demand.max))
 			r := d.stream(mapNoise, i)
-			p := j.phase(sojourn.Map, maps, func(int) float64 {
+			p := j.phase(mapreduce.Map, maps, func(int) float64 {
 				return float64(times[app] * uniform(r, 1-spread, 1+spread))
 			})
 			p.Inputs = d.place(i, maps, nodes, replicas)
 			p.Bytes = slices.Repeat([]int64{splitBytes}, maps)
 			if reduces := v.integer("reduces"); reduces > 0 {
-				j.phase(sojourn.Reduce, reduces, func(int) float64 { return v.number("reduce-time") })
+				j.phase(mapreduce.Reduce, reduces, func(int) float64 { return v.number("reduce-time") })
 			}
 			if !yield(j) {
 				return

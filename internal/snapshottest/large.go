@@ -31,7 +31,7 @@ func Large(t *testing.T, newPolicy func() sojourn.Policy) {
 	}
 	job := func(tasks int) *sojourn.Job {
 		return &sojourn.Job{ID: 1, Weight: 1, Deadline: 1 << 62, Phases: []sojourn.Phase{
-			{Tasks: tasks, Estimate: time.Second}, {Tasks: 1, Class: sojourn.Reduce, Estimate: time.Second},
+			{Tasks: tasks, Estimate: time.Second}, {Tasks: 1, Class: 1, Estimate: time.Second},
 		}}
 	}
 	const slots = 4

@@ -43,12 +43,12 @@ func questions(b *testing.B, p sojourn.Policy, jobs int) {
 	}
 	for id := range sojourn.SlotID(slots) {
 		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Node: sojourn.NodeID(1 + id/10)}})
-		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: slots + id, Node: sojourn.NodeID(1 + id/10), Class: sojourn.Reduce}})
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: slots + id, Node: sojourn.NodeID(1 + id/10), Class: 1}})
 	}
 	for i := range jobs {
 		now += sojourn.Time(time.Millisecond)
 		arrive(sojourn.JobID(i+1), sojourn.Phase{Tasks: 20, Estimate: time.Duration(1+i%100) * time.Second},
-			sojourn.Phase{Tasks: 2, Class: sojourn.Reduce, Estimate: time.Second})
+			sojourn.Phase{Tasks: 2, Class: 1, Estimate: time.Second})
 	}
 	tick()
 	for id := range sojourn.SlotID(slots) {

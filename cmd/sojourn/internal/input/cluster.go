@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
 )
@@ -79,10 +80,10 @@ func (c *Cluster) Classes() iter.Seq2[int, string] {
 		}
 		for class, slots := range c.Capacity() {
 			name := trace.ClassName(sojourn.Class(class))
-			if class > int(sojourn.Reduce) {
+			if class > int(mapreduce.Reduce) {
 				name = "class " + name
 			}
-			if (slots > 0 || class <= int(sojourn.Reduce)) && !yield(class, name) {
+			if (slots > 0 || class <= int(mapreduce.Reduce)) && !yield(class, name) {
 				return
 			}
 		}

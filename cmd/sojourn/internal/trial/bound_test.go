@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/sojourn-sched/sojourn/sim"
 )
@@ -150,7 +151,7 @@ func TestNoBoundNamesTheJob(t *testing.T) {
 	for _, id := range []sojourn.JobID{7, 100, 1 << 63} {
 		j := &sim.Job{Job: sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: 1}}}, Times: []sim.Times{{Each: 1}}}
 		if id > 1000 {
-			j.Phases[0].Class = sojourn.Reduce
+			j.Phases[0].Class = mapreduce.Reduce
 		}
 		w.Jobs = append(w.Jobs, j)
 	}
