@@ -159,9 +159,10 @@
 // for t seconds on p allocated processors becomes one phase of p tasks of t
 // seconds, of any class, at its time of submission. The tasks do not start
 // together, as the processes of most such jobs must. With Requested the
-// requested time is the estimate. The name is that of the program, such as
-// program7, or else the number of the job, such as job12; the pool is the queue,
-// user or group, such as user3. Jobs out of order are treated as above.
+// requested time is the estimate. The name is that of the user and the program
+// (the executable), such as user3/app7, or user3 or app7 where only one of them is
+// known, or else the number of the job, such as job12. The pool is the queue, user
+// or group, such as user3. Jobs out of order are treated as above.
 //
 // Dropped are jobs with an unknown time of submission or run time, or without
 // processors, and lines of status 2, 3 and 4, which tell parts of a job that

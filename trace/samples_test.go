@@ -140,9 +140,9 @@ events left out, of tasks that were not started: 1
 		read: func(r io.Reader, pool PoolKey, _ bool, stats *Stats) iter.Seq2[*sim.Job, error] {
 			return ReadSWF(r, SWFOptions{Pool: pool, Requested: true, Stats: stats})
 		},
-		jobs: `{"id":1,"name":"job2","at":0,"pool":"queue2","phases":[{"tasks":1,"time":0.5}]}
+		jobs: `{"id":1,"name":"user4","at":0,"pool":"queue2","phases":[{"tasks":1,"time":0.5}]}
 {"id":2,"name":"job9","at":20,"phases":[{"tasks":2,"time":60,"estimate":30}]}
-{"id":3,"name":"program11","at":100,"pool":"queue1","phases":[{"tasks":4,"time":90,"estimate":120}]}
+{"id":3,"name":"user3/app11","at":100,"pool":"queue1","phases":[{"tasks":4,"time":90,"estimate":120}]}
 `,
 		stats: `jobs: 3
 tasks: 7

@@ -97,7 +97,7 @@ const (
 	swfStatus    = 10
 	swfUser      = 11
 	swfGroup     = 12
-	swfProgram   = 13
+	swfApp       = 13
 	swfQueue     = 14
 	swfPreceding = 16
 	swfFields    = 18
@@ -105,10 +105,10 @@ const (
 
 // swfRecord is what is read of a line. -1 is unknown.
 type swfRecord struct {
-	number                                                string
-	submit, run, requested                                time.Duration
-	procs, status, user, group, program, queue, preceding int
-	offSubmit, offRun, offProcs, offRequested             int
+	number                                            string
+	submit, run, requested                            time.Duration
+	procs, status, user, group, app, queue, preceding int
+	offSubmit, offRun, offProcs, offRequested         int
 }
 
 // parseSWF parses a line of fields.
@@ -163,7 +163,7 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 		number: string(fields[swfJob]),
 		submit: duration(swfSubmit), run: duration(swfRun), requested: duration(swfRequested),
 		procs: integer(swfProcs), status: integer(swfStatus), user: integer(swfUser), group: integer(swfGroup),
-		program: integer(swfProgram), queue: integer(swfQueue), preceding: integer(swfPreceding),
+		app: integer(swfApp), queue: integer(swfQueue), preceding: integer(swfPreceding),
 		offSubmit: offs[swfSubmit], offRun: offs[swfRun], offProcs: offs[swfProcs], offRequested: offs[swfRequested],
 	}
 	return r, f
@@ -204,7 +204,7 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 		o.Stats.counts[jobsAfterOther]++
 	}
 	j := &sim.Job{
-		Job:      sojourn.Job{Name: cmp.Or(swfName("program", r.program), "job"+r.number), Phases: []sojourn.Phase{phase}},
+		Job:      sojourn.Job{Name: r.name(), Phases: []sojourn.Phase{phase}},
 		AnyClass: []bool{true},
 		At:       sojourn.Time(r.submit),
 		Times:    []sim.Times{{Each: r.run}},
@@ -218,6 +218,15 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 		j.Pool = swfName("group", r.group)
 	}
 	return j, nil
+}
+
+// name returns what the runs of a user's program share, or else a name of the job alone.
+func (r *swfRecord) name() string {
+	user, app := swfName("user", r.user), swfName("app", r.app)
+	if user != "" && app != "" {
+		return user + "/" + app
+	}
+	return cmp.Or(user, app, "job"+r.number)
 }
 
 // swfName returns a name for what the format numbers, "" if it is unknown.

@@ -28,7 +28,10 @@ Formats:
         the hosts and racks that belong to it; --cluster-out makes a cluster of them.
   sls   JSON for YARN's Scheduler Load Simulator: that of Rumen, or its own.
   jhist job histories of Hadoop 2 and later; several may follow one another.
-  swf   the Standard Workload Format: a job on p processors becomes p tasks.
+  swf   the Standard Workload Format: a job on p processors becomes p tasks. Its name
+        is that of its user and program, such as user3/app7, or user3 or app7 where
+        only one is known, or else job and its number: policies learn from the runs of
+        one name.
 
 What is dropped or made up is counted on stderr.`
 

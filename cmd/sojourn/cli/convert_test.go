@@ -8,15 +8,16 @@ import (
 	"testing"
 )
 
-// A swimTrace is a trace of so many jobs, made as it is read. It notes the most memory
+// A longTrace is a trace of so many jobs, made as it is read. It notes the most memory
 // that was in use meanwhile.
-type swimTrace struct {
+type longTrace struct {
+	line       string // of a job, with its number as argument
 	jobs, next int
 	rest       string
 	most       uint64
 }
 
-func (s *swimTrace) Read(p []byte) (int, error) {
+func (s *longTrace) Read(p []byte) (int, error) {
 	if s.rest == "" {
 		if s.next == s.jobs {
 			return 0, io.EOF
@@ -24,7 +25,7 @@ func (s *swimTrace) Read(p []byte) (int, error) {
 		var b strings.Builder
 		for range min(1000, s.jobs-s.next) {
 			s.next++
-			fmt.Fprintf(&b, "job%d\t%d\t0\t%d\t1000\t1000\n", s.next, s.next, s.next)
+			fmt.Fprintf(&b, s.line, s.next)
 		}
 		s.rest = b.String()
 		var m runtime.MemStats
@@ -40,11 +41,22 @@ func (s *swimTrace) Read(p []byte) (int, error) {
 // The memory that convert takes does not grow with the trace: ten bytes a job would show.
 // A job in memory takes hundreds.
 func TestConvertMemory(t *testing.T) {
-	for _, more := range [][]string{nil, {"--load", "0.5", "-c", "10x2+1"}} {
+	const (
+		swim = "job%[1]d\t%[1]d\t0\t%[1]d\t1000\t1000\n"
+		swf  = "%[1]d %[1]d 0 9 4 -1 -1 -1 -1 -1 1 %[1]d 2 %[1]d 1 -1 -1 -1\n" // a user and a program of each job
+	)
+	for _, tc := range []struct {
+		line string
+		args []string
+	}{
+		{swim, []string{"swim"}},
+		{swim, []string{"swim", "--load", "0.5", "-c", "10x2+1"}},
+		{swf, []string{"swf"}},
+	} {
 		var most [2]uint64
 		for i, jobs := range []int{2000, 22000} {
-			in := &swimTrace{jobs: jobs}
-			args := append([]string{"convert", "--from", "swim", "-"}, more...)
+			in := &longTrace{line: tc.line, jobs: jobs}
+			args := append([]string{"convert", "-", "--from"}, tc.args...)
 			var messages strings.Builder
 			if status := Run(args, in, io.Discard, &messages); status != 0 {
 				t.Fatalf("exit status %d: %s", status, &messages)
@@ -52,7 +64,7 @@ func TestConvertMemory(t *testing.T) {
 			most[i] = in.most
 		}
 		if most[1] > most[0]+200_000 {
-			t.Errorf("%v: %d bytes in use with 2,000 jobs, %d with 22,000", more, most[0], most[1])
+			t.Errorf("%v: %d bytes in use with 2,000 jobs, %d with 22,000", tc.args, most[0], most[1])
 		}
 	}
 }
