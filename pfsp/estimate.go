@@ -2,7 +2,6 @@ package pfsp
 
 import (
 	"math"
-	"math/bits"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -33,7 +32,7 @@ type estimate struct {
 	elapsed wide.Uint128
 	seen    sojourn.Time
 
-	ratio wide.Uint128 // in 2^-32
+	ratio wide.Uint128 // in 2^-32, from 1 to below 2^95
 
 	// What finished tasks took, their priors and their number; and the same at the
 	// last re-estimation.
@@ -145,9 +144,19 @@ func (e *estimate) exhausted(now sojourn.Time) bool {
 }
 
 // double makes the work that is left of an exhausted phase, beyond what running
-// tasks have done, at least as much as it has attained. It is not exhausted then.
+// tasks have done, at least as much as it has attained, or the largest that there is. It
+// is not exhausted then.
 func (e *estimate) double(now sojourn.Time) {
-	e.ratio = e.bounded(e.attained(now).Add(e.elapsed), e.left).Add(wide.From64(1))
+	e.ratio = limited(e.bounded(e.attained(now).Add(e.elapsed), e.left).Add(wide.From64(1)))
+}
+
+// inRange reports whether the sums and the ratio are small enough that no calculation with
+// them goes out of range.
+func (e *estimate) inRange() bool {
+	f, u := &e.finished, &e.used
+	return e.unknown > 0 && e.ratio == limited(e.ratio) && e.running.Hi < 1<<31 &&
+		max(f.service.Hi, f.prior.Hi, u.service.Hi, u.prior.Hi) < 1<<31 && f.tasks < 1<<32 &&
+		!f.service.Less(u.service) && !f.prior.Less(u.prior) && u.tasks <= f.tasks
 }
 
 // due reports whether enough tasks have finished since the last re-estimation for
@@ -176,7 +185,7 @@ func (e *estimate) reestimate(now sojourn.Time, sample wide.Uint128, alpha uint6
 	e.used, e.reestimated = e.finished, now
 }
 
-// bounded returns x/y as a ratio, of at least 2^-32 and below 2^64.
+// bounded returns x/y as a ratio, rounded down and limited.
 func (e *estimate) bounded(x, y wide.Uint128) wide.Uint128 {
 	for x.Hi>>32 != 0 {
 		x, y = half(x), half(y)
@@ -185,6 +194,11 @@ func (e *estimate) bounded(x, y wide.Uint128) wide.Uint128 {
 		y = wide.From64(1)
 	}
 	q, _ := x.Shl(32).QuoRem(y)
+	return limited(q)
+}
+
+// limited returns the ratio that is closest to q: at least 2^-32 and below 2^63.
+func limited(q wide.Uint128) wide.Uint128 {
 	switch {
 	case q.IsZero():
 		return wide.From64(1)
@@ -214,16 +228,14 @@ func clamp(x wide.Uint128) uint64 {
 	return min(x.Lo, math.MaxInt64)
 }
 
-// scale returns x times a ratio below 2^63, rounded down and clamped.
+// scale returns x times a ratio, rounded down and clamped.
 func scale(x, ratio wide.Uint128) uint64 {
 	if ratio == wide.From64(one) || x.IsZero() {
 		return clamp(x)
 	}
-	n := clamp(x)
-	over, carry := bits.Mul64(ratio.Hi, n)
-	hi, lo := bits.Mul64(ratio.Lo, n)
-	if over != 0 || carry >= 1<<31 || hi >= 1<<31 {
+	product, fits := wide.Uint192{Mid: x.Hi, Lo: x.Lo}.Mul(ratio)
+	if !fits || product.Hi != 0 || product.Mid>>31 != 0 {
 		return math.MaxInt64
 	}
-	return clamp(wide.From64(carry << 32).Add(wide.From64(hi<<32 | lo>>32)))
+	return product.Mid<<32 | product.Lo>>32
 }

@@ -143,12 +143,8 @@ func (ph *phase) restore(r *snapshot.Reader) {
 	ph.begun = r.Count()
 	ph.since = r.Uint()
 	ph.broken = uint16(r.Below(1 << numHypotheses))
-	f := &ph.finished
 	r.Check(ph.begun >= ph.account().Running(), "more attempts run than were begun")
-	r.Check(ph.unknown > 0 && !ph.ratio.IsZero() && ph.ratio.Hi < 1<<31 && ph.running.Hi < 1<<31 &&
-		max(f.service.Hi, f.prior.Hi, ph.used.service.Hi, ph.used.prior.Hi) < 1<<31 && f.tasks < 1<<32 &&
-		!f.service.Less(ph.used.service) && !f.prior.Less(ph.used.prior) && ph.used.tasks <= f.tasks,
-		"an estimate is out of range")
+	r.Check(ph.inRange(), "an estimate is out of range")
 }
 
 func (t *total) save(w *snapshot.Writer) {
