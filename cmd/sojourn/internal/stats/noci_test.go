@@ -1,0 +1,5 @@
+//go:build !ci
+
+package stats
+
+const thorough = false // see ci_test.go
