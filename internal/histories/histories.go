@@ -43,7 +43,8 @@ func Share(tb testing.TB, n int) {
 }
 
 // Options runs a test under options that are drawn anew for each of so many checks: one of
-// n that rapid makes. Each makes one check.
+// n that rapid makes. Each makes one check, and where the flag -rapid.seed fixes what it
+// draws, each makes another one.
 func Options[O any](t *testing.T, n int, draw func(*rapid.T) O, test func(*testing.T, O)) {
 	t.Helper()
 	gen := rapid.Custom(draw)
@@ -51,6 +52,7 @@ func Options[O any](t *testing.T, n int, draw func(*rapid.T) O, test func(*testi
 		opts := gen.Example(seed)
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {
 			Set(t, 1)
+			advanceSeed(t, seed)
 			defer func() {
 				if t.Failed() {
 					t.Logf("options %+v", opts)
@@ -58,6 +60,21 @@ func Options[O any](t *testing.T, n int, draw func(*rapid.T) O, test func(*testi
 			}()
 			test(t, opts)
 		})
+	}
+}
+
+// advanceSeed adds n to rapid's seed until the test ends, unless rapid takes one at random.
+func advanceSeed(tb testing.TB, n int) {
+	tb.Helper()
+	f := flag.Lookup("rapid.seed")
+	was := f.Value.String()
+	seed, err := strconv.ParseUint(was, 0, 64)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if seed != 0 {
+		f.Value.Set(strconv.FormatUint(max(1, seed+uint64(n)), 10))
+		tb.Cleanup(func() { f.Value.Set(was) })
 	}
 }
 

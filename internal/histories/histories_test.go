@@ -1,6 +1,7 @@
 package histories_test
 
 import (
+	"flag"
 	"slices"
 	"testing"
 
@@ -40,6 +41,28 @@ func TestShares(t *testing.T) {
 	})
 	if want := max(all/4, 1); tests != want || checks != want || len(drawn) < want/2 {
 		t.Errorf("%d tests of %d options with %d checks, want %d of each", tests, len(drawn), checks, want)
+	}
+}
+
+// Where the seed of rapid is fixed, tests under different options draw different numbers, and
+// each the same at every run.
+func TestOptionsUnderAFixedSeed(t *testing.T) {
+	f := flag.Lookup("rapid.seed")
+	was := f.Value.String()
+	defer f.Value.Set(was)
+	histories.Set(t, 40)
+	for _, seed := range []string{"1", "18446744073709551615"} {
+		f.Value.Set(seed)
+		var drawn [2][]uint64
+		for i := range drawn {
+			histories.Options(t, 4, func(t *rapid.T) bool { return rapid.Bool().Draw(t, "option") }, func(t *testing.T, _ bool) {
+				rapid.Check(t, func(t *rapid.T) { drawn[i] = append(drawn[i], rapid.Uint64().Draw(t, "x")) })
+			})
+		}
+		different := slices.Compact(slices.Sorted(slices.Values(drawn[0])))
+		if len(drawn[0]) != 10 || !slices.Equal(drawn[0], drawn[1]) || len(different) < 8 || f.Value.String() != seed {
+			t.Errorf("seed %s: %d draws, %d of them different, then the seed is %s; want 10 draws twice, and the seed as before", seed, len(drawn[0]), len(different), f.Value)
+		}
 	}
 }
 
