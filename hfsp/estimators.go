@@ -2,7 +2,6 @@ package hfsp
 
 import (
 	"container/list"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -44,8 +43,8 @@ type Noisy struct {
 // The factor of a phase depends on the seed, the ID of the job and the number of the
 // phase.
 func NewNoisy(next Estimator, sigma float64, seed uint64) (*Noisy, error) {
-	if !(sigma >= 0 && sigma <= math.MaxFloat64) {
-		return nil, fmt.Errorf("hfsp: noise of sigma %v", sigma)
+	if err := option.First("hfsp", option.Range("Sigma", sigma, 0, math.MaxFloat64)); err != nil {
+		return nil, err
 	}
 	return &Noisy{next, sigma, seed}, nil
 }

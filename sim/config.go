@@ -1,13 +1,13 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
 // A Config describes one run. The zero value of every field but Cluster, Jobs
@@ -138,53 +138,50 @@ type Hooks struct {
 	Attempt func(*TaskRecord)
 }
 
-// check returns the first thing that is wrong with c, or nil.
-func (c *Config) check() error {
-	switch {
-	case c.Policy == nil:
-		return errors.New("no policy")
-	case c.Jobs == nil:
-		return errors.New("no jobs")
-	case c.Progress < 0:
-		return fmt.Errorf("progress every %v", c.Progress)
-	case c.Estimates.Mode > LogNormal:
-		return fmt.Errorf("unknown mode of estimates %d", c.Estimates.Mode)
-	case !(c.Estimates.Sigma >= 0 && c.Estimates.Sigma <= math.MaxFloat64):
-		return fmt.Errorf("estimates with sigma %v", c.Estimates.Sigma)
-	case c.Estimates.Sigma != 0 && c.Estimates.Mode != LogNormal:
-		return errors.New("estimates with a sigma that are not log-normal")
-	case !(c.Stragglers.Probability >= 0 && c.Stragglers.Probability <= 1):
-		return fmt.Errorf("probability of stragglers %v", c.Stragglers.Probability)
-	case c.Stragglers.Probability > 0 && !(c.Stragglers.Factor >= 1 && c.Stragglers.Factor <= math.MaxFloat64):
-		return fmt.Errorf("stragglers that take %v times as long", c.Stragglers.Factor)
-	}
-	if err := c.Remote.check(); err != nil {
+// Validate returns the first thing that is wrong with the configuration, or nil. It does not
+// read Jobs. [Run] calls it.
+func (c Config) Validate() error {
+	return option.First("sim",
+		option.Want(c.Policy != nil, "Policy", c.Policy, "a policy"),
+		option.Want(c.Jobs != nil, "Jobs", "nil", "a workload"),
+		option.AtLeast("Progress", c.Progress, 0),
+		c.Estimates.check(),
+		c.Stragglers.check(),
+		c.Remote.check(),
+		c.Network.check(c.Remote),
+		c.Cluster.Check(),
+		c.Faults.check(len(c.Cluster.Nodes)))
+}
+
+func (e *Estimates) check() error {
+	return option.First("",
+		option.Range("Estimates.Mode", e.Mode, Exact, LogNormal),
+		option.Range("Estimates.Sigma", e.Sigma, 0, math.MaxFloat64),
+		option.Want(e.Sigma == 0 || e.Mode == LogNormal, "Estimates.Sigma", e.Sigma, "0 without LogNormal"))
+}
+
+func (s *Stragglers) check() error {
+	if err := option.Range("Stragglers.Probability", s.Probability, 0, 1); err != nil || s.Probability == 0 {
 		return err
 	}
-	if err := c.Network.check(c.Remote); err != nil {
-		return err
-	}
-	if err := c.Cluster.Check(); err != nil {
-		return err
-	}
-	return c.Faults.check(len(c.Cluster.Nodes))
+	return option.Range("Stragglers.Factor", s.Factor, 1, math.MaxFloat64)
 }
 
 // check returns the first thing that is wrong with f on so many nodes, or nil.
 func (f *Faults) check(nodes int) error {
-	switch {
-	case !(f.Task >= 0 && f.Task < 1):
-		return fmt.Errorf("probability of failing tasks %v is not in [0,1)", f.Task)
-	case !(f.Refuse >= 0 && f.Refuse < 1):
-		return fmt.Errorf("probability of refused assignments %v is not in [0,1)", f.Refuse)
-	case f.MTBF < 0 || f.MTTR < 0 || (f.MTBF > 0) != (f.MTTR > 0):
-		return fmt.Errorf("mean time between failures %v with mean time to recovery %v", f.MTBF, f.MTTR)
+	if err := option.First("",
+		option.Want(f.Task >= 0 && f.Task < 1, "Faults.Task", f.Task, "0 to below 1"),
+		option.Want(f.Refuse >= 0 && f.Refuse < 1, "Faults.Refuse", f.Refuse, "0 to below 1"),
+		option.AtLeast("Faults.MTBF", f.MTBF, 0),
+		option.AtLeast("Faults.MTTR", f.MTTR, 0),
+		option.Want((f.MTBF > 0) == (f.MTTR > 0), "Faults.MTBF", f.MTBF, "0 if and only if MTTR is, which is %v", f.MTTR)); err != nil {
+		return err
 	}
 	down := make(map[sojourn.NodeID]bool)
 	last := sojourn.Time(0)
 	for i, c := range f.Script {
 		bad := func(what string) error {
-			return fmt.Errorf("script of node failures: entry %d: node %d at %v %s", i+1, c.Node, c.At, what)
+			return fmt.Errorf("Faults.Script: entry %d: node %d at %v %s", i+1, c.Node, c.At, what)
 		}
 		switch {
 		case c.At < last:

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -28,23 +29,23 @@ func TestInputThatIsWrong(t *testing.T) {
 		mistake func(*sim.Config)
 		want    string
 	}{
-		"policy":            {func(c *sim.Config) { c.Policy = nil }, "no policy"},
-		"jobs":              {func(c *sim.Config) { c.Jobs = nil }, "no jobs"},
-		"progress":          {func(c *sim.Config) { c.Progress = -1 }, "progress every -1ns"},
-		"mode":              {func(c *sim.Config) { c.Estimates.Mode = 9 }, "unknown mode of estimates 9"},
-		"sigma negative":    {func(c *sim.Config) { c.Estimates = sim.Estimates{Mode: sim.LogNormal, Sigma: -1} }, "sigma -1"},
-		"sigma NaN":         {func(c *sim.Config) { c.Estimates = sim.Estimates{Mode: sim.LogNormal, Sigma: math.NaN()} }, "sigma NaN"},
-		"sigma alone":       {func(c *sim.Config) { c.Estimates.Sigma = 1 }, "not log-normal"},
-		"stragglers":        {func(c *sim.Config) { c.Stragglers.Probability = 1.5 }, "probability of stragglers 1.5"},
-		"factor":            {func(c *sim.Config) { c.Stragglers = sim.Stragglers{Probability: 1, Factor: 0.5} }, "take 0.5 times"},
-		"factor infinite":   {func(c *sim.Config) { c.Stragglers = sim.Stragglers{Probability: 1, Factor: math.Inf(1)} }, "take +Inf times"},
-		"reads":             {func(c *sim.Config) { c.Remote.Rack = -1 }, "reads that make a task -1 times as long"},
-		"reads NaN":         {func(c *sim.Config) { c.Remote.Remote = math.NaN() }, "reads that make a task NaN times as long"},
-		"failures":          {func(c *sim.Config) { c.Faults.Task = 1 }, "failing tasks 1"},
-		"failures NaN":      {func(c *sim.Config) { c.Faults.Task = math.NaN() }, "failing tasks NaN"},
-		"refusals":          {func(c *sim.Config) { c.Faults.Refuse = 1 }, "refused assignments 1"},
-		"MTBF alone":        {func(c *sim.Config) { c.Faults.MTBF = s }, "between failures 1s"},
-		"MTTR negative":     {func(c *sim.Config) { c.Faults.MTBF, c.Faults.MTTR = s, -s }, "recovery -1s"},
+		"policy":            {func(c *sim.Config) { c.Policy = nil }, "sim: Policy is <nil>: want a policy"},
+		"jobs":              {func(c *sim.Config) { c.Jobs = nil }, "sim: Jobs is nil: want a workload"},
+		"progress":          {func(c *sim.Config) { c.Progress = -1 }, "Progress is -1ns: want at least 0s"},
+		"mode":              {func(c *sim.Config) { c.Estimates.Mode = 9 }, "Estimates.Mode is 9: want 0 to 2"},
+		"sigma negative":    {func(c *sim.Config) { c.Estimates = sim.Estimates{Mode: sim.LogNormal, Sigma: -1} }, "Estimates.Sigma is -1: want 0 to"},
+		"sigma NaN":         {func(c *sim.Config) { c.Estimates = sim.Estimates{Mode: sim.LogNormal, Sigma: math.NaN()} }, "Estimates.Sigma is NaN"},
+		"sigma alone":       {func(c *sim.Config) { c.Estimates.Sigma = 1 }, "Estimates.Sigma is 1: want 0 without LogNormal"},
+		"stragglers":        {func(c *sim.Config) { c.Stragglers.Probability = 1.5 }, "Stragglers.Probability is 1.5: want 0 to 1"},
+		"factor":            {func(c *sim.Config) { c.Stragglers = sim.Stragglers{Probability: 1, Factor: 0.5} }, "Stragglers.Factor is 0.5: want 1 to"},
+		"factor infinite":   {func(c *sim.Config) { c.Stragglers = sim.Stragglers{Probability: 1, Factor: math.Inf(1)} }, "Stragglers.Factor is +Inf: want 1 to"},
+		"reads":             {func(c *sim.Config) { c.Remote.Rack = -1 }, "Remote.Rack is -1: want 0 to"},
+		"reads NaN":         {func(c *sim.Config) { c.Remote.Remote = math.NaN() }, "Remote.Remote is NaN: want 0 to"},
+		"failures":          {func(c *sim.Config) { c.Faults.Task = 1 }, "Faults.Task is 1: want 0 to below 1"},
+		"failures NaN":      {func(c *sim.Config) { c.Faults.Task = math.NaN() }, "Faults.Task is NaN"},
+		"refusals":          {func(c *sim.Config) { c.Faults.Refuse = 1 }, "Faults.Refuse is 1: want 0 to below 1"},
+		"MTBF alone":        {func(c *sim.Config) { c.Faults.MTBF = s }, "Faults.MTBF is 1s: want 0 if and only if MTTR is, which is 0s"},
+		"MTTR negative":     {func(c *sim.Config) { c.Faults.MTBF, c.Faults.MTTR = s, -s }, "Faults.MTTR is -1s: want at least 0s"},
 		"no slots":          {func(c *sim.Config) { c.Cluster = mapReduce(3, 0, 0) }, "no slots"},
 		"negative slots":    {func(c *sim.Config) { c.Cluster.Nodes[0].Slots[1] = -2 }, `node 1 "n1": -2 slots of class 1`},
 		"too many slots":    {func(c *sim.Config) { c.Cluster.Nodes[1].Slots[1] = 1 << 24 }, `node 2 "n2": more than 16777216`},
@@ -82,6 +83,27 @@ func TestInputThatIsWrong(t *testing.T) {
 		}
 		if asPolicyError(err) != nil {
 			t.Errorf("%s: the policy is blamed: %v", name, err)
+		}
+	}
+}
+
+// Run refuses what Validate refuses, with its error.
+func TestValidate(t *testing.T) {
+	for _, mistake := range []func(*sim.Config){
+		func(*sim.Config) {}, // none
+		func(c *sim.Config) { c.Policy = nil },
+		func(c *sim.Config) { c.Estimates.Sigma = 1 },
+		func(c *sim.Config) { c.Stragglers.Probability = 2 },
+		func(c *sim.Config) { c.Remote.Node = -1 },
+		func(c *sim.Config) { c.Network.Overlap = true },
+		func(c *sim.Config) { c.Cluster.Nodes = nil },
+		func(c *sim.Config) { c.Faults.Refuse = 1 },
+	} {
+		cfg := sim.Config{Cluster: mapReduce(2, 1, 1), Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1}))}
+		mistake(&cfg)
+		want := cfg.Validate()
+		if _, err := sim.Run(context.Background(), cfg); fmt.Sprint(err) != fmt.Sprint(want) {
+			t.Errorf("Run: %v, want the error of Validate: %v", err, want)
 		}
 	}
 }

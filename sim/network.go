@@ -1,11 +1,11 @@
 package sim
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
@@ -57,19 +57,12 @@ func byteUnits() wide.Uint128 { return wide.Mul64(uint64(time.Second), ratesDivi
 
 // check returns the first thing that is wrong with n, or nil.
 func (n *Network) check(r Remote) error {
-	switch {
-	case n.Bandwidth < 0 || n.Bandwidth > maxBandwidth:
-		return fmt.Errorf("a bandwidth of %d bytes a second", n.Bandwidth)
-	case n.Bandwidth == 0 && *n != Network{}:
-		return fmt.Errorf("a network without bandwidth")
-	case n.Split < 0 || n.Split > maxTransfer:
-		return fmt.Errorf("tasks that read %d bytes", n.Split)
-	case n.HotSpot < 0:
-		return fmt.Errorf("hot spots from %d readers on", n.HotSpot)
-	case n.Bandwidth > 0 && r != Remote{}:
-		return fmt.Errorf("both a network and factors for remote reads")
-	}
-	return nil
+	return option.First("",
+		option.Range("Network.Bandwidth", n.Bandwidth, 0, maxBandwidth),
+		option.Want(n.Bandwidth > 0 || *n == Network{}, "Network.Bandwidth", n.Bandwidth, "above 0, since other fields of Network are set"),
+		option.Range("Network.Split", n.Split, 0, maxTransfer),
+		option.AtLeast("Network.HotSpot", n.HotSpot, 0),
+		option.Want(n.Bandwidth == 0 || r == Remote{}, "Remote", r, "zero with a Network"))
 }
 
 // Transfers sums up what went over the [Network].

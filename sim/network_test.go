@@ -334,11 +334,11 @@ func TestBadNetworks(t *testing.T) {
 		want   string
 		config func(*sim.Config)
 	}{
-		{"a bandwidth of -1 bytes a second", func(c *sim.Config) { c.Network.Bandwidth = -1 }},
-		{"a network without bandwidth", func(c *sim.Config) { c.Network.Overlap = true }},
-		{"tasks that read -2 bytes", func(c *sim.Config) { c.Network = sim.Network{Bandwidth: 1, Split: -2} }},
-		{"hot spots from -1 readers on", func(c *sim.Config) { c.Network = sim.Network{Bandwidth: 1, HotSpot: -1} }},
-		{"both a network and factors", func(c *sim.Config) { c.Network.Bandwidth, c.Remote.Rack = 1, 2 }},
+		{"Network.Bandwidth is -1: want 0 to", func(c *sim.Config) { c.Network.Bandwidth = -1 }},
+		{"Network.Bandwidth is 0: want above 0", func(c *sim.Config) { c.Network.Overlap = true }},
+		{"Network.Split is -2: want 0 to", func(c *sim.Config) { c.Network = sim.Network{Bandwidth: 1, Split: -2} }},
+		{"Network.HotSpot is -1: want at least 0", func(c *sim.Config) { c.Network = sim.Network{Bandwidth: 1, HotSpot: -1} }},
+		{"Remote is {0 2 0}: want zero with a Network", func(c *sim.Config) { c.Network.Bandwidth, c.Remote.Rack = 1, 2 }},
 		{"task 1/0/0 reads 35184372088833 bytes over the network, more than 35184372088832", func(c *sim.Config) {
 			c.Network.Bandwidth = 1
 			c.Jobs = jobsOf(ofBytes(reading(job(1, 0, []float64{1}), at{1}), 1<<45+1))

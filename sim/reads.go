@@ -1,11 +1,11 @@
 package sim
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
 // Remote says what service times are multiplied by, for the distance between an
@@ -19,12 +19,10 @@ type Remote struct {
 
 // check returns the first thing that is wrong with r, or nil.
 func (r Remote) check() error {
-	for _, f := range [...]float64{r.Node, r.Rack, r.Remote} {
-		if !(f >= 0 && f <= math.MaxFloat64) {
-			return fmt.Errorf("reads that make a task %v times as long", f)
-		}
-	}
-	return nil
+	return option.First("",
+		option.Range("Remote.Node", r.Node, 0, math.MaxFloat64),
+		option.Range("Remote.Rack", r.Rack, 0, math.MaxFloat64),
+		option.Range("Remote.Remote", r.Remote, 0, math.MaxFloat64))
 }
 
 // factor returns what service times are multiplied by at a distance.

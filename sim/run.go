@@ -49,8 +49,8 @@ func (e *PolicyError) Unwrap() error { return e.Err }
 // the configuration or a job of the workload is wrong, if Config.Jobs yields an
 // error, if ctx ends, or, as a [*PolicyError], if the policy breaks its contract.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	if err := cfg.check(); err != nil {
-		return nil, fmt.Errorf("sim: %w", err)
+	if err := cfg.Validate(); err != nil {
+		return nil, err
 	}
 	pull, stop := iter.Pull2(cfg.Jobs)
 	defer stop()

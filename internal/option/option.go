@@ -32,12 +32,26 @@ func First(pkg string, errs ...error) error {
 	return nil
 }
 
-// Want returns nil if ok, and else an error that says what was wanted of a field.
+// An Error says what is wrong with the value of a field. Field and Problem are its text in
+// two parts: a program whose users know the field by another name puts that in its place.
+type Error struct{ field, problem string }
+
+// Error returns the text, such as "Delta is -1s: want at least 0s".
+func (e *Error) Error() string { return e.field + e.problem }
+
+// Field returns the name of the field, such as "Delta" or "Preemption.Limit".
+func (e *Error) Field() string { return e.field }
+
+// Problem returns what follows the name, such as " is -1s: want at least 0s". It may name
+// other fields.
+func (e *Error) Problem() string { return e.problem }
+
+// Want returns nil if ok, and else an [*Error] that says what was wanted of a field.
 func Want(ok bool, field string, value any, want string, args ...any) error {
 	if ok {
 		return nil
 	}
-	return fmt.Errorf("%s is %v: want %s", field, value, fmt.Sprintf(want, args...))
+	return &Error{field, fmt.Sprintf(" is %v: want %s", value, fmt.Sprintf(want, args...))}
 }
 
 // AtLeast wants a value that is not below least. NaN is below.
@@ -56,7 +70,7 @@ func Choice[E fmt.Stringer, P interface {
 	encoding.TextUnmarshaler
 }](field string, value E) error {
 	if err := P(new(E)).UnmarshalText([]byte(value.String())); err != nil {
-		return fmt.Errorf("%s: %w", field, err)
+		return &Error{field, ": " + err.Error()}
 	}
 	return nil
 }

@@ -2,11 +2,18 @@ package certify
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
+
+// nameOf returns what errors call job j of the instance: its ID, or else its place.
+func nameOf(in *plan.Instance, j int) string {
+	return fmt.Sprintf("job %d", cmp.Or(in.Jobs[j].ID, sojourn.JobID(j)))
+}
 
 // jobWeight returns w_j: a weight of zero means 1.
 func jobWeight(j *plan.Job) float64 { return cmp.Or(j.Weight, 1) }

@@ -57,7 +57,7 @@ func priceBound(in *plan.Instance, list []plan.Price) (float64, error) {
 			least = cheapestEnd(in, &in.Jobs[j], own, latest)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("job %d: %w", j, err)
+			return 0, fmt.Errorf("%s: %w", nameOf(in, j), err)
 		}
 		bound += least
 	}

@@ -78,7 +78,7 @@ func jobPoint(in *plan.Instance, c []float64) (value float64, err error) {
 	for j := range in.Jobs {
 		form := formOf(in, &in.Jobs[j])
 		if !finite(c[j]) || c[j] < float64(form.c*(1-tolerance)) {
-			return 0, fmt.Errorf("job %d: the linear program ends it at %v, before %v", j, c[j], form.c)
+			return 0, fmt.Errorf("%s: the linear program ends it at %v, before %v", nameOf(in, j), c[j], form.c)
 		}
 		for k, tasks := range form.tasks {
 			for _, u := range tasks {
@@ -113,7 +113,7 @@ func taskPoint(in *plan.Instance, c []float64) (value float64, err error) {
 			for u, end := range own {
 				time := p.TimeOf(u).Seconds()
 				if start := end - time; !finite(end) || start < least-float64(tolerance*end) {
-					return 0, fmt.Errorf("job %d, phase %d, task %d: the linear program starts it at %v, before %v", j, k, u, start, least)
+					return 0, fmt.Errorf("%s, phase %d, task %d: the linear program starts it at %v, before %v", nameOf(in, j), k, u, start, least)
 				}
 				arrives = max(arrives, end+delay(p, u, 0, 0).Seconds())
 				middles[p.Class] = append(middles[p.Class], middle{m: end - float64(time/2), p: time, off: float64(rounding * end)})

@@ -39,7 +39,7 @@ func verifySchedule(in *plan.Instance, s *plan.Schedule) error {
 			}
 			if waits(job, k) {
 				if err := verifyWaits(&job.Phases[k-1], before, own); err != nil {
-					return fmt.Errorf("job %d, phase %d: %w", j, k, err)
+					return fmt.Errorf("%s, phase %d: %w", nameOf(in, j), k, err)
 				}
 			}
 			for u, r := range own {
@@ -52,7 +52,7 @@ func verifySchedule(in *plan.Instance, s *plan.Schedule) error {
 			before = own
 		}
 		if s.Completion[j] != end {
-			return fmt.Errorf("job %d: completion %v, want %v", j, s.Completion[j], end)
+			return fmt.Errorf("%s: completion %v, want %v", nameOf(in, j), s.Completion[j], end)
 		}
 		if in.Objective == plan.JobCompletion {
 			objective += float64(jobWeight(job) * seconds(end))
@@ -61,7 +61,7 @@ func verifySchedule(in *plan.Instance, s *plan.Schedule) error {
 	if !near(s.Objective, objective) {
 		return fmt.Errorf("objective %v, want %v", s.Objective, objective)
 	}
-	return verifyMachines(runs)
+	return verifyMachines(in, runs)
 }
 
 // phaseRuns returns the tasks of phase k of job j, the first of which has the number first,
@@ -79,11 +79,11 @@ func phaseRuns(in *plan.Instance, s *plan.Schedule, j, k, first int) ([]run, err
 		r.end = r.start.Add(p.TimeOf(u))
 		switch m := int(r.machine); {
 		case r.start < job.Release:
-			return nil, fmt.Errorf("job %d, phase %d, task %d: starts at %v, before the release of its job at %v", j, k, u, r.start, job.Release)
+			return nil, fmt.Errorf("%s, phase %d, task %d: starts at %v, before the release of its job at %v", nameOf(in, j), k, u, r.start, job.Release)
 		case m < lowest || m >= lowest+in.Machines[p.Class]:
-			return nil, fmt.Errorf("job %d, phase %d, task %d: machine %d is not of class %d", j, k, u, m, p.Class)
+			return nil, fmt.Errorf("%s, phase %d, task %d: machine %d is not of class %d", nameOf(in, j), k, u, m, p.Class)
 		case r.end.Sub(r.start) != p.TimeOf(u): // the end of time came first
-			return nil, fmt.Errorf("job %d, phase %d, task %d: starts at %v, later than can be told", j, k, u, r.start)
+			return nil, fmt.Errorf("%s, phase %d, task %d: starts at %v, later than can be told", nameOf(in, j), k, u, r.start)
 		}
 		runs[u] = r
 	}
@@ -110,14 +110,14 @@ func verifyWaits(p *plan.Phase, before, after []run) error {
 }
 
 // verifyMachines checks that no machine runs two tasks at a time.
-func verifyMachines(runs []run) error {
+func verifyMachines(in *plan.Instance, runs []run) error {
 	slices.SortStableFunc(runs, func(a, b run) int {
 		return cmp.Or(cmp.Compare(a.machine, b.machine), cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
 	})
 	for i := 1; i < len(runs); i++ {
 		if a, b := &runs[i-1], &runs[i]; a.machine == b.machine && b.start < a.end {
-			return fmt.Errorf("machine %d: task %d of phase %d of job %d starts at %v, while task %d of phase %d of job %d runs until %v",
-				a.machine, b.index, b.phase, b.job, b.start, a.index, a.phase, a.job, a.end)
+			return fmt.Errorf("machine %d: task %d of phase %d of %s starts at %v, while task %d of phase %d of %s runs until %v",
+				a.machine, b.index, b.phase, nameOf(in, b.job), b.start, a.index, a.phase, nameOf(in, a.job), a.end)
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func smithBound(in *plan.Instance, ratios []float64) (float64, error) {
 			own := ratios[:p.Tasks]
 			ratios = ratios[p.Tasks:]
 			if u := slices.IndexFunc(own, func(pi float64) bool { return !finite(pi) }); u >= 0 {
-				return 0, fmt.Errorf("job %d, phase %d, task %d: Smith ratio %v", j, k, u, own[u])
+				return 0, fmt.Errorf("%s, phase %d, task %d: Smith ratio %v", nameOf(in, j), k, u, own[u])
 			}
 			for _, b := range setsOf(p, own, chain.start[k], chain.after[k], in.Machines[p.Class]) {
 				rest -= float64(b.pi * b.p)
@@ -51,7 +51,7 @@ func smithBound(in *plan.Instance, ratios []float64) (float64, error) {
 			}
 		}
 		if rest < 0 {
-			return 0, fmt.Errorf("job %d: the Smith ratios of its tasks take more than its weight", j)
+			return 0, fmt.Errorf("%s: the Smith ratios of its tasks take more than its weight", nameOf(in, j))
 		}
 		bound += float64(rest * chain.c.Seconds())
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -111,9 +112,34 @@ func (c Catalog) New(s Spec) (sojourn.Policy, error) {
 	}
 	p, err := e.make(options)
 	if err != nil {
-		return nil, fmt.Errorf("policy %s: %w", s, err)
+		return nil, fmt.Errorf("policy %s: %w", s, e.named(err))
 	}
 	return p, nil
+}
+
+// named returns an error about the value of a field with the name of the option that sets
+// the field, and other errors as they are.
+func (e *Entry) named(err error) error {
+	var bad interface {
+		Field() string
+		Problem() string
+	} // of internal/option
+	if !errors.As(err, &bad) {
+		return err
+	}
+	names := map[string]string{}
+	for _, f := range reflect.VisibleFields(e.options) {
+		if name, ok := optionName(f); ok {
+			names[f.Name] = strings.TrimSuffix(name, mapSuffix)
+		}
+	}
+	field := bad.Field()
+	field = field[strings.LastIndex(field, ".")+1:]
+	if names[field] == "" {
+		return err
+	}
+	// Not wrapped: whoever asks again, for a policy that holds this one, has other options.
+	return errors.New("option " + translated(field+bad.Problem(), names))
 }
 
 // Make makes the policy that a text names, such as "hfsp:node-delay=3s". See [Parse] and

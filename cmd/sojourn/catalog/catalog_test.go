@@ -236,6 +236,29 @@ func TestNewError(t *testing.T) {
 	}
 }
 
+// A value out of range is told by the name of its option, also where the reason names another
+// option, and where the policy is one of a pool.
+func TestNewNamesOptions(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"hfsp:training-tasks=-1", "policy hfsp:training-tasks=-1: option training-tasks is -1: want 0 to 2147483647"},
+		{"hfsp:estimator=history,runs=99", "policy hfsp:estimator=history,runs=99: option runs is 99: want 0 to 8"},
+		{"hfsp:sigma=-1", "policy hfsp:sigma=-1: option sigma is -1: want 0 to 1.7976931348623157e+308"},
+		{"td:l=2", "policy td:l=2: option l is 2: want above 0 to 1, or 0 for 0.7"},
+		{"td:self-tune=true,as-printed=true", "policy td:self-tune=true,as-printed=true: option self-tune is true: want false with as-printed"},
+		{"rtmr:no-merge-min=true", "policy rtmr:no-merge-min=true: option no-merge-min is true: want false without feedback"},
+		{"fair:rack-delay=3s", "policy fair:rack-delay=3s: option rack-delay is 3s: want at least 0s, and 0s without delay"},
+		{"fair:min-timeout=-5s", "policy fair:min-timeout=-5s: option min-timeout is -5s: want at least 0s"},
+		{"fair:pools.etl=0", "policy fair:pools.etl=0: option pools.etl is 0: want 2^-16 to below 2^32"},
+		{"fair:pools.etl=1e-7", "policy fair:pools.etl=1e-7: option pools.etl is 1e-07: want 2^-16 to below 2^32"},
+		{"fair:inner=hfsp:xi=0.5", "policy fair:inner=hfsp:xi=0.5: option inner: policy hfsp:xi=0.5: option xi is 0.5: want 1 to below 2^32, or 0 for 1"},
+	}
+	for _, tc := range tests {
+		if p, err := Builtin().Make(tc.text); err == nil || err.Error() != tc.want {
+			t.Errorf("Make(%q) = %v, %v, want error %q", tc.text, p, err, tc.want)
+		}
+	}
+}
+
 // Policies share nothing: each New fills options of its own.
 func TestNewIsFresh(t *testing.T) {
 	c := testCatalog()

@@ -75,8 +75,8 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.Weights)) {
 		weight := o.Weights[path]
-		if weight == 0 {
-			return nil, fmt.Errorf("pool %q: weight 0 is not above 0", path)
+		if weight == 0 || (fair.Pool{Weight: weight}).Validate() != nil {
+			return nil, fmt.Errorf("option pools.%s is %v: want 2^-16 to below 2^32", path, weight)
 		}
 		p := opts.Pools[path]
 		p.Weight = weight

@@ -181,10 +181,14 @@ func (d *decoder) pool() (e entry, err error) {
 		return e, faultf(e.off, "a pool without a name")
 	}
 	if err := e.pool.Validate(); err != nil {
-		return e, faultf(e.off, "pool %q: %v", e.name, err)
+		return e, faultf(e.off, "pool %q: %s", e.name, inFile.Replace(err.Error()))
 	}
 	return e, nil
 }
+
+// inFile puts the keys and values of the file in the place of what fair.Pool.Validate names.
+var inFile = strings.NewReplacer("Max of class 0 ", "max of map ", "Max of class 1 ", "max of reduce ",
+	"MaxJobs is", "max-jobs is", "Max", "max", "Min", "min", "0 with a Policy", "none with a policy")
 
 func (d *decoder) slots(what string, least int) (fair.Slots, error) {
 	slots := fair.Slots{}

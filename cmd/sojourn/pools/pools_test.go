@@ -90,7 +90,8 @@ func TestReadRefuses(t *testing.T) {
 		{`{"pools":[{"name":7}]}`, `f:1:19: name: want a string`},
 		{`{"pools":[{"name":"a","weight":0}]}`, `f:1:32: weight 0 is not in`},
 		{`{"pools":[{"name":"a","weight":-2}]}`, `f:1:32: weight -2 is not in`},
-		{`{"pools":[{"name":"a","min":{"map":3},"max":{"map":2}}]}`, `f:1:11: pool "a": Max of class 0 is 2: want at least the Min of 3`},
+		{`{"pools":[{"name":"a","min":{"map":3},"max":{"map":2}}]}`, `f:1:11: pool "a": max of map is 2: want at least the min of 3`},
+		{`{"pools":[{"name":"a","min":{"10":3},"max":{"10":2}}]}`, `f:1:11: pool "a": max of class 10 is 2: want at least the min of 3`},
 		{`{"pools":[{"name":"a","max":{"map":-1}}]}`, `f:1:36: max: want an integer from 1 to 16777216, found -1`},
 		{`{"pools":[{"name":"a","min":{"map":0.5}}]}`, `f:1:36: min: want an integer from 0 to 16777216, found 0.5`},
 		{`{"pools":[{"name":"a","max-jobs":0}]}`, `f:1:34: max-jobs: want an integer from 1`},
@@ -104,7 +105,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"pools":[{"name":"a","parent":"b"},{"name":"b","parent":"c"},{"name":"c","parent":"a"}]}`, `f:1:32: pool "a" is below itself`},
 		{`{"pools":[{"name":"x","parent":"a"},{"name":"a","parent":"b"},{"name":"b","parent":"a"}]}`, `f:1:32: pool "x" is more than 16 pools deep, or below one that is below itself`},
 		{`{"pools":[{"name":"a","policy":"fifo"},{"name":"a/b"}]}`, `f:1:40: pool "a": a FIFO pool`},
-		{`{"pools":[{"name":"a","policy":"fsp","max-jobs":1}]}`, `f:1:11: pool "a": MaxJobs is 1: want 0 with a Policy`},
+		{`{"pools":[{"name":"a","policy":"fsp","max-jobs":1}]}`, `f:1:11: pool "a": max-jobs is 1: want none with a policy`},
 	}
 	for _, tc := range tests {
 		_, err := read(tc.text)

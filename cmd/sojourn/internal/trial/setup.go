@@ -43,8 +43,12 @@ func (f *Setup) Check() error {
 		return usage.Errorf("--fault-task %v is not in [0, 1)", bad.Task)
 	case !(bad.Refuse >= 0 && bad.Refuse < 1):
 		return usage.Errorf("--fault-refuse %v is not in [0, 1)", bad.Refuse)
-	case f.Progress < 0 || bad.MTBF < 0 || bad.MTTR < 0:
-		return usage.Errorf("a duration is negative")
+	case f.Progress < 0:
+		return usage.Errorf("--report-progress %v is negative", f.Progress)
+	case bad.MTBF < 0:
+		return usage.Errorf("--fault-mtbf %v is negative", bad.MTBF)
+	case bad.MTTR < 0:
+		return usage.Errorf("--fault-mttr %v is negative", bad.MTTR)
 	case (bad.MTBF > 0) != (bad.MTTR > 0):
 		return usage.Errorf("--fault-mtbf and --fault-mttr go together")
 	}
