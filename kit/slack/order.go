@@ -24,15 +24,15 @@ import (
 //
 //	                      wait 0, low a 10, up 0, down 1
 //	                     /                              \
-//	wait 2F-15, low a 10, up forever, down 1      wait 0, low d 38, up 0, down forever
+//	wait 2F-15, low a 10, up forever, down 1      wait 0, low d 58, up 0, down forever
 //	       |                     |                       |                    |
-//	   a: F 10, s 5         b: F 12, s 4            c: F 20, s 40        d: F 31, s 38
+//	   a: F 10, s 5         b: F 12, s 4            c: F 20, s 60        d: F 31, s 58
 //
 // The value of a is 5 + 2*10-15 = 10, that of b is 4 + 2*12-15 = 13. If heat goes, b falls
 // faster than a: heat 1 may go, which leaves 0 and 1, but not 2. Heat that comes only parts
 // them. On the right any heat that comes makes c the lowest, since d rises
 // faster. The root must look again when a node below must, so that its up and down are no
-// more than theirs; and no more than what makes d lower than a: 28 / 21, rounded down.
+// more than theirs; and no more than what makes d lower than a: 48 / 21, rounded down.
 type order[T any] struct {
 	root  *node[T]
 	n     int

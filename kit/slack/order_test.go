@@ -232,12 +232,12 @@ func TestOrderAgainstList(t *testing.T) {
 	})
 }
 
-// The figure in the comment on order.
+// The figure in the comment on order, and what heat does to it.
 func TestNodesOfTheFigure(t *testing.T) {
 	item := func(tag, s uint64) *Item[int] {
 		return &Item[int]{key: key{tag: wide.Uint192{Lo: tag}}, state: Blocked, place: place[int]{s: num{lo: s}}}
 	}
-	a, b, c, d := item(10, 5), item(12, 4), item(20, 40), item(31, 38)
+	a, b, c, d := item(10, 5), item(12, 4), item(20, 60), item(31, 58)
 	left, right := &node[int]{items: []*Item[int]{a, b}}, &node[int]{items: []*Item[int]{c, d}}
 	left.tally()
 	left.add(line{2, num{lo: 15}.neg()})
@@ -246,17 +246,24 @@ func TestNodesOfTheFigure(t *testing.T) {
 	root.tally()
 	for _, tc := range []struct {
 		name     string
+		heat     int64 // that comes to the root before
 		n        *node[int]
 		low      *Item[int]
-		lowest   uint64
+		lowest   num
 		up, down uint64
 	}{
-		{"left", left, a, 10, forever, 1},
-		{"right", right, d, 38, 0, forever},
-		{"root", root, a, 10, 0, 1},
+		{"left", 0, left, a, num{lo: 10}, forever, 1},
+		{"right", 0, right, d, num{lo: 58}, 0, forever},
+		{"root", 0, root, a, num{lo: 10}, 0, 1}, // 1 by left: d may fall by 2
+		{"root, after heat 1 went", -1, root, a, num{}, 1, 0},
+		{"root, after it came back", 1, root, a, num{lo: 10}, 0, 1},
+		{"root, after heat 2 went, the second beyond down", -2, root, b, num{lo: 11}.neg(), 0, 0},
+		{"left, then", 0, left, b, num{lo: 11}.neg(), 0, forever},
+		{"right, then", 0, right, d, num{lo: 4}.neg(), 2, forever - 2},
 	} {
-		if n := tc.n; n.low != tc.low || n.lowest != (num{lo: tc.lowest}) || n.up != tc.up || n.down != tc.down {
-			t.Errorf("%s: low %v with %v, up %d, down %d, want %v with %d, up %d, down %d", tc.name, n.low, n.lowest, n.up, n.down, tc.low, tc.lowest, tc.up, tc.down)
+		root.add(line{h: tc.heat})
+		if n := tc.n; n.low != tc.low || n.lowest != tc.lowest || n.up != tc.up || n.down != tc.down {
+			t.Errorf("%s: low %v with %v, up %d, down %d, want %v with %v, up %d, down %d", tc.name, n.low, n.lowest, n.up, n.down, tc.low, tc.lowest, tc.up, tc.down)
 		}
 	}
 }
