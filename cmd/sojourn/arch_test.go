@@ -37,7 +37,7 @@ var floors = [][]string{
 	{"internal/input"},
 	{"internal/trial", "internal/convert"},
 	{"internal/report"},
-	{"internal/paper"},
+	{"internal/paper", "internal/advice"},
 	{"cli"},
 }
 

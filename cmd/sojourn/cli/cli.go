@@ -179,6 +179,7 @@ time), how fair that was, and what became of each job and task.`,
 		Example: `  sojourn compare --sample
   sojourn convert --from swim FB-2009_samples_24_times_1hr_0.tsv.gz > fb.jsonl
   sojourn compare -w fb.jsonl -c 30x2+1 -p fifo,fair,las,srpt,fsp,pfsp,hfsp
+  sojourn advise -w fb.jsonl -c 30x2+1
   sojourn run -w fb.jsonl -c 30x2+1 -p fsp -o out`,
 		Version:       version(),
 		SilenceErrors: true,
@@ -190,7 +191,7 @@ time), how fair that was, and what became of each job and task.`,
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", format.HelpWidth)))
 	root.SetHelpCommand(newHelp(policies))
 	root.AddCommand(
-		newCompare(policies), newRun(policies), newSweep(policies), newPaper(policies, paper.All()), newReplay(policies), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(),
+		newCompare(policies), newAdvise(policies), newRun(policies), newSweep(policies), newPaper(policies, paper.All()), newReplay(policies), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(),
 		&cobra.Command{
 			Use:   "version",
 			Short: "Print the version",

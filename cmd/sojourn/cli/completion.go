@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/advice"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/convert"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
@@ -28,6 +29,7 @@ func registerCompletions(root *cobra.Command, policies catalog.Catalog) {
 		{"planners", completeList(trial.PlannerNames())},
 		{"vary", completeVary(policies)},
 		{"scale", completeWords([]string{input.ScaleArrivals, input.ScaleDurations})},
+		{"objective", completeWords(advice.ObjectiveNames())},
 		{"pool", completeWords(convert.PoolKeys)},
 	}
 	for _, c := range root.Commands() {

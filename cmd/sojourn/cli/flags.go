@@ -56,6 +56,11 @@ func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagS
 	flags.SortFlags = false
 	registerSource(flags, &f.Source)
 	registerLoad(flags, &f.Load)
+	f.registerWorld(flags)
+}
+
+// registerWorld registers what happens to the jobs of a workload.
+func (f *runFlags) registerWorld(flags *pflag.FlagSet) {
 	registerLocality(flags, &f.Locality)
 	flags.Var(typed(&f.Estimates, "MODE"), "estimates", "what policies are told of service times that the workload gives no estimate of: "+format.Listed(trial.EstimatesModes))
 	flags.Uint64Var(&f.Seed, "seed", 0, "where all randomness comes from")

@@ -43,7 +43,7 @@ func TestNumbersOfFlags(t *testing.T) {
 					t.Errorf("%s --%s=%q: no error", c.Name(), f.Name, v)
 				}
 			}
-			shared := c.Name() == "run" || c.Name() == "sweep" // with compare
+			shared := c.Name() == "run" || c.Name() == "sweep" || c.Name() == "advise" // with compare
 			if f.Value.Type() != "float64" || shared && !thorough {
 				return
 			}
@@ -68,6 +68,8 @@ func enough(c *cobra.Command) []string {
 	switch c.Name() {
 	case "compare":
 		return []string{"compare", "--sample", "-p", "fifo"}
+	case "advise":
+		return []string{"advise", "--sample", "-p", "fifo"}
 	case "run":
 		return []string{"run", "--sample", "-p", "fifo"}
 	case "sweep":

@@ -23,7 +23,7 @@ type Comparison struct {
 }
 
 func (r *Comparison) Write(w io.Writer) error {
-	blocks := []string{r.header(), r.main().String(), r.slowdown().String()}
+	blocks := []string{Header(r.Scenario), r.main().String(), r.slowdown().String()}
 	for _, block := range []func() string{r.bounds, r.deadlines, r.locality, r.network, r.attempts, r.leftovers, r.bins} {
 		if text := block(); text != "" {
 			blocks = append(blocks, text)
@@ -34,30 +34,30 @@ func (r *Comparison) Write(w io.Writer) error {
 	return err
 }
 
-// header names what was simulated.
-func (r *Comparison) header() string {
+// Header names what is simulated.
+func Header(s *trial.Scenario) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", r.Cluster.Name, r.Cluster.Describe())
+	fmt.Fprintf(&b, "%s: %s", s.Cluster.Name, s.Cluster.Describe())
 	separator := "; load "
-	known := r.Workload.Facts()
-	load := known.Load(r.Cluster)
-	for class, name := range r.Cluster.Classes() {
+	known := s.Workload.Facts()
+	load := known.Load(s.Cluster)
+	for class, name := range s.Cluster.Classes() {
 		if known.Span() > 0 {
-			if r.Cluster.Uniform {
+			if s.Cluster.Uniform {
 				name = ""
 			}
 			b.WriteString(strings.TrimRight(separator+format.Number(load[class], 2)+" "+name, " "))
 			separator = ", "
 		}
 	}
-	if scaled := r.Scenario.Load.String(); scaled != "" {
+	if scaled := s.Load.String(); scaled != "" {
 		b.WriteString("; " + scaled)
 	}
-	return format.Hang("workload   ", fmt.Sprintf("%s: %s, %s, %s", r.Workload.Name,
+	return format.Hang("workload   ", fmt.Sprintf("%s: %s, %s, %s", s.Workload.Name,
 		format.Count(known.Jobs, "job"), format.Count(known.Tasks, "task"), arrivals(&known))) +
 		format.Hang("cluster    ", b.String()) +
-		r.Scenario.Locality.Header(r.Workload) +
-		format.Hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(r.Scenario.Estimates.String(), &known), r.Seed))
+		s.Locality.Header(s.Workload) +
+		format.Hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(s.Estimates.String(), &known), s.Seed))
 }
 
 // estimatesText says what policies are told of service times: --estimates, but for the

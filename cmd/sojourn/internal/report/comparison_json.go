@@ -186,11 +186,16 @@ func (sum *Summary) addBound(s *trial.Scenario, res *sim.Result) {
 
 // A ComparisonSummary is what compare prints as JSON.
 type ComparisonSummary struct {
+	ScenarioSummary
+	Policies []Summary `json:"policies"`
+}
+
+// A ScenarioSummary says in JSON what is simulated.
+type ScenarioSummary struct {
 	Workload  workloadSummary `json:"workload"`
 	Cluster   clusterSummary  `json:"cluster"`
 	Estimates string          `json:"estimates"`
 	Seed      uint64          `json:"seed"`
-	Policies  []Summary       `json:"policies"`
 }
 
 type workloadSummary struct {
@@ -209,11 +214,10 @@ type clusterSummary struct {
 	Slots map[string]int `json:"slots"`
 }
 
-// Summary returns the comparison in JSON.
-func (r *Comparison) Summary() ComparisonSummary {
-	s := r.Scenario
+// NewScenarioSummary returns a scenario in JSON.
+func NewScenarioSummary(s *trial.Scenario) ScenarioSummary {
 	known := s.Workload.Facts()
-	c := ComparisonSummary{
+	sum := ScenarioSummary{
 		Workload: workloadSummary{
 			Name: s.Workload.Name, SHA256: s.Workload.SHA256, Scaled: s.Load.String(),
 			Jobs: known.Jobs, Tasks: known.Tasks, Told: known.Told, Load: map[string]format.Real{},
@@ -224,11 +228,17 @@ func (r *Comparison) Summary() ComparisonSummary {
 	}
 	load, slots := known.Load(s.Cluster), s.Cluster.Capacity()
 	for class, name := range s.Cluster.Classes() {
-		c.Workload.Load[name] = format.Real(load[class])
-		c.Cluster.Slots[name] = slots[class]
+		sum.Workload.Load[name] = format.Real(load[class])
+		sum.Cluster.Slots[name] = slots[class]
 	}
+	return sum
+}
+
+// Summary returns the comparison in JSON.
+func (r *Comparison) Summary() ComparisonSummary {
+	c := ComparisonSummary{ScenarioSummary: NewScenarioSummary(r.Scenario)}
 	for i, res := range r.Results {
-		c.Policies = append(c.Policies, newSummary(s, r.Specs[i], res))
+		c.Policies = append(c.Policies, newSummary(r.Scenario, r.Specs[i], res))
 	}
 	return c
 }

@@ -20,22 +20,26 @@ func BlockLength(series []float64) int {
 	return blockLength(centred(series))
 }
 
+// The least and the most blocks that an interval is made of: fewer say nothing, and more
+// hardly anything else.
+const (
+	MinBlocks = 10
+	maxBlocks = 1000
+)
+
 // IntervalBlock returns the length of the blocks with which intervals are made of some series
-// of n values: twice the longest [BlockLength] of them, so that at least [MinBlocks] fit in;
-// 0 if there are fewer values. An interval takes the number of blocks into account, but
-// not that short ones miss some of the dependence, for which the best estimate of a variance
-// is too small: with twice the length, intervals cover the truth as often as they say
+// of n values: twice the longest [BlockLength] of them, but so that there are 10 to 1,000
+// blocks; 0 if there are fewer values. An interval takes the number of blocks into account, but
+// not that short ones miss some of the dependence, and the best length for a variance leaves
+// it too small: with twice that, intervals cover the truth as often as they say
 // (TestBlockCoverage).
 func IntervalBlock(n int, series ...[]float64) int {
-	longest := 0
+	longest := (n/maxBlocks + 1) / 2
 	for _, s := range series {
 		longest = max(longest, BlockLength(s))
 	}
 	return min(2*longest, n/MinBlocks)
 }
-
-// MinBlocks is how many blocks an interval is made of at least.
-const MinBlocks = 10
 
 // centred returns the series less its mean.
 func centred(series []float64) []float64 {

@@ -1,0 +1,410 @@
+package advice
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+const second = sojourn.Time(time.Second)
+
+// A planted is a job of equal tasks.
+type planted struct{ at, tasks, each, deadline int }
+
+// plant repeats some jobs, each round so long after the one before, on one slot.
+func plant(t *testing.T, rounds, apart int, jobs ...planted) *trial.Scenario {
+	t.Helper()
+	c, err := input.ReadCluster("1x1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &input.Workload{Name: "planted"}
+	for round := range rounds {
+		for _, p := range jobs {
+			j := &sim.Job{Job: sojourn.Job{ID: sojourn.JobID(len(w.Jobs) + 1), Phases: []sojourn.Phase{{Tasks: p.tasks}}}}
+			j.At = sojourn.Time(round*apart+p.at) * second
+			j.Times = []sim.Times{{Each: time.Duration(p.each) * time.Second}}
+			if p.deadline > 0 {
+				j.Deadline = j.At + sojourn.Time(p.deadline)*second
+			}
+			w.Jobs = append(w.Jobs, j)
+		}
+	}
+	return &trial.Scenario{Setup: trial.Setup{Policies: catalog.Builtin()}, Workload: w, Cluster: c}
+}
+
+// advised returns the advice for an objective.
+func advised(t *testing.T, s *trial.Scenario, objective, policies string, loads Loads) *Advice {
+	t.Helper()
+	var o Objective
+	if err := o.Set(objective); err != nil {
+		t.Fatal(err)
+	}
+	q := Question{Objectives: []Objective{o}, Loads: loads, Resamples: 100}
+	if policies != "" {
+		var err error
+		if q.Policies, err = catalog.Parse(policies); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, err := Run(t.Context(), io.Discard, s, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := st.Evaluate(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// line returns what is said of a policy.
+func (a *Advice) line(policy string) *Line {
+	return &a.Lines[slices.IndexFunc(a.Lines, func(l Line) bool { return l.Policy == policy })]
+}
+
+// Where it is plain which policy is best, that one is advised, with the numbers that a pencil
+// gives.
+func TestPlanted(t *testing.T) {
+	// A job of ten tasks of 10 s; 5 s later one of a task of 1 s. Under srpt the short one
+	// waits for a task, 6 s in all, and the long one takes 101 s; under fifo, and under fair
+	// on one slot, 96 s and 100 s.
+	short := []planted{{0, 10, 10, 0}, {5, 1, 1, 0}}
+	// A task of 100 s, and then one of 50 s each 50 s: under srpt the long one is last.
+	stream := []planted{{0, 1, 50, 0}, {1, 1, 100, 0}}
+	for i := range 20 {
+		stream = append(stream, planted{50 * (i + 1), 1, 50, 0})
+	}
+	// 100 s that cannot be done within 50, 50 s within 60 and 30 s within 200: by deadline,
+	// two of three; whoever begins with the least or the first, one.
+	deadlines := []planted{{0, 10, 10, 50}, {0, 1, 50, 60}, {0, 1, 30, 200}}
+	for _, tc := range []struct {
+		objective, policies, want string
+		rounds, apart             int
+		jobs                      []planted
+		best, fifo                float64
+	}{
+		{"mean", "srpt", "srpt", 40, 1000, short, 53.5, 98},
+		{"slowdown", "srpt", "srpt", 40, 1000, short, (6 + 1.01) / 2, (96 + 1.0) / 2},
+		{"median", "srpt", "srpt", 40, 1000, short, 6, 96},
+		{"p99", "srpt", "fifo", 20, 5000, stream, 150, 150},
+		{"deadlines", "srpt,rtmr", "rtmr", 30, 1000, deadlines, 1.0 / 3, 2.0 / 3},
+	} {
+		t.Run(tc.objective, func(t *testing.T) {
+			a := advised(t, plant(t, tc.rounds, tc.apart, tc.jobs...), tc.objective, tc.policies, Loads{Recorded})
+			got, yard := a.Lines[0], a.line("fifo")
+			if got.Policy != tc.want || math.Abs(got.Values[0]/tc.best-1) > 1e-9 || math.Abs(yard.Values[0]/tc.fifo-1) > 1e-9 {
+				t.Errorf("%s of %v, fifo %v; want %s of %v, fifo %v", got.Policy, got.Values, yard.Values, tc.want, tc.best, tc.fifo)
+			}
+			for i := range a.Lines[1:] {
+				if l := &a.Lines[i+1]; l.Tied() != (l.Values[0] == got.Values[0]) {
+					t.Errorf("%s is tied: %v, against the best %v", l.Policy, l.Tied(), l.Best)
+				}
+			}
+			// With one slot fair is fifo, and what is drawn for both is the same.
+			if same := a.line("fair").FIFO; same != (stats.Interval{}) || !(got.Best == stats.Interval{}) {
+				t.Errorf("fair against fifo %v, the best against itself %v, want 0 ± 0", same, got.Best)
+			}
+			if s := a.Sentences(); len(s) != 5 || !strings.HasPrefix(s[0], "Use "+tc.want+": ") {
+				t.Errorf("%d sentences: %q", len(s), s)
+			}
+		})
+	}
+}
+
+// For whom a policy is worse: the quarter of the long jobs, which take 101 s under srpt and 100
+// under fair. Two sizes fill two quarters.
+func TestWorse(t *testing.T) {
+	a := advised(t, plant(t, 40, 1000, planted{0, 10, 10, 0}, planted{5, 1, 1, 0}), "mean", "srpt", Loads{Recorded})
+	want := []float64{6.0 / 96, math.NaN(), 1.01, math.NaN()}
+	for q, w := range want {
+		if got := 1 + a.Objective.amount(a.Lines[0].Quarterly[q].Mean)/100; math.IsNaN(w) != math.IsNaN(got) || math.Abs(got-w) > 1e-9 {
+			t.Errorf("quarter %d: %v times fair, want %v", q, got, w)
+		}
+	}
+	if s := a.worse(); s != "It is worse than fair for these quarters of the jobs by their work: those of 1 seconds to 100 seconds, whose mean sojourn time is 1.0 % higher." {
+		t.Error(s)
+	}
+}
+
+// Loads that do not agree are told apart: at a low load nobody waits, and fifo is as good.
+func TestLoads(t *testing.T) {
+	s := plant(t, 40, 1000, planted{0, 10, 10, 0}, planted{5, 1, 1, 0})
+	a := advised(t, s, "mean", "srpt,las", Loads{"0.001", "0.9"})
+	if line := a.line("fifo"); !(line.Values[0] < 52 && line.Values[1] > 90) {
+		t.Errorf("mean sojourn times under fifo %v, want one without and one with waiting", line.Values)
+	}
+	if got := a.loadName(0); got != "0.001" {
+		t.Errorf("load %s", got)
+	}
+	// fifo is no worse at the low load, and the loads agree on srpt or las.
+	if got := a.agreement(); !strings.HasPrefix(got, "The loads agree: at none of 0.001 and 0.9 ") {
+		t.Error(got)
+	}
+	a.Lines[1].BestAt[1] = stats.Interval{Mean: -0.1, Half: 0.01}
+	if got, want := a.agreement(), "The loads do not agree: at 0.9, that of "+a.Lines[1].Policy+" is 9.5 % lower (8.6 to 10.4 %)."; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// Candidates are those that the catalog knows: a policy called default joins by itself. Those
+// that need sizes are left out where there are none.
+func TestCandidates(t *testing.T) {
+	more := catalog.Builtin().With(catalog.NewEntry("default", "", baseline.NewLAS))
+	for _, tc := range []struct {
+		policies        catalog.Catalog
+		deadlines, told bool
+		want, left      string
+	}{
+		{more, false, true, "fifo fair default las hfsp srpt fsp pfsp", ""},
+		{more, true, true, "fifo fair default las hfsp srpt fsp pfsp rtmr", ""},
+		{more, false, false, "fifo fair default las hfsp", "srpt fsp pfsp"},
+		{more[:2], true, true, "fifo fair", ""},
+	} {
+		specs, left := choose(tc.policies, tc.deadlines, tc.told)
+		var names, out []string
+		for _, s := range specs {
+			names = append(names, s.Name)
+		}
+		for _, l := range left {
+			out = append(out, l.Policy)
+		}
+		if got := strings.Join(names, " "); got != tc.want || strings.Join(out, " ") != tc.left {
+			t.Errorf("candidates %s, left out %v; want %s, %s", got, out, tc.want, tc.left)
+		}
+	}
+	if got := withYardsticks([]catalog.Spec{{Name: "las"}, {Name: "fair"}}); len(got) != 3 || got[0].Name != "fifo" || got[1].Name != "las" {
+		t.Errorf("with yardsticks: %v", got)
+	}
+	s := plant(t, 10, 100, planted{0, 1, 10, 0})
+	s.Estimates = noEstimates
+	if told(s) {
+		t.Error("sizes are told that are not")
+	}
+	s.Workload.Jobs[3].Phases[0].Estimate = time.Second
+	if !told(s) {
+		t.Error("an estimate of the workload is not told")
+	}
+}
+
+// A quantile is that of the values written out as often as they are drawn.
+func TestQuantiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		values := make([]float64, 1+r.IntN(30))
+		for i := range values {
+			if values[i] = float64(r.IntN(10)); r.IntN(5) == 0 {
+				values[i] = math.NaN()
+			}
+		}
+		percent := 1 + r.IntN(99)
+		o := newOrder(values, percent)
+		stats.Resamples(len(values), 1+r.IntN(5), 3, r.Uint64(), func(_ int, rs *stats.Resample) {
+			w := make([]int32, len(values))
+			rs.Weights(w)
+			var drawn []float64
+			for i, v := range values {
+				for range w[i] {
+					if !math.IsNaN(v) {
+						drawn = append(drawn, v)
+					}
+				}
+			}
+			slices.SortFunc(drawn, cmp.Compare)
+			want := math.NaN()
+			for k, v := range drawn { // the least that at least so many percent do not exceed
+				if 100*(k+1) >= percent*len(drawn) {
+					want = v
+					break
+				}
+			}
+			if got := o.of(rs); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+				t.Fatalf("percentile %d of %v is %v, want %v", percent, drawn, got, want)
+			}
+		})
+	}
+}
+
+// The summary is JSON of a known form, the same each time, and another seed changes intervals
+// alone.
+func TestSummary(t *testing.T) {
+	text := func(seed uint64) string {
+		s := plant(t, 20, 1000, planted{0, 10, 10, 300}, planted{5, 1, 1, 50}, planted{7, 2, 3, 0})
+		s.Seed = seed
+		var b bytes.Buffer
+		for _, objective := range []string{"mean", "deadlines"} {
+			if err := json.NewEncoder(&b).Encode(advised(t, s, objective, "srpt", nil).Summary()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return b.String()
+	}
+	first := text(1)
+	if again := text(1); again != first {
+		t.Errorf("the same seed gives\n%s\nand\n%s", first, again)
+	}
+	if other := text(2); other == first {
+		t.Error("another seed gives the same intervals")
+	}
+	lines := strings.Split(first, "\n")
+	var got map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for key := range got {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	if want := "cluster estimates intervals left_out loads objective policies schema seed sentences use work workload"; strings.Join(keys, " ") != want {
+		t.Errorf("keys %v, want %s", keys, want)
+	}
+	if got["schema"] != "sojourn-advice/1" || got["use"] != "srpt" || len(got["sentences"].([]any)) != 5 || len(got["left_out"].([]any)) != 0 {
+		t.Errorf("summary %s", lines[0])
+	}
+	policy := got["policies"].([]any)[0].(map[string]any)
+	for _, key := range []string{"policy", "tied", "values", "against_best", "against_fair", "against_fifo", "quarters_against_fair"} {
+		if _, ok := policy[key]; !ok {
+			t.Errorf("no %s in %v", key, policy)
+		}
+	}
+	if n := len(policy["quarters_against_fair"].([]any)); n != quarters {
+		t.Errorf("%d quarters", n)
+	}
+	if refused := strings.Contains(lines[0], "refused"); refused || !strings.Contains(lines[1], `"refused":[0,0,0]`) {
+		t.Errorf("what is refused stands in the wrong place: %v, %s", refused, lines[1])
+	}
+}
+
+// Where nothing can be said of chance, no interval is given, and that is said.
+func TestNoIntervals(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		s    *trial.Scenario
+		want string
+	}{
+		{"one job", plant(t, 1, 1, planted{0, 3, 1, 0}), "One job is no evidence"},
+		{"few jobs", plant(t, 9, 10, planted{0, 3, 1, 0}), "There are 9 jobs over 80 seconds, too few for intervals"},
+		{"one instant", plant(t, 30, 0, planted{0, 3, 1, 0}), "All 30 jobs arrive at one instant"},
+	} {
+		a := advised(t, tc.s, "mean", "", nil)
+		text := a.sureness()
+		if a.Length != 0 || !strings.HasPrefix(text, tc.want) || !strings.HasSuffix(a.what(), "though nothing can be said of chance.") {
+			t.Errorf("%s: blocks of %d, %s %s", tc.name, a.Length, a.what(), text)
+		}
+		var b bytes.Buffer
+		if err := a.Write(&b); err != nil || strings.Contains(b.String(), "[") || strings.Contains(b.String(), "NaN") {
+			t.Errorf("%s: %v\n%s", tc.name, err, &b)
+		}
+	}
+}
+
+// What cannot be compared is an error that says why.
+func TestNothingToCompare(t *testing.T) {
+	cluster := func(s *trial.Scenario, spec string) *trial.Scenario {
+		c, err := input.ReadCluster(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Cluster = c
+		for _, j := range s.Workload.Jobs {
+			j.Phases[0].Class = 1
+		}
+		return s
+	}
+	for _, tc := range []struct {
+		s               *trial.Scenario
+		objective, want string
+	}{
+		{plant(t, 20, 1, planted{0, 1, 0, 0}), "mean", "planted: the mean sojourn time is 0 or unknown, so that there is nothing to compare"},
+		{plant(t, 20, 1, planted{0, 1, 1, 0}), "deadlines", "--objective deadlines: no job of planted has a deadline"},
+		{cluster(plant(t, 20, 1, planted{0, 1, 1, 0}), "1x1+0"), "mean", "planted: job 1 needs slots of class 1, of which cluster 1x1+0 has none"},
+	} {
+		var o Objective
+		if err := o.Set(tc.objective); err != nil {
+			t.Fatal(err)
+		}
+		st, err := Run(t.Context(), io.Discard, tc.s, Question{Objectives: []Objective{o}, Loads: Loads{Recorded}, Resamples: 100})
+		if err == nil {
+			_, err = st.Evaluate(t.Context(), o)
+		}
+		if err == nil || err.Error() != tc.want {
+			t.Errorf("error %v, want %s", err, tc.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Run(ctx, io.Discard, plant(t, 20, 1, planted{0, 1, 1, 0}), Question{Objectives: objectives[:1], Resamples: 100}); err == nil || err.Error() != "interrupted" {
+		t.Errorf("after an interrupt: %v", err)
+	}
+}
+
+func TestLoadsFlag(t *testing.T) {
+	var l Loads
+	if err := l.Set("recorded,0.5,1.1"); err != nil || l.String() != "recorded,0.5,1.1" {
+		t.Errorf("%v, %v", l, err)
+	}
+	for _, text := range []string{"", "0", "-1", "NaN", "inf", "1e999", "recorded,", "Recorded", "0.5,0.5", "recorded,recorded"} {
+		l := Loads{"1"}
+		if err := l.Set(text); err == nil || l.String() != "1" {
+			t.Errorf("%q: %v, %v; want an error and no change", text, l, err)
+		}
+	}
+}
+
+func TestSplitTrace(t *testing.T) {
+	for text, want := range map[string][2]string{"a.jsonl@1x1": {"a.jsonl", "1x1"}, "me@home.jsonl@c.json": {"me@home.jsonl", "c.json"}, "-@1x1": {"-", "1x1"}} {
+		if file, cluster, err := SplitTrace(text); err != nil || [2]string{file, cluster} != want {
+			t.Errorf("%s: %q, %q, %v", text, file, cluster, err)
+		}
+	}
+	for _, text := range []string{"", "a.jsonl", "@1x1", "a.jsonl@", "@"} {
+		if _, _, err := SplitTrace(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+// Amounts are told with as many digits as mean something.
+func TestWords(t *testing.T) {
+	mean, share := objectives[0], objectives[4]
+	log := math.Log
+	for _, tc := range []struct {
+		o    Objective
+		i    stats.Interval
+		want string
+	}{
+		{mean, stats.Interval{Mean: 0, Half: 0}, "the same"},
+		{mean, stats.Interval{Mean: log(0.5), Half: math.NaN()}, "50 % lower"},
+		{mean, stats.Interval{Mean: log(0.5), Half: log(1.2)}, "50 % lower (40 to 58 %)"},
+		{mean, stats.Interval{Mean: log(0.5), Half: log(5)}, "50 % lower (from 90 % lower to 150 % higher)"},
+		{mean, stats.Interval{Mean: log(1.05), Half: log(1.02)}, "5.0 % higher (2.9 to 7.1 %)"},
+		{mean, stats.Interval{Mean: log(20), Half: log(1.1)}, "1,900 % higher (1,718 to 2,100 %)"},
+		{mean, stats.Interval{Mean: log(0.01), Half: log(1.1)}, "99.0 % lower (98.9 to 99.1 %)"},
+		{share, stats.Interval{Mean: -0.12, Half: 0.01}, "12 points lower (11 to 13 points)"},
+		{share, stats.Interval{Mean: 0.02, Half: 0.03}, "2.0 points higher (from 1.0 points lower to 5.0 points higher)"},
+	} {
+		if got := tc.o.change(tc.i); got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.i, got, tc.want)
+		}
+	}
+	if got, want := waiting(10*time.Second, 21, &input.Facts{Meter: input.Meter{Jobs: 1e6}, Tasks: 1e7}), "The first of 21 runs of 1,000,000 jobs and 10,000,000 tasks took 10 seconds; the others may take "; !strings.HasPrefix(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -1,0 +1,70 @@
+package advice
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+)
+
+// The policies that all others are compared with, whatever is asked for.
+const (
+	fifo = "fifo"
+	fair = "fair"
+)
+
+// candidates are the policies that are tried if none is named, as far as the catalog knows
+// them. Of policies that do equally well the first is advised.
+var candidates = []struct {
+	name      string
+	sized     bool // needs to be told how long tasks take
+	deadlines bool // is about deadlines
+}{
+	{name: fifo}, {name: fair}, {name: "default"}, {name: "las"}, {name: "hfsp"},
+	{name: "srpt", sized: true}, {name: "fsp", sized: true}, {name: "pfsp", sized: true},
+	{name: "rtmr", sized: true, deadlines: true},
+}
+
+// A leftOut is a policy that is not compared.
+type leftOut struct {
+	Policy string `json:"policy"`
+	Reason string `json:"reason"`
+}
+
+// choose returns the candidates of an objective, and those that are left out because policies
+// are not told sizes.
+func choose(policies catalog.Catalog, deadlines, told bool) (specs []catalog.Spec, left []leftOut) {
+	for _, c := range candidates {
+		_, err := policies.Find(c.name)
+		switch {
+		case err != nil || c.deadlines && !deadlines:
+		case c.sized && !told:
+			left = append(left, leftOut{c.name, "the workload does not tell in advance how long tasks take; --estimates exact does"})
+		default:
+			specs = append(specs, catalog.Spec{Name: c.name})
+		}
+	}
+	return specs, left
+}
+
+// withYardsticks returns the policies with fifo and fair before them, unless they are there.
+func withYardsticks(specs []catalog.Spec) []catalog.Spec {
+	var all []catalog.Spec
+	for _, name := range []string{fifo, fair} {
+		if indexOf(specs, name) < 0 {
+			all = append(all, catalog.Spec{Name: name})
+		}
+	}
+	return append(all, specs...)
+}
+
+// indexOf returns the place of the policy that is written as a text, -1 if there is none.
+func indexOf(specs []catalog.Spec, text string) int {
+	return slices.IndexFunc(specs, func(s catalog.Spec) bool { return s.String() == text })
+}
+
+// told reports whether policies are told, or can find out, how long tasks take before they
+// start.
+func told(s *trial.Scenario) bool {
+	return s.Estimates != noEstimates || s.Workload.Facts().Told > 0
+}

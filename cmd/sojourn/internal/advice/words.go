@@ -1,0 +1,232 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
+	"github.com/sojourn-sched/sojourn/internal/detmath"
+)
+
+// amount returns by how much an effect changes the objective: in percent, or in points of a
+// share.
+func (o *Objective) amount(effect float64) float64 {
+	if o.Deadlines() {
+		return 100 * effect
+	}
+	return 100 * (detmath.Exp(effect) - 1)
+}
+
+// unit is that of an amount.
+func (o *Objective) unit() string {
+	if o.Deadlines() {
+		return "points"
+	}
+	return "%"
+}
+
+// decimals returns how many decimals amounts are given with: one if any is below 10, or hardly
+// below all.
+func decimals(amounts ...float64) int {
+	for _, amount := range amounts {
+		if amount = math.Abs(amount); amount < 9.95 || amount >= 98.5 && amount < 100 {
+			return 1
+		}
+	}
+	return 0
+}
+
+// change says how a number is changed by an effect, such as "44 % lower (31 to 55 %)".
+func (o *Objective) change(i stats.Interval) string {
+	low, mid, high := o.amount(i.Low()), o.amount(i.Mean), o.amount(i.High())
+	if math.IsNaN(i.Half) || i.Half == 0 {
+		return o.towards(mid, decimals(mid))
+	}
+	d := decimals(low, mid, high)
+	least, most := math.Abs(low), math.Abs(high)
+	switch {
+	case high < 0:
+		least, most = most, least
+	case low <= 0:
+		return o.towards(mid, d) + fmt.Sprintf(" (from %s to %s)", o.towards(low, d), o.towards(high, d))
+	}
+	return o.towards(mid, d) + fmt.Sprintf(" (%s to %s %s)", amountText(least, d), amountText(most, d), o.unit())
+}
+
+// towards says by how much a number is lower or higher.
+func (o *Objective) towards(amount float64, decimals int) string {
+	switch text := amountText(math.Abs(amount), decimals); {
+	case math.Abs(amount) < 0.05:
+		return "the same"
+	case amount < 0:
+		return text + " " + o.unit() + " lower"
+	default:
+		return text + " " + o.unit() + " higher"
+	}
+}
+
+// amountText formats an amount above 0.
+func amountText(amount float64, decimals int) string {
+	if decimals > 0 || amount > 1e9 {
+		return format.Number(amount, decimals)
+	}
+	return format.Thousands(int(math.Round(amount)))
+}
+
+// loadName returns a load with its number, such as "recorded (0.89)".
+func (a *Advice) loadName(l int) string {
+	load := slices.Max(a.samples[0][l].Loads[0])
+	if a.Loads[l] != Recorded || math.IsInf(load, 0) {
+		return a.Loads[l]
+	}
+	return Recorded + " (" + format.Number(load, 2) + ")"
+}
+
+// quarterName says which jobs a quarter has.
+func (a *Advice) quarterName(q int) string {
+	span := func(q int) string { return format.Span(time.Duration(a.bounds[q] * float64(time.Second))) }
+	switch q {
+	case 0:
+		return "those of the least work (at most " + span(0) + ")"
+	case quarters - 1:
+		return "those of the most work (above " + span(q-1) + ")"
+	}
+	return "those of " + span(q-1) + " to " + span(q)
+}
+
+// listed joins the parts of a sentence with commas and a word before the last one.
+func listed(parts []string, word string) string {
+	last := len(parts) - 1
+	if last < 1 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
+}
+
+// Sentences are five: what to use, what it gains, for whom it is worse, whether the loads
+// agree, and how sure that is.
+func (a *Advice) Sentences() []string {
+	return []string{a.what(), a.gain(), a.worse(), a.agreement(), a.sureness()}
+}
+
+func (a *Advice) what() string {
+	best := &a.Lines[0]
+	var ties []string
+	for i := range a.Lines[1:] {
+		if l := &a.Lines[1+i]; l.Tied() {
+			ties = append(ties, l.Policy)
+		}
+	}
+	switch {
+	case a.Length == 0:
+		return fmt.Sprintf("Use %s, whose %s is the least here, though nothing can be said of chance.", best.Policy, a.Objective.What)
+	case len(ties) == 0:
+		return fmt.Sprintf("Use %s: its %s is the least, and that is more than chance.", best.Policy, a.Objective.What)
+	}
+	return fmt.Sprintf("Use %s: its %s is the least, but %s cannot be told from it on this workload: that is a tie.", best.Policy, a.Objective.What, listed(ties, "and"))
+}
+
+func (a *Advice) gain() string {
+	best := &a.Lines[0]
+	var parts []string
+	for _, with := range []struct {
+		name   string
+		effect stats.Interval
+	}{{fair, best.Fair}, {fifo, best.FIFO}} {
+		if with.name != best.Policy {
+			parts = append(parts, a.Objective.change(with.effect)+" than under "+with.name)
+		}
+	}
+	text := fmt.Sprintf("Its %s is %s", a.Objective.What, strings.ReplaceAll(listed(parts, "and"), "the same than", "the same as"))
+	if len(a.Loads) > 1 {
+		text += ", on average over the loads"
+	}
+	if a.Objective.Deadlines() {
+		refused := 0.0
+		for _, share := range best.Refused {
+			refused += 100 * share / float64(len(a.Loads))
+		}
+		text += fmt.Sprintf("; it refuses %s %% of the jobs that have one, which counts as missed", amountText(refused, 1))
+	}
+	return text + "."
+}
+
+func (a *Advice) worse() string {
+	best, what := &a.Lines[0], "mean sojourn time"
+	if a.Objective.Deadlines() {
+		what = a.Objective.What
+	}
+	if best.Policy == fair {
+		return "Nobody is worse off than under fair, which it is."
+	}
+	var parts []string
+	for q, effect := range best.Quarterly {
+		if a.Objective.amount(effect.Mean) < 0.05 || math.IsNaN(effect.Mean) {
+			continue
+		}
+		text := a.quarterName(q) + ", whose " + what + " is " + a.Objective.change(effect)
+		if !(effect.Low() > 0) {
+			text += ", which may be chance"
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("It is worse than fair for none of the quarters of the jobs by their work: no quarter has a higher %s.", what)
+	}
+	return "It is worse than fair for these quarters of the jobs by their work: " + strings.Join(parts, "; ") + "."
+}
+
+func (a *Advice) agreement() string {
+	best := &a.Lines[0]
+	if len(a.Loads) == 1 {
+		return fmt.Sprintf("Only one load was tried, %s, so that nothing is known of others.", a.loadName(0))
+	}
+	var agree, differ []string
+	for l := range a.Loads {
+		ahead := -1
+		for i := range a.Lines[1:] {
+			line := &a.Lines[1+i]
+			if line.BestAt[l].High() < 0 && (ahead < 0 || line.Values[l] < a.Lines[ahead].Values[l]) {
+				ahead = 1 + i
+			}
+		}
+		if ahead < 0 {
+			agree = append(agree, a.loadName(l))
+			continue
+		}
+		differ = append(differ, fmt.Sprintf("at %s, that of %s is %s", a.loadName(l), a.Lines[ahead].Policy, a.Objective.change(a.Lines[ahead].BestAt[l])))
+	}
+	switch {
+	case a.Length == 0:
+		return fmt.Sprintf("What each load says stands in the table: %s.", listed(agree, "and"))
+	case len(differ) == 0:
+		return fmt.Sprintf("The loads agree: at none of %s is another policy ahead of %s by more than chance.", listed(agree, "and"), best.Policy)
+	}
+	return fmt.Sprintf("The loads do not agree: %s.", strings.Join(differ, "; "))
+}
+
+func (a *Advice) sureness() string {
+	known := a.Workload.Facts()
+	jobs := format.Count(known.Jobs, "job")
+	switch {
+	case known.Jobs == 1:
+		return "One job is no evidence: take this for a test of the command."
+	case known.Span() == 0:
+		return fmt.Sprintf("All %s arrive at one instant, which is one observation: another batch may say otherwise.", jobs)
+	case a.Length == 0:
+		return fmt.Sprintf("There are %s over %s, too few for intervals, which take %d or more.", jobs, format.Span(known.Span()), stats.MinBlocks)
+	}
+	text := fmt.Sprintf("How sure: %s over %s make %s of %s in a row for the %.0f %% intervals", jobs,
+		format.Span(known.Span()), format.Count(a.Blocks, "block"), format.Count(a.Length, "job"), 100*stats.Confidence)
+	if beyond := known.Jobs * (100 - a.Objective.percent) / 100; a.Objective.percent > 0 && beyond < 20 {
+		return text + fmt.Sprintf(", but the percentile hangs on the last %s of all: a longer workload may say otherwise.", format.Count(max(beyond, 1), "job"))
+	}
+	if a.Blocks < 20 {
+		return text + ", which is few: a longer workload may say otherwise."
+	}
+	return text + ", which tell what is chance within this workload, not whether other times are like it."
+}
