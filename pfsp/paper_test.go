@@ -111,7 +111,7 @@ func TestCompletable(t *testing.T) {
 // On average PFSP is no worse than FSP, both are better than a discrete fair
 // scheduler, and probes cost something, less with the gate. In single instances PFSP
 // can be worse than FSP.
-// Reference: package comment, last paragraph of "What is promised"; Li et al., Fig. 4.
+// Reference: package comment, last paragraph of "When the promise holds"; Li et al., Fig. 4.
 func TestMeanFlowTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	sum := map[string]float64{}
