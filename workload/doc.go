@@ -1,12 +1,13 @@
-// Package workload makes workloads from a seed: those of the papers whose
-// policies this project brings, and general ones.
+// Package workload makes workloads from a seed: those of the papers that the policies of this
+// library come from, and general ones. Use it if you have no trace, or want to repeat a paper's
+// experiment.
 //
 //	g, err := workload.Lookup("hfsp-test")
 //	...
-//	jobs, err := g.Jobs(1, map[string]string{"load": "0.9", "jobs": "1000"})
+//	jobs, err := g.Jobs(1, map[string]string{"load": "0.9", "jobs": "1000"}) // 1 is the seed
 //
-// makes the jobs of one workload, for sim.Run or trace.Write. Equal seeds and
-// options make equal jobs, on every platform.
+// The jobs are for sim.Run or trace.Write. Equal seeds and options make equal jobs, on every
+// platform.
 //
 // # Generators
 //
@@ -44,33 +45,29 @@
 //   - MarS: X. Ling, Y. Yuan, D. Wang, J. Liu, J. Yang, "Joint scheduling of
 //     MapReduce jobs with servers: Performance bounds and experiments", 2016
 //
-// A paper tells less than a generator has to know. Whatever it leaves open is an
-// [Option]: its Source says where in the paper the default stands, or that it is
-// assumed and why.
+// A paper says less than a generator has to know. What a paper leaves open is an [Option]. Its
+// Source says where in the paper the default stands, or that the default is assumed, and why.
 //
 // # Load
 //
-// The load of a workload is the service time of all its tasks, divided by what the
-// slots can serve between the first arrival and the last. Where jobs need map and
-// reduce slots, that of the busier class counts. The work of all jobs counts, also
-// of the one that arrives when the span ends; what the slots do afterwards does
-// not. So n jobs in n-1 equal gaps have n/(n-1) times the load of the endless
-// stream that they are a part of.
+// The load of a workload is the service time of all its tasks, divided by what the slots can
+// serve between the first arrival and the last. If jobs need map and reduce slots, the load of
+// the busier class counts. The work of all jobs counts, even of a job that arrives when the
+// span ends. What the slots do after the span does not count. So n jobs in n-1 equal gaps have
+// n/(n-1) times the load of the endless stream that they are a part of.
 //
-// The option load multiplies all times of arrival by one factor, so that the
-// workload has this load: not on average over seeds but each of them, up to the
-// rounding of times to nanoseconds. The slots are those that the options slots, or
-// map-slots and reduce-slots name. Tasks, deadlines (from the arrival) and the
-// pattern of arrivals stay as they are. Jobs are then made twice: once to be
-// summed up.
+// The option load multiplies all times of arrival by one factor, so that the workload has this
+// load. Each seed has this load, not only the average of seeds, up to the rounding of times to
+// nanoseconds. The options slots, or map-slots and reduce-slots, give the slots. Tasks,
+// deadlines (counted from the arrival) and the pattern of arrivals stay as they are. Jobs are
+// then made twice: the first time only to add them up.
 //
 // # Random numbers
 //
-// Each purpose (arrivals, numbers of tasks, times of map tasks, places ...) has
-// its own stream of random numbers (PCG) for each job. What is drawn for one
-// purpose or job does not depend on what is drawn for others: with twice the mean
-// time of a map task, or a tenfold number of jobs, the first jobs arrive as before
-// and have the same reduce tasks. Functions of real numbers are those of
-// internal/detmath. A number is rounded once, to the nearest nanosecond, when it
-// becomes a time.
+// Each purpose (arrivals, numbers of tasks, times of map tasks, places ...) has a stream of
+// random numbers (PCG) of its own for each job. A draw for one purpose or job does not depend on
+// the draws for others. If you double the mean time of a map task, or take ten times as many
+// jobs, the first jobs arrive as before and have the same reduce tasks. Functions of real
+// numbers are those of internal/detmath. A number is rounded once, to the nearest nanosecond,
+// when it becomes a time.
 package workload
