@@ -19,15 +19,17 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	arrival "github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
 const second = sojourn.Time(time.Second)
 
-// A planted is a job of equal tasks.
-type planted struct{ at, tasks, each, deadline int }
+// A planted is a job of equal tasks, as many more or less as spread says from round to round.
+type planted struct{ at, tasks, each, deadline, spread int }
 
-// plant repeats some jobs, each round so long after the one before, on one slot.
+// plant repeats some jobs, each round so long after the one before, on one slot. The policy
+// called fair serves them in the order of their arrival.
 func plant(t *testing.T, rounds, apart int, jobs ...planted) *trial.Scenario {
 	t.Helper()
 	c, err := input.ReadCluster("1x1")
@@ -37,7 +39,7 @@ func plant(t *testing.T, rounds, apart int, jobs ...planted) *trial.Scenario {
 	w := &input.Workload{Name: "planted"}
 	for round := range rounds {
 		for _, p := range jobs {
-			j := &sim.Job{Job: sojourn.Job{ID: sojourn.JobID(len(w.Jobs) + 1), Phases: []sojourn.Phase{{Tasks: p.tasks}}}}
+			j := &sim.Job{Job: sojourn.Job{ID: sojourn.JobID(len(w.Jobs) + 1), Phases: []sojourn.Phase{{Tasks: p.tasks + round%(2*p.spread+1) - p.spread}}}}
 			j.At = sojourn.Time(round*apart+p.at) * second
 			j.Times = []sim.Times{{Each: time.Duration(p.each) * time.Second}}
 			if p.deadline > 0 {
@@ -46,7 +48,8 @@ func plant(t *testing.T, rounds, apart int, jobs ...planted) *trial.Scenario {
 			w.Jobs = append(w.Jobs, j)
 		}
 	}
-	return &trial.Scenario{Setup: trial.Setup{Policies: catalog.Builtin()}, Workload: w, Cluster: c}
+	policies := catalog.Builtin().With(catalog.NewEntry(fair, "", arrival.New))
+	return &trial.Scenario{Setup: trial.Setup{Policies: policies}, Workload: w, Cluster: c}
 }
 
 // advised returns the advice for an objective.
@@ -83,26 +86,27 @@ func (a *Advice) line(policy string) *Line {
 // gives.
 func TestPlanted(t *testing.T) {
 	// A job of ten tasks of 10 s; 5 s later one of a task of 1 s. Under srpt the short one
-	// waits for a task, 6 s in all, and the long one takes 101 s; under fifo, and under fair
-	// on one slot, 96 s and 100 s.
-	short := []planted{{0, 10, 10, 0}, {5, 1, 1, 0}}
+	// waits for a task, 6 s in all, and the long one takes 101 s; under fifo 96 s and 100 s.
+	short := []planted{{0, 10, 10, 0, 0}, {5, 1, 1, 0, 0}}
+	// The same with 8 to 12 tasks, by turns, and the same means.
+	uneven := []planted{{0, 10, 10, 0, 2}, {5, 1, 1, 0, 0}}
 	// A task of 100 s, and then one of 50 s each 50 s: under srpt the long one is last.
-	stream := []planted{{0, 1, 50, 0}, {1, 1, 100, 0}}
+	stream := []planted{{0, 1, 50, 0, 0}, {1, 1, 100, 0, 0}}
 	for i := range 20 {
-		stream = append(stream, planted{50 * (i + 1), 1, 50, 0})
+		stream = append(stream, planted{50 * (i + 1), 1, 50, 0, 0})
 	}
 	// 100 s that cannot be done within 50, 50 s within 60 and 30 s within 200: by deadline,
 	// two of three; whoever begins with the least or the first, one.
-	deadlines := []planted{{0, 10, 10, 50}, {0, 1, 50, 60}, {0, 1, 30, 200}}
+	deadlines := []planted{{0, 10, 10, 50, 0}, {0, 1, 50, 60, 0}, {0, 1, 30, 200, 0}}
 	for _, tc := range []struct {
 		objective, policies, want string
 		rounds, apart             int
 		jobs                      []planted
 		best, fifo                float64
 	}{
-		{"mean", "srpt", "srpt", 40, 1000, short, 53.5, 98},
+		{"mean", "srpt", "srpt", 40, 1000, uneven, 53.5, 98},
 		{"slowdown", "srpt", "srpt", 40, 1000, short, (6 + 1.01) / 2, (96 + 1.0) / 2},
-		{"median", "srpt", "srpt", 40, 1000, short, 6, 96},
+		{"median", "srpt", "srpt", 40, 1000, uneven, 6, 96},
 		{"p99", "srpt", "fifo", 20, 5000, stream, 150, 150},
 		{"deadlines", "srpt,rtmr", "rtmr", 30, 1000, deadlines, 1.0 / 3, 2.0 / 3},
 	} {
@@ -117,7 +121,7 @@ func TestPlanted(t *testing.T) {
 					t.Errorf("%s is tied: %v, against the best %v", l.Policy, l.Tied(), l.Best)
 				}
 			}
-			// With one slot fair is fifo, and what is drawn for both is the same.
+			// fair is fifo here, and what is drawn for both is the same.
 			if same := a.line("fair").FIFO; same != (stats.Interval{}) || !(got.Best == stats.Interval{}) {
 				t.Errorf("fair against fifo %v, the best against itself %v, want 0 ± 0", same, got.Best)
 			}
@@ -128,10 +132,37 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
+// Policies are tied if what one has over the other may be chance.
+func TestTied(t *testing.T) {
+	for _, tc := range []struct {
+		best stats.Interval
+		want bool
+	}{
+		{stats.Interval{}, true}, {stats.Interval{Mean: 0.02, Half: 0.03}, true}, {stats.Interval{Mean: 0.03, Half: 0.03}, true},
+		{stats.Interval{Mean: 0.03, Half: 0.02}, false}, {stats.Interval{Mean: 0.03}, false}, {stats.Interval{Mean: 0.03, Half: math.NaN()}, true},
+	} {
+		if l := (Line{Best: tc.best}); l.Tied() != tc.want {
+			t.Errorf("%v: tied is %v", tc.best, l.Tied())
+		}
+	}
+}
+
+// A policy that leaves jobs out is left out, but for deadlines.
+func TestLeftOut(t *testing.T) {
+	s := plant(t, 10, 1000, planted{0, 10, 10, 50, 0}, planted{0, 1, 50, 60, 0})
+	a := advised(t, s, "mean", "rtmr", Loads{Recorded})
+	if len(a.Lines) != 2 || len(a.left) != 1 || a.left[0] != (leftOut{"rtmr", "it did not finish 10 of 20 jobs"}) {
+		t.Errorf("%d policies, left out %v", len(a.Lines), a.left)
+	}
+	if a := advised(t, s, "deadlines", "rtmr", Loads{Recorded}); len(a.Lines) != 3 || a.line("rtmr").Refused[0] != 0.5 || a.line("fifo").Refused[0] != 0 {
+		t.Errorf("for deadlines: %v", a.Lines)
+	}
+}
+
 // For whom a policy is worse: the quarter of the long jobs, which take 101 s under srpt and 100
-// under fair. Two sizes fill two quarters.
+// in the order of arrival. Two sizes fill two quarters.
 func TestWorse(t *testing.T) {
-	a := advised(t, plant(t, 40, 1000, planted{0, 10, 10, 0}, planted{5, 1, 1, 0}), "mean", "srpt", Loads{Recorded})
+	a := advised(t, plant(t, 40, 1000, planted{0, 10, 10, 0, 0}, planted{5, 1, 1, 0, 0}), "mean", "srpt", Loads{Recorded})
 	want := []float64{6.0 / 96, math.NaN(), 1.01, math.NaN()}
 	for q, w := range want {
 		if got := 1 + a.Objective.amount(a.Lines[0].Quarterly[q].Mean)/100; math.IsNaN(w) != math.IsNaN(got) || math.Abs(got-w) > 1e-9 {
@@ -145,7 +176,7 @@ func TestWorse(t *testing.T) {
 
 // Loads that do not agree are told apart: at a low load nobody waits, and fifo is as good.
 func TestLoads(t *testing.T) {
-	s := plant(t, 40, 1000, planted{0, 10, 10, 0}, planted{5, 1, 1, 0})
+	s := plant(t, 40, 1000, planted{0, 10, 10, 0, 0}, planted{5, 1, 1, 0, 0})
 	a := advised(t, s, "mean", "srpt,las", Loads{"0.001", "0.9"})
 	if line := a.line("fifo"); !(line.Values[0] < 52 && line.Values[1] > 90) {
 		t.Errorf("mean sojourn times under fifo %v, want one without and one with waiting", line.Values)
@@ -155,6 +186,10 @@ func TestLoads(t *testing.T) {
 	}
 	// fifo is no worse at the low load, and the loads agree on srpt or las.
 	if got := a.agreement(); !strings.HasPrefix(got, "The loads agree: at none of 0.001 and 0.9 ") {
+		t.Error(got)
+	}
+	a.Lines[1].BestAt[1] = stats.Interval{Mean: -0.1, Half: 0.11}
+	if got := a.agreement(); !strings.HasPrefix(got, "The loads agree") {
 		t.Error(got)
 	}
 	a.Lines[1].BestAt[1] = stats.Interval{Mean: -0.1, Half: 0.01}
@@ -192,7 +227,7 @@ func TestCandidates(t *testing.T) {
 	if got := withYardsticks([]catalog.Spec{{Name: "las"}, {Name: "fair"}}); len(got) != 3 || got[0].Name != "fifo" || got[1].Name != "las" {
 		t.Errorf("with yardsticks: %v", got)
 	}
-	s := plant(t, 10, 100, planted{0, 1, 10, 0})
+	s := plant(t, 10, 100, planted{0, 1, 10, 0, 0})
 	s.Estimates = noEstimates
 	if told(s) {
 		t.Error("sizes are told that are not")
@@ -245,7 +280,7 @@ func TestQuantiles(t *testing.T) {
 // alone.
 func TestSummary(t *testing.T) {
 	text := func(seed uint64) string {
-		s := plant(t, 20, 1000, planted{0, 10, 10, 300}, planted{5, 1, 1, 50}, planted{7, 2, 3, 0})
+		s := plant(t, 20, 1000, planted{0, 10, 10, 300, 0}, planted{5, 1, 1, 50, 0}, planted{7, 2, 3, 0, 0})
 		s.Seed = seed
 		var b bytes.Buffer
 		for _, objective := range []string{"mean", "deadlines"} {
@@ -299,9 +334,9 @@ func TestNoIntervals(t *testing.T) {
 		s    *trial.Scenario
 		want string
 	}{
-		{"one job", plant(t, 1, 1, planted{0, 3, 1, 0}), "One job is no evidence"},
-		{"few jobs", plant(t, 9, 10, planted{0, 3, 1, 0}), "There are 9 jobs over 80 seconds, too few for intervals"},
-		{"one instant", plant(t, 30, 0, planted{0, 3, 1, 0}), "All 30 jobs arrive at one instant"},
+		{"one job", plant(t, 1, 1, planted{0, 3, 1, 0, 0}), "One job is no evidence"},
+		{"few jobs", plant(t, 9, 10, planted{0, 3, 1, 0, 0}), "There are 9 jobs over 80 seconds, too few for intervals"},
+		{"one instant", plant(t, 30, 0, planted{0, 3, 1, 0, 0}), "All 30 jobs arrive at one instant"},
 	} {
 		a := advised(t, tc.s, "mean", "", nil)
 		text := a.sureness()
@@ -332,9 +367,9 @@ func TestNothingToCompare(t *testing.T) {
 		s               *trial.Scenario
 		objective, want string
 	}{
-		{plant(t, 20, 1, planted{0, 1, 0, 0}), "mean", "planted: the mean sojourn time is 0 or unknown, so that there is nothing to compare"},
-		{plant(t, 20, 1, planted{0, 1, 1, 0}), "deadlines", "--objective deadlines: no job of planted has a deadline"},
-		{cluster(plant(t, 20, 1, planted{0, 1, 1, 0}), "1x1+0"), "mean", "planted: job 1 needs slots of class 1, of which cluster 1x1+0 has none"},
+		{plant(t, 20, 1, planted{0, 1, 0, 0, 0}), "mean", "planted: the mean sojourn time is 0 or unknown, so that there is nothing to compare"},
+		{plant(t, 20, 1, planted{0, 1, 1, 0, 0}), "deadlines", "--objective deadlines: no job of planted has a deadline"},
+		{cluster(plant(t, 20, 1, planted{0, 1, 1, 0, 0}), "1x1+0"), "mean", "planted: job 1 needs slots of class 1, of which cluster 1x1+0 has none"},
 	} {
 		var o Objective
 		if err := o.Set(tc.objective); err != nil {
@@ -350,7 +385,7 @@ func TestNothingToCompare(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Run(ctx, io.Discard, plant(t, 20, 1, planted{0, 1, 1, 0}), Question{Objectives: objectives[:1], Resamples: 100}); err == nil || err.Error() != "interrupted" {
+	if _, err := Run(ctx, io.Discard, plant(t, 20, 1, planted{0, 1, 1, 0, 0}), Question{Objectives: objectives[:1], Resamples: 100}); err == nil || err.Error() != "interrupted" {
 		t.Errorf("after an interrupt: %v", err)
 	}
 }
