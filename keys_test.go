@@ -329,14 +329,14 @@ func stories() (list []story) {
 	})
 	one := 1
 	with("hfsp of narrow limits", func() (sojourn.Policy, error) {
-		return hfsp.New(hfsp.Options{TrainingTasks: 2, TrainingSlots: &one, EarlySlots: &one, NodeDelay: 10 * time.Second})
+		return hfsp.New(hfsp.Options{TrainingTasks: 3, TrainingSlots: &one, EarlySlots: &one, NodeDelay: 10 * time.Second})
 	}, func(s *stage) {
 		s.arrive(sojourn.JobAdopted, 1, "", of(0, 4, 0), of(1, 4, 1)) // there is no slot yet
 		s.add(0, 2, 2, 2)                                             // far from all inputs
 		s.add(0, 1)
 		s.add(1, 1, 1)
 		s.arrive(sojourn.JobArrived, 2, "", of(0, 6, 0))
-		s.arrive(sojourn.JobArrived, 3, "", of(0, 1, 0))
+		s.arrive(sojourn.JobArrived, 3, "", of(0, 2, 0)) // it is tiny, and owes what its first task takes
 		s.offer()
 		s.drain()
 	})

@@ -41,6 +41,8 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	phaseN.v                  slot s  the virtual size
 //	phaseN.late               bool    whether it is complete in the virtual cluster, and so goes before
 //	                                  phases that are not
+//	phaseN.owed               slot s  what its tasks have taken that ended, beyond what it was given in the
+//	                                  virtual cluster, if any: it goes on ageing by that when it leaves
 //	phaseN.rank               phases  those that come before it for slots of its class
 //	phaseN.for_training       phases  those of these that do only because they are in training, if any
 //	phaseN.waits_for          job ID  the job of the first of these, if it could use a slot
@@ -88,6 +90,9 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 		attrs = append(attrs, slog.Float64("s", seconds(ph.mean())))
 	}
 	attrs = append(attrs, slog.Float64("v", seconds(ph.remaining())), slog.Bool("late", ph.item.Late()))
+	if served, given := uint64(clamp(ph.served)), ph.given(); served > given {
+		attrs = append(attrs, slog.Float64("owed", seconds(served-given)))
+	}
 
 	ahead, trained := c.ahead(ph)
 	attrs = append(attrs, slog.Int("rank", len(ahead)))

@@ -185,7 +185,7 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 		}
 	case sojourn.TaskFailed, sojourn.TaskRefused:
 		if ph != nil {
-			if ev.Kind == sojourn.TaskFailed {
+			if ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask {
 				ph.served = ph.served.Add(wide.From64(uint64(service(ev, c))))
 			}
 			ph.failed(ev.Task.Index, ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask)

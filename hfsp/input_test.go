@@ -296,10 +296,8 @@ func TestExplainsThatThereAreNoSlots(t *testing.T) {
 	s.want(1, "no_slots", nil)
 }
 
-// A size that was estimated too large is forgotten with its job, whether that
-// finishes, fails or is cancelled: from then on the others age as if it had been known,
-// here to be 4 s. A size that was too small is not made larger: the others go on ageing
-// as they do.
+// A size that was wrong is forgotten with its job, whether that finishes, fails or is
+// cancelled: from then on it ages by what it took and was not given yet, here of 4 s.
 // Reference: package comment, departures.
 func TestAbsurdSizeGoesWithItsJob(t *testing.T) {
 	cancel := sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}}
@@ -319,7 +317,7 @@ func TestAbsurdSizeGoesWithItsJob(t *testing.T) {
 			}{
 				{1e9, 98, 95, "2 s, until 8"},
 				{4, 98, 95, "2 s, until 8"},
-				{1, 97, 92, "nothing since 2"},
+				{1, 97, 94.5, "3 s, until 10"},
 			} {
 				s := stage{t, exact(opts)}
 				s.slots(0, 0)
@@ -335,6 +333,39 @@ func TestAbsurdSizeGoesWithItsJob(t *testing.T) {
 					t.Errorf("%s, %+v, said to take %gs: at 9 v = %v, want %v: %s was left", how, opts, tc.estimate, got, tc.at9, tc.whatIsLeft)
 				}
 			}
+		}
+	}
+}
+
+// A late phase owes what it took beyond what it was given, and not beyond its size: work
+// that is done again makes that larger, and nothing is given for it. It owes nothing for
+// what was taken from it. All of it is said, and charged when the phase leaves; job 2 is
+// there only to age beside it.
+// Reference: package comment, guarantees.
+func TestLatePhaseOwesWhatItWasNotGiven(t *testing.T) {
+	s := stage{t, exact(hfsp.Options{})}
+	s.slots(0, 0)
+	s.arrive(0, 1, tasks(2, 1), tasks(1, 0)) // of 2 s, and tiny
+	s.finish(3, s.assign(0, 1))
+	s.want(1, "late", true)
+	s.want(1, "owed", 1.0) // 3 s taken, 2 given
+	s.observe(3, sojourn.Event{Kind: sojourn.OutputLost, Task: sojourn.TaskID{Job: 1}, Attempt: 1})
+	s.want(1, "late", true)
+	s.want(1, "owed", 1.0) // although its size is 3 s now
+	a := s.assign(0, 1)
+	s.observe(5, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+	s.want(1, "owed", 1.0)
+	s.end(7, sojourn.TaskFailed, s.assign(0, 1))
+	s.want(1, "owed", 3.0) // by its own fault
+	s.finish(8, s.assign(0, 1))
+	a = s.assign(0, 1)
+	s.arrive(8, 2, tasks(10, 10))
+	s.finish(10, a) // 8 s taken, 2 given: 6 s to go, of 8 that pass until 22
+	s.want(2, "v", 98.0)
+	for _, tc := range []struct{ at, v float64 }{{20, 93}, {22, 92}, {24, 90}} {
+		s.observe(tc.at, sojourn.Event{Kind: sojourn.Tick})
+		if got := s.told(2, "v"); got != tc.v {
+			t.Errorf("at %v v = %v, want %v", tc.at, got, tc.v)
 		}
 	}
 }

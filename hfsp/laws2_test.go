@@ -2,6 +2,7 @@ package hfsp
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -140,7 +141,9 @@ func active[T any](list []T, is func(T) bool) (n int) {
 }
 
 // However many tiny jobs come, at a rate that alone would fill the cluster, a large
-// job is served: once it is late, first come first served or with its share.
+// job is served: once it is late, first come first served or with its share. It is of
+// 20 s, and they are of 1 s, of which each takes its share when it has ended. The bound of
+// the package comment is 20 + 2*20*20 = 820 s; it is late at 391 s.
 // Reference: invariant 6.
 func TestFloodOfTinyJobs(t *testing.T) {
 	for _, late := range []Late{LateShare, LateFirst} {
@@ -157,7 +160,7 @@ func TestFloodOfTinyJobs(t *testing.T) {
 		const large = 1
 		must(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: large, Phases: []sojourn.Phase{{Tasks: 20}}}})
 		ended := false
-		for i := range 400 {
+		for i := range 450 {
 			now := sojourn.Time(i) * sojourn.Time(time.Second)
 			must(sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: &sojourn.Job{ID: sojourn.JobID(i + 2), Phases: []sojourn.Phase{{Tasks: 1}}}})
 			a, ok := p.Assign(0)
@@ -171,7 +174,7 @@ func TestFloodOfTinyJobs(t *testing.T) {
 			}
 		}
 		if !ended {
-			t.Errorf("%v: 400 tiny jobs, and the large one still waits", late)
+			t.Errorf("%v: 450 tiny jobs, and the large one still waits", late)
 		}
 	}
 }
@@ -185,10 +188,13 @@ func TestFloodOfTinyJobs(t *testing.T) {
 //	LateShare  with T = 0, it ends by D + W + p, p its longest task: from when the
 //	           first slot is free on, one slot is given to it or to those before it.
 //
-// And it is late first by the time that its size takes at the rate of one of all phases
-// that arrived so far: max(S_i, n s) J/N after it came, J being how many these are. (It
-// may be trained only then, and turn out to be larger.)
-// Reference: HFSP, section II-B and III-B; invariant 6.
+// And it is late first, at r + d, by the time that its size S takes at the rate of one of
+// all phases that arrived so far, S J/N, J being how many these are. (It may be trained only
+// then, and turn out to be larger.) Nor is d more than (B + 2 S (B + u)/y)/N: the charges of
+// tiny phases are work that was done, so that they never overload the virtual cluster. B is
+// the work that is left there when it comes, with what those that are not tiny bring until
+// it is late, u what live tiny phases have taken then, and y the least that one takes.
+// Reference: package comment, guarantees; HFSP, section II-B and III-B; invariant 6.
 func TestNobodyStarves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		if text := starving(t, drawFlood(t)); text != "" {
@@ -205,6 +211,8 @@ func TestStarvationIsNoticed(t *testing.T) {
 		"T = N":       func(f *flood) { f.opts.TrainingSlots = ptr(f.slots) },
 		"not late":    func(f *flood) { f.lateAtOnce = true },
 		"aging by 10": func(f *flood) { f.slowAging = true },
+		"no charges":  func(f *flood) { f.freeTiny = true },
+		"no u":        func(f *flood) { f.forgetful = true },
 	} {
 		gen := rapid.Custom(func(t *rapid.T) string {
 			f := drawFlood(t)
@@ -280,6 +288,8 @@ type flood struct {
 
 	lateAtOnce bool // take jobs for late from their arrival on
 	slowAging  bool // take jobs for ten times as small as they are
+	freeTiny   bool // take tiny jobs for free
+	forgetful  bool // forget what they have taken when another job comes
 }
 
 func drawFlood(t *rapid.T) flood {
@@ -316,6 +326,7 @@ func starving(t fataler, f flood) string {
 	}
 	type record struct {
 		ph        *phase
+		fluid     fluid
 		came      sojourn.Time
 		first     sojourn.Time // when it was late first
 		jobs      int          // that had come up to then; 0 before
@@ -335,6 +346,35 @@ func starving(t fataler, f flood) string {
 	}
 	all := make([]*record, len(f.tasks))
 	var running []attempt
+	left := func(tiny bool) (sum float64) { // in the virtual cluster, of phases that are tiny or not
+		for _, r := range all {
+			if r != nil && (r.ph.stage == stageTiny) == tiny {
+				sum += seconds(r.ph.remaining())
+			}
+		}
+		return sum
+	}
+	brought := 0.0 // by phases that are not tiny
+	tell := func(ev sojourn.Event) {
+		must(sojourn.Event{Kind: sojourn.Tick})
+		before := left(false)
+		must(ev)
+		brought += max(left(false)-before, 0)
+	}
+	taken := func() (sum float64) { // by live tiny phases
+		for _, r := range all {
+			if r != nil && r.ph.stage == stageTiny && r.end == 0 {
+				sum += seconds(r.ph.served.Lo)
+			}
+		}
+		for _, a := range running {
+			if r := all[a.a.Task.Job-1]; r.ph.stage == stageTiny {
+				sum += seconds(uint64(now - a.end + ms*sojourn.Time(f.times[a.a.Task.Job-1])))
+			}
+		}
+		return sum
+	}
+	wrong := ""
 	work, next, arrival := sojourn.Time(0), 0, sojourn.Time(0)
 	look := func() { // who is late
 		for i, r := range all[:next] {
@@ -342,6 +382,9 @@ func starving(t fataler, f flood) string {
 				continue
 			}
 			r.size = max(r.size, r.ph.size)
+			if r.jobs == 0 && wrong == "" {
+				wrong = r.fluid.wrong(now, f, brought, left(true)+left(false))
+			}
 			late := r.ph.item.Late() || f.lateAtOnce
 			if late && !r.isLate {
 				r.late, r.work = now, work
@@ -368,7 +411,7 @@ func starving(t fataler, f flood) string {
 			}
 			running = slices.Delete(running, i, i+1)
 			r := all[a.a.Task.Job-1]
-			must(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.a.Task, Attempt: a.a.Attempt, Slot: sojourn.Slot{ID: a.a.Slot}})
+			tell(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.a.Task, Attempt: a.a.Attempt, Slot: sojourn.Slot{ID: a.a.Slot}})
 			if p.ledger.Job(a.a.Task.Job) == nil {
 				r.end = now
 			}
@@ -376,7 +419,11 @@ func starving(t fataler, f flood) string {
 		for next < len(all) && arrival == now {
 			id := sojourn.JobID(next + 1)
 			must(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: f.tasks[next]}}}})
-			all[next] = &record{ph: p.ledger.Job(id).Data.phases[0], came: now}
+			r := &record{ph: p.ledger.Job(id).Data.phases[0], came: now}
+			if all[next] = r; r.ph.stage != stageTiny {
+				brought += seconds(r.ph.size)
+			}
+			r.fluid = fluid{r.ph, now, left(true) + left(false), brought, taken()}
 			work += ms * sojourn.Time(f.tasks[next]*f.times[next])
 			if next++; next < len(all) {
 				arrival += ms * sojourn.Time(f.gaps[next])
@@ -393,6 +440,9 @@ func starving(t fataler, f flood) string {
 			running = append(running, attempt{a, now + ms*sojourn.Time(f.times[a.Task.Job-1])})
 		}
 	}
+	if wrong != "" {
+		return wrong
+	}
 	for i, r := range all {
 		p := ms * sojourn.Time(f.times[i])
 		size := sojourn.Time(r.size)
@@ -408,6 +458,41 @@ func starving(t fataler, f flood) string {
 		case f.opts.Late == LateShare && r.end > r.late+r.work+p:
 			return fmt.Sprintf("job %d is late at %v, when work of %v has come, and ends at %v; %+v", i+1, r.late, r.work, r.end, f)
 		}
+	}
+	return ""
+}
+
+// A fluid is what is known when a phase comes of how long it will take to be late, in
+// slot-seconds.
+type fluid struct {
+	ph       *phase
+	came     sojourn.Time
+	left     float64 // in the virtual cluster, of all phases
+	brought  float64 // by phases that are not tiny, up to then
+	tinyOnes float64 // what live tiny phases have taken
+}
+
+// wrong returns what is wrong with a phase that was not late at the latest event before now.
+func (l fluid) wrong(now sojourn.Time, f flood, brought, left float64) string {
+	least := math.Inf(1)
+	for i, n := range f.tasks {
+		if n < f.opts.TrainingTasks {
+			least = min(least, float64(n*f.times[i])/1000)
+		}
+	}
+	if f.forgetful {
+		l.tinyOnes = 0
+	}
+	most := l.left + brought - l.brought
+	const rounding = 1e-6
+	if !l.ph.item.Late() && left > most+l.tinyOnes+rounding {
+		return fmt.Sprintf("%v s of work are left in the virtual cluster at %v, want at most %v and %v; %+v", left, now, most, l.tinyOnes, f)
+	}
+	if !f.freeTiny {
+		most += 2 * seconds(l.ph.size) * (most + l.tinyOnes) / least
+	}
+	if d := seconds(uint64(max(now-looks(f)-l.came, 0))); d*float64(f.slots) > most+rounding {
+		return fmt.Sprintf("a phase came at %v and is not late at %v, want after %v slot-seconds; %+v", l.came, now, most, f)
 	}
 	return ""
 }

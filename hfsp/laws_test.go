@@ -392,7 +392,7 @@ func TestDecidesAsTheOracle(t *testing.T) {
 
 // The test above can fail: it notices each of these mistakes.
 func TestOracleNoticesMutants(t *testing.T) {
-	for _, mutant := range []string{"T+1", "back at Delta", "half speed", "drop finished", "phantom"} {
+	for _, mutant := range []string{"T+1", "back at Delta", "half speed", "drop finished", "phantom", "late ones are free", "the killed pay"} {
 		t.Run(mutant, func(t *testing.T) {
 			for seed := range 5000 {
 				if differs(seed, mutant) {

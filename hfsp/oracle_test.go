@@ -46,6 +46,7 @@ type nPhase struct {
 	serial  int
 
 	v, size  *big.Rat
+	given    *big.Rat // in the virtual cluster
 	initial  int64
 	final    int64
 	end      int // order of virtual completion; 0 before
@@ -58,7 +59,7 @@ type nPhase struct {
 	lost     int // training tasks
 	sfs      int // how often S_f was set
 	began    map[int]sojourn.Time
-	served   int64 // by attempts that have ended
+	served   int64 // by attempts that have ended, and were not taken from it
 	gone     bool
 }
 
@@ -269,7 +270,8 @@ func (o *naive) age(at sojourn.Time) {
 			clock.Add(clock, new(big.Rat).Quo(gain, rate))
 			for _, ph := range o.phases {
 				if ph.class == c && ph.v.Sign() > 0 && !(o.mutant == "drop finished" && ph.finished()) {
-					ph.v = new(big.Rat).Sub(ph.v, new(big.Rat).Mul(gain, ph.weight))
+					share := new(big.Rat).Mul(gain, ph.weight)
+					ph.v, ph.given = new(big.Rat).Sub(ph.v, share), new(big.Rat).Add(ph.given, share)
 					o.settle(ph, clock)
 				}
 			}
@@ -344,7 +346,7 @@ func (o *naive) refresh(j *nJob, from int) {
 		ph := j.phases[i]
 		if ph.finished() {
 			ph.samples, ph.training = nil, false
-			o.correct(ph)
+			o.charge(ph)
 			continue
 		}
 		if !ph.entered && ph.ready() {
@@ -374,31 +376,31 @@ func (o *naive) refresh(j *nJob, from int) {
 	}
 }
 
-// correct makes the size of a phase that has just gone what it was, if that is less.
-func (o *naive) correct(ph *nPhase) {
-	if !ph.entered || ph.gone || o.mutant == "phantom" {
+// charge lets a phase that has just gone be given what it took and was not given yet.
+func (o *naive) charge(ph *nPhase) {
+	if !ph.entered || ph.gone || o.mutant == "phantom" || o.mutant == "late ones are free" && ph.end > 0 {
 		return
 	}
 	ph.gone = true
-	served := ph.served
+	cost := ph.served
 	for task, at := range ph.began {
 		if ph.state[task] == 1 {
-			served += int64(o.now - at)
+			cost += int64(o.now - at)
 		}
 	}
-	if over := new(big.Rat).Sub(ph.size, big.NewRat(served, 1)); ph.end == 0 && over.Sign() > 0 {
-		if ph.v = new(big.Rat).Sub(ph.v, over); ph.v.Sign() < 0 {
-			ph.v.SetInt64(0)
-		}
+	if ph.v = new(big.Rat).Sub(big.NewRat(cost, 1), ph.given); ph.v.Sign() <= 0 {
+		ph.v.SetInt64(0)
 		o.settle(ph, big.NewRat(int64(o.now), 1))
+		return
 	}
+	ph.end, ph.endAt = 0, nil
 }
 
 func (o *naive) arrive(spec *sojourn.Job) {
 	j := &nJob{spec: spec, service: make([]int64, len(spec.Phases)), finished: make([]int64, len(spec.Phases))}
 	for i := range spec.Phases {
 		j.phases = append(j.phases, &nPhase{job: j, i: i, class: spec.Phases[i].Class, state: make([]int, spec.Phases[i].Tasks),
-			weight: new(big.Rat).SetFrac64(int64(spec.WeightUnits()), 1<<16), v: new(big.Rat), began: map[int]sojourn.Time{}})
+			weight: new(big.Rat).SetFrac64(int64(spec.WeightUnits()), 1<<16), v: new(big.Rat), given: new(big.Rat), began: map[int]sojourn.Time{}})
 	}
 	o.jobs = append(o.jobs, j)
 	o.refresh(j, 0)
@@ -448,7 +450,7 @@ func (o *naive) end(ev sojourn.Event, start sojourn.Time) {
 		}
 		service = int64(o.now - start)
 	}
-	if ev.Kind != sojourn.TaskRefused {
+	if ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskFailed && (ev.Cause == sojourn.CauseTask || o.mutant == "the killed pay") {
 		ph.served += service
 	}
 	if ev.Kind != sojourn.TaskFinished {

@@ -40,8 +40,12 @@ type phase struct {
 	size, initial, final uint64
 	n                    int
 
-	// served is how long all attempts have run that have ended since the phase became
-	// ready, in vain or not.
+	// brought is the work that the phase has brought into the virtual cluster: its size,
+	// unless it is late. Then it is what the phase was given there.
+	brought uint64
+
+	// served is how long its attempts have run that have ended since it became ready,
+	// without those that were killed or lost with their slot.
 	served wide.Uint128
 
 	samples  samples // while it is in training
@@ -80,6 +84,10 @@ func (ph *phase) startable() bool {
 
 // remaining returns v, the virtual size.
 func (ph *phase) remaining() uint64 { return ph.class.aging.Remaining(ph.item) }
+
+// given returns what the phase was given in the virtual cluster: v is what is left of its
+// size, or 0 if the size has become less than that.
+func (ph *phase) given() uint64 { return ph.brought - min(ph.remaining(), ph.brought) } // v is rounded up
 
 // mean returns the expected time of a task.
 func (ph *phase) mean() uint64 { return ph.size / uint64(max(ph.n, 1)) }
@@ -196,7 +204,8 @@ func (p *Policy) setTimer(ph *phase, now sojourn.Time) {
 func (p *Policy) enter(j *job, i int) *phase {
 	ph := &phase{job: j, index: i, class: p.class(j.Spec().Phases[i].Class), tasks: j.Phase(i), n: j.Spec().Phases[i].Tasks - j.Phase(i).Done(), entered: p.ledger.Now()}
 	p.adopt(ph)
-	p.estimate(ph)
+	ph.stage, ph.initial = p.estimate(ph)
+	ph.size, ph.brought = ph.initial, ph.initial
 	ph.item = ph.class.aging.Arrive(ph, ph.size, j.Weight())
 	if p.kill && ph.tasks.Running() > 0 { // adopted before
 		for s, a := range p.ledger.Attempts() {
@@ -221,19 +230,17 @@ func (p *Policy) adopt(ph *phase) {
 	p.phases = append(p.phases, ph)
 }
 
-// estimate sets the size of a phase that was not trained.
-func (p *Policy) estimate(ph *phase) {
+// estimate returns the size of a phase that was not trained, and what that makes of it.
+func (p *Policy) estimate(ph *phase) (stage, uint64) {
 	size, sure := p.estimator.Initial(ph.job.Spec(), ph.index)
-	ph.size = portion(uint64(max(size, 0)), ph.n, ph.spec().Tasks)
-	switch {
+	switch part := portion(uint64(max(size, 0)), ph.n, ph.spec().Tasks); {
 	case sure:
-		ph.stage = stageKnown
+		return stageKnown, part
 	case ph.n < p.tasks:
-		ph.stage, ph.size = stageTiny, 0
+		return stageTiny, 0
 	default:
-		ph.stage = stageTraining
+		return stageTraining, part
 	}
-	ph.initial = ph.size
 }
 
 // portion returns the part of a size that n of total tasks have, at most 2^63-1.
@@ -249,7 +256,7 @@ func portion(size uint64, n, total int) uint64 {
 // everything but the virtual cluster.
 func (p *Policy) leave(ph *phase) {
 	c := ph.class
-	ph.correct(&p.ledger)
+	ph.charge(&p.ledger)
 	p.endTraining(ph)
 	p.targets.coverAll(ph)
 	if c.gate.count(ph, false, 0) {
@@ -264,47 +271,65 @@ func (p *Policy) leave(ph *phase) {
 	p.spare = append(p.spare, ph.handle)
 }
 
-// correct makes the size of a phase that leaves what it really was, if that is less:
-// the service that it has taken. It goes on taking its share of the virtual cluster
-// until it is virtually complete, so that the others age no faster for its having been
-// served first; but not for the sake of an estimate that was too large, which might
-// be by years. A size that was too small stays: v never grows but by training.
-func (ph *phase) correct(l *ledger.Ledger[data]) {
-	if ph.item.Late() {
-		return
-	}
-	served := ph.served
+// charge makes the size of a phase that leaves what it has cost: the service that it has
+// taken. What it was not given of that yet it takes in the virtual cluster from now on, so
+// that the others age no faster for its having been served first. That holds also for a
+// phase that was late, as tiny ones are from the start. If it took nothing there, the
+// virtual cluster would run ahead by all work that was not foreseen. A size that was too
+// large, perhaps by years, is forgotten.
+func (ph *phase) charge(l *ledger.Ledger[data]) {
+	cost := ph.served
 	if ph.tasks.Running() > 0 { // of a job that was cancelled
 		for _, a := range l.Attempts() {
 			if a.Job == ph.job && int(a.Task.Phase) == ph.index {
-				served = served.Add(wide.From64(uint64(l.Now().Sub(a.Start))))
+				cost = cost.Add(wide.From64(uint64(elapsed(a.Start, l.Now()))))
 			}
 		}
 	}
-	if size := uint64(clamp(served)); size < ph.size {
-		ph.size = size
-		ph.class.aging.Revise(ph.item, size, ph.job.Weight())
+	switch size, late := uint64(clamp(cost)), ph.item.Late(); {
+	case late && size > ph.given():
+		ph.reset(size)
+	case !late && size != ph.size:
+		ph.revise(size)
 	}
+}
+
+// revise changes the size of a phase. v changes by as much, but not below 0, and a phase
+// that is late stays late.
+func (ph *phase) revise(size uint64) {
+	given := ph.given()
+	ph.size, ph.brought = size, size
+	ph.class.aging.Revise(ph.item, size, ph.job.Weight())
+	if ph.item.Late() {
+		ph.brought = given
+	}
+}
+
+// reset changes the size of a phase, which is not late any more if it was given less.
+func (ph *phase) reset(size uint64) {
+	given := ph.given()
+	ph.size, ph.brought = size, max(size, given)
+	ph.class.aging.Reset(ph.item, ph.brought-given, size)
 }
 
 // resize says that a phase has n tasks to do instead of ph.n, or that its description
 // has changed.
 func (p *Policy) resize(ph *phase, n int, described bool) {
-	aging, before := ph.class.aging, ph.n
+	was, before, size := ph.stage, ph.n, ph.size
 	ph.n = n
-	switch {
-	case described && ph.stage != stageTrained:
-		was := ph.stage
-		p.estimate(ph)
+	if described && was != stageTrained {
+		ph.stage, ph.initial = p.estimate(ph)
+		size = ph.initial
 		if ph.stage != stageTraining {
 			p.endTraining(ph)
-		} else if was == stageTiny { // it is not tiny any more
-			aging.Reset(ph.item, ph.size, ph.size)
 		}
-	default:
-		ph.size = portion(ph.size, n, before)
+	} else {
+		size = portion(size, n, before)
 	}
-	aging.Revise(ph.item, ph.size, ph.job.Weight())
+	if was == stageTiny && ph.stage == stageTraining { // it is not tiny any more
+		ph.reset(size)
+	}
+	ph.revise(size)
 }
 
 // add says that a task of a job has finished after a time.

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp", Version: 5, Options: []snapshot.Option{
+	return snapshot.Header{Policy: "hfsp", Version: 6, Options: []snapshot.Option{
 		snapshot.Opt("training-tasks", p.tasks), snapshot.Opt("late", p.late),
 		snapshot.Opt("early-slots", limit(p.earlySlots)), snapshot.Opt("early-delay", p.earlyDelay),
 	}}
@@ -108,8 +108,8 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		for _, ph := range p.phases {
 			// What follows from the account stands in the queue as well.
 			it := ph.item
-			r.Check(it.Work() == ph.size && it.Weight() == ph.job.Weight() && it.Running() == ph.tasks.Running() && it.Ready() == ph.startable(),
-				"a phase does not fit into its queue")
+			r.Check(it.Work() == ph.size && it.Weight() == ph.job.Weight() && it.Running() == ph.tasks.Running() && it.Ready() == ph.startable() &&
+				(it.Late() || ph.brought == ph.size), "a phase does not fit into its queue")
 			if p.kill {
 				p.targets.mark(ph)
 			}
@@ -147,6 +147,7 @@ func (ph *phase) save(w *snapshot.Writer) {
 	w.Uint(ph.initial)
 	w.Uint(ph.final)
 	w.Len(ph.n)
+	w.Uint(ph.brought)
 	ph.served.Save(w)
 	w.Count(ph.failures)
 	w.Time(ph.entered)
@@ -190,6 +191,7 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		initial:  r.Below(1 << 63),
 		final:    r.Below(1 << 63),
 		n:        r.Index(math.MaxInt),
+		brought:  r.Below(1 << 63),
 		served:   wide.Restore128(r),
 		failures: r.Count(),
 		entered:  r.Time(),

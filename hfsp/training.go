@@ -244,11 +244,9 @@ func (p *Policy) conclude(ph *phase) {
 	final, _ := left.MulU64(mean.Lo).QuoRem(wide.From64(sojourn.MaxProgress))
 	ph.final = uint64(clamp(final))
 
-	// v changes by as much as the size of the whole phase: what it has aged is kept.
-	v := max(min(ph.remaining(), ph.size)+size, ph.size) - ph.size // v is rounded up
-	ph.stage, ph.size = stageTrained, size
+	ph.stage = stageTrained
 	p.endTraining(ph)
-	ph.class.aging.Reset(ph.item, v, size)
+	ph.reset(size) // v changes by as much as the size of the whole phase: what it has aged is kept
 }
 
 // endTraining makes ordinary tasks of the training tasks of a phase.
