@@ -32,7 +32,7 @@ type adversary struct {
 	slots []hostileSlot
 	jobs  []*hostileJob // live
 	ids   sojourn.JobID
-	log   []string
+	log   []any // what was done; text is made of it for a failure only
 
 	finish map[sojourn.JobID]int64
 }
@@ -67,16 +67,33 @@ func newAdversary(opts Options, seed uint64) *adversary {
 	return a
 }
 
+// A told event is one with the answer to it.
+type told struct {
+	ev  sojourn.Event
+	err error
+}
+
+func (x told) String() string { return fmt.Sprintf("%v: %v", x.ev, x.err) }
+
+// story returns what was done, one line each.
+func (a *adversary) story() string {
+	var b strings.Builder
+	for _, x := range a.log {
+		fmt.Fprintf(&b, "%+v\n", x)
+	}
+	return b.String()
+}
+
 func (a *adversary) observe(ev sojourn.Event) error {
 	ev.At = sojourn.Time(a.now)
 	err := a.p.Observe(ev)
-	a.log = append(a.log, fmt.Sprintf("%v: %v", ev, err))
+	a.log = append(a.log, told{ev, err})
 	return err
 }
 
 func (a *adversary) must(ev sojourn.Event) {
 	if err := a.observe(ev); err != nil {
-		panic(fmt.Sprintf("%v\n%v", err, a.log))
+		panic(fmt.Sprintf("%v\n%s", err, a.story()))
 	}
 }
 
@@ -207,7 +224,7 @@ func (a *adversary) offer() {
 			if !ok {
 				continue
 			}
-			a.log = append(a.log, fmt.Sprintf("%d: %v on %d", a.now, as.Task, s.ID))
+			a.log = append(a.log, as)
 			j := a.job(as.Task.Job)
 			s.job, s.task, s.attempt, s.start = j, as.Task, as.Attempt, a.now
 			j.state[as.Task.Phase][as.Task.Index] = 'r'
@@ -539,7 +556,7 @@ func TestHostileHistories(t *testing.T) {
 			for seed := range uint64(n) {
 				a := newAdversary(opts, seed)
 				if err := a.run(); err != nil {
-					t.Fatalf("%s\nseed %d: %v", strings.Join(a.log, "\n"), seed, err)
+					t.Fatalf("%sseed %d: %v", a.story(), seed, err)
 				}
 			}
 		})

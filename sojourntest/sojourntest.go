@@ -2,6 +2,7 @@ package sojourntest
 
 import (
 	"flag"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -74,11 +75,17 @@ func Run(t *testing.T, newPolicy func() sojourn.Policy, o Options) {
 	t.Run("allocations", func(t *testing.T) { checkAllocations(t, newPolicy(), o) })
 }
 
+// gcPercent is how far the heap may grow before garbage is collected while histories are
+// tried. They make much garbage and keep little: with 100, the usual, a third of the
+// processor's time goes into collecting it.
+const gcPercent = 400
+
 // checkLaws drives policies with random histories. Package rapid tells how many, and
 // draws the seed of each; that seed is all that it could make smaller. What is reduced
 // is the history that breaks a law.
 func checkLaws(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 	tb.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	var found *breach
 	var culprit uint64 // the seed that led to found
 	steps := flag.Lookup("rapid.steps").Value.(flag.Getter).Get().(int)

@@ -5,11 +5,21 @@ package histories
 
 import (
 	"flag"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// Tests of policies make much garbage and keep little. With a heap that may grow to five times
+// of what is kept instead of to twice that, they take a quarter less of the processor's time.
+func init() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
 
 // Count returns how many checks rapid makes, a fifth under -short.
 func Count(tb testing.TB) int {
