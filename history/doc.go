@@ -1,6 +1,13 @@
-// Package history reads and writes what was done with a policy: the events it was
-// told, the slots it was offered, and the answer to each call. One text format
-// serves recorded runs, failures to look at, and golden files.
+// Package history reads and writes every call of a policy as text: the events, the slots that
+// were offered, and the answer to each call. Use it to record a run, to look at a failure, to
+// replay a run under another policy, or for golden files.
+//
+//	w := history.NewWriter(file)
+//	p := history.NewRecorder(policy, w) // a Policy that records its calls
+//	...
+//	err := w.Flush()
+//
+// It writes this:
 //
 //	sojourn history 1
 //	policy: fifo
@@ -13,32 +20,31 @@
 //	@10s Assign 0 -> 1/0/1#1
 //	@12s TaskFailed 1/0/1#1 slot=0 cause=preempted
 //
-// A [Recorder] around a policy, or a [Writer] in the hooks of package sim, makes
-// it; [Read] reads it, [Check] finds what cannot be true in it, and [Replay] asks
-// a policy to answer the same calls again.
+// A [Recorder] around a policy writes such a history, and so does a [Writer] in the hooks of
+// package sim. [Read] reads it, [Check] finds what cannot be true in it, and [Replay] asks a
+// policy to answer the same calls again.
 //
 // # Lines
 //
-// A history is UTF-8 text, compressed by gzip or not. The first line names the
-// format and its version. After it come headers, which say something of the whole
-// and which this package gives no meaning, and then the calls in their order. Blank
-// lines may stand anywhere after the first line, and so may comments, from a # that
-// starts a word to the end of the line, except in a header. Words are separated by
-// spaces and tabs. Lines end in LF or CRLF, and the last one must, or it may be the
-// rest of a longer one. A line has at most 64 MiB.
+// A history is UTF-8 text, compressed by gzip or not. The first line names the format and its
+// version. Headers follow, which describe the whole history; this package gives them no
+// meaning. Then the calls follow in their order. Blank lines may stand anywhere after the first
+// line. A comment goes from a # that starts a word to the end of the line; headers have no
+// comments. Spaces and tabs separate words. Lines end in LF or CRLF. The last line must end so,
+// too: without its end it may be the rest of a longer line. A line has at most 64 MiB.
 //
 //	history  = "sojourn history 1" { header } { call } .
 //	header   = name ":" text .                  each name once
 //	call     = "@" time ( event [ refusal ] | decision ) .
 //
-// The time of an event is Event.At; that of a decision is the time of the latest
-// event that was accepted.
+// The time of an event is Event.At. The time of a decision is that of the latest event that was
+// accepted.
 //
 // # Calls of Observe
 //
-// The word after the time is the name of the kind of the event. What follows are
-// the fields that the kind uses. A field that is left out is zero; one that is
-// zero is left out by the Writer. Fields come in any order, each once.
+// The word after the time is the name of the kind of the event. Then come the fields that the
+// kind uses, in any order, each once. A field that is left out is zero. The Writer leaves out
+// fields that are zero.
 //
 //	event    = "SlotAdded" id [ node rack class ]
 //	         | "SlotRemoved" id
@@ -79,8 +85,8 @@
 // The time after "x" is the Estimate of each task: 5000x10s is a phase of 5000
 // tasks of ten seconds. Lists of a line have at most 2^24 values together.
 //
-// A refusal names the error of package sojourn that the answer wraps, with the
-// fields of a RejectedError if it is one, and any other error by its text:
+// A refusal names the error of package sojourn that the answer wraps. A RejectedError also has
+// its fields. Any other error is written by its text:
 //
 //	refusal  = "!" ( name | "ErrRejected" [ job misses by offer exact ] | quoted ) .
 //
@@ -89,23 +95,23 @@
 //	decision = "Assign" slot-id "->" ( "none" | attempt [ slot source locality ] ) .
 //	locality = "locality=" ( "any" | "node" | "rack" | "remote" | number ) .
 //
-// The slot of the assignment is written if it is not the one that was offered,
-// which no policy should do.
+// The slot of the assignment is written only if it is not the slot that was offered. No policy
+// should answer so.
 //
 // # Words
 //
-// A time is a decimal number of seconds, such as 12.5s, or of nanoseconds, such as
-// 250ns, with a sign if it is negative; whatever [time.ParseDuration] takes is read
-// as well, and cut to whole nanoseconds. A string is a word of letters, digits, and - _ . / or a Go string in
-// double quotes. A decimal is the shortest that stands for the float64.
+// A time is a decimal number of seconds, such as 12.5s, or of nanoseconds, such as 250ns, with
+// a sign if it is negative. Whatever [time.ParseDuration] takes is read as well, and cut to
+// whole nanoseconds. A string is a word of letters, digits, and - _ . / or a Go string in double
+// quotes. A decimal is the shortest that stands for the float64.
 //
-// Nothing is rounded: what a Writer writes reads as the same calls and answers, and
-// what is read from it writes the same bytes. Values that no policy accepts, such
-// as a negative number of tasks, can be written too, since they may be refused.
+// Nothing is rounded. What a Writer writes reads as the same calls and answers, and what is
+// read from it writes the same bytes. Values that no policy accepts, such as a negative number
+// of tasks, can be written, too, since they may be refused.
 //
 // # Versions
 //
-// A reader refuses versions that it does not know. New kinds of events and new
-// fields do not change the version: an older reader names what it does not know.
-// The version changes when a line that was right gets another meaning.
+// A reader refuses versions that it does not know. Additional kinds of events and additional
+// fields do not change the version: an older reader reports what it does not know. The version
+// changes when a valid line gets another meaning.
 package history

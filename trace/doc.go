@@ -1,16 +1,18 @@
-// Package trace reads and writes recorded workloads and descriptions of
-// clusters.
+// Package trace reads and writes workloads and descriptions of clusters. Use it to bring your
+// own jobs into the simulator, or to convert a public trace.
 //
-// All of them may be compressed by gzip, and may begin with a byte order mark,
-// which is skipped and not counted in columns.
+//	cluster, err := trace.ParseCluster("20x4+1") // 20 nodes of 4 map slots and 1 reduce slot
+//	jobs := trace.Read(file, trace.ReadOptions{}) // for sim.Config.Jobs
+//
+// All formats may be compressed by gzip. They may begin with a byte order mark, which is skipped
+// and not counted in columns.
 //
 // # Workload
 //
-// A workload is UTF-8 text, one job a line, each line a JSON object; it may be
-// compressed by gzip. Lines end in LF or CRLF, the last one need not, and lines
-// of white space alone are skipped. Keys come in any order; they are exact, and
-// an unknown key or one that comes twice is an error. Here is a job, broken
-// into several lines for the eye only:
+// A workload is UTF-8 text with one job a line. Each line is a JSON object and ends in LF or
+// CRLF; the last one may lack its end. Lines of white space alone are skipped. Keys come in any
+// order, and their case matters. An unknown key is an error, and so is a key that comes twice.
+// Here is a job, broken into several lines only to be read:
 //
 //	{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"demand":40,"phases":[
 //	  {"class":"map","tasks":3,"time":[10.2,9.1,11],"estimate":10,"bytes":[134217728,134217728,9000],
@@ -48,20 +50,22 @@
 //	          Without it, all of them. 0 is an error, since it could mean both. The
 //	          first phase has none, or "none".
 //
-// A list has one entry a task. Integers are written in digits alone. Times are
-// decimal numbers of seconds, with or without an exponent, at least 0 and at
-// most 9223372036.854775807. They are exact to the nanosecond: digits beyond the
-// ninth decimal round to the nearest one, ties to even. The service times of a
-// job add up to no more than that, nor do the estimates of a phase.
+// A list has one entry for each task. Integers are written in digits alone. Times are decimal
+// numbers of seconds, with or without an exponent, at least 0 and at most 9223372036.854775807.
+// They are exact to the nanosecond: digits beyond the ninth decimal round to the nearest
+// nanosecond, ties to even. The service times of a job add up to at most that maximum, and so do
+// the estimates of a phase.
 //
 // # Cluster
 //
-// The short form of a cluster is a list of items: "20x4+1,10x2+1" is 20 nodes of
-// 4 map slots and 1 reduce slot each, and then 10 of 2 and 1. "8x4+2+1" has slots of
-// class 2 besides, and so on for 256 classes. "50x2" is 50 nodes
-// of 2 uniform slots, which take tasks of any class. One cluster cannot have both
-// kinds. The nodes are named n1, n2, ... through all items, and their racks are
-// unknown.
+// The short form of a cluster is a list of items:
+//
+//	20x4+1,10x2+1  20 nodes of 4 map slots and 1 reduce slot each, then 10 nodes of 2 and 1
+//	8x4+2+1        with a slot of class 2 besides, and so on for 256 classes
+//	50x2           50 nodes of 2 uniform slots, which take tasks of any class
+//
+// One cluster cannot have both classes and uniform slots. The nodes are named n1, n2, ...
+// through all items, and their racks are unknown.
 //
 // The long form is a JSON object, compressed by gzip or not:
 //
@@ -76,9 +80,8 @@
 //	rack   string; without it, or empty, the rack is unknown
 //	speed  what service times are divided by, 2^-16 to 2^16; 1 without it
 //
-// Keys are treated as in a workload. In both forms a cluster has at least one
-// slot and at most [sojourn.MaxSlots], and at most 2^20 nodes; a node may have no
-// slot.
+// The rules for keys are those of a workload. In both forms a cluster has at least one slot, at
+// most [sojourn.MaxSlots] slots, and at most 2^20 nodes. A node may have no slot.
 //
 // # SWIM
 //
@@ -88,10 +91,10 @@
 //
 //	job_id  submit_s  gap_s  map_input_bytes  shuffle_bytes  reduce_output_bytes  [input_path  ...]
 //
-// Two more fields may follow input_path; they and gap_s decide nothing. Lines are
-// in the order of submit_s. The name of the job is input_path, or job_id where
-// there is none. A trace holds neither the number of tasks nor their times; with
-// the fields of [SWIMOptions] they follow from the bytes:
+// Two more fields may follow input_path. These two and gap_s are ignored. Lines are in the order
+// of submit_s. The name of the job is input_path, or job_id if there is no input_path. A trace
+// has neither the number of tasks nor their times. They are computed from the bytes with the
+// fields of [SWIMOptions]:
 //
 //	map only  if shuffle = 0
 //	maps      max(1, ceil(ByteScale*input/BytesPerMap)),
@@ -102,16 +105,15 @@
 //	          if map only 0, and no second phase
 //	reduce    Overhead + ByteScale*(shuffle+output)/reduces/Rate
 //
-// Output counts for the maps of a map-only job because in real traces a good
-// part of these write more than they read: maps counted by input alone would run
-// for hours. Times are computed exactly and rounded once to the nearest
-// nanosecond, ties to even. With Noise s, the time of each task is multiplied by
-// exp(s*z), z standard normal.
+// Output counts for the maps of a map-only job, because many of these jobs in real traces write
+// more than they read: if input alone decided the number of maps, they would run for hours.
+// Times are computed exactly and rounded once to the nearest nanosecond, ties to even. With
+// Noise s, the time of each task is multiplied by exp(s*z), with z standard normal.
 //
 // # Hadoop: Rumen, SLS, job histories
 //
-// Three formats record the attempts at the tasks of MapReduce jobs; times are in
-// milliseconds since the Unix epoch, and -1 or null is unknown:
+// Three formats record the attempts at the tasks of MapReduce jobs. Times are in milliseconds
+// since the Unix epoch. -1 and null mean unknown:
 //
 //	Rumen   one JSON object a job, one after the other, with white space in
 //	        between or nothing
@@ -120,8 +122,8 @@
 //	jhist   job histories of Hadoop 2 and later: Avro-Json, a line with the schema,
 //	        then one event a line; one job, or several files one after the other
 //
-// What is in them beside the following is ignored. In names a backslash stands
-// for the next character.
+// The readers use the following and ignore everything else. In names, a backslash stands for the
+// next character.
 //
 //	at      time of submission, counted from that of the first job that is returned.
 //	        Jobs may come out of order: Window of them are held back, one that is later
@@ -139,41 +141,38 @@
 //	nodes   preferredLocations, by the last of their layers; in histories
 //	        splitLocations
 //
-// A task without a known time, usually of a job that failed, gets the mean of the
-// known ones of its phase; if there are none, the mean of the unsuccessful
-// attempts of the phase that did some work; if there are none either, the phase is
-// left out. Failures are not repeated: every task has one time.
+// A task without a known time usually belongs to a job that failed. It gets the mean of the known
+// times of its phase. If there are none, it gets the mean of the unsuccessful attempts of the
+// phase that did some work. If there are none either, the phase is left out. Failures are not
+// repeated: every task has one time.
 //
-// A topology is a JSON object {"name": ..., "children": [...]}, nested: a place
-// without a list of children is a host, and what it is in, below the outermost
-// place, is its rack, with names joined by / if there are several. Topologies do
-// not say how many slots a host has.
+// A topology is a nested JSON object {"name": ..., "children": [...]}. A place without a list of
+// children is a host. The places around it, below the outermost one, are its rack, with their
+// names joined by / if there are several. A topology does not say how many slots a host has.
 //
 // # SWF
 //
-// The Standard Workload Format of the Parallel Workloads Archive (Feitelson,
-// Tsafrir and Krakov, "Experience with using the Parallel Workloads Archive",
-// JPDC 2014) has comments, whose first character other than white space is a
-// semicolon, and one job a line, of 18 numbers with white space in between; a
-// negative one is unknown. A job that ran
-// for t seconds on p allocated processors becomes one phase of p tasks of t
-// seconds, of any class, at its time of submission. The tasks do not start
-// together, as the processes of most such jobs must. With Requested the
-// requested time is the estimate. The name is that of the user and the program
-// (the executable), such as user3/app7, or user3 or app7 where only one of them is
-// known, or else the number of the job, such as job12. The pool is the queue, user
-// or group, such as user3. Jobs out of order are treated as above.
+// The Standard Workload Format of the Parallel Workloads Archive (Feitelson, Tsafrir and Krakov,
+// "Experience with using the Parallel Workloads Archive", JPDC 2014) has one job a line: 18 numbers
+// with white space in between. A negative number means unknown. A line whose first character other
+// than white space is a semicolon is a comment.
 //
-// Dropped are jobs with an unknown time of submission or run time, or without
-// processors, and lines of status 2, 3 and 4, which tell parts of a job that
-// has a line of its own. Memory, think times and dependencies are ignored.
+// A job that ran for t seconds on p allocated processors becomes one phase of p tasks of t
+// seconds, of any class, at its time of submission. The tasks need not start together, although
+// the processes of most such jobs must. With Requested, the requested time is the estimate. The
+// name is that of the user and the program (the executable), such as user3/app7. If only one of
+// them is known, it is user3 or app7; if neither is, it is the number of the job, such as job12.
+// The pool is the queue, user or group, such as user3. Jobs out of order are treated as above.
 //
-// [Stats] counts all that a reader drops, assumes or does not know.
+// The reader drops jobs with an unknown time of submission or run time, and jobs without
+// processors. It also drops lines of status 2, 3 and 4, which describe parts of a job that has a
+// line of its own. It ignores memory, think times and dependencies.
+//
+// [Stats] counts what a reader drops, assumes or does not know.
 //
 // # Errors
 //
-// What is wrong with the input is told by an [*Error] with the line and the
-// column. The first error ends a sequence: nothing comes after it, and what came
-// before it stands. [Limits] keep broken and hostile input from exhausting
-// memory.
+// If the input is wrong, an [*Error] says what, with the line and the column. The first error ends
+// a sequence: nothing comes after it, and the jobs before it stay valid. [Limits] keep broken and
+// hostile input from exhausting memory.
 package trace
