@@ -49,35 +49,36 @@
 //
 // (4) says that m machines need time: the middles of much work cannot all be early. These
 // four, and no more, are a linear program. Its value is a lower bound. (The paper writes (4)
-// in S.) Here a job has any number of phases in a chain, and there may be classes of
-// machines: (4) then holds for the tasks and the machines of each class.
+// in S.) Here a job may have any number of phases in a chain. If there are classes of machines,
+// (4) holds for the tasks and the machines of each class.
 //
 // # Fact 1: of all sets, prefixes are violated most
 //
 // Let B be the set that violates (4) most: it maximises p(B)^2/2m - sum of p_u M_u
-// [Queyranne 1993]. To leave u out of B gains nothing, so M_u <= (p(B) - p_u/2)/m. To take v
-// in gains nothing, so M_v >= (p(B) + p_v/2)/m. So every task in B has an earlier middle than
-// every task outside: B is a prefix of the order of M. It is enough to test prefixes, and the
-// prefix of all tasks is one. Constraint generation over prefixes therefore ends at the optimum of
-// (1)-(4): the paper's "conditional" relaxation is the same as its classical one.
+// [Queyranne 1993]. Without u the violation of B is no greater, so M_u <= (p(B) - p_u/2)/m. With
+// v in addition it is no greater either, so M_v >= (p(B) + p_v/2)/m. So every task in B has an
+// earlier middle than every task outside: B is a prefix of the order of M. It is enough to test
+// prefixes, and the set of all tasks is one of them. Constraint generation over prefixes therefore
+// ends at the optimum of (1)-(4): the paper's "conditional" relaxation is the same as its classical
+// one.
 //
 // # Fact 2: there is one variable a job
 //
-// (4) only asks for later starts, and starts cost nothing by themselves. So let every
-// task start as late as C_j allows:
+// (4) only asks for later starts, and a late start costs nothing by itself. So let every task start
+// as late as C_j allows:
 //
 //	q_u = p_u + max over v that wait for u of (d_uv + q_v)     the time from S_u to C_j
 //	h_u = q_u - p_u/2                                          M_u = C_j - h_u
 //	c_j = r_j + max over tasks u that wait for none of q_u
 //
-// The program has one variable for each job then: minimise the sum of w_j C_j subject to
+// The program then has one variable for each job. Minimise the sum of w_j C_j subject to
 // C_j >= c_j and, for all B,
 //
 //	sum over B of p_u C_j(u) >= p(B)^2/2m + sum over B of p_u h_u.
 //
-// The 4,500 tasks of 100 jobs are 100 variables. Tasks of a job with the same h are one item.
-// A test of the command's module compares this with (1)-(4) as printed, with all sets, by
-// the simplex method of gonum.
+// For example, 100 jobs of 4,500 tasks are 100 variables. Tasks of a job with the same h are one
+// item. A test of the command's module compares this program with (1)-(4) as printed, with all sets,
+// by the simplex method of gonum.
 //
 // # Fact 3: prices prove bounds
 //
@@ -89,73 +90,72 @@
 //
 //	sum of w_j C_j >= D(N) = sum over j of min over C >= c_j of [w_j C + sum of p_u N1(C-h_u)] - m integral of t N(t) dt.
 //
-// EVERY such N proves its bound. [Price] is one. certify.Verify computes D from it by code
-// of its own, so that no error of a solver can make a bound false. The maximum over N is
-// the value of the program (duality of linear programs). The minimum over C is that of
-// a convex function: at any C in an interval that holds it, the tangent bounds it from
-// below, so that D is bounded although the minimum is found only nearly.
+// EVERY such N proves its bound. [Price] is one. certify.Verify computes D from it by code of its
+// own, so no error of a solver can make a bound false. The maximum of D over N is the value of the
+// program (duality of linear programs). Each minimum over C is that of a convex function. Let C lie
+// in an interval that contains the minimum: the tangent at C bounds the function from below there. So
+// D has a proved lower bound although the minimum is found only nearly.
 //
 // # How the program is solved
 //
-// By prices, at any size: the curve N has fixed levels, and the instants T at which they
-// are reached move. In the optimum W(t) = m t wherever N falls, W(t) being the work with
-// M <= t: the machines do first what is worth more. The derivative of D by T is the mean
-// of W(t) - m t around T times a positive factor; each step moves all T to where it would
-// vanish if W stayed as it is, a little more or less as D grows or not. The levels lie
-// densely where jobs are, so that there is no grid of time to choose, and N is linear
-// in between, so that no plateau ties jobs to one another.
+// Prices solve it at any size. The curve N has fixed levels, and the instants T at which these
+// levels are reached move. Let W(t) be the work with M <= t. In the optimum W(t) = m t wherever N
+// falls: the machines do first what is worth more. The derivative of D by T is the mean of W(t) - m t
+// around T, times a positive factor. Each step moves all T to where this derivative would vanish if W
+// stayed as it is, and a little further if D grows, or less far if D does not. The levels lie densely
+// where jobs are, so there is no grid of time to choose. N is linear between them, so no plateau ties
+// jobs to one another.
 //
-// By column generation, exactly, for up to Options.Exact jobs: the dual of the job form
-// with some of the sets B, by the simplex method, and again with those that its
-// solution violates most (each stretch of the order of M gives one, both at that
-// solution and half way to a feasible point). It starts from the prefixes at the
-// solution by prices. A dual solution y with sets B_i becomes the price that falls by
-// y_i at p(B_i)/m, and D of that is no less than what y promises: for it,
+// Column generation solves it exactly, for up to Options.Exact jobs. The simplex method solves the
+// dual of the job form with some of the sets B, and then again with the sets that its solution
+// violates most. Each stretch of the order of M gives one such set, both at that solution and half way
+// to a feasible point. The first sets are the prefixes at the solution by prices. A dual solution y
+// with sets B_i becomes the price that falls by y_i at p(B_i)/m. D of that price is no less than what
+// y promises, because
 //
 //	integral of N from M_u on = sum of y_i (t_i-M_u)+ >= sum over i with u in B_i of y_i (t_i-M_u).
 //
-// So what is reported is D of the prices, not what the simplex method believes.
+// So the package reports D of the prices, not what the simplex method believes.
 //
-// A point that is feasible is made from any C >= c: all C are raised by the greatest of
-// (violation of a prefix)/(its work), or item by item (erratum 2), or each M only to what
-// its prefix lacks; the cheapest counts. The ends of any schedule are a feasible point as
-// well, and the better one where machines idle (FB-2009 at a load of 0.75: a gap of
-// 0.0013 in place of 0.065).
-// LowerBound and UpperBoundLP embrace the value of the program: Gap says how closely.
+// UpperBoundLP is the value of a feasible point. Such a point is made from any C >= c in three ways,
+// and the cheapest counts: all C are raised by the greatest of (violation of a prefix)/(its work), or
+// C is raised item by item (erratum 2), or each M is raised only to what its prefix lacks. The ends of
+// any schedule are a feasible point as well. It is the better one if machines idle (FB-2009 at a load
+// of 0.75: a gap of 0.0013 in place of 0.065). The value of the program lies between LowerBound and
+// UpperBoundLP, and Gap says how close they are.
 //
-// The release-aware inequalities of Goemans, which the paper lacks, are stronger than
-// (4): of the tasks of jobs released at r or later,
+// The paper lacks the release-aware inequalities of Goemans, which are stronger than (4). For the
+// tasks of jobs released at r or later,
 //
 //	sum over B of p_u M_u >= p(B) (r + p(B)/2m).
 //
-// They are (4) on a clock that starts at r. With [Options.ReleaseCuts] they enter
-// BestLowerBound, with prices that only these jobs pay; LowerBound stays what the
-// paper compares with.
+// They are (4) on a clock that starts at r. With [Options.ReleaseCuts] they enter BestLowerBound, with
+// prices that only these jobs pay. LowerBound stays the bound that the paper compares with.
 //
 // # Jobs that arrive over time
 //
-// At any size, all of these inequalities are used at once [Goemans, Queyranne,
-// Schulz, Skutella and Wang 2002]: for any numbers pi_u >= 0, the sum of pi_u p_u M_u
-// is least in the preemptive schedule by Smith's rule, which at any time does the work
-// with the highest pi that has been released, on one machine m times as fast. (At any
-// time, the machine has done as much work with pi above any value as can be done.
-// The sum is an integral of this over values and time.) Let M_u be the mean of its time
-// in that schedule, let task u end no later than a_u before C_j, and let the work of a
-// job take no more than its weight. C_j >= c_j and p_u M_u <= p_u (C_j - a_u - p_u/2) give
+// At any size, all of these inequalities are used at once [Goemans, Queyranne, Schulz, Skutella and
+// Wang 2002]. For any numbers pi_u >= 0, the sum of pi_u p_u M_u is least in the preemptive schedule by
+// Smith's rule: one machine that is m times as fast, which at any time does the released work with the
+// highest pi. (At any time, this machine has done as much work with pi above any value as can be done.
+// The sum is an integral of this over values and time.) Let M_u be the mean of the time of u in that
+// schedule. Let task u end no later than a_u before C_j, and let the work of a job take no more than its
+// weight: the sum of pi_u p_u over its tasks is at most w_j. C_j >= c_j and p_u M_u <= p_u (C_j - a_u -
+// p_u/2) give
 //
 //	sum of w_j C_j >= sum over j of [(w_j - sum of pi_u p_u) c_j + sum of pi_u p_u (M_u + a_u + p_u/2)].
 //
-// EVERY such pi proves its bound. Of a set B of tasks of one phase with one pi, the
-// time from M to the end counts once more: with time running backwards, (4) is
+// EVERY such pi proves its bound. For a set B of tasks of one phase with one pi, the time from M to the
+// end counts once more: with time running backwards, (4) is
 //
 //	sum over B of p_u (C_j - M_u) >= p(B) (min of a_u) + p(B)^2/2m,
 //
-// and if all take p, then m of them at most lie in each of the intervals of p before
-// the end. c_j, a_u and the instants from which a phase can run take into account that a
-// phase takes p(B)/m at least, and (tasks/m, rounded up) times its shortest task. These
-// are beyond the paper's program, and so only in BestLowerBound. Each phase has one pi;
-// jobs divide their weight by how late each phase ends in the mean of the schedules so
-// far, which is Frank and Wolfe's method on a smooth maximum.
+// and if all tasks take p, then at most m of them lie in each of the intervals of p before the end. A
+// phase takes at least p(B)/m, and at least (tasks/m, rounded up) times its shortest task; c_j, a_u and
+// the instants from which a phase can run use this. These bounds are beyond the paper's program, so they
+// are only in BestLowerBound. Each phase has one pi. A job divides its weight among its phases by how
+// late each of them ends in the mean of the schedules so far; this is Frank and Wolfe's method on a
+// smooth maximum.
 //
 // # MarS, and why it is within 3
 //
@@ -167,8 +167,8 @@
 //
 //	g = max over links of (d+p_u)/(d+(p_u+p_v)/2), at least 1,
 //
-// a link being a task v that waits for a task u: 3 where no task takes longer than those that
-// wait for it, which the paper assumes, and at most 4 in any case.
+// A link is a task v that waits for a task u. The factor 2+g is 3 if no task takes longer than those
+// that wait for it, which the paper assumes. It is at most 4 in any case.
 //
 // The proof, repaired: the tasks before u in pi form a prefix. Let W be their work. By (4),
 // W/2m is at most their mean M, so W/m <= 2 M_u, and some machine k is busy for at most 2 M_u
@@ -185,48 +185,47 @@
 //	So that time is at most g (M_x - M_u1) <= g (M_x - M_v'), v' being before u_1 in pi.
 //	The same holds for the idle times up to v', and the sum telescopes.
 //
-// The sum of both is the theorem. It holds for every feasible point, not only for an
-// optimum, for general d_uv, for any of the machines that are free in time (BestFit), for
-// both objectives; and for classes of machines as long as each chain stays in one. [Schedule.Guarantee]
-// is 2+g times UpperBoundLP/LowerBound. No factor is claimed where chains change their
-// class: machines of a class may idle while its tasks wait for another.
+// The sum of both is the theorem. It holds for every feasible point, not only for an optimum, for
+// general d_uv, for any of the machines that are free in time (BestFit), and for both objectives. It
+// holds for classes of machines as long as each chain stays in one class. [Schedule.Guarantee] is 2+g
+// times UpperBoundLP/LowerBound. No factor is claimed if chains change their class: machines of a class
+// may then idle while its tasks wait for another class.
 //
-// 3 is reached (TestTheorem3IsTight). Without the assumption it is exceeded: an instance has
-// 3.8 for a task and 3.7 for the objective (TestTheorem3NeedsItsAssumption). The set-up of
-// Section 5.1 does not keep the assumption.
+// The factor 3 is reached (TestTheorem3IsTight). Without the assumption it is exceeded: an instance has
+// 3.8 for a task and 3.7 for the objective (TestTheorem3NeedsItsAssumption). The set-up of Section 5.1
+// does not keep the assumption.
 //
-// Insertion and dispatch have no bound of their own, and are members of BestOf, which
-// keeps that of MarS since it never returns anything worse. Where the machines are not
-// always busy, (4) says little of who comes first; there, greedy rules that take releases
-// as they come are better than the order of M, and even the policy, which does not know
-// of them before, is. They are members for that reason.
+// Insertion and dispatch have no bound of their own. They are members of BestOf, which keeps the bound of
+// MarS since it never returns anything worse. If the machines are not always busy, (4) says little about
+// who comes first. Greedy rules that take releases as they come are then better than the order of M. Even
+// the policy is better then, although it does not know releases in advance. They are members for that
+// reason.
 //
 // # T-MarS
 //
-// For the sum of w_u C_u over tasks (Section 4.4, [TaskCompletion]) the program decomposes
-// under prices into jobs with one barrier: an instant by which all maps have ended and
-// arrived, and after which reduces start. That covers two phases in a chain and a
-// delay for each map; more is refused. Blocks of doubling length, list scheduling in
-// each, and a shift to the left keep C_u <= 7 C_u of the program (Theorem 5 after errata 9 to
-// 11): block n starts when the loads of the blocks before it and the longest chains in
-// them, at most t_k each, have passed, and list scheduling ends a task after the load of
-// its block and its own chain, delays included, which is at most its C. MarS on the same
-// program has the factor 2+g <= 4 for tasks as well, by the proof above.
+// The objective is the sum of w_u C_u over tasks (Section 4.4, [TaskCompletion]). Prices decompose the
+// program into jobs with one barrier: an instant by which all maps have ended and arrived, and after which
+// reduces start. That covers two phases in a chain and a delay for each map; anything else is refused.
+//
+// Theorem 5, after errata 9 to 11: blocks of doubling length, list scheduling in each, and a shift to the
+// left keep C_u <= 7 C_u of the program. Proof: block n starts when the loads of the blocks before it and
+// the longest chains in them, at most t_k each, have passed. List scheduling ends a task after the load of
+// its block and its own chain, delays included, which is at most its C. MarS on the same program has the
+// factor 2+g <= 4 for tasks as well, by the proof above.
 //
 // # Rivals
 //
-// HUWF, HJWF, STF and HTWF start tasks in the order of their key, strictly: a task that has
-// to wait holds its machine. That is how Section 5.1.3 describes the first two, and it
-// costs them a factor of nearly 2; dispatched, the same orders are within some per cent
-// of MarS. MARES and H-MARES: see [MARES]; of [8] the paper says little, and neither does this
-// package claim its factor.
+// HUWF, HJWF, STF and HTWF start tasks strictly in the order of their key: a task that has to wait holds
+// its machine. Section 5.1.3 describes the first two so. It costs them a factor of nearly 2; dispatched,
+// the same orders are within some per cent of MarS. For MARES and H-MARES see [MARES]. The paper says
+// little about its reference [8], and this package does not claim the factor of [8].
 //
 // # Online
 //
-// Planner SOMarS drives a [mars.Policy] through the instance, which learns of each job when it
-// is released. Options.Online are its options: by default it plans all waiting work again when jobs
-// arrive, with Batch and Commit as Section 5.3 has it. No factor is claimed for it: MarS
-// places tasks with knowledge of all releases.
+// Planner SOMarS drives a [mars.Policy] through the instance. The policy learns of each job when it is
+// released. Options.Online are its options. By default it plans all waiting work again when jobs arrive;
+// with Batch and Commit it does what Section 5.3 says. No factor is claimed for it, since MarS places tasks
+// with knowledge of all releases.
 //
 // # Errata
 //
@@ -259,20 +258,20 @@
 //
 // # Departures
 //
-// Instants and lengths are whole nanoseconds; schedules are exact, and so is Verify
-// about them. The linear program is in seconds and float64 with + - * / only, the same on
-// every platform; rounding is allowed for in bounds (1e-12 of what is added), and bounds are
-// compared with 1e-9. A weight of 0 means 1, as elsewhere in this module.
+// Instants and lengths are whole nanoseconds. Schedules are exact, and Verify checks them exactly. The
+// linear program is in seconds and float64 with + - * / only, the same on every platform. Bounds allow for
+// rounding (1e-12 of what is added), and are compared with 1e-9. A weight of 0 means 1, as elsewhere in
+// this module.
 //
-// (11) lets every task have a release r_u of its own. Here tasks have that of their job, as
-// in (1): jobs come whole, in instances as in the contract of policies, no trace or workload
-// tells more, and the bounds by Smith's rule take all work of a job for released at once.
-// What comes later is a job of its own.
+// (11) gives every task a release r_u of its own. Here tasks have the release of their job, as in (1).
+// Jobs arrive as a whole, in instances as in the contract of policies. No trace or workload says more, and
+// the bounds by Smith's rule assume that all work of a job is released at once. Make work that comes later
+// a job of its own.
 //
 // # Cost
 //
-// With n tasks and J jobs, LowerBound takes O(n) for each of Options.Iterations and O(n log n)
-// beside, and up to Options.Exact jobs O(J^2) for each pivot of the column generation. MarS
-// and dispatch take O(n log n) and best-fit O(n m) moves of memory at worst; insertion looks
-// at idle times one by one. Memory is about 300 bytes a task.
+// With n tasks and J jobs, LowerBound takes O(n) for each of Options.Iterations, and O(n log n) once. Up to
+// Options.Exact jobs, each pivot of the column generation takes O(J^2). MarS and dispatch take O(n log n).
+// Best-fit takes O(n m) moves of memory at worst. Insertion looks at idle times one by one. Memory is about
+// 300 bytes a task.
 package plan
