@@ -300,6 +300,12 @@ func stories() (list []story) {
 	with("dc that holds slots", func() (sojourn.Policy, error) {
 		return baseline.NewDeadlineConstraint(baseline.DeadlineConstraintOptions{HoldSlots: true})
 	}, threeJobs)
+	with("srpt with a reserve", func() (sojourn.Policy, error) {
+		return baseline.NewSRPT(baseline.SRPTOptions{Reserve: 0.5})
+	}, threeJobs)
+	with("las with a reserve", func() (sojourn.Policy, error) {
+		return baseline.NewLAS(baseline.LASOptions{Reserve: 0.5})
+	}, threeJobs)
 	with("mars with batches", func() (sojourn.Policy, error) {
 		return mars.New(mars.Options{Batch: 3 * time.Second, Commit: true})
 	}, threeJobs)

@@ -192,9 +192,9 @@ var optionTypes = []struct {
 	{fair.Preemption{}, map[string]domain{
 		"MinTimeout": anyTime, "FairTimeout": anyTime, "Interval": at(time.Millisecond, math.MaxInt64), "Limit": anyCount, "ReportOnly": anyBool,
 	}},
-	{baseline.SRPTOptions{}, map[string]domain{"DefaultTaskTime": anyTime}},
+	{baseline.SRPTOptions{}, map[string]domain{"DefaultTaskTime": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool}},
 	{baseline.FSPOptions{}, map[string]domain{"Late": choices(baseline.LateShare), "DefaultTaskTime": anyTime}},
-	{baseline.LASOptions{}, nil},
+	{baseline.LASOptions{}, map[string]domain{"Reserve": at(0.0, 1)}},
 	{baseline.LocalOptions{}, nil},
 	{baseline.ListOptions{}, map[string]domain{"DefaultTaskTime": anyTime}},
 	{baseline.DeadlineConstraintOptions{}, map[string]domain{"HoldSlots": anyBool}},

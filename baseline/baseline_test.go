@@ -16,18 +16,28 @@ func TestConformance(t *testing.T) {
 		name      string
 		newPolicy func() sojourn.Policy
 		changed   []func() sojourn.Policy
+		idles     bool
 	}{
 		{"srpt", must(baseline.NewSRPT, baseline.SRPTOptions{}), []func() sojourn.Policy{
 			must(baseline.NewSRPT, baseline.SRPTOptions{DefaultTaskTime: time.Second}),
-		}},
-		{"fsp", must(baseline.NewFSP, baseline.FSPOptions{}), nil},
-		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), nil},
-		{"las", must(baseline.NewLAS, baseline.LASOptions{}), nil},
-		{"huwf", must(baseline.NewHUWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHUWF, baseline.ListOptions{DefaultTaskTime: time.Second})}},
-		{"hjwf", must(baseline.NewHJWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHJWF, baseline.ListOptions{DefaultTaskTime: time.Second})}},
-		{"stf", must(baseline.NewSTF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewSTF, baseline.ListOptions{DefaultTaskTime: time.Second})}},
-		{"htwf", must(baseline.NewHTWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHTWF, baseline.ListOptions{DefaultTaskTime: time.Second})}},
-		{"local", must(baseline.NewLocal, baseline.LocalOptions{}), nil},
+		}, false},
+		{"srpt with a reserve", must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5}), []func() sojourn.Policy{
+			must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.3, DefaultTaskTime: time.Second}),
+		}, true},
+		{"srpt with a counted reserve", must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5, Counted: true}), []func() sojourn.Policy{
+			must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 1, Counted: true}),
+		}, true},
+		{"las with a reserve", must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.5}), []func() sojourn.Policy{
+			must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.1}),
+		}, true},
+		{"fsp", must(baseline.NewFSP, baseline.FSPOptions{}), nil, false},
+		{"fsp with late sharing", must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), nil, false},
+		{"las", must(baseline.NewLAS, baseline.LASOptions{}), nil, false},
+		{"huwf", must(baseline.NewHUWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHUWF, baseline.ListOptions{DefaultTaskTime: time.Second})}, false},
+		{"hjwf", must(baseline.NewHJWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHJWF, baseline.ListOptions{DefaultTaskTime: time.Second})}, false},
+		{"stf", must(baseline.NewSTF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewSTF, baseline.ListOptions{DefaultTaskTime: time.Second})}, false},
+		{"htwf", must(baseline.NewHTWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHTWF, baseline.ListOptions{DefaultTaskTime: time.Second})}, false},
+		{"local", must(baseline.NewLocal, baseline.LocalOptions{}), nil, false},
 	}
 	for i, tc := range list {
 		// None is restored from a snapshot of another, nor under other options.
@@ -39,7 +49,7 @@ func TestConformance(t *testing.T) {
 		}
 		t.Run(tc.name, func(t *testing.T) {
 			histories.Share(t, 3)
-			sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others, Changed: tc.changed})
+			sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others, Changed: tc.changed, IdlesOnPurpose: tc.idles})
 		})
 	}
 }

@@ -4,22 +4,33 @@ import (
 	"log/slog"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// LASOptions configure a [LAS]. There is nothing to configure yet.
-type LASOptions struct{}
+// LASOptions configure a [LAS]. The zero value is the default. A snapshot may be restored
+// under any other, but for whether there is a reserve.
+type LASOptions struct {
+	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
+	// jobs that run nothing there: see package kit/reserve. The number of slots is rounded to
+	// the nearest whole one, halves up, and is less than all. Zero means none.
+	Reserve float64
+}
 
-// Validate returns nil: all options are valid.
-func (LASOptions) Validate() error { return nil }
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o LASOptions) Validate() error {
+	return option.First("baseline", option.Range("Reserve", o.Reserve, 0, 1))
+}
 
 // LAS is the least-attained-service [sojourn.Policy]. It is also a
 // [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type LAS struct {
-	queue *queue.Jobs[attained, attainedKey]
+	reserve reserve.Options
+	queue   *queue.Jobs[attained, attainedKey]
 }
 
 // attained is the slot time that a job has had: that of ended attempts, plus
@@ -43,14 +54,14 @@ func NewLAS(opts LASOptions) (*LAS, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := new(LAS)
+	p := &LAS{reserve: reserveOptions(opts.Reserve, false)}
 	p.reset()
 	return p, nil
 }
 
 // reset gives p the state of a new policy.
 func (p *LAS) reset() {
-	p.queue = queue.NewJobs(queue.JobOrder[attained, attainedKey]{
+	order := queue.JobOrder[attained, attainedKey]{
 		Key: func(j *ledger.Job[attained]) attainedKey { return attainedKey{p.attained(j), j.Running(), j.Seq()} },
 		Less: func(a, b attainedKey) bool {
 			switch {
@@ -61,8 +72,13 @@ func (p *LAS) reset() {
 			}
 			return a.seq < b.seq
 		},
-		Grows: true,
-	})
+		Grows:   true,
+		Reserve: p.reserve,
+	}
+	if p.reserve.Share > 0 {
+		order.Level = func(_ *ledger.Job[attained], s *ledger.Side) int { return reserve.LevelUnknown(s.Running()) }
+	}
+	p.queue = queue.NewJobs(order)
 }
 
 // attained returns the attained service of j at this instant.
@@ -108,7 +124,7 @@ func (p *LAS) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable.
+// anything is startable and, with a reserve, may start.
 func (p *LAS) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
@@ -119,7 +135,7 @@ func (p *LAS) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key       unit    meaning
 //	attained  slot s  attained service: for how long it has held slots
@@ -129,5 +145,5 @@ func (p *LAS) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	return append(j.Attrs(), slog.Float64("attained", seconds(p.attained(j))), slog.Int("rank", p.queue.Rank(j))), true
+	return append(p.queue.Attrs(j), slog.Float64("attained", seconds(p.attained(j))), slog.Int("rank", p.queue.Rank(j))), true
 }

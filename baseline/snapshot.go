@@ -12,7 +12,7 @@ import (
 )
 
 func (p *SRPT) header() snapshot.Header {
-	return snapshot.Header{Policy: "srpt", Version: 2}
+	return snapshot.Header{Policy: "srpt", Version: 3, Options: reserveHeader(p.reserve)}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. What remains of a job follows from
@@ -24,11 +24,13 @@ func (p *SRPT) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *SRPT) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
-		p.queue.Restore(r, func(j *ledger.Job[wide.Uint128]) { j.Data = p.remaining(j) })
+		p.queue.Restore(r, p.measure)
 	})
 }
 
-func (p *LAS) header() snapshot.Header { return snapshot.Header{Policy: "las", Version: 2} }
+func (p *LAS) header() snapshot.Header {
+	return snapshot.Header{Policy: "las", Version: 3, Options: reserveHeader(p.reserve)}
+}
 
 // AppendBinary implements [sojourn.Snapshotter]. The starts of live attempts are in
 // the account.
@@ -41,17 +43,18 @@ func (p *LAS) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary implements [sojourn.Snapshotter].
 func (p *LAS) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		summed := false
 		p.queue.Restore(r, func(j *ledger.Job[attained]) {
+			if !summed {
+				summed = true // before any job is filed
+				for _, a := range p.queue.Ledger.Attempts() {
+					d := &a.Job.Data
+					d.starts = d.starts.Add(wide.From64(uint64(a.Start)))
+				}
+			}
 			j.Data.ended = wide.Restore128(r)
 			r.Check(j.Data.ended.Hi < 1<<62, "a service is out of range")
 		})
-		for _, a := range p.queue.Ledger.Attempts() {
-			d := &a.Job.Data
-			d.starts = d.starts.Add(wide.From64(uint64(a.Start)))
-		}
-		for j := range p.queue.Ledger.All() {
-			p.queue.Update(j) // what was filed lacks the starts
-		}
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 // What is forged is refused, or leaves a policy that goes on.
 func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewSRPT, baseline.SRPTOptions{}), 600)
+	snapshottest.Attack(t, must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5, Counted: true}), 600)
+	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.5}), 300)
 	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), 600)
 	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{}), 600)
@@ -25,6 +27,7 @@ func TestForgedSnapshots(t *testing.T) {
 func TestLargeJob(t *testing.T) {
 	for name, newPolicy := range map[string]func() sojourn.Policy{
 		"srpt":       must(baseline.NewSRPT, baseline.SRPTOptions{}),
+		"reserve":    must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5, Counted: true}),
 		"fsp":        must(baseline.NewFSP, baseline.FSPOptions{}),
 		"las":        must(baseline.NewLAS, baseline.LASOptions{}),
 		"local":      must(baseline.NewLocal, baseline.LocalOptions{}),

@@ -10,19 +10,33 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // SRPTOptions configure an [SRPT]. The zero value is the default. A snapshot
-// may be restored under any other.
+// may be restored under any other, but for whether there is a reserve, and Counted.
 type SRPTOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
 	DefaultTaskTime time.Duration
+
+	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
+	// short tasks and for jobs that run little: see package kit/reserve. The number of slots
+	// is rounded to the nearest whole one, halves up, and is less than all. Zero means none;
+	// 0.01 does well from fifty slots a class on.
+	Reserve float64
+
+	// Counted lets the reserve count whose the slots are, so that all but the reserved
+	// ones serve the order while work waits. A stream of short jobs then cannot keep a long
+	// one from more slots than are reserved; short jobs wait longer.
+	Counted bool
 }
 
 // Validate returns what is wrong with the options, or nil. The zero options are valid.
 func (o SRPTOptions) Validate() error {
-	return option.First("baseline", option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0))
+	return option.First("baseline",
+		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0),
+		option.Range("Reserve", o.Reserve, 0, 1))
 }
 
 // SRPT is the shortest-remaining-processing-time [sojourn.Policy]. It is also a
@@ -30,9 +44,14 @@ func (o SRPTOptions) Validate() error {
 // [sojourn.Snapshotter].
 type SRPT struct {
 	taskTime time.Duration
+	reserve  reserve.Options
+	queue    *queue.Jobs[srptData, remainingKey]
+}
 
-	// A job's Data is its remaining work, in slot-nanoseconds.
-	queue *queue.Jobs[wide.Uint128, remainingKey]
+// srptData is what the policy keeps of a job.
+type srptData struct {
+	left    wide.Uint128 // its remaining work, in slot-nanoseconds
+	buckets []uint8      // by phase: how long its longest task is; nil without a reserve
 }
 
 type remainingKey struct {
@@ -45,22 +64,30 @@ func NewSRPT(opts SRPTOptions) (*SRPT, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &SRPT{taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime)}
+	p := &SRPT{taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime), reserve: reserveOptions(opts.Reserve, opts.Counted)}
 	p.reset()
 	return p, nil
 }
 
 // reset gives p the state of a new policy.
 func (p *SRPT) reset() {
-	p.queue = queue.NewJobs(queue.JobOrder[wide.Uint128, remainingKey]{
-		Key: func(j *ledger.Job[wide.Uint128]) remainingKey { return remainingKey{j.Data, j.Seq()} },
+	order := queue.JobOrder[srptData, remainingKey]{
+		Key: func(j *ledger.Job[srptData]) remainingKey { return remainingKey{j.Data.left, j.Seq()} },
 		Less: func(a, b remainingKey) bool {
 			if a.work != b.work {
 				return a.work.Less(b.work)
 			}
 			return a.seq < b.seq
 		},
-	})
+		Reserve: p.reserve,
+	}
+	if p.reserve.Share > 0 {
+		order.Level = func(j *ledger.Job[srptData], s *ledger.Side) int {
+			rank := p.queue.Reserve().Lengths(s.Class()).Rank(j.Data.buckets[j.NextPhase(s)])
+			return reserve.Level(rank, s.Running())
+		}
+	}
+	p.queue = queue.NewJobs(order)
 }
 
 // Observe implements [sojourn.Policy].
@@ -75,11 +102,16 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 	}
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		j.Data = p.remaining(j)
+		p.measure(j)
+		if r := p.queue.Reserve(); r != nil && ev.Kind != sojourn.JobRevised {
+			for i, b := range j.Data.buckets {
+				r.Lengths(j.Spec().Phases[i].Class).Add(b)
+			}
+		}
 	case sojourn.TaskFinished, sojourn.TaskDone:
-		j.Data = j.Data.Sub(p.size(j.Spec(), ev.Task))
+		j.Data.left = j.Data.left.Sub(p.size(j.Spec(), ev.Task))
 	case sojourn.OutputLost:
-		j.Data = j.Data.Add(p.size(j.Spec(), ev.Task))
+		j.Data.left = j.Data.left.Add(p.size(j.Spec(), ev.Task))
 	}
 	p.queue.File(&ev, c)
 	return nil
@@ -90,12 +122,16 @@ func (p *SRPT) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
 	return taskWork(&j.Phases[id.Phase], id.Index, p.taskTime)
 }
 
-// remaining returns the work in the unfinished tasks of j.
-func (p *SRPT) remaining(j *ledger.Job[wide.Uint128]) (sum wide.Uint128) {
+// measure computes what is kept of j from its description and what is done of it.
+func (p *SRPT) measure(j *ledger.Job[srptData]) {
+	var left wide.Uint128
 	for i := range j.NumPhases() {
-		sum = sum.Add(phaseWork(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done()))
+		left = left.Add(phaseWork(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done()))
 	}
-	return sum
+	j.Data = srptData{left: left}
+	if p.reserve.Share > 0 {
+		j.Data.buckets = phaseBuckets(j.Spec(), p.taskTime)
+	}
 }
 
 // Assign implements [sojourn.Policy].
@@ -104,7 +140,7 @@ func (p *SRPT) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable.
+// anything is startable and, with a reserve, may start.
 func (p *SRPT) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
@@ -115,7 +151,7 @@ func (p *SRPT) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key        unit    meaning
 //	remaining  slot s  estimated work in its unfinished tasks
@@ -125,5 +161,5 @@ func (p *SRPT) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	return append(j.Attrs(), slog.Float64("remaining", seconds(j.Data)), slog.Int("rank", p.queue.Rank(j))), true
+	return append(p.queue.Attrs(j), slog.Float64("remaining", seconds(j.Data.left)), slog.Int("rank", p.queue.Rank(j))), true
 }

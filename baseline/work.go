@@ -6,6 +6,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // taskWork returns the expected service time of a task in nanoseconds.
@@ -25,6 +27,28 @@ func phaseWork(ph *sojourn.Phase, unknown time.Duration, isDone func(uint32) boo
 		}
 	}
 	return sum
+}
+
+// phaseBuckets returns by phase the bucket of its longest task.
+func phaseBuckets(j *sojourn.Job, unknown time.Duration) []uint8 {
+	buckets := make([]uint8, len(j.Phases))
+	for i := range j.Phases {
+		buckets[i] = reserve.Bucket(reserve.Longest(&j.Phases[i], unknown))
+	}
+	return buckets
+}
+
+// reserveOptions returns the reserve that options ask for.
+func reserveOptions(share float64, counted bool) reserve.Options {
+	return reserve.Options{Share: reserve.ShareOf(share), Counted: counted}
+}
+
+// reserveHeader returns what the state rests on of a reserve: what of it is saved.
+func reserveHeader(o reserve.Options) []snapshot.Option {
+	return []snapshot.Option{
+		snapshot.Opt("reserve", o.Share > 0),
+		snapshot.Opt("counted", o.Share > 0 && o.Counted),
+	}
 }
 
 // seconds converts slot-nanoseconds for people to read.

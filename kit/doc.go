@@ -7,6 +7,7 @@
 //	ranks jobs by a key, such as deadline, size, attained service  kit/queue: Jobs
 //	ranks phases, or orders the tasks within a phase               kit/queue: Phases
 //	ranks something else, such as pools                            kit/ledger, kit/queue: Ready
+//	keeps slots free for short jobs although tasks are long        kit/reserve
 //	starts tasks close to their input, or waits for such a slot    kit/locality
 //	serves jobs as they would end under processor sharing          kit/vqueue
 //	serves the shortest job that makes nobody late                 kit/slack

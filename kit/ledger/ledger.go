@@ -165,6 +165,15 @@ func (l *Ledger[J]) Retiring(id sojourn.SlotID) bool {
 	return s != nil && s.state == retiring
 }
 
+// Busy returns a slot that runs something, retiring or not; false if it runs nothing or is not there.
+func (l *Ledger[J]) Busy(id sojourn.SlotID) (sojourn.Slot, bool) {
+	s := l.slots.at(id)
+	if s == nil || s.job == nil {
+		return sojourn.Slot{}, false
+	}
+	return s.whole(id), true
+}
+
 // Attempt returns the live attempt on a slot.
 func (l *Ledger[J]) Attempt(id sojourn.SlotID) (Attempt[J], bool) {
 	s := l.slots.at(id)

@@ -4,6 +4,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // JobOrder says how jobs are ranked.
@@ -18,6 +19,14 @@ type JobOrder[J, K any] struct {
 	// then the key at some earlier instant, a lower bound, and Assign brings the first entry
 	// up to date until the first entry is one that needs no update: that one is the least.
 	Grows bool
+
+	// Level, unless nil, returns at which level of a reserve a job is filed for the slots of
+	// one class, where it has something to start. What is filed is the level at the latest
+	// event about the job or assignment to it, and is part of the state.
+	Level func(j *ledger.Job[J], side *ledger.Side) int
+
+	// Reserve says how many slots are kept free for low levels, if there are levels.
+	Reserve reserve.Options
 
 	// IgnoreLocality makes a job start its tasks in the order of their numbers. Without it
 	// the task starts whose input is closest to the slot: see package locality.
@@ -38,8 +47,16 @@ func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
 	if !order.IgnoreLocality {
 		q.inputs = locality.New(&q.Ledger)
 	}
+	if order.Level != nil {
+		q.reserve = reserve.New(&q.Ledger, order.Reserve)
+	}
 	q.rank = func(j *ledger.Job[J]) (K, bool) { return order.Key(j), true }
 	q.file = q.Update
+	q.items = func(j *ledger.Job[J], item func(sojourn.Class, uint32)) {
+		for i := range j.NumSides() {
+			item(j.Side(i).Class(), j.Handle())
+		}
+	}
 	return q
 }
 
@@ -64,32 +81,50 @@ func (q *Jobs[J, K]) Update(j *ledger.Job[J]) {
 		if !keyed {
 			key, keyed = q.order.Key(j), true
 		}
-		q.ready.Set(side.Class(), j.Handle(), key)
+		q.ready.SetLevel(side.Class(), j.Handle(), q.level(j, side), key)
 	}
 }
 
-// Assign gives a free slot to the first job that has a task for it, and reports false if
-// there is none. The job is not filed anew: call Update if an assignment changes keys.
+func (q *Jobs[J, K]) level(j *ledger.Job[J], side *ledger.Side) int {
+	if q.order.Level == nil {
+		return 0
+	}
+	return q.order.Level(j, side)
+}
+
+// Assign gives a free slot to the first job that has a task for it and may start it, and
+// reports false if there is none. The job keeps its key: call Update if an assignment changes
+// keys.
 func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := q.Ledger.Free(id)
+	h, key, inTurn, ok := q.choose(s.Class, q.first)
+	if !ok {
+		return sojourn.Assignment{}, false
+	}
+	j := q.Ledger.ByHandle(h)
+	side := j.SideOf(s.Class)
+	a := q.take(j, side, s)
+	if side.Startable() == 0 {
+		q.ready.Remove(s.Class, h)
+	} else if q.order.Level != nil {
+		q.ready.SetLevel(s.Class, h, q.order.Level(j, side), key)
+	}
+	q.started(s, inTurn)
+	return a, true
+}
+
+// first returns the first job for a class up to a level, its key, and where it is filed.
+func (q *Jobs[J, K]) first(c sojourn.Class, highest int) (h uint32, key K, level int, ok bool) {
 	for {
-		h, filed, ok := q.ready.First(s.Class)
-		if !ok {
-			return sojourn.Assignment{}, false
+		h, key, level, ok = q.ready.FirstUpTo(c, highest)
+		if !ok || !q.order.Grows {
+			return h, key, level, ok
 		}
-		j := q.Ledger.ByHandle(h)
-		if q.order.Grows {
-			if key := q.order.Key(j); q.less(filed, key) {
-				q.ready.Set(s.Class, h, key)
-				continue
-			}
+		now := q.order.Key(q.Ledger.ByHandle(h))
+		if !q.less(key, now) {
+			return h, key, level, true
 		}
-		side := j.SideOf(s.Class)
-		a := q.take(j, side, s)
-		if side.Startable() == 0 {
-			q.ready.Remove(s.Class, h)
-		}
-		return a, true
+		q.ready.SetLevel(c, h, level, now)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // PhaseOrder says how phases are ranked, and in which order the tasks of a phase start.
@@ -19,6 +20,14 @@ type PhaseOrder[J, K any] struct {
 	// Less is a strict total order of keys: let it end in [ledger.Job.Seq] and the number
 	// of the phase.
 	Less func(a, b K) bool
+
+	// Level, unless nil, returns at which level of a reserve a phase is filed that has
+	// something to start. What is filed is the level at the latest event about the phase or
+	// the one before it, or assignment to it, and is part of the state.
+	Level func(j *ledger.Job[J], phase int) int
+
+	// Reserve says how many slots are kept free for low levels, if there are levels.
+	Reserve reserve.Options
 
 	// Within, unless nil, returns a comparison of tasks of a phase; ties go by number.
 	// Of a phase for which it returns nil, the task starts whose input is closest to the
@@ -62,7 +71,15 @@ type entry[J any] struct {
 // NewPhases returns an empty queue.
 func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
 	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: NewReady(order.Less)}}
+	if order.Level != nil {
+		q.reserve = reserve.New(&q.Ledger, order.Reserve)
+	}
 	q.rank = q.least
+	q.items = func(j *ledger.Job[J], item func(sojourn.Class, uint32)) {
+		for i := range j.NumPhases() {
+			item(j.Spec().Phases[i].Class, q.filed(j, i).id)
+		}
+	}
 	q.inputs = locality.New(&q.Ledger)
 	q.file = func(j *ledger.Job[J]) {
 		q.enrol(j)
@@ -173,7 +190,11 @@ func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
 	ph, class, id := j.Phase(i), j.Spec().Phases[i].Class, q.filed(j, i).id
 	if ph.Ready() && ph.Pending() > 0 {
 		if key, ok := q.order.Key(j, i, q.first(j, i)); ok {
-			q.ready.Set(class, id, key)
+			level := 0
+			if q.order.Level != nil {
+				level = q.order.Level(j, i)
+			}
+			q.ready.SetLevel(class, id, level, key)
 			return
 		}
 	}
@@ -196,17 +217,18 @@ func (q *Phases[J, K]) first(j *ledger.Job[J], i int) uint32 {
 	}
 }
 
-// Assign gives a free slot the first task for it, and reports false if there is none. The
-// phase is filed anew.
+// Assign gives a free slot the first task for it that may start, and reports false if there is
+// none. The phase is filed anew.
 func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := q.Ledger.Free(id)
-	first, _, ok := q.ready.First(s.Class)
+	first, _, inTurn, ok := q.choose(s.Class, q.ready.FirstUpTo)
 	if !ok {
 		return sojourn.Assignment{}, false
 	}
 	e := q.entries[first]
 	a := q.take(e.job, e.phase, s)
 	q.update(e.job, e.phase)
+	q.started(s, inTurn)
 	return a, true
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
@@ -17,18 +18,23 @@ import (
 type Queue[J, K any] struct {
 	Ledger ledger.Ledger[J]
 
-	inputs *locality.Index[J] // of Ledger; nil where nobody asks
-	less   func(a, b K) bool
-	ready  Ready[K]
+	inputs  *locality.Index[J] // of Ledger; nil where nobody asks
+	less    func(a, b K) bool
+	ready   Ready[K]
+	reserve *reserve.Reserve // of Ledger; nil where all is filed at level 0
 
 	// What the two do differently.
-	rank func(*ledger.Job[J]) (K, bool) // the key that stands for a whole job; false if it has none
-	file func(*ledger.Job[J])           // files a job of a restored account
+	rank  func(*ledger.Job[J]) (K, bool)                           // the key that stands for a whole job; false if it has none
+	file  func(*ledger.Job[J])                                     // files a job of a restored account
+	items func(*ledger.Job[J], func(c sojourn.Class, item uint32)) // calls with each that a job may have in ready
 }
 
 // Inputs returns where the pending tasks have their input; nil with
 // [JobOrder.IgnoreLocality].
 func (q *Queue[J, K]) Inputs() *locality.Index[J] { return q.inputs }
+
+// Reserve returns what is kept free for low levels; nil without levels.
+func (q *Queue[J, K]) Reserve() *reserve.Reserve { return q.reserve }
 
 // Apply applies an event that [ledger.Ledger.Check] found to fit. Bring what the keys
 // depend on up to date, and call File.
@@ -37,20 +43,70 @@ func (q *Queue[J, K]) Apply(ev *sojourn.Event) ledger.Change[J] {
 	if q.inputs != nil {
 		q.inputs.Update(ev, c)
 	}
+	if q.reserve != nil {
+		switch ev.Kind {
+		case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+			q.reserve.Ended(c.Slot)
+		}
+	}
 	return c
 }
 
 // Seek implements [sojourn.Seeker]: the free slot of class c with the least ID, while
-// anything of that class is startable.
+// anything of that class is startable and may start.
 func (q *Queue[J, K]) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
-	if !q.ready.Any(c) {
+	if !q.ready.AnyUpTo(c, q.highest(c)) {
 		return 0, false
 	}
 	return q.Ledger.FreeSlot(c)
 }
 
+// highest returns the highest level that may start on a slot of class c.
+func (q *Queue[J, K]) highest(c sojourn.Class) int {
+	if q.reserve == nil {
+		return reserve.Levels - 1
+	}
+	return q.reserve.Highest(c)
+}
+
+// choose returns the item of class c that gets the next slot, its key, and whether no other
+// comes before it. first returns the first item up to a level.
+func (q *Queue[J, K]) choose(c sojourn.Class, first func(sojourn.Class, int) (uint32, K, int, bool)) (id uint32, key K, inTurn, ok bool) {
+	highest := q.highest(c)
+	if q.reserve != nil && q.reserve.Counted() {
+		if id, key, level, ok := first(c, reserve.Levels-1); !ok || level <= highest {
+			return id, key, true, ok
+		}
+	}
+	id, key, _, ok = first(c, highest)
+	return id, key, false, ok
+}
+
+// started tells the reserve of a task that starts.
+func (q *Queue[J, K]) started(s sojourn.Slot, inTurn bool) {
+	if q.reserve != nil {
+		q.reserve.Started(s, inTurn)
+	}
+}
+
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (q *Queue[J, K]) Admit(job *sojourn.Job) error { return q.Ledger.CheckArrival(job) }
+
+// Attrs returns what [ledger.Job.Attrs] tells of a job and, with levels, what
+// [reserve.Reserve.Explain] adds to it.
+func (q *Queue[J, K]) Attrs(j *ledger.Job[J]) []slog.Attr {
+	attrs := j.Attrs()
+	if q.reserve == nil {
+		return attrs
+	}
+	return q.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) {
+		q.items(j, func(c sojourn.Class, id uint32) {
+			if level, ok := q.ready.Level(c, id); ok {
+				filed(c, level)
+			}
+		})
+	})
+}
 
 // AppendRanking implements half of [sojourn.Explainer]: the live jobs that are not
 // cancelled, the least key first. Those without a key come last, in the order of arrival.
@@ -65,12 +121,14 @@ func (q *Queue[J, K]) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //
 //	key   unit  meaning
 //	rank  jobs  live jobs that come before it; -1 if it is cancelled
+//
+// and with levels those of Attrs.
 func (q *Queue[J, K]) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := q.Ledger.Job(id)
 	if j == nil {
 		return nil, false
 	}
-	return append(j.Attrs(), slog.Int("rank", q.Rank(j))), true
+	return append(q.Attrs(j), slog.Int("rank", q.Rank(j))), true
 }
 
 // Rank returns how many live jobs come before j; -1 if j is cancelled.
@@ -103,15 +161,28 @@ func (q *Queue[J, K]) ranking() []*ledger.Job[J] {
 	return jobs
 }
 
-// Save writes the account, and for each job, in the order of [ledger.Ledger.All], what
-// data writes of j.Data. data may be nil if nothing has to be written.
+// Save writes the account, the reserve, and for each job, in the order of
+// [ledger.Ledger.All], what data writes of j.Data and the levels at which it is filed. data may
+// be nil if nothing has to be written.
 func (q *Queue[J, K]) Save(w *snapshot.Writer, data func(*ledger.Job[J])) {
 	q.Ledger.Save(w)
-	if data == nil {
+	if q.reserve != nil {
+		q.reserve.Save(w)
+	}
+	if data == nil && q.reserve == nil {
 		return
 	}
 	for j := range q.Ledger.All() {
-		data(j)
+		if data != nil {
+			data(j)
+		}
+		if q.reserve != nil {
+			q.items(j, func(c sojourn.Class, id uint32) {
+				if level, ok := q.ready.Level(c, id); ok {
+					w.Uint(uint64(level))
+				}
+			})
+		}
 	}
 }
 
@@ -122,10 +193,20 @@ func (q *Queue[J, K]) Restore(r *snapshot.Reader, data func(*ledger.Job[J])) {
 	if q.inputs != nil {
 		q.inputs.Rebuild()
 	}
+	if q.reserve != nil {
+		q.reserve.Restore(r)
+	}
 	for j := range q.Ledger.All() {
 		if data != nil {
 			data(j)
 		}
 		q.file(j)
+		if q.reserve != nil {
+			q.items(j, func(c sojourn.Class, id uint32) {
+				if _, ok := q.ready.Level(c, id); ok {
+					q.ready.move(c, id, r.Index(reserve.Levels))
+				}
+			})
+		}
 	}
 }

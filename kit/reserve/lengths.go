@@ -1,0 +1,69 @@
+package reserve
+
+import (
+	"cmp"
+	"math/bits"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// Buckets is how many lengths are told apart: half octaves of nanoseconds.
+const Buckets = 126
+
+// maxLengths bounds what a Lengths counts.
+const maxLengths = 1 << 32
+
+// Bucket returns the half octave of a length of d nanoseconds: floor(2 log2 d), and 0 for less
+// than one.
+func Bucket(d time.Duration) uint8 {
+	if d < 1 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(d), uint64(d)) // 2 log2 d = log2 d^2
+	if hi > 0 {
+		return uint8(63 + bits.Len64(hi))
+	}
+	return uint8(bits.Len64(lo) - 1)
+}
+
+// Longest returns the longest estimate of the tasks of a phase, where unknown stands for none.
+func Longest(ph *sojourn.Phase, unknown time.Duration) time.Duration {
+	if ph.Estimates == nil {
+		return cmp.Or(ph.Estimate, unknown)
+	}
+	longest := time.Duration(0)
+	for i := range ph.Tasks {
+		longest = max(longest, cmp.Or(ph.EstimateOf(i), unknown))
+	}
+	return longest
+}
+
+// Lengths is a histogram of the lengths of the phases that have arrived. The zero Lengths
+// is empty and ready.
+type Lengths struct {
+	// below[b] is how many are in buckets below b, so that it grows with b. The last one,
+	// which counts all, is below maxLengths.
+	below [Buckets + 1]uint64
+}
+
+// Add counts a phase. When 2^32 were counted, all buckets are halved, rounding down.
+func (h *Lengths) Add(bucket uint8) {
+	for b := int(bucket) + 1; b <= Buckets; b++ {
+		h.below[b]++
+	}
+	if h.below[Buckets] < maxLengths {
+		return
+	}
+	sum, last := uint64(0), uint64(0)
+	for b := 1; b <= Buckets; b++ {
+		sum += (h.below[b] - last) / 2
+		last, h.below[b] = h.below[b], sum
+	}
+}
+
+// Rank returns which part of the phases is shorter than those of a bucket, where those in it
+// count half.
+func (h *Lengths) Rank(bucket uint8) Rank {
+	return Rank{h.below[bucket] + h.below[bucket+1], 2 * h.below[Buckets]}
+}

@@ -1,0 +1,203 @@
+package reserve
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+)
+
+// Options say how much is reserved.
+type Options struct {
+	// Share is the part of the slots of each class that is reserved. It is taken of the
+	// slots that there are now.
+	Share Share
+
+	// Up rounds the number of slots up, instead of to the nearest whole number.
+	Up bool
+
+	// Counted counts slots as free that are held out of turn: see the package comment.
+	Counted bool
+}
+
+// A Cluster is what a Reserve asks about the cluster. A [ledger.Ledger] is one.
+//
+// [ledger.Ledger]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Ledger
+type Cluster interface {
+	// Capacity returns the number of slots of a class.
+	Capacity(sojourn.Class) int
+
+	// FreeSlots returns the number of slots of a class that could run something now.
+	FreeSlots(sojourn.Class) int
+
+	// Live returns the number of live jobs.
+	Live() int
+
+	// Busy returns a slot that runs something; false if it runs nothing or is not there.
+	Busy(sojourn.SlotID) (sojourn.Slot, bool)
+}
+
+// A Reserve says which levels may start now. Use [New] to make one.
+type Reserve struct {
+	opts    Options
+	cluster Cluster
+	lengths []*Lengths // by class; nil where no phase was counted
+
+	// By class: the slots that are held out of turn. Each is busy. Empty unless Counted.
+	out []bitset.Set
+}
+
+// New returns a reserve of which nothing is held.
+func New(c Cluster, opts Options) *Reserve { return &Reserve{opts: opts, cluster: c} }
+
+// Slots returns how many slots of a class are reserved: k.
+func (r *Reserve) Slots(c sojourn.Class) int {
+	return r.opts.Share.Slots(r.cluster.Capacity(c), r.opts.Up)
+}
+
+// Free returns how many slots of a class count as free: those that are and, if Counted, those
+// that are held out of turn.
+func (r *Reserve) Free(c sojourn.Class) int { return r.cluster.FreeSlots(c) + r.OutOfTurn(c) }
+
+// OutOfTurn returns how many slots of a class are held by tasks that were started out of
+// turn: q, which is 0 unless Counted.
+func (r *Reserve) OutOfTurn(c sojourn.Class) int {
+	if int(c) >= len(r.out) {
+		return 0
+	}
+	return r.out[c].Len()
+}
+
+// Highest returns the highest level whose tasks may start on a slot of a class now; -1 if
+// none may.
+func (r *Reserve) Highest(c sojourn.Class) int {
+	if r.cluster.Live() <= 1 {
+		return Levels - 1
+	}
+	return Highest(r.Free(c), r.Slots(c))
+}
+
+// Counted reports whether Started wants to be told of turns.
+func (r *Reserve) Counted() bool { return r.opts.Counted }
+
+// Started says that a task starts on a slot, and whether it was its turn: whether no job
+// with something to start in that class comes before its own by the order.
+func (r *Reserve) Started(s sojourn.Slot, inTurn bool) {
+	if inTurn || !r.opts.Counted {
+		return
+	}
+	for int(s.Class) >= len(r.out) {
+		r.out = append(r.out, bitset.Set{})
+	}
+	r.out[s.Class].Add(int(s.ID))
+}
+
+// Ended says that the attempt on a slot has ended.
+func (r *Reserve) Ended(s sojourn.Slot) {
+	if int(s.Class) < len(r.out) {
+		r.out[s.Class].Remove(int(s.ID))
+	}
+}
+
+// Lengths returns the lengths of the phases of a class that have arrived.
+func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
+	for int(c) >= len(r.lengths) {
+		r.lengths = append(r.lengths, nil)
+	}
+	if r.lengths[c] == nil {
+		r.lengths[c] = new(Lengths)
+	}
+	return r.lengths[c]
+}
+
+// Explain appends to what is told of a job a group for each class N in which it has something
+// to start, which are those that list calls filed with. Its keys are those of [ledger.Job.Attrs],
+// which attrs begins with, and
+//
+//	key           unit   meaning
+//	classN        group  class N of slots, from 0, if it has something to start there
+//	classN.level  1      its level there, from 0, for the last free slot, to 15
+//	classN.needs  slots  how many have to count as free for it to start something there
+//	classN.free   slots  how many do
+//
+// If slots are free and it may take none of them, in any class, why says so.
+//
+// [ledger.Job.Attrs]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Job.Attrs
+func (r *Reserve) Explain(attrs []slog.Attr, list func(filed func(c sojourn.Class, level int))) []slog.Attr {
+	held, may := false, false
+	list(func(c sojourn.Class, level int) {
+		if level <= r.Highest(c) {
+			may = true
+		} else if r.cluster.FreeSlots(c) > 0 {
+			held = true
+		}
+		attrs = append(attrs, slog.Group(fmt.Sprintf("class%d", c),
+			slog.Uint64("level", uint64(level)),
+			slog.Int("needs", Threshold(level, r.Slots(c))+1),
+			slog.Int("free", r.Free(c))))
+	})
+	if held && !may {
+		attrs[0] = slog.String("why", "leaves the last free slots to shorter tasks and jobs that run less")
+	}
+	return attrs
+}
+
+// Save writes the lengths, and which slots are held out of turn.
+func (r *Reserve) Save(w *snapshot.Writer) {
+	w.Len(len(r.lengths))
+	for _, h := range r.lengths {
+		w.Bool(h != nil)
+		if h != nil {
+			h.save(w)
+		}
+	}
+	w.Len(len(r.out))
+	for c := range r.out {
+		w.Len(r.out[c].Len())
+		for id := r.out[c].Next(0); id >= 0; id = r.out[c].Next(id + 1) {
+			w.Uint(uint64(id))
+		}
+	}
+}
+
+func (h *Lengths) save(w *snapshot.Writer) {
+	for b := range Buckets {
+		w.Uint(h.below[b+1] - h.below[b])
+	}
+}
+
+// Restore reads what Save has written into a new reserve of the same Counted, whose cluster
+// has been restored.
+func (r *Reserve) Restore(from *snapshot.Reader) {
+	r.lengths = make([]*Lengths, from.Len())
+	from.Check(len(r.lengths) <= 1<<8, "there are too many classes")
+	for c := range r.lengths {
+		if from.Bool() {
+			r.lengths[c] = new(Lengths)
+			r.lengths[c].restore(from)
+		}
+	}
+	r.out = make([]bitset.Set, from.Len())
+	from.Check(len(r.out) == 0 || r.opts.Counted && len(r.out) <= 1<<8, "slots are held out of turn that are not counted")
+	for c := range r.out {
+		next := uint64(0)
+		for range from.Len() {
+			id := from.Below(sojourn.MaxSlots)
+			s, ok := r.cluster.Busy(sojourn.SlotID(id))
+			if from.Err() != nil || !from.Check(id >= next && ok && int(s.Class) == c, "a slot is held out of turn that is not busy") {
+				return
+			}
+			r.out[c].Add(int(id))
+			next = id + 1
+		}
+	}
+}
+
+func (h *Lengths) restore(from *snapshot.Reader) {
+	for b := range Buckets {
+		h.below[b+1] = h.below[b] + from.Below(maxLengths)
+	}
+	from.Check(h.below[Buckets] < maxLengths, "there are too many lengths")
+}
