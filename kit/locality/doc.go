@@ -18,8 +18,8 @@
 //		return p.index.Take(j, phase, pick, id), true
 //	}
 //
-// Tasks are assigned by [Index.Take] and not by the ledger's own methods, which
-// the index would not hear of. Assignment.Locality and Source are filled in.
+// Assign tasks by [Index.Take] and not by the ledger's own methods: the index would not notice
+// these. Take fills in Assignment.Locality and Source.
 //
 // The index covers the pending tasks of live jobs, for phases that have [sojourn.Inputs].
 // Jobs and phases without inputs cost nothing: for them it answers what the ledger would.
@@ -34,35 +34,32 @@
 //     first, in the cyclic order of IDs from the slot's node on;
 //  4. all others.
 //
-// Neighbours of a rack therefore take work off different nodes. A limit of NodeLocal ends the list after 2, RackLocal after 3; but tasks whose
-// inputs are all on nodes that are down are in 4 and always allowed, since no wait
-// brings a slot close to them. They are Remote with Source 0: the driver may know
-// another way to their input. For other tasks in 4, the source is the first node in the
-// order of the inputs that is up.
+// Because of 3, neighbours on a rack take work from different nodes. A limit of NodeLocal ends the list
+// after 2, and a limit of RackLocal after 3.
 //
-// What a pick returns is a function of the account in the ledger, not of its
-// history, so that nothing of an index needs to be saved with a policy.
+// If all inputs of a task are on nodes that are down, the task is in 4 and always allowed, since no wait
+// brings a slot close to it. It is Remote with Source 0: the driver may know another way to its input. For
+// other tasks in 4, the source is the first node in the order of the inputs that is up.
 //
-// Nodes are up, and on an unknown rack, unless the ledger says something else. A
-// slot whose own rack is unknown is on the rack of its node. A node that is down
-// is close to nothing, also not to its own slots.
+// A pick depends on the account in the ledger, not on its history. So nothing of an index needs to be saved
+// with a policy.
+//
+// Unless the ledger says otherwise, a node is up and its rack is unknown. If the rack of a slot is unknown,
+// the slot is on the rack of its node. A node that is down is close to nothing, not even to its own slots.
 //
 // # Watched phases
 //
-// A policy that reads from afar on purpose wants to know what each node has to do.
-// [Index.Watch] makes the index keep, for the phases that are watched, which of them
-// have tasks at a node and the sum of their weights; [Index.Heaviest] finds the
-// node of the greatest sum among those that hold input of a phase, and
-// [Index.FindAt] a task there. Loads are kept in blocks of 64 nodes by ID, with
-// the maximum of each.
+// Some policies read from afar on purpose, and need to know how much work each node has. For the phases that
+// [Index.Watch] names, the index keeps which of them have tasks at a node, and the sum of their weights.
+// [Index.Heaviest] looks at the nodes that hold input of a phase and finds the one with the greatest sum.
+// [Index.FindAt] finds a task there. Loads are kept in blocks of 64 nodes by ID, with the maximum of each.
 //
 // # Delay scheduling
 //
-// A [Wait] is the rule of Zaharia, Borthakur, Sen Sarma, Elmeleegy, Shenker and
-// Stoica, "Delay scheduling" (EuroSys 2010), section 3 and algorithm 3 of its
-// appendix: a job whose turn it is but that has no task close to the slot is passed
-// over. It waits at most W1 for a node, and then at most W2 for a rack. The policy
-// keeps one Wait for each job and class:
+// A [Wait] is the rule of Zaharia, Borthakur, Sen Sarma, Elmeleegy, Shenker and Stoica, "Delay scheduling"
+// (EuroSys 2010), section 3 and algorithm 3 of its appendix. If it is a job's turn but the job has no task
+// close to the slot, the job is passed over. It waits at most W1 for a node, and then at most W2 for a rack.
+// The policy keeps one Wait for each job and class:
 //
 //	// whenever that may have changed
 //	if free slot of the class, and a startable task of the job {
@@ -76,10 +73,9 @@
 //	...
 //	w.Launched(a, now)
 //
-// [Wait.Next] is for NextWake, and [Index.FreeSlot] for Seek. Where the paper adds
-// up the time between two heartbeats if the job was passed over at the first one,
-// a Wait counts the time itself, so that the result does not depend on how often
-// the policy is asked.
+// [Wait.Next] is for NextWake, and [Index.FreeSlot] is for Seek. The paper adds up the time between two
+// heartbeats if the job was passed over at the first one. A Wait counts the time itself, so the result does
+// not depend on how often the policy is asked.
 //
 // # Cost
 //
@@ -92,12 +88,11 @@
 // the phases that have inputs there. FreeSlot may look at every free slot if the
 // limit is not Remote.
 //
-// Watch, Unwatch and Reweigh take O(n). While a phase is watched, a task that is taken
-// or comes back takes O(1) more for each replica, and 64 comparisons where the node
-// had the greatest load of its block. Heaviest looks at n/64 words, into the block of the
-// greatest maximum, and into those whose maximum exceeds what it found: O(n) at worst,
-// where the greatest loads are at nodes that have no task of the phase or may not be read
-// from.
+// Watch, Unwatch and Reweigh take O(n). While a phase is watched, a task that is taken or comes back takes
+// O(1) more for each replica, and 64 comparisons if the node had the greatest load of its block. Heaviest
+// looks at n/64 words, into the block of the greatest maximum, and into the blocks whose maximum exceeds what
+// it found. That is O(n) at worst: when the greatest loads are at nodes that have no task of the phase or may
+// not be read from.
 //
 // An index keeps 4 bytes a replica, and 48 bytes for each node of a phase. Nothing
 // is kept of jobs that have ended or are cancelled.

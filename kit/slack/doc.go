@@ -25,23 +25,24 @@
 // complete. A job that is virtually complete and not really finished is late. It goes
 // before all jobs in V.
 //
-// With m jobs in V, and for job i in that order its weight phi_i, the virtual work
-// v_i that it has left in V, the real work w_i that it has left, and
+// Let m jobs be in V, in that order. Job i has the weight phi_i, the virtual work v_i that it
+// has left in V, and the real work w_i that it has left. The work that V does until i
+// completes, if nobody else arrives, is
 //
-//	H_i = v_1 + ... + v_{i-1} + (phi_i + ... + phi_m) v_i / phi_i,
+//	H_i = v_1 + ... + v_{i-1} + (phi_i + ... + phi_m) v_i / phi_i
 //
-// which is the work that V does until i completes if nobody else arrives, the
-// slack of i is
+// The slack of i is
 //
 //	s_i = H_i - (w_1 + ... + w_i)                                            (6)
 //
-// where late jobs count among those before i. Li et al. state it for equal weights:
-// "H-PFSP: Efficient Hybrid Parallel PFSP Protected Scheduling for MapReduce
-// System", 2013. Equation numbers are theirs. Job i is completable if it can be
-// served to its end without interruption and nobody before it becomes late:
-// s_j >= w_i for all j < i that have something to start. The job to serve is the
-// completable one with the least w. The first job in V that has something to start
-// is always completable.
+// where late jobs count among those before i. Li et al. state it for equal weights: "H-PFSP:
+// Efficient Hybrid Parallel PFSP Protected Scheduling for MapReduce System", 2013. Equation
+// numbers are theirs.
+//
+// Job i is completable if it can be served to its end without interruption and nobody before
+// it becomes late: s_j >= w_i for all j < i that have something to start. The job to serve is
+// the completable one with the least w. The first job in V that has something to start is
+// always completable.
 //
 // v, w and s are in slot time. The paper divides them by the number of slots, which
 // changes no order.
@@ -53,23 +54,27 @@
 // decision at each arrival and each real completion, no job completes later than
 // under GPS.
 //
-// Proof. By induction over the events, s_i >= 0 for every job in V. (a) An arrival
-// of size x raises s of those before it by phi v_j/phi_j, leaves s of those behind
-// it as it is, since H and the sum of w grow by x alike, and the newcomer has at
-// least the slack that the one before it had. (b) In a time dt during which job i
-// is served, all H fall by C dt, and the sum of w by as much for i and those behind
-// it: only s_j with j < i falls. If j is unfinished, it falls by w_i at most until
-// i is finished, and s_j >= w_i. If it is finished, look at the last job before it
-// that is not, or at none: H does not fall from one place to the next, and the
-// work of finished jobs is 0, so that s_j is no less than the slack of that one, or
-// than 0. (c) At a virtual completion s_1 = 0 - w_1 >= 0: the job has no work left,
-// and nothing changes for the others. Nobody is ever virtually complete before it is
-// finished, which is the theorem. Between events the choice needs no second look:
-// time lowers w of the job in service only, and no slack rises.
+// Proof. By induction over the events, s_i >= 0 for every job in V.
 //
-// The package pfsp extends the theorem to real tasks on many slots. It needs s_j >= 0
-// for the jobs that are passed over, see [System.Protected], and a w that counts at least
-// the work that is not started.
+// (a) A job of size x arrives. It raises s of each job j before it by phi v_j/phi_j. It leaves s
+// of the jobs behind it as it is, since H and the sum of w both grow by x. Its own slack is at
+// least that of the job before it.
+//
+// (b) Job i is served for a time dt. All H fall by C dt. The sum of w falls by as much for i and
+// the jobs behind it. So only s_j with j < i falls. If j is unfinished, s_j falls by at most w_i
+// until i is finished, and s_j >= w_i. If j is finished, look at the last unfinished job before
+// j. H does not fall from one place to the next, and finished jobs have no work, so s_j is no
+// less than the slack of that job. If there is no such job, s_j is no less than 0.
+//
+// (c) A job is virtually complete. Then s_1 = 0 - w_1 >= 0: the job has no work left, and nothing
+// changes for the others.
+//
+// So no job is virtually complete before it is finished, which is the theorem. Between events the
+// choice stays right: time lowers only w of the job in service, and no slack rises.
+//
+// The package pfsp extends the theorem to real tasks on many slots. It needs s_j >= 0 for the jobs
+// that are passed over (see [System.Protected]), and a w that counts at least the work that is not
+// started.
 //
 // # The rules
 //
@@ -104,25 +109,25 @@
 //
 // # Numbers
 //
-// V has the clock of internal/vclock, as the virtual cluster of package vqueue has: no job
-// is virtually complete earlier than under exact GPS, and how much later is bounded there.
-// The package keeps its jobs in a tree of its own, since it needs sums over tags. With g
+// V has the clock of internal/vclock, as the virtual cluster of package vqueue has. No job is
+// virtually complete earlier than under exact GPS, and that package bounds how much later a job
+// can be. The package keeps its jobs in a tree of its own, since it needs sums over tags. With g
 // the virtual time and c the carry of the clock, (6) is
 //
 //	s_i = sum_{j<i} phi_j (F_j - g) + (phi_i + ... + phi_m) (F_i - g) - c - sum w
 //
-// which is an integer. So s is not rounded, and is what (6) makes of v and w at any time,
-// whatever happened before. v is rounded up once, when a job arrives, so that s >= 0 stays
-// true in integers. Sums wrap around at 2^192 and need not fit; s fits as long as the work
-// in V is below 2^95 slot-nanoseconds, which are ten years of 10^11 slots. Virtual time
-// starts anew whenever V is empty.
+// This is an integer. So s is not rounded, and follows from v and w by (6) at any time, whatever
+// happened before. v is rounded up once, when a job arrives, so s >= 0 stays true in integers. Sums
+// wrap around at 2^192 and need not fit. s fits as long as the work in V is below 2^95
+// slot-nanoseconds, which are ten years of 10^11 slots. Virtual time starts again from zero whenever V
+// is empty.
 //
 // # Cost
 //
-// When time passes, s of all jobs falls alike, which is one number. An arrival adds to all
-// jobs before it an amount that is linear in F. The jobs are in a B+ tree. A node keeps
-// the least s below it, what is to be added to all below it, and how much may be added
-// until another job has the least s. With n jobs in V:
+// When time passes, s falls by the same amount for all jobs, which is one number. An arrival adds to
+// all jobs before it an amount that is linear in F. The jobs are in a B+ tree. A node keeps the least
+// s below it, the amount to be added to all jobs below it, and how much may be added until another job
+// has the least s. With n jobs in V:
 //
 //	Advance, SetRunning           constant; O(log n) for each virtual completion
 //	Arrive, Serve, SetWork, Revise, Finish, SetState, Guard, Completable, Protected
@@ -134,6 +139,6 @@
 //	                              that is not completable, the one with the least w of those
 //	                              up to its guard; and so on
 //
-// Late jobs are in a heap of their own. Memory is that of the most jobs there ever
-// were at a time.
+// Late jobs are in a heap of their own. Memory is that of the greatest number of jobs there were at
+// one time.
 package slack

@@ -22,13 +22,13 @@
 //	body      what the policy writes
 //	checksum  4 bytes: CRC-32C of everything before
 //
-// Numbers are varints in their shortest form, so that a state has one snapshot and
-// a snapshot one state. Every flipped bit and every missing byte is noticed, and a
-// snapshot of another policy, version or options is told by name.
+// Numbers are varints in their shortest form, so a state has one snapshot and a snapshot has one
+// state. Every flipped bit and every missing byte is noticed. For a snapshot of another policy,
+// version or options, the error says which.
 //
 // # How a policy is saved
 //
-// A file snapshot.go beside the policy, of which this is all; fifo/snapshot.go and
+// Write a file snapshot.go beside the policy. The following is all of it; fifo/snapshot.go and
 // baseline/snapshot.go are such files:
 //
 //	func (p *Policy) header() snapshot.Header {
@@ -60,23 +60,21 @@
 //		})
 //	}
 //
-// reset makes *p what New returned: it assigns to every field, keeps no map, slice
-// or pointer of before but the options, and is what New itself calls. [Restore] does
-// the rest: it keeps a copy of *p, and puts it back if anything is wrong. What
-// points into *p, such as the pointer to the ledger in a locality.Index or a key
-// function that mentions p, goes on being right, since p stays where it is.
+// reset makes *p what New returned, and New calls it, too. It assigns to every field, and keeps no
+// map, slice or pointer from before except the options. [Restore] does the rest: it keeps a copy of
+// *p, and puts it back if anything is wrong. Pointers into *p stay right, since p stays where it is:
+// the pointer to the ledger in a locality.Index, or a key function that mentions p.
 //
-// The body begins with the account, as ledger.Ledger.Save writes it: package fair
-// compares it with its own where the policy serves a pool.
+// The body begins with the account, as ledger.Ledger.Save writes it. If the policy serves a pool of
+// package fair, fair compares that account with its own.
 //
 // # What is state
 //
-// Whatever decides. Store what cannot be computed from the rest: sums that were
-// kept step by step and rounded on the way, generators, the order of a retry list,
-// when a timer began. Compute the rest anew: queues in a total order are filled
-// again from the jobs, an index of inputs by locality.Index.Rebuild; what is
-// computed needs no check and cannot contradict what is stored. Scratch space and
-// caches, which change nothing but how long an answer takes, are neither.
+// State is everything that later decisions depend on. Store what cannot be computed from the rest: sums
+// that were kept step by step and rounded on the way, generators, the order of a retry list, the instant
+// when a timer began. Compute the rest again: fill queues in a total order from the jobs, and an index of
+// inputs by locality.Index.Rebuild. What is computed needs no check and cannot contradict what is stored.
+// Scratch space and caches change only how long an answer takes. They are no state: do neither with them.
 //
 // Equal states have equal bytes: write maps in the order of their keys, jobs in
 // that of ledger.Ledger.All, and nothing that asking questions may change (sojourntest
@@ -87,31 +85,30 @@
 //
 // # Which options may change
 //
-// The header lists the options that the state rests on: those that say what the numbers in
-// it mean, or what there is in it. A snapshot that was taken under other values of these
-// is refused, with an error that names the option. All others may differ: a policy that
-// is restored decides by its own options from then on. So an operator changes the weight of a
-// pool, or a delay, without losing state: save, make a policy with the options to be,
-// restore. A limit, a delay, a weight that is looked at when something is decided, and
-// whatever is computed anew when the policy is restored, need not be listed. What sizes were
-// estimated by, or how a queue is ordered that is saved as it is, must be.
+// The header lists the options that the state rests on. These options say what the numbers in the state
+// mean, or what the state contains. A snapshot that was taken under other values of these options is
+// refused, with an error that names the option. All other options may differ: a restored policy decides by
+// its own options from then on. So an operator can change the weight of a pool, or a delay, without losing
+// state: save, make a policy with the options you want, restore.
 //
-// Names and values are written out on purpose, by [Opt], with defaults resolved. They are
-// equal if and only if the state means the same. They are not printed from a struct: to
-// rename a field must not break what was saved. sojourntest checks both lists: Others may not
-// be restored, Changed must be.
+// You must list what sizes were estimated by, and the order of a queue that is saved as it is. You need not
+// list a limit, a delay, a weight that is used only when something is decided, or an option that affects only
+// what is computed again at the restore.
+//
+// [Opt] writes names and values out, with defaults resolved. They are equal if and only if the state means
+// the same. They are not printed from a struct, so renaming a field does not break what was saved.
+// sojourntest checks both lists: a policy with the options of Others may not be restored, and one with the
+// options of Changed must be.
 //
 // # What is read
 //
-// A [Reader] never panics. It remembers its first error, and returns zero values from
-// then on, so that errors are looked at once, at the end. Numbers that index
-// something, or that arithmetic relies on, are read by [Reader.Below] or tested with
-// [Reader.Check], and those that become an int by [Reader.Index], [Reader.Count],
-// [Reader.Native] or [Reader.Len], since an int may have 32 bits: the checksum tells
-// accidents, not forgeries. Lists take memory in proportion to the bytes that are
-// there.
+// A [Reader] never panics. It remembers its first error and returns zero values from then on, so you look at
+// errors once, at the end. The checksum finds accidents, not forgeries. So read a number that indexes
+// something, or that arithmetic relies on, by [Reader.Below], or test it with [Reader.Check]. Read a number
+// that becomes an int by [Reader.Index], [Reader.Count], [Reader.Native] or [Reader.Len], since an int may
+// have 32 bits. Lists take memory in proportion to the bytes that are there.
 //
-// sojourntest.FuzzUnmarshal forges snapshots. It asks that what is accepted is saved
-// again as the same bytes, so that lists are read in the one order in which they are
-// written, and nothing is accepted that is then computed otherwise.
+// sojourntest.FuzzUnmarshal forges snapshots. It requires that an accepted snapshot is saved again as the same
+// bytes. So lists must be read in the one order in which they are written, and nothing may be accepted that is
+// then computed differently.
 package snapshot
