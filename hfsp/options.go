@@ -16,7 +16,7 @@ type Options struct {
 	// TrainingTasks is t, how many tasks of a phase are run to estimate the time of
 	// the others. A phase of fewer tasks is tiny: it counts as of size 0 and is not
 	// trained, however long its tasks take: only an estimator that knows its size
-	// beforehand changes that. Zero means 5 [HFSP, section IV-A].
+	// beforehand changes that. It pays for its work when it leaves. Zero means 5 [HFSP, section IV-A].
 	TrainingTasks int
 
 	// TrainingSlots is T, how many slots of each class training tasks may hold at a
@@ -51,7 +51,8 @@ type Options struct {
 
 	// Preemption says whether running tasks are killed for smaller jobs. What is to
 	// be killed is only asked for: see [sojourn.Preemptor]. A driver that can kill asks
-	// with Wait too: see [Policy.AppendPreemptions] for the one case.
+	// with Wait too: see [Policy.AppendPreemptions] for the one case. Set KillFraction to
+	// 0.25 with Kill: without it, so much work is lost under load that means rise.
 	Preemption Preemption
 
 	// KillFraction spares tasks that have run for more than this fraction of the
@@ -96,7 +97,7 @@ type Preemption uint8
 
 const (
 	Wait Preemption = iota // they run to their end
-	Kill                   // they are to be killed, the youngest of the job of the largest virtual size first
+	Kill                   // they are to be killed, the youngest of the job of the largest virtual size first; best with KillFraction 0.25
 )
 
 var preemptNames = [...]string{Wait: "wait", Kill: "kill"}
