@@ -74,7 +74,7 @@
 // that were kept step by step and rounded on the way, generators, the order of a retry list, the instant
 // when a timer began. Compute the rest again: fill queues in a total order from the jobs, and an index of
 // inputs by locality.Index.Rebuild. What is computed needs no check and cannot contradict what is stored.
-// Scratch space and caches change only how long an answer takes. They are no state: do neither with them.
+// Scratch space and caches change only how long an answer takes. They are not state: do not store them.
 //
 // Equal states have equal bytes: write maps in the order of their keys, jobs in
 // that of ledger.Ledger.All, and nothing that asking questions may change (sojourntest
@@ -97,8 +97,8 @@
 //
 // [Opt] writes names and values out, with defaults resolved. They are equal if and only if the state means
 // the same. They are not printed from a struct, so renaming a field does not break what was saved.
-// sojourntest checks both lists: a policy with the options of Others may not be restored, and one with the
-// options of Changed must be.
+// sojourntest checks both lists: a snapshot may not be restored under the options of Others, and must be
+// restored under the options of Changed.
 //
 // # What is read
 //
