@@ -18,27 +18,27 @@ did. The workload is read once and kept in memory; policies run side by side.
 With -o, it writes jobs.csv, tasks.csv, history.txt and run.json of each policy to
 DIR/1-fifo, DIR/2-fair and so on, in the order of -p.
 
-With --seeds, it repeats everything with so many seeds and prints means with
-confidence intervals, and a "~" behind what does not differ significantly from
-the best. All policies see the same draws for the same seed. What a seed decides
-is the workload of --gen, and errors of estimates, stragglers and faults. A
-workload that was read from a file stays the same.
+--seeds N repeats everything with N seeds and prints means with confidence intervals.
+A "~" marks a number that does not differ significantly from the best. All policies
+see the same draws for the same seed. A seed decides the workload of --gen, errors of
+estimates, stragglers and faults. A workload from a file stays the same.
 
-The first table begins with fairness: each run is compared with fluid fair sharing,
-in which each class of slots is shared by weight among all jobs at all times, true
-sizes known and tasks split at will.
-  beyond_bound  phases that ended later than what is proved for FSP and PFSP with
-                exact sizes: D + P + (1-1/N) p, where D is the fluid end of the phase
-                if it enters when it is really ready, p its longest task, P that of
-                all others, N the number of slots; below the tables, by how much
+The first table begins with fairness. It compares each run with fluid fair sharing,
+which shares each class of slots by weight among all jobs at all times, knows true
+sizes, and splits tasks at will.
+  beyond_bound  phases that ended later than D + P + (1-1/N) p, the bound proved for
+                FSP and PFSP with exact sizes. D is the fluid end of the phase if it
+                enters when it is really ready, p its longest task, P the longest task
+                of all others, N the number of slots. The greatest excess is below the
+                tables
   later         jobs that finished later than in fluid fair sharing from their first
-                phase on, which no policy can promise
+                phase on; no policy can promise that there are none
   latest        by how many seconds at most
 In JSON these are beyond_bound, beyond_bound_max and late_vs_ps; jobs.csv of -o has
 ps_finish and late_vs_ps of each job.
 
-In -p, an item with "=" and no ":" before it is another option of the policy
-before it: fair:order=deficit,pools.etl=3,fifo names two policies.
+In -p, an item with "=" and no ":" before it is one more option of the preceding
+policy: fair:order=deficit,pools.etl=3,fifo names two policies.
 
 `
 

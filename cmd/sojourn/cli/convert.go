@@ -15,25 +15,25 @@ import (
 )
 
 const convertLong = `convert reads a trace that was recorded elsewhere and writes it to stdout in the
-workload format. FILE may be compressed by gzip; - is stdin. Nothing is written
-if the trace has a fault: until then the workload lies in a temporary file, and memory
-does not grow with the trace.
+workload format. FILE may be compressed by gzip; - is stdin. If the trace has a fault,
+it writes nothing: the workload goes to a temporary file first, so memory does not grow
+with the trace.
 
 Formats:
   swim  tab-separated bytes of jobs, of the Statistical Workload Injector for
-        MapReduce. It has no tasks and no times; the --swim flags turn bytes into
-        both: a map task for each block of input, or of output in jobs without
-        reduces, and a time of overhead plus bytes over rate.
+        MapReduce. It has no tasks and no times; the --swim flags compute both from
+        bytes: one map task for each block of input, or of output in jobs without
+        reduces. A task takes the overhead plus its bytes divided by the rate.
   rumen JSON of Hadoop's Rumen, with the attempts at each task. --topology names
-        the hosts and racks that belong to it; --cluster-out makes a cluster of them.
-  sls   JSON for YARN's Scheduler Load Simulator: that of Rumen, or its own.
-  jhist job histories of Hadoop 2 and later; several may follow one another.
+        the file with its hosts and racks; --cluster-out makes a cluster of them.
+  sls   JSON for YARN's Scheduler Load Simulator: Rumen's format, or its own.
+  jhist job histories of Hadoop 2 and later; several files may follow one another.
   swf   the Standard Workload Format: a job on p processors becomes p tasks. Its name
         is that of its user and program, such as user3/app7, or user3 or app7 where
         only one is known, or else job and its number: policies learn from the runs of
         one name.
 
-What is dropped or made up is counted on stderr.`
+On stderr it counts what it drops and what it assumes.`
 
 func newConvert() *cobra.Command {
 	var f convert.Conversion
@@ -85,11 +85,11 @@ func newConvert() *cobra.Command {
 	flags.BoolVar(&f.Requested, "requested-time", false, "the time that users requested is the estimate (swf)")
 	flags.Int64Var(&f.SWIM.BytesPerMap, "swim-bytes-per-map", 128<<20, "most `BYTES` that a map task reads")
 	flags.Int64Var(&f.SWIM.BytesPerReduce, "swim-bytes-per-reduce", 1<<30, "most `BYTES` that a reduce task reads or writes")
-	flags.DurationVar(&f.SWIM.Overhead, "swim-overhead", 3*time.Second, "what each task takes besides moving bytes; 0 is none")
+	flags.DurationVar(&f.SWIM.Overhead, "swim-overhead", 3*time.Second, "time that each task takes besides moving bytes; 0 is none")
 	flags.Int64Var(&f.SWIM.Rate, "swim-rate", 10<<20, "`BYTES` that a slot moves in a second")
 	flags.Float64Var(&f.SWIM.ByteScale, "swim-byte-scale", 1, "factor of all sizes")
 	flags.Float64Var(&f.SWIM.Noise, "swim-noise", 0, "standard deviation of the logarithm of a random factor of each task")
-	flags.Uint64Var(&f.SWIM.Seed, "seed", 0, "where all randomness comes from")
+	flags.Uint64Var(&f.SWIM.Seed, "seed", 0, "seed of all random numbers")
 	cmd.PreRun = func(*cobra.Command, []string) { f.SWIM.NoOverhead = f.SWIM.Overhead == 0 }
 	return cmd
 }

@@ -62,8 +62,8 @@ func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagS
 // registerWorld registers what happens to the jobs of a workload.
 func (f *runFlags) registerWorld(flags *pflag.FlagSet) {
 	registerLocality(flags, &f.Locality)
-	flags.Var(typed(&f.Estimates, "MODE"), "estimates", "what policies are told of service times that the workload gives no estimate of: "+format.Listed(trial.EstimatesModes))
-	flags.Uint64Var(&f.Seed, "seed", 0, "where all randomness comes from")
+	flags.Var(typed(&f.Estimates, "MODE"), "estimates", "what policies are told of service times if the workload has no estimate: "+format.Listed(trial.EstimatesModes))
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random numbers")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
 	flags.BoolVar(&f.Preempt, "preempt", false, "kill attempts when the policy asks for it")
@@ -106,19 +106,19 @@ func registerWorkload(flags *pflag.FlagSet, s *input.Source) {
 }
 
 func registerLoad(flags *pflag.FlagSet, l *input.ScaledLoad) {
-	flags.Var(typed(&l.Load, "LOAD"), "load", "bring the workload to this `LOAD` of the busier class of slots: work that arrives over work that can be done")
-	flags.Var(typed(&l.Scale, "WHAT"), "scale", "how --load does it: `WHAT` is arrivals or durations (default arrivals)")
+	flags.Var(typed(&l.Load, "LOAD"), "load", "change the workload so that the busier class of slots has this `LOAD`: work that arrives over work that can be done")
+	flags.Var(typed(&l.Scale, "WHAT"), "scale", "`WHAT` --load changes: arrivals or durations (default arrivals)")
 }
 
 func registerLocality(flags *pflag.FlagSet, l *trial.Locality) {
 	l.Remote = trial.RemoteFactors{Node: 1, Rack: 1.5, Remote: 3} // as in Hadoop's Mumak
-	flags.Var(typed(&l.Remote, "factors"), "remote", "how many times longer a task takes whose input is on its node, its rack, or elsewhere: `NODE,RACK,REMOTE`; 1,1,1 if that costs nothing")
-	flags.IntVar(&l.Replicas, "place", 0, "spread inputs of which the workload says only the size over the cluster, as HDFS would with so many `REPLICAS` of each block")
+	flags.Var(typed(&l.Remote, "factors"), "remote", "how many times longer a task takes if its input is on its node, on its rack, or elsewhere: `NODE,RACK,REMOTE`; with 1,1,1 distance costs nothing")
+	flags.IntVar(&l.Replicas, "place", 0, "if the workload says only the size of inputs, place them on the cluster as HDFS would, with this many `REPLICAS` of each block")
 	flags.BoolVar(&l.All, "place-all", false, "with --place, also inputs of unknown size")
 	flags.BoolVar(&l.ByName, "place-by-name", false, "with --place, jobs of one name read the same data: in a SWIM trace those that name the same path")
 	n := &l.Network
-	flags.Var(typed(&n.Bandwidth, "SIZE"), "bandwidth", "let tasks that are not on the node of their input transfer it, with so many bytes a second of each node and direction: `RATE` such as 12.5MB; --remote does not hold then")
-	flags.Var(typed(&n.Split, "SIZE"), "split", "with --bandwidth, what a task reads of which the workload does not say it: `SIZE` (default 64MiB)")
+	flags.Var(typed(&n.Bandwidth, "SIZE"), "bandwidth", "tasks that are not on the node of their input transfer it over a network: each node sends and receives this many bytes a second, `RATE` such as 12.5MB; excludes --remote")
+	flags.Var(typed(&n.Split, "SIZE"), "split", "with --bandwidth, how much a task reads if the workload does not say it: `SIZE` (default 64MiB)")
 	flags.BoolVar(&n.Overlap, "overlap", false, "with --bandwidth, tasks work while their input arrives")
 	flags.IntVar(&n.HotSpot, "hot-spot", 0, "with --bandwidth, a node is a hot spot if more than `N` tasks read from it at a time (default 4)")
 }

@@ -28,11 +28,11 @@ Policies are:
         is under ps (pessimistic fair sojourn protocol)
 
 Times are in seconds. With --json they are exact, as "7" or "20/3", in the order
-of ids. Exactness has its price: the denominators grow with the number of different
+of ids. Exact times are slow: the denominators grow with the number of different
 weights, and a few thousand jobs can take minutes. --rounded computes in the
-integers of the library's policies instead: a hundred thousand jobs take seconds,
-times under ps are rounded to nanoseconds, and the other schedules are the same
-unless two things that are compared are equal or differ by far less than that.`
+integers of the library's policies instead. A hundred thousand jobs then take
+seconds. Times under ps are rounded to nanoseconds. The other schedules are the
+same, unless two compared numbers are equal or differ by far less than that.`
 
 func newFluid() *cobra.Command {
 	var (

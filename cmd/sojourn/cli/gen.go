@@ -23,11 +23,11 @@ func newGen() *cobra.Command {
 		Use:   "gen [NAME]",
 		Short: "Make a workload of a paper, or a general one, from a seed",
 		Long: `gen makes a workload by name and seed and writes it to stdout. Equal seeds and
-options make the same bytes. Without a name it lists the names. --options shows what
-can be chosen about a workload: the value that counts otherwise, which values there
-are, and where in the paper the default stands, or that it is assumed.
+options make the same bytes. Without a name it lists the names. --options lists the
+options of a workload: the default, the possible values, and where in the paper the
+default stands, or that it is assumed.
 
-Nothing is written if a time comes out too long to be told.`,
+If a time is out of range, it writes nothing.`,
 		Example: `  sojourn gen
   sojourn gen hfsp-test --options
   sojourn gen hfsp-test --options --json
@@ -67,7 +67,7 @@ Nothing is written if a time comes out too long to be told.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Uint64Var(&seed, "seed", 0, "where all randomness comes from")
+	flags.Uint64Var(&seed, "seed", 0, "seed of all random numbers")
 	flags.StringArrayVar(&given, "option", nil, "`NAME=VALUE` of an option of the workload; may be repeated")
 	flags.BoolVar(&describe, "options", false, "print the options of the workload instead of making it")
 	flags.BoolVar(&asJSON, "json", false, "with --options, print JSON")

@@ -118,6 +118,6 @@ const defaultPolicies = "fifo,fair,las,srpt,fsp,pfsp,hfsp"
 // policyHelp names the policies for the help text.
 func policyHelp(policies catalog.Catalog) string {
 	return strings.Join(format.Wrap("Policies are written as name or name:option=value,... They are "+
-		strings.Join(policies.Names(), ", ")+". 'sojourn policies' says what they are, and 'sojourn policies NAME' what can be chosen.",
+		strings.Join(policies.Names(), ", ")+". 'sojourn policies' describes them, and 'sojourn policies NAME' lists the options of one.",
 		format.HelpWidth, ""), "\n")
 }

@@ -17,15 +17,15 @@ import (
 const paperLong = `paper runs an experiment of a paper with many seeds, and prints what the paper
 says beside what came out, with a confidence interval and a verdict:
   reproduced      ours is within the tolerance of the row (10 % unless it says
-                  otherwise); where the paper only says more or less, our
-                  interval is all on that side
-  shape only      not that, but the ratio is on the same side of 1 in the paper
-                  and in all of our interval
-  not reproduced  none of these
-  too few seeds   our interval is wider than the tolerance, or the paper only says
-                  more or less and our interval leaves that open: there is no
-                  verdict, and a note says how many seeds would do
-There are 20 seeds, or as many as most verdicts of the experiment need.
+                  otherwise); if the paper only says more or less, all of our
+                  interval is on that side
+  shape only      not reproduced, but the ratio is on the same side of 1 in the
+                  paper and in all of our interval
+  not reproduced  neither of these
+  too few seeds   no verdict: our interval is wider than the tolerance, or the paper
+                  only says more or less and our interval is on both sides; a note
+                  says how many seeds would be enough
+The default is 20 seeds, or as many as most verdicts of the experiment need.
 Without a name it lists the experiments:
 `
 

@@ -34,15 +34,15 @@ func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Make schedules that are proved to be near the best one",
-		Long: `plan makes schedules of a workload that is known beforehand, sizes, arrivals and
-all, and a lower bound that is proved for every schedule of any policy. What is
-made small is the sum of weight times completion time, of jobs, or with --per-task
-of tasks; times count from 0, as in the workload. Each plan and the proof of the
-bound are verified by code of their own before they are printed.
+		Long: `plan makes schedules of a workload whose sizes and arrivals are all known in
+advance, and a lower bound that is proved for every schedule of any policy. It
+makes the sum of weight times completion time small, of jobs, or with --per-task
+of tasks. Times count from 0, as in the workload. Separate code verifies each plan
+and the proof of the bound before they are printed.
 
 ` + strings.Join(format.Wrap("Planners are "+strings.Join(trial.PlannerNames(), ", ")+".", 84, ""), "\n") + `
-'go doc ./mars/plan' tells what they are and what is proved of them. A number as
-CLUSTER is one of that many machines that run tasks of any class.
+'go doc ./mars/plan' describes them and what is proved of them. A number as CLUSTER
+means that many machines, which run tasks of any class.
 
 With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
 		Example: `  sojourn plan --sample

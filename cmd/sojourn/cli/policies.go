@@ -14,10 +14,10 @@ func newPolicies(policies catalog.Catalog) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "policies [NAME...]",
-		Short: "List the policies, or say what can be chosen about one",
-		Long: `policies lists the policies. With names it says what the options of these mean, what
-they take and what counts where they are not given. A duration is written as 5s, 1m30s
-or 200ms.`,
+		Short: "List the policies, or the options of one",
+		Long: `policies lists the policies. With names it lists the options of these policies: what
+they mean, what they take, and their defaults. A duration is written as 5s, 1m30s or
+200ms.`,
 		Example: `  sojourn policies
   sojourn policies hfsp
   sojourn policies fair td --json`,

@@ -18,10 +18,10 @@ func newReplay(policies catalog.Catalog) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Replay a recorded history through a policy",
-		Long: `replay makes the calls of a history, such as the history.txt of 'sojourn run -o',
-on a policy, and compares the answers with those recorded. It prints the first
-difference, and the exit status is then 1. Without -p the policy is the one that
-the history names, and equal answers are what one expects.
+		Long: `replay repeats the calls of a history, such as the history.txt of 'sojourn run -o',
+on a policy, and compares the answers with the recorded answers. At a difference it
+prints the first one, and the exit status is 1. Without -p it takes the policy that
+the history names, and all answers should be equal.
 
 A history that cannot be true, such as a decision for a slot that is unknown or
 time that goes back, is bad input: it prints FILE:LINE:COLUMN and the reason, and

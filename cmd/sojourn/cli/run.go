@@ -26,8 +26,8 @@ func newRun(policies catalog.Catalog) *cobra.Command {
 		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv,
 history.txt and run.json to DIR.
 
-Memory does not grow with the length of the workload, but for 50 bytes a job: the
-workload is read two or three times, from a temporary file if it comes from stdin.
+Memory grows only by 50 bytes for each job of the workload. The command reads the
+workload two or three times, from a temporary file if it comes from stdin.
 
 ` + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out

@@ -13,9 +13,9 @@ const sweepLong = `sweep runs policies as compare does, for each value of one th
   --vary load=0.5,0.7,0.9                the load, reached as --scale says
   --vary error=0,0.5,1                   sigma of --estimates lognormal
   --vary fair:order=running,deficit      an option of a policy
-All see the same draws for the same seed. Without -p, the policies are those that
-compare compares or, if an option varies, the one that has it; others in -p are
-run once, to compare with.
+All policies see the same draws for the same seed. Without -p, sweep runs the policies
+that compare runs or, if an option varies, the policy that has it. Other policies in -p
+run once, for comparison.
 
 `
 
