@@ -54,3 +54,23 @@ func TestForgedTag(t *testing.T) {
 		}
 	}
 }
+
+// Counters are far from where they begin again, and nothing has a turn that is to come.
+func TestForgedCounters(t *testing.T) {
+	for n, bad := range map[uint64]bool{1<<63 - 1: false, 1 << 63: true, 1<<64 - 1: true} {
+		for what, change := range map[string]func(*Policy){
+			"turns": func(p *Policy) { p.turns = n },
+			"looks": func(p *Policy) { p.preempt.looks = n },
+		} {
+			if err := forged(t, change); (err != nil) != bad {
+				t.Errorf("%d %s: %v, want an error: %v", n, what, err, bad)
+			}
+		}
+	}
+	for turn, bad := range map[uint64]bool{7: false, 8: true} {
+		err := forged(t, func(p *Policy) { p.turns, p.root.class(0).turn = 7, turn })
+		if (err != nil) != bad {
+			t.Errorf("turn %d of 7: %v, want an error: %v", turn, err, bad)
+		}
+	}
+}

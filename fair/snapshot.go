@@ -146,7 +146,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.index.Rebuild()
 		}
 		p.restoreKept(r)
-		p.turns = r.Uint()
+		p.turns = r.Below(1 << 63) // far from where it begins again
 		pools := p.restorePool(r, &p.root, nil)
 		p.restoreInner(r, pools)
 		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")
@@ -237,7 +237,7 @@ func (g *guest) isAt(now sojourn.Time) bool {
 // of their numbers.
 func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool {
 	list = append(list, n)
-	n.turn = r.Uint()
+	n.turn = r.Below(p.turns + 1)
 	switch {
 	case n.conf.Policy == nil:
 	case n.conf.named:
@@ -250,6 +250,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 	r.Check(len(n.classes) <= 1<<8, "too many classes")
 	for i := range n.classes {
 		n.classes[i].restore(r)
+		r.Check(n.classes[i].turn <= p.turns, "a turn is still to come")
 	}
 	n.jobs = make([]*job, r.Len())
 	for id := range n.jobs {
@@ -300,7 +301,7 @@ func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
 	if j == nil || !r.Check(j.Data.pool == nil && p.poolOf(j.Spec()) == n, "a job is in a pool twice, or in another's") {
 		return nil
 	}
-	j.Data = member{pool: n, id: id, turn: r.Uint()}
+	j.Data = member{pool: n, id: id, turn: r.Below(p.turns + 1)}
 	if p.delay.Node > 0 {
 		j.Data.waits = make([]locality.Wait, j.NumSides())
 		for i := range j.Data.waits {
@@ -349,7 +350,7 @@ func (p *Policy) restoreInner(r *snapshot.Reader, pools []*pool) {
 
 func (p *Policy) restorePreemption(r *snapshot.Reader) {
 	pr := &p.preempt
-	pr.looks = r.Uint()
+	pr.looks = r.Below(1 << 63)
 	if pr.on = r.Bool(); pr.on {
 		pr.since = r.Time()
 	}

@@ -161,3 +161,55 @@ func TestDoublesWorkBeyondTheLargestNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Counters are far from where they begin again.
+func TestForgedCounters(t *testing.T) {
+	for n, bad := range map[uint64]bool{1<<63 - 1: false, 1 << 63: true, 1<<64 - 1: true} {
+		p, err := New(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.class(0).breach, p.class(0).clean = n, n
+		data, err := p.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, _ := New(Options{})
+		if err := q.UnmarshalBinary(data); (err != nil) != bad {
+			t.Errorf("%d: %v, want an error: %v", n, err, bad)
+		}
+	}
+}
+
+// Nothing is broken that was not counted, and no phase came after what is to come.
+func TestForgedBreaches(t *testing.T) {
+	for i, tc := range []struct {
+		breach, clean, last, since uint64
+		bad                        bool
+	}{
+		{5, 4, 5, 4, false}, {5, 5, 5, 5, false}, {0, 0, 0, 0, false},
+		{5, 3, 5, 3, true}, {4, 5, 4, 5, true}, {5, 4, 6, 4, true}, {5, 4, 5, 5, true},
+	} {
+		p := newPolicy(t)
+		for _, ev := range []sojourn.Event{
+			{Kind: sojourn.SlotAdded},
+			{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}}}},
+		} {
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c := p.class(0)
+		c.breach, c.clean, c.last[lostSlots] = tc.breach, tc.clean, tc.last
+		for j := range p.ledger.All() {
+			j.Data[0].since = tc.since
+		}
+		data, err := p.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := newPolicy(t).UnmarshalBinary(data); (err != nil) != tc.bad {
+			t.Errorf("%d: %v, want an error: %v", i, err, tc.bad)
+		}
+	}
+}

@@ -69,11 +69,12 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		for range r.Below(256 + 1) {
 			c := p.class(sojourn.Class(len(p.classes)))
 			c.finished.restore(r)
-			c.breach, c.clean = r.Uint(), r.Uint()
+			c.breach, c.clean = r.Below(1<<63), r.Uint() // far from where it begins again
+			r.Check(c.clean <= c.breach && c.breach <= c.clean+1, "a breach that was not")
 			c.slots, c.at = p.ledger.Capacity(c.id), p.ledger.Now()
 			c.had = r.Index(c.slots + 1)
 			for i := range c.last {
-				c.last[i] = r.Uint()
+				c.last[i] = r.Below(c.breach + 1)
 			}
 			c.system = slack.New[*phase](p.lateMode())
 			c.system.Restore(r, p.ledger.Now(), c.slots, func(it *slack.Item[*phase]) { p.restoreItem(r, c, it) })
@@ -103,6 +104,7 @@ func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase
 	if !r.Check(ph.item == nil && ph.spec().Class == c.id && !ph.over(), "a phase is in a system twice, or in another's, or over") {
 		return
 	}
+	r.Check(ph.since <= c.clean, "a phase came after a breach that was not")
 	it.Value, ph.item = ph, it
 	if !r.Check(it.State() == ph.state() && it.Weight() == j.Weight() && it.Running() == p.share(ph), "a phase is not what its job says") {
 		return

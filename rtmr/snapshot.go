@@ -113,7 +113,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.est.rate[s] = r.Int()
 		}
 		p.est.startUp, p.est.ratio = r.Int(), r.Int()
-		p.starts, p.stale = r.Uint(), r.Bool()
+		p.starts, p.stale = r.Below(1<<63), r.Bool() // far from where it begins again
 		p.dirty, p.idled = r.Bool(), r.Bool()
 		if p.waits = r.Bool(); p.waits {
 			p.since = r.Time()
@@ -193,7 +193,7 @@ func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 	m.place = r.Int()
 	m.why = reason(r.Below(1 << len(reasonTexts)))
 	if p.opts.Booking == Chain {
-		m.started = r.Uint()
+		m.started = r.Below(p.starts + 1)
 		m.em, m.e = r.Int(), r.Int()
 		m.rebased = r.Bool()
 		for s := range m.t {
