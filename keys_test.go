@@ -303,6 +303,9 @@ func stories() (list []story) {
 	with("srpt with a reserve", func() (sojourn.Policy, error) {
 		return baseline.NewSRPT(baseline.SRPTOptions{Reserve: 0.5})
 	}, threeJobs)
+	with("fsp with a reserve", func() (sojourn.Policy, error) {
+		return baseline.NewFSP(baseline.FSPOptions{Reserve: 0.5})
+	}, threeJobs)
 	with("las with a reserve", func() (sojourn.Policy, error) {
 		return baseline.NewLAS(baseline.LASOptions{Reserve: 0.5})
 	}, threeJobs)

@@ -193,7 +193,7 @@ var optionTypes = []struct {
 		"MinTimeout": anyTime, "FairTimeout": anyTime, "Interval": at(time.Millisecond, math.MaxInt64), "Limit": anyCount, "ReportOnly": anyBool,
 	}},
 	{baseline.SRPTOptions{}, map[string]domain{"DefaultTaskTime": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool}},
-	{baseline.FSPOptions{}, map[string]domain{"Late": choices(baseline.LateShare), "DefaultTaskTime": anyTime}},
+	{baseline.FSPOptions{}, map[string]domain{"Late": choices(baseline.LateShare), "DefaultTaskTime": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool}},
 	{baseline.LASOptions{}, map[string]domain{"Reserve": at(0.0, 1)}},
 	{baseline.LocalOptions{}, nil},
 	{baseline.ListOptions{}, map[string]domain{"DefaultTaskTime": anyTime}},

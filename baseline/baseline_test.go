@@ -27,6 +27,12 @@ func TestConformance(t *testing.T) {
 		{"srpt with a counted reserve", must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5, Counted: true}), []func() sojourn.Policy{
 			must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 1, Counted: true}),
 		}, true},
+		{"fsp with a reserve", must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5}), []func() sojourn.Policy{
+			must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.1}),
+		}, true},
+		{"fsp with a counted reserve, late sharing", must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5, Counted: true, Late: baseline.LateShare}), []func() sojourn.Policy{
+			must(baseline.NewFSP, baseline.FSPOptions{Reserve: 1, Counted: true, Late: baseline.LateShare}),
+		}, true},
 		{"las with a reserve", must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.5}), []func() sojourn.Policy{
 			must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.1}),
 		}, true},

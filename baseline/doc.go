@@ -50,7 +50,31 @@
 // With slow start the theorem fails: a slot is held while nothing is done that the
 // fluid system counts.
 //
-// A test checks the theorem against exact fluid completions, and the simulator's
+// With a reserve of k slots in the counted form (Counted, see package kit/reserve) the virtual
+// cluster has M = N - k slots, and as long as N stays the same
+//
+//	C_i <= D_i + P + (1 - 1/M) p
+//
+// under the same hypotheses, where D_i is the end in fluid processor sharing on M slots.
+//
+// Proof. A task is started in turn if no phase that has something to start comes before its
+// own. While something waits after all offers, at least M slots run tasks that were
+// started in turn: see package kit/reserve. Let S be as before, and let t0 be the latest instant
+// up to which no phase up to i had an unstarted task that was ready. What runs at t0 belongs to other
+// phases, since i is not ready before, and has ended by t0 + P. From t0 to S a phase up to i
+// waits at all times, so that all that is started in turn belongs to phases up to i, and to
+// such as become ready from t0 on. So from t0 + P to S at least M slots at a time run
+// tasks of these phases, which are done in the fluid system by D_i: it does at most M (D_i - t0) of
+// work until then, and p' of that is left to do at S. Hence M (S - t0 - P) <= M (D_i - t0) - p', and
+// C_i = S + p'. If S is before t0 + P, then D_i >= t0 + p'/M is enough.
+//
+// The plain form keeps no such bound. The smallest case: two slots, of which one is reserved, and two
+// jobs of tasks of a second, one half a second ahead of the other. A slot becomes free every half
+// second, never two at once, and each is taken by the job that runs nothing then. A task of ten seconds that comes
+// meanwhile needs two free slots, and waits until these jobs end, although it is first by
+// the order from its virtual end on. With late phases shared no bound is proved, as without a reserve.
+//
+// A test checks the theorems against exact fluid completions, and the simulator's
 // fairness audit counts violations in any run. Nothing is promised with wrong
 // estimates, failures, or LateShare.
 //
@@ -104,7 +128,8 @@
 //
 // # Common
 //
-// All but Deadline Constraint are work conserving, and but for it and Local take O(log n) for Observe and Assign with n
+// All but Deadline Constraint are work conserving, unless SRPT, FSP or LAS have a Reserve,
+// which leaves slots free while only tasks wait that may not take them. All but it and Local take O(log n) for Observe and Assign with n
 // startable jobs; LAS may re-file every running job once. Where a task has no
 // estimate, SRPT, FSP and the lists assume DefaultTaskTime. FSP applies Weight in its virtual
 // cluster; SRPT, LAS and Local do not look at weights. None looks at pools.

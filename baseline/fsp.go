@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
@@ -26,13 +27,24 @@ type FSPOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
 	DefaultTaskTime time.Duration
+
+	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
+	// short tasks and for phases that run little: see package kit/reserve. The number of
+	// slots is rounded to the nearest whole one, halves up, and is less than all. Zero
+	// means none.
+	Reserve float64
+
+	// Counted lets the reserve count whose the slots are, and gives the virtual cluster all
+	// slots but the reserved ones: the theorem then holds with that many. Short jobs wait longer.
+	Counted bool
 }
 
 // Validate returns what is wrong with the options, or nil. The zero options are valid.
 func (o FSPOptions) Validate() error {
 	return option.First("baseline",
 		option.Choice("Late", o.Late),
-		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0))
+		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0),
+		option.Range("Reserve", o.Reserve, 0, 1))
 }
 
 // Late says how late phases are served; always before those that are not late.
@@ -54,6 +66,8 @@ type FSP struct {
 	ledger   ledger.Ledger[fspData]
 	inputs   *locality.Index[fspData]
 	queues   []*vqueue.Queue[fspPhase] // by class: phases that are ready and not finished
+	opts     reserve.Options
+	reserve  *reserve.Reserve // nil if nothing is reserved
 }
 
 // fspData is what the policy keeps of a job: by phase, its place in the queue of
@@ -64,6 +78,8 @@ type fspPhase struct {
 	job   *ledger.Job[fspData]
 	phase int
 	work  wide.Uint128 // slot-nanoseconds that the virtual cluster was told
+
+	bucket uint8 // of its longest task; 0 if nothing is reserved
 }
 
 // NewFSP returns an empty policy, or what Validate returns. The zero options are never wrong.
@@ -71,7 +87,11 @@ func NewFSP(opts FSPOptions) (*FSP, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &FSP{late: opts.Late.Or(LateFirst), taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime)}
+	p := &FSP{
+		late:     opts.Late.Or(LateFirst),
+		taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime),
+		opts:     reserveOptions(opts.Reserve, opts.Counted),
+	}
 	p.reset()
 	return p, nil
 }
@@ -94,6 +114,9 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 	case sojourn.SlotAdded, sojourn.SlotRemoved:
 		p.setCapacity(c.Slot.Class)
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		if p.reserve != nil {
+			p.reserve.Ended(c.Slot)
+		}
 		p.setCapacity(c.Slot.Class) // a retiring slot leaves with its attempt
 		p.update(c.Job, int(ev.Task.Phase))
 		p.update(c.Job, int(ev.Task.Phase)+1)
@@ -115,10 +138,12 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
 		if c.Job.Data == nil {
 			c.Job.Data = make(fspData, c.Job.NumPhases())
+			p.count(c.Job.Spec())
 		}
 		for i := range c.Job.NumPhases() {
 			if it := c.Job.Data[i]; it != nil && before != nil {
 				p.reviseBy(it, p.total(before, i), p.total(c.Job.Spec(), i))
+				it.Value.bucket = p.bucket(c.Job, i)
 			}
 			p.update(c.Job, i)
 		}
@@ -131,13 +156,52 @@ func (p *FSP) queue(c sojourn.Class) *vqueue.Queue[fspPhase] {
 	for int(c) >= len(p.queues) {
 		q := vqueue.New[fspPhase](p.late)
 		q.Advance(p.ledger.Now(), nil)
-		q.SetCapacity(p.ledger.Capacity(sojourn.Class(len(p.queues))))
+		q.SetCapacity(p.capacity(sojourn.Class(len(p.queues))))
 		p.queues = append(p.queues, q)
 	}
 	return p.queues[c]
 }
 
-func (p *FSP) setCapacity(c sojourn.Class) { p.queue(c).SetCapacity(p.ledger.Capacity(c)) }
+func (p *FSP) setCapacity(c sojourn.Class) { p.queue(c).SetCapacity(p.capacity(c)) }
+
+// capacity returns the number of slots of the virtual cluster of a class.
+func (p *FSP) capacity(c sojourn.Class) int {
+	if p.reserve != nil && p.opts.Counted {
+		return p.ledger.Capacity(c) - p.reserve.Slots(c)
+	}
+	return p.ledger.Capacity(c)
+}
+
+// count counts the phases of a job that arrives.
+func (p *FSP) count(spec *sojourn.Job) {
+	if p.reserve == nil {
+		return
+	}
+	for i, b := range phaseBuckets(spec, p.taskTime) {
+		p.reserve.Lengths(spec.Phases[i].Class).Add(b)
+	}
+}
+
+// bucket returns that of the longest task of a phase.
+func (p *FSP) bucket(j *ledger.Job[fspData], i int) uint8 {
+	if p.reserve == nil {
+		return 0
+	}
+	return reserve.Bucket(reserve.Longest(&j.Spec().Phases[i], p.taskTime))
+}
+
+// file brings up to date where a phase is filed, by what it has to start and runs.
+func (p *FSP) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
+	at := it.Value
+	ph := at.job.Phase(at.phase)
+	ready := ph.Ready() && ph.Pending() > 0
+	if ready && p.reserve != nil {
+		rank := p.reserve.Lengths(at.job.Spec().Phases[at.phase].Class).Rank(at.bucket)
+		q.SetLevel(it, reserve.Level(rank, ph.Running()))
+	}
+	q.SetReady(it, ready)
+	q.SetRunning(it, ph.Running())
+}
 
 // update brings the place of a phase in its queue up to date.
 func (p *FSP) update(j *ledger.Job[fspData], i int) {
@@ -160,11 +224,10 @@ func (p *FSP) update(j *ledger.Job[fspData], i int) {
 			return
 		}
 		work := p.left(j, i)
-		it = q.Arrive(fspPhase{j, i, work}, clamp(work), j.Weight())
+		it = q.Arrive(fspPhase{j, i, work, p.bucket(j, i)}, clamp(work), j.Weight())
 		j.Data[i] = it
 	}
-	q.SetReady(it, ph.Ready() && ph.Pending() > 0)
-	q.SetRunning(it, ph.Running())
+	p.file(q, it)
 }
 
 // over reports whether a phase is finished or cancelled.
@@ -207,29 +270,46 @@ func clamp(work wide.Uint128) uint64 {
 	return min(work.Lo, math.MaxInt64)
 }
 
+// first returns the phase that gets the next slot of a class, and whether no other comes
+// before it; false if there is none.
+func (p *FSP) first(c sojourn.Class) (it *vqueue.Item[fspPhase], inTurn, ok bool) {
+	q := p.queues[c]
+	first, ok := q.First()
+	if p.reserve == nil || !ok {
+		return first, true, ok
+	}
+	if highest := p.reserve.Highest(c); first.Level() > highest {
+		it, ok = q.FirstUpTo(highest)
+		return it, false, ok
+	}
+	return first, true, true
+}
+
 // Assign implements [sojourn.Policy].
 func (p *FSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
 	q := p.queue(s.Class)
-	it, ok := q.First()
+	it, inTurn, ok := p.first(s.Class)
 	if !ok {
 		return sojourn.Assignment{}, false
 	}
-	j, ph := it.Value.job, it.Value.job.Phase(it.Value.phase)
+	j := it.Value.job
 	pick, _ := p.inputs.Find(j, it.Value.phase, s, sojourn.Remote)
 	a := p.inputs.Take(j, it.Value.phase, pick, id)
-	q.SetReady(it, ph.Pending() > 0)
-	q.SetRunning(it, ph.Running())
+	p.file(q, it)
+	if p.reserve != nil {
+		p.reserve.Started(s, inTurn)
+	}
 	return a, true
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable.
+// anything is startable and, with a reserve, may start.
 func (p *FSP) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if int(c) >= len(p.queues) {
 		return 0, false
 	}
-	if _, ok := p.queues[c].First(); !ok {
+	if _, _, ok := p.first(c); !ok {
 		return 0, false
 	}
 	return p.ledger.FreeSlot(c)
@@ -250,7 +330,23 @@ func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	}) // and last the jobs whose next phase lost its input: they are in no queue
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// filed calls with each class in which j has something to start, and the least level at which
+// that is filed there.
+func (p *FSP) filed(j *ledger.Job[fspData], filed func(sojourn.Class, int)) {
+	for i := range j.NumSides() {
+		least := reserve.Levels
+		for k, it := range j.Data {
+			if it != nil && it.Ready() && j.Phase(k).Side() == i {
+				least = min(least, it.Level())
+			}
+		}
+		if least < reserve.Levels {
+			filed(j.Side(i).Class(), least)
+		}
+	}
+}
+
+// Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key          unit    meaning
 //	phaseN       group   phase N, from 0, if it is in a virtual cluster
@@ -263,6 +359,9 @@ func (p *FSP) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	attrs := j.Attrs()
+	if p.reserve != nil {
+		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) { p.filed(j, filed) })
+	}
 	for i, it := range j.Data {
 		if it != nil {
 			v := p.queue(j.Spec().Phases[i].Class).Remaining(it)

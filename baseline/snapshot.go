@@ -7,6 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
@@ -71,21 +72,27 @@ func (p *Local) UnmarshalBinary(data []byte) error {
 }
 
 func (p *FSP) header() snapshot.Header {
-	return snapshot.Header{Policy: "fsp", Version: 3, Options: []snapshot.Option{
+	return snapshot.Header{Policy: "fsp", Version: 4, Options: append([]snapshot.Option{
 		snapshot.Opt("late", p.late), snapshot.Opt("default-task-time", p.taskTime),
-	}}
+	}, reserveHeader(p.opts)...)}
 }
 
 // reset gives p the state of a new policy.
 func (p *FSP) reset() {
-	*p = FSP{late: p.late, taskTime: p.taskTime}
+	*p = FSP{late: p.late, taskTime: p.taskTime, opts: p.opts}
 	p.inputs = locality.New(&p.ledger)
+	if p.opts.Share > 0 {
+		p.reserve = reserve.New(&p.ledger, p.opts)
+	}
 }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
+		if p.reserve != nil {
+			p.reserve.Save(w)
+		}
 		w.Len(len(p.queues))
 		for _, q := range p.queues {
 			q.Save(w, func(it *vqueue.Item[fspPhase]) {
@@ -93,6 +100,9 @@ func (p *FSP) AppendBinary(dst []byte) ([]byte, error) {
 					w.Uint(uint64(it.Value.job.Handle()))
 					w.Uint(uint64(it.Value.phase))
 					it.Value.work.Save(w)
+					if p.reserve != nil && it.Ready() {
+						w.Uint(uint64(it.Level()))
+					}
 				}
 			})
 		}
@@ -104,6 +114,9 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		p.inputs.Rebuild()
+		if p.reserve != nil {
+			p.reserve.Restore(r)
+		}
 		for j := range p.ledger.All() {
 			j.Data = make(fspData, j.NumPhases())
 		}
@@ -111,7 +124,7 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 		for c := range p.queues {
 			p.queues[c] = vqueue.New[fspPhase](p.late)
 			class := sojourn.Class(c)
-			p.queues[c].Restore(r, p.ledger.Now(), p.ledger.Capacity(class), func(it *vqueue.Item[fspPhase]) {
+			p.queues[c].Restore(r, p.ledger.Now(), p.capacity(class), func(it *vqueue.Item[fspPhase]) {
 				p.restoreItem(r, class, it)
 			})
 		}
@@ -133,7 +146,10 @@ func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 		return
 	}
 	i := r.Index(j.NumPhases())
-	it.Value = fspPhase{j, i, wide.Restore128(r)}
+	it.Value = fspPhase{j, i, wide.Restore128(r), p.bucket(j, i)}
+	if p.reserve != nil && it.Ready() {
+		p.queues[class].SetLevel(it, r.Index(reserve.Levels))
+	}
 	ph := j.Phase(i)
 	r.Check(j.Data[i] == nil && j.Spec().Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")
 	r.Check(it.Ready() == (ph.Ready() && ph.Pending() > 0) && it.Running() == ph.Running() && it.Weight() == j.Weight() &&

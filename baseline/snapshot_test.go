@@ -13,6 +13,7 @@ func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewSRPT, baseline.SRPTOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5, Counted: true}), 600)
 	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{Reserve: 0.5}), 300)
+	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5, Counted: true}), 300)
 	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}), 600)
 	snapshottest.Attack(t, must(baseline.NewLAS, baseline.LASOptions{}), 600)

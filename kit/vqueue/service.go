@@ -25,6 +25,20 @@ func (q *Queue[T]) SetReady(it *Item[T], ready bool) {
 	}
 }
 
+// SetLevel files an item at a level of a reserve, from 0 to [reserve.Levels] - 1. It is 0
+// until then.
+func (q *Queue[T]) SetLevel(it *Item[T], level int) {
+	if level == int(it.level) {
+		return
+	}
+	for level >= len(q.ready) {
+		q.ready = append(q.ready, newSet[T]())
+	}
+	q.delist(it)
+	it.level = uint8(level)
+	q.enlist(it)
+}
+
 // SetMark puts an item into a set, or takes it out. A finished item is in none.
 func (q *Queue[T]) SetMark(it *Item[T], m Mark, on bool) {
 	if on != it.marks[m] {
@@ -48,7 +62,18 @@ func (q *Queue[T]) SetRunning(it *Item[T], tasks int) {
 
 // First returns the first item in the order of service that is ready and not
 // finished; false if there is none.
-func (q *Queue[T]) First() (*Item[T], bool) { return q.ready.first() }
+func (q *Queue[T]) First() (*Item[T], bool) { return q.FirstUpTo(len(q.ready) - 1) }
+
+// FirstUpTo returns the first of those that are filed at a level up to that one; false if there
+// is none.
+func (q *Queue[T]) FirstUpTo(level int) (first *Item[T], ok bool) {
+	for l := range min(level+1, len(q.ready)) {
+		if it, found := q.ready[l].first(); found && (!ok || q.Before(it, first)) {
+			first, ok = it, true
+		}
+	}
+	return first, ok
+}
 
 // FirstMarked returns the first item of a set in the order of service; false if there is
 // none.
@@ -112,7 +137,7 @@ func (q *Queue[T]) enlist(it *Item[T]) {
 		return
 	}
 	if it.ready {
-		q.ready.insert(it, q.shares(it))
+		q.ready[it.level].insert(it, q.shares(it))
 	}
 	for m, on := range it.marks {
 		if on {
@@ -128,7 +153,7 @@ func (q *Queue[T]) delist(it *Item[T]) {
 		return
 	}
 	if it.ready {
-		q.ready.remove(it, q.shares(it))
+		q.ready[it.level].remove(it, q.shares(it))
 	}
 	for m, on := range it.marks {
 		if on {

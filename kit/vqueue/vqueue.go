@@ -25,9 +25,9 @@ type Queue[T any] struct {
 	virtual *btree.BTreeG[entry[T]] // not virtually complete, really finished or not
 	late    *btree.BTreeG[entry[T]] // virtually complete and not finished
 
-	// Invariant: an item that is not finished is in ready, or in a set of marked, if and
-	// only if its flag of that name is set. Others are in none.
-	ready  set[T]
+	// Invariant: an item that is not finished is in ready, in the set of its level, or in a
+	// set of marked, if and only if its flag of that name is set. Others are in none.
+	ready  []set[T] // by level, from 0, of which there is always one
 	marked [Marks]set[T]
 }
 
@@ -43,6 +43,7 @@ type Item[T any] struct {
 	running  uint64
 	ready    bool
 	finished bool
+	level    uint8
 	marks    [Marks]bool
 }
 
@@ -61,6 +62,9 @@ func (it *Item[T]) Weight() uint64 { return it.weight }
 // Ready reports what [Queue.SetReady] set.
 func (it *Item[T]) Ready() bool { return it.ready }
 
+// Level returns what [Queue.SetLevel] set.
+func (it *Item[T]) Level() int { return int(it.level) }
+
 // Running returns what [Queue.SetRunning] set.
 func (it *Item[T]) Running() int { return int(it.running) }
 
@@ -70,7 +74,7 @@ func New[T any](mode Late) *Queue[T] {
 		mode:    mode,
 		virtual: btree.NewG(degree, entry[T].less),
 		late:    btree.NewG(degree, entry[T].less),
-		ready:   newSet[T](),
+		ready:   []set[T]{newSet[T]()},
 	}
 	for m := range q.marked {
 		q.marked[m] = newSet[T]()

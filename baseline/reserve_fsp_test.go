@@ -1,0 +1,275 @@
+package baseline_test
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/internal/gpstest"
+)
+
+// A keptFSP is an exactFSP with a reserve, in lists and rational numbers.
+type keptFSP struct {
+	exactFSP
+	share *big.Rat
+
+	// owners counts slots as free that are held out of turn. fewer gives the virtual cluster
+	// all slots but the reserved ones. Counted is both; a mutant has fewer alone.
+	owners, fewer bool
+
+	slots   map[sojourn.SlotID]*keptSlot
+	lengths []time.Duration
+	level   map[*exactJob]int
+	over    map[*exactJob]int // finished tasks
+}
+
+type keptSlot struct {
+	job *exactJob // nil: free
+	out bool
+}
+
+func newKeptFSP(share *big.Rat, owners, fewer bool) *keptFSP {
+	return &keptFSP{share: share, owners: owners, fewer: fewer,
+		slots: map[sojourn.SlotID]*keptSlot{}, level: map[*exactJob]int{}, over: map[*exactJob]int{}}
+}
+
+// kept returns how many of n slots are reserved.
+func kept(share *big.Rat, n int) int {
+	k := new(big.Rat).Mul(share, rat(n, 1))
+	return max(0, min(floor(k.Add(k, rat(1, 2))), n-1))
+}
+
+func (p *keptFSP) running(j *exactJob) (n int) {
+	for _, s := range p.slots {
+		if s.job == j {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *keptFSP) file(j *exactJob, own time.Duration) {
+	u := new(big.Rat)
+	for _, d := range p.lengths {
+		switch a, b := halfOctave(d), halfOctave(own); {
+		case a < b:
+			u.Add(u, rat(1, 1))
+		case a == b:
+			u.Add(u, rat(1, 2))
+		}
+	}
+	r := p.running(j)
+	u.Quo(u, rat(len(p.lengths), 1)).Add(u, rat(r, 1))
+	p.level[j] = floor(u.Quo(u, rat(1+r, 1)).Mul(u, rat(15999, 1000)))
+}
+
+func (p *keptFSP) Observe(ev sojourn.Event) error {
+	p.v.Advance(ev.At)
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		p.slots[ev.Slot.ID] = &keptSlot{}
+		if p.v.Slots = len(p.slots); p.fewer {
+			p.v.Slots -= kept(p.share, len(p.slots))
+		}
+	case sojourn.JobArrived:
+		p.exactFSP.Observe(ev)
+		p.lengths = append(p.lengths, slices.Max(ev.Job.Phases[0].Estimates))
+		j := p.jobs[len(p.jobs)-1]
+		p.file(j, p.lengths[j.id-1])
+	case sojourn.TaskFinished:
+		j := p.slots[ev.Slot.ID].job
+		*p.slots[ev.Slot.ID] = keptSlot{}
+		p.over[j]++
+		p.file(j, p.lengths[j.id-1])
+	}
+	return nil
+}
+
+// next returns the job that the next slot goes to, and whether it is its turn.
+func (p *keptFSP) next() (best *exactJob, inTurn bool) {
+	free, live := 0, 0
+	for _, s := range p.slots {
+		if s.job == nil || s.out && p.owners {
+			free++
+		}
+	}
+	for _, j := range p.jobs {
+		if p.over[j] < j.tasks {
+			live++
+		}
+	}
+	first := p.first()
+	for _, j := range p.jobs {
+		threshold := floor(new(big.Rat).Add(rat(p.level[j]*kept(p.share, len(p.slots)), 15), rat(1, 2)))
+		if j.started < j.tasks && (free > threshold || live == 1) && (best == nil || !gpstest.Before(best.Job, j.Job, false)) {
+			best = j
+		}
+	}
+	return best, best == first
+}
+
+func (p *keptFSP) start(j *exactJob, id sojourn.SlotID, inTurn bool) {
+	j.started++
+	*p.slots[id] = keptSlot{j, !inTurn}
+	p.file(j, p.lengths[j.id-1])
+}
+
+func (p *keptFSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	j, inTurn := p.next()
+	if j == nil {
+		return sojourn.Assignment{}, false
+	}
+	p.start(j, id, inTurn)
+	return sojourn.Assignment{Task: sojourn.TaskID{Job: j.id, Index: uint32(j.started - 1)}, Attempt: 1, Slot: id}, true
+}
+
+// A keptJudge compares a policy with the oracle decision by decision.
+type keptJudge struct {
+	sojourn.Policy
+	exact *keptFSP
+	t     *rapid.T
+	tied  *bool // jobs were too close to tell: the rest is not compared
+}
+
+func (p keptJudge) Observe(ev sojourn.Event) error {
+	if !*p.tied {
+		p.exact.Observe(ev)
+	}
+	return p.Policy.Observe(ev)
+}
+
+func (p keptJudge) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, ok := p.Policy.Assign(id)
+	if *p.tied {
+		return a, ok
+	}
+	want, inTurn := p.exact.next()
+	if ok != (want != nil) {
+		p.t.Fatalf("at %v Assign = %v, %v, want job %v", p.exact.v.Now, a, ok, want)
+	}
+	if !ok {
+		return a, ok
+	}
+	if got := p.exact.jobs[a.Task.Job-1]; got != want {
+		if !p.exact.tie(got, want) {
+			p.t.Fatalf("at %v Assign = task %v, want one of job %d", p.exact.v.Now, a.Task, want.id)
+		}
+		*p.tied = true
+		return a, ok
+	}
+	if !inTurn && p.exact.tie(p.exact.first(), want) {
+		*p.tied = true // whose turn it was
+	}
+	p.exact.start(want, id, inTurn)
+	q := 0
+	for _, s := range p.exact.slots {
+		if s.job != nil && s.out {
+			q++
+		}
+	}
+	if k := kept(p.exact.share, len(p.exact.slots)); p.exact.owners && q > k {
+		p.t.Fatalf("%d slots are held out of turn, %d are reserved", q, k)
+	}
+	return a, ok
+}
+
+// FSP with a reserve decides as exact fluid processor sharing and the rules of package
+// kit/reserve say.
+func TestFSPWithReserveDecidesAsTheOracle(t *testing.T) {
+	checks(t, 4, func(t *rapid.T) {
+		n, jobs := instance(t)
+		share := rapid.SampledFrom([]int{10, 25, 50, 100}).Draw(t, "percent")
+		counted := rapid.Bool().Draw(t, "counted")
+		fsp := must(baseline.NewFSP, baseline.FSPOptions{Reserve: float64(share) / 100, Counted: counted})()
+		schedule(keptJudge{fsp, newKeptFSP(rat(share, 100), counted, counted), t, new(bool)}, n, jobs)
+	})
+}
+
+// beyondKept returns the first job that ends after D + P + (1-1/M)p, where D is its end
+// in fluid processor sharing on M = n - k slots, or -1.
+func beyondKept(p sojourn.Policy, n int, share *big.Rat, jobs []testJob) int {
+	finish, _ := schedule(p, n, jobs)
+	m := n - kept(share, n)
+	fluid := gpstest.Cluster{Slots: m}
+	for _, j := range jobs {
+		fluid.Advance(j.at)
+		work := int64(0)
+		for _, d := range j.times {
+			work += int64(d)
+		}
+		fluid.Arrive(work, j.weight)
+	}
+	fluid.Drain()
+	for i := range jobs {
+		others := sojourn.Time(0)
+		for k := range jobs {
+			if k != i {
+				others = max(others, slices.Max(jobs[k].times))
+			}
+		}
+		bound := rat(int(slices.Max(jobs[i].times))*(m-1), m)
+		bound.Add(bound, fluid.Jobs[i].Ended).Add(bound, new(big.Rat).SetInt64(int64(others)))
+		if new(big.Rat).SetInt64(int64(finish[i])).Cmp(bound) > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// Reference: package comment, theorem with a reserve.
+func TestCountedReserveKeepsTheBound(t *testing.T) {
+	checks(t, 10, func(t *rapid.T) {
+		n, jobs := instance(t)
+		percent := rapid.SampledFrom([]int{10, 25, 50, 100}).Draw(t, "percent")
+		fsp := must(baseline.NewFSP, baseline.FSPOptions{Reserve: float64(percent) / 100, Counted: true})()
+		if i := beyondKept(fsp, n, rat(percent, 100), jobs); i >= 0 {
+			t.Fatalf("job %d ends beyond D + P + (1-1/M)p with %d slots, %d %% reserved, and jobs %v", i+1, n, percent, jobs)
+		}
+	})
+}
+
+// stream is the smallest case of what the plain reserve loses: two slots, of which one is
+// reserved, and two jobs of short tasks whose ends never coincide. While they last, one slot at a time
+// becomes free, and a long task needs two.
+func stream(tasks int) []testJob {
+	const s = sojourn.Time(time.Second)
+	first := slices.Repeat([]sojourn.Time{s}, tasks)
+	second := slices.Clone(first)
+	second[0] = s / 2
+	return []testJob{{0, 1, first}, {0, 1, second}, {s / 4, 1, []sojourn.Time{10 * s}}}
+}
+
+// The plain form keeps no bound: the longer the stream, the later the long task. The counted
+// form keeps it, and a mutant that counts free slots and not whose the others are does not.
+// Reference: package comment, theorem with a reserve.
+func TestPlainReserveLosesWithoutBound(t *testing.T) {
+	half := rat(1, 2)
+	ends := func(p sojourn.Policy, tasks int) sojourn.Time {
+		finish, _ := schedule(p, 2, stream(tasks))
+		return finish[2]
+	}
+	plain := must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5})
+	counted := must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.5, Counted: true})
+	for _, tasks := range []int{50, 100, 200} {
+		if got, least := ends(plain(), tasks), sojourn.Time(tasks)*sojourn.Time(time.Second); got < least {
+			t.Errorf("plain, %d short tasks: the long one ends at %v, want %v or later", tasks, got, least)
+		}
+		if got, most := ends(counted(), tasks), sojourn.Time(40*time.Second); got > most {
+			t.Errorf("counted, %d short tasks: the long one ends at %v, want %v or earlier", tasks, got, most)
+		}
+	}
+	if i := beyondKept(counted(), 2, half, stream(100)); i >= 0 {
+		t.Errorf("counted: job %d ends beyond the bound", i+1)
+	}
+	if i := beyondKept(newKeptFSP(half, true, true), 2, half, stream(100)); i >= 0 {
+		t.Errorf("the oracle: job %d ends beyond the bound", i+1)
+	}
+	if i := beyondKept(newKeptFSP(half, false, true), 2, half, stream(100)); i != 2 {
+		t.Errorf("owners not counted: job %d ends beyond the bound, want job 3", i+1)
+	}
+}
