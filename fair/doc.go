@@ -1,7 +1,19 @@
-// Package fair gives every job, and every pool of jobs, an equal share of the slots,
-// after the Hadoop Fair Scheduler (Zaharia; Hadoop 0.20, MRv1) with the nested
-// queues of YARN's: pools inside pools, weights, minimums, limits on tasks and jobs,
-// FIFO or any other policy inside a pool, delay scheduling, and preemption.
+// Package fair gives every job, and every pool of jobs, an equal share of the slots. Pools may
+// be nested, and have weights, minimums, and limits on tasks and jobs. Inside a pool, jobs may
+// be served in order of arrival or by any other policy. The package has delay scheduling and
+// preemption.
+//
+// Use it if several teams or users share a cluster.
+//
+//	p, err := fair.New(fair.Options{Pools: map[string]fair.Pool{
+//		"etl": {Weight: 3, Min: fair.Slots{0: 10}}, // 10 slots of class 0 at least
+//		"web": {Weight: 1, MaxJobs: 5},
+//	}})
+//	...
+//	job.Pool = "etl" // before its JobArrived
+//
+// It follows the Hadoop Fair Scheduler (Zaharia; Hadoop 0.20, MRv1) with the nested queues of
+// YARN's.
 //
 // # Notation
 //
@@ -12,19 +24,17 @@
 //
 // # Algorithm
 //
-// Classes of slot are shared separately. A free slot goes from the root of the tree of
-// pools downwards. Of several pools that can be served, those come first that are
-// below their minimum, the one with the least r/min at the front; then the others,
-// the one with the least r/w at the front. Ties go to the pool that was served
-// longest ago. Jobs of one pool come in the order of r/w, ties by arrival. Jobs
-// that belong to a pool which has pools below it stand beside those as equals, with
-// their own weights. With [Deficit] the measure is a/w instead of r/w, except
-// between a job and a pool.
+// Each class of slots is shared by itself. A free slot goes down the tree of pools from the root.
+// Among the pools that can be served, pools below their minimum come first, the least r/min at the
+// front. The others follow, the least r/w at the front. Ties go to the pool that was served longest
+// ago. Jobs of one pool come in the order of r/w, with ties by arrival. If a pool has both jobs and
+// pools below it, they compete as equals, with their own weights. With [Deficit] the measure is a/w
+// instead of r/w, except between a job and a pool.
 //
-// A pool can be served if something in it has a startable task and no limit is
-// reached: fewer than max of its tasks run, and if it limits its jobs, fewer than
-// MaxJobs of them have running tasks, or it is one of these that is served. When one
-// more may run, jobs that were begun come first, and then those that came first.
+// A pool can be served if something in it has a startable task and no limit is reached: fewer than
+// max of its tasks run. If the pool limits its jobs, fewer than MaxJobs of them must have running
+// tasks, or the job that is served must be one of these. When one more job may run, jobs that were
+// begun come first, and then jobs in the order of arrival.
 //
 // # Pools
 //
