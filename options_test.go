@@ -181,7 +181,7 @@ var optionTypes = []struct {
 }{
 	{fifo.Options{}, map[string]domain{"IgnoreLocality": anyBool}},
 	{fair.Options{}, map[string]domain{
-		"Order": choices(fair.Deficit), "Pools": anything, "Strict": anyBool, "IgnoreLocality": anyBool,
+		"Order": choices(fair.Deficit), "Ties": choices(fair.Arrival), "Pools": anything, "Strict": anyBool, "IgnoreLocality": anyBool,
 		"Delay": anyTime, "RackDelay": at(time.Duration(0), math.MaxInt64).beside(set("Delay", time.Second)), "Preemption": anything,
 	}},
 	{fair.Pool{}, map[string]domain{

@@ -11,6 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/internal/work"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
@@ -122,7 +123,7 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 		p.update(c.Job, int(ev.Task.Phase)+1)
 	case sojourn.OutputLost:
 		if it := c.Job.Data[ev.Task.Phase]; it != nil { // work to be done again is more work
-			p.reviseBy(it, wide.Uint128{}, taskWork(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
+			p.reviseBy(it, wide.Uint128{}, work.OfTask(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
 		}
 		p.update(c.Job, int(ev.Task.Phase))
 		p.update(c.Job, int(ev.Task.Phase)+1)
@@ -131,7 +132,7 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 		p.update(c.Job, int(ev.Task.Phase)+1)
 	case sojourn.TaskDone:
 		if it := c.Job.Data[ev.Task.Phase]; it != nil {
-			p.reviseBy(it, taskWork(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime), wide.Uint128{})
+			p.reviseBy(it, work.OfTask(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime), wide.Uint128{})
 		}
 		p.update(c.Job, int(ev.Task.Phase))
 		p.update(c.Job, int(ev.Task.Phase)+1)
@@ -254,12 +255,12 @@ func (p *FSP) reviseBy(it *vqueue.Item[fspPhase], before, after wide.Uint128) {
 
 // total returns the work of all tasks of a phase.
 func (p *FSP) total(j *sojourn.Job, i int) wide.Uint128 {
-	return phaseWork(&j.Phases[i], p.taskTime, func(uint32) bool { return false }, 0)
+	return work.OfPhase(&j.Phases[i], p.taskTime, func(uint32) bool { return false }, 0)
 }
 
 // left returns the work of the unfinished tasks of a phase.
 func (p *FSP) left(j *ledger.Job[fspData], i int) wide.Uint128 {
-	return phaseWork(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done())
+	return work.OfPhase(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done())
 }
 
 // clamp limits work to what a virtual cluster takes: 292 years on one slot.

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/weightorder"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/internal/work"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
@@ -119,7 +120,7 @@ func (p *List) key(j *ledger.Job[float64], phase int, task uint32) float64 {
 func (p *List) work(spec *sojourn.Job) float64 {
 	var sum wide.Uint128
 	for i := range spec.Phases {
-		sum = sum.Add(phaseWork(&spec.Phases[i], p.taskTime, func(uint32) bool { return false }, 0))
+		sum = sum.Add(work.OfPhase(&spec.Phases[i], p.taskTime, func(uint32) bool { return false }, 0))
 	}
 	return float64(float64(sum.Hi)*(1<<64)) + float64(sum.Lo)
 }

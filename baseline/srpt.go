@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/internal/work"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
@@ -119,16 +120,12 @@ func (p *SRPT) Observe(ev sojourn.Event) error {
 
 // size returns the estimate of one task.
 func (p *SRPT) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
-	return taskWork(&j.Phases[id.Phase], id.Index, p.taskTime)
+	return work.OfTask(&j.Phases[id.Phase], id.Index, p.taskTime)
 }
 
 // measure computes what is kept of j from its description and what is done of it.
 func (p *SRPT) measure(j *ledger.Job[srptData]) {
-	var left wide.Uint128
-	for i := range j.NumPhases() {
-		left = left.Add(phaseWork(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done()))
-	}
-	j.Data = srptData{left: left}
+	j.Data = srptData{left: work.Remaining(j, p.taskTime)}
 	if p.reserve.Share > 0 {
 		j.Data.buckets = phaseBuckets(j.Spec(), p.taskTime)
 	}

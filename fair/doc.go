@@ -27,8 +27,10 @@
 // Each class of slots is shared by itself. A free slot goes down the tree of pools from the root.
 // Among the pools that can be served, pools below their minimum come first, the least r/min at the
 // front. The others follow, the least r/w at the front. Ties go to the pool that was served longest
-// ago. Jobs of one pool come in the order of r/w, with ties by arrival. If a pool has both jobs and
-// pools below it, they compete as equals, with their own weights. With [Deficit] the measure is a/w
+// ago. Jobs of one pool come in the order of r/w. Options.Ties says who goes first among those that
+// tie. By default it is the one that has had the least slot time for its weight, and then the one that
+// was served longest ago. A job that comes starts level with the one that has had most. If a pool has
+// both jobs and pools below it, they compete as equals, with their own weights. With [Deficit] the measure is a/w
 // instead of r/w, except between a job and a pool.
 //
 // A pool can be served if something in it has a startable task and no limit is reached: fewer than
@@ -123,6 +125,10 @@
 // parts of which, the pool of that task would fall below its share or minimum. So
 // without arrivals, ends and changes of slots, killing comes to an end.
 //
+// By the default ties a job that waits on one slot is never passed by one of its pool that
+// comes later, and of jobs of one weight with tasks of one length, none is served twice
+// before every other one that waits was served once.
+//
 // There is no bound on how much later than under fluid fair sharing (processor sharing)
 // a job finishes, since a job of few tasks can be unlucky in every round.
 //
@@ -138,7 +144,13 @@
 // below 2^48 units of 2^-16 and counts below 2^32, so that two different ratios differ
 // by more than 2^-96 units, and floor(r*2^96/w) orders them without error.
 //
-// Hadoop breaks ties by the time of arrival and then by name, also between pools, so
+// Hadoop breaks ties by the time of arrival. On one slot all jobs tie whenever it is free,
+// so that this is FIFO; with the ties Arrival it is so here. RoundRobin cures that, but
+// on many slots a job with short tasks loses its slot to one with long tasks each time.
+// LeastService does not. LeastWork is best where sizes are known, and lets a large job wait
+// for as long as smaller ones come.
+//
+// Hadoop breaks ties by arrival and then by name also between pools, so
 // that with fewer slots than pools the last ones wait until others have no jobs. It
 // compares r/min(min, demand) where this package compares r/min. It admits MaxJobs
 // jobs until they end; here a job counts while it runs tasks, so that a job that

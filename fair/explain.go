@@ -19,9 +19,10 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 
 // A rival is a job or a pool among its siblings.
 type rival struct {
-	key  poolKey
-	job  *job
-	pool *pool
+	key     poolKey // among siblings of its kind
+	against poolKey // between a job and a pool
+	job     *job
+	pool    *pool
 }
 
 func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
@@ -30,16 +31,14 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		dst = explainer.AppendRanking(dst)
 		return append(dst[:start], slices.DeleteFunc(dst[start:], func(id sojourn.JobID) bool { return t.ledger.Job(id).Cancelled() })...)
 	}
-	var rivals []rival
+	var jobs, pools []rival
 	for _, j := range n.jobs {
-		if j == nil || j.Cancelled() {
-			continue
+		if j != nil && !j.Cancelled() {
+			r := rival{key: poolKey{t.rankKey(j), true}, job: j}
+			r.against = r.key
+			r.against.ratio = ratio(j.Running(), j.Weight())
+			jobs = append(jobs, r)
 		}
-		k := key{turn: j.Data.turn}
-		if !n.conf.leaf() {
-			k.ratio = ratio(t.count(j), j.Weight())
-		}
-		rivals = append(rivals, rival{key: poolKey{k, true}, job: j})
 	}
 	for _, b := range n.pools {
 		if b == nil {
@@ -49,29 +48,53 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		for _, m := range b.conf.min {
 			least += m
 		}
-		k := poolKey{key{ratio(b.total(), b.conf.weight), b.lastTurn()}, true}
-		switch {
-		case b.total() < least:
+		k := poolKey{key{ratio: ratio(b.total(), b.conf.weight), turn: b.lastTurn()}, true}
+		if b.total() < least {
 			k.ratio, k.sated = ratio(b.total(), uint64(least)), false
-		case t.order == Deficit:
-			k.ratio = b.leastTag()
 		}
-		rivals = append(rivals, rival{key: k, pool: b})
+		r := rival{key: k, against: k, pool: b}
+		if t.order == Deficit && k.sated {
+			r.key.ratio = b.leastTag()
+		}
+		pools = append(pools, r)
 	}
-	slices.SortFunc(rivals, func(a, b rival) int {
-		if lessPool(a.key, b.key) {
-			return -1
-		}
-		return 1
-	})
-	for _, r := range rivals {
-		if r.pool != nil {
-			dst = t.rank(dst, r.pool)
+	for _, list := range [][]rival{jobs, pools} {
+		slices.SortFunc(list, func(a, b rival) int {
+			if lessPool(a.key, b.key) {
+				return -1
+			}
+			return 1
+		})
+	}
+	for len(jobs)+len(pools) > 0 {
+		if len(pools) > 0 && (len(jobs) == 0 || !jobs[0].against.before(pools[0].against)) {
+			dst = t.rank(dst, pools[0].pool)
+			pools = pools[1:]
 		} else {
-			dst = append(dst, r.job.Spec().ID)
+			dst = append(dst, jobs[0].job.Spec().ID)
+			jobs = jobs[1:]
 		}
 	}
 	return dst
+}
+
+// rankKey returns the key of a job among those of its pool, over all classes.
+func (t *tree) rankKey(j *job) key {
+	k := key{turn: j.Data.turn}
+	if j.Data.pool.conf.leaf() {
+		return k
+	}
+	k.ratio = ratio(t.count(j), j.Weight())
+	if t.ties == Arrival {
+		return k
+	}
+	for _, d := range j.Data.sides {
+		k.turn = max(k.turn, d.turn)
+		if k.tie.Less(d.tie) {
+			k.tie = d.tie
+		}
+	}
+	return k
 }
 
 // Visit calls f with the policies of pools, for questions that fair does not answer itself:

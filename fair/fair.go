@@ -2,6 +2,7 @@ package fair
 
 import (
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
@@ -24,10 +25,17 @@ type Policy struct {
 type member struct {
 	pool   *pool
 	turn   uint64          // when it came
+	sides  []side          // by side of the job
 	id     uint32          // the job's number within the pool
 	passed bool            // it rather waits than take what is being offered
 	active bool            // it counts among the active jobs of its pool; only where jobs are limited
 	waits  []locality.Wait // by side; nil if it waits for nothing
+}
+
+// side is what the policy keeps of a job on one class of slot.
+type side struct {
+	turn uint64 // when it was served last; or when the job came
+	tie  wide.Uint128
 }
 
 type job = ledger.Job[member]
@@ -40,7 +48,7 @@ func New(opts Options) (*Policy, error) {
 	}
 	p := &Policy{
 		options: opts.saved(described),
-		tree:    newTree(opts.Order, opts.Strict, described, newConf(Pool{}, false)),
+		tree:    newTree(opts.Order, opts.Ties, opts.Strict, described, newConf(Pool{}, false)),
 		preempt: newPreemption(opts.Preemption),
 	}
 	p.connect(!opts.IgnoreLocality && opts.picks(described), opts.delays())
@@ -60,7 +68,7 @@ func (p *Policy) reset() {
 	old := *p
 	*p = Policy{
 		options: old.options,
-		tree:    newTree(old.order, old.strict, old.root.conf.fresh(), old.plain),
+		tree:    newTree(old.order, old.ties, old.strict, old.root.conf.fresh(), old.plain),
 		preempt: newPreemption(old.preempt.Preemption),
 	}
 	p.connect(old.index != nil, old.delay)
@@ -139,11 +147,17 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		p.ended(c.Job.Data.pool, c.Slot.Class, ev.Kind == sojourn.TaskRefused)
+		if p.ties == LeastService && ev.Kind != sojourn.TaskRefused {
+			p.charge(c.Job, c.Job.SideOf(c.Slot.Class), ev.At.Sub(c.Start))
+		}
 		if len(p.preempt.victims) > 0 {
 			p.preempt.drop(c.Slot.ID)
 		}
 	case sojourn.TaskAdopted:
 		p.started(c.Job.Data.pool, c.Slot.Class)
+	}
+	if p.ties == LeastWork {
+		p.countWork(ev, c.Job)
 	}
 	if c.Job.Data.pool.limited {
 		p.updateAll(c.Job, c.Ended)
@@ -180,7 +194,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // assigned accounts for a task of j that was assigned.
 func (p *Policy) assigned(j *job, side *ledger.Side) {
 	p.version++
-	p.served(j.Data.pool, side.Class())
+	p.served(j, side)
 	p.started(j.Data.pool, side.Class())
 	if j.Data.pool.limited {
 		p.updateAll(j, false)

@@ -119,6 +119,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			return s
 		}
 		o.Order = rapid.SampledFrom([]fair.Order{fair.Running, fair.Deficit}).Draw(t, "order")
+		o.Ties = rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties")
 		if o.IgnoreLocality = bit("ignore locality"); !o.IgnoreLocality {
 			o.Delay = wait("delay")
 		}

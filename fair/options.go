@@ -16,7 +16,7 @@ import (
 )
 
 // Options configure a [Policy]. The zero value is the default. A snapshot may be restored
-// under others, but for Order, whether there is a Delay, whether Preemption has a timeout, and
+// under others, but for Order, Ties, whether there is a Delay, whether Preemption has a timeout, and
 // which pools are FIFO or have a policy of their own: that policy decides by itself what may
 // change. So weights, minima, maxima and the length of delays and timeouts can be changed
 // without losing state, and pools be described that were not. Under Deficit, maxima and
@@ -24,6 +24,10 @@ import (
 type Options struct {
 	// Order says what a share is measured by. The default is Running.
 	Order Order
+
+	// Ties says which of the jobs of a pool goes first where several are equally far below
+	// their share. The default is LeastService; Arrival is what Hadoop does.
+	Ties Ties
 
 	// Pools describes pools by their paths, such as "etl" or "etl/daily". The pools
 	// on the way to a listed pool need not be listed. An element "*" stands for
@@ -142,6 +146,41 @@ func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 // returns.
 func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
 
+// Ties say which of several jobs of a pool goes first that are equally far below their share:
+// on one slot all jobs are whenever it is free, so that ties decide everything. What still
+// ties goes to the job that was served longest ago. Between pools, and between a job and a
+// pool, that alone decides.
+type Ties uint8
+
+const (
+	// LeastService: the one that has had the least slot time for its weight. It is measured
+	// when attempts end. A job that comes starts level with the one that has had most.
+	LeastService Ties = iota
+
+	// RoundRobin: the one that was served longest ago.
+	RoundRobin
+
+	// LeastWork: the one with the least estimated work in its unfinished tasks, where a
+	// task without an estimate counts as one minute.
+	LeastWork
+
+	// Arrival: the one that came first, as in Hadoop's Fair Scheduler. On one slot that is
+	// FIFO.
+	Arrival
+)
+
+var tieNames = [...]string{LeastService: "least-service", RoundRobin: "round-robin", LeastWork: "least-work", Arrival: "arrival"}
+
+// String returns "least-service", "round-robin", "least-work" or "arrival".
+func (t Ties) String() string { return enum.Name("Ties", tieNames[:], t) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (t Ties) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
+// returns.
+func (t *Ties) UnmarshalText(text []byte) error { return enum.Set(t, "ties", tieNames[:], text) }
+
 // delays returns how long jobs wait.
 func (o *Options) delays() locality.Delay {
 	d := locality.Delay{Node: o.Delay, Rack: o.Delay}
@@ -161,6 +200,7 @@ func (o Options) Validate() error {
 func (o *Options) validate() error {
 	return option.First("fair",
 		option.Choice("Order", o.Order),
+		option.Choice("Ties", o.Ties),
 		option.AtLeast("Delay", o.Delay, 0),
 		option.Want(o.Delay == 0 || !o.IgnoreLocality, "IgnoreLocality", o.IgnoreLocality, "false with a Delay, of %v", o.Delay),
 		option.Pointed(o.RackDelay, func(d time.Duration) error {

@@ -40,7 +40,7 @@ var pools = map[string]float64{"a": 1, "b": 3, "c": 0.25}
 // The least r/w goes first, among pools and then among the jobs of a pool.
 func TestLeastRunningPerWeightFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		choice.Check(t, newWith(fair.Options{Pools: weights(pools)}), choice.Options{Classes: 2, Phases: 2, Pools: []string{"", "a", "b", "c"}},
+		choice.Check(t, newWith(fair.Options{Ties: fair.Arrival, Pools: weights(pools)}), choice.Options{Classes: 2, Phases: 2, Pools: []string{"", "a", "b", "c"}},
 			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool {
 				if pa, pb := a.Spec.Pool, b.Spec.Pool; pa != pb {
 					sum := map[string]int{}
@@ -63,7 +63,7 @@ func TestLeastRunningPerWeightFirst(t *testing.T) {
 // Without pools, Deficit goes by the tasks started so far.
 func TestLeastStartedPerWeightFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		choice.Check(t, newWith(fair.Options{Order: fair.Deficit}), choice.Options{Classes: 2, Phases: 2},
+		choice.Check(t, newWith(fair.Options{Order: fair.Deficit, Ties: fair.Arrival}), choice.Options{Classes: 2, Phases: 2},
 			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool {
 				if d := over(w.Started(a, c), a.Spec.Weight).Cmp(over(w.Started(b, c), b.Spec.Weight)); d != 0 {
 					return d < 0
@@ -112,9 +112,12 @@ func TestIdlePoolsEarnNothing(t *testing.T) {
 // jobs of pools of different weights, all with tasks to start, on slots that are busy
 // for different times.
 func TestRankingTellsWhoIsNext(t *testing.T) {
-	for _, order := range []fair.Order{fair.Running, fair.Deficit} {
-		p := newWith(fair.Options{Order: order, Pools: weights(pools)}).(*fair.Policy)
+	for _, opts := range []fair.Options{{}, {Ties: fair.LeastWork}, {Ties: fair.RoundRobin}, {Order: fair.Deficit, Ties: fair.Arrival}, {Order: fair.Deficit}} {
+		opts.Pools = weights(pools)
+		p := newWith(opts).(*fair.Policy)
+		var now sojourn.Time
 		observe := func(ev sojourn.Event) {
+			ev.At = now
 			if err := p.Observe(ev); err != nil {
 				t.Fatalf("Observe(%v) = %v, want nil", ev, err)
 			}
@@ -127,18 +130,19 @@ func TestRankingTellsWhoIsNext(t *testing.T) {
 		for step := range 600 {
 			if step < 60 && step%10 == 0 {
 				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
-					ID: sojourn.JobID(step + 1), Pool: []string{"a", "b", "c"}[step/10%3], Weight: float64(1 + step%4),
+					ID: sojourn.JobID(step + 1), Pool: []string{"a", "b", "c", "c/d"}[step/10%4], Weight: float64(1 + step%4),
 					Phases: []sojourn.Phase{{Tasks: 1000}},
 				}})
 			}
 			i := step * step % slots
+			now += sojourn.Time(step * 7 % 5)
 			if a := running[i]; a != nil {
 				observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 			}
 			want := p.AppendRanking(nil)[0]
 			a, ok := p.Assign(sojourn.SlotID(i))
 			if !ok || a.Task.Job != want {
-				t.Fatalf("%v, step %d: Assign(%d) = %+v, %v, want a task of job %d, the first of %v", order, step, i, a, ok, want, p.AppendRanking(nil))
+				t.Fatalf("%+v, step %d: Assign(%d) = %+v, %v, want a task of job %d, the first of %v", opts, step, i, a, ok, want, p.AppendRanking(nil))
 			}
 			running[i] = &a
 		}

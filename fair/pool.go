@@ -52,24 +52,33 @@ type poolClass struct {
 	queued  bool   // it is, or would be if nothing had declined, in a heap of the parent
 	stamps  stamps
 
+	// For LeastService only: the greatest tie of a job of the pool so far. No live job has
+	// a greater one.
+	most wide.Uint128
+
 	// For Deficit only.
 	started uint64       // since the pool last became busy
 	base    wide.Uint128 // the tag it then began with
 	virtual wide.Uint128 // the tag of the pool below that was served last
 }
 
-// A key orders jobs by what they have in relation to their weight, ties by turn: the
-// job that came first. For pools it is the one that was served longest ago, or else
-// pools that always have jobs would keep others from being served where there are
-// fewer slots than pools.
+// A key orders jobs by what they have in relation to their weight, ties by what
+// Options.Ties says, and then by turn: the one that was served longest ago, or came
+// first. Pools have no tie, and the turn of their latest task: by arrival, pools that
+// always have jobs would keep others from being served where there are fewer slots than
+// pools.
 type key struct {
 	ratio wide.Uint128
+	tie   wide.Uint128
 	turn  uint64
 }
 
 func less(a, b key) bool {
 	if a.ratio != b.ratio {
 		return a.ratio.Less(b.ratio)
+	}
+	if a.tie != b.tie {
+		return a.tie.Less(b.tie)
 	}
 	return a.turn < b.turn
 }
@@ -86,6 +95,12 @@ func lessPool(a, b poolKey) bool {
 		return b.sated
 	}
 	return less(a.key, b.key)
+}
+
+// before reports whether a job with key k goes before a pool, which has no tie.
+func (k poolKey) before(pool poolKey) bool {
+	k.tie = wide.Uint128{}
+	return lessPool(k, pool)
 }
 
 // ratio returns floor(n*2^96/w) for n < 2^32 and 0 < w < 2^48.

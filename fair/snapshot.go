@@ -12,14 +12,14 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 2, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 3, Options: p.options}
 }
 
 // saved returns the options that the state rests on, but for the policies of pools: each has
 // its own in its own snapshot. What pools are entitled to is looked at anew when the policy
 // is restored, and may change.
 func (o *Options) saved(tree *conf) []snapshot.Option {
-	list := []snapshot.Option{snapshot.Opt("order", o.Order), snapshot.Opt("delays", o.Delay > 0), snapshot.Opt("preempts", o.Preemption.enabled())}
+	list := []snapshot.Option{snapshot.Opt("order", o.Order), snapshot.Opt("ties", o.Ties), snapshot.Opt("delays", o.Delay > 0), snapshot.Opt("preempts", o.Preemption.enabled())}
 	tree.each("", "", func(path string, c *conf) {
 		switch {
 		case c.FIFO:
@@ -96,6 +96,12 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 		}
 		w.Uint(uint64(j.Handle()))
 		w.Uint(j.Data.turn)
+		for _, d := range j.Data.sides {
+			w.Uint(d.turn)
+			if p.ties == LeastService {
+				d.tie.Save(w)
+			}
+		}
 		for i := range j.Data.waits {
 			j.Data.waits[i].Save(w)
 		}
@@ -121,6 +127,7 @@ func (nc *poolClass) save(w *snapshot.Writer) {
 	w.Uint(min(nc.started, maxStarted))
 	nc.base.Save(w)
 	nc.virtual.Save(w)
+	nc.most.Save(w)
 }
 
 // save writes the contention and the slots of the victims: the rest is in the
@@ -237,7 +244,7 @@ func (g *guest) isAt(now sojourn.Time) bool {
 // of their numbers.
 func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool {
 	list = append(list, n)
-	n.turn = r.Below(p.turns + 1)
+	n.turn = p.restoreTurn(r)
 	switch {
 	case n.conf.Policy == nil:
 	case n.conf.named:
@@ -249,8 +256,8 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 	n.classes = make([]poolClass, r.Len())
 	r.Check(len(n.classes) <= 1<<8, "too many classes")
 	for i := range n.classes {
+		n.classes[i].turn = p.restoreTurn(r)
 		n.classes[i].restore(r)
-		r.Check(n.classes[i].turn <= p.turns, "a turn is still to come")
 	}
 	n.jobs = make([]*job, r.Len())
 	for id := range n.jobs {
@@ -301,7 +308,8 @@ func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
 	if j == nil || !r.Check(j.Data.pool == nil && p.poolOf(j.Spec()) == n, "a job is in a pool twice, or in another's") {
 		return nil
 	}
-	j.Data = member{pool: n, id: id, turn: r.Below(p.turns + 1)}
+	j.Data = member{pool: n, id: id, turn: p.restoreTurn(r), sides: make([]side, j.NumSides())}
+	p.restoreSides(r, j)
 	if p.delay.Node > 0 {
 		j.Data.waits = make([]locality.Wait, j.NumSides())
 		for i := range j.Data.waits {
@@ -312,12 +320,32 @@ func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
 	return j
 }
 
+// restoreTurn reads when something happened.
+func (p *Policy) restoreTurn(r *snapshot.Reader) uint64 {
+	return r.Below(p.turns + 1)
+}
+
+func (p *Policy) restoreSides(r *snapshot.Reader, j *job) {
+	n := j.Data.pool
+	for i := range j.Data.sides {
+		d := &j.Data.sides[i]
+		d.turn = p.restoreTurn(r)
+		if p.ties == LeastService {
+			d.tie = wide.Restore128(r)
+			c := int(j.Side(i).Class())
+			r.Check(c < len(n.classes) && !n.classes[c].most.Less(d.tie), "a job has had more than any of its pool")
+		}
+	}
+	if p.ties == LeastWork && r.Err() == nil {
+		p.setWork(j)
+	}
+}
+
 // maxStarted is how many starts are written at most, so that a tag fits. They come there in
 // forgeries only.
 const maxStarted = 1<<47 - 1
 
 func (nc *poolClass) restore(r *snapshot.Reader) {
-	nc.turn = r.Uint()
 	nc.queued = r.Bool()
 	nc.stamps.min = r.Time()
 	nc.stamps.fair = r.Time()
@@ -325,6 +353,7 @@ func (nc *poolClass) restore(r *snapshot.Reader) {
 	nc.started = r.Below(maxStarted + 1)
 	nc.base = wide.Restore128(r)
 	nc.virtual = wide.Restore128(r)
+	nc.most = wide.Restore128(r)
 	r.Check(nc.base.Hi < 1<<62 && nc.virtual.Hi < 1<<62, "a tag is out of range")
 }
 

@@ -106,6 +106,7 @@ func TestSnapshotOptions(t *testing.T) {
 			pools(fair.Pool{MaxJobs: 1}), {Pools: map[string]fair.Pool{"*": {}}}, {Pools: map[string]fair.Pool{"a": {}, "a/b": {}}},
 		}},
 		{"order", []fair.Options{{Order: fair.Deficit}}},
+		{"ties", []fair.Options{{Ties: fair.Arrival}, {Ties: fair.Arrival, Strict: true}}},
 		{"delays", []fair.Options{{Delay: 1}, {Delay: 2}, {Delay: 2, RackDelay: &zero}}},
 		{"preempts", []fair.Options{
 			preempts(fair.Preemption{MinTimeout: 1}), preempts(fair.Preemption{FairTimeout: 2, Limit: 1, ReportOnly: true}),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
@@ -24,6 +25,7 @@ import (
 type tree struct {
 	ledger ledger.Ledger[member]
 	order  Order
+	ties   Ties
 	strict bool
 	root   pool
 	plain  *conf  // of pools that nothing describes
@@ -37,8 +39,8 @@ type tree struct {
 	looked  []uint64 // by class: the version of the latest look at shares
 }
 
-func newTree(order Order, strict bool, described, plain *conf) *tree {
-	return &tree{order: order, strict: strict, root: newPool("", nil, described), plain: plain}
+func newTree(order Order, ties Ties, strict bool, described, plain *conf) *tree {
+	return &tree{order: order, ties: ties, strict: strict, root: newPool("", nil, described), plain: plain}
 }
 
 // confOf returns what is said of the pool of a job.
@@ -91,7 +93,7 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 				pk.ratio = ratio(b.running(c), b.conf.weight)
 			}
 		}
-		if isJob && (!isPool || pk.sated && less(k, pk.key)) {
+		if isJob && (!isPool || poolKey{k, true}.before(pk)) {
 			return n, n.jobs[id]
 		}
 		n = n.pools[below]
@@ -108,6 +110,7 @@ func (t *tree) join(j *job) *pool {
 		up.live++
 	}
 	j.Data.pool = n
+	t.begin(j)
 	j.Data.id = number(&n.jobs, &n.spare, j)
 	return n
 }
@@ -205,17 +208,14 @@ func (t *tree) fileJob(j *job, s *ledger.Side) {
 			n.freshJobs.Remove(c, j.Data.id)
 		}
 	case !n.limited || j.Data.active:
-		k := key{turn: j.Data.turn}
-		if !n.conf.leaf() {
-			k.ratio = ratio(t.measure(s), j.Weight())
-		}
-		n.readyJobs.Set(c, j.Data.id, k)
+		n.readyJobs.Set(c, j.Data.id, t.jobKey(j, s))
 		if n.limited {
 			n.freshJobs.Remove(c, j.Data.id)
 		}
 	default:
 		// The jobs that were begun are finished first.
-		k := key{turn: j.Data.turn}
+		k := t.jobKey(j, s)
+		k.ratio = wide.Uint128{}
 		if !n.conf.FIFO && !begun(j) {
 			k.ratio.Lo = 1
 		}
@@ -290,12 +290,14 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	return k
 }
 
-// served notes that pools on the way to n are about to start a task. For Deficit it
+// served notes that j, and the pools on the way to it, are about to start a task. For Deficit it
 // notes their tags as well; a pool that is served for its minimum says nothing of
 // where the others are.
-func (t *tree) served(n *pool, c sojourn.Class) {
+func (t *tree) served(j *job, s *ledger.Side) {
 	t.turns++
-	for ; n.parent != nil; n = n.parent {
+	sideOf(j, s).turn = t.turns
+	c := s.Class()
+	for n := j.Data.pool; n.parent != nil; n = n.parent {
 		nc := n.class(c)
 		nc.turn = t.turns
 		if t.order == Deficit && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {

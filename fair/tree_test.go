@@ -1,11 +1,14 @@
 package fair_test
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -20,6 +23,8 @@ type dumb struct {
 	jobs  []*dumbJob // live, in the order of arrival
 	turns int
 	turn  map[string]map[sojourn.Class]int // by path of a pool
+	ties  fair.Ties
+	most  map[string]*big.Int // slot time for the weight, by path of a pool and class
 }
 
 type dumbJob struct {
@@ -30,7 +35,37 @@ type dumbJob struct {
 	pending int
 	running int
 	started int // and not refused
-	turn    int
+	turn    int // when it came
+	served  int // when it was served last, or else came
+	task    time.Duration
+	had     *big.Int // slot time for its weight, in units of 2^-32 ns, each attempt rounded down
+}
+
+// tie returns what decides between j and another job that is as far below its share, and
+// then the turn.
+func (d *dumb) tie(j *dumbJob) (tie *big.Rat, turn int) {
+	switch d.ties {
+	case fair.LeastService:
+		return new(big.Rat).SetInt(j.had), j.served
+	case fair.LeastWork:
+		return new(big.Rat).SetInt64(int64(j.pending+j.running) * int64(cmp.Or(j.task, time.Minute))), j.served
+	case fair.RoundRobin:
+		return new(big.Rat), j.served
+	}
+	return new(big.Rat), j.turn
+}
+
+// level returns the name of what all jobs of a pool have had at most in a class.
+func level(j *dumbJob) string { return fmt.Sprint(strings.Join(j.path, "/"), " ", j.class) }
+
+// hold counts that an attempt of j has held a slot so long.
+func (d *dumb) hold(j *dumbJob, held time.Duration) {
+	x := over(1, j.weight)
+	x.Mul(x, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(int64(held)), 32)))
+	j.had.Add(j.had, new(big.Int).Quo(x.Num(), x.Denom()))
+	if l := level(j); d.most[l].Cmp(j.had) < 0 {
+		d.most[l] = new(big.Int).Set(j.had)
+	}
 }
 
 // pool returns what is said of the pool at a path.
@@ -86,7 +121,14 @@ func (d *dumb) may(j *dumbJob, from int) bool {
 // join adds a job.
 func (d *dumb) join(j *dumbJob) {
 	d.turns++
-	j.turn = d.turns
+	j.turn, j.served = d.turns, d.turns
+	for c := range sojourn.Class(2) {
+		// A pool without jobs, there or below, is forgotten.
+		if l := level(&dumbJob{path: j.path, class: c}); len(d.in(j.path)) == 0 || d.most[l] == nil {
+			d.most[l] = new(big.Int)
+		}
+	}
+	j.had = new(big.Int).Set(d.most[level(j)])
 	for n := 1; n <= len(j.path); n++ {
 		if len(d.in(j.path[:n])) == 0 {
 			d.turn[strings.Join(j.path[:n], "/")] = map[sojourn.Class]int{0: d.turns, 1: d.turns}
@@ -110,6 +152,7 @@ func (d *dumb) assign(c sojourn.Class) *dumbJob {
 		for n := 1; n <= len(j.path); n++ {
 			d.turn[strings.Join(j.path[:n], "/")][c] = d.turns
 		}
+		j.served = d.turns
 		j.pending--
 		j.running++
 		j.started++
@@ -138,14 +181,16 @@ func (d *dumb) choose(path []string, able []*dumbJob, c sojourn.Class) *dumbJob 
 		if len(j.path) == len(path) {
 			r := rival{job: j, ratio: over(j.running, j.weight)}
 			fresh, begun := limited && j.running == 0, j.started > 0
+			tie, turn := d.tie(j)
 			switch {
 			case fifo:
-				r.rank = rats(1, 0, 0, 0, j.turn)
+				r.rank = rats(1, 0, 0, 0, 0, j.turn)
 			case fresh:
-				r.rank = rats(1, 0, 0, 1-one(begun), j.turn)
+				r.rank = rats(1, 0, 0, 1-one(begun), 0, turn)
+				r.rank[4] = tie
 			default:
-				r.rank = rats(1, 0, one(limited), 0, j.turn)
-				r.rank[1] = r.ratio
+				r.rank = rats(1, 0, one(limited), 0, 0, turn)
+				r.rank[1], r.rank[4] = r.ratio, tie
 			}
 			rivals = append(rivals, r)
 			continue
@@ -163,10 +208,10 @@ func (d *dumb) choose(path []string, able []*dumbJob, c sojourn.Class) *dumbJob 
 			}
 		}
 		turn := d.turn[strings.Join(below, "/")][c]
-		r := rival{name: name, rank: rats(1, 0, 0, 0, turn)}
+		r := rival{name: name, rank: rats(1, 0, 0, 0, 0, turn)}
 		r.rank[1] = over(running, p.Weight)
 		if m := p.Min[c]; running < m {
-			r.rank = rats(0, 0, 0, 0, turn)
+			r.rank = rats(0, 0, 0, 0, 0, turn)
 			r.rank[1] = big.NewRat(int64(running), int64(m))
 		}
 		rivals = append(rivals, r)
@@ -175,7 +220,7 @@ func (d *dumb) choose(path []string, able []*dumbJob, c sojourn.Class) *dumbJob 
 		return nil
 	}
 	// The first job and the first pool are found apart: between the two, it does not
-	// matter whether a job was begun.
+	// matter whether a job was begun, and only the turn decides ties.
 	first := func(jobs bool) *rival {
 		var best *rival
 		for i := range rivals {
@@ -187,7 +232,7 @@ func (d *dumb) choose(path []string, able []*dumbJob, c sojourn.Class) *dumbJob 
 	}
 	job, pool := first(true), first(false)
 	if job != nil {
-		job.rank[2], job.rank[3] = new(big.Rat), new(big.Rat)
+		job.rank[2], job.rank[3], job.rank[4] = new(big.Rat), new(big.Rat), new(big.Rat)
 		if pool == nil || slices.CompareFunc(job.rank, pool.rank, (*big.Rat).Cmp) < 0 {
 			return job.job
 		}
@@ -245,16 +290,20 @@ func drawPools(t *rapid.T) map[string]fair.Pool {
 func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pools := drawPools(t)
-		d := &dumb{pools: pools, turn: map[string]map[sojourn.Class]int{}}
-		p := newWith(fair.Options{Pools: pools})
+		d := &dumb{pools: pools, turn: map[string]map[sojourn.Class]int{}, most: map[string]*big.Int{}}
+		d.ties = rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties")
+		p := newWith(fair.Options{Pools: pools, Ties: d.ties})
+		var now sojourn.Time
 		observe := func(ev sojourn.Event) {
+			ev.At = now
 			if err := p.Observe(ev); err != nil {
 				t.Fatalf("Observe(%v) = %v, want nil", ev, err)
 			}
 		}
 		type attempt struct {
 			sojourn.Assignment
-			job *dumbJob
+			job   *dumbJob
+			start sojourn.Time
 		}
 		slots := rapid.IntRange(1, 12).Draw(t, "slots")
 		busy := make([]attempt, slots)
@@ -264,18 +313,20 @@ func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 		next := sojourn.JobID(0)
 		for range rapid.IntRange(20, 120).Draw(t, "steps") {
 			slot := rapid.IntRange(0, slots-1).Draw(t, "slot")
+			now = now.Add(rapid.SampledFrom([]time.Duration{0, 0, 1, time.Second, time.Hour, 1 << 55}).Draw(t, "time"))
 			switch a := busy[slot]; {
 			case rapid.IntRange(0, 3).Draw(t, "arrives") == 0:
 				next++
 				j := &dumbJob{
-					id: next, weight: rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "weight"),
+					id: next, weight: rapid.SampledFrom([]float64{0, 0.5, 3, 1.0 / 65536, 1<<32 - 1}).Draw(t, "weight"),
+					task:  rapid.SampledFrom([]time.Duration{0, 1, time.Minute, math.MaxInt64 / 8}).Draw(t, "estimate"),
 					class: sojourn.Class(rapid.IntRange(0, 3).Draw(t, "class") / 3), pending: rapid.IntRange(1, 8).Draw(t, "tasks"),
 				}
 				path := rapid.SampledFrom([]string{"", "a", "a/x", "a/y", "a/y/z", "a/w", "b/x", "b", "c", "d/e", "f"}).Draw(t, "pool")
 				j.path = strings.Split(path, "/")
 				d.join(j)
 				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: next, Pool: path, Weight: j.weight,
-					Phases: []sojourn.Phase{{Tasks: j.pending, Class: j.class}}}})
+					Phases: []sojourn.Phase{{Tasks: j.pending, Class: j.class, Estimate: j.task}}}})
 			case a.job != nil:
 				kind := rapid.SampledFrom([]sojourn.EventKind{sojourn.TaskFinished, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused}).Draw(t, "end")
 				observe(sojourn.Event{Kind: kind, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
@@ -285,6 +336,8 @@ func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 				}
 				if kind == sojourn.TaskRefused {
 					a.job.started--
+				} else {
+					d.hold(a.job, now.Sub(a.start))
 				}
 				d.jobs = slices.DeleteFunc(d.jobs, func(j *dumbJob) bool { return j.pending+j.running == 0 })
 				busy[slot] = attempt{}
@@ -299,7 +352,7 @@ func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 					t.Fatalf("Assign(%d) = %+v, %v, want a task of %+v; pools %v", i, got, ok, want, pools)
 				}
 				if ok {
-					busy[i] = attempt{got, want}
+					busy[i] = attempt{got, want, now}
 				}
 			}
 		}

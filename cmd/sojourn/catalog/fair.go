@@ -16,6 +16,11 @@ type fairOptions struct {
 	// Order says what is shared equally, instead of what the file of the pools says.
 	Order *fair.Order
 
+	// Ties says which of the jobs of a pool goes first where several are equally far below
+	// their share, instead of what the file of the pools says. The default is
+	// least-service; arrival is what Hadoop does.
+	Ties *fair.Ties
+
 	// File is a file in JSON that describes the pools: 'sojourn help pools' shows one.
 	// Without it, each pool that a job names has the weight 1.
 	File string `option:"pools"`
@@ -62,6 +67,9 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	}
 	if o.Order != nil {
 		opts.Order = *o.Order
+	}
+	if o.Ties != nil {
+		opts.Ties = *o.Ties
 	}
 	opts.IgnoreLocality, opts.Delay, opts.RackDelay = o.IgnoreLocality, o.Delay, o.RackDelay
 	if o.MinTimeout != 0 {

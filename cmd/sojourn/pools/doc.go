@@ -10,6 +10,7 @@
 // All keys but the name of a pool may be left out:
 //
 //	order       "running" or "deficit", as in fair.Options
+//	ties        "least-service", "round-robin", "least-work" or "arrival", as in fair.Options
 //	strict      true: jobs of pools that the file does not describe are refused
 //	preemption  min-timeout, fair-timeout and interval in seconds, limit, and
 //	            report-only, as in fair.Preemption

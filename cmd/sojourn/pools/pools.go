@@ -2,6 +2,7 @@ package pools
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,14 +72,9 @@ func (d *decoder) file() (opts fair.Options, err error) {
 	_, err = d.object("the file", func(key string, off int) error {
 		switch key {
 		case "order":
-			text, off, err := d.text("order")
-			if err != nil {
-				return err
-			}
-			if err := opts.Order.UnmarshalText([]byte(text)); err != nil {
-				return faultf(off, "%v", err)
-			}
-			return nil
+			return d.choice(key, &opts.Order)
+		case "ties":
+			return d.choice(key, &opts.Ties)
 		case "strict":
 			opts.Strict, err = d.truth("strict")
 			return err
@@ -102,6 +98,18 @@ func (d *decoder) file() (opts fair.Options, err error) {
 		opts.Pools[path] = entries[i].pool
 	}
 	return opts, check(opts, entries, paths)
+}
+
+// choice reads one of the names that a choice has.
+func (d *decoder) choice(key string, to encoding.TextUnmarshaler) error {
+	text, off, err := d.text(key)
+	if err != nil {
+		return err
+	}
+	if err := to.UnmarshalText([]byte(text)); err != nil {
+		return faultf(off, "%v", err)
+	}
+	return nil
 }
 
 func (d *decoder) preemption(p *fair.Preemption) error {

@@ -11,7 +11,7 @@ import (
 
 // The policies of the HFSP paper's experiments.
 const (
-	hfspFair   = "fair"
+	hfspFair   = "fair:ties=arrival"
 	hfspWait   = "hfsp"
 	hfspKill   = "hfsp:preemption=kill"
 	hfspOracle = "hfsp:estimator=oracle"

@@ -9,8 +9,8 @@ import (
 
 // The policies of the H-PFSP paper's experiments.
 const (
-	hpfspFair    = "fair"               // fewest running tasks first, as in Hadoop
-	hpfspDeficit = "fair:order=deficit" // fewest started tasks first, as the paper words it
+	hpfspFair    = "fair:ties=arrival"               // fewest running tasks first, as in Hadoop
+	hpfspDeficit = "fair:order=deficit,ties=arrival" // fewest started tasks first, as the paper words it
 )
 
 // hpfsp returns H-PFSP with K probes a job: as printed, or with the gate that its

@@ -14,8 +14,8 @@ import (
 // compared with.
 const (
 	tdFIFO    = "fifo"
-	tdFair    = "fair"
-	tdDelay   = "fair:delay=5s,rack-delay=0s"
+	tdFair    = "fair:ties=arrival"
+	tdDelay   = "fair:ties=arrival,delay=5s,rack-delay=0s"
 	tdGreedy  = "local"
 	tdPaper   = "td:h=1.3"
 	tdPrinted = "td:as-printed=true,h=1.3"

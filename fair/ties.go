@@ -1,0 +1,104 @@
+package fair
+
+import (
+	"math"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/internal/work"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+)
+
+// jobKey returns the key of one side of a job among the jobs of its pool.
+func (t *tree) jobKey(j *job, s *ledger.Side) key {
+	if j.Data.pool.conf.leaf() {
+		return key{turn: j.Data.turn}
+	}
+	k := key{ratio: ratio(t.measure(s), j.Weight()), turn: j.Data.turn}
+	if t.ties != Arrival {
+		d := sideOf(j, s)
+		k.tie, k.turn = d.tie, d.turn
+	}
+	return k
+}
+
+// sideOf returns what is kept of one side of j.
+func sideOf(j *job, s *ledger.Side) *side {
+	i := 0
+	for j.Side(i) != s {
+		i++
+	}
+	return &j.Data.sides[i]
+}
+
+// begin makes what is kept of the sides of a job that has just come.
+func (t *tree) begin(j *job) {
+	j.Data.sides = make([]side, j.NumSides())
+	for i := range j.Data.sides {
+		j.Data.sides[i].turn = j.Data.turn
+		if t.ties == LeastService {
+			j.Data.sides[i].tie = j.Data.pool.class(j.Side(i).Class()).most
+		}
+	}
+	if t.ties == LeastWork {
+		t.setWork(j)
+	}
+}
+
+// charge counts an attempt that has ended, which held a slot so long.
+func (t *tree) charge(j *job, s *ledger.Side, held time.Duration) {
+	d, nc := sideOf(j, s), j.Data.pool.class(s.Class())
+	d.tie = add(d.tie, service(uint64(held), j.Weight()))
+	if nc.most.Less(d.tie) {
+		nc.most = d.tie
+	}
+}
+
+// service returns floor(held*2^48/weight) for held < 2^63 and 0 < weight < 2^48: the slot
+// time of a job for its weight, in units of 2^-32 ns where the weight is 1.
+func service(held, weight uint64) wide.Uint128 {
+	if weight == 1<<16 { // of most jobs, and no division
+		return wide.From64(held).Shl(32)
+	}
+	q, _ := wide.From64(held).Shl(48).QuoRem(wide.From64(weight))
+	return q
+}
+
+// add returns x + y, or the greatest number if that is less. Jobs that have come to it are
+// served in turn.
+func add(x, y wide.Uint128) wide.Uint128 {
+	if most := (wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}); most.Sub(x).Less(y) {
+		return most
+	}
+	return x.Add(y)
+}
+
+// setWork sets the ties of a job to the work in its unfinished tasks.
+func (t *tree) setWork(j *job) {
+	left := work.Remaining(j, option.DefaultTaskTime)
+	for i := range j.Data.sides {
+		j.Data.sides[i].tie = left
+	}
+}
+
+// countWork brings the ties of a job up to date after an event, in constant time unless
+// the job was revised.
+func (t *tree) countWork(ev *sojourn.Event, j *job) {
+	change := wide.Uint128.Sub
+	switch ev.Kind {
+	case sojourn.JobRevised:
+		t.setWork(j)
+		return
+	case sojourn.TaskFinished, sojourn.TaskDone:
+	case sojourn.OutputLost:
+		change = wide.Uint128.Add
+	default:
+		return
+	}
+	of := work.OfTask(&j.Spec().Phases[ev.Task.Phase], ev.Task.Index, option.DefaultTaskTime)
+	for i := range j.Data.sides {
+		j.Data.sides[i].tie = change(j.Data.sides[i].tie, of)
+	}
+}
