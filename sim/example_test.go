@@ -59,6 +59,6 @@ func Example() {
 	}
 	// Output:
 	// mean sojourn time 122.3 s: 1m40s 2m9s 2m18s
-	// mean sojourn time 82.3 s: 2m20s 1m19s 28s
+	// mean sojourn time 79.0 s: 2m20s 1m9s 28s
 	// mean sojourn time 69.0 s: 2m20s 49s 18s
 }
