@@ -35,7 +35,7 @@ func fsp(spec string) (func() sojourn.Policy, error) {
 func read(text string) (fair.Options, error) { return Read(strings.NewReader(text), "f", fsp) }
 
 func TestRead(t *testing.T) {
-	opts, err := read(`{"order": "deficit", "strict": true,
+	opts, err := read(`{"order": "deficit", "ties": "arrival", "strict": true,
  "preemption": {"min-timeout": 60, "fair-timeout": 1.5, "interval": 0.001, "limit": 5, "report-only": true},
  "pools": [
   {"name": "daily", "parent": "etl", "policy": "fifo", "max-jobs": 2},
@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantPreemption := fair.Preemption{MinTimeout: time.Minute, FairTimeout: 1500 * time.Millisecond, Interval: time.Millisecond, Limit: 5, ReportOnly: true}
-	if opts.Order != fair.Deficit || !opts.Strict || opts.Preemption != wantPreemption {
+	if opts.Order != fair.Deficit || opts.Ties != fair.Arrival || !opts.Strict || opts.Preemption != wantPreemption {
 		t.Errorf("options %+v", opts)
 	}
 	if got, want := slices.Sorted(maps.Keys(opts.Pools)), []string{"", "etl", "etl/daily", "users/*"}; !slices.Equal(got, want) {
