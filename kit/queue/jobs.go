@@ -12,6 +12,10 @@ type JobOrder[J, K any] struct {
 	// Key returns the key of a job.
 	Key func(j *ledger.Job[J]) K
 
+	// SideKey, unless nil, returns the key of a job for the slots of one class, where it has
+	// something to start. Key then only says how AppendRanking ranks jobs.
+	SideKey func(j *ledger.Job[J], side *ledger.Side) K
+
 	// Less is a strict total order of keys: let it end in [ledger.Job.Seq].
 	Less func(a, b K) bool
 
@@ -78,11 +82,21 @@ func (q *Jobs[J, K]) Update(j *ledger.Job[J]) {
 			q.ready.Remove(side.Class(), j.Handle())
 			continue
 		}
-		if !keyed {
+		if q.order.SideKey != nil {
+			key = q.order.SideKey(j, side)
+		} else if !keyed {
 			key, keyed = q.order.Key(j), true
 		}
 		q.ready.SetLevel(side.Class(), j.Handle(), q.level(j, side), key)
 	}
+}
+
+// keyFor returns the key of a job that has something to start on slots of class c.
+func (q *Jobs[J, K]) keyFor(j *ledger.Job[J], c sojourn.Class) K {
+	if q.order.SideKey != nil {
+		return q.order.SideKey(j, j.SideOf(c))
+	}
+	return q.order.Key(j)
 }
 
 func (q *Jobs[J, K]) level(j *ledger.Job[J], side *ledger.Side) int {
@@ -120,7 +134,7 @@ func (q *Jobs[J, K]) first(c sojourn.Class, highest int) (h uint32, key K, level
 		if !ok || !q.order.Grows {
 			return h, key, level, ok
 		}
-		now := q.order.Key(q.Ledger.ByHandle(h))
+		now := q.keyFor(q.Ledger.ByHandle(h), c)
 		if !q.less(key, now) {
 			return h, key, level, true
 		}

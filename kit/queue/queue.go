@@ -18,6 +18,13 @@ import (
 type Queue[J, K any] struct {
 	Ledger ledger.Ledger[J]
 
+	// Shared, unless nil, is what the keys of all jobs rest on. It is saved and restored with
+	// the queue, before the jobs.
+	Shared interface {
+		Save(*snapshot.Writer)
+		Restore(*snapshot.Reader)
+	}
+
 	inputs  *locality.Index[J] // of Ledger; nil where nobody asks
 	less    func(a, b K) bool
 	ready   Ready[K]
@@ -161,13 +168,16 @@ func (q *Queue[J, K]) ranking() []*ledger.Job[J] {
 	return jobs
 }
 
-// Save writes the account, the reserve, and for each job, in the order of
+// Save writes the account, the reserve, what is Shared, and for each job, in the order of
 // [ledger.Ledger.All], what data writes of j.Data and the levels at which it is filed. data may
 // be nil if nothing has to be written.
 func (q *Queue[J, K]) Save(w *snapshot.Writer, data func(*ledger.Job[J])) {
 	q.Ledger.Save(w)
 	if q.reserve != nil {
 		q.reserve.Save(w)
+	}
+	if q.Shared != nil {
+		q.Shared.Save(w)
 	}
 	if data == nil && q.reserve == nil {
 		return
@@ -195,6 +205,9 @@ func (q *Queue[J, K]) Restore(r *snapshot.Reader, data func(*ledger.Job[J])) {
 	}
 	if q.reserve != nil {
 		q.reserve.Restore(r)
+	}
+	if q.Shared != nil {
+		q.Shared.Restore(r)
 	}
 	for j := range q.Ledger.All() {
 		if data != nil {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -13,6 +14,7 @@ import (
 // one place where a new one is added.
 func Builtin() Catalog {
 	return Catalog{
+		NewEntry("default", "the job with the least work left; a few slots are kept for short tasks", leastwork.New),
 		NewEntry("fifo", "jobs in the order of their arrival", fifo.New),
 		NewEntry("fair", "equal shares, for jobs and for weighted pools (Hadoop's Fair Scheduler)", newFair),
 		NewEntry("srpt", "the job with the shortest remaining processing time", baseline.NewSRPT),

@@ -1,0 +1,248 @@
+package leastwork
+
+import (
+	"container/list"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
+)
+
+// A belief is what the tasks of one class of slot have taught: how long tasks take of which
+// nothing is told, and how far to believe what is told. The first task of a phase that
+// finishes votes, once for each phase, so that a phase of many tasks counts no more than
+// another.
+type belief struct {
+	votes uint64  // of all phases
+	sum   octaves // of the times of those tasks
+	usual octaves // their mean, to a whole octave; see settle
+
+	usualTime time.Duration // of usual
+
+	toldVotes uint64  // of phases whose times were told
+	bias      octaves // moving mean of how much longer their tasks took than told
+
+	// Moving means of how far the four ways to predict a task were off.
+	off [predictors]octaves
+
+	// What follows from off, with hysteresis.
+	useTold  bool  // told times predict better than names and the class do
+	useRatio bool  // told times are multiplied by what they were off under that name
+	useNames bool  // names predict better than the class does
+	doubt    doubt // in told times
+
+	names names
+}
+
+// Beliefs are what is believed, by class; nil where no job had a phase.
+type beliefs []*belief
+
+// of returns what is believed of a class.
+func (l *beliefs) of(c sojourn.Class) *belief {
+	for int(c) >= len(*l) {
+		*l = append(*l, nil)
+	}
+	b := &(*l)[c]
+	if *b == nil {
+		*b = new(belief)
+		(*b).reset()
+	}
+	return *b
+}
+
+// A predictor is a way to predict how long a task takes.
+type predictor int
+
+const (
+	byTold  predictor = iota // the told time, apart from the bias that all told times have
+	byRatio                  // the told time, times what told times were off under that name
+	byName                   // what tasks under that name took
+	byClass                  // what tasks of the class took
+	predictors
+)
+
+// A doubt says how far told times are off that are used.
+type doubt uint8
+
+const (
+	exact   doubt = iota // mostly by less than a factor of sqrt 2
+	noisy                // mostly by less than a factor of 3
+	useless              // by more
+)
+
+// Where one doubt ends and the next begins, in octaves.
+var doubtEnds = [useless]octaves{octave / 2, octave * 8 / 5}
+
+const (
+	memory    = 128            // votes after which a moving mean has forgotten
+	caution   = 16             // votes that the errors of the beginning count as
+	beginning = octave * 5 / 4 // how far names and classes are taken to be off
+	maxNames  = 4096           // names that a class remembers: those that voted last
+	forget    = octave * 4 / 5 // what the votes of a name keep of their weight at each further one
+)
+
+// reset gives b what is believed before anything has finished.
+func (b *belief) reset() {
+	*b = belief{
+		usual:    log(option.DefaultTaskTime),
+		off:      [predictors]octaves{byName: beginning, byClass: beginning},
+		useTold:  true,
+		useNames: true,
+	}
+	b.usualTime = b.usual.time()
+	b.names.reset()
+}
+
+// prior returns how long a task of a phase is thought to take before one has finished, where
+// nothing is told.
+func (b *belief) prior(name string) time.Duration {
+	if b.useNames {
+		if n := b.names.find(name); n != nil {
+			return n.mean.time()
+		}
+	}
+	return b.usualTime
+}
+
+// corrected returns how long a task is thought to take that is told to take so long.
+func (b *belief) corrected(told time.Duration, name string) time.Duration {
+	if b.useRatio {
+		if n := b.names.find(name); n != nil && n.toldWeight > 0 {
+			return (log(told) + n.ratio).time()
+		}
+	}
+	return told
+}
+
+// vote takes in the first task of a phase that finishes: how long it took and was told to take, 0
+// if nothing was told. It reports whether jobs are to be judged anew.
+func (b *belief) vote(took, told time.Duration, name string) bool {
+	y := log(took)
+	n := b.names.find(name)
+	usual := b.usual
+	if b.votes > 0 {
+		usual = b.sum / octaves(b.votes)
+	}
+	byClassOff := (y - usual).abs()
+	byNameOff := byClassOff
+	if n != nil {
+		byNameOff = (y - n.mean).abs()
+	}
+	if b.votes++; b.votes == maxVotes {
+		b.votes, b.sum, b.toldVotes = b.votes/2, b.sum/2, b.toldVotes/2
+	}
+	b.sum += y
+	b.miss(byClass, byClassOff)
+	b.miss(byName, byNameOff)
+	if told > 0 {
+		x := y - log(told)
+		if b.toldVotes == 0 {
+			b.bias = x
+		}
+		b.toldVotes++
+		byToldOff := (x - b.bias).abs()
+		byRatioOff := byToldOff
+		if n != nil && n.toldWeight > 0 {
+			byRatioOff = (x - n.ratio).abs()
+		}
+		b.miss(byTold, byToldOff)
+		b.miss(byRatio, byRatioOff)
+		b.bias += (x - b.bias) / octaves(min(b.toldVotes, memory))
+	}
+	b.names.vote(name, y, told)
+	return b.settle()
+}
+
+// maxVotes is where votes are no longer counted, so that their sum fits.
+const maxVotes = 1 << 40
+
+// miss takes in how far a predictor was off.
+func (b *belief) miss(p predictor, off octaves) {
+	b.off[p] += (off - b.off[p]) / octaves(min(b.votes+caution, memory))
+}
+
+// settle draws the consequences of a vote, and reports whether there are any. All have
+// hysteresis, so that they are rare: jobs are filed anew at each.
+func (b *belief) settle() bool {
+	before := *b
+	if mean := b.sum / octaves(b.votes); b.votes == 1 || (mean-b.usual).abs() > octave*3/4 {
+		b.usual = mean.whole()
+		b.usualTime = b.usual.time()
+	}
+	prefer(&b.useTold, min(b.off[byTold], b.off[byRatio]), min(b.off[byName], b.off[byClass]))
+	prefer(&b.useRatio, b.off[byRatio], b.off[byTold])
+	prefer(&b.useNames, b.off[byName], b.off[byClass])
+	for b.doubt < useless && b.off[byTold] > doubtEnds[b.doubt] {
+		b.doubt++
+	}
+	for b.doubt > exact && b.off[byTold]*4 < doubtEnds[b.doubt-1]*3 {
+		b.doubt--
+	}
+	return b.usual != before.usual || b.useTold != before.useTold || b.useRatio != before.useRatio ||
+		b.useNames != before.useNames || b.doubt != before.doubt
+}
+
+// prefer decides between two ways to predict: the first is taken up when it is off by an eighth
+// less than the second, and given up when it is off by an eighth more.
+func prefer(first *bool, off, other octaves) {
+	if *first {
+		*first = off*8 <= other*9
+	} else {
+		*first = off*9 < other*8
+	}
+}
+
+// Names are what is remembered of the names of jobs. No more than maxNames are: those that
+// voted last.
+type names struct {
+	byName map[string]*list.Element // of *named
+	latest *list.List               // the one that voted last in front
+}
+
+// A named is what is remembered of one name. Later votes weigh more.
+type named struct {
+	name       string
+	weight     octaves // sum of the weights of its votes, of which the latest has an octave
+	mean       octaves // of the times of tasks
+	toldWeight octaves // the same, of the votes of phases whose times were told
+	ratio      octaves // mean of how much longer they took than told
+}
+
+func (n *names) reset() { *n = names{byName: map[string]*list.Element{}, latest: list.New()} }
+
+// find returns what is remembered of a name; nil if nothing is.
+func (n *names) find(name string) *named {
+	if e := n.byName[name]; e != nil {
+		return e.Value.(*named)
+	}
+	return nil
+}
+
+// vote remembers a task under a name.
+func (n *names) vote(name string, took octaves, told time.Duration) {
+	if name == "" {
+		return
+	}
+	e := n.byName[name]
+	if e == nil {
+		if len(n.byName) == maxNames {
+			last := n.latest.Back()
+			delete(n.byName, last.Value.(*named).name)
+			n.latest.Remove(last)
+		}
+		e = n.latest.PushFront(&named{name: name})
+		n.byName[name] = e
+	}
+	n.latest.MoveToFront(e)
+	r := e.Value.(*named)
+	average(&r.mean, &r.weight, took)
+	if told > 0 {
+		average(&r.ratio, &r.toldWeight, took-log(told))
+	}
+}
+
+// average takes a value into a mean whose older values weigh less.
+func average(mean, weight *octaves, value octaves) {
+	*weight = *weight*forget/octave + octave
+	*mean += (value - *mean) * octave / *weight
+}

@@ -1,0 +1,13 @@
+package leastwork_test
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/sojourntest/steady"
+)
+
+func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
+func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
+func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
+
+func BenchmarkSnapshot(b *testing.B) { steady.Snapshot(b, newPolicy, 1000, 100_000) }

@@ -1,0 +1,2 @@
+// Package leastwork is the policy to start with.
+package leastwork

@@ -1,0 +1,244 @@
+package leastwork
+
+import (
+	"log/slog"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/queue"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
+)
+
+// A Policy serves the job with the least work left, and keeps some slots for short tasks: a
+// [sojourn.Policy]. It is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer]
+// and a [sojourn.Snapshotter].
+type Policy struct {
+	queue   *queue.Jobs[jobData, key]
+	beliefs beliefs
+}
+
+// A key orders jobs by what is left of their work, and then by arrival.
+type key struct {
+	work wide.Uint128
+	seq  uint64
+}
+
+func (a key) less(b key) bool {
+	if a.work != b.work {
+		return a.work.Less(b.work)
+	}
+	return a.seq < b.seq
+}
+
+// reserved is what [reserve.Options] are by default: 2 % of the slots. Jobs whose sizes are
+// believed never leave more than half of them.
+var reserved = reserve.Options{Share: 20_000}
+
+// New returns an empty policy, or what Validate returns. The zero options are never wrong.
+func New(opts Options) (*Policy, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	p := new(Policy)
+	p.reset()
+	return p, nil
+}
+
+// reset gives p the state of a new policy.
+func (p *Policy) reset() {
+	p.beliefs = nil
+	p.queue = queue.NewJobs(queue.JobOrder[jobData, key]{
+		Key:     p.rank,
+		SideKey: p.key,
+		Less:    key.less,
+		Grows:   true,
+		Level:   p.level,
+		Reserve: reserved,
+	})
+	p.queue.Shared = &p.beliefs
+}
+
+// Observe implements [sojourn.Policy].
+func (p *Policy) Observe(ev sojourn.Event) error {
+	if err := p.queue.Ledger.Check(&ev); err != nil {
+		return err
+	}
+	c := p.queue.Apply(&ev)
+	if c.Job == nil {
+		return nil
+	}
+	changed := false
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		p.enrol(c.Job)
+	case sojourn.JobRevised:
+		for i := range c.Job.Data.phases {
+			c.Job.Data.phases[i].describe(&c.Job.Spec().Phases[i], c.Job.Phase(i))
+		}
+		p.measure(c.Job)
+	case sojourn.JobCancelled:
+	default:
+		changed = p.report(&ev, c)
+		p.remeasure(c.Job, int(ev.Task.Phase))
+	}
+	p.queue.File(&ev, c)
+	if changed {
+		p.refile(c.Job.Spec().Phases[ev.Task.Phase].Class)
+	}
+	return nil
+}
+
+// enrol takes in a job that has come.
+func (p *Policy) enrol(j *ledger.Job[jobData]) {
+	j.Data = jobData{phases: make([]phase, j.NumPhases()), sides: make([]wide.Uint128, j.NumSides())}
+	for i := range j.Data.phases {
+		ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
+		p.beliefs.of(spec.Class)
+		if ph.describe(spec, j.Phase(i)); ph.told {
+			p.queue.Reserve().Lengths(spec.Class).Add(ph.bucket)
+		}
+	}
+	p.measure(j)
+}
+
+// report takes in what has become of a task, and says whether all jobs of the class are to be
+// judged anew.
+func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed bool) {
+	j, i := c.Job, int(ev.Task.Phase)
+	ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
+	told := spec.EstimateOf(int(ev.Task.Index))
+	switch ev.Kind {
+	case sojourn.TaskFinished:
+		ph.left = ph.left.Sub(wide.From64(uint64(told)))
+		took := ev.Service
+		if took == 0 {
+			took = ev.At.Sub(c.Start)
+		}
+		ph.samples++
+		ph.took = ph.took.Add(wide.From64(uint64(took)))
+		ph.sampled = ph.sampled.Add(wide.From64(uint64(told)))
+		if ph.samples == 1 {
+			if !ph.told {
+				told = 0
+			}
+			changed = p.beliefs.of(spec.Class).vote(took, told, j.Spec().Name)
+		}
+	case sojourn.TaskDone:
+		ph.left = ph.left.Sub(wide.From64(uint64(told)))
+	case sojourn.OutputLost:
+		ph.left = ph.left.Add(wide.From64(uint64(told)))
+	case sojourn.TaskAdopted:
+		if since := int64(ev.At) - int64(ev.Service); j.Phase(i).Running() == 1 || since < ph.since {
+			ph.since = since
+		}
+	}
+	return changed
+}
+
+// measure computes the work of all phases of j.
+func (p *Policy) measure(j *ledger.Job[jobData]) {
+	for i := range j.Data.phases {
+		p.remeasure(j, i)
+	}
+}
+
+// remeasure computes the work of a phase of j.
+func (p *Policy) remeasure(j *ledger.Job[jobData], i int) {
+	ph, side := &j.Data.phases[i], &j.Data.sides[j.Phase(i).Side()]
+	work := p.work(j, i)
+	*side = side.Sub(ph.filed).Add(work)
+	ph.filed = work
+}
+
+// refile files all jobs anew that have phases of a class, since another thing is believed of it.
+func (p *Policy) refile(c sojourn.Class) {
+	for j := range p.queue.Ledger.All() {
+		if j.SideOf(c) == nil {
+			continue
+		}
+		for i := range j.Data.phases {
+			if j.Spec().Phases[i].Class == c {
+				p.remeasure(j, i)
+			}
+		}
+		p.queue.Update(j)
+	}
+}
+
+// key returns what a job is ordered by for the slots of one class: the work that it has left
+// there, over its weight; and times sqrt(r+1) where r of its tasks run there and its sizes are
+// in doubt.
+func (p *Policy) key(j *ledger.Job[jobData], side *ledger.Side) key {
+	i := j.NextPhase(side)
+	ph, account := &j.Data.phases[i], j.Phase(i)
+	work := j.Data.sides[account.Side()]
+	if ph.samples == 0 && account.Running() > 0 { // it grows while nothing finishes
+		work = work.Sub(ph.filed).Add(p.work(j, i))
+	}
+	spread := false
+	if doubt, used := p.beliefs.of(side.Class()).trusts(ph); used && doubt < useless {
+		spread = doubt == noisy
+	} else {
+		spread = ph.samples == 0
+	}
+	return key{weigh(work, side.Running(), spread, j.Weight()), j.Seq()}
+}
+
+// rank returns what AppendRanking ranks a job by: all the work that it has left, over its weight.
+func (p *Policy) rank(j *ledger.Job[jobData]) key {
+	var work wide.Uint128
+	for i := range j.NumSides() {
+		if side := j.Side(i); side.Startable() > 0 {
+			work = add(work, p.key(j, side).work)
+		} else {
+			work = add(work, weigh(j.Data.sides[i], 0, false, j.Weight()))
+		}
+	}
+	return key{work, j.Seq()}
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, ok := p.queue.Assign(id)
+	if ok {
+		live, _ := p.queue.Ledger.Attempt(id)
+		i := int(a.Task.Phase)
+		if live.Job.Phase(i).Running() == 1 {
+			live.Job.Data.phases[i].since = int64(p.queue.Ledger.Now())
+		}
+		p.remeasure(live.Job, i)
+		p.queue.Update(live.Job)
+	}
+	return a, ok
+}
+
+// Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything may start.
+func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
+
+// AppendRanking implements [sojourn.Explainer]. Where there are several classes of slot, a job
+// may come earlier in one of them than another that ranks before it.
+func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.queue.AppendRanking(dst)
+}
+
+// Explain implements [sojourn.Explainer]. Its keys are those of [queue.Queue.Attrs] and
+//
+//	key   unit    meaning
+//	work  slot s  work that it is thought to have left
+//	rank  jobs    live jobs that come before it; -1 if it is cancelled
+func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.queue.Ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	var work wide.Uint128
+	for _, w := range j.Data.sides {
+		work = add(work, w)
+	}
+	seconds := (float64(work.Hi)*(1<<64) + float64(work.Lo)) / 1e9
+	return append(p.queue.Attrs(j), slog.Float64("work", seconds), slog.Int("rank", p.queue.Rank(j))), true
+}

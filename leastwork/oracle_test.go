@@ -1,0 +1,505 @@
+package leastwork_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/leastwork"
+	"pgregory.net/rapid"
+)
+
+// An oracle is the rule of the package comment, in floating point and with lists. It shares no
+// code with the policy. Where two keys, or a key and a bound, are closer than rounding can
+// tell, either answer is right.
+type oracle struct {
+	now     time.Duration
+	slots   []*oracleSlot
+	jobs    []*oracleJob                // live, in the order of arrival
+	lengths map[sojourn.Class][]float64 // half octaves of the longest tasks of the phases that were told
+	beliefs map[sojourn.Class]*oracleBelief
+}
+
+type oracleSlot struct {
+	id    sojourn.SlotID
+	class sojourn.Class
+	job   *oracleJob // nil: free
+	a     sojourn.Assignment
+	start time.Duration
+}
+
+type oracleJob struct {
+	spec   *sojourn.Job
+	phases []*oraclePhase
+	level  map[sojourn.Class]float64 // before it is rounded down
+}
+
+type oraclePhase struct {
+	spec          *sojourn.Phase
+	pending, done map[int]bool
+	samples       int
+	took, sampled float64
+	since         time.Duration
+	work          float64 // when it was filed
+}
+
+type oracleBelief struct {
+	times, ratios               []float64 // votes, in octaves
+	usual, bias                 float64
+	told, ratio, name, class    float64 // how far off
+	useTold, useRatio, useNames bool
+	doubt                       int
+	names                       map[string]*oracleName
+
+	tie bool // two numbers were compared that are too close to tell: the history ends here
+}
+
+// less compares two numbers of octaves.
+func (b *oracleBelief) less(x, y float64) bool {
+	b.tie = b.tie || x != y && math.Abs(x-y) < 0.002 || x == y && x != 0
+	return x < y
+}
+
+type oracleName struct{ times, ratios []float64 }
+
+func newOracle() *oracle {
+	return &oracle{lengths: map[sojourn.Class][]float64{}, beliefs: map[sojourn.Class]*oracleBelief{}}
+}
+
+func (o *oracle) belief(c sojourn.Class) *oracleBelief {
+	if o.beliefs[c] == nil {
+		o.beliefs[c] = &oracleBelief{usual: math.Log2(60e9), name: 1.25, class: 1.25, useTold: true, useNames: true, names: map[string]*oracleName{}}
+	}
+	return o.beliefs[c]
+}
+
+func mean(list []float64) (sum float64) {
+	for _, x := range list {
+		sum += x / float64(len(list))
+	}
+	return sum
+}
+
+// fading is the mean of votes of which each weighs 0.8 of the one after it.
+func fading(list []float64) float64 {
+	sum, weight := 0.0, 0.0
+	for _, x := range list {
+		sum, weight = 0.8*sum+x, 0.8*weight+1
+	}
+	return sum / weight
+}
+
+// vote returns whether the jobs of the class are filed anew.
+func (b *oracleBelief) vote(took, told float64, name string) bool {
+	before := *b
+	y := math.Log2(max(took, 1))
+	usual := b.usual
+	if len(b.times) > 0 {
+		usual = mean(b.times)
+	}
+	n := b.names[name]
+	offClass := math.Abs(y - usual)
+	offName := offClass
+	if n != nil {
+		offName = math.Abs(y - fading(n.times))
+	}
+	b.times = append(b.times, y)
+	miss := func(x *float64, off float64) { *x += (off - *x) / math.Min(float64(len(b.times)+16), 128) }
+	miss(&b.class, offClass)
+	miss(&b.name, offName)
+	if told > 0 {
+		x := y - math.Log2(told)
+		if len(b.ratios) == 0 {
+			b.bias = x
+		}
+		offTold := math.Abs(x - b.bias)
+		offRatio := offTold
+		if n != nil && len(n.ratios) > 0 {
+			offRatio = math.Abs(x - fading(n.ratios))
+		}
+		b.ratios = append(b.ratios, x)
+		miss(&b.told, offTold)
+		miss(&b.ratio, offRatio)
+		b.bias += (x - b.bias) / math.Min(float64(len(b.ratios)), 128)
+	}
+	if name != "" {
+		if n == nil {
+			n = &oracleName{}
+			b.names[name] = n
+		}
+		n.times = append(n.times, y)
+		if told > 0 {
+			n.ratios = append(n.ratios, y-math.Log2(told))
+		}
+	}
+	if m := mean(b.times); len(b.times) == 1 || b.less(0.75, math.Abs(m-b.usual)) {
+		b.usual = math.Floor(m + 0.5)
+		b.less(m+0.5, math.Ceil(m+0.5))
+		b.less(m+0.5, b.usual)
+	}
+	choose := func(first *bool, off, other float64) {
+		switch {
+		case *first && b.less(other*9/8, off):
+			*first = false
+		case !*first && b.less(off*9/8, other):
+			*first = true
+		}
+	}
+	choose(&b.useTold, min(b.told, b.ratio), min(b.name, b.class))
+	choose(&b.useRatio, b.ratio, b.told)
+	choose(&b.useNames, b.name, b.class)
+	for b.doubt < 2 && b.less([]float64{0.5, 1.6}[b.doubt], b.told) {
+		b.doubt++
+	}
+	for b.doubt > 0 && b.less(b.told, 0.75*[]float64{0.5, 1.6}[b.doubt-1]) {
+		b.doubt--
+	}
+	return b.usual != before.usual || b.useTold != before.useTold || b.useRatio != before.useRatio || b.useNames != before.useNames || b.doubt != before.doubt
+}
+
+func (ph *oraclePhase) told() bool {
+	for i := range ph.spec.Tasks {
+		if ph.spec.EstimateOf(i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (ph *oraclePhase) running() int { return ph.spec.Tasks - len(ph.pending) - len(ph.done) }
+
+// believed reports whether the told times of a phase count, and whether they are believed.
+func (o *oracle) believed(ph *oraclePhase) (used, trusted bool) {
+	b := o.belief(ph.spec.Class)
+	used = ph.told() && b.useTold
+	return used, used && b.doubt < 2
+}
+
+// left returns the work of a phase as it is at this moment.
+func (o *oracle) left(j *oracleJob, ph *oraclePhase) float64 {
+	b, n := o.belief(ph.spec.Class), o.belief(ph.spec.Class).names[j.spec.Name]
+	used, _ := o.believed(ph)
+	all, undone := 0.0, 0.0
+	for i := range ph.spec.Tasks {
+		each := float64(ph.spec.EstimateOf(i))
+		if all += each; !ph.done[i] {
+			undone += each
+		}
+	}
+	unfinished := float64(ph.spec.Tasks - len(ph.done))
+	if unfinished == 0 {
+		return 0
+	}
+	told, tasks, sampled := 1.0, unfinished, float64(ph.samples)
+	prior := math.Exp2(b.usual)
+	if n != nil && b.useNames {
+		prior = math.Exp2(fading(n.times))
+	}
+	if used {
+		told = math.Floor(all / float64(ph.spec.Tasks))
+		tasks, sampled, prior = undone, ph.sampled, told
+		if b.useRatio && n != nil && len(n.ratios) > 0 {
+			prior *= math.Exp2(fading(n.ratios))
+		}
+	}
+	tasks *= float64(len(ph.pending)) / unfinished
+	if ph.samples == 0 && ph.running() > 0 {
+		prior = max(prior, float64(o.now-ph.since))
+	}
+	if ph.samples == 0 {
+		sampled = 0
+	}
+	return tasks * (prior + ph.took) / (told + sampled)
+}
+
+func (j *oracleJob) next(c sojourn.Class) *oraclePhase {
+	for i, ph := range j.phases {
+		ready := i == 0 || len(j.phases[i-1].done) >= j.spec.Threshold(i)
+		if ready && ph.spec.Class == c && len(ph.pending) > 0 {
+			return ph
+		}
+	}
+	return nil
+}
+
+func (j *oracleJob) running(c sojourn.Class) (n float64) {
+	for _, ph := range j.phases {
+		if ph.spec.Class == c {
+			n += float64(ph.running())
+		}
+	}
+	return n
+}
+
+func (o *oracle) key(j *oracleJob, c sojourn.Class) float64 {
+	next := j.next(c)
+	sum := 0.0
+	for _, ph := range j.phases {
+		switch {
+		case ph == next && ph.samples == 0 && ph.running() > 0:
+			sum += o.left(j, ph)
+		case ph.spec.Class == c:
+			sum += ph.work
+		}
+	}
+	if _, trusted := o.believed(next); trusted && o.belief(c).doubt == 1 || !trusted && next.samples == 0 {
+		sum *= math.Sqrt(j.running(c) + 1)
+	}
+	if j.spec.Weight > 0 {
+		sum /= j.spec.Weight
+	}
+	return sum
+}
+
+func halfOctaves(d time.Duration) float64 { return math.Floor(2*math.Log2(float64(d)) + 1e-9) }
+
+func (ph *oraclePhase) longest() (d time.Duration) {
+	for i := range ph.spec.Tasks {
+		d = max(d, ph.spec.EstimateOf(i))
+	}
+	return d
+}
+
+// file computes what is kept until the next event of a job.
+func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
+	for _, x := range j.phases {
+		if x == ph || ph == nil {
+			x.work = o.left(j, x)
+		}
+		c := x.spec.Class
+		delete(j.level, c)
+		next := j.next(c)
+		if next == nil {
+			continue
+		}
+		r := j.running(c)
+		used, trusted := o.believed(next)
+		if !used || !trusted && r == 0 {
+			j.level[c] = min(15, 15*r)
+			continue
+		}
+		u := 0.0
+		for _, b := range o.lengths[c] {
+			switch own := halfOctaves(next.longest()); {
+			case b < own:
+				u++
+			case b == own:
+				u += 0.5
+			}
+		}
+		u /= float64(len(o.lengths[c]))
+		f := 1.0
+		if u < 0.5 {
+			f = math.Pow(u/(1-u), 2)
+		}
+		j.level[c] = 8.999 * f * (u + r) / (1 + f*r)
+	}
+}
+
+// may reports whether a job may start on a slot of a class if its level is off by so much.
+func (o *oracle) may(j *oracleJob, c sojourn.Class, off float64) bool {
+	n, free := 0.0, 0.0
+	for _, s := range o.slots {
+		if s.class == c {
+			if n++; s.job == nil {
+				free++
+			}
+		}
+	}
+	k := max(0, min(math.Floor(n/50+0.5), n-1))
+	level := min(15, max(0, math.Floor(j.level[c]+off)))
+	return len(o.jobs) == 1 || free > math.Floor(level*k/15+0.5)
+}
+
+type trial struct {
+	*rapid.T
+	p   *leastwork.Policy
+	o   *oracle
+	ids int
+}
+
+func (t *trial) observe(ev sojourn.Event) {
+	ev.At = sojourn.Time(t.o.now)
+	if err := t.p.Observe(ev); err != nil {
+		t.Fatalf("Observe(%v) = %v", ev, err)
+	}
+}
+
+// offer compares one answer of the policy with the rule.
+func (t *trial) offer(s *oracleSlot) bool {
+	const close = 1e-3
+	a, ok := t.p.Assign(s.id)
+	var chosen *oracleJob
+	for _, j := range t.o.jobs {
+		if ok && j.spec.ID == a.Task.Job {
+			chosen = j
+		}
+	}
+	if ok && !t.o.may(chosen, s.class, -close) {
+		t.Fatalf("Assign(%d) = %v, which the reserve forbids: level %v", s.id, a, chosen.level)
+	}
+	for _, j := range t.o.jobs {
+		if j == chosen || j.next(s.class) == nil || !t.o.may(j, s.class, close) {
+			continue
+		}
+		if !ok {
+			t.Fatalf("Assign(%d) = false, want job %d", s.id, j.spec.ID)
+		}
+		mine, its := t.o.key(chosen, s.class), t.o.key(j, s.class)
+		if its < mine*(1-close)-4 {
+			t.Fatalf("Assign(%d) = %v with key %v, want job %d with key %v", s.id, a, mine, j.spec.ID, its)
+		}
+	}
+	if !ok {
+		return false
+	}
+	ph := chosen.phases[a.Task.Phase]
+	if ph != chosen.next(s.class) || !ph.pending[int(a.Task.Index)] {
+		t.Fatalf("Assign(%d) = %v", s.id, a)
+	}
+	if ph.running() == 0 {
+		ph.since = t.o.now
+	}
+	delete(ph.pending, int(a.Task.Index))
+	s.job, s.a, s.start = chosen, a, t.o.now
+	t.o.file(chosen, ph)
+	return true
+}
+
+func (t *trial) arrive(classes int, tell func(n int) []time.Duration) {
+	t.ids++
+	spec := &sojourn.Job{
+		ID: sojourn.JobID(t.ids), Weight: rapid.SampledFrom([]float64{0, 1, 0.5, 4}).Draw(t.T, "weight"),
+		Name: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t.T, "name"),
+	}
+	j := &oracleJob{spec: spec, level: map[sojourn.Class]float64{}}
+	for i := range rapid.IntRange(1, 3).Draw(t.T, "phases") {
+		ph := sojourn.Phase{Tasks: rapid.SampledFrom([]int{1, 2, 3, 5, 70}).Draw(t.T, "tasks"), Class: sojourn.Class(rapid.IntRange(0, classes-1).Draw(t.T, "class"))}
+		if i > 0 {
+			ph.After = rapid.IntRange(sojourn.NoBarrier, spec.Phases[i-1].Tasks).Draw(t.T, "after")
+		}
+		ph.Estimates = tell(ph.Tasks)
+		spec.Phases = append(spec.Phases, ph)
+	}
+	for i := range spec.Phases {
+		x := &oraclePhase{spec: &spec.Phases[i], pending: map[int]bool{}, done: map[int]bool{}}
+		for k := range x.spec.Tasks {
+			x.pending[k] = true
+		}
+		j.phases = append(j.phases, x)
+		if x.told() {
+			t.o.lengths[x.spec.Class] = append(t.o.lengths[x.spec.Class], halfOctaves(x.longest()))
+		}
+	}
+	t.o.jobs = append(t.o.jobs, j)
+	t.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: spec})
+	t.o.file(j, nil)
+}
+
+// end reports the end of an attempt.
+func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
+	j, ph, i := s.job, s.job.phases[s.a.Task.Phase], int(s.a.Task.Index)
+	took := t.o.now - s.start
+	ev := sojourn.Event{Kind: kind, Task: s.a.Task, Attempt: s.a.Attempt, Slot: sojourn.Slot{ID: s.id}}
+	anew := false
+	if kind == sojourn.TaskFinished {
+		if rapid.IntRange(0, 3).Draw(t.T, "service") == 0 {
+			took = took/2 + 1
+			ev.Service = took
+		}
+		told := float64(ph.spec.EstimateOf(i))
+		ph.done[i] = true
+		ph.samples++
+		ph.took += float64(took)
+		ph.sampled += told
+		if !ph.told() {
+			told = 0
+		}
+		if ph.samples == 1 {
+			anew = t.o.belief(ph.spec.Class).vote(float64(took), told, j.spec.Name)
+		}
+	} else {
+		ph.pending[i] = true
+	}
+	s.job = nil
+	t.observe(ev)
+	t.o.file(j, ph)
+	if !slices.ContainsFunc(j.phases, func(x *oraclePhase) bool { return len(x.done) < x.spec.Tasks }) {
+		t.o.jobs = slices.DeleteFunc(t.o.jobs, func(x *oracleJob) bool { return x == j })
+	}
+	if !anew {
+		return
+	}
+	for _, x := range t.o.jobs {
+		for _, y := range x.phases {
+			if y.spec.Class == ph.spec.Class {
+				t.o.file(x, y)
+			}
+		}
+	}
+}
+
+// Reference: the rule of the package comment.
+func TestAgainstTheRule(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		p, err := leastwork.New(leastwork.Options{})
+		if err != nil {
+			r.Fatal(err)
+		}
+		tr := &trial{T: r, p: p, o: newOracle()}
+		classes := rapid.IntRange(1, 2).Draw(r, "classes")
+		for i := range rapid.SampledFrom([]int{1, 3, 60, 150}).Draw(r, "slots") {
+			s := &oracleSlot{id: sojourn.SlotID(i), class: sojourn.Class(i % classes)}
+			tr.o.slots = append(tr.o.slots, s)
+			tr.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: s.id, Class: s.class}})
+		}
+		how := rapid.SampledFrom([]string{"told", "untold", "mixed"}).Draw(r, "how")
+		times := rapid.Custom(func(r *rapid.T) time.Duration {
+			return time.Duration(math.Exp2(20+22*rapid.Float64Range(0, 1).Draw(r, "octaves")) * 1.2345)
+		})
+		for range rapid.IntRange(1, 40).Draw(r, "steps") {
+			if len(tr.o.jobs) < 2 || rapid.IntRange(0, 2).Draw(r, "arrive") == 0 {
+				tr.arrive(classes, func(n int) (list []time.Duration) {
+					if how == "untold" || how == "mixed" && rapid.Bool().Draw(r, "untold") {
+						return nil
+					}
+					for range min(n, 5) {
+						list = append(list, times.Draw(r, "told"))
+					}
+					return slices.Repeat(list, n/len(list))
+				})
+			}
+			for taken := true; taken; {
+				taken = false
+				for _, s := range tr.o.slots {
+					taken = s.job == nil && tr.offer(s) || taken
+				}
+			}
+			tr.o.now += times.Draw(r, "later")
+			for _, s := range tr.o.slots {
+				if s.job == nil || rapid.IntRange(0, 2).Draw(r, "goes on") > 0 {
+					continue
+				}
+				kind := sojourn.TaskFinished
+				if rapid.IntRange(0, 7).Draw(r, "fails") == 0 {
+					kind = sojourn.TaskFailed
+				}
+				if tr.end(s, kind); tr.o.belief(s.class).tie {
+					return
+				}
+			}
+			if rapid.IntRange(0, 5).Draw(r, "restore") == 0 {
+				data, err := tr.p.AppendBinary(nil)
+				if err != nil {
+					r.Fatal(err)
+				}
+				tr.p, _ = leastwork.New(leastwork.Options{})
+				if err := tr.p.UnmarshalBinary(data); err != nil {
+					r.Fatal(err)
+				}
+			}
+		}
+	})
+}

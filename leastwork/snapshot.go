@@ -1,0 +1,149 @@
+package leastwork
+
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+)
+
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 1} }
+
+// AppendBinary implements [sojourn.Snapshotter].
+func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.queue.Save(w, func(j *ledger.Job[jobData]) {
+			for i := range j.Data.phases {
+				j.Data.phases[i].save(w)
+			}
+		})
+	})
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *Policy) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.queue.Restore(r, func(j *ledger.Job[jobData]) {
+			j.Data = jobData{phases: make([]phase, j.NumPhases()), sides: make([]wide.Uint128, j.NumSides())}
+			for i := range j.Data.phases {
+				ph, account := &j.Data.phases[i], j.Phase(i)
+				ph.describe(&j.Spec().Phases[i], account)
+				ph.restore(r, p.queue.Ledger.Now())
+				side := &j.Data.sides[account.Side()]
+				*side = side.Add(ph.filed)
+			}
+		})
+	})
+}
+
+func (ph *phase) save(w *snapshot.Writer) {
+	w.Uint(ph.samples)
+	ph.took.Save(w)
+	ph.sampled.Save(w)
+	w.Int(ph.since)
+	ph.filed.Save(w)
+}
+
+func (ph *phase) restore(r *snapshot.Reader, now sojourn.Time) {
+	ph.samples = r.Below(1 << 62)
+	ph.took, ph.sampled = wide.Restore128(r), wide.Restore128(r)
+	r.Check(ph.took.Hi < 1<<32 && ph.sampled.Hi < 1<<32, "times of tasks are out of range")
+	ph.since = r.Int()
+	r.Check(ph.since <= int64(now), "a phase began after the present")
+	ph.filed = wide.Restore128(r)
+	if !r.Check(!maxWork.Less(ph.filed), "the work of a phase is out of range") {
+		ph.filed = wide.Uint128{}
+	}
+}
+
+// Save writes what is believed.
+func (l *beliefs) Save(w *snapshot.Writer) {
+	w.Len(len(*l))
+	for _, b := range *l {
+		if w.Bool(b != nil); b != nil {
+			b.save(w)
+		}
+	}
+}
+
+// Restore reads what Save has written.
+func (l *beliefs) Restore(r *snapshot.Reader) {
+	n := r.Len()
+	r.Check(n <= 1<<8, "there are too many classes")
+	for c := range n {
+		if r.Bool() && r.Err() == nil {
+			l.of(sojourn.Class(c)).restore(r)
+		} else {
+			*l = append(*l, nil)
+		}
+	}
+}
+
+func (b *belief) save(w *snapshot.Writer) {
+	w.Uint(b.votes)
+	w.Int(int64(b.sum))
+	w.Int(int64(b.usual))
+	w.Uint(b.toldVotes)
+	w.Int(int64(b.bias))
+	for _, off := range b.off {
+		w.Uint(uint64(off))
+	}
+	w.Bool(b.useTold)
+	w.Bool(b.useRatio)
+	w.Bool(b.useNames)
+	w.Uint(uint64(b.doubt))
+	b.names.save(w)
+}
+
+func (b *belief) restore(r *snapshot.Reader) {
+	b.votes = r.Below(maxVotes)
+	b.sum = octaves(r.Int())
+	r.Check(b.sum >= 0 && b.sum <= octaves(b.votes)*longest, "a sum of logarithms is out of range")
+	b.usual = restoreOctaves(r)
+	b.usualTime = b.usual.time()
+	b.toldVotes = r.Below(b.votes + 1)
+	b.bias = restoreOctaves(r)
+	for i := range b.off {
+		b.off[i] = octaves(r.Below(2*uint64(longest) + 1))
+	}
+	b.useTold, b.useRatio, b.useNames = r.Bool(), r.Bool(), r.Bool()
+	b.doubt = doubt(r.Below(uint64(useless) + 1))
+	b.names.restore(r)
+}
+
+// longest is a bound of logarithms of times, and of differences of two. What is off is
+// at most twice that.
+const longest = 64 * octave
+
+func restoreOctaves(r *snapshot.Reader) octaves {
+	o := octaves(r.Int())
+	r.Check(o.abs() <= longest, "a logarithm is out of range")
+	return o
+}
+
+// save writes the names in the order of their votes, the earliest first.
+func (n *names) save(w *snapshot.Writer) {
+	w.Len(n.latest.Len())
+	for e := n.latest.Back(); e != nil; e = e.Prev() {
+		r := e.Value.(*named)
+		w.String(r.name)
+		w.Int(int64(r.weight))
+		w.Int(int64(r.mean))
+		w.Int(int64(r.toldWeight))
+		w.Int(int64(r.ratio))
+	}
+}
+
+func (n *names) restore(r *snapshot.Reader) {
+	count := r.Len()
+	r.Check(count <= maxNames, "there are too many names")
+	for range count {
+		e := &named{name: r.String(), weight: octaves(r.Int()), mean: restoreOctaves(r), toldWeight: octaves(r.Int()), ratio: restoreOctaves(r)}
+		const most = 5*octave + 1 // 1/(1 - 4/5)
+		if !r.Check(e.name != "" && n.byName[e.name] == nil && e.weight >= octave && e.weight <= most && e.toldWeight >= 0 && e.toldWeight <= e.weight,
+			"a name is there twice, or its weight is out of range") {
+			return
+		}
+		n.byName[e.name] = n.latest.PushFront(e)
+	}
+}

@@ -1,0 +1,171 @@
+package leastwork
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
+)
+
+// What is kept of a job.
+type jobData struct {
+	phases []phase
+	sides  []wide.Uint128 // by side: the sum of filed over its phases
+}
+
+// A phase is what is kept of a phase of a job, beside the account.
+type phase struct {
+	told   bool         // each task has an estimate
+	bucket uint8        // of the longest one
+	all    wide.Uint128 // what its tasks take, as told; of those that are not finished: left
+	left   wide.Uint128
+
+	// What its finished attempts took, and how many they are. An attempt whose output was lost
+	// still counts: it says as much of the other tasks.
+	samples uint64
+	took    wide.Uint128
+	sampled wide.Uint128 // what they were told to take; samples where nothing is told
+
+	// When the oldest task started that runs, or one that was older and failed; in nanoseconds,
+	// and before time 0 where tasks were adopted. Meaningful while something of it runs.
+	since int64
+
+	filed wide.Uint128 // its work, when it was filed last
+}
+
+// maxWork bounds the work of a phase, so that the work of all phases of a job is below 2^128.
+var maxWork = wide.Uint128{Hi: 1 << 32}
+
+// describe takes in the description of a phase, as it is told.
+func (ph *phase) describe(spec *sojourn.Phase, account *ledger.Phase) {
+	ph.told, ph.all, ph.left = spec.Estimate > 0 || spec.Estimates != nil, wide.Uint128{}, wide.Uint128{}
+	if spec.Estimates == nil {
+		ph.all = wide.Mul64(uint64(spec.Tasks), uint64(spec.Estimate))
+		ph.left = wide.Mul64(uint64(spec.Tasks-account.Done()), uint64(spec.Estimate))
+	} else {
+		for i := range spec.Tasks {
+			each := spec.EstimateOf(i)
+			ph.told = ph.told && each > 0
+			ph.all = ph.all.Add(wide.From64(uint64(each)))
+			if !account.IsDone(uint32(i)) {
+				ph.left = ph.left.Add(wide.From64(uint64(each)))
+			}
+		}
+	}
+	ph.bucket = reserve.Bucket(reserve.Longest(spec, 0))
+}
+
+// mean returns what a task is told to take in the mean.
+func (ph *phase) mean(spec *sojourn.Phase) time.Duration {
+	mean, _ := ph.all.QuoRem(wide.From64(uint64(spec.Tasks)))
+	return time.Duration(max(1, mean.Lo))
+}
+
+// trusts reports whether what is told of a phase is used, and with how much doubt.
+func (b *belief) trusts(ph *phase) (doubt, bool) { return b.doubt, ph.told && b.useTold }
+
+// work returns what is left to start of a phase, in slot-nanoseconds:
+//
+//	tasks * (prior + took) / (told + sampled)
+//
+// where tasks are those that neither run nor have finished, in told time; prior is what a task
+// is thought to take, and told what it was told to take; took and sampled are the same of what
+// has finished. Where nothing is told or used, each task counts as 1. While nothing has
+// finished, the prior is at least as long as the oldest task has run.
+func (p *Policy) work(j *ledger.Job[jobData], i int) wide.Uint128 {
+	spec, account, ph := &j.Spec().Phases[i], j.Phase(i), &j.Data.phases[i]
+	unfinished := spec.Tasks - account.Done()
+	waiting := unfinished - account.Running()
+	if waiting == 0 {
+		return wide.Uint128{}
+	}
+	b := p.beliefs.of(spec.Class)
+	tasks, told, sampled := wide.From64(uint64(waiting)), time.Duration(1), wide.From64(ph.samples)
+	var prior time.Duration
+	if _, used := b.trusts(ph); used {
+		tasks, _ = ph.left.MulU64(uint64(waiting)).QuoRem(wide.From64(uint64(unfinished)))
+		told, sampled = ph.mean(spec), ph.sampled
+		prior = b.corrected(told, j.Spec().Name)
+	} else {
+		prior = b.prior(j.Spec().Name)
+	}
+	each := uint64(prior)
+	if ph.samples == 0 && account.Running() > 0 {
+		each = max(each, uint64(p.queue.Ledger.Now())-uint64(ph.since)) // below 2^64, though since may be negative
+	}
+	return scale(tasks, ph.took.Add(wide.From64(each)), sampled.Add(wide.From64(uint64(told))))
+}
+
+// scale returns x*num/den, or maxWork if that is less.
+func scale(x, num, den wide.Uint128) wide.Uint128 {
+	if x.Hi|num.Hi|den.Hi == 0 { // the most common case, and the fastest
+		if hi, lo := bits.Mul64(x.Lo, num.Lo); hi < den.Lo {
+			q, _ := bits.Div64(hi, lo, den.Lo)
+			return wide.From64(q)
+		}
+	}
+	product, _ := wide.Uint192{Mid: x.Hi, Lo: x.Lo}.Mul(num)
+	q, _ := product.QuoRem(den)
+	if low := (wide.Uint128{Hi: q.Mid, Lo: q.Lo}); q.Hi == 0 && low.Less(maxWork) {
+		return low
+	}
+	return maxWork
+}
+
+// weigh returns work over weight, in units of 2^-16 of weight; with spread times sqrt(running+1).
+func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint128 {
+	if most := (wide.Uint128{Hi: 1 << 35}); most.Less(work) {
+		work = most
+	}
+	factor := uint64(1) << 16
+	if spread {
+		factor = uint64(math.Sqrt(float64(running+1)) * (1 << 16)) // rounded once by IEEE 754, and cut
+	}
+	work, _ = work.MulU64(factor).QuoRem(wide.From64(weight))
+	return work
+}
+
+// add adds up to the greatest number that there is.
+func add(a, b wide.Uint128) wide.Uint128 {
+	if most := (wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}); most.Sub(a).Less(b) {
+		return most
+	}
+	return a.Add(b)
+}
+
+// level returns at which level of the reserve a job is filed for slots of one class. Where lengths
+// are told and believed, it is at most 8: about half of the reserve.
+func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
+	ph, running := &j.Data.phases[j.NextPhase(side)], side.Running()
+	doubt, used := p.beliefs.of(side.Class()).trusts(ph)
+	if !used || doubt == useless && running == 0 {
+		return reserve.LevelUnknown(running)
+	}
+	return told(p.queue.Reserve().Lengths(side.Class()).Rank(ph.bucket), running)
+}
+
+// told returns the level of a job whose phase has rank u and of whose tasks r run:
+//
+//	floor(8.999 x (u+r) / (1+xr)), x = min(1, (u/(1-u))^2)
+//
+// Of the longer half of the phases, that is about half the level of package reserve. Those of the
+// shorter half leave less, though many of their tasks may run.
+//
+// In integers, with u and x in 2^-16, rounded down; more than 65535 tasks count as so many.
+func told(rank reserve.Rank, running int) int {
+	const one = 1 << 16
+	u := uint64(0)
+	if rank.Den > 0 {
+		u = rank.Num * one / rank.Den
+	}
+	x := uint64(one)
+	if u < one/2 {
+		x = u * u * one / ((one - u) * (one - u))
+	}
+	r := uint64(min(running, one-1))
+	return int(8999 * (x * (u + r*one) / one) / (one + x*r) / 1000)
+}
