@@ -62,7 +62,7 @@ func kindOf(dir string) kind {
 		return kit
 	case "mapreduce":
 		return names
-	case "fifo", "fair", "baseline", "pfsp", "hfsp", "td", "rtmr", "mars":
+	case "fifo", "fair", "baseline", "leastwork", "pfsp", "hfsp", "td", "rtmr", "mars":
 		return policy
 	case "sim", "workload", "trace", "history", "live", "journal", "shadow":
 		return driver

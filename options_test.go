@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
+	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/mars/plan"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -37,6 +38,7 @@ func madeBy[O any, P sojourn.Policy](name string, make func(O) (P, error)) maker
 
 // All policies.
 var makers = []maker{
+	madeBy("default", leastwork.New),
 	madeBy("fifo", fifo.New),
 	madeBy("fair", fair.New),
 	madeBy("srpt", baseline.NewSRPT),
@@ -196,6 +198,7 @@ var optionTypes = []struct {
 	{baseline.FSPOptions{}, map[string]domain{"Late": choices(baseline.LateShare), "DefaultTaskTime": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool}},
 	{baseline.LASOptions{}, map[string]domain{"Reserve": at(0.0, 1)}},
 	{baseline.LocalOptions{}, nil},
+	{leastwork.Options{}, nil},
 	{baseline.ListOptions{}, map[string]domain{"DefaultTaskTime": anyTime}},
 	{baseline.DeadlineConstraintOptions{}, map[string]domain{"HoldSlots": anyBool}},
 	{pfsp.Options{}, map[string]domain{
