@@ -5,6 +5,8 @@
 // The policies in the subpackages differ in whose sojourn time they keep short,
 // and in what they promise:
 //
+//   - [github.com/sojourn-sched/sojourn/leastwork]: the job with the least work left, with
+//     a few slots kept for short tasks; start with this one
 //   - [github.com/sojourn-sched/sojourn/fifo]: jobs in the order of their arrival
 //   - [github.com/sojourn-sched/sojourn/fair]: equal shares, for jobs and for weighted pools
 //   - [github.com/sojourn-sched/sojourn/hfsp]: small jobs first although sizes are

@@ -10,11 +10,12 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/leastwork"
 )
 
 // A slot is free: what does it run?
 func Example_firstScreen() {
-	p, err := hfsp.New(hfsp.Options{})
+	p, err := leastwork.New(leastwork.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -225,7 +225,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs], [reserve.Reserve.Explain] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key   unit    meaning
 //	work  slot s  work that it is thought to have left

@@ -1,7 +1,7 @@
 // Command quickstart runs a burst of jobs on three goroutines, once under FIFO
-// and once under HFSP, and prints how long each job took from its arrival to its
-// end. Short jobs stop waiting behind long ones, although nobody says how long a
-// task takes, and the long one pays a little for that.
+// and once under the policy to start with, and prints how long each job took from its
+// arrival to its end. Short jobs stop waiting behind long ones, although nobody says how
+// long a task takes, and the long one pays for that.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
-	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/leastwork"
 )
 
 // burst arrives all at once: a long job first, short ones behind it.
@@ -37,14 +37,14 @@ func compare(w io.Writer) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	h, err := hfsp.New(hfsp.Options{})
+	l, err := leastwork.New(leastwork.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	underFIFO, underHFSP := run(f, 3), run(h, 3)
-	fmt.Fprintf(w, "%-16s%8s%8s\n", "job", "fifo", "hfsp")
+	underFIFO, underLeastWork := run(f, 3), run(l, 3)
+	fmt.Fprintf(w, "%-16s%8s%11s\n", "job", "fifo", "leastwork")
 	for i, j := range burst {
-		fmt.Fprintf(w, "%-16s%8v%8v\n", j.name, underFIFO[i].Round(time.Millisecond), underHFSP[i].Round(time.Millisecond))
+		fmt.Fprintf(w, "%-16s%8v%11v\n", j.name, underFIFO[i].Round(time.Millisecond), underLeastWork[i].Round(time.Millisecond))
 	}
 }
 

@@ -113,7 +113,7 @@ func distance(a, b []rune) int {
 }
 
 // defaultPolicies is what compare compares.
-const defaultPolicies = "fifo,fair,las,srpt,fsp,pfsp,hfsp"
+const defaultPolicies = "default,fifo,fair,las,srpt,fsp,pfsp,hfsp"
 
 // policyHelp names the policies for the help text.
 func policyHelp(policies catalog.Catalog) string {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
@@ -198,10 +197,9 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// Candidates are those that the catalog knows: a policy called default joins by itself. Those
-// that need sizes are left out where there are none.
+// Candidates are those that the catalog knows. Those that need sizes are left out where there are none.
 func TestCandidates(t *testing.T) {
-	more := catalog.Builtin().With(catalog.NewEntry("default", "", baseline.NewLAS))
+	more := catalog.Builtin()
 	for _, tc := range []struct {
 		policies        catalog.Catalog
 		deadlines, told bool
@@ -210,7 +208,7 @@ func TestCandidates(t *testing.T) {
 		{more, false, true, "fifo fair default las hfsp srpt fsp pfsp", ""},
 		{more, true, true, "fifo fair default las hfsp srpt fsp pfsp rtmr", ""},
 		{more, false, false, "fifo fair default las hfsp", "srpt fsp pfsp"},
-		{more[:2], true, true, "fifo fair", ""},
+		{more[:2], true, true, "fifo default", ""},
 	} {
 		specs, left := choose(tc.policies, tc.deadlines, tc.told)
 		var names, out []string
