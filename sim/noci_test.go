@@ -1,0 +1,5 @@
+//go:build !ci
+
+package sim_test
+
+const thorough = false // see ci_test.go
