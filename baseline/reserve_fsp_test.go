@@ -212,7 +212,7 @@ func beyondKept(p sojourn.Policy, n int, share *big.Rat, jobs []testJob) int {
 				others = max(others, slices.Max(jobs[k].times))
 			}
 		}
-		bound := rat(int(slices.Max(jobs[i].times))*(m-1), m)
+		bound := big.NewRat(int64(slices.Max(jobs[i].times))*int64(m-1), int64(m))
 		bound.Add(bound, fluid.Jobs[i].Ended).Add(bound, new(big.Rat).SetInt64(int64(others)))
 		if new(big.Rat).SetInt64(int64(finish[i])).Cmp(bound) > 0 {
 			return i

@@ -31,9 +31,9 @@ func (a key) less(b key) bool {
 	return a.seq < b.seq
 }
 
-// reserved is what [reserve.Options] are by default: 2 % of the slots. Jobs whose sizes are
-// believed never leave more than half of them.
-var reserved = reserve.Options{Share: 20_000}
+// reserved is how much is reserved: 2 % of the slots. Jobs whose sizes are believed never leave
+// more than about half of them.
+var reserved = reserve.Options{Share: 20_000, Up: true, From: 25}
 
 // New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
@@ -239,6 +239,6 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	for _, w := range j.Data.sides {
 		work = add(work, w)
 	}
-	seconds := (float64(work.Hi)*(1<<64) + float64(work.Lo)) / 1e9
+	seconds := (float64(float64(work.Hi)*(1<<64)) + float64(work.Lo)) / 1e9
 	return append(p.queue.Attrs(j), slog.Float64("work", seconds), slog.Int("rank", p.queue.Rank(j))), true
 }

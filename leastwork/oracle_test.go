@@ -308,7 +308,10 @@ func (o *oracle) may(j *oracleJob, c sojourn.Class, off float64) bool {
 			}
 		}
 	}
-	k := max(0, min(math.Floor(n/50+0.5), n-1))
+	k := math.Ceil(n / 50)
+	if n < 25 {
+		k = 0
+	}
 	level := min(15, max(0, math.Floor(j.level[c]+off)))
 	return len(o.jobs) == 1 || free > math.Floor(level*k/15+0.5)
 }
@@ -450,7 +453,7 @@ func TestAgainstTheRule(t *testing.T) {
 		}
 		tr := &trial{T: r, p: p, o: newOracle()}
 		classes := rapid.IntRange(1, 2).Draw(r, "classes")
-		for i := range rapid.SampledFrom([]int{1, 3, 60, 150}).Draw(r, "slots") {
+		for i := range rapid.SampledFrom([]int{1, 3, 24, 25, 60, 150}).Draw(r, "slots") {
 			s := &oracleSlot{id: sojourn.SlotID(i), class: sojourn.Class(i % classes)}
 			tr.o.slots = append(tr.o.slots, s)
 			tr.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: s.id, Class: s.class}})

@@ -18,6 +18,9 @@ type Options struct {
 	// Up rounds the number of slots up, instead of to the nearest whole number.
 	Up bool
 
+	// From is the number of slots from which on a class has a reserve. A class of fewer has none.
+	From int
+
 	// Counted counts slots as free that are held out of turn: see the package comment.
 	Counted bool
 }
@@ -54,7 +57,11 @@ func New(c Cluster, opts Options) *Reserve { return &Reserve{opts: opts, cluster
 
 // Slots returns how many slots of a class are reserved: k.
 func (r *Reserve) Slots(c sojourn.Class) int {
-	return r.opts.Share.Slots(r.cluster.Capacity(c), r.opts.Up)
+	n := r.cluster.Capacity(c)
+	if n < r.opts.From {
+		return 0
+	}
+	return r.opts.Share.Slots(n, r.opts.Up)
 }
 
 // Free returns how many slots of a class count as free: those that are and, if Counted, those

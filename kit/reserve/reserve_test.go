@@ -220,7 +220,7 @@ func TestReserveAgainstLists(t *testing.T) {
 		}
 		s.busy = make([]bool, len(s.classes))
 		out := make([]bool, len(s.classes))
-		opts := Options{Share: Share(edge(t, "share", 1_000_000)), Up: rapid.Bool().Draw(t, "up"), Counted: rapid.Bool().Draw(t, "counted")}
+		opts := Options{Share: Share(edge(t, "share", 1_000_000)), Up: rapid.Bool().Draw(t, "up"), From: rapid.IntRange(0, 6).Draw(t, "from"), Counted: rapid.Bool().Draw(t, "counted")}
 		r := New(s, opts)
 		t.Repeat(map[string]func(*rapid.T){
 			"start or end": func(t *rapid.T) {
@@ -258,6 +258,9 @@ func TestReserveAgainstLists(t *testing.T) {
 						}
 					}
 					k := opts.Share.Slots(s.Capacity(c), opts.Up)
+					if s.Capacity(c) < opts.From {
+						k = 0
+					}
 					want := Highest(s.FreeSlots(c)+q, k)
 					if s.live <= 1 {
 						want = Levels - 1

@@ -44,13 +44,13 @@ var decisionLoads = []struct {
 		name:     "fb-2009",
 		convert:  "--from swim $DATA/swim-facebook/FB-2009_samples_24_times_1hr_0.tsv.gz",
 		run:      "-c 30x2+1 -w $OUT/trace.jsonl",
-		policies: []string{"fifo", "fair", "srpt", "fsp", "las", "pfsp", "hfsp", "mars:interval=1m"},
+		policies: []string{"default", "fifo", "fair", "srpt", "fsp", "las", "pfsp", "hfsp", "mars:interval=1m"},
 	},
 }
 
 // decisionPolicies are all policies, with the options that change most.
 var decisionPolicies = []string{
-	"fifo", "fifo:ignore-locality=true", "fair", "fair:order=deficit", "fair:delay=5s,rack-delay=0s", "srpt", "fsp", "las", "local",
+	"default", "fifo", "fifo:ignore-locality=true", "fair", "fair:order=deficit", "fair:delay=5s,rack-delay=0s", "srpt", "fsp", "las", "local",
 	"huwf", "hjwf", "stf", "htwf", "pfsp", "pfsp:fair-limit=0", "hfsp", "hfsp:preemption=kill", "hfsp:node-delay=5s",
 	"td", "td:self-tune=true", "td:hot-policy=strict", "dc", "mars", "mars:batch=10s", "rtmr",
 }
