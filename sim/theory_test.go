@@ -267,7 +267,7 @@ func meanOf(values []float64) (mean, stderr float64) {
 func TestFormulasOfPaths(t *testing.T) {
 	jobs := 10_000
 	if thorough {
-		jobs = 100_000
+		jobs = 300_000
 	}
 	for _, s := range []size{exponential, hyperexponential, even} {
 		for _, rho := range []float64{0.5, 0.8} {
