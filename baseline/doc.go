@@ -129,8 +129,8 @@
 // # Common
 //
 // All but Deadline Constraint are work conserving, unless SRPT, FSP or LAS have a Reserve,
-// which leaves slots free while only tasks wait that may not take them. All but it and Local take O(log n) for Observe and Assign with n
-// startable jobs; LAS may re-file every running job once. Where a task has no
+// which leaves slots free while only tasks wait that may not take them. All but Deadline
+// Constraint and Local take O(log n) for Observe and Assign with n startable jobs; LAS may re-file every running job once. Where a task has no
 // estimate, SRPT, FSP and the lists assume DefaultTaskTime. FSP applies Weight in its virtual
 // cluster; SRPT, LAS and Local do not look at weights. None looks at pools.
 // Deadline Constraint wants estimates, and looks at all live jobs when one arrives; with

@@ -32,8 +32,8 @@ func TestServiceAgainstBig(t *testing.T) {
 		if sum.Cmp(most) > 0 {
 			sum = most
 		}
-		if number(add(x, got)).Cmp(sum) != 0 {
-			t.Fatalf("add(%v, %v) = %v, want %v", number(x), want, number(add(x, got)), sum)
+		if number(x.AddCapped(got)).Cmp(sum) != 0 {
+			t.Fatalf("AddCapped(%v, %v) = %v, want %v", number(x), want, number(x.AddCapped(got)), sum)
 		}
 	})
 }

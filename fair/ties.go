@@ -1,7 +1,6 @@
 package fair
 
 import (
-	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -50,7 +49,7 @@ func (t *tree) begin(j *job) {
 // charge counts an attempt that has ended, which held a slot so long.
 func (t *tree) charge(j *job, s *ledger.Side, held time.Duration) {
 	d, nc := sideOf(j, s), j.Data.pool.class(s.Class())
-	d.tie = add(d.tie, service(uint64(held), j.Weight()))
+	d.tie = d.tie.AddCapped(service(uint64(held), j.Weight())) // jobs that have come to the cap are served in turn
 	if nc.most.Less(d.tie) {
 		nc.most = d.tie
 	}
@@ -64,15 +63,6 @@ func service(held, weight uint64) wide.Uint128 {
 	}
 	q, _ := wide.From64(held).Shl(48).QuoRem(wide.From64(weight))
 	return q
-}
-
-// add returns x + y, or the greatest number if that is less. Jobs that have come to it are
-// served in turn.
-func add(x, y wide.Uint128) wide.Uint128 {
-	if most := (wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}); most.Sub(x).Less(y) {
-		return most
-	}
-	return x.Add(y)
 }
 
 // setWork sets the ties of a job to the work in its unfinished tasks.

@@ -190,9 +190,9 @@ func (p *Policy) rank(j *ledger.Job[jobData]) key {
 	var work wide.Uint128
 	for i := range j.NumSides() {
 		if side := j.Side(i); side.Startable() > 0 {
-			work = add(work, p.key(j, side).work)
+			work = work.AddCapped(p.key(j, side).work)
 		} else {
-			work = add(work, weigh(j.Data.sides[i], 0, false, j.Weight()))
+			work = work.AddCapped(weigh(j.Data.sides[i], 0, false, j.Weight()))
 		}
 	}
 	return key{work, j.Seq()}
@@ -228,7 +228,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 // Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key   unit    meaning
-//	work  slot s  work that it is thought to have left
+//	work  slot s  work in its tasks that neither run nor have finished, by what is believed
 //	rank  jobs    live jobs that come before it; -1 if it is cancelled
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
@@ -237,7 +237,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	}
 	var work wide.Uint128
 	for _, w := range j.Data.sides {
-		work = add(work, w)
+		work = work.AddCapped(w)
 	}
 	seconds := (float64(float64(work.Hi)*(1<<64)) + float64(work.Lo)) / 1e9
 	return append(p.queue.Attrs(j), slog.Float64("work", seconds), slog.Int("rank", p.queue.Rank(j))), true

@@ -129,14 +129,6 @@ func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint
 	return work
 }
 
-// add adds up to the greatest number that there is.
-func add(a, b wide.Uint128) wide.Uint128 {
-	if most := (wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}); most.Sub(a).Less(b) {
-		return most
-	}
-	return a.Add(b)
-}
-
 // level returns at which level of the reserve a job is filed for slots of one class. Where lengths
 // are told and believed, it is at most 8: about half of the reserve.
 func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {

@@ -1,11 +1,14 @@
 // Package wide provides the unsigned 128-bit arithmetic that sums over jobs and
 // virtual times need: an int64 of slot-nanoseconds lasts 25 hours at 100,000 slots.
 //
-// Nothing wraps around: an operation whose result does not fit panics. Its
+// Nothing wraps around: an operation whose result does not fit panics, but for AddCapped. Its
 // callers state the bounds under which the result fits.
 package wide
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // A Uint128 is the integer Hi*2^64 + Lo. The zero Uint128 is 0, and == compares.
 type Uint128 struct{ Hi, Lo uint64 }
@@ -44,6 +47,16 @@ func (x Uint128) Add(y Uint128) Uint128 {
 	hi, carry := bits.Add64(x.Hi, y.Hi, carry)
 	if carry != 0 {
 		panic("wide: sum out of range")
+	}
+	return Uint128{hi, lo}
+}
+
+// AddCapped returns x+y, or the greatest number that there is if the sum does not fit.
+func (x Uint128) AddCapped(y Uint128) Uint128 {
+	lo, carry := bits.Add64(x.Lo, y.Lo, 0)
+	hi, carry := bits.Add64(x.Hi, y.Hi, carry)
+	if carry != 0 {
+		return Uint128{math.MaxUint64, math.MaxUint64}
 	}
 	return Uint128{hi, lo}
 }

@@ -57,6 +57,11 @@ func TestArithmeticAgainstBig(t *testing.T) {
 		check(t, fmt.Sprintf("From64(%d)", u), c, func() wide.Uint128 { return wide.From64(u) })
 		check(t, fmt.Sprintf("Mul64(%d, %d)", u, v), z().Mul(c, d), func() wide.Uint128 { return wide.Mul64(u, v) })
 		check(t, fmt.Sprintf("%v + %v", a, b), z().Add(a, b), func() wide.Uint128 { return x.Add(y) })
+		most := z().Sub(z().Lsh(big.NewInt(1), 128), big.NewInt(1))
+		if sum := z().Add(a, b); sum.Cmp(most) < 0 {
+			most = sum
+		}
+		check(t, fmt.Sprintf("%v + %v, capped", a, b), most, func() wide.Uint128 { return x.AddCapped(y) })
 		check(t, fmt.Sprintf("%v - %v", a, b), z().Sub(a, b), func() wide.Uint128 { return x.Sub(y) })
 		check(t, fmt.Sprintf("%v * %d", a, u), z().Mul(a, c), func() wide.Uint128 { return x.MulU64(u) })
 		check(t, fmt.Sprintf("%v * %v", a, b), z().Mul(a, b), func() wide.Uint128 { return x.Mul(y) })
