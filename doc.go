@@ -2,15 +2,15 @@
 // clusters that run jobs made of many tasks.
 //
 // The sojourn time of a job is the time between its arrival and its completion.
-// The policies in the subpackages differ in whose sojourn time they keep short,
-// and in what they promise:
+// The policies in the subpackages differ in the jobs whose sojourn times they
+// keep short, and in what they promise:
 //
 //   - [github.com/sojourn-sched/sojourn/leastwork]: the job with the least work left, with
 //     a few slots kept for short tasks; start with this one
 //   - [github.com/sojourn-sched/sojourn/fifo]: jobs in the order of their arrival
 //   - [github.com/sojourn-sched/sojourn/fair]: equal shares, for jobs and for weighted pools
-//   - [github.com/sojourn-sched/sojourn/hfsp]: small jobs first although sizes are
-//     not known: they are estimated, and age
+//   - [github.com/sojourn-sched/sojourn/hfsp]: small jobs first when sizes are not known:
+//     sizes are estimated, and waiting jobs age
 //   - [github.com/sojourn-sched/sojourn/pfsp]: small jobs first, and none later than
 //     under fair sharing, up to a proved bound
 //   - [github.com/sojourn-sched/sojourn/rtmr]: an accepted job meets its deadline
@@ -18,13 +18,12 @@
 //     input is
 //   - [github.com/sojourn-sched/sojourn/mars]: weighted completion times close to
 //     the least, with certified bounds
-//   - [github.com/sojourn-sched/sojourn/baseline]: the rivals that papers compare
-//     with
+//   - [github.com/sojourn-sched/sojourn/baseline]: the policies that papers compare with
 //
 // A [Policy] is a deterministic state machine. It is told what happens in the
 // cluster, one [Event] at a time, and is asked, one slot at a time, what that
-// slot should run. It starts no goroutine, reads no clock, draws no random number
-// that was not seeded by its caller, and performs no input or output.
+// slot should run. It starts no goroutine, reads no clock and performs no input
+// or output. If it draws random numbers, its caller gives the seed.
 //
 // # The duties of a driver
 //
@@ -69,79 +68,83 @@
 //		}
 //	}
 //
-// A driver that needs time to kill an attempt reports its end when it ends. Until
-// then the victim stays listed, so that such a driver remembers whom it kills, and
-// sleeps.
+// Killing an attempt may take time. The driver then reports the end of the attempt
+// when it ends. Until then the victim stays listed: the driver has to remember
+// which attempts it is killing, and sleeps.
 //
 // Three rules go with the loop.
 //
 // Assign commits: from the moment it returns, the policy counts the task as
-// running. If the driver cannot start the attempt it says so by [TaskRefused],
-// and the task is pending again. There is no other confirmation.
+// running. The driver confirms nothing. If it cannot start the attempt, it
+// reports [TaskRefused], and the task is pending again.
 //
 // A decline stands until the next event or assignment. A policy may decline one slot
-// and want another one. What starts there can be what the first one waited for: a turn
-// at the map slots, a node that is asked for less, a task that goes before. So a driver
-// offers again what was declined, until nothing more is started. A policy that leaves
-// no slot idle on purpose, as most do, takes nothing in the second round.
+// and take another one, and the start there may be what the first slot waited for. For
+// example, a job has had its turn at the map slots, or a node has fewer readers. So a
+// driver offers the declined slots again until a round starts nothing. Most policies
+// leave no slot idle on purpose; they start nothing in the second round.
 //
-// An attempt is named by its task and its number, so that late and repeated
-// reports are found: they get [ErrStaleAttempt] or [ErrUnknownJob] and change
-// nothing. A driver may therefore report twice when in doubt.
+// A task and a number name an attempt. A late or repeated report therefore gets
+// [ErrStaleAttempt] or [ErrUnknownJob] and changes nothing. A driver that is in
+// doubt may report twice.
 //
 // # Time
 //
 // Time enters a policy only through Event.At. It is an offset from an epoch that
-// the driver chooses (see [Time]) and never decreases. Timers go off by time: any
-// event at or past the instant of [Waker] sets them off, before it is applied. A
-// driver that has nothing else to say sends [Tick].
+// the driver chooses (see [Time]) and never decreases. Timers depend on time
+// alone: any event at or after the instant that a [Waker] names sets the timer
+// off before the event itself is applied. A driver that has nothing else to
+// report sends [Tick].
 //
 // # Questions
 //
-// Observe and Assign change a policy, and nothing else does. NextWake, Seek,
-// AppendPreemptions, AppendRanking, Explain, AppendVoid, Void, AppendBinary and Admit are
-// questions, and an Assign that declines is one. A question changes nothing that anybody
-// could find out: no later decision, no answer, no byte of a snapshot, whichever
-// questions are asked, how often, and in whatever order between two calls. In
-// particular no time passes in them. A driver may ask for NextWake before it offers
-// slots or after that.
+// Only Observe and Assign change a policy. NextWake, Seek, AppendPreemptions,
+// AppendRanking, Explain, AppendVoid, Void, AppendBinary and Admit are questions, and so
+// is an Assign that declines. A question changes nothing that can be observed: no later
+// decision, no answer, no byte of a snapshot. It does not matter which questions are
+// asked, how often, and in which order. No time passes in a question. A driver may ask
+// for NextWake before or after it offers slots.
 //
-// A wrapper, or a policy that lets others decide for a part of the cluster, keeps
-// this law for those inside it too. It passes time on when it observes something, so
-// that whoever is asked is asked at the present. What is inside waits for a
-// Tick of the driver: if it is due at this very instant, or already was, NextWake
-// says so, and it is told of this instant by the Tick that the driver then sends, not
-// when it is asked. What it may be lent for an answer is a slot that it does not
-// keep: added, declined and removed at one instant, which changes nothing, unless a
-// wake is due, which any event would set off.
+// Some policies contain others: a wrapper, or a policy that lets others decide for a
+// part of the cluster. Such a policy keeps this law for the policies inside it as
+// well. It passes time on when it observes an event, so that a question to a policy
+// inside is asked at the present. If a policy inside is due at this instant or
+// earlier, the outer NextWake says so. The policy inside then learns of the instant
+// from the Tick that the driver sends, not from a question. To find an answer, the
+// outer policy may lend a slot to an inner one: the slot is added, declined and
+// removed at one instant. This changes nothing unless a wake is due, since any event
+// sets a due wake off.
 //
 // # What a policy promises
 //
-// Two policies built alike and driven alike decide alike, on every platform:
-// orders are total and end in the order of arrival, and nothing depends on the
-// order of a map, on a clock, or on the rounding of floating point numbers. An
-// event that does not fit is refused and leaves no trace. A Tick that nobody
-// asked for changes no later decision, nor does a slot that is added, declined
-// and removed at one instant. Memory is bounded by what is live: nothing is kept
-// of a job that has ended, and its ID may be used again. A live job takes memory for
-// its phases and its lists, and for the tasks that were started, held or finished
-// (see [Phase]): some kilobytes for two thousand million tasks that are only
-// announced. A driver that lets strangers submit jobs needs to bound how many are live
-// and how long their lists are, and not how many tasks they have.
+// Two policies that are built alike and driven alike decide alike, on every platform.
+// Orders are total and end in the order of arrival. Nothing depends on the order of a
+// map, on a clock, or on the rounding of floating point numbers.
+//
+// An event that does not fit is refused and leaves no trace. A Tick that nobody asked
+// for changes no later decision. A slot that is added, declined and removed at one
+// instant changes none either.
+//
+// Memory is bounded by what is live. A policy forgets a job that has ended, and the ID
+// may be used again. A live job takes memory for its phases, for its lists, and for
+// the tasks that were started, held or finished (see [Phase]). Two thousand million
+// tasks that are only announced take some kilobytes. A driver that lets strangers
+// submit jobs needs to bound the number of live jobs and the length of their lists,
+// but not their numbers of tasks.
 //
 // Package sojourntest checks these laws for any policy.
 //
 // # Optional interfaces
 //
 // A policy may also be an [Admitter], [Preemptor], [Waker], [Seeker], [Explainer],
-// [Promiser] or [Snapshotter]. [As] finds these, also behind wrappers. [All] finds whatever
-// else a policy can do, behind locks and in pools too.
+// [Promiser] or [Snapshotter]. [As] finds these, also behind wrappers. [All] finds anything
+// else that a policy can do, also behind locks and in pools.
 //
 // # Programs to start from
 //
-// examples/quickstart drives goroutines under two policies and prints who waited
-// how long. examples/customscheduler puts a policy into a queue that exists, whose
-// workers come to ask what to do next; tasks fail there, and a job is cancelled.
+// examples/quickstart drives goroutines under two policies and prints how long
+// each job waited. examples/customscheduler puts a policy into an existing queue,
+// whose workers ask what to do next. Tasks fail there, and a job is cancelled.
 //
 // # Concurrency
 //
@@ -159,25 +162,26 @@
 //
 // # What version 1 will promise
 //
-// Until version 1 anything may change in a minor version; CHANGELOG.md says what did.
-// From then on:
+// Before version 1 anything may change in a minor version; CHANGELOG.md lists the changes.
+// From version 1 on:
 //
-//   - Policy keeps its two methods, and an optional interface the methods that it has. New
-//     abilities are new optional interfaces. Kinds of event and fields may be added, with a
-//     zero value that keeps the old meaning.
-//   - A snapshot is restored by the minor version that took it and by all later ones, or
-//     refused with [ErrForeignSnapshot], as its version then says; it is never misread.
-//   - Decisions stay the same within a minor version, on every platform. Where a policy decides
-//     otherwise from a minor version on, CHANGELOG.md says which and why.
+//   - Policy keeps its two methods, and each optional interface keeps the methods that it
+//     has. New abilities are new optional interfaces. Kinds of event and fields may be
+//     added, with a zero value that keeps the old meaning.
+//   - The minor version that took a snapshot restores it, and so do all later ones. If a
+//     later one cannot, it knows that from the version in the snapshot and refuses with
+//     [ErrForeignSnapshot]. A snapshot is never misread.
+//   - Decisions stay the same within a minor version, on every platform. If a policy decides
+//     differently from some minor version on, CHANGELOG.md says which policy and why.
 //   - Names and values of options as text, on the command line and in snapshots, stay.
-//   - Explain keeps the keys that the comment on it lists, policy by policy, and their units
-//     and meanings. Keys may be added, and texts be worded anew: what programs need of these
-//     has an interface, such as [Promiser].
+//   - Explain keeps the keys that its comment lists, policy by policy, with their units and
+//     meanings. Keys may be added, and texts may be reworded: facts that programs need have
+//     an interface, such as [Promiser].
 //   - The packages under kit follow the rules that each of them states.
 //
 // # Limits
 //
-// Not covered are two live attempts at one task (speculative execution), tasks
-// that must start together (gangs), slots of several resources, and dependencies
-// between phases beyond a chain.
+// The contract does not cover two live attempts at one task (speculative
+// execution), tasks that must start together (gangs), slots of several
+// resources, and dependencies between phases other than a chain.
 package sojourn

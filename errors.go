@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Observe returns an [*EventError] that wraps one of these, and leaves the
-// policy as it was. Where an event is wrong in several ways, the first one in
-// this order is reported. Each speaks of the kinds of event that it names only.
+// Observe returns an [*EventError] that wraps one of these errors, and leaves
+// the policy as it was. If an event is wrong in several ways, Observe reports
+// the first error in this order. The comment on each error names the kinds of
+// event that can cause it.
 var (
 	// ErrUnknownKind: Event.Kind is zero or none of the constants.
 	ErrUnknownKind = errors.New("unknown event kind")
@@ -22,8 +23,8 @@ var (
 	// TaskAdopted, TaskProgress, TaskFinished or TaskFailed.
 	ErrInvalidEvent = errors.New("field out of range")
 
-	// ErrInvalidSlot: in SlotAdded, the ID is not below MaxSlots; in SlotAdded,
-	// NodeDown and NodeUp, the rack contradicts what was said of the node.
+	// ErrInvalidSlot: in SlotAdded, the ID is not below MaxSlots; in SlotAdded, NodeDown
+	// and NodeUp, the rack is not the one known for the node.
 	ErrInvalidSlot = errors.New("invalid slot")
 	// ErrDuplicateSlot, SlotAdded: a slot of that ID is present.
 	ErrDuplicateSlot = errors.New("slot already present")
@@ -36,13 +37,13 @@ var (
 	// ErrInvalidJob: in JobArrived, JobAdopted and JobRevised, see [Job.Check]; in
 	// JobCancelled, no Job at all.
 	ErrInvalidJob = errors.New("invalid job")
-	// ErrDuplicateJob, JobArrived and JobAdopted: a job of that ID is live, be it a
-	// cancelled one.
+	// ErrDuplicateJob, JobArrived and JobAdopted: a job of that ID is live; a cancelled
+	// job is live until its last attempt has ended.
 	ErrDuplicateJob = errors.New("job is already live")
-	// ErrUnknownJob, all other kinds that name a job or a task: no job of that ID is
-	// live; no job ever has ID 0. Nothing is kept of ended jobs.
+	// ErrUnknownJob, all other kinds that name a job or a task: no job of that ID is live.
+	// No job has ID 0, and ended jobs are forgotten.
 	ErrUnknownJob = errors.New("unknown job")
-	// ErrCancelledJob, all of these but the reports about running attempts
+	// ErrCancelledJob, the same kinds except the reports about running attempts
 	// (TaskProgress, TaskFinished, TaskFailed, TaskRefused): the job is cancelled
 	// and only waits for its last attempts.
 	ErrCancelledJob = errors.New("job is cancelled")
@@ -52,35 +53,35 @@ var (
 	// ErrUnknownTask, all kinds that name a task: the job has no such phase or task.
 	ErrUnknownTask = errors.New("unknown task")
 	// ErrTaskState, TaskHeld, TaskReady, TaskDone, TaskAdopted and OutputLost: the
-	// task is not in a state that the event could follow, such as TaskDone of a
-	// running task or TaskReady of one that is not held.
+	// event does not fit the state of the task. Examples are TaskDone of a running
+	// task and TaskReady of one that is not held.
 	ErrTaskState = errors.New("task is not in that state")
-	// ErrStaleAttempt: in reports about running attempts, no such attempt runs on
-	// that slot, or not any more, or there is no such slot; in TaskAdopted, Attempt
-	// is not above every earlier one; in OutputLost, it is not the last one.
+	// ErrStaleAttempt: in reports about running attempts, that attempt does not run
+	// on that slot (or no longer does), or there is no such slot; in TaskAdopted,
+	// Attempt is not above all earlier ones; in OutputLost, it is not the last one.
 	ErrStaleAttempt = errors.New("no such attempt")
 	// ErrSlotBusy: TaskAdopted on a slot that runs something else.
 	ErrSlotBusy = errors.New("slot is busy")
 	// ErrWrongClass: TaskAdopted on a slot of another class than the phase's.
 	ErrWrongClass = errors.New("slot is of another class")
 
-	// ErrUnsupported: the event is right, but beyond what this policy can
-	// schedule, such as a job of more phases than its theory covers. Only
-	// JobArrived, JobAdopted and JobRevised are refused so.
+	// ErrUnsupported, JobArrived, JobAdopted and JobRevised: the event is
+	// valid, but this policy cannot schedule the job. For example, the job has
+	// more phases than the policy's theory covers.
 	ErrUnsupported = errors.New("not supported by this policy")
-	// ErrRejected: the policy declines the job, for a reason that a
-	// [*RejectedError] tells. Only JobArrived and JobRevised are refused so.
+	// ErrRejected, JobArrived and JobRevised: the policy declines the job. The error wraps
+	// a [*RejectedError] that gives the reason.
 	ErrRejected = errors.New("job rejected")
 )
 
 // ErrForeignSnapshot: UnmarshalBinary of a [Snapshotter] returns an error that wraps it if the
-// snapshot is whole, but of another policy, of another version, or was taken under another
-// value of an option that may not change. What it holds cannot be restored. A driver that
-// knows its jobs tells another policy of them by JobAdopted, TaskDone, TaskHeld and
+// snapshot is undamaged but cannot be restored. It comes from another policy or another
+// version, or was taken under another value of an option that may not change. A driver that
+// knows its jobs can tell the policy of them instead, by JobAdopted, TaskDone, TaskHeld and
 // TaskAdopted.
 var ErrForeignSnapshot = errors.New("the snapshot is of something else")
 
-// An EventError says which event a policy could not apply, and why.
+// An EventError says which event a policy refused, and why.
 type EventError struct {
 	Event Event
 	Err   error // wraps one of the sentinels of this package
@@ -92,12 +93,12 @@ func (e *EventError) Error() string { return fmt.Sprintf("sojourn: %v: %v", e.Ev
 // Unwrap returns e.Err.
 func (e *EventError) Unwrap() error { return e.Err }
 
-// A RejectedError tells why an [Admitter] declines a job, and what it would
-// accept instead.
+// A RejectedError says why an [Admitter] declines a job, and which deadline it would accept
+// instead.
 type RejectedError struct {
 	Job    JobID         // the job that is declined
-	Misses JobID         // the job that would miss its deadline: Job itself, or one that was accepted before
-	By     time.Duration // how late that job would be; 0 if that is not told, the greatest if nobody knows when it ends
+	Misses JobID         // the job that would miss its deadline: Job itself, or one accepted earlier
+	By     time.Duration // how late that job would be; 0 if not told, math.MaxInt64 if its end is unknown
 	Offer  Time          // the earliest deadline that would be accepted now; 0 if there is none
 	Exact  bool          // no deadline before Offer would be accepted
 }
@@ -121,8 +122,7 @@ func (e *RejectedError) Error() string {
 // Unwrap returns [ErrRejected].
 func (e *RejectedError) Unwrap() error { return ErrRejected }
 
-// A SlotError is what [Policy.Assign] panics with: the slot that it was asked about is not
-// free.
+// A SlotError is the value that [Policy.Assign] panics with if the slot is not free.
 type SlotError struct {
 	Slot SlotID
 	Busy bool // it runs an attempt; otherwise it is unknown or retiring

@@ -13,73 +13,74 @@ type EventKind uint8
 const (
 	_ EventKind = iota
 
-	// SlotAdded reports a new, free slot, or with the same fields the return of a
-	// slot that is retiring. (Slot)
+	// SlotAdded reports a new, free slot. With the same fields it reports that a retiring
+	// slot stays. (Slot)
 	SlotAdded
 	// SlotRemoved reports that a slot leaves. A free slot is gone at once. A busy
-	// one retires: its attempt stays live until its own event, and until then the
+	// one retires: its attempt stays live until an event ends it. Until then the
 	// slot counts as capacity; it leaves with the attempt. (Slot.ID)
 	SlotRemoved
 
-	// NodeDown reports that data on a node cannot be read. Its slots are reported
-	// apart. Nodes are up unless reported down. What was said of a node's rack holds
-	// while the node has slots or is down, and rack 0 contradicts nothing.
-	// (Slot.Node, Slot.Rack)
+	// NodeDown reports that data on a node cannot be read. The node's slots have
+	// events of their own. A node is up unless it was reported down. The rack of a
+	// node is known while the node has slots or is down, and events may not
+	// contradict it; rack 0 contradicts nothing. (Slot.Node, Slot.Rack)
 	NodeDown
 	// NodeUp reports that data on a node can be read again. (Slot.Node, Slot.Rack)
 	NodeUp
 
-	// JobArrived reports a new job. The policy may refuse it, which leaves its ID
-	// unused. (Job)
+	// JobArrived reports a new job. The policy may refuse it; its ID is then unused.
+	// (Job)
 	JobArrived
-	// JobAdopted reports a job that was accepted before a restart. It is never
-	// refused because capacity is short, though it may be ErrUnsupported; a guarantee that
-	// cannot be given any more is void, and Explain says so. (Job)
+	// JobAdopted reports a job that was accepted before a restart. The policy may refuse
+	// it with ErrUnsupported, but never because capacity is short. If a guarantee can no
+	// longer be given, it is void, and Explain says so. (Job)
 	JobAdopted
 	// JobRevised replaces what is known of a live job: its estimates, weight,
-	// deadline, demand, thresholds, sizes, delays, or numbers of tasks. The tasks
-	// that remain must include every task that was ever assigned or adopted, is
-	// held or is done, and the name, the pool, the number of phases, their classes
-	// and the inputs of tasks known before may not change: else ErrInvalidRevision.
-	// Fewer tasks may complete the job.
-	// The policy may refuse the revision. (Job)
+	// deadline, demand, thresholds, sizes, delays, or numbers of tasks. Every task
+	// that was ever assigned or adopted, is held or is done must remain. The name,
+	// the pool, the number of phases, their classes and the inputs of tasks known
+	// before may not change. Otherwise the error is ErrInvalidRevision. If the
+	// tasks that remain are all done, the revision completes the job. The policy
+	// may refuse the revision. (Job)
 	JobRevised
 	// JobCancelled reports that no more of a job will be run. Its pending tasks
-	// vanish, its running attempts end by their own events and are not tried
-	// again, and with the last of them the job is forgotten. (Job.ID)
+	// vanish. Its running attempts end by events of their own and are not tried
+	// again. After the last of them the job is forgotten. (Job.ID)
 	JobCancelled
 
-	// TaskHeld reports that a pending task may not be started for now: it waits
-	// for something that the policy does not know. (Task)
+	// TaskHeld reports that a pending task may not be started for now: it waits for
+	// something outside the policy. (Task)
 	TaskHeld
 	// TaskReady reports that a held task may be started. (Task)
 	TaskReady
-	// TaskDone reports that a pending task, held or not, needs no run: it ended
+	// TaskDone reports that a pending task, held or not, needs no run because it ended
 	// before a restart. (Task)
 	TaskDone
-	// TaskAdopted reports an attempt that runs on a free slot although this policy
-	// did not assign it: it was started before a restart. The task must be pending
-	// and not held; whether its phase may start does not matter. Attempt is above
-	// that of any earlier attempt at the task, and Service is how long it has been
-	// running. (Task, Attempt, Slot.ID, Service)
+	// TaskAdopted reports an attempt that this policy did not assign because it
+	// was started before a restart. It runs on a slot that the policy counts as
+	// free. The task must be pending and not held; it does not matter whether its
+	// phase may start. Attempt is above that of any earlier attempt at the task,
+	// and Service is how long the attempt has been running. (Task, Attempt,
+	// Slot.ID, Service)
 	TaskAdopted
-	// TaskProgress reports how far a running attempt is and how long it has been
+	// TaskProgress reports how much of a running attempt is done and how long it has been
 	// running. (Task, Attempt, Slot.ID, Progress, Service)
 	TaskProgress
 	// TaskFinished reports success. Service is how long the attempt ran, without
-	// the time it waited for input; 0 means that nobody measured it.
-	// (Task, Attempt, Slot.ID, Service)
+	// the time it waited for input; 0 means not measured. (Task, Attempt,
+	// Slot.ID, Service)
 	TaskFinished
-	// TaskFailed reports that an attempt ended without success, for the reason
-	// that Cause tells. The task is pending again.
-	// (Task, Attempt, Slot.ID, Cause, Service)
+	// TaskFailed reports that an attempt ended without success. Cause is the
+	// reason. The task is pending again. (Task, Attempt, Slot.ID, Cause,
+	// Service)
 	TaskFailed
 	// TaskRefused reports that an assignment was never started. The task is
 	// pending again; its next attempt has the next number. (Task, Attempt, Slot.ID)
 	TaskRefused
-	// OutputLost reports that a finished task must run again. Attempt is the last
-	// one at the task, which is the one that finished unless TaskDone was reported;
-	// 0 if there was none. (Task, Attempt)
+	// OutputLost reports that a finished task must run again. Attempt is the number
+	// of the last attempt at the task, 0 if there was none. That attempt is the one
+	// that finished, unless TaskDone was reported. (Task, Attempt)
 	OutputLost
 
 	// Tick reports that time has passed. ()
@@ -97,8 +98,8 @@ var kindNames = [numKinds]string{
 }
 
 // Valid reports whether k is one of the constants. A policy answers an event of any other
-// kind with [ErrUnknownKind], and readers of events go through all kinds by it: the last
-// constant is another in each version.
+// kind with [ErrUnknownKind]. Readers of events use Valid to go through all kinds, since
+// the last constant changes with versions.
 func (k EventKind) Valid() bool { return k > 0 && k < numKinds }
 
 // String returns the name of the constant.
@@ -114,7 +115,7 @@ type Cause uint8
 
 const (
 	CauseTask      Cause = iota // the task itself failed
-	CausePreempted              // the driver ended it because a [Preemptor] asked for that
+	CausePreempted              // the driver killed it because a [Preemptor] asked for its slot
 	CauseSlotLost               // its slot or node was lost
 	numCauses      = iota
 )
@@ -136,8 +137,8 @@ func (c Cause) String() string {
 // MaxProgress is the [Event.Progress] of an attempt that is about to finish.
 const MaxProgress = 10000
 
-// An Event is something that happened in the cluster. It is small and
-// comparable, to be passed and kept by copy. Which fields count depends on Kind.
+// An Event is something that happened in the cluster. It is small and comparable; it is
+// passed and kept by copy. Kind determines which fields count.
 //
 // Kinds and fields may be added in minor versions, with a zero value that keeps
 // the old meaning; an older policy answers a newer kind with [ErrUnknownKind].
@@ -148,8 +149,8 @@ type Event struct {
 	Attempt  uint32        // counts the attempts at a task from 1
 	At       Time          // never before the At of an earlier event
 	Task     TaskID        //
-	Slot     Slot          // whole for SlotAdded; else the fields that the kind names
-	Job      *Job          // whole for JobArrived, JobAdopted, JobRevised; JobCancelled needs its ID
+	Slot     Slot          // all of it for SlotAdded; otherwise the fields that the kind names
+	Job      *Job          // all of it for JobArrived, JobAdopted, JobRevised; only the ID for JobCancelled
 	Service  time.Duration // never negative
 }
 

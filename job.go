@@ -9,18 +9,19 @@ import (
 // A JobID names a job. It is unique among live jobs; zero is not a JobID.
 type JobID uint64
 
-// A Job is what a policy is told of a job. Observe keeps the pointer: neither
-// the driver nor the policy may change the job, or anything it refers to,
-// afterwards. To change what is known, report [JobRevised] with a new Job of the
-// same ID.
+// A Job describes a job to a policy. Observe keeps the pointer: neither the
+// driver nor the policy may change the job, or anything it refers to,
+// afterwards. To change the description, report [JobRevised] with a new Job of
+// the same ID.
 type Job struct {
 	ID JobID
 
-	// Name is what recurring runs of the same program share. Estimators may learn
-	// from it; nothing else depends on it.
+	// Name is the same for recurring runs of one program. Estimators may learn from it;
+	// nothing else depends on it.
 	Name string
 
-	// Pool is the share group that fair policies account the job to.
+	// Pool names the group of jobs whose share the job counts against, for policies that
+	// share between groups, such as package fair.
 	Pool string
 
 	// Weight is the job's share relative to others. Zero means 1; otherwise it is
@@ -35,8 +36,8 @@ type Job struct {
 	// policy's default.
 	Demand uint32
 
-	// Phases lists the phases of the job in their order, at least one. A bag of
-	// tasks has one phase, a MapReduce job two.
+	// Phases lists the phases of the job in order, at least one. A bag of tasks has one
+	// phase, a MapReduce job two.
 	Phases []Phase
 }
 
@@ -53,27 +54,27 @@ const (
 // A Phase is a set of tasks that do not depend on one another.
 type Phase struct {
 	// Tasks is the number of tasks, at least 1. They are numbered from 0. A policy
-	// takes memory for tasks that were started, held or finished, about two bits
-	// each, by 4,096 that are next to each other; those that are only announced are
-	// free beyond the first 4,096.
+	// takes about two bits of memory for each task, in blocks of 4,096 tasks. The
+	// first block is always there; a later one takes memory once a task in it was
+	// started, held or finished.
 	Tasks int
 
 	// Class is the class of slot that the tasks run on.
 	Class Class
 
-	// Estimate is the expected service time of one task. Zero means unknown, and
-	// each policy documents what it then assumes.
+	// Estimate is the expected service time of one task. Zero means unknown; each policy
+	// documents what it then assumes.
 	Estimate time.Duration
 
-	// Estimates, unless nil, holds the expected service time of each task. Where
-	// it is zero, Estimate counts.
+	// Estimates, unless nil, holds the expected service time of each task. For a task
+	// whose entry is zero, Estimate counts.
 	Estimates []time.Duration
 
 	// After is how many tasks of the phase before must have finished before tasks
 	// of this phase may start: 0 means all of them (a barrier), n means n of them
 	// (Hadoop's slow start), and NoBarrier means that the phase waits for none. In
-	// the first phase it is 0 or NoBarrier. Finished tasks alone decide; a task
-	// that starts before its input has arrived waits in its slot.
+	// the first phase it is 0 or NoBarrier. Only finished tasks count. A task may
+	// start before its input has arrived; it then waits in its slot.
 	After int
 
 	// Inputs holds, for each task, the nodes that its input can be read from. The
@@ -83,13 +84,13 @@ type Phase struct {
 	// Bytes, unless nil, holds the size of each task's input in bytes.
 	Bytes []int64
 
-	// Delays, unless nil, holds for each task how long its output takes, once it
-	// has finished, to reach the next phase.
+	// Delays, unless nil, holds for each task the time between its end and the arrival of
+	// its output at the next phase.
 	Delays []time.Duration
 }
 
-// EstimateOf returns the expected service time of a task, 0 if unknown. It says how
-// Estimate and Estimates are read together, so that drivers and policies read them alike.
+// EstimateOf returns the expected service time of a task, 0 if unknown. Drivers and
+// policies call it so that all of them read Estimate and Estimates alike.
 func (p *Phase) EstimateOf(task int) time.Duration {
 	if p.Estimates != nil && p.Estimates[task] > 0 {
 		return p.Estimates[task]
@@ -112,8 +113,8 @@ func (p *Phase) Work() time.Duration {
 
 // Threshold returns how many tasks of the phase before phase i must have
 // finished before tasks of phase i may start, with the special values of
-// [Phase.After] resolved. It says what After means, to drivers, which hold a policy to it,
-// and to policies that keep account of tasks without the ledger of package kit/ledger.
+// [Phase.After] resolved. Drivers call it to check a policy. Policies call it if they keep
+// account of tasks without package kit/ledger.
 func (j *Job) Threshold(i int) int {
 	switch after := j.Phases[i].After; {
 	case i == 0 || after == NoBarrier:
@@ -128,10 +129,10 @@ func (j *Job) Threshold(i int) int {
 // weightUnit is the resolution of weights: one unit is 2^-16.
 const weightUnit = 1 << 16
 
-// WeightUnits returns the weight as an integer number of 2^-16: rounded here,
-// once, to the nearest below 2^48, ties to even. It is at least 1 for a job that
-// passes [Job.Check]. It says what Weight means where policies compute exactly: those who
-// check shares, such as an audit, have to round as the policy does.
+// WeightUnits returns the weight in units of 2^-16, rounded to the nearest integer below
+// 2^48, ties to even. It is at least 1 for a job that passes [Job.Check]. Policies
+// compute exactly with this integer. Whoever checks shares, such as an audit, has to
+// round the weight in the same way.
 func (j *Job) WeightUnits() uint64 {
 	if j.Weight == 0 {
 		return weightUnit
@@ -139,11 +140,11 @@ func (j *Job) WeightUnits() uint64 {
 	return min(uint64(math.RoundToEven(j.Weight*weightUnit)), 1<<48-1)
 }
 
-// Check returns the first thing that is wrong with j, or nil: an ID of zero; a
-// weight, deadline, number of phases or tasks, estimate, threshold, size or
-// delay out of range; a list whose length is not the number of tasks; estimates
-// of a phase whose sum exceeds the range of time.Duration. The error wraps
-// [ErrInvalidJob] and names the place.
+// Check returns the first thing that is wrong with j, or nil. It looks for an
+// ID of zero; a weight, deadline, number of phases or tasks, estimate,
+// threshold, size or delay out of range; a list whose length is not the number
+// of tasks; estimates of a phase whose sum exceeds the range of time.Duration.
+// The error wraps [ErrInvalidJob] and names the place.
 func (j *Job) Check() error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrInvalidJob, fmt.Sprintf(format, args...))
@@ -226,8 +227,8 @@ func (p *Phase) check() string {
 }
 
 // Inputs says which nodes hold the input of each task of a phase. The zero
-// Inputs is empty: no task has a place it would rather run. It is flat, so that
-// a phase of a million tasks costs two allocations.
+// Inputs is empty: no task prefers a place. The lists are flat, so a phase of a
+// million tasks costs two allocations.
 type Inputs struct {
 	nodes []NodeID // of task 0, then of task 1, ...
 	ends  []uint32 // ends[i] is where the nodes of task i end
@@ -252,11 +253,11 @@ func MakeInputs(nodes [][]NodeID) Inputs {
 	return in
 }
 
-// Len returns the number of tasks that in speaks of: that of the phase, or 0.
+// Len returns the number of tasks of the phase, or 0 if in is empty.
 func (in Inputs) Len() int { return len(in.ends) }
 
-// Of returns the nodes that hold the input of a task, for reading only. It is
-// empty if the task runs equally well anywhere.
+// Of returns the nodes that hold the input of a task. The caller must not change them.
+// It is empty if the task runs equally well anywhere.
 func (in Inputs) Of(task int) []NodeID {
 	if len(in.ends) == 0 {
 		return nil

@@ -8,15 +8,15 @@ import (
 
 // Locked makes a policy safe for concurrent use, one call at a time.
 //
-// The optional interfaces of this package are found by [As], and what As returns takes
-// the same lock for each call. All else that the policy inside can do, a concrete type or
-// an interface of somebody else's, is found by [All], which holds the lock until the body
-// of the loop is left. There is no way to the policy inside that goes past the lock.
+// [As] finds the optional interfaces of this package, and each call of what As returns
+// takes the same lock. [All] finds concrete types and interfaces of other packages, and
+// holds the lock until the body of the loop is left. Every way to the policy inside takes
+// the lock.
 //
-// A lock makes each call atomic and no more: between Seek and Assign, or between reading
-// the clock and Observe, another goroutine may get in. [Locked.AssignNext] seeks and
-// assigns at once. [Locked.Visit] does whatever a driver wants done at once, such as
-// to read the clock, to report the end of a task, and to ask for the next one.
+// The lock makes each single call atomic: another goroutine may get in between Seek and
+// Assign, or between reading the clock and Observe. [Locked.AssignNext] seeks and
+// assigns under one lock. [Locked.Visit] calls a function under one lock. The function
+// may, for example, read the clock, report the end of a task, and ask for the next task.
 type Locked struct {
 	mu sync.Mutex
 	p  Policy
@@ -32,9 +32,9 @@ func (l *Locked) Observe(ev Event) error {
 	return l.p.Observe(ev)
 }
 
-// Assign implements [Policy], but declines a slot that is not free, where the policy inside
-// panics with a [*SlotError]: the slot may have been taken, or have left, since the
-// caller found it free.
+// Assign implements [Policy] with one difference. It declines a slot that is not free,
+// where the policy inside panics with a [*SlotError]. Another goroutine may have taken the
+// slot, or the slot may have left, since the caller found it free.
 func (l *Locked) Assign(id SlotID) (a Assignment, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,8 +49,8 @@ func (l *Locked) Assign(id SlotID) (a Assignment, ok bool) {
 	return l.p.Assign(id)
 }
 
-// AssignNext assigns the free slot of a class that [Seeker] names, and the assignment says
-// which one that is. It reports false if no free slot of the class is worth
+// AssignNext assigns the free slot of a class that the policy's [Seeker] names; the
+// assignment names the slot. It reports false if no free slot of the class is worth
 // offering until the next event or assignment. It panics if the policy is no Seeker.
 func (l *Locked) AssignNext(c Class) (Assignment, bool) {
 	l.mu.Lock()
@@ -66,18 +66,18 @@ func (l *Locked) AssignNext(c Class) (Assignment, bool) {
 	return l.p.Assign(id)
 }
 
-// Visit calls f with the policy inside, under the lock. f may do with it what it could do
-// if there were no lock, must not keep it, and must not call l. The function [All] uses
-// it.
+// Visit calls f with the policy inside, under the lock. f may use the policy as if there
+// were no lock. It must not keep the policy and must not call l. The function [All] uses
+// Visit.
 func (l *Locked) Visit(f func(Policy)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f(l.p)
 }
 
-// As sets *target to a view of the policy inside that takes the lock, and
-// reports whether target points to one of the optional interfaces and the policy
-// implements it. It serves the function [As].
+// As sets *target to a view of the policy inside that takes the lock. It reports
+// whether target points to one of the optional interfaces and the policy
+// implements it. The function [As] calls it.
 func (l *Locked) As(target any) bool {
 	switch target := target.(type) {
 	case *Admitter:

@@ -8,20 +8,19 @@ import (
 
 // A Policy decides what each free slot runs.
 //
-// It is a deterministic state machine: what it answers is a function of how it
-// was built and of the calls made to it so far, on every platform. Its methods
-// are never called concurrently, and return without blocking. See the package
+// It is a deterministic state machine: its answers depend only on how it was
+// built and on the calls made to it so far, on every platform. Its methods are
+// never called concurrently, and return without blocking. See the package
 // comment for the duties of a driver and the laws of a policy.
 //
-// These two methods are all that changes it. Those of the optional interfaces are
-// questions, which change nothing, be it in a policy that is part of another.
+// Only these two methods change it. The methods of the optional interfaces are questions
+// and change nothing, neither in the policy nor in policies inside it.
 //
-// This interface never gets another method. What some policies can do besides is
-// found by [As].
+// This interface never gets another method. [As] finds what else a policy can do.
 type Policy interface {
-	// Observe applies an event. If the event does not fit what the policy was
-	// told before, Observe returns an [*EventError] that wraps one of the errors
-	// of this package, and changes nothing.
+	// Observe applies an event. If the event does not fit what the policy knows,
+	// Observe returns an [*EventError] that wraps one of the errors of this
+	// package, and changes nothing.
 	Observe(Event) error
 
 	// Assign chooses a task for a free slot at the time of the latest event, and
@@ -29,8 +28,8 @@ type Policy interface {
 	// there is nothing that this slot should run now.
 	//
 	// Assign panics with a [*SlotError], and changes nothing, if the slot is unknown,
-	// retiring or busy: the driver keeps account of its slots, so that this is a
-	// mistake in its code and not something that happened in the cluster.
+	// retiring or busy. The driver keeps account of its slots, so this is a defect of
+	// the driver and not something that happened in the cluster.
 	Assign(SlotID) (Assignment, bool)
 }
 
@@ -44,8 +43,7 @@ type Assignment struct {
 	// policy leaves that to the driver.
 	Source NodeID
 
-	// Locality says how far the slot is from the task's input, as far as the
-	// policy looked.
+	// Locality says how far the slot is from the task's input, if the policy looked.
 	Locality Locality
 }
 
@@ -53,7 +51,7 @@ type Assignment struct {
 type Locality uint8
 
 const (
-	AnyNode   Locality = iota // the task has no place it would rather run, or the policy did not look
+	AnyNode   Locality = iota // the task prefers no place, or the policy did not look
 	NodeLocal                 // the input is on the slot's node
 	RackLocal                 // the input is on another node of the slot's rack
 	Remote                    // the input is elsewhere
@@ -81,10 +79,10 @@ type Admitter interface {
 // A Preemptor can ask for slots back.
 type Preemptor interface {
 	// AppendPreemptions appends to dst the attempts that the policy wants killed,
-	// most urgent first, and returns the extended slice. It is pure, and only a
-	// request: a victim stays listed until it ends or is no longer wanted, and its
-	// slot counts as promised. A driver that kills it reports [TaskFailed] with
-	// [CausePreempted].
+	// most urgent first, and returns the extended slice. This is a request and
+	// changes nothing. A victim stays listed until it ends or the policy no longer
+	// wants its slot; until then its slot counts as promised. A driver that kills
+	// it reports [TaskFailed] with [CausePreempted].
 	AppendPreemptions(dst []Preemption) []Preemption
 }
 
@@ -93,15 +91,15 @@ type Preemption struct {
 	Task    TaskID
 	Attempt uint32
 	Slot    SlotID
-	For     JobID // the job that the slot is wanted for; 0 if for none in particular
+	For     JobID // the job that needs the slot; 0 for no job in particular
 }
 
 // A Waker has decisions that depend on the passing of time alone.
 type Waker interface {
 	// NextWake returns the earliest instant at which to report [Tick] and to offer
 	// free slots again if nothing else happens before. It reports false if time
-	// alone changes nothing. It changes only through Observe and Assign. An instant
-	// that has come, even one that is past, asks for a Tick now.
+	// alone changes nothing. The answer changes only through Observe and Assign. An
+	// instant that is not in the future asks for a Tick now.
 	NextWake() (Time, bool)
 }
 
@@ -114,53 +112,54 @@ type Seeker interface {
 }
 
 // An Explainer can account for its order of preference. Its methods are for people and
-// for tools: each may look at all live jobs. The other questions can be asked at
-// every event.
+// for tools, since each may look at all live jobs. The other questions are cheap
+// enough for every event.
 type Explainer interface {
 	// AppendRanking appends the live jobs to dst, the one to be served first at
 	// the front, and returns the extended slice.
-	// A cancelled job is live until its last attempt has ended, but nothing of it will be
-	// served: it may be left out here, and unknown to Explain.
+	// A cancelled job is live until its last attempt has ended, but no more of it will be
+	// served: the ranking may leave it out, and Explain may not know it.
 	AppendRanking(dst []JobID) []JobID
 
-	// Explain returns the quantities that determine the rank of a live job, named
-	// as in the paper that the policy follows, why the job waits, and which
-	// guarantees are void. No key is there twice. The comment on the method of each policy
-	// lists its keys with their units; a key that ends in N, as phaseN does, stands for one
-	// with each number. It reports false if no such job is live.
+	// Explain returns the quantities that determine the rank of a live job, named as in the
+	// paper that the policy follows. It also says why the job waits and which guarantees
+	// are void. No key appears twice. The comment on each policy's method lists its keys
+	// with their units; a key that ends in N, such as phaseN, stands for one key for each
+	// number. It reports false if no such job is live.
 	Explain(JobID) ([]slog.Attr, bool)
 }
 
-// A Promiser promises something about each job that it accepts, such as that the job meets
-// its deadline, as long as the cluster does what the promise rests on. It says so when a
-// promise does not hold any more. An [Admitter] refuses what cannot be promised.
+// A Promiser promises something about each job that it accepts, for example that the job
+// meets its deadline. A promise rests on hypotheses about the cluster. When it no longer
+// holds, the Promiser says so. An [Admitter] refuses jobs to which it cannot promise
+// anything.
 type Promiser interface {
 	// AppendVoid appends to dst the live jobs whose promises are void, each once, and
-	// returns the extended slice. A job to which nothing was promised is not among them.
-	// It may be asked at every event.
+	// returns the extended slice. A job without a promise is not among them. AppendVoid
+	// may be called at every event.
 	AppendVoid(dst []JobID) []JobID
 
-	// Void returns why the promise to a job is void. It reports false if the job is none
-	// of those that AppendVoid lists.
+	// Void returns why the promise to a job is void. It reports false if AppendVoid does
+	// not list the job.
 	Void(JobID) (why string, ok bool)
 }
 
 // A Snapshotter can save its state and be restored from it.
 //
-// Equal states have equal snapshots, byte for byte, and a policy that is
-// restored and continues decides as if it had never stopped. A snapshot names its policy,
-// its format version, and the options that its state rests on, and carries a checksum.
-// UnmarshalBinary replaces the whole state of its receiver, or returns an error
-// and changes nothing.
+// Equal states have equal snapshots, byte for byte. A policy that is restored and
+// continues decides as if it had never stopped. A snapshot names its policy, its format
+// version, and the options that its state rests on, and carries a checksum.
+// UnmarshalBinary replaces the whole state of its receiver, or returns an error and
+// changes nothing.
 //
-// A policy may be restored from a snapshot that was taken under other options, as far as
-// the state does not rest on them: the documentation of its Options says which ones may
-// change. It decides by its own options from then on. So a weight, a limit or a delay is
-// changed without losing state: save, make a policy with the options to be, restore. Another
-// value of any other option is an error that names it and wraps [ErrForeignSnapshot].
+// To change a weight, a limit or a delay without losing state, save the policy, make another
+// one with the new options, and restore it. This works for options that the state does not
+// rest on; the documentation of each Options type says which ones these are. From then on
+// the policy decides by its own options. If any other option differs, UnmarshalBinary
+// returns an error that names the option and wraps [ErrForeignSnapshot].
 //
 // AppendBinary fails only while a part of the policy, such as the policy of a pool,
-// cannot be saved, with an error that wraps [errors.ErrUnsupported].
+// cannot be saved. The error then wraps [errors.ErrUnsupported].
 type Snapshotter interface {
 	encoding.BinaryAppender
 	encoding.BinaryUnmarshaler
@@ -174,27 +173,27 @@ type Snapshotter interface {
 //		...
 //	}
 //
-// The chain consists of p itself and of what its method Unwrap() Policy returns,
-// repeatedly. A policy that has a method As(target any) bool is asked as well,
-// before it is unwrapped: the method may set *target, a pointer to a T, and
+// The chain consists of p, of the policy that its method Unwrap() Policy
+// returns, and so on. If a policy has a method As(target any) bool, As calls it
+// before it unwraps the policy. The method may set *target, which is a T, and
 // report true.
 //
-// As does not look behind a wrapper that only lends what is inside, by a method
-// Visit, unless the wrapper answers for it: [All] does.
+// As does not look behind a wrapper that only lends the policies inside by a method
+// Visit, unless the wrapper answers for them; [All] does.
 //
 // # Wrappers
 //
-// A wrapper hides nothing, not even an optional interface that it has never heard of. It
-// needs one method for that, and a second one if it is of the second kind:
+// A wrapper hides nothing, not even an optional interface that it does not know. It has
+// Unwrap, or Visit and As:
 //
-//   - Unwrap() Policy, if there is one policy inside, and asking that one directly does
-//     no harm.
-//   - Visit(f func(Policy)), if what is inside must be guarded, or if there are several.
-//     It calls f with each policy inside, and guards it until f returns, as [Locked] does
-//     by its lock. f keeps nothing of the policy. Where the wrapper keeps account of what
-//     it tells the policies inside, as package fair does, f may only ask them questions.
-//   - As(target any) bool, besides Visit, for the interfaces above: it sets *target to
-//     something that guards each call, or that answers for all policies inside.
+//   - Unwrap() Policy, if there is one policy inside and others may call it directly.
+//   - Visit(f func(Policy)), if the policy inside must be guarded, or if there are
+//     several. Visit calls f with each policy inside and guards it until f returns, as
+//     [Locked] does with its lock. f keeps nothing of the policy. Package fair keeps
+//     account of what it tells the policies inside: with such a wrapper f may only ask
+//     them questions.
+//   - As(target any) bool, besides Visit, for the interfaces above. It sets *target to a
+//     value that guards each call, or that answers for all policies inside.
 //
 // Package sojourntest tests a wrapper: see Wrap in its Options.
 func As[T any](p Policy) (T, bool) {
@@ -212,7 +211,7 @@ func As[T any](p Policy) (T, bool) {
 	return zero, false
 }
 
-// asItself returns what p says that it is, without what is inside.
+// asItself returns p as a T, by its type or by its method As, without unwrapping it.
 func asItself[T any](p Policy) (T, bool) {
 	if t, ok := p.(T); ok {
 		return t, true
@@ -227,17 +226,18 @@ func asItself[T any](p Policy) (T, bool) {
 	return zero, false
 }
 
-// All iterates over each T in p, be it behind wrappers that guard what is inside, or
-// one of several policies in a policy. T is any interface or a concrete type:
+// All iterates over each T in p. It also finds policies behind wrappers that guard them,
+// and all policies of a policy that contains several. T is any interface or a concrete
+// type:
 //
 //	for f := range sojourn.All[*fair.Policy](locked) {
 //		... // under the lock
 //	}
 //
-// A policy that is a T itself is yielded, and what is inside is not looked at. Else All goes
-// on with what [Locked.Visit], or the method Visit of another wrapper, lends it. What is
-// yielded may be used in the body of the loop only. The guards stay on for as long: in
-// the example, the body must not call locked.
+// If a policy is a T itself, All yields it and does not look inside. Otherwise All goes on
+// with the policies that [Locked.Visit], or the method Visit of another wrapper, lends. The
+// value may be used only in the body of the loop, while the guards hold: in the example, the
+// body must not call locked.
 func All[T any](p Policy) iter.Seq[T] {
 	return func(yield func(T) bool) { all(p, yield) }
 }
@@ -265,9 +265,9 @@ func all[T any](p Policy, yield func(T) bool) bool {
 	return true
 }
 
-// Ranking returns the live jobs of p, the one to be served first at the front, as
-// its [Explainer] ranks them when the iteration begins. It yields nothing if p
-// is none.
+// Ranking iterates over the live jobs of p, beginning with the one to be served
+// first, as its [Explainer] ranks them when the iteration begins. It yields
+// nothing if p is no Explainer.
 func Ranking(p Policy) iter.Seq[JobID] {
 	return func(yield func(JobID) bool) {
 		e, ok := As[Explainer](p)

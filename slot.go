@@ -7,18 +7,18 @@ type SlotID uint32
 // MaxSlots bounds slot IDs: an ID at or above it is refused with [ErrInvalidSlot].
 const MaxSlots = 1 << 24
 
-// A NodeID names a machine, or whatever else the input of a task can be close
-// to. Zero means none.
+// A NodeID names a machine, or another place that can hold the input of a task. Zero
+// means none.
 type NodeID uint32
 
 // A RackID names a group of nodes that are close to each other. Zero means
 // unknown.
 type RackID uint32
 
-// A Class tells kinds of slot apart, such as the map and reduce slots of
-// Hadoop 1: a task runs only on a slot of its phase's class. In a cluster whose
-// slots run anything, the driver sets the class of every slot and of every
-// phase to zero. Classes have no names here; package mapreduce has those of MapReduce.
+// A Class distinguishes kinds of slots, such as the map and reduce slots of Hadoop 1.
+// A task runs only on a slot of its phase's class. If every slot can run every task,
+// the driver sets the class of all slots and phases to zero. This package gives
+// classes no names; package mapreduce names those of MapReduce.
 type Class uint8
 
 // A Slot runs one attempt at a time.

@@ -14,8 +14,8 @@ import (
 // the two types keep an instant from being added to an instant.
 type Time time.Duration
 
-// Add returns t+d, or the Time that is closest to it if no Time is that late, or that
-// far before the epoch: it never wraps around.
+// Add returns t+d. If that is out of range, it returns the Time that is closest to
+// it: it never wraps around.
 func (t Time) Add(d time.Duration) Time {
 	switch sum := t + Time(d); {
 	case d > 0 && sum < t:

@@ -1,7 +1,7 @@
 // Package mapreduce names the two classes of slot of MapReduce jobs. Use it if your cluster
 // has map slots and reduce slots, as in Hadoop 1, or if a policy asks for jobs of
-// that shape, as package rtmr does. Where slots run anything, all is of class 0, and nothing
-// here is needed.
+// that shape, as package rtmr does. If every slot can run every task, all slots and phases
+// are of class 0, and this package is not needed.
 //
 //	job := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{
 //		{Tasks: 40, Class: mapreduce.Map},
