@@ -1,5 +1,6 @@
-// Package kit is what the policies of this library are built of, for those who write a
-// policy elsewhere. It has no code of its own: each part is a package.
+// Package kit documents the parts that the policies of this library are built of. Use them if
+// you write a policy of your own, in any module. Each part is a package; package kit itself has
+// no code.
 //
 //	what your policy does                                          which part
 //
@@ -14,28 +15,27 @@
 //	promises deadlines by when slots become available              kit/slotvec
 //	saves its state and goes on from it                            kit/snapshot
 //
-// Begin with kit/queue: it holds a ledger and an index of inputs, and has all that a policy
-// needs besides Observe. The example below is a complete policy of at most 60 lines. The
-// eight steps to a policy are in CONTRIBUTING.md of the repository, and hold in any module:
-// package sojourntest tests what the contract asks for, and a policy gets all of the command
-// sojourn by cli.Main, as cmd/sojourn/examples/ownpolicy shows.
+// Begin with kit/queue. It holds a ledger and an index of inputs, and has everything that a
+// policy needs except Observe. The example below is a complete policy of at most 60 lines.
+// CONTRIBUTING.md in the repository has the eight steps to a policy; they work in any
+// module. Package sojourntest tests that a policy keeps the contract. With cli.Main a policy
+// gets everything that the command sojourn can do, as cmd/sojourn/examples/ownpolicy shows.
 //
 // # What is promised
 //
 // Equal calls have equal results on every platform and in every run: no part reads a clock,
-// draws a number, or follows the order of a map. An event is applied whole or not at all.
-// Nothing is logged. Input that can be wrong is answered by an error; a mistake of the
-// caller's, such as a task that is not there, panics. Costs are in the comment of each
-// package.
+// draws a number, or follows the order of a map. An event is applied completely or not at
+// all. Nothing is logged. Wrong input gets an error. A mistake of the caller, such as a
+// task that does not exist, panics. The comment of each package states costs.
 //
 // Before v1, a minor version (v0.2.0) may change names and signatures, and CHANGELOG.md then
-// says which; a patch version (v0.1.1) changes none. A snapshot is read by the version that
-// wrote it; another one reads it or refuses it with an error that says so. Not promised are
-// the texts of errors, the order of [ledger.Ledger.All] beyond that it is determined, what
-// the bytes of a snapshot mean, and everything under internal/.
+// says which; a patch version (v0.1.1) changes none. The version that wrote a snapshot reads
+// it; another version reads it or refuses it with an error that says so. There is no promise
+// about the texts of errors, the meaning of the bytes of a snapshot, and everything under
+// internal/. The order of [ledger.Ledger.All] is deterministic, but may change.
 //
-// A policy of which Observe and Assign are called by several goroutines is put into
-// [sojourn.Locked]: no part of the kit may be used concurrently.
+// No part of the kit may be used concurrently. If several goroutines call a policy, put it into
+// [sojourn.Locked].
 //
 // [ledger.Ledger.All]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Ledger.All
 // [sojourn.Locked]: https://pkg.go.dev/github.com/sojourn-sched/sojourn#Locked

@@ -13,17 +13,17 @@ type Change[J any] struct {
 	// the next job that arrives.
 	Ended bool
 
-	// Slot is the slot that the event concerns, whole, if any.
+	// Slot is the slot that the event concerns, if any, with all its fields.
 	Slot sojourn.Slot
 
 	// SlotGone says that the slot has left the account.
 	SlotGone bool
 
-	// Start is when the attempt started that the event ends.
+	// Start is the instant at which the attempt that the event ends was started.
 	Start sojourn.Time
 }
 
-// Apply applies an event that [Ledger.Check] found to fit.
+// Apply applies an event that [Ledger.Check] accepts.
 func (l *Ledger[J]) Apply(ev *sojourn.Event) (c Change[J]) {
 	l.now = ev.At
 	switch ev.Kind {
@@ -77,7 +77,7 @@ func (l *Ledger[J]) Apply(ev *sojourn.Event) (c Change[J]) {
 	return c
 }
 
-// end takes a live attempt off its slot.
+// end removes a live attempt from its slot.
 func (l *Ledger[J]) end(ev *sojourn.Event) Change[J] {
 	s := l.slots.at(ev.Slot.ID)
 	j := s.job

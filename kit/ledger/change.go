@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 )
 
-// newJob returns a job without a handle of which nothing is ready.
+// newJob returns a job without a handle. None of its phases is ready.
 func newJob[J any](spec *sojourn.Job, seq uint64) *Job[J] {
 	j := &Job[J]{spec: spec, seq: seq, weight: spec.WeightUnits(), phases: make([]Phase, len(spec.Phases))}
 	sides := 0
@@ -73,7 +73,7 @@ func (j *Job[J]) requeue(phase int, index uint32) {
 	}
 }
 
-// unqueue takes a task out of the pending ones.
+// unqueue removes a task from the pending ones.
 func (j *Job[J]) unqueue(phase int, index uint32) {
 	p := &j.phases[phase]
 	p.pending.Remove(int(index))
@@ -82,7 +82,7 @@ func (j *Job[J]) unqueue(phase int, index uint32) {
 	}
 }
 
-// finish counts a task, which is neither pending nor held any more, as done.
+// finish counts a task as done. The task is no longer pending or held.
 func (j *Job[J]) finish(phase int, index uint32) {
 	p := &j.phases[phase]
 	p.finished.Add(int(index))
@@ -98,7 +98,7 @@ func (j *Job[J]) setTries(t task, n uint32) {
 	j.tries[t] = n
 }
 
-// move applies the events that change the state of a task without an attempt.
+// move applies the events that change the state of a task and end no attempt.
 func (j *Job[J]) move(ev *sojourn.Event) {
 	phase, index := int(ev.Task.Phase), ev.Task.Index
 	t := task{ev.Task.Phase, index}
@@ -132,8 +132,8 @@ func (j *Job[J]) move(ev *sojourn.Event) {
 	}
 }
 
-// cancel drops all pending tasks. The maps go too: nothing of a cancelled job is
-// tried again.
+// cancel drops all pending tasks. It drops the maps too, since no task of a
+// cancelled job is tried again.
 func (j *Job[J]) cancel() {
 	j.cancelled = true
 	for i := range j.phases {
@@ -146,7 +146,7 @@ func (j *Job[J]) cancel() {
 	j.tries, j.held = nil, nil
 }
 
-// revise takes over a new description.
+// revise applies a new description.
 func (j *Job[J]) revise(spec *sojourn.Job) {
 	old := j.spec
 	j.spec, j.weight = spec, spec.WeightUnits()
@@ -156,7 +156,7 @@ func (j *Job[J]) revise(spec *sojourn.Job) {
 		before := p.pending.Len()
 		p.pending.AddRange(was, is)
 		p.pending.RemoveFrom(is)
-		maps.DeleteFunc(j.tries, func(t task, _ uint32) bool { // of one that was done without an attempt, and lost
+		maps.DeleteFunc(j.tries, func(t task, _ uint32) bool { // of a task that was done without an attempt, and lost
 			return int(t.phase) == i && int64(t.index) >= int64(is)
 		})
 		j.left += is - was

@@ -7,8 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// maxAttempt bounds the attempt numbers that a driver may report as adopted, so
-// that numbers can go on counting from there.
+// maxAttempt bounds the attempt numbers of adopted attempts, so that later attempts can
+// count on from there.
 const maxAttempt = 1 << 31
 
 // Check reports whether ev fits the account. It returns nil or a
@@ -60,8 +60,8 @@ func (l *Ledger[J]) check(ev *sojourn.Event) error {
 	return nil // Tick
 }
 
-// CheckArrival reports whether job could arrive now: it wraps
-// [sojourn.ErrInvalidJob] or [sojourn.ErrDuplicateJob] if it could not.
+// CheckArrival returns nil if job could arrive now. Otherwise the error wraps
+// [sojourn.ErrInvalidJob] or [sojourn.ErrDuplicateJob].
 func (l *Ledger[J]) CheckArrival(job *sojourn.Job) error {
 	if err := job.Check(); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (l *Ledger[J]) CheckArrival(job *sojourn.Job) error {
 	return nil
 }
 
-// checkReport tests a report about a live attempt. The slot names it; only if
-// that fails does it matter what exactly is unknown.
+// checkReport tests a report about a live attempt. It finds the attempt through the slot.
+// Only if that fails, it looks for the part that is unknown.
 func (l *Ledger[J]) checkReport(ev *sojourn.Event) error {
 	if ev.Service < 0 && ev.Kind != sojourn.TaskRefused ||
 		ev.Kind == sojourn.TaskProgress && ev.Progress > sojourn.MaxProgress ||
@@ -163,7 +163,7 @@ func (l *Ledger[J]) checkRevised(spec *sojourn.Job) error {
 	return j.checkRevised(spec)
 }
 
-// checkRevised tests a valid description that is to take the place of that of j.
+// checkRevised tests a valid description that is to replace that of j.
 func (j *Job[J]) checkRevised(spec *sojourn.Job) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", sojourn.ErrInvalidRevision, fmt.Sprintf(format, args...))
@@ -197,7 +197,8 @@ func (j *Job[J]) checkRevised(spec *sojourn.Job) error {
 	return nil
 }
 
-// startedFrom returns the first task of a phase, from a number on, that may not be dropped.
+// startedFrom returns the first task of a phase, from the given one on, that may not be
+// dropped.
 func (j *Job[J]) startedFrom(phase, from int) int {
 	first := j.phases[phase].pending.NextGap(from)
 	for t, n := range j.tries { //sojourn:unordered the least of them

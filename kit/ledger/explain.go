@@ -4,11 +4,11 @@ import (
 	"log/slog"
 )
 
-// Attrs returns what any policy can tell of a live job. All policies begin Explain with it.
-// Its keys are
+// Attrs returns the attributes of a live job that every policy knows. All policies begin
+// Explain with them. Its keys are
 //
 //	key        unit   meaning
-//	why        text   why no more of it is started, in a few words
+//	why        text   why no more of it starts, in a few words
 //	done       tasks  those that have finished
 //	running    tasks  those that run
 //	startable  tasks  those that a free slot could get now

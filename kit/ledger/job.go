@@ -5,9 +5,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 )
 
-// A Job is the account of one live job. The ledger alone writes it, but for Data.
+// A Job is the account of one live job. Only the ledger writes it, except Data.
 type Job[J any] struct {
-	Data J // the policy's own
+	Data J // the policy's data
 
 	spec   *sojourn.Job
 	seq    uint64
@@ -21,7 +21,7 @@ type Job[J any] struct {
 	running   int // live attempts: the sum over the phases, and over the sides
 	cancelled bool
 
-	tries map[task]uint32   // attempts so far, where that is not what the bitmaps tell
+	tries map[task]uint32   // attempts so far, if the bitmaps do not imply the number
 	held  map[task]struct{} // tasks that may not start for now
 }
 
@@ -29,11 +29,12 @@ type Job[J any] struct {
 // to the driver: do not change it.
 func (j *Job[J]) Spec() *sojourn.Job { return j.spec }
 
-// Seq returns the order of arrival, from 1: the last resort of every order.
+// Seq returns the number of the job in the order of arrival, from 1. Every order ends in
+// it.
 func (j *Job[J]) Seq() uint64 { return j.seq }
 
-// Handle returns a small number, unique among live jobs, from 0: policies keep arrays and
-// heaps by it. A handle is used again after its job has ended.
+// Handle returns a small number, from 0, that is unique among live jobs. Policies use it
+// as an index of arrays and heaps. A handle is reused after its job has ended.
 func (j *Job[J]) Handle() uint32 { return j.handle }
 
 // Weight returns the WeightUnits of the description, in 2^-16.
@@ -45,11 +46,11 @@ func (j *Job[J]) NumPhases() int { return len(j.phases) }
 // Phase returns the account of a phase, from 0 as in the description.
 func (j *Job[J]) Phase(i int) *Phase { return &j.phases[i] }
 
-// NumSides returns how many classes of slot the phases are of.
+// NumSides returns how many classes of slots the phases use.
 func (j *Job[J]) NumSides() int { return len(j.sides) }
 
-// Side returns a part of the job that runs on one class of slot. They are in the order in
-// which their classes appear among the phases.
+// Side returns the part of the job on one class of slots. Sides are in the order in which
+// their classes appear among the phases.
 func (j *Job[J]) Side(i int) *Side { return &j.sides[i] }
 
 // Left returns the number of tasks that are not finished.
@@ -91,8 +92,8 @@ type task struct {
 	index uint32
 }
 
-// A Phase is the account of one phase. Its tasks are pending, held, running or
-// done; those in none of the other sets are running.
+// A Phase is the account of one phase. Its tasks are pending, held, running or done; a
+// task in none of the other sets is running.
 type Phase struct {
 	side    int
 	ready   bool
@@ -100,10 +101,10 @@ type Phase struct {
 	running int
 
 	pending  bitset.Set // tasks that wait for a slot
-	finished bitset.Set // done of them
+	finished bitset.Set // done has its length
 }
 
-// Side returns the number of the part of the job, for [Job.Side], that the phase is in.
+// Side returns the index, for [Job.Side], of the side that the phase belongs to.
 func (p *Phase) Side() int { return p.side }
 
 // Ready reports whether enough tasks of the phase before have finished. No phase of a
@@ -119,7 +120,7 @@ func (p *Phase) Running() int { return p.running }
 // Pending returns the number of tasks that wait for a slot and are not held.
 func (p *Phase) Pending() int { return p.pending.Len() }
 
-// FirstPending returns the lowest of those tasks; false if there is none.
+// FirstPending returns the lowest task that Pending counts; false if there is none.
 func (p *Phase) FirstPending() (uint32, bool) {
 	i := p.pending.Min()
 	return uint32(max(i, 0)), i >= 0
@@ -147,8 +148,8 @@ func (s *Side) Class() sojourn.Class { return s.class }
 // Running returns the number of live attempts.
 func (s *Side) Running() int { return s.running }
 
-// Startable returns the number of pending tasks of ready phases: whether the job is worth
-// looking at for a slot of the class.
+// Startable returns the number of pending tasks of ready phases. If it is 0, the job has
+// nothing for a slot of the class.
 func (s *Side) Startable() int { return s.startable }
 
 // Started returns the number of attempts so far, without those that were refused.

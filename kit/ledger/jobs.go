@@ -7,10 +7,10 @@ type jobs[J any] struct {
 	byID  map[sojourn.JobID]*Job[J]
 	table []*Job[J] // by handle; nil where the handle is free
 	spare []uint32  // free handles, the next one last
-	seq   uint64    // of the job that came last
+	seq   uint64    // of the latest job
 }
 
-// add gives a job that arrives a handle.
+// add adds a job that arrives and gives it a handle.
 func (t *jobs[J]) add(spec *sojourn.Job) *Job[J] {
 	t.seq++
 	j := newJob[J](spec, t.seq)
@@ -32,7 +32,7 @@ func (t *jobs[J]) add(spec *sojourn.Job) *Job[J] {
 	return j
 }
 
-// remove takes out a job that has ended.
+// remove removes a job that has ended.
 func (t *jobs[J]) remove(j *Job[J]) {
 	delete(t.byID, j.spec.ID)
 	t.table[j.handle] = nil

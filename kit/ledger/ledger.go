@@ -1,6 +1,6 @@
-// Package ledger keeps the account of slots, nodes, jobs and attempts that every
-// policy needs, and finds the events that do not fit it. Use it in every policy; one that
-// ranks jobs or phases by a key finds it in kit/queue.
+// Package ledger keeps the account of slots, nodes, jobs and attempts that every policy
+// needs, and finds events that do not fit it. Use it in every policy. A policy that ranks
+// jobs or phases by a key gets it with kit/queue.
 //
 //	if err := p.ledger.Check(&ev); err != nil { // in Observe
 //		return err
@@ -11,23 +11,25 @@
 //	j := p.next(class)                          // a job with something to start
 //	return p.ledger.Take(j, j.SideOf(class), slot), true
 //
-// [Ledger.Check] is pure and [Ledger.Apply] cannot fail: a policy decides in between whether
-// it wants to refuse, and an event is applied whole or not at all, also by a wrapper that has
-// other parties to ask. A [Side] is the part of a job that runs on one class of slot. The
-// ledger alone writes its counters; a policy keeps what it needs in [Job].Data, or in arrays by
+// [Ledger.Check] changes nothing and [Ledger.Apply] cannot fail. A policy that refuses an event
+// does so in between. So an event is applied completely or not at all, even if a wrapper has to
+// ask several policies.
+//
+// A [Side] is the part of a job that runs on one class of slots. Only the ledger writes its
+// counters. A policy keeps its own data about a job in [Job].Data, or in arrays indexed by
 // [Job.Handle].
 //
 // # Cost
 //
 // Reports about attempts find their job through the slot table, without a map.
 // Apply and Take take constant time for all task events, apart from the bitmaps
-// of package bitset, and allocate nothing until an attempt fails. JobRevised looks
-// at what was held or failed, and at all tasks if they have inputs. Idle jobs and
-// idle slots are not visited. What is kept of a task is two bits, in phases of more
-// than 4,096 tasks only once one of the 4,096 around it was started, held or finished:
-// so often, Take and Apply allocate some 600 bytes. Only tasks that
-// were attempted more than once, held, or reported done without an attempt have
-// an entry in a map. Nothing is kept of a job that has ended.
+// of package bitset, and allocate nothing until an attempt fails. JobRevised looks at
+// tasks that were held or failed, and at all tasks if they have inputs. No method
+// visits idle jobs and idle slots. A task takes two bits. In phases of more than 4,096
+// tasks, a block of 4,096 tasks takes memory only once one of them was started, held
+// or finished; Take and Apply then allocate some 600 bytes. Only tasks that were
+// attempted more than once, held, or reported done without an attempt have an entry in
+// a map. A job that has ended takes no memory.
 package ledger
 
 import (
@@ -36,8 +38,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A Ledger is the account of one cluster. J is what the policy keeps of each
-// job. The zero Ledger is empty and ready.
+// A Ledger is the account of one cluster. J is the policy's data about a job. The zero Ledger
+// is empty and ready.
 type Ledger[J any] struct {
 	now   sojourn.Time
 	jobs  jobs[J]
@@ -64,8 +66,7 @@ func (l *Ledger[J]) Job(id sojourn.JobID) *Job[J] { return l.jobs.byID[id] }
 // ByHandle returns the live job with that handle.
 func (l *Ledger[J]) ByHandle(h uint32) *Job[J] { return l.jobs.table[h] }
 
-// AppendJobs appends the live jobs that are not cancelled, in no useful but a
-// determined order: that of their handles.
+// AppendJobs appends the live jobs that are not cancelled, in the order of their handles.
 func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
 	for _, j := range l.jobs.table {
 		if j != nil && !j.cancelled {
@@ -75,9 +76,9 @@ func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
 	return dst
 }
 
-// AppendRanking appends the IDs of the live jobs that are not cancelled: those that
-// rank lists, each where it is listed first, and then the others by handle. rank may list
-// no job that is not live.
+// AppendRanking appends the IDs of the live jobs that are not cancelled. First come the
+// jobs that rank lists, each at its first place, then the others by handle. rank must
+// list live jobs only.
 func (l *Ledger[J]) AppendRanking(dst []sojourn.JobID, rank func(list func(*Job[J]))) []sojourn.JobID {
 	listed := make([]bool, len(l.jobs.table))
 	list := func(j *Job[J]) {
@@ -146,7 +147,7 @@ func (l *Ledger[J]) Rack(n sojourn.NodeID) sojourn.RackID { return l.slots.nodes
 // Down reports whether the data of a node cannot be read.
 func (l *Ledger[J]) Down(n sojourn.NodeID) bool { return l.slots.nodes[n].down }
 
-// Free returns a slot that Assign was asked about. It panics with a [*sojourn.SlotError] if
+// Free returns the slot that Assign is called with. It panics with a [*sojourn.SlotError] if
 // the slot is unknown, retiring or busy.
 func (l *Ledger[J]) Free(id sojourn.SlotID) sojourn.Slot {
 	s := l.slots.at(id)
@@ -159,13 +160,14 @@ func (l *Ledger[J]) Free(id sojourn.SlotID) sojourn.Slot {
 	return s.whole(id)
 }
 
-// Retiring reports whether a slot is busy and leaves with its attempt.
+// Retiring reports whether a slot is busy and will leave with its attempt.
 func (l *Ledger[J]) Retiring(id sojourn.SlotID) bool {
 	s := l.slots.at(id)
 	return s != nil && s.state == retiring
 }
 
-// Busy returns a slot that runs something, retiring or not; false if it runs nothing or is not there.
+// Busy returns a slot that runs something, retiring or not; false if it runs nothing or does
+// not exist.
 func (l *Ledger[J]) Busy(id sojourn.SlotID) (sojourn.Slot, bool) {
 	s := l.slots.at(id)
 	if s == nil || s.job == nil {
@@ -184,8 +186,8 @@ func (l *Ledger[J]) Attempt(id sojourn.SlotID) (Attempt[J], bool) {
 	return Attempt[J]{s.job, t, s.attempt, s.start}, true
 }
 
-// Attempts iterates over the slots that are busy and their attempts, by ID of the
-// slot. It visits every slot.
+// Attempts iterates over the busy slots and their attempts, by ID of the slot. It visits every
+// slot.
 func (l *Ledger[J]) Attempts() iter.Seq2[sojourn.Slot, Attempt[J]] {
 	return func(yield func(sojourn.Slot, Attempt[J]) bool) {
 		for id, s := range l.slots.all() {
@@ -206,8 +208,8 @@ func (l *Ledger[J]) AppendFree(dst []sojourn.Slot, c sojourn.Class) []sojourn.Sl
 	return dst
 }
 
-// AppendDown appends the nodes whose data cannot be read, by ID, each as a slot of
-// that node and its rack, as NodeDown wants it.
+// AppendDown appends the nodes whose data cannot be read, by ID. Each entry is a slot with the
+// node and its rack, as in a NodeDown event.
 func (l *Ledger[J]) AppendDown(dst []sojourn.Slot) []sojourn.Slot {
 	for _, id := range l.slots.nodes.sorted() {
 		if n := l.slots.nodes[id]; n.down {

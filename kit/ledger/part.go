@@ -8,12 +8,12 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-// A Part is what an account says of some jobs and of the slots that they hold, as kept by
-// somebody else.
+// A Part is an account that another policy keeps of some of the jobs and of the slots that
+// they hold.
 type Part = Ledger[struct{}]
 
 // RestorePart reads the account with which the snapshot of a policy begins. It returns nil
-// if the bytes are no such snapshot.
+// if the bytes are not such a snapshot.
 func RestorePart(data []byte) *Part {
 	r := snapshot.Body(data)
 	if r == nil {
@@ -26,10 +26,14 @@ func RestorePart(data []byte) *Part {
 	return part
 }
 
-// Covers reports whether part agrees with l at this instant: it knows of these jobs, where
-// nil stands for none, and of no others, all that l does; its slots are those on which they
-// run; and what it knows of nodes is right, and all of which are down. Whatever then fits l
-// and concerns these jobs fits part as well.
+// Covers reports whether part agrees with l at this instant:
+//
+//   - it knows the given jobs, and no others, exactly as l does; nil entries of jobs are
+//     skipped;
+//   - its slots are those on which these jobs run;
+//   - what it knows about nodes is right, and it knows all nodes that are down.
+//
+// An event that fits l and concerns these jobs then fits part as well.
 func (l *Ledger[J]) Covers(part *Part, jobs []*Job[J]) bool {
 	live, running := 0, 0
 	for _, j := range jobs {
@@ -62,9 +66,9 @@ func (l *Ledger[J]) Covers(part *Part, jobs []*Job[J]) bool {
 	return l.now == part.now && live == len(part.jobs.byID) && running == 0 && !slices.ContainsFunc(l.AppendDown(nil), missing)
 }
 
-// tasks returns what is known of a job and its tasks, as bytes.
+// tasks returns the account of a job and its tasks, as bytes.
 func tasks[J any](j *Job[J]) []byte {
-	data, _ := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) { // which nothing makes fail
+	data, _ := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) { // it cannot fail
 		w.Job(j.spec)
 		w.Bool(j.cancelled)
 		j.saveTasks(w)

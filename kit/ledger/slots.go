@@ -14,7 +14,7 @@ import (
 // slots are the slots and nodes of a ledger.
 type slots[J any] struct {
 	pages   []*slotPage[J] // slot id is pages[id/pageSize][id%pageSize]
-	classes []class        // by sojourn.Class, as far as any was seen
+	classes []class        // by sojourn.Class, up to the highest one seen
 	nodes   nodes
 }
 
@@ -28,7 +28,7 @@ const (
 	absent slotState = iota
 	free
 	busy
-	retiring // busy, and leaves with its attempt
+	retiring // busy, and will leave with its attempt
 )
 
 type slot[J any] struct {
@@ -77,7 +77,7 @@ func (t *slots[J]) all() iter.Seq2[sojourn.SlotID, *slot[J]] {
 	}
 }
 
-// add adds a slot, or keeps one that retires.
+// add adds a slot, or ends the retirement of one.
 func (t *slots[J]) add(slot sojourn.Slot) {
 	if s := t.at(slot.ID); s != nil && s.state == retiring {
 		s.state = busy
@@ -89,7 +89,8 @@ func (t *slots[J]) add(slot sojourn.Slot) {
 	t.setNode(slot.Node, n, slot.Rack)
 }
 
-// open makes the entry of a free slot, and counts it for its class but not for its node.
+// open makes the entry of a free slot. It counts the slot for its class, but not for its
+// node.
 func (t *slots[J]) open(add sojourn.Slot) {
 	page := int(add.ID / pageSize)
 	for page >= len(t.pages) {
@@ -106,7 +107,7 @@ func (t *slots[J]) open(add sojourn.Slot) {
 	t.classes[add.Class].free.Add(int(add.ID))
 }
 
-// drop takes out a slot that nothing runs on.
+// drop removes a slot that nothing runs on.
 func (t *slots[J]) drop(id sojourn.SlotID, s *slot[J]) {
 	s.state = absent
 	t.classes[s.class].capacity--
@@ -131,7 +132,7 @@ func (t *slots[J]) check(want sojourn.Slot) error {
 	return sojourn.ErrDuplicateSlot
 }
 
-// nodes are those that have slots or are down.
+// nodes are the nodes that have slots or are down.
 type nodes map[sojourn.NodeID]node
 
 type node struct {
@@ -145,8 +146,7 @@ func (n nodes) sorted() []sojourn.NodeID {
 	return slices.SortedFunc(maps.Keys(n), cmp.Compare)
 }
 
-// setNode stores what is known of a node, and forgets a node that is up and has
-// no slots.
+// setNode stores the state of a node. It forgets a node that is up and has no slots.
 func (t *slots[J]) setNode(id sojourn.NodeID, n node, rack sojourn.RackID) {
 	if id == 0 {
 		return
@@ -164,7 +164,7 @@ func (t *slots[J]) setNode(id sojourn.NodeID, n node, rack sojourn.RackID) {
 	t.nodes[id] = n
 }
 
-// checkRack tests what an event says of the rack of a node.
+// checkRack tests the rack that an event gives for a node.
 func (n nodes) checkRack(id sojourn.NodeID, rack sojourn.RackID) error {
 	if was := n[id].rack; id != 0 && was != 0 && rack != 0 && rack != was {
 		return fmt.Errorf("%w: node %d is on rack %d, not %d", sojourn.ErrInvalidSlot, id, was, rack)
@@ -172,7 +172,7 @@ func (n nodes) checkRack(id sojourn.NodeID, rack sojourn.RackID) error {
 	return nil
 }
 
-// checkChange tests an event that says that a node is down, or up again.
+// checkChange tests a NodeDown or NodeUp event.
 func (n nodes) checkChange(of sojourn.Slot, down bool) error {
 	if of.Node == 0 {
 		return sojourn.ErrInvalidEvent

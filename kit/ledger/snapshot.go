@@ -11,12 +11,11 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-// Save writes the account, but for the Data of jobs, which is the policy's.
+// Save writes the account without the Data of jobs, which belongs to the policy.
 //
-// Handles and the order in which free ones are given out are part of it: they
-// decide the order of [Ledger.All] and of [Ledger.AppendJobs]. What is pending,
-// startable and ready follows from what is done, held and running, and is not
-// written.
+// It writes handles and the order in which free handles will be used, since
+// they decide the order of [Ledger.All] and of [Ledger.AppendJobs]. Pending,
+// startable and ready follow from done, held and running, and are not written.
 func (l *Ledger[J]) Save(w *snapshot.Writer) {
 	w.Time(l.now)
 	latest, seq := snapshot.Seqs(l.jobs.seq, func(add func(uint64)) {
@@ -72,7 +71,7 @@ func (j *Job[J]) save(w *snapshot.Writer, seq uint64) {
 	j.saveTasks(w)
 }
 
-// saveTasks writes what is done, was tried and is held.
+// saveTasks writes which tasks are done, were tried and are held.
 func (j *Job[J]) saveTasks(w *snapshot.Writer) {
 	for i := range j.phases {
 		saveSet(w, &j.phases[i].finished)
@@ -97,8 +96,9 @@ func (t task) save(w *snapshot.Writer) {
 	w.Uint(uint64(t.index))
 }
 
-// saveSet writes a set as runs of members: how many integers lie between it and
-// the run before, and how many are in it. A run of none ends the list.
+// saveSet writes a set as runs of members. For each run it writes how many integers
+// lie between it and the run before, and its length. A run of length 0 ends the
+// list.
 func saveSet(w *snapshot.Writer, s *bitset.Set) {
 	end := 0
 	for from, to := range runs(s) {
@@ -109,7 +109,7 @@ func saveSet(w *snapshot.Writer, s *bitset.Set) {
 	w.Uint(0)
 }
 
-// runs iterates over the runs of members of a set, by where they begin and end.
+// runs iterates over the runs of members of a set: the begin and the end of each.
 func runs(s *bitset.Set) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		for from, to := s.Next(0), 0; from >= 0; from = s.Next(to) {
@@ -136,9 +136,9 @@ func restoreSet(r *snapshot.Reader, s *bitset.Set, n int) {
 	}
 }
 
-// Restore reads what [Ledger.Save] has written into an empty ledger. It leaves the
-// ledger empty if anything is wrong. The Data of jobs is zero; fill it in the order
-// of [Ledger.All] if it was written so.
+// Restore reads what [Ledger.Save] has written into an empty ledger. If anything is
+// wrong, the ledger stays empty. The Data of jobs is zero afterwards; the policy
+// fills it, in the order in which it wrote it.
 func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 	l.now = r.Time()
 	l.jobs.seq = r.Seq()
@@ -237,7 +237,7 @@ func (j *Job[J]) restoreTask(r *snapshot.Reader) (t task) {
 	return t
 }
 
-// restoreNodes reads what was known of nodes, and returns their IDs.
+// restoreNodes reads the states of nodes, and returns their IDs.
 func (t *slots[J]) restoreNodes(r *snapshot.Reader) []sojourn.NodeID {
 	ids := make([]sojourn.NodeID, r.Len())
 	t.nodes = make(nodes, len(ids))
@@ -294,7 +294,7 @@ func (l *Ledger[J]) restoreAttempt(r *snapshot.Reader, s sojourn.Slot, state slo
 	return true
 }
 
-// RestoreJob reads the handle of a live job, which the policy wrote, and returns the
+// RestoreJob reads the handle of a live job that the policy wrote, and returns the
 // job; nil after an error.
 func (l *Ledger[J]) RestoreJob(r *snapshot.Reader) *Job[J] {
 	h := r.Below(uint64(len(l.jobs.table)))

@@ -12,28 +12,31 @@ type JobOrder[J, K any] struct {
 	// Key returns the key of a job.
 	Key func(j *ledger.Job[J]) K
 
-	// SideKey, unless nil, returns the key of a job for the slots of one class, where it has
-	// something to start. Key then only says how AppendRanking ranks jobs.
+	// SideKey, unless nil, returns the key of a job for the slots of one class. It is called
+	// only if the job has something to start there. Key then only says how AppendRanking
+	// ranks jobs.
 	SideKey func(j *ledger.Job[J], side *ledger.Side) K
 
-	// Less is a strict total order of keys: let it end in [ledger.Job.Seq].
+	// Less is a strict total order of keys: let it compare [ledger.Job.Seq] last.
 	Less func(a, b K) bool
 
-	// Grows says that keys may grow, and never shrink, while time passes. What is filed is
-	// then the key at some earlier instant, a lower bound, and Assign brings the first entry
-	// up to date until the first entry is one that needs no update: that one is the least.
+	// Grows says that keys may grow while time passes; they never shrink. The queue then
+	// holds the key of some earlier instant, which is a lower bound. Assign updates the
+	// first entry until the first entry needs no update; its key is then the least.
 	Grows bool
 
-	// Level, unless nil, returns at which level of a reserve a job is filed for the slots of
-	// one class, where it has something to start. What is filed is the level at the latest
-	// event about the job or assignment to it, and is part of the state.
+	// Level, unless nil, returns the level of a reserve at which a job is filed for the
+	// slots of one class. It is called only if the job has something to start there. A job
+	// is filed with the level that it has at its latest event or assignment. This level is
+	// part of the state.
 	Level func(j *ledger.Job[J], side *ledger.Side) int
 
-	// Reserve says how many slots are kept free for low levels, if there are levels.
+	// Reserve says how many slots are kept free for low levels. It has no effect without
+	// Level.
 	Reserve reserve.Options
 
 	// IgnoreLocality makes a job start its tasks in the order of their numbers. Without it
-	// the task starts whose input is closest to the slot: see package locality.
+	// the task whose input is closest to the slot starts first: see package locality.
 	IgnoreLocality bool
 }
 
@@ -64,15 +67,15 @@ func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
 	return q
 }
 
-// File files the job that an event concerns anew.
+// File updates the place of the job that an event concerns.
 func (q *Jobs[J, K]) File(_ *sojourn.Event, c ledger.Change[J]) {
 	if c.Job != nil {
 		q.Update(c.Job)
 	}
 }
 
-// Update files j anew. Call it when the key of j may have changed other than by an event
-// about j, or by the passing of time if keys may grow.
+// Update updates the place of j. Call it if the key of j may have changed without an event
+// about j. If keys may grow, the passing of time needs no call.
 func (q *Jobs[J, K]) Update(j *ledger.Job[J]) {
 	var key K
 	keyed := false
@@ -106,7 +109,7 @@ func (q *Jobs[J, K]) level(j *ledger.Job[J], side *ledger.Side) int {
 	return q.order.Level(j, side)
 }
 
-// Assign gives a free slot to the first job that has a task for it and may start it, and
+// Assign gives a free slot to the first job that has a task for it and may start it. It
 // reports false if there is none. The job keeps its key: call Update if an assignment changes
 // keys.
 func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
@@ -127,7 +130,7 @@ func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// first returns the first job for a class up to a level, its key, and where it is filed.
+// first returns the first job for a class up to a level, its key, and its level.
 func (q *Jobs[J, K]) first(c sojourn.Class, highest int) (h uint32, key K, level int, ok bool) {
 	for {
 		h, key, level, ok = q.ready.FirstUpTo(c, highest)

@@ -13,36 +13,39 @@ import (
 
 // PhaseOrder says how phases are ranked, and in which order the tasks of a phase start.
 type PhaseOrder[J, K any] struct {
-	// Key returns the key of a phase whose first startable task is given, and false
-	// if it may not start yet.
+	// Key returns the key of a phase, given its first startable task. It reports false if
+	// the phase may not start yet.
 	Key func(j *ledger.Job[J], phase int, task uint32) (K, bool)
 
-	// Less is a strict total order of keys: let it end in [ledger.Job.Seq] and the number
-	// of the phase.
+	// Less is a strict total order of keys: let it compare [ledger.Job.Seq] and the number
+	// of the phase last.
 	Less func(a, b K) bool
 
-	// Level, unless nil, returns at which level of a reserve a phase is filed that has
-	// something to start. What is filed is the level at the latest event about the phase or
-	// the one before it, or assignment to it, and is part of the state.
+	// Level, unless nil, returns the level of a reserve at which a phase that has something
+	// to start is filed. A phase is filed with the level that it has at its latest
+	// assignment or at the latest event about it or the phase before it. This level is part
+	// of the state.
 	Level func(j *ledger.Job[J], phase int) int
 
-	// Reserve says how many slots are kept free for low levels, if there are levels.
+	// Reserve says how many slots are kept free for low levels. It has no effect without
+	// Level.
 	Reserve reserve.Options
 
-	// Within, unless nil, returns a comparison of tasks of a phase; ties go by number.
-	// Of a phase for which it returns nil, the task starts whose input is closest to the
-	// slot: see package locality.
+	// Within, unless nil, returns a comparison of the tasks of a phase; ties go by
+	// number. If it returns nil for a phase, the task whose input is closest to the slot
+	// starts first: see package locality.
 	Within func(ph *sojourn.Phase) func(a, b uint32) int
 }
 
-// Phases ranks the phases of jobs by a key: a free slot goes to the phase with the least
-// key among those that have a startable task of the slot's class, and there to the first
-// such task in an order of the policy's choice, or to the one whose input is closest where
-// the policy has none.
+// Phases ranks the phases of jobs by a key. A free slot goes to the phase with the least
+// key among those that have a startable task of the slot's class. Within the phase it goes
+// to the first such task in the policy's order, or, without such an order, to the task
+// whose input is closest.
 //
-// An event about a task files its phase and the next one anew, in O(log n) for n
-// startable phases, however many phases a job has, and allocates nothing. Tasks of a
-// phase that are not taken in the order of their numbers cost 8 bytes and a bit each.
+// An event about a task updates the places of its phase and the next one. This takes
+// O(log n) for n startable phases, does not depend on the number of phases of the
+// job, and allocates nothing. If tasks are not taken in the order of their numbers,
+// each costs 8 bytes and a bit.
 type Phases[J, K any] struct {
 	Queue[J, K]
 
@@ -52,12 +55,12 @@ type Phases[J, K any] struct {
 	spare   []uint32 // free places in entries
 }
 
-// filed is what the queue keeps of a phase.
+// filed is the queue's data about a phase.
 type filed struct {
 	id uint32 // in ready: where it is in entries
 
-	// Where tasks are not taken by number: the tasks in their order, the place of each
-	// in it, and the places of all tasks that are pending, and maybe of some others.
+	// If tasks are not taken by number: the tasks in order, the place of each task in it,
+	// and the places of all pending tasks, perhaps with those of some others.
 	order, place []uint32
 	waiting      bitset.Set
 }
@@ -88,7 +91,7 @@ func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
 	return q
 }
 
-// File files anew what an event has changed.
+// File updates the places of the phases that an event has changed.
 func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 	j := c.Job
 	if j == nil || ev.Kind == sojourn.TaskProgress {
@@ -108,7 +111,7 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 	default:
 		i := int(ev.Task.Phase)
 		if f := q.filed(j, i); f.order != nil {
-			f.waiting.Add(int(f.place[ev.Task.Index])) // whether it is pending is seen to later
+			f.waiting.Add(int(f.place[ev.Task.Index])) // first removes it again if it is not pending
 		}
 		q.update(j, i)
 		if i+1 < j.NumPhases() {
@@ -120,7 +123,7 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 	}
 }
 
-// filed returns what is kept of a phase.
+// filed returns the queue's data about a phase.
 func (q *Phases[J, K]) filed(j *ledger.Job[J], i int) *filed { return &q.jobs[j.Handle()][i] }
 
 // enrol makes the entries of a job.
@@ -178,8 +181,8 @@ func (q *Phases[J, K]) sort(j *ledger.Job[J], i int) {
 	f.waiting = bitset.Full(ph.Tasks)
 }
 
-// Update files all phases of j anew. Call it when keys of j may have changed other than by
-// an event about j.
+// Update updates the places of all phases of j. Call it if keys of j may have changed
+// without an event about j.
 func (q *Phases[J, K]) Update(j *ledger.Job[J]) {
 	for i := range j.NumPhases() {
 		q.update(j, i)
@@ -201,7 +204,7 @@ func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
 	q.ready.Remove(class, id)
 }
 
-// first returns the first pending task of a phase, of which there must be one.
+// first returns the first pending task of a phase. There must be one.
 func (q *Phases[J, K]) first(j *ledger.Job[J], i int) uint32 {
 	f := q.filed(j, i)
 	if f.order == nil {
@@ -217,8 +220,8 @@ func (q *Phases[J, K]) first(j *ledger.Job[J], i int) uint32 {
 	}
 }
 
-// Assign gives a free slot the first task for it that may start, and reports false if there is
-// none. The phase is filed anew.
+// Assign gives a free slot the first task for it that may start. It reports false if there
+// is none. It updates the place of the phase.
 func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := q.Ledger.Free(id)
 	first, _, inTurn, ok := q.choose(s.Class, q.ready.FirstUpTo)

@@ -12,39 +12,38 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-// A Queue is what [Jobs] and [Phases] have in common: the account of the cluster, and by
-// class of slot what has something to start, the least key first. J is what the policy
-// keeps of a job, K the key.
+// A Queue is the common part of [Jobs] and [Phases]. It holds the account of the
+// cluster, and for each class of slots the items that have something to start, the least
+// key first. J is the policy's data about a job, K is the key.
 type Queue[J, K any] struct {
 	Ledger ledger.Ledger[J]
 
-	// Shared, unless nil, is what the keys of all jobs rest on. It is saved and restored with
-	// the queue, before the jobs.
+	// Shared, unless nil, is state that the keys of all jobs rest on. It is saved and restored
+	// with the queue, before the jobs.
 	Shared interface {
 		Save(*snapshot.Writer)
 		Restore(*snapshot.Reader)
 	}
 
-	inputs  *locality.Index[J] // of Ledger; nil where nobody asks
+	inputs  *locality.Index[J] // of Ledger; nil if no order uses it
 	less    func(a, b K) bool
 	ready   Ready[K]
-	reserve *reserve.Reserve // of Ledger; nil where all is filed at level 0
+	reserve *reserve.Reserve // of Ledger; nil if everything is filed at level 0
 
-	// What the two do differently.
+	// The functions in which Jobs and Phases differ.
 	rank  func(*ledger.Job[J]) (K, bool)                           // the key that stands for a whole job; false if it has none
 	file  func(*ledger.Job[J])                                     // files a job of a restored account
 	items func(*ledger.Job[J], func(c sojourn.Class, item uint32)) // calls with each that a job may have in ready
 }
 
-// Inputs returns where the pending tasks have their input; nil with
-// [JobOrder.IgnoreLocality].
+// Inputs returns the index of the inputs of pending tasks; nil with [JobOrder.IgnoreLocality].
 func (q *Queue[J, K]) Inputs() *locality.Index[J] { return q.inputs }
 
-// Reserve returns what is kept free for low levels; nil without levels.
+// Reserve returns the reserve that is kept free for low levels; nil without levels.
 func (q *Queue[J, K]) Reserve() *reserve.Reserve { return q.reserve }
 
-// Apply applies an event that [ledger.Ledger.Check] found to fit. Bring what the keys
-// depend on up to date, and call File.
+// Apply applies an event that [ledger.Ledger.Check] accepts. After it, update the data that
+// keys depend on, and call File.
 func (q *Queue[J, K]) Apply(ev *sojourn.Event) ledger.Change[J] {
 	c := q.Ledger.Apply(ev)
 	if q.inputs != nil {
@@ -59,8 +58,8 @@ func (q *Queue[J, K]) Apply(ev *sojourn.Event) ledger.Change[J] {
 	return c
 }
 
-// Seek implements [sojourn.Seeker]: the free slot of class c with the least ID, while
-// anything of that class is startable and may start.
+// Seek implements [sojourn.Seeker]. It returns the free slot of class c with the least ID if
+// something of that class is startable and may start.
 func (q *Queue[J, K]) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if !q.ready.AnyUpTo(c, q.highest(c)) {
 		return 0, false
@@ -89,7 +88,7 @@ func (q *Queue[J, K]) choose(c sojourn.Class, first func(sojourn.Class, int) (ui
 	return id, key, false, ok
 }
 
-// started tells the reserve of a task that starts.
+// started reports the start of a task to the reserve.
 func (q *Queue[J, K]) started(s sojourn.Slot, inTurn bool) {
 	if q.reserve != nil {
 		q.reserve.Started(s, inTurn)
@@ -99,8 +98,8 @@ func (q *Queue[J, K]) started(s sojourn.Slot, inTurn bool) {
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (q *Queue[J, K]) Admit(job *sojourn.Job) error { return q.Ledger.CheckArrival(job) }
 
-// Attrs returns what [ledger.Job.Attrs] tells of a job and, with levels, what
-// [reserve.Reserve.Explain] adds to it.
+// Attrs returns the attributes of [ledger.Job.Attrs] and, with levels, those that
+// [reserve.Reserve.Explain] adds.
 func (q *Queue[J, K]) Attrs(j *ledger.Job[J]) []slog.Attr {
 	attrs := j.Attrs()
 	if q.reserve == nil {
@@ -168,9 +167,9 @@ func (q *Queue[J, K]) ranking() []*ledger.Job[J] {
 	return jobs
 }
 
-// Save writes the account, the reserve, what is Shared, and for each job, in the order of
-// [ledger.Ledger.All], what data writes of j.Data and the levels at which it is filed. data may
-// be nil if nothing has to be written.
+// Save writes the account, the reserve and Shared. Then it writes, for each job in the order of
+// [ledger.Ledger.All], what data writes about j.Data, and the levels at which the job is filed.
+// data may be nil if there is nothing to write.
 func (q *Queue[J, K]) Save(w *snapshot.Writer, data func(*ledger.Job[J])) {
 	q.Ledger.Save(w)
 	if q.reserve != nil {
@@ -196,8 +195,8 @@ func (q *Queue[J, K]) Save(w *snapshot.Writer, data func(*ledger.Job[J])) {
 	}
 }
 
-// Restore reads what Save has written into an empty queue: data reads what it wrote into
-// j.Data, and computes what else the keys of j depend on. The order is computed anew.
+// Restore reads what Save has written into an empty queue. data reads j.Data and computes
+// everything else that the keys of j depend on. Restore computes the order from the keys.
 func (q *Queue[J, K]) Restore(r *snapshot.Reader, data func(*ledger.Job[J])) {
 	q.Ledger.Restore(r)
 	if q.inputs != nil {

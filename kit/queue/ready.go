@@ -8,30 +8,31 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// Ready is what has something to start, for each class of slot, the least key first. Use
-// it where neither [Jobs] nor [Phases] fits: it knows nothing of jobs. Items are named by
-// small integers, such as the handles of jobs, and the same number may be there for several
-// classes. What has nothing to start is not in it and costs nothing. Set and Remove take
-// O(log n) for n items of the class, all else O(1).
+// Ready holds the items that have something to start, for each class of slots, the least
+// key first. Use it if neither [Jobs] nor [Phases] fits: it knows nothing about jobs. Small
+// integers name items, such as the handles of jobs. The same number may be filed for
+// several classes. An item with nothing to start is not in it and costs nothing. Set and
+// Remove take O(log n) for n items of the class, all other methods O(1).
 //
-// An item is filed at a level, from 0 to [reserve.Levels] - 1, which is 0 unless SetLevel
-// says otherwise. FirstUpTo leaves out what is filed higher; all else takes no notice of
-// levels. What is only filed at level 0 costs nothing for the others.
+// An item is filed at a level, from 0 to [reserve.Levels] - 1. The level is 0 unless
+// SetLevel gives another one. FirstUpTo and AnyUpTo leave out items at higher levels; the
+// other methods ignore levels. Items at level 0 pay nothing for the other levels.
 //
 // The zero Ready cannot be used: make one with [NewReady].
 type Ready[K any] struct {
 	less  func(a, b K) bool
 	heaps []*heap.Heap[K] // by class: level 0; nil where the class was never used
 
-	// By class: the levels from 1, each one less here; nil where none was ever used. An item
-	// is here or in heaps, and not in both.
+	// By class: the levels from 1, where level l has number l-1; nil if none was ever used.
+	// Invariant: an item is here or in heaps, and not in both.
 	above []*heap.Levels[K]
 }
 
 // NewReady returns an empty Ready, ordered by less, a strict total order.
 func NewReady[K any](less func(a, b K) bool) Ready[K] { return Ready[K]{less: less} }
 
-// Set files an item for class c at level 0, or changes its key and its level to that.
+// Set files an item for class c at level 0. If it is filed already, Set changes its key and
+// moves it to level 0.
 func (q *Ready[K]) Set(c sojourn.Class, id uint32, key K) { q.SetLevel(c, id, 0, key) }
 
 // SetLevel files an item for class c at a level, or changes its key and its level.
@@ -63,7 +64,7 @@ func (q *Ready[K]) SetLevel(c sojourn.Class, id uint32, level int, key K) {
 	q.heaps[c].Set(id, key)
 }
 
-// lowest returns what is filed for class c at level 0; nil if nothing ever was.
+// lowest returns the items of class c at level 0; nil if there never was one.
 func (q *Ready[K]) lowest(c sojourn.Class) *heap.Heap[K] {
 	if int(c) >= len(q.heaps) {
 		return nil
@@ -71,7 +72,7 @@ func (q *Ready[K]) lowest(c sojourn.Class) *heap.Heap[K] {
 	return q.heaps[c]
 }
 
-// higher returns what is filed for class c above level 0; nil if nothing ever was.
+// higher returns the items of class c above level 0; nil if there never was one.
 func (q *Ready[K]) higher(c sojourn.Class) *heap.Levels[K] {
 	if int(c) >= len(q.above) {
 		return nil
@@ -79,7 +80,7 @@ func (q *Ready[K]) higher(c sojourn.Class) *heap.Levels[K] {
 	return q.above[c]
 }
 
-// Remove takes an item out of those of class c, if it is there.
+// Remove removes an item from class c, if it is there.
 func (q *Ready[K]) Remove(c sojourn.Class, id uint32) {
 	if h := q.lowest(c); h != nil {
 		h.Remove(id)
@@ -108,7 +109,7 @@ func (q *Ready[K]) Level(c sojourn.Class, id uint32) (int, bool) {
 	return 0, false
 }
 
-// move files an item that is filed for class c at another level, with the key that it has.
+// move moves an item of class c to another level. The item keeps its key.
 func (q *Ready[K]) move(c sojourn.Class, id uint32, level int) {
 	if h := q.lowest(c); h != nil && h.Contains(id) {
 		key, _ := h.Key(id)
@@ -125,8 +126,8 @@ func (q *Ready[K]) First(c sojourn.Class) (id uint32, key K, ok bool) {
 	return id, key, ok
 }
 
-// FirstUpTo returns the item of class c with the least key among those filed at a level up
-// to that one, the key, and where it is filed; false if there is none.
+// FirstUpTo returns the item of class c with the least key among those at most at the given
+// level, with its key and its level; false if there is none.
 func (q *Ready[K]) FirstUpTo(c sojourn.Class, level int) (id uint32, key K, at int, ok bool) {
 	if level < 0 {
 		return 0, key, 0, false
@@ -147,7 +148,7 @@ func (q *Ready[K]) FirstUpTo(c sojourn.Class, level int) (id uint32, key K, at i
 // Any reports whether anything is filed for class c.
 func (q *Ready[K]) Any(c sojourn.Class) bool { return q.AnyUpTo(c, reserve.Levels-1) }
 
-// AnyUpTo reports whether anything is filed for class c at a level up to that one.
+// AnyUpTo reports whether anything is filed for class c at most at the given level.
 func (q *Ready[K]) AnyUpTo(c sojourn.Class, level int) bool {
 	if h := q.lowest(c); h != nil && level >= 0 && h.Len() > 0 {
 		return true

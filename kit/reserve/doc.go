@@ -1,7 +1,7 @@
 // Package reserve keeps a few slots of each class free for tasks that are short, or belong
-// to jobs that run little. Use it in a policy that serves one job after the other, where
-// tasks are long and are not interrupted: without it all slots can be held by long tasks that
-// were started together, and a job of ten seconds waits until they end.
+// to jobs that run little. Use it in a policy that serves one job after the other, if tasks
+// are long and are not interrupted. Without it, long tasks that were started together can
+// hold all slots, and a job of ten seconds waits until they end.
 //
 // A cluster has 300 slots, of which 1 % are kept: 3. Half of the phases that have arrived have
 // shorter tasks than job a, whose level is therefore at least 7 of 15:
@@ -12,8 +12,8 @@
 //	8..12  3   a, while one of its tasks runs: 11
 //	13..15 4   a, while four of its tasks run: 14
 //
-// So the short job finds the last free slot, and a job that already runs something leaves
-// it alone. A policy over kit/queue says what the level of a job is, and has the rest done:
+// So a short job finds the last free slot, since a job that already runs something may not take
+// it. A policy over kit/queue gives the level of a job, and the queue does the rest:
 //
 //	p.queue = queue.NewJobs(queue.JobOrder[data, key]{
 //		Key:     ...,
@@ -27,42 +27,43 @@
 //
 //	p.queue.Reserve().Lengths(class).Add(bucket) // in Observe: a phase has arrived
 //
-// Any other policy holds a [Reserve], asks it for [Reserve.Highest] before it chooses, and tells
-// it of [Reserve.Started] and [Reserve.Ended].
+// Any other policy holds a [Reserve], calls [Reserve.Highest] before it chooses a task, and
+// reports starts and ends by [Reserve.Started] and [Reserve.Ended].
 //
 // # The rule
 //
-// Let a class have N slots, and let k of them be reserved: a share of N, rounded, and less than
-// N. Let u be the part of the phases that have arrived whose longest task is shorter than that
-// of a phase, where those about as long count half ([Lengths]), and let r be how many tasks of its
-// job run in the class. Then
+// Let a class have N slots, and let k of them be reserved: a share of N, rounded, and less than N.
+// Take a phase of a job. Let u be the part of all arrived phases whose longest task is shorter
+// than that of this phase, where phases about as long count half ([Lengths]). Let r be the number
+// of tasks of the job that run in the class. Then
 //
 //	level      l = floor(15.999 (u+r)/(1+r)), from 0 to 15
 //	threshold  t = floor(l k/15 + 1/2), from 0 to k
 //
-// and one of its tasks may start if more than t slots are free, or if its job is the only live
-// one. Where lengths are not known, l is 0 if r = 0, and else 15 ([LevelUnknown]). Among the jobs
-// that may start, the policy's order decides; if none may, the slot stays free. It is
-// offered again after the next event, so that the reserve needs no timer.
+// and a task of the phase may start if more than t slots are free, or if the job is the only live
+// one. If lengths are not known, l is 0 for r = 0, and 15 otherwise ([LevelUnknown]). Among the
+// jobs that may start, the policy's order decides. If none may start, the slot stays free. The
+// driver offers it again after the next event, so the reserve needs no timer.
 //
-// A level is computed when the job is filed, which is at its own events. The ranks of the others
-// change by what arrives meanwhile, and that is let be: a level is part of the state.
+// The level of a job is computed when the job is filed, which is at its own events. Ranks change
+// when other jobs arrive, but the level stays until the job's next event. So a level is part of
+// the state.
 //
 // # Two forms
 //
-// The plain form counts free slots, and not who holds the others. Jobs that are in front by the
-// order and may not take the last slots can see a stream of short jobs take each slot that
-// becomes free, for as long as no more than k are free at once.
+// The plain form counts free slots, and does not ask who holds the others. Consider a job that
+// is first in the order but may not take the last slots. A stream of short jobs can take each
+// slot that becomes free, as long as no more than k are free at once.
 //
-// With [Options.Counted] a slot counts as free while it is held by a task that was started out of
-// turn: when a job that came before its own by the order was not allowed to start. Let q be the
-// number of these slots and f that of free ones; then a task may start if f + q > t. A task is
-// started out of turn only while f + q <= k, and this start leaves f + q as it is. So q <= k
-// as long as k does not fall, and while a job waits that is not allowed to start,
-// f + q <= k: at least N - k slots run what was started in its turn.
+// With [Options.Counted] a slot also counts as free while a task that was started out of turn
+// holds it. A task starts out of turn if a job before its own in the order was not allowed to
+// start. Let q be the number of these slots and f the number of free ones; then a task may start
+// if f + q > t. A task starts out of turn only while f + q <= k, and this start does not change f
+// + q. So q <= k as long as k does not fall. While a job waits that is not allowed to start, f +
+// q <= k: at least N - k slots run tasks that were started in turn.
 //
 // # Cost
 //
-// Each call takes constant time, apart from [Lengths.Add], which takes 126 steps. Nothing is
-// allocated but for the first phase or slot of a class.
+// Each call takes constant time, apart from [Lengths.Add], which takes 126 steps. Only the first
+// phase or slot of a class allocates memory.
 package reserve

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Buckets is how many lengths are told apart: half octaves of nanoseconds.
+// Buckets is the number of buckets of lengths: half octaves of nanoseconds.
 const Buckets = 126
 
 // maxLengths bounds what a Lengths counts.
@@ -27,7 +27,8 @@ func Bucket(d time.Duration) uint8 {
 	return uint8(bits.Len64(lo) - 1)
 }
 
-// Longest returns the longest estimate of the tasks of a phase, where unknown stands for none.
+// Longest returns the longest estimate among the tasks of a phase. A task without an estimate
+// counts as unknown.
 func Longest(ph *sojourn.Phase, unknown time.Duration) time.Duration {
 	if ph.Estimates == nil {
 		return cmp.Or(ph.Estimate, unknown)
@@ -42,12 +43,12 @@ func Longest(ph *sojourn.Phase, unknown time.Duration) time.Duration {
 // Lengths is a histogram of the lengths of the phases that have arrived. The zero Lengths
 // is empty and ready.
 type Lengths struct {
-	// below[b] is how many are in buckets below b, so that it grows with b. The last one,
-	// which counts all, is below maxLengths.
+	// below[b] is the number of phases in buckets below b. Invariant: it never decreases with
+	// b, and the last one, which counts all phases, is below maxLengths.
 	below [Buckets + 1]uint64
 }
 
-// Add counts a phase. When 2^32 were counted, all buckets are halved, rounding down.
+// Add counts a phase. At 2^32 phases it halves all buckets, rounding down.
 func (h *Lengths) Add(bucket uint8) {
 	for b := int(bucket) + 1; b <= Buckets; b++ {
 		h.below[b]++
@@ -62,8 +63,8 @@ func (h *Lengths) Add(bucket uint8) {
 	}
 }
 
-// Rank returns which part of the phases is shorter than those of a bucket, where those in it
-// count half.
+// Rank returns the part of the phases that are shorter than those of a bucket. Phases in the
+// bucket count half.
 func (h *Lengths) Rank(bucket uint8) Rank {
 	return Rank{h.below[bucket] + h.below[bucket+1], 2 * h.below[Buckets]}
 }

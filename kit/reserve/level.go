@@ -10,8 +10,8 @@ import (
 // Levels is the number of levels, which count from 0.
 const Levels = 16
 
-// A Rank says which part of the phases that have arrived have shorter tasks: Num/Den, from
-// 0 to 1. Den is at most 2^33. The zero Rank is 0.
+// A Rank is the part of the arrived phases that have shorter tasks: Num/Den, from 0 to 1.
+// Den is at most 2^33. The zero Rank is 0.
 type Rank struct{ Num, Den uint64 }
 
 // Level returns the level of a job whose phase has rank u, while running of its tasks run:
@@ -28,8 +28,8 @@ func Level(u Rank, running int) int {
 	return int(q / 1000)
 }
 
-// LevelUnknown returns the level of a job of which no length is known: 0 if none of its
-// tasks runs, and else the highest one.
+// LevelUnknown returns the level of a job of unknown length: 0 if none of its tasks runs,
+// and otherwise the highest level.
 func LevelUnknown(running int) int {
 	if running == 0 {
 		return 0
@@ -37,15 +37,15 @@ func LevelUnknown(running int) int {
 	return Levels - 1
 }
 
-// Threshold returns how many slots a task of a level has to leave free, of k that are
-// reserved: floor(level k/15 + 1/2).
+// Threshold returns how many of k reserved slots a task of a level has to leave free:
+// floor(level k/15 + 1/2).
 func Threshold(level, k int) int { return (2*level*k + Levels - 1) / (2 * (Levels - 1)) }
 
-// Highest returns the highest level that may take one of so many free slots: the greatest
-// whose Threshold is below free, or -1 if none is.
+// Highest returns the highest level that may take one of the free slots: the greatest level
+// whose Threshold is below free, or -1 if there is none.
 //
-// For free > 0 that is the greatest l with 2lk + 15 < 30 free, since the threshold is the
-// quotient of 2lk + 15 by 30, rounded down.
+// For free > 0 this is the greatest l with 2lk + 15 < 30 free, since the threshold is 2lk +
+// 15 divided by 30, rounded down.
 func Highest(free, k int) int {
 	switch {
 	case free <= 0:
@@ -59,14 +59,15 @@ func Highest(free, k int) int {
 // A Share is a part of the slots, in millionths.
 type Share uint32
 
-// DefaultShare is 1 %, which does well where a class has a hundred slots or more.
+// DefaultShare is 1 %, which does well if a class has a hundred slots or more.
 const DefaultShare Share = 10_000
 
-// ShareOf returns a share that is given as a fraction from 0 to 1, rounded to a millionth.
+// ShareOf converts a fraction from 0 to 1 to a share, rounded to a millionth.
 func ShareOf(fraction float64) Share { return Share(math.Round(fraction * 1e6)) }
 
-// Slots returns that part of n slots, rounded to the nearest whole number, halves up, or up
-// altogether; but less than n, so that none of a single slot is reserved.
+// Slots returns this share of n slots. It rounds to the nearest whole number, halves up;
+// with up it always rounds up. The result is less than n, so a single slot is never
+// reserved.
 func (s Share) Slots(n int, up bool) int {
 	const one, half = 1_000_000, 500_000
 	part := uint64(n)*uint64(s) + half

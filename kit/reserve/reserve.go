@@ -11,21 +11,21 @@ import (
 
 // Options say how much is reserved.
 type Options struct {
-	// Share is the part of the slots of each class that is reserved. It is taken of the
-	// slots that there are now.
+	// Share is the part of the slots of each class that is reserved. It refers to the present
+	// number of slots.
 	Share Share
 
 	// Up rounds the number of slots up, instead of to the nearest whole number.
 	Up bool
 
-	// From is the number of slots from which on a class has a reserve. A class of fewer has none.
+	// From is the least number of slots with which a class has a reserve.
 	From int
 
-	// Counted counts slots as free that are held out of turn: see the package comment.
+	// Counted makes slots that are held out of turn count as free: see the package comment.
 	Counted bool
 }
 
-// A Cluster is what a Reserve asks about the cluster. A [ledger.Ledger] is one.
+// A Cluster answers the questions of a Reserve. A [ledger.Ledger] is one.
 //
 // [ledger.Ledger]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Ledger
 type Cluster interface {
@@ -38,7 +38,7 @@ type Cluster interface {
 	// Live returns the number of live jobs.
 	Live() int
 
-	// Busy returns a slot that runs something; false if it runs nothing or is not there.
+	// Busy returns a slot that runs something; false if it runs nothing or does not exist.
 	Busy(sojourn.SlotID) (sojourn.Slot, bool)
 }
 
@@ -48,11 +48,12 @@ type Reserve struct {
 	cluster Cluster
 	lengths []*Lengths // by class; nil where no phase was counted
 
-	// By class: the slots that are held out of turn. Each is busy. Empty unless Counted.
+	// By class: the slots that are held out of turn. Invariant: each is busy; empty unless
+	// Counted.
 	out []bitset.Set
 }
 
-// New returns a reserve of which nothing is held.
+// New returns a reserve with no slot held out of turn.
 func New(c Cluster, opts Options) *Reserve { return &Reserve{opts: opts, cluster: c} }
 
 // Slots returns how many slots of a class are reserved: k.
@@ -64,12 +65,12 @@ func (r *Reserve) Slots(c sojourn.Class) int {
 	return r.opts.Share.Slots(n, r.opts.Up)
 }
 
-// Free returns how many slots of a class count as free: those that are and, if Counted, those
+// Free returns how many slots of a class count as free: the free ones and, if Counted, those
 // that are held out of turn.
 func (r *Reserve) Free(c sojourn.Class) int { return r.cluster.FreeSlots(c) + r.OutOfTurn(c) }
 
-// OutOfTurn returns how many slots of a class are held by tasks that were started out of
-// turn: q, which is 0 unless Counted.
+// OutOfTurn returns q, the number of slots of a class that tasks started out of turn hold. It
+// is 0 unless Counted.
 func (r *Reserve) OutOfTurn(c sojourn.Class) int {
 	if int(c) >= len(r.out) {
 		return 0
@@ -86,11 +87,11 @@ func (r *Reserve) Highest(c sojourn.Class) int {
 	return Highest(r.Free(c), r.Slots(c))
 }
 
-// Counted reports whether Started wants to be told of turns.
+// Counted reports whether Started uses its argument inTurn.
 func (r *Reserve) Counted() bool { return r.opts.Counted }
 
-// Started says that a task starts on a slot, and whether it was its turn: whether no job
-// with something to start in that class comes before its own by the order.
+// Started reports the start of a task on a slot. inTurn says that no other job with something
+// to start in that class comes before the task's job in the order.
 func (r *Reserve) Started(s sojourn.Slot, inTurn bool) {
 	if inTurn || !r.opts.Counted {
 		return
@@ -101,7 +102,7 @@ func (r *Reserve) Started(s sojourn.Slot, inTurn bool) {
 	r.out[s.Class].Add(int(s.ID))
 }
 
-// Ended says that the attempt on a slot has ended.
+// Ended reports the end of the attempt on a slot.
 func (r *Reserve) Ended(s sojourn.Slot) {
 	if int(s.Class) < len(r.out) {
 		r.out[s.Class].Remove(int(s.ID))
@@ -119,9 +120,9 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 	return r.lengths[c]
 }
 
-// Explain appends to what is told of a job a group for each class N in which it has something
-// to start, which are those that list calls filed with. Its keys are those of [ledger.Job.Attrs],
-// which attrs begins with, and
+// Explain appends to the attributes of a job one group for each class N in which it has something
+// to start. list calls filed with each of these classes. Its keys are those of
+// [ledger.Job.Attrs], which attrs begins with, and
 //
 //	key           unit   meaning
 //	classN        group  class N of slots, from 0, if it has something to start there
@@ -175,8 +176,8 @@ func (h *Lengths) save(w *snapshot.Writer) {
 	}
 }
 
-// Restore reads what Save has written into a new reserve of the same Counted, whose cluster
-// has been restored.
+// Restore reads what Save has written into a new reserve with the same value of Counted. The
+// cluster must have been restored before.
 func (r *Reserve) Restore(from *snapshot.Reader) {
 	r.lengths = make([]*Lengths, from.Len())
 	from.Check(len(r.lengths) <= 1<<8, "there are too many classes")
