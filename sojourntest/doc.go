@@ -97,7 +97,8 @@
 //
 // # What the options weaken
 //
-// IdlesOnPurpose replaces work conservation by service. Rejects lets arrivals and
+// IdlesOnPurpose replaces work conservation by service. MayStarve replaces both by nothing:
+// what is left over when nothing else is to be done is cancelled. Rejects lets arrivals and
 // revisions be refused, though only by a [sojourn.RejectedError]. NeedsEstimates,
 // MaxPhases, Classes and Supports say which jobs the policy must refuse as
 // unsupported: it is tested that it does, and all other histories are without

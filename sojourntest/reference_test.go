@@ -94,6 +94,8 @@ const (
 	preemptsEnded
 	wakeStuck
 	wakeMissing
+	starves
+	starvesAwake
 	admitsAll
 	admitKeeps
 	rejectsKept
@@ -251,7 +253,7 @@ func (p *fifo) choose(c sojourn.Class) (_ *refJob, phase, index int, ok bool) {
 		slices.Reverse(jobs)
 	}
 	for _, j := range jobs {
-		if j.Cancelled && p.bug != ignoresCancelled || p.early(j) {
+		if j.Cancelled && p.bug != ignoresCancelled || p.early(j) || p.starved(j) {
 			continue
 		}
 		for phase := range j.Tasks {
@@ -266,6 +268,11 @@ func (p *fifo) choose(c sojourn.Class) (_ *refJob, phase, index int, ok bool) {
 		}
 	}
 	return nil, 0, 0, false
+}
+
+// starved reports whether a job is never served by a bug.
+func (p *fifo) starved(j *refJob) bool {
+	return (p.bug == starves || p.bug == starvesAwake) && j.Spec.Phases[0].Tasks > 1
 }
 
 func (p *fifo) early(j *refJob) bool {
@@ -740,6 +747,9 @@ func (p full) NextWake() (at sojourn.Time, ok bool) {
 	p.hushed = false
 	p.release()
 	for _, j := range p.state.Jobs {
+		if p.bug == starvesAwake && p.starved(j) && p.state.Now < math.MaxInt64 {
+			return p.state.Now + 1, true
+		}
 		if p.early(j) || p.bug == wakeStuck {
 			at := j.Since.Add(p.lag)
 			if p.bug == wakeOnce && at == p.told {

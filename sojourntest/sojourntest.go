@@ -21,6 +21,12 @@ type Options struct {
 	// finitely many Ticks at NextWake, if nothing else happens.
 	IdlesOnPurpose bool
 
+	// MayStarve: the policy may leave a task unserved for ever on a free slot, as an
+	// algorithm that is kept as its paper prints it. Neither work conservation nor service
+	// is asked of it. In the end the jobs that it starves are cancelled, so that forgetting
+	// and all other laws hold of them, too.
+	MayStarve bool
+
 	// Rejects: the policy may refuse JobArrived and JobRevised with a
 	// [*sojourn.RejectedError].
 	Rejects bool
@@ -164,6 +170,9 @@ func (o *Options) supports(j *sojourn.Job) bool {
 	}
 	return o.Supports == nil || o.Supports(j)
 }
+
+// idles reports whether the policy may leave a slot free on which a task could start.
+func (o *Options) idles() bool { return o.IdlesOnPurpose || o.MayStarve }
 
 // classes returns the classes of the slots and phases that sojourntest makes up. The
 // odd one shows who takes classes for an array of two.

@@ -45,6 +45,37 @@ func TestReferenceThatIsMute(t *testing.T) {
 	Run(t, func() sojourn.Policy { return newMute(correct) }, o)
 }
 
+// A policy that says that it may starve jobs is asked everything else, up to what it keeps of
+// the jobs that it starved.
+func TestReferenceThatStarves(t *testing.T) {
+	histories.Set(t, 25)
+	for _, tc := range []struct {
+		newPolicy func() sojourn.Policy
+		o         Options
+		law       string // what the failure must quote, "" if there is none
+	}{
+		{func() sojourn.Policy { return newFIFO(starves) }, Options{MayStarve: true}, ""},
+		{func() sojourn.Policy { return newFull(starves) }, fullOptions(), lawService},
+		{func() sojourn.Policy { return newFull(starves) }, starving(fullOptions()), ""},
+		{func() sojourn.Policy { return newFull(starvesAwake) }, starving(fullOptions()), ""},
+		{func() sojourn.Policy { return newFull(correct) }, starving(fullOptions()), ""},
+		{func() sojourn.Policy { return newFIFO(keepsCancelled) }, Options{MayStarve: true}, lawAnswers},
+		{func() sojourn.Policy { return newFull(wakeStuck) }, starving(fullOptions()), lawWake},
+	} {
+		if tc.law == "" {
+			Run(t, tc.newPolicy, tc.o)
+		} else if got := breaking(regexp.MustCompile(regexp.QuoteMeta(tc.law)), tc.newPolicy, tc.o, 400); !strings.Contains(got, tc.law) {
+			t.Errorf("sojourntest says\n%s\nwant the law of %s", got, tc.law)
+		}
+	}
+}
+
+// starving returns options of a policy that may starve jobs.
+func starving(o Options) Options {
+	o.IdlesOnPurpose, o.MayStarve = false, true
+	return o
+}
+
 // A policy that cannot be saved for now says so, and is not asked for more.
 func TestReferenceThatCannotBeSaved(t *testing.T) {
 	Run(t, func() sojourn.Policy { return unsaved{newFIFO(correct)} }, Options{})
@@ -238,6 +269,9 @@ func TestBroken(t *testing.T) {
 		{preemptsEnded, rich, "free slots are to be preempted", "preemptions"},
 		{wakeStuck, rich, "NextWake does not move on", "waking"},
 		{wakeMissing, rich, "there is no NextWake", "service"},
+		{starves, plain, "jobs of several tasks are never served", "work conservation"},
+		{starves, rich, "jobs of several tasks are never served, and it may idle", "service"},
+		{starvesAwake, rich, "jobs of several tasks are never served, and it always wants a Tick", "service"},
 		{admitsAll, rich, "Admit accepts what Observe rejects", "rejections|admission"},
 		{admitKeeps, rich, "Admit advances time", "purity|atomicity|rejections"},
 		{rejectsKept, rich, "a rejected job is kept", "atomicity|purity|rejections"},

@@ -50,7 +50,7 @@ func (tr *trial) round(order int) (taken bool) {
 			taken = tr.assign(id) || taken
 		}
 	}
-	if s, t := tr.m.unserved(); s != nil && !tr.o.IdlesOnPurpose {
+	if s, t := tr.m.unserved(); s != nil && !tr.o.idles() {
 		tr.fail(lawConservation, tr.h, "slot %d stays free after a round, although task %v could start on it", s.ID, t.id)
 	}
 	return taken
@@ -147,7 +147,8 @@ func (tr *trial) drain() {
 	}
 }
 
-// finishAll runs all live jobs to their end. It adds the slots that it takes.
+// finishAll runs all live jobs to their end, or cancels those that may starve and do. It adds
+// the slots that it takes.
 func (tr *trial) finishAll(order int) {
 	tr.m.each(func(j *modelJob, t *modelTask) {
 		if t.state == held && !j.cancelled {
@@ -159,7 +160,10 @@ func (tr *trial) finishAll(order int) {
 			tr.observe(sojourn.Event{Kind: sojourn.NodeUp, At: tr.m.now, Slot: sojourn.Slot{Node: node}})
 		}
 	}
-	const patience = 1000 // Ticks without an assignment while something could start
+	const (
+		patience = 1000 // Ticks without an assignment while something could start
+		enough   = 20   // of them, where it may starve
+	)
 	for ticks := 0; ticks < patience; {
 		if tr.settle(order) {
 			ticks = 0
@@ -171,8 +175,13 @@ func (tr *trial) finishAll(order int) {
 			continue
 		}
 		if s, t := tr.m.unserved(); s != nil {
-			if tr.o.IdlesOnPurpose && tr.m.now > lastTime {
+			if tr.o.idles() && tr.m.now > lastTime {
 				return // what it waits for may be past the end of time
+			}
+			if tr.o.MayStarve && (!tr.last.waits || ticks == enough) {
+				tr.observe(sojourn.Event{Kind: sojourn.JobCancelled, At: tr.m.now, Job: &sojourn.Job{ID: t.id.Job}})
+				ticks = 0
+				continue
 			}
 			if !tr.last.waits {
 				tr.fail(lawService, tr.h, "slot %d is free and task %v could start on it, but nothing is running and there is no NextWake", s.ID, t.id)

@@ -38,7 +38,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// Under any options, drawn anew for each history, but as printed, which serves not all.
+// Under any options, drawn anew for each history. As printed, some tasks are never served:
+// TestAsPrintedStarves.
 func TestConformanceOfAllOptions(t *testing.T) {
 	histories.Options(t, 1, func(t *rapid.T) td.Options {
 		o := td.Options{
@@ -53,14 +54,40 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			Demand:         rapid.Uint32Range(0, 2).Draw(t, "demand"),
 			SelfTune:       rapid.Bool().Draw(t, "self-tune"),
 		}
+		o.AsPrinted = !o.SelfTune && rapid.IntRange(0, 3).Draw(t, "as printed") == 0
 		if rapid.Bool().Draw(t, "task times") {
 			o.DefaultTaskTime = time.Second
 		}
 		return o
 	}, func(t *testing.T, opts td.Options) {
 		sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) },
-			sojourntest.Options{IdlesOnPurpose: opts.HotPolicy == td.Strict})
+			sojourntest.Options{IdlesOnPurpose: opts.HotPolicy == td.Strict, MayStarve: opts.AsPrinted})
 	})
+}
+
+// As printed, a task is never served though its slot is free and nothing else is there: the last
+// task of the slot was one of its job, which is not senile, so that lines 6 to 18 of Algorithm 1
+// are left out and the job never joins the others.
+func TestAsPrintedStarves(t *testing.T) {
+	for _, opts := range []td.Options{{}, {AsPrinted: true}} {
+		p := newWith(opts)
+		slot, task := sojourn.Slot{ID: 1, Class: 1}, sojourn.TaskID{Job: 1}
+		for _, ev := range []sojourn.Event{
+			{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2, Class: 1}}}},
+			{Kind: sojourn.SlotAdded, Slot: slot},
+			{Kind: sojourn.TaskAdopted, Task: task, Attempt: 1, Slot: slot},
+			{Kind: sojourn.TaskFinished, At: sojourn.Time(time.Second), Task: task, Attempt: 1, Slot: slot},
+			{Kind: sojourn.Tick, At: sojourn.Time(time.Hour)},
+		} {
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, waits := p.NextWake()
+		if _, served := p.Assign(slot.ID); waits || served == opts.AsPrinted {
+			t.Errorf("as printed %v: task 1 is served: %v, and there is a NextWake: %v", opts.AsPrinted, served, waits)
+		}
+	}
 }
 
 // What is restored from a snapshot was understood to the last bit.
