@@ -109,7 +109,7 @@
 // to be small, together with small jobs that are believed to be large, makes some workloads several
 // times worse than under fair. See docs/experiments.md, hfsp-errors. For example,
 //
-//	sojourn compare --gen hfsp-test:load=0.9 --seed 1007 --estimates lognormal:2 -p fair,hfsp:estimator=oracle
+//	sojourn compare --gen hfsp-test:load=0.9 --seed 1007 --estimates lognormal:2 -p fair:ties=arrival,hfsp:estimator=oracle
 //
 // with a mean sojourn time of 300 s under fair, and of 1,461 s.
 //
@@ -122,7 +122,7 @@
 // The table has the mean sojourn time in relation to policy fair, at a load of 0.9 of the
 // map slots, over 20 seeds, on DEV, TEST and PROD of Table I:
 //
-//	sojourn compare --gen hfsp-dev:load=0.9 --seeds 20 --preempt -p fair,hfsp,hfsp:early-slots=100,...
+//	sojourn compare --gen hfsp-dev:load=0.9 --seeds 20 --preempt -p fair:ties=arrival,hfsp,hfsp:early-slots=100,...
 //
 //	                                        DEV   TEST  PROD
 //	the default                             0.69  0.62  0.60
