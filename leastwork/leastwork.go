@@ -53,6 +53,7 @@ func (p *Policy) reset() {
 		SideKey: p.key,
 		Less:    key.less,
 		Grows:   true,
+		Growing: p.growing,
 		Level:   p.level,
 		Reserve: reserved,
 	})
@@ -173,7 +174,7 @@ func (p *Policy) key(j *ledger.Job[jobData], side *ledger.Side) key {
 	i := j.NextPhase(side)
 	ph, account := &j.Data.phases[i], j.Phase(i)
 	work := j.Data.sides[account.Side()]
-	if ph.samples == 0 && account.Running() > 0 { // it grows while nothing finishes
+	if ph.grows(account) {
 		work = work.Sub(ph.filed).Add(p.work(j, i))
 	}
 	spread := false
@@ -183,6 +184,12 @@ func (p *Policy) key(j *ledger.Job[jobData], side *ledger.Side) key {
 		spread = ph.samples == 0
 	}
 	return key{weigh(work, side.Running(), spread, j.Weight()), j.Seq()}
+}
+
+// growing reports whether the key of a job grows while time passes.
+func (p *Policy) growing(j *ledger.Job[jobData], side *ledger.Side) bool {
+	i := j.NextPhase(side)
+	return j.Data.phases[i].grows(j.Phase(i))
 }
 
 // rank returns what AppendRanking ranks a job by: all the work that it has left, over its weight.
@@ -200,17 +207,17 @@ func (p *Policy) rank(j *ledger.Job[jobData]) key {
 
 // Assign implements [sojourn.Policy].
 func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	a, ok := p.queue.Assign(id)
-	if ok {
-		live, _ := p.queue.Ledger.Attempt(id)
-		i := int(a.Task.Phase)
-		if live.Job.Phase(i).Running() == 1 {
-			live.Job.Data.phases[i].since = int64(p.queue.Ledger.Now())
-		}
-		p.remeasure(live.Job, i)
-		p.queue.Update(live.Job)
+	j, a := p.queue.Take(id)
+	if j == nil {
+		return a, false
 	}
-	return a, ok
+	i := int(a.Task.Phase)
+	if j.Phase(i).Running() == 1 {
+		j.Data.phases[i].since = int64(p.queue.Ledger.Now())
+	}
+	p.remeasure(j, i)
+	p.queue.Update(j)
+	return a, true
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything may start.

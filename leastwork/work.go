@@ -59,6 +59,10 @@ func (ph *phase) describe(spec *sojourn.Phase, account *ledger.Phase) {
 	ph.bucket = reserve.Bucket(reserve.Longest(spec, 0))
 }
 
+// grows reports whether the work of a phase grows while time passes: the oldest task runs on,
+// and nothing has finished.
+func (ph *phase) grows(account *ledger.Phase) bool { return ph.samples == 0 && account.Running() > 0 }
+
 // mean returns what a task is told to take in the mean.
 func (ph *phase) mean(spec *sojourn.Phase) time.Duration {
 	mean, _ := ph.all.QuoRem(wide.From64(uint64(spec.Tasks)))
@@ -94,7 +98,7 @@ func (p *Policy) work(j *ledger.Job[jobData], i int) wide.Uint128 {
 		prior = b.prior(j.Spec().Name)
 	}
 	each := uint64(prior)
-	if ph.samples == 0 && account.Running() > 0 {
+	if ph.grows(account) {
 		each = max(each, uint64(p.queue.Ledger.Now())-uint64(ph.since)) // below 2^64, though since may be negative
 	}
 	return scale(tasks, ph.took.Add(wide.From64(each)), sampled.Add(wide.From64(uint64(told))))

@@ -56,7 +56,7 @@ func (s *Set) Add(i int) {
 		}
 		return
 	}
-	if s.top == nil || i>>s.top.shift >= 64 {
+	if s.top == nil || i>>(s.top.shift&63) >= 64 {
 		s.reach(i)
 	}
 	nd := s.top
@@ -90,7 +90,7 @@ func (s *Set) Remove(i int) {
 		}
 		return
 	}
-	if i>>nd.shift >= 64 {
+	if i>>(nd.shift&63) >= 64 {
 		return
 	}
 	for nd.shift > leafShift {
@@ -158,7 +158,7 @@ func (s *Set) Next(i int) int {
 		}
 		return i + bits.TrailingZeros64(s.small>>i)
 	}
-	if i>>s.top.shift >= 64 {
+	if i>>(s.top.shift&63) >= 64 {
 		return -1
 	}
 	return s.top.next(i)
@@ -174,7 +174,7 @@ func (s *Set) NextGap(i int) int {
 		}
 		return i + bits.TrailingZeros64(^(s.small >> i)) // shifted in zeros are no members
 	}
-	if i>>s.top.shift >= 64 {
+	if i>>(s.top.shift&63) >= 64 {
 		return i
 	}
 	if gap := s.top.nextGap(i); gap >= 0 {
@@ -226,7 +226,7 @@ func (s *Set) reach(i int) {
 			s.small = 0
 		}
 	}
-	for i>>s.top.shift >= 64 {
+	for i>>(s.top.shift&63) >= 64 {
 		low := s.top
 		s.top = &node{shift: low.shift + 6, parts: []*node{low}}
 		if low.some != 0 {

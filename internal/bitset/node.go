@@ -19,7 +19,7 @@ const (
 )
 
 func (nd *node) has(i int) bool {
-	if i>>nd.shift >= 64 {
+	if i>>(nd.shift&63) >= 64 {
 		return false
 	}
 	for nd.shift > leafShift {

@@ -17,9 +17,8 @@ import "iter"
 // A Heap holds items, each named by an ID and having a key. Memory is
 // proportional to the largest ID, so IDs should be reused. Use [New] to make one.
 type Heap[K any] struct {
-	less    func(a, b K) bool
+	places[K]
 	entries []entry[K]
-	pos     []uint32 // pos[id] is one more than the index of id in entries, 0 if it is not in the heap
 }
 
 type entry[K any] struct {
@@ -28,7 +27,7 @@ type entry[K any] struct {
 }
 
 // New returns an empty heap ordered by less, a strict total order.
-func New[K any](less func(a, b K) bool) *Heap[K] { return &Heap[K]{less: less} }
+func New[K any](less func(a, b K) bool) *Heap[K] { return &Heap[K]{places: places[K]{less: less}} }
 
 // Len returns the number of items.
 func (h *Heap[K]) Len() int { return len(h.entries) }
@@ -49,11 +48,6 @@ func (h *Heap[K]) MinKey() (key K, ok bool) {
 	return h.entries[0].key, true
 }
 
-// Contains reports whether id is in the heap.
-func (h *Heap[K]) Contains(id uint32) bool {
-	return int64(id) < int64(len(h.pos)) && h.pos[id] != 0
-}
-
 // Key returns the key of id; false if id is not in the heap.
 func (h *Heap[K]) Key(id uint32) (key K, ok bool) {
 	if !h.Contains(id) {
@@ -64,19 +58,11 @@ func (h *Heap[K]) Key(id uint32) (key K, ok bool) {
 
 // Set gives id a key: it is inserted, or moved to where the new key belongs.
 func (h *Heap[K]) Set(id uint32, key K) {
-	if int64(id) >= int64(len(h.pos)) {
-		grown := make([]uint32, max(int(id)+1, 2*len(h.pos)))
-		copy(grown, h.pos)
-		h.pos = grown
+	if h.Contains(id) {
+		h.fix(h.entries, int(h.pos[id])-1, key, id)
+	} else {
+		h.entries = h.insert(h.entries, id, key)
 	}
-	e := entry[K]{key, id}
-	i := int(h.pos[id]) - 1
-	if i < 0 {
-		h.entries = append(h.entries, e)
-		h.up(len(h.entries)-1, e)
-		return
-	}
-	h.fix(i, e)
 }
 
 // Remove takes id out of the heap, and reports whether it was there.
@@ -84,14 +70,7 @@ func (h *Heap[K]) Remove(id uint32) bool {
 	if !h.Contains(id) {
 		return false
 	}
-	i, last := int(h.pos[id])-1, len(h.entries)-1
-	e := h.entries[last]
-	h.entries[last] = entry[K]{}
-	h.entries = h.entries[:last]
-	h.pos[id] = 0
-	if i < last {
-		h.fix(i, e)
-	}
+	h.entries = h.remove(h.entries, id)
 	return true
 }
 
@@ -143,48 +122,4 @@ func (c *Cursor[K]) Next() (id uint32, key K, ok bool) {
 		c.last = 0
 	}
 	return entries[c.last].id, entries[c.last].key, true
-}
-
-// fix fills the hole at index i with e, wherever that leads.
-func (h *Heap[K]) fix(i int, e entry[K]) {
-	if i > 0 && h.less(e.key, h.entries[(i-1)/2].key) {
-		h.up(i, e)
-	} else {
-		h.down(i, e)
-	}
-}
-
-// up moves the hole at index i towards the root until e fits.
-func (h *Heap[K]) up(i int, e entry[K]) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !h.less(e.key, h.entries[parent].key) {
-			break
-		}
-		h.put(i, h.entries[parent])
-		i = parent
-	}
-	h.put(i, e)
-}
-
-// down moves the hole at index i towards the leaves until e fits.
-func (h *Heap[K]) down(i int, e entry[K]) {
-	n := len(h.entries)
-	for 2*i+1 < n {
-		least := 2*i + 1
-		if right := least + 1; right < n && h.less(h.entries[right].key, h.entries[least].key) {
-			least = right
-		}
-		if !h.less(h.entries[least].key, e.key) {
-			break
-		}
-		h.put(i, h.entries[least])
-		i = least
-	}
-	h.put(i, e)
-}
-
-func (h *Heap[K]) put(i int, e entry[K]) {
-	h.entries[i] = e
-	h.pos[e.id] = uint32(i + 1)
 }

@@ -107,7 +107,9 @@ func (x Uint128) Shl(n uint) Uint128 {
 // QuoRem returns the quotient and the remainder of x/y. It panics if y is 0.
 func (x Uint128) QuoRem(y Uint128) (q, r Uint128) {
 	if y.Hi == 0 {
-		q.Hi, r.Lo = x.Hi/y.Lo, x.Hi%y.Lo
+		if r.Lo = x.Hi; x.Hi >= y.Lo {
+			q.Hi, r.Lo = x.Hi/y.Lo, x.Hi%y.Lo
+		}
 		q.Lo, r.Lo = bits.Div64(r.Lo, x.Lo, y.Lo)
 		return q, r
 	}

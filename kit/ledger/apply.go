@@ -28,7 +28,7 @@ func (l *Ledger[J]) Apply(ev *sojourn.Event) (c Change[J]) {
 	l.now = ev.At
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		c = l.end(ev)
+		l.end(ev, &c)
 	case sojourn.TaskProgress:
 		s := l.slots.at(ev.Slot.ID)
 		c.Job, c.Slot, c.Start = s.job, s.whole(ev.Slot.ID), s.start
@@ -78,10 +78,10 @@ func (l *Ledger[J]) Apply(ev *sojourn.Event) (c Change[J]) {
 }
 
 // end removes a live attempt from its slot.
-func (l *Ledger[J]) end(ev *sojourn.Event) Change[J] {
+func (l *Ledger[J]) end(ev *sojourn.Event, c *Change[J]) {
 	s := l.slots.at(ev.Slot.ID)
 	j := s.job
-	c := Change[J]{Job: j, Slot: s.whole(ev.Slot.ID), Start: s.start}
+	c.Job, c.Slot, c.Start = j, s.whole(ev.Slot.ID), s.start
 	p := &j.phases[s.phase]
 	p.running--
 	j.sides[p.side].running--
@@ -104,5 +104,4 @@ func (l *Ledger[J]) end(ev *sojourn.Event) Change[J] {
 		s.state = free
 		l.slots.classes[s.class].free.Add(int(ev.Slot.ID))
 	}
-	return c
 }

@@ -16,6 +16,7 @@ type Index[J any] struct {
 	jobs   [][]*phase // by handle and phase; nil where there are no inputs
 	sites  map[sojourn.NodeID]*site
 	blocks map[uint32]*block // of watched phases, by ID
+	count  int               // of phases
 }
 
 // A site is a node that holds inputs of live jobs.
@@ -56,9 +57,16 @@ func New[J any](l *ledger.Ledger[J]) *Index[J] {
 	return &Index[J]{ledger: l, sites: make(map[sojourn.NodeID]*site), blocks: make(map[uint32]*block)}
 }
 
+// Empty reports whether no live job has inputs, so that the lowest task of a phase suits every
+// slot best.
+func (x *Index[J]) Empty() bool { return x.count == 0 }
+
 // Update takes over what an event changed. Call it for every event, after
 // [ledger.Ledger.Apply].
 func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
+	if x.Empty() && ev.Job == nil && !c.Ended {
+		return
+	}
 	switch ev.Kind {
 	case sojourn.Tick, sojourn.TaskProgress:
 		return
@@ -234,6 +242,7 @@ func (x *Index[J]) forget(j *ledger.Job[J]) {
 
 // add indexes a phase.
 func (x *Index[J]) add(spec *sojourn.Phase, account *ledger.Phase) *phase {
+	x.count++
 	p := &phase{account: account, inputs: spec.Inputs, tasks: spec.Tasks}
 	var entries []uint64
 	for i := range spec.Tasks {
@@ -275,6 +284,7 @@ func (x *Index[J]) add(spec *sojourn.Phase, account *ledger.Phase) *phase {
 
 // remove takes a phase off its sites, and forgets those that it was the last at.
 func (x *Index[J]) remove(p *phase) {
+	x.count--
 	x.unwatch(p)
 	for i, n := range p.nodes.places {
 		h := p.sites[i]

@@ -25,6 +25,10 @@ type JobOrder[J, K any] struct {
 	// first entry until the first entry needs no update; its key is then the least.
 	Grows bool
 
+	// Growing, unless nil, reports whether the key of a job for the slots of one class may
+	// have grown since it was filed. Without it, every key may have, if Grows is set.
+	Growing func(j *ledger.Job[J], side *ledger.Side) bool
+
 	// Level, unless nil, returns the level of a reserve at which a job is filed for the
 	// slots of one class. It is called only if the job has something to start there. A job
 	// is filed with the level that it has at its latest event or assignment. This level is
@@ -57,6 +61,7 @@ func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
 	if order.Level != nil {
 		q.reserve = reserve.New(&q.Ledger, order.Reserve)
 	}
+	q.head = q.least
 	q.rank = func(j *ledger.Job[J]) (K, bool) { return order.Key(j), true }
 	q.file = q.Update
 	q.items = func(j *ledger.Job[J], item func(sojourn.Class, uint32)) {
@@ -90,31 +95,20 @@ func (q *Jobs[J, K]) Update(j *ledger.Job[J]) {
 		} else if !keyed {
 			key, keyed = q.order.Key(j), true
 		}
-		q.ready.SetLevel(side.Class(), j.Handle(), q.level(j, side), key)
+		level := 0
+		if q.order.Level != nil {
+			level = q.order.Level(j, side)
+		}
+		q.ready.SetLevel(side.Class(), j.Handle(), level, key)
 	}
-}
-
-// keyFor returns the key of a job that has something to start on slots of class c.
-func (q *Jobs[J, K]) keyFor(j *ledger.Job[J], c sojourn.Class) K {
-	if q.order.SideKey != nil {
-		return q.order.SideKey(j, j.SideOf(c))
-	}
-	return q.order.Key(j)
-}
-
-func (q *Jobs[J, K]) level(j *ledger.Job[J], side *ledger.Side) int {
-	if q.order.Level == nil {
-		return 0
-	}
-	return q.order.Level(j, side)
 }
 
 // Assign gives a free slot to the first job that has a task for it and may start it. It
-// reports false if there is none. The job keeps its key: call Update if an assignment changes
+// reports false if there is none. The job keeps its key: use Take if an assignment changes
 // keys.
 func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := q.Ledger.Free(id)
-	h, key, inTurn, ok := q.choose(s.Class, q.first)
+	h, key, inTurn, ok := q.choose(s.Class)
 	if !ok {
 		return sojourn.Assignment{}, false
 	}
@@ -130,14 +124,38 @@ func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// first returns the first job for a class up to a level, its key, and its level.
-func (q *Jobs[J, K]) first(c sojourn.Class, highest int) (h uint32, key K, level int, ok bool) {
+// Take is Assign for policies in which an assignment changes keys. It returns the job, nil if
+// there is none, and does not file it: bring what its key depends on up to date, and call
+// Update.
+func (q *Jobs[J, K]) Take(id sojourn.SlotID) (*ledger.Job[J], sojourn.Assignment) {
+	s := q.Ledger.Free(id)
+	h, _, inTurn, ok := q.choose(s.Class)
+	if !ok {
+		return nil, sojourn.Assignment{}
+	}
+	j := q.Ledger.ByHandle(h)
+	a := q.take(j, j.SideOf(s.Class), s)
+	q.started(s, inTurn)
+	return j, a
+}
+
+// least returns the first job for a class up to a level, its key, and its level.
+func (q *Jobs[J, K]) least(c sojourn.Class, highest int) (h uint32, key K, level int, ok bool) {
 	for {
 		h, key, level, ok = q.ready.FirstUpTo(c, highest)
 		if !ok || !q.order.Grows {
 			return h, key, level, ok
 		}
-		now := q.keyFor(q.Ledger.ByHandle(h), c)
+		j := q.Ledger.ByHandle(h)
+		now := key
+		switch side := j.SideOf(c); {
+		case q.order.Growing != nil && !q.order.Growing(j, side):
+			return h, key, level, true
+		case q.order.SideKey != nil:
+			now = q.order.SideKey(j, side)
+		default:
+			now = q.order.Key(j)
+		}
 		if !q.less(key, now) {
 			return h, key, level, true
 		}
@@ -147,10 +165,10 @@ func (q *Jobs[J, K]) first(c sojourn.Class, highest int) (h uint32, key K, level
 
 // take assigns a startable task of a side to a free slot. There must be one.
 func (q *Jobs[J, K]) take(j *ledger.Job[J], side *ledger.Side, s sojourn.Slot) sojourn.Assignment {
-	if q.inputs == nil {
-		return q.Ledger.Take(j, side, s.ID)
-	}
 	phase := j.NextPhase(side)
+	if q.inputs == nil || q.inputs.Empty() {
+		return q.Ledger.TakePhase(j, phase, s.ID)
+	}
 	pick, _ := q.inputs.Find(j, phase, s, sojourn.Remote)
 	return q.inputs.Take(j, phase, pick, s.ID)
 }

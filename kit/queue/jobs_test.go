@@ -13,7 +13,8 @@ import (
 
 // A queue of jobs is a queue of phases whose key is that of the job, and then the number of
 // the phase. Keys that grow while time passes make no difference: here they grow by
-// weight, so that jobs overtake one another.
+// weight, so that jobs overtake one another; either all of them, or those of jobs that run
+// nothing. Nor does it make one whether a job is filed by Assign, or by Update after Take.
 func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
 	type key struct {
 		value float64
@@ -25,15 +26,26 @@ func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var now sojourn.Time
-		value := func(spec *sojourn.Job) float64 { return spec.Weight * float64(now) }
-		jobs := NewJobs(JobOrder[struct{}, key]{
-			Key:   func(j *ledger.Job[struct{}]) key { return key{value: value(j.Spec()), seq: j.Seq()} },
+		some := rapid.Bool().Draw(t, "only some keys grow")
+		growing := func(j *ledger.Job[struct{}], _ *ledger.Side) bool { return !some || j.Running() == 0 }
+		value := func(j *ledger.Job[struct{}]) float64 {
+			if growing(j, nil) {
+				return j.Spec().Weight * float64(now)
+			}
+			return j.Spec().Weight * float64(j.Running())
+		}
+		order := JobOrder[struct{}, key]{
+			Key:   func(j *ledger.Job[struct{}]) key { return key{value: value(j), seq: j.Seq()} },
 			Less:  less,
 			Grows: true,
-		})
+		}
+		if some {
+			order.Growing = growing
+		}
+		jobs := NewJobs(order)
 		phases := NewPhases(PhaseOrder[struct{}, key]{
 			Key: func(j *ledger.Job[struct{}], phase int, _ uint32) (key, bool) {
-				return key{value(j.Spec()), j.Seq(), phase}, true
+				return key{value(j), j.Seq(), phase}, true
 			},
 			Less: less,
 		})
@@ -78,7 +90,20 @@ func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
 				}
 				i := rapid.IntRange(0, len(free)-1).Draw(t, "slot")
 				want, wanted := phases.Assign(free[i])
-				got, ok := jobs.Assign(free[i])
+				var got sojourn.Assignment
+				var ok bool
+				if some || rapid.Bool().Draw(t, "take") {
+					var j *ledger.Job[struct{}]
+					if j, got = jobs.Take(free[i]); j != nil {
+						ok = true
+						jobs.Update(j)
+						for k := range phases.Ledger.All() {
+							phases.Update(k)
+						}
+					}
+				} else {
+					got, ok = jobs.Assign(free[i])
+				}
 				if got != want || ok != wanted {
 					t.Fatalf("Assign = %v, %v, want %v, %v", got, ok, want, wanted)
 				}

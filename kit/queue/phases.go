@@ -77,6 +77,7 @@ func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
 	if order.Level != nil {
 		q.reserve = reserve.New(&q.Ledger, order.Reserve)
 	}
+	q.head = q.ready.FirstUpTo
 	q.rank = q.least
 	q.items = func(j *ledger.Job[J], item func(sojourn.Class, uint32)) {
 		for i := range j.NumPhases() {
@@ -224,7 +225,7 @@ func (q *Phases[J, K]) first(j *ledger.Job[J], i int) uint32 {
 // is none. It updates the place of the phase.
 func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := q.Ledger.Free(id)
-	first, _, inTurn, ok := q.choose(s.Class, q.ready.FirstUpTo)
+	first, _, inTurn, ok := q.choose(s.Class)
 	if !ok {
 		return sojourn.Assignment{}, false
 	}

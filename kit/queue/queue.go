@@ -31,6 +31,7 @@ type Queue[J, K any] struct {
 	reserve *reserve.Reserve // of Ledger; nil if everything is filed at level 0
 
 	// The functions in which Jobs and Phases differ.
+	head  func(c sojourn.Class, highest int) (id uint32, key K, level int, ok bool) // the first item up to a level
 	rank  func(*ledger.Job[J]) (K, bool)                           // the key that stands for a whole job; false if it has none
 	file  func(*ledger.Job[J])                                     // files a job of a restored account
 	items func(*ledger.Job[J], func(c sojourn.Class, item uint32)) // calls with each that a job may have in ready
@@ -76,15 +77,15 @@ func (q *Queue[J, K]) highest(c sojourn.Class) int {
 }
 
 // choose returns the item of class c that gets the next slot, its key, and whether no other
-// comes before it. first returns the first item up to a level.
-func (q *Queue[J, K]) choose(c sojourn.Class, first func(sojourn.Class, int) (uint32, K, int, bool)) (id uint32, key K, inTurn, ok bool) {
+// comes before it.
+func (q *Queue[J, K]) choose(c sojourn.Class) (id uint32, key K, inTurn, ok bool) {
 	highest := q.highest(c)
 	if q.reserve != nil && q.reserve.Counted() {
-		if id, key, level, ok := first(c, reserve.Levels-1); !ok || level <= highest {
+		if id, key, level, ok := q.head(c, reserve.Levels-1); !ok || level <= highest {
 			return id, key, true, ok
 		}
 	}
-	id, key, _, ok = first(c, highest)
+	id, key, _, ok = q.head(c, highest)
 	return id, key, false, ok
 }
 

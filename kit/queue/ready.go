@@ -20,12 +20,8 @@ import (
 //
 // The zero Ready cannot be used: make one with [NewReady].
 type Ready[K any] struct {
-	less  func(a, b K) bool
-	heaps []*heap.Heap[K] // by class: level 0; nil where the class was never used
-
-	// By class: the levels from 1, where level l has number l-1; nil if none was ever used.
-	// Invariant: an item is here or in heaps, and not in both.
-	above []*heap.Levels[K]
+	less    func(a, b K) bool
+	classes []*heap.Levels[K] // by class; nil where the class was never used
 }
 
 // NewReady returns an empty Ready, ordered by less, a strict total order.
@@ -37,86 +33,55 @@ func (q *Ready[K]) Set(c sojourn.Class, id uint32, key K) { q.SetLevel(c, id, 0,
 
 // SetLevel files an item for class c at a level, or changes its key and its level.
 func (q *Ready[K]) SetLevel(c sojourn.Class, id uint32, level int, key K) {
-	above := q.higher(c)
-	if level > 0 {
-		if above == nil {
-			above = heap.NewLevels(reserve.Levels-1, q.less)
-			for int(c) >= len(q.above) {
-				q.above = append(q.above, nil)
-			}
-			q.above[c] = above
-		}
-		if h := q.lowest(c); h != nil {
-			h.Remove(id)
-		}
-		above.Set(id, level-1, key)
-		return
+	h := q.of(c)
+	if h == nil {
+		h = q.begin(c)
 	}
-	if above != nil {
-		above.Remove(id)
-	}
-	for int(c) >= len(q.heaps) {
-		q.heaps = append(q.heaps, nil)
-	}
-	if q.heaps[c] == nil {
-		q.heaps[c] = heap.New(q.less)
-	}
-	q.heaps[c].Set(id, key)
+	h.Set(id, level, key)
 }
 
-// lowest returns the items of class c at level 0; nil if there never was one.
-func (q *Ready[K]) lowest(c sojourn.Class) *heap.Heap[K] {
-	if int(c) >= len(q.heaps) {
+// of returns what is filed for class c; nil if nothing ever was.
+func (q *Ready[K]) of(c sojourn.Class) *heap.Levels[K] {
+	if int(c) >= len(q.classes) {
 		return nil
 	}
-	return q.heaps[c]
+	return q.classes[c]
 }
 
-// higher returns the items of class c above level 0; nil if there never was one.
-func (q *Ready[K]) higher(c sojourn.Class) *heap.Levels[K] {
-	if int(c) >= len(q.above) {
-		return nil
+// begin makes room for what is to be filed for class c, the first time.
+func (q *Ready[K]) begin(c sojourn.Class) *heap.Levels[K] {
+	for int(c) >= len(q.classes) {
+		q.classes = append(q.classes, nil)
 	}
-	return q.above[c]
+	q.classes[c] = heap.NewLevels(q.less)
+	return q.classes[c]
 }
 
 // Remove removes an item from class c, if it is there.
 func (q *Ready[K]) Remove(c sojourn.Class, id uint32) {
-	if h := q.lowest(c); h != nil {
-		h.Remove(id)
-	}
-	if h := q.higher(c); h != nil {
+	if h := q.of(c); h != nil {
 		h.Remove(id)
 	}
 }
 
 // Contains reports whether an item is filed for class c.
 func (q *Ready[K]) Contains(c sojourn.Class, id uint32) bool {
-	_, ok := q.Level(c, id)
-	return ok
+	h := q.of(c)
+	return h != nil && h.Contains(id)
 }
 
 // Level returns the level at which an item is filed for class c; false if it is not.
 func (q *Ready[K]) Level(c sojourn.Class, id uint32) (int, bool) {
-	if h := q.lowest(c); h != nil && h.Contains(id) {
-		return 0, true
-	}
-	if h := q.higher(c); h != nil {
-		if level, ok := h.Level(id); ok {
-			return level + 1, true
-		}
+	if h := q.of(c); h != nil {
+		return h.Level(id)
 	}
 	return 0, false
 }
 
 // move moves an item of class c to another level. The item keeps its key.
 func (q *Ready[K]) move(c sojourn.Class, id uint32, level int) {
-	if h := q.lowest(c); h != nil && h.Contains(id) {
-		key, _ := h.Key(id)
-		q.SetLevel(c, id, level, key)
-	} else {
-		q.SetLevel(c, id, level, q.higher(c).Key(id))
-	}
+	h := q.of(c)
+	h.Set(id, level, h.Key(id))
 }
 
 // First returns the item of class c with the least key, and the key; false if
@@ -129,20 +94,10 @@ func (q *Ready[K]) First(c sojourn.Class) (id uint32, key K, ok bool) {
 // FirstUpTo returns the item of class c with the least key among those at most at the given
 // level, with its key and its level; false if there is none.
 func (q *Ready[K]) FirstUpTo(c sojourn.Class, level int) (id uint32, key K, at int, ok bool) {
-	if level < 0 {
-		return 0, key, 0, false
+	if h := q.of(c); h != nil && level >= 0 {
+		return h.MinUpTo(level)
 	}
-	if h := q.lowest(c); h != nil {
-		if id, ok = h.Min(); ok {
-			key, _ = h.MinKey()
-		}
-	}
-	if h := q.higher(c); h != nil && level > 0 {
-		if i, k, l, found := h.MinUpTo(level - 1); found && (!ok || q.less(k, key)) {
-			return i, k, l + 1, true
-		}
-	}
-	return id, key, 0, ok
+	return 0, key, 0, false
 }
 
 // Any reports whether anything is filed for class c.
@@ -150,24 +105,16 @@ func (q *Ready[K]) Any(c sojourn.Class) bool { return q.AnyUpTo(c, reserve.Level
 
 // AnyUpTo reports whether anything is filed for class c at most at the given level.
 func (q *Ready[K]) AnyUpTo(c sojourn.Class, level int) bool {
-	if h := q.lowest(c); h != nil && level >= 0 && h.Len() > 0 {
-		return true
-	}
-	h := q.higher(c)
-	return h != nil && level > 0 && h.AnyUpTo(level-1)
+	h := q.of(c)
+	return h != nil && level >= 0 && h.AnyUpTo(level)
 }
 
 // All iterates over the items of class c, in no useful order. Do not file or
 // remove any meanwhile.
 func (q *Ready[K]) All(c sojourn.Class) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
-		on := true
-		each := func(id uint32, _ K) bool { on = yield(id); return on }
-		if h := q.lowest(c); h != nil {
-			h.All()(each)
-		}
-		if h := q.higher(c); h != nil && on {
-			h.All(each)
+		if h := q.of(c); h != nil {
+			h.All(func(id uint32, _ K) bool { return yield(id) })
 		}
 	}
 }
