@@ -32,9 +32,9 @@ type Queue[J, K any] struct {
 
 	// The functions in which Jobs and Phases differ.
 	head  func(c sojourn.Class, highest int) (id uint32, key K, level int, ok bool) // the first item up to a level
-	rank  func(*ledger.Job[J]) (K, bool)                           // the key that stands for a whole job; false if it has none
-	file  func(*ledger.Job[J])                                     // files a job of a restored account
-	items func(*ledger.Job[J], func(c sojourn.Class, item uint32)) // calls with each that a job may have in ready
+	rank  func(*ledger.Job[J]) (K, bool)                                            // the key that stands for a whole job; false if it has none
+	file  func(*ledger.Job[J])                                                      // files a job of a restored account
+	items func(*ledger.Job[J], func(c sojourn.Class, item uint32))                  // calls with each that a job may have in ready
 }
 
 // Inputs returns the index of the inputs of pending tasks; nil with [JobOrder.IgnoreLocality].
