@@ -1,6 +1,7 @@
 // Package locality finds the pending tasks whose input is close to a slot, and
 // says how long a job should wait for such a slot. Use it if your policy picks among the
-// tasks of a job; kit/queue does so for you. A policy keeps an [Index] beside its ledger:
+// tasks of a job. A policy over kit/queue has it already. A policy keeps an [Index]
+// beside its ledger:
 //
 //	p.index = locality.New(&p.ledger)
 //
@@ -34,8 +35,8 @@
 //     first, in the cyclic order of IDs from the slot's node on;
 //  4. all others.
 //
-// Because of 3, neighbours on a rack take work from different nodes. A limit of NodeLocal ends the list
-// after 2, and a limit of RackLocal after 3.
+// Because of rule 3, neighbours on a rack take work from different nodes. A limit of NodeLocal ends
+// the list after 2, and a limit of RackLocal after 3.
 //
 // If all inputs of a task are on nodes that are down, the task is in 4 and always allowed, since no wait
 // brings a slot close to it. It is Remote with Source 0: the driver may know another way to its input. For
@@ -49,10 +50,11 @@
 //
 // # Watched phases
 //
-// Some policies read from afar on purpose, and need to know how much work each node has. For the phases that
-// [Index.Watch] names, the index keeps which of them have tasks at a node, and the sum of their weights.
-// [Index.Heaviest] looks at the nodes that hold input of a phase and finds the one with the greatest sum.
-// [Index.FindAt] finds a task there. Loads are kept in blocks of 64 nodes by ID, with the maximum of each.
+// Some policies read from distant nodes on purpose, and need to know how much work each node has.
+// For the phases that [Index.Watch] names, the index keeps which of them have tasks at a node, and
+// the sum of their weights. [Index.Heaviest] looks at the nodes that hold input of a phase and
+// finds the one with the greatest sum. [Index.FindAt] finds a task there. Loads are kept in blocks
+// of 64 nodes by ID, with the maximum of each.
 //
 // # Delay scheduling
 //
@@ -83,9 +85,9 @@
 // on one of them, Find takes O(log n), Take and the events of a task O(log n + log t)
 // for each replica. They allocate nothing, except when all replicas of an input
 // are lost. Arrival takes O(m log m) for m replicas in the phase, and so does a
-// revision that adds or removes tasks. NodeDown and NodeUp update the tasks that
-// have an input there; a change of a node's rack rebuilds what is kept of racks in
-// the phases that have inputs there. FreeSlot may look at every free slot if the
+// revision that adds or removes tasks. NodeDown and NodeUp update the tasks that have
+// an input there. If the rack of a node changes, the tables of racks of the phases
+// that have inputs there are rebuilt. FreeSlot may look at every free slot if the
 // limit is not Remote.
 //
 // Watch, Unwatch and Reweigh take O(n). While a phase is watched, a task that is taken or comes back takes
@@ -94,6 +96,6 @@
 // it found. That is O(n) at worst: when the greatest loads are at nodes that have no task of the phase or may
 // not be read from.
 //
-// An index keeps 4 bytes a replica, and 48 bytes for each node of a phase. Nothing
-// is kept of jobs that have ended or are cancelled.
+// An index takes 4 bytes for each replica, and 48 bytes for each node of a phase. Jobs that have
+// ended or are cancelled take no memory.
 package locality

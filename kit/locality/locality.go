@@ -10,7 +10,7 @@ import (
 )
 
 // An Index finds the pending tasks of live jobs by the distance of their input
-// from a slot. J is what the policy keeps of a job in its ledger.
+// from a slot. J is the policy's data about a job in its ledger.
 type Index[J any] struct {
 	ledger *ledger.Ledger[J]
 	jobs   [][]*phase // by handle and phase; nil where there are no inputs
@@ -34,17 +34,17 @@ type phase struct {
 	inputs  sojourn.Inputs
 	tasks   int
 
-	nodes table[sojourn.NodeID] // their tasks: open if pending and the node is up
+	nodes table[sojourn.NodeID] // the tasks at each node: open if pending and the node is up
 	sites []holding             // by place of nodes
-	racks table[sojourn.RackID] // their nodes, as places of nodes: open if any task is open there
+	racks table[sojourn.RackID] // the nodes of each rack, as places of nodes: open if any task is open there
 
 	free bitset.Set // pending tasks without inputs: they run equally well anywhere
 	lost bitset.Set // pending tasks whose inputs are all on nodes that are down
 
-	watch *watch // nil if nobody watches
+	watch *watch // nil if the phase is not watched
 }
 
-// A holding is what a node holds of the inputs of a phase.
+// A holding is a node's part of the inputs of a phase.
 type holding struct {
 	*site
 	spot uint32 // index of the phase in site.phases
@@ -61,8 +61,8 @@ func New[J any](l *ledger.Ledger[J]) *Index[J] {
 // slot best.
 func (x *Index[J]) Empty() bool { return x.count == 0 }
 
-// Update takes over what an event changed. Call it for every event, after
-// [ledger.Ledger.Apply].
+// Update brings the index up to date after an event. Call it for every event,
+// after [ledger.Ledger.Apply].
 func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
 	if x.Empty() && ev.Job == nil && !c.Ended {
 		return
@@ -79,7 +79,7 @@ func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
 		x.forget(c.Job)
 	default:
 		p := x.phase(c.Job, int(ev.Task.Phase))
-		if p != nil && ev.Kind != sojourn.TaskFinished { // which was not pending before
+		if p != nil && ev.Kind != sojourn.TaskFinished { // a finished task was not pending before
 			p.update(ev.Task.Index)
 		}
 		if c.SlotGone {
@@ -91,8 +91,8 @@ func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
 	}
 }
 
-// Rebuild makes an empty index one over all that is in the ledger, such as after
-// [ledger.Ledger.Restore].
+// Rebuild fills an empty index with everything that is in the ledger. Call it
+// after [ledger.Ledger.Restore].
 func (x *Index[J]) Rebuild() {
 	for j := range x.ledger.All() {
 		if !j.Cancelled() {
@@ -108,9 +108,9 @@ type Pick struct {
 	Source   sojourn.NodeID   // the node to read the input from; 0 if there is none
 }
 
-// Find returns the task of a ready phase that suits a slot best, of those whose
-// inputs are no farther than limit, one of NodeLocal, RackLocal and Remote. It
-// reports false if there is none. See the package comment for what suits best.
+// Find returns the task of a ready phase that comes first in the order of the
+// package comment, among the tasks whose inputs are no farther than limit:
+// NodeLocal, RackLocal or Remote. It reports false if there is none.
 func (x *Index[J]) Find(j *ledger.Job[J], phase int, s sojourn.Slot, limit sojourn.Locality) (Pick, bool) {
 	account := j.Phase(phase)
 	p := x.phase(j, phase)
@@ -187,8 +187,7 @@ func (x *Index[J]) Local(j *ledger.Job[J], phase int, node sojourn.NodeID) int {
 	return int(p.sites[i].open)
 }
 
-// HasInputs reports whether any task of a phase would rather run in one place
-// than in another.
+// HasInputs reports whether any task of a phase prefers one place to another.
 func (x *Index[J]) HasInputs(j *ledger.Job[J], phase int) bool { return x.phase(j, phase) != nil }
 
 // phase returns the index of a phase; nil if the phase has no inputs.
@@ -199,7 +198,7 @@ func (x *Index[J]) phase(j *ledger.Job[J], phase int) *phase {
 	return x.jobs[j.Handle()][phase]
 }
 
-// describe indexes the phases of a job that is new or described anew. The inputs
+// describe indexes the phases of a job that has arrived or was revised. The inputs
 // of tasks that were there before have not changed.
 func (x *Index[J]) describe(j *ledger.Job[J]) {
 	for i := range j.Spec().Phases {
@@ -227,7 +226,7 @@ func (x *Index[J]) describe(j *ledger.Job[J]) {
 	}
 }
 
-// forget drops a job of which nothing is pending any more.
+// forget drops a job that has no pending tasks any more.
 func (x *Index[J]) forget(j *ledger.Job[J]) {
 	if int64(j.Handle()) >= int64(len(x.jobs)) {
 		return
@@ -282,7 +281,8 @@ func (x *Index[J]) add(spec *sojourn.Phase, account *ledger.Phase) *phase {
 	return p
 }
 
-// remove takes a phase off its sites, and forgets those that it was the last at.
+// remove removes a phase from its sites, and drops the sites that have no phase
+// left.
 func (x *Index[J]) remove(p *phase) {
 	x.count--
 	x.unwatch(p)
@@ -301,7 +301,7 @@ func (x *Index[J]) remove(p *phase) {
 	}
 }
 
-// updateSite takes over what the ledger says of a node.
+// updateSite updates a node to its state in the ledger.
 func (x *Index[J]) updateSite(n sojourn.NodeID) {
 	s := x.sites[n]
 	if s == nil {
@@ -366,8 +366,8 @@ func (p *phase) updateNode(i int) {
 	}
 }
 
-// update puts one task where it belongs, wherever it was. It allocates nothing,
-// except when the last replica of an input is lost.
+// update puts one task into the right sets, whichever sets it was in. It allocates
+// nothing, except when the last replica of an input is lost.
 func (p *phase) update(task uint32) {
 	pending := p.account.IsPending(task)
 	nodes := p.inputs.Of(int(task))

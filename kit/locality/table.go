@@ -6,8 +6,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 )
 
-// A table lists numbered items by the place where they are: tasks by node, or
-// nodes by rack. Some of them are open.
+// A table lists numbered items by place: tasks by node, or nodes by rack. Some of
+// the items are open.
 type table[P ~uint32] struct {
 	places []P        // ascending
 	ends   []uint32   // ends[i] is where the items of places[i] end
@@ -18,8 +18,8 @@ type table[P ~uint32] struct {
 // entry packs a place and an item of it, so that entries sort as the table does.
 func entry[P ~uint32](place P, item uint32) uint64 { return uint64(place)<<32 | uint64(item) }
 
-// newTable returns a table of entries, in which repeated ones count once. All
-// items are open. It uses up its argument.
+// newTable returns a table of entries. Repeated entries count once. All items are
+// open. It overwrites its argument.
 func newTable[P ~uint32](entries []uint64) table[P] {
 	slices.Sort(entries)
 	entries = slices.Compact(entries)
@@ -45,8 +45,8 @@ func newTable[P ~uint32](entries []uint64) table[P] {
 	return t
 }
 
-// place returns the number of a place. It needs no search in a large phase, which
-// has inputs on all nodes, if the driver numbers nodes without gaps.
+// place returns the index of a place. It needs no search if the phase has inputs
+// on all nodes, as a large one does, and the driver numbers nodes without gaps.
 func (t *table[P]) place(p P) (int, bool) {
 	if len(t.places) == 0 || p < t.places[0] {
 		return 0, false
@@ -57,7 +57,7 @@ func (t *table[P]) place(p P) (int, bool) {
 	return slices.BinarySearch(t.places, p)
 }
 
-// span returns where the items of place i are.
+// span returns the range of items of place i.
 func (t *table[P]) span(i int) (from, to int) {
 	if i > 0 {
 		from = int(t.ends[i-1])
@@ -79,8 +79,7 @@ func (t *table[P]) first(p P) (uint32, bool) {
 	return t.items[at], true
 }
 
-// set opens or closes an item of place i, and reports whether it was the other
-// way.
+// set opens or closes an item of place i, and reports whether this is a change.
 func (t *table[P]) set(i int, item uint32, open bool) bool {
 	from, to := t.span(i)
 	at, _ := slices.BinarySearch(t.items[from:to], item)

@@ -28,10 +28,10 @@ func (d Delay) Check() error {
 // slots of one class. The zero Wait is that of a job that has not waited.
 //
 // It is a stop-watch. The policy lets it run while there is a free slot of the
-// class and the job has a startable task with inputs, and, from when another job
-// was given a slot in its stead, until it launches a task or has none left to
-// start. What counts are these intervals alone: neither how often the policy was
-// asked within them, nor which slots it was asked about.
+// class and the job has a startable task with inputs. Once another job was given
+// a slot in its place, it also runs until the job launches a task or has none
+// left to start. Only these intervals count. It does not matter how often the
+// policy was asked within them, and about which slots.
 type Wait struct {
 	limit  sojourn.Locality // of the latest launch; the least limit to come. 0 is NodeLocal
 	runs   bool
@@ -39,14 +39,14 @@ type Wait struct {
 	waited time.Duration // before that
 }
 
-// Start lets the time count from now on. It may be called again.
+// Start starts the stop-watch. It does nothing if it runs.
 func (w *Wait) Start(now sojourn.Time) {
 	if !w.runs {
 		w.runs, w.since = true, now
 	}
 }
 
-// Stop lets the time from now on not count. It may be called again.
+// Stop stops the stop-watch. It does nothing if it does not run.
 func (w *Wait) Stop(now sojourn.Time) {
 	if w.runs {
 		w.waited += now.Sub(w.since)
@@ -58,9 +58,10 @@ func (w *Wait) Stop(now sojourn.Time) {
 func (w *Wait) Runs() bool { return w.runs }
 
 // Launched records that a task of the job was assigned now. The wait begins
-// anew, at the distance of that task: who has just launched a task off rack may
-// launch the next one so at once, until a closer one turns up. Tasks that no wait
-// brings closer, because they have no inputs or lost them, count for nothing.
+// again, at the distance of that task: a job that has just launched a remote task
+// may launch the next one remotely at once, until it launches a closer one. Tasks
+// without inputs, or with lost inputs, have no effect, since no wait brings them
+// closer.
 func (w *Wait) Launched(a sojourn.Assignment, now sojourn.Time) {
 	if a.Source == 0 {
 		return
@@ -121,7 +122,7 @@ func (w *Wait) Save(to *snapshot.Writer) {
 func (w *Wait) Restore(r *snapshot.Reader, now sojourn.Time) {
 	w.limit = sojourn.Locality(r.Below(uint64(sojourn.Remote) + 1))
 	w.waited = r.Duration()
-	began := now // what was waited before lies before that
+	began := now // waited has the time before that
 	if w.runs = r.Bool(); w.runs {
 		w.since = r.Time()
 		began = w.since
@@ -129,7 +130,7 @@ func (w *Wait) Restore(r *snapshot.Reader, now sojourn.Time) {
 	r.Check(began <= now && w.waited >= 0 && w.waited <= began.Sub(0), "a wait is negative, or longer than there was time")
 }
 
-// steps returns after which waits the limit is RackLocal, and Remote.
+// steps returns the waits after which the limit is RackLocal, and Remote.
 func (w *Wait) steps(d Delay) (toRack, toRemote time.Duration) {
 	switch w.limit {
 	case sojourn.Remote:

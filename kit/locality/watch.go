@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
-// A watch is what an index keeps of a phase in which somebody watches the pending
-// tasks at each node.
+// A watch is the index's data about a phase whose pending tasks at each node are
+// watched.
 type watch struct {
 	number uint32
 	weight uint64
@@ -23,9 +23,8 @@ type word struct {
 	open uint64
 }
 
-// A block is 64 nodes of neighbouring IDs, and what they have to do. The greatest
-// load is kept, so that a search can leave out the blocks that cannot beat what
-// it has found.
+// A block is 64 nodes of neighbouring IDs with their loads. It knows the greatest
+// load, so that a search can skip blocks that cannot beat what it has found.
 type block struct {
 	id    uint32 // NodeID / 64
 	users int    // watched phases that have inputs here
@@ -48,9 +47,9 @@ func (b *block) sub(bit uint32, weight uint64) {
 
 // Watch makes the index keep, at each node, whether the phase has tasks there
 // that could start, and the sum of their weight over all watched phases. The number
-// is small, and no other phase is watched by it. A phase that is watched already is
-// watched as is said last; one without inputs needs no watching. An event that
-// revises, cancels or ends the job ends the watch.
+// is small, and no other watched phase has the same one. If the phase is watched
+// already, the latest call counts. A phase without inputs needs no watching. An
+// event that revises, cancels or ends the job ends the watch.
 func (x *Index[J]) Watch(j *ledger.Job[J], phase int, number uint32, weight uint64) {
 	p := x.phase(j, phase)
 	if p == nil {
@@ -75,7 +74,7 @@ func (x *Index[J]) Watch(j *ledger.Job[J], phase int, number uint32, weight uint
 	}
 }
 
-// block returns a block for one more user.
+// block returns a block, makes it if needed, and counts one more user.
 func (x *Index[J]) block(id uint32) *block {
 	b := x.blocks[id]
 	if b == nil {
@@ -139,8 +138,8 @@ func (p *phase) reweigh(weight uint64) {
 	}
 }
 
-// watched takes over that one task more or less is open at place i of a phase that
-// is watched.
+// watched records that one more task, or one less, is open at place i of a watched
+// phase.
 func (p *phase) watched(i int, opened bool) {
 	w, n, h := p.watch, p.nodes.places[i], &p.sites[i]
 	word := w.at(uint32(n) / 64)
@@ -160,7 +159,7 @@ func (p *phase) watched(i int, opened bool) {
 	}
 }
 
-// at returns the word of a block, which there is. It needs no search if the IDs of
+// at returns the word of a block, which must exist. It needs no search if the IDs of
 // the nodes have no large gaps.
 func (w *watch) at(id uint32) *word {
 	if i := uint64(id - w.words[0].id); i < uint64(len(w.words)) && w.words[i].id == id {
@@ -181,7 +180,7 @@ func (s *site) unmark(number uint32) { s.numbers[number/64] &^= 1 << (number % 6
 
 // Watched returns the numbers of the watched phases that have tasks at a node, as
 // a bitmap: number i is bit i%64 of word i/64, and words at the end may be absent.
-// It is for reading only, until the next event or assignment.
+// It is valid until the next event or assignment. The caller must not change it.
 func (x *Index[J]) Watched(n sojourn.NodeID) []uint64 {
 	if s := x.sites[n]; s != nil {
 		return s.numbers
@@ -198,10 +197,10 @@ func (x *Index[J]) Load(n sojourn.NodeID) uint64 {
 	return 0
 }
 
-// Heaviest returns the node of the greatest load, the first of several, among
-// those that have a task of the phase and that may be read from. It reports false if
-// there is none. It is fast for phases that are watched: it looks at one word for 64
-// nodes, and into it only if the block may beat what was found.
+// Heaviest returns the node of the greatest load, the first of several, among the
+// nodes that have a task of the phase and that may allows. It reports false if there
+// is none. It is fast for watched phases: it looks at one word for 64 nodes, and
+// into the word only if the block may beat what it has found.
 func (x *Index[J]) Heaviest(j *ledger.Job[J], phase int, may func(sojourn.NodeID) bool) (best sojourn.NodeID, ok bool) {
 	p := x.phase(j, phase)
 	if p == nil {
@@ -220,7 +219,7 @@ func (x *Index[J]) Heaviest(j *ledger.Job[J], phase int, may func(sojourn.NodeID
 		return best, ok
 	}
 	words := p.watch.words
-	top := -1 // the block of the greatest maximum: with what is found there, few others need a look
+	top := -1 // the block of the greatest maximum: after it, few others need a look
 	for i := range words {
 		if words[i].open != 0 && (top < 0 || words[i].max > words[top].max) {
 			top = i
@@ -248,8 +247,8 @@ func (x *Index[J]) Heaviest(j *ledger.Job[J], phase int, may func(sojourn.NodeID
 	return best, ok
 }
 
-// NextHolder returns the node with the least ID that is at least from and has a
-// task of the phase that could start.
+// NextHolder returns the node with the least ID, at least from, that has a task of
+// the phase that could start.
 func (x *Index[J]) NextHolder(j *ledger.Job[J], phase int, from sojourn.NodeID) (sojourn.NodeID, bool) {
 	p := x.phase(j, phase)
 	if p == nil {
@@ -267,8 +266,8 @@ func (x *Index[J]) NextHolder(j *ledger.Job[J], phase int, from sojourn.NodeID) 
 	return 0, false
 }
 
-// FindAt returns the lowest task of a ready phase that a slot can read from a given
-// node. It reports false if there is none.
+// FindAt returns the lowest task of a ready phase whose input a slot can read from a
+// given node. It reports false if there is none.
 func (x *Index[J]) FindAt(j *ledger.Job[J], phase int, s sojourn.Slot, source sojourn.NodeID) (Pick, bool) {
 	p := x.phase(j, phase)
 	if p == nil {
@@ -292,8 +291,8 @@ func (x *Index[J]) FindAt(j *ledger.Job[J], phase int, s sojourn.Slot, source so
 	return pick, true
 }
 
-// FindLost returns the lowest task of a ready phase of whose inputs every node is
-// down. It reports false if there is none.
+// FindLost returns the lowest task of a ready phase whose inputs are all on nodes
+// that are down. It reports false if there is none.
 func (x *Index[J]) FindLost(j *ledger.Job[J], phase int) (Pick, bool) {
 	p := x.phase(j, phase)
 	if p == nil {

@@ -10,7 +10,7 @@ import (
 type lates[T any] struct {
 	mode        vqueue.Late
 	front, back *Item[T]               // in the order of their virtual completion
-	service     *heap.Heap[lateKey[T]] // those of them that are not drained, in the order of service
+	service     *heap.Heap[lateKey[T]] // the items that are not drained, in the order of service
 	work        num                    // sum of the real work left, in units
 }
 
@@ -56,7 +56,7 @@ func (l *lates[T]) insert(it *Item[T]) {
 	l.update(it)
 }
 
-// remove takes out an item that has no work left.
+// remove removes an item that has no work left.
 func (l *lates[T]) remove(it *Item[T]) {
 	l.service.Remove(it.id)
 	if it.prev == nil {
@@ -71,7 +71,7 @@ func (l *lates[T]) remove(it *Item[T]) {
 	}
 }
 
-// update brings the place of an item in the order of service up to date.
+// update updates the place of an item in the order of service.
 func (l *lates[T]) update(it *Item[T]) {
 	if !it.constrains() {
 		l.service.Remove(it.id)
@@ -91,7 +91,7 @@ func (l *lates[T]) firstReady() *Item[T] {
 	if it := l.first(); it == nil || it.state == Ready {
 		return it
 	}
-	for it := range l.all { // a blocked one is in front
+	for it := range l.all { // the first in service is blocked
 		if it.state == Ready {
 			return it
 		}
@@ -100,7 +100,8 @@ func (l *lates[T]) firstReady() *Item[T] {
 }
 
 // guard returns the last late item before this one that is not drained, or nil. All
-// late items are before those in V, and none is before another where they share.
+// late items are before those in V. If late items share, none of them is before
+// another.
 func (l *lates[T]) guard(it *Item[T]) *Item[T] {
 	if l.service.Len() == 0 {
 		return nil
@@ -118,8 +119,8 @@ func (l *lates[T]) guard(it *Item[T]) *Item[T] {
 	return before
 }
 
-// slack returns s of an item in units: what is left of its work and of that before it,
-// negative.
+// slack returns s of an item in units: minus the work left of it and of the items
+// before it.
 func (l *lates[T]) slack(it *Item[T]) (s num) {
 	for ; it != nil; it = it.prev {
 		s = s.sub(work(it.work))

@@ -13,22 +13,22 @@ type node[T any] struct {
 	kids   []*node[T] // nil in a leaf
 	items  []*Item[T] // nil in others
 
-	wait line // to be added to the values of all items below; in lowest, up and down already
+	wait line // to be added to the values of all items below; lowest, up and down include it
 
 	known[T]
 }
 
-// What a node knows of what is below it.
+// What a node knows about the items below it.
 type known[T any] struct {
 	from   key          // the least key
 	weight wide.Uint128 // sum of the weights
 	least  *Item[T]     // the ready item with the least work, among equals the first; or nil
 	low    *Item[T]     // the item that constrains others with the least value, among equals the first; or nil
-	tag    vclock.Tag   // that of low, which lies elsewhere in memory
-	lowest num          // its value, without the lines that wait in parent and above
+	tag    vclock.Tag   // the tag of low, kept here because low lies elsewhere in memory
+	lowest num          // the value of low, without the lines that wait in parent and above
 
-	// How much heat may come to, and how much may go from, all items together while
-	// low stays right, here and in all nodes below.
+	// Invariant: low stays right, here and in all nodes below, as long as no more heat
+	// than up is added to all items, and no more than down is removed.
 	up, down uint64
 }
 
@@ -37,15 +37,15 @@ const (
 	// 1,000 jobs takes a few percent less time with 8 than with 16, and 40 % less than
 	// with 32.
 	fanout = 8
-	// forever is more heat than the weights of 250 jobs. What waits in all nodes of a
-	// path together fits into an int64.
+	// forever is more heat than the weights of 250 jobs. The heat that waits in all
+	// nodes of a path together fits into an int64.
 	forever = 1 << 56
 )
 
 // A line is the function h*F + a.
 //
-// h is within what a few nodes are allowed to keep; see add. A line of four words is
-// kept in registers.
+// add keeps h small enough for the sum of a few nodes. The compiler keeps a line of
+// four words in registers.
 type line struct {
 	h int64
 	a num
@@ -63,7 +63,7 @@ func (l line) at(tag vclock.Tag) num {
 func (l line) add(m line) line { return line{l.h + m.h, l.a.add(m.a)} }
 func (l line) neg() line       { return line{-l.h, l.a.neg()} }
 
-// below returns the index of the node below n in which a key is, if it is anywhere.
+// below returns the index of the only node below n that can contain a key.
 func (n *node[T]) below(k key) int {
 	i := len(n.kids) - 1
 	for i > 0 && k.less(n.kids[i].from) {
@@ -98,7 +98,7 @@ func (n *node[T]) add(l line) {
 	}
 }
 
-// push hands on the line that waits in n.
+// push passes the line that waits in n to the level below.
 func (n *node[T]) push() {
 	if n.wait == (line{}) {
 		return
@@ -112,7 +112,7 @@ func (n *node[T]) push() {
 	n.wait = line{}
 }
 
-// open hands on the lines that wait in n and above.
+// open passes on the lines that wait in n and above.
 func (n *node[T]) open() {
 	if n.parent != nil {
 		n.parent.open()
@@ -120,14 +120,14 @@ func (n *node[T]) open() {
 	n.push()
 }
 
-// tallyUp brings n and all above up to date, where no line waits.
+// tallyUp calls tally for n and all nodes above. No line may wait in them.
 func (n *node[T]) tallyUp() {
 	for ; n != nil; n = n.parent {
 		n.tally()
 	}
 }
 
-// tally brings what n knows of what is below up to date. No line may wait in n.
+// tally recomputes what n knows about the items below. No line may wait in n.
 func (n *node[T]) tally() {
 	n.weight, n.least, n.low = wide.Uint128{}, nil, nil
 	n.up, n.down = forever, forever
@@ -171,12 +171,12 @@ func (n *node[T]) tally() {
 	}
 }
 
-// compare limits up and down so that the item with this value and tag, which is
-// not low, does not become it.
+// compare limits up and down so that the item with this value and tag, which is not
+// low, does not become low.
 func (n *node[T]) compare(value num, tag vclock.Tag) {
 	gap := value.sub(n.lowest) // not negative
 	switch {
-	case tag.Less(n.tag): // it is before low, and becomes it also if they are equal
+	case tag.Less(n.tag): // it is before low, so it becomes low even if the values are equal
 		n.up = quotient(gap.sub(num{lo: 1}), n.tag.Sub(tag), n.up)
 	case n.tag.Less(tag):
 		n.down = quotient(gap, tag.Sub(n.tag), n.down)
@@ -195,7 +195,7 @@ func (n *node[T]) ahead(yield func(*node[T]) bool) {
 	}
 }
 
-// all iterates over the items below n in order, and reports whether it came to the end.
+// all iterates over the items below n in order, and reports whether it reached the end.
 func (n *node[T]) all(yield func(*Item[T]) bool) bool {
 	for _, kid := range n.kids {
 		if !kid.all(yield) {

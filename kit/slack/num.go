@@ -8,9 +8,9 @@ import (
 )
 
 // A num is a signed integer of 192 bits in two's complement. Sums and products
-// are taken modulo 2^192, so that a value is right whenever it fits, whatever its
-// terms are: S of an item is h*F + a with an h and an F that grow as long as the
-// cluster is busy, although S itself stays below the work in the system.
+// are taken modulo 2^192, so a value is right whenever it fits, whatever its
+// terms are. This is needed: S of an item is h*F + a, where h and F grow as long
+// as the cluster is busy, although S itself stays below the work in the system.
 type num struct{ hi, mid, lo uint64 }
 
 func fromWide(x wide.Uint192) num { return num{x.Hi, x.Mid, x.Lo} }
@@ -77,7 +77,7 @@ func (x num) unsigned(w uint64) num {
 	return x.times(int64(w)).add(num{x.mid, x.lo, 0})
 }
 
-// quotient returns x/y rounded down, or one less, or limit if that is less. x is not
+// quotient returns x/y rounded down, or one less, but at most limit. x is not
 // negative, and y is not 0. It divides by the upper 64 bits of y, rounded up.
 func quotient(x num, y wide.Uint192, limit uint64) uint64 {
 	var over uint64 // the digit of x above hi

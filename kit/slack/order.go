@@ -7,18 +7,19 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// An order holds the items of V in the order of their keys, each with a value S,
-// and adds lines h*F + a to the values of all items before a place. It is a B+ tree,
-// so that a path from the root is short and what is compared lies close together.
+// An order holds the items of V in the order of their keys, each with a value S. It
+// adds lines h*F + a to the values of all items before a place. It is a B+ tree: a
+// path from the root is short, and the compared values lie close together.
 //
-// Lines are lazy: they wait in the nodes above the items that they are for. The value
-// of an item is what the item keeps plus the lines that wait above it, at its F.
+// Lines are lazy: they wait in nodes above their items. The value of an item is its own s
+// plus the lines that wait above it, at its F.
 //
 // Each node knows which of its items has the least value. Adding a constant does
-// not change that. Adding h*F does: items farther back have larger F and rise
-// faster. So a node also knows how much heat, the sum of such h, it can take until
-// that may change, and looks again no earlier: a kinetic tournament [Basch, Guibas
-// and Hershberger, Data Structures for Mobile Data, 1999].
+// not change which item this is. Adding h*F can change it: items farther back have
+// larger F and rise faster. The sum of such h is called heat. A node also knows
+// how much heat it can take until another item may have the least value, and does
+// not look again before that: a kinetic tournament [Basch, Guibas and Hershberger,
+// Data Structures for Mobile Data, 1999].
 //
 // Four items that constrain others, in nodes of two:
 //
@@ -28,18 +29,18 @@ import (
 //	       |                     |                       |                    |
 //	   a: F 10, s 5         b: F 12, s 4            c: F 20, s 60        d: F 31, s 58
 //
-// The value of a is 5 + 2*10-15 = 10, that of b is 4 + 2*12-15 = 13. If heat goes, b falls
-// faster than a: heat 1 may go, which leaves 0 and 1, but not 2. Heat that comes only parts
-// them. On the right any heat that comes makes c the lowest, since d rises
-// faster. The root must look again when a node below must, so that its up and down are no
-// more than theirs; and no more than what makes d lower than a: 48 / 21, rounded down.
+// The value of a is 5 + 2*10-15 = 10, that of b is 4 + 2*12-15 = 13. If heat is removed, b
+// falls faster than a: removing 1 is allowed, which leaves 0 and 1, but not removing 2.
+// Added heat only moves them apart. On the right any added heat makes c the lowest, since d
+// rises faster. The root must look again when a node below must. So its up and down are at
+// most theirs, and at most the heat that makes d lower than a: 48 / 21, rounded down.
 type order[T any] struct {
 	root  *node[T]
 	n     int
 	spare [2]*node[T] // nodes that are not in use, linked by parent: leaves, others
 }
 
-// A place is what an order keeps in an item.
+// A place is the order's data in an item.
 type place[T any] struct {
 	s    num // S, without the lines that wait in leaf and above
 	leaf *node[T]
@@ -73,7 +74,7 @@ func (o *order[T]) insert(it *Item[T], value num) {
 	leaf.tallyUp()
 }
 
-// remove takes an item out.
+// remove removes an item.
 func (o *order[T]) remove(it *Item[T]) {
 	leaf := it.leaf
 	leaf.open()
@@ -90,7 +91,7 @@ func (o *order[T]) update(it *Item[T]) {
 	for n := it.leaf; n != nil; n = n.parent {
 		old := n.known
 		if n.tally(); n.known == old {
-			return // and so are those above
+			return // then nodes above do not change either
 		}
 	}
 }
@@ -104,9 +105,9 @@ func (o *order[T]) value(it *Item[T]) num {
 	return s
 }
 
-// addBefore adds a line to the values of all items before k. It returns the leaf in
-// which k belongs, with no line waiting in it or above, or nil if there is none. What
-// these nodes know must be brought up to date by tallyUp.
+// addBefore adds a line to the values of all items before k. It returns the leaf to
+// which k belongs, with no line waiting in it or above, or nil if there is none. The
+// caller must call tallyUp for this leaf.
 func (o *order[T]) addBefore(k key, l line) *node[T] {
 	n := o.root
 	if n == nil {
@@ -155,8 +156,8 @@ func (o *order[T]) before(k key) (pred *Item[T], weight wide.Uint128) {
 // first, such that no item before it that constrains others has a value minus
 // base below that work; nil if there is none.
 //
-// If somebody before the one with the least work has less slack than that, it is in the
-// way of all behind it: they have no less work.
+// If an item before the one with the least work has less slack than that work, it also
+// blocks all items behind it, since they have no less work.
 func (o *order[T]) leastCompletable(base num) *Item[T] {
 	if o.root == nil {
 		return nil
@@ -172,8 +173,8 @@ func (o *order[T]) leastCompletable(base num) *Item[T] {
 	return it
 }
 
-// leastUpTo returns, of the items up to this one, the ready one with the least work, among
-// equals the first; nil if there is none.
+// leastUpTo returns the ready item with the least work among the items up to this one,
+// among equals the first; nil if there is none.
 func (o *order[T]) leastUpTo(it *Item[T]) (least *Item[T]) {
 	for _, other := range it.leaf.items {
 		if other.state == Ready && (least == nil || other.work < least.work) {
@@ -191,8 +192,8 @@ func (o *order[T]) leastUpTo(it *Item[T]) (least *Item[T]) {
 	return least
 }
 
-// guard returns, of the items before it that constrain others, the one with the
-// least value, among equals the first, and that value; nil if there is none.
+// guard returns the item with the least value among the items before it that constrain
+// others, among equals the first, and that value; nil if there is none.
 func (o *order[T]) guard(it *Item[T]) (least *Item[T], value num) {
 	it.leaf.open() // lines that wait above could change which value is the least
 	for _, other := range it.leaf.items {
@@ -232,7 +233,7 @@ func (o *order[T]) all() iter.Seq[*Item[T]] {
 	}
 }
 
-// leafOf returns the leaf in which k belongs, with no line waiting in it or above.
+// leafOf returns the leaf to which k belongs, with no line waiting in it or above.
 func (o *order[T]) leafOf(k key) *node[T] {
 	n := o.root
 	for n.push(); n.kids != nil; n.push() {

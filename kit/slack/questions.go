@@ -3,9 +3,10 @@ package slack
 import "iter"
 
 // LeastCompletable returns the item to serve; false if there is none. Late items
-// go before all others. Among the others it is the ready one with the least w of
-// those that are completable (see [System.Completable]); among equals the first
-// in V. The answer is kept until something changes: asking again costs nothing.
+// go before all others. Among the others it is the ready item with the least w
+// that is completable (see [System.Completable]); among equals the first in V.
+// The system remembers the answer until something changes: asking again costs
+// nothing.
 func (s *System[T]) LeastCompletable() (*Item[T], bool) {
 	if !s.chosen {
 		s.choice, s.chosen = s.late.first(), true
@@ -19,9 +20,9 @@ func (s *System[T]) LeastCompletable() (*Item[T], bool) {
 	return s.choice, s.choice != nil
 }
 
-// First returns the first item in the order of V that is ready, late ones before
-// all others: what the Fair Sojourn Protocol serves. It reports false if there is
-// none.
+// First returns the first ready item in the order of V, late ones before all
+// others. The Fair Sojourn Protocol serves this item. It reports false if there
+// is none.
 func (s *System[T]) First() (*Item[T], bool) {
 	it := s.late.firstReady()
 	if it == nil {
@@ -30,12 +31,12 @@ func (s *System[T]) First() (*Item[T], bool) {
 	return it, it != nil
 }
 
-// Guard returns, of the items before it in V that are not drained, the one with
-// the least slack, among equals the first: the one that would be late if it were
-// served too long. It reports false if there is none.
+// Guard returns the item with the least slack among the items before it in V
+// that are not drained, among equals the first. This guard would be late if the
+// item were served too long. Guard reports false if there is none.
 //
-// A late item that is not drained is the guard of all that come behind it: the
-// last such late item.
+// If late items come before it that are not drained, the guard is the last of
+// them.
 func (s *System[T]) Guard(it *Item[T]) (*Item[T], bool) {
 	guard := s.late.guard(it)
 	if guard == nil && !it.Late() {
@@ -44,25 +45,27 @@ func (s *System[T]) Guard(it *Item[T]) (*Item[T], bool) {
 	return guard, guard != nil
 }
 
-// Completable reports whether serving the item to its end without interruption
-// would make nobody late who goes before it in V, if nothing else arrived:
-// s_j >= w for all items j before it that are not drained, none of which is late.
+// Completable reports whether the item could be served to its end without
+// interruption before any item ahead of it in V becomes late, if nothing else
+// arrived. That is, none of the items j ahead of it that are not drained is late,
+// and s_j >= w for all of them.
 func (s *System[T]) Completable(it *Item[T]) bool {
 	guard, ok := s.Guard(it)
 	return !ok || !guard.Late() && !s.slack(guard).less(work(it.work))
 }
 
-// Protected reports whether nobody who goes before the item in V and has
-// something to start is in danger: s_j >= 0 for all items j before it that are not
-// drained, none of which is late. This is what a task that jumps the queue must
-// wait for.
+// Protected reports whether no item that goes before this one in V and has
+// something to start is in danger. That is, none of the items j before it that are
+// not drained is late, and s_j >= 0 for all of them. A task that jumps the queue
+// must wait for this.
 func (s *System[T]) Protected(it *Item[T]) bool {
 	guard, ok := s.Guard(it)
 	return !ok || !guard.Late() && !s.slack(guard).isNegative()
 }
 
 // Slack returns s of the item in slot-nanoseconds, equation (6), rounded to a
-// float64 for display. It costs the number of late items if it is late.
+// float64 for display. For a late item it takes time in proportion to the number
+// of late items.
 func (s *System[T]) Slack(it *Item[T]) float64 { return s.slack(it).float() }
 
 // Virtual returns v of the item: the virtual work that it has left, in
@@ -75,8 +78,8 @@ func (s *System[T]) Virtual(it *Item[T]) uint64 {
 }
 
 // All iterates over the items that are not finished: the late ones in the order
-// of their virtual completion, then the others in the order of V. The system must
-// not be changed meanwhile.
+// of their virtual completion, then the others in the order of V. Do not change
+// the system meanwhile.
 func (s *System[T]) All() iter.Seq[*Item[T]] {
 	return func(yield func(*Item[T]) bool) {
 		for it := range s.late.all {

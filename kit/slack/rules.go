@@ -5,8 +5,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// virtual returns the units of virtual work that an item in V has left, its share of
-// the carry not deducted.
+// virtual returns the units of virtual work that an item in V has left, without deducting
+// its share of the carry.
 func (s *System[T]) virtual(it *Item[T]) num { return fromWide(s.clock.Left(it.tag, it.weight)) }
 
 // share returns the rule of arrival as a line: phi v_j/phi_j for each j, where phi is the
@@ -17,12 +17,12 @@ func (s *System[T]) share(it *Item[T]) line {
 	return line{phi, fromWide(g).times(-phi)}
 }
 
-// addWork sets w of an item and changes s of it and of all behind it by as much
-// as w falls, equations (7) and (9).
+// addWork sets w of an item. It raises s of the item and of all behind it by as much as w
+// falls, equations (7) and (9).
 func (s *System[T]) addWork(it *Item[T], left uint64) {
 	fall := work(it.work).sub(work(left))
 	it.work = left
-	s.base = s.base.sub(fall) // for all, then back for those before it
+	s.base = s.base.sub(fall) // for all; shift takes it back for those before it
 	if it.Late() {
 		s.late.work = s.late.work.sub(fall)
 		return
@@ -30,12 +30,12 @@ func (s *System[T]) addWork(it *Item[T], left uint64) {
 	s.v.addBefore(it.key, constant(fall.neg())).tallyUp()
 }
 
-// enter puts an item with so many units of virtual work left into V: the rule of
-// arrival. Items before it gain phi v_j/phi_j. Items behind it gain v - w, which
-// is the rounding of v.
+// enter puts an item with the given units of virtual work left into V: the rule
+// of arrival. Items before it gain phi v_j/phi_j. Items behind it gain v - w,
+// which is the rounding of v.
 func (s *System[T]) enter(it *Item[T], left wide.Uint192) {
 	if left.IsZero() {
-		s.base = s.base.add(work(it.work)) // it goes before all others
+		s.base = s.base.add(work(it.work)) // w of a late item counts for all in V
 		s.addLate(it)
 		return
 	}
@@ -64,15 +64,15 @@ func (s *System[T]) move(it *Item[T], left uint64, tag vclock.Tag) {
 	s.insert(it) // (15), (17)
 }
 
-// shift adds a line to s of all items before k and a constant to that of the others. It
-// returns what addBefore does.
+// shift adds a line to s of all items before k and a constant to s of the others. It
+// returns the result of addBefore.
 func (s *System[T]) shift(k key, before line, behind num) *node[T] {
 	s.base = s.base.sub(behind)
 	return s.v.addBefore(k, before.add(constant(behind.neg())))
 }
 
-// insert puts an item into V whose effect on the others has been accounted for.
-// Its own s follows from that of the item before it:
+// insert puts an item into V after its effect on the others has been applied. Its own s
+// follows from s of the item before it:
 //
 //	s_i - s_{i-1} = (phi_i + ... + phi_m) (F_i - F_{i-1}) - w_i.
 func (s *System[T]) insert(it *Item[T]) {
@@ -88,20 +88,19 @@ func (s *System[T]) insert(it *Item[T]) {
 	s.v.insert(it, value.sub(work(it.work)))
 }
 
-// leave undoes enter, before the item is virtually complete. The clock was brought up to
-// date at this instant.
+// leave undoes enter, before the item is virtually complete. The clock must stand at the
+// current instant.
 func (s *System[T]) leave(it *Item[T]) {
 	v, share := s.virtual(it), s.share(it)
 	s.v.remove(it)
 	s.shift(it.key, share.neg(), work(it.work).sub(v)).tallyUp()
 	s.base = s.base.sub(fromWide(s.clock.Leave(it.weight)))
 	if s.v.len() == 0 {
-		s.base = num{} // virtual time starts anew
+		s.base = num{} // virtual time starts from zero
 	}
 }
 
-// addLate makes an item, which is not in V any more, late. Its work is part of s of all
-// in V.
+// addLate makes an item late that has left V. Its work counts in s of all items in V.
 func (s *System[T]) addLate(it *Item[T]) {
 	it.key = key{seq: s.nextSeq()}
 	s.late.insert(it)

@@ -18,7 +18,7 @@ func (o *order[T]) node(leaf bool) *node[T] {
 	return &node[T]{kids: make([]*node[T], 0, fanout+1)}
 }
 
-// drop records that an empty node is not in use any more.
+// drop puts an empty node back into the spare ones.
 func (o *order[T]) drop(n *node[T]) {
 	list := &o.spare[1]
 	if n.items != nil {
@@ -31,7 +31,7 @@ func (o *order[T]) drop(n *node[T]) {
 // size returns how many items or nodes are below.
 func (n *node[T]) size() int { return len(n.kids) + len(n.items) }
 
-// split divides n and those above it that have too much below them.
+// split divides n, and the nodes above it, if they have too much below them.
 func (o *order[T]) split(n *node[T]) {
 	for ; n != nil && n.size() > fanout; n = n.parent {
 		next := o.node(n.items != nil)
@@ -69,9 +69,9 @@ func (n *node[T]) take(other *node[T], i int) {
 	}
 }
 
-// join brings n, which has lost an item, and all above up to date. On the way it
-// unites nodes that have little below them with one beside. No line may wait in n
-// or above.
+// join updates n, which has lost an item, and all nodes above. On the way it
+// unites nodes that have little below them with a neighbour. No line may wait in
+// n or above.
 func (o *order[T]) join(n *node[T]) {
 	for parent := n.parent; parent != nil; n, parent = parent, parent.parent {
 		kids := parent.kids

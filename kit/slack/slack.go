@@ -10,11 +10,11 @@ import (
 type State uint8
 
 const (
-	// Drained items have nothing to start: all is running, or cannot run yet. They
+	// Drained items have nothing to start: their tasks run, or cannot run yet. They
 	// are not chosen and hold nobody back.
 	Drained State = iota
-	// Blocked items have something to start that must wait, for a nearer slot say.
-	// They are not chosen, but nobody may endanger them.
+	// Blocked items have something to start that must wait, for example for a nearer
+	// slot. They are not chosen, but nobody may endanger them.
 	Blocked
 	// Ready items may be chosen.
 	Ready
@@ -33,8 +33,8 @@ type System[T any] struct {
 	choice *Item[T] // the answer of LeastCompletable, if chosen
 	chosen bool
 
-	ids  uint32     // how many items there are
-	free []*Item[T] // those of them that are not in use
+	ids  uint32     // number of items ever made: IDs below it are given
+	free []*Item[T] // the items among them that are not in use
 }
 
 // An Item is a job, or a phase of one, in a [System]. It belongs to the system
@@ -66,12 +66,12 @@ func (it *Item[T]) Running() int { return int(it.running) }
 // Late reports whether the item is virtually complete.
 func (it *Item[T]) Late() bool { return it.tag.IsZero() }
 
-// ID returns a small number, unique among the items in use: callers keep arrays
-// and heaps by it.
+// ID returns a small number that is unique among the items in use. Callers index
+// arrays and heaps by it.
 func (it *Item[T]) ID() uint32 { return it.id }
 
-// Before reports whether the item goes before other in V. Which of two items does
-// changes by Revise only.
+// Before reports whether the item goes before other in V. Only Revise changes the
+// order of two items.
 func (it *Item[T]) Before(other *Item[T]) bool { return it.key.less(other.key) }
 
 // constrains reports whether others must wait for the item.
@@ -79,8 +79,8 @@ func (it *Item[T]) constrains() bool { return it.state != Drained }
 
 // A key is a place in the order of V.
 type key struct {
-	tag vclock.Tag // F, the virtual time of the virtual completion; 0 once it has come
-	seq uint64     // sequence of the arrival; once virtually complete, of that
+	tag vclock.Tag // F, the virtual time of the virtual completion; 0 afterwards
+	seq uint64     // sequence of the arrival, then of the virtual completion
 }
 
 func (a key) less(b key) bool {
@@ -105,19 +105,20 @@ func (s *System[T]) Len() int { return s.v.len() }
 // slots they stand still.
 func (s *System[T]) SetCapacity(slots int) { s.clock.SetSlots(slots) }
 
-// Advance moves to instant t, equation (8): it ages V by wall time, whoever is
-// served meanwhile and whether slots idle or not. What is served must be reported
-// by [System.Serve]. It calls late, unless nil, for each item that completes
-// virtually and is not really finished, in the order of completion and among
-// equals of arrival, with the instant of its completion rounded up; late may not
-// change the system. Advance panics if t is in the past.
+// Advance moves to instant t, equation (8). It ages V by wall time, whichever
+// items are served meanwhile and whether slots idle or not. The caller reports
+// service by [System.Serve]. For each item that completes virtually and is not
+// really finished, Advance calls late with the item and the instant of its
+// completion, rounded up. Calls are in the order of completion, equal ones in the
+// order of arrival. late may be nil and must not change the system. Advance
+// panics if t is in the past.
 func (s *System[T]) Advance(t sojourn.Time, late func(*Item[T], sojourn.Time)) {
 	done := s.clock.Pass(t)
 	if done.IsZero() {
 		return
 	}
 	s.chosen = false
-	s.base = s.base.add(fromWide(done)) // (9): nothing done for anybody so far
+	s.base = s.base.add(fromWide(done)) // (9), before any service is reported
 	s.clock.Complete(s.head, func(at sojourn.Time) {
 		head := s.v.first()
 		s.v.remove(head)
@@ -131,7 +132,7 @@ func (s *System[T]) Advance(t sojourn.Time, late func(*Item[T], sojourn.Time)) {
 		}
 	})
 	if s.v.len() == 0 {
-		s.base = num{} // virtual time starts anew
+		s.base = num{} // virtual time starts from zero
 	}
 }
 
@@ -168,8 +169,8 @@ func (s *System[T]) Arrive(v T, work, weight uint64) *Item[T] {
 	return it
 }
 
-// Serve records that so many slot-nanoseconds of the item's work were done,
-// equations (7) and (9). What exceeds its work is ignored: the estimate was too
+// Serve records that done slot-nanoseconds of the item's work were done,
+// equations (7) and (9). It ignores what exceeds the work: the estimate was too
 // small, and w stays 0 until it is revised.
 func (s *System[T]) Serve(it *Item[T], done uint64) {
 	done = min(done, it.work)
@@ -180,9 +181,9 @@ func (s *System[T]) Serve(it *Item[T], done uint64) {
 	s.addWork(it, it.work-done)
 }
 
-// SetWork replaces w, the real work that an item has left, and leaves what it has
-// left in V: like Serve where w falls, and the opposite where work was lost that
-// has to be done again.
+// SetWork replaces w, the real work that an item has left. It does not change
+// what the item has left in V. If w falls, it acts like Serve. If w grows,
+// because lost work has to be done again, it acts in the opposite way.
 func (s *System[T]) SetWork(it *Item[T], work uint64) {
 	vclock.Check(work, it.weight)
 	if work != it.work {
@@ -191,10 +192,10 @@ func (s *System[T]) SetWork(it *Item[T], work uint64) {
 	}
 }
 
-// Revise replaces w, the real work that an item has left, and the weight: the
-// equations (11) to (17). The virtual work that it has left changes by as much,
-// but not below 0 nor above 2^63, so that it keeps its age. The same holds for an item that is late,
-// whose v is 0: if its work grows it is back in V with as much, behind those that tie.
+// Revise replaces w, the real work that an item has left, and the weight: equations (11) to (17).
+// The virtual work that the item has left changes by as much, but not below 0 nor above 2^63, so
+// the item keeps its age. The same holds for a late item, whose v is 0: if its work grows, it
+// returns to V with v equal to the growth, behind items that tie.
 func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 	vclock.Check(work, weight)
 	if it.finished {
@@ -230,7 +231,8 @@ func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 
 // Finish records that an item is really finished, or cancelled: it is not
 // served again and constrains nobody (s = infinity in the paper). It remains in V
-// with its v until it is virtually complete. The item must not be used any more.
+// with its v until it is virtually complete. The caller must not use the item any
+// more.
 func (s *System[T]) Finish(it *Item[T]) {
 	if it.finished {
 		panic("slack: item is finished")
@@ -265,8 +267,8 @@ func (s *System[T]) SetState(it *Item[T], state State) {
 // State returns what was set by SetState.
 func (it *Item[T]) State() State { return it.state }
 
-// SetRunning says how many tasks of the item are running. It matters to
-// [vqueue.LateShare] only.
+// SetRunning says how many tasks of the item are running. It matters only under
+// [vqueue.LateShare].
 func (s *System[T]) SetRunning(it *Item[T], tasks int) {
 	it.running = uint64(tasks)
 	if it.Late() && s.late.mode == vqueue.LateShare {

@@ -11,9 +11,10 @@ import (
 )
 
 // Save writes the system. For each item that is not finished, in the order of
-// [System.All], it calls value, which writes what the caller needs to know the item
-// again. Slacks are not written: equation (6) is exact, and tells them from the
-// rest. Neither are the instant and the number of slots, which the caller knows.
+// [System.All], it calls value, which writes what the caller needs to recognise the
+// item. It does not write slacks: equation (6) is exact and computes them from the
+// rest. It does not write the instant and the number of slots either, which the
+// caller knows.
 func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	latest, seq := snapshot.Seqs(s.seq, func(add func(uint64)) {
 		for it := range s.late.all {
@@ -50,10 +51,11 @@ func (s *System[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	}
 }
 
-// Restore reads what Save has written into a new system of the same mode, as it is at
-// an instant with so many slots. For each item that is not finished it calls value,
-// which reads what value wrote, sets Value, keeps the item where the caller keeps it, and
-// tests that the work, the weight and the state of the item are what they must be.
+// Restore reads what Save has written into a new system of the same mode, at the given
+// instant and with the given number of slots. It calls value for each item that is not
+// finished. value reads what the other value wrote, sets Value, and stores the item where
+// the caller needs it. It also tests that the work, the weight and the state of the item
+// are as they must be.
 func (s *System[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, value func(*Item[T])) {
 	s.seq = r.Seq()
 	s.clock.Restore(r, now, slots)

@@ -1,6 +1,6 @@
 // Package slotvec keeps sorted vectors of the instants at which the slots of a
 // cluster become available, in run-length form. Use it if your policy has to know when a
-// job would end that is served after others, as the admission test of RTMR does:
+// job that is served after others would end, as the admission test of RTMR does:
 //
 //	free := slotvec.Vector{{T: 0, N: 4}, {T: 60, N: 2}} // four slots now, two more at 60
 //	var f slotvec.Filler
@@ -16,8 +16,8 @@
 //
 // # FILL
 //
-// The heart is the schedule of n equal tasks of length eps, none before rel, each
-// on the slot that becomes available first (Algorithms II and III of the paper):
+// FILL schedules n equal tasks of length eps, none before rel, each on the slot that
+// becomes available first (Algorithms II and III of the RTMR paper):
 //
 //	e := rel
 //	repeat n times: t := max(v[1], rel) + eps; remove v[1]; insert t; e := t
@@ -25,8 +25,8 @@
 // [Filler.Fill] returns the same in closed form, in O(r log r) for r runs, independent of
 // the numbers of tasks and slots. Let a slot become available at a >= rel. It could
 // start tasks at a, a+eps, a+2 eps, ..., and the loop starts the n tasks at the n
-// least of all these instants, because it always takes the least one left. Let x be
-// the level to which n tasks rise if they are poured in like a fluid: the real number
+// least of all these instants, because it always takes the least one left. Let x be the
+// level to which the n tasks rise if they are poured in like a fluid: the real number
 // with
 //
 //	sum over slots of max(0, x - a) = n eps,
@@ -38,14 +38,14 @@
 //	sum k <= n < sum (k+1),
 //
 // so that n - sum k more tasks start, at the least of the instants s, at most one on
-// each slot. That is all: those slots end at s + eps, the others at s.
+// each slot. Those slots end at s + eps, the others at s.
 //
 // If at least n slots are available at rel, which is the common case for reduce
 // tasks, no level is needed: n of the earliest end at rel + eps.
 //
 // # Range
 //
-// Instants are whole numbers of any unit, below [Never]. What does not fit becomes
-// Never, an instant that does not come; a vector without slots has nothing to offer
-// before Never.
+// Instants are whole numbers of any unit, below [Never]. A result that is out of
+// range becomes Never, an instant that does not come. So does the result for a
+// vector without slots.
 package slotvec

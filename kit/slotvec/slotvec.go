@@ -13,7 +13,7 @@ const Never = math.MaxInt64
 // A Run is a number of slots that become available at one instant.
 type Run struct {
 	T int64 // the instant, not negative
-	N int64 // how many slots; positive, and below 2^32 in all runs together
+	N int64 // the number of slots; positive, and below 2^32 in all runs together
 }
 
 // A Vector is a sorted vector of slots in run-length form.
@@ -58,7 +58,7 @@ func (v Vector) push(t, n int64) Vector {
 }
 
 // Sort brings runs in any order, with repeated instants, into canonical form, in
-// place. Counts may be negative where their sum at an instant is not.
+// place. A count may be negative if the sum at its instant is not.
 func Sort(v Vector) Vector {
 	slices.SortFunc(v, byTime)
 	out := v[:0]
@@ -118,8 +118,8 @@ func Distance(a, b Vector, floor int64) (d int64) {
 	return d
 }
 
-// Replace removes the first slot of v and inserts the next of the given instants,
-// for one instant after the other in their order (Algorithm VI). The instants are
+// Replace takes the given instants in order. For each of them it removes the
+// first slot of v and inserts the instant (Algorithm VI). The instants are
 // sorted; their counts say how often each occurs.
 func Replace(dst, v, instants Vector) Vector {
 	dst = append(dst[:0], v...)
@@ -127,9 +127,9 @@ func Replace(dst, v, instants Vector) Vector {
 		if len(dst) == 0 {
 			break
 		}
-		// Slots before in.T are replaced one by one. Then the first slot is not before
-		// in.T, and what is inserted is what is removed next, unless nothing was
-		// inserted yet: then the first slot becomes earlier, once.
+		// Slots before in.T are replaced one by one. After that the first slot is not
+		// before in.T, and each inserted slot is the next to be removed. Only if
+		// nothing was inserted yet, the first slot becomes earlier, once.
 		moved, i := int64(0), 0
 		for ; i < len(dst) && dst[i].T < in.T && moved < in.N; i++ {
 			n := min(in.N-moved, dst[i].N)
@@ -169,10 +169,10 @@ type Filler struct {
 	ends   []int // of the ascending pieces of starts
 }
 
-// Fill schedules n tasks of length eps, none of which starts before rel, each on the
-// slot of v that becomes available first. It returns when the slots become available
-// after that, and when the last task ends: rel if n is 0, Never if that is out of
-// range or there is no slot. See the package comment.
+// Fill schedules n tasks of length eps, none before rel, each on the slot of v that
+// becomes available first. It returns the instants at which the slots become
+// available afterwards, and the end of the last task. The end is rel if n is 0, and
+// Never if it is out of range or there is no slot. See the package comment.
 func (f *Filler) Fill(dst, v Vector, n, eps, rel int64) (Vector, int64) {
 	dst = dst[:0]
 	if n == 0 {
@@ -198,7 +198,7 @@ func (f *Filler) Fill(dst, v Vector, n, eps, rel int64) (Vector, int64) {
 	return f.fillLevel(dst, first, rest, n, eps)
 }
 
-// fillEarly makes the n earliest slots of v, all available by t, available at t.
+// fillEarly delays the n earliest slots of v, which are all available by t, until t.
 func fillEarly(dst, v Vector, n, t int64) Vector {
 	left := n
 	for i, r := range v {
@@ -245,8 +245,8 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 	f.sortStarts()
 	starts = f.starts
 
-	// What is left of the tasks starts at the least of these instants, on the first
-	// slots of starts[:used] or some of the last of them.
+	// The remaining tasks start at the least of these instants: on all slots of
+	// starts[:used], and on split slots of starts[used].
 	left, used := n-started, 0
 	split := int64(0) // slots of starts[used] that start a task
 	for left > 0 {
@@ -283,7 +283,7 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 }
 
 // sortStarts sorts the last starts. They come in few ascending pieces, since s grows
-// with a until it falls by eps, and neighbouring pieces are merged until one is left.
+// with a until it falls by eps. It merges neighbouring pieces until one is left.
 func (f *Filler) sortStarts() {
 	v := f.starts
 	ends := f.ends[:0]

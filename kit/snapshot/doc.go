@@ -80,8 +80,8 @@
 // that of ledger.Ledger.All, and nothing that asking questions may change (sojourntest
 // takes a snapshot before and after).
 //
-// A Version is raised when the body changes, and when the same state would decide otherwise
-// than before.
+// Raise the Version when the body changes, and when the same state leads to other decisions than
+// before.
 //
 // # Which options may change
 //
@@ -91,9 +91,9 @@
 // its own options from then on. So an operator can change the weight of a pool, or a delay, without losing
 // state: save, make a policy with the options you want, restore.
 //
-// You must list what sizes were estimated by, and the order of a queue that is saved as it is. You need not
-// list a limit, a delay, a weight that is used only when something is decided, or an option that affects only
-// what is computed again at the restore.
+// You must list the options that sizes were estimated with, and the order of a queue that is saved
+// as it is. You need not list a limit, a delay, a weight that is used only when something is
+// decided, or an option that affects only what is computed again at the restore.
 //
 // [Opt] writes names and values out, with defaults resolved. They are equal if and only if the state means
 // the same. They are not printed from a struct, so renaming a field does not break what was saved.

@@ -19,11 +19,11 @@ type Reader struct {
 	err  error
 }
 
-// Err returns the first error so far. Only what cannot go on with zero values needs
-// to ask: [Restore] does at the end.
+// Err returns the first error so far. Only code that cannot go on with zero values needs
+// to ask; [Restore] asks at the end.
 func (r *Reader) Err() error { return r.err }
 
-// Fail makes [Restore] fail, at this place: what was read cannot be.
+// Fail makes [Restore] fail, at this place, because of an impossible value.
 func (r *Reader) Fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("byte %d: %w", r.size-len(r.rest), fmt.Errorf(format, args...))
@@ -31,7 +31,7 @@ func (r *Reader) Fail(format string, args ...any) {
 	}
 }
 
-// Check fails unless ok, which is about what was read last, and returns whether
+// Check fails unless ok, which tests the value that was read last. It reports whether
 // nothing is wrong so far.
 func (r *Reader) Check(ok bool, what string) bool {
 	if !ok {
@@ -57,8 +57,8 @@ func (r *Reader) Int() int64 {
 	return int64(x>>1) ^ -int64(x&1)
 }
 
-// Native reads what Int does, where it fits into an int, which has 32 bits on some
-// platforms. It returns 0 if it does not.
+// Native reads a number that may be negative and must fit into an int, which has 32 bits
+// on some platforms. It returns 0 if it does not fit.
 func (r *Reader) Native() int {
 	if x := r.Int(); r.Check(int64(int(x)) == x, "a number is out of range") {
 		return int(x)
@@ -74,18 +74,20 @@ func (r *Reader) Below(n uint64) uint64 {
 	return 0
 }
 
-// Index reads a number that must be below n, which is not negative. It returns 0 if it is
-// not.
+// Index reads a number that must be below n. It returns 0 if it is not. n is not
+// negative.
 func (r *Reader) Index(n int) int { return int(r.Below(uint64(n))) }
 
-// Count reads how often something has happened. It may happen as many times again.
+// Count reads how often something has happened. The count can still double without
+// overflow.
 func (r *Reader) Count() int { return r.Index(maxCount + 1) }
 
-// Seq reads the latest of some sequence numbers. As many may follow.
+// Seq reads the latest of some sequence numbers. As many more can follow without
+// overflow.
 func (r *Reader) Seq() uint64 { return r.Below(maxSeq) }
 
-// Len reads how many elements follow, of which each takes a byte at least. It
-// returns 0 if so many cannot be there.
+// Len reads how many elements follow. Each takes at least a byte; it returns 0 if there
+// are not enough bytes.
 func (r *Reader) Len() int {
 	if n := r.Uint(); r.Check(n <= uint64(len(r.rest)), "more elements than bytes") {
 		return int(n)
@@ -96,7 +98,7 @@ func (r *Reader) Len() int {
 // Bool reads a truth value.
 func (r *Reader) Bool() bool { return r.Below(2) == 1 }
 
-// Float reads a floating point number, which is not NaN.
+// Float reads a floating point number. NaN is an error.
 func (r *Reader) Float() float64 {
 	x := math.Float64frombits(bits.ReverseBytes64(r.Uint()))
 	if r.Check(x == x, "not a number") {
@@ -105,7 +107,7 @@ func (r *Reader) Float() float64 {
 	return 0
 }
 
-// Time reads an instant, which is not negative.
+// Time reads an instant. A negative one is an error.
 func (r *Reader) Time() sojourn.Time {
 	if t := r.Int(); r.Check(t >= 0, "a time is negative") {
 		return sojourn.Time(t)
@@ -116,7 +118,7 @@ func (r *Reader) Time() sojourn.Time {
 // Duration reads a length of time.
 func (r *Reader) Duration() time.Duration { return time.Duration(r.Int()) }
 
-// bytes reads a list of bytes, which are those of the snapshot.
+// bytes reads a list of bytes. The result shares memory with the snapshot.
 func (r *Reader) bytes() []byte {
 	n := r.Len()
 	b := r.rest[:n:n]
@@ -127,7 +129,7 @@ func (r *Reader) bytes() []byte {
 // String reads a string.
 func (r *Reader) String() string { return string(r.bytes()) }
 
-// Binary lets m read what [Writer.Binary] has written, and keep nothing of it.
+// Binary lets m read what [Writer.Binary] has written. m must not keep the slice.
 func (r *Reader) Binary(m encoding.BinaryUnmarshaler) {
 	if b := r.bytes(); r.err == nil {
 		if err := m.UnmarshalBinary(b); err != nil {
@@ -145,8 +147,8 @@ func (r *Reader) Task() sojourn.TaskID {
 	}
 }
 
-// Free reads what [Writer.Free] has written of a table of n, in which it tests that
-// all numbers that are free are listed, and no others.
+// Free reads what [Writer.Free] has written about a table of n. It tests that the list
+// has all free numbers and no others.
 func (r *Reader) Free(n int, isFree func(int) bool) []uint32 {
 	var list []uint32
 	free := make([]bool, n)
@@ -166,7 +168,7 @@ func (r *Reader) Free(n int, isFree func(int) bool) []uint32 {
 	return list
 }
 
-// Job reads the description of a job, which is valid; nil after an error.
+// Job reads a valid description of a job; nil after an error.
 func (r *Reader) Job() *sojourn.Job {
 	j := &sojourn.Job{
 		ID:       sojourn.JobID(r.Uint()),

@@ -10,24 +10,24 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A Header says what a snapshot is of.
+// A Header says which policy and which options a snapshot belongs to.
 type Header struct {
 	Policy  string // the name of the policy, such as "fsp"
-	Version uint64 // of what the policy writes and of the rules it decides by
+	Version uint64 // of what the policy writes, and of the rules by which it decides
 	Options []Option
 }
 
 // An Option is an option that the state of a policy rests on: a snapshot that was taken
-// under another value is refused. Both are part of the format: a name is written out where
-// the header is made, so that it stays when a field of Go is called otherwise.
+// under another value is refused. Name and value are part of the format. The code that
+// makes the header writes the name out, so the name stays if a Go field is renamed.
 type Option struct {
 	Name  string // as on the command line, such as "default-task-time"
 	Value string // canonical, defaults resolved
 }
 
 // Opt returns an option. A value is a truth value, a number, a string, or has a method
-// String; Opt panics if it is anything else, since what fmt prints of structs, maps and
-// pointers is nobody's format.
+// String. Opt panics if it is anything else, since no format defines what fmt prints
+// for structs, maps and pointers.
 func Opt(name string, value any) Option {
 	switch value := value.(type) {
 	case fmt.Stringer:
@@ -47,8 +47,8 @@ const (
 	sumSize  = 4
 )
 
-// Append appends a snapshot to dst, whose body save writes. It returns dst and an
-// error if save has called [Writer.Fail].
+// Append appends a snapshot to dst; save writes its body. If save has called
+// [Writer.Fail], Append returns dst and the error.
 func Append(dst []byte, h Header, save func(*Writer)) ([]byte, error) {
 	w := Writer{buf: append(dst, magic...)}
 	w.buf = append(w.buf, make([]byte, headerAt-lengthAt)...)
@@ -68,8 +68,8 @@ func Append(dst []byte, h Header, save func(*Writer)) ([]byte, error) {
 	return w.buf, nil
 }
 
-// Seal writes the length of a snapshot and its checksum where they belong. It does
-// nothing if there is no room for them. Forgers need it.
+// Seal writes the length of a snapshot and its checksum to their places. It does nothing
+// if there is no room for them. Tests use it to forge snapshots.
 func Seal(data []byte) {
 	own := len(data) - sumSize
 	if own < headerAt {
@@ -81,11 +81,10 @@ func Seal(data []byte) {
 
 // Restore replaces the state of the policy *p by that in a snapshot. reset gives *p
 // a fresh state of the same options, which shares nothing with the old one that
-// either may change, and restore reads the body into it. If the snapshot is
-// damaged, was taken by another policy or version or under other options, or if
-// restore finds that anything is wrong, *p is what it was before and Restore
-// returns an error. It wraps [sojourn.ErrForeignSnapshot] if the snapshot is whole, but of
-// something else.
+// either may change, and restore reads the body into it. Restore returns an error, and
+// leaves *p as it was, if the snapshot is damaged, if it was taken by another policy or
+// version or under other options, or if restore finds anything wrong. The error wraps
+// [sojourn.ErrForeignSnapshot] if the snapshot is undamaged but does not match the header.
 func Restore[P any](p *P, data []byte, h Header, reset func(), restore func(*Reader)) error {
 	r, err := open(data, h)
 	if err != nil {
@@ -104,8 +103,8 @@ func Restore[P any](p *P, data []byte, h Header, reset func(), restore func(*Rea
 	return nil
 }
 
-// Body returns a reader of the body of a snapshot, whatever it is of; nil if there is
-// something wrong with its frame.
+// Body returns a reader of the body of a snapshot of any policy; nil if its frame is
+// damaged.
 func Body(data []byte) *Reader {
 	r, _, err := frame(data)
 	if err != nil {

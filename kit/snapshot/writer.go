@@ -17,15 +17,15 @@ type Writer struct {
 	err error
 }
 
-// Fail makes [Append] return err, the first one if called again: there is something
-// that cannot be saved.
+// Fail makes [Append] return err, because something cannot be saved. If it is called several
+// times, the first error counts.
 func (w *Writer) Fail(err error) {
 	if w.err == nil {
 		w.err = err
 	}
 }
 
-// Uint writes a number, a small one in a byte.
+// Uint writes a number. A small one takes a byte.
 func (w *Writer) Uint(x uint64) { w.buf = binary.AppendUvarint(w.buf, x) }
 
 // Int writes a number that may be negative.
@@ -34,16 +34,16 @@ func (w *Writer) Int(x int64) { w.buf = binary.AppendVarint(w.buf, x) }
 // Len writes how many elements follow.
 func (w *Writer) Len(n int) { w.Uint(uint64(n)) }
 
-// Count writes how often something has happened, or half of what an int holds if it was
-// more often: a count comes there in forgeries only.
+// Count writes how often something has happened, at most half of the greatest int. Only
+// forgeries have greater counts.
 func (w *Writer) Count(n int) { w.Uint(uint64(min(n, maxCount))) }
 
 const maxCount = math.MaxInt / 2
 
-// Seqs returns how sequence numbers are written, and the latest of them, given the latest
-// and a function that lists all that are written: as they are or, if the latest is beyond
-// what [Reader.Seq] reads, by their rank. Nothing but their order may count. They come there
-// in forgeries only.
+// Seqs returns the latest sequence number as it is to be written, and a function that
+// converts each of the others. list calls add with all numbers that will be written. Numbers
+// are written as they are. If the latest one is too large for [Reader.Seq], which happens
+// only in forgeries, each is written as its rank. So only their order may matter.
 func Seqs(latest uint64, list func(add func(seq uint64))) (uint64, func(uint64) uint64) {
 	if latest < maxSeq {
 		return latest, func(seq uint64) uint64 { return seq }
@@ -68,7 +68,8 @@ func (w *Writer) Bool(b bool) {
 	}
 }
 
-// Float writes a floating point number, bit by bit: a short one in few bytes.
+// Float writes the bits of a floating point number. One with few significant bits takes few
+// bytes.
 func (w *Writer) Float(x float64) { w.Uint(bits.ReverseBytes64(math.Float64bits(x))) }
 
 // Time writes an instant.
@@ -83,8 +84,8 @@ func (w *Writer) String(s string) {
 	w.buf = append(w.buf, s...)
 }
 
-// Binary writes what m appends, such as a generator of random numbers or another
-// policy. An error of m is one of the snapshot.
+// Binary writes what m appends. m is, for example, a generator of random numbers or another
+// policy. An error of m is an error of the snapshot.
 func (w *Writer) Binary(m encoding.BinaryAppender) {
 	b, err := m.AppendBinary(nil)
 	if err != nil {
@@ -102,15 +103,14 @@ func (w *Writer) Task(t sojourn.TaskID) {
 	w.Uint(uint64(t.Index))
 }
 
-// Free writes the free numbers of a table, in the order in which they will be given
-// out.
+// Free writes the free numbers of a table, in the order in which they will be used.
 func (w *Writer) Free(list []uint32) {
 	for _, i := range list {
 		w.Uint(uint64(i))
 	}
 }
 
-// What is in the description of a phase besides the obvious.
+// Flags of the optional parts of the description of a phase.
 const (
 	hasEstimates = 1 << iota
 	hasInputs

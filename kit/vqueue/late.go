@@ -6,18 +6,18 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/enum"
 )
 
-// Late says how late items are served: those that are virtually complete and
-// not really finished. They always go before the others. All policies that have this
-// option share the type.
+// Late says how late items are served: items that are virtually complete and not
+// really finished. They always go before the others. All policies with this option
+// use this type.
 type Late uint8
 
 const (
-	// LateDefault is what the policy says of it.
+	// LateDefault is the policy's default, which its options document.
 	LateDefault Late = iota
 	// LateFirst serves late items one after the other, in the order of their
 	// virtual completion. With exact sizes it keeps the bound on lateness.
 	LateFirst
-	// LateShare serves the late item that has the fewest tasks running per unit of
+	// LateShare serves the late item with the fewest running tasks per unit of
 	// weight; among equals, the one that was virtually complete first. With
 	// estimated sizes it keeps a large job whose size was underestimated from
 	// blocking the others [Dell'Amico, Carra and Michiardi, PSBS, 2016].

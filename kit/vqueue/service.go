@@ -25,8 +25,8 @@ func (q *Queue[T]) SetReady(it *Item[T], ready bool) {
 	}
 }
 
-// SetLevel files an item at a level of a reserve, from 0 to [reserve.Levels] - 1. It is 0
-// until then.
+// SetLevel files an item at a level of a reserve, from 0 to [reserve.Levels] - 1. The
+// level of an item that arrives is 0.
 func (q *Queue[T]) SetLevel(it *Item[T], level int) {
 	if level == int(it.level) {
 		return
@@ -39,7 +39,7 @@ func (q *Queue[T]) SetLevel(it *Item[T], level int) {
 	q.enlist(it)
 }
 
-// SetMark puts an item into a set, or takes it out. A finished item is in none.
+// SetMark adds an item to a set, or removes it. A finished item is in none.
 func (q *Queue[T]) SetMark(it *Item[T], m Mark, on bool) {
 	if on != it.marks[m] {
 		q.delist(it)
@@ -48,8 +48,8 @@ func (q *Queue[T]) SetMark(it *Item[T], m Mark, on bool) {
 	}
 }
 
-// SetRunning says how many tasks of the item are running. It matters to
-// [LateShare] only.
+// SetRunning says how many tasks of the item are running. It matters only under
+// [LateShare].
 func (q *Queue[T]) SetRunning(it *Item[T], tasks int) {
 	if q.mode != LateShare || !it.Late() {
 		it.running = uint64(tasks)
@@ -64,8 +64,8 @@ func (q *Queue[T]) SetRunning(it *Item[T], tasks int) {
 // finished; false if there is none.
 func (q *Queue[T]) First() (*Item[T], bool) { return q.FirstUpTo(len(q.ready) - 1) }
 
-// FirstUpTo returns the first of those that are filed at a level up to that one; false if there
-// is none.
+// FirstUpTo returns the first of these items among those at most at the given level;
+// false if there is none.
 func (q *Queue[T]) FirstUpTo(level int) (first *Item[T], ok bool) {
 	for l := range min(level+1, len(q.ready)) {
 		if it, found := q.ready[l].first(); found && (!ok || q.Before(it, first)) {
@@ -79,23 +79,23 @@ func (q *Queue[T]) FirstUpTo(level int) (first *Item[T], ok bool) {
 // none.
 func (q *Queue[T]) FirstMarked(m Mark) (*Item[T], bool) { return q.marked[m].first() }
 
-// LastMarked returns the last item of a set in the order of service, of those that come
-// before another, unless that is nil; false if there is none.
+// LastMarked returns the last item of a set in the order of service; false if there is
+// none. Unless before is nil, it considers only items that come before that one.
 func (q *Queue[T]) LastMarked(m Mark, before *Item[T]) (last *Item[T], ok bool) {
-	if before == nil { // asked at every event
+	if before == nil { // the usual case, at every event
 		return q.marked[m].last()
 	}
 	return q.marked[m].lastBefore(before, q.shares(before))
 }
 
-// Marked iterates over the items of a set, in the order of service. The queue must not
-// be changed meanwhile.
+// Marked iterates over the items of a set, in the order of service. Do not change the
+// queue meanwhile.
 func (q *Queue[T]) Marked(m Mark) iter.Seq[*Item[T]] {
 	return func(yield func(*Item[T]) bool) { q.marked[m].all(yield) }
 }
 
-// All iterates over the items that are not finished, ready or not, in the order
-// of service. The queue must not be changed meanwhile.
+// All iterates over the items that are not finished, ready or not, in the order of
+// service. Do not change the queue meanwhile.
 func (q *Queue[T]) All() iter.Seq[*Item[T]] {
 	return func(yield func(*Item[T]) bool) {
 		late := make([]*Item[T], 0, q.late.Len())
@@ -128,7 +128,7 @@ func (q *Queue[T]) Before(a, b *Item[T]) bool {
 	return a.entry().less(b.entry())
 }
 
-// shares reports whether an item is one of those that are served together.
+// shares reports whether an item shares its service with other late items.
 func (q *Queue[T]) shares(it *Item[T]) bool { return q.mode == LateShare && it.Late() }
 
 // enlist puts an item into the sets that it belongs to.
@@ -146,7 +146,7 @@ func (q *Queue[T]) enlist(it *Item[T]) {
 	}
 }
 
-// delist undoes enlist. What the place of an item depends on may be changed only
+// delist undoes enlist. Fields that determine the place of an item may change only
 // between delist and enlist.
 func (q *Queue[T]) delist(it *Item[T]) {
 	if it.finished {
@@ -162,8 +162,8 @@ func (q *Queue[T]) delist(it *Item[T]) {
 	}
 }
 
-// A set is a set of items in the order of service: first those that share, which are
-// the late ones under LateShare, and then the others.
+// A set is a set of items in the order of service: first the items that share, which
+// are the late ones under LateShare, and then the others.
 type set[T any] struct {
 	sharing *btree.BTreeG[share[T]]
 	others  *btree.BTreeG[entry[T]]
@@ -205,8 +205,8 @@ func (s *set[T]) last() (*Item[T], bool) {
 	return e.it, ok
 }
 
-// lastBefore returns the last item before another, which may be in the set or not and
-// shares or does not.
+// lastBefore returns the last item of the set before another item, which need not be in
+// the set. shares says whether that item shares.
 func (s *set[T]) lastBefore(before *Item[T], shares bool) (last *Item[T], ok bool) {
 	find := func(it *Item[T]) bool {
 		if it != before {
@@ -219,7 +219,7 @@ func (s *set[T]) lastBefore(before *Item[T], shares bool) (last *Item[T], ok boo
 		return last, ok
 	}
 	s.others.DescendLessOrEqual(before.entry(), func(e entry[T]) bool { return find(e.it) })
-	if !ok { // none of the others is before it, and all that share are
+	if !ok { // none of the others is before it, but all that share are
 		e, ok := s.sharing.Max()
 		return e.it, ok
 	}
@@ -234,9 +234,10 @@ func (s *set[T]) all(yield func(*Item[T]) bool) {
 	}
 }
 
-// An entry is an item in a tree in the order of service under LateFirst, which is
-// that of tag and sequence since the tag of late items is 0. It has the upper digits of
-// the tag only: the compiler keeps structs of four words in registers, and not of five.
+// An entry is an item in a tree in the order of service under LateFirst. This is the
+// order of tag and sequence, since the tag of late items is 0. It has only the upper
+// digits of the tag: the compiler keeps structs of four words in registers, but not of
+// five.
 type entry[T any] struct {
 	hi, mid uint64 // of the tag, hi raised by 1; 0 if the item is late
 	seq     uint64

@@ -10,12 +10,13 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-// Save writes the queue. For each item, in the order of [Queue.All] under
-// [LateFirst] with the finished ones that are still in the virtual cluster among
-// them, it calls value, which writes what the caller needs to know the item again.
+// Save writes the queue. It calls value for each item, in the order of [Queue.All]
+// under [LateFirst], including the finished items that are still in the virtual
+// cluster. value writes what the caller needs to recognise the item.
 //
-// Finished items that are virtually complete are in the queue no more, and are not
-// written. Neither are the instant and the number of slots, which the caller knows.
+// Finished items that are virtually complete have left the queue and are not written.
+// Save does not write the instant and the number of slots either, which the caller
+// knows.
 func (q *Queue[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	latest, seq := snapshot.Seqs(q.seq, func(add func(uint64)) {
 		each := func(e entry[T]) bool { add(e.seq); return true }
@@ -41,10 +42,10 @@ func (q *Queue[T]) Save(w *snapshot.Writer, value func(*Item[T])) {
 	q.virtual.Ascend(save)
 }
 
-// Restore reads what Save has written into a new queue of the same mode, as it is at
-// an instant with so many slots. For each item it calls value, which reads what value
-// wrote, sets Value, keeps the item where the caller keeps it, and tests that the item
-// is finished, ready and running as it must be.
+// Restore reads what Save has written into a new queue of the same mode, at the given
+// instant and with the given number of slots. It calls value for each item. value
+// reads what the other value wrote, sets Value, and stores the item where the caller
+// needs it. It also tests that the item is finished, ready and running as it must be.
 func (q *Queue[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, value func(*Item[T])) {
 	q.seq = r.Seq()
 	q.clock.Restore(r, now, slots)

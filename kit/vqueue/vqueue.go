@@ -8,15 +8,15 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// degree of the trees. From 16 to 64 they take about the same time; wider nodes
-// allocate less as items come and go.
+// degree of the trees. Degrees from 16 to 64 take about the same time; wider nodes allocate
+// less when items come and go.
 const degree = 32
 
 // A Queue holds items in virtual processor sharing. Use [New] to make one.
 //
-// Advance costs O(log n) per virtual completion, First and NextCompletion the
-// way to the leftmost leaf, everything else that changes an order O(log n). Items
-// that are not ready cost First nothing.
+// Advance costs O(log n) for each virtual completion. First and NextCompletion
+// cost the way to the leftmost leaf. Every other method that changes an order
+// costs O(log n). Items that are not ready cost First nothing.
 type Queue[T any] struct {
 	mode  Late
 	clock vclock.Clock // of the items in virtual
@@ -25,19 +25,20 @@ type Queue[T any] struct {
 	virtual *btree.BTreeG[entry[T]] // not virtually complete, really finished or not
 	late    *btree.BTreeG[entry[T]] // virtually complete and not finished
 
-	// Invariant: an item that is not finished is in ready, in the set of its level, or in a
-	// set of marked, if and only if its flag of that name is set. Others are in none.
+	// Invariant: an item that is not finished is in ready, in the set of its level, if and
+	// only if its flag ready is set; the same holds for the sets of marked. Finished items
+	// are in none.
 	ready  []set[T] // by level, from 0, of which there is always one
 	marked [Marks]set[T]
 }
 
-// An Item is a job, or a phase of one, in a [Queue]. It may be used with the
-// queue it came from only.
+// An Item is a job, or a phase of one, in a [Queue]. It may be used only with the queue
+// that returned it.
 type Item[T any] struct {
 	Value T // belongs to the caller
 
-	tag      vclock.Tag // of its virtual completion; 0 from then on
-	seq      uint64     // sequence of its arrival; once virtually complete, of that
+	tag      vclock.Tag // of its virtual completion; 0 afterwards
+	seq      uint64     // sequence of its arrival, then of its virtual completion
 	work     uint64
 	weight   uint64
 	running  uint64
@@ -53,10 +54,10 @@ func (it *Item[T]) Late() bool { return it.tag.IsZero() }
 // Finished reports whether the item is really finished.
 func (it *Item[T]) Finished() bool { return it.finished }
 
-// Work returns the item's work, as the queue was told last.
+// Work returns the item's work, as last set.
 func (it *Item[T]) Work() uint64 { return it.work }
 
-// Weight returns the item's weight, as the queue was told last.
+// Weight returns the item's weight, as last set.
 func (it *Item[T]) Weight() uint64 { return it.weight }
 
 // Ready reports what [Queue.SetReady] set.
@@ -86,10 +87,11 @@ func New[T any](mode Late) *Queue[T] {
 // instant on. With 0 slots virtual time stands still.
 func (q *Queue[T]) SetCapacity(slots int) { q.clock.SetSlots(slots) }
 
-// Advance moves to instant t. It calls done, unless nil, for each item that
-// completes virtually, really finished or not, in the order of completion and
-// among equals of arrival, with the instant of its completion rounded up; done
-// may not change the queue. Advance panics if t is in the past.
+// Advance moves to instant t. For each item that completes virtually, really
+// finished or not, it calls done with the item and the instant of its
+// completion, rounded up. Calls are in the order of completion, equal ones in
+// the order of arrival. done may be nil and must not change the queue. Advance
+// panics if t is in the past.
 func (q *Queue[T]) Advance(t sojourn.Time, done func(*Item[T], sojourn.Time)) {
 	if q.clock.Pass(t).IsZero() {
 		return
@@ -136,10 +138,10 @@ func (q *Queue[T]) Arrive(v T, work, weight uint64) *Item[T] {
 	return it
 }
 
-// Revise replaces the work and the weight of an item. It keeps its age: the
-// virtual work that it has left changes by as much as the work does, but not
-// below 0 nor above 2^63. An item that is late stays late, also if its work grows: it is overdue
-// as it is. A finished item is not changed.
+// Revise replaces the work and the weight of an item. The item keeps its age: the virtual work
+// that it has left changes by as much as the work does, but not below 0 nor above 2^63. A late
+// item stays late even if its work grows, since it is overdue already. A finished item is not
+// changed.
 func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 	vclock.Check(work, weight)
 	if it.finished {
@@ -153,7 +155,7 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 	}
 	left, tag, stays := q.clock.Revise(it.tag, it.work, work, it.weight, weight)
 	if it.work = work; work == 0 {
-		left, stays = wide.Uint192{}, false // whatever rounding up has left
+		left, stays = wide.Uint192{}, false // rounding up may have left something
 	}
 	if stays {
 		q.virtual.Delete(it.entry())
@@ -167,10 +169,10 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 	q.enlist(it)
 }
 
-// Reset sets the virtual work that an item has left, in slot-nanoseconds, at most
-// work, whatever it was: an item that is late is not late any more, unless left is 0.
-// Later revisions count from work. A finished item is not changed, nor is one that is
-// late and has nothing left.
+// Reset sets the work of an item, and the virtual work that it has left, in
+// slot-nanoseconds, at most work. A late item is no longer late, unless left is 0.
+// Later revisions count from work. A finished item is not changed, nor is a late one
+// if left is 0.
 func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
 	vclock.Check(work, it.weight)
 	if left > work {
@@ -194,8 +196,8 @@ func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
 	q.enlist(it)
 }
 
-// Finish records that an item is really finished, or cancelled: it is not
-// served again. It remains in the virtual cluster until it is virtually complete.
+// Finish records that an item is really finished, or cancelled. The item is not served again.
+// It remains in the virtual cluster until it is virtually complete.
 func (q *Queue[T]) Finish(it *Item[T]) {
 	if it.finished {
 		return
@@ -216,7 +218,7 @@ func (q *Queue[T]) Remaining(it *Item[T]) uint64 {
 	return q.clock.Remaining(it.tag, it.weight)
 }
 
-// enter puts an item with so many units of work left into the virtual cluster.
+// enter puts an item with the given units of work left into the virtual cluster.
 func (q *Queue[T]) enter(it *Item[T], left wide.Uint192) {
 	if left.IsZero() {
 		q.complete(it)
@@ -226,13 +228,13 @@ func (q *Queue[T]) enter(it *Item[T], left wide.Uint192) {
 	q.virtual.ReplaceOrInsert(it.entry())
 }
 
-// leave takes an item out of the virtual cluster before it is virtually complete.
+// leave removes an item from the virtual cluster before it is virtually complete.
 func (q *Queue[T]) leave(it *Item[T]) {
 	q.virtual.Delete(it.entry())
 	q.clock.Leave(it.weight)
 }
 
-// complete makes an item, which is not in virtual any more, virtually complete.
+// complete makes an item virtually complete. The item is no longer in virtual.
 func (q *Queue[T]) complete(it *Item[T]) {
 	it.tag, it.seq = vclock.Tag{}, q.next()
 	if !it.finished {
