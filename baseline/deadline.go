@@ -19,11 +19,11 @@ import (
 // DeadlineConstraintOptions configure a [DeadlineConstraint]. The zero value is the
 // default.
 type DeadlineConstraintOptions struct {
-	// HoldSlots lets a job hold a reduce slot for each of its reduce tasks from its first map
-	// on, as far as there are slots that jobs which came before do not hold, and until the
-	// task has ended. It is what Hadoop comes to, where by default reduce tasks take their
-	// slots while the maps go on. Without it, jobs whose reduces may start before all maps
-	// have ended are not supported, since the test assumes that they do not.
+	// HoldSlots lets a job hold a reduce slot for each of its reduce tasks, from its first
+	// map until the task has ended. It holds only slots that earlier jobs do not hold. Hadoop
+	// behaves like this, since by default its reduce tasks take their slots while the maps go
+	// on. Without HoldSlots, jobs whose reduces may start before all maps have ended are not
+	// supported, since the test assumes that reduces start later.
 	HoldSlots bool
 }
 
@@ -42,14 +42,14 @@ type DeadlineConstraint struct {
 	jobs   []*ledger.Job[constraint] // HoldSlots: live jobs, in the order in which they hold slots
 }
 
-// A constraint is what the test found out about a job when it was told of it.
+// A constraint is the result of the test for a job when the policy heard of it.
 type constraint struct {
-	told     sojourn.Time // when that was
-	maps     int          // n: how many of its maps run at a time, at most; 0 if it has none
+	told     sojourn.Time // when the policy heard of it
+	maps     int          // n: the greatest number of its maps that run at a time; 0 if it has none
 	reduces  int          // R
 	start    sojourn.Time // S: the latest start of its reduces
-	deadline sojourn.Time // DL; the end of time if there is none
-	hopeless bool         // no map that starts at once has ended by S
+	deadline sojourn.Time // DL; the last instant if there is none
+	hopeless bool         // a map that starts at once ends after S
 }
 
 // A deadlineKey orders jobs by deadline, those without one last, and then by arrival.
@@ -119,8 +119,8 @@ func (p *DeadlineConstraint) count(c sojourn.Class, by int) {
 	}
 }
 
-// constrain computes the constraints of a job that is told at an instant. The error
-// wraps ErrUnsupported.
+// constrain computes the constraint of a job that the policy hears of at an instant. The
+// error wraps ErrUnsupported.
 func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c constraint, err error) {
 	bad := func(format string, args ...any) (constraint, error) {
 		return c, fmt.Errorf("%w: %s", sojourn.ErrUnsupported, fmt.Sprintf(format, args...))
@@ -160,7 +160,7 @@ func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c con
 	if c.maps == 0 {
 		return c, nil
 	}
-	// In the time until S, a slot runs so many maps, one after the other.
+	// Until S, a slot runs this many maps, one after the other.
 	rounds := int64(c.start.Sub(at)) / int64(eps[mapreduce.Map])
 	if c.hopeless = rounds < 1; !c.hopeless {
 		c.maps = int((int64(c.maps)-1)/rounds) + 1
@@ -168,9 +168,8 @@ func (p *DeadlineConstraint) constrain(job *sojourn.Job, at sojourn.Time) (c con
 	return c, nil
 }
 
-// test is the schedulability test at an instant. The error wraps a RejectedError, and
-// says what is missing. How late the job would be is not something that the test finds
-// out.
+// test is the schedulability test at an instant. The error wraps a RejectedError and
+// says what is missing. The test does not find out how late the job would be.
 func (p *DeadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Time) error {
 	if job.Deadline == 0 {
 		return nil
@@ -198,7 +197,7 @@ func (p *DeadlineConstraint) test(job *sojourn.Job, c *constraint, at sojourn.Ti
 	return fmt.Errorf("%s: %w", why, &sojourn.RejectedError{Job: job.ID, Misses: job.ID})
 }
 
-// update files j anew.
+// update updates the place of j in the queue.
 func (p *DeadlineConstraint) update(j *ledger.Job[constraint]) {
 	for i := range j.NumSides() {
 		side := j.Side(i)
@@ -210,7 +209,8 @@ func (p *DeadlineConstraint) update(j *ledger.Job[constraint]) {
 	}
 }
 
-// file files j anew among those that hold slots: by arrival, those without a deadline last.
+// file updates the place of j among the jobs that hold slots: by arrival, jobs without a
+// deadline last.
 func (p *DeadlineConstraint) file(j *ledger.Job[constraint]) {
 	if !p.opts.HoldSlots {
 		return
@@ -220,14 +220,14 @@ func (p *DeadlineConstraint) file(j *ledger.Job[constraint]) {
 	p.jobs = slices.Insert(p.jobs, i, j)
 }
 
-// unfile takes j out of those that hold slots.
+// unfile removes j from the jobs that hold slots.
 func (p *DeadlineConstraint) unfile(j *ledger.Job[constraint]) {
 	if i := slices.Index(p.jobs, j); i >= 0 {
 		p.jobs = slices.Delete(p.jobs, i, i+1)
 	}
 }
 
-// holdsBefore orders jobs as they hold slots.
+// holdsBefore compares jobs by the order in which they hold slots.
 func holdsBefore(a, b *ledger.Job[constraint]) int {
 	switch {
 	case a.Spec().Deadline != 0 && b.Spec().Deadline == 0:
@@ -238,10 +238,10 @@ func holdsBefore(a, b *ledger.Job[constraint]) int {
 	return cmp.Compare(a.Seq(), b.Seq())
 }
 
-// holders iterates over the jobs that hold reduce slots, with how many they hold.
+// holders iterates over the jobs that hold reduce slots, and the number that each holds.
 func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
 	return func(yield func(*ledger.Job[constraint], int) bool) {
-		left := p.ledger.Capacity(mapreduce.Reduce) // with those that retire: on these run tasks that hold them
+		left := p.ledger.Capacity(mapreduce.Reduce) // with retiring slots, which the tasks on them hold
 		for _, j := range p.jobs {
 			if left == 0 {
 				return
@@ -255,9 +255,9 @@ func (p *DeadlineConstraint) holders() iter.Seq2[*ledger.Job[constraint], int] {
 	}
 }
 
-// wants returns how many reduce slots a job holds if there are as many: one for each reduce
-// task that runs or may start, and while its maps go on one for each that is left. Maps
-// that cannot go on because there are no map slots block nobody.
+// wants returns how many reduce slots a job holds if there are enough: one for each reduce
+// task that runs or may start. While its maps go on, it is one for each reduce task that is
+// left. Maps that cannot go on because there are no map slots block nobody.
 func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
 	side := j.SideOf(mapreduce.Reduce)
 	if side == nil {
@@ -270,7 +270,7 @@ func (p *DeadlineConstraint) wants(j *ledger.Job[constraint]) int {
 	return side.Running() + side.Startable()
 }
 
-// pick returns the job that a free slot of class c goes to, or nil.
+// pick returns the job that gets a free slot of class c, or nil.
 func (p *DeadlineConstraint) pick(c sojourn.Class) *ledger.Job[constraint] {
 	if p.opts.HoldSlots && c == mapreduce.Reduce {
 		for j, held := range p.holders() {
@@ -287,9 +287,9 @@ func (p *DeadlineConstraint) pick(c sojourn.Class) *ledger.Job[constraint] {
 	return p.ledger.ByHandle(h)
 }
 
-// Assign implements [sojourn.Policy]: the job with the earliest deadline that has a
-// task for the slot, and fewer maps running than it needs; with HoldSlots, of reduce
-// slots the first job that holds one and has a task for it.
+// Assign implements [sojourn.Policy]. The slot goes to the job with the earliest
+// deadline that has a task for it and runs fewer maps than it needs. With HoldSlots
+// a reduce slot goes to the first job that holds one and has a task for it.
 func (p *DeadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
 	j := p.pick(s.Class)
@@ -303,7 +303,7 @@ func (p *DeadlineConstraint) Assign(id sojourn.SlotID) (sojourn.Assignment, bool
 	return a, true
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while a job may
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if a job may
 // start a task.
 func (p *DeadlineConstraint) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if p.pick(c) == nil {
@@ -342,7 +342,7 @@ func (p *DeadlineConstraint) AppendRanking(dst []sojourn.JobID) []sojourn.JobID 
 // Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
 //
 //	key         unit   meaning
-//	n           slots  how many of its maps run at a time, at most
+//	n           slots  greatest number of its maps that run at a time
 //	deadline    time   DL, if it has one
 //	S           time   the latest start of its reduces, if it has a deadline
 //	held_slots  slots  reduce slots that it holds, with HoldSlots

@@ -20,9 +20,9 @@ import (
 
 // FSPOptions configure an [FSP]. The zero value is the default.
 type FSPOptions struct {
-	// Late says how phases are served that have ended in the virtual cluster but
-	// not in reality. LateDefault is LateFirst, which is what the theorem needs; LateShare
-	// is better when sizes are estimates.
+	// Late says how to serve phases that have ended in the virtual cluster but not in
+	// reality. LateDefault is LateFirst, which the theorem needs; LateShare is better if
+	// sizes are estimates.
 	Late Late
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
@@ -31,12 +31,13 @@ type FSPOptions struct {
 
 	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
 	// short tasks and for phases that run little: see package kit/reserve. The number of
-	// slots is rounded to the nearest whole one, halves up, and is less than all. Zero
-	// means none.
+	// slots is rounded to the nearest whole number, halves up, and is less than all
+	// slots. Zero means no reserve.
 	Reserve float64
 
-	// Counted lets the reserve count whose the slots are, and gives the virtual cluster all
-	// slots but the reserved ones: the theorem then holds with that many. Short jobs wait longer.
+	// Counted makes the reserve count which tasks hold the slots, and gives the virtual
+	// cluster all slots except the reserved ones: the theorem then holds with that number of
+	// slots. Short jobs wait longer.
 	Counted bool
 }
 
@@ -48,10 +49,10 @@ func (o FSPOptions) Validate() error {
 		option.Range("Reserve", o.Reserve, 0, 1))
 }
 
-// Late says how late phases are served; always before those that are not late.
+// Late says how late phases are served. They always go before phases that are not late.
 type Late = vqueue.Late
 
-// What [Late] may be.
+// The values of [Late].
 const (
 	LateDefault = vqueue.LateDefault // LateFirst
 	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
@@ -71,14 +72,14 @@ type FSP struct {
 	reserve  *reserve.Reserve // nil if nothing is reserved
 }
 
-// fspData is what the policy keeps of a job: by phase, its place in the queue of
-// its class from when it is ready until it is finished.
+// fspData is the policy's data about a job: for each phase, its item in the queue of its
+// class, from the time it is ready until it is finished.
 type fspData []*vqueue.Item[fspPhase]
 
 type fspPhase struct {
 	job   *ledger.Job[fspData]
 	phase int
-	work  wide.Uint128 // slot-nanoseconds that the virtual cluster was told
+	work  wide.Uint128 // slot-nanoseconds, as reported to the virtual cluster
 
 	bucket uint8 // of its longest task; 0 if nothing is reserved
 }
@@ -122,7 +123,7 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 		p.update(c.Job, int(ev.Task.Phase))
 		p.update(c.Job, int(ev.Task.Phase)+1)
 	case sojourn.OutputLost:
-		if it := c.Job.Data[ev.Task.Phase]; it != nil { // work to be done again is more work
+		if it := c.Job.Data[ev.Task.Phase]; it != nil { // work that must be done again adds to the work
 			p.reviseBy(it, wide.Uint128{}, work.OfTask(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
 		}
 		p.update(c.Job, int(ev.Task.Phase))
@@ -183,7 +184,7 @@ func (p *FSP) count(spec *sojourn.Job) {
 	}
 }
 
-// bucket returns that of the longest task of a phase.
+// bucket returns the bucket of the longest task of a phase.
 func (p *FSP) bucket(j *ledger.Job[fspData], i int) uint8 {
 	if p.reserve == nil {
 		return 0
@@ -191,7 +192,7 @@ func (p *FSP) bucket(j *ledger.Job[fspData], i int) uint8 {
 	return reserve.Bucket(reserve.Longest(&j.Spec().Phases[i], p.taskTime))
 }
 
-// file brings up to date where a phase is filed, by what it has to start and runs.
+// file updates the place of a phase by what it has to start and what it runs.
 func (p *FSP) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
 	at := it.Value
 	ph := at.job.Phase(at.phase)
@@ -204,7 +205,7 @@ func (p *FSP) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
 	q.SetRunning(it, ph.Running())
 }
 
-// update brings the place of a phase in its queue up to date.
+// update enters a phase into its queue, updates its place, or finishes it there.
 func (p *FSP) update(j *ledger.Job[fspData], i int) {
 	if i >= j.NumPhases() {
 		return
@@ -215,7 +216,7 @@ func (p *FSP) update(j *ledger.Job[fspData], i int) {
 	if over(j, i) {
 		if it != nil {
 			q.Finish(it)
-			it.Value = fspPhase{} // the tag may stay for long, the job must not
+			it.Value = fspPhase{} // the tag may stay for a long time, the job must not
 			j.Data[i] = nil
 		}
 		return
@@ -236,15 +237,14 @@ func over(j *ledger.Job[fspData], i int) bool {
 	return j.Cancelled() || j.Phase(i).Done() == j.Spec().Phases[i].Tasks
 }
 
-// revise tells the virtual cluster the work of a phase anew.
+// revise reports the changed work of a phase to the virtual cluster.
 func (p *FSP) revise(it *vqueue.Item[fspPhase], work wide.Uint128) {
 	it.Value.work = work
 	j := it.Value.job
 	p.queue(j.Spec().Phases[it.Value.phase].Class).Revise(it, clamp(work), j.Weight())
 }
 
-// reviseBy changes the work of a phase by what the job's description says more or
-// less than before.
+// reviseBy changes the work of a phase by the difference between two descriptions of the job.
 func (p *FSP) reviseBy(it *vqueue.Item[fspPhase], before, after wide.Uint128) {
 	work := it.Value.work.Add(after)
 	if work.Less(before) {
@@ -263,7 +263,7 @@ func (p *FSP) left(j *ledger.Job[fspData], i int) wide.Uint128 {
 	return work.OfPhase(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done())
 }
 
-// clamp limits work to what a virtual cluster takes: 292 years on one slot.
+// clamp limits work to the most that a virtual cluster takes: 292 years on one slot.
 func clamp(work wide.Uint128) uint64 {
 	if work.Hi != 0 {
 		return math.MaxInt64
@@ -271,8 +271,8 @@ func clamp(work wide.Uint128) uint64 {
 	return min(work.Lo, math.MaxInt64)
 }
 
-// first returns the phase that gets the next slot of a class, and whether no other comes
-// before it; false if there is none.
+// first returns the phase that gets the next slot of a class, and whether no other phase
+// comes before it; false if there is none.
 func (p *FSP) first(c sojourn.Class) (it *vqueue.Item[fspPhase], inTurn, ok bool) {
 	q := p.queues[c]
 	first, ok := q.First()
@@ -304,8 +304,8 @@ func (p *FSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable and, with a reserve, may start.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
+// is startable and, with a reserve, may start.
 func (p *FSP) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if int(c) >= len(p.queues) {
 		return 0, false
@@ -319,8 +319,8 @@ func (p *FSP) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *FSP) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
 
-// AppendRanking implements [sojourn.Explainer]: jobs by the phase of theirs that
-// is served first, class after class.
+// AppendRanking implements [sojourn.Explainer]: it ranks jobs by their phase that is served
+// first, class after class.
 func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.ledger.AppendRanking(dst, func(list func(*ledger.Job[fspData])) {
 		for _, q := range p.queues {
@@ -328,11 +328,11 @@ func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 				list(it.Value.job)
 			}
 		}
-	}) // and last the jobs whose next phase lost its input: they are in no queue
+	}) // then the jobs whose next phase lost its input, which are in no queue
 }
 
-// filed calls with each class in which j has something to start, and the least level at which
-// that is filed there.
+// filed calls filed with each class in which j has something to start, and with the least
+// level of j there.
 func (p *FSP) filed(j *ledger.Job[fspData], filed func(sojourn.Class, int)) {
 	for i := range j.NumSides() {
 		least := reserve.Levels

@@ -12,11 +12,12 @@ import (
 )
 
 // LASOptions configure a [LAS]. The zero value is the default. A snapshot may be restored
-// under any other, but for whether there is a reserve.
+// under all other options, but not without a reserve if it was taken with one, or the
+// reverse.
 type LASOptions struct {
 	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
 	// jobs that run nothing there: see package kit/reserve. The number of slots is rounded to
-	// the nearest whole one, halves up, and is less than all. Zero means none.
+	// the nearest whole number, halves up, and is less than all slots. Zero means no reserve.
 	Reserve float64
 }
 
@@ -33,16 +34,16 @@ type LAS struct {
 	queue   *queue.Jobs[attained, attainedKey]
 }
 
-// attained is the slot time that a job has had: that of ended attempts, plus
-// running*now - starts for the live ones. In slot-nanoseconds.
+// attained is the slot time that a job has had, in slot-nanoseconds: the time of ended
+// attempts, plus running*now - starts for the live ones.
 type attained struct {
 	ended  wide.Uint128
 	starts wide.Uint128 // sum of the starts of the live attempts
 }
 
-// An attainedKey orders jobs by attained service. At one instant many jobs may
-// tie, such as new ones, and the fewest running tasks go first so that they
-// share; then arrival decides.
+// An attainedKey orders jobs by attained service. Many jobs may tie at one
+// instant, such as new ones. Then the job with the fewest running tasks goes
+// first, so that they share, and after that arrival decides.
 type attainedKey struct {
 	work    wide.Uint128
 	running int
@@ -123,8 +124,8 @@ func (p *LAS) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, ok
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable and, with a reserve, may start.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
+// is startable and, with a reserve, may start.
 func (p *LAS) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
@@ -138,7 +139,7 @@ func (p *LAS) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 // Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key       unit    meaning
-//	attained  slot s  attained service: for how long it has held slots
+//	attained  slot s  attained service: how long it has held slots
 //	rank      jobs    live jobs that come before it; -1 if it is cancelled
 func (p *LAS) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)

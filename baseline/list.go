@@ -14,8 +14,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
-// ListOptions configure a [List]. The zero value is the default. A snapshot
-// may be restored under any other.
+// ListOptions configure a [List]. The zero value is the default. A snapshot may be restored
+// under all other options.
 type ListOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
@@ -28,15 +28,15 @@ func (o ListOptions) Validate() error {
 }
 
 // List is a list-scheduling [sojourn.Policy]: a free slot gets the first startable
-// task of a list, in one of the orders that the MarS paper compares its own with. It
-// is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// task of a list, in one of the orders with which the MarS paper compares its own.
+// It is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type List struct {
 	name     string
 	order    weightorder.Order
 	taskTime time.Duration
 
-	// A job's Data is the processing time of all its tasks, in nanoseconds.
+	// The Data of a job is the processing time of all its tasks, in nanoseconds.
 	queue *queue.Phases[float64, listKey]
 }
 
@@ -60,8 +60,8 @@ func NewHJWF(opts ListOptions) (*List, error) { return newList("hjwf", weightord
 func NewSTF(opts ListOptions) (*List, error) { return newList("stf", weightorder.STF, opts) }
 
 // NewHTWF returns an empty policy that prefers tasks of high weight, or what Validate
-// returns. The zero options are never wrong. A [sojourn.Job] has one weight, which is that of
-// each of its tasks: it then decides as HJWF does.
+// returns. The zero options are never wrong. A [sojourn.Job] has one weight, which counts for
+// each of its tasks, so this policy decides as HJWF does.
 func NewHTWF(opts ListOptions) (*List, error) { return newList("htwf", weightorder.HTWF, opts) }
 
 func newList(name string, order weightorder.Order, opts ListOptions) (*List, error) {
@@ -144,8 +144,8 @@ func (p *List) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return p.queue.Assign(id)
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something is
+// startable.
 func (p *List) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.

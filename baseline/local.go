@@ -72,14 +72,14 @@ func (p *Local) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something is
+// startable.
 func (p *Local) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Local) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
 
-// AppendRanking implements [sojourn.Explainer]: by order of arrival, which is that of
+// AppendRanking implements [sojourn.Explainer]: it ranks jobs by arrival, which decides between
 // tasks whose inputs are equally close.
 func (p *Local) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)

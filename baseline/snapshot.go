@@ -16,8 +16,8 @@ func (p *SRPT) header() snapshot.Header {
 	return snapshot.Header{Policy: "srpt", Version: 3, Options: reserveHeader(p.reserve)}
 }
 
-// AppendBinary implements [sojourn.Snapshotter]. What remains of a job follows from
-// the account.
+// AppendBinary implements [sojourn.Snapshotter]. The remaining work of a job follows
+// from the account.
 func (p *SRPT) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) { p.queue.Save(w, nil) })
 }
@@ -136,7 +136,7 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 	})
 }
 
-// restoreItem gives an item of the queue of a class its phase.
+// restoreItem connects an item of the queue of a class with its phase.
 func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.Item[fspPhase]) {
 	if it.Finished() {
 		return
@@ -161,8 +161,8 @@ func (p *DeadlineConstraint) header() snapshot.Header {
 	return snapshot.Header{Policy: "dc", Version: 3, Options: []snapshot.Option{snapshot.Opt("hold-slots", p.opts.HoldSlots)}}
 }
 
-// AppendBinary implements [sojourn.Snapshotter]. What the test found out about a job
-// follows from when it was told of it.
+// AppendBinary implements [sojourn.Snapshotter]. The constraint of a job follows
+// from the instant at which the policy heard of it.
 func (p *DeadlineConstraint) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)

@@ -14,8 +14,9 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// SRPTOptions configure an [SRPT]. The zero value is the default. A snapshot
-// may be restored under any other, but for whether there is a reserve, and Counted.
+// SRPTOptions configure an [SRPT]. The zero value is the default. A snapshot may be restored
+// under all other options with the same Counted, but not without a reserve if it was taken
+// with one, or the reverse.
 type SRPTOptions struct {
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
@@ -23,13 +24,13 @@ type SRPTOptions struct {
 
 	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
 	// short tasks and for jobs that run little: see package kit/reserve. The number of slots
-	// is rounded to the nearest whole one, halves up, and is less than all. Zero means none;
-	// 0.01 does well from fifty slots a class on.
+	// is rounded to the nearest whole number, halves up, and is less than all slots. Zero
+	// means no reserve; 0.01 does well if a class has fifty slots or more.
 	Reserve float64
 
-	// Counted lets the reserve count whose the slots are, so that all but the reserved
-	// ones serve the order while work waits. A stream of short jobs then cannot keep a long
-	// one from more slots than are reserved; short jobs wait longer.
+	// Counted makes the reserve count which tasks hold the slots: while work waits, all
+	// slots except the reserved ones serve the jobs in order. So a stream of short jobs
+	// cannot keep more slots from a long job than are reserved. Short jobs wait longer.
 	Counted bool
 }
 
@@ -49,10 +50,10 @@ type SRPT struct {
 	queue    *queue.Jobs[srptData, remainingKey]
 }
 
-// srptData is what the policy keeps of a job.
+// srptData is the policy's data about a job.
 type srptData struct {
 	left    wide.Uint128 // its remaining work, in slot-nanoseconds
-	buckets []uint8      // by phase: how long its longest task is; nil without a reserve
+	buckets []uint8      // by phase: the bucket of its longest task; nil without a reserve
 }
 
 type remainingKey struct {
@@ -123,7 +124,7 @@ func (p *SRPT) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
 	return work.OfTask(&j.Phases[id.Phase], id.Index, p.taskTime)
 }
 
-// measure computes what is kept of j from its description and what is done of it.
+// measure computes the data about j from its description and its finished tasks.
 func (p *SRPT) measure(j *ledger.Job[srptData]) {
 	j.Data = srptData{left: work.Remaining(j, p.taskTime)}
 	if p.reserve.Share > 0 {
@@ -136,8 +137,8 @@ func (p *SRPT) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return p.queue.Assign(id)
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable and, with a reserve, may start.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something is
+// startable and, with a reserve, may start.
 func (p *SRPT) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.

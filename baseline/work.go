@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-// phaseBuckets returns by phase the bucket of its longest task.
+// phaseBuckets returns, by phase, the bucket of the longest task.
 func phaseBuckets(j *sojourn.Job, unknown time.Duration) []uint8 {
 	buckets := make([]uint8, len(j.Phases))
 	for i := range j.Phases {
@@ -24,7 +24,7 @@ func reserveOptions(share float64, counted bool) reserve.Options {
 	return reserve.Options{Share: reserve.ShareOf(share), Counted: counted}
 }
 
-// reserveHeader returns what the state rests on of a reserve: what of it is saved.
+// reserveHeader returns the options of a reserve that the saved state rests on.
 func reserveHeader(o reserve.Options) []snapshot.Option {
 	return []snapshot.Option{
 		snapshot.Opt("reserve", o.Share > 0),
@@ -32,7 +32,7 @@ func reserveHeader(o reserve.Options) []snapshot.Option {
 	}
 }
 
-// seconds converts slot-nanoseconds for people to read.
+// seconds converts slot-nanoseconds to seconds, for people.
 func seconds(x wide.Uint128) float64 {
 	return (float64(float64(x.Hi)*(1<<64)) + float64(x.Lo)) / 1e9
 }

@@ -15,49 +15,49 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
-// Options configure a [Policy]. The zero value is the default. A snapshot may be restored
-// under others, but for Order, Ties, whether there is a Delay, whether Preemption has a timeout, and
-// which pools are FIFO or have a policy of their own: that policy decides by itself what may
-// change. So weights, minima, maxima and the length of delays and timeouts can be changed
-// without losing state, and pools be described that were not. Under Deficit, maxima and
-// MaxJobs may not change.
+// Options configure a [Policy]. The zero value is the default.
+//
+// A snapshot may be restored under other options: weights, minimums, maximums and the length of
+// delays and timeouts can change without losing state, and more pools can be described. Order and
+// Ties must be the same, and so must the pools that are FIFO or have a policy of their own. A Delay
+// and a timeout of Preemption may not appear or disappear. Under Deficit, maximums and MaxJobs may
+// not change. The policy of a pool decides by itself which of its options may change.
 type Options struct {
-	// Order says what a share is measured by. The default is Running.
+	// Order says how a share is measured. The default is Running.
 	Order Order
 
-	// Ties says which of the jobs of a pool goes first where several are equally far below
-	// their share. The default is LeastService; Arrival is what Hadoop does.
+	// Ties says which job of a pool goes first if several are equally far below their share. The
+	// default is LeastService; Hadoop does Arrival.
 	Ties Ties
 
 	// Pools describes pools by their paths, such as "etl" or "etl/daily". The pools
 	// on the way to a listed pool need not be listed. An element "*" stands for
-	// every pool of that place that is not listed: "etl/*" is what each unlisted
-	// pool below etl is like, which gives each user a limit of their own where
-	// users have pools of their own. A pool that nothing describes is a Pool{}.
+	// every pool at that place that is not listed: "etl/*" describes each unlisted
+	// pool below etl. If each user has a pool, this gives each user a limit of
+	// their own. A pool that nothing describes is a Pool{}.
 	Pools map[string]Pool
 
 	// Strict refuses jobs of pools that Pools does not describe, with
-	// [sojourn.ErrUnsupported]. By default such a pool comes into being with its
-	// first job and is forgotten with its last.
+	// [sojourn.ErrUnsupported]. By default such a pool exists from its first job
+	// to its last.
 	Strict bool
 
 	// IgnoreLocality starts the tasks of a job in the order of their index, wherever
 	// their inputs are. By default the job whose turn it is runs the task whose input is
 	// closest to the slot: on its node, then on its rack, then anywhere. The order of the
-	// jobs is the same. It excludes Delay.
+	// jobs is the same in both cases. It excludes Delay.
 	IgnoreLocality bool
 
-	// Delay is how long a job whose turn it is lets others go first while it waits
-	// for a slot on the node of an input, and RackDelay how long it then waits for one on its rack
-	// [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means not at all.
-	// Jobs in pools with policies of their own do not
-	// wait by it, since those pick the tasks: they have delays of their own, or none. It is
-	// an error if every pool has a policy.
+	// Delay is how long a job whose turn it is lets others go first while it waits for a slot on
+	// the node of an input. It then waits RackDelay for one on its rack [Zaharia et al., Delay
+	// scheduling, EuroSys 2010]. Zero means not at all. It has no effect in pools with policies of
+	// their own, since those policies pick the tasks: they have delays of their own, or none. It
+	// is an error if every pool has a policy.
 	Delay time.Duration
 
-	// RackDelay is how long it then waits for a slot on the rack, if that is not as
-	// long as Delay. Where racks are not known, anything but 0 is time lost. Nil means
-	// Delay.
+	// RackDelay is how long the job then waits for a slot on the rack of an input. Nil
+	// means as long as Delay. If racks are not known, set it to 0: any other value is
+	// lost time.
 	RackDelay *time.Duration
 
 	// Preemption says when tasks are killed for pools that are below their share.
@@ -65,14 +65,14 @@ type Options struct {
 	Preemption Preemption
 }
 
-// A Pool says what a pool is entitled to.
+// A Pool says how much a pool gets, and how its jobs are served.
 type Pool struct {
 	// Weight is the pool's share relative to its siblings, in [2^-16, 2^32), rounded
 	// to a multiple of 2^-16. Zero means 1.
 	Weight float64
 
-	// Min is the number of slots, by class, that the pool gets before its siblings
-	// get more than theirs, as far as it has tasks. None by default.
+	// Min is the number of slots, by class, that the pool gets before its siblings get more than
+	// their minimums, as long as it has tasks. None by default.
 	Min Slots
 
 	// Max is the number of tasks, by class, that the pool may run at a time. A class
@@ -86,9 +86,9 @@ type Pool struct {
 	// FIFO serves the jobs of the pool in the order of their arrival.
 	FIFO bool
 
-	// Policy, unless nil, returns a new policy, a [sojourn.Seeker], that serves the
-	// jobs of the pool. It is lent slots one by one: it sees SlotAdded when the pool
-	// is given a slot, and SlotRemoved when the task there has ended.
+	// Policy, unless nil, returns a new policy that serves the jobs of the pool. It
+	// must be a [sojourn.Seeker]. It gets slots one by one: it sees SlotAdded when
+	// the pool gets a slot, and SlotRemoved when the task there has ended.
 	Policy func() sojourn.Policy
 }
 
@@ -97,9 +97,9 @@ type Pool struct {
 type Slots map[sojourn.Class]int
 
 // Preemption says when tasks are killed for pools that are below their share
-// although they have tasks to start. As in Hadoop, a pool is below its minimum, or
-// below half of its fair share, for a time before anything is done, and then
-// gets back as much as it lacks to its minimum or to its share.
+// although they have tasks to start. As in Hadoop, a pool that has been below its
+// minimum for a time gets back what it lacks to the minimum. A pool that has been
+// below half of its fair share for a time gets back what it lacks to its share.
 type Preemption struct {
 	// MinTimeout is how long a pool may be below its minimum. Zero means for ever.
 	MinTimeout time.Duration
@@ -115,7 +115,7 @@ type Preemption struct {
 	// Limit is the number of tasks that may be asked for at a time. Zero means 10.
 	Limit int
 
-	// ReportOnly asks for nothing, and lets Explain tell what would be asked for.
+	// ReportOnly asks for nothing; Explain shows what would be asked for.
 	ReportOnly bool
 }
 
@@ -127,10 +127,9 @@ const (
 	// (Hadoop's Fair Scheduler).
 	Running Order = iota
 
-	// Deficit: the one with the fewest tasks started so far in relation to its
-	// weight (the "largest deficit first" that H-PFSP is compared with). A job counts from its
-	// arrival; a pool from when it last became busy, so that an idle pool saves up
-	// nothing.
+	// Deficit: the one with the fewest tasks started so far in relation to its weight (the
+	// "largest deficit first" that H-PFSP is compared with). A job counts from its arrival,
+	// and a pool from the time it last became busy, so an idle pool saves up nothing.
 	Deficit
 )
 
@@ -146,15 +145,15 @@ func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 // returns.
 func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
 
-// Ties say which of several jobs of a pool goes first that are equally far below their share:
-// on one slot all jobs are whenever it is free, so that ties decide everything. What still
-// ties goes to the job that was served longest ago. Between pools, and between a job and a
-// pool, that alone decides.
+// Ties say which job of a pool goes first if several are equally far below their share. On
+// one slot all jobs are equal whenever the slot is free, so ties decide everything. If jobs
+// still tie, the one that was served longest ago goes first. Between pools, and between a job
+// and a pool, only this last rule counts.
 type Ties uint8
 
 const (
-	// LeastService: the one that has had the least slot time for its weight. It is measured
-	// when attempts end. A job that comes starts level with the one that has had most.
+	// LeastService: the one that has had the least slot time for its weight. It is measured when
+	// attempts end. An arriving job starts level with the one that has had most.
 	LeastService Ties = iota
 
 	// RoundRobin: the one that was served longest ago.
@@ -164,8 +163,7 @@ const (
 	// task without an estimate counts as one minute.
 	LeastWork
 
-	// Arrival: the one that came first, as in Hadoop's Fair Scheduler. On one slot that is
-	// FIFO.
+	// Arrival: the one that came first, as in Hadoop's Fair Scheduler. On one slot this is FIFO.
 	Arrival
 )
 
@@ -244,20 +242,20 @@ type conf struct {
 	weight   uint64
 	min, max []int // by class; 0 where there is none
 	below    map[string]*conf
-	any      *conf // for pools below that are not listed; nil if nothing is said of them
+	any      *conf // for pools below that are not listed; nil if nothing describes them
 
-	// policy is the pool's own, kept while it has no jobs so that it can learn from
-	// job to job; only of pools that are listed by name, of which there is one each.
+	// policy is the pool's own policy. It is kept while the pool has no jobs, so that it can
+	// learn from job to job. Only pools that are listed by name have one here, since there is one
+	// pool for each name.
 	named  bool
-	said   bool // something is said of the pool itself
+	said   bool // the pool itself is described
 	policy *guest
 	live   bool // the pool has jobs; only of named pools
 }
 
 const anyPool = "*"
 
-// maxDepth bounds the depth of the tree. What follows in a path is part of the last
-// element.
+// maxDepth bounds the depth of the tree. The rest of a longer path is part of the last element.
 const maxDepth = 16
 
 // split returns the elements of a path.
@@ -307,8 +305,8 @@ func (o *Options) tree() (*conf, error) {
 	return root, nil
 }
 
-// picks reports whether there can be jobs of which fair itself picks the tasks, below
-// the root of a tree of pools.
+// picks reports whether there can be jobs whose tasks fair itself picks, below the root of a tree
+// of pools.
 func (o *Options) picks(root *conf) bool {
 	found := root.any == nil && !o.Strict
 	root.each("", "", func(_ string, c *conf) {
@@ -321,7 +319,7 @@ func newConf(p Pool, named bool) *conf {
 	return (&conf{named: named}).describedAs(p)
 }
 
-// describedAs returns c with what p says.
+// describedAs returns c with the description p.
 func (c *conf) describedAs(p Pool) *conf {
 	d := *c
 	d.Pool = p
@@ -330,8 +328,8 @@ func (c *conf) describedAs(p Pool) *conf {
 	return &d
 }
 
-// inherit describes the pools that are there only because of those below them like
-// any other pool that is not listed, but for how its jobs are served.
+// inherit describes pools that are listed only through pools below them. It describes them like
+// other unlisted pools, except how their jobs are served.
 func (c *conf) inherit() {
 	if c.any != nil {
 		c.any.inherit()
@@ -373,8 +371,8 @@ func (c *conf) list(name string, below *conf) {
 	c.below[name] = below
 }
 
-// checkBelow tests what pools may not be in relation to each other. It returns the
-// path of the first one that is wrong. The paths of the pools below begin with prefix.
+// checkBelow tests pools in relation to each other. It returns the path of the first one that is
+// wrong. The paths of the pools below begin with prefix.
 func (c *conf) checkBelow(path, prefix string, maxJobs int) (string, error) {
 	if c.Policy != nil && maxJobs > 0 {
 		return path, fmt.Errorf("a pool with a policy of its own cannot be below one that limits its jobs")
@@ -409,8 +407,8 @@ func (c *conf) fresh() *conf {
 	return &d
 }
 
-// each calls f for c and for all that is below, with their paths as Options.Pools
-// has them, in the order of their names. The paths of what is below begin with prefix.
+// each calls f for c and all pools below it, with their paths as in Options.Pools, in the order
+// of their names. The paths of the pools below begin with prefix.
 func (c *conf) each(path, prefix string, f func(path string, c *conf)) {
 	f(path, c)
 	names := slices.Sorted(maps.Keys(c.below))
@@ -422,12 +420,11 @@ func (c *conf) each(path, prefix string, f func(path string, c *conf)) {
 	}
 }
 
-// leaf reports whether a pool has no pools below it: all jobs whose paths lead
-// there or further are its own.
+// leaf reports whether a pool can have no pools below it. All jobs whose paths lead there or
+// further are then its own.
 func (c *conf) leaf() bool { return c.FIFO || c.Policy != nil }
 
-// find returns what is said of the pool called name below c, and whether anything
-// is.
+// find returns the description of the pool called name below c, and whether there is one.
 func (c *conf) find(name string) (*conf, bool) {
 	if d := c.below[name]; d != nil {
 		return d, true
@@ -438,5 +435,5 @@ func (c *conf) find(name string) (*conf, bool) {
 	return nil, false
 }
 
-// enabled reports whether shares are looked at.
+// enabled reports whether the policy looks at shares.
 func (p *Preemption) enabled() bool { return p.MinTimeout > 0 || p.FairTimeout > 0 }

@@ -1,9 +1,9 @@
 // Package mars is a policy for jobs with weights: it keeps the sum of weight times completion
 // time small.
 //
-// Use it when late jobs cost money and some cost more than others, and when you know
-// about how long tasks take. Do not use it to keep users apart (package fair does) or to meet
-// deadlines (package rtmr does).
+// Use it if late jobs cost money, some more than others, and if you know roughly how long
+// tasks take. Do not use it to keep users apart (package fair does) or to meet deadlines
+// (package rtmr does).
 //
 //	p, err := mars.New(mars.Options{})
 //	if err != nil {
@@ -13,13 +13,13 @@
 //	a, ok := p.Assign(slot)                                            // for each free slot
 //
 // [New] returns a [sojourn.Policy]; the documentation of package sojourn says how to drive
-// one. This policy must be woken: it plans at the instants that NextWake names, when it is
-// told of a Tick there. Everything else has a default in [Options].
+// one. This policy must be woken: it plans at the instants that NextWake names, when the
+// driver reports a Tick there. Everything else has a default in [Options].
 //
 // Two packages beside this one work on whole instances, with all jobs known in advance:
 //
 //	mars/plan     makes schedules, and lower bounds for any schedule of any policy
-//	mars/certify  checks schedules and bounds anew, without the solver
+//	mars/certify  checks schedules and bounds again, without the solver
 //
 // # What it does
 //
@@ -32,10 +32,11 @@
 //
 // M_u is the middle of task u. C_j is the end of job j in the program. h_u is the time from the
 // middle of u to the end of its job: half of p_u, the processing time of u; the delay of its
-// output; and the tasks that wait for it, in a chain of the longest of each phase. So
-// the map tasks of a job come before its reduce tasks, and within a phase the task with the
-// longest p_u/2 + d_u starts first; of a phase whose tasks are all told to be alike, the one
-// whose input is closest to the slot. The program and its solution are derived in package plan.
+// output; and the tasks that wait for it, in a chain of the longest of each phase. So the map
+// tasks of a job come before its reduce tasks, and within a phase the task with the longest
+// p_u/2 + d_u starts first. If the tasks of a phase are alike by their description, the one
+// whose input is closest to the slot starts first. Package plan derives the program and its
+// solution.
 //
 // # When it plans
 //
@@ -48,23 +49,24 @@
 //	                    of the batches before
 //
 // The default, to plan again when jobs arrive, is not in the paper; Batch with Commit is the
-// strict reading of it. A plan is made in Observe, never in Assign: at the instant at which a
-// plan is due, free slots are declined until the Tick that the driver owes there, or a
-// later event. Otherwise nothing that can start waits for a plan.
+// strict reading of the paper. A plan is made in Observe, never in Assign. At the instant at
+// which a plan is due, the policy declines free slots until the Tick that the driver owes
+// there, or a later event. Otherwise nothing that can start waits for a plan.
 //
 // # What it does not promise
 //
 // No factor is claimed: the proof for MarS needs to know all releases in advance, and a
-// policy does not. Package plan has planner SOMarS, which carries this policy out on an
-// instance and shows how far it is from the lower bound.
+// policy does not. Planner SOMarS of package plan runs this policy on an instance and
+// shows how far it is from the lower bound.
 //
-// Plans are of an empty cluster: what running tasks still take is left out, as is the
-// change of slots until the next plan. A task without an estimate counts as
-// Options.DefaultTaskTime. Estimates do not change what is correct, only what comes first.
+// A plan assumes an empty cluster: it ignores the rest of running tasks, and changes of
+// slots before the next plan. A task without an estimate counts as
+// Options.DefaultTaskTime. Wrong estimates change only the order of tasks.
 //
 // # Cost
 //
-// Let P be the number of phases of live jobs. A plan has one item for each phase, of the
-// mean h of its tasks. It takes O(P) for each of Options.Iterations and O(P log P + slots)
-// beside, however many tasks there are. Between plans, Observe and Assign take O(log P).
+// Let P be the number of phases of live jobs. A plan has one item for each phase, with the
+// mean h of its tasks. It takes O(P) for each of Options.Iterations, and O(P log P +
+// slots) in addition. The number of tasks does not matter. Between plans, Observe and
+// Assign take O(log P).
 package mars

@@ -15,23 +15,25 @@ type Options struct {
 	// from 10 s to 100 s: jobs wait for the end of the interval in which they
 	// arrive, and are planned there. Intervals are counted from the first arrival.
 	// Zero means no batches: jobs may start when they arrive. At most 2^61-1 ns; an
-	// interval that would end beyond the last instant that can be told ends there.
+	// interval that would end after the last instant of [sojourn.Time] ends there.
 	Batch time.Duration
 
-	// Commit keeps plans as they were made: only the jobs of the batch are planned at
-	// its end, and all work of a batch comes before that of later ones. Otherwise all
-	// work that has not started is planned at each end. It needs a Batch.
+	// Commit never changes a plan: only the jobs of the batch are planned at its end,
+	// and all work of a batch comes before that of later ones. Without Commit, all
+	// work that has not started is planned at the end of each batch. Commit needs a
+	// Batch.
 	Commit bool
 
-	// Interval is the least time between two plans, where there are no batches. Jobs
-	// that arrive meanwhile are placed by the prices of the latest plan. Zero means
-	// one second. A plan for 100,000 live jobs of two phases takes about half a second of
-	// processor time (BenchmarkReplan): with so many, an interval of some seconds is due.
-	// At most 2^61-1 ns, and not beyond the last instant that can be told.
+	// Interval is the least time between two plans if there are no batches. Jobs that
+	// arrive meanwhile are placed by the prices of the latest plan. Zero means one
+	// second. A plan for 100,000 live jobs of two phases takes about half a second of
+	// processor time (BenchmarkReplan): with so many jobs, use some seconds. At most
+	// 2^61-1 ns; an interval that would end after the last instant of [sojourn.Time] ends
+	// there.
 	Interval time.Duration
 
-	// Iterations bounds the steps of the price dual in a plan, each of which looks a
-	// few times at each phase of each job. Zero means 40.
+	// Iterations bounds the steps of the price dual in a plan. Each step looks a few
+	// times at each phase of each job. Zero means 40.
 	Iterations int
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero

@@ -10,14 +10,14 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
-// These bound a plan beside its iterations.
+// These bound a plan in addition to its iterations.
 const (
 	planGap    = 1e-4
 	planLevels = 200
 )
 
-// replan makes the plan that is due, at the instant at which it is: all work that has
-// not started, or that of the jobs of the batch, on an empty cluster.
+// replan makes the plan that is due, at its instant. It plans all work that has not started,
+// or the work of the jobs of the batch, on an empty cluster.
 func (p *Policy) replan() {
 	p.at, p.open = p.due, false
 	p.plans++
@@ -49,8 +49,8 @@ func (p *Policy) replan() {
 			d.batch = p.plans
 		}
 	}
-	// A job that had nothing to start when it was planned may have again: it counts as
-	// planned as well.
+	// A job that has nothing to start now may have something later. It counts as planned,
+	// too.
 	for j := range p.queue.Ledger.All() {
 		if d := &j.Data; !d.known {
 			d.known, d.c = true, p.at
@@ -62,8 +62,8 @@ func (p *Policy) replan() {
 	}
 }
 
-// fit gives a job that arrives between two plans its C_j under the prices of the
-// latest one: where the next plan would put it if the prices stayed as they are.
+// fit gives a job that arrives between two plans its C_j under the prices of the latest
+// plan. The next plan would put it there if the prices did not change.
 func (p *Policy) fit(j *ledger.Job[waitingJob]) {
 	if p.plans == 0 {
 		p.at = p.queue.Ledger.Now()
@@ -84,8 +84,8 @@ type formBuilder struct {
 
 func newFormBuilder(p *Policy) *formBuilder { return &formBuilder{Policy: p, form: lp.NewJobForm(nil)} }
 
-// add adds a job that is released some seconds after the plan's instant. waiting
-// returns the work of a phase that counts, given what is not finished of it.
+// add adds a job that is released the given seconds after the plan's instant. waiting
+// returns the work of a phase that counts, given its unfinished work.
 func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, waiting func(phase int, left wide.Uint128) wide.Uint128) {
 	d := &j.Data
 	chain := int64(0)
@@ -106,7 +106,8 @@ func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, waiting fu
 	b.form.Add(float64(j.Weight())/(1<<16), release+lp.Seconds(chain), release, b.items)
 }
 
-// reach gives the form all classes up to one. A class without slots has one that is to come.
+// reach gives the form all classes up to the given one. A class without slots counts as one
+// slot that is still to come.
 func (b *formBuilder) reach(class int32) {
 	for int(class) >= len(b.form.M) {
 		slots := b.queue.Ledger.Capacity(sojourn.Class(len(b.form.M)))

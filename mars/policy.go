@@ -16,25 +16,25 @@ import (
 // Policy is SO-MarS (Section 5.3) as a [sojourn.Policy]: free slots take tasks in the
 // order of the middle times of a plan for the work that waits. It is also a
 // [sojourn.Waker], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and
-// a [sojourn.Snapshotter]. See the package comment, section Online.
+// a [sojourn.Snapshotter]. See the package comment.
 type Policy struct {
 	opts  Options
 	queue *queue.Phases[waitingJob, rank]
 
 	seen   bool         // a job has arrived
-	anchor sojourn.Time // when the first one did: batch intervals are counted from here
+	anchor sojourn.Time // when the first job arrived: batch intervals are counted from here
 	open   bool         // there is something to plan
-	due    sojourn.Time // when; of no meaning unless open
+	due    sojourn.Time // when the next plan is due; no meaning unless open
 
-	plans  uint64       // so far
-	at     sojourn.Time // when the latest plan was made; of no meaning if there is none
+	plans  uint64       // number of plans so far
+	at     sojourn.Time // when the latest plan was made; no meaning if there is none
 	prices []lp.Price   // of the latest plan
 }
 
-// A waitingJob is what the policy keeps of a job.
+// A waitingJob is the policy's data about a job.
 type waitingJob struct {
-	// known says that c is C_j of the linear program, and batch the number of the plan
-	// that it is committed to; 0 if plans are not committed.
+	// known says that c is C_j of the linear program. batch is the number of the plan to
+	// which the job is committed; 0 if plans are not committed.
 	known bool
 	c     sojourn.Time
 	batch uint64
@@ -42,16 +42,16 @@ type waitingJob struct {
 	phases []phaseShape
 }
 
-// A phaseShape is what a plan sees of a phase: one item of the job form.
+// A phaseShape describes a phase to a plan: it is one item of the job form.
 type phaseShape struct {
 	left wide.Uint128 // sum of p_u of the tasks that are not finished, in nanoseconds
 	mean int64        // of p_u, over all tasks
-	q    int64        // max of q_u: from a start to C_j
+	q    int64        // greatest q_u: from a start to C_j
 	h    int64        // mean of h_u: from a middle to C_j
 }
 
-// A rank is the place of a phase in the order: the mean M of its tasks. Ties go as in the order
-// of Algorithm 2, by arrival and then by phase.
+// A rank is the place of a phase in the order: the mean M of its tasks. Ties go by arrival
+// and then by phase, as in Algorithm 2.
 type rank struct {
 	batch uint64
 	m     int64
@@ -81,7 +81,7 @@ func (p *Policy) reset() {
 			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq(), phase}, d.known
 		},
 		Less: rank.less,
-		// M_u = C_j - h_u: within a phase the task with the longest way to go starts first.
+		// M_u = C_j - h_u: within a phase the task with the greatest h_u starts first.
 		Within: func(ph *sojourn.Phase) func(a, b uint32) int {
 			if ph.Estimates == nil && ph.Delays == nil {
 				return nil
@@ -91,12 +91,12 @@ func (p *Policy) reset() {
 	})}
 }
 
-// time returns p_u of a task as far as it is known.
+// time returns p_u of a task, by its estimate or the default.
 func (p *Policy) time(ph *sojourn.Phase, task uint32) int64 {
 	return min(int64(cmp.Or(ph.EstimateOf(int(task)), p.opts.DefaultTaskTime)), maxLength)
 }
 
-// half returns p_u/2 + d_u of a task, the part of h_u that is its own, times two.
+// half returns two times p_u/2 + d_u, the task's own part of h_u.
 func (p *Policy) half(ph *sojourn.Phase, task uint32) int64 {
 	return p.time(ph, task) + 2*delay(ph, task)
 }
@@ -108,8 +108,8 @@ func delay(ph *sojourn.Phase, task uint32) int64 {
 	return min(int64(ph.Delays[task]), maxLength)
 }
 
-// maxLength and maxTail bound lengths of time, about nine and 73 years, so that sums
-// of some cannot overflow. Longer ones count as that.
+// maxLength and maxTail bound lengths of time to about nine and 73 years, so that sums of
+// several cannot overflow. Longer ones count as the bound.
 const (
 	maxLength = math.MaxInt64 / 32
 	maxTail   = math.MaxInt64 / 4
@@ -120,8 +120,8 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	if err := p.queue.Ledger.Check(&ev); err != nil {
 		return err
 	}
-	// Jobs that arrive at the instant at which a plan is due take part in it: it is
-	// made at the Tick that the driver owes, or before anything later.
+	// Jobs that arrive at the instant at which a plan is due take part in it. The plan is
+	// made at the Tick that the driver owes, or before any later event.
 	if p.open && (ev.At > p.due || ev.Kind == sojourn.Tick && ev.At == p.due) {
 		p.replan()
 	}
@@ -133,7 +133,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	return nil
 }
 
-// account computes what an event has changed of the plan's account of its job.
+// account updates the plan's data about the job that an event concerns.
 func (p *Policy) account(ev *sojourn.Event, j *ledger.Job[waitingJob]) {
 	d := &j.Data
 	switch ev.Kind {
@@ -180,11 +180,11 @@ func (p *Policy) request() {
 	}
 }
 
-// planDue reports whether a plan is made before time passes. Until then nothing is
-// started: the driver owes a Tick at this very instant.
+// planDue reports whether a plan is due now. Until it is made nothing is started: the
+// driver owes a Tick at this instant.
 func (p *Policy) planDue() bool { return p.open && p.due <= p.queue.Ledger.Now() }
 
-// NextWake implements [sojourn.Waker]: when the next plan is made.
+// NextWake implements [sojourn.Waker]: it returns when the next plan is due.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	if !p.open {
 		return 0, false
@@ -201,8 +201,8 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return p.queue.Assign(id)
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything
-// that was planned is startable.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if
+// something that was planned is startable.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if p.planDue() {
 		return 0, false
@@ -221,11 +221,11 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 // Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
 //
 //	key         unit  meaning
-//	S           s     when tasks of the first phase that has any left start on average, by the
+//	S           s     average start of the tasks of the first phase that has any left, by the
 //	                  latest plan that knows of the job: seconds of the driver's time
-//	C           s     C_j of the linear program: when the job ends by that plan
-//	batch       1     the number of the plan that it is committed to, with Commit
-//	batch_ends  time  when a plan knows of the job, if none does yet
+//	C           s     C_j of the linear program: the end of the job by that plan
+//	batch       1     the number of the plan to which it is committed, with Commit
+//	batch_ends  time  when a plan will include the job, if none does yet
 //	rank        jobs  live jobs that come before it; -1 if it is cancelled
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
@@ -253,7 +253,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	return append(attrs, slog.Int("rank", p.queue.Rank(j))), true
 }
 
-// describe computes the shapes of the phases of a job that is new or revised.
+// describe computes the shapes of the phases of a job that has arrived or was revised.
 func (p *Policy) describe(j *ledger.Job[waitingJob]) {
 	shapes := make([]phaseShape, j.NumPhases())
 	for i := len(shapes) - 1; i >= 0; i-- {
@@ -295,7 +295,7 @@ func (p *Policy) shape(ph *sojourn.Phase, feeds bool, isDone func(uint32) bool, 
 	return s
 }
 
-// instant returns the instant some seconds after the latest plan.
+// instant returns the instant that lies the given seconds after the latest plan.
 func (p *Policy) instant(seconds float64) sojourn.Time {
 	ns := math.Floor(float64(seconds*1e9) + 0.5)
 	if !(ns < maxTail) {

@@ -65,7 +65,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		if p.open = r.Bool(); p.open {
 			p.due = r.Time()
 		}
-		if p.plans = r.Below(1 << 63); p.plans > 0 { // far from where it begins again
+		if p.plans = r.Below(1 << 63); p.plans > 0 { // far from overflow
 			p.at = r.Time()
 		}
 		r.Check(p.seen || !p.open && p.plans == 0, "a plan was made or asked for without a job")

@@ -12,15 +12,15 @@ import (
 //
 //	w_u C_u + p_u N1(M_u)
 //
-// over all C_u = M_u + p_u/2 that satisfy (11) and (12). Where a phase waits for the one before
-// it, (12) says that there is a barrier b: tasks of the first have ended and arrived at
-// b, and those of the second start at b or later. With b given, each task has the minimum of
-// a convex function of its own.
+// over all C_u = M_u + p_u/2 that satisfy (11) and (12). If a phase waits for the one before
+// it, (12) says that there is a barrier b. The tasks of the first phase have ended and their
+// output has arrived by b, and the tasks of the second start at b or later. For a given b, each
+// task minimises a convex function of its own.
 func cheapestTasks(job *plan.Job, prices [][]price, latest float64) (float64, error) {
 	sum := 0.0
 	for k := range job.Phases {
 		switch {
-		case waits(job, k): // came with the phase before
+		case waits(job, k): // counted with the phase before
 			if waits(job, k+1) {
 				return 0, fmt.Errorf("%w: more than two phases that wait for one another", errors.ErrUnsupported)
 			}
@@ -70,8 +70,8 @@ func (t *payer) pays(m float64) (cost, slope float64) {
 	return cost, slope
 }
 
-// cheapest returns where in [low, high] the task pays least, what, and the derivative there:
-// it is not negative unless the place is high.
+// cheapest returns the m in [low, high] at which the task pays least, the payment, and the
+// derivative there. The derivative is not negative unless m is high.
 func (t *payer) cheapest(low, high float64) (m, cost, slope float64) {
 	high = max(low, high)
 	if cost, slope := t.pays(low); slope >= 0 {
@@ -92,10 +92,10 @@ func (t *payer) cheapest(low, high float64) (m, cost, slope float64) {
 	return high, cost, slope
 }
 
-// cheapestBarrier returns what phase k of a job and the one that waits for it pay at least:
-// the minimum over b, of which the sum of what tasks pay is a convex function. Its derivative
-// is the sum of those of the tasks that the barrier holds: tasks of the first phase that would
-// come later, and those of the second that would come earlier.
+// cheapestBarrier returns the least payment of phase k of a job and the phase that waits for
+// it: the minimum over b. The sum of the payments is a convex function of b. Its derivative is
+// the sum of the derivatives of the tasks that the barrier holds: tasks of the first phase
+// that would run later, and tasks of the second that would run earlier.
 func cheapestBarrier(job *plan.Job, k int, prices [][]price, latest float64) float64 {
 	first, second := payersOf(job, k, prices), payersOf(job, k+1, prices)
 	at := func(b float64) (value, slope float64) {
@@ -126,7 +126,7 @@ func cheapestBarrier(job *plan.Job, k int, prices [][]price, latest float64) flo
 	for _, t := range second {
 		rise += t.w
 	}
-	// From lo + latest on, nobody pays a price: the first phase is where it wants to be, and
-	// the second pays its weights.
+	// From lo + latest on, no task pays a price: the tasks of the first phase are at their own
+	// minima, and the second phase pays its weights.
 	return lowest(at, lo, lo+latest, rise)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// nameOf returns what errors call job j of the instance: its ID, or else its place.
+// nameOf returns the name of job j of the instance in errors: its ID, or otherwise its place.
 func nameOf(in *plan.Instance, j int) string {
 	return fmt.Sprintf("job %d", cmp.Or(in.Jobs[j].ID, sojourn.JobID(j)))
 }
@@ -50,9 +50,9 @@ func shortestDelay(p *plan.Phase, u, n int) time.Duration {
 	return slices.Min(p.Between[u*n : (u+1)*n])
 }
 
-// longestTail returns the most of d_uv + tail_v over the tasks v of the next phase, tail_v being
-// a length of time from S_v on. longest is the greatest tail_v: it decides where all d_uv are
-// the same.
+// longestTail returns the greatest d_uv + tail_v over the tasks v of the next phase, where
+// tail_v is a length of time from S_v on. longest is the greatest tail_v: it decides if all d_uv
+// are the same.
 func longestTail(p *plan.Phase, u int, tail []time.Duration, longest time.Duration) time.Duration {
 	if p.Between == nil {
 		return delay(p, u, 0, 0) + longest

@@ -8,15 +8,15 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// Prices returns what prices prove: no schedule of the instance, by whatever policy, has
-// an objective below it (Fact 3),
+// Prices returns the bound that prices prove: no schedule of the instance, by any policy, has an
+// objective below it (Fact 3),
 //
 //	D(N) = sum over j of min over C >= c_j of [w_j C + sum over u of p_u N1(C - h_u)] - m integral of t N(t) dt,
 //
-// or what rounding makes of that. A price from r on, of Goemans, is paid by tasks of jobs
-// released at r or later, for machines that exist from then on; the integral is of
-// (t-r) N(t) then. The error says what is no price, or wraps [plan.ErrInstance] or, for the
-// completion of tasks, [errors.ErrUnsupported].
+// up to rounding. Goemans' price from r on is paid by tasks of jobs released at r or later,
+// for machines that exist from r on; the integral is then of (t-r) N(t). The error says
+// which price is invalid, or wraps [plan.ErrInstance] or, for the completion of tasks,
+// [errors.ErrUnsupported].
 func Prices(in plan.Instance, prices []plan.Price) (bound float64, err error) {
 	if err := in.Check(); err != nil {
 		return 0, err
@@ -136,7 +136,7 @@ func (n *price) earnings() float64 {
 //
 //	phi(C) = w_j C + sum over u of p_u N1(C - h_u),
 //
-// or a little less. Nothing is paid of what is done at latest or later.
+// or a little less. Work at latest or later pays nothing.
 func cheapestEnd(in *plan.Instance, job *plan.Job, prices [][]price, latest float64) float64 {
 	w, form := jobWeight(job), formOf(in, job)
 	phi := func(c float64) (value, slope float64) {
@@ -161,13 +161,13 @@ func cheapestEnd(in *plan.Instance, job *plan.Job, prices [][]price, latest floa
 	return lowest(phi, form.c, max(form.c, latest+longest), w)
 }
 
-// lowest returns a number that a convex function is nowhere below from lo on, and that it
-// attains but for rounding. f returns a value and a slope; beyond hi it has the slope rise,
-// which is positive.
+// lowest returns the minimum of a convex function from lo on, or a little less: a lower
+// bound that the function attains up to rounding. f returns a value and a slope. Beyond hi
+// the slope is rise, which is positive.
 //
-// Between lo, where f falls, and hi, where it rises, it takes secants of the slope, and
-// bisections where these would creep. A convex function lies above its tangent: above that at lo
-// up to hi, and beyond hi it rises.
+// f falls at lo and rises at hi. Between them lowest takes secants of the slope, and bisections
+// where secants would creep. A convex function lies above its tangents: up to hi it lies above
+// the one at lo, and beyond hi it rises.
 func lowest(f func(x float64) (value, slope float64), lo, hi, rise float64) float64 {
 	value, slope := f(lo)
 	for i := range 200 {

@@ -9,10 +9,10 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// Point returns the value of a point of the linear program (1)-(4) if it is feasible: c is
-// C_j of each job, in seconds, when every task starts as late as C_j allows; or C_u of each task,
-// for the completion of tasks. The error says what does not hold, or wraps
-// [plan.ErrInstance].
+// Point returns the value of a point of the linear program (1)-(4) if it is feasible. For the
+// completion of jobs, c is C_j of each job in seconds, and every task starts as late as C_j
+// allows. For the completion of tasks, c is C_u of each task. The error says which inequality
+// does not hold, or wraps [plan.ErrInstance].
 func Point(in plan.Instance, c []float64) (value float64, err error) {
 	if err := in.Check(); err != nil {
 		return 0, err
@@ -27,7 +27,7 @@ func pointValue(in *plan.Instance, c []float64) (float64, error) {
 	return jobPoint(in, c)
 }
 
-// A jobForm is what the linear program needs of a job (Fact 2).
+// A jobForm describes a job to the linear program (Fact 2).
 type jobForm struct {
 	tasks [][]lateTask // by class of machine
 	c     float64      // c_j, the least C_j
@@ -124,11 +124,11 @@ func taskPoint(in *plan.Instance, c []float64) (value float64, err error) {
 	return value, satisfies4(in, middles)
 }
 
-// A middle is the M and p of a task, and by how much M may be off: what is left of a C
-// after a long tail has the rounding of C.
+// A middle is the M and p of a task, and the possible error of M: C minus a long tail keeps
+// the rounding of C.
 type middle struct{ m, p, off float64 }
 
-// rounding bounds the rounding of C and of what is taken from it, relatively.
+// rounding bounds the relative rounding of C and of the numbers subtracted from it.
 const rounding = 1e-14
 
 // satisfies4 returns an error if (4) does not hold in some class of machines:
@@ -139,7 +139,7 @@ const rounding = 1e-14
 func satisfies4(in *plan.Instance, middles [][]middle) error {
 	for k, list := range middles {
 		slices.SortFunc(list, func(a, b middle) int { return cmp.Compare(a.m, b.m) })
-		work, sum, off := 0.0, 0.0, 0.0 // p(B); the sum of p_u M_u, and by how much it may be off
+		work, sum, off := 0.0, 0.0, 0.0 // p(B); the sum of p_u M_u, and its possible error
 		for i, u := range list {
 			work += u.p
 			sum += float64(u.p * u.m)

@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// A run is what a schedule says of one task.
+// A run is one task in a schedule.
 type run struct {
 	job, phase, index int
 	start, end        sojourn.Time // S_u and S_u + p_u
@@ -64,8 +64,9 @@ func verifySchedule(in *plan.Instance, s *plan.Schedule) error {
 	return verifyMachines(in, runs)
 }
 
-// phaseRuns returns the tasks of phase k of job j, the first of which has the number first,
-// if each runs on a machine of its class and starts no earlier than its release (1).
+// phaseRuns returns the tasks of phase k of job j if each runs on a machine of its class
+// and starts no earlier than its release (1). first is the number of the phase's first
+// task.
 func phaseRuns(in *plan.Instance, s *plan.Schedule, j, k, first int) ([]run, error) {
 	job := &in.Jobs[j]
 	p := &job.Phases[k]
@@ -82,7 +83,7 @@ func phaseRuns(in *plan.Instance, s *plan.Schedule, j, k, first int) ([]run, err
 			return nil, fmt.Errorf("%s, phase %d, task %d: starts at %v, before the release of its job at %v", nameOf(in, j), k, u, r.start, job.Release)
 		case m < lowest || m >= lowest+in.Machines[p.Class]:
 			return nil, fmt.Errorf("%s, phase %d, task %d: machine %d is not of class %d", nameOf(in, j), k, u, m, p.Class)
-		case r.end.Sub(r.start) != p.TimeOf(u): // the end of time came first
+		case r.end.Sub(r.start) != p.TimeOf(u): // S_u + p_u is beyond the last instant
 			return nil, fmt.Errorf("%s, phase %d, task %d: starts at %v, later than can be told", nameOf(in, j), k, u, r.start)
 		}
 		runs[u] = r
@@ -90,11 +91,11 @@ func phaseRuns(in *plan.Instance, s *plan.Schedule, j, k, first int) ([]run, err
 	return runs, nil
 }
 
-// verifyWaits checks (2) between phase p, which runs as before, and the next, which runs as
-// after: S_v >= S_u + p_u + d_uv.
+// verifyWaits checks (2), S_v >= S_u + p_u + d_uv, between the runs of phase p, which are
+// before, and those of the next phase, which are after.
 func verifyWaits(p *plan.Phase, before, after []run) error {
 	if p.Between == nil {
-		// d_uv is the same for all v: the last output to arrive holds them all up.
+		// d_uv is the same for all v: all of them wait for the last output to arrive.
 		arrives := func(a run) sojourn.Time { return a.end.Add(delay(p, a.index, 0, len(after))) }
 		last := slices.MaxFunc(before, func(a, b run) int { return cmp.Compare(arrives(a), arrives(b)) })
 		before = []run{last}

@@ -11,15 +11,15 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// SmithRatios returns what ratios pi_u of tasks prove where jobs arrive over time, in weight
-// per second of work: no schedule of the instance has an objective below
+// SmithRatios returns the bound that ratios pi_u of tasks prove if jobs arrive over time. pi_u
+// is in weight per second of work. No schedule of the instance has an objective below
 //
 //	sum over j of [(w_j - sum over u of pi_u p_u) c_j + sum over u of pi_u p_u (C_j - M_u) at least]
 //	  + sum over u of pi_u p_u M_u in the preemptive schedule by Smith's rule,
 //
-// or what rounding makes of that (section "Jobs that arrive over time" of package plan). The
-// work of a job may not take more than its weight; the objective is the completion of jobs.
-// The error says what is wrong with the ratios, or wraps [plan.ErrInstance].
+// up to rounding (section "Jobs that arrive over time" of package plan). The work of a job
+// may not take more than its weight. The objective is the completion of jobs. The error says
+// what is wrong with the ratios, or wraps [plan.ErrInstance].
 func SmithRatios(in plan.Instance, ratios []float64) (bound float64, err error) {
 	if err := in.Check(); err != nil {
 		return 0, err
@@ -61,7 +61,7 @@ func smithBound(in *plan.Instance, ratios []float64) (float64, error) {
 	return bound, nil
 }
 
-// A chain is what is known of the instants of a job if it had all machines to itself.
+// A chain has bounds on the instants of a job that has all machines to itself.
 type chain struct {
 	span  []time.Duration   // of each phase: the least time that it takes
 	start []time.Duration   // of each phase: no task starts before it
@@ -88,8 +88,9 @@ func chainOf(in *plan.Instance, job *plan.Job) chain {
 	return ch
 }
 
-// leastSpan returns the least time that a phase takes on m machines: that of its longest task,
-// of its work on all machines, and of (tasks/m, rounded up) tasks one after the other on one.
+// leastSpan returns a lower bound of the time that a phase takes on m machines. It is the
+// greatest of its longest task, its work on all machines, and tasks/m tasks, rounded up, one
+// after the other on one machine.
 func leastSpan(p *plan.Phase, m int) time.Duration {
 	work, longest, shortest := time.Duration(0), time.Duration(0), p.TimeOf(0)
 	for u := range p.Tasks {
@@ -100,8 +101,8 @@ func leastSpan(p *plan.Phase, m int) time.Duration {
 	return max(longest, (work+time.Duration(m)-1)/time.Duration(m), time.Duration(waves)*shortest)
 }
 
-// earliest returns when phase k may start, given that of the phase before it: each task of
-// that has ended and arrived, and so has the last of all.
+// earliest returns when phase k may start, given the start of the phase before it. Each task of
+// that phase must have ended and its output arrived, and so must the last of them.
 func (ch *chain) earliest(job *plan.Job, k int) time.Duration {
 	start := time.Duration(job.Release)
 	if !waits(job, k) {
@@ -117,8 +118,9 @@ func (ch *chain) earliest(job *plan.Job, k int) time.Duration {
 	return max(start, ch.start[k-1]+ch.span[k-1]+shortest)
 }
 
-// tails returns a_u of the tasks of phase k, given those of the next: each task of that has
-// to arrive, run and be followed by what follows it; and so has the last of all.
+// tails returns a_u of the tasks of phase k, given a_v of the next phase. Between u and C_j,
+// the output of u arrives and each task v of the next phase runs with everything that follows
+// it; this includes the last v.
 func (ch *chain) tails(job *plan.Job, k int) []time.Duration {
 	after := make([]time.Duration, job.Phases[k].Tasks)
 	if !waits(job, k+1) {
@@ -145,7 +147,7 @@ type workSet struct {
 	back  float64 // the least sum over B of p_u (C_j - M_u)
 }
 
-// setsOf returns the tasks of a phase in sets of one pi, but for those that take no time.
+// setsOf returns the tasks of a phase in sets of one pi, without tasks that take no time.
 func setsOf(p *plan.Phase, pi []float64, start time.Duration, after []time.Duration, m int) []workSet {
 	order := make([]int, p.Tasks)
 	for u := range order {
@@ -173,9 +175,9 @@ func setsOf(p *plan.Phase, pi []float64, start time.Duration, after []time.Durat
 //	sum over B of p_u (a_u + p_u/2)        since u ends a_u before C_j, or earlier
 //	p(B) (min of a_u) + p(B)^2/2m          (4) with time running backwards
 //
-// If all take p, m of them at most lie in each of the intervals of p before the end: in
-// place of p(B)^2/2m comes the sum of p (i + 1/2) p over the tasks, i being the number of the
-// interval.
+// If all tasks take p, at most m of them lie in each interval of length p before the end.
+// Then the sum of p (i + 1/2) p over the tasks, where i is the number of the interval,
+// replaces p(B)^2/2m.
 func timeBack(p *plan.Phase, set []int, after []time.Duration, m int) (work, back float64) {
 	total, each := time.Duration(0), 0.0
 	least, equal := after[set[0]], true
@@ -198,9 +200,9 @@ func timeBack(p *plan.Phase, set []int, after []time.Duration, m int) (work, bac
 	return work, max(each, float64(work*least.Seconds())+crowd)
 }
 
-// smithsRule returns the sum over all sets of pi p(B) M, M being the mean time of their work in
-// the preemptive schedule by Smith's rule on one machine of speed m: at any time it does
-// the work with the highest pi of what may start.
+// smithsRule returns the sum of pi p(B) M over all sets. M is the mean time of the work of a
+// set in the preemptive schedule by Smith's rule on one machine of speed m. At any time this
+// machine does the work with the highest pi among the work that may start.
 func smithsRule(sets []workSet, m float64) float64 {
 	slices.SortStableFunc(sets, func(a, b workSet) int { return cmp.Compare(a.start, b.start) })
 	left := make([]float64, len(sets)) // of p(B)

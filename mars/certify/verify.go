@@ -8,16 +8,19 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// ErrSchedule is wrapped by errors that say what is wrong with a schedule or its proofs.
+// An error that says what is wrong with a schedule or its proofs wraps ErrSchedule.
 var ErrSchedule = errors.New("invalid schedule")
 
 // Verify checks a schedule, and the proof of its bounds, independently of how they
-// were made. Of the schedule it checks that each task runs on a machine of its
-// class, not before its job is released and what it waits for has arrived (1), (2);
-// that no machine runs two tasks at a time; that completions and the objective are
-// what they should be. Of the certificates, that the prices are prices and prove
-// LowerBound and BestLowerBound, that C satisfies (1)-(4) and has the value
-// UpperBoundLP, that Gap follows, and that no bound is above the objective.
+// were made. It checks that
+//
+//   - each task runs on a machine of its class, not before its job is released and
+//     its input has arrived (1), (2);
+//   - no machine runs two tasks at a time;
+//   - completions and the objective are right;
+//   - the prices are prices and prove LowerBound and BestLowerBound;
+//   - C satisfies (1)-(4) and has the value UpperBoundLP, and Gap follows;
+//   - no bound is above the objective.
 //
 // It takes O(n log n) for n tasks, and some seconds for a million. The error wraps
 // [plan.ErrInstance] or ErrSchedule and names the first thing that is wrong.
@@ -36,14 +39,14 @@ func Verify(in plan.Instance, s *plan.Schedule) error {
 	return nil
 }
 
-// tolerance is how far floating point may be off, relatively, in what is verified.
-// Starts, machines and completions are integers and are verified exactly.
+// tolerance is the greatest relative error of floating point that passes. Starts,
+// machines and completions are integers and are verified exactly.
 const tolerance = 1e-9
 
 // proves reports whether a bound is no more than what its certificate proves.
 func proves(proved, bound float64) bool { return bound <= float64(proved*(1+tolerance)) }
 
-// near reports whether two numbers that are not negative are the same but for rounding.
+// near reports whether two non-negative numbers are equal up to rounding.
 func near(got, want float64) bool { return math.Abs(got-want) <= float64(tolerance*want) }
 
 // finite reports whether x is at least 0, and a number.
@@ -63,7 +66,7 @@ func verifyBounds(in *plan.Instance, s *plan.Schedule) error {
 		return fmt.Errorf("the lower bound is %v, its certificate proves %v", b.LowerBound, proved)
 	}
 	for _, p := range b.Certificate.Prices {
-		if p.From != 0 { // this is a cut of Goemans, which is beyond the program
+		if p.From != 0 { // a cut of Goemans, which is not part of the program
 			return fmt.Errorf("the certificate of the linear program has a price from %v on", p.From)
 		}
 	}

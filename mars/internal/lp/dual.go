@@ -8,18 +8,18 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A Program is a linear program with the inequalities (4), as far as the search for
-// prices needs to know it: a [JobForm] or a [TaskForm].
+// A Program is a linear program with the inequalities (4): a [JobForm] or a [TaskForm].
+// It has the methods that the search for prices needs.
 type Program interface {
 	// Shape returns the machines and the work of each class.
 	Shape() (machines, work []float64)
-	// Smith returns weights with the work that they are for, by class.
+	// Smith visits each weight with the work that it is for, by class.
 	Smith(visit func(weight float64, job int32, class int32, p float64))
-	// Start returns where Minimise may begin: the point without prices.
+	// Start returns a point where Minimise may begin: the point without prices.
 	Start() []float64
-	// Minimise finds the point that is best under the prices of d, puts it into c,
-	// where another may be found to start from, notes all work in d, and returns a
-	// number that the Lagrangian function is nowhere below.
+	// Minimise finds the best point under the prices of d. It starts from the
+	// point in c, puts the result into c, and notes all work in d. It returns a
+	// lower bound of the Lagrangian function.
 	Minimise(d *Dual, c []float64, tolerance float64) float64
 	// Repair returns a feasible point that has the order of c, and its value.
 	Repair(c []float64) (point []float64, value float64)
@@ -28,20 +28,20 @@ type Program interface {
 }
 
 // A Dual is a state of the search for the best prices. The curve of a class has
-// fixed levels V, and the search moves the instants T at which they are reached:
-// where N falls, W(t) = m t in an optimum (W(t) is the work with M <= t), so that a
-// level at T moves towards W(T)/m, the instant at which the machines have done the
-// work that is worth more. The order of the levels is kept, and no grid of time
-// has to be chosen: there are as many levels as matter where jobs are.
+// fixed levels V, and the search moves the instants T at which the levels are
+// reached. Let W(t) be the work with M <= t. Where N falls in an optimum, W(t) = m
+// t. So a level at T moves towards W(T)/m, the instant at which the machines have
+// done the work that is worth more. The levels keep their order. No grid of time
+// has to be chosen: there are many levels where there are many jobs.
 type Dual struct {
 	Program
 	m      []float64 // machines of each class
 	curves []*Curve
-	c      []float64   // the point that minimises
+	c      []float64   // the best point under the prices
 	done   [][]float64 // W at each point of each curve
 	moment [][]float64 // of work between a point and the one before: p times (1 - share)^2/2 and p times (1 - share^2)/2
 	bound  float64     // D(N), or a little less
-	pace   [][]float64 // of each point: more than 1 where it goes on in one direction, which is its sign
+	pace   [][]float64 // of each point: its size is above 1 while the point keeps its direction, which is its sign
 }
 
 // NewDual returns the state at some prices: a curve of each class.
@@ -56,7 +56,7 @@ func NewDual(pr Program, curves []*Curve) *Dual {
 	return d
 }
 
-// A ratio is what Smith's rule goes by.
+// A ratio is what Smith's rule compares.
 type ratio struct {
 	value float64 // weight over load
 	load  float64 // time that all machines need, one class after the other
@@ -86,8 +86,8 @@ func smithRatios(pr Program, m []float64) (list []ratio, total float64) {
 	return list, total
 }
 
-// smithCurves returns prices in the order of Smith's rule, weight over work, with so many
-// levels: where the search begins.
+// smithCurves returns the prices at which the search begins. They are in the order of
+// Smith's rule, weight over work, with the given number of levels.
 func smithCurves(pr Program, levels int) []*Curve {
 	m, work := pr.Shape()
 	list, total := smithRatios(pr, m)
@@ -116,7 +116,7 @@ func smithCurves(pr Program, levels int) []*Curve {
 			}
 			add(0, v)
 		}
-		// The levels lie at equal distances of work, between those of jobs on a line.
+		// The levels are at equal distances of work, interpolated between the jobs.
 		run, at, last := 0.0, 0.0, top
 		step := total / float64(levels)
 		for _, r := range list {
@@ -138,8 +138,8 @@ func smithCurves(pr Program, levels int) []*Curve {
 	return curves
 }
 
-// evaluate computes the bound that the prices prove, the point that minimises and
-// the work done at each point of the curves.
+// evaluate computes the bound that the prices prove, the best point, and the work done
+// at each point of the curves.
 func (d *Dual) evaluate(tolerance float64) {
 	for k, w := range d.done {
 		clear(w)
@@ -176,15 +176,15 @@ func (d *Dual) note(class int32, i int, s, p float64) {
 	}
 }
 
-// step moves the points: theta of the way on which the slope of D changes its sign if
-// nothing else moves, and up to 4 times as much where a point goes on in one
-// direction. Points that wait at a place where no price changes anything would
-// otherwise creep.
+// step moves each point. If nothing else moved, the slope of D would change its sign
+// after some way; step goes theta times this way. A point that keeps its direction
+// goes up to 4 times as far. Otherwise points would creep where prices change
+// nothing.
 func (d *Dual) step(theta float64) {
 	for k, c := range d.curves {
 		n := len(c.t)
-		// lag[2i] and lag[2i+1] are what the piece that ends at i says to the point
-		// before it and to i.
+		// lag[2i] and lag[2i+1] are the lags that the piece ending at i gives to the
+		// point before it and to i.
 		lag := d.moment[k]
 		for i := 1; i < n; i++ {
 			a, b := c.t[i-1], c.t[i]
@@ -226,7 +226,7 @@ func (d *Dual) step(theta float64) {
 	}
 }
 
-// prices returns the prices as they are, without points that say nothing.
+// prices returns the current prices, without redundant points.
 func (d *Dual) prices() []Price {
 	var list []Price
 	for k, c := range d.curves {
@@ -251,7 +251,7 @@ type Solution struct {
 	Prices []Price // prove Lower
 	Upper  float64
 	C      []float64 // feasible, of value Upper
-	Raw    []float64 // what C was made of: the order of M at Raw is that of a feasible point
+	Raw    []float64 // the point that C was repaired from: the order of M at Raw is that of a feasible point
 }
 
 // Gap returns (Upper-Lower)/Lower; 0 if they are equal.
@@ -262,8 +262,8 @@ func (s *Solution) Gap() float64 {
 	return (s.Upper - s.Lower) / s.Lower
 }
 
-// SolveByPrice searches for prices until the gap is at most gap or so many
-// iterations have passed.
+// SolveByPrice searches for prices until the gap is at most gap, or for the given
+// number of iterations.
 func SolveByPrice(pr Program, gap float64, iterations, levels int) *Solution {
 	s := &Solution{Lower: pr.Trivial()}
 	s.Raw = slices.Clone(pr.Start())
@@ -279,7 +279,7 @@ func SolveByPrice(pr Program, gap float64, iterations, levels int) *Solution {
 		}
 	}
 	theta, stalled := 1.8, 0
-	last, best := math.Inf(-1), math.Inf(-1) // of D; what is known without prices may be more
+	last, best := math.Inf(-1), math.Inf(-1) // of D; the bound without prices may be more
 	for i := range iterations {
 		d.evaluate(1e-10)
 		if d.bound-best > float64(1e-7*max(d.bound, -d.bound)) {

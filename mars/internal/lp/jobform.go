@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A JobForm is the linear program (1)-(4) with one variable a job (package plan has
-// the derivation): minimise sum w_j C_j subject to C_j >= c_j and, for each set B of
+// A JobForm is the linear program (1)-(4) with one variable for each job; package
+// plan derives it. Minimise sum w_j C_j subject to C_j >= c_j and, for each set B of
 // tasks of one class with m machines,
 //
 //	sum over u in B of p_u (C_j(u) - h_u) >= p(B)^2/2m.
@@ -33,7 +33,8 @@ type Item struct {
 // ByMiddle is the order of the items of a job: by class, then h descending, so that M ascends.
 func ByMiddle(a, b Item) int { return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(b.H, a.H)) }
 
-// NewJobForm returns a form without jobs, for so many machines of each class.
+// NewJobForm returns a form without jobs, with the given numbers of machines of each
+// class.
 func NewJobForm(machines []float64) *JobForm {
 	return &JobForm{M: machines, First: []int32{0}, Work: make([]float64, len(machines))}
 }
@@ -53,7 +54,7 @@ func (jf *JobForm) Add(w, c, r float64, items []Item) {
 	jf.First = append(jf.First, int32(len(jf.Items)))
 }
 
-// Join makes one item of all those of the last job that have the same class and h.
+// Join merges the items of the last job that have the same class and h.
 func (jf *JobForm) Join() {
 	last := len(jf.W) - 1
 	own := jf.of(last)
@@ -112,7 +113,7 @@ func (jf *JobForm) Minimise(d *Dual, c []float64, tolerance float64) float64 {
 // of returns the items of a job.
 func (jf *JobForm) of(j int) []Item { return jf.Items[jf.First[j]:jf.First[j+1]] }
 
-// Trivial returns sum w_j c_j, which no schedule is below. Its terms are added in
+// Trivial returns sum w_j c_j, a lower bound for every schedule. Its terms are added in
 // the order of jobs, like those of objectives.
 func (jf *JobForm) Trivial() float64 { return jf.Value(jf.C) }
 

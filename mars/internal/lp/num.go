@@ -3,15 +3,15 @@ package lp
 import "math"
 
 // Seconds returns a length of time in the unit of objectives and bounds. Rounding
-// is monotone: of two instants the later never becomes the lesser number.
+// is monotone: the later of two instants never becomes the lesser number.
 func Seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// Below returns plus-minus, lowered by more than what rounding may have added to
-// it: a term is a sum over the tasks of a job, whose errors are 2^-53 a step of
-// what they add up to, and never of one sign for long.
+// Below returns plus-minus, lowered by more than rounding may have added to it.
+// A term is a sum over the tasks of a job. Each step has an error of 2^-53 of
+// the sum, and the errors never have one sign for long.
 func Below(plus, minus float64) float64 { return plus - minus - float64(1e-12*plus) }
 
-// A Total is a sum that carries what rounding takes from it (Neumaier).
+// A Total is a sum that keeps the part lost to rounding (Neumaier).
 type Total struct{ sum, lost float64 }
 
 // Add adds x.

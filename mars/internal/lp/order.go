@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// A Scanned item is one in the order of M.
+// A Scanned is an item in the order of M.
 type Scanned struct {
 	M         float64
 	Item, Job int32
 }
 
-// Order returns the numbers of a list of M in the order of these, ties by number.
+// Order returns the indices of m in ascending order of M, ties by index.
 func Order(m []float64) []int32 {
 	list := make([]Scanned, len(m))
 	for i, at := range m {
@@ -43,8 +43,8 @@ func sortByM(list []Scanned) {
 }
 
 // radixSort sorts by digits of the bits of M, the least significant first. The bits
-// of floating-point numbers are in their order once those of negative ones are
-// turned over.
+// of floating-point numbers sort like the numbers once the sign bit is flipped, and
+// all bits of negative numbers.
 func radixSort(list []Scanned) {
 	const digits, width = 6, 11
 	bits := func(m float64) uint64 {

@@ -17,7 +17,7 @@ type Price struct {
 	V     []float64    // never increasing, never negative
 }
 
-// A Curve is a Price made ready to be evaluated.
+// A Curve is a Price that is prepared for evaluation.
 type Curve struct {
 	m     float64
 	t, v  []float64
@@ -31,8 +31,8 @@ func newCurve(m float64, n int) *Curve {
 	return &Curve{m: m, t: make([]float64, n), v: make([]float64, n)}
 }
 
-// Curves returns a curve of each class with so many machines. A class without a price is
-// free; of two prices of one class the last counts.
+// Curves returns a curve of each class with the given number of machines. A class without
+// a price is free. If a class has two prices, the last counts.
 func Curves(m []float64, prices []Price) []*Curve {
 	curves := make([]*Curve, len(m))
 	for k := range curves {
@@ -47,7 +47,7 @@ func Curves(m []float64, prices []Price) []*Curve {
 	return curves
 }
 
-// prepare computes what depends on t and v.
+// prepare computes the fields that depend on t and v.
 func (c *Curve) prepare() {
 	n := len(c.t)
 	if len(c.tail) != n {
@@ -95,7 +95,7 @@ func (c *Curve) cell(s float64) int {
 	}
 	b := max(int(s*c.scale), 0)
 	i := int(c.index[min(b, len(c.index)-1)])
-	for i > 0 && c.t[i-1] > s { // rounding in the index
+	for i > 0 && c.t[i-1] > s { // the index may be off by rounding
 		i--
 	}
 	for c.t[i] <= s {
@@ -188,20 +188,20 @@ func (jf *JobForm) Payment(j int, at float64, curves []*Curve) float64 {
 //
 //	phi(C) = w_j C + sum of p_u N1(C-h_u)
 //
-// and a number that phi is nowhere below. phi is convex, its derivative is w_j
-// minus the price of the demand: the tangent at C bounds it on the whole interval
-// in which the minimum was found to lie. start is where to look first.
+// and a lower bound of phi. phi is convex, and its derivative is w_j minus the
+// price of the demand. So the tangent at C bounds phi on the whole interval that
+// contains the minimum. start is where to look first.
 func (jf *JobForm) Best(j int, start float64, curves []*Curve, tolerance float64) (at, below float64) {
 	w, lo := jf.W[j], jf.C[j]
 	hi := lo
 	for _, c := range curves {
 		if n := len(c.t); n > 0 {
-			hi = max(hi, c.t[n-1]+jf.HMax) // all that j pays is 0 from here on
+			hi = max(hi, c.t[n-1]+jf.HMax) // from here on j pays nothing
 		}
 	}
 	at = min(max(start, lo), hi)
 	var slope float64
-	floor := true // lo was not looked at
+	floor := true // lo was not evaluated
 	for range 200 {
 		price, steep := jf.demand(j, at, curves)
 		slope = w - price
@@ -249,7 +249,7 @@ func (jf *JobForm) Cheapest(j int, prices []Price, tolerance float64) float64 {
 	return at
 }
 
-// Proves returns what prices prove, or a little less. start is where to look for
+// Proves returns the bound that prices prove, or a little less. start is where to look for
 // the minimum of each job first.
 func (jf *JobForm) Proves(prices []Price, start []float64) float64 {
 	var plus, minus Total

@@ -4,12 +4,12 @@ import (
 	"slices"
 )
 
-// A TaskForm is the linear program of Section 4.4 with (4) for (13), which is
-// stronger (erratum 9): minimise sum w_u C_u subject to C_u >= r_u + p_u, to
-// C_v >= C_u + d_u + p_v where v waits for u (erratum 9), and to (4). Its point is the M
-// of each task. Prices decompose it into jobs, and jobs into at most one barrier
-// each: the instant B between two phases, before which the first has ended and
-// arrived, and after which the second starts.
+// A TaskForm is the linear program of Section 4.4, with (4) in place of the weaker (13)
+// (erratum 9). Minimise sum w_u C_u subject to C_u >= r_u + p_u, to C_v >= C_u + d_u +
+// p_v if v waits for u (erratum 9), and to (4). A point of the program is the M of each
+// task. Prices decompose the program into jobs. A job has barriers between phases: the
+// instant B at which the first phase has ended and its output has arrived, and after
+// which the second starts. A [Part] has at most one barrier.
 type TaskForm struct {
 	M     []float64 // machines of each class
 	Work  []float64 // sum of p of each class
@@ -21,7 +21,7 @@ type TaskForm struct {
 }
 
 // A Part is one or two phases of a job: tasks from First to Middle come before the
-// barrier, those from Middle to End after it.
+// barrier, tasks from Middle to End after it.
 type Part struct {
 	First, Middle, End int32
 	Release            float64
@@ -52,8 +52,7 @@ func (tf *TaskForm) Value(m []float64) float64 {
 // Trivial returns the sum of w_u times the earliest C_u.
 func (tf *TaskForm) Trivial() float64 { return float64(tf.Value(tf.Low) * (1 - 1e-12)) }
 
-// inverse returns the first s at which N(s) <= v, and the number of points at or
-// before it.
+// inverse returns the first s with N(s) <= v, and the number of points at or before s.
 func (c *Curve) inverse(v float64) (s float64, i int) {
 	n := len(c.t)
 	if n == 0 || c.v[0] <= v {
@@ -87,14 +86,14 @@ func (c *Curve) at(s float64) (value, rest float64) {
 	return value, c.tail[i] + float64(d*float64(0.5*(value+c.v[i])))
 }
 
-// Minimise finds for each task where
+// Minimise finds for each task the minimum of
 //
 //	f_u(M) = w_u (M + p_u/2) + p_u N1(M)
 //
-// is least, and for each barrier that comes out wrong where the sum of what its
-// tasks pay is: f_u is convex, so that tasks before the barrier B are either at
-// their own minimum or end and arrive at B, and those after it at their own or
-// start at B.
+// and, if these minima violate a barrier, the instant of the barrier that
+// minimises the sum for its tasks. f_u is convex. So each task before the
+// barrier B is at its own minimum, or ends and arrives at B; each task after it
+// is at its own minimum, or starts at B.
 func (tf *TaskForm) Minimise(d *Dual, m []float64, tolerance float64) float64 {
 	var plus Total
 	pay := func(t int32) float64 {
@@ -103,7 +102,7 @@ func (tf *TaskForm) Minimise(d *Dual, m []float64, tolerance float64) float64 {
 	}
 	for i := range tf.Parts {
 		pt := &tf.Parts[i]
-		lo, hi := pt.Release, pt.Release // the barrier that tasks before it want, and those after
+		lo, hi := pt.Release, pt.Release // the barriers that the tasks before and after it prefer
 		for t := pt.First; t < pt.End; t++ {
 			m[t] = tf.Low[t]
 			if tf.P[t] > 0 {
@@ -131,17 +130,16 @@ func (tf *TaskForm) Minimise(d *Dual, m []float64, tolerance float64) float64 {
 	return plus.Value()
 }
 
-// barrier moves tasks of a part to both sides of the best barrier in [lo, hi], and
-// returns by how much what they pay may be above the minimum.
+// barrier moves the tasks of a part to the two sides of the best barrier in [lo, hi].
+// It returns by how much their payment may exceed the minimum.
 func (tf *TaskForm) barrier(pt *Part, curves []*Curve, m []float64, lo, hi, tolerance float64) float64 {
-	// slope returns the derivative of the payment of the tasks that the barrier
-	// moves.
+	// slope returns the derivative of the payment of the tasks that the barrier moves.
 	slope := func(b float64) float64 {
 		sum := 0.0
 		for t := pt.First; t < pt.End; t++ {
 			at := b - tf.Delay[t] - float64(tf.P[t]/2)
 			if t < pt.Middle && m[t] <= tf.Low[t] {
-				continue // no barrier moves it, whatever rounding makes of its end
+				continue // no barrier moves it, even if its end is rounded
 			}
 			if t >= pt.Middle {
 				at = b + float64(tf.P[t]/2)
@@ -191,9 +189,9 @@ func (tf *TaskForm) barrier(pt *Part, curves []*Curve, m []float64, lo, hi, tole
 	return lost
 }
 
-// Repair is that of the job form: all M are raised alike, or each by as much as
-// those before it and what its own prefix lacks. Both keep the order of M, and with
-// it (11) and (12). It returns the C_u.
+// Repair works like that of the job form. It raises all M alike, or each M by as
+// much as those before it and by what its own prefix lacks. Both ways keep the
+// order of M, and so (11) and (12). It returns the C_u.
 func (tf *TaskForm) Repair(m []float64) (c []float64, value float64) {
 	all, each := make([]float64, len(m)), make([]float64, len(m))
 	uniform := 0.0
