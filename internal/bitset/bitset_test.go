@@ -182,7 +182,7 @@ func TestChangesDoNotAllocate(t *testing.T) {
 		if n > leafSize {
 			swap()
 		}
-		if got := testing.AllocsPerRun(min(n, 4096), swap); got != 0 {
+		if got := testing.AllocsPerRun(4096, swap); got != 0 { // the mean, without its fraction: the runtime allocates, too
 			t.Errorf("n = %d: %v allocations", n, got)
 		}
 	}
