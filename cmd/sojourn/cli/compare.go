@@ -14,14 +14,16 @@ import (
 )
 
 const compareLong = `compare runs each policy on the same workload and cluster, and prints how they
-did. The workload is read once and kept in memory; policies run side by side.
+did. Policies run side by side, and each reads the workload anew, from a temporary
+file if it comes from stdin. Memory grows by 50 bytes for each job and policy.
 With -o, it writes jobs.csv, tasks.csv, history.txt and run.json of each policy to
 DIR/1-fifo, DIR/2-fair and so on, in the order of -p.
 
 --seeds N repeats everything with N seeds and prints means with confidence intervals.
 A "~" marks a number that does not differ significantly from the best. All policies
 see the same draws for the same seed. A seed decides the workload of --gen, errors of
-estimates, stragglers and faults. A workload from a file stays the same.
+estimates, stragglers and faults. A workload from a file stays the same. Here all
+jobs are kept in memory.
 
 The first table begins with fairness. It compares each run with fluid fair sharing,
 which shares each class of slots by weight among all jobs at all times, knows true

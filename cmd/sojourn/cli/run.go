@@ -44,7 +44,6 @@ workload two or three times, from a temporary file if it comes from stdin.
 			if len(specs) > 1 {
 				return usage.Errorf("run takes one policy, -p %s names %d; see compare", spec, len(specs))
 			}
-			f.Source.Stream = true
 			s, results, err := f.run(cmd, specs, func(int) string { return "" })
 			if err != nil {
 				return err
@@ -63,8 +62,9 @@ workload two or three times, from a temporary file if it comes from stdin.
 }
 
 // run runs the policies and writes the files that -o asks for, those of the i-th
-// policy into the folder dir(i).
+// policy into the folder dir(i). Each run reads the workload anew.
 func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int) string) (*trial.Scenario, []*sim.Result, error) {
+	f.Source.Stream = true
 	s, err := f.open(cmd)
 	if err != nil {
 		return nil, nil, err

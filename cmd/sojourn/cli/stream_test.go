@@ -2,36 +2,71 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
+	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/spf13/cobra"
 )
 
-// What run says of a policy, which reads jobs again and again, is what compare says, which
-// keeps them.
-func TestRunIsCompare(t *testing.T) {
+// What run and compare say, which read the jobs anew for each policy, is what comes out if all
+// jobs are in memory.
+func TestReadAnewIsKept(t *testing.T) {
 	t.Chdir(filepath.Dir(firstOfSample(t, 60)))
-	for _, args := range []string{
+	for _, line := range []string{
 		"--sample --seed 3 --estimates lognormal:1",
 		"-w w.jsonl -c 10x3 --load 0.7",
 		"-w w.jsonl -c 10x2+1 --load 0.7 --scale durations --fault-task 0.1",
 		"--gen hfsp-test:jobs=30 --load 0.9 --place 2 --place-all",
-		"--gen rtmr-1 -p rtmr --retest",
+		"--gen rtmr-1 --retest",
 	} {
-		args := strings.Fields(args)
-		if args[len(args)-2] != "rtmr" && args[len(args)-1] != "--retest" {
-			args = append(args, "-p", "hfsp")
+		list := "hfsp,fair"
+		if strings.Contains(line, "rtmr") {
+			list = "rtmr"
 		}
-		var alone map[string]any
-		runJSON(t, &alone, append([]string{"run", "--json", "-q"}, args...)...)
-		var both struct{ Policies []map[string]any }
-		runJSON(t, &both, append([]string{"compare", "--json", "-q"}, args...)...)
-		if len(both.Policies) != 1 || !reflect.DeepEqual(alone, both.Policies[0]) {
-			t.Errorf("%v: run says\n%v\ncompare\n%v", args, alone, both.Policies)
+		specs, err := trial.ParsePolicies(catalog.Builtin(), []string{list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said [2]any
+		for i := range said {
+			var f runFlags
+			cmd := &cobra.Command{}
+			cmd.SetContext(t.Context())
+			f.register(catalog.Builtin(), cmd.Flags())
+			if err := cmd.ParseFlags(append(strings.Fields(line), "-q")); err != nil {
+				t.Fatal(err)
+			}
+			var s *trial.Scenario
+			var results []*sim.Result
+			if i == 0 {
+				if s, err = f.open(cmd); err == nil {
+					results, err = s.Run(t.Context(), terminal(cmd, true), specs, nil)
+				}
+			} else if s, results, err = f.run(cmd, specs, nil); err == nil && !f.Source.Sample && s.Workload.Jobs != nil {
+				t.Errorf("%s: %d jobs are kept", line, len(s.Workload.Jobs))
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			data, err := json.Marshal((&report.Comparison{Scenario: s, Specs: specs, Results: results}).Summary())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(data, &said[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reflect.DeepEqual(said[0], said[1]) {
+			t.Errorf("%s: with all jobs in memory\n%v\nread anew\n%v", line, said[0], said[1])
 		}
 	}
 }
