@@ -10,7 +10,7 @@ import (
 )
 
 // checkAllocations runs several jobs at once and counts the allocations of
-// assigning and finishing once that has gone on for a while.
+// assigning and finishing in the steady state.
 func checkAllocations(tb rapid.TB, p sojourn.Policy, o Options) {
 	tb.Helper()
 	const runs = 1000
@@ -54,7 +54,7 @@ func (l *load) addSlots() {
 	}
 }
 
-// addJobs adds 4 jobs of each shape, of so many tasks a phase.
+// addJobs adds 4 jobs of each shape, with the given number of tasks in each phase.
 func (l *load) addJobs(tasks int) {
 	const deadline = 100 * 24 * sojourn.Time(time.Hour)
 	var id sojourn.JobID = 1
@@ -66,7 +66,7 @@ func (l *load) addJobs(tasks int) {
 		for _, job := range shapes {
 			ev := sojourn.Event{Kind: sojourn.JobArrived, At: l.now, Job: job}
 			err := l.s.Observe(ev)
-			if l.o.Rejects && errors.Is(err, sojourn.ErrRejected) { // it may want a deadline
+			if l.o.Rejects && errors.Is(err, sojourn.ErrRejected) { // it may require a deadline
 				job.Deadline = deadline
 				err = l.s.Observe(ev)
 			}

@@ -7,14 +7,14 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Draws are where a trial draws from: numbers, names, and events and jobs that fit the
-// model or nearly do.
+// draws makes the random choices of a trial: numbers, names, and events and jobs that fit
+// the model or nearly do.
 type draws struct {
 	o       *Options
 	src     source
 	m       *model       // knows what fits
-	extreme bool         // numbers come from the ends of their ranges as well
-	names   names        // that are drawn from
+	extreme bool         // numbers also come from the ends of their ranges
+	names   names        // the names to draw from
 	end     sojourn.Time // the last instant that is drawn
 }
 
@@ -25,8 +25,9 @@ func newDraws(o *Options, src source) draws {
 	}
 }
 
-// The last instants that a history may draw. To bring it to its end takes time, and no timer
-// goes off when there is none left; where there may be none, nobody has to be served.
+// The last instants that a history may draw. Bringing a history to its end takes time, and
+// timers do not go off after the last instant. If there may be no time left, nothing has to
+// be served.
 const (
 	lastTime  sojourn.Time = math.MaxInt64 - 1<<56
 	endOfTime sojourn.Time = math.MaxInt64
@@ -60,8 +61,7 @@ func (dr *draws) class() sojourn.Class {
 	return min(pick(dr, classes...), pick(dr, classes...))
 }
 
-// candidates returns the events of a kind that would fit, as far as slots, nodes
-// and tasks go.
+// candidates returns events of a kind that would fit as to slots, nodes and tasks.
 func (dr *draws) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
 	m := dr.m
 	switch kind {
@@ -160,7 +160,7 @@ func (dr *draws) fill(ev *sojourn.Event) {
 	}
 }
 
-// neighbours returns events of a kind that may be wrong in one way or in two.
+// neighbours returns events of a kind that may be wrong in one way or two.
 func (dr *draws) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 	m := dr.m
 	switch kind {
@@ -207,8 +207,8 @@ func (dr *draws) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 	return list
 }
 
-// taskNeighbours is neighbours for events about tasks: the product of tasks,
-// slots and attempts as far as they matter, and some fields out of range.
+// taskNeighbours is neighbours for events about tasks: the product of the tasks, slots and
+// attempts that matter, and some fields out of range.
 func (dr *draws) taskNeighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 	add := func(id sojourn.TaskID, slots []sojourn.SlotID, attempts ...uint32) {
 		for _, slot := range slots {

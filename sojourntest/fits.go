@@ -6,14 +6,14 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// check returns the error that the contract asks for as the answer to ev, or
-// nil. Where several would be right, it returns the first in the order of
-// package sojourn.
+// check returns the error that the contract requires as the answer to ev, or
+// nil. If several are right, it returns the first in the order of package
+// sojourn.
 func (m *model) check(ev *sojourn.Event) error {
 	switch {
 	case !ev.Kind.Valid():
 		return sojourn.ErrUnknownKind
-	case ev.At < m.now: // which starts at 0
+	case ev.At < m.now: // m.now starts at 0
 		return sojourn.ErrTimeReversed
 	case outOfRange(ev):
 		return sojourn.ErrInvalidEvent
@@ -95,7 +95,7 @@ func (m *model) checkDescription(ev *sojourn.Event) error {
 	return nil
 }
 
-// checkSteering is check for what is said of tasks that do not run.
+// checkSteering is check for events about tasks that do not run.
 func (m *model) checkSteering(ev *sojourn.Event) error {
 	if err := m.checkJob(ev.Task.Job); err != nil {
 		return err
@@ -179,7 +179,8 @@ func (m *model) contradicts(s sojourn.Slot) bool {
 	return s.Node != 0 && was != 0 && s.Rack != 0 && was != s.Rack
 }
 
-// checkJob tests for events that steer a job: it must be live, not cancelled.
+// checkJob tests the job of an event that steers it: the job must be live and
+// not cancelled.
 func (m *model) checkJob(id sojourn.JobID) error {
 	switch j := m.job(id); {
 	case j == nil:

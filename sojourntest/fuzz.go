@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzEvents is a fuzz target: it checks the laws that [Run] checks, on histories that
-// the engine chooses. A byte is a choice, so that go test -fuzz finds its way to events
-// that chance does not make. The arguments are those of Run:
+// FuzzEvents is a fuzz target: it checks the laws of [Run] on histories that the fuzz
+// engine chooses. Each byte is a choice, so go test -fuzz can find histories that are
+// too rare for chance. The arguments are those of Run:
 //
 //	func FuzzEvents(f *testing.F) { sojourntest.FuzzEvents(f, newPolicy, sojourntest.Options{}) }
 func FuzzEvents(f *testing.F, newPolicy func() sojourn.Policy, o Options) {
@@ -31,7 +31,7 @@ func FuzzEvents(f *testing.F, newPolicy func() sojourn.Policy, o Options) {
 	})
 }
 
-// maxTape bounds the choices of a history, which takes the longer the more there are.
+// maxTape bounds the number of choices, and so the length, of a history.
 const maxTape = 2048
 
 // noise returns n random bytes.
@@ -44,15 +44,16 @@ func noise(rng *rand.Rand, n int) []byte {
 }
 
 // FuzzUnmarshal is a fuzz target for the snapshots of a policy that is a
-// [sojourn.Snapshotter]. The engine changes snapshots and the checksum is made good, as
-// a forger would: by [Options.Seal], unless they are of the format of this module. A
-// policy that refuses such bytes must be what it was. One that takes them must save the
-// same state again, whatever it was before, and may never panic: it is asked all
-// questions and is told of events that the engine chooses. What it decides is not
-// judged, since nobody knows what the forger meant.
+// [sojourn.Snapshotter]. The engine changes snapshots, and FuzzUnmarshal corrects the
+// checksum as a forger would. For snapshots in another format than this module's,
+// [Options.Seal] corrects it. A policy that refuses such bytes must not change. A
+// policy that accepts them must save the same state again, whatever its state was
+// before, and must never panic: FuzzUnmarshal asks all questions and reports events
+// that the engine chooses. Decisions are not judged, since nothing says which are right
+// after a forgery.
 func FuzzUnmarshal(f *testing.F, newPolicy func() sojourn.Policy, o Options) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var used []byte // what one of the policies was before it is restored
+	var used []byte // the state of one of the policies before it is restored
 	for seed := range uint64(8) {
 		tr := newTrial(newPolicy, &o, newChance(seed, 40))
 		if tr.s.snapshotter == nil {
@@ -90,8 +91,8 @@ func (fg *forgery) seal(data []byte) []byte {
 	return data
 }
 
-// offer offers data to a new policy and to one that has a past. If they take it, it
-// goes on with both.
+// offer offers data to a new policy and to a used one. If they accept the data, both
+// continue.
 func (fg *forgery) offer(data, past, choices []byte) {
 	fresh, used := newSubject(fg.newPolicy), newSubject(fg.newPolicy)
 	if err := fg.restore(used, past); err != nil {
@@ -124,7 +125,7 @@ func (fg *forgery) offer(data, past, choices []byte) {
 	}
 }
 
-// restore calls UnmarshalBinary. If that fails, s must be what it was.
+// restore calls UnmarshalBinary. If that fails, s must not have changed.
 func (fg *forgery) restore(s *subject, data []byte) (err error) {
 	was := fg.view(s, "before UnmarshalBinary")
 	fg.calls("UnmarshalBinary", func() { err = s.snapshotter.UnmarshalBinary(slices.Clone(data)) })
@@ -136,7 +137,7 @@ func (fg *forgery) restore(s *subject, data []byte) (err error) {
 	return err
 }
 
-// view asks s everything.
+// view asks s all questions.
 func (fg *forgery) view(s *subject, when string) (v *view) {
 	fg.calls("an optional interface, "+when+",", func() { v = s.view(fg.o.classes(), true) })
 	return v
@@ -149,7 +150,7 @@ func (fg *forgery) calls(what string, f func()) {
 	}
 }
 
-// A prober tells a policy of events without knowing its state: it tries which fit.
+// A prober drives a policy without knowing its state: it tries which events fit.
 type prober struct {
 	*forgery
 	s    *subject
@@ -230,8 +231,9 @@ func (p *prober) step() {
 	}
 }
 
-// addSlot adds a slot that is surely free: one that is said to be of a class that it
-// cannot have leaves, and can be added as another, only if it was not there.
+// addSlot adds a slot that is certainly free, and offers it. It first adds and removes
+// the slot with two unusual classes in turn. If the slot were there already, one of
+// these events would be refused.
 func (p *prober) addSlot(id sojourn.SlotID, class sojourn.Class) {
 	for _, c := range []sojourn.Class{254, 255} {
 		if p.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Class: c}}) != nil {
@@ -246,7 +248,7 @@ func (p *prober) addSlot(id sojourn.SlotID, class sojourn.Class) {
 	}
 }
 
-// offer offers what Seek names.
+// offer offers the slot that Seek names.
 func (p *prober) offer() {
 	if p.s.seeker == nil {
 		return

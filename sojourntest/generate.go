@@ -9,8 +9,8 @@ import (
 // drive makes random calls, most of which fit.
 func (tr *trial) drive() {
 	actions := tr.actions()
-	// Some slots and jobs to begin with, since a history of an empty cluster
-	// shows little.
+	// The history begins with some slots and jobs, since an empty cluster shows
+	// little.
 	for range tr.between(0, 3) {
 		tr.fitting(sojourn.SlotAdded)
 	}
@@ -19,7 +19,7 @@ func (tr *trial) drive() {
 	}
 	for range 2 {
 		for tr.src.more() {
-			for !pick(&tr.draws, actions...)() { // ends: some kind of event fits always
+			for !pick(&tr.draws, actions...)() { // ends, since some kind of event always fits
 				if !tr.src.more() {
 					break
 				}
@@ -29,8 +29,8 @@ func (tr *trial) drive() {
 	}
 }
 
-// actions returns what may be done in a step, as often as is its weight. Each reports
-// whether it could be done.
+// actions returns the possible actions of a step, each as often as its weight. An
+// action reports whether it was possible.
 func (tr *trial) actions() (list []func() bool) {
 	add := func(weight int, action func() bool) {
 		for range weight {
@@ -68,7 +68,7 @@ func (tr *trial) actions() (list []func() bool) {
 	return list
 }
 
-// preempt kills what the policy wants killed most.
+// preempt kills the attempt that the policy most wants killed.
 func (tr *trial) preempt() bool {
 	if tr.s.preemptor == nil {
 		return false
@@ -95,8 +95,7 @@ func (tr *trial) fitting(kind sojourn.EventKind) bool {
 	return true
 }
 
-// unsupported reports a valid job that may be beyond what the policy can
-// schedule.
+// unsupported reports a valid job that the policy may not support.
 func (tr *trial) unsupported() bool {
 	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil {
 		return false // the policy supports all jobs
@@ -115,8 +114,8 @@ func (tr *trial) unsupported() bool {
 	return true
 }
 
-// misfit reports events of a kind that do not fit: one for each error that the
-// kind can meet with now.
+// misfit reports events of a kind that do not fit: one for each error that is
+// possible now.
 func (tr *trial) misfit() bool {
 	kind := sojourn.EventKind(tr.between(int(sojourn.SlotAdded), int(sojourn.Tick)+2))
 	if !kind.Valid() {

@@ -9,7 +9,7 @@ import (
 	format "github.com/sojourn-sched/sojourn/history"
 )
 
-// A call is one call of Observe or of Assign, and what came of it.
+// A call is one call of Observe or of Assign, and its outcome.
 type call struct {
 	assign bool
 	slot   sojourn.SlotID // of Assign
@@ -21,11 +21,11 @@ type call struct {
 	ok        bool
 	panics    bool
 
-	after *view           // what the optional interfaces said then
-	idle  []sojourn.Class // the classes of which no task could start then
+	after *view           // the answers of the optional interfaces after the call
+	idle  []sojourn.Class // the classes in which no task could start after the call
 }
 
-// A history is what was done with a policy, from the first call on.
+// A history is the list of the calls to a policy, from the first one on.
 type history []call
 
 // sentinels lists the errors of package sojourn in the order in which the first
@@ -75,7 +75,8 @@ func (h history) mapped(f func(*call)) history {
 }
 
 // String returns the calls and their outcomes in the format of package history.
-// What the format has no place for, which only a last call has, is a comment.
+// What the format cannot express, which only the last call has, becomes a
+// comment.
 func (h history) String() string {
 	var b strings.Builder
 	w := format.NewWriter(&b)
@@ -96,7 +97,7 @@ func (h history) String() string {
 	return b.String()
 }
 
-// answer returns what Observe returned, as far as a history tells it.
+// answer returns the answer of Observe, as far as a history records it.
 func (c *call) answer() error {
 	if c.rejection != nil {
 		return c.rejection
@@ -128,7 +129,7 @@ func (c *call) outcome() string {
 	return fmt.Sprintf("task %v attempt %d", c.a.Task, c.a.Attempt)
 }
 
-// describe returns the job as a line of a history tells it.
+// describe returns the job as in a line of a history.
 func describe(j *sojourn.Job) string {
 	arrived := sojourn.Event{Kind: sojourn.JobArrived, Job: j}
 	return strings.TrimPrefix(format.Entry{Kind: format.Observe, Event: arrived}.String(), "@0s JobArrived ")

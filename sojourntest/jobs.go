@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// job draws a job that the policy supports. It returns nil if sojourntest knows none.
+// job draws a job that the policy supports. It returns nil if it finds none.
 func (dr *draws) job(id sojourn.JobID) *sojourn.Job {
 	most := 3
 	if dr.o.MaxPhases > 0 {
@@ -55,8 +55,8 @@ func (dr *draws) revision(of *modelJob) *sojourn.Job {
 	return j
 }
 
-// resize gives a phase n tasks, and draws what is said of them. The inputs of a
-// task are always the same, so that revisions do not change them.
+// resize gives a phase n tasks, and draws their properties. The inputs of a task
+// are always the same, so that revisions do not change them.
 func (dr *draws) resize(j *sojourn.Job, phase, n int) {
 	p := &j.Phases[phase]
 	p.Tasks = n
@@ -89,7 +89,7 @@ func (dr *draws) resize(j *sojourn.Job, phase, n int) {
 	}
 }
 
-// describe draws what a job says apart from its tasks.
+// describe draws the properties of a job apart from its tasks.
 func (dr *draws) describe(j *sojourn.Job) {
 	j.Weight = pick(dr, 0, 1, 2, 0.5, 1./65536, 3600)
 	if dr.extreme && dr.oneIn(2) {
@@ -110,8 +110,8 @@ func (dr *draws) describe(j *sojourn.Job) {
 	}
 }
 
-// plainJob returns a job that the policy supports, or nil if sojourntest does not
-// know how to make one.
+// plainJob returns a simple job that the policy supports, or nil if there is
+// none.
 func (dr *draws) plainJob(id sojourn.JobID) *sojourn.Job {
 	for _, j := range plainJobs(dr.o, id, 2, dr.m.now.Add(time.Hour)) {
 		return j
@@ -153,8 +153,7 @@ func plainJobs(o *Options, id sojourn.JobID, tasks int, deadline sojourn.Time) (
 	return jobs
 }
 
-// wrongJobs returns jobs that are invalid, or live, or not what may be said of
-// them now.
+// wrongJobs returns jobs that are invalid, already live, or invalid revisions.
 func (dr *draws) wrongJobs(kind sojourn.EventKind) []*sojourn.Job {
 	list := []*sojourn.Job{nil}
 	id := pick(dr, append(dr.names.jobs, noJob)...)

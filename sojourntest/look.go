@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// full reports whether all is to be asked after the latest call.
+// full reports whether to ask all questions after the latest call.
 func (w *witness) full() bool {
 	m := w.h[len(w.h)-1].meeting()
 	if !w.thorough && (w.met[m] || !w.curious) {
@@ -21,8 +21,8 @@ func (w *witness) full() bool {
 
 func (c *call) meeting() meeting { return meeting{c.assign, c.ok, c.ev.Kind, c.err} }
 
-// foresee asks everything before a call of which the like has not been met, so that
-// what it changes shows. The outcome of c is what is expected.
+// foresee asks all questions before a call with an outcome that is expected for the
+// first time, so that its changes show.
 func (w *witness) foresee(c call) {
 	if w.last.full || w.met[c.meeting()] || !w.curious {
 		return
@@ -34,8 +34,8 @@ func (w *witness) foresee(c call) {
 	w.h[len(w.h)-1].after = w.last
 }
 
-// look asks the optional interfaces after a call and judges what they say. If
-// law is not empty, the call may have changed nothing.
+// look asks the optional interfaces after a call and judges the answers. If law is
+// not empty, the call must have changed nothing.
 func (w *witness) look(law string) {
 	c := &w.h[len(w.h)-1]
 	classes := w.names.classes
@@ -78,8 +78,8 @@ func (w *witness) look(law string) {
 	}
 }
 
-// checkPurity compares what the optional interfaces say with what they say when they
-// are asked again, and append to something.
+// checkPurity compares the answers of the optional interfaces with those to a second
+// round of questions, in which the Append methods get a non-empty slice.
 func (w *witness) checkPurity(c *call, again *view) {
 	before := something()
 	if w.s.preemptor != nil {
@@ -165,7 +165,7 @@ func (w *witness) checkExplainer(v *view) {
 	}
 }
 
-// twice returns a key that is there twice, in attrs or in a group of theirs.
+// twice returns a key that appears twice, in attrs or in one of their groups.
 func twice(attrs []slog.Attr) (key string, ok bool) {
 	for i, a := range attrs {
 		if slices.ContainsFunc(attrs[:i], func(b slog.Attr) bool { return a.Key == b.Key }) {
@@ -180,7 +180,7 @@ func twice(attrs []slog.Attr) (key string, ok bool) {
 	return "", false
 }
 
-// checkPromiser checks what a full view says of void promises.
+// checkPromiser checks the void promises of a full view.
 func (w *witness) checkPromiser(v *view) {
 	if w.s.promiser == nil {
 		return
@@ -204,8 +204,8 @@ func (w *witness) checkPromiser(v *view) {
 	}
 }
 
-// compareTwin compares all that the policy says with what the twin says, which was
-// asked next to nothing.
+// compareTwin compares all answers of the policy with those of the twin, which was
+// asked almost nothing before.
 func (w *witness) compareTwin() {
 	if !w.last.full {
 		w.last = w.s.view(w.names.classes, true)

@@ -6,16 +6,16 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A model is the plainest account of a cluster that can judge a policy. It is
-// written from the documentation of package sojourn and shares no code with the
-// accounts that policies keep, on purpose: it searches lists and counts anew.
+// A model is the simplest account of a cluster that can judge a policy. It is
+// written from the documentation of package sojourn and deliberately shares no
+// code with the accounts of policies: it searches lists and counts every time.
 type model struct {
 	o     *Options
 	now   sojourn.Time
 	slots []*modelSlot // in the order in which they were added
 	jobs  []*modelJob  // the live ones, in the order of arrival
 	down  map[sojourn.NodeID]bool
-	racks map[sojourn.NodeID]sojourn.RackID // what was said, other than 0, of nodes that are down or have slots
+	racks map[sojourn.NodeID]sojourn.RackID // the known racks, other than 0, of nodes that are down or have slots
 }
 
 type modelSlot struct {
@@ -240,7 +240,7 @@ func (m *model) start(t *modelTask, s sojourn.SlotID, attempt uint32) {
 	m.slot(s).task = t
 }
 
-// describe takes over a new description of j.
+// describe applies a new description of j.
 func (j *modelJob) describe(spec *sojourn.Job) {
 	j.spec = spec
 	for i := range spec.Phases {

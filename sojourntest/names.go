@@ -8,23 +8,24 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// names are the IDs and classes of a trial. They are few, so that they meet again.
+// names are the IDs and classes of a trial. They are few, so that events often concern the
+// same ones.
 type names struct {
 	jobs    []sojourn.JobID
 	slots   []sojourn.SlotID
 	nodes   []sojourn.NodeID
-	rack    sojourn.RackID // of the first half of the nodes; that of the others is unknown
+	rack    sojourn.RackID // of the first half of the nodes; the others have no known rack
 	classes []sojourn.Class
 }
 
-// What is never live, never added and never mentioned but where that is wrong; and slots
-// that are there at the end, or for an instant, only.
+// Names that are never live, never added and only mentioned in wrong events; and slots
+// that exist only at the end, or for an instant.
 const (
 	noJob    sojourn.JobID  = 7
 	noSlot   sojourn.SlotID = 7
 	noNode   sojourn.NodeID = 5
 	noRack   sojourn.RackID = 2
-	lastSlot sojourn.SlotID = noSlot + 1 // of class 0; that of the next class has the next ID
+	lastSlot sojourn.SlotID = noSlot + 1 // of class 0; the slot of the next class has the next ID
 	flicker  sojourn.SlotID = lastSlot + 1<<9
 )
 
@@ -39,7 +40,7 @@ func smallNames(o *Options) names {
 }
 
 // extremeNames draws names from the ends of their ranges, each kind by itself. The largest
-// IDs of slots are rare, since policies keep tables that are as long.
+// IDs of slots are rare, since the tables of policies are as long.
 func (dr *draws) extremeNames() {
 	n := &dr.names
 	if dr.oneIn(2) {
@@ -71,7 +72,7 @@ func (n *names) rackOf(node sojourn.NodeID) sojourn.RackID {
 // sorted returns the keys of a map.
 func sorted[K ~uint32 | ~uint64, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// classes returns a list of classes with those of h.
+// classes returns list with the classes of h added.
 func (h history) classes(list []sojourn.Class) []sojourn.Class {
 	list = slices.Clone(list)
 	for i := range h {

@@ -7,15 +7,15 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// replay makes the calls of h on s, and compares their outcomes with those
-// recorded in h; with views, also what the optional interfaces say, where the trial
-// asked for everything.
+// replay makes the calls of h on s, and compares their outcomes with those recorded
+// in h. With views it also compares the answers of the optional interfaces wherever
+// the trial asked all questions.
 func (w *witness) replay(law string, s *subject, h history, views bool) {
 	w.replayFrom(law, s, h, 0, views)
 }
 
-// replayFrom is replay of the calls from a number on, on a policy that has come so
-// far.
+// replayFrom is replay of the calls from number from on, on a policy that has had the
+// calls before.
 func (w *witness) replayFrom(law string, s *subject, h history, from int, views bool) {
 	for i := from; i < len(h); i++ {
 		want := &h[i]
@@ -46,7 +46,7 @@ func (w *witness) replayFrom(law string, s *subject, h history, from int, views 
 func (tr *trial) replays() {
 	h := tr.h
 	plain := tr.fresh
-	// The order of a map is the same by chance now and then; not in all these replays.
+	// By chance the order of a map is sometimes the same, but not in all these replays.
 	tr.together(true,
 		rewriting{lawDeterminism, h, plain},
 		rewriting{lawWrappers, h, tr.wrapped})
@@ -73,15 +73,16 @@ func (tr *trial) replays() {
 	tr.restore(plain)
 }
 
-// A rewriting is a history that has the outcomes of the trial's by a law.
+// A rewriting is a history that must have the outcomes of the trial's history, by a
+// law.
 type rewriting struct {
 	law   string
 	h     history
 	fresh func() *subject
 }
 
-// together replays the last of a list, which does what all of them do at once. Where
-// that breaks a law, it looks which of them does by itself.
+// together replays the last of a list, which combines all the others. If that breaks a
+// law, it looks which of the others breaks it alone.
 func (tr *trial) together(views bool, list ...rewriting) {
 	all := list[len(list)-1]
 	replay := func(r rewriting) { tr.replay(r.law, r.fresh(), r.h, views) }
@@ -93,7 +94,7 @@ func (tr *trial) together(views bool, list ...rewriting) {
 	}
 }
 
-// A wrapper hides nothing, and can do something that no other wrapper has heard of.
+// A wrapper hides nothing, and has an interface that no other wrapper knows.
 type wrapper struct{ p sojourn.Policy }
 
 func (w wrapper) Observe(ev sojourn.Event) error { return w.p.Observe(ev) }
@@ -105,7 +106,7 @@ func (w wrapper) Unwrap() sojourn.Policy { return w.p }
 func (w wrapper) unheardOf() {}
 
 // hidden returns a policy behind a wrapper that hides nothing, and behind a lock or the
-// wrapper under test, which may not hide what it does not know.
+// wrapper under test. These must not hide interfaces that they do not know.
 func (w *witness) hidden(p sojourn.Policy) sojourn.Policy {
 	wrap := w.o.Wrap
 	if wrap == nil {
@@ -122,10 +123,10 @@ func (w *witness) hidden(p sojourn.Policy) sojourn.Policy {
 	return p
 }
 
-// restore checks the law of snapshots. A policy stops at some calls, the first of
-// which may be before all others, and one restored from its snapshot goes on, until
-// it stops as well: at each call if the trial is thorough. Then a policy with a past of its own is restored, and snapshots
-// are offered that must be refused.
+// restore checks the law of snapshots. A policy stops after some calls, perhaps before the first. A
+// policy that is restored from its snapshot continues until it stops as well; in a thorough trial
+// this happens at each call. Then a used policy is restored, and snapshots are offered that must be
+// refused.
 func (w *witness) restore(fresh func() *subject) {
 	if w.s.snapshotter == nil {
 		return
@@ -147,7 +148,7 @@ func (w *witness) restore(fresh func() *subject) {
 		at = cut
 		data, err := s.snapshotter.AppendBinary(nil)
 		if err != nil {
-			continue // it was so in the trial, and was looked at there
+			continue // it was so in the trial, which has compared it
 		}
 		next := fresh()
 		w.unmarshal(next, data, at)
@@ -178,8 +179,7 @@ func (w *witness) restore(fresh func() *subject) {
 	w.replayFrom(lawSnapshots, s, w.h, cut, false)
 }
 
-// after returns what the optional interfaces said when a number of calls had been
-// made.
+// after returns the answers of the optional interfaces after a number of calls.
 func (w *witness) after(calls int) *view {
 	if calls == 0 {
 		return w.first
@@ -216,16 +216,16 @@ func (h history) arrivals() (n int) {
 	return n
 }
 
-// compare compares what s says after a number of calls with what was said in the trial.
+// compare compares the answers of s after a number of calls with those in the trial.
 func (w *witness) compare(law string, s *subject, calls int, when string) {
 	if diff := s.view(w.names.classes, true).differs(w.after(calls)); diff != "" {
 		w.fail(law, w.h[:calls], "%s after line %d, %s", when, calls+1, diff)
 	}
 }
 
-// refuses offers bytes to s, which has made a number of calls, that it must refuse:
-// a snapshot of it that is damaged, and one that was taken under other options; and
-// a snapshot of it to policies under other options.
+// refuses offers bytes that must be refused. s, which has had a number of calls,
+// must refuse damaged copies of its snapshot, and snapshots taken under other
+// options. Policies under other options must refuse the snapshot of s.
 func (w *witness) refuses(s *subject, data []byte, calls int) {
 	shown := w.h[:calls]
 	whole := false
@@ -259,9 +259,9 @@ func (w *witness) refuses(s *subject, data []byte, calls int) {
 	w.compare(lawSnapshots, s, calls, "bad snapshots were refused")
 }
 
-// damaged calls f with copies of a snapshot of which one bit is flipped or that have
-// a wrong length: with all of them if it is small, and else with as many, evenly
-// spread.
+// damaged calls f with copies of a snapshot that have one bit flipped or a wrong
+// length: with all such copies if the snapshot is small, and otherwise with a
+// bounded number of them, evenly spread.
 func (w *witness) damaged(data []byte, f func(bad []byte, what string)) {
 	const (
 		flips   = 256

@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// shift is by how much times are later when the epoch is another.
+// shift is the distance by which the law "epoch" moves all times.
 func (w *witness) shift() time.Duration {
 	if w.plain {
 		return time.Second + 1
@@ -15,9 +15,8 @@ func (w *witness) shift() time.Duration {
 	return 1001*time.Hour + time.Minute + time.Second + 1
 }
 
-// withTicks returns h without its refused events, and with as many Ticks as
-// nobody asked for: before each call, one at once, and one half-way to the next
-// event.
+// withTicks returns h without its refused events, and with superfluous Ticks:
+// before each call one at once, and one half-way to the next event.
 func (h history) withTicks() (out history) {
 	h = h.where(func(c *call) bool { return c.err == nil })
 	out = make(history, 0, 3*len(h))
@@ -44,7 +43,7 @@ func (h history) withTicks() (out history) {
 }
 
 // withFlicker returns h with slots that come and go between its calls, of classes
-// of which no task could start at the time.
+// in which no task could start at the time.
 func (h history) withFlicker() (out history) {
 	out = make(history, 0, 4*len(h))
 	var now sojourn.Time

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// shrink returns a breach of the same law by a history from which no call can be
-// left out any more, of small numbers.
+// shrink returns a breach of the same law by a history with small numbers, from which
+// no call can be left out.
 func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
 	s := &shrinker{newPolicy: newPolicy, o: o, best: b}
 	found := false
@@ -18,7 +18,7 @@ func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
 		found = s.breaks(b.made)
 	}
 	if !found {
-		return b // as may be with a policy that is not deterministic
+		return b // possible if the policy is not deterministic
 	}
 	s.breaks(s.best.made.where(func(c *call) bool { return c.err == nil }))
 	s.breaks(s.best.made.where(func(c *call) bool { return !c.assign || c.ok }))
@@ -38,19 +38,20 @@ type shrinker struct {
 	o         *Options
 	best      *breach
 	bare      bool // the calls alone break the law, without a drain and replays
-	plain     bool // and names and times need not be large where histories are rewritten
-	thorough  bool // and it shows where everything is asked after each call
+	plain     bool // the law breaks with small names and times in rewritten histories
+	thorough  bool // the law breaks if all questions are asked after each call
 	spent     int
 }
 
 // patience bounds the calls of the histories that a shrinker tries, so that it ends
-// within seconds. What follows the calls takes as long as some times as many.
+// within seconds. The drain and the replays take as long as several times as many
+// calls.
 const (
 	patience = 40_000
 	epilogue = 16
 )
 
-// size is what a shrinker makes smaller: the calls and the time that passes.
+// size is the measure that a shrinker reduces: the calls and the time that passes.
 func (h history) size() (n int) {
 	for i := range h {
 		if n++; !h[i].assign && h[i].ev.At != h.timeBefore(i) {
@@ -80,8 +81,8 @@ func (h history) timeBefore(call int) (t sojourn.Time) {
 	return t
 }
 
-// breaks makes the calls of h in a new trial, whatever comes of them now, and
-// reports whether that breaks the law.
+// breaks makes the calls of h in a new trial, whatever their outcomes, and reports
+// whether this breaks the law.
 func (s *shrinker) breaks(h history) bool {
 	if s.spent > patience {
 		return false
@@ -117,11 +118,11 @@ func (s *shrinker) breaks(h history) bool {
 	if b == nil || b.law != s.best.law {
 		return false
 	}
-	// What is found afterwards shows some time after the call that is to blame.
+	// What a later question finds shows some time after the call that caused it.
 	if s.bare && b.law != lawSnapshots && b.culprit().ev.Kind != s.best.culprit().ev.Kind {
 		return false
 	}
-	// What the end of the trial adds is made anew each time.
+	// The end of the trial adds its own calls each time.
 	b.made = h
 	s.best = b
 	return true
@@ -137,8 +138,8 @@ func (s *shrinker) omit() {
 	}
 }
 
-// simplify takes away from events what does not matter: of jobs and tasks in all calls
-// that are about the same.
+// simplify removes from events what does not matter. For jobs and tasks it does so in
+// all calls about the same one.
 func (s *shrinker) simplify() {
 	for i := range s.best.made {
 		ev := s.best.made[i].ev
@@ -248,8 +249,8 @@ func (s *shrinker) hurry() {
 	}
 }
 
-// renumber gives jobs, slots and nodes the numbers 1, 2, 3 in the order in which the
-// history names them first, where that leaves the law broken.
+// renumber gives jobs, slots and nodes the numbers 1, 2, 3 in the order of their
+// first mention, if the law stays broken.
 func (s *shrinker) renumber() {
 	jobs, slots, nodes := map[sojourn.JobID]sojourn.JobID{0: 0}, map[sojourn.SlotID]sojourn.SlotID{}, map[sojourn.NodeID]sojourn.NodeID{0: 0}
 	job := func(id sojourn.JobID) sojourn.JobID { return next(jobs, id, sojourn.JobID(len(jobs))) }
@@ -296,7 +297,7 @@ func (s *shrinker) renumber() {
 	}
 }
 
-// next returns what a map says of a key, which is new if it says nothing.
+// next returns the value of a key in a map, which it sets to fresh if there is none.
 func next[K comparable](names map[K]K, key, fresh K) K {
 	name, ok := names[key]
 	if !ok {

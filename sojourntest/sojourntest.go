@@ -13,18 +13,18 @@ import (
 
 // Options says what the policy under test does not promise. The zero Options is
 // the strictest: the policy accepts every job and leaves no slot idle that could
-// run something.
+// run a task.
 type Options struct {
 	// IdlesOnPurpose: the policy may leave a slot free although a task could start
-	// on it, such as one that waits for a slot closer to the data, or gathers jobs
-	// into batches. What must hold instead is that such a task is served after
-	// finitely many Ticks at NextWake, if nothing else happens.
+	// on it. For example, it waits for a slot closer to the data, or gathers jobs
+	// into batches. Such a task must be served after finitely many Ticks at
+	// NextWake, if nothing else happens.
 	IdlesOnPurpose bool
 
-	// MayStarve: the policy may leave a task unserved for ever on a free slot, as an
-	// algorithm that is kept as its paper prints it. Neither work conservation nor service
-	// is asked of it. In the end the jobs that it starves are cancelled, so that forgetting
-	// and all other laws hold of them, too.
+	// MayStarve: the policy may leave a task unserved for ever although a slot is free. An
+	// algorithm that is kept as its paper prints it may do so. The laws of work
+	// conservation and service are not tested. At the end starved jobs are cancelled, so
+	// forgetting and all other laws are tested for them, too.
 	MayStarve bool
 
 	// Rejects: the policy may refuse JobArrived and JobRevised with a
@@ -45,50 +45,49 @@ type Options struct {
 
 	// Supports, if not nil, reports whether the policy can schedule a job that
 	// satisfies the limits above: if not, it refuses the job with
-	// [sojourn.ErrUnsupported]. It must accept a good part of random jobs, and some
-	// job whose tasks all carry estimates and which has one phase, or two without a
-	// barrier; a deadline may be asked for.
+	// [sojourn.ErrUnsupported]. It must accept a good part of random jobs. It must
+	// also accept some job of one phase, or of two without a barrier, whose tasks
+	// all have estimates; it may require a deadline.
 	Supports func(*sojourn.Job) bool
 
-	// Others return policies under other options than that under test, or other
+	// Others return policies under other options than the policy under test, or other
 	// policies. None may be restored from a snapshot of another.
 	Others []func() sojourn.Policy
 
-	// Changed return policies of which only such options differ that may change. In a share
-	// of the histories, the policy is saved and restored under the next of them after
-	// each arrival, and then goes on.
+	// Changed return policies that differ only in options that may change. In some of the
+	// histories, the policy is saved after each arrival and restored under the next of
+	// these options, and then continues.
 	Changed []func() sojourn.Policy
 
 	// Wrap, if not nil, returns a wrapper around a policy, for the law of wrappers. Nil
-	// means [sojourn.NewLocked]. The author of a wrapper runs sojourntest on a policy that is
-	// known to be right, such as that of package fifo, with the wrapper here.
+	// means [sojourn.NewLocked]. To test a wrapper, set it here and run sojourntest on a
+	// policy that is known to be right, such as that of package fifo.
 	Wrap func(sojourn.Policy) sojourn.Policy
 
-	// Seal, if not nil, makes the checksum of a forged snapshot good, in place.
-	// [FuzzUnmarshal] forges by it. The policies of this module need none.
+	// Seal, if not nil, corrects the checksum of a forged snapshot, in place.
+	// [FuzzUnmarshal] uses it. The policies of this module need none.
 	Seal func(data []byte)
 }
 
 // Run tests the policies that newPolicy returns. Each call must return a new
 // policy, and all of them must be built alike.
 //
-// The number and the length of the histories are those of package rapid: 100, of
-// about 60 random steps and what it takes to bring all jobs to their end, unless
-// the flags -rapid.checks and -rapid.steps say otherwise. That takes one to three
-// seconds.
+// Package rapid sets the number and the length of the histories: 100, each of
+// about 60 random steps and the steps that bring all jobs to their end. The flags
+// -rapid.checks and -rapid.steps change this. A run takes one to three seconds.
 func Run(t *testing.T, newPolicy func() sojourn.Policy, o Options) {
 	t.Run("laws", func(t *testing.T) { checkLaws(t, newPolicy, o) })
 	t.Run("allocations", func(t *testing.T) { checkAllocations(t, newPolicy(), o) })
 }
 
 // gcPercent is how far the heap may grow before garbage is collected while histories are
-// tried. They make much garbage and keep little: with 100, the usual, a third of the
-// processor's time goes into collecting it.
+// tried. They make much garbage and keep little: with the usual 100, collecting takes a
+// third of the processor's time.
 const gcPercent = 400
 
-// checkLaws drives policies with random histories. Package rapid tells how many, and
-// draws the seed of each; that seed is all that it could make smaller. What is reduced
-// is the history that breaks a law.
+// checkLaws drives policies with random histories. Package rapid sets their number,
+// and draws the seed of each. Rapid could shrink only the seed; checkLaws shrinks the
+// history that breaks a law.
 func checkLaws(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 	tb.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
@@ -134,15 +133,15 @@ func try(newPolicy func() sojourn.Policy, o *Options, src source) *breach {
 	})
 }
 
-// report logs the least history that is found to break the law.
+// report logs the smallest history found that breaks the law.
 func (b *breach) report(tb rapid.TB, newPolicy func() sojourn.Policy, o *Options) {
 	tb.Helper()
 	least := b.shrink(newPolicy, o)
 	tb.Logf("the same law is broken after %d calls:\n%s\n%v", len(least.shown), least.shown, least)
 }
 
-// terse leaves the single draws out of rapid's output: the history says what
-// they came to.
+// terse leaves the single draws out of rapid's output, since the history shows their
+// result.
 type terse struct{ rapid.TB }
 
 func (t terse) Logf(format string, args ...any) {
@@ -174,8 +173,8 @@ func (o *Options) supports(j *sojourn.Job) bool {
 // idles reports whether the policy may leave a slot free on which a task could start.
 func (o *Options) idles() bool { return o.IdlesOnPurpose || o.MayStarve }
 
-// classes returns the classes of the slots and phases that sojourntest makes up. The
-// odd one shows who takes classes for an array of two.
+// classes returns the classes of the slots and phases that sojourntest draws. The odd one
+// finds policies that assume two classes.
 func (o *Options) classes() []sojourn.Class {
 	if o.Classes != nil {
 		return o.Classes

@@ -13,7 +13,7 @@ type source interface {
 	more() bool
 }
 
-// chance chooses at random, and ends after a number of steps on average.
+// chance chooses at random, and ends after a given number of steps on average.
 type chance struct {
 	*rand.Rand
 	steps int
@@ -28,8 +28,8 @@ func (c *chance) below(n int) int { return c.IntN(n) }
 func (c *chance) more() bool { return c.IntN(c.steps+1) > 0 }
 
 // A tape chooses by bytes, one for each choice among at most 256, so that a change of
-// one byte changes one choice. The history ends with it; what is chosen afterwards is
-// chosen by chance.
+// one byte changes one choice. The random part of the history ends with the tape;
+// later choices are random.
 type tape struct {
 	rest  []byte
 	after *chance

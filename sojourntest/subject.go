@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A subject is a policy and what it can do besides, nil where it cannot.
+// A subject is a policy and its optional interfaces, nil for those that it does not have.
 type subject struct {
 	sojourn.Policy
 	admitter    sojourn.Admitter
@@ -23,9 +23,9 @@ type subject struct {
 	snapshotter sojourn.Snapshotter
 
 	// Options may change while a policy lives: with each arrival, it is saved and restored into
-	// the policy that the next of these returns. There is one only if nothing changes.
+	// the policy that the next of these returns. If nothing changes, there is only one.
 	options  []func() sojourn.Policy
-	arrivals int   // that were accepted
+	arrivals int   // accepted ones
 	refused  error // by UnmarshalBinary of the next policy
 
 	size  int // of the largest snapshot so far
@@ -63,15 +63,15 @@ func (s *subject) Observe(ev sojourn.Event) error {
 	return err
 }
 
-// beAfter makes a new policy the one that is under test, of the options that hold after a
-// number of arrivals.
+// beAfter makes a new policy the one under test, with the options that hold after a number of
+// arrivals.
 func (s *subject) beAfter(arrivals int) {
 	s.arrivals = arrivals
 	s.be(s.options[arrivals%len(s.options)]())
 }
 
-// A view is what the optional interfaces say at one moment. To rank and explain all jobs
-// and to save takes longer than all else, so that not all views are full.
+// A view is the answers of the optional interfaces at one moment. Ranking, explaining all jobs,
+// and saving take longer than the rest, so not all views are full.
 type view struct {
 	wake        sojourn.Time // of NextWake
 	waits       bool
@@ -87,7 +87,7 @@ type view struct {
 	err     error    // of AppendBinary
 }
 
-// A reason is what Explain says of a job.
+// A reason is the explanation of a job.
 type reason struct {
 	attrs []slog.Attr
 	ok    bool
@@ -96,10 +96,10 @@ type reason struct {
 // none is no slot's ID.
 const none sojourn.SlotID = 1<<32 - 1
 
-// due reports whether the policy is to be told by t that time has passed.
+// due reports whether the policy needs a Tick at t or earlier.
 func (v *view) due(t sojourn.Time) bool { return v != nil && v.waits && v.wake <= t }
 
-// dst is what the Append methods are given, and have to leave alone.
+// dst holds the slices that the Append methods get and must leave alone.
 type dst struct {
 	preemptions []sojourn.Preemption
 	ranking     []sojourn.JobID
@@ -107,7 +107,7 @@ type dst struct {
 	state       []byte
 }
 
-// something returns what the Append methods have to leave alone.
+// something returns non-empty slices for the Append methods.
 func something() dst {
 	return dst{
 		preemptions: []sojourn.Preemption{{Attempt: 1 << 30}},
@@ -122,8 +122,8 @@ func (s *subject) view(classes []sojourn.Class, full bool) *view {
 	return s.viewAfter(dst{state: make([]byte, 0, s.size)}, classes, full)
 }
 
-// viewAfter is view with what the Append methods append to, which the view holds as
-// well. The order of the questions is another each time.
+// viewAfter is view with the slices to which the Append methods append; the view contains them.
+// The order of the questions differs each time.
 func (s *subject) viewAfter(dst dst, classes []sojourn.Class, full bool) *view {
 	v := &view{full: full}
 	questions := [...]func(){
@@ -194,8 +194,8 @@ func (s *subject) seek(classes []sojourn.Class) []sojourn.SlotID {
 	return seeks
 }
 
-// differs tells how v differs from want, or returns "". What a full view has besides is
-// compared if both are full.
+// differs says how v differs from want, or returns "". It compares the parts of full views if
+// both are full.
 func (v *view) differs(want *view) string {
 	switch {
 	case v.waits != want.waits || v.waits && v.wake != want.wake:
@@ -231,8 +231,8 @@ func (v *view) differs(want *view) string {
 	return ""
 }
 
-// sameAttr compares groups one by one, and by text what slog would compare with ==,
-// which can panic.
+// sameAttr compares groups one by one. It compares values by text if slog would use ==, which
+// can panic.
 func sameAttr(a, b slog.Attr) bool {
 	switch k := a.Value.Kind(); {
 	case k == slog.KindGroup && b.Value.Kind() == k:
@@ -243,7 +243,7 @@ func sameAttr(a, b slog.Attr) bool {
 	return a.Equal(b)
 }
 
-// panicked calls f. It returns what f panics with and where, or "".
+// panicked calls f. It returns the value and the place of a panic, or "".
 func panicked(f func()) (what string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -254,8 +254,8 @@ func panicked(f func()) (what string) {
 	return ""
 }
 
-// origin lists the functions between the panic that is being recovered from and
-// panicked, one a line.
+// origin lists the functions between the panic being recovered from and panicked, one on each
+// line.
 func origin() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs[:])])

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A trial is one random history: a witness, with what makes its calls and does the duties
-// of a driver.
+// A trial is one random history. It extends a witness: it chooses the calls and does the
+// duties of a driver.
 type trial struct{ witness }
 
 func newTrial(newPolicy func() sojourn.Policy, o *Options, src source) *trial {
@@ -77,9 +77,9 @@ func (tr *trial) seekRound() (taken bool) {
 	return taken
 }
 
-// settle does a driver's duties at this instant, by one of two loops that drivers use: it
-// offers until nothing is taken, and reports Tick for as long as the policy asks for it; or
-// it asks first whether a Tick is due.
+// settle does a driver's duties at this instant, by one of two loops that drivers use. The
+// first offers until nothing is taken, and reports Tick as long as the policy asks for it.
+// The second first asks whether a Tick is due.
 func (tr *trial) settle(order int) (taken bool) {
 	if tr.src.below(2) == 0 && tr.due() {
 		tr.tick()
@@ -100,7 +100,7 @@ func (tr *trial) settle(order int) (taken bool) {
 	}
 }
 
-// due reports whether a Tick is due, which the loop of a driver asks the twin as well.
+// due reports whether a Tick is due. It also asks the twin, as the loop of a driver does.
 func (w *witness) due() bool {
 	if w.twin.waker != nil {
 		at, ok := w.twin.waker.NextWake()
@@ -125,7 +125,7 @@ func (tr *trial) drain() {
 	tr.finishAll(order)
 	again := sorted(tr.used)
 	if len(tr.m.jobs) > 0 {
-		again = nil // what jobs wait for is past the end of time
+		again = nil // what jobs wait for is after the last instant
 	}
 	for _, id := range again {
 		job := tr.plainJob(id)
@@ -147,8 +147,8 @@ func (tr *trial) drain() {
 	}
 }
 
-// finishAll runs all live jobs to their end, or cancels those that may starve and do. It adds
-// the slots that it takes.
+// finishAll runs all live jobs to their end. It cancels those that starve, if they may. It
+// adds the slots that it needs.
 func (tr *trial) finishAll(order int) {
 	tr.m.each(func(j *modelJob, t *modelTask) {
 		if t.state == held && !j.cancelled {
@@ -162,7 +162,7 @@ func (tr *trial) finishAll(order int) {
 	}
 	const (
 		patience = 1000 // Ticks without an assignment while something could start
-		enough   = 20   // of them, where it may starve
+		enough   = 20   // the same, if the policy may starve jobs
 	)
 	for ticks := 0; ticks < patience; {
 		if tr.settle(order) {
@@ -176,7 +176,7 @@ func (tr *trial) finishAll(order int) {
 		}
 		if s, t := tr.m.unserved(); s != nil {
 			if tr.o.idles() && tr.m.now > lastTime {
-				return // what it waits for may be past the end of time
+				return // what it waits for may be after the last instant
 			}
 			if tr.o.MayStarve && (!tr.last.waits || ticks == enough) {
 				tr.observe(sojourn.Event{Kind: sojourn.JobCancelled, At: tr.m.now, Job: &sojourn.Job{ID: t.id.Job}})

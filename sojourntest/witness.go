@@ -16,7 +16,7 @@ type witness struct {
 	options   []func() sojourn.Policy // newPolicy, and Options.Changed if options change
 
 	s     *subject
-	twin  *subject // lives through the same, and is asked nothing that the driver's loop does not ask
+	twin  *subject // gets the same calls, but only the questions of the driver's loop
 	h     history
 	first *view // before any call
 	last  *view // of the latest call
@@ -32,7 +32,8 @@ type witness struct {
 	met      map[meeting]bool // what there was a full view after
 }
 
-// begin makes the policies under test, of which the options change now and then or not.
+// begin makes the policies under test. changing says that their options change now and
+// then.
 func (w *witness) begin(changing bool) {
 	w.options = []func() sojourn.Policy{w.newPolicy}
 	if changing {
@@ -46,7 +47,7 @@ func (w *witness) begin(changing bool) {
 // fresh returns a new subject.
 func (w *witness) fresh() *subject { return newSubject(w.options...) }
 
-// wrapped returns a new subject of which each policy is behind the wrapper.
+// wrapped returns a new subject with each policy behind the wrapper.
 func (w *witness) wrapped() *subject {
 	options := make([]func() sojourn.Policy, len(w.options))
 	for i, newPolicy := range w.options {
@@ -55,14 +56,14 @@ func (w *witness) wrapped() *subject {
 	return newSubject(options...)
 }
 
-// A meeting is a kind of call and what came of it.
+// A meeting is a kind of call with its outcome.
 type meeting struct {
 	assign, ok bool
 	kind       sojourn.EventKind
 	err        error
 }
 
-// A toldJob is a job that the policy was told of, and a copy from before that.
+// A toldJob is a job that the policy was given, and a copy made before.
 type toldJob struct{ job, copy *sojourn.Job }
 
 // A breach is what a trial panics with when a law is broken.
@@ -70,7 +71,7 @@ type breach struct {
 	law   string
 	what  string
 	shown history // the calls that broke it, the last one being the culprit
-	made  history // the calls of the trial, of which shown may be a rewriting
+	made  history // the calls of the trial; shown may be a rewriting of them
 
 	changing bool // options changed meanwhile
 }
@@ -149,8 +150,8 @@ func (w *witness) observe(ev sojourn.Event) error {
 	return got
 }
 
-// admit asks what the answer to an arrival will be, where that is determined:
-// if no timer goes off before.
+// admit asks what the answer to an arrival will be. This is determined if no timer goes
+// off before.
 func (w *witness) admit(ev *sojourn.Event) (err error, asked bool) {
 	if w.s.admitter == nil || ev.Kind != sojourn.JobArrived || ev.At != w.m.now || w.last.due(w.m.now) {
 		return nil, false
@@ -158,7 +159,7 @@ func (w *witness) admit(ev *sojourn.Event) (err error, asked bool) {
 	return w.admits(ev.Job), true
 }
 
-// admits asks Admit, which may change nothing.
+// admits asks Admit, which must change nothing.
 func (w *witness) admits(job *sojourn.Job) (err error) {
 	was := w.s.view(w.names.classes, true)
 	if what := panicked(func() { err = w.s.admitter.Admit(job) }); what != "" {
@@ -247,14 +248,15 @@ func (w *witness) assign(id sojourn.SlotID) bool {
 	return true
 }
 
-// replayLast makes the latest call on the twin. If that has another outcome, so it must
-// have with others that are asked nothing, or the policy is not deterministic.
+// replayLast makes the latest call on the twin. If the outcome differs, it must differ
+// in the same way on others that are asked nothing; otherwise the policy is not
+// deterministic.
 func (w *witness) replayLast() {
 	b := breachOf(func() { w.replayFrom(lawPurity, w.twin, w.h, len(w.h)-1, false) })
 	if b == nil {
 		return
 	}
-	for range 10 { // the order of a map is the same by chance now and then
+	for range 10 { // by chance the order of a map is sometimes the same
 		again := breachOf(func() { w.replay(lawPurity, w.fresh(), w.h, false) })
 		if again == nil || again.what != b.what {
 			w.fail(lawDeterminism, w.h, "%s; but not each time", b.what)
@@ -263,6 +265,6 @@ func (w *witness) replayLast() {
 	w.fail(lawPurity, w.h, "where nothing is asked between calls: %s", b.what)
 }
 
-// fullEvery: of so many calls in a row, the views are full after two: two, so that what
-// a refused call changes shows.
+// fullEvery: out of this many calls in a row, the views are full after two. Two are
+// needed so that the changes of a refused call show.
 const fullEvery = 8

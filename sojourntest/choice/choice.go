@@ -6,8 +6,8 @@
 //			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool { return a.Seq < b.Seq })
 //	})
 //
-// It keeps the plainest account of a cluster, with linear searches and rational numbers,
-// and shares no code with the ledger.
+// Its account of the cluster is as simple as possible, with linear searches and rational
+// numbers, and shares no code with the ledger.
 package choice
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A Job is what a rule may look at.
+// A Job has what a rule may look at.
 type Job struct {
 	Spec *sojourn.Job
 	Seq  int // order of arrival
@@ -46,7 +46,7 @@ type World struct {
 	Now    sojourn.Time
 	Jobs   []*Job // live, in the order of arrival
 	slots  []*slot
-	ranked bool // there is one class, so that one ranking can be right
+	ranked bool // there is one class, so one ranking is right
 
 	poolTurn map[poolClass]int // by assignments and arrivals so far
 	turns    int
@@ -68,8 +68,8 @@ type poolClass struct {
 	class sojourn.Class
 }
 
-// PoolTurn returns when a pool that has live jobs was served last by a slot of class
-// c since it came to have jobs, or else when that was.
+// PoolTurn returns when a pool with live jobs was last served by a slot of class c. If
+// it was not served since it got its first live job, it returns when it got that job.
 func (w *World) PoolTurn(name string, c sojourn.Class) int { return w.poolTurn[poolClass{name, c}] }
 
 // Running returns the number of tasks of j that run on slots of class c.
@@ -146,10 +146,10 @@ type Options struct {
 	Pools   []string // to draw from; nil means only ""
 }
 
-// Check drives p through a random history on a few slots and compares every
-// answer of Assign with the job that comes first by the rule before, a strict total
-// order of the jobs that can use a slot of class c. With one class, the ranking of a
-// [sojourn.Explainer] has to agree. p is new.
+// Check drives p through a random history on a few slots. It compares every answer
+// of Assign with the job that comes first by the rule before, a strict total order
+// of the jobs that can use a slot of class c. With one class, the ranking of a
+// [sojourn.Explainer] must agree. p must be new.
 func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c sojourn.Class, a, b *Job) bool) {
 	w := &World{
 		poolTurn: map[poolClass]int{},

@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A driver plays a story. It is plain on purpose: it keeps lists and searches
+// A driver plays a story. It is deliberately simple: it keeps lists and searches
 // them.
 type driver struct {
 	*story
@@ -26,7 +26,7 @@ type driver struct {
 	retiring map[sojourn.SlotID]bool
 }
 
-// An attempt is a live one, and when it is going to end.
+// An attempt is a live attempt with the time of its end.
 type attempt struct {
 	sojourn.Assignment
 	slot    sojourn.Slot
@@ -34,7 +34,7 @@ type attempt struct {
 	service time.Duration
 }
 
-// never is the end of an attempt of which nobody knows how long it takes.
+// never is the end of an attempt of unknown length.
 const never sojourn.Time = math.MaxInt64
 
 func newDriver(s *story, p sojourn.Policy) *driver {
@@ -45,8 +45,8 @@ func newDriver(s *story, p sojourn.Policy) *driver {
 	return d
 }
 
-// maxInstants bounds a story, which a policy that always wants to be woken would
-// make endless.
+// maxInstants bounds a story. Otherwise a policy that always wants to be woken
+// would make it endless.
 const maxInstants = 10_000
 
 // run plays the story to its end.
@@ -78,7 +78,7 @@ func (d *driver) wake() (sojourn.Time, bool) {
 	return d.waker.NextWake()
 }
 
-// instant lets everything happen that is due now.
+// instant makes everything happen that is due now.
 func (d *driver) instant() {
 	for _, a := range slices.Clone(d.running) {
 		if a.ends == d.now {
@@ -142,8 +142,8 @@ func (d *driver) freeSlot(id sojourn.SlotID) int {
 	return slices.IndexFunc(d.free, func(s sojourn.Slot) bool { return s.ID == id })
 }
 
-// start records an attempt that has been running for some time. It reports
-// false if there can be none: the policy is broken, as a look at the history
+// start records an attempt that has been running for the given time. It reports
+// false if the attempt is impossible: the policy is then wrong, as the history
 // shows.
 func (d *driver) start(as *sojourn.Assignment, ran time.Duration) bool {
 	i, job := d.freeSlot(as.Slot), d.jobs[as.Task.Job]
@@ -194,8 +194,8 @@ func (d *driver) assign(id sojourn.SlotID) bool {
 	return ok && d.start(&a, 0)
 }
 
-// preempt kills what the policy wants killed, and reports whether it killed
-// anything.
+// preempt kills the attempts that the policy wants killed, and reports whether
+// there was one.
 func (d *driver) preempt() bool {
 	if d.preemptor == nil {
 		return false

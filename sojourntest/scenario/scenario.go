@@ -12,9 +12,9 @@ import (
 )
 
 // Run plays each file that matches pattern (see [filepath.Glob]) on a new policy,
-// in a subtest that is named after the file, and compares what the policy did with
-// what the file says. With update it writes that down instead: only keep the
-// changes if you understand what caused them.
+// in a subtest named after the file. It compares what the policy did with the
+// file. With update it writes the file instead: keep the changes only if you
+// understand what caused them.
 func Run(t *testing.T, pattern string, newPolicy func() sojourn.Policy, update bool) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -47,7 +47,7 @@ func Run(t *testing.T, pattern string, newPolicy func() sojourn.Policy, update b
 	}
 }
 
-// line separates the story from what the policy did.
+// line separates the story from the record of what the policy did.
 const line = "----\n"
 
 // split returns what comes before and after the line.

@@ -12,16 +12,17 @@ import (
 	"github.com/sojourn-sched/sojourn/history"
 )
 
-// A story is what happens in a cluster by itself.
+// A story is everything that happens in a cluster except decisions of the
+// policy.
 type story struct {
 	events []sojourn.Event                 // in the order of time
-	times  map[sojourn.JobID]time.Duration // of tasks, where they are not as estimated
+	times  map[sojourn.JobID]time.Duration // of tasks, if they differ from the estimates
 	until  sojourn.Time
-	slots  sojourn.SlotID // that slots commands have added
+	slots  sojourn.SlotID // number of slots added by slots commands
 }
 
-// parse reads a story. Commands become lines of a history, in the same lines,
-// which package history reads.
+// parse reads a story. Each command becomes a line of a history, which package
+// history reads.
 func parse(file, told string) (*story, error) {
 	s := &story{times: map[sojourn.JobID]time.Duration{}, until: math.MaxInt64}
 	var text strings.Builder

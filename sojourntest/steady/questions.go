@@ -8,11 +8,12 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Questions measures what it takes to ask a policy, while a thousand slots are busy and
-// as many jobs as given are live, of two phases and with weights from 1 to 8: when it
-// wants to be woken, which slot it would take, what it wants killed, and what it says of
-// one job. A driver asks the first three at every event. Then a job of a single short
-// task arrives, for which a policy that kills may name a task.
+// Questions measures the cost of questions while a thousand slots are busy. The given
+// number of jobs are live, of two phases and with weights from 1 to 8. The questions are
+// when the policy wants to be woken, which slot it would take, which attempts it wants
+// killed, and how it explains one job. A driver asks the first three at every event.
+// Then a job of a single short task arrives, for which a preemptive policy may name a
+// victim.
 func Questions(b *testing.B, newPolicy func() sojourn.Policy, sizes ...int) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) { questions(b, newPolicy(), n) })
@@ -62,7 +63,7 @@ func questions(b *testing.B, p sojourn.Policy, jobs int) {
 	b.Run("arrival", ask)
 }
 
-// ask measures each question that a policy answers; job is the one to explain.
+// ask measures each question that a policy answers. job is the job to explain.
 func ask(b *testing.B, p sojourn.Policy, job sojourn.JobID) {
 	if q, ok := sojourn.As[sojourn.Waker](p); ok {
 		b.Run("NextWake", func(b *testing.B) {

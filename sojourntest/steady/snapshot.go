@@ -9,10 +9,10 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Snapshot measures what it takes to save a policy and to restore another from that,
-// and how many bytes a job takes. There are as many live jobs as given, in a hundred
-// pools, of 100 tasks with an estimate, some of which have run, failed or are held.
-// Afterwards the policy and the restored one must make the same next 10,000 decisions.
+// Snapshot measures the cost of saving a policy and of restoring another one, and the
+// bytes for each job. The given number of jobs are live, in a hundred pools, each with
+// 100 tasks with an estimate. Some tasks have run, failed or are held. Afterwards the
+// policy and the restored one must make the same next 10,000 decisions.
 func Snapshot(b *testing.B, newPolicy func() sojourn.Policy, sizes ...int) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) { snapshot(b, newPolicy, n) })

@@ -86,9 +86,9 @@ func run(b *testing.B, p sojourn.Policy, jobs, idle int) {
 	}
 }
 
-// Floor measures the least that a fair decision can cost: the same operations on
-// an indexed binary heap of plain keys (running/weight, arrival) and nothing else:
-// no account of slots, tasks or attempts, and no check of anything.
+// Floor measures the least cost of a fair decision: the same operations on an
+// indexed binary heap of plain keys (running/weight, arrival). There is nothing
+// else: no account of slots, tasks or attempts, and no check.
 func Floor(b *testing.B, sizes ...int) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
