@@ -1,12 +1,12 @@
 // Package bitset keeps sets of small integers that know their least member.
 //
-// A set is a tree: a leaf is a bitmap of up to 4096 integers with a summary of its
-// words, a node above has 64 parts and a summary of these. A part that is empty or full
-// takes no memory until it becomes something else, so that the memory of a set follows
-// what was added to it or removed from it, and not the size of its members: the integers
-// below 2^31-1 take some 4 kB. Adding, removing and finding members go down the levels: two for
-// 262,144 integers, three for 16 million. Sets of integers below 64 are one word, without an
-// allocation, which is what jobs of few tasks need.
+// A set is a tree. A leaf is a bitmap of up to 4096 integers with a summary of its words. A
+// node above has 64 parts and a summary of these. A part that is empty or full takes no memory
+// until it changes. So the memory of a set depends on the members that were added or removed,
+// and not on the size of the integers: the set of all integers below 2^31-1 takes some 4 kB.
+// Adding, removing and finding members go down the levels: two for 262,144 integers, three for
+// 16 million. Sets of integers below 64 are one word, without an allocation; this is enough for
+// jobs of few tasks.
 package bitset
 
 import "math/bits"
@@ -26,8 +26,8 @@ func Full(n int) Set {
 	return s
 }
 
-// Sized returns an empty set to which integers in [0, n) can be added, of n up to 4096
-// without an allocation.
+// Sized returns an empty set for integers in [0, n). If n is at most 4096, adding them
+// allocates nothing.
 func Sized(n int) Set {
 	var s Set
 	if n > 64 {
@@ -47,7 +47,7 @@ func (s *Set) Has(i int) bool {
 	return s.top.has(i)
 }
 
-// Add adds i. It allocates only where no integer near i was added or removed before.
+// Add adds i. It allocates only if no integer near i was added or removed before.
 func (s *Set) Add(i int) {
 	if s.top == nil && i < 64 {
 		if bit := uint64(1) << (i & 63); s.small&bit == 0 {
@@ -79,8 +79,8 @@ func (s *Set) Add(i int) {
 	}
 }
 
-// Remove removes i, if it is a member. It allocates only where no integer near i was added
-// or removed before.
+// Remove removes i, if it is a member. It allocates only if no integer near i was added or
+// removed before.
 func (s *Set) Remove(i int) {
 	nd := s.top
 	if nd == nil {
@@ -164,15 +164,15 @@ func (s *Set) Next(i int) int {
 	return s.top.next(i)
 }
 
-// NextGap returns the least integer that is at least i and no member. i is not
-// negative. It reads each word between the two but those of parts that were never
+// NextGap returns the least integer that is at least i and not a member. i is not
+// negative. It reads each word between the two, except in parts that were never
 // changed.
 func (s *Set) NextGap(i int) int {
 	if s.top == nil {
 		if i >= 64 {
 			return i
 		}
-		return i + bits.TrailingZeros64(^(s.small >> i)) // shifted in zeros are no members
+		return i + bits.TrailingZeros64(^(s.small >> i)) // the zeros shifted in are no members
 	}
 	if i>>(s.top.shift&63) >= 64 {
 		return i

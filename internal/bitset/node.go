@@ -2,14 +2,14 @@ package bitset
 
 import "math/bits"
 
-// A node is the tree of the integers below 64<<shift, or of those from a multiple of that
-// on. Parts that are beyond the end of words or parts have no member.
+// A node is a tree of 64<<shift integers, from a multiple of that number on. Parts beyond
+// the end of words or parts have no member.
 type node struct {
 	shift uint
 	some  uint64   // parts that have a member
-	full  uint64   // parts that are full, and have no node of their own; none in a leaf
+	full  uint64   // parts that are full and have no node of their own; none in a leaf
 	words []uint64 // the parts of a leaf
-	parts []*node  // the parts of another node; nil if they are empty, as they were from the start, or full
+	parts []*node  // the parts of other nodes; nil if a part is full, or has always been empty
 }
 
 const (
@@ -116,7 +116,7 @@ func (nd *node) nextGap(i int) int {
 }
 
 // addRange adds the integers in [from, to), which is not empty, and returns how many of
-// them were no members.
+// them were not members.
 func (nd *node) addRange(from, to int) (added int) {
 	for k := from >> nd.shift; k <= (to-1)>>nd.shift; k++ {
 		bit := uint64(1) << k
@@ -171,16 +171,16 @@ func (nd *node) removeRange(from, to int) (removed int) {
 }
 
 // within returns the part of [from, to) that lies in part k, counted from the first integer
-// of that.
+// of part k.
 func (nd *node) within(k, from, to int) (lo, hi int) {
 	start := k << nd.shift
 	return max(from-start, 0), min(to-start, 1<<nd.shift)
 }
 
-// span returns the word of the integers in [from, to), which is not empty.
+// span returns the word with the integers in [from, to), which is not empty.
 func span(from, to int) uint64 { return all << from & (all >> (64 - to)) }
 
-// count returns the number of members of part k of a node that is no leaf.
+// count returns the number of members of part k of a node that is not a leaf.
 func (nd *node) count(k int) (n int) {
 	switch {
 	case nd.some&(1<<k) == 0:
@@ -201,7 +201,7 @@ func (nd *node) count(k int) (n int) {
 	return n
 }
 
-// part returns part k of a node that is no leaf, as a node that can be changed.
+// part returns part k of a node that is not a leaf, as a node that can be changed.
 func (nd *node) part(k int) *node {
 	if k < len(nd.parts) && nd.parts[k] != nil {
 		return nd.parts[k]
@@ -249,7 +249,7 @@ func (nd *node) grow(k int) {
 	}
 }
 
-// room returns a list that has an element k, of those below 64.
+// room returns list, extended so that it has an element k. k is below 64.
 func room[T any](list []T, k int) []T {
 	if k < len(list) {
 		return list

@@ -1,11 +1,13 @@
 // Package detmath provides the few functions of real numbers that random
-// workloads and smooth estimates need, with the same bits on every platform:
-// math.Exp and math.Log are assembly on some, and a compiler may fuse x*y + z
-// into one operation with one rounding.
+// workloads and smooth estimates need, with the same bits on every platform.
+// Package math does not promise that: math.Exp and math.Log are assembly on
+// some platforms, and a compiler may fuse x*y + z into one operation with one
+// rounding.
 //
-// Only addition, subtraction, multiplication, division and square root are used,
-// which IEEE 754 defines to the last bit, and each product is converted to
-// float64 before it is added, which the Go specification defines to round it.
+// The functions use only addition, subtraction, multiplication, division and
+// square root, which IEEE 754 defines to the last bit. They convert each product
+// to float64 before they add it; by the Go specification this conversion rounds
+// it.
 //
 // Exp and Log follow the algorithms of FreeBSD's msun by Sun Microsystems
 // (e_exp.c, e_log.c), whose error is below 1 unit in the last place, also near
@@ -108,8 +110,8 @@ func Log(x float64) float64 {
 }
 
 // Normal draws from the normal distribution of mean 0 and variance 1, by
-// Marsaglia's polar method. The second number that the method yields is thrown
-// away: a draw leaves no state but the generator's.
+// Marsaglia's polar method. It discards the second number that the method
+// yields, so the generator has the only state.
 func Normal(r *rand.Rand) float64 {
 	for {
 		u := float64(2*uniform(r)) - 1
@@ -124,6 +126,6 @@ func Normal(r *rand.Rand) float64 {
 func Exponential(r *rand.Rand) float64 { return -Log(1 - uniform(r)) }
 
 // uniform returns r.Float64(), which ends in a division by 2^53 that compilers turn
-// into a product. That product is exact, fused or not; the conversion keeps it out
-// of fused instructions all the same, so that none is left to be explained.
+// into a product. That product is exact, fused or not. The conversion still keeps
+// it out of fused instructions, so the test that looks for them needs no exception.
 func uniform(r *rand.Rand) float64 { return float64(r.Float64()) }

@@ -10,21 +10,21 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// Rounded is [Completions] in the integers of the policies, by the package slack:
-// virtual time is rounded to 2^-32 slot-nanoseconds and less per unit of weight,
-// so that the cost of a job grows with the logarithm of their number. Under PS a
-// completion is rounded up, and may be later than that by what the package vqueue
-// proves: far less than a nanosecond, unless weights are thousands of times 2^16.
-// Under the others jobs complete at exactly the same times, unless two virtual
-// completions, or a slack and a work, are equal or closer together than that; then
-// the other decision may be taken. Weights are limited to 2^48.
+// Rounded is [Completions] with the integers of the policies, by package slack.
+// Virtual time is rounded as in package vclock, so the cost of a job grows with
+// the logarithm of the number of jobs. Under PS a completion is rounded up, and
+// may be later by the bound that package vclock proves: far less than a
+// nanosecond, unless weights differ by many orders of magnitude. Under the other
+// kinds jobs complete at exactly the same times. There is one exception: if two
+// virtual completions, or a slack and a work, are equal or closer together than
+// the bound, the decision may differ. Weights are limited to 2^48.
 //
 // It reports false if the times or the weights are beyond its range: the latest
 // possible completion, in units in which all times and works are integers, times
 // the number of slots must be below 2^62.
 func Rounded(kind Kind, slots int, jobs []Job) ([]*big.Rat, bool) {
 	if kind == SRPT {
-		return Completions(kind, slots, jobs, nil), true // it needs no virtual time
+		return Completions(kind, slots, jobs, nil), true // SRPT needs no virtual time
 	}
 	check(kind, slots, jobs)
 	e, ok := newEngine(slots, jobs)
@@ -36,7 +36,7 @@ func Rounded(kind Kind, slots int, jobs []Job) ([]*big.Rat, bool) {
 }
 
 // An engine serves whole jobs on one slot that does one tick of work in a tick of
-// time. Time is an integer number of ticks as soon as it is one of units.
+// time. A whole number of units is a whole number of ticks.
 type engine struct {
 	kind  Kind
 	unit  uint64 // nanoseconds; divides all times and works
@@ -49,7 +49,7 @@ type engine struct {
 	now   sojourn.Time // in ticks
 	ends  []sojourn.Time
 
-	// decided, unless nil, is called after each change of who is served.
+	// decided, unless nil, is called whenever another job is served.
 	decided func()
 }
 
@@ -69,7 +69,7 @@ func newEngine(slots int, jobs []Job) (*engine, bool) {
 		}
 	}
 	e.unit = max(e.unit, 1)
-	hi, units := bits.Mul64(last/e.unit, e.slots) // the end, at the latest, in ticks if scale were slots
+	hi, units := bits.Mul64(last/e.unit, e.slots) // the latest end, in ticks if scale were slots
 	if units += work/e.unit + 1; hi != 0 || units >= 1<<62 {
 		return nil, false
 	}
@@ -79,8 +79,8 @@ func newEngine(slots int, jobs []Job) (*engine, bool) {
 	return e, true
 }
 
-// ticks returns a time or a work, in nanoseconds, in ticks. All slots together do
-// the work of one slot-nanosecond in 1/slots nanoseconds.
+// ticks converts a time or a work from nanoseconds to ticks. All slots together
+// do the work of one slot-nanosecond in 1/slots nanoseconds.
 func (e *engine) ticks(at uint64) sojourn.Time { return sojourn.Time(at / e.unit * e.scale) }
 func (e *engine) work(w uint64) uint64         { return w / e.unit * (e.scale / e.slots) }
 
@@ -107,7 +107,8 @@ func (e *engine) completions() []*big.Rat {
 	return ends
 }
 
-// run goes on until limit. What completes at that instant is complete then.
+// run continues until limit. Jobs that complete at that instant are complete
+// afterwards.
 func (e *engine) run(limit sojourn.Time) {
 	if e.kind == PS {
 		e.s.Advance(limit, func(it *slack.Item[int], at sojourn.Time) { e.ends[it.Value] = at })

@@ -1,16 +1,16 @@
 // Package fluid computes the exact schedules of the fluid model: one processor
-// of the speed of all slots together, which work can be divided and moved on at
-// no cost and no delay. It is what the theorems are about, and what the schedules
-// of real tasks are measured against.
+// with the speed of all slots together, on which work can be divided and moved
+// without cost and delay. The theorems are about this model, and schedules of
+// real tasks are compared with it.
 //
-// All numbers are rational and nothing is rounded. They get long: virtual time is
-// a sum of dt C/W, whose denominator is the least common multiple of all the W of
-// a busy period. Two thousand jobs of equal weight take about a second; where
-// every job has another weight, some hundreds do. [Rounded] computes in the integers
-// that the policies decide by, and does a hundred thousand jobs in seconds.
+// All numbers are rational and nothing is rounded. The numbers get long: virtual
+// time is a sum of dt C/W, whose denominator is the least common multiple of all the
+// W of a busy period. In about a second it computes two thousand jobs of equal
+// weight, or some hundreds of different weights. [Rounded] uses the integers of the
+// policies, and computes a hundred thousand jobs in seconds.
 //
-// At one instant, what is complete leaves first, then jobs arrive, then it is
-// decided who is served. Ties go by arrival: by time, then by place in the list.
+// At one instant, complete jobs leave first, then jobs arrive, then the job to serve is
+// chosen. Ties go by arrival: by time, then by place in the list.
 package fluid
 
 import (
@@ -36,7 +36,7 @@ type Kind uint8
 
 const (
 	// PS shares the processor among all jobs at all times, in proportion to their
-	// weights: processor sharing, with weights generalised processor sharing.
+	// weights: processor sharing, or generalised processor sharing with weights.
 	PS Kind = iota
 	// FSP serves one job at a time: the one that completes first under PS. No job
 	// completes later than under PS [Friedman and Henderson, 2003, theorem 1].
@@ -44,19 +44,19 @@ const (
 	// SRPT serves one job at a time: the one with the shortest remaining work. No
 	// schedule has a smaller mean sojourn time [Schrage, 1968].
 	SRPT
-	// PFSP serves one job at a time: of those that could be served to their end without
-	// making anybody late who completes before them under PS, the one with the
-	// shortest remaining work. No job completes later than under PS [Friedman and
-	// Hurley, Protective scheduling, 2003], with weights than under GPS; see the package
-	// slack for the proof. On the average jobs complete earlier than under FSP, though
-	// not each of them.
+	// PFSP serves one job at a time. A job may be served if it could be served to its
+	// end before any job becomes late that completes before it under PS. Of these, the
+	// job with the shortest remaining work is served. No job completes later than under
+	// PS, or with weights under GPS [Friedman and Hurley, Protective scheduling, 2003];
+	// package slack has the proof. On average jobs complete earlier than under FSP,
+	// though not every job does.
 	PFSP
 )
 
-// Completions returns the instant at which each job completes, in nanoseconds,
-// on a processor of the speed of so many slots. It panics if there is no slot or
-// a job is out of range. As it can take long, it calls done, unless nil, at each of
-// the [Steps] of the way.
+// Completions returns the instant at which each job completes, in nanoseconds, on a
+// processor with the speed of the given number of slots. It panics if there is no
+// slot or a job is out of range. It can take long, so it calls done, unless nil, at
+// each of the [Steps] of the way.
 func Completions(kind Kind, slots int, jobs []Job, done func()) []*big.Rat {
 	check(kind, slots, jobs)
 	if done == nil {
@@ -66,10 +66,11 @@ func Completions(kind Kind, slots int, jobs []Job, done func()) []*big.Rat {
 	case PS:
 		return share(slots, jobs, done)
 	case FSP:
-		// Who goes before whom under PS never changes: not by the service here, since
-		// a job that is finished here keeps its share there; and not by later arrivals,
-		// which delay all jobs. So the completions of the whole PS schedule are the
-		// priorities, and late jobs come first by themselves.
+		// The order of two jobs under PS never changes. Service here does not change
+		// it, since a job that is finished here keeps its share there. Later arrivals
+		// do not change it, since they delay all jobs. So the completions of the whole
+		// PS schedule are the priorities, and late jobs come first without another
+		// rule.
 		ps := share(slots, jobs, done)
 		return serve(slots, jobs, done, func(a, b int, _ []*big.Rat) int { return ps[a].Cmp(ps[b]) })
 	case SRPT:
@@ -121,7 +122,8 @@ func share(slots int, jobs []Job, done func()) []*big.Rat {
 		now, g, weight = new(big.Rat), new(big.Rat), new(big.Rat)
 		speed          = integer(uint64(slots))
 	)
-	// complete moves to the next completion if there is one until limit, if not nil.
+	// complete moves to the next completion, if there is one before limit or limit is
+	// nil.
 	complete := func(limit *big.Rat) bool {
 		id, ok := active.Min()
 		if !ok {
@@ -162,15 +164,15 @@ func share(slots int, jobs []Job, done func()) []*big.Rat {
 }
 
 // serve returns the completions if one job is served at a time: the first in the
-// order of compare, which is given the remaining work of each job, and among
-// equals of arrival. Service may move a job to the front only.
+// order of compare, then of arrival. compare gets the remaining work of each
+// job. Service may move a job only towards the front.
 func serve(slots int, jobs []Job, done func(), compare func(a, b int, left []*big.Rat) int) []*big.Rat {
 	var (
 		ends  = make([]*big.Rat, len(jobs))
 		left  = make([]*big.Rat, len(jobs))
 		place = make([]int, len(jobs))
-		// The heap orders jobs by what left says now. That is sound because only the
-		// job in front changes, and stays in front.
+		// The heap orders jobs by the present values of left. This is sound because
+		// only the first job changes, and it stays first.
 		waiting = heap.New(func(a, b int) bool {
 			if c := compare(a, b, left); c != 0 {
 				return c < 0
@@ -180,7 +182,7 @@ func serve(slots int, jobs []Job, done func(), compare func(a, b int, left []*bi
 		now   = new(big.Rat)
 		speed = integer(uint64(slots))
 	)
-	// run serves the first job until it is complete, or until limit if not nil; it
+	// run serves the first job until it is complete, or until limit if not nil. It
 	// reports whether there is time left.
 	run := func(limit *big.Rat) bool {
 		id, ok := waiting.Min()

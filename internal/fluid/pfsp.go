@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// protect returns the completions under PFSP. It keeps the virtual PS, which ages
-// by itself, beside the processor, and writes down no slack: it adds them up anew
-// at each decision.
+// protect returns the completions under PFSP. Beside the processor it keeps the
+// virtual PS, which ages by itself. It stores no slack: it adds slacks up at each
+// decision.
 func protect(slots int, jobs []Job, done func()) []*big.Rat {
 	p := protection{
 		jobs: jobs,
@@ -123,7 +123,7 @@ func (p *protection) age(t *big.Rat) {
 			break
 		}
 		if p.ends[head] == nil {
-			panic("fluid: a job is late under PFSP") // the theorem says that there is none
+			panic("fluid: a job is late under PFSP") // the theorem excludes this
 		}
 		p.now, p.g = end, p.tag[head]
 		p.v = p.v[1:]

@@ -1,7 +1,7 @@
-// Package gpstest is generalised processor sharing by its definition, for tests:
-// what policies and simulators compute with virtual time in integers is computed here
-// job by job, from one completion to the next, in rational numbers. It shares no code
-// with them.
+// Package gpstest is generalised processor sharing by its definition, for tests.
+// Policies and simulators use virtual time in integers; this package computes job by
+// job, from one completion to the next, in rational numbers. It shares no code with
+// them.
 package gpstest
 
 import (
@@ -27,7 +27,7 @@ type Job struct {
 	Weight *big.Rat
 
 	// Limit, unless 0, is how many slots the job can use. Fair sharing in the fluid
-	// model has no limits: mutants have.
+	// model has no limits, but mutants have.
 	Limit int
 
 	Place int      // in the order of completion, from 1; 0 until then
@@ -77,7 +77,7 @@ func (c *Cluster) Advance(t sojourn.Time) {
 	}
 }
 
-// Drain moves on until all jobs are complete. There must be a slot.
+// Drain advances until all jobs are complete. There must be a slot.
 func (c *Cluster) Drain() {
 	for c.complete < len(c.Jobs) {
 		c.Advance(2*c.Now + sojourn.Time(1<<20))
@@ -122,9 +122,9 @@ func (c *Cluster) rates() []*big.Rat {
 	return rates
 }
 
-// Before reports whether a completes before b, which arrived after it, if nobody has
-// limits. What is complete comes before what is not; or, if it is forgotten, a mutant,
-// after.
+// Before reports whether a completes before b, which arrived after it, if no job has a
+// limit. A complete job comes before one that is not complete; with forgotten, which
+// is a mutant, it comes after.
 func Before(a, b *Job, forgotten bool) bool {
 	switch {
 	case a.Ended != nil && b.Ended != nil:
@@ -135,8 +135,8 @@ func Before(a, b *Job, forgotten bool) bool {
 	return new(big.Rat).Mul(a.Left, b.Weight).Cmp(new(big.Rat).Mul(b.Left, a.Weight)) <= 0
 }
 
-// Ahead returns how far a job is from its completion: the work that it has left for
-// its weight, or minus the time since it was complete.
+// Ahead returns how far a job is from its completion: the work that it has left per
+// weight, or minus the time since its completion.
 func (c *Cluster) Ahead(j *Job) *big.Rat {
 	if j.Ended != nil {
 		return new(big.Rat).Sub(j.Ended, integer(int64(c.Now)))
@@ -144,7 +144,8 @@ func (c *Cluster) Ahead(j *Job) *big.Rat {
 	return new(big.Rat).Quo(j.Left, j.Weight)
 }
 
-// Time returns how long a job has until its completion if nobody comes or goes before.
+// Time returns the time until the completion of a job if no other job comes or goes
+// before.
 func (c *Cluster) Time(j *Job) *big.Rat {
 	return new(big.Rat).Quo(j.Left, c.rates()[slices.Index(c.Jobs, j)])
 }

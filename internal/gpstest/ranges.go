@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A Ranges draws numbers for tests of virtual clusters: small ones, which bring
-// coincidences, and all that there can be.
+// A Ranges draws numbers for tests of virtual clusters: small ones, which cause
+// coincidences, and numbers from the whole range.
 type Ranges struct {
 	Works   *rapid.Generator[uint64] // in slot-nanoseconds
 	Weights *rapid.Generator[uint64] // in units of 2^-16
@@ -15,7 +15,7 @@ type Ranges struct {
 	Steps   *rapid.Generator[int64] // of time, in nanoseconds
 }
 
-// AllRanges returns them.
+// AllRanges returns the Ranges.
 func AllRanges() Ranges {
 	const one = 1 << 16
 	return Ranges{

@@ -3,13 +3,14 @@
 //
 // Keys are stored in the heap itself, and an array holds the position of each
 // item, so that a comparison follows no pointer and nothing is allocated except
-// to grow the two arrays. Two children a node were faster than four or eight in
-// the benchmark of this package, by a tenth up to 100,000 items: a comparison is
-// a call, and costs more than the memory that a flatter heap saves.
+// to grow the two arrays. In the benchmark of this package, two children for
+// each node are faster than four or eight, by a tenth up to 100,000 items. A
+// comparison is a call, and costs more than the memory accesses that a flatter
+// heap saves.
 //
 // The order must be a strict total order on the keys that are in the heap at one
-// time: end it in a sequence number. Otherwise which of two equal items comes
-// first depends on the history of the heap.
+// time: let it compare a sequence number last. Otherwise the history of the heap
+// decides which of two equal items comes first.
 package heap
 
 import "iter"

@@ -1,6 +1,7 @@
-// Package histories divides the checks that rapid makes among the tests of a package: a
-// conformance test of a policy takes a share of them, and one of its options another. What
-// a test has to meet for its checks to mean something it looks for by fixed seeds.
+// Package histories divides the checks of rapid among the tests of a package. A
+// conformance test of a policy takes a share of them, and a test of its options another.
+// If a test needs certain situations for its checks to mean something, it looks for them
+// with fixed seeds.
 package histories
 
 import (
@@ -13,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Tests of policies make much garbage and keep little. With a heap that may grow to five times
-// of what is kept instead of to twice that, they take a quarter less of the processor's time.
+// Tests of policies make much garbage and keep little. If the heap may grow to five times the
+// live memory instead of twice, they take a quarter less processor time.
 func init() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -52,9 +53,9 @@ func Share(tb testing.TB, n int) {
 	Set(tb, max(Count(tb)/n, 1))
 }
 
-// Options runs a test under options that are drawn anew for each of so many checks: one of
-// n that rapid makes. Each makes one check, and where the flag -rapid.seed fixes what it
-// draws, each makes another one.
+// Options runs a test under options that are drawn for each run. It makes one run for n
+// checks of rapid, and each run makes one check. If the flag -rapid.seed fixes the draws,
+// each run still makes another check.
 func Options[O any](t *testing.T, n int, draw func(*rapid.T) O, test func(*testing.T, O)) {
 	t.Helper()
 	gen := rapid.Custom(draw)
@@ -88,8 +89,8 @@ func advanceSeed(tb testing.TB, n int) {
 	}
 }
 
-// Fixed calls f with the draws of n fixed seeds: what is counted there is so at each run, on
-// which a guard may rest.
+// Fixed calls f with the draws of n fixed seeds. Counts made there are the same at each run,
+// so a guard may depend on them.
 func Fixed(n int, f func(*rapid.T)) {
 	gen := rapid.Custom(func(t *rapid.T) bool { f(t); return true })
 	for seed := range n {

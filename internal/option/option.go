@@ -1,5 +1,5 @@
-// Package option is what the options of policies have in common: the checks of their
-// values, and defaults that are the same everywhere.
+// Package option has the common parts of the options of policies: the checks of values,
+// and the defaults that are the same everywhere.
 //
 //	return option.First("hfsp",
 //		option.Range("TrainingTasks", o.TrainingTasks, 0, math.MaxInt32),
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// DefaultTaskTime is how long a task is assumed to take of which nothing is known, where
-// the options say nothing else. It is that of the HFSP authors' implementation.
+// DefaultTaskTime is the assumed time of a task about which nothing is known, unless the
+// options say otherwise. It is the value of the HFSP authors' implementation.
 const DefaultTaskTime = time.Minute
 
 // First returns the first of the errors that is not nil, with the name of the package
@@ -33,7 +33,7 @@ func First(pkg string, errs ...error) error {
 }
 
 // An Error says what is wrong with the value of a field. Field and Problem are its text in
-// two parts: a program whose users know the field by another name puts that in its place.
+// two parts. A program whose users know the field by another name can replace the first.
 type Error struct{ field, problem string }
 
 // Error returns the text, such as "Delta is -1s: want at least 0s".
@@ -46,7 +46,7 @@ func (e *Error) Field() string { return e.field }
 // other fields.
 func (e *Error) Problem() string { return e.problem }
 
-// Want returns nil if ok, and else an [*Error] that says what was wanted of a field.
+// Want returns nil if ok, and otherwise an [*Error] that says which value was wanted.
 func Want(ok bool, field string, value any, want string, args ...any) error {
 	if ok {
 		return nil
@@ -54,17 +54,17 @@ func Want(ok bool, field string, value any, want string, args ...any) error {
 	return &Error{field, fmt.Sprintf(" is %v: want %s", value, fmt.Sprintf(want, args...))}
 }
 
-// AtLeast wants a value that is not below least. NaN is below.
+// AtLeast wants a value that is not below least. NaN counts as below.
 func AtLeast[N cmp.Ordered](field string, value, least N) error {
 	return Want(value >= least, field, value, "at least %v", least)
 }
 
-// Range wants a value from least to most. NaN is none.
+// Range wants a value from least to most. NaN is not in the range.
 func Range[N cmp.Ordered](field string, value, least, most N) error {
 	return Want(value >= least && value <= most, field, value, "%v to %v", least, most)
 }
 
-// Choice wants a value that has a name: one whose text is understood.
+// Choice wants a value that has a name: UnmarshalText must accept its text.
 func Choice[E fmt.Stringer, P interface {
 	*E
 	encoding.TextUnmarshaler
@@ -83,7 +83,7 @@ func OrZero[N comparable](value N, check error) error {
 	return check
 }
 
-// Pointed applies a check to what a pointer points to. Nil is right.
+// Pointed applies a check to the value that a pointer points to. Nil is valid.
 func Pointed[N any](p *N, check func(value N) error) error {
 	if p == nil {
 		return nil

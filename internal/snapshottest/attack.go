@@ -1,12 +1,12 @@
 // Package snapshottest offers forged snapshots to policies.
 //
-// A checksum tells accidents. It does not tell what somebody has written on purpose,
-// or what another version has written: every number of a body that passes is to be
-// tested by who reads it, against its range and against what was read before it.
+// A checksum finds accidents. It does not find what somebody has written on purpose,
+// or what another version has written. So a reader must test every number of a body
+// against its range and against the numbers before it.
 //
-// [Attack] is for tests and cheap enough to run each time; with -forge=100 it offers
-// a hundred times as many. [Fuzz] is the same as a native fuzz target, whose forger is
-// guided by the coverage of the code.
+// [Attack] is for tests, and cheap enough to run each time. With -forge=100 it offers
+// a hundred times as many snapshots. [Fuzz] is the same as a native fuzz target: the
+// coverage of the code guides its forger.
 package snapshottest
 
 import (
@@ -25,18 +25,18 @@ import (
 
 var times = flag.Int("forge", 1, "offer `N` times as many forged snapshots")
 
-// Attack offers n forged snapshots to new policies: snapshots from all over a history of
-// 30 jobs on map and reduce slots, in which something was changed and the checksum made
-// good, also of snapshots within them. Each must be refused, or else
+// Attack offers n forged snapshots to new policies. The snapshots come from all parts of
+// a history of 30 jobs on map and reduce slots. Something in them was changed and the
+// checksum corrected, also in snapshots within them. A policy must refuse each of them,
+// or
 //
-//   - be what the restored policy saves in turn: what is accepted was understood to the
-//     last bit;
-//   - leave a policy that goes on: it is told of all kinds of events, asked all questions
-//     and offered slots for a while, up to the end of time, and does not panic;
-//   - leave a policy that can be saved and restored again after that: the reader tests
-//     what stays true, and not what happens to be true.
+//   - save the same bytes after it: an accepted snapshot was understood to the last bit;
+//   - continue: it gets all kinds of events, all questions and free slots for a while, up
+//     to the last instant, and does not panic;
+//   - be saved and restored again after that: the reader must test only what always
+//     holds, and not what happens to hold.
 //
-// The history suits policies of jobs of one or two phases with estimates; events that
+// The history suits policies for jobs of one or two phases with estimates. Events that
 // the policy refuses are left out.
 func Attack(t *testing.T, newPolicy func() sojourn.Policy, n int) {
 	t.Helper()
@@ -63,7 +63,7 @@ func Attack(t *testing.T, newPolicy func() sojourn.Policy, n int) {
 }
 
 // Fuzz is [Attack] as a native fuzz target. The input is the body of a snapshot and the
-// seed of what comes after it.
+// seed of the calls that follow.
 func Fuzz(f *testing.F, newPolicy func() sojourn.Policy) {
 	d := newDriver(newPolicy(), rand.New(rand.NewPCG(1, 2)))
 	head := save(f, d.p)
@@ -79,7 +79,8 @@ func Fuzz(f *testing.F, newPolicy func() sojourn.Policy) {
 }
 
 // offer offers a forged snapshot to a new policy, and reports whether it was accepted.
-// The policy then goes through what follows from the seed, after what d has seen.
+// The policy then gets the calls that follow from the seed; d has seen the history
+// before.
 func offer(t testing.TB, newPolicy func() sojourn.Policy, d *driver, forged []byte, seed uint64) bool {
 	t.Helper()
 	doing := "restoring"
@@ -106,7 +107,7 @@ func offer(t testing.TB, newPolicy func() sojourn.Policy, d *driver, forged []by
 	return true
 }
 
-// same compares what a restored policy saves with what it was restored from.
+// same compares the snapshot of a restored policy with the one that it was restored from.
 func same(t testing.TB, got, want []byte) {
 	t.Helper()
 	if !bytes.Equal(got, want) {
@@ -135,14 +136,15 @@ func restore(p sojourn.Policy, data []byte) error {
 	s, _ := sojourn.As[sojourn.Snapshotter](p)
 	given := slices.Clone(data)
 	err := s.UnmarshalBinary(given)
-	clear(given) // nothing of it may be kept
+	clear(given) // the policy may keep nothing of it
 	return err
 }
 
 // magic begins a snapshot.
 var magic = []byte("sojourn\x01")
 
-// Where the frame of a snapshot has its length and its header; see package snapshot.
+// The places of the length and the header in the frame of a snapshot; see package
+// snapshot.
 const (
 	lengthAt = 8
 	headerAt = 16
@@ -163,15 +165,15 @@ func body(data []byte) []byte {
 	return data[at : len(data)-sumSize]
 }
 
-// join returns a good snapshot with the header of another one and this body.
+// join returns a valid snapshot with the header of another one and this body.
 func join(head, own []byte) []byte {
 	data := append(slices.Clone(head[:len(head)-sumSize-len(body(head))]), own...)
 	binary.LittleEndian.PutUint64(data[lengthAt:], uint64(len(data)+sumSize))
 	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// inner returns where the snapshots begin and end that a body has within it, each with the
-// number before it that says how long it is.
+// inner returns the ranges of the snapshots within a body. Each range includes the number
+// before it, which is its length.
 func inner(body []byte) (list [][2]int) {
 	for at := 0; ; {
 		next := bytes.Index(body[at:], magic)
@@ -184,7 +186,7 @@ func inner(body []byte) (list [][2]int) {
 			size := len(binary.AppendUvarint(nil, n))
 			if n > headerAt && n <= uint64(len(body)-at) && size <= at {
 				list = append(list, [2]int{at - size, at + int(n)})
-				at += int(n) // those within it are found when it is forged
+				at += int(n) // snapshots within this one are found when it is forged
 				continue
 			}
 		}
@@ -192,9 +194,10 @@ func inner(body []byte) (list [][2]int) {
 	}
 }
 
-// forge returns a body in which one to three things were changed: numbers, mostly those
-// that come last, which are the policy's own, or bytes. If there are snapshots within it,
-// half of the time it is one of them that is forged, with a good checksum.
+// forge returns a body in which one to three things were changed: numbers or bytes.
+// Mostly these are numbers near the end, which are the policy's own. If there are
+// snapshots within the body, half of the time one of them is forged instead, with a valid
+// checksum.
 func forge(rng *rand.Rand, own []byte) []byte {
 	if list := inner(own); len(list) > 0 && rng.IntN(2) == 0 {
 		at := list[rng.IntN(len(list))]
@@ -233,7 +236,7 @@ func change(rng *rand.Rand, body []byte) []byte {
 	return body
 }
 
-// number returns where the number of which a byte is part begins and ends.
+// number returns the range of the number to which a byte belongs.
 func number(body []byte, at int) (from, to int) {
 	for from = at; from > 0 && at-from < binary.MaxVarintLen64-1 && body[from-1] >= 0x80; from-- {
 	}

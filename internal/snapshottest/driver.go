@@ -25,7 +25,7 @@ func newDriver(p sojourn.Policy, rng *rand.Rand) *driver {
 	return &driver{p: p, rng: rng, jobs: map[sojourn.JobID]*sojourn.Job{}, running: map[sojourn.SlotID]sojourn.Assignment{}}
 }
 
-// with returns a driver that has seen the same and drives another policy.
+// with returns a driver with the same past that drives another policy.
 func (d *driver) with(p sojourn.Policy, rng *rand.Rand) *driver {
 	return &driver{p, rng, d.now, d.n, maps.Clone(d.jobs), maps.Clone(d.running)}
 }
@@ -57,9 +57,9 @@ func (d *driver) grow() {
 	}
 }
 
-// goOn does anything that a driver may do who does not know which slots and attempts
-// there are: it reports what may not fit, and offers slots that the policy names or that
-// it has just been told of. In the end it finishes what runs, and goes to the end of time.
+// goOn does anything that a driver without knowledge of slots and attempts may do. It
+// reports events that may not fit, and offers slots that the policy names or that were
+// just added. At the end it finishes running tasks, and goes to the last instant.
 func (d *driver) goOn() {
 	d.findNow()
 	for range 25 {
@@ -200,8 +200,8 @@ func (d *driver) ask() {
 	}
 }
 
-// job returns the next job, of tasks in a first phase, with input somewhere, and often
-// three in another one.
+// job returns the next job. It has the given number of tasks in a first phase, with
+// inputs, and often three tasks in a second one.
 func (d *driver) job(tasks int) *sojourn.Job {
 	job := &sojourn.Job{
 		ID: sojourn.JobID(d.n), Name: "job", Pool: []string{"", "a", "b"}[d.n%3], Weight: float64(1 + d.n%4),

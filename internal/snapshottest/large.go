@@ -9,11 +9,11 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Large asks that a job of as many tasks as a job may have takes little memory, in a
-// policy and in its snapshot: what it takes follows what is started, held or finished, and
-// not what is announced. The job arrives, runs on a few slots, and is held, revised, saved,
-// restored and cancelled. The policy must take jobs of a map and a reduce phase with
-// estimates, and slots of both classes.
+// Large tests that a job of the greatest possible number of tasks takes little memory, in a
+// policy and in its snapshot. The memory must depend on the tasks that are started, held or
+// finished, and not on the announced ones. The job arrives, runs on a few slots, and is
+// held, revised, saved, restored and cancelled. The policy must accept jobs of a map and a
+// reduce phase with estimates, and slots of both classes.
 func Large(t *testing.T, newPolicy func() sojourn.Policy) {
 	t.Helper()
 	const memory = 256 << 10 // bytes that may be allocated in all; two bits a task were 512 MiB
@@ -73,7 +73,7 @@ func large(t *testing.T, newPolicy func() sojourn.Policy) {
 	}
 }
 
-// run runs tasks of a second each on slots, as many rounds as are given, and returns how
+// run runs tasks of a second each on slots, for the given number of rounds, and returns how
 // many ended.
 func (d *driver) run(t *testing.T, slots sojourn.SlotID, rounds int) (ended int) {
 	t.Helper()

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Sequence tests that sequence numbers which only a forger comes to are no end: five items
-// arrive, and after each what save returns can be restored, into items that save the same
-// (again) and come in the order of their arrival.
+// Sequence tests that sequence numbers that only a forger reaches cause no failure. Five
+// items arrive. After each of them, restore must accept the result of save; the restored
+// items must save the same bytes (again) and be in the order of their arrival.
 func Sequence(t *testing.T, arrive func(item int), save func() []byte, restore func(data []byte) (again []byte, items []int, err error)) {
 	t.Helper()
 	var want []int

@@ -11,7 +11,7 @@ import (
 // Shift is the resolution of work: a unit of work is 2^-Shift slot-nanoseconds.
 const Shift = 96
 
-// What a clock takes at most.
+// The limits of a clock.
 const (
 	MaxWork   = 1 << 63 // of a job, in slot-nanoseconds
 	MaxWeight = 1 << 48 // of a job, in units of 2^-16
@@ -22,7 +22,7 @@ const (
 type Tag = wide.Uint192
 
 // A Clock is the virtual time of a virtual cluster. The zero Clock is at time 0 and has
-// neither slots nor jobs. It does not know its jobs: their tags are kept by the caller.
+// neither slots nor jobs. It does not know its jobs: the caller keeps their tags.
 type Clock struct {
 	slots uint64
 	now   sojourn.Time
@@ -38,7 +38,7 @@ func (c *Clock) Now() sojourn.Time { return c.now }
 // Weight returns W.
 func (c *Clock) Weight() wide.Uint128 { return c.weight }
 
-// State returns virtual time, and the work that is not in it.
+// State returns virtual time, and the work that is done and not in it.
 func (c *Clock) State() (g Tag, carry wide.Uint192) { return c.g, c.carry }
 
 // SetSlots sets the number of slots from now on, at most [MaxSlots]. Without slots
@@ -57,9 +57,9 @@ func Check(work, weight uint64) {
 	}
 }
 
-// Pass moves on to instant t, and returns the work that was done meanwhile, 0 while
-// there are no jobs. It panics if t is in the past. Unless nothing was done, the caller
-// then calls [Clock.Complete].
+// Pass advances to instant t, and returns the work that was done meanwhile, 0 while
+// there are no jobs. It panics if t is in the past. If work was done, the caller then
+// calls [Clock.Complete].
 func (c *Clock) Pass(t sojourn.Time) (done wide.Uint192) {
 	if t < c.now {
 		panic("vclock: time runs backwards")
@@ -73,10 +73,10 @@ func (c *Clock) Pass(t sojourn.Time) (done wide.Uint192) {
 	return done
 }
 
-// Complete lets the jobs go that are complete, in the order of their tags. First returns
-// the tag and the weight of the job with the least tag; false if there is none. For each
-// job that is complete, leave is called with the instant, rounded up: it takes out the
-// job that first returned, which the clock does not count any more.
+// Complete removes the complete jobs from the clock, in the order of their tags. first
+// returns the tag and the weight of the job with the least tag; false if there is none.
+// For each complete job, Complete calls leave with the instant of completion, rounded
+// up. leave removes the job that first returned from the caller's jobs.
 func (c *Clock) Complete(first func() (Tag, uint64, bool), leave func(at sojourn.Time)) {
 	for {
 		tag, weight, ok := first()
@@ -114,8 +114,8 @@ func (c *Clock) Next(tag Tag) (sojourn.Time, bool) {
 	return c.now + sojourn.Time(wait.Lo), true
 }
 
-// Enter lets a job in that has so many units of work left, more than 0, and returns its
-// tag. What is above [MaxWork] is left out.
+// Enter adds a job with the given units of work left, more than 0, and returns its tag.
+// Work above [MaxWork] is ignored.
 func (c *Clock) Enter(left wide.Uint192, weight uint64) Tag {
 	c.settle()
 	if most := Units(MaxWork); most.Less(left) {
@@ -126,18 +126,18 @@ func (c *Clock) Enter(left wide.Uint192, weight uint64) Tag {
 	return tag
 }
 
-// after returns the tag of a job that comes now with so much left.
+// after returns the tag of a job that comes now with the given work left.
 func (c *Clock) after(left wide.Uint192, weight uint64) Tag {
 	tag := c.g.Add(ceil(left, weight))
 	if !c.carry.IsZero() {
-		tag = tag.Add(wide.Uint192{Lo: 1}) // the part of the carry that the job will get is not its own
+		tag = tag.Add(wide.Uint192{Lo: 1}) // the job will share in the carry, which was done before it came
 	}
 	return tag
 }
 
-// Leave lets a job go before it is complete, with its share of the carry, rounded up:
-// virtual time with the carry counted in does not move on for the others. It returns
-// that share.
+// Leave removes a job before it is complete, with its share of the carry, rounded up:
+// for the others, virtual time including the carry does not advance. It returns that
+// share.
 func (c *Clock) Leave(weight uint64) (share wide.Uint192) {
 	c.settle()
 	q, rest := c.small().MulU64(weight).QuoRem(c.weight)
@@ -153,8 +153,8 @@ func (c *Clock) Leave(weight uint64) (share wide.Uint192) {
 	return share
 }
 
-// Left returns the units of work that a job has left, its share of the carry not
-// deducted.
+// Left returns the units of work that a job has left, without deducting its share of
+// the carry.
 func (c *Clock) Left(tag Tag, weight uint64) wide.Uint192 {
 	left, fits := tag.Sub(c.g).Mul(wide.From64(weight))
 	if !fits {
@@ -163,11 +163,11 @@ func (c *Clock) Left(tag Tag, weight uint64) wide.Uint192 {
 	return left
 }
 
-// Revise replaces the work of a job, in slot-nanoseconds, and its weight. What it has
-// left changes by as much as its work, but not below 0. If it keeps its weight and has
-// something left it stays, and has the tag that Revise returns: at most that of a job
-// that comes now with [MaxWork]. Otherwise the caller takes it out by [Clock.Leave], and
-// lets it [Clock.Enter] with what is left unless that is 0.
+// Revise replaces the work of a job, in slot-nanoseconds, and its weight. The work that
+// it has left changes by as much as its work, but not below 0. If it keeps its weight
+// and has work left it stays, with the tag that Revise returns: at most that of a job
+// that comes now with [MaxWork]. Otherwise the caller removes it by [Clock.Leave], and
+// adds it by [Clock.Enter] with the work left, unless that is 0.
 func (c *Clock) Revise(tag Tag, was, work, oldWeight, weight uint64) (left wide.Uint192, revised Tag, stays bool) {
 	c.settle()
 	left, before := c.Left(tag, oldWeight).Add(Units(work)), Units(was)
@@ -194,8 +194,8 @@ func (c Clock) Remaining(tag Tag, weight uint64) uint64 {
 	return wholeUp(c.Left(tag, weight).Sub(wide.Uint192{Mid: share.Hi, Lo: share.Lo})).Lo
 }
 
-// settle brings virtual time up to date: the carry is below W then. No job is complete
-// that was not before.
+// settle moves the carry into virtual time, so that the carry is below W. It completes
+// no job.
 func (c *Clock) settle() {
 	if c.carry.Less(wide.Uint192{Mid: c.weight.Hi, Lo: c.weight.Lo}) || c.carry.IsZero() {
 		return
@@ -207,15 +207,15 @@ func (c *Clock) settle() {
 // small returns the carry after settle.
 func (c *Clock) small() wide.Uint128 { return wide.Uint128{Hi: c.carry.Mid, Lo: c.carry.Lo} }
 
-// Save writes virtual time. Now, slots and jobs are the caller's.
+// Save writes virtual time. The caller saves the instant, slots and jobs.
 func (c Clock) Save(w *snapshot.Writer) {
 	c.settle()
 	c.g.Save(w)
 	c.small().Save(w)
 }
 
-// Restore reads what Save has written into a zero clock, which is at that instant then,
-// with so many slots. The caller then calls [Clock.Admit] for each job, and
+// Restore reads what Save has written into a zero clock, and sets its instant and
+// number of slots. The caller then calls [Clock.Admit] for each job, and
 // [Clock.Restored].
 func (c *Clock) Restore(r *snapshot.Reader, now sojourn.Time, slots int) {
 	c.now = now
@@ -227,7 +227,7 @@ func (c *Clock) Restore(r *snapshot.Reader, now sojourn.Time, slots int) {
 	r.Check(!most.Less(c.g), "virtual time is out of range")
 }
 
-// Admit lets a job in whose tag was read. It reports whether the tag can be one: later
+// Admit adds a job whose tag was read. It reports whether the tag is possible: later
 // than now, and at most that of a job that comes now with [MaxWork].
 func (c *Clock) Admit(r *snapshot.Reader, tag Tag, weight uint64) bool {
 	if r.Err() != nil {
@@ -241,7 +241,7 @@ func (c *Clock) Admit(r *snapshot.Reader, tag Tag, weight uint64) bool {
 	return true
 }
 
-// Restored tests what depends on all jobs.
+// Restored tests the fields that depend on all jobs.
 func (c *Clock) Restored(r *snapshot.Reader) {
 	r.Check(c.carry.IsZero() || c.small().Less(c.weight), "the carry is out of range")
 	r.Check(!c.weight.IsZero() || c.g.IsZero(), "virtual time of nothing")

@@ -1,5 +1,5 @@
-// Package weightorder holds the orders of tasks that the MarS paper compares its own
-// with (Ling et al. 2016, Section 5.1.3). They are defined once, for the offline
+// Package weightorder has the orders of tasks with which the MarS paper compares its
+// own (Ling et al. 2016, Section 5.1.3). They are defined once, for the offline
 // planners of package mars and for the policies of package baseline.
 package weightorder
 
@@ -13,8 +13,9 @@ const (
 	HTWF              // high task weight first
 )
 
-// A Task is what the orders look at. Times are in nanoseconds, which are exact below
-// 2^53: equal unit weights then give equal keys, since a division rounds once.
+// A Task has the numbers that the orders use. Times are in nanoseconds, which are
+// exact below 2^53: equal unit weights then give equal keys, since a division rounds
+// once.
 type Task struct {
 	JobWeight float64
 	JobWork   float64 // processing time of all tasks of the job

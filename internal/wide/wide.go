@@ -1,8 +1,8 @@
 // Package wide provides the unsigned 128-bit arithmetic that sums over jobs and
 // virtual times need: an int64 of slot-nanoseconds lasts 25 hours at 100,000 slots.
 //
-// Nothing wraps around: an operation whose result does not fit panics, but for AddCapped. Its
-// callers state the bounds under which the result fits.
+// Nothing wraps around: an operation whose result does not fit panics, except AddCapped.
+// Callers state the bounds under which the result fits.
 package wide
 
 import (
@@ -51,7 +51,7 @@ func (x Uint128) Add(y Uint128) Uint128 {
 	return Uint128{hi, lo}
 }
 
-// AddCapped returns x+y, or the greatest number that there is if the sum does not fit.
+// AddCapped returns x+y, or the greatest Uint128 if the sum does not fit.
 func (x Uint128) AddCapped(y Uint128) Uint128 {
 	lo, carry := bits.Add64(x.Lo, y.Lo, 0)
 	hi, carry := bits.Add64(x.Hi, y.Hi, carry)
@@ -133,8 +133,8 @@ func (x Uint128) QuoRem(y Uint128) (q, r Uint128) {
 	return q, r
 }
 
-// shl returns x*2^n modulo 2^128. A shift of 64 bits or more yields 0 in Go, so
-// that no case needs a branch.
+// shl returns x*2^n modulo 2^128. A shift of 64 bits or more yields 0 in Go, so no case
+// needs a branch.
 func (x Uint128) shl(n uint) Uint128 {
 	return Uint128{x.Hi<<n | x.Lo>>(64-n) | x.Lo<<(n-64), x.Lo << n}
 }

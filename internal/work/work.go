@@ -15,8 +15,8 @@ func OfTask(ph *sojourn.Phase, index uint32, unknown time.Duration) wide.Uint128
 	return wide.From64(uint64(cmp.Or(ph.EstimateOf(int(index)), unknown)))
 }
 
-// OfPhase returns the sum of OfTask over the tasks of a phase that are not
-// done, of which there are the given number.
+// OfPhase returns the sum of OfTask over the tasks of a phase that are not done. done is the
+// number of tasks that are.
 func OfPhase(ph *sojourn.Phase, unknown time.Duration, isDone func(uint32) bool, done int) (sum wide.Uint128) {
 	if ph.Estimates == nil {
 		return wide.Mul64(uint64(ph.Tasks-done), uint64(cmp.Or(ph.Estimate, unknown)))
