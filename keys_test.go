@@ -20,6 +20,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
@@ -308,6 +309,9 @@ func stories() (list []story) {
 	}, threeJobs)
 	with("las with a reserve", func() (sojourn.Policy, error) {
 		return baseline.NewLAS(baseline.LASOptions{Reserve: 0.5})
+	}, threeJobs)
+	with("pfsp with a reserve", func() (sojourn.Policy, error) {
+		return pfsp.New(pfsp.Options{Reserve: 0.5})
 	}, threeJobs)
 	with("mars with batches", func() (sojourn.Policy, error) {
 		return mars.New(mars.Options{Batch: 3 * time.Second, Commit: true})

@@ -203,7 +203,7 @@ var optionTypes = []struct {
 	{baseline.DeadlineConstraintOptions{}, map[string]domain{"HoldSlots": anyBool}},
 	{pfsp.Options{}, map[string]domain{
 		"FairLimit": at(0, 1<<16), "NoGate": anyBool, "Order": choices(pfsp.FSP), "Late": choices(pfsp.LateShare), "DefaultTaskTime": anyTime,
-		"Alpha": at(0.0, math.Nextafter(1, 0)), "MinProgress": at(0.0, 1), "UpdateInterval": anyTime,
+		"Alpha": at(0.0, math.Nextafter(1, 0)), "MinProgress": at(0.0, 1), "UpdateInterval": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool,
 	}},
 	{hfsp.Options{}, map[string]domain{
 		"TrainingTasks": at(0, math.MaxInt32), "TrainingSlots": anyCount, "Delta": anyTime, "Xi": at(1.0, below32, true), "DefaultTaskTime": anyTime,

@@ -16,107 +16,63 @@ import (
 // A keptFSP is an exactFSP with a reserve, in lists and rational numbers.
 type keptFSP struct {
 	exactFSP
-	share *big.Rat
+	reserve *gpstest.Reserve
+	fewer   bool // the virtual cluster has all slots but the reserved ones
 
-	// owners counts slots as free that are held out of turn. fewer gives the virtual cluster
-	// all slots but the reserved ones. Counted is both; a mutant has fewer alone.
-	owners, fewer bool
-
-	slots   map[sojourn.SlotID]*keptSlot
-	lengths []time.Duration
-	level   map[*exactJob]int
-	over    map[*exactJob]int // finished tasks
+	longest map[sojourn.JobID]time.Duration
+	over    map[sojourn.JobID]int // finished tasks
 }
 
-type keptSlot struct {
-	job *exactJob // nil: free
-	out bool
-}
-
+// newKeptFSP returns the oracle. Counted is both owners, whose slots count as free that
+// are held out of turn, and fewer; a mutant has fewer alone.
 func newKeptFSP(share *big.Rat, owners, fewer bool) *keptFSP {
-	return &keptFSP{share: share, owners: owners, fewer: fewer,
-		slots: map[sojourn.SlotID]*keptSlot{}, level: map[*exactJob]int{}, over: map[*exactJob]int{}}
-}
-
-// kept returns how many of n slots are reserved.
-func kept(share *big.Rat, n int) int {
-	k := new(big.Rat).Mul(share, rat(n, 1))
-	return max(0, min(floor(k.Add(k, rat(1, 2))), n-1))
-}
-
-func (p *keptFSP) running(j *exactJob) (n int) {
-	for _, s := range p.slots {
-		if s.job == j {
-			n++
-		}
-	}
-	return n
-}
-
-func (p *keptFSP) file(j *exactJob, own time.Duration) {
-	u := new(big.Rat)
-	for _, d := range p.lengths {
-		switch a, b := halfOctave(d), halfOctave(own); {
-		case a < b:
-			u.Add(u, rat(1, 1))
-		case a == b:
-			u.Add(u, rat(1, 2))
-		}
-	}
-	r := p.running(j)
-	u.Quo(u, rat(len(p.lengths), 1)).Add(u, rat(r, 1))
-	p.level[j] = floor(u.Quo(u, rat(1+r, 1)).Mul(u, rat(15999, 1000)))
+	return &keptFSP{reserve: gpstest.NewReserve(share, owners), fewer: fewer,
+		longest: map[sojourn.JobID]time.Duration{}, over: map[sojourn.JobID]int{}}
 }
 
 func (p *keptFSP) Observe(ev sojourn.Event) error {
 	p.v.Advance(ev.At)
 	switch ev.Kind {
 	case sojourn.SlotAdded:
-		p.slots[ev.Slot.ID] = &keptSlot{}
-		if p.v.Slots = len(p.slots); p.fewer {
-			p.v.Slots -= kept(p.share, len(p.slots))
+		p.reserve.Add(ev.Slot.ID)
+		all, others := p.reserve.Slots()
+		if p.v.Slots = all; p.fewer {
+			p.v.Slots = others
 		}
 	case sojourn.JobArrived:
 		p.exactFSP.Observe(ev)
-		p.lengths = append(p.lengths, slices.Max(ev.Job.Phases[0].Estimates))
-		j := p.jobs[len(p.jobs)-1]
-		p.file(j, p.lengths[j.id-1])
+		id := ev.Job.ID
+		p.longest[id] = slices.Max(ev.Job.Phases[0].Estimates)
+		p.reserve.Arrive(p.longest[id])
+		p.reserve.File(id, p.longest[id])
 	case sojourn.TaskFinished:
-		j := p.slots[ev.Slot.ID].job
-		*p.slots[ev.Slot.ID] = keptSlot{}
-		p.over[j]++
-		p.file(j, p.lengths[j.id-1])
+		id := p.reserve.End(ev.Slot.ID)
+		p.over[id]++
+		p.reserve.File(id, p.longest[id])
 	}
 	return nil
 }
 
 // next returns the job that the next slot goes to, and whether it is its turn.
 func (p *keptFSP) next() (best *exactJob, inTurn bool) {
-	free, live := 0, 0
-	for _, s := range p.slots {
-		if s.job == nil || s.out && p.owners {
-			free++
-		}
-	}
+	live := 0
 	for _, j := range p.jobs {
-		if p.over[j] < j.tasks {
+		if p.over[j.id] < j.tasks {
 			live++
 		}
 	}
-	first := p.first()
 	for _, j := range p.jobs {
-		threshold := floor(new(big.Rat).Add(rat(p.level[j]*kept(p.share, len(p.slots)), 15), rat(1, 2)))
-		if j.started < j.tasks && (free > threshold || live == 1) && (best == nil || !gpstest.Before(best.Job, j.Job, false)) {
+		if j.started < j.tasks && (live == 1 || p.reserve.May(j.id)) && (best == nil || !gpstest.Before(best.Job, j.Job, false)) {
 			best = j
 		}
 	}
-	return best, best == first
+	return best, best == p.first()
 }
 
 func (p *keptFSP) start(j *exactJob, id sojourn.SlotID, inTurn bool) {
 	j.started++
-	*p.slots[id] = keptSlot{j, !inTurn}
-	p.file(j, p.lengths[j.id-1])
+	p.reserve.Start(id, j.id, inTurn)
+	p.reserve.File(j.id, p.longest[j.id])
 }
 
 func (p *keptFSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
@@ -166,13 +122,8 @@ func (p keptJudge) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		*p.tied = true // whose turn it was
 	}
 	p.exact.start(want, id, inTurn)
-	q := 0
-	for _, s := range p.exact.slots {
-		if s.job != nil && s.out {
-			q++
-		}
-	}
-	if k := kept(p.exact.share, len(p.exact.slots)); p.exact.owners && q > k {
+	all, others := p.exact.reserve.Slots()
+	if q, k := p.exact.reserve.Out(), all-others; p.exact.reserve.Counted && q > k {
 		p.t.Fatalf("%d slots are held out of turn, %d are reserved", q, k)
 	}
 	return a, ok
@@ -194,7 +145,7 @@ func TestFSPWithReserveDecidesAsTheOracle(t *testing.T) {
 // in fluid processor sharing on M = n - k slots, or -1.
 func beyondKept(p sojourn.Policy, n int, share *big.Rat, jobs []testJob) int {
 	finish, _ := schedule(p, n, jobs)
-	m := n - kept(share, n)
+	m := n - gpstest.Kept(share, n)
 	fluid := gpstest.Cluster{Slots: m}
 	for _, j := range jobs {
 		fluid.Advance(j.at)

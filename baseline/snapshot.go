@@ -13,7 +13,7 @@ import (
 )
 
 func (p *SRPT) header() snapshot.Header {
-	return snapshot.Header{Policy: "srpt", Version: 3, Options: reserveHeader(p.reserve)}
+	return snapshot.Header{Policy: "srpt", Version: 3, Options: p.reserve.Header()}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. The remaining work of a job follows
@@ -30,7 +30,7 @@ func (p *SRPT) UnmarshalBinary(data []byte) error {
 }
 
 func (p *LAS) header() snapshot.Header {
-	return snapshot.Header{Policy: "las", Version: 3, Options: reserveHeader(p.reserve)}
+	return snapshot.Header{Policy: "las", Version: 3, Options: p.reserve.Header()}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. The starts of live attempts are in
@@ -74,7 +74,7 @@ func (p *Local) UnmarshalBinary(data []byte) error {
 func (p *FSP) header() snapshot.Header {
 	return snapshot.Header{Policy: "fsp", Version: 4, Options: append([]snapshot.Option{
 		snapshot.Opt("late", p.late), snapshot.Opt("default-task-time", p.taskTime),
-	}, reserveHeader(p.opts)...)}
+	}, p.opts.Header()...)}
 }
 
 // reset gives p the state of a new policy.

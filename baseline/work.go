@@ -7,7 +7,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
-	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // phaseBuckets returns, by phase, the bucket of the longest task.
@@ -22,14 +21,6 @@ func phaseBuckets(j *sojourn.Job, unknown time.Duration) []uint8 {
 // reserveOptions returns the reserve that options ask for.
 func reserveOptions(share float64, counted bool) reserve.Options {
 	return reserve.Options{Share: reserve.ShareOf(share), Counted: counted}
-}
-
-// reserveHeader returns the options of a reserve that the saved state rests on.
-func reserveHeader(o reserve.Options) []snapshot.Option {
-	return []snapshot.Option{
-		snapshot.Opt("reserve", o.Share > 0),
-		snapshot.Opt("counted", o.Share > 0 && o.Counted),
-	}
 }
 
 // seconds converts slot-nanoseconds to seconds, for people.

@@ -2,6 +2,7 @@ package pfsp_test
 
 import (
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/gpstest"
 )
 
 // An instance is a set of jobs of one phase with exact estimates, in the order of
@@ -17,6 +19,12 @@ import (
 type instance struct {
 	slots int
 	jobs  []testJob
+	kept  int // percent of the slots: the bound is that of the others
+}
+
+// served returns the number of slots that the bound counts on.
+func (in instance) served() int {
+	return in.slots - gpstest.Kept(big.NewRat(int64(in.kept), 100), in.slots)
 }
 
 type testJob struct {
@@ -28,7 +36,7 @@ type testJob struct {
 
 func (in instance) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d slots", in.slots)
+	fmt.Fprintf(&b, "%d slots, %d %% reserved", in.slots, in.kept)
 	for i, j := range in.jobs {
 		fmt.Fprintf(&b, "; job %d at %v weight %g: %v", i+1, j.at, j.weight, j.times)
 	}

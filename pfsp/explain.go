@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
-// AppendRanking implements [sojourn.Explainer]: class after class, the job that a
-// free slot would get, and then the others in the order in which their phases end
+// AppendRanking implements [sojourn.Explainer]: class after class, the job whose turn it
+// is to get a free slot, and then the others in the order in which their phases end
 // in the virtual cluster.
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.ledger.AppendRanking(dst, func(list func(*ledger.Job[data])) {
@@ -25,7 +25,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	}) // and last the jobs whose next phase lost its input: they are in no system
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key                     unit    meaning
 //	phaseN                  group   phase N, from 0, if it is in a slack system
@@ -48,6 +48,9 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	attrs := j.Attrs()
+	if p.reserve != nil {
+		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) { p.filed(j, filed) })
+	}
 	for i := range j.Data {
 		if ph := &j.Data[i]; ph.item != nil {
 			attrs = append(attrs, slog.GroupAttrs(fmt.Sprintf("phase%d", i), p.explain(ph)...))

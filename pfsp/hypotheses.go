@@ -23,6 +23,7 @@ const (
 	heldTasks
 	adoptions
 	weights
+	uncounted
 	numHypotheses
 )
 
@@ -38,6 +39,7 @@ var violations = [numHypotheses]string{
 	heldTasks:     "tasks were held",
 	adoptions:     "attempts were adopted",
 	weights:       "weights were changed",
+	uncounted:     "a reserve that is not counted",
 }
 
 // hypotheses is the account of what does not hold in a class.
@@ -199,7 +201,10 @@ func (c *class) doubt(ph *phase, what hypothesis) {
 }
 
 // serving records whom a slot is given to.
-func (c *class) serving(p *Policy, ph *phase) {
+func (c *class) serving(p *Policy, ph *phase, inTurn bool) {
+	if !inTurn {
+		return // the slot is one of those that the promise does not count on
+	}
 	if p.late == LateDefault && ph.item.Late() && !ph.exact() {
 		c.breaks(lateShares)
 	}
@@ -228,6 +233,7 @@ func (p *Policy) void(ph *phase) (list []string) {
 		estimates:     p.overrun(c),
 		ungatedProbes: p.noGate && p.fairLimit > 0,
 		lateShares:    p.late == LateShare,
+		uncounted:     p.reserve != nil && !p.kept.Counted,
 	}
 	for what, text := range violations {
 		if never[what] || c.live[what] > 0 || c.last[what] > ph.since {

@@ -53,13 +53,13 @@ func TestMutantsBreakTheBound(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 1))
 			if !tc.breaks {
-				if in, job, by := climb(tc.policy, r, 200); by > 0 {
+				if in, job, by := climb(tc.policy, 0, r, 200); by > 0 {
 					t.Fatalf("job %d ends %.3f longest tasks beyond the bound: %v", job+1, by, in)
 				}
 				return
 			}
 			for range 200 {
-				if in, job, by := climb(tc.policy, r, 100); by > 0 {
+				if in, job, by := climb(tc.policy, 0, r, 100); by > 0 {
 					t.Logf("job %d ends %.3f longest tasks beyond the bound: %v", job+1, by, in)
 					return
 				}
@@ -77,7 +77,7 @@ func TestMutantsBreakTheBound(t *testing.T) {
 // Reference: package comment, proof.
 func TestLimitsInTheVirtualClusterBreakTheBound(t *testing.T) {
 	const ms = 1_000_000
-	in := instance{4, []testJob{
+	in := instance{slots: 4, jobs: []testJob{
 		{times: []sojourn.Time{100 * ms}},
 		{times: slices.Repeat([]sojourn.Time{ms}, 290)},
 	}}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // Options configure a [Policy]. The zero value is the default. A snapshot may be restored
-// under another FairLimit, NoGate, MinProgress or UpdateInterval.
+// under another FairLimit, NoGate, MinProgress or UpdateInterval, and another size of the Reserve.
 type Options struct {
 	// FairLimit is K, the number of tasks of each phase that may be started out of
 	// turn, so that a job shows early whether it works and how long its tasks take:
@@ -52,6 +53,16 @@ type Options struct {
 	// (Algorithm 1). Zero means none: a phase is estimated anew whenever the number
 	// of its finished tasks has doubled.
 	UpdateInterval time.Duration
+
+	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
+	// short tasks and for phases that run little: see package kit/reserve. The number of
+	// slots is rounded to the nearest whole one, halves up, and is less than all. Zero
+	// means none. Without Counted the promise is void.
+	Reserve float64
+
+	// Counted lets the reserve count whose the slots are, and gives the virtual cluster all
+	// slots but the reserved ones: the promise then holds with that many. Short jobs wait longer.
+	Counted bool
 }
 
 // Order says which phase is served, apart from late ones and from tasks that are
@@ -98,6 +109,7 @@ type settings struct {
 	alpha       uint64        // in 2^-16
 	minProgress uint16        // in 1/10000
 	interval    time.Duration
+	kept        reserve.Options
 }
 
 // maxFairLimit bounds FairLimit: there is a queue for each number of started tasks
@@ -113,7 +125,8 @@ func (o Options) Validate() error {
 		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0),
 		option.Want(o.Alpha >= 0 && o.Alpha < 1, "Alpha", o.Alpha, "0 to below 1"),
 		option.Range("MinProgress", o.MinProgress, 0, 1),
-		option.AtLeast("UpdateInterval", o.UpdateInterval, 0))
+		option.AtLeast("UpdateInterval", o.UpdateInterval, 0),
+		option.Range("Reserve", o.Reserve, 0, 1))
 }
 
 // settle returns valid options with their defaults.
@@ -122,6 +135,7 @@ func (o *Options) settle() settings {
 		fairLimit: 2, noGate: o.NoGate, order: o.Order, late: o.Late, taskTime: o.DefaultTaskTime,
 		alpha:       uint64(math.Floor(float64(o.Alpha*(1<<16)) + 0.5)),
 		minProgress: 200, interval: o.UpdateInterval,
+		kept: reserve.Options{Share: reserve.ShareOf(o.Reserve), Counted: o.Counted},
 	}
 	if o.FairLimit != nil {
 		s.fairLimit = *o.FairLimit

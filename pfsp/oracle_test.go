@@ -9,10 +9,10 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/gpstest"
 )
 
-// sharing returns when each job completes if the slots are shared by weight among
+// sharing returns when each job completes if the slots that are served are shared by weight among
 // all jobs that are there, as if work could be spread over any number of slots.
 func sharing(in instance) (ends []*big.Rat) {
-	c := gpstest.Cluster{Slots: in.slots}
+	c := gpstest.Cluster{Slots: in.served()}
 	for _, j := range in.jobs {
 		c.Advance(j.at)
 		c.Arrive(j.work(), j.weight)

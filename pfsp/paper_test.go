@@ -164,7 +164,7 @@ func TestMeanFlowTime(t *testing.T) {
 // Reference: package comment, "The bound is nearly tight".
 func TestBoundIsNearlyTight(t *testing.T) {
 	const n, p = 16, 1_000_000_000
-	in := instance{n, []testJob{
+	in := instance{slots: n, jobs: []testJob{
 		{times: slices.Repeat([]sojourn.Time{p}, n)},
 		{at: 1, times: []sojourn.Time{p}},
 	}}

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/slack"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
@@ -20,7 +21,8 @@ type Policy struct {
 	settings
 	ledger  ledger.Ledger[data]
 	inputs  *locality.Index[data]
-	classes []*class // by sojourn.Class, as far as any was seen
+	classes []*class         // by sojourn.Class, as far as any was seen
+	reserve *reserve.Reserve // nil if nothing is reserved
 }
 
 // data is what the policy keeps of a job, phase by phase.
@@ -35,7 +37,11 @@ type class struct {
 	// turn, by the number of tasks that they have started, in the order of V.
 	probes []*heap.Heap[*slack.Item[*phase]]
 
-	choice *phase // what a free slot gets, if chosen
+	// levels holds the phases that have something to start by their levels, in the order
+	// of V. It is nil if nothing is reserved.
+	levels *heap.Levels[*slack.Item[*phase]]
+
+	choice *phase // whose turn it is, if chosen
 	chosen bool
 
 	finished total // tasks of phases that have finished: the default for those without an estimate
@@ -85,6 +91,9 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 			p.update(c.Job, i)
 		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		if p.reserve != nil {
+			p.reserve.Ended(c.Slot)
+		}
 		p.end(&ev, c)
 		if c.SlotGone {
 			p.setCapacity(c)
@@ -102,6 +111,9 @@ func (p *Policy) class(id sojourn.Class) *class {
 	for int(id) >= len(p.classes) {
 		c := &class{id: sojourn.Class(len(p.classes)), system: slack.New[*phase](p.lateMode())}
 		c.system.Advance(p.ledger.Now(), nil)
+		if p.reserve != nil {
+			c.levels = heap.NewLevels(reserve.Levels, (*slack.Item[*phase]).Before)
+		}
 		p.classes = append(p.classes, c)
 	}
 	return p.classes[id]
@@ -122,7 +134,7 @@ func (p *Policy) classOf(ph *phase) *class { return p.class(ph.spec().Class) }
 func (p *Policy) setCapacity(ch ledger.Change[data]) {
 	c := p.class(ch.Slot.Class)
 	c.resized(p.ledger.Now(), p.ledger.Capacity(ch.Slot.Class))
-	c.system.SetCapacity(c.slots)
+	c.system.SetCapacity(p.virtualSlots(c))
 }
 
 // arrive prepares the account of a job.
@@ -132,6 +144,7 @@ func (p *Policy) arrive(j *ledger.Job[data]) {
 		ph := &j.Data[i]
 		ph.ratio, ph.seen = wide.From64(one), p.ledger.Now()
 		p.read(ph)
+		p.count(ph)
 	}
 	for i := range j.Data {
 		p.update(j, i)
@@ -156,7 +169,7 @@ func (p *Policy) read(ph *phase) {
 	if ph.unknown == 0 {
 		ph.unknown = option.DefaultTaskTime
 	}
-	ph.estimate.read(ph.spec(), ph.account())
+	p.measure(ph)
 }
 
 // revise takes over a new description of a job of which something else was told.
@@ -164,7 +177,7 @@ func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
 	for i := range j.Data {
 		ph := &j.Data[i]
 		p.refresh(ph)
-		ph.estimate.read(ph.spec(), ph.account())
+		p.measure(ph)
 		if ph.touched() && sizesDiffer(&told.Phases[i], ph.spec(), ph.account()) {
 			p.mistaken(ph)
 		}
@@ -286,10 +299,20 @@ func (p *Policy) update(j *ledger.Job[data], i int) {
 	}
 	c.setState(ph, ph.state())
 	c.system.SetRunning(ph.item, p.share(ph))
+	p.grade(c, ph)
 	p.file(c, ph)
 }
 
-// choose returns what a free slot of the class gets, or nil: Algorithm 2.
+// next returns what a free slot of the class gets, or nil, and whether it is its turn.
+func (p *Policy) next(c *class) (ph *phase, inTurn bool) {
+	ph = p.choose(c)
+	if ph == nil || p.reserve == nil {
+		return ph, true
+	}
+	return p.allowed(c, ph)
+}
+
+// choose returns whose turn it is to get a free slot of the class, or nil: Algorithm 2.
 func (p *Policy) choose(c *class) *phase {
 	if c.chosen {
 		return c.choice
@@ -347,7 +370,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
 	c := p.class(s.Class)
 	now := p.ledger.Now()
-	ph := p.choose(c)
+	ph, inTurn := p.next(c)
 	for ph != nil && ph.exhausted(now) {
 		// What has used up its estimate does not go first for that: its work is taken
 		// to be twice as much.
@@ -356,33 +379,40 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		ph.double(now)
 		p.resize(ph)
 		c.chosen = false
-		ph = p.choose(c)
+		ph, inTurn = p.next(c)
 	}
 	if ph == nil {
 		return sojourn.Assignment{}, false
 	}
 	probe := ph.queue >= 0
-	c.serving(p, ph)
+	c.serving(p, ph, inTurn)
+	if p.reserve != nil {
+		p.reserve.Started(s, inTurn)
+	}
 	pick, _ := p.inputs.Find(ph.job, ph.index, s, sojourn.Remote)
 	a := p.inputs.Take(ph.job, ph.index, pick, id)
 	ph.start(now, ph.prior(ph.spec(), a.Task.Index))
 	ph.begun++
 	// Between events the choice stays what it is, unless it was started out of turn,
 	// has nothing more to start, or late phases take turns.
-	c.chosen = !probe && !ph.item.Late()
+	c.chosen = inTurn && !probe && !ph.item.Late()
 	if ph.account().Pending() == 0 {
 		c.setState(ph, slack.Drained)
 		c.chosen = false
 	}
 	c.system.SetRunning(ph.item, p.share(ph))
+	p.grade(c, ph)
 	p.file(c, ph)
 	return a, true
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable.
+// anything is startable and, with a reserve, may start.
 func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
-	if int(id) >= len(p.classes) || p.choose(p.classes[id]) == nil {
+	if int(id) >= len(p.classes) {
+		return 0, false
+	}
+	if ph, _ := p.next(p.classes[id]); ph == nil {
 		return 0, false
 	}
 	return p.ledger.FreeSlot(id)

@@ -40,6 +40,20 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// With a reserve.
+func TestConformanceWithReserve(t *testing.T) {
+	for name, counted := range map[string]bool{"plain": false, "counted": true} {
+		t.Run(name, func(t *testing.T) {
+			histories.Share(t, 3)
+			sojourntest.Run(t, maker(pfsp.Options{Reserve: 0.5, Counted: counted}), sojourntest.Options{
+				IdlesOnPurpose: true,
+				Others:         []func() sojourn.Policy{maker(pfsp.Options{}), maker(pfsp.Options{Reserve: 0.5, Counted: !counted})},
+				Changed:        []func() sojourn.Policy{maker(pfsp.Options{Reserve: 0.1, Counted: counted}), maker(pfsp.Options{Reserve: 1, Counted: counted})},
+			})
+		})
+	}
+}
+
 // Under any options, drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
 	histories.Options(t, 4, func(t *rapid.T) pfsp.Options {
@@ -50,10 +64,14 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			DefaultTaskTime: rapid.SampledFrom([]time.Duration{0, 10, time.Second}).Draw(t, "task time"),
 			Alpha:           rapid.SampledFrom([]float64{0, 0.5, 0.99}).Draw(t, "alpha"),
 			UpdateInterval:  rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "update interval"),
+			Reserve:         rapid.SampledFrom([]float64{0, 0, 0, 0.1, 0.5, 1}).Draw(t, "reserve"),
+			Counted:         rapid.Bool().Draw(t, "counted"),
 		}
 		if k := rapid.IntRange(-1, 5).Draw(t, "fair limit"); k >= 0 {
 			o.FairLimit = &k
 		}
 		return o
-	}, func(t *testing.T, opts pfsp.Options) { sojourntest.Run(t, maker(opts), sojourntest.Options{}) })
+	}, func(t *testing.T, opts pfsp.Options) {
+		sojourntest.Run(t, maker(opts), sojourntest.Options{IdlesOnPurpose: opts.Reserve > 0})
+	})
 }

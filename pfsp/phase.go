@@ -15,6 +15,10 @@ type phase struct {
 	item  *slack.Item[*phase] // in the system of its class, from when it is ready until it is finished
 	begun int                 // attempts so far, without those that were refused
 	queue int                 // index in class.probes, -1 if it is in none
+
+	// With a reserve: the bucket of its longest task, and its level since its latest event.
+	bucket, level uint8
+
 	promise
 }
 
@@ -100,14 +104,23 @@ func (p *Policy) mistaken(ph *phase) {
 	}
 }
 
-// file puts a phase among those that may start a task out of turn, if it may.
+// file puts a phase where those are found that may start a task: by level if there is a
+// reserve, and among those that may do so out of turn, if it is one.
 func (p *Policy) file(c *class, ph *phase) {
-	if ph.item.State() != slack.Ready || ph.begun >= p.fairLimit {
-		c.unfile(ph)
+	ready := ph.item.State() == slack.Ready
+	if c.levels != nil {
+		if ready {
+			c.levels.Set(ph.item.ID(), int(ph.level), ph.item)
+		} else {
+			c.levels.Remove(ph.item.ID())
+		}
+	}
+	if !ready || ph.begun >= p.fairLimit {
+		c.unprobe(ph)
 		return
 	}
 	if ph.queue != ph.begun {
-		c.unfile(ph)
+		c.unprobe(ph)
 		for len(c.probes) <= ph.begun {
 			c.probes = append(c.probes, heap.New((*slack.Item[*phase]).Before))
 		}
@@ -116,7 +129,15 @@ func (p *Policy) file(c *class, ph *phase) {
 	}
 }
 
+// unfile undoes file, before the place of the phase in V changes.
 func (c *class) unfile(ph *phase) {
+	c.unprobe(ph)
+	if c.levels != nil {
+		c.levels.Remove(ph.item.ID())
+	}
+}
+
+func (c *class) unprobe(ph *phase) {
 	if ph.queue >= 0 {
 		c.probes[ph.queue].Remove(ph.item.ID())
 		ph.queue = -1

@@ -51,6 +51,7 @@ type history struct {
 	jobs    []*histJob  // by ID-1
 	live    []*histAttempt
 	v       [2]gpstest.Cluster // of the sizes that were told
+	kept    *big.Rat           // the share of the slots that V does not have
 	log     []string
 }
 
@@ -75,7 +76,7 @@ type histPhase struct {
 	longest time.Duration // that an attempt held a slot
 
 	finish  sojourn.Time
-	slots   int           // of the class, when it finished
+	slots   int           // of the class that are not reserved, when it finished
 	others  time.Duration // P
 	claimed bool          // the bound was said to hold when last asked before
 	firm    bool          // it was said after the last hazard
@@ -191,11 +192,17 @@ func (h *history) capacity(class sojourn.Class) (n int) {
 	return n
 }
 
+// served returns the slots of a class that the promise counts on.
+func (h *history) served(class sojourn.Class) int {
+	n := h.capacity(class)
+	return n - gpstest.Kept(h.kept, n)
+}
+
 // pass lets time pass to t.
 func (h *history) pass(t sojourn.Time) {
 	h.now = t
 	for c := range h.v {
-		h.v[c].Slots = h.capacity(sojourn.Class(c))
+		h.v[c].Slots = h.served(sojourn.Class(c))
 		h.v[c].Advance(t)
 	}
 }
@@ -291,14 +298,14 @@ func (h *history) stop(at *histAttempt, kind sojourn.EventKind) {
 		ph.state[at.task.Index] = histPending
 	}
 	for c := range h.v {
-		h.v[c].Slots = h.capacity(sojourn.Class(c))
+		h.v[c].Slots = h.served(sojourn.Class(c))
 	}
 	h.enter()
 }
 
 // finish records when a phase finished for the first time, and of P.
 func (h *history) finish(ph *histPhase) {
-	ph.finish, ph.slots, ph.others = h.now, h.capacity(ph.class()), 0
+	ph.finish, ph.slots, ph.others = h.now, h.served(ph.class()), 0
 	for _, j := range h.jobs {
 		for _, other := range j.phases {
 			if other != ph && other.class() == ph.class() {
@@ -597,7 +604,7 @@ func (h *history) end() {
 		h.until(next)
 	}
 	for c := range h.v {
-		h.v[c].Slots = h.capacity(sojourn.Class(c))
+		h.v[c].Slots = h.served(sojourn.Class(c))
 		h.v[c].Drain()
 	}
 }
@@ -612,7 +619,10 @@ func (ph *histPhase) beyond() *big.Rat {
 
 // runHistory runs a history to its end.
 func runHistory(draw chooser, opts pfsp.Options, hazards [numHazards]bool) *history {
-	h := &history{draw: draw, hazards: hazards, policy: maker(opts)().(*pfsp.Policy)}
+	h := &history{draw: draw, hazards: hazards, policy: maker(opts)().(*pfsp.Policy), kept: new(big.Rat)}
+	if opts.Counted {
+		h.kept.SetFloat64(opts.Reserve)
+	}
 	slots := 2 + draw("slots", 0, 4)
 	if hazards[lostSlots] {
 		slots *= 3
@@ -655,7 +665,9 @@ func TestExplainNeverPromisesTooMuch(t *testing.T) {
 			hazards[draw("hazard", 0, int(numHazards)-1)] = true
 			hazards[draw("hazard", 0, int(numHazards)-1)] = true
 		}
-		opts := []pfsp.Options{{}, limit(0), {FairLimit: new(int), Order: pfsp.FSP}, {Late: pfsp.LateFirst}, {Late: pfsp.LateShare}, ungated(2)}
+		opts := []pfsp.Options{{}, limit(0), {FairLimit: new(int), Order: pfsp.FSP}, {Late: pfsp.LateFirst},
+			kept(25, true), kept(50, true), {FairLimit: new(int), Order: pfsp.FSP, Reserve: 0.5, Counted: true},
+			{Late: pfsp.LateShare}, ungated(2), kept(50, false)}
 		which := draw("options", 0, len(opts)-1)
 		h := runHistory(draw, opts[which], hazards)
 		for _, j := range h.jobs {
@@ -675,7 +687,7 @@ func TestExplainNeverPromisesTooMuch(t *testing.T) {
 					t.Fatalf("phase %d of job %d ends %.3f ms beyond its bound, at %v, and Explain said that the bound holds (%v, %v); D %s, P %v, p %v, N %d, hazards %v, options %d\n%s",
 						ph.index, j.spec.ID, over/1e6, ph.finish, ph.claimed, ph.firm, ph.fluid.Ended.FloatString(0), ph.others, ph.longest, ph.slots, hazards, which, strings.Join(h.log, "\n"))
 				}
-				if clean && which < 4 && !ph.claimed {
+				if clean && which < 7 && !ph.claimed {
 					t.Fatalf("phase %d of job %d ends without a promise in a clean history\n%s", ph.index, j.spec.ID, strings.Join(h.log, "\n"))
 				}
 			}

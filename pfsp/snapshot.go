@@ -4,21 +4,25 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/slack"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "pfsp", Version: 3, Options: []snapshot.Option{
+	return snapshot.Header{Policy: "pfsp", Version: 4, Options: append([]snapshot.Option{
 		snapshot.Opt("order", p.order), snapshot.Opt("late", p.late), snapshot.Opt("default-task-time", p.taskTime),
 		snapshot.Opt("alpha", p.alpha), // in 2^-16
-	}}
+	}, p.kept.Header()...)}
 }
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	*p = Policy{settings: p.settings}
 	p.inputs = locality.New(&p.ledger)
+	if p.kept.Share > 0 {
+		p.reserve = reserve.New(&p.ledger, p.kept)
+	}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. What phases have left and for how
@@ -26,6 +30,9 @@ func (p *Policy) reset() {
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
+		if p.reserve != nil {
+			p.reserve.Save(w)
+		}
 		for j := range p.ledger.All() {
 			for i := range j.Data {
 				j.Data[i].save(w)
@@ -43,6 +50,9 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			c.system.Save(w, func(it *slack.Item[*phase]) {
 				w.Uint(uint64(it.Value.job.Handle()))
 				w.Uint(uint64(it.Value.index))
+				if p.reserve != nil {
+					w.Uint(uint64(it.Value.level))
+				}
 			})
 		}
 	})
@@ -53,13 +63,16 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		p.inputs.Rebuild()
+		if p.reserve != nil {
+			p.reserve.Restore(r)
+		}
 		for j := range p.ledger.All() {
 			j.Data = makeData(j)
 			for i := range j.Data {
 				ph := &j.Data[i]
 				ph.restore(r)
 				ph.seen, ph.tasks = p.ledger.Now(), ph.account().Running()
-				ph.estimate.read(ph.spec(), ph.account())
+				p.measure(ph)
 			}
 		}
 		for _, a := range p.ledger.Attempts() {
@@ -77,7 +90,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				c.last[i] = r.Below(c.breach + 1)
 			}
 			c.system = slack.New[*phase](p.lateMode())
-			c.system.Restore(r, p.ledger.Now(), c.slots, func(it *slack.Item[*phase]) { p.restoreItem(r, c, it) })
+			c.system.Restore(r, p.ledger.Now(), p.virtualSlots(c), func(it *slack.Item[*phase]) { p.restoreItem(r, c, it) })
 			if r.Err() != nil {
 				return
 			}
@@ -103,6 +116,9 @@ func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase
 	ph := &j.Data[r.Below(uint64(len(j.Data)))]
 	if !r.Check(ph.item == nil && ph.spec().Class == c.id && !ph.over(), "a phase is in a system twice, or in another's, or over") {
 		return
+	}
+	if p.reserve != nil {
+		ph.level = uint8(r.Index(reserve.Levels))
 	}
 	r.Check(ph.since <= c.clean, "a phase came after a breach that was not")
 	it.Value, ph.item = ph, it

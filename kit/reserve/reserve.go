@@ -25,6 +25,15 @@ type Options struct {
 	Counted bool
 }
 
+// Header returns what of the options a snapshot has to be restored under: whether there is a
+// reserve, and Counted.
+func (o Options) Header() []snapshot.Option {
+	return []snapshot.Option{
+		snapshot.Opt("reserve", o.Share > 0),
+		snapshot.Opt("counted", o.Share > 0 && o.Counted),
+	}
+}
+
 // A Cluster answers the questions of a Reserve. A [ledger.Ledger] is one.
 //
 // [ledger.Ledger]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Ledger

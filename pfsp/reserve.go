@@ -1,0 +1,71 @@
+package pfsp
+
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
+)
+
+// virtualSlots returns the number of slots of the virtual cluster of a class.
+func (p *Policy) virtualSlots(c *class) int {
+	if p.kept.Counted && p.reserve != nil {
+		return c.slots - p.reserve.Slots(c.id)
+	}
+	return c.slots
+}
+
+// measure takes over what a phase's description says of its sizes.
+func (p *Policy) measure(ph *phase) {
+	ph.estimate.read(ph.spec(), ph.account())
+	if p.reserve != nil {
+		ph.bucket = reserve.Bucket(reserve.Longest(ph.spec(), ph.unknown))
+	}
+}
+
+// count counts a phase that has arrived.
+func (p *Policy) count(ph *phase) {
+	if p.reserve != nil {
+		p.reserve.Lengths(ph.spec().Class).Add(ph.bucket)
+	}
+}
+
+// grade gives a phase the level that it has after an event of its own.
+func (p *Policy) grade(c *class, ph *phase) {
+	if p.reserve != nil {
+		rank := p.reserve.Lengths(c.id).Rank(ph.bucket)
+		ph.level = uint8(reserve.Level(rank, ph.account().Running()))
+	}
+}
+
+// allowed returns the phase whose turn it is, if the reserve lets it start; or else the first
+// in V that may, or nil. Who may not start holds nobody back.
+func (p *Policy) allowed(c *class, turn *phase) (ph *phase, inTurn bool) {
+	highest := p.reserve.Highest(c.id)
+	if int(turn.level) <= highest {
+		return turn, true
+	}
+	if highest >= 0 {
+		if _, it, _, ok := c.levels.MinUpTo(highest); ok {
+			return it.Value, false
+		}
+	}
+	return nil, false
+}
+
+// filed calls with each class in which j has something to start, and the least level at which
+// that is filed there.
+func (p *Policy) filed(j *ledger.Job[data], filed func(sojourn.Class, int)) {
+	for i := range j.NumSides() {
+		least := reserve.Levels
+		for k := range j.Data {
+			if ph := &j.Data[k]; ph.item != nil && ph.account().Side() == i {
+				if level, ok := p.classOf(ph).levels.Level(ph.item.ID()); ok {
+					least = min(least, level)
+				}
+			}
+		}
+		if least < reserve.Levels {
+			filed(j.Side(i).Class(), least)
+		}
+	}
+}
