@@ -6,46 +6,46 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
-// A Bound is what the linear program (1)-(4) says of an instance, with proofs.
-// Every schedule of the instance, by whatever policy, has an objective of at least
-// LowerBound and at least BestLowerBound.
+// A Bound is a lower bound of an instance, with proofs, from the linear program
+// (1)-(4). Every schedule of the instance, by any policy, has an objective of at
+// least LowerBound and at least BestLowerBound.
 type Bound struct {
 	// LowerBound is at most the value of the linear program (1)-(4), and at least
 	// that of (1)-(3), in weight times seconds.
 	LowerBound float64
 
 	// UpperBoundLP is the value of a feasible point of the linear program: the value
-	// of the program lies between LowerBound and it. It is not an upper bound for
-	// schedules.
+	// of the program lies between LowerBound and UpperBoundLP. It is not an upper
+	// bound for schedules.
 	UpperBoundLP float64
 
 	// Gap is (UpperBoundLP-LowerBound)/LowerBound; 0 if they are equal.
 	Gap float64
 
-	// BestLowerBound is the best bound known, at least LowerBound. It may be greater
-	// than the value of (1)-(4), as it takes releases into account.
+	// BestLowerBound is the best bound known, at least LowerBound. It takes releases into
+	// account, so it may be greater than the value of (1)-(4).
 	BestLowerBound float64
 
-	// Certificate proves LowerBound and UpperBoundLP, and BestCertificate proves
-	// BestLowerBound, where that is greater. Neither may be changed.
+	// Certificate proves LowerBound and UpperBoundLP. BestCertificate proves
+	// BestLowerBound, if that is greater. Do not change either.
 	Certificate     Certificate
 	BestCertificate []Price
 
 	// Smith, unless nil, proves BestLowerBound in place of BestCertificate: a Smith
-	// ratio of each task, in weight per second of work, whose work takes no more
-	// than the weight of its job (see the package documentation). It may not be
-	// changed.
+	// ratio of each task, in weight per second of work. The tasks of a job together
+	// take no more than its weight (see the package documentation). Do not change
+	// it.
 	Smith []float64
 
-	// raw are the C whose order of M is that of the feasible point, and busy the C_j in the
-	// mean of the schedules by Smith's rule, for JobCompletion.
+	// raw is the C whose order of M is that of the feasible point. busy, for JobCompletion,
+	// is the C_j in the mean of the schedules by Smith's rule.
 	raw, busy []float64
 }
 
 // A Certificate proves bounds.
 type Certificate struct {
-	// Prices are the dual solution: at most one of each class, and a class without
-	// one is free. D(N), which [Verify] computes, is at least LowerBound.
+	// Prices are the dual solution: at most one for each class. A class without a price is
+	// free. D(N), which certify.Verify computes, is at least LowerBound.
 	Prices []Price
 
 	// C is the primal solution, in seconds: C_j of each job that satisfies (1)-(4)
@@ -54,15 +54,14 @@ type Certificate struct {
 	C []float64
 }
 
-// LowerBound returns what the linear program says of an instance. Its work is
-// bounded by the counts in the options, and equal arguments give equal results on
-// every platform. The error wraps ErrInstance or errors.ErrUnsupported, or names an
-// option.
+// LowerBound returns the bound of an instance. The counts in the options limit its
+// work. Equal arguments give equal results on every platform. The error wraps
+// ErrInstance or errors.ErrUnsupported, or names an option.
 //
 // The last release, the longest chain of times and delays, and the work of each class of
-// machines over its machines may add up to 2^61-1 ns, which is 73 years: with as many
-// machines as it takes, there may be more work than [Plan] and [Verify] can tell the end of.
-// A single phase has 73 years of work at most.
+// machines over its machines may add up to 2^61-1 ns, which is 73 years. So with many
+// machines there may be more work than [Plan] accepts. A single phase has at most 73 years
+// of work.
 func LowerBound(in Instance, o Options) (*Bound, error) {
 	if err := in.check(true); err != nil {
 		return nil, err
@@ -139,23 +138,23 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	return b, nil
 }
 
-// timeless reports whether some tasks of f take no time. The job form lacks them: where
-// others are raised, what is raised of these may not be as far behind as their place in
-// the order of the M before. That of the M at the feasible point itself serves then.
+// timeless reports whether some tasks of f take no time. The job form lacks them. When
+// the repair raises other tasks, such a task may lose its place in the order of M. The
+// order of M at the feasible point itself is then used.
 func (f *flat) timeless() bool {
 	return f.in.Objective == JobCompletion && slices.Contains(f.p, 0)
 }
 
-// schedulesAsPoints takes the ends of a schedule for the feasible point of s if they are
-// better: (1)-(4) hold for those of every schedule. Where the machines are not always
-// busy, points that are repaired are far above the program's value, since crowds that
-// come together are raised in the order in which they came.
+// schedulesAsPoints replaces the feasible point of s by the ends of a schedule if they
+// are better; the ends of every schedule satisfy (1)-(4). If the machines are not always
+// busy, repaired points are far above the program's value, since jobs that arrive
+// together are raised in their order.
 func (f *flat) schedulesAsPoints(o *Options, s *lp.Solution) {
 	w := &workshop{flat: f, o: o, bound: &Bound{raw: s.Raw}}
 	for _, p := range []Planner{Dispatch, WSRPT} {
 		out, err := w.member(p)
 		if err != nil {
-			continue // WSRPT is for jobs
+			continue // WSRPT needs JobCompletion
 		}
 		v := f.objective(out)
 		if v >= s.Upper {

@@ -13,13 +13,13 @@ type Round struct {
 	// Value is the objective of the relaxed linear program: a lower bound.
 	Value float64
 	// Violated is the number of performance guarantee constraints that its solution
-	// violates, all of which the next round has.
+	// violates. The next round has all of them.
 	Violated int
 	// Feasible is the objective of S^NV, which satisfies all of them (erratum 2).
 	Feasible float64
 }
 
-// A Relaxation is what Algorithm 1 comes to.
+// A Relaxation is the result of Algorithm 1.
 type Relaxation struct {
 	Rounds []Round   // at least one
 	C      []float64 // C of the last: with late start times, one of several solutions of the same value
@@ -28,10 +28,10 @@ type Relaxation struct {
 // Last returns the last round.
 func (r *Relaxation) Last() Round { return r.Rounds[len(r.Rounds)-1] }
 
-// COGE runs Algorithm 1 as the paper has it, for comparison: the relaxed program is
-// solved, every violated constraint PGC(pi, i) is added, and so on until none is
-// violated or Value >= (1-epsilon) Feasible, or after so many rounds (0: 1000). i goes
-// from 2 to |T|+1 (erratum 1) and S^NV is that of erratum 2.
+// COGE runs Algorithm 1 as the paper has it, for comparison. It solves the relaxed
+// program, adds every violated constraint PGC(pi, i), and repeats. It ends when none
+// is violated, when Value >= (1-epsilon) Feasible, or after the given number of rounds
+// (0 means 1000). i goes from 2 to |T|+1 (erratum 1), and S^NV is that of erratum 2.
 //
 // [LowerBound] finds the same value as epsilon = 0 much faster. The error wraps
 // ErrInstance, or [errors.ErrUnsupported] for TaskCompletion.

@@ -11,8 +11,8 @@ import (
 )
 
 // A generator solves the linear program by generating inequalities (4), starting
-// from a solution by prices: Algorithm 1 in the job form, with the best inequality
-// of each stretch of the order in place of all.
+// from a solution by prices. This is Algorithm 1 in the job form, except that it
+// adds only the best inequality of each stretch of the order.
 type generator struct {
 	jf       *lp.JobForm
 	m        *master
@@ -32,8 +32,8 @@ func newGenerator(jf *lp.JobForm, s *lp.Solution) *generator {
 	return g
 }
 
-// withReleases goes on with release-aware inequalities, and returns what is proved
-// then. The point that is feasible for (1)-(4) stays as it is.
+// withReleases continues with release-aware inequalities, and returns the bound
+// that is then proved. The feasible point for (1)-(4) does not change.
 func (g *generator) withReleases(gap float64, budget int) (float64, []lp.Price) {
 	const most = 64
 	r := slices.Clone(g.jf.R)
@@ -56,9 +56,10 @@ func (g *generator) withReleases(gap float64, budget int) (float64, []lp.Price) 
 	return own.Lower, own.Prices
 }
 
-// separate adds violated inequalities at c: of each class and each of so many
-// stretches of the order of M, the prefix that ends there and whose mean has to
-// rise most. It returns how many there were.
+// separate adds violated inequalities at c. It divides the order of M of each
+// class into the given number of stretches. For each stretch it adds the prefix
+// that ends there and whose mean has to rise most. It returns the number of
+// inequalities added.
 func (g *generator) separate(c []float64, stretches int) int {
 	added := 0
 	for k := range g.jf.M {
@@ -136,8 +137,8 @@ func (g *generator) prefixes(class int32, release float64, list []lp.Scanned, st
 	return len(ends)
 }
 
-// improve lets the master and the separation take turns until the gap is closed or
-// the budget of pivots is spent.
+// improve alternates between the master and the separation until the gap is closed
+// or the budget of pivots is spent.
 func (g *generator) improve(gap float64, budget int) {
 	jf, s := g.jf, g.best
 	J := len(jf.W)
@@ -160,8 +161,8 @@ func (g *generator) improve(gap float64, budget int) {
 			break
 		}
 		g.m.forget(15)
-		// Half way between the optimum of the master, which is too low, and a point
-		// that is feasible, the inequalities that matter stand out.
+		// The important inequalities show half way between the optimum of the
+		// master, which is too low, and a feasible point.
 		for j := range c {
 			sep[j] = c[j] + float64(0.5*(s.C[j]-c[j]))
 		}
@@ -176,8 +177,8 @@ func (g *generator) improve(gap float64, budget int) {
 	g.prove()
 }
 
-// bound returns the value of the master's dual solution, which is not above that
-// of the linear program but for rounding.
+// bound returns the value of the master's dual solution. Up to rounding it is at
+// most the value of the linear program.
 func (g *generator) bound() float64 {
 	sum := g.jf.Trivial()
 	for i, col := range g.m.basis {
@@ -188,7 +189,7 @@ func (g *generator) bound() float64 {
 	return sum
 }
 
-// offer repairs c and keeps it if it is better than what is known.
+// offer repairs c and keeps it if it is better than the best point so far.
 func (g *generator) offer(c []float64) {
 	if repaired, v := g.jf.Repair(c); v < g.best.Upper {
 		g.best.C, g.best.Upper = repaired, v
@@ -234,8 +235,8 @@ func (g *generator) prices() []lp.Price {
 	return list
 }
 
-// prove computes what the prices of the master prove, whatever they are: errors of
-// the simplex method cost sharpness, never truth.
+// prove computes the bound that the prices of the master prove. Any prices prove a
+// bound: errors of the simplex method can make it weaker, but never false.
 func (g *generator) prove() {
 	g.m.refresh()
 	prices := g.prices()

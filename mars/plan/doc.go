@@ -62,7 +62,7 @@
 // ends at the optimum of (1)-(4): the paper's "conditional" relaxation is the same as its classical
 // one.
 //
-// # Fact 2: there is one variable a job
+// # Fact 2: there is one variable for each job
 //
 // (4) only asks for later starts, and a late start costs nothing by itself. So let every task start
 // as late as C_j allows:
@@ -134,14 +134,14 @@
 //
 // # Jobs that arrive over time
 //
-// At any size, all of these inequalities are used at once [Goemans, Queyranne, Schulz, Skutella and
-// Wang 2002]. For any numbers pi_u >= 0, the sum of pi_u p_u M_u is least in the preemptive schedule by
-// Smith's rule: one machine that is m times as fast, which at any time does the released work with the
-// highest pi. (At any time, this machine has done as much work with pi above any value as can be done.
-// The sum is an integral of this over values and time.) Let M_u be the mean of the time of u in that
-// schedule. Let task u end no later than a_u before C_j, and let the work of a job take no more than its
-// weight: the sum of pi_u p_u over its tasks is at most w_j. C_j >= c_j and p_u M_u <= p_u (C_j - a_u -
-// p_u/2) give
+// At any size, the package uses all of these inequalities at once [Goemans, Queyranne, Schulz,
+// Skutella and Wang 2002]. For any numbers pi_u >= 0, the sum of pi_u p_u M_u is least in the
+// preemptive schedule by Smith's rule: one machine that is m times as fast, which at any time does
+// the released work with the highest pi. (For any value, this machine has done as much work with pi
+// above the value as can be done by any time. The sum is an integral of this over values and time.)
+// Let M_u be the mean of the time of u in that schedule. Let task u end no later than a_u before
+// C_j, and let the work of a job take no more than its weight: the sum of pi_u p_u over its tasks
+// is at most w_j. C_j >= c_j and p_u M_u <= p_u (C_j - a_u - p_u/2) give
 //
 //	sum of w_j C_j >= sum over j of [(w_j - sum of pi_u p_u) c_j + sum of pi_u p_u (M_u + a_u + p_u/2)].
 //
@@ -198,8 +198,7 @@
 // Insertion and dispatch have no bound of their own. They are members of BestOf, which keeps the bound of
 // MarS since it never returns anything worse. If the machines are not always busy, (4) says little about
 // who comes first. Greedy rules that take releases as they come are then better than the order of M. Even
-// the policy is better then, although it does not know releases in advance. They are members for that
-// reason.
+// the policy is better then, although it does not know releases in advance. So they are members.
 //
 // # T-MarS
 //
@@ -236,8 +235,8 @@
 //     run < R_i: acc += (R_i-run)/p_i, run = R_i; M_i += acc.
 //  3. Line 18: S^LP, stopped at epsilon, violates PGC, and Theorem 3 does not apply to it. S^NV
 //     has the same order and satisfies everything: the guarantee is 3/(1-epsilon).
-//  4. Section 4.2: see Fact 1. That there are many constraints does not make a linear
-//     program hard: separation decides.
+//  4. Section 4.2: see Fact 1. Many constraints do not make a linear program hard: separation
+//     decides.
 //  5. Lemma 2: "there must be a task v' with S_v' <= S_u1 <= S_v' + p_v'": it may have
 //     ended before. See the proof above.
 //  6. Theorem 3 is true under its assumption and false without; see above.
@@ -272,6 +271,6 @@
 //
 // With n tasks and J jobs, LowerBound takes O(n) for each of Options.Iterations, and O(n log n) once. Up to
 // Options.Exact jobs, each pivot of the column generation takes O(J^2). MarS and dispatch take O(n log n).
-// Best-fit takes O(n m) moves of memory at worst. Insertion looks at idle times one by one. Memory is about
-// 300 bytes a task.
+// Best-fit takes O(n m) moves of memory at worst. Insertion looks at idle times one by one. Memory
+// is about 300 bytes for each task.
 package plan

@@ -2,7 +2,7 @@ package plan
 
 import "slices"
 
-// A flat is an instance as arrays, which schedules are made on. Times are in
+// A flat is an instance as arrays, on which schedules are made. Times are in
 // nanoseconds.
 type flat struct {
 	in       *Instance
@@ -12,11 +12,11 @@ type flat struct {
 	unit     []int32 // of each task
 	units    []unit  // phases, in the order of their tasks
 	first    []int32 // the first unit of each job, and then the number of units
-	assigned []int32 // the machine of each task where it is given in advance; else nil
+	assigned []int32 // the machine of each task if it is given in advance; otherwise nil
 }
 
 // classes are the classes of machines of a linear program: those of the instance,
-// or single machines where tasks are assigned in advance.
+// or single machines if tasks are assigned in advance.
 type classes struct {
 	machines []float64 // of each class
 	of       func(task int32) int32
@@ -147,8 +147,8 @@ func (f *flat) tails(visit func(task int32, q int64)) {
 }
 
 // heads returns for each unit the earliest start of its tasks in any schedule: the
-// release and the longest chain of tasks and delays before them. Where delays are
-// between, it is that of the task which can start first.
+// release and the longest chain of tasks and delays before them. If delays are
+// between pairs of tasks, it is the start of the task that can start first.
 func (f *flat) heads() []int64 {
 	heads := make([]int64, len(f.units))
 	for i := range f.units {

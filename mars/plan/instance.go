@@ -10,30 +10,30 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// ErrInstance is wrapped by errors that say what is wrong with an Instance. Where a
+// An error that says what is wrong with an Instance wraps ErrInstance. If a
 // planner's theory does not cover a valid instance, the error wraps
 // [errors.ErrUnsupported].
 var ErrInstance = errors.New("invalid instance")
 
 // An Instance of the MapReduce server-job organizer problem (Section 3.1): jobs
 // whose tasks are not interrupted and run on identical machines, one at a time on
-// each. Nothing of it may change while it is in use.
+// each. Do not change it while it is in use.
 //
 // Tasks are numbered from 0 in the order of jobs, of the phases of a job and of
 // the tasks of a phase; see [Instance.Offsets].
 type Instance struct {
-	// Machines is the number of machines of each class. A phase runs on those of
-	// its own class. The paper has one class: Machines: []int{50}.
+	// Machines is the number of machines of each class. A phase runs on the machines of its
+	// class. The paper has one class: Machines: []int{50}.
 	Machines []int
 
 	// Jobs lists the jobs, in any order. There may be none.
 	Jobs []Job
 
-	// Objective is what is made small. Zero is the paper's sum of w_j C_j.
+	// Objective is the quantity to minimise. Zero is the paper's sum of w_j C_j.
 	Objective Objective
 }
 
-// An Objective is what a schedule is judged by, in units of weight times seconds.
+// An Objective measures a schedule, in units of weight times seconds. Less is better.
 type Objective uint8
 
 const (
@@ -47,7 +47,7 @@ const (
 
 // A Job of an Instance.
 type Job struct {
-	// ID is what errors call the job. Zero means its place in Jobs, from 0.
+	// ID names the job in errors. Zero means its place in Jobs, from 0.
 	ID sojourn.JobID
 
 	// Release is r_j: no task starts before it.
@@ -62,10 +62,10 @@ type Job struct {
 	Phases []Phase
 }
 
-// Bounds of the weights of an Instance. They are further apart than those of [sojourn.Job],
-// which policies count in units of 2^-16: bounds and offline planners compute with float64,
-// and these are far enough from its ends for all sums and products. [SOMarS] is a policy, and
-// so takes weights of [sojourn.Job] only.
+// Bounds of the weights of an Instance. They are wider than those of [sojourn.Job], which
+// policies count in units of 2^-16. Bounds and offline planners compute with float64, and
+// these weights are far enough from its limits for all sums and products. [SOMarS] is a
+// policy, so it accepts only weights of [sojourn.Job].
 const (
 	MinWeight = 1e-30
 	MaxWeight = 1e30
@@ -79,8 +79,7 @@ type Phase struct {
 	// Class is the class of machine that the tasks run on.
 	Class sojourn.Class
 
-	// Time is p_u, the processing time of every task, where Times is nil. It may
-	// be zero.
+	// Time is p_u, the processing time of every task, if Times is nil. It may be zero.
 	Time time.Duration
 
 	// Times, unless nil, holds p_u of each task.
@@ -97,12 +96,12 @@ type Phase struct {
 
 	// Weights, unless nil, holds w_u of each task for [TaskCompletion], each zero
 	// or between MinWeight and MaxWeight. Nil means that each task has the weight
-	// of its job. Other objectives do not look at it.
+	// of its job. Other objectives ignore it.
 	Weights []float64
 
-	// NoBarrier, which is not in the paper, says that the phase needs nothing of
+	// NoBarrier, which is not in the paper, says that the phase needs nothing from
 	// the phase before it: its tasks may start when the job is released. Delays and
-	// Between of the phase before do not count then.
+	// Between of the phase before then have no effect.
 	NoBarrier bool
 }
 
@@ -141,8 +140,8 @@ func (in *Instance) TaskCount() int {
 	return n
 }
 
-// Offsets returns the number of the first task of each job, and after those the
-// number of tasks.
+// Offsets returns the number of the first task of each job, and as the last element the
+// number of all tasks.
 func (in *Instance) Offsets() []int {
 	list := make([]int, 0, len(in.Jobs)+1)
 	n := 0
@@ -155,23 +154,23 @@ func (in *Instance) Offsets() []int {
 	return append(list, n)
 }
 
-// horizon bounds releases, times and delays: one after the other, they all fit in
-// an instant and leave room to double it.
+// horizon bounds the sum of releases, times and delays, so that twice the sum is still a
+// valid instant.
 const horizon = math.MaxInt64 / 4
 
-// Check returns the first thing that is wrong with the instance, or nil. The error
-// wraps [ErrInstance] and names the place: a phase whose class has no machine, a
-// weight that is not a number or out of range, a negative time, a list of the wrong
-// length; or times that are so long that the end of a schedule could not be told: with the
-// last release, all times and the longest delay of each phase add up to more than 2^61-1 ns,
-// 73 years. [LowerBound] takes instances of more work.
+// Check returns the first thing that is wrong with the instance, or nil. The error wraps
+// [ErrInstance] and names the place. It finds a phase whose class has no machine, a weight
+// that is not a number or out of range, a negative time, and a list of the wrong length. It
+// also finds times that are too long for a schedule: the last release, all times and the
+// longest delay of each phase may add up to at most 2^61-1 ns, which is 73 years.
+// [LowerBound] accepts instances of more work.
 func (in *Instance) Check() error { return in.check(false) }
 
-// check is Check; or, for bounds alone, demands less of lengths: only lists that let no
-// machine idle while a task may start are made of the instance then. Each instant after
-// the last release belongs to the chain of tasks and delays that ends last, or all machines
-// of a class are busy, so that such a list ends when the longest chain and for each class
-// its work over its machines have passed.
+// check is Check. For bounds alone, it allows longer times: then the only schedules made of
+// the instance let no machine idle while a task may start. In such a schedule, each instant
+// after the last release belongs to the chain of tasks and delays that ends last, or all
+// machines of a class are busy. So it ends by the last release plus the longest chain plus,
+// for each class, its work over its machines.
 func (in *Instance) check(bounds bool) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrInstance, fmt.Sprintf(format, args...))
@@ -243,8 +242,8 @@ func (in *Instance) check(bounds bool) error {
 	return nil
 }
 
-// spread returns the sum over classes of work over machines, each rounded up, or more than
-// the horizon.
+// spread returns the sum over classes of work over machines, each rounded up, or a number
+// above the horizon.
 func spread(work []wide.Uint128, machines []int) int64 {
 	sum := int64(0)
 	for k, w := range work {
@@ -260,8 +259,9 @@ func spread(work []wide.Uint128, machines []int) int64 {
 	return sum
 }
 
-// check returns what is wrong with p by itself, or "" and bounds on the time that its tasks
-// and the longest of its delays take one after the other, and that a task and its delay do.
+// check returns what is wrong with p by itself, or "" and two bounds: sum, on the time of
+// all its tasks and its longest delay one after the other; and own, on the time of one task
+// and its delay.
 func (p *Phase) check(next int, machines []int) (sum, own int64, msg string) {
 	n := p.Tasks
 	switch {

@@ -7,14 +7,14 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
-// mares makes the schedules of the rival of Section 5.1.3, MARES [8, Chen, Kodialam,
-// Lakshman 2012], whose tasks are assigned to machines in advance: here, as there, so
-// that the work of machines is even, the longest task first to the machine with the
-// least work. Its linear program has (4) for each machine apart. It starts tasks on each
-// machine in the order of their M there; a task also waits for its start in that
-// program, until which [8] holds it to be unavailable. H-MARES does not wait for that.
+// mares makes the schedules of MARES, the rival of Section 5.1.3 [8, Chen, Kodialam,
+// Lakshman 2012]. Tasks are assigned to machines in advance: the longest task first, to
+// the machine with the least work, so that the work of machines is even. Its linear
+// program has (4) for each machine separately. Each machine starts its tasks in the
+// order of their M in that program. A task also waits for its start in the program,
+// since [8] treats it as unavailable before. H-MARES does not wait for that.
 //
-// The paper says no more of either than this; the factor 8 of [8] is not claimed here.
+// The paper says no more about either; this package does not claim the factor 8 of [8].
 func (w *workshop) mares(wait bool) (layout, error) {
 	f := *w.flat
 	f.assigned = f.balance()

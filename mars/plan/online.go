@@ -11,9 +11,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mars"
 )
 
-// online makes the schedule that a [mars.Policy] makes of the instance, event by event: it
-// learns of a job when that is released. The error wraps errors.ErrUnsupported if the instance
-// cannot be told to a policy, or has another objective than the policy.
+// online makes the schedule that a [mars.Policy] makes of the instance, event by event. The
+// policy learns of a job when the job is released. The error wraps errors.ErrUnsupported if
+// events cannot describe the instance, or if its objective differs from the policy's.
 func (w *workshop) online(opts mars.Options) (layout, error) {
 	if err := w.forJobs(SOMarS); err != nil {
 		return layout{}, err
@@ -42,8 +42,8 @@ type onlineDriver struct {
 	out     layout
 	now     int64
 	running []sojourn.Assignment // of each machine
-	ends    keys                 // of what runs, by machine
-	opens   keys                 // units whose input has a delay, by when all of it has arrived
+	ends    keys                 // the ends of running tasks, by machine
+	opens   keys                 // units whose input has a delay, by the time when all of it has arrived
 }
 
 func (d *onlineDriver) observe(ev sojourn.Event) error {
@@ -107,7 +107,7 @@ func (d *onlineDriver) run() error {
 	}
 }
 
-// each reports something of all tasks of a unit.
+// each reports an event of one kind for all tasks of a unit.
 func (d *onlineDriver) each(i int32, kind sojourn.EventKind) error {
 	u := &d.units[i]
 	for t := range uint32(u.end - u.first) {
@@ -119,7 +119,7 @@ func (d *onlineDriver) each(i int32, kind sojourn.EventKind) error {
 	return nil
 }
 
-// release tells of a job. Its phases whose input takes time to arrive are held.
+// release reports a job. Phases whose input takes time to arrive are held.
 func (d *onlineDriver) release(j int) error {
 	from := &d.in.Jobs[j]
 	job := &sojourn.Job{ID: sojourn.JobID(j + 1), Weight: from.Weight}

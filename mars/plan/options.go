@@ -10,7 +10,7 @@ import (
 
 // Options of [Plan] and [LowerBound]. The zero value is the default.
 type Options struct {
-	// Planner is how [Plan] makes its schedule. Zero means BestOf.
+	// Planner says how [Plan] makes its schedule. Zero means BestOf.
 	Planner Planner
 
 	// Gap is the relative distance (UpperBoundLP-LowerBound)/LowerBound at which the
@@ -18,29 +18,29 @@ type Options struct {
 	// 1e-4 beyond.
 	Gap float64
 
-	// Exact is up to how many jobs the linear program is solved by column
-	// generation, whose gap goes to 0 at a cost that grows with the cube of the
-	// number of jobs. Zero means 300; negative means never.
+	// Exact is the greatest number of jobs for which column generation solves
+	// the linear program. Its gap goes to 0, at a cost that grows with the cube
+	// of the number of jobs. Zero means 300; negative means never.
 	Exact int
 
-	// Iterations bounds the steps of the price dual, each of which looks a few
-	// times at each task. Zero means 100.
+	// Iterations bounds the steps of the price dual. Each step looks a few times at each
+	// task. Zero means 100.
 	Iterations int
 
-	// Pivots bounds the steps of the column generation. Zero means 20,000 and 100
-	// a job.
+	// Pivots bounds the steps of the column generation. Zero means 20,000 plus 100 for each
+	// job.
 	Pivots int
 
-	// Evaluations bounds the local search of BestOf: so many schedules are made and
-	// compared. Zero means 4,000,000 divided by the number of tasks, at most 1,000,
-	// and none for more than 200,000 tasks; negative means none.
+	// Evaluations bounds the schedules that the local search of BestOf makes and
+	// compares. Zero means 4,000,000 divided by the number of tasks, at most 1,000,
+	// and none for more than 200,000 tasks. Negative means none.
 	Evaluations int
 
 	// Seed decides what the local search tries.
 	Seed uint64
 
-	// Epsilon and Rounds are the stop threshold and the most rounds of Algorithm 1, for
-	// MarSCOGE. Zero means 0.3 (Section 5.1.3) and 1000.
+	// Epsilon and Rounds are the stop threshold and the greatest number of rounds of
+	// Algorithm 1, for MarSCOGE. Zero means 0.3 (Section 5.1.3) and 1000.
 	Epsilon float64
 	Rounds  int
 
@@ -50,9 +50,9 @@ type Options struct {
 	Online mars.Options
 
 	// ReleaseCuts adds the release-aware cuts of Goemans, which the paper lacks, to the
-	// column generation, for [Bound.BestLowerBound]. It has an effect on up to Exact jobs,
-	// and takes some times as long as LowerBound; without it, and beyond that, jobs that
-	// arrive over time are bounded by Smith ratios only, which costs little.
+	// column generation, for [Bound.BestLowerBound]. It has an effect for up to Exact
+	// jobs, and takes several times as long as LowerBound. Without it, or with more jobs,
+	// only Smith ratios bound jobs that arrive over time, which costs little.
 	ReleaseCuts bool
 }
 
@@ -71,28 +71,29 @@ func (o Options) Validate() error {
 // A Planner is a way to make a schedule.
 type Planner int
 
-// The planners. "Strict" ones start tasks in the order of their list, so that a
-// task that has to wait holds up those behind it; those of Section 5.1.3 are so.
-// "Dispatch" starts, whenever a machine is free, the first of the list that may
-// start, which has no bound of its own.
+// The planners. A strict planner starts tasks in the order of its list, so a
+// task that has to wait holds up the tasks behind it; the planners of Section
+// 5.1.3 are strict. A dispatching planner starts, whenever a machine is free,
+// the first task of the list that may start. It has no bound of its own.
 const (
-	// BestOf is the best of MarS, BestFit, Dispatch, for up to 200,000 tasks Insertion, and
-	// a local search; for JobCompletion also of BusyDispatch, HUWFDispatch, WSRPT and,
-	// for up to 300 jobs, SOMarS, for TaskCompletion of STFDispatch, HTWFDispatch and TMarS.
+	// BestOf is the best of MarS, BestFit, Dispatch, Insertion (for up to 200,000 tasks),
+	// and a local search. For JobCompletion it also tries BusyDispatch, HUWFDispatch, WSRPT
+	// and, for up to 300 jobs, SOMarS; for TaskCompletion it tries STFDispatch, HTWFDispatch
+	// and TMarS.
 	BestOf    Planner = iota
 	MarS              // Algorithm 2
-	BestFit           // Algorithm 2 with the machine that is free last of those that let the task start as early
-	Insertion         // the order of MarS, each task at the earliest time that fits, also before tasks placed earlier
+	BestFit           // Algorithm 2, with the machine that becomes free last among those that allow the earliest start
+	Insertion         // the order of MarS, each task at the earliest time that fits, also before tasks that were placed already
 	Dispatch          // the order of MarS, dispatched
 
-	// BusyDispatch goes by the order of M under the C_j of the release-aware bound (see
-	// "Jobs that arrive over time"), and WSRPT takes the job with the least load left that
-	// has not been started, over its weight. Both are dispatched, and for JobCompletion.
+	// BusyDispatch takes tasks in the order of M under the C_j of the release-aware bound
+	// (see "Jobs that arrive over time"). WSRPT takes the job with the least unstarted
+	// load over its weight. Both dispatch, and are for JobCompletion.
 	BusyDispatch
 	WSRPT
 
-	// SOMarS is what a [mars.Policy] makes of the instance, which learns of jobs when they are
-	// released. It is for JobCompletion.
+	// SOMarS is the schedule that a [mars.Policy] makes; the policy learns of jobs when they
+	// are released. It is for JobCompletion.
 	SOMarS
 
 	HUWF         // strict, high unit weight first: weight over work of the job

@@ -17,9 +17,9 @@ func (f *flat) newLayout() layout {
 	return layout{make([]int64, len(f.p)), make([]int32, len(f.p))}
 }
 
-// objective returns the objective of a plan. The terms are added in the order of
-// jobs, so that of two plans one of which ends each job no later than the other
-// has no larger sum: rounding is monotone.
+// objective returns the objective of a plan. It adds the terms in the order of
+// jobs. Rounding is monotone, so a plan that ends each job no later than another
+// has no larger sum.
 func (f *flat) objective(p layout) float64 {
 	sum := 0.0
 	for j := range f.in.Jobs {
@@ -47,8 +47,8 @@ type placer struct {
 	*flat
 	left  []int32   // tasks of each unit that are not placed
 	ready []int64   // when the tasks of a unit may start
-	each  []int64   // when a task may start, where delays are between; nil if nowhere
-	held  [][]int32 // tasks of each unit that came before they could be placed
+	each  []int64   // when a task may start, if delays are between pairs of tasks; otherwise nil
+	held  [][]int32 // tasks of each unit that came up before they could be placed
 }
 
 func newPlacer(f *flat) *placer {
@@ -83,8 +83,8 @@ func (p *placer) earliest(task int32) int64 {
 // open reports whether everything that unit i waits for is placed.
 func (p *placer) open(i int32) bool { return !p.units[i].waits || p.left[i-1] == 0 }
 
-// deliver gives the end of a task that was placed to the unit after its own, and reports
-// whether that is open now.
+// deliver reports the end of a placed task to the unit after its own, and reports
+// whether that unit is open now.
 func (p *placer) deliver(task int32, end int64) bool {
 	i := p.unit[task]
 	u := &p.units[i]
@@ -114,7 +114,7 @@ type machinesOf interface {
 }
 
 // inOrder places tasks one after the other in the order of a list, each on the
-// machine and at the time that its class's machines answer. A task that comes
+// machine and at the time that the machines of its class give. A task that comes
 // before the tasks that it waits for is held back until the last of them is placed
 // (Algorithm 2 with the repair of erratum 7).
 func (p *placer) inOrder(order []int32, machines []machinesOf, out layout) {
@@ -160,8 +160,8 @@ func (l *leastFree) take(ready, p int64) (int64, int32) {
 	return s, top.id
 }
 
-// bestFit takes, of the machines that let the task start as early as any, the one
-// that is free last: it leaves the least idle time. Start times are those of
+// bestFit takes the machine that becomes free last among those that allow the
+// earliest start: it leaves the least idle time. Start times are those of
 // leastFree in the same state, and Lemma 2 holds as well.
 type bestFit struct{ sorted []key }
 
@@ -208,8 +208,8 @@ func newFirstFit(first, n int) *firstFit {
 }
 
 func (f *firstFit) take(ready, p int64) (int64, int32) {
-	// Of the gaps that let the task start when it is ready, the one that starts last
-	// leaves the least idle time.
+	// Among the gaps in which the task can start when it is ready, the one that
+	// starts last leaves the least idle time.
 	at, _ := slices.BinarySearchFunc(f.gaps, gap{start: ready, id: math.MaxInt32}, gap.compare)
 	for i := at - 1; i >= 0; i-- {
 		if f.gaps[i].end-ready >= p {
@@ -223,7 +223,7 @@ func (f *firstFit) take(ready, p int64) (int64, int32) {
 	}
 }
 
-// book uses a part of gap i. What is left before and after it are gaps again.
+// book uses a part of gap i. The parts before and after it are new gaps.
 func (f *firstFit) book(i int, start, p int64) (int64, int32) {
 	g := f.gaps[i]
 	before, after := gap{g.start, start, g.id}, gap{start + p, g.end, g.id}
@@ -271,7 +271,7 @@ func (a key) compare(b key) int {
 	return 0
 }
 
-// keys is a binary min-heap. A slice in order is one.
+// keys is a binary min-heap. A sorted slice is one.
 type keys []key
 
 func (h *keys) push(k key) {

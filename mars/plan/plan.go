@@ -28,18 +28,18 @@ type Schedule struct {
 	// Objective is the objective of the schedule, in weight times seconds.
 	Objective float64
 
-	// Guarantee is the factor over LowerBound that the schedule was proved not to
-	// exceed before it was made: that of its planner (3 by Theorem 3 where no task
-	// of a job takes longer than those that wait for it, else at most 4, see
-	// erratum 6; 7 for TMarS by Theorem 5) times UpperBoundLP/LowerBound. 0 if the
-	// planner has none. What was reached is [Schedule.Ratio].
+	// Guarantee is the factor over LowerBound that the planner guarantees, times
+	// UpperBoundLP/LowerBound; 0 if the planner guarantees none. By Theorem 3 the
+	// factor is 3 if no task of a job takes longer than those that wait for it,
+	// and otherwise at most 4 (erratum 6). For TMarS it is 7 by Theorem 5.
+	// [Schedule.Ratio] is the factor that was reached.
 	Guarantee float64
 
 	Bound
 }
 
-// Ratio returns Objective over LowerBound: no schedule is better by a greater
-// factor. It is 1 where both are 0.
+// Ratio returns Objective over LowerBound: no schedule is better by a greater factor. It
+// is 1 if both are 0.
 func (s *Schedule) Ratio() float64 {
 	if s.Objective == s.LowerBound {
 		return 1
@@ -47,9 +47,9 @@ func (s *Schedule) Ratio() float64 {
 	return s.Objective / s.LowerBound
 }
 
-// Plan makes a schedule, and a bound that proves how good it is. Its work is bounded
-// by the counts in the options, and equal arguments give equal results on every
-// platform. The error wraps ErrInstance or errors.ErrUnsupported, or names an option.
+// Plan makes a schedule, and a bound that proves how good it is. The counts in the
+// options limit its work. Equal arguments give equal results on every platform. The
+// error wraps ErrInstance or errors.ErrUnsupported, or names an option.
 func Plan(in Instance, o Options) (*Schedule, error) {
 	list, err := All(in, o, o.Planner)
 	if err != nil {
@@ -58,8 +58,8 @@ func Plan(in Instance, o Options) (*Schedule, error) {
 	return list[0], nil
 }
 
-// All makes a schedule by each of several planners, whatever Options.Planner
-// says. They share one bound.
+// All makes a schedule by each of the given planners, and ignores Options.Planner. The
+// schedules share one bound.
 func All(in Instance, o Options, planners ...Planner) ([]*Schedule, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ type workshop struct {
 	*flat
 	o     *Options
 	bound *Bound
-	pi    []int32 // the order of MarS, once it was needed
+	pi    []int32 // the order of MarS, after its first use
 }
 
 // order returns the order of MarS.
@@ -103,11 +103,11 @@ func (w *workshop) order() []int32 {
 	return w.pi
 }
 
-// make makes the schedule of a planner, and sees how good it is.
+// make makes the schedule of a planner, with its objective and guarantee.
 func (w *workshop) make(p Planner) (*Schedule, error) {
 	var out layout
 	var err error
-	factor, upper := 0.0, w.bound.UpperBoundLP // of the feasible point that the factor is over
+	factor, upper := 0.0, w.bound.UpperBoundLP // value of the feasible point to which the factor applies
 	switch p {
 	case BestOf:
 		out, err = w.bestOf()
@@ -159,7 +159,7 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 	return s, nil
 }
 
-// member makes the plan of a planner that makes one only.
+// member makes the plan of a planner other than BestOf.
 func (w *workshop) member(p Planner) (layout, error) {
 	switch p {
 	case MarS, BestFit, Insertion:
@@ -205,9 +205,9 @@ func (w *workshop) member(p Planner) (layout, error) {
 	return batched.strict(order, MarS), nil
 }
 
-// batched returns the flat form of the instance in which jobs are released at the end
-// of the batch interval in which they really are. Intervals are counted from the first
-// release, as in a [mars.Policy].
+// batched returns the flat form of the instance, with each release moved to the end of
+// its batch interval. Intervals are counted from the first release, as in a
+// [mars.Policy].
 func (f *flat) batched(interval int64) *flat {
 	b := *f
 	b.units = slices.Clone(f.units)
@@ -223,7 +223,7 @@ func (f *flat) batched(interval int64) *flat {
 	return &b
 }
 
-// strict places a list in its order, on machines chosen as the planner says.
+// strict places a list in its order, on the machines that the planner chooses.
 func (w *workshop) strict(order []int32, p Planner) layout {
 	out := w.newLayout()
 	var machines []machinesOf
@@ -254,8 +254,8 @@ func (w *workshop) forJobs(p Planner) error {
 	return nil
 }
 
-// busyOrder returns the tasks by their M where jobs end as in the mean of the
-// schedules that the release-aware bound was found with.
+// busyOrder returns the tasks by their M, with the ends of jobs in the mean of the
+// schedules of the release-aware bound.
 func (w *workshop) busyOrder() []int32 { return w.flat.order(w.bound.busy) }
 
 // marsFactor returns the factor of Theorem 3 with erratum 6, which holds for each
@@ -301,8 +301,8 @@ func stretch(pu, d, pv int64) float64 {
 	return float64(2*(d+pu)) / float64(2*d+pu+pv)
 }
 
-// list returns the keys of a planner that goes by them, the least first, and whether its
-// order is dispatched.
+// list returns the keys of a planner that orders tasks by keys, the least first, and
+// whether it dispatches.
 func (w *workshop) list(p Planner) (keys []float64, dispatched bool, err error) {
 	var order weightorder.Order
 	switch p {
@@ -372,14 +372,14 @@ func (w *workshop) bestOf() (layout, error) {
 	return best, nil
 }
 
-// members returns the planners beside MarS that best-of tries: greedy ones are often
-// better than MarS, and above all where the machines are not always busy, so that the
-// linear program says little of who comes first.
+// members returns the planners beside MarS that best-of tries. Greedy ones are often
+// better than MarS, above all if the machines are not always busy: then the linear
+// program says little about which job comes first.
 func (w *workshop) members() []Planner {
 	list := []Planner{BestFit, Dispatch}
 	if w.in.Objective == JobCompletion {
 		list = append(list, BusyDispatch, HUWFDispatch, WSRPT)
-		if len(w.in.Jobs) <= 300 { // its plans look at all live jobs whenever one arrives
+		if len(w.in.Jobs) <= 300 { // each plan of SOMarS looks at all live jobs
 			list = append(list, SOMarS)
 		}
 	} else {

@@ -10,9 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
-// A search looks for a better order near a good one. Its state is by how much each
-// phase of a job is moved from where it is there: tasks are ordered by their M there
-// and the move of their phase. An evaluation is one schedule made.
+// A search looks for a better order near a good one. Its state is a move for each
+// phase of a job: tasks are ordered by their M in the good order plus the move of
+// their phase. An evaluation is one schedule made.
 type search struct {
 	*workshop
 	rng    *rand.Rand
@@ -21,7 +21,7 @@ type search struct {
 	late   []float64 // the greatest m of each job
 	byLate []int32   // jobs, in its order
 	moves  []float64 // of each unit, the best so far
-	value  float64   // of the schedule that they make
+	value  float64   // of the schedule that moves make
 	trial  []float64
 	keys   []float64
 	out    layout
@@ -32,7 +32,7 @@ type search struct {
 	bestValue float64
 }
 
-// newSearch returns a search of better schedules than a given one.
+// newSearch returns a search for better schedules than a given one.
 func newSearch(w *workshop, best layout, evaluations int) *search {
 	s := &search{
 		workshop: w, rng: rand.New(rand.NewPCG(w.o.Seed, 0x5a11)), left: evaluations,
@@ -47,9 +47,9 @@ func newSearch(w *workshop, best layout, evaluations int) *search {
 // decoders make schedules of orders.
 var decoders = [...]Planner{Insertion, Dispatch}
 
-// run spends the evaluations, and returns the best schedule: half of them near the
-// order of MarS, in which the tasks of a job are together, and the others near that of
-// the best schedule by then.
+// run spends the evaluations, and returns the best schedule. It spends half of them
+// near the order of MarS, in which the tasks of a job are together, and the others
+// near the order of the best schedule so far.
 func (s *search) run() layout {
 	if len(s.units) == 0 {
 		return s.best

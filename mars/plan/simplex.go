@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// A master is the linear program restricted to some of the inequalities (4), by
-// its dual
+// A master is the linear program with only some of the inequalities (4), in its dual form
 //
 //	maximise sum of beta_i y_i  subject to  sum of a_ij y_i <= w_j, y >= 0,
 //
 // where row i, a_i x >= beta_i, is an inequality of the program in x = C - c >= 0.
-// It is solved by the primal simplex method with a dense inverse of the basis: no
-// weight is negative, so that the slacks are a feasible basis, every y on the way
-// proves a bound, and a new inequality is a new column, which keeps y feasible.
+// The primal simplex method with a dense inverse of the basis solves it. No weight
+// is negative, so the slacks are a feasible basis. Every y on the way proves a
+// bound. A new inequality is a new column, which keeps y feasible.
 //
-// Rows are divided by the weights of their jobs and columns by their largest
-// element, so that weights of many orders of magnitude meet in no sum.
+// Rows are divided by the weights of their jobs, and columns by their largest element, so
+// that no sum mixes weights of many orders of magnitude.
 type master struct {
 	n       int // jobs
 	w       []float64
@@ -27,7 +26,7 @@ type master struct {
 	y       []float64 // of the basis
 	x       []float64 // multipliers of the rows: w_j (C_j - c_j) if optimal
 	pivots  int
-	since   int // pivots since the inverse was computed anew
+	since   int // pivots since the inverse was last computed
 	d       []float64
 }
 
@@ -38,11 +37,11 @@ type column struct {
 	beta  float64   // divided by scale
 	scale float64
 	basic bool
-	idle  int // rounds in which it was of no use
+	idle  int // rounds in which it was not used
 }
 
-// A cut names the set B of the tasks of a class whose M is at most something, by
-// what its inequality needs.
+// A cut describes the set B of the tasks of a class up to some M, by the numbers that its
+// inequality needs.
 type cut struct {
 	class   int32
 	release float64 // of Goemans' cuts: B holds tasks that cannot start before it; else 0
@@ -100,9 +99,9 @@ func dot(a, b []float64) float64 {
 // inequality is violated at x.
 func (m *master) gain(c *column) float64 { return c.beta - dot(c.a, m.x) }
 
-// solve brings the master to its optimum, or to the end of a budget of pivots. It
-// reports whether it got there. Gains below tolerance times the longest x count as
-// none.
+// solve brings the master to its optimum, or stops at the end of a budget of
+// pivots. It reports whether it reached the optimum. Gains below tolerance times
+// the greatest x count as none.
 func (m *master) solve(budget int) bool {
 	const stretches = 48
 	type candidate struct {
@@ -179,7 +178,7 @@ func (m *master) size() float64 {
 	return s
 }
 
-// least returns the gain of a column that is not told from rounding.
+// least returns the greatest gain of a column that may be rounding only.
 func (m *master) least(c *column) float64 { return float64(1e-11 * max(c.beta, -c.beta)) }
 
 // enter pivots a column, or a slack, into the basis. It reports false if no pivot
@@ -255,8 +254,8 @@ func (m *master) enter(col int32) bool {
 	return true
 }
 
-// refresh computes the inverse, y and x anew from the columns of the basis, by
-// elimination with row pivots.
+// refresh computes the inverse, y and x from the columns of the basis, by elimination
+// with row pivots.
 func (m *master) refresh() {
 	n := m.n
 	m.since = 0
@@ -356,7 +355,7 @@ func (m *master) restart() {
 	}
 }
 
-// forget drops columns that were of no use for so many rounds.
+// forget drops columns that were not used for the given number of rounds.
 func (m *master) forget(rounds int) {
 	moved := make([]int32, len(m.columns))
 	kept := m.columns[:0]

@@ -9,9 +9,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
-// A busyForm is what the release-aware bound needs of an instance (see "Jobs that
-// arrive over time" in the package documentation): one group for each phase of a
-// job, all of whose work has one Smith ratio.
+// A busyForm describes an instance to the release-aware bound (see "Jobs that
+// arrive over time" in the package documentation). It has one group for each
+// phase of a job; all work of a group has one Smith ratio.
 type busyForm struct {
 	*flat
 	c      []float64 // the least C_j
@@ -127,8 +127,8 @@ func (f *flat) loadedHeads() (heads, least []int64) {
 }
 
 // loadedTails calls visit for each unit, the last first, with the least time from
-// the end of each task to the end of the job: as in tails, but what waits for a task
-// takes no less than its span.
+// the end of each task to the end of the job. It is like tails, except that a unit
+// that waits for the task takes at least its span.
 func (f *flat) loadedTails(visit func(unit int32, rests []int64)) {
 	var longest, span int64 // of the unit after: the longest from a start to the end; the span and the shortest rest
 	var starts []int64      // of its tasks, from the start to the end
@@ -162,9 +162,9 @@ func (f *flat) loadedTails(visit func(unit int32, rests []int64)) {
 	}
 }
 
-// schedule makes the preemptive schedule by pi of each class on one machine that is as
-// fast as all of them: at any time, the work that has been released with the highest
-// pi is done. It sets busy, and returns the bound that pi proves.
+// schedule makes the preemptive schedule by pi of each class, on one machine that is
+// as fast as all of the class. At any time, this machine does the released work with
+// the highest pi. schedule sets busy, and returns the bound that pi proves.
 func (b *busyForm) schedule() float64 {
 	for i := range b.groups {
 		b.left[i] = b.groups[i].p
@@ -261,9 +261,9 @@ type busySolution struct {
 	upper float64   // the value of c
 }
 
-// solve searches for the pi that prove most (Frank and Wolfe's method on a smooth
-// maximum: each job divides its weight among its groups and c_j, the more to one the
-// later it ends in the mean of the schedules so far).
+// solve searches for the pi that prove the best bound, by Frank and Wolfe's method
+// on a smooth maximum. Each job divides its weight among its groups and c_j: the
+// later one ends in the mean of the schedules so far, the more weight it gets.
 func (b *busyForm) solve(iterations int, gap float64) busySolution {
 	s := busySolution{lower: math.Inf(-1), upper: math.Inf(1), pi: make([]float64, len(b.groups)), c: make([]float64, len(b.c))}
 	look := func() {
@@ -319,8 +319,9 @@ func (b *busyForm) divideByLoad() {
 	}
 }
 
-// divideByLateness divides the weight of job j among c_j and its groups, the more to one the
-// later it ends in the mean of the schedules so far, and returns the latest of these ends.
+// divideByLateness divides the weight of job j among c_j and its groups: the later one ends
+// in the mean of the schedules so far, the more weight it gets. It returns the latest of
+// these ends.
 func (b *busyForm) divideByLateness(j int, heat float64) float64 {
 	own := b.groups[b.first[j]:b.first[j+1]]
 	top := b.c[j]

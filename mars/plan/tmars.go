@@ -21,8 +21,6 @@ import (
 //
 // Times are rounded up.
 func (f *flat) blocks(c []float64) (notBefore []int64, order []int32) {
-	// A longer C^LP keeps a task behind those that it waits for where rounding made
-	// them equal: ties go by number.
 	first := math.Inf(1)
 	for _, x := range c {
 		if x > 0 {
@@ -56,6 +54,8 @@ func (f *flat) blocks(c []float64) (notBefore []int64, order []int32) {
 	for t := range c {
 		notBefore[t] = starts[n[t]]
 	}
+	// A task has a greater C^LP than those that it waits for. If rounding makes them equal, the
+	// task still comes behind them, since ties go by number.
 	order = lp.Order(c)
 	return notBefore, order
 }
@@ -63,9 +63,9 @@ func (f *flat) blocks(c []float64) (notBefore []int64, order []int32) {
 // ceil returns seconds as nanoseconds, rounded up.
 func ceil(s float64) int64 { return int64(math.Ceil(float64(s * 1e9))) }
 
-// tMarS makes the schedule of Algorithm 3 with list scheduling that skips tasks
-// which cannot start yet, as Lemma 4 needs (erratum 11), shifts it left, and returns
-// that or the dispatched order of C^LP, whichever is better.
+// tMarS makes the schedule of Algorithm 3. Its list scheduling skips tasks that
+// cannot start yet, as Lemma 4 needs (erratum 11). It shifts the schedule left, and
+// returns this schedule or the dispatched order of C^LP, whichever is better.
 func (w *workshop) tMarS() (layout, error) {
 	if w.in.Objective != TaskCompletion {
 		return layout{}, fmt.Errorf("%w: planner %v is for the completion of tasks", errors.ErrUnsupported, TMarS)
@@ -83,8 +83,8 @@ func (w *workshop) tMarS() (layout, error) {
 	return out, nil
 }
 
-// shiftLeft keeps the machine of each task and the order on each machine, and starts
-// each task as early as these allow: never later than before.
+// shiftLeft starts each task as early as possible with the same machine and the same order on each
+// machine. No task starts later than before.
 func (f *flat) shiftLeft(in layout) layout {
 	order := make([]int32, len(f.p))
 	for t := range order {
