@@ -8,12 +8,12 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
-// Options configure a [Policy]. The zero value is the default: exact re-booking, in
-// the order of deadlines.
-// A snapshot may be restored under another RequireDeadline only: promises rest on the rest.
+// Options configure a [Policy]. The zero value is the default: exact re-booking, in the
+// order of deadlines. A snapshot may be restored under another RequireDeadline; all other
+// options must be the same, since promises rest on them.
 type Options struct {
-	// Booking says how the policy knows when slots become available. The default,
-	// Rebook, is not the paper's.
+	// Booking says how the policy knows when slots become available. The default is
+	// Rebook; the paper has Chain.
 	Booking Booking
 
 	// Order says which of the admitted jobs goes first. The default is EDF
@@ -21,63 +21,65 @@ type Options struct {
 	Order Order
 
 	// OnePosition admits a job at the place that Order gives it, or not at all, as
-	// the paper does. By default other places are tried as well, which accepts more
-	// and makes acceptance monotone: with a later deadline no job is refused that
-	// would have been accepted with an earlier one. FIFO has one place only.
+	// the paper does. By default the policy tries other places as well. This
+	// accepts more jobs and makes acceptance monotone: a job that would be accepted
+	// with one deadline is accepted with any later one. FIFO has only one place.
 	OnePosition bool
 
-	// Feedback replaces, when a job finishes, what was estimated of it and of the
-	// jobs behind it by what came true [Algorithms V and VI]. It is for Chain;
-	// Rebook always knows what came true.
+	// Feedback replaces estimates by measured values when a job finishes, for
+	// this job and the jobs behind it [Algorithms V and VI]. It is for Chain;
+	// Rebook always uses measured values.
 	Feedback bool
 
-	// Delta is how far from its estimate a job must finish to set off Feedback. Zero
-	// means any difference; the paper takes "a typical map task execution time"
-	// [Section V].
+	// Delta is the least difference between the end of a job and its estimate that
+	// causes Feedback. Zero means any difference; the paper takes "a typical map
+	// task execution time" [Section V].
 	Delta time.Duration
 
-	// NoMergeMin lets Feedback raise estimates, as the paper does. By default an
-	// estimate is the lesser of the old and the new one: both are bounds.
+	// NoMergeMin lets Feedback raise estimates, as the paper does. By default the lesser
+	// of the old and the new estimate counts, since both are bounds.
 	NoMergeMin bool
 
-	// Latency is added to the time of every task: the longest time from when a slot
-	// becomes free until it works again, such as the period of heartbeats. Without it
-	// the guarantee holds only if free slots are offered at once. Zero is the default.
+	// Latency is added to the time of every task. It is the longest time for which a
+	// free slot may stay idle before its next task, such as the period of heartbeats.
+	// With zero, the default, the guarantee holds only if free slots are offered at
+	// once.
 	Latency time.Duration
 
-	// RequireDeadline refuses jobs without a deadline, and revisions that take it away. By
-	// default they are accepted, and run behind all jobs that have one.
+	// RequireDeadline refuses jobs without a deadline, and revisions that remove the
+	// deadline. By default such jobs are accepted, and run behind all jobs with a
+	// deadline.
 	RequireDeadline bool
 
 	// MapRate and ReduceRate are the longest times to fetch and process one MiB of
 	// input in a map and in a reduce task (c_m^max and c_r^max of Section IV-A, which
-	// gives no values). They are used for phases that carry sizes but no estimates.
+	// gives no values). They are used for phases that have sizes but no estimates.
 	// Zero means unknown: without Learn, such jobs are not supported.
 	MapRate, ReduceRate time.Duration
 
 	// StartUp is the part of a task's time that does not depend on its input. The
-	// paper has none, and a pure rate makes tiny tasks dominate it. Zero is the
-	// default.
+	// paper has no such part; with a pure rate, tiny tasks dominate it. Zero is
+	// the default.
 	StartUp time.Duration
 
 	// Ratio is the largest ratio of a job's intermediate data to its input (eta of
-	// Section IV-A). It is used for reduce phases that carry no sizes. Zero means
+	// Section IV-A). It is used for reduce phases without sizes. Zero means
 	// unknown.
 	Ratio float64
 
-	// Skew bounds how much more than its even share of the intermediate data a reduce
-	// task gets. Zero means that all of it may go to one task, the only bound that
-	// needs no assumption; the paper takes 1 without saying so.
+	// Skew is the greatest factor between the intermediate data of a reduce task and
+	// its even share. Zero means that one task may get all of the data: only this
+	// needs no assumption. The paper takes 1 without saying so.
 	Skew float64
 
-	// Learn raises MapRate, ReduceRate, StartUp and Ratio to what was measured of
-	// finished tasks [Section IV-A]. They never fall. Jobs that were admitted keep
-	// the estimates of their admission.
+	// Learn raises MapRate, ReduceRate, StartUp and Ratio to the values measured
+	// on finished tasks [Section IV-A]. They never fall. Jobs that were admitted
+	// keep the estimates of their admission.
 	Learn bool
 
 	// PaperReservation lets a reduce task start while the jobs before it need as many
 	// slots as are free, as line 10 of Algorithm IV does. Accepted jobs can then miss
-	// their deadlines. It is here for the counterexample only.
+	// their deadlines. It exists only for the counterexample.
 	PaperReservation bool
 }
 
@@ -85,8 +87,8 @@ type Options struct {
 type Booking uint8
 
 const (
-	// Rebook builds the vectors of slots anew for each decision, from the attempts
-	// that are running and the tasks that are left.
+	// Rebook builds the vectors of slots for each decision, from the running attempts
+	// and the tasks that are left.
 	Rebook Booking = iota
 	// Chain keeps the vectors of each job, as the paper does.
 	Chain

@@ -13,22 +13,21 @@ import (
 // Options configure a [Policy]. The zero value is the default. A snapshot may be restored
 // under another L, H, HotPolicy, MaxCoScheduled, Demand or DefaultTaskTime.
 type Options struct {
-	// L is the lower bound: a job that is co-scheduled is to hold L times its demand
-	// in slots, rounded up. It is above 0 and at most 1, rounded to a millionth. Zero
+	// L is the lower bound: a co-scheduled job should hold L times its demand in
+	// slots, rounded up. It is above 0 and at most 1, rounded to a millionth. Zero
 	// means 0.7 [Section V-B].
 	L float64
 
-	// H is the upper bound: a job is given no further slot while it holds H times its
-	// demand, unless the slot would stay idle. It is at least 1 and at most 1024,
-	// rounded to a millionth. Zero means that it follows from L and the jobs that are
-	// co-scheduled, by Formula (1), and is at least 1. The paper's experiments have
-	// 1.3 [Section V].
+	// H is the upper bound: a job that holds H times its demand gets no further slot,
+	// unless the slot would stay idle. H is at least 1 and at most 1024, rounded to a
+	// millionth. Zero means that it follows from L and the co-scheduled jobs, by
+	// Formula (1), and is at least 1. The paper's experiments have 1.3 [Section V].
 	H float64
 
-	// Theta is how many remote reads of one node are still no hot spot: as long as
-	// so many tuples of the node are in the hot queue, it is not read from. The paper
-	// leaves it open. Zero means 4, and with SelfTune 1: reads that share what a node can
-	// send are all slow, so that it is sooner done with them one by one.
+	// Theta is the number of remote reads that make a node a hot spot: while this many
+	// tuples of the node are in the hot queue, no further task reads from it. The paper
+	// leaves Theta open. Zero means 4, or 1 with SelfTune: reads that share the bandwidth
+	// of a node are all slow, and one after the other they end sooner.
 	Theta int
 
 	// SplitTime is how long it takes to move the input of one task over an idle
@@ -42,8 +41,8 @@ type Options struct {
 	SplitSize int64
 
 	// Bandwidth is the network bandwidth of a node, in bytes per second. Zero means
-	// 12.5 million, which is 100 Mbit/s, or 1 Gbit/s of which other traffic takes
-	// most.
+	// 12.5 million, which is 100 Mbit/s, or the part of 1 Gbit/s that other traffic
+	// leaves.
 	Bandwidth float64
 
 	// HotPolicy says what happens when a slot could only read from hot spots. The
@@ -54,8 +53,8 @@ type Options struct {
 	// no limit: Formula (3) sets one already.
 	MaxCoScheduled int
 
-	// Demand is how many slots a job asks for that does not say so itself, before it
-	// is cut down to its size and the slots that there are. Zero means 12 % of its
+	// Demand is the number of slots for a job that does not name a demand itself. It
+	// is limited by the number of its tasks and of the slots. Zero means 12 % of its
 	// tasks, but at least 5 % and at most 35 % of the slots.
 	Demand uint32
 
@@ -63,27 +62,27 @@ type Options struct {
 	// tasks of the job have run close to their input. Zero means one minute.
 	DefaultTaskTime time.Duration
 
-	// SelfTune, which is recommended, applies the bounds only where they serve their
-	// purpose, so that the queue is done sooner: a job is raised to its floor only if it
-	// is late, that is if it would otherwise end later than with L times its demand in
-	// slots all the time; and it may exceed its upper bound rather than that a slot reads
-	// from afar. Then H is 1.3 and Theta is 1 unless set.
+	// SelfTune is recommended. It applies the bounds only if they are useful, so that the
+	// whole queue ends sooner. A job is raised to its lower bound only if it is late: it
+	// would otherwise end later than with L times its demand in slots all the time. A job
+	// may exceed its upper bound if the slot would otherwise read remotely. With
+	// SelfTune, H is 1.3 and Theta is 1 unless set.
 	SelfTune bool
 
-	// AsPrinted follows Algorithms 1 to 3 to the letter where they can be followed,
-	// for comparison: see the package comment. Slots stay idle although tasks could
-	// run on them.
+	// AsPrinted follows Algorithms 1 to 3 literally as far as possible, for
+	// comparison: see the package comment. Slots stay idle although tasks could run
+	// on them.
 	AsPrinted bool
 }
 
-// A HotPolicy says what becomes of a slot that could only read from hot spots.
+// A HotPolicy says what to do with a slot that could only read from hot spots.
 type HotPolicy uint8
 
 const (
 	// Relaxed reads from the hot spot that has the fewest reads. No slot stays idle.
 	Relaxed HotPolicy = iota
-	// Strict leaves the slot idle until a read has come to an end, so that no node is
-	// ever read from by more than Theta.
+	// Strict leaves the slot idle until a read has ended, so that no node ever serves
+	// more than Theta reads.
 	Strict
 )
 
@@ -101,11 +100,10 @@ func (h *HotPolicy) UnmarshalText(text []byte) error {
 	return enum.Set(h, "policy of hot spots", hotPolicyNames, text)
 }
 
-// million is the unit in which L and H are kept, so that bounds are compared in
-// integers.
+// L and H are stored in millionths, so that bounds are compared in integers.
 const million = 1_000_000
 
-// maxH is the greatest H. No bound that large binds anybody.
+// maxH is the greatest H. A bound that large limits no job.
 const maxH = 1024
 
 // settings are options in the form in which they are used.
@@ -162,8 +160,7 @@ func (o Options) settle() settings {
 	return s
 }
 
-// taskTime returns what is assumed of the mean time of a task before anything is
-// known of it.
+// taskTime returns the assumed mean time of a task before anything is known about it.
 func (s *settings) taskTime(spec *sojourn.Job) time.Duration {
 	if w := spec.Phases[0].Work(); w > 0 {
 		return w / time.Duration(spec.Phases[0].Tasks)
@@ -171,7 +168,7 @@ func (s *settings) taskTime(spec *sojourn.Job) time.Duration {
 	return cmp.Or(s.DefaultTaskTime, option.DefaultTaskTime)
 }
 
-// demand returns how many slots a job asks for, of those that there are.
+// demand returns how many of the slots a job asks for.
 func (s *settings) demand(spec *sojourn.Job, slots int) int {
 	size := spec.Phases[0].Tasks
 	want := int(spec.Demand)
@@ -184,7 +181,7 @@ func (s *settings) demand(spec *sojourn.Job, slots int) int {
 	return max(1, min(want, size, slots))
 }
 
-// floor returns how many slots a job of some demand is to hold: L times the demand,
+// floor returns how many slots a job of the given demand should hold: L times the demand,
 // rounded up.
 func (s *settings) floor(demand int) int {
 	return int((s.l*uint64(demand) + million - 1) / million)

@@ -13,25 +13,25 @@ import (
 
 // fairOptions are the options of policy fair as text.
 type fairOptions struct {
-	// Order says what is shared equally, instead of what the file of the pools says.
+	// Order says what is shared equally. It replaces the setting in the file of the pools.
 	Order *fair.Order
 
-	// Ties says which of the jobs of a pool goes first where several are equally far below
-	// their share, instead of what the file of the pools says. The default is
-	// least-service; arrival is what Hadoop does.
+	// Ties says which job of a pool goes first if several are equally far below their
+	// share. It replaces the setting in the file of the pools. The default is
+	// least-service; Hadoop does arrival.
 	Ties *fair.Ties
 
 	// File is a file in JSON that describes the pools: 'sojourn help pools' shows one.
 	// Without it, each pool that a job names has the weight 1.
 	File string `option:"pools"`
 
-	// Weights are the weights of pools by path, as in pools.etl=3, besides or instead of
-	// what the file says. They are at least 2^-16 and below 2^32.
+	// Weights are the weights of pools by path, as in pools.etl=3. They are added to the
+	// settings in the file or replace them. They are at least 2^-16 and below 2^32.
 	Weights map[string]float64 `option:"pools"`
 
-	// Inner is the policy that serves the jobs of pools that say nothing else, with its
-	// first option behind a colon, as in inner=hfsp:xi=2. Without it a pool shares
-	// equally among its jobs.
+	// Inner is the policy that serves the jobs of pools without a setting of their own,
+	// with its first option behind a colon, as in inner=hfsp:xi=2. Without it a pool
+	// shares equally among its jobs.
 	Inner string
 
 	// IgnoreLocality starts the tasks of a job in their order, wherever their inputs are.
@@ -39,15 +39,16 @@ type fairOptions struct {
 	// It excludes Delay.
 	IgnoreLocality bool
 
-	// Delay is how long a job whose turn it is lets others go first while it waits for a
-	// slot on the node of an input; and RackDelay is how long it then waits for one on its rack.
-	// Zero means not at all; without RackDelay it is the same as Delay.
+	// Delay is how long a job whose turn it is lets others go first while it waits for a slot on
+	// the node of an input. RackDelay is how long it then waits for a slot on the rack of an
+	// input; by default it is the same as Delay. Zero means not at all.
 	Delay     time.Duration
 	RackDelay *time.Duration
 
-	// MinTimeout is how long a pool has less than its minimum until tasks of others are to
-	// be killed for it, and FairTimeout is how long it has less than half of its fair
-	// share. They count with --preempt, instead of what the file says. Zero means never.
+	// MinTimeout is how long a pool has less than its minimum before tasks of other pools
+	// are killed for it. FairTimeout is how long it has less than half of its fair share
+	// before that. They have an effect with --preempt, and replace the settings in the
+	// file. Zero means never.
 	MinTimeout  time.Duration
 	FairTimeout time.Duration
 }
