@@ -71,7 +71,7 @@ func (c *class) trains(ph *phase) bool {
 	return !ph.early && len(ph.samples) < c.tasks && ph.failures < c.tasks
 }
 
-// first returns the phase that is served first, and whether that is for training
+// first returns the phase that is served first, and whether the slot is a training slot
 // [HFSP, algorithm 1]. There the text has T_curr <= T.
 func (c *class) first() (ph *phase, prior, ok bool) {
 	if c.training.queue.Len() > 0 && c.training.left() > 0 {

@@ -13,8 +13,8 @@ import (
 // An Estimator tells how large phases are: HFSP's estimation module. A policy asks
 // its estimator, which it shares with no other, in the order of events.
 //
-// An Estimator answers by what it was told alone: without a clock, without
-// randomness that is not seeded, and with the same bits on every platform. To be
+// An answer depends only on the calls before it: an Estimator reads no clock, draws only
+// from a seed, and gives the same bits on every platform. To be
 // part of a snapshot it implements [sojourn.Snapshotter]'s two methods as well.
 //
 // It is called from within Observe, and like that it returns without blocking: while it

@@ -64,7 +64,7 @@ func (e *Noisy) Final(job *sojourn.Job, phase int, samples []Sample) time.Durati
 // that nothing is known, stays zero.
 func (e *Noisy) disturb(job *sojourn.Job, phase int, t time.Duration) time.Duration {
 	if t == 0 {
-		return 0 // times any factor, be it infinite
+		return 0 // also if the factor is infinite
 	}
 	r := rand.New(rand.NewPCG(e.seed, uint64(job.ID)<<16|uint64(phase)))
 	x := float64(float64(t) * detmath.Exp(float64(e.sigma*detmath.Normal(r))))

@@ -299,7 +299,7 @@ func (s *supply) claim(dst *[]sojourn.Preemption, ph *phase, prior bool) bool {
 		return false
 	}
 	from := &s.list[i]
-	// Sizes are rounded: who is smaller by that alone would not get the slot.
+	// Sizes are rounded. A phase that is smaller only by rounding would not get the slot.
 	if !prior && !(s.class.aging.Before(ph.item, from.phase.item) && ph.smaller(from.phase)) {
 		return false
 	}
@@ -370,7 +370,7 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn
 			continue
 		}
 		for range ph.tasks.Pending() - claimed[ph] {
-			// Sizes are rounded: who is smaller by that alone would not get the slot.
+			// Sizes are rounded. A phase that is smaller only by rounding would not get the slot.
 			if claim(ph, func(v running) bool { return place < v.place && ph.smaller(v.phase) }) {
 				continue
 			}

@@ -253,6 +253,14 @@
 //     phases that were expected to be much too small would be late for ever, and share. Take 50
 //     jobs of Exp(200) tasks of 10 minutes that are expected to take 1 minute, without probes:
 //     the mean slowdown would be 16.3 instead of 9.5 (F5B in docs/experiments.md).
+//   - The paper's experiments use delay scheduling. Here no phase waits for a closer slot: a wait
+//     leaves slots free while tasks could start, which the theorem excludes.
+//   - In eq. (5) w_min keeps the work of a job above zero when its estimate has run out. Here w is
+//     at least one nanosecond while a task is not finished. A phase that has ended in
+//     V before its tasks is late, and stays in front.
+//   - In the paper, reduces without a finished one are expected to take the average of the maps.
+//     Here a phase is scheduled by itself, and learns from tasks of its own only. Until one has
+//     finished, a task without an estimate counts as [Options.DefaultTaskTime].
 //   - Weights, cancellation, failures and revisions are not in the paper. A cancelled job is done:
 //     it keeps its place in V.
 //

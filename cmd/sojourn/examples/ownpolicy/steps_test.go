@@ -11,8 +11,8 @@ import (
 
 const root = "../../../.." // of the repository
 
-// steps returns the eight steps of CONTRIBUTING.md.
-func steps(t *testing.T) []string {
+// section returns what CONTRIBUTING.md says about a policy.
+func section(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {
@@ -20,6 +20,13 @@ func steps(t *testing.T) []string {
 	}
 	_, text, _ := strings.Cut(string(data), "## Add a policy in eight steps\n")
 	text, _, _ = strings.Cut(text, "\n## ")
+	return text
+}
+
+// steps returns the eight steps of CONTRIBUTING.md.
+func steps(t *testing.T) []string {
+	t.Helper()
+	text := section(t)
 	list := regexp.MustCompile(`(?m)^\d\. .*\n(?:   .*\n)*`).FindAllString(text, -1)
 	if len(list) != 8 {
 		t.Fatalf("CONTRIBUTING.md has %d steps, want 8", len(list))
@@ -53,5 +60,19 @@ func TestStepsNameWhatIsThere(t *testing.T) {
 	}
 	if own < 5 {
 		t.Errorf("the steps name %d files of a policy, want at least 5: %s", own, path.Base(root))
+	}
+}
+
+// A function of a file is in that file, as in "`Builtin` of `cmd/sojourn/catalog/builtin.go`".
+func TestFunctionsAreWhereTheStepsSay(t *testing.T) {
+	list := regexp.MustCompile("`(\\w+)` of\\s`([a-z_/]+\\.go)`").FindAllStringSubmatch(section(t), -1)
+	if len(list) == 0 {
+		t.Error("CONTRIBUTING.md does not say in which file Builtin is")
+	}
+	for _, m := range list {
+		data, err := os.ReadFile(filepath.Join(root, m[2]))
+		if err != nil || !strings.Contains(string(data), "\nfunc "+m[1]+"(") {
+			t.Errorf("%s has no function %s: %v", m[2], m[1], err)
+		}
 	}
 }
