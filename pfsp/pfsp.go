@@ -112,7 +112,7 @@ func (p *Policy) class(id sojourn.Class) *class {
 		c := &class{id: sojourn.Class(len(p.classes)), system: slack.New[*phase](p.lateMode())}
 		c.system.Advance(p.ledger.Now(), nil)
 		if p.reserve != nil {
-			c.levels = heap.NewLevels(reserve.Levels, (*slack.Item[*phase]).Before)
+			c.levels = heap.NewLevels((*slack.Item[*phase]).Before)
 		}
 		p.classes = append(p.classes, c)
 	}
