@@ -217,6 +217,7 @@ func (tr *tree) violations() []string {
 		if k == unknown {
 			list = append(list, f.dir+": unknown folder: kindOf in arch_test.go must say what it may import")
 		}
+		checkSizes(f, tr.fset, add)
 		for _, file := range f.code {
 			checkModules(f, file, false, add)
 			checkArrows(f, k, file, false, add)
@@ -239,6 +240,69 @@ func (tr *tree) violations() []string {
 }
 
 type report func(pos token.Pos, format string, args ...any)
+
+// The most that one reader can keep in mind: lines of a file and of a function, outside tests,
+// and methods of a type.
+const (
+	maxFileLines   = 450
+	maxFuncLines   = 70
+	maxTypeMethods = 40
+)
+
+// checkSizes reports code that is too large. Tables are no code: a composite literal counts as one
+// line, and the functions in it count in full. The methods of a type are those that are declared for
+// it. It may have more by embedding, as a policy has those of its layers: each layer is a type of
+// its own, which a reader can read alone, and a method of a layer cannot call one above it.
+func checkSizes(f *folder, fset *token.FileSet, add report) {
+	methods := map[string]int{}
+	for _, file := range f.code {
+		if n := fset.File(file.Pos()).LineCount() - tableLines(file, fset); n > maxFileLines {
+			add(file.Pos(), "the file has %d lines, more than %d", n, maxFileLines)
+		}
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := lines(fn, fset) - tableLines(fn, fset); n > maxFuncLines {
+				add(fn.Pos(), "%s has %d lines, more than %d", fn.Name.Name, n, maxFuncLines)
+			}
+			if fn.Recv == nil {
+				continue
+			}
+			name := base(fn.Recv.List[0].Type).Name
+			if methods[name]++; methods[name] == maxTypeMethods+1 {
+				add(fn.Pos(), "%s has more than %d methods", name, maxTypeMethods)
+			}
+		}
+	}
+}
+
+// lines returns how many lines a node takes.
+func lines(n ast.Node, fset *token.FileSet) int {
+	return fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1
+}
+
+// tableLines returns the lines of n that do not count, since they are those of a table.
+func tableLines(n ast.Node, fset *token.FileSet) int {
+	sum := 0
+	ast.Inspect(n, func(n ast.Node) bool {
+		table, ok := n.(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		sum += lines(table, fset) - 1
+		ast.Inspect(table, func(n ast.Node) bool {
+			fn, ok := n.(*ast.FuncLit)
+			if ok {
+				sum += tableLines(fn, fset) - lines(fn, fset)
+			}
+			return !ok
+		})
+		return false
+	})
+	return sum
+}
 
 // requirements returns what a go.mod has but may not have.
 func requirements(gomod string) []string {
@@ -651,6 +715,8 @@ func base(x ast.Expr) *ast.Ident {
 		return x
 	case *ast.IndexExpr:
 		return base(x.X)
+	case *ast.IndexListExpr:
+		return base(x.X)
 	case *ast.SelectorExpr:
 		return base(x.X)
 	case *ast.StarExpr:
@@ -809,6 +875,19 @@ func LowerBound(Instance) error { return nil }`
 		{"internal type inside the kit", "kit/queue/a.go", "package queue\nimport w " + m + "/internal/wide\"\ntype T struct{ n w.Uint128 }\nfunc f(w.Uint128) {}\nfunc F() { f(w.Uint128{}) }", ""},
 		{"counter that others can write", "kit/ledger/a.go", "package ledger\ntype Job[J any] struct {\n\tData J\n\tLeft int\n}",
 			"kit/ledger/a.go:4: Job.Left is exported: the ledger alone writes its account, but for Data"},
+
+		{"long function", "td/a.go", "package td\nfunc f() {" + strings.Repeat("\n", 70) + "}",
+			"td/a.go:2: f has 71 lines, more than 70"},
+		{"function of 70 lines", "td/a.go", "package td\nfunc f() {" + strings.Repeat("\n", 69) + "}", ""},
+		{"table in a function", "td/a.go", "package td\nfunc f() []int {\n\treturn []int{" + strings.Repeat("1,\n", 100) + "}\n}", ""},
+		{"function in a table", "td/a.go", "package td\nfunc f() []func() {\n\treturn []func(){" + strings.Repeat("nil,\n", 100) + "func() {" +
+			strings.Repeat("\n", 70) + "}}\n}", "td/a.go:2: f has 74 lines, more than 70"},
+		{"long file", "td/a.go", "package td" + strings.Repeat("\n", 451), "td/a.go:1: the file has 451 lines, more than 450"},
+		{"file of 450 lines", "td/a.go", "package td" + strings.Repeat("\n", 450), ""},
+		{"file with a table", "td/a.go", "package td\nvar t = []int{" + strings.Repeat("1,\n", 500) + "}", ""},
+		{"many methods", "kit/queue/a.go", "package queue\ntype t[K, V any] struct{}\n" + strings.Repeat("func (*t[K, V]) _() {}\n", 41),
+			"kit/queue/a.go:43: t has more than 40 methods"},
+		{"40 methods", "td/a.go", "package td\ntype t struct{}\n" + strings.Repeat("func (t) _() {}\n", 40), ""},
 
 		{"another module", "go.mod", "module x\nrequire (\n\texample.com/x v1.0.0 // indirect\n)\n",
 			"go.mod:3: requires example.com/x: the library gets by with btree, and rapid in tests"},
