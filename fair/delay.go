@@ -6,25 +6,24 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
-// places is what is known of the inputs of tasks, and how long jobs wait for slots
-// close to them.
+// places knows the inputs of tasks, and how long jobs wait for slots close to them.
 //
 // A job whose turn it is, but that has no task close enough to the slot, is passed
-// over and asked again at the next slot. What counts as waiting is time in which
-// there is a free slot that the job could use within its limits; and all time from
-// when a slot was given to another job in its stead until it starts a task. Without
-// the second, a job could wait for ever in a busy cluster, where no slot is free for
-// longer than an instant. A slot that is declined by all starts no wait.
+// over and asked again at the next slot. Time counts as waiting while there is a
+// free slot that the job could use within its limits. Once another job got a slot in
+// its place, all time counts until it starts a task. Without this second rule, a job
+// could wait for ever in a busy cluster, where no slot is free for longer than an
+// instant. A slot that all decline starts no wait.
 type places struct {
 	*tree
-	index *locality.Index[member] // nil if locality is ignored, or policies of pools pick all tasks
+	index *locality.Index[member] // nil if locality is ignored, or if policies of pools pick all tasks
 	delay locality.Delay
 
 	waiters []*job // scratch
 }
 
 // pick returns the task of a side of j that suits a slot best, and its phase. It
-// reports false if the job rather waits.
+// reports false if the job waits instead.
 func (k *places) pick(j *job, side *ledger.Side, s sojourn.Slot) (pick locality.Pick, phase int, ok bool) {
 	phase = j.NextPhase(side)
 	pick, ok = k.index.Find(j, phase, s, k.reach(j, side))
@@ -49,8 +48,8 @@ func waitOf(j *job, side *ledger.Side) *locality.Wait {
 	return nil
 }
 
-// waiting calls f for each job that waits for a slot close to its inputs: it could
-// use a free slot if there were one at the right place.
+// waiting calls f for each job that waits for a slot close to its inputs. Such a job
+// could use a free slot if there were one at the right place.
 func (k *places) waiting(f func(*locality.Wait)) {
 	if k.delay.Node == 0 {
 		return
@@ -84,7 +83,7 @@ func (n *pool) hasRoom(c sojourn.Class) bool {
 	return true
 }
 
-// countWaits lets the time until at count for the jobs that wait.
+// countWaits counts the time until at for the jobs that wait.
 func (k *places) countWaits(at sojourn.Time) {
 	now := k.ledger.Now()
 	k.waiting(func(w *locality.Wait) {

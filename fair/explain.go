@@ -10,9 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// AppendRanking implements [sojourn.Explainer]: pools by their keys, level by level,
-// and within a pool jobs by theirs, each summed over all classes. In a pool with a
-// policy of its own it is the ranking of that policy.
+// AppendRanking implements [sojourn.Explainer]. It ranks pools by their keys, level
+// by level, and jobs within a pool by theirs; keys are summed over all classes. A
+// pool with a policy of its own has the ranking of that policy.
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.rank(dst, &p.root)
 }
@@ -97,19 +97,18 @@ func (t *tree) rankKey(j *job) key {
 	return k
 }
 
-// Visit calls f with the policies of pools, for questions that fair does not answer itself:
-// of each pool that has a policy and jobs, and of each that keeps its policy for jobs to
-// come. A policy knows of slots only those that its pool holds. f must not call its Observe
-// or Assign, since fair keeps account of what it is told. The function [sojourn.All] uses
-// it.
+// Visit calls f with the policies of pools, for questions that fair does not answer itself.
+// These are the policies of live pools, and those kept for pools without jobs. A policy
+// knows only the slots that its pool holds. f must not call Observe or Assign of the
+// policy, since fair keeps account of these calls. The function [sojourn.All] uses Visit.
 func (p *Policy) Visit(f func(sojourn.Policy)) {
 	for g := range p.guests {
 		f(g.Policy)
 	}
 }
 
-// AppendVoid implements [sojourn.Promiser]: what the policies of pools have promised and
-// say is void, pool by pool. Fair itself promises nothing.
+// AppendVoid implements [sojourn.Promiser]. It lists the jobs whose promises the policies
+// of pools call void, pool by pool. Fair itself promises nothing.
 func (p *Policy) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	for _, n := range p.inner {
 		if n.policy.promiser != nil {
@@ -129,8 +128,7 @@ func (p *Policy) Void(id sojourn.JobID) (why string, ok bool) {
 	return "", false
 }
 
-// explainer returns what the policy of a pool explains itself by, if it has one that
-// does.
+// explainer returns the Explainer of the pool's policy, if there is one.
 func (n *pool) explainer() (sojourn.Explainer, bool) {
 	if n.policy == nil {
 		return nil, false
@@ -168,7 +166,7 @@ func (n *pool) total() (sum int) {
 	return sum
 }
 
-// lastTurn returns when a pool was served last, in any class.
+// lastTurn returns when a pool was last served, in any class.
 func (n *pool) lastTurn() (turn uint64) {
 	for i := range n.classes {
 		turn = max(turn, n.classes[i].turn)
@@ -191,7 +189,7 @@ func (n *pool) lastTurn() (turn uint64) {
 //	classN.demand   tasks  those of it that run or could run there, within limits
 //	classN.share    slots  its max-min fair share of the slots that there are
 //	classN.min      slots  its minimum, if it has one
-//	classN.limit    text   the first limit that keeps the job from starting tasks there, if one does
+//	classN.limit    text   the first limit that keeps the job from starting tasks there, if any
 //	preemption      list   what is to be killed for the job, or of it, and would be with ReportOnly
 //	policy          group  what the policy of the pool explains, under the keys of that policy
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
@@ -233,7 +231,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	return attrs, true
 }
 
-// explainClass tells how the pool of a job stands in one class.
+// explainClass explains the state of the pool of a job in one class.
 func (p *Policy) explainClass(j *job, c sojourn.Class) slog.Attr {
 	p.shares(c)
 	n := j.Data.pool

@@ -21,20 +21,20 @@ type Policy struct {
 	preempt preemption
 }
 
-// member is what the policy keeps of a job.
+// member is the policy's data about a job.
 type member struct {
 	pool   *pool
-	turn   uint64          // when it came
+	turn   uint64          // when it arrived
 	sides  []side          // by side of the job
 	id     uint32          // the job's number within the pool
-	passed bool            // it rather waits than take what is being offered
-	active bool            // it counts among the active jobs of its pool; only where jobs are limited
-	waits  []locality.Wait // by side; nil if it waits for nothing
+	passed bool            // it waits instead of taking the slot being offered
+	active bool            // it counts among the active jobs of its pool; only if jobs are limited
+	waits  []locality.Wait // by side; nil if it never waits
 }
 
-// side is what the policy keeps of a job on one class of slot.
+// side is the policy's data about a job on one class of slots.
 type side struct {
-	turn uint64 // when it was served last; or when the job came
+	turn uint64 // when it was last served; or when the job arrived
 	tie  wide.Uint128
 }
 
@@ -55,7 +55,7 @@ func New(opts Options) (*Policy, error) {
 	return p, nil
 }
 
-// connect gives the parts of p its tree.
+// connect connects the parts of p with its tree.
 func (p *Policy) connect(indexed bool, delay locality.Delay) {
 	p.lender.tree, p.places.tree, p.offer.tree = p.tree, p.tree, p.tree
 	if indexed {
@@ -101,9 +101,10 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	return nil
 }
 
-// prepare lets time pass until an event that is about to be applied, asks the policy of a
-// pool whether it takes the event, and returns the policy that the event is about; nil if
-// there is none. After an error nothing has changed.
+// prepare prepares for an event that is about to be applied. It advances time to the
+// event, and asks the policy of the pool whether it accepts the event. It returns the
+// policy that the event is about; nil if there is none. After an error nothing has
+// changed.
 func (p *Policy) prepare(ev *sojourn.Event) (to *guest, err error) {
 	was := p.ledger.Now()
 	passes := ev.At > was
@@ -133,8 +134,8 @@ func (p *Policy) prepare(ev *sojourn.Event) (to *guest, err error) {
 	return to, nil
 }
 
-// account counts what an event that was applied has changed of a job, and files the job
-// and its pools anew.
+// account updates the data about a job after an event was applied, and the places of the
+// job and its pools.
 func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) {
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted:
@@ -183,7 +184,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	side := j.SideOf(s.Class)
 	if p.index != nil {
-		pick, phase, _ := p.pick(j, side, s) // nobody waits, so there is one
+		pick, phase, _ := p.pick(j, side, s) // no job waits, so there is one
 		return p.start(j, side, phase, pick, id), true
 	}
 	a := p.ledger.Take(j, side, id)

@@ -10,22 +10,22 @@ import (
 
 // A lender serves the pools that have policies of their own.
 //
-// The policy of a pool knows the jobs of the pool, and of slots only those that
-// the pool has: a slot is added for each task that starts, and removed when the
-// task ends. To find out whether the policy wants a slot, it is lent the slot for
-// an instant, which by the laws of a policy changes nothing if it declines. Before
-// time passes, each pool that could be served is lent a free slot until the next
-// event, since the policy may wait for time in which it had one. It has this slot too
-// when it is asked about a job, whether or not time has passed before.
+// The policy of a pool knows the jobs of the pool and the slots that the pool has: a
+// slot is added for each task that starts, and removed when the task ends. To find
+// out whether the policy wants a slot, the lender lends it the slot for an instant.
+// By the laws of a policy this changes nothing if it declines. Before time passes,
+// the lender lends each pool that could be served a free slot until the next event,
+// since the policy may count the time in which it has one. The policy also has this
+// slot when it is asked about a job, whether or not time has passed before.
 //
-// Time passes in Observe alone, and then in all policies at once: each is told of the
-// first event of an instant, as it is if it is about the pool, else as a Tick, and
-// of every Tick. So whoever is asked something is asked it at the present, and
-// nothing has to be made up for before.
+// Time passes only in Observe, and then in all policies at once. Each policy gets the
+// first event of an instant: the event itself if it is about the pool, and otherwise
+// a Tick. Each policy gets every Tick. So every question is asked at the present,
+// without any preparation.
 //
-// A policy that waits for this very instant is owed a Tick by the driver. Until then
-// it is lent nothing, since any event would set it off, and NextWake says that it is
-// time.
+// If a policy waits for this very instant, the driver owes it a Tick. Until then it
+// gets no slot on loan, since any event would set its timer off, and NextWake says
+// that a wake is due.
 type lender struct {
 	*tree
 	inner []*pool // live pools with policies
@@ -38,9 +38,9 @@ type guest struct {
 	seeker   sojourn.Seeker
 	waker    sojourn.Waker    // nil if it is none
 	promiser sojourn.Promiser // nil if it is none
-	due      bool             // it waits for this very instant, and was not told of it by a Tick
+	due      bool             // it waits for this very instant, and has not got a Tick at it
 
-	account *ledger.Part // what it was restored with, to be compared
+	account *ledger.Part // the account it was restored with, for comparison
 }
 
 func newGuest(c *conf) *guest {
@@ -51,7 +51,7 @@ func newGuest(c *conf) *guest {
 	return g
 }
 
-// must tells a policy of an event that fits.
+// must reports an event that fits to a policy.
 func (g *guest) must(ev sojourn.Event) {
 	if err := g.Observe(ev); err != nil {
 		panic(fmt.Sprintf("fair: a %T refuses what fits: %v", g.Policy, err))
@@ -67,11 +67,11 @@ func (g *guest) wakes(now sojourn.Time) bool {
 	return ok && at <= now
 }
 
-// wants reports whether a policy is to be offered slots.
+// wants reports whether to offer slots to a policy.
 func (g *guest) wants() bool { return g != nil && !g.due }
 
-// ask tells the policy of a job's pool of an event that it may refuse, before
-// anything else is changed, and returns the policy; nil if the pool has none.
+// ask reports an event that may be refused to the policy of the job's pool, before
+// anything else changes. It returns the policy; nil if the pool has none.
 func (l *lender) ask(ev *sojourn.Event) (*guest, error) {
 	if ev.Kind == sojourn.JobRevised {
 		g := l.ledger.Job(ev.Job.ID).Data.pool.policy
@@ -98,8 +98,8 @@ func (l *lender) ask(ev *sojourn.Event) (*guest, error) {
 	return g, nil
 }
 
-// guestOf returns the policy that a job is for, of a pool described by c, and
-// whether it was made for that.
+// guestOf returns the policy for a job in a pool described by c, and whether the policy
+// is new.
 func (l *lender) guestOf(spec *sojourn.Job, c *conf) (g *guest, isNew bool) {
 	switch n := l.poolOf(spec); {
 	case n != nil:
@@ -121,13 +121,13 @@ func (l *lender) adopt(n *pool, g *guest) {
 	n.conf.live = true
 }
 
-// dismiss takes its policy from a pool without jobs.
+// dismiss removes the policy of a pool without jobs.
 func (l *lender) dismiss(n *pool) {
 	l.inner = slices.DeleteFunc(l.inner, func(m *pool) bool { return m == n })
 	n.conf.live = false
 }
 
-// admitInner returns why the pool of a valid job would not have it, or nil.
+// admitInner returns why the policy of its pool would refuse a valid job, or nil.
 func (l *lender) admitInner(spec *sojourn.Job) error {
 	c, err := l.confOf(spec)
 	if err != nil || c.Policy == nil {
@@ -149,8 +149,8 @@ func (l *lender) admitInner(spec *sojourn.Job) error {
 	return admitter.Admit(spec)
 }
 
-// addressee returns the policy of the pool that a valid event about a live job is
-// about; nil if there is none.
+// addressee returns the policy of the pool of a live job, for a valid event about that
+// job; nil if there is none.
 func (l *lender) addressee(ev *sojourn.Event) *guest {
 	id := ev.Task.Job
 	switch ev.Kind {
@@ -162,8 +162,8 @@ func (l *lender) addressee(ev *sojourn.Event) *guest {
 	return l.ledger.Job(id).Data.pool.policy
 }
 
-// letPass lets time go on in all policies until an event, but for the one that the
-// event is about, which is told itself, as all are of nodes.
+// letPass advances time in all policies to an event, except in the one that gets the
+// event itself. All policies get events about nodes themselves.
 func (l *lender) letPass(ev *sojourn.Event, to *guest) {
 	if ev.Kind == sojourn.NodeDown || ev.Kind == sojourn.NodeUp {
 		return
@@ -176,8 +176,8 @@ func (l *lender) letPass(ev *sojourn.Event, to *guest) {
 	}
 }
 
-// guests calls f for all policies: those of live pools, with these, and those that are
-// kept for others.
+// guests calls f for all policies: those of live pools, each with its pool, and those
+// that are kept for pools without jobs.
 func (l *lender) guests(f func(*guest, *pool) bool) {
 	for _, n := range l.inner {
 		if !f(n.policy, n) {
@@ -191,9 +191,9 @@ func (l *lender) guests(f func(*guest, *pool) bool) {
 	}
 }
 
-// tellNode passes on what was said of a node to all policies. All know its rack as soon
-// as it is known, and not only while they have a slot there: else it would show whether
-// they were lent one. rack is what was known of it before the event.
+// tellNode passes an event about a node on to all policies. All policies know the rack
+// of a node as soon as it is known, even if they have no slot there: otherwise it would
+// show whether they had a slot on loan. rack is the rack known before the event.
 func (l *lender) tellNode(ev *sojourn.Event, rack sojourn.RackID) {
 	node := sojourn.Slot{Node: ev.Slot.Node, Rack: l.ledger.Rack(ev.Slot.Node)}
 	var told []sojourn.EventKind
@@ -215,14 +215,14 @@ func (l *lender) tellNode(ev *sojourn.Event, rack sojourn.RackID) {
 	}
 }
 
-// tell passes on an event that was applied, to the policy that it is about.
+// tell passes an event that was applied on to the policy that it is about.
 func (l *lender) tell(ev *sojourn.Event, to *guest, s sojourn.Slot) {
 	if to == nil {
 		return
 	}
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		// It was told when it was asked.
+		// ask has reported it already.
 	case sojourn.TaskAdopted:
 		l.give(to, s)
 		to.must(*ev)
@@ -252,7 +252,7 @@ func (l *lender) lend(n *pool) {
 	}
 }
 
-// give adds a slot to those of a policy, with all that is known of its node.
+// give adds a slot to those of a policy, with the state and rack of its node.
 func (l *lender) give(g *guest, s sojourn.Slot) {
 	if s.Node != 0 {
 		s.Rack = l.ledger.Rack(s.Node)
@@ -265,7 +265,7 @@ func (l *lender) lendSlot(n *pool, s sojourn.Slot) {
 	n.lent = append(n.lent, s)
 }
 
-// takeBack removes what a pool was lent.
+// takeBack removes the slots that a pool has on loan.
 func (l *lender) takeBack(n *pool, at sojourn.Time) {
 	for _, s := range n.lent {
 		n.policy.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: at, Slot: s})
@@ -308,7 +308,7 @@ func (l *lender) nextInner() (next sojourn.Time, any bool) {
 	return next, any
 }
 
-// seekWith returns the slot that the policy of a pool wants while it is lent one.
+// seekWith returns the slot that the policy of a pool wants while it has s on loan.
 func (l *lender) seekWith(n *pool, s sojourn.Slot) (sojourn.SlotID, bool) {
 	l.lendSlot(n, s)
 	defer l.takeBack(n, l.ledger.Now())

@@ -8,17 +8,17 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
-// An offer is of a free slot, to one after the other, where pools have policies of their
-// own or jobs wait for locality. Both lists are empty between two calls.
+// An offer offers a free slot to pools and jobs one after the other, if pools have policies of
+// their own or jobs wait for locality. Invariant: both lists are empty between two calls.
 type offer struct {
 	*tree
 	refused []*pool // that declined
-	passed  []*job  // that would rather wait
+	passed  []*job  // that prefer to wait
 
 	buffer []sojourn.Slot // scratch
 }
 
-// decline takes a pool out of what is offered a slot of class c.
+// decline removes a pool from those that are offered a slot of class c.
 func (o *offer) decline(n *pool, c sojourn.Class) {
 	o.offering = true
 	o.refused = append(o.refused, n)
@@ -26,8 +26,8 @@ func (o *offer) decline(n *pool, c sojourn.Class) {
 	o.refile(n, c)
 }
 
-// withdraw ends the offer: it puts back the pools that declined and the jobs that were passed over. If
-// the slot was given to somebody, the wait of those jobs counts from now on.
+// withdraw ends the offer: it puts back the pools that declined and the jobs that were passed over.
+// If another job got the slot, the wait of the passed jobs counts from now on.
 func (o *offer) withdraw(c sojourn.Class, given bool) {
 	for _, n := range o.refused {
 		n.declined = false
@@ -45,7 +45,7 @@ func (o *offer) withdraw(c sojourn.Class, given bool) {
 	o.offering = false
 }
 
-// passOver takes a job out of what is offered.
+// passOver removes a job from those that are offered the slot.
 func (o *offer) passOver(j *job, side *ledger.Side) {
 	o.offering = true
 	o.passed = append(o.passed, j)
@@ -53,8 +53,8 @@ func (o *offer) passOver(j *job, side *ledger.Side) {
 	o.update(j, side)
 }
 
-// assignByOffer is Assign where some pools have policies or jobs wait for locality:
-// each that comes first is offered the slot until one takes it.
+// assignByOffer is Assign if some pools have policies or jobs wait for locality. It offers the slot
+// to the first one, then to the next, until one takes it.
 func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 	for {
 		n, j := p.first(s.Class)
@@ -110,7 +110,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 	}
 }
 
-// seekByOffer is Seek where some pools have policies or jobs wait for locality.
+// seekByOffer is Seek if some pools have policies or jobs wait for locality.
 func (p *Policy) seekByOffer(c sojourn.Class) (sojourn.SlotID, bool) {
 	id, ok := p.ledger.FreeSlot(c)
 	if !ok {
@@ -135,8 +135,8 @@ func (p *Policy) seekByOffer(c sojourn.Class) (sojourn.SlotID, bool) {
 			p.decline(n, c)
 			continue
 		}
-		// One slot is enough to see that a policy takes any; else each is lent by itself, as
-		// when it is offered, since what a policy takes may depend on how many it has.
+		// If a policy takes the first slot, this is enough. Otherwise each slot is lent alone, as
+		// in an offer, since a policy's answer may depend on the number of its slots.
 		found, ok := p.seekWith(n, p.ledger.Free(id))
 		if !ok {
 			p.buffer = p.ledger.AppendFree(p.buffer[:0], c)

@@ -8,28 +8,28 @@ import (
 
 // A pool is the account of a pool with live jobs, or of the whole cluster.
 //
-// What has something to start, within its limits, is in a heap of its parent for
-// each class; what has not is nowhere, and costs nothing. In the subtree of a pool
-// that limits its jobs, jobs with live attempts are apart from the others, as are
-// the pools that have such jobs to serve, so that a pool whose limit is reached
-// goes on with those.
+// A job or pool that has something to start, within its limits, is in a heap of
+// its parent for each class. Others are in no heap and cost nothing. In the
+// subtree of a pool that limits its jobs, jobs with live attempts are in heaps of
+// their own, and so are pools that have such jobs to serve. A pool that has
+// reached its limit serves only these.
 type pool struct {
 	name   string
 	parent *pool
 	conf   *conf
 	id     uint32 // its number within the parent
-	turn   uint64 // when it came to have jobs
+	turn   uint64 // when it got its first live job
 	live   int    // jobs of the subtree
 
 	below map[string]*pool
 	pools []*pool // by id; nil where the id is free
 	gaps  []uint32
 
-	// Jobs have ids of their own in each pool, so that many small pools stay small.
+	// Each pool gives its jobs ids of its own, so that many small pools stay small.
 	jobs  []*job // by id; nil where the id is free
 	spare []uint32
 
-	limited bool // the pool, or one that it is part of, limits its jobs
+	limited bool // the pool, or a pool around it, limits its jobs
 	active  int  // jobs of the subtree with live attempts; only if limited
 
 	readyJobs  queue.Ready[key]     // ids; if limited, only active jobs
@@ -39,34 +39,33 @@ type pool struct {
 
 	classes []poolClass // by sojourn.Class
 
-	policy   *guest         // its own, or nil
+	policy   *guest         // the pool's own policy, or nil
 	lent     []sojourn.Slot // free slots that its policy has for now
-	declined bool           // its policy declined what is being offered
+	declined bool           // its policy declined the slot being offered
 
-	looks []look // at its share, by class
+	looks []look // the latest look at its share, by class
 }
 
 type poolClass struct {
 	running int
-	turn    uint64 // when it was served last; or when the pool came to have jobs
-	queued  bool   // it is, or would be if nothing had declined, in a heap of the parent
+	turn    uint64 // when it was last served; or when the pool got its first live job
+	queued  bool   // it is in a heap of the parent, or would be if nothing had declined
 	stamps  stamps
 
-	// For LeastService only: the greatest tie of a job of the pool so far. No live job has
-	// a greater one.
+	// For LeastService only: the greatest tie of a job of the pool so far. Invariant: no
+	// live job has a greater one.
 	most wide.Uint128
 
 	// For Deficit only.
 	started uint64       // since the pool last became busy
-	base    wide.Uint128 // the tag it then began with
-	virtual wide.Uint128 // the tag of the pool below that was served last
+	base    wide.Uint128 // its tag at that time
+	virtual wide.Uint128 // the tag of the pool below that was last served
 }
 
-// A key orders jobs by what they have in relation to their weight, ties by what
-// Options.Ties says, and then by turn: the one that was served longest ago, or came
-// first. Pools have no tie, and the turn of their latest task: by arrival, pools that
-// always have jobs would keep others from being served where there are fewer slots than
-// pools.
+// A key orders jobs by their ratio to their weight, then by Options.Ties, and then by
+// turn: the job that was served longest ago, or came first. Pools have no tie, and have
+// the turn of their latest task. If pools went by arrival, those that always have jobs
+// would keep others from being served while there are fewer slots than pools.
 type key struct {
 	ratio wide.Uint128
 	tie   wide.Uint128
@@ -83,8 +82,8 @@ func less(a, b key) bool {
 	return a.turn < b.turn
 }
 
-// A poolKey orders pools: those below their minimum first, by what they have of it,
-// then by what they have in relation to their weight, ties by turn.
+// A poolKey orders pools: first those below their minimum, by the part of it that they
+// have; then the others, by their ratio to their weight. Ties go by turn.
 type poolKey struct {
 	key
 	sated bool // it has its minimum
@@ -105,7 +104,7 @@ func (k poolKey) before(pool poolKey) bool {
 
 // ratio returns floor(n*2^96/w) for n < 2^32 and 0 < w < 2^48.
 func ratio(n int, w uint64) wide.Uint128 {
-	if w == 1<<16 { // of most pools, and no division
+	if w == 1<<16 { // true of most pools; needs no division
 		return wide.Uint128{Hi: uint64(uint32(n)) << 16}
 	}
 	q, _ := wide.Uint128{Hi: uint64(uint32(n)) << 32}.QuoRem(wide.From64(w))
@@ -138,7 +137,7 @@ func (n *pool) class(c sojourn.Class) *poolClass {
 	return &n.classes[c]
 }
 
-// look returns what was found of a class.
+// look returns the latest look at a class.
 func (n *pool) look(c sojourn.Class) *look {
 	for int(c) >= len(n.looks) {
 		n.looks = append(n.looks, look{})
@@ -159,7 +158,7 @@ func (n *pool) full(c sojourn.Class) bool {
 	return int(c) < len(n.conf.max) && n.conf.max[c] > 0 && n.running(c) >= n.conf.max[c]
 }
 
-// jobsFull reports whether as many jobs of the pool run tasks as may.
+// jobsFull reports whether the pool has reached its limit on jobs that run tasks.
 func (n *pool) jobsFull() bool { return n.conf.MaxJobs > 0 && n.active >= n.conf.MaxJobs }
 
 // offersActive reports whether an active job of the pool can be served.

@@ -11,20 +11,21 @@ import (
 
 // preemption finds the tasks to be killed for pools below their share.
 //
-// While a class has startable tasks within limits and no free slot, the shares are
-// looked at once per interval, counted from when that began. Between two events
-// nothing changes, so that of the looks in a gap only the first, which sees what is
-// new, and the last, which sees for how long, have to be taken.
+// While a class has startable tasks within limits and no free slot, there is
+// contention. During contention the policy looks at the shares once in each
+// interval, counted from its beginning. Between two events nothing changes, so two
+// looks in a gap are enough: the first sees the changes, and the last sees for how
+// long they have lasted.
 type preemption struct {
 	Preemption
 	since   sojourn.Time // when the contention began
-	on      bool         // there is contention since then
-	looks   uint64       // so far, and one more for each end of a contention
+	on      bool         // there is contention
+	looks   uint64       // number so far, plus one for each end of a contention
 	victims []victim
 }
 
-// stamps are when a pool was last seen to have its minimum, and half of its share,
-// or to want no more.
+// stamps tell when a pool was last seen with its minimum, and with half of its share,
+// or without further demand.
 type stamps struct {
 	min, fair sojourn.Time
 	look      uint64 // the number of that look
@@ -44,7 +45,7 @@ func newPreemption(p Preemption) preemption {
 	return preemption{Preemption: p, looks: 1}
 }
 
-// drop takes the attempt on a slot, which has ended, off the list.
+// drop removes the attempt on a slot, which has ended, from the list.
 func (pr *preemption) drop(id sojourn.SlotID) {
 	for i := range pr.victims {
 		if pr.victims[i].Slot == id {
@@ -54,9 +55,9 @@ func (pr *preemption) drop(id sojourn.SlotID) {
 	}
 }
 
-// AppendPreemptions implements [sojourn.Preemptor]: what is to be killed for pools
-// below their share, unless that is only to be reported, and what the policies of
-// pools want killed.
+// AppendPreemptions implements [sojourn.Preemptor]. It lists the attempts to kill
+// for pools below their share, unless ReportOnly is set, and the attempts that the
+// policies of pools want killed.
 func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
 	start := len(dst)
 	if !p.preempt.ReportOnly && len(p.preempt.victims) > 0 && p.contention() {
@@ -79,8 +80,9 @@ func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemptio
 	return dst
 }
 
-// NextWake implements [sojourn.Waker]: the next look at the shares, the end of the
-// first wait for locality, or the first instant for which the policy of a pool waits.
+// NextWake implements [sojourn.Waker]. It returns the instant of the next look at the
+// shares, of the first end of a wait for locality, or of the first wake of the policy
+// of a pool, whichever comes first.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	next, any := p.nextInner()
 	if at, ok := p.nextWait(); ok && (!any || at < next) {
@@ -123,7 +125,7 @@ func (t *tree) wants(c sojourn.Class) bool {
 	return t.ledger.Capacity(c) > 0 && t.root.offers(c)
 }
 
-// pass lets time go on until at, before an event of that instant is applied.
+// pass advances time to at, before an event of that instant is applied.
 func (p *Policy) pass(at sojourn.Time) {
 	pr := &p.preempt
 	if !pr.enabled() {
@@ -149,7 +151,7 @@ func (p *Policy) pass(at sojourn.Time) {
 	}
 }
 
-// lookAt looks at the shares at an instant, and lists the victims anew.
+// lookAt looks at the shares at an instant, and recomputes the list of victims.
 func (p *Policy) lookAt(at sojourn.Time) {
 	pr := &p.preempt
 	pr.looks++
@@ -163,7 +165,7 @@ func (p *Policy) lookAt(at sojourn.Time) {
 }
 
 func (p *Policy) lookAtClass(c sojourn.Class, at sojourn.Time, old []victim) {
-	p.version++ // the last look has changed what it found
+	p.version++ // the look itself has changed its result
 	p.shares(c)
 	p.root.claims(c, at, &p.preempt)
 	if p.root.look(c).claim == 0 {
@@ -204,8 +206,9 @@ func (p *Policy) lookAtClass(c sojourn.Class, at sojourn.Time, old []victim) {
 	})
 }
 
-// claims finds how many slots of other pools each pool should get by now, less what
-// pools below it claim. It leaves the sum of all in the claim of the root.
+// claims finds how many slots of other pools each pool should get by now, minus the
+// claims of the pools below it. It leaves the sum of all claims in the claim of the
+// root.
 func (n *pool) claims(c sojourn.Class, at sojourn.Time, pr *preemption) (sum int) {
 	for _, b := range n.pools {
 		if b != nil {
@@ -243,8 +246,8 @@ func (n *pool) lacks(c sojourn.Class, at sojourn.Time, pr *preemption) (lack int
 	return lack
 }
 
-// spares reports whether a task of n may be killed for a pool: no pool that n is
-// part of and the other is not would then have less than its share or its minimum.
+// spares reports whether a task of n may be killed for other: no pool that contains n
+// but not other would then have less than its share or its minimum.
 func (n *pool) spares(other *pool, c sojourn.Class) bool {
 	if n.holds(other) || other.holds(n) {
 		return false
@@ -257,7 +260,7 @@ func (n *pool) spares(other *pool, c sojourn.Class) bool {
 	return true
 }
 
-// holds reports whether other is n or is part of it.
+// holds reports whether other is n or inside n.
 func (n *pool) holds(other *pool) bool {
 	for ; other != nil; other = other.parent {
 		if other == n {
@@ -267,7 +270,7 @@ func (n *pool) holds(other *pool) bool {
 	return false
 }
 
-// next returns the job of a pool, which is not served, that would be next.
+// next returns the job that would be next in a pool, although the pool is not served.
 func (n *pool) next(c sojourn.Class) sojourn.JobID {
 	for n != nil {
 		if id, _, ok := n.readyJobs.First(c); ok {

@@ -7,18 +7,18 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A look is what a pool was found to have and to want when shares were computed
-// last, for one class.
+// A look is the state and demand of a pool in one class when shares were last
+// computed.
 type look struct {
 	startable int // tasks of its own jobs
 	demand    int // tasks that it could run at a time
 	share     *big.Rat
 	left      int // running tasks, without those that are to be killed
-	claim     int // slots that it should get from others
-	least     int // its minimum, as far as it wants that
+	claim     int // slots that it should get from other pools
+	least     int // its minimum, at most its demand
 }
 
-// A portion is what one of several siblings gets of a number of slots.
+// A portion is the part that one of several siblings gets of a number of slots.
 type portion struct {
 	weight   uint64
 	min, max int // min <= max
@@ -26,10 +26,10 @@ type portion struct {
 }
 
 // fill divides slots among siblings: max-min fair by weight, with lower and upper
-// bounds. There is a level L such that each gets L*weight, or its bound if that is
-// outside its bounds, and all get as many as there are, or as they can have. If
-// there are too few for the minimums, these are divided by the minimums, as
-// running/min does.
+// bounds. There is a level L such that each sibling gets L*weight, limited by its
+// bounds, and together they get all slots, or as many as they can use. If there
+// are too few slots for the minimums, they are divided in proportion to the
+// minimums, as the order by running/min does.
 func fill(slots *big.Rat, list []portion) {
 	low, high := 0, 0
 	for i := range list {
@@ -61,12 +61,12 @@ func fill(slots *big.Rat, list []portion) {
 	}
 }
 
-// waterLevel returns the level at which portions add up to slots. low is what they
-// add up to at level 0.
+// waterLevel returns the level at which portions add up to slots. low is their sum
+// at level 0.
 func waterLevel(slots, low *big.Rat, list []portion) *big.Rat {
 	type bend struct {
-		at     *big.Rat // level at which a portion begins or ends to grow
-		weight *big.Rat // by which the rate of growth then changes
+		at     *big.Rat // level at which a portion begins or ceases to grow
+		weight *big.Rat // change of the rate of growth at this level
 	}
 	bends := make([]bend, 0, 2*len(list))
 	for i := range list {
@@ -99,7 +99,8 @@ func rational(n uint64) *big.Rat {
 	return new(big.Rat).SetFrac(new(big.Int).SetUint64(n), big.NewInt(1))
 }
 
-// shares computes what every pool wants and its fair share of the slots of class c.
+// shares computes the demand of every pool and its fair share of the slots of class
+// c.
 func (t *tree) shares(c sojourn.Class) {
 	for int(c) >= len(t.looked) {
 		t.looked = append(t.looked, 0)
@@ -139,8 +140,8 @@ func (n *pool) lets(j *job) bool {
 	return true
 }
 
-// want computes the demand of a pool: what it runs, and what it could start besides
-// within its limit and those below.
+// want computes the demand of a pool: its running tasks, and those that it could
+// start within its limit and the limits below.
 func (n *pool) want(c sojourn.Class) {
 	demand := n.running(c) + n.look(c).startable
 	for _, b := range n.pools {
@@ -155,7 +156,7 @@ func (n *pool) want(c sojourn.Class) {
 	n.look(c).demand = max(demand, 0)
 }
 
-// divide divides the share of a pool among what is in it.
+// divide divides the share of a pool among its jobs and pools.
 func (n *pool) divide(c sojourn.Class, direct map[*pool][]*job) {
 	var list []portion
 	for _, b := range n.pools {

@@ -15,9 +15,9 @@ func (p *Policy) header() snapshot.Header {
 	return snapshot.Header{Policy: "fair", Version: 3, Options: p.options}
 }
 
-// saved returns the options that the state rests on, but for the policies of pools: each has
-// its own in its own snapshot. What pools are entitled to is looked at anew when the policy
-// is restored, and may change.
+// saved returns the options that the state rests on, without those of the policies of pools,
+// which have snapshots of their own. Weights, minimums and limits of pools are read again
+// when the policy is restored, and may change.
 func (o *Options) saved(tree *conf) []snapshot.Option {
 	list := []snapshot.Option{snapshot.Opt("order", o.Order), snapshot.Opt("ties", o.Ties), snapshot.Opt("delays", o.Delay > 0), snapshot.Opt("preempts", o.Preemption.enabled())}
 	tree.each("", "", func(path string, c *conf) {
@@ -27,7 +27,7 @@ func (o *Options) saved(tree *conf) []snapshot.Option {
 		case c.Policy != nil:
 			list = append(list, snapshot.Opt("pools/"+path, "policy"))
 		}
-		// Under Deficit, a pool begins anew when a limit is out of its way.
+		// Under Deficit, a pool gets a new tag when it is no longer limited.
 		if o.Order == Deficit && (c.max != nil || c.MaxJobs > 0) {
 			list = append(list, snapshot.Opt("pools/"+path+"/max", fmt.Sprint(c.max)), snapshot.Opt("pools/"+path+"/max-jobs", c.MaxJobs))
 		}
@@ -35,8 +35,8 @@ func (o *Options) saved(tree *conf) []snapshot.Option {
 	return list
 }
 
-// AppendBinary implements [sojourn.Snapshotter]. If a pool has a policy that is none,
-// the error wraps [errors.ErrUnsupported].
+// AppendBinary implements [sojourn.Snapshotter]. If a pool has a policy that is not a
+// Snapshotter, the error wraps [errors.ErrUnsupported].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
@@ -76,8 +76,8 @@ func (p *Policy) savePolicy(w *snapshot.Writer, g *guest, path string) {
 
 // savePool writes a pool and those below it, and numbers them.
 //
-// What runs in it and which of its jobs count as active follows from the account,
-// what is ready from both. Numbers decide the order in which pools claim slots.
+// The account determines what runs in it and which of its jobs are active, and both
+// determine what is ready. Numbers decide the order in which pools claim slots.
 func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 	numbers[n] = len(numbers)
 	w.Uint(n.turn)
@@ -130,8 +130,7 @@ func (nc *poolClass) save(w *snapshot.Writer) {
 	nc.most.Save(w)
 }
 
-// save writes the contention and the slots of the victims: the rest is in the
-// account.
+// save writes the contention and the slots of the victims. The rest is in the account.
 func (pr *preemption) save(w *snapshot.Writer) {
 	w.Uint(pr.looks)
 	w.Bool(pr.on)
@@ -153,7 +152,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.index.Rebuild()
 		}
 		p.restoreKept(r)
-		p.turns = r.Below(1 << 63) // far from where it begins again
+		p.turns = r.Below(1 << 63) // far from overflow
 		pools := p.restorePool(r, &p.root, nil)
 		p.restoreInner(r, pools)
 		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")
@@ -184,7 +183,7 @@ func (p *Policy) restoreKept(r *snapshot.Reader) {
 	}
 }
 
-// restorePolicy returns a policy of a pool in the state that is read.
+// restorePolicy reads the policy of a pool.
 func (p *Policy) restorePolicy(r *snapshot.Reader, c *conf, path string) *guest {
 	g := newGuest(c)
 	s, ok := sojourn.As[sojourn.Snapshotter](g.Policy)
@@ -202,8 +201,7 @@ func (p *Policy) restorePolicy(r *snapshot.Reader, c *conf, path string) *guest 
 	return g
 }
 
-// accounted is the policy of a pool that is restored. It keeps the account that it is
-// given.
+// accounted is the policy of a pool while it is restored. It keeps the account that is read.
 type accounted struct {
 	sojourn.Snapshotter
 	*guest
@@ -214,9 +212,9 @@ func (a accounted) UnmarshalBinary(data []byte) error {
 	return a.Snapshotter.UnmarshalBinary(data)
 }
 
-// compareAccounts tests that the policies of pools know what the policy itself does of
-// their jobs: else what fits the one would not fit the other. How foreign policies are
-// saved is not known; they are trusted.
+// compareAccounts tests that the policies of pools know their jobs exactly as fair
+// does. Otherwise an event could fit one and not the other. The format of foreign
+// policies is not known, so they are trusted.
 func (p *Policy) compareAccounts(r *snapshot.Reader) {
 	for g, n := range p.guests {
 		var jobs []*job
@@ -228,9 +226,9 @@ func (p *Policy) compareAccounts(r *snapshot.Reader) {
 	}
 }
 
-// isAt reports whether an instant is the present of a policy: an event that does not
-// fit in any case, and changes nothing, is refused for that of a time before, and for
-// what it says at this instant.
+// isAt reports whether an instant is the present of a policy. It uses an event that
+// never fits and changes nothing: one nanosecond earlier the error must be about
+// time, and at the instant it must be about the event.
 func (g *guest) isAt(now sojourn.Time) bool {
 	ev := sojourn.Event{Kind: sojourn.SlotRemoved, At: now, Slot: sojourn.Slot{ID: sojourn.MaxSlots}}
 	if !errors.Is(g.Observe(ev), sojourn.ErrUnknownSlot) {
@@ -320,7 +318,7 @@ func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
 	return j
 }
 
-// restoreTurn reads when something happened.
+// restoreTurn reads a turn.
 func (p *Policy) restoreTurn(r *snapshot.Reader) uint64 {
 	return r.Below(p.turns + 1)
 }
@@ -341,8 +339,8 @@ func (p *Policy) restoreSides(r *snapshot.Reader, j *job) {
 	}
 }
 
-// maxStarted is how many starts are written at most, so that a tag fits. They come there in
-// forgeries only.
+// maxStarted is the greatest number of starts that is written, so that a tag fits. Only
+// forgeries reach it.
 const maxStarted = 1<<47 - 1
 
 func (nc *poolClass) restore(r *snapshot.Reader) {
@@ -397,8 +395,7 @@ func (p *Policy) restorePreemption(r *snapshot.Reader) {
 	r.Check(!pr.on || pr.since <= p.ledger.Now(), "a contention begins in the future")
 }
 
-// countAll counts, after all jobs were restored, what runs in each pool and which jobs
-// are active.
+// countAll counts running tasks and active jobs of each pool, after all jobs were restored.
 func (p *Policy) countAll(r *snapshot.Reader) {
 	for j := range p.ledger.All() {
 		p.recount(j, false)
@@ -414,8 +411,8 @@ func (p *Policy) countAll(r *snapshot.Reader) {
 	}
 }
 
-// fileAll puts all jobs and pools where they belong, those below first: what a pool
-// offers is known when it is filed, so that none begins anew.
+// fileAll files all jobs and pools, lower ones first. So each pool knows what it offers when
+// it is filed, and none gets a new tag.
 func (p *Policy) fileAll(r *snapshot.Reader, n *pool) {
 	for _, b := range n.pools {
 		if b != nil {

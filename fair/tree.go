@@ -8,10 +8,9 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
-// A tree is the account of the cluster, and who is served first: pools in pools, and
-// jobs in these.
+// A tree has the pools in pools, and the jobs in them, and decides which is served first.
 //
-// Four queues of a pool hold what can be served in a class, by key:
+// A pool has four queues of the jobs and pools that can be served in a class, by key:
 //
 //	             jobs                            pools below
 //	no limit     readyJobs: all                  readyPools: all
@@ -19,9 +18,9 @@ import (
 //	limited      readyJobs: active ones          readyPools: all
 //	             freshJobs: the others           busyPools: those with active jobs
 //
-// A pool is limited if it, or one that it is part of, says MaxJobs. Active jobs have
-// running tasks. Once as many jobs are active as may, only readyJobs and busyPools are
-// looked at, there and in all pools below.
+// A pool is limited if it, or a pool around it, has MaxJobs. Active jobs have running
+// tasks. Once the limit of active jobs is reached, only readyJobs and busyPools count,
+// in that pool and in all pools below.
 type tree struct {
 	ledger ledger.Ledger[member]
 	order  Order
@@ -31,8 +30,9 @@ type tree struct {
 	plain  *conf  // of pools that nothing describes
 	turns  uint64 // arrivals and assignments so far
 
-	// offering: some pool has declined, or some job is passed over, while a slot is being
-	// offered. Pools are then out of their parents' heaps that could be served all the same.
+	// offering says that some pool has declined, or some job was passed over, while a slot
+	// is being offered. Pools that could be served may then be missing in the heaps of their
+	// parents.
 	offering bool
 
 	version uint64   // counts changes
@@ -43,7 +43,7 @@ func newTree(order Order, ties Ties, strict bool, described, plain *conf) *tree 
 	return &tree{order: order, ties: ties, strict: strict, root: newPool("", nil, described), plain: plain}
 }
 
-// confOf returns what is said of the pool of a job.
+// confOf returns the description of the pool of a job.
 func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
 	c := t.root.conf
 	for _, name := range split(spec.Pool) {
@@ -62,8 +62,8 @@ func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
 	return c, nil
 }
 
-// first returns what a free slot of class c goes to: a job and its pool, or a pool
-// with a policy of its own and nil; nil and nil if there is nothing.
+// first returns the job that a free slot of class c goes to, and its pool. For a pool with a
+// policy of its own, the job is nil. It returns nil and nil if there is nothing to start.
 func (t *tree) first(c sojourn.Class) (*pool, *job) {
 	n := &t.root
 	activeOnly := false
@@ -78,15 +78,15 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 		}
 		id, k, isJob := n.readyJobs.First(c)
 		if n.limited && !activeOnly {
-			// A job that is let in has nothing, and comes first for that reason; in a
-			// FIFO pool it has to be its turn.
+			// A fresh job runs nothing, so it comes first; in a FIFO pool it must be its
+			// turn.
 			if f, fk, ok := n.freshJobs.First(c); ok && (!isJob || !n.conf.FIFO || fk.turn < k.turn) {
 				id, k, isJob = f, key{turn: fk.turn}, true
 			}
 		}
 		below, pk, isPool := pools.First(c)
 		if isJob && isPool && t.order == Deficit {
-			// Tasks started so far do not compare: r/w decides between the two.
+			// Numbers of started tasks do not compare between a job and a pool: r/w decides.
 			j, b := n.jobs[id], n.pools[below]
 			k.ratio = ratio(j.SideOf(c).Running(), j.Weight())
 			if pk.sated {
@@ -141,7 +141,7 @@ func (t *tree) poolOf(spec *sojourn.Job) *pool {
 	return n
 }
 
-// place returns the pool of a path. It makes what is not there.
+// place returns the pool of a path. It makes the pools that do not exist.
 func (t *tree) place(path string) *pool {
 	n := &t.root
 	for _, name := range split(path) {
@@ -168,8 +168,8 @@ func (t *tree) place(path string) *pool {
 	return n
 }
 
-// leave takes a job out of its pool, and forgets pools without jobs, those that have
-// policies of their own after it has told dismiss.
+// leave removes a job from its pool, and drops pools without jobs. For a pool with a policy
+// of its own it calls dismiss first.
 func (t *tree) leave(j *job, dismiss func(*pool)) {
 	n := j.Data.pool
 	n.jobs[j.Data.id] = nil
@@ -187,7 +187,7 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 	}
 }
 
-// update puts one side of a job, and its pools, where they belong.
+// update updates the places of one side of a job and of its pools.
 func (t *tree) update(j *job, s *ledger.Side) {
 	t.fileJob(j, s)
 	for n := j.Data.pool; n.parent != nil; n = n.parent {
@@ -195,7 +195,7 @@ func (t *tree) update(j *job, s *ledger.Side) {
 	}
 }
 
-// fileJob puts one side of a job where it belongs within its pool.
+// fileJob updates the place of one side of a job within its pool.
 func (t *tree) fileJob(j *job, s *ledger.Side) {
 	n, c := j.Data.pool, s.Class()
 	switch {
@@ -213,7 +213,7 @@ func (t *tree) fileJob(j *job, s *ledger.Side) {
 			n.freshJobs.Remove(c, j.Data.id)
 		}
 	default:
-		// The jobs that were begun are finished first.
+		// Jobs that were begun come first.
 		k := t.jobKey(j, s)
 		k.ratio = wide.Uint128{}
 		if !n.conf.FIFO && !begun(j) {
@@ -234,7 +234,7 @@ func begun(j *job) bool {
 	return false
 }
 
-// measure returns what the order counts for one side of a job.
+// measure returns the number that the order uses for one side of a job.
 func (t *tree) measure(s *ledger.Side) int {
 	if t.order == Deficit {
 		return s.Started()
@@ -242,7 +242,7 @@ func (t *tree) measure(s *ledger.Side) int {
 	return s.Running()
 }
 
-// file puts a pool where it belongs among its siblings.
+// file updates the place of a pool among its siblings.
 func (t *tree) file(n *pool, c sojourn.Class) {
 	up := n.parent
 	if !n.offers(c) {
@@ -272,8 +272,8 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	nc := n.class(c)
 	k := poolKey{key{turn: nc.turn}, true}
 	if t.order == Deficit && !nc.queued {
-		// The pool could not be served. It goes on from where it was or from where the
-		// others are, whichever is later: idleness earns nothing.
+		// The pool could not be served before. It continues from its own tag or from the tag
+		// of the others, whichever is later: idleness earns nothing.
 		nc.queued = true
 		if v := n.parent.class(c).virtual; nc.tag(n.conf.weight).Less(v) {
 			nc.base, nc.started = v, 0
@@ -290,9 +290,9 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	return k
 }
 
-// served notes that j, and the pools on the way to it, are about to start a task. For Deficit it
-// notes their tags as well; a pool that is served for its minimum says nothing of
-// where the others are.
+// served records that j, and the pools on the way to it, are about to start a task. For Deficit
+// it also records their tags, except those of pools that are served for their minimum, since
+// these say nothing about the others.
 func (t *tree) served(j *job, s *ledger.Side) {
 	t.turns++
 	sideOf(j, s).turn = t.turns
