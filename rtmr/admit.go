@@ -28,8 +28,8 @@ func (p *Policy) Admit(job *sojourn.Job) error {
 	return err
 }
 
-// decide returns what is kept of a job that arrives, is adopted or is revised, or why
-// it is refused (Algorithm I). The marks are up to date as of ev.At.
+// decide returns the data about a job that arrives, is adopted or is revised, or why it
+// is refused (Algorithm I). The marks are up to date as of ev.At.
 func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 	job, now := ev.Job, int64(ev.At)
 	var was *sojourn.Job
@@ -92,8 +92,8 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 	return d, nil
 }
 
-// decideRevised decides about a job that is there already: whether all promises, its
-// own included, can be kept if the rest of it is as told now. One that is void already
+// decideRevised decides about a revision of a live job: whether all promises, its own
+// included, can be kept if the rest of it is as the revision says. A void promise
 // binds nobody.
 func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 	j := cand.job
@@ -114,8 +114,8 @@ func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 	p.reality(&p.base, now)
 	j.Data.eps = old
 
-	// If its running attempts may take longer now, others may be late, whether it has a
-	// promise of its own or not.
+	// If its running attempts may now take longer, other jobs may be late, whether it
+	// has a promise of its own or not.
 	p.list = p.promised(p.list[:0], now, j)
 	p.walk.begin(&p.base, now)
 	if hurt := p.walk.book(p.list); hurt != nil {
@@ -152,7 +152,7 @@ func (p *Policy) decideRevised(d data, cand entry, now int64) (data, error) {
 	return d, nil
 }
 
-// revised takes over what was decided about a job that is there.
+// revised applies the decision about a revised job.
 func (p *promises) revised(j *job, d *data) {
 	running, ended := j.Data.running, j.Data.ended
 	key, rank, reserved := j.Data.key, j.Data.rank, j.Data.reserved
@@ -174,12 +174,12 @@ func (p *promises) revised(j *job, d *data) {
 	p.setKey(j)
 	p.order.sort()
 	if p.opts.Booking == Chain {
-		p.broken(0) // the vectors know of what it was before
+		p.broken(0) // the vectors describe the job before the revision
 	}
 	p.relieved()
 }
 
-// arrived files a job that has just been put into the order.
+// arrived files a job that has just entered the order.
 func (p *promises) arrived(j *job) {
 	if p.linked(j) {
 		p.rechain(j.Data.rank)

@@ -6,13 +6,13 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A starts holds when the running attempts of a stage started: sorted, with a count for
-// each instant. Attempts start in the order of time, but end in any order, so that
-// counts of zero stay in the middle until they are half of the list.
+// A starts has the instants at which the running attempts of a stage started, sorted,
+// with a count for each. Attempts start in the order of time, but end in any order. So
+// runs with a count of zero stay in the middle until they are half of the list.
 type starts struct {
 	runs []startRun
 	head int // runs before it are empty
-	live int // runs that are not
+	live int // number of runs that are not empty
 }
 
 type startRun struct {
@@ -39,14 +39,14 @@ func (s *starts) add(at sojourn.Time) {
 		s.runs = slices.Insert(s.runs, i, startRun{at, 1})
 	default:
 		if n := len(s.runs); n == cap(s.runs) && 2*s.live <= n {
-			s.compact() // half of it is free then, for as many more
+			s.compact() // afterwards half of it is free, for as many more
 		}
 		s.runs = append(s.runs, startRun{at, 1})
 	}
 	s.live++
 }
 
-// remove forgets an attempt that started at that instant.
+// remove removes an attempt that started at the given instant.
 func (s *starts) remove(at sojourn.Time) {
 	i, _ := s.find(at)
 	if s.runs[i].n--; s.runs[i].n > 0 {
@@ -64,7 +64,7 @@ func (s *starts) remove(at sojourn.Time) {
 	}
 }
 
-// find returns the index of the run of an instant, or where it belongs.
+// find returns the index of the run of an instant, or the index where it belongs.
 func (s *starts) find(at sojourn.Time) (int, bool) {
 	i, found := slices.BinarySearchFunc(s.runs[s.head:], at, func(r startRun, at sojourn.Time) int {
 		switch {
@@ -78,7 +78,7 @@ func (s *starts) find(at sojourn.Time) (int, bool) {
 	return s.head + i, found
 }
 
-// compact drops what is empty.
+// compact drops empty runs.
 func (s *starts) compact() {
 	out := s.runs[:0]
 	for _, r := range s.runs[s.head:] {
@@ -97,7 +97,7 @@ func (s *starts) last() (sojourn.Time, bool) {
 	return s.runs[len(s.runs)-1].at, true
 }
 
-// from returns the earliest start that is not before an instant.
+// from returns the earliest start at or after an instant.
 func (s *starts) from(at sojourn.Time) (sojourn.Time, bool) {
 	if s.live == 0 {
 		return 0, false

@@ -17,34 +17,34 @@ const (
 // A vectors is a pair of slot vectors, by stage: T^m and T^r.
 type vectors [2]slotvec.Vector
 
-// An entry is what a booking needs to know of a job.
+// An entry describes a job to a booking.
 type entry struct {
-	job      *job // nil for a job that is not there yet
+	job      *job // nil for a job that has not been accepted
 	id       sojourn.JobID
 	tasks    [2]int64 // to be dispatched
 	eps      [2]int64 // the frozen bound on the time of a task
-	running  [2]int64 // when the running tasks have ended at the latest; 0 if none runs
-	stuck    bool     // nobody knows when its tasks may start
+	running  [2]int64 // the latest end of the running tasks; 0 if none runs
+	stuck    bool     // the starts of its tasks are unknown
 	promised bool     // the deadline must be kept
 	deadline int64    // never if there is none
 	place    int64    // jobs are booked in the order of their places
-	seq      uint64   // and, of one place, of their arrival
+	seq      uint64   // jobs of one place are booked in the order of arrival
 
-	// stored, if not nil, holds the vectors behind the job and its e, as Chain keeps
+	// stored, if not nil, has the vectors behind the job and its e, as Chain keeps
 	// them.
 	stored *booking
 }
 
-// A booking is what a job was told: the vectors of slots behind it, and when its map
-// stage and all of it have ended at the latest (T^m, T^r, e^m, e).
+// A booking has the vectors of slots behind a job, and the latest ends of its map
+// stage and of the whole job (T^m, T^r, e^m, e).
 type booking struct {
 	t       vectors
 	em, e   int64
-	rebased bool // t was built anew after some of the job had run
+	rebased bool // t was rebuilt after some of the job had run
 }
 
-// late reports whether a job that ends at e breaks its promise. What never ends is
-// late for any deadline.
+// late reports whether a job that ends at e breaks its promise. A job that never ends
+// is late for any deadline.
 func (en *entry) late(e int64) bool { return en.promised && (e > en.deadline || e == never) }
 
 // A miss says which job would be late, and by how much.
@@ -75,12 +75,12 @@ func (w *walker) begin(v *vectors, now int64) {
 	}
 }
 
-// try books the tasks of en that are to be dispatched behind all that was booked
-// (Algorithms II and III), and returns when the maps and the job have ended at the
-// latest: e^m and e. It is forgotten unless keep is called.
+// try books the undispatched tasks of en behind everything booked so far
+// (Algorithms II and III). It returns e^m and e, the latest ends of the maps and
+// of the job. The booking counts only if keep is called.
 //
-// Only the slots that reduce tasks are put on are raised to e^m. Proof-1 of the paper
-// raises all of them, which is a bound as well, but needlessly late.
+// It raises only the slots that run reduce tasks to e^m. Proof-1 of the paper raises
+// all of them, which is also a bound, but later than needed.
 func (w *walker) try(en *entry) (em, e int64) {
 	if en.stuck {
 		for s := range w.at {
@@ -94,10 +94,10 @@ func (w *walker) try(en *entry) (em, e int64) {
 	return em, max(e, en.running[reduces])
 }
 
-// keep keeps what the last try booked.
+// keep keeps the booking of the last try.
 func (w *walker) keep() { w.at, w.next = w.next, w.at }
 
-// pass goes behind a job that is booked already, and returns its e.
+// pass moves behind a job that is booked already, and returns its e.
 func (w *walker) pass(en *entry) int64 {
 	if en.stored != nil {
 		w.begin(&en.stored.t, w.now)
@@ -120,19 +120,19 @@ func (w *walker) book(list []entry) *miss {
 	return nil
 }
 
-// An offer is the earliest deadline that is known to be accepted, with the place that
-// a job of that deadline would get.
+// An offer is the earliest deadline that would be accepted, as far as is known, with
+// the place that a job of that deadline would get.
 type offer struct {
 	at    int64 // never if there is none
 	index int
 	exact bool
 }
 
-// budget bounds the bookings that the search for a place makes. It is enough for 256
-// jobs, at each of whose places all jobs behind it are booked anew.
+// budget bounds the bookings of a search for a place. It is enough for 256 jobs if all
+// jobs behind each place are booked again.
 const budget = 1<<15 + 1<<10
 
-// An admission decides where a job fits among others whose promises must be kept. It
+// An admission decides where a job fits among jobs whose promises must be kept. It
 // holds scratch memory.
 type admission struct {
 	list []entry  // by place
@@ -145,7 +145,7 @@ type admission struct {
 	slack        []int64 // slack[p]: the least slack of list[p:] without the candidate
 }
 
-// natural returns the index at which the candidate belongs if that is its place.
+// natural returns the index at which a candidate of the given place belongs.
 func (a *admission) natural(place int64) int {
 	lo, hi := 0, len(a.list)
 	for lo < hi {
@@ -159,7 +159,7 @@ func (a *admission) natural(place int64) int {
 	return lo
 }
 
-// placeAt returns the place at index p that is nearest to the one wanted.
+// placeAt returns the place at index p that is nearest to want.
 func (a *admission) placeAt(p int, want int64) int64 {
 	if p < len(a.list) {
 		want = min(want, a.list[p].place-1)
@@ -170,7 +170,8 @@ func (a *admission) placeAt(p int, want int64) int64 {
 	return want
 }
 
-// decide returns the place that the candidate gets, or why it gets none and an offer.
+// decide returns the place that the candidate gets, or the promise that it would break
+// and an offer.
 func (a *admission) decide() (place int64, broken *miss, off offer) {
 	p := a.natural(a.cand.place)
 	a.prefix.begin(a.base, a.now)
@@ -194,11 +195,11 @@ func (a *admission) decide() (place int64, broken *miss, off offer) {
 
 // search returns the earliest deadline at which the candidate would be accepted.
 //
-// Without the candidate's deadline, index p is open to it if no promise behind p is
-// broken, and its e grows with p, since every vector does. The first index that is
-// open is therefore the best, and the last one is always open. If only the natural
-// place counts, a deadline d belongs at p if it is neither before the place of the job
-// before nor at that of the job behind, and the same argument holds for max(e, place).
+// Leave the candidate's deadline aside. Index p is open to it if it breaks no promise
+// behind p. Its e grows with p, since every vector does. So the first open index is
+// the best, and the last one is always open. If only the natural place counts, a
+// deadline d belongs at p if it is at least the place of the job before and below that
+// of the job behind. The same argument then holds for max(e, place).
 func (a *admission) search() offer {
 	n := len(a.list)
 	a.baseline()
@@ -258,7 +259,7 @@ func (a *admission) baseline() {
 // which the prefix has just tried there. FILL is monotone and commutes with
 // translation: if no slot becomes available more than d later, no job ends more than d
 // later. So the largest difference of the vectors before and behind the candidate,
-// raised to now, is a bound, found without looking at the jobs behind.
+// raised to now, is a bound. It needs no look at the jobs behind.
 func (a *admission) nudge() (d int64) {
 	for s := range a.prefix.at {
 		d = max(d, slotvec.Distance(a.prefix.at[s], a.prefix.next[s], a.now))

@@ -14,12 +14,12 @@ func (v vectors) clone() (c vectors) {
 	return c
 }
 
-// behind returns the vectors behind the job before rank. If there is none, they are those
-// of the instant when all were built from reality: what ran then is not in the chain.
+// behind returns the vectors behind the job before rank. If there is no such job, they are
+// the vectors built from reality, at the instant when they were built; attempts that ran
+// then are not in the chain.
 //
-// Jobs that have finished are not looked for. Their tasks hold no slots any more, so
-// that the vectors behind the last job before them that is not finished, raised to now,
-// bound what all of them hold.
+// It skips finished jobs. Their tasks hold no slots any more, so the vectors behind the
+// last unfinished job before them, raised to now, are a bound for all of them.
 func (p *promises) behind(rank int) vectors {
 	if rank == 0 {
 		return p.root
@@ -27,9 +27,9 @@ func (p *promises) behind(rank int) vectors {
 	return p.order.jobs[rank-1].Data.mark.t
 }
 
-// whole describes all of a job, as the chain books it, but for tasks that turned out to
-// need no run while it waits. A job without maps has one virtual map of no length: it
-// waits for its turn at the map slots, and starts there.
+// whole describes all of a job, as the chain books it. While the job waits, it leaves
+// out tasks that turned out to need no run. A job without maps has one virtual map of
+// length zero: the job waits for its turn at the map slots, and starts there.
 func (p *promises) whole(j *job) entry {
 	d := &j.Data
 	en := entry{
@@ -48,14 +48,14 @@ func (p *promises) whole(j *job) entry {
 	return en
 }
 
-// linked reports whether a job is in the chain: its promise holds. Jobs without a promise
-// run behind the chain, and are not booked.
+// linked reports whether a job is in the chain, that is, whether its promise holds. Jobs
+// without a promise run behind the chain, and are not booked.
 func (p *promises) linked(j *job) bool {
 	return p.opts.Booking == Chain && j.Data.mark.promise == kept && !j.Cancelled()
 }
 
-// chained prepares the test of a job that arrives: behind the last job that has started,
-// and among those that wait.
+// chained prepares the test of a job that arrives: its place is behind the last job that has
+// started, among those that wait.
 func (p *promises) chained(cand entry, now int64) *admission {
 	first := p.order.started()
 	p.list = p.list[:0]
@@ -75,7 +75,7 @@ func (p *promises) chained(cand entry, now int64) *admission {
 	return p.test(cand, p.list, now)
 }
 
-// rechain books the jobs from rank on anew, behind the one before.
+// rechain books the jobs from rank on again, behind the job before.
 func (p *promises) rechain(rank int) {
 	w := &p.walk
 	base := p.behind(rank)
@@ -93,9 +93,9 @@ func (p *promises) rechain(rank int) {
 	}
 }
 
-// rebase gives the jobs of p.list, all whose promises hold, vectors that are built anew from
-// reality, in p.base. From there any order of what is not dispatched will do, and each of
-// the vectors contains what runs now of any job.
+// rebase gives the jobs of p.list, which are all jobs whose promises hold, vectors that are
+// rebuilt from reality, which is in p.base. From there the undispatched tasks can be booked
+// in any order, and each of the vectors contains all running attempts.
 func (p *promises) rebase(now int64) {
 	w := &p.walk
 	w.begin(&p.base, now)
@@ -113,17 +113,17 @@ func (p *promises) rebase(now int64) {
 	}
 }
 
-// renew builds the vectors anew before somebody is promised something, if a job outside
-// the chain holds slots that they do not know of. Nobody in the chain is later for it,
-// but who comes next would count on these slots.
+// renew rebuilds the vectors before a job is promised anything, if a job outside the
+// chain holds slots that the vectors do not know. Jobs in the chain do not become later
+// by this, but the next candidate would count on these slots.
 func (p *promises) renew(now int64) {
 	if p.stale && !p.soft {
 		p.evaluate(now, 0)
 	}
 }
 
-// startJob records that a task of a job is dispatched: with the first one a job of the
-// chain starts, and from then on nobody overtakes it.
+// startJob records that a task of a job is dispatched. With its first task a job of the
+// chain starts, and no job overtakes it from then on.
 func (p *promises) startJob(j *job) {
 	m := &j.Data.mark
 	switch {
@@ -145,8 +145,8 @@ func (p *promises) startJob(j *job) {
 	p.refile(j)
 }
 
-// startBefore starts the jobs with no map to start that wait before j, which is about to take a
-// map slot or to start: the free map slot was theirs first.
+// startBefore starts the jobs without a map to start that wait before j. j is about to take
+// a map slot or to start, and the free map slot was theirs first.
 func (p *promises) startBefore(j *job) {
 	for i := p.order.started(); i < j.Data.rank; i++ {
 		if k := p.order.jobs[i]; p.linked(k) && p.left(k, maps) == 0 {
@@ -157,9 +157,9 @@ func (p *promises) startBefore(j *job) {
 
 // waitsForMapSlot reports whether j, whose reduce tasks are ready, waits for its
 // virtual map: in the chain, a job without maps, or whose maps were done before it
-// started, takes its turn at the map slots. In its place it could run reduces before jobs
-// ahead of it have started, and a job that is then inserted before it would not know of
-// the slots that it holds.
+// started, takes its turn at the map slots. Otherwise it could run reduces before jobs
+// ahead of it have started, and a job that is then inserted before it would not know the
+// slots that it holds.
 func (p *promises) waitsForMapSlot(j *job) bool {
 	d := &j.Data
 	if !p.linked(j) || d.mark.started > 0 || p.slots[maps] == 0 {
@@ -172,8 +172,8 @@ func (p *promises) waitsForMapSlot(j *job) bool {
 	return ok && first.before(d.key)
 }
 
-// feedback replaces what was estimated of a job that has finished, and of the jobs
-// behind it, by what came true (Algorithms V and VI).
+// feedback replaces the estimates of a job that has finished, and of the jobs behind it, by
+// measured values (Algorithms V and VI).
 func (p *promises) feedback(j *job) {
 	d := &j.Data
 	if !p.linked(j) {
@@ -185,7 +185,7 @@ func (p *promises) feedback(j *job) {
 		return
 	}
 	if d.mark.rebased || p.unsettled() || p.idled {
-		p.broken(0) // the vectors say too much of what it used: all are built anew
+		p.broken(0) // the vectors overstate what it used: rebuild all
 		return
 	}
 	var u vectors
@@ -213,10 +213,10 @@ func (p *promises) feedback(j *job) {
 	}
 }
 
-// improve takes over new vectors behind a job: the elementwise minimum of the old and
-// the new ones, both being bounds. The paper takes the new ones, which lie above the old
-// ones where a job is partly executed, and so raises estimates of admitted jobs past
-// their deadlines: nothing is late then, but everything before them is refused.
+// improve replaces the vectors behind a job by the elementwise minimum of the old and
+// the new ones, since both are bounds. The paper takes the new ones, which lie above the
+// old ones if a job is partly executed. So it raises estimates of admitted jobs past
+// their deadlines: no job is late then, but all candidates before them are refused.
 func (p *promises) improve(d *data, u vectors) {
 	for s := range u {
 		if p.opts.NoMergeMin {

@@ -10,21 +10,22 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
-// A cluster is what is there and what runs: the account, and when slots come back.
+// A cluster knows the slots and the running attempts: the account, and when slots become
+// free.
 type cluster struct {
 	ledger   ledger.Ledger[data]
 	inputs   *locality.Index[data]           // of ledger
-	slots    [2]int64                        // by stage: those of the ledger that stay, busy or free
-	free     [2]int64                        // those of them that are free
+	slots    [2]int64                        // by stage: slots that do not retire, busy or free
+	free     [2]int64                        // the free ones among them
 	retiring []sojourn.SlotID                // busy slots that leave with their attempts, by ID
-	adopted  map[sojourn.SlotID]sojourn.Time // of running attempts that were adopted: when they started
+	adopted  map[sojourn.SlotID]sojourn.Time // the starts of running attempts that were adopted
 
-	// timers has an entry for each stage of a job with an attempt that has not outlasted
-	// its estimate: when the first of these will have.
+	// timers has an entry for each stage of a job with attempts that have not outlasted
+	// their estimate: the first instant at which one of them will.
 	timers *heap.Heap[overrun]
 }
 
-// An overrun is an instant after which an attempt takes longer than was promised.
+// An overrun is an instant after which an attempt has taken longer than its estimate.
 type overrun struct {
 	at int64
 	id uint32 // of job and stage, so that the order is total
@@ -73,7 +74,7 @@ func (c *cluster) retire(id sojourn.SlotID) {
 	c.retiring = slices.Insert(c.retiring, i, id)
 }
 
-// unretire forgets it.
+// unretire undoes retire.
 func (c *cluster) unretire(id sojourn.SlotID) {
 	if i, found := slices.BinarySearch(c.retiring, id); found {
 		c.retiring = slices.Delete(c.retiring, i, i+1)
@@ -93,13 +94,13 @@ func (c *cluster) setTimer(j *job, stage int, now int64) {
 	}
 }
 
-// due reports whether an attempt that runs has outlasted its estimate at an instant.
+// due reports whether a running attempt has outlasted its estimate at an instant.
 func (c *cluster) due(at int64) bool {
 	t, ok := c.timers.MinKey()
 	return ok && t.at < at
 }
 
-// passTimers sets the timers that have gone off to the next attempts.
+// passTimers sets timers that have gone off to the next attempts.
 func (c *cluster) passTimers(at int64) {
 	for c.due(at) {
 		id, _ := c.timers.Min()

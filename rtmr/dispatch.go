@@ -6,13 +6,13 @@ import (
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// pick returns the job that a free slot of class c goes to, or nil.
+// pick returns the job that gets a free slot of class c, or nil.
 func (p *promises) pick(c sojourn.Class) *job {
 	p.settle()
 	return p.choose(c)
 }
 
-// choose does, by the marks as they are.
+// choose is pick with the present marks.
 func (p *promises) choose(c sojourn.Class) *job {
 	h, _, ok := p.ready.First(c)
 	if !ok {
@@ -25,12 +25,12 @@ func (p *promises) choose(c sojourn.Class) *job {
 	return j
 }
 
-// isReserved reports whether the free reduce slots are all kept for jobs before j
-// whose maps run: as many as those jobs have reduce tasks.
+// isReserved reports whether all free reduce slots are kept for jobs before j whose
+// maps run. Each of these jobs reserves as many slots as it has reduce tasks.
 //
-// All jobs before j that are ready have nothing left to start, or they would have been
-// picked. So either a slot is left over for j, or nothing is, for it and for all jobs
-// behind it.
+// All jobs before j that are ready have nothing left to start, or one of them would
+// have been picked. So either a slot is left over for j, or none is left for j and all
+// jobs behind it.
 func (p *promises) isReserved(j *job) bool {
 	reserved := p.order.before(j)
 	if p.opts.PaperReservation {
@@ -53,8 +53,7 @@ func (p *promises) setKey(j *job) {
 	}
 }
 
-// refile brings the places of a job in the queues up to date, and what is reserved for
-// it.
+// refile updates the places of a job in the queues, and its reservation.
 func (p *promises) refile(j *job) {
 	for i := range j.NumSides() {
 		side := j.Side(i)

@@ -11,17 +11,17 @@ import (
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// mebibyte is the unit of data that rates are about.
+// mebibyte is the unit of data in rates.
 const mebibyte = 1 << 20
 
-// ratioUnit is the resolution of eta and of the skew: rounded up, once, to a multiple
-// of 2^-16, they are integers from then on.
+// ratioUnit is the resolution of eta and of the skew. They are rounded up once to a
+// multiple of 2^-16, and are integers from then on.
 const ratioUnit = 1 << 16
 
 // An estimator bounds the times of tasks by the sizes of their inputs (Section
 // IV-A). The paper takes a pure rate c: eps = c * max delta. Here a task takes
-// startUp + c * delta, so that tiny tasks, whose time is all start-up, do not blow up
-// the rate, and empty inputs are not divided by.
+// startUp + c * delta. So tiny tasks, whose time is all start-up, do not raise the
+// rate, and there is no division by empty inputs.
 type estimator struct {
 	rate    [2]int64 // c_m^max and c_r^max, in nanoseconds a MiB; 0 if unknown
 	startUp int64    // nanoseconds
@@ -39,9 +39,9 @@ func newEstimator(o *Options) estimator {
 // units returns x rounded up to a multiple of 2^-16, in that unit.
 func units(x float64) int64 { return int64(math.Ceil(x * ratioUnit)) }
 
-// bound returns the longest time that a task of a phase takes, at least 1 ns: what
-// its description says, or else what follows from its input. It returns 0 if nothing
-// is known.
+// bound returns the longest time that a task of a phase takes, at least 1 ns. It
+// follows from the description, or otherwise from the size of the input. bound
+// returns 0 if nothing is known.
 func (e *estimator) bound(job *sojourn.Job, phase int, skew int64) int64 {
 	p := &job.Phases[phase]
 	most, unknown := p.Estimate, p.Estimate == 0
@@ -65,8 +65,8 @@ func (e *estimator) bound(job *sojourn.Job, phase int, skew int64) int64 {
 
 // largestInput returns the size of the largest input of a task of a phase (max
 // delta_i); false if it is unknown. Without sizes, a reduce task may get all of the
-// intermediate data, eta times the input, and with a skew factor at most so many times
-// its even share: eta*delta/R is no bound.
+// intermediate data, which is eta times the input. With a skew factor it gets at most
+// this factor times its even share. eta*delta/R itself is not a bound.
 func (e *estimator) largestInput(job *sojourn.Job, phase int, skew int64) (int64, bool) {
 	p := &job.Phases[phase]
 	if p.Bytes != nil {
@@ -86,7 +86,7 @@ func (e *estimator) largestInput(job *sojourn.Job, phase int, skew int64) (int64
 	return all, true
 }
 
-// learn takes in the measured service time of a finished task.
+// learn learns from the measured service time of a finished task.
 func (e *estimator) learn(job *sojourn.Job, task sojourn.TaskID, service time.Duration) {
 	p := &job.Phases[task.Phase]
 	if p.Bytes == nil || service <= 0 {
@@ -125,11 +125,11 @@ func mulDiv(x, y, z int64) int64 {
 	return int64(q.Lo)
 }
 
-// stageOf returns the stage that a phase of a supported job is.
+// stageOf returns the stage of a phase of a supported job.
 func stageOf(p *sojourn.Phase) int { return int(p.Class) }
 
-// shape returns the phase of each stage of a job, -1 where it has none, and the
-// bounds on the times of its tasks, with the pad. The error wraps ErrUnsupported.
+// shape returns the phase of each stage of a job, -1 if it has none, and the bounds
+// on the times of its tasks, with the pad. The error wraps ErrUnsupported.
 func (p *Policy) shape(job *sojourn.Job) (phase [2]int, eps [2]int64, err error) {
 	bad := func(format string, args ...any) ([2]int, [2]int64, error) {
 		return phase, eps, fmt.Errorf("%w: %s", sojourn.ErrUnsupported, fmt.Sprintf(format, args...))

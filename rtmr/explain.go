@@ -7,8 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// AppendRanking implements [sojourn.Explainer]: the jobs that were admitted, in the
-// order in which they are served, and behind them those without a promise.
+// AppendRanking implements [sojourn.Explainer]. It lists the admitted jobs in the order in
+// which they are served, and then those without a promise.
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	p.settle()
 	for _, j := range p.order.jobs {
@@ -17,8 +17,8 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return dst
 }
 
-// AppendVoid implements [sojourn.Promiser]: the live jobs whose deadlines were promised and
-// may be missed, in the order of AppendRanking.
+// AppendVoid implements [sojourn.Promiser]. It lists the live jobs whose deadlines were
+// promised and may be missed, in the order of AppendRanking.
 func (p *Policy) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	p.settle()
 	if p.voids == 0 && !p.soft {
@@ -32,7 +32,7 @@ func (p *Policy) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	return dst
 }
 
-// Void implements [sojourn.Promiser]: the hypotheses that did not hold.
+// Void implements [sojourn.Promiser]. It names the hypotheses that did not hold.
 func (p *Policy) Void(id sojourn.JobID) (why string, ok bool) {
 	j := p.ledger.Job(id)
 	if j == nil {
@@ -51,8 +51,8 @@ func (p *Policy) Void(id sojourn.JobID) (why string, ok bool) {
 //	promise   text      none (no deadline), holds or void
 //	void      text      why the promise is void, if it is
 //	deadline  time      DL, if it has one
-//	eM        time      when its maps have ended at the latest, if that is known
-//	e         time      when all of it has ended at the latest, if that is known
+//	eM        time      latest end of its maps, if known
+//	e         time      latest end of the job, if known
 //	epsM      duration  the longest time of a map task, frozen at admission
 //	epsR      duration  the longest time of a reduce task, frozen at admission
 //	reserved  slots     reduce slots that are kept for it

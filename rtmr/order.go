@@ -3,9 +3,8 @@ package rtmr
 import "slices"
 
 // A key orders live jobs. It is a strict total order, the same for admission and for
-// dispatch, and depends on nothing that happens to another job: an order that was
-// stable only among the started and among the waiting jobs let two jobs of one
-// deadline change places, and one of them miss.
+// dispatch. A key depends only on its own job: if events of other jobs could
+// exchange two jobs of one deadline, one of them might miss it.
 type key struct {
 	tier  uint8
 	major int64
@@ -15,7 +14,7 @@ type key struct {
 // The tiers.
 const (
 	tierStarted uint8 = iota // Chain: its first map was dispatched; major is the order of starts
-	tierBooked               // admitted, and the booking holds; major is the place
+	tierBooked               // admitted, and the promise holds; major is the place
 	tierBehind               // no promise: no deadline, or a void one; major is the deadline
 	tierEnding               // cancelled, and waits for its running attempts
 )
@@ -51,7 +50,7 @@ func (o *order) add(j *job) {
 	o.rebuild(i)
 }
 
-// remove takes a job out.
+// remove removes a job.
 func (o *order) remove(j *job) {
 	i := j.Data.rank
 	o.jobs = slices.Delete(o.jobs, i, i+1)
@@ -59,7 +58,7 @@ func (o *order) remove(j *job) {
 	o.rebuild(i)
 }
 
-// sort brings the list in order after keys have changed.
+// sort sorts the list after keys have changed.
 func (o *order) sort() {
 	slices.SortFunc(o.jobs, func(a, b *job) int {
 		if a.Data.key.before(b.Data.key) {

@@ -20,7 +20,7 @@ const (
 	byIdling                      // H3: free slots were not offered
 	byAdoption                    // the job was adopted and did not fit, or its attempts ran already
 	byRevision                    // the job was revised while its promise was void
-	byPaper                       // PaperReservation: the rule itself does not keep what was promised
+	byPaper                       // PaperReservation: the rule itself breaks promises
 )
 
 var reasonTexts = [...]string{
@@ -40,12 +40,13 @@ func (r reason) String() string {
 	return strings.Join(all, ", ")
 }
 
-// promises are what jobs were promised, and who is served first for it.
+// promises has the promises to jobs, and the order of service that follows from them.
 //
-// A job has two marks. The hard one is what held when the present instant began, or when
-// the last task was assigned or the last job admitted in it. The other one is computed
-// from the hard ones and from the state of the cluster, whenever somebody asks for it.
-// So neither a question nor a slot that comes and goes within an instant leaves a trace:
+// A job has two marks. The hard mark is the one that held when the present instant
+// began, or when the last task was assigned or the last job was admitted in it. The
+// other mark is computed from the hard marks and the state of the cluster, whenever it
+// is needed. So neither a question nor a slot that comes and goes within an instant
+// leaves a trace:
 //
 //	          settle                      commit
 //	hard ---------------> marks of the ---------------> hard
@@ -57,19 +58,19 @@ type promises struct {
 	*cluster
 
 	order order            // live jobs by key
-	ready queue.Ready[key] // by class: what has a task to start
+	ready queue.Ready[key] // by class: jobs with a task to start
 
-	fresh     bool     // the marks are those of the present state; no event or assignment leaves it true
-	soft      bool     // a mark may differ from the hard one; else they are equal, and root is hardRoot
+	fresh     bool     // the marks are those of the present state. Invariant: false after each event and assignment
+	soft      bool     // a mark may differ from the hard one; if false, all are equal, and root is hardRoot
 	dirty     bool     // something happened since the hard marks that may break or restore promises
-	cause     reason   // what it was; 0 unless dirty
+	cause     reason   // the reason; 0 unless dirty
 	hardSlots [2]int64 // slots for which the hard marks hold
 	voids     int      // jobs whose hard mark is void
-	clock              // what is known of free slots that are not offered
+	clock              // free slots that are not offered
 
 	// For Booking Chain.
 	starts   uint64  // jobs that were started so far
-	stale    bool    // something holds slots that the vectors do not know of
+	stale    bool    // something holds slots that the vectors do not know
 	root     vectors // before the first job
 	hardRoot vectors // the same, for the hard marks
 
@@ -78,15 +79,15 @@ type promises struct {
 
 // A clock knows how long slots have been free although a task could start there.
 type clock struct {
-	waits bool         // such slots were there when time passed last
-	since sojourn.Time // and from when on; of no meaning unless waits
-	idled bool         // that took longer than promises allow for
+	waits bool         // there were such slots when time last passed
+	since sojourn.Time // the beginning of this; no meaning unless waits
+	idled bool         // this lasted longer than promises allow for
 }
 
 // scratch is memory that is used again.
 type scratch struct {
-	base  vectors // of reality
-	head  vectors // behind what is not overtaken
+	base  vectors // from reality
+	head  vectors // behind the jobs that are not overtaken
 	list  []entry
 	walk  walker
 	admit admission
@@ -97,12 +98,12 @@ type transaction struct {
 	at      sojourn.Time
 	passes  bool  // time
 	settled bool  // the marks become hard
-	idle    bool  // slots idle for longer than promises allow for, and no mark knows of it yet
-	was     clock // to go back to
+	idle    bool  // slots idle for longer than promises allow for, and no mark shows this yet
+	was     clock // for a rollback
 }
 
-// begin settles promises before time passes, and before anybody is promised anything
-// (told). Either abandon follows, and nothing has happened, or end does.
+// begin settles promises before time passes, and before a job is promised anything
+// (told). Then either abandon follows, and nothing has happened, or end.
 func (p *promises) begin(at sojourn.Time, told bool) transaction {
 	tx := transaction{at: at, passes: at > p.ledger.Now(), settled: told, idle: p.idled, was: p.clock}
 	switch {
@@ -118,7 +119,7 @@ func (p *promises) begin(at sojourn.Time, told bool) transaction {
 		}
 		if due := p.due(int64(at)); due || told && tx.idle {
 			p.idled, tx.settled = tx.idle, true
-			p.evaluate(int64(at), 0) // what happened before was settled
+			p.evaluate(int64(at), 0) // earlier changes were settled
 			tx.idle = false
 		}
 	case told:
@@ -138,7 +139,7 @@ func (p *promises) end(tx transaction) {
 	if tx.settled {
 		p.commit()
 	} else {
-		p.rollback() // what was found out for somebody who asked leaves no trace
+		p.rollback() // the results of questions leave no trace
 	}
 	if tx.passes {
 		p.idled = tx.idle
@@ -146,17 +147,17 @@ func (p *promises) end(tx transaction) {
 	}
 }
 
-// broken records something that promises did not reckon with.
+// broken records something that promises did not allow for.
 func (p *promises) broken(why reason) { p.dirty, p.cause = true, p.cause|why }
 
 // relieved records something after which a void promise may hold again.
 func (p *promises) relieved() { p.dirty = p.dirty || p.voids > 0 }
 
-// restores bounds how many void promises one evaluation tries to restore, the most
-// urgent first.
+// restores bounds the number of void promises that one evaluation tries to restore, the
+// most urgent first.
 const restores = 8
 
-// settle brings the marks up to date with the present instant.
+// settle computes the marks for the present instant.
 func (p *promises) settle() {
 	if p.fresh {
 		return
@@ -172,11 +173,11 @@ func (p *promises) settle() {
 	}
 }
 
-// unsettled reports whether something happened at this instant that the hard marks do
-// not know of.
+// unsettled reports whether something happened at this instant that is not in the hard
+// marks.
 func (p *promises) unsettled() bool { return p.dirty || p.slots != p.hardSlots }
 
-// rollback makes the marks the hard ones again.
+// rollback sets the marks to the hard ones.
 func (p *promises) rollback() {
 	if p.soft {
 		for _, j := range p.order.jobs {
@@ -189,7 +190,7 @@ func (p *promises) rollback() {
 	p.fresh = false
 }
 
-// commit makes the marks, which are up to date, hard.
+// commit makes the marks hard. They must be up to date.
 func (p *promises) commit() {
 	if p.soft {
 		p.voids = 0
@@ -204,9 +205,9 @@ func (p *promises) commit() {
 	p.dirty, p.cause, p.hardSlots, p.idled = false, 0, p.slots, false
 }
 
-// idling reports whether a free slot waits in vain for being offered although a task
-// could start there, and since when. That is no news while the pad on the times of
-// tasks allows for it. It is looked at when time passes.
+// idling reports whether a free slot has not been offered although a task could
+// start there, and since when. The pad on the times of tasks allows for some of
+// this. It is checked when time passes.
 func (p *promises) idling() (since sojourn.Time, ok bool) {
 	for s, free := range p.free {
 		if free > 0 && p.choose(sojourn.Class(s)) != nil {
@@ -219,7 +220,7 @@ func (p *promises) idling() (since sojourn.Time, ok bool) {
 	return 0, false
 }
 
-// reorder files all jobs anew after marks have changed.
+// reorder updates the places of all jobs after marks have changed.
 func (p *promises) reorder() {
 	for _, j := range p.order.jobs {
 		p.setKey(j)
@@ -230,10 +231,10 @@ func (p *promises) reorder() {
 	}
 }
 
-// evaluate finds out which promises hold as of an instant, after something happened
-// that they had not reckoned with: promises that cannot be kept become void, and void
-// ones are restored where they fit. cause is what has happened that the hard marks do not
-// know of, if the marks do not know of it yet either; what time alone has done is added.
+// evaluate finds out which promises hold at an instant, after something happened that
+// they did not allow for. Promises that cannot be kept become void, and void ones are
+// restored if they fit. cause says what has happened that is in neither the hard marks
+// nor the marks; evaluate adds what the passing of time has caused.
 func (p *promises) evaluate(now int64, cause reason) {
 	if p.due(now) {
 		cause |= byOverrun
@@ -315,8 +316,8 @@ func (p *promises) entry(j *job, now int64) entry {
 	return en
 }
 
-// end returns when all running attempts have ended at the latest: 0 if none runs, and
-// never if one has outlasted its estimate.
+// end returns the latest end of all running attempts: 0 if none runs, and never if one
+// has outlasted its estimate.
 func (s *starts) end(eps, now int64) int64 {
 	last, ok := s.last()
 	if !ok {
@@ -329,7 +330,7 @@ func (s *starts) end(eps, now int64) int64 {
 }
 
 // promised appends the entries of the jobs whose deadlines must be kept, in the order in
-// which they are served, without one of them.
+// which they are served, except the job without.
 func (p *promises) promised(dst []entry, now int64, without *job) []entry {
 	for _, j := range p.order.jobs {
 		if j.Data.mark.promise == kept && !j.Cancelled() && j != without {
@@ -339,8 +340,8 @@ func (p *promises) promised(dst []entry, now int64, without *job) []entry {
 	return dst
 }
 
-// admission prepares the test of a candidate among the jobs of p.list, the first of which
-// have started with Chain and are not overtaken; the vectors are in p.base.
+// admission prepares the test of a candidate among the jobs of p.list. With Chain, the
+// first of these have started and are not overtaken. The vectors are in p.base.
 func (p *promises) admission(cand entry, now int64) (a *admission, first int) {
 	w := &p.walk
 	w.begin(&p.base, now)
@@ -362,9 +363,9 @@ func (p *promises) test(cand entry, list []entry, now int64) *admission {
 	return a
 }
 
-// reality sets v to when the slots become available that stay: free ones now, busy
-// ones when their attempts end at the latest. Slots whose attempts have outlasted their
-// estimates are left out: nobody knows when they come back.
+// reality sets v to the instants at which slots that do not retire become available:
+// free ones now, busy ones at the latest end of their attempts. It leaves out slots
+// whose attempts have outlasted their estimates, since their ends are unknown.
 func (p *promises) reality(v *vectors, now int64) {
 	for s := range v {
 		v[s] = v[s][:0]

@@ -23,7 +23,7 @@ type Policy struct {
 
 type job = ledger.Job[data]
 
-// data is what the policy keeps of a job.
+// data is the policy's data about a job.
 type data struct {
 	phase    [2]int   // of each stage; -1 if the job has none
 	eps      [2]int64 // the longest time of a task of each stage, frozen at admission
@@ -31,18 +31,18 @@ type data struct {
 	running  [2]starts
 	ended    [2]slotvec.Vector // Chain with feedback: when its tasks finished
 
-	mark mark // what holds now
-	hard mark // what held when the present instant began
+	mark mark // the present mark
+	hard mark // the hard mark; see promises
 
 	key      key
 	rank     int   // its index in the order
-	reserved int64 // slots that are kept for it
+	reserved int64 // slots kept for it
 }
 
-// A mark is what a job was promised.
+// A mark is the state of the promise to a job.
 type mark struct {
 	promise promise
-	place   int64  // in the order of admitted jobs: the deadline, or another place that fitted
+	place   int64  // in the order of admitted jobs: the deadline, or another place where the job fitted
 	why     reason // the promise is void
 	started uint64 // Chain: order of the first dispatch; 0 if it waits or has left the chain
 	booking        // Chain
@@ -53,7 +53,7 @@ type promise uint8
 const (
 	unasked promise = iota // no deadline
 	kept                   // the deadline will be met
-	void                   // it was promised, but something happened that nobody had reckoned with
+	void                   // it was promised, but something happened that the promise did not allow for
 )
 
 var promiseNames = [...]string{unasked: "none", kept: "holds", void: "void"}
@@ -106,8 +106,8 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	return nil
 }
 
-// apply applies an event that is not refused. If it describes a job, d is what is
-// kept of that.
+// apply applies an event that is not refused. If the event describes a job, d is the data
+// about it.
 func (p *Policy) apply(ev *sojourn.Event, d *data) {
 	_, restored := p.ledger.Attempt(ev.Slot.ID)
 	c := p.ledger.Apply(ev)
@@ -164,7 +164,7 @@ func (p *Policy) apply(ev *sojourn.Event, d *data) {
 	}
 }
 
-// attemptEnded takes the attempt that ev names off its slot.
+// attemptEnded removes the attempt that ev names from its slot.
 func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 	j, stage, start := c.Job, int(c.Slot.Class), c.Start
 	if at, ok := p.adopted[c.Slot.ID]; ok {
@@ -183,7 +183,7 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 		p.free[stage]++
 	}
 	if end < p.now() {
-		p.broken(0) // its slot is back, which nobody could count on
+		p.broken(0) // its slot is free, which no booking counted on
 	}
 	if ev.Kind != sojourn.TaskFinished {
 		if ev.Kind == sojourn.TaskFailed || ev.At > c.Start || c.SlotGone {
@@ -200,12 +200,12 @@ func (p *Policy) attemptEnded(ev *sojourn.Event, c *ledger.Change[data]) {
 			*ended = append(*ended, slotvec.Run{T: p.now()})
 		}
 		if last := &(*ended)[len(*ended)-1]; last.N < sojourn.MaxSlots {
-			last.N++ // more than there are slots replace no more of them
+			last.N++ // entries beyond the number of slots have no effect
 		}
 	}
 }
 
-// jobEnded forgets a job.
+// jobEnded removes a job that has ended.
 func (p *Policy) jobEnded(j *job) {
 	if p.opts.Feedback && j.Left() == 0 {
 		p.feedback(j)
@@ -242,8 +242,8 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while a job may
-// start a task of the class.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if a job
+// may start a task of the class.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if p.pick(c) == nil {
 		return 0, false
@@ -251,8 +251,8 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	return p.ledger.FreeSlot(c)
 }
 
-// NextWake implements [sojourn.Waker]: the first instant at which some running attempt
-// has taken longer than was promised, so that its slot cannot be counted on any more.
+// NextWake implements [sojourn.Waker]: it returns the first instant at which a running
+// attempt has outlasted its estimate, so that nobody can count on its slot any more.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	t, ok := p.timers.MinKey()
 	if !ok || t.at >= never-1 {

@@ -17,8 +17,8 @@ func (o *Options) saved() []snapshot.Option {
 	}
 }
 
-// AppendBinary implements [sojourn.Snapshotter]. Of the marks only the hard ones are
-// state: the others follow.
+// AppendBinary implements [sojourn.Snapshotter]. Only the hard marks are state: the
+// others follow from them.
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header, func(w *snapshot.Writer) {
 		p.ledger.Save(w)
@@ -113,7 +113,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.est.rate[s] = r.Int()
 		}
 		p.est.startUp, p.est.ratio = r.Int(), r.Int()
-		p.starts, p.stale = r.Below(1<<63), r.Bool() // far from where it begins again
+		p.starts, p.stale = r.Below(1<<63), r.Bool() // far from overflow
 		p.dirty, p.idled = r.Bool(), r.Bool()
 		if p.waits = r.Bool(); p.waits {
 			p.since = r.Time()
@@ -210,7 +210,7 @@ func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 	}
 }
 
-// refill computes what follows from the state.
+// refill computes everything that follows from the state.
 func (p *Policy) refill() {
 	for j := range p.ledger.All() {
 		p.setKey(j)

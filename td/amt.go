@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// The mean time of a map task, amt(j) in the paper, ranks jobs and weighs what a
-// node has left to do. It is kept in whole microseconds and rounded to five
-// significant bits, that is by at most 3 %: a mean that moves with every task would
-// change the remaining work of every node that has tasks of the job. Both are
-// functions of the account alone, so that R_n never drifts.
+// The mean time of a map task, amt(j) in the paper, ranks jobs and weighs the
+// remaining work of nodes. It is a whole number of microseconds, rounded to five
+// significant bits, that is by at most 3 %. A mean that changed with every task
+// would change the remaining work of every node that has tasks of the job. The mean
+// and R_n are functions of the account alone, so R_n never drifts.
 //
-// Only tasks that ran close to their input count. The paper averages over all of
-// them; but then a job that reads from afar looks as if it computed much, is
-// preferred for further remote reads, and so on.
+// Only tasks that ran close to their input count. The paper averages over all
+// tasks. But then a job that reads remotely seems to compute much, is preferred
+// for further remote reads, and so on.
 
 // maxTime bounds amt, to 71 minutes, and with it R_n: 2^31 tasks at one node still
 // fit into 64 bits.
 const maxTime = math.MaxUint32
 
-// estimate sets amt(j) from what is known of the job.
+// estimate sets amt(j) from the measured times of the job, or from its estimates.
 func (r *roster) estimate(j *job) {
 	d := &j.Data
 	if d.runs > 0 {

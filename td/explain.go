@@ -9,10 +9,10 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// AppendRanking implements [sojourn.Explainer]: senile jobs, which only end;
-// teenaged jobs; adults below their floors; the other adults by amt; the infantile
-// job; and the waiting ones. Ties go by arrival. Which of the adults gets a slot
-// depends on the slot.
+// AppendRanking implements [sojourn.Explainer]. It lists senile jobs, which only
+// end; then teenaged jobs, adults below their floors, the other adults by amt, the
+// infantile job, and the waiting ones. Ties go by arrival. Which of the adults
+// gets a slot depends on the slot.
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	jobs := p.ledger.AppendJobs(nil)
 	slices.SortFunc(jobs, func(a, b *job) int {
@@ -63,7 +63,7 @@ func turn(j *job) int {
 //	remain     tasks  map tasks that are left to start
 //	amt        s      the mean time of a map task
 //	measured   tasks  map tasks that amt was measured on
-//	T          slots  those of the class of its map tasks
+//	T          slots  slots of the class of its map tasks
 //	D          slots  the demands of adults and teenaged jobs there
 //	Osen       slots  those there that neither infantile, teenaged nor adult jobs hold
 //	hot_spots  nodes  those that have theta tuples in the hot queue
@@ -101,7 +101,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	return attrs, true
 }
 
-// hotSpots returns how many nodes may not be read from.
+// hotSpots returns the number of hot spots, which no task may read from.
 func (p *Policy) hotSpots() (n int) {
 	for _, count := range p.hot.count { //sojourn:unordered a sum
 		if count >= p.set.Theta {
@@ -111,8 +111,8 @@ func (p *Policy) hotSpots() (n int) {
 	return n
 }
 
-// why tells what a job that could start tasks waits for. UPDATE runs when a slot is
-// offered, so that a condition may hold of which nobody has taken note yet.
+// why says what a job that could start tasks waits for. UPDATE runs when a slot is
+// offered, so a condition for a change of status may hold before the change.
 func (p *Policy) why(j *job) string {
 	d := &j.Data
 	l := d.lane
@@ -141,8 +141,7 @@ func (p *Policy) why(j *job) string {
 	return "gets slots close to its inputs, or remote ones in the order of falling amt"
 }
 
-// whyLate tells what a job waits for of which no map task is left that was never started,
-// or may be started.
+// whyLate says what a job waits for if it has no map task left that was never started.
 func (p *Policy) whyLate(j *job) string {
 	maps := j.Phase(0)
 	reduces := 0

@@ -6,9 +6,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A hotQueue holds one tuple for each remote read that was assigned lately, the
-// oldest first [Section IV-A2]. All tuples live equally long, so that the first one
-// is overdue first.
+// A hotQueue has one tuple for each recently assigned remote read, the oldest first
+// [Section IV-A2]. All tuples live equally long, so the first one is overdue first.
 type hotQueue struct {
 	ring  []tuple // of a length that is a power of 2
 	head  int     // index of the oldest tuple
@@ -41,7 +40,7 @@ func (q *hotQueue) push(t tuple) {
 // at returns tuple i, counted from the oldest.
 func (q *hotQueue) at(i int) *tuple { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
-// never is when a tuple expires that does not.
+// never is the end of a tuple that does not expire.
 const never = sojourn.Time(math.MaxInt64)
 
 // purge drops the tuples that are overdue: (n, t) is at t plus its lifetime.

@@ -14,7 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
-// A status says how far a job is [Section IV-B]. It only ever grows.
+// A status says how far a job is [Section IV-B]. It never decreases.
 type status uint8
 
 const (
@@ -31,7 +31,7 @@ var statusNames = [...]string{"waiting", "infantile", "teenaged", "adult", "seni
 // String returns the name of the constant in lower case.
 func (s status) String() string { return statusNames[s] }
 
-// A roster is the status of each job, and the lists and sums that follow from it.
+// A roster has the status of each job, and the lists and sums that follow from it.
 type roster struct {
 	set    settings
 	ledger ledger.Ledger[member]
@@ -41,18 +41,18 @@ type roster struct {
 	first queue.Ready[uint64] // jobs by arrival whose requeued map tasks or reduces go first
 	early queue.Ready[uint64] // and those whose reduces may start before their last map task
 
-	seats  uint32     // numbers of co-scheduled jobs, taken or not, are below
-	vacant bitset.Set // those that are not taken
+	seats  uint32     // numbers of co-scheduled jobs, taken or not, are below this
+	vacant bitset.Set // the numbers that are not taken
 
-	moved []move // what UPDATE has done for the request at hand
+	moved []move // the changes of UPDATE for the present request
 }
 
-// A lane is the co-scheduling of the map phases of one class of slot. Jobs that
-// have nothing to start at the moment, because all their pending map tasks are held,
-// keep their status but are not counted and not listed.
+// A lane is the co-scheduling of the map phases on one class of slots. A job with
+// nothing to start at the moment, because all its pending map tasks are held, keeps
+// its status but is not counted and not listed.
 type lane struct {
 	class sojourn.Class
-	busy  int // slots of the class
+	busy  int // busy slots of the class
 
 	waiting   *heap.Heap[uint64] // by arrival
 	infantile *job               // at most one
@@ -60,17 +60,17 @@ type lane struct {
 	short     []*job             // adults below their floor, by arrival
 	adults    []rank             // by amt
 
-	startable int // jobs in any of the above that have something to start
+	startable int // jobs in these lists that have something to start
 	demand    int // D: the sum over teenaged and adults
 	occupied  int // the sum over infantile, teenaged and adults
 
 	dmax    int  // the greatest demand in the sum
-	dmaxOld bool // dmax has to be found anew
+	dmaxOld bool // dmax must be recomputed
 
-	anywhere []uint64 // of infantile and adults, by seat: has tasks that run equally well on any node
+	anywhere []uint64 // by seat of infantile and adults: the job has tasks that run equally well on any node
 }
 
-// A rank is an adult and what it is ordered by.
+// A rank is an adult with its key.
 type rank struct {
 	amt  uint64
 	seq  uint64
@@ -80,7 +80,7 @@ type rank struct {
 
 func compareRanks(a, b rank) int { return cmp.Or(cmp.Compare(a.amt, b.amt), cmp.Compare(a.seq, b.seq)) }
 
-// filed is what a lane has counted of a job.
+// filed is the part of a lane's counts that comes from one job.
 type filed struct {
 	awake    bool // counted in startable
 	teen     bool
@@ -95,9 +95,9 @@ func newLane(c sojourn.Class) *lane {
 	return &lane{class: c, waiting: heap.New(func(a, b uint64) bool { return a < b })}
 }
 
-// refresh files j anew, after anything that may have changed it: it becomes senile
-// or finished if that is due, and is entered in the lists and sums that it belongs
-// to.
+// refresh updates the place of j after anything that may have changed it. j
+// becomes senile or finished if that is due, and enters the lists and sums to
+// which it belongs.
 func (r *roster) refresh(j *job, ended bool) {
 	d := &j.Data
 	ph := j.Phase(0)
@@ -148,8 +148,7 @@ func (r *roster) setStatus(j *job, to status) {
 	}
 }
 
-// coScheduled reports whether jobs of a status belong to those that slots are given
-// to in turn.
+// coScheduled reports whether jobs of a status take turns at slots.
 func (s status) coScheduled() bool { return s == infantile || s == teenaged || s == adult }
 
 // takeSeat returns the least number that no co-scheduled job has.
@@ -162,7 +161,7 @@ func (r *roster) takeSeat() uint32 {
 	return r.seats - 1
 }
 
-// file enters the map phase of j where it belongs.
+// file enters the map phase of j into its lists and sums.
 func (r *roster) file(j *job) {
 	d := &j.Data
 	l := d.lane
@@ -222,8 +221,8 @@ func (r *roster) file(j *job) {
 	}
 }
 
-// enter puts j into a list by arrival or takes it out, and reports whether it is in
-// it now.
+// enter adds j to a list by arrival or removes it, and reports whether it is in the
+// list now.
 func enter(list *[]*job, j *job, is, want bool) bool {
 	if is != want {
 		i, _ := slices.BinarySearchFunc(*list, j.Seq(), func(k *job, seq uint64) int { return cmp.Compare(k.Seq(), seq) })
@@ -247,8 +246,8 @@ func (l *lane) setAnywhere(seat uint32, is bool) {
 	}
 }
 
-// fileReduces enters what else a job has to start: the map tasks that came back
-// after it had become senile, and its later phases, class by class.
+// fileReduces enters everything else that a job has to start: map tasks that came
+// back after it had become senile, and its later phases, class by class.
 func (r *roster) fileReduces(j *job) {
 	ph := j.Phase(0)
 	for i := range j.NumSides() {
@@ -264,7 +263,7 @@ func (r *roster) fileReduces(j *job) {
 	}
 }
 
-// file puts j into a queue or takes it out.
+// file adds j to a queue or removes it.
 func file(q *queue.Ready[uint64], c sojourn.Class, j *job, want bool) {
 	if !want {
 		q.Remove(c, j.Handle())
@@ -273,7 +272,7 @@ func file(q *queue.Ready[uint64], c sojourn.Class, j *job, want bool) {
 	}
 }
 
-// revised takes over a new description of j.
+// revised applies a new description of j.
 func (r *roster) revised(j *job) {
 	d := &j.Data
 	r.estimate(j)
@@ -285,15 +284,15 @@ func (r *roster) revised(j *job) {
 	}
 }
 
-// demand returns how many slots j asks for: at most its size, and the slots that
-// there are. From its promotion on, that is settled.
+// demand returns how many slots j asks for: at most its size, and at most all slots.
+// It does not change after the job's promotion.
 func (r *roster) demand(j *job) int {
 	return r.set.demand(j.Spec(), r.ledger.Capacity(j.Data.lane.class))
 }
 
-// senile returns Osen: how many slots are held by whatever is not one of the jobs
-// that are to get slots in turn. The paper counts the senile jobs; ours are those,
-// the later phases, and what is left of cancelled jobs.
+// senile returns Osen: how many slots are held by anything except co-scheduled
+// jobs. The paper counts senile jobs; here later phases and the rest of cancelled
+// jobs count as well.
 func (l *lane) senile() int { return l.busy - l.occupied }
 
 // A move is a change of status that UPDATE made.
@@ -302,8 +301,8 @@ type move struct {
 	was status
 }
 
-// update lets waiting jobs become infantile and infantile ones grow up, as long as
-// there is room [Section IV-B].
+// update makes waiting jobs infantile, and promotes infantile ones, as long as there
+// is room [Section IV-B].
 func (r *roster) update(l *lane) {
 	for r.updateOnce(l) {
 	}
@@ -338,7 +337,7 @@ func (r *roster) updateOnce(l *lane) bool {
 	return true
 }
 
-// full reports whether as many jobs are adult or teenaged as may be at a time.
+// full reports whether the limit of adult and teenaged jobs is reached.
 func (r *roster) full(l *lane) bool {
 	n := r.set.MaxCoScheduled
 	return n > 0 && len(l.teenaged)+len(l.adults) >= n
@@ -350,7 +349,7 @@ func (r *roster) move(j *job, to status) {
 	r.file(j)
 }
 
-// takeBack undoes what UPDATE has done: a request that is declined leaves no trace.
+// takeBack undoes the changes of UPDATE: a declined request leaves no trace.
 func (r *roster) takeBack() {
 	for _, m := range slices.Backward(r.moved) {
 		r.setStatus(m.job, m.was)
@@ -359,10 +358,10 @@ func (r *roster) takeBack() {
 	r.moved = r.moved[:0]
 }
 
-// behind reports whether an adult or teenaged job that holds less than its floor is to
-// be raised to it: always, or under SelfTune if it is late. The job is expected to
-// take size*amt/(L*demand) from its promotion on, which it does with L*demand slots.
-// It is late if even with demand slots from now on it would take longer.
+// behind reports whether to raise an adult or teenaged job that holds less than its
+// floor: always, or under SelfTune only if it is late. With L*demand slots the job
+// takes size*amt/(L*demand) from its promotion on. It is late if it would take longer
+// than this, even with demand slots from now on.
 func (r *roster) behind(j *job) bool {
 	if !r.set.SelfTune {
 		return true
@@ -377,8 +376,8 @@ func (r *roster) behind(j *job) bool {
 	return wide.Mul64(uint64(size)*d.amt, million).Less(spent.Add(ahead))
 }
 
-// underH reports whether a job of a lane that asks for some slots holds fewer than
-// its upper bound, H times as many.
+// underH reports whether a job of a lane with the given demand holds fewer slots
+// than its upper bound, H times the demand.
 func (r *roster) underH(l *lane, j *job, demand int) bool {
 	return uint64(j.Phase(0).Running())*million < r.bound(l)*uint64(demand)
 }
@@ -387,8 +386,8 @@ func (r *roster) underH(l *lane, j *job, demand int) bool {
 //
 //	H < (T - L*D)/dmax + L
 //
-// and we take the right hand side, but at least 1: where one job asks for all the
-// slots, there is no H above 1.
+// and this function takes the right hand side, but at least 1: if one job asks for
+// all slots, there is no H above 1.
 func (r *roster) bound(l *lane) uint64 {
 	if r.set.h > 0 {
 		return r.set.h

@@ -6,12 +6,16 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// requestAsPrinted is Algorithms 1 to 3 as the paper prints them, with what they
-// cannot do without: "is empty" in lines 9 and 19 of Algorithm 1 is "is not empty", a
-// slot counts as released when its task ends and not each time that it asks, a job that
-// becomes senile leaves its other set, demands are cut down, and a slot on which no
-// task has run yet asks as if its last job were senile. Where a function finds
-// nothing, the slot gets nothing.
+// requestAsPrinted is Algorithms 1 to 3 as the paper prints them, with the changes that
+// they cannot do without:
+//
+//   - "is empty" in lines 9 and 19 of Algorithm 1 is "is not empty";
+//   - a slot counts as released when its task ends, and not each time that it asks;
+//   - a job that becomes senile leaves its other set;
+//   - demands are limited;
+//   - a slot on which no task has run yet asks as if its last job were senile.
+//
+// If a function finds nothing, the slot gets nothing.
 func (p *Policy) requestAsPrinted(l *lane, s sojourn.Slot) (choice, bool) {
 	if c, ok := p.fromQueue(&p.first, s, p.give); ok { // the paper has no reduces
 		return c, true

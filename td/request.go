@@ -18,15 +18,15 @@ type choice struct {
 	step  uint8 // of the list in the package comment; 0 for none
 }
 
-// An ask is a free slot that is offered.
+// An ask is a request: a free slot that is offered.
 type ask struct {
 	lane *lane
 	slot sojourn.Slot
-	near []uint64 // seats of jobs that have input on its node
-	last *job     // whose task ended last on it; nil if that is over or was none
+	near []uint64 // seats of jobs with input on its node
+	last *job     // whose task ended last on it; nil if it has ended or there was none
 }
 
-// steps are those of the package comment, in the order in which they are tried: the first
+// steps are those of the package comment. They are tried in this order, and the first
 // that finds something decides.
 var steps = [...]struct {
 	number uint8
@@ -51,8 +51,8 @@ var steps = [...]struct {
 func selfTune(s *settings) bool { return s.SelfTune }
 func relaxed(s *settings) bool  { return s.HotPolicy == Relaxed }
 
-// request decides what a free slot gets: the paper's Algorithm 1, in the form that
-// the package comment gives it. Besides UPDATE, it changes nothing.
+// request decides what a free slot gets: the paper's Algorithm 1, in the form of the
+// package comment. Except for UPDATE, it changes nothing.
 func (p *Policy) request(l *lane, s sojourn.Slot) (choice, bool) {
 	if p.set.AsPrinted {
 		return p.requestAsPrinted(l, s)
@@ -80,7 +80,8 @@ func (p *Policy) lastJob(a ask) (choice, bool) {
 	return p.give(j, 0, a.slot)
 }
 
-// belowFloor serves what goes before all else, then who is below its floor.
+// belowFloor serves tasks that go before all others, and then jobs below their
+// floors.
 func (p *Policy) belowFloor(a ask) (choice, bool) {
 	if c, ok := p.fromQueue(&p.first, a.slot, p.give); ok {
 		return c, true
@@ -116,8 +117,9 @@ func (p *Policy) anyInfantile(a ask) (choice, bool) {
 	return p.give(a.lane.infantile, 0, a.slot)
 }
 
-// localAdult serves the first adult in the order of amt that has a task close to
-// the slot, of those below their upper bounds or of all: steps 3 and 7.
+// localAdult serves the first adult in the order of amt that has a task close to the
+// slot. It looks at adults below their upper bounds (bounded) or at all: steps 3 and
+// 7.
 func (p *Policy) localAdult(a ask, bounded bool) (choice, bool) {
 	for i := range a.lane.adults {
 		r := &a.lane.adults[i]
@@ -146,8 +148,9 @@ func (p *Policy) remoteAdult(a ask, bounded bool) (choice, bool) {
 	return choice{}, false
 }
 
-// give is the function of Algorithm 3: a task of a phase that is close to the slot,
-// else one read from a node that is not hot. Unlike there, it may fail.
+// give is the function of Algorithm 3: it returns a task of a phase that is close to
+// the slot, or otherwise one that reads from a node that is not hot. Unlike there, it
+// may find none.
 func (p *Policy) give(j *job, phase int, s sojourn.Slot) (choice, bool) {
 	if c, ok := p.local(j, phase, s); ok {
 		return c, true
@@ -155,8 +158,8 @@ func (p *Policy) give(j *job, phase int, s sojourn.Slot) (choice, bool) {
 	return p.remote(j, phase, s)
 }
 
-// isLocal reports whether a co-scheduled job has a task close to the slot near which
-// the index watches the given jobs.
+// isLocal reports whether a co-scheduled job has a task close to a slot. near has the
+// jobs that the index watches at the slot's node.
 func (l *lane) isLocal(j *job, near []uint64) bool {
 	return hasBit(near, j.Data.seat) || hasBit(l.anywhere, j.Data.seat)
 }
@@ -167,9 +170,9 @@ func (p *Policy) local(j *job, phase int, s sojourn.Slot) (choice, bool) {
 	return choice{job: j, phase: phase, pick: pick}, ok && pick.Locality != sojourn.Remote
 }
 
-// remote returns the task of a phase that is to be read from afar: from the node
-// that has most left to do, of those that are not hot [Section IV-A2]. Tasks of
-// which all replicas are lost make no node hot, and come last.
+// remote returns the task of a phase that should read remotely. It reads from
+// the node with the most remaining work among those that are not hot [Section
+// IV-A2]. Tasks that have lost all replicas make no node hot, and come last.
 func (p *Policy) remote(j *job, phase int, s sojourn.Slot) (choice, bool) {
 	c := choice{job: j, phase: phase}
 	source, ok := p.index.Heaviest(j, phase, p.cool)
@@ -181,8 +184,8 @@ func (p *Policy) remote(j *job, phase int, s sojourn.Slot) (choice, bool) {
 	return c, ok
 }
 
-// hottest returns what is read from a hot spot after all: a task of the job with the
-// greatest amt, whatever its status, as far as it may start.
+// hottest returns a task that reads from a hot spot because nothing else is left: of
+// the job with the greatest amt, in any status, if it may start.
 func (p *Policy) hottest(l *lane, s sojourn.Slot) (choice, bool) {
 	q := append(p.queue[:0], l.teenaged...)
 	for _, r := range l.adults {
@@ -211,8 +214,8 @@ func (p *Policy) hottest(l *lane, s sojourn.Slot) (choice, bool) {
 	return choice{}, false
 }
 
-// giveHot returns the task of a phase that is read from the node with the fewest
-// reads, of those from the one that has most left to do, of those from the first.
+// giveHot returns the task of a phase that reads from the node with the fewest reads;
+// among these, from the node with the most remaining work, and then from the first.
 func (p *Policy) giveHot(j *job, phase int, s sojourn.Slot) (choice, bool) {
 	var best, reads, load = sojourn.NodeID(0), 0, uint64(0)
 	for n, ok := p.index.NextHolder(j, phase, 1); ok; n, ok = p.index.NextHolder(j, phase, n+1) {
@@ -263,8 +266,8 @@ func (p *Policy) fromQueue(q *queue.Ready[uint64], s sojourn.Slot, give giver) (
 	return choice{}, false
 }
 
-// late returns the range of phases of a senile job that go first: its map tasks
-// that came back, or once they have all finished, all else.
+// late returns the range of phases of a senile job that go first: its map phase if
+// tasks of it came back, and after these have finished, all later phases.
 func (p *Policy) late(j *job) (from, to int) {
 	if j.Phase(0).Done() == j.Spec().Phases[0].Tasks {
 		return 1, j.NumPhases()
@@ -272,8 +275,7 @@ func (p *Policy) late(j *job) (from, to int) {
 	return 0, 1
 }
 
-// each returns what give finds in the first of the phases from up to below to in
-// which it finds something.
+// each returns the first task that give finds in the phases from up to below to.
 func (p *Policy) each(j *job, from, to int, s sojourn.Slot, give giver) (choice, bool) {
 	for i := from; i < to; i++ {
 		ph := j.Phase(i)

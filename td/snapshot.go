@@ -12,11 +12,10 @@ func (p *Policy) header() snapshot.Header {
 	}}
 }
 
-// AppendBinary implements [sojourn.Snapshotter]. State is, beside the account, the
-// status of each job, the demand that was settled at its promotion and
-// when that was, what its tasks
-// took, the last job of each free slot as far as it still counts, and the hot queue.
-// Lists, sums and R_n follow from these.
+// AppendBinary implements [sojourn.Snapshotter]. The state has, beside the account,
+// the status of each job, the time of its promotion and its demand at that time, the
+// times of its tasks, the last job of each free slot as far as it still counts, and
+// the hot queue. Lists, sums and R_n follow from these.
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
@@ -90,7 +89,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 	})
 }
 
-// restoreJob reads what is kept of a job, and files it.
+// restoreJob reads the data about a job, and files it.
 func (p *Policy) restoreJob(r *snapshot.Reader, j *job) {
 	j.Data = member{lane: p.lane(j.Spec().Phases[0].Class)}
 	d := &j.Data

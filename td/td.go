@@ -17,22 +17,22 @@ type Policy struct {
 	hot  hotQueue
 	last lastJobs
 
-	cool  func(sojourn.NodeID) bool // isCool, which would allocate each time if it were not kept
+	cool  func(sojourn.NodeID) bool // isCool, kept because making the function value allocates
 	queue []*job                    // scratch
 }
 
-// member is what the policy keeps of a job.
+// member is the policy's data about a job.
 type member struct {
 	lane   *lane
 	status status
 	amt    uint64 // the mean time of a map task that ran close to its input: see amt.go
-	sum    uint64 // of these times, in microseconds
-	runs   uint64 // how many of them
+	sum    uint64 // sum of these times, in microseconds
+	runs   uint64 // number of them
 
-	seat   uint32       // the number under which the index watches it, while it is co-scheduled
-	demand int          // in slots; settled when it is promoted
-	since  sojourn.Time // when that was
-	filed               // what its lane has counted of it
+	seat   uint32       // its number in the index while it is co-scheduled
+	demand int          // in slots; fixed at its promotion
+	since  sojourn.Time // the time of its promotion
+	filed               // its part of its lane's counts
 }
 
 type job = ledger.Job[member]
@@ -47,7 +47,7 @@ func New(opts Options) (*Policy, error) {
 	return p, nil
 }
 
-// reset makes p what New returns.
+// reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	bySeq := func(a, b uint64) bool { return a < b }
 	*p = Policy{roster: roster{set: p.set, first: queue.NewReady(bySeq), early: queue.NewReady(bySeq)}}
@@ -122,10 +122,10 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID that gets a
-// task. Where none is left idle, that is the first one while anything is startable.
-// With Strict, a slot that gets nothing tells that every source is hot: what another
-// one could still get is on its own node.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID that
+// gets a task. If no slot is left idle on purpose, this is the first free slot if
+// anything is startable. With Strict, a slot that gets nothing shows that every
+// source is hot: another slot can then only get a task on its own node.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if !p.startable(c) {
 		return 0, false
@@ -147,15 +147,16 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 		if takes {
 			return id, true
 		}
-		// What UPDATE did stays until the end: it would do the same for each slot.
+		// The changes of UPDATE stay until the end, since it would make the same ones for
+		// each slot.
 		refused = !p.set.AsPrinted
 	}
 	p.takeBack()
 	return 0, false
 }
 
-// mayBeLocal reports whether a slot may have a task on its own node: one of a
-// co-scheduled job, or of the phases that are not watched.
+// mayBeLocal reports whether a slot may have a task on its own node: a task of a
+// co-scheduled job, or of a phase that is not watched.
 func (p *Policy) mayBeLocal(s sojourn.Slot) bool {
 	return p.first.Any(s.Class) || p.early.Any(s.Class) ||
 		slices.ContainsFunc(p.index.Watched(s.Node), func(w uint64) bool { return w != 0 })
@@ -169,8 +170,8 @@ func (p *Policy) startable(c sojourn.Class) bool {
 	return p.first.Any(c) || p.early.Any(c)
 }
 
-// NextWake implements [sojourn.Waker]: when the first tuple of the hot queue is
-// overdue, if a slot may be idle for its sake.
+// NextWake implements [sojourn.Waker]: it returns when the first tuple of the hot queue is
+// overdue, if a slot may be idle because of it.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	if p.hot.len == 0 || p.hot.at(0).expires == never || p.set.HotPolicy == Relaxed && !p.set.AsPrinted {
 		return 0, false
@@ -186,7 +187,7 @@ func (p *Policy) NextWake() (sojourn.Time, bool) {
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Policy) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
 
-// isCool reports whether a node is read from by fewer than Theta.
+// isCool reports whether a node has fewer than Theta reads.
 func (p *Policy) isCool(n sojourn.NodeID) bool { return p.hot.count[n] < p.set.Theta }
 
 // lane returns the lane of a class.
@@ -200,8 +201,8 @@ func (r *roster) lane(c sojourn.Class) *lane {
 	return r.lanes[c]
 }
 
-// lastJobs holds the job whose map task ended last on each free slot, in pages,
-// so that it costs little where slots have large IDs.
+// lastJobs has the job whose map task ended last on each free slot. It is paged, so that
+// large IDs of slots cost little.
 type lastJobs []*[256]*job
 
 func (l *lastJobs) set(id sojourn.SlotID, j *job) {
