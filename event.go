@@ -6,6 +6,26 @@ import (
 )
 
 // An EventKind says what an [Event] reports. The zero EventKind is invalid.
+//
+// A task is in one of four states. Events and Assign lead from one to another:
+//
+//	                     JobArrived, JobAdopted,
+//	                     JobRevised with more tasks
+//	                                 |
+//	       TaskHeld                  v           Assign, TaskAdopted
+//	held <----------------------- pending --------------------------> running
+//	 | -------------------------->  | ^  <------------------------------ |
+//	 |     TaskReady                | |          TaskFailed, TaskRefused |
+//	 |                              | |                                  |
+//	 |                     TaskDone | | OutputLost                       |
+//	 |                              v |                                  |
+//	 +---------------------------> done <--------------------------------+
+//	       TaskDone                              TaskFinished
+//
+// Assign starts a pending task of a phase that is ready: see [Phase].After. JobCancelled
+// removes the tasks that are pending or held; a running attempt ends by its own event, and
+// its task is then gone. When all tasks of a job are done, the job is complete and its ID is
+// unknown.
 type EventKind uint8
 
 // The comment on each kind ends with the fields that it uses besides Kind and
@@ -148,7 +168,7 @@ type Event struct {
 	Progress uint16        // in 1/10000, at most MaxProgress
 	Attempt  uint32        // counts the attempts at a task from 1
 	At       Time          // never before the At of an earlier event
-	Task     TaskID        //
+	Task     TaskID        // the task that a kind with Task in its name, or OutputLost, is about
 	Slot     Slot          // all of it for SlotAdded; otherwise the fields that the kind names
 	Job      *Job          // all of it for JobArrived, JobAdopted, JobRevised; only the ID for JobCancelled
 	Service  time.Duration // never negative

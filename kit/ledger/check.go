@@ -146,6 +146,7 @@ func (l *Ledger[J]) checkOutputLost(ev *sojourn.Event) error {
 	if !j.phases[ev.Task.Phase].IsDone(ev.Task.Index) {
 		return sojourn.ErrTaskState
 	}
+	// A task without an entry finished at its first attempt.
 	if n, ok := j.tries[task{ev.Task.Phase, ev.Task.Index}]; ok && ev.Attempt != n || !ok && ev.Attempt != 1 {
 		return sojourn.ErrStaleAttempt
 	}

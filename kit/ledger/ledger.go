@@ -15,6 +15,10 @@
 // does so in between. So an event is applied completely or not at all, even if a wrapper has to
 // ask several policies.
 //
+// The comment on [sojourn.EventKind] has a figure of the states of a task: pending, held,
+// running and done. Check finds an event that has no arrow from the state of its task. The
+// ledger stores the sets of pending and done tasks of a [Phase], and the held tasks of a job.
+//
 // A [Side] is the part of a job that runs on one class of slots. Only the ledger writes its
 // counters. A policy keeps its own data about a job in [Job].Data, or in arrays indexed by
 // [Job.Handle].

@@ -215,3 +215,70 @@ func TestAttrsAddUp(t *testing.T) {
 		t.Errorf("attributes %v, want %v", got, want)
 	}
 }
+
+// The figure of the states of a task, in the comment on sojourn.EventKind: an arrow is
+// accepted and leads where it points, and whatever has no arrow is refused.
+func TestStatesOfATask(t *testing.T) {
+	type state string
+	const pending, held, running, done state = "pending", "held", "running", "done"
+	arrows := map[state]map[sojourn.EventKind]state{
+		pending: {sojourn.TaskHeld: held, sojourn.TaskDone: done, sojourn.TaskAdopted: running},
+		held:    {sojourn.TaskReady: pending, sojourn.TaskDone: done},
+		running: {sojourn.TaskFinished: done, sojourn.TaskFailed: pending, sojourn.TaskRefused: pending, sojourn.TaskProgress: running},
+		done:    {sojourn.OutputLost: pending},
+	}
+	kinds := []sojourn.EventKind{sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.TaskAdopted, sojourn.TaskProgress,
+		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.OutputLost}
+	// in returns a ledger with slots 0 and 1, and a job whose task 0 is in a state. Task 1 is
+	// pending, so that the job is live.
+	in := func(s state) (*testLedger, *Job[int]) {
+		l := &testLedger{t: t}
+		l.slots(2)
+		j := l.arrive(1, sojourn.Phase{Tasks: 2})
+		switch s {
+		case held:
+			l.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1}})
+		case running:
+			l.Take(j, j.Side(0), 0)
+		case done:
+			l.end(sojourn.TaskFinished, l.Take(j, j.Side(0), 0))
+		}
+		return l, j
+	}
+	of := func(l *testLedger, j *Job[int]) (list []state) {
+		if j.Phase(0).IsPending(0) {
+			list = append(list, pending)
+		}
+		if _, ok := j.held[task{}]; ok {
+			list = append(list, held)
+		}
+		for _, a := range l.Attempts() {
+			if a.Task.Index == 0 {
+				list = append(list, running)
+			}
+		}
+		if j.Phase(0).IsDone(0) {
+			list = append(list, done)
+		}
+		return list
+	}
+	for _, from := range []state{pending, held, running, done} {
+		for _, kind := range kinds {
+			l, j := in(from)
+			ev := sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: 1}, Attempt: 1}
+			to, fits := arrows[from][kind]
+			err := l.Check(&ev)
+			if (err == nil) != fits {
+				t.Errorf("%s: Check(%v) = %v", from, kind, err)
+			}
+			if err != nil {
+				to = from
+			} else {
+				l.Apply(&ev)
+			}
+			if got := of(l, j); !slices.Equal(got, []state{to}) {
+				t.Errorf("%s, after %v: %v, want %s", from, kind, got, to)
+			}
+		}
+	}
+}
