@@ -9,11 +9,12 @@ import (
 )
 
 // alone returns the time that a job takes on the idle cluster, by a list
-// schedule of its true times: the tasks of a phase in the order of their index,
-// each on the slot that becomes free first, and of those the fastest. A phase
-// starts when the outputs of all tasks of the phase before have arrived, one of
-// NoBarrier at once. Phases that run at the same time on the same slots are
-// scheduled one after the other. It is 0 if a phase finds no slot.
+// schedule of its true times. It schedules the tasks of a phase in the order of
+// their index, each on the slot that becomes free first, and among these on the
+// fastest. A phase starts when the outputs of all tasks of the phase before
+// have arrived; a phase of NoBarrier starts at once. Phases that run at the
+// same time on the same slots are scheduled one after the other. The result is
+// 0 if a phase finds no slot.
 func (a *arrivals) alone(j *job) time.Duration {
 	overlap := false
 	for p := range j.phases[1:] {
@@ -51,10 +52,10 @@ func (a *arrivals) alone(j *job) time.Duration {
 // rank: the fastest first.
 type bench struct {
 	speeds []float64       // by rank
-	free   []time.Duration // when each slot becomes free; nil if all are whenever a phase starts
+	free   []time.Duration // when each slot becomes free; nil if all are free whenever a phase starts
 }
 
-// A lane is when a slot becomes free.
+// A lane is a slot with the time when it becomes free.
 type lane struct {
 	at   time.Duration
 	rank int
@@ -93,8 +94,9 @@ func (b *bench) list(from time.Duration, ph *sojourn.Phase, t Times) (finish, ar
 	return finish, arrived
 }
 
-// rounds is list where all slots are free and of one speed, and the tasks alike:
-// they run in rounds. Without delays any number of tasks costs the same.
+// rounds is list for the case that all slots are free and of one speed, and all
+// tasks are alike: the tasks run in rounds. Without delays the cost does not
+// depend on the number of tasks.
 func (b *bench) rounds(from time.Duration, ph *sojourn.Phase, t Times) (finish, arrived time.Duration) {
 	each, ok := stretch(t.Each, 1, b.speeds[0])
 	if !ok {

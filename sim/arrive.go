@@ -11,8 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/detmath"
 )
 
-// The arrivals of a run are the workload as far as it is not read, and the way from a
-// job of it to a job of the books.
+// The arrivals of a run have the unread part of the workload, and turn its jobs into
+// jobs of the books.
 type arrivals struct {
 	books
 	pull    func() (*Job, error, bool)
@@ -72,7 +72,7 @@ func (a *arrivals) arrive() error {
 	return a.read()
 }
 
-// admit takes in a job that the policy accepted.
+// admit adds a job that the policy accepted.
 func (a *arrivals) admit(j *job) {
 	if j.told.Deadline > 0 {
 		a.res.Accepted++
@@ -119,8 +119,8 @@ func (a *arrivals) newJob(in *Job) (*job, error) {
 	return j, nil
 }
 
-// describe returns what the policy is told of a job: in itself, or a copy with
-// the classes and estimates that the configuration adds.
+// describe returns the description of a job for the policy: in itself, or a copy
+// with the classes and estimates that the configuration adds.
 func (a *arrivals) describe(in *Job) (*sojourn.Job, error) {
 	if err := in.Check(); err != nil {
 		return nil, err

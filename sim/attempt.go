@@ -23,7 +23,7 @@ type attempts struct {
 	arrivals
 	seq     uint64             // attempts and refused assignments so far
 	last    *job               // the job of the latest assignment, nil once it has finished
-	refused []sojourn.SlotID   // assignments of this round that are to be refused
+	refused []sojourn.SlotID   // assignments of this round that will be refused
 	reports *heap.Heap[moment] // by slot: when its progress is reported next
 }
 
@@ -72,7 +72,7 @@ func (r *attempts) check(id sojourn.SlotID, a sojourn.Assignment) (*job, error) 
 	return j, nil
 }
 
-// start starts an attempt, or records that it is to be refused.
+// start starts an attempt, or records that it will be refused.
 func (r *attempts) start(id sojourn.SlotID, a sojourn.Assignment) error {
 	j, err := r.check(id, a)
 	if err != nil {
@@ -120,8 +120,8 @@ func (r *attempts) start(id sojourn.SlotID, a sojourn.Assignment) error {
 	return r.begin(id)
 }
 
-// begin lets an attempt work, and plans its end, as far as what it needs is there or
-// is known to come.
+// begin makes an attempt work, and plans its end, as far as its input has arrived or
+// its arrival is known.
 func (r *attempts) begin(id sojourn.SlotID) error {
 	s := &r.slots[id]
 	fetching := r.net.active(id)
@@ -136,7 +136,7 @@ func (r *attempts) begin(id sojourn.SlotID) error {
 	}
 	end := s.work.Add(s.runs)
 	if fetching && !s.fails {
-		return nil // it does not end before its input is there
+		return nil // it does not end before its input has arrived
 	}
 	end = max(end, r.now)
 	r.running.Set(uint32(id), moment{end, s.seq})
@@ -209,7 +209,7 @@ func (r *attempts) finish(id sojourn.SlotID) error {
 	return nil
 }
 
-// phaseEnded lets the attempts work that waited for the end of phase p.
+// phaseEnded starts the work of attempts that waited for the end of phase p.
 func (r *attempts) phaseEnded(j *job, p int) error {
 	if !j.phases[p].ended {
 		j.phases[p].ended = true
@@ -285,7 +285,7 @@ func (r *attempts) worked(s *slot) time.Duration {
 	return min(max(0, r.now.Sub(min(s.work, r.now))), s.need)
 }
 
-// reportProgress reports how far the attempt on a slot is.
+// reportProgress reports the progress of the attempt on a slot.
 func (r *attempts) reportProgress(id sojourn.SlotID) error {
 	s := &r.slots[id]
 	worked := r.worked(s)
@@ -306,8 +306,8 @@ func (r *attempts) reportNext(id sojourn.SlotID) {
 	}
 }
 
-// fetch starts the transfer of the input of the attempt on s, if it has to be
-// fetched.
+// fetch starts the transfer of the input of the attempt on s, if it has to transfer
+// it.
 func (r *attempts) fetch(s *slot) error {
 	if r.net == nil || s.locality == sojourn.AnyNode || s.locality == sojourn.NodeLocal {
 		return nil
@@ -333,7 +333,7 @@ func (r *attempts) nextTransfer() (moment, bool) {
 	return r.net.ends.MinKey()
 }
 
-// endTransfers lets the attempts go on whose input is there now.
+// endTransfers continues the attempts whose input has arrived now.
 func (r *attempts) endTransfers() error {
 	for m, ok := r.nextTransfer(); ok && m.at == r.now; m, ok = r.nextTransfer() {
 		id, _ := r.net.ends.Min()

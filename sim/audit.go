@@ -15,13 +15,12 @@ import (
 //
 // In tandem, a phase enters when the phase before it ends in the fluid system,
 // and one of NoBarrier with its job: a job leaves it at its ps_finish. In ready,
-// a phase enters when it could start in reality. It is the virtual system that
-// the bound on lateness speaks of, which takes a phase for a job that arrives when
-// it becomes ready.
+// a phase enters when it could start in reality. The bound on lateness is about
+// this virtual system, which treats a phase as a job that arrives when it becomes
+// ready.
 //
-// A queue knows a completion to the next nanosecond, and never too early; what rounding
-// adds to that is far less, but for weights that differ by many powers of ten; see package
-// vclock.
+// A queue gives a completion rounded up to a nanosecond, never too early. Rounding adds
+// far less than this, unless weights differ by many powers of ten; see package vclock.
 type audit struct {
 	b       *books
 	classes []fluidClass // those of the cluster and of jobs
@@ -29,7 +28,7 @@ type audit struct {
 	result  Audit
 }
 
-// A fluidClass is what the audit keeps of a class of slot.
+// A fluidClass is the audit's data about a class of slots.
 type fluidClass struct {
 	tandem, ready *vqueue.Queue[fluidEntry]
 	longest       [2]occupancy // the longest ones of two phases
@@ -53,17 +52,17 @@ type occupancy struct {
 	d        time.Duration
 }
 
-// A fluidJob is what the audit keeps of a job.
+// A fluidJob is the audit's data about a job.
 type fluidJob struct {
 	left int  // phases that have not ended in tandem
 	over bool // the job has finished in reality
 }
 
-// A fluidPhase is what the audit keeps of a phase.
+// A fluidPhase is the audit's data about a phase.
 type fluidPhase struct {
 	ended   bool          // in ready
 	at      sojourn.Time  // when, once it has ended
-	longest time.Duration // the longest that one of its attempts holds a slot
+	longest time.Duration // the longest time that one of its attempts holds a slot
 }
 
 func newAudit(b *books) *audit {
@@ -81,7 +80,7 @@ func (a *audit) addClass() {
 	})
 }
 
-// class returns the class of a phase, which may be none of the cluster.
+// class returns the class of a phase, which need not be a class of the cluster.
 func (a *audit) class(j *job, p int) *fluidClass {
 	class := int(j.told.Phases[p].Class)
 	for class >= len(a.classes) {
@@ -90,7 +89,7 @@ func (a *audit) class(j *job, p int) *fluidClass {
 	return &a.classes[class]
 }
 
-// capacityChanged takes over the number of slots present.
+// capacityChanged updates the number of slots present.
 func (a *audit) capacityChanged() {
 	a.advanceTandem(a.b.now)
 	for i := range a.b.tally.classes {
@@ -101,7 +100,7 @@ func (a *audit) capacityChanged() {
 	}
 }
 
-// jobArrived lets a job enter the tandem system.
+// jobArrived adds a job to the tandem system.
 func (a *audit) jobArrived(j *job) {
 	a.advanceTandem(a.b.now)
 	j.fluid.left = len(j.phases)
@@ -112,7 +111,7 @@ func (a *audit) jobArrived(j *job) {
 	}
 }
 
-// enterTandem lets phase p enter, and those after it as long as there is no work.
+// enterTandem adds phase p, and the phases after it as long as they have no work.
 func (a *audit) enterTandem(j *job, p int, at sojourn.Time) {
 	if work := j.work(p); work > 0 {
 		a.class(j, p).tandem.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
@@ -134,8 +133,8 @@ func (a *audit) leaveTandem(j *job, p int, at sojourn.Time) {
 	}
 }
 
-// advanceTandem moves the tandem system on, from the end of a phase to that of
-// the next one, since an end in one class may be an entry into the other.
+// advanceTandem advances the tandem system from the end of one phase to the end of the
+// next, since an end in one class may be an entry into another.
 func (a *audit) advanceTandem(t sojourn.Time) {
 	for {
 		at := a.nextTandem(t)
@@ -163,7 +162,7 @@ func (a *audit) nextTandem(t sojourn.Time) sojourn.Time {
 	return t
 }
 
-// advanceReady moves the ready system of a class on.
+// advanceReady advances the ready system of a class.
 func (a *audit) advanceReady(c *fluidClass) {
 	a.done = a.done[:0]
 	a.advance(c.ready, a.b.now)
@@ -173,7 +172,7 @@ func (a *audit) advanceReady(c *fluidClass) {
 	}
 }
 
-// advance moves a queue on and adds the phases that end, which leave it, to done.
+// advance advances a queue, and adds the phases that end and leave it to done.
 func (a *audit) advance(q *vqueue.Queue[fluidEntry], t sojourn.Time) {
 	first := len(a.done)
 	q.Advance(t, func(it *vqueue.Item[fluidEntry], at sojourn.Time) {
@@ -184,7 +183,7 @@ func (a *audit) advance(q *vqueue.Queue[fluidEntry], t sojourn.Time) {
 	}
 }
 
-// phaseReady lets a phase enter the ready system.
+// phaseReady adds a phase to the ready system.
 func (a *audit) phaseReady(j *job, p int) {
 	c := a.class(j, p)
 	a.advanceReady(c)
@@ -211,8 +210,8 @@ func (a *audit) phaseEnded(j *job, p int) {
 	}
 }
 
-// beyond returns how long after D + others + (1-1/N)*own a phase ends that ends now,
-// rounded up; 0 if it does not.
+// beyond returns how long after D + others + (1-1/N)*own a phase that ends now ends,
+// rounded up; 0 if it ends before.
 func (a *audit) beyond(j *job, p int, others time.Duration) time.Duration {
 	f := &j.phases[p].fluid
 	if !f.ended || a.b.now.Sub(f.at) <= others {
@@ -230,7 +229,7 @@ func (a *audit) beyond(j *job, p int, others time.Duration) time.Duration {
 	return time.Duration(over.Lo)
 }
 
-// occupied records how long an attempt is going to hold its slot.
+// occupied records how long an attempt will hold its slot.
 func (a *audit) occupied(s *slot, d time.Duration) {
 	p := int(s.task.Phase)
 	f := &s.job.phases[p].fluid
@@ -250,8 +249,8 @@ func (a *audit) occupied(s *slot, d time.Duration) {
 func (o occupancy) of(other occupancy) bool { return o.order == other.order && o.p == other.p }
 
 // others returns the longest occupancy among the attempts at other phases of the
-// class that were started so far, apart from those that wait for input and have
-// no end yet.
+// class that were started so far, except those that wait for input and have no
+// end yet.
 func (a *audit) others(j *job, p int) time.Duration {
 	top := &a.class(j, p).longest
 	if top[0].of(occupancy{order: j.order, p: p}) {
@@ -260,8 +259,8 @@ func (a *audit) others(j *job, p int) time.Duration {
 	return top[0].d
 }
 
-// othersWaiting returns for how long any attempt at another phase of the class
-// has been waiting that still waits.
+// othersWaiting returns the longest time for which an attempt at another phase of the
+// class has been waiting and still waits.
 func (a *audit) othersWaiting(j *job, p int) time.Duration {
 	var longest time.Duration
 	for i := range a.b.slots {
@@ -283,7 +282,7 @@ func (a *audit) jobFinished(j *job) {
 	}
 }
 
-// compare compares a job with its ps_finish, which is known.
+// compare compares a job with its ps_finish, which must be known.
 func (a *audit) compare(j *job) {
 	if late := j.record.Finish.Sub(j.record.PSFinish); late > 0 {
 		a.result.Late++
@@ -292,8 +291,8 @@ func (a *audit) compare(j *job) {
 	a.b.close(j)
 }
 
-// drain moves the tandem system on until all jobs have ended in it. Those that
-// cannot, because no slots of a class are left, have no ps_finish.
+// drain advances the tandem system until all jobs have ended in it. A job that cannot
+// end, because no slots of a class are left, has no ps_finish.
 func (a *audit) drain() {
 	for {
 		at := a.nextTandem(never)

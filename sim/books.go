@@ -8,12 +8,12 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// The books of a run are its live jobs, and all that the result says.
+// The books of a run have its live jobs, and the data of the result.
 type books struct {
 	machines
 	jobs     map[sojourn.JobID]*job // accepted and not finished
-	rejected []*job                 // jobs that are to be offered again, in the order of arrival
-	audit    *audit                 // nil without one
+	rejected []*job                 // jobs to offer again, in the order of arrival
+	audit    *audit                 // nil without an audit
 	tally    tally
 	res      Result
 }
@@ -25,10 +25,10 @@ type job struct {
 	told    *sojourn.Job
 	phases  []phase
 	tasks   []task           // of all phases, in their order
-	homes   []sojourn.NodeID // where the output of each task is, 0 if nowhere; nil unless outputs can be lost
+	homes   []sojourn.NodeID // the node of the output of each task, 0 if none; nil unless outputs can be lost
 	left    int              // tasks that are not finished
 	started bool             // an attempt has started
-	held    time.Duration    // how long its attempts held slots, those that have ended
+	held    time.Duration    // how long its ended attempts held slots
 	record  JobRecord
 	order   int // among the jobs of the workload
 	fluid   fluidJob
@@ -39,10 +39,10 @@ type phase struct {
 	first    int              // index of its first task in job.tasks
 	finished int              // tasks that are finished now
 	pending  int              // tasks that are pending now
-	counted  int              // of these, how many tally.startable counts
+	counted  int              // the ones that tally.startable counts
 	ready    bool             // enough tasks of the phase before finished, at some time
 	ended    bool             // all its tasks were finished, at some time
-	arrived  sojourn.Time     // when the outputs of the tasks that finished so far are at the next phase
+	arrived  sojourn.Time     // when the outputs of the finished tasks have arrived at the next phase
 	waiting  []sojourn.SlotID // attempts that wait for the phase before to end, in the order of their start
 	fluid    fluidPhase
 }
@@ -68,7 +68,8 @@ func (j *job) task(id sojourn.TaskID) *task {
 	return &j.tasks[j.phases[id.Phase].first+int(id.Index)]
 }
 
-// newBooks returns empty books. The audit is added when they lie where they stay.
+// newBooks returns empty books. The audit is added later, since it needs their
+// final address.
 func newBooks(m machines) books {
 	b := books{machines: m, jobs: map[sojourn.JobID]*job{}}
 	b.tally.classes = make([]classTally, len(m.free))
@@ -109,7 +110,7 @@ func (b *books) closeRejected(j *job) {
 	b.close(j)
 }
 
-// close gives out the record of a job. Nothing of it changes any more.
+// close delivers the record of a job, which does not change any more.
 func (b *books) close(j *job) {
 	if b.cfg.Records {
 		b.res.JobRecords[j.order] = j.record
@@ -124,7 +125,7 @@ func (b *books) liveJobs() []*job {
 	return slices.SortedFunc(maps.Values(b.jobs), func(a, b *job) int { return a.order - b.order })
 }
 
-// conclude ends what is left when nothing happens any more.
+// conclude ends the jobs that are left when nothing happens any more.
 func (b *books) conclude() {
 	if b.audit != nil {
 		b.audit.drain()

@@ -10,34 +10,35 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
-// A Config describes one run. The zero value of every field but Cluster, Jobs
-// and Policy is the plain case: exact estimates, no faults, no records.
+// A Config describes one run. For every field except Cluster, Jobs and Policy the
+// zero value is the simple case: exact estimates, no faults, no records.
 type Config struct {
 	Cluster Cluster
 
 	// Jobs yields the workload in the order of arrival. An error ends the run.
 	Jobs iter.Seq2[*Job, error]
 
-	// Policy is new: it has observed nothing yet.
+	// Policy must be new: it has observed nothing yet.
 	Policy sojourn.Policy
 
-	// Estimates says what the policy is told of service times.
+	// Estimates says which service times the policy is told.
 	Estimates Estimates
 
 	// Stragglers makes some attempts slow.
 	Stragglers Stragglers
 
-	// Remote makes attempts slow that are far from their input.
+	// Remote makes attempts slow if they are far from their input.
 	Remote Remote
 
-	// Network makes them transfer it instead, over shared links. Remote is then zero.
+	// Network makes such attempts transfer their input over shared links instead.
+	// Remote must then be zero.
 	Network Network
 
 	// Faults makes attempts, assignments and nodes fail.
 	Faults Faults
 
-	// Progress is how often a running attempt is reported by TaskProgress. Zero
-	// means never.
+	// Progress is the time between two TaskProgress events of a running attempt.
+	// Zero means none.
 	Progress time.Duration
 
 	// Preempt honours the requests of a [sojourn.Preemptor] at once, by killing.
@@ -47,12 +48,12 @@ type Config struct {
 	// whenever a job has finished and until their deadlines have passed.
 	Retest bool
 
-	// Seed is where all randomness of the run comes from.
+	// Seed determines all random numbers of the run.
 	Seed uint64
 
 	// Records asks for a record of every job in Result.JobRecords, in the order of
 	// arrival, and for quantiles. Without it, the memory of a run does not grow with
-	// the number of jobs that have ended, but for what Quantiles asks for.
+	// the number of jobs that have ended, except for Quantiles.
 	Records bool
 
 	// Quantiles asks for quantiles in Result without records. They take 40 bytes for
@@ -62,12 +63,12 @@ type Config struct {
 	// NoAudit leaves the fairness audit out.
 	NoAudit bool
 
-	// Hooks are called while the run goes on.
+	// Hooks are called during the run.
 	Hooks Hooks
 }
 
-// Estimates says what a policy is told of the service times of phases for which
-// the workload carries no estimate of its own.
+// Estimates says which service times a policy is told for phases without an estimate
+// in the workload.
 type Estimates struct {
 	Mode EstimateMode
 
@@ -77,7 +78,7 @@ type Estimates struct {
 	Sigma float64
 }
 
-// An EstimateMode is a way to tell service times.
+// An EstimateMode is a way to estimate service times.
 type EstimateMode uint8
 
 const (
@@ -101,9 +102,9 @@ type Faults struct {
 	// Refuse is the probability that an assignment is refused at once.
 	Refuse float64
 
-	// MTBF is the mean time between failures of one node, MTTR the mean time until
-	// it is back, both exponentially distributed. MTBF zero means that nodes fail
-	// only by Script.
+	// MTBF is the mean time between failures of one node, and MTTR the mean time
+	// until the node is back; both are exponentially distributed. MTBF zero means
+	// that nodes fail only by Script.
 	MTBF, MTTR time.Duration
 
 	// Script lists failures and recoveries of nodes, in the order of time.
@@ -121,8 +122,8 @@ type NodeFault struct {
 	Up   bool
 }
 
-// Hooks are functions that a run calls as it goes; nil ones are left out. They
-// must not call the policy.
+// Hooks are functions that a run calls; nil ones are skipped. They must not call the
+// policy.
 type Hooks struct {
 	// Event is called after each event that the policy observed, with its answer.
 	Event func(sojourn.Event, error)
@@ -167,7 +168,8 @@ func (s *Stragglers) check() error {
 	return option.Range("Stragglers.Factor", s.Factor, 1, math.MaxFloat64)
 }
 
-// check returns the first thing that is wrong with f on so many nodes, or nil.
+// check returns the first thing that is wrong with f on the given number of nodes,
+// or nil.
 func (f *Faults) check(nodes int) error {
 	if err := option.First("",
 		option.Want(f.Task >= 0 && f.Task < 1, "Faults.Task", f.Task, "0 to below 1"),

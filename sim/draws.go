@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A purpose tells the streams of random numbers of one run apart.
+// A purpose distinguishes the streams of random numbers of one run.
 type purpose uint64
 
 const (
@@ -22,10 +22,10 @@ const (
 	paths                             // one stream a name of jobs
 )
 
-// stream returns the random numbers for a purpose and whom they concern. They
-// depend on nothing else, so that what happens to an attempt does not depend on
-// when or where the policy starts it: runs of one seed under several policies
-// are paired.
+// stream returns the random numbers for a purpose and the job, attempt or node
+// that they concern. They depend on nothing else. So the luck of an attempt
+// does not depend on when or where the policy starts it: runs of one seed under
+// several policies are paired.
 func (d *driver) stream(p purpose, ids ...uint64) *rand.Rand { return stream(d.cfg.Seed, p, ids...) }
 
 func stream(seed uint64, p purpose, ids ...uint64) *rand.Rand {
@@ -49,7 +49,8 @@ func (d *driver) attemptStream(p purpose, a sojourn.Assignment) *rand.Rand {
 	return d.stream(p, uint64(a.Task.Job), uint64(a.Task.Phase)<<32|uint64(a.Task.Index), uint64(a.Attempt))
 }
 
-// chance reports whether what has a probability happens to an attempt.
+// chance reports whether an event of the given probability happens to an
+// attempt.
 func (d *driver) chance(probability float64, p purpose, a sojourn.Assignment) bool {
 	return probability > 0 && d.attemptStream(p, a).Float64() < probability
 }
@@ -88,7 +89,8 @@ func stretch(d time.Duration, factor, speed float64) (time.Duration, bool) {
 	return time.Duration(x), true
 }
 
-// outOfRange returns the error for an attempt whose end no instant can tell.
+// outOfRange returns the error for an attempt whose end is after the last
+// instant.
 func outOfRange(s *slot) error {
 	return fmt.Errorf("sim: task %v, started at %v: its end is out of the range of time", s.task, s.start)
 }

@@ -48,8 +48,8 @@ func newDriver(ctx context.Context, cfg *Config) driver {
 	return d
 }
 
-// stopped returns an error if the run is to end, which it looks for now and then. Whatever
-// may go on for long asks: instants, and refusals at one instant.
+// stopped returns an error if the run must end; it checks ctx now and then. Everything
+// that may take long calls it: instants, and refusals at one instant.
 func (d *driver) stopped() error {
 	if d.steps++; d.steps%4096 == 1 && d.ctx.Err() != nil {
 		return fmt.Errorf("sim: stopped at %v: %w", d.now, context.Cause(d.ctx))
@@ -65,7 +65,7 @@ func (d *driver) wakeIsDue() bool {
 	return ok && at <= d.now
 }
 
-// tell reports an event that the policy has to accept.
+// tell reports an event that the policy must accept.
 func (d *driver) tell(ev sojourn.Event) error {
 	if err := d.observe(ev); err != nil {
 		return &PolicyError{d.now, fmt.Sprintf("refused %v", ev), err}

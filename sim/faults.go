@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/heap"
 )
 
-// The faults of a run are nodes that fail and recover, and what that does to attempts,
+// The faults of a run are nodes that fail and recover, and the effects on attempts,
 // outputs and transfers.
 type faults struct {
 	attempts
@@ -49,7 +49,7 @@ func (f *faults) removeSlot(id sojourn.SlotID) error {
 	return f.tell(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: s.Slot})
 }
 
-// planChange draws when a node fails or recovers by chance next.
+// planChange draws when a node next fails or recovers by chance.
 func (f *faults) planChange(id sojourn.NodeID) {
 	n := &f.nodes[id]
 	mean := f.cfg.Faults.MTTR
@@ -64,8 +64,8 @@ func (f *faults) planChange(id sojourn.NodeID) {
 	}
 }
 
-// changeNodes lets nodes fail and recover that are due. The failures of attempts
-// and the losses of output come first, for all of them.
+// changeNodes makes the nodes that are due fail and recover. The failures of attempts
+// and the losses of output come first, for all nodes.
 func (f *faults) changeNodes() error {
 	f.due = f.due[:0]
 	for len(f.script) > 0 && f.script[0].At == f.now {
@@ -140,9 +140,9 @@ func (f *faults) loseAttempts(n *node) error {
 	return nil
 }
 
-// loseOutputs loses what tasks left on a node, as far as a later phase needs it.
-// What no phase needs now is gone all the same: it is reported if the next
-// failure makes it needed again.
+// loseOutputs reports the outputs on a node as lost, as far as a later phase
+// needs them. Outputs that no phase needs now are lost as well: they are
+// reported if a later failure makes them needed again.
 func (f *faults) loseOutputs(id sojourn.NodeID) error {
 	if !f.cfg.Faults.LoseOutput {
 		return nil
@@ -195,7 +195,7 @@ func (f *faults) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 	return nil
 }
 
-// waitAgain makes those attempts at a phase wait that have a slot but not yet
+// waitAgain makes attempts at a phase wait again if they have a slot but not yet
 // their input.
 func (f *faults) waitAgain(j *job, p int) {
 	ph := &j.phases[p]
@@ -210,7 +210,7 @@ func (f *faults) waitAgain(j *job, p int) {
 	slices.SortFunc(ph.waiting, func(a, b sojourn.SlotID) int { return cmp.Compare(f.slots[a].seq, f.slots[b].seq) })
 }
 
-// moveTransfers lets what was read from nodes that are down now go on from elsewhere.
+// moveTransfers continues transfers from nodes that are now down from other nodes.
 func (f *faults) moveTransfers() error {
 	if f.net == nil {
 		return nil

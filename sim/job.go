@@ -8,17 +8,17 @@ import (
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// A Job is one job of a workload: what a policy may be told of it, and what is
-// really so.
+// A Job is one job of a workload: what a policy may be told about it, and its true
+// times.
 type Job struct {
-	// Job is what the workload says that the policy is told: identity, pool,
-	// weight, absolute deadline, phases. Where a phase carries no estimate,
-	// [Config.Estimates] decides what the policy is told.
+	// Job is the description that the policy gets: identity, pool, weight,
+	// absolute deadline, phases. If a phase has no estimate, [Config.Estimates]
+	// decides which one the policy gets.
 	sojourn.Job
 
 	// AnyClass says, for each phase, that the workload leaves its class to the
-	// cluster; see [Job.ClassOf]. Nil means that every phase has the class that
-	// Phases says.
+	// cluster; see [Job.ClassOf]. Nil means that every phase has its class in
+	// Phases.
 	AnyClass []bool
 
 	// At is the instant of arrival.
@@ -30,7 +30,7 @@ type Job struct {
 
 // Times holds the true service times of the tasks of a phase.
 type Times struct {
-	Each time.Duration   // of every task, where List is nil
+	Each time.Duration   // of every task, if List is nil
 	List []time.Duration // of each task
 }
 
@@ -62,9 +62,9 @@ func (t Times) Total(n int) time.Duration {
 	return sum
 }
 
-// ClassOf returns the class of slot that a phase of j runs on in a cluster that is not
-// uniform: the one that the workload says. If it leaves the class open, that is
-// [mapreduce.Map] for the first phase of the job and [mapreduce.Reduce] for the others.
+// ClassOf returns the class of slots that a phase of j runs on in a cluster that is not
+// uniform. If the workload leaves the class open, it is [mapreduce.Map] for the first
+// phase of the job and [mapreduce.Reduce] for the others.
 func (j *Job) ClassOf(phase int) sojourn.Class {
 	switch {
 	case j.AnyClass == nil || !j.AnyClass[phase]:

@@ -15,13 +15,13 @@ type machines struct {
 	driver
 	slots   []slot             // by ID
 	nodes   []node             // by NodeID, from 1
-	free    []slotSet          // by class, of those in the cluster: present and not held
+	free    []slotSet          // by class of the cluster: slots that are present and not held
 	speeds  [][]float64        // by class: of its slots, the fastest first
-	running *heap.Heap[moment] // by slot: when its attempt ends, once that is known
-	net     *network           // nil if there is none
+	running *heap.Heap[moment] // by slot: when its attempt ends, once this is known
+	net     *network           // nil without a network
 }
 
-// A moment is when something happens, with the order among what happens at one
+// A moment is the instant of something that will happen, with its order at this
 // instant.
 type moment struct {
 	at  sojourn.Time
@@ -40,13 +40,13 @@ type slot struct {
 	job      *job // nil if the slot is free
 	task     sojourn.TaskID
 	attempt  uint32
-	fails    bool // the attempt is going to fail
+	fails    bool // the attempt will fail
 	locality sojourn.Locality
 	source   sojourn.NodeID
 	seq      uint64        // order among the attempts
 	start    sojourn.Time  // when the attempt was assigned
-	ready    sojourn.Time  // when the outputs of the phase before are there; never while nobody knows
-	work     sojourn.Time  // when it starts to work; never while nobody knows
+	ready    sojourn.Time  // when the outputs of the phase before have arrived; never while this is unknown
+	work     sojourn.Time  // when it starts to work; never while this is unknown
 	need     time.Duration // how long it works if all goes well
 	runs     time.Duration // how long it works until it ends: need, or less if it fails
 }
@@ -89,7 +89,7 @@ func newMachines(d driver) machines {
 	return m
 }
 
-// addSpeeds puts the speeds of each class in order, and makes its set of free slots.
+// addSpeeds sorts the speeds of each class, and makes its set of free slots.
 func (m *machines) addSpeeds() {
 	for class := range m.speeds {
 		slices.SortFunc(m.speeds[class], func(a, b float64) int { return cmp.Compare(b, a) })

@@ -11,29 +11,31 @@ import (
 
 // A Network makes attempts that run far from their input transfer it first, over
 // links that are shared. Every node sends at most Bandwidth and receives at most
-// Bandwidth, and what it has is shared equally among its transfers: one from node a
-// to node b proceeds at
+// Bandwidth, and its transfers share this equally. A transfer from node a to node b
+// proceeds at
 //
 //	min(Bandwidth / transfers out of a, Bandwidth / transfers into b)
 //
-// while these numbers last. What one link leaves over because the other is the
-// narrower one is not given to its other transfers, and no distance is shorter than
-// another: racks have no links of their own.
+// while these numbers last. If one link of a transfer is narrower, other transfers
+// do not get the rest of the wider one. All distances are equal: racks have no
+// links of their own.
 type Network struct {
-	// Bandwidth is that of each node in each direction, in bytes a second. Zero
-	// means that there is no network, and [Remote] says what distance costs.
+	// Bandwidth is the bandwidth of each node in each direction, in bytes per second.
+	// Zero means that there is no network, and [Remote] gives the cost of distance.
 	Bandwidth int64
 
-	// Split is how many bytes a task reads of which the workload says where its input
-	// is, but not how large. Zero means 64 MiB, the block of Hadoop's first versions.
+	// Split is the size of a task's input, in bytes, if the workload says where the
+	// input is but not how large. Zero means 64 MiB, the block of Hadoop's first
+	// versions.
 	Split int64
 
-	// Overlap lets an attempt work while its input arrives: it ends when both are
-	// over. Without it an attempt works when all of its input is there.
+	// Overlap lets an attempt work while its input arrives: the attempt ends when
+	// both have ended. Without it an attempt works after all of its input has
+	// arrived.
 	Overlap bool
 
-	// HotSpot is how many may read from a node at a time before it counts as a hot
-	// spot, the threshold of TD. Zero means 4.
+	// HotSpot is the greatest number of transfers from a node that do not make it a
+	// hot spot, the threshold of TD. Zero means 4.
 	HotSpot int
 }
 
@@ -41,7 +43,7 @@ const (
 	defaultSplit   = 64 << 20
 	defaultHotSpot = 4
 
-	// maxTransfer and maxBandwidth keep what is left of a transfer within 128 bits.
+	// maxTransfer and maxBandwidth keep the rest of a transfer within 128 bits.
 	maxTransfer  = 1 << 45
 	maxBandwidth = 1 << 62
 
@@ -50,9 +52,9 @@ const (
 	ratesDivisor = 5_342_931_457_063_200
 )
 
-// byteUnits is how many of the units in which what is left of a transfer is counted
-// make a byte: a transfer that has a link of one byte a second to itself proceeds by
-// ratesDivisor of them a nanosecond.
+// byteUnits is the number of units in a byte. Units count the rest of a transfer: a
+// transfer that has a link of one byte per second to itself proceeds by ratesDivisor
+// units in a nanosecond.
 func byteUnits() wide.Uint128 { return wide.Mul64(uint64(time.Second), ratesDivisor) }
 
 // check returns the first thing that is wrong with n, or nil.
@@ -65,11 +67,11 @@ func (n *Network) check(r Remote) error {
 		option.Want(n.Bandwidth == 0 || r == Remote{}, "Remote", r, "zero with a Network"))
 }
 
-// Transfers sums up what went over the [Network].
+// Transfers sums up the transfers over the [Network].
 type Transfers struct {
 	Finished int     // transfers that brought a task all of its input
 	Cut      int     // transfers that were given up because the attempt ended first
-	Moved    int     // times that a transfer went on from another node, as its source had failed
+	Moved    int     // times that a transfer continued from another node because its source had failed
 	MeanTime float64 // of those that finished, in seconds
 
 	// HotSpots counts how often the number of transfers out of one node rose above
@@ -111,8 +113,8 @@ type flow struct {
 	atIn    int          // and in in.flows
 	seq     uint64       // of the attempt
 	start   sojourn.Time // when it started
-	left    wide.Uint128 // what was left at since, see byteUnits
-	since   sojourn.Time // when its rate changed last
+	left    wide.Uint128 // the units left at since, see byteUnits
+	since   sojourn.Time // when its rate last changed
 	share   uint64       // its rate is Bandwidth over this; 0 before it is known
 }
 
@@ -169,12 +171,12 @@ func (n *network) start(s *slot, bytes int64, now sojourn.Time, attempts uint64)
 	n.readFrom(s, attempts)
 }
 
-// readFrom lets the transfer to s come from s.source.
+// readFrom makes s.source the source of the transfer to s.
 func (n *network) readFrom(s *slot, attempts uint64) {
 	f := &n.flows[s.ID]
 	f.out = n.source(s.source)
 	f.atOut = n.enter(f.out, s.ID)
-	n.touch(f.in) // from outside, it alone counts
+	n.touch(f.in) // for a transfer from outside, only this link counts
 	if n.readers(s.source) == n.HotSpot+1 {
 		n.sum.HotSpots++
 		if n.records {
@@ -223,8 +225,8 @@ func (n *network) touch(l *link) {
 	}
 }
 
-// settle brings the rates up to date after all that happened at an instant. It
-// reports false, and the slot, if a transfer ends beyond the range of time.
+// settle updates the rates after everything that happened at an instant. If a
+// transfer would end after the last instant, it returns the slot and false.
 func (n *network) settle(now sojourn.Time) (sojourn.SlotID, bool) {
 	for _, l := range n.dirty {
 		l.dirty = false
@@ -263,8 +265,9 @@ func (n *network) setRate(id sojourn.SlotID, now sojourn.Time) bool {
 	return true
 }
 
-// rate returns what a transfer proceeds by in a nanosecond if it has one of so many
-// equal shares of a link: exactly, if there are at most 40, and rounded down else.
+// rate returns the units by which a transfer proceeds in a nanosecond with one of
+// share equal shares of a link. The result is exact for at most 40 shares, and
+// otherwise rounded down.
 func (n *network) rate(share uint64) wide.Uint128 {
 	rate, _ := wide.Mul64(uint64(n.Bandwidth), ratesDivisor).QuoRem(wide.From64(share))
 	return rate

@@ -6,9 +6,9 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// offer offers the free slots until the policy wants none: again if any was taken, since
-// a slot that was declined may be wanted then. Assignments that are refused are reported
-// when every slot has been offered.
+// offer offers the free slots until the policy wants none. If a slot was taken, it
+// offers all others again, since a slot that was declined may be wanted then. It reports
+// refused assignments after every slot has been offered.
 func (e *engine) offer() error {
 	for {
 		before := e.seq
@@ -35,8 +35,8 @@ func (e *engine) offer() error {
 	}
 }
 
-// offerClass offers the free slots of a class: those that a Seeker names, or each of
-// them once, in the order of ID.
+// offerClass offers the free slots of a class: those that a Seeker names, or each slot
+// once, in the order of ID.
 func (e *engine) offerClass(class sojourn.Class) error {
 	switch {
 	case len(e.free[class]) == 0:

@@ -14,42 +14,40 @@ import (
 
 // A Placement says how [Place] spreads blocks over nodes.
 type Placement struct {
-	// Replicas is the number of nodes that hold each block, at least 1. HDFS keeps
-	// 3 unless told otherwise.
+	// Replicas is the number of nodes that hold each block, at least 1. The default of
+	// HDFS is 3.
 	Replicas int
 
-	// All also places the input of first phases of which the workload does not say
-	// how many bytes they read.
+	// All also places the input of first phases without a size in the workload.
 	All bool
 
-	// ByName says that jobs of one name read the same data, as those of a SWIM trace
-	// do, which are named by the path of their input: the first task of each reads the
-	// same block, and so on. Jobs without a name have blocks of their own.
+	// ByName says that jobs of one name read the same data: their first tasks read the
+	// same block, and so on. The jobs of a SWIM trace do so, since they are named by
+	// the path of their input. Jobs without a name have blocks of their own.
 	ByName bool
 
-	// Seed is where the placement comes from.
+	// Seed determines the placement.
 	Seed uint64
 }
 
-// Place gives places to the inputs of a workload that says only how large they
-// are, and yields the workload with them; it changes no job that it is given. The
-// input of each task of a first phase with Bytes, of which it has more than 0, is a
-// block of its own. Phases that have Inputs keep them. Later phases read what the
-// phase before them wrote, and are left alone.
+// Place gives places to the inputs of a workload that has only their sizes, and
+// yields the workload with them. It does not change the jobs that it is given. In a
+// first phase with Bytes, the input of each task with more than 0 bytes is a block
+// of its own. Phases that have Inputs keep them. Later phases read the output of
+// the phase before them, and do not change.
 //
 // Blocks are placed as HDFS places those of a client outside the cluster: the
 // first replica on a random node, the second on a random node of another rack, the
 // third on another random node of that rack, and any more on random nodes. No node
-// holds two. Where there is no such node, because the cluster has one rack or the
-// rack one node, any other node will do; if there are fewer nodes than replicas,
-// every node holds the block. Nodes without a rack count as being on one rack
-// together.
-// Reference: Shvachko, Kuang, Radia and Chansler, The Hadoop distributed file
-// system, MSST 2010, section III.D.
+// holds two. If there is no such node, because the cluster has one rack or the
+// rack one node, any other node is used. If there are fewer nodes than replicas,
+// every node holds the block. Nodes without a rack count as one rack. Reference:
+// Shvachko, Kuang, Radia and Chansler, The Hadoop distributed file system, MSST
+// 2010, section III.D.
 //
-// Each job has a stream of random numbers of its own, which depends on Seed and on
-// the ID of the job, or with ByName on its name: the blocks of a job lie where they lie, whatever the policy,
-// and whichever other jobs there are.
+// Each job has a stream of random numbers of its own, which depends on Seed and on the ID of the
+// job, or with ByName on its name. So the places of its blocks do not depend on the policy and on
+// other jobs.
 func Place(c *Cluster, p Placement, jobs iter.Seq2[*Job, error]) (iter.Seq2[*Job, error], error) {
 	switch {
 	case p.Replicas < 1:
@@ -119,7 +117,7 @@ func (m *blockMap) place(j *Job, p Placement) *Job {
 	var used []int
 	for i := range lists {
 		empty := first.Bytes != nil && first.Bytes[i] == 0
-		if !empty || named { // a block has its place, whoever reads it
+		if !empty || named { // with ByName the place of a block does not depend on its reader
 			used = m.block(r, used[:0], replicas)
 		}
 		if empty {
@@ -157,8 +155,8 @@ func (m *blockMap) block(r *rand.Rand, used []int, replicas int) []int {
 	return used
 }
 
-// draw returns one of the size positions from from on, around the end, that are
-// not used, each with the same probability; -1 if there is none.
+// draw returns one of the unused positions among the size positions from from on, cyclically,
+// each with the same probability; -1 if there is none.
 func (m *blockMap) draw(r *rand.Rand, used []int, from, size int) int {
 	n := len(m.nodes)
 	var taken []int // as distances from from

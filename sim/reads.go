@@ -8,9 +8,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
-// Remote says what service times are multiplied by, for the distance between an
-// attempt and its input. Zero means 1, so that the zero Remote makes all distances
-// equal. Mumak, the simulator of Hadoop 1, takes 1, 1.5 and 3.
+// Remote has the factors of service times for the distances between an attempt and
+// its input. Zero means 1, so the zero Remote makes all distances equal. Mumak,
+// the simulator of Hadoop 1, takes 1, 1.5 and 3.
 type Remote struct {
 	Node   float64 // the input is on the slot's node
 	Rack   float64 // it is on another node of the slot's rack
@@ -25,7 +25,7 @@ func (r Remote) check() error {
 		option.Range("Remote.Remote", r.Remote, 0, math.MaxFloat64))
 }
 
-// factor returns what service times are multiplied by at a distance.
+// factor returns the factor of service times at a distance.
 func (r Remote) factor(l sojourn.Locality) float64 {
 	f := [...]float64{1, sojourn.NodeLocal: r.Node, sojourn.RackLocal: r.Rack, sojourn.Remote: r.Remote}[l]
 	if f == 0 {
@@ -34,8 +34,8 @@ func (r Remote) factor(l sojourn.Locality) float64 {
 	return f
 }
 
-// locate decides which node the task on s reads its input from, and how far that
-// is. want is what the policy said, 0 if it left that open.
+// locate decides which node the task on s reads its input from, and how far the
+// node is. want is the policy's choice, 0 if it made none.
 func (m *machines) locate(s *slot, want sojourn.NodeID) error {
 	nodes := s.job.Phases[s.task.Phase].Inputs.Of(int(s.task.Index))
 	s.source, s.locality = 0, sojourn.AnyNode

@@ -21,11 +21,11 @@ type Result struct {
 	Wasted   uint64 // attempts that ended without success
 
 	// Sojourn is finish minus arrival. Slowdown is Sojourn divided by the time
-	// that the job takes alone on the idle cluster; BoundedSlowdown takes that
+	// that the job takes alone on the idle cluster. BoundedSlowdown takes that
 	// time as at least 10 s and the quotient as at least 1 (Feitelson). Tardiness
 	// is how late jobs with a deadline finished, 0 if in time. Times are in
-	// seconds. All are over the jobs that finished; those that take no time alone
-	// have no slowdown, only a bounded one.
+	// seconds. All four cover the jobs that finished. A job that takes no time
+	// alone has no slowdown, only a bounded one.
 	Sojourn, Slowdown, BoundedSlowdown, Tardiness Dist
 
 	// Bins holds the same for jobs of similar size.
@@ -39,40 +39,40 @@ type Result struct {
 	// [Cluster.Capacity], and so has Idle.
 	Utilisation []float64
 
-	// Idle is, by class, how many slot-seconds were free since the first arrival
-	// although there was a task that could have been started: at each instant as many
-	// slots as were free, or as there were such tasks if these were fewer.
+	// Idle is, by class, the slot-seconds since the first arrival in which slots were
+	// free although tasks could have been started. At each instant it counts the free
+	// slots or the startable tasks, whichever are fewer.
 	Idle []float64
 
 	// WeightedCompletion is the sum of weight times finish, and WeightedSojourn of
 	// weight times sojourn, in seconds.
 	WeightedCompletion, WeightedSojourn float64
 
-	// Jain is Jain's index of the slowdowns: 1 if all are equal, 1/n if one job
-	// has all of it.
+	// Jain is Jain's index of the slowdowns: 1 if all are equal, and close to 1/n if
+	// the slowdown of one job dominates.
 	Jain float64
 
-	// Deadlines, Accepted and Met count the jobs that carried a deadline, those of
-	// them that the policy accepted, and those that finished in time.
+	// Deadlines counts the jobs with a deadline, Accepted those of them that the
+	// policy accepted, and Met those that finished in time.
 	Deadlines, Accepted, Met int
 
-	// MetTime is how long, in slot-seconds, the attempts of the jobs that Met counts
-	// held their slots.
+	// MetTime is the slot-seconds for which the attempts of the jobs in Met held
+	// their slots.
 	MetTime float64
 
 	// Retested counts the accepted jobs that were rejected at first; see
 	// Config.Retest.
 	Retested int
 
-	// Void counts the jobs whose accepted deadline the policy could not promise any
-	// more at some time, if it tells that.
+	// Void counts the jobs whose deadline was accepted and whose promise was void at
+	// some time, if the policy is a [sojourn.Promiser].
 	Void int
 
-	// Locality counts the attempts that finished by their distance from their
-	// input, as it really was and not as the policy saw it.
+	// Locality counts the finished attempts by the true distance from their input,
+	// which may differ from the policy's view.
 	Locality [4]int
 
-	// Transfers sums up what went over the network; nil without one.
+	// Transfers sums up the transfers over the network; nil without one.
 	Transfers *Transfers
 
 	// Audit is the fairness audit.
@@ -106,19 +106,20 @@ type Audit struct {
 	// Phases is the number of phases that ended.
 	Phases int
 
-	// BeyondBound is how many of them ended after D + P + (1-1/N)*p: D is when the
-	// phase would end in fluid fair sharing if it entered at the instant at which
-	// it was really ready, N is the number of slots of the class, p the longest
+	// BeyondBound is how many of them ended after D + P + (1-1/N)*p. D is the end
+	// of the phase in fluid fair sharing if it entered at the instant at which it
+	// was really ready. N is the number of slots of the class. p is the longest
 	// time that an attempt at the phase held a slot, and P the same for other
-	// phases in the class. FSP keeps this at 0 under the hypotheses that the
-	// package comment lists.
+	// phases in the class. FSP keeps BeyondBound at 0 under the hypotheses in the
+	// package comment.
 	BeyondBound int
 
-	// Furthest is by how much at most one of them did, rounded up to a nanosecond.
+	// Furthest is the greatest time by which one of them ended after this, rounded up
+	// to a nanosecond.
 	Furthest time.Duration
 
-	// Late is how many jobs finished later than in fluid fair sharing from the
-	// first phase on (ps_finish), and Latest by how much at most.
+	// Late is how many jobs finished later than in fluid fair sharing from the first
+	// phase on (ps_finish), and Latest is the greatest such delay.
 	Late   int
 	Latest time.Duration
 }
@@ -130,8 +131,8 @@ const (
 	Finished    Outcome = iota // success
 	Failed                     // attempts: the task failed; jobs: never finished
 	Rejected                   // jobs: declined by the policy
-	Unsupported                // jobs: beyond what the policy can schedule
-	Preempted                  // attempts: killed at the policy's wish
+	Unsupported                // jobs: the policy cannot schedule them
+	Preempted                  // attempts: killed because the policy asked
 	SlotLost                   // attempts: its node went down
 	Refused                    // attempts: never started
 )
@@ -141,11 +142,11 @@ var outcomeNames = [...]string{"finished", "failed", "rejected", "unsupported", 
 // String returns the name that the files of a run use.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// A JobRecord is what became of one job.
+// A JobRecord is the outcome of one job.
 type JobRecord struct {
 	ID         sojourn.JobID
 	Name, Pool string
-	Weight     float64 // 1 where the workload says nothing
+	Weight     float64 // 1 if the workload has none
 	Tasks      int
 	Outcome    Outcome
 
@@ -154,13 +155,13 @@ type JobRecord struct {
 	Finish     sojourn.Time // 0 unless finished
 	Deadline   sojourn.Time // 0 if none
 
-	// Void says why the policy could not promise the deadline any more when it first
-	// said so; "" if it never did.
+	// Void says why the promise of the deadline was void, as the policy first said;
+	// "" if it never was.
 	Void string
 
-	// PSFinish is when the job ends in fluid fair sharing, in whole nanoseconds; 0
-	// without an audit, for jobs that were not accepted, and if the cluster has lost
-	// all its slots before.
+	// PSFinish is when the job ends in fluid fair sharing, in whole nanoseconds. It
+	// is 0 without an audit, for jobs that were not accepted, and if the cluster
+	// lost all its slots before.
 	PSFinish sojourn.Time
 
 	// Alone is the time that the job takes on the idle cluster.
@@ -182,7 +183,7 @@ func (r *JobRecord) Slowdown() float64 {
 	return float64(r.Sojourn()) / float64(r.Alone)
 }
 
-// A TaskRecord is what became of one attempt.
+// A TaskRecord is the outcome of one attempt.
 type TaskRecord struct {
 	Task       sojourn.TaskID
 	Attempt    uint32

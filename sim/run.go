@@ -12,13 +12,13 @@ import (
 
 const (
 	// maxTicks bounds how often a policy may wake at one instant. A Tick and a
-	// round without assignment move NextWake into the future, so that only timers
-	// of one instant that assign one after the other need more than one.
+	// round without assignment move NextWake into the future. So more than one
+	// wake is needed only if timers of one instant assign one after the other.
 	maxTicks = 1000
 
-	// maxIdle bounds the instants in a row at which nothing runs, nothing arrives
-	// any more and nothing is started, although jobs are left: they wait for slots
-	// that do not exist, or the policy for something that does not happen.
+	// maxIdle bounds the instants in a row at which jobs are left, but nothing
+	// runs, arrives or starts. Then the jobs wait for slots that do not exist, or
+	// the policy waits for something that does not happen.
 	maxIdle = 100_000
 
 	// never is an instant that does not come.
@@ -61,8 +61,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return e.result(), nil
 }
 
-// An engine is the state of a run, and lets happen what is due; see driver for the layers
-// below it.
+// An engine is the state of a run, and does everything that is due; see driver for the
+// layers below it.
 type engine struct {
 	faults
 	void    []sojourn.JobID      // scratch
@@ -146,8 +146,7 @@ func (e *engine) advance(at sojourn.Time) {
 	e.now = at
 }
 
-// instant lets everything happen that is due now, in the order of the
-// same-instant rule.
+// instant does everything that is due now, in the order of the same-instant rule.
 func (e *engine) instant() error {
 	before, done := e.res.Attempts, e.res.Finished
 	if err := e.endTransfers(); err != nil {
@@ -194,8 +193,8 @@ func (e *engine) instant() error {
 	return nil
 }
 
-// settle offers the free slots, and again as long as the policy wakes now or
-// wants attempts killed.
+// settle offers the free slots, and offers them again as long as the policy wakes now
+// or wants attempts killed.
 func (e *engine) settle() error {
 	killed, kills, ticks := 0, 0, 0
 	for round := 0; ; round++ {
@@ -222,7 +221,7 @@ func (e *engine) settle() error {
 	}
 }
 
-// lookForVoid records which promises the policy has given up.
+// lookForVoid records which promises have become void.
 func (e *engine) lookForVoid() {
 	if e.promiser == nil {
 		return

@@ -9,14 +9,14 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// bounded is the least time alone that BoundedSlowdown divides by.
+// bounded is the least divisor of BoundedSlowdown.
 const bounded = 10 * time.Second
 
 // bins holds the least number of tasks of each bin.
 var bins = [...]int{1, 11, 101, 1001}
 
-// A tally collects what the result sums up. Its memory does not grow with the
-// number of jobs unless their numbers are kept.
+// A tally collects the sums of the result. Its memory does not grow with the number
+// of jobs, unless the numbers of single jobs are kept.
 type tally struct {
 	first, last sojourn.Time // first arrival, last finish
 
@@ -29,14 +29,14 @@ type tally struct {
 	squares          float64 // sum of the squares of the slowdowns
 }
 
-// A classTally is what a tally collects of a class of slot.
+// A classTally is a tally's data about a class of slots.
 type classTally struct {
 	busy, present int          // slots now: held by an attempt, in the cluster
 	startable     int          // tasks now that are pending and may be started
 	held, offered wide.Uint128 // slot-nanoseconds since the first arrival
 	heldAtLast    wide.Uint128 // the same at the last finish
 	offeredAtLast wide.Uint128
-	idle          wide.Uint128 // of these, free although a task was startable
+	idle          wide.Uint128 // the part of offered that was free although a task was startable
 }
 
 // advance accounts for the slots between two instants.
@@ -54,8 +54,8 @@ func (t *tally) advance(from, to sojourn.Time) {
 	}
 }
 
-// pending counts the tasks of a phase anew that are pending and may be started. Those
-// of a class without slots count for nothing.
+// pending recounts the tasks of a phase that are pending and may be started. Tasks of
+// a class without slots do not count.
 func (t *tally) pending(j *job, p int) {
 	class := int(j.told.Phases[p].Class)
 	if class >= len(t.classes) {
@@ -70,7 +70,7 @@ func (t *tally) pending(j *job, p int) {
 	ph.counted = now
 }
 
-// finished takes in a job that has finished now.
+// finished counts a job that has finished now.
 func (t *tally) finished(r *JobRecord, keep bool) {
 	t.last = r.Finish
 	for i := range t.classes {
@@ -99,7 +99,7 @@ func (t *tally) finished(r *JobRecord, keep bool) {
 	t.flow += float64(r.Weight * sojourn.Seconds())
 }
 
-// result returns what the run comes to.
+// result returns the result of the run.
 func (b *books) result() *Result {
 	r, t := &b.res, &b.tally
 	r.Sojourn, r.Slowdown = t.sojourn.dist(), t.slowdown.dist()
@@ -164,6 +164,6 @@ func (s *series) dist() Dist {
 	return d
 }
 
-// rank returns the least number that a share of all numbers, in percent, does
-// not exceed.
+// rank returns the least number that the given percentage of all numbers does not
+// exceed.
 func (s *series) rank(percent int) float64 { return s.all[(len(s.all)*percent+99)/100-1] }
