@@ -19,10 +19,23 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 
 // A rival is a job or a pool among its siblings.
 type rival struct {
-	key     poolKey // among siblings of its kind
-	against poolKey // between a job and a pool
+	key     standing // among siblings of its kind
+	against poolKey  // between a job and a pool
 	job     *job
 	pool    *pool
+}
+
+// A standing is the key of a job or a pool among its siblings of one kind, over all classes.
+type standing struct {
+	poolKey
+	tie wide.Uint128 // of a job
+}
+
+func (a standing) less(b standing) bool {
+	if a.sated == b.sated && a.ratio == b.ratio && a.tie != b.tie {
+		return a.tie.Less(b.tie)
+	}
+	return lessPool(a.poolKey, b.poolKey)
 }
 
 func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
@@ -34,8 +47,8 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 	var jobs, pools []rival
 	for _, j := range n.jobs {
 		if j != nil && !j.Cancelled() {
-			r := rival{key: poolKey{t.rankKey(j), true}, job: j}
-			r.against = r.key
+			r := rival{key: t.standing(j), job: j}
+			r.against = r.key.poolKey
 			r.against.ratio = ratio(j.Running(), j.Weight())
 			jobs = append(jobs, r)
 		}
@@ -48,11 +61,11 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		for _, m := range b.conf.min {
 			least += m
 		}
-		k := poolKey{key{ratio: ratio(b.total(), b.conf.weight), turn: b.lastTurn()}, true}
+		k := poolKey{ratio(b.total(), b.conf.weight), b.lastTurn(), true}
 		if b.total() < least {
 			k.ratio, k.sated = ratio(b.total(), uint64(least)), false
 		}
-		r := rival{key: k, against: k, pool: b}
+		r := rival{key: standing{poolKey: k}, against: k, pool: b}
 		if t.order == Deficit && k.sated {
 			r.key.ratio = b.leastTag()
 		}
@@ -60,14 +73,14 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 	}
 	for _, list := range [][]rival{jobs, pools} {
 		slices.SortFunc(list, func(a, b rival) int {
-			if lessPool(a.key, b.key) {
+			if a.key.less(b.key) {
 				return -1
 			}
 			return 1
 		})
 	}
 	for len(jobs)+len(pools) > 0 {
-		if len(pools) > 0 && (len(jobs) == 0 || !jobs[0].against.before(pools[0].against)) {
+		if len(pools) > 0 && (len(jobs) == 0 || !lessPool(jobs[0].against, pools[0].against)) {
 			dst = t.rank(dst, pools[0].pool)
 			pools = pools[1:]
 		} else {
@@ -78,9 +91,9 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 	return dst
 }
 
-// rankKey returns the key of a job among those of its pool, over all classes.
-func (t *tree) rankKey(j *job) key {
-	k := key{turn: j.Data.turn}
+// standing returns the key of a job among those of its pool, over all classes.
+func (t *tree) standing(j *job) standing {
+	k := standing{poolKey: poolKey{turn: j.Data.turn, sated: true}}
 	if j.Data.pool.conf.leaf() {
 		return k
 	}

@@ -57,12 +57,15 @@ func TestForgedTag(t *testing.T) {
 
 // Counters are far from where they begin again, and nothing has a turn that is to come.
 func TestForgedCounters(t *testing.T) {
-	for n, bad := range map[uint64]bool{1<<63 - 1: false, 1 << 63: true, 1<<64 - 1: true} {
-		for what, change := range map[string]func(*Policy){
-			"turns": func(p *Policy) { p.turns = n },
-			"looks": func(p *Policy) { p.preempt.looks = n },
-		} {
-			if err := forged(t, change); (err != nil) != bad {
+	for what, counter := range map[string]struct {
+		limit uint64
+		set   func(*Policy, uint64)
+	}{
+		"turns": {1 << 47, func(p *Policy, n uint64) { p.turns = n }},
+		"looks": {1 << 63, func(p *Policy, n uint64) { p.preempt.looks = n }},
+	} {
+		for n, bad := range map[uint64]bool{counter.limit - 1: false, counter.limit: true, 1<<64 - 1: true} {
+			if err := forged(t, func(p *Policy) { counter.set(p, n) }); (err != nil) != bad {
 				t.Errorf("%d %s: %v, want an error: %v", n, what, err, bad)
 			}
 		}

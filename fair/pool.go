@@ -1,6 +1,9 @@
 package fair
 
 import (
+	"math"
+	"math/bits"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/queue"
@@ -32,8 +35,8 @@ type pool struct {
 	limited bool // the pool, or a pool around it, limits its jobs
 	active  int  // jobs of the subtree with live attempts; only if limited
 
-	readyJobs  queue.Ready[key]     // ids; if limited, only active jobs
-	freshJobs  queue.Ready[key]     // ids of jobs without live attempts; only if limited
+	readyJobs  queue.Ready[jobKey]  // ids; if limited, only active jobs
+	freshJobs  queue.Ready[jobKey]  // ids of jobs without live attempts; only if limited
 	readyPools queue.Ready[poolKey] // ids of pools that can be served
 	busyPools  queue.Ready[poolKey] // ids of pools with active jobs that can be served; only if limited
 
@@ -62,30 +65,47 @@ type poolClass struct {
 	virtual wide.Uint128 // the tag of the pool below that was last served
 }
 
-// A key orders jobs by their ratio to their weight, then by Options.Ties, and then by
-// turn: the job that was served longest ago, or came first. Pools have no tie, and have
-// the turn of their latest task. If pools went by arrival, those that always have jobs
-// would keep others from being served while there are fewer slots than pools.
-type key struct {
-	ratio wide.Uint128
-	tie   wide.Uint128
-	turn  uint64
+// A jobKey orders the jobs of a pool by their ratio to their weight, then by Options.Ties,
+// and then by turn: the job that was served longest ago, or came first. It is packed into
+// four words, so that a comparison gets both keys in registers.
+type jobKey struct {
+	high uint64 // the weight, below 2^48, and the upper 16 bits of the turn
+	low  uint64 // what the job has, below 2^32, and the lower 32 bits of the turn
+	tie  wide.Uint128
 }
 
-func less(a, b key) bool {
-	if a.ratio != b.ratio {
-		return a.ratio.Less(b.ratio)
+// maxTurns bounds turns, so that a jobKey has room for one. A million turns a second reach it
+// after nine years.
+const maxTurns = 1 << 48
+
+// newJobKey returns the key of a job that has n, for n < 2^32 and 0 < weight < 2^48.
+func newJobKey(n int, weight uint64, tie wide.Uint128, turn uint64) jobKey {
+	return jobKey{weight<<16 | turn>>32, uint64(n)<<32 | turn&math.MaxUint32, tie}
+}
+
+func (k jobKey) turn() uint64 { return k.high&math.MaxUint16<<32 | k.low&math.MaxUint32 }
+
+func less(a, b jobKey) bool {
+	if n, m, w, v := a.low>>32, b.low>>32, a.high>>16, b.high>>16; n != m || w != v {
+		nhi, nlo := bits.Mul64(n, v)
+		mhi, mlo := bits.Mul64(m, w)
+		if nhi != mhi || nlo != mlo {
+			return nhi < mhi || nhi == mhi && nlo < mlo
+		}
 	}
 	if a.tie != b.tie {
 		return a.tie.Less(b.tie)
 	}
-	return a.turn < b.turn
+	return a.turn() < b.turn()
 }
 
 // A poolKey orders pools: first those below their minimum, by the part of it that they
-// have; then the others, by their ratio to their weight. Ties go by turn.
+// have; then the others, by their ratio to their weight. Ties go by the turn of the latest
+// task. If pools went by arrival, those that always have jobs would keep others from being
+// served while there are fewer slots than pools.
 type poolKey struct {
-	key
+	ratio wide.Uint128
+	turn  uint64
 	sated bool // it has its minimum
 }
 
@@ -93,13 +113,10 @@ func lessPool(a, b poolKey) bool {
 	if a.sated != b.sated {
 		return b.sated
 	}
-	return less(a.key, b.key)
-}
-
-// before reports whether a job with key k goes before a pool, which has no tie.
-func (k poolKey) before(pool poolKey) bool {
-	k.tie = wide.Uint128{}
-	return lessPool(k, pool)
+	if a.ratio != b.ratio {
+		return a.ratio.Less(b.ratio)
+	}
+	return a.turn < b.turn
 }
 
 // ratio returns floor(n*2^96/w) for n < 2^32 and 0 < w < 2^48.

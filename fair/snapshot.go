@@ -152,7 +152,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			p.index.Rebuild()
 		}
 		p.restoreKept(r)
-		p.turns = r.Below(1 << 63) // far from overflow
+		p.turns = r.Below(maxTurns / 2) // far from what a key has no room for
 		pools := p.restorePool(r, &p.root, nil)
 		p.restoreInner(r, pools)
 		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")

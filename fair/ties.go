@@ -11,16 +11,16 @@ import (
 )
 
 // jobKey returns the key of one side of a job among the jobs of its pool.
-func (t *tree) jobKey(j *job, s *ledger.Side) key {
-	if j.Data.pool.conf.leaf() {
-		return key{turn: j.Data.turn}
+func (t *tree) jobKey(j *job, s *ledger.Side) jobKey {
+	d := &j.Data
+	switch {
+	case d.pool.conf.leaf():
+		return newJobKey(0, 1, wide.Uint128{}, d.turn)
+	case t.ties == Arrival:
+		return newJobKey(t.measure(s), j.Weight(), wide.Uint128{}, d.turn)
 	}
-	k := key{ratio: ratio(t.measure(s), j.Weight()), turn: j.Data.turn}
-	if t.ties != Arrival {
-		d := sideOf(j, s)
-		k.tie, k.turn = d.tie, d.turn
-	}
-	return k
+	of := sideOf(j, s)
+	return newJobKey(t.measure(s), j.Weight(), of.tie, of.turn)
 }
 
 // sideOf returns what is kept of one side of j.

@@ -80,25 +80,33 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 		if n.limited && !activeOnly {
 			// A fresh job runs nothing, so it comes first; in a FIFO pool it must be its
 			// turn.
-			if f, fk, ok := n.freshJobs.First(c); ok && (!isJob || !n.conf.FIFO || fk.turn < k.turn) {
-				id, k, isJob = f, key{turn: fk.turn}, true
+			if f, fk, ok := n.freshJobs.First(c); ok && (!isJob || !n.conf.FIFO || fk.turn() < k.turn()) {
+				id, k, isJob = f, newJobKey(0, 1, wide.Uint128{}, fk.turn()), true
 			}
+		}
+		if len(n.below) == 0 {
+			return n, n.jobs[id]
 		}
 		below, pk, isPool := pools.First(c)
-		if isJob && isPool && t.order == Deficit {
-			// Numbers of started tasks do not compare between a job and a pool: r/w decides.
-			j, b := n.jobs[id], n.pools[below]
-			k.ratio = ratio(j.SideOf(c).Running(), j.Weight())
-			if pk.sated {
-				pk.ratio = ratio(b.running(c), b.conf.weight)
-			}
-		}
-		if isJob && (!isPool || poolKey{k, true}.before(pk)) {
+		if isJob && (!isPool || t.jobFirst(n.jobs[id], k, n.pools[below], pk, c)) {
 			return n, n.jobs[id]
 		}
 		n = n.pools[below]
 	}
 	return n, nil
+}
+
+// jobFirst reports whether a job, with its key among jobs, goes before a pool that stands
+// beside it, which has no tie.
+func (t *tree) jobFirst(j *job, k jobKey, n *pool, pk poolKey, c sojourn.Class) bool {
+	if t.order == Deficit {
+		// Numbers of started tasks do not compare between a job and a pool: r/w decides.
+		if pk.sated {
+			pk.ratio = ratio(n.running(c), n.conf.weight)
+		}
+		return lessPool(poolKey{ratio(j.SideOf(c).Running(), j.Weight()), k.turn(), true}, pk)
+	}
+	return lessPool(poolKey{ratio(int(k.low>>32), k.high>>16), k.turn(), true}, pk)
 }
 
 // join makes a new job a member of its pool, and returns the pool.
@@ -214,12 +222,11 @@ func (t *tree) fileJob(j *job, s *ledger.Side) {
 		}
 	default:
 		// Jobs that were begun come first.
-		k := t.jobKey(j, s)
-		k.ratio = wide.Uint128{}
+		k, had := t.jobKey(j, s), 0
 		if !n.conf.FIFO && !begun(j) {
-			k.ratio.Lo = 1
+			had = 1
 		}
-		n.freshJobs.Set(c, j.Data.id, k)
+		n.freshJobs.Set(c, j.Data.id, newJobKey(had, 1, k.tie, k.turn()))
 		n.readyJobs.Remove(c, j.Data.id)
 	}
 }
@@ -270,7 +277,7 @@ func (t *tree) file(n *pool, c sojourn.Class) {
 // key returns the key of a pool that can be served.
 func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	nc := n.class(c)
-	k := poolKey{key{turn: nc.turn}, true}
+	k := poolKey{turn: nc.turn, sated: true}
 	if t.order == Deficit && !nc.queued {
 		// The pool could not be served before. It continues from its own tag or from the tag
 		// of the others, whichever is later: idleness earns nothing.

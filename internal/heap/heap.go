@@ -60,7 +60,7 @@ func (h *Heap[K]) Key(id uint32) (key K, ok bool) {
 // Set gives id a key: it is inserted, or moved to where the new key belongs.
 func (h *Heap[K]) Set(id uint32, key K) {
 	if h.Contains(id) {
-		h.fix(h.entries, int(h.pos[id])-1, key, id)
+		h.fix(h.entries, int(h.pos[id])-1, key)
 	} else {
 		h.entries = h.insert(h.entries, id, key)
 	}

@@ -36,7 +36,7 @@ func (h *Levels[K]) Set(id uint32, level int, key K) {
 		h.level[id] = uint8(level)
 	}
 	if h.Contains(id) {
-		h.fix(h.parts[level], int(h.pos[id])-1, key, id)
+		h.fix(h.parts[level], int(h.pos[id])-1, key)
 		return
 	}
 	for level >= len(h.parts) {

@@ -19,8 +19,8 @@ func (p *places[K]) insert(in []entry[K], id uint32, key K) []entry[K] {
 		copy(grown, p.pos)
 		p.pos = grown
 	}
-	in = append(in, entry[K]{})
-	p.fix(in, len(in)-1, key, id)
+	in = append(in, entry[K]{id: id})
+	p.fix(in, len(in)-1, key)
 	return in
 }
 
@@ -32,38 +32,62 @@ func (p *places[K]) remove(from []entry[K], id uint32) []entry[K] {
 	from = from[:last]
 	p.pos[id] = 0
 	if i < last {
-		p.fix(from, i, e.key, e.id)
+		from[i].id = e.id
+		p.fix(from, i, e.key)
 	}
 	return from
 }
 
-// fix fills the hole at index i with an item: it moves the hole towards the root, or else
-// towards the leaves, until the item fits.
-func (p *places[K]) fix(in []entry[K], i int, key K, id uint32) {
-	hole := i
-	for hole > 0 {
-		parent := (hole - 1) / 2
+// fix gives the item at index i a key, and moves it to where it belongs.
+func (p *places[K]) fix(in []entry[K], i int, key K) {
+	if i > 0 && p.less(key, in[(i-1)/2].key) {
+		p.rise(in, i, key)
+	} else {
+		p.sink(in, i, key)
+	}
+}
+
+// rise moves the item at index i towards the root until its key fits there.
+func (p *places[K]) rise(in []entry[K], i int, key K) {
+	id := in[i].id
+	for i > 0 {
+		parent := (i - 1) / 2
 		if !p.less(key, in[parent].key) {
 			break
 		}
-		in[hole] = in[parent]
-		p.pos[in[hole].id] = uint32(hole + 1)
-		hole = parent
+		in[i] = in[parent]
+		p.pos[in[i].id] = uint32(i + 1)
+		i = parent
 	}
-	if hole == i {
-		for 2*hole+1 < len(in) {
-			least := 2*hole + 1
-			if right := least + 1; right < len(in) && p.less(in[right].key, in[least].key) {
-				least = right
-			}
-			if !p.less(in[least].key, key) {
-				break
-			}
-			in[hole] = in[least]
-			p.pos[in[hole].id] = uint32(hole + 1)
-			hole = least
+	in[i] = entry[K]{key, id}
+	p.pos[id] = uint32(i + 1)
+}
+
+// near is how many levels an item sinks before it is taken to belong close to the leaves.
+const near = 2
+
+// sink moves the item at index i towards the leaves until its key fits there. Few items belong
+// in between: what has sunk by near levels goes down to a leaf with one comparison a level, and
+// rises from there.
+func (p *places[K]) sink(in []entry[K], i int, key K) {
+	id, levels := in[i].id, 0
+	for ; 2*i+1 < len(in); levels++ {
+		least := 2*i + 1
+		if right := least + 1; right < len(in) && p.less(in[right].key, in[least].key) {
+			least = right
 		}
+		if levels < near && !p.less(in[least].key, key) {
+			break
+		}
+		in[i] = in[least]
+		p.pos[in[i].id] = uint32(i + 1)
+		i = least
 	}
-	in[hole] = entry[K]{key, id}
-	p.pos[id] = uint32(hole + 1)
+	if levels > near {
+		in[i].id = id
+		p.rise(in, i, key)
+		return
+	}
+	in[i] = entry[K]{key, id}
+	p.pos[id] = uint32(i + 1)
 }
