@@ -1,63 +1,77 @@
-package sojourn
+package sojourn_test
 
 import (
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
+	"unsafe"
+
+	"github.com/sojourn-sched/sojourn"
 )
+
+// mutex returns the lock inside, which nobody outside sees. The tests are outside because a test
+// in package sojourn makes go compile every policy anew for the tests beside it.
+func mutex(l *sojourn.Locked) *sync.Mutex {
+	field := reflect.ValueOf(l).Elem().FieldByName("mu")
+	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Interface().(*sync.Mutex)
+}
 
 // guarded implements every optional interface. Each method counts its calls,
 // without any synchronisation, and notes whether the lock was free meanwhile.
 type guarded struct {
-	l     *Locked
+	l     *sojourn.Locked
 	calls []string
 	free  []string
 }
 
-func newGuarded() (*guarded, *Locked) {
+func newGuarded() (*guarded, *sojourn.Locked) {
 	g := new(guarded)
-	g.l = NewLocked(g)
+	g.l = sojourn.NewLocked(g)
 	return g, g.l
 }
 
 func (g *guarded) called(name string) {
 	g.calls = append(g.calls, name)
-	if g.l.mu.TryLock() {
-		g.l.mu.Unlock()
+	if mutex(g.l).TryLock() {
+		mutex(g.l).Unlock()
 		g.free = append(g.free, name)
 	}
 }
 
 var errGuarded = errors.New("guarded")
 
-func (g *guarded) Observe(Event) error { g.called("Observe"); return errGuarded }
-func (g *guarded) Assign(id SlotID) (Assignment, bool) {
+func (g *guarded) Observe(sojourn.Event) error { g.called("Observe"); return errGuarded }
+func (g *guarded) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	g.called("Assign")
-	return Assignment{Slot: id}, true
+	return sojourn.Assignment{Slot: id}, true
 }
-func (g *guarded) Admit(*Job) error { g.called("Admit"); return errGuarded }
-func (g *guarded) AppendPreemptions(dst []Preemption) []Preemption {
+func (g *guarded) Admit(*sojourn.Job) error { g.called("Admit"); return errGuarded }
+func (g *guarded) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
 	g.called("AppendPreemptions")
-	return append(dst, Preemption{Slot: 4})
+	return append(dst, sojourn.Preemption{Slot: 4})
 }
-func (g *guarded) NextWake() (Time, bool)      { g.called("NextWake"); return 5, true }
-func (g *guarded) Seek(c Class) (SlotID, bool) { g.called("Seek"); return SlotID(c), true }
-func (g *guarded) AppendRanking(dst []JobID) []JobID {
+func (g *guarded) NextWake() (sojourn.Time, bool) { g.called("NextWake"); return 5, true }
+func (g *guarded) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	g.called("Seek")
+	return sojourn.SlotID(c), true
+}
+func (g *guarded) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	g.called("AppendRanking")
 	return append(dst, 6)
 }
-func (g *guarded) Explain(id JobID) ([]slog.Attr, bool) {
+func (g *guarded) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	g.called("Explain")
 	return []slog.Attr{slog.Uint64("id", uint64(id))}, true
 }
-func (g *guarded) AppendVoid(dst []JobID) []JobID {
+func (g *guarded) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	g.called("AppendVoid")
 	return append(dst, 7)
 }
-func (g *guarded) Void(id JobID) (string, bool) { g.called("Void"); return "void", id == 7 }
-func (g *guarded) Unheard(x int) int            { g.called("Unheard"); return x + 1 }
+func (g *guarded) Void(id sojourn.JobID) (string, bool) { g.called("Void"); return "void", id == 7 }
+func (g *guarded) Unheard(x int) int                    { g.called("Unheard"); return x + 1 }
 func (g *guarded) AppendBinary(dst []byte) ([]byte, error) {
 	g.called("AppendBinary")
 	return append(dst, 7), errGuarded
@@ -66,76 +80,76 @@ func (g *guarded) UnmarshalBinary([]byte) error { g.called("UnmarshalBinary"); r
 
 // lockedCalls makes each call of a policy and of its optional interfaces through
 // l, and reports whether arguments and results went through unchanged.
-var lockedCalls = map[string]func(l *Locked) bool{
-	"Observe": func(l *Locked) bool { return l.Observe(Event{}) == errGuarded },
-	"Assign": func(l *Locked) bool {
+var lockedCalls = map[string]func(l *sojourn.Locked) bool{
+	"Observe": func(l *sojourn.Locked) bool { return l.Observe(sojourn.Event{}) == errGuarded },
+	"Assign": func(l *sojourn.Locked) bool {
 		a, ok := l.Assign(3)
-		return ok && a == Assignment{Slot: 3}
+		return ok && a == sojourn.Assignment{Slot: 3}
 	},
-	"Admit": func(l *Locked) bool {
-		v, ok := As[Admitter](l)
+	"Admit": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Admitter](l)
 		return ok && v.Admit(nil) == errGuarded
 	},
-	"AppendPreemptions": func(l *Locked) bool {
-		v, ok := As[Preemptor](l)
-		return ok && slices.Equal(v.AppendPreemptions([]Preemption{{Slot: 1}}), []Preemption{{Slot: 1}, {Slot: 4}})
+	"AppendPreemptions": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Preemptor](l)
+		return ok && slices.Equal(v.AppendPreemptions([]sojourn.Preemption{{Slot: 1}}), []sojourn.Preemption{{Slot: 1}, {Slot: 4}})
 	},
-	"NextWake": func(l *Locked) bool {
-		v, ok := As[Waker](l)
+	"NextWake": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Waker](l)
 		if !ok {
 			return false
 		}
 		at, ok := v.NextWake()
 		return ok && at == 5
 	},
-	"Seek": func(l *Locked) bool {
-		v, ok := As[Seeker](l)
+	"Seek": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Seeker](l)
 		if !ok {
 			return false
 		}
 		id, ok := v.Seek(8)
 		return ok && id == 8
 	},
-	"AppendRanking": func(l *Locked) bool {
-		v, ok := As[Explainer](l)
-		return ok && slices.Equal(v.AppendRanking([]JobID{1}), []JobID{1, 6})
+	"AppendRanking": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Explainer](l)
+		return ok && slices.Equal(v.AppendRanking([]sojourn.JobID{1}), []sojourn.JobID{1, 6})
 	},
-	"Explain": func(l *Locked) bool {
-		v, ok := As[Explainer](l)
+	"Explain": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Explainer](l)
 		if !ok {
 			return false
 		}
 		attrs, ok := v.Explain(9)
 		return ok && len(attrs) == 1 && attrs[0].Value.Uint64() == 9
 	},
-	"AppendVoid": func(l *Locked) bool {
-		v, ok := As[Promiser](l)
-		return ok && slices.Equal(v.AppendVoid([]JobID{1}), []JobID{1, 7})
+	"AppendVoid": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Promiser](l)
+		return ok && slices.Equal(v.AppendVoid([]sojourn.JobID{1}), []sojourn.JobID{1, 7})
 	},
-	"Void": func(l *Locked) bool {
-		v, ok := As[Promiser](l)
+	"Void": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Promiser](l)
 		if !ok {
 			return false
 		}
 		why, ok := v.Void(7)
 		return ok && why == "void"
 	},
-	"Unheard": func(l *Locked) (ok bool) {
-		for v := range All[interface{ Unheard(int) int }](l) {
+	"Unheard": func(l *sojourn.Locked) (ok bool) {
+		for v := range sojourn.All[interface{ Unheard(int) int }](l) {
 			ok = v.Unheard(4) == 5 && !ok
 		}
 		return ok
 	},
-	"AppendBinary": func(l *Locked) bool {
-		v, ok := As[Snapshotter](l)
+	"AppendBinary": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Snapshotter](l)
 		if !ok {
 			return false
 		}
 		data, err := v.AppendBinary([]byte{1})
 		return err == errGuarded && slices.Equal(data, []byte{1, 7})
 	},
-	"UnmarshalBinary": func(l *Locked) bool {
-		v, ok := As[Snapshotter](l)
+	"UnmarshalBinary": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Snapshotter](l)
 		return ok && v.UnmarshalBinary(nil) == errGuarded
 	},
 }
@@ -149,7 +163,7 @@ func TestLockedHoldsTheLock(t *testing.T) {
 		if !slices.Equal(g.calls, []string{name}) || len(g.free) > 0 {
 			t.Errorf("%s: calls %v, of which without the lock %v; want one, none", name, g.calls, g.free)
 		}
-		if !l.mu.TryLock() {
+		if !mutex(l).TryLock() {
 			t.Errorf("%s: the lock is still held afterwards", name)
 		}
 	}
@@ -175,7 +189,7 @@ func TestLockedIsSafeForConcurrentUse(t *testing.T) {
 }
 
 func TestLockedReleasesWhenAssignPanics(t *testing.T) {
-	l := NewLocked(panicking{})
+	l := sojourn.NewLocked(panicking{})
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -184,53 +198,53 @@ func TestLockedReleasesWhenAssignPanics(t *testing.T) {
 		}()
 		l.Assign(1)
 	}()
-	if !l.mu.TryLock() {
+	if !mutex(l).TryLock() {
 		t.Error("the lock is still held")
 	}
 }
 
 type plain struct{}
 
-func (plain) Observe(Event) error                   { return nil }
-func (plain) Assign(SlotID) (_ Assignment, ok bool) { return }
+func (plain) Observe(sojourn.Event) error                           { return nil }
+func (plain) Assign(sojourn.SlotID) (_ sojourn.Assignment, ok bool) { return }
 
 type panicking struct{ plain }
 
-func (panicking) Assign(SlotID) (Assignment, bool) { panic("unknown slot") }
+func (panicking) Assign(sojourn.SlotID) (sojourn.Assignment, bool) { panic("unknown slot") }
 
 func TestLockedOffersNoMoreThanIsInside(t *testing.T) {
-	l := NewLocked(plain{})
+	l := sojourn.NewLocked(plain{})
 	for name, found := range map[string]bool{
-		"Admitter":    is[Admitter](l),
-		"Preemptor":   is[Preemptor](l),
-		"Waker":       is[Waker](l),
-		"Seeker":      is[Seeker](l),
-		"Explainer":   is[Explainer](l),
-		"Promiser":    is[Promiser](l),
-		"Snapshotter": is[Snapshotter](l),
+		"Admitter":    is[sojourn.Admitter](l),
+		"Preemptor":   is[sojourn.Preemptor](l),
+		"Waker":       is[sojourn.Waker](l),
+		"Seeker":      is[sojourn.Seeker](l),
+		"Explainer":   is[sojourn.Explainer](l),
+		"Promiser":    is[sojourn.Promiser](l),
+		"Snapshotter": is[sojourn.Snapshotter](l),
 	} {
 		if found {
 			t.Errorf("As finds a %s in a Locked around a policy that is none", name)
 		}
 	}
-	if !is[*Locked](l) {
+	if !is[*sojourn.Locked](l) {
 		t.Error("As does not find the Locked itself")
 	}
 }
 
-func is[T any](p Policy) bool {
-	_, ok := As[T](p)
+func is[T any](p sojourn.Policy) bool {
+	_, ok := sojourn.As[T](p)
 	return ok
 }
 
 // unwrapping is a wrapper between a Locked and a policy.
-type unwrapping struct{ Policy }
+type unwrapping struct{ sojourn.Policy }
 
-func (u unwrapping) Unwrap() Policy { return u.Policy }
+func (u unwrapping) Unwrap() sojourn.Policy { return u.Policy }
 
 func TestLockedFindsThroughWrappersInside(t *testing.T) {
 	g := new(guarded)
-	g.l = NewLocked(unwrapping{g})
+	g.l = sojourn.NewLocked(unwrapping{g})
 	for name, call := range lockedCalls {
 		if !call(g.l) {
 			t.Errorf("%s: not found", name)
@@ -245,7 +259,7 @@ func TestLockedFindsThroughWrappersInside(t *testing.T) {
 // whichever way.
 func TestLockedLendsThePolicy(t *testing.T) {
 	g, l := newGuarded()
-	for p := range All[*guarded](l) {
+	for p := range sojourn.All[*guarded](l) {
 		if p != g {
 			t.Error("All yields another policy than the one inside")
 		}
@@ -254,7 +268,7 @@ func TestLockedLendsThePolicy(t *testing.T) {
 	}
 	func() {
 		defer func() { recover() }()
-		l.Visit(func(p Policy) {
+		l.Visit(func(p sojourn.Policy) {
 			p.(*guarded).called("the function")
 			panic("out")
 		})
@@ -262,7 +276,7 @@ func TestLockedLendsThePolicy(t *testing.T) {
 	if len(g.calls) != 2 || len(g.free) > 0 {
 		t.Errorf("calls %v, of which without the lock %v; want two, none", g.calls, g.free)
 	}
-	if !l.mu.TryLock() {
+	if !mutex(l).TryLock() {
 		t.Error("the lock is still held afterwards")
 	}
 }
@@ -281,27 +295,27 @@ func TestLockedAssignNext(t *testing.T) {
 			t.Error("AssignNext of a policy that is no Seeker does not panic")
 		}
 	}()
-	NewLocked(plain{}).AssignNext(0)
+	sojourn.NewLocked(plain{}).AssignNext(0)
 }
 
 // The policy inside cannot be had, by Unwrap, by As, or by a view.
 func TestLockedHidesThePolicy(t *testing.T) {
 	_, l := newGuarded()
-	if _, ok := any(l).(interface{ Unwrap() Policy }); ok {
+	if _, ok := any(l).(interface{ Unwrap() sojourn.Policy }); ok {
 		t.Error("a Locked can be unwrapped")
 	}
 	if is[*guarded](l) {
 		t.Error("As finds the concrete policy behind a Locked")
 	}
 	var target *guarded
-	if l.As(&target) || l.As(nil) || l.As(new(Policy)) || is[interface{ Unheard(int) int }](l) {
+	if l.As(&target) || l.As(nil) || l.As(new(sojourn.Policy)) || is[interface{ Unheard(int) int }](l) {
 		t.Error("the method As answers for more than the optional interfaces")
 	}
-	waker, _ := As[Waker](l)
-	if _, ok := waker.(Policy); ok {
+	waker, _ := sojourn.As[sojourn.Waker](l)
+	if _, ok := waker.(sojourn.Policy); ok {
 		t.Error("the view of a Waker is a Policy")
 	}
-	if _, ok := waker.(Seeker); ok {
+	if _, ok := waker.(sojourn.Seeker); ok {
 		t.Error("the view of a Waker is a Seeker")
 	}
 }

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"errors"
@@ -11,36 +11,37 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"pgregory.net/rapid"
 )
 
 func TestParse(t *testing.T) {
-	spec := func(name string, options ...string) Spec {
-		s := Spec{Name: name}
+	spec := func(name string, options ...string) catalog.Spec {
+		s := catalog.Spec{Name: name}
 		for _, o := range options {
 			name, value, _ := strings.Cut(o, "=")
-			s.Options = append(s.Options, Option{name, value})
+			s.Options = append(s.Options, catalog.Option{name, value})
 		}
 		return s
 	}
 	tests := []struct {
 		list string
-		want []Spec
+		want []catalog.Spec
 	}{
-		{"fifo", []Spec{spec("fifo")}},
-		{"fifo,fair", []Spec{spec("fifo"), spec("fair")}},
-		{" fifo , fair ", []Spec{spec("fifo"), spec("fair")}},
-		{"fifo,fifo", []Spec{spec("fifo"), spec("fifo")}},
-		{"td:l=0.7,h=1.3", []Spec{spec("td", "l=0.7", "h=1.3")}},
-		{"fifo,td:l=0.7,h=1.3,fair", []Spec{spec("fifo"), spec("td", "l=0.7", "h=1.3"), spec("fair")}},
-		{"a:x=1,b:y=2,z=3", []Spec{spec("a", "x=1"), spec("b", "y=2", "z=3")}},
-		{"fifo,x=1", []Spec{spec("fifo", "x=1")}},                  // the first option may follow a comma, too
-		{"a:x=", []Spec{spec("a", "x=")}},                          // an empty value
-		{"a:x=y=z", []Spec{spec("a", "x=y=z")}},                    // the value is all after the first "="
-		{"a:x=1,file=c:/d", []Spec{spec("a", "x=1", "file=c:/d")}}, // a ":" after the "=" is of the value
+		{"fifo", []catalog.Spec{spec("fifo")}},
+		{"fifo,fair", []catalog.Spec{spec("fifo"), spec("fair")}},
+		{" fifo , fair ", []catalog.Spec{spec("fifo"), spec("fair")}},
+		{"fifo,fifo", []catalog.Spec{spec("fifo"), spec("fifo")}},
+		{"td:l=0.7,h=1.3", []catalog.Spec{spec("td", "l=0.7", "h=1.3")}},
+		{"fifo,td:l=0.7,h=1.3,fair", []catalog.Spec{spec("fifo"), spec("td", "l=0.7", "h=1.3"), spec("fair")}},
+		{"a:x=1,b:y=2,z=3", []catalog.Spec{spec("a", "x=1"), spec("b", "y=2", "z=3")}},
+		{"fifo,x=1", []catalog.Spec{spec("fifo", "x=1")}},                  // the first option may follow a comma, too
+		{"a:x=", []catalog.Spec{spec("a", "x=")}},                          // an empty value
+		{"a:x=y=z", []catalog.Spec{spec("a", "x=y=z")}},                    // the value is all after the first "="
+		{"a:x=1,file=c:/d", []catalog.Spec{spec("a", "x=1", "file=c:/d")}}, // a ":" after the "=" is of the value
 	}
 	for _, tc := range tests {
-		got, err := Parse(tc.list)
+		got, err := catalog.Parse(tc.list)
 		if err != nil || !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("Parse(%q) = %v, %v, want %v", tc.list, got, err, tc.want)
 		}
@@ -61,7 +62,7 @@ func TestParseError(t *testing.T) {
 		{"fifo:x=1,x=2", `policy fifo: option x is given twice`},
 	}
 	for _, tc := range tests {
-		if got, err := Parse(tc.list); err == nil || err.Error() != tc.want {
+		if got, err := catalog.Parse(tc.list); err == nil || err.Error() != tc.want {
 			t.Errorf("Parse(%q) = %v, %v, want error %q", tc.list, got, err, tc.want)
 		}
 	}
@@ -70,15 +71,15 @@ func TestParseError(t *testing.T) {
 // What String writes, Parse reads back: for lists, joined by commas.
 func TestParseReadsString(t *testing.T) {
 	word := rapid.StringMatching(`[a-z][a-z0-9-]{0,5}`)
-	option := rapid.Custom(func(t *rapid.T) Option {
-		return Option{word.Draw(t, "option"), rapid.StringMatching(`([!-+\--~]{0,6})`).Draw(t, "value")}
+	option := rapid.Custom(func(t *rapid.T) catalog.Option {
+		return catalog.Option{word.Draw(t, "option"), rapid.StringMatching(`([!-+\--~]{0,6})`).Draw(t, "value")}
 	})
-	specs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Spec {
-		options := rapid.SliceOfNDistinct(option, 0, 3, func(o Option) string { return o.Name }).Draw(t, "options")
+	specs := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) catalog.Spec {
+		options := rapid.SliceOfNDistinct(option, 0, 3, func(o catalog.Option) string { return o.Name }).Draw(t, "options")
 		if len(options) == 0 {
 			options = nil
 		}
-		return Spec{word.Draw(t, "policy"), options}
+		return catalog.Spec{word.Draw(t, "policy"), options}
 	}), 1, 4)
 	rapid.Check(t, func(t *rapid.T) {
 		want := specs.Draw(t, "specs")
@@ -87,28 +88,21 @@ func TestParseReadsString(t *testing.T) {
 			items = append(items, s.String())
 		}
 		list := strings.Join(items, ",")
-		if got, err := Parse(list); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := catalog.Parse(list); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("Parse(%q) = %v, %v, want %v", list, got, err, want)
 		}
 	})
 }
 
-func TestKebab(t *testing.T) {
-	tests := []struct{ field, want string }{
-		{"Order", "order"},
-		{"NoGate", "no-gate"},
-		{"DefaultTaskTime", "default-task-time"},
-		{"L", "l"},
-		{"L2", "l2"},
-		{"MTBF", "mtbf"},
-		{"MTBFScale", "mtbf-scale"},
-		{"UseMTBF", "use-mtbf"},
-		{"Level2Delay", "level2-delay"},
+// An option is named as its field, in lower case with hyphens between words.
+func TestOptionNames(t *testing.T) {
+	type options struct {
+		Order, NoGate, DefaultTaskTime, L, L2, MTBF, MTBFScale, UseMTBF, Level2Delay int
 	}
-	for _, tc := range tests {
-		if got := kebab(tc.field); got != tc.want {
-			t.Errorf("kebab(%q) = %q, want %q", tc.field, got, tc.want)
-		}
+	e := catalog.NewEntry("p", "", func(options) (sojourn.Policy, error) { return nil, nil })
+	want := []string{"order", "no-gate", "default-task-time", "l", "l2", "mtbf", "mtbf-scale", "use-mtbf", "level2-delay"}
+	if got := e.Options(); !slices.Equal(got, want) {
+		t.Errorf("Options() = %q, want %q", got, want)
 	}
 }
 
@@ -153,23 +147,23 @@ type none struct{ options options }
 func (none) Observe(sojourn.Event) error                      { return nil }
 func (none) Assign(sojourn.SlotID) (sojourn.Assignment, bool) { return sojourn.Assignment{}, false }
 
-func testCatalog() Catalog {
-	return Catalog{
-		NewEntry("full", "", func(o options) (none, error) {
+func testCatalog() catalog.Catalog {
+	return catalog.Catalog{
+		catalog.NewEntry("full", "", func(o options) (none, error) {
 			_ = o.hidden
 			if o.Label == "refuse" {
 				return none{}, errors.New("full: no such label")
 			}
 			return none{o}, nil
 		}),
-		NewEntry("plain", "", func(struct{}) (none, error) { return none{}, nil }),
+		catalog.NewEntry("plain", "", func(struct{}) (none, error) { return none{}, nil }),
 	}
 }
 
 // build makes the policy that a list of one spec names.
 func build(t *testing.T, list string) (sojourn.Policy, error) {
 	t.Helper()
-	specs, err := Parse(list)
+	specs, err := catalog.Parse(list)
 	if err != nil || len(specs) != 1 {
 		t.Fatalf("Parse(%q) = %v, %v, want one spec", list, specs, err)
 	}
@@ -253,7 +247,7 @@ func TestNewNamesOptions(t *testing.T) {
 		{"fair:inner=hfsp:xi=0.5", "policy fair:inner=hfsp:xi=0.5: option inner: policy hfsp:xi=0.5: option xi is 0.5: want 1 to below 2^32, or 0 for 1"},
 	}
 	for _, tc := range tests {
-		if p, err := Builtin().Make(tc.text); err == nil || err.Error() != tc.want {
+		if p, err := catalog.Builtin().Make(tc.text); err == nil || err.Error() != tc.want {
 			t.Errorf("Make(%q) = %v, %v, want error %q", tc.text, p, err, tc.want)
 		}
 	}
@@ -262,8 +256,8 @@ func TestNewNamesOptions(t *testing.T) {
 // Policies share nothing: each New fills options of its own.
 func TestNewIsFresh(t *testing.T) {
 	c := testCatalog()
-	a, _ := c.New(Spec{"full", []Option{{"weights.x", "1"}, {"fair-limit", "3"}}})
-	b, _ := c.New(Spec{Name: "full"})
+	a, _ := c.New(catalog.Spec{"full", []catalog.Option{{"weights.x", "1"}, {"fair-limit", "3"}}})
+	b, _ := c.New(catalog.Spec{Name: "full"})
 	if got := b.(none).options; got.Weights != nil || got.FairLimit != nil {
 		t.Errorf("after New with options, New without them has %+v", got)
 	}
@@ -277,7 +271,7 @@ func TestNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).Draw(t, "alpha")
 		small := rapid.Int8().Draw(t, "small")
-		p, err := testCatalog().New(Spec{"full", []Option{{"alpha", fmt.Sprint(want)}, {"small", fmt.Sprint(small)}}})
+		p, err := testCatalog().New(catalog.Spec{"full", []catalog.Option{{"alpha", fmt.Sprint(want)}, {"small", fmt.Sprint(small)}}})
 		if err != nil {
 			t.Fatalf("alpha=%v,small=%v: %v", want, small, err)
 		}

@@ -1,21 +1,23 @@
-package catalog
+package catalog_test
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 )
 
 // What a list may become, as it would be typed.
 func TestComplete(t *testing.T) {
-	known := []Named{
+	known := []catalog.Named{
 		{Name: "fifo"},
-		{Name: "fair", Options: []Described{
-			{Name: "order", Kind: "choice", Values: []Choice{{Name: "share"}, {Name: "deficit"}}},
+		{Name: "fair", Options: []catalog.Described{
+			{Name: "order", Kind: "choice", Values: []catalog.Choice{{Name: "share"}, {Name: "deficit"}}},
 			{Name: "out", Kind: "number"},
-			{Name: "strict", Kind: kindBool},
+			{Name: "strict", Kind: "true or false"},
 			{Name: "pools.KEY", Kind: "integer"},
 		}},
-		{Name: "td", Options: []Described{{Name: "l", Kind: "number"}, {Name: "fair-limit", Kind: "integer"}}},
+		{Name: "td", Options: []catalog.Described{{Name: "l", Kind: "number"}, {Name: "fair-limit", Kind: "integer"}}},
 	}
 	for _, tc := range []struct {
 		list string
@@ -62,7 +64,7 @@ func TestComplete(t *testing.T) {
 		{"fair,", true, nil},
 	} {
 		var got []string
-		for _, c := range Complete(tc.list, known, tc.one) {
+		for _, c := range catalog.Complete(tc.list, known, tc.one) {
 			got = append(got, c.Name)
 		}
 		if !slices.Equal(got, tc.want) {

@@ -1,4 +1,4 @@
-package catalog
+package catalog_test
 
 import (
 	"flag"
@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 )
 
 var update = flag.Bool("update", false, "write options.txt anew")
@@ -20,7 +22,7 @@ var update = flag.Bool("update", false, "write options.txt anew")
 // of every policy is told.
 func TestOptionDocs(t *testing.T) {
 	docs, seen := map[string]string{}, map[reflect.Type]bool{}
-	for _, e := range Builtin() {
+	for _, e := range catalog.Builtin() {
 		for _, typ := range e.Types() {
 			if !seen[typ] {
 				seen[typ] = true
@@ -48,7 +50,7 @@ func TestOptionDocs(t *testing.T) {
 		if err := os.WriteFile("options.txt", []byte(text.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if optionsText != text.String() {
+	} else if told, err := os.ReadFile("options.txt"); err != nil || string(told) != text.String() {
 		t.Error("options.txt is not what the sources say; go test -run TestOptionDocs -update writes it")
 	}
 }

@@ -6,19 +6,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/pools"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-// A program reads the pools of policy fair from a file, and may let pools name any policy
-// of the library.
+// A program reads the pools of policy fair from a file, and says which policies they may name:
+// here its own one. Constructor of package catalog knows those of the library.
 func ExampleRead() {
+	constructor := func(text string) (func() sojourn.Policy, error) {
+		if text != "mine" {
+			return nil, fmt.Errorf("unknown policy %q", text)
+		}
+		return func() sojourn.Policy {
+			p, _ := fifo.New(fifo.Options{}) // the zero options are never wrong
+			return p
+		}, nil
+	}
 	file := strings.NewReader(`{"pools": [
 	 {"name": "etl", "weight": 3},
-	 {"name": "daily", "parent": "etl", "policy": "hfsp:node-delay=3s"},
+	 {"name": "daily", "parent": "etl", "policy": "mine"},
 	 {"name": "users/*", "max-jobs": 2}]}`)
-	opts, err := pools.Read(file, "pools.json", catalog.Builtin().Constructor)
+	opts, err := pools.Read(file, "pools.json", constructor)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +40,7 @@ func ExampleRead() {
 	}
 	fmt.Printf("%T with pools %q\n", policy, slices.Sorted(maps.Keys(opts.Pools)))
 
-	_, err = pools.Read(strings.NewReader(`{"pools": [{"name": "etl", "weight": 0}]}`), "pools.json", catalog.Builtin().Constructor)
+	_, err = pools.Read(strings.NewReader(`{"pools": [{"name": "etl", "weight": 0}]}`), "pools.json", constructor)
 	fmt.Println(err)
 	// Output:
 	// *fair.Policy with pools ["etl" "etl/daily" "users/*"]
