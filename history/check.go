@@ -9,12 +9,12 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
-// Check returns entries as they are, up to the first one that cannot be true of
-// any policy that keeps the contract, which is told by an [*Error] at its line:
+// Check returns entries unchanged, up to the first one that no policy that keeps
+// the contract can produce. It reports that one by an [*Error] at its line:
 //
 //   - the time of a decision is not that of the latest event that was accepted;
-//   - an event was accepted that does not fit what came before, or refused with
-//     another error than it deserves; only jobs are refused with ErrRejected and
+//   - an event was accepted that does not fit what came before, or was refused
+//     with the wrong error; only jobs are refused with ErrRejected and
 //     ErrUnsupported;
 //   - a slot was offered that is unknown, retiring or busy;
 //   - a task was assigned that does not exist, may not start, is of another class
@@ -44,7 +44,7 @@ func Check(entries iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 	}
 }
 
-// An account is what a history has told so far.
+// An account is the state that a history has reached so far.
 type account struct {
 	ledger ledger.Ledger[struct{}]
 	tasks  int64 // of live jobs
@@ -53,7 +53,8 @@ type account struct {
 // maxTasks bounds account.tasks.
 const maxTasks = 1 << 26
 
-// check returns what is wrong with an entry, or "" after taking note of it.
+// check returns what is wrong with an entry. If nothing is, it records the entry
+// and returns "".
 func (l *account) check(e *Entry) string {
 	switch e.Kind {
 	case Observe:
@@ -147,7 +148,7 @@ func (l *account) checkDecision(e *Entry) string {
 	if now := l.ledger.Now(); e.At != now {
 		return fmt.Sprintf("a decision at %s, but the latest event was at %s", seconds(e.At), seconds(now))
 	}
-	// A slot that could not leave is not there.
+	// A slot that could not leave does not exist.
 	if l.ledger.Check(&sojourn.Event{Kind: sojourn.SlotRemoved, At: e.At, Slot: sojourn.Slot{ID: id}}) != nil {
 		return fmt.Sprintf("a decision for slot %d, which is unknown or retiring", id)
 	}

@@ -16,7 +16,7 @@ type Kind uint8
 
 const (
 	_       Kind = iota
-	Header       // something said of the whole history: Name and Value
+	Header       // a statement about the whole history: Name and Value
 	Observe      // a call of Observe: Event, and its answer Err
 	Assign       // a call of Assign: At and Slot, and its answer Assignment and OK
 )
@@ -31,7 +31,7 @@ type Entry struct {
 	Name, Value string
 
 	Event sojourn.Event
-	Err   error // nil, or what wraps an error of package sojourn
+	Err   error // nil, or an error that wraps one of package sojourn
 
 	At         sojourn.Time // of the latest event that the policy accepted
 	Slot       sojourn.SlotID
@@ -264,8 +264,8 @@ var sentinels = [...]struct {
 	{"ErrRejected", sojourn.ErrRejected},
 }
 
-// A foreignError stands for an error that wraps none of package sojourn, which
-// no policy should return.
+// A foreignError stands for an error that wraps no error of package sojourn. No
+// policy should return one.
 type foreignError string
 
 func (e foreignError) Error() string { return string(e) }

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A fault is what is wrong with a line, and where in it.
+// A fault says what is wrong with a line, and where.
 type fault struct {
 	off    int // in bytes
 	reason string
@@ -86,7 +86,7 @@ func (p *parser) header(e *Entry) {
 	}
 }
 
-// assignVerb stands where the kind of an event stands else.
+// assignVerb stands in the place of the kind of an event.
 const assignVerb = "Assign"
 
 // call reads "@time kind ..." or "@time Assign ...".
@@ -175,7 +175,7 @@ func (p *parser) event(ev *sojourn.Event) {
 	}
 }
 
-// report reads what is said of an attempt.
+// report reads the fields of a report about an attempt.
 func (p *parser) report(ev *sojourn.Event, keys ...string) {
 	ev.Task, ev.Attempt = p.task(true)
 	slot := false
@@ -254,11 +254,11 @@ func (p *parser) phase() (ph sojourn.Phase) {
 	return ph
 }
 
-// one is what a value that holds nothing else takes of the room of a line.
+// one is the room of a line that a single value takes.
 func one[T any](T) int { return 1 }
 
 // list reads a list of items, "v" or "nxv" for n times v, with a comma between
-// items. It is never nil. size is what a value takes of the room of a line.
+// items. It is never nil. size is the room of a line that a value takes.
 func list[T any](v value, read func(value) T, size func(T) int) []T {
 	values := []T{}
 	if v.text == "" {
@@ -386,7 +386,7 @@ func (p *parser) number(what string, bits int) uint64 {
 	return n
 }
 
-// task reads job/phase/index, and #attempt if it is to be there.
+// task reads job/phase/index, and #attempt if attempt is set.
 func (p *parser) task(attempt bool) (id sojourn.TaskID, number uint32) {
 	form := "job/phase/index"
 	if attempt {
@@ -439,7 +439,7 @@ func (p *parser) fields(keys []string, set func(key string, v value)) {
 	}
 }
 
-// isFlate reports whether err is that of broken compressed data.
+// isFlate reports whether err is an error of broken compressed data.
 func isFlate(err error) bool {
 	var corrupt flate.CorruptInputError
 	var internal flate.InternalError

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is read.
+// Limits of the input.
 const (
 	maxLine   = 64 << 20 // bytes of a line
 	maxValues = 1 << 24  // values in the lists of a line, once runs are spread
@@ -24,7 +24,7 @@ const (
 type Error struct {
 	File   string // as the caller named it
 	Line   int    // from 1, after decompression
-	Column int    // from 1, in bytes; one past the end where something is missing there
+	Column int    // from 1, in bytes; one past the end if something is missing there
 	Reason string
 }
 
@@ -33,13 +33,14 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
 
-// Read returns the entries of a history, compressed by gzip or not, with or
-// without a byte order mark, in their order. file is what errors call it; empty means "-". Read reads r as the
-// sequence is consumed, which can be done once, and keeps one line in memory.
+// Read returns the entries of a history in order. The history may be compressed by gzip, and may
+// begin with a byte order mark. file names it in errors; empty means "-". Read reads r as the
+// sequence is consumed, which is possible once, and keeps one line in memory.
 //
-// The first error ends the sequence: an [*Error] if the history is bad, else
-// what r returned, wrapped. A line without an end is an error, since it may be
-// the rest of a longer one. Whether the history can be true is for [Check] to say.
+// The first error ends the sequence. It is an [*Error] if the history is bad;
+// otherwise it wraps the error of r. A line without an end is an error, since it
+// may be the beginning of a longer one. [Check] says whether the history is
+// possible.
 func Read(r io.Reader, file string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		l := &lines{file: cmp.Or(file, "-"), src: bufio.NewReaderSize(r, 1<<16)}

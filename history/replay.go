@@ -7,26 +7,26 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A Difference is the first call of a history that a policy answers otherwise
-// than recorded.
+// A Difference is the first call of a history that a policy answers differently
+// from the record.
 type Difference struct {
 	Recorded Entry
 	Got      Entry // the same call, with the policy's answer
 }
 
-// Error tells where the difference is, and both answers.
+// Error says where the difference is, and gives both answers.
 func (d *Difference) Error() string {
 	return fmt.Sprintf("%s:%d: recorded %q, replayed %q", d.Recorded.File, d.Recorded.Line, d.Recorded, d.Got)
 }
 
-// Replay makes the calls of a history on p, which is new, and compares its answers
-// with those recorded: whether events are accepted, else the error by its name and
-// the fields of a RejectedError; and decisions whole. It returns nil if all are
-// equal, a [*Difference] for the first one that is not, or the first error of
-// entries.
+// Replay makes the calls of a history on p, which must be new, and compares its
+// answers with the recorded ones. For an event it compares whether it is accepted,
+// and otherwise the name of the error and the fields of a RejectedError. It
+// compares decisions completely. Replay returns nil if all answers are equal, a
+// [*Difference] for the first one that is not, or the first error of entries.
 //
-// A history that offers slots that are not free makes p panic, as the driver would
-// have: see [Check].
+// If the history offers slots that are not free, p panics, as it would in a run:
+// see [Check].
 func Replay(p sojourn.Policy, entries iter.Seq2[Entry, error]) error {
 	for e, err := range entries {
 		if err != nil {

@@ -19,7 +19,7 @@ type value struct {
 	text string
 }
 
-// value returns the rest of the current word after so many bytes.
+// value returns the rest of the current word after the given number of bytes.
 func (p *parser) value(after int) value {
 	after = min(after, len(p.tok))
 	return value{p, p.off + after, p.tok[after:]}
@@ -95,8 +95,8 @@ func (v value) nodes() (ids []sojourn.NodeID) {
 	return ids
 }
 
-// duration reads seconds such as 12.5s, or what time.ParseDuration takes. It
-// keeps every nanosecond.
+// duration reads seconds such as 12.5s, or any text that time.ParseDuration
+// accepts. It keeps every nanosecond.
 func (v value) duration() time.Duration {
 	if d, ok := parseSeconds(v.text); ok {
 		return d
@@ -108,8 +108,8 @@ func (v value) duration() time.Duration {
 	return d
 }
 
-// parseSeconds reads what appendDuration writes as seconds. Other forms are not
-// ok.
+// parseSeconds reads the seconds that appendDuration writes. It returns false
+// for other forms.
 func parseSeconds(text string) (time.Duration, bool) {
 	text, negative := strings.CutPrefix(text, "-")
 	text, ok := strings.CutSuffix(text, "s")

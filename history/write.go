@@ -21,20 +21,21 @@ type Writer struct {
 	w     *bufio.Writer
 	line  []byte
 	now   sojourn.Time // of the latest event that was accepted
-	calls bool         // something was called
+	calls bool         // a call was written
 	err   error
 }
 
-// NewWriter returns a Writer that writes to w, its first line to begin with.
+// NewWriter returns a Writer that writes to w, beginning with the first line of a
+// history.
 func NewWriter(w io.Writer) *Writer {
 	hw := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
 	hw.writeLine(append(hw.line, firstLine...))
 	return hw
 }
 
-// Header says something of the whole history, such as "policy" or "seed". It
-// comes before all calls. The name is of letters, digits and -, the value of one
-// line without white space at its ends.
+// Header writes a statement about the whole history, such as "policy" or "seed".
+// Headers come before all calls. The name has letters, digits and -. The value
+// is one line without white space at its ends.
 func (w *Writer) Header(name, value string) {
 	reason := checkHeader(name, value)
 	if w.calls {
@@ -78,7 +79,7 @@ func (w *Writer) writeLine(line []byte) {
 	}
 }
 
-// Flush writes what is buffered, and returns the first error of the Writer.
+// Flush writes the buffer, and returns the first error of the Writer.
 func (w *Writer) Flush() error {
 	if w.err == nil {
 		w.err = w.w.Flush()
@@ -87,9 +88,9 @@ func (w *Writer) Flush() error {
 }
 
 // A Recorder is a policy that records the calls of another one. It decides
-// nothing, and hides none of the optional interfaces. Two calls bypass the record,
-// and do not belong into a recorded run: those of the other policy itself, and
-// UnmarshalBinary of its Snapshotter.
+// nothing, and hides none of the optional interfaces. Two kinds of call bypass the
+// record, so a recorded run must not make them: calls of the other policy itself,
+// and UnmarshalBinary of its Snapshotter.
 type Recorder struct {
 	p sojourn.Policy
 	w *Writer

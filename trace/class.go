@@ -40,7 +40,7 @@ func ParseClass(name string) (sojourn.Class, bool) {
 	return sojourn.Class(n), err == nil
 }
 
-// wantClass says what names a class.
+// wantClass lists the names of classes, for errors.
 const wantClass = `"map", "reduce" or a number from 0 to 255`
 
 // readClass reads the class of a phase.
@@ -112,8 +112,8 @@ func checkSlots(slots []int, uniform bool) string {
 	return ""
 }
 
-// appendSlots appends the slots of a node: those of map and reduce, and of the other
-// classes what there is.
+// appendSlots appends the slots of a node: those of map and reduce, and those of
+// other classes that exist.
 func appendSlots(dst []byte, slots []int, uniform bool) []byte {
 	of := func(class int) int64 {
 		if class < len(slots) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// Bounds of a cluster. That of speeds keeps quotients of times within reach of
+// Bounds of a cluster. The bound on speeds keeps quotients of times in the range of
 // integers.
 const (
 	maxNodes = 1 << 20
@@ -103,7 +103,7 @@ func (b *clusterBounds) add(n int, slots []int) string {
 
 // ReadCluster reads a cluster file, which the package comment describes and
 // which may be compressed by gzip. An error is an [*Error] in file if the input
-// is bad, else what r returned, wrapped.
+// is bad. Otherwise it wraps the error of r.
 func ReadCluster(r io.Reader, file string) (sim.Cluster, error) {
 	return readCluster(r, file, maxFile)
 }
@@ -198,11 +198,11 @@ func readNode(c *cursor, names map[string]bool) (node sim.Node, uniform bool) {
 
 func isSpeed(f float64) bool { return f >= 1.0/maxSpeed && f <= maxSpeed }
 
-// WriteCluster writes a cluster file, one node a line. [ReadCluster] reads it
-// back as it was, up to zeros at the end of Slots. It writes nothing and returns an
-// error if the file cannot hold the cluster: if there is no slot or there are too
-// many, a name is empty or used twice, a name or a rack is not UTF-8, a speed is
-// out of range, or a uniform cluster has slots of another class than 0.
+// WriteCluster writes a cluster file, one node on each line. [ReadCluster] reads
+// back the same cluster, except for zeros at the end of Slots. It writes nothing
+// and returns an error if the file cannot hold the cluster: if there is no slot or
+// there are too many, a name is empty or used twice, a name or a rack is not UTF-8,
+// a speed is out of range, or a uniform cluster has slots of another class than 0.
 func WriteCluster(w io.Writer, c sim.Cluster) error {
 	type node struct {
 		Name  string          `json:"name"`

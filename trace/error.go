@@ -10,7 +10,7 @@ import (
 type Error struct {
 	File   string // as the caller named it
 	Line   int    // from 1, after decompression
-	Column int    // from 1, in bytes; one past the end where something is missing there
+	Column int    // from 1, in bytes; one past the end if something is missing there
 	Reason string
 }
 
@@ -19,7 +19,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
 
-// A fault is an Error that knows its place only within the text at hand.
+// A fault is an Error whose place is relative to the text being read.
 type fault struct {
 	off    int // in bytes
 	reason string

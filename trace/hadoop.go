@@ -29,30 +29,30 @@ const (
 // defaultWindow is the number of jobs that are held back.
 const defaultWindow = 100
 
-// HadoopOptions say how to read what Hadoop records: [ReadRumen], [ReadSLS] and
-// [ReadJHist]. The zero value is the plain case.
+// HadoopOptions say how to read Hadoop's records, by [ReadRumen], [ReadSLS] and
+// [ReadJHist]. The zero value is the simple case.
 type HadoopOptions struct {
 	// File is what errors call the input. Empty means "-".
 	File string
 
 	// Nodes returns the number of the node of a host, or 0 if there is no such
-	// node: then the place is left out and counted, and a task without any other
-	// runs equally well anywhere. To make it read from afar instead, number the
-	// host as a node without slots. Nil numbers the hosts from 1, in the order in
-	// which they first appear.
+	// node. The reader leaves a place without a node out and counts it; a task
+	// without any place runs equally well anywhere. To make such a task read
+	// remotely instead, give the host the number of a node without slots. Nil
+	// numbers the hosts from 1, in the order in which they first appear.
 	Nodes func(host string) sojourn.NodeID
 
-	// Pool is what becomes the pool of a job.
+	// Pool says what becomes the pool of a job.
 	Pool PoolKey
 
 	// OnlySuccessful drops the jobs that failed or were killed.
 	OnlySuccessful bool
 
-	// Window is how many jobs are held back to bring them into the order of their
-	// submission. Zero means 100.
+	// Window is how many jobs are held back for sorting by submission. Zero
+	// means 100.
 	Window int
 
-	// Stats, unless nil, is where the reader counts what it leaves out.
+	// Stats, unless nil, counts what the reader leaves out.
 	Stats *Stats
 
 	Limits Limits
@@ -68,7 +68,7 @@ type hadoopReader struct {
 }
 
 // readHadoop returns the jobs that read finds. read returns false to end the
-// sequence after an error that it has told.
+// sequence after it has reported an error.
 func readHadoop(r io.Reader, o HadoopOptions, read func(*hadoopReader) bool) iter.Seq2[*sim.Job, error] {
 	return func(yield func(*sim.Job, error) bool) {
 		if o.Window < 0 || o.Pool > PoolNone || o.Pool == PoolGroup {
@@ -105,7 +105,7 @@ func (h *hadoopReader) count(r remark, n int) { h.Stats.counts[r] += int64(n) }
 // millisecond is the unit of Hadoop's times.
 const millisecond = int64(time.Millisecond)
 
-// A record is what Hadoop tells of a job. Instants are in milliseconds since the
+// A record is Hadoop's record of a job. Instants are in milliseconds since the
 // Unix epoch; -1 is unknown.
 type record struct {
 	id, name, user, queue string
@@ -233,9 +233,9 @@ func (h *hadoopReader) job(r *record) (*sim.Job, string) {
 // times returns the service time of each task, or nil if none is known. It
 // reports false if they are out of range.
 //
-// A task without a known time of its own gets the mean of those in its phase
-// that have one. If there is none, it gets the mean of the unsuccessful attempts
-// that did work: a phase that failed took that much of the cluster at least.
+// A task without a known time of its own gets the mean of the known times in its
+// phase. If there are none, it gets the mean of the unsuccessful attempts that
+// did work: a failed phase took at least that much of the cluster.
 func (h *hadoopReader) times(p *recordedPhase, class sojourn.Class, lastMap int64) ([]time.Duration, bool) {
 	var (
 		times   = make([]time.Duration, len(p.tasks))
@@ -285,7 +285,7 @@ func (h *hadoopReader) times(p *recordedPhase, class sojourn.Class, lastMap int6
 	return times, true
 }
 
-// phase returns what a policy is told of a phase.
+// phase returns the description of a phase for policies.
 func (h *hadoopReader) phase(p *recordedPhase, class sojourn.Class) sojourn.Phase {
 	n := len(p.tasks)
 	nodes, sizes, sized := make([][]sojourn.NodeID, n), make([]int64, n), 0

@@ -9,33 +9,32 @@ import (
 	"io"
 )
 
-// Limits bound what input may cost, so that a broken or hostile file is an
-// error, not the end of the process. Zero means the default.
+// Limits bound the cost of input, so that a broken or hostile file causes an
+// error and not the end of the process. Zero means the default.
 type Limits struct {
-	// Line is the length of the longest line, or of the longest JSON object in
-	// formats that are made of these, in bytes. Zero means 64 MiB. A reader holds
-	// one in memory.
+	// Line is the greatest length of a line in bytes, or of a JSON object in
+	// formats made of these. Zero means 64 MiB. A reader holds one in memory.
 	Line int
 
 	// Bytes is the size of the whole input after decompression. Zero means
 	// 16 GiB.
 	Bytes int64
 
-	// Ratio is how many bytes of text a byte of gzip data may stand for, counted
-	// from the start and asked only once there are more than 64 MiB of text. Zero
-	// means 500: lists of equal numbers reach some hundreds, a gzip bomb 1000.
+	// Ratio is how many bytes of text a byte of gzip data may stand for, on
+	// average from the start. It is checked only after 64 MiB of text. Zero means
+	// 500: lists of equal numbers reach some hundreds, a gzip bomb 1000.
 	Ratio int64
 
 	// Tasks is the number of tasks of a job. Zero means 2^24.
 	Tasks int
 
-	// Spread is how many values the single numbers for bytes and delay stand for,
-	// one a task, in all jobs of a workload. Zero means 2^26, which is half a
-	// gigabyte if all jobs are kept.
+	// Spread is how many values the single numbers for bytes and delay may stand
+	// for, one for each task, in all jobs of a workload. Zero means 2^26, which
+	// is half a gigabyte if all jobs are kept.
 	Spread int
 
-	// Depth is how deep lists and objects of a trace in JSON may be nested. Zero
-	// means 64: Hadoop's have less than ten.
+	// Depth is the greatest nesting of lists and objects of a trace in JSON.
+	// Zero means 64: Hadoop's have less than ten.
 	Depth int
 
 	// String is the length of the longest string of a trace in JSON, in bytes.
@@ -68,11 +67,11 @@ type input struct {
 	size   int64 // bytes of text so far
 }
 
-// errInput is wrapped by the errors of input.Read that are faults of the text.
+// Errors of input.Read that are faults of the text wrap errInput.
 var errInput = errors.New("bad input")
 
-// open returns the text that r delivers, which is compressed if it starts as
-// gzip data does. limits are complete.
+// open returns the text that r delivers. It decompresses the text if this begins
+// like gzip data. limits have no defaults left to fill in.
 func open(r io.Reader, file string, limits Limits) *input {
 	in := &input{file: cmp.Or(file, "-"), limits: limits, raw: source{r: r}}
 	buf := bufio.NewReaderSize(&in.raw, 1<<16)
@@ -109,8 +108,8 @@ func (in *input) fail(err error, line, column int) error {
 	return fmt.Errorf("%s:%d: %w", in.file, line, err)
 }
 
-// A source counts the bytes that come from a reader, and remembers its failure:
-// so faults of compressed data are told from failures to read it.
+// A source counts the bytes of a reader, and remembers its failure. This
+// distinguishes faults of compressed data from failures to read it.
 type source struct {
 	r   io.Reader
 	n   int64
@@ -126,7 +125,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// An unzipper is a gzip.Reader that meets a bad header at the first Read.
+// An unzipper is a gzip.Reader that reports a bad header at the first Read.
 type unzipper struct {
 	src *bufio.Reader
 	z   *gzip.Reader

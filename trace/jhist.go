@@ -237,7 +237,7 @@ func (e *historyEvent) counters(c *cursor) {
 	})
 }
 
-// apply records an event. Those of other types say nothing of interest.
+// apply records an event. It ignores events of other types.
 func (r *historyReader) apply(c *cursor, e *historyEvent) {
 	switch e.kind {
 	case "JOB_SUBMITTED":
@@ -264,7 +264,7 @@ func (r *historyReader) apply(c *cursor, e *historyEvent) {
 	}
 }
 
-// startTask adds a task. A second master of the job tells it again.
+// startTask adds a task. A second master of the job reports tasks again.
 func (r *historyReader) startTask(c *cursor, e *historyEvent) {
 	if e.task == "" {
 		c.fail(e.off, `missing key "taskid"`)
@@ -303,8 +303,8 @@ func (r *historyReader) startTask(c *cursor, e *historyEvent) {
 	r.tasks[e.task] = t
 }
 
-// endAttempt records an attempt that has ended. Where its start is not
-// told, it is that of the task.
+// endAttempt records an attempt that has ended. If its start is not recorded, the
+// start of the task counts.
 func (r *historyReader) endAttempt(e *historyEvent, success bool) {
 	t, ok := r.tasks[e.task]
 	if !ok {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A cursor reads a JSON text of a known shape. Package encoding/json decides
-// what is JSON; the cursor walks through text that is known to be valid, since
-// the tokens of encoding/json have no place and hide duplicate keys.
+// A cursor reads a JSON text of a known shape. Package encoding/json checks
+// that the text is valid JSON, and the cursor then walks through it. The tokens
+// of encoding/json are not enough: they have no place and hide duplicate keys.
 //
 // The first fault sticks: it ends every loop, and later ones are dropped.
 type cursor struct {
@@ -32,7 +32,7 @@ func newCursor(data []byte) *cursor {
 	return c
 }
 
-// syntaxFault returns what keeps data from being JSON.
+// syntaxFault returns why data is not JSON.
 func syntaxFault(data []byte) *fault {
 	var value json.RawMessage
 	err := json.Unmarshal(data, &value)
@@ -63,7 +63,7 @@ func (c *cursor) peek() byte {
 }
 
 // want reports whether the value at the cursor is of a kind, which its first
-// byte tells, and fails if it is not. After a fault it is of none.
+// byte tells, and fails if it is not. After a fault it is of no kind.
 func (c *cursor) want(kind string) bool {
 	if c.fault != nil {
 		return false
@@ -235,7 +235,7 @@ func (c *cursor) integer(low, high uint64) uint64 {
 func (c *cursor) float() float64 {
 	f, err := strconv.ParseFloat(string(c.number()), 64)
 	if err != nil && c.fault == nil {
-		return math.Inf(1) // the only error of a valid number
+		return math.Inf(1) // out of range, the only error of a valid number
 	}
 	return f
 }
@@ -285,8 +285,8 @@ func (c *cursor) fields(keys []string, field func(key string)) {
 	}
 }
 
-// inside reads an object of one key, whatever it is, with read reading the
-// value. More keys are a fault.
+// inside reads an object with a single key of any name; read reads its value.
+// More keys are a fault.
 func (c *cursor) inside(read func()) {
 	start, n := c.pos, 0
 	if !c.want(kindObject) {
@@ -345,8 +345,7 @@ func (c *cursor) skip() {
 	}
 }
 
-// whole reads an integer of which a negative one says that it is unknown, and
-// becomes -1.
+// whole reads an integer. A negative one means unknown, and becomes -1.
 func (c *cursor) whole() int64 {
 	off := c.pos
 	text := c.number()

@@ -7,9 +7,8 @@ import (
 	"io"
 )
 
-// nesting follows JSON text byte by byte, as far as is needed to tell where a
-// value ends and to bound its depth and strings. It takes text that is no JSON
-// as well.
+// nesting follows JSON text byte by byte, to find the end of a value and to
+// bound its depth and strings. It also accepts text that is not JSON.
 type nesting struct {
 	depth    int
 	inString bool
@@ -77,8 +76,8 @@ func newObjects(in *input) *objects {
 	return o
 }
 
-// read returns the next object, valid until the next call, or io.EOF. What looks
-// like an object, or the beginning of one, need not be JSON.
+// read returns the next object, valid until the next call, or io.EOF. The object
+// need not be valid JSON.
 func (o *objects) read() ([]byte, error) {
 	var n nesting
 	o.buf = o.buf[:0]

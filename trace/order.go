@@ -9,9 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// A queue brings jobs, which traces hold in the order in which they ended or
-// were found, into the order of their arrivals. It holds back a bounded number of
-// them.
+// A queue sorts jobs by their arrivals; traces have them in the order in which
+// they ended or were found. It holds back a bounded number of jobs.
 type queue struct {
 	window   int
 	relative bool // arrivals count from the first one
@@ -30,8 +29,8 @@ type held struct {
 	line, column int
 }
 
-// add takes the next job of the trace, and lets one leave if there are too many.
-// It reports whether to go on.
+// add adds the next job of the trace, and releases one if there are too many. It
+// reports whether to go on.
 func (q *queue) add(file string, h held) bool {
 	if q.n > 0 && h.job.At < q.last {
 		return q.fail(&Error{file, h.line, h.column,
@@ -43,7 +42,7 @@ func (q *queue) add(file string, h held) bool {
 	return len(q.held) <= q.window || q.leave()
 }
 
-// leave lets the job go that arrives first.
+// leave releases the job that arrives first.
 func (q *queue) leave() bool {
 	j := q.held[0].job
 	q.held = slices.Delete(q.held, 0, 1)
@@ -60,7 +59,7 @@ func (q *queue) leave() bool {
 	return q.yield(j, nil)
 }
 
-// flush lets all jobs go, and reports whether to go on.
+// flush releases all jobs, and reports whether to go on.
 func (q *queue) flush() bool {
 	for len(q.held) > 0 {
 		if !q.leave() {

@@ -103,7 +103,7 @@ func (r *workloadReader) values(c *cursor, p *phaseLine) {
 	})
 }
 
-// count settles how many tasks there are, and reports whether there is any.
+// count determines the number of tasks, and reports whether there is any.
 func (p *phaseLine) count(c *cursor) bool {
 	if p.phase.Tasks > 0 {
 		return true
@@ -147,8 +147,8 @@ func (p *phaseLine) check(c *cursor, j *sim.Job, work *time.Duration) {
 	}
 }
 
-// spreading counts the values that a single number at off, if there is one, is
-// going to stand for.
+// spreading counts the values that a single number at off, if there is one, will stand
+// for.
 func (r *workloadReader) spreading(c *cursor, off int, single bool, tasks int) {
 	if off == 0 || !single {
 		return
@@ -210,7 +210,7 @@ func (r *workloadReader) node(name string) sojourn.NodeID {
 	return id
 }
 
-// A series is one value for every task of a phase, or a list of one a task.
+// A series is one value for all tasks of a phase, or a list with one value for each.
 type series[T any] struct {
 	off  int // of its value, 0 if the key is absent
 	each T
@@ -243,7 +243,7 @@ func (s *series[T]) check(c *cursor, key string, tasks int) {
 	}
 }
 
-// spread returns s as a list of one value a task, or nil if s is absent.
+// spread returns s as a list with one value for each task, or nil if s is absent.
 func (s *series[T]) spread(tasks int) []T {
 	if s.off == 0 || s.list != nil {
 		return s.list

@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// ReadOptions say how to read a workload. The zero value is the plain case.
+// ReadOptions say how to read a workload. The zero value is the simple case.
 type ReadOptions struct {
 	// File is what errors call the input. Empty means "-".
 	File string
@@ -26,13 +26,13 @@ type ReadOptions struct {
 }
 
 // Read returns the jobs of a workload in the format that the package comment
-// describes, in their order. It reads r as the sequence is consumed, which can
-// be done once, and keeps one line in memory. As long as IDs count up one by one,
-// nothing is kept of them; of others, one bit each (a 64-bit word for each 64
-// consecutive IDs of which one is in use).
+// describes, in their order. It reads r as the sequence is consumed, which is
+// possible once, and keeps one line in memory. IDs that count up one by one take
+// no memory. Any other ID takes one bit (a 64-bit word for each 64 consecutive
+// IDs of which one is in use).
 //
-// The first error ends the sequence: an [*Error] if the input is bad, else what
-// r returned, wrapped.
+// The first error ends the sequence. It is an [*Error] if the input is bad;
+// otherwise it wraps the error of r.
 func Read(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
 	o.Limits = o.Limits.withDefaults()
 	return func(yield func(*sim.Job, error) bool) {
@@ -166,7 +166,7 @@ func reasonOf(err error) string {
 // arrivals checks what must hold between the lines of a workload.
 type arrivals struct {
 	last       sojourn.Time
-	first, run uint64            // the IDs first to first+run-1 are taken: they came one after the other
+	first, run uint64            // the IDs first to first+run-1 are taken, in this order
 	used       map[uint64]uint64 // bit id%64 of used[id/64]: another ID is taken
 }
 

@@ -11,13 +11,13 @@ import (
 
 // ReadRumen returns the jobs of a trace that Hadoop's Rumen extracted from job
 // histories, in the order of their submission, with IDs 1, 2, ... and arrivals
-// that count from the first of them. The package comment says what becomes of a
-// record. It reads r as the sequence is consumed, which can be done once, and
-// keeps one record and the jobs of the window in memory. The input may be
-// compressed by gzip.
+// that count from the first of them. The package comment says how a record
+// becomes a job. ReadRumen reads r as the sequence is consumed, which is
+// possible once, and keeps one record and the jobs of the window in memory. The
+// input may be compressed by gzip.
 //
-// The first error ends the sequence, after the jobs before it: an [*Error] if
-// the input is bad, what r returned, wrapped, or another error if the options are
+// The first error ends the sequence, after the jobs before it. It is an [*Error]
+// if the input is bad, it wraps the error of r, or it says that the options are
 // out of range.
 func ReadRumen(r io.Reader, o HadoopOptions) iter.Seq2[*sim.Job, error] {
 	return readHadoop(r, o, func(h *hadoopReader) bool { return h.readObjects((*hadoopReader).rumen) })
@@ -30,8 +30,8 @@ func ReadSLS(r io.Reader, o HadoopOptions) iter.Seq2[*sim.Job, error] {
 	return readHadoop(r, o, func(h *hadoopReader) bool { return h.readObjects((*hadoopReader).sls) })
 }
 
-// readObjects reads a trace of one object a job, with parse reading one and
-// returning the offset of its submission.
+// readObjects reads a trace with one object for each job. parse reads an object
+// and returns the offset of its submission.
 func (h *hadoopReader) readObjects(parse func(*hadoopReader, *cursor) (*record, int)) bool {
 	objects := newObjects(h.in)
 	for {
@@ -121,8 +121,7 @@ func (h *hadoopReader) rumenField(c *cursor, r *record, key string, off *int) {
 	}
 }
 
-// isSuccess reports whether a result, in the words of any version of Hadoop,
-// says so.
+// isSuccess reports whether a result means success in any version of Hadoop.
 func isSuccess(result []byte) bool {
 	return string(result) == "SUCCESS" || string(result) == "SUCCEEDED"
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// Stats say what a reader made of a trace: how much it read, and what it left
-// out, assumed or could not tell. The zero Stats are those of an empty trace. A
+// Stats say how a reader read a trace: how much it read, and what it left out,
+// assumed or could not determine. The zero Stats are those of an empty trace. A
 // reader adds to them as its sequence is consumed; they are complete at its end.
 type Stats struct {
-	Jobs  int64 // that the reader returned
+	Jobs  int64 // jobs that the reader returned
 	Tasks int64 // of these jobs
 
 	counts [len(remarkTexts)]int64

@@ -14,24 +14,23 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// SWFOptions say how to read a trace in the Standard Workload Format. The zero
-// value is the plain case.
+// SWFOptions say how to read a trace in the Standard Workload Format. The zero value is
+// the simple case.
 type SWFOptions struct {
 	// File is what errors call the input. Empty means "-".
 	File string
 
-	// Pool is what becomes the pool of a job.
+	// Pool says what becomes the pool of a job.
 	Pool PoolKey
 
 	// Requested makes the time that the user requested the estimate of the tasks.
-	// Without it, and where no time was requested, there is no estimate.
+	// Without it, or if no time was requested, there is no estimate.
 	Requested bool
 
-	// Window is how many jobs are held back to bring them into the order of their
-	// submission. Zero means 100.
+	// Window is how many jobs are held back for sorting by submission. Zero means 100.
 	Window int
 
-	// Stats, unless nil, is where the reader counts what it leaves out.
+	// Stats, unless nil, counts what the reader leaves out.
 	Stats *Stats
 
 	Limits Limits
@@ -40,11 +39,11 @@ type SWFOptions struct {
 // ReadSWF returns the jobs of a trace in the Standard Workload Format, in the
 // order of their submission, with IDs 1, 2, .... A job that ran on p processors
 // for t seconds has p tasks of t seconds. It reads r as the sequence is consumed,
-// which can be done once, and keeps one line and the jobs of the window in
+// which is possible once, and keeps one line and the jobs of the window in
 // memory. The input may be compressed by gzip.
 //
-// The first error ends the sequence, after the jobs before it: an [*Error] if
-// the input is bad, what r returned, wrapped, or another error if the options are
+// The first error ends the sequence, after the jobs before it. It is an [*Error]
+// if the input is bad, it wraps the error of r, or it says that the options are
 // out of range.
 func ReadSWF(r io.Reader, o SWFOptions) iter.Seq2[*sim.Job, error] {
 	return func(yield func(*sim.Job, error) bool) {
@@ -220,7 +219,8 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 	return j, nil
 }
 
-// name returns what the runs of a user's program share, or else a name of the job alone.
+// name returns a name that the runs of a user's program share, or otherwise a name for
+// this job alone.
 func (r *swfRecord) name() string {
 	user, app := swfName("user", r.user), swfName("app", r.app)
 	if user != "" && app != "" {
@@ -229,7 +229,7 @@ func (r *swfRecord) name() string {
 	return cmp.Or(user, app, "job"+r.number)
 }
 
-// swfName returns a name for what the format numbers, "" if it is unknown.
+// swfName returns a name for something that the format numbers, "" if it is unknown.
 func swfName(what string, n int) string {
 	if n < 0 {
 		return ""

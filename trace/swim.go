@@ -33,26 +33,26 @@ type SWIMOptions struct {
 	// 1 GiB.
 	BytesPerReduce int64
 
-	// Overhead is what each task takes besides moving bytes. Zero means 3 s;
-	// NoOverhead means none.
+	// Overhead is the time that each task takes in addition to moving bytes. Zero
+	// means 3 s; NoOverhead means none.
 	Overhead   time.Duration
 	NoOverhead bool
 
-	// Rate is how many bytes a second a slot moves. Zero means 10 MiB/s.
+	// Rate is how many bytes per second a slot moves. Zero means 10 MiB/s.
 	Rate int64
 
-	// ByteScale multiplies all sizes. It stands for the shortest decimal that
-	// denotes it: 0.1 is one tenth. Zero means 1.
+	// ByteScale multiplies all sizes. It means the shortest decimal that denotes
+	// it: 0.1 is exactly one tenth. Zero means 1.
 	ByteScale float64
 
 	// Noise is the standard deviation of the logarithm of a factor that is drawn
 	// for each task and multiplies its time. Its median is 1. Zero means no noise.
 	Noise float64
 
-	// Seed is where the noise comes from.
+	// Seed determines the noise.
 	Seed uint64
 
-	// Stats, unless nil, is where the reader counts what it read.
+	// Stats, unless nil, counts what was read.
 	Stats *Stats
 
 	Limits Limits
@@ -137,7 +137,7 @@ func newMapping(o SWIMOptions) (*mapping, error) {
 	return &mapping{o, scale.Num(), scale.Denom(), rand.New(rand.NewPCG(o.Seed, noiseStream))}, nil
 }
 
-// noiseStream keeps the noise apart from whatever else is drawn from one seed.
+// noiseStream keeps the noise apart from other draws with the same seed.
 const noiseStream = 1
 
 // The fields of a line.
@@ -286,9 +286,10 @@ func (m *mapping) tasks(size, per int64) int {
 	return max(1, int(n.Int64()))
 }
 
-// times returns the times of tasks that share size bytes, to be scaled: exact,
-// and rounded once to the nearest nanosecond, ties to even; then the noise, in
-// floating point and rounded once more. It reports false if a time does not fit.
+// times returns the times of tasks that share size bytes, to be scaled. They are
+// exact, rounded once to the nearest nanosecond, ties to even. The noise then
+// multiplies them in floating point, and they are rounded once more. times
+// reports false if a time does not fit.
 func (m *mapping) times(tasks int, size *big.Int) (sim.Times, bool) {
 	// overhead + scale * size / tasks / rate, over a common denominator
 	d := new(big.Int).Mul(m.den, big.NewInt(int64(tasks)))

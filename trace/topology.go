@@ -14,9 +14,10 @@ type TopologyOptions struct {
 	// File is what errors call the input. Empty means "-".
 	File string
 
-	// Slots is what each host gets, by class, since a topology does not say it; with
-	// Uniform uniform slots in the first entry. None means 2 map and 2 reduce slots,
-	// as the Mumak simulator has it, or with Uniform 4.
+	// Slots is the number of slots of each host, by class, since a topology does not
+	// say it. With Uniform, the first entry is the number of uniform slots. If it is
+	// empty, each host has 2 map and 2 reduce slots, as in the Mumak simulator, or 4
+	// slots with Uniform.
 	Slots   []int
 	Uniform bool
 }

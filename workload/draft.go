@@ -18,8 +18,8 @@ type draft struct {
 	deadline time.Duration // from the arrival; 0 if there is none
 }
 
-// anyPhase adds a phase whose class is left to the cluster, as all phases of the job
-// are, and returns it. Times are in nanoseconds.
+// anyPhase adds a phase that leaves its class to the cluster, like all phases of the
+// job, and returns it. Times are in nanoseconds.
 func (d *draft) anyPhase(tasks int, time func(task int) float64) *sojourn.Phase {
 	d.job.AnyClass = append(d.job.AnyClass, true)
 	return d.phase(0, tasks, time)
@@ -52,8 +52,8 @@ func makeEqual(each time.Duration, n, total int) []time.Duration {
 	return list
 }
 
-// duration rounds a number of nanoseconds, at least 0, to the nearest. What is
-// out of range becomes the longest duration, which finish refuses.
+// duration rounds a number of nanoseconds, at least 0, to the nearest. A number out
+// of range becomes the longest duration, which finish refuses.
 func duration(ns float64) time.Duration {
 	if ns = math.Floor(float64(ns) + 0.5); ns < math.MaxInt64 {
 		return time.Duration(ns)
@@ -110,7 +110,7 @@ type capacity struct {
 
 // stretchFor returns the factor of all times of arrival that gives the workload a
 // load: the work of all jobs, divided by what the slots can do from the first
-// arrival to the last. Of two classes the busier one counts.
+// arrival to the last. If there are two classes, the busier one counts.
 func stretchFor(drafts iter.Seq[*draft], load float64, c capacity) (float64, error) {
 	var work [2]float64 // nanoseconds
 	first, last := math.NaN(), 0.0

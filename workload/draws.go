@@ -8,11 +8,11 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/detmath"
 )
 
-// draws is where the random numbers of a workload come from.
+// draws makes the random numbers of a workload.
 type draws struct{ seed uint64 }
 
-// A purpose tells the streams of random numbers of one workload apart. The numbers
-// are part of what a seed means: new ones are added at the end.
+// A purpose distinguishes the streams of random numbers of one workload. Its value
+// is part of the meaning of a seed, so add other purposes at the end.
 type purpose uint64
 
 const (
@@ -35,12 +35,11 @@ const (
 	reduceSlowness
 )
 
-// salt keeps these streams apart from those that sim makes of the same seed.
+// salt keeps these streams apart from those of package sim with the same seed.
 const salt = 0x776f726b6c6f6164
 
 // stream returns the random numbers for a purpose and one job. They depend on
-// nothing else: neither how many are drawn for another purpose nor how many for
-// another job changes them.
+// nothing else: draws for other purposes or other jobs do not change them.
 func (d draws) stream(p purpose, job int) *rand.Rand { return d.streamOf(p, uint64(job)) }
 
 func (d draws) streamOf(p purpose, who uint64) *rand.Rand {
@@ -113,8 +112,8 @@ func poissonCount(r *rand.Rand, mean float64) int {
 	return n
 }
 
-// exponentialCount draws from the exponential distribution and rounds, to 1 at
-// least.
+// exponentialCount draws from the exponential distribution and rounds the result,
+// to at least 1.
 func exponentialCount(r *rand.Rand, mean float64) int {
 	return max(1, int(math.Floor(float64(mean*detmath.Exponential(r))+0.5)))
 }
@@ -153,8 +152,8 @@ func gamma(x float64) float64 {
 	return math.Sqrt(2*math.Pi/x) * detmath.Exp(float64(x*(detmath.Log(x)-1))+series/x) / below
 }
 
-// place draws the nodes that hold the input of each task: replicas of n nodes,
-// each set of them alike.
+// place draws the nodes that hold the input of each task: replicas of the n nodes,
+// each set with the same probability.
 func (d draws) place(job, tasks, n, replicas int) sojourn.Inputs {
 	r := d.stream(placement, job)
 	nodes := make([]sojourn.NodeID, n)
@@ -164,7 +163,7 @@ func (d draws) place(job, tasks, n, replicas int) sojourn.Inputs {
 	flat := make([]sojourn.NodeID, 0, tasks*replicas)
 	inputs := make([][]sojourn.NodeID, tasks)
 	for i := range inputs {
-		// The first steps of a shuffle. Where it starts from does not matter.
+		// The first steps of a shuffle. Its starting point does not matter.
 		for k := range replicas {
 			j := k + r.IntN(n-k)
 			nodes[k], nodes[j] = nodes[j], nodes[k]

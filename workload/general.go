@@ -68,9 +68,9 @@ func general() []*Generator {
 
 // onOff returns the gaps of a process that is Poisson in its on-periods and
 // silent in its off-periods; interval is the mean gap in the long run. Periods
-// are exponential, so that after an arrival the rest of the on-period is as a new
-// one: a gap is some on-time, and in it as many off-periods begin as a Poisson
-// process has arrivals.
+// are exponential, so after an arrival the rest of the on-period is distributed
+// like a whole one. So a gap consists of some on-time and of off-periods; the
+// number of these is that of arrivals of a Poisson process in the on-time.
 func (d draws) onOff(v values) func(i int) float64 {
 	on, off := v.number("on"), v.number("off")
 	onGap := float64(v.number("interval") * (on / (on + off)))
@@ -106,7 +106,7 @@ func (d draws) batches(v values) func(i int) float64 {
 	}
 }
 
-// sized returns what draws jobs of a distribution of sizes.
+// sized returns a function that draws jobs from a distribution of sizes.
 func (d draws) sized(v values) func(i int, j *draft) {
 	mean, share := v.number("mean"), v.number("reduce-share")
 	size := d.sizes(v)
@@ -119,7 +119,7 @@ func (d draws) sized(v values) func(i int, j *draft) {
 	}
 }
 
-// sizes returns what draws the size of a job, of mean 1.
+// sizes returns a function that draws the size of a job, of mean 1.
 func (d draws) sizes(v values) func(i int) float64 {
 	switch v.word("sizes") {
 	case "weibull":
@@ -138,7 +138,7 @@ func (d draws) sizes(v values) func(i int) float64 {
 	return func(i int) float64 { return detmath.Exponential(d.stream(sizes, i)) }
 }
 
-// split adds a phase whose tasks share work evenly, but for noise of mean 1.
+// split adds a phase whose tasks share work evenly, except for noise of mean 1.
 func (d draws) split(j *draft, i int, work float64, tasks span, count, noise purpose, sigma float64) {
 	n := within(d.stream(count, i), tasks)
 	r := d.stream(noise, i)

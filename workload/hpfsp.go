@@ -126,7 +126,7 @@ func simulated(tasks string) []Option {
 	}, loadOptions("none", "the arrivals of the paper", "30", source)...)
 }
 
-// minTime and truncate say what becomes of the lower tail of normal times.
+// minTime and truncate say how to treat the lower tail of normal times.
 func minTime(value string) Option {
 	return option("min-time", value, durations(0), "least time of a task, where it is normally distributed", "assumed: the paper does not say what becomes of times below 0")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// maxMars bounds what is held in memory to be put in order.
+// maxMars bounds the jobs that are held in memory for sorting.
 const maxMars = 10_000_000
 
 // mars returns the set-ups of Section 5.1 of the MarS paper.
@@ -70,7 +70,7 @@ func mars() []*Generator {
 	}
 }
 
-// weightOptions are those of the weights of jobs.
+// weightOptions are the options for the weights of jobs.
 func weightOptions(mean, sd, source string) []Option {
 	return []Option{
 		option("weight-mean", mean, positive(1e6), "mean weight of a job, normal", source),
@@ -84,7 +84,7 @@ func jobWeight(v values) normal {
 	return normal{v.number("weight-mean"), v.number("weight-sd"), v.number("min-weight"), v.word("truncate") == "clamp"}
 }
 
-// marsOptions are those that all set-ups have.
+// marsOptions are the options of all set-ups.
 func marsOptions(tasks, times, delay, delaySource string) []Option {
 	const source = "Section 5.1 "
 	return []Option{
@@ -106,7 +106,7 @@ func marsOptions(tasks, times, delay, delaySource string) []Option {
 	}
 }
 
-// checkMars finds least values above the mean: they would be drawn for ever.
+// checkMars refuses least values above the mean: drawing again might not end.
 func checkMars(v values) error {
 	if v.number("min-time") > min(v.number("map-time"), v.number("reduce-time")) {
 		return fmt.Errorf("option min-time: it is above the mean time of a task")
@@ -204,7 +204,7 @@ func (d *draft) work() float64 {
 
 func (d *draft) unitWeight() float64 { return d.job.Weight / d.work() }
 
-// marsJob draws the tasks of a job, their number too.
+// marsJob draws the tasks of a job and their number.
 func (d draws) marsJob(v values, i int) *draft {
 	maps, reduces := v.integer("maps"), v.integer("reduces")
 	if v.word("counts") == "random" {
@@ -291,7 +291,7 @@ func mean(list []float64) float64 {
 	return sum / float64(len(list))
 }
 
-// cut takes tasks away until at most n are left: reduce tasks first, but the last
+// cut removes tasks until at most n are left: reduce tasks first, but the last
 // one only if there is no room for it beside a map task.
 func (d *draft) cut(n int) {
 	maps, reduces := d.job.Phases[0].Tasks, d.job.Phases[1].Tasks
@@ -316,11 +316,11 @@ func (d *draft) shorten(phase, n int) {
 	}
 }
 
-// TaskWeights returns the weights of the tasks of a job, one list a phase, for
-// objectives that weigh tasks: MarS, Section 5.1 (4), normal with mean 30 and
-// standard deviation 10, drawn again below 1. They depend on the seed and on the
-// job's ID only. A workload cannot hold them: its jobs have one weight each, and
-// in that of mars-tasks it is the mean of these.
+// TaskWeights returns the weights of the tasks of a job, one list for each
+// phase, for objectives that weigh tasks. They follow MarS, Section 5.1 (4):
+// normal with mean 30 and standard deviation 10, drawn again below 1. They
+// depend only on the seed and on the job's ID. A workload cannot hold them,
+// since its jobs have one weight each; in mars-tasks this weight is their mean.
 func TaskWeights(seed uint64, j *sim.Job) [][]float64 {
 	r := draws{seed}.streamOf(taskWeights, uint64(j.ID))
 	all := make([][]float64, len(j.Phases))

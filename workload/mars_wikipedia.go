@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// wikipediaMB are the sizes of the 27 files that the MarS paper's experiments read, in
-// MB. It tells their number, the least and the greatest, the sum of 43.7 GB, and that
-// the 10 of job set 1 are below 1 GB; the others are assumed: those below 1 GB in equal
-// ratios, those above ever steeper, so that the sum comes out.
+// wikipediaMB has the sizes of the 27 files that the experiments of the MarS paper
+// read, in MB. The paper gives their number, the least and the greatest, the sum of
+// 43.7 GB, and that the 10 files of job set 1 are below 1 GB. The other sizes are
+// assumed: below 1 GB they grow by equal ratios, and above by growing ratios, so that
+// the sum is right.
 var wikipediaMB = [...]int{
 	149, 182, 222, 271, 331, 405, 494, 603, 737, 900,
 	1049, 1050, 1052, 1053, 1060, 1075, 1102, 1146, 1218, 1329, 1499, 1762, 2175, 2845, 3982, 6029, 9980,
 }
 
-// wikipediaSet1 is how many of them job set 1 has: the smallest.
+// wikipediaSet1 is the number of files in job set 1, the smallest ones.
 const wikipediaSet1 = 10
 
 // wikipediaMaps returns the number of map tasks of a file: one for each whole split of
@@ -57,7 +58,7 @@ func marsWikipedia() *Generator {
 	}
 }
 
-// marsFiles yields a job for each file, in an order that is drawn.
+// marsFiles yields a job for each file, in random order.
 func (d draws) marsFiles(v values) iter.Seq[*draft] {
 	return func(yield func(*draft) bool) {
 		files := wikipediaMB[:]

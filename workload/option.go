@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// An Option is something about a workload that can be chosen.
+// An Option is a choice about a workload.
 type Option struct {
 	Name    string
 	Default string // a value
@@ -45,7 +45,7 @@ func (g *Generator) parse(options map[string]string) (values, error) {
 	return v, nil
 }
 
-// brief quotes a text for an error, which must not grow with it.
+// brief quotes a text for an error, shortened if it is long.
 func brief(text string) string {
 	if len(text) > 40 {
 		text = text[:40] + "..."

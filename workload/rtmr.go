@@ -146,8 +146,8 @@ func binOf(table []rtmrBin, maps int) rtmrBin {
 	return table[len(table)-1]
 }
 
-// slowed returns what draws the times of the tasks of a phase, some of which run
-// on slow nodes.
+// slowed returns a function that draws the times of the tasks of a phase, some
+// of which run on slow nodes.
 func (d draws) slowed(v values, job int, mean float64, noise, slowness purpose, slow float64) func(int) float64 {
 	times, nodes := d.stream(noise, job), d.stream(slowness, job)
 	spread, factor := v.number("spread"), v.number("slow-factor")
@@ -160,5 +160,5 @@ func (d draws) slowed(v values, job int, mean float64, noise, slowness purpose, 
 	}
 }
 
-// happens draws whether what has a probability happens.
+// happens draws whether an event of the given probability happens.
 func happens(r *rand.Rand, probability float64) bool { return float64(r.Float64()) < probability }

@@ -20,8 +20,8 @@ type Generator struct {
 	model model
 }
 
-// A model makes the jobs of a workload, in the order of arrival. It may be asked
-// for them again. An error is about options that do not go together.
+// A model makes the jobs of a workload, in the order of arrival. The sequence can
+// be used several times. An error is about options that do not fit together.
 type model func(d draws, v values) (iter.Seq[*draft], error)
 
 // Names returns the names of all generators: general ones first, then paper by
@@ -54,16 +54,16 @@ func generators() []*Generator {
 }
 
 // Jobs returns the jobs of one workload, in the order of arrival and with IDs 1,
-// 2, ... They are made as the sequence is consumed, which can be done many times.
+// 2, ... They are made as the sequence is consumed, which is possible many times.
 // Equal seeds and options make equal jobs.
 //
-// Options maps names to values; those left out have their default. The error
-// names an option that is unknown, and lists the known ones; or whose value is
-// not one of [Option.Values]; or that does not go with the others; or a load that
-// no distance between arrivals can have.
+// Options maps names to values; missing options have their default. The error
+// names the option that is wrong: it is unknown (the error then lists the known
+// ones), its value is not one of [Option.Values], or it does not fit the others.
+// A load can also be wrong because no distance between arrivals gives it.
 //
-// An error ends the sequence: a time was drawn that is too long to be told, or the
-// options leave no job.
+// An error ends the sequence: a drawn time is out of range, or the options leave
+// no job.
 func (g *Generator) Jobs(seed uint64, options map[string]string) (iter.Seq2[*sim.Job, error], error) {
 	fail := func(err error) error { return fmt.Errorf("workload %s: %w", g.Name, err) }
 	v, err := g.parse(options)
