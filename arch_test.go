@@ -28,6 +28,13 @@ func TestArchitecture(t *testing.T) {
 	for _, v := range tr.violations() {
 		t.Error(v)
 	}
+	design, err := os.ReadFile("DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range tr.checkFigure(string(design)) {
+		t.Error(v)
+	}
 }
 
 const modulePath = "github.com/sojourn-sched/sojourn"
@@ -234,6 +241,53 @@ func (tr *tree) violations() []string {
 			if k != policy && !strings.HasSuffix(file.Name.Name, "_test") {
 				checkArrows(f, k, file, true, add)
 			}
+		}
+	}
+	return list
+}
+
+// checkFigure reports what is wrong in the figure of the house in DESIGN.md: each folder is on
+// one floor, and imports only from floors below. A name in the figure is a path, or what comes
+// after kit, internal or sojourntest in a path.
+func (tr *tree) checkFigure(design string) (list []string) {
+	_, figure, _ := strings.Cut(design, "\n    floor ")
+	figure, _, _ = strings.Cut(figure, "\n\n")
+	floors := map[string]int{".": -1}
+	floor := 0
+	for line := range strings.Lines(figure) {
+		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,:\n", r) })
+		for i, word := range words {
+			if n, err := strconv.Atoi(word); err == nil && i == 0 {
+				floor = n
+				continue
+			}
+			for _, in := range []string{"", "kit", "internal", "sojourntest"} {
+				dir := path.Join(in, word)
+				_, drawn := floors[dir]
+				switch {
+				case tr.folders[dir] == nil:
+				case drawn:
+					list = append(list, "DESIGN.md: "+dir+" is on two floors")
+				default:
+					floors[dir] = floor
+				}
+			}
+		}
+	}
+	for _, f := range tr.inOrder() {
+		own, drawn := floors[f.dir]
+		switch {
+		case kindOf(f.dir) == program || f.dir == "kit": // on top of all; only a comment
+			continue
+		case !drawn:
+			list = append(list, "DESIGN.md: "+f.dir+" is on no floor of the figure")
+		}
+		for _, file := range f.code {
+			imports(file, func(_ *ast.ImportSpec, name string) {
+				if dir, ours := folderOf(name); ours && drawn && floors[dir] >= own {
+					list = append(list, fmt.Sprintf("DESIGN.md: %s imports %s, which is not below it", f.dir, dir))
+				}
+			})
 		}
 	}
 	return list
@@ -914,6 +968,34 @@ func LowerBound(Instance) error { return nil }`
 		}
 		if got := tr.violations(); !slices.Equal(got, want) {
 			t.Errorf("%s: %s: %s\ngot  %q\nwant %q", tc.name, tc.file, tc.src, got, want)
+		}
+	}
+}
+
+// The figure of the house is compared with the imports.
+func TestFigureCanBeWrong(t *testing.T) {
+	const m = `import _ "` + modulePath
+	tr, err := load(fstest.MapFS{
+		"go.mod":          {Data: []byte("module " + modulePath)},
+		"a.go":            {Data: []byte("package sojourn")},
+		"kit/ledger/a.go": {Data: []byte("package ledger;" + m + `"`)},
+		"fifo/a.go":       {Data: []byte("package fifo;" + m + `/kit/ledger"`)},
+		"td/a.go":         {Data: []byte("package td")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		figure string
+		want   []string
+	}{
+		{"      1   fifo\n          td\n      0   ledger", nil},
+		{"      1   fifo\n      0   ledger", []string{"DESIGN.md: td is on no floor of the figure"}},
+		{"      1   fifo td ledger", []string{"DESIGN.md: fifo imports kit/ledger, which is not below it"}},
+		{"      2   fifo td\n      1   ledger\n      0   td", []string{"DESIGN.md: td is on two floors"}},
+	} {
+		if got := tr.checkFigure("text\n\n    floor policies\n" + tc.figure + "\n\n    fifo"); !slices.Equal(got, tc.want) {
+			t.Errorf("%q: got %q, want %q", tc.figure, got, tc.want)
 		}
 	}
 }

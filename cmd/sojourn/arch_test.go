@@ -41,6 +41,25 @@ var floors = [][]string{
 	{"cli"},
 }
 
+// DESIGN.md lists the floors from the top.
+func TestFloorsAreDocumented(t *testing.T) {
+	design, err := os.ReadFile("../../DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, dirs := range slices.Backward(floors) {
+		var floor []string
+		for _, dir := range dirs {
+			floor = append(floor, path.Base(dir))
+		}
+		names = append(names, strings.Join(floor, ", "))
+	}
+	if want := "\n    " + strings.Join(names, " -> ") + "\n"; !strings.Contains(string(design), want) {
+		t.Errorf("DESIGN.md does not have the line %s", want)
+	}
+}
+
 func floorOf(dir string) int {
 	return slices.IndexFunc(floors, func(dirs []string) bool { return slices.Contains(dirs, dir) })
 }
