@@ -8,7 +8,7 @@ ci:
 
 # Look for what the fixed seed of .ci/run does not meet: random histories, many more than
 # the tests make. make hunt PKG=./pfsp CHECKS=20000
-PKG = ./fifo ./baseline ./fair ./hfsp ./pfsp ./rtmr ./td ./mars
+PKG = ./leastwork ./fifo ./baseline ./fair ./hfsp ./pfsp ./rtmr ./td ./mars
 CHECKS = 2000
 hunt:
 	RAPID_SEED=0 go test -count=1 -timeout 0 -run Conform $(PKG) -rapid.checks=$(CHECKS)
