@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/histories"
+	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -44,6 +45,7 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		inside func() sojourn.Policy
 		o      sojourntest.Options
 	}{
+		{"leastwork", made(leastwork.New, leastwork.Options{}), idles},
 		{"mars", made(mars.New, mars.Options{}), idles},
 		{"mars, each time", made(mars.New, mars.Options{Interval: 1}), idles},
 		{"hfsp", made(hfsp.New, hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},

@@ -17,6 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -52,6 +53,7 @@ var guests = map[string]func() sojourn.Policy{
 	"hfsp,wait":    constructor(hfsp.New, hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2, EarlyDelay: 5}),
 	"huwf":         constructor(baseline.NewHUWF, baseline.ListOptions{}),
 	"las":          constructor(baseline.NewLAS, baseline.LASOptions{}),
+	"leastwork":    constructor(leastwork.New, leastwork.Options{}),
 	"local":        constructor(baseline.NewLocal, baseline.LocalOptions{}),
 	"mars":         constructor(mars.New, mars.Options{Interval: 3}),
 	"mars,batch":   constructor(mars.New, mars.Options{Batch: 5, Commit: true}),

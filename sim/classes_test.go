@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -269,6 +270,7 @@ func TestClassesUnderEveryPolicy(t *testing.T) {
 		func() (sojourn.Policy, error) { return rtmr.New(rtmr.Options{}) },
 		func() (sojourn.Policy, error) { return td.New(td.Options{}) },
 		func() (sojourn.Policy, error) { return mars.New(mars.Options{}) },
+		func() (sojourn.Policy, error) { return leastwork.New(leastwork.Options{}) },
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		cfg, jobs := drawClassRun(t)
