@@ -248,37 +248,45 @@ type supply struct {
 	targets *targets
 	class   *class
 	free    int
-	list    []source             // that have victims left, the first of those that were asked for
+	list    []source             // that may have victims left, of those that were asked for
 	last    *vqueue.Item[*phase] // up to which they were; nil at first
 }
 
-// A source is a phase that has victims, and the next one of these.
+// A source is a phase that has victims. Its next victim is found when it is asked for:
+// the first one costs nothing, those that follow take memory.
 type source struct {
 	phase  *phase
 	order  heap.Cursor[attempt]
 	victim attempt
+	found  bool // victim is the next one, and not named yet
 }
 
 // next finds the next victim of a source; false if there is none.
-func (s *supply) next(from *source) (ok bool) {
-	_, from.victim, ok = from.order.Next()
-	return ok && !s.targets.spares(from.phase, from.victim.task, from.victim.start)
+func (s *supply) next(from *source) bool {
+	if !from.found {
+		_, from.victim, from.found = from.order.Next()
+		from.found = from.found && !s.targets.spares(from.phase, from.victim.task, from.victim.start)
+	}
+	return from.found
 }
 
-// reach finds source i; false if there are not so many.
+// reach finds the next victim of source i, of those that have one; false if there are not
+// so many.
 func (s *supply) reach(i int) bool {
-	for len(s.list) <= i {
-		it, ok := s.class.aging.LastMarked(victims, s.last)
-		if !ok {
-			return false
+	for {
+		if i == len(s.list) {
+			it, ok := s.class.aging.LastMarked(victims, s.last)
+			if !ok {
+				return false
+			}
+			s.last = it
+			s.list = append(s.list, source{phase: it.Value, order: it.Value.attempts.heap.Cursor()})
 		}
-		s.last = it
-		from := source{phase: it.Value, order: it.Value.attempts.heap.Cursor()}
-		if s.next(&from) {
-			s.list = append(s.list, from)
+		if s.next(&s.list[i]) {
+			return true
 		}
+		s.list = slices.Delete(s.list, i, i+1)
 	}
-	return true
 }
 
 // any reports whether any slot is left.
@@ -290,6 +298,9 @@ func (s *supply) claim(dst *[]sojourn.Preemption, ph *phase, prior bool) bool {
 	if s.free > 0 {
 		s.free--
 		return true
+	}
+	if !prior && len(s.list) > 0 && !s.class.aging.Before(ph.item, s.list[0].phase.item) {
+		return false // all others come before that one
 	}
 	i := 0
 	for prior && s.reach(i) && s.list[i].phase == ph {
@@ -305,9 +316,7 @@ func (s *supply) claim(dst *[]sojourn.Preemption, ph *phase, prior bool) bool {
 	}
 	a, _ := s.targets.ledger.Attempt(from.victim.slot)
 	*dst = append(*dst, sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: from.victim.slot, For: ph.job.Spec().ID})
-	if !s.next(from) {
-		s.list = slices.Delete(s.list, i, i+1)
-	}
+	from.found = false
 	return true
 }
 
