@@ -39,15 +39,21 @@ type beliefs []*belief
 
 // of returns what is believed of a class.
 func (l *beliefs) of(c sojourn.Class) *belief {
+	if int(c) < len(*l) && (*l)[c] != nil {
+		return (*l)[c]
+	}
+	return l.begin(c)
+}
+
+// begin makes the belief of a class of which there was none.
+func (l *beliefs) begin(c sojourn.Class) *belief {
 	for int(c) >= len(*l) {
 		*l = append(*l, nil)
 	}
-	b := &(*l)[c]
-	if *b == nil {
-		*b = new(belief)
-		(*b).reset()
-	}
-	return *b
+	b := new(belief)
+	b.reset()
+	(*l)[c] = b
+	return b
 }
 
 // A predictor is a way to predict how long a task takes.

@@ -23,6 +23,7 @@ type phase struct {
 	bucket uint8        // of the longest one
 	all    wide.Uint128 // what its tasks take, as told; of those that are not finished: left
 	left   wide.Uint128
+	each   time.Duration // what a task is told to take in the mean, and at least 1
 
 	// What its finished attempts took, and how many they are. An attempt whose output was lost
 	// still counts: it says as much of the other tasks.
@@ -56,18 +57,14 @@ func (ph *phase) describe(spec *sojourn.Phase, account *ledger.Phase) {
 			}
 		}
 	}
+	mean, _ := ph.all.QuoRem(wide.From64(uint64(spec.Tasks)))
+	ph.each = time.Duration(max(1, mean.Lo))
 	ph.bucket = reserve.Bucket(reserve.Longest(spec, 0))
 }
 
 // grows reports whether the work of a phase grows while time passes: the oldest task runs on,
 // and nothing has finished.
 func (ph *phase) grows(account *ledger.Phase) bool { return ph.samples == 0 && account.Running() > 0 }
-
-// mean returns what a task is told to take in the mean.
-func (ph *phase) mean(spec *sojourn.Phase) time.Duration {
-	mean, _ := ph.all.QuoRem(wide.From64(uint64(spec.Tasks)))
-	return time.Duration(max(1, mean.Lo))
-}
 
 // trusts reports whether what is told of a phase is used, and with how much doubt.
 func (b *belief) trusts(ph *phase) (doubt, bool) { return b.doubt, ph.told && b.useTold }
@@ -92,7 +89,7 @@ func (p *Policy) work(j *ledger.Job[jobData], i int) wide.Uint128 {
 	var prior time.Duration
 	if _, used := b.trusts(ph); used {
 		tasks, _ = ph.left.MulU64(uint64(waiting)).QuoRem(wide.From64(uint64(unfinished)))
-		told, sampled = ph.mean(spec), ph.sampled
+		told, sampled = ph.each, ph.sampled
 		prior = b.corrected(told, j.Spec().Name)
 	} else {
 		prior = b.prior(j.Spec().Name)
@@ -128,6 +125,15 @@ func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint
 	factor := uint64(1) << 16
 	if spread {
 		factor = uint64(math.Sqrt(float64(running+1)) * (1 << 16)) // rounded once by IEEE 754, and cut
+	}
+	if factor == weight { // the weight of most jobs
+		return work
+	}
+	if work.Hi == 0 {
+		if hi, lo := bits.Mul64(work.Lo, factor); hi < weight {
+			q, _ := bits.Div64(hi, lo, weight)
+			return wide.From64(q)
+		}
 	}
 	work, _ = work.MulU64(factor).QuoRem(wide.From64(weight))
 	return work

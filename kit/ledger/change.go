@@ -37,7 +37,7 @@ func (j *Job[J]) side(c sojourn.Class) int {
 			return i
 		}
 	}
-	j.sides = append(j.sides, Side{class: c})
+	j.sides = append(j.sides, Side{class: c, number: len(j.sides)})
 	return len(j.sides) - 1
 }
 

@@ -78,13 +78,21 @@ func (j *Job[J]) SideOf(c sojourn.Class) *Side {
 // NextPhase returns the first phase of a side that has a startable task. There
 // must be one.
 func (j *Job[J]) NextPhase(s *Side) int {
-	for ; ; s.first++ {
-		p := &j.phases[s.first]
-		if p.ready && p.pending.Len() > 0 && &j.sides[p.side] == s {
-			return s.first
-		}
+	if j.phases[s.first].startable(s) {
+		return s.first
 	}
+	return j.nextPhase(s)
 }
+
+func (j *Job[J]) nextPhase(s *Side) int {
+	for !j.phases[s.first].startable(s) {
+		s.first++
+	}
+	return s.first
+}
+
+// startable reports whether a phase is of a side and has a startable task.
+func (p *Phase) startable(s *Side) bool { return p.side == s.number && p.ready && p.pending.Len() > 0 }
 
 // task names a task within a job.
 type task struct {
@@ -135,6 +143,7 @@ func (p *Phase) IsDone(index uint32) bool { return p.finished.Has(int(index)) }
 // A Side is the part of a job that runs on slots of one class.
 type Side struct {
 	class     sojourn.Class
+	number    int // its place among the sides of the job
 	running   int
 	startable int
 	started   int
