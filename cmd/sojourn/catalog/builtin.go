@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// Builtin returns the policies that the command line knows by itself. This is the
-// one place where a new one is added.
+// Builtin returns the policies of the library. To add a policy, add it here; no
+// other place lists them.
 func Builtin() Catalog {
 	return Catalog{
 		NewEntry("default", "the job with the least work left; a few slots are kept for short tasks", leastwork.New),

@@ -97,8 +97,8 @@ func (c Catalog) Find(name string) (*Entry, error) {
 	return &c[i], nil
 }
 
-// New makes a policy. It returns an error that lists what is known if the name
-// or an option is not, or tells which value is wrong.
+// New makes a policy. If the name or an option is unknown, the error lists the known ones;
+// if a value is wrong, the error says which.
 func (c Catalog) New(s Spec) (sojourn.Policy, error) {
 	e, err := c.Find(s.Name)
 	if err != nil {
@@ -138,7 +138,8 @@ func (e *Entry) named(err error) error {
 	if names[field] == "" {
 		return err
 	}
-	// Not wrapped: whoever asks again, for a policy that holds this one, has other options.
+	// Not wrapped: a policy that contains this one has other options, and must not
+	// translate the name again.
 	return errors.New("option " + translated(field+bad.Problem(), names))
 }
 
@@ -152,8 +153,8 @@ func (c Catalog) Make(text string) (sojourn.Policy, error) {
 	return c.New(spec)
 }
 
-// Constructor returns what makes the policy that a text names, a new one at each call. It
-// makes one at once, so that what is wrong shows here.
+// Constructor returns a function that makes the policy that a text names, a new one at
+// each call. It makes one at once, so that errors show here.
 func (c Catalog) Constructor(text string) (func() sojourn.Policy, error) {
 	spec, err := parseOne(text)
 	if err != nil {
@@ -165,7 +166,7 @@ func (c Catalog) Constructor(text string) (func() sojourn.Policy, error) {
 	return func() sojourn.Policy {
 		p, err := c.New(spec)
 		if err != nil {
-			panic(err) // it could be made before
+			panic(err) // Constructor has made it once
 		}
 		return p
 	}, nil

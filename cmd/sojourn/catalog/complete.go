@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A Named is something that is asked for by its name and options, as a policy is.
+// A Named is something with a name and options, such as a policy.
 type Named struct {
 	Name, Text string
 	Options    []Described
 }
 
-// Named returns what the entries are called and what can be chosen about them.
+// Named returns the names of the entries and their options.
 func (c Catalog) Named(docs Docs) []Named {
 	var all []Named
 	for _, e := range c {
@@ -27,17 +27,16 @@ func (c Catalog) Named(docs Docs) []Named {
 	return all
 }
 
-// Complete returns what a list in the form of [Parse] may become whose last item has only
-// been begun: a name, an option with "=" of the name that it belongs to, or a value of
-// that option. A list of one has a single name, as in "bursty:jobs=5", and all of its
-// items but the first are options, or continue the value before them. There is nothing
-// to become of a list with a fault.
+// Complete returns the completions of a list in the form of [Parse] whose last item is
+// incomplete: a name, an option with "=", or a value of that option. With one, the list
+// has a single name, as in "bursty:jobs=5", and all items after the first are options or
+// continue the value before them. A list with a fault has no completions.
 func Complete(list string, known []Named, one bool) []Choice {
 	done, item := "", list
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		done, item = list[:i+1], list[i+1:]
 	}
-	var owner Spec // that the item may be an option of
+	var owner Spec // the spec to which the item may belong as an option
 	if done != "" {
 		specs, err := Parse(strings.TrimSuffix(done, ","))
 		if err != nil {

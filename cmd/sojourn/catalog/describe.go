@@ -14,26 +14,26 @@ import (
 // "path/to/package.Type=Constant".
 type Docs map[string]string
 
-// A Description says what options are for that are explained together.
+// A Description explains one option, or several that are explained together.
 type Description struct {
 	Options []Described
-	Text    string // meaning, unit, default; "" if nobody told
+	Text    string // meaning, unit, default; "" if there is no comment
 }
 
-// A Described is an option and what it takes.
+// A Described is an option with its values.
 type Described struct {
 	Name   string
 	Kind   string   // of value, such as "duration"; "choice" among Values
 	Values []Choice // the first is the default
-	Text   string   // that of the Description, where it stands by itself
+	Text   string   // the text of the Description, if it has one option
 }
 
 // A Choice is a value that has a name.
 type Choice struct{ Name, Text string }
 
-// Describe describes the options of the entry, in their order. The text is the comment of
-// the field, in which names of Go have become those of options, or its tag doc:"...". A
-// field that has neither belongs to the field before it.
+// Describe describes the options of the entry, in order. The text is the comment of the
+// field, with names of options in place of Go names, or its tag doc:"...". A field that
+// has neither belongs to the field before it.
 func (e *Entry) Describe(docs Docs) []Description {
 	var (
 		all   []Description
@@ -103,7 +103,7 @@ func declaring(t reflect.Type, f reflect.StructField) reflect.Type {
 	return t
 }
 
-// valueType returns the type of what text sets, behind pointers and keys.
+// valueType returns the type of the value that text sets, behind pointers and keys.
 func valueType(f reflect.StructField) reflect.Type {
 	t := f.Type
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Map {
@@ -116,8 +116,8 @@ func owner(t reflect.Type, f reflect.StructField) string { return typeName(decla
 
 func typeName(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
-// values returns the names of the values of a type whose numbers from 0 on have names,
-// which it reads and prints; or of one that lists them itself.
+// values returns the names of the values of a type. The type lists them itself, or reads
+// and prints names for the numbers from 0 on.
 func values(t reflect.Type) []string {
 	if lister, ok := reflect.Zero(t).Interface().(interface{ Values() []string }); ok {
 		return lister.Values()
@@ -137,10 +137,10 @@ func values(t reflect.Type) []string {
 	}
 }
 
-// kindBool is the kind of what is chosen or not.
+// kindBool is the kind of truth values.
 const kindBool = "true or false"
 
-// kindOf returns a word for what text sets a value of type t.
+// kindOf returns a word for the texts that set a value of type t.
 func kindOf(t reflect.Type) string {
 	switch {
 	case len(values(t)) > 0:

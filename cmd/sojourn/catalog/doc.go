@@ -3,15 +3,13 @@
 //
 //	policy, err := catalog.Builtin().Make("hfsp:node-delay=3s")
 //
-// [Builtin] has the policies of the library under the names that the command sojourn
-// knows them by: 'sojourn policies' lists them, and 'sojourn policies NAME' says what can
-// be chosen.
+// [Builtin] has the policies of the library under their names in the command sojourn:
+// 'sojourn policies' lists them, and 'sojourn policies NAME' describes their options.
 //
 // A [Catalog] is a list of entries, each a name and a constructor that takes a
 // struct of options. The options of an entry are the exported fields of that
 // struct, their names in kebab-case: NoGate is no-gate, FairLimit is fair-limit.
-// Nothing has to be declared twice. [Catalog.With] adds policies of your own.
+// Nothing is declared twice. [Catalog.With] adds policies of your own.
 //
-// [Entry.Describe] and [Complete] are what help texts and the completion of shells are made
-// of.
+// Help texts use [Entry.Describe], and the completion of shells uses [Complete].
 package catalog

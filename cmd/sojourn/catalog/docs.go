@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// optionsText holds what the sources say of the options of policies. A test compares it
-// with them, and writes it with -update.
+// optionsText has the comments of the options of policies. A test compares it with the
+// sources, and writes it with -update.
 //
 //go:embed options.txt
 var optionsText string

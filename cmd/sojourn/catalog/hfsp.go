@@ -17,7 +17,7 @@ type hfspOptions struct {
 	// the same name, history-pool of the same pool. The default is trainer.
 	Estimator estimatorName
 
-	// Runs is how many runs of a recurring job it takes until its history is believed,
+	// Runs is the number of runs of a recurring job after which its history is used,
 	// with history and history-pool. Zero means 3.
 	Runs int
 
@@ -25,7 +25,7 @@ type hfspOptions struct {
 	// each phase is wrong. Zero means no error.
 	Sigma float64
 
-	// Seed is where these errors come from; --seed is added. Zero is the default.
+	// Seed determines these errors, together with --seed. Zero is the default.
 	Seed uint64
 }
 

@@ -49,7 +49,7 @@ func Main(policies ...Policy) {
 	os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, policies...))
 }
 
-// Run is [Main] with its surroundings as arguments. It returns the exit status.
+// Run is [Main] with arguments and streams as parameters. It returns the exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...Policy) int {
 	out := &watched{to: stdout}
 	root := newRoot(catalog.Builtin().With(policies...))
@@ -59,7 +59,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...P
 	root.SetErr(stderr)
 	onlyOnce(root, args)
 	cmd, err := root.ExecuteC()
-	if err == nil && out.err != nil { // of a help text, which does not look
+	if err == nil && out.err != nil { // of a help text, which does not check it
 		err = &runError{out.err}
 	}
 	if err == nil {
@@ -95,8 +95,8 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// onlyOnce makes it an error of the command that args name to give a flag of one value
-// twice, of which only the last would count.
+// onlyOnce makes the command that args name refuse a flag of one value that is given
+// twice, since only the last one would count.
 func onlyOnce(root *cobra.Command, args []string) {
 	cmd, rest, err := root.Find(args)
 	if err != nil || slices.ContainsFunc(rest, func(arg string) bool { return arg == "-h" || arg == "--help" }) {
@@ -147,12 +147,12 @@ func flagError(_ *cobra.Command, err error) error {
 	case "uint64":
 		want = fmt.Sprintf("an integer from 0 to %d", uint64(math.MaxUint64))
 	default:
-		return err // from Set of a type of this package, which says what is wanted
+		return err // from Set of a type of this package; it says which values are valid
 	}
 	return fmt.Errorf("invalid argument %q for %q flag: want %s", bad.GetValue(), "--"+bad.GetFlag().Name, want)
 }
 
-// A runError is an error of a command that had started. Other errors are those of
+// A runError is an error of a command that had started. Other errors are errors of
 // the command line.
 type runError struct{ err error }
 

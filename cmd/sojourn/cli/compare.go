@@ -120,7 +120,7 @@ func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds i
 	return r.Write(cmd.OutOrStdout())
 }
 
-// noteFixed tells those who repeat something that it will be the same each time.
+// noteFixed notes that repetitions will all be the same, if nothing is random.
 func noteFixed(stderr io.Writer, seeds int, trials []trial.Trial) {
 	if seeds > 1 && !slices.ContainsFunc(trials, trial.Trial.Random) {
 		fmt.Fprintf(stderr, "Nothing here is random, so that all %d seeds give the same; --gen, --estimates,\n"+
@@ -128,7 +128,7 @@ func noteFixed(stderr io.Writer, seeds int, trials []trial.Trial) {
 	}
 }
 
-// sampleHints say what to do after the first look.
+// sampleHints say what to try next.
 const sampleHints = `
 The workload is made up. Other things to try:
   sojourn compare --sample --estimates lognormal:1      what if the sizes of jobs are guesses?

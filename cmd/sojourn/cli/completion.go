@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// registerCompletions tells the shell what the values of flags may be, in root and all
-// commands below. A flag of one name takes the same in each of them that has no own
-// completion of it.
+// registerCompletions registers the possible values of flags for the shell, in root
+// and all commands below. A flag has the same values in every command, unless the
+// command has its own completion.
 func registerCompletions(root *cobra.Command, policies catalog.Catalog) {
 	specs := completeSpecs(func() []catalog.Named { return policies.Named(catalog.OptionDocs()) }, false)
 	flags := []struct {
@@ -48,7 +48,7 @@ func must(err error) {
 	}
 }
 
-// completeSpecs completes names with options, of which a value holds one or a list.
+// completeSpecs completes names with options. A value has one of them or a list.
 func completeSpecs(known func() []catalog.Named, one bool) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return completions(catalog.Complete(begun, known(), one)), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -65,8 +65,8 @@ func completeFirst(known func() []catalog.Named) cobra.CompletionFunc {
 	}
 }
 
-// completeWords completes one of some words. What a word says in capital letters after a
-// colon is to be filled in.
+// completeWords completes one of the words. The user fills in the part in capital
+// letters after a colon.
 func completeWords(words []string) cobra.CompletionFunc {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	var known []catalog.Named
@@ -92,8 +92,8 @@ func completeList(words []string) cobra.CompletionFunc {
 	return completeSpecs(func() []catalog.Named { return known }, false)
 }
 
-// completeVary completes what varies: load, error, or an option of a policy and its
-// values, one after the other.
+// completeVary completes the parameter of a sweep: load, error, or an option of a
+// policy; then its values, one after the other.
 func completeVary(policies catalog.Catalog) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
@@ -153,7 +153,7 @@ func completions(choices []catalog.Choice) []cobra.Completion {
 	return all
 }
 
-// namedWorkloads returns the generators. The value that is offered of an option is its
+// namedWorkloads returns the generators. The completion of an option's value is its
 // default.
 func namedWorkloads() []catalog.Named {
 	var all []catalog.Named

@@ -94,8 +94,8 @@ func newConvert() *cobra.Command {
 	return cmd
 }
 
-// checkFormat returns an error for a format that is unknown, and for flags that say nothing
-// about it.
+// checkFormat returns an error for an unknown format, and for flags that do not apply to
+// it.
 func checkFormat(flags *pflag.FlagSet, from string) error {
 	if !slices.Contains(convert.Formats, from) {
 		return usage.Errorf("--from %q is not a known format: %s", from, strings.Join(convert.Formats, ", "))

@@ -8,6 +8,6 @@
 //
 // Data goes to stdout, messages and progress to stderr. The same command writes
 // the same bytes every time, whatever the number of processors. The exit status
-// is 0, or 1 for a failure, 2 for wrong usage, 3 for bad input, whose place is
-// named as file:line:column.
+// is 0 for success, 1 for a failure, 2 for wrong usage, and 3 for bad input. An
+// error of bad input names the place as file:line:column.
 package cli

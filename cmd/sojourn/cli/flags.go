@@ -25,7 +25,7 @@ type textValue interface {
 	String() string
 }
 
-// A typedValue is a textValue with what help texts call it.
+// A typedValue is a textValue with its name in help texts.
 type typedValue struct {
 	textValue
 	name string
@@ -34,7 +34,7 @@ type typedValue struct {
 // Type implements [pflag.Value].
 func (v typedValue) Type() string { return v.name }
 
-// typed makes a flag of a value, which help texts call name.
+// typed makes a flag of a value with its name in help texts.
 func typed(v textValue, name string) pflag.Value { return typedValue{v, name} }
 
 // runFlags are the flags of the commands that run policies.
@@ -59,7 +59,8 @@ func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagS
 	f.registerWorld(flags)
 }
 
-// registerWorld registers what happens to the jobs of a workload.
+// registerWorld registers the flags for what happens to jobs: faults, slowness,
+// distance.
 func (f *runFlags) registerWorld(flags *pflag.FlagSet) {
 	registerLocality(flags, &f.Locality)
 	flags.Var(typed(&f.Estimates, "MODE"), "estimates", "what policies are told of service times if the workload has no estimate: "+format.Listed(trial.EstimatesModes))
@@ -78,8 +79,8 @@ func (f *runFlags) registerWorld(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Faults.LoseOutput, "fault-lose-output", false, "a failed node loses the output of its finished tasks")
 }
 
-// open reads what the flags name. It fails before it reads anything long if the
-// output could not be written.
+// open reads the workload and the cluster that the flags name. If the output could not
+// be written, it fails before it reads anything long.
 func (f *runFlags) open(cmd *cobra.Command) (*trial.Scenario, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func (n *seedsFlag) Set(text string) error {
 	return nil
 }
 
-// terminal returns where progress is shown: stderr, unless quiet.
+// terminal returns the writer for progress: stderr, unless quiet.
 func terminal(cmd *cobra.Command, quiet bool) io.Writer {
 	if quiet {
 		return io.Discard
@@ -151,9 +152,9 @@ func terminal(cmd *cobra.Command, quiet bool) io.Writer {
 	return cmd.ErrOrStderr()
 }
 
-// interruptible returns a context that an interrupt ends; another one ends the program.
-// Until it is asked for, an interrupt ends the program at once, which may be waiting for
-// stdin.
+// interruptible returns a context that an interrupt ends; a second interrupt ends the
+// program. Before this call an interrupt ends the program at once, since the program may
+// be waiting for stdin.
 func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

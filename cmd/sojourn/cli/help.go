@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// poolsTopic is the topic of help that is no command, policy or workload.
+// poolsTopic is the help topic that is not a command, policy or workload.
 const poolsTopic = "pools"
 
 func newHelp(policies catalog.Catalog) *cobra.Command {
@@ -58,7 +58,7 @@ func newHelp(policies catalog.Catalog) *cobra.Command {
 	}
 }
 
-// helpTopics returns what help can say something about.
+// helpTopics returns the topics of help.
 func helpTopics(root *cobra.Command, policies catalog.Catalog) []string {
 	topics := []string{poolsTopic}
 	for _, c := range root.Commands() {
@@ -69,9 +69,9 @@ func helpTopics(root *cobra.Command, policies catalog.Catalog) []string {
 	return slices.Compact(topics)
 }
 
-// nearest returns the names that a text may have been meant to be: those it is the
-// beginning of, or that differ from it by the least number of characters, at most two
-// and half of them.
+// nearest returns the names that a text may mean. These are the names that begin with
+// it, or that differ from it by the least number of characters, at most two and at
+// most half of them.
 func nearest(text string, names []string) []string {
 	var near []string
 	least := min(2, len([]rune(text))/2)
@@ -90,8 +90,8 @@ func nearest(text string, names []string) []string {
 	return near
 }
 
-// distance returns how many characters have to be put in, left out or changed to make one
-// text of the other (Levenshtein).
+// distance returns how many characters must be inserted, removed or changed to turn one
+// text into the other (Levenshtein).
 func distance(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -112,7 +112,7 @@ func distance(a, b []rune) int {
 	return row[len(b)]
 }
 
-// defaultPolicies is what compare compares.
+// defaultPolicies are the policies that compare compares by default.
 const defaultPolicies = "default,fifo,fair,las,srpt,fsp,pfsp,hfsp"
 
 // policyHelp names the policies for the help text.

@@ -70,8 +70,8 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int)
 		return nil, nil, err
 	}
 	defer s.Workload.Release()
-	// From here on an interrupt ends the runs and removes what they wrote; before,
-	// it ends the program, which may be waiting for stdin.
+	// From here on an interrupt ends the runs and removes their files. Before, it
+	// ends the program, which may be waiting for stdin.
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if f.output.Dir == "" {
@@ -83,8 +83,8 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int)
 	return s, results, err
 }
 
-// givenFlags returns the flags that were given and their values. Those that say only
-// where results go are left out, so that the same run is told alike anywhere.
+// givenFlags returns the given flags and their values. It leaves out flags that only
+// say where results go, so that the record of a run does not depend on them.
 func givenFlags(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -1,5 +1,6 @@
 // Command ownpolicy is sojourn with one more policy, fewest. A program like this
-// can live in any module: it has compare, run, sweep, replay and all else.
+// can be in any module: it has compare, run, sweep, replay and all other
+// commands.
 //
 //	cd cmd/sojourn && go run ./examples/ownpolicy compare --sample -p fewest,srpt,fifo
 package main

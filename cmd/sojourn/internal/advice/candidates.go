@@ -7,17 +7,17 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 )
 
-// The policies that all others are compared with, whatever is asked for.
+// The policies with which all others are compared, for every objective.
 const (
 	fifo = "fifo"
 	fair = "fair"
 )
 
-// candidates are the policies that are tried if none is named, as far as the catalog knows
-// them. Of policies that do equally well the first is advised.
+// candidates are the policies that are tried if none is named, if the catalog has them. If
+// several do equally well, the first is advised.
 var candidates = []struct {
 	name      string
-	sized     bool // needs to be told how long tasks take
+	sized     bool // needs the lengths of tasks
 	deadlines bool // is about deadlines
 }{
 	{name: fifo}, {name: fair}, {name: "default"}, {name: "las"}, {name: "hfsp"},
@@ -63,8 +63,7 @@ func indexOf(specs []catalog.Spec, text string) int {
 	return slices.IndexFunc(specs, func(s catalog.Spec) bool { return s.String() == text })
 }
 
-// told reports whether policies are told, or can find out, how long tasks take before they
-// start.
+// told reports whether policies know, or can find out, how long tasks take before they start.
 func told(s *trial.Scenario) bool {
 	return s.Estimates != noEstimates || s.Workload.Facts().Told > 0
 }

@@ -22,8 +22,8 @@ type Advice struct {
 	Lines     []Line // the best policy first
 }
 
-// A Line is what an advice says of a policy. Intervals are of effects: differences of the
-// logarithm of the objective, or of the objective where that is a share.
+// A Line is the part of an advice about one policy. Intervals are of effects: differences
+// of the logarithm of the objective, or of the objective itself if it is a share.
 type Line struct {
 	Policy    string
 	Values    []float64        // of the objective, load by load
@@ -36,7 +36,7 @@ type Line struct {
 	score     float64
 }
 
-// Tied reports whether a policy cannot be told from the best.
+// Tied reports whether a policy cannot be distinguished from the best.
 func (l *Line) Tied() bool { return !(l.Best.Low() > 0) }
 
 // Evaluate ranks the policies. The same seed gives the same.
@@ -93,7 +93,7 @@ func (st *Study) Evaluate(ctx context.Context, o Objective) (*Advice, error) {
 	return a, nil
 }
 
-// against fills in what a policy is compared with.
+// against fills in the comparisons of a policy with others.
 func (a *Advice) against(line *Line, all [][]*numbers, p, best int) {
 	total := func(n *numbers) *number { return &n.total }
 	yardstick := indexOf(a.specs, fair)
@@ -108,8 +108,8 @@ func (a *Advice) against(line *Line, all [][]*numbers, p, best int) {
 	}
 }
 
-// blockLength returns how many jobs a block has, 0 if there are too few jobs for any, or if
-// all come at once and are one observation.
+// blockLength returns how many jobs a block has. It is 0 if there are too few jobs, or if
+// all jobs arrive at once and are one observation.
 func (st *Study) blockLength(o Objective) int {
 	known := st.Workload.Facts()
 	if known.Span() == 0 {

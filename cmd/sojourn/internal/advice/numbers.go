@@ -8,14 +8,14 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 )
 
-// numbers is what is measured of a policy at a load.
+// numbers has the measurements of a policy at a load.
 type numbers struct {
 	plain    float64 // the objective
 	total    number  // its effect
 	quarters [quarters]number
 }
 
-// A number is an effect, and what it is in each resample.
+// A number is an effect, with its value in each resample.
 type number struct {
 	value     float64
 	resampled []float64

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// A measure is what is told of each job. NaN does not count.
+// A measure is a number for each job. NaN does not count.
 type measure int
 
 const (
@@ -84,7 +84,7 @@ func (o *Objective) Set(text string) error {
 // Deadlines reports whether the objective is about deadlines.
 func (o Objective) Deadlines() bool { return o.measure == missed }
 
-// quarterly is the measure that the quarters of the jobs by size are compared by.
+// quarterly is the measure for comparing the quarters of the jobs by size.
 func (o *Objective) quarterly() measure {
 	if o.Deadlines() {
 		return missed
@@ -92,8 +92,8 @@ func (o *Objective) quarterly() measure {
 	return sojournTime
 }
 
-// effect turns a number into what differences are taken of: its logarithm, or itself if it
-// is a share.
+// effect returns the value whose differences are compared: the logarithm of a number, or
+// the number itself if it is a share.
 func (o *Objective) effect(value float64) float64 {
 	if o.Deadlines() || math.IsNaN(value) {
 		return value

@@ -21,13 +21,13 @@ import (
 // Recorded is the load of a workload as it is.
 const Recorded = "recorded"
 
-// noEstimates tells policies what the workload tells them, and nothing else.
+// noEstimates gives policies only the estimates of the workload.
 var noEstimates = trial.Estimates{Mode: sim.None}
 
-// Loads are what a workload is brought to: Recorded or a number each.
+// Loads are the loads to which a workload is brought. Each is Recorded or a number.
 type Loads []string
 
-// DefaultLoads are the loads of which advice is true, unless others are named.
+// DefaultLoads are the loads of an advice, unless others are named.
 var DefaultLoads = Loads{Recorded, "0.7", "0.9"}
 
 // String returns the value in the form that Set reads.
@@ -48,7 +48,7 @@ func (l *Loads) Set(text string) error {
 	return nil
 }
 
-// A Question is what advice is asked for.
+// A Question asks for advice.
 type Question struct {
 	Policies   []catalog.Spec // nil for the candidates
 	Objectives []Objective    // if one is of deadlines, it is alone
@@ -56,7 +56,7 @@ type Question struct {
 	Resamples  int
 }
 
-// A Study is what came out of some policies at some loads.
+// A Study has the results of some policies at some loads.
 type Study struct {
 	*trial.Scenario
 	Question
@@ -69,8 +69,8 @@ type Study struct {
 	bounds  [3]float64        // the most work of the lower quarters
 }
 
-// Run runs the policies. What goes wrong for all of them is an error; a policy that could not
-// run all jobs is left out.
+// Run runs the policies. If something goes wrong for all of them, it returns an error. It
+// leaves out a policy that could not run all jobs.
 func Run(ctx context.Context, stderr io.Writer, s *trial.Scenario, q Question) (*Study, error) {
 	st := &Study{Scenario: s, Question: q}
 	if err := st.survey(); err != nil {
@@ -140,11 +140,11 @@ func (st *Study) atLoads(trials []trial.Trial) (all []trial.Trial, err error) {
 	return all, nil
 }
 
-// patience is how long the first run may take without a word on how long all will.
+// patience is how long the first run may take without a message about the total time.
 const patience = 5 * time.Second
 
-// repeat runs trials once. The first runs alone: where it takes long, those who wait are told
-// how long all will take.
+// repeat runs trials once. The first runs alone: if it takes long, a message says how long
+// all will take.
 func repeat(ctx context.Context, stderr io.Writer, trials []trial.Trial, known *input.Facts) ([]*trial.Sample, error) {
 	start := time.Now()
 	first, err := trial.Repeat(ctx, stderr, trials[:1], 1)
@@ -165,8 +165,8 @@ func waiting(took time.Duration, runs int, known *input.Facts) string {
 		format.Count(known.Jobs, "job"), format.Count(known.Tasks, "task"), format.Span(took), format.Span(left))
 }
 
-// sort puts what came out in order, and leaves out policies that left jobs unfinished. For
-// deadlines, a job that was refused is one that missed its own.
+// sort sorts the results, and leaves out policies that left jobs unfinished. For deadlines, a
+// refused job counts as one that missed its deadline.
 func (st *Study) sort(samples []*trial.Sample) error {
 	specs := st.specs
 	st.specs = nil

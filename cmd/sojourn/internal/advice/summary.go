@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 )
 
-// schema names the form of a summary and its version, which grows when something that was
-// there goes away or means something else.
+// schema names the form of a summary and its version, which grows when a field goes away
+// or changes its meaning.
 const schema = "sojourn-advice/1"
 
 // A Summary is advice in JSON. Times are in seconds.

@@ -11,8 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 )
 
-// A Table has a line for each of some workloads: what each policy makes of the mean sojourn
-// time and the mean slowdown, over those under fair.
+// A Table has a line for each workload: the mean sojourn time and the mean slowdown under
+// each policy, divided by those under fair.
 type Table struct{ rows [][]*Advice }
 
 // Objectives returns what the table is about.
@@ -81,7 +81,7 @@ func (t *Table) policies() (names []string) {
 	return names
 }
 
-// mark returns what a policy makes of an objective, and whether that is the best, or a loss.
+// mark returns the result of a policy for an objective, marked if it is the best or a loss.
 func (a *Advice) mark(policy string) string {
 	i := slices.IndexFunc(a.Lines, func(l Line) bool { return l.Policy == policy })
 	if i < 0 {

@@ -107,8 +107,8 @@ func listed(parts []string, word string) string {
 	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
 }
 
-// Sentences are five: what to use, what it gains, for whom it is worse, whether the loads
-// agree, and how sure that is.
+// Sentences returns five sentences: which policy to use, what it gains, for which jobs it is
+// worse, whether the loads agree, and how certain this is.
 func (a *Advice) Sentences() []string {
 	return []string{a.what(), a.gain(), a.worse(), a.agreement(), a.sureness()}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
-// Write reads a trace from a file that errors call name, and writes it to a writer; what
-// is to be told goes to notes. What is written lies in a file until all of the trace was
-// read: so nothing is written if there is a fault, and no more than the jobs that a reader
-// holds back are in memory.
+// Write reads a trace from a file, which errors call name, and writes the workload to a
+// writer and messages to notes. A temporary file has the workload until all of the trace
+// was read. So nothing is written if there is a fault, and memory holds only the jobs that
+// a reader holds back.
 func (f *Conversion) Write(to, notes io.Writer, file io.Reader, name string, c *input.Cluster) error {
 	var stats trace.Stats
 	h, err := f.hosts()
@@ -74,7 +74,7 @@ func (f *Conversion) Write(to, notes io.Writer, file io.Reader, name string, c *
 	return err
 }
 
-// checkSWIM finds values that make no tasks.
+// checkSWIM refuses values that make no tasks.
 func checkSWIM(o *trace.SWIMOptions) error {
 	switch {
 	case o.BytesPerMap <= 0:

@@ -24,7 +24,8 @@ var (
 // PoolKeys are the values of --pool.
 var PoolKeys = []string{"queue", "user", "group", "none"}
 
-// A Conversion says how to read a trace of another format, and what to make of it.
+// A Conversion says how to read a trace of another format, and how to turn it into
+// a workload.
 type Conversion struct {
 	From string // the format
 	SWIM trace.SWIMOptions
@@ -42,7 +43,8 @@ type Conversion struct {
 	Cluster string // that the load is for
 }
 
-// Check finds values that no trace is read with, and options that need one another.
+// Check refuses values that fit no trace, and options without others that they
+// need.
 func (f *Conversion) Check() error {
 	switch {
 	case f.Window < 1:
@@ -101,8 +103,8 @@ func (f *Conversion) jobs(r io.Reader, file string, h *hosts, stats *trace.Stats
 }
 
 // hosts numbers the hosts of a trace: those of a topology first, if there is one,
-// and then others as they appear, as nodes without slots: what they hold is read
-// from afar.
+// and then others as they appear, as nodes without slots: inputs there are read
+// remotely.
 type hosts struct {
 	cluster sim.Cluster
 	ids     map[string]sojourn.NodeID

@@ -35,8 +35,8 @@ func (f *CSV) Close() error {
 	return cmp.Or(f.csv.Error(), f.buf.Flush(), f.File.Close())
 }
 
-// A SortedCSV takes the rows of a CSV file in any order, each with its rank from 0. They
-// lie in a temporary file; of each 8 bytes are in memory.
+// A SortedCSV takes the rows of a CSV file in any order, each with its rank from 0. A
+// temporary file holds them; each row takes 8 bytes of memory.
 type SortedCSV struct {
 	Spool   *Spool
 	out     *bufio.Writer

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// Open opens a file. A folder is none.
+// Open opens a file. A folder is an error.
 func Open(name string) (*os.File, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -24,7 +24,7 @@ func Open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// Cause returns what is wrong without the path that it is wrong with.
+// Cause returns the cause of an error without the path.
 func Cause(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err
@@ -32,8 +32,9 @@ func Cause(err error) error {
 	return err
 }
 
-// Replace writes a file under another name beside its place, so that what is in its
-// place is always complete. What is there but is no regular file is written to.
+// Replace writes a file under another name beside its place, so that the file in its
+// place is always complete. If there is something in its place that is not a regular
+// file, Replace writes to it.
 func Replace(name string, write func(io.Writer) error) (err error) {
 	var file *os.File
 	if info, missing := os.Lstat(name); missing == nil && !info.Mode().IsRegular() {

@@ -24,14 +24,14 @@ const (
 // outputFiles are all of them.
 var outputFiles = []string{Jobs, Tasks, History, Run, Plan}
 
-// A Folder is one that files go to.
+// A Folder is a folder for output files.
 type Folder struct {
 	Dir   string
 	Force bool // what an earlier run wrote is replaced
 }
 
-// Check returns an error if the folder is in use: if it holds anything, or with
-// --force, anything that no run wrote.
+// Check returns an error if the folder is in use: if it is not empty, or with --force,
+// if it has anything that no run wrote.
 func (f *Folder) Check() error {
 	if f.Dir == "" {
 		return nil
@@ -54,8 +54,8 @@ func (f *Folder) Check() error {
 	return nil
 }
 
-// foreignEntry returns the path within dir of what is not the work of a run: e itself,
-// or something in it; "" if all of it is.
+// foreignEntry returns the path within dir of an entry that no run wrote: e itself, or
+// something in it; "" if a run wrote all of it.
 func foreignEntry(dir string, e fs.DirEntry) string {
 	if !e.IsDir() {
 		if e.Type().IsRegular() && slices.Contains(outputFiles, e.Name()) {
@@ -106,7 +106,7 @@ func (f *Folder) Create() (*Output, error) {
 	return &Output{f, dir, temp}, os.Chmod(temp, 0o755)
 }
 
-// Commit moves the output to its place, unless that has come into use meanwhile.
+// Commit moves the output to its place, unless the place has come into use meanwhile.
 func (o *Output) Commit() error {
 	if err := o.to.Check(); err != nil {
 		return err
@@ -123,8 +123,7 @@ func (o *Output) Commit() error {
 	return os.RemoveAll(old)
 }
 
-// Failed returns an error of writing the output: what is wrong, with the place where
-// the file would have come to lie.
+// Failed returns an error of writing the output, with the intended place of the file.
 func (o *Output) Failed(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		if rest, within := strings.CutPrefix(path.Path, o.Temp); within {

@@ -19,7 +19,7 @@ type Source struct {
 	Gen     Generator
 	Cluster string // "" for that of the built-in workload or the generator
 
-	// stream keeps no jobs in memory; see [streamed].
+	// Stream keeps no jobs in memory; see [Streamed].
 	Stream bool
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
-// A Workload is a list of jobs in memory: it is read once, so that every policy
-// sees the same jobs, also from stdin. Or it is read anew each time: see streamed.
+// A Workload is a list of jobs in memory, read once, so that every policy sees the same
+// jobs, also from stdin. Or it is read again each time: see Streamed.
 type Workload struct {
 	Name   string
 	SHA256 string // of the input as it was given, compressed or not
@@ -36,7 +36,7 @@ func (w *Workload) Release() error {
 	return w.Close()
 }
 
-// Facts is what is to be known of the jobs of a workload besides the jobs.
+// Facts are facts about all jobs of a workload.
 type Facts struct {
 	Meter
 	Tasks     int
@@ -61,7 +61,7 @@ func (f *Facts) add(j *sim.Job) {
 	f.HasPlaces = f.HasPlaces || slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Inputs.Len() > 0 })
 }
 
-// Facts returns what is to be known of the jobs.
+// Facts returns the facts about the jobs.
 func (w *Workload) Facts() Facts {
 	if w.Again != nil {
 		return w.known
@@ -73,7 +73,7 @@ func (w *Workload) Facts() Facts {
 	return f
 }
 
-// Load returns the load of each class: see [meter.load].
+// Load returns the load of each class: see [Meter.Load].
 func (w *Workload) Load(c *Cluster) []float64 {
 	known := w.Facts()
 	return known.Load(c)
@@ -98,8 +98,8 @@ func readWorkload(r io.Reader, name string, c *Cluster) (*Workload, error) {
 }
 
 // Streamed reads a workload as readWorkload does, but keeps none of its jobs: they are
-// read again whenever they are asked for. What is no regular file is kept in a temporary
-// one for that.
+// read again whenever they are needed. Input that is not a regular file goes to a
+// temporary file for this.
 func Streamed(r io.Reader, name string, c *Cluster) (*Workload, error) {
 	hash := sha256.New()
 	size := counter(0)

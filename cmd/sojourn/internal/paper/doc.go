@@ -1,8 +1,8 @@
-// Package paper repeats the experiments of papers and says how near the numbers come. [All]
-// lists them. An [Experiment] is data: workloads, policies, what the paper says of each
-// number, and how far off counts as reproduced. [Experiment.Run] runs what its rows need, each
-// policy once on each workload with every seed, and judge, the same for all, finds the
-// verdict of each row.
+// Package paper repeats the experiments of papers and says how close the numbers are. [All]
+// lists them. An [Experiment] is data: workloads, policies, the paper's statement about each
+// number, and the tolerance for "reproduced". [Experiment.Run] runs each policy that its rows
+// need once on each workload with every seed. The function judge, the same for all
+// experiments, finds the verdict of each row.
 //
 // Each paper has files of its own: hfsp, pfsp, td, rtmr and mars, whose planners are in
 // planner.go.

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// An Experiment is a figure or a table of a paper, made anew.
+// An Experiment reproduces a figure or a table of a paper.
 type Experiment struct {
 	Name      string // for the command line
 	Title     string
@@ -35,7 +35,7 @@ type Experiment struct {
 	// extra, unless nil, returns what is printed below the rows, and the same in JSON.
 	extra func(*Result) (text string, json any)
 
-	// watches has what is seen of the runs of some policies beside the results, by policy.
+	// watches has, by policy, functions that observe runs beside their results.
 	watches map[string]trial.Watch
 
 	// plans, unless nil, says that nothing is simulated: the policies of the rows are
@@ -43,7 +43,7 @@ type Experiment struct {
 	// takes the place of measure.of.
 	plans planMeasure
 
-	// digits is how many digits of ours are shown. Zero means 3.
+	// digits is how many digits of our numbers are shown. Zero means 3.
 	digits int
 
 	// seeds is how many seeds there are unless the caller says. Zero means 20.
@@ -88,7 +88,7 @@ type paperRow struct {
 	reason string
 }
 
-// A claim is what a paper says in words, of a ratio mostly.
+// A claim is a statement of a paper in words, mostly about a ratio.
 type claim int
 
 const (

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 )
 
-// A verdict says how near ours is to what the paper says.
+// A verdict says how close our number is to the paper's.
 type verdict struct {
 	is  string // "" if the paper says nothing
 	why string // unless it is reproduced
@@ -29,9 +29,9 @@ const (
 	tooFewSeeds   = "too few seeds"
 )
 
-// judge compares what came out of some seeds with what the paper says. A number has a
-// verdict if our interval is no wider than the tolerance on each side; a claim, if
-// our interval is all on one side of the limit, or no wider than that.
+// judge compares the results of some seeds with the paper. A number has a verdict if
+// our interval is no wider than the tolerance on each side. A claim has a verdict if
+// our interval is on one side of the limit, or no wider than the tolerance.
 func (r *paperRow) judge(ours stats.Interval, seeds int) verdict {
 	claimed := r.claim
 	switch {

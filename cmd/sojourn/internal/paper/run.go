@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// A Result is what came out of an experiment.
+// A Result is the result of an experiment.
 type Result struct {
 	*Experiment
 	order   []*trial.Sample            // each policy on each workload
@@ -23,7 +23,7 @@ type Result struct {
 // A paperRun names a sample of an experiment.
 type paperRun struct{ workload, policy string }
 
-// A paperOutcome is what came out of a row.
+// A paperOutcome is the result of a row.
 type paperOutcome struct {
 	paperRow
 	ours   stats.Interval

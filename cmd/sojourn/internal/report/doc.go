@@ -1,4 +1,4 @@
-// Package report prints and writes what came out of runs. Each report has a Write for people
+// Package report prints and writes the results of runs. Each report has a Write for people
 // and a Summary for programs, which becomes JSON:
 //
 //	Comparison  of policies that were run once, for compare and run

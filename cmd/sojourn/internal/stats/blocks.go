@@ -11,7 +11,7 @@ import (
 // the dependent bootstrap", Econometric Reviews 2004, with the correction of Patton, Politis
 // and White, 2009) for circular blocks: (2 G^2/D)^(1/3) n^(1/3), at most 3 sqrt(n) and n/3,
 // and at least 1. Values that are NaN count as the mean of the others. A series of more than
-// 20,000 values is looked at in means of neighbours.
+// 20,000 values is replaced by means of neighbours.
 func BlockLength(series []float64) int {
 	const most = 20_000
 	if batch := (len(series) + most - 1) / most; batch > 1 {
@@ -20,8 +20,8 @@ func BlockLength(series []float64) int {
 	return blockLength(centred(series))
 }
 
-// The least and the most blocks that an interval is made of: fewer say nothing, and more
-// hardly anything else.
+// The least and the greatest number of blocks of an interval: fewer are useless, and more
+// hardly change it.
 const (
 	MinBlocks = 10
 	maxBlocks = 1000
@@ -29,9 +29,9 @@ const (
 
 // IntervalBlock returns the length of the blocks with which intervals are made of some series
 // of n values: twice the longest [BlockLength] of them, but so that there are 10 to 1,000
-// blocks; 0 if there are fewer values. An interval takes the number of blocks into account, but
-// not that short ones miss some of the dependence, and the best length for a variance leaves
-// it too small: with twice that, intervals cover the truth as often as they say
+// blocks; 0 if there are fewer values. An interval accounts for the number of blocks, but not
+// for the dependence that short blocks miss. The best length for a variance makes intervals too
+// small; with twice that length, they cover the truth as often as they should
 // (TestBlockCoverage).
 func IntervalBlock(n int, series ...[]float64) int {
 	longest := (n/maxBlocks + 1) / 2

@@ -26,9 +26,9 @@ func (i Interval) High() float64 { return i.Mean + i.Half }
 // interval of NaN.
 func (i Interval) Contains(x float64) bool { return math.Abs(i.Mean-x) <= i.Half }
 
-// Needed returns how many values the interval would need, had it so many, for its
-// half to be at most as given, if more of them spread as these do. It is 0 where that
-// cannot be told: for a single value, or a half that is not positive.
+// Needed returns how many values of the same spread would make Half at most half;
+// values is the present number. It is 0 if that is unknown: for a single value, or if
+// half is not positive.
 func (i Interval) Needed(values int, half float64) int {
 	if !(i.Half >= 0 && half > 0) {
 		return 0
@@ -53,9 +53,9 @@ func Mean(values []float64) Interval {
 	return Interval{m, quantile(len(values)-1) * standardError(values, m)}
 }
 
-// Difference returns the mean of a[i]-b[i]: what is measured in a pair may vary
-// with what both have in common, the difference does not. Whether it excludes 0 is
-// the paired t-test. The lengths must be equal.
+// Difference returns the mean of a[i]-b[i]. Common effects on both values of a
+// pair cancel out in the difference. Whether it excludes 0 is the paired t-test.
+// The lengths must be equal.
 func Difference(a, b []float64) Interval {
 	d := make([]float64, len(a))
 	for i := range a {

@@ -18,15 +18,16 @@ type Bound struct {
 	weights        float64 // the sum of weights
 }
 
-// boundPart is how many jobs are bounded at a time, and a tenth of the number of tasks,
-// so that memory does not grow with the workload: no schedule of all jobs is better, for
-// some of them, than the best one of these alone.
+// boundPart is the greatest number of jobs in a part that is bounded alone; a part has
+// at most ten times as many tasks. So memory does not grow with the workload. The sum of
+// the parts is a bound, since no schedule of all jobs is better for a part than the best
+// schedule of the part alone.
 const boundPart = 100_000
 
-// newBound returns the bound of a workload on a cluster, or why there is none, as where a
-// job can never finish because the cluster lacks a class of slots. It is the sum of the
-// bounds of parts that arrive one after the other, of so many jobs, mostly boundPart, and
-// ten times as many tasks at most.
+// newBound returns the bound of a workload on a cluster, or why there is none: for
+// example, a job can never finish because the cluster lacks a class of slots. The bound
+// is the sum of the bounds of parts that arrive one after the other. part is usually
+// boundPart; a part has at most part jobs and ten times as many tasks.
 func newBound(w *input.Workload, c *input.Cluster, part int) (*Bound, error) {
 	b, in, tasks := new(Bound), emptyInstance(c), 0
 	speed := Fastest(c)
@@ -48,8 +49,8 @@ func newBound(w *input.Workload, c *input.Cluster, part int) (*Bound, error) {
 	return b, nil
 }
 
-// add adds the bound of a part. Its time begins with its first arrival, unless it is the
-// first part: of what is before, the bound of a part knows nothing.
+// add adds the bound of a part. The time of every part except the first begins with its
+// first arrival, since the bound of a part does not know what was before.
 func (b *Bound) add(in plan.Instance) error {
 	start := sojourn.Time(0)
 	if b.weights > 0 {

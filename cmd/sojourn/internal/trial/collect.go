@@ -7,9 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// Collect returns a watch of a run of so many jobs, without the fairness audit and without
-// records. It sees a [][]float64: for each function, what that tells of each job in the order
-// of the workload; NaN for a job that nothing became of.
+// Collect returns a watch for a run of the given number of jobs, without the fairness audit
+// and without records. It sees a [][]float64: for each function, its value for each job in
+// the order of the workload, or NaN for a job without an outcome.
 func Collect(jobs int, of ...func(*sim.JobRecord) float64) Watch {
 	return func(cfg *sim.Config) (func() any, error) {
 		seen := make([][]float64, len(of))

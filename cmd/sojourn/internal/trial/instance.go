@@ -12,8 +12,8 @@ import (
 
 // NewInstance returns the problem that package mars bounds and plans: the jobs with
 // their true service times, on as many machines as the cluster has slots, each as
-// fast as the fastest node. What makes attempts take longer in the simulator is
-// left out, so that a bound for the instance is one for every run.
+// fast as the fastest node. It leaves out everything that makes attempts longer in
+// the simulator, so a bound for the instance is a bound for every run.
 func NewInstance(w *input.Workload, c *input.Cluster) plan.Instance {
 	in, speed := emptyInstance(c), Fastest(c)
 	for _, j := range w.Jobs {

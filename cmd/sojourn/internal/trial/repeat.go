@@ -10,7 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// MaxSeeds keeps a typing error from filling the memory.
+// MaxSeeds is the greatest number of seeds, so that a typing error does not fill the
+// memory.
 const MaxSeeds = 100_000
 
 // A Trial is a policy in a scenario, to be run with several seeds.
@@ -25,11 +26,11 @@ type Trial struct {
 // Random reports whether anything depends on the seed.
 func (t Trial) Random() bool { return t.Scenario.random() || drawsErrors(t.Spec) }
 
-// A Watch changes how a run is made, and returns what returns, after the run, what was
-// seen.
+// A Watch may change the configuration of a run. It returns a function that returns,
+// after the run, what the watch has seen.
 type Watch func(cfg *sim.Config) (seen func() any, err error)
 
-// A Sample is what came out of a trial, seed by seed.
+// A Sample has the results of a trial, seed by seed.
 type Sample struct {
 	Trial
 	Results []*sim.Result // without records of jobs, unless they are kept

@@ -1,5 +1,5 @@
-// Package fewest serves the job with the fewest unfinished tasks first. It is what shortest
-// remaining processing time is where nothing is known of the lengths of tasks.
+// Package fewest serves the job with the fewest unfinished tasks first. Use it as shortest
+// remaining processing time if nothing is known about the lengths of tasks.
 //
 // # Algorithm
 //
