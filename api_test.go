@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/api.txt")
 
-// The exported API of the module's packages, one line a symbol. After a change
-// that is meant, `make api` rewrites the golden.
+// The golden file has the exported API of the module's packages, one line for each
+// symbol. After an intended change, `make api` rewrites it.
 func TestAPI(t *testing.T) {
 	const golden = "testdata/api.txt"
 	tr, err := load(os.DirFS("."))
@@ -196,7 +196,7 @@ func (tr *tree) undocumented(f *folder) []string {
 }
 
 // decls returns the declarations of a package, without functions and methods that
-// cannot be named from outside.
+// other packages cannot name.
 func (f *folder) decls() []ast.Decl {
 	var list []ast.Decl
 	for _, file := range f.code {
@@ -211,7 +211,7 @@ func (f *folder) decls() []ast.Decl {
 	return list
 }
 
-// value returns the type of a constant and its value, as far as they are known
+// value returns the type and the value of a constant, if they can be computed
 // without the standard library, and nothing for a variable.
 func (f *folder) value(name *ast.Ident) string {
 	c, ok := f.info.Defs[name].(*types.Const)

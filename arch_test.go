@@ -18,8 +18,8 @@ import (
 	"testing/fstest"
 )
 
-// The arrows of DESIGN.md, section 1, and the rules that keep decisions the same
-// on every run and every platform.
+// The module keeps the rules of imports of DESIGN.md, section 1, and the rules that keep decisions
+// the same on every run and every platform.
 func TestArchitecture(t *testing.T) {
 	tr, err := load(os.DirFS("."))
 	if err != nil {
@@ -39,7 +39,7 @@ func TestArchitecture(t *testing.T) {
 
 const modulePath = "github.com/sojourn-sched/sojourn"
 
-// A kind of folder, by what it may know.
+// A kind of folder, by what it may import.
 type kind string
 
 const (
@@ -114,8 +114,8 @@ type folder struct {
 	code  []*ast.File
 	tests []*ast.File // of both packages
 
-	// Types of the code, as far as they do not depend on what other modules or
-	// the standard library declare.
+	// Types of the code, as far as they do not depend on declarations of other modules or the
+	// standard library.
 	pkg  *types.Package
 	info types.Info
 }
@@ -177,7 +177,7 @@ func (tr *tree) inOrder() []*folder {
 	return slices.SortedFunc(maps.Values(tr.folders), func(a, b *folder) int { return cmp.Compare(a.dir, b.dir) })
 }
 
-// check type-checks the code of f. Whatever it cannot resolve has no type.
+// check type-checks the code of f. Expressions that it cannot resolve have no type.
 func (tr *tree) check(f *folder) {
 	if f.pkg != nil {
 		return
@@ -246,9 +246,9 @@ func (tr *tree) violations() []string {
 	return list
 }
 
-// checkFigure reports what is wrong in the figure of the house in DESIGN.md: each folder is on
-// one floor, and imports only from floors below. A name in the figure is a path, or what comes
-// after kit, internal or sojourntest in a path.
+// checkFigure reports what is wrong in the figure of the house in DESIGN.md. Each folder must
+// be on one floor, and import only from floors below. A name in the figure is a path, or the
+// part of a path after kit, internal or sojourntest.
 func (tr *tree) checkFigure(design string) (list []string) {
 	_, figure, _ := strings.Cut(design, "\n    floor ")
 	figure, _, _ = strings.Cut(figure, "\n\n")
@@ -358,7 +358,7 @@ func tableLines(n ast.Node, fset *token.FileSet) int {
 	return sum
 }
 
-// requirements returns what a go.mod has but may not have.
+// requirements returns the lines that a go.mod must not have.
 func requirements(gomod string) []string {
 	var list []string
 	block := ""
@@ -425,8 +425,7 @@ func checkModules(f *folder, file *ast.File, test bool, add report) {
 	})
 }
 
-// checkArrows reports imports of packages of this module that packages of kind k
-// do not know.
+// checkArrows reports imports of packages of this module that packages of kind k must not import.
 func checkArrows(f *folder, k kind, file *ast.File, test bool, add report) {
 	top := func(dir string) string { return strings.SplitN(dir, "/", 2)[0] }
 	imports(file, func(spec *ast.ImportSpec, name string) {
@@ -440,8 +439,8 @@ func checkArrows(f *folder, k kind, file *ast.File, test bool, add report) {
 	})
 }
 
-// checkCertifier reports what the certifier of schedules knows beyond what a schedule is: a
-// proof that is checked by the solver's own code proves nothing.
+// checkCertifier reports uses of the solver in the certifier of schedules: a check of a proof by
+// the solver's own code proves nothing.
 func checkCertifier(f *folder, file *ast.File, add report) {
 	const certifier, solver = "mars/certify", "mars/plan"
 	if f.dir != certifier {
@@ -479,12 +478,12 @@ func typeName(t types.Type) string {
 	return ""
 }
 
-// Names that give each run, or each platform, something else.
+// Names whose results differ between runs or between platforms.
 var (
 	clockNames = []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"}
-	// What math/rand/v2 has besides the global generator.
+	// Names of math/rand/v2 apart from the global generator.
 	seededNames = []string{"New", "NewPCG", "NewChaCha8", "NewZipf", "Rand", "PCG", "ChaCha8", "Source", "Zipf"}
-	// What math has in assembly on some platform and not rounded alike on all.
+	// Functions of math that are assembly on some platform, and not rounded alike on all.
 	inexactNames = []string{"Acos", "Acosh", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "Cbrt", "Cos", "Cosh", "Erf",
 		"Erfc", "Erfcinv", "Erfinv", "Exp", "Exp2", "Expm1", "Gamma", "Hypot", "J0", "J1", "Jn", "Lgamma", "Log", "Log10",
 		"Log1p", "Log2", "Pow", "Sin", "Sincos", "Sinh", "Tan", "Tanh", "Y0", "Y1", "Yn"}
@@ -493,8 +492,8 @@ var (
 		"Log", "LogAttrs", "Default", "SetDefault", "With"}
 )
 
-// checkStandard reports what packages of kind k may not use of the standard
-// library and of the language.
+// checkStandard reports uses of the standard library and of the language that packages of kind k
+// must not make.
 func checkStandard(f *folder, k kind, file *ast.File, add report) {
 	if k == program {
 		return
@@ -583,8 +582,8 @@ func selector(names map[string]string, n ast.Node) (pkg, name string, ok bool) {
 	return names[x.Name], sel.Sel.Name, true
 }
 
-// unordered marks a loop over a map whose order nobody can see. It stands on the
-// line of the loop or on the line before, and a reason should follow it.
+// unordered marks a loop over a map whose order has no visible effect. It stands on the line of
+// the loop or on the line before, and a reason should follow it.
 const unordered = "//sojourn:unordered"
 
 // checkMaps reports loops in the order of a map.
@@ -637,8 +636,7 @@ func sorted(names map[string]string, stack []ast.Node) bool {
 	return ok && pkg == "slices" && strings.HasPrefix(name, "Sorted")
 }
 
-// checkVariables reports variables of a package that are more than the name of a
-// value: two policies share nothing.
+// checkVariables reports variables of a package that can change: two policies share nothing.
 func checkVariables(f *folder, file *ast.File, add report) {
 	for _, decl := range file.Decls {
 		if d, ok := decl.(*ast.GenDecl); ok && d.Tok == token.VAR {
@@ -676,8 +674,8 @@ func checkVariables(f *folder, file *ast.File, add report) {
 	})
 }
 
-// checkSnapshots reports numbers of a snapshot that are cut where an int has 32 bits:
-// a forged one would then be taken for another, and be saved as that.
+// checkSnapshots reports numbers of a snapshot that are truncated if an int has 32 bits: a forged
+// number would then be read as another one, and be saved as that one.
 func checkSnapshots(file *ast.File, add report) {
 	names := packageNames(file)
 	if !slices.Contains(slices.Collect(maps.Values(names)), importPath("kit/snapshot")) {
@@ -700,8 +698,8 @@ func checkSnapshots(file *ast.File, add report) {
 	})
 }
 
-// checkKit reports what the kit exports and an author elsewhere cannot name, since its type is
-// of an internal package, and what others than the ledger could write of its account.
+// checkKit reports exports of the kit that authors elsewhere cannot name, since their type is in
+// an internal package. It also reports parts of the ledger's account that others could write.
 func checkKit(f *folder, file *ast.File, add report) {
 	if kindOf(f.dir) != kit {
 		return
@@ -781,12 +779,12 @@ func base(x ast.Expr) *ast.Ident {
 	return nil
 }
 
-// Each rule is broken by one small module, and kept by its twin.
+// For each rule, one small module breaks it and another one keeps it.
 func TestArchitectureRulesCanFail(t *testing.T) {
 	const (
 		goMod = "module " + modulePath + "\ngo 1.25.0\nrequire " + btreePath + " v1.1.3 // a comment\nrequire (\n\t" + rapidPath + " v1.3.0\n)\n"
 		m     = `"` + modulePath
-		// What the rule of the certifier tells from one another.
+		// The cases that the rule of the certifier distinguishes.
 		solver = `package plan
 type Instance struct{}
 func (*Instance) Check() error { return nil }

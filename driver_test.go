@@ -32,7 +32,7 @@ func arrival(id sojourn.JobID, tasks int) sojourn.Event {
 	return sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: tasks}}}}
 }
 
-// A slot that was free when it was sought may be taken, retire or leave before Assign.
+// A slot that was free when Seek named it may be taken, retire or leave before Assign.
 func TestLockedDeclinesWhatIsNotFreeAnyMore(t *testing.T) {
 	for name, between := range map[string]func(p sojourn.Policy){
 		"taken":    func(p sojourn.Policy) { p.Assign(3) },
@@ -54,9 +54,9 @@ func TestLockedDeclinesWhatIsNotFreeAnyMore(t *testing.T) {
 	}
 }
 
-// Many goroutines drive one policy: workers ask for the next task, or for one for their own
-// slot as they report an end; others seek and assign apart, and let slots come and go. Each
-// task runs once.
+// Many goroutines drive one policy. Workers ask for the next task, or for one for their own
+// slot when they report an end. Other goroutines seek and assign in separate calls, and let
+// slots come and go. Each task runs once.
 func TestLockedServesManyDrivers(t *testing.T) {
 	const (
 		workers = 4

@@ -53,8 +53,8 @@ func Example() {
 	// 10s: slot 0 starts task 2/0/0
 }
 
-// What a policy can do besides is found by As. A FIFO can name the slot to offer
-// and say why a job waits, but has no use for timers.
+// As finds what else a policy can do. A FIFO can name the slot to offer and say
+// why a job waits, but needs no timers.
 func ExampleAs() {
 	p, err := fifo.New(fifo.Options{})
 	if err != nil {
@@ -71,7 +71,8 @@ func ExampleAs() {
 	// seeker: true
 }
 
-// Two goroutines submit jobs to one policy. What As finds takes the lock too.
+// Two goroutines submit jobs to one policy. The methods that As finds take the
+// lock, too.
 func ExampleLocked() {
 	inner, err := fifo.New(fifo.Options{})
 	if err != nil {
@@ -96,8 +97,8 @@ func ExampleLocked() {
 	// Output: 2 jobs wait
 }
 
-// A policy refuses an event that does not fit what it was told before, says
-// which and why, and stays as it was.
+// A policy refuses an event that does not fit, says which event and why, and
+// does not change.
 func ExampleEventError() {
 	p, err := fifo.New(fifo.Options{})
 	if err != nil {
@@ -133,7 +134,7 @@ func ExampleMakeInputs() {
 	// 2 [2]
 }
 
-// Check tells what a policy would find wrong with a job, before it is sent.
+// Check says what a policy would find wrong with a job, before the job is sent.
 func ExampleJob_Check() {
 	job := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{
 		{Tasks: 4},

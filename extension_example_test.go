@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-// tell reports events to a policy that has to accept them.
+// tell reports events to a policy that must accept them.
 func tell(p sojourn.Policy, events ...sojourn.Event) {
 	for _, ev := range events {
 		if err := p.Observe(ev); err != nil {
@@ -22,9 +22,9 @@ func tell(p sojourn.Policy, events ...sojourn.Event) {
 	}
 }
 
-// An urgent policy is fair, but counts a job whose name begins with "urgent" a
-// thousand times. A policy of one's own need not start from nothing: embedding one
-// keeps what it can do besides.
+// An urgent policy is fair, but gives a job whose name begins with "urgent" a
+// thousand times the weight. You need not write a policy from nothing: if you
+// embed a policy, you keep everything that it can do.
 type urgent struct{ *fair.Policy }
 
 // Observe implements [sojourn.Policy].
@@ -43,7 +43,7 @@ func (p urgent) Observe(ev sojourn.Event) error {
 	return err
 }
 
-// A policy of one's own, in thirty lines.
+// A policy of your own, in thirty lines.
 func Example_policy() {
 	inner, err := fair.New(fair.Options{})
 	if err != nil {
@@ -67,7 +67,7 @@ func Example_policy() {
 	// slot 3 runs 1/0/1
 }
 
-// The shortest job goes first, whenever it came.
+// The shortest job goes first, no matter when it came.
 func ExampleRanking() {
 	p, err := baseline.NewSRPT(baseline.SRPTOptions{})
 	if err != nil {
@@ -136,8 +136,8 @@ func ExampleWaker() {
 	// TaskFinished
 }
 
-// A pool is to have one slot at least. It has none for ten seconds, and gets one
-// back.
+// A pool should have at least one slot. It has none for ten seconds, and gets
+// one back.
 func ExamplePreemptor() {
 	p, err := fair.New(fair.Options{
 		Pools:      map[string]fair.Pool{"web": {Min: fair.Slots{0: 1}}},
@@ -147,7 +147,7 @@ func ExamplePreemptor() {
 		log.Fatal(err)
 	}
 	now := sojourn.Time(0)
-	// settle is what a driver does at each instant.
+	// settle does the duties of a driver at one instant.
 	settle := func() {
 		for {
 			for slot, ok := p.Seek(0); ok; slot, ok = p.Seek(0) {
@@ -192,7 +192,7 @@ func ExamplePreemptor() {
 	// 12s: task 2/0/0 starts
 }
 
-// A policy is saved, and another one continues where it stood.
+// A policy is saved, and another one continues from the same state.
 func ExampleSnapshotter() {
 	policy := func() *fifo.Policy {
 		p, err := fifo.New(fifo.Options{})

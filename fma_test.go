@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// fused matches a multiplication and an addition that the compiler made one, in
-// what it prints under -S: the place in the source, then the instruction.
+// fused matches a multiplication and an addition that the compiler has fused, in
+// the output of -S: the place in the source, then the instruction.
 var fused = regexp.MustCompile(`\(([^()]+:\d+)\)\t(V?FN?M(?:ADD|SUB)\w*)\t`)
 
 // assembly returns what the compiler prints for packages of the module in dir.
@@ -28,16 +28,16 @@ func assembly(t *testing.T, dir string, packages, env []string) []byte {
 	return out
 }
 
-// A fused multiply-add rounds once instead of twice, so that a sum differs in its
-// last bit between the platforms that have it and those that have not. The
-// compiler fuses x*y + z, but not float64(x*y) + z.
+// A fused multiply-add rounds once instead of twice. So the last bit of a sum
+// differs between platforms with and without it. The compiler fuses x*y + z, but
+// not float64(x*y) + z.
 //
 // It compiles the module for two other platforms, which takes a minute of processor
 // time, so that only .ci/run does it.
 func TestNoFusedMultiplyAdd(t *testing.T) {
 	platforms := [][]string{{"GOARCH=arm64"}, {"GOARCH=amd64", "GOAMD64=v3"}}
 
-	tr, err := load(os.DirFS(".")) // go test sees these reads, and runs the test anew after a change
+	tr, err := load(os.DirFS(".")) // go test sees these reads, and runs the test again after a change
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func phases(n int) []sojourn.Phase {
 	return slices.Repeat([]sojourn.Phase{{Tasks: 1}}, n)
 }
 
-// Whatever passes Check has between 1 and 2^48-1 units, those that WeightUnits
+// A weight that passes Check has between 1 and 2^48-1 units, as WeightUnits
 // promises: the nearest number of 2^-16, ties to even. The oracle computes in
 // big.Float, where the product and its halves are exact.
 func TestWeightUnits(t *testing.T) {
@@ -318,7 +318,7 @@ func TestInputsShareNothing(t *testing.T) {
 	}
 }
 
-// Inputs that name no node are the zero Inputs, however many tasks they are of.
+// Inputs that name no node are the zero Inputs, for any number of tasks.
 func TestInputsWithoutNodesAreEmpty(t *testing.T) {
 	for _, in := range []sojourn.Inputs{{}, sojourn.MakeInputs(nil), sojourn.MakeInputs(make([][]sojourn.NodeID, 5))} {
 		if in.Len() != 0 || len(in.Of(0)) != 0 || len(in.Of(12)) != 0 {

@@ -44,8 +44,8 @@ var unitKinds = map[string][]slog.Kind{
 	"job ID":   {slog.KindUint64},
 }
 
-// What the doc comments of policies say that Explain tells is what it tells: no key is
-// seen that is not listed, and in the stories below every key is seen that is.
+// The doc comments of policies list the keys of Explain: every key seen is listed, and the
+// stories below show every listed key.
 func TestKeysOfExplain(t *testing.T) {
 	type found struct {
 		units map[string]string // by key
@@ -92,7 +92,7 @@ var (
 	elsewhere = regexp.MustCompile(`(?s)keys\s+are\s+those\s+of\s+\[(\w+)\.(\w+)\.(\w+)\]`)
 )
 
-// documentedKeys adds the keys that the comment on a method lists to units, and those of the
+// documentedKeys adds to units the keys that the comment on a method lists, and those of the
 // method that it refers to.
 func documentedKeys(t *testing.T, dir, receiver, method string, units map[string]string) {
 	doc := methodDoc(t, dir, receiver, method)
@@ -168,8 +168,8 @@ func methodDoc(t *testing.T, dir, receiver, method string) string {
 	return ""
 }
 
-// A stage is where a story is played: a policy that is asked to explain each job after each
-// event and each assignment.
+// A stage plays a story: it asks a policy to explain each job after each event and each
+// assignment.
 type stage struct {
 	t       *testing.T
 	name    string
@@ -182,7 +182,7 @@ type stage struct {
 	running []sojourn.Assignment
 }
 
-// tell tells of something that happens now, and then of a Tick if one is due.
+// tell reports an event of this instant, and then a Tick if one is due.
 func (s *stage) tell(ev sojourn.Event) {
 	s.t.Helper()
 	ev.At = s.now
@@ -197,7 +197,7 @@ func (s *stage) tell(ev sojourn.Event) {
 	}
 }
 
-// ask looks at what is explained of each job; the stories have jobs 1 to 9.
+// ask looks at the explanations of all jobs; the stories have jobs 1 to 9.
 func (s *stage) ask() {
 	for id := sojourn.JobID(1); id < 10; id++ {
 		attrs, _ := s.explain(id)
@@ -207,7 +207,7 @@ func (s *stage) ask() {
 
 var number = regexp.MustCompile(`[0-9]+$`)
 
-// lookAt looks at some keys and, but for what another policy explains, at those in groups.
+// lookAt looks at keys, and at the keys in groups unless another policy explains them.
 func (s *stage) lookAt(group string, attrs []slog.Attr) {
 	for _, a := range attrs {
 		kind := a.Value.Kind()
@@ -231,7 +231,7 @@ func (s *stage) add(c sojourn.Class, nodes ...sojourn.NodeID) {
 	}
 }
 
-// arrive tells of a job that is due in an hour.
+// arrive reports a job that is due in an hour.
 func (s *stage) arrive(kind sojourn.EventKind, id sojourn.JobID, pool string, phases ...sojourn.Phase) {
 	s.t.Helper()
 	s.tell(sojourn.Event{Kind: kind, Job: &sojourn.Job{ID: id, Pool: pool, Deadline: sojourn.Time(time.Hour), Phases: phases}})
@@ -258,7 +258,7 @@ func (s *stage) wait(d time.Duration) {
 	s.tell(sojourn.Event{Kind: sojourn.Tick})
 }
 
-// finish ends the first attempts of those that run.
+// finish ends the first n running attempts.
 func (s *stage) finish(n int) {
 	for range min(n, len(s.running)) {
 		a := s.running[0]
@@ -267,7 +267,7 @@ func (s *stage) finish(n int) {
 	}
 }
 
-// drain runs what is left.
+// drain runs everything that is left.
 func (s *stage) drain() {
 	for range 100 {
 		s.wait(time.Second)
@@ -357,7 +357,7 @@ func stories() (list []story) {
 }
 
 // threeJobs is a story of three jobs of two phases, on four slots of class 0 and three of class
-// 1, of which one job is cancelled while it runs.
+// 1. One job is cancelled while it runs.
 func threeJobs(s *stage) {
 	s.add(0, 1, 1, 2, 2)
 	s.add(1, 1, 2, 3)

@@ -12,8 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// mutex returns the lock inside, which nobody outside sees. The tests are outside because a test
-// in package sojourn makes go compile every policy anew for the tests beside it.
+// mutex returns the lock inside, which is not exported. These tests are in package sojourn_test
+// because a test in package sojourn makes go compile every policy again for the tests beside it.
 func mutex(l *sojourn.Locked) *sync.Mutex {
 	field := reflect.ValueOf(l).Elem().FieldByName("mu")
 	return reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Interface().(*sync.Mutex)
@@ -169,8 +169,8 @@ func TestLockedHoldsTheLock(t *testing.T) {
 	}
 }
 
-// Every call from many goroutines: the race detector finds any that goes past
-// the lock, and the count any that got lost.
+// Many goroutines make every call. The race detector finds a call that bypasses the lock, and
+// the count finds a lost one.
 func TestLockedIsSafeForConcurrentUse(t *testing.T) {
 	const rounds = 200
 	g, l := newGuarded()
@@ -255,8 +255,7 @@ func TestLockedFindsThroughWrappersInside(t *testing.T) {
 	}
 }
 
-// What All yields is the policy inside, under the lock until the body is left, in
-// whichever way.
+// All yields the policy inside, under the lock until the body is left in any way.
 func TestLockedLendsThePolicy(t *testing.T) {
 	g, l := newGuarded()
 	for p := range sojourn.All[*guarded](l) {
@@ -281,7 +280,7 @@ func TestLockedLendsThePolicy(t *testing.T) {
 	}
 }
 
-// AssignNext seeks and assigns in one go.
+// AssignNext seeks and assigns under one lock.
 func TestLockedAssignNext(t *testing.T) {
 	g, l := newGuarded()
 	if a, ok := l.AssignNext(8); !ok || a.Slot != 8 {
@@ -298,7 +297,7 @@ func TestLockedAssignNext(t *testing.T) {
 	sojourn.NewLocked(plain{}).AssignNext(0)
 }
 
-// The policy inside cannot be had, by Unwrap, by As, or by a view.
+// Neither Unwrap, nor As, nor a view gives access to the policy inside.
 func TestLockedHidesThePolicy(t *testing.T) {
 	_, l := newGuarded()
 	if _, ok := any(l).(interface{ Unwrap() sojourn.Policy }); ok {

@@ -57,9 +57,9 @@ var makers = []maker{
 	madeBy("mars", mars.New),
 }
 
-// Under every policy, a slot gets the task whose input is closest, of those that are alike:
-// on the node, then anywhere, then on the rack, then the rest. Comparisons of policies are
-// then of the order of their jobs alone.
+// Under every policy, a slot gets the task whose input is closest among tasks that are
+// otherwise alike: on the node, then anywhere, then on the rack, then the rest. So
+// comparisons of policies compare only the order of jobs.
 func TestEveryPolicyTakesTheClosestTask(t *testing.T) {
 	for _, m := range makers {
 		p, err := m.make()
@@ -91,8 +91,8 @@ func TestEveryPolicyTakesTheClosestTask(t *testing.T) {
 	}
 }
 
-// Late means the same everywhere: zero is what the policy says, and decides as that does,
-// so that each takes over the state of the other.
+// Late means the same everywhere. Zero is the policy's default and decides like the
+// default, so each can restore the state of the other.
 func TestLateDefault(t *testing.T) {
 	makers := map[string]struct {
 		make  func(vqueue.Late) (sojourn.Policy, error)
@@ -125,8 +125,8 @@ func TestLateDefault(t *testing.T) {
 	}
 }
 
-// A domain is what a field of options may be: the ends of its range, and the values just
-// outside. Options that a value needs beside it are set by with.
+// A domain describes the values of a field of options: the ends of its range, and the
+// values just outside. with sets other options that a value needs.
 type domain struct {
 	good, bad []any
 	with      func(options reflect.Value)
@@ -233,8 +233,9 @@ var optionTypes = []struct {
 	}},
 }
 
-// The zero options are valid, the ends of the range of each field are, and what is just
-// outside is refused with an error that begins with the package and names the field.
+// The zero options are valid, and so are the ends of the range of each field. A value
+// just outside is refused with an error that begins with the package and names the
+// field.
 func TestOptionsAreValidated(t *testing.T) {
 	for _, o := range optionTypes {
 		typ := reflect.TypeOf(o.zero)

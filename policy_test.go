@@ -7,13 +7,13 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// bare is a policy that can do nothing besides.
+// bare is a policy without optional interfaces.
 type bare struct{}
 
 func (bare) Observe(sojourn.Event) error                           { return nil }
 func (bare) Assign(sojourn.SlotID) (_ sojourn.Assignment, ok bool) { return }
 
-// waking is a policy that tells itself apart by the instant it wakes at.
+// waking is a policy that is recognised by the instant at which it wakes.
 type waking struct {
 	bare
 	at sojourn.Time
@@ -30,7 +30,7 @@ type wrapping struct {
 func (w wrapping) Unwrap() sojourn.Policy { return w.Policy }
 func (w wrapping) As(target any) bool     { return w.as != nil && w.as(target) }
 
-// opaque hides p from everybody.
+// opaque hides p completely.
 type opaque struct{ p sojourn.Policy }
 
 func (o opaque) Observe(ev sojourn.Event) error                      { return o.p.Observe(ev) }
@@ -104,7 +104,7 @@ func TestAsFindsConcreteTypes(t *testing.T) {
 	}
 }
 
-// A method As that sets its target but reports false has said no.
+// If a method As sets its target but reports false, the target does not count.
 func TestAsForgetsWhatWasRefused(t *testing.T) {
 	p := wrapping{Policy: bare{}, as: func(target any) bool {
 		*target.(*sojourn.Waker) = waking{}

@@ -33,8 +33,8 @@ func Example_firstScreen() {
 	// Output: 1/0/0 attempt 1
 }
 
-// A policy drives real work: eight goroutines, a job of 100 tasks, and one of 2
-// that does not have to wait for it.
+// A policy drives real work: eight goroutines, a job of 100 tasks, and a job of
+// 2 that does not have to wait for it.
 func Example_goroutines() {
 	work := func(sojourn.TaskID) { time.Sleep(time.Millisecond) }
 

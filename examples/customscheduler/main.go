@@ -1,5 +1,5 @@
-// Command customscheduler shows a queue that workers ask what to do next, and which lets a policy answer.
-// Tasks that fail are tried again, at most three times, and jobs can be cancelled.
+// Command customscheduler shows a queue whose workers ask what to do next, and which lets a policy
+// answer. A task that fails is tried at most three times, and jobs can be cancelled.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 )
 
-// A queue is what was there before, but for the policy and its timer.
+// A queue is an existing queue with two additions: the policy and its timer.
 type queue struct {
 	sync.Mutex
 	changed sync.Cond
@@ -39,8 +39,8 @@ func newQueue(o fair.Options, log io.Writer) (*queue, error) {
 	return q, err
 }
 
-// observe reports an event. One that does not fit, such as the cancellation of a
-// job that has ended, comes back as an error and has changed nothing.
+// observe reports an event. If the event does not fit, such as the cancellation of a job that has
+// ended, observe returns an error and nothing has changed.
 func (q *queue) observe(ev sojourn.Event) error {
 	ev.At = sojourn.Time(time.Since(q.start))
 	q.changed.Broadcast() // any event may give any worker something to do

@@ -1,5 +1,5 @@
-// Deadlines accepts jobs by their deadlines: one is refused, and takes the
-// counter-offer. Two workers run tasks of one kind.
+// Command deadlines accepts jobs by their deadlines. One job is refused and
+// takes the counter-offer. Two workers run tasks of one kind.
 package main
 
 import (

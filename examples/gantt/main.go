@@ -19,8 +19,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// The long job comes first, and short ones while it runs. Nobody says how long tasks
-// take.
+// The long job comes first, and short ones arrive while it runs. No job has
+// estimates.
 var jobs = []struct {
 	name, colour string
 	tasks        int

@@ -1,7 +1,7 @@
 // Command quickstart runs a burst of jobs on three goroutines, once under FIFO
 // and once under the policy to start with, and prints how long each job took from its
-// arrival to its end. Short jobs stop waiting behind long ones, although nobody says how
-// long a task takes, and the long one pays for that.
+// arrival to its end. Short jobs no longer wait behind long ones, although no job has
+// estimates; the long job pays for that.
 package main
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/sojourn-sched/sojourn/leastwork"
 )
 
-// burst arrives all at once: a long job first, short ones behind it.
+// burst is a burst of jobs that arrive at one instant: a long job first, short ones
+// behind it.
 var burst = []struct {
 	name  string
 	tasks int
@@ -48,8 +49,8 @@ func compare(w io.Writer) {
 	}
 }
 
-// run works off the burst and returns the sojourn time of each job. One goroutine
-// owns the policy: it reports what happens and starts what the policy assigns.
+// run runs the burst and returns the sojourn time of each job. One goroutine owns the
+// policy: it reports what happens and starts what the policy assigns.
 func run(p sojourn.Policy, workers int) []time.Duration {
 	start := time.Now()
 	observe := func(ev sojourn.Event) {
