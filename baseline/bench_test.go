@@ -28,6 +28,12 @@ func BenchmarkSteady(b *testing.B) {
 	b.Run("fsp", func(b *testing.B) {
 		steady.Run(b, must(baseline.NewFSP, baseline.FSPOptions{}), steady.Sizes...)
 	})
+	b.Run("srpt reserve", func(b *testing.B) {
+		steady.Run(b, must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.01}), steady.Sizes...)
+	})
+	b.Run("fsp reserve", func(b *testing.B) {
+		steady.Run(b, must(baseline.NewFSP, baseline.FSPOptions{Reserve: 0.01}), steady.Sizes...)
+	})
 	b.Run("las", func(b *testing.B) {
 		steady.Run(b, must(baseline.NewLAS, baseline.LASOptions{}), steady.Sizes...)
 	})
