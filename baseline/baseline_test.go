@@ -46,7 +46,8 @@ func TestConformance(t *testing.T) {
 		{"local", must(baseline.NewLocal, baseline.LocalOptions{}), nil, false},
 	}
 	for i, tc := range list {
-		// None is restored from a snapshot of another, nor under other options.
+		// No policy is restored from a snapshot of another one, or under other
+		// options.
 		others := []func() sojourn.Policy{must(baseline.NewFSP, baseline.FSPOptions{DefaultTaskTime: time.Second})}
 		for k := range list {
 			if k != i {

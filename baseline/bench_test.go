@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
-// must turns a constructor and its options into what sojourntest and the benchmarks
-// take.
+// must turns a constructor and its options into a function without an error, as
+// sojourntest and the benchmarks need it.
 func must[P sojourn.Policy, O any](construct func(O) (P, error), opts O) func() sojourn.Policy {
 	return func() sojourn.Policy {
 		p, err := construct(opts)

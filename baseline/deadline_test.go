@@ -188,8 +188,8 @@ func TestDeadlineConstraintHoldsSlotsOfOthers(t *testing.T) {
 	}
 }
 
-// A slot that retires holds nothing up: its task goes on, and the job's other one gets the
-// slot that is left.
+// A retiring slot blocks nothing: its task continues, and the job's other task gets the
+// remaining slot.
 func TestDeadlineConstraintHoldsSlotsThatRetire(t *testing.T) {
 	p := dcCluster(t, baseline.DeadlineConstraintOptions{HoldSlots: true}, 0, 2)
 	for _, ev := range []sojourn.Event{
@@ -208,8 +208,8 @@ func TestDeadlineConstraintHoldsSlotsThatRetire(t *testing.T) {
 	}
 }
 
-// A slot that an attempt has left is free again, however the attempt has ended: a job that
-// needs four map slots at once is accepted after that, and not before.
+// A slot is free again after its attempt has ended in any way: a job that needs four map
+// slots at once is accepted after that, and not before.
 func TestDeadlineConstraintCountsFreeSlots(t *testing.T) {
 	for _, kind := range []sojourn.EventKind{sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused} {
 		p := dcCluster(t, baseline.DeadlineConstraintOptions{}, 4, 1)

@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 )
 
-// A job of 200 s comes while the first task of one of 100 s runs. SRPT serves the least
-// remaining work first, LAS the job that got least service so far.
+// A job of 200 s arrives while the first task of a job of 100 s runs. SRPT serves the
+// least remaining work first, and LAS the job that has had the least service.
 func Example() {
 	srpt, err := baseline.NewSRPT(baseline.SRPTOptions{})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 )
 
-// Jobs of weights and estimates at the ends of their ranges, revised to those at the
-// other ends: what Observe accepts can be saved and restored.
+// Jobs have weights and estimates at the ends of their ranges, and are revised to the
+// other ends: every state that Observe accepts can be saved and restored.
 func TestExtremesCanBeSaved(t *testing.T) {
 	weights := []float64{1.0 / (1 << 16), 1, 3, 1<<32 - 1}
 	estimates := []time.Duration{1, 7, time.Second, math.MaxInt64}
@@ -52,9 +52,9 @@ func TestExtremesCanBeSaved(t *testing.T) {
 	}
 }
 
-// Jobs of one task of 10 us come together, and one of 2 us, all of one weight, on one
-// slot. In fluid sharing the last one ends at 2(n+1) us, and the bound is 10 us later.
-// Virtual time that is too coarse for large weights has them all tie.
+// Jobs of one task of 10 us arrive together with one of 2 us, all of one weight, on
+// one slot. In fluid sharing the last one ends at 2(n+1) us, and the bound is 10 us
+// later. If virtual time is too coarse for large weights, all of them tie.
 func TestTheBoundHoldsForAllWeights(t *testing.T) {
 	const us, n = sojourn.Time(time.Microsecond), 1000
 	for _, w := range []float64{1.0 / (1 << 16), 1, 1e6, 1e8, 1e9, 1<<32 - 1} {

@@ -55,7 +55,7 @@ func (b bench) end(kind sojourn.EventKind, at sojourn.Time, a sojourn.Assignment
 	b.observe(sojourn.Event{Kind: kind, At: at, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 }
 
-// number returns a quantity that Explain tells of a job, in a group or not.
+// number returns a quantity in the explanation of a job, in a group or not.
 func (b bench) number(id sojourn.JobID, path ...string) float64 {
 	b.t.Helper()
 	attrs, ok := b.p.Explain(id)
@@ -160,7 +160,7 @@ func TestPhasesEnterWhenTheyAreReady(t *testing.T) {
 	}
 }
 
-// A job that ends before its virtual end leaves its tag behind and nothing else.
+// A job that ends before its virtual end leaves only its tag behind.
 func TestEndedJobsAreFreed(t *testing.T) {
 	p, err := baseline.NewFSP(baseline.FSPOptions{})
 	if err != nil {
@@ -185,7 +185,7 @@ func TestEndedJobsAreFreed(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-// An attempt that was adopted has had its service before.
+// An adopted attempt has had service before its adoption.
 func TestLASCountsAdoptedService(t *testing.T) {
 	p, err := baseline.NewLAS(baseline.LASOptions{})
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 )
 
-// On random clusters every slot gets, of all tasks, one whose input is as close as
-// that of any other; of several jobs with one as close, the one that came first.
+// On random clusters every slot gets a task whose input is as close as that of any
+// other; among several jobs with such a task, the job that came first.
 func TestLocalFirst(t *testing.T) {
 	testClosest(t, must(baseline.NewLocal, baseline.LocalOptions{}), func(task, other sojourn.TaskID, d, than int) bool {
 		return d < than || d == than && task.Job < other.Job
 	})
 }
 
-// Those that rank jobs take, of the job that is served, the task whose input is
-// closest.
+// Policies that rank jobs take the task whose input is closest from the job that
+// they serve.
 func TestClosestTaskOfTheJob(t *testing.T) {
 	for name, newPolicy := range map[string]func() sojourn.Policy{
 		"srpt": must(baseline.NewSRPT, baseline.SRPTOptions{}),

@@ -14,7 +14,7 @@ type exactFSP struct {
 	v    gpstest.Cluster
 	jobs []*exactJob // in the order of arrival
 
-	// dropLate is a mutant that follows a paper to the letter: a job that ends in the
+	// dropLate is a mutant that follows a paper literally: a job that ends in the
 	// virtual cluster is forgotten, and served only when nothing else is left.
 	dropLate bool
 }
@@ -105,7 +105,8 @@ type testJob struct {
 
 // schedule drives a policy through jobs, which are in the order of arrival, on n
 // slots, and returns when each job finished and the order of task starts. It is
-// the plainest driver there is: it searches lists for the next thing to happen.
+// a driver as simple as possible: it searches lists for the next thing to
+// happen.
 func schedule(p sojourn.Policy, n int, jobs []testJob) (finish []sojourn.Time, starts []sojourn.TaskID) {
 	must := func(ev sojourn.Event) {
 		if err := p.Observe(ev); err != nil {

@@ -95,9 +95,9 @@ func TestFSPKeepsTheBound(t *testing.T) {
 	})
 }
 
-// The test above can fail: two readings of the paper, and the policies that make
-// no such promise, break the bound on some of the same instances.
-// Reference: package comment, proof.
+// The test above can fail: two readings of the paper, and policies without such
+// a promise, break the bound on some of the same instances. Reference: package
+// comment, proof.
 func TestMutantsBreakTheBound(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -23,8 +23,8 @@ type keptFSP struct {
 	over    map[sojourn.JobID]int // finished tasks
 }
 
-// newKeptFSP returns the oracle. Counted is both owners, whose slots count as free that
-// are held out of turn, and fewer; a mutant has fewer alone.
+// newKeptFSP returns the oracle. Counted sets both owners and fewer; a mutant has only fewer. With
+// owners, slots that are held out of turn count as free.
 func newKeptFSP(share *big.Rat, owners, fewer bool) *keptFSP {
 	return &keptFSP{reserve: gpstest.NewReserve(share, owners), fewer: fewer,
 		longest: map[sojourn.JobID]time.Duration{}, over: map[sojourn.JobID]int{}}
@@ -89,7 +89,7 @@ type keptJudge struct {
 	sojourn.Policy
 	exact *keptFSP
 	t     *rapid.T
-	tied  *bool // jobs were too close to tell: the rest is not compared
+	tied  *bool // jobs were too close to decide: the rest is not compared
 }
 
 func (p keptJudge) Observe(ev sojourn.Event) error {
@@ -196,8 +196,8 @@ func stream(tasks int) []testJob {
 }
 
 // The plain form keeps no bound: the longer the stream, the later the long task. The counted
-// form keeps it, and a mutant that counts free slots and not whose the others are does not.
-// Reference: package comment, theorem with a reserve.
+// form keeps the bound. A mutant that counts only free slots, and not who holds the others,
+// does not. Reference: package comment, theorem with a reserve.
 func TestPlainReserveLosesWithoutBound(t *testing.T) {
 	half := rat(1, 2)
 	ends := func(p sojourn.Policy, tasks int) sojourn.Time {

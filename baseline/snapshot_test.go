@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 )
 
-// What is forged is refused, or leaves a policy that goes on.
+// A forged snapshot is refused, or leaves a policy that continues.
 func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewSRPT, baseline.SRPTOptions{}), 600)
 	snapshottest.Attack(t, must(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5, Counted: true}), 600)
@@ -24,7 +24,7 @@ func TestForgedSnapshots(t *testing.T) {
 	snapshottest.Attack(t, must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: true}), 300)
 }
 
-// A job takes memory for what is started, not for what is announced.
+// A job takes memory for its started tasks, not for its announced ones.
 func TestLargeJob(t *testing.T) {
 	for name, newPolicy := range map[string]func() sojourn.Policy{
 		"srpt":       must(baseline.NewSRPT, baseline.SRPTOptions{}),

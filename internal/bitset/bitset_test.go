@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The oracle is the list of what was done. The latest that concerns an integer tells
-// whether it is a member, and between the ends of what was done nothing changes.
+// The oracle is the list of operations. The latest operation on an integer tells whether it is
+// a member. Between the ends of operations nothing changes.
 type oracle []struct {
 	from, to int
 	add      bool
@@ -26,7 +26,7 @@ func (o oracle) has(i int) bool {
 	return false
 }
 
-// ends returns 0 and all ends of what was done, in order.
+// ends returns 0 and all ends of operations, in order.
 func (o oracle) ends() []int {
 	list := []int{0}
 	for _, done := range o {
@@ -119,7 +119,7 @@ func TestSetAgainstHistory(t *testing.T) {
 	})
 }
 
-// A large set takes memory for what has changed in it, and for no more.
+// A large set takes memory only for its changed parts.
 func TestMemoryFollowsChanges(t *testing.T) {
 	// The runtime counts what all goroutines allocate, its own too: the least of some tries is
 	// what the change took.

@@ -26,8 +26,8 @@ func place(x float64) int64 {
 	return int64(math.Float64bits(x) &^ (1 << 63))
 }
 
-// Beyond these ranges math is assembly on amd64 that is wrong: it overflows early,
-// and takes the logarithm of subnormal numbers for that of others.
+// Beyond these ranges the assembly of package math on amd64 is wrong: it overflows
+// early, and its logarithms of subnormal numbers are wrong.
 func TestExpAndLogAgainstMath(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	check := func(name string, x, got, want float64) {

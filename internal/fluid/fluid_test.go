@@ -112,7 +112,7 @@ var instances = rapid.Custom(func(t *rapid.T) []fluid.Job {
 	return jobs
 })
 
-// No job completes later under FSP or PFSP than under PS, with weights than under
+// No job completes later under FSP or PFSP than under PS, or with weights under
 // GPS. SRPT has the least mean. All keep the processor busy while there is work,
 // and give no job more than the processor.
 func TestLawsOfTheFluidModel(t *testing.T) {

@@ -78,10 +78,10 @@ func draw(rng *rand.Rand, f family, weighted bool) (slots int, jobs []Job) {
 
 // TestNoJobLaterThanUnderPS runs PFSP in the integers of the library on online job
 // sets of eight families, with and without weights. No job is late against exact
-// PS, and no slack is ever negative. The times are equal to those of exact PFSP, not
-// just close, so that no decision was another, but for a few sets in 100,000 in
-// which a tie is broken otherwise: of two jobs whose F are equal, rounding may put
-// the later one in front. That does no harm to anybody's due time.
+// PS, and no slack is ever negative. The times are equal to those of exact PFSP, and
+// not just close, so every decision was the same. In a few sets in 100,000 a tie is
+// broken differently: if two jobs have equal F, rounding may put the later one in
+// front. This makes no job late.
 //
 // Each check draws 16 sets: 100,000 sets take -rapid.checks=6250.
 //
@@ -154,9 +154,9 @@ func TestRoundedAgainstExact(t *testing.T) {
 	})
 }
 
-// psError returns how late job i may be by the proof in the package vqueue, in
-// nanoseconds: E Wmax / (w C 2^32) ticks with an E of 2w for each job, and one tick
-// to which the completion is rounded up.
+// psError returns how late job i may be, in nanoseconds: E Wmax / (w C 2^32) ticks
+// with an E of 2w for each job, and one tick to which the completion is rounded up.
+// Package vclock proves the same with 2^96, so the tick decides.
 func psError(slots int, jobs []Job, i int) *big.Rat {
 	e, _ := newEngine(slots, jobs)
 	w := new(big.Rat)
@@ -191,12 +191,13 @@ func TestRoundedRange(t *testing.T) {
 	}
 }
 
-// TestMeanSojournTimes has 8 times 3,000 jobs arrive as a Poisson process. On the
-// average PFSP is between SRPT and FSP, and no set of this length was seen where it
-// is not; a single small set may be. Where sizes are equal all but PS are the same.
+// TestMeanSojournTimes has 8 times 3,000 jobs arrive as a Poisson process. On
+// average PFSP is between SRPT and FSP. No set of this length was seen in which it
+// is not, but a single small set may differ. If sizes are equal, all kinds except
+// PS are the same.
 //
-// The measured ratios to PS are those of an independent implementation with other
-// random numbers, within what so few seeds leave open.
+// The measured ratios to PS agree with those of an independent implementation with
+// other random numbers, within the error of so few seeds.
 func TestMeanSojournTimes(t *testing.T) {
 	exponential := func(rng *rand.Rand) float64 { return rng.ExpFloat64() }
 	for _, tc := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/histories"
 )
 
-// rapid makes as many checks as were set, also under -short, and those of the flag again
-// when the test has ended.
+// rapid makes as many checks as were set, also under -short, and as many as the flag says
+// after the test has ended.
 func TestShares(t *testing.T) {
 	made := func(t *testing.T) (n int) {
 		rapid.Check(t, func(*rapid.T) { n++ })
@@ -44,8 +44,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// Where the seed of rapid is fixed, tests under different options draw different numbers, and
-// each the same at every run.
+// If the seed of rapid is fixed, tests under different options draw different numbers, and
+// each test draws the same at every run.
 func TestOptionsUnderAFixedSeed(t *testing.T) {
 	f := flag.Lookup("rapid.seed")
 	was := f.Value.String()

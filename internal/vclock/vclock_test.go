@@ -225,8 +225,8 @@ func TestClockAgainstExactGPS(t *testing.T) {
 	})
 }
 
-// What was rounded up at a large weight and a small work is not multiplied when the
-// weight falls: a tag keeps its range, and what is saved can be restored.
+// A rounding at a large weight and a small work is not multiplied when the weight
+// falls: a tag keeps its range, and a saved state can be restored.
 func TestTagsKeepTheirRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{slack: new(big.Int)}

@@ -13,9 +13,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Package sojourntest drives the ledger through every policy, with
-// every valid and invalid event, against a model of its own. Here is what it cannot
-// see.
+// Package sojourntest drives the ledger through every policy, with every valid and
+// invalid event, against a model of its own. This file tests what it cannot see.
 
 type testLedger struct {
 	Ledger[int]
@@ -43,8 +42,8 @@ func (l *testLedger) end(kind sojourn.EventKind, a sojourn.Assignment) Change[in
 	return l.observe(sojourn.Event{Kind: kind, At: l.Now(), Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 }
 
-// Tasks are taken in the order of their index, and one that failed comes back to
-// its place in that order.
+// Tasks are taken in the order of their index, and a failed task comes back to its place in
+// that order.
 func TestLowestTaskFirst(t *testing.T) {
 	l := &testLedger{t: t}
 	l.slots(4)
@@ -66,8 +65,8 @@ func TestLowestTaskFirst(t *testing.T) {
 	}
 }
 
-// Startable, Ready and NextPhase agree with a count over all tasks, whatever
-// finishes, fails and is lost in a chain of phases on two classes.
+// Startable, Ready and NextPhase agree with a count over all tasks while tasks finish, fail
+// and lose outputs in a chain of phases on two classes.
 func TestSidesAgreeWithACount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &testLedger{t: t}
@@ -138,8 +137,7 @@ func TestSidesAgreeWithACount(t *testing.T) {
 	})
 }
 
-// Nothing is kept of jobs that have ended: memory does not grow, and handles are
-// used again.
+// Jobs that have ended leave nothing behind: memory does not grow, and handles are reused.
 func TestEndedJobsAreForgotten(t *testing.T) {
 	l := &testLedger{t: t}
 	l.slots(1)
@@ -197,7 +195,7 @@ func TestDroppedTasksAreForgotten(t *testing.T) {
 	}
 }
 
-// Every task that is left is running, startable, blocked by a phase before or held.
+// Every unfinished task is running, startable, blocked by an earlier phase or held.
 func TestAttrsAddUp(t *testing.T) {
 	l := &testLedger{t: t}
 	l.slots(2)
@@ -216,8 +214,9 @@ func TestAttrsAddUp(t *testing.T) {
 	}
 }
 
-// The figure of the states of a task, in the comment on sojourn.EventKind: an arrow is
-// accepted and leads where it points, and whatever has no arrow is refused.
+// The figure of the states of a task, in the comment on sojourn.EventKind, is right: an event
+// with an arrow is accepted and leads where the arrow points, and an event without an arrow
+// is refused.
 func TestStatesOfATask(t *testing.T) {
 	type state string
 	const pending, held, running, done state = "pending", "held", "running", "done"

@@ -24,8 +24,8 @@ func (l *testLedger) restore(data []byte) error {
 	return snapshot.Restore(&l.Ledger, data, snapshot.Header{}, func() { l.Ledger = Ledger[int]{} }, l.Restore)
 }
 
-// What follows from what is saved is computed as it was: all counts, and what is
-// pending, held, running and done of every task.
+// Restore computes everything that is not saved as it was: all counts, and for every task
+// whether it is pending, held, running or done.
 func TestRestoredAccountIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &testLedger{t: t}
@@ -97,7 +97,7 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 	})
 }
 
-// sameJob compares all but where the search for a startable phase begins.
+// sameJob compares everything except where the search for a startable phase begins.
 func sameJob(a, b *Job[int]) bool {
 	for i := range a.phases {
 		p, q := &a.phases[i], &b.phases[i]
@@ -120,8 +120,8 @@ func sameJob(a, b *Job[int]) bool {
 		a.cancelled == b.cancelled && len(a.held) == len(b.held) && len(a.tries) == len(b.tries)
 }
 
-// A ledger that could not be restored is empty, so that what a policy does with its
-// jobs while it restores itself finds none.
+// A ledger that could not be restored is empty, so that a policy that restores itself
+// finds no jobs in it.
 func TestFailedRestoreLeavesNothing(t *testing.T) {
 	l := &testLedger{t: t}
 	l.slots(2)
@@ -167,8 +167,8 @@ func TestFailedRestoreLeavesNothing(t *testing.T) {
 	}
 }
 
-// A task that was done without an attempt and lost is dropped by a revision, and nothing
-// is left of it: the account and a restored one go on alike.
+// A revision drops a task that was done without an attempt and lost, and leaves nothing
+// of it: the account and a restored one continue alike.
 func TestDroppedTaskLeavesNothing(t *testing.T) {
 	l := &testLedger{t: t}
 	l.slots(1)
@@ -195,8 +195,8 @@ func TestDroppedTaskLeavesNothing(t *testing.T) {
 	}
 }
 
-// Numbers that only a forger comes to are no end: jobs go on arriving in their order, and
-// tasks starting, and the account can be saved and restored.
+// Numbers that only a forger reaches cause no failure: jobs still arrive in order, tasks
+// start, and the account can be saved and restored.
 func TestNumbersGoOn(t *testing.T) {
 	l := &testLedger{t: t}
 	l.slots(2)

@@ -28,9 +28,9 @@ func benchInputs(r *rand.Rand) [][]sojourn.NodeID {
 // BenchmarkLocalPick measures the choice of a node-local task for a slot on a node
 // drawn at random, while half of the slots are busy. find is Find alone. take is
 // TaskRefused, through ledger and index, and then Find and Take for that slot.
-// floor is what take cannot do without: a stack of tasks for each node, a mark on
-// tasks that are taken, and the exact counters of TD, all in arrays, with no
-// account of anything else.
+// floor is the least that take needs: a stack of tasks for each node, a mark on
+// tasks that are taken, and the exact counters of TD, all in arrays, without any
+// other account.
 func BenchmarkLocalPick(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		inputs := benchInputs(rand.New(rand.NewPCG(1, 2)))

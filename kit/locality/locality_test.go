@@ -83,9 +83,9 @@ func TestNearestFirst(t *testing.T) {
 	}
 }
 
-// The input of the only task is on nodes 1 and 3. With node 1 down it is on rack 2
-// only; with both down a task that reads from somewhere else may start at once, on
-// any slot.
+// The input of the only task is on nodes 1 and 3. If node 1 is down, it is on rack
+// 2 only. If both are down, the task reads from somewhere else and may start at
+// once, on any slot.
 func TestLostNodes(t *testing.T) {
 	b := newBed(t)
 	b.slots(4)
@@ -149,7 +149,7 @@ func TestRackChanges(t *testing.T) {
 	want(3, sojourn.RackLocal, false)
 }
 
-// Choosing a task allocates nothing, nor does what follows from it.
+// Choosing a task allocates nothing, and neither do the events that follow.
 func TestTakeAllocatesNothing(t *testing.T) {
 	b := newBed(t)
 	b.slots(40)

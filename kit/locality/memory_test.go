@@ -7,8 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
-// Nothing is kept of jobs that have ended or are cancelled, even while attempts of
-// the latter run, and of a job that is revised only its latest description.
+// The index keeps nothing about jobs that have ended or are cancelled, even while
+// attempts of the latter run. Of a revised job it keeps only the latest
+// description.
 func TestNothingIsKept(t *testing.T) {
 	var l ledger.Ledger[struct{}]
 	x := New(&l)

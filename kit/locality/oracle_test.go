@@ -12,8 +12,9 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
-// A world is the plainest account of a cluster: maps and linear searches. It
-// trusts the ledger's Check to say which events fit, and nothing else of it.
+// A world is an account of a cluster that is as simple as possible: maps and
+// linear searches. It trusts the ledger's Check to say which events fit, and
+// nothing else in the ledger.
 type world struct {
 	ledger ledger.Ledger[struct{}]
 	index  *locality.Index[struct{}]
@@ -295,7 +296,7 @@ func (w *world) changeTask(t *rapid.T) {
 	w.dropEnded(j)
 }
 
-// assign does what a policy does.
+// assign assigns a task as a policy would.
 func (w *world) assign(t *rapid.T) {
 	s := w.drawSlot(t, func(s *slot) bool { return !s.busy })
 	j := w.drawJob(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
-// A job waits 5 s for its nodes and then 10 s for its racks. Each step happens,
-// and is followed by the limit and by when the limit changes next.
-// Reference: Zaharia et al., Delay scheduling, EuroSys 2010, appendix, algorithm 3.
+// A job waits 5 s for its nodes and then 10 s for its racks. Each step has an
+// event, then the limit, then when the limit next changes. Reference: Zaharia et
+// al., Delay scheduling, EuroSys 2010, appendix, algorithm 3.
 func TestWait(t *testing.T) {
 	const node, rack, remote = sojourn.NodeLocal, sojourn.RackLocal, sojourn.Remote
 	d := locality.Delay{Node: 5 * time.Second, Rack: 10 * time.Second}
@@ -78,7 +78,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Without bounds nobody waits; with endless ones nothing overflows.
+// Without bounds no job waits; with endless bounds nothing overflows.
 func TestWaitAtTheEnds(t *testing.T) {
 	var w locality.Wait
 	w.Start(0)

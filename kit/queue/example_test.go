@@ -38,7 +38,7 @@ func ExampleNewJobs() {
 	// 2/0/0 true
 }
 
-// What is ranked may be anything that has a number, such as pools.
+// Ready ranks anything that has a number, such as pools.
 func ExampleReady() {
 	pools := []string{"etl", "reports"}
 	q := queue.NewReady(func(a, b float64) bool { return a < b })

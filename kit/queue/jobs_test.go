@@ -12,9 +12,9 @@ import (
 )
 
 // A queue of jobs is a queue of phases whose key is that of the job, and then the number of
-// the phase. Keys that grow while time passes make no difference: here they grow by
-// weight, so that jobs overtake one another; either all of them, or those of jobs that run
-// nothing. Nor does it make one whether a job is filed by Assign, or by Update after Take.
+// the phase. Keys that grow while time passes make no difference. Here they grow by weight,
+// so that jobs overtake one another; either all keys grow, or those of jobs that run
+// nothing. It also makes no difference whether Assign files a job, or Update after Take.
 func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
 	type key struct {
 		value float64

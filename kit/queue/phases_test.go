@@ -42,7 +42,7 @@ func newQueue() *Phases[bool, key] {
 
 func mayStart(spec *sojourn.Job) bool { return int(spec.Weight)%2 == 0 }
 
-// A world is the plainest account of the same: tasks and their states.
+// A world is the same account, as simple as possible: tasks and their states.
 type world struct {
 	jobs []*modelJob // by arrival
 	seq  uint64
@@ -118,8 +118,8 @@ func (w *world) next(c sojourn.Class) (id sojourn.TaskID, ok bool) {
 	return id, ok
 }
 
-// ranking returns the live jobs: by the least key of a phase that is ready, or else of
-// one that is not; then those that have no key, by arrival.
+// ranking returns the live jobs, by the least key of a phase that is ready, or otherwise
+// of one that is not; then the jobs without a key, by arrival.
 func (w *world) ranking() (list []sojourn.JobID) {
 	type entry struct {
 		id  sojourn.JobID
@@ -342,8 +342,9 @@ func TestQueueAgainstModel(t *testing.T) {
 	})
 }
 
-// Jobs are ranked by what they can start, before what they have to wait for: job 1 comes
-// last since its first phase is long, although a short one comes after that.
+// Jobs are ranked by the phases that they can start, and only then by phases that they
+// have to wait for: job 1 comes last since its first phase is long, although a short one
+// follows it.
 func TestRankingGoesByWhatIsReady(t *testing.T) {
 	q := newQueue()
 	for _, spec := range []*sojourn.Job{

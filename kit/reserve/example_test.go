@@ -6,8 +6,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// How many slots must be free for a job, with three reserved slots. Half of the phases that have
-// arrived have shorter tasks.
+// This example shows how many slots must be free for a job, with three reserved slots. Half of
+// the arrived phases have shorter tasks.
 func ExampleLevel() {
 	half := reserve.Rank{Num: 1, Den: 2}
 	for _, running := range []int{0, 1, 4} {

@@ -147,7 +147,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// A histogram that is full is halved, and goes on.
+// A full histogram is halved, and continues to count.
 func TestLengthsAreHalved(t *testing.T) {
 	var h Lengths
 	for b := 3; b < len(h.below); b++ {
@@ -211,7 +211,8 @@ func (s *slots) Busy(id sojourn.SlotID) (sojourn.Slot, bool) {
 	return s.slot(int(id)), true
 }
 
-// What is held out of turn counts as free, in a reserve and in one that was restored from it.
+// Slots that are held out of turn count as free, in a reserve and in one that was restored
+// from it.
 func TestReserveAgainstLists(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &slots{live: 2}

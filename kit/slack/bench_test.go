@@ -37,7 +37,7 @@ func BenchmarkJob(b *testing.B) {
 	}
 }
 
-// BenchmarkWave is what it costs to start another task of the chosen job.
+// BenchmarkWave measures the cost of starting another task of the chosen job.
 func BenchmarkWave(b *testing.B) {
 	r := newRun(100_000, 1)
 	b.ReportAllocs()

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// A quotient may be one less than it is, and never more.
+// A quotient may be one too small, and is never too large.
 func TestQuotientAgainstBig(t *testing.T) {
 	digits := rapid.OneOf(rapid.SampledFrom([]uint64{0, 1, 1<<63 - 1, 1 << 63, 1<<64 - 1}), rapid.Uint64(), rapid.Uint64Range(0, 9))
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,9 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/vclock"
 )
 
-// A vector is a slack system in rational numbers, recomputed from nothing: the
-// late jobs and then V, in order, with v, w and weight of each. It does not know
-// how they came about.
+// A vector is a slack system in rational numbers: the late jobs and then V, in
+// order, with v, w and weight of each. All its numbers are computed from these,
+// without any history.
 type vector []job
 
 type job struct {

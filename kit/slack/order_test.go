@@ -98,9 +98,9 @@ func verify(t *rapid.T, o *order[int], n *node[int]) (items []*Item[int]) {
 	return items
 }
 
-// TestOrderAgainstList grows and shrinks an order of some hundred items, adds
-// lines of any sign to it, and compares all that it tells and all that its nodes
-// know with a sorted slice.
+// TestOrderAgainstList grows and shrinks an order of some hundred items, and
+// adds lines of any sign to it. It compares all answers and all data of the
+// nodes with a sorted slice.
 func TestOrderAgainstList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -232,7 +232,8 @@ func TestOrderAgainstList(t *testing.T) {
 	})
 }
 
-// The figure in the comment on order, and what heat does to it.
+// The figure in the comment on order is right, and heat changes it as the
+// comment says.
 func TestNodesOfTheFigure(t *testing.T) {
 	item := func(tag, s uint64) *Item[int] {
 		return &Item[int]{key: key{tag: wide.Uint192{Lo: tag}}, state: Blocked, place: place[int]{s: num{lo: s}}}

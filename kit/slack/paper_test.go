@@ -12,13 +12,12 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// The equations of the paper, each by its number, on vectors of integers: what an
-// equation makes of s must be what equation (6) makes of v and w. Where the paper
-// prints something else than what is right, both forms are here, and the test fails
-// if the printed one passes.
+// The equations of the paper, each by its number, on vectors of integers: the s
+// that an equation gives must be the s that equation (6) gives for v and w. If the
+// paper's form is wrong, both forms are here, and the test fails if the printed
+// form passes.
 
-// A table is a slack system of equal weights as the paper has it: jobs in the order
-// of v.
+// A table is a slack system of equal weights as in the paper: jobs in the order of v.
 type table struct{ v, w, s []int64 }
 
 // eq6 is s_i = v_1 + ... + v_{i-1} + (m-i+1) v_i - (w_1 + ... + w_i), i from 1.
@@ -68,8 +67,8 @@ type form struct {
 	apply func(x *table)
 }
 
-// verify draws tables and applies all forms that next returns for one: those that
-// are right always hold, and each of the others fails once.
+// verify draws tables and applies all forms that next returns. The right ones must
+// always hold, and each of the others must fail at least once.
 func verifyForms(t *testing.T, least int64, next func(rng *rand.Rand, x table) []form) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -319,8 +318,8 @@ func TestArrivalAndVirtualCompletion(t *testing.T) {
 	})
 }
 
-// The system does with numbers what the equations say. On one slot a (10), b (20)
-// and c (30) are there from 0:
+// The system computes what the equations say, on an example. On one slot a (10), b
+// (20) and c (30) are there from 0:
 //
 //	s_a = 3*10 - 10 = 20, s_b = 10 + 2*20 - 30 = 20, s_c = 10 + 20 + 30 - 60 = 0.
 func TestRevisionInNumbers(t *testing.T) {
@@ -476,8 +475,8 @@ func TestTies(t *testing.T) {
 
 // Ten years of uptime on a million slots without a pause. Virtual time runs fastest
 // while there is little weight in V: here mostly one job of the least weight, of
-// up to 2^63 slot-nanoseconds or of 10^9 task-seconds. Nothing overflows, and s is
-// still exact; the next job comes before the last one is complete.
+// up to 2^63 slot-nanoseconds or of 10^9 task-seconds. Nothing overflows, and s
+// stays exact. Each job comes before the previous one is complete.
 func TestTenYears(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	m := newMachine(vqueue.LateFirst, 1_000_000)

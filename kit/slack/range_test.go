@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// What no job can have is refused where it comes in.
+// Values that no job can have are refused on entry.
 func TestOutOfRangePanics(t *testing.T) {
 	s := slack.New[int](vqueue.LateFirst)
 	it := s.Arrive(0, 1, 1)

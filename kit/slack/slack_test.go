@@ -106,7 +106,7 @@ func (m *machine) setRunning(i, tasks int) {
 	m.q.SetRunning(m.twins[i], tasks)
 }
 
-// restart saves the system and goes on with a new one, restored.
+// restart saves the system and continues with a restored one.
 func (m *machine) restart(t interface{ Fatalf(string, ...any) }) {
 	header := snapshot.Header{Policy: "slack"}
 	save := func() []byte {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dense and the functions on it are the oracle: the paper's loops, one slot an
-// element.
+// dense and its functions are the oracle: the paper's loops, with one element for
+// each slot.
 type dense []int64
 
 func (v Vector) dense() dense {
@@ -22,7 +22,7 @@ func (v Vector) dense() dense {
 	return d
 }
 
-// fill is FILL, letter by letter.
+// fill is FILL, literally.
 func (d dense) fill(n, eps, rel int64) (dense, int64) {
 	d = slices.Clone(d)
 	e := rel
@@ -133,7 +133,7 @@ func TestFillScales(t *testing.T) {
 	})
 }
 
-// What is out of range is Never, and nothing overflows.
+// A result out of range is Never, and nothing overflows.
 func TestRange(t *testing.T) {
 	var f Filler
 	for _, tc := range []struct {

@@ -7,7 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-// A counter stands for the state of a policy. Damaged bytes are refused, and the state stays.
+// A counter represents the state of a policy. Damaged bytes are refused, and the state does
+// not change.
 func ExampleRestore() {
 	header := snapshot.Header{Policy: "mypolicy", Version: 1}
 	data, err := snapshot.Append(nil, header, func(w *snapshot.Writer) { w.Uint(42) })

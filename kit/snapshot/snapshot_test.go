@@ -16,7 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// A machine is the state of a policy, more or less.
+// A machine represents the state of a policy.
 type machine struct {
 	n    uint64
 	list []int64
@@ -100,7 +100,7 @@ func TestDamage(t *testing.T) {
 	try(append(slices.Clone(data), data...), "length", 2*len(data))
 }
 
-// What a snapshot is of, and what it should be of, is told by name.
+// The error names what the snapshot is of, and what it should be of.
 func TestOthers(t *testing.T) {
 	data := saved(t, newMachine())
 	for _, tc := range []struct {
@@ -134,7 +134,7 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// What is written of an option is written on purpose: no struct, map or pointer.
+// Opt accepts only values with a defined text: no struct, map or pointer.
 func TestOpt(t *testing.T) {
 	for _, tc := range []struct {
 		value any
@@ -188,8 +188,7 @@ func TestWhatCannotBeSaved(t *testing.T) {
 	}
 }
 
-// Every value is read as it was written, and no prefix of what was written is read
-// as all of it.
+// Every value is read as it was written, and a prefix of the bytes is never accepted.
 func TestValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := drawJob(t)
@@ -270,8 +269,8 @@ func drawJob(t *rapid.T) *sojourn.Job {
 	return j
 }
 
-// Bytes that nobody has written are read without a panic and without more memory
-// than they take themselves, about; and a number has one form.
+// Random bytes are read without a panic and with about as much memory as they take
+// themselves. A number has one form.
 func TestForgeries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.SliceOf(rapid.Byte()).Draw(t, "data")
@@ -342,7 +341,7 @@ func TestNumbersThatAreInts(t *testing.T) {
 	}
 }
 
-// Whatever is counted, and however far, can be written and read.
+// Every count can be written and read.
 func TestCountsCanBeRead(t *testing.T) {
 	for _, n := range []int{0, 1, math.MaxInt/2 - 1, math.MaxInt / 2, math.MaxInt/2 + 1, math.MaxInt} {
 		w := Writer{}

@@ -11,8 +11,8 @@ import (
 
 var sizes = []int{1000, 100_000, 1_000_000}
 
-// BenchmarkTask is what the start or the end of a task costs: time moves on, the
-// first item is asked for, and its tasks are counted.
+// BenchmarkTask measures the cost of the start or the end of a task: time
+// advances, First returns an item, and its tasks are counted.
 func BenchmarkTask(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -28,8 +28,7 @@ func BenchmarkTask(b *testing.B) {
 	}
 }
 
-// BenchmarkReady is what it costs that an item has nothing to start any more, or
-// something again.
+// BenchmarkReady measures the cost of making an item not ready, or ready again.
 func BenchmarkReady(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An item that is revised to have no work is complete at once, whatever rounding up has
-// left of a weight that does not divide its work.
+// An item whose work is revised to 0 is complete at once, even if rounding up has left
+// something because the weight does not divide the work.
 func TestNothingIsLeftOfNoWork(t *testing.T) {
 	for _, weight := range []uint64{1, 3, one, 3 * one, 1 << 48} {
 		q := vqueue.New[int](vqueue.LateFirst)

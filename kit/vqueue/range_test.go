@@ -6,7 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
-// What no job can have is refused where it comes in.
+// Values that no job can have are refused on entry.
 func TestOutOfRangePanics(t *testing.T) {
 	q := vqueue.New[int](vqueue.LateFirst)
 	it := q.Arrive(0, 1, 1)

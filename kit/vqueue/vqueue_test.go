@@ -412,8 +412,8 @@ func TestTiesGoByArrival(t *testing.T) {
 	}
 }
 
-// A revision that changes nothing changes nothing, also between two units of
-// virtual time; one of the weight does not lose the place in the order of arrival.
+// A revision to the same values changes nothing, also between two units of virtual
+// time. A revision of the weight does not change the place in the order of arrival.
 func TestRevisionKeepsArrivalOrder(t *testing.T) {
 	q := vqueue.New[string](vqueue.LateFirst)
 	q.SetCapacity(1)
@@ -602,7 +602,7 @@ func TestNoCapacity(t *testing.T) {
 // A busy period of 300,000 arrivals and a million instants, a tenth of that unless
 // thorough. One slot never idles,
 // so that exact sharing ends the period at the sum of all work. The queue ends it
-// later, by at most 2w 2^-96 ns an arrival, which makes nothing here.
+// later, by at most 2w 2^-96 ns for each arrival, which is negligible here.
 func TestDriftOverAMillionEvents(t *testing.T) {
 	q := vqueue.New[int](vqueue.LateFirst)
 	q.SetCapacity(1)
