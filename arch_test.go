@@ -428,6 +428,9 @@ func checkModules(f *folder, file *ast.File, test bool, add report) {
 // checkArrows reports imports of packages of this module that packages of kind k must not import.
 func checkArrows(f *folder, k kind, file *ast.File, test bool, add report) {
 	top := func(dir string) string { return strings.SplitN(dir, "/", 2)[0] }
+	if test && file.Name.Name == "sojourn" {
+		add(file.Name.Pos(), "is inside package sojourn, so that go compiles every policy anew for the tests beside it")
+	}
 	imports(file, func(spec *ast.ImportSpec, name string) {
 		dir, ours := folderOf(name)
 		if !ours || top(dir) == top(f.dir) && kindOf(dir) == kindOf(f.dir) || test && kindOf(dir) == helper {
@@ -803,6 +806,8 @@ func LowerBound(Instance) error { return nil }`
 			"a.go:1: imports internal/heap: the root package imports the standard library only"},
 		{"root and btree", "a.go", `package sojourn; import _ "` + btreePath + `"`,
 			"a.go:1: imports github.com/google/btree, which kit/vqueue alone does"},
+		{"root test, inside", "a_test.go", `package sojourn`,
+			"a_test.go:1: is inside package sojourn, so that go compiles every policy anew for the tests beside it"},
 		{"root test and policy", "a_test.go", `package sojourn_test; import _ ` + m + `/fifo"`, ""},
 		{"root lock", "a.go", `package sojourn; import "sync"`, ""},
 
