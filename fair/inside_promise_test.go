@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
-// What the policies of pools have promised is told by fair, and behind a lock: adopted jobs
+// Fair passes on the promises of the policies of pools, also behind a lock: adopted jobs
 // whose deadlines cannot be met are void.
 func TestPromisesOfPolicies(t *testing.T) {
 	deadlines := made(rtmr.New, rtmr.Options{})

@@ -101,8 +101,8 @@ func TestPolicyOfAPoolIsLentSlotsOneByOne(t *testing.T) {
 	}
 }
 
-// What the policy of a pool refuses, fair refuses, with the same error, and is as
-// before.
+// If the policy of a pool refuses an event, fair refuses it with the same error, and
+// is as before.
 func TestRefusalsOfThePolicyOfAPoolPassThrough(t *testing.T) {
 	c, s := spied(t, 1, map[string]fair.Pool{})
 	s.declines = func(sojourn.SlotID) bool { return true }

@@ -108,9 +108,9 @@ func TestIdlePoolsEarnNothing(t *testing.T) {
 	}
 }
 
-// Whatever the order, the first job of the ranking is the one that is served next:
-// jobs of pools of different weights, all with tasks to start, on slots that are busy
-// for different times.
+// For every Order, the first job of the ranking is the one that is served next: jobs
+// of pools of different weights, all with tasks to start, on slots that are busy for
+// different times.
 func TestRankingTellsWhoIsNext(t *testing.T) {
 	for _, opts := range []fair.Options{{}, {Ties: fair.LeastWork}, {Ties: fair.RoundRobin}, {Order: fair.Deficit, Ties: fair.Arrival}, {Order: fair.Deficit}} {
 		opts.Pools = weights(pools)

@@ -264,7 +264,7 @@ func TestGzip(t *testing.T) {
 	}
 }
 
-// What the reader below reports is not a fault of the history.
+// An error of the reader below is not a fault of the history.
 func TestFailureToRead(t *testing.T) {
 	disk := errors.New("disk on fire")
 	_, err := collect(Read(io.MultiReader(strings.NewReader(small+"@0"), iotest.ErrReader(disk)), "h"))

@@ -212,7 +212,7 @@ func entries(t *rapid.T) []Entry {
 	return list
 }
 
-// What is written reads as it was, and what is read writes the same bytes.
+// A written history reads as it was, and a read one writes the same bytes.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := entries(t)
@@ -250,7 +250,7 @@ func equal(a, b []Entry) bool {
 	return true
 }
 
-// What policies return is wrapped; what is written is the error it stands for.
+// Policies return wrapped errors; the Writer writes the error inside.
 func TestWrappedErrors(t *testing.T) {
 	rejected := &sojourn.RejectedError{Job: 7, Misses: 3, By: 3 * time.Second, Offer: sojourn.Time(time.Minute), Exact: true}
 	for _, tc := range []struct {

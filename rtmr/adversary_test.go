@@ -498,7 +498,7 @@ func (a *adversary) run() error {
 			}
 		}
 	}
-	// What runs within its bound ends within it from now on.
+	// Attempts that run within their bounds end within them from now on.
 	a.calm = true
 	for i := range a.slots {
 		if s := &a.slots[i]; s.job != nil {
@@ -535,9 +535,9 @@ func (a *adversary) run() error {
 	return nil
 }
 
-// Whatever happens, a promise that is said to hold is kept from then on, if from then on the
-// hypotheses hold; nobody is late without being told, and why; offers that are taken at
-// once are accepted; Admit says what Observe does; refusals and restarts change nothing.
+// After any events, a promise that is said to hold is kept from then on, if from then on the
+// hypotheses hold; nobody is late without being told, and why; offers that are taken at once
+// are accepted; Admit says what Observe does; refusals and restarts change nothing.
 //
 // Reference: doc.go, "When reality is otherwise".
 func TestHostileHistories(t *testing.T) {

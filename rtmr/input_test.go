@@ -13,8 +13,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// What is wrong with a job is said, and nothing is lost: the same job is accepted as soon
-// as it fits.
+// An error says what is wrong with a job, and nothing is lost: the same job is accepted as
+// soon as it fits.
 func TestBadInput(t *testing.T) {
 	plain := func(deadline sojourn.Time, phases ...sojourn.Phase) *sojourn.Job {
 		return &sojourn.Job{ID: 1, Deadline: deadline, Phases: phases}

@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
-// What is forged is refused, or leaves a policy that goes on.
+// A forged snapshot is refused, or leaves a policy that continues.
 func TestForgedSnapshots(t *testing.T) {
 	for _, opts := range []rtmr.Options{{}, {Booking: rtmr.Chain, Feedback: true}} {
 		snapshottest.Attack(t, with(opts), 600)

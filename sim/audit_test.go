@@ -196,7 +196,7 @@ func (o *oracle) fluid(tandem bool) map[phaseID]*big.Rat {
 	var in []member
 	now, slots := new(big.Rat), o.cfg.Cluster.Capacity()
 	for {
-		// Whoever is due enters, and leaves at once without work.
+		// A phase that is due enters, and leaves at once if it has no work.
 		for again := true; again; {
 			again = false
 			for _, id := range o.order {

@@ -273,7 +273,8 @@ func (n *network) rate(share uint64) wide.Uint128 {
 	return rate
 }
 
-// result returns the sum of all transfers of a run of so many attempts.
+// result returns the sum of all transfers of a run with the given number of
+// attempts.
 func (n *network) result(attempts uint64) *Transfers {
 	if n == nil {
 		return nil

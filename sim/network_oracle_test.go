@@ -238,7 +238,7 @@ func checkTransfers(t *rapid.T) {
 	var now sojourn.Time
 	arrived := map[*sim.TaskRecord]sojourn.Time{} // when the input was there
 	for {
-		// What is over.
+		// Transfers that have ended.
 		for _, f := range slices.Clone(o.flows) {
 			over := f.left.Sign() <= 0
 			cut := f.End == now && f.Outcome == sim.SlotLost

@@ -85,7 +85,7 @@ func TestTransfers(t *testing.T) {
 			1/0/0 slot 0 0s-21s
 			1/0/2 slot 2 0s-21s
 			`, sim.Transfers{Finished: 3, MeanTime: 50.0 / 3}},
-		// What the workload does not say is 70 B.
+		// A size that the workload does not give is 70 B.
 		{"inputs of unknown size", nodes(0, 0, 1),
 			reading(job(1, 0, []float64{1}), at{1}), func(c *sim.Config) { c.Network.Split = 70 }, `
 			1/0/0 slot 0 0s-8s
@@ -409,7 +409,7 @@ func TestOutputLostWhileInputArrives(t *testing.T) {
 		want  string
 	}{
 		{0, "1/1/0 slot 2 30s-52s\n1/1/1 slot 3 30s-52s\n1/0/0 slot 1 32s-1m2s\n"},
-		// What is on its way at 32 s is lost: it is there at 92 s, instead of at 60 s.
+		// The input in transit at 32 s is lost: it arrives at 92 s instead of 60 s.
 		{30 * s, "1/0/0 slot 1 32s-1m2s\n1/1/0 slot 2 30s-1m34s\n1/1/1 slot 3 30s-1m34s\n"},
 	} {
 		j.Phases[0].Delays = []time.Duration{tc.delay}

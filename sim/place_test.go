@@ -121,7 +121,7 @@ func TestBlocksAreSpreadEvenly(t *testing.T) {
 	}
 }
 
-// What is placed, and what is left as it was.
+// The inputs that Place places, and those that it leaves unchanged.
 func TestWhatIsPlaced(t *testing.T) {
 	c := racks("a", "b")
 	two := func() *sim.Job {

@@ -665,8 +665,8 @@ func TestRunsOfOneSeedArePaired(t *testing.T) {
 	}
 }
 
-// What the policy is told: the workload's own estimate first, then the true times,
-// nothing, or the true times off by one factor for each job.
+// The policy is told the workload's own estimate first, then the true times, nothing,
+// or the true times off by one factor for each job.
 func TestEstimates(t *testing.T) {
 	told := func(e sim.Estimates, jobs ...*sim.Job) (list []*sojourn.Job) {
 		cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: jobsOf(jobs...), Estimates: e}

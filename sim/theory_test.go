@@ -15,7 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// What queueing theory says of a server is compared in two steps:
+// The results of queueing theory for one server are compared in two steps:
 //
 //	formulas  ->  paths of the queue by its definition  ->  sim under a policy
 //

@@ -7,8 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// What is shown of a broken policy is small, although the history that found it has names
-// and times from the ends of their ranges; and it is found within a number of calls.
+// The history shown for a broken policy is small, although the history that found it has
+// names and times from the ends of their ranges; and it is found within a number of
+// calls.
 func TestFailureIsSmall(t *testing.T) {
 	const (
 		most   = 100_000            // calls of all policies that the shrinker makes

@@ -90,7 +90,7 @@ func TestAsPrintedStarves(t *testing.T) {
 	}
 }
 
-// What is restored from a snapshot was understood to the last bit.
+// A snapshot that is restored was understood to the last bit.
 func TestForgedSnapshots(t *testing.T) {
 	for _, opts := range []td.Options{{}, {HotPolicy: td.Strict, Theta: 1, SelfTune: true}} {
 		snapshottest.Attack(t, func() sojourn.Policy { return newWith(opts) }, 1000)

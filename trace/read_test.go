@@ -184,7 +184,7 @@ func TestReadFaults(t *testing.T) {
 	keys := func(k string) string { return `{"id":1,"at":0,"phases":[{"tasks":1,"time":1}]` + k + `}` }
 	const good = `{"id":9,"at":5,"phases":[{"tasks":1,"time":1}]}` + "\n"
 	tests := []struct{ name, marked, reason string }{
-		// What is not JSON.
+		// Lines that are not JSON.
 		{"NaN", `{"id":1,"at":^NaN}`, "invalid character 'N'"},
 		{"infinity", `{"id":1,"at":^Infinity}`, "invalid character 'I'"},
 		{"truncated", `{"id":1,"at":0,"phases":[^`, "ends too early"},
@@ -367,7 +367,7 @@ func TestReadStopsWhenAsked(t *testing.T) {
 	}
 }
 
-// What the reader below fails with is no *Error, and can be found by errors.Is.
+// An error of the reader below is not an *Error, and errors.Is finds it.
 func TestReadFailure(t *testing.T) {
 	const text = `{"id":1,"at":0,"phases":[{"tasks":1,"time":1}]}` + "\n"
 	failure := errors.New("disk on fire")

@@ -151,8 +151,8 @@ func (h *hadoopReader) rumenTask(c *cursor, r *record, class sojourn.Class) {
 	}
 }
 
-// rumenLocation reads the layers of a location, of which the last is the host,
-// and appends its node.
+// rumenLocation reads the layers of a location. The last layer is the host;
+// rumenLocation appends its node.
 func (h *hadoopReader) rumenLocation(c *cursor, nodes []sojourn.NodeID) []sojourn.NodeID {
 	host := ""
 	c.list(func() { host = unescape(c.text()) })

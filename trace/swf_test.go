@@ -35,7 +35,8 @@ func TestSWF(t *testing.T) {
 		{swfLine, SWFOptions{Requested: true}, `{"id":1,"name":"user3/app11","at":60,"pool":"queue1","phases":[{"tasks":4,"time":90,"estimate":120}]}` + "\n"},
 		{"7\t60.5 5 0.25 4 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1", SWFOptions{Requested: true},
 			`{"id":1,"name":"job7","at":60.5,"phases":[{"tasks":4,"time":0.25}]}` + "\n"},
-		// What is known of the user and the program is the name; 0 is a number like others.
+		// The known parts of the user and the program make the name; 0 is a number like any
+		// other.
 		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 0 2 -1 -1 -1 -1 -1", SWFOptions{}, `{"id":1,"name":"user0","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
 		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 -1 2 0 -1 -1 -1 -1", SWFOptions{}, `{"id":1,"name":"app0","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
 		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 2147483647 2 2147483647 -1 -1 -1 -1", SWFOptions{},

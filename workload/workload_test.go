@@ -141,7 +141,7 @@ func TestGeneratorsAreDescribed(t *testing.T) {
 }
 
 // Jobs come in the order of arrival with IDs 1, 2, ..., the same ones each time.
-// What is written reads back as it was.
+// A written workload reads back as it was.
 func TestWorkloadsAreWellFormed(t *testing.T) {
 	for _, name := range Names() {
 		for seed := range uint64(many(8)) {
@@ -301,7 +301,7 @@ func TestLoadIsThatWhichWasAskedFor(t *testing.T) {
 	}
 }
 
-// What is drawn for one purpose does not depend on the options of another.
+// Draws for one purpose do not depend on the options of another.
 func TestOptionsChangeNoOtherStream(t *testing.T) {
 	for _, tc := range []struct {
 		name, options string
@@ -452,7 +452,8 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// Whatever the options, a workload is an error or what trace writes.
+// For any options, a workload is an error or something that package trace can
+// write.
 func TestExtremeOptions(t *testing.T) {
 	extreme := map[string][]string{
 		"jobs": {"1", "2", "40"}, "interval": {"1ns", "10000h"}, "load": {"none", "1e-9", "1000", "0.9"}, "slots": {"1", "2147483647"},

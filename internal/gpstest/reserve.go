@@ -11,7 +11,7 @@ import (
 // numbers. Use [NewReserve] to make one.
 type Reserve struct {
 	Share   *big.Rat
-	Counted bool // slots count as free that are held out of turn
+	Counted bool // slots that are held out of turn count as free
 
 	slots   map[sojourn.SlotID]*reserved
 	lengths []time.Duration
@@ -53,11 +53,11 @@ func (r *Reserve) Out() (n int) {
 	return n
 }
 
-// Arrive counts a phase whose longest task takes that long.
+// Arrive counts a phase by the length of its longest task.
 func (r *Reserve) Arrive(d time.Duration) { r.lengths = append(r.lengths, d) }
 
-// File gives a job the level that it has now, if its longest task takes that long; less
-// than 0 if nobody knows.
+// File gives a job its present level, by the length of its longest task; less than 0 means
+// unknown.
 func (r *Reserve) File(job sojourn.JobID, longest time.Duration) {
 	running := int64(0)
 	for _, s := range r.slots { //sojourn:unordered a count

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
-// Of a job's two tasks, the slot gets the one whose input is on its node.
+// The slot gets the task whose input is on its node.
 func ExampleIndex_Find() {
 	var l ledger.Ledger[struct{}]
 	index := locality.New(&l)

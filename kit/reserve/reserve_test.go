@@ -288,7 +288,7 @@ func restore(r *Reserve, data []byte) error {
 	return snapshot.Restore(r, data, snapshot.Header{}, func() { *r = Reserve{opts: r.opts, cluster: r.cluster} }, r.Restore)
 }
 
-// What cannot be is refused.
+// An impossible snapshot is refused.
 func TestForgedReserve(t *testing.T) {
 	s := &slots{classes: make([]sojourn.Class, 3), busy: []bool{true, true, false}}
 	body := func(w *snapshot.Writer, lengths [][Buckets]uint64, out [][]uint64) {

@@ -10,9 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// What machines earn from a price, by hand: N falls from 4 at 0 to 0 at 8, and the price is
-// paid from r on. The integral of (t-r) N(t) from r on is (8-r)^3/12. Without jobs, two
-// machines prove minus twice that.
+// The earnings of machines from a price, by hand: N falls from 4 at 0 to 0 at 8, and the
+// price is paid from r on. The integral of (t-r) N(t) from r on is (8-r)^3/12. Without
+// jobs, two machines prove minus twice that.
 //
 // Reference: Goemans' inequalities on a clock that starts at r.
 func TestPriceFromTheMiddleOfASlope(t *testing.T) {

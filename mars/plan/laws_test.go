@@ -508,7 +508,7 @@ func TestDeterminism(t *testing.T) {
 	})
 }
 
-// What the search for a minimum says is below phi is below it, also if it stops early:
+// The lower bound of the search for a minimum is below phi, also if the search stops early:
 // the tangent counts, not the point.
 func TestTangentsBoundTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

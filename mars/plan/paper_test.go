@@ -424,7 +424,7 @@ func TestWeightsOfManyMagnitudes(t *testing.T) {
 	}
 }
 
-// What is wrong with an instance is said, with its place.
+// An error says what is wrong with an instance, and where.
 func TestBadInstances(t *testing.T) {
 	ok := func() Instance {
 		return Instance{Machines: []int{2}, Jobs: []Job{{Phases: []Phase{same(2, time.Second), same(3, time.Second)}}}}

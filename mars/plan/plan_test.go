@@ -121,7 +121,7 @@ func TestSchedulesArePoints(t *testing.T) {
 	}
 }
 
-// What the completion of tasks does not cover is refused, not answered wrongly.
+// Instances that the completion of tasks does not cover are refused, not answered wrongly.
 func TestUnsupported(t *testing.T) {
 	three := Instance{Machines: []int{1}, Objective: TaskCompletion, Jobs: []Job{{Phases: []Phase{same(1, 1), same(1, 1), same(1, 1)}}}}
 	pairs := Instance{Machines: []int{1}, Objective: TaskCompletion, Jobs: []Job{{Phases: []Phase{{Tasks: 1, Time: 1, Between: []time.Duration{1}}, same(1, 1)}}}}

@@ -145,7 +145,7 @@ func (s *search) move(span float64) {
 }
 
 // evaluate makes the schedule of the trial, and reports whether it is at least as good
-// as that of the moves so far.
+// as the schedule of the moves so far.
 func (s *search) evaluate(p Planner) bool {
 	s.left--
 	for t, i := range s.unit {

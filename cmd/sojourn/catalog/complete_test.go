@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 )
 
-// What a list may become, as it would be typed.
+// The completions of a list, as a user would type it.
 func TestComplete(t *testing.T) {
 	known := []catalog.Named{
 		{Name: "fifo"},

@@ -92,7 +92,7 @@ func deepPools(n int) string {
 	return b.String() + "]}"
 }
 
-// What is hostile ends with a status and an error that names the place, at once and in
+// Hostile input ends with a status and an error that names the place, at once and in
 // little memory.
 func TestHostileInput(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -56,7 +56,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	}
 }
 
-// Where there is no place for temporary files, a run that reads a file writes its output;
+// If there is no place for temporary files, a run that reads a file writes its output;
 // one that reads stdin says so.
 func TestNoTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()

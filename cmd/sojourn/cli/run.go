@@ -62,7 +62,7 @@ workload two or three times, from a temporary file if it comes from stdin.
 }
 
 // run runs the policies and writes the files that -o asks for, those of the i-th
-// policy into the folder dir(i). Each run reads the workload anew.
+// policy into the folder dir(i). Each run reads the workload again.
 func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int) string) (*trial.Scenario, []*sim.Result, error) {
 	f.Source.Stream = true
 	s, err := f.open(cmd)

@@ -67,7 +67,7 @@ func TestRepeatIsOneRunASeed(t *testing.T) {
 	}
 }
 
-// What is random says so, and what is not as well.
+// A random scenario says so, and so does one that is not random.
 func TestNoteFixed(t *testing.T) {
 	note := func(f trial.Setup, seeds int) string {
 		var b strings.Builder

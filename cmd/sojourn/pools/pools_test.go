@@ -138,7 +138,7 @@ func TestFaultAmongManyPools(t *testing.T) {
 	}
 }
 
-// What is wrong among pools is at one with which it is wrong, and without which it is not.
+// An error among pools names a pool with which they are wrong and without which they are not.
 // A later pool may also make right what is wrong without it: of a/x with a policy of its own,
 // the parent may not have the MaxJobs of "*", and does not if it is listed.
 func TestWrongPool(t *testing.T) {
@@ -212,7 +212,7 @@ func TestSetInner(t *testing.T) {
 	}
 }
 
-// Whatever the text, Read returns options that New takes, or a place in the text.
+// For any text, Read returns options that New accepts, or a place in the text.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"pools":[{"name":"a","weight":2,"min":{"map":1},"max":{"map":2}},{"name":"b","parent":"a","policy":"fifo"}]}`)
 	f.Add(`{"order":"deficit","strict":true,"preemption":{"min-timeout":1,"limit":3},"pools":[{"name":"*","policy":"fsp"}]}`)

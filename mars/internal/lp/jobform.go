@@ -149,8 +149,8 @@ func (jf *JobForm) Scan(class int32, c []float64, dst []Scanned) []Scanned {
 //     one before it and what its own prefix lacks (the S^NV of erratum 2), and
 //     then each C_j to what its items need, which raises M only;
 //   - the same, but each to what its prefix lacks or the M of the one before it,
-//     whichever is more: what was raised early is made up for by slack later. With jobs
-//     that arrive over time, a crowd raises only those that come soon after it.
+//     whichever is more: slack later makes up for early raises. With jobs that arrive
+//     over time, a crowd raises only those that come soon after it.
 //
 // In all of them the items keep the order of their M at C, and before the last step of the
 // latter two their M satisfy (4) with the same C'; (1) and (2) hold at C, whose M are no

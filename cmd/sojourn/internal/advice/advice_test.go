@@ -81,8 +81,7 @@ func (a *Advice) line(policy string) *Line {
 	return &a.Lines[slices.IndexFunc(a.Lines, func(l Line) bool { return l.Policy == policy })]
 }
 
-// Where it is plain which policy is best, that one is advised, with the numbers that a pencil
-// gives.
+// If one policy is clearly best, it is advised, with the numbers that a pencil gives.
 func TestPlanted(t *testing.T) {
 	// A job of ten tasks of 10 s; 5 s later one of a task of 1 s. Under srpt the short one
 	// waits for a task, 6 s in all, and the long one takes 101 s; under fifo 96 s and 100 s.
@@ -325,7 +324,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// Where nothing can be said of chance, no interval is given, and that is said.
+// If nothing is known about chance, no interval is given, and the text says so.
 func TestNoIntervals(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -348,7 +347,7 @@ func TestNoIntervals(t *testing.T) {
 	}
 }
 
-// What cannot be compared is an error that says why.
+// Policies that cannot be compared are an error that says why.
 func TestNothingToCompare(t *testing.T) {
 	cluster := func(s *trial.Scenario, spec string) *trial.Scenario {
 		c, err := input.ReadCluster(spec)

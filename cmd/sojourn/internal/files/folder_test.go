@@ -26,7 +26,7 @@ func TestOutputIsMadeBesideItsPlace(t *testing.T) {
 	}
 }
 
-// What comes to lie in the folder while a run goes on is not lost.
+// Files that appear in the folder during a run are not lost.
 func TestFolderInUseMeanwhile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, force := range []bool{false, true} {

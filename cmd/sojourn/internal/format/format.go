@@ -32,8 +32,8 @@ func Column(values []float64) []string {
 	return cells
 }
 
-// Decimals returns how many decimals show so many digits of the smallest value
-// that is not 0; at most three.
+// Decimals returns how many decimals show the given number of digits of the
+// smallest value that is not 0; at most three.
 func Decimals(values []float64, digits int) int {
 	n := 0
 	for _, v := range values {

@@ -122,7 +122,7 @@ func TestScaleArrivalsLeavesTheOriginal(t *testing.T) {
 	})
 }
 
-// What cannot be had is an error.
+// An impossible load is an error.
 func TestScaleErrors(t *testing.T) {
 	job := func(at sojourn.Time, each time.Duration, class sojourn.Class) *sim.Job {
 		j := &sim.Job{At: at, Times: []sim.Times{{Each: each}}}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What a file is meant to be is told by its beginning, whatever gzip makes of that.
+// The beginning of a file says which kind it is, also under gzip.
 func TestFirstKeyOfABomb(t *testing.T) {
 	var buf bytes.Buffer
 	z := gzip.NewWriter(&buf)

@@ -71,8 +71,8 @@ type paperRow struct {
 	// is run for the row; its workload may then be any word.
 	each func(context.Context, *Result) ([]float64, error)
 
-	// What the paper says: value, or if that is 0, only that it is above or below a
-	// limit, or nothing. A limit of 0 is that of a ratio, 1.
+	// The paper's statement: a value, or if value is 0, only that it is above or below
+	// a limit, or nothing. A limit of 0 is that of a ratio, 1.
 	value float64
 	claim claim
 	limit float64

@@ -116,7 +116,7 @@ func TestSizeErrors(t *testing.T) {
 	}
 }
 
-// What is seen of the runs of hfsp are the errors of all phases that were trained: with
+// The watch of the runs of hfsp sees the errors of all phases that were trained: with
 // tasks of equal length none, and of as many phases as have more than five tasks.
 func TestWatchSizes(t *testing.T) {
 	e := hfspSizes([]paperWorkload{{"DEV", "hfsp-dev:jobs=20,map-noise=0,reduce-noise=0,load=0.2", ""}})

@@ -204,7 +204,7 @@ func eachPlan(s *trial.Scenario, in *plan.Instance, planners []plannerSpec, of f
 
 // planRatios returns the objective of each plan over the lower bound of the linear
 // program. A plan that was made from wrong times is carried out with the true ones, and
-// the bound is that of the true ones, unless tasks take longer than all are told.
+// the bound is for the true ones, unless tasks take longer than everybody is told.
 func planRatios(s *trial.Scenario, planners []plannerSpec) ([]float64, error) {
 	return ratiosTo(s, planInstance(s), planners)
 }
@@ -302,7 +302,7 @@ func mistaken(in *plan.Instance, most float64, seed uint64) plan.Instance {
 	})
 }
 
-// slower returns the instance in which all tasks take so many times longer.
+// slower returns the instance in which all tasks take longer by a factor.
 func slower(in *plan.Instance, longer float64) plan.Instance {
 	return retimed(in, func(d time.Duration) time.Duration { return time.Duration(float64(d) * longer) })
 }

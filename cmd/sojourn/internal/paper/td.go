@@ -56,7 +56,7 @@ var tdNotes = [...]string{
 func localPercent(res *sim.Result) float64 { return 100 * trial.LocalShare(res) }
 
 // tdExperiment returns an experiment over all types of job queues: a row for each policy,
-// of which says knows what the paper says, and further rows.
+// with the paper's statement by says, and further rows.
 func tdExperiment(e Experiment, says func(q tdQueue, policy string) paperRow, further func(q tdQueue) []paperRow) Experiment {
 	e.network = trial.Network{Bandwidth: tdNetwork}
 	for _, q := range tdTypes {

@@ -60,8 +60,8 @@ func Header(s *trial.Scenario) string {
 		format.Hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(s.Estimates.String(), &known), s.Seed))
 }
 
-// estimatesText says what policies are told of service times: --estimates, but for the
-// jobs that bring estimates of their own.
+// estimatesText says which service times policies are told: --estimates, except for jobs
+// with estimates of their own.
 func estimatesText(flag string, known *input.Facts) string {
 	switch told := known.Told; told {
 	case 0:

@@ -60,9 +60,9 @@ type Summary struct {
 	WeightedCompletion format.Real `json:"weighted_completion"`
 	WeightedSojourn    format.Real `json:"weighted_sojourn"`
 
-	// What no schedule is below, by the linear program of package mars and with
-	// stronger inequalities; the quotients are with the latter, null unless all jobs
-	// finished.
+	// Lower bounds for every schedule, by the linear program of package mars and
+	// with stronger inequalities; the quotients are with the latter, null unless all
+	// jobs finished.
 	LowerBound     format.Real `json:"lower_bound"`
 	BestLowerBound format.Real `json:"best_lower_bound"`
 	Ratio          format.Real `json:"ratio"`

@@ -117,7 +117,7 @@ func repeatedSummaries(samples []*trial.Sample) []repeatedSummary {
 		add(trial.P99, func(d *distEstimate) *Estimate { return &d.P99 })
 		add(trial.Max, func(d *distEstimate) *Estimate { return &d.Max })
 	}
-	// plain fills a field of which neither more nor less is better.
+	// plain fills a field in which neither more nor less is better.
 	plain := func(of func(*sim.Result) float64, field func(*repeatedSummary) *Estimate) {
 		for i, s := range samples {
 			*field(&all[i]) = PlainEstimate(s.Values(of))

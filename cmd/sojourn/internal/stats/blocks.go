@@ -59,7 +59,7 @@ func centred(series []float64) []float64 {
 	return z
 }
 
-// batched returns the means of so many neighbours each. What is left at the end is dropped.
+// batched returns the means of batch neighbours each. It drops the rest at the end.
 func batched(z []float64, batch int) []float64 {
 	var means []float64
 	for ; len(z) >= batch; z = z[batch:] {

@@ -13,7 +13,7 @@ const Confidence = 0.95
 // An Interval is a number and its confidence interval, Mean-Half to Mean+Half.
 type Interval struct {
 	Mean float64
-	Half float64 // NaN for a single value, of which nothing can be said
+	Half float64 // NaN for a single value, which has no interval
 }
 
 // Low returns the lower end.
@@ -44,7 +44,8 @@ func (i Interval) Needed(values int, half float64) int {
 	return most/2 + sort.Search(most/2, func(n int) bool { return most/2+n >= 2 && spread*width(most/2+n) <= half })
 }
 
-// width returns the half of an interval of so many values over their deviation.
+// width returns half the length of an interval over the deviation of its values,
+// given their number.
 func width(values int) float64 { return quantile(values-1) / math.Sqrt(float64(values)) }
 
 // Mean returns the mean of independent values. There must be at least one.

@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// What is collected stands in the order of the workload, whatever the order in which jobs end,
-// and is NaN for a job that nothing is known of.
+// The collected numbers are in the order of the workload, for any order in which jobs end, and
+// is NaN for a job that nothing is known of.
 func TestCollect(t *testing.T) {
 	f := Setup{Policies: catalog.Builtin()}
 	f.Source.Sample = true

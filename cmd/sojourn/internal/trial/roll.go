@@ -14,7 +14,7 @@ import (
 // A Roll keeps the names of the jobs of a run that a report lists. It takes them in any
 // order, and keeps the first few of each list in the order of the workload.
 type Roll struct {
-	Outcomes map[sim.Outcome]*nameList // but for jobs that finished
+	Outcomes map[sim.Outcome]*nameList // except jobs that finished
 	void     map[string]*nameList      // by why a deadline could not be promised any more
 }
 

@@ -55,7 +55,7 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 }
 
 // WithSeed returns the scenario with another seed: a workload that comes from a
-// generator is made anew, any other stays.
+// generator is made again, any other stays.
 func (s *Scenario) WithSeed(ctx context.Context, seed uint64) (*Scenario, error) {
 	t := *s
 	t.Seed = seed

@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 )
 
-// What may vary besides options.
+// The parameters that may vary, apart from options.
 const (
 	VaryLoad  = "load"
 	VaryError = "error"
@@ -24,7 +24,7 @@ type Vary struct {
 	Values []string
 }
 
-// What returns what varies: load, error or POLICY:OPTION.
+// What returns the name of the varied parameter: load, error or POLICY:OPTION.
 func (v *Vary) What() string {
 	if v.Policy == "" {
 		return v.Name
