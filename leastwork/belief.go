@@ -120,6 +120,21 @@ func (b *belief) corrected(told time.Duration, name string) time.Duration {
 	return told
 }
 
+// offBy returns how far off is usually what is used to predict the tasks of a phase.
+func (b *belief) offBy(ph *phase) octaves {
+	by := byClass
+	_, told := b.trusts(ph)
+	switch {
+	case told && b.useRatio:
+		by = byRatio
+	case told:
+		by = byTold
+	case b.useNames:
+		by = byName
+	}
+	return b.off[by]
+}
+
 // vote takes in the first task of a phase that finishes: how long it took and was told to take, 0
 // if nothing was told. It reports whether jobs are to be judged anew.
 func (b *belief) vote(took, told time.Duration, name string) bool {

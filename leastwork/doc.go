@@ -14,9 +14,7 @@
 //   - where accepted deadlines must be kept: package rtmr;
 //   - where no job may end later than under fair sharing, and sizes are exact: package pfsp;
 //   - where groups of users have a right to their share: package fair, with this policy inside
-//     its pools;
-//   - where no job may wait for ever: this policy does not promise that. A stream of short jobs
-//     that fills the cluster keeps a long one waiting for as long as it lasts.
+//     its pools.
 //
 // # An example
 //
@@ -74,6 +72,76 @@
 // So a job of unknown length starts its first task on the last free slot, and its others only while
 // 2 % of the slots are free. A job of known length leaves about 1 % at most, and almost nothing if its
 // tasks are shorter than those of most.
+//
+// # Late jobs
+//
+// A stream of short jobs that fills the cluster would keep a long one waiting for as long as it
+// lasts. So a job that has waited for long is late, and a sixteenth of the slot time is for late
+// jobs, whatever the order and the reserve say.
+//
+// Each class has a clock, which shows the slot time that the class has offered, used or not: with N
+// slots it goes N times as fast as time. A job joins the class when it arrives, and again when its
+// next phase there can start. Let A be what the clock shows then, W the work that the job has left
+// there, w its weight, and e how many octaves the prediction is off that W rests on: its moving mean
+// of above, rounded, and at most 10. The job is late when the clock shows
+//
+//	D = A + 512 * 2^e * W/w
+//
+// D stays as it is when more is known of W. It is computed anew, from the same A, when the job
+// is revised. If an attempt fails, 512/w times the time for which it held its slot is added.
+//
+// As long as tasks that were started because they were late hold less than a sixteenth of the slots,
+// a free slot goes to the late job with the least D, or to none if no job is late that has something
+// to start. A class of fewer than 16 slots has one such task at a time. When it has held its slot
+// for time p, the next one starts when the clock shows at least 16 p more than this one was due at: than
+// its D, or than what the one before it made it wait for. NextWake says when the next job will be late
+// that could start then, since only the reserve keeps slots free.
+//
+// Where sizes are guessed, many long jobs seem small, and thus late. That is why late jobs do not get
+// more than their part, and why a guess gives them more time.
+//
+// # No job starves
+//
+// Let a job be late on the slots of a class at t, after the events of that instant, and have a task to
+// start there. Let p be the longest time for which an attempt in this class holds its slot, and X the slot
+// time of all tasks in the class that have not started at t and belong to the job, or to jobs that come before
+// it by D and then by arrival. These are finitely many, since each had joined by t: no job is late
+// before it joins. Of the time after t, suppose that
+//
+//   - the class has N slots, and the driver offers free ones after each event, and sends Tick at NextWake;
+//   - no job that had joined by t is revised, and no attempt or output of those jobs is lost;
+//   - no further phase of the job can start in this class, and none of its tasks is held.
+//
+// Theorem. The job has started all its tasks in the class when the clock shows 16 X + (N+16) p more
+// than at t.
+//
+// So the class offers at most 512 * 2^e times the work of a job over its weight before the job is late, and
+// then 16 times the work of those that came before, however many come later. A job waits so long
+// for each of its phases that join.
+//
+// Proof. D of a job moves if the job is revised, joins again, or fails. If it joins after t, its D is beyond what
+// the clock shows at t. If it fails, its D grows. So no other job comes before the job than those that do at
+// t. While it waits, all tasks that start because they are late belong to it or to those. Call them old. They
+// take at most X. Let v be what the clock shows at t. What started because it was late before t, while there were fewer
+// than 16 slots, makes an old task wait until the clock shows v + 16 p at most.
+//
+// Let N be at least 16, and m the least integer that is not below N/16. From then on, each slot whose attempt ends
+// goes to an old task, until m slots hold tasks that started because they were late. That is after time
+// p at most, when each slot has had an attempt that ended. From then on it is always m, since the slot that
+// such a task leaves goes to an old one, and all m are old, since what began before t has ended. They
+// do X in time X/m, in which the clock goes on by 16 X at most.
+//
+// Let N be below 16. Let b(i) = v + 16 p + 16 (p(1) + ... + p(i)), where p(i) is the time for which the
+// i-th old task holds its slot. By the rule the next one may start when the clock shows b(i), or
+// earlier, since all D of old tasks are at most v. Old task i starts when it shows b(i-1) + N p
+// at most, by induction: either it waits until it may start, and then for the first slot whose attempt ends, which is
+// within time p; or it may start when old task i-1 ends, and gets its slot. The clock then shows at most
+// b(i-2) + N p + N p(i-1), which is less than b(i-1) + N p.
+//
+// Without slots the clock stands still. From the last change of slots on, the theorem holds anew. If attempts of
+// other jobs fail for ever, their D grows each time, until these jobs come after the job: they delay it,
+// and do not starve it. Jobs that are adopted join when they are adopted. In a pool of package
+// fair, N is the number of slots that the pool holds, so that its clock goes by what the pool gets.
 //
 // # What it costs
 //

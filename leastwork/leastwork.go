@@ -11,11 +11,14 @@ import (
 )
 
 // A Policy serves the job with the least work left, and keeps some slots for short tasks: a
-// [sojourn.Policy]. It is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer]
-// and a [sojourn.Snapshotter].
+// [sojourn.Policy]. It is also a [sojourn.Seeker], a [sojourn.Waker], a [sojourn.Admitter], a
+// [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Policy struct {
 	queue   *queue.Jobs[jobData, key]
 	beliefs beliefs
+
+	due   queue.Ready[key] // the jobs with something to start, by when they are late
+	turns []turn           // by class, as far as any had a slot or a job
 }
 
 // A key orders jobs by what is left of their work, and then by arrival.
@@ -47,7 +50,8 @@ func New(opts Options) (*Policy, error) {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	p.beliefs = nil
+	p.beliefs, p.turns = nil, nil
+	p.due = queue.NewReady(key.less)
 	p.queue = queue.NewJobs(queue.JobOrder[jobData, key]{
 		Key:     p.rank,
 		SideKey: p.key,
@@ -66,6 +70,9 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		return err
 	}
 	c := p.queue.Apply(&ev)
+	if ev.Kind == sojourn.SlotAdded || c.SlotGone {
+		p.turn(c.Slot.Class).set(ev.At, p.queue.Ledger.Capacity(c.Slot.Class))
+	}
 	if c.Job == nil {
 		return nil
 	}
@@ -78,12 +85,17 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 			c.Job.Data.phases[i].describe(&c.Job.Spec().Phases[i], c.Job.Phase(i))
 		}
 		p.measure(c.Job)
+		for i := range c.Job.NumSides() {
+			p.postpone(c.Job, i)
+		}
 	case sojourn.JobCancelled:
 	default:
 		changed = p.report(&ev, c)
 		p.remeasure(c.Job, int(ev.Task.Phase))
+		p.delay(&ev, c)
 	}
 	p.queue.File(&ev, c)
+	p.fileDue(c.Job)
 	if changed {
 		p.refile(c.Job.Spec().Phases[ev.Task.Phase].Class)
 	}
@@ -92,7 +104,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 
 // enrol takes in a job that has come.
 func (p *Policy) enrol(j *ledger.Job[jobData]) {
-	j.Data = jobData{phases: make([]phase, j.NumPhases()), sides: make([]wide.Uint128, j.NumSides())}
+	j.Data = newData(j)
 	for i := range j.Data.phases {
 		ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
 		p.beliefs.of(spec.Class)
@@ -101,6 +113,9 @@ func (p *Policy) enrol(j *ledger.Job[jobData]) {
 		}
 	}
 	p.measure(j)
+	for i := range j.NumSides() {
+		p.join(j, i)
+	}
 }
 
 // report takes in what has become of a task, and says whether all jobs of the class are to be
@@ -109,6 +124,10 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed bo
 	j, i := c.Job, int(ev.Task.Phase)
 	ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
 	told := spec.EstimateOf(int(ev.Task.Index))
+	switch ev.Kind {
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		p.turns[spec.Class].end(ev.Slot.ID, c.Start, ev.At)
+	}
 	switch ev.Kind {
 	case sojourn.TaskFinished:
 		ph.left = ph.left.Sub(wide.From64(uint64(told)))
@@ -148,7 +167,7 @@ func (p *Policy) measure(j *ledger.Job[jobData]) {
 func (p *Policy) remeasure(j *ledger.Job[jobData], i int) {
 	ph, side := &j.Data.phases[i], &j.Data.sides[j.Phase(i).Side()]
 	work := p.work(j, i)
-	*side = side.Sub(ph.filed).Add(work)
+	side.work = side.work.Sub(ph.filed).Add(work)
 	ph.filed = work
 }
 
@@ -173,9 +192,9 @@ func (p *Policy) refile(c sojourn.Class) {
 func (p *Policy) key(j *ledger.Job[jobData], side *ledger.Side) key {
 	i := j.NextPhase(side)
 	ph, account := &j.Data.phases[i], j.Phase(i)
-	work := j.Data.sides[account.Side()]
+	work := j.Data.sides[account.Side()].work
 	if ph.grows(account) {
-		work = work.Sub(ph.filed).Add(p.work(j, i))
+		work = work.Sub(ph.filed).Add(p.grown(j, i))
 	}
 	spread := false
 	if doubt, used := p.beliefs.of(side.Class()).trusts(ph); used && doubt < useless {
@@ -199,7 +218,7 @@ func (p *Policy) rank(j *ledger.Job[jobData]) key {
 		if side := j.Side(i); side.Startable() > 0 {
 			work = work.AddCapped(p.key(j, side).work)
 		} else {
-			work = work.AddCapped(weigh(j.Data.sides[i], 0, false, j.Weight()))
+			work = work.AddCapped(weigh(j.Data.sides[i].work, 0, false, j.Weight()))
 		}
 	}
 	return key{work, j.Seq()}
@@ -207,8 +226,13 @@ func (p *Policy) rank(j *ledger.Job[jobData]) key {
 
 // Assign implements [sojourn.Policy].
 func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	j, a := p.queue.Take(id)
-	if j == nil {
+	class := p.queue.Ledger.Free(id).Class
+	var a sojourn.Assignment
+	j, due := p.late(class)
+	if j != nil {
+		a = p.queue.TakeOf(j, id)
+		p.turns[class].begin(id, due)
+	} else if j, a = p.queue.Take(id); j == nil {
 		return a, false
 	}
 	i := int(a.Task.Phase)
@@ -217,11 +241,19 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	p.remeasure(j, i)
 	p.queue.Update(j)
+	if j.SideOf(class).Startable() == 0 {
+		p.due.Remove(class, j.Handle())
+	}
 	return a, true
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything may start.
-func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	if j, _ := p.late(c); j != nil {
+		return p.queue.Ledger.FreeSlot(c)
+	}
+	return p.queue.Seek(c)
+}
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }
@@ -234,18 +266,34 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 
 // Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
-//	key   unit    meaning
-//	work  slot s  work in its tasks that neither run nor have finished, by what is believed
-//	rank  jobs    live jobs that come before it; -1 if it is cancelled
+//	key      unit    meaning
+//	work     slot s  work in its tasks that neither run nor have finished, by what is believed
+//	late_in  s       until it is late, if the slots of the class stay; 0 if it is. Of several classes
+//	                 the least. It is not there if nothing of it can start or there are no slots
+//	rank     jobs    live jobs that come before it; -1 if it is cancelled. Late jobs get a sixteenth
+//	                 of the slot time, and rank by their work, too
+//
+// If it is late, why says so.
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
 	if j == nil {
 		return nil, false
 	}
 	var work wide.Uint128
-	for _, w := range j.Data.sides {
-		work = work.AddCapped(w)
+	for _, side := range j.Data.sides {
+		work = work.AddCapped(side.work)
 	}
-	seconds := (float64(float64(work.Hi)*(1<<64)) + float64(work.Lo)) / 1e9
-	return append(p.queue.Attrs(j), slog.Float64("work", seconds), slog.Int("rank", p.queue.Rank(j))), true
+	attrs := append(p.queue.Attrs(j), slog.Float64("work", seconds(work)))
+	if wait, ok := p.lateIn(j); ok {
+		if wait == 0 {
+			attrs[0] = slog.String("why", "is late, and waits for its turn among late jobs")
+		}
+		attrs = append(attrs, slog.Float64("late_in", wait.Seconds()))
+	}
+	return append(attrs, slog.Int("rank", p.queue.Rank(j))), true
+}
+
+// seconds returns slot-nanoseconds in slot-seconds.
+func seconds(x wide.Uint128) float64 {
+	return (float64(float64(x.Hi)*(1<<64)) + float64(x.Lo)) / 1e9
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 1} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 2} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -16,7 +16,15 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			for i := range j.Data.phases {
 				j.Data.phases[i].save(w)
 			}
+			for _, side := range j.Data.sides {
+				side.joined.Save(w)
+				side.due.Save(w)
+			}
 		})
+		w.Len(len(p.turns))
+		for i := range p.turns {
+			p.turns[i].save(w, p.queue.Ledger.Now())
+		}
 	})
 }
 
@@ -24,16 +32,65 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.queue.Restore(r, func(j *ledger.Job[jobData]) {
-			j.Data = jobData{phases: make([]phase, j.NumPhases()), sides: make([]wide.Uint128, j.NumSides())}
+			j.Data = newData(j)
 			for i := range j.Data.phases {
 				ph, account := &j.Data.phases[i], j.Phase(i)
 				ph.describe(&j.Spec().Phases[i], account)
 				ph.restore(r, p.queue.Ledger.Now())
 				side := &j.Data.sides[account.Side()]
-				*side = side.Add(ph.filed)
+				side.work = side.work.Add(ph.filed)
+			}
+			for i := range j.Data.sides {
+				side := &j.Data.sides[i]
+				side.joined, side.due = wide.Restore128(r), wide.Restore128(r)
+				r.Check(!side.due.Less(side.joined), "a job is late before it came")
 			}
 		})
+		p.restoreTurns(r)
 	})
+}
+
+func (t *turn) save(w *snapshot.Writer, now sojourn.Time) {
+	t.read(now).Save(w)
+	t.next.Save(w)
+	w.Len(t.held.Len())
+	for id := t.held.Next(0); id >= 0; id = t.held.Next(id + 1) {
+		w.Uint(uint64(id))
+	}
+}
+
+// restoreTurns reads the turns, and files the jobs by when they are late.
+func (p *Policy) restoreTurns(r *snapshot.Reader) {
+	account := &p.queue.Ledger
+	now := account.Now()
+	p.turns = make([]turn, r.Len())
+	for i := range p.turns {
+		t, class := &p.turns[i], sojourn.Class(i)
+		t.clock = clock{wide.Restore128(r), now, uint64(account.Capacity(class))}
+		t.next = wide.Restore128(r)
+		if !r.Check(i < 1<<8 && !wide.Mul64(uint64(now), sojourn.MaxSlots).Less(t.offered), "the slot time of a class is out of range") {
+			return
+		}
+		least := uint64(0)
+		for range r.Len() {
+			id := r.Below(sojourn.MaxSlots)
+			s, busy := account.Busy(sojourn.SlotID(id))
+			if r.Err() != nil || !r.Check(id >= least && busy && s.Class == class, "a late task is on a slot that is not busy") {
+				return
+			}
+			t.held.Add(int(id))
+			least = id + 1
+		}
+	}
+	for c := len(p.turns); c < 1<<8; c++ {
+		r.Check(account.Capacity(sojourn.Class(c)) == 0, "a class has slots and no clock")
+	}
+	for j := range account.All() {
+		for i := range j.NumSides() {
+			r.Check(int(j.Side(i).Class()) < len(p.turns), "a job is of a class without a clock")
+		}
+		p.fileDue(j)
+	}
 }
 
 func (ph *phase) save(w *snapshot.Writer) {

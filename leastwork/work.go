@@ -14,7 +14,19 @@ import (
 // What is kept of a job.
 type jobData struct {
 	phases []phase
-	sides  []wide.Uint128 // by side: the sum of filed over its phases
+	sides  []side
+}
+
+// A side is what is kept of the part of a job that runs on one class of slots.
+type side struct {
+	work   wide.Uint128 // the sum of filed over its phases
+	joined wide.Uint128 // what the clock of the class showed when it joined, and more for attempts that failed
+	due    wide.Uint128 // what the clock shows when it is late, not below joined
+}
+
+// newData returns what is kept of a job that comes.
+func newData(j *ledger.Job[jobData]) jobData {
+	return jobData{phases: make([]phase, j.NumPhases()), sides: make([]side, j.NumSides())}
 }
 
 // A phase is what is kept of a phase of a job, beside the account.
@@ -78,25 +90,48 @@ func (b *belief) trusts(ph *phase) (doubt, bool) { return b.doubt, ph.told && b.
 // has finished. Where nothing is told or used, each task counts as 1. While nothing has
 // finished, the prior is at least as long as the oldest task has run.
 func (p *Policy) work(j *ledger.Job[jobData], i int) wide.Uint128 {
+	spec, ph := &j.Spec().Phases[i], &j.Data.phases[i]
+	b := p.beliefs.of(spec.Class)
+	var prior time.Duration
+	if _, used := b.trusts(ph); used {
+		prior = b.corrected(ph.each, j.Spec().Name)
+	} else {
+		prior = b.prior(j.Spec().Name)
+	}
+	each := uint64(prior)
+	if ph.grows(j.Phase(i)) {
+		each = max(each, p.age(ph))
+	}
+	return p.times(j, i, each)
+}
+
+// grown returns the work of a phase that grows: what was filed, or more as the oldest task runs on.
+// What is believed of the prior meanwhile does not count until the phase is filed anew, so that the
+// work never shrinks by itself.
+func (p *Policy) grown(j *ledger.Job[jobData], i int) wide.Uint128 {
+	ph := &j.Data.phases[i]
+	if now := p.times(j, i, p.age(ph)); ph.filed.Less(now) {
+		return now
+	}
+	return ph.filed
+}
+
+// age returns for how long the oldest task of a phase has run, of which something runs. It is below
+// 2^64, though it may have begun before time 0.
+func (p *Policy) age(ph *phase) uint64 { return uint64(p.queue.Ledger.Now()) - uint64(ph.since) }
+
+// times returns the work of a phase if a task takes so long before any has finished.
+func (p *Policy) times(j *ledger.Job[jobData], i int, each uint64) wide.Uint128 {
 	spec, account, ph := &j.Spec().Phases[i], j.Phase(i), &j.Data.phases[i]
 	unfinished := spec.Tasks - account.Done()
 	waiting := unfinished - account.Running()
 	if waiting == 0 {
 		return wide.Uint128{}
 	}
-	b := p.beliefs.of(spec.Class)
 	tasks, told, sampled := wide.From64(uint64(waiting)), time.Duration(1), wide.From64(ph.samples)
-	var prior time.Duration
-	if _, used := b.trusts(ph); used {
+	if _, used := p.beliefs.of(spec.Class).trusts(ph); used {
 		tasks, _ = ph.left.MulU64(uint64(waiting)).QuoRem(wide.From64(uint64(unfinished)))
 		told, sampled = ph.each, ph.sampled
-		prior = b.corrected(told, j.Spec().Name)
-	} else {
-		prior = b.prior(j.Spec().Name)
-	}
-	each := uint64(prior)
-	if ph.grows(account) {
-		each = max(each, uint64(p.queue.Ledger.Now())-uint64(ph.since)) // below 2^64, though since may be negative
 	}
 	return scale(tasks, ph.took.Add(wide.From64(each)), sampled.Add(wide.From64(uint64(told))))
 }

@@ -139,6 +139,15 @@ func (q *Jobs[J, K]) Take(id sojourn.SlotID) (*ledger.Job[J], sojourn.Assignment
 	return j, a
 }
 
+// TakeOf is Take of a job that the policy has chosen, whatever its key and its level. The job must
+// have something to start on that slot. The reserve takes it to be the turn of the job.
+func (q *Jobs[J, K]) TakeOf(j *ledger.Job[J], id sojourn.SlotID) sojourn.Assignment {
+	s := q.Ledger.Free(id)
+	a := q.take(j, j.SideOf(s.Class), s)
+	q.started(s, true)
+	return a
+}
+
 // least returns the first job for a class up to a level, its key, and its level.
 func (q *Jobs[J, K]) least(c sojourn.Class, highest int) (h uint32, key K, level int, ok bool) {
 	for {
