@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"time"
 
@@ -226,7 +225,7 @@ func (p *FSP) update(j *ledger.Job[fspData], i int) {
 			return
 		}
 		work := p.left(j, i)
-		it = q.Arrive(fspPhase{j, i, work, p.bucket(j, i)}, clamp(work), j.Weight())
+		it = q.Arrive(fspPhase{j, i, work, p.bucket(j, i)}, work.Clamp63(), j.Weight())
 		j.Data[i] = it
 	}
 	p.file(q, it)
@@ -241,7 +240,7 @@ func over(j *ledger.Job[fspData], i int) bool {
 func (p *FSP) revise(it *vqueue.Item[fspPhase], work wide.Uint128) {
 	it.Value.work = work
 	j := it.Value.job
-	p.queue(j.Spec().Phases[it.Value.phase].Class).Revise(it, clamp(work), j.Weight())
+	p.queue(j.Spec().Phases[it.Value.phase].Class).Revise(it, work.Clamp63(), j.Weight())
 }
 
 // reviseBy changes the work of a phase by the difference between two descriptions of the job.
@@ -261,14 +260,6 @@ func (p *FSP) total(j *sojourn.Job, i int) wide.Uint128 {
 // left returns the work of the unfinished tasks of a phase.
 func (p *FSP) left(j *ledger.Job[fspData], i int) wide.Uint128 {
 	return work.OfPhase(&j.Spec().Phases[i], p.taskTime, j.Phase(i).IsDone, j.Phase(i).Done())
-}
-
-// clamp limits work to the most that a virtual cluster takes: 292 years on one slot.
-func clamp(work wide.Uint128) uint64 {
-	if work.Hi != 0 {
-		return math.MaxInt64
-	}
-	return min(work.Lo, math.MaxInt64)
 }
 
 // first returns the phase that gets the next slot of a class, and whether no other phase

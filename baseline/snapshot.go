@@ -153,7 +153,7 @@ func (p *FSP) restoreItem(r *snapshot.Reader, class sojourn.Class, it *vqueue.It
 	ph := j.Phase(i)
 	r.Check(j.Data[i] == nil && j.Spec().Phases[i].Class == class && !over(j, i), "a phase is in a queue twice, or in another's, or over")
 	r.Check(it.Ready() == (ph.Ready() && ph.Pending() > 0) && it.Running() == ph.Running() && it.Weight() == j.Weight() &&
-		it.Work() == clamp(it.Value.work) && it.Value.work.Hi < 1<<62, "a phase is not what its job says")
+		it.Work() == it.Value.work.Clamp63() && it.Value.work.Hi < 1<<62, "a phase is not what its job says")
 	j.Data[i] = it
 }
 

@@ -2,7 +2,6 @@ package hfsp
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -120,10 +119,5 @@ func (e *Trainer) Completed(job *sojourn.Job, phase int, tasks int, service time
 	e.classes[c].tasks += uint64(tasks)
 }
 
-// clamp limits a time to what a Duration holds: 292 years.
-func clamp(t wide.Uint128) time.Duration {
-	if t.Hi != 0 || t.Lo > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return time.Duration(t.Lo)
-}
+// clamp limits a time to what a Duration holds.
+func clamp(t wide.Uint128) time.Duration { return time.Duration(t.Clamp63()) }

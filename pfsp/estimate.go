@@ -126,7 +126,7 @@ func (e *estimate) work() uint64 {
 	} else {
 		rest = 0
 	}
-	return max(1, clamp(wide.From64(waiting).Add(wide.From64(rest))))
+	return max(1, wide.From64(waiting).Add(wide.From64(rest)).Clamp63())
 }
 
 // attained returns the slot time that the phase has had, attempts that failed not
@@ -220,18 +220,10 @@ func less(x, y wide.Uint128) wide.Uint128 {
 	return x.Sub(y)
 }
 
-// clamp limits work to what a slack system takes: 292 years on one slot.
-func clamp(x wide.Uint128) uint64 {
-	if x.Hi != 0 {
-		return math.MaxInt64
-	}
-	return min(x.Lo, math.MaxInt64)
-}
-
 // scale returns x times a ratio, rounded down and clamped.
 func scale(x, ratio wide.Uint128) uint64 {
 	if ratio == wide.From64(one) || x.IsZero() {
-		return clamp(x)
+		return x.Clamp63()
 	}
 	product, fits := wide.Uint192{Mid: x.Hi, Lo: x.Lo}.Mul(ratio)
 	if !fits || product.Hi != 0 || product.Mid>>31 != 0 {

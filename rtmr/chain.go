@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
+	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // clone returns a copy of v.
@@ -168,7 +169,7 @@ func (p *promises) waitsForMapSlot(j *job) bool {
 	if p.free[maps] == 0 {
 		return true
 	}
-	_, first, ok := p.ready.First(0)
+	_, first, ok := p.ready.First(mapreduce.Map)
 	return ok && first.before(d.key)
 }
 

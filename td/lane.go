@@ -258,13 +258,13 @@ func (r *roster) fileReduces(j *job) {
 			reduces -= maps
 		}
 		over := ph.Done() == j.Spec().Phases[0].Tasks
-		file(&r.first, side.Class(), j, j.Data.status == senile && maps > 0 || over && reduces > 0)
-		file(&r.early, side.Class(), j, !over && reduces > 0)
+		put(&r.first, side.Class(), j, j.Data.status == senile && maps > 0 || over && reduces > 0)
+		put(&r.early, side.Class(), j, !over && reduces > 0)
 	}
 }
 
-// file adds j to a queue or removes it.
-func file(q *queue.Ready[uint64], c sojourn.Class, j *job, want bool) {
+// put adds j to a queue or removes it.
+func put(q *queue.Ready[uint64], c sojourn.Class, j *job, want bool) {
 	if !want {
 		q.Remove(c, j.Handle())
 	} else if !q.Contains(c, j.Handle()) {

@@ -205,7 +205,7 @@ func (p *Policy) hottest(l *lane, s sojourn.Slot) (choice, bool) {
 	for _, j := range q {
 		from, to := 0, 1
 		if j.Data.status == senile {
-			from, to = p.late(j)
+			from, to = p.senilePhases(j)
 		}
 		if c, ok := p.each(j, from, to, s, p.giveHot); ok {
 			return c, true
@@ -242,7 +242,7 @@ func (p *Policy) fromQueue(q *queue.Ready[uint64], s sojourn.Slot, give giver) (
 		return choice{}, false
 	}
 	try := func(j *job) (choice, bool) {
-		from, to := p.late(j)
+		from, to := p.senilePhases(j)
 		if q == &p.early {
 			from, to = 1, j.NumPhases()
 		}
@@ -266,9 +266,9 @@ func (p *Policy) fromQueue(q *queue.Ready[uint64], s sojourn.Slot, give giver) (
 	return choice{}, false
 }
 
-// late returns the range of phases of a senile job that go first: its map phase if
+// senilePhases returns the range of phases of a senile job that go first: its map phase if
 // tasks of it came back, and after these have finished, all later phases.
-func (p *Policy) late(j *job) (from, to int) {
+func (p *Policy) senilePhases(j *job) (from, to int) {
 	if j.Phase(0).Done() == j.Spec().Phases[0].Tasks {
 		return 1, j.NumPhases()
 	}

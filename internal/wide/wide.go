@@ -41,6 +41,15 @@ func (x Uint128) Cmp(y Uint128) int {
 	return 0
 }
 
+// Clamp63 returns x, or 2^63-1 if that is less. As a time in nanoseconds that is the longest
+// [time.Duration], 292 years.
+func (x Uint128) Clamp63() uint64 {
+	if x.Hi != 0 {
+		return math.MaxInt64
+	}
+	return min(x.Lo, math.MaxInt64)
+}
+
 // Add returns x+y. It panics if the sum does not fit.
 func (x Uint128) Add(y Uint128) Uint128 {
 	lo, carry := bits.Add64(x.Lo, y.Lo, 0)

@@ -2,6 +2,7 @@ package wide_test
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"testing"
 
@@ -133,5 +134,24 @@ func BenchmarkQuoRem(b *testing.B) {
 				x.QuoRem(y)
 			}
 		})
+	}
+}
+
+func TestClamp63(t *testing.T) {
+	for _, tc := range []struct {
+		x    wide.Uint128
+		want uint64
+	}{
+		{wide.Uint128{}, 0},
+		{wide.From64(1<<63 - 2), 1<<63 - 2},
+		{wide.From64(1<<63 - 1), 1<<63 - 1},
+		{wide.From64(1 << 63), 1<<63 - 1},
+		{wide.From64(math.MaxUint64), 1<<63 - 1},
+		{wide.Uint128{Hi: 1}, 1<<63 - 1},
+		{wide.Uint128{Hi: math.MaxUint64, Lo: 5}, 1<<63 - 1},
+	} {
+		if got := tc.x.Clamp63(); got != tc.want {
+			t.Errorf("%v: got %d, want %d", tc.x, got, tc.want)
+		}
 	}
 }

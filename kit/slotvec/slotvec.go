@@ -258,6 +258,12 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 		left -= starts[used].N
 		used++
 	}
+	return merge(dst, starts, rest, used, split, eps), last
+}
+
+// merge appends when the slots of starts and rest are available, if each slot of starts[:used]
+// and split slots of starts[used] run one more task.
+func merge(dst, starts, rest Vector, used int, split, eps int64) Vector {
 	for i, r := range starts[used:] {
 		if i == 0 {
 			r.N -= split
@@ -279,7 +285,7 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 	for _, r := range rest {
 		dst = dst.push(r.T, r.N)
 	}
-	return dst, last
+	return dst
 }
 
 // sortStarts sorts the last starts. They come in few ascending pieces, since s grows
