@@ -148,5 +148,5 @@
 // An event or a decision takes O(log n) for n live jobs, and as many steps as the job has phases
 // of the class ready; nothing is allocated but when a job arrives. When what is believed of a class
 // changes, all its jobs are filed anew, in O(n log n): once at the first task that finishes, and
-// seldom after that, by the hysteresis. A phase takes 104 bytes beside its account.
+// seldom after that, by the hysteresis. A phase takes 112 bytes beside its account.
 package leastwork
