@@ -410,7 +410,7 @@ func TestHFSP(t *testing.T) {
 }
 
 // The maps have the loads that the documentation of map-median tells: by the
-// formula, shares x maps x 25 s exp(.16/2 + .04/2) / (40 x interval).
+// formula, shares x maps x 25 s exp(0.16/2 + 0.04/2) / (40 x interval).
 func TestHFSPLoads(t *testing.T) {
 	for name, want := range map[string]float64{"hfsp-dev": 0.8, "hfsp-test": 1.0, "hfsp-prod": 1.9} {
 		var loads []float64
@@ -577,7 +577,7 @@ func TestHPFSPSimulations(t *testing.T) {
 	}
 	all = overSeeds(t, "hpfsp-fig5", "workload=F5C sd=0s", many(60))
 	checkMoments(t, "hpfsp-fig5 F5C: means", each(all, taskTime(0, 0)), 600, 960*960/12.0)
-	// Within a job of the least mean: 2 min, of which 1 s is .887 standard deviations
+	// Within a job of the least mean: 2 min, of which 1 s is 0.887 standard deviations
 	// below.
 	mean, variance = truncatedMoments(120, 134.164, 1)
 	all = overSeeds(t, "hpfsp-fig5", "workload=F5C mean-max=2m", many(60))
@@ -667,7 +667,7 @@ func TestRTMR(t *testing.T) {
 			checkMoments(t, tc.name+", "+name+": deadlines", each(some, deadline), (lo+hi)/2, (hi-lo)*(hi-lo)/12)
 		}
 
-		// A time is mean x U(0.7, 1.3) x (1.3 with probability p): E U^2 = 1 + .6^2/12.
+		// A time is mean x U(0.7, 1.3) x (1.3 with probability p): E U^2 = 1 + 0.6^2/12.
 		factor := func(phase int, mean func(*sim.Job) float64, p float64) {
 			t.Helper()
 			m, second := 1+0.3*p, (1+0.03)*(1+0.69*p)

@@ -26,9 +26,9 @@ var hfspNotes = [...]string{
 // The workloads of Table I, and those that have a load besides.
 var (
 	hfspTable1 = []paperWorkload{{"DEV", "hfsp-dev", ""}, {"TEST", "hfsp-test", ""}, {"PROD", "hfsp-prod", ""}}
-	hfspDEV    = []paperWorkload{{"DEV", "hfsp-dev", ""}, {"DEV .9", "hfsp-dev:load=0.9", ""}}
-	hfspTEST   = []paperWorkload{{"TEST", "hfsp-test", ""}, {"TEST .9", "hfsp-test:load=0.9", ""}}
-	hfspPROD   = []paperWorkload{{"PROD", "hfsp-prod", ""}, {"PROD .9", "hfsp-prod:load=0.9", ""}}
+	hfspDEV    = []paperWorkload{{"DEV", "hfsp-dev", ""}, {"DEV 0.9", "hfsp-dev:load=0.9", ""}}
+	hfspTEST   = []paperWorkload{{"TEST", "hfsp-test", ""}, {"TEST 0.9", "hfsp-test:load=0.9", ""}}
+	hfspPROD   = []paperWorkload{{"PROD", "hfsp-prod", ""}, {"PROD 0.9", "hfsp-prod:load=0.9", ""}}
 )
 
 // hfspMean is the measure of most figures.
@@ -69,7 +69,7 @@ func hfspFig7() Experiment {
 				reason: "With the times that are assumed, not many more jobs are as fast alone on the cluster."},
 			paperRow{policy: hfspWait, part: "if each were alone on the cluster", of: within(alone)},
 			paperRow{policy: hfspWait, over: hfspFair, claim: above}),
-		extra: hfspECDF(hfspSeconds(), append(bothOn("DEV", 2, 3, 4), bothOn("DEV .9", 2, 3, 4)...)...),
+		extra: hfspECDF(hfspSeconds(), append(bothOn("DEV", 2, 3, 4), bothOn("DEV 0.9", 2, 3, 4)...)...),
 		notes: hfspNotes[:],
 	}
 }
@@ -181,11 +181,11 @@ func hfspFig6(workloads []paperWorkload, mean trial.Measure) Experiment {
 		of: trial.MeasureDist("", "", trial.SojournTime, trial.Median).Of})
 	p99 := trial.MeasureDist("", "", trial.Slowdown, trial.P99).Of
 	for _, w := range workloads {
-		for _, load := range []string{".5", ".7", ".9"} {
+		for _, load := range []string{"0.5", "0.7", "0.9"} {
 			name := w.name + " " + load
-			e.workloads = append(e.workloads, paperWorkload{name, w.gen + ":load=0" + load, ""})
+			e.workloads = append(e.workloads, paperWorkload{name, w.gen + ":load=" + load, ""})
 			ratio := paperRow{workload: name, policy: hfspWait, over: hfspFair, claim: below}
-			if load == ".9" {
+			if load == "0.9" {
 				ratio.value, ratio.claim = paper[w.name], noClaim
 				if w.name == "DEV" {
 					ratio.reason = "With exact sizes it is hardly less; see hfsp-errors."

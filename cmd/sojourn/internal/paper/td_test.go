@@ -40,14 +40,14 @@ func TestTDReachesItsReference(t *testing.T) {
 }
 
 // With three replicas, where nearly all tasks are local whoever chooses, TD that tunes
-// itself is as fast as the greedy rule, which looks at the tasks of all jobs: within .6 %.
+// itself is as fast as the greedy rule, which looks at the tasks of all jobs: within 0.6 %.
 func TestTDIsAsFastAsTheGreedyRule(t *testing.T) {
 	ofNumbers(t)
 	for _, queue := range []string{"small", "mix", "large"} {
 		got := compareTD(t, "td-"+queue+":replicas=3", 10, tdGreedy, tdTuned)
 		greedy, tuned := got[tdGreedy].Makespan, got[tdTuned].Makespan
 		if tuned > 1.006*greedy {
-			t.Errorf("%s: %.1f s, want at most those of the greedy rule, %.1f s, + .6 %%", queue, tuned, greedy)
+			t.Errorf("%s: %.1f s, want at most those of the greedy rule, %.1f s, + 0.6 %%", queue, tuned, greedy)
 		}
 	}
 }
