@@ -21,16 +21,16 @@ Objectives, of all jobs, the less the better:
   p99        99th percentile of the sojourn time
   deadlines  share of the jobs with a deadline that miss it; refused ones do
 
-Policies are told of sizes what the workload tells ("estimate"), and nothing else,
-unless --estimates says otherwise: those that need sizes are left out if there are
-none. Without -p, all that the command knows of fifo, fair, default, las, hfsp,
-srpt, fsp, pfsp and, for deadlines, rtmr are run; fifo and fair always are.
+Policies know of sizes only the estimates that the workload gives (key "estimate"),
+unless --estimates says otherwise. Policies that need sizes are left out if there are
+none. Without -p, advise runs fifo, fair, default, las, hfsp, srpt, fsp, pfsp and,
+for deadlines, rtmr. It always runs fifo and fair, to compare with them.
 
-Several loads weigh the same. Intervals are those of a moving block bootstrap: jobs
-in the order of arrival, in blocks, are drawn again, the same for all policies and
-loads. A block is twice as long as the longest that the rule of Politis and White
-gives for any policy and load, but so that there are 10 to 1,000 blocks. Policies
-that may be as good as the best are said to be tied with it.
+All loads weigh the same. Intervals are those of a moving block bootstrap: jobs in
+the order of arrival, in blocks, are drawn again, the same for all policies and loads.
+A block is twice as long as the longest that the rule of Politis and White gives for
+any policy and load, but there are always 10 to 1,000 blocks. Policies that may be as
+good as the best are said to be tied with it.
 
 The workload is read again for each run, and not kept in memory. Where the first
 run takes long, stderr says how long all may take.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
@@ -59,7 +60,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...P
 	root.SetErr(stderr)
 	onlyOnce(root, args)
 	cmd, err := root.ExecuteC()
-	if err == nil && out.err != nil { // of a help text, which does not check it
+	if out.err != nil && !errors.As(err, new(*runError)) { // of a help text or a version, which are not actions
 		err = &runError{out.err}
 	}
 	if err == nil {
@@ -95,6 +96,13 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// plainDefault lets help texts show the default of a list as it is typed.
+func plainDefault(f *pflag.Flag) {
+	if _, list := f.Value.(pflag.SliceValue); list && f.DefValue != "[]" {
+		f.DefValue = strconv.Quote(strings.Trim(f.DefValue, `[]"`))
+	}
+}
+
 // onlyOnce makes the command that args name refuse a flag of one value that is given
 // twice, since only the last one would count.
 func onlyOnce(root *cobra.Command, args []string) {
@@ -124,8 +132,16 @@ func (v *onceValue) Set(text string) error {
 }
 
 // flagError returns an error of a flag, without the names of Go's functions.
-func flagError(_ *cobra.Command, err error) error {
-	var bad *pflag.InvalidValueError
+func flagError(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		bad     *pflag.InvalidValueError
+	)
+	if errors.As(err, &unknown) {
+		if name, ok := alike(cmd.Flags(), unknown.GetSpecifiedName()); ok {
+			return fmt.Errorf("%w; did you mean --%s?", err, name)
+		}
+	}
 	if !errors.As(err, &bad) {
 		return err
 	}
@@ -150,6 +166,25 @@ func flagError(_ *cobra.Command, err error) error {
 		return err // from Set of a type of this package; it says which values are valid
 	}
 	return fmt.Errorf("invalid argument %q for %q flag: want %s", bad.GetValue(), "--"+bad.GetFlag().Name, want)
+}
+
+// alike returns the flag that begins as a name does: with at least four characters of it,
+// and more than any other flag.
+func alike(flags *pflag.FlagSet, name string) (best string, ok bool) {
+	most := 3
+	flags.VisitAll(func(f *pflag.Flag) {
+		n := 0
+		for n < min(len(name), len(f.Name)) && name[n] == f.Name[n] {
+			n++
+		}
+		switch {
+		case n > most:
+			best, most, ok = f.Name, n, true
+		case n == most:
+			ok = false
+		}
+	})
+	return best, ok
 }
 
 // A runError is an error of a command that had started. Other errors are errors of
@@ -195,11 +230,14 @@ time), how fair that was, and what became of each job and task.`,
 		&cobra.Command{
 			Use:   "version",
 			Short: "Print the version",
-			Args:  cobra.NoArgs,
+			Args:  onlyFlags,
 			Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "sojourn", version()) },
 		},
 	)
 	registerCompletions(root, policies)
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(plainDefault)
+	}
 	return root
 }
 

@@ -22,8 +22,8 @@ DIR/1-fifo, DIR/2-fair and so on, in the order of -p.
 --seeds N repeats everything with N seeds and prints means with confidence intervals.
 A "~" marks a number that does not differ significantly from the best. All policies
 see the same draws for the same seed. A seed decides the workload of --gen, errors of
-estimates, stragglers and faults. A workload from a file stays the same. Here all
-jobs are kept in memory.
+estimates, stragglers and faults. A workload from a file stays the same. With --seeds,
+all jobs are kept in memory.
 
 The first table begins with fairness. It compares each run with fluid fair sharing,
 which shares each class of slots by weight among all jobs at all times, knows true
@@ -58,7 +58,7 @@ func newCompare(policies catalog.Catalog) *cobra.Command {
   sojourn compare -w trace.jsonl -c 20x4+2 -p fifo,fair:order=deficit,fsp
   sojourn compare -w trace.jsonl -c 20x4+2 --load 0.9 --estimates lognormal:0.5 --json
   sojourn compare --gen hfsp-dev:load=0.9 -p fifo,fair,fsp --seeds 20`,
-		Args: cobra.NoArgs,
+		Args: onlyFlags,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			specs, err := trial.ParsePolicies(policies, list)
 			if err != nil {

@@ -135,7 +135,8 @@ func completeOption(_ *cobra.Command, args []string, begun string) ([]cobra.Comp
 	if len(args) == 0 || strings.Contains(begun, ",") {
 		return nil, directive
 	}
-	prefix := args[0] + ":"
+	name, _, _ := strings.Cut(args[0], ":")
+	prefix := name + ":"
 	choices := catalog.Complete(prefix+begun, namedWorkloads(), true)
 	for i := range choices {
 		choices[i].Name = strings.TrimPrefix(choices[i].Name, prefix)

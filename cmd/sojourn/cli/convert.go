@@ -45,7 +45,7 @@ func newConvert() *cobra.Command {
   sojourn convert --from swim --load 0.9 -c 30x2+1 trace.tsv | sojourn compare -w - -c 30x2+1
   sojourn convert --from rumen --topology t.json --cluster-out c.json trace.json > jobs.jsonl
   cat *.jhist | sojourn convert --from jhist - > jobs.jsonl`,
-		Args: cobra.ExactArgs(1),
+		Args: oneFile,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(cmd.Flags(), f.From); err != nil {
 				return err
@@ -89,7 +89,7 @@ func newConvert() *cobra.Command {
 	flags.Int64Var(&f.SWIM.Rate, "swim-rate", 10<<20, "`BYTES` that a slot moves in a second")
 	flags.Float64Var(&f.SWIM.ByteScale, "swim-byte-scale", 1, "factor of all sizes")
 	flags.Float64Var(&f.SWIM.Noise, "swim-noise", 0, "standard deviation of the logarithm of a random factor of each task")
-	flags.Uint64Var(&f.SWIM.Seed, "seed", 0, "seed of all random numbers")
+	flags.Uint64Var(&f.SWIM.Seed, "seed", 0, "seed `N` of all random numbers")
 	cmd.PreRun = func(*cobra.Command, []string) { f.SWIM.NoOverhead = f.SWIM.Overhead == 0 }
 	return cmd
 }
@@ -97,6 +97,9 @@ func newConvert() *cobra.Command {
 // checkFormat returns an error for an unknown format, and for flags that do not apply to
 // it.
 func checkFormat(flags *pflag.FlagSet, from string) error {
+	if from == "" {
+		return usage.Errorf("no format: give --from, which is %s", format.Listed(convert.Formats))
+	}
 	if !slices.Contains(convert.Formats, from) {
 		return usage.Errorf("--from %q is not a known format: %s", from, strings.Join(convert.Formats, ", "))
 	}

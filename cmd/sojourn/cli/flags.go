@@ -64,7 +64,7 @@ func (f *runFlags) registerScenario(policies catalog.Catalog, flags *pflag.FlagS
 func (f *runFlags) registerWorld(flags *pflag.FlagSet) {
 	registerLocality(flags, &f.Locality)
 	flags.Var(typed(&f.Estimates, "MODE"), "estimates", "what policies are told of service times if the workload has no estimate: "+format.Listed(trial.EstimatesModes))
-	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random numbers")
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed `N` of all random numbers")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
 	flags.BoolVar(&f.Preempt, "preempt", false, "kill attempts when the policy asks for it")

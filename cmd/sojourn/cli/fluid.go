@@ -49,9 +49,12 @@ func newFluid() *cobra.Command {
 		Long:  fluidLong,
 		Example: `  sojourn fluid -w trace.jsonl --slots 40
   sojourn fluid -w trace.jsonl --slots 40 --policies ps,fsp --json`,
-		Args: cobra.NoArgs,
+		Args: onlyFlags,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			if slots < 1 {
+				if !cmd.Flags().Changed("slots") {
+					return usage.Errorf("no slots: give --slots, such as --slots 40")
+				}
 				return usage.Errorf("--slots %d is not a number of slots; give at least 1", slots)
 			}
 			if err := checkFluid(names); err != nil {

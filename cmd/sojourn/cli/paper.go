@@ -51,7 +51,7 @@ func newPaper(policies catalog.Catalog, known []paper.Experiment) *cobra.Command
 		Long:  paperLong + strings.TrimSuffix(list.String(), "\n"),
 		Example: `  sojourn paper
   sojourn paper hfsp-fig6 --seeds 50`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              atMostOne,
 		ValidArgsFunction: completeFirst(func() []catalog.Named { return named }),
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -81,7 +81,7 @@ func newPaper(policies catalog.Catalog, known []paper.Experiment) *cobra.Command
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	seeds.register(flags)
-	flags.Uint64Var(&f.Seed, "seed", 0, "the first seed")
+	flags.Uint64Var(&f.Seed, "seed", 0, "the first seed `N`")
 	flags.BoolVar(&json, "json", false, "print JSON instead of a table")
 	flags.BoolVarP(&quiet, "quiet", "q", false, "no progress bar on stderr")
 	return cmd

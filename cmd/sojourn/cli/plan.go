@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
@@ -48,7 +49,7 @@ With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
 		Example: `  sojourn plan --sample
   sojourn plan -w trace.jsonl -c 50 -p bestof,mars,huwf --json
   sojourn plan --gen mars-random:jobs=100 -p bestof --evaluations 200 -o out`,
-		Args: cobra.NoArgs,
+		Args: onlyFlags,
 		RunE: action(func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }),
 	}
 	flags := cmd.Flags()
@@ -56,10 +57,10 @@ With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
 	registerSource(flags, &f.source)
 	flags.StringSliceVarP(&f.planners, "planners", "p", f.planners, "`PLANNERS` to compare")
 	flags.BoolVar(&f.perTask, "per-task", false, "weigh the completion of tasks, not of jobs")
-	flags.IntVar(&f.options.Evaluations, "evaluations", 0, "how many schedules bestof tries in its search; 0 chooses by the number of tasks, and a negative number tries none")
+	flags.IntVar(&f.options.Evaluations, "evaluations", 0, "bestof tries `N` schedules in its search; 0 chooses by the number of tasks, and a negative number tries none")
 	flags.Float64Var(&f.options.Gap, "gap", 0, "relative `GAP` of the bound at which to stop; 0 chooses")
 	flags.IntVar(&f.options.Iterations, "iterations", 0, "most `STEPS` towards the bound; 0 means 100")
-	flags.Uint64Var(&f.options.Seed, "seed", 0, "of the workload of --gen, and of the search")
+	flags.Uint64Var(&f.options.Seed, "seed", 0, "seed `N` of the workload of --gen, and of the search")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar on stderr")
 	flags.StringVarP(&f.output.Dir, "output", "o", "", "write tasks.csv and plan.json of the best plan into the folder `DIR`, which must be empty or absent")
@@ -89,6 +90,9 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if n, err := strconv.Atoi(f.source.Cluster); err == nil {
+		if n < 1 || n > sojourn.MaxSlots {
+			return usage.Errorf("cluster %q: want a number of machines from 1 to %d", f.source.Cluster, sojourn.MaxSlots)
+		}
 		f.source.Cluster = fmt.Sprintf("1x%d", n)
 	}
 	c, w, err := f.source.Open(cmd.Context(), cmd.InOrStdin(), f.options.Seed)

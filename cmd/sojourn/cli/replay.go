@@ -30,7 +30,7 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
 ` + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out && sojourn replay out/history.txt
   sojourn replay out/history.txt -p fair:order=deficit`,
-		Args: cobra.ExactArgs(1),
+		Args: oneFile,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			file, name, err := files.OpenOrStdin(cmd.InOrStdin(), args[0])
 			if err != nil {

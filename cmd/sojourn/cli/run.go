@@ -32,7 +32,7 @@ workload two or three times, from a temporary file if it comes from stdin.
 ` + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out
   sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=deficit --json`,
-		Args: cobra.NoArgs,
+		Args: onlyFlags,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			if spec == "" {
 				return usage.Errorf("no policy: give -p, such as -p fsp")

@@ -33,7 +33,7 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 		Example: `  sojourn sweep --sample -p fifo,fair,fsp --vary load=0.5,0.7,0.9
   sojourn sweep --gen hfsp-test:load=0.9 -p fair,srpt,fsp --vary error=0,0.5,1 --seeds 20
   sojourn sweep --sample -p fifo,fair --vary fair:order=running,deficit --json`,
-		Args: cobra.NoArgs,
+		Args: onlyFlags,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case vary.Name == "":

@@ -20,7 +20,7 @@ that the nodes that a workload names are in the cluster. - is stdin.`,
 		Example: `  sojourn validate trace.jsonl
   sojourn validate -c cluster.json trace.jsonl
   sojourn validate cluster.json`,
-		Args: cobra.ExactArgs(1),
+		Args: oneFile,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			var in *input.Cluster
 			if clusterSpec != "" {

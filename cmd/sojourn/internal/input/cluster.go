@@ -26,7 +26,7 @@ type Cluster struct {
 }
 
 // shortForm matches what is meant to be the short form of a cluster.
-var shortForm = regexp.MustCompile(`^([0-9x+,]*$|[0-9]+x)`)
+var shortForm = regexp.MustCompile(`^([-0-9x+,]*$|-?[0-9]+x)`)
 
 // ReadCluster reads a cluster from its short form, or else from the file of that
 // name. What looks like a short form with an error, and is no file, is one.
