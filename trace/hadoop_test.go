@@ -25,7 +25,10 @@ import (
 )
 
 // openData opens a file of the public data that tests compare with, or skips the
-// test.
+// test. The data is not part of the repository. Without it, the same readers are tested with
+// the files of testdata and numbers computed by hand (TestSampleFiles), with a generated
+// workload (TestGeneratedSWF), and with random records (TestHadoopRecords,
+// TestSWIMMappingIsExact).
 func openData(t *testing.T, elem ...string) *os.File {
 	t.Helper()
 	f, err := os.Open(filepath.Join(append([]string{"..", "..", "shared", "data"}, elem...)...))

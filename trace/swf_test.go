@@ -1,11 +1,14 @@
 package trace
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/workload"
 )
 
 // Job 7 is submitted at 60 s and runs 90 s on 4 of 8 requested processors, of 2
@@ -139,5 +142,44 @@ func TestSWFFaults(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "trace: SWF options: ") {
 			t.Errorf("%+v: error %v, want one of the options", o, err)
 		}
+	}
+}
+
+// A workload of some hundred jobs comes back from SWF with its arrivals, tasks and times.
+func TestGeneratedSWF(t *testing.T) {
+	g, err := workload.Lookup("bursty")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := g.Jobs(1, map[string]string{"jobs": "300"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type row struct {
+		at    sojourn.Time
+		tasks int
+		run   time.Duration
+	}
+	var want, got []row
+	var text strings.Builder
+	for j, err := range jobs {
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, run := int64(j.At)/1e9, 1+int64(j.Times[0].Of(0))/1e9
+		tasks := j.Tasks()
+		fmt.Fprintln(&text, j.ID, at, 5, run, tasks, -1, -1, tasks, run, -1, 1, 3, 3, 7, 1, 1, -1, -1)
+		want = append(want, row{sojourn.Time(at * 1e9), int(tasks), time.Duration(run) * time.Second})
+	}
+	var stats Stats
+	list, err := collect(t, ReadSWF(strings.NewReader(text.String()), SWFOptions{Stats: &stats}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range list {
+		got = append(got, row{j.At, j.Phases[0].Tasks, j.Times[0].Of(0)})
+	}
+	if len(want) != 300 || !slices.Equal(got, want) || stats.Jobs != 300 {
+		t.Errorf("got %d jobs %v\nwant %d jobs %v", stats.Jobs, got, len(want), want)
 	}
 }
