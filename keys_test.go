@@ -313,6 +313,9 @@ func stories() (list []story) {
 	with("pfsp with a reserve", func() (sojourn.Policy, error) {
 		return pfsp.New(pfsp.Options{Reserve: 0.5})
 	}, threeJobs)
+	with("hfsp with a reserve", func() (sojourn.Policy, error) {
+		return hfsp.New(hfsp.Options{Reserve: 0.5})
+	}, threeJobs)
 	with("mars with batches", func() (sojourn.Policy, error) {
 		return mars.New(mars.Options{Batch: 3 * time.Second, Commit: true})
 	}, threeJobs)

@@ -322,18 +322,11 @@ func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	}) // then the jobs whose next phase lost its input, which are in no queue
 }
 
-// filed calls filed with each class in which j has something to start, and with the least
-// level of j there.
+// filed calls with each class in which j has something to start, and its level there.
 func (p *FSP) filed(j *ledger.Job[fspData], filed func(sojourn.Class, int)) {
-	for i := range j.NumSides() {
-		least := reserve.Levels
-		for k, it := range j.Data {
-			if it != nil && it.Ready() && j.Phase(k).Side() == i {
-				least = min(least, it.Level())
-			}
-		}
-		if least < reserve.Levels {
-			filed(j.Side(i).Class(), least)
+	for i, it := range j.Data {
+		if it != nil && it.Ready() {
+			filed(j.Spec().Phases[i].Class, it.Level())
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
@@ -19,6 +20,7 @@ type class struct {
 	aging    *vqueue.Queue[*phase]
 	training training
 	gate     gate
+	reserve  *reserve.Reserve // nil if nothing is reserved
 }
 
 // class returns what belongs to a class of slots.
@@ -30,6 +32,7 @@ func (p *Policy) class(id sojourn.Class) *class {
 			aging:    vqueue.New[*phase](p.late),
 			training: training{queue: heap.New(trainingKey.less), most: p.slots},
 			gate:     gate{most: p.earlySlots},
+			reserve:  p.reserve,
 		}
 		c.aging.Advance(p.ledger.Now(), nil)
 		c.resize(p.ledger.Capacity(c.id))
@@ -49,6 +52,9 @@ func (c *class) resize(slots int) (turned bool) {
 // file files a phase among those that have something to start, if it has.
 func (c *class) file(ph *phase, now sojourn.Time) {
 	startable := ph.startable()
+	if c.reserve != nil {
+		c.aging.SetLevel(ph.item, reserve.LevelUnknown(ph.tasks.Running()))
+	}
 	c.aging.SetReady(ph.item, startable)
 	if c.kill {
 		c.aging.SetMark(ph.item, claims, startable && !ph.early)
@@ -71,6 +77,38 @@ func (c *class) trains(ph *phase) bool {
 	return !ph.early && len(ph.samples) < c.tasks && ph.failures < c.tasks
 }
 
+// next returns the phase that is given a slot, and whether that is for training: the first
+// whose level lets it start. What trains has to keep to the reserve, too. Otherwise training, of
+// which five tasks a phase are the default, would hold what is reserved.
+func (c *class) next() (ph *phase, prior, ok bool) {
+	if c.reserve == nil {
+		return c.first()
+	}
+	if ph, prior, ok := c.first(); !ok || c.lets(ph) {
+		return ph, prior, ok
+	}
+	it, ok := c.aging.FirstUpTo(c.reserve.Highest(c.id))
+	if !ok {
+		return nil, false, false
+	}
+	return it.Value, false, true
+}
+
+// lets reports whether the reserve lets a phase start a task.
+func (c *class) lets(ph *phase) bool {
+	return c.reserve == nil || ph.item.Level() <= c.reserve.Highest(c.id)
+}
+
+// overdue returns the phase that is given a slot for which there is no other use: see gate. If the
+// reserve keeps others from it, they wait.
+func (c *class) overdue(othersWait bool) (*phase, bool) {
+	if c.reserve != nil && !othersWait {
+		_, othersWait = c.aging.First()
+	}
+	ph, ok := c.gate.overdue(othersWait)
+	return ph, ok && c.lets(ph)
+}
+
 // first returns the phase that is served first, and whether the slot is a training slot
 // [HFSP, algorithm 1]. There the text has T_curr <= T.
 func (c *class) first() (ph *phase, prior, ok bool) {
@@ -85,19 +123,22 @@ func (c *class) first() (ph *phase, prior, ok bool) {
 	return it.Value, false, true
 }
 
-// inOrder iterates over the phases that have something to start, in the order in which
+// inOrder iterates over the phases that have something that they may start, in the order in which
 // they are served. Phases in training come twice.
 func (c *class) inOrder() iter.Seq[*phase] {
 	return func(yield func(*phase) bool) {
 		if c.training.left() > 0 {
 			for _, ph := range c.training.all() {
+				if !c.lets(ph) {
+					break
+				}
 				if !yield(ph) {
 					return
 				}
 			}
 		}
 		for it := range c.aging.All() {
-			if ph := it.Value; ph.startable() && !yield(ph) {
+			if ph := it.Value; ph.startable() && c.lets(ph) && !yield(ph) {
 				return
 			}
 		}

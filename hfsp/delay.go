@@ -42,7 +42,7 @@ func (w *patience) takes(ph *phase, s sojourn.Slot) bool {
 // waits reports whether a phase waits for a slot close to its inputs: it could use a
 // free slot if there were one at the right place.
 func (w *patience) waits(ph *phase) bool {
-	if ph == nil || !ph.startable() || !w.index.HasInputs(ph.job, ph.index) {
+	if ph == nil || !ph.startable() || !ph.class.lets(ph) || !w.index.HasInputs(ph.job, ph.index) {
 		return false
 	}
 	_, free := w.ledger.FreeSlot(ph.class.id)
@@ -84,7 +84,7 @@ func (p *Policy) assignNear(s sojourn.Slot) (a sojourn.Assignment, ok bool) {
 	c := p.classes[s.Class]
 	passed := p.passed[:0]
 	for {
-		ph, prior, any := c.first()
+		ph, prior, any := c.next()
 		if !any {
 			break
 		}
@@ -97,7 +97,7 @@ func (p *Policy) assignNear(s sojourn.Slot) (a sojourn.Assignment, ok bool) {
 		c.aging.SetReady(ph.item, false)
 	}
 	if !ok {
-		if ph, late := c.gate.overdue(len(passed) > 0); late {
+		if ph, late := c.overdue(len(passed) > 0); late {
 			pick, _ := p.index.Find(ph.job, ph.index, s, sojourn.Remote)
 			a, ok = p.start(ph, pick, s.ID, false), true
 		}
@@ -126,7 +126,7 @@ func (p *Policy) seekNear(c *class) (sojourn.SlotID, bool) {
 		}
 		wait = true
 	}
-	if _, ok := c.gate.overdue(wait); ok {
+	if _, ok := c.overdue(wait); ok {
 		return least, true
 	}
 	return 0, false

@@ -27,7 +27,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 }
 
 // Explain implements [sojourn.Explainer]. Which guarantees there are follows from the
-// options: see the package comment. Its keys are those of [ledger.Job.Attrs] and
+// options: see the package comment. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key                       unit    meaning
 //	void                      text    the job was adopted: it ages from then on, as if it had arrived,
@@ -62,6 +62,15 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	attrs := j.Attrs()
+	if p.reserve != nil {
+		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) {
+			for _, ph := range j.Data.phases {
+				if ph != nil && ph.startable() {
+					filed(ph.class.id, ph.item.Level())
+				}
+			}
+		})
+	}
 	if j.Data.adopted {
 		attrs = append(attrs, slog.String("void",
 			fmt.Sprintf("the job was adopted at %v: it has aged since then, and what it was served before is not known", j.Data.since)))

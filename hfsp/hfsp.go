@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // A Policy is HFSP as a [sojourn.Policy]. It is also a [sojourn.Seeker], a
@@ -30,6 +31,7 @@ type Policy struct {
 	touched []*phase // those that sync has to look at
 
 	timers   *heap.Heap[timer] // by handle: when to look at a phase if nothing happens
+	reserve  *reserve.Reserve  // nil if nothing is reserved
 	prior    bitset.Set        // slots of attempts that were started by the priority of training
 	targets  targets           // what may be killed
 	patience patience          // for slots close to inputs
@@ -53,6 +55,7 @@ type options struct {
 	delay        locality.Delay
 	earlySlots   *int
 	earlyDelay   time.Duration
+	kept         reserve.Options
 	newEstimator func() Estimator
 }
 
@@ -72,6 +75,7 @@ func New(opts Options) (*Policy, error) {
 		delay:      locality.Delay{Node: opts.NodeDelay, Rack: opts.RackDelay},
 		earlySlots: copied(opts.EarlySlots),
 		earlyDelay: cmp.Or(opts.EarlyDelay, 10*time.Minute),
+		kept:       reserve.Options{Share: reserve.ShareOf(opts.Reserve)},
 	}}
 	p.newEstimator = opts.Estimator
 	if opts.Estimator == nil {
@@ -97,6 +101,9 @@ func (p *Policy) reset() {
 	*p = Policy{options: p.options, timers: heap.New(timer.less), estimator: p.newEstimator()}
 	p.index = locality.New(&p.ledger)
 	p.targets = targets{options: &p.options, ledger: &p.ledger, guards: heap.New(timer.less)}
+	if p.kept.Share > 0 {
+		p.reserve = reserve.New(&p.ledger, p.kept)
+	}
 	p.patience = patience{p.delay, p.delay != locality.Delay{}, &p.ledger, p.index}
 }
 
@@ -262,9 +269,9 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		return p.assignNear(s)
 	}
 	c := p.classes[s.Class]
-	ph, prior, ok := c.first()
+	ph, prior, ok := c.next()
 	if !ok {
-		ph, ok = c.gate.overdue(false)
+		ph, ok = c.overdue(false)
 	}
 	if !ok {
 		return sojourn.Assignment{}, false
@@ -291,7 +298,7 @@ func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior b
 }
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything
-// is startable; or the least one that is close enough to the inputs of the first phase
+// is startable and, with a reserve, may start; or the least one that is close enough to the inputs of the first phase
 // that has any such slot.
 func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
 	if int(id) >= len(p.classes) {
@@ -301,10 +308,10 @@ func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
 	if p.patience.any {
 		return p.seekNear(c)
 	}
-	if _, _, ok := c.first(); ok {
+	if _, _, ok := c.next(); ok {
 		return p.ledger.FreeSlot(id)
 	}
-	if _, ok := c.gate.overdue(false); ok {
+	if _, ok := c.overdue(false); ok {
 		return p.ledger.FreeSlot(id)
 	}
 	return 0, false

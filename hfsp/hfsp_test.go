@@ -48,6 +48,15 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// With a reserve.
+func TestConformanceWithReserve(t *testing.T) {
+	histories.Share(t, 4)
+	sojourntest.Run(t, with(hfsp.Options{TrainingTasks: 2, Reserve: 0.5}), sojourntest.Options{
+		IdlesOnPurpose: true,
+		Changed:        []func() sojourn.Policy{with(hfsp.Options{TrainingTasks: 2}), with(hfsp.Options{TrainingTasks: 2, Reserve: 1, NodeDelay: time.Second})},
+	})
+}
+
 // Under any options, drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
 	histories.Options(t, 2, anyOptions, func(t *testing.T, opts hfsp.Options) {
@@ -76,6 +85,8 @@ func anyOptions(t *rapid.T) hfsp.Options {
 	}
 	if bit("kill") {
 		opts.Preemption = hfsp.Kill
+	} else {
+		opts.Reserve = rapid.SampledFrom([]float64{0, 0.1, 0.5, 1}).Draw(t, "reserve")
 	}
 	if bit("late") {
 		opts.Late = hfsp.LateFirst

@@ -24,6 +24,7 @@ func TestVictims(t *testing.T) {
 		opts.Preemption = Kill
 		opts.KillOnce = rapid.Bool().Draw(t, "once")
 		opts.KillFraction = rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "fraction")
+		opts.Reserve = 0 // since it kills
 		w := newWorld(t, opts)
 		w.history(t)
 		for range 4 {

@@ -71,8 +71,33 @@ func newWorld(t fataler, opts Options) *world {
 	}
 	o := &naive{trainers: map[sojourn.SlotID]sojourn.Class{}, t: p.tasks, T: *p.slots, early: *p.earlySlots, delta: p.delta, earlyDelay: p.earlyDelay, late: opts.Late,
 		slots: map[sojourn.SlotID]sojourn.Class{}}
-	return &world{t: t, p: p, o: o, tries: map[sojourn.TaskID]uint32{}, kills: map[sojourn.TaskID]int{}, seen: map[*phase]stage{},
+	w := &world{t: t, p: p, o: o, tries: map[sojourn.TaskID]uint32{}, kills: map[sojourn.TaskID]int{}, seen: map[*phase]stage{},
 		final: map[*phase]uint64{}, twins: map[*phase]*nPhase{}}
+	if opts.Reserve > 0 {
+		o.kept, o.free, o.live = new(big.Rat).SetFloat64(opts.Reserve), w.free, w.live
+	}
+	return w
+}
+
+// free returns how many slots of a class could run something now.
+func (w *world) free(class sojourn.Class) (n int) {
+	for _, s := range w.slots {
+		if s.Class == class && !s.busy && !s.leaving {
+			n++
+		}
+	}
+	return n
+}
+
+// live returns how many jobs have something to do, or still run something.
+func (w *world) live() (n int) {
+	for _, j := range w.o.jobs {
+		runs := slices.ContainsFunc(w.slots, func(s *worldSlot) bool { return s.busy && s.task.Job == j.spec.ID })
+		if !j.cancelled || runs {
+			n++
+		}
+	}
+	return n
 }
 
 // observe reports an event to both.
@@ -264,6 +289,7 @@ func drawOptions(t *rapid.T) Options {
 		EarlySlots:    ptr(rapid.IntRange(0, 4).Draw(t, "early")),
 		EarlyDelay:    time.Duration(rapid.IntRange(1, 5000).Draw(t, "early delay")) * time.Millisecond,
 		Late:          rapid.SampledFrom([]Late{LateShare, LateFirst}).Draw(t, "late"),
+		Reserve:       rapid.SampledFrom([]float64{0, 0, 0, 0.25, 0.5, 1}).Draw(t, "reserve"),
 	}
 }
 
@@ -392,7 +418,7 @@ func TestDecidesAsTheOracle(t *testing.T) {
 
 // The test above can fail: it notices each of these mistakes.
 func TestOracleNoticesMutants(t *testing.T) {
-	for _, mutant := range []string{"T+1", "back at Delta", "half speed", "drop finished", "phantom", "late ones are free", "the killed pay"} {
+	for _, mutant := range []string{"T+1", "back at Delta", "half speed", "drop finished", "phantom", "late ones are free", "the killed pay", "all may start", "training may start"} {
 		t.Run(mutant, func(t *testing.T) {
 			for seed := range 5000 {
 				if differs(seed, mutant) {

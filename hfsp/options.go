@@ -10,8 +10,8 @@ import (
 )
 
 // Options configure a [Policy]. The zero value is the default. A snapshot may be restored
-// under another TrainingSlots, Delta, Preemption, KillFraction, KillOnce, NodeDelay or
-// RackDelay.
+// under another TrainingSlots, Delta, Preemption, KillFraction, KillOnce, NodeDelay, RackDelay
+// or Reserve.
 type Options struct {
 	// TrainingTasks is t, how many tasks of a phase are run to estimate the time of
 	// the others. A phase of fewer tasks is tiny: it counts as of size 0 and is not
@@ -80,6 +80,13 @@ type Options struct {
 	// waits for one on its rack [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means
 	// not at all.
 	NodeDelay, RackDelay time.Duration
+
+	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
+	// phases that run nothing there: see package kit/reserve. Training keeps to it, too. The
+	// number of slots is rounded to the nearest whole one, halves up, and is less than all.
+	// Zero means none; 0.01 does well from a hundred slots a class on. It cannot be
+	// combined with Kill, which makes room by itself.
+	Reserve float64
 }
 
 // Late says how late phases are served; always before those that are not late.
@@ -131,5 +138,7 @@ func (o Options) Validate() error {
 		option.Pointed(o.EarlySlots, notNegative("EarlySlots")),
 		option.AtLeast("EarlyDelay", o.EarlyDelay, 0),
 		option.AtLeast("NodeDelay", o.NodeDelay, 0),
-		option.AtLeast("RackDelay", o.RackDelay, 0))
+		option.AtLeast("RackDelay", o.RackDelay, 0),
+		option.Range("Reserve", o.Reserve, 0, 1),
+		option.Want(o.Reserve == 0 || o.Preemption != Kill, "Reserve", o.Reserve, "0 with Preemption kill"))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/gpstest"
 )
 
 // A naive is HFSP, written down once more: rational
@@ -15,6 +16,10 @@ type naive struct {
 	earlyDelay  time.Duration
 	late        Late
 	mutant      string // what is wrong with it, on purpose
+
+	kept *big.Rat                // the share that is reserved; nil if none is
+	free func(sojourn.Class) int // slots that could run something now
+	live func() int              // jobs
 
 	now    sojourn.Time
 	slots  map[sojourn.SlotID]sojourn.Class
@@ -109,13 +114,17 @@ func (o *naive) startable(ph *nPhase) bool {
 	if ph.hasInput() {
 		return true
 	}
-	held := 0
-	for _, other := range o.phases {
-		if other.class == ph.class && !other.finished() && !other.hasInput() {
-			held += other.count(1)
+	return o.earlyHeld(ph.class) < o.earlyLimit(ph.class)
+}
+
+// earlyHeld returns how many slots are held by tasks that wait for the phase before.
+func (o *naive) earlyHeld(class sojourn.Class) (held int) {
+	for _, ph := range o.phases {
+		if ph.class == class && !ph.finished() && !ph.hasInput() {
+			held += ph.count(1)
 		}
 	}
-	return held < o.earlyLimit(ph.class)
+	return held
 }
 
 // earlyLimit is one slot less than all if a phase waits that comes after one of the same
@@ -144,6 +153,15 @@ func (o *naive) wantsTraining(ph *nPhase) bool {
 	return ph.training && ph.hasInput() && len(ph.samples) < o.t && ph.failures < o.t && o.startable(ph)
 }
 
+// lets reports whether the reserve lets a phase start a task: with k slots reserved, one that
+// runs nothing needs a free slot, and any other k + 1.
+func (o *naive) lets(ph *nPhase) bool {
+	if o.kept == nil || o.live() == 1 || ph.count(1) == 0 || o.mutant == "all may start" {
+		return true
+	}
+	return o.free(ph.class) > gpstest.Kept(o.kept, o.capacity(ph.class))
+}
+
 // first returns what a slot of class c is given to.
 func (o *naive) first(c sojourn.Class) (best *nPhase, prior bool) {
 	if o.used(c) < o.T || o.mutant == "T+1" && o.used(c) <= o.T {
@@ -156,23 +174,32 @@ func (o *naive) first(c sojourn.Class) (best *nPhase, prior bool) {
 				best = ph
 			}
 		}
-		if best != nil {
+		if best != nil && (o.lets(best) || o.mutant == "training may start") {
 			return best, true
 		}
 	}
+	best = nil
 	for _, ph := range o.phases {
-		if ph.class == c && o.startable(ph) && (best == nil || o.before(ph, best)) {
+		if ph.class == c && o.startable(ph) && o.lets(ph) && (best == nil || o.before(ph, best)) {
 			best = ph
 		}
 	}
 	if best != nil {
 		return best, false
 	}
+	for _, ph := range o.phases { // who waits for the reserve is not to be left without a slot
+		if ph.class == c && o.startable(ph) && o.earlyHeld(c)+1 >= o.capacity(c) {
+			return nil, false
+		}
+	}
 	for _, ph := range o.phases { // nothing else can use the slot
 		if ph.class == c && ph.overdue && !ph.finished() && !ph.hasInput() && ph.ready() && ph.count(0) > 0 &&
 			(best == nil || ph.job.spec.ID < best.job.spec.ID || ph.job == best.job && ph.i < best.i) {
 			best = ph
 		}
+	}
+	if best != nil && !o.lets(best) {
+		return nil, false
 	}
 	return best, false
 }

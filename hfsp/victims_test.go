@@ -136,6 +136,7 @@ func TestNamesByDefinition(t *testing.T) {
 		opts.Preemption = Kill
 		opts.KillOnce = rapid.Bool().Draw(t, "once")
 		opts.KillFraction = rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "fraction")
+		opts.Reserve = 0 // since it kills
 		w := newWorld(t, opts)
 		w.sameWeights = rapid.Bool().Draw(t, "same weights")
 		w.history(t)

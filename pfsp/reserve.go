@@ -4,6 +4,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
+	"github.com/sojourn-sched/sojourn/kit/slack"
 )
 
 // virtualSlots returns the number of slots of the virtual cluster of a class.
@@ -52,20 +53,11 @@ func (p *Policy) allowed(c *class, turn *phase) (ph *phase, inTurn bool) {
 	return nil, false
 }
 
-// filed calls with each class in which j has something to start, and the least level at which
-// that is filed there.
+// filed calls with each class in which j has something to start, and its level there.
 func (p *Policy) filed(j *ledger.Job[data], filed func(sojourn.Class, int)) {
-	for i := range j.NumSides() {
-		least := reserve.Levels
-		for k := range j.Data {
-			if ph := &j.Data[k]; ph.item != nil && ph.account().Side() == i {
-				if level, ok := p.classOf(ph).levels.Level(ph.item.ID()); ok {
-					least = min(least, level)
-				}
-			}
-		}
-		if least < reserve.Levels {
-			filed(j.Side(i).Class(), least)
+	for i := range j.Data {
+		if ph := &j.Data[i]; ph.item != nil && ph.item.State() == slack.Ready {
+			filed(ph.spec().Class, int(ph.level))
 		}
 	}
 }

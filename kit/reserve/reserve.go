@@ -3,6 +3,7 @@ package reserve
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
@@ -130,7 +131,8 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 }
 
 // Explain appends to the attributes of a job one group for each class N in which it has something
-// to start. list calls filed with each of these classes. Its keys are those of
+// to start. list calls filed with each of these classes, and with a level: the least one counts, if it
+// calls more than once. Its keys are those of
 // [ledger.Job.Attrs], which attrs begins with, and
 //
 //	key           unit   meaning
@@ -143,18 +145,30 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 //
 // [ledger.Job.Attrs]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Job.Attrs
 func (r *Reserve) Explain(attrs []slog.Attr, list func(filed func(c sojourn.Class, level int))) []slog.Attr {
-	held, may := false, false
+	type side struct {
+		class sojourn.Class
+		level int
+	}
+	var sides []side
 	list(func(c sojourn.Class, level int) {
-		if level <= r.Highest(c) {
+		if i := slices.IndexFunc(sides, func(s side) bool { return s.class == c }); i >= 0 {
+			sides[i].level = min(sides[i].level, level)
+		} else {
+			sides = append(sides, side{c, level})
+		}
+	})
+	held, may := false, false
+	for _, s := range sides {
+		if s.level <= r.Highest(s.class) {
 			may = true
-		} else if r.cluster.FreeSlots(c) > 0 {
+		} else if r.cluster.FreeSlots(s.class) > 0 {
 			held = true
 		}
-		attrs = append(attrs, slog.Group(fmt.Sprintf("class%d", c),
-			slog.Uint64("level", uint64(level)),
-			slog.Int("needs", Threshold(level, r.Slots(c))+1),
-			slog.Int("free", r.Free(c))))
-	})
+		attrs = append(attrs, slog.Group(fmt.Sprintf("class%d", s.class),
+			slog.Uint64("level", uint64(s.level)),
+			slog.Int("needs", Threshold(s.level, r.Slots(s.class))+1),
+			slog.Int("free", r.Free(s.class))))
+	}
 	if held && !may {
 		attrs[0] = slog.String("why", "leaves the last free slots to shorter tasks and jobs that run less")
 	}
