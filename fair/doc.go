@@ -66,6 +66,10 @@
 // it has one slot on loan for each class in which the pool could be served. A pool that
 // is listed by name keeps its policy while it has no jobs.
 //
+// A policy with a reserve (package kit/reserve) reserves a part of the slots that its pool has. Of
+// these it sees one free at a time, so that what has to leave one free does not start while one is
+// reserved: the pool stays small. Use no reserve inside pools.
+//
 // Time passes in all these policies together, when an event is observed, and never
 // because of a question. The policy of the pool that an event is about gets the event.
 // If it is the first event of an instant, the other policies get a [sojourn.Tick]. Every
