@@ -68,7 +68,8 @@
 //
 // A policy with a reserve (package kit/reserve) reserves a part of the slots that its pool has. Of
 // these it sees one free at a time, so that what has to leave one free does not start while one is
-// reserved: the pool stays small. Use no reserve inside pools.
+// reserved: the pool stays small. Use no reserve inside pools. A policy with a method WithoutReserve,
+// as package leastwork has, is told so before its first event.
 //
 // Time passes in all these policies together, when an event is observed, and never
 // because of a question. The policy of the pool that an event is about gets the event.

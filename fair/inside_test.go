@@ -65,3 +65,31 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		})
 	}
 }
+
+// A pool whose policy is the default gets all slots of a cluster that nobody else wants. Such a
+// policy sees one free slot at a time, so that a reserve would keep the pool small.
+func TestDefaultFillsItsPool(t *testing.T) {
+	p := newWith(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: made(leastwork.New, leastwork.Options{})}}})
+	must := func(ev sojourn.Event) {
+		t.Helper()
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const slots = 100
+	for id := range sojourn.SlotID(slots) {
+		must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+	}
+	for id := range sojourn.JobID(2) {
+		must(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id + 1, Pool: "a", Phases: []sojourn.Phase{{Tasks: slots}}}})
+	}
+	started := 0
+	for id := range sojourn.SlotID(slots) {
+		if _, ok := p.Assign(id); ok {
+			started++
+		}
+	}
+	if started != slots {
+		t.Errorf("%d of %d slots are taken", started, slots)
+	}
+}

@@ -45,6 +45,9 @@ type guest struct {
 
 func newGuest(c *conf) *guest {
 	g := &guest{Policy: c.Policy()}
+	for r := range sojourn.All[interface{ WithoutReserve() }](g.Policy) {
+		r.WithoutReserve()
+	}
 	g.seeker, _ = sojourn.As[sojourn.Seeker](g.Policy)
 	g.waker, _ = sojourn.As[sojourn.Waker](g.Policy)
 	g.promiser, _ = sojourn.As[sojourn.Promiser](g.Policy)

@@ -62,7 +62,7 @@
 // # The reserve
 //
 // Package kit/reserve has the rule, here with 2 % of the slots of each class, rounded
-// up, and none in classes of fewer than 25 slots. The level of a job is
+// up, and none in classes of fewer than 25 slots, nor in a pool of package fair. The level of a job is
 //
 //	0, or 15 if r > 0               where nothing is told, or what is told is not used
 //	0, or as below if r > 0         where it is used and useless

@@ -16,6 +16,7 @@ import (
 type Policy struct {
 	queue   *queue.Jobs[jobData, key]
 	beliefs beliefs
+	reserve reserve.Options
 
 	due   queue.Ready[key] // the jobs with something to start, by when they are late
 	turns []turn           // by class, as far as any had a slot or a job
@@ -43,9 +44,17 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := new(Policy)
+	p := &Policy{reserve: reserved}
 	p.reset()
 	return p, nil
+}
+
+// WithoutReserve makes p keep no slots free. Call it before the first event. Package fair calls it
+// for the policies of its pools: they see one free slot at a time, so that what has to leave one
+// free would never start.
+func (p *Policy) WithoutReserve() {
+	p.reserve = reserve.Options{}
+	p.reset()
 }
 
 // reset gives p the state of a new policy.
@@ -59,7 +68,7 @@ func (p *Policy) reset() {
 		Grows:   true,
 		Growing: p.growing,
 		Level:   p.level,
-		Reserve: reserved,
+		Reserve: p.reserve,
 	})
 	p.queue.Shared = &p.beliefs
 }
