@@ -53,7 +53,8 @@
 //
 // With a Reserve, a few slots of each class are kept free for phases that run nothing there: see
 // package kit/reserve. The first phase in this order is served that may start. Training tasks keep to it,
-// too, so that one task of each phase at a time may take the last slots, and shows how long they are. Use
+// too, so that one task of each phase at a time may take the last slots, and shows how long they are.
+// Training tasks that took all slots were measured: the slowdown is then twice as high or more. Use
 // it where tasks are long and slots are many:
 //
 //	sojourn compare -w TRACE -c CLUSTER --estimates none -p fair,hfsp,hfsp:reserve=0.01
@@ -63,7 +64,6 @@
 //	fair                                  11705, 20.1    11786, 18.9     128, 1.84
 //	hfsp                                  12015, 61.2     9374, 62.2      74, 1.44
 //	reserve=0.01                          11471, 19.3     8778, 14.8      76, 1.43
-//	with training exempt from it          11812, 38.2     9239, 43.8      76, 1.43
 //
 // With Kill, running tasks make room: see [Policy.AppendPreemptions]. With NodeDelay
 // and RackDelay, phases wait for slots close to their inputs.
