@@ -27,8 +27,8 @@ type keptPFSP struct {
 	fewer   bool // the virtual cluster has all slots but the reserved ones
 }
 
-// newKeptPFSP returns the oracle. Counted is both owners, whose slots count as free that
-// are held out of turn, and fewer; a mutant has fewer alone.
+// newKeptPFSP returns the oracle. Counted sets both owners and fewer; a mutant has only fewer. With
+// owners, slots that are held out of turn count as free.
 func newKeptPFSP(exact exactPFSP, percent int, owners, fewer bool) *keptPFSP {
 	return &keptPFSP{exact, gpstest.NewReserve(big.NewRat(int64(percent), 100), owners), fewer}
 }
@@ -191,7 +191,8 @@ func stream(tasks int) instance {
 }
 
 // The plain form keeps no bound: the longer the stream, the later the long task. The counted
-// form keeps it, and a mutant that counts free slots and not whose the others are does not.
+// form keeps the bound. A mutant that counts only free slots, and not who holds the others, does
+// not.
 // Reference: package comment, theorem with a reserve.
 func TestPlainReserveLosesWithoutBound(t *testing.T) {
 	for _, tasks := range []int{50, 100, 200} {
