@@ -99,7 +99,7 @@ func (f *folder) api() []string {
 			if sig := strings.TrimPrefix(source(decl.Type), "func"); decl.Recv == nil {
 				add("func ", decl.Name, sig)
 			} else {
-				add("method (", decl.Recv.List[0].Type, ") ", decl.Name, sig)
+				add("method (", f.receiver(decl), ") ", decl.Name, sig)
 			}
 		case *ast.GenDecl:
 			for _, spec := range decl.Specs {
@@ -195,14 +195,38 @@ func (tr *tree) undocumented(f *folder) []string {
 	return list
 }
 
+// receiver returns the type that has an exported method for other packages: that of the receiver,
+// or the exported struct that embeds it. It is empty if there is none.
+func (f *folder) receiver(method *ast.FuncDecl) string {
+	typ := method.Recv.List[0].Type
+	if ast.IsExported(baseName(typ)) {
+		return source(typ)
+	}
+	for _, file := range f.code {
+		for _, decl := range file.Decls {
+			gen, ok := decl.(*ast.GenDecl)
+			if !ok || gen.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range gen.Specs {
+				spec := spec.(*ast.TypeSpec)
+				if s, ok := spec.Type.(*ast.StructType); ok && spec.Name.IsExported() && slices.ContainsFunc(s.Fields.List,
+					func(field *ast.Field) bool { return field.Names == nil && baseName(field.Type) == baseName(typ) }) {
+					return strings.Replace(source(typ), baseName(typ), spec.Name.Name, 1)
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // decls returns the declarations of a package, without functions and methods that
 // other packages cannot name.
 func (f *folder) decls() []ast.Decl {
 	var list []ast.Decl
 	for _, file := range f.code {
 		for _, decl := range file.Decls {
-			if fn, ok := decl.(*ast.FuncDecl); ok && (!fn.Name.IsExported() ||
-				fn.Recv != nil && !ast.IsExported(baseName(fn.Recv.List[0].Type))) {
+			if fn, ok := decl.(*ast.FuncDecl); ok && (!fn.Name.IsExported() || fn.Recv != nil && f.receiver(fn) == "") {
 				continue
 			}
 			list = append(list, decl)
@@ -302,17 +326,19 @@ type Policy interface {
 }
 
 type Alias = Box[int, *int]
-type level struct{}
+type level struct{ hidden }
 
 func (b *Box[T, P]) Get(i int, _ ...T) (T, bool) { panic(0) }
 func (b *Box[T, P]) put()                        {}
 
-// Exported is a method nobody can name.
-func (level) Exported() {}
+// Exported is a method of Box too.
+func (*level) Exported() {}
 
 // Map has two results.
 func Map[K comparable](f func(K) int) (a, b time.Duration) { return }
 func helper()                                               {}
+type hidden struct{}
+func (hidden) Exported() {}
 `
 	tr, err := load(fstest.MapFS{
 		"go.mod":          {Data: []byte("module x")},
@@ -334,6 +360,7 @@ func helper()                                               {}
 		"pkg sojourn/p, const Max = 16",
 		"pkg sojourn/p, const Wait",
 		"pkg sojourn/p, func Map[K comparable](f func(K) int) (a, b time.Duration)",
+		"pkg sojourn/p, method (*Box) Exported()",
 		"pkg sojourn/p, method (*Box[T, P]) Get(i int, _ ...T) (T, bool)",
 		"pkg sojourn/p, type Alias = Box[int, *int]",
 		"pkg sojourn/p, type Box[T any, P *T] struct",

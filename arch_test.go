@@ -49,7 +49,8 @@ const (
 	kit      kind = "a part of the kit"
 	names    kind = "a package of names"
 	policy   kind = "a policy"
-	driver   kind = "a driver or a format"
+	wrapper  kind = "a wrapper of policies"
+	outside  kind = "a driver or a format"
 	helper   kind = "help for tests"
 	program  kind = "an example"
 )
@@ -67,12 +68,16 @@ func kindOf(dir string) kind {
 		return internal
 	case "kit":
 		return kit
+	case "gang": // what drivers make of gangs, which policies may know
+		return kit
 	case "mapreduce":
 		return names
 	case "fifo", "fair", "baseline", "leastwork", "pfsp", "hfsp", "td", "rtmr", "mars":
 		return policy
-	case "sim", "workload", "trace", "history", "live", "journal", "shadow":
-		return driver
+	case "account":
+		return wrapper
+	case "sim", "workload", "trace", "history", "driver", "live", "journal", "shadow", "shape":
+		return outside
 	case "examples":
 		return program
 	}
@@ -87,10 +92,10 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 		return false, "imports the standard library only"
 	case names:
 		return other == root, "imports the root package only"
-	case internal, kit, policy:
+	case internal, kit, policy, wrapper:
 		return other == root || other == names || other == internal || other == kit, "imports the root package, the kit and internal packages only"
-	case driver:
-		return other == root || other == names || other == internal || other == kit || other == driver, "knows policies by their interface only, and no help for tests"
+	case outside:
+		return other == root || other == names || other == internal || other == kit || other == wrapper || other == outside, "knows policies by their interface only, and no help for tests"
 	case helper:
 		return other != policy && other != program, "knows policies by their interface only"
 	}
@@ -99,7 +104,9 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 
 // pure reports whether packages of kind k only compute: no goroutine, no input or
 // output.
-func (k kind) pure() bool { return k == root || k == names || k == internal || k == kit || k == policy }
+func (k kind) pure() bool {
+	return k == root || k == names || k == internal || k == kit || k == policy || k == wrapper
+}
 
 // A tree is the Go source of the module, without the modules nested in it.
 type tree struct {
@@ -756,7 +763,7 @@ func checkKitStruct(f *folder, name string, st *ast.StructType, public func(stri
 			public(name, field.Type)
 		}
 		for _, id := range field.Names {
-			if f.dir == "kit/ledger" && slices.Contains([]string{"Job", "Phase", "Side"}, name) && id.IsExported() && id.Name != "Data" {
+			if f.dir == "kit/ledger" && slices.Contains([]string{"Job", "job", "Phase", "Side"}, name) && id.IsExported() && id.Name != "Data" {
 				add(id.Pos(), "%s.%s is exported: the ledger alone writes its account, but for Data", name, id.Name)
 			}
 		}

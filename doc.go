@@ -72,6 +72,10 @@
 // when it ends. Until then the victim stays listed: the driver has to remember
 // which attempts it is killing, and sleeps.
 //
+// Package [github.com/sojourn-sched/sojourn/driver] is this loop, for any policy and any
+// workers. Use it unless you have a reason to write your own. Package
+// [github.com/sojourn-sched/sojourn/live] runs Go functions in one process.
+//
 // Three rules go with the loop.
 //
 // Assign commits: from the moment it returns, the policy counts the task as
@@ -80,9 +84,10 @@
 //
 // A decline stands until the next event or assignment. A policy may decline one slot
 // and take another one, and the start there may be what the first slot waited for. For
-// example, a job has had its turn at the map slots, or a node has fewer readers. So a
-// driver offers the declined slots again until a round starts nothing. Most policies
-// leave no slot idle on purpose; they start nothing in the second round.
+// example, a job has had its turn at the map slots, a node has fewer readers, or it was
+// the turn of another class. So a driver repeats its passes over the classes until one
+// starts nothing. Most policies leave no slot idle on purpose; they start nothing in the
+// second pass.
 //
 // A task and a number name an attempt. A late or repeated report therefore gets
 // [ErrStaleAttempt] or [ErrUnknownJob] and changes nothing. A driver that is in
@@ -136,15 +141,67 @@
 //
 // # Optional interfaces
 //
-// A policy may also be an [Admitter], [Preemptor], [Waker], [Seeker], [Explainer],
-// [Promiser] or [Snapshotter]. [As] finds these, also behind wrappers. [All] finds anything
-// else that a policy can do, also behind locks and in pools.
+// A policy may also be a [Supporter], [Admitter], [Preemptor], [Waker], [Seeker],
+// [Explainer], [Promiser] or [Snapshotter]. [As] finds these, also behind wrappers. [All]
+// finds anything else that a policy can do, also behind locks and in pools.
+//
+// # Features
+//
+// The contract grows: a later version may add fields. A policy that was written before does
+// not look at them. That is harmless if a field only helps to decide, as an estimate does. If
+// a policy would decide wrongly without it, the field belongs to the [Features]: phases that
+// wait for several others ([Phase].Needs), phases whose tasks are held at first
+// ([Phase].Held), and numbers of attempts that a policy did not see (Attempt in [TaskHeld] and
+// [TaskReady]). A policy says by [Supporter] which of them it knows, and one that says
+// nothing knows none. A driver that uses a feature checks first:
+//
+//	if err := ev.CheckSupport(sojourn.Supports(p)); err != nil {
+//		... // wraps ErrUnsupported and names what p does not know
+//	}
+//
+// A policy that keeps its account with package kit/ledger refuses unknown features itself. Of
+// the policies of this module, these do not know all:
+//
+//	policy                        refuses      because
+//	mars                          Phase.Needs  its linear program is about phases in a chain
+//	td                            Phase.Needs  a job has one phase of map tasks, and its bounds are about these
+//	rtmr                          Phase.Needs  its test of a deadline is about a map and a reduce phase
+//	                              Phase.Held   no end can be promised to tasks that wait for something else
+//	baseline.DeadlineConstraint   Phase.Needs  its test of a deadline is about a map and a reduce phase
+//	fair                          what the policy of one of its pools refuses
+//
+// # After a restart
+//
+// A policy lives in memory. Package journal makes it durable: it is a Policy around a policy, and
+// writes events and decisions to a folder before the driver acts on them.
+//
+//		j, err := journal.Open(store, policy, journal.Options{})
+//
+//	 1. Open makes the policy what it was. If it is another policy now, or has other options, it
+//	    is told the facts.
+//	 2. Time goes on: events happen at j.Time(time.Now()). IDs go on above j.MaxJob().
+//	 3. The driver looks what became of the attempts that j.Account().Attempts() lists. An attempt
+//	    that still runs needs no report. One that has ended meanwhile is reported as always; one that
+//	    died with the process is a [TaskFailed] with [CauseSlotLost].
+//	 4. Slots that are gone are a [SlotRemoved] each, new ones a [SlotAdded]. Tasks that
+//	    j.Account().Held lists are released by a [TaskReady], if what they waited for is over.
+//	 5. The loop goes on. Before the driver acknowledges a job or starts an attempt, it waits:
+//	    j.Wait(j.End()).
+//
+// Without a journal, a driver that knows its jobs reports them to a new policy by [JobAdopted],
+// [TaskDone], [TaskHeld], [TaskReady] and [TaskAdopted], in this order for each job, after
+// its slots. Package account does this from the account of another policy.
 //
 // # Programs to start from
 //
 // examples/quickstart drives goroutines under two policies and prints how long
-// each job waited. examples/customscheduler puts a policy into an existing queue,
-// whose workers ask what to do next. Tasks fail there, and a job is cancelled.
+// each job waited. examples/customscheduler puts a policy between jobs and workers
+// that are there already, with package driver. Tasks fail there, a job is cancelled, and a slot
+// is taken back. examples/restart is killed, and goes on.
+//
+// These run Go functions with package live: examples/wordcount as map and reduce, examples/cifarm
+// with pools and limits, examples/inference with short requests among batches, and
+// examples/shadowrun with a second policy that watches.
 //
 // # Concurrency
 //
@@ -167,7 +224,9 @@
 //
 //   - Policy keeps its two methods, and each optional interface keeps the methods that it
 //     has. New abilities are new optional interfaces. Kinds of event and fields may be
-//     added, with a zero value that keeps the old meaning.
+//     added, with a zero value that keeps the old meaning. An Event keeps its size: what is
+//     added takes a field that a kind left unused, or stands in the Job. If it would be wrong
+//     to ignore an addition, a policy that does not know it refuses it: see Features.
 //   - The minor version that took a snapshot restores it, and so do all later ones. If a
 //     later one cannot, it knows that from the version in the snapshot and refuses with
 //     [ErrForeignSnapshot]. A snapshot is never misread.
@@ -181,7 +240,11 @@
 //
 // # Limits
 //
-// The contract does not cover two live attempts at one task (speculative
-// execution), tasks that must start together (gangs), slots of several
-// resources, and dependencies between phases other than a chain.
+// The contract does not cover two live attempts at one task. A driver can run a copy of a slow
+// task as a job of its own: package sim has an example. Slots have no amounts of resources:
+// package shape makes each shape of task a class, with a slot where one more such task fits. The
+// contract has no tasks that must start together either: package gang makes such a gang one
+// task, on a slot of a class of its own. Phases may wait for any phases
+// before them, but packages rtmr, td and mars, and two policies of package baseline, refuse
+// such jobs, since their theory is about chains.
 package sojourn

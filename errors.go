@@ -19,8 +19,9 @@ var (
 	ErrTimeReversed = errors.New("time runs backwards")
 	// ErrInvalidEvent: a field is out of range: Progress above 10000 in
 	// TaskProgress, an unknown Cause in TaskFailed, node 0 in NodeDown or NodeUp,
-	// attempt 0 or one above 2^31 in TaskAdopted, a negative Service in
-	// TaskAdopted, TaskProgress, TaskFinished or TaskFailed.
+	// attempt 0 or one above 2^31 in TaskAdopted, one above 2^31 in TaskHeld or
+	// TaskReady, a negative Service in JobAdopted, TaskAdopted, TaskProgress, TaskFinished
+	// or TaskFailed.
 	ErrInvalidEvent = errors.New("field out of range")
 
 	// ErrInvalidSlot: in SlotAdded, the ID is not below MaxSlots; in SlotAdded, NodeDown
@@ -58,16 +59,18 @@ var (
 	ErrTaskState = errors.New("task is not in that state")
 	// ErrStaleAttempt: in reports about running attempts, that attempt does not run
 	// on that slot (or no longer does), or there is no such slot; in TaskAdopted,
-	// Attempt is not above all earlier ones; in OutputLost, it is not the last one.
+	// Attempt is not above all earlier ones; in OutputLost, it is not the last one; in
+	// TaskHeld and TaskReady, it is below the last one.
 	ErrStaleAttempt = errors.New("no such attempt")
 	// ErrSlotBusy: TaskAdopted on a slot that runs something else.
 	ErrSlotBusy = errors.New("slot is busy")
 	// ErrWrongClass: TaskAdopted on a slot of another class than the phase's.
 	ErrWrongClass = errors.New("slot is of another class")
 
-	// ErrUnsupported, JobArrived, JobAdopted and JobRevised: the event is
-	// valid, but this policy cannot schedule the job. For example, the job has
-	// more phases than the policy's theory covers.
+	// ErrUnsupported, JobArrived, JobAdopted and JobRevised, and TaskHeld and TaskReady with
+	// an Attempt: the event is valid, but this policy cannot schedule the job, or does not
+	// know one of the [Features] that the event uses. For example, the job has more phases
+	// than the policy's theory covers.
 	ErrUnsupported = errors.New("not supported by this policy")
 	// ErrRejected, JobArrived and JobRevised: the policy declines the job. The error wraps
 	// a [*RejectedError] that gives the reason.

@@ -22,14 +22,15 @@ import (
 //	 +---------------------------> done <--------------------------------+
 //	       TaskDone                              TaskFinished
 //
-// Assign starts a pending task of a phase that is ready: see [Phase].After. JobCancelled
+// The tasks of a phase with [Phase].Held begin as held, the others as pending. Assign starts a
+// pending task of a phase that is ready: see [Phase].After and [Phase].Needs. JobCancelled
 // removes the tasks that are pending or held; a running attempt ends by its own event, and
 // its task is then gone. When all tasks of a job are done, the job is complete and its ID is
 // unknown.
 type EventKind uint8
 
 // The comment on each kind ends with the fields that it uses besides Kind and
-// At. Other fields are ignored.
+// At. A driver leaves the others zero: a later version may give them a meaning.
 const (
 	_ EventKind = iota
 
@@ -54,7 +55,8 @@ const (
 	JobArrived
 	// JobAdopted reports a job that was accepted before a restart. The policy may refuse
 	// it with ErrUnsupported, but never because capacity is short. If a guarantee can no
-	// longer be given, it is void, and Explain says so. (Job)
+	// longer be given, it is void, and Explain says so. Service is how long ago the job
+	// arrived, 0 if that is not known. A policy may make up for it. (Job, Service)
 	JobAdopted
 	// JobRevised replaces what is known of a live job: its estimates, weight,
 	// deadline, demand, thresholds, sizes, delays, or numbers of tasks. Every task
@@ -70,9 +72,11 @@ const (
 	JobCancelled
 
 	// TaskHeld reports that a pending task may not be started for now: it waits for
-	// something outside the policy. (Task)
+	// something outside the policy. Attempt, unless 0, is the number of the last attempt at
+	// the task. The next attempt has the number after it. (Task, Attempt)
 	TaskHeld
-	// TaskReady reports that a held task may be started. (Task)
+	// TaskReady reports that a held task may be started. Attempt is as in TaskHeld.
+	// (Task, Attempt)
 	TaskReady
 	// TaskDone reports that a pending task, held or not, needs no run because it ended
 	// before a restart. (Task)
@@ -160,8 +164,11 @@ const MaxProgress = 10000
 // An Event is something that happened in the cluster. It is small and comparable; it is
 // passed and kept by copy. Kind determines which fields count.
 //
-// Kinds and fields may be added in minor versions, with a zero value that keeps
-// the old meaning; an older policy answers a newer kind with [ErrUnknownKind].
+// An Event takes one cache line, 64 bytes where pointers have 64 bits, and keeps this size. A
+// minor version adds to it in three places: a new kind, which an older policy answers with
+// [ErrUnknownKind]; a field that a kind left unused; the [Job], which may grow. The zero value
+// keeps the old meaning. If an older policy would decide wrongly without an addition, the
+// addition is one of the [Features].
 type Event struct {
 	Kind     EventKind
 	Cause    Cause

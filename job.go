@@ -1,8 +1,11 @@
 package sojourn
 
 import (
+	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -77,6 +80,17 @@ type Phase struct {
 	// start before its input has arrived; it then waits in its slot.
 	After int
 
+	// Needs, unless nil, lists the phases that must have finished, with all their tasks, before
+	// tasks of this phase may start, instead of the phase before. They are numbered from 0, in
+	// increasing order, and below the number of this phase, so that there is no cycle. An empty
+	// list means that the phase waits for none. After is then 0. See [FeatureNeeds].
+	Needs []int
+
+	// Held says that the tasks of the phase are held from the beginning, as if [TaskHeld] had
+	// been reported of each, also those that [JobRevised] adds. [TaskReady] releases them one by
+	// one. See [FeatureHeld].
+	Held bool
+
 	// Inputs holds, for each task, the nodes that its input can be read from. The
 	// zero Inputs means that tasks run equally well anywhere.
 	Inputs Inputs
@@ -113,16 +127,35 @@ func (p *Phase) Work() time.Duration {
 
 // Threshold returns how many tasks of the phase before phase i must have
 // finished before tasks of phase i may start, with the special values of
-// [Phase.After] resolved. Drivers call it to check a policy. Policies call it if they keep
-// account of tasks without package kit/ledger.
+// [Phase.After] resolved. It is 0 if phase i does not wait for the phase before.
 func (j *Job) Threshold(i int) int {
-	switch after := j.Phases[i].After; {
-	case i == 0 || after == NoBarrier:
+	switch p := &j.Phases[i]; {
+	case i == 0 || p.After == NoBarrier || p.Needs != nil && !slices.Contains(p.Needs, i-1):
 		return 0
-	case after == 0:
+	case p.After == 0:
 		return j.Phases[i-1].Tasks
 	default:
-		return after
+		return p.After
+	}
+}
+
+// WaitsFor returns the phases that phase i waits for, each with how many of its tasks must have
+// finished before tasks of phase i may start. It says what After and Needs mean, to drivers,
+// which hold a policy to it, and to policies that keep account of tasks without the ledger of
+// package kit/ledger.
+func (j *Job) WaitsFor(i int) iter.Seq2[int, int] {
+	return func(yield func(phase, tasks int) bool) {
+		if j.Phases[i].Needs == nil {
+			if n := j.Threshold(i); n > 0 {
+				yield(i-1, n)
+			}
+			return
+		}
+		for _, k := range j.Phases[i].Needs {
+			if !yield(k, j.Phases[k].Tasks) {
+				return
+			}
+		}
 	}
 }
 
@@ -142,7 +175,7 @@ func (j *Job) WeightUnits() uint64 {
 
 // Check returns the first thing that is wrong with j, or nil. It looks for an
 // ID of zero; a weight, deadline, number of phases or tasks, estimate,
-// threshold, size or delay out of range; a list whose length is not the number
+// threshold, need, size or delay out of range; a list whose length is not the number
 // of tasks; estimates of a phase whose sum exceeds the range of time.Duration.
 // The error wraps [ErrInvalidJob] and names the place.
 func (j *Job) Check() error {
@@ -175,6 +208,9 @@ func (j *Job) Check() error {
 		}
 		if after := j.Phases[i].After; after < NoBarrier || after > before {
 			return bad("phase %d: after %d of %d tasks", i, after, before)
+		}
+		if err := j.Phases[i].checkNeeds(i); err != "" {
+			return bad("phase %d: %s", i, err)
 		}
 	}
 	return nil
@@ -226,6 +262,24 @@ func (p *Phase) check() string {
 	return ""
 }
 
+// checkNeeds returns what is wrong with the phases that p, which is phase i, waits for, or "".
+func (p *Phase) checkNeeds(i int) string {
+	last := -1
+	for _, k := range p.Needs {
+		switch {
+		case k < 0 || k >= i:
+			return fmt.Sprintf("needs phase %d, which does not come before it", k)
+		case k <= last:
+			return fmt.Sprintf("needs phase %d after phase %d: want increasing numbers", k, last)
+		}
+		last = k
+	}
+	if p.Needs != nil && p.After != 0 {
+		return fmt.Sprintf("after %d tasks of the phase before, and needs %v: want one of the two", p.After, p.Needs)
+	}
+	return ""
+}
+
 // Inputs says which nodes hold the input of each task of a phase. The zero
 // Inputs is empty: no task prefers a place. The lists are flat, so a phase of a
 // million tasks costs two allocations.
@@ -268,6 +322,31 @@ func (in Inputs) Of(task int) []NodeID {
 	}
 	return in.nodes[start:in.ends[task]:in.ends[task]]
 }
+
+// MarshalJSON writes one list of nodes for each task, such as [[1,7],[],[2]]; null if in is empty.
+func (in Inputs) MarshalJSON() ([]byte, error) {
+	var lists [][]NodeID
+	for i := range in.Len() {
+		lists = append(lists, append([]NodeID{}, in.Of(i)...)) // not nil, which would be null
+	}
+	return json.Marshal(lists)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (in *Inputs) UnmarshalJSON(data []byte) error {
+	var lists [][]NodeID
+	if err := json.Unmarshal(data, &lists); err != nil {
+		return fmt.Errorf("sojourn: inputs: %w", err)
+	}
+	*in = MakeInputs(lists)
+	return nil
+}
+
+// GobEncode implements [encoding/gob.GobEncoder].
+func (in Inputs) GobEncode() ([]byte, error) { return in.MarshalJSON() }
+
+// GobDecode implements [encoding/gob.GobDecoder].
+func (in *Inputs) GobDecode(data []byte) error { return in.UnmarshalJSON(data) }
 
 // A TaskID names one task of one job.
 type TaskID struct {

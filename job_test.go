@@ -1,9 +1,14 @@
 package sojourn_test
 
 import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +46,9 @@ func TestCheckAcceptsWhatItShould(t *testing.T) {
 		"greatest ID":                       func(j *sojourn.Job) { j.ID = math.MaxUint64 },
 		"greatest deadline":                 func(j *sojourn.Job) { j.Deadline = math.MaxInt64 },
 		"after none in phase 0":             func(j *sojourn.Job) { j.Phases[0].After = sojourn.NoBarrier },
+		"needs none in phase 0":             func(j *sojourn.Job) { j.Phases[0].Needs = []int{} },
+		"needs all":                         func(j *sojourn.Job) { j.Phases[2].Needs, j.Phases[2].After = []int{0, 1}, 0 },
+		"held":                              func(j *sojourn.Job) { j.Phases[1].Held = true },
 		"after as many as there are":        func(j *sojourn.Job) { j.Phases[1].After = 4 },
 		"as many phases as may be":          func(j *sojourn.Job) { j.Phases = phases(sojourn.MaxPhases) },
 		"as many tasks as may be":           func(j *sojourn.Job) { j.Phases = []sojourn.Phase{{Tasks: sojourn.MaxTasks}} },
@@ -121,6 +129,12 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		{phase(1, func(p *sojourn.Phase) { p.After = 5 }), "phase 1: after 5 of 4 tasks"},
 		{phase(2, func(p *sojourn.Phase) { p.After = 3 }), "phase 2: after 3 of 2 tasks"},
 		{phase(1, func(p *sojourn.Phase) { p.After = -2 }), "phase 1: after -2 of 4 tasks"},
+
+		{phase(0, func(p *sojourn.Phase) { p.Needs = []int{0} }), "phase 0: needs phase 0, which does not come before it"},
+		{phase(2, func(p *sojourn.Phase) { p.Needs, p.After = []int{0, -1}, 0 }), "phase 2: needs phase -1, which does not come before it"},
+		{phase(2, func(p *sojourn.Phase) { p.Needs, p.After = []int{1, 0}, 0 }), "phase 2: needs phase 0 after phase 1: want increasing numbers"},
+		{phase(2, func(p *sojourn.Phase) { p.Needs, p.After = []int{1, 1}, 0 }), "phase 2: needs phase 1 after phase 1: want increasing numbers"},
+		{phase(2, func(p *sojourn.Phase) { p.Needs, p.After = []int{}, 1 }), "phase 2: after 1 tasks of the phase before, and needs []: want one of the two"},
 	}
 	if math.MaxInt > sojourn.MaxTasks {
 		tooMany := sojourn.MaxTasks
@@ -232,6 +246,81 @@ func TestThreshold(t *testing.T) {
 	j.Phases[0].After = sojourn.NoBarrier
 	if got := j.Threshold(0); got != 0 {
 		t.Errorf("Threshold(0) without a barrier = %d, want 0", got)
+	}
+}
+
+// A Job can be stored: nothing is lost on the way through JSON and gob.
+func TestJobCanBeStored(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := sojourn.Job{
+			ID: sojourn.JobID(rapid.Uint64Min(1).Draw(t, "id")), Name: rapid.StringMatching(`[a-zé"]{0,4}`).Draw(t, "name"),
+			Weight: rapid.SampledFrom([]float64{0, 1. / 65536, 1<<32 - 1}).Draw(t, "weight"), Deadline: sojourn.Time(rapid.Int64Min(0).Draw(t, "deadline")),
+		}
+		for i := range rapid.IntRange(1, 3).Draw(t, "phases") {
+			p := sojourn.Phase{Tasks: rapid.IntRange(1, 4).Draw(t, "tasks"), Estimate: time.Duration(rapid.Int64Range(0, math.MaxInt64/4).Draw(t, "estimate"))}
+			if rapid.Bool().Draw(t, "needs") && i > 0 {
+				p.Needs = []int{rapid.IntRange(0, i-1).Draw(t, "this one")}
+			}
+			if rapid.Bool().Draw(t, "inputs") {
+				node := rapid.Custom(func(t *rapid.T) sojourn.NodeID { return sojourn.NodeID(rapid.Uint32Min(1).Draw(t, "node")) })
+				p.Inputs = sojourn.MakeInputs(rapid.SliceOfN(rapid.SliceOfN(node, 0, 3), p.Tasks, p.Tasks).Draw(t, "nodes"))
+			}
+			j.Phases = append(j.Phases, p)
+		}
+		if err := j.Check(); err != nil {
+			t.Fatal(err)
+		}
+		var fromJSON, fromGob sojourn.Job
+		data, err := json.Marshal(&j)
+		if err == nil {
+			err = json.Unmarshal(data, &fromJSON)
+		}
+		if err != nil || !reflect.DeepEqual(fromJSON, j) {
+			t.Errorf("JSON: %v, %s reads as %+v, want %+v", err, data, fromJSON, j)
+		}
+		var buf bytes.Buffer
+		if err = gob.NewEncoder(&buf).Encode(&j); err == nil {
+			err = gob.NewDecoder(&buf).Decode(&fromGob)
+		}
+		if err != nil || !reflect.DeepEqual(fromGob, j) {
+			t.Errorf("gob: %v, reads as %+v, want %+v", err, fromGob, j)
+		}
+	})
+}
+
+// What is no list of lists of nodes is refused, and changes nothing.
+func TestInputsFromBadJSON(t *testing.T) {
+	for _, text := range []string{`1`, `[1]`, `[[-1]]`, `[[4294967296]]`, `[["n1"]]`, `[[1]`} {
+		in := sojourn.MakeInputs([][]sojourn.NodeID{{7}})
+		if err := in.UnmarshalJSON([]byte(text)); err == nil || in.Len() != 1 {
+			t.Errorf("%s: error %v, inputs of %d tasks, want an error and 1", text, err, in.Len())
+		}
+	}
+}
+
+// WaitsFor names each phase that another waits for, and how many of its tasks; Threshold is
+// what it says of the phase before.
+func TestWaitsFor(t *testing.T) {
+	j := sojourn.Job{Phases: []sojourn.Phase{
+		{Tasks: 4, Needs: []int{}},
+		{Tasks: 5},
+		{Tasks: 6, After: 2},
+		{Tasks: 7, After: sojourn.NoBarrier},
+		{Tasks: 1, Needs: []int{0, 2}},
+		{Tasks: 2, Needs: []int{}},
+		{Tasks: 3, Needs: []int{1, 5}},
+	}}
+	want := []map[int]int{{}, {0: 4}, {1: 2}, {}, {0: 4, 2: 6}, {}, {1: 5, 5: 2}}
+	for i := range j.Phases {
+		if got := maps.Collect(j.WaitsFor(i)); !maps.Equal(got, want[i]) {
+			t.Errorf("WaitsFor(%d) = %v, want %v", i, got, want[i])
+		}
+		if got := j.Threshold(i); got != want[i][i-1] {
+			t.Errorf("Threshold(%d) = %d, want %d", i, got, want[i][i-1])
+		}
+	}
+	for range j.WaitsFor(4) {
+		break // it may be left
 	}
 }
 

@@ -41,6 +41,7 @@ var unitKinds = map[string][]slog.Kind{
 	"jobs":     {slog.KindInt64},
 	"phases":   {slog.KindInt64},
 	"nodes":    {slog.KindInt64},
+	"places":   {slog.KindInt64},
 	"job ID":   {slog.KindUint64},
 }
 
@@ -130,7 +131,8 @@ func documentedKeys(t *testing.T, dir, receiver, method string, units map[string
 	}
 }
 
-// methodDoc returns the comment on a method of a package of this module.
+// methodDoc returns the comment on a method of a package of this module. The method may be one of
+// an embedded struct, whose name is that of the receiver in lower case.
 func methodDoc(t *testing.T, dir, receiver, method string) string {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -159,7 +161,7 @@ func methodDoc(t *testing.T, dir, receiver, method string) string {
 			case *ast.IndexListExpr:
 				typ = x.X
 			}
-			if id, ok := typ.(*ast.Ident); ok && id.Name == receiver {
+			if id, ok := typ.(*ast.Ident); ok && (id.Name == receiver || id.Name == strings.ToLower(receiver)) {
 				return f.Doc.Text()
 			}
 		}
@@ -292,12 +294,21 @@ type story struct {
 }
 
 func stories() (list []story) {
-	for _, m := range makers {
+	for _, m := range placing {
 		list = append(list, story{m, threeJobs})
+	}
+	for _, m := range rigid {
+		list = append(list, story{m, rigidJobs})
 	}
 	with := func(name string, make func() (sojourn.Policy, error), tell func(*stage)) {
 		list = append(list, story{maker{name, make}, tell})
 	}
+	with("easy with places", func() (sojourn.Policy, error) {
+		return baseline.NewEASY(baseline.BackfillOptions{Places: 4})
+	}, rigidJobs)
+	with("conservative with places", func() (sojourn.Policy, error) {
+		return baseline.NewConservative(baseline.BackfillOptions{Places: 4})
+	}, rigidJobs)
 	with("dc that holds slots", func() (sojourn.Policy, error) {
 		return baseline.NewDeadlineConstraint(baseline.DeadlineConstraintOptions{HoldSlots: true})
 	}, threeJobs)
@@ -338,6 +349,9 @@ func stories() (list []story) {
 		}
 		s.drain()
 	})
+	with("fair with costs", func() (sojourn.Policy, error) {
+		return fair.New(fair.Options{Cost: fair.Cost{0: {1 << 28, 1}, 1: {1, 1 << 30}}})
+	}, threeJobs)
 	with("rtmr of which a slot is lost", func() (sojourn.Policy, error) { return rtmr.New(rtmr.Options{}) }, func(s *stage) {
 		s.add(0, 1)
 		s.arrive(sojourn.JobArrived, 1, "", of(0, 8, 0))
@@ -357,6 +371,15 @@ func stories() (list []story) {
 		s.drain()
 	})
 	return list
+}
+
+// rigidJobs is a story of jobs of one phase, of which one at a time has room.
+func rigidJobs(s *stage) {
+	s.add(0, 1)
+	for id := range sojourn.JobID(3) {
+		s.arrive(sojourn.JobArrived, id+1, "", of(0, 2, 0))
+	}
+	s.drain()
 }
 
 // threeJobs is a story of three jobs of two phases, on four slots of class 0 and three of class

@@ -80,6 +80,8 @@ func (l *Locked) Visit(f func(Policy)) {
 // implements it. The function [As] calls it.
 func (l *Locked) As(target any) bool {
 	switch target := target.(type) {
+	case *Supporter:
+		return lockedView(l, target, func(in Supporter) Supporter { return lockedSupporter{l, in} })
 	case *Admitter:
 		return lockedView(l, target, func(in Admitter) Admitter { return lockedAdmitter{l, in} })
 	case *Preemptor:
@@ -104,6 +106,17 @@ func lockedView[T any](l *Locked, target *T, wrap func(T) T) bool {
 		*target = wrap(in)
 	}
 	return ok
+}
+
+type lockedSupporter struct {
+	l  *Locked
+	in Supporter
+}
+
+func (v lockedSupporter) Supports() Features {
+	v.l.mu.Lock()
+	defer v.l.mu.Unlock()
+	return v.in.Supports()
 }
 
 type lockedAdmitter struct {

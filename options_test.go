@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,17 @@ func madeBy[O any, P sojourn.Policy](name string, make func(O) (P, error)) maker
 }
 
 // All policies.
-var makers = []maker{
+var makers = slices.Concat(placing, rigid)
+
+// Policies of rigid jobs: of one phase, whose tasks are gangs. A gang is on no node in particular.
+var rigid = []maker{
+	madeBy("fcfs", baseline.NewFCFS),
+	madeBy("easy", baseline.NewEASY),
+	madeBy("conservative", baseline.NewConservative),
+}
+
+// Policies that choose among the tasks of a job by where their input is.
+var placing = []maker{
 	madeBy("default", leastwork.New),
 	madeBy("fifo", fifo.New),
 	madeBy("fair", fair.New),
@@ -57,11 +68,11 @@ var makers = []maker{
 	madeBy("mars", mars.New),
 }
 
-// Under every policy, a slot gets the task whose input is closest among tasks that are
+// Under every policy but those of gangs, a slot gets the task whose input is closest among tasks that are
 // otherwise alike: on the node, then anywhere, then on the rack, then the rest. So
 // comparisons of policies compare only the order of jobs.
 func TestEveryPolicyTakesTheClosestTask(t *testing.T) {
-	for _, m := range makers {
+	for _, m := range placing {
 		p, err := m.make()
 		if err != nil {
 			t.Fatalf("%s: %v", m.name, err)
@@ -184,7 +195,9 @@ var optionTypes = []struct {
 	{fifo.Options{}, map[string]domain{"IgnoreLocality": anyBool}},
 	{fair.Options{}, map[string]domain{
 		"Order": choices(fair.Deficit), "Ties": choices(fair.Arrival), "Pools": anything, "Strict": anyBool, "IgnoreLocality": anyBool,
-		"Delay": anyTime, "RackDelay": at(time.Duration(0), math.MaxInt64).beside(set("Delay", time.Second)), "Preemption": anything,
+		"Delay": anyTime, "RackDelay": at(time.Duration(0), math.MaxInt64).beside(set("Delay", time.Second)), "Preemption": anything, "Reserve": at(0.0, 1),
+		"Cost": {good: []any{fair.Cost{0: {1}}, fair.Cost{255: slices.Repeat([]uint32{math.MaxUint32}, fair.MaxResources)}},
+			bad: []any{fair.Cost{}, fair.Cost{0: {0}}, fair.Cost{0: {}}, fair.Cost{0: {1}, 255: {1, 1}}, fair.Cost{255: slices.Repeat([]uint32{1}, fair.MaxResources+1)}}},
 	}},
 	{fair.Pool{}, map[string]domain{
 		"Weight": at(1.0/(1<<16), below32, true), "Min": {good: []any{fair.Slots{0: 0}, fair.Slots{255: sojourn.MaxSlots}}, bad: []any{fair.Slots{0: -1}, fair.Slots{255: sojourn.MaxSlots + 1}}},
@@ -201,6 +214,7 @@ var optionTypes = []struct {
 	{leastwork.Options{}, nil},
 	{baseline.ListOptions{}, map[string]domain{"DefaultTaskTime": anyTime}},
 	{baseline.DeadlineConstraintOptions{}, map[string]domain{"HoldSlots": anyBool}},
+	{baseline.BackfillOptions{}, map[string]domain{"Places": at(0, sojourn.MaxSlots)}},
 	{pfsp.Options{}, map[string]domain{
 		"FairLimit": at(0, 1<<16), "NoGate": anyBool, "Order": choices(pfsp.FSP), "Late": choices(pfsp.LateShare), "DefaultTaskTime": anyTime,
 		"Alpha": at(0.0, math.Nextafter(1, 0)), "MinProgress": at(0.0, 1), "UpdateInterval": anyTime, "Reserve": at(0.0, 1), "Counted": anyBool,

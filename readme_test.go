@@ -1,6 +1,7 @@
 package sojourn_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -9,28 +10,35 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/driver"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/leastwork"
+	"github.com/sojourn-sched/sojourn/live"
 )
 
-// A slot is free: what does it run?
+// Two jobs of Go functions on eight slots.
 func Example_firstScreen() {
-	p, err := leastwork.New(leastwork.Options{})
+	ctx, work := context.Background(), func(context.Context, uint32) error { return nil }
+
+	policy, err := leastwork.New(leastwork.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, ev := range []sojourn.Event{
-		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0}},
-		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 100}}}},
-	} {
-		if err := p.Observe(ev); err != nil {
+	pool, err := live.New(policy, live.Options{Slots: 8})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, tasks := range []int{100, 2} { // the second job does not wait for the first
+		_, err := pool.Submit(ctx, live.Job{Phases: []live.Phase{{Tasks: tasks, Run: func(ctx context.Context, t live.Task) error {
+			return work(ctx, t.Index)
+		}}}})
+		if err != nil {
 			log.Fatal(err)
 		}
 	}
-	if a, ok := p.Assign(0); ok { // slot 0 is free: what does it run?
-		fmt.Println(a.Task, "attempt", a.Attempt)
-	}
-	// Output: 1/0/0 attempt 1
+	err = pool.Close(ctx) // waits for both
+	fmt.Println(err, len(policy.AppendRanking(nil)), "jobs left")
+	// Output: <nil> 0 jobs left
 }
 
 // A policy drives real work: eight goroutines, a job of 100 tasks, and a job of
@@ -42,10 +50,13 @@ func Example_goroutines() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	start, done := time.Now(), make(chan sojourn.Assignment)
+	start := time.Now()
+	d, err := driver.New(p, driver.Options{Now: func() sojourn.Time { return sojourn.Time(time.Since(start)) }})
+	if err != nil {
+		log.Fatal(err)
+	}
 	observe := func(ev sojourn.Event) {
-		ev.At = sojourn.Time(time.Since(start))
-		if err := p.Observe(ev); err != nil {
+		if err := d.Observe(ev); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -55,53 +66,55 @@ func Example_goroutines() {
 	for i, tasks := range []int{100, 2} {
 		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: tasks}}}})
 	}
+	done := make(chan sojourn.Assignment)
 	for left := 100 + 2; left > 0; {
-		for slot, ok := p.Seek(0); ok; slot, ok = p.Seek(0) { // while there is a free slot and a task for it
-			if a, ok := p.Assign(slot); ok {
-				go func() { work(a.Task); done <- a }()
-			}
-		}
-		var timer <-chan time.Time // nil: never
-		if at, ok := p.NextWake(); ok {
-			timer = time.After(time.Until(start.Add(time.Duration(at))))
+		r := d.Settle()
+		for _, a := range r.Starts {
+			go func() { work(a.Task); done <- a }()
 		}
 		select {
 		case a := <-done:
 			left--
-			observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
-		case <-timer:
-			observe(sojourn.Event{Kind: sojourn.Tick})
+			observe(driver.Finished(a))
+		case <-time.After(r.Sleep): // the policy wants to be asked again
 		}
 	}
 	fmt.Println(len(p.AppendRanking(nil)), "jobs left")
 	// Output: 0 jobs left
 }
 
-// The Go code in the README is that of the examples above.
+// The Go code in the README and in the tour for owners is that of the examples above. A block with a line "..." is
+// not a whole program.
 func TestReadmeExamples(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	source, err := os.ReadFile("readme_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := strings.Split(string(readme), "```go\n")
-	if len(parts) != 3 {
-		t.Fatalf("README.md has %d blocks of Go code, want 2", len(parts)-1)
-	}
-	for _, after := range parts[1:] {
-		block, _, _ := strings.Cut(after, "```")
-		var body strings.Builder
-		for line := range strings.Lines(block) {
-			if line != "\n" {
-				body.WriteByte('\t')
-			}
-			body.WriteString(line)
+	for _, page := range []string{"README.md", "docs/owner.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !strings.Contains(string(source), body.String()) {
-			t.Errorf("this Go code of README.md is not in readme_test.go:\n%s", block)
+		whole := 0
+		for _, after := range strings.Split(string(text), "```go\n")[1:] {
+			block, _, _ := strings.Cut(after, "```")
+			if strings.Contains(block, "\n...\n") {
+				continue
+			}
+			whole++
+			var body strings.Builder
+			for line := range strings.Lines(block) {
+				if line != "\n" {
+					body.WriteByte('\t')
+				}
+				body.WriteString(line)
+			}
+			if !strings.Contains(string(source), body.String()) {
+				t.Errorf("this Go code of %s is not in readme_test.go:\n%s", page, block)
+			}
+		}
+		if whole != 1 {
+			t.Errorf("%s has %d whole programs, want 1", page, whole)
 		}
 	}
 }

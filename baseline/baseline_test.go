@@ -45,6 +45,21 @@ func TestConformance(t *testing.T) {
 		{"htwf", must(baseline.NewHTWF, baseline.ListOptions{}), []func() sojourn.Policy{must(baseline.NewHTWF, baseline.ListOptions{DefaultTaskTime: time.Second})}, false},
 		{"local", must(baseline.NewLocal, baseline.LocalOptions{}), nil, false},
 	}
+	// The others round: times, or the virtual time.
+	const task = time.Minute // the default
+	scaled := map[string]func(by int) sojourn.Policy{
+		"srpt": func(by int) sojourn.Policy {
+			return must(baseline.NewSRPT, baseline.SRPTOptions{DefaultTaskTime: time.Duration(by) * task})()
+		},
+		"las": func(int) sojourn.Policy { return must(baseline.NewLAS, baseline.LASOptions{})() },
+		"huwf": func(by int) sojourn.Policy {
+			return must(baseline.NewHUWF, baseline.ListOptions{DefaultTaskTime: time.Duration(by) * task})()
+		},
+		"stf": func(by int) sojourn.Policy {
+			return must(baseline.NewSTF, baseline.ListOptions{DefaultTaskTime: time.Duration(by) * task})()
+		},
+		"local": func(int) sojourn.Policy { return must(baseline.NewLocal, baseline.LocalOptions{})() },
+	}
 	for i, tc := range list {
 		// No policy is restored from a snapshot of another one, or under other
 		// options.
@@ -55,8 +70,13 @@ func TestConformance(t *testing.T) {
 			}
 		}
 		t.Run(tc.name, func(t *testing.T) {
-			histories.Share(t, 3)
-			sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others, Changed: tc.changed, IdlesOnPurpose: tc.idles})
+			share := 6
+			switch tc.name {
+			case "hjwf", "stf", "htwf": // they are huwf with another weight
+				share = 18
+			}
+			histories.Share(t, share)
+			sojourntest.Run(t, tc.newPolicy, sojourntest.Options{Others: others, Changed: tc.changed, IdlesOnPurpose: tc.idles, Scaled: scaled[tc.name]})
 		})
 	}
 }
@@ -64,7 +84,7 @@ func TestConformance(t *testing.T) {
 func TestDeadlineConstraintConformance(t *testing.T) {
 	for name, hold := range map[string]bool{"dc": false, "dc with held slots": true} {
 		t.Run(name, func(t *testing.T) {
-			histories.Share(t, 2)
+			histories.Share(t, 4)
 			sojourntest.Run(t, must(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: hold}), deadlineOptions(hold))
 		})
 	}

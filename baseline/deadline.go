@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/queue"
@@ -31,8 +32,8 @@ type DeadlineConstraintOptions struct {
 func (o DeadlineConstraintOptions) Validate() error { return nil }
 
 // DeadlineConstraint is the scheduler of Kc and Anyanwu as a [sojourn.Policy], as
-// Section III of the RTMR paper describes it. It is also a [sojourn.Seeker], a
-// [sojourn.Admitter] and a [sojourn.Explainer].
+// Section III of the RTMR paper describes it. It is also a [sojourn.Supporter], a
+// [sojourn.Seeker], a [sojourn.Admitter] and a [sojourn.Explainer].
 type DeadlineConstraint struct {
 	opts   DeadlineConstraintOptions
 	ledger ledger.Ledger[constraint]
@@ -73,6 +74,7 @@ func (p *DeadlineConstraint) reset() {
 	*p = DeadlineConstraint{opts: p.opts, ready: queue.NewReady(func(a, b deadlineKey) bool {
 		return a.deadline < b.deadline || a.deadline == b.deadline && a.seq < b.seq
 	})}
+	p.ledger.Supports = option.Features &^ sojourn.FeatureNeeds
 	p.inputs = locality.New(&p.ledger)
 }
 
@@ -311,6 +313,9 @@ func (p *DeadlineConstraint) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	}
 	return p.ledger.FreeSlot(c)
 }
+
+// Supports implements [sojourn.Supporter]: all features but Needs.
+func (p *DeadlineConstraint) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Admit implements [sojourn.Admitter].
 func (p *DeadlineConstraint) Admit(job *sojourn.Job) error {

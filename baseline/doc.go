@@ -27,8 +27,8 @@
 //
 // Theorem. Let the slots of a class be N, constant, and identical. Let tasks not be
 // interrupted and not fail. Let sizes be exact. Let all tasks of a phase be ready, with
-// their input, when the first may start: a phase waits for the whole phase before it, or
-// for none. With LateFirst, a phase i ends at
+// their input, when the first may start: a phase waits for whole phases (the one before it, or
+// those that it needs) or for none. With LateFirst, a phase i ends at
 //
 //	C_i <= D_i + P + (1 - 1/N) p
 //
@@ -50,6 +50,11 @@
 // running. The rounding of virtual time adds at most n^2 R 2^-47 nanoseconds. Here n is the
 // number of phases in that class since it was last virtually empty, and the largest of
 // their weights is R times the smallest: see package vclock.
+//
+// Nothing in the proof depends on which phases i waits for: D_i counts from when i is really
+// ready. So it holds phase by phase for jobs whose phases form a graph ([sojourn.Phase] Needs).
+// It says nothing more about the job as a whole. If job J's last phase is i, J ends by C_i; but
+// i may be ready later than in a fluid system that J goes through by itself.
 //
 // With slow start the theorem fails: a task holds a slot while nothing is done that the
 // fluid system counts.
@@ -114,7 +119,9 @@
 // with more reduces than slots, and jobs that find few free slots on arrival. With HoldSlots
 // jobs hold reduce slots while their maps run, in the order of arrival. The test does not
 // know of this: a job that comes later waits for slots on which nothing runs, and misses its
-// deadline. Jobs without a deadline go last. Rejections make no offer.
+// deadline. Jobs without a deadline go last. Rejections make no offer. Jobs whose phases say what
+// they need ([sojourn.Phase] Needs) are not supported: the test is about maps, and reduces that
+// wait for all of them.
 //
 // # HUWF, HJWF, STF, HTWF
 //
@@ -135,9 +142,30 @@
 // estimates of their own, and starts them in that order wherever their inputs are. None of
 // the four promises anything: a job of low weight, or of long tasks, can wait for ever.
 //
+// # FCFS, EASY, conservative backfilling
+//
+// These are the rules of parallel computers for rigid jobs, which need all their processors at
+// once [Lifka 1995; Mu'alem, Feitelson 2001; Feitelson, Weil 1998]. A rigid job is a gang: one
+// task, whose class says how many places it needs (see package gang). The estimate is its limit.
+// FCFS starts jobs strictly in the order of arrival. With EASY, a job may overtake if it ends
+// before the first job could start, or takes places that the first will not need. With
+// conservative backfilling, each job has a reservation from its arrival on, and a job may overtake
+// if it delays no reservation.
+//
+// Let the places stay the same, and let no job run for longer than its limit or fail. With EASY,
+// a job that has become the first waiting one starts no later than the limits of the running jobs
+// say at that instant. With conservative backfilling, each job starts no later than its reservation
+// at arrival: when a job ends early, the others move one after the other, each to the earliest
+// instant that the others leave to it, and its old place is always such an instant. Explain tells
+// both promises.
+//
+// FCFS and EASY take O(log n) for an event. A choice of EASY looks at all running jobs, and at
+// waiting jobs until it finds one. Conservative backfilling looks at all reservations for each
+// waiting job, at each event about a job: O(n^2).
+//
 // # Common
 //
-// All policies except Deadline Constraint are work conserving, unless SRPT, FSP or LAS have
+// All policies except Deadline Constraint and those for rigid jobs are work conserving, unless SRPT, FSP or LAS have
 // a Reserve. A reserve leaves slots free while only tasks wait that may not take them.
 //
 // All except Deadline Constraint and Local take O(log n) for Observe and Assign with n

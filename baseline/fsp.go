@@ -59,7 +59,7 @@ const (
 )
 
 // FSP is the Fair Sojourn Protocol as a [sojourn.Policy]. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type FSP struct {
 	late     Late
@@ -69,6 +69,7 @@ type FSP struct {
 	queues   []*vqueue.Queue[fspPhase] // by class: phases that are ready and not finished
 	opts     reserve.Options
 	reserve  *reserve.Reserve // nil if nothing is reserved
+	fed      []int            // scratch
 }
 
 // fspData is the policy's data about a job: for each phase, its item in the queue of its
@@ -119,23 +120,19 @@ func (p *FSP) Observe(ev sojourn.Event) error {
 			p.reserve.Ended(c.Slot)
 		}
 		p.setCapacity(c.Slot.Class) // a retiring slot leaves with its attempt
-		p.update(c.Job, int(ev.Task.Phase))
-		p.update(c.Job, int(ev.Task.Phase)+1)
+		p.updateFrom(c.Job, int(ev.Task.Phase))
 	case sojourn.OutputLost:
 		if it := c.Job.Data[ev.Task.Phase]; it != nil { // work that must be done again adds to the work
 			p.reviseBy(it, wide.Uint128{}, work.OfTask(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
 		}
-		p.update(c.Job, int(ev.Task.Phase))
-		p.update(c.Job, int(ev.Task.Phase)+1)
+		p.updateFrom(c.Job, int(ev.Task.Phase))
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskAdopted:
-		p.update(c.Job, int(ev.Task.Phase))
-		p.update(c.Job, int(ev.Task.Phase)+1)
+		p.updateFrom(c.Job, int(ev.Task.Phase))
 	case sojourn.TaskDone:
 		if it := c.Job.Data[ev.Task.Phase]; it != nil {
 			p.reviseBy(it, work.OfTask(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime), wide.Uint128{})
 		}
-		p.update(c.Job, int(ev.Task.Phase))
-		p.update(c.Job, int(ev.Task.Phase)+1)
+		p.updateFrom(c.Job, int(ev.Task.Phase))
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
 		if c.Job.Data == nil {
 			c.Job.Data = make(fspData, c.Job.NumPhases())
@@ -204,11 +201,17 @@ func (p *FSP) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
 	q.SetRunning(it, ph.Running())
 }
 
+// updateFrom updates a phase and those that wait for it.
+func (p *FSP) updateFrom(j *ledger.Job[fspData], i int) {
+	p.update(j, i)
+	p.fed = j.AppendFed(p.fed[:0], i)
+	for _, k := range p.fed {
+		p.update(j, k)
+	}
+}
+
 // update enters a phase into its queue, updates its place, or finishes it there.
 func (p *FSP) update(j *ledger.Job[fspData], i int) {
-	if i >= j.NumPhases() {
-		return
-	}
 	ph := j.Phase(i)
 	q := p.queue(j.Spec().Phases[i].Class)
 	it := j.Data[i]
@@ -306,6 +309,9 @@ func (p *FSP) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	}
 	return p.ledger.FreeSlot(c)
 }
+
+// Supports implements [sojourn.Supporter]: all features.
+func (p *FSP) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *FSP) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }

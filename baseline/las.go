@@ -27,7 +27,7 @@ func (o LASOptions) Validate() error {
 }
 
 // LAS is the least-attained-service [sojourn.Policy]. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type LAS struct {
 	reserve reserve.Options
@@ -60,6 +60,14 @@ func NewLAS(opts LASOptions) (*LAS, error) {
 	return p, nil
 }
 
+// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
+// reports that it does. Package fair calls it before the first event, for the policies of its pools.
+func (p *LAS) ReserveIn(cluster *reserve.Reserve) bool {
+	p.reserve.In = cluster
+	p.reset()
+	return true
+}
+
 // reset gives p the state of a new policy.
 func (p *LAS) reset() {
 	order := queue.JobOrder[attained, attainedKey]{
@@ -73,10 +81,14 @@ func (p *LAS) reset() {
 			}
 			return a.seq < b.seq
 		},
-		Grows:   true,
-		Reserve: p.reserve,
+		Grows:    true,
+		Reserve:  p.reserve,
+		Supports: option.Features,
 	}
-	if p.reserve.Share > 0 {
+	if !p.reserve.On() { // otherwise slots are counted
+		order.Supports |= sojourn.FeatureProjected
+	}
+	if p.reserve.On() {
 		order.Level = func(_ *ledger.Job[attained], s *ledger.Side) int { return reserve.LevelUnknown(s.Running()) }
 	}
 	p.queue = queue.NewJobs(order)
@@ -127,6 +139,9 @@ func (p *LAS) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
 // is startable and, with a reserve, may start.
 func (p *LAS) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Supports implements [sojourn.Supporter]: all features; projected slots only without a Reserve.
+func (p *LAS) Supports() sojourn.Features { return p.queue.Supports() }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *LAS) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }

@@ -29,7 +29,7 @@ func (o ListOptions) Validate() error {
 
 // List is a list-scheduling [sojourn.Policy]: a free slot gets the first startable
 // task of a list, in one of the orders with which the MarS paper compares its own.
-// It is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// It is also a [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type List struct {
 	name     string
@@ -88,6 +88,7 @@ func (p *List) reset() {
 			}
 			return a.phase < b.phase
 		},
+		Supports: option.Features,
 	}
 	if p.order == weightorder.STF {
 		order.Within = func(ph *sojourn.Phase) func(a, b uint32) int {
@@ -147,6 +148,9 @@ func (p *List) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something is
 // startable.
 func (p *List) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Supports implements [sojourn.Supporter]: all features.
+func (p *List) Supports() sojourn.Features { return p.queue.Supports() }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *List) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/queue"
@@ -15,7 +16,7 @@ type LocalOptions struct{}
 // Validate returns nil: all options are valid.
 func (LocalOptions) Validate() error { return nil }
 
-// Local is the local-first [sojourn.Policy]. It is also a [sojourn.Seeker], a
+// Local is the local-first [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker], a
 // [sojourn.Admitter], a [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Local struct {
 	queue *queue.Jobs[struct{}, uint64] // by order of arrival
@@ -34,8 +35,9 @@ func NewLocal(opts LocalOptions) (*Local, error) {
 // reset gives p the state of a new policy.
 func (p *Local) reset() {
 	p.queue = queue.NewJobs(queue.JobOrder[struct{}, uint64]{
-		Key:  func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
-		Less: func(a, b uint64) bool { return a < b },
+		Key:      func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
+		Less:     func(a, b uint64) bool { return a < b },
+		Supports: option.Features,
 	})
 }
 
@@ -75,6 +77,9 @@ func (p *Local) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something is
 // startable.
 func (p *Local) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Supports implements [sojourn.Supporter]: all features.
+func (p *Local) Supports() sojourn.Features { return p.queue.Supports() }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Local) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }

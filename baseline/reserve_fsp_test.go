@@ -19,36 +19,20 @@ type keptFSP struct {
 	reserve *gpstest.Reserve
 	fewer   bool // the virtual cluster has all slots but the reserved ones
 
-	longest map[sojourn.JobID]time.Duration
-	over    map[sojourn.JobID]int // finished tasks
+	over map[sojourn.JobID]int // finished tasks
 }
 
 // newKeptFSP returns the oracle. Counted sets both owners and fewer; a mutant has only fewer. With
 // owners, slots that are held out of turn count as free.
 func newKeptFSP(share *big.Rat, owners, fewer bool) *keptFSP {
-	return &keptFSP{reserve: gpstest.NewReserve(share, owners), fewer: fewer,
-		longest: map[sojourn.JobID]time.Duration{}, over: map[sojourn.JobID]int{}}
+	return &keptFSP{reserve: gpstest.NewReserve(share, owners), fewer: fewer, over: map[sojourn.JobID]int{}}
 }
 
 func (p *keptFSP) Observe(ev sojourn.Event) error {
-	p.v.Advance(ev.At)
-	switch ev.Kind {
-	case sojourn.SlotAdded:
-		p.reserve.Add(ev.Slot.ID)
-		all, others := p.reserve.Slots()
-		if p.v.Slots = all; p.fewer {
-			p.v.Slots = others
-		}
-	case sojourn.JobArrived:
-		p.exactFSP.Observe(ev)
-		id := ev.Job.ID
-		p.longest[id] = slices.Max(ev.Job.Phases[0].Estimates)
-		p.reserve.Arrive(p.longest[id])
-		p.reserve.File(id, p.longest[id])
-	case sojourn.TaskFinished:
-		id := p.reserve.End(ev.Slot.ID)
-		p.over[id]++
-		p.reserve.File(id, p.longest[id])
+	p.exactFSP.Observe(ev)
+	p.reserve.Observe(ev, &p.v, p.fewer)
+	if ev.Kind == sojourn.TaskFinished {
+		p.over[ev.Task.Job]++
 	}
 	return nil
 }
@@ -72,7 +56,6 @@ func (p *keptFSP) next() (best *exactJob, inTurn bool) {
 func (p *keptFSP) start(j *exactJob, id sojourn.SlotID, inTurn bool) {
 	j.started++
 	p.reserve.Start(id, j.id, inTurn)
-	p.reserve.File(j.id, p.longest[j.id])
 }
 
 func (p *keptFSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
@@ -122,9 +105,8 @@ func (p keptJudge) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		*p.tied = true // whose turn it was
 	}
 	p.exact.start(want, id, inTurn)
-	all, others := p.exact.reserve.Slots()
-	if q, k := p.exact.reserve.Out(), all-others; p.exact.reserve.Counted && q > k {
-		p.t.Fatalf("%d slots are held out of turn, %d are reserved", q, k)
+	if err := p.exact.reserve.Check(); err != nil {
+		p.t.Fatal(err)
 	}
 	return a, ok
 }
@@ -184,15 +166,10 @@ func TestCountedReserveKeepsTheBound(t *testing.T) {
 	})
 }
 
-// stream is the smallest case of what the plain reserve loses: two slots, of which one is
-// reserved, and two jobs of short tasks whose ends never coincide. While they last, one slot at a time
-// becomes free, and a long task needs two.
+// stream returns the jobs of [gpstest.Stream].
 func stream(tasks int) []testJob {
-	const s = sojourn.Time(time.Second)
-	first := slices.Repeat([]sojourn.Time{s}, tasks)
-	second := slices.Clone(first)
-	second[0] = s / 2
-	return []testJob{{0, 1, first}, {0, 1, second}, {s / 4, 1, []sojourn.Time{10 * s}}}
+	first, second, long := gpstest.Stream(tasks)
+	return []testJob{{0, 1, first}, {0, 1, second}, {sojourn.Time(time.Second / 4), 1, long}}
 }
 
 // The plain form keeps no bound: the longer the stream, the later the long task. The counted

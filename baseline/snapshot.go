@@ -1,9 +1,11 @@
 package baseline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -77,11 +79,24 @@ func (p *FSP) header() snapshot.Header {
 	}, p.opts.Header()...)}
 }
 
+// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
+// reports whether it does: not if it is Counted. Package fair calls it before the first event, for the
+// policies of its pools.
+func (p *FSP) ReserveIn(cluster *reserve.Reserve) bool {
+	if p.opts.Counted {
+		return false
+	}
+	p.opts.In = cluster
+	p.reset()
+	return true
+}
+
 // reset gives p the state of a new policy.
 func (p *FSP) reset() {
 	*p = FSP{late: p.late, taskTime: p.taskTime, opts: p.opts}
+	p.ledger.Supports = option.Features
 	p.inputs = locality.New(&p.ledger)
-	if p.opts.Share > 0 {
+	if p.opts.On() {
 		p.reserve = reserve.New(&p.ledger, p.opts)
 	}
 }
@@ -215,5 +230,42 @@ func (p *List) AppendBinary(dst []byte) ([]byte, error) {
 func (p *List) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.queue.Restore(r, func(j *ledger.Job[float64]) { j.Data = p.work(j.Spec()) })
+	})
+}
+
+func (p *Backfill) header() snapshot.Header {
+	return snapshot.Header{Policy: p.name, Version: 1, Options: []snapshot.Option{snapshot.Opt("places", p.places)}}
+}
+
+// AppendBinary implements [sojourn.Snapshotter]. Which jobs wait follows from the account.
+func (p *Backfill) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
+		p.ledger.Save(w)
+		if p.rule == ruleConservative {
+			for _, j := range p.waiting {
+				w.Time(j.Data.start)
+			}
+		}
+	})
+}
+
+// UnmarshalBinary implements [sojourn.Snapshotter].
+func (p *Backfill) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
+		p.ledger.Restore(r)
+		for j := range p.ledger.All() {
+			if !r.Check(p.check(j.Spec()) == nil, "a job is not supported") {
+				return
+			}
+			if j.Side(0).Startable() > 0 {
+				p.waiting = append(p.waiting, j)
+			}
+		}
+		slices.SortFunc(p.waiting, func(a, b *rigidJob) int { return cmp.Compare(a.Seq(), b.Seq()) })
+		for _, j := range p.waiting {
+			if j.Data.start = forever; p.rule == ruleConservative {
+				j.Data.start = r.Time()
+			}
+		}
 	})
 }

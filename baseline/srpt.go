@@ -42,7 +42,7 @@ func (o SRPTOptions) Validate() error {
 }
 
 // SRPT is the shortest-remaining-processing-time [sojourn.Policy]. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type SRPT struct {
 	taskTime time.Duration
@@ -71,6 +71,18 @@ func NewSRPT(opts SRPTOptions) (*SRPT, error) {
 	return p, nil
 }
 
+// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
+// reports whether it does: not if it is Counted. Package fair calls it before the first event, for the
+// policies of its pools.
+func (p *SRPT) ReserveIn(cluster *reserve.Reserve) bool {
+	if p.reserve.Counted {
+		return false
+	}
+	p.reserve.In = cluster
+	p.reset()
+	return true
+}
+
 // reset gives p the state of a new policy.
 func (p *SRPT) reset() {
 	order := queue.JobOrder[srptData, remainingKey]{
@@ -81,9 +93,13 @@ func (p *SRPT) reset() {
 			}
 			return a.seq < b.seq
 		},
-		Reserve: p.reserve,
+		Reserve:  p.reserve,
+		Supports: option.Features,
 	}
-	if p.reserve.Share > 0 {
+	if !p.reserve.On() { // otherwise slots are counted
+		order.Supports |= sojourn.FeatureProjected
+	}
+	if p.reserve.On() {
 		order.Level = func(j *ledger.Job[srptData], s *ledger.Side) int {
 			rank := p.queue.Reserve().Lengths(s.Class()).Rank(j.Data.buckets[j.NextPhase(s)])
 			return reserve.Level(rank, s.Running())
@@ -127,7 +143,7 @@ func (p *SRPT) size(j *sojourn.Job, id sojourn.TaskID) wide.Uint128 {
 // measure computes the data about j from its description and its finished tasks.
 func (p *SRPT) measure(j *ledger.Job[srptData]) {
 	j.Data = srptData{left: work.Remaining(j, p.taskTime)}
-	if p.reserve.Share > 0 {
+	if p.reserve.On() {
 		j.Data.buckets = phaseBuckets(j.Spec(), p.taskTime)
 	}
 }
@@ -140,6 +156,9 @@ func (p *SRPT) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something is
 // startable and, with a reserve, may start.
 func (p *SRPT) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Supports implements [sojourn.Supporter]: all features; projected slots only without a Reserve.
+func (p *SRPT) Supports() sojourn.Features { return p.queue.Supports() }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *SRPT) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }

@@ -41,9 +41,9 @@ func BenchmarkQuestions(b *testing.B) {
 	}
 }
 
-// BenchmarkPools measures one finish and one decision with a hundred jobs in each of
-// many pools, and 256 busy slots: pools in one level with pairwise different weights,
-// minimums and limits, and the same three levels deep.
+// BenchmarkPools measures one finish and one decision with 256 busy slots and a hundred
+// jobs in each of many pools. The pools lie in one level with pairwise different weights,
+// minimums and limits, or three levels deep.
 func BenchmarkPools(b *testing.B) {
 	const jobs = 100
 	for _, pools := range []int{100, 10_000} {
@@ -83,6 +83,58 @@ func benchPools(b *testing.B, pools, jobs, depth int) {
 	var running [slots]sojourn.Assignment
 	for i := range running {
 		running[i], _ = p.Assign(sojourn.SlotID(i))
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	b.ReportAllocs()
+	for b.Loop() {
+		i := r.IntN(slots)
+		a := running[i]
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		var ok bool
+		if running[i], ok = p.Assign(a.Slot); !ok {
+			b.Fatal("nothing to assign")
+		}
+	}
+}
+
+// BenchmarkCost measures one finish and one decision under dominant resource fairness, with 1,000 pools
+// of one job in each class and 256 busy slots.
+func BenchmarkCost(b *testing.B) {
+	for _, classes := range []int{2, 20} {
+		b.Run(fmt.Sprintf("pools=1000/classes=%d", classes), func(b *testing.B) { benchCost(b, 1000, classes) })
+	}
+}
+
+func benchCost(b *testing.B, pools, classes int) {
+	const slots = 256
+	cost := fair.Cost{}
+	for c := range classes {
+		cost[sojourn.Class(c)] = []uint32{uint32(1+c) << 20, uint32(classes-c) << 20}
+	}
+	p := newWith(fair.Options{Cost: cost})
+	observe := func(ev sojourn.Event) {
+		if err := p.Observe(ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range slots {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: sojourn.Class(i % classes)}})
+	}
+	for i := range pools * classes {
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
+			ID: sojourn.JobID(i + 1), Pool: fmt.Sprint(i % pools), Phases: []sojourn.Phase{{Tasks: 1 << 20, Class: sojourn.Class(i / pools)}},
+		}})
+	}
+	var running [slots]sojourn.Assignment
+	for free := slots; free > 0; { // one class after the other is due
+		for i := range running {
+			if running[i].Attempt == 0 {
+				if a, ok := p.Assign(sojourn.SlotID(i)); ok {
+					running[i] = a
+					free--
+				}
+			}
+		}
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	b.ReportAllocs()

@@ -106,3 +106,22 @@ func (k *places) nextWait() (next sojourn.Time, any bool) {
 	})
 	return next, any
 }
+
+// delays returns how long jobs wait.
+func (o *Options) delays() locality.Delay {
+	d := locality.Delay{Node: o.Delay, Rack: o.Delay}
+	if o.RackDelay != nil {
+		d.Rack = *o.RackDelay
+	}
+	return d
+}
+
+// picks reports whether there can be jobs whose tasks fair itself picks, below the root of a tree
+// of pools.
+func (o *Options) picks(root *conf) bool {
+	found := root.any == nil && !o.Strict
+	root.each("", "", func(_ string, c *conf) {
+		found = found || c != root && c.Policy == nil
+	})
+	return found
+}

@@ -9,9 +9,9 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 )
 
-// The inputs of job 1 are on node 9 of rack 1, where no slot is free; job 2 runs
-// anywhere, and goes first because it came first. For 5 s with a free slot job 1 waits for node 9, for 5 s
-// more for rack 1, and then it takes any slot.
+// The inputs of job 1 are on node 9 of rack 1, where no slot is free. Job 2 runs anywhere
+// and goes first because it came first. Job 1 waits 5 s with a free slot for node 9,
+// another 5 s for rack 1, and then takes any slot.
 func TestDelayScheduling(t *testing.T) {
 	p := newWith(fair.Options{Delay: 5 * time.Second}).(*fair.Policy)
 	now := sojourn.Time(0)
@@ -44,10 +44,10 @@ func TestDelayScheduling(t *testing.T) {
 	if a, ok := p.Assign(0); !ok || a.Task.Job != 2 {
 		t.Fatalf("Assign(0) = %+v, %v, want the task of job 2, which goes first", a, ok)
 	}
-	now = sojourn.Time(time.Hour) // no slot was free, which is not waiting
+	now = sojourn.Time(time.Hour) // no slot was free, so this time does not count as waiting
 	slot(1, 1, 1)
 	slot(2, 4, 2)
-	now = now.Add(2 * time.Second) // this is
+	now = now.Add(2 * time.Second) // this time does
 	observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
 	observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 2}})
 	now = sojourn.Time(2 * time.Hour)
@@ -64,7 +64,7 @@ func TestDelayScheduling(t *testing.T) {
 		{5*time.Second - 1, 1, false, 0},
 		{5 * time.Second, 2, false, 0},
 		{7 * time.Second, 1, true, sojourn.RackLocal},
-		// The wait begins anew, at the rack.
+		// The wait starts again, at the rack.
 		{11 * time.Second, 2, false, 0},
 		{12 * time.Second, 2, true, sojourn.Remote},
 	}
@@ -85,8 +85,8 @@ func TestDelayScheduling(t *testing.T) {
 	}
 }
 
-// Without a delay, the closest task is taken and nobody waits; or the first one, if
-// locality is ignored.
+// Without a delay, the policy takes the closest task and no job waits. If it ignores
+// locality, it takes the first task.
 func TestIgnoreLocality(t *testing.T) {
 	for _, ignore := range []bool{false, true} {
 		checkClosest(t, ignore)
@@ -115,11 +115,10 @@ func checkClosest(t *testing.T, ignore bool) {
 	}
 }
 
-// In a busy cluster no slot is free for longer than an instant. The inputs of job 1
-// are on node 9 of rack 1, which has no slots; job 2 has tasks without end for the
-// one slot there is, on node 3 of rack 2. Job 1 comes first, is passed over at 0 s,
-// and from then on its wait counts: after 10 s it takes any slot. If it does not wait
-// for a rack, 5 s are enough.
+// In a busy cluster no slot is free for longer than an instant. The inputs of job 1 are
+// on node 9 of rack 1, which has no slots. Job 2 has endless tasks for the only slot, on
+// node 3 of rack 2. Job 1 comes first and is passed over at 0 s. From then on its wait
+// counts: after 10 s it takes any slot, or after 5 s if it does not wait for a rack.
 func TestDelayIsBoundedInABusyCluster(t *testing.T) {
 	checkBusy(t, fair.Options{Delay: 5 * time.Second}, 10)
 	checkBusy(t, fair.Options{Delay: 5 * time.Second, RackDelay: new(time.Duration)}, 5)
@@ -156,9 +155,9 @@ func checkBusy(t *testing.T, opts fair.Options, want int) {
 	}
 }
 
-// A phase that waits for its node keeps the next phase of its job waiting on that slot. Once
-// its task has started somewhere else, the slot that was declined is taken, and a driver has
-// to offer it again.
+// A phase that waits for its node keeps the next phase of its job waiting on that slot.
+// Once its task has started elsewhere, the next phase takes the slot that was declined,
+// so a driver has to offer it again.
 func TestDeclinedUntilThePhaseBeforeStarts(t *testing.T) {
 	p := newWith(fair.Options{Delay: 5 * time.Second})
 	for _, ev := range []sojourn.Event{

@@ -49,7 +49,7 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		if j != nil && !j.Cancelled() {
 			r := rival{key: t.standing(j), job: j}
 			r.against = r.key.poolKey
-			r.against.ratio = ratio(j.Running(), j.Weight())
+			r.against.ratio = ratio(t.heldBy(j), j.Weight())
 			jobs = append(jobs, r)
 		}
 	}
@@ -62,6 +62,9 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 			least += m
 		}
 		k := poolKey{ratio(b.total(), b.conf.weight), b.lastTurn(), true}
+		if t.order == dominant {
+			k.ratio = ratio(b.share, b.conf.weight)
+		}
 		if b.total() < least {
 			k.ratio, k.sated = ratio(b.total(), uint64(least)), false
 		}
@@ -101,12 +104,8 @@ func (t *tree) standing(j *job) standing {
 	if t.ties == Arrival {
 		return k
 	}
-	for _, d := range j.Data.sides {
-		k.turn = max(k.turn, d.turn)
-		if k.tie.Less(d.tie) {
-			k.tie = d.tie
-		}
-	}
+	of := overall(j)
+	k.turn, k.tie = max(k.turn, of.turn), of.tie
 	return k
 }
 
@@ -163,12 +162,23 @@ func (n *pool) leastTag() wide.Uint128 {
 	return least
 }
 
-// count returns r or a of a job, over all classes.
+// count returns r or a of a job, over all classes; or its dominant share.
 func (t *tree) count(j *job) (n int) {
+	if t.order == dominant {
+		return t.costs.share(j)
+	}
 	for i := range j.NumSides() {
-		n += t.measure(j.Side(i))
+		n += t.measure(j, j.Side(i))
 	}
 	return n
+}
+
+// heldBy returns r of a job, over all classes; or its dominant share.
+func (t *tree) heldBy(j *job) int {
+	if t.order == dominant {
+		return t.costs.share(j)
+	}
+	return j.Running()
 }
 
 // total returns r of a pool, over all classes.
@@ -196,11 +206,13 @@ func (n *pool) lastTurn() (turn uint64) {
 //	pool_weight     1      the weight of the pool
 //	pool_running    tasks  those of the pool that run
 //	pool_jobs       jobs   live ones of the pool
+//	part            1      its dominant share of the cluster, with a Cost
+//	pool_part       1      that of the pool, with a Cost
 //	rank            jobs   live jobs that come before it, unless it is cancelled
 //	classN          group  the pool in class N, if the job uses that
 //	classN.running  tasks  those of the pool that run there
 //	classN.demand   tasks  those of it that run or could run there, within limits
-//	classN.share    slots  its max-min fair share of the slots that there are
+//	classN.share    slots  its max-min fair share of the slots that there are, without a Cost
 //	classN.min      slots  its minimum, if it has one
 //	classN.limit    text   the first limit that keeps the job from starting tasks there, if any
 //	preemption      list   what is to be killed for the job, or of it, and would be with ReportOnly
@@ -217,6 +229,11 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		slog.Float64("pool_weight", float64(n.conf.weight)/(1<<16)),
 		slog.Int("pool_running", n.total()),
 		slog.Int("pool_jobs", n.live))
+	if p.order == dominant {
+		attrs = append(attrs,
+			slog.Float64("part", float64(p.costs.share(j))/(1<<32)),
+			slog.Float64("pool_part", float64(n.share)/(1<<32)))
+	}
 	if rank := slices.Index(p.AppendRanking(nil), id); rank >= 0 {
 		attrs = append(attrs, slog.Int("rank", rank))
 	}
@@ -248,14 +265,20 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 func (p *Policy) explainClass(j *job, c sojourn.Class) slog.Attr {
 	p.shares(c)
 	n := j.Data.pool
-	share, _ := n.look(c).share.Float64()
 	attrs := []slog.Attr{
 		slog.Int("running", n.running(c)),
 		slog.Int("demand", n.look(c).demand),
-		slog.Float64("share", share),
+	}
+	if p.order != dominant {
+		share, _ := n.look(c).share.Float64()
+		attrs = append(attrs, slog.Float64("share", share))
 	}
 	if int(c) < len(n.conf.min) && n.conf.min[c] > 0 {
 		attrs = append(attrs, slog.Int("min", n.conf.min[c]))
+	}
+	if p.restricted(c) && p.ledger.FreeSlots(c) > 0 && n.policy == nil && j.SideOf(c).Running() > 0 {
+		attrs = append(attrs, slog.String("limit", "the last free slots are for jobs that run nothing"))
+		return slog.Attr{Key: fmt.Sprintf("class%d", c), Value: slog.GroupValue(attrs...)}
 	}
 	for ; n.parent != nil; n = n.parent {
 		if n.full(c) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-// A Policy is a fair [sojourn.Policy]. It is also a [sojourn.Seeker], a
+// A Policy is a fair [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker], a
 // [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a [sojourn.Explainer], a
 // [sojourn.Promiser] and a [sojourn.Snapshotter].
 type Policy struct {
@@ -19,6 +19,7 @@ type Policy struct {
 	places
 	offer
 	preempt preemption
+	choosy  bool // a slot may be declined although a task could start on it, also if no pool has a policy
 }
 
 // member is the policy's data about a job.
@@ -48,7 +49,7 @@ func New(opts Options) (*Policy, error) {
 	}
 	p := &Policy{
 		options: opts.saved(described),
-		tree:    newTree(opts.Order, opts.Ties, opts.Strict, described, newConf(Pool{}, false)),
+		tree:    newTree(opts.Order, opts.Ties, opts.Strict, newCosts(opts.Cost), described, newConf(Pool{}, false), opts.reserved()),
 		preempt: newPreemption(opts.Preemption),
 	}
 	p.connect(!opts.IgnoreLocality && opts.picks(described), opts.delays())
@@ -58,6 +59,7 @@ func New(opts Options) (*Policy, error) {
 // connect connects the parts of p with its tree.
 func (p *Policy) connect(indexed bool, delay locality.Delay) {
 	p.lender.tree, p.places.tree, p.offer.tree = p.tree, p.tree, p.tree
+	p.choosy = p.order == dominant || indexed && delay.Node > 0 || p.reserved.On()
 	if indexed {
 		p.index, p.delay = locality.New(&p.ledger), delay
 	}
@@ -68,7 +70,7 @@ func (p *Policy) reset() {
 	old := *p
 	*p = Policy{
 		options: old.options,
-		tree:    newTree(old.order, old.ties, old.strict, old.root.conf.fresh(), old.plain),
+		tree:    newTree(old.order, old.ties, old.strict, old.costs, old.root.conf.fresh(), old.plain, old.reserved),
 		preempt: newPreemption(old.preempt.Preemption),
 	}
 	p.connect(old.index != nil, old.delay)
@@ -147,6 +149,7 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 			c.Job.Data.waits = make([]locality.Wait, c.Job.NumSides())
 		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		p.reserve.Ended(c.Slot)
 		p.ended(c.Job.Data.pool, c.Slot.Class, ev.Kind == sojourn.TaskRefused)
 		if p.ties == LeastService && ev.Kind != sojourn.TaskRefused {
 			p.charge(c.Job, c.Job.SideOf(c.Slot.Class), ev.At.Sub(c.Start))
@@ -160,7 +163,7 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 	if p.ties == LeastWork {
 		p.countWork(ev, c.Job)
 	}
-	if c.Job.Data.pool.limited {
+	if c.Job.Data.pool.joint {
 		p.updateAll(c.Job, c.Ended)
 	} else {
 		for i := range c.Job.NumSides() {
@@ -175,7 +178,7 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 // Assign implements [sojourn.Policy].
 func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	s := p.ledger.Free(id)
-	if len(p.inner) > 0 || p.delay.Node > 0 {
+	if len(p.inner) > 0 || p.choosy {
 		return p.assignByOffer(s)
 	}
 	n, j := p.first(s.Class)
@@ -197,7 +200,7 @@ func (p *Policy) assigned(j *job, side *ledger.Side) {
 	p.version++
 	p.served(j, side)
 	p.started(j.Data.pool, side.Class())
-	if j.Data.pool.limited {
+	if j.Data.pool.joint {
 		p.updateAll(j, false)
 		return
 	}
@@ -206,12 +209,13 @@ func (p *Policy) assigned(j *job, side *ledger.Side) {
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
 // anything is startable and within limits; or else the slot that the policy of a
-// pool names, if that is what comes first.
+// pool names, if that is what comes first. With a Cost, it names a slot of the class whose turn
+// it is, among the classes that have a free slot.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if !p.root.offers(c) {
 		return 0, false
 	}
-	if len(p.inner) > 0 || p.delay.Node > 0 {
+	if len(p.inner) > 0 || p.choosy {
 		return p.seekByOffer(c)
 	}
 	return p.ledger.FreeSlot(c)

@@ -50,14 +50,15 @@ func TestConformance(t *testing.T) {
 		IgnoreLocality: true,
 		Preemption:     fair.Preemption{FairTimeout: time.Second, Interval: 700 * time.Millisecond, Limit: 1},
 	}
-	histories.Share(t, 2)
+	histories.Share(t, 4)
 	sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) }, sojourntest.Options{
 		Others:  []func() sojourn.Policy{newPolicy, newFSP},
 		Changed: []func() sojourn.Policy{func() sojourn.Policy { return newWith(changed) }},
 	})
 }
 
-// Pools inside pools, with limits: what sojourntest calls "a" and "b" is further down.
+// Pools inside pools, with limits. The pools that sojourntest calls "a" and "b" are
+// further down.
 func TestConformanceWithLimits(t *testing.T) {
 	opts := fair.Options{
 		Order: fair.Deficit,
@@ -91,20 +92,20 @@ func TestConformanceWithLimits(t *testing.T) {
 				pools := map[string]string{"": "x/y", "a": "x/y/z", "b": "p/q"}
 				return func() sojourn.Policy { return renamed{newWith(o).(*fair.Policy), pools} }
 			}
-			histories.Share(t, 4)
+			histories.Share(t, 8)
 			sojourntest.Run(t, with(tc.opts), sojourntest.Options{IdlesOnPurpose: true, Changed: []func() sojourn.Policy{with(tc.changed)}})
 		})
 	}
 }
 
-// Under any options, drawn anew for each history. The pools of sojourntest are "", "a" and "b", and
-// lie at any place of a tree here.
+// The options are drawn anew for each history. The pools of sojourntest are "", "a" and
+// "b". Here they lie at any place of a tree.
 func TestConformanceOfAllOptions(t *testing.T) {
 	type tree struct {
 		fair.Options
 		at map[string]string
 	}
-	histories.Options(t, 2, func(t *rapid.T) (o tree) {
+	histories.Options(t, 4, func(t *rapid.T) (o tree) {
 		bit := func(name string) bool { return rapid.Bool().Draw(t, name) }
 		wait := func(name string) time.Duration {
 			return rapid.SampledFrom([]time.Duration{0, 1, time.Second, 7 * time.Second}).Draw(t, name)
@@ -159,7 +160,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 				o.Pools[path] = pool
 			}
 		}
-		// A revision that changes the pool is to be refused: no two are one.
+		// A revision that changes the pool has to be refused, so all places differ.
 		places := rapid.Permutation([]string{"x", "x/y", "x/y/z", "x/w/v", "p/q", "u", ""}).Draw(t, "places")
 		for i, pool := range []string{"", "a", "b"} {
 			o.at[pool] = places[i]

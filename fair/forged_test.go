@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// forged returns what comes of restoring a policy that something was done to.
+// forged changes a policy, saves and restores it, and returns the error.
 func forged(t *testing.T, change func(*Policy)) error {
 	t.Helper()
 	p, err := New(Options{Order: Deficit})
@@ -23,8 +23,8 @@ func forged(t *testing.T, change func(*Policy)) error {
 	return q.UnmarshalBinary(data)
 }
 
-// A tree that is deeper than any path leads is refused as soon as it is, and not when
-// its end was found: the reader calls itself once a level.
+// If a tree is deeper than any path, the reader refuses it at the first level too many,
+// and not at its end: the reader calls itself once for each level.
 func TestForgedDepth(t *testing.T) {
 	for depth, want := range map[int]string{maxDepth: "no jobs", maxDepth + 1: "too deep"} {
 		err := forged(t, func(p *Policy) {
@@ -41,7 +41,7 @@ func TestForgedDepth(t *testing.T) {
 	}
 }
 
-// Tags are far from where sums of them would not fit.
+// Tags must be so small that their sums do not overflow.
 func TestForgedTag(t *testing.T) {
 	for hi, bad := range map[uint64]bool{1<<62 - 1: false, 1 << 62: true} {
 		for what, change := range map[string]func(*poolClass){
@@ -55,7 +55,8 @@ func TestForgedTag(t *testing.T) {
 	}
 }
 
-// Counters are far from where they begin again, and nothing has a turn that is to come.
+// Counters must be far from the numbers at which they wrap around, and no turn may lie in
+// the future.
 func TestForgedCounters(t *testing.T) {
 	for what, counter := range map[string]struct {
 		limit uint64

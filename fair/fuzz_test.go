@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-// newFuzzed returns pools inside pools, one of them with a policy of its own; sojourntest's
-// are "", "a" and "b".
+// newFuzzed returns pools inside pools, one of which has a policy of its own. The pools
+// of sojourntest are "", "a" and "b".
 func newFuzzed() sojourn.Policy {
 	return newWith(fair.Options{
 		Pools: map[string]fair.Pool{

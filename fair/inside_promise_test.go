@@ -11,8 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
-// Fair passes on the promises of the policies of pools, also behind a lock: adopted jobs
-// whose deadlines cannot be met are void.
+// Fair passes on the promises of the policies of pools, also behind a lock. The promises
+// to adopted jobs whose deadlines cannot be met are void.
 func TestPromisesOfPolicies(t *testing.T) {
 	deadlines := made(rtmr.New, rtmr.Options{})
 	p := newWith(fair.Options{Pools: map[string]fair.Pool{

@@ -17,7 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// made turns a constructor and its options into what pools take.
+// made turns a constructor and its options into a constructor that pools take.
 func made[O any, P sojourn.Policy](constructor func(O) (P, error), opts O) func() sojourn.Policy {
 	return func() sojourn.Policy {
 		p, err := constructor(opts)
@@ -28,8 +28,7 @@ func made[O any, P sojourn.Policy](constructor func(O) (P, error), opts O) func(
 	}
 }
 
-// Every policy serves pools: what it owes to time, to Ticks and to questions, fair has to
-// pass on.
+// Every policy can serve pools. fair passes time, Ticks and questions on to it.
 func TestConformanceOfPoliciesInside(t *testing.T) {
 	mapAndReduce := sojourntest.Options{
 		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2, Classes: []sojourn.Class{mapreduce.Map, mapreduce.Reduce},
@@ -50,8 +49,8 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		{"mars, each time", made(mars.New, mars.Options{Interval: 1}), idles},
 		{"hfsp", made(hfsp.New, hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},
 		{"pfsp", made(pfsp.New, pfsp.Options{}), sojourntest.Options{}},
-		{"td", made(td.New, td.Options{}), sojourntest.Options{}},
-		{"td, strict", made(td.New, td.Options{HotPolicy: td.Strict, Theta: 1}), idles},
+		{"td", made(td.New, td.Options{}), sojourntest.Options{TellsSlotsApart: true}},
+		{"td, strict", made(td.New, td.Options{HotPolicy: td.Strict, Theta: 1}), sojourntest.Options{TellsSlotsApart: true, IdlesOnPurpose: true}},
 		{"las", made(baseline.NewLAS, baseline.LASOptions{}), sojourntest.Options{}},
 		{"rtmr", made(rtmr.New, rtmr.Options{}), mapAndReduce},
 		{"dc", made(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{}), mapAndReduce},
@@ -66,8 +65,8 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 	}
 }
 
-// A pool whose policy is the default gets all slots of a cluster that nobody else wants. Such a
-// policy sees one free slot at a time, so that a reserve would keep the pool small.
+// A pool whose policy is the default gets all slots of a cluster that no other pool
+// wants. The policy sees one free slot at a time, so a reserve would keep the pool small.
 func TestDefaultFillsItsPool(t *testing.T) {
 	p := newWith(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: made(leastwork.New, leastwork.Options{})}}})
 	must := func(ev sojourn.Event) {

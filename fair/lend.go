@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // A lender serves the pools that have policies of their own.
@@ -39,14 +40,18 @@ type guest struct {
 	waker    sojourn.Waker    // nil if it is none
 	promiser sojourn.Promiser // nil if it is none
 	due      bool             // it waits for this very instant, and has not got a Tick at it
+	reserves bool             // it keeps to the reserve of the tree by itself
 
 	account *ledger.Part // the account it was restored with, for comparison
 }
 
-func newGuest(c *conf) *guest {
+// newGuest makes the policy of a pool that is described by c.
+func (t *tree) newGuest(c *conf) *guest {
 	g := &guest{Policy: c.Policy()}
-	for r := range sojourn.All[interface{ WithoutReserve() }](g.Policy) {
-		r.WithoutReserve()
+	if r, ok := sojourn.As[interface {
+		ReserveIn(*reserve.Reserve) bool
+	}](g.Policy); ok {
+		g.reserves = r.ReserveIn(t.reserve)
 	}
 	g.seeker, _ = sojourn.As[sojourn.Seeker](g.Policy)
 	g.waker, _ = sojourn.As[sojourn.Waker](g.Policy)
@@ -110,7 +115,7 @@ func (l *lender) guestOf(spec *sojourn.Job, c *conf) (g *guest, isNew bool) {
 	case c.policy != nil:
 		return c.policy, false
 	}
-	g = newGuest(c)
+	g = l.newGuest(c)
 	for _, s := range l.ledger.AppendDown(nil) {
 		g.must(sojourn.Event{Kind: sojourn.NodeDown, At: l.ledger.Now(), Slot: s})
 	}

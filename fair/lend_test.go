@@ -11,12 +11,12 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 )
 
-// A spy is a FIFO policy that writes down what it is told of slots, and that can
-// refuse jobs and decline slots.
+// A spy is a FIFO policy that records what it is told of slots. It can refuse jobs and
+// decline slots.
 type spy struct {
 	sojourn.Policy
 	log      []string
-	slots    map[sojourn.SlotID]bool // true: free
+	slots    map[sojourn.SlotID]bool // whether the slot is free
 	most     int
 	rejects  bool
 	declines func(sojourn.SlotID) bool
@@ -68,7 +68,7 @@ func (s *spy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	return 0, false
 }
 
-// NextWake waits only while there is a slot.
+// NextWake asks for a wake only while there is a slot.
 func (s *spy) NextWake() (sojourn.Time, bool) {
 	if s.due {
 		return s.now, true
@@ -82,8 +82,8 @@ func spied(t *testing.T, slots int, pools map[string]fair.Pool) (*cluster, *spy)
 	return newCluster(t, slots, fair.Options{Pools: pools}), s
 }
 
-// The policy of a pool has the slots that the pool has, one for each running task:
-// 2 of 4, and all of them when it is alone.
+// The policy of a pool has as many slots as the pool, one for each running task: 2 of 4,
+// and all of them when the pool is alone.
 func TestPolicyOfAPoolIsLentSlotsOneByOne(t *testing.T) {
 	c, s := spied(t, 4, map[string]fair.Pool{})
 	c.arrive("spied", 100)
@@ -101,8 +101,8 @@ func TestPolicyOfAPoolIsLentSlotsOneByOne(t *testing.T) {
 	}
 }
 
-// If the policy of a pool refuses an event, fair refuses it with the same error, and
-// is as before.
+// If the policy of a pool refuses an event, fair refuses it with the same error and stays
+// as it was.
 func TestRefusalsOfThePolicyOfAPoolPassThrough(t *testing.T) {
 	c, s := spied(t, 1, map[string]fair.Pool{})
 	s.declines = func(sojourn.SlotID) bool { return true }
@@ -123,8 +123,8 @@ func TestRefusalsOfThePolicyOfAPoolPassThrough(t *testing.T) {
 	}
 }
 
-// A slot that the policy of a pool declines goes to the next pool; Seek names the one
-// that it takes.
+// If the policy of a pool declines a slot, the slot goes to the next pool. Seek names the
+// slot that this pool takes.
 func TestSlotsThatThePolicyOfAPoolDeclines(t *testing.T) {
 	c, s := spied(t, 3, map[string]fair.Pool{"spied": {}, "other": {Max: fair.Slots{0: 1}}})
 	s.declines = func(id sojourn.SlotID) bool { return id < 2 }
@@ -144,10 +144,10 @@ func TestSlotsThatThePolicyOfAPoolDeclines(t *testing.T) {
 	}
 }
 
-// Under Deficit, a pool whose policy declines a slot keeps what it is behind: it had
-// something to start all the time. While it declines, the other pool starts three
-// tasks; then it starts three before the other does again, the tie at three going to
-// the one that was served longest ago.
+// Under Deficit, a pool whose policy declines a slot keeps its deficit, since it had
+// something to start all the time. While it declines, the other pool starts three tasks.
+// Then it starts three tasks before the other does again: the tie at three goes to the
+// pool that was served longest ago.
 func TestDecliningCostsNoDeficit(t *testing.T) {
 	s := &spy{Policy: newFIFO(), slots: map[sojourn.SlotID]bool{}}
 	c := newCluster(t, 4, fair.Options{Order: fair.Deficit, Pools: map[string]fair.Pool{"spied": {Policy: func() sojourn.Policy { return s }}}})
@@ -173,8 +173,8 @@ func TestDecliningCostsNoDeficit(t *testing.T) {
 }
 
 // Before time passes, a pool with something to start is lent a free slot, since its
-// policy may count the time in which it had one; and it is woken when it asked for
-// that.
+// policy may count the time in which it had one. It is woken at the instant that it asked
+// for.
 func TestPolicyOfAPoolWaitsWithASlot(t *testing.T) {
 	c, s := spied(t, 2, map[string]fair.Pool{})
 	s.declines = func(sojourn.SlotID) bool { return true }
@@ -199,7 +199,8 @@ func TestPolicyOfAPoolWaitsWithASlot(t *testing.T) {
 	}
 }
 
-// A policy is told of nodes whose data cannot be read, also if the pool comes later.
+// The policy of a pool learns which nodes have lost their data, even if the pool comes
+// later.
 func TestPolicyOfAPoolKnowsLostNodes(t *testing.T) {
 	c, s := spied(t, 0, map[string]fair.Pool{})
 	c.observe(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 3, Rack: 1}})

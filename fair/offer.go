@@ -13,7 +13,11 @@ import (
 type offer struct {
 	*tree
 	refused []*pool // that declined
-	passed  []*job  // that prefer to wait
+	passed  []*job  // that prefer to wait, or leave the slot to others
+
+	// skipped says that the reserve has kept the slot from a job or a pool, or may have: what
+	// starts there then starts out of turn.
+	skipped bool
 
 	buffer []sojourn.Slot // scratch
 }
@@ -42,7 +46,7 @@ func (o *offer) withdraw(c sojourn.Class, given bool) {
 		o.update(j, j.SideOf(c))
 	}
 	o.passed = o.passed[:0]
-	o.offering = false
+	o.offering, o.skipped = false, false
 }
 
 // passOver removes a job from those that are offered the slot.
@@ -53,11 +57,14 @@ func (o *offer) passOver(j *job, side *ledger.Side) {
 	o.update(j, side)
 }
 
-// assignByOffer is Assign if some pools have policies or jobs wait for locality. It offers the slot
-// to the first one, then to the next, until one takes it.
+// assignByOffer is Assign if some pools have policies, jobs wait for locality, or it may be the turn
+// of another class. It offers the slot to the first one, then to the next, until one takes it.
 func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
+	if p.order == dominant && !p.isDue(s.Class) {
+		return sojourn.Assignment{}, false
+	}
 	for {
-		n, j := p.first(s.Class)
+		n, j := p.firstAllowed(s.Class)
 		if n == nil {
 			p.withdraw(s.Class, false)
 			return sojourn.Assignment{}, false
@@ -65,6 +72,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 		if j != nil {
 			side := j.SideOf(s.Class)
 			if p.index == nil {
+				p.reserve.Started(s, !p.skipped)
 				p.withdraw(s.Class, true)
 				a := p.ledger.Take(j, side, s.ID)
 				p.assigned(j, side)
@@ -75,6 +83,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 				p.passOver(j, side)
 				continue
 			}
+			p.reserve.Started(s, !p.skipped)
 			p.withdraw(s.Class, true)
 			return p.start(j, side, phase, pick, s.ID), true
 		}
@@ -87,8 +96,10 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 		if !ok {
 			p.takeBack(n, p.ledger.Now())
 			p.decline(n, s.Class)
+			p.skipped = p.skipped || p.restricted(s.Class)
 			continue
 		}
+		p.reserve.Started(s, !p.skipped)
 		n.lent = n.lent[:0]
 		n.policy.due = n.policy.wakes(p.ledger.Now())
 		p.withdraw(s.Class, true)
@@ -110,15 +121,16 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 	}
 }
 
-// seekByOffer is Seek if some pools have policies or jobs wait for locality.
+// seekByOffer is Seek if some pools have policies, jobs wait for locality, or it may be the turn of
+// another class.
 func (p *Policy) seekByOffer(c sojourn.Class) (sojourn.SlotID, bool) {
 	id, ok := p.ledger.FreeSlot(c)
-	if !ok {
+	if !ok || p.order == dominant && !p.isDue(c) {
 		return 0, false
 	}
 	defer p.withdraw(c, false)
 	for {
-		n, j := p.first(c)
+		n, j := p.firstAllowed(c)
 		switch {
 		case n == nil:
 			return 0, false

@@ -12,34 +12,31 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
-	"github.com/sojourn-sched/sojourn/kit/locality"
 )
 
 // Options configure a [Policy]. The zero value is the default.
 //
 // A snapshot may be restored under other options: weights, minimums, maximums and the length of
 // delays and timeouts can change without losing state, and more pools can be described. Order and
-// Ties must be the same, and so must the pools that are FIFO or have a policy of their own. A Delay
-// and a timeout of Preemption may not appear or disappear. Under Deficit, maximums and MaxJobs may
+// Ties must be the same, and so must the pools that are FIFO or have a policy of their own. A Delay,
+// a timeout of Preemption and a Reserve may not appear or disappear. Under Deficit, maximums and MaxJobs may
 // not change. The policy of a pool decides by itself which of its options may change.
 type Options struct {
 	// Order says how a share is measured. The default is Running.
 	Order Order
 
 	// Ties says which job of a pool goes first if several are equally far below their share. The
-	// default is LeastService; Hadoop does Arrival.
+	// default is LeastService; Hadoop has Arrival.
 	Ties Ties
 
-	// Pools describes pools by their paths, such as "etl" or "etl/daily". The pools
-	// on the way to a listed pool need not be listed. An element "*" stands for
-	// every pool at that place that is not listed: "etl/*" describes each unlisted
-	// pool below etl. If each user has a pool, this gives each user a limit of
-	// their own. A pool that nothing describes is a Pool{}.
+	// Pools describes pools by their paths, such as "etl" or "etl/daily". The pools on the
+	// way to a listed pool need not be listed. An element "*" stands for every pool at that
+	// place that is not listed: "etl/*" describes each unlisted pool below etl. If each user
+	// has a pool, this gives each user a limit. A pool that nothing describes is a Pool{}.
 	Pools map[string]Pool
 
 	// Strict refuses jobs of pools that Pools does not describe, with
-	// [sojourn.ErrUnsupported]. By default such a pool exists from its first job
-	// to its last.
+	// [sojourn.ErrUnsupported]. By default such a pool exists from its first job to its last.
 	Strict bool
 
 	// IgnoreLocality starts the tasks of a job in the order of their index, wherever
@@ -55,14 +52,26 @@ type Options struct {
 	// is an error if every pool has a policy.
 	Delay time.Duration
 
-	// RackDelay is how long the job then waits for a slot on the rack of an input. Nil
-	// means as long as Delay. If racks are not known, set it to 0: any other value is
-	// lost time.
+	// RackDelay is how long the job then waits for a slot on the rack of an input. Nil means
+	// as long as Delay. If racks are not known, set it to 0, since a wait gains nothing.
 	RackDelay *time.Duration
 
 	// Preemption says when tasks are killed for pools that are below their share.
 	// The default is never.
 	Preemption Preemption
+
+	// Cost, unless nil, is what a slot of each class takes of each resource of the cluster. Jobs and
+	// pools are then compared by their dominant share over all classes, in the place of the running
+	// tasks of one class: see "Several resources" in the comment of the package. A job with a phase
+	// of another class is refused with [sojourn.ErrUnsupported]. Cost excludes the order Deficit,
+	// Delay, the timeouts of Preemption, and pools with a Min or a Policy.
+	Cost Cost
+
+	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
+	// jobs that run nothing there: see the package comment. The number of slots is rounded to
+	// the nearest whole number, halves up, and is less than all slots. Zero means no reserve. It
+	// excludes Delay, the timeouts of Preemption and Cost.
+	Reserve float64
 }
 
 // A Pool says how much a pool gets, and how its jobs are served.
@@ -114,7 +123,6 @@ type Preemption struct {
 
 	// Limit is the number of tasks that may be asked for at a time. Zero means 10.
 	Limit int
-
 	// ReportOnly asks for nothing; Explain shows what would be asked for.
 	ReportOnly bool
 }
@@ -179,15 +187,6 @@ func (t Ties) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 // returns.
 func (t *Ties) UnmarshalText(text []byte) error { return enum.Set(t, "ties", tieNames[:], text) }
 
-// delays returns how long jobs wait.
-func (o *Options) delays() locality.Delay {
-	d := locality.Delay{Node: o.Delay, Rack: o.Delay}
-	if o.RackDelay != nil {
-		d.Rack = *o.RackDelay
-	}
-	return d
-}
-
 // Validate returns what is wrong with the options, or nil. The zero options are valid.
 func (o Options) Validate() error {
 	_, err := o.tree()
@@ -204,7 +203,10 @@ func (o *Options) validate() error {
 		option.Pointed(o.RackDelay, func(d time.Duration) error {
 			return option.Want(d == 0 || d > 0 && o.Delay > 0, "RackDelay", d, "at least 0s, and 0s without Delay")
 		}),
-		o.Preemption.Validate())
+		o.Preemption.Validate(),
+		o.validateCost(),
+		option.Range("Reserve", o.Reserve, 0, 1),
+		option.Want(o.Reserve == 0 || o.Delay == 0 && !o.Preemption.enabled() && o.Cost == nil, "Reserve", o.Reserve, "0 with a Delay, with timeouts of Preemption, and with Cost"))
 }
 
 // Validate returns what is wrong with the description of a pool by itself, or nil. Pool{}
@@ -248,7 +250,8 @@ type conf struct {
 	// learn from job to job. Only pools that are listed by name have one here, since there is one
 	// pool for each name.
 	named  bool
-	said   bool // the pool itself is described
+	said   bool             // the pool itself is described
+	known  sojourn.Features // of the policy; only if said
 	policy *guest
 	live   bool // the pool has jobs; only of named pools
 }
@@ -273,6 +276,7 @@ func (o *Options) tree() (*conf, error) {
 		if err := pool.Validate(); err != nil {
 			return nil, bad(err)
 		}
+		known := option.Features
 		if pool.Policy != nil {
 			policy := pool.Policy()
 			if policy == nil {
@@ -281,6 +285,10 @@ func (o *Options) tree() (*conf, error) {
 			if _, ok := sojourn.As[sojourn.Seeker](policy); !ok {
 				return nil, bad(fmt.Errorf("its policy, a %T, is no Seeker", policy))
 			}
+			known = sojourn.Supports(policy)
+		}
+		if o.Cost != nil && (pool.Policy != nil || len(pool.Min) > 0) {
+			return nil, bad(fmt.Errorf("it has a Policy or a Min: want none with a Cost"))
 		}
 		at := root
 		for _, name := range split(path) {
@@ -292,7 +300,7 @@ func (o *Options) tree() (*conf, error) {
 			at = next
 		}
 		*at = *at.describedAs(pool)
-		at.said = true
+		at.said, at.known = true, known
 	}
 	root.inherit()
 	if path, err := root.checkBelow("", "", 0); err != nil {
@@ -303,16 +311,6 @@ func (o *Options) tree() (*conf, error) {
 			"set the delay of that policy, such as that of fair or the NodeDelay of hfsp", o.Delay)
 	}
 	return root, nil
-}
-
-// picks reports whether there can be jobs whose tasks fair itself picks, below the root of a tree
-// of pools.
-func (o *Options) picks(root *conf) bool {
-	found := root.any == nil && !o.Strict
-	root.each("", "", func(_ string, c *conf) {
-		found = found || c != root && c.Policy == nil
-	})
-	return found
 }
 
 func newConf(p Pool, named bool) *conf {

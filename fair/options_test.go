@@ -43,6 +43,16 @@ func TestNewRefuses(t *testing.T) {
 		{fair.Options{Preemption: fair.Preemption{MinTimeout: -1}}, "fair: Preemption.MinTimeout is -1ns: want at least 0s"},
 		{fair.Options{Preemption: fair.Preemption{Interval: time.Microsecond}}, "Preemption.Interval is 1µs: want at least 1ms"},
 		{fair.Options{Preemption: fair.Preemption{Limit: -1}}, "Preemption.Limit is -1: want at least 0"},
+		{fair.Options{Cost: fair.Cost{}}, "fair: Cost is map[]: want the costs of a class"},
+		{fair.Options{Cost: fair.Cost{3: nil}}, "Cost of class 3 is []: want 1 to 16 resources"},
+		{fair.Options{Cost: fair.Cost{3: make([]uint32, 17)}}, "want 1 to 16 resources"},
+		{fair.Options{Cost: fair.Cost{0: {1, 2}, 3: {1}}}, "Cost of class 3 is [1]: want 2 resources, as other classes have"},
+		{fair.Options{Cost: fair.Cost{0: {1, 2}, 3: {0, 0}}}, "Cost of class 3 is [0 0]: want a part of some resource above 0"},
+		{fair.Options{Cost: fair.Cost{0: {1}}, Order: fair.Deficit}, "Cost is map[0:[1]]: want none with the order deficit"},
+		{fair.Options{Cost: fair.Cost{0: {1}}, Delay: 1}, "want none with a Delay, of 1ns"},
+		{fair.Options{Cost: fair.Cost{0: {1}}, Preemption: fair.Preemption{FairTimeout: 1}}, "want none with a timeout of Preemption"},
+		{fair.Options{Cost: fair.Cost{0: {1}}, Pools: map[string]fair.Pool{"a": {Min: fair.Slots{0: 1}}}}, `pool "a": it has a Policy or a Min: want none with a Cost`},
+		{fair.Options{Cost: fair.Cost{0: {1}}, Pools: map[string]fair.Pool{"a": {Policy: newFSP}}}, `pool "a": it has a Policy or a Min: want none with a Cost`},
 	}
 	for _, tc := range tests {
 		p, err := fair.New(tc.opts)
@@ -72,8 +82,26 @@ func TestUnknownPools(t *testing.T) {
 	}
 }
 
-// Each user has a pool, which "users/*" limits: two jobs of alice run, one waits, and
-// bob's is not concerned.
+// With costs, a job that uses a class without a cost is refused.
+func TestClassesWithoutCost(t *testing.T) {
+	p := newWith(fair.Options{Cost: fair.Cost{0: {1, 0}, 2: {0, 1}}}).(*fair.Policy)
+	for i, tc := range []struct {
+		classes []sojourn.Class
+		ok      bool
+	}{{[]sojourn.Class{0, 2}, true}, {[]sojourn.Class{1}, false}, {[]sojourn.Class{0, 1}, false}, {[]sojourn.Class{3}, false}, {[]sojourn.Class{255}, false}} {
+		job := &sojourn.Job{ID: sojourn.JobID(i + 1)}
+		for _, c := range tc.classes {
+			job.Phases = append(job.Phases, sojourn.Phase{Tasks: 1, Class: c})
+		}
+		admit, err := p.Admit(job), p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
+		if (err == nil) != tc.ok || !tc.ok && !errors.Is(err, sojourn.ErrUnsupported) || (admit == nil) != tc.ok {
+			t.Errorf("a job of classes %d: %v, Admit = %v, want ok = %v", tc.classes, err, admit, tc.ok)
+		}
+	}
+}
+
+// Each user has a pool, which "users/*" limits. Two jobs of alice run and one waits.
+// Bob's job is not affected.
 func TestLimitsPerUser(t *testing.T) {
 	c := newCluster(t, 10, fair.Options{Pools: map[string]fair.Pool{"users/*": {MaxJobs: 2}}})
 	for range 3 {
@@ -99,7 +127,7 @@ func TestLimitsPerUser(t *testing.T) {
 	}
 }
 
-// A job that was begun goes on before one that came earlier and was not.
+// A job that has started goes on before an earlier job that has not.
 func TestJobsThatWereBegunAreFinishedFirst(t *testing.T) {
 	c := newCluster(t, 1, fair.Options{Pools: map[string]fair.Pool{"a": {MaxJobs: 1}}})
 	first := c.arrive("a", 1)

@@ -60,7 +60,7 @@ func TestLeastRunningPerWeightFirst(t *testing.T) {
 	})
 }
 
-// Without pools, Deficit goes by the tasks started so far.
+// Without pools, Deficit ranks by the tasks started so far.
 func TestLeastStartedPerWeightFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		choice.Check(t, newWith(fair.Options{Order: fair.Deficit, Ties: fair.Arrival}), choice.Options{Classes: 2, Phases: 2},
@@ -108,8 +108,8 @@ func TestIdlePoolsEarnNothing(t *testing.T) {
 	}
 }
 
-// For every Order, the first job of the ranking is the one that is served next: jobs
-// of pools of different weights, all with tasks to start, on slots that are busy for
+// For every Order, the first job of the ranking is the one that is served next. The jobs
+// are in pools of different weights, all have tasks to start, and slots are busy for
 // different times.
 func TestRankingTellsWhoIsNext(t *testing.T) {
 	for _, opts := range []fair.Options{{}, {Ties: fair.LeastWork}, {Ties: fair.RoundRobin}, {Order: fair.Deficit, Ties: fair.Arrival}, {Order: fair.Deficit}} {

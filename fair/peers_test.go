@@ -70,7 +70,7 @@ func (c *cluster) finish() {
 	c.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 }
 
-// kill ends an attempt that is to be killed.
+// kill ends an attempt that the policy wants to kill.
 func (c *cluster) kill(v sojourn.Preemption) {
 	c.running = slices.DeleteFunc(c.running, func(a sojourn.Assignment) bool { return a.Slot == v.Slot })
 	c.observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted, Task: v.Task, Attempt: v.Attempt, Slot: sojourn.Slot{ID: v.Slot}})
@@ -91,12 +91,12 @@ func (c *cluster) held() map[string]int {
 }
 
 // Weights 1:3600: the light pool is not forgotten (YUNIKORN-3243). Under Running it
-// has a slot all the time, or every other task if there is only one slot. Under
-// Deficit there are at most 3600 tasks between two of its own.
+// always has a slot, or every other task if there is only one slot. Under Deficit at most
+// 3600 tasks run between two of its own.
 func TestAsymmetricWeights1To3600(t *testing.T) {
 	tests := []struct {
 		order      fair.Order
-		slots, gap int // most tasks of others between two of the light pool
+		slots, gap int // most tasks of the other pool between two of the light pool
 	}{
 		{fair.Running, 1, 1},
 		{fair.Running, 2, 1},
@@ -128,8 +128,8 @@ func TestAsymmetricWeights1To3600(t *testing.T) {
 	}
 }
 
-// No starvation: of n pools that always have tasks, and no minimums, one that runs
-// nothing is passed over at most n-1 times, also where slots are fewer than pools.
+// No starvation. n pools always have tasks and have no minimums. A pool that runs nothing
+// is passed over at most n-1 times, also if there are fewer slots than pools.
 func TestPoolWithoutTasksIsServedAfterItsSiblings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "pools")
@@ -159,8 +159,8 @@ func TestPoolWithoutTasksIsServedAfterItsSiblings(t *testing.T) {
 	})
 }
 
-// A pool that was idle gets its share and nothing for the time before (APF #91567):
-// with 10 slots, of which it has none, the next 5 that become free, then every other.
+// A pool that was idle gets its share, and nothing for the idle time (APF #91567). It has
+// none of 10 slots, so it gets the next 5 that become free, and then every other one.
 func TestPoolIdleThenBusy(t *testing.T) {
 	for _, order := range []fair.Order{fair.Running, fair.Deficit} {
 		c := newCluster(t, 10, fair.Options{Order: order})
@@ -187,9 +187,34 @@ func TestPoolIdleThenBusy(t *testing.T) {
 	}
 }
 
-// Jobs and pools that have nothing to start do not count, and decisions are the same
-// with ten thousand of them (golang/go #21200, Volcano #5551; BenchmarkIdle measures
-// the cost).
+// A pool wants two slots of eight, then doubles its demand, and doubles it again. It gets what it
+// wants up to its share, and no more for the time at which it wanted less (APF #95979, #95986).
+func TestDemandDoublesMidway(t *testing.T) {
+	for _, order := range []fair.Order{fair.Running, fair.Deficit} {
+		c := newCluster(t, 8, fair.Options{Order: order})
+		c.arrive("steady", 100_000)
+		demand := 0 // tasks of the pool that varies, each of which comes again when it ends
+		for _, want := range []struct{ demand, held int }{{2, 2}, {4, 4}, {8, 4}} {
+			for ; demand < want.demand; demand++ {
+				c.arrive("varies", 1)
+			}
+			c.offer()
+			for range 400 {
+				ended := c.pools[c.running[0].Task.Job]
+				if c.finish(); ended == "varies" {
+					c.arrive("varies", 1)
+				}
+				c.offer()
+			}
+			if got := c.held()["varies"]; got < want.held-1 || got > want.held {
+				t.Errorf("%v: a pool that wants %d slots of 8 has %d, want %d", order, want.demand, got, want.held)
+			}
+		}
+	}
+}
+
+// Jobs and pools that have nothing to start do not count. Ten thousand of them change no
+// decision (golang/go #21200, Volcano #5551; BenchmarkIdle measures the cost).
 func TestTenThousandIdleMembers(t *testing.T) {
 	run := func(idle int) string {
 		c := newCluster(t, 4, fair.Options{Pools: map[string]fair.Pool{"a": {Weight: 2}}})
@@ -211,8 +236,7 @@ func TestTenThousandIdleMembers(t *testing.T) {
 	}
 }
 
-// A pool whose jobs want nothing has no share of anything, also if it has a minimum
-// (YARN-11907).
+// A pool whose jobs want nothing has no share, even if it has a minimum (YARN-11907).
 func TestDemandZero(t *testing.T) {
 	c := newCluster(t, 8, fair.Options{Pools: map[string]fair.Pool{"zero": {Weight: 100, Min: fair.Slots{0: 6}}}})
 	id := c.arrive("zero", 1)
@@ -233,7 +257,7 @@ func TestDemandZero(t *testing.T) {
 	}
 }
 
-// share returns the share that Explain tells of the pool of a job, in class 0.
+// share returns the share of the pool of a job in class 0, as Explain tells it.
 func share(t *testing.T, p *fair.Policy, id sojourn.JobID) float64 {
 	attrs, _ := p.Explain(id)
 	for _, a := range attrs {
@@ -249,8 +273,8 @@ func share(t *testing.T, p *fair.Policy, id sojourn.JobID) float64 {
 	return 0
 }
 
-// Nothing depends on the order in which pools are configured (YuniKorn PR #1159).
-// Ties between pools that were never served go by arrival, and by nothing else.
+// Nothing depends on the order in which pools are configured (YuniKorn PR #1159). Ties
+// between pools that were never served go by arrival only.
 func TestPermutationOfInsertionOrder(t *testing.T) {
 	const n = 12
 	run := func(r *rand.Rand) string {
@@ -277,10 +301,10 @@ func TestPermutationOfInsertionOrder(t *testing.T) {
 	}
 }
 
-// With the tasks of one pool on all slots and those of others waiting, tasks are
-// killed until each pool has what it is entitled to, and then no more: a pool for
-// which tasks of another one were killed is never killed for that one, unless
-// something happens (Kueue #3779, #7101, #14543). All cases of 2 and 3 pools.
+// The tasks of one pool hold all slots and other pools wait. Tasks are killed until each
+// pool has what it is entitled to, and then no more. If tasks of pool a are killed for
+// pool b, no task of b is killed for a, unless something happens (Kueue #3779, #7101,
+// #14543). The test covers all cases of 2 and 3 pools.
 func TestNoPreemptionBackAndForth(t *testing.T) {
 	weights, mins := []float64{1, 2, 3600}, []int{0, 1, 3}
 	for n := 2; n <= 3; n++ {
@@ -312,7 +336,7 @@ func checkPreemptions(t *testing.T, slots, n int, pools map[string]fair.Pool) {
 	for i := 1; i < n; i++ {
 		c.arrive(fmt.Sprint(i), 100)
 	}
-	killed := map[[2]string]bool{} // for whom, whose
+	killed := map[[2]string]bool{} // the pool that gained, the pool that lost
 	quiet := 0
 	for range 10 * slots {
 		c.tick(time.Second)

@@ -33,6 +33,7 @@ type pool struct {
 	spare []uint32
 
 	limited bool // the pool, or a pool around it, limits its jobs
+	joint   bool // what happens in one class may change places in others: it is limited, or there are costs
 	active  int  // jobs of the subtree with live attempts; only if limited
 
 	readyJobs  queue.Ready[jobKey]  // ids; if limited, only active jobs
@@ -41,6 +42,11 @@ type pool struct {
 	busyPools  queue.Ready[poolKey] // ids of pools with active jobs that can be served; only if limited
 
 	classes []poolClass // by sojourn.Class
+
+	// Only if there are costs: the pool's dominant share, and when it was last served in any class.
+	// Both are as of when it was filed last.
+	share  int
+	latest uint64
 
 	policy   *guest         // the pool's own policy, or nil
 	lent     []sojourn.Slot // free slots that its policy has for now
@@ -132,6 +138,7 @@ func newPool(name string, parent *pool, c *conf) pool {
 	return pool{
 		name: name, parent: parent, conf: c,
 		limited:    c.MaxJobs > 0 || parent != nil && parent.limited,
+		joint:      c.MaxJobs > 0 || parent != nil && parent.joint,
 		readyJobs:  queue.NewReady(less),
 		freshJobs:  queue.NewReady(less),
 		readyPools: queue.NewReady(lessPool),

@@ -17,9 +17,9 @@ func victims(p *fair.Policy) (slots []sojourn.SlotID) {
 	return slots
 }
 
-// 4 slots, all of pool a, of which the tasks on slots 2 and 3 are the youngest. Pool b
-// has a minimum of 2 and arrives at 10 s. The first look is a second later, and by
-// that of 16 s it has been below its minimum for 5 s.
+// 4 slots, all of pool a; the tasks on slots 2 and 3 are the youngest. Pool b has a
+// minimum of 2 and arrives at 10 s. The first look is a second later. At the look of 16 s
+// the pool has been below its minimum for 5 s.
 func TestPreemptionAfterTheTimeoutOfTheMinimum(t *testing.T) {
 	for _, reportOnly := range []bool{false, true} {
 		c := newCluster(t, 2, fair.Options{
@@ -58,14 +58,14 @@ func TestPreemptionAfterTheTimeoutOfTheMinimum(t *testing.T) {
 	}
 }
 
-// 10 slots, all of pool a. Pool b, without a minimum, has a fair share of 5, and
-// none of it, which is below one half. It gets 5, no more than 3 at a time.
+// 10 slots, all of pool a. Pool b has no minimum. Its fair share is 5 and it has none of
+// it, which is below one half. It gets 5 slots, no more than 3 at a time.
 func TestPreemptionBelowHalfOfTheFairShare(t *testing.T) {
 	c := newCluster(t, 10, fair.Options{Preemption: fair.Preemption{FairTimeout: 10 * time.Second, Interval: 5 * time.Second, Limit: 3}})
 	c.arrive("a", 100)
 	c.offer()
 	c.arrive("b", 100)
-	c.tick(time.Hour) // however long nobody looked
+	c.tick(time.Hour) // however long the driver did not look
 	list := c.p.AppendPreemptions(nil)
 	if len(list) != 3 {
 		t.Fatalf("%d tasks are to be killed, want the limit 3", len(list))
@@ -83,7 +83,7 @@ func TestPreemptionBelowHalfOfTheFairShare(t *testing.T) {
 	}
 }
 
-// As soon as there is a free slot, nothing is to be killed any more.
+// As soon as a slot is free, nothing is killed any more.
 func TestNothingIsKilledWhileSlotsAreFree(t *testing.T) {
 	c := newCluster(t, 2, fair.Options{Preemption: fair.Preemption{FairTimeout: time.Second, Interval: time.Second}})
 	c.arrive("a", 100)

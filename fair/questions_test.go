@@ -36,7 +36,7 @@ func constructor[O any, P sojourn.Policy](build func(O) (P, error), opts O) func
 	}
 }
 
-// guests are all policies that a pool can have, under options that make them wait.
+// guests are all policies that a pool can have, with options that make them wait.
 var guests = map[string]func() sojourn.Policy{
 	"deadline":     constructor(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: true}),
 	"fair":         constructor(fair.New, fair.Options{Order: fair.Deficit}),
@@ -67,22 +67,22 @@ var guests = map[string]func() sojourn.Policy{
 	"stf,htwf,...": constructor(baseline.NewHTWF, baseline.ListOptions{}),
 }
 
-// host returns a policy with two pools that a policy serves, one of which keeps it,
-// and one of its own.
+// host returns a policy whose pool "a" keeps a guest, whose pools below "u" get a guest
+// each, and whose pool "b" fair serves itself.
 func host(guest func() sojourn.Policy) *fair.Policy {
 	return newWith(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: guest}, "u/*": {Policy: guest}, "b": {Weight: 2}}}).(*fair.Policy)
 }
 
-// An act is a call and what came of it.
+// An act is a call and its result.
 type act struct {
 	ev    sojourn.Event
-	offer bool // a slot, that of ev
+	offer bool // a slot; otherwise the slot of ev
 	a     sojourn.Assignment
 	ok    bool
 	err   error
 }
 
-// do makes the call on p, and reports whether the same comes of it.
+// do makes the call on p, and reports whether the result is the same.
 func (c *act) do(p *fair.Policy) (got act, same bool) {
 	got = *c
 	if c.offer {
@@ -93,7 +93,7 @@ func (c *act) do(p *fair.Policy) (got act, same bool) {
 	return got, got.a == c.a && got.ok == c.ok && fmt.Sprint(got.err) == fmt.Sprint(c.err)
 }
 
-// A story makes up calls while it makes them.
+// A story draws calls and makes them.
 type story struct {
 	t       *rapid.T
 	p       *fair.Policy
@@ -190,7 +190,7 @@ func (s *story) step() {
 	}
 }
 
-// ask asks one question, of a number below questions.
+// ask asks one question, whose number is below questions.
 func ask(p *fair.Policy, question, about int) {
 	switch question {
 	case 0:
@@ -221,10 +221,10 @@ func saved(tb rapid.TB, p *fair.Policy) []byte {
 	return data
 }
 
-// A question changes nothing: neither what is decided and answered afterwards nor a
-// byte of what is saved, whatever policy a pool has, and whichever questions are asked
-// between any two calls, in any order. Nor does a Tick for which nobody waits, and who
-// is restored goes on alike.
+// A question changes nothing: no later decision, no later answer, and no byte of a
+// snapshot. This holds for every policy that a pool can have, and for any questions in
+// any order between two calls. A Tick that no policy waits for changes nothing either,
+// and a restored policy goes on alike.
 func TestQuestionsChangeNothing(t *testing.T) {
 	names := slices.Sorted(maps.Keys(guests))
 	rapid.Check(t, func(t *rapid.T) {
@@ -239,7 +239,7 @@ func TestQuestionsChangeNothing(t *testing.T) {
 			s.step()
 		}
 		s.now++
-		s.observe(sojourn.Event{Kind: sojourn.Tick}) // so that it is the same time for all
+		s.observe(sojourn.Event{Kind: sojourn.Tick}) // so that the time is the same for all
 
 		asked, ticked, restored := host(guest), host(guest), host(guest)
 		cut := rapid.IntRange(0, len(s.acts)).Draw(t, "cut")
@@ -290,9 +290,9 @@ func TestQuestionsChangeNothing(t *testing.T) {
 	})
 }
 
-// A driver asks for the next wake after it has offered free slots, as the loop in the
-// package comment of sojourn does, or before. Both start and finish everything, with
-// every policy that a pool can have.
+// A driver asks for the next wake before or after it offers free slots; the loop in the
+// package comment of sojourn asks after. With both orders everything starts and finishes,
+// under every policy that a pool can have.
 func TestBothLoopsStartEverything(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(guests)) {
 		for _, before := range []bool{false, true} {
@@ -305,7 +305,7 @@ func TestBothLoopsStartEverything(t *testing.T) {
 			for i, pool := range []string{"a", "u/1", "b", "a", "u/2"} {
 				d.arrive(sojourn.JobID(1+i), pool)
 				if i == 3 {
-					d.run() // the pools are empty after this, and the last job comes to other policies
+					d.run() // then the pools are empty, and other policies serve the last job
 				}
 			}
 			d.run()
@@ -336,7 +336,7 @@ func (d *driver) observe(ev sojourn.Event) {
 func (d *driver) arrive(id sojourn.JobID, pool string) {
 	d.jobs = append(d.jobs, id)
 	job := &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{{Tasks: 3, Estimate: 5, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{3}, {1}, {2}})}}}
-	if !strings.HasPrefix(d.name, "deadline") { // which promises nothing to a pool that has no slots
+	if !strings.HasPrefix(d.name, "deadline") { // which promises nothing to a pool without slots
 		job.Phases = append(job.Phases, sojourn.Phase{Tasks: 2, Estimate: 5, Class: mapreduce.Reduce})
 	}
 	d.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
@@ -399,8 +399,9 @@ func (d *driver) run() {
 	d.t.Fatalf("%s: jobs have not ended", d.name)
 }
 
-// A policy that waits for this very instant is lent nothing before the Tick that the
-// driver owes, since a slot would set it off: not even for an event that is refused.
+// A policy that is due at this very instant is lent no slot before the Tick that the
+// driver owes, since a slot would set its timer off. Not even an event that is refused
+// may lend one.
 func TestPolicyThatIsDueIsLeftAlone(t *testing.T) {
 	c, s := spied(t, 1, map[string]fair.Pool{})
 	c.arrive("spied", 1)

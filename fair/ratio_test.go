@@ -29,7 +29,7 @@ func TestRatioIsExact(t *testing.T) {
 	})
 }
 
-// Two neighbours in the order of all ratios differ by about 2^-96.
+// Two neighbours in the order of all ratios differ by about 2^-96, and still differ here.
 func TestRatioTellsNeighboursApart(t *testing.T) {
 	const w = 1<<48 - 1
 	a, b := ratio(math.MaxInt32, w), ratio(math.MaxInt32, w-1)

@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// Slot time for the weight is exact but for the part of a unit, and sums stay at the
-// greatest number once they are there.
+// Slot time divided by the weight is exact except for a fraction of a unit. A sum that
+// reaches the greatest number stays there.
 func TestServiceAgainstBig(t *testing.T) {
 	number := func(x wide.Uint128) *big.Int {
 		n := new(big.Int).SetUint64(x.Hi)

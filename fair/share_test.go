@@ -10,9 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// fill gives out all there is, or all that can be had, and there is a level such
-// that each portion is level*weight, or the bound that is nearest to it. That
-// determines the portions: it is what max-min fair means.
+// fill gives out everything, or as much as can be taken. There is a level such that each
+// portion is level*weight, or the bound that is nearest to it. This determines the
+// portions: it is what max-min fair means.
 func TestFillIsMaxMinFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(t, "siblings")
@@ -50,8 +50,8 @@ func TestFillIsMaxMinFair(t *testing.T) {
 			if q.share.Cmp(least) < 0 || q.share.Cmp(most) > 0 {
 				t.Fatalf("share %d is %v, want from %v to %v", i, q.share, least, most)
 			}
-			// Whatever is above its lower bound has a level that nothing below its upper
-			// bound is below.
+			// If a portion is above its lower bound, no portion below its upper bound has
+			// a lower level.
 			for k := range list {
 				o := &list[k]
 				wq, wo, lowest, highest := q.weight, o.weight, integer(q.min), integer(o.max)
@@ -100,9 +100,9 @@ func TestSharesOfATree(t *testing.T) {
 	}
 }
 
-// Pools that fill up from nothing, one slot at a time, do not get more than a slot
-// above their fluid share at each level of the tree, as long as the minimums are not
-// too many for the slots.
+// Pools that fill up from nothing, one slot at a time, get at most one slot above their
+// fluid share at each level of the tree, as long as the sum of the minimums does not
+// exceed the slots.
 func TestSlotsFillUpToTheFluidShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pools := map[string]Pool{}

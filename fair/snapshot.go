@@ -12,14 +12,17 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 3, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 4, Options: p.options}
 }
 
 // saved returns the options that the state rests on, without those of the policies of pools,
 // which have snapshots of their own. Weights, minimums and limits of pools are read again
 // when the policy is restored, and may change.
 func (o *Options) saved(tree *conf) []snapshot.Option {
-	list := []snapshot.Option{snapshot.Opt("order", o.Order), snapshot.Opt("ties", o.Ties), snapshot.Opt("delays", o.Delay > 0), snapshot.Opt("preempts", o.Preemption.enabled())}
+	list := []snapshot.Option{snapshot.Opt("order", o.Order), snapshot.Opt("ties", o.Ties), snapshot.Opt("delays", o.Delay > 0), snapshot.Opt("preempts", o.Preemption.enabled()), snapshot.Opt("reserve", o.Reserve > 0)}
+	if o.Cost != nil {
+		list = append(list, snapshot.Opt("cost", true)) // the costs themselves may change
+	}
 	tree.each("", "", func(path string, c *conf) {
 		switch {
 		case c.FIFO:
@@ -49,6 +52,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			w.Uint(uint64(numbers[n]))
 		}
 		p.preempt.save(w)
+		p.reserve.Save(w)
 	})
 }
 
@@ -157,6 +161,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		p.restoreInner(r, pools)
 		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")
 		p.restorePreemption(r)
+		p.reserve.Restore(r)
 		if r.Err() == nil {
 			p.compareAccounts(r)
 			p.countAll(r)
@@ -185,7 +190,7 @@ func (p *Policy) restoreKept(r *snapshot.Reader) {
 
 // restorePolicy reads the policy of a pool.
 func (p *Policy) restorePolicy(r *snapshot.Reader, c *conf, path string) *guest {
-	g := newGuest(c)
+	g := p.newGuest(c)
 	s, ok := sojourn.As[sojourn.Snapshotter](g.Policy)
 	if !ok {
 		r.Fail("the policy of pool %q is a %T, which cannot be restored", path, g.Policy)
@@ -424,6 +429,7 @@ func (p *Policy) fileAll(r *snapshot.Reader, n *pool) {
 			p.fileJob(j, j.Side(i))
 		}
 	}
+	p.costs.weigh(n)
 	for c := range n.classes {
 		was := n.classes[c].queued
 		if n.parent != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 )
 
-// A secretive policy is a Seeker and nothing else.
+// A secretive policy is a Seeker and cannot be saved.
 type secretive struct{ p sojourn.Policy }
 
 func (s secretive) Observe(ev sojourn.Event) error { return s.p.Observe(ev) }
@@ -23,7 +23,8 @@ func (s secretive) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	return s.p.(sojourn.Seeker).Seek(c)
 }
 
-// While a pool has a policy that cannot be saved, nothing can, and that is said.
+// While a pool has a policy that cannot be saved, fair cannot be saved either, and the
+// error says so.
 func TestPolicyThatCannotBeSaved(t *testing.T) {
 	for _, path := range []string{"p", "*"} {
 		p := newWith(fair.Options{Pools: map[string]fair.Pool{path: {Policy: func() sojourn.Policy { return secretive{newFIFO()} }}}})
@@ -41,7 +42,8 @@ func TestPolicyThatCannotBeSaved(t *testing.T) {
 	}
 }
 
-// A policy that a pool keeps without jobs is restored, and with it what it knows.
+// A pool keeps its policy while it has no jobs. The policy is restored with all that it
+// knows.
 func TestKeptPolicyIsRestored(t *testing.T) {
 	build := func() sojourn.Policy {
 		return newWith(fair.Options{Pools: map[string]fair.Pool{"a/b": {Policy: newFSP}}})
@@ -90,14 +92,14 @@ func TestKeptPolicyIsRestored(t *testing.T) {
 	}
 }
 
-// Options that the state rests on are told apart, by name; those that it does not rest on,
-// and those that only say it otherwise, are not.
+// A snapshot names the options that its state rests on if they differ. It accepts other
+// options, and other ways to write the same ones.
 func TestSnapshotOptions(t *testing.T) {
 	pools := func(p fair.Pool) fair.Options { return fair.Options{Pools: map[string]fair.Pool{"a": p}} }
 	preempts := func(p fair.Preemption) fair.Options { return fair.Options{Preemption: p} }
 	zero := 0 * time.Second
 	groups := []struct {
-		option string // that the others lack
+		option string // what the other groups lack
 		list   []fair.Options
 	}{
 		{"", []fair.Options{
@@ -134,8 +136,9 @@ func TestSnapshotOptions(t *testing.T) {
 	}
 }
 
-// An operator changes the weight of a pool of a live policy: of eight slots that run tasks of
-// two pools of equal weight, pool a gets three of four as they become free.
+// An operator changes the weight of a pool while it runs. Eight slots run tasks of two
+// pools of equal weight. With the changed weight, pool a gets three of four slots that
+// become free.
 func TestWeightChangesWithoutLoss(t *testing.T) {
 	weighing := func(a float64) sojourn.Policy {
 		return newWith(fair.Options{Pools: map[string]fair.Pool{"a": {Weight: a}, "b": {}}})
@@ -190,7 +193,7 @@ func TestWeightChangesWithoutLoss(t *testing.T) {
 	}
 }
 
-// A stale policy saves itself as it was long ago.
+// A stale policy saves an old state.
 type stale struct {
 	*fair.Policy
 	data []byte
@@ -198,8 +201,8 @@ type stale struct {
 
 func (s stale) AppendBinary(dst []byte) ([]byte, error) { return append(dst, s.data...), nil }
 
-// The policy of a pool is restored only if it knows of the jobs of the pool what fair
-// knows of them.
+// The policy of a pool is restored only if it knows the same jobs of the pool as fair
+// does.
 func TestRestoredPolicyOfAPoolHasTheSameAccount(t *testing.T) {
 	newInner := func() *fair.Policy { return newWith(fair.Options{}).(*fair.Policy) }
 	var inner stale
@@ -239,7 +242,7 @@ func TestRestoredPolicyOfAPoolHasTheSameAccount(t *testing.T) {
 	}
 }
 
-// A job takes memory for what is started, not for what is announced.
+// A job takes memory for tasks that are started, not for tasks that are announced.
 func TestLargeJob(t *testing.T) {
 	for _, opts := range []fair.Options{
 		{}, {Order: fair.Deficit, Delay: 5 * time.Second}, {Pools: map[string]fair.Pool{"*": {Policy: newFSP}}},

@@ -17,10 +17,13 @@ func (t *tree) jobKey(j *job, s *ledger.Side) jobKey {
 	case d.pool.conf.leaf():
 		return newJobKey(0, 1, wide.Uint128{}, d.turn)
 	case t.ties == Arrival:
-		return newJobKey(t.measure(s), j.Weight(), wide.Uint128{}, d.turn)
+		return newJobKey(t.measure(j, s), j.Weight(), wide.Uint128{}, d.turn)
+	case t.order == dominant:
+		of := overall(j)
+		return newJobKey(t.measure(j, s), j.Weight(), of.tie, of.turn)
 	}
 	of := sideOf(j, s)
-	return newJobKey(t.measure(s), j.Weight(), of.tie, of.turn)
+	return newJobKey(t.measure(j, s), j.Weight(), of.tie, of.turn)
 }
 
 // sideOf returns what is kept of one side of j.
@@ -30,6 +33,17 @@ func sideOf(j *job, s *ledger.Side) *side {
 		i++
 	}
 	return &j.Data.sides[i]
+}
+
+// overall returns the greatest tie and the latest turn of the sides of j.
+func overall(j *job) (of side) {
+	for _, d := range j.Data.sides {
+		of.turn = max(of.turn, d.turn)
+		if of.tie.Less(d.tie) {
+			of.tie = d.tie
+		}
+	}
+	return of
 }
 
 // begin makes what is kept of the sides of a job that has just come.

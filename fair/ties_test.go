@@ -44,7 +44,7 @@ func (s *single) arrive(tasks int, weight float64) sojourn.JobID {
 // serve starts a task, and returns its job.
 func (s *single) serve() (sojourn.Assignment, bool) { return s.p.Assign(0) }
 
-// end ends an attempt after so long.
+// end ends an attempt after the time that it held the slot.
 func (s *single) end(a sojourn.Assignment, kind sojourn.EventKind, after time.Duration) {
 	s.now = s.now.Add(after)
 	s.observe(sojourn.Event{Kind: kind, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
@@ -55,8 +55,8 @@ func (s *single) end(a sojourn.Assignment, kind sojourn.EventKind, after time.Du
 	}
 }
 
-// Of jobs of one weight whose tasks all take as long, none is served twice before every
-// other one that waits was served once, whenever they come.
+// Jobs have one weight, and all tasks take the same time. No job is served twice before
+// every other job that waits was served once, whenever jobs arrive.
 func TestEqualJobsTakeTurns(t *testing.T) {
 	for _, ties := range []fair.Ties{fair.LeastService, fair.RoundRobin} {
 		t.Run(ties.String(), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestEqualJobsTakeTurns(t *testing.T) {
 				s := newSingle(t, fair.Options{Ties: ties})
 				length := time.Duration(rapid.SampledFrom([]int64{0, 1, 1e9, 1 << 56}).Draw(t, "length"))
 				weight := rapid.SampledFrom([]float64{0, 3, 1.0 / 65536, 1<<32 - 1}).Draw(t, "weight")
-				since := map[sojourn.JobID]map[sojourn.JobID]bool{} // by job: those served since it waits
+				since := map[sojourn.JobID]map[sojourn.JobID]bool{} // by job: the jobs served since it waits
 				come := func() {
 					for range rapid.IntRange(0, 2).Draw(t, "come") {
 						id := s.arrive(rapid.IntRange(1, 4).Draw(t, "tasks"), weight)
@@ -93,15 +93,15 @@ func TestEqualJobsTakeTurns(t *testing.T) {
 	}
 }
 
-// A job that waits is not passed by one that comes later, on one slot, whatever they weigh,
-// however long tasks take and however they end: no flood of short jobs keeps a long one
+// On one slot, no later job passes a job that waits, whatever the weights are, however
+// long tasks take and however they end. So no flood of short jobs keeps a long one
 // waiting.
 func TestNewcomersDoNotPass(t *testing.T) {
 	for _, ties := range []fair.Ties{fair.LeastService, fair.RoundRobin, fair.Arrival} {
 		t.Run(ties.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				s := newSingle(t, fair.Options{Ties: ties})
-				waits := map[sojourn.JobID]sojourn.JobID{} // by job: the last one that had come when it began to wait
+				waits := map[sojourn.JobID]sojourn.JobID{} // by job: the last job that had arrived when it began to wait
 				come := func() {
 					for range rapid.IntRange(0, 2).Draw(t, "come") {
 						id := s.arrive(rapid.IntRange(1, 4).Draw(t, "tasks"), rapid.SampledFrom([]float64{0, 0.5, 1000, 1.0 / 65536, 1<<32 - 1}).Draw(t, "weight"))
@@ -130,10 +130,10 @@ func TestNewcomersDoNotPass(t *testing.T) {
 	}
 }
 
-// One slot, two jobs. By LeastService each has slot time in proportion to its weight,
-// whatever its tasks take: of 400 s, 100 s and 300 s; with tasks of 1 s and of 10 s, 200 s
-// each, up to a task. By RoundRobin they have as many tasks, and by Arrival the first has
-// all.
+// One slot, two jobs. By LeastService each job has slot time in proportion to its weight,
+// whatever its tasks take: 100 s and 300 s of 400 s; or 200 s each, up to a task, with
+// tasks of 1 s and of 10 s. By RoundRobin they have as many tasks, and by Arrival the
+// first has all.
 func TestSlotTimeOnOneSlot(t *testing.T) {
 	for _, tc := range []struct {
 		ties   fair.Ties

@@ -16,8 +16,8 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// Close to the end of time a wake comes later than now, or there is none, and a driver
-// that ticks at each comes to an end. What was saved can be restored.
+// Close to the end of time, a wake is later than now or there is none, so a driver that
+// ticks at each wake comes to an end. A snapshot from there can be restored.
 func TestWakesAtTheEndOfTime(t *testing.T) {
 	long := time.Duration(math.MaxInt64)
 	rapid.Check(t, func(t *rapid.T) {
@@ -78,7 +78,7 @@ func TestWakesAtTheEndOfTime(t *testing.T) {
 	})
 }
 
-// A delay by which no job could wait is refused, and the error says what to set
+// A delay under which no job could wait is refused, and the error says what to set
 // instead.
 func TestDelayWithoutJobsThatWait(t *testing.T) {
 	inner := fair.Pool{Policy: constructor(fifo.New, fifo.Options{})}

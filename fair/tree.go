@@ -4,8 +4,11 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/handle"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // A tree has the pools in pools, and the jobs in them, and decides which is served first.
@@ -28,6 +31,7 @@ type tree struct {
 	strict bool
 	root   pool
 	plain  *conf  // of pools that nothing describes
+	costs  *costs // nil unless the order is dominant
 	turns  uint64 // arrivals and assignments so far
 
 	// offering says that some pool has declined, or some job was passed over, while a slot
@@ -35,16 +39,47 @@ type tree struct {
 	// parents.
 	offering bool
 
+	reserved reserve.Options
+	reserve  *reserve.Reserve // of ledger
+
 	version uint64   // counts changes
 	looked  []uint64 // by class: the version of the latest look at shares
+	turn    turn     // whose it is; only if the order is dominant
 }
 
-func newTree(order Order, ties Ties, strict bool, described, plain *conf) *tree {
-	return &tree{order: order, ties: ties, strict: strict, root: newPool("", nil, described), plain: plain}
+func newTree(order Order, ties Ties, strict bool, costs *costs, described, plain *conf, reserved reserve.Options) *tree {
+	t := &tree{
+		ledger: ledger.Ledger[member]{Supports: described.supports()},
+		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described), plain: plain, reserved: reserved,
+	}
+	t.reserve = reserve.New(&t.ledger, reserved)
+	if costs != nil {
+		t.order, t.root.joint = dominant, true
+		t.ledger.Supports |= sojourn.FeatureProjected
+	}
+	return t
 }
+
+// supports returns the features that the policies of c and all pools below it know.
+func (c *conf) supports() sojourn.Features {
+	known := option.Features
+	c.each("", "", func(_ string, d *conf) {
+		if d.said {
+			known &= d.known
+		}
+	})
+	return known
+}
+
+// Supports implements [sojourn.Supporter] for the policy: the features that the policies of all
+// pools know.
+func (t *tree) Supports() sojourn.Features { return t.ledger.Supports }
 
 // confOf returns the description of the pool of a job.
 func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
+	if err := t.costs.check(spec); err != nil {
+		return nil, err
+	}
 	c := t.root.conf
 	for _, name := range split(spec.Pool) {
 		if c.leaf() {
@@ -119,20 +154,8 @@ func (t *tree) join(j *job) *pool {
 	}
 	j.Data.pool = n
 	t.begin(j)
-	j.Data.id = number(&n.jobs, &n.spare, j)
+	j.Data.id = handle.Add(&n.jobs, &n.spare, j)
 	return n
-}
-
-// number puts x into list at a free number, which it returns.
-func number[T any](list *[]*T, spare *[]uint32, x *T) (id uint32) {
-	if n := len(*spare); n > 0 {
-		id = (*spare)[n-1]
-		*spare = (*spare)[:n-1]
-		(*list)[id] = x
-		return id
-	}
-	*list = append(*list, x)
-	return uint32(len(*list) - 1)
 }
 
 // poolOf returns the pool that a job belongs to; nil if there is none yet.
@@ -165,7 +188,7 @@ func (t *tree) place(path string) *pool {
 			made := newPool(name, n, c)
 			below = &made
 			below.turn = t.turns
-			below.id = number(&n.pools, &n.gaps, below)
+			below.id = handle.Add(&n.pools, &n.gaps, below)
 			if n.below == nil {
 				n.below = make(map[string]*pool)
 			}
@@ -180,8 +203,7 @@ func (t *tree) place(path string) *pool {
 // of its own it calls dismiss first.
 func (t *tree) leave(j *job, dismiss func(*pool)) {
 	n := j.Data.pool
-	n.jobs[j.Data.id] = nil
-	n.spare = append(n.spare, j.Data.id)
+	handle.Remove(n.jobs, &n.spare, j.Data.id)
 	for ; n != nil; n = n.parent {
 		n.live--
 		if up := n.parent; n.live == 0 && up != nil {
@@ -189,8 +211,7 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 				dismiss(n)
 			}
 			delete(up.below, n.name)
-			up.pools[n.id] = nil
-			up.gaps = append(up.gaps, n.id)
+			handle.Remove(up.pools, &up.gaps, n.id)
 		}
 	}
 }
@@ -242,11 +263,14 @@ func begun(j *job) bool {
 }
 
 // measure returns the number that the order uses for one side of a job.
-func (t *tree) measure(s *ledger.Side) int {
-	if t.order == Deficit {
+func (t *tree) measure(j *job, s *ledger.Side) int {
+	switch t.order {
+	case Running:
+		return s.Running()
+	case Deficit:
 		return s.Started()
 	}
-	return s.Running()
+	return t.costs.share(j)
 }
 
 // file updates the place of a pool among its siblings.
@@ -289,10 +313,12 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	switch {
 	case int(c) < len(n.conf.min) && nc.running < n.conf.min[c]:
 		k.ratio, k.sated = ratio(nc.running, uint64(n.conf.min[c])), false
+	case t.order == Running:
+		k.ratio = ratio(nc.running, n.conf.weight)
 	case t.order == Deficit:
 		k.ratio = nc.tag(n.conf.weight)
 	default:
-		k.ratio = ratio(nc.running, n.conf.weight)
+		k.ratio, k.turn = ratio(n.share, n.conf.weight), n.latest
 	}
 	return k
 }
@@ -333,16 +359,22 @@ func (t *tree) ended(n *pool, c sojourn.Class, refused bool) {
 	}
 }
 
-// updateAll puts j and its pools where they belong.
+// updateAll puts j and its pools, if they are joint, where they belong.
 func (t *tree) updateAll(j *job, gone bool) {
-	recounted := t.recount(j, gone)
-	for i := range j.NumSides() {
-		t.update(j, j.Side(i))
-	}
-	if !recounted {
+	if !t.recount(j, gone) && t.costs == nil {
+		for i := range j.NumSides() {
+			t.update(j, j.Side(i))
+		}
 		return
 	}
+	for i := range j.NumSides() {
+		t.fileJob(j, j.Side(i))
+	}
 	for n := j.Data.pool; n.parent != nil; n = n.parent {
+		for i := range j.NumSides() {
+			n.class(j.Side(i).Class()) // it may be the first job of the class
+		}
+		t.costs.weigh(n)
 		for c := range n.classes {
 			t.file(n, sojourn.Class(c))
 		}

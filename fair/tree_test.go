@@ -16,8 +16,8 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 )
 
-// A dumb is a fair scheduler that looks at everything whenever it is asked, with
-// rational numbers. It knows jobs of one phase.
+// A dumb is a fair scheduler with rational numbers that looks at everything whenever it
+// is asked. It knows jobs of one phase.
 type dumb struct {
 	pools map[string]fair.Pool
 	jobs  []*dumbJob // live, in the order of arrival
@@ -36,13 +36,13 @@ type dumbJob struct {
 	running int
 	started int // and not refused
 	turn    int // when it came
-	served  int // when it was served last, or else came
+	served  int // when it was served last, or else when it arrived
 	task    time.Duration
 	had     *big.Int // slot time for its weight, in units of 2^-32 ns, each attempt rounded down
 }
 
 // tie returns what decides between j and another job that is as far below its share, and
-// then the turn.
+// then its turn.
 func (d *dumb) tie(j *dumbJob) (tie *big.Rat, turn int) {
 	switch d.ties {
 	case fair.LeastService:
@@ -55,10 +55,10 @@ func (d *dumb) tie(j *dumbJob) (tie *big.Rat, turn int) {
 	return new(big.Rat), j.turn
 }
 
-// level returns the name of what all jobs of a pool have had at most in a class.
+// level names the account of the most service that jobs of a pool have had in a class.
 func level(j *dumbJob) string { return fmt.Sprint(strings.Join(j.path, "/"), " ", j.class) }
 
-// hold counts that an attempt of j has held a slot so long.
+// hold counts that an attempt of j has held a slot for a time.
 func (d *dumb) hold(j *dumbJob, held time.Duration) {
 	x := over(1, j.weight)
 	x.Mul(x, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(int64(held)), 32)))
@@ -68,7 +68,7 @@ func (d *dumb) hold(j *dumbJob, held time.Duration) {
 	}
 }
 
-// pool returns what is said of the pool at a path.
+// pool returns the options of the pool at a path.
 func (d *dumb) pool(path []string) fair.Pool {
 	if p, ok := d.pools[strings.Join(path, "/")]; ok {
 		return p
@@ -88,8 +88,8 @@ func (d *dumb) in(path []string) (list []*dumbJob) {
 	return list
 }
 
-// may reports whether the limits of a pool and those below it let j start a task,
-// those of the pools around it aside.
+// may reports whether the limits of a pool and of the pools below it let j start a task.
+// It leaves out the pools around it.
 func (d *dumb) may(j *dumbJob, from int) bool {
 	if j.pending == 0 {
 		return false
@@ -123,7 +123,7 @@ func (d *dumb) join(j *dumbJob) {
 	d.turns++
 	j.turn, j.served = d.turns, d.turns
 	for c := range sojourn.Class(2) {
-		// A pool without jobs, there or below, is forgotten.
+		// A pool without jobs, its own or below, is forgotten.
 		if l := level(&dumbJob{path: j.path, class: c}); len(d.in(j.path)) == 0 || d.most[l] == nil {
 			d.most[l] = new(big.Int)
 		}
@@ -137,8 +137,8 @@ func (d *dumb) join(j *dumbJob) {
 	d.jobs = append(d.jobs, j)
 }
 
-// assign returns the job that a slot of class c goes to, or nil, and counts a task
-// of it as running.
+// assign returns the job that gets a slot of class c, or nil, and counts a task of it as
+// running.
 func (d *dumb) assign(c sojourn.Class) *dumbJob {
 	var able []*dumbJob
 	for _, j := range d.jobs {
@@ -160,7 +160,7 @@ func (d *dumb) assign(c sojourn.Class) *dumbJob {
 	return j
 }
 
-// choose returns the one of several jobs of a pool that is served first.
+// choose returns the job that is served first among several jobs of a pool.
 func (d *dumb) choose(path []string, able []*dumbJob, c sojourn.Class) *dumbJob {
 	limited, fifo := false, false
 	for n := 1; n <= len(path); n++ {
@@ -170,7 +170,7 @@ func (d *dumb) choose(path []string, able []*dumbJob, c sojourn.Class) *dumbJob 
 		fifo = d.pool(path).FIFO
 	}
 	type rival struct {
-		rank  []*big.Rat // what comes first, in falling importance
+		rank  []*big.Rat // the criteria, the most important one first
 		name  string     // of a pool
 		job   *dumbJob
 		ratio *big.Rat
@@ -219,8 +219,8 @@ func (d *dumb) choose(path []string, able []*dumbJob, c sojourn.Class) *dumbJob 
 	if len(rivals) == 0 {
 		return nil
 	}
-	// The first job and the first pool are found apart: between the two, it does not
-	// matter whether a job was begun, and only the turn decides ties.
+	// The policy finds the first job and the first pool apart. Between the two it does
+	// not matter whether a job was begun, and only the turn decides ties.
 	first := func(jobs bool) *rival {
 		var best *rival
 		for i := range rivals {
@@ -260,7 +260,7 @@ func rats(list ...int) (rats []*big.Rat) {
 	return rats
 }
 
-// Places where pools may be, some of which Options describes. Nothing is below f.
+// places are where pools may be. Options describes some of them. Nothing is below f.
 var places = []string{"", "a", "a/x", "a/y", "a/y/z", "a/*", "b", "b/x", "c", "f", "d/*"}
 
 func drawPools(t *rapid.T) map[string]fair.Pool {
@@ -283,10 +283,10 @@ func drawPools(t *rapid.T) map[string]fair.Pool {
 	return pools
 }
 
-// Every decision is that of the rule, also the decision to run nothing. So all
-// slots work as far as limits let them (work conservation within limits), and
-// siblings whose weights, limits and minimums all differ are treated alike
-// (YuniKorn compares the wrong ones with each other).
+// Every decision follows the rule, also the decision to run nothing. So all slots work as
+// far as limits let them (work conservation within limits), and siblings with different
+// weights, limits and minimums are treated alike (YuniKorn compares the wrong ones with
+// each other).
 func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pools := drawPools(t)
@@ -359,10 +359,9 @@ func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 	})
 }
 
-// Slots given one by one to pools that are empty end up max-min fair in whole slots:
-// as many as there are, or as are wanted within limits; and a pool that has more
-// than its minimum took its last slot when no pool that wants more was worse off by
-// weight or below its minimum.
+// Empty pools get slots one by one and end up max-min fair in whole slots. All slots are
+// given out, or as many as pools want within limits. A pool above its minimum took its
+// last slot when no pool that wanted more was worse off by weight or below its minimum.
 func TestSlotsFillUpMaxMinFair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "pools")

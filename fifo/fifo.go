@@ -4,12 +4,13 @@ import (
 	"log/slog"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // A Policy is a first-in, first-out [sojourn.Policy]. It is also a
-// [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type Policy struct {
 	opts  Options
@@ -32,6 +33,7 @@ func (p *Policy) reset() {
 		Key:            func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
 		Less:           func(a, b uint64) bool { return a < b },
 		IgnoreLocality: p.opts.IgnoreLocality,
+		Supports:       option.Features | sojourn.FeatureProjected,
 	})
 }
 
@@ -52,6 +54,9 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
 // anything is startable.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.queue.Seek(c) }
+
+// Supports implements [sojourn.Supporter]: all features.
+func (p *Policy) Supports() sojourn.Features { return p.queue.Supports() }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }

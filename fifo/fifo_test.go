@@ -5,6 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -17,10 +18,15 @@ func newByIndex() sojourn.Policy {
 }
 
 func TestConformance(t *testing.T) {
-	sojourntest.Run(t, newPolicy, sojourntest.Options{Changed: []func() sojourn.Policy{newByIndex}})
+	sojourntest.Run(t, newPolicy, sojourntest.Options{
+		Changed: []func() sojourn.Policy{newByIndex},
+		Bypass:  func(*sojourn.Job) int { return 0 },
+		Scaled:  func(int) sojourn.Policy { return newPolicy() },
+	})
 }
 
 func TestConformanceByIndex(t *testing.T) {
+	histories.Share(t, 4) // all but the choice of the task is as above
 	sojourntest.Run(t, newByIndex, sojourntest.Options{Changed: []func() sojourn.Policy{newPolicy}})
 }
 

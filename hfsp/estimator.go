@@ -9,43 +9,42 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// An Estimator tells how large phases are: HFSP's estimation module. A policy asks
-// its estimator, which it shares with no other, in the order of events.
+// An Estimator tells how large phases are: HFSP's estimation module. A policy has an
+// estimator of its own and asks it in the order of events.
 //
 // An answer depends only on the calls before it: an Estimator reads no clock, draws only
-// from a seed, and gives the same bits on every platform. To be
-// part of a snapshot it implements [sojourn.Snapshotter]'s two methods as well.
+// from a seed, and gives the same bits on every platform. To be part of a snapshot, it
+// implements the two methods of [sojourn.Snapshotter] as well.
 //
-// It is called from within Observe, and like that it returns without blocking: while it
-// does not, the policy answers nobody. It does not call the policy, and neither changes
-// the job nor keeps the samples. It does not panic: a panic is not caught and passes
-// through Observe, and leaves a policy that is to be thrown away, since the event is
-// half applied. Any size is taken: one that is negative as 0, and one that is absurd
-// as it is, until the phase was trained or is over.
+// Observe calls it, so it must return without blocking. It does not call the policy. It
+// neither changes the job nor keeps the samples. It must not panic: the panic would pass
+// through Observe and leave the event half applied, and the policy would be unusable. All
+// sizes are accepted. A negative size counts as 0, and a size that is much too large
+// counts until the phase is trained or has ended.
 type Estimator interface {
 	// Initial returns S_i, the work of all tasks of a phase, when the phase becomes
-	// ready; and whether that is good enough: the phase is then not trained. It is
-	// asked again when a job is revised whose phase was not trained.
+	// ready. If known is true, the phase is not trained. Initial is asked again when a
+	// job is revised and the phase was not trained.
 	Initial(job *sojourn.Job, phase int) (size time.Duration, known bool)
 
 	// Final returns s, the mean time of a task of a phase that was trained. There is
 	// at least one sample.
 	Final(job *sojourn.Job, phase int, samples []Sample) time.Duration
 
-	// Completed tells of a phase of a job that has completed: how many of its tasks
-	// were run, and for how long all together.
+	// Completed reports a phase of a job that has completed: how many of its tasks ran,
+	// and for how long in total.
 	Completed(job *sojourn.Job, phase int, tasks int, service time.Duration)
 }
 
-// A Sample is what is known of a training task: it ran for a time and has made that
-// much progress, all of it if it has finished.
+// A Sample is what is known of a training task: how long it ran, and how much progress it
+// made in this time.
 type Sample struct {
 	Service  time.Duration
 	Progress uint16 // in 1/10000, from 1 to sojourn.MaxProgress
 }
 
-// Time returns how long the task takes, by all that is known: Service divided by
-// the progress, Delta/p_k in the paper.
+// Time returns how long the task takes, as far as the sample tells: Service divided by the
+// progress, Delta/p_k in the paper.
 func (s Sample) Time() time.Duration {
 	if s.Progress >= sojourn.MaxProgress {
 		return s.Service
@@ -80,7 +79,7 @@ func NewTrainer(xi float64, taskTime time.Duration) *Trainer {
 	return &Trainer{xi: (&sojourn.Job{Weight: xi}).WeightUnits(), taskTime: cmp.Or(taskTime, option.DefaultTaskTime)}
 }
 
-// Initial implements [Estimator]. It never is good enough.
+// Initial implements [Estimator]. The size is never known.
 func (e *Trainer) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
 	spec := &job.Phases[phase]
 	size := wide.Mul64(uint64(spec.Tasks), uint64(e.taskTime))

@@ -13,12 +13,11 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// Oracle is an [Estimator] that believes what jobs say of themselves: a phase whose
-// tasks all have an estimate is not trained. Another estimator answers for the
-// others.
+// Oracle is an [Estimator] that believes the estimates of jobs: a phase whose tasks all
+// have an estimate is not trained. Another estimator answers for the other phases.
 type Oracle struct{ Estimator }
 
-// NewOracle returns an Oracle. Where jobs say nothing it asks next.
+// NewOracle returns an Oracle. It asks next about phases without estimates.
 func NewOracle(next Estimator) *Oracle { return &Oracle{next} }
 
 // Initial implements [Estimator].
@@ -30,9 +29,9 @@ func (e *Oracle) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
 	return e.Estimator.Initial(job, phase)
 }
 
-// Noisy is an [Estimator] whose sizes are wrong: those of another, each times a
-// factor exp(sigma Z) with Z drawn from the standard normal distribution, for each
-// phase of a job. It is there to find out what errors do.
+// Noisy is an [Estimator] whose sizes are wrong. For each phase of a job it multiplies the
+// size of another estimator by exp(sigma Z), with Z drawn from the standard normal
+// distribution. Use it to find out what errors do.
 type Noisy struct {
 	Estimator
 	sigma float64
@@ -89,7 +88,7 @@ type History struct {
 	order *list.List               // the one that completed last at the front
 }
 
-// Recurrence says which jobs are runs of the same.
+// Recurrence says which jobs are runs of the same job.
 type Recurrence uint8
 
 const (
@@ -118,12 +117,12 @@ type HistoryOptions struct {
 	// By says which jobs are runs of the same. The default is ByName.
 	By Recurrence
 
-	// Runs is how many runs must have completed until a phase is not trained any
-	// more. Zero means 1.
+	// Runs is how many runs must have completed before a phase is no longer trained.
+	// Zero means 1.
 	Runs int
 
-	// Keys bounds the memory: of so many recurring jobs, those that completed last,
-	// something is known. Zero means 10,000.
+	// Keys bounds the memory: it is the number of recurring jobs that are remembered, those
+	// that completed last. Zero means 10,000.
 	Keys int
 }
 
@@ -135,8 +134,8 @@ func (o HistoryOptions) Validate() error {
 		option.AtLeast("Keys", o.Keys, 0))
 }
 
-// NewHistory returns a History, or an error if the options are out of range. Where it
-// knows nothing it asks next.
+// NewHistory returns a History, or an error if the options are out of range. It asks next
+// about phases that it does not know.
 func NewHistory(next Estimator, opts HistoryOptions) (*History, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

@@ -8,9 +8,9 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// AppendRanking implements [sojourn.Explainer]: class after class, jobs by the phase
-// of theirs that is served first. While there are training slots left, the jobs that
-// have training tasks to start come first.
+// AppendRanking implements [sojourn.Explainer]: class after class, it ranks jobs by their
+// phase that is served first. While there are training slots left, jobs that have
+// training tasks to start come first.
 func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.ledger.AppendRanking(dst, func(list func(*job)) {
 		for _, c := range p.classes {
@@ -30,8 +30,8 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 // options: see the package comment. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key                       unit    meaning
-//	void                      text    the job was adopted: it ages from then on, as if it had arrived,
-//	                                  and nothing is known of what it was served before
+//	void                      text    that the job was adopted, if so: it ages from then on, as if it had
+//	                                  arrived, and its service before is unknown
 //	rank                      jobs    live jobs that come before it, unless it is cancelled
 //	phaseN                    group   phase N, from 0, if it is ready and not finished
 //	phaseN.stage              text    tiny, known (beforehand), training or trained
@@ -41,21 +41,21 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	phaseN.v                  slot s  the virtual size
 //	phaseN.late               bool    whether it is complete in the virtual cluster, and so goes before
 //	                                  phases that are not
-//	phaseN.owed               slot s  what its tasks have taken that ended, beyond what it was given in the
-//	                                  virtual cluster, if any: it goes on ageing by that when it leaves
+//	phaseN.owed               slot s  the service of its ended tasks beyond what the virtual cluster gave it,
+//	                                  if any: it goes on ageing by that when it leaves
 //	phaseN.rank               phases  those that come before it for slots of its class
-//	phaseN.for_training       phases  those of these that do only because they are in training, if any
-//	phaseN.waits_for          job ID  the job of the first of these, if it could use a slot
-//	phaseN.locality           text    how close to its inputs slots have to be for now, and until when or
-//	                                  for how much longer, if it waits for such
+//	phaseN.for_training       phases  those that come before it only because they are in training, if any
+//	phaseN.waits_for          job ID  the job of the first phase before it, if it could use a slot
+//	phaseN.locality           text    how close to its inputs a slot has to be for now, and until when or
+//	                                  for how much longer, if it waits for such a slot
 //	phaseN.no_slots           text    that there is no slot of its class, if so
 //	phaseN.held_back          text    why it may not start early tasks for now, if so
 //	phaseN.training           text    how many of its t training tasks have told their time, and how many
 //	                                  run, while it is in training
 //	phaseN.training_slots     text    how many of the T training slots of the class are held, while it is
 //	                                  in training
-//	phaseN.training_priority  text    why it has not the priority of training, if it has tasks to train and
-//	                                  all the same not
+//	phaseN.training_priority  text    why it lacks the priority of training, if it has tasks to train and
+//	                                  lacks it
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.ledger.Job(id)
 	if j == nil {

@@ -9,14 +9,15 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
-// A Policy is HFSP as a [sojourn.Policy]. It is also a [sojourn.Seeker], a
-// [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a
+// A Policy is HFSP as a [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker],
+// a [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a
 // [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Policy struct {
 	options
@@ -41,6 +42,7 @@ type Policy struct {
 	scratch []Sample
 	sources []source
 	passed  []*phase
+	fed     []int
 }
 
 // options are those of a policy, resolved.
@@ -58,6 +60,9 @@ type options struct {
 	kept         reserve.Options
 	newEstimator func() Estimator
 }
+
+// Supports implements [sojourn.Supporter] for the policy: all features, whatever the options.
+func (*options) Supports() sojourn.Features { return option.Features }
 
 // New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
@@ -99,6 +104,7 @@ func copied(n *int) *int {
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	*p = Policy{options: p.options, timers: heap.New(timer.less), estimator: p.newEstimator()}
+	p.ledger.Supports = p.Supports()
 	p.index = locality.New(&p.ledger)
 	p.targets = targets{options: &p.options, ledger: &p.ledger, guards: heap.New(timer.less)}
 	if p.kept.Share > 0 {
@@ -220,7 +226,10 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 		}
 	}
 	p.update(j, i)
-	p.update(j, i+1)
+	p.fed = j.AppendFed(p.fed[:0], i)
+	for _, k := range p.fed {
+		p.update(j, k)
+	}
 }
 
 // service returns how long an attempt ran that has ended: what was measured, or else
@@ -297,9 +306,9 @@ func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior b
 	return a
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything
-// is startable and, with a reserve, may start; or the least one that is close enough to the inputs of the first phase
-// that has any such slot.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
+// is startable and, with a reserve, may start. With delays, it returns the least slot that
+// is close enough to the inputs of the first phase that has such a slot.
 func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
 	if int(id) >= len(p.classes) {
 		return 0, false
@@ -317,7 +326,7 @@ func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
 	return 0, false
 }
 
-// NextWake implements [sojourn.Waker]: when the next training task has run for
+// NextWake implements [sojourn.Waker]: it returns when the next training task has run for
 // Delta, or the first wait for locality ends.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	next, ok := p.timers.MinKey()

@@ -33,7 +33,7 @@ func ptr[T any](v T) *T { return &v }
 // Early tasks are held back: from half of the slots, and always from the last one where
 // they might wait in a circle.
 func TestConformance(t *testing.T) {
-	histories.Share(t, 2)
+	histories.Share(t, 4)
 	sojourntest.Run(t, with(hfsp.Options{TrainingTasks: 2}), sojourntest.Options{
 		IdlesOnPurpose: true,
 		Others: []func() sojourn.Policy{
@@ -50,7 +50,7 @@ func TestConformance(t *testing.T) {
 
 // With a reserve.
 func TestConformanceWithReserve(t *testing.T) {
-	histories.Share(t, 4)
+	histories.Share(t, 8)
 	sojourntest.Run(t, with(hfsp.Options{TrainingTasks: 2, Reserve: 0.5}), sojourntest.Options{
 		IdlesOnPurpose: true,
 		Changed:        []func() sojourn.Policy{with(hfsp.Options{TrainingTasks: 2}), with(hfsp.Options{TrainingTasks: 2, Reserve: 1, NodeDelay: time.Second})},
@@ -59,7 +59,7 @@ func TestConformanceWithReserve(t *testing.T) {
 
 // Under any options, drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
-	histories.Options(t, 2, anyOptions, func(t *testing.T, opts hfsp.Options) {
+	histories.Options(t, 4, anyOptions, func(t *testing.T, opts hfsp.Options) {
 		sojourntest.Run(t, with(opts), sojourntest.Options{IdlesOnPurpose: true})
 	})
 }

@@ -327,12 +327,19 @@ func (w *world) history(t *rapid.T) {
 		if w.sameWeights {
 			j.Weight = 0
 		}
-		for i := range rapid.IntRange(1, 3).Draw(t, "phases") {
+		for i := range rapid.IntRange(1, 4).Draw(t, "phases") {
 			ph := sojourn.Phase{Tasks: rapid.IntRange(1, 7).Draw(t, "tasks"), Class: sojourn.Class(i % 2)}
 			if uniform {
 				ph.Class = 0
 			}
-			if i > 0 {
+			if rapid.IntRange(0, 3).Draw(t, "needs") == 0 {
+				ph.Needs = []int{}
+				for k := range i {
+					if rapid.Bool().Draw(t, "this one") {
+						ph.Needs = append(ph.Needs, k)
+					}
+				}
+			} else if i > 0 {
 				ph.After = rapid.IntRange(-1, j.Phases[i-1].Tasks).Draw(t, "after")
 			}
 			j.Phases = append(j.Phases, ph)

@@ -14,15 +14,15 @@ import (
 // or Reserve.
 type Options struct {
 	// TrainingTasks is t, how many tasks of a phase are run to estimate the time of
-	// the others. A phase of fewer tasks is tiny: it counts as of size 0 and is not
-	// trained, however long its tasks take: only an estimator that knows its size
-	// beforehand changes that. It pays for its work when it leaves. Zero means 5 [HFSP, section IV-A].
+	// the others. A phase of fewer tasks is tiny: it is not trained and has size 0,
+	// however long its tasks take, unless an estimator knows its size beforehand. It pays
+	// for its work when it leaves. Zero means 5 [HFSP, section IV-A].
 	TrainingTasks int
 
 	// TrainingSlots is T, how many slots of each class training tasks may hold at a
-	// time by their priority; 0 gives them none. Nil means 10, as in HFSP, section
-	// IV-A, for the 40 map and the 20 reduce slots there, and in clusters of other
-	// sizes a quarter of the slots, but at least 10, but never more than half of them.
+	// time by their priority; 0 gives them none. Nil means a quarter of the slots, at
+	// least 10, and never more than half of the slots. HFSP, section IV-A, has 10 for 40
+	// map and 20 reduce slots.
 	TrainingSlots *int
 
 	// Delta is how long a training task has to run until its progress says how long
@@ -30,8 +30,8 @@ type Options struct {
 	// section IV-A].
 	Delta time.Duration
 
-	// Xi is the factor, from 1 to 2^32, by which sizes are assumed to be larger until
-	// a phase was trained: large values make untrained jobs wait. Zero means 1
+	// Xi multiplies the sizes of phases that are not trained yet, from 1 to 2^32: large
+	// values make untrained jobs wait. Zero means 1
 	// [HFSP, section IV-A].
 	Xi float64
 
@@ -39,20 +39,20 @@ type Options struct {
 	// that class of slots. Zero means one minute, as in the authors' implementation.
 	DefaultTaskTime time.Duration
 
-	// Estimator, unless nil, returns a new estimator, which replaces the one of the
-	// paper, a [Trainer] of Xi and DefaultTaskTime. That one ignores what jobs say of
-	// themselves, Phase.Estimate and Phase.Estimates: [NewOracle] believes it.
+	// Estimator, unless nil, returns a new estimator. Nil means that of the paper, a
+	// [Trainer] of Xi and DefaultTaskTime, which ignores Phase.Estimate and
+	// Phase.Estimates. An Oracle believes them: see [NewOracle].
 	Estimator func() Estimator
 
-	// Late says how phases are served that were complete in the virtual cluster
-	// before they are in reality. LateDefault is LateShare, which is not the paper's: see
-	// the package comment.
+	// Late says how to serve phases that are complete in the virtual cluster but not
+	// in reality. LateDefault is LateShare, which is not the paper's rule: see the package
+	// comment.
 	Late Late
 
-	// Preemption says whether running tasks are killed for smaller jobs. What is to
-	// be killed is only asked for: see [sojourn.Preemptor]. A driver that can kill asks
-	// with Wait too: see [Policy.AppendPreemptions] for the one case. Set KillFraction to
-	// 0.25 with Kill: without it, so much work is lost under load that means rise.
+	// Preemption says whether running tasks are killed for smaller jobs. The policy only
+	// names the tasks to kill: see [sojourn.Preemptor]. A driver that can kill asks with
+	// Wait too, since one case remains: see [Policy.AppendPreemptions]. With Kill, set
+	// KillFraction to 0.25: otherwise so much work is lost under load that means rise.
 	Preemption Preemption
 
 	// KillFraction spares tasks that have run for more than this fraction of the
@@ -63,36 +63,36 @@ type Options struct {
 	// KillOnce spares tasks that were killed before.
 	KillOnce bool
 
-	// EarlySlots is how many slots of each class may be held by tasks that wait there
-	// for the phase before: those that slow start (Phase.After) lets start early. Nil
-	// means half of the slots, none of a single one. The paper has no such limit: see the
-	// package comment. From EarlyDelay after it became ready, a phase that is held back
-	// is given the slots for which there is no other use. Zero means ten minutes.
+	// EarlySlots is how many slots of each class early tasks may hold: tasks that
+	// slow start (Phase.After) lets start, and that wait in their slots for the phase
+	// before. Nil means half of the slots, and none of a single one. The paper has no such
+	// limit: see the package comment. EarlyDelay after it became ready, a phase that is
+	// held back gets the slots that have no other use. Zero means ten minutes.
 	//
-	// Where a phase comes after one of the same class of slots or a higher one, early
-	// tasks never get the last slot of its class in their turn, whatever the limit: the
-	// phases that they wait for might never run. Maps and reduces are no such case.
+	// If a phase comes after one of the same class of slots or a higher one, early tasks
+	// never get the last slot of its class in their turn, whatever the limit: the phases
+	// that they wait for might never run. This does not concern maps and reduces.
 	EarlySlots *int
 	EarlyDelay time.Duration
 
-	// NodeDelay is D1, how long a phase whose turn it is lets others go first while
-	// it waits for a slot on the node of an input, and RackDelay is D2, how long it then
-	// waits for one on its rack [Zaharia et al., Delay scheduling, EuroSys 2010]. Zero means
-	// not at all.
+	// NodeDelay is D1: when it is the turn of a phase, it lets others go first for so
+	// long while it waits for a slot on the node of an input. RackDelay is D2, the wait
+	// for a slot on the rack after that [Zaharia et al., Delay scheduling, EuroSys 2010].
+	// Zero means no wait.
 	NodeDelay, RackDelay time.Duration
 
 	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
-	// phases that run nothing there: see package kit/reserve. Training keeps to it, too. The
-	// number of slots is rounded to the nearest whole one, halves up, and is less than all.
-	// Zero means none; 0.01 does well from a hundred slots a class on. It cannot be
-	// combined with Kill, which makes room by itself.
+	// phases that run nothing there: see package kit/reserve. It holds for training, too. The
+	// number of slots is rounded to the nearest whole number, halves up, and is less than
+	// all slots. Zero means no reserve; 0.01 does well from a hundred slots a class on. It
+	// excludes Kill, which makes room by itself.
 	Reserve float64
 }
 
-// Late says how late phases are served; always before those that are not late.
+// Late says how late phases are served. They always go before phases that are not late.
 type Late = vqueue.Late
 
-// What [Late] may be.
+// The values of [Late].
 const (
 	LateDefault = vqueue.LateDefault // LateShare
 	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
@@ -104,7 +104,7 @@ type Preemption uint8
 
 const (
 	Wait Preemption = iota // they run to their end
-	Kill                   // they are to be killed, the youngest of the job of the largest virtual size first; best with KillFraction 0.25
+	Kill                   // they are killed, the youngest task of the largest virtual size first; best with KillFraction 0.25
 )
 
 var preemptNames = [...]string{Wait: "wait", Kill: "kill"}

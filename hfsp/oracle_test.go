@@ -2,6 +2,7 @@ package hfsp
 
 import (
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -99,10 +100,16 @@ func (ph *nPhase) count(state int) (n int) {
 func (ph *nPhase) finished() bool { return ph.job.cancelled || ph.count(2) == len(ph.state) }
 
 func (ph *nPhase) ready() bool {
+	if ph.job.spec.Phases[ph.i].Needs != nil {
+		return ph.hasInput()
+	}
 	return ph.i == 0 || ph.job.phases[ph.i-1].count(2) >= ph.job.spec.Threshold(ph.i)
 }
 
 func (ph *nPhase) hasInput() bool {
+	if needs := ph.job.spec.Phases[ph.i].Needs; needs != nil {
+		return !slices.ContainsFunc(needs, func(k int) bool { return ph.job.phases[k].count(2) < len(ph.job.phases[k].state) })
+	}
 	return ph.i == 0 || ph.job.spec.Phases[ph.i].After == sojourn.NoBarrier ||
 		ph.job.phases[ph.i-1].count(2) == len(ph.job.phases[ph.i-1].state)
 }

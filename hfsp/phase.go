@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/handle"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -95,9 +96,6 @@ func (ph *phase) mean() uint64 { return ph.size / uint64(max(ph.n, 1)) }
 // update lets phase i of a job enter when it is ready and leave when it has finished. What
 // an event does to a phase in between, sync puts right.
 func (p *Policy) update(j *job, i int) {
-	if i >= j.NumPhases() {
-		return
-	}
 	ph, account := j.Data.phases[i], j.Phase(i)
 	over := j.Cancelled() || account.Done() == j.Spec().Phases[i].Tasks
 	switch {
@@ -220,14 +218,7 @@ func (p *Policy) enter(j *job, i int) *phase {
 // adopt gives a phase a handle, and its job the phase.
 func (p *Policy) adopt(ph *phase) {
 	ph.job.Data.phases[ph.index] = ph
-	if n := len(p.spare); n > 0 {
-		ph.handle = p.spare[n-1]
-		p.spare = p.spare[:n-1]
-		p.phases[ph.handle] = ph
-		return
-	}
-	ph.handle = uint32(len(p.phases))
-	p.phases = append(p.phases, ph)
+	ph.handle = handle.Add(&p.phases, &p.spare, ph)
 }
 
 // estimate returns the size of a phase that was not trained, and what that makes of it.
@@ -267,8 +258,7 @@ func (p *Policy) leave(ph *phase) {
 	c.aging.Finish(ph.item)
 	ph.item.Value = nil // the tag may stay for long, the phase must not
 	ph.job.Data.phases[ph.index] = nil
-	p.phases[ph.handle] = nil
-	p.spare = append(p.spare, ph.handle)
+	handle.Remove(p.phases, &p.spare, ph.handle)
 }
 
 // charge makes the size of a phase that leaves what it has cost: the service that it has

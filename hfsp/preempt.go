@@ -68,8 +68,8 @@ func (t *targets) expose(ph *phase, slot sojourn.SlotID) {
 		r.spare = r.spare[:n-1]
 	}
 	r.heap.Set(id, attempt{a.Start, a.Task.Index, slot})
-	for int(slot) >= len(t.exposed) {
-		t.exposed = append(t.exposed, 0)
+	if more := int(slot) + 1 - len(t.exposed); more > 0 {
+		t.exposed = append(t.exposed, make([]uint32, more)...)
 	}
 	t.exposed[slot] = id + 1
 }
@@ -140,25 +140,24 @@ func (t *targets) spares(ph *phase, task uint32, start sojourn.Time) bool {
 	return t.spared > 0 && wide.Mul64(ph.mean(), t.spared).Less(wide.Mul64(uint64(t.ledger.Now().Sub(start)), 1<<16))
 }
 
-// AppendPreemptions implements [sojourn.Preemptor]. For each class it goes through
-// what Assign would start next if there were slots, and names a victim for each such
-// task: first for training tasks, as long as there are training slots, any task that
-// is not in training itself and not of the same phase; then for the phases in the
-// order of their virtual sizes a task of a phase of a larger one. For early tasks,
-// which would only wait in their slots, nothing is killed. Victims are taken
-// from the phase that would be served last, its youngest task first [HFSP, section
-// III-E].
+// AppendPreemptions implements [sojourn.Preemptor]. For each class it goes through the
+// tasks that Assign would start next if there were slots, and names a victim for each.
+// Training tasks come first, as long as there are training slots: their victim is any
+// task of another phase that is not in training itself. Then come the phases in the
+// order of their virtual sizes: their victim is a task of a larger phase. Early tasks
+// would only wait in their slots, so nothing is killed for them. Victims come from the
+// phase that would be served last, its youngest task first [HFSP, section III-E].
 //
-// With Wait nothing is killed, but for one case: after slots or outputs were lost,
-// early tasks may hold every slot of a class while tasks that can work want one, the
-// very tasks perhaps that the early ones wait for. Then, with Kill too, the youngest
-// early task is named, in training or not and whatever the guards say: it has done no
-// work that could be lost.
+// With Wait nothing is killed, except in one case. After slots or outputs were lost,
+// early tasks may hold every slot of a class while tasks that can work want one, perhaps
+// the very tasks that the early ones wait for. Then the policy names the youngest early
+// task, with Kill too, in training or not, and whatever KillFraction and KillOnce spare:
+// it has done no work that could be lost.
 //
-// It takes O(log n) for each task that is named, and for each phase that is asked in vain
-// where training tasks of others are all that runs. Max-min sharing takes O(n log n), and
-// delay scheduling O(n slots), where there is something to start and no slot for it but
-// that of a task that is served later; the case of early tasks O(slots).
+// It takes O(log n) for each task that it names, and for each phase that finds no victim
+// because only training tasks of other phases run. Delay scheduling takes O(n slots) if
+// there is something to start and only tasks that are served later hold slots for it. The
+// case of early tasks takes O(slots).
 func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
 	for _, c := range p.classes {
 		first, _, ok := c.first()

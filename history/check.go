@@ -14,8 +14,8 @@ import (
 //
 //   - the time of a decision is not that of the latest event that was accepted;
 //   - an event was accepted that does not fit what came before, or was refused
-//     with the wrong error; only jobs are refused with ErrRejected and
-//     ErrUnsupported;
+//     with the wrong error; only jobs are refused with ErrRejected, and
+//     only jobs and features of package sojourn with ErrUnsupported;
 //   - a slot was offered that is unknown, retiring or busy;
 //   - a task was assigned that does not exist, may not start, is of another class
 //     than the slot, or the slot or the number of the attempt is wrong.
@@ -26,7 +26,7 @@ import (
 // So [Replay] of checked entries makes no call that panics.
 func Check(entries iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		var l account
+		l := account{ledger: ledger.Ledger[struct{}]{Supports: known}}
 		for e, err := range entries {
 			if err == nil {
 				if lie := l.check(&e); lie != "" {
@@ -43,6 +43,9 @@ func Check(entries iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 		}
 	}
 }
+
+// known are the features that a history may use.
+const known = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts
 
 // An account is the state that a history has reached so far.
 type account struct {
@@ -71,7 +74,7 @@ func (l *account) checkEvent(e *Entry) string {
 	switch {
 	case want == nil && e.Err == nil:
 		return l.apply(ev)
-	case want == nil && mayRefuse(ev.Kind, e.Err):
+	case want == nil && mayRefuse(ev, e.Err):
 		return ""
 	case want == nil:
 		return fmt.Sprintf("%v fits, but is recorded as refused:%s", ev.Kind, appendError(nil, e.Err))
@@ -118,12 +121,14 @@ func tasksOf(j *sojourn.Job) (n int64) {
 }
 
 // mayRefuse reports whether a policy may answer an event that fits with err.
-func mayRefuse(k sojourn.EventKind, err error) bool {
-	switch k {
+func mayRefuse(ev *sojourn.Event, err error) bool {
+	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobRevised:
 		return errors.Is(err, sojourn.ErrRejected) || errors.Is(err, sojourn.ErrUnsupported)
 	case sojourn.JobAdopted:
 		return errors.Is(err, sojourn.ErrUnsupported)
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		return errors.Is(err, sojourn.ErrUnsupported) && ev.Features() != 0
 	}
 	return false
 }

@@ -49,9 +49,11 @@
 //	event    = "SlotAdded" id [ node rack class ]
 //	         | "SlotRemoved" id
 //	         | ( "NodeDown" | "NodeUp" ) id [ rack ]
-//	         | ( "JobArrived" | "JobAdopted" | "JobRevised" ) ( job | "nil" )
+//	         | ( "JobArrived" | "JobRevised" ) ( job | "nil" )
+//	         | "JobAdopted" ( job | "nil" )      which may have an age: Event.Service
 //	         | "JobCancelled" ( id | "nil" )
-//	         | ( "TaskHeld" | "TaskReady" | "TaskDone" ) task
+//	         | ( "TaskHeld" | "TaskReady" ) ( task | attempt )
+//	         | "TaskDone" task
 //	         | ( "TaskAdopted" | "TaskFinished" ) attempt slot [ service ]
 //	         | "TaskProgress" attempt slot [ progress service ]
 //	         | "TaskFailed" attempt slot [ cause service ]
@@ -68,13 +70,16 @@
 //
 // A job has the fields of sojourn.Job, then its phases, each after a bar:
 //
-//	job       = id [ name pool weight deadline demand ] { "|" phase } .
+//	job       = id [ age name pool weight deadline demand ] { "|" phase } .
+//	age       = "age=" time .
 //	name      = "name=" string .                 likewise pool
 //	weight    = "weight=" decimal .
 //	deadline  = "deadline=" time .
 //	demand    = "demand=" number .
-//	phase     = tasks [ "x" time ] [ class after estimates inputs bytes delays ] .
+//	phase     = tasks [ "x" time ] [ class after needs held estimates inputs bytes delays ] .
 //	after     = "after=" ( number | "none" ) .   "none" is NoBarrier
+//	needs     = "needs=" ( number { "+" number } | "-" ) .   "-" if it needs none
+//	held      = "held=all" .
 //	estimates = "estimates=" list of time .      likewise delays
 //	bytes     = "bytes=" list of number .
 //	inputs    = "inputs=" list of nodes .

@@ -114,10 +114,19 @@ func appendEvent(dst []byte, ev *sojourn.Event) []byte {
 			return append(dst, " "+noJob...)
 		}
 		dst = appendUint(dst, " ", ev.Job.ID)
+		if ev.Kind == sojourn.JobAdopted && ev.Service != 0 {
+			dst = appendDuration(append(dst, " age="...), ev.Service)
+		}
 		if ev.Kind != sojourn.JobCancelled {
 			dst = appendJob(dst, ev.Job)
 		}
-	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		if dst = append(dst, ' '); ev.Attempt == 0 {
+			dst = appendTask(dst, ev.Task)
+		} else {
+			dst = appendAttempt(dst, ev.Task, ev.Attempt)
+		}
+	case sojourn.TaskDone:
 		dst = appendTask(append(dst, ' '), ev.Task)
 	case sojourn.OutputLost:
 		dst = appendAttempt(append(dst, ' '), ev.Task, ev.Attempt)
@@ -177,6 +186,12 @@ func appendPhase(dst []byte, p *sojourn.Phase) []byte {
 	case p.After != 0:
 		dst = strconv.AppendInt(append(dst, " after="...), int64(p.After), 10)
 	}
+	if p.Needs != nil {
+		dst = appendNumbers(append(dst, " needs="...), p.Needs)
+	}
+	if p.Held {
+		dst = append(dst, " held="+allTasks...)
+	}
 	if p.Estimates != nil {
 		dst = appendList(append(dst, " estimates="...), p.Estimates, appendDuration)
 	}
@@ -187,7 +202,7 @@ func appendPhase(dst []byte, p *sojourn.Phase) []byte {
 			for i++; i < n && slices.Equal(p.Inputs.Of(i), p.Inputs.Of(first)); i++ {
 			}
 			dst = appendRun(dst, first, i-first)
-			dst = appendNodes(dst, p.Inputs.Of(first))
+			dst = appendNumbers(dst, p.Inputs.Of(first))
 		}
 	}
 	if p.Bytes != nil {
@@ -221,21 +236,24 @@ func appendRun(dst []byte, first, n int) []byte {
 	return dst
 }
 
-// noNode stands for an empty list of nodes.
-const noNode = "-"
+// noNumber stands for an empty list of nodes or phases.
+const noNumber = "-"
 
-func appendNodes(dst []byte, nodes []sojourn.NodeID) []byte {
-	if len(nodes) == 0 {
-		return append(dst, noNode...)
+func appendNumbers[T int | sojourn.NodeID](dst []byte, numbers []T) []byte {
+	if len(numbers) == 0 {
+		return append(dst, noNumber...)
 	}
-	for i, id := range nodes {
+	for i, n := range numbers {
 		if i > 0 {
 			dst = append(dst, '+')
 		}
-		dst = strconv.AppendUint(dst, uint64(id), 10)
+		dst = strconv.AppendInt(dst, int64(n), 10)
 	}
 	return dst
 }
+
+// allTasks stands for [sojourn.Phase.Held].
+const allTasks = "all"
 
 // sentinels lists the errors of package sojourn, by name, in the order in which
 // the first one is reported.

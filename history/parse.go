@@ -158,9 +158,11 @@ func (p *parser) event(ev *sojourn.Event) {
 		}
 		ev.Job = &sojourn.Job{ID: sojourn.JobID(p.number("job", 64))}
 		if ev.Kind != sojourn.JobCancelled {
-			p.job(ev.Job)
+			p.job(ev)
 		}
-	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		ev.Task, ev.Attempt = p.task(strings.Contains(p.tok, "#"))
+	case sojourn.TaskDone:
 		ev.Task, _ = p.task(false)
 	case sojourn.OutputLost:
 		ev.Task, ev.Attempt = p.task(true)
@@ -197,10 +199,16 @@ func (p *parser) report(ev *sojourn.Event, keys ...string) {
 	}
 }
 
-// job reads the fields and the phases of a job.
-func (p *parser) job(j *sojourn.Job) {
-	p.fields([]string{"name", "pool", "weight", "deadline", "demand"}, func(key string, v value) {
+// job reads the fields and the phases of a job, and the age of one that is adopted.
+func (p *parser) job(ev *sojourn.Event) {
+	j, keys := ev.Job, []string{"name", "pool", "weight", "deadline", "demand"}
+	if ev.Kind == sojourn.JobAdopted {
+		keys = append(keys, "age")
+	}
+	p.fields(keys, func(key string, v value) {
 		switch key {
+		case "age":
+			ev.Service = v.duration()
 		case "name":
 			j.Name = v.string()
 		case "pool":
@@ -233,13 +241,22 @@ func (p *parser) phase() (ph sojourn.Phase) {
 		ph.Tasks = int(head.int(strconv.IntSize))
 	}
 	p.next()
-	p.fields([]string{"class", "after", "estimates", "inputs", "bytes", "delays"}, func(key string, v value) {
+	p.fields([]string{"class", "after", "needs", "held", "estimates", "inputs", "bytes", "delays"}, func(key string, v value) {
 		switch key {
 		case "class":
 			ph.Class = sojourn.Class(v.uint(8))
 		case "after":
 			if ph.After = sojourn.NoBarrier; v.text != noTask {
 				ph.After = int(v.int(strconv.IntSize))
+			}
+		case "needs":
+			ph.Needs = numbers(v, func(v value) int { return int(v.int(strconv.IntSize)) })
+			if ph.Needs == nil {
+				ph.Needs = []int{}
+			}
+		case "held":
+			if ph.Held = v.text == allTasks; !ph.Held {
+				v.p.fail(v.off, "want held=%s, found %q", allTasks, brief(v.text))
 			}
 		case "estimates":
 			ph.Estimates = list(v, value.duration, one)
@@ -252,45 +269,6 @@ func (p *parser) phase() (ph sojourn.Phase) {
 		}
 	})
 	return ph
-}
-
-// one is the room of a line that a single value takes.
-func one[T any](T) int { return 1 }
-
-// list reads a list of items, "v" or "nxv" for n times v, with a comma between
-// items. It is never nil. size is the room of a line that a value takes.
-func list[T any](v value, read func(value) T, size func(T) int) []T {
-	values := []T{}
-	if v.text == "" {
-		return values
-	}
-	for v.p.fault == nil {
-		text, rest, more := strings.Cut(v.text, ",")
-		item := value{v.p, v.off, text}
-		n := 1
-		if count, text, ok := strings.Cut(item.text, "x"); ok {
-			n = int(value{v.p, v.off, count}.uint(31))
-			if n == 0 {
-				v.p.fail(v.off, "a value that stands 0 times")
-			}
-			item = value{v.p, v.off + len(count) + 1, text}
-		}
-		x := read(item)
-		if n > v.p.room/size(x) {
-			v.p.fail(v.off, "more than %d values in a line", maxValues)
-			break
-		}
-		v.p.room -= n * size(x)
-		values = slices.Grow(values, n)
-		for range n {
-			values = append(values, x)
-		}
-		if !more {
-			break
-		}
-		v = value{v.p, v.off + len(text) + 1, rest}
-	}
-	return values
 }
 
 // assign reads what follows Assign.

@@ -121,7 +121,8 @@ func job(t *rapid.T) *sojourn.Job {
 		j.Phases = append(j.Phases, sojourn.Phase{
 			Tasks: int(integer(t, "tasks")), Class: number[sojourn.Class](t, "class"),
 			Estimate: duration(t, "estimate"), Estimates: some(t, "estimates", duration),
-			After: int(integer(t, "after")), Inputs: sojourn.MakeInputs(nodes),
+			After: int(integer(t, "after")), Needs: some(t, "needs", func(t *rapid.T, label string) int { return int(integer(t, label)) }),
+			Held: rapid.Bool().Draw(t, "held"), Inputs: sojourn.MakeInputs(nodes),
 			Bytes: some(t, "bytes", integer), Delays: some(t, "delays", duration),
 		})
 	}
@@ -147,12 +148,16 @@ func event(t *rapid.T) sojourn.Event {
 	case sojourn.NodeDown, sojourn.NodeUp:
 		ev.Slot.Node, ev.Slot.Rack = number[sojourn.NodeID](t, "node"), number[sojourn.RackID](t, "rack")
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-		ev.Job = job(t)
+		if ev.Job = job(t); ev.Job != nil && ev.Kind == sojourn.JobAdopted {
+			ev.Service = duration(t, "age")
+		}
 	case sojourn.JobCancelled:
 		if rapid.Bool().Draw(t, "job") {
 			ev.Job = &sojourn.Job{ID: number[sojourn.JobID](t, "id")}
 		}
-	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		ev.Task, ev.Attempt = task(), number[uint32](t, "attempt")
+	case sojourn.TaskDone:
 		ev.Task = task()
 	case sojourn.OutputLost:
 		ev.Task, ev.Attempt = task(), number[uint32](t, "attempt")

@@ -83,16 +83,21 @@ func (v value) string() string {
 }
 
 // nodes reads 1+2+3, or - for none.
-func (v value) nodes() (ids []sojourn.NodeID) {
-	if v.text == noNode {
+func (v value) nodes() []sojourn.NodeID {
+	return numbers(v, func(v value) sojourn.NodeID { return sojourn.NodeID(v.uint(32)) })
+}
+
+// numbers reads 1+2+3, or nil from - for none.
+func numbers[T any](v value, one func(value) T) (list []T) {
+	if v.text == noNumber {
 		return nil
 	}
 	off := v.off
 	for text := range strings.SplitSeq(v.text, "+") {
-		ids = append(ids, sojourn.NodeID(value{v.p, off, text}.uint(32)))
+		list = append(list, one(value{v.p, off, text}))
 		off += len(text) + 1
 	}
-	return ids
+	return list
 }
 
 // duration reads seconds such as 12.5s, or any text that time.ParseDuration
@@ -149,4 +154,43 @@ func brief(text string) string {
 		n--
 	}
 	return text[:n] + "..."
+}
+
+// one is the room of a line that a single value takes.
+func one[T any](T) int { return 1 }
+
+// list reads a list of items, "v" or "nxv" for n times v, with a comma between
+// items. It is never nil. size is the room of a line that a value takes.
+func list[T any](v value, read func(value) T, size func(T) int) []T {
+	values := []T{}
+	if v.text == "" {
+		return values
+	}
+	for v.p.fault == nil {
+		text, rest, more := strings.Cut(v.text, ",")
+		item := value{v.p, v.off, text}
+		n := 1
+		if count, text, ok := strings.Cut(item.text, "x"); ok {
+			n = int(value{v.p, v.off, count}.uint(31))
+			if n == 0 {
+				v.p.fail(v.off, "a value that stands 0 times")
+			}
+			item = value{v.p, v.off + len(count) + 1, text}
+		}
+		x := read(item)
+		if n > v.p.room/size(x) {
+			v.p.fail(v.off, "more than %d values in a line", maxValues)
+			break
+		}
+		v.p.room -= n * size(x)
+		values = slices.Grow(values, n)
+		for range n {
+			values = append(values, x)
+		}
+		if !more {
+			break
+		}
+		v = value{v.p, v.off + len(text) + 1, rest}
+	}
+	return values
 }

@@ -15,8 +15,8 @@ func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
 
 func BenchmarkSnapshot(b *testing.B) { steady.Snapshot(b, newPolicy, 1000, 100_000) }
 
-// BenchmarkFirstTask measures the first task that finishes: what is believed of its class changes,
-// and all jobs are filed anew.
+// BenchmarkFirstTask measures the first task that finishes. It changes what is believed
+// of its class, and all jobs are filed anew.
 func BenchmarkFirstTask(b *testing.B) {
 	for _, jobs := range []int{1000, 1_000_000} {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {

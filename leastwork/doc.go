@@ -59,10 +59,26 @@
 // octaves, and useless beyond; they are taken to be better again at three quarters of that. The class
 // remembers the 4096 names that voted last.
 //
+// # Wrong sizes
+//
+// Sizes may be wrong in any way. What that costs is bounded by three rules.
+//
+// Told times are used only while they are good. All four moving means weigh the errors of the same
+// phases alike, if all phases are told. So as long as told times are used, what they are off is at most
+// 9/8 of what the mean of the class is off, in the same weights, up to rounding; both begin with an
+// error that counts as much as 16 votes: none for told times, and 1.25 octaves for the class.
+//
+// While they are not used, each decision is the same as if nothing were told, for jobs that join
+// meanwhile: the key, the level in the reserve and D, of below, do not rest on told times then.
+//
+// The theorem on late jobs holds for any told times. It is then about the work that was told: a job
+// whose told times are ten times too long is late ten times later.
+//
 // # The reserve
 //
 // Package kit/reserve has the rule, here with 2 % of the slots of each class, rounded
-// up, and none in classes of fewer than 25 slots, nor in a pool of package fair. The level of a job is
+// up, and none in classes of fewer than 25 slots. In a pool of package fair it is the reserve of fair
+// that counts: by default there is none. The level of a job is
 //
 //	0, or 15 if r > 0               where nothing is told, or what is told is not used
 //	0, or as below if r > 0         where it is used and useless
@@ -72,6 +88,14 @@
 // So a job of unknown length starts its first task on the last free slot, and its others only while
 // 2 % of the slots are free. A job of known length leaves about 1 % at most, and almost nothing if its
 // tasks are shorter than those of most.
+//
+// A job whose last tasks fit may start them, though slots are reserved: its level is 0 if nobody else
+// has anything to start in the class, if it runs at least four times as many tasks as it can still
+// start, if as many slots are free as that, and if its tasks are not told to be among the longest quarter
+// (u <= 3/4, where what is told is used). Otherwise the last tasks of a job that fills the cluster would wait
+// until its first ones end, and it would take twice its time. Like any level, this one is computed at
+// the events of the job. In a pool of package fair the rule does not hold, since the policy does not see
+// what waits in other pools.
 //
 // # Late jobs
 //

@@ -9,15 +9,15 @@ import (
 	"github.com/sojourn-sched/sojourn/leastwork"
 )
 
-// Two slots, a job of an hour's tasks, and then a job of ten seconds' tasks. The short job gets
-// the slot that becomes free.
+// Two slots, and a job with tasks of an hour, and then a job with a task of ten seconds.
+// The short job gets the slot that becomes free.
 func Example() {
 	p, err := leastwork.New(leastwork.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	var running []sojourn.Assignment
-	step := func(ev sojourn.Event) { // reports an event, and offers slots as long as one is wanted
+	step := func(ev sojourn.Event) { // reports an event, and offers slots until none is wanted
 		if err := p.Observe(ev); err != nil {
 			log.Fatal(err)
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A flood keeps all slots busy with tasks of a second, of which three jobs for each slot always wait.
+// A flood keeps all slots busy with tasks of a second. Three jobs of such tasks always
+// wait for each slot.
 type flood struct {
 	t     *testing.T
 	p     sojourn.Policy
@@ -80,22 +81,29 @@ func (f *flood) step(long sojourn.JobID, each time.Duration) (started int) {
 	return started
 }
 
-// The theorem of the package comment, for a long job in a flood of short ones: on a slot, on two, on
-// fewer and on more than sixteen, and with a reserve.
+// The theorem of the package comment, for a long job in a flood of short ones: on one
+// slot, on two, on fewer and on more than sixteen, and with a reserve; told how long its
+// tasks take, a tenth of it, and ten times of it.
 func TestNoJobStarves(t *testing.T) {
-	for _, tc := range []struct{ slots, tasks int }{{1, 1}, {2, 3}, {15, 2}, {16, 2}, {25, 3}, {60, 9}} {
-		t.Run(fmt.Sprintf("slots=%d", tc.slots), func(t *testing.T) {
-			const each = 10 * time.Second
+	const each = 10 * time.Second
+	for _, tc := range []struct {
+		slots, tasks int
+		told         time.Duration
+	}{
+		{1, 1, each}, {2, 3, each}, {15, 2, each}, {16, 2, each}, {25, 3, each}, {60, 9, each},
+		{1, 1, 10 * each}, {2, 3, each / 10}, {16, 2, each / 10}, {60, 9, each / 10},
+	} {
+		t.Run(fmt.Sprintf("slots=%d,told=%v", tc.slots, tc.told), func(t *testing.T) {
 			f := &flood{t: t, p: newPolicy(), slots: tc.slots, came: map[sojourn.JobID]sojourn.Time{}, busy: map[sojourn.SlotID]run{}}
 			for id := range sojourn.SlotID(tc.slots) {
 				f.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
 			}
-			for range 4 * tc.slots { // it does not come into an idle cluster
+			for range 4 * tc.slots { // it must not arrive in an idle cluster
 				f.step(0, 0)
 			}
 			n, arrived := time.Duration(tc.slots), f.now
-			long := f.arrive(tc.tasks, each)
-			due := 512 * each * time.Duration(tc.tasks)
+			long := f.arrive(tc.tasks, tc.told)
+			due := 512 * tc.told * time.Duration(tc.tasks)
 			left, late, bound := tc.tasks, false, time.Duration(0)
 			for left > 0 {
 				left -= f.step(long, each)

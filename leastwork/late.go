@@ -135,21 +135,33 @@ func allowance(work wide.Uint128, off int, weight uint64) wide.Uint128 {
 	return work.MulU64(patience << off)
 }
 
-// delay takes in what an event about a task does to when its job is late. If the next phase can
+// delay takes in what an event about a task does to when its job is late. If another phase can
 // start by it, that joins its class. If an attempt failed, the time for which it held its slot is
 // work of the job.
 func (p *Policy) delay(ev *sojourn.Event, c ledger.Change[jobData]) {
 	j, i := c.Job, int(ev.Task.Phase)
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskDone:
-		if next := i + 1; next < j.NumPhases() && j.Phase(i).Done() == j.Spec().Threshold(next) {
-			p.join(j, j.Phase(next).Side())
+		p.fed = j.AppendFed(p.fed[:0], i)
+		for _, k := range p.fed {
+			if j.Phase(k).Ready() && j.Phase(i).Done() == waitsFor(j.Spec(), k, i) {
+				p.join(j, j.Phase(k).Side())
+			}
 		}
 	case sojourn.TaskFailed:
 		side := &j.Data.sides[j.Phase(i).Side()]
 		more := allowance(wide.From64(uint64(ev.At-c.Start)), 0, j.Weight())
 		side.joined, side.due = side.joined.AddCapped(more), side.due.AddCapped(more)
 	}
+}
+
+// waitsFor returns how many tasks of phase i have to finish before phase k may start, which waits
+// for it; 0 if phase k needs none of it.
+func waitsFor(spec *sojourn.Job, k, i int) int {
+	if spec.Phases[k].Needs != nil {
+		return spec.Phases[i].Tasks
+	}
+	return spec.Threshold(k)
 }
 
 // fileDue files a job by when it is late, where it has something to start.
@@ -173,8 +185,8 @@ func (p *Policy) late(c sojourn.Class) (j *ledger.Job[jobData], due wide.Uint128
 	return p.queue.Ledger.ByHandle(h), first.work
 }
 
-// NextWake implements [sojourn.Waker]: when the next job will be late that may start then on a slot
-// which is free now, since it is kept for shorter tasks.
+// NextWake implements [sojourn.Waker]: it returns when the next job becomes late that may
+// then start on a slot which is free now, but is kept for shorter tasks.
 func (p *Policy) NextWake() (next sojourn.Time, ok bool) {
 	now := p.queue.Ledger.Now()
 	for c := range p.turns {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
@@ -11,7 +12,7 @@ import (
 )
 
 // A Policy serves the job with the least work left, and keeps some slots for short tasks: a
-// [sojourn.Policy]. It is also a [sojourn.Seeker], a [sojourn.Waker], a [sojourn.Admitter], a
+// [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Waker], a [sojourn.Admitter], a
 // [sojourn.Explainer] and a [sojourn.Snapshotter].
 type Policy struct {
 	queue   *queue.Jobs[jobData, key]
@@ -20,6 +21,7 @@ type Policy struct {
 
 	due   queue.Ready[key] // the jobs with something to start, by when they are late
 	turns []turn           // by class, as far as any had a slot or a job
+	fed   []int            // scratch
 }
 
 // A key orders jobs by what is left of their work, and then by arrival.
@@ -49,12 +51,12 @@ func New(opts Options) (*Policy, error) {
 	return p, nil
 }
 
-// WithoutReserve makes p keep no slots free. Call it before the first event. Package fair calls it
-// for the policies of its pools: they see one free slot at a time, so that what has to leave one
-// free would never start.
-func (p *Policy) WithoutReserve() {
-	p.reserve = reserve.Options{}
+// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
+// reports that it does. Package fair calls it before the first event, for the policies of its pools.
+func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
+	p.reserve.In = cluster
 	p.reset()
+	return true
 }
 
 // reset gives p the state of a new policy.
@@ -62,13 +64,14 @@ func (p *Policy) reset() {
 	p.beliefs, p.turns = nil, nil
 	p.due = queue.NewReady(key.less)
 	p.queue = queue.NewJobs(queue.JobOrder[jobData, key]{
-		Key:     p.rank,
-		SideKey: p.key,
-		Less:    key.less,
-		Grows:   true,
-		Growing: p.growing,
-		Level:   p.level,
-		Reserve: p.reserve,
+		Key:      p.rank,
+		SideKey:  p.key,
+		Less:     key.less,
+		Grows:    true,
+		Growing:  p.growing,
+		Level:    p.level,
+		Reserve:  p.reserve,
+		Supports: option.Features,
 	})
 	p.queue.Shared = &p.beliefs
 }
@@ -256,13 +259,17 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while anything may start.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
+// may start.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if j, _ := p.late(c); j != nil {
 		return p.queue.Ledger.FreeSlot(c)
 	}
 	return p.queue.Seek(c)
 }
+
+// Supports implements [sojourn.Supporter]: all features.
+func (p *Policy) Supports() sojourn.Features { return p.queue.Supports() }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/internal/snapshottest"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/sojourntest"
@@ -19,7 +20,10 @@ func newPolicy() sojourn.Policy {
 
 var options = sojourntest.Options{IdlesOnPurpose: true}
 
-func TestConformance(t *testing.T) { sojourntest.Run(t, newPolicy, options) }
+func TestConformance(t *testing.T) {
+	histories.Share(t, 2)
+	sojourntest.Run(t, newPolicy, options)
+}
 
 func FuzzEvents(f *testing.F) { sojourntest.FuzzEvents(f, newPolicy, options) }
 

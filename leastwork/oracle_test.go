@@ -11,19 +11,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An oracle is the rule of the package comment, in floating point and with lists. It shares no
-// code with the policy. Where two keys, or a key and a bound, are closer than rounding can
-// tell, either answer is right.
+// An oracle applies the rule of the package comment, in floating point and with lists. It
+// shares no code with the policy. If two keys, or a key and a bound, are closer than
+// rounding can tell, either answer is right.
 type oracle struct {
 	now     time.Duration
 	slots   []*oracleSlot
 	jobs    []*oracleJob                // live, in the order of arrival
-	lengths map[sojourn.Class][]float64 // half octaves of the longest tasks of the phases that were told
+	lengths map[sojourn.Class][]float64 // half octaves of the longest tasks of the phases with told times
 	beliefs map[sojourn.Class]*oracleBelief
 
 	offered map[sojourn.Class]float64 // slot time
-	rest    map[sojourn.Class]float64 // what offered must be when the next late job starts
-	tie     bool                      // whether a job is late is too close to tell: the history ends here
+	rest    map[sojourn.Class]float64 // offered must reach this before the next late job starts
+	tie     bool                      // rounding hides whether a job is late: the history ends here
 }
 
 type oracleSlot struct {
@@ -32,15 +32,15 @@ type oracleSlot struct {
 	job   *oracleJob // nil: free
 	a     sojourn.Assignment
 	start time.Duration
-	late  bool // it runs what was started because it was late
+	late  bool // it runs a task that was started because its job was late
 }
 
 type oracleJob struct {
 	spec   *sojourn.Job
 	phases []*oraclePhase
 	level  map[sojourn.Class]float64 // before it is rounded down
-	joined map[sojourn.Class]float64 // what was offered when its latest phase there could start, and for failures
-	grace  map[sojourn.Class]float64 // how much is offered from then on until it is late
+	joined map[sojourn.Class]float64 // offered when its latest phase there could start, and for failures
+	grace  map[sojourn.Class]float64 // how much more is offered until it is late
 }
 
 type oraclePhase struct {
@@ -55,12 +55,12 @@ type oraclePhase struct {
 type oracleBelief struct {
 	times, ratios               []float64 // votes, in octaves
 	usual, bias                 float64
-	told, ratio, name, class    float64 // how far off
+	told, ratio, name, class    float64 // the error of the guess
 	useTold, useRatio, useNames bool
 	doubt                       int
 	names                       map[string]*oracleName
 
-	tie bool // two numbers were compared that are too close to tell: the history ends here
+	tie bool // rounding hides which of two numbers is less: the history ends here
 }
 
 // less compares two numbers of octaves.
@@ -92,7 +92,7 @@ func mean(list []float64) (sum float64) {
 	return sum
 }
 
-// fading is the mean of votes of which each weighs 0.8 of the one after it.
+// fading returns the mean of votes. Each vote weighs 0.8 of the vote after it.
 func fading(list []float64) float64 {
 	sum, weight := 0.0, 0.0
 	for _, x := range list {
@@ -101,7 +101,7 @@ func fading(list []float64) float64 {
 	return sum / weight
 }
 
-// vote returns whether the jobs of the class are filed anew.
+// vote counts a vote and returns whether the jobs of the class are filed anew.
 func (b *oracleBelief) vote(took, told float64, name string) bool {
 	before := *b
 	y := math.Log2(max(took, 1))
@@ -180,14 +180,15 @@ func (ph *oraclePhase) told() bool {
 
 func (ph *oraclePhase) running() int { return ph.spec.Tasks - len(ph.pending) - len(ph.done) }
 
-// believed reports whether the told times of a phase count, and whether they are believed.
+// believed reports whether the told times of a phase count, and whether they are
+// believed.
 func (o *oracle) believed(ph *oraclePhase) (used, trusted bool) {
 	b := o.belief(ph.spec.Class)
 	used = ph.told() && b.useTold
 	return used, used && b.doubt < 2
 }
 
-// left returns the work of a phase as it is at this moment, or what its age alone makes it.
+// left returns the work that a phase has left now, or its work by its age alone.
 func (o *oracle) left(j *oracleJob, ph *oraclePhase, byAge bool) float64 {
 	b, n := o.belief(ph.spec.Class), o.belief(ph.spec.Class).names[j.spec.Name]
 	used, _ := o.believed(ph)
@@ -214,6 +215,7 @@ func (o *oracle) left(j *oracleJob, ph *oraclePhase, byAge bool) float64 {
 			prior *= math.Exp2(fading(n.ratios))
 		}
 	}
+	prior = min(prior, math.MaxInt64) // no task is thought to take longer than a Duration can say
 	tasks *= float64(len(ph.pending)) / unfinished
 	if ph.samples == 0 && ph.running() > 0 {
 		if byAge {
@@ -229,12 +231,19 @@ func (o *oracle) left(j *oracleJob, ph *oraclePhase, byAge bool) float64 {
 
 func (j *oracleJob) next(c sojourn.Class) *oraclePhase {
 	for i, ph := range j.phases {
-		ready := i == 0 || len(j.phases[i-1].done) >= j.spec.Threshold(i)
-		if ready && ph.spec.Class == c && len(ph.pending) > 0 {
+		if j.open(i) && ph.spec.Class == c && len(ph.pending) > 0 {
 			return ph
 		}
 	}
 	return nil
+}
+
+// open reports whether tasks of phase i may start.
+func (j *oracleJob) open(i int) bool {
+	if j.spec.Phases[i].Needs == nil {
+		return i == 0 || len(j.phases[i-1].done) >= j.spec.Threshold(i)
+	}
+	return !slices.ContainsFunc(j.spec.Phases[i].Needs, func(k int) bool { return len(j.phases[k].done) < j.phases[k].spec.Tasks })
 }
 
 func (j *oracleJob) running(c sojourn.Class) (n float64) {
@@ -289,10 +298,6 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 		}
 		r := j.running(c)
 		used, trusted := o.believed(next)
-		if !used || !trusted && r == 0 {
-			j.level[c] = min(15, 15*r)
-			continue
-		}
 		u := 0.0
 		for _, b := range o.lengths[c] {
 			switch own := halfOctaves(next.longest()); {
@@ -301,6 +306,14 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 			case b == own:
 				u += 0.5
 			}
+		}
+		if o.unopposed(j, c) && (!used || u <= 0.75*float64(len(o.lengths[c]))) {
+			j.level[c] = 0
+			continue
+		}
+		if !used || !trusted && r == 0 {
+			j.level[c] = min(15, 15*r)
+			continue
 		}
 		u /= float64(len(o.lengths[c]))
 		f := 1.0
@@ -311,7 +324,24 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 	}
 }
 
-// may reports whether a job may start on a slot of a class if its level is off by so much.
+// unopposed reports whether a job runs four times as many tasks as it can start, these fit on the free
+// slots, and no other job can start any.
+func (o *oracle) unopposed(j *oracleJob, c sojourn.Class) bool {
+	for _, other := range o.jobs {
+		if other != j && other.next(c) != nil {
+			return false
+		}
+	}
+	can := 0.0
+	for i, ph := range j.phases {
+		if ph.spec.Class == c && j.open(i) {
+			can += float64(len(ph.pending))
+		}
+	}
+	return 4*can <= j.running(c) && can <= o.count(c, (*oracleSlot).free)
+}
+
+// may reports whether a job may start on a slot of a class if its level is wrong by off.
 func (o *oracle) may(j *oracleJob, c sojourn.Class, off float64) bool {
 	n, free := 0.0, 0.0
 	for _, s := range o.slots {
@@ -382,7 +412,7 @@ func (o *oracle) join(j *oracleJob, c sojourn.Class) {
 	j.joined[c], j.grace[c] = o.offered[c], 512*work*math.Exp2(min(octaves, 10))/j.weight()
 }
 
-// late returns the job that has to start because it is late; nil if there is none.
+// late returns the job that has to start because it is late, or nil.
 func (o *oracle) late(c sojourn.Class) *oracleJob {
 	o.tie = o.tie || o.rest[c] > 0 && math.Abs(o.rest[c]-o.offered[c]) < 1e-3*o.rest[c]
 	if o.count(c, (*oracleSlot).isLate)*16 >= o.count(c, (*oracleSlot).any) || o.offered[c] < o.rest[c] {
@@ -410,8 +440,8 @@ func (o *oracle) late(c sojourn.Class) *oracleJob {
 	return first
 }
 
-// wake returns when the next job will be late, if that matters: in nanoseconds from now, and how far
-// it may be off.
+// wake returns when the next job will be late, if that matters: in nanoseconds from now,
+// and the error that this may have.
 func (o *oracle) wake(classes int) (in, off float64) {
 	in = math.Inf(1)
 	for c := range sojourn.Class(classes) {
@@ -506,9 +536,16 @@ func (t *trial) arrive(classes int, tell func(n int) []time.Duration) {
 		spec: spec, level: map[sojourn.Class]float64{},
 		joined: map[sojourn.Class]float64{}, grace: map[sojourn.Class]float64{},
 	}
-	for i := range rapid.IntRange(1, 3).Draw(t.T, "phases") {
+	for i := range rapid.IntRange(1, 4).Draw(t.T, "phases") {
 		ph := sojourn.Phase{Tasks: rapid.SampledFrom([]int{1, 2, 3, 5, 70}).Draw(t.T, "tasks"), Class: sojourn.Class(rapid.IntRange(0, classes-1).Draw(t.T, "class"))}
-		if i > 0 {
+		if rapid.IntRange(0, 2).Draw(t.T, "needs") == 0 {
+			ph.Needs = []int{}
+			for k := range i {
+				if rapid.Bool().Draw(t.T, "this one") {
+					ph.Needs = append(ph.Needs, k)
+				}
+			}
+		} else if i > 0 {
 			ph.After = rapid.IntRange(sojourn.NoBarrier, spec.Phases[i-1].Tasks).Draw(t.T, "after")
 		}
 		ph.Estimates = tell(ph.Tasks)
@@ -536,6 +573,10 @@ func (t *trial) arrive(classes int, tell func(n int) []time.Duration) {
 func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 	j, ph, i := s.job, s.job.phases[s.a.Task.Phase], int(s.a.Task.Index)
 	took := t.o.now - s.start
+	opened := map[int]bool{}
+	for k := range j.phases {
+		opened[k] = j.open(k)
+	}
 	ev := sojourn.Event{Kind: kind, Task: s.a.Task, Attempt: s.a.Attempt, Slot: sojourn.Slot{ID: s.id}}
 	anew := false
 	if kind == sojourn.TaskFinished {
@@ -564,8 +605,10 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 	s.job = nil
 	t.observe(ev)
 	t.o.file(j, ph)
-	if next := int(s.a.Task.Phase) + 1; kind == sojourn.TaskFinished && next < len(j.phases) && len(ph.done) == j.spec.Threshold(next) {
-		t.o.join(j, j.phases[next].spec.Class)
+	for k, next := range j.phases {
+		if j.open(k) && !opened[k] {
+			t.o.join(j, next.spec.Class)
+		}
 	}
 	if !slices.ContainsFunc(j.phases, func(x *oraclePhase) bool { return len(x.done) < x.spec.Tasks }) {
 		t.o.jobs = slices.DeleteFunc(t.o.jobs, func(x *oracleJob) bool { return x == j })

@@ -35,7 +35,7 @@ type phase struct {
 	bucket uint8        // of the longest one
 	all    wide.Uint128 // what its tasks take, as told; of those that are not finished: left
 	left   wide.Uint128
-	each   time.Duration // what a task is told to take in the mean, and at least 1
+	each   time.Duration // what a task is told to take in the mean; positive if told
 
 	// What its finished attempts took, and how many they are. An attempt whose output was lost
 	// still counts: it says as much of the other tasks.
@@ -70,7 +70,7 @@ func (ph *phase) describe(spec *sojourn.Phase, account *ledger.Phase) {
 		}
 	}
 	mean, _ := ph.all.QuoRem(wide.From64(uint64(spec.Tasks)))
-	ph.each = time.Duration(max(1, mean.Lo))
+	ph.each = time.Duration(mean.Lo)
 	ph.bucket = reserve.Bucket(reserve.Longest(spec, 0))
 }
 
@@ -179,10 +179,24 @@ func weigh(work wide.Uint128, running int, spread bool, weight uint64) wide.Uint
 func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 	ph, running := &j.Data.phases[j.NextPhase(side)], side.Running()
 	doubt, used := p.beliefs.of(side.Class()).trusts(ph)
-	if !used || doubt == useless && running == 0 {
+	rank := p.queue.Reserve().Lengths(side.Class()).Rank(ph.bucket)
+	switch {
+	case p.unopposed(j, side) && (!used || 4*rank.Num <= 3*rank.Den):
+		return 0
+	case !used || doubt == useless && running == 0:
 		return reserve.LevelUnknown(running)
 	}
-	return told(p.queue.Reserve().Lengths(side.Class()).Rank(ph.bucket), running)
+	return told(rank, running)
+}
+
+// unopposed reports whether free slots are enough for all that a job can start in one class, and no
+// other job has anything to start there. The policy of a pool does not know, and says no.
+func (p *Policy) unopposed(j *ledger.Job[jobData], side *ledger.Side) bool {
+	c := side.Class()
+	if p.reserve.In != nil || 4*side.Startable() > side.Running() || side.Startable() > p.queue.Ledger.FreeSlots(c) {
+		return false
+	}
+	return p.due.Len(c) == 0 || p.due.Len(c) == 1 && p.due.Contains(c, j.Handle())
 }
 
 // told returns the level of a job whose phase has rank u and of whose tasks r run:

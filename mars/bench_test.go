@@ -14,13 +14,13 @@ func BenchmarkSteady(b *testing.B) {
 	steady.Run(b, policy(mars.Options{}), steady.Sizes...)
 }
 
-// BenchmarkQuestions is what a driver asks at every event.
+// BenchmarkQuestions measures what a driver asks at every event.
 func BenchmarkQuestions(b *testing.B) {
 	steady.Questions(b, policy(mars.Options{}), 1000, 100_000)
 }
 
-// BenchmarkReplan is an arrival and the plan for all live jobs that follows it, a second
-// after the one before, as Options.Interval has it.
+// BenchmarkReplan measures an arrival and the plan for all live jobs that follows it. The
+// plan before is one second old, as Options.Interval requires.
 func BenchmarkReplan(b *testing.B) {
 	for _, jobs := range []int{1000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {

@@ -63,6 +63,9 @@
 // slots before the next plan. A task without an estimate counts as
 // Options.DefaultTaskTime. Wrong estimates change only the order of tasks.
 //
+// Jobs whose phases say what they need ([sojourn.Phase] Needs) are not supported: h_u above,
+// and the bounds of packages plan and certify, are about phases in a chain.
+//
 // # Cost
 //
 // Let P be the number of phases of live jobs. A plan has one item for each phase, with the

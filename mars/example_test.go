@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mars"
 )
 
-// One slot and three jobs: the one that is worth most for the time it takes goes first.
+// One slot and three jobs. The job that is worth most for the time it takes goes first.
 func Example() {
 	p, err := mars.New(mars.Options{})
 	if err != nil {

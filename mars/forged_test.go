@@ -2,7 +2,7 @@ package mars
 
 import "testing"
 
-// Counters are far from where they begin again.
+// Counters must be far from the numbers at which they wrap around.
 func TestForgedCounters(t *testing.T) {
 	for n, bad := range map[uint64]bool{1<<63 - 1: false, 1 << 63: true, 1<<64 - 1: true} {
 		p, err := New(Options{})

@@ -12,8 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// An onlineOracle knows what a Policy has to do but the solution of linear programs: C_j
-// it takes from Explain. It keeps a plain account and looks at all of it each time.
+// An onlineOracle knows all that a Policy has to do, except for the solutions of linear
+// programs: it takes C_j from Explain. It keeps a plain account and looks at all of it
+// each time.
 type onlineOracle struct {
 	opts  Options
 	now   sojourn.Time
@@ -41,12 +42,12 @@ type onlineJob struct {
 	seq       int
 	state     [][]byte // of each task: 'p'ending, 'r'unning, 'd'one
 	attempts  map[sojourn.TaskID]uint32
-	planned   bool // a plan has seen it
+	planned   bool // a plan has considered it
 	batch     int
 	cancelled bool
 }
 
-// request is what an arrival asks for.
+// request records what an arrival asks for.
 func (o *onlineOracle) request() {
 	if !o.arrived {
 		o.arrived, o.first = true, o.now
@@ -68,7 +69,7 @@ func (o *onlineOracle) request() {
 	}
 }
 
-// pass is the time that passes, or a Tick: the plan is made that is due.
+// pass lets time pass, or observes a Tick. It makes the plan that is due.
 func (o *onlineOracle) pass(at sojourn.Time, tick bool) {
 	if o.asked && (at > o.due || tick && at == o.due) {
 		o.asked, o.lastPlan = false, o.due
@@ -91,8 +92,8 @@ func (o *onlineOracle) may(j *onlineJob, phase int) bool {
 	return phase == 0 || j.spec.Phases[phase].After == sojourn.NoBarrier || !slices.ContainsFunc(j.state[phase-1], func(s byte) bool { return s != 'd' })
 }
 
-// tail returns the longest time from a start in a phase to the end of the job, and
-// twice the mean of that from a middle.
+// tail returns the longest time from a start in a phase to the end of the job, and twice
+// the mean of the time from a middle.
 func (o *onlineOracle) tail(j *onlineJob, phase int) (longest, mean int64) {
 	ph := &j.spec.Phases[phase]
 	next := int64(0)
@@ -104,7 +105,7 @@ func (o *onlineOracle) tail(j *onlineJob, phase int) (longest, mean int64) {
 	for i := range ph.Tasks {
 		p, d := o.length(ph, i)
 		if !feeds {
-			d = 0 // nobody waits for it
+			d = 0 // no phase waits for it
 		}
 		longest = max(longest, p+d+next)
 		sum.Add(sum, big.NewInt(p+2*d))
@@ -152,7 +153,7 @@ func (o *onlineOracle) next(t *rapid.T, p *Policy, class sojourn.Class) (best so
 	return best, of
 }
 
-// c returns what the policy says of C_j.
+// c returns C_j as the policy tells it.
 func (o *onlineOracle) c(t *rapid.T, p *Policy, j *onlineJob) int64 {
 	attrs, ok := p.Explain(j.spec.ID)
 	i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "C" })
@@ -162,10 +163,10 @@ func (o *onlineOracle) c(t *rapid.T, p *Policy, j *onlineJob) int64 {
 	return int64(math.Round(attrs[i].Value.Float64() * 1e9))
 }
 
-// Everything that a policy does follows from the instants of its plans and the C_j of
-// the linear program: when it wakes, what it gives to each free slot, what it leaves
-// waiting. Nothing that may start waits for a plan, except for the Tick that the driver
-// owes at the same instant, and for the end of a batch where there are batches.
+// Everything that a policy does follows from the instants of its plans and the C_j of the
+// linear program: when it wakes, what it gives to each free slot, what it leaves waiting.
+// A task that may start waits for a plan in two cases only: the driver owes a Tick at the
+// same instant, or a batch has not ended.
 func TestPolicyFollowsThePlan(t *testing.T) {
 	for name, opts := range map[string]Options{
 		"plans again":  {},
@@ -233,11 +234,11 @@ func followPlans(t *rapid.T, opts Options) {
 		tick := false
 		switch between(0, 3, "time") {
 		case 0: // the same instant
-		case 1: // when it wakes
+		case 1: // the instant of the wake
 			if o.asked {
 				at, tick = max(o.due, o.now), true
 			}
-		default: // some time later, whoever wanted to be woken
+		default: // some time later, whatever wake was asked for
 			at = at.Add(time.Duration(between(1, 9000, "ms")) * time.Millisecond)
 		}
 		o.pass(at, tick)
@@ -277,7 +278,7 @@ func followPlans(t *rapid.T, opts Options) {
 			for k := range between(1, 3, "phases") {
 				ph := sojourn.Phase{Tasks: between(1, 4, "tasks"), Class: sojourn.Class(between(0, 1, "class"))}
 				ph.Estimate = time.Duration(between(0, 6, "time")) * time.Second
-				lists := between(0, 3, "lists") // of one sort, of both, of none
+				lists := between(0, 3, "lists") // of one class, of both, of none
 				for range ph.Tasks {
 					if lists&1 == 0 {
 						ph.Estimates = append(ph.Estimates, time.Duration(between(0, 6, "time"))*time.Second)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
@@ -15,7 +16,7 @@ import (
 
 // Policy is SO-MarS (Section 5.3) as a [sojourn.Policy]: free slots take tasks in the
 // order of the middle times of a plan for the work that waits. It is also a
-// [sojourn.Waker], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and
+// [sojourn.Supporter], a [sojourn.Waker], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and
 // a [sojourn.Snapshotter]. See the package comment.
 type Policy struct {
 	opts  Options
@@ -80,7 +81,8 @@ func (p *Policy) reset() {
 			d := &j.Data
 			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq(), phase}, d.known
 		},
-		Less: rank.less,
+		Less:     rank.less,
+		Supports: option.Features &^ sojourn.FeatureNeeds,
 		// M_u = C_j - h_u: within a phase the task with the greatest h_u starts first.
 		Within: func(ph *sojourn.Phase) func(a, b uint32) int {
 			if ph.Estimates == nil && ph.Delays == nil {
@@ -209,6 +211,9 @@ func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	}
 	return p.queue.Seek(c)
 }
+
+// Supports implements [sojourn.Supporter]: all features but Needs.
+func (p *Policy) Supports() sojourn.Features { return p.queue.Supports() }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Policy) Admit(job *sojourn.Job) error { return p.queue.Admit(job) }

@@ -26,8 +26,8 @@ func policy(opts mars.Options) func() sojourn.Policy {
 	}
 }
 
-// A free slot is declined at the instant at which a plan is due, until the Tick that
-// the driver owes at that instant.
+// A free slot is declined at the instant at which a plan is due, until the driver sends
+// the Tick that it owes.
 func TestPolicyConformance(t *testing.T) {
 	list := map[string]mars.Options{
 		"plans again": {},
@@ -42,8 +42,8 @@ func TestPolicyConformance(t *testing.T) {
 			}
 		}
 		t.Run(name, func(t *testing.T) {
-			// Plans take time: a fifth of rapid's checks, and some of others than the default, to
-			// which these are the others.
+			// Plans take time, so the first options get a fifth of rapid's checks, and
+			// each other ones a fiftieth.
 			share := 5
 			if name != "plans again" {
 				share = 50
@@ -60,9 +60,9 @@ func TestPolicyConformance(t *testing.T) {
 	}
 }
 
-// Under any options, drawn anew for each history.
+// The options are drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
-	histories.Options(t, 2, func(t *rapid.T) mars.Options {
+	histories.Options(t, 4, func(t *rapid.T) mars.Options {
 		o := mars.Options{Iterations: rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "iterations")}
 		o.DefaultTaskTime = rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "task time")
 		interval := rapid.SampledFrom([]time.Duration{1, time.Second, 7 * time.Second, time.Hour}).Draw(t, "interval")
@@ -77,9 +77,9 @@ func TestConformanceOfAllOptions(t *testing.T) {
 	})
 }
 
-// At any instant, with lengths, weights and numbers of tasks from the ends of their ranges,
-// what the policy saves it restores, to the same bytes; it asks for no instant that has
-// passed, and not again for one at which it has had its Tick.
+// At any instant, with lengths, weights and numbers of tasks from the ends of their
+// ranges, the policy restores what it saves, to the same bytes. It asks for no instant
+// that has passed, and not again for one at which it has had its Tick.
 func TestExtremes(t *testing.T) {
 	last := sojourn.Time(math.MaxInt64)
 	for _, at := range []sojourn.Time{0, 1, 1 << 61, 1<<62 - 1, 1 << 62, 1<<62 + 1, 3 << 61, last - 2e9, last - 1, last} {
@@ -142,7 +142,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// A job takes memory for what is started, not for what is announced.
+// A job takes memory for tasks that are started, not for tasks that are announced.
 func TestLargeJob(t *testing.T) {
 	snapshottest.Large(t, policy(mars.Options{}))
 	snapshottest.Large(t, policy(mars.Options{Batch: time.Second, Commit: true}))

@@ -11,14 +11,14 @@ import (
 	"github.com/sojourn-sched/sojourn/mars"
 )
 
-// An arrival of a job of one phase, whose tasks take a whole number of seconds.
+// An arrival is that of a job of one phase, whose tasks take a whole number of seconds.
 type arrival struct {
 	at, tasks, each int
 	weight          float64
 }
 
-// scheduled drives a policy as sojourn's documentation says, on some slots, and returns
-// what starts when: "0:1 10:2" is a task of job 1 at 0 and one of job 2 at 10 s.
+// scheduled drives a policy on some slots as the documentation of package sojourn says.
+// It returns the starts: "0:1 10:2" is a task of job 1 at 0 and a task of job 2 at 10 s.
 func scheduled(t *testing.T, p sojourn.Policy, slots int, arrivals []arrival) string {
 	t.Helper()
 	now := sojourn.Time(0)
@@ -87,8 +87,9 @@ func scheduled(t *testing.T, p sojourn.Policy, slots int, arrivals []arrival) st
 	}
 }
 
-// One slot. Job 1 has three tasks of 10 s and a weight of 1; job 2 comes at 5 s, with a
-// task of 2 s and a weight of 100; job 3 at 12 s, with one of 1 s and of 1000.
+// One slot. Job 1 has three tasks of 10 s and a weight of 1. Job 2 arrives at 5 s, with a
+// task of 2 s and a weight of 100, and job 3 at 12 s, with a task of 1 s and a weight of
+// 1000.
 //
 // Reference: Section 5.3.
 func TestSemiOnlineByHand(t *testing.T) {
@@ -105,8 +106,8 @@ func TestSemiOnlineByHand(t *testing.T) {
 		{"batches", mars.Options{Batch: 10 * time.Second}, "0:1 10:2 12:1 22:3 23:1"},
 		// Each batch comes after those before it.
 		{"commits", mars.Options{Batch: 10 * time.Second, Commit: true}, "0:1 10:1 20:1 30:2 32:3"},
-		// An interval that is longer than all: job 2 and job 3 are placed by the prices of the
-		// plan at 0, under which each does best to end at once.
+		// The interval is longer than all jobs. The prices of the plan at 0 place job 2
+		// and job 3. Under these prices each does best to end at once.
 		{"by prices", mars.Options{Interval: time.Hour}, "0:1 10:2 12:3 13:1 23:1"},
 	} {
 		if got := scheduled(t, policy(tc.opts)(), 1, arrivals); got != tc.want {
@@ -115,8 +116,8 @@ func TestSemiOnlineByHand(t *testing.T) {
 	}
 }
 
-// Two slots, three jobs at once: weights over loads are 6/8, 5/4, 2/6, so that job 2 comes
-// first. All of its tasks start before any other; job 1 takes the slots from then on.
+// Two slots, and three jobs at once. Weights over loads are 6/8, 5/4, 2/6, so job 2 comes
+// first. All of its tasks start before any other, and then job 1 takes the slots.
 //
 // Reference: Algorithm 2, line 9: tasks start in the order of their middle times.
 func TestOrderByHand(t *testing.T) {
@@ -126,8 +127,8 @@ func TestOrderByHand(t *testing.T) {
 	}
 }
 
-// What free slots get between two plans follows from the prices of the latest, so that
-// these are part of a snapshot.
+// Between two plans, the prices of the latest plan decide what free slots get. So they
+// are part of a snapshot.
 func TestPricesAreSaved(t *testing.T) {
 	newPolicy := policy(mars.Options{Interval: time.Hour})
 	p := newPolicy()
@@ -167,7 +168,8 @@ func TestPricesAreSaved(t *testing.T) {
 	}
 }
 
-// A job ends with its last task: what delays its output to nobody does not count.
+// A job ends with its last task. A delay of its output counts only if a task waits for
+// the output.
 func TestDelaysToNobody(t *testing.T) {
 	for _, after := range [][]sojourn.Phase{nil, {{Tasks: 1, Estimate: time.Second, After: sojourn.NoBarrier}}} {
 		p := policy(mars.Options{})()

@@ -62,7 +62,7 @@
 //   - tasks are not interrupted and do not fail;
 //   - sizes are exact, and weights are constant;
 //   - all tasks of a phase are ready, with their input, when the first may start: a phase waits
-//     for the whole phase before it, or for none;
+//     for whole phases (the one before it, or those that it needs) or for none;
 //   - late phases are served in the order of their virtual ends;
 //   - FairLimit is 0, or probes are gated.
 //
@@ -115,6 +115,10 @@
 // last empty, and with weights of which the largest is R times the smallest: see package
 // vclock. Explain leaves that out: it is below a nanosecond for up to a million phases of
 // weights that differ by a factor of 100.
+//
+// Nothing in the proof depends on which phases i waits for: D_i counts from when i is really
+// ready. So the theorem holds phase by phase for jobs whose phases form a graph ([sojourn.Phase]
+// Needs). It says nothing about the job as a whole, except that it ends with its last phase.
 //
 // The bound is nearly tight. Let a phase of long tasks fill all slots, and let a phase of one
 // task arrive just then: it ends almost 2p after D.
@@ -199,8 +203,8 @@
 // do not (void). It looks back to when the class last had nothing waiting and V was empty.
 // Since then one of these may have happened: the size of some task was not known, wrong or
 // revised; slots were lost; attempts failed; tasks were held; attempts or ready jobs were
-// adopted; weights changed; tasks had to wait for input in their slots; the phase before lost
-// output.
+// adopted; weights changed; tasks had to wait for input in their slots; a phase that others
+// wait for lost output.
 //
 // D is that of the sizes that were told. A wrong size counts from when it shows: at the end of
 // a task that was shorter, or when a task has held its slot for longer than was said. Until

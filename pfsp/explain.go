@@ -35,10 +35,10 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	phaseN.H                slot s  the work that the virtual cluster does until it ends there; 0 if it is late
 //	phaseN.late             bool    whether it has ended there
 //	phaseN.completable      bool    whether it may be served without delaying others beyond their ends there
-//	phaseN.probes_left      tasks   those of it that may still be started out of turn
-//	phaseN.task_time_ratio  1       its task times in relation to what was told of them
-//	phaseN.guards           job ID  the job of the phase that is late first if this one is served too long,
-//	                                if it is another job
+//	phaseN.probes_left      tasks   those of it that may still start out of turn
+//	phaseN.task_time_ratio  1       its measured task times over its estimates
+//	phaseN.guards           job ID  the job of the first phase that becomes late if this one is served too
+//	                                long, if it is another job
 //	phaseN.bound_holds      bool    whether the bound of the package comment holds for it
 //	phaseN.void             list    the hypotheses of the bound that do not hold
 //	rank                    jobs    live jobs that come before it; -1 if it is cancelled

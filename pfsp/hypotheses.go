@@ -1,6 +1,7 @@
 package pfsp
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -113,10 +114,14 @@ func (c *class) entered(ph *phase) {
 // startsSlowly reports whether tasks of the phase may be started before their input is
 // there.
 func (ph *phase) startsSlowly() bool {
-	if ph.index == 0 {
+	phases, needs := ph.job.Spec().Phases, ph.spec().Needs
+	switch {
+	case needs != nil:
+		return slices.ContainsFunc(needs, func(k int) bool { return phases[k].Delays != nil })
+	case ph.index == 0:
 		return false
 	}
-	before, after := &ph.job.Spec().Phases[ph.index-1], ph.spec().After
+	before, after := &phases[ph.index-1], ph.spec().After
 	return before.Delays != nil || after > 0 && after < before.Tasks
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
@@ -13,30 +14,29 @@ import (
 // Options configure a [Policy]. The zero value is the default. A snapshot may be restored
 // under another FairLimit, NoGate, MinProgress or UpdateInterval, and another size of the Reserve.
 type Options struct {
-	// FairLimit is K, the number of tasks of each phase that may be started out of
-	// turn, so that a job shows early whether it works and how long its tasks take:
-	// FAIR_LIMIT in Algorithm 3. Nil means 2, the first value that the paper tries;
-	// 0 means none.
+	// FairLimit is K, FAIR_LIMIT in Algorithm 3: how many tasks of each phase may start
+	// out of turn, so that a job shows early whether it works and how long its tasks take.
+	// Nil means 2, the first value that the paper tries; 0 means none.
 	FairLimit *int
 
-	// NoGate starts those tasks before anything else, as the paper does. By default
-	// one may be started only if every phase before it in the virtual order that
-	// waits for a slot has slack to spare: without that there is no constant bound
-	// on how late a job can be (see the package comment).
+	// NoGate starts these tasks before anything else, as the paper does. By default one
+	// of them may start only if every phase that waits for a slot and comes before it in
+	// the virtual order has slack to spare. Without this rule no constant bounds how late
+	// a job can be (see the package comment).
 	NoGate bool
 
 	// Order says which phase is served. The default is Protective, H-PFSP.
 	Order Order
 
-	// Late says how phases are served that have ended in the virtual cluster but
-	// not in reality. LateDefault serves those of exact sizes by LateFirst, and then those
-	// whose sizes are estimates by LateShare.
+	// Late says how to serve phases that have ended in the virtual cluster but not in
+	// reality. LateDefault serves phases of exact sizes by LateFirst, and then phases whose
+	// sizes are estimates by LateShare.
 	Late Late
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take until the
 	// phase has finished some. Zero means the mean time of the tasks of the phases that
 	// have finished on that class of slots, as in the paper (eq. 18), and one minute
-	// before there is any. Figure 5 needs it fixed: its shape depends on it.
+	// until there is any. The shape of Figure 5 depends on it.
 	DefaultTaskTime time.Duration
 
 	// Alpha is the weight of the estimate so far in the exponentially weighted
@@ -45,23 +45,24 @@ type Options struct {
 	// no value.
 	Alpha float64
 
-	// MinProgress is the progress below which a report on a running attempt tells
-	// nothing, in (0, 1]. Zero means 0.02, as in the paper (Section II-B).
+	// MinProgress is the progress, in (0, 1], below which a report on a running attempt
+	// is ignored. Zero means 0.02, as in the paper (Section II-B).
 	MinProgress float64
 
-	// UpdateInterval is the least time between two re-estimations of a phase
-	// (Algorithm 1). Zero means none: a phase is estimated anew whenever the number
-	// of its finished tasks has doubled.
+	// UpdateInterval is the least time between two estimations of a phase (Algorithm 1).
+	// Zero means none: a phase is estimated again whenever the number of its finished
+	// tasks has doubled.
 	UpdateInterval time.Duration
 
 	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
 	// short tasks and for phases that run little: see package kit/reserve. The number of
-	// slots is rounded to the nearest whole one, halves up, and is less than all. Zero
-	// means none. Without Counted the promise is void.
+	// slots is rounded to the nearest whole number, halves up, and is less than all
+	// slots. Zero means no reserve. Without Counted the promise is void.
 	Reserve float64
 
-	// Counted lets the reserve count whose the slots are, and gives the virtual cluster all
-	// slots but the reserved ones: the promise then holds with that many. Short jobs wait longer.
+	// Counted makes the reserve count which tasks hold the slots, and gives the virtual
+	// cluster all slots except the reserved ones: the promise then holds with that number of
+	// slots. Short jobs wait longer.
 	Counted bool
 }
 
@@ -71,16 +72,16 @@ type Order uint8
 
 const (
 	// Protective serves the phase with the least work left among those whose service
-	// delays nobody beyond its virtual end: PFSP.
+	// delays no other phase beyond its virtual end: PFSP.
 	Protective Order = iota
 	// FSP serves the phase that ends first in the virtual cluster.
 	FSP
 )
 
-// Late says how late phases are served; always before those that are not late.
+// Late says how late phases are served. They always go before phases that are not late.
 type Late = vqueue.Late
 
-// What [Late] may be.
+// The values of [Late].
 const (
 	LateDefault = vqueue.LateDefault // exact sizes by LateFirst, then estimated ones by LateShare
 	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
@@ -111,6 +112,9 @@ type settings struct {
 	interval    time.Duration
 	kept        reserve.Options
 }
+
+// Supports implements [sojourn.Supporter] for the policy: all features, whatever the options.
+func (*settings) Supports() sojourn.Features { return option.Features }
 
 // maxFairLimit bounds FairLimit: there is a queue for each number of started tasks
 // below it.

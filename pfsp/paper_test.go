@@ -225,6 +225,27 @@ func TestExplainNamesWhatIsVoid(t *testing.T) {
 	void(c, 5, "slots are held while tasks wait for input", "attempts failed")
 }
 
+// A phase waits in its slots if the output of any phase that it needs comes late.
+// Reference: package comment, theorem.
+func TestLateOutputOfANeededPhaseVoids(t *testing.T) {
+	c := newCluster(t, limit(0), 2)
+	j := job(1, 1, time.Second)
+	j.Phases[0].Delays = []time.Duration{time.Second}
+	for _, needs := range [][]int{{}, {1}, {0, 1}} {
+		j.Phases = append(j.Phases, sojourn.Phase{Tasks: 1, Estimate: time.Second, Needs: needs})
+	}
+	c.arrive(9, 9, time.Hour)
+	c.tell(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
+	late, prompt := c.want(0, 1), c.want(1, 1)
+	if late.Task.Phase != 0 {
+		late, prompt = prompt, late
+	}
+	c.end(prompt, time.Second)
+	c.wantValue(9, "void", "[]") // phase 2 may start
+	c.end(late, 0)
+	c.wantValue(9, "void", "[slots are held while tasks wait for input]") // phase 3 may
+}
+
 // Where sizes are estimates, a late job does not block the others: with LateDefault they
 // share, with LateFirst the first one takes all.
 // Reference: package comment, "Algorithm"; Dell'Amico et al., PSBS.

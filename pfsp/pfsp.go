@@ -15,7 +15,7 @@ import (
 )
 
 // A Policy is PFSP, or with a fair limit above 0 H-PFSP, as a [sojourn.Policy]. It
-// is also a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// is also a [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type Policy struct {
 	settings
@@ -23,6 +23,7 @@ type Policy struct {
 	inputs  *locality.Index[data]
 	classes []*class         // by sojourn.Class, as far as any was seen
 	reserve *reserve.Reserve // nil if nothing is reserved
+	fed     []int            // scratch
 }
 
 // data is what the policy keeps of a job, phase by phase.
@@ -120,8 +121,8 @@ func (p *Policy) class(id sojourn.Class) *class {
 }
 
 // lateMode returns how the slack systems serve late phases; see share.
-func (p *Policy) lateMode() vqueue.Late {
-	if p.late == LateFirst {
+func (s *settings) lateMode() vqueue.Late {
+	if s.late == LateFirst {
 		return vqueue.LateFirst
 	}
 	return vqueue.LateShare
@@ -216,8 +217,7 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 		ph.begun--
 	}
 	p.classOf(ph).ended(ev, ch.Job.Cancelled(), held, prior)
-	p.update(ch.Job, i)
-	p.update(ch.Job, i+1)
+	p.updateFrom(ch.Job, i)
 	if ph.item == nil {
 		return
 	}
@@ -261,8 +261,7 @@ func (p *Policy) move(ev *sojourn.Event, j *ledger.Job[data]) {
 	case sojourn.OutputLost:
 		ph.left = ph.left.Add(prior)
 	}
-	p.update(j, i)
-	p.update(j, i+1)
+	p.updateFrom(j, i)
 	p.resize(ph)
 	switch ev.Kind { // now, since a phase that enters again at this instant is concerned
 	case sojourn.TaskHeld, sojourn.TaskReady:
@@ -274,11 +273,17 @@ func (p *Policy) move(ev *sojourn.Event, j *ledger.Job[data]) {
 	}
 }
 
+// updateFrom updates a phase and those that wait for it.
+func (p *Policy) updateFrom(j *ledger.Job[data], i int) {
+	p.update(j, i)
+	p.fed = j.AppendFed(p.fed[:0], i)
+	for _, k := range p.fed {
+		p.update(j, k)
+	}
+}
+
 // update brings the place of a phase in the slack system of its class up to date.
 func (p *Policy) update(j *ledger.Job[data], i int) {
-	if i >= len(j.Data) {
-		return
-	}
 	ph := &j.Data[i]
 	account := ph.account()
 	c := p.classOf(ph)
@@ -406,8 +411,8 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// Seek implements [sojourn.Seeker]: the free slot with the least ID, while
-// anything is startable and, with a reserve, may start.
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
+// is startable and, with a reserve, may start.
 func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
 	if int(id) >= len(p.classes) {
 		return 0, false

@@ -27,7 +27,7 @@ func maker(opts pfsp.Options) func() sojourn.Policy {
 }
 
 func TestConformance(t *testing.T) {
-	histories.Share(t, 3)
+	histories.Share(t, 6)
 	none := 0
 	sojourntest.Run(t, maker(pfsp.Options{}), sojourntest.Options{
 		Others: []func() sojourn.Policy{
@@ -44,7 +44,7 @@ func TestConformance(t *testing.T) {
 func TestConformanceWithReserve(t *testing.T) {
 	for name, counted := range map[string]bool{"plain": false, "counted": true} {
 		t.Run(name, func(t *testing.T) {
-			histories.Share(t, 3)
+			histories.Share(t, 6)
 			sojourntest.Run(t, maker(pfsp.Options{Reserve: 0.5, Counted: counted}), sojourntest.Options{
 				IdlesOnPurpose: true,
 				Others:         []func() sojourn.Policy{maker(pfsp.Options{}), maker(pfsp.Options{Reserve: 0.5, Counted: !counted})},
@@ -56,7 +56,7 @@ func TestConformanceWithReserve(t *testing.T) {
 
 // Under any options, drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
-	histories.Options(t, 4, func(t *rapid.T) pfsp.Options {
+	histories.Options(t, 8, func(t *rapid.T) pfsp.Options {
 		o := pfsp.Options{
 			NoGate:          rapid.Bool().Draw(t, "no gate"),
 			Order:           rapid.SampledFrom([]pfsp.Order{pfsp.Protective, pfsp.FSP}).Draw(t, "order"),

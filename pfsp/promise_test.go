@@ -73,6 +73,7 @@ type histPhase struct {
 	truth   []time.Duration // of its tasks
 	state   []histState
 	fluid   *gpstest.Job  // in V, from when it was ready
+	again   bool          // it had finished, and is in V again with what was lost, once it is ready
 	longest time.Duration // that an attempt held a slot
 
 	finish  sojourn.Time
@@ -155,6 +156,9 @@ func (ph *histPhase) count(s histState) (n int) {
 }
 
 func (ph *histPhase) ready() bool {
+	if needs := ph.spec().Needs; needs != nil {
+		return !slices.ContainsFunc(needs, func(k int) bool { return ph.job.phases[k].count(histDone) < len(ph.job.phases[k].truth) })
+	}
 	return ph.index == 0 || ph.job.phases[ph.index-1].count(histDone) >= ph.needs()
 }
 
@@ -171,6 +175,9 @@ func (h *history) enter() {
 			}
 			work := int64(0)
 			for i := range ph.truth {
+				if ph.again && ph.state[i] == histDone {
+					continue
+				}
 				if d := ph.told(i); d > 0 {
 					work += int64(d)
 				} else {
@@ -365,15 +372,23 @@ func (h *history) until(t sojourn.Time) {
 func (h *history) newJob() *histJob {
 	j := &histJob{spec: &sojourn.Job{ID: sojourn.JobID(len(h.jobs) + 1)}}
 	j.spec.Weight = [...]float64{0, 0, 1, 3, 0.25}[h.draw("weight", 0, 4)]
-	for i := range h.draw("phases", 1, 2) {
+	for i := range [...]int{1, 1, 2, 2, 4}[h.draw("phases", 0, 4)] {
 		ph := &histPhase{job: j, index: i}
 		spec := sojourn.Phase{Class: sojourn.Class(h.draw("class", 0, 2) / 2), Tasks: [...]int{1, 2, 3, 8, 14}[h.draw("tasks", 0, 4)]}
-		if i > 0 {
+		if h.draw("needs", 0, 2) == 0 {
+			spec.Needs = []int{}
+			for k := range i {
+				if h.draw("this one", 0, 1) == 1 {
+					spec.Needs = append(spec.Needs, k)
+				}
+			}
+		} else if i > 0 {
 			spec.After = [...]int{0, 0, sojourn.NoBarrier}[h.draw("barrier", 0, 2)]
 			if h.chance(slowStarts, 2) {
 				spec.After = 1
 			}
 		}
+		spec.Held = h.chance(heldTasks, 4)
 		size := time.Duration(h.draw("size", 1, 30)) * ms
 		unknown := h.chance(unknownSizes, 3)
 		wrong := h.chance(wrongSizes, 3)
@@ -392,7 +407,9 @@ func (h *history) newJob() *histJob {
 				told = time.Duration(h.draw("told", 1, 30)) * ms
 			}
 			ph.truth = append(ph.truth, d)
-			ph.state = append(ph.state, histPending)
+			if ph.state = append(ph.state, histPending); spec.Held {
+				ph.state[len(ph.state)-1] = histHeld
+			}
 			spec.Estimates = append(spec.Estimates, told)
 		}
 		j.phases = append(j.phases, ph)
@@ -449,6 +466,9 @@ func (h *history) step() {
 			kind = sojourn.JobAdopted
 		}
 		h.tell(sojourn.Event{Kind: kind, Job: j.copy()})
+		if h.hazards[heldTasks] {
+			h.forget()
+		}
 	case 4:
 		s := &histSlot{class: sojourn.Class(h.draw("class", 0, 1)), present: true}
 		h.slots = append(h.slots, s)
@@ -544,6 +564,9 @@ func (h *history) happen(what hazard) {
 			}
 		}
 		h.log = append(h.log, fmt.Sprint(ev))
+		if ph.count(histDone) == len(ph.state) {
+			ph.fluid, ph.again = nil, true
+		}
 		ph.state[i] = histPending
 		h.forget()
 	case adoptedTasks:
@@ -716,7 +739,11 @@ func TestExplainNamesEachHypothesis(t *testing.T) {
 	}
 	tell := func(kind sojourn.EventKind, phase uint16, index uint32) func(*cluster, sojourn.Assignment) {
 		return func(c *cluster, a sojourn.Assignment) {
-			c.tell(sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: 1, Phase: phase, Index: index}, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
+			ev := sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: 1, Phase: phase, Index: index}}
+			if kind != sojourn.TaskHeld && kind != sojourn.TaskReady {
+				ev.Attempt, ev.Slot.ID = 1, 1
+			}
+			c.tell(ev)
 		}
 	}
 	for _, tc := range []struct {

@@ -33,26 +33,9 @@ func newKeptPFSP(exact exactPFSP, percent int, owners, fewer bool) *keptPFSP {
 	return &keptPFSP{exact, gpstest.NewReserve(big.NewRat(int64(percent), 100), owners), fewer}
 }
 
-func (p *keptPFSP) file(j *exactJob) {
-	p.reserve.File(j.id, time.Duration(slices.Max(j.times)))
-}
-
 func (p *keptPFSP) Observe(ev sojourn.Event) error {
 	p.exactPFSP.Observe(ev)
-	switch ev.Kind {
-	case sojourn.SlotAdded:
-		p.reserve.Add(ev.Slot.ID)
-		all, others := p.reserve.Slots()
-		if p.v.Slots = all; p.fewer {
-			p.v.Slots = others
-		}
-	case sojourn.JobArrived:
-		j := p.job(ev.Job.ID)
-		p.reserve.Arrive(time.Duration(slices.Max(j.times)))
-		p.file(j)
-	case sojourn.TaskFinished:
-		p.file(p.job(p.reserve.End(ev.Slot.ID)))
-	}
+	p.reserve.Observe(ev, &p.v, p.fewer)
 	return nil
 }
 
@@ -80,7 +63,6 @@ func (p *keptPFSP) next() (best *exactJob, inTurn bool, margin *big.Rat) {
 func (p *keptPFSP) begin(j *exactJob, id sojourn.SlotID, inTurn bool) {
 	p.start(j)
 	p.reserve.Start(id, j.id, inTurn)
-	p.file(j)
 }
 
 func (p *keptPFSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
@@ -128,9 +110,8 @@ func (p keptJudge) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	if ok {
 		p.exact.begin(want, id, inTurn)
 	}
-	all, others := p.exact.reserve.Slots()
-	if q, k := p.exact.reserve.Out(), all-others; p.exact.reserve.Counted && q > k {
-		p.t.Fatalf("%d slots are held out of turn, %d are reserved", q, k)
+	if err := p.exact.reserve.Check(); err != nil {
+		p.t.Fatal(err)
 	}
 	return a, ok
 }
@@ -179,15 +160,10 @@ func TestCountedReserveKeepsTheBound(t *testing.T) {
 	}
 }
 
-// stream is the smallest case of what the plain reserve loses: two slots, of which one is
-// reserved, and two jobs of short tasks whose ends never coincide. While they last, one slot at a time
-// becomes free, and a long task needs two.
+// stream returns the jobs of [gpstest.Stream].
 func stream(tasks int) instance {
-	const s = sojourn.Time(time.Second)
-	first := slices.Repeat([]sojourn.Time{s}, tasks)
-	second := slices.Clone(first)
-	second[0] = s / 2
-	return instance{slots: 2, kept: 50, jobs: []testJob{{times: first}, {times: second}, {at: s / 4, times: []sojourn.Time{10 * s}}}}
+	first, second, long := gpstest.Stream(tasks)
+	return instance{slots: 2, kept: 50, jobs: []testJob{{times: first}, {times: second}, {at: sojourn.Time(time.Second / 4), times: long}}}
 }
 
 // The plain form keeps no bound: the longer the stream, the later the long task. The counted

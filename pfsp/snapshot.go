@@ -19,6 +19,7 @@ func (p *Policy) header() snapshot.Header {
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	*p = Policy{settings: p.settings}
+	p.ledger.Supports = p.Supports()
 	p.inputs = locality.New(&p.ledger)
 	if p.kept.Share > 0 {
 		p.reserve = reserve.New(&p.ledger, p.kept)

@@ -69,8 +69,12 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 	if p.opts.Booking == Chain {
 		a = p.chained(cand, now)
 	} else {
-		p.reality(&p.base, now)
 		p.list = p.promised(p.list[:0], now, nil)
+		if job.Deadline > 0 && p.order.running() > many && p.fits(cand, now, buckets) {
+			d.mark.promise, d.mark.place = kept, cand.place
+			return d, nil
+		}
+		p.reality(&p.base, now)
 		a, _ = p.admission(cand, now)
 	}
 	place, broken, off := a.decide()

@@ -17,22 +17,22 @@ import (
 // histories is how many hostile histories are tried with each kind of policy.
 var histories = flag.Int("rtmr.histories", manyHistories, "hostile histories for each kind of policy")
 
-// An adversary drives a policy through everything that a cluster can do to it: slots
-// that come, go and return in an instant, attempts that fail, are refused, are adopted
-// or outlast their bounds, tasks that are held, outputs that are lost, jobs that are
-// revised, cancelled and adopted, slots that are not offered, and restarts from
-// snapshots. It shares nothing with the policy but the interface.
+// An adversary does to a policy whatever a cluster can do to it. Slots come, go and
+// return in an instant. Attempts fail, are refused, are adopted or outlast their bounds.
+// Tasks are held, outputs are lost, jobs are revised, cancelled and adopted, slots are
+// not offered, and the policy restarts from snapshots. The adversary shares nothing with
+// the policy but the interface.
 type adversary struct {
 	p    *Policy
 	opts Options
 	r    *rand.Rand
 	now  int64
-	calm bool // from now on nothing happens that promises do not allow for
+	calm bool // from now on, nothing happens that promises do not allow for
 
 	slots []hostileSlot
 	jobs  []*hostileJob // live
 	ids   sojourn.JobID
-	log   []any // what was done; text is made of it for a failure only
+	log   []any // what was done, turned into text only for a failure
 
 	finish map[sojourn.JobID]int64
 }
@@ -67,7 +67,7 @@ func newAdversary(opts Options, seed uint64) *adversary {
 	return a
 }
 
-// A told event is one with the answer to it.
+// A told event is an event with the answer to it.
 type told struct {
 	ev  sojourn.Event
 	err error
@@ -75,7 +75,7 @@ type told struct {
 
 func (x told) String() string { return fmt.Sprintf("%v: %v", x.ev, x.err) }
 
-// story returns what was done, one line each.
+// story returns what was done, one line for each event.
 func (a *adversary) story() string {
 	var b strings.Builder
 	for _, x := range a.log {
@@ -103,7 +103,7 @@ func (a *adversary) addSlot() {
 	a.slots = append(a.slots, hostileSlot{Slot: s})
 }
 
-// describe makes up a job, or a new description of one.
+// describe makes up a job, or a new description of a job.
 func (a *adversary) describe(of *hostileJob) *sojourn.Job {
 	j := &sojourn.Job{}
 	if of != nil {
@@ -122,7 +122,7 @@ func (a *adversary) describe(of *hostileJob) *sojourn.Job {
 		j.ID = a.ids
 		shape := a.r.IntN(4)
 		for c := range sojourn.Class(2) {
-			if shape == int(c) { // one in two jobs has one phase only
+			if shape == int(c) { // every second job has one phase only
 				continue
 			}
 			j.Phases = append(j.Phases, sojourn.Phase{Class: c, Tasks: 1 + a.r.IntN(4), Estimate: time.Duration(1 + a.r.IntN(9))})
@@ -134,7 +134,7 @@ func (a *adversary) describe(of *hostileJob) *sojourn.Job {
 	return j
 }
 
-// arrive offers a job, and takes the counter-offer one time in two.
+// arrive offers a job. It takes the counter-offer one time in two.
 func (a *adversary) arrive() error {
 	j := a.describe(nil)
 	if a.r.IntN(8) == 0 {
@@ -211,7 +211,7 @@ func (a *adversary) set(j *hostileJob, id sojourn.TaskID, state byte) {
 // bound returns how long an attempt at a task may take.
 func (j *hostileJob) bound(id sojourn.TaskID) int64 { return int64(j.spec.Phases[id.Phase].Estimate) }
 
-// offer offers free slots: all of them if it is calm, until none is taken.
+// offer offers free slots: if it is calm, all of them until none is taken.
 func (a *adversary) offer() {
 	for again := true; again; {
 		again = false
@@ -275,7 +275,7 @@ func (a *adversary) ends() {
 	}
 }
 
-// tasks lists the tasks in a state of jobs that are not cancelled.
+// tasks lists the tasks that are in a state, without those of cancelled jobs.
 func (a *adversary) tasks(states string) (list []sojourn.TaskID) {
 	for _, j := range a.jobs {
 		for p := range j.state {
@@ -289,7 +289,7 @@ func (a *adversary) tasks(states string) (list []sojourn.TaskID) {
 	return list
 }
 
-// harm does one thing that nobody had reckoned with.
+// harm does one thing that no promise allowed for.
 func (a *adversary) harm() error {
 	s := &a.slots[a.r.IntN(len(a.slots))]
 	pick := func(states string) (sojourn.TaskID, bool) {
@@ -383,7 +383,7 @@ func (a *adversary) harm() error {
 				a.set(j, id, 'd')
 			}
 		}
-	case 11: // an attempt is adopted that may have run for longer than it should
+	case 11: // an attempt is adopted that may have run for too long already
 		id, ok := pick("p")
 		if !ok || s.gone || s.retiring || s.job != nil {
 			break
@@ -422,7 +422,7 @@ func (a *adversary) restart() error {
 	return err
 }
 
-// void returns the jobs whose promises are void, each of which says why.
+// void returns the jobs whose promises are void. Each must say why.
 func (a *adversary) void() (map[sojourn.JobID]bool, error) {
 	list := map[sojourn.JobID]bool{}
 	for _, id := range a.p.AppendVoid(nil) {
@@ -437,7 +437,7 @@ func (a *adversary) void() (map[sojourn.JobID]bool, error) {
 	return list, nil
 }
 
-// judge checks that nobody is late without being told.
+// judge checks that no job is late without a word.
 func (a *adversary) judge() error {
 	void, err := a.void()
 	if err != nil {
@@ -452,7 +452,7 @@ func (a *adversary) judge() error {
 	return nil
 }
 
-// step lets time pass until the next thing that happens, at most a little.
+// step lets time pass until the next event, at most by a given time.
 func (a *adversary) step(most int64) {
 	next := a.now + most
 	for i := range a.slots {
@@ -467,7 +467,7 @@ func (a *adversary) step(most int64) {
 	a.must(sojourn.Event{Kind: sojourn.Tick})
 }
 
-// run harms for a while. From then on what was promised must be kept.
+// run does harm for a while. From then on the promises must be kept.
 func (a *adversary) run() error {
 	for range 5 + a.r.IntN(60) {
 		if a.r.IntN(3) == 0 {
@@ -498,7 +498,7 @@ func (a *adversary) run() error {
 			}
 		}
 	}
-	// Attempts that run within their bounds end within them from now on.
+	// From now on, attempts that run within their bounds end within them.
 	a.calm = true
 	for i := range a.slots {
 		if s := &a.slots[i]; s.job != nil {
@@ -535,9 +535,10 @@ func (a *adversary) run() error {
 	return nil
 }
 
-// After any events, a promise that is said to hold is kept from then on, if from then on the
-// hypotheses hold; nobody is late without being told, and why; offers that are taken at once
-// are accepted; Admit says what Observe does; refusals and restarts change nothing.
+// After any events, if the policy says that a promise holds, and the hypotheses hold from
+// then on, the promise is kept. No job is late without a word and a reason. Offers that
+// are taken at once are accepted. Admit says what Observe does. Refusals and restarts
+// change nothing.
 //
 // Reference: doc.go, "When reality is otherwise".
 func TestHostileHistories(t *testing.T) {

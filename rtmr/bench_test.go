@@ -34,12 +34,12 @@ func BenchmarkFloor(b *testing.B) { steady.Floor(b, 1000, 10_000) }
 // A benchCluster is a policy with slots and waiting jobs, and a job to be admitted.
 type benchCluster struct {
 	p    *Policy
-	head *sojourn.Job // has the earliest deadline: all jobs are booked anew behind it
+	head *sojourn.Job // has the earliest deadline, so all jobs behind it are booked again
 }
 
-// waiting makes a cluster with so many slots, nine of ten for maps, and so many waiting
-// jobs, whose maps and reduces take different times. With busy, an older job holds all
-// slots, and no two of its attempts end at one instant.
+// waiting makes a cluster with some slots, nine of ten for maps, and some waiting jobs,
+// whose maps and reduces take different times. With busy, an older job holds all slots,
+// and no two of its attempts end at one instant.
 func waiting(b *testing.B, opts Options, slots, jobs, tasks int, busy bool) benchCluster {
 	b.Helper()
 	p := newBench(b, opts)().(*Policy)
@@ -68,7 +68,7 @@ func waiting(b *testing.B, opts Options, slots, jobs, tasks int, busy bool) benc
 				b.Fatalf("slot %d stays free", i)
 			}
 		}
-		// Attempts as if each had started at an instant of its own.
+		// The attempts seem to have started at different instants.
 		for _, j := range p.order.jobs {
 			for s := range j.Data.running {
 				if n := j.Data.running[s].live; n > 0 {
@@ -96,8 +96,8 @@ func waiting(b *testing.B, opts Options, slots, jobs, tasks int, busy bool) benc
 	return benchCluster{p, job(1e6+9, 89_000*time.Hour)}
 }
 
-// BenchmarkAdmit measures the admission of a job at the head of the queue, with all
-// waiting jobs booked anew, in both stages. tasks is the mean for each stage.
+// BenchmarkAdmit measures the admission of a job at the head of the queue. All waiting
+// jobs are booked again, in both stages. tasks is the mean for each stage.
 func BenchmarkAdmit(b *testing.B) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		for _, c := range []struct {
@@ -140,9 +140,9 @@ func BenchmarkOffer(b *testing.B) {
 	}
 }
 
-// BenchmarkOfferWorst measures the longest search for an offer that is exact: the last of
-// 256 waiting jobs has no time to spare and the others have, so that at each place all
-// jobs behind are booked anew, in vain.
+// BenchmarkOfferWorst measures the longest search for an exact offer. The last of 256
+// waiting jobs has no time to spare and the others have. So at each place all jobs behind
+// are booked again, in vain.
 func BenchmarkOfferWorst(b *testing.B) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		b.Run(booking.String(), func(b *testing.B) {
@@ -156,8 +156,8 @@ func BenchmarkOfferWorst(b *testing.B) {
 				}
 				return r
 			}
-			// All are accepted with time to spare, which is then taken from the last one; the
-			// others keep their order and have time until then.
+			// All jobs are accepted with time to spare. The last one then loses its spare
+			// time. The others keep their order and have time until then.
 			last.Deadline = sojourn.Time(200_000 * time.Hour)
 			if err := q.p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &last}); err != nil {
 				b.Fatal(err)
@@ -181,7 +181,7 @@ func BenchmarkOfferWorst(b *testing.B) {
 	}
 }
 
-// BenchmarkAssign measures an assignment alone, with so many jobs that wait.
+// BenchmarkAssign measures an assignment alone, with many waiting jobs.
 func BenchmarkAssign(b *testing.B) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		for _, jobs := range []int{100, 1000} {
@@ -214,7 +214,7 @@ func BenchmarkAssign(b *testing.B) {
 	}
 }
 
-// BenchmarkLiteral measures the paper's loop, which sorts the vector after each task: an
+// BenchmarkLiteral measures the paper's loop, which sorts the vector after each task. An
 // operation is one task at 100,000 slots. The admission of BenchmarkAdmit at 1,000 jobs
 // of 100,000 tasks takes 200 million of them.
 func BenchmarkLiteral(b *testing.B) {
@@ -230,8 +230,9 @@ func BenchmarkLiteral(b *testing.B) {
 	}
 }
 
-// BenchmarkQuestions asks a policy with a hundred promises. All other jobs have no deadline:
-// an arrival books all that have one. The pad allows for slots that wait while jobs arrive.
+// BenchmarkQuestions asks a policy with a hundred promises. All other jobs have no
+// deadline, since an arrival books all jobs that have one. The pad allows for slots that
+// wait while jobs arrive.
 func BenchmarkQuestions(b *testing.B) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		b.Run(booking.String(), func(b *testing.B) {

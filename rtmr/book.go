@@ -173,17 +173,7 @@ func (a *admission) placeAt(p int, want int64) int64 {
 // decide returns the place that the candidate gets, or the promise that it would break
 // and an offer.
 func (a *admission) decide() (place int64, broken *miss, off offer) {
-	p := a.natural(a.cand.place)
-	a.prefix.begin(a.base, a.now)
-	for i := range p {
-		a.prefix.pass(&a.list[i])
-	}
-	a.rest.begin(&a.prefix.at, a.now)
-	broken = a.rest.book([]entry{a.cand})
-	if broken == nil {
-		broken = a.rest.book(a.list[p:])
-	}
-	if broken == nil {
+	if broken = a.atNatural(); broken == nil {
 		return a.cand.place, nil, offer{}
 	}
 	off = a.search()
@@ -191,6 +181,20 @@ func (a *admission) decide() (place int64, broken *miss, off offer) {
 		return a.placeAt(off.index, a.cand.place), nil, off
 	}
 	return 0, broken, off
+}
+
+// atNatural returns the promise that the candidate would break at its natural place.
+func (a *admission) atNatural() (broken *miss) {
+	p := a.natural(a.cand.place)
+	a.prefix.begin(a.base, a.now)
+	for i := range p {
+		a.prefix.pass(&a.list[i])
+	}
+	a.rest.begin(&a.prefix.at, a.now)
+	if broken = a.rest.book([]entry{a.cand}); broken == nil {
+		broken = a.rest.book(a.list[p:])
+	}
+	return broken
 }
 
 // search returns the earliest deadline at which the candidate would be accepted.

@@ -2,9 +2,11 @@
 
 package rtmr
 
-// thorough says that the package is compiled with each mistake of mutants_test.go, as
-// .ci/run asks for by the build tag ci. manyHistories are hostile ones for each policy.
+// thorough says that the package is compiled with each mistake of mutants_test.go. The
+// build tag ci sets it, and .ci/run sets the tag. manyHistories is the number of hostile
+// histories for each policy. The laws get one check of rapid in share.
 const (
 	thorough      = true
 	manyHistories = 1000
+	share         = 1
 )

@@ -107,3 +107,32 @@ func (c *cluster) passTimers(at int64) {
 		c.setTimer(c.ledger.ByHandle(id/2), int(id%2), at)
 	}
 }
+
+// ends tells the instants from now on at which attempts of a stage of the jobs end at the latest, each
+// with the number of slots that become available, which is negative for slots that retire.
+func (c *cluster) ends(jobs []*job, stage int, now int64, tell func(end, n int64)) {
+	for _, j := range jobs {
+		runs := &j.Data.running[stage]
+		if runs.live == 0 {
+			continue
+		}
+		for _, r := range runs.runs[runs.head:] {
+			if end := slotvec.Add(int64(r.at), j.Data.eps[stage]); r.n > 0 && end >= now {
+				tell(end, r.n)
+			}
+		}
+	}
+	for _, id := range c.retiring {
+		a, _ := c.ledger.Attempt(id)
+		start, ok := c.adopted[id]
+		if !ok {
+			start = a.Start
+		}
+		if stageOf(&a.Job.Spec().Phases[a.Task.Phase]) != stage {
+			continue
+		}
+		if end := slotvec.Add(int64(start), a.Job.Data.eps[stage]); end >= now {
+			tell(end, -1)
+		}
+	}
+}

@@ -7,8 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A job that ends no further from its estimate than Delta leaves the estimates of those
-// behind it alone; one that ends further from it replaces them.
+// If a job ends within Delta of its estimate, the estimates of the jobs behind it stay.
+// If it ends further away, they are replaced.
 func TestDelta(t *testing.T) {
 	for _, tc := range []struct{ delta, end, want int64 }{
 		{0, 10, 20}, {0, 9, 19},

@@ -164,14 +164,18 @@
 //   - The estimates of Chain rely on the starts that they foresaw. If free slots were not
 //     offered, the estimates are built again from reality, as after a lost slot.
 //   - Slow start breaks H5 and is not supported: reduces hold slots while maps run. Two
-//     phases on one class of slots are not supported either, nor are more than two phases.
+//     phases on one class of slots are not supported either, nor are more than two phases, phases
+//     that say what they need ([sojourn.Phase] Needs), and phases whose tasks are held at first, to
+//     which no end can be promised.
 //
 // # Cost
 //
 // Assign and the events of tasks take O(log n) for n live jobs. An arrival takes O(n) for the
 // order, and books up to n jobs in O(r log r) each, for r distinct instants in a vector,
 // whatever the numbers of tasks and slots are. Rebook gathers the running attempts first:
-// O(a log a) for a distinct ends. An offer books O(n^2) jobs at worst, and is exact for up to
+// O(a log a) for a distinct ends. If there are thousands, it first groups them into 512 instants, at
+// which slots become available no earlier, in O(a): what fits there is accepted, and only the others
+// are tried with all ends. An offer books O(n^2) jobs at worst, and is exact for up to
 // 256 jobs. For more jobs the search ends after some 34,000 bookings. It then gives a
 // deadline that is accepted but may not be the least. Chain keeps O(r) for each job.
 package rtmr

@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
-// newPolicy returns a policy with so many map slots.
+// newPolicy returns a policy with some map slots.
 func newPolicy(slots int) *rtmr.Policy {
 	p, err := rtmr.New(rtmr.Options{})
 	if err != nil {
@@ -33,8 +33,8 @@ func job(id sojourn.JobID, tasks int, deadline sojourn.Time) *sojourn.Job {
 	return &sojourn.Job{ID: id, Deadline: deadline, Phases: []sojourn.Phase{{Tasks: tasks, Estimate: 10 * time.Minute}}}
 }
 
-// Before a job is submitted, Admit tells whether its deadline would be promised. A refusal
-// says who would be late, and what would be accepted.
+// Admit tells before a job is submitted whether its deadline would be promised. A refusal
+// says which job would be late, and which deadline would be accepted.
 func ExamplePolicy_Admit() {
 	p := newPolicy(2)
 	observe(p, sojourn.Event{Kind: sojourn.JobArrived, Job: job(1, 4, sojourn.Time(20*time.Minute))})
@@ -42,7 +42,7 @@ func ExamplePolicy_Admit() {
 	p.Assign(0) // free slots are offered at once: the promise counts on it
 	p.Assign(1)
 
-	// Five minutes later. Deadlines are instants, not distances.
+	// Five minutes have passed. Deadlines are instants, not distances.
 	now := sojourn.Time(5 * time.Minute)
 	observe(p, sojourn.Event{Kind: sojourn.Tick, At: now})
 	next := job(2, 2, now.Add(15*time.Minute))
@@ -61,7 +61,7 @@ func ExamplePolicy_Admit() {
 	// order: [1 2]
 }
 
-// A promise that reality has made void is told, with the reason.
+// A promise that has become void is listed with the reason.
 func ExamplePolicy_AppendVoid() {
 	p := newPolicy(2)
 	observe(p, sojourn.Event{Kind: sojourn.JobArrived, Job: job(1, 4, sojourn.Time(20*time.Minute))})

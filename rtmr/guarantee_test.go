@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// jobs is how many jobs the guarantee is tested with, in each variant. The full number
-// is a million: go test ./rtmr -run Guarantee -rtmr.jobs=1000000 -timeout 0
-var jobs = flag.Int("rtmr.jobs", 3000, "simulated jobs for each variant of the guarantee")
+// jobs is the number of jobs that the guarantee is tested with, in each variant. The full
+// number is a million: go test ./rtmr -run Guarantee -rtmr.jobs=1000000 -timeout 0
+var jobs = flag.Int("rtmr.jobs", 3000/share, "simulated jobs for each variant of the guarantee")
 
-// The variants of which the guarantee is claimed.
+// variants are those for which the guarantee is claimed.
 func variants() []variant {
 	chain := Options{Booking: Chain}
 	paper := Options{Booking: Chain, OnePosition: true}
@@ -57,8 +57,8 @@ func TestGuarantee(t *testing.T) {
 	}
 }
 
-// Each hypothesis that does not hold, and the paper's own mistake, makes accepted jobs late:
-// the simulation can fail.
+// If a hypothesis does not hold, or with the paper's own mistake, accepted jobs are late.
+// So the simulation can fail.
 func TestLate(t *testing.T) {
 	paper := Options{Booking: Chain, OnePosition: true}
 	for i, v := range []variant{

@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// An error says what is wrong with a job, and nothing is lost: the same job is accepted as
+// An error says what is wrong with a job. Nothing is lost: the same job is accepted as
 // soon as it fits.
 func TestBadInput(t *testing.T) {
 	plain := func(deadline sojourn.Time, phases ...sojourn.Phase) *sojourn.Job {
@@ -100,8 +100,8 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// A lost slot breaks promises: those that do not fit any more are void, and nobody else
-// is late for their sake. When the slot is back, they hold again.
+// A lost slot breaks promises. Those that no longer fit are void, and they make no other
+// job late. When the slot is back, they hold again.
 func TestSlotsLostAndGained(t *testing.T) {
 	w := small(t, Options{}, 2, 0)
 	w.arrive(exact(1, 20, 2, 10, 0, 0))
@@ -128,8 +128,8 @@ func TestSlotsLostAndGained(t *testing.T) {
 	}
 }
 
-// A task that fails has to run again, which nobody had reckoned with: at 9 s nothing of
-// job 1 is left that could end by 10 s.
+// A task that fails has to run again, which the promise did not allow for. At 9 s nothing
+// of job 1 is left that could end by 10 s.
 func TestFailureVoids(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		w := small(t, Options{Booking: booking}, 1, 0)
@@ -151,8 +151,8 @@ func TestFailureVoids(t *testing.T) {
 }
 
 // Without estimates, sizes bound the times: 3 s of start-up and 2 s a MiB for maps of at
-// most 4 MiB; a reduce may get all of eta times the 6 MiB, or with a skew factor of 1.5 at
-// most three eighths of it; an empty input divides nothing.
+// most 4 MiB. A reduce may get all of eta times the 6 MiB, or with a skew factor of 1.5
+// at most three eighths of it. An empty input is divided by nothing.
 //
 // Reference: Section IV-A.
 func TestEstimator(t *testing.T) {
@@ -170,7 +170,7 @@ func TestEstimator(t *testing.T) {
 	}
 	p := mustNew(t, Options{MapRate: time.Second, Learn: true})
 	learn := func(index uint32, d time.Duration) { p.est.learn(job, sojourn.TaskID{Job: 1, Index: index}, d) }
-	learn(2, 5*time.Second)  // empty: all start-up
+	learn(2, 5*time.Second)  // empty, so start-up only
 	learn(0, 25*time.Second) // 20 s for 2 MiB
 	learn(1, 10*time.Second) // rates never fall
 	if _, eps, err := p.shape(&sojourn.Job{ID: 1, Phases: job.Phases[:1]}); err != nil || time.Duration(eps[0]) != 45*time.Second {
@@ -200,8 +200,8 @@ func TestRequiredDeadlineStays(t *testing.T) {
 	}
 }
 
-// The latest deadline is one: it is promised, void while nobody knows when the job ends, and
-// holds again.
+// The latest deadline is valid. It is promised, is void while the end of the job is
+// unknown, and then holds again.
 func TestDeadlineAtTheEndOfTime(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		w := small(t, Options{Booking: booking}, 1, 0)
@@ -227,8 +227,8 @@ func TestDeadlineAtTheEndOfTime(t *testing.T) {
 	}
 }
 
-// A job is refused while the cluster that could run it in time is gone, and nothing is lost:
-// it is accepted when the slots are back.
+// A job is refused while the cluster that could run it in time is gone. Nothing is lost:
+// the job is accepted when the slots are back.
 func TestClusterThatIsGone(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		w := small(t, Options{Booking: booking}, 2, 0)

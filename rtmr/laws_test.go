@@ -10,11 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	checks "github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// A watcher checks invariants while a world goes on. It keeps what can be judged only
+// A watcher checks invariants while a world goes on. It also keeps what it can judge only
 // when the world has ended.
 type watcher struct {
 	least  map[sojourn.JobID][2]int64 // the least e^m and e that a job was ever told
@@ -35,7 +36,7 @@ func newWatcher() *watcher {
 	return &watcher{least: map[sojourn.JobID][2]int64{}, before: map[sojourn.JobID]mark{}, seen: map[sojourn.JobID]bool{}}
 }
 
-// overtaken forgets what was told of jobs that a new one went ahead of: they may end
+// overtaken forgets what jobs were told if a new job went ahead of them: they may end
 // later now.
 func (c *watcher) overtaken(p *Policy) {
 	first := len(p.order.jobs)
@@ -104,7 +105,7 @@ func (c *watcher) look(w *world) {
 	}
 }
 
-// finish checks what can be said when all jobs have ended.
+// finish checks what can be checked only when all jobs have ended.
 func (c *watcher) finish(w *world, mapEnds map[sojourn.JobID][]int64, ends map[sojourn.JobID][]int64) {
 	for id, told := range c.least {
 		j := w.job(id)
@@ -127,7 +128,7 @@ func (c *watcher) finish(w *world, mapEnds map[sojourn.JobID][]int64, ends map[s
 		slices.Sort(real)
 		slices.Reverse(real)
 		i := 0
-		for k := len(s.v) - 1; k >= 0; k-- { // from the latest slot on
+		for k := len(s.v) - 1; k >= 0; k-- { // the latest slots first
 			for range s.v[k].N {
 				if i < len(real) && real[i] > max(s.v[k].T, s.at) {
 					w.fail("I2: at %d: T[%d] of %v is %v, but slots are taken until %v", s.at, s.stage, s.prefix, s.v, real)
@@ -164,8 +165,8 @@ func watch(w *world) {
 }
 
 // reduceStart checks I5 at the start of a reduce: more slots were free than the unready
-// jobs ahead have reduces, and no ready job ahead had one to start. All of it is the
-// world's own account, but for the order.
+// jobs ahead have reduces, and no ready job ahead had a reduce to start. Only the order
+// comes from the policy, and all else from the world's own account.
 func reduceStart(w *world, s *wslot) func(sojourn.Assignment) {
 	if s.class != mapreduce.Reduce {
 		return nil
@@ -197,9 +198,10 @@ func reduceStart(w *world, s *wslot) func(sojourn.Assignment) {
 func TestInvariants(t *testing.T) {
 	for _, v := range variants() {
 		if v.beat > 1 {
-			continue // I4 and exact estimates are about slots that are offered at once
+			continue // I4 and exact estimates assume that slots are offered at once
 		}
 		t.Run(v.name, func(t *testing.T) {
+			checks.Share(t, share)
 			rapid.Check(t, func(t *rapid.T) {
 				seed := rapid.Uint64Range(0, 1<<40).Draw(t, "seed")
 				if failed := watched(&v, seed); failed != "" {
@@ -210,7 +212,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// Each invariant notices a mistake that concerns it.
+// Each invariant detects a mistake that concerns it.
 func TestInvariantsCanFail(t *testing.T) {
 	paper := Options{Booking: Chain, OnePosition: true}
 	plainU := paper
@@ -247,14 +249,15 @@ func (v *variant) breaks(t *testing.T, law string, spoil func(*world)) {
 	t.Errorf("%s did not notice it", law)
 }
 
-// Shorter times make nobody late. All jobs arrive at the start, so that the same ones are
-// accepted; then each task takes as long as in one run, or less.
+// Shorter times make no job late. All jobs arrive at the start, so both runs accept the
+// same ones. Then each task takes as long as in the first run, or less.
 //
 // Reference: doc.go, I9.
 func TestShorterTimesMakeNobodyLate(t *testing.T) {
 	for _, v := range variants() {
 		v.exact, v.retest = true, false
 		t.Run(v.name, func(t *testing.T) {
+			checks.Share(t, share)
 			rapid.Check(t, func(t *rapid.T) {
 				seed := rapid.Uint64Range(0, 1<<40).Draw(t, "seed")
 				if first, second := shortened(&v, seed); first.accepted != second.accepted || first.missed > 0 || second.missed > 0 {
@@ -299,7 +302,7 @@ func shortened(v *variant, seed uint64) (first, second *world) {
 	return first, second
 }
 
-// The offer is the least deadline that is accepted, by trying them all; and if every
+// The offer is the least deadline that is accepted; the test tries them all. If every
 // place is tried, a later deadline is never worse.
 //
 // Reference: doc.go, I8.
@@ -346,8 +349,8 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// No job behind a new one is later by more than the largest difference of the vectors
-// before and behind the new one.
+// If a new job makes a job behind it later, then by no more than the largest difference
+// of the vectors before and behind the new job.
 //
 // Reference: doc.go, I7.
 func TestNudge(t *testing.T) {
@@ -389,7 +392,7 @@ func TestNudge(t *testing.T) {
 	})
 }
 
-// The bound of I7 cannot be less: one slot, a job of 5, and a new one of 7 before it.
+// The bound of I7 cannot be less: one slot, a job of 5, and a new job of 7 before it.
 //
 // Reference: doc.go, I7.
 func TestNudgeIsTight(t *testing.T) {

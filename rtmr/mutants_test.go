@@ -13,7 +13,8 @@ import (
 // mutated names the mistake with which this test binary was compiled.
 var mutated = flag.String("mutated", "", "the NAME of the mutant that is tested")
 
-// A mutant is a mistake that the tests must notice: some edits, and who notices them.
+// A mutant is a mistake that the tests must detect: some edits, and the tests that detect
+// them.
 type mutant struct {
 	name  string
 	edits []edit
@@ -21,7 +22,7 @@ type mutant struct {
 	laws  []string  // invariants that are broken under the paper's options
 }
 
-// An edit replaces text that stands once in a file.
+// An edit replaces text that occurs once in a file.
 type edit struct{ file, old, new string }
 
 var mutants = []mutant{
@@ -98,8 +99,9 @@ var mutants = []mutant{
 
 var paper = Options{Booking: Chain, OnePosition: true}
 
-// The guarantee and the invariants notice each mistake. The package is compiled anew with
-// it; without the build tag ci, only that the edits fit is looked at.
+// The tests of the guarantee and of the invariants detect each mistake. The package is
+// compiled anew with it. Without the build tag ci, the test only checks that the edits
+// fit.
 func TestMutants(t *testing.T) {
 	for i, m := range mutants {
 		switch {
@@ -126,8 +128,8 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// overlay writes the files with the mistake, and returns the name of one that go test
-// reads with -overlay.
+// overlay writes the files with the mistake, and returns the name of a file for the flag
+// -overlay of go test.
 func (m *mutant) overlay(t *testing.T) string {
 	t.Helper()
 	dir, files := t.TempDir(), map[string]string{}

@@ -6,4 +6,5 @@ package rtmr
 const (
 	thorough      = false
 	manyHistories = 100
+	share         = 3
 )

@@ -8,11 +8,11 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Jobs of one map of 10 wait for the one slot, each with a deadline at its very end but for
-// the last two, which have time. A new one of 10 has to go behind all but these: all
-// places before are tried in vain, and at each of them all jobs behind are booked anew.
-// With 256 jobs the offer is the least deadline that is accepted. With 400 the search
-// ends before, with a deadline that is accepted, but not the least.
+// Jobs of one map of 10 wait for the one slot. The deadline of each is exactly its end,
+// except for the last two jobs, which have time. A new job of 10 has to go behind all but
+// these two. All places before are tried in vain, and at each of them all jobs behind are
+// booked again. With 256 jobs the offer is the least deadline that is accepted. With 400
+// the search ends early, with a deadline that is accepted but is not the least.
 //
 // Reference: doc.go, I8 and Cost.
 func TestOfferAmongManyJobs(t *testing.T) {

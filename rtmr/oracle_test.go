@@ -11,37 +11,37 @@ import (
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// A world is a small cluster in whole units of time, driven by a policy: a simulator
-// that shares no code with the policy, nor with package sim. What it knows of a job is
-// how long each task really takes.
+// A world is a small cluster in whole units of time, driven by a policy. It is a
+// simulator that shares no code with the policy, nor with package sim. It knows how long
+// each task really takes.
 type world struct {
 	p   *Policy
 	r   *rand.Rand
 	now int64
 
-	beat    int64 // free slots are offered at its multiples only; 1 for at once
+	beat    int64 // free slots are offered at its multiples only; 1 for always
 	slots   []wslot
 	jobs    []wjob
 	pending []wjob // to arrive, by time
-	retest  []wjob // refused, to be offered again at each completion
-	asks    bool   // they are
+	retest  []wjob // refused jobs, offered again at each completion
+	asks    bool   // refused jobs are offered again
 
 	accepted, rejected, missed int
-	late                       int64                                   // the sum of what jobs were late
+	late                       int64                                   // the sum of the lateness of jobs
 	check                      func(*world)                            // after each instant
 	ended                      func(id sojourn.JobID, stage int)       // at the end of each task
 	before                     func(*wslot) func(a sojourn.Assignment) // around the start of each task
-	refusals                   bool                                    // are checked to change nothing
+	refusals                   bool                                    // refusals and questions are checked to change nothing
 	failed                     string                                  // the first law that was broken
-	broken                     map[string]bool                         // all of them, by name
+	broken                     map[string]bool                         // all laws that were broken, by name
 
-	// What tests of the laws themselves spoil.
+	// Spoiled by the tests of the laws themselves.
 	lazy  bool   // slot 0 is never offered
 	spoil func() // after each refusal
 	all   bool   // I6 is expected without min-merge as well
 }
 
-// fail records that a law is broken, whose name is in front.
+// fail records a broken law. The text begins with the name of the law.
 func (w *world) fail(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if w.failed == "" {
@@ -198,8 +198,8 @@ func (w *world) ends() (any bool) {
 	return any
 }
 
-// run runs until nothing is left. At one instant arrivals come before or after the
-// offers at random, as they may.
+// run runs until nothing is left. At one instant, arrivals come before or after the
+// offers, at random.
 func (w *world) run() {
 	for {
 		next := int64(-1)
@@ -271,13 +271,13 @@ func (w *world) live() bool {
 type variant struct {
 	name   string
 	opts   Options
-	exact  bool // every task takes as long as estimated; else uniformly from 1 to that
-	zeros  bool // jobs without maps or without reduces
+	exact  bool // every task takes as long as estimated; else uniformly from 1 to its estimate
+	zeros  bool // some jobs have no maps or no reduces
 	big    bool
 	retest bool
-	beat   int64 // free slots are offered at multiples of it only
+	beat   int64 // free slots are offered at its multiples only
 	pad    int64 // Options.Latency, in units
-	over   int   // one job in so many takes half as long again as estimated
+	over   int   // one job of this many takes half as long again as estimated
 }
 
 // build makes a world with random jobs.
@@ -327,7 +327,8 @@ func (v *variant) build(seed uint64) *world {
 		for c := range j.times {
 			alone += (int64(len(j.times[c])+slots[c]-1) / int64(slots[c])) * (j.eps[c] + v.pad)
 		}
-		// From hopeless to generous, and often equal to that of another job.
+		// The deadline is anything from hopeless to generous, and often equal to that of
+		// another job.
 		j.deadline = at + alone*int64(2+r.IntN(8))/2 - int64(r.IntN(3))
 		if r.IntN(4) == 0 && len(w.pending) > 0 {
 			j.deadline = max(1, w.pending[r.IntN(len(w.pending))].deadline)
@@ -345,7 +346,7 @@ func (t tally) String() string {
 	return fmt.Sprintf("%d jobs, accept %.3f, %d missed", t.jobs, float64(t.accepted)/float64(t.jobs), t.missed)
 }
 
-// simulate runs worlds until they had so many jobs.
+// simulate runs worlds until they have had as many jobs as asked.
 func (v *variant) simulate(seed uint64, jobs int, check func(*world)) (t tally, failed string) {
 	for ; t.jobs < jobs; seed++ {
 		w := v.build(seed)

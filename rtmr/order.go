@@ -109,3 +109,11 @@ func (o *order) started() int {
 	})
 	return n
 }
+
+// running returns the number of distinct starts of running attempts, job by job.
+func (o *order) running() (n int) {
+	for _, j := range o.jobs {
+		n += j.Data.running[maps].live + j.Data.running[reduces].live
+	}
+	return n
+}

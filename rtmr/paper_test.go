@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// must makes a policy.
+// mustNew makes a policy.
 func mustNew(t *testing.T, opts Options) *Policy {
 	t.Helper()
 	p, err := New(opts)
@@ -18,7 +18,7 @@ func mustNew(t *testing.T, opts Options) *Policy {
 	return p
 }
 
-// small makes a world of so many map and reduce slots without jobs.
+// small makes a world of some map and reduce slots without jobs.
 func small(t *testing.T, opts Options, maps, reduces int) *world {
 	t.Helper()
 	w := (&variant{opts: opts}).build(1)
@@ -65,10 +65,10 @@ func TestOffByOne(t *testing.T) {
 	}
 }
 
-// Two map slots. Jobs 1 and 2 have one map each, estimated at 10, and e = 10; they have
-// to end by 10. Job 1 ends at 9. The paper's feedback books all of job 2 anew behind
-// U^m = [0, 9], from 9 on, although it has been running since 0, and arrives at e = 19,
-// past the deadline. The lesser of the two bounds is still 10.
+// Two map slots. Jobs 1 and 2 have one map each, estimated at 10, with e = 10 and
+// deadline 10. Job 1 ends at 9. The paper's feedback books all of job 2 anew behind U^m =
+// [0, 9], from 9 on, although it has been running since 0. So it gets e = 19, past the
+// deadline. The lesser of the two bounds is still 10.
 //
 // Reference: Algorithm V, lines 14 to 19.
 func TestFeedbackRaisesAnEstimatePastTheDeadline(t *testing.T) {
@@ -88,10 +88,10 @@ func TestFeedbackRaisesAnEstimatePastTheDeadline(t *testing.T) {
 }
 
 // Two map slots, and job 1 of three maps of 9 with deadline 27 is waiting. Job 2 has one
-// map of 26. With deadline 26 it goes first, and both end in time: at 26, and at 9, 18 and
-// 27 on the other slot. With deadline 27 it goes behind job 1, which leaves it a slot at 9,
-// and would end at 35: it is refused, with an offer that is earlier than what it asked
-// for. When every place is tried, it gets the first one.
+// map of 26. With deadline 26 it goes first, and both jobs end in time: at 26, and at 9,
+// 18 and 27 on the other slot. With deadline 27 it goes behind job 1, which leaves it a
+// slot at 9, so it would end at 35. It is refused, with an offer that is earlier than the
+// deadline that it asked for. If every place is tried, it gets the first one.
 //
 // Reference: Section IV-B, the order by deadlines.
 func TestEDFIsNotMonotone(t *testing.T) {
@@ -125,11 +125,12 @@ func TestEDFIsNotMonotone(t *testing.T) {
 	}
 }
 
-// The vectors of Algorithms II and III by hand: two map slots, two reduce slots. Job 1: 3
-// maps of 4, one reduce of 5: maps end at 4, 4, 8, so T^m = [4, 8] and e^m = 8; the reduce
-// ends at 13: T^r = [0, 13]. Job 2 behind it: 2 maps of 3 end at 7 and 10: T^m = [8, 10] and e^m =
-// 10; 3 reduces of 2 start at 10 and 12 on the slot that was free, and then at 13 on the
-// other one, which is then the first: T^r = [14, 15] and e = 15.
+// The vectors of Algorithms II and III by hand: two map slots, two reduce slots. Job 1
+// has 3 maps of 4 and one reduce of 5. Its maps end at 4, 4, 8, so T^m = [4, 8] and e^m =
+// 8. Its reduce ends at 13: T^r = [0, 13]. Job 2 is behind it. Its 2 maps of 3 end at 7
+// and 10: T^m = [8, 10] and e^m = 10. Its 3 reduces of 2 start at 10 and 12 on the slot
+// that was free, and then at 13 on the other slot, which is the first one by then: T^r =
+// [14, 15] and e = 15.
 //
 // Reference: Algorithms II and III.
 func TestVectorsByHand(t *testing.T) {

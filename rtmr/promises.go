@@ -91,6 +91,7 @@ type scratch struct {
 	list  []entry
 	walk  walker
 	admit admission
+	grid  grid
 }
 
 // A transaction is an event between begin and end.
@@ -373,31 +374,8 @@ func (p *promises) reality(v *vectors, now int64) {
 			v[s] = append(v[s], slotvec.Run{T: now, N: p.free[s]})
 		}
 	}
-	for _, j := range p.order.jobs {
-		for s := range v {
-			runs := &j.Data.running[s]
-			if runs.live == 0 {
-				continue
-			}
-			for _, r := range runs.runs[runs.head:] {
-				if end := slotvec.Add(int64(r.at), j.Data.eps[s]); r.n > 0 && end >= now {
-					v[s] = append(v[s], slotvec.Run{T: end, N: r.n})
-				}
-			}
-		}
-	}
-	for _, id := range p.retiring {
-		a, _ := p.ledger.Attempt(id)
-		start, ok := p.adopted[id]
-		if !ok {
-			start = a.Start
-		}
-		s := stageOf(&a.Job.Spec().Phases[a.Task.Phase])
-		if end := slotvec.Add(int64(start), a.Job.Data.eps[s]); end >= now {
-			v[s] = append(v[s], slotvec.Run{T: end, N: -1})
-		}
-	}
 	for s := range v {
+		p.ends(p.order.jobs, s, now, func(end, n int64) { v[s] = append(v[s], slotvec.Run{T: end, N: n}) })
 		v[s] = slotvec.Sort(v[s])
 	}
 }

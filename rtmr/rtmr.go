@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
-// A Policy is RTMR as a [sojourn.Policy]. It is also a [sojourn.Admitter], a
+// A Policy is RTMR as a [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Admitter], a
 // [sojourn.Seeker], a [sojourn.Waker], a [sojourn.Explainer], a [sojourn.Promiser] and a
 // [sojourn.Snapshotter].
 type Policy struct {
@@ -72,6 +72,7 @@ func New(opts Options) (*Policy, error) {
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	c := &cluster{timers: heap.New(overrun.before)}
+	c.ledger.Supports = sojourn.FeatureAttempts
 	c.inputs = locality.New(&c.ledger)
 	*p = Policy{
 		header: p.header,
@@ -241,6 +242,9 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	p.fresh = false
 	return a, true
 }
+
+// Supports implements [sojourn.Supporter]: attempts of held tasks, but neither Needs nor Held.
+func (p *Policy) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if a job
 // may start a task of the class.

@@ -15,7 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-// with returns a constructor of policies with the given options.
+// with returns a constructor of policies with given options.
 func with(opts rtmr.Options) func() sojourn.Policy {
 	return func() sojourn.Policy {
 		p, err := rtmr.New(opts)
@@ -26,8 +26,8 @@ func with(opts rtmr.Options) func() sojourn.Policy {
 	}
 }
 
-// supported is what the theory covers: a map phase, a reduce phase, or both with a
-// barrier between them.
+// supported reports whether the theory covers a job: a map phase, a reduce phase, or both
+// with a barrier between them.
 func supported(j *sojourn.Job) bool {
 	return len(j.Phases) == 1 ||
 		j.Phases[0].Class == mapreduce.Map && j.Phases[1].Class == mapreduce.Reduce && j.Threshold(1) == j.Phases[0].Tasks
@@ -45,9 +45,9 @@ func TestConformance(t *testing.T) {
 		share int
 		opts  rtmr.Options
 	}{
-		{"rebook", 2, rtmr.Options{}},
-		{"chain, feedback", 2, rtmr.Options{Booking: rtmr.Chain, Feedback: true}},
-		{"chain, paper", 4, rtmr.Options{Booking: rtmr.Chain, Feedback: true, Delta: 1e9, NoMergeMin: true, OnePosition: true}},
+		{"rebook", 4, rtmr.Options{}},
+		{"chain, feedback", 4, rtmr.Options{Booking: rtmr.Chain, Feedback: true}},
+		{"chain, paper", 8, rtmr.Options{Booking: rtmr.Chain, Feedback: true, Delta: 1e9, NoMergeMin: true, OnePosition: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			histories.Share(t, tc.share)
@@ -56,8 +56,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// known reports whether a job is supported where all rates are known: what has no estimate
-// has a size, or gets its part of what has.
+// known reports whether a job is supported where all rates are known: a phase without an
+// estimate has a size, or gets its part of a phase that has one.
 func known(j *sojourn.Job) bool {
 	for i := range j.Phases {
 		p := &j.Phases[i]
@@ -70,10 +70,10 @@ func known(j *sojourn.Job) bool {
 	return supported(j)
 }
 
-// Under any options, drawn anew for each history. Those that make estimates come together: then
-// the policy supports the same jobs all the time, whatever it learns.
+// The options are drawn anew for each history. Those that make estimates are drawn
+// together, so that the policy supports the same jobs all the time, whatever it learns.
 func TestConformanceOfAllOptions(t *testing.T) {
-	histories.Options(t, 1, func(t *rapid.T) rtmr.Options {
+	histories.Options(t, 2, func(t *rapid.T) rtmr.Options {
 		bit := func(name string) bool { return rapid.Bool().Draw(t, name) }
 		o := rtmr.Options{
 			Order:            rapid.SampledFrom([]rtmr.Order{rtmr.EDF, rtmr.EDF, rtmr.FIFO}).Draw(t, "order"),
@@ -107,9 +107,9 @@ func TestConformanceOfAllOptions(t *testing.T) {
 	})
 }
 
-// In the chain, a job without maps waits for its turn at the map slots. An assignment there
-// can be what it waits for: the reduce slot that was declined is then taken, and a driver
-// has to offer it again.
+// In the chain, a job without maps waits for its turn at the map slots. An assignment
+// there can end the wait. Then the job takes the reduce slot that was declined, so a
+// driver has to offer it again.
 func TestTurnAtMapSlots(t *testing.T) {
 	p := with(rtmr.Options{Booking: rtmr.Chain})()
 	job := func(id sojourn.JobID, deadline sojourn.Time, c sojourn.Class) *sojourn.Job {
@@ -139,14 +139,14 @@ func TestTurnAtMapSlots(t *testing.T) {
 	}
 }
 
-// Promises rest on all options but one.
+// Promises rest on all options except one.
 func TestSnapshotOptions(t *testing.T) {
 	saved, err := with(rtmr.Options{})().(*rtmr.Policy).AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, opts := range []rtmr.Options{
-		{}, {RequireDeadline: true}, // these two take it
+		{}, {RequireDeadline: true}, // these two accept it
 		{Order: rtmr.FIFO}, {OnePosition: true}, {Latency: 1}, {MapRate: 1}, {ReduceRate: 1}, {StartUp: 1}, {Ratio: 1}, {Skew: 1},
 		{Learn: true}, {PaperReservation: true}, {Booking: rtmr.Chain}, {Booking: rtmr.Chain, Feedback: true},
 	} {

@@ -12,7 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// simulate runs jobs of one map phase, told estimates apart from the truth, on one node.
+// simulate runs jobs of one map phase on one node. Their estimates differ from the true
+// times.
 func simulate(t *testing.T, slots int, retest bool, jobs ...*sim.Job) *sim.Result {
 	t.Helper()
 	res, err := sim.Run(context.Background(), sim.Config{
@@ -41,9 +42,9 @@ func simJob(id sojourn.JobID, at, deadline, estimate, real time.Duration) *sim.J
 	}
 }
 
-// Job 1 might take until 100 s, and so job 2 is rejected. It takes until 10 s, and when
-// rejected jobs are offered again, job 2 is accepted and ends in time. Job 3 hopes until
-// its deadline has passed.
+// Job 1 might take until 100 s, so job 2 is rejected. Job 1 takes until 10 s. If rejected
+// jobs are offered again, job 2 is accepted and ends in time. Job 3 hopes until its
+// deadline has passed.
 func TestRetest(t *testing.T) {
 	jobs := func() []*sim.Job {
 		return []*sim.Job{
@@ -65,8 +66,8 @@ func TestRetest(t *testing.T) {
 	}
 }
 
-// Job 1 outlasts its estimate of 10 s, and nobody knows when its slot comes back: its
-// guarantee is void from then on, and that of job 2, which waits for the slot, as well.
+// Job 1 outlasts its estimate of 10 s, and nothing tells when its slot becomes free. From
+// then on its guarantee is void, and so is that of job 2, which waits for the slot.
 func TestVoidIsReported(t *testing.T) {
 	res := simulate(t, 1, false,
 		simJob(1, 0, 11*time.Second, 10*time.Second, 15*time.Second),

@@ -14,7 +14,7 @@ func TestForgedSnapshots(t *testing.T) {
 	}
 }
 
-// A job takes memory for what is started, not for what is announced.
+// A job takes memory for tasks that are started, not for tasks that are announced.
 func TestLargeJob(t *testing.T) {
 	snapshottest.Large(t, with(rtmr.Options{}))
 	snapshottest.Large(t, with(rtmr.Options{Booking: rtmr.Chain, Feedback: true}))

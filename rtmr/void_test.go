@@ -22,7 +22,7 @@ func (w *world) void() map[sojourn.JobID]string {
 	return all
 }
 
-// A void job makes nobody else late. The map of job 1 outlasts its bound of 10; when it
+// A void job makes no other job late. The map of job 1 outlasts its bound of 10. When it
 // ends at 12, job 2 has long had the reduce slot, which was kept for job 1 until then.
 func TestVoidJobsRunBehind(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
@@ -48,8 +48,8 @@ func TestVoidJobsRunBehind(t *testing.T) {
 	}
 }
 
-// Where the rule of the paper has given the reduce slot away that was promised, that is
-// the reason, and not an empty one: all attempts take as long as they were estimated.
+// The rule of the paper gives away the reduce slot that was promised. Then this is the
+// reason, and the reason is not empty. All attempts take as long as estimated.
 func TestVoidByThePaper(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		w := small(t, Options{Booking: booking, PaperReservation: true}, 2, 1)
@@ -58,8 +58,8 @@ func TestVoidByThePaper(t *testing.T) {
 			if w.now != 1 {
 				return
 			}
-			// Of two jobs that were adopted and cannot be in time, one goes: who gets the
-			// other back looks at all promises.
+			// Two adopted jobs cannot be in time. When one is cancelled, the policy looks
+			// at all promises to see which of them hold again.
 			for id := sojourn.JobID(8); id <= 9; id++ {
 				late := exact(id, 2, 1, 1000, 0, 0)
 				w.must(sojourn.Event{Kind: sojourn.JobAdopted, Job: late.spec()})
@@ -74,9 +74,9 @@ func TestVoidByThePaper(t *testing.T) {
 	}
 }
 
-// A void job holds slots that the chain has not booked. Job 1 needs two slots until 20 and
-// loses one of them at 1: it is void. At 10 it takes the slot that is left, since nobody
-// else wants it. Job 2 comes at 11, and cannot have the slot before 20.
+// A void job holds slots that the chain has not booked. Job 1 needs two slots until 20
+// and loses one of them at 1, so it is void. At 10 it takes the slot that is left, since
+// no other job wants it. Job 2 arrives at 11 and cannot have the slot before 20.
 func TestVoidJobsHoldSlots(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		w := small(t, Options{Booking: booking}, 2, 0)
@@ -94,7 +94,7 @@ func TestVoidJobsHoldSlots(t *testing.T) {
 		w.now = 11
 		w.must(sojourn.Event{Kind: sojourn.Tick})
 		second := exact(2, 20, 1, 5, 0, 0)
-		for _, ask := range []func() error{ // Admit comes first and leaves no trace
+		for _, ask := range []func() error{ // Admit is asked first and leaves no trace
 			func() error { return w.p.Admit(second.spec()) },
 			func() error { return w.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: second.spec()}) },
 		} {
@@ -106,10 +106,10 @@ func TestVoidJobsHoldSlots(t *testing.T) {
 	}
 }
 
-// A job without maps does not overtake one that has nothing left to start. The second map of
-// job 1 is held, so that its promise is void, and needs no run after all: the promise
-// holds again, and only its first map runs. Job 2 has two reduces of 20 and starts at
-// once. Job 3 has one of 10, and cannot end before 50.
+// A job without maps does not overtake a job that has nothing left to start. The second
+// map of job 1 is held, so its promise is void. Then it turns out to need no run: the
+// promise holds again, and only the first map runs. Job 2 has two reduces of 20 and
+// starts at once. Job 3 has one reduce of 10, and cannot end before 50.
 func TestZeroMapJobsDoNotOvertake(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		w := small(t, Options{Booking: booking}, 2, 1)
@@ -122,7 +122,7 @@ func TestZeroMapJobsDoNotOvertake(t *testing.T) {
 		if got := w.void(); got[1] != "a task is or was held" {
 			t.Errorf("%v: void = %v, want job 1", booking, got)
 		}
-		w.arrive(exact(9, 0, 1, 1, 0, 0)) // no deadline; from now on job 1 is known to be void
+		w.arrive(exact(9, 0, 1, 1, 0, 0)) // no deadline; from now on the policy knows that job 1 is void
 		w.must(sojourn.Event{Kind: sojourn.TaskDone, Task: second})
 		if got := w.void(); len(got) > 0 {
 			t.Errorf("%v: void = %v, want none", booking, got)
@@ -139,9 +139,9 @@ func TestZeroMapJobsDoNotOvertake(t *testing.T) {
 	}
 }
 
-// An attempt that is refused in the instant of its start costs nothing, unless its slot
-// leaves with it: then the task has lost its place. Two map slots; job 1 wants both
-// until 10, and one of them leaves.
+// An attempt that is refused at the instant of its start costs nothing, unless its slot
+// leaves with it: then the task has lost its place. Two map slots; job 1 wants both until
+// 10, and one of them leaves.
 func TestRefusedOnASlotThatLeaves(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		for _, leaves := range []bool{false, true} {
@@ -150,7 +150,7 @@ func TestRefusedOnASlotThatLeaves(t *testing.T) {
 			w.offer()
 			if leaves {
 				w.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
-				w.arrive(exact(2, 1000, 1, 1, 0, 0)) // so that the loss of the slot is old news
+				w.arrive(exact(2, 1000, 1, 1, 0, 0)) // so the policy has already settled the loss of the slot
 				if got := w.void(); len(got) > 0 {
 					t.Errorf("%v: void = %v while the slot works, want none", booking, got)
 				}
@@ -167,8 +167,8 @@ func TestRefusedOnASlotThatLeaves(t *testing.T) {
 	}
 }
 
-// Whether somebody asked in between makes no difference: job 1 is void as soon as its second map
-// is held, and its first one is adopted in the same instant.
+// A question in between makes no difference. Job 1 is void as soon as its second map is
+// held, and its first map is adopted at the same instant.
 func TestAskingLeavesNoTrace(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		var got [2][]byte
@@ -188,8 +188,8 @@ func TestAskingLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// An adopted attempt may have started before those that run: it is the first to outlast its
-// bound of 10.
+// An adopted attempt may have started before the running ones. It is the first to outlast
+// its bound of 10.
 func TestAdoptedAttemptOutlastsItsBound(t *testing.T) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		w := small(t, Options{Booking: booking}, 2, 0)
@@ -210,8 +210,8 @@ func TestAdoptedAttemptOutlastsItsBound(t *testing.T) {
 	}
 }
 
-// What void promises are said to be void by, where one thing happens, or where one is settled
-// before another happens. Three map slots. Job 1 has one map of 10 that runs since 0.
+// The reasons of void promises, if one thing happens, and if one is settled before
+// another happens. Three map slots. Job 1 has one map of 10 that has run since 0.
 func TestReasonsOfVoidPromises(t *testing.T) {
 	tick := sojourn.Event{Kind: sojourn.Tick}
 	for _, tc := range []struct {
@@ -242,8 +242,9 @@ func TestReasonsOfVoidPromises(t *testing.T) {
 			at(5, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 2}})
 			at(5, sojourn.Event{Kind: sojourn.TaskFailed, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 0}})
 		}, map[sojourn.JobID]string{1: "slots were lost, a task has to run again"}},
-		// Slots 1 and 2 are taken until 20 and 25; job 2 is to run on slot 0 from 10 to 20. The loss
-		// of slot 2 harms nobody. That job 1 does not end at 10 does, and is all that harms.
+		// Slots 1 and 2 are taken until 20 and 25, and job 2 is to run on slot 0 from 10
+		// to 20. The loss of slot 2 breaks no promise. Job 1 does not end at 10, and this
+		// alone breaks one.
 		{"an overrun after a loss", func(w *world, at func(int64, sojourn.Event)) {
 			w.arrive(exact(3, 20, 1, 20, 0, 0))
 			w.arrive(exact(4, 25, 1, 25, 0, 0))
@@ -254,7 +255,7 @@ func TestReasonsOfVoidPromises(t *testing.T) {
 		}, map[sojourn.JobID]string{1: "an attempt outlasts its estimate", 2: "an attempt outlasts its estimate"}},
 	} {
 		for _, booking := range []Booking{Rebook, Chain} {
-			for _, ticks := range []bool{false, true} { // which nobody asked for
+			for _, ticks := range []bool{false, true} { // no question came before it
 				w := small(t, Options{Booking: booking}, 3, 0)
 				w.arrive(exact(1, 10, 1, 10, 0, 0))
 				w.offer()

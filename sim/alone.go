@@ -11,12 +11,12 @@ import (
 // alone returns the time that a job takes on the idle cluster, by a list
 // schedule of its true times. It schedules the tasks of a phase in the order of
 // their index, each on the slot that becomes free first, and among these on the
-// fastest. A phase starts when the outputs of all tasks of the phase before
-// have arrived; a phase of NoBarrier starts at once. Phases that run at the
+// fastest. A phase starts when the outputs of all tasks of the phases that it
+// reads have arrived; a phase of NoBarrier starts at once. Phases that run at the
 // same time on the same slots are scheduled one after the other. The result is
 // 0 if a phase finds no slot.
 func (a *arrivals) alone(j *job) time.Duration {
-	overlap := false
+	overlap := j.readers != nil
 	for p := range j.phases[1:] {
 		overlap = overlap || j.Phases[p+1].After == sojourn.NoBarrier
 	}
@@ -26,23 +26,24 @@ func (a *arrivals) alone(j *job) time.Duration {
 			a.benches[c].free = make([]time.Duration, len(a.speeds[c]))
 		}
 	}
-	var end, arrived time.Duration
+	var end time.Duration
+	a.arrived = a.arrived[:0]
 	for p := range j.phases {
 		class := int(j.told.Phases[p].Class)
 		if class >= len(a.benches) || len(a.speeds[class]) == 0 {
 			return 0
 		}
 		b := &a.benches[class]
-		from := arrived
-		if j.Phases[p].After == sojourn.NoBarrier {
-			from = 0
+		from := time.Duration(0)
+		for k := range j.inputs(p) {
+			from = max(from, a.arrived[k])
 		}
 		schedule := b.list
 		if even := b.speeds[0] == b.speeds[len(b.speeds)-1]; even && !overlap && j.Times[p].List == nil {
 			schedule = b.rounds
 		}
-		var finish time.Duration
-		finish, arrived = schedule(from, &j.Phases[p], j.Times[p])
+		finish, arrived := schedule(from, &j.Phases[p], j.Times[p])
+		a.arrived = append(a.arrived, arrived)
 		end = max(end, finish)
 	}
 	return end

@@ -16,9 +16,11 @@ import (
 type arrivals struct {
 	books
 	pull    func() (*Job, error, bool)
-	next    *Job    // the job that arrives next, nil if there is none
-	order   int     // jobs that were read from the workload
-	benches []bench // scratch, by class
+	next    *Job            // the job that arrives next, nil if there is none
+	size    int             // how many tasks it has in the workload
+	order   int             // jobs that were read from the workload
+	benches []bench         // scratch, by class
+	arrived []time.Duration // scratch, by phase
 }
 
 // read takes the next job from the workload.
@@ -39,6 +41,12 @@ func (a *arrivals) read() error {
 	if last == nil {
 		a.tally.first = j.At
 	}
+	a.size = j.Tasks()
+	if a.gangs != nil {
+		if j, err = a.gangs.rigid(j); err != nil {
+			return fmt.Errorf("sim: job %d of the workload: %w", a.order+1, err)
+		}
+	}
 	a.next = j
 	return nil
 }
@@ -51,14 +59,18 @@ func (a *arrivals) arrive() error {
 	}
 	a.order++
 	a.res.Jobs++
-	a.res.Tasks += len(j.tasks)
+	a.res.Tasks += a.size
 	if a.cfg.Records {
 		a.res.JobRecords = append(a.res.JobRecords, JobRecord{})
 	}
 	if j.told.Deadline > 0 {
 		a.res.Deadlines++
 	}
-	if err := a.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j.told}); err == nil {
+	err = j.told.Features().Check(a.supports)
+	if err == nil {
+		err = a.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j.told})
+	}
+	if err == nil {
 		a.admit(j)
 	} else if errors.Is(err, sojourn.ErrRejected) {
 		a.reject(j)
@@ -83,8 +95,8 @@ func (a *arrivals) admit(j *job) {
 	}
 	for p := range j.phases {
 		j.phases[p].pending = j.Phases[p].Tasks
-		a.tally.pending(j, p)
-		if j.Threshold(p) == 0 {
+		a.pending(j, p)
+		if j.open(p) {
 			a.phaseReady(j, p)
 		}
 	}
@@ -99,7 +111,7 @@ func (a *arrivals) newJob(in *Job) (*job, error) {
 	if a.jobs[in.ID] != nil {
 		return nil, errors.New("an earlier job of that ID has not ended")
 	}
-	j := &job{Job: in, told: told, order: a.order, phases: make([]phase, len(told.Phases))}
+	j := &job{Job: in, told: told, order: a.order, phases: make([]phase, len(told.Phases)), readers: in.listReaders()}
 	for p := range j.phases {
 		j.phases[p].first = j.left
 		j.left += told.Phases[p].Tasks
@@ -113,7 +125,7 @@ func (a *arrivals) newJob(in *Job) (*job, error) {
 		weight = 1
 	}
 	j.record = JobRecord{
-		ID: told.ID, Name: told.Name, Pool: told.Pool, Weight: weight, Tasks: j.left,
+		ID: told.ID, Name: told.Name, Pool: told.Pool, Weight: weight, Tasks: a.size,
 		Arrival: in.At, Deadline: told.Deadline, Alone: a.alone(j),
 	}
 	return j, nil
@@ -125,6 +137,9 @@ func (a *arrivals) describe(in *Job) (*sojourn.Job, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
+	if err := in.Features().Check(sojourn.FeatureNeeds); err != nil {
+		return nil, fmt.Errorf("no tasks are held in a simulation: %w", err)
+	}
 	if len(in.Times) != len(in.Phases) {
 		return nil, fmt.Errorf("times of %d phases for %d phases", len(in.Times), len(in.Phases))
 	}
@@ -132,16 +147,19 @@ func (a *arrivals) describe(in *Job) (*sojourn.Job, error) {
 		return nil, fmt.Errorf("classes of %d phases for %d phases", len(in.AnyClass), len(in.Phases))
 	}
 	factor := 1.0
-	if a.cfg.Estimates.Mode == LogNormal {
+	switch a.cfg.Estimates.Mode {
+	case LogNormal:
 		z := detmath.Normal(a.stream(estimateErrors, uint64(in.ID)))
 		factor = detmath.Exp(float64(a.cfg.Estimates.Sigma * z))
+	case Scaled:
+		factor = a.cfg.Estimates.Factor
 	}
 	told := &in.Job
 	for p := range in.Phases {
 		was := &in.Phases[p]
 		is := *was
 		is.Class = 0
-		if !a.cfg.Cluster.Uniform {
+		if !a.cfg.Cluster.Uniform || a.gangs != nil {
 			is.Class = in.ClassOf(p)
 		}
 		if err := in.Times[p].check(is.Tasks); err != nil {

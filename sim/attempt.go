@@ -57,8 +57,11 @@ func (r *attempts) check(id sojourn.SlotID, a sojourn.Assignment) (*job, error) 
 		return nil, r.breach("assigned task %v, which does not exist", a.Task)
 	case j.told.Phases[p].Class != s.Class:
 		return nil, r.breach("assigned task %v of class %d to slot %d of class %d", a.Task, j.told.Phases[p].Class, id, s.Class)
-	case p > 0 && j.phases[p-1].finished < j.Threshold(p):
-		return nil, r.breach("assigned task %v after %d of %d tasks of the phase before", a.Task, j.phases[p-1].finished, j.Threshold(p))
+	}
+	for k, n := range j.WaitsFor(p) {
+		if done := j.phases[k].finished; done < n {
+			return nil, r.breach("assigned task %v after %d of %d tasks of phase %d", a.Task, done, n, k)
+		}
 	}
 	t := j.task(a.Task)
 	switch {
@@ -79,9 +82,12 @@ func (r *attempts) start(id sojourn.SlotID, a sojourn.Assignment) error {
 		return err
 	}
 	s, p := &r.slots[id], int(a.Task.Phase)
+	if r.gangs != nil {
+		r.gangs.Start(a, r.now)
+	}
 	*j.task(a.Task) = task(a.Attempt)<<2 | running
 	j.phases[p].pending--
-	r.tally.pending(j, p)
+	r.pending(j, p)
 
 	r.seq++
 	r.free[s.Class].remove(id)
@@ -95,7 +101,7 @@ func (r *attempts) start(id sojourn.SlotID, a sojourn.Assignment) error {
 		return nil
 	}
 	r.res.Attempts++
-	r.tally.classes[s.Class].busy++
+	r.occupy(s, 1)
 	if !j.started {
 		j.started = true
 		j.record.FirstStart = r.now
@@ -106,13 +112,8 @@ func (r *attempts) start(id sojourn.SlotID, a sojourn.Assignment) error {
 	if r.cfg.Progress > 0 {
 		r.reportNext(id)
 	}
-	if p > 0 && j.Phases[p].After != sojourn.NoBarrier {
-		before := &j.phases[p-1]
-		s.ready = max(r.now, before.arrived)
-		if before.finished < j.Phases[p-1].Tasks {
-			j.phases[p].waiting = append(j.phases[p].waiting, id)
-			s.ready = never
-		}
+	if s.ready = max(r.now, j.arrival(p)); s.ready == never {
+		j.phases[p].waiting = append(j.phases[p].waiting, id)
 	}
 	if err := r.fetch(s); err != nil {
 		return err
@@ -174,7 +175,7 @@ func (r *attempts) finish(id sojourn.SlotID) error {
 		return err
 	}
 	r.res.Locality[s.locality]++
-	r.tally.classes[s.Class].busy--
+	r.occupy(s, -1)
 	j.task(s.task).set(finished)
 	p := int(s.task.Phase)
 	if j.homes != nil {
@@ -189,13 +190,13 @@ func (r *attempts) finish(id sojourn.SlotID) error {
 
 	ph := &j.phases[p]
 	ph.finished++
-	if p+1 < len(j.phases) {
-		r.tally.pending(j, p+1)
-	}
 	ph.arrived = max(ph.arrived, arrived)
 	j.left--
-	if p+1 < len(j.phases) && ph.finished == j.Threshold(p+1) {
-		r.phaseReady(j, p+1)
+	for k := range j.readersOf(p) {
+		r.pending(j, k)
+		if j.open(k) {
+			r.phaseReady(j, k)
+		}
 	}
 	if ph.finished == j.Phases[p].Tasks {
 		if err := r.phaseEnded(j, p); err != nil {
@@ -209,7 +210,8 @@ func (r *attempts) finish(id sojourn.SlotID) error {
 	return nil
 }
 
-// phaseEnded starts the work of attempts that waited for the end of phase p.
+// phaseEnded starts the work of attempts that waited for the end of phase p and of no
+// other phase.
 func (r *attempts) phaseEnded(j *job, p int) error {
 	if !j.phases[p].ended {
 		j.phases[p].ended = true
@@ -217,17 +219,20 @@ func (r *attempts) phaseEnded(j *job, p int) error {
 			r.audit.phaseEnded(j, p)
 		}
 	}
-	if p+1 == len(j.phases) {
-		return nil
-	}
-	next := &j.phases[p+1]
-	for _, id := range next.waiting {
-		r.slots[id].ready = max(r.now, j.phases[p].arrived)
-		if err := r.begin(id); err != nil {
-			return err
+	for k := range j.readersOf(p) {
+		at := j.arrival(k)
+		if at == never {
+			continue
 		}
+		next := &j.phases[k]
+		for _, id := range next.waiting {
+			r.slots[id].ready = max(r.now, at)
+			if err := r.begin(id); err != nil {
+				return err
+			}
+		}
+		next.waiting = next.waiting[:0]
 	}
-	next.waiting = next.waiting[:0]
 	return nil
 }
 
@@ -241,7 +246,7 @@ func (r *attempts) fail(id sojourn.SlotID, cause sojourn.Cause) error {
 		return err
 	}
 	r.res.Wasted++
-	r.tally.classes[s.Class].busy--
+	r.occupy(s, -1)
 	ph := &s.job.phases[s.task.Phase]
 	if i := slices.Index(ph.waiting, id); i >= 0 {
 		ph.waiting = slices.Delete(ph.waiting, i, i+1)
@@ -258,7 +263,7 @@ func (r *attempts) giveBack(s *slot) {
 	p := int(s.task.Phase)
 	s.job.task(s.task).set(pending)
 	s.job.phases[p].pending++
-	r.tally.pending(s.job, p)
+	r.pending(s.job, p)
 }
 
 // release makes a slot free.
@@ -271,6 +276,9 @@ func (r *attempts) release(s *slot, outcome Outcome) {
 	}
 	r.reports.Remove(uint32(s.ID))
 	r.free[s.Class].add(s.ID)
+	if r.gangs != nil {
+		r.gangs.End(s.ID)
+	}
 	if r.cfg.Hooks.Attempt != nil {
 		r.cfg.Hooks.Attempt(&TaskRecord{
 			Task: s.task, Attempt: s.attempt, Node: s.Node, Slot: s.ID, Start: s.start, End: r.now,

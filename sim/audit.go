@@ -13,8 +13,8 @@ import (
 // generalised processor sharing for each class, of as many slots as are present,
 // where the work of a phase is the sum of its true times.
 //
-// In tandem, a phase enters when the phase before it ends in the fluid system,
-// and one of NoBarrier with its job: a job leaves it at its ps_finish. In ready,
+// In tandem, a phase enters when the phases that it reads have ended in the fluid system,
+// and one that reads none with its job: a job leaves it at its ps_finish. In ready,
 // a phase enters when it could start in reality. The bound on lateness is about
 // this virtual system, which treats a phase as a job that arrives when it becomes
 // ready.
@@ -60,6 +60,8 @@ type fluidJob struct {
 
 // A fluidPhase is the audit's data about a phase.
 type fluidPhase struct {
+	waits   int           // phases that it reads and that have not ended in tandem
+	entered bool          // in tandem
 	ended   bool          // in ready
 	at      sojourn.Time  // when, once it has ended
 	longest time.Duration // the longest time that one of its attempts holds a slot
@@ -105,14 +107,20 @@ func (a *audit) jobArrived(j *job) {
 	a.advanceTandem(a.b.now)
 	j.fluid.left = len(j.phases)
 	for p := range j.phases {
-		if p == 0 || j.Phases[p].After == sojourn.NoBarrier {
+		for range j.inputs(p) {
+			j.phases[p].fluid.waits++
+		}
+	}
+	for p := range j.phases {
+		if j.phases[p].fluid.waits == 0 && !j.phases[p].fluid.entered {
 			a.enterTandem(j, p, a.b.now)
 		}
 	}
 }
 
-// enterTandem adds phase p, and the phases after it as long as they have no work.
+// enterTandem adds phase p, and the phases that wait for it as long as they have no work.
 func (a *audit) enterTandem(j *job, p int, at sojourn.Time) {
+	j.phases[p].fluid.entered = true
 	if work := j.work(p); work > 0 {
 		a.class(j, p).tandem.Arrive(fluidEntry{j, p}, work, j.WeightUnits())
 		return
@@ -128,8 +136,10 @@ func (a *audit) leaveTandem(j *job, p int, at sojourn.Time) {
 			a.compare(j)
 		}
 	}
-	if p+1 < len(j.phases) && j.Phases[p+1].After != sojourn.NoBarrier {
-		a.enterTandem(j, p+1, at)
+	for k := range j.readersOf(p) {
+		if j.phases[k].fluid.waits--; j.phases[k].fluid.waits == 0 {
+			a.enterTandem(j, k, at)
+		}
 	}
 }
 

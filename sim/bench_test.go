@@ -20,8 +20,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// BenchmarkRun measures events a second: the finish of a task and
-// the assignment of the next one are one event.
+// BenchmarkRun measures events a second. The finish of a task and the assignment of the
+// next one are one event.
 func BenchmarkRun(b *testing.B) {
 	for _, bc := range []struct {
 		name   string
@@ -65,8 +65,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkTransfers measures a run in which nearly every task transfers its input: on
-// 100 nodes of 4 slots, and where all read from one node.
+// BenchmarkTransfers measures a run in which nearly every task transfers its input, on
+// 100 nodes of 4 slots, and where all tasks read from one node.
 func BenchmarkTransfers(b *testing.B) {
 	for _, sources := range []int{100, 1} {
 		b.Run(fmt.Sprintf("sources=%d", sources), func(b *testing.B) {

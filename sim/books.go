@@ -30,7 +30,8 @@ type job struct {
 	started bool             // an attempt has started
 	held    time.Duration    // how long its ended attempts held slots
 	record  JobRecord
-	order   int // among the jobs of the workload
+	order   int     // among the jobs of the workload
+	readers [][]int // by phase: those that read its output; nil if each is read by the next one at most
 	fluid   fluidJob
 }
 
@@ -40,10 +41,10 @@ type phase struct {
 	finished int              // tasks that are finished now
 	pending  int              // tasks that are pending now
 	counted  int              // the ones that tally.startable counts
-	ready    bool             // enough tasks of the phase before finished, at some time
+	ready    bool             // enough tasks of the phases that it waits for finished, at some time
 	ended    bool             // all its tasks were finished, at some time
-	arrived  sojourn.Time     // when the outputs of the finished tasks have arrived at the next phase
-	waiting  []sojourn.SlotID // attempts that wait for the phase before to end, in the order of their start
+	arrived  sojourn.Time     // when the outputs of the finished tasks have arrived at the phases that read them
+	waiting  []sojourn.SlotID // attempts that wait for the phases that they read to end, in the order of their start
 	fluid    fluidPhase
 }
 
@@ -73,6 +74,9 @@ func (j *job) task(id sojourn.TaskID) *task {
 func newBooks(m machines) books {
 	b := books{machines: m, jobs: map[sojourn.JobID]*job{}}
 	b.tally.classes = make([]classTally, len(m.free))
+	if m.gangs != nil {
+		b.tally.classes = []classTally{{present: m.gangs.places}}
+	}
 	return b
 }
 

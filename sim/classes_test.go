@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawClasses draws classes of slot: 1 to 6 of them, the last of which may be 255.
+// drawClasses draws 1 to 6 classes of slot, the last of which may be 255.
 func drawClasses(t *rapid.T) []sojourn.Class {
 	var classes []sojourn.Class
 	for i := range rapid.IntRange(1, 6).Draw(t, "classes") {
@@ -34,7 +34,7 @@ func drawClasses(t *rapid.T) []sojourn.Class {
 	return classes
 }
 
-// drawNodes draws nodes with slots of some classes: each class has one at least.
+// drawNodes draws nodes with slots of some classes. Each class has at least one slot.
 func drawNodes(t *rapid.T, classes []sojourn.Class, most int) (c sim.Cluster) {
 	for i := range rapid.IntRange(1, most).Draw(t, "nodes") {
 		slots := make([]int, 1+int(slices.Max(classes)))
@@ -58,8 +58,8 @@ func spread(t *rapid.T, classes []sojourn.Class, jobs []*sim.Job) {
 	}
 }
 
-// An account of a run, in plain maps: who holds which slot, and what has become of each
-// task. It knows the classes from the configuration, and the rest from what the run
+// An account of a run, in plain maps: which task holds which slot, and the state of each
+// task. It takes the classes from the configuration, and all else from what the run
 // tells.
 type account struct {
 	t        *rapid.T
@@ -226,7 +226,7 @@ func (a *account) taskFinished(task sojourn.TaskID) {
 	}
 }
 
-// check compares what the run says with the account.
+// check compares the result of the run with the account.
 func (a *account) check(r *sim.Result) {
 	classes := 1 + int(slices.Max(a.slots))
 	if len(r.Utilisation) != classes || len(r.Idle) != classes {
@@ -249,10 +249,10 @@ func (a *account) check(r *sim.Result) {
 	}
 }
 
-// Whatever the classes, slots run one attempt at a time, tasks run on their class of
-// slot, and the result says of each class what the events say, under every policy.
-// A policy that cannot schedule a job has to say so. Each run is made under some of
-// the policies; in all, each has 30 runs or so.
+// Slots run one attempt at a time, tasks run on slots of their class, and the result
+// agrees with the events for each class, under every policy and with any classes. A
+// policy that cannot schedule a job has to say so. Each run is made under some of the
+// policies; each policy has about 30 runs in all.
 func TestClassesUnderEveryPolicy(t *testing.T) {
 	policies := []func() (sojourn.Policy, error){
 		func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) },
@@ -293,7 +293,7 @@ func TestClassesUnderEveryPolicy(t *testing.T) {
 }
 
 // drawClassRun draws a run without a policy, in whole milliseconds. A phase may need a
-// class that the cluster has not.
+// class that the cluster does not have.
 func drawClassRun(t *rapid.T) (sim.Config, []*sim.Job) {
 	_, jobs := drawWorkload(t, func(t *rapid.T, p int) int {
 		return rapid.SampledFrom([]int{0, 0, sojourn.NoBarrier, 1}).Draw(t, "after")

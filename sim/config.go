@@ -37,6 +37,9 @@ type Config struct {
 	// Faults makes attempts, assignments and nodes fail.
 	Faults Faults
 
+	// Gangs, unless nil, makes every phase a gang, whose tasks start together.
+	Gangs *Gangs
+
 	// Progress is the time between two TaskProgress events of a running attempt.
 	// Zero means none.
 	Progress time.Duration
@@ -76,6 +79,9 @@ type Estimates struct {
 	// LogNormal. Each job has one error: every estimate is the true time, times
 	// exp(Sigma*Z) with Z standard normal.
 	Sigma float64
+
+	// Factor is how many times the true time every estimate is, for Scaled.
+	Factor float64
 }
 
 // An EstimateMode is a way to estimate service times.
@@ -85,6 +91,7 @@ const (
 	Exact     EstimateMode = iota // the true time of every task, at least 1 ns
 	None                          // nothing
 	LogNormal                     // the true time, off by a factor that is drawn for each job
+	Scaled                        // the true time, off by the same factor for all jobs
 )
 
 // Stragglers makes some attempts slow.
@@ -151,14 +158,17 @@ func (c Config) Validate() error {
 		c.Remote.check(),
 		c.Network.check(c.Remote),
 		c.Cluster.Check(),
+		c.Gangs.check(&c),
 		c.Faults.check(len(c.Cluster.Nodes)))
 }
 
 func (e *Estimates) check() error {
 	return option.First("",
-		option.Range("Estimates.Mode", e.Mode, Exact, LogNormal),
+		option.Range("Estimates.Mode", e.Mode, Exact, Scaled),
 		option.Range("Estimates.Sigma", e.Sigma, 0, math.MaxFloat64),
-		option.Want(e.Sigma == 0 || e.Mode == LogNormal, "Estimates.Sigma", e.Sigma, "0 without LogNormal"))
+		option.Want(e.Sigma == 0 || e.Mode == LogNormal, "Estimates.Sigma", e.Sigma, "0 without LogNormal"),
+		option.Range("Estimates.Factor", e.Factor, 0, math.MaxFloat64),
+		option.Want((e.Factor > 0) == (e.Mode == Scaled), "Estimates.Factor", e.Factor, "above 0 with Scaled, and 0 without"))
 }
 
 func (s *Stragglers) check() error {

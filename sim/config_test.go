@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// Every mistake in a configuration or a job is named, and nothing is run.
+// Every mistake in a configuration or a job is named, and nothing runs.
 func TestInputThatIsWrong(t *testing.T) {
 	broken := func(f func(*sim.Job)) func(*sim.Config) {
 		return func(c *sim.Config) {
@@ -32,10 +32,13 @@ func TestInputThatIsWrong(t *testing.T) {
 		"policy":            {func(c *sim.Config) { c.Policy = nil }, "sim: Policy is <nil>: want a policy"},
 		"jobs":              {func(c *sim.Config) { c.Jobs = nil }, "sim: Jobs is nil: want a workload"},
 		"progress":          {func(c *sim.Config) { c.Progress = -1 }, "Progress is -1ns: want at least 0s"},
-		"mode":              {func(c *sim.Config) { c.Estimates.Mode = 9 }, "Estimates.Mode is 9: want 0 to 2"},
+		"mode":              {func(c *sim.Config) { c.Estimates.Mode = 9 }, "Estimates.Mode is 9: want 0 to 3"},
 		"sigma negative":    {func(c *sim.Config) { c.Estimates = sim.Estimates{Mode: sim.LogNormal, Sigma: -1} }, "Estimates.Sigma is -1: want 0 to"},
 		"sigma NaN":         {func(c *sim.Config) { c.Estimates = sim.Estimates{Mode: sim.LogNormal, Sigma: math.NaN()} }, "Estimates.Sigma is NaN"},
 		"sigma alone":       {func(c *sim.Config) { c.Estimates.Sigma = 1 }, "Estimates.Sigma is 1: want 0 without LogNormal"},
+		"scale":             {func(c *sim.Config) { c.Estimates.Mode = sim.Scaled }, "Estimates.Factor is 0: want above 0 with Scaled"},
+		"scale alone":       {func(c *sim.Config) { c.Estimates.Factor = 1 }, "Estimates.Factor is 1: want above 0 with Scaled, and 0 without"},
+		"scale infinite":    {func(c *sim.Config) { c.Estimates = sim.Estimates{Mode: sim.Scaled, Factor: math.Inf(1)} }, "Estimates.Factor is +Inf: want 0 to"},
 		"stragglers":        {func(c *sim.Config) { c.Stragglers.Probability = 1.5 }, "Stragglers.Probability is 1.5: want 0 to 1"},
 		"factor":            {func(c *sim.Config) { c.Stragglers = sim.Stragglers{Probability: 1, Factor: 0.5} }, "Stragglers.Factor is 0.5: want 1 to"},
 		"factor infinite":   {func(c *sim.Config) { c.Stragglers = sim.Stragglers{Probability: 1, Factor: math.Inf(1)} }, "Stragglers.Factor is +Inf: want 1 to"},
@@ -108,7 +111,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// An error of the workload ends the run as it is.
+// An error of the workload ends the run and is returned unchanged.
 func TestWorkloadError(t *testing.T) {
 	bad := errors.New("line 3: no")
 	_, err := sim.Run(context.Background(), sim.Config{
@@ -146,7 +149,7 @@ func (p *rogue) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, ok
 }
 
-// seeking names a slot and has its Assign decline.
+// seeking names a slot, and its Assign declines.
 type seeking struct {
 	*table
 	slot sojourn.SlotID
@@ -154,7 +157,7 @@ type seeking struct {
 
 func (p seeking) Seek(c sojourn.Class) (sojourn.SlotID, bool) { return p.slot, c == 0 }
 
-// victims names an attempt to be killed.
+// victims names an attempt to kill.
 type victims struct {
 	*table
 	v sojourn.Preemption
@@ -164,7 +167,7 @@ func (p victims) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemptio
 	return append(dst, p.v)
 }
 
-// relentless wants what it has just started to be killed, for ever.
+// relentless always wants to kill the attempt that it has just started.
 type relentless struct{ *table }
 
 func (p relentless) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {

@@ -108,6 +108,24 @@
 // if MTBF is set. The times between are then exponentially distributed, and a change that finds
 // the node in that state already has no effect. Failures go on until the run ends.
 //
+// # Gangs
+//
+// With [Gangs] each phase is a gang: its tasks start together or not at all. Slots for gangs come and
+// go with the free slots of the cluster, as package gang says. At each instant, the slots of the
+// gangs at the front of the policy's ranking are offered first.
+//
+// # Speculation
+//
+// The simulator makes no copies of stragglers, and the contract has one live attempt for each task.
+// A driver that wants speculative execution needs neither: a copy is a job of one task that the
+// driver makes, in the same pool. If the copy wins, the driver kills the original and reports that
+// it finished. If the original wins, it cancels the copy's job, and reports the end of the copy if
+// that runs. The example "speculation" of this package is such a driver. One attempt of ten takes
+// five times as long there. Under fair sharing, copies of attempts that have run for 15 s instead
+// of 10 s lower the mean sojourn time from 35.5 s to 21.9 s:
+//
+//	go test -v -run Example_speculation ./sim
+//
 // # Randomness
 //
 // Each purpose has streams of random numbers (PCG) of its own. A stream depends only on Config.Seed

@@ -27,6 +27,7 @@ type driver struct {
 	waker     sojourn.Waker     // nil if the policy is none
 	promiser  sojourn.Promiser  // nil if the policy is none
 	admitter  sojourn.Admitter  // nil if the policy is none, or rejected jobs are not offered again
+	supports  sojourn.Features  // of the policy
 
 	now    sojourn.Time // never decreases
 	events uint64       // that the policy observed
@@ -35,7 +36,7 @@ type driver struct {
 
 // newDriver returns the driver of a policy that has observed nothing.
 func newDriver(ctx context.Context, cfg *Config) driver {
-	d := driver{cfg: cfg, ctx: ctx, policy: cfg.Policy}
+	d := driver{cfg: cfg, ctx: ctx, policy: cfg.Policy, supports: sojourn.Supports(cfg.Policy)}
 	d.seeker, _ = sojourn.As[sojourn.Seeker](cfg.Policy)
 	d.waker, _ = sojourn.As[sojourn.Waker](cfg.Policy)
 	d.promiser, _ = sojourn.As[sojourn.Promiser](cfg.Policy)

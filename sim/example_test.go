@@ -13,8 +13,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// Jobs of 40, 12 and 2 tasks come a second after each other to four slots. Nobody says
-// how long tasks take.
+// Jobs of 40, 12 and 2 tasks arrive one second apart at four slots. Their task times are
+// unknown.
 func Example() {
 	jobs := func(yield func(*sim.Job, error) bool) {
 		for i, tasks := range []int{40, 12, 2} {

@@ -165,8 +165,10 @@ func (f *faults) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 			homes[i] = 0
 		}
 	}
-	needed := p+1 < len(j.phases) && j.Phases[p+1].After != sojourn.NoBarrier &&
-		j.phases[p+1].finished < j.Phases[p+1].Tasks
+	needed := false
+	for k := range j.readersOf(p) {
+		needed = needed || j.phases[k].finished < j.Phases[k].Tasks
+	}
 	if !needed {
 		return nil
 	}
@@ -187,10 +189,12 @@ func (f *faults) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 			return err
 		}
 	}
-	f.tally.pending(j, p)
-	f.tally.pending(j, p+1)
-	if whole && ph.finished < len(homes) {
-		f.waitAgain(j, p+1)
+	f.pending(j, p)
+	for k := range j.readersOf(p) {
+		f.pending(j, k)
+		if whole && ph.finished < len(homes) {
+			f.waitAgain(j, k)
+		}
 	}
 	return nil
 }
@@ -201,7 +205,7 @@ func (f *faults) waitAgain(j *job, p int) {
 	ph := &j.phases[p]
 	for id := range f.slots {
 		s := &f.slots[id]
-		if s.job == j && int(s.task.Phase) == p && s.ready > f.now {
+		if s.job == j && int(s.task.Phase) == p && s.ready > f.now && !slices.Contains(ph.waiting, s.ID) {
 			s.ready, s.work = never, never
 			f.running.Remove(uint32(id))
 			ph.waiting = append(ph.waiting, s.ID)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
+	"pgregory.net/rapid"
 )
 
 const s = time.Second
@@ -27,8 +28,8 @@ func jobsOf(list ...*sim.Job) iter.Seq2[*sim.Job, error] {
 	}
 }
 
-// job returns a job that arrives after so many seconds. Each phase is a list of
-// task times in seconds, of any class, behind a barrier.
+// job returns a job that arrives at a number of seconds. Each phase is a list of task
+// times in seconds, of any class, behind a barrier.
 func job(id sojourn.JobID, at float64, phases ...[]float64) *sim.Job {
 	j := &sim.Job{Job: sojourn.Job{ID: id}, At: sojourn.Time(at * 1e9)}
 	for _, list := range phases {
@@ -53,7 +54,7 @@ func uniform(n int) sim.Cluster {
 	return sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "n1", Slots: []int{n}}}}
 }
 
-// mapReduce returns a cluster of so many nodes with m map and r reduce slots.
+// mapReduce returns a cluster of nodes with m map and r reduce slots each.
 func mapReduce(nodes, m, r int) (c sim.Cluster) {
 	for i := range nodes {
 		c.Nodes = append(c.Nodes, sim.Node{Name: fmt.Sprint("n", i+1), Slots: []int{m, r}})
@@ -88,8 +89,8 @@ func (st *story) watch(cfg *sim.Config) {
 	}
 }
 
-// gantt lists the attempts in the order of their ends: task, slot, start and end,
-// and how it ended if it did not finish.
+// gantt lists the attempts in the order of their ends: task, slot, start, end, and the
+// outcome if it did not finish.
 func (st *story) gantt() string {
 	var b strings.Builder
 	for _, a := range st.attempts {
@@ -102,7 +103,7 @@ func (st *story) gantt() string {
 	return b.String()
 }
 
-// run runs cfg, which must work, and tells the story.
+// run runs cfg, which must work, and returns the story.
 func run(t testing.TB, cfg sim.Config) (*sim.Result, *story) {
 	t.Helper()
 	st := new(story)
@@ -123,9 +124,9 @@ func checkGantt(t *testing.T, st *story, want string) {
 	}
 }
 
-// A table is a policy that keeps everything in plain lists, and starts whatever
-// pick chooses among all tasks that may start, which come in the order of arrival,
-// phase and index.
+// A table is a policy that keeps everything in plain lists. It starts the task that pick
+// chooses among all tasks that may start, which come in the order of arrival, phase and
+// index.
 type table struct {
 	pick  func(tasks []sojourn.TaskID) int // -1 declines
 	jobs  []*entry
@@ -145,6 +146,59 @@ func newTable(pick func([]sojourn.TaskID) int) *table {
 
 func first([]sojourn.TaskID) int      { return 0 }
 func last(tasks []sojourn.TaskID) int { return len(tasks) - 1 }
+
+// open reports whether tasks of a phase may start.
+func (e *entry) open(ph int) bool {
+	return mayStart(e.spec, ph, func(k int) int { return strings.Count(string(e.state[k]), "f") })
+}
+
+// mayStart reports whether tasks of phase p may start when so many tasks of each phase have
+// finished.
+func mayStart(spec *sojourn.Job, p int, finished func(phase int) int) bool {
+	for _, k := range spec.Phases[p].Needs {
+		if finished(k) < spec.Phases[k].Tasks {
+			return false
+		}
+	}
+	after := spec.Phases[p].After
+	if p == 0 || spec.Phases[p].Needs != nil || after == sojourn.NoBarrier {
+		return true
+	}
+	if after == 0 {
+		after = spec.Phases[p-1].Tasks
+	}
+	return finished(p-1) >= after
+}
+
+// reads lists the phases whose output phase p reads.
+func reads(spec *sojourn.Job, p int) []int {
+	switch ph := &spec.Phases[p]; {
+	case ph.Needs != nil:
+		return ph.Needs
+	case p == 0 || ph.After == sojourn.NoBarrier:
+		return nil
+	}
+	return []int{p - 1}
+}
+
+// drawNeeds lets phases of some jobs say what they need.
+func drawNeeds(t *rapid.T, jobs []*sim.Job) {
+	for _, j := range jobs {
+		for p := range j.Phases {
+			if !rapid.Bool().Draw(t, "needs") {
+				continue
+			}
+			j.Phases[p].Needs, j.Phases[p].After = []int{}, 0
+			for k := range p {
+				if rapid.Bool().Draw(t, "this one") {
+					j.Phases[p].Needs = append(j.Phases[p].Needs, k)
+				}
+			}
+		}
+	}
+}
+
+func (p *table) Supports() sojourn.Features { return sojourn.FeatureNeeds }
 
 func (p *table) find(id sojourn.JobID) *entry {
 	for _, e := range p.jobs {
@@ -207,8 +261,7 @@ func (p *table) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	var tasks []sojourn.TaskID
 	for _, e := range p.jobs {
 		for ph := range e.state {
-			if e.spec.Phases[ph].Class != slot.Class ||
-				ph > 0 && strings.Count(string(e.state[ph-1]), "f") < e.spec.Threshold(ph) {
+			if e.spec.Phases[ph].Class != slot.Class || !e.open(ph) {
 				continue
 			}
 			for i, state := range e.state[ph] {

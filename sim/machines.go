@@ -19,6 +19,7 @@ type machines struct {
 	speeds  [][]float64        // by class: of its slots, the fastest first
 	running *heap.Heap[moment] // by slot: when its attempt ends, once this is known
 	net     *network           // nil without a network
+	gangs   *gangs             // nil without gangs
 }
 
 // A moment is the instant of something that will happen, with its order at this
@@ -27,6 +28,8 @@ type moment struct {
 	at  sojourn.Time
 	seq uint64
 }
+
+func newMoments() *heap.Heap[moment] { return heap.New(moment.before) }
 
 func (m moment) before(o moment) bool {
 	return m.at < o.at || m.at == o.at && m.seq < o.seq
@@ -62,7 +65,10 @@ type node struct {
 
 // newMachines returns the nodes, and the slots before they are added.
 func newMachines(d driver) machines {
-	m := machines{driver: d, running: heap.New(moment.before)}
+	if g := newGangs(d.cfg); g != nil {
+		return newGangMachines(d, g)
+	}
+	m := machines{driver: d, running: newMoments()}
 	c := &d.cfg.Cluster
 	classes := len(c.Capacity())
 	m.free, m.speeds = make([]slotSet, classes), make([][]float64, classes)

@@ -22,9 +22,9 @@ type sending struct {
 	left   *big.Rat // bytes
 }
 
-// A linkOracle follows the transfers of a run in rational numbers, from what the run
-// says of its attempts and nodes: at every instant at which anything happens it
-// moves all of them on and counts all of them anew.
+// A linkOracle follows the transfers of a run in rational numbers. It knows what the run
+// tells of its attempts and nodes. At every instant at which anything happens, it moves
+// all transfers on and counts all of them again.
 type linkOracle struct {
 	t       *rapid.T
 	cluster sim.Cluster
@@ -103,7 +103,7 @@ func (o *linkOracle) advance(d time.Duration) {
 	}
 }
 
-// choose returns where a slot of a node reads from.
+// choose returns the node that a slot of a node reads from.
 func (o *linkOracle) choose(inputs []sojourn.NodeID, to, want sojourn.NodeID) (sojourn.NodeID, sojourn.Locality) {
 	rack := func(n sojourn.NodeID) string {
 		if !o.sends(n) {
@@ -143,9 +143,9 @@ func (o *linkOracle) heat(n sojourn.NodeID) {
 	}
 }
 
-// On random clusters, whose nodes and tasks fail, every transfer takes as long as in
-// rational arithmetic, reads where the rule says, and no link carries more than it
-// can.
+// On random clusters whose nodes and tasks fail, every transfer takes as long as in
+// rational arithmetic and reads from the node that the rule names, and no link carries
+// more than it can.
 func TestTransfersAgainstOracle(t *testing.T) { rapid.Check(t, checkTransfers) }
 
 func checkTransfers(t *rapid.T) {
@@ -278,7 +278,7 @@ func checkTransfers(t *rapid.T) {
 			} else {
 				o.heat(f.source)
 			}
-			if l != f.Locality || f.source != f.Source { // of one that is moved once more, the last counts
+			if l != f.Locality || f.source != f.Source { // of a transfer that moves again, the last move counts
 				if !o.movesAgain(f, changes) {
 					t.Fatalf("%+v, moved at %v, want %v from node %d", f.TaskRecord, now, l, f.source)
 				}
@@ -361,7 +361,7 @@ func checkTransfers(t *rapid.T) {
 	}
 }
 
-// movesAgain reports whether the source of a transfer fails while it goes on.
+// movesAgain reports whether the source of a transfer fails while the transfer goes on.
 func (o *linkOracle) movesAgain(f *sending, changes []sojourn.Event) bool {
 	return slices.ContainsFunc(changes, func(ev sojourn.Event) bool {
 		return ev.Kind == sojourn.NodeDown && ev.Slot.Node == f.source && ev.At <= f.End

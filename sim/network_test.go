@@ -29,8 +29,8 @@ func ofBytes(j *sim.Job, bytes ...int64) *sim.Job {
 
 type at = []sojourn.NodeID
 
-// All bandwidths are 10 B/s. Nodes 1 and 2 hold inputs and have no slots, unless it
-// is said otherwise.
+// All bandwidths are 10 B/s. Nodes 1 and 2 hold inputs and have no slots, unless a case
+// says otherwise.
 func TestTransfers(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -54,9 +54,9 @@ func TestTransfers(t *testing.T) {
 			1/0/1 slot 1 0s-4s
 			1/0/2 slot 2 0s-4s
 			`, sim.Transfers{Finished: 3, MeanTime: 3}},
-		// Node 3 reads from nodes 1 and 2, and node 4 from node 1: 5 B/s each, for the
-		// 5 B/s that node 2 could send besides find no way into node 3. At 10 s task 2
-		// has its 50 B, which helps task 0 as little, since node 3 still has two.
+		// Node 3 reads from nodes 1 and 2, and node 4 from node 1. All have 5 B/s: node 2
+		// could send 5 B/s more, but they would find no way into node 3. At 10 s task 2
+		// has its 50 B. This does not help task 0 either, since node 3 still reads twice.
 		{"the reader's own link", nodes(0, 0, 2, 1),
 			ofBytes(reading(job(1, 0, []float64{1, 1, 1}), at{1}, at{2}, at{1}), 100, 100, 50), nil, `
 			1/0/2 slot 2 0s-11s
@@ -77,8 +77,8 @@ func TestTransfers(t *testing.T) {
 			1/0/0 slot 0 0s-10s
 			1/0/1 slot 1 0s-30s
 			`, sim.Transfers{Finished: 2, MeanTime: 10}},
-		// Of two nodes as far, the one that fewer read from, then the first named: 2, 1
-		// and 2 again. So tasks 0 and 2 have 5 B/s.
+		// Among nodes at one distance, the one with the fewest readers goes first, then
+		// the one that is named first: 2, 1 and 2 again. So tasks 0 and 2 have 5 B/s.
 		{"the least loaded source", nodes(0, 0, 1, 1, 1),
 			ofBytes(reading(job(1, 0, []float64{1, 1, 1}), at{2, 1}, at{2, 1}, at{2, 1}), 100, 100, 100), nil, `
 			1/0/1 slot 1 0s-11s
@@ -106,8 +106,8 @@ func TestTransfers(t *testing.T) {
 			1/0/0 slot 0 0s-21s
 			1/0/1 slot 1 0s-21s
 			`, sim.Transfers{Finished: 2, Moved: 2, MeanTime: 20}},
-		// The last source fails: the input comes from outside, where nothing is shared,
-		// and both go on at 10 B/s.
+		// The last source fails. The input comes from outside, where nothing is shared,
+		// and both tasks go on at 10 B/s.
 		{"the last source fails", nodes(0, 0, 1, 1),
 			ofBytes(reading(job(1, 0, []float64{1, 1}), at{1}, at{1}), 100, 100),
 			func(c *sim.Config) {
@@ -116,8 +116,8 @@ func TestTransfers(t *testing.T) {
 			1/0/0 slot 0 0s-13s
 			1/0/1 slot 1 0s-13s
 			`, sim.Transfers{Finished: 2, Moved: 2, MeanTime: 12}},
-		// The policy reads on node 3 from node 1 what node 3 holds as well. When node 1
-		// fails at 4 s, the input is there.
+		// On node 3 the policy reads from node 1 an input that node 3 holds as well. When
+		// node 1 fails at 4 s, the input is there.
 		{"the source fails and is not needed", nodes(0, 0, 1),
 			ofBytes(reading(job(1, 0, []float64{1}), at{1, 3}), 100),
 			func(c *sim.Config) {
@@ -126,8 +126,8 @@ func TestTransfers(t *testing.T) {
 			}, `
 			1/0/0 slot 0 0s-5s
 			`, sim.Transfers{Finished: 1, Moved: 1, MeanTime: 4}},
-		// Node 3 fails at 4 s, with 80 B to go; node 4 has 10 B/s from then on, and 80 B
-		// left as well. Then it does task 0, too.
+		// Node 3 fails at 4 s, with 80 B to go. From then on node 4 has 10 B/s, with 80 B
+		// left as well. Then it runs task 0 too.
 		{"the reader fails", nodes(0, 0, 1, 1),
 			ofBytes(reading(job(1, 0, []float64{1, 1}), at{1}, at{1}), 100, 100),
 			func(c *sim.Config) {
@@ -175,10 +175,10 @@ func from(source sojourn.NodeID) func(sojourn.Assignment) sojourn.Assignment {
 	}
 }
 
-// Task 0 fetches 100 B at 10 B/s and works 8 s. It is asked for every 4 s: at 4 s
-// and 8 s it has done nothing, at 12 s it has worked 2 s and at 16 s 6 s, and
-// finishes after 8 s of service. If it works meanwhile, it has worked 4 s at 4 s, and
-// 8 s at 8 s.
+// Task 0 fetches 100 B at 10 B/s and works 8 s. It is asked for its progress every 4 s.
+// At 4 s and 8 s it has done nothing, at 12 s it has worked 2 s and at 16 s 6 s, and it
+// finishes after 8 s of service. If it works meanwhile, it has worked 4 s at 4 s, and 8 s
+// at 8 s.
 func TestServiceIsWithoutTransfer(t *testing.T) {
 	for _, tc := range []struct {
 		overlap bool
@@ -207,10 +207,10 @@ func TestServiceIsWithoutTransfer(t *testing.T) {
 	}
 }
 
-// Tasks 0 and 1 read at 5 B/s. At 4 s task 0 is killed, before it worked, and task 1
-// has 10 B/s for the 80 B that are left. Task 0 starts anew at once, which leaves
-// 5 B/s to both: task 1 is ready at 20 s, and task 0, which has 20 B left then, at
-// 22 s. A killed task has had no service.
+// Tasks 0 and 1 read at 5 B/s. At 4 s task 0 is killed before it worked, and task 1 has
+// 10 B/s for the 80 B that are left. Task 0 starts again at once, which leaves 5 B/s to
+// both. Task 1 is ready at 20 s. Task 0 has 20 B left then and is ready at 22 s. A killed
+// task has had no service.
 func TestPreemptionDuringTransfer(t *testing.T) {
 	p := &midKiller{table: newTable(first), at: sojourn.Time(4 * s)}
 	var service []time.Duration
@@ -241,7 +241,7 @@ func TestPreemptionDuringTransfer(t *testing.T) {
 	}
 }
 
-// A midKiller wants the first attempt at task 0 killed when it is woken.
+// A midKiller wants to kill the first attempt at task 0 when it is woken.
 type midKiller struct {
 	*table
 	at sojourn.Time
@@ -256,9 +256,9 @@ func (k *midKiller) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemp
 	return append(dst, sojourn.Preemption{Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: 0})
 }
 
-// The second phase may start when one of the two tasks before it has finished, and
-// reads 100 B from node 1: from 1 s until 11 s. The outputs are there at 5 s. With
-// 300 B it is the input that arrives last.
+// The second phase may start when one of the two tasks before it has finished. It reads
+// 100 B from node 1, from 1 s until 11 s. The outputs are there at 5 s. With 300 B the
+// input arrives last.
 func TestTransferBeforeTheBarrier(t *testing.T) {
 	for _, tc := range []struct {
 		bytes   int64
@@ -282,8 +282,8 @@ func TestTransferBeforeTheBarrier(t *testing.T) {
 	}
 }
 
-// 64 tasks read 1000 B each from a node with 1 B/ns. 64 does not divide what rates
-// are counted in, so that a nanosecond may be lost.
+// 64 tasks read 1000 B each from a node with 1 B/ns. 64 does not divide the unit of
+// rates, so a nanosecond may be lost.
 func TestManyReaders(t *testing.T) {
 	slots := make([]int, 65)
 	var times []float64
@@ -302,8 +302,8 @@ func TestManyReaders(t *testing.T) {
 	}
 }
 
-// One of two slots is free from 4 s on, with one task of 10 s and then, from 6 s on,
-// four: 1 slot-second in 4 s to 5 s, when the policy wakes up.
+// One of two slots is free from 4 s on, and a task of 10 s waits. The policy starts it
+// only at 5 s, so 1 slot-second is idle.
 func TestIdle(t *testing.T) {
 	p := newTable(nil)
 	p.pick = func(tasks []sojourn.TaskID) int {
@@ -373,9 +373,9 @@ func TestFailureWhileInputArrives(t *testing.T) {
 	}
 }
 
-// When node 1 fails at 5 s, its two readers go on from nodes 2 and 3: the one on the
-// lower slot from node 2, which their inputs name first, and then the other from node 3,
-// which has fewer readers.
+// Node 1 fails at 5 s, and its two readers go on from nodes 2 and 3. The reader on the
+// lower slot goes on from node 2, which their inputs name first. Then the other goes on
+// from node 3, which has fewer readers.
 func TestTransfersMoveInTheOrderOfSlots(t *testing.T) {
 	_, st := run(t, sim.Config{
 		Cluster: nodes(0, 0, 0, 1, 1), Network: sim.Network{Bandwidth: 10},
@@ -386,7 +386,7 @@ func TestTransfersMoveInTheOrderOfSlots(t *testing.T) {
 		Faults: sim.Faults{Script: []sim.NodeFault{{At: sojourn.Time(5 * s), Node: 1}}},
 		Jobs:   jobsOf(ofBytes(reading(job(1, 0, []float64{1, 2}), at{1, 2, 3}, at{1, 2, 3}), 100, 100)),
 	})
-	// Of 10 B/s, either has had 25 B: the 75 B that are left now take 7.5 s.
+	// Each has had 25 B. The 75 B that are left take 7.5 s at 10 B/s.
 	checkGantt(t, st, `
 	1/0/0 slot 0 0s-13.5s
 	1/0/1 slot 1 0s-14.5s
@@ -396,9 +396,9 @@ func TestTransfersMoveInTheOrderOfSlots(t *testing.T) {
 	}
 }
 
-// Both reduces have what they need of the map at 30 s, and then read 100 B of their own
-// from node 1, at 5 B/s, until 50 s. When the node fails on which the map ran, at 32 s, it
-// runs again, but they do not wait for that.
+// Both reduces have what they need of the map at 30 s. Then they read 100 B of their own
+// from node 1, at 5 B/s, until 50 s. The node that ran the map fails at 32 s. The map
+// runs again, but the reduces do not wait for it.
 func TestOutputLostWhileInputArrives(t *testing.T) {
 	j := job(1, 0, []float64{30}, []float64{2, 2})
 	j.Phases[1].Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}})

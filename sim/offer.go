@@ -12,10 +12,8 @@ import (
 func (e *engine) offer() error {
 	for {
 		before := e.seq
-		for class := range e.free {
-			if err := e.offerClass(sojourn.Class(class)); err != nil {
-				return err
-			}
+		if err := e.offerAll(); err != nil {
+			return err
 		}
 		if e.seq == before {
 			return nil
@@ -33,6 +31,19 @@ func (e *engine) offer() error {
 		}
 		e.refused = e.refused[:0]
 	}
+}
+
+// offerAll offers the free slots of all classes once.
+func (e *engine) offerAll() error {
+	if e.gangs != nil {
+		return e.offerGangs()
+	}
+	for class := range e.free {
+		if err := e.offerClass(sojourn.Class(class)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // offerClass offers the free slots of a class: those that a Seeker names, or each slot

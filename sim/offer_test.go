@@ -19,8 +19,8 @@ func (p follower) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return p.table.Assign(id)
 }
 
-// A decline stands until the next assignment only: a slot that is offered early in a round
-// is offered again when a later one was taken, at the same instant.
+// A decline stands only until the next assignment. A slot that was declined early in a
+// round is offered again, at the same instant, when a later slot was taken.
 func TestOffersAgainAfterAnAssignment(t *testing.T) {
 	on := func(id sojourn.JobID, c sojourn.Class) *sim.Job {
 		j := job(id, 0, []float64{5})

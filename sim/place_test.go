@@ -14,7 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// sized returns a job of one phase whose tasks read so many bytes.
+// sized returns a job of one phase with the input sizes of its tasks.
 func sized(id sojourn.JobID, bytes ...int64) *sim.Job {
 	j := job(id, 0, make([]float64, len(bytes)))
 	j.Phases[0].Bytes = bytes
@@ -37,8 +37,8 @@ func place(t interface{ Fatal(...any) }, c sim.Cluster, p sim.Placement, jobs ..
 	return placed
 }
 
-// The rule of HDFS, on any cluster: the second replica is on another rack than the
-// first and the third on the rack of the second, where there are such nodes.
+// The rule of HDFS, on any cluster: the second replica is on another rack than the first,
+// and the third is on the rack of the second, if such nodes exist.
 func TestBlocksAreSpreadOverRacks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c"}), 1, 8).Draw(t, "racks")
@@ -80,12 +80,12 @@ func TestBlocksAreSpreadOverRacks(t *testing.T) {
 	})
 }
 
-// Nodes 1 and 2 are on rack a, 3 and 4 on b, 5 on c. Every placement that the rule
-// allows has the probability that the rule gives it: 1/5 for the first replica,
-// one over the number of nodes on other racks for the second, and 1 for the third
-// if the rack of the second has one other node. Where it has none, which is if the
-// second is on node 5, the third is any of the 3 others. Of 30,000 blocks each is
-// counted within 5 standard deviations of its mean.
+// Nodes 1 and 2 are on rack a, 3 and 4 on b, 5 on c. Every placement that the rule allows
+// has the probability that the rule gives it: 1/5 for the first replica, one over the
+// number of nodes on other racks for the second, and 1 for the third if the rack of the
+// second has one other node. If the second is on node 5, its rack has no other node, and
+// the third is on any of the 3 others. Each count over 30,000 blocks is within 5 standard
+// deviations of its mean.
 func TestBlocksAreSpreadEvenly(t *testing.T) {
 	const n = 30_000
 	j := place(t, racks("a", "a", "b", "b", "c"), sim.Placement{Replicas: 3, Seed: 1}, sized(1, slices.Repeat([]int64{1}, n)...))[0]
@@ -121,7 +121,7 @@ func TestBlocksAreSpreadEvenly(t *testing.T) {
 	}
 }
 
-// The inputs that Place places, and those that it leaves unchanged.
+// These are the inputs that Place places, and those that it leaves unchanged.
 func TestWhatIsPlaced(t *testing.T) {
 	c := racks("a", "b")
 	two := func() *sim.Job {
@@ -166,8 +166,8 @@ func TestWhatIsPlaced(t *testing.T) {
 	}
 }
 
-// The blocks of a job depend on the seed, the cluster and the job, not on the jobs
-// around it, and are the same whenever the sequence is read.
+// The blocks of a job depend on the seed, the cluster and the job, and not on the jobs
+// around it. They are the same whenever the sequence is read.
 func TestPlacementsArePaired(t *testing.T) {
 	c := racks("a", "a", "b", "b", "c", "c")
 	inputs := func(j *sim.Job) string {
@@ -207,7 +207,7 @@ func TestPlacementsArePaired(t *testing.T) {
 	}
 }
 
-// Mistakes are named; what is wrong with the workload is passed on.
+// Mistakes are named. An error of the workload is passed on.
 func TestPlacementThatIsWrong(t *testing.T) {
 	c := racks("a")
 	if _, err := sim.Place(&c, sim.Placement{}, jobsOf()); err == nil || err.Error() != "sim: 0 replicas of a block, want at least 1" {
@@ -236,9 +236,9 @@ func TestPlacementThatIsWrong(t *testing.T) {
 	}
 }
 
-// Two jobs that read one path read the same blocks at the same places, however many,
-// and whether or not some are empty; another path, and jobs without one, lie
-// elsewhere.
+// Two jobs that read one path read the same blocks at the same places, however many
+// blocks they read, and whether or not some are empty. Another path, and jobs without a
+// path, have blocks elsewhere.
 func TestPlaceByName(t *testing.T) {
 	c := mapReduce(50, 1, 0)
 	named := func(j *sim.Job, name string) *sim.Job {

@@ -8,7 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// A breaker gives up the promise to job 1 when it has arrived, and says so ever after.
+// A breaker gives up the promise to job 1 when the job has arrived, and says so ever
+// after.
 type breaker struct{ *table }
 
 func (p breaker) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
@@ -40,11 +41,11 @@ func TestVoidPromiseIsCountedOnce(t *testing.T) {
 	}
 }
 
-// A recovery by the script of a node that is up, since its random failure was over
-// before, changes nothing: an attempt ends for the loss of its slot only when the node
+// The script reports the recovery of a node that is up, because its random failure is
+// over. This changes nothing. An attempt ends for the loss of its slot only when the node
 // of that slot goes down.
 func TestRecoveryOfANodeThatIsUp(t *testing.T) {
-	recoveries := 0 // by the script, of a node that was up and had an attempt
+	recoveries := 0 // recoveries by the script of a node that was up and had an attempt
 	for seed := range uint64(300) {
 		if recoveries >= 5 {
 			return

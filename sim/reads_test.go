@@ -12,8 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// racks returns a cluster of nodes with one uniform slot each, on the racks that
-// are named, "" for an unknown one.
+// racks returns a cluster of nodes with one uniform slot each. names are the racks of the
+// nodes, "" for an unknown rack.
 func racks(names ...string) sim.Cluster {
 	c := sim.Cluster{Uniform: true}
 	for _, name := range names {
@@ -28,9 +28,9 @@ func reading(j *sim.Job, nodes ...[]sojourn.NodeID) *sim.Job {
 	return j
 }
 
-// Five tasks of 10 s start at 0 on nodes 1 to 5, each on the node of its number:
-// nodes 1 and 2 are on rack a, 3 and 4 on rack b, 5 on none. A local read costs
-// nothing, one on the rack makes 15 s, others 30 s.
+// Five tasks of 10 s start at 0 on nodes 1 to 5, each on the node of its number. Nodes 1
+// and 2 are on rack a, 3 and 4 on rack b, 5 on none. A local read costs nothing. A read
+// on the rack makes the task take 15 s, other reads 30 s.
 func TestRemoteReads(t *testing.T) {
 	type nodes = []sojourn.NodeID
 	const node, rack, remote = sojourn.NodeLocal, sojourn.RackLocal, sojourn.Remote
@@ -71,7 +71,7 @@ func TestRemoteReads(t *testing.T) {
 			if a.Task.Index == 1 {
 				a.Source = tc.source
 			}
-			a.Locality = sojourn.Remote // nobody believes it
+			a.Locality = sojourn.Remote // the simulator does not believe it
 			return a
 		}}
 		cfg := sim.Config{Cluster: racks("a", "a", "b", "b", ""), Policy: p, Jobs: jobsOf(reading(job(1, 0, times), tc.inputs...))}
@@ -91,10 +91,10 @@ func TestRemoteReads(t *testing.T) {
 	}
 }
 
-// Nodes 1 and 2 hold the input of a task that takes 10 s. Node 1 fails at 1 s and
-// is back at 100 s, node 2 fails at 2 s. Four jobs at 0, 1, 2 and 100 s run on node
-// 3, on the rack of node 2: they read on the rack, while both hold it; on the rack
-// at 1 s; from nowhere at 2 s; and from node 1, which is on another rack, at 100 s.
+// Nodes 1 and 2 hold the input of a task that takes 10 s. Node 1 fails at 1 s and is back
+// at 100 s, node 2 fails at 2 s. Four jobs at 0, 1, 2 and 100 s run on node 3, on the
+// rack of node 2. The first two read on the rack. The third has no node to read from at 2
+// s. The fourth reads from node 1, which is on another rack, at 100 s.
 func TestReadsFromNodesThatFail(t *testing.T) {
 	c := racks("a", "b", "b", "b", "b")
 	c.Nodes[0].Slots, c.Nodes[1].Slots = nil, nil
@@ -129,7 +129,7 @@ func TestReadsFromNodesThatFail(t *testing.T) {
 	}
 }
 
-// A policy that names a node which is down has not listened.
+// A policy that names a node which is down has ignored an event.
 func TestSourceThatIsDown(t *testing.T) {
 	p := &rogue{table: newTable(first), assign: func(a sojourn.Assignment) sojourn.Assignment {
 		a.Source = 2
@@ -144,8 +144,8 @@ func TestSourceThatIsDown(t *testing.T) {
 	}
 }
 
-// On random clusters, with nodes that fail: every attempt reads from the nearest
-// node that is up, and takes as long as that costs.
+// On random clusters whose nodes fail, every attempt reads from the nearest node that is
+// up, and takes as long as that costs.
 func TestReadsAgainstSearch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "nodes")

@@ -75,7 +75,7 @@ func newEngine(ctx context.Context, cfg *Config, pull func() (*Job, error, bool)
 	b := newBooks(newMachines(newDriver(ctx, cfg)))
 	a := arrivals{books: b, pull: pull, benches: make([]bench, len(b.free))}
 	e := &engine{faults: newFaults(attempts{arrivals: a, reports: heap.New(moment.before)})}
-	if !cfg.NoAudit {
+	if !cfg.NoAudit && cfg.Gangs == nil {
 		e.audit = newAudit(&e.books)
 	}
 	return e
@@ -84,6 +84,9 @@ func newEngine(ctx context.Context, cfg *Config, pull func() (*Job, error, bool)
 // run runs the policy to the end.
 func (e *engine) run() error {
 	for id := range e.slots {
+		if e.gangs != nil { // they come and go
+			break
+		}
 		if err := e.addSlot(sojourn.SlotID(id)); err != nil {
 			return err
 		}

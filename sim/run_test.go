@@ -16,8 +16,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// Two jobs on two slots. Job 1 has tasks of 3, 2 and 4 s, job 2, from 1 s on, one
-// of 1 s. Slot 0: 3 s, then at 3 the task of job 2. Slot 1: 2 s, then 4 s.
+// Two jobs on two slots. Job 1 has tasks of 3, 2 and 4 s. Job 2 arrives at 1 s and has a
+// task of 1 s. Slot 0 runs 3 s, then at 3 the task of job 2. Slot 1 runs 2 s, then 4 s.
 func TestJobsInTheOrderOfArrival(t *testing.T) {
 	r, st := run(t, sim.Config{
 		Cluster: uniform(2), Policy: newTable(first), Records: true,
@@ -29,7 +29,7 @@ func TestJobsInTheOrderOfArrival(t *testing.T) {
 		2/0/0 slot 0 3s-4s
 		1/0/2 slot 1 2s-6s
 	`)
-	// Sojourn 6 and 3 s, alone 6 and 1 s. Of 12 slot-seconds 10 are held.
+	// Sojourn times are 6 and 3 s, alone 6 and 1 s. 10 of 12 slot-seconds are held.
 	if r.Jobs != 2 || r.Tasks != 4 || r.Finished != 2 || r.Attempts != 4 || r.Makespan != 6*s {
 		t.Errorf("result = %+v", r)
 	}
@@ -82,9 +82,9 @@ func TestBarrier(t *testing.T) {
 	`)
 }
 
-// The reduce may start after one map, at 1 s, and waits until the outputs of both
-// have arrived: map 0 ends at 1 s and takes 5 s more, map 1 ends at 4 s and takes
-// none. It works from 6 to 8 s, and that is its service time.
+// The reduce may start after one map, at 1 s, and waits until the outputs of both have
+// arrived. Map 0 ends at 1 s and its output takes 5 s more. Map 1 ends at 4 s and its
+// output takes no time. The reduce works from 6 to 8 s, which is its service time.
 func TestSlowStartWaitsForDelays(t *testing.T) {
 	j := job(1, 0, []float64{1, 3}, []float64{2})
 	j.Phases[0].Delays = []time.Duration{5 * s, 0}
@@ -148,9 +148,9 @@ func TestSpeedsAndStragglers(t *testing.T) {
 	`)
 }
 
-// Node 2 fails at 3 s, when task 2 ends there and task 3 runs there, and is back
-// at 5 s. With LoseOutput, tasks 1 and 2, which finished there, run again. The
-// reduce, on node 1, waits for them.
+// Node 2 fails at 3 s, when task 2 ends there and task 3 runs there. It is back at 5 s.
+// With LoseOutput, tasks 1 and 2, which finished there, run again. The reduce, on node 1,
+// waits for them.
 func TestNodeFailure(t *testing.T) {
 	c := sim.Cluster{Nodes: []sim.Node{{Slots: []int{1, 1}}, {Slots: []int{2}}}}
 	j := job(1, 0, []float64{6, 1, 3, 8}, []float64{1})
@@ -203,8 +203,8 @@ func TestNodeFailure(t *testing.T) {
 	}
 }
 
-// Three phases of one task. What a node held that no phase needs is gone all the
-// same: when the output of phase 1 is lost, phase 0 has to run again as well.
+// Three phases of one task. A lost node loses also the outputs that no phase needs. So
+// when the output of phase 1 is lost, phase 0 has to run again as well.
 func TestOutputThatIsNeededAgain(t *testing.T) {
 	c := sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: []int{1}}, {Slots: []int{1}}, {Slots: []int{1}}}}
 	fault := func(at time.Duration, n sojourn.NodeID, up bool) sim.NodeFault {
@@ -215,8 +215,8 @@ func TestOutputThatIsNeededAgain(t *testing.T) {
 		Faults: sim.Faults{LoseOutput: true, Script: []sim.NodeFault{
 			fault(1*s, 1, false), // phase 0 just ended there: it runs again on node 2
 			fault(2*s, 1, true),  // phase 1 runs there
-			fault(4*s, 2, false), // holds the output of phase 0, which has served
-			fault(5*s, 1, false), // holds that of phase 1, and runs phase 2
+			fault(4*s, 2, false), // holds the output of phase 0, which is no longer needed
+			fault(5*s, 1, false), // holds the output of phase 1, and runs phase 2
 		}},
 	})
 	// Node 3 is left: it runs phase 0, then 1, then 2.
@@ -231,8 +231,8 @@ func TestOutputThatIsNeededAgain(t *testing.T) {
 	`)
 }
 
-// An attempt whose input is on its way waits again when the output is lost, and
-// one that works goes on.
+// An attempt whose input is on its way waits again when the output is lost. An attempt
+// that works goes on.
 func TestOutputLostOnTheWay(t *testing.T) {
 	c := sim.Cluster{Nodes: []sim.Node{{Slots: []int{1}}, {Slots: []int{1, 2}}}}
 	j := job(1, 0, []float64{1}, []float64{4, 4})
@@ -240,11 +240,11 @@ func TestOutputLostOnTheWay(t *testing.T) {
 		delay time.Duration
 		want  string
 	}{
-		// The output is there at 1 s: both attempts work when node 1 fails at 3 s. The
-		// map runs again although nobody waits for it.
+		// The output is there at 1 s, so both attempts work when node 1 fails at 3 s. The
+		// map runs again although no task waits for it.
 		{0, "1/0/0 slot 0 0s-1s\n1/0/0 slot 1 3s-4s\n1/1/0 slot 2 1s-5s\n1/1/1 slot 3 1s-5s\n"},
-		// The output would be there at 6 s. It is made again from 3 to 4 s, and is there
-		// at 9 s.
+		// The output would be there at 6 s. The map makes it again from 3 to 4 s, and it
+		// is there at 9 s.
 		{5 * s, "1/0/0 slot 0 0s-1s\n1/0/0 slot 1 3s-4s\n1/1/0 slot 2 1s-13s\n1/1/1 slot 3 1s-13s\n"},
 	} {
 		j.Phases[0].Delays = []time.Duration{tc.delay}
@@ -256,8 +256,8 @@ func TestOutputLostOnTheWay(t *testing.T) {
 	}
 }
 
-// A refused assignment is reported when all slots have been offered, and then the
-// slots are offered again.
+// A refused assignment is reported when all slots have been offered. Then the slots are
+// offered again.
 func TestRefusals(t *testing.T) {
 	r, st := run(t, sim.Config{
 		Cluster: uniform(2), Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1, 1})),
@@ -291,8 +291,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Every attempt of seed 1 that fails does so within its time, and the task is run
-// again until it finishes.
+// Every attempt of seed 1 that fails does so within its time. The task runs again until
+// it finishes.
 func TestTaskFailures(t *testing.T) {
 	times := make([]float64, 200)
 	for i := range times {
@@ -313,8 +313,8 @@ func TestTaskFailures(t *testing.T) {
 			}
 		}
 	}
-	// 200 tasks need 200/0.7 attempts: 86 failures on average, with a standard
-	// deviation of 11. They take 5 s on average, the mean of 86 with one of 0.3 s.
+	// 200 tasks need 200/0.7 attempts: 86 failures on average, with a standard deviation
+	// of 11. They take 5 s on average. The standard deviation of the mean of 86 is 0.3 s.
 	if failed < 42 || failed > 130 || r.Wasted != uint64(failed) || r.Attempts != uint64(200+failed) {
 		t.Errorf("%d failures, wasted %d of %d attempts", failed, r.Wasted, r.Attempts)
 	}
@@ -323,8 +323,8 @@ func TestTaskFailures(t *testing.T) {
 	}
 }
 
-// On a uniform cluster everything is of class 0. With map and reduce slots, what
-// is of any class is map in the first phase and reduce later.
+// On a uniform cluster everything is of class 0. With map and reduce slots, a phase of
+// any class runs on map slots if it is the first, and on reduce slots otherwise.
 func TestClasses(t *testing.T) {
 	mixed := func() *sim.Job {
 		j := job(1, 0, []float64{1}, []float64{1}, []float64{1})
@@ -341,8 +341,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// What happens at 2 s: the end of an attempt, a node that leaves, two arrivals and
-// a timer, in this order; then the free slot is offered.
+// At 2 s an attempt ends, a node leaves, two jobs arrive and a timer goes off, in this
+// order. Then the free slot is offered.
 func TestSameInstant(t *testing.T) {
 	p := &waking{table: newTable(first), at: []sojourn.Time{sojourn.Time(2 * s)}}
 	_, st := run(t, sim.Config{
@@ -392,8 +392,8 @@ func (p *waking) NextWake() (sojourn.Time, bool) {
 	return p.at[0], true
 }
 
-// A task that takes no time ends at the instant of its start, and so on. Its job
-// has no slowdown.
+// A task that takes no time ends at the instant of its start, and so does the next one.
+// Its job has no slowdown.
 func TestTasksWithoutTime(t *testing.T) {
 	r, st := run(t, sim.Config{
 		Cluster: uniform(1), Policy: newTable(first), Records: true,
@@ -405,7 +405,7 @@ func TestTasksWithoutTime(t *testing.T) {
 	}
 }
 
-// Attempts report their progress every 2 s from their start; one that waits for
+// Attempts report their progress every 2 s from their start. An attempt that waits for
 // input has made none.
 func TestProgress(t *testing.T) {
 	j := job(1, 0, []float64{1, 3}, []float64{5})
@@ -420,15 +420,15 @@ func TestProgress(t *testing.T) {
 	if _, err := sim.Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	// Map 1 runs from 1 to 4 s, the reduce from 1 s and works from 4 to 9 s.
+	// Map 1 runs from 1 to 4 s. The reduce starts at 1 s and works from 4 to 9 s.
 	want := []string{"3s 1/0/1 6666 2s", "3s 1/1/0 0 0s", "5s 1/1/0 2000 1s", "7s 1/1/0 6000 3s"}
 	if !slices.Equal(got, want) {
 		t.Errorf("progress = %q, want %q", got, want)
 	}
 }
 
-// killer asks for the attempt at the first job to be killed as long as a second
-// job is there, and wants that one first.
+// killer asks to kill the attempt at the first job while a second job is there, and
+// serves the second job first.
 type killer struct {
 	*table
 	running *sojourn.Assignment
@@ -449,7 +449,8 @@ func (p *killer) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemptio
 	return dst
 }
 
-// Job 1 is killed at 1 s, starts again at 3 s. Without Preempt nobody asks.
+// Job 1 is killed at 1 s and starts again at 3 s. Without Preempt the policy is not
+// asked.
 func TestPreemption(t *testing.T) {
 	for _, preempt := range []bool{true, false} {
 		r, st := run(t, sim.Config{
@@ -482,8 +483,8 @@ func (p picky) Observe(ev sojourn.Event) error {
 	return p.table.Observe(ev)
 }
 
-// Of five jobs, two are refused, one finishes in time, one is 2 s late, and one
-// needs reduce slots that do not exist.
+// Two of five jobs are refused, one finishes in time, one is 2 s late, and one needs
+// reduce slots that do not exist.
 func TestOutcomes(t *testing.T) {
 	jobs := []*sim.Job{
 		job(1, 1, []float64{1}), job(2, 1, []float64{1}), job(3, 1, []float64{2}), job(4, 1, []float64{2}), job(5, 1, []float64{1}, []float64{1}),
@@ -532,8 +533,8 @@ type sleepless struct{ *table }
 
 func (p sleepless) NextWake() (sojourn.Time, bool) { return p.now.Add(s), true }
 
-// Jobs that nobody runs leave the run to end by itself, also if the policy wakes
-// or nodes fail for ever.
+// A run in which no policy starts the jobs ends by itself, even if the policy wakes or
+// nodes fail for ever.
 func TestRunEndsWithoutProgress(t *testing.T) {
 	none := func([]sojourn.TaskID) int { return -1 }
 	// The only slot is held by an attempt at the second phase, which waits for the
@@ -554,7 +555,7 @@ func TestRunEndsWithoutProgress(t *testing.T) {
 	}
 }
 
-// A run that nobody waits for any more ends with the cause.
+// A run whose context ends returns the cause.
 func TestContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("enough")
@@ -589,7 +590,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// Quantiles without records are those with records.
+// Quantiles without records equal those with records.
 func TestQuantilesWithoutRecords(t *testing.T) {
 	result := func(records, quantiles bool) *sim.Result {
 		cfg := busy(5)
@@ -607,7 +608,7 @@ func TestQuantilesWithoutRecords(t *testing.T) {
 	}
 }
 
-// busy returns a configuration in which everything happens.
+// busy returns a configuration with everything that can happen.
 func busy(seed uint64) sim.Config {
 	var jobs []*sim.Job
 	for i := range 40 {
@@ -631,8 +632,8 @@ func busy(seed uint64) sim.Config {
 	}
 }
 
-// Under two policies the same attempts are slow and the same ones fail, at the
-// same point.
+// Under two policies the same attempts are slow, and the same ones fail at the same
+// point.
 func TestRunsOfOneSeedArePaired(t *testing.T) {
 	type id struct {
 		task    sojourn.TaskID
@@ -665,8 +666,8 @@ func TestRunsOfOneSeedArePaired(t *testing.T) {
 	}
 }
 
-// The policy is told the workload's own estimate first, then the true times, nothing,
-// or the true times off by one factor for each job.
+// The policy is told the workload's own estimate, the true times, nothing, or the true
+// times times one factor for each job or for all.
 func TestEstimates(t *testing.T) {
 	told := func(e sim.Estimates, jobs ...*sim.Job) (list []*sojourn.Job) {
 		cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: jobsOf(jobs...), Estimates: e}
@@ -692,16 +693,19 @@ func TestEstimates(t *testing.T) {
 	if e := told(sim.Estimates{Mode: sim.None}, j)[0].Phases; e[0].Estimates != nil || e[0].Estimate != 0 || e[1].Estimate != 0 {
 		t.Errorf("none: told %+v", e)
 	}
-	for _, mode := range []sim.Estimates{{}, {Mode: sim.None}, {Mode: sim.LogNormal, Sigma: 1}} {
+	if e := told(sim.Estimates{Mode: sim.Scaled, Factor: 10}, j)[0].Phases; !slices.Equal(e[0].Estimates, []time.Duration{10 * s, 20 * s}) || e[1].Estimate != 30*s {
+		t.Errorf("scaled: told %+v", e)
+	}
+	for _, mode := range []sim.Estimates{{}, {Mode: sim.None}, {Mode: sim.LogNormal, Sigma: 1}, {Mode: sim.Scaled, Factor: 2}} {
 		e := told(mode, known)[0].Phases
 		if e[0].Estimate != 7*s || e[0].Estimates != nil || e[1].EstimateOf(0) != 8*s {
 			t.Errorf("mode %d: told %+v of a job with estimates", mode.Mode, e)
 		}
 	}
 
-	// The logarithm of the factor has mean 0 and standard deviation 0.5: of 2000
-	// factors about half are above 1, give or take 22, and 15.9 % above exp(0.5) =
-	// 1.6487, give or take 16.
+	// The logarithm of the factor has mean 0 and standard deviation 0.5. About half of
+	// 2000 factors are above 1, give or take 22, and 15.9 % are above exp(0.5) = 1.6487,
+	// give or take 16.
 	var many []*sim.Job
 	for i := range 2000 {
 		many = append(many, job(sojourn.JobID(i+1), 0, []float64{1, 2}))
@@ -724,7 +728,7 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// Times between failures and until recovery have the means that are asked for.
+// Times between failures and until recovery have the means that the configuration gives.
 func TestNodeFailuresByChance(t *testing.T) {
 	var down, up []sojourn.Time
 	cfg := sim.Config{
@@ -755,7 +759,7 @@ func TestNodeFailuresByChance(t *testing.T) {
 	}
 }
 
-// Without records, the memory of a run does not grow with the jobs that ended.
+// Without records, the memory of a run does not grow with the jobs that have ended.
 func TestMemoryIsBoundedByLiveJobs(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()
@@ -792,9 +796,9 @@ func TestMemoryIsBoundedByLiveJobs(t *testing.T) {
 	}
 }
 
-// Metrics are over the jobs that finished, and utilisation ends with the last of
-// them. Job 1 takes 4 of the 4 s until its finish; job 2 arrives at 100 s and finds
-// no slot of its class. The deadline of job 1 is met to the nanosecond.
+// Metrics cover the jobs that finished, and utilisation ends with the last of them. Job 1
+// takes 4 of the 4 s until its finish. Job 2 arrives at 100 s and finds no slot of its
+// class. The deadline of job 1 is met to the nanosecond.
 func TestMetricsLeaveOutWhatDidNotFinish(t *testing.T) {
 	done, never := job(1, 0, []float64{4}), job(2, 100, []float64{1})
 	done.Deadline = sojourn.Time(4 * s)

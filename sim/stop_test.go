@@ -12,8 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// A run in which an assignment is refused again and again, all at one instant, ends with
-// its context.
+// A run in which an assignment is refused again and again, all at one instant, ends when
+// its context ends.
 func TestStopAmongRefusals(t *testing.T) {
 	p, err := fifo.New(fifo.Options{})
 	if err != nil {

@@ -63,7 +63,7 @@ func (t *tally) pending(j *job, p int) {
 	}
 	ph := &j.phases[p]
 	now := 0
-	if p == 0 || j.phases[p-1].finished >= j.Threshold(p) {
+	if j.open(p) {
 		now = ph.pending
 	}
 	t.classes[class].startable += now - ph.counted

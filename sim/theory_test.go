@@ -51,7 +51,7 @@ var hyperexponential = size{
 	longest: 160,
 }
 
-// All sizes from 0 to 2 s are alike.
+// All sizes from 0 to 2 s are equally likely.
 var even = size{
 	name:    "uniform",
 	sample:  func(r *rand.Rand) float64 { return 2 * r.Float64() },
@@ -99,7 +99,8 @@ type discipline struct {
 	// mean is the mean sojourn time with Poisson arrivals at a rate rho.
 	mean func(s size, rho float64) float64
 
-	// index orders the jobs that are there: those with the least are served, in equal parts.
+	// index ranks the jobs that are there. The jobs with the least index are served, in
+	// equal parts.
 	index func(j *queued) float64
 
 	policy func() (sojourn.Policy, error)
@@ -176,14 +177,14 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// A queued job is one of a path of the queue.
+// A queued job is a job on a path of the queue.
 type queued struct {
 	at, size float64
 	left     float64 // of its size
 	end      float64
 }
 
-// path draws jobs that come at a rate rho.
+// path draws jobs that arrive at a rate rho.
 func path(s size, rho float64, jobs int, seed uint64) []queued {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	list := make([]queued, jobs)
@@ -197,8 +198,8 @@ func path(s size, rho float64, jobs int, seed uint64) []queued {
 }
 
 // serve computes the ends of the jobs on one server that a discipline shares, by its
-// definition: those with the least index share it until a job comes, one ends, or the
-// index of those that are served reaches that of another.
+// definition: the jobs with the least index share it until a job arrives, one ends, or
+// the index of the served jobs reaches the index of another.
 func (d discipline) serve(list []queued) {
 	var there []*queued
 	now, next := 0.0, 0
@@ -223,11 +224,11 @@ func (d discipline) serve(list []queued) {
 				second = min(second, d.index(j))
 			}
 		}
-		each := math.Inf(1) // what each of them gets until something changes
+		each := math.Inf(1) // the service of each of them until something changes
 		for _, j := range served {
 			each = min(each, j.left)
 		}
-		if d.name == "LAS" { // whose index grows while a job is served
+		if d.name == "LAS" { // whose index grows while it is served
 			each = min(each, second-least)
 		}
 		if next < len(list) {
@@ -246,8 +247,8 @@ func (d discipline) serve(list []queued) {
 	}
 }
 
-// meanOf returns the mean of some numbers that come one after the other, and its standard
-// error by means of 20 batches.
+// meanOf returns the mean of a series of numbers, and its standard error from the means
+// of 20 batches.
 func meanOf(values []float64) (mean, stderr float64) {
 	const batches = 20
 	var sum, squares float64
@@ -288,8 +289,8 @@ func TestFormulasOfPaths(t *testing.T) {
 	}
 }
 
-// simulate runs a path under a policy: each job is a chain of phases, or one phase of
-// tasks, of equal parts of its size.
+// simulate runs a path under a policy. Each job is a chain of phases, or one phase of
+// tasks, in equal parts of its size.
 func simulate(t *testing.T, list []queued, slots, phases, tasks int, policy func() (sojourn.Policy, error)) []float64 {
 	t.Helper()
 	p, err := policy()
@@ -320,8 +321,9 @@ func simulate(t *testing.T, list []queued, slots, phases, tasks int, policy func
 	return sojourn
 }
 
-// One task a job, first come, first served: the recursions of Lindley (1952) for one server
-// and of Kiefer and Wolfowitz (1955) for several give every sojourn time, to the nanosecond.
+// One task for each job, first come, first served. The recursions of Lindley (1952) for
+// one server and of Kiefer and Wolfowitz (1955) for several give every sojourn time, to
+// the nanosecond.
 func TestFirstComeFirstServed(t *testing.T) {
 	for _, servers := range []int{1, 2, 5} {
 		list := path(hyperexponential, 0.9*float64(servers), 5000, 2)
@@ -357,8 +359,8 @@ func TestErlang(t *testing.T) {
 	}
 }
 
-// Under a policy, jobs of many small tasks on one slot have the sojourn times of the
-// discipline on the same path of the queue. They come nearer to them with more tasks.
+// Jobs of many small tasks on one slot have nearly the sojourn times of the discipline on
+// the same path of the queue. The more tasks, the nearer they come.
 func TestDisciplinesAreLimits(t *testing.T) {
 	jobs, tasks := 500, []int{4, 32}
 	if thorough {
@@ -387,9 +389,9 @@ func TestDisciplinesAreLimits(t *testing.T) {
 	}
 }
 
-// SRPT on k servers of speed 1/k, whose jobs use one server at a time: at least what one
-// server of speed 1 does, and at most the bound of Grosof, Scully and Harchol-Balter, SRPT
-// for Multiserver Systems (2018). Jobs are chains of small phases.
+// SRPT on k servers of speed 1/k, whose jobs use one server at a time. It takes at least
+// as long as one server of speed 1, and at most the bound of Grosof, Scully and
+// Harchol-Balter, SRPT for Multiserver Systems (2018). Jobs are chains of small phases.
 func TestSRPTOnSeveralServers(t *testing.T) {
 	bound := func(rho, k float64) float64 {
 		residence := 0.0
@@ -418,7 +420,7 @@ func TestSRPTOnSeveralServers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		servers int
-		about   float64 // another simulation's value
+		about   float64 // a value from another simulation
 	}{{2, 3.290}, {4, 5.154}} {
 		slow := slices.Clone(list)
 		for i := range slow {

@@ -1,5 +1,5 @@
 // Package sojourntest checks that a [sojourn.Policy] keeps the contract of package sojourn.
-// If you have written a policy, write one test:
+// Use it if you have written a policy or a wrapper. One test is enough:
 //
 //	func TestConformance(t *testing.T) {
 //		newPolicy := func() sojourn.Policy {
@@ -25,6 +25,9 @@
 // line. No call of the list can be left out. The list is a history: package
 // history can read its lines from a file and replay them.
 //
+// [Gangs] checks that a policy runs gangs, tasks that start together, as package gang has them: all or
+// nothing, without deadlock and without starvation.
+//
 // This package imports package rapid (pgregory.net/rapid, under the MPL 2.0), which
 // sets the number of histories and draws the seed of each. In [FuzzEvents] the fuzz
 // engine makes the choices instead. [FuzzUnmarshal] forges snapshots.
@@ -45,8 +48,8 @@
 //   - misuse: Assign panics with a *SlotError if the slot is unknown, retiring or busy, and
 //     changes nothing
 //   - panics: no event, and no offer of a free slot, makes a policy panic
-//   - work conservation: after every free slot has been offered, no task could start on a
-//     free slot
+//   - work conservation: after a round in which every free slot was offered and none taken,
+//     no task could start on a free slot
 //   - service: a task that could start on a free slot is served after finitely many
 //     Ticks at NextWake
 //   - completion: while there are slots of their classes and attempts succeed, all
@@ -57,8 +60,15 @@
 //   - superfluous ticks: a Tick before NextWake changes no later decision
 //   - flickering slots: a slot that is added, declined and removed at one instant
 //     changes no later decision
+//   - held phases: a phase that is held is one each of whose tasks was reported as held at
+//     once
 //   - names: job IDs are only names; orders end in the order of arrival
+//   - alike slots: a driver that offers another free slot of the same class and node gets the
+//     same task
+//   - order of slots: the order in which the slots come or go that do so at one instant
+//     changes no later decision
 //   - epoch: only differences between times matter
+//   - weights: a job that is served would also be served if its weight were greater
 //   - fields: the fields that an event's kind does not use are ignored
 //   - purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendVoid, Void,
 //     AppendBinary and Admit change nothing, in any order, between any two calls: a policy
@@ -85,6 +95,13 @@
 //     all else that it can do, even interfaces that the wrapper does not know
 //   - allocations: in steady state, assigning and finishing tasks allocates nothing
 //
+// These laws hold for policies that state them in their options:
+//
+//   - scaled times: with Scaled, if all times are so many times longer, those of the options
+//     too, the decisions are the same
+//   - bypass: with Bypass, a job of which nothing runs is passed over for later jobs at most as
+//     often as was stated, where a task of it could start
+//
 // A cancelled job is live until its last attempt has ended. This holds for errors and
 // for AppendRanking, but a policy may leave the job out of the ranking, since no more of
 // it is served.
@@ -98,8 +115,9 @@
 // # What the options weaken
 //
 // IdlesOnPurpose replaces work conservation by service. MayStarve drops both: jobs that are
-// left over at the end are cancelled. Rejects allows the policy to refuse arrivals and
-// revisions, but only with a [sojourn.RejectedError]. NeedsEstimates, MaxPhases, Classes
+// left over at the end are cancelled. TellsSlotsApart drops the law of alike slots, and
+// IgnoresWeights that of weights. Rejects allows the policy to refuse arrivals and revisions,
+// but only with a [sojourn.RejectedError]. NeedsEstimates, MaxPhases, Classes
 // and Supports say which jobs the policy must refuse as unsupported. Run tests that it
 // does, and other histories do not contain such jobs. A Snapshotter may answer with
 // [errors.ErrUnsupported] while a part of it cannot be saved.

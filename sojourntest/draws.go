@@ -143,6 +143,10 @@ func (dr *draws) fill(ev *sojourn.Event) {
 		ev.Job = dr.job(ev.Job.ID)
 	case sojourn.JobRevised:
 		ev.Job = dr.revision(dr.m.job(ev.Job.ID))
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		if dr.o.features&sojourn.FeatureAttempts != 0 && dr.oneIn(2) {
+			ev.Attempt = dr.m.task(ev.Task).attempts + pick[uint32](dr, 0, 1, 5)
+		}
 	case sojourn.TaskAdopted:
 		if dr.oneIn(10) {
 			ev.Attempt += 1 << 30
@@ -155,7 +159,7 @@ func (dr *draws) fill(ev *sojourn.Event) {
 		ev.Cause = sojourn.Cause(dr.between(0, 2))
 	}
 	switch ev.Kind {
-	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
+	case sojourn.JobAdopted, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
 		ev.Service = time.Duration(dr.upTo(int64(pick(dr, 0, 1, time.Second, time.Hour)), math.MaxInt64))
 	}
 }
@@ -194,6 +198,9 @@ func (dr *draws) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 		for _, j := range dr.wrongJobs(kind) {
 			list = append(list, sojourn.Event{Job: j})
 		}
+		if kind == sojourn.JobAdopted {
+			list = append(list, sojourn.Event{Job: list[len(list)-1].Job, Service: -1}, sojourn.Event{Job: dr.job(pick(dr, dr.names.jobs...)), Service: -1})
+		}
 	case sojourn.JobCancelled:
 		list = append(list, sojourn.Event{})
 		for _, id := range append(dr.names.jobs, 0, noJob) {
@@ -223,6 +230,10 @@ func (dr *draws) taskNeighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 	switch kind {
 	case sojourn.TaskAdopted:
 		slots, before = append(dr.names.slots, noSlot), pending
+	case sojourn.TaskHeld:
+		before = pending
+	case sojourn.TaskReady:
+		before = held
 	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		slots, before = append(dr.names.slots, noSlot), running
 	}

@@ -111,6 +111,12 @@ func (m *model) checkSteering(ev *sojourn.Event) error {
 		return sojourn.ErrTaskState
 	case ev.Kind == sojourn.OutputLost && t.attempts != ev.Attempt:
 		return sojourn.ErrStaleAttempt
+	case ev.Kind != sojourn.TaskHeld && ev.Kind != sojourn.TaskReady || ev.Attempt == 0:
+		return nil
+	case ev.Attempt < t.attempts:
+		return sojourn.ErrStaleAttempt
+	case m.o.features&sojourn.FeatureAttempts == 0:
+		return sojourn.ErrUnsupported
 	}
 	return nil
 }
@@ -163,6 +169,10 @@ func outOfRange(ev *sojourn.Event) bool {
 		return ev.Slot.Node == 0
 	case sojourn.TaskAdopted:
 		return ev.Service < 0 || ev.Attempt == 0 || ev.Attempt > 1<<31
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		return ev.Attempt > 1<<31
+	case sojourn.JobAdopted:
+		return ev.Service < 0
 	case sojourn.TaskProgress:
 		return ev.Service < 0 || ev.Progress > sojourn.MaxProgress
 	case sojourn.TaskFinished:
@@ -198,6 +208,9 @@ func (j *modelJob) revisable(spec *sojourn.Job) bool {
 	}
 	for i := range spec.Phases {
 		if spec.Phases[i].Class != old.Phases[i].Class || spec.Phases[i].Tasks < j.least(i) {
+			return false
+		}
+		if a, b := spec.Phases[i].Needs, old.Phases[i].Needs; (a == nil) != (b == nil) || !slices.Equal(a, b) {
 			return false
 		}
 		for k := range min(spec.Phases[i].Tasks, old.Phases[i].Tasks) {

@@ -92,15 +92,26 @@ func (tr *trial) fitting(kind sojourn.EventKind) bool {
 	ev := pick(&tr.draws, list...)
 	tr.fill(&ev)
 	tr.observe(ev)
+	if ev.Kind == sojourn.TaskHeld && ev.Attempt > 1 && tr.oneIn(2) { // which is seldom met otherwise
+		tr.observe(sojourn.Event{Kind: sojourn.TaskReady, At: tr.later(), Task: ev.Task, Attempt: ev.Attempt - 1})
+	}
 	return true
 }
 
 // unsupported reports a valid job that the policy may not support.
 func (tr *trial) unsupported() bool {
-	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil {
+	const features = sojourn.FeatureNeeds | sojourn.FeatureHeld
+	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil && tr.o.features&features == features {
 		return false // the policy supports all jobs
 	}
 	j := tr.anyJob(pick(&tr.draws, tr.names.jobs...), max(3, tr.o.MaxPhases+1))
+	if missing := features &^ tr.o.features; missing != 0 && tr.oneIn(2) {
+		p := pick(&tr.draws, phasesOf(j)...)
+		if missing&sojourn.FeatureNeeds != 0 && tr.oneIn(2) {
+			p.Needs, p.After = []int{}, 0
+		}
+		p.Held = missing&sojourn.FeatureHeld != 0 && tr.oneIn(2)
+	}
 	if tr.o.Classes != nil {
 		last := &j.Phases[len(j.Phases)-1]
 		for tr.oneIn(2) && slices.Contains(tr.o.Classes, last.Class) {
@@ -110,8 +121,17 @@ func (tr *trial) unsupported() bool {
 	if tr.o.NeedsEstimates && tr.oneIn(2) {
 		j.Phases[0].Estimate, j.Phases[0].Estimates = 0, nil
 	}
-	tr.observe(sojourn.Event{Kind: sojourn.JobArrived, At: tr.later(), Job: j})
+	kind := pick(&tr.draws, sojourn.JobArrived, sojourn.JobArrived, sojourn.JobAdopted)
+	tr.observe(sojourn.Event{Kind: kind, At: tr.later(), Job: j})
 	return true
+}
+
+// phasesOf lists the phases of a job.
+func phasesOf(j *sojourn.Job) (list []*sojourn.Phase) {
+	for i := range j.Phases {
+		list = append(list, &j.Phases[i])
+	}
+	return list
 }
 
 // misfit reports events of a kind that do not fit: one for each error that is

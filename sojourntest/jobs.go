@@ -40,8 +40,26 @@ func (dr *draws) anyJob(id sojourn.JobID, mostPhases int) *sojourn.Job {
 		}
 		dr.resize(j, i, dr.between(1, 4))
 	}
+	dr.depend(j)
 	dr.describe(j)
 	return j
+}
+
+// depend draws which phases wait for which, and which are held, as far as the policy
+// supports it.
+func (dr *draws) depend(j *sojourn.Job) {
+	for i := range j.Phases {
+		p := &j.Phases[i]
+		if dr.o.features&sojourn.FeatureNeeds != 0 && dr.oneIn(3) {
+			p.Needs = []int{}
+			for k := range i {
+				if dr.oneIn(2) {
+					p.Needs = append(p.Needs, k)
+				}
+			}
+		}
+		p.Held = dr.o.features&sojourn.FeatureHeld != 0 && dr.oneIn(8)
+	}
 }
 
 // revision draws a valid new description of a job.
@@ -104,7 +122,7 @@ func (dr *draws) describe(j *sojourn.Job) {
 	}
 	for i := range j.Phases {
 		j.Phases[i].After = 0
-		if i > 0 {
+		if i > 0 && j.Phases[i].Needs == nil {
 			j.Phases[i].After = dr.between(sojourn.NoBarrier, j.Phases[i-1].Tasks)
 		}
 	}
@@ -153,7 +171,8 @@ func plainJobs(o *Options, id sojourn.JobID, tasks int, deadline sojourn.Time) (
 	return jobs
 }
 
-// wrongJobs returns jobs that are invalid, already live, or invalid revisions.
+// wrongJobs returns jobs that are invalid, already live, invalid revisions, or beyond what the
+// policy knows.
 func (dr *draws) wrongJobs(kind sojourn.EventKind) []*sojourn.Job {
 	list := []*sojourn.Job{nil}
 	id := pick(dr, append(dr.names.jobs, noJob)...)
@@ -164,62 +183,98 @@ func (dr *draws) wrongJobs(kind sojourn.EventKind) []*sojourn.Job {
 	if job == nil {
 		return list
 	}
-	vary := func(f func(j *sojourn.Job, last *sojourn.Phase)) {
+	changes := wrongChanges
+	if live := dr.m.job(job.ID); kind == sojourn.JobRevised && live != nil {
+		job = dr.revision(live)
+		changes = append(live.wrongRevisions(job), changes...)
+	}
+	if dr.o.features&sojourn.FeatureHeld == 0 {
+		changes = append(changes[:len(changes):len(changes)], func(_ *sojourn.Job, last *sojourn.Phase) { last.Held = true })
+	}
+	for _, id := range append(dr.names.jobs, 0, noJob) {
 		j := clone(job)
-		f(j, &j.Phases[len(j.Phases)-1])
+		j.ID = id
 		list = append(list, j)
 	}
-	live := dr.m.job(job.ID)
-	if kind == sojourn.JobRevised && live != nil {
-		job = dr.revision(live)
-		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Name += "!" })
-		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Pool += "!" })
-		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases[0].Class++ })
-		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = j.Phases[:1] })
-		vary(func(j *sojourn.Job, last *sojourn.Phase) {
+	for _, change := range changes {
+		j := clone(job)
+		change(j, &j.Phases[len(j.Phases)-1])
+		list = append(list, j)
+	}
+	return list
+}
+
+// A jobChange changes a job of which it is given the last phase.
+type jobChange = func(j *sojourn.Job, last *sojourn.Phase)
+
+// wrongRevisions returns changes of a new description of j that may not be.
+func (j *modelJob) wrongRevisions(spec *sojourn.Job) []jobChange {
+	list := []jobChange{
+		func(j *sojourn.Job, _ *sojourn.Phase) { j.Name += "!" },
+		func(j *sojourn.Job, _ *sojourn.Phase) { j.Pool += "!" },
+		func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases[0].Class++ },
+		func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = j.Phases[:1] },
+		func(j *sojourn.Job, last *sojourn.Phase) {
 			j.Phases = append(j.Phases, sojourn.Phase{Tasks: 1, Class: last.Class, Estimate: 1})
-		})
-		for i := range job.Phases {
-			for range 2 * live.least(i) {
-				vary(func(j *sojourn.Job, _ *sojourn.Phase) {
-					p := &j.Phases[i]
-					p.Tasks = max(1, live.least(i)-1)
-					p.Estimates, p.Bytes, p.Delays, p.Inputs = nil, nil, nil, sojourn.Inputs{}
-					if i+1 < len(j.Phases) {
-						j.Phases[i+1].After = 0
-					}
-				})
+		},
+		func(_ *sojourn.Job, last *sojourn.Phase) {
+			if last.After = 0; last.Needs == nil {
+				last.Needs = []int{}
+			} else {
+				last.Needs = nil
 			}
-			vary(func(j *sojourn.Job, _ *sojourn.Phase) {
-				if p := &j.Phases[i]; p.Inputs.Len() > 0 {
-					nodes := make([][]sojourn.NodeID, p.Tasks)
-					nodes[0] = []sojourn.NodeID{noNode}
-					p.Inputs = sojourn.MakeInputs(nodes)
+		},
+	}
+	for i := range spec.Phases {
+		least := j.least(i)
+		for range 2 * least {
+			list = append(list, func(j *sojourn.Job, _ *sojourn.Phase) {
+				p := &j.Phases[i]
+				p.Tasks = max(1, least-1)
+				p.Estimates, p.Bytes, p.Delays, p.Inputs = nil, nil, nil, sojourn.Inputs{}
+				if i+1 < len(j.Phases) {
+					j.Phases[i+1].After = 0
 				}
 			})
 		}
+		list = append(list, func(j *sojourn.Job, _ *sojourn.Phase) {
+			if p := &j.Phases[i]; p.Inputs.Len() > 0 {
+				nodes := make([][]sojourn.NodeID, p.Tasks)
+				nodes[0] = []sojourn.NodeID{noNode}
+				p.Inputs = sojourn.MakeInputs(nodes)
+			}
+		})
 	}
-	for _, id := range append(dr.names.jobs, 0, noJob) {
-		vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.ID = id })
-	}
-	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = -1 })
-	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = 1 << 32 })
-	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Deadline = -1 })
-	vary(func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = nil })
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Tasks = 0 })
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimate = -1 })
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) {
-		last.Estimate, last.Estimates, last.Tasks = 1<<62, nil, max(2, last.Tasks)
-	})
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimates = make([]time.Duration, last.Tasks+1) })
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Bytes = make([]int64, last.Tasks+1) })
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.Delays = make([]time.Duration, last.Tasks+1) })
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) {
-		last.Inputs = sojourn.MakeInputs(slices.Repeat([][]sojourn.NodeID{{1}}, last.Tasks+1))
-	})
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.After = -2 })
-	vary(func(_ *sojourn.Job, last *sojourn.Phase) { last.After = last.Tasks + 9 })
 	return list
+}
+
+// wrongChanges make any job invalid.
+var wrongChanges = []jobChange{
+	func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = -1 },
+	func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = 1 << 32 },
+	func(j *sojourn.Job, _ *sojourn.Phase) { j.Deadline = -1 },
+	func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = nil },
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.Tasks = 0 },
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimate = -1 },
+	func(_ *sojourn.Job, last *sojourn.Phase) {
+		last.Estimate, last.Estimates, last.Tasks = 1<<62, nil, max(2, last.Tasks)
+	},
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimates = make([]time.Duration, last.Tasks+1) },
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.Bytes = make([]int64, last.Tasks+1) },
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.Delays = make([]time.Duration, last.Tasks+1) },
+	func(_ *sojourn.Job, last *sojourn.Phase) {
+		last.Inputs = sojourn.MakeInputs(slices.Repeat([][]sojourn.NodeID{{1}}, last.Tasks+1))
+	},
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.After = -2 },
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.After = last.Tasks + 9 },
+	func(j *sojourn.Job, last *sojourn.Phase) { last.Needs, last.After = []int{len(j.Phases) - 1}, 0 },
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.Needs, last.After = []int{-1}, 0 },
+	func(_ *sojourn.Job, last *sojourn.Phase) { last.Needs, last.After = []int{}, sojourn.NoBarrier },
+	func(j *sojourn.Job, last *sojourn.Phase) {
+		next := *last
+		next.Needs, next.After = []int{0, 0}, 0
+		j.Phases = append(j.Phases, next)
+	},
 }
 
 // clone returns a copy of j that shares nothing with it.
@@ -228,6 +283,7 @@ func clone(j *sojourn.Job) *sojourn.Job {
 	c.Phases = slices.Clone(j.Phases)
 	for i := range c.Phases {
 		p := &c.Phases[i]
+		p.Needs = slices.Clone(p.Needs)
 		p.Estimates, p.Bytes, p.Delays = slices.Clone(p.Estimates), slices.Clone(p.Bytes), slices.Clone(p.Delays)
 		nodes := make([][]sojourn.NodeID, p.Inputs.Len())
 		for k := range nodes {

@@ -28,6 +28,7 @@ type modelJob struct {
 	spec      *sojourn.Job
 	cancelled bool
 	tasks     [][]*modelTask // by phase and index
+	bypassed  int            // how often it was passed over since one of its tasks ran
 }
 
 type modelTask struct {
@@ -123,9 +124,17 @@ func (j *modelJob) count(phase int, s taskState) (n int) {
 	return n
 }
 
-// open reports whether enough tasks of the phase before have finished for tasks
+// open reports whether enough tasks of the phases before have finished for tasks
 // of a phase to start.
 func (j *modelJob) open(phase int) bool {
+	if needs := j.spec.Phases[phase].Needs; needs != nil {
+		for _, k := range needs {
+			if j.count(k, done) < len(j.tasks[k]) {
+				return false
+			}
+		}
+		return true
+	}
 	if phase == 0 {
 		return true
 	}
@@ -154,7 +163,7 @@ func (m *model) why(t *modelTask, c sojourn.Class) string {
 	case j.spec.Phases[t.id.Phase].Class != c:
 		return "its phase is of another class than the slot"
 	case !j.open(int(t.id.Phase)):
-		return "too few tasks of the phase before have finished"
+		return "too few tasks of the phases that its phase waits for have finished"
 	}
 	return ""
 }
@@ -209,10 +218,14 @@ func (m *model) apply(ev *sojourn.Event) {
 		m.job(ev.Job.ID).describe(ev.Job)
 	case sojourn.JobCancelled:
 		m.job(ev.Job.ID).cancelled = true
-	case sojourn.TaskHeld:
-		m.task(ev.Task).state = held
-	case sojourn.TaskReady:
-		m.task(ev.Task).state = pending
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		t := m.task(ev.Task)
+		if t.state = held; ev.Kind == sojourn.TaskReady {
+			t.state = pending
+		}
+		if ev.Attempt > 0 {
+			t.attempts = ev.Attempt
+		}
 	case sojourn.TaskDone:
 		t := m.task(ev.Task)
 		t.state = done
@@ -247,7 +260,11 @@ func (j *modelJob) describe(spec *sojourn.Job) {
 		n := spec.Phases[i].Tasks
 		for k := len(j.tasks[i]); k < n; k++ {
 			id := sojourn.TaskID{Job: spec.ID, Phase: uint16(i), Index: uint32(k)}
-			j.tasks[i] = append(j.tasks[i], &modelTask{id: id})
+			t := &modelTask{id: id}
+			if spec.Phases[i].Held {
+				t.state = held
+			}
+			j.tasks[i] = append(j.tasks[i], t)
 		}
 		j.tasks[i] = j.tasks[i][:n:n]
 	}

@@ -35,6 +35,7 @@ const (
 	acceptsNodeTwice
 	acceptsWrongFields
 	acceptsBadJobs
+	ignoresFeatures
 	acceptsRevisedPool
 	acceptsShrinking
 	acceptsBusyAdoption
@@ -69,6 +70,11 @@ const (
 	sinceEpoch
 	ticksCount
 	capacityLags
+	evenSlots
+	firstSlot
+	longLast
+	lightFirst
+	lastFirst
 	declineNoted
 	neverPanics
 	panicsBare
@@ -125,10 +131,12 @@ const (
 type fifo struct {
 	bug   bug
 	lag   time.Duration
+	knows sojourn.Features
 	state state
 
 	declined, ticks, failures, added, asked, refused int // what some bugs count
 	slotsByID                                        []sojourn.SlotID
+	addedSlots                                       []sojourn.SlotID // in the order in which they were added
 	restored                                         int
 	hushed                                           bool // NextWake was not asked since the latest event
 	listed                                           bool // there were preemptions
@@ -170,8 +178,10 @@ type refTask struct {
 }
 
 func newFIFO(b bug) *fifo {
-	return &fifo{bug: b, state: state{Slots: map[sojourn.SlotID]*refSlot{}, Down: map[sojourn.NodeID]bool{}, Racks: map[sojourn.NodeID]sojourn.RackID{}}}
+	return &fifo{bug: b, knows: sojourn.FeatureAttempts, state: state{Slots: map[sojourn.SlotID]*refSlot{}, Down: map[sojourn.NodeID]bool{}, Racks: map[sojourn.NodeID]sojourn.RackID{}}}
 }
+
+func (p *fifo) Supports() sojourn.Features { return p.knows }
 
 func (p *fifo) Observe(ev sojourn.Event) error {
 	if err := p.check(&ev); err != nil {
@@ -206,7 +216,7 @@ func (p *fifo) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	if p.bug == allocates {
 		p.slotsByID = append([]sojourn.SlotID(nil), id)
 	}
-	j, phase, index, ok := p.choose(s.Slot.Class)
+	j, phase, index, ok := p.choose(s)
 	if !ok {
 		p.declined++
 		a := sojourn.Assignment{}
@@ -225,8 +235,9 @@ func (p *fifo) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return sojourn.Assignment{Task: s.Task, Attempt: s.Attempt, Slot: id}, true
 }
 
-// choose returns the first task that may start on a slot of class c.
-func (p *fifo) choose(c sojourn.Class) (_ *refJob, phase, index int, ok bool) {
+// choose returns the first task that may start on a slot.
+func (p *fifo) choose(s *refSlot) (_ *refJob, phase, index int, ok bool) {
+	c := s.Slot.Class
 	if p.bug == skipsSeventh && (p.declined+p.failures)%7 == 6 {
 		return nil, 0, 0, false
 	}
@@ -247,7 +258,16 @@ func (p *fifo) choose(c sojourn.Class) (_ *refJob, phase, index int, ok bool) {
 			byID[j.Spec.ID] = j
 		}
 		jobs = slices.Collect(maps.Values(byID))
-	case p.bug == ticksCount && p.ticks%2 == 1, p.bug == declineNoted && p.declined%2 == 1, p.bug == capacityLags && p.added%2 == 1,
+	case p.bug == lightFirst:
+		jobs = slices.Clone(jobs)
+		slices.SortStableFunc(jobs, func(a, b *refJob) int { return cmp.Compare(a.Spec.WeightUnits(), b.Spec.WeightUnits()) })
+	case p.bug == longLast:
+		jobs = slices.Clone(jobs)
+		long := func(j *refJob) int { return bit(j.Spec.Phases[0].Estimate > 5*time.Second) }
+		slices.SortStableFunc(jobs, func(a, b *refJob) int { return long(a) - long(b) })
+	case p.bug == firstSlot && !slices.IsSorted(p.present()),
+		p.bug == evenSlots && s.Slot.ID%2 == 0, p.bug == lastFirst,
+		p.bug == ticksCount && p.ticks%2 == 1, p.bug == declineNoted && p.declined%2 == 1, p.bug == capacityLags && p.added%2 == 1,
 		p.bug == sinceEpoch && time.Duration(p.state.Now)/time.Second%2 == 1:
 		jobs = slices.Clone(jobs)
 		slices.Reverse(jobs)
@@ -268,6 +288,11 @@ func (p *fifo) choose(c sojourn.Class) (_ *refJob, phase, index int, ok bool) {
 		}
 	}
 	return nil, 0, 0, false
+}
+
+// present lists the slots in the order in which they were added.
+func (p *fifo) present() []sojourn.SlotID {
+	return slices.DeleteFunc(slices.Clone(p.addedSlots), func(id sojourn.SlotID) bool { return p.state.Slots[id] == nil })
 }
 
 // starved reports whether a job is never served by a bug.
@@ -361,6 +386,9 @@ func (p *fifo) check(ev *sojourn.Event) error {
 			return sojourn.ErrNodeState
 		}
 	case sojourn.JobArrived, sojourn.JobAdopted:
+		if ev.Kind == sojourn.JobAdopted && ev.Service < 0 && p.bug != acceptsWrongFields {
+			return sojourn.ErrInvalidEvent
+		}
 		return p.checkArrival(ev.Job)
 	case sojourn.JobRevised:
 		return p.checkRevision(ev)
@@ -414,6 +442,16 @@ func (p *fifo) checkArrival(job *sojourn.Job) error {
 	if p.job(&sojourn.Event{Kind: sojourn.JobArrived, Job: job}) != nil {
 		return sojourn.ErrDuplicateJob
 	}
+	return p.checkFeatures(job)
+}
+
+// checkFeatures refuses what the policy does not know.
+func (p *fifo) checkFeatures(job *sojourn.Job) error {
+	for i := range job.Phases {
+		if (job.Phases[i].Needs != nil || job.Phases[i].Held) && p.bug != ignoresFeatures {
+			return sojourn.ErrUnsupported
+		}
+	}
 	return nil
 }
 
@@ -437,7 +475,7 @@ func (p *fifo) checkRevision(ev *sojourn.Event) error {
 	j := p.job(ev)
 	bad := ev.Job.Name != j.Spec.Name || ev.Job.Pool != j.Spec.Pool && p.bug != acceptsRevisedPool || len(ev.Job.Phases) != len(j.Spec.Phases)
 	for i := 0; i < len(j.Spec.Phases) && !bad; i++ {
-		bad = ev.Job.Phases[i].Class != j.Spec.Phases[i].Class
+		bad = ev.Job.Phases[i].Class != j.Spec.Phases[i].Class || ev.Job.Phases[i].Needs != nil
 		for k, t := range j.Tasks[i] {
 			gone := k >= ev.Job.Phases[i].Tasks
 			bad = bad || gone && (t.State != 'p' || t.Attempts > 0) && p.bug != acceptsShrinking
@@ -447,7 +485,7 @@ func (p *fifo) checkRevision(ev *sojourn.Event) error {
 	if bad {
 		return sojourn.ErrInvalidRevision
 	}
-	return nil
+	return p.checkFeatures(ev.Job)
 }
 
 // checkTask checks the events about tasks; s is the slot that they name.
@@ -455,7 +493,8 @@ func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 	adopted, failed, progress := ev.Kind == sojourn.TaskAdopted, ev.Kind == sojourn.TaskFailed, ev.Kind == sojourn.TaskProgress
 	report := progress || failed || ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskRefused
 	timed := adopted || report && ev.Kind != sojourn.TaskRefused
-	if (timed && ev.Service < 0 || failed && ev.Cause > sojourn.CauseSlotLost || progress && ev.Progress > sojourn.MaxProgress ||
+	steers := ev.Kind == sojourn.TaskHeld || ev.Kind == sojourn.TaskReady
+	if (timed && ev.Service < 0 || steers && ev.Attempt > math.MaxInt32+1 || failed && ev.Cause > sojourn.CauseSlotLost || progress && ev.Progress > sojourn.MaxProgress ||
 		adopted && (ev.Attempt == 0 || ev.Attempt > math.MaxInt32+1)) && p.bug != acceptsWrongFields ||
 		adopted && ev.Attempt == math.MaxInt32+1 && p.bug == limitsAttempts {
 		return sojourn.ErrInvalidEvent
@@ -472,13 +511,15 @@ func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 	}
 	pending, held := t.State == 'p', t.State == 'h'
 	switch ev.Kind {
-	case sojourn.TaskHeld:
-		if !pending {
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		switch {
+		case ev.Kind == sojourn.TaskHeld && !pending || ev.Kind == sojourn.TaskReady && !held:
 			return sojourn.ErrTaskState
-		}
-	case sojourn.TaskReady:
-		if !held {
-			return sojourn.ErrTaskState
+		case ev.Attempt == 0 || p.bug == ignoresFeatures:
+		case ev.Attempt < t.Attempts:
+			return sojourn.ErrStaleAttempt
+		case p.knows&sojourn.FeatureAttempts == 0:
+			return sojourn.ErrUnsupported
 		}
 	case sojourn.TaskDone:
 		if !pending && !held {
@@ -525,7 +566,9 @@ func (p *fifo) apply(ev *sojourn.Event) {
 		if s := p.state.Slots[ev.Slot.ID]; s != nil && s.Retiring {
 			s.Retiring = p.bug == ignoresRestored
 		} else {
+			p.addedSlots = p.present()
 			p.state.Slots[ev.Slot.ID] = &refSlot{Slot: ev.Slot}
+			p.addedSlots = append(p.addedSlots, ev.Slot.ID)
 		}
 	case sojourn.SlotRemoved:
 		s := p.state.Slots[ev.Slot.ID]
@@ -547,10 +590,13 @@ func (p *fifo) apply(ev *sojourn.Event) {
 		p.job(ev).describe(ev.Job)
 	case sojourn.JobCancelled:
 		p.job(ev).Cancelled = true
-	case sojourn.TaskHeld:
-		t.State = 'h'
-	case sojourn.TaskReady:
-		t.State = 'p'
+	case sojourn.TaskHeld, sojourn.TaskReady:
+		if t.State = 'h'; ev.Kind == sojourn.TaskReady {
+			t.State = 'p'
+		}
+		if ev.Attempt > 0 {
+			t.Attempts = ev.Attempt
+		}
 	case sojourn.TaskDone:
 		t.State, t.Counted = 'd', p.bug != doneNotCounted
 	case sojourn.OutputLost:
@@ -674,13 +720,14 @@ func fullOptions() Options {
 
 func newFull(b bug) full {
 	p := newFIFO(b)
-	p.lag = 5 * time.Second
+	p.lag, p.knows = 5*time.Second, 0
 	return full{p}
 }
 
 func (p full) Observe(ev sojourn.Event) error {
-	if err := p.check(&ev); err == nil && (ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobRevised) {
-		if err := p.refuses(ev.Job, ev.At); err != nil {
+	told := ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted || ev.Kind == sojourn.JobRevised
+	if err := p.check(&ev); err == nil && told {
+		if err := p.refuses(ev.Job, ev.At); err != nil && (ev.Kind != sojourn.JobAdopted || err == sojourn.ErrUnsupported) {
 			if p.bug == rejectsKept && ev.Kind == sojourn.JobArrived && errors.Is(err, sojourn.ErrRejected) {
 				p.fifo.Observe(ev)
 			}
@@ -763,7 +810,7 @@ func (p full) NextWake() (at sojourn.Time, ok bool) {
 }
 
 func (p full) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
-	if _, _, _, ok := p.choose(c); !ok && p.bug != seekLies || p.bug == seekMisses && p.declined%4 == 3 {
+	if _, _, _, ok := p.choose(&refSlot{Slot: sojourn.Slot{Class: c}}); !ok && p.bug != seekLies || p.bug == seekMisses && p.declined%4 == 3 {
 		return 0, false
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.state.Slots)) {
@@ -935,7 +982,11 @@ func (p full) UnmarshalBinary(all []byte) error {
 // shows in its decisions only.
 type mute struct{ p full }
 
-func newMute(b bug) mute { return mute{full{newFIFO(b)}} }
+func newMute(b bug) mute {
+	p := newFIFO(b)
+	p.knows = 0
+	return mute{full{p}}
+}
 
 func (m mute) Observe(ev sojourn.Event) error { return m.p.Observe(ev) }
 

@@ -51,10 +51,18 @@ func (tr *trial) replays() {
 		rewriting{lawDeterminism, h, plain},
 		rewriting{lawWrappers, h, tr.wrapped})
 	fits := h.where(func(c *call) bool { return c.err == nil })
+	starts := fits.where(func(c *call) bool { return !c.assign || c.ok })
+	by := tr.scale()
+	slow := tr.fresh
+	if by > 1 {
+		slow = func() *subject { return newSubject(func() sojourn.Policy { return tr.o.Scaled(by) }) }
+	}
 	tr.together(false,
 		rewriting{lawAtomicity, fits, plain},
 		rewriting{lawDeclines, h.where(func(c *call) bool { return !c.assign || c.ok }), plain},
-		rewriting{lawDeclines, fits.where(func(c *call) bool { return !c.assign || c.ok }), plain})
+		rewriting{lawDeclines, starts, plain},
+		rewriting{lawSlotOrder, starts.slotsReversed(), plain},
+		rewriting{lawScale, starts.slotsReversed().scaled(by), slow})
 	tr.together(false,
 		rewriting{lawTicks, h.withTicks(), plain},
 		rewriting{lawFlicker, h.withFlicker(), plain},
@@ -65,11 +73,17 @@ func (tr *trial) replays() {
 		}
 		return h.postponed(tr.shift())
 	}
+	if len(tr.options) == 1 { // otherwise they change between an arrival and its TaskHeld events
+		tr.together(false, rewriting{lawHeld, h.heldOneByOne(), plain})
+	}
+	alike := tr.alike(h)
 	tr.together(false,
 		rewriting{lawNames, tr.renamed(h), plain},
+		rewriting{lawAlike, alike, plain},
 		rewriting{lawEpoch, later(h), plain},
 		rewriting{lawFields, h.littered(), plain},
-		rewriting{lawFields, later(tr.renamed(h)).littered(), plain})
+		rewriting{lawFields, later(tr.renamed(alike)).littered(), plain})
+	tr.heavier()
 	tr.restore(plain)
 }
 

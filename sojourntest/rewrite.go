@@ -66,6 +66,36 @@ func (h history) withFlicker() (out history) {
 	return out
 }
 
+// heldOneByOne returns h with phases that are not held, and each of their tasks held by an event
+// of its own.
+func (h history) heldOneByOne() (out history) {
+	tasks := map[sojourn.JobID][]int{} // of live jobs, by phase; and of some that have ended
+	for _, c := range h {
+		j := c.ev.Job
+		if c.assign || c.err != nil || j == nil || c.ev.Kind == sojourn.JobCancelled {
+			out = append(out, c)
+			continue
+		}
+		was := tasks[j.ID]
+		if c.ev.Kind != sojourn.JobRevised {
+			was = make([]int, len(j.Phases))
+		}
+		is := make([]int, len(j.Phases))
+		c.ev.Job = clone(j)
+		out = append(out, c)
+		for i := range j.Phases {
+			c.ev.Job.Phases[i].Held = false
+			is[i] = j.Phases[i].Tasks
+			for k := was[i]; j.Phases[i].Held && k < is[i]; k++ {
+				id := sojourn.TaskID{Job: j.ID, Phase: uint16(i), Index: uint32(k)}
+				out = append(out, call{ev: sojourn.Event{Kind: sojourn.TaskHeld, At: c.ev.At, Task: id}})
+			}
+		}
+		tasks[j.ID] = is
+	}
+	return out
+}
+
 // renamed returns h with other job IDs, in another order.
 func (w *witness) renamed(h history) history {
 	known := map[sojourn.JobID]bool{}
@@ -133,12 +163,16 @@ func (h history) littered() history {
 		case sojourn.NodeDown, sojourn.NodeUp:
 			ev.Slot.Node, ev.Slot.Rack = c.ev.Slot.Node, c.ev.Slot.Rack
 		case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-			ev.Job = c.ev.Job
+			if ev.Job = c.ev.Job; c.ev.Kind == sojourn.JobAdopted {
+				ev.Service = c.ev.Service
+			}
 		case sojourn.JobCancelled:
 			if ev.Job = c.ev.Job; ev.Job != nil {
 				ev.Job = &sojourn.Job{ID: ev.Job.ID, Weight: -1}
 			}
-		case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
+		case sojourn.TaskHeld, sojourn.TaskReady:
+			ev.Task, ev.Attempt = c.ev.Task, c.ev.Attempt
+		case sojourn.TaskDone:
 			ev.Task = c.ev.Task
 		case sojourn.OutputLost:
 			ev.Task, ev.Attempt = c.ev.Task, c.ev.Attempt

@@ -145,6 +145,9 @@ func (s *shrinker) simplify() {
 		ev := s.best.made[i].ev
 		self := func(other *sojourn.Event) bool { return other == &s.best.made[i].ev }
 		s.change(self, func(ev *sojourn.Event) { ev.Service = 0 })
+		if ev.Features()&sojourn.FeatureAttempts != 0 {
+			s.change(self, func(ev *sojourn.Event) { ev.Attempt = 0 })
+		}
 		s.change(self, func(ev *sojourn.Event) { ev.Progress, ev.Cause = 0, 0 })
 		s.change(self, func(ev *sojourn.Event) { ev.Slot.Node, ev.Slot.Rack = 0, 0 })
 		if ev.Task.Job != 0 {
@@ -173,6 +176,9 @@ func (s *shrinker) simplify() {
 				func(_ *sojourn.Job, p *sojourn.Phase) { p.Estimate = 0 },
 				func(_ *sojourn.Job, p *sojourn.Phase) { p.Estimate = min(p.Estimate, time.Second) },
 				func(_ *sojourn.Job, p *sojourn.Phase) { p.After = 0 },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.Needs = nil },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.Needs = p.Needs[:len(p.Needs)/2] },
+				func(_ *sojourn.Job, p *sojourn.Phase) { p.Held = false },
 				func(_ *sojourn.Job, p *sojourn.Phase) { truncate(p, 1) },
 				func(_ *sojourn.Job, p *sojourn.Phase) { truncate(p, p.Tasks-1) },
 			} {

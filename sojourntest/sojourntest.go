@@ -31,6 +31,24 @@ type Options struct {
 	// [*sojourn.RejectedError].
 	Rejects bool
 
+	// TellsSlotsApart: the policy may prefer one of two free slots of the same class and node,
+	// for example by the job that ran there last. The law of alike slots is not tested.
+	TellsSlotsApart bool
+
+	// IgnoresWeights: a greater weight of a job may make the policy serve it later. The law of
+	// weights is not tested.
+	IgnoresWeights bool
+
+	// Bypass, if not nil, returns how often a job of which nothing runs may be passed over: a slot
+	// on which a task of it could start goes to a job that arrived later. Such a bound excludes
+	// starvation. In the order of arrival it is 0. Nil means that the policy states no bound.
+	Bypass func(*sojourn.Job) int
+
+	// Scaled, if not nil, returns the policy under test with all times among its options so many
+	// times longer, 1000 times at most. The law of scaled times is tested. It does not hold
+	// for a policy that rounds times, or that has a time of its own.
+	Scaled func(by int) sojourn.Policy
+
 	// NeedsEstimates: the policy refuses, with [sojourn.ErrUnsupported], jobs that
 	// have a task without an estimate.
 	NeedsEstimates bool
@@ -49,6 +67,9 @@ type Options struct {
 	// also accept some job of one phase, or of two without a barrier, whose tasks
 	// all have estimates; it may require a deadline.
 	Supports func(*sojourn.Job) bool
+
+	// What the policy says that it supports. Each trial asks it.
+	features sojourn.Features
 
 	// Others return policies under other options than the policy under test, or other
 	// policies. None may be restored from a snapshot of another.
@@ -153,6 +174,9 @@ func (t terse) Logf(format string, args ...any) {
 
 // supports reports whether the policy must be able to schedule a valid job.
 func (o *Options) supports(j *sojourn.Job) bool {
+	if j.Features()&^o.features != 0 {
+		return false
+	}
 	if o.MaxPhases > 0 && len(j.Phases) > o.MaxPhases {
 		return false
 	}

@@ -50,10 +50,13 @@ func (tr *trial) round(order int) (taken bool) {
 			taken = tr.assign(id) || taken
 		}
 	}
-	if s, t := tr.m.unserved(); s != nil && !tr.o.idles() {
-		tr.fail(lawConservation, tr.h, "slot %d stays free after a round, although task %v could start on it", s.ID, t.id)
+	if taken || tr.o.idles() {
+		return taken // a slot that was declined in this round may be taken in the next one
 	}
-	return taken
+	if s, t := tr.m.unserved(); s != nil {
+		tr.fail(lawConservation, tr.h, "slot %d stays free after a round without an assignment, although task %v could start on it", s.ID, t.id)
+	}
+	return false
 }
 
 func (tr *trial) seekRound() (taken bool) {

@@ -40,6 +40,7 @@ func (w *witness) begin(changing bool) {
 		w.options = append(w.options, w.o.Changed...)
 	}
 	w.s, w.twin = w.fresh(), w.fresh()
+	w.o.features = sojourn.Supports(w.s.Policy)
 	w.first = w.s.view(w.names.classes, true)
 	w.last = w.first
 }
@@ -243,6 +244,7 @@ func (w *witness) assign(id sojourn.SlotID) bool {
 	if why := w.m.misplaced(&c.a, s); why != "" {
 		w.fail(lawAssignments, w.h, "Assign(%d) = %+v: %s", id, c.a, why)
 	}
+	w.bypass(t, s.Class)
 	w.m.start(t, id, c.a.Attempt)
 	w.look("")
 	return true

@@ -15,11 +15,11 @@ func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
 func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
 func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
 
-// BenchmarkAssign measures one TaskFinished and one Assign in a cluster in which
-// many jobs are co-scheduled, each with tasks on all nodes: local, with a slot on
-// every node; remote, on a slot of a node that holds no inputs; and rising, the same
-// where nodes have the more input the higher their IDs, so that a search for the one
-// that has most left to do finds a better one in each block of nodes.
+// BenchmarkAssign measures one TaskFinished and one Assign in a cluster in which many
+// jobs are co-scheduled, each with tasks on all nodes. local has a slot on every node.
+// remote has a slot on a node that holds no inputs. rising is remote with more input on
+// nodes with higher IDs, so that a search for the node that has most left to do finds a
+// better one in each block of nodes.
 func BenchmarkAssign(b *testing.B) {
 	for _, size := range []struct{ nodes, jobs int }{{50, 10}, {1000, 50}, {10_000, 50}} {
 		for _, replicas := range []int{1, 3} {
@@ -64,8 +64,8 @@ func benchAssign(b *testing.B, nodes, jobs, replicas int, what string) {
 	for i := range running {
 		running[i], _ = p.Assign(sojourn.SlotID(i))
 	}
-	// Slot 0 is measured, over and over; for remote choices it is one more, on a node
-	// without inputs.
+	// Slot 0 is measured again and again. For remote choices it is an additional slot, on
+	// a node without inputs.
 	s := sojourn.Slot{ID: 0, Node: 1}
 	a := running[0]
 	if far {
@@ -84,7 +84,7 @@ func benchAssign(b *testing.B, nodes, jobs, replicas int, what string) {
 			a = running[i]
 		}
 		now += sojourn.Time(10 * time.Millisecond)
-		// Failed attempts leave the numbers of tasks as they are.
+		// A failed attempt leaves the number of tasks as it is.
 		observe(sojourn.Event{Kind: sojourn.TaskFailed, At: now, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 		var ok bool
 		start := time.Now()

@@ -54,6 +54,10 @@
 // TD knows nothing of weights, deadlines and pools. It does not keep small jobs short: they
 // wait their turn.
 //
+// Jobs whose phases say what they need ([sojourn.Phase] Needs) are not supported: here a job has one
+// phase of map tasks, the first, and its share of the slots, its floor and the order of remote reads
+// are all about that phase. Those that come after it are not counted.
+//
 // # Notation
 //
 // All of this is counted for one class of slots. The map tasks of a job are those of its

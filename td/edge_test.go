@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// Tasks without inputs are local everywhere, and make no node hot.
+// Tasks without inputs are local everywhere and make no node hot.
 func TestNoInputs(t *testing.T) {
 	s := newStage(t, td.Options{Theta: 1, HotPolicy: td.Strict}, 2, 2)
 	s.arriveWith(1, 4, sojourn.Phase{Tasks: 4, Estimate: time.Second})
@@ -24,16 +24,15 @@ func TestNoInputs(t *testing.T) {
 	}
 }
 
-// A node that nothing was ever said of can be read from: nodes are up unless
-// reported down.
+// A node that was never mentioned can be read from: nodes are up unless reported down.
 func TestInputsOnUnknownNodes(t *testing.T) {
 	s := newStage(t, td.Options{}, 1)
 	s.arrive(1, 1, time.Second, 77)
 	s.want("slot on node 1", s.assign(100), "1/0/0<77")
 }
 
-// A task that has lost all its replicas has no source, is left to the driver, and comes
-// after those that can be read.
+// A task that has lost all its replicas has no source. The driver finds one, and the task
+// comes after those that can be read.
 func TestInputsOnLostNodes(t *testing.T) {
 	for _, policy := range []td.HotPolicy{td.Relaxed, td.Strict} {
 		s := newStage(t, td.Options{HotPolicy: policy, Theta: 1}, 4)
@@ -46,7 +45,7 @@ func TestInputsOnLostNodes(t *testing.T) {
 	}
 }
 
-// When a replica is lost, the task is read from the other, and R drops.
+// If a replica is lost, the task is read from the other replica, and R drops.
 func TestOneReplicaLost(t *testing.T) {
 	s := newStage(t, td.Options{}, 0, 0, 0, 2)
 	s.arriveWith(1, 2, sojourn.Phase{Tasks: 2, Estimate: time.Second,
@@ -56,8 +55,8 @@ func TestOneReplicaLost(t *testing.T) {
 	s.want("second slot", s.assign(401), "1/0/1<3")
 }
 
-// The tasks of a node that is lost come back, also to a job that is senile: it stays
-// so, and is served first.
+// The tasks of a lost node come back, even to a senile job. The job stays senile and is
+// served first.
 func TestLostNodeOfASenileJob(t *testing.T) {
 	s := newStage(t, td.Options{}, 1, 1)
 	s.arrive(1, 2, time.Second, 1, 2)
@@ -73,8 +72,8 @@ func TestLostNodeOfASenileJob(t *testing.T) {
 	s.want("next slot", s.assign(200), "1/0/0<0")
 }
 
-// A job without a demand asks for 12 % of its tasks, at least 5 % and at most 35 % of
-// the slots; or for what the options say.
+// A job without a demand asks for 12 % of its tasks, but at least 5 % and at most 35 % of
+// the slots. Options can change these numbers.
 func TestDemandZero(t *testing.T) {
 	for _, tc := range []struct {
 		opts        td.Options
@@ -91,8 +90,8 @@ func TestDemandZero(t *testing.T) {
 	}
 }
 
-// A demand above the cluster is cut down; as printed, Formula (3) would never let the
-// job grow up. It follows the cluster until the job is promoted.
+// A demand above the cluster is cut down. As printed, Formula (3) would never let the job
+// grow up. The demand follows the cluster until the job is promoted.
 func TestDemandAboveTheCluster(t *testing.T) {
 	s := newStage(t, td.Options{L: 1}, 3)
 	s.arrive(1, math.MaxInt32, time.Second, nodes(9, 0)...)
@@ -113,7 +112,7 @@ func TestDemandAboveTheCluster(t *testing.T) {
 	}
 }
 
-// A job can be cancelled in every status. What it held counts in Osen until it ends,
+// A job can be cancelled in every status. Its slots count in Osen until its attempts end,
 // nothing else of it counts, and the jobs behind it get the slots.
 func TestCancelledInEveryStatus(t *testing.T) {
 	build := map[string]func(*stage){
@@ -154,8 +153,8 @@ func TestCancelledInEveryStatus(t *testing.T) {
 	}
 }
 
-// Theta 0 is the default of 4, or of 1 with SelfTune; no node could ever be read from
-// otherwise.
+// Theta 0 means the default of 4, or of 1 with SelfTune. Otherwise no node could ever be
+// read from.
 func TestThetaZero(t *testing.T) {
 	for _, tc := range []struct {
 		tune bool
@@ -177,7 +176,7 @@ func TestThetaZero(t *testing.T) {
 func TestClockStandsStill(t *testing.T) {
 	for _, opts := range []td.Options{{}, {SelfTune: true}, {Theta: 1, SplitTime: math.MaxInt64}} {
 		s := newStage(t, opts, 2, 2)
-		s.now = math.MaxInt64 // and it can go no further
+		s.now = math.MaxInt64 // and time can go no further
 		for id := range sojourn.JobID(5) {
 			s.arrive(id+1, 3, time.Second, append(nodes(4, 1), nodes(3, 7)...)...)
 		}
@@ -225,7 +224,7 @@ func TestBadOptions(t *testing.T) {
 		"DefaultTaskTime": {{DefaultTaskTime: -1}},
 		"SelfTune":        {{SelfTune: true, AsPrinted: true}},
 	}
-	if math.MaxInt > math.MaxInt32 { // elsewhere no int is too large
+	if math.MaxInt > math.MaxInt32 { // with 32 bits, no int is too large
 		bad["Theta"] = append(bad["Theta"], td.Options{Theta: math.MaxInt})
 	}
 	for name, opts := range bad {
@@ -237,7 +236,8 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// A job that the account cannot take is refused, and so is one twice.
+// A job that the account cannot take is refused. A job that is there already is refused
+// too.
 func TestBadJobs(t *testing.T) {
 	s := newStage(t, td.Options{}, 1)
 	s.arrive(1, 1, time.Second, 1)
@@ -257,8 +257,8 @@ func TestBadJobs(t *testing.T) {
 	}
 }
 
-// The mean time of tasks is what was measured close to the input, else what the job's
-// estimates say, else what the options say, else a minute.
+// The mean time of tasks is the measured time of tasks close to their input. Without one
+// it is the job's estimate, else the time in the options, else a minute.
 func TestTaskTimes(t *testing.T) {
 	s := newStage(t, td.Options{DefaultTaskTime: 8 * time.Second}, 1, 3)
 	job := func(s *stage, id sojourn.JobID, estimate time.Duration) {
@@ -289,8 +289,8 @@ func TestTaskTimes(t *testing.T) {
 	}
 }
 
-// Reduces go first once the last map task of their job has finished, by arrival, and
-// last if they may start earlier.
+// Reduces go first, by arrival, once the last map task of their job has finished. If they
+// may start earlier, they go last until then.
 func TestReduces(t *testing.T) {
 	s := newStage(t, td.Options{}, 2)
 	for id := range sojourn.JobID(3) {
@@ -347,8 +347,8 @@ func TestExplain(t *testing.T) {
 	s.want("job 4", why(4), "job 3 is infantile and has to grow up first")
 }
 
-// Explain tells how what is left of a job stands that has no map task to start for the
-// first time.
+// If a job has no map task to start for the first time, Explain tells the state of what
+// is left of it.
 func TestExplainOfWhatIsLeft(t *testing.T) {
 	s := newStage(t, td.Options{}, 3)
 	s.arriveWith(1, 3, sojourn.Phase{Tasks: 3, Estimate: time.Second}, sojourn.Phase{Tasks: 4, Estimate: time.Second, After: 1})
@@ -369,8 +369,8 @@ func TestExplainOfWhatIsLeft(t *testing.T) {
 	s.want("cancelled", attr(s.p, 1, "td").String(), "<nil>")
 }
 
-// UPDATE runs with a slot that gets a task: until then, Explain says that a job is about
-// to move on and not that it has to wait for what is already so.
+// UPDATE runs with a slot that gets a task. Until then, Explain says that a job is about
+// to move on, and not that it has to wait for a state that it has already reached.
 func TestExplainBeforeTheNextSlot(t *testing.T) {
 	s := newStage(t, td.Options{L: 0.5, H: 1.5, MaxCoScheduled: 1}, 4)
 	s.arrive(1, 2, time.Second, nodes(9, 1)...)
@@ -386,8 +386,8 @@ func TestExplainBeforeTheNextSlot(t *testing.T) {
 	s.want("status", s.status(2), "adult")
 }
 
-// With Strict, Seek finds the slot that has a local task behind many that have none,
-// and does not search for a source again for each of these.
+// With Strict, Seek finds the slot that has a local task behind many slots that have
+// none. It does not search for a source again for each of these.
 func TestSeekPastHotSpots(t *testing.T) {
 	s := newStage(t, td.Options{HotPolicy: td.Strict, Theta: 1}, 50, 1)
 	s.arrive(1, 1, time.Second, nodes(9, 2)...)
@@ -406,9 +406,9 @@ func TestSeekPastHotSpots(t *testing.T) {
 }
 
 // With Strict, a slot may wait although the input of a job in the queue is on its own
-// node: the jobs that have left the queue are all that may run, and their sources are
-// hot. With Relaxed, it reads from there. Once nobody before it could start anything, a
-// job leaves the queue.
+// node. Only jobs that have left the queue may run, and their sources are hot. With
+// Relaxed, the slot reads from there. A job leaves the queue once no job before it could
+// start anything.
 func TestStrictSlotWaitsForCoScheduled(t *testing.T) {
 	for _, policy := range []td.HotPolicy{td.Relaxed, td.Strict} {
 		s := newStage(t, td.Options{HotPolicy: policy, Theta: 1, SplitTime: time.Second}, 2)
@@ -431,7 +431,7 @@ func TestStrictSlotWaitsForCoScheduled(t *testing.T) {
 	}
 }
 
-// Tasks that came back to a senile job are found there too.
+// Seek also finds tasks that came back to a senile job.
 func TestSeekPastHotSpotsForRequeued(t *testing.T) {
 	s := newStage(t, td.Options{HotPolicy: td.Strict, Theta: 1}, 3, 1)
 	s.arrive(1, 1, time.Second, nodes(2, 2)...)
@@ -444,7 +444,7 @@ func TestSeekPastHotSpotsForRequeued(t *testing.T) {
 	}
 }
 
-// The hot queue grows with the reads, and forgets all that are overdue.
+// The hot queue grows with the reads, and forgets all tuples that are overdue.
 func TestManyTuples(t *testing.T) {
 	s := newStage(t, td.Options{Theta: 2, SplitTime: time.Second}, 0, 300)
 	at := make([]sojourn.NodeID, 300)

@@ -8,8 +8,9 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// Two nodes of one slot each, and a job whose inputs are all on the first: the slot
-// of the second reads from there. Then a job comes that has one on the second.
+// Two nodes of one slot each, and a job whose inputs are all on the first node: the slot
+// of the second node reads from there. Then a job arrives that has an input on the second
+// node.
 func Example() {
 	p, err := td.New(td.Options{SelfTune: true})
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Verify computes anew what p keeps account of, and returns the first thing that
-// is wrong.
+// Verify computes anew what p counts, and returns the first difference.
 func Verify(p *Policy) error {
 	for c, l := range p.lanes {
 		if l == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// A node in the hot queue is below 2^32, as nodes are.
+// A node in the hot queue is below 2^32, like every node.
 func TestForgedHotNode(t *testing.T) {
 	const node sojourn.NodeID = 1<<32 - 1
 	p := newWith(td.Options{})

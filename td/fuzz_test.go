@@ -10,6 +10,10 @@ import (
 
 func newFuzzed() sojourn.Policy { return newWith(td.Options{Theta: 1, SelfTune: true}) }
 
-func FuzzEvents(f *testing.F) { sojourntest.FuzzEvents(f, newFuzzed, sojourntest.Options{}) }
+func FuzzEvents(f *testing.F) {
+	sojourntest.FuzzEvents(f, newFuzzed, sojourntest.Options{TellsSlotsApart: true})
+}
 
-func FuzzUnmarshal(f *testing.F) { sojourntest.FuzzUnmarshal(f, newFuzzed, sojourntest.Options{}) }
+func FuzzUnmarshal(f *testing.F) {
+	sojourntest.FuzzUnmarshal(f, newFuzzed, sojourntest.Options{TellsSlotsApart: true})
+}

@@ -28,7 +28,7 @@ type cluster struct {
 	longest  time.Duration // that any attempt took
 	status   map[*job]int  // the latest
 	grewAt   map[*job]sojourn.Time
-	excused  map[*job]bool // teenaged that a slot could not be given to
+	excused  map[*job]bool // teenaged jobs that a slot could not be given to
 	tuples   []tuple
 	left     int // sequence number of the latest job that left the queue
 	broken   []string
@@ -152,7 +152,7 @@ func (c *cluster) run() {
 			do := c.pending[0].do
 			c.pending = c.pending[1:]
 			do()
-			c.observe(sojourn.Event{Kind: sojourn.Tick, At: c.now}) // in case that nothing was left to report
+			c.observe(sojourn.Event{Kind: sojourn.Tick, At: c.now}) // if nothing was left to report
 			c.look()
 		}
 		c.round()
@@ -173,7 +173,7 @@ func (c *cluster) run() {
 	}
 }
 
-// round offers every free slot, and checks what holds afterwards.
+// round offers every free slot, and then checks the laws.
 func (c *cluster) round() {
 	for progress := true; progress; {
 		progress = false
@@ -190,7 +190,7 @@ func (c *cluster) round() {
 	}
 }
 
-// give offers a slot, and starts what it gets.
+// give offers a slot, and starts the task that it gets.
 func (c *cluster) give(s *slot) bool {
 	needy, far := c.needy(s)
 	for _, k := range far {
@@ -201,8 +201,8 @@ func (c *cluster) give(s *slot) bool {
 		return false
 	}
 	j := s.job
-	// The bound from below comes first: as long as an adult or teenaged job is below
-	// its floor and has a task for this slot, only such a job gets it (T5).
+	// The lower bound comes first. As long as an adult or teenaged job is below its floor
+	// and has a task for this slot, only such a job gets the slot (T5).
 	if s.Class == 0 && len(needy) > 0 && !slices.Contains(needy, j) && c.status[j] != senile && !c.grewNow(j) {
 		c.breach("T5", "job %d got slot %d although job %d is below its floor", j.spec.ID, s.ID, needy[0].spec.ID)
 	}
@@ -227,14 +227,14 @@ func (c *cluster) give(s *slot) bool {
 	return true
 }
 
-// grewNow reports whether j was promoted by the request that gave it a slot, and was
-// below its floor itself.
+// grewNow reports whether j was below its floor and was promoted by the request that gave
+// it a slot.
 func (c *cluster) grewNow(j *job) bool {
 	return c.oracle != nil && c.status[j] <= infantile && j.status > infantile &&
 		j.count(0, "running") <= c.oracle.floor(j.demand) && (!c.opts.SelfTune || c.oracle.late(j))
 }
 
-// time returns how long an attempt takes: reading from afar costs.
+// time returns how long an attempt takes. A remote read costs time.
 func (c *cluster) time(j *job, a sojourn.Assignment) time.Duration {
 	t := time.Duration(float64(j.spec.Phases[a.Task.Phase].Estimate) * (0.85 + 0.3*c.r.Float64()))
 	if a.Locality != sojourn.NodeLocal && a.Locality != sojourn.AnyNode {
@@ -255,9 +255,9 @@ func (c *cluster) live(n sojourn.NodeID) (count int) {
 	return count
 }
 
-// needy returns the teenaged and adult jobs below their floors that have a task for
-// a slot: close to it, or at a node that is not hot, or lost; and those that have
-// only others.
+// needy returns the teenaged and adult jobs below their floors that have a task for a
+// slot. near have a task that is close, at a node that is not hot, or lost. far have
+// other tasks only.
 func (c *cluster) needy(s *slot) (near, far []*job) {
 	if s.Class != 0 {
 		return nil, nil
@@ -287,9 +287,9 @@ func (c *cluster) needy(s *slot) (near, far []*job) {
 	return near, far
 }
 
-// checkIdle checks T2 for a slot that is left free. With Strict, tasks of jobs that UPDATE
-// leaves in the queue may be pending anywhere, but only while a job before them could
-// start something, were it not for hot spots.
+// checkIdle checks T2 for a slot that is left free. With Strict, tasks of jobs that
+// UPDATE leaves in the queue may be pending anywhere, but only while an earlier job could
+// start something if there were no hot spots.
 func (c *cluster) checkIdle(s *slot) {
 	var queued map[*job]bool
 	if c.opts.HotPolicy == td.Strict {
@@ -363,13 +363,14 @@ func (c *cluster) look() {
 		if now == teenaged && was != teenaged {
 			c.grewAt[j] = c.now
 		}
-		// T6: unless a slot came by that could only have read from hot spots for it.
+		// T6 holds unless a slot came by that could only have read from hot spots for the
+		// job.
 		if was == teenaged && now > teenaged && !c.faults && !c.excused[j] {
 			if t := c.now.Sub(c.grewAt[j]); t > c.longest {
 				c.breach("T6", "job %d was teenaged for %v, longer than any task took (%v)", j.spec.ID, t, c.longest)
 			}
 		}
-		// T7: every task is pending, running or done, once.
+		// T7: every task is pending, running or done, exactly once.
 		get := func(key string) int { return int(attr(c.p, j.spec.ID, key).Int64()) }
 		if remain, occupied, done := get("remain"), get("occupied"), j.count(0, "done"); remain+occupied+done != j.spec.Phases[0].Tasks {
 			c.breach("T7", "remain + occupied + done = %d + %d + %d, size %d", remain, occupied, done, j.spec.Phases[0].Tasks)
@@ -381,8 +382,8 @@ func (c *cluster) look() {
 	}
 }
 
-// The laws T1 to T7 over random clusters, with and without cancelled jobs and lost
-// nodes. The sum of T7 is in the oracle, which is asked about every slot, and R_n in Verify.
+// The laws T1 to T7 over random clusters, with and without cancelled jobs and lost nodes.
+// The oracle, which is asked about every slot, checks the sum of T7. Verify checks R_n.
 func TestLaws(t *testing.T) {
 	for _, faults := range []bool{false, true} {
 		t.Run(fmt.Sprintf("faults=%v", faults), func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The statuses in their order.
+// The statuses, in their order.
 const (
 	waiting = iota
 	infantile
@@ -23,9 +23,9 @@ const (
 
 var statusNames = []string{"waiting", "infantile", "teenaged", "adult", "senile"}
 
-// An oracle says what each slot gets, from the clean statement of TD in the package
-// comment. It keeps the statuses and the hot queue and computes all else anew, by
-// looking at everything.
+// An oracle says what each slot gets, from the statement of TD in the package comment. It
+// keeps the statuses and the hot queue, and computes everything else anew by looking at
+// everything.
 type oracle struct {
 	w          *world
 	opts       td.Options
@@ -214,8 +214,8 @@ func (o *oracle) id(j *job, phase int, i uint32) sojourn.TaskID {
 // maxNode is the greatest ID of a node in these tests.
 const maxNode = 10
 
-// from returns the lowest task of a phase at the node that is best by a rule, of
-// those where a task is.
+// from returns the lowest task of a phase that is at the best node by a rule. Only nodes
+// that hold a task count.
 func (o *oracle) from(j *job, phase int, s *slot, may func(sojourn.NodeID) bool, better func(a, b sojourn.NodeID) bool) choice {
 	best, task := sojourn.NodeID(0), uint32(0)
 	for n := sojourn.NodeID(1); n <= maxNode; n++ {
@@ -323,8 +323,8 @@ func (o *oracle) update(c sojourn.Class) {
 				filler.status = teenaged
 			}
 			o.promotions++
-			// T7: right after a promotion, the demands and what is not to be had fit
-			// into the cluster.
+			// T7: right after a promotion, the demands and the slots that are not to be
+			// had fit into the cluster.
 			if d, osen, _ := o.sums(c); d+osen > t {
 				o.w.fatalf("%s\nafter a promotion D + Osen = %d + %d > T = %d", o.w.story(), d, osen, t)
 			}
@@ -336,7 +336,7 @@ func (o *oracle) update(c sojourn.Class) {
 	}
 }
 
-// request says what a slot gets, and makes the changes that go with it.
+// request says what a slot gets, and makes the changes that belong to it.
 func (o *oracle) request(s *slot) choice {
 	takeBack := o.save()
 	o.update(s.Class)
@@ -373,13 +373,13 @@ func (o *oracle) queued(c sojourn.Class) map[*job]bool {
 	return list
 }
 
-// short reports whether j is to hold more slots than it does.
+// short reports whether j should hold more slots than it does.
 func (o *oracle) short(j *job) bool {
 	return o.grown(j) && o.occupied(j) < o.floor(j.demand) && (!o.opts.SelfTune || o.late(j))
 }
 
-// late reports whether j, with its demand in slots from now on, would take longer
-// than with L times its demand all the time.
+// late reports whether j, with its demand in slots from now on, would take longer than
+// with L times its demand all the time.
 func (o *oracle) late(j *job) bool {
 	rat := func(x int64) *big.Rat { return new(big.Rat).SetInt64(x) }
 	size := len(j.state[0])
@@ -533,7 +533,7 @@ func (o *oracle) assigned(c choice) {
 	}
 }
 
-// age makes the changes of status that follow from what has happened.
+// age makes the changes of status that follow from the latest event.
 func (o *oracle) age() {
 	for _, j := range o.w.jobs {
 		if j.status < senile && o.remain(j) == 0 {
@@ -604,7 +604,7 @@ func drawTime(t *rapid.T, label string) time.Duration {
 	return rapid.SampledFrom([]time.Duration{0, 1, time.Second, 2 * time.Second, 5 * time.Second, time.Minute}).Draw(t, label)
 }
 
-// drawOptions draws options in which everything is set that the oracle wants to be.
+// drawOptions draws options. It sets all options that the oracle needs.
 func drawOptions(t *rapid.T) td.Options {
 	return td.Options{
 		L:              float64(rapid.IntRange(1, 10).Draw(t, "L")) / 10,

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// A stage plays small schedules. Slots of node n are numbered from 100*n on.
+// A stage plays small schedules. The slots of node n are numbered from 100*n on.
 type stage struct {
 	t   *testing.T
 	p   *td.Policy
@@ -41,8 +41,8 @@ func (s *stage) observe(ev sojourn.Event) {
 	}
 }
 
-// arrive reports a job of one phase with an input on each of the nodes; 0 stands for
-// a task without input.
+// arrive reports a job of one phase. Each of its tasks has an input on one of the nodes;
+// 0 stands for a task without input.
 func (s *stage) arrive(id sojourn.JobID, demand int, amt time.Duration, nodes ...sojourn.NodeID) {
 	s.t.Helper()
 	lists := make([][]sojourn.NodeID, len(nodes))
@@ -112,8 +112,8 @@ func nodes(n int, node sojourn.NodeID) []sojourn.NodeID {
 	return slices.Repeat([]sojourn.NodeID{node}, n)
 }
 
-// T = 1000, demands 200, 300, 100, 350: the first four jobs fit, with D = 950, and the
-// fifth, of 350, does not. With L = 0.7, H < (1000 - 0.7*950)/350 + 0.7 = 1.657.
+// T = 1000, demands 200, 300, 100, 350. The first four jobs fit, with D = 950. The fifth,
+// of 350, does not. With L = 0.7, H < (1000 - 0.7*950)/350 + 0.7 = 1.657.
 //
 // Reference: Figure 3(a) and Formula (1) with its example.
 func TestUpperBoundOfTheExample(t *testing.T) {
@@ -133,7 +133,7 @@ func TestUpperBoundOfTheExample(t *testing.T) {
 	}
 }
 
-// Where D = dmax = T, Formula (1) reads H < 1 and leaves no H above 1. Ours is 1.
+// If D = dmax = T, Formula (1) reads H < 1 and leaves no H above 1. This policy takes 1.
 func TestUpperBoundIsAtLeastOne(t *testing.T) {
 	s := newStage(t, td.Options{L: 1}, 4)
 	s.arrive(1, 4, time.Second, nodes(9, 0)...)
@@ -143,7 +143,7 @@ func TestUpperBoundIsAtLeastOne(t *testing.T) {
 	}
 }
 
-// When slots leave, D may exceed T, and Formula (1) read (3 - 0.5*4)/4 + 0.5 = 0.75.
+// When slots leave, D may exceed T. Formula (1) then reads (3 - 0.5*4)/4 + 0.5 = 0.75.
 func TestUpperBoundWhenSlotsLeave(t *testing.T) {
 	s := newStage(t, td.Options{L: 0.5}, 4)
 	s.arrive(1, 4, time.Second, nodes(9, 0)...)
@@ -156,9 +156,9 @@ func TestUpperBoundWhenSlotsLeave(t *testing.T) {
 	s.want("third slot", s.assign(102), "1/0/2<0")
 }
 
-// Four jobs are adult, with mean times 23, 4, 10 and 5. Node 3 has tasks of jobs 1
-// and 2: the local task of job 2, the IO-intensive one, goes first. Node 1 has none:
-// the remote task is one of job 1, the computing-intensive one.
+// Four jobs are adult, with mean times 23, 4, 10 and 5. Node 3 has tasks of jobs 1 and 2,
+// and the local task of job 2, the IO-intensive one, goes first. Node 1 has none, and the
+// remote task is one of job 1, the computing-intensive one.
 //
 // Reference: Figure 3(b) and Section IV-A1.
 func TestLocalByAscendingRemoteByDescendingTime(t *testing.T) {
@@ -181,7 +181,7 @@ func TestLocalByAscendingRemoteByDescendingTime(t *testing.T) {
 }
 
 // A job is about to fall below its floor of 7 = 0.7*10 slots. Its slot sticks to it,
-// though a job with a local task there is under its upper bound.
+// although a job with a local task there is under its upper bound.
 //
 // Reference: Figure 4 and Algorithm 1, lines 2 to 4.
 func TestStickySlot(t *testing.T) {
@@ -199,8 +199,8 @@ func TestStickySlot(t *testing.T) {
 	if s.int(1, "occupied") != 7 {
 		t.Fatalf("job 1 holds %d slots, want 7", s.int(1, "occupied"))
 	}
-	// Job 2 is teenaged now; its floor is met on node 2, where job 1 takes two more slots
-	// once it is.
+	// Job 2 is teenaged now. Its floor is met on node 2, and then job 1 takes two more
+	// slots there.
 	for k := range 7 {
 		s.assign(sojourn.SlotID(200 + k))
 	}
@@ -213,8 +213,8 @@ func TestStickySlot(t *testing.T) {
 	s.want("the slot of job 2", s.assign(200)[:1], "2")
 }
 
-// Two jobs are below their floors of 1. A slot goes to the one whose task ended on it, not
-// to the first by arrival; but a slot that has left and comes back has no last job.
+// Two jobs are below their floors of 1. A slot goes to the job whose task ended on it,
+// not to the first by arrival. A slot that has left and comes back has no last job.
 func TestLastJobOfASlot(t *testing.T) {
 	for _, leaves := range []bool{false, true} {
 		s := newStage(t, td.Options{L: 1}, 2)
@@ -234,9 +234,9 @@ func TestLastJobOfASlot(t *testing.T) {
 	}
 }
 
-// One job is senile and holds 15 of 100 slots; the others, of demands 20 each, may
-// hold 26 each by H = 1.3: 7 slots would be idle. They go to an infantile job, since
-// Osen + D = 15 + 60 < 100; it does not grow up, since its demand is 50.
+// One job is senile and holds 15 of 100 slots. The others, of demands 20 each, may hold
+// 26 each by H = 1.3, so 7 slots would be idle. An infantile job gets them, since Osen +
+// D = 15 + 60 < 100. It does not grow up, since its demand is 50.
 //
 // Reference: Figure 5, divided by ten, and Formulas (2) and (3).
 func TestInfantileJobFillsIdleSlots(t *testing.T) {
@@ -273,7 +273,7 @@ func TestInfantileJobFillsIdleSlots(t *testing.T) {
 // Reference: Figure 6.
 func TestStatuses(t *testing.T) {
 	s := newStage(t, td.Options{L: 1, H: 2}, 4)
-	s.arrive(1, 3, time.Second, nodes(3, 0)...) // holds the cluster at first
+	s.arrive(1, 3, time.Second, nodes(3, 0)...) // holds the whole cluster at first
 	s.arrive(2, 2, time.Second, nodes(4, 0)...)
 	s.want("before anything is asked", s.status(2), "waiting")
 	s.fill(1, 4)
@@ -299,7 +299,7 @@ func TestStatuses(t *testing.T) {
 	s.want("a job that the cluster is free for", s.status(3), "teenaged")
 }
 
-// Theta tuples of a node make it hot; a tuple lives for split*theta/beta.
+// Theta tuples of a node make it hot. A tuple lives for split*theta/beta.
 //
 // Reference: Section IV-A2.
 func TestHotQueue(t *testing.T) {
@@ -323,8 +323,8 @@ func TestHotQueue(t *testing.T) {
 	s.want("fourth read", s.assign(203), "nothing")
 }
 
-// The source of a remote task is the node with the largest R_n = sum of amt(j)*rs_jn
-// over all co-scheduled jobs, not only the one that is served.
+// The source of a remote task is the node with the largest R_n = sum of amt(j)*rs_jn over
+// all co-scheduled jobs, not over the served job alone.
 //
 // Reference: Section IV-A2, potential hot spots.
 func TestSourceHasMostLeftToDo(t *testing.T) {
@@ -332,6 +332,6 @@ func TestSourceHasMostLeftToDo(t *testing.T) {
 	s.arrive(1, 1, 10*time.Second, 1, 2, 2, 3, 3) // R: 10, 20, 20
 	s.arrive(2, 1, 2*time.Second, 3, 1, 1, 1, 1)  // and 8, 0, 2
 	s.want("job 1 below its floor", s.assign(400), "1/0/3<3")
-	s.want("job 2 below its floor", s.assign(401), "2/0/1<1") // R: 18, 20, 12: nodes 1 and 3 have tasks of it
+	s.want("job 2 below its floor", s.assign(401), "2/0/1<1") // R: 18, 20, 12; nodes 1 and 3 have tasks of it
 	s.want("job 1, the slower one", s.assign(402), "1/0/1<2")
 }

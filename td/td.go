@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
-// A Policy is a throughput-driven [sojourn.Policy]. It is also a [sojourn.Seeker],
+// A Policy is a throughput-driven [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker],
 // a [sojourn.Waker], a [sojourn.Admitter], a [sojourn.Explainer] and a
 // [sojourn.Snapshotter].
 type Policy struct {
@@ -51,6 +52,7 @@ func New(opts Options) (*Policy, error) {
 func (p *Policy) reset() {
 	bySeq := func(a, b uint64) bool { return a < b }
 	*p = Policy{roster: roster{set: p.set, first: queue.NewReady(bySeq), early: queue.NewReady(bySeq)}}
+	p.ledger.Supports = option.Features &^ sojourn.FeatureNeeds
 	p.index = locality.New(&p.ledger)
 	p.cool = p.isCool
 }
@@ -183,6 +185,9 @@ func (p *Policy) NextWake() (sojourn.Time, bool) {
 	}
 	return 0, false
 }
+
+// Supports implements [sojourn.Supporter]: all features but Needs.
+func (p *Policy) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Admit implements [sojourn.Admitter]: every valid job is accepted.
 func (p *Policy) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }

@@ -31,17 +31,18 @@ func TestConformance(t *testing.T) {
 	} {
 		others = append(others, func() sojourn.Policy { return newWith(o) })
 	}
-	histories.Share(t, 2)
+	histories.Share(t, 4)
 	changed := td.Options{L: 0.6, H: 1.3, MaxCoScheduled: 1, Demand: 2, DefaultTaskTime: time.Second}
 	sojourntest.Run(t, newPolicy, sojourntest.Options{
-		Others: others, Changed: []func() sojourn.Policy{func() sojourn.Policy { return newWith(changed) }},
+		TellsSlotsApart: true, // by the job that ran there last
+		Others:          others, Changed: []func() sojourn.Policy{func() sojourn.Policy { return newWith(changed) }},
 	})
 }
 
-// Under any options, drawn anew for each history. As printed, some tasks are never served:
+// The options are drawn anew for each history. As printed, some tasks are never served:
 // TestAsPrintedStarves.
 func TestConformanceOfAllOptions(t *testing.T) {
-	histories.Options(t, 1, func(t *rapid.T) td.Options {
+	histories.Options(t, 2, func(t *rapid.T) td.Options {
 		o := td.Options{
 			L:              rapid.SampledFrom([]float64{0, 0.5, 0.6, 1}).Draw(t, "L"),
 			H:              rapid.SampledFrom([]float64{0, 1.3, 2}).Draw(t, "H"),
@@ -61,13 +62,13 @@ func TestConformanceOfAllOptions(t *testing.T) {
 		return o
 	}, func(t *testing.T, opts td.Options) {
 		sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) },
-			sojourntest.Options{IdlesOnPurpose: opts.HotPolicy == td.Strict, MayStarve: opts.AsPrinted})
+			sojourntest.Options{TellsSlotsApart: true, IdlesOnPurpose: opts.HotPolicy == td.Strict, MayStarve: opts.AsPrinted})
 	})
 }
 
-// As printed, a task is never served though its slot is free and nothing else is there: the last
-// task of the slot was one of its job, which is not senile, so that lines 6 to 18 of Algorithm 1
-// are left out and the job never joins the others.
+// As printed, a task is never served although its slot is free and no other task is
+// there. The last task of the slot was one of its own job, which is not senile. So lines
+// 6 to 18 of Algorithm 1 are left out, and the job never joins the others.
 func TestAsPrintedStarves(t *testing.T) {
 	for _, opts := range []td.Options{{}, {AsPrinted: true}} {
 		p := newWith(opts)
@@ -90,21 +91,21 @@ func TestAsPrintedStarves(t *testing.T) {
 	}
 }
 
-// A snapshot that is restored was understood to the last bit.
+// A snapshot that is restored was read to the last bit.
 func TestForgedSnapshots(t *testing.T) {
 	for _, opts := range []td.Options{{}, {HotPolicy: td.Strict, Theta: 1, SelfTune: true}} {
 		snapshottest.Attack(t, func() sojourn.Policy { return newWith(opts) }, 1000)
 	}
 }
 
-// A job takes memory for what is started, not for what is announced.
+// A job takes memory for tasks that are started, not for tasks that are announced.
 func TestLargeJob(t *testing.T) {
 	for _, opts := range []td.Options{{}, {HotPolicy: td.Strict, SelfTune: true}} {
 		snapshottest.Large(t, func() sojourn.Policy { return newWith(opts) })
 	}
 }
 
-// attr returns what Explain says of a job under a key.
+// attr returns the value of a key in Explain of a job.
 func attr(p *td.Policy, id sojourn.JobID, key string) slog.Value {
 	attrs, _ := p.Explain(id)
 	for _, a := range attrs {

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// A world is the plainest account of a cluster: lists and linear searches. Which
-// events fit is the business of sojourntest: here they are made to fit.
+// A world is the plainest account of a cluster: lists and linear searches. It makes up
+// events that fit; sojourntest tests events that do not.
 type world struct {
 	fatalf func(format string, args ...any)
 	p      *td.Policy
@@ -18,7 +18,7 @@ type world struct {
 	jobs   []*job  // live, by arrival
 	down   map[sojourn.NodeID]bool
 	seq    int
-	oracle *oracle // nil: nobody predicts what is assigned
+	oracle *oracle // nil if assignments are not predicted
 	step   int     // of the latest assignment, as the oracle has it
 
 	history []string // for messages
@@ -31,7 +31,7 @@ type slot struct {
 	attempt  uint32
 	start    sojourn.Time
 	retiring bool
-	last     *job // whose map task ended here last, since when the slot is free
+	last     *job // the job whose map task ended here last, since the slot was last free
 }
 
 type job struct {
@@ -41,7 +41,7 @@ type job struct {
 	tries     map[sojourn.TaskID]uint32
 	cancelled bool
 
-	// What the oracle keeps of it.
+	// The oracle's part.
 	status int
 	demand int
 	since  sojourn.Time
@@ -246,8 +246,7 @@ func (j *job) startable(phase int) (list []uint32) {
 	return list
 }
 
-// offer offers a free slot, and reports whether it got a task. The oracle has to
-// agree.
+// offer offers a free slot, and reports whether it got a task. The oracle has to agree.
 func (w *world) offer(s *slot) (sojourn.Assignment, bool) {
 	var want choice
 	if w.oracle != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Jobs of two phases, with one time a phase or a list of 100.
+// The jobs have two phases, with one time for each phase or a list of 100.
 func BenchmarkRead(b *testing.B) {
 	for _, bm := range []struct{ name, times string }{
 		{"scalar", "15.8"},

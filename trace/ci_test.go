@@ -2,6 +2,6 @@
 
 package trace
 
-// thorough says that limits of the default size and traces cut off at each byte are tried,
-// as .ci/run asks for by the build tag ci.
+// thorough says that limits of the default size are tried, and traces cut off at each
+// byte. The build tag ci sets it, and .ci/run sets the tag.
 const thorough = true

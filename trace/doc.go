@@ -49,6 +49,9 @@
 //	          this one start: 1 to their number, or "none" for no task at all.
 //	          Without it, all of them. 0 is an error, since it could mean both. The
 //	          first phase has none, or "none".
+//	needs     list of the phases that must have finished before tasks of this one
+//	          start, instead of the phase before: numbers from 0, increasing, below
+//	          that of this phase. An empty list means none. Not beside after.
 //
 // A list has one entry for each task. Integers are written in digits alone. Times are decimal
 // numbers of seconds, with or without an exponent, at least 0 and at most 9223372036.854775807.
@@ -167,6 +170,14 @@
 // The reader drops jobs with an unknown time of submission or run time, and jobs without
 // processors. It also drops lines of status 2, 3 and 4, which describe parts of a job that has a
 // line of its own. It ignores memory, think times and dependencies.
+//
+// # Graphs: Alibaba, WfCommons
+//
+// Two formats have jobs whose tasks form a graph. Their tasks become phases that say what they need.
+// [ReadAlibaba] reads table batch_task of Alibaba's trace of 2018, where names such as J3_1_2 say
+// what a task waits for, and [ReadWfCommons] reads workflows in WfFormat. Their phases are of any
+// class. The readers drop jobs of which a time is unknown, and jobs whose tasks wait for each other
+// in a circle.
 //
 // [Stats] counts what a reader drops, assumes or does not know.
 //

@@ -51,8 +51,8 @@ func ExampleParseCluster() {
 	// cluster:1:8: some nodes have uniform slots, others slots by class
 }
 
-// A map that failed once and then took 20 s, and one of a job that failed, with
-// the topology they belong to.
+// A map that failed once and then took 20 s, and a map of a job that failed, with the
+// topology of their cluster.
 func ExampleReadRumen() {
 	const topology = `{"name":"<root>","children":[{"name":"rack1","children":[{"name":"n1\\.example","children":null}]}]}`
 	cluster, err := trace.ReadTopology(strings.NewReader(topology), trace.TopologyOptions{Slots: []int{4, 2}})

@@ -14,8 +14,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// checkPlace fails unless err is an *Error at a place inside data. Of compressed
-// data only the text has places.
+// checkPlace fails unless err is an *Error at a place inside data. If data is compressed,
+// only the text has places.
 func checkPlace(t *testing.T, data []byte, err error) {
 	t.Helper()
 	var e *Error
@@ -36,7 +36,7 @@ func checkPlace(t *testing.T, data []byte, err error) {
 	t.Fatalf("%q: %v is not inside the input", data, err)
 }
 
-// fuzzLimits keep an input from costing more than a moment.
+// fuzzLimits keep an input from taking more than a moment.
 func fuzzLimits() Limits {
 	return Limits{Line: 1 << 14, Bytes: 1 << 20, Tasks: 1 << 10, Depth: 16, String: 1 << 10}
 }
@@ -59,7 +59,7 @@ func FuzzWorkload(f *testing.F) {
 		if err != nil {
 			checkPlace(t, data, err)
 		}
-		text := write(t, jobs) // those before the error
+		text := write(t, jobs) // the jobs before the error
 		again, err := collect(t, Read(strings.NewReader(text), ReadOptions{}))
 		if err != nil || !reflect.DeepEqual(again, jobs) {
 			t.Fatalf("%q\nreads as %swrites as %sreads as %serror %v", data, dump(jobs), text, dump(again), err)
@@ -84,7 +84,7 @@ func FuzzCluster(f *testing.F) {
 				return
 			}
 			if len(c.Nodes) > 1000 {
-				return // right, but slow
+				return // this would be right, but slow
 			}
 			var buf bytes.Buffer
 			if err := WriteCluster(&buf, c); err != nil {
@@ -100,7 +100,7 @@ func FuzzCluster(f *testing.F) {
 	})
 }
 
-// FuzzSWIM writes what it reads as a workload, and reads that.
+// FuzzSWIM writes the jobs that it reads as a workload, and reads them back.
 func FuzzSWIM(f *testing.F) {
 	for _, seed := range []string{
 		"job0\t49\t49\t740773\t2339561\t627471\njob4\t208\t11\t3623279\t0\t9838062\n",
@@ -123,7 +123,7 @@ func FuzzSWIM(f *testing.F) {
 		if err != nil {
 			checkPlace(t, data, err)
 		}
-		text := write(t, jobs) // those before the error
+		text := write(t, jobs) // the jobs before the error
 		again, err := collect(t, Read(strings.NewReader(text), ReadOptions{}))
 		if err != nil || !reflect.DeepEqual(again, jobs) {
 			t.Fatalf("%q\nreads as %swrites as %sreads as %serror %v", data, dump(jobs), text, dump(again), err)
@@ -131,8 +131,8 @@ func FuzzSWIM(f *testing.F) {
 	})
 }
 
-// fuzzTrace reads a trace twice, in one piece and byte by byte, writes what it
-// reads as a workload, and reads that.
+// fuzzTrace reads a trace twice, in one piece and byte by byte. It writes the jobs as a
+// workload and reads them back.
 func fuzzTrace(t *testing.T, data []byte, read reader) {
 	t.Helper()
 	var stats, other Stats
@@ -147,7 +147,7 @@ func fuzzTrace(t *testing.T, data []byte, read reader) {
 	if stats.Jobs != int64(len(jobs)) {
 		t.Fatalf("%q: %d jobs, counted %d", data, len(jobs), stats.Jobs)
 	}
-	text := write(t, jobs) // those before the error
+	text := write(t, jobs) // the jobs before the error
 	again, err = collect(t, Read(strings.NewReader(text), ReadOptions{Nodes: func(name string) sojourn.NodeID {
 		id, _ := strconv.Atoi(name[1:]) // n1, n2, ...
 		return sojourn.NodeID(id)
@@ -196,7 +196,7 @@ func FuzzSWF(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzTrace(t, data, readSWF) })
 }
 
-// FuzzTopology writes what it reads as a cluster, and reads that.
+// FuzzTopology writes the nodes that it reads as a cluster, and reads them back.
 func FuzzTopology(f *testing.F) {
 	for _, seed := range []string{topologySample, `{"name":"a"}`, `{"name":"a","children":[{"name":"a","children":[]}]}`, "[", "{}{}"} {
 		f.Add([]byte(seed))

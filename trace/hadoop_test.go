@@ -27,8 +27,8 @@ import (
 // openData opens a file of the public data that tests compare with, or skips the
 // test. The data is not part of the repository. Without it, the same readers are tested with
 // the files of testdata and numbers computed by hand (TestSampleFiles), with a generated
-// workload (TestGeneratedSWF), and with random records (TestHadoopRecords,
-// TestSWIMMappingIsExact).
+// workload (TestGeneratedHadoop, TestGeneratedSWIM, TestGeneratedSWF), and with random records
+// (TestHadoopRecords, TestSWIMMappingIsExact).
 func openData(t *testing.T, elem ...string) *os.File {
 	t.Helper()
 	f, err := os.Open(filepath.Join(append([]string{"..", "..", "shared", "data"}, elem...)...))
@@ -39,7 +39,7 @@ func openData(t *testing.T, elem ...string) *os.File {
 	return f
 }
 
-// A reader of a format, with the options that all have.
+// A reader reads a format, with the options that all formats have.
 type reader func(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error]
 
 func readRumen(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error] {
@@ -58,8 +58,8 @@ func readSWF(r io.Reader, limits Limits, stats *Stats) iter.Seq2[*sim.Job, error
 	return ReadSWF(r, SWFOptions{Limits: limits, Stats: stats})
 }
 
-// Counts of the README of the data; those of the histories are their names and
-// their JOB_INITED events.
+// The counts are from the README of the data. Those of the histories come from their
+// names and their JOB_INITED events.
 func TestRealTraces(t *testing.T) {
 	tests := []struct {
 		file                []string
@@ -116,8 +116,8 @@ func TestRealTraces(t *testing.T) {
 	}
 }
 
-// The table was derived from the trace by another program: a line a task, empty
-// where no attempt was successful.
+// Another program derived the table from the trace. It has a line for each task, which is
+// empty if no attempt was successful.
 func TestRumenTraceMatchesItsTable(t *testing.T) {
 	topology, err := ReadTopology(openData(t, "rumen", "19-jobs.topology.json.gz"), TopologyOptions{})
 	if err != nil {
@@ -184,7 +184,7 @@ func TestRumenTraceMatchesItsTable(t *testing.T) {
 			}
 			p := &j.Phases[phase]
 			got := j.Times[phase].Of(i)
-			if row[7] == "" { // nor are its hosts in the table
+			if row[7] == "" { // its hosts are not in the table either
 				unknown++
 			} else {
 				begin := number(row[6])
@@ -222,7 +222,7 @@ func TestRumenTraceMatchesItsTable(t *testing.T) {
 	}
 }
 
-// A model is what a job did, to be written in several formats.
+// A model is what a job did. It can be written in several formats.
 type model struct {
 	submit      int64
 	name        string
@@ -274,7 +274,7 @@ func drawModel(t *rapid.T) *model {
 	return m
 }
 
-// winner returns the successful attempt of a task that ended first, or nil.
+// winner returns the first successful attempt of a task to end, or nil.
 func (task *modelTask) winner() *modelAttempt {
 	var best *modelAttempt
 	for i := range task.attempts {
@@ -285,8 +285,8 @@ func (task *modelTask) winner() *modelAttempt {
 	return best
 }
 
-// want returns the times of the tasks of each phase in nanoseconds, by the rules
-// of the package comment; an empty list is a phase that is left out.
+// want returns the times of the tasks of each phase in nanoseconds, by the rules of the
+// package comment. An empty list is a phase that is left out.
 func (m *model) want() (want [2][]int64) {
 	lastMap := int64(-1)
 	for _, task := range m.tasks[0] {
@@ -398,8 +398,8 @@ func (m *model) jhist(end string) string {
 	return b.String()
 }
 
-// Times, sizes, places and names of what a model says are the same whichever
-// format tells it, and those of the oracle.
+// The times, sizes, places and names of a model are the same whichever format tells it,
+// and equal those of the oracle.
 func TestHadoopRecords(t *testing.T) {
 	number := func(host string) sojourn.NodeID { return map[string]sojourn.NodeID{"a.b": 7, "c": 5}[host] }
 	rapid.Check(t, func(t *rapid.T) {
@@ -474,13 +474,13 @@ func TestHadoopRecords(t *testing.T) {
 	})
 }
 
-// After k jobs were read, all but the window of the latest to arrive have left:
-// no later job may arrive before these.
+// After k jobs were read, all have been passed on except for a window of the latest to
+// arrive. No later job may arrive before those that were passed on.
 func TestJobsComeInTheOrderOfArrival(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		submits := rapid.SliceOfN(rapid.Int64Range(0, 20), 0, 12).Draw(t, "submits")
 		window := rapid.IntRange(1, 5).Draw(t, "window")
-		bad := -1 // the first job that comes too late
+		bad := -1 // the first job that arrives too late
 		for k, at := range submits {
 			if left := k - window; left > 0 {
 				before := slices.Sorted(slices.Values(submits[:k]))
@@ -537,7 +537,8 @@ var samples = []struct {
 	{"swf", readSWF, "; Version: 2.2\n" + swfLine + swfLine},
 }
 
-// A part of a trace is an error inside it, or lacks nothing of its jobs.
+// A trace that is cut off gives an error at a place inside it, or its complete jobs have
+// all that they should.
 func TestTruncatedTraces(t *testing.T) {
 	step := 1
 	if !thorough {
@@ -593,7 +594,7 @@ func TestTracesFromGzip(t *testing.T) {
 	}
 }
 
-// A consumer may stop anywhere.
+// A consumer may stop at any point.
 func TestTracesStopEarly(t *testing.T) {
 	for _, s := range samples {
 		n := 0

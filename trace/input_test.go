@@ -72,7 +72,7 @@ func TestReadGzipFaults(t *testing.T) {
 		{"truncated", whole[:len(whole)-8], 2, 101, "gzip data: unexpected EOF"},
 		{"checksum", broken, 2, 101, "gzip data: gzip: invalid checksum"},
 		{"garbage after the end", append(bytes.Clone(whole), "garbage"...), 2, 101, "gzip data: "},
-		{"gzip in gzip", zip(t, string(whole)), 1, 2, "invalid UTF-8"}, // 1f is a character, 8b is not
+		{"gzip in gzip", zip(t, string(whole)), 1, 2, "invalid UTF-8"}, // 1f is a character, and 8b is none
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestReadGzipFailure(t *testing.T) {
 	}
 }
 
-// endless is text of one byte without end.
+// endless is text that repeats one byte without end.
 type endless byte
 
 func (e endless) Read(p []byte) (int, error) {
@@ -140,9 +140,9 @@ func TestLimitOfBytes(t *testing.T) {
 	}
 }
 
-// Blank lines of 2^16 bytes compress 1000 times: a bomb, once there is more than
-// 64 MiB of them. The reader looks at 64 KiB of text at a time, and so stops at
-// the first or the second line past the floor.
+// Blank lines of 2^16 bytes compress 1000 times. They are a bomb once there is more than
+// 64 MiB of them. The reader looks at 64 KiB of text at a time, so it stops at the first
+// or the second line past the limit.
 func TestGzipBomb(t *testing.T) {
 	line := strings.Repeat(" ", 1<<16-1) + "\n"
 	first := ratioFloor/len(line) + 1
@@ -160,7 +160,7 @@ func TestGzipBomb(t *testing.T) {
 	}
 }
 
-// readAnything returns a reader of each kind of input.
+// readAnything returns a reader for each kind of input.
 func readAnything() map[string]func(r io.Reader) (any, error) {
 	all := map[string]func(r io.Reader) (any, error){
 		"workload": func(r io.Reader) (any, error) { return gather(Read(r, ReadOptions{})) },
@@ -174,7 +174,7 @@ func readAnything() map[string]func(r io.Reader) (any, error) {
 	return all
 }
 
-// gather returns the jobs before the first error, and it.
+// gather returns the jobs before the first error, and the error.
 func gather(seq iter.Seq2[*sim.Job, error]) (jobs []*sim.Job, err error) {
 	for j, err := range seq {
 		if err != nil {
@@ -185,8 +185,8 @@ func gather(seq iter.Seq2[*sim.Job, error]) (jobs []*sim.Job, err error) {
 	return jobs, nil
 }
 
-// A byte order mark before the text changes nothing, not even the place of a fault; one
-// anywhere else is text.
+// A byte order mark before the text changes nothing, not even the place of a fault.
+// Anywhere else it is text.
 func TestByteOrderMark(t *testing.T) {
 	texts := map[string]string{
 		"workload": goodLine,
@@ -217,7 +217,7 @@ func TestByteOrderMark(t *testing.T) {
 		if got, err := read(strings.NewReader("\xEF\xBB\xBF\xEF\xBB\xBF" + text)); err == nil && reflect.DeepEqual(got, want) {
 			t.Errorf("%s: two byte order marks are skipped", name)
 		}
-		for n := range 3 { // the beginning of one
+		for n := range 3 { // the beginning of a byte order mark
 			if _, err := read(strings.NewReader("\xEF\xBB\xBF"[:n+1])); n < 2 && err == nil {
 				t.Errorf("%s: %d bytes of a byte order mark are no fault", name, n+1)
 			}

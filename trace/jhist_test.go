@@ -7,9 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Map 0 fails and then takes 2 s; the start of the attempt at map 1 is not told,
-// so that it counts from that of the task: 4 s. The reduce has its input at 8 s
-// and ends at 9 s.
+// Map 0 fails and then takes 2 s. The start of the attempt at map 1 is missing, so its
+// time counts from the start of the task: 4 s. The reduce has its input at 8 s and ends
+// at 9 s.
 const jhistSample = `Avro-Json
 {"type":"record","name":"Event","fields":[{"name":"type","type":{"type":"enum","symbols":["JOB_SUBMITTED"]}}]}
 {"type":"AM_STARTED","event":{"org.apache.hadoop.mapreduce.jobhistory.AMStarted":{"startTime":1}}}
@@ -109,7 +109,7 @@ func TestJHistFaults(t *testing.T) {
 	checkError(t, text, err, "-", line, column, "more than 1 tasks in a job")
 }
 
-// A job that is started anew tells its tasks again.
+// A job that is restarted tells its tasks again.
 func TestJHistTasksToldTwice(t *testing.T) {
 	const started = `{"type":"TASK_STARTED","event":{"T":{"taskid":"m1","taskType":"MAP","startTime":1000000002000,"splitLocations":""}}}` + "\n"
 	text := strings.Replace(jhistSample, started, started+started, 1)

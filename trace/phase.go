@@ -33,19 +33,20 @@ func (r *workloadReader) phases(c *cursor, j *sim.Job) {
 
 // A phaseLine is a phase as it is written.
 type phaseLine struct {
-	start, tasksOff, afterOff int // of the object and of values
-	phase                     sojourn.Phase
-	anyClass                  bool
-	times, estimates, delays  series[time.Duration]
-	sizes                     series[int64]
-	nodes                     series[[]sojourn.NodeID]
+	start, tasksOff, afterOff, needsOff int // of the object and of values
+
+	phase                    sojourn.Phase
+	anyClass                 bool
+	times, estimates, delays series[time.Duration]
+	sizes                    series[int64]
+	nodes                    series[[]sojourn.NodeID]
 }
 
 // phase reads a phase at the cursor and adds it to j. tasks and work are sums
 // over the phases so far.
 func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Duration) {
 	p := phaseLine{start: c.pos, tasksOff: c.pos, anyClass: true}
-	r.values(c, &p)
+	r.values(c, j, &p)
 	if c.fault != nil || !p.count(c) {
 		return
 	}
@@ -70,8 +71,8 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 	j.Times = append(j.Times, sim.Times{Each: p.times.each, List: p.times.list})
 }
 
-// values reads the values of a phase.
-func (r *workloadReader) values(c *cursor, p *phaseLine) {
+// values reads the values of a phase, the next one of j.
+func (r *workloadReader) values(c *cursor, j *sim.Job, p *phaseLine) {
 	most := r.o.Limits.Tasks
 	c.object(phaseKeys, 1, func(key string) {
 		off := c.pos
@@ -99,8 +100,14 @@ func (r *workloadReader) values(c *cursor, p *phaseLine) {
 		case "after":
 			p.afterOff = off
 			p.phase.After = readAfter(c)
+		case "needs":
+			p.needsOff = off
+			p.phase.Needs = readNeeds(c, len(j.Phases))
 		}
 	})
+	if p.needsOff > 0 && p.afterOff > 0 {
+		c.fail(p.needsOff, `"needs" beside "after": want one of the two`)
+	}
 }
 
 // count determines the number of tasks, and reports whether there is any.
@@ -176,6 +183,26 @@ func readAfter(c *cursor) int {
 		c.fail(off, `after 0 tasks is written "none"; leave "after" out to wait for all tasks of the phase before`)
 	}
 	return n
+}
+
+// readNeeds reads the phases that phase number phase waits for. The list is never nil.
+func readNeeds(c *cursor, phase int) []int {
+	needs := []int{}
+	if !c.want(kindList) {
+		return needs
+	}
+	c.list(func() {
+		off := c.pos
+		k := int(c.integer(0, sojourn.MaxPhases))
+		switch n := len(needs); {
+		case k >= phase:
+			c.fail(off, "phase %d does not come before this one, which is phase %d, counted from 0", k, phase)
+		case n > 0 && k <= needs[n-1]:
+			c.fail(off, "phase %d after phase %d: want increasing numbers", k, needs[n-1])
+		}
+		needs = append(needs, k)
+	})
+	return needs
 }
 
 // nodes reads the list of the nodes of one task.

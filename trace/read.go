@@ -75,7 +75,7 @@ func isBlank(line []byte) bool {
 // The keys of the format, those that are required first.
 var (
 	jobKeys   = []string{"id", "at", "phases", "name", "pool", "weight", "deadline", "demand"}
-	phaseKeys = []string{"time", "tasks", "class", "estimate", "bytes", "nodes", "delay", "after"}
+	phaseKeys = []string{"time", "tasks", "class", "estimate", "bytes", "nodes", "delay", "after", "needs"}
 )
 
 // A workloadReader turns lines into jobs.

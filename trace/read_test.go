@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// collect returns the jobs of a sequence and the error that ended it. It fails
-// if something comes after an error.
+// collect returns the jobs of a sequence and the error that ended it. It fails if
+// anything follows an error.
 func collect(t testing.TB, jobs iter.Seq2[*sim.Job, error]) (list []*sim.Job, failure error) {
 	t.Helper()
 	for j, err := range jobs {
@@ -100,7 +100,7 @@ func TestReadExample(t *testing.T) {
 	}
 }
 
-// Each input is a job of one phase; the phase is compared.
+// Each input is a job of one phase. The test compares the phase.
 func TestReadPhase(t *testing.T) {
 	list := func(d ...time.Duration) sim.Times { return sim.Times{List: d} }
 	tests := []struct {
@@ -111,6 +111,7 @@ func TestReadPhase(t *testing.T) {
 		{`{"time":2,"tasks":3}`, sojourn.Phase{Tasks: 3}, sim.Times{Each: 2 * seconds}},
 		{`{"time":[2]}`, sojourn.Phase{Tasks: 1}, list(2 * seconds)},
 		{`{"tasks":2,"time":[0,1e-9]}`, sojourn.Phase{Tasks: 2}, list(0, 1)},
+		{`{"time":[1],"needs":[]}`, sojourn.Phase{Tasks: 1, Needs: []int{}}, list(seconds)},
 		{`{"time":[1],"after":"none"}`, sojourn.Phase{Tasks: 1, After: sojourn.NoBarrier}, list(seconds)},
 		{`{"time":[1,1],"estimate":[0,3]}`,
 			sojourn.Phase{Tasks: 2, Estimates: []time.Duration{0, 3 * seconds}}, list(seconds, seconds)},
@@ -179,7 +180,7 @@ func TestReadNodesOfCaller(t *testing.T) {
 
 // A mark ^ stands where the fault is.
 func TestReadFaults(t *testing.T) {
-	// These put a phase, or more keys, into a job that is right otherwise.
+	// These functions put a phase, or more keys, into a job that is right otherwise.
 	phase := func(p string) string { return `{"id":1,"at":0,"phases":[` + p + `]}` }
 	keys := func(k string) string { return `{"id":1,"at":0,"phases":[{"tasks":1,"time":1}]` + k + `}` }
 	const good = `{"id":9,"at":5,"phases":[{"tasks":1,"time":1}]}` + "\n"
@@ -282,6 +283,11 @@ func TestReadFaults(t *testing.T) {
 		{"after 0", phase(`{"time":[1]},{"after":^0,"time":[1]}`), `after 0 tasks is written "none"`},
 		{"after too many", phase(`{"time":[1]},{"after":^2,"time":[1]}`), "after 2 of 1 tasks"},
 		{"after in the first phase", phase(`{"after":^1,"time":[1]}`), "no phase comes before the first"},
+		{"needs itself", phase(`{"time":[1]},{"time":[1],"needs":[0,^1]}`), "phase 1 does not come before this one, which is phase 1, counted from 0"},
+		{"needs twice", phase(`{"time":[1]},{"time":[1]},{"time":[1],"needs":[1,^0]}`), "phase 0 after phase 1: want increasing numbers"},
+		{"needs a negative one", phase(`{"time":[1]},{"time":[1],"needs":[^-1]}`), "want an integer from 0 to 65536, found -1"},
+		{"needs a number", phase(`{"time":[1]},{"time":[1],"needs":^0}`), "want a list"},
+		{"needs and after", phase(`{"time":[1]},{"time":[1],"after":1,"needs":^[0]}`), `"needs" beside "after": want one of the two`},
 		{"after a word", phase(`{"after":^"all"}`), `want a number of tasks or "none", found "all"`},
 
 		// Between lines.
@@ -300,7 +306,7 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// Lists are given up at the limit, not after they have been read.
+// The reader gives up a list at the limit, not after it has read the list.
 func TestReadLimits(t *testing.T) {
 	const job = `{"id":1,"at":0,"phases":[{"time":`
 	for _, tc := range []struct{ marked, reason string }{
@@ -336,7 +342,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// A million IDs in a row, and then any of them again.
+// The IDs are a million in a row, and then any of them again.
 func TestDuplicateIDs(t *testing.T) {
 	a := newArrivals()
 	for id := range sojourn.JobID(1_000_000) {
@@ -401,8 +407,8 @@ func TestSpreadIsLimited(t *testing.T) {
 	}
 }
 
-// Of IDs that count up one by one nothing is kept, and each one that comes again is
-// found, in whatever order they came: the oracle is a set.
+// The reader keeps nothing of IDs that count up one by one. It finds each ID that comes
+// again, in whatever order IDs come. The oracle is a set.
 func TestKeptIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		near := rapid.SampledFrom([]uint64{1, 60, 1<<63 - 3, math.MaxUint64 - 6}).Draw(t, "near")

@@ -12,10 +12,10 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// Two records, pretty-printed, with nothing between them. In the first, map 0
-// takes 1000 to 3000 in its second attempt, and map 1 failed: 2 s each. The
-// reduce has its input at 4500, when the last map has ended, and ends at 5000.
-// The second has no successful attempt; one that failed took 700 ms.
+// Two records, pretty-printed, with nothing between them. In the first, map 0 takes from
+// 1000 to 3000 in its second attempt, and map 1 failed: 2 s each. The reduce has its
+// input at 4500, when the last map has ended, and ends at 5000. The second record has no
+// successful attempt. A failed one took 700 ms.
 const rumenSample = `{
   "jobID" : "job_1",
   "user" : "ann\\.b",
@@ -80,8 +80,8 @@ places of input left out, node unknown: 1
 	}
 }
 
-// A reduce that ended before the last map did no work that is not waiting. Of
-// two successful attempts the one that ended first counts.
+// A reduce that ended before the last map only waited. If two attempts were successful,
+// the one that ended first counts.
 func TestRumenOddTimes(t *testing.T) {
 	for _, tc := range []struct {
 		tasks string
@@ -187,7 +187,7 @@ func TestRumenFaults(t *testing.T) {
 	}
 }
 
-// Each limit is an error where it is exceeded, and none where it is reached.
+// An input that exceeds a limit is an error, and an input that reaches it is none.
 func TestLimitsOfObjects(t *testing.T) {
 	const whole = `{"jobID":"a","x":[[]],"mapTasks":[{},{}],"s":"1234567\\"}`
 	for _, tc := range []struct {
@@ -216,7 +216,7 @@ func TestLimitsOfObjects(t *testing.T) {
 		checkError(t, tc.name, err, "-", line, column, tc.reason)
 	}
 
-	// By default, with input that never ends.
+	// The default limits stop input that never ends.
 	for _, tc := range []struct {
 		name, start string
 		rest        endless
@@ -239,9 +239,9 @@ func TestLimitsOfObjects(t *testing.T) {
 	checkError(t, "depth of an event", err, "-", 3, 65, "lists and objects are nested deeper than 64")
 }
 
-// A record of each format of the simulator: its own, and Rumen's. Two maps of 2
-// and 3 s end at 13 s; a reduce from 12 to 15 s works 2 s, one of 4 s is told by
-// its duration alone and has no such wait.
+// A record of each format of the simulator: its own, and Rumen's. Two maps of 2 and 3 s
+// end at 13 s. A reduce from 12 to 15 s works 2 s. A reduce of 4 s has only a duration,
+// so no wait is taken from it.
 const slsSample = `{
   "am.type": "mapreduce", "job.start.ms": 1000, "job.end.ms": 95375, "job.queue.name": "q1", "job.id": "j1", "job.user": "ann", "job.count": 1,
   "job.tasks": [
@@ -302,7 +302,7 @@ func TestNamesAreUnescaped(t *testing.T) {
 	}
 }
 
-// The arrival of a job may be as late as time can tell.
+// The arrival of a job may be as late as a time can be.
 func TestRumenLastInstant(t *testing.T) {
 	const task = `"mapTasks":[{"attempts":[{"result":"SUCCESS","startTime":0,"finishTime":1}]}]}`
 	text := `{"jobID":"a","submitTime":9223372036854,` + task + `{"jobID":"b","submitTime":0,` + task
@@ -312,8 +312,8 @@ func TestRumenLastInstant(t *testing.T) {
 	}
 }
 
-// The times of a job add up to at most 2^63-1 ns, and that is allowed. Milliseconds
-// alone cannot add up to it: the means of 23 maps, given to 9, and of 32 reduces, given
+// The times of a job add up to at most 2^63-1 ns, and this sum is allowed. Milliseconds
+// alone cannot add up to it. The means of 23 maps, given to 9, and of 32 reduces, given
 // to one, end in other digits.
 func TestRumenGreatestSum(t *testing.T) {
 	const maps, reduces = 6629298651373, 157 // milliseconds of all known ones

@@ -14,8 +14,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// openSample opens a file of testdata. These were written by hand, one a format,
-// and hold all that its reader knows.
+// openSample opens a file of testdata. These files were written by hand, one for each
+// format, and contain everything that its reader knows.
 func openSample(t *testing.T, name string) *os.File {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
@@ -43,8 +43,8 @@ func sampleNode(host string) sojourn.NodeID {
 	return 0
 }
 
-// A sampleFile is a sample with what was computed from it by hand. pools are
-// those of the jobs, by PoolQueue, PoolUser and so on.
+// A sampleFile is a sample with numbers that were computed from it by hand. pools are the
+// pools of its jobs, by PoolQueue, PoolUser and so on.
 type sampleFile struct {
 	name        string
 	read        func(r io.Reader, pool PoolKey, successful bool, stats *Stats) iter.Seq2[*sim.Job, error]
@@ -56,10 +56,10 @@ type sampleFile struct {
 
 var sampleFiles = []sampleFile{
 	{
-		// Of the job that is second, the last map ends at 9 s: map 0 took 6 to 9 s, in the
-		// attempt that ended first, and map 3 1 s, which makes the mean 2 s. The reduces
-		// take from 9 to 12 s, from 10 to 12.5 s, and none. The failed attempts of the
-		// first job took 0.5 and 0.7 s.
+		// In the second job, the last map ends at 9 s. Map 0 took 6 to 9 s, in the
+		// attempt that ended first, and map 3 took 1 s, which makes the mean 2 s. The
+		// reduces take from 9 to 12 s, from 10 to 12.5 s, and none. The failed attempts
+		// of the first job took 0.5 and 0.7 s.
 		name: "rumen.json",
 		read: func(r io.Reader, pool PoolKey, successful bool, stats *Stats) iter.Seq2[*sim.Job, error] {
 			return ReadRumen(r, HadoopOptions{Nodes: sampleNode, Pool: pool, OnlySuccessful: successful, Stats: stats})
@@ -90,8 +90,8 @@ places of input left out, node unknown: 1
 		successful: 1,
 	},
 	{
-		// The maps of s1 took 2.5 and 1 s, mean 1.75; the last one ended at 4 s, the
-		// reduce at 5.5 s. Of s2 only the durations are known, which are no instants.
+		// The maps of s1 took 2.5 and 1 s, mean 1.75. The last map ended at 4 s, the
+		// reduce at 5.5 s. Of s2 only the durations are known, and no instants.
 		name: "sls.json",
 		read: func(r io.Reader, pool PoolKey, successful bool, stats *Stats) iter.Seq2[*sim.Job, error] {
 			return ReadSLS(r, HadoopOptions{Pool: pool, OnlySuccessful: successful, Stats: stats})
@@ -109,9 +109,9 @@ tasks without a known time, given the mean of their phase: 1
 		successful: 3,
 	},
 	{
-		// Of wc, map 0 took 6 to 8 s and map 1 5 to 9 s, from the start of the task. The
-		// reduce had its input at 10 s and ended at 11.5 s. The hosts h1, h2, h3 are
-		// numbered as they appear.
+		// In wc, map 0 took 6 to 8 s and map 1 took 5 to 9 s, from the start of the task.
+		// The reduce had its input at 10 s and ended at 11.5 s. The hosts h1, h2, h3 are
+		// numbered in the order in which they appear.
 		name: "two.jhist",
 		read: func(r io.Reader, pool PoolKey, successful bool, stats *Stats) iter.Seq2[*sim.Job, error] {
 			return ReadJHist(r, HadoopOptions{Pool: pool, OnlySuccessful: successful, Stats: stats})
@@ -171,6 +171,39 @@ jobs without a requested time, no estimate: 1
 tasks: 13
 jobs without a shuffle, no reduces: 1
 jobs that move no bytes, one map of the overhead alone: 1
+`,
+	},
+	{
+		name: "alibaba.csv",
+		read: func(r io.Reader, _ PoolKey, _ bool, stats *Stats) iter.Seq2[*sim.Job, error] {
+			return ReadAlibaba(r, GraphOptions{Stats: stats})
+		},
+		// Task 7, which J5 waits for, is not there. J4 comes after 2 and 3. j_3 has not ended, and
+		// the tasks of j_4 wait for each other.
+		jobs: `{"id":1,"name":"j_2","at":0,"phases":[{"tasks":4,"time":5,"needs":[]},{"tasks":2,"time":2,"needs":[0]},{"tasks":1,"time":[9],"needs":[]},{"tasks":5,"time":6,"needs":[1,2]},{"tasks":1,"time":[1],"needs":[]},{"tasks":1,"time":[0],"needs":[3]}]}
+{"id":2,"name":"j_1","at":10,"phases":[{"tasks":3,"time":30,"needs":[]}]}
+`,
+		stats: `jobs: 2
+tasks: 17
+jobs dropped, run time unknown: 1
+jobs dropped, tasks that wait for each other in a circle: 1
+waits left out, for tasks that are not recorded: 1
+`,
+	},
+	{
+		name: "wfcommons.json",
+		read: func(r io.Reader, _ PoolKey, _ bool, stats *Stats) iter.Seq2[*sim.Job, error] {
+			return ReadWfCommons(r, GraphOptions{Stats: stats})
+		},
+		keys: [][]string{wfKeys, wfFlowKeys, wfTaskKeys},
+		// The two tasks called work wait for the same task, and the same task waits for them.
+		jobs: `{"id":1,"name":"split and join","at":0,"phases":[{"tasks":1,"time":[1.5],"needs":[]},{"tasks":2,"time":[4,3],"needs":[0]},{"tasks":1,"time":[2],"needs":[1]}]}
+{"id":2,"name":"old","at":0,"phases":[{"tasks":1,"time":[2],"needs":[]},{"tasks":1,"time":[1],"needs":[0]}]}
+`,
+		stats: `jobs: 2
+tasks: 6
+jobs dropped, run time unknown: 1
+waits left out, for tasks that are not recorded: 1
 `,
 	},
 }

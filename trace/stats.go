@@ -74,6 +74,8 @@ const (
 	jobsNotEstimated
 	jobsMapOnly
 	jobsNoBytes
+	jobsCircular
+	needsUnknown
 	tasksWithoutTimes
 	tasksNotRecorded
 	tasksOther
@@ -99,6 +101,8 @@ var remarkTexts = [...]string{
 	jobsNotEstimated:  "jobs without a requested time, no estimate",
 	jobsMapOnly:       "jobs without a shuffle, no reduces",
 	jobsNoBytes:       "jobs that move no bytes, one map of the overhead alone",
+	jobsCircular:      "jobs dropped, tasks that wait for each other in a circle",
+	needsUnknown:      "waits left out, for tasks that are not recorded",
 	tasksWithoutTimes: "tasks dropped, no attempt in their phase has a known time",
 	tasksNotRecorded:  "tasks left out, announced but not recorded",
 	tasksOther:        "tasks left out, neither map nor reduce",

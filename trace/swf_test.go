@@ -38,8 +38,8 @@ func TestSWF(t *testing.T) {
 		{swfLine, SWFOptions{Requested: true}, `{"id":1,"name":"user3/app11","at":60,"pool":"queue1","phases":[{"tasks":4,"time":90,"estimate":120}]}` + "\n"},
 		{"7\t60.5 5 0.25 4 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1", SWFOptions{Requested: true},
 			`{"id":1,"name":"job7","at":60.5,"phases":[{"tasks":4,"time":0.25}]}` + "\n"},
-		// The known parts of the user and the program make the name; 0 is a number like any
-		// other.
+		// The known parts of the user and the program make the name. 0 is a number like
+		// any other.
 		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 0 2 -1 -1 -1 -1 -1", SWFOptions{}, `{"id":1,"name":"user0","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
 		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 -1 2 0 -1 -1 -1 -1", SWFOptions{}, `{"id":1,"name":"app0","at":9,"phases":[{"tasks":2,"time":1}]}` + "\n"},
 		{"7 9 0 1 2 -1 -1 -1 -1 -1 1 2147483647 2 2147483647 -1 -1 -1 -1", SWFOptions{},
@@ -62,7 +62,7 @@ func TestSWF(t *testing.T) {
 	}
 }
 
-// A comment may be indented; what looks like one behind a number is none.
+// A comment may be indented. Text behind a number that looks like a comment is none.
 func TestSWFComments(t *testing.T) {
 	for _, text := range []string{";a\n" + swfLine, " ;a\n" + swfLine, "\t \t; a\r\n" + swfLine, swfLine + "  ;"} {
 		jobs, err := collect(t, ReadSWF(strings.NewReader(text), SWFOptions{}))
@@ -129,7 +129,7 @@ func TestSWFFaults(t *testing.T) {
 		}
 	}
 
-	// The third comes after the first has left.
+	// The third job arrives after the first has left.
 	text := swfLine + swfLine + strings.Replace(swfLine, " 60 ", " 59.5 ", 1)
 	jobs, err := collect(t, ReadSWF(strings.NewReader(text), SWFOptions{Window: 1}))
 	checkError(t, text, err, "-", 3, 5, "arrival is 0.5s before that of a job that came more than 1 jobs earlier")
@@ -145,7 +145,7 @@ func TestSWFFaults(t *testing.T) {
 	}
 }
 
-// A workload of some hundred jobs comes back from SWF with its arrivals, tasks and times.
+// A workload of some hundred jobs returns from SWF with its arrivals, tasks and times.
 func TestGeneratedSWF(t *testing.T) {
 	g, err := workload.Lookup("bursty")
 	if err != nil {

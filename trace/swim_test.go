@@ -40,7 +40,7 @@ func TestFacebookTraceHasTheKnownTasks(t *testing.T) {
 	}
 }
 
-// swim reads SWIM lines, written with spaces for tabs, that have no fault.
+// swim reads SWIM lines without faults, in which spaces stand for tabs.
 func swim(t testing.TB, text string, o SWIMOptions) []*sim.Job {
 	t.Helper()
 	jobs, err := collect(t, ReadSWIM(strings.NewReader(strings.ReplaceAll(text, " ", "\t")), o))
@@ -88,11 +88,13 @@ func TestSWIMMapping(t *testing.T) {
 		{"map only", 10 * MB, 0, 640 * MB, SWIMOptions{}, []phase{{5, 16_000_000_000}}},
 		// ... but not where there are reduces.
 		{"with a shuffle", 10 * MB, 1, 640 * MB, SWIMOptions{}, []phase{{1, 4_000_000_000}, {1, 67_000_000_095}}},
-		// Reduces by the larger of both: 2.5 GB are 3; 3 + (1024 + 2560)/3/10 s = 3 + 119.4666...
+		// The larger of both decides for reduces. 2.5 GB are 3; 3 + (1024 + 2560)/3/10 s
+		// = 3 + 119.4666...
 		{"large output", 0, 1024 * MB, 2560 * MB, SWIMOptions{}, []phase{{1, 3 * seconds}, {3, 122_466_666_667}}},
 		{"large shuffle", 0, 2560 * MB, 1024 * MB, SWIMOptions{}, []phase{{1, 3 * seconds}, {3, 122_466_666_667}}},
 		{"nothing", 0, 0, 0, SWIMOptions{}, []phase{{1, 3 * seconds}}},
-		// Map only is decided before scaling: a tenth of a byte is still a shuffle.
+		// Whether a job is map only is decided before scaling: a tenth of a byte is still
+		// a shuffle.
 		{"scale", 2560 * MB, 1, 0, SWIMOptions{ByteScale: 0.1}, []phase{{2, 15_800_000_000}, {1, 3_000_000_010}}},
 		{"own constants", 100, 50, 20,
 			SWIMOptions{BytesPerMap: 30, BytesPerReduce: 20, Overhead: 7, Rate: 5},
@@ -230,7 +232,7 @@ func TestSWIMFaults(t *testing.T) {
 		}
 	}
 
-	// Inputs that only odd constants make too large.
+	// Only odd constants make these inputs too large.
 	const text = "j\t1\t1\t10000000000\t1\t1"
 	_, err := collect(t, ReadSWIM(strings.NewReader(text), SWIMOptions{Rate: 1, BytesPerMap: 1 << 40}))
 	checkError(t, text, err, "-", 1, 7, "the sum of the times of the job's tasks is out of range")
@@ -253,8 +255,8 @@ func TestSWIMOptionsOutOfRange(t *testing.T) {
 	}
 }
 
-// The logarithm of time over plain time has mean 0 and standard deviation Noise:
-// of 2000 draws within 5 standard errors, 0.5*5/sqrt(2000) and 0.5*5/sqrt(4000).
+// The logarithm of time over plain time has mean 0 and standard deviation Noise. 2000
+// draws are within 5 standard errors, 0.5*5/sqrt(2000) and 0.5*5/sqrt(4000).
 func TestSWIMNoise(t *testing.T) {
 	const n = 2000
 	line := fmt.Sprintf("j 0 0 %d 0 0\nk 0 0 1 1 1", int64(n*128)<<20)

@@ -36,10 +36,9 @@ func Write(w io.Writer, jobs iter.Seq2[*sim.Job, error], o WriteOptions) error {
 	return nil
 }
 
-// A Writer writes a workload, one job a line, in a canonical form: equal jobs
-// make equal bytes. What it accepts [Read] reads back as it was, within its
-// [Limits], except that the two ways of Phase to state estimates become one, and
-// that the class of a phase of AnyClass becomes 0.
+// A Writer writes a workload, one job a line, in a canonical form: equal jobs make equal
+// bytes. Within its [Limits], [Read] reads back the same jobs, except that the two ways of
+// Phase to state estimates become one, and that the class of a phase of AnyClass becomes 0.
 type Writer struct {
 	w        io.Writer
 	o        WriteOptions
@@ -47,8 +46,7 @@ type Writer struct {
 	line     []byte
 }
 
-// NewWriter returns a Writer that writes each line to w at once: w had better
-// be buffered.
+// NewWriter returns a Writer that writes each line to w at once, so w should be buffered.
 func NewWriter(w io.Writer, o WriteOptions) *Writer {
 	if o.Nodes == nil {
 		o.Nodes = func(id sojourn.NodeID) string { return "n" + strconv.FormatUint(uint64(id), 10) }
@@ -130,6 +128,9 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 // appendPhase appends a phase that Job.Check has passed, and adds its times to
 // work.
 func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times sim.Times, work *time.Duration) ([]byte, error) {
+	if p.Held {
+		return nil, fmt.Errorf("its tasks are held, which the format cannot say")
+	}
 	if err := addTimes(work, times, p.Tasks); err != nil {
 		return nil, err
 	}
@@ -186,6 +187,8 @@ func (w *Writer) appendPhase(dst []byte, p *sojourn.Phase, anyClass bool, times 
 		dst = append(dst, `,"after":"`+noBarrier+`"`...)
 	case p.After > 0:
 		dst = strconv.AppendInt(append(dst, `,"after":`...), int64(p.After), 10)
+	case p.Needs != nil:
+		dst = appendList(append(dst, `,"needs":`...), p.Needs, func(dst []byte, k int) []byte { return strconv.AppendInt(dst, int64(k), 10) })
 	}
 	return append(dst, '}'), nil
 }

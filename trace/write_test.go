@@ -98,7 +98,16 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 				if i > 0 {
 					before = j.Phases[i-1].Tasks
 				}
-				p.After = rapid.IntRange(sojourn.NoBarrier, before).Draw(t, "after")
+				if rapid.IntRange(0, 3).Draw(t, "needs") == 0 {
+					p.Needs = []int{}
+					for k := range i {
+						if rapid.Bool().Draw(t, "this one") {
+							p.Needs = append(p.Needs, k)
+						}
+					}
+				} else {
+					p.After = rapid.IntRange(sojourn.NoBarrier, before).Draw(t, "after")
+				}
 				j.Phases = append(j.Phases, p)
 				j.Times = append(j.Times, each)
 			}
@@ -142,7 +151,7 @@ func dump(jobs []*sim.Job) string {
 	return b.String()
 }
 
-// The canonical form, whatever the order and the spelling of the input.
+// The form is canonical, whatever the order and the spelling of the input.
 func TestWriteIsCanonical(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{
@@ -167,7 +176,7 @@ func TestWriteIsCanonical(t *testing.T) {
 	}
 }
 
-// The two forms of estimates become one: an entry of 0 leaves it to Estimate.
+// The two forms of estimates become one. An entry of 0 means the value of Estimate.
 func TestWriteMergesEstimates(t *testing.T) {
 	j := &sim.Job{
 		Job:   sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2, Estimate: 5, Estimates: []time.Duration{0, 3}}}},

@@ -32,6 +32,7 @@
 //	mars-decreasing-uw  MarS, Section 5.2: unit weights that decrease
 //	mars-tasks          MarS, Section 5.2: weights of tasks
 //	mars-wikipedia      MarS, Section 6.2: the experiments on EC2 and a local cluster
+//	spark               queries of Spark: graphs of stages as in Alibaba's trace of 2018
 //
 // The papers are:
 //
@@ -44,6 +45,33 @@
 //   - RTMR: C. He and others, "Real-Time Scheduling in MapReduce Clusters"
 //   - MarS: X. Ling, Y. Yuan, D. Wang, J. Liu, J. Yang, "Joint scheduling of
 //     MapReduce jobs with servers: Performance bounds and experiments", 2016
+//   - Alibaba's trace of 2018: H. Tian, Y. Zheng, W. Wang, "Characterizing and Synthesizing
+//     Task Dependencies of Data-Parallel Jobs in Alibaba Cloud", SoCC 2019, for the graphs of
+//     spark; its inputs and arrivals are those of H. Mao and others, "Learning Scheduling
+//     Algorithms for Data Processing Clusters", SIGCOMM 2019 (Decima)
+//
+// # Graphs of stages
+//
+// A job of spark is made in this order:
+//
+//	what                    distribution                                              source
+//	number of stages        histogram, from 1 to 40                                   Alibaba 2018, by Spår
+//	longest path            histogram for each number of stages                       Alibaba 2018, by Spår
+//	level of other stages   all levels of the longest path alike                      assumed; close to Spår's
+//	edges                   a stage feeds 3/4 of (next level / its level) stages of   Spår
+//	                        the next level, rounded up
+//	                        a stage that nothing feeds gets one of the level before   assumed
+//	input in GB             one of 2, 5, 10, 20, 50, 80, 100                          Decima
+//	arrivals                Poisson, 25 s apart on average                            Decima
+//	parts of the input      exponential, for each stage of the first level            assumed
+//	what a stage writes     a uniform share, 0.3 on average, divided among readers    assumed
+//	tasks                   one for 128 MB of input, one for 64 MB of other data,     Spark's defaults
+//	                        at most 200 of these
+//	times                   0.2 s, and 4 s for 128 MB or 2 s for 64 MB, with          assumed
+//	                        log-normal noise
+//
+// Spår is the generator of the paper of 2019. A graph that is a chain has no Needs, so that policies
+// that do not know them run it too.
 //
 // A paper says less than a generator has to know. What a paper leaves open is an [Option]. Its
 // Source says where in the paper the default stands, or that the default is assumed, and why.

@@ -33,6 +33,12 @@ const (
 	placement
 	mapSlowness
 	reduceSlowness
+	stageCounts
+	stageDepths
+	stageLevels
+	stageEdges
+	stageData
+	stageTimes
 )
 
 // salt keeps these streams apart from those of package sim with the same seed.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/mapreduce"
@@ -70,13 +71,9 @@ func threshold(share float64, maps int) int {
 
 func hfspModel(d draws, v values) (iter.Seq[*draft], error) {
 	shares := v["bins"].([]float64)
-	total := 0.0
-	for _, s := range shares {
-		total += s
-	}
 	nodes, replicas := v.integer("nodes"), v.integer("replicas")
 	switch {
-	case total == 0:
+	case slices.Max(shares) == 0:
 		return nil, fmt.Errorf("option bins: no bin has any jobs")
 	case nodes > 0 && nodes < replicas:
 		return nil, fmt.Errorf("option replicas: %d replicas on %d nodes", replicas, nodes)
@@ -84,7 +81,7 @@ func hfspModel(d draws, v values) (iter.Seq[*draft], error) {
 	datasets := []string{"1GB", "10GB", "100GB", "1TB"}
 	medians := v["reduce-median"].([]float64)
 	return arrivals(v.integer("jobs"), d.poisson(v.number("interval")), func(i int, j *draft) {
-		bin := pick(shares, float64(total*float64(d.stream(bins, i).Float64())))
+		bin := pickOf(d.stream(bins, i), shares)
 		query := 1 + d.stream(names, i).IntN(v.integer("queries"))
 		j.job.Name = fmt.Sprintf("L%d/%s", query, datasets[bin])
 
@@ -107,6 +104,15 @@ func hfspModel(d draws, v values) (iter.Seq[*draft], error) {
 			p.After = threshold(v.number("slowstart"), maps)
 		}
 	}), nil
+}
+
+// pickOf draws an index, each in proportion to its share.
+func pickOf(r *rand.Rand, shares []float64) int {
+	total := 0.0
+	for _, x := range shares {
+		total += x
+	}
+	return pick(shares, float64(total*float64(r.Float64())))
 }
 
 // pick returns the index of the share that x, below their sum, falls into.

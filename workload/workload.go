@@ -47,7 +47,7 @@ func Lookup(name string) (*Generator, error) {
 
 func generators() []*Generator {
 	var all []*Generator
-	for _, family := range [][]*Generator{general(), hfsp(), hpfsp(), td(), rtmr(), mars()} {
+	for _, family := range [][]*Generator{general(), hfsp(), hpfsp(), td(), rtmr(), mars(), spark()} {
 		all = append(all, family...)
 	}
 	return all

@@ -87,6 +87,7 @@ func TestNamesAreThoseOfTheDocumentation(t *testing.T) {
 		"rtmr-1", "rtmr-2",
 		"mars-random", "mars-uniform-tasks", "mars-uniform-times", "mars-increasing-uw", "mars-decreasing-uw", "mars-tasks",
 		"mars-wikipedia",
+		"spark",
 	}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q\nwant %q", got, want)
@@ -226,6 +227,8 @@ func TestGoldenBytes(t *testing.T) {
 		{"mars-tasks", "", "2e480257d9a80c02"},
 		{"mars-tasks", "split=tasks release=coin", "efa3e5fc11c16f89"},
 		{"mars-wikipedia", "set=1", "c245b6a19fd16f1c"},
+		{"spark", "", "862138cc4edec5b1"},
+		{"spark", "stages=2-40 partitions=20 noise=0 load=none", "a4b2e5f8e70bbe5c"},
 	} {
 		hash := sha256.New()
 		io.WriteString(hash, text(t, tc.name, 1, tc.options))
@@ -318,6 +321,10 @@ func TestOptionsChangeNoOtherStream(t *testing.T) {
 			return a.At == b.At && a.Deadline == b.Deadline && len(a.Times[1].List) == len(b.Times[1].List)
 		}},
 		{"mars-random", "weight-sd=1 reduce-sd=1s", func(a, b *sim.Job) bool { return a.At == b.At && reflect.DeepEqual(a.Times[0], b.Times[0]) }},
+		{"spark", "load=none jobs=200 noise=1 start=0s scan-time=1s", func(a, b *sim.Job) bool { return reflect.DeepEqual(a.Phases, b.Phases) }},
+		{"spark", "partitions=3 selectivity=0.1 interval=1s", func(a, b *sim.Job) bool {
+			return a.Name == b.Name && a.Phases[0].Tasks == b.Phases[0].Tasks && len(a.Phases) == len(b.Phases)
+		}},
 		{"bursty", "mean=7s sizes=pareto load=none", func(a, b *sim.Job) bool { return a.At == b.At }},
 	} {
 		base := ""
@@ -378,6 +385,10 @@ func TestBadOptions(t *testing.T) {
 		{"hpfsp-fig5", "workload=F5C mean-min=19m", `option min-time: want`},
 		{"td-small", "replicas=51", `option replicas: 51 replicas on 50 nodes`},
 		{"td-small", "load=0.5", `unknown option "load"`},
+		{"spark", "stages=0", `option stages: "0" is not alibaba, or an integer or a range such as 1-5, from 1 to 40`},
+		{"spark", "stages=41", `option stages: "41" is not alibaba`},
+		{"spark", "selectivity=0.6", `option selectivity: "0.6" is not a number from 0 to 0.5`},
+		{"spark", "inputs=1,2,3,4,5,6,0", `option inputs: "1,2,3,4,5,6,0" is not 7 values separated by commas, each a number above 0`},
 		{"mars-random", "min-time=11s", `option min-time: it is above the mean time of a task`},
 		{"mars-random", "min-weight=31", `option min-weight: it is above weight-mean`},
 		{"mars-random", "release=zero load=0.9", `option load: all jobs arrive at once`},
@@ -468,6 +479,8 @@ func TestExtremeOptions(t *testing.T) {
 		"estimate": {"none", "1000"}, "slow-factor": {"1", "1000"}, "slow-maps": {"0", "1"}, "maps": {"1", "bins", "normal"}, "map-sd": {"0s", "1e-300", "1000"}, "max-reduces": {"1"},
 		"release": {"process", "coin", "zero"}, "p": {"1", "1e-300", "1e-9"}, "slot": {"1ns", "10000h"}, "delay": {"0", "1000"}, "weight-sd": {"0", "1e6"}, "weight-mean": {"1e6", "1"},
 		"unit-weights": {"increasing", "decreasing"}, "sort": {"weights", "jobs"}, "split": {"jobs", "tasks"}, "longer-reduces": {"yes"}, "counts": {"random", "uniform"},
+		"inputs": {"1e-300,1e-9,1,1,1,1,1"}, "stages": {"1", "2-40", "40"}, "partitions": {"1", "3"}, "selectivity": {"0", "0.5"}, "start": {"0s", "10000h"},
+		"scan-time": {"1ns", "10000h"}, "shuffle-time": {"1ns", "10000h"},
 	}
 	made := 0
 	check := func(t *rapid.T) {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,8 +14,8 @@ import (
 )
 
 // Two workers; the pool "paid" has three times the share of "free", so that job 2
-// gets one of them at once. Job 2 is given up after the third failure; job 3 is
-// cancelled at 170 ms, while its second task runs to its end.
+// gets one of them at once. Job 2 is given up after the third failure. Job 4 comes when both
+// workers run long tasks, and after 60 ms below its share it gets one. Job 3 is cancelled.
 func TestDemo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got strings.Builder
@@ -28,10 +30,12 @@ func TestDemo(t *testing.T) {
         job 2 is dropped
 151ms  task 3/0/0  attempt 1  <nil>
 167ms  task 1/0/1  attempt 1  <nil>
-        job 3 is dropped
 221ms  task 1/0/2  attempt 1  <nil>
-253ms  task 3/0/1  attempt 1  <nil>
-277ms  task 1/0/3  attempt 1  <nil>
+300ms  task 1/0/3  attempt 1  context canceled
+310ms  task 4/0/0  attempt 1  <nil>
+        job 3 is dropped
+566ms  task 1/0/3  attempt 2  <nil>
+653ms  task 3/0/1  attempt 1  <nil>
 `
 		if got.String() != want {
 			t.Errorf("demo printed\n%swant\n%s", got.String(), want)
@@ -44,27 +48,53 @@ func TestDemo(t *testing.T) {
 // happens then.
 func TestIdleWorkerAndTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, err := newQueue(fair.Options{Delay: 30 * time.Millisecond, RackDelay: new(time.Duration)}, io.Discard)
+		p, err := fair.New(fair.Options{Delay: 30 * time.Millisecond, RackDelay: new(time.Duration)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var end error
-		done := make(chan bool)
-		go func() { end = q.work(sojourn.Slot{ID: 0, Node: 1}); close(done) }()
+		q, err := newQueue(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		workerEnded, jobEnded := make(chan error), make(chan bool)
+		go func() { workerEnded <- q.work(sojourn.Slot{ID: 0, Node: 1}) }()
 		time.Sleep(time.Second)
 		start := time.Now()
 		var waited time.Duration
-		task := func() error { waited = time.Since(start); return nil }
-		if err := q.submit(1, "", sojourn.MakeInputs([][]sojourn.NodeID{{2}}), task); err != nil {
+		task := func(context.Context) error { waited = time.Since(start); return nil }
+		j := &job{tasks: []func(context.Context) error{task}, left: 1, log: io.Discard, start: start, ended: func() { close(jobEnded) }}
+		phase := sojourn.Phase{Tasks: 1, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{2}})}
+		if err := q.submit(sojourn.Job{ID: 1, Phases: []sojourn.Phase{phase}}, j); err != nil {
 			t.Fatal(err)
 		}
-		q.close()
-		<-done
-		if want := 30 * time.Millisecond; end != nil || waited != want {
-			t.Errorf("the task started after %v, %v; want %v, nil", waited, end, want)
+		<-jobEnded
+		if want := 30 * time.Millisecond; waited != want {
+			t.Errorf("the task started after %v, want %v", waited, want)
 		}
-		if err := q.cancel(1); err == nil {
+		if err := q.report(func() error { return j.giveUp(q, 1) }); err == nil {
 			t.Error("a job that has ended was cancelled")
 		}
+		close(q.inbox[0])
+		if err := <-workerEnded; err != nil {
+			t.Error(err)
+		}
 	})
+}
+
+// The glue is what its first comment promises: at most 60 lines, without comments and blank lines.
+func TestGlueIsShort(t *testing.T) {
+	text, err := os.ReadFile("queue.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, glue, _ := strings.Cut(string(text), "\ntype queue")
+	lines := 1
+	for line := range strings.Lines(glue) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			lines++
+		}
+	}
+	if lines > 60 {
+		t.Errorf("queue.go has %d lines of glue, want at most 60", lines)
+	}
 }

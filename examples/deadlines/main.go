@@ -1,90 +1,74 @@
-// Command deadlines accepts jobs by their deadlines. One job is refused and
-// takes the counter-offer. Two workers run tasks of one kind.
+// Command deadlines accepts jobs by their deadlines, on two slots. A job that would make another one late is
+// refused, and takes the counter-offer. Tasks only sleep here.
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"time"
 
-	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
 func main() {
-	if err := run(os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "deadlines:", err)
-		os.Exit(1)
+	if err := run(context.Background(), os.Stdout); err != nil {
+		log.Fatal("deadlines: ", err)
 	}
 }
 
-func run(w io.Writer) error {
-	p, err := rtmr.New(rtmr.Options{})
+func run(ctx context.Context, w io.Writer) error {
+	policy, err := rtmr.New(rtmr.Options{})
 	if err != nil {
 		return err
 	}
-	for id := range sojourn.SlotID(2) {
-		if err := p.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}}); err != nil {
-			return err
-		}
+	var ends ends
+	pool, err := live.New(policy, live.Options{Slots: 2, Observer: &ends})
+	if err != nil {
+		return err
 	}
-
-	// The estimate is a bound: no task takes longer.
-	job := func(id sojourn.JobID, tasks int, estimate, deadline time.Duration) *sojourn.Job {
-		return &sojourn.Job{ID: id, Deadline: sojourn.Time(deadline), Phases: []sojourn.Phase{{Tasks: tasks, Estimate: estimate}}}
-	}
-	deadlines := map[sojourn.JobID]sojourn.Time{}
-	for _, j := range []*sojourn.Job{
-		job(1, 4, 10*time.Minute, 20*time.Minute), // needs both workers all the time
-		job(2, 2, 5*time.Minute, 15*time.Minute),  // would make job 1 late
-		job(3, 3, 15*time.Minute, 2*time.Hour),
+	const ms = time.Millisecond
+	for _, j := range []live.Job{
+		job("report", 4, 100*ms, 220*ms), // needs both slots all the time
+		job("import", 2, 50*ms, 150*ms),  // would make the report late
+		job("backup", 3, 150*ms, time.Second),
 	} {
-		var refusal *sojourn.RejectedError
-		if err := p.Admit(j); errors.As(err, &refusal) {
-			fmt.Fprintf(w, "job %d by %v: job %d would be late by %v; offered %v\n", j.ID, j.Deadline, refusal.Misses, refusal.By, refusal.Offer)
-			j.Deadline = refusal.Offer // the user takes it
+		_, err := pool.Submit(ctx, j)
+		if later, ok := live.Offer(err); ok {
+			fmt.Fprintf(w, "%s within %v: refused, offered %v\n", j.Name, j.Deadline, later.Round(10*ms))
+			j.Deadline = later // the user takes it
+			_, err = pool.Submit(ctx, j)
 		}
-		if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j}); err != nil {
+		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "job %d by %v: accepted\n", j.ID, j.Deadline)
-		deadlines[j.ID] = j.Deadline
+		fmt.Fprintf(w, "%s within %v: accepted\n", j.Name, j.Deadline.Round(10*ms))
 	}
+	if err := pool.Close(ctx); err != nil { // waits for all
+		return err
+	}
+	for _, end := range ends {
+		fmt.Fprintf(w, "%s ends after %v, in time: %v\n", end.Job.Name, end.Age.Round(10*ms), end.At <= end.Job.Deadline)
+	}
+	return nil
+}
 
-	// Every task takes as long as it may.
-	type attempt struct {
-		sojourn.Assignment
-		end sojourn.Time
-	}
-	length := map[sojourn.JobID]time.Duration{1: 10 * time.Minute, 2: 5 * time.Minute, 3: 15 * time.Minute}
-	left := map[sojourn.JobID]int{1: 4, 2: 2, 3: 3}
-	var running []attempt
-	for now := sojourn.Time(0); ; {
-		for slot, ok := p.Seek(0); ok; slot, ok = p.Seek(0) {
-			if a, taken := p.Assign(slot); taken {
-				running = append(running, attempt{a, now.Add(length[a.Task.Job])})
-			}
-		}
-		if len(running) == 0 {
-			return nil
-		}
-		first := 0
-		for i := range running {
-			if running[i].end < running[first].end {
-				first = i
-			}
-		}
-		a := running[first]
-		running = append(running[:first], running[first+1:]...)
-		now = a.end
-		ev := sojourn.Event{Kind: sojourn.TaskFinished, At: now, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}
-		if err := p.Observe(ev); err != nil {
-			return err
-		}
-		if left[a.Task.Job]--; left[a.Task.Job] == 0 {
-			fmt.Fprintf(w, "job %d ends at %v, in time: %v\n", a.Task.Job, now, now <= deadlines[a.Task.Job])
-		}
+// job returns a job whose tasks take nine tenths of the estimate, which is a bound: the policy promises nothing if a task
+// takes longer.
+func job(name string, tasks int, estimate, deadline time.Duration) live.Job {
+	sleep := func(context.Context, live.Task) error { time.Sleep(estimate * 9 / 10); return nil }
+	return live.Job{Name: name, Deadline: deadline, Phases: []live.Phase{{Tasks: tasks, Estimate: estimate, Run: sleep}}}
+}
+
+// ends are the ends of jobs.
+type ends []live.Note
+
+// Note implements [live.Observer].
+func (e *ends) Note(n live.Note) {
+	if n.Kind == live.JobEnded {
+		*e = append(*e, n)
 	}
 }

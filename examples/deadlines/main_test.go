@@ -1,27 +1,29 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
-// Job 1 keeps both workers busy until 20 min. Job 2 would push one of its tasks to 25
-// min; behind it, it ends at 25 min itself, which is the offer. Job 3 starts at 25 min and
-// runs two rounds.
+// The report keeps both slots busy until 200 ms, by its estimates. The import would push one of its tasks to 250 ms; behind
+// it, it ends at 250 ms itself, which is the offer. Tasks then take nine tenths of that.
 func TestRun(t *testing.T) {
-	var got strings.Builder
-	if err := run(&got); err != nil {
-		t.Fatal(err)
-	}
-	want := `job 1 by 20m0s: accepted
-job 2 by 15m0s: job 1 would be late by 5m0s; offered 25m0s
-job 2 by 25m0s: accepted
-job 3 by 2h0m0s: accepted
-job 1 ends at 20m0s, in time: true
-job 2 ends at 25m0s, in time: true
-job 3 ends at 55m0s, in time: true
-`
-	if got.String() != want {
-		t.Errorf("run printed\n%swant\n%s", &got, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var got strings.Builder
+		if err := run(context.Background(), &got); err != nil {
+			t.Fatal(err)
+		}
+		const want = "report within 220ms: accepted\n" +
+			"import within 150ms: refused, offered 250ms\n" +
+			"import within 250ms: accepted\n" +
+			"backup within 1s: accepted\n" +
+			"report ends after 180ms, in time: true\n" +
+			"import ends after 230ms, in time: true\n" +
+			"backup ends after 500ms, in time: true\n"
+		if got.String() != want {
+			t.Errorf("run printed\n%swant\n%s", &got, want)
+		}
+	})
 }

@@ -1,4 +1,4 @@
-// Command gantt simulates four jobs on eight slots, under FIFO and under HFSP, and
+// Command gantt simulates four jobs on eight slots, under FIFO and under the default policy, and
 // draws which slot runs a task of which job at what time:
 //
 //	go run ./examples/gantt > docs/gantt.svg
@@ -15,7 +15,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
-	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -52,18 +52,18 @@ func draw(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	small, err := hfsp.New(hfsp.Options{})
+	small, err := leastwork.New(leastwork.Options{})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="13" role="img">
-<title>Four jobs on eight slots, under FIFO and under HFSP</title>
+<title>Four jobs on eight slots, under FIFO and under the default policy</title>
 <style>text { fill: #57606a } @media (prefers-color-scheme: dark) { text { fill: #9198a1 } }</style>
 `, width, 2*panel)
 	for i, p := range []struct {
 		name string
 		sojourn.Policy
-	}{{"fifo", first}, {"hfsp", small}} {
+	}{{"fifo", first}, {"default", small}} {
 		tasks, ends, err := simulate(p.Policy)
 		if err != nil {
 			return err

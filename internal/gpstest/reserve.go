@@ -1,7 +1,9 @@
 package gpstest
 
 import (
+	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -15,6 +17,7 @@ type Reserve struct {
 
 	slots   map[sojourn.SlotID]*reserved
 	lengths []time.Duration
+	longest map[sojourn.JobID]time.Duration
 	levels  map[sojourn.JobID]int
 }
 
@@ -26,7 +29,51 @@ type reserved struct {
 
 // NewReserve returns a reserve of no slots.
 func NewReserve(share *big.Rat, counted bool) *Reserve {
-	return &Reserve{Share: share, Counted: counted, slots: map[sojourn.SlotID]*reserved{}, levels: map[sojourn.JobID]int{}}
+	return &Reserve{Share: share, Counted: counted, slots: map[sojourn.SlotID]*reserved{},
+		longest: map[sojourn.JobID]time.Duration{}, levels: map[sojourn.JobID]int{}}
+}
+
+// Observe follows a cluster of one class in which jobs have one phase and each task an
+// estimate. v is its virtual cluster, which gets all slots, or, with fewer, all but the
+// reserved ones.
+func (r *Reserve) Observe(ev sojourn.Event, v *Cluster, fewer bool) {
+	switch ev.Kind {
+	case sojourn.SlotAdded:
+		r.slots[ev.Slot.ID] = &reserved{}
+		if v.Slots = len(r.slots); fewer {
+			v.Slots -= r.kept()
+		}
+	case sojourn.JobArrived:
+		id := ev.Job.ID
+		r.longest[id] = slices.Max(ev.Job.Phases[0].Estimates)
+		r.lengths = append(r.lengths, r.longest[id])
+		r.file(id)
+	case sojourn.TaskFinished:
+		job := r.slots[ev.Slot.ID].job
+		*r.slots[ev.Slot.ID] = reserved{}
+		r.file(job)
+	}
+}
+
+// Start lets a slot run a task of a job.
+func (r *Reserve) Start(id sojourn.SlotID, job sojourn.JobID, inTurn bool) {
+	*r.slots[id] = reserved{job, !inTurn}
+	r.file(job)
+}
+
+// Check fails if more slots are held by tasks that were started out of turn than are reserved,
+// although these count as free.
+func (r *Reserve) Check() error {
+	out := 0
+	for _, s := range r.slots { //sojourn:unordered a count
+		if s.job != 0 && s.out {
+			out++
+		}
+	}
+	if r.Counted && out > r.kept() {
+		return fmt.Errorf("%d slots are held out of turn, %d are reserved", out, r.kept())
+	}
+	return nil
 }
 
 // Kept returns how many of n slots are reserved for a share.
@@ -35,39 +82,15 @@ func Kept(share *big.Rat, n int) int {
 	return max(0, min(floor(k.Add(k, big.NewRat(1, 2))), n-1))
 }
 
-// Slots returns how many slots there are, and how many of them are not reserved.
-func (r *Reserve) Slots() (all, others int) {
-	return len(r.slots), len(r.slots) - Kept(r.Share, len(r.slots))
-}
+func (r *Reserve) kept() int { return Kept(r.Share, len(r.slots)) }
 
-// Add adds a slot that is free.
-func (r *Reserve) Add(id sojourn.SlotID) { r.slots[id] = &reserved{} }
-
-// Out returns how many slots are held by tasks that were started out of turn.
-func (r *Reserve) Out() (n int) {
-	for _, s := range r.slots { //sojourn:unordered a count
-		if s.job != 0 && s.out {
-			n++
-		}
-	}
-	return n
-}
-
-// Arrive counts a phase by the length of its longest task.
-func (r *Reserve) Arrive(d time.Duration) { r.lengths = append(r.lengths, d) }
-
-// File gives a job its present level, by the length of its longest task; less than 0 means
-// unknown.
-func (r *Reserve) File(job sojourn.JobID, longest time.Duration) {
-	running := int64(0)
+// file gives a job its present level, by the length of its longest task.
+func (r *Reserve) file(job sojourn.JobID) {
+	longest, running := r.longest[job], int64(0)
 	for _, s := range r.slots { //sojourn:unordered a count
 		if s.job == job {
 			running++
 		}
-	}
-	if longest < 0 {
-		r.levels[job] = int(min(running, 1)) * 15
-		return
 	}
 	x := new(big.Rat)
 	for _, d := range r.lengths {
@@ -90,20 +113,20 @@ func (r *Reserve) May(job sojourn.JobID) bool {
 			free++
 		}
 	}
-	threshold := big.NewRat(int64(r.levels[job]*Kept(r.Share, len(r.slots))), 15)
+	threshold := big.NewRat(int64(r.levels[job]*r.kept()), 15)
 	return free > floor(threshold.Add(threshold, big.NewRat(1, 2)))
 }
 
-// Start lets a slot run a task of a job.
-func (r *Reserve) Start(id sojourn.SlotID, job sojourn.JobID, inTurn bool) {
-	*r.slots[id] = reserved{job, !inTurn}
-}
-
-// End frees a slot, and returns the job that it ran a task of.
-func (r *Reserve) End(id sojourn.SlotID) sojourn.JobID {
-	job := r.slots[id].job
-	*r.slots[id] = reserved{}
-	return job
+// Stream returns the tasks of three jobs, the smallest case of what a reserve that is not
+// counted loses: two slots, of which one is reserved, and two jobs of short tasks whose ends never
+// coincide, from 0 on. While they last, one slot at a time becomes free, and the task of the
+// long job, which arrives at 0.25 s, needs two.
+func Stream(tasks int) (first, second, long []sojourn.Time) {
+	const s = sojourn.Time(time.Second)
+	first = slices.Repeat([]sojourn.Time{s}, tasks)
+	second = slices.Clone(first)
+	second[0] = s / 2
+	return first, second, []sojourn.Time{10 * s}
 }
 
 // halfOctave returns floor(2 log2 d).

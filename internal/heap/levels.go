@@ -46,6 +46,14 @@ func (h *Levels[K]) Set(id uint32, level int, key K) {
 	h.used |= 1 << level
 }
 
+// Len returns the number of items.
+func (h *Levels[K]) Len() (n int) {
+	for _, part := range h.parts {
+		n += len(part)
+	}
+	return n
+}
+
 // at returns the level of id, if id is in the heap.
 func (h *Levels[K]) at(id uint32) int {
 	if uint64(id) >= uint64(len(h.level)) {

@@ -63,8 +63,8 @@ func TestLevelsAgainstMap(t *testing.T) {
 						t.Fatalf("Level(%d) = %d, %v, key %v, want %v", id, l, ok, all[id], f)
 					}
 				}
-				if _, ok := h.Level(3000); ok || len(all) != len(want) {
-					t.Fatalf("%d items, want %d", len(all), len(want))
+				if _, ok := h.Level(3000); ok || len(all) != len(want) || h.Len() != len(want) {
+					t.Fatalf("%d items, and Len() = %d, want %d", len(all), h.Len(), len(want))
 				}
 			},
 		})

@@ -12,11 +12,17 @@ import (
 	"encoding"
 	"fmt"
 	"time"
+
+	"github.com/sojourn-sched/sojourn"
 )
 
 // DefaultTaskTime is the assumed time of a task about which nothing is known, unless the
 // options say otherwise. It is the value of the HFSP authors' implementation.
 const DefaultTaskTime = time.Minute
+
+// Features are those of package sojourn that the policies of this repository know. A policy that
+// does not know all of them says so in its doc.go.
+const Features = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts
 
 // First returns the first of the errors that is not nil, with the name of the package
 // before it, or nil. Without a name it returns the error as it is.

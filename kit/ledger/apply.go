@@ -24,64 +24,106 @@ type Change[J any] struct {
 }
 
 // Apply applies an event that [Ledger.Check] accepts.
-func (l *Ledger[J]) Apply(ev *sojourn.Event) (c Change[J]) {
+func (l *Ledger[J]) Apply(ev *sojourn.Event) Change[J] {
+	if ev.Kind != sojourn.JobArrived && ev.Kind != sojourn.JobAdopted {
+		return l.change(l.apply(ev, nil))
+	}
+	j := new(Job[J])
+	c := l.apply(ev, &j.job)
+	l.enter(j)
+	return l.change(c)
+}
+
+// change returns what the cluster says, with the policy's data. A job that has ended leaves.
+func (l *Ledger[J]) change(c change) Change[J] {
+	all := Change[J]{Ended: c.ended, Slot: c.slot, SlotGone: c.slotGone, Start: c.start}
+	if c.job != nil {
+		all.Job = l.own[c.job.handle]
+		if c.ended {
+			l.own[c.job.handle] = nil
+		}
+	}
+	return all
+}
+
+// enter lists a job that has its handle.
+func (l *Ledger[J]) enter(j *Job[J]) {
+	if h := int(j.handle); h < len(l.own) {
+		l.own[h] = j
+	} else {
+		l.own = append(l.own, j) // handles are dense
+	}
+}
+
+// A change is a [Change] without the policy's data.
+type change struct {
+	job      *job
+	ended    bool
+	slot     sojourn.Slot
+	slotGone bool
+	start    sojourn.Time
+}
+
+// apply applies an event. It makes arriving, a zero job, the one that arrives.
+func (l *cluster) apply(ev *sojourn.Event, arriving *job) (c change) {
 	l.now = ev.At
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		l.end(ev, &c)
 	case sojourn.TaskProgress:
 		s := l.slots.at(ev.Slot.ID)
-		c.Job, c.Slot, c.Start = s.job, s.whole(ev.Slot.ID), s.start
+		c.job, c.slot, c.start = s.job, s.whole(ev.Slot.ID), s.start
 	case sojourn.SlotAdded:
-		c.Slot = ev.Slot
+		c.slot = ev.Slot
 		l.slots.add(ev.Slot)
 	case sojourn.SlotRemoved:
 		s := l.slots.at(ev.Slot.ID)
-		c.Slot = s.whole(ev.Slot.ID)
+		c.slot = s.whole(ev.Slot.ID)
 		if s.state == busy {
 			s.state = retiring
 		} else {
-			c.SlotGone = true
+			c.slotGone = true
 			l.slots.drop(ev.Slot.ID, s)
 		}
 	case sojourn.NodeDown, sojourn.NodeUp:
-		c.Slot = ev.Slot
+		c.slot = ev.Slot
 		n := l.slots.nodes[ev.Slot.Node]
 		n.down = ev.Kind == sojourn.NodeDown
 		l.slots.setNode(ev.Slot.Node, n, ev.Slot.Rack)
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		c.Job = l.jobs.add(ev.Job)
+		c.job = arriving
+		l.jobs.add(arriving, ev.Job)
 	case sojourn.JobRevised:
-		c.Job = l.jobs.byID[ev.Job.ID]
-		c.Job.revise(ev.Job)
+		c.job = l.jobs.byID[ev.Job.ID]
+		c.job.revise(ev.Job)
 	case sojourn.JobCancelled:
-		c.Job = l.jobs.byID[ev.Job.ID]
-		c.Job.cancel()
+		c.job = l.jobs.byID[ev.Job.ID]
+		c.job.cancel()
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost:
-		c.Job = l.jobs.byID[ev.Task.Job]
-		c.Job.move(ev)
+		c.job = l.jobs.byID[ev.Task.Job]
+		c.job.move(ev)
 	case sojourn.TaskAdopted:
-		c.Job = l.jobs.byID[ev.Task.Job]
+		c.job = l.jobs.byID[ev.Task.Job]
 		s := l.slots.at(ev.Slot.ID)
-		c.Slot = s.whole(ev.Slot.ID)
+		c.slot = s.whole(ev.Slot.ID)
 		t := task{ev.Task.Phase, ev.Task.Index}
-		if _, counted := c.Job.tries[t]; counted || ev.Attempt > 1 {
-			c.Job.setTries(t, ev.Attempt)
+		if _, counted := c.job.tries[t]; counted || ev.Attempt > 1 {
+			c.job.setTries(t, ev.Attempt)
 		}
-		l.start(c.Job, int(ev.Task.Phase), ev.Task.Index, ev.Attempt, ev.Slot.ID)
+		l.start(c.job, int(ev.Task.Phase), ev.Task.Index, ev.Attempt, ev.Slot.ID)
 	}
-	if c.Job != nil && c.Job.Ended() {
-		c.Ended = true
-		l.jobs.remove(c.Job)
+	if c.job != nil && c.job.Ended() {
+		c.ended = true
+		l.jobs.remove(c.job)
 	}
 	return c
 }
 
 // end removes a live attempt from its slot.
-func (l *Ledger[J]) end(ev *sojourn.Event, c *Change[J]) {
+func (l *cluster) end(ev *sojourn.Event, c *change) {
 	s := l.slots.at(ev.Slot.ID)
 	j := s.job
-	c.Job, c.Slot, c.Start = j, s.whole(ev.Slot.ID), s.start
+	c.job, c.slot, c.start = j, s.whole(ev.Slot.ID), s.start
 	p := &j.phases[s.phase]
 	p.running--
 	j.sides[p.side].running--
@@ -98,7 +140,7 @@ func (l *Ledger[J]) end(ev *sojourn.Event, c *Change[J]) {
 	}
 	s.job = nil
 	if s.state == retiring {
-		c.SlotGone = true
+		c.slotGone = true
 		l.slots.drop(ev.Slot.ID, s)
 	} else {
 		s.state = free

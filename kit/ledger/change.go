@@ -2,17 +2,22 @@ package ledger
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 )
 
-// newJob returns a job without a handle. None of its phases is ready.
-func newJob[J any](spec *sojourn.Job, seq uint64) *Job[J] {
-	j := &Job[J]{spec: spec, seq: seq, weight: spec.WeightUnits(), phases: make([]Phase, len(spec.Phases))}
+// describe makes a zero job one without a handle. None of its phases is ready.
+func (j *job) describe(spec *sojourn.Job, seq uint64) {
+	j.spec, j.seq, j.weight = spec, seq, spec.WeightUnits()
+	j.phases = make([]Phase, len(spec.Phases))
 	sides := 0
 	var seen [4]uint64
 	for i := range spec.Phases {
+		if spec.Phases[i].Needs != nil && j.feeds == nil {
+			j.feeds = feeds(spec)
+		}
 		c := spec.Phases[i].Class
 		if seen[c>>6]&(1<<(c&63)) == 0 {
 			seen[c>>6] |= 1 << (c & 63)
@@ -27,11 +32,44 @@ func newJob[J any](spec *sojourn.Job, seq uint64) *Job[J] {
 		p.pending, p.finished = bitset.Full(n), bitset.Sized(n)
 		j.left += n
 	}
-	return j
+}
+
+// feeds returns, for each phase, the phases that wait for it.
+func feeds(spec *sojourn.Job) [][]int {
+	lists := make([][]int, len(spec.Phases))
+	for i := range spec.Phases {
+		if needs := spec.Phases[i].Needs; needs != nil {
+			for _, k := range needs {
+				lists[k] = append(lists[k], i)
+			}
+		} else if i > 0 { // a revision may change how many of the phase before
+			lists[i-1] = append(lists[i-1], i)
+		}
+	}
+	return lists
+}
+
+// holdAtFirst holds the tasks of phases that are described so.
+func (j *job) holdAtFirst() {
+	for i := range j.phases {
+		if j.spec.Phases[i].Held {
+			j.hold(i, 0, j.spec.Phases[i].Tasks)
+		}
+	}
+}
+
+// hold makes pending tasks of a phase, which is not ready, held: those in [from, to).
+func (j *job) hold(phase, from, to int) {
+	if j.held == nil {
+		j.held = make([]bitset.Set, len(j.phases))
+	}
+	j.phases[phase].pending.RemoveRange(from, to)
+	j.held[phase].AddRange(from, to)
+	j.heldTasks += to - from
 }
 
 // side returns the index of the side of class c, and makes one if needed.
-func (j *Job[J]) side(c sojourn.Class) int {
+func (j *job) side(c sojourn.Class) int {
 	for i := range j.sides {
 		if j.sides[i].class == c {
 			return i
@@ -41,14 +79,31 @@ func (j *Job[J]) side(c sojourn.Class) int {
 	return len(j.sides) - 1
 }
 
+// updateFed recomputes which of the phases that wait for a phase may start, after the number of
+// its finished tasks has changed.
+func (j *job) updateFed(phase int) {
+	if j.feeds == nil {
+		j.updateReady(phase + 1)
+		return
+	}
+	for _, i := range j.feeds[phase] {
+		j.updateReady(i)
+	}
+}
+
 // updateReady recomputes whether phase i may start, after its threshold or the
-// number of finished tasks of the phase before has changed.
-func (j *Job[J]) updateReady(i int) {
+// number of finished tasks of a phase that it waits for has changed.
+func (j *job) updateReady(i int) {
 	if i >= len(j.phases) || j.cancelled {
 		return
 	}
 	p := &j.phases[i]
-	ready := i == 0 || j.phases[i-1].done >= j.spec.Threshold(i)
+	ready := true
+	if needs := j.spec.Phases[i].Needs; needs != nil {
+		ready = !slices.ContainsFunc(needs, func(k int) bool { return j.phases[k].done < j.spec.Phases[k].Tasks })
+	} else if i > 0 {
+		ready = j.phases[i-1].done >= j.spec.Threshold(i)
+	}
 	if ready == p.ready {
 		return
 	}
@@ -63,7 +118,7 @@ func (j *Job[J]) updateReady(i int) {
 }
 
 // requeue makes a task pending.
-func (j *Job[J]) requeue(phase int, index uint32) {
+func (j *job) requeue(phase int, index uint32) {
 	p := &j.phases[phase]
 	p.pending.Add(int(index))
 	if p.ready {
@@ -74,7 +129,7 @@ func (j *Job[J]) requeue(phase int, index uint32) {
 }
 
 // unqueue removes a task from the pending ones.
-func (j *Job[J]) unqueue(phase int, index uint32) {
+func (j *job) unqueue(phase int, index uint32) {
 	p := &j.phases[phase]
 	p.pending.Remove(int(index))
 	if p.ready {
@@ -82,16 +137,22 @@ func (j *Job[J]) unqueue(phase int, index uint32) {
 	}
 }
 
+// release takes a task out of the held ones.
+func (j *job) release(phase int, index uint32) {
+	j.held[phase].Remove(int(index))
+	j.heldTasks--
+}
+
 // finish counts a task as done. The task is no longer pending or held.
-func (j *Job[J]) finish(phase int, index uint32) {
+func (j *job) finish(phase int, index uint32) {
 	p := &j.phases[phase]
 	p.finished.Add(int(index))
 	p.done++
 	j.left--
-	j.updateReady(phase + 1)
+	j.updateFed(phase)
 }
 
-func (j *Job[J]) setTries(t task, n uint32) {
+func (j *job) setTries(t task, n uint32) {
 	if j.tries == nil {
 		j.tries = make(map[task]uint32)
 	}
@@ -99,24 +160,28 @@ func (j *Job[J]) setTries(t task, n uint32) {
 }
 
 // move applies the events that change the state of a task and end no attempt.
-func (j *Job[J]) move(ev *sojourn.Event) {
+func (j *job) move(ev *sojourn.Event) {
 	phase, index := int(ev.Task.Phase), ev.Task.Index
 	t := task{ev.Task.Phase, index}
 	switch ev.Kind {
 	case sojourn.TaskHeld:
 		j.unqueue(phase, index)
-		if j.held == nil {
-			j.held = make(map[task]struct{})
+		j.hold(phase, int(index), int(index)+1)
+		if ev.Attempt > 0 {
+			j.setTries(t, ev.Attempt)
 		}
-		j.held[t] = struct{}{}
 	case sojourn.TaskReady:
-		delete(j.held, t)
+		j.release(phase, index)
 		j.requeue(phase, index)
+		if ev.Attempt > 0 {
+			j.setTries(t, ev.Attempt)
+		}
 	case sojourn.TaskDone:
 		if j.phases[phase].IsPending(index) {
 			j.unqueue(phase, index)
+		} else {
+			j.release(phase, index)
 		}
-		delete(j.held, t)
 		if _, ok := j.tries[t]; !ok {
 			j.setTries(t, 0)
 		}
@@ -128,13 +193,13 @@ func (j *Job[J]) move(ev *sojourn.Event) {
 		j.left++
 		j.setTries(t, ev.Attempt)
 		j.requeue(phase, index)
-		j.updateReady(phase + 1)
+		j.updateFed(phase)
 	}
 }
 
 // cancel drops all pending tasks. It drops the maps too, since no task of a
 // cancelled job is tried again.
-func (j *Job[J]) cancel() {
+func (j *job) cancel() {
 	j.cancelled = true
 	for i := range j.phases {
 		j.phases[i].ready = false
@@ -143,11 +208,11 @@ func (j *Job[J]) cancel() {
 	for i := range j.sides {
 		j.sides[i].startable = 0
 	}
-	j.tries, j.held = nil, nil
+	j.tries, j.held, j.heldTasks = nil, nil, 0
 }
 
 // revise applies a new description.
-func (j *Job[J]) revise(spec *sojourn.Job) {
+func (j *job) revise(spec *sojourn.Job) {
 	old := j.spec
 	j.spec, j.weight = spec, spec.WeightUnits()
 	for i := range spec.Phases {
@@ -156,6 +221,9 @@ func (j *Job[J]) revise(spec *sojourn.Job) {
 		before := p.pending.Len()
 		p.pending.AddRange(was, is)
 		p.pending.RemoveFrom(is)
+		if is > was && spec.Phases[i].Held {
+			j.hold(i, was, is)
+		}
 		maps.DeleteFunc(j.tries, func(t task, _ uint32) bool { // of a task that was done without an attempt, and lost
 			return int(t.phase) == i && int64(t.index) >= int64(is)
 		})

@@ -14,14 +14,18 @@ const maxAttempt = 1 << 31
 // Check reports whether ev fits the account. It returns nil or a
 // [*sojourn.EventError], and changes nothing.
 func (l *Ledger[J]) Check(ev *sojourn.Event) error {
-	if err := l.check(ev); err != nil {
+	if err := l.check(ev, l.Supports); err != nil {
 		return &sojourn.EventError{Event: *ev, Err: err}
 	}
 	return nil
 }
 
+// CheckArrival returns nil if job could arrive now. Otherwise the error wraps
+// [sojourn.ErrInvalidJob], [sojourn.ErrDuplicateJob] or [sojourn.ErrUnsupported].
+func (l *Ledger[J]) CheckArrival(job *sojourn.Job) error { return l.checkArrival(job, l.Supports) }
+
 // check tests in the order in which package sojourn lists its errors.
-func (l *Ledger[J]) check(ev *sojourn.Event) error {
+func (l *cluster) check(ev *sojourn.Event, known sojourn.Features) error {
 	if !ev.Kind.Valid() {
 		return sojourn.ErrUnknownKind
 	}
@@ -41,9 +45,12 @@ func (l *Ledger[J]) check(ev *sojourn.Event) error {
 	case sojourn.NodeDown, sojourn.NodeUp:
 		return l.slots.nodes.checkChange(ev.Slot, ev.Kind == sojourn.NodeDown)
 	case sojourn.JobArrived, sojourn.JobAdopted:
-		return l.CheckArrival(ev.Job)
+		if ev.Kind == sojourn.JobAdopted && ev.Service < 0 {
+			return sojourn.ErrInvalidEvent
+		}
+		return l.checkArrival(ev.Job, known)
 	case sojourn.JobRevised:
-		return l.checkRevised(ev.Job)
+		return l.checkRevised(ev.Job, known)
 	case sojourn.JobCancelled:
 		if ev.Job == nil {
 			return fmt.Errorf("%w: nil", sojourn.ErrInvalidJob)
@@ -51,7 +58,7 @@ func (l *Ledger[J]) check(ev *sojourn.Event) error {
 		_, err := l.jobs.steerable(ev.Job.ID)
 		return err
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
-		return l.checkTask(ev)
+		return l.checkTask(ev, known)
 	case sojourn.TaskAdopted:
 		return l.checkAdopted(ev)
 	case sojourn.OutputLost:
@@ -60,21 +67,19 @@ func (l *Ledger[J]) check(ev *sojourn.Event) error {
 	return nil // Tick
 }
 
-// CheckArrival returns nil if job could arrive now. Otherwise the error wraps
-// [sojourn.ErrInvalidJob] or [sojourn.ErrDuplicateJob].
-func (l *Ledger[J]) CheckArrival(job *sojourn.Job) error {
+func (l *cluster) checkArrival(job *sojourn.Job, known sojourn.Features) error {
 	if err := job.Check(); err != nil {
 		return err
 	}
 	if l.jobs.byID[job.ID] != nil {
 		return sojourn.ErrDuplicateJob
 	}
-	return nil
+	return job.Features().Check(known)
 }
 
 // checkReport tests a report about a live attempt. It finds the attempt through the slot.
 // Only if that fails, it looks for the part that is unknown.
-func (l *Ledger[J]) checkReport(ev *sojourn.Event) error {
+func (l *cluster) checkReport(ev *sojourn.Event) error {
 	if ev.Service < 0 && ev.Kind != sojourn.TaskRefused ||
 		ev.Kind == sojourn.TaskProgress && ev.Progress > sojourn.MaxProgress ||
 		ev.Kind == sojourn.TaskFailed && !ev.Cause.Valid() {
@@ -96,24 +101,34 @@ func (l *Ledger[J]) checkReport(ev *sojourn.Event) error {
 }
 
 // has reports whether j has that task.
-func (j *Job[J]) has(id sojourn.TaskID) bool {
+func (j *job) has(id sojourn.TaskID) bool {
 	return int(id.Phase) < len(j.phases) && int64(id.Index) < int64(j.spec.Phases[id.Phase].Tasks)
 }
 
-func (l *Ledger[J]) checkTask(ev *sojourn.Event) error {
+func (l *cluster) checkTask(ev *sojourn.Event, known sojourn.Features) error {
+	steers := ev.Kind != sojourn.TaskDone
+	if steers && ev.Attempt > maxAttempt {
+		return sojourn.ErrInvalidEvent
+	}
 	j, err := l.jobs.steerableTask(ev.Task)
 	if err != nil {
 		return err
 	}
 	pending := j.phases[ev.Task.Phase].IsPending(ev.Task.Index)
-	_, held := j.held[task{ev.Task.Phase, ev.Task.Index}]
+	held := j.IsHeld(int(ev.Task.Phase), ev.Task.Index)
 	if ok := pending && ev.Kind != sojourn.TaskReady || held && ev.Kind != sojourn.TaskHeld; !ok {
 		return sojourn.ErrTaskState
 	}
-	return nil
+	if !steers || ev.Attempt == 0 {
+		return nil
+	}
+	if ev.Attempt < j.tries[task{ev.Task.Phase, ev.Task.Index}] {
+		return sojourn.ErrStaleAttempt
+	}
+	return ev.Features().Check(known)
 }
 
-func (l *Ledger[J]) checkAdopted(ev *sojourn.Event) error {
+func (l *cluster) checkAdopted(ev *sojourn.Event) error {
 	if ev.Service < 0 || ev.Attempt == 0 || ev.Attempt > maxAttempt {
 		return sojourn.ErrInvalidEvent
 	}
@@ -138,7 +153,7 @@ func (l *Ledger[J]) checkAdopted(ev *sojourn.Event) error {
 	return nil
 }
 
-func (l *Ledger[J]) checkOutputLost(ev *sojourn.Event) error {
+func (l *cluster) checkOutputLost(ev *sojourn.Event) error {
 	j, err := l.jobs.steerableTask(ev.Task)
 	if err != nil {
 		return err
@@ -153,7 +168,7 @@ func (l *Ledger[J]) checkOutputLost(ev *sojourn.Event) error {
 	return nil
 }
 
-func (l *Ledger[J]) checkRevised(spec *sojourn.Job) error {
+func (l *cluster) checkRevised(spec *sojourn.Job, known sojourn.Features) error {
 	if err := spec.Check(); err != nil {
 		return err
 	}
@@ -161,11 +176,14 @@ func (l *Ledger[J]) checkRevised(spec *sojourn.Job) error {
 	if err != nil {
 		return err
 	}
-	return j.checkRevised(spec)
+	if err := checkRevision(j, spec); err != nil {
+		return err
+	}
+	return spec.Features().Check(known)
 }
 
-// checkRevised tests a valid description that is to replace that of j.
-func (j *Job[J]) checkRevised(spec *sojourn.Job) error {
+// checkRevision tests a valid description that is to replace that of j.
+func checkRevision(j *job, spec *sojourn.Job) error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", sojourn.ErrInvalidRevision, fmt.Sprintf(format, args...))
 	}
@@ -183,7 +201,10 @@ func (j *Job[J]) checkRevised(spec *sojourn.Job) error {
 		if is.Class != was.Class {
 			return bad("phase %d: class %d was %d", i, is.Class, was.Class)
 		}
-		if k := j.startedFrom(i, is.Tasks); k < was.Tasks {
+		if !sameNeeds(is, was) {
+			return bad("phase %d: needs %v were %v", i, is.Needs, was.Needs)
+		}
+		if k := startedFrom(j, i, is.Tasks); k < was.Tasks {
 			return bad("phase %d: %d tasks, but task %d was assigned, held or done", i, is.Tasks, k)
 		}
 		if was.Inputs.Len() == 0 && is.Inputs.Len() == 0 {
@@ -198,9 +219,14 @@ func (j *Job[J]) checkRevised(spec *sojourn.Job) error {
 	return nil
 }
 
+// sameNeeds reports whether two phases wait for the same ones by their Needs.
+func sameNeeds(a, b *sojourn.Phase) bool {
+	return (a.Needs == nil) == (b.Needs == nil) && slices.Equal(a.Needs, b.Needs)
+}
+
 // startedFrom returns the first task of a phase, from the given one on, that may not be
 // dropped.
-func (j *Job[J]) startedFrom(phase, from int) int {
+func startedFrom(j *job, phase, from int) int {
 	first := j.phases[phase].pending.NextGap(from)
 	for t, n := range j.tries { //sojourn:unordered the least of them
 		if int(t.phase) == phase && int64(t.index) >= int64(from) && n > 0 {

@@ -1,8 +1,46 @@
 package ledger
 
 import (
+	"fmt"
 	"log/slog"
+	"strings"
 )
+
+// named is how many phases Attrs names at most that a job waits for.
+const named = 4
+
+// waits says what the phases of j wait for that may not start: those of the phases before them that
+// may start themselves and have not finished. There is one, since phases wait for earlier ones.
+func waits(j *job) string {
+	awaited := make([]bool, len(j.phases))
+	for i := range j.phases {
+		if j.phases[i].ready {
+			continue
+		}
+		for k, n := range j.spec.WaitsFor(i) {
+			awaited[k] = awaited[k] || j.phases[k].ready && j.phases[k].done < n
+		}
+	}
+	var list []string
+	more := 0
+	for k := range awaited {
+		switch {
+		case awaited[k] && len(list) < named:
+			list = append(list, fmt.Sprint(k))
+		case awaited[k]:
+			more++
+		}
+	}
+	text := "waits for phase "
+	if len(list) > 1 {
+		text = "waits for phases "
+	}
+	text += strings.Join(list, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
 
 // Attrs returns the attributes of a live job that every policy knows. All policies begin
 // Explain with them. Its keys are
@@ -12,9 +50,9 @@ import (
 //	done       tasks  those that have finished
 //	running    tasks  those that run
 //	startable  tasks  those that a free slot could get now
-//	blocked    tasks  those that wait for an earlier phase
+//	blocked    tasks  those that wait for earlier phases
 //	held       tasks  those that are held: see [sojourn.TaskHeld]
-func (j *Job[J]) Attrs() []slog.Attr {
+func (j *job) Attrs() []slog.Attr {
 	startable := 0
 	for i := range j.sides {
 		startable += j.sides[i].startable
@@ -23,7 +61,7 @@ func (j *Job[J]) Attrs() []slog.Attr {
 	for i := range j.spec.Phases {
 		total += j.spec.Phases[i].Tasks
 	}
-	blocked := j.left - j.running - startable - len(j.held)
+	blocked := j.left - j.running - startable - j.heldTasks
 	why := "waits for a slot"
 	switch {
 	case j.cancelled:
@@ -31,10 +69,10 @@ func (j *Job[J]) Attrs() []slog.Attr {
 	case startable > 0:
 	case j.left == j.running:
 		why = "runs all that is left of it"
-	case len(j.held) > 0 && blocked == 0:
+	case j.heldTasks > 0 && blocked == 0:
 		why = "is held"
 	default:
-		why = "waits for an earlier phase"
+		why = waits(j)
 	}
 	return []slog.Attr{
 		slog.String("why", why),
@@ -42,6 +80,6 @@ func (j *Job[J]) Attrs() []slog.Attr {
 		slog.Int("running", j.running),
 		slog.Int("startable", startable),
 		slog.Int("blocked", blocked),
-		slog.Int("held", len(j.held)),
+		slog.Int("held", j.heldTasks),
 	}
 }

@@ -1,6 +1,10 @@
 package ledger
 
 import (
+	"iter"
+	"maps"
+	"slices"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
 )
@@ -8,7 +12,11 @@ import (
 // A Job is the account of one live job. Only the ledger writes it, except Data.
 type Job[J any] struct {
 	Data J // the policy's data
+	job
+}
 
+// A job is a [Job] without the policy's data.
+type job struct {
 	spec   *sojourn.Job
 	seq    uint64
 	handle uint32
@@ -21,52 +29,99 @@ type Job[J any] struct {
 	running   int // live attempts: the sum over the phases, and over the sides
 	cancelled bool
 
-	tries map[task]uint32   // attempts so far, if the bitmaps do not imply the number
-	held  map[task]struct{} // tasks that may not start for now
+	tries map[task]uint32 // attempts so far, if the bitmaps do not imply the number
+
+	held      []bitset.Set // by phase: tasks that may not start for now; nil while there are none
+	heldTasks int          // how many they are
+
+	feeds [][]int // by phase: those that wait for it; nil if each waits for the one before at most
 }
 
 // Spec returns the description of the job, the latest one if it was revised. It belongs
 // to the driver: do not change it.
-func (j *Job[J]) Spec() *sojourn.Job { return j.spec }
+func (j *job) Spec() *sojourn.Job { return j.spec }
 
 // Seq returns the number of the job in the order of arrival, from 1. Every order ends in
 // it.
-func (j *Job[J]) Seq() uint64 { return j.seq }
+func (j *job) Seq() uint64 { return j.seq }
 
 // Handle returns a small number, from 0, that is unique among live jobs. Policies use it
 // as an index of arrays and heaps. A handle is reused after its job has ended.
-func (j *Job[J]) Handle() uint32 { return j.handle }
+func (j *job) Handle() uint32 { return j.handle }
 
 // Weight returns the WeightUnits of the description, in 2^-16.
-func (j *Job[J]) Weight() uint64 { return j.weight }
+func (j *job) Weight() uint64 { return j.weight }
 
 // NumPhases returns the number of phases.
-func (j *Job[J]) NumPhases() int { return len(j.phases) }
+func (j *job) NumPhases() int { return len(j.phases) }
 
 // Phase returns the account of a phase, from 0 as in the description.
-func (j *Job[J]) Phase(i int) *Phase { return &j.phases[i] }
+func (j *job) Phase(i int) *Phase { return &j.phases[i] }
 
 // NumSides returns how many classes of slots the phases use.
-func (j *Job[J]) NumSides() int { return len(j.sides) }
+func (j *job) NumSides() int { return len(j.sides) }
 
 // Side returns the part of the job on one class of slots. Sides are in the order in which
 // their classes appear among the phases.
-func (j *Job[J]) Side(i int) *Side { return &j.sides[i] }
+func (j *job) Side(i int) *Side { return &j.sides[i] }
 
 // Left returns the number of tasks that are not finished.
-func (j *Job[J]) Left() int { return j.left }
+func (j *job) Left() int { return j.left }
 
 // Running returns the number of live attempts.
-func (j *Job[J]) Running() int { return j.running }
+func (j *job) Running() int { return j.running }
+
+// Held returns the number of tasks that are held.
+func (j *job) Held() int { return j.heldTasks }
+
+// IsHeld reports whether a task is held.
+func (j *job) IsHeld(phase int, index uint32) bool {
+	return j.held != nil && j.held[phase].Has(int(index))
+}
+
+// NextHeld returns the lowest held task of a phase from index on; false if there is none.
+func (j *job) NextHeld(phase int, index uint32) (uint32, bool) {
+	if j.heldTasks == 0 {
+		return 0, false
+	}
+	i := j.held[phase].Next(int(index))
+	return uint32(max(i, 0)), i >= 0
+}
+
+// LastAttempt returns the number of the last attempt at a task that is not running; 0 if there
+// was none. The attempts that [sojourn.TaskHeld], [sojourn.TaskReady] and [sojourn.TaskAdopted]
+// told of count. The number of one that runs is that of its [Attempt].
+func (j *job) LastAttempt(phase int, index uint32) uint32 {
+	if n, ok := j.tries[task{uint16(phase), index}]; ok {
+		return n
+	}
+	if j.phases[phase].IsDone(index) {
+		return 1 // it finished at the first one
+	}
+	return 0
+}
+
+// Tried iterates over the tasks of a phase that have a number of attempts of their own, in
+// increasing order, with this number. It may be 0. A finished task that is not among them had
+// one attempt, any other one that does not run had none.
+func (j *job) Tried(phase int) iter.Seq2[uint32, uint32] {
+	return func(yield func(index, attempts uint32) bool) {
+		for _, t := range slices.SortedFunc(maps.Keys(j.tries), task.compare) {
+			if int(t.phase) == phase && !yield(t.index, j.tries[t]) {
+				return
+			}
+		}
+	}
+}
 
 // Cancelled reports whether the job only waits for its live attempts.
-func (j *Job[J]) Cancelled() bool { return j.cancelled }
+func (j *job) Cancelled() bool { return j.cancelled }
 
 // Ended reports whether nothing is left to do for j.
-func (j *Job[J]) Ended() bool { return j.running == 0 && (j.left == 0 || j.cancelled) }
+func (j *job) Ended() bool { return j.running == 0 && (j.left == 0 || j.cancelled) }
 
 // SideOf returns the part of j that runs on class c, or nil.
-func (j *Job[J]) SideOf(c sojourn.Class) *Side {
+func (j *job) SideOf(c sojourn.Class) *Side {
 	for i := range j.sides {
 		if j.sides[i].class == c {
 			return &j.sides[i]
@@ -75,16 +130,28 @@ func (j *Job[J]) SideOf(c sojourn.Class) *Side {
 	return nil
 }
 
+// AppendFed appends the phases that wait for a phase: whether they may start depends on how many
+// of its tasks have finished.
+func (j *job) AppendFed(dst []int, phase int) []int {
+	switch {
+	case j.feeds != nil:
+		return append(dst, j.feeds[phase]...)
+	case phase+1 < len(j.phases):
+		return append(dst, phase+1)
+	}
+	return dst
+}
+
 // NextPhase returns the first phase of a side that has a startable task. There
 // must be one.
-func (j *Job[J]) NextPhase(s *Side) int {
+func (j *job) NextPhase(s *Side) int {
 	if j.phases[s.first].startable(s) {
 		return s.first
 	}
 	return j.nextPhase(s)
 }
 
-func (j *Job[J]) nextPhase(s *Side) int {
+func (j *job) nextPhase(s *Side) int {
 	for !j.phases[s.first].startable(s) {
 		s.first++
 	}
@@ -115,8 +182,8 @@ type Phase struct {
 // Side returns the index, for [Job.Side], of the side that the phase belongs to.
 func (p *Phase) Side() int { return p.side }
 
-// Ready reports whether enough tasks of the phase before have finished. No phase of a
-// cancelled job is ready.
+// Ready reports whether enough tasks of the phases that it waits for have finished. No phase of
+// a cancelled job is ready.
 func (p *Phase) Ready() bool { return p.ready }
 
 // Done returns the number of finished tasks.
@@ -136,6 +203,18 @@ func (p *Phase) FirstPending() (uint32, bool) {
 
 // IsPending reports whether a task waits for a slot and is not held.
 func (p *Phase) IsPending(index uint32) bool { return p.pending.Has(int(index)) }
+
+// NextPending returns the lowest task from index on that Pending counts; false if there is none.
+func (p *Phase) NextPending(index uint32) (uint32, bool) {
+	i := p.pending.Next(int(index))
+	return uint32(max(i, 0)), i >= 0
+}
+
+// NextDone returns the lowest finished task from index on; false if there is none.
+func (p *Phase) NextDone(index uint32) (uint32, bool) {
+	i := p.finished.Next(int(index))
+	return uint32(max(i, 0)), i >= 0
+}
 
 // IsDone reports whether a task has finished.
 func (p *Phase) IsDone(index uint32) bool { return p.finished.Has(int(index)) }

@@ -1,46 +1,41 @@
 package ledger
 
-import "github.com/sojourn-sched/sojourn"
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/handle"
+)
 
 // jobs are the live jobs of a ledger.
-type jobs[J any] struct {
-	byID  map[sojourn.JobID]*Job[J]
-	table []*Job[J] // by handle; nil where the handle is free
-	spare []uint32  // free handles, the next one last
-	seq   uint64    // of the latest job
+type jobs struct {
+	byID  map[sojourn.JobID]*job
+	table []*job   // by handle; nil where the handle is free
+	spare []uint32 // free handles, the next one last
+	seq   uint64   // of the latest job
 }
 
-// add adds a job that arrives and gives it a handle.
-func (t *jobs[J]) add(spec *sojourn.Job) *Job[J] {
+// add makes a zero job one that arrives, and gives it a handle.
+func (t *jobs) add(j *job, spec *sojourn.Job) {
 	t.seq++
-	j := newJob[J](spec, t.seq)
-	if n := len(t.spare); n > 0 {
-		j.handle = t.spare[n-1]
-		t.spare = t.spare[:n-1]
-		t.table[j.handle] = j
-	} else {
-		j.handle = uint32(len(t.table))
-		t.table = append(t.table, j)
-	}
+	j.describe(spec, t.seq)
+	j.handle = handle.Add(&t.table, &t.spare, j)
+	j.holdAtFirst()
 	for i := range j.phases {
 		j.updateReady(i)
 	}
 	if t.byID == nil {
-		t.byID = make(map[sojourn.JobID]*Job[J])
+		t.byID = make(map[sojourn.JobID]*job)
 	}
 	t.byID[spec.ID] = j
-	return j
 }
 
 // remove removes a job that has ended.
-func (t *jobs[J]) remove(j *Job[J]) {
+func (t *jobs) remove(j *job) {
 	delete(t.byID, j.spec.ID)
-	t.table[j.handle] = nil
-	t.spare = append(t.spare, j.handle)
+	handle.Remove(t.table, &t.spare, j.handle)
 }
 
 // steerable returns a live job that is not cancelled.
-func (t *jobs[J]) steerable(id sojourn.JobID) (*Job[J], error) {
+func (t *jobs) steerable(id sojourn.JobID) (*job, error) {
 	j := t.byID[id]
 	if j == nil {
 		return nil, sojourn.ErrUnknownJob
@@ -52,7 +47,7 @@ func (t *jobs[J]) steerable(id sojourn.JobID) (*Job[J], error) {
 }
 
 // steerableTask returns the job of a task that exists and was not cancelled.
-func (t *jobs[J]) steerableTask(id sojourn.TaskID) (*Job[J], error) {
+func (t *jobs) steerableTask(id sojourn.TaskID) (*job, error) {
 	j, err := t.steerable(id.Job)
 	if err == nil && !j.has(id) {
 		err = sojourn.ErrUnknownTask

@@ -23,6 +23,9 @@
 // counters. A policy keeps its own data about a job in [Job].Data, or in arrays indexed by
 // [Job.Handle].
 //
+// Only what touches the policy's data is generic. The rest, most of the code, is compiled once
+// and not once for each policy in each package that imports one.
+//
 // # Cost
 //
 // Reports about attempts find their job through the slot table, without a map.
@@ -45,9 +48,12 @@ import (
 // A Ledger is the account of one cluster. J is the policy's data about a job. The zero Ledger
 // is empty and ready.
 type Ledger[J any] struct {
-	now   sojourn.Time
-	jobs  jobs[J]
-	slots slots[J]
+	// Supports says which features the policy knows. Set it before the first event, and after a
+	// reset. Check refuses events that use others.
+	Supports sojourn.Features
+
+	cluster
+	own []*Job[J] // by handle: the jobs of cluster, whose job they contain
 }
 
 // An Attempt is a live attempt at a task.
@@ -58,21 +64,23 @@ type Attempt[J any] struct {
 	Start  sojourn.Time // when it was assigned or adopted
 }
 
-// Now returns the instant of the latest event.
-func (l *Ledger[J]) Now() sojourn.Time { return l.now }
-
-// Live returns the number of live jobs, cancelled ones included.
-func (l *Ledger[J]) Live() int { return len(l.jobs.byID) }
-
 // Job returns a live job, or nil.
-func (l *Ledger[J]) Job(id sojourn.JobID) *Job[J] { return l.jobs.byID[id] }
+func (l *Ledger[J]) Job(id sojourn.JobID) *Job[J] { return l.whole(l.jobs.byID[id]) }
+
+// whole returns the live job that contains j; nil for nil.
+func (l *Ledger[J]) whole(j *job) *Job[J] {
+	if j == nil {
+		return nil
+	}
+	return l.own[j.handle]
+}
 
 // ByHandle returns the live job with that handle.
-func (l *Ledger[J]) ByHandle(h uint32) *Job[J] { return l.jobs.table[h] }
+func (l *Ledger[J]) ByHandle(h uint32) *Job[J] { return l.own[h] }
 
 // AppendJobs appends the live jobs that are not cancelled, in the order of their handles.
 func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
-	for _, j := range l.jobs.table {
+	for _, j := range l.own {
 		if j != nil && !j.cancelled {
 			dst = append(dst, j)
 		}
@@ -84,7 +92,7 @@ func (l *Ledger[J]) AppendJobs(dst []*Job[J]) []*Job[J] {
 // jobs that rank lists, each at its first place, then the others by handle. rank must
 // list live jobs only.
 func (l *Ledger[J]) AppendRanking(dst []sojourn.JobID, rank func(list func(*Job[J]))) []sojourn.JobID {
-	listed := make([]bool, len(l.jobs.table))
+	listed := make([]bool, len(l.own))
 	list := func(j *Job[J]) {
 		if !listed[j.handle] {
 			listed[j.handle] = true
@@ -102,82 +110,12 @@ func (l *Ledger[J]) AppendRanking(dst []sojourn.JobID, rank func(list func(*Job[
 // handles.
 func (l *Ledger[J]) All() iter.Seq[*Job[J]] {
 	return func(yield func(*Job[J]) bool) {
-		for _, j := range l.jobs.table {
+		for _, j := range l.own {
 			if j != nil && !yield(j) {
 				return
 			}
 		}
 	}
-}
-
-// Capacity returns the number of slots of a class, retiring ones included.
-func (l *Ledger[J]) Capacity(c sojourn.Class) int {
-	if int(c) >= len(l.slots.classes) {
-		return 0
-	}
-	return l.slots.classes[c].capacity
-}
-
-// FreeSlot returns the free slot of class c with the least ID.
-func (l *Ledger[J]) FreeSlot(c sojourn.Class) (sojourn.SlotID, bool) {
-	if int(c) >= len(l.slots.classes) {
-		return 0, false
-	}
-	id := l.slots.classes[c].free.Min()
-	return sojourn.SlotID(max(id, 0)), id >= 0
-}
-
-// FreeSlots returns the number of free slots of class c.
-func (l *Ledger[J]) FreeSlots(c sojourn.Class) int {
-	if int(c) >= len(l.slots.classes) {
-		return 0
-	}
-	return l.slots.classes[c].free.Len()
-}
-
-// NextFree returns the free slot of class c with the least ID that is at least
-// from.
-func (l *Ledger[J]) NextFree(c sojourn.Class, from sojourn.SlotID) (sojourn.SlotID, bool) {
-	if int(c) >= len(l.slots.classes) {
-		return 0, false
-	}
-	id := l.slots.classes[c].free.Next(int(from))
-	return sojourn.SlotID(max(id, 0)), id >= 0
-}
-
-// Rack returns the rack of a node that has slots or is down; 0 if it is unknown.
-func (l *Ledger[J]) Rack(n sojourn.NodeID) sojourn.RackID { return l.slots.nodes[n].rack }
-
-// Down reports whether the data of a node cannot be read.
-func (l *Ledger[J]) Down(n sojourn.NodeID) bool { return l.slots.nodes[n].down }
-
-// Free returns the slot that Assign is called with. It panics with a [*sojourn.SlotError] if
-// the slot is unknown, retiring or busy.
-func (l *Ledger[J]) Free(id sojourn.SlotID) sojourn.Slot {
-	s := l.slots.at(id)
-	switch {
-	case s == nil || s.state == absent || s.state == retiring:
-		panic(&sojourn.SlotError{Slot: id})
-	case s.state == busy:
-		panic(&sojourn.SlotError{Slot: id, Busy: true})
-	}
-	return s.whole(id)
-}
-
-// Retiring reports whether a slot is busy and will leave with its attempt.
-func (l *Ledger[J]) Retiring(id sojourn.SlotID) bool {
-	s := l.slots.at(id)
-	return s != nil && s.state == retiring
-}
-
-// Busy returns a slot that runs something, retiring or not; false if it runs nothing or does
-// not exist.
-func (l *Ledger[J]) Busy(id sojourn.SlotID) (sojourn.Slot, bool) {
-	s := l.slots.at(id)
-	if s == nil || s.job == nil {
-		return sojourn.Slot{}, false
-	}
-	return s.whole(id), true
 }
 
 // Attempt returns the live attempt on a slot.
@@ -187,7 +125,7 @@ func (l *Ledger[J]) Attempt(id sojourn.SlotID) (Attempt[J], bool) {
 		return Attempt[J]{}, false
 	}
 	t := sojourn.TaskID{Job: s.job.spec.ID, Phase: s.phase, Index: s.index}
-	return Attempt[J]{s.job, t, s.attempt, s.start}, true
+	return Attempt[J]{l.own[s.job.handle], t, s.attempt, s.start}, true
 }
 
 // Attempts iterates over the busy slots and their attempts, by ID of the slot. It visits every
@@ -202,70 +140,19 @@ func (l *Ledger[J]) Attempts() iter.Seq2[sojourn.Slot, Attempt[J]] {
 	}
 }
 
-// AppendFree appends the free slots of class c, by ID. It visits every slot.
-func (l *Ledger[J]) AppendFree(dst []sojourn.Slot, c sojourn.Class) []sojourn.Slot {
-	for id, s := range l.slots.all() {
-		if s.state == free && s.class == c {
-			dst = append(dst, s.whole(id))
-		}
-	}
-	return dst
-}
-
-// AppendDown appends the nodes whose data cannot be read, by ID. Each entry is a slot with the
-// node and its rack, as in a NodeDown event.
-func (l *Ledger[J]) AppendDown(dst []sojourn.Slot) []sojourn.Slot {
-	for _, id := range l.slots.nodes.sorted() {
-		if n := l.slots.nodes[id]; n.down {
-			dst = append(dst, sojourn.Slot{Node: id, Rack: n.rack})
-		}
-	}
-	return dst
-}
-
 // Take assigns to a free slot the lowest startable task of the first phase of a
 // side that has one. There must be one.
 func (l *Ledger[J]) Take(j *Job[J], s *Side, id sojourn.SlotID) sojourn.Assignment {
-	return l.TakePhase(j, j.NextPhase(s), id)
+	return l.takePhase(&j.job, j.NextPhase(s), id)
 }
 
 // TakePhase assigns to a free slot the lowest pending task of a ready phase.
 // There must be one.
 func (l *Ledger[J]) TakePhase(j *Job[J], phase int, id sojourn.SlotID) sojourn.Assignment {
-	return l.TakeTask(j, phase, uint32(j.phases[phase].pending.Min()), id)
+	return l.takePhase(&j.job, phase, id)
 }
 
 // TakeTask assigns a pending task of a ready phase to a free slot.
 func (l *Ledger[J]) TakeTask(j *Job[J], phase int, index uint32, id sojourn.SlotID) sojourn.Assignment {
-	number := uint32(1)
-	if j.tries != nil {
-		t := task{uint16(phase), index}
-		if n, ok := j.tries[t]; ok {
-			number = n + 1
-			j.tries[t] = number
-		}
-	}
-	l.start(j, phase, index, number, id)
-	return sojourn.Assignment{
-		Task:    sojourn.TaskID{Job: j.spec.ID, Phase: uint16(phase), Index: index},
-		Attempt: number,
-		Slot:    id,
-	}
-}
-
-// start puts a pending task on a free slot.
-func (l *Ledger[J]) start(j *Job[J], phase int, index, number uint32, id sojourn.SlotID) {
-	p := &j.phases[phase]
-	side := &j.sides[p.side]
-	p.pending.Remove(int(index))
-	p.running++
-	side.running++
-	side.started++
-	j.running++
-	if p.ready {
-		side.startable--
-	}
-	s := l.slots.at(id)
-	s.job, s.phase, s.index, s.attempt, s.start, s.state = j, uint16(phase), index, number, l.now, busy
-	l.slots.classes[s.class].free.Remove(int(id))
+	return l.takeTask(&j.job, phase, index, id)
 }

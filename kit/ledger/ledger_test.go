@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -66,10 +67,11 @@ func TestLowestTaskFirst(t *testing.T) {
 }
 
 // Startable, Ready and NextPhase agree with a count over all tasks while tasks finish, fail
-// and lose outputs in a chain of phases on two classes.
+// and lose outputs in phases on two classes that wait for others.
 func TestSidesAgreeWithACount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &testLedger{t: t}
+		l.Supports = sojourn.FeatureNeeds
 		for i := range 4 {
 			l.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: sojourn.Class(i % 2)}})
 		}
@@ -78,6 +80,14 @@ func TestSidesAgreeWithACount(t *testing.T) {
 			ph := sojourn.Phase{Tasks: rapid.IntRange(1, 5).Draw(t, "tasks"), Class: sojourn.Class(rapid.IntRange(0, 1).Draw(t, "class"))}
 			if i > 0 {
 				ph.After = rapid.IntRange(sojourn.NoBarrier, phases[i-1].Tasks).Draw(t, "after")
+			}
+			if rapid.IntRange(0, 3).Draw(t, "needs") == 0 {
+				ph.After, ph.Needs = 0, []int{}
+				for k := range i {
+					if rapid.Bool().Draw(t, "this one") {
+						ph.Needs = append(ph.Needs, k)
+					}
+				}
 			}
 			phases = append(phases, ph)
 		}
@@ -114,7 +124,10 @@ func TestSidesAgreeWithACount(t *testing.T) {
 				want := map[sojourn.Class]int{}
 				first := map[sojourn.Class]int{}
 				for p := len(phases) - 1; p >= 0; p-- {
-					ready := p == 0 || j.phases[p-1].done >= j.spec.Threshold(p)
+					ready := p == 0 || phases[p].Needs != nil || j.phases[p-1].done >= j.spec.Threshold(p)
+					for _, k := range phases[p].Needs {
+						ready = ready && j.phases[k].done == phases[k].Tasks
+					}
 					if j.phases[p].ready != ready {
 						t.Fatalf("phase %d: Ready = %v, want %v", p, j.phases[p].ready, ready)
 					}
@@ -168,6 +181,37 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 	}
 }
 
+// Any number of tasks that are held from the beginning takes little memory, also when some of
+// them are released and run.
+func TestHeldTasksTakeLittleMemory(t *testing.T) {
+	l := &testLedger{t: t}
+	l.Supports = sojourn.FeatureHeld
+	l.slots(1)
+	least := uint64(math.MaxUint64)
+	for range 5 { // the runtime allocates beside it
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		j := l.arrive(1, sojourn.Phase{Tasks: sojourn.MaxTasks, Held: true})
+		if j.sides[0].startable != 0 || j.heldTasks != sojourn.MaxTasks {
+			t.Fatalf("%d tasks may start and %d are held", j.sides[0].startable, j.heldTasks)
+		}
+		for _, i := range []uint32{0, 1 << 20, sojourn.MaxTasks - 1} {
+			l.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: 1, Index: i}})
+			a := l.Take(j, &j.sides[0], 0)
+			if a.Task.Index != i {
+				t.Fatalf("task %v starts, want %d", a.Task, i)
+			}
+			l.end(sojourn.TaskFinished, a)
+		}
+		l.observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: j.spec})
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if least > 64<<10 {
+		t.Errorf("%d held tasks took %d bytes, want at most %d", sojourn.MaxTasks, least, 64<<10)
+	}
+}
+
 // A wild slot ID is refused and costs nothing.
 func TestSlotIDsAreBounded(t *testing.T) {
 	l := &testLedger{t: t}
@@ -196,6 +240,39 @@ func TestDroppedTasksAreForgotten(t *testing.T) {
 }
 
 // Every unfinished task is running, startable, blocked by an earlier phase or held.
+// A job that waits says for which phases: those that can go on.
+func TestWhatAJobWaitsFor(t *testing.T) {
+	for _, tc := range []struct {
+		needs [][]int // of phases 1, 2, ...
+		done  []int   // phases that have finished
+		want  string
+	}{
+		{[][]int{nil}, nil, "waits for phase 0"},
+		{[][]int{nil, nil}, []int{0}, "waits for phase 1"},
+		{[][]int{{}, {0, 1}, {2}}, nil, "waits for phases 0, 1"},
+		{[][]int{{}, {0, 1}, {2}}, []int{1}, "waits for phase 0"},
+		{[][]int{{}, {}, {}, {}, {}, {0, 1, 2, 3, 4, 5}}, nil, "waits for phases 0, 1, 2, 3 and 2 more"},
+	} {
+		l := &testLedger{t: t}
+		l.Supports = sojourn.FeatureNeeds
+		l.slots(6)
+		phases := []sojourn.Phase{{Tasks: 1}}
+		for _, needs := range tc.needs {
+			phases = append(phases, sojourn.Phase{Tasks: 1, Needs: needs})
+		}
+		j := l.arrive(1, phases...)
+		for id := sojourn.SlotID(0); j.SideOf(0).Startable() > 0; {
+			a := l.Take(j, j.SideOf(0), id)
+			if id++; slices.Contains(tc.done, int(a.Task.Phase)) {
+				l.end(sojourn.TaskFinished, a)
+			}
+		}
+		if got := j.Attrs()[0].Value.String(); got != tc.want {
+			t.Errorf("needs %v, done %v: it %s, want %s", tc.needs, tc.done, got, tc.want)
+		}
+	}
+}
+
 func TestAttrsAddUp(t *testing.T) {
 	l := &testLedger{t: t}
 	l.slots(2)
@@ -232,6 +309,7 @@ func TestStatesOfATask(t *testing.T) {
 	// pending, so that the job is live.
 	in := func(s state) (*testLedger, *Job[int]) {
 		l := &testLedger{t: t}
+		l.Supports = sojourn.FeatureAttempts
 		l.slots(2)
 		j := l.arrive(1, sojourn.Phase{Tasks: 2})
 		switch s {
@@ -248,7 +326,7 @@ func TestStatesOfATask(t *testing.T) {
 		if j.Phase(0).IsPending(0) {
 			list = append(list, pending)
 		}
-		if _, ok := j.held[task{}]; ok {
+		if j.IsHeld(0, 0) {
 			list = append(list, held)
 		}
 		for _, a := range l.Attempts() {

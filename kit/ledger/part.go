@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -35,11 +36,18 @@ func RestorePart(data []byte) *Part {
 //
 // An event that fits l and concerns these jobs then fits part as well.
 func (l *Ledger[J]) Covers(part *Part, jobs []*Job[J]) bool {
-	live, running := 0, 0
-	for _, j := range jobs {
-		if j == nil {
-			continue
+	return l.covers(&part.cluster, func(yield func(*job) bool) {
+		for _, j := range jobs {
+			if j != nil && !yield(&j.job) {
+				return
+			}
 		}
+	})
+}
+
+func (l *cluster) covers(part *cluster, jobs iter.Seq[*job]) bool {
+	live, running := 0, 0
+	for j := range jobs {
 		k := part.jobs.byID[j.spec.ID]
 		if k == nil || !bytes.Equal(tasks(j), tasks(k)) {
 			return false
@@ -67,7 +75,7 @@ func (l *Ledger[J]) Covers(part *Part, jobs []*Job[J]) bool {
 }
 
 // tasks returns the account of a job and its tasks, as bytes.
-func tasks[J any](j *Job[J]) []byte {
+func tasks(j *job) []byte {
 	data, _ := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) { // it cannot fail
 		w.Job(j.spec)
 		w.Bool(j.cancelled)

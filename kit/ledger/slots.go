@@ -12,15 +12,15 @@ import (
 )
 
 // slots are the slots and nodes of a ledger.
-type slots[J any] struct {
-	pages   []*slotPage[J] // slot id is pages[id/pageSize][id%pageSize]
-	classes []class        // by sojourn.Class, up to the highest one seen
+type slots struct {
+	pages   []*slotPage // slot id is pages[id/pageSize][id%pageSize]
+	classes []class     // by sojourn.Class, up to the highest one seen
 	nodes   nodes
 }
 
 const pageSize = 256
 
-type slotPage[J any] [pageSize]slot[J]
+type slotPage [pageSize]slot
 
 type slotState uint8
 
@@ -31,8 +31,8 @@ const (
 	retiring // busy, and will leave with its attempt
 )
 
-type slot[J any] struct {
-	job     *Job[J] // of the live attempt, if any
+type slot struct {
+	job     *job // of the live attempt, if any
 	start   sojourn.Time
 	node    sojourn.NodeID
 	rack    sojourn.RackID
@@ -43,7 +43,7 @@ type slot[J any] struct {
 	state   slotState
 }
 
-func (s *slot[J]) whole(id sojourn.SlotID) sojourn.Slot {
+func (s *slot) whole(id sojourn.SlotID) sojourn.Slot {
 	return sojourn.Slot{ID: id, Node: s.node, Rack: s.rack, Class: s.class}
 }
 
@@ -53,7 +53,7 @@ type class struct {
 }
 
 // at returns the entry of a slot, or nil if there never was one.
-func (t *slots[J]) at(id sojourn.SlotID) *slot[J] {
+func (t *slots) at(id sojourn.SlotID) *slot {
 	page := int(id / pageSize)
 	if page >= len(t.pages) || t.pages[page] == nil {
 		return nil
@@ -62,8 +62,8 @@ func (t *slots[J]) at(id sojourn.SlotID) *slot[J] {
 }
 
 // all iterates over the slots that are not absent, by ID.
-func (t *slots[J]) all() iter.Seq2[sojourn.SlotID, *slot[J]] {
-	return func(yield func(sojourn.SlotID, *slot[J]) bool) {
+func (t *slots) all() iter.Seq2[sojourn.SlotID, *slot] {
+	return func(yield func(sojourn.SlotID, *slot) bool) {
 		for i, page := range t.pages {
 			if page == nil {
 				continue
@@ -78,7 +78,7 @@ func (t *slots[J]) all() iter.Seq2[sojourn.SlotID, *slot[J]] {
 }
 
 // add adds a slot, or ends the retirement of one.
-func (t *slots[J]) add(slot sojourn.Slot) {
+func (t *slots) add(slot sojourn.Slot) {
 	if s := t.at(slot.ID); s != nil && s.state == retiring {
 		s.state = busy
 		return
@@ -91,24 +91,24 @@ func (t *slots[J]) add(slot sojourn.Slot) {
 
 // open makes the entry of a free slot. It counts the slot for its class, but not for its
 // node.
-func (t *slots[J]) open(add sojourn.Slot) {
+func (t *slots) open(add sojourn.Slot) {
 	page := int(add.ID / pageSize)
 	for page >= len(t.pages) {
 		t.pages = append(t.pages, nil)
 	}
 	if t.pages[page] == nil {
-		t.pages[page] = new(slotPage[J])
+		t.pages[page] = new(slotPage)
 	}
 	for int(add.Class) >= len(t.classes) {
 		t.classes = append(t.classes, class{})
 	}
-	t.pages[page][add.ID%pageSize] = slot[J]{node: add.Node, rack: add.Rack, class: add.Class, state: free}
+	t.pages[page][add.ID%pageSize] = slot{node: add.Node, rack: add.Rack, class: add.Class, state: free}
 	t.classes[add.Class].capacity++
 	t.classes[add.Class].free.Add(int(add.ID))
 }
 
 // drop removes a slot that nothing runs on.
-func (t *slots[J]) drop(id sojourn.SlotID, s *slot[J]) {
+func (t *slots) drop(id sojourn.SlotID, s *slot) {
 	s.state = absent
 	t.classes[s.class].capacity--
 	t.classes[s.class].free.Remove(int(id))
@@ -118,7 +118,7 @@ func (t *slots[J]) drop(id sojourn.SlotID, s *slot[J]) {
 }
 
 // check reports whether a slot may be added.
-func (t *slots[J]) check(want sojourn.Slot) error {
+func (t *slots) check(want sojourn.Slot) error {
 	if want.ID >= sojourn.MaxSlots {
 		return fmt.Errorf("%w: ID %d is not below %d", sojourn.ErrInvalidSlot, want.ID, sojourn.MaxSlots)
 	}
@@ -147,7 +147,7 @@ func (n nodes) sorted() []sojourn.NodeID {
 }
 
 // setNode stores the state of a node. It forgets a node that is up and has no slots.
-func (t *slots[J]) setNode(id sojourn.NodeID, n node, rack sojourn.RackID) {
+func (t *slots) setNode(id sojourn.NodeID, n node, rack sojourn.RackID) {
 	if id == 0 {
 		return
 	}

@@ -16,11 +16,13 @@ import (
 // It writes handles and the order in which free handles will be used, since
 // they decide the order of [Ledger.All] and of [Ledger.AppendJobs]. Pending,
 // startable and ready follow from done, held and running, and are not written.
-func (l *Ledger[J]) Save(w *snapshot.Writer) {
+func (l *cluster) Save(w *snapshot.Writer) {
 	w.Time(l.now)
 	latest, seq := snapshot.Seqs(l.jobs.seq, func(add func(uint64)) {
-		for j := range l.All() {
-			add(j.seq)
+		for _, j := range l.jobs.table {
+			if j != nil {
+				add(j.seq)
+			}
 		}
 	})
 	w.Uint(latest)
@@ -61,7 +63,7 @@ func (l *Ledger[J]) Save(w *snapshot.Writer) {
 	}
 }
 
-func (j *Job[J]) save(w *snapshot.Writer, seq uint64) {
+func (j *job) save(w *snapshot.Writer, seq uint64) {
 	w.Job(j.spec)
 	w.Uint(seq)
 	w.Bool(j.cancelled)
@@ -72,7 +74,7 @@ func (j *Job[J]) save(w *snapshot.Writer, seq uint64) {
 }
 
 // saveTasks writes which tasks are done, were tried and are held.
-func (j *Job[J]) saveTasks(w *snapshot.Writer) {
+func (j *job) saveTasks(w *snapshot.Writer) {
 	for i := range j.phases {
 		saveSet(w, &j.phases[i].finished)
 	}
@@ -81,9 +83,11 @@ func (j *Job[J]) saveTasks(w *snapshot.Writer) {
 		t.save(w)
 		w.Uint(uint64(j.tries[t]))
 	}
-	w.Len(len(j.held))
-	for _, t := range slices.SortedFunc(maps.Keys(j.held), task.compare) {
-		t.save(w)
+	w.Bool(j.heldTasks > 0)
+	for i := range j.held {
+		if j.heldTasks > 0 {
+			saveSet(w, &j.held[i])
+		}
 	}
 }
 
@@ -140,15 +144,33 @@ func restoreSet(r *snapshot.Reader, s *bitset.Set, n int) {
 // wrong, the ledger stays empty. The Data of jobs is zero afterwards; the policy
 // fills it, in the order in which it wrote it.
 func (l *Ledger[J]) Restore(r *snapshot.Reader) {
+	l.restore(r, l.Supports, func(handles int) func(h int) *job {
+		l.own = make([]*Job[J], handles)
+		return func(h int) *job {
+			l.own[h] = new(Job[J])
+			return &l.own[h].job
+		}
+	})
+	if r.Err() != nil {
+		*l = Ledger[J]{Supports: l.Supports}
+	}
+}
+
+// restore reads a cluster whose jobs use what is supported. It asks table for a function that makes
+// the zero job of a handle.
+func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table func(handles int) func(h int) *job) {
 	l.now = r.Time()
 	l.jobs.seq = r.Seq()
-	l.jobs.restore(r)
+	l.jobs.restore(r, table)
 	ids := l.slots.restoreNodes(r)
 	l.restoreSlots(r)
 	for _, id := range ids {
 		r.Check(l.slots.nodes[id].slots > 0 || l.slots.nodes[id].down, "there is nothing to know of a node")
 	}
-	for j := range l.All() {
+	for _, j := range l.jobs.table {
+		if j == nil {
+			continue
+		}
 		if j.cancelled {
 			j.cancel()
 		}
@@ -159,21 +181,21 @@ func (l *Ledger[J]) Restore(r *snapshot.Reader) {
 			r.Check(j.sides[i].started >= j.sides[i].running, "more attempts run than were started")
 		}
 		r.Check(!j.Ended(), "a job has ended")
-	}
-	if r.Err() != nil {
-		*l = Ledger[J]{}
+		r.Check(j.spec.Features()&^supported == 0, "a job uses what the policy does not know")
 	}
 }
 
-func (t *jobs[J]) restore(r *snapshot.Reader) {
-	t.table = make([]*Job[J], r.Len())
-	t.byID = make(map[sojourn.JobID]*Job[J], len(t.table))
+func (t *jobs) restore(r *snapshot.Reader, table func(handles int) func(h int) *job) {
+	t.table = make([]*job, r.Len())
+	t.byID = make(map[sojourn.JobID]*job, len(t.table))
+	zero := table(len(t.table))
 	var order []uint64
 	for h := range t.table {
 		if !r.Bool() {
 			continue
 		}
-		j := restoreJob[J](r)
+		j := zero(h)
+		j.restore(r)
 		if r.Err() != nil || !r.Check(t.byID[j.spec.ID] == nil && j.seq <= t.seq, "a job is there twice, or too early") {
 			return
 		}
@@ -186,12 +208,12 @@ func (t *jobs[J]) restore(r *snapshot.Reader) {
 	t.spare = r.Free(len(t.table), func(h int) bool { return t.table[h] == nil })
 }
 
-func restoreJob[J any](r *snapshot.Reader) *Job[J] {
+func (j *job) restore(r *snapshot.Reader) {
 	spec := r.Job()
 	if spec == nil {
-		return nil
+		return
 	}
-	j := newJob[J](spec, r.Uint())
+	j.describe(spec, r.Uint())
 	j.cancelled = r.Bool()
 	for i := range j.sides {
 		j.sides[i].started = r.Count()
@@ -207,38 +229,42 @@ func restoreJob[J any](r *snapshot.Reader) *Job[J] {
 	}
 	var last task
 	for i := range r.Len() {
-		t, n := j.restoreTask(r), uint32(r.Below(1<<32))
+		t, n := restoreTask(r, j), uint32(r.Below(1<<32))
 		if r.Err() != nil || !r.Check(!j.cancelled && (i == 0 || last.compare(t) < 0), "tries are not in order, or of a cancelled job") {
-			return nil
+			return
 		}
 		last = t
 		j.setTries(t, n)
 	}
-	for i := range r.Len() {
-		t := j.restoreTask(r)
-		r.Check(i == 0 || last.compare(t) < 0, "held tasks are not in order")
-		last = t
-		if r.Err() != nil || !r.Check(j.phases[t.phase].IsPending(t.index) && !j.cancelled, "a task is held that is not pending") {
-			return nil
-		}
-		j.phases[t.phase].pending.Remove(int(t.index))
-		if j.held == nil {
-			j.held = make(map[task]struct{})
-		}
-		j.held[t] = struct{}{}
+	if r.Bool() {
+		restoreHeld(r, j)
 	}
-	return j
+}
+
+// restoreHeld reads which tasks are held.
+func restoreHeld(r *snapshot.Reader, j *job) {
+	for i := range j.phases {
+		var set bitset.Set
+		restoreSet(r, &set, j.spec.Phases[i].Tasks)
+		for from, to := range runs(&set) {
+			if r.Err() != nil || !r.Check(j.phases[i].pending.NextGap(from) >= to && !j.cancelled, "a task is held that is not pending") {
+				return
+			}
+			j.hold(i, from, to)
+		}
+	}
+	r.Check(j.heldTasks > 0, "nothing is held")
 }
 
 // restoreTask reads the name of a task of j.
-func (j *Job[J]) restoreTask(r *snapshot.Reader) (t task) {
+func restoreTask(r *snapshot.Reader, j *job) (t task) {
 	t.phase = uint16(r.Below(uint64(len(j.phases))))
 	t.index = uint32(r.Below(uint64(j.spec.Phases[t.phase].Tasks)))
 	return t
 }
 
 // restoreNodes reads the states of nodes, and returns their IDs.
-func (t *slots[J]) restoreNodes(r *snapshot.Reader) []sojourn.NodeID {
+func (t *slots) restoreNodes(r *snapshot.Reader) []sojourn.NodeID {
 	ids := make([]sojourn.NodeID, r.Len())
 	t.nodes = make(nodes, len(ids))
 	for i := range ids {
@@ -249,7 +275,7 @@ func (t *slots[J]) restoreNodes(r *snapshot.Reader) []sojourn.NodeID {
 	return ids
 }
 
-func (l *Ledger[J]) restoreSlots(r *snapshot.Reader) {
+func (l *cluster) restoreSlots(r *snapshot.Reader) {
 	next := uint64(0)
 	for range r.Len() {
 		s := sojourn.Slot{
@@ -277,8 +303,8 @@ func (l *Ledger[J]) restoreSlots(r *snapshot.Reader) {
 }
 
 // restoreAttempt reads the attempt on a slot, and reports whether it may be there.
-func (l *Ledger[J]) restoreAttempt(r *snapshot.Reader, s sojourn.Slot, state slotState) bool {
-	j := l.RestoreJob(r)
+func (l *cluster) restoreAttempt(r *snapshot.Reader, s sojourn.Slot, state slotState) bool {
+	j := l.jobs.read(r)
 	phase, index := r.Below(1<<16), uint32(r.Below(sojourn.MaxTasks))
 	number, start := uint32(r.Below(1<<32)), r.Time()
 	if r.Err() != nil || !r.Check(phase < uint64(len(j.phases)) && j.phases[phase].IsPending(index) &&
@@ -296,10 +322,13 @@ func (l *Ledger[J]) restoreAttempt(r *snapshot.Reader, s sojourn.Slot, state slo
 
 // RestoreJob reads the handle of a live job that the policy wrote, and returns the
 // job; nil after an error.
-func (l *Ledger[J]) RestoreJob(r *snapshot.Reader) *Job[J] {
-	h := r.Below(uint64(len(l.jobs.table)))
-	if r.Err() != nil || !r.Check(l.jobs.table[h] != nil, "there is no such job") {
+func (l *Ledger[J]) RestoreJob(r *snapshot.Reader) *Job[J] { return l.whole(l.jobs.read(r)) }
+
+// read reads the handle of a live job and returns the job; nil after an error.
+func (t *jobs) read(r *snapshot.Reader) *job {
+	h := r.Below(uint64(len(t.table)))
+	if r.Err() != nil || !r.Check(t.table[h] != nil, "there is no such job") {
 		return nil
 	}
-	return l.jobs.table[h]
+	return t.table[h]
 }

@@ -21,7 +21,7 @@ func (l *testLedger) save() []byte {
 }
 
 func (l *testLedger) restore(data []byte) error {
-	return snapshot.Restore(&l.Ledger, data, snapshot.Header{}, func() { l.Ledger = Ledger[int]{} }, l.Restore)
+	return snapshot.Restore(&l.Ledger, data, snapshot.Header{}, func() { l.Ledger = Ledger[int]{Supports: l.Supports} }, l.Restore)
 }
 
 // Restore computes everything that is not saved as it was: all counts, and for every task
@@ -29,6 +29,7 @@ func (l *testLedger) restore(data []byte) error {
 func TestRestoredAccountIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := &testLedger{t: t}
+		l.Supports = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts
 		l.slots(4)
 		n := func(name string, n int) int { return rapid.IntRange(0, n-1).Draw(t, name) }
 		live := map[sojourn.SlotID]sojourn.Assignment{}
@@ -47,7 +48,8 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"arrive": func(t *rapid.T) {
-				l.arrive(next, sojourn.Phase{Tasks: 1 + n("tasks", 70)}, sojourn.Phase{Tasks: 3, After: 1}, sojourn.Phase{Tasks: 2, Class: 3})
+				l.arrive(next, sojourn.Phase{Tasks: 1 + n("tasks", 70)}, sojourn.Phase{Tasks: 3, After: 1}, sojourn.Phase{Tasks: 2, Class: 3},
+					sojourn.Phase{Tasks: 1 + n("held", 70), Needs: []int{0, 2}, Held: true})
 				next++
 			},
 			"take": func(t *rapid.T) {
@@ -65,7 +67,7 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 			},
 			"move": func(t *rapid.T) {
 				kind := []sojourn.EventKind{sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost}[n("kind", 4)]
-				try(sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: job(t).spec.ID, Phase: uint16(n("phase", 2)), Index: uint32(n("index", 4))}, Attempt: uint32(n("attempt", 3))})
+				try(sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: job(t).spec.ID, Phase: uint16(n("phase", 4)), Index: uint32(n("index", 4))}, Attempt: uint32(n("attempt", 3))})
 			},
 			"cancel": func(t *rapid.T) { try(sojourn.Event{Kind: sojourn.JobCancelled, Job: job(t).spec}) },
 			"slot":   func(t *rapid.T) { try(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 3}}) },
@@ -75,6 +77,11 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 			"": func(t *rapid.T) {
 				data := l.save()
 				r := &testLedger{t: t}
+				if err := r.restore(data); (err == nil) != (l.Live() == 0) {
+					t.Fatalf("restored without the features that %d jobs use: %v", l.Live(), err)
+				}
+				r = &testLedger{t: t}
+				r.Supports = l.Supports
 				if err := r.restore(data); err != nil {
 					t.Fatal(err)
 				}
@@ -105,7 +112,7 @@ func sameJob(a, b *Job[int]) bool {
 			return false
 		}
 		for k := range uint32(a.spec.Phases[i].Tasks) {
-			if p.IsPending(k) != q.IsPending(k) || p.IsDone(k) != q.IsDone(k) {
+			if p.IsPending(k) != q.IsPending(k) || p.IsDone(k) != q.IsDone(k) || a.IsHeld(i, k) != b.IsHeld(i, k) {
 				return false
 			}
 		}
@@ -117,7 +124,7 @@ func sameJob(a, b *Job[int]) bool {
 		}
 	}
 	return reflect.DeepEqual(a.spec, b.spec) && a.seq == b.seq && a.weight == b.weight && a.left == b.left && a.running == b.running &&
-		a.cancelled == b.cancelled && len(a.held) == len(b.held) && len(a.tries) == len(b.tries)
+		a.cancelled == b.cancelled && a.heldTasks == b.heldTasks && len(a.tries) == len(b.tries)
 }
 
 // A ledger that could not be restored is empty, so that a policy that restores itself

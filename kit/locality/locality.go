@@ -28,7 +28,26 @@ type site struct {
 	numbers []uint64 // of the watched phases that have tasks here, as a bitmap
 }
 
-// A phase is the index of a phase with inputs.
+// A phase is the index of a phase with inputs. Here tasks 0 and 1 have an input on node 3,
+// tasks 1 and 2 have one on node 7, and task 3 has none. Both nodes are up and on rack 1.
+// Task 1 runs, so it is open nowhere:
+//
+//	nodes.places  3     7      the nodes that hold inputs
+//	nodes.items   0 1   1 2    the tasks at each node
+//	nodes.open    x .   . x    pending, and the node is up
+//	sites         |     |      1 task open at each; ranks 0 and 1, their places in racks.items
+//	              v     v
+//	Index.sites  site  site    of the whole index: rack 1, up, every phase with inputs there
+//
+//	racks.places  1            the racks of these nodes
+//	racks.items   0 1          the nodes of each rack, as indices of nodes.places
+//	racks.open    x x          a task is open at the node
+//
+//	free          3            a pending task that runs equally well anywhere
+//	lost          none         pending tasks whose nodes are all down
+//
+// A slot on node 7 gets task 2. A slot on another node of rack 1 gets task 3, and then task 0
+// or 2 from the next node of the rack.
 type phase struct {
 	account *ledger.Phase
 	inputs  sojourn.Inputs
@@ -49,7 +68,7 @@ type holding struct {
 	*site
 	spot uint32 // index of the phase in site.phases
 	open uint32 // tasks that are open at the node
-	rank int32  // where the node is in the table of racks; -1 if its rack is unknown
+	rank int32  // position of the node in racks.items; -1 if its rack is unknown
 }
 
 // New returns an empty index over the tasks in l, which is empty too.

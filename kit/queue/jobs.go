@@ -42,6 +42,11 @@ type JobOrder[J, K any] struct {
 	// IgnoreLocality makes a job start its tasks in the order of their numbers. Without it
 	// the task whose input is closest to the slot starts first: see package locality.
 	IgnoreLocality bool
+
+	// Supports says which features of package sojourn the policy knows. The queue knows
+	// Needs, Held and attempts of held tasks. Name those with which Key and the other
+	// functions here are right.
+	Supports sojourn.Features
 }
 
 // Jobs ranks whole jobs by a key: a free slot goes to the job with the least key among
@@ -55,6 +60,7 @@ type Jobs[J, K any] struct {
 // NewJobs returns an empty queue.
 func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
 	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: NewReady(order.Less)}}
+	q.Ledger.Supports = order.Supports
 	if !order.IgnoreLocality {
 		q.inputs = locality.New(&q.Ledger)
 	}

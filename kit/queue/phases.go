@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/handle"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
@@ -35,6 +36,11 @@ type PhaseOrder[J, K any] struct {
 	// number. If it returns nil for a phase, the task whose input is closest to the slot
 	// starts first: see package locality.
 	Within func(ph *sojourn.Phase) func(a, b uint32) int
+
+	// Supports says which features of package sojourn the policy knows. The queue knows
+	// Needs, Held and attempts of held tasks. Name those with which Key and the other
+	// functions here are right.
+	Supports sojourn.Features
 }
 
 // Phases ranks the phases of jobs by a key. A free slot goes to the phase with the least
@@ -42,9 +48,8 @@ type PhaseOrder[J, K any] struct {
 // to the first such task in the policy's order, or, without such an order, to the task
 // whose input is closest.
 //
-// An event about a task updates the places of its phase and the next one. This takes
-// O(log n) for n startable phases, does not depend on the number of phases of the
-// job, and allocates nothing. If tasks are not taken in the order of their numbers,
+// An event about a task updates the places of its phase and of those that wait for it.
+// Each takes O(log n) for n startable phases. Nothing is allocated. If tasks are not taken in the order of their numbers,
 // each costs 8 bytes and a bit.
 type Phases[J, K any] struct {
 	Queue[J, K]
@@ -53,6 +58,8 @@ type Phases[J, K any] struct {
 	jobs    [][]filed // by handle and phase; nil where the handle is free
 	entries []entry[J]
 	spare   []uint32 // free places in entries
+
+	fed []int // scratch: the phases that wait for one
 }
 
 // filed is the queue's data about a phase.
@@ -74,6 +81,7 @@ type entry[J any] struct {
 // NewPhases returns an empty queue.
 func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
 	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: NewReady(order.Less)}}
+	q.Ledger.Supports = order.Supports
 	if order.Level != nil {
 		q.reserve = reserve.New(&q.Ledger, order.Reserve)
 	}
@@ -115,8 +123,9 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 			f.waiting.Add(int(f.place[ev.Task.Index])) // first removes it again if it is not pending
 		}
 		q.update(j, i)
-		if i+1 < j.NumPhases() {
-			q.update(j, i+1)
+		q.fed = j.AppendFed(q.fed[:0], i)
+		for _, i := range q.fed {
+			q.update(j, i)
 		}
 	}
 	if c.Ended {
@@ -135,15 +144,7 @@ func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
 	phases := make([]filed, j.NumPhases())
 	q.jobs[j.Handle()] = phases
 	for i := range phases {
-		id := uint32(len(q.entries))
-		if n := len(q.spare); n > 0 {
-			id = q.spare[n-1]
-			q.spare = q.spare[:n-1]
-		} else {
-			q.entries = append(q.entries, entry[J]{})
-		}
-		q.entries[id] = entry[J]{j, i}
-		phases[i].id = id
+		phases[i].id = handle.Add(&q.entries, &q.spare, entry[J]{j, i})
 		q.sort(j, i)
 	}
 }
@@ -153,8 +154,7 @@ func (q *Phases[J, K]) forget(j *ledger.Job[J]) {
 	for i := range j.NumPhases() {
 		id := q.filed(j, i).id
 		q.ready.Remove(j.Spec().Phases[i].Class, id)
-		q.entries[id] = entry[J]{}
-		q.spare = append(q.spare, id)
+		handle.Remove(q.entries, &q.spare, id)
 	}
 	q.jobs[j.Handle()] = nil
 }

@@ -96,7 +96,10 @@ func (q *Queue[J, K]) started(s sojourn.Slot, inTurn bool) {
 	}
 }
 
-// Admit implements [sojourn.Admitter]: every valid job is accepted.
+// Supports implements [sojourn.Supporter].
+func (q *Queue[J, K]) Supports() sojourn.Features { return q.Ledger.Supports }
+
+// Admit implements [sojourn.Admitter]: every valid job that uses no other features is accepted.
 func (q *Queue[J, K]) Admit(job *sojourn.Job) error { return q.Ledger.CheckArrival(job) }
 
 // Attrs returns the attributes of [ledger.Job.Attrs] and, with levels, those that

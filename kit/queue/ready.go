@@ -70,6 +70,14 @@ func (q *Ready[K]) Contains(c sojourn.Class, id uint32) bool {
 	return h != nil && h.Contains(id)
 }
 
+// Len returns how many items are filed for class c.
+func (q *Ready[K]) Len(c sojourn.Class) int {
+	if h := q.of(c); h != nil {
+		return h.Len()
+	}
+	return 0
+}
+
 // Level returns the level at which an item is filed for class c; false if it is not.
 func (q *Ready[K]) Level(c sojourn.Class, id uint32) (int, bool) {
 	if h := q.of(c); h != nil {

@@ -62,6 +62,13 @@
 // + q. So q <= k as long as k does not fall. While a job waits that is not allowed to start, f +
 // q <= k: at least N - k slots run tasks that were started in turn.
 //
+// # In a part of a cluster
+//
+// A policy that has a part of a cluster, as the policy of a pool of package fair does, sees few free
+// slots, and they may come one at a time. With [Options.In] it keeps to the reserve of the whole
+// cluster: k and the number of free slots are that of the cluster, and levels are its own. What
+// starts out of turn is then between the parts. It is for who divides the cluster to report.
+//
 // # Cost
 //
 // Each call takes constant time, apart from [Lengths.Add], which takes 126 steps. Only the first

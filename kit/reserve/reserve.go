@@ -24,14 +24,22 @@ type Options struct {
 
 	// Counted makes slots that are held out of turn count as free: see the package comment.
 	Counted bool
+
+	// In, unless nil, is the reserve of a cluster of which the policy has a part, as the policy
+	// of a pool has. It then takes the place of this one: how much is reserved, and how many
+	// slots count as free, are numbers of the whole cluster. The other options have no effect.
+	In *Reserve
 }
 
-// Header returns what of the options a snapshot has to be restored under: whether there is a
+// On reports whether anything is reserved, of whatever number of slots.
+func (o Options) On() bool { return o.Share > 0 || o.In != nil && o.In.opts.On() }
+
+// Header returns the options under which a snapshot has to be restored: whether there is a
 // reserve, and Counted.
 func (o Options) Header() []snapshot.Option {
 	return []snapshot.Option{
-		snapshot.Opt("reserve", o.Share > 0),
-		snapshot.Opt("counted", o.Share > 0 && o.Counted),
+		snapshot.Opt("reserve", o.On()),
+		snapshot.Opt("counted", o.On() && o.Counted),
 	}
 }
 
@@ -68,6 +76,9 @@ func New(c Cluster, opts Options) *Reserve { return &Reserve{opts: opts, cluster
 
 // Slots returns how many slots of a class are reserved: k.
 func (r *Reserve) Slots(c sojourn.Class) int {
+	if r.opts.In != nil {
+		return r.opts.In.Slots(c)
+	}
 	n := r.cluster.Capacity(c)
 	if n < r.opts.From {
 		return 0
@@ -77,7 +88,12 @@ func (r *Reserve) Slots(c sojourn.Class) int {
 
 // Free returns how many slots of a class count as free: the free ones and, if Counted, those
 // that are held out of turn.
-func (r *Reserve) Free(c sojourn.Class) int { return r.cluster.FreeSlots(c) + r.OutOfTurn(c) }
+func (r *Reserve) Free(c sojourn.Class) int {
+	if r.opts.In != nil {
+		return r.opts.In.Free(c)
+	}
+	return r.cluster.FreeSlots(c) + r.OutOfTurn(c)
+}
 
 // OutOfTurn returns q, the number of slots of a class that tasks started out of turn hold. It
 // is 0 unless Counted.
@@ -91,6 +107,9 @@ func (r *Reserve) OutOfTurn(c sojourn.Class) int {
 // Highest returns the highest level whose tasks may start on a slot of a class now; -1 if
 // none may.
 func (r *Reserve) Highest(c sojourn.Class) int {
+	if r.opts.In != nil {
+		return r.opts.In.Highest(c)
+	}
 	if r.cluster.Live() <= 1 {
 		return Levels - 1
 	}
@@ -139,7 +158,7 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 //	classN        group  class N of slots, from 0, if it has something to start there
 //	classN.level  1      its level there, from 0, for the last free slot, to 15
 //	classN.needs  slots  how many have to count as free for it to start something there
-//	classN.free   slots  how many do
+//	classN.free   slots  how many count as free
 //
 // If slots are free and it may take none of them, in any class, why says so.
 //

@@ -195,27 +195,34 @@ func (r *Reader) Job() *sojourn.Job {
 }
 
 func (r *Reader) phase(p *sojourn.Phase) {
-	lists := r.Below(allLists + 1)
+	parts := r.Below(allParts + 1)
 	p.Tasks = int(r.Below(sojourn.MaxTasks + 1)) // MaxTasks fits into 32 bits
 	p.Class = sojourn.Class(r.Below(1 << 8))
 	p.Estimate = r.Duration()
 	p.After = r.Native()
-	if lists != 0 && !r.Check(p.Tasks <= len(r.rest), "fewer values than tasks") {
+	if parts&hasNeeds != 0 {
+		p.Needs = make([]int, r.Len())
+		for i := range p.Needs {
+			p.Needs[i] = int(r.Below(sojourn.MaxPhases))
+		}
+	}
+	p.Held = parts&isHeld != 0
+	if parts&allLists != 0 && !r.Check(p.Tasks <= len(r.rest), "fewer values than tasks") {
 		return
 	}
-	if lists&hasEstimates != 0 {
+	if parts&hasEstimates != 0 {
 		p.Estimates = r.durations(p.Tasks)
 	}
-	if lists&hasInputs != 0 {
+	if parts&hasInputs != 0 {
 		p.Inputs = r.inputs(p.Tasks)
 	}
-	if lists&hasBytes != 0 {
+	if parts&hasBytes != 0 {
 		p.Bytes = make([]int64, p.Tasks)
 		for i := range p.Bytes {
 			p.Bytes[i] = r.Int()
 		}
 	}
-	if lists&hasDelays != 0 {
+	if parts&hasDelays != 0 {
 		p.Delays = r.durations(p.Tasks)
 	}
 }
@@ -242,4 +249,12 @@ func (r *Reader) inputs(tasks int) sojourn.Inputs {
 	}
 	r.Check(some, "no inputs")
 	return sojourn.MakeInputs(lists)
+}
+
+// DecodeJob reads what [AppendJob] has appended. It is an error if anything is left over.
+func DecodeJob(data []byte) (*sojourn.Job, error) {
+	r := Reader{rest: data, size: len(data)}
+	j := r.Job()
+	r.Check(len(r.rest) == 0, "bytes are left over")
+	return j, r.err
 }

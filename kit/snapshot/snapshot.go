@@ -39,7 +39,7 @@ func Opt(name string, value any) Option {
 }
 
 // magic begins a snapshot. Its last byte is the version of the frame.
-const magic = "sojourn\x02"
+const magic = "sojourn\x03"
 
 const (
 	lengthAt = len(magic)

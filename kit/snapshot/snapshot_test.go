@@ -129,7 +129,7 @@ func TestOthers(t *testing.T) {
 	}
 	later := slices.Clone(data)
 	later[len(magic)-1]++
-	if err := new(machine).UnmarshalBinary(later); err == nil || !strings.Contains(err.Error(), "format is 3, not 2") {
+	if err := new(machine).UnmarshalBinary(later); err == nil || !strings.Contains(err.Error(), "format is 4, not 3") {
 		t.Errorf("of a later frame: %v", err)
 	}
 }
@@ -248,6 +248,15 @@ func drawJob(t *rapid.T) *sojourn.Job {
 		if i > 0 {
 			p.After = rapid.IntRange(sojourn.NoBarrier, j.Phases[i-1].Tasks).Draw(t, "after")
 		}
+		if rapid.Bool().Draw(t, "needs") {
+			p.After, p.Needs = 0, []int{}
+			for k := range i {
+				if rapid.Bool().Draw(t, "this one") {
+					p.Needs = append(p.Needs, k)
+				}
+			}
+		}
+		p.Held = rapid.Bool().Draw(t, "held")
 		if rapid.Bool().Draw(t, "estimates") {
 			p.Estimates = rapid.SliceOfN(duration, n, n).Draw(t, "estimates")
 		}

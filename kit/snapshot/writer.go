@@ -116,7 +116,10 @@ const (
 	hasInputs
 	hasBytes
 	hasDelays
-	allLists = hasEstimates | hasInputs | hasBytes | hasDelays
+	hasNeeds
+	isHeld
+	allLists = hasEstimates | hasInputs | hasBytes | hasDelays // of a value for each task
+	allParts = allLists | hasNeeds | isHeld
 )
 
 // Job writes the description of a job.
@@ -134,24 +137,36 @@ func (w *Writer) Job(j *sojourn.Job) {
 }
 
 func (w *Writer) phase(p *sojourn.Phase) {
-	var lists uint64
+	var parts uint64
 	if p.Estimates != nil {
-		lists |= hasEstimates
+		parts |= hasEstimates
 	}
 	if p.Inputs.Len() > 0 {
-		lists |= hasInputs
+		parts |= hasInputs
 	}
 	if p.Bytes != nil {
-		lists |= hasBytes
+		parts |= hasBytes
 	}
 	if p.Delays != nil {
-		lists |= hasDelays
+		parts |= hasDelays
 	}
-	w.Uint(lists)
+	if p.Needs != nil {
+		parts |= hasNeeds
+	}
+	if p.Held {
+		parts |= isHeld
+	}
+	w.Uint(parts)
 	w.Len(p.Tasks)
 	w.Uint(uint64(p.Class))
 	w.Duration(p.Estimate)
 	w.Int(int64(p.After))
+	if p.Needs != nil {
+		w.Len(len(p.Needs))
+		for _, k := range p.Needs {
+			w.Uint(uint64(k))
+		}
+	}
 	for _, d := range p.Estimates {
 		w.Duration(d)
 	}
@@ -168,4 +183,12 @@ func (w *Writer) phase(p *sojourn.Phase) {
 	for _, d := range p.Delays {
 		w.Duration(d)
 	}
+}
+
+// AppendJob appends the description of a job to dst, as [Writer.Job] writes it. Formats other than
+// snapshots use it.
+func AppendJob(dst []byte, j *sojourn.Job) []byte {
+	w := Writer{buf: dst}
+	w.Job(j)
+	return w.buf
 }

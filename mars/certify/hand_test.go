@@ -11,10 +11,10 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// A barrier by hand. A map of 2 s, whose output takes 3 s to arrive, and a reduce of 2 s, of
-// weight 1 each, pay 2 for a second of work before 10. The map gains 3 for each second that it
-// comes later, up to M = 10: it ends at 11, so that the reduce starts at 14 and ends at 16. The
-// machine earns 2 times 10^2/2.
+// A barrier by hand. A map of 2 s, whose output takes 3 s to arrive, and a reduce of 2 s
+// have weight 1 each. A second of work before 10 costs 2. The map gains 3 for each second
+// that it comes later, up to M = 10: it ends at 11, so the reduce starts at 14 and ends
+// at 16. The machine earns 2 times 10^2/2.
 //
 // Reference: Equations (11) and (12), erratum 9.
 func TestBarrierByHand(t *testing.T) {
@@ -27,8 +27,8 @@ func TestBarrierByHand(t *testing.T) {
 	}
 }
 
-// A point for the completion of tasks starts no task before its release, and none before what
-// it waits for has arrived.
+// A point for the completion of tasks starts no task before its release, and none before
+// the outputs that it waits for have arrived.
 func TestPointsOfTasksByHand(t *testing.T) {
 	in := plan.Instance{Machines: []int{2}, Objective: plan.TaskCompletion, Jobs: []plan.Job{{Release: sojourn.Time(5 * time.Second), Weight: 2, Phases: []plan.Phase{
 		{Tasks: 1, Time: 2 * time.Second, Delays: []time.Duration{3 * time.Second}}, same(1, time.Second),
@@ -48,7 +48,8 @@ func TestPointsOfTasksByHand(t *testing.T) {
 	}
 }
 
-// Each task that waits does so for all outputs, also where only the last takes time to arrive.
+// Each task that waits does so for all outputs, even if only the last one takes time to
+// arrive.
 func TestPairsByHand(t *testing.T) {
 	in := plan.Instance{Machines: []int{2}, Jobs: []plan.Job{{Phases: []plan.Phase{
 		{Tasks: 2, Time: time.Second, Between: []time.Duration{0, 5 * time.Second}}, same(1, time.Second),

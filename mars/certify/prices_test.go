@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// The earnings of machines from a price, by hand: N falls from 4 at 0 to 0 at 8, and the
+// The earnings of machines from a price, by hand. N falls from 4 at 0 to 0 at 8, and the
 // price is paid from r on. The integral of (t-r) N(t) from r on is (8-r)^3/12. Without
 // jobs, two machines prove minus twice that.
 //
@@ -26,9 +26,10 @@ func TestPriceFromTheMiddleOfASlope(t *testing.T) {
 	}
 }
 
-// One machine and two jobs by hand. Job 0 has a task of 4 s and weight 1; job 1 comes at 2 with
-// 2 s and weight 3. Smith's rule with pi = w/p does job 0 until 2, job 1 until 4, and job 0
-// until 6: the means of their work are 3 and 3, and ends are half a task later: 1 (3+2) + 3 (3+1).
+// One machine and two jobs by hand. Job 0 has a task of 4 s and weight 1. Job 1 arrives
+// at 2 with 2 s and weight 3. Smith's rule with pi = w/p runs job 0 until 2, job 1 until
+// 4, and job 0 until 6. The means of their work are 3 and 3, and ends are half a task
+// later: 1 (3+2) + 3 (3+1).
 //
 // Reference: "Jobs that arrive over time" in package plan.
 func TestSmithsRuleByHand(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // same returns n tasks of one length.
 func same(n int, d time.Duration) plan.Phase { return plan.Phase{Tasks: n, Time: d} }
 
-// Verify finds whatever is wrong with a schedule or its proof.
+// Verify finds each mistake in a schedule or in its proof.
 func TestVerifyRejects(t *testing.T) {
 	in := plan.Instance{Machines: []int{2, 1}, Jobs: []plan.Job{
 		{ID: 40, Weight: 2, Phases: []plan.Phase{{Tasks: 2, Times: []time.Duration{3 * time.Second, time.Second}, Delays: []time.Duration{0, 5 * time.Second}}, {Tasks: 1, Class: 1, Time: 2 * time.Second}}},
@@ -91,8 +91,8 @@ func TestVerifyRejects(t *testing.T) {
 	}
 }
 
-// Verify accepts what Plan makes where M is small beside C, which floating point rounds:
-// 7 ns before two phases of a second.
+// Verify accepts what Plan makes if M is small beside C, which floating point rounds: 7
+// ns before two phases of a second.
 func TestVerifySmallMiddles(t *testing.T) {
 	in := plan.Instance{Machines: []int{1}, Jobs: []plan.Job{
 		{Phases: []plan.Phase{same(1, 0)}}, {Phases: []plan.Phase{same(1, 0)}},

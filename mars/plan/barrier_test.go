@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A barrier at the earliest end of a task that is started as early as it can be: by
-// rounding, the task once seemed to gain from a later barrier, and the bound was 3 %
-// above what its certificate proves.
+// The barrier is at the earliest end of a task that starts as early as it can. A rounding
+// error must not make the task gain from a later barrier: the bound would be 3 % above
+// what its certificate proves.
 func TestABarrierAtTheEarliestEnd(t *testing.T) {
 	in := Instance{Machines: []int{3, 1}, Objective: TaskCompletion, Jobs: []Job{
 		{Release: 1, Phases: []Phase{

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// BenchmarkPlan prints, for the most randomised scenario of Section 5.1 (50 machines, a
-// Bernoulli process of 1 s, delays of half the time of a map), the ratio of best-of to the
-// certified bound and the gap: -bench Plan/ -benchtime 1x.
+// BenchmarkPlan prints the ratio of best-of to the certified bound, and the gap, for the
+// most randomised scenario of Section 5.1 (50 machines, a Bernoulli process of 1 s,
+// delays of half the time of a map): -bench Plan/ -benchtime 1x.
 func BenchmarkPlan(b *testing.B) {
 	for _, tc := range []struct {
 		jobs, machines int
@@ -33,7 +33,7 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkLowerBound is the linear program alone: exact up to 300 jobs.
+// BenchmarkLowerBound measures the linear program alone, which is exact up to 300 jobs.
 func BenchmarkLowerBound(b *testing.B) {
 	for _, jobs := range []int{10, 20, 50, 100, 200, 300, 1000, 2228, 22280} {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
@@ -51,7 +51,7 @@ func BenchmarkLowerBound(b *testing.B) {
 	}
 }
 
-// BenchmarkRatio prints the mean ratio to the certified bound over 20 seeds without
+// BenchmarkRatio prints the mean ratio to the certified bound over 20 seeds, without
 // search and with 1,000 evaluations, in the scenario of BenchmarkPlan: -bench Ratio
 // -benchtime 1x.
 func BenchmarkRatio(b *testing.B) {

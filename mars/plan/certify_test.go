@@ -5,7 +5,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// Tests of package plan that look inside cannot import certify, which imports plan.
+// The internal tests of package plan cannot import certify, which imports plan.
 func init() {
 	plan.Certify.Verify = certify.Verify
 	plan.Certify.Prices = certify.Prices

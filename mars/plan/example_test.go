@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// instance returns two machines and three jobs: maps, of which each output takes a second
-// to arrive, and a reduce.
+// instance returns two machines and three jobs of maps and a reduce. The output of each
+// map takes a second to arrive.
 func instance() plan.Instance {
 	job := func(release time.Duration, weight float64, maps int) plan.Job {
 		delays := make([]time.Duration, maps)
@@ -25,7 +25,7 @@ func instance() plan.Instance {
 	return plan.Instance{Machines: []int{2}, Jobs: []plan.Job{job(0, 1, 4), job(5*time.Second, 3, 2), job(5*time.Second, 2, 1)}}
 }
 
-// A schedule comes with a bound, and with the proof of it.
+// A schedule comes with a bound and the proof of the bound.
 func ExamplePlan() {
 	in := instance()
 	s, err := plan.Plan(in, plan.Options{})
@@ -44,7 +44,7 @@ func ExamplePlan() {
 	// objective 252.0, at most 1.18 times the optimum; proof: <nil>
 }
 
-// The bound holds for every schedule, by whatever policy.
+// The bound holds for every schedule, whatever policy makes it.
 func ExampleLowerBound() {
 	b, err := plan.LowerBound(instance(), plan.Options{ReleaseCuts: true})
 	if err != nil {

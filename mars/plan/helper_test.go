@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Certify holds the functions of package certify, which certify_test.go puts here.
+// Certify holds the functions of package certify. certify_test.go sets them.
 var Certify struct {
 	Verify      func(Instance, *Schedule) error
 	Prices      func(Instance, []Price) (float64, error)
@@ -42,11 +42,11 @@ func gen(t testing.TB, name string, seed uint64, m int, options map[string]strin
 	return in
 }
 
-// A shape bounds what draw draws.
+// A shape bounds the instances that draw draws.
 type shape struct {
 	jobs, phases, tasks, machines int
 	classes                       int
-	longerReduces                 bool // no task takes longer than those that wait for it
+	longerReduces                 bool // no task takes longer than the tasks that wait for it
 	positive                      bool // no time is zero
 	tasksWeigh                    bool
 	pairs                         bool // delays between pairs of tasks

@@ -16,8 +16,8 @@ import (
 // quick are options for many small instances.
 var quick = Options{Evaluations: 20}
 
-// Every planner makes feasible schedules with bounds that their certificates prove,
-// and keeps its guarantee: Verify looks at all of that.
+// Every planner makes feasible schedules with bounds that their certificates prove, and
+// keeps its guarantee. Verify checks all of this.
 func TestEverySchedulePassesVerify(t *testing.T) {
 	for name, s := range map[string]shape{
 		"jobs":  small,
@@ -36,7 +36,7 @@ func TestEverySchedulePassesVerify(t *testing.T) {
 	}
 }
 
-// No schedule is better than the bounds, the best schedule least of all.
+// No schedule is better than the bounds. The best schedule is the hardest case.
 func TestBoundsHoldForTheOptimum(t *testing.T) {
 	for name, s := range map[string]shape{
 		"jobs":        {jobs: 3, phases: 2, tasks: 2, machines: 2, classes: 1, pairs: true, noBarrier: true},
@@ -70,7 +70,7 @@ func TestBoundsHoldForTheOptimum(t *testing.T) {
 	}
 }
 
-// The ends and the starts of any feasible schedule satisfy (1)-(4).
+// The starts and the ends of any feasible schedule satisfy (1)-(4).
 func TestSchedulesSatisfyTheLinearProgram(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, small)
@@ -98,7 +98,7 @@ func TestSchedulesSatisfyTheLinearProgram(t *testing.T) {
 			for k, list := range byClass {
 				slices.SortFunc(list, func(a, b middle) int { return cmp.Compare(a.m, b.m) })
 				work, sum := 0.0, 0.0
-				for i, u := range list { // every prefix, and so every set
+				for i, u := range list { // every prefix, which implies every set
 					work += u.p
 					sum += u.p * u.m
 					if need := work * work / float64(2*in.Machines[k]); sum < need*(1-1e-9) {
@@ -110,7 +110,7 @@ func TestSchedulesSatisfyTheLinearProgram(t *testing.T) {
 	})
 }
 
-// inner returns prices as the solver has them.
+// inner returns prices in the form of the solver.
 func inner(prices []Price) []lp.Price {
 	var list []lp.Price
 	for _, p := range prices {
@@ -151,8 +151,7 @@ func drawPrice(t *rapid.T, in *Instance, scale float64) []Price {
 	return list
 }
 
-// D(N) is a lower bound for every N, and what the solver and Verify make of it is
-// the same.
+// D(N) is a lower bound for every N, and the solver and Verify compute the same D(N).
 func TestEveryPriceProvesABound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, small)
@@ -187,8 +186,8 @@ func TestEveryPriceProvesABound(t *testing.T) {
 	})
 }
 
-// All Smith ratios that take no more than the weight of a job prove bounds, and what
-// the solver and Verify make of its own are the same.
+// All Smith ratios that take no more than the weight of a job prove bounds. The solver
+// and Verify compute the same bound from the solver's own ratios.
 func TestAllSmithRatiosProveABound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, small)
@@ -260,8 +259,8 @@ func clone(in Instance) Instance {
 	return in
 }
 
-// The bound scales with times and weights, does not depend on the order of jobs,
-// and moves with what an instance is made of the way it should.
+// The bound scales with times and weights, does not depend on the order of jobs, and
+// moves in the right direction when a part of the instance changes.
 func TestBoundMovesWithTheInstance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, small)
@@ -347,8 +346,8 @@ func TestBoundMovesWithTheInstance(t *testing.T) {
 	})
 }
 
-// On one machine, with jobs of one task that are all there, the bound is the optimum:
-// the order of weight over time [Smith 1956].
+// On one machine, if all jobs have one task and are released at once, the bound is the
+// optimum: the order of weight over time [Smith 1956].
 func TestBoundIsExactOnOneMachine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, shape{jobs: 7, phases: 1, tasks: 1, machines: 1})
@@ -365,8 +364,7 @@ func TestBoundIsExactOnOneMachine(t *testing.T) {
 	})
 }
 
-// With a machine for each task every job ends as early as it can, and the bound
-// says so.
+// With a machine for each task, every job ends as early as it can, and the bound says so.
 func TestBoundIsExactWithAMachineForEachTask(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, small)
@@ -383,9 +381,9 @@ func TestBoundIsExactWithAMachineForEachTask(t *testing.T) {
 	})
 }
 
-// MarS on any feasible point of the linear program, not only on an optimum, starts
-// no task later than 2+g times its M there (Theorem 3, erratum 6), on whichever of the
-// machines that are free in time.
+// MarS works on any feasible point of the linear program, not only on an optimum. It
+// starts no task later than 2+g times its M there (Theorem 3, erratum 6), whichever of
+// the machines that are free in time it takes.
 func TestMarSOnAnyFeasiblePoint(t *testing.T) {
 	for name, longer := range map[string]bool{"longer reduces": true, "any": false} {
 		t.Run(name, func(t *testing.T) {
@@ -426,7 +424,7 @@ func TestMarSOnAnyFeasiblePoint(t *testing.T) {
 	}
 }
 
-// COGE comes to the value of the linear program, and stopped at epsilon it leaves MarS a
+// COGE comes to the value of the linear program. If it stops at epsilon, MarS still has a
 // guarantee of (2+g)/(1-epsilon) over its value (erratum 3).
 func TestCOGE(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -461,8 +459,8 @@ func TestCOGE(t *testing.T) {
 	})
 }
 
-// T-MarS ends each task within 7 times its C in the linear program (Theorem 5 with
-// errata 9 to 11), also before it is shifted left.
+// T-MarS ends each task within 7 times its C in the linear program (Theorem 5 with errata
+// 9 to 11). This also holds before the schedule is shifted left.
 func TestTMarSBound(t *testing.T) {
 	worst := 0.0
 	rapid.Check(t, func(t *rapid.T) {
@@ -495,7 +493,7 @@ func TestTMarSBound(t *testing.T) {
 	t.Logf("tasks end at most at %.3f C", worst)
 }
 
-// Equal arguments give equal schedules, whatever else was planned before.
+// Equal arguments give equal schedules, whatever was planned before.
 func TestDeterminism(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, small)
@@ -508,8 +506,8 @@ func TestDeterminism(t *testing.T) {
 	})
 }
 
-// The lower bound of the search for a minimum is below phi, also if the search stops early:
-// the tangent counts, not the point.
+// The lower bound of the search for a minimum is below phi, also if the search stops
+// early, since it comes from a tangent and not from a point.
 func TestTangentsBoundTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, small)
@@ -540,8 +538,8 @@ func TestTangentsBoundTheMinimum(t *testing.T) {
 	})
 }
 
-// The same for the completion of tasks and their barriers: a search for a barrier that
-// stops early proves less, never more.
+// The same holds for the completion of tasks and their barriers: a search for a barrier
+// that stops early proves less, never more.
 func TestBarriersBoundTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := draw(t, shape{jobs: 4, phases: 2, tasks: 3, machines: 2, classes: 2, tasksWeigh: true, noBarrier: true})
@@ -565,7 +563,7 @@ func TestBarriersBoundTheMinimum(t *testing.T) {
 		}
 		tolerance := rapid.SampledFrom([]float64{1e6, 1, 0.01, 1e-12}).Draw(t, "tolerance")
 		got := tf.Minimise(d, slices.Clone(tf.Low), tolerance)
-		// proved is a difference, and what is paid may be far larger than it.
+		// proved is a difference. The amount paid may be far larger than the difference.
 		slack := 1e-12 * paid
 		if want := proved + paid; got > want*(1+1e-9)+slack || tolerance < 1e-9 && got < want*(1-1e-9)-slack {
 			t.Fatalf("tolerance %v: at least %v, want %v", tolerance, got, want)

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// idles returns a task that waits although it could start on a machine that is free, and
-// when; false if there is none.
+// idles returns a task that waits although it could start on a free machine, and the
+// instant. It returns false if there is none.
 func idles(in *Instance, s *Schedule) (task int, at sojourn.Time, found bool) {
 	f := newFlat(in)
 	p := newPlacer(f)
@@ -22,15 +22,15 @@ func idles(in *Instance, s *Schedule) (task int, at sojourn.Time, found bool) {
 	for t := range order {
 		order[t] = int32(t)
 	}
-	for _, t := range order { // phases are in their order
+	for _, t := range order { // phases are listed in their order
 		p.deliver(t, int64(s.Start[t])+f.p[t])
 	}
 	for t, start := range s.Start {
 		class := f.units[f.unit[t]].class
 		ready := p.earliest(int32(t))
 		for m := f.base[class]; m < f.base[class+1] && int64(start) > ready; m++ {
-			// The machine is busy from ready to start, if the tasks that run on it follow one
-			// another.
+			// The machine is busy from ready to start if the tasks that run on it follow
+			// one another.
 			var own []int32
 			for u := range s.Start {
 				if int(s.Machine[u]) == m && f.p[u] > 0 {
@@ -52,8 +52,9 @@ func idles(in *Instance, s *Schedule) (task int, at sojourn.Time, found bool) {
 	return 0, 0, false
 }
 
-// No machine idles because a plan is awaited, however long the interval between plans
-// is, and none under a dispatched list. With a batch interval they do: that is asked for.
+// No machine idles until the next plan, however long the interval between plans is, and
+// none idles under a dispatched list. With a batch interval machines do idle, since the
+// interval asks for it.
 func TestNothingWaitsForAPlan(t *testing.T) {
 	history := func(t *rapid.T) (waited bool) {
 		in := draw(t, shape{jobs: 6, phases: 3, tasks: 4, machines: 3, classes: 2, positive: true, noBarrier: true})
@@ -91,8 +92,9 @@ func TestNothingWaitsForAPlan(t *testing.T) {
 }
 
 // The lists of batches by hand: one machine, batches of 10 s from 0 on. Job 0 takes 4 s
-// from 0 on; job 1, released at 1 with 12 s, and job 2, at 3 with 3 s, come at 10, the
-// shorter first; job 3, at 11 with 1 s, comes at 20, and waits for job 1.
+// from 0 on. Job 1, released at 1 with 12 s, and job 2, released at 3 with 3 s, are
+// planned at 10, the shorter one first. Job 3, released at 11 with 1 s, is planned at 20
+// and waits for job 1.
 //
 // Reference: Section 5.3.
 func TestBatchedListsByHand(t *testing.T) {
@@ -115,8 +117,8 @@ func TestBatchedListsByHand(t *testing.T) {
 	}
 }
 
-// Instants stay in range however long an interval is that is accepted: job 1 waits for the
-// end of the batch, and longer intervals are refused.
+// Instants stay in range for every interval that is accepted. Job 1 waits for the end of
+// the batch. Longer intervals are refused.
 func TestLongestInterval(t *testing.T) {
 	const longest = math.MaxInt64 / 4
 	for _, opts := range []mars.Options{{Batch: longest + 1}, {Interval: longest + 1}, {Batch: math.MaxInt64}} {
@@ -139,7 +141,7 @@ func TestLongestInterval(t *testing.T) {
 	}
 }
 
-// The C_j of a plan come close to the value of the linear program of all that waits,
+// The C_j of a plan come close to the value of the linear program of all waiting jobs,
 // whose bounds have proofs of their own.
 func TestPlansOfThePolicySolveTheProgram(t *testing.T) {
 	worst := 0.0
@@ -158,7 +160,7 @@ func TestPlansOfThePolicySolveTheProgram(t *testing.T) {
 			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
 		}
 		for j := range in.Jobs {
-			// As the policy is told: times differ by nothing within a phase.
+			// The policy is told the same: task times do not differ within a phase.
 			in.Jobs[j].Release = 0
 			job := &sojourn.Job{ID: sojourn.JobID(j + 1), Weight: in.Jobs[j].Weight}
 			for _, ph := range in.Jobs[j].Phases {
@@ -176,7 +178,7 @@ func TestPlansOfThePolicySolveTheProgram(t *testing.T) {
 				}
 			}
 		}
-		// Raised to a point that satisfies the program, by the least that does.
+		// Raise the point by the least amount that makes it satisfy the program.
 		raise := 0.0
 		for range 60 {
 			if _, err := Certify.Point(in, c); err == nil {

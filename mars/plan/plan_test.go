@@ -24,7 +24,7 @@ func TestPlanners(t *testing.T) {
 	}
 }
 
-// No member of best-of is better than it, and a search makes it no worse.
+// No member of best-of is better than best-of, and a search makes it no worse.
 func TestBestOfIsTheBest(t *testing.T) {
 	members := map[Objective][]Planner{
 		JobCompletion:  {MarS, BestFit, Insertion, Dispatch, BusyDispatch, HUWFDispatch, WSRPT, SOMarS},
@@ -66,7 +66,7 @@ func TestBestOfIsTheBest(t *testing.T) {
 	}
 }
 
-// The policy, which knows of jobs when they arrive, is not better than best-of, also where
+// The policy learns of jobs when they arrive. It is not better than best-of, even where
 // it is better than all other members.
 func TestBestOfHasThePolicy(t *testing.T) {
 	ahead := false
@@ -87,11 +87,11 @@ func TestBestOfHasThePolicy(t *testing.T) {
 	}
 }
 
-// Two machines. Job 0 has four tasks of 4 s, and job 1 arrives at 1 with three of 3 s: 9 s
-// of work, while 8 of job 0 are left, so that job 0 goes on at 4. By then job 2 has
+// Two machines. Job 0 has four tasks of 4 s. Job 1 arrives at 1 with three tasks of 3 s,
+// which is 9 s of work. Job 0 has 8 s left, so it goes on at 4. By then job 2 has
 // arrived, with one task of 5 s and a weight of 2: it is worth more than 8 s for a weight
-// of 1. It starts on the first machine, and job 0, with 8 s left, on the second; with 4
-// s left it is first again when that ends at 8.
+// of 1. It starts on the first machine, and job 0 goes on with 8 s left on the second. At
+// 8, job 0 has 4 s left and is first again.
 func TestWeightedShortestRemainingFirst(t *testing.T) {
 	in := Instance{Machines: []int{2}, Jobs: []Job{
 		{Phases: []Phase{same(4, 4*time.Second)}},
@@ -109,8 +109,8 @@ func TestWeightedShortestRemainingFirst(t *testing.T) {
 	}
 }
 
-// The ends of a schedule satisfy the linear program, so that its value is no more than
-// theirs; where machines idle, points made by repair are above them.
+// The ends of a schedule satisfy the linear program, so its value is no more than theirs.
+// Where machines idle, the points that repair makes are above the ends.
 func TestSchedulesArePoints(t *testing.T) {
 	for _, seed := range []uint64{2, 4} {
 		in := gen(t, "bursty", seed, 40, map[string]string{"jobs": "500"})
@@ -121,7 +121,7 @@ func TestSchedulesArePoints(t *testing.T) {
 	}
 }
 
-// Instances that the completion of tasks does not cover are refused, not answered wrongly.
+// Planners refuse instances that the completion of tasks does not cover.
 func TestUnsupported(t *testing.T) {
 	three := Instance{Machines: []int{1}, Objective: TaskCompletion, Jobs: []Job{{Phases: []Phase{same(1, 1), same(1, 1), same(1, 1)}}}}
 	pairs := Instance{Machines: []int{1}, Objective: TaskCompletion, Jobs: []Job{{Phases: []Phase{{Tasks: 1, Time: 1, Between: []time.Duration{1}}, same(1, 1)}}}}
@@ -140,7 +140,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// Names and planners go both ways.
+// Each planner has a name, and the name finds the planner.
 func TestPlannerNames(t *testing.T) {
 	for p := range plannerNames {
 		got, err := ParsePlanner(Planner(p).String())
@@ -156,8 +156,8 @@ func TestPlannerNames(t *testing.T) {
 	}
 }
 
-// A task that takes no time is in no inequality (4), and has its place in the order of MarS
-// nevertheless: behind 20 s of job 1 it would delay job 0 by as much.
+// A task that takes no time occurs in no inequality (4), but it has a place in the order
+// of MarS. Behind job 1 it would delay job 0 by 20 s.
 //
 // Reference: Theorem 3.
 func TestGuaranteeWithTasksOfNoTime(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// year returns jobs that come all over a year, on machines that are busy for nine tenths of
-// it, in units of a length of time.
+// year returns jobs that arrive throughout a year. They keep the machines busy for nine
+// tenths of it. unit is the length of time of which all task times are multiples.
 func year(jobs, machines int, unit time.Duration) Instance {
 	const units = 365 * 24 * 3600 * 1000
 	in := Instance{Machines: []int{machines}}
@@ -23,8 +23,9 @@ func year(jobs, machines int, unit time.Duration) Instance {
 	return in
 }
 
-// A hundred thousand jobs over a year, with nearly a thousand years of work in all: the
-// bound is a thousand times that of the same in a thousandth of the time.
+// The instance has a hundred thousand jobs in a year, and nearly a thousand years of
+// work. Its bound is a thousand times that of the same instance in a thousandth of the
+// time.
 func TestBoundOfAYear(t *testing.T) {
 	jobs := 100_000
 	if testing.Short() {
@@ -50,9 +51,8 @@ func TestBoundOfAYear(t *testing.T) {
 	}
 }
 
-// At the limit, where bounds can be told and one nanosecond more is too much, the bound is
-// right: four jobs for four machines that are as long as they can be, and one that comes as
-// late as it can.
+// The bound is right at the limit, where one more nanosecond would be refused: four jobs
+// as long as possible on four machines, and one job that arrives as late as possible.
 func TestBoundAtTheLimit(t *testing.T) {
 	half := time.Duration(horizon-2) / 2
 	in := func(release sojourn.Time, p time.Duration) Instance {

@@ -1,5 +1,5 @@
-// Package choice tests which job a policy chooses, against a rule that is written
-// down as a comparison of two jobs:
+// Package choice tests which job a policy chooses. Use it if the rule of your policy can be
+// written down as a comparison of two jobs. This is the test of package fifo:
 //
 //	rapid.Check(t, func(t *rapid.T) {
 //		choice.Check(t, newPolicy(), choice.Options{Classes: 2, Phases: 3},
@@ -124,19 +124,23 @@ func (w *World) Attained(j *Job) time.Duration {
 // Startable reports whether j has a task that may start on a slot of class c.
 func (w *World) Startable(j *Job, c sojourn.Class) bool {
 	for i := range j.phases {
-		finished := 0
-		if i > 0 {
-			for _, st := range j.phases[i-1].state {
-				if st == done {
-					finished++
-				}
-			}
-		}
-		if j.Spec.Phases[i].Class == c && (i == 0 || finished >= j.Spec.Threshold(i)) && slices.Contains(j.phases[i].state, pending) {
+		if j.Spec.Phases[i].Class == c && j.open(i) && slices.Contains(j.phases[i].state, pending) {
 			return true
 		}
 	}
 	return false
+}
+
+// open reports whether the phases that phase i waits for have finished: those that it needs, or the
+// one before it.
+func (j *Job) open(i int) bool {
+	needs := j.Spec.Phases[i].Needs
+	if needs == nil && i > 0 {
+		needs = []int{i - 1}
+	}
+	return !slices.ContainsFunc(needs, func(k int) bool {
+		return slices.ContainsFunc(j.phases[k].state, func(st state) bool { return st != done })
+	})
 }
 
 // Options say what jobs a history contains.
@@ -149,7 +153,7 @@ type Options struct {
 // Check drives p through a random history on a few slots. It compares every answer
 // of Assign with the job that comes first by the rule before, a strict total order
 // of the jobs that can use a slot of class c. With one class, the ranking of a
-// [sojourn.Explainer] must agree. p must be new.
+// [sojourn.Explainer] must agree. Phases need others if p supports that. p must be new.
 func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c sojourn.Class, a, b *Job) bool) {
 	w := &World{
 		poolTurn: map[poolClass]int{},
@@ -163,6 +167,7 @@ func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c s
 			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
 		}
 	}
+	needs := sojourn.Supports(p)&sojourn.FeatureNeeds != 0
 	opts.Classes = rapid.IntRange(1, opts.Classes).Draw(t, "classes")
 	w.ranked = opts.Classes == 1
 	for i := range rapid.IntRange(1, 8).Draw(t, "slots") {
@@ -172,7 +177,7 @@ func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c s
 	}
 	t.Repeat(map[string]func(*rapid.T){
 		"wait":   func(t *rapid.T) { w.Now += sojourn.Time(rapid.IntRange(0, 5).Draw(t, "dt")) },
-		"arrive": func(t *rapid.T) { w.arrive(t, opts, observe) },
+		"arrive": func(t *rapid.T) { w.arrive(t, opts, needs, observe) },
 		"end":    func(t *rapid.T) { w.end(t, observe) },
 		"assign": func(t *rapid.T) { w.assign(t, p, before) },
 		"assign2": func(t *rapid.T) {
@@ -183,7 +188,7 @@ func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c s
 	})
 }
 
-func (w *World) arrive(t *rapid.T, opts Options, observe func(sojourn.Event)) {
+func (w *World) arrive(t *rapid.T, opts Options, needs bool, observe func(sojourn.Event)) {
 	w.seq++
 	w.turns++
 	spec := &sojourn.Job{
@@ -197,6 +202,14 @@ func (w *World) arrive(t *rapid.T, opts Options, observe func(sojourn.Event)) {
 	for range rapid.IntRange(1, opts.Phases).Draw(t, "phases") {
 		n := rapid.IntRange(1, 6).Draw(t, "tasks")
 		ph := sojourn.Phase{Tasks: n, Class: sojourn.Class(rapid.IntRange(0, opts.Classes-1).Draw(t, "class"))}
+		if needs && rapid.Bool().Draw(t, "needs") {
+			ph.Needs = []int{}
+			for k := range spec.Phases {
+				if rapid.Bool().Draw(t, "this one") {
+					ph.Needs = append(ph.Needs, k)
+				}
+			}
+		}
 		for range n {
 			ph.Estimates = append(ph.Estimates, time.Duration(rapid.IntRange(1, 9).Draw(t, "estimate")))
 		}

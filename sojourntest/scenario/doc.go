@@ -1,5 +1,10 @@
-// Package scenario tells small schedules as stories, and checks them: text files
-// that say what happens in a cluster, and below a line what the policy did.
+// Package scenario checks small schedules that are written as stories: text files that say
+// what happens in a cluster, and below a line what the policy did. Use it for examples that
+// people should read, such as those of a paper, and to see what a change does to them:
+//
+//	func TestScenarios(t *testing.T) { scenario.Run(t, "testdata/*.txt", newPolicy, *update) }
+//
+// This is such a file:
 //
 //	# Two jobs, one slot. The short one arrives later and overtakes.
 //	slots 1

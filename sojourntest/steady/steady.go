@@ -1,7 +1,11 @@
-// Package steady holds the benchmark that every policy runs: the cost of one
-// finish and one decision while the number of live jobs stays the same.
+// Package steady measures a policy: the cost of one finish and one decision while the number
+// of live jobs stays the same. Use it in the benchmarks of your policy, to compare it with
+// other policies and with a [Floor] that no fair decision can be below:
 //
 //	func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
+//
+// [Idle] measures whether jobs, pools and slots that have nothing to do cost anything,
+// [Questions] what a driver asks, and [Snapshot] what it costs to save and restore.
 package steady
 
 import (

@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 		{"fifo,x=1", []catalog.Spec{spec("fifo", "x=1")}},                  // the first option may follow a comma, too
 		{"a:x=", []catalog.Spec{spec("a", "x=")}},                          // an empty value
 		{"a:x=y=z", []catalog.Spec{spec("a", "x=y=z")}},                    // the value is all after the first "="
-		{"a:x=1,file=c:/d", []catalog.Spec{spec("a", "x=1", "file=c:/d")}}, // a ":" after the "=" is of the value
+		{"a:x=1,file=c:/d", []catalog.Spec{spec("a", "x=1", "file=c:/d")}}, // a ":" after the "=" belongs to the value
 	}
 	for _, tc := range tests {
 		got, err := catalog.Parse(tc.list)
@@ -68,7 +68,7 @@ func TestParseError(t *testing.T) {
 	}
 }
 
-// What String writes, Parse reads back: for lists, joined by commas.
+// Parse reads what String writes. Lists are joined by commas.
 func TestParseReadsString(t *testing.T) {
 	word := rapid.StringMatching(`[a-z][a-z0-9-]{0,5}`)
 	option := rapid.Custom(func(t *rapid.T) catalog.Option {
@@ -94,7 +94,7 @@ func TestParseReadsString(t *testing.T) {
 	})
 }
 
-// An option is named as its field, in lower case with hyphens between words.
+// An option has the name of its field, in lower case with hyphens between words.
 func TestOptionNames(t *testing.T) {
 	type options struct {
 		Order, NoGate, DefaultTaskTime, L, L2, MTBF, MTBFScale, UseMTBF, Level2Delay int
@@ -120,7 +120,7 @@ func (c *color) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// options has a field of each kind, and some that cannot be set by text.
+// options has a field of each kind, and some fields that no text can set.
 type options struct {
 	NoGate    bool
 	FairLimit *int
@@ -160,7 +160,7 @@ func testCatalog() catalog.Catalog {
 	}
 }
 
-// build makes the policy that a list of one spec names.
+// build makes the policy of a list with one spec.
 func build(t *testing.T, list string) (sojourn.Policy, error) {
 	t.Helper()
 	specs, err := catalog.Parse(list)
@@ -230,8 +230,8 @@ func TestNewError(t *testing.T) {
 	}
 }
 
-// A value out of range is told by the name of its option, also where the reason names another
-// option, and where the policy is one of a pool.
+// An error about a value out of range names the option, even if the reason names another
+// option, and if the policy is one of a pool.
 func TestNewNamesOptions(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"hfsp:training-tasks=-1", "policy hfsp:training-tasks=-1: option training-tasks is -1: want 0 to 2147483647"},
@@ -253,7 +253,7 @@ func TestNewNamesOptions(t *testing.T) {
 	}
 }
 
-// Policies share nothing: each New fills options of its own.
+// Policies share nothing: each New makes options of its own.
 func TestNewIsFresh(t *testing.T) {
 	c := testCatalog()
 	a, _ := c.New(catalog.Spec{"full", []catalog.Option{{"weights.x", "1"}, {"fair-limit", "3"}}})
@@ -266,7 +266,7 @@ func TestNewIsFresh(t *testing.T) {
 	}
 }
 
-// Numbers that options take are the numbers that strconv prints.
+// Options take the numbers that strconv prints.
 func TestNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).Draw(t, "alpha")

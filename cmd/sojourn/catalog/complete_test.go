@@ -40,7 +40,8 @@ func TestComplete(t *testing.T) {
 		{"=", false, nil},
 		{":", false, nil},
 
-		// After a comma, the next policy; and what else can be chosen about the one before it.
+		// After a comma comes the next policy, or what else can be chosen about the one
+		// before it.
 		{"td,f", false, []string{"td,fifo", "td,fair"}},
 		{"td,", false, []string{"td,fifo", "td,fair", "td,td"}},
 		{"td,fair:order=s", false, []string{"td,fair:order=share"}},

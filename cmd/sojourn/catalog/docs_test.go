@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write options.txt anew")
 
-// options.txt holds what the sources say of the options of each policy, and every option
-// of every policy is told.
+// options.txt holds the doc comments of the options of each policy. Every option of every
+// policy has one.
 func TestOptionDocs(t *testing.T) {
 	docs, seen := map[string]string{}, map[reflect.Type]bool{}
 	for _, e := range catalog.Builtin() {
@@ -55,8 +55,8 @@ func TestOptionDocs(t *testing.T) {
 	}
 }
 
-// addDocs adds what the source says of a type: of the fields of a struct, or of the
-// constants of another.
+// addDocs adds the doc comments of a type: of the fields of a struct, or of the constants
+// of any other type.
 func addDocs(t *testing.T, docs map[string]string, typ reflect.Type) {
 	t.Helper()
 	within, ok := strings.CutPrefix(typ.PkgPath(), "github.com/sojourn-sched/sojourn/")
@@ -82,7 +82,7 @@ func addDocs(t *testing.T, docs map[string]string, typ reflect.Type) {
 			if !ok {
 				continue
 			}
-			ours := false // a constant without a type is of that before it
+			ours := false // a constant without a type has the type of the one before it
 			for _, spec := range general.Specs {
 				switch spec := spec.(type) {
 				case *ast.TypeSpec:
@@ -101,7 +101,7 @@ func addDocs(t *testing.T, docs map[string]string, typ reflect.Type) {
 					if ident, typed := spec.Type.(*ast.Ident); typed && general.Tok == token.CONST {
 						ours = ident.Name == typ.Name()
 					}
-					if ours && general.Tok == token.CONST {
+					if ours && general.Tok == token.CONST && spec.Names[0].IsExported() {
 						docs[name] = strings.TrimSpace(docs[name] + " " + spec.Names[0].Name)
 						docs[name+"="+spec.Names[0].Name] = comment(spec.Doc, spec.Comment)
 					}
@@ -111,7 +111,8 @@ func addDocs(t *testing.T, docs map[string]string, typ reflect.Type) {
 	}
 }
 
-// comment returns the text of the comment above a declaration, or else beside it.
+// comment returns the text of the comment above a declaration, or else of the comment
+// beside it.
 func comment(above, beside *ast.CommentGroup) string {
 	if above == nil {
 		above = beside

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-// A policy and its options are read from a text. What is wrong with it is told.
+// A text names a policy and its options. An error says what is wrong with it.
 func Example() {
 	policies := catalog.Builtin()
 	for _, text := range []string{"hfsp:node-delay=3s", "hfsp:node-delay=3", "srtp"} {
@@ -22,7 +22,7 @@ func Example() {
 	// Output:
 	// hfsp:node-delay=3s is a *hfsp.Policy
 	// policy hfsp: option node-delay: want a duration such as 5s or 1m30s, got "3"
-	// unknown policy "srtp"; known policies: default, fifo, fair, srpt, fsp, las, local, huwf, hjwf, stf, htwf, pfsp, hfsp, td, dc, mars, rtmr
+	// unknown policy "srtp"; known policies: default, fifo, fair, srpt, fsp, las, local, huwf, hjwf, stf, htwf, pfsp, hfsp, td, fcfs, easy, conservative, dc, mars, rtmr
 }
 
 // A program adds its own policy to those of the library. Its options are the exported

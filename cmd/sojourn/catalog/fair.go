@@ -45,6 +45,10 @@ type fairOptions struct {
 	Delay     time.Duration
 	RackDelay *time.Duration
 
+	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for jobs
+	// that run nothing there. Zero means no reserve. It excludes Delay and preemption.
+	Reserve float64
+
 	// MinTimeout is how long a pool has less than its minimum before tasks of other pools
 	// are killed for it. FairTimeout is how long it has less than half of its fair share
 	// before that. They have an effect with --preempt, and replace the settings in the
@@ -72,7 +76,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	if o.Ties != nil {
 		opts.Ties = *o.Ties
 	}
-	opts.IgnoreLocality, opts.Delay, opts.RackDelay = o.IgnoreLocality, o.Delay, o.RackDelay
+	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve
 	if o.MinTimeout != 0 {
 		opts.Preemption.MinTimeout = o.MinTimeout
 	}

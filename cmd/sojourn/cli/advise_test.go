@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// The numbers of advise are those that compare has at the same load.
+// The numbers of advise are those of compare at the same load.
 func TestAdviseIsCompare(t *testing.T) {
 	file := firstOfSample(t, 40)
 	type values struct {

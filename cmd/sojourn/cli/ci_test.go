@@ -2,6 +2,6 @@
 
 package cli
 
-// thorough says that experiments of papers run in full, as .ci/run asks for by the build
-// tag ci.
+// thorough says that experiments of papers run in full. The build tag ci sets it, and
+// .ci/run sets the tag.
 const thorough = true

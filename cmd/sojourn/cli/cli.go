@@ -52,14 +52,21 @@ func Main(policies ...Policy) {
 
 // Run is [Main] with arguments and streams as parameters. It returns the exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...Policy) int {
+	args = joinCSV(args)
 	out := &watched{to: stdout}
+	var painted io.Writer = out
+	painter := &format.Painter{To: out}
+	if colour := colourIn(args); colour.on(stdout) {
+		painted = painter
+	}
 	root := newRoot(catalog.Builtin().With(policies...))
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(out)
+	root.SetOut(painted)
 	root.SetErr(stderr)
 	onlyOnce(root, args)
 	cmd, err := root.ExecuteC()
+	painter.Close()
 	if out.err != nil && !errors.As(err, new(*runError)) { // of a help text or a version, which are not actions
 		err = &runError{out.err}
 	}
@@ -221,12 +228,14 @@ time), how fair that was, and what became of each job and task.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	colour := colourFlag("auto")
+	root.PersistentFlags().Var(typed(&colour, "WHEN"), "color", "colour what is printed: `WHEN` is auto (on a terminal, unless NO_COLOR is set), always or never")
 	root.SetVersionTemplate("sojourn {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", format.HelpWidth)))
 	root.SetHelpCommand(newHelp(policies))
 	root.AddCommand(
-		newCompare(policies), newAdvise(policies), newRun(policies), newSweep(policies), newPaper(policies, paper.All()), newReplay(policies), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(),
+		newCompare(policies), newAdvise(policies), newRun(policies), newSweep(policies), newPaper(policies, paper.All()), newReplay(policies), newExplain(policies), newJournal(), newPolicies(policies), newConvert(), newGen(), newValidate(), newFluid(), newPlan(), newReport(),
 		&cobra.Command{
 			Use:   "version",
 			Short: "Print the version",

@@ -6,10 +6,9 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/spf13/cobra"
 )
 
@@ -17,7 +16,9 @@ const compareLong = `compare runs each policy on the same workload and cluster, 
 did. Policies run side by side, and each reads the workload anew, from a temporary
 file if it comes from stdin. Memory grows by 50 bytes for each job and policy.
 With -o, it writes jobs.csv, tasks.csv, history.txt and run.json of each policy to
-DIR/1-fifo, DIR/2-fair and so on, in the order of -p.
+DIR/1-fifo, DIR/2-fair and so on, in the order of -p, and DIR/report.html, a page that
+shows them all. With --seeds, -o writes seeds.json, which is what --json prints, and
+report.html.
 
 --seeds N repeats everything with N seeds and prints means with confidence intervals.
 A "~" marks a number that does not differ significantly from the best. All policies
@@ -74,13 +75,11 @@ func newCompare(policies catalog.Catalog) *cobra.Command {
 				return err
 			}
 			r := report.Comparison{Scenario: s, Specs: specs, Results: results}
-			if f.json {
-				return format.WriteJSON(cmd.OutOrStdout(), r.Summary())
-			}
-			if err := r.Write(cmd.OutOrStdout()); err != nil {
+			sum := r.Summary()
+			if err := printResult(cmd, &f.formFlags, sum, sum.Policies, r.Write); err != nil {
 				return err
 			}
-			if f.Source.Sample && !f.quiet {
+			if f.Source.Sample && !f.quiet && !f.json && f.csv != csvTable {
 				fmt.Fprint(cmd.ErrOrStderr(), sampleHints)
 			}
 			return nil
@@ -95,9 +94,6 @@ func newCompare(policies catalog.Catalog) *cobra.Command {
 
 // compareSeeds is compare with several seeds.
 func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds int) error {
-	if f.output.Dir != "" {
-		return usage.Errorf("-o writes the files of one seed: give --seed instead of --seeds")
-	}
 	s, err := f.open(cmd)
 	if err != nil {
 		return err
@@ -114,10 +110,13 @@ func compareSeeds(cmd *cobra.Command, f *runFlags, specs []catalog.Spec, seeds i
 		return err
 	}
 	r := report.Repetition{Samples: samples}
-	if f.json {
-		return format.WriteJSON(cmd.OutOrStdout(), r.Summary())
+	sum := r.Summary()
+	if f.output.Dir != "" {
+		if err := report.WriteSummary(ctx, &f.output.Folder, files.Seeds, sum); err != nil {
+			return err
+		}
 	}
-	return r.Write(cmd.OutOrStdout())
+	return printResult(cmd, &f.formFlags, sum, sum.Policies, r.Write)
 }
 
 // noteFixed notes that repetitions will all be the same, if nothing is random.

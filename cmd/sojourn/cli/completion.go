@@ -26,12 +26,16 @@ func registerCompletions(root *cobra.Command, policies catalog.Catalog) {
 		{"gen", completeSpecs(namedWorkloads, true)},
 		{"estimates", completeWords(trial.EstimatesModes)},
 		{"from", completeWords(convert.Formats)},
+		{"to", completeWords(convert.Targets)},
+		{"csv", completeWords([]string{csvTable, csvBatsim})},
+		{"columns", completeColumns},
 		{"planners", completeList(trial.PlannerNames())},
 		{"vary", completeVary(policies)},
 		{"scale", completeWords([]string{input.ScaleArrivals, input.ScaleDurations})},
 		{"objective", completeWords(advice.ObjectiveNames())},
 		{"pool", completeWords(convert.PoolKeys)},
 	}
+	must(root.RegisterFlagCompletionFunc("color", completeWords(colours)))
 	for _, c := range root.Commands() {
 		for _, f := range flags {
 			if _, own := c.GetFlagCompletionFunc(f.name); c.Flags().Lookup(f.name) != nil && !own {
@@ -90,6 +94,21 @@ func completeList(words []string) cobra.CompletionFunc {
 		known = append(known, catalog.Named{Name: word})
 	}
 	return completeSpecs(func() []catalog.Named { return known }, false)
+}
+
+// completeColumns completes the fields of the last column, which the user gives a title.
+func completeColumns(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	before, last := "", begun
+	if i := strings.LastIndexByte(begun, ','); i >= 0 {
+		before, last = begun[:i+1], begun[i+1:]
+	}
+	var all []cobra.Completion
+	for _, field := range convert.ColumnFields {
+		if strings.HasPrefix(field, last) {
+			all = append(all, before+field+"=")
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeVary completes the parameter of a sweep: load, error, or an option of a

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// A longTrace is a trace of so many jobs, made as it is read. It notes the most memory
+// A longTrace is a trace of many jobs, made while it is read. It records the most memory
 // that was in use meanwhile.
 type longTrace struct {
-	line       string // of a job, with its number as argument
+	line       string // the line of a job, by its number
 	jobs, next int
 	rest       string
 	most       uint64
@@ -38,12 +38,12 @@ func (s *longTrace) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// The memory that convert takes does not grow with the trace: ten bytes a job would show.
-// A job in memory takes hundreds.
+// The memory of convert does not grow with the trace. Ten bytes for each job would show;
+// a job in memory takes hundreds.
 func TestConvertMemory(t *testing.T) {
 	const (
 		swim = "job%[1]d\t%[1]d\t0\t%[1]d\t1000\t1000\n"
-		swf  = "%[1]d %[1]d 0 9 4 -1 -1 -1 -1 -1 1 %[1]d 2 %[1]d 1 -1 -1 -1\n" // a user and a program of each job
+		swf  = "%[1]d %[1]d 0 9 4 -1 -1 -1 -1 -1 1 %[1]d 2 %[1]d 1 -1 -1 -1\n" // each job has a user and a program of its own
 	)
 	for _, tc := range []struct {
 		line string

@@ -13,12 +13,12 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 )
 
-// The recorded workloads. Those of files are traces that a clone does not have; they are
-// looked at where they lie beside it.
+// The recorded workloads. Some are files of traces that a clone does not have. They are
+// used where they lie beside it.
 var decisionLoads = []struct {
 	name     string
 	convert  string // the arguments, and
-	run      string // those of run; $DATA and $OUT are folders
+	run      string // the arguments of run; $DATA and $OUT are folders
 	policies []string
 }{
 	{
@@ -48,7 +48,7 @@ var decisionLoads = []struct {
 	},
 }
 
-// decisionPolicies are all policies, with the options that change most.
+// decisionPolicies are all policies, with the options that change decisions most.
 var decisionPolicies = []string{
 	"default", "fifo", "fifo:ignore-locality=true", "fair", "fair:order=deficit", "fair:delay=5s,rack-delay=0s", "srpt", "fsp", "las", "local",
 	"huwf", "hjwf", "stf", "htwf", "pfsp", "pfsp:fair-limit=0", "hfsp", "hfsp:preemption=kill", "hfsp:node-delay=5s",
@@ -59,9 +59,9 @@ func without(list []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(names, s) })
 }
 
-// Each event and each decision of each policy is what it was when testdata/decisions.txt
-// was written, in which there is a line for each run: workload, policy, and the SHA-256 of
-// its history.
+// Each event and each decision of each policy is the one that testdata/decisions.txt
+// records. The file has a line for each run: workload, policy, and the SHA-256 of its
+// history.
 func TestDecisions(t *testing.T) {
 	const golden = "testdata/decisions.txt"
 	recorded, err := os.ReadFile(golden)
@@ -70,7 +70,7 @@ func TestDecisions(t *testing.T) {
 	}
 	data := filepath.Join("..", "..", "..", "..", "shared", "data")
 	var written strings.Builder
-	keep := func(load string) { // what is not run stays as it was
+	keep := func(load string) { // a workload that is not run keeps its lines
 		for line := range strings.Lines(string(recorded)) {
 			if strings.HasPrefix(line, load+" ") {
 				written.WriteString(line)

@@ -9,16 +9,16 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-// options are those of a policy of somebody else's.
+// options are those of a policy from outside the library.
 type options struct {
 	Verbose bool
 }
 
-// newMine stands for its constructor.
+// newMine stands for the constructor of that policy.
 func newMine(options) (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }
 
-// A main of a few lines has its own policy in every command. Here it is called with
-// arguments instead of those of the process.
+// A main of a few lines has its own policy in every command. Here Main gets arguments of
+// its own instead of those of the process.
 func Example() {
 	mine := cli.NewPolicy("mine", "jobs as I like them", newMine)
 

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
@@ -40,14 +41,14 @@ func typed(v textValue, name string) pflag.Value { return typedValue{v, name} }
 // runFlags are the flags of the commands that run policies.
 type runFlags struct {
 	trial.Setup
-	json   bool
+	formFlags
 	output outputFlags
 	quiet  bool
 }
 
 func (f *runFlags) register(policies catalog.Catalog, flags *pflag.FlagSet) {
 	f.registerScenario(policies, flags)
-	f.output.register(flags)
+	f.output.register(flags, "jobs.csv, tasks.csv, history.txt, run.json and report.html")
 }
 
 // registerScenario leaves out the flags that say where files go.
@@ -65,10 +66,12 @@ func (f *runFlags) registerWorld(flags *pflag.FlagSet) {
 	registerLocality(flags, &f.Locality)
 	flags.Var(typed(&f.Estimates, "MODE"), "estimates", "what policies are told of service times if the workload has no estimate: "+format.Listed(trial.EstimatesModes))
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed `N` of all random numbers")
-	flags.BoolVar(&f.json, "json", false, "print JSON instead of tables")
+	f.formFlags.register(flags)
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar and no hints on stderr")
 	flags.BoolVar(&f.Preempt, "preempt", false, "kill attempts when the policy asks for it")
 	flags.BoolVar(&f.Retest, "retest", false, "offer rejected jobs again whenever a job has finished")
+	flags.BoolVar(&f.Gangs.On, "gangs", false, "the tasks of a phase start together, as soon as there are slots for all of them")
+	flags.DurationVar(&f.Gangs.Patience, "gang-patience", 24*time.Hour, "with --gangs, reserve slots for the gang that waits longest after this `DURATION`; policies with an option places reserve themselves")
 	flags.DurationVar(&f.Progress, "report-progress", 0, "tell policies how far attempts are, every `DURATION`")
 	flags.Float64Var(&f.Stragglers.Probability, "straggler-probability", 0, "probability `P` that an attempt is a straggler")
 	flags.Float64Var(&f.Stragglers.Factor, "straggler-factor", 0, "how many `TIMES` longer a straggler takes")
@@ -87,6 +90,9 @@ func (f *runFlags) open(cmd *cobra.Command) (*trial.Scenario, error) {
 	}
 	if remote := cmd.Flags().Lookup("remote"); f.Locality.Network.Bandwidth > 0 && remote != nil && remote.Changed {
 		return nil, usage.Errorf("--bandwidth and --remote exclude each other")
+	}
+	if err := f.formFlags.check(f.output.Dir); err != nil {
+		return nil, err
 	}
 	if err := f.output.Check(); err != nil {
 		return nil, err
@@ -164,7 +170,8 @@ func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 // outputFlags name the folder that files go to.
 type outputFlags struct{ files.Folder }
 
-func (f *outputFlags) register(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.Dir, "output", "o", "", "write jobs.csv, tasks.csv, history.txt and run.json into the folder `DIR`, which must be empty or absent")
+// register registers the flags; what says what is written.
+func (f *outputFlags) register(flags *pflag.FlagSet, what string) {
+	flags.StringVarP(&f.Dir, "output", "o", "", "write "+what+" into the folder `DIR`, which must be empty or absent")
 	flags.BoolVar(&f.Force, "force", false, "let -o replace what an earlier run wrote")
 }

@@ -37,7 +37,7 @@ func TestHelpExamples(t *testing.T) {
 	}
 }
 
-// No help text is wider than a terminal, and each policy is told about.
+// No help text is wider than a terminal, and each policy has its line.
 func TestHelpWidth(t *testing.T) {
 	commands := [][]string{{"help"}, {"help", "help"}, {"help", "pools"}, {"policies"}, {"gen"}, {"paper"}}
 	for _, c := range newRoot(catalog.Builtin()).Commands() {

@@ -19,7 +19,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// try runs a command on some input. What it prints on stderr is returned with its status.
+// try runs a command on some input. It returns the exit status and what the command
+// prints on stderr.
 func try(t *testing.T, stdin io.Reader, args ...string) (int, string) {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -27,8 +28,8 @@ func try(t *testing.T, stdin io.Reader, args ...string) (int, string) {
 	return status, stderr.String()
 }
 
-// Every flag that takes a number refuses what is none, and what is no finite one, with its
-// name and the exit status of wrong usage.
+// Every flag that takes a number refuses a text that is no finite number. The error names
+// the flag, and the exit status is that of wrong usage.
 func TestNumbersOfFlags(t *testing.T) {
 	found := 0
 	for _, c := range newRoot(catalog.Builtin()).Commands() {
@@ -63,7 +64,7 @@ func TestNumbersOfFlags(t *testing.T) {
 	}
 }
 
-// enough returns the arguments without which a command does not look at its flags.
+// enough returns the arguments that a command needs before it looks at its flags.
 func enough(c *cobra.Command) []string {
 	switch c.Name() {
 	case "compare":
@@ -82,7 +83,7 @@ func enough(c *cobra.Command) []string {
 	return []string{c.Name(), "-"}
 }
 
-// deepPools is a pools file of so many pools, each below the one before.
+// deepPools returns a pools file of n pools, each below the one before.
 func deepPools(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"pools": [{"name": "p0"}`)
@@ -159,7 +160,7 @@ func TestMaxSlots(t *testing.T) {
 	}
 }
 
-// Names come back from CSV as they were, whatever is in them.
+// Names come back from CSV unchanged, whatever characters they have.
 func TestNamesInCSV(t *testing.T) {
 	t.Chdir(t.TempDir())
 	names := [][]string{{"=1+1", "+a"}, {"a,b", `"q"`}, {"line\nbreak", "tab\t"}, {"\u202eé\u200b", "\x00"}, {"@x|'", "; "}}

@@ -12,8 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 )
 
-// A run that is interrupted leaves nothing behind, and what was there before as
-// it was; one that succeeds leaves its folder and no other.
+// A run that is interrupted leaves no new files behind and changes no old ones. A run
+// that succeeds leaves its folder and no other.
 func TestInterruptLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -51,21 +51,21 @@ func TestInterruptLeavesNothing(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("after --force, the folder holds %v, %v, want out alone", entries, err)
 	}
-	if entries, err := os.ReadDir(out); err != nil || len(entries) != 1 || entries[0].Name() != "1-fsp" {
-		t.Errorf("after --force, out holds %v, %v, want 1-fsp alone", entries, err)
+	if entries, err := os.ReadDir(out); err != nil || len(entries) != 2 || entries[0].Name() != "1-fsp" || entries[1].Name() != files.Report {
+		t.Errorf("after --force, out holds %v, %v, want 1-fsp and the page alone", entries, err)
 	}
 }
 
-// If there is no place for temporary files, a run that reads a file writes its output;
-// one that reads stdin says so.
+// Without a place for temporary files, a run that reads a file writes its output. A run
+// that reads stdin says what is missing.
 func TestNoTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", filepath.Join(dir, "absent"))
 	if status, stderr := try(t, strings.NewReader(""), "run", "--sample", "-p", "fifo", "-q", "-o", filepath.Join(dir, "out")); status != 0 {
 		t.Errorf("status %d, %s", status, stderr)
 	}
-	if entries, _ := os.ReadDir(filepath.Join(dir, "out")); len(entries) != 4 {
-		t.Errorf("%d files, want 4: %v", len(entries), entries)
+	if entries, _ := os.ReadDir(filepath.Join(dir, "out")); len(entries) != 5 {
+		t.Errorf("%d files, want 5: %v", len(entries), entries)
 	}
 	for _, args := range []string{"run -w - -c 1x1 -p fifo", "convert --from swim -"} {
 		status, stderr := try(t, strings.NewReader("a\t1\t1\t1\t1\t1\n"), strings.Fields(args)...)

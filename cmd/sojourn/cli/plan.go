@@ -45,7 +45,8 @@ and the proof of the bound before they are printed.
 'go doc ./mars/plan' describes them and what is proved of them. A number as CLUSTER
 means that many machines, which run tasks of any class.
 
-With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
+With -o, it writes jobs.csv, tasks.csv, plan.json and report.html of the best plan to
+DIR.`,
 		Example: `  sojourn plan --sample
   sojourn plan -w trace.jsonl -c 50 -p bestof,mars,huwf --json
   sojourn plan --gen mars-random:jobs=100 -p bestof --evaluations 200 -o out`,
@@ -63,7 +64,7 @@ With -o, it writes tasks.csv and plan.json of the best plan to DIR.`,
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "seed `N` of the workload of --gen, and of the search")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar on stderr")
-	flags.StringVarP(&f.output.Dir, "output", "o", "", "write tasks.csv and plan.json of the best plan into the folder `DIR`, which must be empty or absent")
+	flags.StringVarP(&f.output.Dir, "output", "o", "", "write jobs.csv, tasks.csv, plan.json and report.html of the best plan into the folder `DIR`, which must be empty or absent")
 	flags.BoolVar(&f.output.Force, "force", false, "let -o replace what an earlier run wrote")
 	return cmd
 }
@@ -99,6 +100,9 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if known := w.Facts(); known.Features&sojourn.FeatureNeeds != 0 {
+		return usage.Errorf("planners know jobs whose phases wait for the one before them, and jobs of the workload use %v", sojourn.FeatureNeeds)
+	}
 	in := trial.NewInstance(w, c)
 	if f.perTask {
 		in.Objective = plan.TaskCompletion
@@ -112,7 +116,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 	}
 	r := report.Plans{Workload: w, Cluster: c, Plans: plans}
 	if f.output.Dir != "" {
-		if err := r.WriteFiles(&f.output.Folder); err != nil {
+		if err := r.WriteFiles(ctx, &f.output.Folder); err != nil {
 			return err
 		}
 	}

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/spf13/cobra"
@@ -12,16 +12,22 @@ import (
 
 func newReplay(policies catalog.Catalog) *cobra.Command {
 	var (
-		spec   string
+		how    trial.Replaying
+		until  time.Duration
 		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
-		Short: "Replay a recorded history through a policy",
+		Short: "Replay a recorded history or a journal through a policy",
 		Long: `replay repeats the calls of a history, such as the history.txt of 'sojourn run -o',
 on a policy, and compares the answers with the recorded answers. At a difference it
 prints the first one, and the exit status is 1. Without -p it takes the policy that
-the history names, and all answers should be equal.
+the history names, and all answers should be equal. FILE may be the folder of a
+journal: see 'sojourn journal --help'.
+
+At a difference, the policy and the one that the history names explain the jobs that
+the two answers are about. With --diff OTHER it is OTHER that is asked, and the policy
+of -p explains beside it.
 
 A history that cannot be true, such as a decision for a slot that is unknown or
 time that goes back, is bad input: it prints FILE:LINE:COLUMN and the reason, and
@@ -32,12 +38,14 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
   sojourn replay out/history.txt -p fair:order=deficit`,
 		Args: oneFile,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			file, name, err := files.OpenOrStdin(cmd.InOrStdin(), args[0])
+			src, err := trial.OpenSource(cmd.InOrStdin(), args[0])
 			if err != nil {
 				return err
 			}
-			defer file.Close()
-			result, err := trial.Replay(policies, file, name, spec)
+			if cmd.Flags().Changed("until") {
+				how.Until = &until
+			}
+			result, err := trial.Replay(policies, src, how)
 			if err != nil {
 				return err
 			}
@@ -47,13 +55,15 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
 				err = result.Write(cmd.OutOrStdout())
 			}
 			if d := result.Difference; err == nil && d != nil {
-				err = fmt.Errorf("%s:%d: %s differs from what is recorded", name, d.Line, result.Policy)
+				err = fmt.Errorf("%s:%d: %s differs from what is recorded", d.File(), d.Line, result.Policy)
 			}
 			return err
 		}),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&spec, "policy", "p", "", "`POLICY` to ask, if not the one that the history names")
+	cmd.Flags().StringVarP(&how.Policy, "policy", "p", "", "`POLICY` to ask, if not the one that the history names")
+	cmd.Flags().StringVar(&how.Other, "diff", "", "`OTHER` policy to ask, explained beside that of -p")
+	cmd.Flags().DurationVar(&until, "until", 0, "replay only the calls up to this `TIME` of the history, such as 90s")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of text")
 	return cmd
 }

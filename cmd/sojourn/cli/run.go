@@ -24,7 +24,7 @@ func newRun(policies catalog.Catalog) *cobra.Command {
 		Use:   "run",
 		Short: "Run one policy and print a summary",
 		Long: `run runs one policy and prints a summary. With -o, it writes jobs.csv, tasks.csv,
-history.txt and run.json to DIR.
+history.txt, run.json and report.html to DIR.
 
 Memory grows only by 50 bytes for each job of the workload. The command reads the
 workload two or three times, from a temporary file if it comes from stdin.
@@ -49,10 +49,8 @@ workload two or three times, from a temporary file if it comes from stdin.
 				return err
 			}
 			r := report.Comparison{Scenario: s, Specs: specs, Results: results}
-			if f.json {
-				return format.WriteJSON(cmd.OutOrStdout(), r.Summary().Policies[0])
-			}
-			return r.Write(cmd.OutOrStdout())
+			rows := r.Summary().Policies
+			return printResult(cmd, &f.formFlags, report.RunSummary{Summary: rows[0], Schema: format.Schema}, rows, r.Write)
 		}),
 	}
 	cmd.Flags().SortFlags = false
@@ -78,6 +76,7 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int)
 		results, err := s.Run(ctx, terminal(cmd, f.quiet), specs, nil)
 		return s, results, err
 	}
+	f.output.Batsim = f.csv == csvBatsim
 	by := report.Invocation{Version: version(), Command: cmd.Name(), Flags: givenFlags(cmd)}
 	results, err := report.WriteRuns(ctx, terminal(cmd, f.quiet), s, specs, &f.output.Folder, dir, by)
 	return s, results, err
@@ -89,7 +88,7 @@ func givenFlags(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "output", "force", "json", "quiet":
+		case "output", "force", "json", "csv", "color", "quiet":
 		default:
 			given[f.Name] = f.Value.String()
 		}

@@ -50,7 +50,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status CODE COMMAND...")
 	}
-	// Exec keeps the exit status to itself but in its error: "exit status 2".
+	// Exec tells the exit status only in its error: "exit status 2".
 	err := ts.Exec(args[1], args[2:]...)
 	got := "0"
 	if err != nil {
@@ -61,8 +61,8 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// policies ALONE SWEPT VALUE compares what two files in JSON say of policies: all of the
-// first, and those of one value of a sweep in the second.
+// policies ALONE SWEPT VALUE compares two files in JSON: all policies of the first, and
+// the policies of one value of a sweep in the second.
 func policies(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: policies ALONE SWEPT VALUE")

@@ -19,8 +19,8 @@ func TestSeedsFlag(t *testing.T) {
 	}
 }
 
-// Repetition k is the run of seed + k, under every policy: with errors of
-// estimates, with faults, and with a workload that is made anew.
+// Repetition k is the run of seed + k, under every policy: with errors of estimates, with
+// faults, and with a workload that is generated anew.
 func TestRepeatIsOneRunASeed(t *testing.T) {
 	file := firstOfSample(t, 40)
 	for _, args := range [][]string{
@@ -67,7 +67,7 @@ func TestRepeatIsOneRunASeed(t *testing.T) {
 	}
 }
 
-// A random scenario says so, and so does one that is not random.
+// A note says whether a scenario is random.
 func TestNoteFixed(t *testing.T) {
 	note := func(f trial.Setup, seeds int) string {
 		var b strings.Builder

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What run and compare say, which read the jobs anew for each policy, is what comes out if all
-// jobs are in memory.
+// run and compare read the jobs again for each policy. They print the same as if all jobs
+// were in memory.
 func TestReadAnewIsKept(t *testing.T) {
 	t.Chdir(filepath.Dir(firstOfSample(t, 60)))
 	for _, line := range []string{
@@ -71,8 +71,8 @@ func TestReadAnewIsKept(t *testing.T) {
 	}
 }
 
-// firstOfSample writes the first jobs of the built-in workload to a file w.jsonl, whose
-// bound takes less time than that of all.
+// firstOfSample writes the first jobs of the built-in workload to a file w.jsonl. Their
+// bound takes less time than the bound of all.
 func firstOfSample(t *testing.T, jobs int) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "w.jsonl")

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
@@ -15,7 +15,8 @@ const sweepLong = `sweep runs policies as compare does, for each value of one th
   --vary fair:order=running,deficit      an option of a policy
 All policies see the same draws for the same seed. Without -p, sweep runs the policies
 that compare runs or, if an option varies, the policy that has it. Other policies in -p
-run once, for comparison.
+run once, for comparison. With -o, it writes sweep.json, which is what --json prints,
+and report.html.
 
 `
 
@@ -64,25 +65,33 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n := max(1, int(seeds))
-			noteFixed(cmd.ErrOrStderr(), n, trials)
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			samples, err := trial.Repeat(ctx, terminal(cmd, f.quiet), trials, n)
-			if err != nil {
-				return err
-			}
-			sw := report.Sweep{Vary: &vary, Samples: samples}
-			if f.json {
-				return format.WriteJSON(cmd.OutOrStdout(), sw.Summary())
-			}
-			return sw.Write(cmd.OutOrStdout())
+			return f.sweep(cmd, &vary, trials, max(1, int(seeds)))
 		}),
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Var(typed(&vary, "VALUES"), "vary", "what varies, and its `VALUES`")
 	cmd.Flags().StringArrayVarP(&list, "policies", "p", nil, "`POLICIES` to compare")
 	f.registerScenario(policies, cmd.Flags())
+	f.output.register(cmd.Flags(), "sweep.json and report.html")
 	seeds.register(cmd.Flags())
 	return cmd
+}
+
+// sweep runs the trials of a sweep with n seeds each.
+func (f *runFlags) sweep(cmd *cobra.Command, vary *trial.Vary, trials []trial.Trial, n int) error {
+	noteFixed(cmd.ErrOrStderr(), n, trials)
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	samples, err := trial.Repeat(ctx, terminal(cmd, f.quiet), trials, n)
+	if err != nil {
+		return err
+	}
+	sw := report.Sweep{Vary: vary, Samples: samples}
+	if f.output.Dir != "" {
+		if err := report.WriteSummary(ctx, &f.output.Folder, files.Sweep, sw.Summary()); err != nil {
+			return err
+		}
+	}
+	sum := sw.Summary()
+	return printResult(cmd, &f.formFlags, sum, sum.Policies, sw.Write)
 }

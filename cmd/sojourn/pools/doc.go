@@ -46,8 +46,8 @@ import (
 //go:embed doc.go
 var source string
 
-// Format returns a description of pools files: the comment of this package, up to what
-// concerns programs.
+// Format returns a description of pools files: the comment of this package, without the
+// section for programs.
 func Format() string {
 	comment, _, _ := strings.Cut(source, "//\n// # In a program\n")
 	var b strings.Builder

@@ -12,8 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-// A program reads the pools of policy fair from a file, and says which policies they may name:
-// here its own one. Constructor of package catalog knows those of the library.
+// A program reads the pools of policy fair from a file. It says which policies they may
+// name: here its own one. Constructor of package catalog knows those of the library.
 func ExampleRead() {
 	constructor := func(text string) (func() sojourn.Policy, error) {
 		if text != "mine" {

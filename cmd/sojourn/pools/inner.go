@@ -9,9 +9,9 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 )
 
-// SetInner gives a policy to every pool that says nothing of how its jobs are
-// served, has no pools described below it, and is not, nor is below, one that limits
-// its jobs; and to all pools that opts does not describe.
+// SetInner gives a policy to all pools that opts does not describe, and to described pools
+// that do not say how their jobs are served. It leaves out pools that have described pools
+// below them, and pools that limit their jobs, with all pools below these.
 func SetInner(opts *fair.Options, policy func() sojourn.Policy) {
 	parents := map[string]bool{}
 	limited := map[string]bool{}

@@ -116,8 +116,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// Among many pools the one that is wrong is found without looking at all before it for each:
-// that would take gigabytes.
+// Among many pools the reader finds the wrong one without a look at all earlier pools for
+// each, which would take gigabytes.
 func TestFaultAmongManyPools(t *testing.T) {
 	const n = 3000
 	var b strings.Builder
@@ -138,9 +138,10 @@ func TestFaultAmongManyPools(t *testing.T) {
 	}
 }
 
-// An error among pools names a pool with which they are wrong and without which they are not.
-// A later pool may also make right what is wrong without it: of a/x with a policy of its own,
-// the parent may not have the MaxJobs of "*", and does not if it is listed.
+// An error among pools names a pool with which they are wrong and without which they are
+// right. A later pool may also make right what is wrong without it. For example, if a/x
+// has a policy of its own, its parent may not have the MaxJobs of "*", and does not have
+// it if it is listed.
 func TestWrongPool(t *testing.T) {
 	paths := []string{"a", "b", "a/x", "a/y", "a/x/u", "b/z", "*", "a/*", "b/*/w"}
 	kinds := []func(n int) fair.Pool{
@@ -155,7 +156,7 @@ func TestWrongPool(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		drawn := r.Perm(len(paths))[:1+r.IntN(len(paths))]
 		entries, some := make([]entry, len(drawn)), make([]string, len(drawn))
-		faults := []string{""} // of so many of the first pools
+		faults := []string{""} // the fault of the first i pools, for each i
 		all := fair.Options{Pools: map[string]fair.Pool{}}
 		for i, k := range drawn {
 			some[i] = paths[k]

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The prices that the search begins with are prices: times never decrease and values never
+// The first prices of the search are valid prices: times never decrease and values never
 // increase, however the loads of jobs round.
 func TestFirstPricesAreInOrder(t *testing.T) {
 	for seed := range uint64(300) {

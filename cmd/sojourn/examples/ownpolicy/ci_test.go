@@ -12,9 +12,9 @@ import (
 
 const library = "github.com/sojourn-sched/sojourn"
 
-// The eight steps of CONTRIBUTING.md, in another module: this command and its policy, with a
-// go.mod of their own that takes library and command from here. It asks for no module that
-// is not in the cache.
+// The eight steps of CONTRIBUTING.md, in another module. This command and its policy get
+// a go.mod of their own, which takes the library and the command from here. It needs no
+// module that is not in the cache.
 func TestAnotherModule(t *testing.T) {
 	steps(t)
 	here, err := filepath.Abs(root)
@@ -36,7 +36,7 @@ func TestAnotherModule(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What the command requires is all that there is to require.
+	// This module requires what the command requires, and nothing else.
 	_, requires, found := strings.Cut(read("cmd/sojourn/go.mod"), "\nrequire")
 	if !found {
 		t.Fatal("cmd/sojourn/go.mod requires nothing")
@@ -45,7 +45,7 @@ func TestAnotherModule(t *testing.T) {
 		"\nreplace (\n\t"+library+" => "+here+"\n\t"+library+"/cmd/sojourn => "+here+"/cmd/sojourn\n)\n")
 	write("go.sum", read("go.sum")+read("cmd/sojourn/go.sum"))
 
-	// Step 1: the folder. Steps 2 to 8 are what it holds.
+	// Step 1: the folder. Its files are the result of steps 2 to 8.
 	if err := os.Mkdir(filepath.Join(dir, "fewest"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,8 @@ func TestAnotherModule(t *testing.T) {
 		args []string
 		want []string
 	}{
-		// Steps 2 to 7: conformance fails where the account, a decision, an answer or a snapshot is wrong.
+		// Steps 2 to 7: conformance fails if the account, a decision, an answer or a
+		// snapshot is wrong.
 		{[]string{"test", "-count=1", "-v", "./fewest"}, []string{"--- PASS: TestConformance", "--- PASS: TestFewestFirst", "--- PASS: TestSmith"}},
 		// Step 8.
 		{[]string{"test", "-run", "^$", "-bench", "Steady/jobs=1000$", "-benchtime", "1000x", "./fewest"}, []string{"BenchmarkSteady/jobs=1000", "0 allocs/op"}},

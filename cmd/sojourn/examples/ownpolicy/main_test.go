@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/cli"
 )
 
-// The policy is known to compare, run and replay. It differs from SRPT where tasks
-// differ in length.
+// compare, run and replay know the policy. It differs from SRPT where tasks differ in
+// length.
 func TestCommands(t *testing.T) {
 	sojourn := func(args ...string) []byte {
 		t.Helper()

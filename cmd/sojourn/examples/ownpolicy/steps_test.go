@@ -34,8 +34,9 @@ func steps(t *testing.T) []string {
 	return list
 }
 
-// The eight steps name nothing that another module cannot import. What they name of the
-// repository is there, and a file of the policy's own is in the folder of this example.
+// The eight steps name nothing that another module cannot import. Each place that they
+// name in the repository exists, and each file of the policy is in the folder of this
+// example.
 func TestStepsNameWhatIsThere(t *testing.T) {
 	file := regexp.MustCompile("`([a-z_]+/[a-z_/.]+|[a-z_]+\\.go)`")
 	own := 0
@@ -63,7 +64,8 @@ func TestStepsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// A function of a file is in that file, as in "`Builtin` of `cmd/sojourn/catalog/builtin.go`".
+// If the steps name a function of a file, as in "`Builtin` of
+// `cmd/sojourn/catalog/builtin.go`", the file has the function.
 func TestFunctionsAreWhereTheStepsSay(t *testing.T) {
 	list := regexp.MustCompile("`(\\w+)` of\\s`([a-z_/]+\\.go)`").FindAllStringSubmatch(section(t), -1)
 	if len(list) == 0 {

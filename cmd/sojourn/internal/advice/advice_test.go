@@ -24,11 +24,12 @@ import (
 
 const second = sojourn.Time(time.Second)
 
-// A planted is a job of equal tasks, as many more or less as spread says from round to round.
+// A planted is a job of equal tasks. spread is by how much their number differs from
+// round to round.
 type planted struct{ at, tasks, each, deadline, spread int }
 
-// plant repeats some jobs, each round so long after the one before, on one slot. The policy
-// called fair serves them in the order of their arrival.
+// plant repeats some jobs on one slot, each round a fixed time after the one before. The
+// policy called fair serves them in the order of their arrival.
 func plant(t *testing.T, rounds, apart int, jobs ...planted) *trial.Scenario {
 	t.Helper()
 	c, err := input.ReadCluster("1x1")
@@ -76,25 +77,29 @@ func advised(t *testing.T, s *trial.Scenario, objective, policies string, loads 
 	return a
 }
 
-// line returns what is said of a policy.
+// line returns the line about a policy.
 func (a *Advice) line(policy string) *Line {
 	return &a.Lines[slices.IndexFunc(a.Lines, func(l Line) bool { return l.Policy == policy })]
 }
 
-// If one policy is clearly best, it is advised, with the numbers that a pencil gives.
+// If one policy is clearly best, it is advised, with numbers that are computed here by
+// hand.
 func TestPlanted(t *testing.T) {
-	// A job of ten tasks of 10 s; 5 s later one of a task of 1 s. Under srpt the short one
-	// waits for a task, 6 s in all, and the long one takes 101 s; under fifo 96 s and 100 s.
+	// A job of ten tasks of 10 s. A job of one task of 1 s follows 5 s later. Under srpt
+	// the short one waits for a task, 6 s in all, and the long one takes 101 s. Under
+	// fifo they take 96 s and 100 s.
 	short := []planted{{0, 10, 10, 0, 0}, {5, 1, 1, 0, 0}}
-	// The same with 8 to 12 tasks, by turns, and the same means.
+	// The same with 8 to 12 tasks in turn, and the same means.
 	uneven := []planted{{0, 10, 10, 0, 2}, {5, 1, 1, 0, 0}}
-	// A task of 100 s, and then one of 50 s each 50 s: under srpt the long one is last.
+	// A task of 100 s, and then a task of 50 s every 50 s. Under srpt the long one is
+	// last.
 	stream := []planted{{0, 1, 50, 0, 0}, {1, 1, 100, 0, 0}}
 	for i := range 20 {
 		stream = append(stream, planted{50 * (i + 1), 1, 50, 0, 0})
 	}
-	// 100 s that cannot be done within 50, 50 s within 60 and 30 s within 200: by deadline,
-	// two of three; whoever begins with the least or the first, one.
+	// 100 s that cannot be done within 50, 50 s within 60 and 30 s within 200. By
+	// deadline, two of three jobs are in time. A policy that begins with the least job or
+	// the first has one in time.
 	deadlines := []planted{{0, 10, 10, 50, 0}, {0, 1, 50, 60, 0}, {0, 1, 30, 200, 0}}
 	for _, tc := range []struct {
 		objective, policies, want string
@@ -119,7 +124,7 @@ func TestPlanted(t *testing.T) {
 					t.Errorf("%s is tied: %v, against the best %v", l.Policy, l.Tied(), l.Best)
 				}
 			}
-			// fair is fifo here, and what is drawn for both is the same.
+			// fair is fifo here, and both get the same draws.
 			if same := a.line("fair").FIFO; same != (stats.Interval{}) || !(got.Best == stats.Interval{}) {
 				t.Errorf("fair against fifo %v, the best against itself %v, want 0 ± 0", same, got.Best)
 			}
@@ -130,7 +135,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// Policies are tied if what one has over the other may be chance.
+// Policies are tied if the difference between them may be chance.
 func TestTied(t *testing.T) {
 	for _, tc := range []struct {
 		best stats.Interval
@@ -145,7 +150,7 @@ func TestTied(t *testing.T) {
 	}
 }
 
-// A policy that leaves jobs out is left out, but for deadlines.
+// A policy that leaves jobs out is left out, except for deadlines.
 func TestLeftOut(t *testing.T) {
 	s := plant(t, 10, 1000, planted{0, 10, 10, 50, 0}, planted{0, 1, 50, 60, 0})
 	a := advised(t, s, "mean", "rtmr", Loads{Recorded})
@@ -157,8 +162,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// For whom a policy is worse: the quarter of the long jobs, which take 101 s under srpt and 100
-// in the order of arrival. Two sizes fill two quarters.
+// The advice says for which jobs a policy is worse: the quarter of the long jobs, which
+// take 101 s under srpt and 100 s in the order of arrival. Two sizes fill two quarters.
 func TestWorse(t *testing.T) {
 	a := advised(t, plant(t, 40, 1000, planted{0, 10, 10, 0, 0}, planted{5, 1, 1, 0, 0}), "mean", "srpt", Loads{Recorded})
 	want := []float64{6.0 / 96, math.NaN(), 1.01, math.NaN()}
@@ -172,7 +177,8 @@ func TestWorse(t *testing.T) {
 	}
 }
 
-// Loads that do not agree are told apart: at a low load nobody waits, and fifo is as good.
+// The advice says if loads do not agree. At a low load nothing waits, and fifo is as
+// good.
 func TestLoads(t *testing.T) {
 	s := plant(t, 40, 1000, planted{0, 10, 10, 0, 0}, planted{5, 1, 1, 0, 0})
 	a := advised(t, s, "mean", "srpt,las", Loads{"0.001", "0.9"})
@@ -196,7 +202,8 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// Candidates are those that the catalog knows. Those that need sizes are left out where there are none.
+// Candidates are policies that the catalog knows. Those that need sizes are left out
+// where there are none.
 func TestCandidates(t *testing.T) {
 	more := catalog.Builtin()
 	for _, tc := range []struct {
@@ -235,7 +242,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// A quantile is that of the values written out as often as they are drawn.
+// A quantile equals that of the values written out as often as they are drawn.
 func TestQuantiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
@@ -260,7 +267,7 @@ func TestQuantiles(t *testing.T) {
 			}
 			slices.SortFunc(drawn, cmp.Compare)
 			want := math.NaN()
-			for k, v := range drawn { // the least that at least so many percent do not exceed
+			for k, v := range drawn { // the least value that at least this percentage does not exceed
 				if 100*(k+1) >= percent*len(drawn) {
 					want = v
 					break
@@ -273,8 +280,8 @@ func TestQuantiles(t *testing.T) {
 	}
 }
 
-// The summary is JSON of a known form, the same each time, and another seed changes intervals
-// alone.
+// The summary is JSON of a known form, the same each time. Another seed changes only the
+// intervals.
 func TestSummary(t *testing.T) {
 	text := func(seed uint64) string {
 		s := plant(t, 20, 1000, planted{0, 10, 10, 300, 0}, planted{5, 1, 1, 50, 0}, planted{7, 2, 3, 0, 0})
@@ -347,7 +354,7 @@ func TestNoIntervals(t *testing.T) {
 	}
 }
 
-// Policies that cannot be compared are an error that says why.
+// If policies cannot be compared, an error says why.
 func TestNothingToCompare(t *testing.T) {
 	cluster := func(s *trial.Scenario, spec string) *trial.Scenario {
 		c, err := input.ReadCluster(spec)
@@ -413,7 +420,7 @@ func TestSplitTrace(t *testing.T) {
 	}
 }
 
-// Amounts are told with as many digits as mean something.
+// Amounts are printed with as many digits as mean something.
 func TestWords(t *testing.T) {
 	mean, share := objectives[0], objectives[4]
 	log := math.Log

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
@@ -58,7 +59,7 @@ func (f *Conversion) Write(to, notes io.Writer, file io.Reader, name string, c *
 			return err
 		}
 	}
-	fmt.Fprint(notes, stats.String())
+	fmt.Fprint(notes, stats.String()+f.notes)
 	if missing := len(h.cluster.Nodes) - known; f.Topology != "" && missing > 0 {
 		fmt.Fprintf(notes, "hosts that the topology misses, nodes without slots: %d\n", missing)
 	}
@@ -69,6 +70,9 @@ func (f *Conversion) Write(to, notes io.Writer, file io.Reader, name string, c *
 			parts = append(parts, format.Number(achieved[class], 4)+" "+name)
 		}
 		fmt.Fprintf(notes, "load on %s: %s\n", f.Cluster, strings.Join(parts, ", "))
+	}
+	if f.To == "swf" {
+		return writeSWF(to, notes, rescaled(text, h, func(*sim.Job) error { return nil }))
 	}
 	_, err = io.Copy(to, text)
 	return err

@@ -10,16 +10,23 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/history"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
 // The formats that convert reads.
 var (
-	Formats       = []string{"swim", "rumen", "sls", "jhist", "swf"}
+	Formats       = []string{"swim", "rumen", "sls", "jhist", "swf", "alibaba", "wfcommons", "csv", FromHistory, "workload"}
 	HadoopFormats = []string{"rumen", "sls", "jhist"}
 	LoggedFormats = []string{"rumen", "sls", "jhist", "swf"}
 )
+
+// FromHistory is the format of histories and journals, which may be folders.
+const FromHistory = "history"
+
+// The formats that convert writes.
+var Targets = []string{"workload", "swf"}
 
 // PoolKeys are the values of --pool.
 var PoolKeys = []string{"queue", "user", "group", "none"}
@@ -28,6 +35,7 @@ var PoolKeys = []string{"queue", "user", "group", "none"}
 // a workload.
 type Conversion struct {
 	From string // the format
+	To   string // one of Targets
 	SWIM trace.SWIMOptions
 
 	// Of traces that hold tasks:
@@ -38,6 +46,14 @@ type Conversion struct {
 	Slots      string
 	ClusterOut string
 	Requested  bool
+
+	// Of CSV:
+	Columns   Columns
+	Separator string
+
+	// Entries are the checked calls of a history.
+	Entries iter.Seq2[history.Entry, error]
+	notes   string // what is assumed of them; known at the end of the jobs
 
 	Load    input.ScaledLoad
 	Cluster string // that the load is for
@@ -54,6 +70,12 @@ func (f *Conversion) Check() error {
 	}
 	if _, err := f.poolKey(); err != nil {
 		return err
+	}
+	if _, err := ParseSeparator(f.Separator); err != nil {
+		return usage.Wrap(err)
+	}
+	if !slices.Contains(Targets, f.To) {
+		return usage.Errorf("--to %q is not %s", f.To, format.Listed(Targets))
 	}
 	if f.Load.Load > 0 && f.Cluster == "" {
 		return usage.Errorf("--load needs a cluster: give -c, such as -c 30x2+1")
@@ -98,8 +120,54 @@ func (f *Conversion) jobs(r io.Reader, file string, h *hosts, stats *trace.Stats
 		return trace.ReadSLS(r, o), err
 	case "jhist":
 		return trace.ReadJHist(r, o), err
+	case "csv":
+		separator, err := ParseSeparator(f.Separator)
+		return readCSV(r, file, f.Columns, separator, stats), err
+	case FromHistory:
+		return f.recorded(h, stats), nil
+	case "workload":
+		return counted(trace.Read(r, trace.ReadOptions{File: file, Nodes: h.id}), stats), nil
+	}
+	graph := trace.GraphOptions{File: file, Window: f.Window, Stats: stats}
+	switch f.From {
+	case "alibaba":
+		return trace.ReadAlibaba(r, graph), err
+	case "wfcommons":
+		return trace.ReadWfCommons(r, graph), err
 	}
 	return trace.ReadSWF(r, trace.SWFOptions{File: file, Pool: pool, Requested: f.Requested, Window: f.Window, Stats: stats}), err
+}
+
+// counted returns jobs, and counts them.
+func counted(jobs iter.Seq2[*sim.Job, error], stats *trace.Stats) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		for j, err := range jobs {
+			if err == nil {
+				stats.Jobs++
+				stats.Tasks += int64(j.Tasks())
+			}
+			if !yield(j, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// recorded returns the jobs of a history, whose hosts become those of h.
+func (f *Conversion) recorded(h *hosts, stats *trace.Stats) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		r, err := Record(f.Entries)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		f.notes = r.Notes()
+		h.cluster = r.Cluster
+		for i, n := range h.cluster.Nodes {
+			h.ids[n.Name] = sojourn.NodeID(i + 1)
+		}
+		counted(r.List(), stats)(yield)
+	}
 }
 
 // hosts numbers the hosts of a trace: those of a topology first, if there is one,

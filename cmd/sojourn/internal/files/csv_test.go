@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Rows come out in the order of their ranks, in whatever order they come, with anything in
-// them; also those that are longer than what is read at a time.
+// Rows come out in the order of their ranks, in whatever order they go in, with any
+// content. This also holds for rows longer than a block of reading.
 func TestSortedCSV(t *testing.T) {
 	f, err := NewSortedCSV("")
 	if err != nil {

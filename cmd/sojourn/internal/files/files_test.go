@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A file that is replaced is the old one until the new one is whole; a device is written.
+// A file that is replaced stays the old one until the new one is complete. A device is
+// written.
 func TestReplaceFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	text := func(parts ...string) func(io.Writer) error {

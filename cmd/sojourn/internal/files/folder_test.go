@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The folder is made beside its place, not where temporary files go, which may be
+// The folder is made beside its final place, not where temporary files go, which may be
 // another file system. The place may be the working folder.
 func TestOutputIsMadeBesideItsPlace(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "absent"))

@@ -95,7 +95,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// What does not fit beside the names stands below, with the names again; groups stay
+// Columns that do not fit beside the names stand below, with the names again. Groups stay
 // together where they can, and names of policies are broken if it helps.
 func TestWideTable(t *testing.T) {
 	tb := Table{Corner: "policy", Names: []string{"fifo", "hfsp:estimator=oracle,sigma=1,delta=5s,early-delay=5m"}}
@@ -115,7 +115,7 @@ func TestWideTable(t *testing.T) {
 	if !strings.Contains(tb.String(), "\n  delta=5s,early-delay=5m\n") {
 		t.Errorf("the long name is not broken:\n%s", &tb)
 	}
-	tb.Names[1] = strings.Repeat("y", 120) // nothing helps: one column a block
+	tb.Names[1] = strings.Repeat("y", 120) // nothing helps: one column in each block
 	if n := strings.Count(tb.String(), "policy"); n != 5 {
 		t.Errorf("%d blocks, want 5", n)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A file that changes between two readings is found out.
+// A file that changes between two readings is detected.
 func TestChangedFile(t *testing.T) {
 	c, err := ReadCluster("10x2+1")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestChangedFile(t *testing.T) {
 			t.Fatalf("%d jobs, %v", jobs, err)
 		}
 	}
-	// More at the end is not part of it.
+	// Additional text at the end is not part of it.
 	if err := os.WriteFile(name, []byte(text+"{}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -57,8 +57,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// Scaling reaches the load, keeps the first arrival, the order and the distance
-// of deadlines.
+// Scaling reaches the load. It keeps the first arrival, the order, and the distance of
+// deadlines.
 func TestScale(t *testing.T) {
 	c, err := ReadCluster("3x2+1")
 	if err != nil {

@@ -58,8 +58,8 @@ func drawLoaded(t *rapid.T) (*Workload, *Cluster) {
 	return w, &Cluster{Cluster: sim.Cluster{Nodes: []sim.Node{{Slots: []int{2, 1}, Speed: 1.5}}}}
 }
 
-// Scaling durations reaches the load, scales what is told as it scales what is so,
-// and touches nothing else: neither arrivals and deadlines nor the original.
+// Scaling durations reaches the load. It scales estimates as it scales true times, and
+// changes nothing else: neither arrivals and deadlines nor the original.
 func TestScaleDurations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		original, c := drawLoaded(t)
@@ -97,7 +97,7 @@ func TestScaleDurations(t *testing.T) {
 	})
 }
 
-// So does scaling arrivals of a clone.
+// Scaling the arrivals of a clone changes nothing in the original.
 func TestScaleArrivalsLeavesTheOriginal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		original, c := drawLoaded(t)

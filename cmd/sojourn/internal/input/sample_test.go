@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write sample.jsonl anew")
 
-// The built-in workload is what makeSample makes.
+// makeSample makes the built-in workload.
 func TestSample(t *testing.T) {
 	var got bytes.Buffer
 	if err := trace.Write(&got, makeSample(t).All(), trace.WriteOptions{}); err != nil {
@@ -33,8 +33,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// A kind of job in the sample: ranges, from the least to the most, of numbers of
-// tasks and of times in tenths of a second.
+// A kind of job in the sample has ranges, from the least to the most, of numbers of tasks
+// and of times in tenths of a second.
 type kind struct {
 	name, pool          string
 	share               int // of 100 jobs
@@ -42,9 +42,9 @@ type kind struct {
 	reduces, reduceTime [2]int
 }
 
-// makeSample returns 180 jobs of three kinds, of which the rarest brings most of
-// the work, with arrivals that come in bursts, at a load of 0.85. The seed is one
-// that tells the five policies apart.
+// makeSample returns 180 jobs of three kinds. The rarest kind brings most of the work.
+// Arrivals come in bursts, at a load of 0.85. The seed is one that tells the five
+// policies apart.
 func makeSample(t *testing.T) *Workload {
 	kinds := []kind{
 		{"query", "adhoc", 64, [2]int{1, 8}, [2]int{40, 250}, [2]int{0, 1}, [2]int{40, 150}},
@@ -63,7 +63,7 @@ func makeSample(t *testing.T) *Workload {
 				break
 			}
 		}
-		if rng.IntN(4) > 0 { // three of four jobs come alone, the others right after
+		if rng.IntN(4) > 0 { // three of four jobs arrive alone, the others right after
 			at += time.Duration(rng.IntN(1000)) * time.Second
 		}
 		j := &sim.Job{Job: sojourn.Job{ID: sojourn.JobID(id + 1), Name: k.name, Pool: k.pool}, At: sojourn.Time(at)}
@@ -73,7 +73,8 @@ func makeSample(t *testing.T) *Workload {
 			}
 			list := make([]time.Duration, tasks)
 			for i := range list {
-				// Tasks differ by up to a fifth, and one of 25 takes twice as long.
+				// Task times differ by up to a fifth, and one of 25 tasks takes twice as
+				// long.
 				tenths := each * (80 + rng.IntN(41)) / 100
 				if rng.IntN(25) == 0 {
 					tenths *= 2

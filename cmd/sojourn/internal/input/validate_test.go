@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The beginning of a file says which kind it is, also under gzip.
+// The beginning of a file tells its kind, also under gzip.
 func TestFirstKeyOfABomb(t *testing.T) {
 	var buf bytes.Buffer
 	z := gzip.NewWriter(&buf)

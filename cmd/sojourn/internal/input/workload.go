@@ -44,6 +44,7 @@ type Facts struct {
 	Sizes     map[int]int // how many jobs have so many tasks
 	HasSizes  bool        // a job says how many bytes its first phase reads
 	HasPlaces bool        // a task has a place for its input
+	Features  sojourn.Features
 }
 
 func (f *Facts) add(j *sim.Job) {
@@ -57,6 +58,7 @@ func (f *Facts) add(j *sim.Job) {
 	if slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Estimate != 0 || p.Estimates != nil }) {
 		f.Told++
 	}
+	f.Features |= j.Features()
 	f.HasSizes = f.HasSizes || j.Phases[0].Bytes != nil
 	f.HasPlaces = f.HasPlaces || slices.ContainsFunc(j.Phases, func(p sojourn.Phase) bool { return p.Inputs.Len() > 0 })
 }

@@ -1,6 +1,6 @@
-// Package lpcheck solves the linear program of MarS with gonum's simplex method, as
-// the paper writes it, and compares what package mars says. It lives in this module
-// because the library's has no gonum.
+// Package lpcheck solves the linear program of MarS with gonum's simplex method, as the
+// paper writes it, and compares the result with package mars. It lives in this module
+// because the library does not import gonum.
 package lpcheck
 
 import (
@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A program is: minimise c x subject to rows, a x >= b, and x >= 0.
+// A program is the problem to minimise c x subject to rows, a x >= b, and x >= 0.
 type program struct {
 	c    []float64
 	rows [][]float64
@@ -24,14 +24,14 @@ type program struct {
 
 func (p *program) atLeast(b float64, terms map[int]float64) {
 	row := make([]float64, len(p.c))
-	for i, v := range terms { // each is written to its own place
+	for i, v := range terms { // each v goes to its own place
 		row[i] = v
 	}
 	p.rows, p.b = append(p.rows, row), append(p.b, b)
 }
 
-// solve returns the least value. It solves the dual, which has few rows:
-// maximise b y subject to a' y <= c, y >= 0.
+// solve returns the least value. It solves the dual, which has few rows: maximise b y
+// subject to a' y <= c, y >= 0.
 func (p *program) solve() (float64, error) {
 	n, m := len(p.c), len(p.rows)
 	a := mat.NewDense(n, m+n, nil)
@@ -102,7 +102,8 @@ func subsets(tasks []task, class sojourn.Class, visit func(set []int)) {
 	}
 }
 
-// byTask is (1)-(4) as printed: a variable for each S_u and each C_j, (4) for all sets.
+// byTask returns (1)-(4) as printed: a variable for each S_u and each C_j, (4) for all
+// sets.
 func byTask(in plan.Instance) *program {
 	tasks := tasksOf(in)
 	n := len(tasks)
@@ -136,7 +137,7 @@ func byTask(in plan.Instance) *program {
 	return pr
 }
 
-// byJob has one variable a job: S_u = C_j - q_u.
+// byJob returns the form with one variable for each job: S_u = C_j - q_u.
 func byJob(in plan.Instance) *program {
 	tasks := tasksOf(in)
 	q := make([]float64, len(tasks))
@@ -209,8 +210,8 @@ func drawInstance(t *rapid.T) plan.Instance {
 	return in
 }
 
-// The program as printed, the job form with all sets, and mars, whose sets are
-// prefixes, have one value.
+// Three programs have one value: the program as printed, the job form with all sets, and
+// mars, whose sets are prefixes.
 //
 // Reference: MarS, (1)-(4) and Section 4.2; the package documentation of mars, Facts 1
 // and 2.
@@ -238,7 +239,7 @@ func TestOneValue(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) { check(t) })
 	solved, all = 0, 0
-	for seed := range 20 { // fixed ones, for what gonum gives up on would be another each time
+	for seed := range 20 { // fixed seeds, since gonum would give up on other ones each time
 		rapid.Custom(check).Example(seed)
 	}
 	if solved < all*9/10 {

@@ -20,8 +20,8 @@ func TestJobsInSystem(t *testing.T) {
 	job := func(arrival, finish int) sim.JobRecord {
 		return sim.JobRecord{Name: "L1/10GB", Outcome: sim.Finished, Arrival: at(arrival), Finish: at(finish)}
 	}
-	// In the system: 1 from 10 s on, 2 from 20, 1 from 30 (one goes as another comes),
-	// 1 from 50 to 100.
+	// The number of jobs in the system is 1 from 10 s on, 2 from 20, 1 from 30 (one
+	// leaves as another arrives), and 1 from 50 to 100.
 	res := &sim.Result{JobRecords: []sim.JobRecord{job(10, 30), job(20, 50), job(50, 100), {Arrival: at(30), Outcome: sim.Rejected}}}
 	if got := mostInSystem(res); got != 2 {
 		t.Errorf("at most %v jobs in the system, want 2", got)
@@ -63,8 +63,8 @@ func TestPercents(t *testing.T) {
 	}
 }
 
-// A row may be a ratio to what another workload gives: with exact sizes an oracle is
-// as good as with sizes that are off by nothing.
+// A row may be a ratio to the result of another workload. With exact sizes, an oracle is
+// as good as with sizes whose error is zero.
 func TestBaseline(t *testing.T) {
 	ofNumbers(t)
 	e := hfspRobust(trial.MeasureDist("", "mean response time (s)", trial.SojournTime, trial.Mean))
@@ -84,15 +84,15 @@ func TestBaseline(t *testing.T) {
 		t.Fatalf("no row of %s over %s of %q on %s", hfspOracle, over, baseline, workload)
 		return 0
 	}
-	// Fair is not told sizes, and does the same on both.
+	// Fair is not told sizes, so it does the same on both.
 	want := number("DEV 2", hfspFair, "") / number("DEV", hfspFair, "")
 	if got := number("DEV 2", hfspOracle, "DEV"); math.Abs(got-want) > 1e-9 || got < 1.05 {
 		t.Errorf("with wrong sizes over exact ones: %v, want %v, which is more than 1.05", got, want)
 	}
 }
 
-// The errors of sizes of all workloads are put together seed by seed, by class and bin,
-// in ascending order.
+// The errors of sizes of all workloads are joined seed by seed, by class and bin, in
+// ascending order.
 func TestSizeErrors(t *testing.T) {
 	p := &Result{Experiment: &Experiment{workloads: []paperWorkload{{name: "A"}, {name: "B"}}}, samples: map[paperRun]*trial.Sample{
 		{"A", hfspWait}: {Seen: []any{[]sizeError{{mapreduce.Map, 2, 1.5}, {mapreduce.Reduce, 2, 3}, {mapreduce.Map, 4, 0.5}}, []sizeError(nil)}},
@@ -116,8 +116,8 @@ func TestSizeErrors(t *testing.T) {
 	}
 }
 
-// The watch of the runs of hfsp sees the errors of all phases that were trained: with
-// tasks of equal length none, and of as many phases as have more than five tasks.
+// The watch of the runs of hfsp sees the errors of all trained phases. With tasks of
+// equal length they are zero, and there are as many as phases with more than five tasks.
 func TestWatchSizes(t *testing.T) {
 	e := hfspSizes([]paperWorkload{{"DEV", "hfsp-dev:jobs=20,map-noise=0,reduce-noise=0,load=0.2", ""}})
 	p, err := e.Run(t.Context(), io.Discard, trial.Setup{Policies: catalog.Builtin()}, 1)

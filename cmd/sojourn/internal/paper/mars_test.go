@@ -13,10 +13,10 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// A numbers holds what an experiment measured of each policy on each workload.
+// numbers are what an experiment measured of each policy on each workload.
 type numbers map[paperRun]float64
 
-// of returns a number. That there is none is an error.
+// of returns a number, and fails if there is none.
 func (n numbers) of(t *testing.T, workload, policy string) float64 {
 	t.Helper()
 	x, ok := n[paperRun{workload, policy}]
@@ -26,8 +26,8 @@ func (n numbers) of(t *testing.T, workload, policy string) float64 {
 	return x
 }
 
-// runExperiment runs an experiment and returns its numbers, one for each row of a policy
-// by itself.
+// runExperiment runs an experiment and returns its numbers: one for each row that has a
+// policy of its own.
 func runExperiment(t *testing.T, e Experiment, seeds int) numbers {
 	t.Helper()
 	p, err := e.Run(t.Context(), io.Discard, trial.Setup{Policies: catalog.Builtin()}, seeds)
@@ -50,9 +50,9 @@ func runExperiment(t *testing.T, e Experiment, seeds int) numbers {
 	return means
 }
 
-// Every figure, with few jobs. No plan is below the bound, best-of is never worse
-// than MarS, and a tighter threshold does not take fewer rounds. Each figure is asked for
-// the rows that it has to have.
+// Every figure, with few jobs. No plan is below the bound, best-of is never worse than
+// MarS, and a tighter threshold does not take fewer rounds. The test checks that each
+// figure has its rows.
 func TestMarsFigures(t *testing.T) {
 	compared := 0 // rows of best-of beside rows of MarS
 	for _, e := range marsExperiments() {
@@ -89,8 +89,8 @@ func TestMarsFigures(t *testing.T) {
 			}
 		}
 	}
-	// Figure 7 has 12 workloads, 8 to 10 four each, 11 and 12 too, 14 one, 15 five, 18 three
-	// and 21 two.
+	// Figure 7 has 12 workloads, figures 8 to 10 have four each, as have 11 and 12, and
+	// 14 has one, 15 five, 18 three and 21 two.
 	if compared != 12+3*4+2*4+1+5+3+2 {
 		t.Errorf("best-of was compared with MarS on %d workloads, want 43", compared)
 	}
@@ -98,8 +98,8 @@ func TestMarsFigures(t *testing.T) {
 
 var reference = flag.Bool("reference", false, "TestMarsReachesItsReference with 20 seeds and up to 100 jobs, which takes a minute")
 
-// How near best-of has to come to the proved bound in the scenario of Figure 7, without
-// a search and with a stated number of evaluations.
+// Best-of comes this near to the proved bound in the scenario of Figure 7, without a
+// search and with a stated number of evaluations.
 func TestMarsReachesItsReference(t *testing.T) {
 	ofNumbers(t)
 	for _, tc := range []struct {
@@ -141,9 +141,10 @@ func TestMarsReachesItsReference(t *testing.T) {
 	}
 }
 
-// Two machines; the job of one map of 10 s and one reduce of 10 s, 5 s after it,
-// and a job of one task of 8 s. Told 4 s for the map and 20 s for the other job, the
-// plan may put all on one machine or not: here it does, in the order given.
+// Two machines. One job has a map of 10 s and then a reduce of 10 s, 5 s after the map.
+// Another job has one task of 8 s. The planner is told 4 s for the map and 20 s for the
+// other job. The plan may put all tasks on one machine or not; the cases fix the
+// machines, in the order given.
 func TestCarriedOut(t *testing.T) {
 	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
 	in := plan.Instance{Machines: []int{2}, Jobs: []plan.Job{
@@ -165,14 +166,15 @@ func TestCarriedOut(t *testing.T) {
 		if got := carriedOut(&in, carried, false); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
-		// On machines that are free first it is as on two in either case.
+		// If each task takes the machine that is free first, both cases end as on two
+		// machines.
 		if got := carriedOut(&in, carried, true); got != 77 {
 			t.Errorf("%s, free: %v, want 77", tc.name, got)
 		}
 	}
 }
 
-// Errors are as large as told, and twice as large with twice the number.
+// Errors are as large as told. With twice the number they are twice as large.
 func TestMistaken(t *testing.T) {
 	in := plan.Instance{Machines: []int{1}, Jobs: []plan.Job{{Weight: 1, Phases: []plan.Phase{{Tasks: 1000, Time: time.Second}}}}}
 	half, full := mistaken(&in, 0.5, 3), mistaken(&in, 1, 3)
@@ -192,9 +194,10 @@ func TestMistaken(t *testing.T) {
 	}
 }
 
-// One machine and batches of 10 s. The job of 0 s, of 6 s, is planned at once; those of 1
-// and 2 s, of 30 and 12 s, at 10 s, the longer one at 22 s: 1*6 + 60*22 + 1*52. What comes at
-// 11 s, heavy and short, is planned at 20 s by itself, and comes after them: 100*53.
+// One machine and batches of 10 s. The job of 0 s takes 6 s and is planned at once. Those
+// of 1 and 2 s take 30 and 12 s and are planned at 10 s, the longer one at 22 s: 1*6 +
+// 60*22 + 1*52. The job of 11 s is heavy and short. It is planned at 20 s by itself and
+// comes after them: 100*53.
 func TestBatchByBatch(t *testing.T) {
 	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
 	job := func(release, length int, weight float64) plan.Job {
@@ -210,7 +213,8 @@ func TestBatchByBatch(t *testing.T) {
 	}
 }
 
-// Two tasks of weights 2 and 5 on one machine, as planned and twice as long; one job.
+// Two tasks of weights 2 and 5 in one job on one machine, once as planned and once twice
+// as long.
 func TestCarriedOutByTasks(t *testing.T) {
 	s := func(n int) time.Duration { return time.Duration(n) * time.Second }
 	in := plan.Instance{Machines: []int{1}, Objective: plan.TaskCompletion, Jobs: []plan.Job{

@@ -2,8 +2,8 @@ package paper
 
 import "testing"
 
-// ofNumbers skips a test of what comes out of many runs where experiments do not run in
-// full. That they run at all is for TestExperimentsRun and the scripts.
+// ofNumbers skips a test that needs the results of many runs, where experiments do not
+// run in full. TestExperimentsRun and the scripts check that experiments run at all.
 func ofNumbers(t *testing.T) {
 	t.Helper()
 	if !thorough {

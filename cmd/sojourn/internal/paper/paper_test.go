@@ -16,9 +16,9 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 )
 
-// A verdict at the ends of what has one: an interval exactly as wide as the tolerance,
-// a mean exactly at its end, a limit exactly at the end of the interval, and each a
-// little beyond.
+// A verdict at the ends of its range: an interval exactly as wide as the tolerance, a
+// mean exactly at its end, a limit exactly at the end of the interval, and each a little
+// beyond.
 func TestVerdict(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	ratio := func(value float64) paperRow { return paperRow{over: "fair", value: value} }
@@ -86,8 +86,9 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// As many seeds as are said would do: with the deviation that the interval shows, theirs
-// is narrow enough for a verdict, and one seed fewer is not.
+// The number of seeds that the verdict names is enough. With the deviation that the
+// interval shows, their interval is narrow enough for a verdict, and with one seed fewer
+// it is not.
 func TestVerdictNeeds(t *testing.T) {
 	for _, tc := range []struct {
 		row    paperRow
@@ -105,8 +106,8 @@ func TestVerdictNeeds(t *testing.T) {
 	}
 }
 
-// Jobs of one size: srpt has nothing to choose by and does as fifo does, so that
-// their ratio is exactly 1.
+// Jobs have one size. srpt has nothing to choose by and does as fifo does, so their ratio
+// is exactly 1.
 func TestPaper(t *testing.T) {
 	tiny := Experiment{
 		Name: "tiny", Title: "a test", Source: "nowhere",
@@ -144,8 +145,8 @@ func TestPaper(t *testing.T) {
 	}
 }
 
-// Every experiment names workloads and policies that there are, and has rows for
-// each of its workloads.
+// Every experiment names workloads and policies that exist, and has rows for each of its
+// workloads.
 func TestExperiments(t *testing.T) {
 	names := map[string]bool{}
 	for _, e := range All() {
@@ -192,8 +193,8 @@ func TestExperiments(t *testing.T) {
 	}
 }
 
-// shrunk returns the experiment with workloads of few jobs, and small ones, for what does
-// not depend on its numbers.
+// shrunk returns the experiment with few and small jobs, for tests that do not depend on
+// its numbers.
 func shrunk(e Experiment, jobs string) Experiment {
 	small := map[string]string{"jobs": jobs, "tasks": "20", "size": "2", "set": "1"}
 	e.workloads = slices.Clone(e.workloads)
@@ -216,8 +217,8 @@ func shrunk(e Experiment, jobs string) Experiment {
 	return e
 }
 
-// Every experiment runs, in small, and prints all of its rows, as a table and as JSON.
-// Those of MarS are for TestMarsFigures.
+// Every experiment runs with few jobs, and prints all of its rows, as a table and as
+// JSON. TestMarsFigures tests those of MarS.
 func TestExperimentsRun(t *testing.T) {
 	for _, e := range All() {
 		if e.plans != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// hpfspMeans runs an experiment and returns what gives the mean of a policy on a
-// workload.
+// hpfspMeans runs an experiment and returns a function that gives the mean of a policy on
+// a workload.
 func hpfspMeans(t *testing.T, name string, seeds int) func(workload, policy string) float64 {
 	all := hpfspExperiments()
 	i := slices.IndexFunc(all, func(e Experiment) bool { return e.Name == name })
@@ -14,10 +14,10 @@ func hpfspMeans(t *testing.T, name string, seeds int) func(workload, policy stri
 	return func(workload, policy string) float64 { return means.of(t, workload, policy) }
 }
 
-// With sizes that are known, protective scheduling without probes is at least 1.4
-// times better than fair sharing on jobs of one size and 3 times on exponential
-// ones, and probes cost something. As many as there are tasks are fair sharing by
-// deficit, which is stricter than Hadoop's.
+// If sizes are known, protective scheduling without probes is at least 1.4 times better
+// than fair sharing on jobs of one size and 3 times on exponential ones, and probes cost
+// something. With as many probes as tasks, it is fair sharing by deficit, which is
+// stricter than Hadoop's.
 // Reference: H-PFSP, Section IV-B and Figure 4.
 func TestSlowdownGrowsWithProbes(t *testing.T) {
 	ofNumbers(t)
@@ -42,7 +42,7 @@ func TestSlowdownGrowsWithProbes(t *testing.T) {
 	}
 }
 
-// With sizes that are learned from a poor start, one or two probes help.
+// If sizes are learned from a poor start, one or two probes help.
 // Reference: H-PFSP, Section IV-B and Figure 5.
 func TestProbesHelpWhereSizesAreLearned(t *testing.T) {
 	ofNumbers(t)

@@ -11,16 +11,16 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// What TD has to reach on job queues of 200 GB with one replica and 12.5 MiB/s: with
-// the paper's bounds, the completion time, the share of local tasks and the number of
-// hot spots of a reference implementation, within 2 %, 0 and 2; tuning itself, the
-// least completion time of all policies that were measured there, within 2 %. That
-// had three seeds, this has six.
+// TD has to reach these numbers on job queues of 200 GB with one replica and 12.5 MiB/s.
+// With the paper's bounds: the completion time, the share of local tasks and the number
+// of hot spots of a reference implementation, within 2 %, 0 and 2. With bounds that it
+// tunes itself: the least completion time of all policies that were measured there,
+// within 2 %. The reference had three seeds, this test has six.
 func TestTDReachesItsReference(t *testing.T) {
 	ofNumbers(t)
 	for _, tc := range []struct {
 		queue               string
-		seconds, local, all float64 // the last one is of the best policy
+		seconds, local, all float64 // the last row is of the best policy
 	}{
 		{"small", 573, 0.81, 559},
 		{"mix", 561, 0.90, 555},
@@ -39,8 +39,8 @@ func TestTDReachesItsReference(t *testing.T) {
 	}
 }
 
-// With three replicas, where nearly all tasks are local whoever chooses, TD that tunes
-// itself is as fast as the greedy rule, which looks at the tasks of all jobs: within 0.6 %.
+// With three replicas nearly all tasks are local under any rule. TD that tunes itself is
+// as fast as the greedy rule, which looks at the tasks of all jobs: within 0.6 %.
 func TestTDIsAsFastAsTheGreedyRule(t *testing.T) {
 	ofNumbers(t)
 	for _, queue := range []string{"small", "mix", "large"} {
@@ -52,11 +52,11 @@ func TestTDIsAsFastAsTheGreedyRule(t *testing.T) {
 	}
 }
 
-// A tdNumbers is what came out of a policy, means over seeds.
+// A tdNumbers holds the results of a policy, means over seeds.
 type tdNumbers struct{ Makespan, Local, HotSpots float64 }
 
-// compareTD compares policies on a job queue. A number that is missing, or is 0 where it
-// cannot be, is an error.
+// compareTD compares policies on a job queue. It fails if a number is missing, or is 0
+// where it cannot be.
 func compareTD(t *testing.T, queue string, seeds int, policies ...string) map[string]tdNumbers {
 	t.Helper()
 	with := trial.Setup{Policies: catalog.Builtin()}

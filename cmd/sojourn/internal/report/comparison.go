@@ -23,7 +23,7 @@ type Comparison struct {
 }
 
 func (r *Comparison) Write(w io.Writer) error {
-	blocks := []string{Header(r.Scenario), r.main().String(), r.slowdown().String()}
+	blocks := []string{Header(r.Scenario), r.main().String() + r.fastest(), r.slowdown().String() + r.leastSlowdown()}
 	for _, block := range []func() string{r.bounds, r.deadlines, r.locality, r.network, r.attempts, r.leftovers, r.bins} {
 		if text := block(); text != "" {
 			blocks = append(blocks, text)
@@ -56,6 +56,7 @@ func Header(s *trial.Scenario) string {
 	return format.Hang("workload   ", fmt.Sprintf("%s: %s, %s, %s", s.Workload.Name,
 		format.Count(known.Jobs, "job"), format.Count(known.Tasks, "task"), arrivals(&known))) +
 		format.Hang("cluster    ", b.String()) +
+		s.Gangs.Header() +
 		s.Locality.Header(s.Workload) +
 		format.Hang("estimates  ", fmt.Sprintf("%s; seed %d", estimatesText(s.Estimates.String(), &known), s.Seed))
 }
@@ -124,11 +125,13 @@ func (r *Comparison) addDist(t *format.Table, group string, dist func(*sim.Resul
 func (r *Comparison) main() *format.Table {
 	const fluid = "against fluid fair sharing"
 	t := r.table()
-	t.Add(fluid, "beyond_bound", r.texts(func(res *sim.Result) string { return format.Thousands(res.Audit.BeyondBound) }))
-	t.Add(fluid, "later", r.texts(func(res *sim.Result) string { return format.Thousands(res.Audit.Late) }))
-	t.Add(fluid, "latest", r.floats(func(res *sim.Result) float64 { return res.Audit.Latest.Seconds() }))
+	if !r.Gangs.On { // the fluid is no yardstick for gangs
+		t.Add(fluid, "beyond_bound", r.texts(func(res *sim.Result) string { return format.Thousands(res.Audit.BeyondBound) }))
+		t.Add(fluid, "later", r.texts(func(res *sim.Result) string { return format.Thousands(res.Audit.Late) }))
+		t.Add(fluid, "latest (s)", r.floats(func(res *sim.Result) float64 { return res.Audit.Latest.Seconds() }))
+	}
 	r.addDist(t, "sojourn time (s)", func(res *sim.Result) *sim.Dist { return &res.Sojourn })
-	t.Add("", "makespan", r.floats(func(res *sim.Result) float64 { return res.Makespan.Seconds() }))
+	t.Add("", "makespan (s)", r.floats(func(res *sim.Result) float64 { return res.Makespan.Seconds() }))
 	for class, name := range r.Cluster.Classes() {
 		t.Add("utilisation", name, r.texts(func(res *sim.Result) string { return format.Percent(res.Utilisation[class]) }))
 	}
@@ -188,7 +191,7 @@ func (r *Comparison) deadlines() string {
 	for i := range r.Results {
 		text += r.Rolls[i].Voids(r.Specs[i].String())
 	}
-	return text
+	return text + r.mostMet()
 }
 
 // locality is empty for a workload without inputs.
@@ -205,7 +208,7 @@ func (r *Comparison) locality() string {
 			return format.Percent(float64(res.Locality[l]) / float64(total(res)))
 		}))
 	}
-	return t.String()
+	return t.String() + r.mostLocal()
 }
 
 // network is empty without --bandwidth.
@@ -289,7 +292,7 @@ func (r *Comparison) bins() string {
 	}
 	add("mean sojourn time (s)", func(b *sim.Bin) *sim.Dist { return &b.Sojourn })
 	add("mean slowdown", func(b *sim.Bin) *sim.Dist { return &b.Slowdown })
-	return t.String()
+	return t.String() + r.bySize()
 }
 
 func binTitle(b *sim.Bin) string {
@@ -320,9 +323,12 @@ func (r *Comparison) furthest() string {
 
 // legend tells how to read the tables.
 func (r *Comparison) legend() string {
-	text := format.Hang("beyond_bound   ", "phases that ended later than proved for FSP and PFSP (fluid fair sharing, plus the length of a task or two); "+r.furthest()) +
-		format.Hang("later, latest  ", "jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was") +
-		format.Hang("sojourn time   ", "from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)") +
+	text := ""
+	if !r.Gangs.On {
+		text = format.Hang("beyond_bound   ", "phases that ended later than proved for FSP and PFSP (fluid fair sharing, plus the length of a task or two); "+r.furthest()) +
+			format.Hang("later, latest  ", "jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was")
+	}
+	text += format.Hang("sojourn time   ", "from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)") +
 		format.Hang("Jain           ", "index of the slowdowns: 1 if they are equal, 1/n if one of n jobs has it all")
 	if r.Bound != nil {
 		text += format.Hang("lower bound    ", "proved for every schedule (package mars), of the weighted sum of completion or sojourn times")

@@ -188,6 +188,13 @@ func (sum *Summary) addBound(s *trial.Scenario, res *sim.Result) {
 type ComparisonSummary struct {
 	ScenarioSummary
 	Policies []Summary `json:"policies"`
+	Schema   int       `json:"schema"`
+}
+
+// A RunSummary is what run prints as JSON.
+type RunSummary struct {
+	Summary
+	Schema int `json:"schema"`
 }
 
 // A ScenarioSummary says in JSON what is simulated.
@@ -236,7 +243,7 @@ func NewScenarioSummary(s *trial.Scenario) ScenarioSummary {
 
 // Summary returns the comparison in JSON.
 func (r *Comparison) Summary() ComparisonSummary {
-	c := ComparisonSummary{ScenarioSummary: NewScenarioSummary(r.Scenario)}
+	c := ComparisonSummary{ScenarioSummary: NewScenarioSummary(r.Scenario), Schema: format.Schema}
 	for i, res := range r.Results {
 		c.Policies = append(c.Policies, newSummary(r.Scenario, r.Specs[i], res))
 	}

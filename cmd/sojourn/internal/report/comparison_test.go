@@ -13,7 +13,7 @@ func oneResult(res *sim.Result) *Comparison {
 	return &Comparison{Specs: []catalog.Spec{{Name: "fifo"}}, Results: []*sim.Result{res}}
 }
 
-// Shares are of the tasks that have inputs.
+// Shares are shares of the tasks that have inputs.
 func TestReportLocality(t *testing.T) {
 	res := &sim.Result{}
 	res.Locality[sojourn.AnyNode] = 100
@@ -25,7 +25,8 @@ func TestReportLocality(t *testing.T) {
 	res.Locality[sojourn.Remote] = 1
 	want := "        tasks by place of input\n" +
 		"policy      node   rack  remote\n" +
-		"fifo       62.5%  25.0%   12.5%\n"
+		"fifo       62.5%  25.0%   12.5%\n" +
+		"=> fifo starts most tasks on the node of their input: 62.5%\n"
 	if got := oneResult(res).locality(); got != want {
 		t.Errorf("locality:\n%swant:\n%s", got, want)
 	}

@@ -86,3 +86,35 @@ func judgedColumn(all []judgement) []string {
 	}
 	return cells
 }
+
+// judgedVerdict says which of several judged means is the least, and how sure that is.
+func judgedVerdict(what string, names []string, all []judgement) string {
+	best, close := -1, 0
+	for i, j := range all {
+		if math.IsNaN(j.Mean) {
+			return ""
+		}
+		if best < 0 || j.Mean < all[best].Mean {
+			best = i
+		}
+		if j.close {
+			close++
+		}
+	}
+	switch {
+	case len(all) == 1:
+		return ""
+	case len(all[0].values) == 1:
+		return format.Verdict(fmt.Sprintf("%s has the least %s, in one seed", names[best], what))
+	case close > 0:
+		return format.Verdict(fmt.Sprintf("%s has the least %s, but %s not significantly greater", names[best], what, others(close)))
+	}
+	return format.Verdict(fmt.Sprintf("%s has the least %s, significantly less than any other", names[best], what))
+}
+
+func others(n int) string {
+	if n == 1 {
+		return "that of one other is"
+	}
+	return fmt.Sprintf("those of %d others are", n)
+}

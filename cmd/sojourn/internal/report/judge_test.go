@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The first policy is best, the second is not told apart from it, the third is.
+// The first policy is best. The second cannot be distinguished from it, and the third
+// can.
 func TestJudge(t *testing.T) {
 	values := [][]float64{
 		{10, 20, 30},
@@ -28,8 +29,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The best is the least mean wherever it stands, and where a policy has no number
-// there is nothing to compare.
+// The best policy has the least mean, wherever it stands. Where a policy has no number,
+// nothing is compared.
 func TestJudgeFindsBest(t *testing.T) {
 	nan := math.NaN()
 	for _, tc := range []struct {
@@ -41,7 +42,7 @@ func TestJudgeFindsBest(t *testing.T) {
 		{[][]float64{{nan, 1}, {5, 6}, {9, 10}}, " * "},
 		{[][]float64{{1, 2}}, " "},            // alone
 		{[][]float64{{1}, {2}}, "  "},         // one seed
-		{[][]float64{{1, 2}, {1.5, 2}}, "*~"}, // differences -.5 and 0
+		{[][]float64{{1, 2}, {1.5, 2}}, "*~"}, // differences -0.5 and 0
 	} {
 		got := ""
 		for _, j := range judge(tc.values) {

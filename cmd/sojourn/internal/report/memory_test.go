@@ -7,15 +7,15 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// linesOf returns a workload of so many jobs, which is made as it is read.
+// linesOf returns a workload of many jobs, which is made while it is read.
 func linesOf(jobs int) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -27,8 +27,8 @@ func linesOf(jobs int) io.Reader {
 	return r
 }
 
-// The memory that a run takes grows by less than 75 bytes a job, which are for quantiles and
-// the order of jobs.csv. A job in memory takes hundreds.
+// The memory of a run grows by less than 75 bytes for each job. They are for quantiles
+// and the order of jobs.csv. A job in memory takes hundreds.
 func TestRunMemory(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the bound comes after the run, and leaves no garbage in between
 	c, err := input.ReadCluster("2x2")
@@ -66,7 +66,7 @@ func TestRunMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, done := &trial.Scenario{Setup: with, Workload: w, Cluster: c, Part: 500}, 0
-		_, err = s.RunCounted(t.Context(), progressbar.DefaultSilent(1<<30), []catalog.Spec{{Name: "fair"}}, func(int) trial.RunHooks {
+		_, err = s.RunCounted(t.Context(), new(progress.Bar), []catalog.Spec{{Name: "fair"}}, func(int) trial.RunHooks {
 			return trial.RunHooks{Job: func(rank int, r *sim.JobRecord) {
 				rows.Write(rank, jobRow(r))
 				done++

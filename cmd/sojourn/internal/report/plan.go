@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -16,8 +17,10 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/mars/plan"
+	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // bestPlan returns the plan of the least objective, the first of several.
@@ -43,6 +46,7 @@ type PlanSummary struct {
 	UpperBound     format.Real     `json:"upper_bound"` // of the linear program
 	Gap            format.Real     `json:"gap"`
 	Plans          []planResult    `json:"plans"`
+	Schema         int             `json:"schema"`
 }
 
 // A planResult is one plan. Guarantee is null where nothing is proved of a planner.
@@ -61,6 +65,7 @@ func (r *Plans) Summary() PlanSummary {
 	slots := c.Capacity()
 	b := &plans[0].Bound
 	s := PlanSummary{
+		Schema:         format.Schema,
 		Workload:       workloadSummary{Name: w.Name, SHA256: w.SHA256, Jobs: len(w.Jobs), Load: map[string]format.Real{}},
 		Cluster:        clusterSummary{Name: c.Name, Nodes: len(c.Nodes), Slots: map[string]int{}},
 		LowerBound:     format.Real(b.LowerBound),
@@ -144,8 +149,8 @@ func (r *Plans) Write(out io.Writer) error {
 	return err
 }
 
-// WriteFiles writes tasks.csv and plan.json of the best plan.
-func (r *Plans) WriteFiles(to *files.Folder) error {
+// WriteFiles writes jobs.csv, tasks.csv, plan.json and report.html of the best plan.
+func (r *Plans) WriteFiles(ctx context.Context, to *files.Folder) error {
 	w, c, plans := r.Workload, r.Cluster, r.Plans
 	out, err := to.Create()
 	if err != nil {
@@ -156,15 +161,55 @@ func (r *Plans) WriteFiles(to *files.Folder) error {
 	if err := writePlanTasks(filepath.Join(out.Temp, files.Tasks), w, c, best); err != nil {
 		return out.Failed(err)
 	}
-	file, err := os.Create(filepath.Join(out.Temp, files.Plan))
-	if err != nil {
+	if err := writePlanJobs(filepath.Join(out.Temp, files.Jobs), w, best); err != nil {
 		return out.Failed(err)
 	}
 	summary := (&Plans{w, c, []*plan.Schedule{best}}).Summary()
+	return out.Failed(finish(ctx, out, files.Plan, summary))
+}
+
+// finish writes a summary as JSON, and the page, and moves the folder to its place.
+func finish(ctx context.Context, out *files.Output, name string, summary any) error {
+	file, err := os.Create(filepath.Join(out.Temp, name))
+	if err != nil {
+		return err
+	}
 	if err := cmp.Or(format.WriteJSON(file, summary), file.Close()); err != nil {
-		return out.Failed(err)
+		return err
+	}
+	if err := recorded.WritePage(ctx, out.Temp); err != nil {
+		return err
 	}
 	return out.Commit()
+}
+
+// WriteSummary writes the summary of a repetition or a sweep, and its page.
+func WriteSummary(ctx context.Context, to *files.Folder, name string, summary RepetitionSummary) error {
+	out, err := to.Create()
+	if err != nil {
+		return err
+	}
+	defer out.Abandon()
+	return out.Failed(finish(ctx, out, name, summary))
+}
+
+// writePlanJobs writes when each job starts and ends, in the columns of a run.
+func writePlanJobs(path string, w *input.Workload, s *plan.Schedule) error {
+	file, err := files.CreateCSV(path, jobsHeader())
+	if err != nil {
+		return err
+	}
+	defer file.File.Close()
+	u := 0
+	for i, j := range w.Jobs {
+		first := sojourn.Time(math.MaxInt64)
+		for range j.Tasks() {
+			first = min(first, s.Start[u])
+			u++
+		}
+		file.Write(jobRow(&sim.JobRecord{ID: j.ID, Name: j.Name, Pool: j.Pool, Arrival: j.At, FirstStart: first, Finish: s.Completion[i], Deadline: j.Deadline, Outcome: sim.Finished}))
+	}
+	return file.Close()
 }
 
 // writePlanTasks writes when and where each task runs, in the columns of a run.

@@ -30,9 +30,12 @@ func (r *Repetition) Write(w io.Writer) error {
 	r.add(slow, trial.MeasureDist("slowdown", "median", trial.Slowdown, trial.Median))
 	r.add(slow, trial.MeasureDist("slowdown", "p90", trial.Slowdown, trial.P90))
 	r.add(slow, trial.MeasureDist("slowdown", "p99", trial.Slowdown, trial.P99))
-	r.add(slow, trial.Measure{Title: "makespan", Of: trial.Makespan})
+	r.add(slow, trial.Measure{Title: "makespan (s)", Of: trial.Makespan})
 
-	blocks := []string{seedsHeader(r.Samples[0], ""), main.String(), slow.String()}
+	mean := judge(trial.ValuesOf(r.Samples, trial.MeasureDist(group, "mean", trial.SojournTime, trial.Mean).Of))
+	slowest := judge(trial.ValuesOf(r.Samples, trial.MeasureDist("slowdown", "mean", trial.Slowdown, trial.Mean).Of))
+	blocks := []string{seedsHeader(r.Samples[0], ""), main.String() + judgedVerdict("mean sojourn time", main.Names, mean),
+		slow.String() + judgedVerdict("mean slowdown", slow.Names, slowest)}
 	if text := LeftOver(r.Samples); text != "" {
 		blocks = append(blocks, text)
 	}

@@ -159,6 +159,7 @@ type RepetitionSummary struct {
 	Seeds      int               `json:"seeds"`
 	Confidence format.Real       `json:"confidence"`
 	Policies   []repeatedSummary `json:"policies"`
+	Schema     int               `json:"schema"`
 }
 
 // A repeatedWorkload describes a workload. Its tasks are those of the first seed
@@ -188,5 +189,6 @@ func newRepetitionSummary(s *trial.Sample) RepetitionSummary {
 		Seed:       common.Seed,
 		Seeds:      len(s.Results),
 		Confidence: stats.Confidence,
+		Schema:     format.Schema,
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/history"
 	"github.com/sojourn-sched/sojourn/sim"
@@ -29,6 +31,9 @@ func WriteRuns(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs
 	if err != nil {
 		return nil, out.Failed(err)
 	}
+	if err := recorded.WritePage(ctx, out.Temp); err != nil {
+		return nil, out.Failed(err)
+	}
 	return results, out.Commit()
 }
 
@@ -38,6 +43,7 @@ func runInto(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs [
 	tasks := make([]*files.CSV, len(specs))
 	histories := make([]*historyOutput, len(specs))
 	jobs := make([]*files.SortedCSV, len(specs))
+	boxes := make([]*batsim, len(specs))
 	for i, spec := range specs {
 		dirs[i] = filepath.Join(out.Temp, dir(i))
 		if err := os.MkdirAll(dirs[i], 0o755); err != nil {
@@ -56,24 +62,39 @@ func runInto(ctx context.Context, terminal io.Writer, s *trial.Scenario, specs [
 			return nil, err
 		}
 		defer jobs[i].Spool.Remove()
+		if out.Batsim {
+			if boxes[i], err = createBatsim(dirs[i], s.Workload.Name); err != nil {
+				return nil, err
+			}
+			defer boxes[i].File.Close()
+		}
 		histories[i].Header(trial.PolicyHeader, trial.Seeded(spec, s.Seed).String())
 		histories[i].Header("seed", strconv.FormatUint(s.Seed, 10))
 	}
 	results, err := s.Run(ctx, terminal, specs, func(i int) trial.RunHooks {
 		return trial.RunHooks{
 			Hooks: sim.Hooks{
-				Attempt:  func(r *sim.TaskRecord) { tasks[i].Write(taskRow(s.Cluster, r)) },
-				Event:    histories[i].Event,
+				Attempt: func(r *sim.TaskRecord) {
+					tasks[i].Write(taskRow(s.Cluster, r))
+					boxes[i].attempt(r)
+				},
+				Event: func(ev sojourn.Event, err error) {
+					histories[i].Event(ev, err)
+					boxes[i].event(ev, err)
+				},
 				Assigned: histories[i].Assign,
 			},
-			Job: func(rank int, r *sim.JobRecord) { jobs[i].Write(rank, jobRow(r)) },
+			Job: func(rank int, r *sim.JobRecord) {
+				jobs[i].Write(rank, jobRow(r))
+				boxes[i].job(r)
+			},
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i, res := range results {
-		if err := cmp.Or(tasks[i].Close(), histories[i].close()); err != nil {
+		if err := cmp.Or(tasks[i].Close(), histories[i].close(), boxes[i].close()); err != nil {
 			return nil, err
 		}
 		if err := jobs[i].Create(filepath.Join(dirs[i], files.Jobs), jobsHeader()); err != nil {
@@ -132,7 +153,8 @@ func jobsHeader() []string {
 }
 
 // jobRow returns the row of a job in jobs.csv. Cells without a value are empty: what a
-// job that did not finish lacks, and deadlines where there are none.
+// job that did not finish lacks, lateness where there is no fluid schedule, and deadlines where there
+// are none.
 func jobRow(r *sim.JobRecord) []string {
 	var firstStart, finish, sojourn, slowdown, psFinish, late, deadline, met string
 	finished := r.Outcome == sim.Finished
@@ -148,7 +170,9 @@ func jobRow(r *sim.JobRecord) []string {
 		if r.Alone > 0 {
 			slowdown = strconv.FormatFloat(r.Slowdown(), 'f', -1, 64)
 		}
-		late = format.Duration(r.Finish.Sub(r.PSFinish))
+		if r.PSFinish > 0 {
+			late = format.Duration(r.Finish.Sub(r.PSFinish))
+		}
 	}
 	if r.Deadline > 0 {
 		deadline = format.Time(r.Deadline)

@@ -11,8 +11,8 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 )
 
-// A full disk is told once, with the place that the file was for and not that of the
-// folder in the making.
+// A full disk is reported once, with the final place of the file and not with that of the
+// temporary folder.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")

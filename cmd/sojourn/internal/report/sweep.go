@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -58,13 +59,40 @@ func (sw *Sweep) Write(w io.Writer) error {
 	if sw.Vary.Policy == "" {
 		place = "column for that " + sw.Vary.Name
 	}
-	blocks := []string{seedsHeader(s, sw.Vary.What()), t.String()}
+	blocks := []string{seedsHeader(s, sw.Vary.What()), t.String() + sw.verdict()}
 	if text := LeftOver(sw.Samples); text != "" {
 		blocks = append(blocks, text)
 	}
 	blocks = append(blocks, seedsLegend(len(s.Results), place))
 	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
 	return err
+}
+
+// verdict says which policy has the least mean sojourn time for which values.
+func (sw *Sweep) verdict() string {
+	var best []string
+	groups := sw.compared()
+	for _, samples := range groups {
+		mean := judge(trial.ValuesOf(samples, trial.MeasureDist("", "", trial.SojournTime, trial.Mean).Of))
+		least := 0
+		for i := range mean {
+			if mean[i].Mean < mean[least].Mean {
+				least = i
+			}
+			if math.IsNaN(mean[i].Mean) {
+				return ""
+			}
+		}
+		name := samples[least].Spec.String()
+		if len(samples) == 1 {
+			return ""
+		}
+		if len(groups) > 1 {
+			name += " at " + samples[least].Value
+		}
+		best = append(best, name)
+	}
+	return format.Verdict("least mean sojourn time: " + strings.Join(best, ", "))
 }
 
 // table returns a table with a line for each value and policy.

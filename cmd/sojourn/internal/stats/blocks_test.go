@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// autoregressive returns a series in which each value keeps phi of the one before, of mean
-// mu, whose stationary deviation is 1.
+// autoregressive returns a series of mean mu and stationary deviation 1, in which each
+// value keeps phi of the value before.
 func autoregressive(r *rand.Rand, n int, phi, mu float64) []float64 {
 	x := make([]float64, n)
 	last := r.NormFloat64()
@@ -19,7 +19,8 @@ func autoregressive(r *rand.Rand, n int, phi, mu float64) []float64 {
 	return x
 }
 
-// bootstrapOf returns the interval of the mean of a - b, paired, with blocks of some length.
+// bootstrapOf returns the interval of the mean of a - b, paired, with blocks of one
+// length.
 func bootstrapOf(a, b []float64, length, resamples int, seed uint64) Interval {
 	n := len(a)
 	pa, pb := Prefix(a), Prefix(b)
@@ -52,9 +53,9 @@ func longest(a, b []float64) int {
 	return IntervalBlock(len(a), a, b)
 }
 
-// The interval of a paired difference of two series of dependent values covers the truth as
-// often as it says, within three standard deviations of a count; with blocks of one value,
-// which take the values for independent, far less often.
+// The interval of a paired difference of two series of dependent values covers the truth
+// as often as it says, within three standard deviations of a count. With blocks of one
+// value, which assume independence, it covers the truth far less often.
 func TestBlockCoverage(t *testing.T) {
 	experiments := 150
 	if thorough {
@@ -115,15 +116,15 @@ func TestBlockLength(t *testing.T) {
 			t.Errorf("%s: blocks of %d, want %d", tc.name, got, tc.want)
 		}
 	}
-	// In means of three neighbours, the dependence of three times as many values shows.
+	// In means of three neighbours, three times as many values depend on one another.
 	long := autoregressive(r, 60_000, 0.8, 10)
 	if got, want := float64(BlockLength(long)), math.Cbrt(6*0.64/0.36/0.36*60_000); math.Abs(got/want-1) > 0.25 {
 		t.Errorf("a long series: blocks of %v, want %v", got, want)
 	}
 }
 
-// A resample has n places; sums and weights agree with one another, and all places are drawn
-// equally often.
+// A resample has n places. Its sums and weights agree, and all places are drawn equally
+// often.
 func TestResamples(t *testing.T) {
 	for _, tc := range []struct{ n, length int }{{1, 1}, {2, 1}, {7, 3}, {7, 7}, {10, 5}, {5, 9}} {
 		values := make([]float64, tc.n)
@@ -159,7 +160,8 @@ func TestResamples(t *testing.T) {
 	}
 }
 
-// For independent values and blocks of one, the bootstrap is the textbook's interval of a mean.
+// For independent values and blocks of one, the bootstrap gives the textbook's interval
+// of a mean.
 func TestBootstrapOfIndependentValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	values := autoregressive(r, 50, 0, 4)

@@ -2,6 +2,6 @@
 
 package stats
 
-// thorough says that tests of chance take many experiments, as .ci/run asks for by the build
-// tag ci.
+// thorough says that tests of chance make many experiments. The build tag ci sets it, and
+// .ci/run sets the tag.
 const thorough = true

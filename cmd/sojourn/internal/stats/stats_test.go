@@ -63,26 +63,26 @@ func TestDifference(t *testing.T) {
 	if got.Contains(0) {
 		t.Errorf("%v contains 0", got)
 	}
-	// Not paired, the two means lie in one another's interval: pairing is what tells.
+	// Not paired, the intervals of the two means overlap. The pairs show the difference.
 	if a, b := Mean(first), Mean(second); !a.Contains(b.Low()) {
 		t.Errorf("%v does not reach into %v", a, b)
 	}
 }
 
 func TestRatio(t *testing.T) {
-	// r = 9/6 = 1.5. Residuals 2-1.5*1, 3-1.5*2, 4-1.5*3 = .5, 0, -.5: variance
-	// .5/2 = 1/4, standard error sqrt(1/12), times 4.302653, divided by the mean 2.
+	// r = 9/6 = 1.5. Residuals 2-1.5*1, 3-1.5*2, 4-1.5*3 = 0.5, 0, -0.5: variance 0.5/2 =
+	// 1/4, standard error sqrt(1/12), times 4.302653, divided by the mean 2.
 	got := Ratio([]float64{2, 3, 4}, []float64{1, 2, 3})
 	if want := 4.302653 * math.Sqrt(1.0/12) / 2; got.Mean != 1.5 || !near(got.Half, want, 1e-12) {
 		t.Errorf("ratio %v ± %v, want 1.5 ± %v", got.Mean, got.Half, want)
 	}
-	// In proportion there is no doubt.
+	// Values in proportion leave no doubt.
 	if got := Ratio([]float64{2, 4, 8}, []float64{1, 2, 4}); got != (Interval{2, 0}) {
 		t.Errorf("ratio of values in proportion = %v, want 2 ± 0", got)
 	}
 }
 
-// Nothing is claimed where nothing is known.
+// Where nothing is known, no interval is given.
 func TestUnknown(t *testing.T) {
 	for _, i := range []Interval{Mean([]float64{3}), Mean([]float64{1, math.NaN()}), Difference([]float64{3}, []float64{1}), Ratio([]float64{3}, []float64{1})} {
 		if !math.IsNaN(i.Half) || i.Contains(i.Mean) || i.Contains(0) {
@@ -91,8 +91,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// Of many intervals from normal values, the stated share covers the truth: within
-// four standard deviations of a count of 4000.
+// Of many intervals from normal values, the stated share covers the truth, within four
+// standard deviations of a count of 4000.
 func TestCoverage(t *testing.T) {
 	const experiments, n, mu = 4000, 5, 10.0
 	r := rand.New(rand.NewPCG(1, 2))
@@ -118,8 +118,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// As many values as are said, and no fewer, make the interval as narrow as is asked:
-// compared with all numbers of values that there are, one by one.
+// Needed is the least number of values that makes the interval as narrow as asked. The
+// test compares it with all numbers of values, one by one.
 func TestNeeded(t *testing.T) {
 	for _, tc := range []struct {
 		interval Interval

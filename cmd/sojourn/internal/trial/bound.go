@@ -30,33 +30,40 @@ const boundPart = 100_000
 // boundPart; a part has at most part jobs and ten times as many tasks.
 func newBound(w *input.Workload, c *input.Cluster, part int) (*Bound, error) {
 	b, in, tasks := new(Bound), emptyInstance(c), 0
+	var paths []float64 // of the jobs of in; see add
 	speed := Fastest(c)
 	for j, err := range w.All() {
 		if err != nil {
 			return nil, err
 		}
 		if tasks += j.Tasks(); len(in.Jobs) == part || len(in.Jobs) > 0 && tasks > 10*part {
-			if err := b.add(in); err != nil {
+			if err := b.add(in, paths); err != nil {
 				return nil, err
 			}
-			in.Jobs, tasks = in.Jobs[:0], j.Tasks()
+			in.Jobs, paths, tasks = in.Jobs[:0], paths[:0], j.Tasks()
 		}
+		path := 0.0
+		if hasNeeds(j) {
+			path = longestPath(j, speed)
+		}
+		paths = append(paths, path)
 		in.Jobs = append(in.Jobs, instanceJob(j, c, speed))
 	}
-	if err := b.add(in); err != nil {
+	if err := b.add(in, paths); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// add adds the bound of a part. The time of every part except the first begins with its
+// add adds the bound of a part: that of its program, or that of the paths if it is better.
+// paths has how long each job takes at least after its arrival, 0 if only the program knows. The time of every part except the first begins with its
 // first arrival, since the bound of a part does not know what was before.
-func (b *Bound) add(in plan.Instance) error {
+func (b *Bound) add(in plan.Instance, paths []float64) error {
 	start := sojourn.Time(0)
 	if b.weights > 0 {
 		start = in.Jobs[0].Release
 	}
-	weights := 0.0
+	weights, byPaths := 0.0, 0.0
 	for i := range in.Jobs {
 		j := &in.Jobs[i]
 		weight := j.Weight
@@ -66,6 +73,7 @@ func (b *Bound) add(in plan.Instance) error {
 		weights += weight
 		b.arrivals += float64(weight * time.Duration(j.Release).Seconds())
 		j.Release -= start
+		byPaths += float64(weight * (time.Duration(j.Release).Seconds() + paths[i]))
 	}
 	lp, err := plan.LowerBound(in, plan.Options{ReleaseCuts: true})
 	if err != nil {
@@ -73,7 +81,7 @@ func (b *Bound) add(in plan.Instance) error {
 	}
 	before := float64(weights * time.Duration(start).Seconds())
 	b.LowerBound += lp.LowerBound + before
-	b.BestLowerBound += lp.BestLowerBound + before
+	b.BestLowerBound += max(lp.BestLowerBound, byPaths) + before
 	b.weights += weights
 	return nil
 }

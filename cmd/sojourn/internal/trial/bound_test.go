@@ -17,7 +17,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// generated returns a generated workload on a cluster, "" for that of the generator.
+// generated returns a generated workload on a cluster. The cluster "" is that of the
+// generator.
 func generated(t *testing.T, gen, cluster string, seed uint64) *Scenario {
 	t.Helper()
 	with := Setup{Policies: catalog.Builtin(), Seed: seed}
@@ -32,7 +33,7 @@ func generated(t *testing.T, gen, cluster string, seed uint64) *Scenario {
 	return s
 }
 
-// simulated returns what comes out of a policy.
+// simulated returns the result of a policy.
 func simulated(t *testing.T, s *Scenario, policy string) *sim.Result {
 	t.Helper()
 	specs, err := catalog.Parse(policy)
@@ -53,11 +54,12 @@ func simulated(t *testing.T, s *Scenario, policy string) *sim.Result {
 	return res
 }
 
-// No policy is below the bound, and none that learns of jobs when they arrive is
-// better than a plan that knew of them before.
+// No policy is below the bound, also if it leaves slots idle. No policy that learns of
+// jobs when they arrive is better than a plan that knew of them before.
 func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 	policies := []string{"fifo", "fair", "las", "srpt", "fsp", "pfsp", "hfsp", "huwf", "hjwf", "stf", "htwf",
-		"mars", "mars:batch=50s", "mars:batch=50s,commit=true"}
+		"mars", "mars:batch=50s", "mars:batch=50s,commit=true",
+		"default", "srpt:reserve=0.3", "las:reserve=0.3", "hfsp:reserve=0.3", "pfsp:reserve=0.3,counted=true", "fair:reserve=0.3"}
 	type workload struct{ gen, cluster string }
 	all := []workload{
 		{"mars-random:jobs=4", ""}, {"mars-random:jobs=6,slot=10s", ""},
@@ -103,9 +105,9 @@ func TestPoliciesAgainstBoundAndPlan(t *testing.T) {
 	t.Logf("a policy was at %.4f times the bound, and at %.4f times the plan", closest, ahead)
 }
 
-// A workload in parts has a bound that holds, too, and where the parts do not meet it is
-// that of the whole: two jobs at each 1,000 s, of a map of 5 s and one of 7 s, on a slot,
-// end 5 s and 12 s after that at best.
+// A workload in parts has a bound that holds, too. Where the parts do not meet, it is the
+// bound of the whole. At each 1,000 s arrive two jobs, a map of 5 s and one of 7 s, on
+// one slot. They end 5 s and 12 s later at best.
 func TestBoundInParts(t *testing.T) {
 	for seed := range uint64(1) {
 		s := generated(t, "bursty:jobs=60,load=0.9", "5x1", seed)
@@ -141,7 +143,7 @@ func TestBoundInParts(t *testing.T) {
 	}
 }
 
-// Why there is no bound names the job by its ID.
+// If there is no bound, the reason names the job by its ID.
 func TestNoBoundNamesTheJob(t *testing.T) {
 	c, err := input.ReadCluster("2x1+0")
 	if err != nil {
@@ -160,8 +162,8 @@ func TestNoBoundNamesTheJob(t *testing.T) {
 	}
 }
 
-// Dispatched offline, a list makes the same schedule as the policy of its name, which
-// learns of jobs when they arrive, as long as nothing lies between two phases.
+// A list that is dispatched offline makes the same schedule as the policy of its name,
+// which learns of jobs when they arrive, as long as nothing lies between two phases.
 func TestListsOnlineAndOffline(t *testing.T) {
 	lists := []plan.Planner{plan.HUWFDispatch, plan.HJWFDispatch, plan.STFDispatch, plan.HTWFDispatch}
 	for seed := range uint64(50) {
@@ -205,6 +207,138 @@ func TestListsOnlineAndOffline(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// The bound of jobs whose phases form a graph is at most the best of all schedules.
+func TestBoundOfGraphs(t *testing.T) {
+	tight := 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 17))
+		between := func(from, to int) int { return from + rng.IntN(to-from+1) }
+		w, tasks := &input.Workload{}, 0
+		for id := range between(1, 2) {
+			j := &sim.Job{Job: sojourn.Job{ID: sojourn.JobID(id + 1), Weight: float64(between(1, 3))}, At: sojourn.Time(id) * sojourn.Time(between(0, 2)) * sojourn.Time(time.Second)}
+			for i := range between(2, 3) {
+				ph := sojourn.Phase{Tasks: 1, Needs: []int{}}
+				if tasks < 4 {
+					ph.Tasks = between(1, 2)
+				}
+				for k := range i {
+					if between(0, 1) == 1 {
+						ph.Needs = append(ph.Needs, k)
+					}
+				}
+				var times sim.Times
+				for range ph.Tasks {
+					times.List = append(times.List, time.Duration(between(1, 4))*time.Second)
+				}
+				tasks += ph.Tasks
+				j.Phases, j.Times, j.AnyClass = append(j.Phases, ph), append(j.Times, times), append(j.AnyClass, true)
+			}
+			w.Jobs = append(w.Jobs, j)
+		}
+		machines := between(1, 3)
+		c, err := input.ReadCluster(fmt.Sprintf("%dx1", machines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := newBound(w, c, boundPart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := best(w.Jobs, machines)
+		if b.BestLowerBound > best*(1+1e-9) {
+			t.Fatalf("seed %d: bound %v, and the best schedule has %v", seed, b.BestLowerBound, best)
+		}
+		if b.BestLowerBound > best*(1-1e-9) {
+			tight++
+		}
+	}
+	if tight < 10 {
+		t.Errorf("the bound is reached in %d of 60 cases, want at least 10", tight)
+	}
+}
+
+// best returns the least sum of weight times completion, in seconds, of all schedules of jobs whose
+// phases all say what they need. It tries the tasks in all orders of their starts.
+func best(jobs []*sim.Job, machines int) float64 {
+	type task struct{ job, phase, index int }
+	var all []task
+	for a, j := range jobs {
+		for b := range j.Phases {
+			for k := range j.Phases[b].Tasks {
+				all = append(all, task{a, b, k})
+			}
+		}
+	}
+	least := math.Inf(1)
+	ends := map[task]float64{}
+	free := make([]float64, machines)
+	var extend func()
+	extend = func() {
+		if len(ends) == len(all) {
+			sum := 0.0
+			for a, j := range jobs {
+				last := 0.0
+				for t, end := range ends {
+					if t.job == a {
+						last = max(last, end)
+					}
+				}
+				sum += j.Weight * last
+			}
+			least = min(least, sum)
+			return
+		}
+		for _, t := range all {
+			if _, done := ends[t]; done {
+				continue
+			}
+			start, open := time.Duration(jobs[t.job].At).Seconds(), true
+			for _, k := range jobs[t.job].Phases[t.phase].Needs {
+				for i := range jobs[t.job].Phases[k].Tasks {
+					end, done := ends[task{t.job, k, i}]
+					start, open = max(start, end), open && done
+				}
+			}
+			if !open {
+				continue
+			}
+			m := 0
+			for i := range free {
+				if free[i] < free[m] {
+					m = i
+				}
+			}
+			was := free[m]
+			free[m] = max(was, start) + jobs[t.job].Times[t.phase].List[t.index].Seconds()
+			ends[t] = free[m]
+			extend()
+			delete(ends, t)
+			free[m] = was
+		}
+	}
+	extend()
+	return least
+}
+
+// A policy that does not know what the jobs use is named, with what they use.
+func TestUnsupportedFeatureIsAnError(t *testing.T) {
+	j := &sim.Job{Job: sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Needs: []int{}}}}, Times: []sim.Times{{Each: time.Second}}, AnyClass: []bool{true}}
+	c, err := input.ReadCluster("1x1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Scenario{Setup: Setup{Policies: catalog.Builtin()}, Workload: &input.Workload{Jobs: []*sim.Job{j}}, Cluster: c}
+	for policy, want := range map[string]string{"fifo": "", "default": "", "mars:batch=1s": "policy mars:batch=1s does not support Phase.Needs, which jobs of the workload use"} {
+		specs, err := catalog.Parse(policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.config(specs[0]); err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", policy, err, want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-// The collected numbers are in the order of the workload, for any order in which jobs end, and
-// is NaN for a job that nothing is known of.
+// The collected numbers are in the order of the workload, in whatever order jobs end. The
+// number of a job is NaN if nothing is known about it.
 func TestCollect(t *testing.T) {
 	f := Setup{Policies: catalog.Builtin()}
 	f.Source.Sample = true

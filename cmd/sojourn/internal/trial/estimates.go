@@ -10,7 +10,7 @@ import (
 )
 
 // EstimatesModes are the forms of the value of --estimates.
-var EstimatesModes = []string{"exact", "none", "lognormal:SIGMA"}
+var EstimatesModes = []string{"exact", "none", "lognormal:SIGMA", "factor:X"}
 
 // Estimates are a sim.Estimates as text.
 type Estimates sim.Estimates
@@ -22,13 +22,15 @@ func (e *Estimates) String() string {
 		return "none"
 	case sim.LogNormal:
 		return "lognormal:" + strconv.FormatFloat(e.Sigma, 'g', -1, 64)
+	case sim.Scaled:
+		return "factor:" + strconv.FormatFloat(e.Factor, 'g', -1, 64)
 	}
 	return "exact"
 }
 
-// Set reads exact, none or lognormal:SIGMA.
+// Set reads exact, none, lognormal:SIGMA or factor:X.
 func (e *Estimates) Set(text string) error {
-	mode, sigma, hasSigma := strings.Cut(text, ":")
+	mode, value, _ := strings.Cut(text, ":")
 	switch {
 	case text == "exact":
 		*e = Estimates{}
@@ -36,12 +38,17 @@ func (e *Estimates) Set(text string) error {
 	case text == "none":
 		*e = Estimates{Mode: sim.None}
 		return nil
-	case mode == "lognormal" && hasSigma:
+	case mode == "lognormal":
 		// No more than 10: exp(10) is already an error by a factor of 22,000.
-		if s, err := strconv.ParseFloat(sigma, 64); err == nil && s >= 0 && s <= 10 {
+		if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 && s <= 10 {
 			*e = Estimates{Mode: sim.LogNormal, Sigma: s}
 			return nil
 		}
+	case mode == "factor":
+		if x, err := strconv.ParseFloat(value, 64); err == nil && x >= 1e-6 && x <= 1e6 {
+			*e = Estimates{Mode: sim.Scaled, Factor: x}
+			return nil
+		}
 	}
-	return errors.New("want " + format.Listed(EstimatesModes) + " with SIGMA from 0 to 10, such as lognormal:0.5")
+	return errors.New("want " + format.Listed(EstimatesModes) + " with SIGMA from 0 to 10, such as lognormal:0.5, and X from 1e-6 to 1e6, such as factor:10")
 }

@@ -16,6 +16,9 @@ func TestEstimatesFlag(t *testing.T) {
 		{"none", sim.Estimates{Mode: sim.None}},
 		{"lognormal:0.5", sim.Estimates{Mode: sim.LogNormal, Sigma: 0.5}},
 		{"lognormal:0", sim.Estimates{Mode: sim.LogNormal}},
+		{"factor:0.1", sim.Estimates{Mode: sim.Scaled, Factor: 0.1}},
+		{"factor:1e+06", sim.Estimates{Mode: sim.Scaled, Factor: 1e6}},
+		{"factor:1e-06", sim.Estimates{Mode: sim.Scaled, Factor: 1e-6}},
 	}
 	for _, tc := range tests {
 		var f Estimates
@@ -23,7 +26,8 @@ func TestEstimatesFlag(t *testing.T) {
 			t.Errorf("Set(%q) = %v, makes %+v and reads %q, want %+v", tc.text, err, f, f.String(), tc.want)
 		}
 	}
-	for _, text := range []string{"", "Exact", "lognormal", "lognormal:", "lognormal:x", "lognormal:-1", "lognormal:11", "none:1"} {
+	for _, text := range []string{"", "Exact", "lognormal", "lognormal:", "lognormal:x", "lognormal:-1", "lognormal:11", "none:1",
+		"factor", "factor:", "factor:0", "factor:-1", "factor:NaN", "factor:9e-7", "factor:1000001"} {
 		f := Estimates{Mode: sim.None}
 		if err := f.Set(text); err == nil || f.Mode != sim.None {
 			t.Errorf("Set(%q) = %v and makes %+v, want an error and no change", text, err, f)
@@ -31,7 +35,7 @@ func TestEstimatesFlag(t *testing.T) {
 	}
 }
 
-// Factors of remote reads are finite numbers above 0, up to the greatest there is.
+// Factors of remote reads are finite numbers above 0, up to the greatest float64.
 func TestRemoteFlag(t *testing.T) {
 	var r RemoteFactors
 	if err := r.Set("5e-324,1,1.7976931348623157e308"); err != nil || r.Remote != math.MaxFloat64 {

@@ -37,7 +37,7 @@ func Fluid(terminal io.Writer, slots int, jobs []fluid.Job, names []string, roun
 		steps += fluid.Steps(kinds[name], len(jobs))
 	}
 	bar := progress.New(terminal, "jobs", steps)
-	defer bar.Finish()
+	defer bar.Clear()
 	ends := map[string][]*big.Rat{}
 	for _, name := range names {
 		if !rounded {

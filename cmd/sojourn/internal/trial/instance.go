@@ -13,7 +13,9 @@ import (
 // NewInstance returns the problem that package mars bounds and plans: the jobs with
 // their true service times, on as many machines as the cluster has slots, each as
 // fast as the fastest node. It leaves out everything that makes attempts longer in
-// the simulator, so a bound for the instance is a bound for every run.
+// the simulator, so a bound for the instance is a bound for every run. Phases of a job
+// that says what they need wait for none, since package mars knows chains only: any
+// schedule of the job is one of the instance, but not the reverse.
 func NewInstance(w *input.Workload, c *input.Cluster) plan.Instance {
 	in, speed := emptyInstance(c), Fastest(c)
 	for _, j := range w.Jobs {
@@ -34,6 +36,7 @@ func emptyInstance(c *input.Cluster) plan.Instance {
 // instanceJob returns a job of NewInstance. speed is that of the fastest node.
 func instanceJob(j *sim.Job, c *input.Cluster, speed float64) plan.Job {
 	job := plan.Job{ID: j.ID, Release: j.At, Weight: j.Weight}
+	graph := hasNeeds(j)
 	for i := range j.Phases {
 		ph := &j.Phases[i]
 		job.Phases = append(job.Phases, plan.Phase{
@@ -42,10 +45,41 @@ func instanceJob(j *sim.Job, c *input.Cluster, speed float64) plan.Job {
 			Time:      Hastened(j.Times[i].Each, speed),
 			Times:     allHastened(j.Times[i].List, speed),
 			Delays:    ph.Delays,
-			NoBarrier: i > 0 && ph.After == sojourn.NoBarrier,
+			NoBarrier: i > 0 && (graph || ph.After == sojourn.NoBarrier),
 		})
 	}
 	return job
+}
+
+func hasNeeds(j *sim.Job) bool { return j.Features()&sojourn.FeatureNeeds != 0 }
+
+// longestPath returns how long a job takes at least, in seconds: on its longest path, each phase
+// takes as long as its longest task does on the fastest node, and its output as long as it needs
+// to arrive.
+func longestPath(j *sim.Job, speed float64) (longest float64) {
+	there := make([]float64, len(j.Phases)) // when the output of a phase has arrived
+	for i := range j.Phases {
+		ph, open := &j.Phases[i], 0.0
+		needs := ph.Needs
+		if needs == nil && i > 0 && ph.After != sojourn.NoBarrier {
+			needs = []int{i - 1}
+		}
+		for _, k := range needs {
+			open = max(open, there[k])
+		}
+		for task := range ph.Tasks {
+			end := open + Hastened(j.Times[i].Of(task), speed).Seconds()
+			longest = max(longest, end)
+			if ph.Delays != nil {
+				end += ph.Delays[task].Seconds()
+			}
+			there[i] = max(there[i], end)
+			if j.Times[i].List == nil && ph.Delays == nil {
+				break // all are alike
+			}
+		}
+	}
+	return longest
 }
 
 // Fastest returns the greatest speed of a node.

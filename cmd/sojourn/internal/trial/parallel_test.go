@@ -22,13 +22,13 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// An error ends the calls with greater numbers. One with a lesser number goes on,
-// and its error, although it comes later, is what comes out.
+// An error ends the calls with greater numbers. A call with a lesser number goes on, and
+// its error is returned although it comes later.
 func TestParallelError(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	later, earlier := errors.New("call 3"), errors.New("call 2")
 	var started atomic.Int32
-	ended := make(chan struct{}) // a call above 3 was
+	ended := make(chan struct{}) // closed when a call above 3 has ended
 	err := Parallel(context.Background(), 1_000_000, func(ctx context.Context, i int) error {
 		started.Add(1)
 		switch {

@@ -25,7 +25,7 @@ func PlannerNames() []string {
 // MakePlans makes the plans of some planners and verifies them.
 func MakePlans(ctx context.Context, terminal io.Writer, in plan.Instance, o plan.Options, planners []plan.Planner) ([]*plan.Schedule, error) {
 	bar := progress.New(terminal, "planners", len(planners))
-	defer bar.Finish()
+	defer bar.Clear()
 	type answer struct {
 		plans []*plan.Schedule
 		err   error

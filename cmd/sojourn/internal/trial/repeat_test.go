@@ -6,8 +6,8 @@ import (
 	"io"
 	"testing"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
 )
 
 // An interrupt ends long runs with an error, and no result.
@@ -39,12 +39,12 @@ func TestBarCountsJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bar := progressbar.DefaultSilent(1 << 30)
+	bar := new(progress.Bar)
 	specs := []catalog.Spec{{Name: "fifo"}, {Name: "las"}}
 	if _, err := s.RunCounted(t.Context(), bar, specs, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := bar.State().CurrentNum, int64(2*len(s.Workload.Jobs)); got != want {
+	if got, want := bar.Count(), 2*len(s.Workload.Jobs); got != want {
 		t.Errorf("the bar is at %d after %d jobs under 2 policies, want %d", got, len(s.Workload.Jobs), want)
 	}
 }

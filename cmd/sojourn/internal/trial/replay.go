@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/history"
+	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/trace"
 )
 
@@ -27,90 +31,236 @@ type Replayed struct {
 
 // A difference is a history.Difference in JSON, as lines of a history.
 type difference struct {
-	Line     int    `json:"line"`
-	Recorded string `json:"recorded"`
-	Replayed string `json:"replayed"`
+	Line         int           `json:"line"`
+	Recorded     string        `json:"recorded"`
+	Replayed     string        `json:"replayed"`
+	Explanations []explanation `json:"explanations,omitempty"`
+
+	file string
+	jobs []sojourn.JobID // which are about
+}
+
+// File returns the file that Line counts in: a segment, if the history is a journal.
+func (d *difference) File() string { return d.file }
+
+// An explanation is how a policy explains a job just before the call that differs.
+type explanation struct {
+	Policy string        `json:"policy"`
+	Job    sojourn.JobID `json:"job"`
+	Attrs  []attribute   `json:"explain"`
+}
+
+type attribute struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
 }
 
 func (r *Replayed) Write(w io.Writer) error {
-	if d := r.Difference; d != nil {
-		_, err := fmt.Fprintf(w, "%s:%d: first difference, after %s\nrecorded: %s\nreplayed: %s\n",
-			r.File, d.Line, format.Count(r.Calls, "equal call"), d.Recorded, d.Replayed)
+	d := r.Difference
+	if d == nil {
+		_, err := fmt.Fprintf(w, "%s: %s, all equal under %s\n", r.File, format.Count(r.Calls, "call"), r.Policy)
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, all equal under %s\n", r.File, format.Count(r.Calls, "call"), r.Policy)
+	_, err := fmt.Fprintf(w, "%s:%d: first difference, after %s\nrecorded: %s\nreplayed: %s\n",
+		d.file, d.Line, format.Count(r.Calls, "equal call"), d.Recorded, d.Replayed)
+	for _, e := range d.Explanations {
+		var words []string
+		for _, a := range e.Attrs {
+			words = append(words, a.Key+"="+a.Value)
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s, job %d: %s\n", e.Policy, e.Job, strings.Join(words, ", "))
+		}
+	}
 	return err
 }
 
-// Replay replays a history on the policy that spec names, or the history itself
-// if spec is empty.
-func Replay(policies catalog.Catalog, r io.Reader, name, spec string) (*Replayed, error) {
-	next, stop := iter.Pull2(history.Check(history.Read(r, name)))
-	defer stop()
+// Replaying says how to replay a history.
+type Replaying struct {
+	Policy string         // to ask; "" for the one that the history names
+	Other  string         // if not "", it is asked, and explained beside Policy
+	Until  *time.Duration // the time of the last calls; nil for all
+}
 
-	// Headers come first. What comes after them is put back.
-	var (
-		first history.Entry
-		err   error
-		more  = true
-		named history.Entry
-	)
-	for more && err == nil {
-		first, err, more = next()
-		if first.Kind != history.Header {
-			break
-		}
-		if first.Name == PolicyHeader {
-			named = first
-		}
-	}
-	if err != nil {
-		return nil, badHistory(err)
-	}
-	fromFile := spec == ""
-	if fromFile {
-		if spec = named.Value; spec == "" {
-			return nil, usage.Errorf("no policy: %s does not name one, so give -p, such as -p fsp", name)
-		}
-	}
-	specs, err := ParsePolicies(policies, []string{spec})
-	if err == nil && len(specs) != 1 {
-		err = usage.Errorf("replay takes one policy, %s names %d", spec, len(specs))
-	}
-	if err != nil {
-		if fromFile {
-			err = &trace.Error{File: name, Line: named.Line, Column: 1, Reason: "the policy that the history names: " + err.Error()}
-		}
-		return nil, err
-	}
-	p, err := newPolicy(policies, specs[0])
+// errUntil ends a replay.
+var errUntil = errors.New("later than asked for")
+
+// Replay replays a history on a policy, up to the first difference. There it asks that policy and the one that the history
+// names, or Policy and Other, to explain the jobs that the two answers are about.
+func Replay(policies catalog.Catalog, src *Source, how Replaying) (*Replayed, error) {
+	named, err := header(src)
 	if err != nil {
 		return nil, err
 	}
-
-	result := &Replayed{File: name, Policy: specs[0].String()}
+	asked, beside, err := choose(policies, src, named, how)
+	if err != nil {
+		return nil, err
+	}
+	result := &Replayed{File: src.Name, Policy: asked.String()}
+	p, err := newPolicy(policies, asked)
+	if err != nil {
+		return nil, err
+	}
+	read := 0
 	err = history.Replay(p, func(yield func(history.Entry, error) bool) {
-		for e, err := first, error(nil); more; e, err, more = next() {
+		for e, err := range src.entries() {
+			if err == nil && how.Until != nil && timeOf(&e) > sojourn.Time(*how.Until) {
+				err = errUntil
+			}
+			read++
 			if !yield(e, err) {
 				return
 			}
-			result.Calls++
+			if e.Kind != history.Header {
+				result.Calls++
+			}
 		}
 	})
 	var d *history.Difference
-	if errors.As(err, &d) {
-		result.Difference = &difference{d.Recorded.Line, d.Recorded.String(), d.Got.String()}
-	} else if err != nil {
+	switch {
+	case errors.As(err, &d):
+		result.Difference = &difference{Line: d.Recorded.Line, Recorded: d.Recorded.String(), Replayed: d.Got.String(), file: d.Recorded.File}
+		if d.Recorded.Kind == history.Assign {
+			err = result.Difference.explain(policies, src, read-1, d, append([]catalog.Spec{asked}, beside...))
+		} else {
+			err = nil
+		}
+	case errors.Is(err, errUntil):
+		err = nil
+	}
+	if err != nil {
 		return nil, badHistory(err)
 	}
 	result.Equal = d == nil
 	return result, nil
 }
 
+func timeOf(e *history.Entry) sojourn.Time {
+	if e.Kind == history.Observe {
+		return e.Event.At
+	}
+	return e.At
+}
+
+// header returns the header that names the policy.
+func header(src *Source) (named history.Entry, err error) {
+	for e, err := range src.entries() {
+		if err != nil {
+			return named, badHistory(err)
+		}
+		if e.Kind != history.Header {
+			break
+		}
+		if e.Name == PolicyHeader {
+			named = e
+		}
+	}
+	return named, nil
+}
+
+// PolicyOf returns the policy that decided in a history: the given one, or if that is "" the
+// one that the history names. made makes a new one.
+func PolicyOf(policies catalog.Catalog, src *Source, given string) (name string, made func() (sojourn.Policy, error), err error) {
+	named, err := header(src)
+	if err != nil {
+		return "", nil, err
+	}
+	spec, _, err := choose(policies, src, named, Replaying{Policy: given})
+	if err != nil {
+		return "", nil, err
+	}
+	return spec.String(), func() (sojourn.Policy, error) { return newPolicy(policies, spec) }, nil
+}
+
+// choose returns the policy to ask, and those that explain a difference beside it.
+func choose(policies catalog.Catalog, src *Source, named history.Entry, how Replaying) (asked catalog.Spec, beside []catalog.Spec, err error) {
+	first, fromFile := how.Policy, how.Policy == ""
+	if fromFile {
+		if first = named.Value; first == "" {
+			return asked, nil, usage.Errorf("no policy: %s does not name one, so give -p, such as -p fsp", src.Name)
+		}
+	}
+	if asked, err = oneSpec(policies, first); err != nil {
+		if fromFile {
+			err = &trace.Error{File: named.File, Line: named.Line, Column: 1, Reason: "the policy that the history names: " + err.Error()}
+		}
+		return asked, nil, err
+	}
+	if how.Other != "" {
+		other, err := oneSpec(policies, how.Other)
+		return other, []catalog.Spec{asked}, err
+	}
+	if own, err := oneSpec(policies, named.Value); err == nil && named.Value != "" && own.String() != asked.String() {
+		beside = append(beside, own)
+	}
+	return asked, beside, nil
+}
+
+func oneSpec(policies catalog.Catalog, spec string) (catalog.Spec, error) {
+	specs, err := ParsePolicies(policies, []string{spec})
+	if err == nil && len(specs) != 1 {
+		err = usage.Errorf("replay takes one policy, %s names %d", spec, len(specs))
+	}
+	if err != nil {
+		return catalog.Spec{}, err
+	}
+	return specs[0], nil
+}
+
+// explain makes the calls before a difference again, and asks each policy about the jobs of the two answers.
+func (d *difference) explain(policies catalog.Catalog, src *Source, entries int, about *history.Difference, specs []catalog.Spec) error {
+	for _, a := range []*history.Entry{&about.Recorded, &about.Got} {
+		if id := a.Assignment.Task.Job; a.OK && !slices.Contains(d.jobs, id) {
+			d.jobs = append(d.jobs, id)
+		}
+	}
+	for _, spec := range specs {
+		p, err := newPolicy(policies, spec)
+		if err != nil {
+			return err
+		}
+		left := entries
+		err = history.Replay(p, func(yield func(history.Entry, error) bool) {
+			for e, err := range src.entries() {
+				if left--; left < 0 || !yield(e, err) {
+					return
+				}
+			}
+		})
+		if differs := (*history.Difference)(nil); errors.As(err, &differs) {
+			continue // it went another way before
+		} else if err != nil {
+			return err
+		}
+		e, ok := sojourn.As[sojourn.Explainer](p)
+		if !ok {
+			continue
+		}
+		for _, id := range d.jobs {
+			if attrs, ok := e.Explain(id); ok {
+				x := explanation{Policy: spec.String(), Job: id}
+				for _, a := range attrs {
+					x.Attrs = append(x.Attrs, attribute{a.Key, a.Value.String()})
+				}
+				d.Explanations = append(d.Explanations, x)
+			}
+		}
+	}
+	return nil
+}
+
 // badHistory returns the error of a history as one of bad input, if it is one.
 func badHistory(err error) error {
 	if bad := (*history.Error)(nil); errors.As(err, &bad) {
 		return &trace.Error{File: bad.File, Line: bad.Line, Column: bad.Column, Reason: bad.Reason}
+	}
+	return BadJournal(err)
+}
+
+// BadJournal returns the error of a journal as one of bad input, if it is one. Its column is that of the byte, from 1.
+func BadJournal(err error) error {
+	if bad := (*journal.DamageError)(nil); errors.As(err, &bad) {
+		return &trace.Error{File: bad.File, Line: 1, Column: int(bad.Offset) + 1, Reason: fmt.Sprintf("byte %d: %s", bad.Offset, bad.Reason)}
 	}
 	return err
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -28,9 +28,13 @@ type Scenario struct {
 
 // config returns the configuration of a run of one policy.
 func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
+	gangs, spec := s.gangs(spec)
 	p, err := newPolicy(s.Policies, Seeded(spec, s.Seed))
 	if err != nil {
 		return sim.Config{}, err
+	}
+	if missing := s.Workload.Facts().Features &^ sojourn.Supports(p); missing != 0 {
+		return sim.Config{}, usage.Errorf("policy %v does not support %v, which jobs of the workload use", spec, missing)
 	}
 	jobs, err := s.Locality.place(s.Workload, s.Cluster, s.Seed)
 	if err != nil {
@@ -49,6 +53,7 @@ func (s *Scenario) config(spec catalog.Spec) (sim.Config, error) {
 		Progress:   s.Progress,
 		Preempt:    s.Preempt,
 		Retest:     s.Retest,
+		Gangs:      gangs,
 		Seed:       s.Seed,
 		Records:    true,
 	}, nil
@@ -87,7 +92,7 @@ func (s *Scenario) Run(ctx context.Context, terminal io.Writer, specs []catalog.
 }
 
 // RunCounted is run with a progress bar that counts the jobs that are done.
-func (s *Scenario) RunCounted(ctx context.Context, bar *progressbar.ProgressBar, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
+func (s *Scenario) RunCounted(ctx context.Context, bar *progress.Bar, specs []catalog.Spec, hooks func(i int) RunHooks) ([]*sim.Result, error) {
 	results := make([]*sim.Result, len(specs))
 	s.Rolls = make([]*Roll, len(specs))
 	err := Parallel(ctx, len(specs)+1, func(ctx context.Context, i int) error {

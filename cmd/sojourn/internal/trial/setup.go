@@ -26,6 +26,7 @@ type Setup struct {
 	Progress   time.Duration
 	Preempt    bool
 	Retest     bool
+	Gangs      Gangs
 	Seed       uint64
 }
 
@@ -52,6 +53,9 @@ func (f *Setup) Check() error {
 	case (bad.MTBF > 0) != (bad.MTTR > 0):
 		return usage.Errorf("--fault-mtbf and --fault-mttr go together")
 	}
+	if err := f.Gangs.check(f); err != nil {
+		return err
+	}
 	if err := f.Locality.check(); err != nil {
 		return err
 	}
@@ -76,6 +80,9 @@ func (f *Setup) Open(ctx context.Context, stdin io.Reader) (*Scenario, error) {
 	}
 	if slots > maxSlots {
 		return nil, usage.Errorf("cluster %s: %s; what is simulated has at most %s", c.Name, format.Count(slots, "slot"), format.Thousands(maxSlots))
+	}
+	if err := f.Gangs.checkCluster(c); err != nil {
+		return nil, err
 	}
 	if err := f.Locality.checkWorkload(w); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// With one slot and tasks of one length, no order of the jobs has a smaller sum of sojourn
-// times than that of the policy.
+// With one slot and tasks of one length, no order of the jobs has a smaller sum of
+// sojourn times than the order of the policy.
 //
 // Reference: Smith, Various optimizers for single-stage production, 1956, theorem 3.
 func TestSmith(t *testing.T) {
@@ -40,7 +40,8 @@ func TestSmith(t *testing.T) {
 	})
 }
 
-// least returns the least sum of the ends of jobs that start at an instant, over all orders.
+// least returns the least sum of the ends of jobs that start at an instant, over all
+// orders.
 func least(tasks []int, now int) int {
 	best := 0
 	for i, n := range tasks {

@@ -1,0 +1,99 @@
+package baseline
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A profile says how many places will be free from each of some instants on, until the next of
+// them. The instants increase; the first is the present.
+type profile []freeFrom
+
+type freeFrom struct {
+	at   sojourn.Time
+	free int
+}
+
+// ahead returns what will be free if nothing more is started, and all that runs ends by its limit.
+// What runs on after its limit is taken to end at any moment. It is valid until the next call.
+func (p *Backfill) ahead() profile {
+	p.future = append(p.future[:0], freeFrom{p.ledger.Now(), p.places})
+	for s, a := range p.ledger.Attempts() {
+		p.future = p.future.hold(p.ledger.Now(), endOf(a), p.widths.Width(s.Class))
+	}
+	return p.future
+}
+
+// hold takes a number of places from one instant to another.
+func (f profile) hold(from, to sojourn.Time, width int) profile {
+	if to <= from {
+		return f
+	}
+	f, i := f.cut(from)
+	f, end := f.cut(to)
+	for ; i < end; i++ {
+		f[i].free -= width
+	}
+	return f
+}
+
+// cut makes sure that an instant is among those of f, and returns its index.
+func (f profile) cut(at sojourn.Time) (profile, int) {
+	i, found := slices.BinarySearchFunc(f, at, func(s freeFrom, at sojourn.Time) int { return cmp.Compare(s.at, at) })
+	if !found {
+		f = slices.Insert(f, i, freeFrom{at, f[i-1].free})
+	}
+	return f, i
+}
+
+// earliest returns the first instant from which width places are free for as long as limit;
+// forever if there is none.
+func (f profile) earliest(width int, limit time.Duration) sojourn.Time {
+	for i := 0; i < len(f) && f[i].at < forever; i++ {
+		k, end := i, after(f[i].at, limit)
+		for k < len(f) && f[k].at < end && f[k].free >= width {
+			k++
+		}
+		if k == len(f) || f[k].at >= end {
+			return f[i].at
+		}
+		i = k // it does not fit before f[k+1]
+	}
+	return forever
+}
+
+// feasible reports whether no place is taken twice.
+func (f profile) feasible() bool {
+	return !slices.ContainsFunc(f, func(s freeFrom) bool { return s.free < 0 && s.at < forever })
+}
+
+// plan brings the reservations up to date. Each job that waits, in the order of arrival, moves to the
+// earliest instant that the others leave to it, which is no later than its reservation. If the
+// limits were wrong, or the cluster has not as many places, reservations have passed or do not fit
+// beside each other. Then they are all void, and made anew.
+func (p *Backfill) plan() {
+	f := p.ahead()
+	kept := true
+	for _, j := range p.waiting {
+		if kept = j.Data.start >= p.ledger.Now(); !kept {
+			break
+		}
+		f = f.hold(j.Data.start, after(j.Data.start, limitOf(j)), p.width(j))
+	}
+	if !kept || !f.feasible() {
+		f = p.ahead()
+		for _, j := range p.waiting {
+			j.Data.start = forever
+		}
+	}
+	for _, j := range p.waiting {
+		width, limit := p.width(j), limitOf(j)
+		f = f.hold(j.Data.start, after(j.Data.start, limit), -width)
+		j.Data.start = f.earliest(width, limit)
+		f = f.hold(j.Data.start, after(j.Data.start, limit), width)
+	}
+	p.future = f // its memory is used again
+}

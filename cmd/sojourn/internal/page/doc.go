@@ -1,0 +1,13 @@
+// Package page writes reports as one HTML file that needs nothing else: no request, no link,
+// no font. Use it to show results to people who have only a browser:
+//
+//	err := (&page.Report{
+//		Title:   "fifo and fsp",
+//		Verdict: []string{"fsp is better."},
+//		Plots:   []page.Plot{{ID: "ecdf", Title: "...", Series: series}},
+//	}).Write(file)
+//
+// A [Report] has a verdict, scores, plots, a Gantt chart and tables; what is empty is left out.
+// The page draws plots and the chart on canvases from compact data, in dark or light. Texts are
+// escaped, wherever they come from. [Plot.Draw] writes a plot as SVG or PNG.
+package page

@@ -1,0 +1,215 @@
+package recorded
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"pgregory.net/rapid"
+)
+
+// story is the folder of a run of two jobs on two slots: job 1 runs two tasks of 10 s at 0 s and job 2 one of 5 s,
+// which arrives at 1 s and waits until 10 s.
+func story(policy string) map[string]string {
+	return map[string]string{
+		files.Run: `{"version": "v0.1.0", "policy": "` + policy + `", "estimates": "exact",
+			"input": {"name": "story", "jobs": 2, "tasks": 3}, "cluster": {"name": "1x2", "nodes": 1, "slots": {"slots": 2}},
+			"result": {"finished": 2, "attempts": 3, "makespan": 15}}`,
+		files.Jobs: "id,name,pool,arrival,first_start,finish,sojourn,slowdown,ps_finish,late_vs_ps,deadline,met,outcome\n" +
+			"1,big,etl,0,0,10,10,1,12,-2,,,finished\n2,<b>small</b>,,1,10,15,14,2.8,6,9,,,finished\n",
+		files.Tasks: "job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n" +
+			"1,0,0,1,n1,0,0,10,finished,any,\n1,0,1,1,n1,1,0,10,finished,remote,\n2,0,0,1,n1,0,10,10,refused,any,\n2,0,0,2,n1,1,10,15,finished,node,\n",
+	}
+}
+
+// lay writes files into a new folder.
+func lay(t *testing.T, texts map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range texts {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// with returns a story in which part of a file is another text.
+func with(file, old, other string) map[string]string {
+	s := story("fifo")
+	if !strings.Contains(s[file], old) {
+		panic(old + " is not in " + file)
+	}
+	s[file] = strings.Replace(s[file], old, other, 1)
+	return s
+}
+
+// A folder that is not what this version writes is an error that names the file and what is wrong.
+func TestBadFolders(t *testing.T) {
+	missing := story("fifo")
+	delete(missing, files.Tasks)
+	for _, tc := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"nothing", nil, "holds no run: it has no run.json, and no folder in it has one"},
+		{"no tasks", missing, "tasks.csv: no such file"},
+		{"cut JSON", with(files.Run, `"makespan": 15}}`, `"makes`), "run.json: byte 229: unexpected end of JSON input; is the file complete?"},
+		{"other JSON", map[string]string{files.Run: `{"version": "v9.0.0", "runs": []}`}, "run.json (sojourn v9.0.0 wrote it): this version of sojourn cannot read it: it does not name a policy"},
+		{"other type", with(files.Run, `"policy": "fifo"`, `"policy": 7`), "run.json: this version of sojourn cannot read it"},
+		{"cut jobs", with(files.Jobs, "2,<b>small</b>,,1,10,15,14,2.8,6,9,,,finished\n", ""), "jobs.csv: 1 job, but the run has 2: the folder is not complete"},
+		{"cut row", with(files.Jobs, "14,2.8,6,9,,,finished\n", ""), "jobs.csv: record on line 3: wrong number of fields; is the file complete?"},
+		{"no header", with(files.Tasks, story("fifo")[files.Tasks], ""), "tasks.csv: no header; the folder is not complete"},
+		{"cut tasks", with(files.Tasks, "2,0,0,2,n1,1,10,15,finished,node,\n", ""), "tasks.csv: 2 attempts, but the run has 3: the folder is not complete"},
+		{"other column", with(files.Jobs, "late_vs_ps", "late"), "jobs.csv (sojourn v0.1.0 wrote it): this version of sojourn cannot read it: there is no column late_vs_ps"},
+		{"no number", with(files.Jobs, ",10,15,14,", ",10,soon,14,"), `jobs.csv:3: "soon" is no number`},
+		{"back in time", with(files.Tasks, "1,10,15,finished", "1,10,5,finished"), "tasks.csv:5: slot 1 from 10 to 5 is no attempt"},
+		{"unknown job", with(files.Tasks, "2,0,0,2,", "7,0,0,2,"), "tasks.csv:5: job 7 is not in jobs.csv"},
+		{"sweep of another version", map[string]string{files.Sweep: `{"policies": []}`}, "sweep.json: this version of sojourn cannot read it"},
+		{"plan of another version", map[string]string{files.Plan: `{}`}, "plan.json: this version of sojourn cannot read it"},
+	} {
+		if _, err := Page(t.Context(), []string{lay(t, tc.files)}); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %s", tc.name, err, tc.want)
+		}
+	}
+	other := story("fsp")
+	other[files.Run] = strings.Replace(other[files.Run], "story", "tale", 1)
+	_, err := Page(t.Context(), []string{lay(t, story("fifo")), lay(t, other)})
+	if want := "runs of one workload can be compared"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("two workloads: error %v, want %s", err, want)
+	}
+}
+
+// A page of two runs says which is better, by how much, and whom it hurts.
+func TestVerdict(t *testing.T) {
+	better := story("srpt")
+	better[files.Jobs] = strings.Replace(better[files.Jobs], "1,10,15,14,2.8,6,9", "1,1,6,5,1,6,0", 1)
+	better[files.Jobs] = strings.Replace(better[files.Jobs], "0,0,10,10,1,12,-2", "0,0,14,14,1.4,12,2", 1)
+	r, err := Page(t.Context(), []string{lay(t, story("fifo")), lay(t, better)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// fifo: (10 + 14) / 2 = 12 s; srpt: (14 + 5) / 2 = 9.5 s, 20.8 % less. Job 1 takes 14 s, not 10 s.
+	want := "srpt is best here: a job takes 9.5 seconds on average from its arrival to its end, 21 % less than under fifo.\n" +
+		"It is worse than fifo for 1 of 2 jobs; job 1 (big) loses most, with 14 seconds instead of 10 seconds."
+	if got := strings.Join(r.Verdict, "\n"); got != want {
+		t.Errorf("verdict\n%s\nwant\n%s", got, want)
+	}
+	if r, err = Page(t.Context(), []string{lay(t, story("fifo"))}); err != nil {
+		t.Fatal(err)
+	}
+	want = "Under fifo, a job takes 12 seconds on average from its arrival to its end; half of them take at most 10 seconds.\n" +
+		"1 of 2 jobs end later than if all had shared the cluster equally, at most by 9 seconds."
+	if got := strings.Join(r.Verdict, "\n"); got != want {
+		t.Errorf("verdict\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The lines over time have the area of what they count: the slot-seconds of attempts, and the
+// seconds of jobs in the system.
+func TestMeterKeepsArea(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMeter(5, 5+float64(rapid.IntRange(1, 1000).Draw(t, "expected")))
+		want := 0.0
+		for range rapid.IntRange(1, 20).Draw(t, "intervals") {
+			from := 5 + float64(rapid.IntRange(0, 5000).Draw(t, "from"))/3
+			length := float64(rapid.IntRange(0, 3000).Draw(t, "length")) / 7
+			m.add(from, from+length)
+			want += length
+		}
+		s, got := m.line("", 1), 0.0
+		for k := range len(s.X) - 1 {
+			got += s.Y[k] * (s.X[k+1] - s.X[k])
+		}
+		if math.Abs(got-want) > 1e-6*max(1, want) || len(s.X) > meterParts+1 {
+			t.Errorf("area %v in %d points, want %v", got, len(s.X), want)
+		}
+	})
+}
+
+// Each point of an ECDF is the share of the numbers that are at most its place.
+func TestECDF(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := make([]float64, rapid.SampledFrom([]int{0, 1, 2, 10, 999, 1000, 1001, 3000}).Draw(t, "numbers"))
+		draw := rapid.IntRange(-50, rapid.SampledFrom([]int{-49, 50, 100_000}).Draw(t, "most"))
+		for i := range values {
+			values[i] = float64(draw.Draw(t, "value"))
+		}
+		s := ecdf("", append(values, math.NaN()), math.Inf(-1))
+		for k, x := range s.X {
+			n := 0
+			for _, v := range values {
+				if v <= x {
+					n++
+				}
+			}
+			if got, want := s.Y[k], float64(n)/float64(len(values)); got != want {
+				t.Fatalf("at %v: %v, want %v", x, got, want)
+			}
+		}
+		if len(s.X) > 1000 || len(values) > 0 && s.Y[len(s.Y)-1] != 1 {
+			t.Errorf("%d points, the last %v", len(s.X), s.Y)
+		}
+	})
+}
+
+// A sample has at most as many boxes as it may, all of those of the slots that it keeps unless
+// one slot has too many, and counts what it was given.
+func TestSampler(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := sampler{most: rapid.IntRange(1, 40).Draw(t, "most")}
+		slots := rapid.IntRange(1, 20).Draw(t, "slots")
+		n := rapid.IntRange(0, 300).Draw(t, "attempts")
+		on := map[int]int{}
+		for i := range n {
+			slot := rapid.IntRange(0, slots-1).Draw(t, "slot") * rapid.SampledFrom([]int{1, 4}).Draw(t, "step")
+			s.add(slot, float64(i), float64(i+1), 0, 0, 0)
+			on[slot]++
+		}
+		kept := map[int]int{}
+		for _, b := range s.boxes {
+			kept[b.Slot]++
+		}
+		if s.seen != n || len(s.boxes) > s.most || n > 0 && len(s.boxes) == 0 || n <= s.most && len(s.boxes) < n {
+			t.Fatalf("%d of %d boxes, %d seen, at most %d", len(s.boxes), n, s.seen, s.most)
+		}
+		for slot, k := range kept {
+			if s.thin == 1 && k != on[slot] {
+				t.Errorf("%d of %d boxes of slot %d", k, on[slot], slot)
+			}
+		}
+		if (s.note() == "") != (len(s.boxes) == n) {
+			t.Errorf("note %q for %d of %d boxes", s.note(), len(s.boxes), n)
+		}
+	})
+}
+
+// The page of a run with too many tasks says that it shows a sample.
+func TestSampleIsAnnounced(t *testing.T) {
+	s := story("fifo")
+	var tasks strings.Builder
+	tasks.WriteString("job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n")
+	const n = MaxBoxes + 1
+	for i := range n {
+		fmt.Fprintf(&tasks, "1,0,%d,1,n1,%d,%d,%d,finished,any,\n", i, i%2, i/2, i/2+1)
+	}
+	s[files.Tasks] = tasks.String()
+	s[files.Run] = strings.Replace(s[files.Run], `"attempts": 3`, fmt.Sprintf(`"attempts": %d`, n), 1)
+	r, err := Page(t.Context(), []string{lay(t, s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "fifo: This is a sample: 50,001 of 100,001 attempts (about 1 of every 2 slots is drawn). Numbers, lines and tables count all."
+	if len(r.Notes) != 1 || r.Notes[0] != want {
+		t.Errorf("notes %q, want %q", r.Notes, want)
+	}
+	if _, err := json.Marshal(r.Gantt); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,170 @@
+package recorded
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+)
+
+// duration returns a number of seconds as people say it.
+func duration(s float64) string {
+	if math.IsNaN(s) || math.Abs(s) > 9e9 {
+		return "-"
+	}
+	return format.Span(time.Duration(math.Round(s * 1e9)))
+}
+
+// verdict returns which policy is better, by how much, and for whom it is worse.
+func (c *compared) verdict() []string {
+	if len(c.runs) == 1 {
+		return c.alone()
+	}
+	all := c.groups[0]
+	if len(all.jobs) == 0 {
+		return []string{"No job finished under all of these policies, so that nothing can be compared.", c.unfinished()}
+	}
+	order := c.order()
+	best, next, worst := order[0], order[1], order[len(order)-1]
+	m, second, last := all.mean(c.runs[best]), all.mean(c.runs[next]), all.mean(c.runs[worst])
+	if m == last {
+		return []string{fmt.Sprintf("All %d policies do equally well here: a job takes %s on average.", len(c.runs), duration(m)), c.unfinished()}
+	}
+	var with []string
+	if len(order) > 2 {
+		with = append(with, fmt.Sprintf("%s less than under %s, the next best,", less(m, second), c.names[next]))
+	}
+	with = append(with, fmt.Sprintf("%s less than under %s", less(m, last), c.names[worst]))
+	text := fmt.Sprintf("%s is best here: a job takes %s on average from its arrival to its end, %s", c.names[best], duration(m), strings.Join(with, " and "))
+	if len(order) > 2 {
+		text += ", the worst of " + fmt.Sprint(len(order))
+	}
+	return slices.DeleteFunc([]string{text + ".", c.hurt(best, c.reference(best, next)), c.unfinished()}, func(s string) bool { return s == "" })
+}
+
+// less returns by which share a is less than b.
+func less(a, b float64) string {
+	switch share := 100 * (b - a) / b; {
+	case share == 0:
+		return "not"
+	case share < 0.1:
+		return "under 0.1 %"
+	case share < 10:
+		return format.Number(share, 1) + " %"
+	default:
+		return format.Number(share, 0) + " %"
+	}
+}
+
+// reference returns the run whose jobs are compared with those of the best one: fair sharing,
+// which hurts nobody much; else FIFO, which people know; else the next best.
+func (c *compared) reference(best, next int) int {
+	for _, name := range []string{"fair", "fifo"} {
+		for i, r := range c.runs {
+			if i != best && (r.info.Policy == name || strings.HasPrefix(r.info.Policy, name+":")) {
+				return i
+			}
+		}
+	}
+	return next
+}
+
+// hurt says for whom the best policy is worse than another one. A job counts if it takes over
+// 1 % longer.
+func (c *compared) hurt(best, other int) string {
+	a, b := c.runs[best], c.runs[other]
+	longer := func(i int) bool { return a.jobs[i].sojourn() > 1.01*b.jobs[i].sojourn() }
+	jobs := c.groups[0].jobs
+	n, worst := 0, -1
+	for _, i := range jobs {
+		if !longer(i) {
+			continue
+		}
+		n++
+		if worst < 0 || a.jobs[i].sojourn()-b.jobs[i].sojourn() > a.jobs[worst].sojourn()-b.jobs[worst].sojourn() {
+			worst = i
+		}
+	}
+	if n == 0 {
+		return fmt.Sprintf("It hurts nobody: no job takes over 1 %% longer than under %s.", c.names[other])
+	}
+	text := fmt.Sprintf("It is worse than %s for %s of %s jobs", c.names[other], format.Thousands(n), format.Thousands(len(jobs)))
+	text += c.spread(n, longer)
+	w := &a.jobs[worst]
+	name := "job " + w.id
+	if w.name != "" {
+		name += fmt.Sprintf(" (%s)", w.name)
+	}
+	return text + fmt.Sprintf("; %s loses most, with %s instead of %s.", name, duration(w.sojourn()), duration(b.jobs[worst].sojourn()))
+}
+
+// spread says how n jobs are spread over the groups by size.
+func (c *compared) spread(n int, in func(int) bool) string {
+	var parts []string
+	for _, g := range c.groups[1:] {
+		k := 0
+		for _, i := range g.jobs {
+			if in(i) {
+				k++
+			}
+		}
+		switch {
+		case k == n && n > 1:
+			return ", all of them " + g.name
+		case 2*k > n && n > 1:
+			return fmt.Sprintf(", most of them %s (%s)", g.name, format.Thousands(k))
+		case k > 0:
+			parts = append(parts, format.Thousands(k)+" "+strings.TrimSuffix(g.name, " jobs"))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// alone is the verdict on one run.
+func (c *compared) alone() []string {
+	r := c.runs[0]
+	s := sortedKnown(r.values((*job).sojourn))
+	if len(s) == 0 {
+		return []string{fmt.Sprintf("No job finished under %s.", c.names[0])}
+	}
+	text := fmt.Sprintf("Under %s, a job takes %s on average from its arrival to its end; half of them take at most %s.", c.names[0], duration(mean(s)), duration(quantile(s, 0.5)))
+	list := []string{text}
+	late := sortedKnown(r.values(func(j *job) float64 { return j.late }))
+	n := 0
+	for _, v := range late {
+		if v > 0 {
+			n++
+		}
+	}
+	switch {
+	case len(late) == 0:
+	case n == 0:
+		list = append(list, "No job ends later than if all had shared the cluster equally.")
+	default:
+		list = append(list, fmt.Sprintf("%s of %s jobs end later than if all had shared the cluster equally, at most by %s.", format.Thousands(n), format.Thousands(len(late)), duration(late[len(late)-1])))
+	}
+	if u := c.unfinished(); u != "" {
+		list = append(list, u)
+	}
+	return list
+}
+
+// unfinished says under which policies not all jobs finish, "" if they do.
+func (c *compared) unfinished() string {
+	var list []string
+	for i, r := range c.runs {
+		if n := len(r.jobs) - r.info.Result.Finished; n > 0 {
+			list = append(list, fmt.Sprintf("%s of %s under %s", format.Thousands(n), format.Count(len(r.jobs), "job"), c.names[i]))
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "Not all jobs finish: " + strings.Join(list, ", ") + " do not. Means are of the jobs that finish under all policies."
+}

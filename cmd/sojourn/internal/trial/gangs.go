@@ -1,0 +1,67 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
+	"github.com/sojourn-sched/sojourn/gang"
+	"github.com/sojourn-sched/sojourn/sim"
+)
+
+// Gangs say whether the tasks of a phase start together.
+type Gangs struct {
+	On       bool
+	Patience time.Duration // until slots are reserved for the gang that waits longest
+}
+
+func (g *Gangs) check(f *Setup) error {
+	switch {
+	case g.Patience < 0:
+		return usage.Errorf("--gang-patience %v is negative", g.Patience)
+	case g.On && f.Faults.MTBF > 0:
+		return usage.Errorf("--gangs and --fault-mtbf exclude each other: a gang has no nodes")
+	case g.On && f.Locality.Network.Bandwidth > 0:
+		return usage.Errorf("--gangs and --bandwidth exclude each other: a gang has no nodes")
+	}
+	return nil
+}
+
+func (g *Gangs) checkCluster(c *input.Cluster) error {
+	if g.On && !c.Uniform {
+		return usage.Errorf("--gangs needs a cluster of uniform slots, such as 100x1; %s has classes", c.Name)
+	}
+	return nil
+}
+
+// placesOption is the option of policies that know how wide gangs are, and reserve places themselves.
+const placesOption = "places"
+
+// gangs returns the gangs of a run of a policy, and the policy with the places of the cluster as an
+// option, if it has such an option.
+func (s *Scenario) gangs(spec catalog.Spec) (*sim.Gangs, catalog.Spec) {
+	if !s.Gangs.On {
+		return nil, spec
+	}
+	e, err := s.Policies.Find(spec.Name)
+	if err != nil || !slices.Contains(e.Options(), placesOption) {
+		return &sim.Gangs{Patience: s.Gangs.Patience}, spec
+	}
+	if !slices.ContainsFunc(spec.Options, func(o catalog.Option) bool { return o.Name == placesOption }) {
+		spec.Options = append(slices.Clone(spec.Options), catalog.Option{Name: placesOption, Value: strconv.Itoa(s.Cluster.Capacity()[0])})
+	}
+	return &sim.Gangs{Patience: gang.Never}, spec
+}
+
+// Header returns the line of a report about gangs, "" if there are none.
+func (g *Gangs) Header() string {
+	if !g.On {
+		return ""
+	}
+	return format.Hang("gangs      ", fmt.Sprintf("the tasks of a phase start together; slots are reserved after %v", g.Patience))
+}

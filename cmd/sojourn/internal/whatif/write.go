@@ -1,0 +1,113 @@
+package whatif
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+)
+
+// maxAhead is how many jobs ahead are written in sentences; JSON has all.
+const maxAhead = 10
+
+// Write writes the answer in sentences.
+func (w *Wait) Write(out io.Writer) error {
+	var b strings.Builder
+	b.WriteString(w.beginning())
+	b.WriteString(w.ahead())
+	b.WriteString(w.sooner())
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+func seconds(s format.Seconds) string { return format.Duration(time.Duration(s)) + " s" }
+
+// jobName returns "job 3 (nightly)".
+func jobName(id sojourn.JobID, name string) string {
+	if name == "" {
+		return fmt.Sprintf("job %d", id)
+	}
+	return fmt.Sprintf("job %d (%s)", id, name)
+}
+
+// beginning says how long the job waited.
+func (w *Wait) beginning() string {
+	text := fmt.Sprintf("Under %s, %s arrived at %s", w.Policy, jobName(w.Job, w.Name), seconds(w.Arrival))
+	switch {
+	case w.Start == nil:
+		text += fmt.Sprintf(" and has waited for %s; it has not started.", seconds(w.Waited))
+	case w.Waited <= 0:
+		text += " and started at once."
+	default:
+		text += fmt.Sprintf(", waited %s, and started at %s.", seconds(w.Waited), seconds(*w.Start))
+	}
+	if w.Finish != nil {
+		text += fmt.Sprintf(" It finished at %s.", seconds(*w.Finish))
+	}
+	text += fmt.Sprintf(" When it arrived, %d of the %s that it could use were free.", w.Free, format.Count(w.Slots, "slot"))
+	return format.Hang("", text)
+}
+
+// ahead says which jobs went before.
+func (w *Wait) ahead() string {
+	if w.Start != nil && w.Waited <= 0 || len(w.Before) == 0 {
+		return ""
+	}
+	text := "\nBefore it:\n"
+	for i, a := range w.Before {
+		if i == maxAhead {
+			text += fmt.Sprintf("  and %s; --json lists them\n", format.Count(len(w.Before)-i, "more job"))
+			break
+		}
+		line := fmt.Sprintf("%s had %s running and started %d more.", jobName(a.Job, a.Name), format.Count(a.Running, "task"), a.Started)
+		var parts []string
+		for _, q := range a.Quantities {
+			parts = append(parts, fmt.Sprintf("%s %s against %s", q.Key, q.Ahead, q.Own))
+		}
+		if len(parts) > 0 {
+			line += fmt.Sprintf(" %s went first with %s.", w.Policy, strings.Join(parts, ", "))
+		}
+		text += format.Hang("  ", line)
+	}
+	if w.Differs {
+		text += format.Hang("", w.Policy+" does not decide as was recorded, so that its quantities are not known.")
+	}
+	return text
+}
+
+// sooner says what would have changed the start.
+func (w *Wait) sooner() string {
+	if w.again == nil || w.again.start == nil {
+		return "\nNothing is known of what its tasks take, so that it cannot be run again.\n"
+	}
+	text := "\nRun again, "
+	if same := w.Start != nil && *w.Start == *w.again.start; same {
+		text += "it starts at the same time."
+	} else {
+		text += fmt.Sprintf("it starts at %s: faults, kills and measured times are not repeated.", seconds(*w.again.start))
+	}
+	text = "\n" + format.Hang("", strings.TrimSpace(text)+" With one thing changed:")
+	for _, c := range w.Changes {
+		line := c.What + ": "
+		switch {
+		case c.Error != "":
+			line += c.Error
+		case c.Start == nil:
+			line += "it does not start"
+		case c.Sooner == nil || *c.Sooner == 0:
+			line += "it starts at the same time"
+		case *c.Sooner > 0:
+			line += fmt.Sprintf("it starts %s sooner", seconds(*c.Sooner))
+		default:
+			line += fmt.Sprintf("it starts %s later", seconds(-*c.Sooner))
+		}
+		if c.Start != nil && c.Finish != nil {
+			line += ", and finishes at " + seconds(*c.Finish)
+		}
+		text += format.Hang("  ", line)
+	}
+	return text
+}

@@ -1,0 +1,66 @@
+package fair_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/mars"
+	"github.com/sojourn-sched/sojourn/rtmr"
+	"github.com/sojourn-sched/sojourn/td"
+)
+
+// Fair knows what the policies of all its pools know, and refuses the rest, in whatever pool.
+func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
+	const needs, held, attempts = sojourn.FeatureNeeds, sojourn.FeatureHeld, sojourn.FeatureAttempts
+	in := func(p func() sojourn.Policy) fair.Pool { return fair.Pool{Policy: p} }
+	newTD, newRTMR, newMARS := made(td.New, td.Options{}), made(rtmr.New, rtmr.Options{}), made(mars.New, mars.Options{})
+	for _, tc := range []struct {
+		name  string
+		pools map[string]fair.Pool
+		want  sojourn.Features
+	}{
+		{"no pools", nil, needs | held | attempts},
+		{"pools without policies", map[string]fair.Pool{"a": {}, "a/b": {Weight: 2}}, needs | held | attempts},
+		{"all know all", map[string]fair.Pool{"a": in(made(fifo.New, fifo.Options{})), "b": in(made(baseline.NewSRPT, baseline.SRPTOptions{}))}, needs | held | attempts},
+		{"td", map[string]fair.Pool{"a": in(newTD)}, held | attempts},
+		{"mars below", map[string]fair.Pool{"a/b/c": in(newMARS)}, held | attempts},
+		{"every other pool", map[string]fair.Pool{"": in(newTD), "a": {}}, held | attempts},
+		{"fifo and rtmr", map[string]fair.Pool{"a": in(made(fifo.New, fifo.Options{})), "b": in(newRTMR)}, attempts},
+		{"rtmr and td", map[string]fair.Pool{"a": in(newRTMR), "b": in(newTD)}, attempts},
+		{"an unknown one", map[string]fair.Pool{"a": in(func() sojourn.Policy {
+			p := made(fifo.New, fifo.Options{})()
+			return silent{p, p.(sojourn.Seeker)}
+		})}, 0},
+	} {
+		p := newWith(fair.Options{Pools: tc.pools})
+		if got := sojourn.Supports(p); got != tc.want {
+			t.Errorf("%s: supports %v, want %v", tc.name, got, tc.want)
+		}
+		for _, pool := range []string{"", "a", "b", "a/b/c", "z"} {
+			for feature, phase := range map[sojourn.Features]sojourn.Phase{
+				needs: {Tasks: 1, Needs: []int{}}, held: {Tasks: 1, Held: true},
+			} {
+				ev := sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Pool: pool, Phases: []sojourn.Phase{{Tasks: 1}, phase}}}
+				if err := p.Observe(ev); tc.want&feature == 0 && !errors.Is(err, sojourn.ErrUnsupported) {
+					t.Errorf("%s: a job with %v in pool %q: %v, want ErrUnsupported", tc.name, feature, pool, err)
+				} else if tc.want == needs|held|attempts && err != nil {
+					t.Errorf("%s: a job with %v in pool %q: %v", tc.name, feature, pool, err)
+				} else if err == nil {
+					if err := p.Observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// silent is a policy that was written before there were features.
+type silent struct {
+	sojourn.Policy
+	sojourn.Seeker
+}

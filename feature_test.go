@@ -1,0 +1,74 @@
+package sojourn_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fifo"
+)
+
+const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts
+
+// Each feature is found where it is used and nowhere else, and is refused alone, by name.
+func TestFeatures(t *testing.T) {
+	plain := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, After: sojourn.NoBarrier}}}
+	needs := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, Needs: []int{}}}}
+	held := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Held: true}}}
+	tests := []struct {
+		ev   sojourn.Event
+		want sojourn.Features
+		name string
+	}{
+		{sojourn.Event{Kind: sojourn.JobArrived, Job: plain}, 0, "none"},
+		{sojourn.Event{Kind: sojourn.JobArrived}, 0, "none"},
+		{sojourn.Event{Kind: sojourn.JobArrived, Job: needs}, sojourn.FeatureNeeds, "Phase.Needs"},
+		{sojourn.Event{Kind: sojourn.JobAdopted, Job: held}, sojourn.FeatureHeld, "Phase.Held"},
+		{sojourn.Event{Kind: sojourn.JobRevised, Job: held}, sojourn.FeatureHeld, "Phase.Held"},
+		{sojourn.Event{Kind: sojourn.JobCancelled, Job: held}, 0, "none"},
+		{sojourn.Event{Kind: sojourn.TaskHeld, Attempt: 1}, sojourn.FeatureAttempts, "attempts of held tasks"},
+		{sojourn.Event{Kind: sojourn.TaskReady, Attempt: 1}, sojourn.FeatureAttempts, "attempts of held tasks"},
+		{sojourn.Event{Kind: sojourn.TaskReady}, 0, "none"},
+		{sojourn.Event{Kind: sojourn.TaskFailed, Attempt: 1}, 0, "none"},
+	}
+	for _, tc := range tests {
+		if got := tc.ev.Features(); got != tc.want || got.String() != tc.name {
+			t.Errorf("%v: Features() = %v, want %s", tc.ev, got, tc.name)
+		}
+		if err := tc.ev.CheckSupport(everyFeature); err != nil {
+			t.Errorf("%v: %v, though all is supported", tc.ev, err)
+		}
+		err := tc.ev.CheckSupport(everyFeature &^ tc.want)
+		var ee *sojourn.EventError
+		switch {
+		case tc.want == 0 && err == nil:
+		case !errors.Is(err, sojourn.ErrUnsupported) || !errors.As(err, &ee) || ee.Event != tc.ev || !strings.HasSuffix(err.Error(), ": "+tc.name):
+			t.Errorf("%v: %v, want one that says that %s is not supported", tc.ev, err, tc.name)
+		}
+	}
+	if got, want := (everyFeature | 1<<9).String(), "Phase.Needs, Phase.Held, attempts of held tasks, feature 9"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A policy that says nothing supports nothing; wrappers hide nothing.
+func TestSupports(t *testing.T) {
+	p, err := fifo.New(fifo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		p    sojourn.Policy
+		want sojourn.Features
+	}{
+		"silent":         {struct{ sojourn.Policy }{p}, 0},
+		"fifo":           {p, everyFeature | sojourn.FeatureProjected},
+		"locked":         {sojourn.NewLocked(p), everyFeature | sojourn.FeatureProjected},
+		"silent, locked": {sojourn.NewLocked(struct{ sojourn.Policy }{p}), 0},
+	} {
+		if got := sojourn.Supports(tc.p); got != tc.want {
+			t.Errorf("%s: Supports = %v, want %v", name, got, tc.want)
+		}
+	}
+}

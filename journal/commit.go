@@ -1,0 +1,166 @@
+package journal
+
+import "fmt"
+
+// begin makes a segment, of which a number of bytes is synced, the current one.
+func (l *log) begin(segment uint64, size int64) {
+	l.segment, l.size, l.synced, l.marked = segment, size, size, 0
+}
+
+func (l *log) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// End returns the position after the last record so far. Call it while the driver's lock is held, then unlock, then
+// call Wait.
+func (j *Journal) End() int64 {
+	j.log.mu.Lock()
+	defer j.log.mu.Unlock()
+	return j.log.end
+}
+
+// Wait returns when all records before a position are synced: they survive the loss of power. Whoever comes first
+// writes and syncs for all; those who come meanwhile wait for the next round. So a hundred goroutines that wait
+// together cost about two syncs.
+func (j *Journal) Wait(pos int64) error { return j.note(j.log.advance(pos, true)) }
+
+// Flush waits for all records so far.
+func (j *Journal) Flush() error { return j.Wait(j.End()) }
+
+// Write gives all records so far to the operating system, without a sync: they survive the end of this process, but
+// not the loss of power.
+func (j *Journal) Write() error { return j.note(j.log.advance(j.End(), false)) }
+
+// Close waits for all records, and closes the store. The journal takes no more.
+func (j *Journal) Close() error {
+	err := j.Flush()
+	j.failed.Store(true)
+	l := &j.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.busy {
+		l.cond.Wait()
+	}
+	if l.err == nil {
+		err = l.write(nil, true) // that all is synced: damage can then be told from a torn write
+		l.err = fmt.Errorf("journal: %w", ErrClosed)
+	}
+	if e := l.store.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// advance returns when all before a position is synced, or only written.
+func (l *log) advance(pos int64, sync bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		done := l.written
+		if sync {
+			done = l.durable
+		}
+		switch {
+		case done >= pos:
+			return nil
+		case l.err != nil:
+			return l.err
+		case l.busy:
+			l.cond.Wait()
+		default:
+			l.lead(sync)
+		}
+	}
+}
+
+// settle returns when everything is synced, and no segment is about to begin.
+func (l *log) settle() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.err == nil && (l.durable < l.end || l.next != nil) {
+		if l.busy {
+			l.cond.Wait()
+		} else {
+			l.lead(true)
+		}
+	}
+	return l.err
+}
+
+// lead writes what there is. The caller has the lock, which is free while the store works.
+func (l *log) lead(sync bool) {
+	buf, next, end := l.buf, l.next, l.end
+	data, start := buf, end-int64(len(buf))
+	l.buf, l.spare, l.next, l.busy = l.spare[:0], nil, nil, true
+	l.mu.Unlock()
+	err := error(nil)
+	if next != nil {
+		k := next.at - start
+		if err = l.write(data[:k:k], true); err == nil {
+			err = l.rotate(next.data)
+		}
+		data = data[k:]
+	}
+	if err == nil {
+		err = l.write(data, sync)
+	}
+	l.mu.Lock()
+	l.busy = false
+	if cap(buf) <= 2*overflow {
+		l.spare = buf[:0]
+	}
+	if err != nil {
+		l.err = failure(err)
+	} else {
+		l.written = end
+		if sync {
+			l.durable = end
+		}
+	}
+	l.cond.Broadcast()
+}
+
+// write appends data to the segment, and what it knows to be synced before.
+func (l *log) write(data []byte, sync bool) error {
+	if l.synced > l.marked {
+		e := encoder{buf: data}
+		e.numbers(kindMark, uint64(l.size)+uint64(len(data)), uint64(l.synced))
+		data = e.buf
+	}
+	if len(data) > 0 {
+		if err := l.store.Append(l.segment, data); err != nil {
+			return err
+		}
+		l.size += int64(len(data))
+		l.marked = max(l.marked, l.synced)
+	}
+	if sync && l.size > l.synced {
+		if err := l.store.Sync(l.segment); err != nil {
+			return err
+		}
+		l.synced = l.size
+	}
+	return nil
+}
+
+// rotate begins the next segment. It ends the one before only after that, so that one of them always counts.
+func (l *log) rotate(data []byte) error {
+	if err := l.store.Create(l.segment+1, data); err != nil {
+		return err
+	}
+	old := l.segment
+	if l.keep {
+		e := encoder{}
+		e.numbers(kindEnd, old+1)
+		if err := l.write(e.buf, true); err != nil {
+			return err
+		}
+	}
+	l.begin(old+1, int64(len(data)))
+	if l.keep {
+		return nil
+	}
+	return l.store.Remove(old)
+}

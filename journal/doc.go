@@ -1,0 +1,59 @@
+// Package journal makes any policy durable. Use it if your driver must not forget a job, or start a
+// task twice under one number, when its process or its machine stops.
+//
+//	store, err := journal.OpenFiles("/var/lib/scheduler")
+//	...
+//	j, err := journal.Open(store, policy, journal.Options{}) // a Policy that does what policy does
+//	...
+//	mu.Lock()
+//	err = j.Observe(arrival) // At: j.Time(time.Now())
+//	pos := j.End()
+//	mu.Unlock()
+//	if err := j.Wait(pos); err == nil {
+//		... // the job is durable: tell who submitted it
+//	}
+//
+// After a restart, Open makes the policy what it was. [Journal.Account] then says which jobs are live,
+// what runs where, and what is held. The driver reports what became of the attempts meanwhile; those that
+// still run need no report. [Journal.MaxJob] and [Journal.Time] say where IDs and time go on. The root
+// package has the recipe, and examples/restart is a program that is killed and goes on.
+//
+// # What is synced when
+//
+// Observe and Assign only append to memory. The driver says what must be durable before it acts, by
+// waiting for the position of a record:
+//
+//	the driver waits          so that after a loss of power                 it costs
+//
+//	after each submission     no job that was acknowledged is lost          a sync for each round of submissions
+//	before each start         no attempt number was started twice           a sync for each round of starts
+//	after the end of a job    no job that was reported done runs again      a sync for each round of ends
+//	never, only Write         the end of the process loses nothing;         a system call for each round
+//	                          a loss of power loses some seconds
+//
+// Whoever waits first writes and syncs for all. With many slots, starts share a sync; with few slots,
+// a sync for each start limits how many tasks start in a second. A driver whose tasks may run twice after a
+// crash then waits for submissions only. The journal starts no goroutine.
+//
+// # Segments
+//
+// A journal is a sequence of segments. Each begins with a snapshot of the policy and the facts of its account,
+// and then has the events that the policy accepted, and its decisions. The snapshot is taken where a call of
+// Observe or Assign fills the segment before; whoever waits next writes it, so no call waits for it. The next Open
+// reads only the last segment. Its facts are the contract's own events, so they outlive releases: if
+// the policy is another one, or has other options, Open tells it the facts and says so.
+//
+// # What can go wrong
+//
+// The rest of a write that never ended is cut off: nobody waited for it. [Restored] says how much that was. Anything
+// else that is wrong is a [*DamageError] with the file and the byte; nothing is skipped. A journal tells the two apart
+// since each batch of records says up to where all was synced before, and so does Close.
+//
+// After an error of the store, such as a full disk, the journal takes nothing more: Observe returns the error, Assign
+// declines, and the policy stays as it is. Remove the cause and open the journal again. What was waited for is there.
+//
+// A folder is locked against a second process where the platform has flock: on Linux, macOS and the BSDs.
+//
+// UnmarshalBinary of As[Snapshotter] begins a segment. Calls that bypass the journal, on the policy itself, are
+// lost at the next restart.
+package journal

@@ -1,0 +1,182 @@
+package journal
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/history"
+)
+
+// History returns what a journal holds as the entries of a history, whose lines are record numbers. Its header
+// names the policy, if the journal does. If the first segment begins with a snapshot, the history begins with
+// the facts at that instant, as events; a policy that is asked from there may decide otherwise than one
+// that had lived before. A journal with Options.Keep has the whole history.
+//
+// The rest of a write that never ended is left out. Damage ends the history with a [*DamageError], and a missing
+// segment with ErrMissing.
+func History(s Store) iter.Seq2[history.Entry, error] {
+	return func(yield func(history.Entry, error) bool) {
+		w := teller{yield: yield}
+		if err := w.segments(s); err != nil && !w.stop {
+			yield(history.Entry{}, err)
+		}
+	}
+}
+
+// teller tells records as entries.
+type teller struct {
+	yield func(history.Entry, error) bool
+	stop  bool
+	now   sojourn.Time
+	file  string
+	line  int
+}
+
+// errStop ends the reading of a segment.
+var errStop = fmt.Errorf("nobody wants more")
+
+func (w *teller) tell(e history.Entry) error {
+	w.line++
+	e.File, e.Line = w.file, w.line
+	if !w.yield(e, nil) {
+		w.stop = true
+		return errStop
+	}
+	return nil
+}
+
+func (w *teller) event(ev *sojourn.Event) error {
+	w.now = ev.At
+	return w.tell(history.Entry{Kind: history.Observe, Event: *ev})
+}
+
+func (w *teller) assign(a *sojourn.Assignment) error {
+	return w.tell(history.Entry{Kind: history.Assign, At: w.now, Slot: a.Slot, Assignment: *a, OK: true})
+}
+
+// attach tells nothing: a history has no place for what belongs to jobs.
+func (w *teller) attach(sojourn.JobID, []byte) error { return nil }
+
+func (w *teller) segments(s Store) error {
+	list, err := s.Segments()
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	for i, number := range list {
+		if i > 0 && number != list[i-1]+1 {
+			return fmt.Errorf("journal: %s: %w", s.Name(list[i-1]+1), ErrMissing)
+		}
+		g, err := openSegment(s, number)
+		if err != nil {
+			return err
+		}
+		w.file = g.file
+		if i == 0 {
+			if err := w.first(g); err != nil {
+				return err
+			}
+		}
+		if err := g.read(w); err != nil {
+			return err
+		}
+		switch {
+		case g.torn && i+1 < len(list):
+			return g.damage("the segment is torn, but another one follows")
+		case g.ended != 0 && i+1 == len(list):
+			return fmt.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
+		}
+	}
+	return nil
+}
+
+// first tells what comes before the calls.
+func (w *teller) first(g *segment) error {
+	if g.head.name != "" {
+		if err := w.tell(history.Entry{Kind: history.Header, Name: "policy", Value: g.head.name}); err != nil {
+			return err
+		}
+	}
+	for i := range g.facts {
+		if err := w.event(&g.facts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Segment says what is in a segment.
+type Segment struct {
+	Number    uint64        `json:"segment"`
+	File      string        `json:"file"`
+	Bytes     int64         `json:"bytes"`
+	Snapshot  int64         `json:"snapshot"` // bytes of the snapshot of the policy
+	Facts     int           `json:"facts"`
+	Events    int           `json:"events"` // that were appended
+	Decisions int           `json:"decisions"`
+	Last      sojourn.Time  `json:"last"`  // the time of the latest event
+	Torn      int64         `json:"torn"`  // bytes of a write that never ended
+	Epoch     int64         `json:"epoch"` // of Time 0, in nanoseconds since 1970
+	MaxJob    sojourn.JobID `json:"maxJob"`
+	Policy    string        `json:"policy,omitempty"`
+}
+
+func (i *Segment) event(ev *sojourn.Event) error {
+	i.Events++
+	i.Last = ev.At
+	if ev.Job != nil {
+		i.MaxJob = max(i.MaxJob, ev.Job.ID)
+	}
+	return nil
+}
+
+func (i *Segment) assign(*sojourn.Assignment) error {
+	i.Decisions++
+	return nil
+}
+
+func (i *Segment) attach(sojourn.JobID, []byte) error { return nil }
+
+// Inspect reads all segments, and checks every record. It goes on after an error: each element comes with the
+// error of its segment.
+func Inspect(s Store) iter.Seq2[Segment, error] {
+	return func(yield func(Segment, error) bool) {
+		list, err := s.Segments()
+		if err != nil {
+			yield(Segment{}, fmt.Errorf("journal: %w", err))
+			return
+		}
+		for k, number := range list {
+			i, err := inspect(s, number, k+1 == len(list))
+			if k > 0 && number != list[k-1]+1 && err == nil {
+				err = fmt.Errorf("journal: %s: %w", s.Name(list[k-1]+1), ErrMissing)
+			}
+			if !yield(i, err) {
+				return
+			}
+		}
+	}
+}
+
+func inspect(s Store, number uint64, newest bool) (Segment, error) {
+	i := Segment{Number: number, File: s.Name(number)}
+	g, err := openSegment(s, number)
+	if err != nil {
+		return i, err
+	}
+	i.Bytes, i.Snapshot, i.Facts = int64(len(g.data)), int64(len(g.policy)), len(g.facts)
+	i.Epoch, i.MaxJob, i.Policy = g.head.epoch, g.head.maxJob, g.head.name
+	i.Last = g.dec.last
+	err = g.read(&i)
+	if g.torn {
+		i.Torn = i.Bytes - g.at
+	}
+	switch {
+	case err != nil:
+	case g.torn && !newest:
+		err = g.damage("the segment is torn, but another one follows")
+	case g.ended != 0 && newest:
+		err = fmt.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
+	}
+	return i, err
+}

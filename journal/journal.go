@@ -1,0 +1,319 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+)
+
+// Options of a journal. The zero Options are valid.
+type Options struct {
+	// Policy names the policy as the command sojourn does, such as "hfsp:aging=none". Exported
+	// histories have it as a header. Nothing else depends on it.
+	Policy string
+
+	// Epoch is the instant of Time 0, for a journal that is made anew; an existing one keeps its own. Zero means
+	// the beginning of 1970, UTC.
+	Epoch time.Time
+
+	// SnapshotBytes is how many bytes are appended before the next segment begins with a snapshot. If the
+	// last snapshot was larger, it is that many, so that snapshots are at most half of what is written.
+	// 0 means 8 MiB, negative: never.
+	SnapshotBytes int64
+
+	// Keep keeps segments when the next one has begun. Then the journal has the whole history.
+	Keep bool
+
+	// Rebuild makes the policy anew by its facts, whatever snapshots and decisions the journal has. What the
+	// policy had learned is lost.
+	Rebuild bool
+}
+
+// A Restored says what Open found.
+type Restored struct {
+	Segment uint64 // the one that was read
+	Records int    // read from it: facts, events and decisions
+	Cut     int64  // bytes of a write that had never ended, at the end of the segment
+	Rebuilt error  // why the policy was made anew by its facts; nil if it is as it was
+}
+
+// A Journal is a durable policy. It hides none of the optional interfaces. Like any policy it is
+// used by one goroutine at a time, except the methods Wait, Write, Flush and End, which are for all.
+type Journal struct {
+	acc      *account.Account
+	opts     Options
+	head     head // of the current segment; of a new one, when it begins
+	restored Restored
+	owned    attachments
+
+	limit  int64 // bytes until the next snapshot
+	since  int64 // bytes since the last one
+	failed atomic.Bool
+
+	log log
+}
+
+// A log is what is appended, and how far it has come.
+type log struct {
+	mu    sync.Mutex
+	cond  *sync.Cond
+	store Store
+
+	encoder           // of what is not written: buf is that from position written on
+	spare   []byte    // for buf, while the other is written
+	next    *rotation // the segment that begins within buf, if any
+	end     int64     // position: bytes that were appended since Open
+	written int64     // position: given to the store
+	durable int64     // position: synced
+	busy    bool      // somebody writes
+	err     error     // of the store; nothing is written after it
+
+	// Of the current segment; only who writes uses them.
+	segment uint64
+	size    int64
+	synced  int64
+	marked  int64 // what the latest mark says is synced
+	keep    bool
+}
+
+// A rotation is a segment that begins at a position.
+type rotation struct {
+	at   int64
+	data []byte
+}
+
+// overflow is how many bytes may be appended before somebody must write them, even if nobody waits.
+const overflow = 1 << 20
+
+// Open makes p durable. p is new: nothing was reported to it. If the store has a journal, p becomes what the policy
+// was when the journal ended. It is restored from the snapshot with which the last segment begins, and then asked
+// again what it was asked since. If this is another policy, one of another release or with other options, so that
+// the snapshot does not fit or the decisions differ, p is told the facts instead, as package account does:
+// [Journal.Restored] says so.
+//
+// On an error p is of no use, and the store has not been closed.
+func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
+	if o.SnapshotBytes == 0 {
+		o.SnapshotBytes = 8 << 20
+	}
+	j := &Journal{opts: o, limit: o.SnapshotBytes}
+	j.log.store, j.log.keep = s, o.Keep
+	j.log.cond = sync.NewCond(&j.log.mu)
+	list, err := s.Segments()
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	if len(list) == 0 {
+		return j, j.create(p)
+	}
+	if err := j.restore(list[len(list)-1], p); err != nil {
+		return nil, err
+	}
+	for _, old := range list[:len(list)-1] {
+		if !o.Keep {
+			if err := s.Remove(old); err != nil {
+				return nil, failure(err)
+			}
+		}
+	}
+	return j, nil
+}
+
+// create makes the first segment.
+func (j *Journal) create(p sojourn.Policy) error {
+	j.acc = account.New(p)
+	epoch := j.opts.Epoch
+	if epoch.IsZero() {
+		epoch = time.Unix(0, 0)
+	}
+	j.head = head{segment: 1, epoch: epoch.UnixNano(), name: j.opts.Policy}
+	e := encoder{buf: []byte(firstLine)}
+	e.head(&j.head)
+	e.numbers(kindBegin, 0)
+	if err := j.log.store.Create(1, e.buf); err != nil {
+		return failure(err)
+	}
+	j.log.begin(1, int64(len(e.buf)))
+	return nil
+}
+
+func (j *Journal) sawJob(ev *sojourn.Event) {
+	if ev.Job != nil && ev.Job.ID > j.head.maxJob {
+		j.head.maxJob = ev.Job.ID
+	}
+}
+
+// Observe implements [sojourn.Policy]. It appends an event that the policy accepts. After the store has failed it
+// returns that error, and nothing changes.
+func (j *Journal) Observe(ev sojourn.Event) error {
+	if j.failed.Load() {
+		return j.log.failure()
+	}
+	if err := j.acc.Observe(ev); err != nil {
+		return err
+	}
+	j.sawJob(&ev)
+	j.owned.observe(&ev, j.acc)
+	l := &j.log
+	l.mu.Lock()
+	at := len(l.buf)
+	l.event(&ev)
+	j.appended(len(l.buf) - at)
+	return nil
+}
+
+// Assign implements [sojourn.Policy]. It appends a decision to start a task. The driver starts it after
+// Wait(End()), if a start is to be durable. After the store has failed it declines.
+func (j *Journal) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	if j.failed.Load() {
+		return sojourn.Assignment{}, false
+	}
+	a, ok := j.acc.Assign(id)
+	if !ok {
+		return a, false
+	}
+	l := &j.log
+	l.mu.Lock()
+	at := len(l.buf)
+	l.assign(&a)
+	j.appended(len(l.buf) - at)
+	return a, true
+}
+
+// appended counts the bytes of a record, unlocks the log, and does what is then due.
+func (j *Journal) appended(n int) {
+	l := &j.log
+	l.end += int64(n)
+	end, full := l.end, len(l.buf) >= overflow
+	l.mu.Unlock()
+	if j.since += int64(n); j.limit > 0 && j.since >= j.limit {
+		j.since = 0
+		_ = j.Snapshot() // if the policy cannot be saved now, another time it may
+	}
+	if full {
+		j.note(l.advance(end, false)) // the next call returns the error
+	}
+}
+
+// note remembers that the store has failed.
+func (j *Journal) note(err error) error {
+	if err != nil {
+		j.failed.Store(true)
+	}
+	return err
+}
+
+// maxAttempt bounds the numbers of attempts in events: see [sojourn.ErrInvalidEvent].
+const maxAttempt uint32 = 1 << 31
+
+// Snapshot begins a segment with a snapshot of the policy and with the facts. It takes the bytes at once; who next
+// waits writes them. Journals take snapshots by themselves: see Options. It returns an error that wraps
+// [errors.ErrUnsupported] if the policy cannot be saved; the segment then goes on.
+func (j *Journal) Snapshot() error { return j.snapshot(false) }
+
+// snapshot is Snapshot. It can leave the snapshot of the policy out: the policy is then made anew by the facts.
+func (j *Journal) snapshot(factsOnly bool) error {
+	e := encoder{buf: []byte(firstLine)}
+	h := j.head
+	h.segment++
+	e.head(&h)
+	if !factsOnly {
+		p := j.acc.Unwrap()
+		s, ok := sojourn.As[sojourn.Snapshotter](p)
+		if !ok {
+			return fmt.Errorf("journal: %w: a %T cannot be saved", errors.ErrUnsupported, p)
+		}
+		at := e.begin(kindPolicy)
+		buf, err := s.AppendBinary(e.buf)
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		e.buf = buf
+		e.end(at)
+	}
+	n := uint64(0)
+	for ev := range j.acc.Facts() {
+		if ev.Attempt > maxAttempt {
+			return fmt.Errorf("journal: %w: no event can tell attempt %d at task %v", errors.ErrUnsupported, ev.Attempt, ev.Task)
+		}
+		e.event(&ev)
+		n++
+	}
+	j.owned.append(&e)
+	e.numbers(kindBegin, n)
+	l := &j.log
+	l.mu.Lock()
+	again := l.next != nil
+	if !again {
+		l.next = &rotation{l.end, e.buf}
+	}
+	l.mu.Unlock()
+	if again { // the one before is not written yet, and is as good
+		return nil
+	}
+	j.head = h
+	j.since = 0
+	if j.opts.SnapshotBytes >= 0 {
+		j.limit = max(j.opts.SnapshotBytes, int64(len(e.buf)))
+	}
+	return nil
+}
+
+// AppendBinary implements [sojourn.Snapshotter], as the account does.
+func (j *Journal) AppendBinary(dst []byte) ([]byte, error) { return j.acc.AppendBinary(dst) }
+
+// UnmarshalBinary implements [sojourn.Snapshotter]. The journal goes on with a segment that begins with what was
+// restored. If that cannot be written as a segment, the error wraps [errors.ErrUnsupported], and nothing changes.
+func (j *Journal) UnmarshalBinary(data []byte) error {
+	if err := j.note(j.log.settle()); err != nil {
+		return err
+	}
+	old, err := j.acc.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	if err := j.acc.UnmarshalBinary(data); err != nil {
+		return err
+	}
+	for job := range j.acc.Jobs() {
+		j.head.maxJob = max(j.head.maxJob, job.Spec.ID)
+	}
+	owned := maps.Clone(j.owned)
+	j.owned.prune(j.acc)
+	if err := j.snapshot(false); err != nil {
+		j.owned = owned
+		return errors.Join(err, j.acc.UnmarshalBinary(old))
+	}
+	j.log.mu.Lock()
+	j.log.last = j.acc.Now()
+	j.log.mu.Unlock()
+	return nil
+}
+
+// Unwrap returns the account around the policy, which is an [*account.Account]; see [sojourn.As].
+func (j *Journal) Unwrap() sojourn.Policy { return j.acc }
+
+// Account returns what is true of the cluster. It is only for questions.
+func (j *Journal) Account() *account.Account { return j.acc }
+
+// Restored says what Open found. It is zero for a journal that was made anew.
+func (j *Journal) Restored() Restored { return j.restored }
+
+// MaxJob returns the largest ID of a job so far, also of those that ended long ago. New jobs get IDs above it, or a
+// late report about an old job would be taken for one about another.
+func (j *Journal) MaxJob() sojourn.JobID { return j.head.maxJob }
+
+// Epoch returns the instant of Time 0.
+func (j *Journal) Epoch() time.Time { return time.Unix(0, j.head.epoch) }
+
+// Time returns the time of an event that happens at an instant of the wall clock. It never goes back, although the
+// clock may: then it is the time of the latest event.
+func (j *Journal) Time(wall time.Time) sojourn.Time {
+	return max(j.acc.Now(), sojourn.Time(wall.Sub(j.Epoch())))
+}

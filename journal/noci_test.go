@@ -1,0 +1,5 @@
+//go:build !ci
+
+package journal_test
+
+const kills = 20

@@ -1,0 +1,202 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+)
+
+// restore reads a segment.
+func (j *Journal) restore(number uint64, p sojourn.Policy) error {
+	g, err := openSegment(j.log.store, number)
+	if err != nil {
+		return err
+	}
+	j.head = g.head
+	if j.opts.Policy != "" {
+		j.head.name = j.opts.Policy
+	}
+	j.restored.Segment = number
+	if err := j.restorePolicy(g, p); err != nil {
+		return err
+	}
+	j.owned.prune(j.acc) // the arrival of a job may be what was torn
+	if g.ended != 0 {
+		return fmt.Errorf("journal: %s: %w: segment %d should follow %d", j.log.store.Name(g.ended), ErrMissing, g.ended, number)
+	}
+	if g.torn {
+		j.restored.Cut = int64(len(g.data)) - g.at
+		if err := j.log.store.Truncate(number, g.at); err != nil {
+			return failure(err)
+		}
+	}
+	j.log.last = j.acc.Now()
+	j.log.begin(number, g.at)
+	// What was found may be in memory only. Then say that it is synced.
+	if err := j.log.store.Sync(number); err != nil {
+		return failure(err)
+	}
+	j.since = g.at - g.body
+	if err := j.log.write(nil, true); err != nil {
+		return failure(err)
+	}
+	if j.restored.Rebuilt == nil {
+		return nil
+	}
+	// The next Open then restores this policy, and not the one before.
+	if err := j.snapshot(false); err != nil {
+		_ = j.snapshot(true) // it saves no policy, so it cannot fail
+	}
+	l := &j.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lead(true)
+	return l.err
+}
+
+// restorePolicy makes p what it was, or tells it the facts.
+func (j *Journal) restorePolicy(g *segment, p sojourn.Policy) error {
+	start := *g
+	why := error(nil)
+	if j.opts.Rebuild {
+		why = errors.New("Options.Rebuild says so")
+	} else {
+		if why = j.replay(g, p); why == nil {
+			return nil
+		}
+		if final(why) {
+			return why
+		}
+		*g = start
+	}
+	follower := &follower{j: j, acc: account.New(nil)}
+	j.owned = maps.Clone(g.owned)
+	for _, ev := range g.facts {
+		if err := follower.event(&ev); err != nil {
+			return g.damage("a fact does not fit: %v", err)
+		}
+	}
+	j.restored.Records = 0
+	if err := g.read(follower); err != nil && !final(err) {
+		return g.damage("a record does not fit: %v", err)
+	} else if err != nil {
+		return err
+	}
+	j.restored.Records += len(g.facts)
+	j.acc = account.New(p)
+	if err := follower.acc.Rebuild(j.acc); err != nil {
+		return fmt.Errorf("journal: %s: %w", g.file, err)
+	}
+	j.restored.Rebuilt = why
+	return nil
+}
+
+// replay restores p from the snapshot and asks it again. If p is not what it was, it is new again, and the error says
+// why.
+func (j *Journal) replay(g *segment, p sojourn.Policy) error {
+	s, saves := sojourn.As[sojourn.Snapshotter](p)
+	var blank []byte
+	if saves {
+		if b, err := s.AppendBinary(nil); err == nil {
+			blank = b
+		} else {
+			saves = false
+		}
+	}
+	j.acc = account.New(p)
+	j.owned = maps.Clone(g.owned)
+	told := false // p
+	err := func() (err error) {
+		if g.policy != nil {
+			if err := j.acc.Restore(slices.Values(g.facts), g.policy); err != nil {
+				return err
+			}
+		} else if len(g.facts) > 0 {
+			return errors.New("the segment has no snapshot of the policy")
+		}
+		told = true
+		j.restored.Records = len(g.facts)
+		defer func() {
+			switch r := recover().(type) {
+			case nil:
+			case *sojourn.SlotError:
+				err = fmt.Errorf("slot %d was assigned, but is not free", r.Slot)
+			default:
+				panic(r)
+			}
+		}()
+		return g.read((*asker)(j))
+	}()
+	if err == nil || !told || final(err) {
+		return err
+	}
+	if saves {
+		if s.UnmarshalBinary(blank) == nil {
+			return fmt.Errorf("byte %d: %w", g.at, err)
+		}
+	}
+	return fmt.Errorf("journal: %s: byte %d: %w: %w", g.file, g.at, ErrDiffers, err)
+}
+
+// final reports whether an error is one of the journal, which no other policy can help.
+func final(err error) bool {
+	var bad *DamageError
+	return errors.As(err, &bad) || errors.Is(err, ErrVersion) || errors.Is(err, ErrDiffers)
+}
+
+// An asker asks the policy again.
+type asker Journal
+
+func (a *asker) event(ev *sojourn.Event) error {
+	a.restored.Records++
+	if err := a.acc.Observe(*ev); err != nil {
+		return fmt.Errorf("the policy refuses what it had accepted: %w", err)
+	}
+	(*Journal)(a).sawJob(ev)
+	a.owned.observe(ev, a.acc)
+	return nil
+}
+
+func (a *asker) attach(id sojourn.JobID, data []byte) error {
+	a.owned.set(id, data)
+	return nil
+}
+
+func (a *asker) assign(want *sojourn.Assignment) error {
+	a.restored.Records++
+	got, ok := a.acc.Assign(want.Slot)
+	if !ok || got != *want {
+		return fmt.Errorf("the policy decides otherwise: slot %d got task %v, attempt %d; now %v, attempt %d", want.Slot, want.Task, want.Attempt, got.Task, got.Attempt)
+	}
+	return nil
+}
+
+// A follower keeps account of what was decided.
+type follower struct {
+	j   *Journal
+	acc *account.Account
+}
+
+func (f *follower) event(ev *sojourn.Event) error {
+	f.j.restored.Records++
+	f.j.sawJob(ev)
+	if err := f.acc.Observe(*ev); err != nil {
+		return err
+	}
+	f.j.owned.observe(ev, f.acc)
+	return nil
+}
+
+func (f *follower) attach(id sojourn.JobID, data []byte) error {
+	f.j.owned.set(id, data)
+	return nil
+}
+
+func (f *follower) assign(as *sojourn.Assignment) error {
+	f.j.restored.Records++
+	return f.acc.Take(*as)
+}

@@ -1,0 +1,205 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A segment is read from its beginning to where it is whole.
+type segment struct {
+	file   string
+	number uint64
+	data   []byte
+	at     int64 // of the next record
+	dec    decoder
+
+	head   head
+	policy []byte // its snapshot; nil if there is none
+	facts  []sojourn.Event
+	owned  attachments
+	body   int64 // where what was appended begins
+
+	ended uint64 // the number of the next segment, if this one was ended
+	torn  bool   // what follows at is the rest of a write that never ended
+}
+
+// openSegment reads the head of a segment.
+func openSegment(s Store, number uint64) (*segment, error) {
+	data, err := s.Read(number)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	g := &segment{file: s.Name(number), number: number, data: data}
+	n, err := checkLine(data)
+	if errors.Is(err, ErrVersion) {
+		return nil, fmt.Errorf("journal: %s: %w", g.file, err)
+	} else if err != nil {
+		return nil, g.damage("%v", err)
+	}
+	g.at = int64(n)
+	if err := g.readHead(); err != nil {
+		return nil, err
+	}
+	g.body = g.at
+	return g, nil
+}
+
+// readHead reads the records up to kindBegin. A head is whole and synced before a segment counts, so
+// whatever is wrong in it is damage.
+func (g *segment) readHead() error {
+	for first := true; ; first = false {
+		body, size := g.record(g.at)
+		if body == nil {
+			return g.damage("the record is damaged")
+		}
+		d := &g.dec
+		kind := body[0]
+		d.b, d.bad = body[1:], false
+		begin := false
+		switch {
+		case first != (kind == kindHead):
+			return g.damage("the segment does not begin with a head")
+		case kind == kindHead:
+			g.head = d.head()
+			d.bad = d.bad || g.head.segment != g.number
+		case kind == kindPolicy:
+			g.policy, d.b = d.b[:len(d.b):len(d.b)], nil
+		case kind == kindBegin:
+			begin = true
+			d.bad = d.uint() != uint64(len(g.facts)) || d.bad
+		case kind == kindAttach:
+			g.owned.set(d.attach())
+		case sojourn.EventKind(kind).Valid():
+			var ev sojourn.Event
+			d.event(sojourn.EventKind(kind), &ev)
+			g.facts = append(g.facts, ev)
+		default:
+			return g.unknown(kind)
+		}
+		if d.bad || len(d.b) > 0 {
+			return g.damage("the record makes no sense")
+		}
+		g.at += size
+		if begin {
+			return nil
+		}
+	}
+}
+
+// record returns the body of the record at an offset, and the size of the record; nil if there is no
+// whole record.
+func (g *segment) record(at int64) ([]byte, int64) {
+	rest := g.data[at:]
+	n, k := uint64(0), 1
+	if len(rest) > 0 && rest[0] < 1<<7 {
+		n = uint64(rest[0])
+	} else if n, k = binary.Uvarint(rest); k <= 0 {
+		return nil, 0
+	}
+	rest = rest[k:]
+	if n == 0 || n > math.MaxInt64-sumSize || uint64(len(rest)) < n+sumSize {
+		return nil, 0
+	}
+	body := rest[sumSize : sumSize+n : sumSize+n]
+	if checksum(body) != binary.LittleEndian.Uint32(rest) {
+		return nil, 0
+	}
+	return body, int64(k) + sumSize + int64(n)
+}
+
+// A visitor is told what was appended to a segment.
+type visitor interface {
+	event(*sojourn.Event) error
+	assign(*sojourn.Assignment) error
+	attach(sojourn.JobID, []byte) error
+}
+
+// read tells v all records after the head. It stops at the first error of v, and returns it with its
+// place.
+func (g *segment) read(v visitor) error {
+	var ev sojourn.Event
+	var as sojourn.Assignment
+	var id sojourn.JobID
+	var data []byte
+	for g.at < int64(len(g.data)) {
+		body, size := g.record(g.at)
+		if body == nil {
+			if g.syncedBeyond(g.at) {
+				return g.damage("the record is damaged")
+			}
+			g.torn = true
+			return nil
+		}
+		kind := body[0]
+		if g.ended != 0 && kind != kindMark {
+			return g.damage("a record follows the end of the segment")
+		}
+		d := &g.dec
+		d.b, d.bad = body[1:], false
+		switch {
+		case kind == kindAssign:
+			d.assign(&as)
+		case kind == kindMark:
+			d.bad = d.uint() != uint64(g.at) || d.bad
+			d.uint()
+		case kind == kindAttach:
+			id, data = d.attach()
+		case kind == kindEnd:
+			g.ended = d.uint()
+		case sojourn.EventKind(kind).Valid():
+			d.event(sojourn.EventKind(kind), &ev)
+		default:
+			return g.unknown(kind)
+		}
+		if d.bad || len(d.b) > 0 {
+			return g.damage("the record makes no sense")
+		}
+		var err error
+		switch {
+		case kind == kindAssign:
+			err = v.assign(&as)
+		case kind == kindAttach:
+			err = v.attach(id, data)
+		case kind < firstOther:
+			err = v.event(&ev)
+		}
+		if err != nil {
+			return err
+		}
+		g.at += size
+	}
+	return nil
+}
+
+// syncedBeyond reports whether the segment says, at some place after at, that the byte at at was
+// synced. Then what is wrong there is damage, and no torn write. A mark names its own offset, so
+// nothing else can look like one.
+func (g *segment) syncedBeyond(at int64) bool {
+	for o := at + 1; o+room+sumSize < int64(len(g.data)); o++ {
+		if g.data[o+room+sumSize] != kindMark || g.data[o] == 0 || g.data[o] > 2*binary.MaxVarintLen64+1 {
+			continue
+		}
+		body, _ := g.record(o)
+		if body == nil {
+			continue
+		}
+		d := decoder{b: body[1:]}
+		own, synced := d.uint(), d.uint()
+		if !d.bad && own == uint64(o) && synced > uint64(at) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *segment) damage(format string, args ...any) error {
+	return &DamageError{File: g.file, Segment: g.number, Offset: g.at, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (g *segment) unknown(kind byte) error {
+	return fmt.Errorf("journal: %s: byte %d: %w: it has a record of kind %d", g.file, g.at, ErrVersion, kind)
+}

@@ -1,0 +1,5 @@
+//go:build ci
+
+package live_test
+
+const kills = 20

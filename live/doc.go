@@ -1,0 +1,78 @@
+// Package live runs real work, jobs of Go functions in this process, under any policy. Use it
+// where a channel and a WaitGroup served until now, and short jobs wait for long ones:
+//
+//	policy, err := leastwork.New(leastwork.Options{})
+//	...
+//	pool, err := live.New(policy, live.Options{Slots: 8})
+//	...
+//	h, err := pool.Submit(ctx, live.Job{Phases: []live.Phase{
+//		{Tasks: 100, Run: func(ctx context.Context, t live.Task) error { return resize(ctx, files[t.Index]) }},
+//		{Tasks: 1, Run: func(ctx context.Context, _ live.Task) error { return index(ctx, files) }},
+//	}})
+//	...
+//	err = h.Wait(ctx)
+//	...
+//	err = pool.Close(ctx)
+//
+// A [Job] has phases of tasks. A phase waits for the one before it, or for those that it names.
+// [Collect] makes a phase whose tasks return values, and [Results.All] iterates over the values. Package driver
+// is for those who have workers of their own.
+//
+// # What happens to a task
+//
+// A task that returns an error, panics, calls [runtime.Goexit], or takes longer than its Timeout has
+// failed. It runs again if [Retry] allows it, after a back-off in which it holds no slot. Otherwise
+// its job fails: no more tasks of the job are started, and the contexts of the others end.
+//
+// The policy may want a slot back. The context of the attempt then ends with the cause
+// [ErrPreempted]. If the function then returns any error, the task waits for a slot again, and this does not
+// count as a failure. If it returns nil, it has succeeded. The same holds for a slot
+// that is removed.
+//
+// # Tasks that ignore their contexts
+//
+// Go cannot end a goroutine from outside. If a task does not return within Options.Grace after its
+// context has ended, [Status].Ignoring lists it. Its slot then gets other work, its attempt counts
+// as failed, and what its function returns later counts for nothing. A task that was only preempted keeps its slot,
+// since it would otherwise run twice at a time. Close returns an error that wraps [ErrAbandoned] if
+// such tasks still run.
+//
+// # What holds a job up
+//
+// A job that needs slots of a class of which there are none waits for them, until the pool is closed.
+// Values that nobody reads hold nothing up. A pool does not bound the number of jobs: the
+// caller knows how many may wait.
+//
+// # Jobs that survive the process
+//
+// A function cannot be kept, but its name can. Under a [Durable] policy each job names a handler, and
+// brings its payload:
+//
+//	store, err := journal.OpenFiles("jobs")
+//	...
+//	j, err := journal.Open(store, policy, journal.Options{})
+//	...
+//	pool, err := live.New(j, live.Options{Handlers: map[string]live.Handler{"resize": resize}})
+//	...
+//	h, err := pool.Submit(ctx, live.Job{Handler: "resize", Payload: name, Phases: []live.Phase{{Tasks: 100}}})
+//
+// When Submit returns, the job is durable, and so is its end when Wait returns. An attempt begins when its start is durable. If
+// the process is killed, the next one does the same calls, and New goes on with the jobs: [Pool.Handles] lists them. Each attempt
+// that ran counts as lost, and its task runs again under the next number. So a task may run more than
+// once, as one may whose end was not durable yet, but never twice under one number. Failures of tasks are counted anew,
+// and back-offs are over. The contexts of tasks do not come from that of Submit, which may end with a request.
+//
+// [Pool.Suspend] ends a process in order. If the store fails, all jobs end with its error, and they go on when the
+// cause is removed and the journal is opened again.
+//
+// # What it does now, and did
+//
+// [Pool.Status] says what the pool does now. Options.Observer is told everything that happens: [Log] writes it to a logger. An
+// execution trace (package runtime/trace) has a region for each attempt, with the name of its job.
+//
+// # Cost
+//
+// There is no goroutine that hands out work. The one that ends a task takes the lock of the
+// pool, reports the end, and gets the next task for its slot. An idle slot has no goroutine. In the
+// module benchmarks, `go run ./noop` prints the processor time of a task that does nothing.
+package live

@@ -1,0 +1,251 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+)
+
+// A Handler runs one attempt at a task of a job that names it, as [Phase].Run does. It gets the payload of the job, which
+// it must not change.
+type Handler func(ctx context.Context, t Task, payload []byte) error
+
+// A Durable policy keeps what it is told, what it decides, and the bytes that a pool attaches to jobs. A
+// [*github.com/sojourn-sched/sojourn/journal.Journal] is one, and its methods say what these mean.
+type Durable interface {
+	sojourn.Policy
+	Account() *account.Account
+	MaxJob() sojourn.JobID
+	Time(wall time.Time) sojourn.Time
+	Attach(id sojourn.JobID, data []byte) error
+	Attached(id sojourn.JobID) []byte
+	End() int64
+	Wait(pos int64) error
+	Write() error
+}
+
+// An order is what a pool attaches to a job: what the policy is not told, and the next process has to know.
+type order struct {
+	handler  string
+	payload  []byte
+	until    sojourn.Time // when the job is given up; 0: never
+	retry    *Retry       // nil: as the Options say
+	timeouts []time.Duration
+}
+
+var orderHeader = snapshot.Header{Policy: "job of a pool", Version: 1}
+
+func (o *order) encode() ([]byte, error) {
+	return snapshot.Append(nil, orderHeader, func(w *snapshot.Writer) {
+		w.String(o.handler)
+		w.String(string(o.payload))
+		w.Time(o.until)
+		w.Bool(o.retry != nil)
+		if r := o.retry; r != nil {
+			w.Int(int64(r.Attempts))
+			w.Duration(r.Backoff)
+			w.Duration(r.MaxBackoff)
+			w.Float(r.Jitter)
+		}
+		w.Len(len(o.timeouts))
+		for _, d := range o.timeouts {
+			w.Duration(d)
+		}
+	})
+}
+
+func (o *order) decode(data []byte) error {
+	return snapshot.Restore(o, data, orderHeader, func() { *o = order{} }, func(r *snapshot.Reader) {
+		o.handler = r.String()
+		o.payload = []byte(r.String())
+		o.until = r.Time()
+		if r.Bool() {
+			o.retry = &Retry{Attempts: r.Native(), Backoff: r.Duration(), MaxBackoff: r.Duration(), Jitter: r.Float()}
+			if err := o.retry.check(); err != nil {
+				r.Fail("%v", err)
+			}
+		}
+		for range r.Len() {
+			o.timeouts = append(o.timeouts, r.Duration())
+		}
+	})
+}
+
+// bind makes functions of the handler that a job names.
+func (o *Options) bind(j *Job) error {
+	f := o.Handlers[j.Handler]
+	if f == nil {
+		return fmt.Errorf("live: no handler %q: register it in Options.Handlers", j.Handler)
+	}
+	payload := j.Payload
+	run := func(ctx context.Context, t Task) error { return f(ctx, t, payload) }
+	j.Phases = slices.Clone(j.Phases)
+	for i := range j.Phases {
+		ph := &j.Phases[i]
+		if ph.Run != nil || ph.produce != nil {
+			return fmt.Errorf("live: phase %d has a function, but handler %q runs the job", i, j.Handler)
+		}
+		ph.Run = run
+	}
+	return nil
+}
+
+// A keeper is the durable policy of a pool, if it has one.
+type keeper struct{ d Durable }
+
+// attach keeps with a job what the next process has to know. The job is about to arrive.
+func (k keeper) attach(h *Handle, j *Job) error {
+	if k.d == nil {
+		return nil
+	}
+	o := order{handler: j.Handler, payload: j.Payload, retry: j.Retry}
+	if j.Timeout > 0 {
+		o.until = h.at.Add(j.Timeout)
+	}
+	for i := range h.work {
+		o.timeouts = append(o.timeouts, j.Phases[i].Timeout)
+	}
+	data, err := o.encode()
+	if err == nil {
+		err = k.d.Attach(h.spec.ID, data)
+	}
+	return err
+}
+
+// position returns what has to be durable now. The lock is held.
+func (k keeper) position() int64 {
+	if k.d == nil {
+		return 0
+	}
+	return k.d.End()
+}
+
+// commit returns when what was reported and decided before a position is durable. The lock is not held.
+func (p *Pool) commit(pos int64) error {
+	if p.kept.d == nil {
+		return nil
+	}
+	return p.checked(p.kept.d.Wait(pos))
+}
+
+// checked ends all jobs if the store of a durable policy has failed. The lock is not held.
+func (p *Pool) checked(err error) error {
+	if err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.over && p.broken == nil {
+			p.broken = err
+			p.abandon()
+		}
+	}
+	return err
+}
+
+// clearOut takes away what the process before has left in a durable policy, but for its jobs.
+func clearOut(d Durable, now sojourn.Time) error {
+	acc := d.Account()
+	down := acc.Down()
+	if d.End() > 0 && slices.ContainsFunc(down, func(s sojourn.Slot) bool { return s.Node == marker }) {
+		return fmt.Errorf("%w: the policy", ErrInUse)
+	}
+	var list []sojourn.Event
+	for at := range acc.Attempts() {
+		list = append(list, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: at.Task, Attempt: at.Number,
+			Slot: sojourn.Slot{ID: at.Slot.ID}, Service: at.Service})
+	}
+	for s := range acc.Slots() {
+		if !acc.Retiring(s.ID) {
+			list = append(list, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: s.ID}})
+		}
+	}
+	for j := range acc.Jobs() {
+		for task := range acc.Held(j.Spec.ID) {
+			list = append(list, sojourn.Event{Kind: sojourn.TaskReady, Task: task})
+		}
+	}
+	for _, n := range down {
+		list = append(list, sojourn.Event{Kind: sojourn.NodeUp, Slot: n})
+	}
+	for _, ev := range list {
+		ev.At = max(now, acc.Now())
+		if err := d.Observe(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resume makes handles for the jobs that a durable policy has.
+func (p *Pool) resume() error {
+	acc := p.kept.d.Account()
+	live := slices.SortedFunc(acc.Jobs(), func(a, b account.Job) int { return cmp.Compare(a.Spec.ID, b.Spec.ID) })
+	first, last := p.kept.d.MaxJob(), p.kept.d.MaxJob()
+	if len(live) > 0 {
+		first = live[0].Spec.ID
+	}
+	if last-first >= 1<<36 || last >= 1<<63 {
+		return fmt.Errorf("live: jobs %d and %d are too far apart: they are not those of a pool", first, last)
+	}
+	p.jobs.begin(first, last)
+	for _, job := range live {
+		h, err := newResumed(p, job)
+		if err != nil {
+			return err
+		}
+		p.jobs.put(h)
+	}
+	return nil
+}
+
+// newResumed returns the handle of a job that a process before submitted.
+func newResumed(p *Pool, job account.Job) (*Handle, error) {
+	spec := job.Spec
+	data := p.kept.d.Attached(spec.ID)
+	if data == nil {
+		return nil, fmt.Errorf("live: job %d has no handler: it was not submitted to a pool", spec.ID)
+	}
+	var o order
+	if err := o.decode(data); err != nil {
+		return nil, fmt.Errorf("live: job %d: %w", spec.ID, err)
+	}
+	if len(o.timeouts) != len(spec.Phases) {
+		return nil, fmt.Errorf("live: job %d has %d phases, and was submitted with %d", spec.ID, len(spec.Phases), len(o.timeouts))
+	}
+	j := Job{Handler: o.handler, Payload: o.payload, Retry: o.retry, Phases: make([]Phase, len(spec.Phases))}
+	for i := range j.Phases {
+		j.Phases[i].Timeout = o.timeouts[i]
+	}
+	h, err := newHandle(context.Background(), p, &j)
+	if err != nil {
+		return nil, fmt.Errorf("job %d: %w", spec.ID, err)
+	}
+	h.spec, h.at, h.left = *spec, p.kept.d.Account().Now().Add(-job.Age), job.Left
+	for i := range h.work {
+		h.work[i].left = p.kept.d.Account().Left(spec.ID, i)
+	}
+	if o.until > 0 {
+		h.timeout = time.AfterFunc(max(o.until.Sub(p.d.Now()), 0), func() { p.cancel(h, ErrJobTimeout) })
+	}
+	return h, nil
+}
+
+// Handles returns the live jobs in the order of their submission. After New with a [Durable] policy these are
+// the jobs that go on.
+func (p *Pool) Handles() []*Handle {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.jobs.all()
+}
+
+// abandon ends all jobs after the store of a durable policy has failed. The policy is told nothing more.
+func (p *Pool) abandon() {
+	for _, h := range p.jobs.all() {
+		p.giveUp(h, p.broken)
+	}
+}

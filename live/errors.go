@@ -1,0 +1,76 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+var (
+	// ErrClosed: Submit after Close, and the error of jobs that Close ended.
+	ErrClosed = errors.New("live: the pool is closed")
+	// ErrCancelled: the job was cancelled by [Handle.Cancel].
+	ErrCancelled = errors.New("live: the job was cancelled")
+	// ErrNoSlots: the job needs slots of a class that has none, and the pool is closed.
+	ErrNoSlots = errors.New("live: no slots for the job in a pool that is closed")
+	// ErrSuspended: Suspend has left the job to the next pool.
+	ErrSuspended = errors.New("live: the pool was suspended, and the job goes on in the next one")
+	// ErrJobTimeout: the job took longer than its Timeout.
+	ErrJobTimeout = errors.New("live: the time of the job is over")
+
+	// ErrTaskTimeout is the cause of the context of an attempt that took longer than its Timeout.
+	ErrTaskTimeout = errors.New("live: the time of the attempt is over")
+	// ErrPreempted is the cause of the context of an attempt whose slot the policy wants back.
+	ErrPreempted = errors.New("live: the policy wants the slot back")
+	// ErrSlotRemoved is the cause of the context of an attempt on a slot that was removed.
+	ErrSlotRemoved = errors.New("live: the slot was removed")
+
+	// ErrGoexit: a task ended its goroutine by runtime.Goexit, as t.FailNow does in tests.
+	ErrGoexit = errors.New("live: the task called runtime.Goexit")
+	// ErrAbandoned: a task did not return within the grace after its context had ended. Its
+	// goroutine still runs.
+	ErrAbandoned = errors.New("live: the task ignores that its context has ended")
+
+	// ErrInUse: another pool has the policy, or another job has the [Results].
+	ErrInUse = errors.New("live: already in use")
+)
+
+// A TaskError says which task ended a job.
+type TaskError struct {
+	Task     sojourn.TaskID
+	Failures int // attempts at the task that failed by themselves
+	Err      error
+}
+
+// Error describes the failure in one line, unless the error inside takes more.
+func (e *TaskError) Error() string {
+	return fmt.Sprintf("live: task %v failed, attempt %d: %v", e.Task, e.Failures, e.Err)
+}
+
+// Unwrap returns e.Err.
+func (e *TaskError) Unwrap() error { return e.Err }
+
+// A PanicError is the failure of a task that panicked.
+type PanicError struct {
+	Value any
+	Stack []byte // of the goroutine, as debug.Stack returns it
+}
+
+// Error returns the value and the stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.Value, e.Stack) }
+
+// Unwrap returns the value, if it is an error.
+func (e *PanicError) Unwrap() error { err, _ := e.Value.(error); return err }
+
+// Offer returns the counter-offer in an error of [Pool.Submit]: the least [Job.Deadline] with which
+// the policy would have accepted the job. It reports false if there is none.
+func Offer(err error) (deadline time.Duration, ok bool) {
+	var event *sojourn.EventError
+	var rejected *sojourn.RejectedError
+	if !errors.As(err, &event) || !errors.As(err, &rejected) || rejected.Offer == 0 {
+		return 0, false
+	}
+	return rejected.Offer.Sub(event.Event.At), true
+}

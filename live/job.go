@@ -1,0 +1,241 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Job is a number of phases of tasks.
+type Job struct {
+	Name   string  // the same for recurring runs of one program; policies learn from it
+	Pool   string  // the group of jobs whose share the job counts against
+	Weight float64 // the share relative to others; zero means 1
+
+	// Deadline is how long after Submit the job should be complete. Only the policy acts on it:
+	// it may refuse the job. Zero means none.
+	Deadline time.Duration
+
+	// Timeout is how long after Submit the job is given up. Zero means never.
+	Timeout time.Duration
+
+	// Retry says what happens to a task that fails. Nil means what the Options say.
+	Retry *Retry
+
+	// Handler names the function of Options.Handlers that runs all tasks. The phases then have no functions of their
+	// own. Under a [Durable] policy every job has a handler, which the next process finds by this name.
+	Handler string
+	Payload []byte // what the handler gets; not to be changed
+
+	Phases []Phase // at least one
+}
+
+// A Phase is a number of tasks that do not depend on one another. The fields that it shares with
+// [sojourn.Phase] mean the same there.
+type Phase struct {
+	// Tasks is the number of tasks, at least 1.
+	Tasks int
+
+	// Run runs one attempt at a task. It should return soon after its context has ended. The
+	// attempt succeeds if Run returns nil.
+	Run func(context.Context, Task) error
+
+	Class     sojourn.Class
+	Estimate  time.Duration
+	Estimates []time.Duration
+	After     int
+	Needs     []int
+	Inputs    sojourn.Inputs
+	Bytes     []int64
+
+	// Timeout is the time that an attempt may take. Zero means what the Options say.
+	Timeout time.Duration
+
+	produce func(context.Context, Task) (store func(), err error) // instead of Run
+	results binder                                                // nil if the tasks return no values
+}
+
+// A Task says which task a function is to run, and where.
+type Task struct {
+	sojourn.TaskID
+	Attempt uint32 // counts the attempts at the task from 1
+	Slot    sojourn.SlotID
+
+	// Source is the node that the task should read its input from, 0 if the policy does not say.
+	Source sojourn.NodeID
+}
+
+// work is what the pool keeps of a phase, besides what the policy is told.
+type work struct {
+	run     func(context.Context, Task) error
+	produce func(context.Context, Task) (func(), error)
+	timeout time.Duration
+	left    int // tasks that have not succeeded
+}
+
+// A binder is the [Results] of a phase. Submit reserves them for its job, and then binds them or, if
+// the job is refused, frees them.
+type binder interface {
+	reserve(h *Handle, tasks int) error
+	bind()
+	free()
+}
+
+// A Handle is a job that was submitted. Its methods may be called by several goroutines.
+type Handle struct {
+	pool *Pool
+	ctx  context.Context // of Submit
+	spec sojourn.Job
+	at   sojourn.Time // of Submit
+	work []work
+
+	// Guarded by the lock of the pool.
+	left    int // tasks that have not succeeded
+	running int // attempts
+	err     error
+	ended   bool
+	done    chan struct{} // nil until somebody waits
+	stop    func() bool   // undoes the watch over ctx
+	timeout *time.Timer
+	pos     int64                          // what has to be durable before Wait returns; written before the end
+	failed  map[sojourn.TaskID]int         // failures of tasks
+	held    map[sojourn.TaskID]*time.Timer // tasks that wait for their next attempt
+	retry   *Retry
+
+	onePhase [1]sojourn.Phase // saves an allocation for most jobs
+	oneWork  [1]work
+}
+
+// newHandle returns the handle of a job that fits, or what is wrong with the job.
+func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
+	h := &Handle{pool: p, ctx: ctx, retry: &p.opt.Retry}
+	switch {
+	case j.Handler != "" || j.Payload != nil:
+		if err := p.opt.bind(j); err != nil {
+			return nil, err
+		}
+	case p.kept.d != nil:
+		return nil, errors.New("live: a job without a handler: its functions would not survive the process, as its policy does")
+	}
+	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Phases: h.onePhase[:]}
+	h.work = h.oneWork[:]
+	if len(j.Phases) != 1 {
+		h.spec.Phases, h.work = make([]sojourn.Phase, len(j.Phases)), make([]work, len(j.Phases))
+	}
+	if j.Timeout < 0 || j.Deadline < 0 {
+		return nil, fmt.Errorf("live: timeout %v, deadline %v: want none that is negative", j.Timeout, j.Deadline)
+	}
+	if j.Retry != nil {
+		if err := j.Retry.check(); err != nil {
+			return nil, fmt.Errorf("live: %w", err)
+		}
+		r := j.Retry.withDefaults()
+		h.retry = &r
+	}
+	for i := range j.Phases {
+		ph := &j.Phases[i]
+		switch {
+		case (ph.Run == nil) == (ph.produce == nil):
+			return nil, fmt.Errorf("live: phase %d: want one function that runs its tasks", i)
+		case ph.Timeout < 0:
+			return nil, fmt.Errorf("live: phase %d: negative timeout %v", i, ph.Timeout)
+		}
+		h.spec.Phases[i] = sojourn.Phase{Tasks: ph.Tasks, Class: ph.Class, Estimate: ph.Estimate, Estimates: ph.Estimates,
+			After: ph.After, Needs: ph.Needs, Inputs: ph.Inputs, Bytes: ph.Bytes}
+		h.work[i] = work{ph.Run, ph.produce, ph.Timeout, ph.Tasks}
+		if ph.Timeout == 0 {
+			h.work[i].timeout = p.opt.Timeout
+		}
+		h.left += ph.Tasks
+	}
+	return h, nil
+}
+
+// ID returns the ID of the job, by which the policy and errors name it. IDs count from 1.
+func (h *Handle) ID() sojourn.JobID { return h.spec.ID }
+
+// Done returns a channel that is closed when the job has ended: it is complete, or has failed
+// and none of its attempts runs any more.
+func (h *Handle) Done() <-chan struct{} {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	if h.done == nil {
+		h.done = make(chan struct{})
+		if h.ended {
+			close(h.done)
+		}
+	}
+	return h.done
+}
+
+// Wait waits for the end of the job, and until a [Durable] policy has kept it, and returns nil if the job is complete. Otherwise it returns
+// why the job has failed: a [*TaskError], [ErrCancelled], [ErrJobTimeout], [ErrClosed],
+// [ErrNoSlots], or the cause of the context that Submit was given. If ctx ends first, Wait returns
+// the cause of that, and the job goes on.
+func (h *Handle) Wait(ctx context.Context) error {
+	h.pool.mu.Lock()
+	ended := h.ended
+	h.pool.mu.Unlock()
+	if !ended {
+		select {
+		case <-h.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	// What follows was written before the end.
+	if err := h.pool.commit(h.pos); err != nil && h.err == nil {
+		return err
+	}
+	return h.err
+}
+
+// Cancel ends the job. Its tasks that wait are not started any more, and the contexts of those
+// that run end. It does nothing if the job has ended.
+func (h *Handle) Cancel() { h.pool.cancel(h, ErrCancelled) }
+
+// Progress says how far a job is.
+type Progress struct {
+	Tasks   int // of all phases
+	Done    int // tasks that have succeeded
+	Running int // attempts
+	Failed  int // attempts that have failed by themselves, at tasks that have not succeeded since
+	Held    int // tasks that wait for the time of their next attempt
+	Ended   bool
+	Err     error // why the job has failed, or is about to; nil if it has not
+}
+
+// Progress returns how far the job is.
+func (h *Handle) Progress() Progress {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	return h.progress()
+}
+
+func (h *Handle) progress() Progress {
+	pr := Progress{Done: -h.left, Running: h.running, Held: len(h.held), Ended: h.ended, Err: h.err}
+	for i := range h.spec.Phases {
+		pr.Tasks += h.spec.Phases[i].Tasks
+	}
+	pr.Done += pr.Tasks
+	for _, n := range h.failed { //sojourn:unordered a sum
+		pr.Failed += n
+	}
+	return pr
+}
+
+// Explain returns the quantities that determine the rank of the job, as the policy's
+// [sojourn.Explainer] gives them. It reports false if the job has ended or the policy is none.
+func (h *Handle) Explain() ([]slog.Attr, bool) {
+	h.pool.mu.Lock()
+	ended := h.ended
+	h.pool.mu.Unlock()
+	if ended {
+		return nil, false
+	}
+	return h.pool.Explain(h.spec.ID) // IDs are not used again
+}

@@ -1,0 +1,126 @@
+package live
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/option"
+)
+
+// Options are the options of a [Pool].
+type Options struct {
+	// Slots is how many slots of class 0 there are at first: how many tasks run at a time.
+	// Zero means one for each processor that Go uses (GOMAXPROCS). [Pool.AddSlots] adds slots
+	// on nodes and of other classes.
+	Slots int
+
+	// Retry says what happens to a task that fails, in jobs that do not say so themselves.
+	Retry Retry
+
+	// Timeout is the time that one attempt at a task may take, in phases that do not say so
+	// themselves. Zero means no limit.
+	Timeout time.Duration
+
+	// Grace is the time between the end of the context of an attempt and the moment when the
+	// attempt is given up: see the package comment. Zero means 10 s.
+	Grace time.Duration
+
+	// Preempt is the least time between two questions to the policy which attempts to stop; see
+	// [driver.Options]. Zero means 50 ms. A negative value means that no attempt is stopped.
+	Preempt time.Duration
+
+	// Handlers are the functions that jobs name: see [Job].Handler.
+	Handlers map[string]Handler
+
+	// UnsyncedStarts says that an attempt under a [Durable] policy may start when its start was given to the
+	// operating system. It survives the end of the process, but after a loss of power the attempt may be started
+	// again under the same number. Otherwise an attempt waits until its start is synced.
+	UnsyncedStarts bool
+
+	// Seed determines the jitter of retries.
+	Seed uint64
+
+	// Observer, unless nil, is told what happens.
+	Observer Observer
+
+	// Now returns the time since some epoch, for the policy. Nil means the time since New, or the time that a
+	// [Durable] policy goes on with. Timers go by the clock of package time.
+	Now func() sojourn.Time
+}
+
+// A Retry says what happens to a task that fails.
+type Retry struct {
+	// Attempts is how many attempts at a task may fail before its job does. Zero means 1: the
+	// first failure of a task ends its job. Attempts that were preempted, or lost their slot, do
+	// not count.
+	Attempts int
+
+	// Backoff is the time between a failure and the next attempt. It doubles with each failure
+	// of the task, up to MaxBackoff. Zero means that the task may start again at once.
+	Backoff time.Duration
+
+	// MaxBackoff bounds the back-off. Zero means one minute.
+	MaxBackoff time.Duration
+
+	// Jitter is the random part of the back-off, from 0 to 1. With 0.25, the task waits for
+	// 75 % to 100 % of the time. It keeps tasks that failed together from starting together.
+	Jitter float64
+}
+
+// Validate returns the first thing that is wrong with the options, or nil.
+func (o Options) Validate() error {
+	return option.First("live",
+		option.Range("Slots", o.Slots, 0, sojourn.MaxSlots),
+		o.Retry.check(),
+		option.AtLeast("Timeout", o.Timeout, 0),
+		option.AtLeast("Grace", o.Grace, 0))
+}
+
+func (r *Retry) check() error {
+	return option.First("",
+		option.AtLeast("Retry.Attempts", r.Attempts, 0),
+		option.AtLeast("Retry.Backoff", r.Backoff, 0),
+		option.AtLeast("Retry.MaxBackoff", r.MaxBackoff, 0),
+		option.Range("Retry.Jitter", r.Jitter, 0, 1))
+}
+
+func (o Options) withDefaults() Options {
+	if o.Slots == 0 {
+		o.Slots = runtime.GOMAXPROCS(0)
+	}
+	if o.Grace == 0 {
+		o.Grace = 10 * time.Second
+	}
+	switch {
+	case o.Preempt == 0:
+		o.Preempt = 50 * time.Millisecond
+	case o.Preempt < 0:
+		o.Preempt = 0
+	}
+	if o.Now == nil {
+		start := time.Now()
+		o.Now = func() sojourn.Time { return sojourn.Time(time.Since(start)) }
+	}
+	o.Retry = o.Retry.withDefaults()
+	return o
+}
+
+func (r Retry) withDefaults() Retry {
+	if r.Attempts == 0 {
+		r.Attempts = 1
+	}
+	if r.MaxBackoff == 0 {
+		r.MaxBackoff = time.Minute
+	}
+	return r
+}
+
+// wait returns the back-off after the n-th failure of a task, where random is in [0, 1).
+func (r *Retry) wait(n int, random float64) time.Duration {
+	d := min(r.Backoff, r.MaxBackoff)
+	for ; n > 1 && d < r.MaxBackoff; n-- {
+		d = min(2*d, r.MaxBackoff) // both are below 2^62: a year has 2^55 ns
+	}
+	return d - time.Duration(r.Jitter*random*float64(d))
+}

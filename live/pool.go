@@ -1,0 +1,379 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/driver"
+)
+
+// A Pool runs jobs of Go functions. Its methods may be called by several goroutines, also from
+// tasks, except that a task must not wait for what needs its own slot.
+type Pool struct {
+	opt    Options
+	policy sojourn.Policy
+
+	// mu guards all that follows, the policy, and the fields of handles that say so. There is no
+	// loop: whoever makes something happen takes the lock, reports it and starts what the policy
+	// then assigns. Whoever ends an attempt goes on with the next one for its slot.
+	mu        sync.Mutex
+	d         *driver.Driver
+	slots     []*slot // by ID; nil: no such slot
+	spare     []sojourn.SlotID
+	jobs      table
+	timer     *time.Timer
+	armed     sojourn.Time // when the timer goes off; MaxInt64: never
+	rng       *rand.Rand
+	closed    bool
+	over      bool // Close has let go of the policy
+	kept      keeper
+	broken    error         // why a durable policy can be told nothing more
+	suspended bool          // no attempt is started, and jobs go on in another pool
+	drained   chan struct{} // closed when the pool is closed and no job is left
+	ignored   []sojourn.TaskID
+	busy      sync.WaitGroup // goroutines that run attempts which are not given up
+}
+
+// A slot runs one attempt at a time, on a goroutine that is there as long as there are attempts.
+type slot struct {
+	sojourn.Slot
+	a       *attempt // nil: idle
+	leaving bool
+}
+
+// marker is a node that no pool has. It is down in a policy that a pool uses.
+const marker sojourn.NodeID = math.MaxUint32
+
+// New returns a pool that runs jobs under a policy. The policy belongs to the pool until Close has
+// returned. Another pool that has the policy, or slots that the policy knows already, are an error.
+//
+// If the policy is [Durable], the pool goes on with its jobs: see the package comment.
+func New(p sojourn.Policy, o Options) (*Pool, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	durable, isDurable := sojourn.As[Durable](p)
+	if isDurable {
+		if o.Now == nil {
+			o.Now = func() sojourn.Time { return durable.Time(time.Now()) }
+		}
+		if err := clearOut(durable, o.Now()); err != nil {
+			return nil, err
+		}
+	}
+	o = o.withDefaults()
+	d, err := driver.New(p, driver.Options{Now: o.Now, Preempt: o.Preempt})
+	if err != nil {
+		return nil, err
+	}
+	switch err := d.Observe(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: marker}}); {
+	case errors.Is(err, sojourn.ErrNodeState):
+		return nil, fmt.Errorf("%w: the policy", ErrInUse)
+	case err != nil:
+		return nil, err
+	}
+	q := &Pool{opt: o, policy: p, d: d, armed: math.MaxInt64, drained: make(chan struct{}), rng: rand.New(rand.NewPCG(o.Seed, 0))}
+	if isDurable {
+		q.kept.d = durable
+		if err := q.resume(); err != nil {
+			q.must(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: marker}})
+			return nil, err
+		}
+	}
+	q.timer = time.AfterFunc(driver.Never, q.wake)
+	if _, err := q.AddSlots(o.Slots, sojourn.Slot{}); err != nil {
+		return nil, errors.Join(err, q.Close(context.Background()))
+	}
+	return q, nil
+}
+
+// must reports an event that cannot be wrong. Only the store of a durable policy can fail, and then nothing more is
+// reported: the jobs go on in the next process.
+func (p *Pool) must(ev sojourn.Event) {
+	if p.broken != nil {
+		return
+	}
+	err := p.d.Observe(ev)
+	switch {
+	case err == nil:
+	case p.kept.d == nil:
+		panic(err)
+	default:
+		p.broken = err
+	}
+}
+
+// AddSlots adds slots and returns their IDs. They have the node, rack and class of like, whose ID
+// does not matter. IDs of slots that have left are used again.
+func (p *Pool) AddSlots(n int, like sojourn.Slot) (ids []sojourn.SlotID, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	for range n {
+		like.ID = sojourn.SlotID(len(p.slots))
+		if k := len(p.spare); k > 0 {
+			like.ID = p.spare[k-1]
+		}
+		if err = p.d.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: like}); err != nil {
+			break
+		}
+		if int(like.ID) == len(p.slots) {
+			p.slots = append(p.slots, nil)
+		} else {
+			p.spare = p.spare[:len(p.spare)-1]
+		}
+		p.slots[like.ID] = &slot{Slot: like}
+		ids = append(ids, like.ID)
+	}
+	p.settle(nil)
+	return ids, err
+}
+
+// Drain takes a slot away as soon as it is idle. It returns an error if there is no such slot, or it
+// is leaving already.
+func (p *Pool) Drain(id sojourn.SlotID) error { return p.takeAway(id, false) }
+
+// Remove takes a slot away. If an attempt runs there, its context ends, and the task runs again on
+// another slot. It returns an error if there is no such slot, or it is leaving already.
+func (p *Pool) Remove(id sojourn.SlotID) error { return p.takeAway(id, true) }
+
+func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return ErrClosed
+	}
+	if err := p.d.Observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: id}}); err != nil {
+		return err
+	}
+	s := p.slots[id]
+	s.leaving = true
+	switch {
+	case s.a == nil:
+		p.forget(s)
+	case now:
+		p.kill(s.a, ErrSlotRemoved)
+	}
+	p.endStranded()
+	p.settle(nil)
+	return nil
+}
+
+// forget forgets an idle slot that leaves.
+func (p *Pool) forget(s *slot) {
+	p.slots[s.ID] = nil
+	p.spare = append(p.spare, s.ID)
+}
+
+// Submit hands in a job. If the policy refuses it, the error is the policy's: an admission policy
+// tells why, and [Offer] finds its counter-offer. Submit returns an error, and no job, also if the
+// job is invalid, ctx has ended, or the pool is closed.
+//
+// The contexts of all tasks come from ctx. If ctx ends, the job is cancelled. Under a [Durable] policy the job outlives ctx,
+// and is durable when Submit returns.
+func (p *Pool) Submit(ctx context.Context, j Job) (*Handle, error) {
+	if ctx == nil {
+		return nil, errors.New("live: Submit without a context")
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	h, err := newHandle(ctx, p, &j)
+	if err != nil {
+		return nil, err
+	}
+	pos, err := p.submit(ctx, h, &j)
+	if err == nil {
+		err = p.commit(pos)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// submit hands in a job, and returns what has to be durable before it is acknowledged.
+func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (int64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.broken != nil:
+		return 0, p.broken
+	case p.closed:
+		return 0, ErrClosed
+	}
+	h.spec.ID = p.jobs.last + 1
+	h.at = p.d.Now()
+	if j.Deadline > 0 {
+		h.spec.Deadline = h.at.Add(j.Deadline)
+	}
+	if err := p.kept.attach(h, j); err != nil {
+		return 0, err
+	}
+	if err := p.arrive(h, j.Phases); err != nil {
+		p.note(JobRefused, h, err)
+		return 0, err
+	}
+	p.jobs.add(h)
+	p.note(JobSubmitted, h, nil)
+	if p.kept.d == nil && ctx.Done() != nil {
+		h.stop = context.AfterFunc(ctx, func() { p.cancel(h, context.Cause(ctx)) })
+	}
+	if j.Timeout > 0 {
+		h.timeout = time.AfterFunc(j.Timeout, func() { p.cancel(h, ErrJobTimeout) })
+	}
+	p.settle(nil)
+	return p.kept.position(), nil
+}
+
+// arrive reports a job, and binds the results of its phases if the policy accepts it.
+func (p *Pool) arrive(h *Handle, phases []Phase) (err error) {
+	reserved := 0
+	for i := range phases {
+		if r := phases[i].results; r != nil && err == nil {
+			if err = r.reserve(h, phases[i].Tasks); err != nil {
+				err = fmt.Errorf("live: phase %d: %w", i, err)
+				break
+			}
+		}
+		reserved++
+	}
+	if err == nil {
+		err = p.d.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &h.spec})
+	}
+	for i := range phases[:reserved] {
+		switch r := phases[i].results; {
+		case r == nil:
+		case err == nil:
+			r.bind()
+		default:
+			r.free()
+		}
+	}
+	return err
+}
+
+// cancel ends a job, if it has not ended.
+func (p *Pool) cancel(h *Handle, why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.giveUp(h, why)
+	p.settle(nil)
+}
+
+// giveUp ends a job, if it has not ended. The caller settles.
+func (p *Pool) giveUp(h *Handle, why error) {
+	if h.ended || h.err != nil {
+		return
+	}
+	h.err = why
+	p.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: h.spec.ID}})
+	for task, timer := range h.held { //sojourn:unordered all are stopped
+		timer.Stop()
+		delete(h.held, task)
+	}
+	if h.running == 0 {
+		p.finish(h)
+		return
+	}
+	for _, s := range p.slots {
+		if s != nil && s.a != nil && s.a.h == h {
+			p.kill(s.a, why)
+		}
+	}
+}
+
+// finish lets go of a job of which nothing is left.
+func (p *Pool) finish(h *Handle) {
+	if h.err == nil {
+		h.err = p.broken
+	}
+	h.ended, h.pos = true, p.kept.position()
+	p.note(JobEnded, h, h.err)
+	if h.done != nil {
+		close(h.done)
+	}
+	if h.stop != nil {
+		h.stop()
+	}
+	if h.timeout != nil {
+		h.timeout.Stop()
+	}
+	p.jobs.remove(h.spec.ID)
+	p.checkDrained()
+}
+
+func (p *Pool) checkDrained() {
+	if p.closed && p.jobs.live == 0 {
+		select {
+		case <-p.drained:
+		default:
+			close(p.drained)
+		}
+	}
+}
+
+// settle does what the policy wants now. If that is an attempt on the slot of an attempt that has
+// just ended, settle returns it, and the goroutine of the old one goes on with it.
+func (p *Pool) settle(old *attempt) (next *attempt) {
+	if p.over || p.suspended {
+		return nil
+	}
+	if p.broken != nil {
+		p.abandon()
+		return nil
+	}
+	var start time.Time
+	if p.opt.Observer != nil {
+		start = time.Now()
+	}
+	r := p.d.Settle()
+	p.noteDecision(start)
+	if r.Err != nil {
+		if p.kept.d == nil {
+			panic(r.Err)
+		}
+		p.broken = r.Err
+		p.abandon()
+		return nil
+	}
+	pos := p.kept.position()
+	for i := range r.Starts {
+		a := &attempt{Assignment: r.Starts[i], h: p.jobs.get(r.Starts[i].Task.Job), since: p.d.Time(), pos: pos}
+		p.noteTask(TaskStarted, a, nil)
+		p.slots[a.Slot].a = a
+		a.h.running++
+		if old != nil && a.Slot == old.Slot {
+			next = a
+			continue
+		}
+		p.busy.Add(1)
+		go p.work(a)
+	}
+	for i := range r.Kills {
+		p.kill(p.slots[r.Kills[i].Slot].a, ErrPreempted)
+	}
+	if r.Sleep != driver.Never {
+		if at := p.d.Time().Add(r.Sleep); at < p.armed {
+			p.armed = at
+			p.timer.Reset(r.Sleep)
+		}
+	}
+	return next
+}
+
+// wake is called when the policy wants to be asked again, or wanted to be.
+func (p *Pool) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = math.MaxInt64
+	p.settle(nil)
+}

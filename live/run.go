@@ -1,0 +1,208 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"runtime/debug"
+	"runtime/trace"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/driver"
+)
+
+// work runs an attempt, and then those that the policy assigns to its slot when one has ended.
+func (p *Pool) work(a *attempt) {
+	inTask := false
+	defer func() {
+		if !inTask { // or the pool itself panics
+			return
+		}
+		// runtime.Goexit: this goroutine cannot go on.
+		if next := p.report(a, nil, ErrGoexit); next != nil {
+			go p.work(next)
+		}
+	}()
+	for a != nil {
+		inTask = true
+		store, err := p.call(a)
+		inTask = false
+		a = p.report(a, store, err)
+	}
+}
+
+// call calls the function of a task.
+func (p *Pool) call(a *attempt) (store func(), err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			store, err = nil, &PanicError{Value: x, Stack: debug.Stack()}
+		}
+	}()
+	if p.kept.d != nil && p.opt.UnsyncedStarts {
+		err = p.checked(p.kept.d.Write())
+	} else {
+		err = p.commit(a.pos)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := &a.h.work[a.Task.Phase]
+	if w.timeout > 0 {
+		a.deadline = time.Now().Add(w.timeout)
+		t := time.AfterFunc(w.timeout+p.opt.Grace, func() { p.overdue(a) })
+		defer t.Stop()
+	}
+	t := Task{a.Task, a.Attempt, a.Slot, a.Source}
+	if trace.IsEnabled() {
+		defer trace.StartRegion(a, cmp.Or(a.h.spec.Name, "sojourn task")).End()
+	}
+	if w.run != nil {
+		return nil, w.run(a, t)
+	}
+	return w.produce(a, t)
+}
+
+// kill ends the context of an attempt, unless it has ended.
+func (p *Pool) kill(a *attempt, cause error) {
+	if a.cause == nil {
+		a.cause = cause
+		a.end(cause)
+		p.noteTask(TaskStopped, a, cause)
+		a.grace = time.AfterFunc(p.opt.Grace, func() { p.overdue(a) })
+	}
+}
+
+// overdue is called when an attempt still runs after its context has ended and the grace is over.
+func (p *Pool) overdue(a *attempt) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.slots[a.Slot]; s == nil || s.a != a || a.gone {
+		return
+	}
+	if !a.ignored {
+		a.ignored = true
+		p.ignored = append(p.ignored, a.Task)
+	}
+	if errors.Is(a.cause, ErrPreempted) {
+		return // it would run twice at a time
+	}
+	a.gone = true
+	p.ended(a, nil, ErrAbandoned)
+	if next := p.settle(a); next != nil {
+		go p.work(next)
+		return
+	}
+	p.busy.Done()
+}
+
+// report reports the end of an attempt and returns the next one for this goroutine.
+func (p *Pool) report(a *attempt, store func(), err error) *attempt {
+	a.end(context.Canceled)
+	p.mu.Lock()
+	next, last := p.follow(a, store, err)
+	pos := p.kept.position()
+	p.mu.Unlock()
+	if last {
+		_ = p.commit(pos) // the next start would; an error comes again with whatever happens next
+		p.busy.Done()
+	}
+	return next
+}
+
+// follow applies the end of an attempt and returns the next one. If there is none, it reports whether the goroutine
+// still counts as busy.
+func (p *Pool) follow(a *attempt, store func(), err error) (next *attempt, last bool) {
+	if a.ignored {
+		p.ignored = slices.Delete(p.ignored, slices.Index(p.ignored, a.Task), slices.Index(p.ignored, a.Task)+1)
+	}
+	if a.gone {
+		return nil, false
+	}
+	p.ended(a, store, err)
+	next = p.settle(a)
+	return next, next == nil
+}
+
+// ended applies the end of an attempt, without what the policy then wants.
+func (p *Pool) ended(a *attempt, store func(), err error) {
+	h, s := a.h, p.slots[a.Slot]
+	if a.grace != nil {
+		a.grace.Stop()
+	}
+	lost := err != nil && errors.Is(a.cause, ErrSlotRemoved)
+	preempted := err != nil && errors.Is(a.cause, ErrPreempted)
+	ev := driver.Finished(a.Assignment)
+	switch {
+	case lost:
+		ev = driver.Failed(a.Assignment, sojourn.CauseSlotLost)
+	case preempted:
+		ev = driver.Failed(a.Assignment, sojourn.CausePreempted)
+	case err != nil:
+		ev = driver.Failed(a.Assignment, sojourn.CauseTask)
+	}
+	p.must(ev)
+	p.noteTask(TaskEnded, a, err)
+	s.a = nil
+	if s.leaving {
+		p.forget(s)
+		defer p.endStranded()
+	}
+	h.running--
+	switch {
+	case h.err != nil:
+	case err == nil:
+		if store != nil {
+			store()
+		}
+		if h.failed != nil {
+			delete(h.failed, a.Task)
+		}
+		h.left--
+		h.work[a.Task.Phase].left--
+	case !lost && !preempted:
+		p.failed(h, a.Task, err)
+	}
+	if !h.ended && h.running == 0 && (h.left == 0 || h.err != nil) {
+		p.finish(h)
+	}
+}
+
+// failed decides what becomes of a task that failed by itself.
+func (p *Pool) failed(h *Handle, task sojourn.TaskID, err error) {
+	if h.ctx.Err() != nil { // that is why, and the watch over the context is only late
+		p.giveUp(h, context.Cause(h.ctx))
+		return
+	}
+	if h.failed == nil {
+		h.failed = map[sojourn.TaskID]int{}
+	}
+	h.failed[task]++
+	n := h.failed[task]
+	if n >= h.retry.Attempts {
+		p.giveUp(h, &TaskError{task, n, err})
+		return
+	}
+	wait := h.retry.wait(n, p.rng.Float64())
+	if wait <= 0 {
+		return
+	}
+	p.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: task})
+	if h.held == nil {
+		h.held = map[sojourn.TaskID]*time.Timer{}
+	}
+	h.held[task] = time.AfterFunc(wait, func() { p.ready(h, task) })
+}
+
+// ready is called when the back-off of a task is over.
+func (p *Pool) ready(h *Handle, task sojourn.TaskID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h.held[task] == nil {
+		return // the job was given up meanwhile
+	}
+	delete(h.held, task)
+	p.must(sojourn.Event{Kind: sojourn.TaskReady, Task: task})
+	p.settle(nil)
+}

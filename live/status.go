@@ -1,0 +1,97 @@
+package live
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// Status is what a pool does at one instant.
+type Status struct {
+	Now   sojourn.Time // since the epoch of Options.Now
+	Jobs  []JobStatus  // live jobs, the one to be served first at the front if the policy ranks them
+	Slots []SlotStatus // by ID
+
+	// Ignoring are the tasks that ignore that their contexts have ended.
+	Ignoring []sojourn.TaskID
+	Closed   bool
+}
+
+// JobStatus is what is known of a live job.
+type JobStatus struct {
+	ID       sojourn.JobID
+	Name     string
+	Pool     string
+	Age      time.Duration // since Submit
+	Deadline sojourn.Time  // 0 if there is none
+	Void     string        // why what the policy has promised no longer holds; see [sojourn.Promiser]
+	Progress Progress
+}
+
+// Late reports whether the job is late at some time: its deadline has passed, or the policy has said
+// that its promise does not hold.
+func (j *JobStatus) Late(now sojourn.Time) bool {
+	return j.Void != "" || j.Deadline > 0 && j.Deadline < now
+}
+
+// SlotStatus is what is known of a slot.
+type SlotStatus struct {
+	Slot    sojourn.Slot
+	Busy    bool
+	Leaving bool
+	Task    sojourn.TaskID // that runs there, if Busy
+	Attempt uint32
+	Stopped error // why the context of the attempt has ended; nil if it has not
+}
+
+// Status returns what the pool does now. It looks at all jobs and slots.
+func (p *Pool) Status() Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	st := Status{Now: p.d.Now(), Ignoring: slices.Clone(p.ignored), Closed: p.closed}
+	jobs := p.jobs.all()
+	promiser, promises := sojourn.As[sojourn.Promiser](p.policy)
+	listed := map[sojourn.JobID]bool{}
+	list := func(h *Handle) {
+		if h != nil && !listed[h.spec.ID] {
+			listed[h.spec.ID] = true
+			js := JobStatus{h.spec.ID, h.spec.Name, h.spec.Pool, st.Now.Sub(h.at), h.spec.Deadline, "", h.progress()}
+			if promises && !p.over {
+				js.Void, _ = promiser.Void(h.spec.ID)
+			}
+			st.Jobs = append(st.Jobs, js)
+		}
+	}
+	if !p.over {
+		for id := range sojourn.Ranking(p.policy) {
+			list(p.jobs.get(id))
+		}
+	}
+	for _, h := range jobs { // those that a ranking leaves out
+		list(h)
+	}
+	for _, s := range p.slots {
+		if s == nil {
+			continue
+		}
+		ss := SlotStatus{Slot: s.Slot, Leaving: s.leaving}
+		if s.a != nil {
+			ss.Busy, ss.Task, ss.Attempt, ss.Stopped = true, s.a.Task, s.a.Attempt, s.a.cause
+		}
+		st.Slots = append(st.Slots, ss)
+	}
+	return st
+}
+
+// Explain returns the quantities that determine the rank of a live job, as [Handle.Explain] does.
+func (p *Pool) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := sojourn.As[sojourn.Explainer](p.policy)
+	if !ok || p.over {
+		return nil, false
+	}
+	return e.Explain(id)
+}

@@ -1,0 +1,124 @@
+package statuspage_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/live"
+	"github.com/sojourn-sched/sojourn/live/statuspage"
+)
+
+// inPool runs a test with a pool of one slot: at 3 s, job 1 runs for 10 s, job 2 waits and is late, job 3 waits.
+func inPool(t *testing.T, test func(t *testing.T, p *live.Pool)) {
+	synctest.Test(t, func(t *testing.T) {
+		policy, err := fifo.New(fifo.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := live.New(policy, live.Options{Slots: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range []live.Job{{Name: "first"}, {Name: "<script>", Pool: "web", Deadline: 2 * time.Second}, {Name: "third", Deadline: time.Hour}} {
+			j.Phases = []live.Phase{{Tasks: 2, Run: func(context.Context, live.Task) error { time.Sleep(5 * time.Second); return nil }}}
+			if _, err := p.Submit(context.Background(), j); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		test(t, p)
+		if err := p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func get(p *live.Pool, method, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	http.StripPrefix("/sojourn", statuspage.Handler(p)).ServeHTTP(w, httptest.NewRequest(method, "/sojourn"+path, nil))
+	return w
+}
+
+func TestJSON(t *testing.T) {
+	inPool(t, func(t *testing.T, p *live.Pool) {
+		w := get(p, "GET", "/status.json?jobs=2")
+		var got statuspage.Page
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		two := 3.0
+		for i := range got.Jobs {
+			if len(got.Jobs[i].Explain) < 2 {
+				t.Errorf("job %d is explained by %v", i, got.Jobs[i].Explain)
+			}
+			got.Jobs[i].Explain = nil
+		}
+		want := statuspage.Page{Now: 3, Live: 3, Late: 0, Ignoring: []string{}, Jobs: []statuspage.Job{
+			{ID: 1, Name: "first", Age: 3, Tasks: 2, Running: 1, Why: "waits for a slot"},
+			{ID: 2, Name: "<script>", Pool: "web", Age: 2, Deadline: &two, Tasks: 2, Why: "waits for a slot"},
+		}, Slots: []statuspage.Slot{{Task: "1/0/0", Job: 1, Attempt: 1}}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got\n%+v\nwant\n%+v", got, want)
+		}
+		time.Sleep(time.Second)
+		if pg := statuspage.Take(p, 100); pg.Late != 1 || !pg.Jobs[1].Late || pg.Jobs[0].Late || pg.Jobs[2].Late || len(pg.Jobs) != 3 {
+			t.Errorf("after the deadline of job 2: %+v", pg)
+		}
+	})
+}
+
+// The page has the same, and names of jobs are no markup.
+func TestPage(t *testing.T) {
+	inPool(t, func(t *testing.T, p *live.Pool) {
+		time.Sleep(time.Second)
+		w := get(p, "GET", "/")
+		for _, want := range []string{"3 live jobs, 1 late", "&lt;script&gt;", `<tr id="job2" class="late">`, `<a href="#job1">1/0/0</a>`,
+			"<summary>waits for a slot</summary>", `href="status.json"`} {
+			if !strings.Contains(w.Body.String(), want) {
+				t.Errorf("the page lacks %s:\n%s", want, w.Body)
+			}
+		}
+		if strings.Contains(w.Body.String(), "<script>") {
+			t.Error("the name of a job is markup")
+		}
+	})
+}
+
+func TestRequests(t *testing.T) {
+	inPool(t, func(t *testing.T, p *live.Pool) {
+		for _, c := range []struct {
+			method, path string
+			want         int
+		}{
+			{"GET", "/", 200}, {"HEAD", "/", 200}, {"POST", "/", 405}, {"GET", "/other", 404}, {"DELETE", "/status.json", 405},
+			{"GET", "/?jobs=0", 200}, {"GET", "/?jobs=-1", 400}, {"GET", "/status.json?jobs=all", 400},
+		} {
+			if w := get(p, c.method, c.path); w.Code != c.want {
+				t.Errorf("%s %s: status %d, want %d", c.method, c.path, w.Code, c.want)
+			}
+		}
+	})
+}
+
+// The promises of the policy that are void make jobs late.
+func TestLate(t *testing.T) {
+	for _, c := range []struct {
+		job  live.JobStatus
+		late bool
+	}{
+		{live.JobStatus{}, false}, {live.JobStatus{Deadline: 5}, false}, {live.JobStatus{Deadline: 4}, true}, {live.JobStatus{Void: "slots are gone"}, true},
+	} {
+		if got := c.job.Late(sojourn.Time(5)); got != c.late {
+			t.Errorf("%+v is late at 5: %v", c.job, got)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package live
+
+import "github.com/sojourn-sched/sojourn"
+
+// A table finds live jobs by their IDs, which count from 1. It costs less than a map. A job
+// that lives for ever keeps one page, and 8 bytes for each 512 jobs after it.
+type table struct {
+	pages []*page       // nil: all jobs of the page have ended
+	base  sojourn.JobID // of pages[0], in pages
+	last  sojourn.JobID // that was given
+	spare *page
+	live  int
+}
+
+const pageSize = 512
+
+type page struct {
+	jobs [pageSize]*Handle
+	live int
+}
+
+// begin makes an empty table in which first to last are IDs that were given.
+func (t *table) begin(first, last sojourn.JobID) { t.base, t.last = first/pageSize, last }
+
+// add enters a job under the next ID.
+func (t *table) add(h *Handle) {
+	t.last++
+	t.put(h)
+}
+
+// put enters a job under its ID, which was given.
+func (t *table) put(h *Handle) {
+	id := h.spec.ID
+	i := int(id/pageSize - t.base)
+	for i >= len(t.pages) {
+		t.pages = append(t.pages, nil)
+	}
+	if t.pages[i] == nil {
+		if t.spare == nil {
+			t.spare = new(page)
+		}
+		t.pages[i], t.spare = t.spare, nil
+	}
+	t.pages[i].jobs[id%pageSize] = h
+	t.pages[i].live++
+	t.live++
+}
+
+// get returns a live job.
+func (t *table) get(id sojourn.JobID) *Handle {
+	return t.pages[id/pageSize-t.base].jobs[id%pageSize]
+}
+
+// remove removes a live job.
+func (t *table) remove(id sojourn.JobID) {
+	i := id/pageSize - t.base
+	p := t.pages[i]
+	p.jobs[id%pageSize] = nil
+	t.live--
+	if p.live--; p.live > 0 {
+		return
+	}
+	t.spare, t.pages[i] = p, nil
+	for t.pages[0] == nil && t.base < t.last/pageSize { // the page of the last ID stays
+		t.pages = t.pages[1:]
+		t.base++
+	}
+}
+
+// all returns the live jobs in the order of their submission.
+func (t *table) all() []*Handle {
+	var list []*Handle
+	for _, p := range t.pages {
+		if p == nil {
+			continue
+		}
+		for _, h := range p.jobs {
+			if h != nil {
+				list = append(list, h)
+			}
+		}
+	}
+	return list
+}

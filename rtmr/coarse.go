@@ -1,0 +1,76 @@
+package rtmr
+
+import (
+	"math/bits"
+
+	"github.com/sojourn-sched/sojourn/kit/slotvec"
+)
+
+// Attempts that all end at different instants make long vectors, and each booking passes
+// over them. Most candidates fit with room to spare. fits finds these with short vectors,
+// in which slots become available at the same instants or later: Fill is monotone, so no
+// job ends earlier behind such vectors, and a promise that is kept there is kept.
+
+const (
+	many    = 1 << 12 // distinct starts of running attempts from which on fits is asked first
+	buckets = 1 << 9  // of a coarse vector
+)
+
+// A grid groups instants from now on into buckets of 2^shift ns.
+type grid struct {
+	now   int64
+	shift int
+	last  []int64 // the latest end in each bucket
+	n     []int64 // how many slots
+}
+
+// begin makes a grid of at most size buckets, for instants from now to last.
+func (g *grid) begin(now, last int64, size int) {
+	g.now, g.shift = now, bits.Len64(uint64(last-now)/uint64(size))
+	used := int((last-now)>>g.shift) + 1
+	g.last, g.n = append(g.last[:0], make([]int64, used)...), append(g.n[:0], make([]int64, used)...)
+}
+
+func (g *grid) add(end, n int64) {
+	i := (end - g.now) >> g.shift
+	g.last[i] = max(g.last[i], end)
+	g.n[i] += n
+}
+
+// vector appends the grid as a vector of slots.
+func (g *grid) vector(dst slotvec.Vector) slotvec.Vector {
+	for i, n := range g.n {
+		if n > 0 {
+			dst = append(dst, slotvec.Run{T: g.last[i], N: n})
+		}
+	}
+	return dst
+}
+
+// coarse sets v to vectors of at most size instants each, and one for free slots, none of
+// them before the instants of reality.
+func (c *cluster) coarse(jobs []*job, g *grid, v *vectors, now int64, size int) {
+	for s := range v {
+		last := now
+		for _, j := range jobs {
+			if at, ok := j.Data.running[s].last(); ok {
+				last = max(last, slotvec.Add(int64(at), j.Data.eps[s]))
+			}
+		}
+		g.begin(now, last, size)
+		c.ends(jobs, s, now, g.add)
+		v[s] = v[s][:0]
+		if c.free[s] > 0 {
+			v[s] = append(v[s], slotvec.Run{T: now, N: c.free[s]})
+		}
+		v[s] = slotvec.Sort(g.vector(v[s]))
+	}
+}
+
+// fits reports whether a candidate gets its natural place, by coarse vectors: if it says
+// yes, that is so. The jobs that have promises are in p.list.
+func (p *promises) fits(cand entry, now int64, size int) bool {
+	p.coarse(p.order.jobs, &p.grid, &p.base, now, size)
+	a, _ := p.admission(cand, now)
+	return a.atNatural() == nil
+}

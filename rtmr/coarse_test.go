@@ -1,0 +1,192 @@
+package rtmr
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/slotvec"
+	"github.com/sojourn-sched/sojourn/mapreduce"
+)
+
+// busy draws a policy whose attempts end at many different instants, on slots some of which
+// retire or were adopted with their attempts.
+func busy(t *testing.T, r *rand.Rand, slots, jobs int) *Policy {
+	p, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := sojourn.Time(0)
+	observe := func(ev sojourn.Event) {
+		ev.At = now
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := func() { now += sojourn.Time(r.IntN(4)) * sojourn.Time(time.Second) }
+	class := func(i int) sojourn.Class { return []sojourn.Class{mapreduce.Map, mapreduce.Reduce}[i%2] }
+	for i := range slots {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: class(i)}})
+	}
+	for id := range jobs {
+		job := randomJob(r, sojourn.JobID(id+1), now)
+		if p.Admit(job) == nil {
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
+		}
+		for i := range slots {
+			if r.IntN(4) > 0 {
+				step()
+				observe(sojourn.Event{Kind: sojourn.Tick})
+			}
+			slot := sojourn.SlotID(i)
+			if _, running := p.ledger.Attempt(slot); !running {
+				p.Assign(slot)
+			}
+		}
+	}
+	for i := range slots {
+		slot := sojourn.SlotID(i)
+		if _, running := p.ledger.Attempt(slot); running && r.IntN(5) == 0 {
+			observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: slot}})
+		}
+	}
+	step()
+	observe(sojourn.Event{Kind: sojourn.Tick})
+	return p
+}
+
+func randomJob(r *rand.Rand, id sojourn.JobID, now sojourn.Time) *sojourn.Job {
+	job := &sojourn.Job{ID: id, Deadline: now + sojourn.Time((100+r.IntN(5901)))*sojourn.Time(time.Second)}
+	only := sojourn.Class(r.IntN(4)) // 2 and 3: both phases
+	for class := range sojourn.Class(2) {
+		if only < 2 && class != only {
+			continue
+		}
+		job.Phases = append(job.Phases, sojourn.Phase{
+			Tasks: (1 + r.IntN(12)), Class: class,
+			Estimate: time.Duration((50 + r.IntN(351))) * time.Second,
+		})
+	}
+	return job
+}
+
+// Coarse vectors are never before those of reality, and what fits into them gets its natural
+// place by the exact ones.
+func TestCoarse(t *testing.T) {
+	fitted, refused := 0, 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := busy(t, r, (2 + r.IntN(11)), (1 + r.IntN(6)))
+		p.settle()
+		now := p.now()
+		p.list = p.promised(p.list[:0], now, nil)
+		job := randomJob(r, 1000, p.ledger.Now())
+		cand := entry{id: job.ID, seq: math.MaxUint64, promised: true, deadline: int64(job.Deadline), place: p.opts.place(int64(job.Deadline))}
+		for _, ph := range job.Phases {
+			cand.tasks[ph.Class], cand.eps[ph.Class] = int64(ph.Tasks), int64(ph.Estimate)
+		}
+		var exact, rough vectors
+		p.reality(&exact, now)
+		size := []int{1, 2, 3, 7, buckets}[r.IntN(5)]
+		p.coarse(p.order.jobs, &p.grid, &rough, now, size)
+		for s := range exact {
+			if !rough[s].Canonical() || len(rough[s]) > size+2 {
+				t.Fatalf("coarse vector %v of %d buckets", rough[s], size)
+			}
+			a, b := elements(exact[s]), elements(rough[s])
+			if len(a) != len(b) {
+				t.Fatalf("%d slots, coarse %d", len(a), len(b))
+			}
+			for i := range a {
+				if b[i] < a[i] {
+					t.Fatalf("coarse %v is before %v", rough[s], exact[s])
+				}
+			}
+		}
+		fits := p.fits(cand, now, size)
+		p.base = exact
+		a, _ := p.admission(cand, now)
+		place, broken, _ := a.decide()
+		switch {
+		case fits && (broken != nil || place != cand.place):
+			t.Fatalf("%v fits coarse vectors %v, and the exact ones %v give place %d and break %v", job, rough, exact, place, broken)
+		case fits:
+			fitted++
+		default:
+			refused++
+		}
+	}
+	if fitted < 50 || refused < 50 {
+		t.Errorf("%d candidates fit, %d do not", fitted, refused)
+	}
+}
+
+func elements(v slotvec.Vector) (all []int64) {
+	for _, r := range v {
+		for range r.N {
+			all = append(all, r.T)
+		}
+	}
+	return all
+}
+
+// With thousands of attempts, a job that fits with room to spare is accepted by short vectors,
+// and the answer is the exact one for all deadlines.
+func TestAdmitBesideManyAttempts(t *testing.T) {
+	const slots = many + 100
+	p, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := sojourn.Time(0)
+	observe := func(ev sojourn.Event) {
+		ev.At = now
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range sojourn.SlotID(slots) {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: i, Class: mapreduce.Map}})
+	}
+	phases := func(tasks int) []sojourn.Phase {
+		return []sojourn.Phase{{Tasks: tasks, Class: mapreduce.Map, Estimate: time.Second}}
+	}
+	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Deadline: sojourn.Time(time.Hour), Phases: phases(slots)}})
+	for i := range sojourn.SlotID(slots) {
+		if _, ok := p.Assign(i); !ok {
+			t.Fatalf("slot %d stays free", i)
+		}
+		now += 1000
+		observe(sojourn.Event{Kind: sojourn.Tick})
+	}
+	short, accepted, refused := 0, 0, 0
+	for deadline := now; deadline < now+4_000_000_000; deadline += 40_000_000 {
+		job := &sojourn.Job{ID: 2, Deadline: deadline, Phases: phases(slots + 1)}
+		got := p.Admit(job) == nil
+		if len(p.base[maps]) <= buckets+2 {
+			short++
+		}
+		p.reality(&p.base, p.now())
+		p.list = p.promised(p.list[:0], p.now(), nil)
+		_, eps, err := p.shape(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := p.admission(entry{id: 2, seq: math.MaxUint64, promised: true, deadline: int64(deadline), place: p.opts.place(int64(deadline)),
+			tasks: [2]int64{maps: slots + 1}, eps: eps}, p.now())
+		_, broken, _ := a.decide()
+		if got != (broken == nil) {
+			t.Fatalf("deadline %v is accepted: %t, by exact vectors %t", deadline, got, broken == nil)
+		}
+		if got {
+			accepted++
+		} else {
+			refused++
+		}
+	}
+	if short < 5 || short > accepted || refused < 5 {
+		t.Errorf("%d accepted, of which %d by short vectors, and %d refused", accepted, short, refused)
+	}
+}

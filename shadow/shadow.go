@@ -1,0 +1,216 @@
+package shadow
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/internal/option"
+)
+
+// Options are the options of a [Shadow].
+type Options struct {
+	// Buffer is how many events and starts the candidate may be behind before it is given up.
+	// Zero means 65,536.
+	Buffer int
+
+	// Window is how many completed jobs are remembered for [Shadow.Predict]: the latest ones. Zero
+	// means 1,000.
+	Window int
+}
+
+// Validate returns the first thing that is wrong with the options, or nil.
+func (o Options) Validate() error {
+	return option.First("shadow", option.AtLeast("Buffer", o.Buffer, 0), option.AtLeast("Window", o.Window, 0))
+}
+
+func (o Options) withDefaults() Options {
+	if o.Buffer == 0 {
+		o.Buffer = 1 << 16
+	}
+	if o.Window == 0 {
+		o.Window = 1000
+	}
+	return o
+}
+
+// A Shadow is a policy that decides as the active one does, while a candidate watches. Its methods may be
+// called by several goroutines, since it has a lock: see [sojourn.Locked].
+type Shadow struct {
+	*sojourn.Locked
+	pair  *pair
+	watch *watcher
+}
+
+// New returns a Shadow of two policies that are new: nothing was reported to them. From then on both
+// are used only through it.
+func New(active, candidate sojourn.Policy, o Options) (*Shadow, error) {
+	err := option.First("shadow", o.Validate(),
+		option.Want(active != nil, "active", "nil", "a policy"),
+		option.Want(candidate != nil, "candidate", "nil", "a policy"))
+	if err != nil {
+		return nil, err
+	}
+	w := newWatcher(candidate, o.withDefaults())
+	p := &pair{active: account.New(active), watch: w}
+	_, p.seeks = sojourn.As[sojourn.Seeker](active)
+	return &Shadow{sojourn.NewLocked(p), p, w}, nil
+}
+
+// Swap lets another policy, which is new, take over from the active one. It is told all that is true, as
+// [account.Account.Rebuild] does, and decides from then on. The candidate goes on watching it. A driver that
+// sleeps learns at its next event what the other policy wants.
+//
+// Swap returns an error, and changes nothing, if the other policy does not support what is live, or
+// names no slots worth offering while the first one did: a driver may rely on that.
+func (s *Shadow) Swap(next sojourn.Policy) (err error) {
+	if next == nil {
+		return errors.New("shadow: swap for no policy")
+	}
+	if _, ok := sojourn.As[sojourn.Seeker](next); !ok && s.pair.seeks {
+		return fmt.Errorf("shadow: %w: a %T is no Seeker", errors.ErrUnsupported, next)
+	}
+	a := account.New(next)
+	s.Visit(func(sojourn.Policy) {
+		if err = s.pair.active.Rebuild(a); err == nil {
+			s.pair.active = a
+		}
+	})
+	return err
+}
+
+// A pair is the active policy, and tells the watcher what happens. It is used under a lock.
+type pair struct {
+	active *account.Account
+	watch  *watcher
+	seeks  bool // the first active policy is a Seeker, and so are all after it
+}
+
+// Observe implements [sojourn.Policy].
+func (p *pair) Observe(ev sojourn.Event) error {
+	if err := ev.CheckSupport(sojourn.Supports(p.active)); err != nil {
+		return err // a driver knows what the first policy supported
+	}
+	err := p.active.Observe(ev)
+	if err == nil {
+		p.watch.tell(entry{ev: ev})
+	}
+	return err
+}
+
+// Assign implements [sojourn.Policy].
+func (p *pair) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	as, ok := p.active.Assign(id)
+	if ok {
+		p.watch.tell(entry{start: as})
+	}
+	return as, ok
+}
+
+// Unwrap returns the active policy: see [sojourn.As].
+func (p *pair) Unwrap() sojourn.Policy { return p.active }
+
+// NextWake implements [sojourn.Waker], since a policy that takes over may be one.
+func (p *pair) NextWake() (sojourn.Time, bool) {
+	if w, ok := sojourn.As[sojourn.Waker](p.active); ok {
+		return w.NextWake()
+	}
+	return 0, false
+}
+
+// AppendPreemptions implements [sojourn.Preemptor], since a policy that takes over may be one.
+func (p *pair) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
+	if q, ok := sojourn.As[sojourn.Preemptor](p.active); ok {
+		return q.AppendPreemptions(dst)
+	}
+	return dst
+}
+
+// As finds what the active policy can do. The answers are those of whichever policy is active when it is asked.
+func (p *pair) As(target any) bool {
+	switch t := target.(type) {
+	case *sojourn.Seeker:
+		return view[sojourn.Seeker](p, t, asked{p})
+	case *sojourn.Admitter:
+		return view[sojourn.Admitter](p, t, asked{p})
+	case *sojourn.Explainer:
+		return view[sojourn.Explainer](p, t, asked{p})
+	case *sojourn.Promiser:
+		return view[sojourn.Promiser](p, t, asked{p})
+	}
+	return false
+}
+
+// view sets *target if the active policy is a T.
+func view[T any](p *pair, target *T, v T) bool {
+	_, ok := sojourn.As[T](p.active)
+	if ok {
+		*target = v
+	}
+	return ok
+}
+
+// asked answers as the active policy. If that is no longer of the kind asked for, it answers as a policy that
+// accepts each job, explains nothing and promises nothing. It remains a Seeker: see Swap.
+type asked struct{ p *pair }
+
+// Seek implements [sojourn.Seeker].
+func (a asked) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	in, _ := sojourn.As[sojourn.Seeker](a.p.active)
+	return in.Seek(c)
+}
+
+// Admit implements [sojourn.Admitter].
+func (a asked) Admit(job *sojourn.Job) error {
+	if in, ok := sojourn.As[sojourn.Admitter](a.p.active); ok {
+		return in.Admit(job)
+	}
+	return nil
+}
+
+// AppendRanking implements [sojourn.Explainer].
+func (a asked) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	if in, ok := sojourn.As[sojourn.Explainer](a.p.active); ok {
+		return in.AppendRanking(dst)
+	}
+	return dst
+}
+
+// Explain implements [sojourn.Explainer].
+func (a asked) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	if in, ok := sojourn.As[sojourn.Explainer](a.p.active); ok {
+		return in.Explain(id)
+	}
+	return nil, false
+}
+
+// AppendVoid implements [sojourn.Promiser].
+func (a asked) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
+	if in, ok := sojourn.As[sojourn.Promiser](a.p.active); ok {
+		return in.AppendVoid(dst)
+	}
+	return dst
+}
+
+// Void implements [sojourn.Promiser].
+func (a asked) Void(id sojourn.JobID) (why string, ok bool) {
+	if in, ok := sojourn.As[sojourn.Promiser](a.p.active); ok {
+		return in.Void(id)
+	}
+	return "", false
+}
+
+// AppendBinary implements [sojourn.Snapshotter]. It saves the active policy and its account.
+func (p *pair) AppendBinary(dst []byte) ([]byte, error) { return p.active.AppendBinary(dst) }
+
+// UnmarshalBinary implements [sojourn.Snapshotter]. A candidate that has seen nothing is told all facts; any
+// other one is given up.
+func (p *pair) UnmarshalBinary(data []byte) error {
+	if err := p.active.UnmarshalBinary(data); err != nil {
+		return err
+	}
+	p.watch.restart(p.active.Facts())
+	return nil
+}

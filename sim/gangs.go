@@ -1,0 +1,214 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/gang"
+	"github.com/sojourn-sched/sojourn/internal/option"
+)
+
+// Gangs makes each phase of a job one gang: its tasks start together, as soon as as many slots of
+// the cluster are free, and leave together when the longest has ended. Package gang says how: the
+// policy sees a phase of one task, whose class stands for the number of tasks and whose estimate
+// is the longest of theirs. The estimate is also the limit of the gang.
+//
+// The cluster must be uniform, of nodes of speed 1 that do not fail, without a network. Inputs are
+// ignored. There is no fairness audit. Utilisation and Idle count the slots of the cluster. A job
+// that has more tasks in a phase than the cluster has slots ends the run with an error.
+type Gangs struct {
+	// Patience is how long the gang that waits longest waits until slots are reserved for it: see
+	// [gang.Options]. Use [gang.Never] for policies that reserve themselves.
+	Patience time.Duration
+}
+
+// check returns the first thing that is wrong with gangs in the configuration, or nil.
+func (g *Gangs) check(c *Config) error {
+	if g == nil {
+		return nil
+	}
+	for i, n := range c.Cluster.Nodes {
+		if n.Speed != 0 && n.Speed != 1 {
+			return fmt.Errorf("node %d: speed %v, want 1 with Gangs", i+1, n.Speed)
+		}
+	}
+	return option.First("",
+		option.AtLeast("Gangs.Patience", g.Patience, 0),
+		option.Want(c.Cluster.Uniform, "Cluster.Uniform", c.Cluster.Uniform, "true with Gangs"),
+		option.Want(c.Network.Bandwidth == 0, "Network.Bandwidth", c.Network.Bandwidth, "0 with Gangs"),
+		option.Want(c.Faults.MTBF == 0, "Faults.MTBF", c.Faults.MTBF, "0 with Gangs"),
+		option.Want(len(c.Faults.Script) == 0, "Faults.Script", len(c.Faults.Script), "no entries with Gangs"))
+}
+
+// gangs are the gang slots of a run.
+type gangs struct {
+	*gang.Cluster
+	places int
+	widths gang.Widths
+	events []sojourn.Event // scratch
+}
+
+// newGangs returns the gang slots of a uniform cluster, nil if there are no gangs.
+func newGangs(cfg *Config) *gangs {
+	if cfg.Gangs == nil {
+		return nil
+	}
+	places := cfg.Cluster.Capacity()[0]
+	c, err := gang.New(gang.Options{Places: places, Patience: cfg.Gangs.Patience})
+	if err != nil {
+		panic(err) // Validate found a cluster and a patience in range
+	}
+	return &gangs{Cluster: c, places: places, widths: c.Widths()}
+}
+
+// newGangMachines returns slots without a class: one for each place, which may each run a gang,
+// and one for each class, which may each be free.
+func newGangMachines(d driver, g *gangs) machines {
+	m := machines{driver: d, gangs: g, running: newMoments(), nodes: make([]node, 1)}
+	m.slots = make([]slot, g.places+g.widths.Len())
+	for id := range m.slots {
+		m.slots[id] = slot{Slot: sojourn.Slot{ID: sojourn.SlotID(id)}, speed: 1}
+	}
+	m.free, m.speeds = make([]slotSet, g.widths.Len()), make([][]float64, g.widths.Len())
+	for c := range m.free {
+		m.free[c] = make(slotSet, (len(m.slots)+63)/64)
+		for range g.places / g.widths.Width(sojourn.Class(c)) {
+			m.speeds[c] = append(m.speeds[c], 1)
+		}
+	}
+	return m
+}
+
+// rigid returns a job with a gang for each phase. What is wrong with the job is found when it
+// arrives.
+func (g *gangs) rigid(in *Job) (*Job, error) {
+	if in.Check() != nil || len(in.Times) != len(in.Phases) {
+		return in, nil
+	}
+	out := *in
+	out.AnyClass, out.Phases, out.Times = nil, make([]sojourn.Phase, len(in.Phases)), make([]Times, len(in.Phases))
+	for p := range in.Phases {
+		ph := &in.Phases[p]
+		if in.Times[p].check(ph.Tasks) != nil {
+			return in, nil
+		}
+		class, err := g.Class(ph.Tasks)
+		if err != nil {
+			return nil, fmt.Errorf("phase %d: %w", p, err)
+		}
+		one := sojourn.Phase{Tasks: 1, Class: class, After: min(ph.After, 1), Needs: ph.Needs, Held: ph.Held, Estimate: longestEstimate(ph)}
+		for i := range ph.Delays {
+			one.Delays = []time.Duration{max(delay(&one, 0), ph.Delays[i])}
+		}
+		out.Phases[p], out.Times[p] = one, Times{Each: in.Times[p].Longest()}
+	}
+	return &out, nil
+}
+
+// longestEstimate returns the longest estimate of a phase, 0 if there is a task without one.
+func longestEstimate(ph *sojourn.Phase) time.Duration {
+	if ph.Estimates == nil {
+		return ph.Estimate
+	}
+	longest := time.Duration(0)
+	for i := range ph.Tasks {
+		d := ph.EstimateOf(i)
+		if d == 0 {
+			return 0
+		}
+		longest = max(longest, d)
+	}
+	return longest
+}
+
+// occupy counts a slot as held by an attempt, or as no longer held.
+func (b *books) occupy(s *slot, n int) {
+	if b.gangs == nil {
+		b.tally.classes[s.Class].busy += n
+		return
+	}
+	b.tally.classes[0].busy += n * b.gangs.widths.Width(s.Class)
+}
+
+// pending recounts the tasks of a phase that are pending and may be started, after a change.
+func (b *books) pending(j *job, p int) {
+	if b.gangs == nil {
+		b.tally.pending(j, p)
+		return
+	}
+	ph := &j.phases[p]
+	now := 0
+	if j.open(p) {
+		now = ph.pending
+	}
+	task := sojourn.TaskID{Job: j.ID, Phase: uint16(p)}
+	width := b.gangs.widths.Width(j.told.Phases[p].Class)
+	switch {
+	case now > ph.counted:
+		g := gang.Gang{Task: task, Width: width, Limit: j.told.Phases[p].EstimateOf(0)}
+		if err := b.gangs.Wait(g, b.now); err != nil {
+			panic(err) // rigid made it
+		}
+	case now < ph.counted:
+		b.gangs.Leave(task)
+	}
+	b.tally.classes[0].startable += (now - ph.counted) * width
+	ph.counted = now
+}
+
+// changeGangSlots adds and removes gang slots.
+func (e *engine) changeGangSlots() error {
+	e.gangs.events = e.gangs.AppendChanges(e.gangs.events[:0], e.now)
+	for _, ev := range e.gangs.events {
+		s := &e.slots[ev.Slot.ID]
+		if ev.Kind == sojourn.SlotAdded {
+			s.Slot = ev.Slot
+			e.free[s.Class].add(s.ID)
+		} else {
+			ev.Slot = s.Slot
+			e.free[s.Class].remove(s.ID)
+		}
+		if err := e.tell(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offerGangs offers gang slots once: first those of the gangs at the front of the policy's ranking
+// that fill the free places, then all others, the widest first.
+func (e *engine) offerGangs() error {
+	if err := e.changeGangSlots(); err != nil {
+		return err
+	}
+	order := e.gangs.Order(sojourn.Ranking(e.policy))
+	for c := e.gangs.widths.Len() - 1; c >= 0; c-- {
+		order = append(order, sojourn.Class(c))
+	}
+	for _, class := range order {
+		id, ok := e.gangs.FreeSlot(class)
+		if ok && e.seeker != nil {
+			if id, ok = e.seeker.Seek(class); ok && !e.free[class].has(id) {
+				return e.breach("sought slot %d of class %d, which is not free", id, class)
+			}
+		}
+		if !ok {
+			continue
+		}
+		taken, err := e.assign(id)
+		if err != nil {
+			return err
+		}
+		if !taken {
+			if e.seeker != nil {
+				return e.breach("declined slot %d after seeking it", id)
+			}
+			continue
+		}
+		if err := e.changeGangSlots(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
