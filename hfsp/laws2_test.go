@@ -404,6 +404,8 @@ func starving(t fataler, f flood) string {
 		for _, a := range running {
 			now = min(now, a.end)
 		}
+		must(sojourn.Event{Kind: sojourn.Tick})
+		look() // a phase that has become late since the last event may turn out larger in this one
 		for i := 0; i < len(running); {
 			a := running[i]
 			if a.end != now {
