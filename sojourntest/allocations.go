@@ -16,12 +16,16 @@ func checkAllocations(tb rapid.TB, p sojourn.Policy, o Options) {
 	const runs = 1000
 	l := &load{TB: tb, s: newSubject(func() sojourn.Policy { return p }), o: &o}
 	l.addSlots()
-	l.addJobs(4 * runs)
+	l.addJobs(8 * runs)
 	l.offer()
 	for range runs {
 		l.cycle()
 	}
-	if n := testing.AllocsPerRun(runs, l.cycle); n > 0 {
+	n := testing.AllocsPerRun(runs, l.cycle)
+	for range 4 { // the whole process is counted, and a goroutine may still be at the beginning
+		n = min(n, testing.AllocsPerRun(runs, l.cycle))
+	}
+	if n > 0 {
 		tb.Fatalf("%v allocations for each task that is finished and assigned, want 0\nlaw of %s", n, lawAllocations)
 	}
 }
