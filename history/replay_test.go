@@ -51,13 +51,7 @@ func jobsOf(t *rapid.T) iter.Seq2[*sim.Job, error] {
 		}
 		jobs = append(jobs, j)
 	}
-	return func(yield func(*sim.Job, error) bool) {
-		for _, j := range jobs {
-			if !yield(j, nil) {
-				return
-			}
-		}
-	}
+	return sim.Jobs(jobs...)
 }
 
 // run runs p on a random workload, with faults, and returns what a Recorder and

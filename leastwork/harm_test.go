@@ -2,7 +2,6 @@ package leastwork
 
 import (
 	"context"
-	"iter"
 	"math"
 	"slices"
 	"testing"
@@ -41,17 +40,6 @@ func misled(t *testing.T, told bool) *Policy {
 	}
 	observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: slot})
 	return p
-}
-
-// each yields jobs.
-func each(jobs []*sim.Job) iter.Seq2[*sim.Job, error] {
-	return func(yield func(*sim.Job, error) bool) {
-		for _, job := range jobs {
-			if !yield(job, nil) {
-				return
-			}
-		}
-	}
 }
 
 // A task that took no time teaches what one of a nanosecond teaches. So what is believed later of jobs
@@ -121,7 +109,7 @@ func TestUselessTimesChangeNothing(t *testing.T) {
 		}
 		history := func(told bool) (steps []step) {
 			p := misled(t, told)
-			cfg := sim.Config{Policy: p, Jobs: each(jobs), Estimates: sim.Estimates{Mode: sim.None}, NoAudit: true}
+			cfg := sim.Config{Policy: p, Jobs: sim.Jobs(jobs...), Estimates: sim.Estimates{Mode: sim.None}, NoAudit: true}
 			if told {
 				cfg.Estimates = sim.Estimates{Mode: sim.LogNormal, Sigma: 14}
 			}

@@ -55,7 +55,7 @@ func TestExtremes(t *testing.T) {
 					t.Fatal(err)
 				}
 				ran := map[sojourn.TaskID]int{}
-				cfg := sim.Config{Policy: p, Jobs: each(jobs), NoAudit: true, Estimates: sim.Estimates{Mode: mode}}
+				cfg := sim.Config{Policy: p, Jobs: sim.Jobs(jobs...), NoAudit: true, Estimates: sim.Estimates{Mode: mode}}
 				cfg.Cluster = sim.Cluster{Nodes: []sim.Node{{Slots: tc.slots}}}
 				now, waiting, free, kept := sojourn.Time(0), 0, tc.slots[0], 0 // of class 0
 				if free >= 25 {

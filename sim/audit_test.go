@@ -24,7 +24,7 @@ import (
 func TestPSFinish(t *testing.T) {
 	r, _ := run(t, sim.Config{
 		Cluster: uniform(3), Policy: newTable(first), Records: true,
-		Jobs: jobsOf(job(1, 0, []float64{12}), job(2, 2, []float64{3}), job(3, 2, []float64{9})),
+		Jobs: sim.Jobs(job(1, 0, []float64{12}), job(2, 2, []float64{3}), job(3, 2, []float64{9})),
 	})
 	checkPS(t, r, 7, 5, 8)
 	// Job 1: D = 7, p = 12, P = 9: 12 <= 7+9+8. Job 3: 11 <= 8+12+6.
@@ -50,7 +50,7 @@ func TestPSFinishInTandem(t *testing.T) {
 	heavy, light := job(1, 0, []float64{3}, []float64{2}), job(2, 0, []float64{3}, []float64{3})
 	heavy.Weight = 3
 	r, _ := run(t, sim.Config{
-		Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Records: true, Jobs: jobsOf(heavy, light),
+		Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Records: true, Jobs: sim.Jobs(heavy, light),
 	})
 	checkPS(t, r, 6, 9)
 }
@@ -64,7 +64,7 @@ func TestBoundIsExact(t *testing.T) {
 		third := job(3, 3, []float64{1})
 		third.Times[0].List[0] += extra
 		r, _ := run(t, sim.Config{
-			Cluster: uniform(1), Records: true, Jobs: jobsOf(job(1, 0, []float64{4}), job(2, 0, []float64{1}), third),
+			Cluster: uniform(1), Records: true, Jobs: sim.Jobs(job(1, 0, []float64{4}), job(2, 0, []float64{1}), third),
 			Policy: newTable(func(tasks []sojourn.TaskID) int {
 				if tasks[0].Job == 1 {
 					return 0
@@ -372,7 +372,7 @@ func TestAuditSeesPhasesBeyondTheBound(t *testing.T) {
 // beyond the bound.
 func (a audited) compare(t rapid.TB) int {
 	cfg := sim.Config{
-		Cluster: a.c, Jobs: jobsOf(a.jobs...), Records: true, Policy: newTable(a.pick),
+		Cluster: a.c, Jobs: sim.Jobs(a.jobs...), Records: true, Policy: newTable(a.pick),
 	}
 	var o oracle
 	o.attach(&cfg, a.jobs)
@@ -454,7 +454,7 @@ func auditFSP(t rapid.TB, c sim.Cluster, jobs ...*sim.Job) sim.Audit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := sim.Run(context.Background(), sim.Config{Cluster: c, Jobs: jobsOf(jobs...), Policy: p})
+	r, err := sim.Run(context.Background(), sim.Config{Cluster: c, Jobs: sim.Jobs(jobs...), Policy: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +468,7 @@ func TestFluidCapacityFollowsTheNodes(t *testing.T) {
 	c := sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: []int{1}}, {Slots: []int{1}}}}
 	r, _ := run(t, sim.Config{
 		Cluster: c, Policy: newTable(first), Records: true,
-		Jobs: jobsOf(job(1, 0, []float64{4, 4}), job(2, 0, []float64{4, 4})),
+		Jobs: sim.Jobs(job(1, 0, []float64{4, 4}), job(2, 0, []float64{4, 4})),
 		Faults: sim.Faults{Script: []sim.NodeFault{
 			{At: sojourn.Time(2 * s), Node: 2}, {At: sojourn.Time(6 * s), Node: 2, Up: true},
 		}},
@@ -482,7 +482,7 @@ func TestFluidWithoutSlots(t *testing.T) {
 	j := job(1, 0, []float64{1}, []float64{1})
 	blocker := job(2, 0, []float64{5})
 	r, st := run(t, sim.Config{
-		Cluster: uniform(1), Policy: newTable(first), Records: true, Jobs: jobsOf(j, blocker),
+		Cluster: uniform(1), Policy: newTable(first), Records: true, Jobs: sim.Jobs(j, blocker),
 		Faults: sim.Faults{Script: []sim.NodeFault{{At: sojourn.Time(3 * s), Node: 1}}},
 	})
 	// In fluid sharing job 1 would end at 4 s.

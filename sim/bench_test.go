@@ -85,7 +85,7 @@ func BenchmarkTransfers(b *testing.B) {
 			transfers := 0
 			for b.Loop() {
 				r, err := sim.Run(context.Background(), sim.Config{
-					Cluster: nodes(slots...), Jobs: jobsOf(j), Policy: must(fifo.New(fifo.Options{})), Network: sim.Network{Bandwidth: 12_500_000},
+					Cluster: nodes(slots...), Jobs: sim.Jobs(j), Policy: must(fifo.New(fifo.Options{})), Network: sim.Network{Bandwidth: 12_500_000},
 				})
 				if err != nil {
 					b.Fatal(err)

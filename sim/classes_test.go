@@ -299,7 +299,7 @@ func drawClassRun(t *rapid.T) (sim.Config, []*sim.Job) {
 		return rapid.SampledFrom([]int{0, 0, sojourn.NoBarrier, 1}).Draw(t, "after")
 	})
 	classes := drawClasses(t)
-	cfg := sim.Config{Cluster: drawNodes(t, classes, 3), Jobs: jobsOf(jobs...), Seed: rapid.Uint64().Draw(t, "seed"), Preempt: true}
+	cfg := sim.Config{Cluster: drawNodes(t, classes, 3), Jobs: sim.Jobs(jobs...), Seed: rapid.Uint64().Draw(t, "seed"), Preempt: true}
 	if rapid.IntRange(0, 3).Draw(t, "class left out") == 0 {
 		classes = append(classes, rapid.SampledFrom([]sojourn.Class{7, 255}).Draw(t, "class"))
 	}

@@ -19,7 +19,7 @@ func TestInputThatIsWrong(t *testing.T) {
 		return func(c *sim.Config) {
 			j := job(7, 1, []float64{1, 1}, []float64{1})
 			f(j)
-			c.Jobs = jobsOf(job(1, 0, []float64{1}), j)
+			c.Jobs = sim.Jobs(job(1, 0, []float64{1}), j)
 		}
 	}
 	script := func(faults ...sim.NodeFault) func(*sim.Config) {
@@ -60,7 +60,7 @@ func TestInputThatIsWrong(t *testing.T) {
 		"script zero":       {script(sim.NodeFault{At: 2}), "node 0 at 2ns does not exist"},
 		"script state":      {script(sim.NodeFault{Node: 1}, sim.NodeFault{At: 1, Node: 1}), "entry 2: node 1 at 1ns is in that state already"},
 		"script negative":   {script(sim.NodeFault{At: -1, Node: 1}), "out of order"},
-		"job nil":           {func(c *sim.Config) { c.Jobs = jobsOf(nil) }, "job 1 of the workload is nil"},
+		"job nil":           {func(c *sim.Config) { c.Jobs = sim.Jobs(nil) }, "job 1 of the workload is nil"},
 		"job ID":            {broken(func(j *sim.Job) { j.ID = 0 }), "job 0: invalid job: zero ID"},
 		"job twice":         {broken(func(j *sim.Job) { j.ID, j.At = 1, 0 }), "job 1: an earlier job of that ID"},
 		"job early":         {broken(func(j *sim.Job) { j.At = -1 }), "job 7 arrives at -1ns"},
@@ -78,7 +78,7 @@ func TestInputThatIsWrong(t *testing.T) {
 		"end of input":      {broken(func(j *sim.Job) { j.Phases[0].Delays = []time.Duration{math.MaxInt64, 0} }), "task 7/0/0, started at 1s: its end is out of the range"},
 		"stragglers' range": {func(c *sim.Config) { c.Stragglers = sim.Stragglers{Probability: 1, Factor: 1e300} }, "out of the range"},
 	} {
-		cfg := sim.Config{Cluster: mapReduce(2, 1, 1), Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1}))}
+		cfg := sim.Config{Cluster: mapReduce(2, 1, 1), Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, []float64{1}))}
 		tc.mistake(&cfg)
 		r, err := sim.Run(context.Background(), cfg)
 		if err == nil || !strings.HasPrefix(err.Error(), "sim: ") || !strings.Contains(err.Error(), tc.want) || r != nil {
@@ -102,7 +102,7 @@ func TestValidate(t *testing.T) {
 		func(c *sim.Config) { c.Cluster.Nodes = nil },
 		func(c *sim.Config) { c.Faults.Refuse = 1 },
 	} {
-		cfg := sim.Config{Cluster: mapReduce(2, 1, 1), Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1}))}
+		cfg := sim.Config{Cluster: mapReduce(2, 1, 1), Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, []float64{1}))}
 		mistake(&cfg)
 		want := cfg.Validate()
 		if _, err := sim.Run(context.Background(), cfg); fmt.Sprint(err) != fmt.Sprint(want) {
@@ -234,7 +234,7 @@ func TestPolicyThatBreaksTheContract(t *testing.T) {
 			j.Phases, j.Times, j.AnyClass = j.Phases[:2], j.Times[:2], j.AnyClass[:2]
 		}
 		_, err := sim.Run(context.Background(), sim.Config{
-			Cluster: mapReduce(1, 2, 1), Policy: tc.p, Jobs: jobsOf(j), Preempt: true,
+			Cluster: mapReduce(1, 2, 1), Policy: tc.p, Jobs: sim.Jobs(j), Preempt: true,
 		})
 		pe := asPolicyError(err)
 		if pe == nil || !strings.Contains(err.Error(), tc.want) {

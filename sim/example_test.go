@@ -16,16 +16,13 @@ import (
 // Jobs of 40, 12 and 2 tasks arrive one second apart at four slots. Their task times are
 // unknown.
 func Example() {
-	jobs := func(yield func(*sim.Job, error) bool) {
-		for i, tasks := range []int{40, 12, 2} {
-			if !yield(&sim.Job{
-				Job:   sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: tasks}}},
-				At:    sojourn.Time(i) * sojourn.Time(time.Second),
-				Times: []sim.Times{{Each: 10 * time.Second}},
-			}, nil) {
-				return
-			}
-		}
+	var jobs []*sim.Job
+	for i, tasks := range []int{40, 12, 2} {
+		jobs = append(jobs, &sim.Job{
+			Job:   sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: tasks}}},
+			At:    sojourn.Time(i) * sojourn.Time(time.Second),
+			Times: []sim.Times{{Each: 10 * time.Second}},
+		})
 	}
 	first, err := fifo.New(fifo.Options{})
 	if err != nil {
@@ -42,7 +39,7 @@ func Example() {
 	for _, p := range []sojourn.Policy{first, equal, small} {
 		res, err := sim.Run(context.Background(), sim.Config{
 			Cluster:   sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: []int{4}}}},
-			Jobs:      jobs,
+			Jobs:      sim.Jobs(jobs...),
 			Policy:    p,
 			Estimates: sim.Estimates{Mode: sim.None},
 			Records:   true,

@@ -36,13 +36,7 @@ func gangConfig(p sojourn.Policy, places int, patience time.Duration, jobs []*si
 	return sim.Config{
 		Cluster: sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: []int{places}}}}, Policy: p, Records: true,
 		Gangs: &sim.Gangs{Patience: patience},
-		Jobs: func(yield func(*sim.Job, error) bool) {
-			for _, j := range jobs {
-				if !yield(j, nil) {
-					return
-				}
-			}
-		},
+		Jobs: sim.Jobs(jobs...),
 	}
 }
 

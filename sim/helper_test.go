@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -16,17 +15,6 @@ import (
 )
 
 const s = time.Second
-
-// jobsOf yields the jobs of a list.
-func jobsOf(list ...*sim.Job) iter.Seq2[*sim.Job, error] {
-	return func(yield func(*sim.Job, error) bool) {
-		for _, j := range list {
-			if !yield(j, nil) {
-				return
-			}
-		}
-	}
-}
 
 // job returns a job that arrives at a number of seconds. Each phase is a list of task
 // times in seconds, of any class, behind a barrier.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -26,6 +27,18 @@ type Job struct {
 
 	// Times holds the true service times, one entry a phase.
 	Times []Times
+}
+
+// Jobs yields the jobs of a list, as [Config] and package trace take them. The list is in the order of
+// arrival.
+func Jobs(list ...*Job) iter.Seq2[*Job, error] {
+	return func(yield func(*Job, error) bool) {
+		for _, j := range list {
+			if !yield(j, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Times holds the true service times of the tasks of a phase.

@@ -43,7 +43,7 @@ func drawConfig(t *rapid.T) (sim.Config, []*sim.Job) {
 	}
 	policy := &idler{table: newTable(pick), idle: make([]time.Duration, 2), lazy: rapid.Bool().Draw(t, "lazy")}
 	policy.pick = policy.mayDecline(pick)
-	cfg := sim.Config{Cluster: c, Jobs: jobsOf(jobs...), Policy: policy, Records: true, Seed: dice}
+	cfg := sim.Config{Cluster: c, Jobs: sim.Jobs(jobs...), Policy: policy, Records: true, Seed: dice}
 	if rapid.Bool().Draw(t, "network") {
 		cfg.Network = sim.Network{
 			Bandwidth: rapid.Int64Range(1, 20).Draw(t, "bandwidth") * 1000,
@@ -486,7 +486,7 @@ func TestAloneOfManyTasks(t *testing.T) {
 	j := &sim.Job{Times: []sim.Times{{Each: s}}}
 	j.ID, j.Pool, j.Phases = 1, "odd", []sojourn.Phase{{Tasks: 1_000_000}}
 	r, err := sim.Run(context.Background(), sim.Config{
-		Cluster: c, Jobs: jobsOf(j), Policy: picky{newTable(first)}, Records: true,
+		Cluster: c, Jobs: sim.Jobs(j), Policy: picky{newTable(first)}, Records: true,
 	})
 	if err != nil {
 		t.Fatal(err)

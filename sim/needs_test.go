@@ -56,7 +56,7 @@ func TestGrahamsAnomalies(t *testing.T) {
 		{"fewer needs", graham(0, 7, 8), 3, 16 * s},
 	}
 	for _, tc := range tests {
-		r, st := run(t, sim.Config{Cluster: uniform(tc.slots), Policy: newFIFO(t), Jobs: jobsOf(tc.job)})
+		r, st := run(t, sim.Config{Cluster: uniform(tc.slots), Policy: newFIFO(t), Jobs: sim.Jobs(tc.job)})
 		if r.Makespan != tc.want {
 			t.Errorf("%s: makespan %v, want %v:\n%s", tc.name, r.Makespan, tc.want, st.gantt())
 		}
@@ -103,7 +103,7 @@ func TestLongestPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := sim.Run(t.Context(), sim.Config{Cluster: uniform(j.Tasks()), Policy: p, Jobs: jobsOf(j), Records: true})
+		r, err := sim.Run(t.Context(), sim.Config{Cluster: uniform(j.Tasks()), Policy: p, Jobs: sim.Jobs(j), Records: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,11 +124,11 @@ func TestUnsupportedFeatures(t *testing.T) {
 	needs, held := graham(0), job(1, 0, []float64{1})
 	held.Phases[0].Held = true
 	policy := newTable(first)
-	r, st := run(t, sim.Config{Cluster: uniform(1), Policy: ignorant{policy}, Jobs: jobsOf(needs), Records: true})
+	r, st := run(t, sim.Config{Cluster: uniform(1), Policy: ignorant{policy}, Jobs: sim.Jobs(needs), Records: true})
 	if r.Unsupported != 1 || r.JobRecords[0].Outcome != sim.Unsupported || len(policy.jobs) != 0 {
 		t.Errorf("%d jobs are unsupported, record %+v, want 1:\n%s", r.Unsupported, r.JobRecords[0], st.lines)
 	}
-	if _, err := sim.Run(t.Context(), sim.Config{Cluster: uniform(1), Policy: newFIFO(t), Jobs: jobsOf(held)}); err == nil {
+	if _, err := sim.Run(t.Context(), sim.Config{Cluster: uniform(1), Policy: newFIFO(t), Jobs: sim.Jobs(held)}); err == nil {
 		t.Error("a job whose tasks are held runs, though nothing would release them")
 	}
 }

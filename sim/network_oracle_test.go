@@ -187,7 +187,7 @@ func checkTransfers(t *rapid.T) {
 	}
 	o := &linkOracle{t: t, cluster: c, network: network, down: map[sojourn.NodeID]bool{}}
 	cfg := sim.Config{
-		Cluster: c, Jobs: jobsOf(jobs...), Network: network, Seed: rapid.Uint64().Draw(t, "seed"), Records: true,
+		Cluster: c, Jobs: sim.Jobs(jobs...), Network: network, Seed: rapid.Uint64().Draw(t, "seed"), Records: true,
 		Faults: sim.Faults{Refuse: 0.1},
 	}
 	if rapid.Bool().Draw(t, "failing nodes") {

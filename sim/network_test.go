@@ -152,7 +152,7 @@ func TestTransfers(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cfg := sim.Config{
-				Cluster: tc.cluster, Jobs: jobsOf(tc.job), Network: sim.Network{Bandwidth: 10},
+				Cluster: tc.cluster, Jobs: sim.Jobs(tc.job), Network: sim.Network{Bandwidth: 10},
 				Policy: &rogue{table: newTable(first), assign: from(0)},
 			}
 			if tc.config != nil {
@@ -190,7 +190,7 @@ func TestServiceIsWithoutTransfer(t *testing.T) {
 		var got []string
 		cfg := sim.Config{
 			Cluster: nodes(0, 1), Policy: newTable(first), Progress: 4 * s,
-			Jobs:    jobsOf(ofBytes(reading(job(1, 0, []float64{8}), at{1}), 100)),
+			Jobs:    sim.Jobs(ofBytes(reading(job(1, 0, []float64{8}), at{1}), 100)),
 			Network: sim.Network{Bandwidth: 10, Overlap: tc.overlap},
 		}
 		cfg.Hooks.Event = func(ev sojourn.Event, _ error) {
@@ -216,7 +216,7 @@ func TestPreemptionDuringTransfer(t *testing.T) {
 	var service []time.Duration
 	cfg := sim.Config{
 		Cluster: nodes(0, 1, 1), Policy: p, Preempt: true, Network: sim.Network{Bandwidth: 10},
-		Jobs: jobsOf(ofBytes(reading(job(1, 0, []float64{1, 1}), at{1}, at{1}), 100, 100)),
+		Jobs: sim.Jobs(ofBytes(reading(job(1, 0, []float64{1, 1}), at{1}, at{1}), 100, 100)),
 	}
 	st := new(story)
 	st.watch(&cfg)
@@ -273,7 +273,7 @@ func TestTransferBeforeTheBarrier(t *testing.T) {
 		j.Phases[1].Inputs = sojourn.MakeInputs([][]sojourn.NodeID{{1}})
 		j.Phases[1].Bytes = []int64{tc.bytes}
 		_, st := run(t, sim.Config{
-			Cluster: nodes(0, 2), Policy: newTable(first), Jobs: jobsOf(j),
+			Cluster: nodes(0, 2), Policy: newTable(first), Jobs: sim.Jobs(j),
 			Network: sim.Network{Bandwidth: 10, Overlap: tc.overlap},
 		})
 		if got := strings.Split(st.gantt(), "\n")[2]; got != tc.want {
@@ -292,7 +292,7 @@ func TestManyReaders(t *testing.T) {
 		slots[i+1], times, inputs = 1, append(times, 0), append(inputs, at{1})
 	}
 	_, st := run(t, sim.Config{
-		Cluster: nodes(slots...), Policy: newTable(first), Jobs: jobsOf(reading(job(1, 0, times), inputs...)),
+		Cluster: nodes(slots...), Policy: newTable(first), Jobs: sim.Jobs(reading(job(1, 0, times), inputs...)),
 		Network: sim.Network{Bandwidth: 1e9, Split: 1000},
 	})
 	for _, a := range st.attempts {
@@ -314,7 +314,7 @@ func TestIdle(t *testing.T) {
 	}
 	r, st := run(t, sim.Config{
 		Cluster: uniform(2), Policy: p,
-		Jobs: jobsOf(job(1, 0, []float64{4, 9}, []float64{1, 1}), job(2, 1, []float64{10}), job(3, 5, []float64{1})),
+		Jobs: sim.Jobs(job(1, 0, []float64{4, 9}, []float64{1, 1}), job(2, 1, []float64{10}), job(3, 5, []float64{1})),
 	})
 	checkGantt(t, st, `
 	1/0/0 slot 0 0s-4s
@@ -341,14 +341,14 @@ func TestBadNetworks(t *testing.T) {
 		{"Remote is {0 2 0}: want zero with a Network", func(c *sim.Config) { c.Network.Bandwidth, c.Remote.Rack = 1, 2 }},
 		{"task 1/0/0 reads 35184372088833 bytes over the network, more than 35184372088832", func(c *sim.Config) {
 			c.Network.Bandwidth = 1
-			c.Jobs = jobsOf(ofBytes(reading(job(1, 0, []float64{1}), at{1}), 1<<45+1))
+			c.Jobs = sim.Jobs(ofBytes(reading(job(1, 0, []float64{1}), at{1}), 1<<45+1))
 		}},
 		{"task 1/0/0, started at 0s: its end is out of the range of time", func(c *sim.Config) {
 			c.Network.Bandwidth = 1
-			c.Jobs = jobsOf(ofBytes(reading(job(1, 0, []float64{1}), at{1}), 1<<45))
+			c.Jobs = sim.Jobs(ofBytes(reading(job(1, 0, []float64{1}), at{1}), 1<<45))
 		}},
 	} {
-		cfg := sim.Config{Cluster: nodes(0, 1), Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1}))}
+		cfg := sim.Config{Cluster: nodes(0, 1), Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, []float64{1}))}
 		tc.config(&cfg)
 		if _, err := sim.Run(context.Background(), cfg); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("error %v, want %q", err, tc.want)
@@ -360,7 +360,7 @@ func TestBadNetworks(t *testing.T) {
 func TestFailureWhileInputArrives(t *testing.T) {
 	r, st := run(t, sim.Config{
 		Cluster: nodes(0, 1), Policy: newTable(first), Faults: sim.Faults{Task: 0.9}, Seed: 1,
-		Jobs:    jobsOf(ofBytes(reading(job(1, 0, []float64{8}), at{1}), 1000)),
+		Jobs:    sim.Jobs(ofBytes(reading(job(1, 0, []float64{8}), at{1}), 1000)),
 		Network: sim.Network{Bandwidth: 10, Overlap: true},
 	})
 	for _, a := range st.attempts {
@@ -384,7 +384,7 @@ func TestTransfersMoveInTheOrderOfSlots(t *testing.T) {
 			return a
 		}},
 		Faults: sim.Faults{Script: []sim.NodeFault{{At: sojourn.Time(5 * s), Node: 1}}},
-		Jobs:   jobsOf(ofBytes(reading(job(1, 0, []float64{1, 2}), at{1, 2, 3}, at{1, 2, 3}), 100, 100)),
+		Jobs:   sim.Jobs(ofBytes(reading(job(1, 0, []float64{1, 2}), at{1, 2, 3}, at{1, 2, 3}), 100, 100)),
 	})
 	// Each has had 25 B. The 75 B that are left take 7.5 s at 10 B/s.
 	checkGantt(t, st, `
@@ -414,7 +414,7 @@ func TestOutputLostWhileInputArrives(t *testing.T) {
 	} {
 		j.Phases[0].Delays = []time.Duration{tc.delay}
 		_, st := run(t, sim.Config{
-			Cluster: c, Policy: newTable(first), Jobs: jobsOf(j), Network: sim.Network{Bandwidth: 10},
+			Cluster: c, Policy: newTable(first), Jobs: sim.Jobs(j), Network: sim.Network{Bandwidth: 10},
 			Faults: sim.Faults{LoseOutput: true, Script: []sim.NodeFault{{At: sojourn.Time(32 * s), Node: 2}}},
 		})
 		checkGantt(t, st, "1/0/0 slot 0 0s-30s\n"+tc.want)

@@ -28,7 +28,7 @@ func TestOffersAgainAfterAnAssignment(t *testing.T) {
 		return j
 	}
 	var st story
-	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: follower{newTable(first)}, Jobs: jobsOf(on(1, mapreduce.Map), on(2, mapreduce.Reduce))}
+	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: follower{newTable(first)}, Jobs: sim.Jobs(on(1, mapreduce.Map), on(2, mapreduce.Reduce))}
 	st.watch(&cfg)
 	if _, err := sim.Run(context.Background(), cfg); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func sized(id sojourn.JobID, bytes ...int64) *sim.Job {
 
 // place returns the jobs as Place yields them.
 func place(t interface{ Fatal(...any) }, c sim.Cluster, p sim.Placement, jobs ...*sim.Job) []*sim.Job {
-	seq, err := sim.Place(&c, p, jobsOf(jobs...))
+	seq, err := sim.Place(&c, p, sim.Jobs(jobs...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestPlacementsArePaired(t *testing.T) {
 		t.Errorf("two seeds place the same blocks: %s", inputs(alone[0]))
 	}
 
-	seq, err := sim.Place(&c, p, jobsOf(job(1), job(2)))
+	seq, err := sim.Place(&c, p, sim.Jobs(job(1), job(2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,10 +210,10 @@ func TestPlacementsArePaired(t *testing.T) {
 // Mistakes are named. An error of the workload is passed on.
 func TestPlacementThatIsWrong(t *testing.T) {
 	c := racks("a")
-	if _, err := sim.Place(&c, sim.Placement{}, jobsOf()); err == nil || err.Error() != "sim: 0 replicas of a block, want at least 1" {
+	if _, err := sim.Place(&c, sim.Placement{}, sim.Jobs()); err == nil || err.Error() != "sim: 0 replicas of a block, want at least 1" {
 		t.Errorf("no replicas: error %v", err)
 	}
-	if _, err := sim.Place(&sim.Cluster{}, sim.Placement{Replicas: 1}, jobsOf()); err == nil || err.Error() != "sim: no nodes to place blocks on" {
+	if _, err := sim.Place(&sim.Cluster{}, sim.Placement{Replicas: 1}, sim.Jobs()); err == nil || err.Error() != "sim: no nodes to place blocks on" {
 		t.Errorf("no nodes: error %v", err)
 	}
 	bad := errors.New("line 3")

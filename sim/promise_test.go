@@ -25,7 +25,7 @@ func (p breaker) Void(id sojourn.JobID) (string, bool) { return "a slot was lost
 func TestVoidPromiseIsCountedOnce(t *testing.T) {
 	r, st := run(t, sim.Config{
 		Cluster: uniform(1), Policy: breaker{newTable(first)},
-		Jobs: jobsOf(job(1, 0, []float64{1, 2, 3, 4}), job(2, 1, []float64{1, 1})),
+		Jobs: sim.Jobs(job(1, 0, []float64{1, 2, 3, 4}), job(2, 1, []float64{1, 1})),
 	})
 	if r.Void != 1 {
 		t.Errorf("%d promises are void, want 1", r.Void)
@@ -60,7 +60,7 @@ func TestRecoveryOfANodeThatIsUp(t *testing.T) {
 		next := 0
 		cfg := sim.Config{
 			Cluster: uniform(1), Policy: newTable(first), Seed: seed,
-			Jobs:   jobsOf(job(1, 0, []float64{1.5, 1.5, 1.5, 1.5, 1.5, 1.5})),
+			Jobs:   sim.Jobs(job(1, 0, []float64{1.5, 1.5, 1.5, 1.5, 1.5, 1.5})),
 			Faults: sim.Faults{MTBF: 2 * s, MTTR: s, Script: script},
 		}
 		up = true

@@ -74,7 +74,7 @@ func TestRemoteReads(t *testing.T) {
 			a.Locality = sojourn.Remote // the simulator does not believe it
 			return a
 		}}
-		cfg := sim.Config{Cluster: racks("a", "a", "b", "b", ""), Policy: p, Jobs: jobsOf(reading(job(1, 0, times), tc.inputs...))}
+		cfg := sim.Config{Cluster: racks("a", "a", "b", "b", ""), Policy: p, Jobs: sim.Jobs(reading(job(1, 0, times), tc.inputs...))}
 		tc.config(&cfg)
 		r, st := run(t, cfg)
 		var counts [4]int
@@ -103,7 +103,7 @@ func TestReadsFromNodesThatFail(t *testing.T) {
 		jobs = append(jobs, reading(job(sojourn.JobID(i+1), at, []float64{10}), []sojourn.NodeID{1, 2}))
 	}
 	_, st := run(t, sim.Config{
-		Cluster: c, Policy: newTable(first), Jobs: jobsOf(jobs...), Remote: sim.Remote{Rack: 1.5, Remote: 3},
+		Cluster: c, Policy: newTable(first), Jobs: sim.Jobs(jobs...), Remote: sim.Remote{Rack: 1.5, Remote: 3},
 		Faults: sim.Faults{Script: []sim.NodeFault{
 			{At: sojourn.Time(s), Node: 1}, {At: sojourn.Time(2 * s), Node: 2}, {At: sojourn.Time(100 * s), Node: 1, Up: true},
 		}},
@@ -136,7 +136,7 @@ func TestSourceThatIsDown(t *testing.T) {
 		return a
 	}}
 	_, err := sim.Run(context.Background(), sim.Config{
-		Cluster: racks("a", "a"), Policy: p, Jobs: jobsOf(reading(job(1, 1, []float64{1}), []sojourn.NodeID{1, 2})),
+		Cluster: racks("a", "a"), Policy: p, Jobs: sim.Jobs(reading(job(1, 1, []float64{1}), []sojourn.NodeID{1, 2})),
 		Faults: sim.Faults{Script: []sim.NodeFault{{Node: 2}}},
 	})
 	if pe := asPolicyError(err); pe == nil || pe.What != "assigned task 1/0/0 to read from node 2, which is down" {
@@ -173,7 +173,7 @@ func TestReadsAgainstSearch(t *testing.T) {
 			jobs = append(jobs, j)
 		}
 		cfg := sim.Config{
-			Cluster: c, Policy: newTable(last), Jobs: jobsOf(jobs...), Remote: sim.Remote{Node: 1.25, Rack: 1.5, Remote: 3},
+			Cluster: c, Policy: newTable(last), Jobs: sim.Jobs(jobs...), Remote: sim.Remote{Node: 1.25, Rack: 1.5, Remote: 3},
 			Faults: sim.Faults{MTBF: 20 * s, MTTR: 10 * s, Refuse: 0.1}, Seed: rapid.Uint64().Draw(t, "seed"),
 		}
 		down := map[sojourn.NodeID]bool{}

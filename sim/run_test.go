@@ -21,7 +21,7 @@ import (
 func TestJobsInTheOrderOfArrival(t *testing.T) {
 	r, st := run(t, sim.Config{
 		Cluster: uniform(2), Policy: newTable(first), Records: true,
-		Jobs: jobsOf(job(1, 0, []float64{3, 2, 4}), job(2, 1, []float64{1})),
+		Jobs: sim.Jobs(job(1, 0, []float64{3, 2, 4}), job(2, 1, []float64{1})),
 	})
 	checkGantt(t, st, `
 		1/0/1 slot 1 0s-2s
@@ -58,7 +58,7 @@ func TestJobsInTheOrderOfArrival(t *testing.T) {
 
 // 70 tasks go to 70 free slots, in the order of both.
 func TestSlotsAreOfferedInTheOrderOfID(t *testing.T) {
-	_, st := run(t, sim.Config{Cluster: uniform(70), Policy: newTable(first), Jobs: jobsOf(job(1, 0, make([]float64, 70)))})
+	_, st := run(t, sim.Config{Cluster: uniform(70), Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, make([]float64, 70)))})
 	for i, a := range st.attempts {
 		if int(a.Slot) != i || int(a.Task.Index) != i {
 			t.Fatalf("attempt %d is at task %v on slot %d", i, a.Task, a.Slot)
@@ -70,7 +70,7 @@ func TestSlotsAreOfferedInTheOrderOfID(t *testing.T) {
 func TestBarrier(t *testing.T) {
 	_, st := run(t, sim.Config{
 		Cluster: mapReduce(1, 1, 1), Policy: newTable(last),
-		Jobs: jobsOf(job(1, 0, []float64{2, 1}, []float64{1}), job(2, 0.5, []float64{1}, []float64{5})),
+		Jobs: sim.Jobs(job(1, 0, []float64{2, 1}, []float64{1}), job(2, 0.5, []float64{1}, []float64{5})),
 	})
 	// Last come, first served: 1/0/1 0-1, then job 2 1-2, then 1/0/0 2-4.
 	checkGantt(t, st, `
@@ -90,7 +90,7 @@ func TestSlowStartWaitsForDelays(t *testing.T) {
 	j.Phases[0].Delays = []time.Duration{5 * s, 0}
 	j.Phases[1].After = 1
 	var service time.Duration
-	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: jobsOf(j), Records: true}
+	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: sim.Jobs(j), Records: true}
 	st := new(story)
 	st.watch(&cfg)
 	cfg.Hooks.Event = func(ev sojourn.Event, _ error) {
@@ -123,7 +123,7 @@ func TestNoBarrier(t *testing.T) {
 	j := job(1, 0, []float64{3}, []float64{2})
 	j.Phases[0].Delays = []time.Duration{9 * s}
 	j.Phases[1].After = sojourn.NoBarrier
-	_, st := run(t, sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: jobsOf(j)})
+	_, st := run(t, sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: sim.Jobs(j)})
 	checkGantt(t, st, `
 		1/1/0 slot 1 0s-2s
 		1/0/0 slot 0 0s-3s
@@ -133,13 +133,13 @@ func TestNoBarrier(t *testing.T) {
 // A task of 1 s takes 2/3 s on a node of speed 1.5, rounded to the nanosecond.
 func TestSpeedsAndStragglers(t *testing.T) {
 	c := sim.Cluster{Uniform: true, Nodes: []sim.Node{{Speed: 1.5, Slots: []int{1}}, {Slots: []int{1}}}}
-	_, st := run(t, sim.Config{Cluster: c, Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1, 1}))})
+	_, st := run(t, sim.Config{Cluster: c, Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, []float64{1, 1}))})
 	checkGantt(t, st, `
 		1/0/0 slot 0 0s-666.666667ms
 		1/0/1 slot 1 0s-1s
 	`)
 	_, st = run(t, sim.Config{
-		Cluster: c, Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1, 1})),
+		Cluster: c, Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, []float64{1, 1})),
 		Stragglers: sim.Stragglers{Probability: 1, Factor: 4.5},
 	})
 	checkGantt(t, st, `
@@ -158,7 +158,7 @@ func TestNodeFailure(t *testing.T) {
 	script := []sim.NodeFault{{At: sojourn.Time(3 * s), Node: 2}, {At: sojourn.Time(5 * s), Node: 2, Up: true}}
 	for _, lose := range []bool{false, true} {
 		_, st := run(t, sim.Config{
-			Cluster: c, Policy: newTable(first), Jobs: jobsOf(j),
+			Cluster: c, Policy: newTable(first), Jobs: sim.Jobs(j),
 			Faults: sim.Faults{Script: script, LoseOutput: lose},
 		})
 		// Slots: 0 map and 1 reduce on node 1; 2 and 3 map on node 2. Task 1 ends at
@@ -211,7 +211,7 @@ func TestOutputThatIsNeededAgain(t *testing.T) {
 		return sim.NodeFault{At: sojourn.Time(at), Node: n, Up: up}
 	}
 	_, st := run(t, sim.Config{
-		Cluster: c, Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1}, []float64{2}, []float64{9})),
+		Cluster: c, Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, []float64{1}, []float64{2}, []float64{9})),
 		Faults: sim.Faults{LoseOutput: true, Script: []sim.NodeFault{
 			fault(1*s, 1, false), // phase 0 just ended there: it runs again on node 2
 			fault(2*s, 1, true),  // phase 1 runs there
@@ -249,7 +249,7 @@ func TestOutputLostOnTheWay(t *testing.T) {
 	} {
 		j.Phases[0].Delays = []time.Duration{tc.delay}
 		_, st := run(t, sim.Config{
-			Cluster: c, Policy: newTable(first), Jobs: jobsOf(j),
+			Cluster: c, Policy: newTable(first), Jobs: sim.Jobs(j),
 			Faults: sim.Faults{LoseOutput: true, Script: []sim.NodeFault{{At: sojourn.Time(3 * s), Node: 1}}},
 		})
 		checkGantt(t, st, tc.want)
@@ -260,7 +260,7 @@ func TestOutputLostOnTheWay(t *testing.T) {
 // offered again.
 func TestRefusals(t *testing.T) {
 	r, st := run(t, sim.Config{
-		Cluster: uniform(2), Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1, 1})),
+		Cluster: uniform(2), Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, []float64{1, 1})),
 		Faults: sim.Faults{Refuse: 0.5}, Seed: 3,
 	})
 	var refused, finished int
@@ -299,7 +299,7 @@ func TestTaskFailures(t *testing.T) {
 		times[i] = 10
 	}
 	r, st := run(t, sim.Config{
-		Cluster: uniform(7), Policy: newTable(first), Jobs: jobsOf(job(1, 0, times)), Seed: 1,
+		Cluster: uniform(7), Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, times)), Seed: 1,
 		Faults: sim.Faults{Task: 0.3},
 	})
 	failed, sum := 0, time.Duration(0)
@@ -331,10 +331,10 @@ func TestClasses(t *testing.T) {
 		setClass(j, 2, 0)
 		return j
 	}
-	_, st := run(t, sim.Config{Cluster: uniform(1), Policy: newTable(first), Jobs: jobsOf(mixed())})
+	_, st := run(t, sim.Config{Cluster: uniform(1), Policy: newTable(first), Jobs: sim.Jobs(mixed())})
 	checkGantt(t, st, "1/0/0 slot 0 0s-1s\n1/1/0 slot 0 1s-2s\n1/2/0 slot 0 2s-3s\n")
 	j := mixed()
-	_, st = run(t, sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: jobsOf(j)})
+	_, st = run(t, sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: sim.Jobs(j)})
 	checkGantt(t, st, "1/0/0 slot 0 0s-1s\n1/1/0 slot 1 1s-2s\n1/2/0 slot 0 2s-3s\n")
 	if !reflect.DeepEqual(j, mixed()) {
 		t.Errorf("Run changed the job to %+v", j)
@@ -347,7 +347,7 @@ func TestSameInstant(t *testing.T) {
 	p := &waking{table: newTable(first), at: []sojourn.Time{sojourn.Time(2 * s)}}
 	_, st := run(t, sim.Config{
 		Cluster: mapReduce(3, 1, 0), Policy: p,
-		Jobs: jobsOf(job(1, 0, []float64{2, 9}), job(2, 2, []float64{1}), job(3, 2, []float64{1})),
+		Jobs: sim.Jobs(job(1, 0, []float64{2, 9}), job(2, 2, []float64{1}), job(3, 2, []float64{1})),
 		Faults: sim.Faults{Script: []sim.NodeFault{
 			{At: sojourn.Time(1 * s), Node: 3}, {At: sojourn.Time(2 * s), Node: 3, Up: true}, {At: sojourn.Time(2 * s), Node: 2},
 		}},
@@ -397,7 +397,7 @@ func (p *waking) NextWake() (sojourn.Time, bool) {
 func TestTasksWithoutTime(t *testing.T) {
 	r, st := run(t, sim.Config{
 		Cluster: uniform(1), Policy: newTable(first), Records: true,
-		Jobs: jobsOf(job(1, 1, []float64{0, 0}, []float64{0})),
+		Jobs: sim.Jobs(job(1, 1, []float64{0, 0}, []float64{0})),
 	})
 	checkGantt(t, st, "1/0/0 slot 0 1s-1s\n1/0/1 slot 0 1s-1s\n1/1/0 slot 0 1s-1s\n")
 	if got := r.JobRecords[0]; !math.IsNaN(got.Slowdown()) || r.Slowdown.N != 0 || r.BoundedSlowdown.Mean != 1 || got.PSFinish != sojourn.Time(s) || r.Makespan != 0 {
@@ -411,7 +411,7 @@ func TestProgress(t *testing.T) {
 	j := job(1, 0, []float64{1, 3}, []float64{5})
 	j.Phases[1].After = 1
 	var got []string
-	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: jobsOf(j), Progress: 2 * s}
+	cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: sim.Jobs(j), Progress: 2 * s}
 	cfg.Hooks.Event = func(ev sojourn.Event, _ error) {
 		if ev.Kind == sojourn.TaskProgress {
 			got = append(got, fmt.Sprint(ev.At, " ", ev.Task, " ", ev.Progress, " ", ev.Service))
@@ -455,7 +455,7 @@ func TestPreemption(t *testing.T) {
 	for _, preempt := range []bool{true, false} {
 		r, st := run(t, sim.Config{
 			Cluster: uniform(1), Policy: &killer{table: newTable(last)}, Preempt: preempt,
-			Jobs: jobsOf(job(1, 0, []float64{5}), job(2, 1, []float64{2})),
+			Jobs: sim.Jobs(job(1, 0, []float64{5}), job(2, 1, []float64{2})),
 		})
 		if preempt {
 			checkGantt(t, st, "1/0/0 slot 0 0s-1s preempted\n2/0/0 slot 0 1s-3s\n1/0/0 slot 0 3s-8s\n")
@@ -495,7 +495,7 @@ func TestOutcomes(t *testing.T) {
 	jobs[3].Deadline = sojourn.Time(3 * s)
 	for _, audit := range []bool{true, false} {
 		r, st := run(t, sim.Config{
-			Cluster: mapReduce(1, 1, 0), Policy: picky{newTable(first)}, Jobs: jobsOf(jobs...), Records: true, NoAudit: !audit,
+			Cluster: mapReduce(1, 1, 0), Policy: picky{newTable(first)}, Jobs: sim.Jobs(jobs...), Records: true, NoAudit: !audit,
 		})
 		var got []sim.Outcome
 		for i, rec := range r.JobRecords {
@@ -542,11 +542,11 @@ func TestRunEndsWithoutProgress(t *testing.T) {
 	stuck := job(1, 0, []float64{1, 1}, []float64{1})
 	stuck.Phases[1].After = 1
 	for name, cfg := range map[string]sim.Config{
-		"declines":      {Cluster: uniform(1), Policy: newTable(none), Jobs: jobsOf(job(1, 0, []float64{1}))},
-		"wakes":         {Cluster: uniform(1), Policy: sleepless{newTable(none)}, Jobs: jobsOf(job(1, 0, []float64{1}))},
-		"nodes fail":    {Cluster: uniform(1), Policy: newTable(none), Jobs: jobsOf(job(1, 0, []float64{1})), Faults: sim.Faults{MTBF: time.Hour, MTTR: s}},
-		"slots missing": {Cluster: mapReduce(1, 0, 1), Policy: newTable(first), Jobs: jobsOf(job(1, 0, []float64{1}))},
-		"slots held":    {Cluster: uniform(1), Policy: newTable(last), Jobs: jobsOf(stuck), Progress: s},
+		"declines":      {Cluster: uniform(1), Policy: newTable(none), Jobs: sim.Jobs(job(1, 0, []float64{1}))},
+		"wakes":         {Cluster: uniform(1), Policy: sleepless{newTable(none)}, Jobs: sim.Jobs(job(1, 0, []float64{1}))},
+		"nodes fail":    {Cluster: uniform(1), Policy: newTable(none), Jobs: sim.Jobs(job(1, 0, []float64{1})), Faults: sim.Faults{MTBF: time.Hour, MTTR: s}},
+		"slots missing": {Cluster: mapReduce(1, 0, 1), Policy: newTable(first), Jobs: sim.Jobs(job(1, 0, []float64{1}))},
+		"slots held":    {Cluster: uniform(1), Policy: newTable(last), Jobs: sim.Jobs(stuck), Progress: s},
 	} {
 		r, err := sim.Run(context.Background(), cfg)
 		if err != nil || r.Unfinished != 1 || r.Finished != 0 {
@@ -624,7 +624,7 @@ func busy(seed uint64) sim.Config {
 	c := mapReduce(4, 2, 1)
 	c.Nodes[0].Speed = 0.7
 	return sim.Config{
-		Cluster: c, Policy: newTable(first), Jobs: jobsOf(jobs...), Seed: seed, Records: true,
+		Cluster: c, Policy: newTable(first), Jobs: sim.Jobs(jobs...), Seed: seed, Records: true,
 		Estimates:  sim.Estimates{Mode: sim.LogNormal, Sigma: 0.5},
 		Stragglers: sim.Stragglers{Probability: 0.2, Factor: 3},
 		Faults:     sim.Faults{Task: 0.1, Refuse: 0.1, MTBF: 300 * s, MTTR: 40 * s, LoseOutput: true},
@@ -670,7 +670,7 @@ func TestRunsOfOneSeedArePaired(t *testing.T) {
 // times times one factor for each job or for all.
 func TestEstimates(t *testing.T) {
 	told := func(e sim.Estimates, jobs ...*sim.Job) (list []*sojourn.Job) {
-		cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: jobsOf(jobs...), Estimates: e}
+		cfg := sim.Config{Cluster: mapReduce(1, 1, 1), Policy: newTable(first), Jobs: sim.Jobs(jobs...), Estimates: e}
 		cfg.Hooks.Event = func(ev sojourn.Event, _ error) {
 			if ev.Kind == sojourn.JobArrived {
 				list = append(list, ev.Job)
@@ -732,7 +732,7 @@ func TestEstimates(t *testing.T) {
 func TestNodeFailuresByChance(t *testing.T) {
 	var down, up []sojourn.Time
 	cfg := sim.Config{
-		Cluster: uniform(1), Policy: newTable(first), Jobs: jobsOf(job(1, 1000000, []float64{1})),
+		Cluster: uniform(1), Policy: newTable(first), Jobs: sim.Jobs(job(1, 1000000, []float64{1})),
 		Faults: sim.Faults{MTBF: 300 * s, MTTR: 100 * s}, Seed: 9,
 	}
 	cfg.Hooks.Event = func(ev sojourn.Event, _ error) {
@@ -804,7 +804,7 @@ func TestMetricsLeaveOutWhatDidNotFinish(t *testing.T) {
 	done.Deadline = sojourn.Time(4 * s)
 	setClass(never, 0, 1)
 	r, _ := run(t, sim.Config{
-		Cluster: sim.Cluster{Nodes: []sim.Node{{Slots: []int{1}}}}, Policy: newTable(first), Jobs: jobsOf(done, never),
+		Cluster: sim.Cluster{Nodes: []sim.Node{{Slots: []int{1}}}}, Policy: newTable(first), Jobs: sim.Jobs(done, never),
 	})
 	if r.Finished != 1 || r.Unfinished != 1 || r.Jain != 1 || !slices.Equal(r.Utilisation, []float64{1}) || r.Met != 1 || r.Makespan != 4*s {
 		t.Errorf("finished %d, unfinished %d, Jain %v, utilisation %v, met %d, makespan %v, want 1, 1, 1, [1], 1, 4s",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"reflect"
 	"slices"
@@ -18,21 +17,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sequence yields jobs without error.
-func sequence(jobs []*sim.Job) iter.Seq2[*sim.Job, error] {
-	return func(yield func(*sim.Job, error) bool) {
-		for _, j := range jobs {
-			if !yield(j, nil) {
-				return
-			}
-		}
-	}
-}
-
 // write writes jobs that have no fault.
 func write(t interface{ Fatalf(string, ...any) }, jobs []*sim.Job) string {
 	var buf bytes.Buffer
-	if err := Write(&buf, sequence(jobs), WriteOptions{}); err != nil {
+	if err := Write(&buf, sim.Jobs(jobs...), WriteOptions{}); err != nil {
 		t.Fatalf("Write: %v", err)
 	}
 	return buf.String()
@@ -252,7 +240,7 @@ func TestWriteEndsAtTheFirstError(t *testing.T) {
 	if err := Write(&buf, jobs, WriteOptions{}); err != failure || buf.String() != goodLine {
 		t.Errorf("error %v after %q, want %v after %q", err, buf.String(), failure, goodLine)
 	}
-	if err := Write(broken{failure}, sequence(readAll(t, goodLine)), WriteOptions{}); err != failure {
+	if err := Write(broken{failure}, sim.Jobs(readAll(t, goodLine)...), WriteOptions{}); err != failure {
 		t.Errorf("error %v, want that of the writer, %v", err, failure)
 	}
 }

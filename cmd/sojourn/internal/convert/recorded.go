@@ -319,11 +319,5 @@ func (r *recorder) cluster() {
 
 // List yields the jobs.
 func (r *Recorded) List() iter.Seq2[*sim.Job, error] {
-	return func(yield func(*sim.Job, error) bool) {
-		for _, j := range r.Jobs {
-			if !yield(j, nil) {
-				return
-			}
-		}
-	}
+	return sim.Jobs(r.Jobs...)
 }

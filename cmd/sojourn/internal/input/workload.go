@@ -173,13 +173,7 @@ func (w *Workload) All() iter.Seq2[*sim.Job, error] {
 	if w.Again != nil {
 		return w.Again()
 	}
-	return func(yield func(*sim.Job, error) bool) {
-		for _, j := range w.Jobs {
-			if !yield(j, nil) {
-				return
-			}
-		}
-	}
+	return sim.Jobs(w.Jobs...)
 }
 
 // change changes every job.
