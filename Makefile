@@ -18,6 +18,11 @@ hunt:
 bench:
 	@go test -run '^$$' -bench . -count 10 ./...
 
+# Compare the instructions of a finish and a decision with another commit: make speed BASE=main
+BASE = HEAD
+speed:
+	.ci/speed $(BASE)
+
 # Rewrite the golden of the exported API, then look at what changed.
 api:
 	go test -run '^TestAPI$$' . -update
@@ -32,4 +37,4 @@ options:
 fuzz:
 	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime 5m $(PKG)
 
-.PHONY: test ci hunt bench api options fuzz
+.PHONY: test ci hunt bench speed api options fuzz
