@@ -36,7 +36,7 @@ func gangConfig(p sojourn.Policy, places int, patience time.Duration, jobs []*si
 	return sim.Config{
 		Cluster: sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: []int{places}}}}, Policy: p, Records: true,
 		Gangs: &sim.Gangs{Patience: patience},
-		Jobs: sim.Jobs(jobs...),
+		Jobs:  sim.Jobs(jobs...),
 	}
 }
 
