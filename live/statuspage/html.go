@@ -4,25 +4,37 @@ package statuspage
 const source = `<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>sojourn: {{.Live}} jobs, {{.Late}} late</title>
 <style>
-body { font: 14px sans-serif; margin: 2em }
-table { border-collapse: collapse; margin-bottom: 2em }
-th, td { text-align: left; padding: .2em .8em; border-bottom: 1px solid #ccc; vertical-align: top }
-.late { background: #fdd }
+:root { color-scheme: light dark; --line: #ccc; --late: #fdd; --link: #0b57a8; --bg: #fff; --ink: #1b1f24 }
+@media (prefers-color-scheme: dark) { :root { --line: #3a414a; --late: #5a2326; --link: #6cb6f5; --bg: #14171b; --ink: #e8eaed } }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5em; background: var(--bg); color: var(--ink) }
+h1 { font-size: 1.4em }
+a { color: var(--link) }
+.scroll { overflow-x: auto; margin-bottom: 2em }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+caption { text-align: left; font-weight: bold; padding-bottom: .4em }
+th, td { text-align: left; padding: .3em .7em; border-bottom: 1px solid var(--line); vertical-align: top }
+.number { text-align: right; white-space: nowrap }
+.name { max-width: 24em; min-width: 8em; overflow-wrap: anywhere }
+.why { min-width: 12em }
+summary { cursor: pointer }
+.late, :target { background: var(--late) }
 </style>
 <h1>{{.Live}} live jobs, {{.Late}} late{{if .Closed}}, closed{{end}}</h1>
-<p>At {{.Now}} s. <a href="status.json">The same as JSON</a></p>
-<table id="jobs">
+<p>At {{seconds .Now}} s. <a href="status.json">The same as JSON</a></p>
+<div class="scroll" tabindex="0" role="region" aria-label="Jobs"><table id="jobs">
 <caption>Jobs, the next to be served first</caption>
-<tr><th>Job<th>Name<th>Pool<th>Age (s)<th>Deadline (s)<th>Done<th>Running<th>Failed<th>Held<th>Why it waits</tr>
-{{range .Jobs}}<tr id="job{{.ID}}"{{if .Late}} class="late"{{end}}><td>{{.ID}}<td>{{.Name}}<td>{{.Pool}}<td>{{.Age}}<td>{{with .Deadline}}{{.}}{{end}}{{if .Late}} late{{end}} {{.Void}}<td>{{.Done}} of {{.Tasks}}<td>{{.Running}}<td>{{.Failed}}<td>{{.Held}}<td>{{if .Error}}{{.Error}}{{else}}<details><summary>{{or .Why "details"}}</summary>{{range .Explain}}{{.Key}} = {{.Value}}<br>{{end}}</details>{{end}}</tr>
-{{end}}</table>
-<table id="slots">
+<thead><tr><th class="number">Job<th>Name<th>Pool<th class="number">Age (s)<th class="number">Deadline (s)<th class="number">Done<th class="number">Running<th class="number">Failed<th class="number">Held<th>Why it waits</tr></thead>
+<tbody>{{range .Jobs}}<tr id="job{{.ID}}"{{if .Late}} class="late"{{end}}><td class="number">{{.ID}}<td class="name">{{.Name}}<td>{{.Pool}}<td class="number">{{seconds .Age}}<td class="number">{{with .Deadline}}{{seconds .}}{{end}}{{if .Late}} late{{end}} {{.Void}}<td class="number">{{.Done}} of {{.Tasks}}<td class="number">{{.Running}}<td class="number">{{.Failed}}<td class="number">{{.Held}}<td class="why">{{if .Error}}{{.Error}}{{else}}<details><summary>{{or .Why "details"}}</summary>{{range .Explain}}{{.Key}} = {{.Value}}<br>{{end}}</details>{{end}}</tr>
+{{end}}</tbody></table></div>
+<div class="scroll" tabindex="0" role="region" aria-label="Slots"><table id="slots">
 <caption>Slots</caption>
-<tr><th>Slot<th>Class<th>Node<th>Runs<th>Attempt<th>State</tr>
-{{range .Slots}}<tr><td>{{.ID}}<td>{{.Class}}<td>{{.Node}}<td>{{if .Job}}<a href="#job{{.Job}}">{{.Task}}</a>{{end}}<td>{{if .Job}}{{.Attempt}}{{end}}<td>{{if .Leaving}}leaving {{end}}{{.Stopped}}</tr>
-{{end}}</table>
+<thead><tr><th class="number">Slot<th class="number">Class<th class="number">Node<th>Runs<th class="number">Attempt<th>State</tr></thead>
+<tbody>{{range .Slots}}<tr><td class="number">{{.ID}}<td class="number">{{.Class}}<td class="number">{{.Node}}<td>{{if .Job}}<a href="#job{{.Job}}">{{.Task}}</a>{{end}}<td class="number">{{if .Job}}{{.Attempt}}{{end}}<td>{{if .Leaving}}leaving {{end}}{{.Stopped}}</tr>
+{{end}}</tbody></table></div>
 {{if .Ignoring}}<p>Tasks that ignore their contexts:{{range .Ignoring}} {{.}}{{end}}</p>
 {{end}}</html>
 `

@@ -71,7 +71,15 @@ type Slot struct {
 	Stopped string         `json:"stopped"` // why the attempt was asked to stop
 }
 
-var page = template.Must(template.New("page").Parse(source))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"seconds": seconds}).Parse(source))
+
+// seconds writes a number of seconds, or what a pointer has, with one digit after the point.
+func seconds(v any) string {
+	if p, ok := v.(*float64); ok {
+		v = *p
+	}
+	return fmt.Sprintf("%.1f", v)
+}
 
 // Handler returns a handler of the page of a pool.
 func Handler(p *live.Pool) http.Handler {

@@ -9,5 +9,5 @@
 //
 // A [Report] has a verdict, scores, plots, a Gantt chart and tables; what is empty is left out.
 // The page draws plots and the chart on canvases from compact data, in dark or light. Texts are
-// escaped, wherever they come from. [Plot.Draw] writes a plot as SVG or PNG.
+// escaped, wherever they come from.
 package page

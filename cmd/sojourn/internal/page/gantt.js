@@ -49,6 +49,7 @@
   const classOf = b => { switch (mode) { case 'job': return d.job[b] % 24; case 'pool': return g.jobs.pool[d.job[b]] % 8; case 'locality': return d.code[b] & 7; } return lateClass(d.job[b]); };
   const colours = () => { switch (mode) { case 'job': return jobColour.map(c => c[dark() ? 1 : 0]); case 'pool': return dark() ? dark8 : light8; case 'locality': return placeColours(); } return lateColours(); };
   const rowHeight = h => Math.max(3, Math.min(26, (h - head - foot) / d.rows));
+  const tallest = canvas.clientHeight;
   const bounds = () => {
     const span = Math.min(d.last || 1, Math.max(to - from, 20));
     from = Math.max(0, Math.min(from, (d.last || 1) - span)); to = from + span;
@@ -98,9 +99,9 @@
       c.fillText(d.slots[row].length > 11 ? d.slots[row].slice(0, 10) + '…' : d.slots[row], gutter - 6, y); free = y + 14;
     }
     c.textAlign = 'center'; c.textBaseline = 'top';
-    const lo = seconds(from), hi = seconds(to), u = unitOf(Math.max(Math.abs(lo), Math.abs(hi)));
-    for (const v of linearTicks(lo, hi, 's', Math.max(2, Math.floor(W / 90)))) {
-      const x = X(ticks(v - g.start)), label = digits(v / u[0], 7), half = c.measureText(label).width / 2;
+    const lo = seconds(from), hi = seconds(to), [values, step] = linearTicks(lo, hi, 's', Math.max(2, Math.floor(W / 90))), u = unitOf(Math.max(Math.abs(lo), Math.abs(hi)), step);
+    for (const v of values) {
+      const x = X(ticks(v - g.start)), label = digits(v / u[0], 10), half = c.measureText(label).width / 2;
       c.beginPath(); c.moveTo(x, head + Math.min(H, d.rows * rh)); c.lineTo(x, head + H + 4); c.stroke();
       c.fillText(label, Math.min(x, w - half - 2), head + H + 6);
     }
@@ -117,7 +118,7 @@
     $('gantt-key').replaceChildren(...names.map((n, i) => { const s = document.createElement('span'), sw = document.createElement('i'); sw.style.background = colours()[i]; s.append(sw, n); return s; }));
     if (mode === 'job') { const s = document.createElement('span'); s.textContent = 'Boxes of one colour belong to one job or to one of every 24 jobs.'; $('gantt-key').append(s); }
   }
-  function show(i) { d = run(i); $('gantt-note').textContent = d.note || ''; all(); explain(); key(); }
+  function show(i) { d = run(i); canvas.style.height = Math.min(tallest, Math.max(100, d.rows * 26 + head + foot)) + 'px'; $('gantt-note').textContent = d.note || ''; all(); explain(); key(); }
   const label = j => 'job ' + g.jobs.ids[j] + (g.jobs.names[g.jobs.name[j]] ? ' (' + g.jobs.names[g.jobs.name[j]] + ')' : '');
   // held returns how many ticks of slots each job held in a window, and all together.
   function held(a, b) {

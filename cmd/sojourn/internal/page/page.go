@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // A Report is what a page shows, from the top.
@@ -161,7 +162,12 @@ func (s *Scores) Rank(row, column int) string {
 //go:embed page.html page.css page.js gantt.js
 var assets embed.FS
 
-var page = template.Must(template.New("page.html").ParseFS(assets, "page.html"))
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"tight": tight}).ParseFS(assets, "page.html"))
+
+// tight keeps percent and plus-minus signs on the line of their numbers.
+func tight(text string) string {
+	return strings.NewReplacer(" %", "\u00a0%", "± ", "±\u00a0").Replace(text)
+}
 
 // Write writes the page.
 func (r *Report) Write(w io.Writer) error {

@@ -48,8 +48,15 @@ function value(v, axis) {
 // Scales. A scale has ticks: [place in 0..1, label].
 const symlog = v => Math.sign(v) * Math.log10(1 + Math.abs(v));
 const units = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's'], [1e-3, 'ms'], [1e-6, 'µs']];
-const unitOf = most => units.find(u => most >= 2 * u[0]) ?? units[units.length - 1];
+// unitOf returns the unit for numbers up to most, in which a step is no less than a quarter.
+function unitOf(most, step) {
+  let i = units.findIndex(u => most >= 2 * u[0]);
+  if (i < 0) i = units.length - 1;
+  while (i + 1 < units.length && step < .2499 * units[i][0] && most < 1e5 * units[i + 1][0]) i++;
+  return units[i];
+}
 const timeSteps = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+// linearTicks returns the values of ticks, and the step between them.
 function linearTicks(lo, hi, unit, most) {
   const span = hi - lo || 1;
   let step;
@@ -57,9 +64,10 @@ function linearTicks(lo, hi, unit, most) {
   if (!step) { const base = unit === 's' ? 86400 : 1; const p = 10 ** Math.floor(Math.log10(span / most / base)); step = base * p * ([1, 2, 5, 10].find(k => span / (k * p * base) <= most) ?? 10); }
   const list = [];
   for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + step * 1e-9; k++) list.push(k * step);
-  return list;
+  return [list, step];
 }
-function scaleOf(axis, lo, hi, length, room) {
+// A margin is the share of the length that stays free at both ends.
+function scaleOf(axis, lo, hi, length, room, margin = 0) {
   if (axis.scale === 'names') {
     const n = axis.names.length;
     return { at: v => (v + .5) / n, back: p => Math.min(n - 1, Math.max(0, Math.floor(p * n))), ticks: axis.names.map((t, i) => [(i + .5) / n, t]), unit: '' };
@@ -67,7 +75,9 @@ function scaleOf(axis, lo, hi, length, room) {
   if (!(hi > lo)) { hi = lo > 0 ? lo * 1.5 : lo + 1; lo = lo > 0 ? lo / 1.5 : lo - 1; }
   const f = axis.scale === 'log' ? Math.log10 : axis.scale === 'symlog' ? symlog : v => v;
   const g = axis.scale === 'log' ? v => 10 ** v : axis.scale === 'symlog' ? v => Math.sign(v) * (10 ** Math.abs(v) - 1) : v => v;
-  const a = f(lo), b = f(hi), at = v => (f(v) - a) / (b - a), most = Math.max(2, Math.floor(length / room));
+  const wide = margin * (f(hi) - f(lo)) / (1 - 2 * margin), a = f(lo) - wide, b = f(hi) + wide;
+  if (wide) [lo, hi] = [g(a), g(b)];
+  const at = v => (f(v) - a) / (b - a), most = Math.max(2, Math.floor(length / room));
   let values, label = v => digits(v), unit = axis.unit ?? '';
   if (axis.scale === 'log') {
     const times = axis.unit === 's' ? [1e-6, 1e-5, 1e-4, 1e-3, .01, .1, 1, 3, 10, 30, 60, 180, 600, 1800, 3600, 10800, 36000, 86400, 259200, 864000, 2592000] : [];
@@ -81,10 +91,12 @@ function scaleOf(axis, lo, hi, length, room) {
   } else if (axis.scale === 'symlog') {
     values = [0];
     for (const v of [1, 10, 60, 600, 3600, 21600, 86400, 864000]) { if (v <= hi) values.push(v); if (-v >= lo) values.unshift(-v); }
+    values = values.filter(v => v >= lo && v <= hi);
     label = v => v === 0 ? '0' : (v > 0 ? '+' : '') + duration(v);
   } else {
-    values = linearTicks(lo, hi, axis.unit, most);
-    if (axis.unit === 's') { const u = unitOf(Math.max(Math.abs(lo), Math.abs(hi))); unit = u[1]; label = v => digits(v / u[0], 6); }
+    let step;
+    [values, step] = linearTicks(lo, hi, axis.unit, most);
+    if (axis.unit === 's') { const u = unitOf(Math.max(Math.abs(lo), Math.abs(hi)), step); unit = u[1]; label = v => digits(v / u[0], 6); }
     if (axis.unit === '%') { label = v => digits(100 * v); }
   }
   if (axis.scale && axis.unit === 's') unit = '';
@@ -122,7 +134,7 @@ function plot(figure) {
   });
   const [xlo, xhi] = extent(p.series, ['x']);
   let [ylo, yhi] = extent(p.series, ['y', 'low', 'high']);
-  if (p.y.scale !== 'log') { ylo = Math.min(0, ylo); yhi = p.y.unit === '%' && yhi <= 1 ? 1 : yhi * 1.05; }
+  if (p.y.scale !== 'log') { ylo = Math.min(0, ylo); yhi = p.y.unit === '%' && yhi <= 1 ? 1 : yhi * 1.05; } else { ylo /= 1.1; yhi *= 1.1; }
   function draw() {
     legend.querySelectorAll('i').forEach((el, i) => { el.style.background = colourOf(i); });
     const [c, w, h] = fit(canvas);
@@ -131,7 +143,7 @@ function plot(figure) {
     c.font = font();
     const left = Math.max(...ys.ticks.map(t => c.measureText(t[1]).width)) + 34, right = 14, top = 10, bottom = 46;
     const W = w - left - right, H = h - top - bottom;
-    const xs = scaleOf(p.x, xlo, xhi, W, 74);
+    const xs = scaleOf(p.x, xlo, xhi, W, 74, p.steps && !p.x.scale ? 0 : .03); // lines over time fill their plot
     const X = v => left + W * xs.at(v), Y = v => top + H * (1 - ys.at(v));
     c.strokeStyle = css('--line'); c.fillStyle = css('--soft'); c.lineWidth = 1;
     c.textAlign = 'center'; c.textBaseline = 'top';
@@ -145,9 +157,10 @@ function plot(figure) {
     for (const [at, label] of ys.ticks) { const y = top + H * (1 - at); c.beginPath(); c.moveTo(left - 4, y); c.lineTo(left + W, y); c.stroke(); c.fillText(label, left - 8, y); }
     const name = (axis, unit) => axis.label + (unit ? ' (' + unit + ')' : '');
     c.fillStyle = css('--ink'); c.textAlign = 'center'; c.textBaseline = 'bottom';
-    c.fillText(name(p.x, xs.unit), left + W / 2, h - 4);
+    const half = Math.min(c.measureText(name(p.x, xs.unit)).width, w - 4) / 2;
+    c.fillText(name(p.x, xs.unit), Math.max(half + 2, Math.min(left + W / 2, w - half - 2)), h - 4, w - 4);
     c.save(); c.translate(13, top + H / 2); c.rotate(-Math.PI / 2); c.textBaseline = 'middle'; c.fillText(name(p.y, ys.unit), 0, 0); c.restore();
-    if (p.x.scale === 'symlog') { c.strokeStyle = css('--ink'); c.beginPath(); c.moveTo(X(0), top); c.lineTo(X(0), top + H); c.stroke(); }
+    if (p.x.scale === 'symlog' && X(0) >= left && X(0) <= left + W) { c.strokeStyle = css('--ink'); c.beginPath(); c.moveTo(X(0), top); c.lineTo(X(0), top + H); c.stroke(); }
     c.save(); c.beginPath(); c.rect(left, top - 2, W, H + 4); c.clip();
     p.series.map((s, i) => [s, i]).reverse().forEach(([s, i]) => { // the first one on top
       if (hidden.has(i)) return;
@@ -168,11 +181,11 @@ function plot(figure) {
         return;
       }
       c.beginPath();
-      let last = null;
+      let last = null; // an ECDF begins at 0
       s.x.forEach((x, k) => {
         if (s.y[k] == null || x == null) { last = null; return; }
         const px = X(x), py = Y(s.y[k]);
-        if (last === null) c.moveTo(px, py); else { if (p.steps) c.lineTo(px, last); c.lineTo(px, py); }
+        if (last === null) { c.moveTo(px, p.steps && p.x.scale ? Y(0) : py); c.lineTo(px, py); } else { if (p.steps) c.lineTo(px, last); c.lineTo(px, py); }
         last = py;
       });
       c.stroke();

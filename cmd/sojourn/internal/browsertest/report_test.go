@@ -1,0 +1,290 @@
+package browsertest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Each kind of report fits into windows of a desk, a tablet and a telephone, in the light and in the dark: nothing is
+// wider than the window, no label of a plot is cut off or lies on another, every plot names its axes, and texts can be told
+// from their ground.
+func TestNothingIsCutOff(t *testing.T) {
+	reports := map[string]string{
+		"compare": sojourn(t, "compare", "--sample"),
+		"run":     sojourn(t, "run", "--sample", "-p", "fair"),
+		"seeds":   sojourn(t, "compare", "--gen", "hfsp-dev:jobs=20", "-p", "fifo,default,fair:delay=5s,rack-delay=0s", "--seeds", "3"),
+		"sweep":   sojourn(t, "sweep", "--gen", "hfsp-dev:jobs=20", "-p", "fifo,fair", "--vary", "load=0.5,0.7,0.9", "--seeds", "2"),
+		"plan":    sojourn(t, "plan", "--sample"),
+		"story":   story(t, strings.Repeat("a long name ", 12)),
+	}
+	for name, file := range reports {
+		for _, v := range []view{{1280, 900, false}, {1280, 900, true}, {820, 1000, true}, {390, 800, false}} {
+			theme := map[bool]string{true: "dark", false: "light"}[v.dark]
+			t.Run(fmt.Sprintf("%s-%d-%s", name, v.width, theme), func(t *testing.T) {
+				b := openReport(t, file, v)
+				if got := value[string](b, `document.documentElement.dataset.theme`); got != theme {
+					t.Errorf("the page is %s", got)
+				}
+				b.fits()
+				for _, id := range value[[]string](b, `[...document.querySelectorAll('canvas')].map(c => '#' + c.id)`) {
+					b.inside(id)
+					if sideways := len(slices.DeleteFunc(b.labels(id), func(l label) bool { return l.Upright })); id != chart && sideways != 1 {
+						t.Errorf("%s has %d names at its vertical axis", id, sideways)
+					}
+				}
+				if v.width == usual.width {
+					if n := value[int](b, `[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length`); n != 0 {
+						t.Errorf("%d tables are wider than the page", n)
+					}
+				}
+				b.readable()
+				b.shot(strings.TrimPrefix(t.Name(), "TestNothingIsCutOff/"))
+			})
+		}
+	}
+}
+
+// fits checks that nothing is wider than the window, but for what scrolls in a box of its own.
+func (b *tab) fits() {
+	b.Helper()
+	if wide := value[[]string](b, `(() => {
+		const width = document.documentElement.clientWidth, bad = [];
+		if (document.documentElement.scrollWidth > width) bad.push('the page is ' + document.documentElement.scrollWidth + ' wide');
+		for (const e of document.body.querySelectorAll('*')) {
+			const r = e.getBoundingClientRect(), name = e.tagName + '#' + e.id + ' ' + e.textContent.slice(0, 30);
+			if (e.closest('.scroll') && !e.matches('.scroll')) continue;
+			if (r.right > width + 1 || r.left < -1) bad.push(name + ' from ' + r.left + ' to ' + r.right);
+			if (!e.matches('.scroll, input') && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) bad.push(name + ' is wider than its box');
+		}
+		for (const th of document.querySelectorAll('th')) if (th.scrollWidth > th.clientWidth + 1) bad.push(th.textContent + ' is cut off');
+		return bad;
+	})()`); len(wide) > 0 {
+		b.Errorf("wider than the window:\n%s", strings.Join(wide, "\n"))
+	}
+}
+
+// readable checks the contrast of texts with what they stand on [WCAG 2.2, 1.4.3: at least 4.5], and of the lines of
+// plots [1.4.11: at least 3].
+func (b *tab) readable() {
+	b.Helper()
+	if bad := value[[]string](b, `(() => {
+		const one = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+		const rgb = c => { one.clearRect(0, 0, 1, 1); one.fillStyle = c; one.fillRect(0, 0, 1, 1); return [...one.getImageData(0, 0, 1, 1).data]; };
+		const light = c => { const [r, g, b] = rgb(c).map(v => { v /= 255; return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
+		const contrast = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + .05) / (y + .05); };
+		const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (rgb(c)[3] === 255) return c; } return 'white'; };
+		const bad = new Set();
+		for (const e of document.body.querySelectorAll('*')) {
+			if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.checkVisibility() || e.closest('[aria-pressed=false]')) continue;
+			const k = contrast(getComputedStyle(e).color, ground(e));
+			if (k < 4.5) bad.add(e.tagName + ' ' + e.textContent.slice(0, 30) + ': ' + k.toFixed(2));
+		}
+		for (const i of document.querySelectorAll('.plot .legend i')) { const k = contrast(getComputedStyle(i).backgroundColor, ground(i.parentElement)); if (k < 3) bad.add('line ' + i.parentElement.textContent + ': ' + k.toFixed(2)); }
+		for (const c of document.querySelectorAll('canvas')) for (const l of c.noted) { const k = contrast(l.Ink, ground(c)); if (k < 4.5) bad.add('label ' + l.Text + ': ' + k.toFixed(2)); }
+		return [...bad];
+	})()`); len(bad) > 0 {
+		b.Errorf("too little contrast:\n%s", strings.Join(bad, "\n"))
+	}
+}
+
+// The verdict is what a reader sees first, and says the same as the numbers below.
+func TestVerdictComesFirst(t *testing.T) {
+	b := openReport(t, sojourn(t, "compare", "--sample", "-p", "default,fifo"), usual)
+	if at := b.show("#verdict"); at.Y < 0 || at.Y > 200 {
+		t.Errorf("the verdict is %v pixels from the top", at.Y)
+	}
+	best := value[string](b, `document.querySelector('#scores td.best').parentElement.querySelector('th').textContent`)
+	if text := b.text("#verdict p"); best != "default" || !strings.HasPrefix(text, "default is best here:") {
+		t.Errorf("best is %s, and the verdict says %q", best, text)
+	}
+}
+
+// The button changes the theme, and all plots with it.
+func TestThemeButton(t *testing.T) {
+	b := openReport(t, story(t, "first"), usual)
+	ground := func() string {
+		return value[string](b, `getComputedStyle(document.body).backgroundColor + ' ' + document.querySelector('#plot-sojourn').noted[0].Ink + ' ' + document.querySelector('#gantt-canvas').noted[0].Ink`)
+	}
+	light := ground()
+	b.click("#theme")
+	dark := ground()
+	for i, l := range strings.Fields(light) {
+		if l == strings.Fields(dark)[i] && strings.HasPrefix(l, "#") {
+			t.Errorf("in the light %s, in the dark %s", light, dark)
+		}
+	}
+	b.readable()
+	b.click("#theme")
+	if got := ground(); got != light {
+		t.Errorf("light again: %s, want %s", got, light)
+	}
+}
+
+// column returns the texts of a column of a table.
+func (b *tab) column(table string, k int) []string {
+	b.Helper()
+	return value[[]string](b, fmt.Sprintf(`[...document.querySelector('#%s').tBodies[0].rows].map(r => r.cells[%d].textContent)`, table, k))
+}
+
+// A click on the head of a column sorts by it, numbers as numbers, and a second click the other way round. Enter does the same.
+func TestTablesSort(t *testing.T) {
+	b := openReport(t, sojourn(t, "compare", "--sample"), usual)
+	numbers := func(k int) (list []float64) {
+		for _, c := range b.column("policies", k) {
+			v, err := strconv.ParseFloat(strings.ReplaceAll(c, ",", ""), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, v)
+		}
+		return list
+	}
+	head := func(k int) string { return fmt.Sprintf("#policies thead th:nth-child(%d)", k+1) }
+	sorting := func(k int) string {
+		return value[string](b, fmt.Sprintf(`document.querySelector(%q).ariaSort ?? ''`, head(k)))
+	}
+	const mean, longest = 2, 6
+	b.click(head(longest) + " button")
+	if got := numbers(longest); !slices.IsSorted(got) || sorting(longest) != "ascending" || len(got) != 8 {
+		t.Errorf("a click sorts %v (%s)", got, sorting(longest))
+	}
+	b.click(head(longest) + " button")
+	down := numbers(longest)
+	slices.Reverse(down)
+	if !slices.IsSorted(down) || sorting(longest) != "descending" {
+		t.Errorf("a second click sorts %v (%s), reversed", down, sorting(longest))
+	}
+	b.run(fmt.Sprintf(`document.querySelector(%q).focus()`, head(mean)+" button"))
+	b.press(kb.Enter)
+	if got := numbers(mean); !slices.IsSorted(got) || sorting(mean) != "ascending" || sorting(longest) != "" {
+		t.Errorf("Enter sorts %v (%s), and the other column is %q", got, sorting(mean), sorting(longest))
+	}
+	b.click(head(0) + " button")
+	if got := b.column("policies", 0); !slices.IsSorted(got) {
+		t.Errorf("policies are sorted as %v", got)
+	}
+}
+
+// Tab reaches everything that can be clicked, where it is can be seen, and each has a name for screen readers.
+func TestKeyboard(t *testing.T) {
+	b := openReport(t, sojourn(t, "compare", "--sample", "-p", "default,fifo"), usual)
+	want := value[int](b, `document.querySelectorAll('button, select, input, canvas, .scroll[tabindex]').length`)
+	seen := map[string]bool{}
+	for range want + 1 {
+		b.press(kb.Tab)
+		at := value[string](b, `(() => {
+			const e = document.activeElement, s = getComputedStyle(e);
+			if (e === document.body) return '';
+			if (s.outlineStyle === 'none' || parseFloat(s.outlineWidth) < 2) return 'no outline: ' + e.outerHTML.slice(0, 60);
+			return [...document.querySelectorAll('*')].indexOf(e) + '';
+		})()`)
+		if strings.HasPrefix(at, "no outline") {
+			t.Error(at)
+		}
+		if at != "" {
+			seen[at] = true
+		}
+	}
+	if len(seen) != want {
+		t.Errorf("Tab reaches %d of %d places", len(seen), want)
+	}
+	roles := 0
+	for _, n := range call(b, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
+		if n.Ignored || n.Role == nil {
+			continue
+		}
+		switch role := string(n.Role.Value); strings.Trim(role, `"`) {
+		case "button", "combobox", "textbox", "image", "img", "region", "figure", "table", "columnheader":
+			roles++
+			if name := ""; n.Name != nil {
+				if name = strings.Trim(string(n.Name.Value), `" `); name == "" && strings.Trim(role, `"`) != "table" && strings.Trim(role, `"`) != "figure" {
+					t.Errorf("a %s has no name", role)
+				}
+			}
+		}
+	}
+	if roles < want {
+		t.Errorf("screen readers see %d things, want at least %d", roles, want)
+	}
+}
+
+// On a plot, the arrows move a line that tells the values, and a click on a name takes its line away.
+func TestPlotTells(t *testing.T) {
+	b := openReport(t, sojourn(t, "compare", "--sample", "-p", "default,fifo"), usual)
+	const plot, figure = "#plot-sojourn", `figure[data-plot="sojourn"] `
+	b.run(fmt.Sprintf(`document.querySelector(%q).focus()`, plot))
+	b.press(kb.ArrowRight, kb.ArrowRight)
+	if text := b.text(figure + ".readout"); !strings.Contains(text, "sojourn time") || !strings.Contains(text, "default ") || !strings.Contains(text, "fifo ") || !strings.Contains(text, " %") {
+		t.Errorf("the plot tells %q", text)
+	}
+	ink := value[string](b, fmt.Sprintf(`getComputedStyle(document.querySelector(%q)).backgroundColor`, figure+".legend button:nth-child(2) i"))
+	before := b.has(plot, ink)
+	b.click(figure + ".legend button:nth-child(2)")
+	b.mouse(moved, 1, 1)
+	b.settle()
+	if after := b.has(plot, ink); before < 100 || after != 0 {
+		t.Errorf("the line of fifo has %d pixels, and %d after a click on its name", before, after)
+	}
+	if state := value[string](b, fmt.Sprintf(`document.querySelector(%q).ariaPressed`, figure+".legend button:nth-child(2)")); state != "false" {
+		t.Errorf("the name is pressed: %s", state)
+	}
+	at := b.show(plot)
+	b.mouse(moved, at.X+at.W/2, at.Y+at.H/2)
+	b.settle()
+	if text := b.text(figure + ".readout"); !strings.Contains(text, "default ") || strings.Contains(text, "fifo ") {
+		t.Errorf("the pointer tells %q", text)
+	}
+}
+
+// Names that are HTML are shown as they are, and run nothing: open fails the test if they do.
+func TestHostileNames(t *testing.T) {
+	b := openReport(t, story(t, strings.ReplaceAll(hostile, `"`, `\"`)), usual)
+	s := b.shown()
+	b.clickAt(chart, s.x(500), rowMiddle(1))
+	if why := b.text("#gantt-why"); !strings.Contains(why, "job 11 ("+hostile+")") && !strings.Contains(why, "Job 11 ("+hostile+")") {
+		t.Errorf("the page says %q", why)
+	}
+	if n := value[int](b, `document.querySelectorAll('img, main script').length`); n != 0 {
+		t.Errorf("names made %d elements", n)
+	}
+	if names := b.column("jobs", 1); !slices.Contains(names, hostile) {
+		t.Errorf("names of jobs are %q", names)
+	}
+	b.choose("#gantt-colour", "pool")
+	b.fits()
+	b.shot("hostile")
+}
+
+// On paper the page is dark on white without buttons, and all rows of the tables are there.
+func TestPrint(t *testing.T) {
+	b := openReport(t, sojourn(t, "compare", "--sample"), view{width: 1280, height: 900, dark: true})
+	pdf := do(b, "print", chromedp.PrintToPDF())
+	if !strings.HasPrefix(string(pdf), "%PDF-") || len(pdf) < 20_000 {
+		t.Errorf("a PDF of %d bytes", len(pdf))
+	}
+	if got := value[string](b, `document.documentElement.dataset.theme`); got != "dark" {
+		t.Errorf("after printing, the page is %s", got)
+	}
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	b.run(`dispatchEvent(new Event('beforeprint'))`)
+	b.settle()
+	if got := value[string](b, `getComputedStyle(document.body).backgroundColor`); got != "rgb(255, 255, 255)" {
+		t.Errorf("paper is %s", got)
+	}
+	if n := value[int](b, `[...document.querySelectorAll('#theme, .controls')].filter(e => e.checkVisibility()).length`); n != 0 {
+		t.Errorf("%d controls are printed", n)
+	}
+	if cut := value[int](b, `[...document.querySelectorAll('.scroll')].filter(e => e.scrollHeight > e.clientHeight + 1).length`); cut != 0 {
+		t.Errorf("%d tables are cut off", cut)
+	}
+	b.readable()
+	b.shot("print")
+}

@@ -1,0 +1,74 @@
+package browsertest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/live"
+	"github.com/sojourn-sched/sojourn/live/statuspage"
+)
+
+// The page of a pool says what waits and why, on wide and narrow windows, in the light and in the dark.
+func TestStatusPage(t *testing.T) {
+	policy, err := fifo.New(fifo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := live.New(policy, live.Options{Slots: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := make(chan struct{})
+	for _, name := range []string{"first", hostile, strings.Repeat("a long name ", 12)} {
+		_, err := pool.Submit(t.Context(), live.Job{Name: name, Pool: "web", Deadline: time.Hour, Phases: []live.Phase{{Tasks: 3, Run: func(context.Context, live.Task) error { <-end; return nil }}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := httptest.NewServer(http.StripPrefix("/sojourn", statuspage.Handler(pool)))
+	defer server.Close()
+	defer func() {
+		close(end)
+		if err := pool.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, v := range []view{{1280, 900, false}, {1280, 900, true}, {390, 800, false}} {
+		b := open(t, server.URL+"/sojourn/", v)
+		b.until("the page is there", `document.readyState === 'complete'`)
+		if scheme := value[string](b, `getComputedStyle(document.body).backgroundColor`); (scheme != "rgb(255, 255, 255)") != v.dark {
+			t.Errorf("dark is %v, and the page is %s", v.dark, scheme)
+		}
+		b.fits()
+		b.readable()
+		if names := b.column("jobs", 1); len(names) != 3 || names[1] != hostile {
+			t.Errorf("names of jobs are %q", names)
+		}
+		if n := value[int](b, `document.querySelectorAll('img, script').length`); n != 0 {
+			t.Errorf("names made %d elements", n)
+		}
+		open := func() bool { return value[bool](b, `document.querySelector('#job2 details').open`) }
+		if open() {
+			t.Error("details are open before a click")
+		}
+		b.click("#job2 summary")
+		if text := b.text("#job2 details"); !open() || !strings.Contains(text, "waits for a slot") || !strings.Contains(text, " = ") {
+			t.Errorf("a click on why job 2 waits: open %v, %q", open(), text)
+		}
+		b.shot("status-" + map[bool]string{true: "dark", false: "light"}[v.dark] + "-" + map[bool]string{true: "wide", false: "narrow"}[v.width > 1000])
+		b.press(kb.Enter)
+		if open() {
+			t.Error("Enter does not close the details")
+		}
+		b.click("#slots a")
+		if at := value[string](b, `location.hash + ' ' + document.querySelector(':target').id`); at != "#job1 job1" {
+			t.Errorf("the task of a slot leads to %s", at)
+		}
+	}
+}
