@@ -143,7 +143,7 @@ func TestClickSaysWhy(t *testing.T) {
 	}
 	b.shot("why")
 	b.clickAt(chart, s.x(500), rowMiddle(1))
-	if why := b.text("#gantt-why"); !strings.HasPrefix(why, "Job 11 (first) of pool first arrived at 0 s. Its first task started at once.") {
+	if why := b.text("#gantt-why"); !strings.HasPrefix(why, "Job 11 (first) of pool first arrived at 0 s. Its first task started at once.") || !strings.HasSuffix(why, "No other job ran in that time.") {
 		t.Errorf("after a click on the box of job 11 the page says %q", why)
 	}
 	b.clickAt(chart, s.x(1450), rowMiddle(1)) // this slot is idle

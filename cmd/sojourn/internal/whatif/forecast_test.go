@@ -1,0 +1,171 @@
+package whatif
+
+import (
+	"context"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/history"
+	"github.com/sojourn-sched/sojourn/sim"
+	"pgregory.net/rapid"
+)
+
+// What is foreseen comes true if sizes are told exactly, no job arrives later, and the policy decides by facts alone: the
+// start and the finish of each job are those of the rest of the run, whatever the instant.
+func TestForecastComesTrue(t *testing.T) {
+	policies := map[string]func() (sojourn.Policy, error){
+		"fifo": func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) },
+		"srpt": func() (sojourn.Policy, error) { return baseline.NewSRPT(baseline.SRPTOptions{}) },
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"fifo", "srpt"}).Draw(t, "policy")
+		slots := rapid.IntRange(1, 4).Draw(t, "slots")
+		var jobs []*sim.Job
+		at := sojourn.Time(0)
+		for i := range rapid.IntRange(1, 8).Draw(t, "jobs") {
+			j := &sim.Job{At: at, Job: sojourn.Job{ID: sojourn.JobID(i + 1)}}
+			for range rapid.IntRange(1, 3).Draw(t, "phases") {
+				list := rapid.SliceOfN(rapid.Map(rapid.IntRange(1, 50), func(s int) time.Duration { return time.Duration(s) * time.Second }), 1, 5).Draw(t, "times")
+				j.Phases = append(j.Phases, sojourn.Phase{Tasks: len(list), Estimates: list})
+				j.Times = append(j.Times, sim.Times{List: list})
+			}
+			jobs = append(jobs, j)
+			at = at.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "gap")) * time.Second)
+		}
+		entries, ends := recorded(t, policies[name], jobs, slots)
+		instant := jobs[len(jobs)-1].At.Add(time.Duration(rapid.IntRange(0, 200_000).Draw(t, "after")) * time.Millisecond)
+		c := Case{Entries: func() iter.Seq2[history.Entry, error] { return all(entries) }, Policy: policies[name], Name: name}
+		f, err := Foresee(context.Background(), c, Question{At: &instant, Draws: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		live := 0
+		for id, want := range ends {
+			if want[1] > instant {
+				live++
+			}
+			i := slices.IndexFunc(f.Jobs, func(j Outlook) bool { return j.Job == id })
+			if i < 0 {
+				if want[1] > instant {
+					t.Errorf("job %d is live at %v and not foreseen", id, instant)
+				}
+				continue
+			}
+			got := f.Jobs[i]
+			if got.Finish == nil || *got.Finish != exactly(want[1]) {
+				t.Errorf("job %d finishes at %v, foreseen %v", id, want[1], got.Finish)
+			}
+			if want[0] > instant && (got.Start == nil || *got.Start != exactly(want[0])) {
+				t.Errorf("job %d starts at %v, foreseen %v", id, want[0], got.Start)
+			}
+			if want[0] <= instant && !got.Started {
+				t.Errorf("job %d started at %v, and not as foreseen at %v", id, want[0], instant)
+			}
+		}
+		if len(f.Jobs) != live {
+			t.Errorf("%d jobs are foreseen, and %d are live", len(f.Jobs), live)
+		}
+	})
+}
+
+func exactly(at sojourn.Time) Interval {
+	s := format.Seconds(at)
+	return Interval{s, s, s}
+}
+
+func all(entries []history.Entry) iter.Seq2[history.Entry, error] {
+	return func(yield func(history.Entry, error) bool) {
+		for _, e := range entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// recorded runs jobs and returns the history, and when each job started and finished.
+func recorded(t *rapid.T, policy func() (sojourn.Policy, error), jobs []*sim.Job, slots int) ([]history.Entry, map[sojourn.JobID][2]sojourn.Time) {
+	p, err := policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []history.Entry
+	ends := map[sojourn.JobID][2]sojourn.Time{}
+	now := sojourn.Time(0)
+	_, err = sim.Run(context.Background(), sim.Config{
+		Cluster: sim.Cluster{Uniform: true, Nodes: []sim.Node{{Slots: []int{slots}}}}, Policy: p, NoAudit: true, Jobs: sim.Jobs(jobs...),
+		Hooks: sim.Hooks{
+			Event: func(ev sojourn.Event, err error) {
+				now = ev.At
+				entries = append(entries, history.Entry{Kind: history.Observe, Event: ev, Err: err})
+			},
+			Assigned: func(slot sojourn.SlotID, a sojourn.Assignment, ok bool) {
+				entries = append(entries, history.Entry{Kind: history.Assign, At: now, Slot: slot, Assignment: a, OK: ok})
+				if _, started := ends[a.Task.Job]; ok && !started {
+					ends[a.Task.Job] = [2]sojourn.Time{now, 0}
+				}
+			},
+			Job: func(j *sim.JobRecord) { ends[j.ID] = [2]sojourn.Time{ends[j.ID][0], j.Finish} },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries, ends
+}
+
+// A task that has no estimate takes as long as one that took longer than it has run, each equally often; and as long
+// again as it has run, if none did.
+func TestDraws(t *testing.T) {
+	d := newDurations()
+	j := &sojourn.Job{ID: 1, Name: "a", Phases: []sojourn.Phase{{Tasks: 4}}}
+	for _, s := range []time.Duration{4, 1, 2, 3} {
+		d.add(j, 0, 0, s*time.Second)
+	}
+	other := &sojourn.Job{ID: 2, Name: "b", Phases: []sojourn.Phase{{Tasks: 4}}}
+	d.add(other, 0, 0, time.Hour)
+	random := rand.New(rand.NewPCG(1, 1))
+	for _, c := range []struct {
+		job     *sojourn.Job
+		elapsed time.Duration
+		want    []time.Duration
+	}{
+		{j, 0, []time.Duration{1, 2, 3, 4}},
+		{j, 2 * time.Second, []time.Duration{3, 4}},
+		{j, 5 * time.Second, []time.Duration{10}},
+		{&sojourn.Job{ID: 3, Name: "a", Phases: j.Phases}, 3 * time.Second, []time.Duration{4}},
+		{&sojourn.Job{ID: 4, Name: "c", Phases: j.Phases}, 3 * time.Second, []time.Duration{4, 3600}},
+		{&sojourn.Job{ID: 4, Name: "c", Phases: j.Phases}, 4 * time.Second, []time.Duration{3600}},
+		{&sojourn.Job{ID: 5, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 7 * time.Second}}}, time.Second, []time.Duration{7}},
+		{&sojourn.Job{ID: 5, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 7 * time.Second}}}, 8 * time.Second, []time.Duration{16}},
+	} {
+		const draws = 4000
+		count := map[time.Duration]int{}
+		for range draws {
+			count[d.draw(random, c.job, 0, 0, c.elapsed)]++
+		}
+		for _, w := range c.want {
+			// Four standard deviations of a binomial count are at most 2 * sqrt(draws) = 127.
+			if got, mean := count[w*time.Second], draws/len(c.want); got < mean-127 || got > mean+127 {
+				t.Errorf("job %d after %v: %v s is drawn %d times of %d, want about %d", c.job.ID, c.elapsed, int(w), got, draws, mean)
+			}
+		}
+		if len(count) != len(c.want) {
+			t.Errorf("job %d after %v: draws %v, want %v s", c.job.ID, c.elapsed, count, c.want)
+		}
+	}
+	d = newDurations() // estimates are wrong by what they were wrong before
+	told := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2, Estimate: 10 * time.Second}}}
+	d.add(told, 0, 0, 20*time.Second)
+	next := &sojourn.Job{ID: 2, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 3 * time.Second}}}
+	if got := d.draw(random, next, 0, 0, 0); got != 6*time.Second {
+		t.Errorf("an estimate of 3 s draws %v, want 6 s, since an estimate of 10 s was 20 s", got)
+	}
+}

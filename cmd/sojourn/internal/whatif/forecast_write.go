@@ -1,0 +1,108 @@
+package whatif
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+)
+
+// Write writes the forecast as a table and a line of verdict.
+func (f *Forecast) Write(out io.Writer) error {
+	var b strings.Builder
+	b.WriteString(format.Hang("", fmt.Sprintf("Under %s, from %s on, if no other job arrives: 90 %% intervals of %s.", f.Policy, seconds(f.At), format.Count(f.Draws, "draw"))))
+	if len(f.Jobs) == 0 {
+		b.WriteString("No job is live then.\n")
+		_, err := io.WriteString(out, b.String())
+		return err
+	}
+	t := format.Table{Corner: "job"}
+	var cells [7][]string
+	for i := range f.Jobs {
+		j := &f.Jobs[i]
+		t.Names = append(t.Names, strings.TrimPrefix(jobName(j.Job, j.Name), "job "))
+		start := j.Start.String()
+		if j.Started {
+			start = "has started"
+		}
+		for k, cell := range []string{format.Duration(time.Duration(j.Arrival)), format.Thousands(j.Left), format.Thousands(j.Running), start, j.Finish.String(), j.ChangedFinish.String(), j.gain()} {
+			cells[k] = append(cells[k], cell)
+		}
+	}
+	for k, head := range []string{"arrived s", "tasks left", "running", "starts s", "finishes s"} {
+		t.Add("", head, cells[k])
+	}
+	if f.Change != "" {
+		t.Add("with "+f.Change, "finishes s", cells[5])
+		t.Add("with "+f.Change, "sooner s", cells[6])
+	}
+	b.WriteString("\n" + t.String() + format.Hang("=> ", f.verdict()))
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// String returns "10", or "10 to 20" if the ends differ; "-" if there is none.
+func (i *Interval) String() string {
+	switch {
+	case i == nil:
+		return "-"
+	case i.Low == i.High:
+		return short(i.Low)
+	}
+	return short(i.Low) + " to " + short(i.High)
+}
+
+// short returns a time with one digit after the point at most.
+func short(s format.Seconds) string {
+	return format.Duration(time.Duration(s).Round(100 * time.Millisecond))
+}
+
+// gain returns by how much sooner the job finishes with the change, in the median.
+func (j *Outlook) gain() string {
+	if j.Finish == nil || j.ChangedFinish == nil {
+		return "-"
+	}
+	return short(j.Finish.Median - j.ChangedFinish.Median)
+}
+
+// verdict says when all is done, and whom a change helps.
+func (f *Forecast) verdict() string {
+	var last *Interval
+	finish, better, worse, sum := 0, 0, 0, format.Seconds(0)
+	for i := range f.Jobs {
+		j := &f.Jobs[i]
+		if j.Finish == nil {
+			continue
+		}
+		finish++
+		if last == nil || j.Finish.Median > last.Median {
+			last = j.Finish
+		}
+		if j.ChangedFinish != nil {
+			gain := j.Finish.Median - j.ChangedFinish.Median
+			sum += gain
+			if gain > 0 {
+				better++
+			} else if gain < 0 {
+				worse++
+			}
+		}
+	}
+	if last == nil {
+		return "none of the jobs finishes"
+	}
+	text := fmt.Sprintf("%d of %s finish, the last one at %s s", finish, format.Count(len(f.Jobs), "job"), last)
+	if f.Change != "" {
+		text += fmt.Sprintf("; with %s, %d finish sooner and %d later, on average %s", f.Change, better, worse, soonerOrLater(sum/format.Seconds(finish)))
+	}
+	return text
+}
+
+func soonerOrLater(s format.Seconds) string {
+	if s < 0 {
+		return short(-s) + " s later"
+	}
+	return short(s) + " s sooner"
+}
