@@ -13,7 +13,7 @@ import (
 
 // Write prints the sentences and the table.
 func (a *Advice) Write(w io.Writer) error {
-	blocks := []string{report.Header(a.Scenario), a.prose(), a.table().String(), a.byWork().String()}
+	blocks := []string{report.Header(a.Scenario), a.prose(), a.table().String() + a.first(), a.byWork().String() + a.quarters()}
 	if notes := a.notes(); notes != "" {
 		blocks = append(blocks, notes)
 	}
@@ -82,15 +82,55 @@ func (a *Advice) byWork() *format.Table {
 	if a.Objective.Deadlines() {
 		group = a.Objective.What + " less that under fair, in points, by the work of a job (s)"
 	}
-	titles := format.Column(a.bounds[:])
 	for q := range quarters {
-		title := "above " + titles[quarters-2]
-		if q < quarters-1 {
-			title = "up to " + titles[q]
-		}
-		t.Add(group, title, a.column(func(line *Line) string { return a.cell(line.Quarterly[q]) }))
+		t.Add(group, a.quarterTitle(q), a.column(func(line *Line) string { return a.cell(line.Quarterly[q]) }))
 	}
 	return t
+}
+
+// first says which policies are the best.
+func (a *Advice) first() string {
+	var tied []string
+	for i := range a.Lines[1:] {
+		if line := &a.Lines[i+1]; a.Length > 0 && line.Tied() {
+			tied = append(tied, line.Policy)
+		}
+	}
+	text := a.Lines[0].Policy + " is the best"
+	if len(tied) > 0 {
+		text += ", tied with " + listed(tied, "and")
+	}
+	return format.Verdict(text)
+}
+
+// quarters says for which jobs the best policy is furthest below fair, and for which the least; "" if that is not known.
+func (a *Advice) quarters() string {
+	best := &a.Lines[0]
+	least, most := -1, -1
+	for q := range best.Quarterly {
+		if mean := best.Quarterly[q].Mean; !math.IsNaN(mean) {
+			if least < 0 || mean < best.Quarterly[least].Mean {
+				least = q
+			}
+			if most < 0 || mean > best.Quarterly[most].Mean {
+				most = q
+			}
+		}
+	}
+	if least == most || best.Policy == fair {
+		return ""
+	}
+	return format.Verdict(fmt.Sprintf("against %s, %s is best for the jobs %s s of work, and worst for those %s s",
+		fair, best.Policy, a.quarterTitle(least), a.quarterTitle(most)))
+}
+
+// quarterTitle returns the bound of a quarter of the jobs by their work.
+func (a *Advice) quarterTitle(q int) string {
+	titles := format.Column(a.bounds[:])
+	if q == quarters-1 {
+		return "above " + titles[quarters-2]
+	}
+	return "up to " + titles[q]
 }
 
 // cell formats an effect with its interval: a ratio, or points of a share.

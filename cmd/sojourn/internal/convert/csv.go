@@ -44,6 +44,7 @@ type csvReader struct {
 	known map[string]*csvJob // by the text of the column job
 	jobs  []*csvJob
 	tasks int
+	most  int // tasks
 }
 
 // maxCSVTasks is the most tasks of a file: they are held in memory.
@@ -53,7 +54,7 @@ const maxCSVTasks = 1 << 24
 // are 1, 2, ... in that order. All are held in memory.
 func readCSV(r io.Reader, file string, columns Columns, separator rune, stats *trace.Stats) iter.Seq2[*sim.Job, error] {
 	return func(yield func(*sim.Job, error) bool) {
-		in := &csvReader{file: file, known: map[string]*csvJob{}}
+		in := &csvReader{file: file, known: map[string]*csvJob{}, most: maxCSVTasks}
 		jobs, err := in.read(r, columns, separator)
 		if err != nil {
 			yield(nil, err)
@@ -156,8 +157,11 @@ func (r *csvReader) cell(field string) string {
 	return ""
 }
 
-// bad returns the error of a field, with its name.
+// bad returns the error of a field, with its name; that of the row if the field has no column.
 func (r *csvReader) bad(field string, err error) error {
+	if _, ok := r.at[field]; !ok {
+		return &cellError{0, err}
+	}
 	return &cellError{r.at[field], fmt.Errorf("%s: %w", field, err)}
 }
 
@@ -242,8 +246,8 @@ func (r *csvReader) take() error {
 	if err != nil {
 		return err
 	}
-	if r.tasks += n; r.tasks > maxCSVTasks {
-		return r.bad(fieldTasks, fmt.Errorf("more than %d tasks in the file", maxCSVTasks))
+	if r.tasks += n; r.tasks > r.most {
+		return r.bad(fieldTasks, fmt.Errorf("more than %d tasks in the file", r.most))
 	}
 	j, err := r.job(arrival)
 	if err != nil {

@@ -144,9 +144,33 @@ func (r *Plans) Write(out io.Writer) error {
 	t.Add("times the lower bound", "reached", ratios)
 	t.Add("times the lower bound", "guaranteed", guaranteed)
 	t.Add("", "makespan (s)", makespans)
-	b.WriteString(t.String())
+	b.WriteString(t.String() + planVerdict(plans))
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// planVerdict says which plan is the best, and how much better another one could be.
+func planVerdict(plans []*plan.Schedule) string {
+	best := bestPlan(plans)
+	var names []string
+	for _, p := range plans {
+		if p.Objective == best.Objective {
+			names = append(names, p.Planner.String())
+		}
+	}
+	has := "has"
+	if len(names) > 1 {
+		has = "have"
+	}
+	text := fmt.Sprintf("%s %s the least objective", strings.Join(names, ", "), has)
+	switch better := 1 - 1/bestRatio(best); {
+	case math.IsNaN(better):
+	case better < 5e-4:
+		text += ", and no plan can be better by more than 0.1 %"
+	default:
+		text += fmt.Sprintf(", and no plan can be better by more than %s %%", format.Number(100*better, 1))
+	}
+	return format.Verdict(text)
 }
 
 // WriteFiles writes jobs.csv, tasks.csv, plan.json and report.html of the best plan.
