@@ -16,7 +16,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +45,7 @@ type Cluster struct {
 	URL string // of kube-apiserver; the same after a restart
 
 	bin, dir string
+	ports    *block
 	etcd     string // URL
 	order    []Server
 	procs    map[Server]*process
@@ -89,10 +89,13 @@ func Start(t testing.TB) *Cluster {
 }
 
 func (c *Cluster) boot(ctx context.Context) error {
+	var err error
+	if c.ports, err = newBlock(); err != nil {
+		return err
+	}
 	var port [3]int
-	for i := range port {
-		var err error
-		if port[i], err = FreePort(); err != nil {
+	for i, s := range []Server{Etcd, "etcd peer", APIServer} {
+		if port[i], err = c.Port(s); err != nil {
 			return err
 		}
 	}
@@ -137,15 +140,9 @@ func (c *Cluster) credentials() (key, users string, err error) {
 	return key, users, os.WriteFile(users, []byte(token+",admin,admin,system:masters\n"), 0o600)
 }
 
-// FreePort returns a TCP port of loopback that nobody listens on.
-func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
+// Port returns the port of loopback that belongs to a server: the same one every time, and no
+// other cluster's on this machine.
+func (c *Cluster) Port(s Server) (int, error) { return c.ports.port(s) }
 
 // Config returns how to reach the API server as its administrator, without limits on the
 // client's side: client-go allows 5 requests a second unless told otherwise.
@@ -204,7 +201,7 @@ func (c *Cluster) StartControllers(ctx context.Context, names ...string) error {
 
 // client starts a server that is a client of the API server.
 func (c *Cluster) client(ctx context.Context, s Server, ready, kubeconfig string, args ...string) error {
-	port, err := FreePort()
+	port, err := c.Port(s)
 	if err != nil {
 		return err
 	}
@@ -271,5 +268,8 @@ func (c *Cluster) Logs() string {
 func (c *Cluster) Close() {
 	for i := len(c.order) - 1; i >= 0; i-- {
 		c.procs[c.order[i]].stop()
+	}
+	if c.ports != nil {
+		c.ports.close()
 	}
 }

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/sojourn-sched/sojourn/kubernetes/internal/kubetest"
+)
+
+const (
+	stock = "stock"            // kube-scheduler in results
+	slot  = "example.com/slot" // the extended resource of which each pod requests one
+	other = kubetest.Server("scheduler")
+)
+
+// A bench is a control plane with nodes.
+type bench struct {
+	options
+	dir     string
+	cluster *kubetest.Cluster
+	client  kubernetes.Interface
+}
+
+func newBench(ctx context.Context, o options) (*bench, error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return nil, err
+	}
+	c, err := kubetest.New(ctx, dir)
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	b := &bench{options: o, dir: dir, cluster: c, client: c.Client()}
+	if err := parallel(o.nodes, func(i int) error {
+		n := kubetest.Node(fmt.Sprintf("n%04d", i), map[string]string{"cpu": "640", "memory": "640Gi", "pods": "5000", slot: strconv.Itoa(o.slots)})
+		_, err := b.client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bench) close() {
+	b.cluster.Close()
+	os.RemoveAll(b.dir)
+}
+
+// start starts a scheduler and returns which server it is.
+func (b *bench) start(ctx context.Context, s scheduler) (kubetest.Server, error) {
+	if s.command == nil {
+		const qps = 5000 // its own default is 50
+		return kubetest.Scheduler, b.cluster.StartScheduler(ctx, qps)
+	}
+	kubeconfig, err := b.cluster.Kubeconfig()
+	if err != nil {
+		return "", err
+	}
+	port, err := b.cluster.Port(other)
+	if err != nil {
+		return "", err
+	}
+	var args []string
+	for _, a := range s.command {
+		args = append(args, strings.NewReplacer("{kubeconfig}", kubeconfig, "{port}", strconv.Itoa(port)).Replace(a))
+	}
+	return other, b.cluster.StartCommand(ctx, other, args[0], fmt.Sprintf("http://127.0.0.1:%d/readyz", port), args[1:]...)
+}
+
+// turn measures one burst in a namespace of its own.
+func (b *bench) turn(ctx context.Context, s scheduler, namespace string) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := b.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+		return result{}, err
+	}
+	server, err := b.start(ctx, s)
+	if err != nil {
+		return result{}, err
+	}
+	defer b.cluster.Stop(server)
+	if err := b.cluster.Pause(server); err != nil {
+		return result{}, err
+	}
+	pods := b.client.CoreV1().Pods(namespace)
+	if err := parallel(b.pods, func(i int) error {
+		_, err := pods.Create(ctx, pod(i, s.podName), metav1.CreateOptions{})
+		return err
+	}); err != nil {
+		return result{}, err
+	}
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return result{}, err
+	}
+	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(ctx, o) },
+	})
+	if err != nil {
+		return result{}, err
+	}
+	defer w.Stop()
+	before, err := b.cpu(server)
+	if err != nil {
+		return result{}, err
+	}
+	start := time.Now()
+	if err := b.cluster.Resume(server); err != nil {
+		return result{}, err
+	}
+	if err := b.bound(w.ResultChan()); err != nil {
+		return result{}, err
+	}
+	r := result{Pods: b.pods, Seconds: time.Since(start).Seconds(), CPU: map[string]float64{}}
+	r.PerSecond = float64(r.Pods) / r.Seconds
+	after, err := b.cpu(server)
+	if err != nil {
+		return result{}, err
+	}
+	for name, d := range after {
+		r.CPU[string(name)] = (d - before[name]).Seconds()
+	}
+	_, peak, err := b.cluster.Memory(server)
+	if err != nil {
+		return result{}, err
+	}
+	r.MiB = float64(peak) / (1 << 20)
+	none := int64(0)
+	return r, pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &none}, metav1.ListOptions{})
+}
+
+// bound returns once all pods are bound. It fails if a node has more of them than slots.
+func (b *bench) bound(events <-chan watch.Event) error {
+	seen, on := map[types.UID]bool{}, map[string]int{}
+	for ev := range events {
+		p, ok := ev.Object.(*corev1.Pod)
+		if !ok || p.Spec.NodeName == "" || seen[p.UID] {
+			continue
+		}
+		seen[p.UID] = true
+		on[p.Spec.NodeName]++
+		if n := on[p.Spec.NodeName]; n > b.slots {
+			return fmt.Errorf("%d pods on node %s, which has %d slots", n, p.Spec.NodeName, b.slots)
+		}
+		if len(seen) == b.pods {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %d of %d", errBound, len(seen), b.pods)
+}
+
+// cpu returns the processor time of each server so far.
+func (b *bench) cpu(s kubetest.Server) (map[kubetest.Server]time.Duration, error) {
+	m := map[kubetest.Server]time.Duration{}
+	for _, s := range []kubetest.Server{kubetest.Etcd, kubetest.APIServer, s} {
+		d, err := b.cluster.CPU(s)
+		if err != nil {
+			return nil, err
+		}
+		m[s] = d
+	}
+	return m, nil
+}
+
+// pod returns the i-th pod. A hundred pods are four jobs of 1, 4, 20 and 75 tasks.
+func pod(i int, scheduler string) *corev1.Pod {
+	block, k := i/100, i%100
+	for job, size := range []int{1, 4, 20, 75} {
+		if k < size {
+			name := fmt.Sprintf("job%d", 4*block+job)
+			one := corev1.ResourceList{slot: resource.MustParse("1")}
+			return &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{
+					Name:   fmt.Sprintf("%s-%d", name, k),
+					Labels: map[string]string{"batch.kubernetes.io/job-name": name, "batch.kubernetes.io/job-completion-index": strconv.Itoa(k)},
+				},
+				Spec: corev1.PodSpec{
+					SchedulerName: scheduler, RestartPolicy: corev1.RestartPolicyNever,
+					Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{Requests: one, Limits: one}}},
+				},
+			}
+		}
+		k -= size
+	}
+	panic("the sizes add up to 100")
+}
+
+// parallel calls f for 0 to n-1 from 16 goroutines, and returns the first error.
+func parallel(n int, f func(int) error) error {
+	next := make(chan int)
+	var (
+		wg    sync.WaitGroup
+		once  sync.Once
+		first error
+	)
+	for range 16 {
+		wg.Go(func() {
+			for i := range next {
+				if err := f(i); err != nil {
+					once.Do(func() { first = err })
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return first
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Stock kube-scheduler binds a small burst, twice, and another turn finds the slots free again.
+func TestRun(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "results.json")
+	var out strings.Builder
+	if err := run(t.Context(), options{nodes: 3, slots: 4, pods: 12, rounds: 2, json: file}, &out); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []result
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 2 {
+		t.Fatalf("got %d results, want 2", len(list))
+	}
+	for i, r := range list {
+		if r.Scheduler != stock || r.Round != i || r.Pods != 12 || r.Seconds <= 0 || r.MiB < 10 || len(r.CPU) != 3 {
+			t.Errorf("result %d: got %+v", i, r)
+		}
+	}
+	if !strings.Contains(out.String(), "times stock") {
+		t.Errorf("no table in\n%s", &out)
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	for _, o := range []options{
+		{nodes: 1, slots: 1, pods: 2, rounds: 1},
+		{nodes: 1, slots: 1, pods: 0, rounds: 1},
+		{nodes: 1, slots: 1, pods: 1, rounds: 0},
+	} {
+		if err := run(t.Context(), o, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "need at least one pod") {
+			t.Errorf("%+v: got %v", o, err)
+		}
+	}
+}
+
+// Two pods on a node of one slot are an error, as is a watch that ends too early.
+func TestBound(t *testing.T) {
+	on := func(uid, node string) watch.Event {
+		p := pod(0, "")
+		p.UID, p.Spec.NodeName = types.UID(uid), node
+		return watch.Event{Type: watch.Modified, Object: p}
+	}
+	for _, tc := range []struct {
+		name   string
+		events []watch.Event
+		want   string
+	}{
+		{"each bound", []watch.Event{on("a", "n1"), on("b", "n2")}, ""},
+		{"told twice", []watch.Event{on("a", "n1"), on("a", "n1"), on("b", ""), on("b", "n2")}, ""},
+		{"one slot", []watch.Event{on("a", "n1"), on("b", "n1")}, "2 pods on node n1, which has 1 slots"},
+		{"too early", []watch.Event{on("a", "n1")}, "1 of 2"},
+	} {
+		ch := make(chan watch.Event, len(tc.events))
+		for _, ev := range tc.events {
+			ch <- ev
+		}
+		close(ch)
+		err := (&bench{options: options{slots: 1, pods: 2}}).bound(ch)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %q", tc.name, err, tc.want)
+		}
+	}
+}
+
+// A hundred pods are jobs of 1, 4, 20 and 75 tasks, and no two pods have one name.
+func TestPods(t *testing.T) {
+	tasks, names := map[string]int{}, map[string]bool{}
+	for i := range 200 {
+		p := pod(i, "s")
+		tasks[p.Labels["batch.kubernetes.io/job-name"]]++
+		names[p.Name] = true
+	}
+	want := map[string]int{"job0": 1, "job1": 4, "job2": 20, "job3": 75, "job4": 1, "job5": 4, "job6": 20, "job7": 75}
+	if !maps.Equal(tasks, want) {
+		t.Errorf("tasks: got %v, want %v", tasks, want)
+	}
+	if len(names) != 200 {
+		t.Errorf("%d names of 200 pods", len(names))
+	}
+}
+
+// The other schedulers have their turns after kube-scheduler, which sets the measure.
+func TestTable(t *testing.T) {
+	o := options{policies: "fifo,hfsp", command: "prog -policy={policy} -kubeconfig={kubeconfig}"}
+	var list []result
+	for i, s := range o.schedulers() {
+		for _, rate := range []float64{1, 100, 101} {
+			list = append(list, result{Scheduler: s.name, PerSecond: rate * float64(i+1)})
+		}
+		if i > 0 && (s.command[1] != "-policy="+s.name || s.podName != "sojourn") {
+			t.Errorf("scheduler %d: got %+v", i, s)
+		}
+	}
+	var b strings.Builder
+	if err := table(&b, list); err != nil {
+		t.Fatal(err)
+	}
+	var got [][]string
+	for line := range strings.Lines(b.String()) {
+		got = append(got, strings.Fields(line))
+	}
+	for i, want := range []string{"stock 100 1.00", "fifo 200 2.00", "hfsp 300 3.00"} {
+		if row := strings.Join(got[i+1][:3], " "); row != want {
+			t.Errorf("row %d: got %s, want %s", i, row, want)
+		}
+	}
+}
