@@ -1,0 +1,123 @@
+// Command sojourn-plot draws the plots of recorded runs as SVG and PNG, for papers:
+//
+//	sojourn compare --sample -o out
+//	sojourn-plot -o pictures out
+//
+// It draws what report.html shows: the same lines, axes and units, on white. It is a module of its own, since the
+// library that draws takes longer to build than all of sojourn.
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"image/color"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "sojourn-plot:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+// run draws the plots of the folders that the arguments name, and lists the files that it writes.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("sojourn-plot", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "usage: sojourn-plot [-o FOLDER] [-formats svg,png] [-width CM] [-height CM] DIR...\n\nDIR is what 'sojourn run, compare, sweep or plan -o DIR' wrote.")
+		flags.PrintDefaults()
+	}
+	folder := flags.String("o", ".", "the `FOLDER` for the pictures, which is made if need be")
+	formats := flags.String("formats", "svg,png", "of pictures, separated by commas: svg, png, pdf, eps")
+	width := flags.Float64("width", 12, "`CM` of each picture")
+	height := flags.Float64("height", 8, "`CM` of each picture")
+	var dirs []string
+	for rest := args; ; dirs, rest = append(dirs, flags.Arg(0)), flags.Args()[1:] { // flags may stand behind folders
+		if err := flags.Parse(rest); err != nil {
+			return err
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+	}
+	if len(dirs) == 0 {
+		return fmt.Errorf("no folder: give what 'sojourn run -o DIR' wrote")
+	}
+	if !(*width >= 4 && *width <= 200 && *height >= 3 && *height <= 200) {
+		return fmt.Errorf("a picture of %g x %g cm: want 4 x 3 to 200 x 200", *width, *height)
+	}
+	for _, f := range strings.Split(*formats, ",") {
+		if f != "svg" && f != "png" && f != "pdf" && f != "eps" {
+			return fmt.Errorf("format %q: want svg, png, pdf or eps", f)
+		}
+	}
+	report, err := recorded.Page(ctx, dirs)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(*folder, 0o777); err != nil {
+		return err
+	}
+	for i := range report.Plots {
+		p, err := picture(&report.Plots[i])
+		if err != nil {
+			return fmt.Errorf("plot %s: %w", report.Plots[i].ID, err)
+		}
+		for _, f := range strings.Split(*formats, ",") {
+			name := filepath.Join(*folder, report.Plots[i].ID+"."+f)
+			if err := save(p, centimetres(*width), centimetres(*height), f, name); err != nil {
+				return err
+			}
+			fmt.Fprintln(out, name)
+		}
+	}
+	return nil
+}
+
+// save writes a picture, with the legend at its right; a PNG has 200 dots an inch, as papers want it.
+func save(p *plot.Plot, width, height vg.Length, format, name string) error {
+	var (
+		canvas vg.CanvasWriterTo
+		err    error
+	)
+	if format == "png" {
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(200))}
+	} else if canvas, err = draw.NewFormattedCanvas(width, height, format); err != nil {
+		return err
+	}
+	all := draw.New(canvas)
+	if format == "png" {
+		all.SetColor(color.White)
+		all.Fill(all.Rectangle.Path())
+	}
+	legend := p.Legend
+	p.Legend = plot.NewLegend()
+	box := legend.Rectangle(all)
+	room := box.Max.X - box.Min.X + vg.Points(12)
+	p.Draw(draw.Crop(all, vg.Points(2), -room, vg.Points(2), -vg.Points(4)))
+	legend.Draw(draw.Crop(all, width-room+vg.Points(8), 0, 0, -vg.Points(24)))
+	p.Legend = legend
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = canvas.WriteTo(file)
+	return cmp.Or(err, file.Close())
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/cli"
+)
+
+// record runs the command with -o and returns the folder.
+func record(t *testing.T, args ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "out")
+	var errs strings.Builder
+	if status := cli.Run(append(args, "-q", "-o", dir), strings.NewReader(""), io.Discard, &errs); status != 0 {
+		t.Fatalf("sojourn %q: status %d\n%s", args, status, &errs)
+	}
+	return dir
+}
+
+// texts returns the texts of an SVG.
+func texts(t *testing.T, file string) (list []string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := false
+	for d := xml.NewDecoder(bytes.NewReader(data)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			inside = token.Name.Local == "text"
+		case xml.EndElement:
+			inside = false
+		case xml.CharData:
+			if inside {
+				list = append(list, strings.TrimSpace(string(token)))
+			}
+		}
+	}
+}
+
+// Each plot of a report becomes an SVG and a PNG that name the axes with their units, and the policies.
+func TestPictures(t *testing.T) {
+	for _, c := range []struct {
+		args  []string
+		plots map[string][]string // texts in each plot
+	}{
+		{[]string{"compare", "--sample", "-p", "default,fifo"}, map[string][]string{
+			"sojourn":     {"How long jobs take", "sojourn time: from arrival to end", "share of the jobs (%)", "10 s", "1 min", "10 min", "default", "fifo", "0", "100"},
+			"slowdown":    {"slowdown (times)", "1", "10", "100", "fifo"},
+			"lateness":    {"end, compared with ideal fair sharing", "0", "+10 s", "−10 s"},
+			"queue":       {"time (h)", "jobs", "1", "2", "0"},
+			"utilisation": {"time (h)", "slots in use (%)", "20", "100"},
+		}},
+		{[]string{"sweep", "--gen", "hfsp-dev:jobs=10", "-p", "fifo,fair", "--vary", "load=0.5,0.9", "--seeds", "2"}, map[string][]string{
+			"mean-sojourn": {"mean sojourn time (min)", "load: work that arrives, over work that can be done", "fifo", "fair", "0.5", "0.9"},
+		}},
+		{[]string{"compare", "--gen", "hfsp-dev:jobs=10", "-p", "fifo,fair", "--seeds", "2"}, map[string][]string{
+			"sojourn": {"sojourn time", "mean", "p90", "fifo", "fair"},
+		}},
+	} {
+		out := t.TempDir()
+		var list strings.Builder
+		if err := run(context.Background(), []string{record(t, c.args...), "-o", out}, &list); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range c.plots {
+			got := texts(t, filepath.Join(out, id+".svg"))
+			for _, w := range want {
+				if !slices.Contains(got, w) {
+					t.Errorf("%s of %v lacks %q: %q", id, c.args, w, got)
+				}
+			}
+			if slices.Contains(got, "-0") {
+				t.Errorf("%s has a negative 0", id)
+			}
+			name := filepath.Join(out, id+".png")
+			if !strings.Contains(list.String(), name+"\n") {
+				t.Errorf("%s is not listed:\n%s", name, &list)
+			}
+			checkPNG(t, name, c.args[1] == "--sample")
+		}
+	}
+}
+
+// checkPNG checks the size of a picture, that its edge is white, and that it has the colours of two lines. The second
+// one is fifo, which goes over half of the picture if it is steep.
+func checkPNG(t *testing.T, name string, steep bool) {
+	t.Helper()
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	m, err := png.Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.Bounds()
+	if width := 12 / 2.54 * 200; math.Abs(float64(b.Dx())-width) > 2 || math.Abs(float64(b.Dy())-8/2.54*200) > 2 {
+		t.Errorf("%s has %v pixels", name, b)
+	}
+	count := map[string]int{}
+	rows := map[int]bool{} // with the colour of the second line
+	for y := range b.Dy() {
+		for x := range b.Dx() {
+			r, g, bl, a := m.At(x, y).RGBA()
+			colour := fmt.Sprintf("%02x%02x%02x", r>>8, g>>8, bl>>8)
+			if count[colour]++; colour == "d55e00" {
+				rows[y] = true
+			}
+			if edge := x == 0 || y == 0 || x == b.Dx()-1 || y == b.Dy()-1; edge && (r != 0xffff || g != 0xffff || bl != 0xffff || a != 0xffff) {
+				t.Fatalf("%s is cut off at %d, %d", name, x, y)
+			}
+		}
+	}
+	if steep && len(rows) < b.Dy()/2 {
+		t.Errorf("%s: the line of fifo is in %d of %d rows", name, len(rows), b.Dy())
+	}
+	for _, colour := range []string{"0072b2", "d55e00"} {
+		if count[colour] < 50 {
+			t.Errorf("%s has %d pixels of colour %s", name, count[colour], colour)
+		}
+	}
+}
+
+// Ticks are round, in order, inside, and neither too few nor too many.
+func TestRound(t *testing.T) {
+	for _, c := range [][2]float64{{0, 1}, {0, 100}, {0.03, 2.1}, {-3, 4}, {0, 26.3}, {0.5, 0.9}, {0, 1e6}, {99, 100}} {
+		ticks := round(c[0], c[1])
+		if len(ticks) < 4 || len(ticks) > 9 {
+			t.Errorf("%v has %d ticks", c, len(ticks))
+		}
+		for i, k := range ticks {
+			if k.Value < c[0]-1e-9 || k.Value > c[1]+1e-9 || i > 0 && k.Value <= ticks[i-1].Value {
+				t.Errorf("%v has the tick %v", c, k)
+			}
+			if v, err := strconv.ParseFloat(k.Label, 64); err != nil || math.Abs(v-k.Value) > 1e-6*math.Abs(c[1]) || len(k.Label) > 6 {
+				t.Errorf("%v has the tick %v", c, k)
+			}
+		}
+	}
+}
+
+// What cannot be drawn is an error that says what is wanted.
+func TestBadArguments(t *testing.T) {
+	for want, args := range map[string][]string{
+		"no folder: give":                   {},
+		"nowhere":                           {"nowhere"},
+		`format "gif": want svg`:            {"-formats", "svg,gif", "x"},
+		"a picture of 1 x 8 cm: want 4 x 3": {"x", "-width", "1"},
+		"a picture of NaN x 8 cm":           {"x", "-width", "NaN"},
+	} {
+		if err := run(context.Background(), args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", args, err, want)
+		}
+	}
+}
