@@ -12,6 +12,9 @@
 //	order       "running" or "deficit", as in fair.Options
 //	ties        "least-service", "round-robin", "least-work" or "arrival", as in fair.Options
 //	strict      true: jobs of pools that the file does not describe are refused
+//	cost        by class, the part of each resource of the cluster that a slot takes, such as
+//	            {"map": {"cpu": 0.001}, "reduce": {"cpu": 0.002, "memory": 0.004}}; pools
+//	            and jobs then have equal dominant shares (DRF) instead of equally many slots
 //	preemption  min-timeout, fair-timeout and interval in seconds, limit, and
 //	            report-only, as in fair.Preemption
 //	name        the pool's path, such as "etl/daily"; "*" as an element is any pool

@@ -69,6 +69,7 @@ func (d *decoder) file() (opts fair.Options, err error) {
 		return opts, err
 	}
 	var entries []entry
+	costOff := 0
 	_, err = d.object("the file", func(key string, off int) error {
 		switch key {
 		case "order":
@@ -80,6 +81,10 @@ func (d *decoder) file() (opts fair.Options, err error) {
 			return err
 		case "preemption":
 			return d.preemption(&opts.Preemption)
+		case "cost":
+			costOff = off
+			opts.Cost, err = d.cost()
+			return err
 		case "pools":
 			entries, err = d.pools()
 			return err
@@ -88,6 +93,9 @@ func (d *decoder) file() (opts fair.Options, err error) {
 	})
 	if err != nil {
 		return opts, err
+	}
+	if err := opts.Validate(); opts.Cost != nil && err != nil {
+		return opts, faultf(costOff, "%s", inFile.Replace(strings.TrimPrefix(err.Error(), "fair: ")))
 	}
 	paths, err := pathsOf(entries)
 	if err != nil {
@@ -286,7 +294,7 @@ func check(opts fair.Options, entries []entry, paths []string) error {
 		return nil
 	}
 	same := func(last int) bool {
-		some := fair.Options{Order: opts.Order, Pools: map[string]fair.Pool{}, Preemption: opts.Preemption}
+		some := fair.Options{Order: opts.Order, Cost: opts.Cost, Pools: map[string]fair.Pool{}, Preemption: opts.Preemption}
 		for i := range last + 1 {
 			some.Pools[paths[i]] = entries[i].pool
 		}

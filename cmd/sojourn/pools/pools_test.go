@@ -68,6 +68,21 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// Resources are in the order of their names, and one that a class does not name costs it nothing.
+func TestReadCost(t *testing.T) {
+	opts, err := read(`{"cost": {"map": {"memory": 0.25, "cpu": 1}, "7": {"gpu": 1e-300}}, "pools": [{"name": "a", "weight": 2}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fair.Cost{0: {1<<32 - 1, 0, 1 << 30}, 7: {0, 1, 0}} // cpu, gpu, memory
+	if !maps.EqualFunc(opts.Cost, want, slices.Equal) {
+		t.Errorf("costs %v, want %v", opts.Cost, want)
+	}
+	if _, err := fair.New(opts); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{``, `f:1:1: invalid JSON: it ends too early`},
@@ -86,6 +101,16 @@ func TestReadRefuses(t *testing.T) {
 		{`{"preemption":{"min-timeout":1e999}}`, `f:1:30: min-timeout: 1e999 is out of range`},
 		{`{"preemption":{"interval":0.0001}}`, `f:1:16: the interval is below 0.001 s`},
 		{`{"preemption":{"limit":0}}`, `f:1:24: limit: want an integer from 1`},
+		{`{"cost":3}`, `f:1:9: cost: want an object`},
+		{`{"cost":{}}`, `f:1:2: Cost is map[]: want the costs of a class`},
+		{`{"cost":{"mop":{"cpu":1}}}`, `f:1:10: cost: want map, reduce or a number`},
+		{`{"cost":{"map":{}}}`, `f:1:16: cost of map: want a part of some resource`},
+		{`{"cost":{"map":{"cpu":0}}}`, `f:1:23: cpu: want a part of the cluster above 0 and up to 1, found 0`},
+		{`{"cost":{"map":{"cpu":1.5}}}`, `f:1:23: cpu: want a part of the cluster above 0 and up to 1, found 1.5`},
+		{`{"cost":{"map":{"cpu":1},"0":{"cpu":1}}}`, `f:1:26: cost: class 0 is given twice`},
+		{`{"cost":{"map":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1},"1":{"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1}}}`, `f:1:119: cost: more than 16 resources`},
+		{`{"order":"deficit","cost":{"map":{"cpu":1}}}`, `f:1:20: Cost is map[0:[4294967295]]: want none with the order deficit`},
+		{`{"cost":{"map":{"cpu":1}},"pools":[{"name":"b"},{"name":"a","min":{"map":1}}]}`, `f:1:49: pool "a": it has a`},
 		{`{"pools":[{}]}`, `f:1:11: a pool without a name`},
 		{`{"pools":[{"name":7}]}`, `f:1:19: name: want a string`},
 		{`{"pools":[{"name":"a","weight":0}]}`, `f:1:32: weight 0 is not in`},

@@ -203,20 +203,22 @@ func TestLoads(t *testing.T) {
 }
 
 // Candidates are policies that the catalog knows. Those that need sizes are left out
-// where there are none.
+// where there are none, and those that need chains where there are graphs.
 func TestCandidates(t *testing.T) {
 	more := catalog.Builtin()
 	for _, tc := range []struct {
 		policies        catalog.Catalog
 		deadlines, told bool
+		features        sojourn.Features
 		want, left      string
 	}{
-		{more, false, true, "fifo fair default las hfsp srpt fsp pfsp", ""},
-		{more, true, true, "fifo fair default las hfsp srpt fsp pfsp rtmr", ""},
-		{more, false, false, "fifo fair default las hfsp", "srpt fsp pfsp"},
-		{more[:2], true, true, "fifo default", ""},
+		{more, false, true, 0, "fifo fair default las hfsp srpt fsp pfsp", ""},
+		{more, true, true, 0, "fifo fair default las hfsp srpt fsp pfsp rtmr", ""},
+		{more, false, false, 0, "fifo fair default las hfsp", "srpt fsp pfsp"},
+		{more, true, true, sojourn.FeatureNeeds, "fifo fair default las hfsp srpt fsp pfsp", "rtmr"},
+		{more[:2], true, true, 0, "fifo default", ""},
 	} {
-		specs, left := choose(tc.policies, tc.deadlines, tc.told)
+		specs, left := choose(tc.policies, tc.deadlines, tc.told, tc.features)
 		var names, out []string
 		for _, s := range specs {
 			names = append(names, s.Name)

@@ -3,6 +3,7 @@ package advice
 import (
 	"slices"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 )
@@ -31,13 +32,18 @@ type leftOut struct {
 	Reason string `json:"reason"`
 }
 
-// choose returns the candidates of an objective, and those that are left out because policies
-// are not told sizes.
-func choose(policies catalog.Catalog, deadlines, told bool) (specs []catalog.Spec, left []leftOut) {
+// choose returns the candidates of an objective, and those that are left out because they do not
+// know features of the workload, or because policies are not told sizes.
+func choose(policies catalog.Catalog, deadlines, told bool, features sojourn.Features) (specs []catalog.Spec, left []leftOut) {
 	for _, c := range candidates {
-		_, err := policies.Find(c.name)
+		p, err := policies.New(catalog.Spec{Name: c.name})
+		if err != nil || c.deadlines && !deadlines {
+			continue
+		}
+		unknown := features.Check(sojourn.Supports(p))
 		switch {
-		case err != nil || c.deadlines && !deadlines:
+		case unknown != nil:
+			left = append(left, leftOut{c.name, unknown.Error()})
 		case c.sized && !told:
 			left = append(left, leftOut{c.name, "the workload does not tell in advance how long tasks take; --estimates exact does"})
 		default:

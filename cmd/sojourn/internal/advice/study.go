@@ -79,7 +79,7 @@ func Run(ctx context.Context, stderr io.Writer, s *trial.Scenario, q Question) (
 	known := s.Workload.Facts()
 	deadlines := q.deadlines()
 	if st.specs = withYardsticks(q.Policies); q.Policies == nil {
-		st.specs, st.left = choose(s.Policies, deadlines, told(s))
+		st.specs, st.left = choose(s.Policies, deadlines, told(s), known.Features)
 	}
 	if q.Loads == nil {
 		st.Loads = DefaultLoads
