@@ -67,25 +67,60 @@ func TestKubelet(t *testing.T) {
 	}
 	until(t, cl, "fails", phase(corev1.PodFailed))
 	until(t, cl, "stays", phase(corev1.PodRunning))
-	w, err := cl.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=stays"})
+	remove(t, cl, "stays")
+}
+
+// remove deletes a pod and waits until it is gone.
+func remove(t *testing.T, cl kubernetes.Interface, name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	w, err := cl.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Stop()
-	if err := cl.CoreV1().Pods("default").Delete(ctx, "stays", metav1.DeleteOptions{}); err != nil {
+	if err := cl.CoreV1().Pods("default").Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	timeout := time.After(time.Minute)
-	for {
-		select {
-		case ev := <-w.ResultChan():
-			if ev.Type == "DELETED" {
-				return
-			}
-		case <-timeout:
-			t.Fatal("the deleted pod is still there after a minute")
+	for ev := range w.ResultChan() {
+		if ev.Type == watch.Deleted {
+			return
 		}
 	}
+	t.Fatalf("pod %s was deleted, and is still there after a minute", name)
+}
+
+// A deleted pod of a Job with a podFailurePolicy keeps its finalizer until it is Succeeded or Failed.
+func TestDeletedPodOfJob(t *testing.T) {
+	ctx, c := t.Context(), Start(t)
+	cl := c.Client()
+	if err := c.StartControllers(ctx, "job-controller"); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&Kubelet{Client: cl}).Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	j := job("j", 1)
+	j.Spec.Template.Spec.NodeName = "n1" // no scheduler is needed
+	j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+		Action:          batchv1.PodFailurePolicyActionIgnore,
+		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+	}}}
+	if _, err := cl.BatchV1().Jobs("default").Create(ctx, j, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := cl.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{LabelSelector: "job-name=j"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	p, ok := (<-w.ResultChan()).Object.(*corev1.Pod)
+	if !ok || len(p.Finalizers) == 0 {
+		t.Fatalf("got %+v, want a pod with a finalizer", p)
+	}
+	until(t, cl, p.Name, phase(corev1.PodRunning))
+	remove(t, cl, p.Name)
 }
 
 // What was written before a server went away is there after it came back.

@@ -117,7 +117,7 @@ func (k *Kubelet) next(ctx context.Context, queue workqueue.TypedRateLimitingInt
 func (k *Kubelet) step(ctx context.Context, pod *corev1.Pod) (time.Duration, error) {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if pod.DeletionTimestamp != nil {
-		// A pod of a Job has a finalizer, which goes when the Job's controller has seen how the pod ended.
+		// A pod of a Job has a finalizer. With a podFailurePolicy it goes only once the pod has ended.
 		if !ended {
 			return 0, k.phase(ctx, pod, corev1.PodFailed)
 		}
