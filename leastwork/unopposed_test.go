@@ -17,13 +17,15 @@ func TestUnopposed(t *testing.T) {
 		tasks int           // its own
 		told  time.Duration // for its tasks; other jobs are told a minute each
 		start int           // how many of them start
+		other int           // tasks that a larger job has to start
 	}{
-		{"fits", 40, 10, time.Minute, 10},
-		{"needs one more slot", 40, 11, time.Minute, 9},
-		{"long", 40, 10, time.Hour, 9},
-		{"of unknown length", 40, 10, 0, 10},
-		{"five tasks", 45, 5, 0, 5},
-		{"four tasks", 46, 4, 0, 3},
+		{"fits", 40, 10, time.Minute, 10, 0},
+		{"somebody else waits", 40, 10, time.Minute, 9, 100},
+		{"needs one more slot", 40, 11, time.Minute, 9, 0},
+		{"long", 40, 10, time.Hour, 9, 0},
+		{"of unknown length", 40, 10, 0, 10, 0},
+		{"five tasks", 45, 5, 0, 5, 0},
+		{"four tasks", 46, 4, 0, 3, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := newPolicy()
@@ -33,16 +35,17 @@ func TestUnopposed(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			offer := func() (started int) {
+			offer := func() (started [5]int) { // by job
 				for {
 					id, ok := p.(sojourn.Seeker).Seek(0)
 					if !ok {
 						return started
 					}
-					if _, ok := p.Assign(id); !ok {
+					a, ok := p.Assign(id)
+					if !ok {
 						t.Fatal("Assign declines the slot of Seek")
 					}
-					started++
+					started[a.Task.Job]++
 				}
 			}
 			for id := range sojourn.SlotID(50) {
@@ -53,11 +56,14 @@ func TestUnopposed(t *testing.T) {
 			}
 			arrive(1, tc.first-1, time.Minute)
 			arrive(2, 1, time.Minute)
-			if got := offer(); got != tc.first {
-				t.Fatalf("%d tasks start before it, want %d", got, tc.first)
+			if got := offer(); got[1]+got[2] != tc.first {
+				t.Fatalf("%d tasks start before it, want %d", got[1]+got[2], tc.first)
+			}
+			if tc.other > 0 {
+				arrive(4, tc.other, time.Minute)
 			}
 			arrive(3, tc.tasks, tc.told)
-			if got := offer(); got != tc.start {
+			if got := offer()[3]; got != tc.start {
 				t.Errorf("%d tasks start, want %d", got, tc.start)
 			}
 		})
