@@ -29,6 +29,10 @@
 // asynq tries a failed task again after its delay, but the gate says when within the order of the
 // policy. A task that is archived or deleted is no task of the gate any more. If it is run again by
 // hand, it runs outside the order, like all that is let go by hand.
+//
+// If Redis is gone when a task ends, the task goes on until Redis takes the note or the context of the task ends,
+// which is when Redis was gone for longer than asynq's lease of 30 s. asynq may then run the task again, as it does
+// without a gate whenever Redis is gone at the end of a task: asynq 0.26 tries only once to file an end.
 package asynq
 
 import (
@@ -70,6 +74,7 @@ type Queue struct {
 	client    *asynq.Client
 	inspector *asynq.Inspector
 	delay     asynq.RetryDelayFunc
+	ended     ended
 }
 
 var _ gate.Backend = (*Queue)(nil)
@@ -154,6 +159,19 @@ func (q *Queue) tell(ctx context.Context, n note) error {
 	return q.redis.RPush(ctx, q.key(), text).Err()
 }
 
+// insist tells the gate of an end. While Redis does not take the note the task goes on, since asynq would
+// try only once to file its end, and run the task again after its lease. Without the note the gate finds the end by
+// comparing.
+func (q *Queue) insist(ctx context.Context, n note) {
+	for q.tell(context.WithoutCancel(ctx), n) != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(settle):
+		}
+	}
+}
+
 // Middleware tells the gate of the ends of tasks. Tasks without a job pass it untouched.
 func (q *Queue) Middleware(next asynq.Handler) asynq.Handler {
 	return asynq.HandlerFunc(func(ctx context.Context, t *asynq.Task) (err error) {
@@ -175,8 +193,7 @@ func (q *Queue) Middleware(next asynq.Handler) asynq.Handler {
 			default:
 				n.Kind, n.After = gate.Failed, max(settle, q.delay(retried, err, t))
 			}
-			// If Redis does not take the note, the gate finds the end by comparing.
-			_ = q.tell(context.WithoutCancel(ctx), n)
+			q.insist(ctx, n)
 		}()
 		err = next.ProcessTask(ctx, t)
 		return err
@@ -214,6 +231,9 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 	for _, text := range texts {
 		var n note
 		if json.Unmarshal([]byte(text), &n) == nil { // what is no note was not put there by this package
+			if n.Kind == gate.Finished {
+				q.ended.add(n.Task)
+			}
 			notes = append(notes, gate.Note(n))
 		}
 	}
@@ -223,6 +243,7 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 // Tasks implements [gate.Backend]. Lists are read in the order in which a task goes through them, so
 // that one that is let go meanwhile is not missed.
 func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
+	q.ended.next()
 	var tasks []gate.Task
 	index := map[string]int{}
 	for _, list := range []struct {
@@ -250,6 +271,9 @@ func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
 				if json.Unmarshal([]byte(info.Headers[header]), &t.Job) != nil {
 					continue // asynq's own
 				}
+				if q.over(info) {
+					continue
+				}
 				if i, ok := index[t.ID]; ok {
 					tasks[i] = t
 					continue
@@ -262,7 +286,21 @@ func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
 			}
 		}
 	}
+	q.ended.forget()
 	return tasks, nil
+}
+
+// over reports whether a task has ended well and asynq could not file that: it is active until its lease ends, and would
+// then be tried again. Such a task is deleted.
+func (q *Queue) over(info *asynq.TaskInfo) bool {
+	stray := info.State == asynq.TaskStateRetry && info.LastErr == asynq.ErrLeaseExpired.Error()
+	if !stray && info.State != asynq.TaskStateActive || !q.ended.has(info.ID) {
+		return false
+	}
+	if stray {
+		_ = q.inspector.DeleteTask(q.name, info.ID) // else the next time
+	}
+	return true
 }
 
 // State implements [gate.Backend].
@@ -273,6 +311,9 @@ func (q *Queue) State(_ context.Context, id string) (gate.State, error) {
 	}
 	if err != nil {
 		return gate.Gone, err
+	}
+	if q.over(info) {
+		return gate.Gone, nil
 	}
 	switch info.State {
 	case asynq.TaskStateScheduled, asynq.TaskStateRetry:
@@ -288,6 +329,7 @@ func (q *Queue) State(_ context.Context, id string) (gate.State, error) {
 func (q *Queue) Release(ctx context.Context, id string) error {
 	err := q.inspector.RunTask(q.name, id)
 	if err == nil {
+		q.ended.remove(id)
 		return nil
 	}
 	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {

@@ -48,36 +48,41 @@ func newHost(t testing.TB, servers int, opt asynq.RedisClientOpt) *host {
 	}
 	t.Cleanup(func() { h.queue.Close(); h.redis.Close() })
 	for range servers {
-		server := asynq.NewServer(opt, asynq.Config{Concurrency: workers / servers, LogLevel: asynq.FatalLevel,
-			TaskCheckInterval: 5 * time.Millisecond, RetryDelayFunc: h.queue.RetryDelay})
-		mux := asynq.NewServeMux()
-		mux.Use(h.queue.Middleware)
-		mux.HandleFunc("task", func(ctx context.Context, task *asynq.Task) error {
-			var p payload
-			if err := json.Unmarshal(task.Payload(), &p); err != nil {
-				return err
-			}
-			id, _ := asynq.GetTaskID(ctx)
-			h.mu.Lock()
-			h.runs[id]++
-			h.mu.Unlock()
-			time.Sleep(p.Length)
-			if h.handle != nil {
-				if err := h.handle(ctx, id); err != nil {
-					return err
-				}
-			}
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.ends[p.Job] = append(h.ends[p.Job], time.Since(h.start))
-			return nil
-		})
-		if err := server.Start(mux); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(server.Shutdown)
+		h.serve(workers / servers)
 	}
 	return h
+}
+
+// serve starts a server.
+func (h *host) serve(concurrency int) {
+	server := asynq.NewServer(h.opt, asynq.Config{Concurrency: concurrency, LogLevel: asynq.FatalLevel,
+		TaskCheckInterval: 5 * time.Millisecond, RetryDelayFunc: h.queue.RetryDelay})
+	mux := asynq.NewServeMux()
+	mux.Use(h.queue.Middleware)
+	mux.HandleFunc("task", func(ctx context.Context, task *asynq.Task) error {
+		var p payload
+		if err := json.Unmarshal(task.Payload(), &p); err != nil {
+			return err
+		}
+		id, _ := asynq.GetTaskID(ctx)
+		h.mu.Lock()
+		h.runs[id]++
+		h.mu.Unlock()
+		time.Sleep(p.Length)
+		if h.handle != nil {
+			if err := h.handle(ctx, id); err != nil {
+				return err
+			}
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.ends[p.Job] = append(h.ends[p.Job], time.Since(h.start))
+		return nil
+	})
+	if err := server.Start(mux); err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(server.Shutdown)
 }
 
 type payload struct {

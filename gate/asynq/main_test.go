@@ -2,12 +2,16 @@ package asynq_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -150,4 +154,145 @@ func TestKilledGate(t *testing.T) {
 	}
 	h.wait(26)
 	h.once(none)
+}
+
+// Redis is killed and gone for a while, three times, while tasks are put in, let go and run: no task is lost, and none
+// runs twice. If Redis takes a fetch along whose answer asynq has not got, the task is active though no worker has it.
+// asynq itself finds such tasks two minutes later; the test ends their leases, so that a new server finds them at once.
+func TestRedisGone(t *testing.T) {
+	s, err := startRedis(t)
+	if err != nil {
+		t.Skip(err)
+	}
+	h := newHost(t, 1, s.opt())
+	f, err := fair.New(fair.Options{})
+	h.gate(policy(f, err), gate.Options{Compare: 200 * time.Millisecond})
+	h.enqueue("a", 40, 20*time.Millisecond)
+	for i := range 3 {
+		h.wait(8 * (i + 1))
+		var producer sync.WaitGroup
+		producer.Go(func() { h.put(fmt.Sprint("b", i), 4) })
+		s.kill()
+		latest := time.Now().Add(30 * time.Second).Unix() // end of a lease that was given before
+		time.Sleep(time.Second + 10*time.Millisecond)
+		begun := h.begun()
+		s.start(t)
+		h.rescue(begun, latest)
+		producer.Wait()
+	}
+	h.wait(52)
+	h.once(none)
+}
+
+// put puts tasks in, and tries again what Redis may not have taken.
+func (h *host) put(job string, tasks int) {
+	for i := range tasks {
+		id := fmt.Sprint(job, "-", i)
+		text, err := json.Marshal(payload{job, 20 * time.Millisecond})
+		if err != nil {
+			panic(err)
+		}
+		task := sojournasynq.Task{Type: "task", Payload: text, Options: []asynq.Option{asynq.TaskID(id), asynq.Retention(time.Hour)}}
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			err := h.queue.Enqueue(context.Background(), gate.Job{ID: job}, task)
+			if err == nil || errors.Is(err, asynq.ErrTaskIDConflict) {
+				break
+			}
+			if time.Now().After(deadline) {
+				h.t.Errorf("task %s after a minute: %v", id, err)
+				return
+			}
+		}
+	}
+}
+
+// begun returns the tasks that handlers have begun.
+func (h *host) begun() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.runs)
+}
+
+// rescue ends the leases up to a second of tasks that no handler has begun, and starts a server if there are any.
+func (h *host) rescue(begun map[string]int, latest int64) {
+	const leases = "asynq:{default}:lease"
+	ids, err := h.redis.ZRangeByScore(h.t.Context(), leases, &redis.ZRangeBy{Min: "-inf", Max: fmt.Sprint(latest)}).Result()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return begun[id] > 0 })
+	for _, id := range ids {
+		h.t.Logf("Redis took the fetch of task %s along", id)
+		if err := h.redis.ZAddXX(h.t.Context(), leases, redis.Z{Member: id}).Err(); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	if len(ids) > 0 {
+		h.serve(1)
+	}
+}
+
+// asynq could not file the end of a task: the task takes no worker, and is not run again when its lease ends.
+// A new task with its ID is a task like any other.
+func TestUnfiledEnd(t *testing.T) { eachRedis(t, testUnfiledEnd) }
+
+func testUnfiledEnd(t *testing.T, opt asynq.RedisClientOpt) {
+	h := newHost(t, 0, opt)
+	ctx := t.Context()
+	const key = "asynq:{default}:"
+	enqueue := func() { h.enqueue("a", 1, time.Millisecond, asynq.TaskID("x")) }
+	list := func(want int, state gate.State) {
+		t.Helper()
+		tasks, err := h.queue.Tasks(ctx)
+		if err != nil || len(tasks) != want {
+			t.Errorf("tasks %v, error %v, want %d", tasks, err, want)
+		}
+		if got, err := h.queue.State(ctx, "x"); err != nil || got != state {
+			t.Errorf("state %v, error %v, want %v", got, err, state)
+		}
+	}
+	do := func(args ...any) {
+		t.Helper()
+		if err := h.redis.Do(ctx, args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	enqueue()
+	if err := h.queue.Release(ctx, "x"); err != nil {
+		t.Fatal(err)
+	}
+	do("RPOPLPUSH", key+"pending", key+"active")
+	do("HSET", key+"t:x", "state", "active")
+	do("ZADD", key+"lease", 0, "x")
+	list(1, gate.Released)
+	do("RPUSH", key+"sojourn", fmt.Sprintf(`{"Kind":%d,"Task":"x"}`, gate.Finished))
+	for ended := false; !ended; {
+		notes, err := h.queue.Notes(ctx)
+		if err != nil || len(notes) == 0 {
+			t.Fatalf("notes %v, error %v", notes, err)
+		}
+		ended = slices.ContainsFunc(notes, func(n gate.Note) bool { return n.Kind == gate.Finished })
+	}
+	list(0, gate.Gone)
+	list(0, gate.Gone)
+	h.serve(1) // which finds at once that the lease has ended
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		list(0, gate.Gone)
+		if n, err := h.redis.Exists(ctx, key+"t:x").Result(); err == nil && n == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the task is there after a minute")
+		}
+	}
+	if len(h.begun()) != 0 {
+		t.Error("the task ran again")
+	}
+	list(0, gate.Gone)
+	enqueue()
+	list(1, gate.Held)
+	if err := h.queue.Release(ctx, "x"); err != nil {
+		t.Fatal(err)
+	}
+	h.wait(1)
 }
