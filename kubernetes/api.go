@@ -1,0 +1,226 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+)
+
+// retry is how long to wait before a request that failed is repeated.
+const retry = 100 * time.Millisecond
+
+// A mailbox is a list of closures, for one taker of all or for several takers of one.
+type mailbox struct {
+	mu   sync.Mutex
+	list []func()
+	wake chan struct{} // has an element if list is not empty
+}
+
+func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+
+func (m *mailbox) signal() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (m *mailbox) put(f func()) {
+	m.mu.Lock()
+	m.list = append(m.list, f)
+	m.mu.Unlock()
+	m.signal()
+}
+
+// all takes everything.
+func (m *mailbox) all() []func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.list
+	m.list = nil
+	return list
+}
+
+// one takes the first, nil if there is none.
+func (m *mailbox) one() func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.list) == 0 {
+		return nil
+	}
+	f := m.list[0]
+	m.list[0], m.list = nil, m.list[1:]
+	if len(m.list) > 0 {
+		m.signal()
+	}
+	return f
+}
+
+// An api is the actuator that asks the API server.
+type api struct {
+	client   kubernetes.Interface
+	recorder record.EventRecorder
+	queue    *mailbox // of requests, for the workers
+	loop     *mailbox
+	core     *core // to be touched in the loop only
+	ctx      context.Context
+
+	binds, refused, evictions, admissions, rejections, warnings atomic.Int64
+}
+
+// work makes requests until ctx ends.
+func (a *api) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.queue.wake:
+		}
+		for f := a.queue.one(); f != nil && ctx.Err() == nil; f = a.queue.one() {
+			f()
+		}
+	}
+}
+
+// definite reports whether an error is the API server's answer, so that a repetition makes no sense.
+func definite(err error) bool {
+	s, ok := err.(apierrors.APIStatus)
+	if !ok {
+		return false
+	}
+	code := s.Status().Code
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+}
+
+// persist repeats a request until the API server has answered. It returns an error only if the answer
+// was no.
+func (a *api) persist(request func() error) error {
+	for {
+		err := request()
+		if err == nil || definite(err) || a.ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-a.ctx.Done():
+		case <-time.After(retry):
+		}
+	}
+}
+
+func (a *api) bind(p *corev1.Pod, node string, attempt uint32) {
+	b := &corev1.Binding{
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, Annotations: map[string]string{Attempt: strconv.FormatUint(uint64(attempt), 10)}},
+		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
+	}
+	a.queue.put(func() {
+		err := a.persist(func() error { return a.client.CoreV1().Pods(b.Namespace).Bind(a.ctx, b, metav1.CreateOptions{}) })
+		if err == nil {
+			a.binds.Add(1)
+			return
+		}
+		if a.ctx.Err() != nil {
+			return // nobody knows whether it is bound; who comes next looks
+		}
+		a.refused.Add(1)
+		settled := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+		a.loop.put(func() {
+			if a.core.bindFailed(p.UID, attempt, settled) {
+				a.warn(p, "BindRefused", err.Error())
+				time.AfterFunc(retry, func() { a.loop.put(func() { a.core.again(p.UID) }) })
+			}
+		})
+	})
+}
+
+func (a *api) evict(p *corev1.Pod) {
+	e := &policyv1.Eviction{
+		ObjectMeta:    metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
+		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(p.UID))},
+	}
+	a.queue.put(func() {
+		err := a.client.CoreV1().Pods(p.Namespace).EvictV1(a.ctx, e)
+		switch {
+		case err == nil:
+			a.evictions.Add(1)
+		case !definite(err) && a.ctx.Err() == nil: // a disruption budget says later, or the answer was lost
+			time.AfterFunc(time.Second, func() { a.loop.put(func() { a.evict(p) }) })
+		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
+			a.warn(p, "EvictionRefused", err.Error())
+		}
+	})
+}
+
+func (a *api) admit(o *batchv1.Job) {
+	patch := patchOf(map[string]any{
+		"metadata": map[string]any{"uid": o.UID, "annotations": map[string]string{Admitted: time.Now().UTC().Format(time.RFC3339)}},
+		"spec":     map[string]any{"suspend": false},
+	})
+	a.queue.put(func() {
+		err := a.persist(func() error {
+			_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+			return err
+		})
+		switch {
+		case err == nil:
+			a.admissions.Add(1)
+			if refused(o) {
+				a.condition(o, corev1.ConditionFalse, "Admitted", "the job was accepted after all")
+			}
+		case a.ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
+			a.warn(o, "NotResumed", err.Error())
+		}
+	})
+}
+
+func (a *api) reject(o *batchv1.Job, message string) {
+	a.rejections.Add(1)
+	a.warn(o, "AdmissionRejected", message)
+	a.queue.put(func() { a.condition(o, corev1.ConditionTrue, "AdmissionRejected", message) })
+}
+
+// condition writes the condition Rejected of a Job.
+func (a *api) condition(o *batchv1.Job, status corev1.ConditionStatus, reason, message string) {
+	now := metav1.Now()
+	patch := patchOf(map[string]any{
+		"metadata": map[string]any{"uid": o.UID},
+		"status": map[string]any{"conditions": []batchv1.JobCondition{{
+			Type: Rejected, Status: status, Reason: reason, Message: message, LastProbeTime: now, LastTransitionTime: now,
+		}}},
+	})
+	err := a.persist(func() error {
+		_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		return err
+	})
+	if err != nil && a.ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		a.warn(o, "NoCondition", err.Error())
+	}
+}
+
+func (a *api) warn(o runtime.Object, reason, message string) {
+	a.warnings.Add(1)
+	if a.recorder != nil {
+		a.recorder.Event(o, corev1.EventTypeWarning, reason, message)
+	}
+}
+
+func patchOf(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

@@ -1,0 +1,109 @@
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+)
+
+const prefix = "sojourn-sched.github.io/"
+
+// Annotations of Jobs, and of pods that belong to no Indexed Job.
+const (
+	Size     = prefix + "size"     // how long one pod runs, such as 90s; unknown by default
+	Weight   = prefix + "weight"   // the share relative to other jobs, such as 2.5; 1 by default
+	Deadline = prefix + "deadline" // when all should be done, in RFC 3339; none by default
+	Pool     = prefix + "pool"     // the group that the job counts against; its namespace by default
+)
+
+// What the scheduler writes.
+const (
+	Admitted = prefix + "admitted" // annotation of a Job that was created suspended: when it was admitted
+	Attempt  = prefix + "attempt"  // annotation of a bound pod: the number of the attempt at its task
+	Rejected = prefix + "Rejected" // condition of a Job that the policy has not accepted
+)
+
+// DefaultSlot is the extended resource of which each pod requests one, by default.
+const DefaultSlot corev1.ResourceName = prefix + "slot"
+
+// epoch is fixed, so that deadlines and ages mean the same after a restart.
+var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// A Config says what a Scheduler schedules, and how. Client and Policy are needed.
+type Config struct {
+	// Client reaches the API server. Set its QPS: the default of client-go is 5 requests a second.
+	Client kubernetes.Interface
+
+	// Policy decides. It is new, and belongs to the Scheduler.
+	Policy sojourn.Policy
+
+	// Name is what pods name in spec.schedulerName. Empty means "sojourn".
+	Name string
+
+	// Namespace restricts Jobs and pods to one namespace. Empty means all.
+	Namespace string
+
+	// Slots are the extended resources that are slots. The policy knows the slots of the i-th as
+	// class i. At most 256; none means DefaultSlot.
+	Slots []corev1.ResourceName
+
+	// Nodes selects nodes by their labels, such as "pool=batch". Empty means all nodes that
+	// advertise slots.
+	Nodes string
+
+	// Workers is how many requests are under way at a time. Zero means 16. With one, binds reach the
+	// API server in the order of the policy.
+	Workers int
+
+	// Lease, unless nil, elects one of several schedulers.
+	Lease *Lease
+}
+
+// A Lease names the object that schedulers compete for.
+type Lease struct {
+	Namespace, Name string
+
+	// Identity is different in each replica. A pod's name is a good one.
+	Identity string
+}
+
+// withDefaults returns the first thing that is wrong, or the configuration with its defaults filled in.
+func (c Config) withDefaults() (Config, labels.Selector, error) {
+	switch {
+	case c.Client == nil:
+		return c, nil, errors.New("kubernetes: Config.Client is nil")
+	case c.Policy == nil:
+		return c, nil, errors.New("kubernetes: Config.Policy is nil")
+	case c.Workers < 0:
+		return c, nil, fmt.Errorf("kubernetes: Config.Workers is %d", c.Workers)
+	case len(c.Slots) > 256:
+		return c, nil, fmt.Errorf("kubernetes: Config.Slots has %d resources; at most 256", len(c.Slots))
+	case c.Lease != nil && (c.Lease.Namespace == "" || c.Lease.Name == "" || c.Lease.Identity == ""):
+		return c, nil, errors.New("kubernetes: Config.Lease needs a namespace, a name and an identity")
+	}
+	selector, err := labels.Parse(c.Nodes)
+	if err != nil {
+		return c, nil, fmt.Errorf("kubernetes: Config.Nodes: %w", err)
+	}
+	if c.Name == "" {
+		c.Name = "sojourn"
+	}
+	if c.Workers == 0 {
+		c.Workers = 16
+	}
+	if c.Slots = slices.Clone(c.Slots); len(c.Slots) == 0 {
+		c.Slots = []corev1.ResourceName{DefaultSlot}
+	}
+	for i, s := range c.Slots {
+		if s == "" || slices.Contains(c.Slots[:i], s) {
+			return c, nil, fmt.Errorf("kubernetes: Config.Slots[%d] is %q, empty or there twice", i, s)
+		}
+	}
+	return c, selector, nil
+}

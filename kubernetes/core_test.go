@@ -1,0 +1,348 @@
+package kubernetes
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A world is a cluster of the test's own: what is true, as an API server would have it. The core hears
+// of it late, in the order of changes of each object.
+type world struct {
+	t        *testing.T
+	rand     *rand.Rand
+	core     *core
+	now      sojourn.Time
+	nodes    map[string]*corev1.Node
+	jobs     map[types.UID]*batchv1.Job
+	pods     map[types.UID]*corev1.Pod
+	binds    []func() // on their way
+	rejected map[types.UID]string
+	warned   map[string]int
+	bound    map[types.UID]int
+	uid      int
+}
+
+func newWorld(t *testing.T, policy string, seed uint64) *world {
+	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), nodes: map[string]*corev1.Node{}, jobs: map[types.UID]*batchv1.Job{},
+		pods: map[types.UID]*corev1.Pod{}, rejected: map[types.UID]string{}, warned: map[string]int{}, bound: map[types.UID]int{}, now: sojourn.Time(6 * 365 * 24 * time.Hour)}
+	w.restart(policy)
+	return w
+}
+
+// restart replaces the core, which hears of everything in the order of Run. Binds on their way are lost
+// or not.
+func (w *world) restart(policy string) {
+	for _, f := range w.binds {
+		if w.rand.IntN(2) == 0 {
+			f()
+		}
+	}
+	w.binds = nil
+	p, err := catalog.Builtin().Make(policy)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := Config{Policy: p, Name: "sojourn", Slots: []corev1.ResourceName{DefaultSlot}}
+	if w.core, err = newCore(c, labels.Everything(), w, func() sojourn.Time { return w.now }); err != nil {
+		w.t.Fatal(err)
+	}
+	w.core.restoring = true
+	for _, k := range slices.Sorted(maps.Keys(w.nodes)) {
+		w.core.node(w.nodes[k].DeepCopy())
+	}
+	for _, k := range slices.Sorted(maps.Keys(w.jobs)) {
+		w.core.job(w.jobs[k].DeepCopy())
+	}
+	for _, assigned := range []bool{true, false} {
+		for _, k := range slices.Sorted(maps.Keys(w.pods)) {
+			if p := w.pods[k]; (p.Spec.NodeName != "") == assigned {
+				w.core.pod(p.DeepCopy())
+			}
+		}
+	}
+	w.core.restoring = false
+}
+
+func (w *world) bind(p *corev1.Pod, node string, attempt uint32) {
+	core, uid := w.core, p.UID
+	w.binds = append(w.binds, func() {
+		p := w.pods[uid]
+		switch {
+		case p == nil || p.Spec.NodeName != "" || p.DeletionTimestamp != nil:
+			core.bindFailed(uid, attempt, true)
+		case w.rand.IntN(8) == 0:
+			if core.bindFailed(uid, attempt, false) {
+				core.again(uid)
+			}
+		default:
+			p.Spec.NodeName = node
+			p.Annotations[Attempt] = fmt.Sprint(attempt)
+			w.bound[uid]++
+			w.heard(core, p)
+		}
+	})
+}
+
+func (w *world) heard(c *core, p *corev1.Pod) {
+	if c == w.core {
+		c.pod(p.DeepCopy())
+	}
+}
+
+func (w *world) evict(p *corev1.Pod)                     { w.end(w.pods[p.UID], corev1.PodFailed) }
+func (w *world) reject(o *batchv1.Job, s string)         { w.rejected[o.UID] = s }
+func (w *world) warn(_ runtime.Object, reason, _ string) { w.warned[reason]++ }
+func (w *world) admit(o *batchv1.Job) {
+	j := w.jobs[o.UID]
+	j.Spec.Suspend = new(bool)
+	j.Annotations[Admitted] = "now"
+}
+
+func (w *world) end(p *corev1.Pod, phase corev1.PodPhase) {
+	if p != nil && p.Spec.NodeName != "" && p.Status.Phase == "" {
+		p.Status.Phase = phase
+		w.heard(w.core, p)
+	}
+}
+
+func (w *world) fresh() types.UID { w.uid++; return types.UID(fmt.Sprintf("u%06d", w.uid)) }
+
+func template(slots int64) corev1.PodSpec {
+	q := corev1.ResourceList{DefaultSlot: *resource.NewQuantity(slots, resource.DecimalSI)}
+	return corev1.PodSpec{SchedulerName: "sojourn", Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Limits: q, Requests: q}}}}
+}
+
+func (w *world) addNode(name string, slots int) {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: w.rand.IntN(5) == 0}}
+	n.Status.Allocatable = corev1.ResourceList{DefaultSlot: *resource.NewQuantity(int64(slots), resource.DecimalSI)}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	w.nodes[name] = n
+	w.core.node(n.DeepCopy())
+}
+
+func (w *world) addJob(n int32, suspend bool, notes map[string]string) *batchv1.Job {
+	mode := batchv1.IndexedCompletion
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("j", w.uid), Namespace: "d", UID: w.fresh(), Annotations: notes},
+		Spec: batchv1.JobSpec{Completions: &n, CompletionMode: &mode, Suspend: &suspend, Template: corev1.PodTemplateSpec{Spec: template(1)}}}
+	w.jobs[j.UID] = j
+	return j
+}
+
+func (w *world) addPod(j *batchv1.Job, index int, slots int64) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "d", UID: w.fresh(), Annotations: map[string]string{}}, Spec: template(slots)}
+	if j != nil {
+		yes := true
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: j.Name, UID: j.UID, Controller: &yes}}
+		p.Labels = map[string]string{"batch.kubernetes.io/job-completion-index": fmt.Sprint(index)}
+		p.Annotations[batchv1.JobCompletionIndexAnnotation] = fmt.Sprint(index)
+	}
+	w.pods[p.UID] = p
+	w.core.pod(p.DeepCopy())
+	return p
+}
+
+// pick returns one of the keys of m.
+func pick[K ~string, V any](w *world, m map[K]V) (key K) {
+	if keys := slices.Sorted(maps.Keys(m)); len(keys) > 0 {
+		key = keys[w.rand.IntN(len(keys))]
+	}
+	return key
+}
+
+// step is one change of the world.
+func (w *world) step(policy string) {
+	w.now = w.now.Add(time.Duration(w.rand.IntN(2000)) * time.Millisecond)
+	switch r := w.rand.IntN(100); {
+	case r < 12:
+		w.addNode(fmt.Sprint("n", w.rand.IntN(4)), w.rand.IntN(4))
+	case r < 14:
+		name := pick(w, w.nodes)
+		delete(w.nodes, name)
+		w.core.nodeGone(name)
+	case r < 20:
+		j := w.addJob(1+w.rand.Int32N(5), w.rand.IntN(2) == 0, map[string]string{Size: "3s", Weight: []string{"1", "2", "x"}[w.rand.IntN(3)]})
+		w.core.job(j.DeepCopy())
+	case r < 23:
+		if j := w.jobs[pick(w, w.jobs)]; j != nil {
+			j.Annotations[Weight] = "4"
+			w.core.job(j.DeepCopy())
+		}
+	case r < 25:
+		uid := pick(w, w.jobs)
+		delete(w.jobs, uid)
+		w.core.jobGone(uid)
+	case r < 55:
+		if j := w.jobs[pick(w, w.jobs)]; j != nil {
+			w.addPod(j, w.rand.IntN(6), int64(1+w.rand.IntN(9)/8))
+		}
+	case r < 58:
+		w.addPod(nil, 0, 1)
+	case r < 75:
+		w.end(w.pods[pick(w, w.pods)], []corev1.PodPhase{corev1.PodSucceeded, corev1.PodFailed}[w.rand.IntN(2)])
+	case r < 80:
+		if p := w.pods[pick(w, w.pods)]; p != nil {
+			p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			w.heard(w.core, p)
+		}
+	case r < 84:
+		if p := w.pods[pick(w, w.pods)]; p != nil && p.Spec.NodeName == "" && p.DeletionTimestamp == nil && w.rand.IntN(4) == 0 {
+			p.Spec.NodeName = fmt.Sprint("n", w.rand.IntN(4)) // another scheduler by mistake
+			w.bound[p.UID]++
+			w.heard(w.core, p)
+		}
+	case r < 88:
+		uid := pick(w, w.pods)
+		delete(w.pods, uid)
+		w.core.podGone(uid)
+	case r < 89:
+		w.restart(policy)
+	default:
+		for len(w.binds) > 0 && w.rand.IntN(3) > 0 {
+			i := w.rand.IntN(len(w.binds))
+			f := w.binds[i]
+			w.binds = slices.Delete(w.binds, i, i+1)
+			f()
+		}
+	}
+	if _, err := w.core.settle(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// check compares the policy's account with the truth.
+func (w *world) check() {
+	attempts, used := map[sojourn.TaskID]bool{}, map[sojourn.SlotID]bool{}
+	for a := range w.core.truth.Attempts() {
+		attempts[a.Task], used[a.Slot.ID] = true, true
+	}
+	taken, owned := map[string]int{}, 0
+	for uid, p := range w.core.pods {
+		o := w.pods[uid]
+		if o == nil {
+			w.t.Fatalf("pod %s is gone, and known", uid)
+		}
+		if over := o.Status.Phase != ""; over != (p.state == ended) && o.Spec.NodeName != "" {
+			w.t.Fatalf("pod %s: state %d, phase %q", uid, p.state, o.Status.Phase)
+		}
+		switch p.state {
+		case picked, running:
+			owned++
+			if !attempts[p.task.id] || !used[p.slot] || w.core.on[p.slot] != p || p.task.run != p {
+				w.t.Fatalf("pod %s runs, and the policy does not know", uid)
+			}
+			taken[p.node.name]++
+		case foreign:
+			q := o.Spec.Containers[0].Resources.Limits[DefaultSlot]
+			taken[p.node.name] += int(q.Value())
+		case waiting:
+			now, _ := w.core.truth.Task(p.task.id)
+			if now == account.Held {
+				w.t.Fatalf("pod %s waits, and its task is held", uid)
+			}
+		}
+		if o.Spec.NodeName != "" && o.Status.Phase == "" && p.state != running && p.state != foreign {
+			w.t.Fatalf("pod %s is bound and in state %d", uid, p.state)
+		}
+	}
+	if owned != len(attempts) {
+		w.t.Fatalf("the policy has %d attempts; %d pods run or are about to", len(attempts), owned)
+	}
+	free := map[string]int{}
+	for s := range w.core.truth.Slots() {
+		if !used[s.ID] {
+			free[w.core.home[s.ID].name]++
+		}
+	}
+	for name, n := range free {
+		o := w.nodes[name]
+		if o == nil || !usable(o) {
+			w.t.Fatalf("node %s has %d free slots, and is gone or cordoned", name, n)
+		}
+		q := o.Status.Allocatable[DefaultSlot]
+		if int64(n+taken[name]) > q.Value() {
+			w.t.Fatalf("node %s has %d slots: %d are free and %d taken", name, q.Value(), n, taken[name])
+		}
+	}
+	for uid, n := range w.bound {
+		if n > 1 {
+			w.t.Fatalf("pod %s was bound %d times", uid, n)
+		}
+	}
+}
+
+// Whatever happens in whatever order, the policy knows what is true, and no node gives away a slot
+// that is taken.
+func TestAccountIsTrue(t *testing.T) {
+	for _, policy := range []string{"fifo", "default", "fair", "hfsp", "rtmr"} {
+		binds := 0
+		for seed := range uint64(40) {
+			w := newWorld(t, policy, seed)
+			for range 250 {
+				w.step(policy)
+				w.check()
+			}
+			binds += len(w.bound)
+		}
+		if binds < 400 {
+			t.Errorf("%s: only %d pods were bound", policy, binds)
+		}
+	}
+}
+
+// A suspended Job under rtmr is refused with the deadline that would do, and admitted with that one.
+func TestCounterOffer(t *testing.T) {
+	w := newWorld(t, "rtmr", 1)
+	w.addNode("n", 1)
+	w.nodes["n"].Spec.Unschedulable = false
+	w.core.node(w.nodes["n"].DeepCopy())
+	at := func(d time.Duration) string { return epoch.Add(time.Duration(w.now) + d).Format(time.RFC3339) }
+	j := w.addJob(4, true, map[string]string{Size: "10s", Deadline: at(20 * time.Second)})
+	w.core.job(j.DeepCopy())
+	if got, want := w.rejected[j.UID], "a deadline of "+at(40*time.Second)+" or later would be accepted"; len(got) < len(want) || got[len(got)-len(want):] != want {
+		t.Fatalf("rejected with %q, want %q at its end", got, want)
+	}
+	j.Annotations[Deadline] = at(40 * time.Second)
+	w.core.job(j.DeepCopy())
+	if j.Annotations[Admitted] == "" || *j.Spec.Suspend {
+		t.Error("not admitted with the deadline that was offered")
+	}
+}
+
+// What is wrong with an object is said, and names what is wrong.
+func TestBadInput(t *testing.T) {
+	for _, tc := range []struct{ key, value, want string }{
+		{Size, "0s", `annotation sojourn-sched.github.io/size is "0s": want a length of time above 0, such as 90s`},
+		{Weight, "NaN", `annotation sojourn-sched.github.io/weight is "NaN": want a number from 2^-16 to below 2^32, such as 2.5`},
+		{Deadline, "2019-12-31T00:00:00Z", `annotation sojourn-sched.github.io/deadline is "2019-12-31T00:00:00Z": want a time as in RFC 3339, such as 2026-01-31T15:04:05Z, from 2020 to 2200`},
+	} {
+		w := newWorld(t, "fifo", 1)
+		j := w.addJob(1, false, map[string]string{tc.key: tc.value})
+		w.core.job(j.DeepCopy())
+		if got := w.rejected[j.UID]; got != tc.want {
+			t.Errorf("%s = %s: rejected with %q, want %q", tc.key, tc.value, got, tc.want)
+		}
+	}
+	w := newWorld(t, "fifo", 1)
+	w.addPod(nil, 0, 2)
+	j := w.addJob(1, false, nil)
+	w.core.job(j.DeepCopy())
+	w.addPod(j, 1, 1)
+	if w.warned["NotScheduled"] != 2 {
+		t.Errorf("%d warnings, want 2: a pod that requests two slots, and an index that the Job does not have", w.warned["NotScheduled"])
+	}
+}

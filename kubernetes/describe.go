@@ -1,0 +1,165 @@
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// describe makes a job of n tasks out of the annotations of an object. Its tasks are held until their
+// pods are seen.
+func describe(o metav1.Object, n int, class sojourn.Class) (*sojourn.Job, error) {
+	job := &sojourn.Job{Name: o.GetNamespace() + "/" + o.GetName(), Pool: o.GetNamespace()}
+	phase := sojourn.Phase{Tasks: n, Class: class, Held: true}
+	notes := o.GetAnnotations()
+	if s, ok := notes[Pool]; ok {
+		job.Pool = s
+	}
+	if s, ok := notes[Size]; ok {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return nil, fmt.Errorf("annotation %s is %q: want a length of time above 0, such as 90s", Size, s)
+		}
+		phase.Estimate = d
+	}
+	if s, ok := notes[Weight]; ok {
+		w, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(w >= 1.0/65536 && w < 1<<32) {
+			return nil, fmt.Errorf("annotation %s is %q: want a number from 2^-16 to below 2^32, such as 2.5", Weight, s)
+		}
+		job.Weight = w
+	}
+	if s, ok := notes[Deadline]; ok {
+		at, err := time.Parse(time.RFC3339, s)
+		if err != nil || !at.After(epoch) || at.Year() > 2200 {
+			return nil, fmt.Errorf("annotation %s is %q: want a time as in RFC 3339, such as 2026-01-31T15:04:05Z, from 2020 to 2200", Deadline, s)
+		}
+		job.Deadline = sojourn.Time(at.Sub(epoch))
+	}
+	job.Phases = []sojourn.Phase{phase}
+	return job, nil
+}
+
+// requests returns how many slots of each class a pod requests.
+func requests(slots []corev1.ResourceName, pod *corev1.PodSpec) []int {
+	n := make([]int, len(slots))
+	for i, name := range slots {
+		for _, c := range pod.Containers {
+			q, ok := c.Resources.Requests[name]
+			if !ok {
+				q = c.Resources.Limits[name] // requests default to limits, but not yet in a Job's template
+			}
+			n[i] += int(max(0, min(q.Value(), 1<<16)))
+		}
+	}
+	return n
+}
+
+// class returns the class of the slot that a pod requests.
+func class(slots []corev1.ResourceName, pod *corev1.PodSpec) (sojourn.Class, error) {
+	found, sum := 0, 0
+	for i, n := range requests(slots, pod) {
+		if sum += n; n > 0 {
+			found = i
+		}
+	}
+	if sum != 1 {
+		return 0, fmt.Errorf("the pod requests %d slots: want 1 of one of %v", sum, slots)
+	}
+	return sojourn.Class(found), nil
+}
+
+// placeable returns what of a pod's wishes nobody would look at.
+func placeable(pod *corev1.PodSpec) error {
+	switch {
+	case len(pod.NodeSelector) > 0:
+		return errors.New("the pod has a nodeSelector, which this scheduler does not honour")
+	case pod.Affinity != nil:
+		return errors.New("the pod has an affinity, which this scheduler does not honour")
+	case len(pod.TopologySpreadConstraints) > 0:
+		return errors.New("the pod has topologySpreadConstraints, which this scheduler does not honour")
+	}
+	for _, v := range pod.Volumes {
+		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
+			return fmt.Errorf("volume %s of the pod is a claim, which this scheduler does not honour", v.Name)
+		}
+	}
+	for _, c := range pod.Containers {
+		for _, p := range c.Ports {
+			if p.HostPort != 0 {
+				return fmt.Errorf("container %s of the pod has a hostPort, which this scheduler does not honour", c.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// indexed reports whether the pods of a Job have indexes.
+func indexed(o *batchv1.Job) bool {
+	return o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion && o.Spec.Completions != nil
+}
+
+// over reports whether a Job needs no more pods.
+func over(o *batchv1.Job) bool {
+	for _, c := range o.Status.Conditions {
+		switch c.Type {
+		case batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet:
+			if c.Status == corev1.ConditionTrue {
+				return true
+			}
+		}
+	}
+	return o.DeletionTimestamp != nil
+}
+
+// refused reports whether a Job was refused before.
+func refused(o *batchv1.Job) bool {
+	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == Rejected && c.Status == corev1.ConditionTrue
+	})
+}
+
+// usable reports whether pods may be placed on a node.
+func usable(n *corev1.Node) bool {
+	if n.Spec.Unschedulable || n.DeletionTimestamp != nil {
+		return false
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// notes joins the annotations that describe an object.
+func notes(o metav1.Object) string {
+	a := o.GetAnnotations()
+	return fmt.Sprintf("%q", []string{a[Size], a[Weight], a[Deadline], a[Pool]})
+}
+
+// attemptOf returns the attempt that the Binding of a pod names, 0 if none does.
+func attemptOf(p *corev1.Pod) uint32 {
+	n, err := strconv.ParseUint(p.Annotations[Attempt], 10, 32)
+	if err != nil || n > 1<<30 { // nobody counts that far
+		return 0
+	}
+	return uint32(n)
+}
+
+// indexOf returns the index of a pod in its Job.
+func indexOf(p *corev1.Pod) (uint32, error) {
+	s := p.Annotations[batchv1.JobCompletionIndexAnnotation]
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("annotation %s is %q: want the index of the pod in its Job", batchv1.JobCompletionIndexAnnotation, s)
+	}
+	return uint32(n), nil
+}

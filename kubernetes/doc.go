@@ -1,0 +1,58 @@
+// Package kubernetes runs a sojourn policy as a scheduler of Kubernetes. Use it if your jobs are
+// batch/v1 Jobs and short ones wait for long ones:
+//
+//	policy, err := hfsp.New(hfsp.Options{})
+//	...
+//	s, err := kubernetes.New(kubernetes.Config{Client: client, Policy: policy})
+//	...
+//	err = s.Run(ctx)
+//
+// Pods name it as their scheduler and request one slot, an extended resource that the nodes
+// advertise:
+//
+//	spec:
+//	  completionMode: Indexed
+//	  template:
+//	    spec:
+//	      schedulerName: sojourn
+//	      containers:
+//	      - resources: {limits: {sojourn-sched.github.io/slot: 1}}
+//
+// The command cmd/sojourn-scheduler is this package with flags.
+//
+// # What it does not do
+//
+// It counts slots and nothing else. Give it nodes of its own, with as many slots as pods fit. A pod
+// with a nodeSelector, affinity, claims of volumes, host ports or spread constraints is not placed,
+// since nobody would look at these; an event on the pod says so. Taints of nodes are not looked at,
+// besides cordons. Pods of other schedulers must not request the slots.
+//
+// # Jobs
+//
+// An Indexed Job is a job of the policy, and each index a task. A pod of anything else is a job of
+// its own. Annotations on the Job, or on such a pod, describe it: see [Size], [Weight], [Deadline]
+// and [Pool]. A Job with a wrong one is not started: a Warning event and the condition [Rejected] say
+// why, and a corrected annotation is enough to try again.
+//
+// A Job that is created with spec.suspend asks for admission. If the policy accepts it, the scheduler
+// writes the annotation [Admitted] and resumes it in the same patch. Otherwise the condition Rejected
+// names the reason, and the deadline that would be accepted. Under policy rtmr create Jobs so, since a
+// Job that is refused later has its pods already.
+//
+// # Restarts
+//
+// All state is in the API server. A scheduler that starts lists nodes, Jobs and pods, and tells the
+// policy first what runs and what is done. The number of an attempt is in an annotation of the pod,
+// which the Binding writes. What a policy has learned is lost; the age of Jobs is not.
+//
+// With [Config.Lease], one of several replicas schedules. A bind names the UID of the pod, and the API
+// server accepts one bind of a pod, so two schedulers by mistake never start a pod twice. They may
+// exceed the slots of a node for a while: each counts what it has not yet heard of as free.
+//
+// # How it works
+//
+// Informers make closures of what they hear. One goroutine owns the policy and runs them, then offers
+// the free slots and hands binds to a pool of workers. A bind whose answer is lost is repeated until
+// the API server has answered, so its slot is never given twice. A preemption is an eviction, which
+// honours disruption budgets; the Job's podFailurePolicy should ignore DisruptionTarget.
+package kubernetes

@@ -1,0 +1,244 @@
+package kubernetes
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/driver"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// pod hears of a pod, in whatever state.
+func (c *core) pod(o *corev1.Pod) {
+	p := c.pods[o.UID]
+	if p == nil {
+		p = &pod{}
+		c.pods[o.UID] = p
+	}
+	p.obj = o
+	if p.task == nil && p.wrong == nil {
+		c.attach(p)
+	}
+	switch {
+	case p.state == ended:
+	case o.Status.Phase == corev1.PodSucceeded, o.Status.Phase == corev1.PodFailed:
+		c.end(p, o.Status.Phase == corev1.PodSucceeded)
+	case o.Spec.NodeName != "":
+		c.bound(p)
+	case o.DeletionTimestamp != nil && (p.state != picked || p.settled): // otherwise the answer to its bind will tell
+		c.end(p, false)
+	case p.state == unseen && p.task != nil && p.wrong == nil && len(o.Spec.SchedulingGates) == 0:
+		p.state = waiting
+		p.task.waiting = append(p.task.waiting, p)
+		c.sync(p.task)
+	}
+}
+
+// podGone hears that a pod was deleted.
+func (c *core) podGone(uid types.UID) {
+	if p := c.pods[uid]; p != nil {
+		c.end(p, false)
+		delete(c.pods, uid)
+	}
+}
+
+// attach finds the task of a pod, if its job is known.
+func (c *core) attach(p *pod) {
+	o := p.obj
+	over := o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed
+	if p.class, p.wrong = class(c.slots, &o.Spec); p.wrong == nil {
+		p.wrong = placeable(&o.Spec)
+	}
+	index, owner := uint32(0), metav1.GetControllerOf(o)
+	_, numbered := o.Labels["batch.kubernetes.io/job-completion-index"]
+	if p.wrong == nil && owner != nil && owner.Kind == "Job" && numbered {
+		j := c.jobs[owner.UID]
+		if j == nil || j.id == 0 { // unknown as yet, or refused, which its Job says
+			if !p.orphan && !over {
+				p.orphan = true
+				c.orphans[owner.UID] = append(c.orphans[owner.UID], p)
+			}
+			return
+		}
+		if index, p.wrong = indexOf(o); p.wrong == nil {
+			if n := j.spec.Phases[0].Tasks; int64(index) >= int64(n) {
+				p.wrong = fmt.Errorf("the index of the pod is %d, and its Job has %d", index, n)
+			} else {
+				p.task = j.task(index)
+				return
+			}
+		}
+	}
+	if p.wrong == nil && !over {
+		j := &job{single: true, tasks: map[uint32]*task{}}
+		if p.wrong = c.arrive(j, o, 1, p.class, c.restoring && o.Spec.NodeName != ""); p.wrong == nil {
+			c.jobs[o.UID] = j
+			p.task = j.task(0)
+		}
+	}
+	if p.wrong != nil && !over {
+		c.act.warn(o, "NotScheduled", explain(p.wrong))
+	}
+}
+
+func (j *job) task(index uint32) *task {
+	t := j.tasks[index]
+	if t == nil {
+		t = &task{id: sojourn.TaskID{Job: j.id, Index: index}}
+		j.tasks[index] = t
+	}
+	return t
+}
+
+// sync holds a task or makes it ready, as it has a pod that waits.
+func (c *core) sync(t *task) {
+	now, last := c.truth.Task(t.id)
+	ev := sojourn.Event{Task: t.id}
+	if t.last > last && c.features&sojourn.FeatureAttempts != 0 {
+		ev.Attempt = t.last
+	}
+	switch {
+	case now == account.Held && len(t.waiting) > 0:
+		ev.Kind = sojourn.TaskReady
+	case now == account.Pending && len(t.waiting) == 0:
+		ev.Kind = sojourn.TaskHeld
+	default:
+		return
+	}
+	c.must(ev)
+}
+
+// unwait takes a pod out of those that wait.
+func (c *core) unwait(p *pod) {
+	if i := slices.Index(p.task.waiting, p); i >= 0 {
+		p.task.waiting = slices.Delete(p.task.waiting, i, i+1)
+	}
+}
+
+// bound hears that a pod has a node.
+func (c *core) bound(p *pod) {
+	switch p.state {
+	case picked:
+		if p.node.name == p.obj.Spec.NodeName {
+			p.state = running
+			return
+		}
+		c.refuse(p) // somebody else was faster
+	case running, foreign, ended:
+		return
+	}
+	c.adopt(p)
+}
+
+// refuse gives back what a pod was assigned.
+func (c *core) refuse(p *pod) {
+	c.must(driver.Refused(sojourn.Assignment{Task: p.task.id, Attempt: p.attempt, Slot: p.slot}))
+	c.vacate(p)
+	p.task.run, p.state = nil, paused
+	c.sync(p.task)
+}
+
+// adopt takes over a pod that somebody else has bound, or this scheduler before a restart.
+func (c *core) adopt(p *pod) {
+	p.node = c.nodeOf(p.obj.Spec.NodeName)
+	if p.task != nil {
+		c.unwait(p)
+		c.sync(p.task)
+		now, last := c.truth.Task(p.task.id)
+		if now == account.Held {
+			c.must(sojourn.Event{Kind: sojourn.TaskReady, Task: p.task.id})
+			now = account.Pending
+		}
+		if now == account.Pending {
+			var age time.Duration
+			if s := p.obj.Status.StartTime; s != nil {
+				age = max(0, time.Since(s.Time))
+			}
+			p.slot, p.attempt, p.state = c.takeSlot(p.node, p.class), max(attemptOf(p.obj), last+1), running
+			c.must(sojourn.Event{Kind: sojourn.TaskAdopted, Task: p.task.id, Attempt: p.attempt, Slot: sojourn.Slot{ID: p.slot}, Service: age})
+			c.on[p.slot], p.task.run = p, p
+			c.resize(p.node, p.class)
+			return
+		}
+	}
+	p.state = foreign
+	c.foreign(p, 1)
+}
+
+// foreign counts the slots that a pod takes beside the policy, or no longer takes.
+func (c *core) foreign(p *pod, sign int) {
+	for i, n := range requests(c.slots, &p.obj.Spec) {
+		p.node.classes[i].foreign += sign * n
+		c.resize(p.node, sojourn.Class(i))
+	}
+}
+
+// end hears that a pod is over, or will never run.
+func (c *core) end(p *pod, ok bool) {
+	before := p.state
+	if before == ended {
+		return
+	}
+	p.state = ended
+	switch before {
+	case picked, running:
+		a := sojourn.Assignment{Task: p.task.id, Attempt: p.attempt, Slot: p.slot}
+		ev := driver.Finished(a)
+		switch {
+		case ok:
+		case p.killing:
+			ev = driver.Failed(a, sojourn.CausePreempted)
+		case before == picked && p.obj.Spec.NodeName == "":
+			ev = driver.Refused(a)
+		default:
+			ev = driver.Failed(a, sojourn.CauseTask)
+		}
+		c.must(ev)
+		p.task.run = nil
+		c.vacate(p)
+	case foreign:
+		c.foreign(p, -1)
+	}
+	if t := p.task; t != nil {
+		c.unwait(p)
+		t.last = max(t.last, attemptOf(p.obj))
+		if now, _ := c.truth.Task(t.id); ok && (now == account.Held || now == account.Pending) {
+			c.must(sojourn.Event{Kind: sojourn.TaskDone, Task: t.id}) // it ended while nobody watched
+		}
+		c.sync(t)
+	}
+	if j := c.jobs[p.obj.UID]; j != nil && j.single {
+		c.jobGone(p.obj.UID)
+	}
+}
+
+// bindFailed hears that the API server has refused a bind, and reports whether the pod may try again
+// later. If settled, the pod was bound by somebody else or is gone: its informer tells which, and until
+// then its slot stays taken.
+func (c *core) bindFailed(uid types.UID, attempt uint32, settled bool) bool {
+	p := c.pods[uid]
+	if p == nil || p.state != picked || p.attempt != attempt {
+		return false
+	}
+	if settled {
+		p.settled = true
+		c.pod(p.obj)
+		return false
+	}
+	c.refuse(p)
+	c.pod(p.obj) // it may be on its way out
+	return p.state == paused
+}
+
+// again lets a pod try again after a refused bind.
+func (c *core) again(uid types.UID) {
+	if p := c.pods[uid]; p != nil && p.state == paused {
+		p.state = unseen
+		c.pod(p.obj)
+	}
+}

@@ -1,0 +1,218 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/scheme"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
+)
+
+// A Scheduler binds pods in the order of a policy. New makes it.
+type Scheduler struct {
+	config Config
+	core   *core
+	events *mailbox // for the loop
+	api    *api
+	ran    atomic.Bool
+	ready  atomic.Bool
+
+	rounds, pods, jobs, nodes, busy atomic.Int64 // busy is in nanoseconds
+}
+
+// New returns a scheduler, or says what is wrong with the configuration.
+func New(c Config) (*Scheduler, error) {
+	c, selector, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Scheduler{config: c, events: newMailbox()}
+	s.api = &api{client: c.Client, queue: newMailbox(), loop: s.events}
+	base := time.Now()
+	s.core, err = newCore(c, selector, s.api, func() sojourn.Time {
+		return sojourn.Time(base.Sub(epoch) + time.Since(base)) // by the monotonic clock
+	})
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: %w", err)
+	}
+	s.api.core = s.core
+	return s, nil
+}
+
+// Run schedules until ctx ends, and returns its error then. With a Lease it first waits until it is
+// elected, and returns an error when it is no longer: start the process anew. It may be called once.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if s.ran.Swap(true) {
+		return errors.New("kubernetes: Run was called before")
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typed.EventSinkImpl{Interface: s.config.Client.CoreV1().Events("")})
+	s.api.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: s.config.Name})
+	lease := s.config.Lease
+	if lease == nil {
+		return s.lead(ctx)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
+			Client:     s.config.Client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
+		},
+		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
+		ReleaseOnCancel: true, Name: lease.Name,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(ctx context.Context) { stop(s.lead(ctx)) },
+			OnStoppedLeading: func() {},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("kubernetes: %w", err)
+	}
+	elector.Run(ctx)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.New("kubernetes: leadership is lost")
+}
+
+// lead schedules.
+func (s *Scheduler) lead(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.ready.Store(false)
+	running, err := s.watch(ctx)
+	if err != nil {
+		return err
+	}
+	s.api.ctx = ctx
+	for range s.config.Workers {
+		go s.api.work(ctx)
+	}
+	// Nodes are in, then Jobs, then pods that run or have ended, then those that wait: no slot may be
+	// offered before the policy knows what runs.
+	s.core.restoring = true
+	s.round()
+	for _, p := range running {
+		if p.Spec.NodeName != "" {
+			s.core.pod(p)
+		}
+	}
+	for _, p := range running {
+		if p.Spec.NodeName == "" {
+			s.core.pod(p)
+		}
+	}
+	s.core.restoring = false
+	s.ready.Store(true)
+	timer := time.NewTimer(0)
+	for {
+		start := time.Now()
+		s.round()
+		sleep, err := s.core.settle()
+		s.busy.Add(int64(time.Since(start)))
+		if err != nil {
+			return fmt.Errorf("kubernetes: %w", err)
+		}
+		timer.Reset(sleep)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.events.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// round runs the closures that have come.
+func (s *Scheduler) round() {
+	for _, f := range s.events.all() {
+		f()
+	}
+	s.rounds.Add(1)
+	s.pods.Store(int64(len(s.core.pods)))
+	s.jobs.Store(int64(s.core.truth.Live()))
+	s.nodes.Store(int64(len(s.core.nodes)))
+}
+
+// watch starts the informers: of nodes, then of Jobs, then of pods. It returns the pods that are there.
+func (s *Scheduler) watch(ctx context.Context) ([]*corev1.Pod, error) {
+	all := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(s.config.Namespace), informers.WithTransform(strip))
+	ours := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(s.config.Namespace), informers.WithTransform(strip),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector("spec.schedulerName", s.config.Name).String()
+		}))
+	nodes, jobs, pods := all.Core().V1().Nodes().Informer(), all.Batch().V1().Jobs().Informer(), ours.Core().V1().Pods().Informer()
+	for _, in := range []struct {
+		informer cache.SharedIndexInformer
+		handler  cache.ResourceEventHandler
+	}{
+		{nodes, handler(s.events, s.core.node, func(o *corev1.Node) { s.core.nodeGone(o.Name) })},
+		{jobs, handler(s.events, s.core.job, func(o *batchv1.Job) { s.core.jobGone(o.UID) })},
+	} {
+		registration, err := in.informer.AddEventHandler(in.handler)
+		if err != nil {
+			return nil, err
+		}
+		go in.informer.RunWithContext(ctx)
+		if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+			return nil, ctx.Err()
+		}
+	}
+	go pods.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced) {
+		return nil, ctx.Err()
+	}
+	var list []*corev1.Pod
+	for _, o := range pods.GetStore().List() {
+		list = append(list, o.(*corev1.Pod))
+	}
+	// The handler hears of them all again, which changes nothing.
+	_, err := pods.AddEventHandler(handler(s.events, s.core.pod, func(o *corev1.Pod) { s.core.podGone(o.UID) }))
+	return list, err
+}
+
+// handler makes closures of what an informer hears.
+func handler[T any](events *mailbox, seen, gone func(T)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { events.put(func() { seen(o.(T)) }) },
+		UpdateFunc: func(_, o any) { events.put(func() { seen(o.(T)) }) },
+		DeleteFunc: func(o any) {
+			if d, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = d.Obj
+			}
+			events.put(func() { gone(o.(T)) })
+		},
+	}
+}
+
+// strip drops what takes much memory and is not looked at.
+func strip(o any) (any, error) {
+	if m, err := meta.Accessor(o); err == nil {
+		m.SetManagedFields(nil)
+	}
+	if p, ok := o.(*corev1.Pod); ok {
+		for i := range p.Spec.Containers {
+			c := &p.Spec.Containers[i]
+			*c = corev1.Container{Name: c.Name, Resources: c.Resources, Ports: c.Ports}
+		}
+		p.Spec.InitContainers, p.Spec.Tolerations, p.Status.ContainerStatuses = nil, nil, nil
+	}
+	return o, nil
+}

@@ -1,0 +1,127 @@
+package kubernetes
+
+import (
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// A node is a machine with slots. Invariant: of each class, slots, retiring and foreign together are
+// at most want, unless more pods than that run there; then no slot is free.
+type node struct {
+	name    string
+	id      sojourn.NodeID
+	classes []supply
+}
+
+// A supply is the slots of one class on a node.
+type supply struct {
+	want     int              // how many the node has to give: 0 while it is cordoned or down
+	slots    []sojourn.SlotID // in service
+	retiring []sojourn.SlotID // busy, and leave with their attempts
+	foreign  int              // slots taken by bound pods that are no attempts of the policy
+}
+
+func (c *core) nodeOf(name string) *node {
+	n := c.nodes[name]
+	if n == nil {
+		c.nextNode++
+		n = &node{name: name, id: c.nextNode, classes: make([]supply, len(c.slots))}
+		c.nodes[name] = n
+	}
+	return n
+}
+
+// node hears of a node, in whatever state.
+func (c *core) node(o *corev1.Node) {
+	n := c.nodeOf(o.Name)
+	for i := range n.classes {
+		s := &n.classes[i]
+		s.want = 0
+		if usable(o) && c.selector.Matches(nodeLabels(o)) {
+			q := o.Status.Allocatable[c.slots[i]]
+			s.want = int(max(0, min(q.Value(), 1<<16)))
+		}
+		c.resize(n, sojourn.Class(i))
+	}
+}
+
+// nodeGone hears that a node was deleted. What runs there ends when its pods do.
+func (c *core) nodeGone(name string) {
+	n := c.nodeOf(name)
+	for i := range n.classes {
+		n.classes[i].want = 0
+		c.resize(n, sojourn.Class(i))
+	}
+	if !slices.ContainsFunc(n.classes, func(s supply) bool { return len(s.retiring)+s.foreign > 0 }) {
+		delete(c.nodes, name)
+	}
+}
+
+// resize brings the slots of a class on a node to what the node has to give.
+func (c *core) resize(n *node, class sojourn.Class) {
+	s := &n.classes[class]
+	for len(s.slots)+len(s.retiring)+s.foreign > s.want { // free slots leave first
+		i := slices.IndexFunc(s.slots, func(id sojourn.SlotID) bool { return c.on[id] == nil })
+		if i < 0 {
+			break
+		}
+		c.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: s.slots[i]}})
+		c.spare = append(c.spare, s.slots[i])
+		s.slots = slices.Delete(s.slots, i, i+1)
+	}
+	for len(s.slots) > 0 && len(s.slots)+s.foreign > s.want {
+		last := len(s.slots) - 1
+		c.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: s.slots[last]}})
+		s.retiring = append(s.retiring, s.slots[last])
+		s.slots = s.slots[:last]
+	}
+	for len(s.slots)+s.foreign < s.want && len(s.retiring) > 0 {
+		last := len(s.retiring) - 1
+		c.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: s.retiring[last], Node: n.id, Class: class}})
+		s.slots = append(s.slots, s.retiring[last])
+		s.retiring = s.retiring[:last]
+	}
+	for len(s.slots)+s.foreign < s.want {
+		s.slots = append(s.slots, c.addSlot(n, class))
+	}
+}
+
+func (c *core) addSlot(n *node, class sojourn.Class) sojourn.SlotID {
+	var id sojourn.SlotID
+	if k := len(c.spare); k > 0 {
+		id, c.spare = c.spare[k-1], c.spare[:k-1]
+	} else {
+		id = c.nextSlot
+		c.nextSlot++
+	}
+	c.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Node: n.id, Class: class}})
+	c.home[id] = n
+	return id
+}
+
+// vacate forgets what ran on a slot, after the policy was told.
+func (c *core) vacate(p *pod) {
+	delete(c.on, p.slot)
+	s := &p.node.classes[p.class]
+	if i := slices.Index(s.retiring, p.slot); i >= 0 {
+		s.retiring = slices.Delete(s.retiring, i, i+1)
+		c.spare = append(c.spare, p.slot)
+	}
+	c.resize(p.node, p.class)
+}
+
+// takeSlot returns a slot for a pod that runs on a node already: a free one, or one that leaves with
+// the pod.
+func (c *core) takeSlot(n *node, class sojourn.Class) sojourn.SlotID {
+	s := &n.classes[class]
+	for _, id := range s.slots {
+		if c.on[id] == nil {
+			return id
+		}
+	}
+	id := c.addSlot(n, class)
+	s.slots = append(s.slots, id)
+	return id
+}
