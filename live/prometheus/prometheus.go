@@ -1,0 +1,179 @@
+// Package prometheus shows what a pool of package live does to Prometheus. Use it to see whether work piles up, how long
+// it waits, and whether somebody is forgotten.
+//
+//	metrics := prometheus.New()
+//	pool, err := live.New(policy, live.Options{Observer: metrics})
+//	registry.MustRegister(metrics)
+//
+// For several pools in one registry, wrap it with a label for each:
+//
+//	client.WrapRegistererWith(client.Labels{"pool": "builds"}, registry).MustRegister(metrics)
+package prometheus
+
+import (
+	"sync"
+	"time"
+
+	client "github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// Metrics are the metrics of one pool, all with the prefix "sojourn_".
+//
+//	jobs                      live jobs
+//	queued_tasks              tasks that wait, those whose turn has not come included
+//	running_tasks             attempts that run
+//	starvation_seconds        the longest time since when a live job of which nothing runs was submitted or last ran
+//	jobs_total                jobs, by result: ok, failed or refused
+//	task_stops_total          attempts whose context the pool ended
+//	job_sojourn_seconds       from the submission of a job to its end, by result: ok or failed
+//	task_wait_seconds         from the submission of a job to the start of the first attempt at each of its tasks
+//	task_run_seconds          attempts, by result: ok or failed
+//	task_run_estimate_ratio   the time of attempts that ended well, divided by the submitter's estimate, if there was one
+//	decision_seconds          how long the policy takes to say what starts and what stops
+//
+// It observes only pools that begin empty: jobs that a durable pool goes on with are not counted among live jobs.
+type Metrics struct {
+	mu      sync.Mutex
+	live    map[sojourn.JobID]*job
+	queued  int
+	running int
+
+	jobs         *client.CounterVec
+	stops        client.Counter
+	sojourn, run *client.HistogramVec
+
+	wait, estimate, decision client.Histogram
+}
+
+// A job is a live one.
+type job struct {
+	queued, running int
+	since           time.Time // the submission, or the end of its last attempt
+}
+
+var (
+	_ live.Observer    = (*Metrics)(nil)
+	_ client.Collector = (*Metrics)(nil)
+
+	jobsDesc       = client.NewDesc("sojourn_jobs", "Live jobs.", nil, nil)
+	queuedDesc     = client.NewDesc("sojourn_queued_tasks", "Tasks that wait.", nil, nil)
+	runningDesc    = client.NewDesc("sojourn_running_tasks", "Attempts that run.", nil, nil)
+	starvationDesc = client.NewDesc("sojourn_starvation_seconds", "Longest time since a live job of which nothing runs was submitted or last ran.", nil, nil)
+)
+
+// New returns metrics for one pool.
+func New() *Metrics {
+	seconds := client.ExponentialBuckets(0.001, 4, 13) // to 4.7 hours
+	histogram := func(name, help string, buckets []float64) client.HistogramOpts {
+		return client.HistogramOpts{Name: "sojourn_" + name, Help: help, Buckets: buckets}
+	}
+	return &Metrics{
+		live:     map[sojourn.JobID]*job{},
+		jobs:     client.NewCounterVec(client.CounterOpts{Name: "sojourn_jobs_total", Help: "Jobs that have ended or were refused."}, []string{"result"}),
+		stops:    client.NewCounter(client.CounterOpts{Name: "sojourn_task_stops_total", Help: "Attempts whose context the pool ended."}),
+		sojourn:  client.NewHistogramVec(histogram("job_sojourn_seconds", "From the submission of a job to its end.", seconds), []string{"result"}),
+		run:      client.NewHistogramVec(histogram("task_run_seconds", "Time of an attempt.", seconds), []string{"result"}),
+		wait:     client.NewHistogram(histogram("task_wait_seconds", "From the submission of a job to the start of the first attempt at a task.", seconds)),
+		estimate: client.NewHistogram(histogram("task_run_estimate_ratio", "Time of an attempt that ended well, divided by its estimate.", client.ExponentialBuckets(0.0625, 2, 9))),
+		decision: client.NewHistogram(histogram("decision_seconds", "Time that the policy takes to decide.", client.ExponentialBuckets(1e-7, 4, 12))),
+	}
+}
+
+func result(err error) string {
+	if err != nil {
+		return "failed"
+	}
+	return "ok"
+}
+
+// Note implements [live.Observer].
+func (m *Metrics) Note(n live.Note) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch n.Kind {
+	case live.JobSubmitted:
+		j := &job{since: time.Now()}
+		for i := range n.Job.Phases {
+			j.queued += n.Job.Phases[i].Tasks
+		}
+		m.live[n.Job.ID] = j
+		m.queued += j.queued
+	case live.JobRefused:
+		m.jobs.WithLabelValues("refused").Inc()
+	case live.JobEnded:
+		m.jobs.WithLabelValues(result(n.Err)).Inc()
+		m.sojourn.WithLabelValues(result(n.Err)).Observe(n.Age.Seconds())
+		if j := m.live[n.Job.ID]; j != nil {
+			m.queued -= j.queued
+			delete(m.live, n.Job.ID)
+		}
+	case live.TaskStarted:
+		if n.Attempt == 1 {
+			m.wait.Observe(n.Age.Seconds())
+		}
+		m.move(n.Job.ID, -1, 1)
+	case live.TaskStopped:
+		m.stops.Inc()
+	case live.TaskEnded:
+		m.run.WithLabelValues(result(n.Err)).Observe(n.Took.Seconds())
+		again := 1
+		if n.Err == nil {
+			again = 0
+			if n.Estimate > 0 {
+				m.estimate.Observe(n.Took.Seconds() / n.Estimate.Seconds())
+			}
+		}
+		m.move(n.Job.ID, again, -1)
+	case live.Decided:
+		m.decision.Observe(n.Took.Seconds())
+	}
+}
+
+// move enters that tasks of a job begin to wait or to run.
+func (m *Metrics) move(id sojourn.JobID, queued, running int) {
+	m.running += running
+	if j := m.live[id]; j != nil {
+		j.queued += queued
+		j.running += running
+		j.since = time.Now()
+		m.queued += queued
+	}
+}
+
+// Describe implements [client.Collector].
+func (m *Metrics) Describe(to chan<- *client.Desc) {
+	for _, d := range []*client.Desc{jobsDesc, queuedDesc, runningDesc, starvationDesc} {
+		to <- d
+	}
+	for _, c := range m.all() {
+		c.Describe(to)
+	}
+}
+
+// Collect implements [client.Collector].
+func (m *Metrics) Collect(to chan<- client.Metric) {
+	m.mu.Lock()
+	jobs, queued, running, now := len(m.live), m.queued, m.running, time.Now()
+	var starved time.Duration
+	for _, j := range m.live {
+		if j.running == 0 {
+			starved = max(starved, now.Sub(j.since))
+		}
+	}
+	m.mu.Unlock()
+	gauge := func(d *client.Desc, v float64) { to <- client.MustNewConstMetric(d, client.GaugeValue, v) }
+	gauge(jobsDesc, float64(jobs))
+	gauge(queuedDesc, float64(queued))
+	gauge(runningDesc, float64(running))
+	gauge(starvationDesc, starved.Seconds())
+	for _, c := range m.all() {
+		c.Collect(to)
+	}
+}
+
+func (m *Metrics) all() []client.Collector {
+	return []client.Collector{m.jobs, m.stops, m.sojourn, m.run, m.wait, m.estimate, m.decision}
+}
