@@ -1,0 +1,83 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// The disk is full: the journal says so and takes nothing more, and what was flushed is there when there is space again. It
+// needs the right to mount a file system.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+		t.Skip("a small file system cannot be mounted: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	ballast := filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 128<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(dir, "journal")
+	open := func() *Journal {
+		s, err := OpenFiles(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := Open(s, newFIFO(t), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	arrive := func(j *Journal, id sojourn.JobID) error {
+		job := &sojourn.Job{ID: id, Name: strings.Repeat("n", 1000), Phases: []sojourn.Phase{{Tasks: 1}}}
+		err := j.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
+		if err != nil {
+			return err
+		}
+		return j.Flush()
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	j := open()
+	var kept sojourn.JobID
+	var err error
+	for err == nil && kept < 1000 {
+		if err = arrive(j, kept+1); err == nil {
+			kept++
+		}
+	}
+	if kept == 0 || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "open the journal again") {
+		t.Fatalf("after %d jobs: %v, want no space and what to do", kept, err)
+	}
+	if err := arrive(j, kept+2); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("the next job: %v, want no space", err)
+	}
+	if err := j.Close(); err != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	j = open()
+	if got := j.MaxJob(); got != kept && got != kept+1 { // the one that did not fit may have been written in full
+		t.Errorf("%d jobs are there, want %d", got, kept)
+	}
+	if err := arrive(j, kept+2); err != nil {
+		t.Errorf("with space: %v", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
