@@ -19,7 +19,7 @@ func TestDiskFull(t *testing.T) {
 		t.Skip("a small file system cannot be mounted: ", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
