@@ -234,7 +234,11 @@ func (c *core) revise(j *job, o *batchv1.Job) {
 func explain(err error) string {
 	var r *sojourn.RejectedError
 	if errors.As(err, &r) && r.Offer != 0 {
-		return fmt.Sprintf("%v; a deadline of %s or later would be accepted", r, epoch.Add(time.Duration(r.Offer)+time.Second-1).Format(time.RFC3339))
+		who := "the job"
+		if r.Misses != r.Job {
+			who = "a job that was accepted before"
+		}
+		return fmt.Sprintf("%s would miss its deadline; a deadline of %s or later would be accepted", who, epoch.Add(time.Duration(r.Offer)+time.Second-1).Format(time.RFC3339))
 	}
 	var e *sojourn.EventError
 	if errors.As(err, &e) {

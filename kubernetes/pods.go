@@ -148,7 +148,6 @@ func (c *core) adopt(p *pod) {
 	p.node = c.nodeOf(p.obj.Spec.NodeName)
 	if p.task != nil {
 		c.unwait(p)
-		c.sync(p.task)
 		now, last := c.truth.Task(p.task.id)
 		if now == account.Held {
 			c.must(sojourn.Event{Kind: sojourn.TaskReady, Task: p.task.id})
