@@ -371,3 +371,81 @@ func checkPreemptions(t *testing.T, slots, n int, pools map[string]fair.Pool) {
 		}
 	}
 }
+
+// A long job keeps its share among short-lived ones of equal weight (golang/go #58804): each short job
+// that ends is followed by another. Of n jobs on one slot, at most n-1 others go between two tasks
+// of the long one; on n slots it always has one.
+func TestLongJobAmongShortLivedOnes(t *testing.T) {
+	for _, ties := range []fair.Ties{fair.LeastService, fair.RoundRobin, fair.Arrival} { // least-work prefers what is short
+		for _, tc := range []struct{ slots, jobs int }{{1, 2}, {1, 5}, {3, 5}, {5, 5}, {50, 5}} {
+			c := newCluster(t, tc.slots, fair.Options{Ties: ties})
+			const long = 1
+			c.arrive("a", 1<<20)
+			short := map[sojourn.JobID]bool{}
+			renew := func() {
+				for len(short) < tc.jobs-1 {
+					short[c.arrive("a", 1)] = true
+				}
+			}
+			renew()
+			gap, most := 0, 0
+			for range 2000 {
+				before := len(c.running)
+				c.offer()
+				for _, a := range c.running[before:] {
+					if gap++; a.Task.Job == long {
+						gap = 0
+					}
+					most = max(most, gap)
+				}
+				delete(short, c.running[0].Task.Job)
+				c.tick(time.Second)
+				c.finish()
+				renew()
+			}
+			if most > tc.jobs-1 {
+				t.Errorf("%v, %d jobs on %d slots: %d tasks of others between two of the long job, want at most %d", ties, tc.jobs, tc.slots, most, tc.jobs-1)
+			}
+		}
+	}
+}
+
+// A decision ends, and asks each pool at most once: all policies of pools decline (Kueue #12541, Volcano
+// #2549).
+func TestDecisionAsksEachPoolOnce(t *testing.T) {
+	const pools = 50
+	asked := 0
+	opts := fair.Options{Pools: map[string]fair.Pool{"*": {Policy: func() sojourn.Policy { return &decliner{newFIFO(), &asked} }}}}
+	c := newCluster(t, 8, opts)
+	for i := range pools {
+		c.arrive(fmt.Sprint("p", i), 100)
+	}
+	for slot := range sojourn.SlotID(8) {
+		asked = 0
+		if a, ok := c.p.Assign(slot); ok {
+			t.Fatalf("Assign(%d) = %v, and all pools decline", slot, a)
+		}
+		if asked > pools {
+			t.Errorf("the policies of %d pools were asked %d times for slot %d", pools, asked, slot)
+		}
+		if slot == 0 && asked == 0 {
+			t.Error("nobody was asked")
+		}
+	}
+}
+
+// A decliner takes no slot.
+type decliner struct {
+	sojourn.Policy
+	asked *int
+}
+
+func (d *decliner) Seek(sojourn.Class) (sojourn.SlotID, bool) {
+	*d.asked++
+	return 0, false
+}
+
+func (d *decliner) Assign(sojourn.SlotID) (sojourn.Assignment, bool) {
+	*d.asked++
+	return sojourn.Assignment{}, false
+}

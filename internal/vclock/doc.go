@@ -60,7 +60,8 @@
 // of weight, or one that ends the job, takes the job's share of the carry along, so that
 // c/W does not grow, and enters the job again as an arrival. No revision leaves a job with
 // more than a job has that comes now with 2^63 slot-nanoseconds, the greatest work, and V*
-// is at most that. A reset does the same.
+// is at most that. A job that gains weight and no work keeps its tag if the new one would be
+// later: its V is then at least what it was. A reset is a revision.
 //
 // Proof of (b). While both systems have work they do C units per unit of time, so the
 // difference of the sums is constant. While only this system has work, the difference

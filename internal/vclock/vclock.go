@@ -21,6 +21,9 @@ const (
 // A Tag is an instant of virtual time, in units of work for each unit of weight.
 type Tag = wide.Uint192
 
+// MaxTag is later than the tag of any job.
+var MaxTag = Tag{Hi: math.MaxUint64, Mid: math.MaxUint64, Lo: math.MaxUint64}
+
 // A Clock is the virtual time of a virtual cluster. The zero Clock is at time 0 and has
 // neither slots nor jobs. It does not know its jobs: the caller keeps their tags.
 type Clock struct {
@@ -114,14 +117,18 @@ func (c *Clock) Next(tag Tag) (sojourn.Time, bool) {
 	return c.now + sojourn.Time(wait.Lo), true
 }
 
-// Enter adds a job with the given units of work left, more than 0, and returns its tag.
-// Work above [MaxWork] is ignored.
-func (c *Clock) Enter(left wide.Uint192, weight uint64) Tag {
+// Enter adds a job with the given units of work left, more than 0, and returns its tag:
+// at most latest, which is [MaxTag] for a job that comes, and what [Clock.Revise] returned
+// for one that comes again. Work above [MaxWork] is ignored.
+func (c *Clock) Enter(left wide.Uint192, weight uint64, latest Tag) Tag {
 	c.settle()
 	if most := Units(MaxWork); most.Less(left) {
 		left = most
 	}
 	tag := c.after(left, weight)
+	if latest.Less(tag) {
+		tag = latest
+	}
 	c.weight = c.weight.Add(wide.From64(weight))
 	return tag
 }
@@ -167,16 +174,21 @@ func (c *Clock) Left(tag Tag, weight uint64) wide.Uint192 {
 // it has left changes by as much as its work, but not below 0. If it keeps its weight
 // and has work left it stays, with the tag that Revise returns: at most that of a job
 // that comes now with [MaxWork]. Otherwise the caller removes it by [Clock.Leave], and
-// adds it by [Clock.Enter] with the work left, unless that is 0.
+// adds it by [Clock.Enter] with the work left, unless that is 0; its tag is then revised at
+// most. A job that gains weight and no work keeps its tag or gets an earlier one: rounding
+// up does not put it behind a job that it tied with.
 func (c *Clock) Revise(tag Tag, was, work, oldWeight, weight uint64) (left wide.Uint192, revised Tag, stays bool) {
 	c.settle()
 	left, before := c.Left(tag, oldWeight).Add(Units(work)), Units(was)
 	if left.Less(before) {
-		return wide.Uint192{}, Tag{}, false
+		return wide.Uint192{}, MaxTag, false
 	}
 	left = left.Sub(before)
 	if weight != oldWeight || left.IsZero() {
-		return left, Tag{}, false
+		if weight >= oldWeight && work <= was {
+			return left, tag, false
+		}
+		return left, MaxTag, false
 	}
 	revised = c.g.Add(ceil(left, weight))
 	if most := Units(MaxWork); most.Less(left) {

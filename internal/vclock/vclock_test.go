@@ -41,7 +41,7 @@ func (m *machine) setSlots(n int) {
 func (m *machine) arrive(work, weight uint64) {
 	j := &job{weight: weight, work: work, exact: m.exact.Arrive(1, 1)}
 	j.exact.Left, j.exact.Weight = rational(work), rational(weight)
-	j.tag = m.clock.Enter(vclock.Units(work), weight)
+	j.tag = m.clock.Enter(vclock.Units(work), weight, vclock.MaxTag)
 	m.jobs = append(m.jobs, j)
 	m.widen(2, weight)
 }
@@ -74,7 +74,10 @@ func (m *machine) revise(j *job, work, weight uint64) {
 		if left.IsZero() {
 			m.complete(slices.Index(m.jobs, j))
 		} else {
-			j.tag = m.clock.Enter(left, weight)
+			before := j.tag
+			if j.tag = m.clock.Enter(left, weight, tag); before.Less(j.tag) && weight >= j.weight && work <= j.work {
+				panic("a job that gains weight gets a later tag")
+			}
 		}
 	}
 	j.work, j.weight = work, weight
@@ -289,4 +292,28 @@ func panics(f func()) (yes bool) {
 	defer func() { yes = recover() != nil }()
 	f()
 	return
+}
+
+// Two jobs of 1 ns and weight 3 are complete after 2 ns on one slot, but for what rounding has left: a
+// third of 2^96 units is rounded up. Then their tags are g+1. One that gains weight would get g+2, since
+// its work left and its share in the carry are rounded up again.
+func TestMoreWeightGetsNoLaterTag(t *testing.T) {
+	for _, weight := range []uint64{3, 4, 1 << 20, vclock.MaxWeight} {
+		var c vclock.Clock
+		c.SetSlots(1)
+		first := c.Enter(vclock.Units(1), 3, vclock.MaxTag)
+		second := c.Enter(vclock.Units(1), 3, vclock.MaxTag)
+		c.Pass(2)
+		left, tag, stays := c.Revise(first, 1, 1, 3, weight)
+		if stays != (weight == 3) || left.IsZero() {
+			t.Fatalf("weight %d: %v units left, stays %v", weight, left, stays)
+		}
+		if !stays {
+			c.Leave(3)
+			tag = c.Enter(left, weight, tag)
+		}
+		if second.Less(tag) {
+			t.Errorf("weight %d: tag %v, want at most %v", weight, tag, second)
+		}
+	}
 }

@@ -33,13 +33,13 @@ func (s *System[T]) addWork(it *Item[T], left uint64) {
 // enter puts an item with the given units of virtual work left into V: the rule
 // of arrival. Items before it gain phi v_j/phi_j. Items behind it gain v - w,
 // which is the rounding of v.
-func (s *System[T]) enter(it *Item[T], left wide.Uint192) {
+func (s *System[T]) enter(it *Item[T], left wide.Uint192, latest vclock.Tag) {
 	if left.IsZero() {
 		s.base = s.base.add(work(it.work)) // w of a late item counts for all in V
 		s.addLate(it)
 		return
 	}
-	it.tag = s.clock.Enter(left, it.weight)
+	it.tag = s.clock.Enter(left, it.weight, latest)
 	s.shift(it.key, s.share(it), s.virtual(it).sub(work(it.work)))
 	s.insert(it)
 }

@@ -165,7 +165,7 @@ func (s *System[T]) Arrive(v T, work, weight uint64) *Item[T] {
 	it := s.alloc()
 	it.Value, it.seq, it.work, it.weight = v, s.nextSeq(), work, weight
 	s.chosen = false
-	s.enter(it, vclock.Units(work))
+	s.enter(it, vclock.Units(work), vclock.MaxTag)
 	return it
 }
 
@@ -210,7 +210,7 @@ func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 		s.addWork(it, 0)
 		s.late.remove(it)
 		it.work, it.weight, it.seq = work, weight, s.nextSeq()
-		s.enter(it, vclock.Units(grown))
+		s.enter(it, vclock.Units(grown), vclock.MaxTag)
 		return
 	}
 	if it.Late() {
@@ -226,7 +226,7 @@ func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 	}
 	s.leave(it)
 	it.work, it.weight = work, weight
-	s.enter(it, left)
+	s.enter(it, left, tag)
 }
 
 // Finish records that an item is really finished, or cancelled: it is not

@@ -134,7 +134,7 @@ func (q *Queue[T]) head() (tag vclock.Tag, weight uint64, ok bool) {
 func (q *Queue[T]) Arrive(v T, work, weight uint64) *Item[T] {
 	vclock.Check(work, weight)
 	it := &Item[T]{Value: v, seq: q.next(), work: work, weight: weight}
-	q.enter(it, vclock.Units(work))
+	q.enter(it, vclock.Units(work), vclock.MaxTag)
 	return it
 }
 
@@ -164,7 +164,7 @@ func (q *Queue[T]) Revise(it *Item[T], work, weight uint64) {
 	} else {
 		q.leave(it)
 		it.weight = weight
-		q.enter(it, left)
+		q.enter(it, left, tag)
 	}
 	q.enlist(it)
 }
@@ -192,7 +192,7 @@ func (q *Queue[T]) Reset(it *Item[T], left, work uint64) {
 		q.leave(it)
 	}
 	it.work = work
-	q.enter(it, vclock.Units(left))
+	q.enter(it, vclock.Units(left), vclock.MaxTag)
 	q.enlist(it)
 }
 
@@ -219,12 +219,12 @@ func (q *Queue[T]) Remaining(it *Item[T]) uint64 {
 }
 
 // enter puts an item with the given units of work left into the virtual cluster.
-func (q *Queue[T]) enter(it *Item[T], left wide.Uint192) {
+func (q *Queue[T]) enter(it *Item[T], left wide.Uint192, latest vclock.Tag) {
 	if left.IsZero() {
 		q.complete(it)
 		return
 	}
-	it.tag = q.clock.Enter(left, it.weight)
+	it.tag = q.clock.Enter(left, it.weight, latest)
 	q.virtual.ReplaceOrInsert(it.entry())
 }
 
