@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -20,8 +21,12 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// retry is how long to wait before a request that failed is repeated.
-const retry = 100 * time.Millisecond
+// retry is how long to wait before a request that failed is repeated. The wait doubles up to maxRetry
+// while no answer comes.
+const (
+	retry    = 100 * time.Millisecond
+	maxRetry = 5 * time.Second
+)
 
 // A mailbox is a list of closures, for one taker of all or for several takers of one.
 type mailbox struct {
@@ -106,19 +111,24 @@ func definite(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
-// persist repeats a request until the API server has answered. It returns an error only if the answer
-// was no.
-func (a *api) persist(request func() error) error {
-	for {
+// persist makes a request in a worker, and hands its answer to answered: nil, or an error if the answer
+// was no. While there is no answer, it repeats the request after a wait, in which no worker is kept.
+func (a *api) persist(o runtime.Object, request func() error, answered func(error)) {
+	a.persistAfter(retry, o, request, answered)
+}
+
+// persistAfter is persist with the wait before the first repetition.
+func (a *api) persistAfter(wait time.Duration, o runtime.Object, request func() error, answered func(error)) {
+	a.queue.put(func() {
 		err := request()
-		if err == nil || definite(err) || a.ctx.Err() != nil {
-			return err
+		switch {
+		case err == nil || definite(err):
+			answered(err)
+		case a.ctx.Err() == nil: // otherwise nobody knows what became of it; who comes next looks
+			a.warn(o, "NoAnswer", "the request is repeated: "+err.Error())
+			time.AfterFunc(wait, func() { a.persistAfter(min(2*wait, maxRetry), o, request, answered) })
 		}
-		select {
-		case <-a.ctx.Done():
-		case <-time.After(retry):
-		}
-	}
+	})
 }
 
 func (a *api) bind(p *corev1.Pod, node string, attempt uint32) {
@@ -126,24 +136,45 @@ func (a *api) bind(p *corev1.Pod, node string, attempt uint32) {
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, Annotations: map[string]string{Attempt: strconv.FormatUint(uint64(attempt), 10)}},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}
-	a.queue.put(func() {
-		err := a.persist(func() error { return a.client.CoreV1().Pods(b.Namespace).Bind(a.ctx, b, metav1.CreateOptions{}) })
+	var seen *corev1.Pod // after a conflict
+	request := func() (err error) {
+		err = a.client.CoreV1().Pods(b.Namespace).Bind(a.ctx, b, metav1.CreateOptions{})
+		if apierrors.IsConflict(err) {
+			seen, err = a.conflict(p, err)
+		}
+		return err
+	}
+	a.persist(p, request, func(err error) {
 		if err == nil {
 			a.binds.Add(1)
 			return
 		}
-		if a.ctx.Err() != nil {
-			return // nobody knows whether it is bound; who comes next looks
-		}
 		a.refused.Add(1)
-		settled := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+		gone := apierrors.IsNotFound(err)
 		a.loop.put(func() {
-			if a.core.bindFailed(p.UID, attempt, settled) {
+			if a.core.bindFailed(p.UID, attempt, gone, seen) {
 				a.warn(p, "BindRefused", err.Error())
 				time.AfterFunc(retry, func() { a.loop.put(func() { a.core.again(p.UID) }) })
 			}
 		})
 	})
+}
+
+// conflict reads a pod whose bind was answered with a conflict, which is also the API server's word for
+// errors that it does not know. The error is NotFound if the pod is gone, and not definite if the pod
+// could not be read.
+func (a *api) conflict(p *corev1.Pod, err error) (*corev1.Pod, error) {
+	seen, failed := a.client.CoreV1().Pods(p.Namespace).Get(a.ctx, p.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(failed):
+		return nil, failed
+	case failed != nil:
+		return nil, fmt.Errorf("%v; then: %v", err, failed)
+	case seen.UID != p.UID:
+		return nil, apierrors.NewNotFound(corev1.Resource("pods"), p.Name)
+	}
+	_, _ = strip(seen)
+	return seen, err
 }
 
 func (a *api) evict(p *corev1.Pod) {
@@ -169,18 +200,18 @@ func (a *api) admit(o *batchv1.Job) {
 		"metadata": map[string]any{"uid": o.UID, "annotations": map[string]string{Admitted: time.Now().UTC().Format(time.RFC3339)}},
 		"spec":     map[string]any{"suspend": false},
 	})
-	a.queue.put(func() {
-		err := a.persist(func() error {
-			_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-			return err
-		})
+	request := func() error {
+		_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+		return err
+	}
+	a.persist(o, request, func(err error) {
 		switch {
 		case err == nil:
 			a.admissions.Add(1)
 			if refused(o) {
 				a.condition(o, corev1.ConditionFalse, "Admitted", "the job was accepted after all")
 			}
-		case a.ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
+		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 			a.warn(o, "NotResumed", err.Error())
 		}
 	})
@@ -189,7 +220,7 @@ func (a *api) admit(o *batchv1.Job) {
 func (a *api) reject(o *batchv1.Job, message string) {
 	a.rejections.Add(1)
 	a.warn(o, "AdmissionRejected", message)
-	a.queue.put(func() { a.condition(o, corev1.ConditionTrue, "AdmissionRejected", message) })
+	a.condition(o, corev1.ConditionTrue, "AdmissionRejected", message)
 }
 
 // condition writes the condition Rejected of a Job.
@@ -201,13 +232,15 @@ func (a *api) condition(o *batchv1.Job, status corev1.ConditionStatus, reason, m
 			Type: Rejected, Status: status, Reason: reason, Message: message, LastProbeTime: now, LastTransitionTime: now,
 		}}},
 	})
-	err := a.persist(func() error {
+	request := func() error {
 		_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 		return err
-	})
-	if err != nil && a.ctx.Err() == nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		a.warn(o, "NoCondition", err.Error())
 	}
+	a.persist(o, request, func(err error) {
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			a.warn(o, "NoCondition", err.Error())
+		}
+	})
 }
 
 func (a *api) warn(o runtime.Object, reason, message string) {

@@ -83,10 +83,14 @@ func (w *world) bind(p *corev1.Pod, node string, attempt uint32) {
 	w.binds = append(w.binds, func() {
 		p := w.pods[uid]
 		switch {
-		case p == nil || p.Spec.NodeName != "" || p.DeletionTimestamp != nil:
-			core.bindFailed(uid, attempt, true)
-		case w.rand.IntN(8) == 0:
-			if core.bindFailed(uid, attempt, false) {
+		case p == nil:
+			core.bindFailed(uid, attempt, true, nil)
+		case p.Spec.NodeName != "" || p.DeletionTimestamp != nil || w.rand.IntN(8) == 0:
+			var seen *corev1.Pod
+			if p.Spec.NodeName != "" || p.DeletionTimestamp != nil || w.rand.IntN(2) == 0 {
+				seen = p.DeepCopy() // after a conflict
+			}
+			if core.bindFailed(uid, attempt, false, seen) {
 				core.again(uid)
 			}
 		default:
@@ -344,5 +348,32 @@ func TestBadInput(t *testing.T) {
 	w.addPod(j, 1, 1)
 	if w.warned["NotScheduled"] != 2 {
 		t.Errorf("%d warnings, want 2: a pod that requests two slots, and an index that the Job does not have", w.warned["NotScheduled"])
+	}
+}
+
+// A pod that is found to be on its way out, or gone, after its bind was refused gives its slot back.
+func TestRefusedBindOfDyingPod(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		w := newWorld(t, "fifo", 1)
+		w.addNode("n", 1)
+		w.nodes["n"].Spec.Unschedulable = false
+		w.core.node(w.nodes["n"].DeepCopy())
+		p := w.addPod(nil, 0, 1)
+		if _, err := w.core.settle(); err != nil || len(w.binds) != 1 {
+			t.Fatalf("%d binds, %v", len(w.binds), err)
+		}
+		p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+		if gone {
+			w.core.bindFailed(p.UID, 1, true, nil)
+			if w.core.pods[p.UID].state != picked {
+				t.Error("a slot is given back before the informer has said why")
+			}
+			w.core.pod(p.DeepCopy())
+		} else {
+			w.core.bindFailed(p.UID, 1, false, p.DeepCopy())
+		}
+		if s := w.core.pods[p.UID].state; s != ended || len(w.core.on) != 0 {
+			t.Errorf("gone %v: state %d, and %d slots are taken", gone, s, len(w.core.on))
+		}
 	}
 }

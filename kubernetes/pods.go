@@ -217,16 +217,19 @@ func (c *core) end(p *pod, ok bool) {
 }
 
 // bindFailed hears that the API server has refused a bind, and reports whether the pod may try again
-// later. If settled, the pod was bound by somebody else or is gone: its informer tells which, and until
-// then its slot stays taken.
-func (c *core) bindFailed(uid types.UID, attempt uint32, settled bool) bool {
+// later. Gone says that the pod is not there: its informer tells, and until then its slot stays taken.
+// Seen, unless nil, is the pod as it was read after the refusal.
+func (c *core) bindFailed(uid types.UID, attempt uint32, gone bool, seen *corev1.Pod) bool {
 	p := c.pods[uid]
 	if p == nil || p.state != picked || p.attempt != attempt {
-		return false
+		return false // the informer was faster
 	}
-	if settled {
+	if seen == nil {
+		seen = p.obj
+	}
+	if gone || seen.Spec.NodeName != "" || seen.DeletionTimestamp != nil {
 		p.settled = true
-		c.pod(p.obj)
+		c.pod(seen)
 		return false
 	}
 	c.refuse(p)

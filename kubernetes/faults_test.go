@@ -1,0 +1,125 @@
+package kubernetes_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/kubernetes"
+	"github.com/sojourn-sched/sojourn/kubernetes/internal/kubetest"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clients "k8s.io/client-go/kubernetes"
+)
+
+// A proxy stands before the API server, and answers some binds itself.
+type proxy struct {
+	next http.RoundTripper
+
+	mu    sync.Mutex
+	binds int
+	fault func(bind int, pod string) string // "500", "409", "drop" (after the bind), or ""; under mu
+	bound map[string]int                    // how often the server has bound a pod
+}
+
+func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/binding") {
+		return p.next.RoundTrip(r)
+	}
+	part := strings.Split(r.URL.Path, "/")
+	pod := part[len(part)-2]
+	p.mu.Lock()
+	p.binds++
+	fault := p.fault(p.binds, pod)
+	p.mu.Unlock()
+	if code := map[string]int{"500": 500, "409": 409}[fault]; code != 0 {
+		reason := map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError, 409: metav1.StatusReasonConflict}[code]
+		body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"a fault","reason":%q,"code":%d}`, reason, code)
+		return &http.Response{StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}
+	resp, err := p.next.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusCreated {
+		p.mu.Lock()
+		p.bound[pod]++
+		p.mu.Unlock()
+	}
+	if fault == "drop" && err == nil {
+		resp.Body.Close()
+		return nil, errors.New("the answer is lost")
+	}
+	return resp, err
+}
+
+// faulty starts servers with nodes of 4 slots and kubelets whose pods end at once, and returns a client
+// with a proxy before it, and one without.
+func faulty(t *testing.T, nodes int, p *proxy) (c *kubetest.Cluster, through, direct clients.Interface) {
+	t.Helper()
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Fatal("no servers: run kubernetes/test.sh")
+	}
+	c = kubetest.Start(t)
+	direct = c.Client()
+	if err := c.StartControllers(t.Context(), "job-controller", "garbage-collector-controller"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range nodes {
+		n := kubetest.Node(fmt.Sprint("n", i), map[string]string{string(kubernetes.DefaultSlot): "4"})
+		if _, err := direct.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubelet := &kubetest.Kubelet{Client: direct, Run: func(*corev1.Pod) (time.Duration, corev1.PodPhase) {
+		return 10 * time.Millisecond, corev1.PodSucceeded
+	}}
+	if err := kubelet.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	config := c.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { p.next, p.bound = next, map[string]int{}; return p })
+	return c, clients.NewForConfigOrDie(config), direct
+}
+
+// No slot and no pod is lost, and no pod is bound twice, whatever becomes of binds: they fail, fail with
+// the answer of a conflict, or succeed and the answer is lost. Those that fail for long keep nobody else
+// from being bound.
+func TestFaultyBinds(t *testing.T) {
+	stuck := true
+	p := &proxy{fault: func(bind int, pod string) string {
+		if strings.HasPrefix(pod, "stuck-") && stuck {
+			return "500"
+		}
+		return []string{"", "409", "drop", "500"}[bind%4]
+	}}
+	_, through, direct := faulty(t, 6, p)
+	policy, err := fifo.New(fifo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, through, policy)
+	create(t, direct, job("stuck", 16, false, nil)) // as many as there are workers
+	create(t, direct, job("map", 40, false, nil))
+	await(t, direct, "map", has(batchv1.JobComplete, ""))
+	p.mu.Lock()
+	stuck = false
+	p.mu.Unlock()
+	await(t, direct, "stuck", has(batchv1.JobComplete, ""))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.bound) != 56 {
+		t.Errorf("%d pods were bound, want 56", len(p.bound))
+	}
+	for pod, n := range p.bound {
+		if n != 1 {
+			t.Errorf("pod %s was bound %d times", pod, n)
+		}
+	}
+}
