@@ -142,14 +142,14 @@ func (c *core) settle() (time.Duration, error) {
 
 // job hears of a Job, in whatever state.
 func (c *core) job(o *batchv1.Job) {
-	if o.Spec.Template.Spec.SchedulerName != c.name || !indexed(o) {
+	j, suspended := c.jobs[o.UID], o.Spec.Suspend != nil && *o.Spec.Suspend
+	if o.Spec.Template.Spec.SchedulerName != c.name || !indexed(o) && !suspended {
 		return
 	}
 	if over(o) {
 		c.jobGone(o.UID)
 		return
 	}
-	j, suspended := c.jobs[o.UID], o.Spec.Suspend != nil && *o.Spec.Suspend
 	_, admitted := o.Annotations[Admitted]
 	switch {
 	case j != nil && j.notes == notes(o), j == nil && suspended && admitted:
@@ -158,13 +158,9 @@ func (c *core) job(o *batchv1.Job) {
 		c.revise(j, o)
 		return
 	}
-	n := int(*o.Spec.Completions)
-	if n == 0 {
+	n, cl, err := c.shape(o)
+	if n == 0 && err == nil {
 		return
-	}
-	cl, err := class(c.slots, &o.Spec.Template.Spec)
-	if err == nil {
-		err = placeable(&o.Spec.Template.Spec)
 	}
 	j = &job{notes: notes(o), tasks: map[uint32]*task{}}
 	c.jobs[o.UID] = j
@@ -188,6 +184,25 @@ func (c *core) job(o *batchv1.Job) {
 		}
 		c.pod(p.obj)
 	}
+}
+
+// shape returns the number of a Job's tasks and the class of their slots. A Job that runs needs no tasks;
+// one that asks for admission would wait for ever.
+func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
+	suspended := o.Spec.Suspend != nil && *o.Spec.Suspend
+	switch {
+	case !indexed(o):
+		return 0, 0, errors.New("only an Indexed Job can be admitted: set spec.completionMode, or create the Job without spec.suspend")
+	case *o.Spec.Completions == 0 && suspended:
+		return 0, 0, errors.New("the Job has no completions, so there is nothing to admit")
+	case *o.Spec.Completions == 0:
+		return 0, 0, nil
+	}
+	cl, err = class(c.slots, &o.Spec.Template.Spec)
+	if err == nil {
+		err = placeable(&o.Spec.Template.Spec)
+	}
+	return int(*o.Spec.Completions), cl, err
 }
 
 // arrive tells the policy of a new job.

@@ -377,3 +377,35 @@ func TestRefusedBindOfDyingPod(t *testing.T) {
 		}
 	}
 }
+
+// A Job that asks for admission and can never be admitted is refused once, with the reason.
+func TestNothingToAdmit(t *testing.T) {
+	parallel := func(j *batchv1.Job) { mode := batchv1.NonIndexedCompletion; j.Spec.CompletionMode = &mode }
+	empty := func(j *batchv1.Job) { *j.Spec.Completions = 0 }
+	for _, tc := range []struct {
+		change func(*batchv1.Job)
+		want   string
+	}{
+		{parallel, "only an Indexed Job can be admitted: set spec.completionMode, or create the Job without spec.suspend"},
+		{empty, "the Job has no completions, so there is nothing to admit"},
+	} {
+		for _, suspend := range []bool{true, false} {
+			w := newWorld(t, "fifo", 1)
+			j := w.addJob(2, suspend, map[string]string{})
+			tc.change(j)
+			w.core.job(j.DeepCopy())
+			want := tc.want
+			if !suspend {
+				want = ""
+			}
+			if got := w.rejected[j.UID]; got != want {
+				t.Errorf("suspend %v: rejected with %q, want %q", suspend, got, want)
+			}
+			delete(w.rejected, j.UID)
+			w.core.job(j.DeepCopy()) // the condition was written
+			if got := w.rejected[j.UID]; got != "" {
+				t.Errorf("rejected again with %q", got)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package kubernetes_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +18,9 @@ import (
 	"github.com/sojourn-sched/sojourn/kubernetes/internal/kubetest"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clients "k8s.io/client-go/kubernetes"
 )
 
@@ -26,7 +30,7 @@ type proxy struct {
 
 	mu    sync.Mutex
 	binds int
-	fault func(bind int, pod string) string // "500", "409", "drop" (after the bind), or ""; under mu
+	fault func(bind int, pod string) string // "500", "409", "drop" (after the bind), or ""
 	bound map[string]int                    // how often the server has bound a pod
 }
 
@@ -38,8 +42,9 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	pod := part[len(part)-2]
 	p.mu.Lock()
 	p.binds++
-	fault := p.fault(p.binds, pod)
+	bind := p.binds
 	p.mu.Unlock()
+	fault := p.fault(bind, pod)
 	if code := map[string]int{"500": 500, "409": 409}[fault]; code != 0 {
 		reason := map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError, 409: metav1.StatusReasonConflict}[code]
 		body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"a fault","reason":%q,"code":%d}`, reason, code)
@@ -92,9 +97,9 @@ func faulty(t *testing.T, nodes int, p *proxy) (c *kubetest.Cluster, through, di
 // the answer of a conflict, or succeed and the answer is lost. Those that fail for long keep nobody else
 // from being bound.
 func TestFaultyBinds(t *testing.T) {
-	stuck := true
+	var healed atomic.Bool
 	p := &proxy{fault: func(bind int, pod string) string {
-		if strings.HasPrefix(pod, "stuck-") && stuck {
+		if strings.HasPrefix(pod, "stuck-") && !healed.Load() {
 			return "500"
 		}
 		return []string{"", "409", "drop", "500"}[bind%4]
@@ -108,9 +113,7 @@ func TestFaultyBinds(t *testing.T) {
 	create(t, direct, job("stuck", 16, false, nil)) // as many as there are workers
 	create(t, direct, job("map", 40, false, nil))
 	await(t, direct, "map", has(batchv1.JobComplete, ""))
-	p.mu.Lock()
-	stuck = false
-	p.mu.Unlock()
+	healed.Store(true)
 	await(t, direct, "stuck", has(batchv1.JobComplete, ""))
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,5 +124,79 @@ func TestFaultyBinds(t *testing.T) {
 		if n != 1 {
 			t.Errorf("pod %s was bound %d times", pod, n)
 		}
+	}
+}
+
+// The Lease is given back once no bind is under way, and not before. Who loses it says so.
+func TestLease(t *testing.T) {
+	began, finish := make(chan bool), make(chan bool)
+	p := &proxy{fault: func(int, string) string {
+		began <- true
+		<-finish
+		return ""
+	}}
+	_, through, direct := faulty(t, 1, p)
+	run := func(ctx context.Context, identity string) chan error {
+		policy, err := fifo.New(fifo.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := kubernetes.New(kubernetes.Config{Client: through, Policy: policy, Lease: &kubernetes.Lease{Namespace: "default", Name: "sojourn", Identity: identity}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		return done
+	}
+	holder := func() string {
+		l, err := direct.CoordinationV1().Leases("default").Get(t.Context(), "sojourn", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *l.Spec.HolderIdentity
+	}
+	pod := func(name string) {
+		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{SchedulerName: "sojourn", Containers: []corev1.Container{{Name: "c", Image: "none",
+			Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{kubernetes.DefaultSlot: resource.MustParse("1")}}}}}}
+		if _, err := direct.CoreV1().Pods("default").Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first := run(ctx, "first")
+	pod("a")
+	<-began
+	cancel()
+	select {
+	case err := <-first:
+		t.Errorf("Run = %v while a bind is under way", err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	if got := holder(); got != "first" {
+		t.Errorf("the Lease belongs to %q while a bind is under way", got)
+	}
+	close(finish)
+	if err := <-first; err != context.Canceled {
+		t.Errorf("Run = %v, want %v", err, context.Canceled)
+	}
+	if got := holder(); got != "" {
+		t.Errorf("the Lease belongs to %q after the end", got)
+	}
+	if p.bound["a"] != 1 {
+		t.Errorf("the last bind was made %d times", p.bound["a"])
+	}
+	second := run(t.Context(), "second")
+	pod("b")
+	<-began // so it leads
+	patch := fmt.Appendf(nil, `{"spec":{"holderIdentity":"third","renewTime":%q}}`, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"))
+	if _, err := direct.CoordinationV1().Leases("default").Patch(t.Context(), "sojourn", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-second; err == nil || err.Error() != "kubernetes: leadership is lost" {
+		t.Errorf("Run = %v after the Lease was lost", err)
+	}
+	if got := holder(); got != "third" {
+		t.Errorf("the Lease belongs to %q, want third", got)
 	}
 }

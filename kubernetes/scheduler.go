@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,8 +54,9 @@ func New(c Config) (*Scheduler, error) {
 	return s, nil
 }
 
-// Run schedules until ctx ends, and returns its error then. With a Lease it first waits until it is
-// elected, and returns an error when it is no longer: start the process anew. It may be called once.
+// Run schedules until ctx ends, and returns its error then, after the requests under way were answered.
+// With a Lease it first waits until it is elected, and returns an error when it is no longer: start the
+// process anew. It may be called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if s.ran.Swap(true) {
 		return errors.New("kubernetes: Run was called before")
@@ -63,12 +65,18 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typed.EventSinkImpl{Interface: s.config.Client.CoreV1().Events("")})
 	s.api.recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: s.config.Name})
-	lease := s.config.Lease
-	if lease == nil {
+	if s.config.Lease == nil {
 		return s.lead(ctx)
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
+	return s.elect(ctx, s.config.Lease)
+}
+
+// elect waits until this scheduler is elected, and schedules. The elector gives the Lease back when its
+// context ends, so this is not ctx: it ends when no request is under way any more.
+func (s *Scheduler) elect(ctx context.Context, lease *Lease) error {
+	candidate, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	elected := make(chan context.Context, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
@@ -78,21 +86,44 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 		ReleaseOnCancel: true, Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) { stop(s.lead(ctx)) },
+			OnStartedLeading: func(leading context.Context) { elected <- leading },
 			OnStoppedLeading: func() {},
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("kubernetes: %w", err)
 	}
-	elector.Run(ctx)
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return errors.New("kubernetes: leadership is lost")
+	done := make(chan error, 1)
+	go func() {
+		defer release()
+		select {
+		case <-ctx.Done():
+			done <- ctx.Err()
+		case leading := <-elected:
+			done <- s.leadWhile(ctx, leading)
+		}
+	}()
+	elector.Run(candidate)
+	return <-done
 }
 
-// lead schedules.
+// leadWhile schedules until ctx ends, or leading, which is an error of its own.
+func (s *Scheduler) leadWhile(ctx, leading context.Context) error {
+	both, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(leading, cancel)()
+	err := s.lead(both)
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return errors.New("kubernetes: leadership is lost")
+	}
+	return err
+}
+
+// patience is how long requests under way may take after the end. A Lease that is lost belongs to nobody
+// else for 5 seconds.
+const patience = 3 * time.Second
+
+// lead schedules until ctx ends and the requests under way were answered.
 func (s *Scheduler) lead(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -101,10 +132,18 @@ func (s *Scheduler) lead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.api.ctx = ctx
+	requests, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	s.api.ctx = requests
+	var workers sync.WaitGroup
 	for range s.config.Workers {
-		go s.api.work(ctx)
+		workers.Go(func() { s.api.work(ctx) })
 	}
+	defer func() {
+		cancel()
+		defer time.AfterFunc(patience, abort).Stop()
+		workers.Wait()
+	}()
 	// Nodes are in, then Jobs, then pods that run or have ended, then those that wait: no slot may be
 	// offered before the policy knows what runs.
 	s.core.restoring = true
