@@ -97,6 +97,7 @@ func faulty(t *testing.T, nodes int, p *proxy) (c *kubetest.Cluster, through, di
 // the answer of a conflict, or succeed and the answer is lost. Those that fail for long keep nobody else
 // from being bound.
 func TestFaultyBinds(t *testing.T) {
+	t.Parallel()
 	var healed atomic.Bool
 	p := &proxy{fault: func(bind int, pod string) string {
 		if strings.HasPrefix(pod, "stuck-") && !healed.Load() {
@@ -129,6 +130,7 @@ func TestFaultyBinds(t *testing.T) {
 
 // The Lease is given back once no bind is under way, and not before. Who loses it says so.
 func TestLease(t *testing.T) {
+	t.Parallel()
 	began, finish := make(chan bool), make(chan bool)
 	p := &proxy{fault: func(int, string) string {
 		began <- true
