@@ -48,7 +48,7 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		{"mars", made(mars.New, mars.Options{}), idles},
 		{"mars, each time", made(mars.New, mars.Options{Interval: 1}), idles},
 		{"hfsp", made(hfsp.New, hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},
-		{"pfsp", made(pfsp.New, pfsp.Options{}), sojourntest.Options{}},
+		{"pfsp", made(pfsp.New, pfsp.Options{}), sojourntest.Options{IgnoresWeights: true}},
 		{"td", made(td.New, td.Options{}), sojourntest.Options{TellsSlotsApart: true}},
 		{"td, strict", made(td.New, td.Options{HotPolicy: td.Strict, Theta: 1}), sojourntest.Options{TellsSlotsApart: true, IdlesOnPurpose: true}},
 		{"las", made(baseline.NewLAS, baseline.LASOptions{}), sojourntest.Options{}},

@@ -266,7 +266,9 @@
 //     Here a phase is scheduled by itself, and learns from tasks of its own only. Until one has
 //     finished, a task without an estimate counts as [Options.DefaultTaskTime].
 //   - Weights, cancellation, failures and revisions are not in the paper. A cancelled job is done:
-//     it keeps its place in V.
+//     it keeps its place in V. A job that gains weight comes earlier in V, where fewer phases must
+//     wait for it, so one that would have been served may wait: the law of weights of package
+//     sojourntest does not hold.
 //
 // # Cost
 //
