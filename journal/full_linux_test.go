@@ -16,6 +16,9 @@ import (
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("a small file system cannot be mounted: ", err)
+		}
 		t.Skip("a small file system cannot be mounted: ", err)
 	}
 	t.Cleanup(func() {
