@@ -52,6 +52,7 @@ const (
 	wrapper  kind = "a wrapper of policies"
 	outside  kind = "a driver or a format"
 	helper   kind = "help for tests"
+	gathered kind = "all policies behind their interface, for tests"
 	program  kind = "an example"
 )
 
@@ -60,6 +61,9 @@ func kindOf(dir string) kind {
 	switch dir {
 	case "sojourntest", "sojourntest/scenario", "sojourntest/choice", "internal/gpstest", "internal/histories", "internal/snapshottest", "sojourntest/steady":
 		return helper
+	}
+	if dir == "internal/constructors" {
+		return gathered
 	}
 	switch top, _, _ := strings.Cut(dir, "/"); top {
 	case ".":
@@ -96,8 +100,10 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 		return other == root || other == names || other == internal || other == kit, "imports the root package, the kit and internal packages only"
 	case outside:
 		return other == root || other == names || other == internal || other == kit || other == wrapper || other == outside, "knows policies by their interface only, and no help for tests"
+	case gathered:
+		return other == root || other == policy, "imports policies only"
 	case helper:
-		return other != policy && other != program, "knows policies by their interface only"
+		return other != policy && other != gathered && other != program, "knows policies by their interface only"
 	}
 	return true, ""
 }
@@ -832,6 +838,11 @@ func LowerBound(Instance) error { return nil }`
 			"sim/a.go:1: imports fifo: a driver or a format knows policies by their interface only, and no help for tests"},
 		{"sim and sojourntest", "sim/a.go", `package sim; import _ ` + m + `/sojourntest"`,
 			"sim/a.go:1: imports sojourntest: a driver or a format knows policies by their interface only, and no help for tests"},
+		{"policy and all policies", "hfsp/a.go", `package hfsp; import _ ` + m + `/internal/constructors"`,
+			"hfsp/a.go:1: imports internal/constructors: a policy imports the root package, the kit and internal packages only"},
+		{"all policies and kit", "internal/constructors/a.go", `package constructors; import _ ` + m + `/kit/queue"`,
+			"internal/constructors/a.go:1: imports kit/queue: all policies behind their interface, for tests imports policies only"},
+		{"all policies, outside", "fair/a_test.go", `package fair_test; import _ ` + m + `/internal/constructors"`, ""},
 		{"sim test and help", "sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
 		{"ledger and help", "kit/ledger/a.go", `package ledger; import _ ` + m + `/sojourntest/steady"`,
 			"kit/ledger/a.go:1: imports sojourntest/steady: a part of the kit imports the root package, the kit and internal packages only"},

@@ -19,6 +19,7 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -304,34 +305,34 @@ func stories() (list []story) {
 		list = append(list, story{maker{name, make}, tell})
 	}
 	with("easy with places", func() (sojourn.Policy, error) {
-		return baseline.NewEASY(baseline.BackfillOptions{Places: 4})
+		return constructors.EASY(baseline.BackfillOptions{Places: 4})
 	}, rigidJobs)
 	with("conservative with places", func() (sojourn.Policy, error) {
-		return baseline.NewConservative(baseline.BackfillOptions{Places: 4})
+		return constructors.Conservative(baseline.BackfillOptions{Places: 4})
 	}, rigidJobs)
 	with("dc that holds slots", func() (sojourn.Policy, error) {
-		return baseline.NewDeadlineConstraint(baseline.DeadlineConstraintOptions{HoldSlots: true})
+		return constructors.Deadline(baseline.DeadlineConstraintOptions{HoldSlots: true})
 	}, threeJobs)
 	with("srpt with a reserve", func() (sojourn.Policy, error) {
-		return baseline.NewSRPT(baseline.SRPTOptions{Reserve: 0.5})
+		return constructors.SRPT(baseline.SRPTOptions{Reserve: 0.5})
 	}, threeJobs)
 	with("fsp with a reserve", func() (sojourn.Policy, error) {
-		return baseline.NewFSP(baseline.FSPOptions{Reserve: 0.5})
+		return constructors.FSP(baseline.FSPOptions{Reserve: 0.5})
 	}, threeJobs)
 	with("las with a reserve", func() (sojourn.Policy, error) {
-		return baseline.NewLAS(baseline.LASOptions{Reserve: 0.5})
+		return constructors.LAS(baseline.LASOptions{Reserve: 0.5})
 	}, threeJobs)
 	with("pfsp with a reserve", func() (sojourn.Policy, error) {
-		return pfsp.New(pfsp.Options{Reserve: 0.5})
+		return constructors.PFSP(pfsp.Options{Reserve: 0.5})
 	}, threeJobs)
 	with("hfsp with a reserve", func() (sojourn.Policy, error) {
-		return hfsp.New(hfsp.Options{Reserve: 0.5})
+		return constructors.HFSP(hfsp.Options{Reserve: 0.5})
 	}, threeJobs)
 	with("mars with batches", func() (sojourn.Policy, error) {
-		return mars.New(mars.Options{Batch: 3 * time.Second, Commit: true})
+		return constructors.MarS(mars.Options{Batch: 3 * time.Second, Commit: true})
 	}, threeJobs)
 	with("fair with pools", func() (sojourn.Policy, error) {
-		return fair.New(fair.Options{
+		return constructors.Fair(fair.Options{
 			Pools: map[string]fair.Pool{
 				"bounded": {Min: fair.Slots{0: 2}, Max: fair.Slots{0: 2}},
 				"own":     {Policy: func() sojourn.Policy { return newFIFO(nil) }},
@@ -350,16 +351,16 @@ func stories() (list []story) {
 		s.drain()
 	})
 	with("fair with costs", func() (sojourn.Policy, error) {
-		return fair.New(fair.Options{Cost: fair.Cost{0: {1 << 28, 1}, 1: {1, 1 << 30}}})
+		return constructors.Fair(fair.Options{Cost: fair.Cost{0: {1 << 28, 1}, 1: {1, 1 << 30}}})
 	}, threeJobs)
-	with("rtmr of which a slot is lost", func() (sojourn.Policy, error) { return rtmr.New(rtmr.Options{}) }, func(s *stage) {
+	with("rtmr of which a slot is lost", func() (sojourn.Policy, error) { return constructors.RTMR(rtmr.Options{}) }, func(s *stage) {
 		s.add(0, 1)
 		s.arrive(sojourn.JobArrived, 1, "", of(0, 8, 0))
 		s.tell(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 0}})
 	})
 	one := 1
 	with("hfsp of narrow limits", func() (sojourn.Policy, error) {
-		return hfsp.New(hfsp.Options{TrainingTasks: 3, TrainingSlots: &one, EarlySlots: &one, NodeDelay: 10 * time.Second})
+		return constructors.HFSP(hfsp.Options{TrainingTasks: 3, TrainingSlots: &one, EarlySlots: &one, NodeDelay: 10 * time.Second})
 	}, func(s *stage) {
 		s.arrive(sojourn.JobAdopted, 1, "", of(0, 4, 0), of(1, 4, 1)) // there is no slot yet
 		s.add(0, 2, 2, 2)                                             // far from all inputs

@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mars"
@@ -30,7 +31,7 @@ type maker struct {
 	make func() (sojourn.Policy, error)
 }
 
-func madeBy[O any, P sojourn.Policy](name string, make func(O) (P, error)) maker {
+func madeBy[O any](name string, make constructors.Constructor[O]) maker {
 	return maker{name, func() (sojourn.Policy, error) {
 		var zero O
 		return make(zero)
@@ -42,30 +43,30 @@ var makers = slices.Concat(placing, rigid)
 
 // Policies of rigid jobs: of one phase, whose tasks are gangs. A gang is on no node in particular.
 var rigid = []maker{
-	madeBy("fcfs", baseline.NewFCFS),
-	madeBy("easy", baseline.NewEASY),
-	madeBy("conservative", baseline.NewConservative),
+	madeBy("fcfs", constructors.FCFS),
+	madeBy("easy", constructors.EASY),
+	madeBy("conservative", constructors.Conservative),
 }
 
 // Policies that choose among the tasks of a job by where their input is.
 var placing = []maker{
-	madeBy("default", leastwork.New),
-	madeBy("fifo", fifo.New),
-	madeBy("fair", fair.New),
-	madeBy("srpt", baseline.NewSRPT),
-	madeBy("fsp", baseline.NewFSP),
-	madeBy("las", baseline.NewLAS),
-	madeBy("local", baseline.NewLocal),
-	madeBy("huwf", baseline.NewHUWF),
-	madeBy("hjwf", baseline.NewHJWF),
-	madeBy("stf", baseline.NewSTF),
-	madeBy("htwf", baseline.NewHTWF),
-	madeBy("dc", baseline.NewDeadlineConstraint),
-	madeBy("pfsp", pfsp.New),
-	madeBy("hfsp", hfsp.New),
-	madeBy("td", td.New),
-	madeBy("rtmr", rtmr.New),
-	madeBy("mars", mars.New),
+	madeBy("default", constructors.LeastWork),
+	madeBy("fifo", constructors.FIFO),
+	madeBy("fair", constructors.Fair),
+	madeBy("srpt", constructors.SRPT),
+	madeBy("fsp", constructors.FSP),
+	madeBy("las", constructors.LAS),
+	madeBy("local", constructors.Local),
+	madeBy("huwf", constructors.HUWF),
+	madeBy("hjwf", constructors.HJWF),
+	madeBy("stf", constructors.STF),
+	madeBy("htwf", constructors.HTWF),
+	madeBy("dc", constructors.Deadline),
+	madeBy("pfsp", constructors.PFSP),
+	madeBy("hfsp", constructors.HFSP),
+	madeBy("td", constructors.TD),
+	madeBy("rtmr", constructors.RTMR),
+	madeBy("mars", constructors.MarS),
 }
 
 // Under every policy but those of gangs, a slot gets the task whose input is closest among tasks that are
@@ -110,10 +111,10 @@ func TestLateDefault(t *testing.T) {
 		means vqueue.Late
 	}{
 		"fsp": {func(l vqueue.Late) (sojourn.Policy, error) {
-			return baseline.NewFSP(baseline.FSPOptions{Late: l})
+			return constructors.FSP(baseline.FSPOptions{Late: l})
 		}, baseline.LateFirst},
-		"hfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return hfsp.New(hfsp.Options{Late: l}) }, hfsp.LateShare},
-		"pfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return pfsp.New(pfsp.Options{Late: l}) }, pfsp.LateDefault},
+		"hfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.HFSP(hfsp.Options{Late: l}) }, hfsp.LateShare},
+		"pfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.PFSP(pfsp.Options{Late: l}) }, pfsp.LateDefault},
 	}
 	for name, m := range makers {
 		snapshotter := func(l vqueue.Late) sojourn.Snapshotter {
@@ -318,21 +319,21 @@ func TestNewValidates(t *testing.T) {
 		options interface{ Validate() error }
 		make    func() (sojourn.Policy, error)
 	}{
-		{fair.Options{Delay: minus}, func() (sojourn.Policy, error) { return fair.New(fair.Options{Delay: minus}) }},
+		{fair.Options{Delay: minus}, func() (sojourn.Policy, error) { return constructors.Fair(fair.Options{Delay: minus}) }},
 		{baseline.SRPTOptions{DefaultTaskTime: minus}, func() (sojourn.Policy, error) {
-			return baseline.NewSRPT(baseline.SRPTOptions{DefaultTaskTime: minus})
+			return constructors.SRPT(baseline.SRPTOptions{DefaultTaskTime: minus})
 		}},
 		{baseline.FSPOptions{DefaultTaskTime: minus}, func() (sojourn.Policy, error) {
-			return baseline.NewFSP(baseline.FSPOptions{DefaultTaskTime: minus})
+			return constructors.FSP(baseline.FSPOptions{DefaultTaskTime: minus})
 		}},
 		{baseline.ListOptions{DefaultTaskTime: minus}, func() (sojourn.Policy, error) {
-			return baseline.NewSTF(baseline.ListOptions{DefaultTaskTime: minus})
+			return constructors.STF(baseline.ListOptions{DefaultTaskTime: minus})
 		}},
-		{pfsp.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return pfsp.New(pfsp.Options{DefaultTaskTime: minus}) }},
-		{hfsp.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return hfsp.New(hfsp.Options{DefaultTaskTime: minus}) }},
-		{td.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return td.New(td.Options{DefaultTaskTime: minus}) }},
-		{rtmr.Options{Latency: minus}, func() (sojourn.Policy, error) { return rtmr.New(rtmr.Options{Latency: minus}) }},
-		{mars.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return mars.New(mars.Options{DefaultTaskTime: minus}) }},
+		{pfsp.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return constructors.PFSP(pfsp.Options{DefaultTaskTime: minus}) }},
+		{hfsp.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return constructors.HFSP(hfsp.Options{DefaultTaskTime: minus}) }},
+		{td.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return constructors.TD(td.Options{DefaultTaskTime: minus}) }},
+		{rtmr.Options{Latency: minus}, func() (sojourn.Policy, error) { return constructors.RTMR(rtmr.Options{Latency: minus}) }},
+		{mars.Options{DefaultTaskTime: minus}, func() (sojourn.Policy, error) { return constructors.MarS(mars.Options{DefaultTaskTime: minus}) }},
 	} {
 		want := tc.options.Validate()
 		if _, err := tc.make(); want == nil || err == nil || err.Error() != want.Error() {

@@ -17,6 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/sim"
@@ -33,19 +34,19 @@ func must[P any](p P, err error) P {
 // bare hides what a policy can do besides to observe and to assign.
 type bare struct{ sojourn.Policy }
 
-// policies have every optional interface that matters to a driver, or lack it.
-func policies() map[string]func() sojourn.Policy {
+// subjects have every optional interface that matters to a driver, or lack it.
+func subjects() map[string]func() sojourn.Policy {
 	wait := 3 * time.Second
 	return map[string]func() sojourn.Policy{
-		"fifo":      func() sojourn.Policy { return must(fifo.New(fifo.Options{})) },
-		"bare":      func() sojourn.Policy { return bare{must(fifo.New(fifo.Options{}))} },
-		"leastwork": func() sojourn.Policy { return must(leastwork.New(leastwork.Options{})) },
-		"pfsp":      func() sojourn.Policy { return must(pfsp.New(pfsp.Options{})) },
-		"hfsp":      func() sojourn.Policy { return must(hfsp.New(hfsp.Options{Preemption: hfsp.Kill})) },
-		"td":        func() sojourn.Policy { return must(td.New(td.Options{})) },
+		"fifo":      constructors.FIFO.With(fifo.Options{}),
+		"bare":      func() sojourn.Policy { return bare{constructors.FIFO.Must(fifo.Options{})} },
+		"leastwork": constructors.LeastWork.With(leastwork.Options{}),
+		"pfsp":      constructors.PFSP.With(pfsp.Options{}),
+		"hfsp":      constructors.HFSP.With(hfsp.Options{Preemption: hfsp.Kill}),
+		"td":        constructors.TD.With(td.Options{}),
 		"fair": func() sojourn.Policy {
-			return must(fair.New(fair.Options{Delay: wait, RackDelay: &wait,
-				Preemption: fair.Preemption{FairTimeout: 2 * time.Second, Interval: time.Second}}))
+			return constructors.Fair.Must(fair.Options{Delay: wait, RackDelay: &wait,
+				Preemption: fair.Preemption{FairTimeout: 2 * time.Second, Interval: time.Second}})
 		},
 	}
 }
@@ -210,7 +211,7 @@ func (w *world) happen() {
 // A driver starts and kills what the loop in the comment of package sojourn starts and kills, in the
 // same order, and sleeps as long.
 func TestDecidesAsTheLoopOfPackageSojourn(t *testing.T) {
-	for name, newPolicy := range policies() {
+	for name, newPolicy := range subjects() {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				w := &world{t: t, slots: map[sojourn.SlotID]sojourn.Slot{}, retired: map[sojourn.SlotID]bool{}, since: map[sojourn.SlotID]sojourn.Time{}}
@@ -316,7 +317,7 @@ func workload(seed uint64) func(yield func(*sim.Job, error) bool) {
 // same events at the same instants makes the same calls, in the same order.
 func TestDecidesAsTheSimulator(t *testing.T) {
 	nodes := []sim.Node{{Name: "a", Slots: []int{2, 1}}, {Name: "b", Slots: []int{2, 1}}, {Name: "c", Slots: []int{2, 1}}}
-	for name, newPolicy := range policies() {
+	for name, newPolicy := range subjects() {
 		ticks, kills := 0, 0
 		for seed := range uint64(4) {
 			want := &tape{Policy: newPolicy()}
@@ -382,7 +383,7 @@ func (p *demand) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemptio
 func (p *demand) NextWake() (sojourn.Time, bool) { return p.wake, p.wake > 0 }
 
 func newDemand() *demand {
-	return &demand{Policy: must(fifo.New(fifo.Options{})), takes: func() {}}
+	return &demand{Policy: constructors.FIFO.Must(fifo.Options{}), takes: func() {}}
 }
 
 // The policy is asked for preemptions at most once in the time of the option, and for at most a
@@ -451,7 +452,7 @@ func (p *turn) NextWake() (sojourn.Time, bool) { return 0, p.ticks && !p.ticked 
 // after a Tick of the same instant.
 func TestDeclinedSlotsAreOfferedAgain(t *testing.T) {
 	for _, ticks := range []bool{false, true} {
-		p := &turn{Policy: bare{must(fifo.New(fifo.Options{}))}, next: 2, ticks: ticks}
+		p := &turn{Policy: bare{constructors.FIFO.Must(fifo.Options{})}, next: 2, ticks: ticks}
 		d := must(driver.New(p, driver.Options{Now: func() sojourn.Time { return 0 }}))
 		job := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2}, {Tasks: 1, Class: 1, After: sojourn.NoBarrier}}}
 		for _, ev := range []sojourn.Event{

@@ -12,25 +12,14 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
-func newFSP() sojourn.Policy {
-	p, err := baseline.NewFSP(baseline.FSPOptions{})
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
+func newFSP() sojourn.Policy { return constructors.FSP.Must(baseline.FSPOptions{}) }
 
-func newFIFO() sojourn.Policy {
-	p, err := fifo.New(fifo.Options{})
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
+func newFIFO() sojourn.Policy { return constructors.FIFO.Must(fifo.Options{}) }
 
 // The pools of sojourntest are "", "a" and "b".
 func TestConformance(t *testing.T) {

@@ -8,15 +8,16 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
 // Fair passes on the promises of the policies of pools, also behind a lock. The promises
 // to adopted jobs whose deadlines cannot be met are void.
 func TestPromisesOfPolicies(t *testing.T) {
-	deadlines := made(rtmr.New, rtmr.Options{})
+	deadlines := constructors.RTMR.With(rtmr.Options{})
 	p := newWith(fair.Options{Pools: map[string]fair.Pool{
-		"a": {Policy: deadlines}, "b": {Policy: made(fifo.New, fifo.Options{})}, "c": {Policy: deadlines},
+		"a": {Policy: deadlines}, "b": {Policy: constructors.FIFO.With(fifo.Options{})}, "c": {Policy: deadlines},
 	}})
 	for i, pool := range []string{"c", "b", "a", "none", "a"} {
 		deadline := sojourn.Time(time.Second)

@@ -7,6 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mapreduce"
@@ -18,16 +19,6 @@ import (
 )
 
 // made turns a constructor and its options into a constructor that pools take.
-func made[O any, P sojourn.Policy](constructor func(O) (P, error), opts O) func() sojourn.Policy {
-	return func() sojourn.Policy {
-		p, err := constructor(opts)
-		if err != nil {
-			panic(err)
-		}
-		return p
-	}
-}
-
 // Every policy can serve pools. fair passes time, Ticks and questions on to it.
 func TestConformanceOfPoliciesInside(t *testing.T) {
 	mapAndReduce := sojourntest.Options{
@@ -44,16 +35,16 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		inside func() sojourn.Policy
 		o      sojourntest.Options
 	}{
-		{"leastwork", made(leastwork.New, leastwork.Options{}), idles},
-		{"mars", made(mars.New, mars.Options{}), idles},
-		{"mars, each time", made(mars.New, mars.Options{Interval: 1}), idles},
-		{"hfsp", made(hfsp.New, hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},
-		{"pfsp", made(pfsp.New, pfsp.Options{}), sojourntest.Options{IgnoresWeights: true}},
-		{"td", made(td.New, td.Options{}), sojourntest.Options{TellsSlotsApart: true}},
-		{"td, strict", made(td.New, td.Options{HotPolicy: td.Strict, Theta: 1}), sojourntest.Options{TellsSlotsApart: true, IdlesOnPurpose: true}},
-		{"las", made(baseline.NewLAS, baseline.LASOptions{}), sojourntest.Options{}},
-		{"rtmr", made(rtmr.New, rtmr.Options{}), mapAndReduce},
-		{"dc", made(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{}), mapAndReduce},
+		{"leastwork", constructors.LeastWork.With(leastwork.Options{}), idles},
+		{"mars", constructors.MarS.With(mars.Options{}), idles},
+		{"mars, each time", constructors.MarS.With(mars.Options{Interval: 1}), idles},
+		{"hfsp", constructors.HFSP.With(hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},
+		{"pfsp", constructors.PFSP.With(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true}},
+		{"td", constructors.TD.With(td.Options{}), sojourntest.Options{TellsSlotsApart: true}},
+		{"td, strict", constructors.TD.With(td.Options{HotPolicy: td.Strict, Theta: 1}), sojourntest.Options{TellsSlotsApart: true, IdlesOnPurpose: true}},
+		{"las", constructors.LAS.With(baseline.LASOptions{}), sojourntest.Options{}},
+		{"rtmr", constructors.RTMR.With(rtmr.Options{}), mapAndReduce},
+		{"dc", constructors.Deadline.With(baseline.DeadlineConstraintOptions{}), mapAndReduce},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			histories.Share(t, 20)
@@ -68,7 +59,7 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 // A pool whose policy is the default gets all slots of a cluster that no other pool
 // wants. The policy sees one free slot at a time, so a reserve would keep the pool small.
 func TestDefaultFillsItsPool(t *testing.T) {
-	p := newWith(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: made(leastwork.New, leastwork.Options{})}}})
+	p := newWith(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructors.LeastWork.With(leastwork.Options{})}}})
 	must := func(ev sojourn.Event) {
 		t.Helper()
 		if err := p.Observe(ev); err != nil {

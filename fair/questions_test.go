@@ -17,6 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/mars"
@@ -26,45 +27,35 @@ import (
 )
 
 // constructor returns a function that makes policies under some options.
-func constructor[O any, P sojourn.Policy](build func(O) (P, error), opts O) func() sojourn.Policy {
-	return func() sojourn.Policy {
-		p, err := build(opts)
-		if err != nil {
-			panic(err)
-		}
-		return p
-	}
-}
-
 // guests are all policies that a pool can have, with options that make them wait.
 var guests = map[string]func() sojourn.Policy{
-	"deadline":     constructor(baseline.NewDeadlineConstraint, baseline.DeadlineConstraintOptions{HoldSlots: true}),
-	"fair":         constructor(fair.New, fair.Options{Order: fair.Deficit}),
-	"fair,fair":    constructor(fair.New, fair.Options{Pools: map[string]fair.Pool{"*": {Policy: constructor(fair.New, fair.Options{Delay: 2})}}}),
-	"fair,hfsp":    constructor(fair.New, fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructor(hfsp.New, hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2})}}}),
-	"fair,kill":    constructor(fair.New, fair.Options{Preemption: fair.Preemption{FairTimeout: time.Millisecond, Interval: time.Millisecond}}),
-	"fair,mars":    constructor(fair.New, fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructor(mars.New, mars.Options{Interval: 3})}}}),
-	"fair,wait":    constructor(fair.New, fair.Options{Delay: 3}),
-	"fifo":         constructor(fifo.New, fifo.Options{}),
-	"fsp":          constructor(baseline.NewFSP, baseline.FSPOptions{}),
-	"fsp,share":    constructor(baseline.NewFSP, baseline.FSPOptions{Late: baseline.LateShare}),
-	"hfsp":         constructor(hfsp.New, hfsp.Options{Delta: 4, DefaultTaskTime: 5}),
-	"hfsp,kill":    constructor(hfsp.New, hfsp.Options{Delta: 4, Preemption: hfsp.Kill}),
-	"hfsp,wait":    constructor(hfsp.New, hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2, EarlyDelay: 5}),
-	"huwf":         constructor(baseline.NewHUWF, baseline.ListOptions{}),
-	"las":          constructor(baseline.NewLAS, baseline.LASOptions{}),
-	"leastwork":    constructor(leastwork.New, leastwork.Options{}),
-	"local":        constructor(baseline.NewLocal, baseline.LocalOptions{}),
-	"mars":         constructor(mars.New, mars.Options{Interval: 3}),
-	"mars,batch":   constructor(mars.New, mars.Options{Batch: 5, Commit: true}),
-	"pfsp":         constructor(pfsp.New, pfsp.Options{}),
-	"pfsp,fsp":     constructor(pfsp.New, pfsp.Options{Order: pfsp.FSP, UpdateInterval: 3}),
-	"rtmr":         constructor(rtmr.New, rtmr.Options{}),
-	"rtmr,chain":   constructor(rtmr.New, rtmr.Options{Booking: rtmr.Chain, Feedback: true, Latency: 2}),
-	"srpt":         constructor(baseline.NewSRPT, baseline.SRPTOptions{}),
-	"td":           constructor(td.New, td.Options{}),
-	"td,strict":    constructor(td.New, td.Options{HotPolicy: td.Strict, Theta: 1, SelfTune: true, SplitTime: 3}),
-	"stf,htwf,...": constructor(baseline.NewHTWF, baseline.ListOptions{}),
+	"deadline":     constructors.Deadline.With(baseline.DeadlineConstraintOptions{HoldSlots: true}),
+	"fair":         constructors.Fair.With(fair.Options{Order: fair.Deficit}),
+	"fair,fair":    constructors.Fair.With(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: constructors.Fair.With(fair.Options{Delay: 2})}}}),
+	"fair,hfsp":    constructors.Fair.With(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructors.HFSP.With(hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2})}}}),
+	"fair,kill":    constructors.Fair.With(fair.Options{Preemption: fair.Preemption{FairTimeout: time.Millisecond, Interval: time.Millisecond}}),
+	"fair,mars":    constructors.Fair.With(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructors.MarS.With(mars.Options{Interval: 3})}}}),
+	"fair,wait":    constructors.Fair.With(fair.Options{Delay: 3}),
+	"fifo":         constructors.FIFO.With(fifo.Options{}),
+	"fsp":          constructors.FSP.With(baseline.FSPOptions{}),
+	"fsp,share":    constructors.FSP.With(baseline.FSPOptions{Late: baseline.LateShare}),
+	"hfsp":         constructors.HFSP.With(hfsp.Options{Delta: 4, DefaultTaskTime: 5}),
+	"hfsp,kill":    constructors.HFSP.With(hfsp.Options{Delta: 4, Preemption: hfsp.Kill}),
+	"hfsp,wait":    constructors.HFSP.With(hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2, EarlyDelay: 5}),
+	"huwf":         constructors.HUWF.With(baseline.ListOptions{}),
+	"las":          constructors.LAS.With(baseline.LASOptions{}),
+	"leastwork":    constructors.LeastWork.With(leastwork.Options{}),
+	"local":        constructors.Local.With(baseline.LocalOptions{}),
+	"mars":         constructors.MarS.With(mars.Options{Interval: 3}),
+	"mars,batch":   constructors.MarS.With(mars.Options{Batch: 5, Commit: true}),
+	"pfsp":         constructors.PFSP.With(pfsp.Options{}),
+	"pfsp,fsp":     constructors.PFSP.With(pfsp.Options{Order: pfsp.FSP, UpdateInterval: 3}),
+	"rtmr":         constructors.RTMR.With(rtmr.Options{}),
+	"rtmr,chain":   constructors.RTMR.With(rtmr.Options{Booking: rtmr.Chain, Feedback: true, Latency: 2}),
+	"srpt":         constructors.SRPT.With(baseline.SRPTOptions{}),
+	"td":           constructors.TD.With(td.Options{}),
+	"td,strict":    constructors.TD.With(td.Options{HotPolicy: td.Strict, Theta: 1, SelfTune: true, SplitTime: 3}),
+	"stf,htwf,...": constructors.HTWF.With(baseline.ListOptions{}),
 }
 
 // host returns a policy whose pool "a" keeps a guest, whose pools below "u" get a guest

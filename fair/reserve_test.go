@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/sim"
@@ -27,13 +28,13 @@ func TestConformanceWithReserve(t *testing.T) {
 	histories.Share(t, 20)
 	sojourntest.Run(t, func() sojourn.Policy {
 		return newWith(fair.Options{Reserve: 0.4, Pools: map[string]fair.Pool{
-			"":  {Policy: made(leastwork.New, leastwork.Options{})},
-			"a": {Policy: made(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.5}), Weight: 2},
+			"":  {Policy: constructors.LeastWork.With(leastwork.Options{})},
+			"a": {Policy: constructors.SRPT.With(baseline.SRPTOptions{Reserve: 0.5}), Weight: 2},
 			"b": {MaxJobs: 2},
 			"c": {FIFO: true},
-			"d": {Policy: made(fifo.New, fifo.Options{})},
-			"e": {Policy: made(hfsp.New, hfsp.Options{})},
-			"f": {Policy: made(baseline.NewFSP, baseline.FSPOptions{})},
+			"d": {Policy: constructors.FIFO.With(fifo.Options{})},
+			"e": {Policy: constructors.HFSP.With(hfsp.Options{})},
+			"f": {Policy: constructors.FSP.With(baseline.FSPOptions{})},
 		}})
 	}, sojourntest.Options{IdlesOnPurpose: true})
 }
@@ -200,7 +201,7 @@ func TestReserveOfPools(t *testing.T) {
 // A stream of short jobs in one pool takes no more of the share of another than is reserved.
 func TestFloodLeavesOtherPoolsTheirShare(t *testing.T) {
 	const slots, kept = 50, 5
-	for _, inside := range []func() sojourn.Policy{nil, made(leastwork.New, leastwork.Options{}), made(baseline.NewLAS, baseline.LASOptions{})} {
+	for _, inside := range []func() sojourn.Policy{nil, constructors.LeastWork.With(leastwork.Options{}), constructors.LAS.With(baseline.LASOptions{})} {
 		p := newWith(fair.Options{Reserve: 0.1, Pools: map[string]fair.Pool{"long": {Policy: inside}, "short": {Policy: inside}}})
 		now := sojourn.Time(0)
 		observe := func(ev sojourn.Event) {
@@ -258,10 +259,10 @@ func TestFloodLeavesOtherPoolsTheirShare(t *testing.T) {
 func TestReserveStaysFree(t *testing.T) {
 	const slots, kept = 50, 5
 	for name, pool := range map[string]fair.Pool{
-		"fair": {}, "FIFO": {FIFO: true}, "fifo": {Policy: made(fifo.New, fifo.Options{})},
-		"default": {Policy: made(leastwork.New, leastwork.Options{})}, "las": {Policy: made(baseline.NewLAS, baseline.LASOptions{})},
+		"fair": {}, "FIFO": {FIFO: true}, "fifo": {Policy: constructors.FIFO.With(fifo.Options{})},
+		"default": {Policy: constructors.LeastWork.With(leastwork.Options{})}, "las": {Policy: constructors.LAS.With(baseline.LASOptions{})},
 	} {
-		p := newWith(fair.Options{Reserve: 0.1, Pools: map[string]fair.Pool{"a": pool, "c": {Policy: made(fifo.New, fifo.Options{})}}})
+		p := newWith(fair.Options{Reserve: 0.1, Pools: map[string]fair.Pool{"a": pool, "c": {Policy: constructors.FIFO.With(fifo.Options{})}}})
 		arrive := func(id sojourn.JobID, pool string, tasks int) {
 			if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{{Tasks: tasks}}}}); err != nil {
 				t.Fatal(err)
@@ -335,9 +336,9 @@ func TestReserveBesideAPool(t *testing.T) {
 func TestReserveOfOnePool(t *testing.T) {
 	histories.Share(t, 4)
 	policies := map[string][2]func() sojourn.Policy{
-		"default": {made(leastwork.New, leastwork.Options{}), made(leastwork.New, leastwork.Options{})},
-		"srpt":    {made(baseline.NewSRPT, baseline.SRPTOptions{Reserve: 0.02}), made(baseline.NewSRPT, baseline.SRPTOptions{})},
-		"las":     {made(baseline.NewLAS, baseline.LASOptions{Reserve: 0.02}), made(baseline.NewLAS, baseline.LASOptions{})},
+		"default": {constructors.LeastWork.With(leastwork.Options{}), constructors.LeastWork.With(leastwork.Options{})},
+		"srpt":    {constructors.SRPT.With(baseline.SRPTOptions{Reserve: 0.02}), constructors.SRPT.With(baseline.SRPTOptions{})},
+		"las":     {constructors.LAS.With(baseline.LASOptions{Reserve: 0.02}), constructors.LAS.With(baseline.LASOptions{})},
 	}
 	for _, name := range []string{"default", "srpt", "las"} {
 		t.Run(name, func(t *testing.T) {

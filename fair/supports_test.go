@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/td"
@@ -17,7 +18,7 @@ import (
 func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
 	const needs, held, attempts = sojourn.FeatureNeeds, sojourn.FeatureHeld, sojourn.FeatureAttempts
 	in := func(p func() sojourn.Policy) fair.Pool { return fair.Pool{Policy: p} }
-	newTD, newRTMR, newMARS := made(td.New, td.Options{}), made(rtmr.New, rtmr.Options{}), made(mars.New, mars.Options{})
+	newTD, newRTMR, newMARS := constructors.TD.With(td.Options{}), constructors.RTMR.With(rtmr.Options{}), constructors.MarS.With(mars.Options{})
 	for _, tc := range []struct {
 		name  string
 		pools map[string]fair.Pool
@@ -25,14 +26,14 @@ func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
 	}{
 		{"no pools", nil, needs | held | attempts},
 		{"pools without policies", map[string]fair.Pool{"a": {}, "a/b": {Weight: 2}}, needs | held | attempts},
-		{"all know all", map[string]fair.Pool{"a": in(made(fifo.New, fifo.Options{})), "b": in(made(baseline.NewSRPT, baseline.SRPTOptions{}))}, needs | held | attempts},
+		{"all know all", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(constructors.SRPT.With(baseline.SRPTOptions{}))}, needs | held | attempts},
 		{"td", map[string]fair.Pool{"a": in(newTD)}, held | attempts},
 		{"mars below", map[string]fair.Pool{"a/b/c": in(newMARS)}, held | attempts},
 		{"every other pool", map[string]fair.Pool{"": in(newTD), "a": {}}, held | attempts},
-		{"fifo and rtmr", map[string]fair.Pool{"a": in(made(fifo.New, fifo.Options{})), "b": in(newRTMR)}, attempts},
+		{"fifo and rtmr", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(newRTMR)}, attempts},
 		{"rtmr and td", map[string]fair.Pool{"a": in(newRTMR), "b": in(newTD)}, attempts},
 		{"an unknown one", map[string]fair.Pool{"a": in(func() sojourn.Policy {
-			p := made(fifo.New, fifo.Options{})()
+			p := constructors.FIFO.With(fifo.Options{})()
 			return silent{p, p.(sojourn.Seeker)}
 		})}, 0},
 	} {

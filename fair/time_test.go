@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/td"
 )
@@ -23,12 +24,12 @@ func TestWakesAtTheEndOfTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, long / 2, long - 1, long}).Draw(t, "length")
 		build := rapid.SampledFrom([]func() sojourn.Policy{
-			constructor(fair.New, fair.Options{Delay: d, RackDelay: &d}),
-			constructor(fair.New, fair.Options{Preemption: fair.Preemption{FairTimeout: d, Interval: d}}),
-			constructor(fair.New, fair.Options{Preemption: fair.Preemption{MinTimeout: 1, Interval: d}, Pools: map[string]fair.Pool{"b": {Min: fair.Slots{0: 3}}}}),
-			constructor(fair.New, fair.Options{Pools: map[string]fair.Pool{"*": {Policy: constructor(hfsp.New, hfsp.Options{Delta: d, NodeDelay: d, RackDelay: d})}}}),
-			constructor(rtmr.New, rtmr.Options{Latency: d}),
-			constructor(td.New, td.Options{HotPolicy: td.Strict, Theta: 1, SplitTime: d}),
+			constructors.Fair.With(fair.Options{Delay: d, RackDelay: &d}),
+			constructors.Fair.With(fair.Options{Preemption: fair.Preemption{FairTimeout: d, Interval: d}}),
+			constructors.Fair.With(fair.Options{Preemption: fair.Preemption{MinTimeout: 1, Interval: d}, Pools: map[string]fair.Pool{"b": {Min: fair.Slots{0: 3}}}}),
+			constructors.Fair.With(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: constructors.HFSP.With(hfsp.Options{Delta: d, NodeDelay: d, RackDelay: d})}}}),
+			constructors.RTMR.With(rtmr.Options{Latency: d}),
+			constructors.TD.With(td.Options{HotPolicy: td.Strict, Theta: 1, SplitTime: d}),
 		}).Draw(t, "policy")
 		p := build()
 		now := sojourn.Time(math.MaxInt64 - rapid.SampledFrom([]int64{0, 1, 2e6, 2e9, math.MaxInt64 / 2, math.MaxInt64}).Draw(t, "before the end"))
@@ -81,7 +82,7 @@ func TestWakesAtTheEndOfTime(t *testing.T) {
 // A delay under which no job could wait is refused, and the error says what to set
 // instead.
 func TestDelayWithoutJobsThatWait(t *testing.T) {
-	inner := fair.Pool{Policy: constructor(fifo.New, fifo.Options{})}
+	inner := fair.Pool{Policy: constructors.FIFO.With(fifo.Options{})}
 	pools := func(p fair.Pool, paths ...string) fair.Options {
 		o := fair.Options{Pools: map[string]fair.Pool{}}
 		for _, path := range paths {

@@ -14,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/driver"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -32,7 +33,7 @@ func must[P any](p P, err error) P {
 	return p
 }
 
-func newFIFO() sojourn.Policy { return must(fifo.New(fifo.Options{})) }
+func newFIFO() sojourn.Policy { return constructors.FIFO.Must(fifo.Options{}) }
 
 // picky refuses every other job, and knows no feature.
 type picky struct{ sojourn.Policy }
@@ -46,9 +47,9 @@ func (p picky) Observe(ev sojourn.Event) error {
 
 var candidates = map[string]func() sojourn.Policy{
 	"fifo":      newFIFO,
-	"fair":      func() sojourn.Policy { return must(fair.New(fair.Options{})) },
-	"leastwork": func() sojourn.Policy { return must(leastwork.New(leastwork.Options{})) },
-	"pfsp":      func() sojourn.Policy { return must(pfsp.New(pfsp.Options{})) },
+	"fair":      func() sojourn.Policy { return constructors.Fair.Must(fair.Options{}) },
+	"leastwork": constructors.LeastWork.With(leastwork.Options{}),
+	"pfsp":      constructors.PFSP.With(pfsp.Options{}),
 	"picky":     func() sojourn.Policy { return picky{newFIFO()} },
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -450,10 +451,7 @@ func TestFSPIsWithinTheBoundBehindBarriers(t *testing.T) {
 
 // auditFSP runs jobs under FSP.
 func auditFSP(t rapid.TB, c sim.Cluster, jobs ...*sim.Job) sim.Audit {
-	p, err := baseline.NewFSP(baseline.FSPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := constructors.FSP.Must(baseline.FSPOptions{})
 	r, err := sim.Run(context.Background(), sim.Config{Cluster: c, Jobs: sim.Jobs(jobs...), Policy: p})
 	if err != nil {
 		t.Fatal(err)

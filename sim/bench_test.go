@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -28,10 +29,10 @@ func BenchmarkRun(b *testing.B) {
 		slots  int
 		policy func() sojourn.Policy
 	}{
-		{"policy=fifo/slots=90", 90, func() sojourn.Policy { return must(fifo.New(fifo.Options{})) }},
-		{"policy=fifo/slots=10000", 10000, func() sojourn.Policy { return must(fifo.New(fifo.Options{})) }},
-		{"policy=fair/slots=90", 90, func() sojourn.Policy { return must(fair.New(fair.Options{})) }},
-		{"policy=fsp/slots=90", 90, func() sojourn.Policy { return must(baseline.NewFSP(baseline.FSPOptions{})) }},
+		{"policy=fifo/slots=90", 90, func() sojourn.Policy { return constructors.FIFO.Must(fifo.Options{}) }},
+		{"policy=fifo/slots=10000", 10000, func() sojourn.Policy { return constructors.FIFO.Must(fifo.Options{}) }},
+		{"policy=fair/slots=90", 90, func() sojourn.Policy { return constructors.Fair.Must(fair.Options{}) }},
+		{"policy=fsp/slots=90", 90, func() sojourn.Policy { return constructors.FSP.Must(baseline.FSPOptions{}) }},
 	} {
 		for _, audit := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/audit=%v", bc.name, audit), func(b *testing.B) {
@@ -85,7 +86,7 @@ func BenchmarkTransfers(b *testing.B) {
 			transfers := 0
 			for b.Loop() {
 				r, err := sim.Run(context.Background(), sim.Config{
-					Cluster: nodes(slots...), Jobs: sim.Jobs(j), Policy: must(fifo.New(fifo.Options{})), Network: sim.Network{Bandwidth: 12_500_000},
+					Cluster: nodes(slots...), Jobs: sim.Jobs(j), Policy: constructors.FIFO.Must(fifo.Options{}), Network: sim.Network{Bandwidth: 12_500_000},
 				})
 				if err != nil {
 					b.Fatal(err)

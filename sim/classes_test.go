@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -254,33 +255,27 @@ func (a *account) check(r *sim.Result) {
 // policy that cannot schedule a job has to say so. Each run is made under some of the
 // policies; each policy has about 30 runs in all.
 func TestClassesUnderEveryPolicy(t *testing.T) {
-	policies := []func() (sojourn.Policy, error){
-		func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) },
-		func() (sojourn.Policy, error) { return fair.New(fair.Options{}) },
-		func() (sojourn.Policy, error) { return baseline.NewSRPT(baseline.SRPTOptions{}) },
-		func() (sojourn.Policy, error) { return baseline.NewFSP(baseline.FSPOptions{}) },
-		func() (sojourn.Policy, error) { return baseline.NewLAS(baseline.LASOptions{}) },
-		func() (sojourn.Policy, error) {
-			return baseline.NewDeadlineConstraint(baseline.DeadlineConstraintOptions{})
-		},
-		func() (sojourn.Policy, error) { return baseline.NewLocal(baseline.LocalOptions{}) },
-		func() (sojourn.Policy, error) { return baseline.NewHUWF(baseline.ListOptions{}) },
-		func() (sojourn.Policy, error) { return hfsp.New(hfsp.Options{}) },
-		func() (sojourn.Policy, error) { return pfsp.New(pfsp.Options{}) },
-		func() (sojourn.Policy, error) { return rtmr.New(rtmr.Options{}) },
-		func() (sojourn.Policy, error) { return td.New(td.Options{}) },
-		func() (sojourn.Policy, error) { return mars.New(mars.Options{}) },
-		func() (sojourn.Policy, error) { return leastwork.New(leastwork.Options{}) },
+	subjects := []func() sojourn.Policy{
+		constructors.FIFO.With(fifo.Options{}),
+		constructors.Fair.With(fair.Options{}),
+		constructors.SRPT.With(baseline.SRPTOptions{}),
+		constructors.FSP.With(baseline.FSPOptions{}),
+		constructors.LAS.With(baseline.LASOptions{}),
+		constructors.Deadline.With(baseline.DeadlineConstraintOptions{}),
+		constructors.Local.With(baseline.LocalOptions{}),
+		constructors.HUWF.With(baseline.ListOptions{}),
+		constructors.HFSP.With(hfsp.Options{}),
+		constructors.PFSP.With(pfsp.Options{}),
+		constructors.RTMR.With(rtmr.Options{}),
+		constructors.TD.With(td.Options{}),
+		constructors.MarS.With(mars.Options{}),
+		constructors.LeastWork.With(leastwork.Options{}),
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		cfg, jobs := drawClassRun(t)
-		one := rapid.IntRange(0, len(policies)-1).Draw(t, "policy")
+		one := rapid.IntRange(0, len(subjects)-1).Draw(t, "policy")
 		for i := range 4 {
-			policy, err := policies[(one+3*i)%len(policies)]()
-			if err != nil {
-				t.Fatal(err)
-			}
-			cfg.Policy = policy
+			cfg.Policy = subjects[(one+3*i)%len(subjects)]()
 			a := newAccount(t, &cfg.Cluster, jobs)
 			cfg.Hooks.Event, cfg.Hooks.Assigned = a.event, a.assigned
 			r, err := sim.Run(context.Background(), cfg)

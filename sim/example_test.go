@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
-	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -32,11 +32,11 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	small, err := hfsp.New(hfsp.Options{})
+	least, err := leastwork.New(leastwork.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, p := range []sojourn.Policy{first, equal, small} {
+	for _, p := range []sojourn.Policy{first, equal, least} {
 		res, err := sim.Run(context.Background(), sim.Config{
 			Cluster:   sim.Cluster{Uniform: true, Nodes: []sim.Node{{Name: "a", Slots: []int{4}}}},
 			Jobs:      sim.Jobs(jobs...),

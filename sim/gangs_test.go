@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/gang"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/sim"
 	"pgregory.net/rapid"
@@ -44,10 +45,7 @@ func gangConfig(p sojourn.Policy, places int, patience time.Duration, jobs []*si
 // not. The slots are used for 3*10 + 4*5 + 20 + 10 slot seconds of 35 s times 4.
 func TestGangsByHand(t *testing.T) {
 	jobs := gangJobs([]int{0, 3, 10}, []int{0, 4, 5}, []int{0, 1, 20}, []int{0, 1, 10})
-	p, err := baseline.NewEASY(baseline.BackfillOptions{Places: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := constructors.EASY.Must(baseline.BackfillOptions{Places: 4})
 	res, err := sim.Run(context.Background(), gangConfig(p, 4, gang.Never, jobs))
 	if err != nil {
 		t.Fatal(err)
@@ -73,14 +71,11 @@ func TestGangsByHand(t *testing.T) {
 // Under every policy, with failures, refusals and several phases, no more tasks run than there are
 // slots; each gang starts once its phase may; all jobs end; and a run repeated is the same.
 func TestGangsStartWhole(t *testing.T) {
-	policies := []func() sojourn.Policy{
-		func() sojourn.Policy { p, _ := fifo.New(fifo.Options{}); return p },
-		func() sojourn.Policy { p, _ := fair.New(fair.Options{}); return p },
-		func() sojourn.Policy { p, _ := leastwork.New(leastwork.Options{}); return p },
-		func() sojourn.Policy { // no Seeker, no Explainer
-			p, _ := fifo.New(fifo.Options{})
-			return struct{ sojourn.Policy }{p}
-		},
+	subjects := []func() sojourn.Policy{
+		constructors.FIFO.With(fifo.Options{}),
+		constructors.Fair.With(fair.Options{}),
+		constructors.LeastWork.With(leastwork.Options{}),
+		func() sojourn.Policy { return struct{ sojourn.Policy }{constructors.FIFO.Must(fifo.Options{})} }, // no Seeker, no Explainer
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.IntRange(1, 300).Draw(t, "places")
@@ -94,11 +89,11 @@ func TestGangsStartWhole(t *testing.T) {
 			}
 			list = append(list, job)
 		}
-		k := rapid.IntRange(0, len(policies)-1).Draw(t, "policy")
+		k := rapid.IntRange(0, len(subjects)-1).Draw(t, "policy")
 		patience := rapid.SampledFrom([]time.Duration{0, 5 * time.Second, gang.Never}).Draw(t, "patience")
 		run := func() *sim.Result {
 			jobs := gangJobs(list...)
-			cfg := gangConfig(policies[k](), places, patience, jobs)
+			cfg := gangConfig(subjects[k](), places, patience, jobs)
 			cfg.Faults = sim.Faults{Task: 0.2, Refuse: 0.1}
 			used, widths := 0, map[sojourn.TaskID]int{}
 			change := func(id sojourn.TaskID, n int) {

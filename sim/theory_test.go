@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -103,7 +104,7 @@ type discipline struct {
 	// equal parts.
 	index func(j *queued) float64
 
-	policy func() (sojourn.Policy, error)
+	policy func() sojourn.Policy
 
 	// within is how far, times n, the mean of jobs of n tasks may be from the limit.
 	within float64
@@ -111,15 +112,15 @@ type discipline struct {
 
 var disciplines = []discipline{
 	{"FIFO", pollaczekKhinchine, func(j *queued) float64 { return j.at },
-		func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }, 1e-4},
+		constructors.FIFO.With(fifo.Options{}), 1e-4},
 	{"PS", func(_ size, rho float64) float64 { return 1 / (1 - rho) }, func(*queued) float64 { return 0 },
-		func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }, 5},
+		constructors.Fair.With(fair.Options{}), 5},
 	{"LAS", leastAttained, func(j *queued) float64 { return j.size - j.left },
-		func() (sojourn.Policy, error) { return baseline.NewLAS(baseline.LASOptions{}) }, 2},
+		constructors.LAS.With(baseline.LASOptions{}), 2},
 	{"SRPT", shortestRemaining, func(j *queued) float64 { return j.left },
-		func() (sojourn.Policy, error) { return baseline.NewSRPT(baseline.SRPTOptions{}) }, 2},
+		constructors.SRPT.With(baseline.SRPTOptions{}), 2},
 	{"SJF, preemptive", shortestJob, func(j *queued) float64 { return j.size },
-		func() (sojourn.Policy, error) { return baseline.NewHUWF(baseline.ListOptions{}) }, 2},
+		constructors.HUWF.With(baseline.ListOptions{}), 2},
 }
 
 // Pollaczek (1930), Khinchine (1932).
@@ -291,12 +292,9 @@ func TestFormulasOfPaths(t *testing.T) {
 
 // simulate runs a path under a policy. Each job is a chain of phases, or one phase of
 // tasks, in equal parts of its size.
-func simulate(t *testing.T, list []queued, slots, phases, tasks int, policy func() (sojourn.Policy, error)) []float64 {
+func simulate(t *testing.T, list []queued, slots, phases, tasks int, policy func() sojourn.Policy) []float64 {
 	t.Helper()
-	p, err := policy()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := policy()
 	jobs := func(yield func(*sim.Job, error) bool) {
 		for i, q := range list {
 			j := &sim.Job{Job: sojourn.Job{ID: sojourn.JobID(i + 1)}, At: sojourn.Time(q.at * 1e9)}
