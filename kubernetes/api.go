@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,7 +85,10 @@ type api struct {
 	core     *core // to be touched in the loop only
 	ctx      context.Context
 
-	binds, refused, evictions, admissions, rejections, warnings atomic.Int64
+	mu         sync.Mutex
+	conditions map[types.UID][]byte // the patches that are to be written, by Job: the last one counts
+
+	binds, refused, evictions, admissions, rejections, warnings, words atomic.Int64
 }
 
 // work makes requests until ctx ends.
@@ -111,6 +115,10 @@ func definite(err error) bool {
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
 }
 
+// patient is the wait before a repetition at which a request has failed so often that its object gets an
+// event. It gets no more of them.
+const patient = 8 * retry
+
 // persist makes a request in a worker, and hands its answer to answered: nil, or an error if the answer
 // was no. While there is no answer, it repeats the request after a wait, in which no worker is kept.
 func (a *api) persist(o runtime.Object, request func() error, answered func(error)) {
@@ -125,7 +133,9 @@ func (a *api) persistAfter(wait time.Duration, o runtime.Object, request func() 
 		case err == nil || definite(err):
 			answered(err)
 		case a.ctx.Err() == nil: // otherwise nobody knows what became of it; who comes next looks
-			a.warn(o, "NoAnswer", "the request is repeated: "+err.Error())
+			if wait == patient {
+				a.warn(o, "NoAnswer", "the request is repeated: "+err.Error())
+			}
 			time.AfterFunc(wait, func() { a.persistAfter(min(2*wait, maxRetry), o, request, answered) })
 		}
 	})
@@ -152,9 +162,11 @@ func (a *api) bind(p *corev1.Pod, node string, attempt uint32) {
 		a.refused.Add(1)
 		gone := apierrors.IsNotFound(err)
 		a.loop.put(func() {
-			if a.core.bindFailed(p.UID, attempt, gone, seen) {
-				a.warn(p, "BindRefused", err.Error())
-				time.AfterFunc(retry, func() { a.loop.put(func() { a.core.again(p.UID) }) })
+			if wait := a.core.bindFailed(p.UID, attempt, gone, seen); wait > 0 {
+				if wait < maxRetry {
+					a.warn(p, "BindRefused", err.Error())
+				}
+				time.AfterFunc(wait, func() { a.loop.put(func() { a.core.again(p.UID) }) })
 			}
 		})
 	})
@@ -177,7 +189,7 @@ func (a *api) conflict(p *corev1.Pod, err error) (*corev1.Pod, error) {
 	return seen, err
 }
 
-func (a *api) evict(p *corev1.Pod) {
+func (a *api) evict(p *corev1.Pod, attempt uint32) {
 	e := &policyv1.Eviction{
 		ObjectMeta:    metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace},
 		DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(p.UID))},
@@ -188,9 +200,10 @@ func (a *api) evict(p *corev1.Pod) {
 		case err == nil:
 			a.evictions.Add(1)
 		case !definite(err) && a.ctx.Err() == nil: // a disruption budget says later, or the answer was lost
-			time.AfterFunc(time.Second, func() { a.loop.put(func() { a.evict(p) }) })
+			time.AfterFunc(time.Second, func() { a.loop.put(func() { a.core.evictAgain(p.UID, attempt) }) })
 		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 			a.warn(p, "EvictionRefused", err.Error())
+			a.loop.put(func() { a.core.spared(p.UID, attempt) })
 		}
 	})
 }
@@ -200,30 +213,26 @@ func (a *api) admit(o *batchv1.Job) {
 		"metadata": map[string]any{"uid": o.UID, "annotations": map[string]string{Admitted: time.Now().UTC().Format(time.RFC3339)}},
 		"spec":     map[string]any{"suspend": false},
 	})
-	request := func() error {
-		_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
-		return err
-	}
-	a.persist(o, request, func(err error) {
-		switch {
-		case err == nil:
+	a.patch(o, patch, "NotResumed", func(err error) {
+		if err == nil {
 			a.admissions.Add(1)
-			if refused(o) {
-				a.condition(o, corev1.ConditionFalse, "Admitted", "the job was accepted after all")
-			}
-		case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
-			a.warn(o, "NotResumed", err.Error())
 		}
 	})
 }
 
-func (a *api) reject(o *batchv1.Job, message string) {
-	a.rejections.Add(1)
-	a.warn(o, "AdmissionRejected", message)
+func (a *api) reject(o *batchv1.Job, message string, again bool) {
+	if !again {
+		a.rejections.Add(1)
+		a.warn(o, "AdmissionRejected", message)
+	}
 	a.condition(o, corev1.ConditionTrue, "AdmissionRejected", message)
 }
 
-// condition writes the condition Rejected of a Job.
+func (a *api) accept(o *batchv1.Job) {
+	a.condition(o, corev1.ConditionFalse, "Admitted", "the job was accepted after all")
+}
+
+// condition writes the condition Rejected of a Job. Of several the last one is written last.
 func (a *api) condition(o *batchv1.Job, status corev1.ConditionStatus, reason, message string) {
 	now := metav1.Now()
 	patch := patchOf(map[string]any{
@@ -232,14 +241,41 @@ func (a *api) condition(o *batchv1.Job, status corev1.ConditionStatus, reason, m
 			Type: Rejected, Status: status, Reason: reason, Message: message, LastProbeTime: now, LastTransitionTime: now,
 		}}},
 	})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.conditions == nil {
+		a.conditions = map[types.UID][]byte{}
+	}
+	if _, busy := a.conditions[o.UID]; !busy {
+		a.write(o, patch)
+	}
+	a.conditions[o.UID] = patch
+}
+
+// write writes a patch of conditions, and then the one that has come since, if there is one.
+func (a *api) write(o *batchv1.Job, patch []byte) {
+	a.patch(o, patch, "NoCondition", func(error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if next := a.conditions[o.UID]; !bytes.Equal(next, patch) {
+			a.write(o, next)
+			return
+		}
+		delete(a.conditions, o.UID)
+	}, "status")
+}
+
+// patch changes a Job, and then calls done. If the API server refuses, an event of that reason says so.
+func (a *api) patch(o *batchv1.Job, patch []byte, reason string, done func(error), subresources ...string) {
 	request := func() error {
-		_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresources...)
 		return err
 	}
 	a.persist(o, request, func(err error) {
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			a.warn(o, "NoCondition", err.Error())
+			a.warn(o, reason, err.Error())
 		}
+		done(err)
 	})
 }
 

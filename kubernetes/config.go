@@ -61,6 +61,11 @@ type Config struct {
 	// API server in the order of the policy.
 	Workers int
 
+	// Events is how many pods a second get an event at most that says why they wait. A pod gets one
+	// after 5 seconds, another one after a minute if the reason is another, and after 20 minutes the
+	// same again. Zero means 10, and a negative number none.
+	Events int
+
 	// Lease, unless nil, elects one of several schedulers.
 	Lease *Lease
 }
@@ -93,6 +98,9 @@ func (c Config) withDefaults() (Config, labels.Selector, error) {
 	}
 	if c.Name == "" {
 		c.Name = "sojourn"
+	}
+	if c.Events == 0 {
+		c.Events = 10
 	}
 	if c.Workers == 0 {
 		c.Workers = 16

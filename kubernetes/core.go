@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/sojourn-sched/sojourn/driver"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,10 +18,12 @@ import (
 // An actuator carries out what a core decides. Its methods return at once.
 type actuator interface {
 	bind(p *corev1.Pod, node string, attempt uint32)
-	evict(p *corev1.Pod)
+	evict(p *corev1.Pod, attempt uint32)
 	admit(o *batchv1.Job)
-	reject(o *batchv1.Job, message string)
+	reject(o *batchv1.Job, message string, again bool) // again: it was refused before, for another reason
+	accept(o *batchv1.Job)                             // after it was refused
 	warn(o runtime.Object, reason, message string)
+	tell(p *corev1.Pod, reason, message string)
 }
 
 // A core is what the scheduler knows of the cluster, and owns the policy. It is for one goroutine.
@@ -49,6 +49,16 @@ type core struct {
 	on      map[sojourn.SlotID]*pod // the picked or running pod of each busy slot
 	spare   []sojourn.SlotID
 
+	declined map[types.UID]bool // Jobs that the policy may accept once there are more slots or fewer jobs
+	room     bool               // there are, since they were asked
+	asked    sojourn.Time       // when one of them was asked last
+	latest   sojourn.JobID      // the Job that was accepted last
+	arrived  sojourn.Time       // when that was
+
+	words  int          // the most events a second that say why pods wait
+	listed []*pod       // pods that wait, and some that did: the next one to look at is in front
+	told   sojourn.Time // when some of them were looked at last
+
 	nextJob  sojourn.JobID
 	nextNode sojourn.NodeID
 	nextSlot sojourn.SlotID
@@ -56,11 +66,13 @@ type core struct {
 
 // A job is a job of the policy, or one that the policy has refused.
 type job struct {
-	id     sojourn.JobID // 0 if the policy does not have it
-	spec   *sojourn.Job
-	notes  string // the annotations that spec, or the refusal, is about
-	single bool   // a pod that is a job of its own
-	tasks  map[uint32]*task
+	id      sojourn.JobID // 0 if the policy does not have it
+	spec    *sojourn.Job
+	obj     *batchv1.Job // as it was heard of last, if it was refused
+	refusal string       // why
+	notes   string       // the annotations and completions that spec, or the refusal, is about
+	single  bool         // a pod that is a job of its own
+	tasks   map[uint32]*task
 }
 
 // A task has at most one pod that is picked or runs, and any number that wait: a Job makes the next pod
@@ -93,9 +105,14 @@ type pod struct {
 	attempt uint32
 	slot    sojourn.SlotID // while picked or running
 	node    *node          // while picked, running or foreign
-	killing bool
-	settled bool // the API server has said that it will not be bound by us
-	orphan  bool // in orphans, or was
+	killing bool           // its eviction was asked for, and not refused
+	pause   time.Duration  // before it tried again after the last bind that was refused
+	settled bool           // the API server has said that it will not be bound by us
+	orphan  bool           // in orphans
+
+	listed bool         // in listed of the core
+	due    sojourn.Time // when it may get the next event, unless it says the same again
+	said   string       // the gist of the last one
 }
 
 func newCore(c Config, selector labels.Selector, act actuator, now func() sojourn.Time) (*core, error) {
@@ -106,8 +123,9 @@ func newCore(c Config, selector labels.Selector, act actuator, now func() sojour
 	}
 	return &core{
 		name: c.Name, slots: c.Slots, selector: selector, truth: truth, driver: d, features: sojourn.Supports(truth), act: act,
+		words: max(0, c.Events),
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
-		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{},
+		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{}, declined: map[types.UID]bool{},
 	}, nil
 }
 
@@ -122,6 +140,7 @@ func (c *core) must(ev sojourn.Event) {
 
 // settle starts what the policy wants, and returns how long it may wait for the next call.
 func (c *core) settle() (time.Duration, error) {
+	sleep := c.askAgain()
 	r := c.driver.Settle()
 	for _, a := range r.Starts {
 		t := c.byID[a.Task.Job].tasks[a.Task.Index]
@@ -135,145 +154,7 @@ func (c *core) settle() (time.Duration, error) {
 	for _, k := range r.Kills {
 		p := c.on[k.Slot]
 		p.killing = true
-		c.act.evict(p.obj)
+		c.act.evict(p.obj, p.attempt)
 	}
-	return r.Sleep, r.Err
-}
-
-// job hears of a Job, in whatever state.
-func (c *core) job(o *batchv1.Job) {
-	j, suspended := c.jobs[o.UID], o.Spec.Suspend != nil && *o.Spec.Suspend
-	if o.Spec.Template.Spec.SchedulerName != c.name || !indexed(o) && !suspended {
-		return
-	}
-	if over(o) {
-		c.jobGone(o.UID)
-		return
-	}
-	_, admitted := o.Annotations[Admitted]
-	switch {
-	case j != nil && j.notes == notes(o), j == nil && suspended && admitted:
-		return
-	case j != nil && j.id != 0:
-		c.revise(j, o)
-		return
-	}
-	n, cl, err := c.shape(o)
-	if n == 0 && err == nil {
-		return
-	}
-	j = &job{notes: notes(o), tasks: map[uint32]*task{}}
-	c.jobs[o.UID] = j
-	if err == nil {
-		err = c.arrive(j, o, n, cl, c.restoring && !suspended && !refused(o))
-	}
-	switch {
-	case err != nil:
-		c.act.reject(o, explain(err))
-	case suspended:
-		c.act.admit(o)
-	}
-	if j.id == 0 {
-		return
-	}
-	orphans := c.orphans[o.UID]
-	delete(c.orphans, o.UID)
-	for _, p := range orphans {
-		if p.state == ended {
-			continue // and may be gone
-		}
-		c.pod(p.obj)
-	}
-}
-
-// shape returns the number of a Job's tasks and the class of their slots. A Job that runs needs no tasks;
-// one that asks for admission would wait for ever.
-func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
-	suspended := o.Spec.Suspend != nil && *o.Spec.Suspend
-	switch {
-	case !indexed(o):
-		return 0, 0, errors.New("only an Indexed Job can be admitted: set spec.completionMode, or create the Job without spec.suspend")
-	case *o.Spec.Completions == 0 && suspended:
-		return 0, 0, errors.New("the Job has no completions, so there is nothing to admit")
-	case *o.Spec.Completions == 0:
-		return 0, 0, nil
-	}
-	cl, err = class(c.slots, &o.Spec.Template.Spec)
-	if err == nil {
-		err = placeable(&o.Spec.Template.Spec)
-	}
-	return int(*o.Spec.Completions), cl, err
-}
-
-// arrive tells the policy of a new job.
-func (c *core) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adopted bool) error {
-	spec, err := describe(o, n, cl)
-	if err != nil {
-		return err
-	}
-	spec.ID = c.nextJob + 1
-	spec.Phases[0].Held = c.features&sojourn.FeatureHeld != 0
-	ev := sojourn.Event{Kind: sojourn.JobArrived, Job: spec}
-	if adopted {
-		ev.Kind, ev.Service = sojourn.JobAdopted, max(0, time.Since(o.GetCreationTimestamp().Time))
-	}
-	if err := c.driver.Observe(ev); err != nil {
-		return err
-	}
-	c.nextJob++
-	j.id, j.spec = spec.ID, spec
-	c.byID[j.id] = j
-	for i := 0; i < n && !spec.Phases[0].Held; i++ {
-		c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: j.id, Index: uint32(i)}})
-	}
-	return nil
-}
-
-// revise tells the policy of other annotations.
-func (c *core) revise(j *job, o *batchv1.Job) {
-	j.notes = notes(o)
-	spec, err := describe(o, j.spec.Phases[0].Tasks, j.spec.Phases[0].Class)
-	if err == nil {
-		spec.ID, spec.Phases[0].Held = j.id, j.spec.Phases[0].Held
-		err = c.driver.Observe(sojourn.Event{Kind: sojourn.JobRevised, Job: spec})
-	}
-	switch {
-	case err == nil:
-		j.spec = spec
-	case !errors.Is(err, sojourn.ErrUnknownJob): // which is one whose tasks are all done
-		c.act.warn(o, "NotRevised", "the job goes on as it was: "+explain(err))
-	}
-}
-
-// explain says why a job was refused, and which deadline would be accepted.
-func explain(err error) string {
-	var r *sojourn.RejectedError
-	if errors.As(err, &r) && r.Offer != 0 {
-		who := "the job"
-		if r.Misses != r.Job {
-			who = "a job that was accepted before"
-		}
-		return fmt.Sprintf("%s would miss its deadline; a deadline of %s or later would be accepted", who, epoch.Add(time.Duration(r.Offer)+time.Second-1).Format(time.RFC3339))
-	}
-	var e *sojourn.EventError
-	if errors.As(err, &e) {
-		return e.Err.Error()
-	}
-	return err.Error()
-}
-
-// jobGone hears that a Job needs no more pods.
-func (c *core) jobGone(uid types.UID) {
-	j := c.jobs[uid]
-	delete(c.orphans, uid)
-	if j == nil {
-		return
-	}
-	delete(c.jobs, uid)
-	if j.id != 0 {
-		delete(c.byID, j.id)
-		if _, live := c.truth.Job(j.id); live {
-			c.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: j.id}})
-		}
-	}
+	return min(r.Sleep, sleep, c.tell()), r.Err
 }

@@ -35,11 +35,12 @@ type world struct {
 	warned   map[string]int
 	bound    map[types.UID]int
 	uid      int
+	said     map[types.UID][]string
 }
 
 func newWorld(t *testing.T, policy string, seed uint64) *world {
 	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), nodes: map[string]*corev1.Node{}, jobs: map[types.UID]*batchv1.Job{},
-		pods: map[types.UID]*corev1.Pod{}, rejected: map[types.UID]string{}, warned: map[string]int{}, bound: map[types.UID]int{}, now: sojourn.Time(6 * 365 * 24 * time.Hour)}
+		pods: map[types.UID]*corev1.Pod{}, rejected: map[types.UID]string{}, warned: map[string]int{}, said: map[types.UID][]string{}, bound: map[types.UID]int{}, now: sojourn.Time(6 * 365 * 24 * time.Hour)}
 	w.restart(policy)
 	return w
 }
@@ -57,7 +58,7 @@ func (w *world) restart(policy string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c := Config{Policy: p, Name: "sojourn", Slots: []corev1.ResourceName{DefaultSlot}}
+	c := Config{Policy: p, Name: "sojourn", Slots: []corev1.ResourceName{DefaultSlot}, Events: 10}
 	if w.core, err = newCore(c, labels.Everything(), w, func() sojourn.Time { return w.now }); err != nil {
 		w.t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func (w *world) bind(p *corev1.Pod, node string, attempt uint32) {
 			if p.Spec.NodeName != "" || p.DeletionTimestamp != nil || w.rand.IntN(2) == 0 {
 				seen = p.DeepCopy() // after a conflict
 			}
-			if core.bindFailed(uid, attempt, false, seen) {
+			if core.bindFailed(uid, attempt, false, seen) > 0 {
 				core.again(uid)
 			}
 		default:
@@ -108,8 +109,21 @@ func (w *world) heard(c *core, p *corev1.Pod) {
 	}
 }
 
-func (w *world) evict(p *corev1.Pod)                     { w.end(w.pods[p.UID], corev1.PodFailed) }
-func (w *world) reject(o *batchv1.Job, s string)         { w.rejected[o.UID] = s }
+func (w *world) evict(p *corev1.Pod, attempt uint32) {
+	switch w.rand.IntN(4) {
+	case 0:
+		w.core.spared(p.UID, attempt)
+	case 1:
+		w.core.evictAgain(p.UID, attempt)
+	default:
+		w.end(w.pods[p.UID], corev1.PodFailed)
+	}
+}
+func (w *world) reject(o *batchv1.Job, s string, _ bool) { w.rejected[o.UID] = s }
+func (w *world) accept(o *batchv1.Job)                   { delete(w.rejected, o.UID) }
+func (w *world) tell(p *corev1.Pod, reason, message string) {
+	w.said[p.UID] = append(w.said[p.UID], reason+": "+message)
+}
 func (w *world) warn(_ runtime.Object, reason, _ string) { w.warned[reason]++ }
 func (w *world) admit(o *batchv1.Job) {
 	j := w.jobs[o.UID]
@@ -142,7 +156,7 @@ func (w *world) addNode(name string, slots int) {
 func (w *world) addJob(n int32, suspend bool, notes map[string]string) *batchv1.Job {
 	mode := batchv1.IndexedCompletion
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("j", w.uid), Namespace: "d", UID: w.fresh(), Annotations: notes},
-		Spec: batchv1.JobSpec{Completions: &n, CompletionMode: &mode, Suspend: &suspend, Template: corev1.PodTemplateSpec{Spec: template(1)}}}
+		Spec: batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: &mode, Suspend: &suspend, Template: corev1.PodTemplateSpec{Spec: template(1)}}}
 	w.jobs[j.UID] = j
 	return j
 }
@@ -184,6 +198,7 @@ func (w *world) step(policy string) {
 	case r < 23:
 		if j := w.jobs[pick(w, w.jobs)]; j != nil {
 			j.Annotations[Weight] = "4"
+			*j.Spec.Completions += w.rand.Int32N(2)
 			w.core.job(j.DeepCopy())
 		}
 	case r < 25:
@@ -282,6 +297,16 @@ func (w *world) check() {
 			w.t.Fatalf("node %s has %d slots: %d are free and %d taken", name, q.Value(), n, taken[name])
 		}
 	}
+	for name := range w.core.nodes {
+		if _, ok := w.nodes[name]; !ok && taken[name] == 0 {
+			w.t.Fatalf("node %s is known: it is gone, and nothing runs there", name)
+		}
+	}
+	for uid := range w.core.declined {
+		if j := w.core.jobs[uid]; j == nil || j.id != 0 {
+			w.t.Fatalf("Job %s is not one that was declined", uid)
+		}
+	}
 	for uid, n := range w.bound {
 		if n > 1 {
 			w.t.Fatalf("pod %s was bound %d times", uid, n)
@@ -346,8 +371,8 @@ func TestBadInput(t *testing.T) {
 	j := w.addJob(1, false, nil)
 	w.core.job(j.DeepCopy())
 	w.addPod(j, 1, 1)
-	if w.warned["NotScheduled"] != 2 {
-		t.Errorf("%d warnings, want 2: a pod that requests two slots, and an index that the Job does not have", w.warned["NotScheduled"])
+	if w.warned["NotScheduled"] != 1 {
+		t.Errorf("%d warnings, want 1: a pod that requests two slots", w.warned["NotScheduled"])
 	}
 }
 

@@ -139,10 +139,16 @@ func usable(n *corev1.Node) bool {
 	return false
 }
 
-// notes joins the annotations that describe an object.
-func notes(o metav1.Object) string {
-	a := o.GetAnnotations()
-	return fmt.Sprintf("%q", []string{a[Size], a[Weight], a[Deadline], a[Pool]})
+// suspended reports whether a Job may have no pods.
+func suspended(o *batchv1.Job) bool { return o.Spec.Suspend != nil && *o.Spec.Suspend }
+
+// notes joins what describes a Job and may change.
+func notes(o *batchv1.Job) string {
+	a, n := o.GetAnnotations(), int32(0)
+	if o.Spec.Completions != nil {
+		n = *o.Spec.Completions
+	}
+	return fmt.Sprintf("%q %d", []string{a[Size], a[Weight], a[Deadline], a[Pool]}, n)
 }
 
 // attemptOf returns the attempt that the Binding of a pod names, 0 if none does.
@@ -154,12 +160,14 @@ func attemptOf(p *corev1.Pod) uint32 {
 	return uint32(n)
 }
 
+const indexAnnotation = batchv1.JobCompletionIndexAnnotation
+
 // indexOf returns the index of a pod in its Job.
 func indexOf(p *corev1.Pod) (uint32, error) {
-	s := p.Annotations[batchv1.JobCompletionIndexAnnotation]
+	s := p.Annotations[indexAnnotation]
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil {
-		return 0, fmt.Errorf("annotation %s is %q: want the index of the pod in its Job", batchv1.JobCompletionIndexAnnotation, s)
+		return 0, fmt.Errorf("annotation %s is %q: want the index of the pod in its Job", indexAnnotation, s)
 	}
 	return uint32(n), nil
 }

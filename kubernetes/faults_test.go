@@ -128,6 +128,18 @@ func TestFaultyBinds(t *testing.T) {
 	}
 }
 
+// binds waits until a bind begins, and fails if Run ends before.
+func binds(t *testing.T, began chan bool, run chan error) {
+	t.Helper()
+	select {
+	case <-began:
+	case err := <-run:
+		t.Fatalf("Run = %v before it has bound a pod", err)
+	case <-time.After(time.Minute):
+		t.Fatal("no bind within a minute")
+	}
+}
+
 // The Lease is given back once no bind is under way, and not before. Who loses it says so.
 func TestLease(t *testing.T) {
 	t.Parallel()
@@ -168,7 +180,7 @@ func TestLease(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := run(ctx, "first")
 	pod("a")
-	<-began
+	binds(t, began, first)
 	cancel()
 	select {
 	case err := <-first:
@@ -190,7 +202,7 @@ func TestLease(t *testing.T) {
 	}
 	second := run(t.Context(), "second")
 	pod("b")
-	<-began // so it leads
+	binds(t, began, second) // so it leads
 	patch := fmt.Appendf(nil, `{"spec":{"holderIdentity":"third","renewTime":%q}}`, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"))
 	if _, err := direct.CoordinationV1().Leases("default").Patch(t.Context(), "sojourn", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ func (s *Scheduler) Handler() http.Handler {
 			{"admissions_total", "counter", "Suspended Jobs that were resumed.", float64(s.api.admissions.Load())},
 			{"rejections_total", "counter", "Times that a Job was refused.", float64(s.api.rejections.Load())},
 			{"warnings_total", "counter", "Warning events.", float64(s.api.warnings.Load())},
+			{"explanations_total", "counter", "Events that say why a pod waits.", float64(s.api.words.Load())},
 			{"rounds_total", "counter", "Rounds of the loop that owns the policy.", float64(s.rounds.Load())},
 			{"busy_seconds_total", "counter", "Time that the loop was not waiting.", time.Duration(s.busy.Load()).Seconds()},
 		} {

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -36,6 +35,7 @@ func (c *core) pod(o *corev1.Pod) {
 		p.state = waiting
 		p.task.waiting = append(p.task.waiting, p)
 		c.sync(p.task)
+		c.listen(p)
 	}
 }
 
@@ -57,21 +57,16 @@ func (c *core) attach(p *pod) {
 	index, owner := uint32(0), metav1.GetControllerOf(o)
 	_, numbered := o.Labels["batch.kubernetes.io/job-completion-index"]
 	if p.wrong == nil && owner != nil && owner.Kind == "Job" && numbered {
-		j := c.jobs[owner.UID]
-		if j == nil || j.id == 0 { // unknown as yet, or refused, which its Job says
-			if !p.orphan && !over {
+		if index, p.wrong = indexOf(o); p.wrong == nil {
+			switch j := c.jobs[owner.UID]; {
+			case j != nil && j.id != 0 && int64(index) < int64(j.spec.Phases[0].Tasks):
+				p.task = j.task(index)
+			case !p.orphan && !over: // its Job is not known as yet, was refused, or has fewer completions
 				p.orphan = true
 				c.orphans[owner.UID] = append(c.orphans[owner.UID], p)
+				c.listen(p)
 			}
 			return
-		}
-		if index, p.wrong = indexOf(o); p.wrong == nil {
-			if n := j.spec.Phases[0].Tasks; int64(index) >= int64(n) {
-				p.wrong = fmt.Errorf("the index of the pod is %d, and its Job has %d", index, n)
-			} else {
-				p.task = j.task(index)
-				return
-			}
 		}
 	}
 	if p.wrong == nil && !over {
@@ -139,7 +134,7 @@ func (c *core) bound(p *pod) {
 func (c *core) refuse(p *pod) {
 	c.must(driver.Refused(sojourn.Assignment{Task: p.task.id, Attempt: p.attempt, Slot: p.slot}))
 	c.vacate(p)
-	p.task.run, p.state = nil, paused
+	p.task.run, p.state, p.killing = nil, paused, false
 	c.sync(p.task)
 }
 
@@ -175,6 +170,7 @@ func (c *core) foreign(p *pod, sign int) {
 		p.node.classes[i].foreign += sign * n
 		c.resize(p.node, sojourn.Class(i))
 	}
+	c.forget(p.node)
 }
 
 // end hears that a pod is over, or will never run.
@@ -216,13 +212,13 @@ func (c *core) end(p *pod, ok bool) {
 	}
 }
 
-// bindFailed hears that the API server has refused a bind, and reports whether the pod may try again
-// later. Gone says that the pod is not there: its informer tells, and until then its slot stays taken.
-// Seen, unless nil, is the pod as it was read after the refusal.
-func (c *core) bindFailed(uid types.UID, attempt uint32, gone bool, seen *corev1.Pod) bool {
+// bindFailed hears that the API server has refused a bind, and returns how long the pod waits before it
+// may try again; 0 if it may not. Gone says that the pod is not there: its informer tells, and until then
+// its slot stays taken. Seen, unless nil, is the pod as it was read after the refusal.
+func (c *core) bindFailed(uid types.UID, attempt uint32, gone bool, seen *corev1.Pod) time.Duration {
 	p := c.pods[uid]
 	if p == nil || p.state != picked || p.attempt != attempt {
-		return false // the informer was faster
+		return 0 // the informer was faster
 	}
 	if seen == nil {
 		seen = p.obj
@@ -230,11 +226,15 @@ func (c *core) bindFailed(uid types.UID, attempt uint32, gone bool, seen *corev1
 	if gone || seen.Spec.NodeName != "" || seen.DeletionTimestamp != nil {
 		p.settled = true
 		c.pod(seen)
-		return false
+		return 0
 	}
 	c.refuse(p)
 	c.pod(p.obj) // it may be on its way out
-	return p.state == paused
+	if p.state != paused {
+		return 0
+	}
+	p.pause = min(max(retry, 2*p.pause), maxRetry)
+	return p.pause
 }
 
 // again lets a pod try again after a refused bind.
@@ -242,5 +242,27 @@ func (c *core) again(uid types.UID) {
 	if p := c.pods[uid]; p != nil && p.state == paused {
 		p.state = unseen
 		c.pod(p.obj)
+	}
+}
+
+// victim returns the pod of an attempt that is to be evicted; nil if it does not run any more.
+func (c *core) victim(uid types.UID, attempt uint32) *pod {
+	if p := c.pods[uid]; p != nil && p.killing && p.attempt == attempt && (p.state == picked || p.state == running) {
+		return p
+	}
+	return nil
+}
+
+// evictAgain asks anew to evict a pod, unless it has ended.
+func (c *core) evictAgain(uid types.UID, attempt uint32) {
+	if p := c.victim(uid, attempt); p != nil {
+		c.act.evict(p.obj, attempt)
+	}
+}
+
+// spared hears that a pod may not be evicted: it ends as any other.
+func (c *core) spared(uid types.UID, attempt uint32) {
+	if p := c.victim(uid, attempt); p != nil {
+		p.killing = false
 	}
 }

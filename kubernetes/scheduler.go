@@ -71,20 +71,27 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return s.elect(ctx, s.config.Lease)
 }
 
-// elect waits until this scheduler is elected, and schedules. The elector gives the Lease back when its
-// context ends, so this is not ctx: it ends when no request is under way any more.
+// Times of a Lease. Who cannot renew it knows that leaseTime-renewTime before anybody else can take it.
+const (
+	leaseTime = 15 * time.Second
+	renewTime = 8 * time.Second
+	patience  = 3 * time.Second // how long requests under way may take after the end
+)
+
+// elect waits until this scheduler is elected, and schedules. It gives the Lease back once no request is
+// under way any more. The elector's own ReleaseOnCancel would do so earlier: it ends the context of who
+// leads only after it has given the Lease back, or has failed to for as long as it tries to renew.
 func (s *Scheduler) elect(ctx context.Context, lease *Lease) error {
-	candidate, release := context.WithCancel(context.WithoutCancel(ctx))
-	defer release()
+	candidate, retire := context.WithCancel(context.WithoutCancel(ctx))
+	defer retire()
 	elected := make(chan context.Context, 1)
+	lock := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
+		Client:     s.config.Client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
+	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
-			Client:     s.config.Client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
-		},
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
-		ReleaseOnCancel: true, Name: lease.Name,
+		Lock: lock, LeaseDuration: leaseTime, RenewDeadline: renewTime, RetryPeriod: 2 * time.Second, Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) { elected <- leading },
 			OnStoppedLeading: func() {},
@@ -95,7 +102,7 @@ func (s *Scheduler) elect(ctx context.Context, lease *Lease) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		defer release()
+		defer retire()
 		select {
 		case <-ctx.Done():
 			done <- ctx.Err()
@@ -104,7 +111,22 @@ func (s *Scheduler) elect(ctx context.Context, lease *Lease) error {
 		}
 	}()
 	elector.Run(candidate)
-	return <-done
+	err = <-done
+	release(lock)
+	return err
+}
+
+// release gives a Lease back, if it is still ours. Otherwise it ends by itself.
+func release(lock *resourcelock.LeaseLock) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	record, _, err := lock.Get(ctx)
+	if err != nil || record.HolderIdentity != lock.Identity() {
+		return
+	}
+	now := metav1.Now()
+	record.HolderIdentity, record.LeaseDurationSeconds, record.AcquireTime, record.RenewTime = "", 1, now, now
+	_ = lock.Update(ctx, *record) // of the version that was read
 }
 
 // leadWhile schedules until ctx ends, or leading, which is an error of its own.
@@ -118,10 +140,6 @@ func (s *Scheduler) leadWhile(ctx, leading context.Context) error {
 	}
 	return err
 }
-
-// patience is how long requests under way may take after the end. A Lease that is lost belongs to nobody
-// else for 5 seconds.
-const patience = 3 * time.Second
 
 // lead schedules until ctx ends and the requests under way were answered.
 func (s *Scheduler) lead(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 type node struct {
 	name    string
 	id      sojourn.NodeID
+	gone    bool // there is no such node: it is kept while pods are bound to it
 	classes []supply
 }
 
@@ -27,7 +28,7 @@ func (c *core) nodeOf(name string) *node {
 	n := c.nodes[name]
 	if n == nil {
 		c.nextNode++
-		n = &node{name: name, id: c.nextNode, classes: make([]supply, len(c.slots))}
+		n = &node{name: name, id: c.nextNode, gone: true, classes: make([]supply, len(c.slots))}
 		c.nodes[name] = n
 	}
 	return n
@@ -36,6 +37,7 @@ func (c *core) nodeOf(name string) *node {
 // node hears of a node, in whatever state.
 func (c *core) node(o *corev1.Node) {
 	n := c.nodeOf(o.Name)
+	n.gone = false
 	for i := range n.classes {
 		s := &n.classes[i]
 		s.want = 0
@@ -50,12 +52,18 @@ func (c *core) node(o *corev1.Node) {
 // nodeGone hears that a node was deleted. What runs there ends when its pods do.
 func (c *core) nodeGone(name string) {
 	n := c.nodeOf(name)
+	n.gone = true
 	for i := range n.classes {
 		n.classes[i].want = 0
 		c.resize(n, sojourn.Class(i))
 	}
-	if !slices.ContainsFunc(n.classes, func(s supply) bool { return len(s.retiring)+s.foreign > 0 }) {
-		delete(c.nodes, name)
+	c.forget(n)
+}
+
+// forget drops a node that is gone, once nothing is bound to it.
+func (c *core) forget(n *node) {
+	if c.nodes[n.name] == n && n.gone && !slices.ContainsFunc(n.classes, func(s supply) bool { return len(s.slots)+len(s.retiring)+s.foreign > 0 }) {
+		delete(c.nodes, n.name)
 	}
 }
 
@@ -82,9 +90,11 @@ func (c *core) resize(n *node, class sojourn.Class) {
 		c.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: s.retiring[last], Node: n.id, Class: class}})
 		s.slots = append(s.slots, s.retiring[last])
 		s.retiring = s.retiring[:last]
+		c.room = true
 	}
 	for len(s.slots)+s.foreign < s.want {
 		s.slots = append(s.slots, c.addSlot(n, class))
+		c.room = true
 	}
 }
 
@@ -110,6 +120,7 @@ func (c *core) vacate(p *pod) {
 		c.spare = append(c.spare, p.slot)
 	}
 	c.resize(p.node, p.class)
+	c.forget(p.node)
 }
 
 // takeSlot returns a slot for a pod that runs on a node already: a free one, or one that leaves with

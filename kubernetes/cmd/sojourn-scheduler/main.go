@@ -43,6 +43,7 @@ func run(ctx context.Context, args []string) error {
 	namespace := flags.String("namespace", "", "the namespace of Jobs and pods; empty: all")
 	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server; empty: as a pod of the cluster, or as KUBECONFIG says")
 	workers := flags.Int("workers", 16, "requests under way at a time")
+	events := flags.Int("events", 10, "the most events a second that say why pods wait; below 0: none")
 	qps := flags.Float64("qps", -1, "the most requests a second; below 0: no limit but the API server's")
 	listen := flags.String("listen", ":8080", "address of /metrics, /healthz and /readyz; empty: none")
 	lease := flags.String("lease", "", "namespace/name of the Lease that replicas compete for; empty: there is one replica")
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	config := kubernetes.Config{Client: client, Policy: p, Name: *name, Namespace: *namespace, Nodes: *nodes, Workers: *workers}
+	config := kubernetes.Config{Client: client, Policy: p, Name: *name, Namespace: *namespace, Nodes: *nodes, Workers: *workers, Events: *events}
 	for _, s := range strings.Split(*slots, ",") {
 		config.Slots = append(config.Slots, corev1.ResourceName(s))
 	}

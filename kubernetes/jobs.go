@@ -1,0 +1,251 @@
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/driver"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// job hears of a Job, in whatever state.
+func (c *core) job(o *batchv1.Job) {
+	j, suspended := c.jobs[o.UID], suspended(o)
+	if o.Spec.Template.Spec.SchedulerName != c.name || !indexed(o) && !suspended {
+		return
+	}
+	if over(o) {
+		c.jobGone(o.UID)
+		return
+	}
+	_, admitted := o.Annotations[Admitted]
+	switch {
+	case j != nil && j.id != 0 && j.notes != notes(o):
+		c.revise(j, o)
+	case j != nil && j.id != 0, j == nil && suspended && admitted:
+	case j != nil && j.notes == notes(o):
+		j.obj = o
+	default:
+		c.ask(o)
+	}
+}
+
+// ask asks the policy to accept a Job that it does not have.
+func (c *core) ask(o *batchv1.Job) {
+	n, cl, err := c.shape(o)
+	if n == 0 && err == nil {
+		return
+	}
+	if err == nil && c.mustWait(o) {
+		c.jobs[o.UID] = &job{notes: notes(o), obj: o}
+		c.declined[o.UID], c.room = true, true
+		return
+	}
+	j, before := &job{notes: notes(o), tasks: map[uint32]*task{}}, c.jobs[o.UID]
+	c.jobs[o.UID] = j
+	delete(c.declined, o.UID)
+	if err == nil {
+		err = c.arrive(j, o, n, cl, c.restoring && !suspended(o) && !refused(o))
+	}
+	if err != nil {
+		j.obj, j.refusal = o, explain(err)
+		if errors.Is(err, sojourn.ErrRejected) {
+			c.declined[o.UID], c.asked = true, c.driver.Now()
+		}
+		again := before != nil && before.notes == j.notes && before.refusal != ""
+		if !again || before.refusal != j.refusal {
+			c.act.reject(o, j.refusal, again)
+		}
+		return
+	}
+	c.latest, c.arrived = j.id, c.driver.Now()
+	if suspended(o) {
+		c.act.admit(o)
+	}
+	if before != nil && before.refusal != "" || refused(o) {
+		c.act.accept(o)
+	}
+	c.reunite(o.UID)
+}
+
+// podsTime is how long the pods of a Job that was accepted may take before the next Job is looked at.
+const podsTime = 10 * time.Second
+
+// mustWait reports whether a policy that makes promises cannot judge a Job yet: it does not know all pods
+// of the Job that it has accepted last, or of those that run. It counts on no task whose pod may never come.
+func (c *core) mustWait(o *batchv1.Job) bool {
+	if _, ok := sojourn.As[sojourn.Admitter](c.truth); !ok {
+		return false
+	}
+	if c.restoring {
+		return suspended(o)
+	}
+	j, live := c.truth.Job(c.latest)
+	return live && j.Held > 0 && c.driver.Now().Sub(c.arrived) < podsTime
+}
+
+// reunite hears again of the pods that waited for their Job.
+func (c *core) reunite(uid types.UID) {
+	orphans := c.orphans[uid]
+	delete(c.orphans, uid)
+	for _, p := range orphans {
+		if p.orphan = false; p.state != ended { // and may be gone
+			c.pod(p.obj)
+		}
+	}
+}
+
+// askAgain asks the policy anew about the Jobs that it has declined, the oldest first, if there may be
+// room for them now. It returns how long to wait otherwise: the more Jobs, the longer.
+func (c *core) askAgain() time.Duration {
+	if !c.room || len(c.declined) == 0 {
+		return driver.Never
+	}
+	wait := max(time.Second, time.Duration(len(c.declined))*10*time.Millisecond)
+	if left := wait - c.driver.Now().Sub(c.asked); left > 0 {
+		return left
+	}
+	c.room = false
+	for _, uid := range slices.SortedFunc(maps.Keys(c.declined), func(a, b types.UID) int {
+		x, y := c.jobs[a].obj.CreationTimestamp, c.jobs[b].obj.CreationTimestamp
+		if d := x.Compare(y.Time); d != 0 {
+			return d
+		}
+		return strings.Compare(string(a), string(b))
+	}) {
+		c.ask(c.jobs[uid].obj)
+	}
+	return driver.Never
+}
+
+// revise tells the policy of other annotations, or of more completions. If there are fewer, the policy
+// keeps the tasks: they had pods.
+func (c *core) revise(j *job, o *batchv1.Job) {
+	j.notes = notes(o)
+	was := j.spec.Phases[0].Tasks
+	n := was
+	if o.Spec.Completions != nil {
+		n = max(n, int(*o.Spec.Completions))
+	}
+	spec, err := describe(o, n, j.spec.Phases[0].Class)
+	if err == nil {
+		spec.ID, spec.Phases[0].Held = j.id, j.spec.Phases[0].Held
+		err = c.driver.Observe(sojourn.Event{Kind: sojourn.JobRevised, Job: spec})
+	}
+	switch {
+	case err == nil:
+		j.spec = spec
+		c.hold(j, was)
+		if n > was {
+			c.reunite(o.UID)
+		}
+	case !errors.Is(err, sojourn.ErrUnknownJob): // which is one whose tasks are all done
+		c.act.warn(o, "NotRevised", "the job goes on as it was: "+explain(err))
+	case n > was:
+		c.extend(j, o, was)
+	}
+}
+
+// extend makes a job anew whose tasks were all done, and which has more of them now.
+func (c *core) extend(j *job, o *batchv1.Job, done int) {
+	delete(c.byID, j.id)
+	delete(c.jobs, o.UID)
+	c.ask(o)
+	for i := 0; i < done && c.jobs[o.UID].id != 0; i++ {
+		c.must(sojourn.Event{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: c.jobs[o.UID].id, Index: uint32(i)}})
+	}
+}
+
+// shape returns the number of a Job's tasks and the class of their slots. A Job that runs needs no tasks;
+// one that asks for admission would wait for ever.
+func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
+	switch {
+	case !indexed(o):
+		return 0, 0, errors.New("only an Indexed Job can be admitted: set spec.completionMode, or create the Job without spec.suspend")
+	case *o.Spec.Completions == 0 && suspended(o):
+		return 0, 0, errors.New("the Job has no completions, so there is nothing to admit")
+	case *o.Spec.Completions == 0:
+		return 0, 0, nil
+	}
+	if n := o.Spec.Parallelism; n != nil && *n < *o.Spec.Completions && o.Annotations[Deadline] != "" {
+		if _, ok := sojourn.As[sojourn.Admitter](c.truth); ok {
+			return 0, 0, fmt.Errorf("no deadline can be promised to a Job with fewer pods at a time (spec.parallelism %d) than completions (%d)", *n, *o.Spec.Completions)
+		}
+	}
+	cl, err = class(c.slots, &o.Spec.Template.Spec)
+	if err == nil {
+		err = placeable(&o.Spec.Template.Spec)
+	}
+	return int(*o.Spec.Completions), cl, err
+}
+
+// arrive tells the policy of a new job.
+func (c *core) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adopted bool) error {
+	spec, err := describe(o, n, cl)
+	if err != nil {
+		return err
+	}
+	spec.ID = c.nextJob + 1
+	spec.Phases[0].Held = c.features&sojourn.FeatureHeld != 0
+	ev := sojourn.Event{Kind: sojourn.JobArrived, Job: spec}
+	if adopted {
+		ev.Kind, ev.Service = sojourn.JobAdopted, max(0, time.Since(o.GetCreationTimestamp().Time))
+	}
+	if err := c.driver.Observe(ev); err != nil {
+		return err
+	}
+	c.nextJob++
+	j.id, j.spec = spec.ID, spec
+	c.byID[j.id] = j
+	c.hold(j, 0)
+	return nil
+}
+
+// hold holds the tasks of a job from one on, unless they begin so.
+func (c *core) hold(j *job, from int) {
+	for i := from; i < j.spec.Phases[0].Tasks && !j.spec.Phases[0].Held; i++ {
+		c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: j.id, Index: uint32(i)}})
+	}
+}
+
+// explain says why a job was refused, and which deadline would be accepted.
+func explain(err error) string {
+	var r *sojourn.RejectedError
+	if errors.As(err, &r) && r.Offer != 0 {
+		who := "the job"
+		if r.Misses != r.Job {
+			who = "a job that was accepted before"
+		}
+		return fmt.Sprintf("%s would miss its deadline; a deadline of %s or later would be accepted", who, epoch.Add(time.Duration(r.Offer)+time.Second-1).Format(time.RFC3339))
+	}
+	var e *sojourn.EventError
+	if errors.As(err, &e) {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// jobGone hears that a Job needs no more pods.
+func (c *core) jobGone(uid types.UID) {
+	j := c.jobs[uid]
+	delete(c.orphans, uid)
+	delete(c.declined, uid)
+	if j == nil {
+		return
+	}
+	delete(c.jobs, uid)
+	if j.id != 0 {
+		c.room = true
+		delete(c.byID, j.id)
+		if _, live := c.truth.Job(j.id); live {
+			c.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: j.id}})
+		}
+	}
+}
