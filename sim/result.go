@@ -111,7 +111,9 @@ type Audit struct {
 	// was really ready. N is the number of slots of the class. p is the longest
 	// time that an attempt at the phase held a slot, and P the same for other
 	// phases in the class. FSP keeps BeyondBound at 0 under the hypotheses in the
-	// package comment.
+	// package comment. N counts all slots, reserved or not: what FSP and PFSP with a
+	// reserve of k slots promise is the bound of fluid fair sharing on N-k slots (package
+	// kit/reserve), so they may be beyond this one.
 	BeyondBound int
 
 	// Furthest is the greatest time by which one of them ended after this, rounded up

@@ -325,7 +325,7 @@ func (r *Comparison) furthest() string {
 func (r *Comparison) legend() string {
 	text := ""
 	if !r.Gangs.On {
-		text = format.Hang("beyond_bound   ", "phases that ended later than proved for FSP and PFSP (fluid fair sharing, plus the length of a task or two); "+r.furthest()) +
+		text = format.Hang("beyond_bound   ", "phases that ended later than proved for FSP and PFSP without a reserve (fluid fair sharing, plus the length of a task or two); "+r.furthest()) +
 			format.Hang("later, latest  ", "jobs later than in fluid fair sharing, which splits tasks at will; the most seconds by which one was")
 	}
 	text += format.Hang("sojourn time   ", "from arrival to finish; slowdown: divided by the time alone on the idle cluster (bounded: at least 10 s)") +
