@@ -119,8 +119,8 @@
 // free: k of N. While at most k slots count as free,
 //
 //   - a job may start a task only if it runs nothing in the class;
-//   - a pool with a policy that keeps to it (default, las, and srpt and fsp unless Counted) starts
-//     what that policy would start if k of the N slots were its own reserve;
+//   - a pool with a policy that keeps to it (default, las, hfsp, and srpt, fsp and pfsp unless Counted)
+//     starts what that policy would start if k of the N slots were its own reserve;
 //   - a pool with another policy may start a task only if it runs nothing in the class;
 //
 // unless there is one live job. A slot counts as free if it is, or if what it runs was started out
@@ -130,9 +130,9 @@
 // many short jobs come to others. The proof is in package kit/reserve.
 //
 // Such a policy keeps no reserve of its own in a pool, since it sees one free slot at a time: what has
-// to leave one free would not start, and the pool would stay small. That happens if hfsp or pfsp has a
-// reserve, or a reserve is Counted: use none inside pools. If a pool has the cluster for itself, the
-// policies default, srpt and las keep the same slots free as without fair.
+// to leave one free would not start, and the pool would stay small. That happens if a reserve
+// is Counted: use none inside pools. If a pool has the cluster for itself, the policies default, srpt,
+// las and pfsp keep the same slots free as without fair.
 //
 // Under `sojourn compare -w kth.jsonl -c 100x1 -p fair:ties=arrival,fair:reserve=0.02 --estimates none`
 // the mean slowdown is half of that without a reserve, and the mean sojourn time is the same; on

@@ -18,6 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/leastwork"
+	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -261,6 +262,7 @@ func TestReserveStaysFree(t *testing.T) {
 	for name, pool := range map[string]fair.Pool{
 		"fair": {}, "FIFO": {FIFO: true}, "fifo": {Policy: constructors.FIFO.With(fifo.Options{})},
 		"default": {Policy: constructors.LeastWork.With(leastwork.Options{})}, "las": {Policy: constructors.LAS.With(baseline.LASOptions{})},
+		"hfsp": {Policy: constructors.HFSP.With(hfsp.Options{})},
 	} {
 		p := newWith(fair.Options{Reserve: 0.1, Pools: map[string]fair.Pool{"a": pool, "c": {Policy: constructors.FIFO.With(fifo.Options{})}}})
 		arrive := func(id sojourn.JobID, pool string, tasks int) {
@@ -336,11 +338,12 @@ func TestReserveBesideAPool(t *testing.T) {
 func TestReserveOfOnePool(t *testing.T) {
 	histories.Share(t, 4)
 	policies := map[string][2]func() sojourn.Policy{
+		"pfsp":    {constructors.PFSP.With(pfsp.Options{Reserve: 0.02}), constructors.PFSP.With(pfsp.Options{})},
 		"default": {constructors.LeastWork.With(leastwork.Options{}), constructors.LeastWork.With(leastwork.Options{})},
 		"srpt":    {constructors.SRPT.With(baseline.SRPTOptions{Reserve: 0.02}), constructors.SRPT.With(baseline.SRPTOptions{})},
 		"las":     {constructors.LAS.With(baseline.LASOptions{Reserve: 0.02}), constructors.LAS.With(baseline.LASOptions{})},
 	}
-	for _, name := range []string{"default", "srpt", "las"} {
+	for _, name := range []string{"default", "srpt", "las", "pfsp"} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				const large = 1 // always waits: in a pool, the default does not know that nobody does

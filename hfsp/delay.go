@@ -132,7 +132,7 @@ func (p *Policy) seekNear(c *class) (sojourn.SlotID, bool) {
 	return 0, false
 }
 
-// mayWait reports whether any phase may wait for a closer slot: while any is free.
-func (p *Policy) mayWait() bool {
-	return slices.ContainsFunc(p.classes, func(c *class) bool { return p.ledger.FreeSlots(c.id) > 0 })
+// matters reports whether any phase may wait for a closer slot: while any is free.
+func (w *patience) matters(classes []*class) bool {
+	return w.any && slices.ContainsFunc(classes, func(c *class) bool { return w.ledger.FreeSlots(c.id) > 0 })
 }

@@ -101,13 +101,21 @@ func copied(n *int) *int {
 	return &m
 }
 
+// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
+// reports that it does. Package fair calls it before the first event, for the policies of its pools.
+func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
+	p.kept.In = cluster
+	p.reset()
+	return true
+}
+
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	*p = Policy{options: p.options, timers: heap.New(timer.less), estimator: p.newEstimator()}
 	p.ledger.Supports = p.Supports()
 	p.index = locality.New(&p.ledger)
 	p.targets = targets{options: &p.options, ledger: &p.ledger, guards: heap.New(timer.less)}
-	if p.kept.Share > 0 {
+	if p.kept.On() {
 		p.reserve = reserve.New(&p.ledger, p.kept)
 	}
 	p.patience = patience{p.delay, p.delay != locality.Delay{}, &p.ledger, p.index}
@@ -249,7 +257,7 @@ func service(ev *sojourn.Event, c ledger.Change[data]) time.Duration {
 
 // pass lets time go on until at, before an event of that instant is applied.
 func (p *Policy) pass(at sojourn.Time) {
-	if p.patience.any && p.mayWait() {
+	if p.patience.matters(p.classes) {
 		p.patience.count(p.phases, at)
 	}
 	for due := true; due; {
@@ -330,7 +338,7 @@ func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
 // Delta, or the first wait for locality ends.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	next, ok := p.timers.MinKey()
-	if p.patience.any && p.mayWait() {
+	if p.patience.matters(p.classes) {
 		if at, waits := p.patience.next(p.phases); waits && (!ok || at < next.at) {
 			return at, true
 		}

@@ -7,6 +7,18 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/slack"
 )
 
+// ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
+// reports whether it does: not if it is Counted. Package fair calls it before the first event, for the
+// policies of its pools.
+func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
+	if p.kept.Counted {
+		return false
+	}
+	p.kept.In = cluster
+	p.reset()
+	return true
+}
+
 // virtualSlots returns the number of slots of the virtual cluster of a class.
 func (p *Policy) virtualSlots(c *class) int {
 	if p.kept.Counted && p.reserve != nil {
@@ -53,8 +65,8 @@ func (p *Policy) allowed(c *class, turn *phase) (ph *phase, inTurn bool) {
 	return nil, false
 }
 
-// filed calls with each class in which j has something to start, and its level there.
-func (p *Policy) filed(j *ledger.Job[data], filed func(sojourn.Class, int)) {
+// levels calls filed with each class in which j has something to start, and its level there.
+func levels(j *ledger.Job[data], filed func(sojourn.Class, int)) {
 	for i := range j.Data {
 		if ph := &j.Data[i]; ph.item != nil && ph.item.State() == slack.Ready {
 			filed(ph.spec().Class, int(ph.level))

@@ -21,7 +21,7 @@ func (p *Policy) reset() {
 	*p = Policy{settings: p.settings}
 	p.ledger.Supports = p.Supports()
 	p.inputs = locality.New(&p.ledger)
-	if p.kept.Share > 0 {
+	if p.kept.On() {
 		p.reserve = reserve.New(&p.ledger, p.kept)
 	}
 }
