@@ -367,6 +367,22 @@ func TestDurableBadInput(t *testing.T) {
 	})
 }
 
+// A guard that hides the journal would make a pool that keeps nothing.
+func TestDurableBehindALock(t *testing.T) {
+	dir := t.TempDir()
+	j := openFIFO(dir)
+	_, err := live.New(sojourn.NewLocked(j), live.Options{Slots: 1})
+	wantError(t, "a journal behind a lock", err, live.ErrHidden)
+	d := new(diary)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p, j := durable(dir, d, live.Options{Slots: 1}) // nothing was written
+	if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A job that names a handler runs in any pool.
 func TestHandlerWithoutJournal(t *testing.T) {
 	var got string

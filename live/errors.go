@@ -35,6 +35,10 @@ var (
 
 	// ErrInUse: another pool has the policy, or another job has the [Results].
 	ErrInUse = errors.New("live: already in use")
+
+	// ErrHidden: the policy of New has a [Durable] one inside that the pool cannot use, such as a journal in a
+	// [sojourn.Locked]. A pool needs no Locked.
+	ErrHidden = errors.New("live: a guard hides the journal: give New the journal itself")
 )
 
 // A TaskError says which task ended a job.

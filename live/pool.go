@@ -53,7 +53,8 @@ const marker sojourn.NodeID = math.MaxUint32
 // New returns a pool that runs jobs under a policy. The policy belongs to the pool until Close has
 // returned. Another pool that has the policy, or slots that the policy knows already, are an error.
 //
-// If the policy is [Durable], the pool goes on with its jobs: see the package comment.
+// If the policy is [Durable], the pool goes on with its jobs: see the package comment. One that a guard such as
+// [sojourn.Locked] hides is an error.
 func New(p sojourn.Policy, o Options) (*Pool, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -65,6 +66,11 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 		}
 		if err := clearOut(durable, o.Now()); err != nil {
 			return nil, err
+		}
+	}
+	if !isDurable {
+		for range sojourn.All[Durable](p) {
+			return nil, ErrHidden
 		}
 	}
 	o = o.withDefaults()
