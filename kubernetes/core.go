@@ -52,6 +52,7 @@ type core struct {
 	declined map[types.UID]bool // Jobs that the policy may accept once there are more slots or fewer jobs
 	room     bool               // there are, since they were asked
 	asked    sojourn.Time       // when one of them was asked last
+	expected []expectation      // the next one that is due is in front
 	latest   sojourn.JobID      // the Job that was accepted last
 	arrived  sojourn.Time       // when that was
 
@@ -68,7 +69,7 @@ type core struct {
 type job struct {
 	id      sojourn.JobID // 0 if the policy does not have it
 	spec    *sojourn.Job
-	obj     *batchv1.Job // as it was heard of last, if it was refused
+	obj     *batchv1.Job // as it was heard of when it was accepted, or last if it was refused; nil of a pod
 	refusal string       // why
 	notes   string       // the annotations and completions that spec, or the refusal, is about
 	single  bool         // a pod that is a job of its own
@@ -156,5 +157,5 @@ func (c *core) settle() (time.Duration, error) {
 		p.killing = true
 		c.act.evict(p.obj, p.attempt)
 	}
-	return min(r.Sleep, sleep, c.tell()), r.Err
+	return min(r.Sleep, sleep, c.miss(), c.tell()), r.Err
 }

@@ -38,9 +38,9 @@
 // writes the annotation [Admitted] and resumes it in the same patch. Otherwise the condition Rejected
 // names the reason, and the deadline that would be accepted. Under policy rtmr create Jobs so, since a
 // Job that is refused later has its pods already. A Job that was refused because of what the others need
-// is asked about again when there are more slots or fewer jobs. A policy that promises deadlines judges a
-// Job when the pods of the last accepted one are known, at most 10 seconds later, and needs
-// spec.parallelism to be spec.completions.
+// is asked about again when there are more slots or fewer jobs. Under rtmr, a Job with a deadline is judged
+// once the pods of the last accepted one are known, at most 10 seconds later, and needs as much
+// spec.parallelism as it has completions.
 //
 // A pod that waits for 5 seconds gets an event that says why: see [Config] Events.
 //

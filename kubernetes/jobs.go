@@ -65,7 +65,9 @@ func (c *core) ask(o *batchv1.Job) {
 		}
 		return
 	}
-	c.latest, c.arrived = j.id, c.driver.Now()
+	if c.promises(o) {
+		c.latest, c.arrived = j.id, c.driver.Now()
+	}
 	if suspended(o) {
 		c.act.admit(o)
 	}
@@ -78,10 +80,17 @@ func (c *core) ask(o *batchv1.Job) {
 // podsTime is how long the pods of a Job that was accepted may take before the next Job is looked at.
 const podsTime = 10 * time.Second
 
-// mustWait reports whether a policy that makes promises cannot judge a Job yet: it does not know all pods
-// of the Job that it has accepted last, or of those that run. It counts on no task whose pod may never come.
+// promises reports whether the policy would promise a Job that it meets its deadline. It can do so only if
+// no task of any such Job is held, and says so by not knowing of tasks that are held at first.
+func (c *core) promises(o *batchv1.Job) bool {
+	_, ok := sojourn.As[sojourn.Promiser](c.truth)
+	return ok && c.features&sojourn.FeatureHeld == 0 && o.Annotations[Deadline] != ""
+}
+
+// mustWait reports whether a Job cannot be judged yet, since a promise depends on pods that are not known:
+// those of the Job that was accepted last, or those that run.
 func (c *core) mustWait(o *batchv1.Job) bool {
-	if _, ok := sojourn.As[sojourn.Admitter](c.truth); !ok {
+	if !c.promises(o) {
 		return false
 	}
 	if c.restoring {
@@ -174,10 +183,8 @@ func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
 	case *o.Spec.Completions == 0:
 		return 0, 0, nil
 	}
-	if n := o.Spec.Parallelism; n != nil && *n < *o.Spec.Completions && o.Annotations[Deadline] != "" {
-		if _, ok := sojourn.As[sojourn.Admitter](c.truth); ok {
-			return 0, 0, fmt.Errorf("no deadline can be promised to a Job with fewer pods at a time (spec.parallelism %d) than completions (%d)", *n, *o.Spec.Completions)
-		}
+	if n := o.Spec.Parallelism; n != nil && *n < *o.Spec.Completions && c.promises(o) {
+		return 0, 0, fmt.Errorf("no deadline can be promised to a Job with fewer pods at a time (spec.parallelism %d) than completions (%d)", *n, *o.Spec.Completions)
 	}
 	cl, err = class(c.slots, &o.Spec.Template.Spec)
 	if err == nil {
@@ -205,7 +212,35 @@ func (c *core) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adopted 
 	j.id, j.spec = spec.ID, spec
 	c.byID[j.id] = j
 	c.hold(j, 0)
+	if o, ok := o.(*batchv1.Job); ok {
+		j.obj = o
+		c.expected = append(c.expected, expectation{j, c.driver.Now().Add(podless)})
+	}
 	return nil
+}
+
+// podless is how long a Job that was accepted may have no pods before an event says so.
+const podless = 15 * time.Second
+
+// An expectation is a Job that should have pods by then.
+type expectation struct {
+	job *job
+	due sojourn.Time
+}
+
+// miss warns of Jobs whose pods have not come. It returns how long to wait before the next call.
+func (c *core) miss() time.Duration {
+	for len(c.expected) > 0 {
+		e := c.expected[0]
+		if left := e.due.Sub(c.driver.Now()); left > 0 {
+			return left
+		}
+		c.expected[0], c.expected = expectation{}, c.expected[1:]
+		if c.jobs[e.job.obj.UID] == e.job && len(e.job.tasks) == 0 {
+			c.act.warn(e.job.obj, "NoPods", fmt.Sprintf("the policy has accepted the Job, and none of its pods has come in %v", podless))
+		}
+	}
+	return driver.Never
 }
 
 // hold holds the tasks of a job from one on, unless they begin so.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -334,5 +335,93 @@ func TestNoPromiseWithoutPods(t *testing.T) {
 	w.core.job(j.DeepCopy())
 	if got, want := w.rejected[j.UID], "no deadline can be promised to a Job with fewer pods at a time (spec.parallelism 2) than completions (5)"; got != want {
 		t.Errorf("refused with %q, want %q", got, want)
+	}
+}
+
+// An event names the Job whose pods do not come, once, and none of which pods have come.
+func TestNoPods(t *testing.T) {
+	w := newWorld(t, "fifo", 1)
+	empty, full, gone := w.addJob(2, false, nil), w.addJob(2, false, nil), w.addJob(2, false, nil)
+	for _, j := range []*batchv1.Job{empty, full, gone} {
+		w.core.job(j.DeepCopy())
+	}
+	w.addPod(full, 0, 1)
+	w.core.jobGone(gone.UID)
+	if sleep := w.settle(podless - time.Second); w.warned["NoPods"] != 0 || sleep > time.Second {
+		t.Errorf("%d warnings before %v, the next look in %v", w.warned["NoPods"], podless, sleep)
+	}
+	w.settle(time.Second)
+	w.settle(time.Hour)
+	if got := w.warned["NoPods"]; got != 1 {
+		t.Errorf("%d warnings, want 1", got)
+	}
+}
+
+// A node that offers fewer slots than are taken gets an event, once, and no further pod.
+func TestFewerSlots(t *testing.T) {
+	w := newWorld(t, "fifo", 1)
+	w.ready("n", 3)
+	for range 5 {
+		w.addPod(nil, 0, 1)
+	}
+	w.run(t)
+	w.ready("n", 1)
+	w.core.node(w.nodes["n"].DeepCopy())
+	if got := w.warned["TooFewSlots"]; got != 1 {
+		t.Errorf("%d warnings, want 1", got)
+	}
+	for uid, left := range w.bound {
+		if w.end(w.pods[uid], corev1.PodSucceeded); left != 1 {
+			t.Errorf("pod %s was bound %d times", uid, left)
+		}
+		if w.settle(0); len(w.binds) > 0 {
+			break
+		}
+	}
+	ended := 0
+	for _, p := range w.pods {
+		if p.Status.Phase != "" {
+			ended++
+		}
+	}
+	if ended != 3 {
+		t.Errorf("a pod was placed after %d had ended, want 3", ended)
+	}
+}
+
+// Clocks that are ahead of ours make no age below 0.
+func TestClockSkew(t *testing.T) {
+	w := newWorld(t, "hfsp", 1)
+	later := metav1.NewTime(time.Now().Add(time.Hour))
+	w.ready("n", 1)
+	j := w.addJob(1, false, nil)
+	j.CreationTimestamp = later
+	p := w.addPod(j, 0, 1)
+	p.Spec.NodeName, p.Status.StartTime = "n", &later
+	w.restart("hfsp")
+	w.check()
+	for a := range w.core.truth.Attempts() {
+		if a.Service < 0 || a.Service > time.Minute {
+			t.Errorf("the pod has run for %v", a.Service)
+		}
+	}
+	if n := w.core.truth.Live(); n != 1 {
+		t.Errorf("%d jobs are live, want 1", n)
+	}
+}
+
+// Only promises make Jobs wait for each other: all others are admitted at once.
+func TestAdmittedAtOnce(t *testing.T) {
+	for _, policy := range catalog.Builtin().Names() {
+		w := newWorld(t, policy, 1)
+		w.ready("n", 1)
+		for range 5 {
+			w.core.job(w.addJob(2, true, map[string]string{Size: "1s"}).DeepCopy())
+		}
+		for uid, j := range w.jobs {
+			if j.Annotations[Admitted] == "" && w.rejected[uid] == "" {
+				t.Errorf("%s: Job %s is neither admitted nor refused", policy, uid)
+			}
+		}
 	}
 }

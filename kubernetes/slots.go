@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -14,6 +15,7 @@ type node struct {
 	id      sojourn.NodeID
 	gone    bool // there is no such node: it is kept while pods are bound to it
 	classes []supply
+	excess  string // what an event has said of too few slots
 }
 
 // A supply is the slots of one class on a node.
@@ -47,6 +49,20 @@ func (c *core) node(o *corev1.Node) {
 		}
 		c.resize(n, sojourn.Class(i))
 	}
+	before := n.excess
+	if n.excess = c.excess(n); n.excess != before && n.excess != "" && usable(o) {
+		c.act.warn(o, "TooFewSlots", n.excess)
+	}
+}
+
+// excess says of which slots more are taken than a node has to give, empty if it is none.
+func (c *core) excess(n *node) string {
+	for i, s := range n.classes {
+		if taken := len(s.slots) + len(s.retiring) + s.foreign; taken > s.want {
+			return fmt.Sprintf("%d slots of %s are taken, and the node offers %d: no pod is placed there until some have ended", taken, c.slots[i], s.want)
+		}
+	}
+	return ""
 }
 
 // nodeGone hears that a node was deleted. What runs there ends when its pods do.
