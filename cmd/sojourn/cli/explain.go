@@ -25,11 +25,11 @@ func newExplain(policies catalog.Catalog) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain DIR JOB",
 		Short: "Say why a job waited, and what would have let it start sooner",
-		Long: `explain says why job JOB waited: which jobs had the slots that it could have used, by
-which quantities the policy preferred them, and what would have let it start sooner. It
-finds the last by running all recorded jobs again, each time with one thing changed:
-twice the weight of the job, half its size, a deadline that it could just meet alone, one
-slot more. Faults are not repeated.
+		Long: `explain says why job JOB waited, before its start and after it: which jobs had the slots
+that it could have used, by which quantities the policy preferred them, and what would have
+let it start and finish sooner. It finds the last by running all recorded jobs again, each
+time with one thing changed: twice the weight of the job, half its size, a deadline that it
+could just meet alone, one slot more. Faults are not repeated.
 
 DIR is the folder of 'sojourn run -o', a history, or the folder of a journal. Without -p,
 the policy is the one that the history names.`,

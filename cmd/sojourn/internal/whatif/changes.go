@@ -24,6 +24,9 @@ type Change struct {
 	// negative if later.
 	Sooner *format.Seconds `json:"sooner"`
 	Error  string          `json:"error,omitempty"`
+
+	// FinishesSooner is the same of its finish.
+	FinishesSooner *format.Seconds `json:"finishes_sooner"`
 }
 
 // An Again is what becomes of the job if everything is run again as it was recorded.
@@ -54,10 +57,7 @@ func changes(ctx context.Context, c Case, id sojourn.JobID) ([]Change, *Again, e
 			change.Error = err.Error()
 		} else {
 			change.Start, change.Finish = got.start, got.finish
-			if got.start != nil && base.start != nil {
-				sooner := *base.start - *got.start
-				change.Sooner = &sooner
-			}
+			change.Sooner, change.FinishesSooner = sooner(base.start, got.start), sooner(base.finish, got.finish)
 		}
 		list = append(list, change)
 		return nil
@@ -85,6 +85,15 @@ func changes(ctx context.Context, c Case, id sojourn.JobID) ([]Change, *Again, e
 		}
 	}
 	return list, base, nil
+}
+
+// sooner returns by how much sooner a time is than it was, nil unless both are known.
+func sooner(was, is *format.Seconds) *format.Seconds {
+	if was == nil || is == nil {
+		return nil
+	}
+	by := *was - *is
+	return &by
 }
 
 // alone returns the sum of the longest times of the phases: no cluster is faster.

@@ -1,13 +1,12 @@
 package whatif
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/history"
 )
@@ -42,14 +41,28 @@ type Wait struct {
 	Changes []Change `json:"changes"`
 	Schema  int      `json:"schema"`
 
+	// Later is how it waited after its start; null unless some task did.
+	Later *Later `json:"later"`
+
 	again *Again
+}
+
+// A Later says how tasks of a job waited after the first had started.
+type Later struct {
+	// Waited is the time during which a task of the job could have run and did not, and Behind the part of it
+	// during which another job had a slot that the task could have used.
+	Waited format.Seconds `json:"waited"`
+	Behind format.Seconds `json:"behind"`
+
+	// Before lists the jobs that started tasks on such slots in that time, by the first of these.
+	Before []Ahead `json:"before"`
 }
 
 // An Ahead is a job that had slots which the job that waited could have used.
 type Ahead struct {
 	Job     sojourn.JobID `json:"job"`
 	Name    string        `json:"name,omitempty"`
-	Running int           `json:"running"` // its tasks when the job arrived
+	Running int           `json:"running"` // its tasks when the job arrived; in Later, when it first went before
 	Started int           `json:"started"` // its tasks that started while the job waited
 
 	// Quantities are those that the policy explains both jobs by, where they differ, just before
@@ -71,18 +84,6 @@ func (e *ErrNoJob) Error() string {
 	return fmt.Sprintf("no job %d was accepted in the history", e.Job)
 }
 
-// A follower follows a history up to the start of a job.
-type follower struct {
-	*Wait
-	policy  sojourn.Policy // nil once it differs
-	job     *sojourn.Job   // nil before it arrives
-	names   map[sojourn.JobID]string
-	slots   map[sojourn.SlotID]sojourn.Class
-	running map[sojourn.SlotID]sojourn.JobID
-	left    int
-	now     sojourn.Time
-}
-
 // Explain says why a job waited.
 func Explain(ctx context.Context, c Case, id sojourn.JobID) (*Wait, error) {
 	p, err := c.Policy()
@@ -92,7 +93,8 @@ func Explain(ctx context.Context, c Case, id sojourn.JobID) (*Wait, error) {
 	f := &follower{
 		Wait:   &Wait{Job: id, Policy: c.Name, Schema: format.Schema, Before: []Ahead{}, Changes: []Change{}},
 		policy: p, names: map[sojourn.JobID]string{},
-		slots: map[sojourn.SlotID]sojourn.Class{}, running: map[sojourn.SlotID]sojourn.JobID{},
+		facts: account.New(nil), slots: map[sojourn.SlotID]sojourn.Class{}, running: map[sojourn.SlotID]attempt{},
+		busy: map[sojourn.Class]int{}, own: map[sojourn.Class]int{}, later: Later{Before: []Ahead{}},
 	}
 	for e, err := range c.Entries() {
 		if err != nil {
@@ -100,147 +102,23 @@ func Explain(ctx context.Context, c Case, id sojourn.JobID) (*Wait, error) {
 		}
 		switch e.Kind {
 		case history.Observe:
-			f.observe(&e)
+			err = f.observe(&e)
 		case history.Assign:
-			f.assign(&e)
+			err = f.assign(&e)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if f.job == nil {
 		return nil, &ErrNoJob{id}
 	}
 	if f.Start == nil {
-		f.Waited = format.Seconds(f.now) - f.Arrival
+		f.Waited = format.Seconds(f.facts.Now()) - f.Arrival
+	}
+	if f.later.Waited > 0 {
+		f.Later = &f.later
 	}
 	f.Changes, f.again, err = changes(ctx, c, id)
 	return f.Wait, err
-}
-
-// observe takes an event.
-func (f *follower) observe(e *history.Entry) {
-	ev := &e.Event
-	if f.policy != nil {
-		if err := f.policy.Observe(*ev); (err == nil) != (e.Err == nil) {
-			f.differ()
-		}
-	}
-	if e.Err != nil {
-		return
-	}
-	f.now = ev.At
-	switch ev.Kind {
-	case sojourn.SlotAdded:
-		f.slots[ev.Slot.ID] = ev.Slot.Class
-	case sojourn.SlotRemoved:
-		delete(f.slots, ev.Slot.ID)
-	case sojourn.JobArrived, sojourn.JobAdopted:
-		f.names[ev.Job.ID] = ev.Job.Name
-		if ev.Job.ID == f.Job && f.job == nil {
-			f.arrive(ev)
-		}
-	case sojourn.TaskAdopted:
-		f.start(ev.Slot.ID, ev.Task.Job, ev.At.Add(-ev.Service))
-	case sojourn.TaskFailed, sojourn.TaskRefused:
-		delete(f.running, ev.Slot.ID)
-	case sojourn.TaskFinished:
-		delete(f.running, ev.Slot.ID)
-		f.done(ev)
-	case sojourn.TaskDone:
-		f.done(ev)
-	case sojourn.OutputLost:
-		if f.job != nil && ev.Task.Job == f.Job {
-			f.left++
-		}
-	}
-}
-
-// done counts a task that is done.
-func (f *follower) done(ev *sojourn.Event) {
-	if f.job == nil || ev.Task.Job != f.Job {
-		return
-	}
-	if f.left--; f.left == 0 {
-		at := format.Seconds(ev.At)
-		f.Finish = &at
-	}
-}
-
-// arrive notes what is there when the job arrives.
-func (f *follower) arrive(ev *sojourn.Event) {
-	f.job, f.Name, f.Arrival = ev.Job, ev.Job.Name, format.Seconds(ev.At.Add(-ev.Service))
-	for i := range ev.Job.Phases {
-		f.left += ev.Job.Phases[i].Tasks
-	}
-	count := map[sojourn.JobID]int{}
-	for slot, class := range f.slots {
-		if class == ev.Job.Phases[0].Class {
-			f.Slots++
-			if id, busy := f.running[slot]; busy {
-				count[id]++
-			} else {
-				f.Free++
-			}
-		}
-	}
-	for id, n := range count {
-		f.Before = append(f.Before, Ahead{Job: id, Name: f.names[id], Running: n})
-	}
-	slices.SortFunc(f.Before, func(a, b Ahead) int { return cmp.Compare(a.Job, b.Job) })
-}
-
-// assign takes a decision.
-func (f *follower) assign(e *history.Entry) {
-	if e.OK && e.Assignment.Task.Job != f.Job && f.waits() && f.slots[e.Slot] == f.job.Phases[0].Class {
-		f.overtake(e.Assignment.Task.Job)
-	}
-	if f.policy != nil {
-		if a, ok := f.policy.Assign(e.Slot); ok != e.OK || ok && a != e.Assignment {
-			f.differ()
-		}
-	}
-	if e.OK {
-		f.start(e.Slot, e.Assignment.Task.Job, e.At)
-	}
-}
-
-// waits reports whether the job has arrived and not started.
-func (f *follower) waits() bool { return f.job != nil && f.Start == nil }
-
-// differ gives the policy up.
-func (f *follower) differ() { f.policy, f.Differs = nil, f.Differs || f.Start == nil }
-
-func (f *follower) start(slot sojourn.SlotID, job sojourn.JobID, at sojourn.Time) {
-	f.running[slot] = job
-	if job == f.Job && f.waits() {
-		start := format.Seconds(at)
-		f.Start, f.Waited = &start, start-f.Arrival
-	}
-}
-
-// overtake notes that another job gets a slot that the job could have used.
-func (f *follower) overtake(other sojourn.JobID) {
-	i := slices.IndexFunc(f.Before, func(a Ahead) bool { return a.Job == other })
-	if i < 0 {
-		i = len(f.Before)
-		f.Before = append(f.Before, Ahead{Job: other, Name: f.names[other]})
-	}
-	a := &f.Before[i]
-	if a.Started++; a.Started > 1 || f.policy == nil {
-		return
-	}
-	explainer, ok := sojourn.As[sojourn.Explainer](f.policy)
-	if !ok {
-		return
-	}
-	own, ok := explainer.Explain(f.Job)
-	theirs, known := explainer.Explain(other)
-	if !ok || !known {
-		return
-	}
-	for _, mine := range own {
-		for _, his := range theirs {
-			if his.Key == mine.Key && his.Value.String() != mine.Value.String() {
-				a.Quantities = append(a.Quantities, Quantity{mine.Key, mine.Value.String(), his.Value.String()})
-			}
-		}
-	}
 }

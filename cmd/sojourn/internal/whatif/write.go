@@ -18,6 +18,7 @@ func (w *Wait) Write(out io.Writer) error {
 	var b strings.Builder
 	b.WriteString(w.beginning())
 	b.WriteString(w.ahead())
+	b.WriteString(w.later())
 	b.WriteString(w.sooner())
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -56,11 +57,34 @@ func (w *Wait) ahead() string {
 	if w.Start != nil && w.Waited <= 0 || len(w.Before) == 0 {
 		return ""
 	}
-	text := "\nBefore it:\n"
-	for i, a := range w.Before {
+	return "\nBefore it:\n" + w.list(w.Before) + w.unknown()
+}
+
+// later says how the job waited after its start.
+func (w *Wait) later() string {
+	if w.Later == nil {
+		return ""
+	}
+	text := fmt.Sprintf("After its start, tasks that could have run waited for %s in all", seconds(w.Later.Waited))
+	if w.Later.Behind == 0 {
+		return "\n" + format.Hang("", text+". No other job had a slot that they could have used.")
+	}
+	text += fmt.Sprintf(". For %s of these, other jobs had slots that they could have used.", seconds(w.Later.Behind))
+	if len(w.Later.Before) == 0 {
+		return "\n" + format.Hang("", text+" None of these jobs got such a slot in that time.")
+	}
+	text = "\n" + format.Hang("", text+" In that time:") + w.list(w.Later.Before)
+	if w.Start != nil && w.Waited <= 0 || len(w.Before) == 0 {
+		text += w.unknown()
+	}
+	return text
+}
+
+// list lists jobs ahead.
+func (w *Wait) list(ahead []Ahead) (text string) {
+	for i, a := range ahead {
 		if i == maxAhead {
-			text += fmt.Sprintf("  and %s; --json lists them\n", format.Count(len(w.Before)-i, "more job"))
-			break
+			return text + fmt.Sprintf("  and %s; --json lists them\n", format.Count(len(ahead)-i, "more job"))
 		}
 		line := fmt.Sprintf("%s had %s running and started %d more.", jobName(a.Job, a.Name), format.Count(a.Running, "task"), a.Started)
 		var parts []string
@@ -72,10 +96,15 @@ func (w *Wait) ahead() string {
 		}
 		text += format.Hang("  ", line)
 	}
-	if w.Differs {
-		text += format.Hang("", w.Policy+" does not decide as was recorded, so that its quantities are not known.")
-	}
 	return text
+}
+
+// unknown says why no quantities are shown.
+func (w *Wait) unknown() string {
+	if !w.Differs {
+		return ""
+	}
+	return format.Hang("", w.Policy+" does not decide as was recorded, so that its quantities are not known.")
 }
 
 // sooner says what would have changed the start.
@@ -106,6 +135,11 @@ func (w *Wait) sooner() string {
 		}
 		if c.Start != nil && c.Finish != nil {
 			line += ", and finishes at " + seconds(*c.Finish)
+			if by := c.FinishesSooner; by != nil && *by > 0 {
+				line += fmt.Sprintf(", %s sooner", seconds(*by))
+			} else if by != nil && *by < 0 {
+				line += fmt.Sprintf(", %s later", seconds(-*by))
+			}
 		}
 		text += format.Hang("  ", line)
 	}

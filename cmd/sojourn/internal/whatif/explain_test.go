@@ -1,0 +1,128 @@
+package whatif
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/history"
+)
+
+// waits asks why job 1 of a history waited. The policy is fifo, which need not decide so.
+func waits(t *testing.T, text string) *Wait {
+	t.Helper()
+	c := Case{
+		Entries: func() iter.Seq2[history.Entry, error] {
+			return history.Check(history.Read(strings.NewReader(text), "test"))
+		},
+		Policy: func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }, Name: "fifo",
+	}
+	w, err := Explain(context.Background(), c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Two slots of class 0 and one of class 1. Tasks of job 1 could run and do not from 0 to 3 s, when they are held; from 6 s,
+// when one is released, to 8; from 9, when the other is, to 11; and from 13, when its second phase may start, to 16. Of
+// these 10 s, job 2 has a slot of class 0 from 1 to 3, from 6 to 8 and from 10 to 11, and job 3 that of class 1 from 13
+// to 14. What job 2 starts at 4 s takes nothing from job 1, and what job 3 starts at 1 s neither.
+func TestLater(t *testing.T) {
+	const text = `sojourn history 1
+@0s SlotAdded 0
+@0s SlotAdded 1
+@0s SlotAdded 2 class=1
+@0s JobArrived 1 | 3x10s | 1x5s class=1
+@0s Assign 0 -> 1/0/0#1
+@1s JobArrived 2 name=other | 4
+@1s JobArrived 3 | 1 class=1
+@1s Assign 1 -> 2/0/0#1
+@1s Assign 2 -> 3/0/0#1
+@3s TaskHeld 1/0/1
+@3s TaskHeld 1/0/2
+@4s TaskFinished 2/0/0#1 slot=1
+@4s Assign 1 -> 2/0/1#1
+@6s TaskReady 1/0/2
+@8s TaskFinished 2/0/1#1 slot=1
+@8s Assign 1 -> 1/0/2#1
+@9s TaskReady 1/0/1
+@10s TaskFinished 1/0/0#1 slot=0
+@10s Assign 0 -> 2/0/2#1
+@11s TaskFailed 2/0/2#1 slot=0 cause=preempted
+@11s Assign 0 -> 1/0/1#1
+@12s TaskFinished 1/0/2#1 slot=1
+@13s TaskFinished 1/0/1#1 slot=0
+@14s TaskFinished 3/0/0#1 slot=2
+@16s Tick
+@16s Assign 2 -> 1/1/0#1
+@20s TaskFinished 1/1/0#1 slot=2
+@30s Tick
+`
+	w := waits(t, text)
+	seconds := func(n int) format.Seconds { return format.Seconds(time.Duration(n) * time.Second) }
+	if w.Later == nil || w.Later.Waited != seconds(10) || w.Later.Behind != seconds(6) {
+		t.Fatalf("it waited %+v after its start, want 10 s, 6 of them behind others", w.Later)
+	}
+	if got := w.Later.Before; len(got) != 1 || got[0].Job != 2 || got[0].Name != "other" || got[0].Running != 0 || got[0].Started != 2 || got[0].Quantities != nil {
+		t.Errorf("after its start %+v went before it, want job 2 with 2 tasks", got)
+	}
+	if w.Waited != 0 || len(w.Before) != 0 || w.Finish == nil || *w.Finish != seconds(20) {
+		t.Errorf("it waited %v behind %v and finished at %v, want 0 behind none and 20 s", w.Waited, w.Before, w.Finish)
+	}
+	if !w.Differs {
+		t.Error("fifo decides so, it says")
+	}
+}
+
+// A job that is revised finishes with the last task that is left, and one that is cancelled does not finish. Tasks that are
+// cancelled do not wait.
+func TestEnds(t *testing.T) {
+	const begin = `sojourn history 1
+@0s SlotAdded 0
+@0s JobArrived 1 | 3
+@0s Assign 0 -> 1/0/0#1
+`
+	for _, tc := range []struct {
+		text         string
+		later        time.Duration
+		finish, gone bool
+	}{
+		{"@2s JobRevised 1 | 1\n@5s TaskFinished 1/0/0#1 slot=0\n@9s Tick\n", 2, true, false},
+		{"@5s TaskFinished 1/0/0#1 slot=0\n@6s JobRevised 1 | 1\n@9s Tick\n", 6, true, false},
+		{"@2s JobCancelled 1\n@5s TaskFinished 1/0/0#1 slot=0\n@9s Tick\n", 2, false, true},
+		{"@5s TaskFinished 1/0/0#1 slot=0\n@9s Tick\n", 9, false, false},
+	} {
+		w := waits(t, begin+tc.text)
+		if (w.Finish != nil) != tc.finish {
+			t.Errorf("%sit finished at %v", tc.text, w.Finish)
+		}
+		if w.Later == nil || time.Duration(w.Later.Waited) != tc.later*time.Second || w.Later.Behind != 0 || len(w.Later.Before) != 0 {
+			t.Errorf("%sit waited %+v after its start, want %d s", tc.text, w.Later, tc.later)
+		}
+		if tc.finish && time.Duration(*w.Finish) > 6*time.Second {
+			t.Errorf("%sit finished at %v", tc.text, *w.Finish)
+		}
+	}
+}
+
+// A job whose first tasks are held does not wait for the slots that others get.
+func TestHeldJobIsNotOvertaken(t *testing.T) {
+	w := waits(t, `sojourn history 1
+@0s SlotAdded 0
+@0s JobArrived 1 | 1x1s held=all
+@0s JobArrived 2 | 1x1s
+@0s Assign 0 -> 2/0/0#1
+@1s TaskFinished 2/0/0#1 slot=0
+@3s TaskReady 1/0/0
+@3s Assign 0 -> 1/0/0#1
+`)
+	if len(w.Before) != 0 || time.Duration(w.Waited) != 3*time.Second || w.Later != nil {
+		t.Errorf("%v went before it, it waited %v, and later %+v", w.Before, w.Waited, w.Later)
+	}
+}
