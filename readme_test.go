@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -116,5 +119,40 @@ func TestReadmeExamples(t *testing.T) {
 		if whole != 1 {
 			t.Errorf("%s has %d whole programs, want 1", page, whole)
 		}
+	}
+}
+
+// The tests that docs/peers.md names are there.
+func TestPeersPage(t *testing.T) {
+	text, err := os.ReadFile("docs/peers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| what holds ") {
+			continue
+		}
+		rows++
+		named := regexp.MustCompile("(root package|`[a-z/]+`) ((?:Test|Benchmark)[A-Za-z0-9]+)").FindAllStringSubmatch(line, -1)
+		if len(named) == 0 {
+			t.Errorf("no test is named in: %s", line)
+		}
+		for _, m := range named {
+			folder := strings.Trim(m[1], "`")
+			if folder == "root package" {
+				folder = "."
+			}
+			files, _ := filepath.Glob(filepath.Join(folder, "*_test.go"))
+			if !slices.ContainsFunc(files, func(file string) bool {
+				code, err := os.ReadFile(file)
+				return err == nil && strings.Contains(string(code), "\nfunc "+m[2]+"(")
+			}) {
+				t.Errorf("%s has no %s", folder, m[2])
+			}
+		}
+	}
+	if rows != 16 {
+		t.Errorf("%d rows, want 16", rows)
 	}
 }

@@ -449,3 +449,35 @@ func (d *decliner) Assign(sojourn.SlotID) (sojourn.Assignment, bool) {
 	*d.asked++
 	return sojourn.Assignment{}, false
 }
+
+// Shares are exact: if the slots can be divided by weight without a rest, each share is a whole number,
+// and 40 is never 39.999999 (schedsim's test of LAS).
+func TestSharesSumToTheSlots(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		weights := rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, 3, 7, 13}), 1, 9).Draw(rt, "weights")
+		each := rapid.IntRange(1, 40).Draw(rt, "slots for a weight of 1")
+		pools := map[string]fair.Pool{}
+		for i, w := range weights {
+			pools[fmt.Sprint(i)] = fair.Pool{Weight: float64(w)}
+		}
+		p := newWith(fair.Options{Pools: pools}).(*fair.Policy)
+		observe := func(ev sojourn.Event) {
+			if err := p.Observe(ev); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		next := sojourn.SlotID(0)
+		for i, w := range weights {
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Pool: fmt.Sprint(i), Phases: []sojourn.Phase{{Tasks: 1 << 20}}}})
+			for range w * each {
+				observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: next}})
+				next++
+			}
+		}
+		for i, w := range weights {
+			if got := share(t, p, sojourn.JobID(i+1)); got != float64(w*each) {
+				rt.Fatalf("weights %v, %d slots: the share of weight %d is %v, want %d", weights, next, w, got, w*each)
+			}
+		}
+	})
+}

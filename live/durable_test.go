@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/live"
 )
@@ -108,6 +110,45 @@ func TestSuspend(t *testing.T) {
 		}
 		if sorted := slices.Sorted(slices.Values(d.lines)); len(slices.Compact(sorted)) != len(d.lines) || before == 0 || before == len(d.lines) {
 			t.Errorf("attempts, the first %d before the restart: %v", before, d.lines)
+		}
+	})
+}
+
+// After a restart nothing starts before all jobs of the journal are there: the least one is served first,
+// though it is the last one in the journal (Volcano #2821, #5174, #5819).
+func TestNothingStartsBeforeTheStateIsComplete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, d := t.TempDir(), new(diary)
+		open := func() (*live.Pool, *journal.Journal) {
+			j := must(journal.Open(must(journal.OpenFiles(dir)), constructors.SRPT.Must(baseline.SRPTOptions{}), journal.Options{}))
+			return must(live.New(j, live.Options{Slots: 1, Handlers: map[string]live.Handler{"wait": func(ctx context.Context, task live.Task, _ []byte) error {
+				d.say("%d", task.Job)
+				return sleep(time.Hour)(ctx, task)
+			}}})), j
+		}
+		p, j := open()
+		for _, estimate := range []time.Duration{3 * time.Hour, 2 * time.Hour, time.Hour} {
+			must(p.Submit(bg, live.Job{Handler: "wait", Phases: []live.Phase{{Tasks: 1, Estimate: estimate}}}))
+		}
+		ctx, cancel := context.WithTimeout(bg, time.Minute)
+		defer cancel()
+		if err := p.Suspend(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Suspend: %v", err)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p, j = open()
+		for _, h := range p.Handles() {
+			if err := h.Wait(bg); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+			t.Error(err)
+		}
+		if want := []string{"1", "3", "2", "1"}; !slices.Equal(d.lines, want) {
+			t.Errorf("jobs start in the order %v, want %v", d.lines, want)
 		}
 	})
 }
