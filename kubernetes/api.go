@@ -232,6 +232,26 @@ func (a *api) accept(o *batchv1.Job) {
 	a.condition(o, corev1.ConditionFalse, "Admitted", "the job was accepted after all")
 }
 
+// unplaceable writes the condition PodScheduled of a pod that no node would take.
+func (a *api) unplaceable(p *corev1.Pod, message string) {
+	a.warn(p, "FailedScheduling", message)
+	patch := patchOf(map[string]any{
+		"metadata": map[string]any{"uid": p.UID},
+		"status": map[string]any{"conditions": []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: message, LastTransitionTime: metav1.Now(),
+		}}},
+	})
+	request := func() error {
+		_, err := a.client.CoreV1().Pods(p.Namespace).Patch(a.ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+		return err
+	}
+	a.persist(p, request, func(err error) {
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			a.warn(p, "NoCondition", err.Error())
+		}
+	})
+}
+
 // condition writes the condition Rejected of a Job. Of several the last one is written last.
 func (a *api) condition(o *batchv1.Job, status corev1.ConditionStatus, reason, message string) {
 	now := metav1.Now()

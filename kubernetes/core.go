@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -24,6 +23,7 @@ type actuator interface {
 	accept(o *batchv1.Job)                             // after it was refused
 	warn(o runtime.Object, reason, message string)
 	tell(p *corev1.Pod, reason, message string)
+	unplaceable(p *corev1.Pod, message string)
 }
 
 // A core is what the scheduler knows of the cluster, and owns the policy. It is for one goroutine.
@@ -48,6 +48,7 @@ type core struct {
 	orphans map[types.UID][]*pod
 	on      map[sojourn.SlotID]*pod // the picked or running pod of each busy slot
 	spare   []sojourn.SlotID
+	fits    fits
 
 	declined map[types.UID]bool // Jobs that the policy may accept once there are more slots or fewer jobs
 	room     bool               // there are, since they were asked
@@ -82,6 +83,7 @@ type task struct {
 	id      sojourn.TaskID
 	run     *pod
 	waiting []*pod
+	blocked bool   // in fits.blocked: its pods go on no node with a free slot
 	last    uint32 // the greatest number of an attempt that was seen on a pod
 }
 
@@ -102,7 +104,9 @@ type pod struct {
 	state   state
 	task    *task // nil until its job is known
 	class   sojourn.Class
-	wrong   error // why it is never placed
+	wish    *wish
+	told    string // why it goes on no node
+	wrong   error  // why it is never placed
 	attempt uint32
 	slot    sojourn.SlotID // while picked or running
 	node    *node          // while picked, running or foreign
@@ -126,7 +130,7 @@ func newCore(c Config, selector labels.Selector, act actuator, now func() sojour
 		name: c.Name, slots: c.Slots, selector: selector, truth: truth, driver: d, features: sojourn.Supports(truth), act: act,
 		words: max(0, c.Events),
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
-		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{}, declined: map[types.UID]bool{},
+		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{}, declined: map[types.UID]bool{}, fits: newFits(),
 	}, nil
 }
 
@@ -142,20 +146,37 @@ func (c *core) must(ev sojourn.Event) {
 // settle starts what the policy wants, and returns how long it may wait for the next call.
 func (c *core) settle() (time.Duration, error) {
 	sleep := c.askAgain()
-	r := c.driver.Settle()
-	for _, a := range r.Starts {
-		t := c.byID[a.Task.Job].tasks[a.Task.Index]
-		p := t.waiting[0]
-		t.waiting = slices.Delete(t.waiting, 0, 1)
-		t.run = p
-		p.state, p.attempt, p.slot, p.node = picked, a.Attempt, a.Slot, c.home[a.Slot]
-		c.on[a.Slot] = p
-		c.act.bind(p.obj, p.node.name, p.attempt)
+	c.doubtAll()
+	for {
+		c.unblock()
+		r, again := c.driver.Settle(), false
+		for _, a := range r.Starts {
+			again = !c.start(a) || again
+		}
+		for _, k := range r.Kills {
+			if p := c.on[k.Slot]; p != nil {
+				p.killing = true
+				c.act.evict(p.obj, p.attempt)
+			}
+		}
+		if !again || r.Err != nil {
+			return min(r.Sleep, sleep, c.miss(), c.tell()), r.Err
+		}
 	}
-	for _, k := range r.Kills {
-		p := c.on[k.Slot]
-		p.killing = true
-		c.act.evict(p.obj, p.attempt)
+}
+
+// start binds a pod as the policy says, and reports whether one of the free slots suits it.
+func (c *core) start(a sojourn.Assignment) bool {
+	t := c.byID[a.Task.Job].tasks[a.Task.Index]
+	p := c.site(a.Slot, t)
+	if p == nil {
+		c.block(a, t)
+		return false
 	}
-	return min(r.Sleep, sleep, c.miss(), c.tell()), r.Err
+	c.unwait(p)
+	t.run = p
+	p.state, p.attempt, p.slot, p.node = picked, a.Attempt, a.Slot, c.home[a.Slot]
+	c.on[a.Slot] = p
+	c.act.bind(p.obj, p.node.name, p.attempt)
+	return true
 }

@@ -79,10 +79,8 @@ func class(slots []corev1.ResourceName, pod *corev1.PodSpec) (sojourn.Class, err
 // placeable returns what of a pod's wishes nobody would look at.
 func placeable(pod *corev1.PodSpec) error {
 	switch {
-	case len(pod.NodeSelector) > 0:
-		return errors.New("the pod has a nodeSelector, which this scheduler does not honour")
-	case pod.Affinity != nil:
-		return errors.New("the pod has an affinity, which this scheduler does not honour")
+	case pod.Affinity != nil && (pod.Affinity.PodAffinity != nil || pod.Affinity.PodAntiAffinity != nil):
+		return errors.New("the pod has an affinity to other pods, which this scheduler does not honour")
 	case len(pod.TopologySpreadConstraints) > 0:
 		return errors.New("the pod has topologySpreadConstraints, which this scheduler does not honour")
 	}

@@ -20,12 +20,22 @@
 //
 // The command cmd/sojourn-scheduler is this package with flags.
 //
+// # Where pods go
+//
+// A pod takes one slot of a node that matches its nodeSelector and required node affinity, and whose taints
+// it tolerates. If the first pod in the order of the policy may go on no node with a free slot, the slot
+// goes to the next pod that may. So the order is exact among the pods that may go on the node, and a pod
+// that waits for its node holds up nobody. When a slot of such a node is free, the pod is asked about
+// before anything else gets the slot. While it waits so, the policy has its task as held: it preempts
+// nothing for it, and counts slots that the pod cannot use as its own. If no node would ever take a pod,
+// its condition PodScheduled and an event say why.
+//
 // # What it does not do
 //
 // It counts slots and nothing else. Give it nodes of its own, with as many slots as pods fit. A pod
-// with a nodeSelector, affinity, claims of volumes, host ports or spread constraints is not placed,
-// since nobody would look at these; an event on the pod says so. Taints of nodes are not looked at,
-// besides cordons. Pods of other schedulers must not request the slots.
+// with an affinity to other pods, claims of volumes, host ports or spread constraints is not placed,
+// since nobody would look at these; an event on the pod says so. Preferences among nodes are not looked
+// at. Pods of other schedulers must not request the slots.
 //
 // # Jobs
 //

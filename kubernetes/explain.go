@@ -147,6 +147,9 @@ func (v *view) turn(p *pod, j *job) (gist, details string) {
 	case l.free == 0:
 		gist = fmt.Sprintf("all slots of %s are taken", name)
 		details = fmt.Sprintf(", %d of them", l.all) + details
+	case p.task != nil && p.task.blocked:
+		gist = fmt.Sprintf("no free slot of %s is on a node that the pod matches and tolerates", name)
+		details = fmt.Sprintf(", %d of %d are free", l.free, l.all) + details
 	default:
 		gist = fmt.Sprintf("the policy keeps free slots of %s for others, or for later", name)
 		details = fmt.Sprintf(", %d of %d", l.free, l.all) + details

@@ -20,6 +20,9 @@ func (c *core) pod(o *corev1.Pod) {
 		c.pods[o.UID] = p
 	}
 	p.obj = o
+	if p.wish == nil {
+		p.wish = c.fits.wish(&o.Spec)
+	}
 	if p.task == nil && p.wrong == nil {
 		c.attach(p)
 	}
@@ -34,8 +37,10 @@ func (c *core) pod(o *corev1.Pod) {
 	case p.state == unseen && p.task != nil && p.wrong == nil && len(o.Spec.SchedulingGates) == 0:
 		p.state = waiting
 		p.task.waiting = append(p.task.waiting, p)
+		p.task.blocked = false // it may have other wishes
 		c.sync(p.task)
 		c.listen(p)
+		c.doubt(p)
 	}
 }
 
@@ -43,6 +48,7 @@ func (c *core) pod(o *corev1.Pod) {
 func (c *core) podGone(uid types.UID) {
 	if p := c.pods[uid]; p != nil {
 		c.end(p, false)
+		c.fits.unwish(p.wish)
 		delete(c.pods, uid)
 	}
 }
@@ -98,7 +104,7 @@ func (c *core) sync(t *task) {
 		ev.Attempt = t.last
 	}
 	switch {
-	case now == account.Held && len(t.waiting) > 0:
+	case now == account.Held && len(t.waiting) > 0 && !t.blocked:
 		ev.Kind = sojourn.TaskReady
 	case now == account.Pending && len(t.waiting) == 0:
 		ev.Kind = sojourn.TaskHeld

@@ -269,7 +269,7 @@ func strip(o any) (any, error) {
 			c := &p.Spec.Containers[i]
 			*c = corev1.Container{Name: c.Name, Resources: c.Resources, Ports: c.Ports}
 		}
-		p.Spec.InitContainers, p.Spec.Tolerations, p.Status.ContainerStatuses = nil, nil, nil
+		p.Spec.InitContainers, p.Status.ContainerStatuses = nil, nil
 	}
 	return o, nil
 }

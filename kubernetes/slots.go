@@ -16,6 +16,7 @@ type node struct {
 	gone    bool // there is no such node: it is kept while pods are bound to it
 	classes []supply
 	excess  string // what an event has said of too few slots
+	site    site
 }
 
 // A supply is the slots of one class on a node.
@@ -40,6 +41,7 @@ func (c *core) nodeOf(name string) *node {
 func (c *core) node(o *corev1.Node) {
 	n := c.nodeOf(o.Name)
 	n.gone = false
+	c.see(n, o)
 	for i := range n.classes {
 		s := &n.classes[i]
 		s.want = 0
@@ -69,6 +71,7 @@ func (c *core) excess(n *node) string {
 func (c *core) nodeGone(name string) {
 	n := c.nodeOf(name)
 	n.gone = true
+	c.see(n, nil)
 	for i := range n.classes {
 		n.classes[i].want = 0
 		c.resize(n, sojourn.Class(i))
@@ -103,7 +106,7 @@ func (c *core) resize(n *node, class sojourn.Class) {
 	}
 	for len(s.slots)+s.foreign < s.want && len(s.retiring) > 0 {
 		last := len(s.retiring) - 1
-		c.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: s.retiring[last], Node: n.id, Class: class}})
+		c.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: s.retiring[last], Node: c.toldOf(s.retiring[last], n), Class: class}})
 		s.slots = append(s.slots, s.retiring[last])
 		s.retiring = s.retiring[:last]
 		c.room = true
@@ -124,12 +127,15 @@ func (c *core) addSlot(n *node, class sojourn.Class) sojourn.SlotID {
 	}
 	c.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Node: n.id, Class: class}})
 	c.home[id] = n
+	delete(c.fits.told, id)
+	c.fits.freed[n] = true
 	return id
 }
 
 // vacate forgets what ran on a slot, after the policy was told.
 func (c *core) vacate(p *pod) {
 	delete(c.on, p.slot)
+	c.fits.freed[p.node] = true
 	s := &p.node.classes[p.class]
 	if i := slices.Index(s.retiring, p.slot); i >= 0 {
 		s.retiring = slices.Delete(s.retiring, i, i+1)

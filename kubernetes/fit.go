@@ -1,0 +1,362 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/driver"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	v1helper "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+)
+
+// A wish is what pods demand of their nodes besides room: nodeSelector, required node affinity, and that
+// the pods tolerate the taints. Pods with the same demands share it.
+type wish struct {
+	key         string
+	pods        int // that are known and have it
+	affinity    nodeaffinity.RequiredNodeAffinity
+	tolerations []corev1.Toleration
+}
+
+// fits is what a core knows of where pods may go.
+type fits struct {
+	wishes map[string]*wish
+
+	// blocked are the tasks that the policy would start, in its order, and whose pods may go on no node
+	// with a free slot. The policy has them as held. Invariant, after each settle: no free slot of the
+	// task's class is on a node that suits a waiting pod of it.
+	blocked []*task
+	freed   map[*node]bool // nodes that may have become the place of a blocked task
+	full    map[place]bool // no free slot is on a node that suits; valid for a moment
+
+	// told is the node that the policy was told of slots that have changed places.
+	told map[sojourn.SlotID]sojourn.NodeID
+
+	changed bool // a node has changed, so that other pods may have no node
+}
+
+// A place is where pods of a class and a wish may go.
+type place struct {
+	class sojourn.Class
+	wish  *wish
+}
+
+func newFits() fits {
+	return fits{wishes: map[string]*wish{}, freed: map[*node]bool{}, full: map[place]bool{}, told: map[sojourn.SlotID]sojourn.NodeID{}}
+}
+
+// wish returns what a pod demands, and counts the pod.
+func (f *fits) wish(pod *corev1.PodSpec) *wish {
+	demands := struct {
+		Selector    map[string]string    `json:",omitempty"`
+		Affinity    *corev1.NodeSelector `json:",omitempty"`
+		Tolerations []corev1.Toleration  `json:",omitempty"`
+	}{Selector: pod.NodeSelector}
+	if a := pod.Affinity; a != nil && a.NodeAffinity != nil {
+		demands.Affinity = a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	for _, t := range pod.Tolerations {
+		if !ofState(t.Key) {
+			demands.Tolerations = append(demands.Tolerations, t)
+		}
+	}
+	key := ""
+	if len(demands.Selector) > 0 || demands.Affinity != nil || len(demands.Tolerations) > 0 {
+		b, err := json.Marshal(demands)
+		if err != nil {
+			panic(err)
+		}
+		key = string(b)
+	}
+	w := f.wishes[key]
+	if w == nil {
+		w = &wish{key: key, tolerations: demands.Tolerations, affinity: nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *pod})}
+		f.wishes[key] = w
+	}
+	w.pods++
+	return w
+}
+
+// unwish forgets a pod.
+func (f *fits) unwish(w *wish) {
+	if w == nil {
+		return
+	}
+	if w.pods--; w.pods == 0 {
+		delete(f.wishes, w.key)
+	}
+}
+
+// ofState reports whether a taint says that a node is down or cordoned. Such nodes are not used whatever
+// a pod tolerates.
+func ofState(taint string) bool {
+	return taint == corev1.TaintNodeNotReady || taint == corev1.TaintNodeUnreachable || taint == corev1.TaintNodeUnschedulable
+}
+
+// A site is what pods can demand of a node, and for each wish why it is not met; empty if it is.
+type site struct {
+	obj    *corev1.Node // nil if the node is not in the pool
+	taints []corev1.Taint
+	lacks  map[*wish]string
+}
+
+// see notes what a node is now.
+func (c *core) see(n *node, o *corev1.Node) {
+	old := n.site
+	n.site = site{lacks: map[*wish]string{}}
+	if o != nil && c.selector.Matches(nodeLabels(o)) {
+		n.site.obj = o
+		for _, t := range o.Spec.Taints {
+			if t.Effect != corev1.TaintEffectPreferNoSchedule && !ofState(t.Key) {
+				n.site.taints = append(n.site.taints, t)
+			}
+		}
+	}
+	if a, b := old.obj, n.site.obj; a != nil && b != nil && maps.Equal(a.Labels, b.Labels) && slices.Equal(old.taints, n.site.taints) && sameRoom(a, b) {
+		n.site.lacks = old.lacks
+		return
+	}
+	c.fits.changed, c.fits.freed[n] = true, true
+}
+
+func sameRoom(a, b *corev1.Node) bool {
+	return maps.EqualFunc(a.Status.Allocatable, b.Status.Allocatable, func(x, y resource.Quantity) bool { return x.Cmp(y) == 0 })
+}
+
+// lacks returns why pods with a wish may not go on a node, empty if they may.
+func (n *node) lacks(w *wish) string {
+	if why, ok := n.site.lacks[w]; ok {
+		return why
+	}
+	why := ""
+	if n.site.obj == nil {
+		why = "is not in the pool of this scheduler"
+	} else if t, bad := v1helper.FindMatchingUntoleratedTaint(klog.Background(), n.site.taints, w.tolerations, nil, true); bad {
+		why = fmt.Sprintf("has the taint %s, which the pod does not tolerate", t.ToString())
+	} else if ok, err := w.affinity.Match(n.site.obj); err != nil {
+		why = fmt.Sprintf("cannot be matched: %v", err)
+	} else if !ok {
+		why = "does not match the pod's nodeSelector or node affinity"
+	}
+	if n.site.lacks == nil {
+		n.site.lacks = map[*wish]string{}
+	}
+	n.site.lacks[w] = why
+	return why
+}
+
+// site puts a pod, which the policy would start on a slot, on a node that suits it, and returns the pod.
+// If the node of the slot does not, the slot changes places with another free one: slots of a class are
+// alike to the policy, since no job has inputs. If there is no such slot, site returns nil.
+func (c *core) site(slot sojourn.SlotID, t *task) *pod {
+	n := c.home[slot]
+	for _, p := range t.waiting {
+		if n.lacks(p.wish) == "" {
+			return p
+		}
+	}
+	for _, p := range t.waiting {
+		if other, ok := c.free(place{p.class, p.wish}); ok {
+			c.swap(p.class, slot, other)
+			return p
+		}
+	}
+	return nil
+}
+
+// free returns a free slot on the first of the nodes that suit.
+func (c *core) free(at place) (slot sojourn.SlotID, ok bool) {
+	if c.fits.full[at] {
+		return 0, false
+	}
+	var first *node
+	for _, n := range c.nodes {
+		if (first == nil || n.id < first.id) && n.lacks(at.wish) == "" {
+			if id, free := c.idle(n, at.class); free {
+				first, slot = n, id
+			}
+		}
+	}
+	c.fits.full[at] = first == nil
+	return slot, first != nil
+}
+
+// idle returns a slot of a node on which nothing runs.
+func (c *core) idle(n *node, class sojourn.Class) (sojourn.SlotID, bool) {
+	list := n.classes[class].slots
+	if i := slices.IndexFunc(list, func(id sojourn.SlotID) bool { return c.on[id] == nil }); i >= 0 {
+		return list[i], true
+	}
+	return 0, false
+}
+
+// swap lets two slots of a class, which are free or about to start something, change places.
+func (c *core) swap(class sojourn.Class, a, b sojourn.SlotID) {
+	n, m := c.home[a], c.home[b]
+	for _, id := range []sojourn.SlotID{a, b} {
+		if _, ok := c.fits.told[id]; !ok {
+			c.fits.told[id] = c.home[id].id
+		}
+	}
+	in, im := slices.Index(n.classes[class].slots, a), slices.Index(m.classes[class].slots, b)
+	n.classes[class].slots[in], m.classes[class].slots[im] = b, a
+	c.home[a], c.home[b] = m, n
+}
+
+// toldOf returns the node that the policy was told of a slot.
+func (c *core) toldOf(slot sojourn.SlotID, n *node) sojourn.NodeID {
+	if id, ok := c.fits.told[slot]; ok {
+		return id
+	}
+	return n.id
+}
+
+// block gives back an assignment that no node suits, and holds the task until that changes.
+func (c *core) block(a sojourn.Assignment, t *task) {
+	c.must(driver.Refused(a))
+	c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: t.id})
+	t.blocked = true
+	c.fits.blocked = append(c.fits.blocked, t)
+}
+
+// unblock makes blocked tasks ready for which a place may have come: of each job no more than there are
+// places.
+func (c *core) unblock() {
+	f := &c.fits
+	clear(f.full)
+	if len(f.blocked) == 0 {
+		clear(f.freed)
+		return
+	}
+	type share struct {
+		job sojourn.JobID
+		place
+	}
+	places, used := map[place]int{}, map[share]int{}
+	f.blocked = slices.DeleteFunc(f.blocked, func(t *task) bool {
+		if now, _ := c.truth.Task(t.id); !t.blocked || now != account.Held || len(t.waiting) == 0 {
+			t.blocked = false
+			return true
+		}
+		for _, p := range t.waiting {
+			at := place{p.class, p.wish}
+			n, ok := places[at]
+			if !ok {
+				n = c.places(at)
+				places[at] = n
+			}
+			if s := (share{t.id.Job, at}); used[s] < n {
+				used[s]++
+				t.blocked = false
+				c.sync(t)
+				return true
+			}
+		}
+		return false
+	})
+	clear(f.freed)
+}
+
+// places returns how many slots are free on the nodes that were freed and suit.
+func (c *core) places(at place) int {
+	sum := 0
+	for n := range c.fits.freed {
+		if n.lacks(at.wish) != "" {
+			continue
+		}
+		for _, id := range n.classes[at.class].slots {
+			if c.on[id] == nil {
+				sum++
+			}
+		}
+	}
+	return sum
+}
+
+// doubt tells a pod that waits if no node could ever be its place.
+func (c *core) doubt(p *pod) {
+	if why := c.hopeless(place{p.class, p.wish}); why != "" && why != p.told {
+		p.told = why
+		c.act.unplaceable(p.obj, why)
+	}
+}
+
+// doubtAll does so for all pods, after nodes have changed.
+func (c *core) doubtAll() {
+	if !c.fits.changed || c.restoring {
+		return
+	}
+	c.fits.changed = false
+	bad := map[place]bool{}
+	for _, p := range c.pods {
+		if p.state == waiting {
+			at := place{p.class, p.wish}
+			if _, ok := bad[at]; !ok {
+				bad[at] = c.hopeless(at) != ""
+			}
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
+		if p := c.pods[uid]; p.state == waiting && bad[place{p.class, p.wish}] {
+			c.doubt(p)
+		}
+	}
+}
+
+// hopeless says why no node would take a pod, were all of them up and empty; empty if one would, or if
+// there are no nodes.
+func (c *core) hopeless(at place) string {
+	reasons, names, all := map[string]int{}, []string(nil), 0
+	for _, n := range c.nodes {
+		if n.site.obj == nil {
+			continue
+		}
+		q := n.site.obj.Status.Allocatable[c.slots[at.class]]
+		if q.Sign() <= 0 {
+			continue
+		}
+		why := n.lacks(at.wish)
+		if why == "" {
+			return ""
+		}
+		reasons[why]++
+		all++
+	}
+	if all == 0 {
+		return ""
+	}
+	for why := range reasons {
+		names = append(names, why)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if d := reasons[b] - reasons[a]; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for i, why := range names {
+		names[i] = fmt.Sprintf("%d %s", reasons[why], plural(reasons[why], why))
+	}
+	return fmt.Sprintf("0 of %d nodes are suitable: %s", all, strings.Join(names, "; "))
+}
+
+// plural makes a reason about one node one about n.
+func plural(n int, why string) string {
+	if n == 1 {
+		return why
+	}
+	for _, verb := range [][2]string{{"has ", "have "}, {"does ", "do "}, {"is ", "are "}} {
+		if rest, ok := strings.CutPrefix(why, verb[0]); ok {
+			return verb[1] + rest
+		}
+	}
+	return why
+}
