@@ -36,6 +36,11 @@ type Options struct {
 	// Zero means that the policy is not asked, for owners that cannot kill. A negative value
 	// means that it is asked in each Settle.
 	Preempt time.Duration
+
+	// Started, unless nil, is called after each assignment, before the next slot is offered. It may
+	// call Observe. Owners whose free slots depend on what runs, as those of package shape do, report
+	// here which slots have come and gone.
+	Started func(sojourn.Assignment)
 }
 
 // Validate returns the first thing that is wrong with the options, or nil.
@@ -190,6 +195,7 @@ func (d *Driver) Settle() Round {
 	if wake != math.MaxInt64 {
 		r.Sleep = max(wake.Sub(d.now), 0)
 	}
+	d.settled = true // whatever Started has observed
 	return r
 }
 
@@ -233,8 +239,7 @@ func (d *Driver) offer() {
 // of ID. If one is free, it need not be sought.
 func (d *Driver) offerClass(c sojourn.Class) {
 	if d.seeker == nil {
-		list := &d.slots.classes[c].list
-		for id := list.Min(); id >= 0; id = list.Next(id + 1) {
+		for id := d.slots.classes[c].list.Min(); id >= 0; id = d.slots.classes[c].list.Next(id + 1) {
 			d.assign(sojourn.SlotID(id))
 		}
 		return
@@ -257,6 +262,9 @@ func (d *Driver) assign(id sojourn.SlotID) bool {
 		d.changed = true
 		d.slots.start(id, a.Task, a.Attempt, d.now)
 		d.starts = append(d.starts, a)
+		if d.opt.Started != nil {
+			d.opt.Started(a)
+		}
 	}
 	return ok
 }

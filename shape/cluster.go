@@ -13,10 +13,11 @@ import (
 // and pods, each at least 0. All Resources of a [Cluster] name the same resources in the same order.
 type Resources []int64
 
-// fits reports whether a task that needs r fits into a node with this room, of which used is taken.
+// fits reports whether a task that needs r fits into a node with this room, of which used is taken. What
+// it does not need may be overdrawn.
 func (r Resources) fits(room, used Resources) bool {
 	for i, need := range r {
-		if need > room[i]-used[i] { // at least -2^63+1, since neither is negative
+		if need > 0 && need > room[i]-used[i] { // at least -2^63+1, since neither is negative
 			return false
 		}
 	}
@@ -172,8 +173,9 @@ func (c *Cluster) count(n *node, by int) {
 	}
 }
 
-// AppendResize appends the events of a node that has other room from now on. If that is less than
-// what runs there takes, nothing starts there until enough has ended; nothing is killed.
+// AppendResize appends the events of a node that has other room from now on. If that is less of a
+// resource than what runs there takes, nothing that needs the resource starts there until enough has
+// ended; nothing is killed.
 func (c *Cluster) AppendResize(dst []sojourn.Event, at sojourn.Time, id sojourn.NodeID, room Resources) ([]sojourn.Event, error) {
 	n := c.nodes[id]
 	if n == nil || n.at < 0 {

@@ -11,6 +11,8 @@
 //	events = cluster.AppendStart(events[:0], now, a.Slot) // policy observes them before the next offer
 //	node, class, ok := cluster.Place(a.Slot)
 //
+// With package driver, AppendStart belongs into [driver.Options].Started.
+//
 // A Cluster never tells the policy what happens: it appends events, and the driver reports them,
 // with those of its own. After an attempt has ended, the driver reports that first, and then what
 // AppendEnd appends. It repeats its passes over the classes until one starts nothing, as the comment

@@ -173,7 +173,7 @@ func (d *driver) check(reserved bool) {
 						used += d.shapes[a.class][r]
 					}
 				}
-				fits = fits && need[r] <= room[r]-used
+				fits = fits && (need[r] == 0 || need[r] <= room[r]-used)
 			}
 			open := 0
 			for _, s := range d.free {

@@ -175,7 +175,7 @@ func (n *node) lacks(need Resources) (lack uint64, ok bool) {
 		if amount > room {
 			return 0, false
 		}
-		if free := room - n.used[i]; amount > free {
+		if free := room - n.used[i]; amount > 0 && amount > free {
 			part := uint64(math.MaxUint64)
 			if hi, lo := bits.Mul64(uint64(amount)-uint64(free), 1<<32); hi < uint64(room) {
 				part, _ = bits.Div64(hi, lo, uint64(room))
