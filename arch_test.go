@@ -80,7 +80,7 @@ func kindOf(dir string) kind {
 		return policy
 	case "account":
 		return wrapper
-	case "sim", "workload", "trace", "history", "driver", "live", "journal", "shadow", "shape":
+	case "sim", "workload", "trace", "history", "driver", "live", "journal", "shadow", "shape", "forecast":
 		return outside
 	case "examples":
 		return program

@@ -27,10 +27,12 @@ summary { cursor: pointer }
 <p>At {{seconds .Now}} s. <a href="status.json">The same as JSON</a></p>
 <div class="scroll" tabindex="0" role="region" aria-label="Jobs"><table id="jobs">
 <caption>Jobs, the next to be served first</caption>
-<thead><tr><th class="number">Job<th>Name<th>Pool<th class="number">Age (s)<th class="number">Deadline (s)<th class="number">Done<th class="number">Running<th class="number">Failed<th class="number">Held<th>Why it waits</tr></thead>
-<tbody>{{range .Jobs}}<tr id="job{{.ID}}"{{if .Late}} class="late"{{end}}><td class="number">{{.ID}}<td class="name">{{.Name}}<td>{{.Pool}}<td class="number">{{seconds .Age}}<td class="number">{{with .Deadline}}{{seconds .}}{{end}}{{if .Late}} late{{end}} {{.Void}}<td class="number">{{.Done}} of {{.Tasks}}<td class="number">{{.Running}}<td class="number">{{.Failed}}<td class="number">{{.Held}}<td class="why">{{if .Error}}{{.Error}}{{else}}<details><summary>{{or .Why "details"}}</summary>{{range .Explain}}{{.Key}} = {{.Value}}<br>{{end}}</details>{{end}}</tr>
+<thead><tr><th class="number">Job<th>Name<th>Pool<th class="number">Age (s)<th class="number">Deadline (s)<th class="number">Done<th class="number">Running<th class="number">Failed<th class="number">Held{{if .Forecast}}<th class="number">Starts in (s)<th class="number">Finishes in (s){{end}}<th>Why it waits</tr></thead>
+<tbody>{{range .Jobs}}<tr id="job{{.ID}}"{{if .Late}} class="late"{{end}}><td class="number">{{.ID}}<td class="name">{{.Name}}<td>{{.Pool}}<td class="number">{{seconds .Age}}<td class="number">{{with .Deadline}}{{seconds .}}{{end}}{{if .Late}} late{{end}} {{.Void}}<td class="number">{{.Done}} of {{.Tasks}}<td class="number">{{.Running}}<td class="number">{{.Failed}}<td class="number">{{.Held}}{{if $.Forecast}}<td class="number">{{with .Start}}{{in $.Now .}}{{end}}<td class="number">{{with .Finish}}{{in $.Now .}}{{end}}{{end}}<td class="why">{{if .Error}}{{.Error}}{{else}}<details><summary>{{or .Why "details"}}</summary>{{range .Explain}}{{.Key}} = {{.Value}}<br>{{end}}</details>{{end}}</tr>
 {{end}}</tbody></table></div>
-<div class="scroll" tabindex="0" role="region" aria-label="Slots"><table id="slots">
+{{if .Forecast}}<p>Starts and finishes are forecasts, if no other job comes: nine of ten are within the interval if tasks take what they took before.</p>
+{{end}}{{with .NoForecast}}<p>There is no forecast: {{.}}</p>
+{{end}}<div class="scroll" tabindex="0" role="region" aria-label="Slots"><table id="slots">
 <caption>Slots</caption>
 <thead><tr><th class="number">Slot<th class="number">Class<th class="number">Node<th>Runs<th class="number">Attempt<th>State</tr></thead>
 <tbody>{{range .Slots}}<tr><td class="number">{{.ID}}<td class="number">{{.Class}}<td class="number">{{.Node}}<td>{{if .Job}}<a href="#job{{.Job}}">{{.Task}}</a>{{end}}<td class="number">{{if .Job}}{{.Attempt}}{{end}}<td>{{if .Leaving}}leaving {{end}}{{.Stopped}}</tr>

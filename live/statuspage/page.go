@@ -9,9 +9,19 @@
 //
 // A request locks the pool for as long as it takes to rank all jobs, and then once for each job
 // that is shown.
+//
+// The page can also say when each job will start and finish. The pool then needs a policy in a [forecast.Watch], and the
+// page a way to make another policy of that kind, which it asks in simulations of what comes:
+//
+//	another := func() (sojourn.Policy, error) { return leastwork.New(leastwork.Options{}) }
+//	w := forecast.New(policy)
+//	pool, err := live.New(w, live.Options{Slots: 8})
+//	...
+//	statuspage.Handler(pool, statuspage.WithForecast(w, another))
 package statuspage
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -20,6 +30,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/forecast"
 	"github.com/sojourn-sched/sojourn/live"
 )
 
@@ -32,6 +43,10 @@ type Page struct {
 	Jobs     []Job    `json:"jobs"` // the first to be served at the front
 	Slots    []Slot   `json:"slots"`
 	Ignoring []string `json:"tasks_that_ignore_their_contexts"`
+
+	// Forecast says that jobs have a Start and a Finish, and NoForecast why they have none though they should.
+	Forecast   bool   `json:"forecast,omitempty"`
+	NoForecast string `json:"no_forecast,omitempty"`
 }
 
 // A Job is a live job.
@@ -51,6 +66,18 @@ type Job struct {
 	Error    string        `json:"error"`
 	Why      string        `json:"why"`     // the job waits, as the policy says
 	Explain  []Quantity    `json:"explain"` // all that determines its rank
+
+	// Start and Finish are when the job will start and finish if no other job comes: see package forecast. They are null
+	// without a forecast, and Start also after the start.
+	Start  *Interval `json:"start,omitempty"`
+	Finish *Interval `json:"finish,omitempty"`
+}
+
+// An Interval has the 5 %, 50 % and 95 % quantiles of an instant.
+type Interval struct {
+	Low    float64 `json:"p5_seconds"`
+	Median float64 `json:"p50_seconds"`
+	High   float64 `json:"p95_seconds"`
 }
 
 // A Quantity is one of those that determine the rank of a job.
@@ -71,7 +98,16 @@ type Slot struct {
 	Stopped string         `json:"stopped"` // why the attempt was asked to stop
 }
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"seconds": seconds}).Parse(source))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"seconds": seconds, "in": in}).Parse(source))
+
+// in writes an interval as a span from now.
+func in(now float64, i *Interval) string {
+	low, high := seconds(max(0, i.Low-now)), seconds(max(0, i.High-now))
+	if low == high {
+		return low
+	}
+	return low + " to " + high
+}
 
 // seconds writes a number of seconds, or what a pointer has, with one digit after the point.
 func seconds(v any) string {
@@ -81,22 +117,77 @@ func seconds(v any) string {
 	return fmt.Sprintf("%.1f", v)
 }
 
+// An Option changes what a handler shows.
+type Option struct {
+	watch   *forecast.Watch
+	another func() (sojourn.Policy, error)
+}
+
+// WithForecast shows when jobs will start and finish. w is the policy of the pool, and another returns a new policy like
+// the one in w.
+func WithForecast(w *forecast.Watch, another func() (sojourn.Policy, error)) Option {
+	return Option{w, another}
+}
+
 // Handler returns a handler of the page of a pool.
-func Handler(p *live.Pool) http.Handler {
+func Handler(p *live.Pool, options ...Option) http.Handler {
 	mux := http.NewServeMux()
+	take := func(r *http.Request, most int) *Page {
+		pg := Take(p, most)
+		for _, o := range options {
+			pg.foresee(r.Context(), o)
+		}
+		return pg
+	}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if most, ok := wanted(w, r); ok {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_ = page.Execute(w, Take(p, most)) // the other side may be gone
+			_ = page.Execute(w, take(r, most)) // the other side may be gone
 		}
 	})
 	mux.HandleFunc("GET /status.json", func(w http.ResponseWriter, r *http.Request) {
 		if most, ok := wanted(w, r); ok {
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(Take(p, most)) // the other side may be gone
+			_ = json.NewEncoder(w).Encode(take(r, most)) // the other side may be gone
 		}
 	})
 	return mux
+}
+
+// A forecast of a page has so many draws, and is not made of more tasks, so that a request takes a second at most.
+const (
+	draws    = 20
+	maxTasks = 20_000
+)
+
+// foresee adds when jobs will start and finish.
+func (pg *Page) foresee(ctx context.Context, o Option) {
+	if o.watch == nil {
+		return
+	}
+	f, err := o.watch.Foresee(ctx, forecast.Question{Policy: o.another, Draws: draws, MaxTasks: maxTasks})
+	if err != nil {
+		pg.NoForecast = err.Error()
+		return
+	}
+	pg.Forecast = true
+	of := map[sojourn.JobID]*forecast.Job{}
+	for i := range f.Jobs {
+		of[f.Jobs[i].ID] = &f.Jobs[i]
+	}
+	for i := range pg.Jobs {
+		if j := of[pg.Jobs[i].ID]; j != nil {
+			pg.Jobs[i].Start, pg.Jobs[i].Finish = interval(j.Start), interval(j.Finish)
+		}
+	}
+}
+
+func interval(i *forecast.Interval) *Interval {
+	if i == nil {
+		return nil
+	}
+	at := func(t sojourn.Time) float64 { return time.Duration(t).Seconds() }
+	return &Interval{at(i.Low), at(i.Median), at(i.High)}
 }
 
 // wanted returns how many jobs a request wants to see.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/forecast"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/statuspage"
 )
@@ -121,4 +122,58 @@ func TestLate(t *testing.T) {
 			t.Errorf("%+v is late at 5: %v", c.job, got)
 		}
 	}
+}
+
+// With a forecast, the page says when jobs will start and finish. At 6 s one task has taken 5 s, so that each takes 5 s:
+// job 1 ends at 10 s, job 2 runs from then to 20 s, and job 3 to 30 s. Before a task has ended, the page says that nothing
+// is known.
+func TestForecast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		another := func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }
+		policy, err := another()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := forecast.New(policy)
+		p, err := live.New(w, live.Options{Slots: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := p.Submit(t.Context(), live.Job{Phases: []live.Phase{{Tasks: 2, Run: func(context.Context, live.Task) error { time.Sleep(5 * time.Second); return nil }}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		handler := statuspage.Handler(p, statuspage.WithForecast(w, another))
+		ask := func(path string) string {
+			r := httptest.NewRecorder()
+			handler.ServeHTTP(r, httptest.NewRequest("GET", path, nil))
+			return r.Body.String()
+		}
+		time.Sleep(3 * time.Second)
+		if html := ask("/"); !strings.Contains(html, "There is no forecast: nothing is known of what the tasks of 3 phases take") || strings.Contains(html, "Finishes in") {
+			t.Errorf("at 3 s the page is\n%s", html)
+		}
+		time.Sleep(3 * time.Second)
+		var pg statuspage.Page
+		if err := json.Unmarshal([]byte(ask("/status.json")), &pg); err != nil {
+			t.Fatal(err)
+		}
+		at := func(s float64) *statuspage.Interval { return &statuspage.Interval{Low: s, Median: s, High: s} }
+		want := [][2]*statuspage.Interval{{nil, at(10)}, {at(10), at(20)}, {at(20), at(30)}}
+		for i, j := range pg.Jobs {
+			if got := [2]*statuspage.Interval{j.Start, j.Finish}; !reflect.DeepEqual(got, want[i]) {
+				t.Errorf("job %d starts and finishes at %+v and %+v, want %+v and %+v", j.ID, j.Start, j.Finish, want[i][0], want[i][1])
+			}
+		}
+		if len(pg.Jobs) != 3 || !pg.Forecast {
+			t.Errorf("%d jobs, forecast %t", len(pg.Jobs), pg.Forecast)
+		}
+		if html := ask("/"); !strings.Contains(html, `<td class="number">4.0<td class="number">14.0<td class="why">`) || !strings.Contains(html, `<td class="number"><td class="number">4.0<td class="why">`) {
+			t.Errorf("at 6 s the page is\n%s", html)
+		}
+		if err := p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -1,16 +1,14 @@
 package whatif
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
+	"github.com/sojourn-sched/sojourn/forecast"
 	"github.com/sojourn-sched/sojourn/history"
 )
 
@@ -65,84 +63,57 @@ type Interval struct {
 	High   format.Seconds `json:"p95"`
 }
 
-// A standing is what is true at the instant from which a forecast looks ahead.
-type standing struct {
-	*account.Account
-	began   map[sojourn.SlotID]sojourn.Time
-	started map[sojourn.JobID]bool
-	last    sojourn.JobID // the greatest ID of a job
-	known   durations
-}
-
-// Foresee returns when the live jobs will start and finish. What tasks will take is drawn from what is
-// known: see [durations]. A new policy is told the facts, and nothing of what the recorded one has learned.
+// Foresee returns when the live jobs will start and finish: see [forecast.Watch.Foresee].
 func Foresee(ctx context.Context, c Case, q Question) (*Forecast, error) {
-	s, err := stand(c, q.At)
+	w, err := stand(c, q.At)
 	if err != nil {
 		return nil, err
 	}
-	f := &Forecast{At: format.Seconds(s.Now()), Policy: c.Name, Draws: q.Draws, Change: q.Change.What, Schema: format.Schema, Jobs: []Outlook{}}
-	for j := range s.Jobs() {
-		if !j.Cancelled {
-			f.Jobs = append(f.Jobs, Outlook{Job: j.Spec.ID, Name: j.Spec.Name, Arrival: format.Seconds(s.Now().Add(-j.Age)),
-				Left: j.Left, Running: j.Running, Started: s.started[j.Spec.ID]})
-			f.Unknown += s.known.unknown(j.Spec)
-		}
+	ask := forecast.Question{Policy: c.Policy, Draws: q.Draws, Seed: q.Seed}
+	base, err := w.Foresee(ctx, ask)
+	if err != nil {
+		return nil, plainly(err)
 	}
-	slices.SortFunc(f.Jobs, func(a, b Outlook) int { return cmp.Or(cmp.Compare(a.Arrival, b.Arrival), cmp.Compare(a.Job, b.Job)) })
-	if f.Unknown > 0 {
-		return nil, fmt.Errorf("nothing is known of what the tasks of %s take: they have no estimate, and no task of the history has finished", format.Count(f.Unknown, "phase"))
+	f := &Forecast{At: format.Seconds(base.At), Policy: c.Name, Draws: q.Draws, Change: q.Change.What, Schema: format.Schema, Jobs: []Outlook{}}
+	for _, j := range base.Jobs {
+		f.Jobs = append(f.Jobs, Outlook{Job: j.ID, Name: j.Name, Arrival: format.Seconds(j.Arrival), Left: j.Left, Running: j.Running, Started: j.Started,
+			Start: interval(j.Start), Finish: interval(j.Finish)})
 	}
-	base, changed := ends{}, ends{}
-	for draw := range q.Draws {
-		if err := s.ahead(ctx, c.Policy, Different{}, q.Seed, draw, base); err != nil {
-			return nil, err
-		}
-		if q.Change.What == "" {
-			continue
-		}
-		policy := c.Policy
-		if q.Change.Policy != nil {
-			policy = q.Change.Policy
-		}
-		if err := s.ahead(ctx, policy, q.Change, q.Seed, draw, changed); err != nil {
-			return nil, fmt.Errorf("with %s: %w", q.Change.What, err)
-		}
+	if q.Change.What == "" {
+		return f, nil
 	}
-	for i := range f.Jobs {
-		j := &f.Jobs[i]
-		j.Finish, j.ChangedFinish = base.finish(j.Job, q.Draws), changed.finish(j.Job, q.Draws)
-		if !j.Started {
-			j.Start, j.ChangedStart = base.start(j.Job, q.Draws), changed.start(j.Job, q.Draws)
-		}
+	if q.Change.Policy != nil {
+		ask.Policy = q.Change.Policy
+	}
+	ask.Slots, ask.Tasks, ask.Each = q.Change.Slots, q.Change.Tasks, q.Change.Each
+	changed, err := w.Foresee(ctx, ask)
+	if err != nil {
+		return nil, fmt.Errorf("with %s: %w", q.Change.What, err)
+	}
+	for i, j := range changed.Jobs {
+		f.Jobs[i].ChangedStart, f.Jobs[i].ChangedFinish = interval(j.Start), interval(j.Finish)
 	}
 	return f, nil
 }
 
-// ahead draws the times of the tasks, runs the policy with them, and adds when jobs start and finish. Each task has
-// the same time under each change.
-func (s *standing) ahead(ctx context.Context, policy func() (sojourn.Policy, error), c Different, seed uint64, draw int, to ends) error {
-	p, err := policy()
-	if err != nil {
-		return err
+// plainly returns an error as the command writes it.
+func plainly(err error) error {
+	if unknown := (*forecast.UnknownError)(nil); errors.As(err, &unknown) {
+		return fmt.Errorf("nothing is known of what the tasks of %s take: they have no estimate, and no task of the history has finished", format.Count(unknown.Phases, "phase"))
 	}
-	run, err := s.future(p, c, func(t sojourn.TaskID, attempt uint32, elapsed time.Duration) time.Duration {
-		job, ok := s.Job(t.Job)
-		if !ok {
-			return c.Each
-		}
-		random := rand.New(rand.NewPCG(seed+uint64(draw)<<32, uint64(t.Job)<<32^uint64(t.Phase)<<24^uint64(t.Index)<<8^uint64(attempt)))
-		return s.known.draw(random, job.Spec, int(t.Phase), int(t.Index), elapsed)
-	})
-	if err != nil {
-		return err
+	return err
+}
+
+func interval(i *forecast.Interval) *Interval {
+	if i == nil {
+		return nil
 	}
-	return run.all(ctx, to)
+	return &Interval{format.Seconds(i.Low), format.Seconds(i.Median), format.Seconds(i.High)}
 }
 
 // stand follows a history up to an instant.
-func stand(c Case, at *sojourn.Time) (*standing, error) {
-	s := &standing{Account: account.New(nil), began: map[sojourn.SlotID]sojourn.Time{}, started: map[sojourn.JobID]bool{}, known: newDurations()}
+func stand(c Case, at *sojourn.Time) (*forecast.Watch, error) {
+	w := forecast.New(nil)
 	for e, err := range c.Entries() {
 		if err != nil {
 			return nil, err
@@ -150,48 +121,24 @@ func stand(c Case, at *sojourn.Time) (*standing, error) {
 		switch {
 		case e.Kind == history.Observe && e.Err == nil:
 			if at != nil && e.Event.At > *at {
-				return s, s.wait(*at)
+				return w, wait(w, *at)
 			}
-			s.learn(&e.Event)
-			if err := s.Observe(e.Event); err != nil {
+			if err := w.Observe(e.Event); err != nil {
 				return nil, err
 			}
 		case e.Kind == history.Assign && e.OK:
-			s.began[e.Slot] = e.At
-			s.started[e.Assignment.Task.Job] = true
-			if err := s.Take(e.Assignment); err != nil {
+			if err := w.Take(e.Assignment); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if at == nil {
-		return s, nil
+		return w, nil
 	}
-	return s, s.wait(*at)
+	return w, wait(w, *at)
 }
 
 // wait lets time pass.
-func (s *standing) wait(at sojourn.Time) error {
-	return s.Observe(sojourn.Event{Kind: sojourn.Tick, At: at})
-}
-
-// learn notes what an event says of times, before it is observed.
-func (s *standing) learn(ev *sojourn.Event) {
-	switch ev.Kind {
-	case sojourn.JobArrived, sojourn.JobAdopted:
-		s.last = max(s.last, ev.Job.ID)
-	case sojourn.TaskAdopted:
-		s.began[ev.Slot.ID] = ev.At.Add(-ev.Service)
-		s.started[ev.Task.Job] = true
-	case sojourn.TaskDone:
-		s.started[ev.Task.Job] = true
-	case sojourn.TaskFinished:
-		took := ev.Service
-		if took == 0 {
-			took = ev.At.Sub(s.began[ev.Slot.ID])
-		}
-		if j, ok := s.Job(ev.Task.Job); ok {
-			s.known.add(j.Spec, int(ev.Task.Phase), int(ev.Task.Index), took)
-		}
-	}
+func wait(w *forecast.Watch, at sojourn.Time) error {
+	return w.Observe(sojourn.Event{Kind: sojourn.Tick, At: at})
 }

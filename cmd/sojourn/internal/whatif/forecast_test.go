@@ -3,7 +3,6 @@ package whatif
 import (
 	"context"
 	"iter"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -119,53 +118,4 @@ func recorded(t *rapid.T, policy func() (sojourn.Policy, error), jobs []*sim.Job
 		t.Fatal(err)
 	}
 	return entries, ends
-}
-
-// A task that has no estimate takes as long as one that took longer than it has run, each equally often; and as long
-// again as it has run, if none did.
-func TestDraws(t *testing.T) {
-	d := newDurations()
-	j := &sojourn.Job{ID: 1, Name: "a", Phases: []sojourn.Phase{{Tasks: 4}}}
-	for _, s := range []time.Duration{4, 1, 2, 3} {
-		d.add(j, 0, 0, s*time.Second)
-	}
-	other := &sojourn.Job{ID: 2, Name: "b", Phases: []sojourn.Phase{{Tasks: 4}}}
-	d.add(other, 0, 0, time.Hour)
-	random := rand.New(rand.NewPCG(1, 1))
-	for _, c := range []struct {
-		job     *sojourn.Job
-		elapsed time.Duration
-		want    []time.Duration
-	}{
-		{j, 0, []time.Duration{1, 2, 3, 4}},
-		{j, 2 * time.Second, []time.Duration{3, 4}},
-		{j, 5 * time.Second, []time.Duration{10}},
-		{&sojourn.Job{ID: 3, Name: "a", Phases: j.Phases}, 3 * time.Second, []time.Duration{4}},
-		{&sojourn.Job{ID: 4, Name: "c", Phases: j.Phases}, 3 * time.Second, []time.Duration{4, 3600}},
-		{&sojourn.Job{ID: 4, Name: "c", Phases: j.Phases}, 4 * time.Second, []time.Duration{3600}},
-		{&sojourn.Job{ID: 5, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 7 * time.Second}}}, time.Second, []time.Duration{7}},
-		{&sojourn.Job{ID: 5, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 7 * time.Second}}}, 8 * time.Second, []time.Duration{16}},
-	} {
-		const draws = 4000
-		count := map[time.Duration]int{}
-		for range draws {
-			count[d.draw(random, c.job, 0, 0, c.elapsed)]++
-		}
-		for _, w := range c.want {
-			// Four standard deviations of a binomial count are at most 2 * sqrt(draws) = 127.
-			if got, mean := count[w*time.Second], draws/len(c.want); got < mean-127 || got > mean+127 {
-				t.Errorf("job %d after %v: %v s is drawn %d times of %d, want about %d", c.job.ID, c.elapsed, int(w), got, draws, mean)
-			}
-		}
-		if len(count) != len(c.want) {
-			t.Errorf("job %d after %v: draws %v, want %v s", c.job.ID, c.elapsed, count, c.want)
-		}
-	}
-	d = newDurations() // estimates are wrong by what they were wrong before
-	told := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2, Estimate: 10 * time.Second}}}
-	d.add(told, 0, 0, 20*time.Second)
-	next := &sojourn.Job{ID: 2, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 3 * time.Second}}}
-	if got := d.draw(random, next, 0, 0, 0); got != 6*time.Second {
-		t.Errorf("an estimate of 3 s draws %v, want 6 s, since an estimate of 10 s was 20 s", got)
-	}
 }

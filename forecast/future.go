@@ -1,4 +1,4 @@
-package whatif
+package forecast
 
 import (
 	"container/heap"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/driver"
 )
 
@@ -49,31 +48,31 @@ func (e *endings) Pop() any {
 }
 
 // future tells a new policy what is true, and what is different.
-func (s *standing) future(p sojourn.Policy, c Different, takes func(sojourn.TaskID, uint32, time.Duration) time.Duration) (*future, error) {
-	f := &future{now: s.Now(), takes: takes, left: map[sojourn.JobID]int{}, seen: map[sojourn.JobID]bool{}}
+func (s *standing) future(p sojourn.Policy, q Question, takes func(sojourn.TaskID, uint32, time.Duration) time.Duration) (*future, error) {
+	f := &future{now: s.now, takes: takes, left: map[sojourn.JobID]int{}, seen: map[sojourn.JobID]bool{}}
 	d, err := driver.New(p, driver.Options{Now: func() sojourn.Time { return f.now }, Preempt: -1})
 	if err != nil {
 		return nil, err
 	}
 	f.Driver = d
-	for ev := range s.Facts() {
+	for _, ev := range s.facts {
 		if err := d.Observe(ev); err != nil {
 			return nil, err
 		}
 	}
-	for a := range s.Attempts() {
+	for _, a := range s.attempts {
 		took := takes(a.Task, a.Number, a.Service)
 		f.push(sojourn.Assignment{Task: a.Task, Attempt: a.Number, Slot: a.Slot.ID}, f.now.Add(took-a.Service), took)
 	}
-	for j := range s.Jobs() {
+	for _, j := range s.jobs {
 		f.left[j.Spec.ID] = j.Left
 	}
-	if err := s.resize(d, c.Slots); err != nil {
+	if err := s.resize(d, q.Slots); err != nil {
 		return nil, err
 	}
-	if c.Tasks > 0 {
-		j := &sojourn.Job{ID: s.last + 1, Name: "one more", Phases: []sojourn.Phase{{Tasks: c.Tasks, Class: s.class(), Estimate: c.Each}}}
-		f.left[j.ID] = c.Tasks
+	if q.Tasks > 0 {
+		j := &sojourn.Job{ID: s.last + 1, Name: "one more", Phases: []sojourn.Phase{{Tasks: q.Tasks, Class: s.class(), Estimate: q.Each}}}
+		f.left[j.ID] = q.Tasks
 		return f, d.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
 	}
 	return f, nil
@@ -81,8 +80,8 @@ func (s *standing) future(p sojourn.Policy, c Different, takes func(sojourn.Task
 
 // class returns the class of the first phase of the job that came last, 0 if there is none.
 func (s *standing) class() (c sojourn.Class) {
-	if j, ok := s.Job(s.last); ok {
-		c = j.Spec.Phases[0].Class
+	if j, ok := s.specs[s.last]; ok {
+		c = j.Phases[0].Class
 	}
 	return c
 }
@@ -91,7 +90,7 @@ func (s *standing) class() (c sojourn.Class) {
 func (s *standing) resize(d *driver.Driver, by int) error {
 	var slots []sojourn.Slot
 	next := sojourn.Slot{Class: s.class()}
-	for slot := range s.Slots() {
+	for _, slot := range s.slots {
 		if next.ID, next.Node = max(next.ID, slot.ID+1), max(next.Node, slot.Node+1); slot.Class == next.Class {
 			slots = append(slots, slot)
 		}
@@ -103,7 +102,11 @@ func (s *standing) resize(d *driver.Driver, by int) error {
 		next.ID++
 	}
 	if -by >= len(slots) && by < 0 {
-		return fmt.Errorf("the cluster has %s of that class, and one must stay", format.Count(len(slots), "slot"))
+		what := "slots"
+		if len(slots) == 1 {
+			what = "slot"
+		}
+		return fmt.Errorf("the cluster has %d %s of that class, and one must stay", len(slots), what)
 	}
 	for range -by {
 		last := slots[len(slots)-1]
@@ -219,6 +222,6 @@ func (e ends) interval(id sojourn.JobID, draws, which int) *Interval {
 		return nil
 	}
 	list := slices.Sorted(slices.Values(e[id][which]))
-	at := func(percent int) format.Seconds { return format.Seconds(list[max(0, (percent*len(list)+99)/100-1)]) }
+	at := func(percent int) sojourn.Time { return list[max(0, (percent*len(list)+99)/100-1)] }
 	return &Interval{at(5), at(50), at(95)}
 }
