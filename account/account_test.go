@@ -11,6 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -30,7 +31,7 @@ func TestConformance(t *testing.T) {
 	sojourntest.Run(t, newPolicy, sojourntest.Options{Others: []func() sojourn.Policy{
 		func() sojourn.Policy { return account.New(nil) },
 		func() sojourn.Policy {
-			p, err := fair.New(fair.Options{})
+			p, err := constructors.Fair(fair.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

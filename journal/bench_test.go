@@ -11,6 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/journal"
 )
 
@@ -23,7 +24,7 @@ func newFIFO(tb testing.TB) sojourn.Policy {
 }
 
 func newHFSP(testing.TB) sojourn.Policy {
-	p, err := hfsp.New(hfsp.Options{})
+	p, err := constructors.HFSP(hfsp.Options{})
 	must(err)
 	return p
 }

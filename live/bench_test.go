@@ -7,6 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -16,10 +17,10 @@ import (
 func common() map[string]func() sojourn.Policy {
 	return map[string]func() sojourn.Policy{
 		"fifo":      newFIFO,
-		"fair":      func() sojourn.Policy { return must(fair.New(fair.Options{})) },
-		"hfsp":      func() sojourn.Policy { return must(hfsp.New(hfsp.Options{})) },
-		"pfsp":      func() sojourn.Policy { return must(pfsp.New(pfsp.Options{})) },
-		"leastwork": func() sojourn.Policy { return must(leastwork.New(leastwork.Options{})) },
+		"fair":      constructors.Fair.With(fair.Options{}),
+		"hfsp":      constructors.HFSP.With(hfsp.Options{}),
+		"pfsp":      constructors.PFSP.With(pfsp.Options{}),
+		"leastwork": constructors.LeastWork.With(leastwork.Options{}),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/live"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // openJournal opens the journal of a folder under the policy to start with.
 func openJournal(dir string) (*journal.Journal, error) {
-	p, err := leastwork.New(leastwork.Options{})
+	p, err := constructors.LeastWork(leastwork.Options{})
 	if err != nil {
 		return nil, err
 	}

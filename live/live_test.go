@@ -16,6 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -441,7 +442,7 @@ func TestPreemption(t *testing.T) {
 func TestFairPreemption(t *testing.T) {
 	for _, tc := range []struct{ every, end time.Duration }{{1, 36 * ms}, {0, 51 * ms}, {-1, 101 * ms}} {
 		synctest.Test(t, func(t *testing.T) {
-			policy := must(fair.New(fair.Options{Preemption: fair.Preemption{FairTimeout: 20 * ms, Interval: 5 * ms}}))
+			policy := constructors.Fair.Must(fair.Options{Preemption: fair.Preemption{FairTimeout: 20 * ms, Interval: 5 * ms}})
 			p := must(live.New(policy, live.Options{Slots: 2, Preempt: tc.every}))
 			now := stopwatch()
 			long := bag(2, sleep(100*ms))
@@ -665,7 +666,7 @@ func TestClockThatJumps(t *testing.T) {
 		at := []time.Duration{5 * time.Hour, 0, 3, 100 * time.Hour, time.Hour, -7}
 		i := 0
 		now := func() sojourn.Time { i++; return sojourn.Time(at[i%len(at)]) } // under the lock of the pool
-		policy := must(fair.New(fair.Options{Delay: time.Second, RackDelay: new(time.Duration), Preemption: fair.Preemption{FairTimeout: ms, Interval: ms}}))
+		policy := constructors.Fair.Must(fair.Options{Delay: time.Second, RackDelay: new(time.Duration), Preemption: fair.Preemption{FairTimeout: ms, Interval: ms}})
 		p := must(live.New(policy, live.Options{Slots: 3, Now: now, Preempt: 1}))
 		var jobs []*live.Handle
 		for k := range 30 {
@@ -684,7 +685,7 @@ func TestClockThatJumps(t *testing.T) {
 // The policy refuses a job with a counter-offer, and accepts the job with it.
 func TestCounterOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := must(live.New(must(rtmr.New(rtmr.Options{})), live.Options{Slots: 2}))
+		p := must(live.New(constructors.RTMR.Must(rtmr.Options{}), live.Options{Slots: 2}))
 		j := bag(10, sleep(10*ms))
 		j.Phases[0].Estimate = 10 * ms
 		j.Deadline = 20 * ms
@@ -711,7 +712,7 @@ func TestCounterOffer(t *testing.T) {
 // Status lists jobs in the order in which the policy would serve them.
 func TestStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := must(live.New(must(leastwork.New(leastwork.Options{})), live.Options{Slots: 1}))
+		p := must(live.New(constructors.LeastWork.Must(leastwork.Options{}), live.Options{Slots: 1}))
 		large := bag(100, sleep(ms))
 		large.Name = "large"
 		must(p.Submit(bg, large))

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
@@ -43,7 +44,7 @@ func (o *notes) Note(n live.Note) {
 func TestObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var o notes
-		p := must(live.New(must(rtmr.New(rtmr.Options{})), live.Options{Slots: 1, Observer: &o, Retry: live.Retry{Attempts: 2}}))
+		p := must(live.New(constructors.RTMR.Must(rtmr.Options{}), live.Options{Slots: 1, Observer: &o, Retry: live.Retry{Attempts: 2}}))
 		time.Sleep(time.Second)
 		first := bag(1, func(ctx context.Context, task live.Task) error {
 			time.Sleep(10 * ms)
@@ -148,7 +149,7 @@ func TestTraceRegions(t *testing.T) {
 // A job whose promise is void is late, and Status says why.
 func TestStatusOfPromises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := must(live.New(must(rtmr.New(rtmr.Options{})), live.Options{Slots: 2}))
+		p := must(live.New(constructors.RTMR.Must(rtmr.Options{}), live.Options{Slots: 2}))
 		time.Sleep(time.Second)
 		j := bag(4, sleep(time.Second))
 		j.Deadline, j.Phases[0].Estimate = 2500*ms, time.Second

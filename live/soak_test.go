@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/live"
 )
 
@@ -78,9 +79,9 @@ func (w *ward) run(seed uint64) func(context.Context, live.Task) error {
 func TestSoak(t *testing.T) {
 	policies := common()
 	policies["fair"] = func() sojourn.Policy {
-		return must(fair.New(fair.Options{Preemption: fair.Preemption{FairTimeout: 2 * ms, Interval: ms}, Delay: ms, RackDelay: new(time.Duration)}))
+		return constructors.Fair.Must(fair.Options{Preemption: fair.Preemption{FairTimeout: 2 * ms, Interval: ms}, Delay: ms, RackDelay: new(time.Duration)})
 	}
-	policies["hfsp"] = func() sojourn.Policy { return must(hfsp.New(hfsp.Options{Preemption: hfsp.Kill})) }
+	policies["hfsp"] = constructors.HFSP.With(hfsp.Options{Preemption: hfsp.Kill})
 	policies["locked"] = func() sojourn.Policy { return sojourn.NewLocked(newFIFO()) }
 	for name, newPolicy := range policies {
 		t.Run(name, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/shape"
 )
@@ -371,11 +372,11 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	good := shape.Options{Shapes: []shape.Resources{{1, 1}}}
-	least, err := leastwork.New(leastwork.Options{})
+	least, err := constructors.LeastWork(leastwork.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := fair.New(fair.Options{})
+	plain, err := constructors.Fair(fair.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
