@@ -34,7 +34,7 @@ const (
 // listen puts a pod that waits among those of whom the scheduler says why.
 func (c *core) listen(p *pod) {
 	if c.words > 0 && !p.listed {
-		p.listed, p.due = true, c.driver.Time().Add(firstWord)
+		p.listed, p.due = true, c.driver.Now().Add(firstWord)
 		c.listed = append(c.listed, p)
 	}
 }
@@ -54,7 +54,7 @@ func (c *core) tell() time.Duration {
 	for n, left := min(len(c.listed), sweep), c.words; n > 0 && left > 0; n-- {
 		p := c.listed[0]
 		c.listed[0], c.listed = nil, c.listed[1:]
-		if p.listed = p.state == waiting || p.state == unseen && p.orphan; !p.listed {
+		if p.listed = p.state == waiting || p.state == unseen && p.orphan && p.wrong == nil; !p.listed {
 			continue
 		}
 		c.listed = append(c.listed, p)
@@ -106,9 +106,8 @@ func (v *view) why(p *pod, j *job) (reason, gist, details string) {
 	case p.state == waiting && j != nil:
 		gist, details = v.turn(p, j)
 		return waits, gist, details
-	case j == nil || p.state == waiting:
-		owner := metav1.GetControllerOf(p.obj)
-		return notScheduled, fmt.Sprintf("Job %s of the pod is not there, or is over", owner.Name), ""
+	case j == nil:
+		return notScheduled, "the Job of the pod is not one of this scheduler, is gone, or is over", ""
 	case j.id == 0:
 		return notScheduled, "the Job of the pod was refused: ", j.refusal
 	default:

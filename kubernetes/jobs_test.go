@@ -210,7 +210,7 @@ func TestWhyPodsWait(t *testing.T) {
 	}
 	for i, want := range []string{
 		"Waiting: no node that is ready and not cordoned offers sojourn-sched.github.io/slot. Job d/p is number 2 of 2 in the order of the policy: done=0 running=0 startable=1 blocked=0 held=0 rank=1",
-		"NotScheduled: Job " + gone.Name + " of the pod is not there, or is over",
+		"NotScheduled: the Job of the pod is not one of this scheduler, is gone, or is over",
 		"NotScheduled: the Job of the pod was refused: annotation sojourn-sched.github.io/size is \"x\": want a length of time above 0, such as 90s",
 		"NotScheduled: the index of the pod is 1, and its Job has 1 completions",
 	} {
@@ -422,6 +422,24 @@ func TestAdmittedAtOnce(t *testing.T) {
 			if j.Annotations[Admitted] == "" && w.rejected[uid] == "" {
 				t.Errorf("%s: Job %s is neither admitted nor refused", policy, uid)
 			}
+		}
+	}
+}
+
+// A pod that its Job has released is a job of its own, or is wrong, and nothing more is said of its Job.
+func TestReleasedPod(t *testing.T) {
+	for _, size := range []string{"1s", "x"} {
+		w := newWorld(t, "fifo", 1)
+		p := w.addPod(w.addJob(1, false, nil), 0, 1)
+		w.settle(firstWord - time.Second)
+		p.OwnerReferences, p.Annotations[Size] = nil, size
+		w.core.pod(p.DeepCopy())
+		for range 30 {
+			w.settle(time.Second)
+		}
+		wrong := w.core.pods[p.UID].wrong != nil
+		if wrong != (size == "x") || len(w.said[p.UID]) != 1-w.warned["NotScheduled"] || wrong != (w.warned["NotScheduled"] == 1) {
+			t.Errorf("size %s: wrong %v, said %q, %d warnings", size, wrong, w.said[p.UID], w.warned["NotScheduled"])
 		}
 	}
 }

@@ -75,6 +75,7 @@ func (c *core) attach(p *pod) {
 			return
 		}
 	}
+	p.orphan = false // if it was, its Job has released it
 	if p.wrong == nil && !over {
 		j := &job{single: true, tasks: map[uint32]*task{}}
 		if p.wrong = c.arrive(j, o, 1, p.class, c.restoring && o.Spec.NodeName != ""); p.wrong == nil {
