@@ -500,3 +500,28 @@ func TestNoSuchTask(t *testing.T) {
 		}
 	}
 }
+
+// A task that a cancelled job did not start is unknown, and so is its attempt, though another task runs.
+func TestTaskOfACancelledJob(t *testing.T) {
+	a := account.New(constructors.FIFO.Must(fifo.Options{}))
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.SlotAdded},
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2}}}},
+	} {
+		if err := a.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok := a.Assign(0); !ok {
+		t.Fatal("nothing starts")
+	}
+	if err := a.Observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if state, last := a.Task(sojourn.TaskID{Job: 1}); state != account.Running || last != 1 {
+		t.Errorf("the task that runs is %v, attempt %d, want running, 1", state, last)
+	}
+	if state, last := a.Task(sojourn.TaskID{Job: 1, Index: 1}); state != account.Unknown || last != 0 {
+		t.Errorf("the task that was cancelled is %v, attempt %d, want unknown, 0", state, last)
+	}
+}

@@ -424,6 +424,38 @@ func TestPreemptionsAreAskedSeldom(t *testing.T) {
 	step(250*ms, driver.Never, 5, 0, driver.Failed(a, sojourn.CausePreempted))
 }
 
+// A policy that is due while it kills gets its Tick after the caller has heard of the kill, which may change
+// what it wants.
+func TestKillsGoBeforeTicks(t *testing.T) {
+	p, seen := newDemand(), &ticks{Policy: constructors.FIFO.Must(fifo.Options{})}
+	p.Policy = seen
+	d := must(driver.New(p, driver.Options{Now: func() sojourn.Time { return 1 }, Preempt: time.Millisecond}))
+	for _, ev := range []sojourn.Event{{Kind: sojourn.SlotAdded}, {Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}}}}} {
+		if err := d.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.takes = func() { // asked after the start, it names the attempt, and is due
+		p.victims, p.wake = []sojourn.Preemption{{Task: sojourn.TaskID{Job: 1}, Attempt: 1}}, 1
+	}
+	if r := d.Settle(); len(r.Starts) != 1 || len(r.Kills) != 1 || p.asked != 1 || r.Sleep != 0 || seen.n != 0 {
+		t.Errorf("%d starts, %d kills, asked %d times, sleep %v, %d ticks; want 1, 1, 1, 0 and none", len(r.Starts), len(r.Kills), p.asked, r.Sleep, seen.n)
+	}
+}
+
+// ticks counts the Ticks that a policy gets.
+type ticks struct {
+	sojourn.Policy
+	n int
+}
+
+func (p *ticks) Observe(ev sojourn.Event) error {
+	if ev.Kind == sojourn.Tick {
+		p.n++
+	}
+	return p.Policy.Observe(ev)
+}
+
 // A turn lets slot 2 go first, then slot 1, then slot 0, and each only at a Tick of its own.
 type turn struct {
 	sojourn.Policy
@@ -564,6 +596,7 @@ func TestRefusedEventsChangeNothing(t *testing.T) {
 	}
 	_ = d.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.MaxSlots}})
 	_ = d.Observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
+	_ = d.Observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: sojourn.MaxSlots}})
 	if err := d.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 2, Phases: []sojourn.Phase{{Tasks: 2}}}}); err != nil {
 		t.Fatal(err)
 	}
