@@ -3,6 +3,7 @@ package reserve
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/big"
 	"testing"
@@ -354,6 +355,36 @@ func TestExample(t *testing.T) {
 	for running, want := range map[int]int{0: 7, 1: 11, 4: 14} {
 		if got := Level(Rank{1, 2}, running); got != want {
 			t.Errorf("level %d with %d running, want %d", got, running, want)
+		}
+	}
+}
+
+// Explain tells the least level in each class, by the example of the package comment: 3 of 300 slots are kept
+// in class 0, and 1 of 100 in class 1. The why changes only if no class has a slot for the job.
+func TestExplain(t *testing.T) {
+	s := &slots{live: 2}
+	for id := range 400 {
+		s.classes = append(s.classes, sojourn.Class(id/300))
+		s.busy = append(s.busy, id != 0 && id != 1 && id != 300) // two are free, and one
+	}
+	r := New(s, Options{Share: DefaultShare})
+	for _, tc := range []struct {
+		filed []int // class, level
+		want  string
+	}{
+		{nil, "[why=because]"},
+		{[]int{0, 11, 1, 15, 0, 7, 0, 12}, "[why=because class0=[level=7 needs=2 free=2] class1=[level=15 needs=2 free=1]]"},
+		{[]int{1, 15}, "[why=leaves the last free slots to shorter tasks and jobs that run less class1=[level=15 needs=2 free=1]]"},
+		{[]int{1, 15, 0, 8}, "[why=leaves the last free slots to shorter tasks and jobs that run less class1=[level=15 needs=2 free=1] class0=[level=8 needs=3 free=2]]"},
+		{[]int{2, 15}, "[why=because class2=[level=15 needs=1 free=0]]"}, // no slot is free at all
+	} {
+		got := r.Explain([]slog.Attr{slog.String("why", "because")}, func(filed func(sojourn.Class, int)) {
+			for i := 0; i < len(tc.filed); i += 2 {
+				filed(sojourn.Class(tc.filed[i]), tc.filed[i+1])
+			}
+		})
+		if text := fmt.Sprint(got); text != tc.want {
+			t.Errorf("Explain of %v: %s, want %s", tc.filed, text, tc.want)
 		}
 	}
 }
