@@ -388,3 +388,24 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// Each bucket begins at the least length whose square is 2^b, and ends before the next one begins.
+func TestBucketsBegin(t *testing.T) {
+	for b := range Buckets {
+		first := new(big.Int).Lsh(big.NewInt(1), uint(b)) // ceil of the root of 2^b
+		root := new(big.Int).Sqrt(first)
+		if new(big.Int).Mul(root, root).Cmp(first) < 0 {
+			root.Add(root, big.NewInt(1))
+		}
+		d := time.Duration(root.Int64())
+		if got := int(Bucket(d)); got != b && b > 1 { // there is no length in bucket 1
+			t.Errorf("Bucket(%d) = %d, want %d", d, got, b)
+		}
+		if got := int(Bucket(d - 1)); got >= b && b > 0 {
+			t.Errorf("Bucket(%d) = %d, want less than %d", d-1, got, b)
+		}
+	}
+	if got := Bucket(math.MaxInt64); got != Buckets-1 {
+		t.Errorf("the greatest length is in bucket %d, want the last one", got)
+	}
+}
