@@ -8,10 +8,10 @@ ci:
 
 # Look for what the fixed seed of .ci/run does not meet: random histories, many more than
 # the tests make. make hunt PKG=./pfsp CHECKS=20000
-PKG = ./leastwork ./fifo ./baseline ./fair ./hfsp ./pfsp ./rtmr ./td ./mars
-CHECKS = 2000
+PKG =
+CHECKS = 10000
 hunt:
-	RAPID_SEED=0 go test -count=1 -timeout 0 -run Conform $(PKG) -rapid.checks=$(CHECKS)
+	.ci/hunt $(CHECKS) $(PKG)
 
 # Compare two commits: make bench >old, then on the other commit make bench >new,
 # then GOWORK=off go tool -modfile=tools/go.mod benchstat old new.

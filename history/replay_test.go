@@ -240,7 +240,7 @@ func TestReplayStopsAtErrors(t *testing.T) {
 	}
 }
 
-func TestRecorderHidesNothing(t *testing.T) {
+func TestConformanceOfRecorder(t *testing.T) {
 	histories.Share(t, 20)
 	sojourntest.Run(t, policies[0], sojourntest.Options{Wrap: func(p sojourn.Policy) sojourn.Policy {
 		return history.NewRecorder(p, history.NewWriter(io.Discard))
