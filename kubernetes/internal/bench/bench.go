@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,8 +103,17 @@ func (b *bench) turn(ctx context.Context, s scheduler, namespace string) (result
 		return result{}, err
 	}
 	pods := b.client.CoreV1().Pods(namespace)
+	owners, err := b.owners(ctx, namespace, s.podName)
+	if err != nil {
+		return result{}, err
+	}
 	if err := parallel(b.pods, func(i int) error {
-		_, err := pods.Create(ctx, pod(i, s.podName), metav1.CreateOptions{})
+		p := pod(i, s.podName)
+		if job := owners[p.Labels[batchv1.JobNameLabel]]; job != nil {
+			p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: p.Labels[batchv1.JobCompletionIndexAnnotation]}
+			p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		}
+		_, err := pods.Create(ctx, p, metav1.CreateOptions{})
 		return err
 	}); err != nil {
 		return result{}, err
@@ -142,8 +154,80 @@ func (b *bench) turn(ctx context.Context, s scheduler, namespace string) (result
 		return result{}, err
 	}
 	r.MiB = float64(peak) / (1 << 20)
+	if server == other {
+		if r.Busy, err = b.busy(ctx); err != nil {
+			return result{}, err
+		}
+	}
 	none := int64(0)
+	if err := b.client.BatchV1().Jobs(namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, metav1.ListOptions{}); err != nil {
+		return result{}, err
+	}
 	return r, pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &none}, metav1.ListOptions{})
+}
+
+// owners makes the Jobs of all pods, if they are asked for, and returns them by name. No controller
+// looks at them.
+func (b *bench) owners(ctx context.Context, namespace, scheduler string) (map[string]*batchv1.Job, error) {
+	if !b.jobs {
+		return nil, nil
+	}
+	tasks := map[string]int32{}
+	var names []string
+	for i := range b.pods {
+		name := pod(i, scheduler).Labels[batchv1.JobNameLabel]
+		if tasks[name]++; tasks[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	list := make([]*batchv1.Job, len(names))
+	err := parallel(len(names), func(i int) (err error) {
+		mode, n, template := batchv1.IndexedCompletion, tasks[names[i]], pod(0, scheduler).Spec
+		list[i], err = b.client.BatchV1().Jobs(namespace).Create(ctx, &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Name: names[i]},
+			Spec:       batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: &mode, Template: corev1.PodTemplateSpec{Spec: template}},
+		}, metav1.CreateOptions{})
+		return err
+	})
+	m := map[string]*batchv1.Job{}
+	for i, name := range names {
+		m[name] = list[i]
+	}
+	return m, err
+}
+
+// busy returns how many seconds the loop of the other scheduler has worked since its start: what it makes
+// of what it hears, and the policy.
+func (b *bench) busy(ctx context.Context) (float64, error) {
+	port, err := b.cluster.Port(other)
+	if err != nil {
+		return 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/metrics", port), nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	return busyIn(string(text)), nil
+}
+
+// busyIn finds the seconds in metrics, 0 if another program does not tell them.
+func busyIn(metrics string) float64 {
+	for line := range strings.Lines(metrics) {
+		if v, ok := strings.CutPrefix(line, "sojourn_busy_seconds_total "); ok {
+			f, _ := strconv.ParseFloat(strings.TrimSpace(v), 64)
+			return f
+		}
+	}
+	return 0
 }
 
 // bound returns once all pods are bound. It fails if a node has more of them than slots.

@@ -12,11 +12,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Stock kube-scheduler binds a small burst, twice, and another turn finds the slots free again.
+// The seconds that the loop was busy are read from the metrics.
+func TestBusyIn(t *testing.T) {
+	for text, want := range map[string]float64{
+		"# HELP sojourn_busy_seconds_total Time.\nsojourn_busy_seconds_total 1.5e+00\nsojourn_jobs 3\n": 1.5, "up 1\n": 0, "": 0,
+	} {
+		if got := busyIn(text); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Stock kube-scheduler binds a small burst, twice, and another turn finds the slots free again. The pods
+// belong to Jobs.
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.json")
 	var out strings.Builder
-	if err := run(t.Context(), options{nodes: 3, slots: 4, pods: 12, rounds: 2, json: file}, &out); err != nil {
+	if err := run(t.Context(), options{nodes: 3, slots: 4, pods: 12, rounds: 2, jobs: true, json: file}, &out); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)

@@ -27,6 +27,7 @@ type options struct {
 	nodes, slots, pods, rounds int
 	policies                   string // with commas
 	command                    string // of the other scheduler, with {policy}, {kubeconfig} and {port}
+	jobs                       bool   // pods belong to Jobs
 	json                       string // file for all measurements
 }
 
@@ -38,6 +39,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds, in each of which every scheduler has its turn")
 	flag.StringVar(&o.policies, "policies", "fifo,fair,hfsp", "what {policy} stands for in -command, with commas")
 	flag.StringVar(&o.command, "command", "", "another scheduler, which must answer on /readyz of {port} and bind pods of the scheduler name sojourn")
+	flag.BoolVar(&o.jobs, "jobs", false, "make a Job for the pods of each job, as their owner")
 	flag.StringVar(&o.json, "json", "", "a file for all measurements")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -108,6 +110,7 @@ type result struct {
 	Seconds   float64
 	PerSecond float64            // pods bound
 	CPU       map[string]float64 // seconds of each server
+	Busy      float64            // seconds that the loop of the other scheduler has worked since its start
 	MiB       float64            // most resident memory of the scheduler since its start
 }
 
@@ -130,7 +133,7 @@ func table(w io.Writer, list []result) error {
 	}
 	rate := func(r result) float64 { return r.PerSecond }
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(tw, "scheduler\tpods/s\ttimes stock\tCPU s\tits memory\t")
+	fmt.Fprintln(tw, "scheduler\tpods/s\ttimes stock\tCPU s\tits memory\tloop busy\t")
 	for _, n := range names {
 		cpu := of(n, func(r result) (t float64) {
 			for _, v := range r.CPU {
@@ -138,8 +141,8 @@ func table(w io.Writer, list []result) error {
 			}
 			return t
 		})
-		fmt.Fprintf(tw, "%s\t%.0f\t%.2f\t%.1f\t%.0f MiB\t\n", n, of(n, rate), of(n, rate)/of(stock, rate), cpu,
-			of(n, func(r result) float64 { return r.MiB }))
+		fmt.Fprintf(tw, "%s\t%.0f\t%.2f\t%.1f\t%.0f MiB\t%.1f %%\t\n", n, of(n, rate), of(n, rate)/of(stock, rate), cpu,
+			of(n, func(r result) float64 { return r.MiB }), of(n, func(r result) float64 { return 100 * r.Busy / r.Seconds }))
 	}
 	return tw.Flush()
 }
