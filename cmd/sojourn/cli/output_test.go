@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,4 +75,44 @@ func TestNoTemporaryFiles(t *testing.T) {
 			t.Errorf("%s: status %d, %q, want %q", args, status, stderr, want)
 		}
 	}
+}
+
+// Only a terminal shows colours by itself, and only if neither NO_COLOR nor TERM says no. --color has the last word.
+func TestColours(t *testing.T) {
+	for _, tc := range []struct {
+		flag          colourFlag
+		terminal      bool
+		noColor, kind string
+		want          bool
+	}{
+		{"auto", true, "", "xterm", true},
+		{"auto", true, "", "", true},
+		{"auto", false, "", "xterm", false},
+		{"auto", true, "1", "xterm", false},
+		{"auto", true, "", "dumb", false},
+		{"always", false, "1", "dumb", true},
+		{"never", true, "", "xterm", false},
+	} {
+		t.Setenv("NO_COLOR", tc.noColor)
+		t.Setenv("TERM", tc.kind)
+		if got := tc.flag.wants(tc.terminal); got != tc.want {
+			t.Errorf("%+v: %t", tc, got)
+		}
+	}
+	for _, to := range []any{new(bytes.Buffer), file(t)} {
+		c := colourFlag("auto")
+		if c.on(to.(io.Writer)) {
+			t.Errorf("%T is a terminal", to)
+		}
+	}
+}
+
+func file(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }

@@ -103,11 +103,16 @@ func (c *colourFlag) Set(text string) error {
 // on reports whether what goes to a writer is coloured: with auto, if it is a terminal and
 // NO_COLOR is not set (no-color.org).
 func (c *colourFlag) on(to io.Writer) bool {
+	file, ok := to.(*os.File)
+	return c.wants(ok && term.IsTerminal(int(file.Fd())))
+}
+
+// wants reports whether what goes to a terminal, or elsewhere, is coloured.
+func (c *colourFlag) wants(terminal bool) bool {
 	if *c != "auto" {
 		return *c == "always"
 	}
-	file, ok := to.(*os.File)
-	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+	return terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // colourIn returns the value of --color among arguments whatever the command, so that the

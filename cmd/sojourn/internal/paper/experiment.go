@@ -129,8 +129,11 @@ func (r *paperRow) paper() string {
 	if r.claim == noClaim {
 		return "-"
 	}
-	return fmt.Sprintf("%s %v", [...]string{above: ">", below: "<"}[r.claim], cmp.Or(r.limit, 1))
+	return fmt.Sprintf("%s %v", [...]string{above: ">", below: "<"}[r.claim], r.bound())
 }
+
+// bound returns the limit of a claim with its default.
+func (r *paperRow) bound() float64 { return cmp.Or(r.limit, 1) }
 
 // on returns the rows for each of some workloads.
 func on(workloads []paperWorkload, rows ...paperRow) []paperRow {

@@ -42,7 +42,7 @@ func (r *paperRow) judge(ours stats.Interval, seeds int) verdict {
 	case r.claim == noClaim:
 		return verdict{}
 	}
-	limit := cmp.Or(r.limit, 1)
+	limit := r.bound()
 	found := noClaim
 	switch {
 	case ours.Low() > limit:
@@ -92,7 +92,7 @@ func (r *paperRow) tooWide(ours stats.Interval, margin float64, needed int) stri
 	digits := format.Decimals([]float64{margin}, 2)
 	text := fmt.Sprintf("± %s is more than the tolerance of ± %s", format.Number(ours.Half, digits), format.Number(margin, digits))
 	if r.value == 0 {
-		text += fmt.Sprintf(", and our interval contains %v", cmp.Or(r.limit, 1))
+		text += fmt.Sprintf(", and our interval contains %v", r.bound())
 	}
 	switch {
 	case needed == 0:

@@ -40,7 +40,7 @@ func (p *Result) Write(w io.Writer) error {
 	return err
 }
 
-// filled breaks a text into lines of at most 110 columns, all but the first of
+// filled breaks a text into lines of at most 100 columns, all but the first of
 // which are indented.
 func filled(text string) string {
 	var b strings.Builder
@@ -49,7 +49,7 @@ func filled(text string) string {
 		switch n := utf8.RuneCountInString(word); {
 		case i == 0:
 			column = n
-		case column+1+n > 110:
+		case column+1+n > 100:
 			b.WriteString("\n  ")
 			column = 2 + n
 		default:
