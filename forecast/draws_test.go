@@ -81,3 +81,36 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("%d times of one name are kept", n)
 	}
 }
+
+// A Watch keeps the service that a driver reports, and nothing of a job that has ended. Tasks of a job that was cancelled
+// are not left.
+func TestWatchForgets(t *testing.T) {
+	w := New(nil)
+	observe := func(ev sojourn.Event) {
+		t.Helper()
+		if err := w.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for slot := range sojourn.SlotID(2) {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: slot}})
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(slot + 1), Phases: []sojourn.Phase{{Tasks: 3}}}})
+		if err := w.Take(sojourn.Assignment{Task: sojourn.TaskID{Job: sojourn.JobID(slot + 1)}, Attempt: 1, Slot: slot}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 2}})
+	if n := w.left(); n != 3 {
+		t.Errorf("%d tasks are left, want 3 of job 1", n)
+	}
+	end := sojourn.Event{Kind: sojourn.TaskFinished, At: sojourn.Time(5 * time.Second), Service: 2 * time.Second, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 0}}
+	observe(end)
+	if list := w.known.all.values; len(list) != 1 || list[0] != 2*time.Second || len(w.known.phases) != 1 {
+		t.Errorf("it keeps %v of %d phases, want 2 s", list, len(w.known.phases))
+	}
+	observe(sojourn.Event{Kind: sojourn.JobCancelled, At: end.At, Job: &sojourn.Job{ID: 1}})
+	observe(sojourn.Event{Kind: sojourn.TaskFailed, At: end.At, Task: sojourn.TaskID{Job: 2}, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
+	if p, s := len(w.known.phases), len(w.started); p != 0 || s != 0 {
+		t.Errorf("it keeps %d phases and %d starts of jobs that have ended", p, s)
+	}
+}
