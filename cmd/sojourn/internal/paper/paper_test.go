@@ -137,7 +137,7 @@ func TestPaper(t *testing.T) {
 		"srpt / fifo                   1.00      1.00      reproduced\n",
 		"ONE, fifo: not reproduced. Ours is 100 % below. It is made up.",
 		"Our interval contains 1.", "\nseeds      3 from 0 on",
-		"\n  is longer than",
+		"\n  note that is longer",
 	} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("output lacks %q:\n%s", want, &stdout)
