@@ -43,6 +43,9 @@ type Config struct {
 	// Policy decides. It is new, and belongs to the Scheduler.
 	Policy sojourn.Policy
 
+	// Shapes, unless nil, is in the place of Policy and Slots: pods share nodes by what they request.
+	Shapes *Shapes
+
 	// Name is what pods name in spec.schedulerName. Empty means "sojourn".
 	Name string
 
@@ -83,8 +86,12 @@ func (c Config) withDefaults() (Config, labels.Selector, error) {
 	switch {
 	case c.Client == nil:
 		return c, nil, errors.New("kubernetes: Config.Client is nil")
-	case c.Policy == nil:
+	case c.Policy == nil && c.Shapes == nil:
 		return c, nil, errors.New("kubernetes: Config.Policy is nil")
+	case c.Policy != nil && c.Shapes != nil:
+		return c, nil, errors.New("kubernetes: Config has a Policy and Shapes, which make one")
+	case c.Shapes != nil && len(c.Slots) > 0:
+		return c, nil, errors.New("kubernetes: Config has Slots and Shapes: want one of them")
 	case c.Workers < 0:
 		return c, nil, fmt.Errorf("kubernetes: Config.Workers is %d", c.Workers)
 	case len(c.Slots) > 256:

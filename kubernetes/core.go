@@ -49,6 +49,7 @@ type core struct {
 	on      map[sojourn.SlotID]*pod // the picked or running pod of each busy slot
 	spare   []sojourn.SlotID
 	fits    fits
+	shapes  *shapes // nil: pods take slots
 
 	declined map[types.UID]bool // Jobs that the policy may accept once there are more slots or fewer jobs
 	room     bool               // there are, since they were asked
@@ -73,6 +74,7 @@ type job struct {
 	obj     *batchv1.Job // as it was heard of when it was accepted, or last if it was refused; nil of a pod
 	refusal string       // why
 	notes   string       // the annotations and completions that spec, or the refusal, is about
+	want    *want        // with shapes
 	single  bool         // a pod that is a job of its own
 	tasks   map[uint32]*task
 }
@@ -105,6 +107,7 @@ type pod struct {
 	task    *task // nil until its job is known
 	class   sojourn.Class
 	wish    *wish
+	want    *want  // with shapes
 	told    string // why it goes on no node
 	wrong   error  // why it is never placed
 	attempt uint32
@@ -121,17 +124,20 @@ type pod struct {
 }
 
 func newCore(c Config, selector labels.Selector, act actuator, now func() sojourn.Time) (*core, error) {
-	truth := account.New(c.Policy)
-	d, err := driver.New(truth, driver.Options{Now: now, Preempt: time.Second})
-	if err != nil {
-		return nil, err
-	}
-	return &core{
-		name: c.Name, slots: c.Slots, selector: selector, truth: truth, driver: d, features: sojourn.Supports(truth), act: act,
+	k := &core{
+		name: c.Name, slots: c.Slots, selector: selector, act: act,
 		words: max(0, c.Events),
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
 		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{}, declined: map[types.UID]bool{}, fits: newFits(),
-	}, nil
+	}
+	if c.Shapes != nil {
+		return k, k.withShapes(*c.Shapes, now)
+	}
+	k.truth = account.New(c.Policy)
+	k.features = sojourn.Supports(k.truth)
+	var err error
+	k.driver, err = driver.New(k.truth, driver.Options{Now: now, Preempt: time.Second})
+	return k, err
 }
 
 func nodeLabels(n *corev1.Node) labels.Set { return n.Labels }
@@ -146,6 +152,11 @@ func (c *core) must(ev sojourn.Event) {
 // settle starts what the policy wants, and returns how long it may wait for the next call.
 func (c *core) settle() (time.Duration, error) {
 	sleep := c.askAgain()
+	if c.shapes != nil {
+		if c.outgrown(); c.shapes.err != nil {
+			return 0, c.shapes.err
+		}
+	}
 	c.doubtAll()
 	for {
 		c.unblock()
@@ -154,10 +165,15 @@ func (c *core) settle() (time.Duration, error) {
 			again = !c.start(a) || again
 		}
 		for _, k := range r.Kills {
-			if p := c.on[k.Slot]; p != nil {
+			if p := c.on[k.Slot]; p != nil && !p.killing {
 				p.killing = true
 				c.act.evict(p.obj, p.attempt)
 			}
+		}
+		if !again && c.shapes != nil {
+			var wait time.Duration
+			again, wait = c.reserve()
+			r.Sleep = min(r.Sleep, wait)
 		}
 		if !again || r.Err != nil {
 			return min(r.Sleep, sleep, c.miss(), c.tell()), r.Err

@@ -30,12 +30,30 @@
 // nothing for it, and counts slots that the pod cannot use as its own. If no node would ever take a pod,
 // its condition PodScheduled and an event say why.
 //
+// # Pods of any shape
+//
+// With [Config.Shapes] pods request CPU, memory and whatever else nodes have, in the place of slots, and
+// share the nodes by that: see package shape of the library. The policy is fair over dominant shares, with
+// a pool for each namespace, unless [Shapes.Policy] makes another one. Nothing is over-committed: the
+// requests of a pod count as the API server has them, with init containers and overhead, and so do the pods
+// of other schedulers on the nodes. A pod of 32 CPUs would wait for ever while pods of one CPU come and go,
+// so after [Shapes.Patience] a node is reserved for it. If no node is large enough, the condition
+// PodScheduled of the pod says which resource is short, and by how much.
+//
+// Pods that ask for the same, nodeSelector, affinity and tolerations included, are one class of the
+// policy. A new class, and a cluster that has grown or shrunk by a quarter, make the policy anew, which is
+// then told all that is true. Beyond 256 classes similar requests are rounded up to a common one. If a pod
+// requests something else than the template of its Job, because something has changed it on the way, it is
+// a job of its own. Resizes of pods in place are not followed.
+//
 // # What it does not do
 //
-// It counts slots and nothing else. Give it nodes of its own, with as many slots as pods fit. A pod
-// with an affinity to other pods, claims of volumes, host ports or spread constraints is not placed,
+// Without Shapes it counts slots and nothing else. Give it nodes of its own, with as many slots as pods
+// fit. Pods of other schedulers must not request the slots.
+//
+// A pod with an affinity to other pods, claims of volumes, host ports or spread constraints is not placed,
 // since nobody would look at these; an event on the pod says so. Preferences among nodes are not looked
-// at. Pods of other schedulers must not request the slots.
+// at.
 //
 // # Jobs
 //

@@ -139,8 +139,14 @@ func (v *view) turn(p *pod, j *job) (gist, details string) {
 			details = fmt.Sprintf(". Job %s is number %d of %d in the order of the policy", j.spec.Name, at, len(v.order))
 		}
 	}
-	name, l := v.core.slots[p.class], v.load(p.class)
+	var name corev1.ResourceName
+	var l load
+	if v.core.shapes == nil {
+		name, l = v.core.slots[p.class], v.load(p.class)
+	}
 	switch {
+	case v.core.shapes != nil:
+		gist = fmt.Sprintf("no node has room for %v now, or the policy keeps it for others", p.want)
 	case l.all == 0:
 		gist = fmt.Sprintf("no node that is ready and not cordoned offers %s", name)
 	case l.free == 0:

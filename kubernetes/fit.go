@@ -43,10 +43,11 @@ type fits struct {
 	changed bool // a node has changed, so that other pods may have no node
 }
 
-// A place is where pods of a class and a wish may go.
+// A place is where pods may go that are alike.
 type place struct {
 	class sojourn.Class
 	wish  *wish
+	want  *want // with shapes
 }
 
 func newFits() fits {
@@ -157,6 +158,9 @@ func (n *node) lacks(w *wish) string {
 // If the node of the slot does not, the slot changes places with another free one: slots of a class are
 // alike to the policy, since no job has inputs. If there is no such slot, site returns nil.
 func (c *core) site(slot sojourn.SlotID, t *task) *pod {
+	if c.shapes != nil {
+		return t.waiting[0] // a wish is a part of the shape
+	}
 	n := c.home[slot]
 	for _, p := range t.waiting {
 		if n.lacks(p.wish) == "" {
@@ -164,7 +168,7 @@ func (c *core) site(slot sojourn.SlotID, t *task) *pod {
 		}
 	}
 	for _, p := range t.waiting {
-		if other, ok := c.free(place{p.class, p.wish}); ok {
+		if other, ok := c.free(p.place()); ok {
 			c.swap(p.class, slot, other)
 			return p
 		}
@@ -247,7 +251,7 @@ func (c *core) unblock() {
 			return true
 		}
 		for _, p := range t.waiting {
-			at := place{p.class, p.wish}
+			at := p.place()
 			n, ok := places[at]
 			if !ok {
 				n = c.places(at)
@@ -281,9 +285,11 @@ func (c *core) places(at place) int {
 	return sum
 }
 
+func (p *pod) place() place { return place{p.class, p.wish, p.want} }
+
 // doubt tells a pod that waits if no node could ever be its place.
 func (c *core) doubt(p *pod) {
-	if why := c.hopeless(place{p.class, p.wish}); why != "" && why != p.told {
+	if why := c.hopeless(p.place()); why != "" && why != p.told {
 		p.told = why
 		c.act.unplaceable(p.obj, why)
 	}
@@ -298,14 +304,14 @@ func (c *core) doubtAll() {
 	bad := map[place]bool{}
 	for _, p := range c.pods {
 		if p.state == waiting {
-			at := place{p.class, p.wish}
+			at := p.place()
 			if _, ok := bad[at]; !ok {
 				bad[at] = c.hopeless(at) != ""
 			}
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(c.pods)) {
-		if p := c.pods[uid]; p.state == waiting && bad[place{p.class, p.wish}] {
+		if p := c.pods[uid]; p.state == waiting && bad[p.place()] {
 			c.doubt(p)
 		}
 	}
@@ -315,15 +321,23 @@ func (c *core) doubtAll() {
 // there are no nodes.
 func (c *core) hopeless(at place) string {
 	reasons, names, all := map[string]int{}, []string(nil), 0
+	lack, short := map[string]int64{}, map[string]string{}
 	for _, n := range c.nodes {
 		if n.site.obj == nil {
 			continue
 		}
-		q := n.site.obj.Status.Allocatable[c.slots[at.class]]
-		if q.Sign() <= 0 {
-			continue
-		}
 		why := n.lacks(at.wish)
+		if at.want == nil {
+			q := n.site.obj.Status.Allocatable[c.slots[at.class]]
+			if q.Sign() <= 0 {
+				continue
+			}
+		} else if name, by := n.short(at.want); why == "" && name != "" {
+			why = "has too little " + string(name)
+			if least, ok := lack[why]; !ok || by < least {
+				lack[why], short[why] = by, quantity(name, by)
+			}
+		}
 		if why == "" {
 			return ""
 		}
@@ -344,6 +358,9 @@ func (c *core) hopeless(at place) string {
 	})
 	for i, why := range names {
 		names[i] = fmt.Sprintf("%d %s", reasons[why], plural(reasons[why], why))
+		if by := short[why]; by != "" {
+			names[i] += ", short by " + by + " at least"
+		}
 	}
 	return fmt.Sprintf("0 of %d nodes are suitable: %s", all, strings.Join(names, "; "))
 }

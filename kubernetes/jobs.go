@@ -186,7 +186,7 @@ func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
 	if n := o.Spec.Parallelism; n != nil && *n < *o.Spec.Completions && c.promises(o) {
 		return 0, 0, fmt.Errorf("no deadline can be promised to a Job with fewer pods at a time (spec.parallelism %d) than completions (%d)", *n, *o.Spec.Completions)
 	}
-	cl, err = class(c.slots, &o.Spec.Template.Spec)
+	cl, _, err = c.classOf(o.UID, &o.Spec.Template.Spec)
 	if err == nil {
 		err = placeable(&o.Spec.Template.Spec)
 	}
@@ -209,7 +209,7 @@ func (c *core) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adopted 
 		return err
 	}
 	c.nextJob++
-	j.id, j.spec = spec.ID, spec
+	j.id, j.spec, j.want = spec.ID, spec, c.wantOf(o.GetUID())
 	c.byID[j.id] = j
 	c.hold(j, 0)
 	if o, ok := o.(*batchv1.Job); ok {
@@ -269,6 +269,7 @@ func explain(err error) string {
 
 // jobGone hears that a Job needs no more pods.
 func (c *core) jobGone(uid types.UID) {
+	c.unwant(uid)
 	j := c.jobs[uid]
 	delete(c.orphans, uid)
 	delete(c.declined, uid)

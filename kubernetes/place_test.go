@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kubernetes"
 	"github.com/sojourn-sched/sojourn/kubernetes/internal/kubetest"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clients "k8s.io/client-go/kubernetes"
@@ -117,4 +119,88 @@ func TestWishesOnRealServer(t *testing.T) {
 	if got := awaitPod(t, cl, "ssd", isBound).Spec.NodeName; got != "plain" {
 		t.Errorf("the pod that demands a disk is on %s", got)
 	}
+}
+
+// On a real API server pods share nodes by what they request: beside pods of others, with a condition that
+// names what is short, on a node that shrinks and one that is deleted, over a restart.
+func TestShapesOnRealServer(t *testing.T) {
+	_, cl := bare(t)
+	run := func() func() {
+		s, err := kubernetes.New(kubernetes.Config{Client: cl, Shapes: &kubernetes.Shapes{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		stop := sync.OnceFunc(func() {
+			cancel()
+			if err := <-done; err != context.Canceled {
+				t.Errorf("Run = %v", err)
+			}
+		})
+		t.Cleanup(stop)
+		return stop
+	}
+	asks := func(cpu string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
+		}
+	}
+	createNode(t, cl, "n", map[string]string{"cpu": "4", "memory": "8Gi", "pods": "10"}, nil)
+	createPod(t, cl, "other", func(p *corev1.Pod) {
+		asks("1500m")(p)
+		p.Spec.SchedulerName, p.Spec.NodeName = "someone", "n"
+	})
+	stop := run()
+	createPod(t, cl, "large", asks("10"))
+	want := "0 of 1 nodes are suitable: 1 has too little cpu, short by 6 at least"
+	awaitPod(t, cl, "large", func(p *corev1.Pod) bool { return unscheduled(p) == want })
+	createPod(t, cl, "a", asks("2"))
+	awaitPod(t, cl, "a", isBound)
+	createPod(t, cl, "b", asks("1")) // 4 - 1.5 - 2 is too little
+	createPod(t, cl, "c", asks("500m"))
+	awaitPod(t, cl, "c", isBound)
+	remove := func(name string) {
+		if err := cl.CoreV1().Pods("default").Delete(t.Context(), name, *metav1.NewDeleteOptions(0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	run()
+	createPod(t, cl, "d", asks("250m"))
+	resize := func(cpu string) {
+		patch := `{"status":{"allocatable":{"cpu":"` + cpu + `"}}}`
+		if _, err := cl.CoreV1().Nodes().Patch(t.Context(), "n", types.MergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resize("2") // 4 are in use
+	remove("other")
+	remove("c")
+	waits := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			p, err := cl.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil || isBound(p) {
+				t.Errorf("pod %s is on node %q, %v", name, p.Spec.NodeName, err)
+			}
+		}
+	}
+	createNode(t, cl, "m", map[string]string{"cpu": "250m", "memory": "8Gi", "pods": "10"}, nil)
+	if got := awaitPod(t, cl, "d", isBound).Spec.NodeName; got != "m" { // after the scheduler has heard of the rest
+		t.Errorf("pod d is on %s", got)
+	}
+	waits("b", "large")
+	if err := cl.CoreV1().Nodes().Delete(t.Context(), "n", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	createPod(t, cl, "e", asks("100m"))
+	createNode(t, cl, "n", map[string]string{"cpu": "3", "memory": "8Gi", "pods": "10"}, nil)
+	if got := awaitPod(t, cl, "b", isBound).Spec.NodeName; got != "n" { // where a still runs
+		t.Errorf("pod b is on %s", got)
+	}
+	waits("e", "large")
+	remove("a")
+	awaitPod(t, cl, "e", isBound)
 }

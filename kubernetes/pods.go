@@ -49,6 +49,7 @@ func (c *core) podGone(uid types.UID) {
 	if p := c.pods[uid]; p != nil {
 		c.end(p, false)
 		c.fits.unwish(p.wish)
+		c.unwant(uid)
 		delete(c.pods, uid)
 	}
 }
@@ -57,12 +58,12 @@ func (c *core) podGone(uid types.UID) {
 func (c *core) attach(p *pod) {
 	o := p.obj
 	over := o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed
-	if p.class, p.wrong = class(c.slots, &o.Spec); p.wrong == nil {
+	if p.class, p.want, p.wrong = c.classOf(o.UID, &o.Spec); p.wrong == nil {
 		p.wrong = placeable(&o.Spec)
 	}
 	index, owner := uint32(0), metav1.GetControllerOf(o)
 	_, numbered := o.Labels["batch.kubernetes.io/job-completion-index"]
-	if p.wrong == nil && owner != nil && owner.Kind == "Job" && numbered {
+	if p.wrong == nil && owner != nil && owner.Kind == "Job" && numbered && !c.odd(owner.UID, p) {
 		if index, p.wrong = indexOf(o); p.wrong == nil {
 			switch j := c.jobs[owner.UID]; {
 			case j != nil && j.id != 0 && int64(index) < int64(j.spec.Phases[0].Tasks):
@@ -173,6 +174,10 @@ func (c *core) adopt(p *pod) {
 
 // foreign counts the slots that a pod takes beside the policy, or no longer takes.
 func (c *core) foreign(p *pod, sign int) {
+	if c.shapes != nil {
+		c.take(p.node, requestsOf(&p.obj.Spec), int64(sign))
+		return
+	}
 	for i, n := range requests(c.slots, &p.obj.Spec) {
 		p.node.classes[i].foreign += sign * n
 		c.resize(p.node, sojourn.Class(i))

@@ -232,6 +232,11 @@ func (s *Scheduler) watch(ctx context.Context) ([]*corev1.Pod, error) {
 			return nil, ctx.Err()
 		}
 	}
+	if s.core.shapes != nil {
+		if err := s.watchStrangers(ctx); err != nil {
+			return nil, err
+		}
+	}
 	go pods.RunWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced) {
 		return nil, ctx.Err()
@@ -243,6 +248,30 @@ func (s *Scheduler) watch(ctx context.Context) ([]*corev1.Pod, error) {
 	// The handler hears of them all again, which changes nothing.
 	_, err := pods.AddEventHandler(handler(s.events, s.core.pod, func(o *corev1.Pod) { s.core.podGone(o.UID) }))
 	return list, err
+}
+
+// watchStrangers starts the informer of the pods of other schedulers, and of ours in other namespaces.
+func (s *Scheduler) watchStrangers(ctx context.Context) error {
+	bound := "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+	if s.config.Namespace == "" {
+		bound += ",spec.schedulerName!=" + s.config.Name
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithTransform(strip),
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = bound }))
+	pods := factory.Core().V1().Pods().Informer()
+	registration, err := pods.AddEventHandler(handler(s.events, func(o *corev1.Pod) {
+		if o.Spec.SchedulerName != s.config.Name || s.config.Namespace != "" && o.Namespace != s.config.Namespace {
+			s.core.stranger(o)
+		}
+	}, func(o *corev1.Pod) { s.core.strangerGone(o.UID) }))
+	if err != nil {
+		return err
+	}
+	go pods.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // handler makes closures of what an informer hears.
@@ -269,7 +298,11 @@ func strip(o any) (any, error) {
 			c := &p.Spec.Containers[i]
 			*c = corev1.Container{Name: c.Name, Resources: c.Resources, Ports: c.Ports}
 		}
-		p.Spec.InitContainers, p.Status.ContainerStatuses = nil, nil
+		for i := range p.Spec.InitContainers {
+			c := &p.Spec.InitContainers[i]
+			*c = corev1.Container{Name: c.Name, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+		}
+		p.Status.ContainerStatuses = nil
 	}
 	return o, nil
 }

@@ -17,6 +17,9 @@ type node struct {
 	classes []supply
 	excess  string // what an event has said of too few slots
 	site    site
+
+	pods  int                           // of the policy, with shapes
+	taken map[corev1.ResourceName]int64 // by other pods, with shapes; nothing is 0
 }
 
 // A supply is the slots of one class on a node.
@@ -42,6 +45,10 @@ func (c *core) node(o *corev1.Node) {
 	n := c.nodeOf(o.Name)
 	n.gone = false
 	c.see(n, o)
+	if c.shapes != nil {
+		c.resized(n)
+		return
+	}
 	for i := range n.classes {
 		s := &n.classes[i]
 		s.want = 0
@@ -72,6 +79,11 @@ func (c *core) nodeGone(name string) {
 	n := c.nodeOf(name)
 	n.gone = true
 	c.see(n, nil)
+	if c.shapes != nil {
+		c.resized(n)
+		c.forgotten(n)
+		return
+	}
 	for i := range n.classes {
 		n.classes[i].want = 0
 		c.resize(n, sojourn.Class(i))
@@ -81,6 +93,10 @@ func (c *core) nodeGone(name string) {
 
 // forget drops a node that is gone, once nothing is bound to it.
 func (c *core) forget(n *node) {
+	if c.shapes != nil {
+		c.forgotten(n)
+		return
+	}
 	if c.nodes[n.name] == n && n.gone && !slices.ContainsFunc(n.classes, func(s supply) bool { return len(s.slots)+len(s.retiring)+s.foreign > 0 }) {
 		delete(c.nodes, n.name)
 	}
@@ -88,6 +104,9 @@ func (c *core) forget(n *node) {
 
 // resize brings the slots of a class on a node to what the node has to give.
 func (c *core) resize(n *node, class sojourn.Class) {
+	if c.shapes != nil {
+		return
+	}
 	s := &n.classes[class]
 	for len(s.slots)+len(s.retiring)+s.foreign > s.want { // free slots leave first
 		i := slices.IndexFunc(s.slots, func(id sojourn.SlotID) bool { return c.on[id] == nil })
@@ -134,6 +153,10 @@ func (c *core) addSlot(n *node, class sojourn.Class) sojourn.SlotID {
 
 // vacate forgets what ran on a slot, after the policy was told.
 func (c *core) vacate(p *pod) {
+	if c.shapes != nil {
+		c.left(p)
+		return
+	}
 	delete(c.on, p.slot)
 	c.fits.freed[p.node] = true
 	s := &p.node.classes[p.class]
@@ -148,6 +171,9 @@ func (c *core) vacate(p *pod) {
 // takeSlot returns a slot for a pod that runs on a node already: a free one, or one that leaves with
 // the pod.
 func (c *core) takeSlot(n *node, class sojourn.Class) sojourn.SlotID {
+	if c.shapes != nil {
+		return c.adopted(n, class)
+	}
 	s := &n.classes[class]
 	for _, id := range s.slots {
 		if c.on[id] == nil {

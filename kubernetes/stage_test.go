@@ -105,9 +105,11 @@ func (w *stage) setNode(name string, slots int, change func(*corev1.Node)) {
 }
 
 // newPod adds a pod that is a job of its own.
-func (w *stage) newPod(change func(*corev1.PodSpec)) *corev1.Pod {
+func (w *stage) newPod(change func(*corev1.PodSpec)) *corev1.Pod { return w.newPodIn("d", change) }
+
+func (w *stage) newPodIn(space string, change func(*corev1.PodSpec)) *corev1.Pod {
 	uid := types.UID(fmt.Sprintf("u%06d", len(w.pods)))
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(uid), Namespace: "d", UID: uid, Annotations: map[string]string{}}, Spec: template(1)}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(uid), Namespace: space, UID: uid, Annotations: map[string]string{}}, Spec: template(1)}
 	if change != nil {
 		change(&p.Spec)
 	}

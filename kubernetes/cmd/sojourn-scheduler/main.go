@@ -39,6 +39,8 @@ func run(ctx context.Context, args []string) error {
 	policy := flags.String("policy", "default", "the policy and its options, such as hfsp or fair:order=deficit")
 	name := flags.String("name", "sojourn", "what pods name in spec.schedulerName")
 	slots := flags.String("slots", string(kubernetes.DefaultSlot), "the extended resources that are slots, with commas: class 0, class 1, ...")
+	shapes := flags.Bool("shapes", false, "pods share nodes by what they request, in the order of fair over dominant shares; -policy and -slots say nothing then")
+	patience := flags.Duration("patience", time.Minute, "with -shapes: how long pods of one shape wait until a node is reserved for them; below 0: for ever")
 	nodes := flags.String("nodes", "", "a selector of nodes by labels; empty: all that advertise slots")
 	namespace := flags.String("namespace", "", "the namespace of Jobs and pods; empty: all")
 	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server; empty: as a pod of the cluster, or as KUBECONFIG says")
@@ -71,8 +73,12 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	config := kubernetes.Config{Client: client, Policy: p, Name: *name, Namespace: *namespace, Nodes: *nodes, Workers: *workers, Events: *events}
-	for _, s := range strings.Split(*slots, ",") {
-		config.Slots = append(config.Slots, corev1.ResourceName(s))
+	if *shapes {
+		config.Policy, config.Shapes = nil, &kubernetes.Shapes{Patience: *patience}
+	} else {
+		for _, s := range strings.Split(*slots, ",") {
+			config.Slots = append(config.Slots, corev1.ResourceName(s))
+		}
 	}
 	if *lease != "" {
 		space, name, ok := strings.Cut(*lease, "/")
