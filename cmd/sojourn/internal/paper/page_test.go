@@ -136,7 +136,7 @@ func TestPictureShowsTheNumbers(t *testing.T) {
 		svg := string(outcomes(
 			outcome(paperRow{workload: "a", policy: "p", value: 3 * factor}, 2*factor, 0.5*factor),
 			outcome(paperRow{workload: "b", policy: "p", claim: above, limit: 1.5 * factor}, 4*factor, math.NaN()),
-			outcome(paperRow{workload: "c", policy: "p", claim: below, limit: 2.5 * factor}, factor, factor),
+			outcome(paperRow{workload: "c", policy: "p", claim: below, limit: 2.5 * factor}, factor, 1.5*factor),
 		).picture())
 		ticks := tickOf.FindAllStringSubmatch(svg, -1)
 		if len(ticks) < 3 || len(ticks) > 8 {
@@ -158,7 +158,7 @@ func TestPictureShowsTheNumbers(t *testing.T) {
 		near("dot of b", dots[1][1], 4)
 		near("begin of a", lines[0][1], 1.5)
 		near("end of a", lines[0][2], 2.5)
-		near("begin of c", lines[1][1], 0)
+		near("begin of c, which is below the axis", lines[1][1], 0)
 		near("paper's number", papers[0][1], 3)
 		near("limit", papers[1][1], 1.5)
 		near("limit", papers[2][1], 2.5)
@@ -178,6 +178,16 @@ func TestPictureOfManySizes(t *testing.T) {
 	}
 	if texts := tickOf.FindAllStringSubmatch(svg, -1); len(texts) != 4 || texts[3][2] != "1000" || texts[0][2] != "1" {
 		t.Errorf("ticks are %v", texts)
+	}
+}
+
+// The axis is logarithmic from a quotient of 40 on.
+func TestAxisOfManySizes(t *testing.T) {
+	for most, first := range map[float64]string{39: "0", 41: "1"} {
+		svg := string(outcomes(outcome(paperRow{policy: "p", value: 1}, most, 0)).picture())
+		if got := tickOf.FindStringSubmatch(svg); got == nil || got[2] != first {
+			t.Errorf("up to %g, the first tick is %q, want %s", most, got, first)
+		}
 	}
 }
 
