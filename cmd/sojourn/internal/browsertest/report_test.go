@@ -52,6 +52,24 @@ func TestNothingIsCutOff(t *testing.T) {
 	}
 }
 
+// Where the fonts of the page are missing, letters are wider: still nothing is cut off.
+func TestFontsAreMissing(t *testing.T) {
+	for _, v := range []view{usual, {390, 800, true}} {
+		b := openReport(t, sojourn(t, "compare", "--sample"), v)
+		b.run(`document.body.style.fontFamily = '"No Such Font", monospace'`)
+		b.click("#theme") // which draws all anew
+		b.settle()
+		if fonts := value[[]string](b, `[...document.querySelectorAll('canvas')].map(c => c.getContext('2d').font)`); len(fonts) == 0 || slices.ContainsFunc(fonts, func(f string) bool { return !strings.Contains(f, "monospace") }) {
+			t.Errorf("canvases have the fonts %q", fonts)
+		}
+		b.fits()
+		for _, id := range value[[]string](b, `[...document.querySelectorAll('canvas')].map(c => '#' + c.id)`) {
+			b.inside(id)
+		}
+		b.shot(fmt.Sprintf("fonts-%d", v.width))
+	}
+}
+
 // fits checks that nothing is wider than the window, but for what scrolls in a box of its own.
 func (b *tab) fits() {
 	b.Helper()

@@ -9,29 +9,33 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp/kb"
+	core "github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/forecast"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/statuspage"
 )
 
 // The page of a pool says what waits and why, on wide and narrow windows, in the light and in the dark.
 func TestStatusPage(t *testing.T) {
-	policy, err := fifo.New(fifo.Options{})
+	another := func() (core.Policy, error) { return fifo.New(fifo.Options{}) }
+	policy, err := another()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := live.New(policy, live.Options{Slots: 2})
+	w := forecast.New(policy)
+	pool, err := live.New(w, live.Options{Slots: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	end := make(chan struct{})
 	for _, name := range []string{"first", hostile, strings.Repeat("a long name ", 12)} {
-		_, err := pool.Submit(t.Context(), live.Job{Name: name, Pool: "web", Deadline: time.Hour, Phases: []live.Phase{{Tasks: 3, Run: func(context.Context, live.Task) error { <-end; return nil }}}})
+		_, err := pool.Submit(t.Context(), live.Job{Name: name, Pool: "web", Deadline: time.Hour, Phases: []live.Phase{{Tasks: 3, Estimate: 90 * time.Second, Run: func(context.Context, live.Task) error { <-end; return nil }}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	server := httptest.NewServer(http.StripPrefix("/sojourn", statuspage.Handler(pool)))
+	server := httptest.NewServer(http.StripPrefix("/sojourn", statuspage.Handler(pool, statuspage.WithForecast(w, another))))
 	defer server.Close()
 	defer func() {
 		close(end)
@@ -52,6 +56,10 @@ func TestStatusPage(t *testing.T) {
 		}
 		if n := value[int](b, `document.querySelectorAll('img, script').length`); n != 0 {
 			t.Errorf("names made %d elements", n)
+		}
+		// Three jobs of three tasks of 90 s on two slots: the last task starts after 4 x 90 s, a bit less from now.
+		if head, ends := b.text("#jobs thead"), b.column("jobs", 10); !strings.Contains(head, "Finishes in (s)") || len(ends) != 3 || !strings.HasPrefix(ends[0], "17") || !strings.HasPrefix(ends[2], "44") {
+			t.Errorf("below %q jobs finish in %q", head, ends)
 		}
 		open := func() bool { return value[bool](b, `document.querySelector('#job2 details').open`) }
 		if open() {

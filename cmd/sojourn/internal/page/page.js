@@ -113,7 +113,7 @@ function fit(canvas) {
   c.clearRect(0, 0, w, h);
   return [c, w, h];
 }
-const font = (size = 12) => size + 'px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+const font = (size = 12) => size + 'px ' + getComputedStyle(document.body).fontFamily;
 
 function extent(series, keys) {
   let lo = Infinity, hi = -Infinity;
