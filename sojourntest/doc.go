@@ -106,6 +106,10 @@
 // for AppendRanking, but a policy may leave the job out of the ranking, since no more of
 // it is served.
 //
+// Two drivers that offer in different orders get the same tasks if the slots that change places
+// are alike. No law says what happens with slots of other classes or nodes: a policy that counts
+// running tasks, or looks for inputs, may decide otherwise.
+//
 // The cheap questions are asked after every call. The ranking, explanations and the
 // snapshot are asked for after two calls of eight. In a quarter of the histories they are
 // also asked for before and after the first call of each kind with each answer. In
