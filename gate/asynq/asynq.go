@@ -30,6 +30,15 @@
 // policy. A task that is archived or deleted is no task of the gate any more. If it is run again by
 // hand, it runs outside the order, like all that is let go by hand.
 //
+// A task whose handler does not return holds its worker, and its place in the gate, until its timeout, which is asynq's:
+// half an hour unless the options of the task say otherwise. asynq then gives the worker to another task though the handler goes on, and the
+// gate finds the task held again at its second comparison.
+//
+// Clocks do not matter to the gate: it lets tasks go by ID, and measures durations. asynq's leases compare the clocks of servers, which must not
+// differ by 30 s.
+//
+// asynq makes a queue with its first task, so a misspelled name is no error. Its tasks wait until a server works on a queue of that name.
+//
 // If Redis is gone when a task ends, the task goes on until Redis takes the note or the context of the task ends,
 // which is when Redis was gone for longer than asynq's lease of 30 s. asynq may then run the task again, as it does
 // without a gate whenever Redis is gone at the end of a task: asynq 0.26 tries only once to file an end.
@@ -37,6 +46,7 @@ package asynq
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,7 +118,8 @@ type Task struct {
 
 // Enqueue puts tasks of a job into the queue. They may be added to a job that has tasks. If some
 // could not be put in, the error says how many were: they run. An error that wraps
-// asynq.ErrTaskIDConflict or ErrDuplicateTask is about the next one.
+// asynq.ErrTaskIDConflict or ErrDuplicateTask is about the next one. If you give tasks IDs, ErrTaskIDConflict may
+// also mean that the task was put in and the answer of Redis was lost.
 func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error {
 	told, err := json.Marshal(job)
 	if err != nil {
@@ -125,13 +136,12 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 			failed = fmt.Errorf("gate/asynq: job %q: task %d of %d, those before it are in the queue: it has a group", job.ID, i+1, len(tasks))
 			break
 		}
-		options := append(slices.Clone(t.Options), asynq.Queue(q.name), asynq.ProcessIn(never))
-		info, err := q.client.EnqueueContext(ctx, asynq.NewTaskWithHeaders(t.Type, t.Payload, headers), options...)
+		id, err := q.put(ctx, asynq.NewTaskWithHeaders(t.Type, t.Payload, headers), t.Options)
 		if err != nil {
 			failed = fmt.Errorf("gate/asynq: job %q: task %d of %d, those before it are in the queue: %w", job.ID, i+1, len(tasks), err)
 			break
 		}
-		n.Tasks = append(n.Tasks, gate.Task{ID: info.ID, Job: job, State: gate.Held, Since: time.Now()})
+		n.Tasks = append(n.Tasks, gate.Task{ID: id, Job: job, State: gate.Held, Since: time.Now()})
 	}
 	if len(n.Tasks) == 0 {
 		return failed
@@ -140,6 +150,35 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 		return err
 	}
 	return failed // the gate finds the tasks without the note, only later
+}
+
+// put puts a held task into the queue and returns its ID. The client of Redis sends a task again if the answer was lost. Redis
+// then says that it has the task already, which is no error if nobody else can have put it in.
+func (q *Queue) put(ctx context.Context, t *asynq.Task, options []asynq.Option) (id string, err error) {
+	id = rand.Text()
+	all := append([]asynq.Option{asynq.TaskID(id)}, options...) // the last one of a kind counts
+	info, err := q.client.EnqueueContext(ctx, t, append(all, asynq.Queue(q.name), asynq.ProcessIn(never))...)
+	if err == nil {
+		return info.ID, nil
+	}
+	if slices.ContainsFunc(options, func(o asynq.Option) bool { return o.Type() == asynq.TaskIDOpt }) {
+		return "", err
+	}
+	if errors.Is(err, asynq.ErrTaskIDConflict) {
+		return id, nil
+	}
+	if errors.Is(err, asynq.ErrDuplicateTask) {
+		if _, lost := q.inspector.GetTaskInfo(q.name, id); lost == nil {
+			return id, nil
+		}
+	}
+	return "", err
+}
+
+// jobOf returns the job that the headers of a task name. It reports false for tasks that are no business of the gate.
+func jobOf(headers map[string]string) (job gate.Job, ok bool) {
+	err := json.Unmarshal([]byte(headers[header]), &job)
+	return job, err == nil
 }
 
 // A note is a gate.Note as it is in Redis.
@@ -175,7 +214,7 @@ func (q *Queue) insist(ctx context.Context, n note) {
 // Middleware tells the gate of the ends of tasks. Tasks without a job pass it untouched.
 func (q *Queue) Middleware(next asynq.Handler) asynq.Handler {
 	return asynq.HandlerFunc(func(ctx context.Context, t *asynq.Task) (err error) {
-		if t.Headers()[header] == "" {
+		if _, ok := jobOf(t.Headers()); !ok {
 			return next.ProcessTask(ctx, t)
 		}
 		start := time.Now()
@@ -207,7 +246,7 @@ func (q *Queue) SetDelay(f asynq.RetryDelayFunc) { q.delay = f }
 // RetryDelay is the RetryDelayFunc for the servers of the queue. It holds failed tasks of jobs back
 // for the gate, which waits for the delay of [Queue.SetDelay]. Other tasks get that delay from asynq.
 func (q *Queue) RetryDelay(n int, err error, t *asynq.Task) time.Duration {
-	if t.Headers()[header] != "" {
+	if _, ok := jobOf(t.Headers()); ok {
 		return never
 	}
 	return q.delay(n, err, t)
@@ -267,13 +306,11 @@ func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
 				return nil, err
 			}
 			for _, info := range infos {
-				t := gate.Task{ID: info.ID, State: list.state}
-				if json.Unmarshal([]byte(info.Headers[header]), &t.Job) != nil {
-					continue // asynq's own
-				}
-				if q.over(info) {
+				job, ok := jobOf(info.Headers)
+				if !ok || q.over(info) {
 					continue
 				}
+				t := gate.Task{ID: info.ID, Job: job, State: list.state}
 				if i, ok := index[t.ID]; ok {
 					tasks[i] = t
 					continue

@@ -151,6 +151,8 @@ func (h *host) once(except func(id string) int) {
 
 func none(string) int { return 0 }
 
+func newFair() sojourn.Policy { f, err := fair.New(fair.Options{}); return policy(f, err) }
+
 func policy(p sojourn.Policy, err error) sojourn.Policy {
 	if err != nil {
 		panic(err)
