@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -68,7 +69,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if s.config.Lease == nil {
 		return s.lead(ctx)
 	}
-	return s.elect(ctx, s.config.Lease)
+	return s.config.Lease.Hold(ctx, s.config.Client, s.lead)
 }
 
 // Times of a Lease. Who cannot renew it knows that leaseTime-renewTime before anybody else can take it.
@@ -78,16 +79,18 @@ const (
 	patience  = 3 * time.Second // how long requests under way may take after the end
 )
 
-// elect waits until this scheduler is elected, and schedules. It gives the Lease back once no request is
-// under way any more. The elector's own ReleaseOnCancel would do so earlier: it ends the context of who
-// leads only after it has given the Lease back, or has failed to for as long as it tries to renew.
-func (s *Scheduler) elect(ctx context.Context, lease *Lease) error {
+// Hold waits until the identity of the Lease is elected, and calls lead, whose context ends when it is no
+// longer. It returns when lead does, and gives the Lease back. If the election was lost, it returns an error.
+// Scheduler.Run does this itself; Hold is for other programs, such as package suspend.
+func (lease *Lease) Hold(ctx context.Context, client kubernetes.Interface, lead func(context.Context) error) error {
+	// The elector's own ReleaseOnCancel would give the Lease back earlier: it ends the context of who leads
+	// only after it has given it back, or has failed to for as long as it tries to renew.
 	candidate, retire := context.WithCancel(context.WithoutCancel(ctx))
 	defer retire()
 	elected := make(chan context.Context, 1)
 	lock := &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
-		Client:     s.config.Client.CoordinationV1(),
+		Client:     client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
@@ -107,7 +110,7 @@ func (s *Scheduler) elect(ctx context.Context, lease *Lease) error {
 		case <-ctx.Done():
 			done <- ctx.Err()
 		case leading := <-elected:
-			done <- s.leadWhile(ctx, leading)
+			done <- leadWhile(ctx, leading, lead)
 		}
 	}()
 	elector.Run(candidate)
@@ -129,12 +132,12 @@ func release(lock *resourcelock.LeaseLock) {
 	_ = lock.Update(ctx, *record) // of the version that was read
 }
 
-// leadWhile schedules until ctx ends, or leading, which is an error of its own.
-func (s *Scheduler) leadWhile(ctx, leading context.Context) error {
+// leadWhile leads until ctx ends, or leading, which is an error of its own.
+func leadWhile(ctx, leading context.Context, lead func(context.Context) error) error {
 	both, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(leading, cancel)()
-	err := s.lead(both)
+	err := lead(both)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return errors.New("kubernetes: leadership is lost")
 	}

@@ -146,9 +146,13 @@ func (k *Kubelet) step(ctx context.Context, pod *corev1.Pod) (time.Duration, err
 	return 0, k.phase(ctx, pod, end)
 }
 
-// phase writes the phase of this very pod, not of a later one of the same name.
+// phase writes the phase of this very pod, not of a later one of the same name. A pod that runs is ready.
 func (k *Kubelet) phase(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"phase":%q}}`, pod.UID, phase)
+	ready := corev1.ConditionFalse
+	if phase == corev1.PodRunning {
+		ready = corev1.ConditionTrue
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"status":{"phase":%q,"conditions":[{"type":"Ready","status":%q}]}}`, pod.UID, phase, ready)
 	_, err := k.Client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
 }

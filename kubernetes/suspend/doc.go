@@ -1,0 +1,58 @@
+// Package suspend gives Jobs of Kubernetes turns in the order of a sojourn policy, without a scheduler of
+// its own. Use it in clusters that you may not re-schedule: stock kube-scheduler places the pods, and this
+// package decides how many pods each batch/v1 Job may run. It writes spec.suspend and spec.parallelism of
+// Jobs and touches no pod.
+//
+//	policy, err := hfsp.New(hfsp.Options{})
+//	...
+//	c, err := suspend.New(suspend.Config{Client: client, Policy: policy, Slots: 100})
+//	...
+//	err = c.Run(ctx)
+//
+// Users label their Jobs, and create them suspended, so that no pod starts before its turn:
+//
+//	metadata:
+//	  labels: {sojourn-sched.github.io/managed: "true"}
+//	spec:
+//	  suspend: true
+//	  completions: 100
+//	  parallelism: 20      # the most pods at a time
+//
+// The command cmd/sojourn-jobs is this package with flags.
+//
+// # What it writes
+//
+// A Job runs as many pods at a time as the policy has given it slots. A Job that has none is suspended. The
+// annotation [Parallelism] keeps what spec.parallelism was at first: change it to allow more pods or fewer,
+// as spec.parallelism itself is overwritten. [Granted] says how many pods the Job may run; the annotation
+// [kubernetes.Admitted] says since when the policy has the Job. The annotations Size, Weight, Deadline and
+// Pool of package kubernetes describe the Job, and one that is wrong, or a Job that the policy refuses, gets
+// the condition [kubernetes.Rejected] and a Warning event.
+//
+// A Job has one patch under way at a time, and what changes meanwhile goes into the next one.
+//
+// # What is promised
+//
+//   - All managed Jobs together run at most Config.Slots pods at a time, those that still terminate included.
+//     It can be more for as long as the Job controller has not heard of a patch, after somebody else has
+//     changed a Job, and while a Job that was deleted still has pods.
+//   - A pod that runs is not ended, unless the policy preempts. When a pod has ended, the Job controller makes
+//     the next one before anybody is asked. If the policy gives the slot to another Job, parallelism falls by
+//     one, but not below the number of pods that are ready. The Job controller then ends a pod that is not
+//     scheduled or does not run yet, if there is one. It tells how many pods are ready about once a second, so
+//     it may end a pod that has been ready for less.
+//   - Pods that end so do not count as failures of the Job.
+//   - After a restart nothing is lost but what the policy has learned. Jobs that run are adopted.
+//
+// # What is not
+//
+//   - Which pod ends if the policy preempts. The Job controller chooses: pods that are not ready first, then
+//     the youngest. Policies preempt only if their options say so (hfsp with Kill, fair with timeouts).
+//   - Which index runs next. The policy counts the tasks of a Job.
+//   - That a pod which may run finds room: a slot is a number here, not cpu and memory. Choose Slots, so that
+//     kube-scheduler can place as many pods of your Jobs.
+//   - Exact times. A pod counts from the patch that allowed it.
+//
+// A user who suspends a Job that runs has it suspended: the policy holds its tasks until the Job is resumed. To
+// take a Job out of the order, remove its label; it then stays as it is.
+package suspend
