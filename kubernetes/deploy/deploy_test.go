@@ -17,6 +17,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/kubernetes"
 	"github.com/sojourn-sched/sojourn/kubernetes/internal/kubetest"
+	"github.com/sojourn-sched/sojourn/kubernetes/suspend"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clients "k8s.io/client-go/kubernetes"
 )
 
@@ -255,6 +257,62 @@ func TestScheduler(t *testing.T) {
 		t.Errorf("the Lease is not given back: %v, %v", lease.Spec.HolderIdentity, err)
 	}
 	want := slices.DeleteFunc(granted(t, list), func(verb string) bool { // older API servers are asked for lists
+		return strings.HasPrefix(verb, "list ") && !slices.Contains(w.Used(), verb)
+	})
+	if got := w.Used(); !slices.Equal(got, want) {
+		t.Errorf("it used %q\nand the roles give %q", got, want)
+	}
+	if got := w.Denied(); len(got) > 0 {
+		t.Errorf("forbidden: %q", got)
+	}
+}
+
+// The same of the command that gives turns to Jobs, which has no dashboard.
+func TestJobs(t *testing.T) {
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
+		t.Fatal("no servers: run kubernetes/test.sh")
+	}
+	c := kubetest.Start(t)
+	cl := c.Client()
+	if err := c.StartControllers(t.Context(), "job-controller", "garbage-collector-controller"); err != nil {
+		t.Fatal(err)
+	}
+	list := manifests(t, "jobs.yaml")
+	apply(t, c, list)
+	w, err := c.Witness()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	kubeconfig, err := w.Kubeconfig(t.Context(), c, "sojourn", "sojourn-jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch(t, c, find[appsv1.Deployment](t, list, "Deployment"), kubeconfig, "-slots=3")
+	managed := func(j *batchv1.Job) *batchv1.Job {
+		j.Labels = map[string]string{suspend.Managed: "true"}
+		return j
+	}
+	create(t, cl, managed(job("long", 8, true, nil)))
+	create(t, cl, managed(job("wrong", 1, true, map[string]string{kubernetes.Size: "long"})))
+	waitFor(t, "long", func() bool {
+		j, err := cl.BatchV1().Jobs("default").Get(t.Context(), "long", metav1.GetOptions{})
+		return err == nil && j.Status.Active == 3
+	})
+	waitFor(t, "wrong", func() bool { return condition(t, cl, "wrong", kubernetes.Rejected) })
+	for range 2 { // the second event about it is a patch of the first
+		patch := []byte(`{"spec":{"parallelism":1}}`)
+		if _, err := cl.BatchV1().Jobs("default").Patch(t.Context(), "long", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "long again", func() bool {
+			j, err := cl.BatchV1().Jobs("default").Get(t.Context(), "long", metav1.GetOptions{})
+			return err == nil && *j.Spec.Parallelism == 3
+		})
+	}
+	waitFor(t, "second event", func() bool { return slices.Contains(w.Used(), "patch events") })
+	c.Stop("sojourn-jobs")
+	want := slices.DeleteFunc(granted(t, list), func(verb string) bool {
 		return strings.HasPrefix(verb, "list ") && !slices.Contains(w.Used(), verb)
 	})
 	if got := w.Used(); !slices.Equal(got, want) {
