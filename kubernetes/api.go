@@ -146,10 +146,16 @@ func (a *api) bind(p *corev1.Pod, node string, attempt uint32) {
 		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID, Annotations: map[string]string{Attempt: strconv.FormatUint(uint64(attempt), 10)}},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
 	}
+	a.place(p, attempt, func() error {
+		return a.client.CoreV1().Pods(b.Namespace).Bind(a.ctx, b, metav1.CreateOptions{})
+	})
+}
+
+// place makes a request that binds or pins a pod, and tells the core if it was refused.
+func (a *api) place(p *corev1.Pod, attempt uint32, try func() error) {
 	var seen *corev1.Pod // after a conflict
 	request := func() (err error) {
-		err = a.client.CoreV1().Pods(b.Namespace).Bind(a.ctx, b, metav1.CreateOptions{})
-		if apierrors.IsConflict(err) {
+		if err = try(); apierrors.IsConflict(err) {
 			seen, err = a.conflict(p, err)
 		}
 		return err

@@ -29,6 +29,13 @@ const (
 	Rejected = prefix + "Rejected" // condition of a Job that the policy has not accepted
 )
 
+// With [Config.GatePin] pods have this scheduling gate, and a label whose value is [Config.Name].
+const (
+	Gate    = prefix + "policy"  // the gate that the scheduler removes
+	Managed = prefix + "managed" // the label
+	Pinned  = prefix + "node"    // annotation of a pod whose gate was removed: the node that it is pinned to
+)
+
 // DefaultSlot is the extended resource of which each pod requests one, by default.
 const DefaultSlot corev1.ResourceName = prefix + "slot"
 
@@ -59,6 +66,12 @@ type Config struct {
 	// Nodes selects nodes by their labels, such as "pool=batch". Empty means all nodes that
 	// advertise slots.
 	Nodes string
+
+	// GatePin leaves it to another scheduler to place pods. A pod waits behind the scheduling gate Gate, with
+	// the label Managed. Its turn comes when the gate is removed, and its nodeSelector names the node: this
+	// cannot be undone. Choose it if pods have claims of volumes, or the nodes run other pods as well. It
+	// excludes Shapes.
+	GatePin bool
 
 	// Workers is how many requests are under way at a time. Zero means 16. With one, binds reach the
 	// API server in the order of the policy.
@@ -94,6 +107,8 @@ func (c Config) withDefaults() (Config, labels.Selector, error) {
 		return c, nil, errors.New("kubernetes: Config has Slots and Shapes: want one of them")
 	case c.Workers < 0:
 		return c, nil, fmt.Errorf("kubernetes: Config.Workers is %d", c.Workers)
+	case c.GatePin && c.Shapes != nil:
+		return c, nil, errors.New("kubernetes: Config.GatePin and Config.Shapes exclude each other")
 	case len(c.Slots) > 256:
 		return c, nil, fmt.Errorf("kubernetes: Config.Slots has %d resources; at most 256", len(c.Slots))
 	case c.Lease != nil && (c.Lease.Namespace == "" || c.Lease.Name == "" || c.Lease.Identity == ""):

@@ -17,6 +17,7 @@ import (
 // An actuator carries out what a core decides. Its methods return at once.
 type actuator interface {
 	bind(p *corev1.Pod, node string, attempt uint32)
+	pin(p *corev1.Pod, node, host string, attempt uint32)
 	evict(p *corev1.Pod, attempt uint32)
 	admit(o *batchv1.Job)
 	reject(o *batchv1.Job, message string, again bool) // again: it was refused before, for another reason
@@ -29,6 +30,7 @@ type actuator interface {
 // A core is what the scheduler knows of the cluster, and owns the policy. It is for one goroutine.
 type core struct {
 	name     string
+	pins     bool // gates are removed, and nobody is bound
 	slots    []corev1.ResourceName
 	selector labels.Selector
 	truth    *account.Account
@@ -125,7 +127,7 @@ type pod struct {
 
 func newCore(c Config, selector labels.Selector, act actuator, now func() sojourn.Time) (*core, error) {
 	k := &core{
-		name: c.Name, slots: c.Slots, selector: selector, act: act,
+		name: c.Name, pins: c.GatePin, slots: c.Slots, selector: selector, act: act,
 		words: max(0, c.Events),
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
 		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{}, declined: map[types.UID]bool{}, fits: newFits(),
@@ -193,6 +195,10 @@ func (c *core) start(a sojourn.Assignment) bool {
 	t.run = p
 	p.state, p.attempt, p.slot, p.node = picked, a.Attempt, a.Slot, c.home[a.Slot]
 	c.on[a.Slot] = p
-	c.act.bind(p.obj, p.node.name, p.attempt)
+	if c.pins {
+		c.act.pin(p.obj, p.node.name, p.node.host, p.attempt)
+	} else {
+		c.act.bind(p.obj, p.node.name, p.attempt)
+	}
 	return true
 }

@@ -109,6 +109,8 @@ func (w *world) heard(c *core, p *corev1.Pod) {
 	}
 }
 
+func (w *world) pin(p *corev1.Pod, node, _ string, attempt uint32) { w.bind(p, node, attempt) }
+
 func (w *world) evict(p *corev1.Pod, attempt uint32) {
 	switch w.rand.IntN(4) {
 	case 0:

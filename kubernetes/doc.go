@@ -72,6 +72,21 @@
 //
 // A pod that waits for 5 seconds gets an event that says why: see [Config] Events.
 //
+// # Another scheduler places pods
+//
+// With [Config.GatePin] it is stock kube-scheduler, or any other one, that binds. Use it if pods have
+// claims of volumes or spread constraints, or share their nodes. Pods need the label and the gate:
+//
+//	template:
+//	  metadata: {labels: {sojourn-sched.github.io/managed: sojourn}}
+//	  spec:
+//	    schedulingGates: [{name: sojourn-sched.github.io/policy}]
+//
+// When a pod's turn comes, one patch removes the gate and pins it to a node by its nodeSelector. The API
+// server lets nobody change that later: a pod whose node is cordoned before it was placed is evicted, and
+// its Job makes another one. The order of picks is the policy's; the other scheduler may reorder those
+// that it has not placed yet. It takes three writes to start a pod, not one.
+//
 // # Restarts
 //
 // All state is in the API server. A scheduler that starts lists nodes, Jobs and pods, and tells the

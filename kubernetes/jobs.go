@@ -18,7 +18,7 @@ import (
 // job hears of a Job, in whatever state.
 func (c *core) job(o *batchv1.Job) {
 	j, suspended := c.jobs[o.UID], suspended(o)
-	if o.Spec.Template.Spec.SchedulerName != c.name || !indexed(o) && !suspended {
+	if !c.ours(&o.Spec.Template) || !indexed(o) && !suspended {
 		return
 	}
 	if over(o) {
@@ -188,7 +188,7 @@ func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
 	}
 	cl, _, err = c.classOf(o.UID, &o.Spec.Template.Spec)
 	if err == nil {
-		err = placeable(&o.Spec.Template.Spec)
+		err = c.placeable(&o.Spec.Template.Spec)
 	}
 	return int(*o.Spec.Completions), cl, err
 }

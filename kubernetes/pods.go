@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,7 +35,12 @@ func (c *core) pod(o *corev1.Pod) {
 		c.bound(p)
 	case o.DeletionTimestamp != nil && (p.state != picked || p.settled): // otherwise the answer to its bind will tell
 		c.end(p, false)
-	case p.state == unseen && p.task != nil && p.wrong == nil && len(o.Spec.SchedulingGates) == 0:
+	case c.pinned(p):
+		if p.state != picked && p.state != running && p.state != foreign {
+			c.adopt(p) // from before a restart
+		}
+		c.unstick(p)
+	case p.state == unseen && p.task != nil && p.wrong == nil && c.open(o):
 		p.state = waiting
 		p.task.waiting = append(p.task.waiting, p)
 		p.task.blocked = false // it may have other wishes
@@ -59,10 +65,13 @@ func (c *core) attach(p *pod) {
 	o := p.obj
 	over := o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed
 	if p.class, p.want, p.wrong = c.classOf(o.UID, &o.Spec); p.wrong == nil {
-		p.wrong = placeable(&o.Spec)
+		p.wrong = c.placeable(&o.Spec)
 	}
 	index, owner := uint32(0), metav1.GetControllerOf(o)
 	_, numbered := o.Labels["batch.kubernetes.io/job-completion-index"]
+	if p.wrong == nil && c.pins && o.Spec.NodeName == "" && len(o.Spec.SchedulingGates) == 0 && o.Annotations[Pinned] == "" {
+		p.wrong = fmt.Errorf("the pod has no scheduling gate %s, so it does not wait for its turn", Gate)
+	}
 	if p.wrong == nil && owner != nil && owner.Kind == "Job" && numbered && !c.odd(owner.UID, p) {
 		if index, p.wrong = indexOf(o); p.wrong == nil {
 			switch j := c.jobs[owner.UID]; {
@@ -148,7 +157,7 @@ func (c *core) refuse(p *pod) {
 
 // adopt takes over a pod that somebody else has bound, or this scheduler before a restart.
 func (c *core) adopt(p *pod) {
-	p.node = c.nodeOf(p.obj.Spec.NodeName)
+	p.node = c.nodeOf(placeOf(p.obj))
 	if p.task != nil {
 		c.unwait(p)
 		now, last := c.truth.Task(p.task.id)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -170,12 +171,12 @@ func (s *Scheduler) lead(ctx context.Context) error {
 	s.core.restoring = true
 	s.round()
 	for _, p := range running {
-		if p.Spec.NodeName != "" {
+		if placeOf(p) != "" {
 			s.core.pod(p)
 		}
 	}
 	for _, p := range running {
-		if p.Spec.NodeName == "" {
+		if placeOf(p) == "" {
 			s.core.pod(p)
 		}
 	}
@@ -216,6 +217,10 @@ func (s *Scheduler) watch(ctx context.Context) ([]*corev1.Pod, error) {
 	all := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(s.config.Namespace), informers.WithTransform(strip))
 	ours := informers.NewSharedInformerFactoryWithOptions(s.config.Client, 0, informers.WithNamespace(s.config.Namespace), informers.WithTransform(strip),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+			if s.config.GatePin {
+				o.LabelSelector = labels.Set{Managed: s.config.Name}.String()
+				return
+			}
 			o.FieldSelector = fields.OneTermEqualSelector("spec.schedulerName", s.config.Name).String()
 		}))
 	nodes, jobs, pods := all.Core().V1().Nodes().Informer(), all.Batch().V1().Jobs().Informer(), ours.Core().V1().Pods().Informer()

@@ -17,6 +17,8 @@ type node struct {
 	classes []supply
 	excess  string // what an event has said of too few slots
 	site    site
+	host    string // its label kubernetes.io/hostname
+	shut    bool   // no pod may be placed there
 
 	pods  int                           // of the policy, with shapes
 	taken map[corev1.ResourceName]int64 // by other pods, with shapes; nothing is 0
@@ -43,7 +45,7 @@ func (c *core) nodeOf(name string) *node {
 // node hears of a node, in whatever state.
 func (c *core) node(o *corev1.Node) {
 	n := c.nodeOf(o.Name)
-	n.gone = false
+	n.gone, n.host, n.shut = false, o.Labels[corev1.LabelHostname], !usable(o)
 	c.see(n, o)
 	if c.shapes != nil {
 		c.resized(n)
@@ -58,6 +60,7 @@ func (c *core) node(o *corev1.Node) {
 		}
 		c.resize(n, sojourn.Class(i))
 	}
+	c.unpin(n)
 	before := n.excess
 	if n.excess = c.excess(n); n.excess != before && n.excess != "" && usable(o) {
 		c.act.warn(o, "TooFewSlots", n.excess)
@@ -77,7 +80,7 @@ func (c *core) excess(n *node) string {
 // nodeGone hears that a node was deleted. What runs there ends when its pods do.
 func (c *core) nodeGone(name string) {
 	n := c.nodeOf(name)
-	n.gone = true
+	n.gone, n.shut = true, true
 	c.see(n, nil)
 	if c.shapes != nil {
 		c.resized(n)
@@ -88,6 +91,7 @@ func (c *core) nodeGone(name string) {
 		n.classes[i].want = 0
 		c.resize(n, sojourn.Class(i))
 	}
+	c.unpin(n)
 	c.forget(n)
 }
 

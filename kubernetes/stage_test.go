@@ -60,12 +60,13 @@ func stageOf(t fataler, c Config) *stage {
 func (w *stage) bind(p *corev1.Pod, node string, attempt uint32) {
 	w.order = append(w.order, bind{p.UID, node, attempt})
 }
-func (w *stage) evict(p *corev1.Pod, _ uint32)             { w.end(p.UID) }
-func (w *stage) admit(*batchv1.Job)                        {}
-func (w *stage) reject(*batchv1.Job, string, bool)         {}
-func (w *stage) accept(*batchv1.Job)                       {}
-func (w *stage) tell(*corev1.Pod, string, string)          {}
-func (w *stage) unplaceable(p *corev1.Pod, message string) { w.unplaced[p.UID] = message }
+func (w *stage) pin(p *corev1.Pod, node, _ string, attempt uint32) { w.bind(p, node, attempt) }
+func (w *stage) evict(p *corev1.Pod, _ uint32)                     { w.end(p.UID) }
+func (w *stage) admit(*batchv1.Job)                                {}
+func (w *stage) reject(*batchv1.Job, string, bool)                 {}
+func (w *stage) accept(*batchv1.Job)                               {}
+func (w *stage) tell(*corev1.Pod, string, string)                  {}
+func (w *stage) unplaceable(p *corev1.Pod, message string)         { w.unplaced[p.UID] = message }
 func (w *stage) warn(o runtime.Object, _, message string) {
 	if p, ok := o.(*corev1.Pod); ok {
 		w.warned[p.UID] = message

@@ -44,6 +44,7 @@ func run(ctx context.Context, args []string) error {
 	nodes := flags.String("nodes", "", "a selector of nodes by labels; empty: all that advertise slots")
 	namespace := flags.String("namespace", "", "the namespace of Jobs and pods; empty: all")
 	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server; empty: as a pod of the cluster, or as KUBECONFIG says")
+	gatePin := flags.Bool("gate-pin", false, "remove the gate of pods and pin them to nodes, and leave it to another scheduler to place them")
 	workers := flags.Int("workers", 16, "requests under way at a time")
 	events := flags.Int("events", 10, "the most events a second that say why pods wait; below 0: none")
 	qps := flags.Float64("qps", -1, "the most requests a second; below 0: no limit but the API server's")
@@ -72,7 +73,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	config := kubernetes.Config{Client: client, Policy: p, Name: *name, Namespace: *namespace, Nodes: *nodes, Workers: *workers, Events: *events}
+	config := kubernetes.Config{Client: client, Policy: p, Name: *name, Namespace: *namespace, Nodes: *nodes, Workers: *workers, Events: *events, GatePin: *gatePin}
 	if *shapes {
 		config.Policy, config.Shapes = nil, &kubernetes.Shapes{Patience: *patience}
 	} else {
