@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -92,7 +92,10 @@ type payload struct {
 
 // gate starts a gate.
 func (h *host) gate(p sojourn.Policy, o gate.Options) {
-	o.Workers, o.Log = workers, slog.New(slog.NewTextHandler(io.Discard, nil))
+	o.Workers = workers
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	g, err := gate.New(p, h.queue, o)
 	if err != nil {
 		h.t.Fatal(err)
@@ -277,6 +280,109 @@ func testBadInput(t *testing.T, opt asynq.RedisClientOpt) {
 	}
 	if tasks, err := h.queue.Tasks(ctx); err != nil || len(tasks) != 1 || tasks[0].ID != "same" || tasks[0].Job.ID != "x" {
 		t.Errorf("tasks %v, error %v", tasks, err)
+	}
+}
+
+// An order is one that benchmarks compare.
+type order struct {
+	name  string
+	new   func() (sojourn.Policy, error) // nil: asynq's own order
+	ahead int
+}
+
+var orders = []order{
+	{"native", nil, 0},
+	{"fifo", func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }, 0},
+	{"leastwork", func() (sojourn.Policy, error) { return leastwork.New(leastwork.Options{}) }, 0},
+	{"leastwork,ahead=4", func() (sojourn.Policy, error) { return leastwork.New(leastwork.Options{}) }, 4},
+}
+
+// open starts a host that waits for work, and returns a function that puts a batch in.
+func (o *order) open(b *testing.B) (h *host, put func(job string, tasks int, length time.Duration)) {
+	h = newHost(b, 1, redisOf(b))
+	if o.new != nil {
+		h.gate(policy(o.new()), gate.Options{Ahead: o.ahead})
+		put = func(job string, tasks int, length time.Duration) { h.enqueue(job, tasks, length) }
+	} else {
+		client := asynq.NewClientFromRedisClient(h.redis)
+		put = func(job string, tasks int, length time.Duration) {
+			text, err := json.Marshal(payload{job, length})
+			for range tasks {
+				if err == nil {
+					_, err = client.Enqueue(asynq.NewTask("task", text))
+				}
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	h.start = time.Now()
+	return h, put
+}
+
+// BenchmarkThroughput puts in one batch of equal tasks for four workers. It reports how many end a second.
+func BenchmarkThroughput(b *testing.B) {
+	for i, n := range []int{2000, 800, 80, 16} {
+		length := []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second}[i]
+		for _, o := range orders {
+			if o.name == "fifo" {
+				continue
+			}
+			b.Run(fmt.Sprintf("tasks=%v/%s", length, o.name), func(b *testing.B) {
+				var took time.Duration
+				for range b.N {
+					h, put := o.open(b)
+					put("one", n, length)
+					h.wait(n)
+					took += time.Since(h.start)
+					h.stop()
+				}
+				b.ReportMetric(float64(n*b.N)/took.Seconds(), "tasks/s")
+				b.ReportMetric(float64(took.Microseconds())*workers/float64(n*b.N)/1000, "slot-ms/task")
+			})
+		}
+	}
+}
+
+// BenchmarkSizes puts in 60 batches over time, most of them small, for four workers at a load of 0.7. It reports the
+// sojourn times of the batches of up to 3 tasks, and of the others.
+func BenchmarkSizes(b *testing.B) {
+	const length = 50 * time.Millisecond
+	for _, o := range orders {
+		b.Run(o.name, func(b *testing.B) {
+			random := rand.New(rand.NewPCG(1, 1))
+			times := map[string][]time.Duration{}
+			for range b.N {
+				h, put := o.open(b)
+				kinds, starts, total := map[string]string{}, map[string]time.Duration{}, 0
+				for i := range 60 {
+					job, n, kind := fmt.Sprint(i), 1+random.IntN(3), "small"
+					if i%10 == 0 {
+						n, kind = 30+random.IntN(20), "large"
+					}
+					kinds[job], starts[job], total = kind, time.Since(h.start), total+n
+					put(job, n, length)
+					time.Sleep(time.Duration(random.ExpFloat64() * 5.8 / workers / 0.7 * float64(length)))
+				}
+				h.wait(total)
+				h.stop()
+				for job, ends := range h.ends {
+					took := slices.Max(ends) - starts[job]
+					times[kinds[job]], times["all"] = append(times[kinds[job]], took), append(times["all"], took)
+				}
+			}
+			for name, list := range times {
+				slices.Sort(list)
+				var sum time.Duration
+				for _, t := range list {
+					sum += t
+				}
+				b.ReportMetric(float64(sum.Milliseconds())/float64(len(list)), name+"-mean-ms")
+				b.ReportMetric(float64(list[len(list)/2].Milliseconds()), name+"-median-ms")
+				b.ReportMetric(float64(list[len(list)*99/100].Milliseconds()), name+"-p99-ms")
+			}
+		})
 	}
 }
 

@@ -1,11 +1,13 @@
 package asynq_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -166,40 +168,41 @@ func testNoJob(t *testing.T, opt asynq.RedisClientOpt) {
 	h.once(func(string) int { return 1 })
 }
 
-// The clocks of producers are wrong by years: the tasks run, each once.
+// The clocks of producers are wrong by years: the policy refuses none of their jobs, and the tasks run, each once.
 func TestWrongClocks(t *testing.T) { eachRedis(t, testWrongClocks) }
 
 func testWrongClocks(t *testing.T, opt asynq.RedisClientOpt) {
 	h := newHost(t, 1, opt)
-	const key = "asynq:{default}:sojourn"
-	for i, wrong := range []int{-100, -1, 0, 1, 100} {
-		job := fmt.Sprint(i)
-		h.enqueue(job, 3, time.Millisecond)
-		text, err := h.redis.RPop(t.Context(), key).Result()
+	client := asynq.NewClientFromRedisClient(h.redis)
+	var log bytes.Buffer
+	h.gate(newFair(), gate.Options{Compare: time.Hour, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	h.enqueue("first", 1, 0)
+	h.wait(1) // from now on the gate knows of tasks by notes alone
+	for i, wrong := range []int{-1000, -1, 0, 1, 1000} {
+		id := fmt.Sprint(i)
+		p, err := json.Marshal(payload{Job: id})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var note map[string]any
-		if err := json.Unmarshal([]byte(text), &note); err != nil {
+		task := asynq.NewTaskWithHeaders("task", p, map[string]string{"sojourn-job": fmt.Sprintf(`{"ID":%q}`, id)})
+		if _, err := client.Enqueue(task, asynq.TaskID(id), asynq.ProcessIn(1e6*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		for _, task := range note["Tasks"].([]any) {
-			task.(map[string]any)["Since"] = time.Now().AddDate(wrong, 0, 0)
-		}
-		changed, err := json.Marshal(note)
+		note, err := json.Marshal(map[string]any{"Kind": gate.Added, "Tasks": []gate.Task{
+			{ID: id, Job: gate.Job{ID: id}, State: gate.Held, Since: time.Now().AddDate(wrong, 0, 0)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := h.redis.LPush(t.Context(), "wrong", changed).Err(); err != nil {
+		if err := h.redis.RPush(t.Context(), "asynq:{default}:sojourn", note).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.redis.Rename(t.Context(), "wrong", key).Err(); err != nil {
-		t.Fatal(err)
-	}
-	h.gate(newFair(), gate.Options{})
-	h.wait(15)
+	h.wait(6)
+	h.stop()
 	h.once(none)
+	if log.Len() > 0 {
+		t.Errorf("the gate says %s", &log)
+	}
 }
 
 // A handler does not answer and does not heed its context. Its place is taken until the timeout of its task. Then asynq holds

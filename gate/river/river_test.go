@@ -132,7 +132,10 @@ func (h *host) connect() (*pgxpool.Pool, *sojournriver.Queue) {
 
 // gate starts a gate and returns what stops it.
 func (h *host) gate(p sojourn.Policy, o gate.Options) (stop func()) {
-	o.Workers, o.Log = workers, silent
+	o.Workers = workers
+	if o.Log == nil {
+		o.Log = silent
+	}
 	g, err := gate.New(p, h.queue, o)
 	if err != nil {
 		h.t.Fatal(err)
