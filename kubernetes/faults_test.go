@@ -30,7 +30,7 @@ type proxy struct {
 
 	mu    sync.Mutex
 	binds int
-	fault func(bind int, pod string) string // "500", "409", "drop" (after the bind), or ""
+	fault func(bind int, pod string) string // "500", "409", "429", "drop" (after the bind), or ""
 	bound map[string]int                    // how often the server has bound a pod
 }
 
@@ -45,8 +45,8 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	bind := p.binds
 	p.mu.Unlock()
 	fault := p.fault(bind, pod)
-	if code := map[string]int{"500": 500, "409": 409}[fault]; code != 0 {
-		reason := map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError, 409: metav1.StatusReasonConflict}[code]
+	if code := map[string]int{"500": 500, "409": 409, "429": 429}[fault]; code != 0 {
+		reason := map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError, 409: metav1.StatusReasonConflict, 429: metav1.StatusReasonTooManyRequests}[code]
 		body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"a fault","reason":%q,"code":%d}`, reason, code)
 		return &http.Response{StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
@@ -94,7 +94,7 @@ func faulty(t *testing.T, nodes int, p *proxy) (c *kubetest.Cluster, through, di
 }
 
 // No slot and no pod is lost, and no pod is bound twice, whatever becomes of binds: they fail, fail with
-// the answer of a conflict, or succeed and the answer is lost. Those that fail for long keep nobody else
+// the answer of a conflict, are throttled, or succeed and the answer is lost. Those that fail for long keep nobody else
 // from being bound.
 func TestFaultyBinds(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestFaultyBinds(t *testing.T) {
 		if strings.HasPrefix(pod, "stuck-") && !healed.Load() {
 			return "500"
 		}
-		return []string{"", "409", "drop", "500"}[bind%4]
+		return []string{"", "409", "drop", "500", "429"}[bind%5]
 	}}
 	_, through, direct := faulty(t, 6, p)
 	policy, err := fifo.New(fifo.Options{})
