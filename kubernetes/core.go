@@ -51,6 +51,7 @@ type core struct {
 	on      map[sojourn.SlotID]*pod // the picked or running pod of each busy slot
 	spare   []sojourn.SlotID
 	fits    fits
+	gangs   gangs
 	shapes  *shapes // nil: pods take slots
 
 	declined map[types.UID]bool // Jobs that the policy may accept once there are more slots or fewer jobs
@@ -71,6 +72,7 @@ type core struct {
 
 // A job is a job of the policy, or one that the policy has refused.
 type job struct {
+	gang    bool          // its pods start together
 	id      sojourn.JobID // 0 if the policy does not have it
 	spec    *sojourn.Job
 	obj     *batchv1.Job // as it was heard of when it was accepted, or last if it was refused; nil of a pod
@@ -130,7 +132,7 @@ func newCore(c Config, selector labels.Selector, act actuator, now func() sojour
 		name: c.Name, pins: c.GatePin, slots: c.Slots, selector: selector, act: act,
 		words: max(0, c.Events),
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
-		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{}, declined: map[types.UID]bool{}, fits: newFits(),
+		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{}, declined: map[types.UID]bool{}, fits: newFits(), gangs: gangs{trying: map[*job]bool{}, picks: map[*job][]*pod{}},
 	}
 	if c.Shapes != nil {
 		return k, k.withShapes(*c.Shapes, now)
@@ -160,6 +162,20 @@ func (c *core) settle() (time.Duration, error) {
 		}
 	}
 	c.doubtAll()
+	var r driver.Round
+	rounds := func() error {
+		r = c.rounds()
+		return r.Err
+	}
+	err := c.gather(rounds)
+	if err == nil {
+		err = rounds()
+	}
+	return min(r.Sleep, sleep, c.miss(), c.tell()), err
+}
+
+// rounds starts pods until the policy wants no slot any more. The lists of the Round that it returns are done.
+func (c *core) rounds() driver.Round {
 	for {
 		c.unblock()
 		r, again := c.driver.Settle(), false
@@ -167,7 +183,7 @@ func (c *core) settle() (time.Duration, error) {
 			again = !c.start(a) || again
 		}
 		for _, k := range r.Kills {
-			if p := c.on[k.Slot]; p != nil && !p.killing {
+			if p := c.on[k.Slot]; p != nil && !p.killing && !c.gangs.trying[c.byID[k.Task.Job]] {
 				p.killing = true
 				c.act.evict(p.obj, p.attempt)
 			}
@@ -178,14 +194,15 @@ func (c *core) settle() (time.Duration, error) {
 			r.Sleep = min(r.Sleep, wait)
 		}
 		if !again || r.Err != nil {
-			return min(r.Sleep, sleep, c.miss(), c.tell()), r.Err
+			return r
 		}
 	}
 }
 
 // start binds a pod as the policy says, and reports whether one of the free slots suits it.
 func (c *core) start(a sojourn.Assignment) bool {
-	t := c.byID[a.Task.Job].tasks[a.Task.Index]
+	j := c.byID[a.Task.Job]
+	t := j.tasks[a.Task.Index]
 	p := c.site(a.Slot, t)
 	if p == nil {
 		c.block(a, t)
@@ -195,10 +212,19 @@ func (c *core) start(a sojourn.Assignment) bool {
 	t.run = p
 	p.state, p.attempt, p.slot, p.node = picked, a.Attempt, a.Slot, c.home[a.Slot]
 	c.on[a.Slot] = p
+	if j.gang {
+		c.pick(j, p)
+	} else {
+		c.send(p)
+	}
+	return true
+}
+
+// send lets the API server know the node of a pod that was picked.
+func (c *core) send(p *pod) {
 	if c.pins {
 		c.act.pin(p.obj, p.node.name, p.node.host, p.attempt)
 	} else {
 		c.act.bind(p.obj, p.node.name, p.attempt)
 	}
-	return true
 }

@@ -46,6 +46,16 @@
 // requests something else than the template of its Job, because something has changed it on the way, it is
 // a job of its own. Resizes of pods in place are not followed.
 //
+// # Gangs
+//
+// The pods of an Indexed Job with the label [Gang] are bound only when all of them are there and have a
+// place, with slots and with shapes, under any policy. Such a Job needs a spec.parallelism of at least
+// spec.completions. The gang competes in the policy's order. If it gets only a part of its places, it gives
+// them back at the same instant, and they go to others: gangs never wait for each other. No places are
+// kept for a gang that waits, so a wide one may wait for ever beside a stream of small pods; give gangs nodes
+// of their own then. A pod that has failed, or whose bind was refused, is replaced by itself. Labels are the
+// only way to say so: the Workload API of Kubernetes 1.36 is alpha, and not looked at.
+//
 // # What it does not do
 //
 // Without Shapes it counts slots and nothing else. Give it nodes of its own, with as many slots as pods

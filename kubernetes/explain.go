@@ -145,6 +145,8 @@ func (v *view) turn(p *pod, j *job) (gist, details string) {
 		name, l = v.core.slots[p.class], v.load(p.class)
 	}
 	switch {
+	case j.gang:
+		gist = "the pods of the gang are not all there, or have no place all together"
 	case v.core.shapes != nil:
 		gist = fmt.Sprintf("no node has room for %v now, or the policy keeps it for others", p.want)
 	case l.all == 0:

@@ -188,6 +188,9 @@ func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
 	}
 	cl, _, err = c.classOf(o.UID, &o.Spec.Template.Spec)
 	if err == nil {
+		err = checkGang(o)
+	}
+	if err == nil {
 		err = c.placeable(&o.Spec.Template.Spec)
 	}
 	return int(*o.Spec.Completions), cl, err
@@ -214,6 +217,9 @@ func (c *core) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adopted 
 	c.hold(j, 0)
 	if o, ok := o.(*batchv1.Job); ok {
 		j.obj = o
+		if _, gang := o.Labels[Gang]; gang {
+			c.enroll(j)
+		}
 		c.expected = append(c.expected, expectation{j, c.driver.Now().Add(podless)})
 	}
 	return nil

@@ -115,7 +115,7 @@ func (c *core) sync(t *task) {
 		ev.Attempt = t.last
 	}
 	switch {
-	case now == account.Held && len(t.waiting) > 0 && !t.blocked:
+	case now == account.Held && len(t.waiting) > 0 && !t.blocked && !c.gated(t):
 		ev.Kind = sojourn.TaskReady
 	case now == account.Pending && len(t.waiting) == 0:
 		ev.Kind = sojourn.TaskHeld

@@ -137,7 +137,7 @@ func (w *stage) newJob(n int, labels map[string]string, change func(*corev1.PodS
 		change(&spec)
 	}
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: string(uid), Namespace: "d", UID: uid, Labels: labels},
-		Spec: batchv1.JobSpec{Completions: &size, CompletionMode: &mode, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}}}
+		Spec: batchv1.JobSpec{Completions: &size, Parallelism: &size, CompletionMode: &mode, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}}}
 	w.core.job(j)
 	yes, pods := true, []*corev1.Pod(nil)
 	for i := range n {

@@ -1,0 +1,163 @@
+package kubernetes
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
+	batchv1 "k8s.io/api/batch/v1"
+)
+
+// Gang is the label of an Indexed Job whose pods are bound only when all of them have a place. Its value
+// says nothing.
+const Gang = prefix + "gang"
+
+// gangs are the jobs whose pods start together.
+type gangs struct {
+	jobs []*job // that may be live, in the order of arrival
+
+	// trying says that the tasks of the gang are offered. picks are its pods that have a place, and are
+	// not bound yet.
+	trying map[*job]bool
+	picks  map[*job][]*pod
+	order  []*job // in which the gangs got their first place
+}
+
+// checkGang returns why a Job cannot be a gang.
+func checkGang(o *batchv1.Job) error {
+	if _, gang := o.Labels[Gang]; gang && (o.Spec.Parallelism == nil || *o.Spec.Parallelism < *o.Spec.Completions) {
+		return errors.New("the pods of a gang start together: want a spec.parallelism of at least spec.completions")
+	}
+	return nil
+}
+
+// enroll makes a job a gang.
+func (c *core) enroll(j *job) {
+	j.gang = true
+	c.gangs.jobs = append(c.gangs.jobs, j)
+}
+
+// gated reports whether a task is held since it starts only with others.
+func (c *core) gated(t *task) bool {
+	j := c.byID[t.id.Job]
+	return j != nil && j.gang && !c.gangs.trying[j]
+}
+
+// missing returns the tasks of a gang that have yet to start; false if there are none, or one has no pod
+// that waits.
+func (c *core) missing(j *job) (list []*task, ok bool) {
+	for i := range j.spec.Phases[0].Tasks {
+		t := j.tasks[uint32(i)]
+		if t != nil && t.run != nil {
+			continue
+		}
+		if now, _ := c.truth.Task(sojourn.TaskID{Job: j.id, Index: uint32(i)}); now == account.Done {
+			continue
+		}
+		if t == nil || len(t.waiting) == 0 {
+			return nil, false
+		}
+		list = append(list, t)
+	}
+	return list, len(list) > 0
+}
+
+// gather starts the gangs for which there is a place now. All are offered together with everything else, so
+// that the policy's order counts. Those that get only a part of what they need give it back, and each is then
+// offered alone, the one that got the first place first. Nothing is kept from one instant to the next, so gangs never wait for each other.
+func (c *core) gather(rounds func() error) error {
+	g := &c.gangs
+	g.jobs = slices.DeleteFunc(g.jobs, func(j *job) bool { return c.byID[j.id] != j })
+	g.order = nil
+	tried := 0
+	for _, j := range g.jobs {
+		if list, ok := c.missing(j); ok {
+			c.try(j, list)
+			tried++
+		}
+	}
+	if tried == 0 {
+		return nil
+	}
+	if err := rounds(); err != nil {
+		return err
+	}
+	again := slices.Clone(g.order)
+	for _, j := range g.jobs {
+		if g.trying[j] && !slices.Contains(again, j) {
+			again = append(again, j)
+		}
+	}
+	for _, j := range again {
+		if !c.commit(j) {
+			c.giveBack(j)
+		}
+	}
+	for _, j := range again {
+		list, ok := c.missing(j)
+		if tried == 1 || !ok {
+			continue
+		}
+		c.try(j, list)
+		if err := rounds(); err != nil {
+			return err
+		}
+		if !c.commit(j) {
+			c.giveBack(j)
+		}
+	}
+	return nil
+}
+
+// try offers the tasks of a gang.
+func (c *core) try(j *job, list []*task) {
+	c.gangs.trying[j] = true
+	for _, t := range list {
+		c.sync(t)
+	}
+}
+
+// pick notes that a pod of a gang has a place.
+func (c *core) pick(j *job, p *pod) {
+	g := &c.gangs
+	if len(g.picks[j]) == 0 {
+		g.order = append(g.order, j)
+	}
+	g.picks[j] = append(g.picks[j], p)
+}
+
+// commit binds the pods of a gang if all that were missing have a place.
+func (c *core) commit(j *job) bool {
+	if _, waits := c.missing(j); waits {
+		return false
+	}
+	for _, p := range c.gangs.picks[j] {
+		c.send(p)
+	}
+	delete(c.gangs.picks, j)
+	delete(c.gangs.trying, j)
+	return true
+}
+
+// giveBack takes the places of a gang away again, and holds its tasks.
+func (c *core) giveBack(j *job) {
+	g := &c.gangs
+	delete(g.trying, j)
+	for _, p := range g.picks[j] {
+		c.refuse(p)
+		p.state = waiting
+		p.task.waiting = slices.Insert(p.task.waiting, 0, p)
+	}
+	delete(g.picks, j)
+	for _, t := range j.tasks {
+		t.blocked = false
+	}
+	for i := range j.spec.Phases[0].Tasks {
+		if t := j.tasks[uint32(i)]; t != nil && t.run == nil {
+			if now, _ := c.truth.Task(t.id); now == account.Pending {
+				c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: t.id})
+			}
+		}
+	}
+}
