@@ -11,7 +11,6 @@ import (
 // describe makes a zero job one without a handle. None of its phases is ready.
 func (j *job) describe(spec *sojourn.Job, seq uint64) {
 	j.spec, j.seq, j.weight = spec, seq, spec.WeightUnits()
-	j.phases = make([]Phase, len(spec.Phases))
 	sides := 0
 	var seen [4]uint64
 	for i := range spec.Phases {
@@ -24,7 +23,12 @@ func (j *job) describe(spec *sojourn.Job, seq uint64) {
 			sides++
 		}
 	}
-	j.sides = make([]Side, 0, sides)
+	if len(spec.Phases) == 1 {
+		one := new(onePhase)
+		j.phases, j.sides = one.phases[:], one.sides[:0]
+	} else {
+		j.phases, j.sides = make([]Phase, len(spec.Phases)), make([]Side, 0, sides)
+	}
 	for i := range spec.Phases {
 		p := &j.phases[i]
 		n := spec.Phases[i].Tasks
@@ -32,6 +36,12 @@ func (j *job) describe(spec *sojourn.Job, seq uint64) {
 		p.pending, p.finished = bitset.Full(n), bitset.Sized(n)
 		j.left += n
 	}
+}
+
+// onePhase is the account of the only phase of a job. It takes one allocation instead of two.
+type onePhase struct {
+	phases [1]Phase
+	sides  [1]Side
 }
 
 // feeds returns, for each phase, the phases that wait for it.

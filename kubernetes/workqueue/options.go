@@ -55,14 +55,3 @@ func (o Options[T]) policy() func() (sojourn.Policy, error) {
 	}
 	return func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }
 }
-
-// describe returns the job of a key.
-func (o Options[T]) describe(key T) sojourn.Job {
-	switch {
-	case o.Job != nil:
-		return o.Job(key)
-	case o.Pool != nil:
-		return sojourn.Job{Pool: o.Pool(key)}
-	}
-	return sojourn.Job{}
-}

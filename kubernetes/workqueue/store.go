@@ -18,6 +18,7 @@ type store[T comparable] struct {
 	bands    []*band    // by falling priority
 	items    []*item[T] // item i has the job with ID i+1
 	free     []*item[T] // of items, without a key
+	fresh    []item[T]  // that items will have
 	byKey    map[T]*item[T]
 	adding   int        // the priority of a key that is added now
 	delayed  map[T]int  // the greatest priority with which a key that is not queued was delayed
@@ -112,7 +113,10 @@ func (s *store[T]) newItem(key T) *item[T] {
 	if n := len(s.free); n > 0 {
 		it, s.free = s.free[n-1], s.free[:n-1]
 	} else {
-		it = &item[T]{}
+		if len(s.fresh) == 0 {
+			s.fresh = make([]item[T], 64) // one by one they take more time
+		}
+		it, s.fresh = &s.fresh[0], s.fresh[1:]
 		s.items = append(s.items, it)
 		it.job.ID = sojourn.JobID(len(s.items))
 	}
@@ -129,14 +133,7 @@ func (s *store[T]) enqueue(it *item[T], priority int) {
 		return
 	}
 	id := it.job.ID
-	it.job = s.opts.describe(it.key)
-	it.job.ID = id
-	it.phase[0] = sojourn.Phase{}
-	if len(it.job.Phases) > 0 {
-		it.phase[0] = it.job.Phases[0]
-	}
-	it.phase[0].Tasks = 1
-	it.job.Phases = it.phase[:]
+	s.describe(it)
 	err := it.band.accept(s.now, &it.job)
 	if err == nil {
 		return
@@ -149,6 +146,25 @@ func (s *store[T]) enqueue(it *item[T], priority int) {
 	if it.band.accept(s.now, &it.job) != nil {
 		it.band, s.outcasts = nil, append(s.outcasts, it)
 	}
+}
+
+// describe makes the job of an item that of its key. If there is no Options.Job, the rest of the job is
+// zero at any time.
+func (s *store[T]) describe(it *item[T]) {
+	switch {
+	case s.opts.Job != nil:
+		id := it.job.ID
+		it.job = s.opts.Job(it.key)
+		it.job.ID = id
+		it.phase[0] = sojourn.Phase{}
+		if len(it.job.Phases) > 0 {
+			it.phase[0] = it.job.Phases[0]
+		}
+	case s.opts.Pool != nil:
+		it.job.Pool = s.opts.Pool(it.key)
+	}
+	it.phase[0].Tasks = 1
+	it.job.Phases = it.phase[:]
 }
 
 // Len implements client-go's Queue.
@@ -204,7 +220,11 @@ func (s *store[T]) done(key T) {
 	s.running--
 	if !it.readded {
 		delete(s.byKey, key)
-		*it = item[T]{job: sojourn.Job{ID: it.job.ID}}
+		var zero T
+		it.key, it.band, it.job.Pool = zero, nil, ""
+		if s.opts.Job != nil {
+			it.job, it.phase[0] = sojourn.Job{ID: it.job.ID}, sojourn.Phase{}
+		}
 		s.free = append(s.free, it)
 	}
 }
