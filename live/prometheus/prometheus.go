@@ -11,12 +11,8 @@
 package prometheus
 
 import (
-	"sync"
-	"time"
-
 	client "github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/live"
 )
 
@@ -26,6 +22,7 @@ import (
 //	queued_tasks              tasks that wait, those whose turn has not come included
 //	running_tasks             attempts that run
 //	starvation_seconds        the longest time since when a live job of which nothing runs was submitted or last ran
+//	share_error_ratio         how much of the busy slots max-min fair sharing would give to others, among="jobs" or "pools"
 //	jobs_total                jobs, by result: ok, failed or refused
 //	task_stops_total          attempts whose context the pool ended
 //	job_sojourn_seconds       from the submission of a job to its end, by result: ok or failed
@@ -34,24 +31,16 @@ import (
 //	task_run_estimate_ratio   the time of attempts that ended well, divided by the submitter's estimate, if there was one
 //	decision_seconds          how long the policy takes to say what starts and what stops
 //
-// It observes only pools that begin empty: jobs that a durable pool goes on with are not counted among live jobs.
+// [live.Gauges] has the formula of the share error. Metrics are for pools that begin empty: jobs that a durable pool goes on
+// with are not counted among live jobs.
 type Metrics struct {
-	mu      sync.Mutex
-	live    map[sojourn.JobID]*job
-	queued  int
-	running int
+	now live.Tally
 
 	jobs         *client.CounterVec
 	stops        client.Counter
 	sojourn, run *client.HistogramVec
 
 	wait, estimate, decision client.Histogram
-}
-
-// A job is a live one.
-type job struct {
-	queued, running int
-	since           time.Time // the submission, or the end of its last attempt
 }
 
 var (
@@ -62,6 +51,7 @@ var (
 	queuedDesc     = client.NewDesc("sojourn_queued_tasks", "Tasks that wait.", nil, nil)
 	runningDesc    = client.NewDesc("sojourn_running_tasks", "Attempts that run.", nil, nil)
 	starvationDesc = client.NewDesc("sojourn_starvation_seconds", "Longest time since a live job of which nothing runs was submitted or last ran.", nil, nil)
+	shareDesc      = client.NewDesc("sojourn_share_error_ratio", "Part of the busy slots that max-min fair sharing would give to others.", []string{"among"}, nil)
 )
 
 // New returns metrics for one pool.
@@ -71,7 +61,6 @@ func New() *Metrics {
 		return client.HistogramOpts{Name: "sojourn_" + name, Help: help, Buckets: buckets}
 	}
 	return &Metrics{
-		live:     map[sojourn.JobID]*job{},
 		jobs:     client.NewCounterVec(client.CounterOpts{Name: "sojourn_jobs_total", Help: "Jobs that have ended or were refused."}, []string{"result"}),
 		stops:    client.NewCounter(client.CounterOpts{Name: "sojourn_task_stops_total", Help: "Attempts whose context the pool ended."}),
 		sojourn:  client.NewHistogramVec(histogram("job_sojourn_seconds", "From the submission of a job to its end.", seconds), []string{"result"}),
@@ -91,61 +80,32 @@ func result(err error) string {
 
 // Note implements [live.Observer].
 func (m *Metrics) Note(n live.Note) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.now.Note(n)
 	switch n.Kind {
-	case live.JobSubmitted:
-		j := &job{since: time.Now()}
-		for i := range n.Job.Phases {
-			j.queued += n.Job.Phases[i].Tasks
-		}
-		m.live[n.Job.ID] = j
-		m.queued += j.queued
 	case live.JobRefused:
 		m.jobs.WithLabelValues("refused").Inc()
 	case live.JobEnded:
 		m.jobs.WithLabelValues(result(n.Err)).Inc()
 		m.sojourn.WithLabelValues(result(n.Err)).Observe(n.Age.Seconds())
-		if j := m.live[n.Job.ID]; j != nil {
-			m.queued -= j.queued
-			delete(m.live, n.Job.ID)
-		}
 	case live.TaskStarted:
 		if n.Attempt == 1 {
 			m.wait.Observe(n.Age.Seconds())
 		}
-		m.move(n.Job.ID, -1, 1)
 	case live.TaskStopped:
 		m.stops.Inc()
 	case live.TaskEnded:
 		m.run.WithLabelValues(result(n.Err)).Observe(n.Took.Seconds())
-		again := 1
-		if n.Err == nil {
-			again = 0
-			if n.Estimate > 0 {
-				m.estimate.Observe(n.Took.Seconds() / n.Estimate.Seconds())
-			}
+		if n.Err == nil && n.Estimate > 0 {
+			m.estimate.Observe(n.Took.Seconds() / n.Estimate.Seconds())
 		}
-		m.move(n.Job.ID, again, -1)
 	case live.Decided:
 		m.decision.Observe(n.Took.Seconds())
 	}
 }
 
-// move enters that tasks of a job begin to wait or to run.
-func (m *Metrics) move(id sojourn.JobID, queued, running int) {
-	m.running += running
-	if j := m.live[id]; j != nil {
-		j.queued += queued
-		j.running += running
-		j.since = time.Now()
-		m.queued += queued
-	}
-}
-
 // Describe implements [client.Collector].
 func (m *Metrics) Describe(to chan<- *client.Desc) {
-	for _, d := range []*client.Desc{jobsDesc, queuedDesc, runningDesc, starvationDesc} {
+	for _, d := range []*client.Desc{jobsDesc, queuedDesc, runningDesc, starvationDesc, shareDesc} {
 		to <- d
 	}
 	for _, c := range m.all() {
@@ -155,20 +115,16 @@ func (m *Metrics) Describe(to chan<- *client.Desc) {
 
 // Collect implements [client.Collector].
 func (m *Metrics) Collect(to chan<- client.Metric) {
-	m.mu.Lock()
-	jobs, queued, running, now := len(m.live), m.queued, m.running, time.Now()
-	var starved time.Duration
-	for _, j := range m.live {
-		if j.running == 0 {
-			starved = max(starved, now.Sub(j.since))
-		}
+	now := m.now.Read()
+	gauge := func(d *client.Desc, v float64, labels ...string) {
+		to <- client.MustNewConstMetric(d, client.GaugeValue, v, labels...)
 	}
-	m.mu.Unlock()
-	gauge := func(d *client.Desc, v float64) { to <- client.MustNewConstMetric(d, client.GaugeValue, v) }
-	gauge(jobsDesc, float64(jobs))
-	gauge(queuedDesc, float64(queued))
-	gauge(runningDesc, float64(running))
-	gauge(starvationDesc, starved.Seconds())
+	gauge(jobsDesc, float64(now.Jobs))
+	gauge(queuedDesc, float64(now.Queued))
+	gauge(runningDesc, float64(now.Running))
+	gauge(starvationDesc, now.Starvation.Seconds())
+	gauge(shareDesc, now.JobShareError, "jobs")
+	gauge(shareDesc, now.PoolShareError, "pools")
 	for _, c := range m.all() {
 		c.Collect(to)
 	}

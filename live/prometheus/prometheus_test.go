@@ -84,6 +84,8 @@ func TestScrape(t *testing.T) {
 			sojourn_jobs 2
 			sojourn_queued_tasks 3
 			sojourn_running_tasks 1
+			sojourn_share_error_ratio{among="jobs"} 0.5
+			sojourn_share_error_ratio{among="pools"} 0
 			sojourn_starvation_seconds 10
 			sojourn_task_wait_seconds_count 2
 			sojourn_task_wait_seconds_sum 10

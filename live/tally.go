@@ -1,0 +1,168 @@
+package live
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// A Tally is an [Observer] that counts what waits and what runs, for metrics. The modules live/prometheus and live/otel
+// use it; use it yourself for another system of metrics. The zero Tally is ready to use. It is for one pool that
+// begins empty: jobs that a [Durable] pool goes on with are not counted.
+type Tally struct {
+	mu      sync.Mutex
+	live    map[sojourn.JobID]*tallied
+	queued  int // Invariant: the sum over live
+	running int
+}
+
+// A tallied is a live job.
+type tallied struct {
+	job            *sojourn.Job
+	waiting, ended []int // by phase
+	queued         int   // Invariant: the sum of waiting
+	running        int
+	since          time.Time // the submission, or the start or end of its last attempt
+}
+
+// Gauges are what a [Tally] tells.
+type Gauges struct {
+	Jobs    int // live ones
+	Queued  int // tasks that wait, those whose turn has not come included
+	Running int // attempts
+
+	// Starvation is the longest time since a live job of which nothing runs was submitted or last ran.
+	Starvation time.Duration
+
+	// JobShareError is the part of the busy slots that would go to other jobs under max-min fair sharing, from 0 to 1:
+	//
+	//	sum over jobs of |running - share| / (2 * Running)
+	//
+	// The shares divide Running, in fractions of slots, by the weights of the jobs. No job gets more than it could use
+	// now: its running attempts and the tasks that wait in phases whose turn has come. It is 0 if nothing runs. With fewer
+	// slots than jobs it is never 0, since slots are whole: two jobs on one slot have 0.5. [Bertsekas and Gallager,
+	// Data Networks, 2nd edition, section 6.5.2]
+	JobShareError float64
+
+	// PoolShareError is the same for the groups of jobs that Job.Pool names. All groups have the same weight.
+	PoolShareError float64
+}
+
+// Note implements [Observer].
+func (t *Tally) Note(n Note) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch n.Kind {
+	case JobSubmitted:
+		j := &tallied{job: n.Job, waiting: make([]int, len(n.Job.Phases)), ended: make([]int, len(n.Job.Phases)), since: time.Now()}
+		for i := range n.Job.Phases {
+			j.waiting[i] = n.Job.Phases[i].Tasks
+			j.queued += j.waiting[i]
+		}
+		if t.live == nil {
+			t.live = map[sojourn.JobID]*tallied{}
+		}
+		t.live[n.Job.ID] = j
+		t.queued += j.queued
+	case JobEnded:
+		if j := t.live[n.Job.ID]; j != nil {
+			t.queued -= j.queued
+			delete(t.live, n.Job.ID)
+		}
+	case TaskStarted:
+		t.move(n.Task, -1, 1)
+	case TaskEnded:
+		if n.Err != nil {
+			t.move(n.Task, 1, -1)
+			return
+		}
+		t.move(n.Task, 0, -1)
+		if j := t.live[n.Task.Job]; j != nil {
+			j.ended[n.Task.Phase]++
+		}
+	}
+}
+
+// move enters that tasks of a job begin to wait or to run.
+func (t *Tally) move(id sojourn.TaskID, queued, running int) {
+	t.running += running
+	if j := t.live[id.Job]; j != nil {
+		j.waiting[id.Phase] += queued
+		j.queued += queued
+		j.running += running
+		j.since = time.Now()
+		t.queued += queued
+	}
+}
+
+// Read returns what holds now. It looks at all live jobs, and the pool waits meanwhile if it has something to tell.
+func (t *Tally) Read() Gauges {
+	t.mu.Lock()
+	g := Gauges{Jobs: len(t.live), Queued: t.queued, Running: t.running}
+	now := time.Now()
+	jobs := make([]claim, 0, len(t.live))
+	pools := map[string]claim{}
+	for _, j := range t.live { //sojourn:unordered a maximum, sums of integers, and a list that is sorted below
+		if j.running == 0 {
+			g.Starvation = max(g.Starvation, now.Sub(j.since))
+		}
+		c := claim{float64(j.job.WeightUnits()), j.running, j.usable()}
+		jobs = append(jobs, c)
+		all := pools[j.job.Pool]
+		pools[j.job.Pool] = claim{1, all.running + c.running, all.usable + c.usable}
+	}
+	t.mu.Unlock()
+	groups := make([]claim, 0, len(pools))
+	for _, c := range pools { //sojourn:unordered sorted below
+		groups = append(groups, c)
+	}
+	g.JobShareError, g.PoolShareError = shareError(jobs), shareError(groups)
+	return g
+}
+
+// usable returns how many slots the job could use now.
+func (j *tallied) usable() int {
+	n := j.running
+	for i, waiting := range j.waiting {
+		open := true
+		for k, least := range j.job.WaitsFor(i) {
+			open = open && j.ended[k] >= least
+		}
+		if open {
+			n += waiting
+		}
+	}
+	return n
+}
+
+// A claim is what a job, or a group of jobs, has and could use.
+type claim struct {
+	weight          float64
+	running, usable int // Invariant: running <= usable
+}
+
+// shareError compares what runs with its max-min fair share, by progressive filling. It sorts the claims.
+func shareError(claims []claim) float64 {
+	slices.SortFunc(claims, func(a, b claim) int { // equal ones are alike
+		return cmp.Or(cmp.Compare(float64(a.usable)/a.weight, float64(b.usable)/b.weight), cmp.Compare(a.weight, b.weight), cmp.Compare(a.running, b.running))
+	})
+	slots, weight := 0, 0.0
+	for _, c := range claims {
+		slots += c.running
+		weight += c.weight
+	}
+	if slots == 0 {
+		return 0
+	}
+	left, off := float64(slots), 0.0
+	for _, c := range claims {
+		share := min(float64(c.usable), left*(c.weight/max(weight, c.weight)))
+		left -= share
+		weight -= c.weight
+		off += max(float64(c.running)-share, share-float64(c.running))
+	}
+	return off / 2 / float64(slots)
+}
