@@ -3,6 +3,7 @@ package fair
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -261,8 +262,21 @@ const anyPool = "*"
 // maxDepth bounds the depth of the tree. The rest of a longer path is part of the last element.
 const maxDepth = 16
 
-// split returns the elements of a path.
-func split(path string) []string { return strings.SplitN(path, "/", maxDepth) }
+// split iterates over the elements of a path. The last of maxDepth elements has the rest.
+func split(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		rest, more := path, true
+		for depth := 1; more && depth < maxDepth; depth++ {
+			var name string
+			if name, rest, more = strings.Cut(rest, "/"); !yield(name) {
+				return
+			}
+		}
+		if more {
+			yield(rest)
+		}
+	}
+}
 
 // tree checks the options, and returns the root of the tree.
 func (o *Options) tree() (*conf, error) {
@@ -291,7 +305,7 @@ func (o *Options) tree() (*conf, error) {
 			return nil, bad(fmt.Errorf("it has a Policy or a Min: want none with a Cost"))
 		}
 		at := root
-		for _, name := range split(path) {
+		for name := range split(path) {
 			next := at.listed(name)
 			if next == nil {
 				next = newConf(Pool{}, at.named && name != anyPool)

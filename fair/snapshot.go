@@ -175,7 +175,7 @@ func (p *Policy) restoreKept(r *snapshot.Reader) {
 	for range r.Len() {
 		path := r.String()
 		c := p.root.conf
-		for _, name := range split(path) {
+		for name := range split(path) {
 			if c = c.below[name]; c == nil {
 				break
 			}

@@ -81,7 +81,7 @@ func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
 		return nil, err
 	}
 	c := t.root.conf
-	for _, name := range split(spec.Pool) {
+	for name := range split(spec.Pool) {
 		if c.leaf() {
 			break
 		}
@@ -161,7 +161,7 @@ func (t *tree) join(j *job) *pool {
 // poolOf returns the pool that a job belongs to; nil if there is none yet.
 func (t *tree) poolOf(spec *sojourn.Job) *pool {
 	n := &t.root
-	for _, name := range split(spec.Pool) {
+	for name := range split(spec.Pool) {
 		if n.conf.leaf() {
 			break
 		}
@@ -175,7 +175,7 @@ func (t *tree) poolOf(spec *sojourn.Job) *pool {
 // place returns the pool of a path. It makes the pools that do not exist.
 func (t *tree) place(path string) *pool {
 	n := &t.root
-	for _, name := range split(path) {
+	for name := range split(path) {
 		if n.conf.leaf() {
 			break
 		}
