@@ -32,8 +32,7 @@ type store[T comparable] struct {
 // again: client-go's queue knows that, and pushes it when its worker is done.
 type item[T comparable] struct {
 	key      T
-	job      sojourn.Job // of band's policy while the key is queued or worked on, unless it is an outcast
-	phase    [1]sojourn.Phase
+	job      sojourn.Job        // of band's policy while the key is queued or worked on, unless it is an outcast
 	band     *band              // nil for an outcast
 	task     sojourn.Assignment // while it is worked on
 	priority int                // with which it is queued, or was handed out
@@ -141,8 +140,7 @@ func (s *store[T]) enqueue(it *item[T], priority int) {
 	if s.opts.Refused != nil {
 		s.opts.Refused(it.key, err)
 	}
-	it.phase[0] = sojourn.Phase{Tasks: 1}
-	it.job = sojourn.Job{ID: id, Phases: it.phase[:]}
+	it.job = sojourn.Job{ID: id, Phases: oneTask}
 	if it.band.accept(s.now, &it.job) != nil {
 		it.band, s.outcasts = nil, append(s.outcasts, it)
 	}
@@ -156,16 +154,20 @@ func (s *store[T]) describe(it *item[T]) {
 		id := it.job.ID
 		it.job = s.opts.Job(it.key)
 		it.job.ID = id
-		it.phase[0] = sojourn.Phase{}
 		if len(it.job.Phases) > 0 {
-			it.phase[0] = it.job.Phases[0]
+			phase := it.job.Phases[0]
+			phase.Tasks = 1
+			it.job.Phases = []sojourn.Phase{phase}
+			return
 		}
 	case s.opts.Pool != nil:
 		it.job.Pool = s.opts.Pool(it.key)
 	}
-	it.phase[0].Tasks = 1
-	it.job.Phases = it.phase[:]
+	it.job.Phases = oneTask
 }
+
+// oneTask is the only phase of jobs of which no more is known. Nobody changes it.
+var oneTask = []sojourn.Phase{{Tasks: 1}}
 
 // Len implements client-go's Queue.
 func (s *store[T]) Len() int { return s.queued }
@@ -223,7 +225,7 @@ func (s *store[T]) done(key T) {
 		var zero T
 		it.key, it.band, it.job.Pool = zero, nil, ""
 		if s.opts.Job != nil {
-			it.job, it.phase[0] = sojourn.Job{ID: it.job.ID}, sojourn.Phase{}
+			it.job = sojourn.Job{ID: it.job.ID}
 		}
 		s.free = append(s.free, it)
 	}
