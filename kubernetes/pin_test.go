@@ -107,6 +107,7 @@ func TestGatePin(t *testing.T) {
 	if _, err := h.client.CoreV1().Nodes().Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	r.awaitNone("no pod is pinned to the cordoned node", pinned(first))
 	if err := h.cluster.Resume(kubetest.Scheduler); err != nil {
 		t.Fatal(err)
 	}
