@@ -14,13 +14,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // BenchmarkRun measures events a second. The finish of a task and the assignment of the
 // next one are one event.
 func BenchmarkRun(b *testing.B) {
