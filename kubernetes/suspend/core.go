@@ -18,7 +18,7 @@ import (
 
 // An actuator carries out what a core decides. Its methods return at once.
 type actuator interface {
-	write(o *batchv1.Job, w writing, later bool)            // of several of one Job the last one counts; later: after a while
+	write(o *batchv1.Job, w *writing, later bool)           // of several of one Job the last one counts; later: after a while
 	condition(o *batchv1.Job, refused bool, message string) // Rejected is true or false
 	warn(o *batchv1.Job, reason, message string)
 }
@@ -28,6 +28,16 @@ type writing struct {
 	width    int // pods that may run; 0 suspends the Job
 	wish     int
 	admitted string
+
+	// keep leaves spec.suspend as it is, which is false unless the user has just suspended the Job. It is set
+	// only if no writing of the Job is under way.
+	keep bool
+}
+
+// same reports whether a Job would be the same after both.
+func (w writing) same(v *writing) bool {
+	w.keep = v.keep
+	return w == *v
 }
 
 // A core is what is known of the Jobs, and owns the policy. It is for one goroutine.
@@ -73,7 +83,7 @@ type job struct {
 	dying    int      // grants that the policy wants to be killed
 	width    int      // pods that may run at a time, by what was seen and what is being written
 	occupied int      // the same or covered, and pods that terminate
-	sent     *writing // being written
+	sent     *writing // the last one under way, if any is
 	last     *writing // written last, unless it was refused
 	failing  bool     // what was written last was refused
 	touched  bool
@@ -218,28 +228,29 @@ func (c *core) write(j *job) {
 	switch {
 	case same && j.sent == nil && (j.obj.Annotations[kubernetes.Admitted] != "" || left(j.obj) == 0):
 		return
-	case j.sent != nil && *j.sent == w:
+	case j.sent != nil && w.same(j.sent):
 		return
-	case j.sent == nil && j.last != nil && *j.last == w && !same:
+	case j.sent == nil && j.last != nil && w.same(j.last) && !same:
 		foreign = true
 		c.act.warn(j.obj, "Overwritten", fmt.Sprintf("somebody else has changed spec.suspend or spec.parallelism, which are written again. The annotation %s says how many pods the Job wants at a time", Parallelism))
 	}
+	w.keep = w.width > 0 && j.sent == nil && !suspended(j.obj)
 	j.sent = &w
 	c.weigh(j)
-	c.act.write(j.obj, w, foreign || j.failing)
+	c.act.write(j.obj, &w, foreign || j.failing)
 }
 
 // written hears what became of a writing, and of the Job as it is then, unless it was refused.
-func (c *core) written(uid types.UID, w writing, o *batchv1.Job) {
+func (c *core) written(uid types.UID, w *writing, o *batchv1.Job) {
 	j := c.jobs[uid]
 	if j == nil {
 		return
 	}
-	if j.sent != nil && *j.sent == w {
+	if j.sent == w {
 		j.sent = nil
 	}
 	if j.failing = o == nil; o != nil {
-		j.last = &w
+		j.last = w
 		c.job(o)
 	}
 	c.weigh(j)

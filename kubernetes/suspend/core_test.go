@@ -21,14 +21,14 @@ type world struct {
 	*core
 	now      time.Time
 	version  int
-	writes   map[types.UID]writing
+	writes   map[types.UID]*writing
 	rejected map[types.UID]string // why a Job is refused
 	warnings []string
 }
 
 func newWorld(t *testing.T, policy string, slots int) *world {
 	t.Helper()
-	w := &world{T: t, now: time.Now().Truncate(time.Second), writes: map[types.UID]writing{}, rejected: map[types.UID]string{}}
+	w := &world{T: t, now: time.Now().Truncate(time.Second), writes: map[types.UID]*writing{}, rejected: map[types.UID]string{}}
 	p, err := catalog.Builtin().Make(policy)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func newWorld(t *testing.T, policy string, slots int) *world {
 	return w
 }
 
-func (w *world) write(o *batchv1.Job, what writing, _ bool) { w.writes[o.UID] = what }
+func (w *world) write(o *batchv1.Job, what *writing, _ bool) { w.writes[o.UID] = what }
 
 func (w *world) condition(o *batchv1.Job, refused bool, message string) {
 	if delete(w.rejected, o.UID); refused {
@@ -83,7 +83,9 @@ func (w *world) carry(o *batchv1.Job) int32 {
 	}
 	delete(w.writes, o.UID)
 	off, width := what.width == 0, int32(what.width)
-	o.Spec.Suspend = &off
+	if !what.keep {
+		o.Spec.Suspend = &off
+	}
 	if !off {
 		o.Spec.Parallelism = &width
 	}
@@ -91,7 +93,7 @@ func (w *world) carry(o *batchv1.Job) int32 {
 		o.Annotations = map[string]string{}
 	}
 	maps.Copy(o.Annotations, map[string]string{kubernetes.Admitted: what.admitted, Parallelism: fmt.Sprint(what.wish), Granted: fmt.Sprint(width)})
-	run(o, min(width, int32(left(o))))
+	run(o, int32(spread(o)))
 	w.version++
 	o.ResourceVersion = fmt.Sprint(w.version)
 	w.written(o.UID, what, o.DeepCopy())
@@ -115,8 +117,8 @@ func TestReadyPodIsNotEnded(t *testing.T) {
 	w.carry(small) // it is admitted, and waits
 	large.Status.Succeeded = 1
 	w.hear(large) // fair gives the slot to the small Job, and four pods of the large one are ready again
-	if _, ok := w.writes[large.UID]; ok || w.jobs[large.UID].covered != 3 {
-		t.Errorf("%d pods of the large Job may run, of %d granted, want 4 of 3", w.writes[large.UID].width, w.jobs[large.UID].covered)
+	if what, ok := w.writes[large.UID]; ok || w.jobs[large.UID].covered != 3 {
+		t.Errorf("to be written is %+v, and %d pods are granted, want nothing and 3", what, w.jobs[large.UID].covered)
 	}
 	if what, ok := w.writes[small.UID]; ok {
 		t.Errorf("%d pods of the small Job may run while four others are ready", what.width)
@@ -247,5 +249,77 @@ func TestCounterOffer(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(w.warnings), "[AdmissionRejected AdmissionRejected]"; got != want {
 		t.Errorf("warnings %v, want %v", got, want)
+	}
+}
+
+// A user suspends a Job while a patch of it is under way, which does not resume it.
+func TestSuspensionThatCrosses(t *testing.T) {
+	w := newWorld(t, "fifo", 4)
+	o := w.newJob("j", 9, 2, nil)
+	w.hear(o)
+	w.carry(o)
+	o.Annotations[Parallelism] = "3"
+	w.hear(o)
+	on, off := true, false
+	o.Spec.Suspend = &on // which the core has not heard of
+	if n := w.carry(o); n != 3 {
+		t.Fatalf("%d pods may run, want 3", n)
+	}
+	if !suspended(o) || !w.jobs[o.UID].paused || len(w.on) != 0 || len(w.writes) != 0 {
+		t.Errorf("suspended: %v, by its user: %v, %d grants, %d writings, want true, true, 0, 0", suspended(o), w.jobs[o.UID].paused, len(w.on), len(w.writes))
+	}
+	o.Spec.Suspend = &off
+	w.hear(o)
+	if run(o, 3); w.jobs[o.UID].paused || len(w.on) != 3 || len(w.writes) != 0 {
+		t.Errorf("suspended by its user: %v, %d grants, %d writings, want false, 3, 0", w.jobs[o.UID].paused, len(w.on), len(w.writes))
+	}
+}
+
+// A patch that may follow one that suspends the Job resumes it, whatever was answered before.
+func TestResumedAfterPatchesUnderWay(t *testing.T) {
+	w := newWorld(t, "fifo", 4)
+	o := w.newJob("j", 9, 1, map[string]string{})
+	w.hear(o)
+	first := w.writes[o.UID]
+	o.Annotations[Parallelism] = "0"
+	o.Status.Failed = 1
+	w.hear(o)
+	if n := w.writes[o.UID].width; n != 0 {
+		t.Fatalf("%d pods may run, want 0", n)
+	}
+	o.Annotations[Parallelism] = "1"
+	w.hear(o)
+	off := false
+	answer := o.DeepCopy() // to the first patch; the second may be under way now
+	answer.Spec.Suspend = &off
+	answer.Annotations[kubernetes.Admitted] = first.admitted
+	w.version++
+	answer.ResourceVersion = fmt.Sprint(w.version)
+	w.written(o.UID, first, answer)
+	w.look()
+	o.Annotations[Parallelism] = "2"
+	o.Spec.Suspend = &off
+	w.hear(o)
+	on := true
+	o.Spec.Suspend = &on // by the second patch
+	if n := w.carry(o); n != 2 || suspended(o) {
+		t.Errorf("%d pods may run, suspended: %v, want 2 and false", n, suspended(o))
+	}
+}
+
+// A Job that wants no pods gets no turn until it wants some.
+func TestNoPodsWanted(t *testing.T) {
+	for _, policy := range []string{"fifo", "fair", "hfsp", "rtmr"} {
+		w := newWorld(t, policy, 4)
+		o := w.newJob("j", 3, 3, map[string]string{Parallelism: "0", kubernetes.Size: "10s"})
+		w.hear(o)
+		if n := w.carry(o); n != 0 || len(w.on) != 0 {
+			t.Errorf("%s: %d pods may run and %d are granted, want 0 and 0", policy, n, len(w.on))
+		}
+		o.Annotations[Parallelism] = "2"
+		w.hear(o)
+		if n := w.carry(o); n != 2 {
+			t.Errorf("%s: %d pods may run, want 2", policy, n)
+		}
 	}
 }

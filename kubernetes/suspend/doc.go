@@ -53,6 +53,11 @@
 //     kube-scheduler can place as many pods of your Jobs.
 //   - Exact times. A pod counts from the patch that allowed it.
 //
-// A user who suspends a Job that runs has it suspended: the policy holds its tasks until the Job is resumed. To
-// take a Job out of the order, remove its label; it then stays as it is.
+// # Suspending a Job oneself
+//
+// A user who suspends a Job that runs has it suspended: the policy holds its tasks until the Job is resumed. A
+// patch that is under way then does not resume it, unless that patch resumes the Job for its turn or follows
+// another one at once. A Job that has no turn is suspended already: set its annotation [Parallelism] to 0, and
+// it gets none until the annotation allows pods again. That works at any time; pods that run go on to their ends.
+// To take a Job out of the order, remove its label; it then stays as it is.
 package suspend

@@ -231,12 +231,12 @@ func (c *core) progress(j *job) {
 		for paused && len(j.grants) > 0 {
 			c.drop(j.grants[0], driver.Failed(j.grants[0].a, sojourn.CauseSlotLost))
 		}
-		c.fit(j)
 	}
 	for j.dying > 0 && int(o.Status.Active) <= j.covered-j.dying {
 		i := slices.IndexFunc(j.grants, func(g *grant) bool { return g.dying })
 		c.drop(j.grants[i], driver.Failed(j.grants[i].a, sojourn.CausePreempted))
 	}
+	c.fit(j)
 }
 
 // succeed tells the policy that one more task of a job is done: that of its oldest pod.

@@ -120,7 +120,7 @@ func New(c Config) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("suspend: %w", err)
 	}
-	s.writer.answer = func(k key, w writing, o *batchv1.Job) { s.put(func() { s.core.written(k.uid, w, o) }) }
+	s.writer.answer = func(k key, w *writing, o *batchv1.Job) { s.put(func() { s.core.written(k.uid, w, o) }) }
 	return s, nil
 }
 

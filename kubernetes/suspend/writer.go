@@ -35,7 +35,7 @@ type key struct {
 // A note is what is to be written next.
 type note struct {
 	job     *batchv1.Job
-	writing writing
+	writing *writing
 	patch   []byte
 }
 
@@ -45,7 +45,7 @@ type writer struct {
 	client   clients.Interface
 	recorder record.EventRecorder
 	queue    workqueue.TypedRateLimitingInterface[key]
-	answer   func(key, writing, *batchv1.Job)
+	answer   func(key, *writing, *batchv1.Job)
 	ctx      context.Context
 
 	mu    sync.Mutex
@@ -147,8 +147,11 @@ func (w *writer) put(k key, n note, later bool) {
 	}
 }
 
-func (w *writer) write(o *batchv1.Job, what writing, later bool) {
-	spec := map[string]any{"suspend": what.width == 0}
+func (w *writer) write(o *batchv1.Job, what *writing, later bool) {
+	spec := map[string]any{}
+	if !what.keep {
+		spec["suspend"] = what.width == 0
+	}
 	if what.width > 0 {
 		spec["parallelism"] = what.width
 	}
