@@ -164,8 +164,14 @@
 //
 // Without slots the clock stands still. From the last change of slots on, the theorem holds anew. If attempts of
 // other jobs fail for ever, their D grows each time, until these jobs come after the job: they delay it,
-// and do not starve it. Jobs that are adopted join when they are adopted. In a pool of package
-// fair, N is the number of slots that the pool holds, so that its clock goes by what the pool gets.
+// and do not starve it. In a pool of package fair, N is the number of slots that the pool holds, so that its
+// clock goes by what the pool gets.
+//
+// A job that is adopted with its age joins as if it had come then, and the class had had the slots that
+// it has now. So do its phases that open because a task is told to be done: when they opened is not known. So a job
+// does not begin to wait anew whenever a process starts anew, if the driver tells it the slots first, as
+// package account does. The theorem holds from the last adoption on. In a pool of package fair that has no slots
+// yet, the age does not count.
 //
 // # What it costs
 //

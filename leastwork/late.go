@@ -23,11 +23,20 @@ const (
 )
 
 // A clock shows the slot time that a class has offered, whether it was used or not: the integral
-// of the number of its slots over time, in slot-nanoseconds. It is below 2^87.
+// of the number of its slots over time, in slot-nanoseconds. It begins at dawn, and is below 2^88.
 type clock struct {
 	offered wide.Uint128 // until since
 	since   sojourn.Time
 	slots   uint64 // from then on
+}
+
+// dawn is what each clock shows at first, so that jobs may have joined before: no job is older than
+// 2^63 ns. It is 2^87.
+var dawn = wide.Mul64(1<<63, sojourn.MaxSlots)
+
+// before returns what c would have shown so long ago, if its slots had been the same since then.
+func (c *clock) before(now sojourn.Time, ago time.Duration) wide.Uint128 {
+	return c.read(now).Sub(wide.Mul64(uint64(ago), c.slots))
 }
 
 // read returns what c shows at an instant.
@@ -104,14 +113,14 @@ func later(a, b wide.Uint128) wide.Uint128 {
 // turn returns the turn of a class.
 func (p *Policy) turn(c sojourn.Class) *turn {
 	for int(c) >= len(p.turns) {
-		p.turns = append(p.turns, turn{})
+		p.turns = append(p.turns, turn{clock: clock{offered: dawn}})
 	}
 	return &p.turns[c]
 }
 
-// join lets a side of a job join its class now.
-func (p *Policy) join(j *ledger.Job[jobData], i int) {
-	j.Data.sides[i].joined = p.turn(j.Side(i).Class()).read(p.queue.Ledger.Now())
+// join lets a side of a job join its class, as if that had happened so long ago.
+func (p *Policy) join(j *ledger.Job[jobData], i int, ago time.Duration) {
+	j.Data.sides[i].joined = p.turn(j.Side(i).Class()).before(p.queue.Ledger.Now(), ago)
 	p.postpone(j, i)
 }
 
@@ -136,16 +145,21 @@ func allowance(work wide.Uint128, off int, weight uint64) wide.Uint128 {
 }
 
 // delay takes in what an event about a task does to when its job is late. If another phase can
-// start by it, that joins its class. If an attempt failed, the time for which it held its slot is
-// work of the job.
+// start by it, that joins its class: of an adopted job as long ago as the job had come when it was
+// adopted, if a task was told to be done. If an attempt failed, the time for which it held its slot
+// is work of the job.
 func (p *Policy) delay(ev *sojourn.Event, c ledger.Change[jobData]) {
 	j, i := c.Job, int(ev.Task.Phase)
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskDone:
+		ago := time.Duration(0)
+		if ev.Kind == sojourn.TaskDone {
+			ago = j.Data.age
+		}
 		p.fed = j.AppendFed(p.fed[:0], i)
 		for _, k := range p.fed {
 			if j.Phase(k).Ready() && j.Phase(i).Done() == waitsFor(j.Spec(), k, i) {
-				p.join(j, j.Phase(k).Side())
+				p.join(j, j.Phase(k).Side(), ago)
 			}
 		}
 	case sojourn.TaskFailed:

@@ -2,6 +2,7 @@ package leastwork
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/option"
@@ -90,8 +91,10 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	changed := false
 	switch ev.Kind {
-	case sojourn.JobArrived, sojourn.JobAdopted:
-		p.enrol(c.Job)
+	case sojourn.JobArrived:
+		p.enrol(c.Job, 0)
+	case sojourn.JobAdopted:
+		p.enrol(c.Job, ev.Service)
 	case sojourn.JobRevised:
 		for i := range c.Job.Data.phases {
 			c.Job.Data.phases[i].describe(&c.Job.Spec().Phases[i], c.Job.Phase(i))
@@ -114,9 +117,10 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	return nil
 }
 
-// enrol takes in a job that has come.
-func (p *Policy) enrol(j *ledger.Job[jobData]) {
+// enrol takes in a job that has come so long ago.
+func (p *Policy) enrol(j *ledger.Job[jobData], ago time.Duration) {
 	j.Data = newData(j)
+	j.Data.age = ago
 	for i := range j.Data.phases {
 		ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
 		p.beliefs.of(spec.Class)
@@ -126,7 +130,7 @@ func (p *Policy) enrol(j *ledger.Job[jobData]) {
 	}
 	p.measure(j)
 	for i := range j.NumSides() {
-		p.join(j, i)
+		p.join(j, i, ago)
 	}
 }
 

@@ -1,18 +1,21 @@
 package leastwork
 
 import (
+	"time"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 2} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 3} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.queue.Save(w, func(j *ledger.Job[jobData]) {
+			w.Uint(uint64(j.Data.age))
 			for i := range j.Data.phases {
 				j.Data.phases[i].save(w)
 			}
@@ -33,6 +36,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.queue.Restore(r, func(j *ledger.Job[jobData]) {
 			j.Data = newData(j)
+			j.Data.age = time.Duration(r.Below(1 << 63))
 			for i := range j.Data.phases {
 				ph, account := &j.Data.phases[i], j.Phase(i)
 				ph.describe(&j.Spec().Phases[i], account)
@@ -68,7 +72,7 @@ func (p *Policy) restoreTurns(r *snapshot.Reader) {
 		t, class := &p.turns[i], sojourn.Class(i)
 		t.clock = clock{wide.Restore128(r), now, uint64(account.Capacity(class))}
 		t.next = wide.Restore128(r)
-		if !r.Check(i < 1<<8 && !wide.Mul64(uint64(now), sojourn.MaxSlots).Less(t.offered), "the slot time of a class is out of range") {
+		if !r.Check(i < 1<<8 && !t.offered.Less(dawn) && !wide.Mul64(uint64(now), sojourn.MaxSlots).Add(dawn).Less(t.offered), "the slot time of a class is out of range") {
 			return
 		}
 		least := uint64(0)

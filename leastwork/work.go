@@ -15,6 +15,7 @@ import (
 type jobData struct {
 	phases []phase
 	sides  []side
+	age    time.Duration // when it was adopted; 0 if it was not, or that is not known
 }
 
 // A side is what is kept of the part of a job that runs on one class of slots.
