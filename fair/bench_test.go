@@ -98,14 +98,14 @@ func benchPools(b *testing.B, pools, jobs, depth int) {
 }
 
 // BenchmarkCost measures one finish and one decision under dominant resource fairness, with 1,000 pools
-// of one job in each class and 256 busy slots.
+// and 256 busy slots. A pool has one job in each of so many classes.
 func BenchmarkCost(b *testing.B) {
-	for _, classes := range []int{2, 20} {
-		b.Run(fmt.Sprintf("pools=1000/classes=%d", classes), func(b *testing.B) { benchCost(b, 1000, classes) })
+	for _, n := range []struct{ classes, of int }{{2, 2}, {20, 1}, {20, 2}, {20, 5}, {20, 20}} {
+		b.Run(fmt.Sprintf("pools=1000/classes=%d/of=%d", n.classes, n.of), func(b *testing.B) { benchCost(b, 1000, n.classes, n.of) })
 	}
 }
 
-func benchCost(b *testing.B, pools, classes int) {
+func benchCost(b *testing.B, pools, classes, of int) {
 	const slots = 256
 	cost := fair.Cost{}
 	for c := range classes {
@@ -120,9 +120,9 @@ func benchCost(b *testing.B, pools, classes int) {
 	for i := range slots {
 		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: sojourn.Class(i % classes)}})
 	}
-	for i := range pools * classes {
+	for i := range pools * of {
 		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
-			ID: sojourn.JobID(i + 1), Pool: fmt.Sprint(i % pools), Phases: []sojourn.Phase{{Tasks: 1 << 20, Class: sojourn.Class(i / pools)}},
+			ID: sojourn.JobID(i + 1), Pool: fmt.Sprint(i % pools), Phases: []sojourn.Phase{{Tasks: 1 << 20, Class: sojourn.Class((i%pools + i/pools) % classes)}},
 		}})
 	}
 	var running [slots]sojourn.Assignment
