@@ -99,9 +99,9 @@ func (t *tally) finished(r *JobRecord, keep bool) {
 	t.flow += float64(r.Weight * sojourn.Seconds())
 }
 
-// result returns the result of the run.
+// result returns the result of the run. It is a copy: a pointer into the books would keep all of the run in memory.
 func (b *books) result() *Result {
-	r, t := &b.res, &b.tally
+	r, t := b.res, &b.tally
 	r.Sojourn, r.Slowdown = t.sojourn.dist(), t.slowdown.dist()
 	r.BoundedSlowdown, r.Tardiness = t.bounded.dist(), t.tardiness.dist()
 	for i := range bins {
@@ -131,7 +131,7 @@ func (b *books) result() *Result {
 	if b.audit != nil {
 		r.Audit = b.audit.result
 	}
-	return r
+	return &r
 }
 
 func float128(x wide.Uint128) float64 { return float64(float64(x.Hi)*(1<<64)) + float64(x.Lo) }
