@@ -124,7 +124,7 @@
 // that are late. Nothing more is proved of wrong sizes. Mean sojourn times have no bound in relation
 // to fair sharing. If sizes and errors vary widely, the tail is heavy: a large job that is believed
 // to be small, together with small jobs that are believed to be large, makes some workloads several
-// times worse than under fair. See docs/experiments.md, hfsp-errors. For example,
+// times worse than under fair. See docs/papers/hfsp.md, "Wrong sizes". For example,
 //
 //	sojourn compare --gen hfsp-test:load=0.9 --seed 1007 --estimates lognormal:2 -p fair:ties=arrival,hfsp:estimator=oracle
 //

@@ -256,7 +256,7 @@
 //   - The paper does not say what happens to a late phase that grows. If it stayed late, all
 //     phases that were expected to be much too small would be late for ever, and share. Take 50
 //     jobs of Exp(200) tasks of 10 minutes that are expected to take 1 minute, without probes:
-//     the mean slowdown would be 16.3 instead of 9.5 (F5B in docs/experiments.md).
+//     the mean slowdown would be 16.3 instead of 9.5 (F5B in docs/papers/hpfsp.md).
 //   - The paper's experiments use delay scheduling. Here no phase waits for a closer slot: a wait
 //     leaves slots free while tasks could start, which the theorem excludes.
 //   - In eq. (5) w_min keeps the work of a job above zero when its estimate has run out. Here w is

@@ -11,15 +11,22 @@ import (
 	"time"
 )
 
-const docs = "../../../docs"
+const (
+	docs     = "../../../docs"
+	findings = "../internal/paper/findings" // are on the pages of the papers, too
+)
 
 // The commands on the pages of docs print what the pages say. A block of the language console is a
 // session: a line that begins with "$ " is a command, lines that begin with "> " belong to it, and what follows is
 // its output. A line "..." stands for any lines. The sessions of a page share a folder, which is empty at first.
 func TestDocs(t *testing.T) {
-	pages, err := filepath.Glob(docs + "/*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatal(pages, err)
+	var pages []string
+	for _, folder := range []string{docs, findings} {
+		of, err := filepath.Glob(folder + "/*.md")
+		if err != nil || len(of) == 0 {
+			t.Fatal(folder, of, err)
+		}
+		pages = append(pages, of...)
 	}
 	commands := 0
 	for _, page := range pages {

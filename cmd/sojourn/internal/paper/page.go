@@ -39,7 +39,11 @@ func Page(results []*Result) []File {
 	if len(results) == 1 {
 		command = first.Name
 	}
-	fmt.Fprintf(&b, "%s `sojourn paper %s -o DIR` writes this page.\n\n", all.sentence(), command)
+	var short, rest string
+	if whole(results) {
+		short, rest = findingsOf(first.Paper())
+	}
+	fmt.Fprintf(&b, "%s `sojourn paper %s -o DIR` writes this page.\n\n", strings.TrimSpace(short+" "+all.sentence()), command)
 	b.WriteString("A number of ours is a mean over seeds, or the ratio of two such means, ± half of its " +
 		fmt.Sprintf("%.0f %% confidence interval (Student's t). ", 100*stats.Confidence) +
 		"In a picture, a dot is ours, its line is the interval, and a diamond is the paper's number. Where the paper says only more or less, " +
@@ -49,6 +53,9 @@ func Page(results []*Result) []File {
 		var t tally
 		t.add(p)
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", p.Name, p.Name, plainText(p.Title), t.cells())
+	}
+	if rest != "" {
+		b.WriteString("\n## What follows\n\n" + rest)
 	}
 	for _, p := range results {
 		b.WriteString("\n" + p.section())
@@ -73,6 +80,13 @@ func Contents(papers [][]*Result) File {
 		}
 		authors, _, _ := strings.Cut(results[0].Source, ", ")
 		fmt.Fprintf(&b, "| [%s](%s.md) | %d | %s |\n", plainText(authors), results[0].Paper(), len(results), t.cells())
+	}
+	b.WriteString("\nIn short:\n\n")
+	for _, results := range papers {
+		if short, _ := findingsOf(results[0].Paper()); short != "" {
+			authors, _, _ := strings.Cut(results[0].Source, ", ")
+			fmt.Fprintf(&b, "- %s: %s\n", plainText(authors), strings.ReplaceAll(short, "\n", " "))
+		}
 	}
 	return File{"README.md", b.Bytes()}
 }

@@ -105,6 +105,63 @@ func TestPagesAreComplete(t *testing.T) {
 	}
 }
 
+// Each paper has findings, which stand on its page as they are, and the first paragraph in the contents. They name only
+// experiments that exist.
+func TestFindings(t *testing.T) {
+	known := map[string]bool{}
+	for _, e := range All() {
+		known[e.Name], known[e.Paper()] = true, true
+	}
+	texts, err := filepath.Glob("findings/*.md")
+	if err != nil || len(texts) == 0 {
+		t.Fatal(texts, err)
+	}
+	for _, path := range texts {
+		paper := strings.TrimSuffix(filepath.Base(path), ".md")
+		short, rest := findingsOf(paper)
+		if !known[paper] || short == "" || rest == "" || strings.Contains(short, "\n") {
+			t.Errorf("%s is about no paper, or does not begin with a line of its own", path)
+		}
+		if page := read(t, paper+".md"); !strings.Contains(page, "\n\n"+short+" ") || !strings.Contains(page, "\n\n## What follows\n\n"+rest+"\n## "+paper+"-") {
+			t.Errorf("docs/papers/%s.md does not have the text of %s", paper, path)
+		}
+		if !strings.Contains(read(t, "README.md"), ": "+short+"\n") {
+			t.Errorf("docs/papers/README.md lacks %q", short)
+		}
+		for _, m := range regexp.MustCompile(`sojourn\s+paper\s+([a-z0-9-]+)`).FindAllStringSubmatch(rest, -1) {
+			if !known[m[1]] {
+				t.Errorf("%s: no experiment %s", path, m[1])
+			}
+		}
+		delete(known, paper)
+	}
+	for _, e := range All() {
+		if known[e.Paper()] {
+			t.Errorf("no findings about %s", e.Paper())
+		}
+	}
+}
+
+// The findings of a paper are on a page of all its experiments, and not on one of a few.
+func TestFindingsAreOfWholePapers(t *testing.T) {
+	var results []*Result
+	for _, e := range All() {
+		if e.Paper() == "hpfsp" {
+			results = append(results, run(t, shrunk(e, "4"), 1))
+		}
+	}
+	for n, want := range map[int]bool{1: false, len(results): true} {
+		page := string(Page(results[:n])[0].Data)
+		if got := strings.Contains(page, "## What follows"); got != want {
+			t.Errorf("with %d experiments of %d, the page has findings: %t, want %t", n, len(results), got, want)
+		}
+	}
+	contents := string(Contents([][]*Result{results}).Data)
+	if short, _ := findingsOf("hpfsp"); !strings.HasSuffix(contents, "In short:\n\n- H-PFSP (Li et al.): "+short+"\n") {
+		t.Errorf("contents lack %q:\n%s", short, contents)
+	}
+}
+
 // outcomes returns a result of the given rows, which are never run.
 func outcomes(rows ...paperOutcome) *Result {
 	return &Result{Experiment: &Experiment{Name: "made-up", measure: trial.Measure{Title: "time <&> (s)"}}, rows: rows}
