@@ -44,6 +44,8 @@ type Backfill struct {
 
 	waiting []*rigidJob // those that could start if there were room, in the order of arrival
 
+	planned bool // the plan differs from what jobs keep; only with ruleConservative
+
 	choice *rigidJob // what starts next, if chosen is set; nil for nothing
 	chosen bool      // since the latest event or assignment
 	future profile   // scratch
@@ -60,9 +62,11 @@ const (
 
 // rigid is the policy's data about a job.
 type rigid struct {
-	// start is when its next task starts at the latest, by its reservation, with
-	// ruleConservative; forever if it has none.
-	start sojourn.Time
+	// With ruleConservative, start is when its next task starts at the latest, by its reservation;
+	// forever if it has none. The reservations of an instant are made from those that jobs kept
+	// when it began, and when something was started last. So what is reported in several events
+	// of an instant leads where one event would.
+	start, kept sojourn.Time
 }
 
 type rigidJob = ledger.Job[rigid]
@@ -135,6 +139,9 @@ func (p *Backfill) Observe(ev sojourn.Event) error {
 			return &sojourn.EventError{Event: ev, Err: err}
 		}
 	}
+	if ev.At > p.ledger.Now() {
+		p.keep()
+	}
 	c := p.ledger.Apply(&ev)
 	p.chosen = false
 	if c.Job == nil || ev.Kind == sojourn.TaskProgress {
@@ -155,7 +162,7 @@ func (p *Backfill) file(j *rigidJob, ended bool) {
 	case waits && !could:
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 	case !waits && could:
-		j.Data.start = forever
+		j.Data = rigid{forever, forever}
 		p.waiting = slices.Insert(p.waiting, i, j)
 	}
 }
@@ -255,7 +262,8 @@ func (p *Backfill) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	a := p.ledger.Take(j, j.Side(0), id)
 	p.chosen = false
-	if j.Data.start = forever; j.Side(0).Startable() == 0 {
+	p.keep()
+	if j.Data = (rigid{forever, forever}); j.Side(0).Startable() == 0 {
 		p.file(j, false)
 	} else if p.rule == ruleConservative {
 		p.plan()

@@ -232,83 +232,27 @@ func (o *rigidOracle) compress() {
 // run returns when each job starts.
 func (o *rigidOracle) run(rule string) []int {
 	o.starts = slices.Repeat([]int{-1}, len(o.jobs))
-	if rule == "conservative" {
-		o.reserve = slices.Repeat([]int{-1}, len(o.jobs))
-	}
-	all := o.jobs
-	for s := 0; slices.Contains(o.starts, -1) || len(o.jobs) < len(all); s++ {
-		// Ends and arrivals of one second are heard of one after the other.
-		for i := range all {
-			if o.reserve != nil && o.starts[i] >= 0 && o.starts[i]+all[i].run == s {
-				o.now = s
-				hidden := o.hide(i, s)
-				o.compress()
-				o.unhide(hidden)
-			}
-		}
-		o.now = s
-		if o.reserve == nil {
+	if rule != "conservative" {
+		for ; slices.Contains(o.starts, -1); o.now++ {
 			o.fcfs(rule == "easy")
-			continue
 		}
-		for i, j := range all {
-			if j.at == s {
-				later := o.postpone(i)
-				o.compress()
-				o.unpostpone(later)
-			}
-		}
-		for _, i := range o.queue() {
-			if o.reserve[i] == s {
-				o.starts[i] = s
+		return o.starts
+	}
+	o.reserve = slices.Repeat([]int{-1}, len(o.jobs))
+	for ; slices.Contains(o.starts, -1); o.now++ {
+		// The ends and arrivals of a second are heard of before anything starts.
+		for started := true; started; {
+			started = false
+			o.compress()
+			for _, i := range o.queue() {
+				if o.reserve[i] == o.now {
+					o.starts[i], started = o.now, true
+					break
+				}
 			}
 		}
 	}
 	return o.starts
-}
-
-// hide makes the jobs after i that end in this second run on: nobody has heard of their ends.
-func (o *rigidOracle) hide(i, s int) (hidden []int) {
-	o.jobs = slices.Clone(o.jobs)
-	for k := range o.jobs {
-		if k > i && o.starts[k] >= 0 && o.starts[k]+o.jobs[k].run == s {
-			o.jobs[k].run++
-			hidden = append(hidden, k)
-		}
-		if o.starts[k] < 0 && o.jobs[k].at == s { // arrivals come after ends
-			o.jobs[k].at++
-			hidden = append(hidden, ^k)
-		}
-	}
-	return hidden
-}
-
-func (o *rigidOracle) unhide(hidden []int) {
-	for _, k := range hidden {
-		if k >= 0 {
-			o.jobs[k].run--
-		} else {
-			o.jobs[^k].at--
-		}
-	}
-}
-
-// postpone makes the jobs after i that arrive in this second arrive later.
-func (o *rigidOracle) postpone(i int) (later []int) {
-	o.jobs = slices.Clone(o.jobs)
-	for k := i + 1; k < len(o.jobs); k++ {
-		if o.jobs[k].at == o.now {
-			o.jobs[k].at++
-			later = append(later, k)
-		}
-	}
-	return later
-}
-
-func (o *rigidOracle) unpostpone(later []int) {
-	for _, k := range later {
-		o.jobs[k].at--
-	}
 }
 
 // drawRigid draws jobs whose limits are upper bounds.

@@ -70,13 +70,28 @@ func (f profile) feasible() bool {
 	return !slices.ContainsFunc(f, func(s freeFrom) bool { return s.free < 0 && s.at < forever })
 }
 
-// plan brings the reservations up to date. Each job that waits, in the order of arrival, moves to the
-// earliest instant that the others leave to it, which is no later than its reservation. If the
+// keep makes the reservations those that jobs keep.
+func (p *Backfill) keep() {
+	if !p.planned {
+		return
+	}
+	for _, j := range p.waiting {
+		j.Data.kept = j.Data.start
+	}
+	p.planned = false
+}
+
+// plan makes the reservations from those that jobs keep. Each job that waits, in the order of arrival,
+// moves to the earliest instant that the others leave to it, which is no later than what it keeps. If the
 // limits were wrong, or the cluster has not as many places, reservations have passed or do not fit
 // beside each other. Then they are all void, and made anew.
 func (p *Backfill) plan() {
+	p.planned = true
 	f := p.ahead()
 	kept := true
+	for _, j := range p.waiting {
+		j.Data.start = j.Data.kept
+	}
 	for _, j := range p.waiting {
 		if kept = j.Data.start >= p.ledger.Now(); !kept {
 			break

@@ -234,7 +234,7 @@ func (p *List) UnmarshalBinary(data []byte) error {
 }
 
 func (p *Backfill) header() snapshot.Header {
-	return snapshot.Header{Policy: p.name, Version: 1, Options: []snapshot.Option{snapshot.Opt("places", p.places)}}
+	return snapshot.Header{Policy: p.name, Version: 2, Options: []snapshot.Option{snapshot.Opt("places", p.places)}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. Which jobs wait follows from the account.
@@ -244,6 +244,7 @@ func (p *Backfill) AppendBinary(dst []byte) ([]byte, error) {
 		if p.rule == ruleConservative {
 			for _, j := range p.waiting {
 				w.Time(j.Data.start)
+				w.Time(j.Data.kept)
 			}
 		}
 	})
@@ -262,9 +263,10 @@ func (p *Backfill) UnmarshalBinary(data []byte) error {
 			}
 		}
 		slices.SortFunc(p.waiting, func(a, b *rigidJob) int { return cmp.Compare(a.Seq(), b.Seq()) })
+		p.planned = true
 		for _, j := range p.waiting {
-			if j.Data.start = forever; p.rule == ruleConservative {
-				j.Data.start = r.Time()
+			if j.Data = (rigid{forever, forever}); p.rule == ruleConservative {
+				j.Data = rigid{r.Time(), r.Time()}
 			}
 		}
 	})

@@ -195,8 +195,8 @@
 // The order Deficit gives a new job every free slot until it has started as many
 // tasks for its weight as its neighbours have. This is stricter fair sharing for
 // short jobs and slower for long jobs. Pools follow start-time fair queueing [Goyal,
-// Vin, Cheng 1997]: a pool that could not be served starts level with the pool that
-// was served last.
+// Vin, Cheng 1997]: a pool that could not be served starts level with the latest
+// that was served.
 //
 // # Departures
 //

@@ -2,12 +2,15 @@ package fair_test
 
 import (
 	"math/big"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/history"
 	"github.com/sojourn-sched/sojourn/sojourntest/choice"
 )
 
@@ -105,6 +108,66 @@ func TestIdlePoolsEarnNothing(t *testing.T) {
 	}
 	if count[1] != 10 || count[2] != 10 {
 		t.Errorf("20 tasks went %d to the busy pool and %d to the idle one, want 10 and 10", count[1], count[2])
+	}
+}
+
+// Under Deficit, a pool that declines slots keeps its deficit. When it is served at last, the others
+// still start level with the latest that was served. The inputs of job 1 are elsewhere: the pool of job 2
+// starts five tasks, and then job 1 one. The pool that comes then does not make up for all of these.
+func TestLateServiceMakesNobodyElseLate(t *testing.T) {
+	replay(t, newWith(fair.Options{Order: fair.Deficit, Delay: time.Hour}), `
+		@0s SlotAdded 0 node=1
+		@0s SlotAdded 1 node=2
+		@0s JobArrived 9 | 1
+		@0s Assign 1 -> 9/0/0#1
+		@0s JobArrived 1 pool=near | 9 inputs=2,2,2,2,2,2,2,2,2
+		@0s JobArrived 2 pool=any | 99
+		@0s Assign 0 -> 2/0/0#1
+		@1s TaskFinished 2/0/0#1 slot=0
+		@1s Assign 0 -> 2/0/1#1
+		@2s TaskFinished 2/0/1#1 slot=0
+		@2s Assign 0 -> 2/0/2#1
+		@3s TaskFinished 2/0/2#1 slot=0
+		@3s Assign 0 -> 2/0/3#1
+		@4s TaskFinished 2/0/3#1 slot=0
+		@4s Assign 0 -> 2/0/4#1
+		@4s TaskFinished 9/0/0#1 slot=1
+		@4s Assign 1 -> 1/0/0#1 source=2 locality=node
+		@5s JobArrived 3 pool=new | 99
+		@5s TaskFinished 2/0/4#1 slot=0
+		@5s Assign 0 -> 3/0/0#1
+		@6s TaskFinished 3/0/0#1 slot=0
+		@6s Assign 0 -> 2/0/5#1
+	`)
+}
+
+// An attempt that is adopted counts the same for a pool whose phases were held from the start and for
+// one whose tasks were reported as held.
+func TestAdoptedAttemptOfAHeldPool(t *testing.T) {
+	for _, held := range []string{"JobArrived 2 pool=b | 1 held=all | 1", "JobArrived 2 pool=b | 1 | 1\n@0s TaskHeld 2/0/0"} {
+		replay(t, newWith(fair.Options{Order: fair.Deficit}), `
+			@0s SlotAdded 1
+			@0s SlotAdded 2
+			@0s JobArrived 1 pool=a | 4
+			@0s Assign 1 -> 1/0/0#1
+			@0s TaskFinished 1/0/0#1 slot=1
+			@0s Assign 1 -> 1/0/1#1
+			@0s TaskFinished 1/0/1#1 slot=1
+			@0s `+held+`
+			@0s TaskAdopted 2/1/0#1 slot=2
+			@0s TaskReady 2/0/0
+			@0s Assign 1 -> 1/0/2#1
+			@0s TaskFinished 1/0/2#1 slot=1
+			@0s Assign 1 -> 2/0/0#1
+		`)
+	}
+}
+
+// replay makes the calls of a history, without its first line, on a new policy.
+func replay(t *testing.T, p sojourn.Policy, text string) {
+	t.Helper()
+	if err := history.Replay(p, history.Read(strings.NewReader("sojourn history 1\n"+strings.ReplaceAll(text, "\t", "")), "history")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -68,7 +68,7 @@ type poolClass struct {
 	// For Deficit only.
 	started uint64       // since the pool last became busy
 	base    wide.Uint128 // its tag at that time
-	virtual wide.Uint128 // the tag of the pool below that was last served
+	virtual wide.Uint128 // the latest tag of a pool below that was served
 }
 
 // A jobKey orders the jobs of a pool by their ratio to their weight, then by Options.Ties,

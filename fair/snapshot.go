@@ -12,7 +12,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 4, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 5, Options: p.options}
 }
 
 // saved returns the options that the state rests on, without those of the policies of pools,

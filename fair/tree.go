@@ -303,12 +303,8 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	nc := n.class(c)
 	k := poolKey{turn: nc.turn, sated: true}
 	if t.order == Deficit && !nc.queued {
-		// The pool could not be served before. It continues from its own tag or from the tag
-		// of the others, whichever is later: idleness earns nothing.
+		t.catchUp(n, c)
 		nc.queued = true
-		if v := n.parent.class(c).virtual; nc.tag(n.conf.weight).Less(v) {
-			nc.base, nc.started = v, 0
-		}
 	}
 	switch {
 	case int(c) < len(n.conf.min) && nc.running < n.conf.min[c]:
@@ -323,6 +319,15 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	return k
 }
 
+// catchUp is for a pool that could not be served: it continues from its own tag or from the tag of
+// the others, whichever is later. Idleness earns nothing.
+func (t *tree) catchUp(n *pool, c sojourn.Class) {
+	nc := n.class(c)
+	if v := n.parent.class(c).virtual; nc.tag(n.conf.weight).Less(v) {
+		nc.base, nc.started = v, 0
+	}
+}
+
 // served records that j, and the pools on the way to it, are about to start a task. For Deficit
 // it also records their tags, except those of pools that are served for their minimum, since
 // these say nothing about the others.
@@ -334,7 +339,9 @@ func (t *tree) served(j *job, s *ledger.Side) {
 		nc := n.class(c)
 		nc.turn = t.turns
 		if t.order == Deficit && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {
-			n.parent.class(c).virtual = nc.tag(n.conf.weight)
+			if up, tag := n.parent.class(c), nc.tag(n.conf.weight); up.virtual.Less(tag) {
+				up.virtual = tag
+			}
 		}
 	}
 }
@@ -343,6 +350,9 @@ func (t *tree) served(j *job, s *ledger.Side) {
 func (t *tree) started(n *pool, c sojourn.Class) {
 	for ; n != nil; n = n.parent {
 		nc := n.class(c)
+		if t.order == Deficit && !nc.queued && n.parent != nil { // an attempt that is adopted
+			t.catchUp(n, c)
+		}
 		nc.running++
 		nc.started++
 	}
