@@ -26,7 +26,7 @@ func TestNothingIsCutOff(t *testing.T) {
 		"story":   story(t, strings.Repeat("a long name ", 12)),
 	}
 	for name, file := range reports {
-		for _, v := range []view{{1280, 900, false}, {1280, 900, true}, {820, 1000, true}, {390, 800, false}} {
+		for _, v := range []view{{1280, 900, false}, {1280, 900, true}, {820, 1000, false}, {820, 1000, true}, {390, 800, false}, {390, 800, true}} {
 			theme := map[bool]string{true: "dark", false: "light"}[v.dark]
 			t.Run(fmt.Sprintf("%s-%d-%s", name, v.width, theme), func(t *testing.T) {
 				b := openReport(t, file, v)
@@ -39,6 +39,9 @@ func TestNothingIsCutOff(t *testing.T) {
 					if sideways := len(slices.DeleteFunc(b.labels(id), func(l label) bool { return l.Upright })); id != chart && sideways != 1 {
 						t.Errorf("%s has %d names at its vertical axis", id, sideways)
 					}
+				}
+				if !value[bool](b, `[...document.querySelectorAll('#scores, #scores td, #scores th')].every(e => e.scrollWidth <= e.clientWidth + 1 && e.getBoundingClientRect().right <= innerWidth)`) {
+					t.Error("the averages of the policies do not all fit into the window")
 				}
 				if v.width == usual.width {
 					if n := value[int](b, `[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length`); n != 0 {

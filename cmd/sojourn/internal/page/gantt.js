@@ -99,7 +99,7 @@
       c.fillText(d.slots[row].length > 11 ? d.slots[row].slice(0, 10) + '…' : d.slots[row], gutter - 6, y); free = y + 14;
     }
     c.textAlign = 'center'; c.textBaseline = 'top';
-    const lo = seconds(from), hi = seconds(to), [values, step] = linearTicks(lo, hi, 's', Math.max(2, Math.floor(W / 90))), u = unitOf(Math.max(Math.abs(lo), Math.abs(hi)), step);
+    const lo = seconds(from), hi = seconds(to), [values, step] = linearTicks(lo, hi, 's', Math.max(3, Math.floor(W / 90))), u = unitOf(Math.max(Math.abs(lo), Math.abs(hi)), step);
     for (const v of values) {
       const x = X(ticks(v - g.start)), label = digits(v / u[0], 10), half = c.measureText(label).width / 2;
       c.beginPath(); c.moveTo(x, head + Math.min(H, d.rows * rh)); c.lineTo(x, head + H + 4); c.stroke();

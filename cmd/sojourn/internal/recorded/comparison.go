@@ -142,10 +142,10 @@ func (c *compared) plots() []page.Plot {
 		Help: "Slowdown: the sojourn time, divided by the time that the job takes alone on the idle cluster. 1 is the best possible; higher lines are better.",
 		X:    page.Axis{Label: "slowdown", Unit: "times", Scale: page.Log}}
 	late := page.Plot{ID: "lateness", Title: "Earlier or later than under fair sharing", Steps: true, Y: share,
-		Help: "Left of 0 are the jobs that end earlier than if all jobs shared the cluster equally at all times, right of it those that end later. Ideal fair sharing splits tasks at will, so that no real policy has all jobs left of 0.",
+		Help: "Jobs left of 0 end earlier than if all jobs shared the cluster equally at all times; jobs right of 0 end later. Ideal fair sharing splits tasks at will, so that no real policy has all jobs left of 0.",
 		X:    page.Axis{Label: "end, compared with ideal fair sharing", Unit: "s", Scale: page.SymLog}}
 	queue := page.Plot{ID: "queue", Title: "Jobs in the system over time", Steps: true, X: now,
-		Help: "Jobs that have arrived and have not ended, averaged over short spans of time. Less is better.", Y: page.Axis{Label: "jobs"}}
+		Help: "Jobs that have arrived and have not ended, averaged over short spans of time. Fewer is better.", Y: page.Axis{Label: "jobs"}}
 	busy := page.Plot{ID: "utilisation", Title: "Slots in use over time", Steps: true, X: now,
 		Help: "The share of the slots that run a task, averaged over short spans of time.", Y: page.Axis{Label: "slots in use", Unit: "%"}}
 	for i, r := range c.runs {

@@ -49,9 +49,9 @@ func readPlan(dir string) (*page.Report, error) {
 	}
 	out := comparison([]*run{r})
 	out.Title = fmt.Sprintf("The plan of %s for %s", best.Policy, info.Workload.Name)
-	out.Verdict = []string{fmt.Sprintf("The plan of %s has a weighted sum of completion times of %s, which is %s times a bound that is proved for every plan.",
-		best.Policy, shown(known(best.Objective)).Text, format.Number(known(best.Ratio), 3)),
-		fmt.Sprintf("No plan can be better by more than a factor of %s; the last job ends after %s.", format.Number(known(best.Ratio), 3), duration(best.Makespan))}
+	out.Verdict = []string{fmt.Sprintf("The plan of %s is at most %s times as long as the best plan that there can be, by the weighted sum of the times at which jobs end.",
+		best.Policy, format.Number(known(best.Ratio), 3)),
+		fmt.Sprintf("This sum is %s, and it is proved that no plan has less than %s. The last job ends after %s.", shown(known(best.Objective)).Text, shown(known(info.Best)).Text, duration(best.Makespan))}
 	facts := out.Facts[:0]
 	for _, f := range out.Facts {
 		if f.Name != "seed" && f.Name != "sizes that policies are told" {

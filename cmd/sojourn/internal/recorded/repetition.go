@@ -101,7 +101,7 @@ func readSeeds(dir string) (*page.Report, error) {
 		{"slowdown", "How much longer than alone", "slowdown", "times", func(s *sample) *distribution { return &s.Slowdown }},
 	} {
 		p := page.Plot{ID: m.id, Title: m.title, X: page.Axis{Label: "what is averaged over the seeds", Scale: page.Categoric, Names: kinds}, Y: page.Axis{Label: m.label, Unit: m.unit, Scale: page.Log},
-			Help: "Lower is better. p90: 90 of 100 jobs take at most that long. A whisker is the 95 % confidence interval over the seeds: policies whose whiskers overlap widely may differ by chance alone. It is cut at a tenth of the mean."}
+			Help: "Lower is better. p90: 90 of 100 jobs take at most that long. A whisker is the 95 % confidence interval over the seeds: policies whose whiskers overlap widely may differ by chance alone. It ends at a tenth of the mean if it would go below."}
 		for i := range r.Policies {
 			d := m.of(&r.Policies[i])
 			s := banded{page.Series{Name: r.Policies[i].Policy}}
@@ -264,23 +264,28 @@ func (r *repetition) verdict(samples []sample, where string) []string {
 	if len(samples) == 1 {
 		return []string{fmt.Sprintf("Under %s, a job takes %s on average from its arrival to its end%s.", best.Policy, duration(m), where)}
 	}
-	text := fmt.Sprintf("%s is best%s: a job takes %s on average from its arrival to its end, %s less than under %s", best.Policy, where, duration(m), less(m, *worst.Sojourn.Mean.Mean), worst.Policy)
+	text := fmt.Sprintf("on average from its arrival to its end, %s less than under %s", less(m, *worst.Sojourn.Mean.Mean), worst.Policy)
 	if len(samples) > 2 {
 		text += fmt.Sprintf(", the worst of %d", len(samples))
 	}
-	list := []string{text + "."}
 	var close []string
 	for i := range samples {
 		if samples[i].Sojourn.Mean.Close {
 			close = append(close, samples[i].Policy)
 		}
 	}
+	list := []string{fmt.Sprintf("%s is best%s: a job takes %s %s.", best.Policy, where, duration(m), text)}
 	switch {
 	case r.Seeds == 1:
+	case len(close) == len(samples)-1:
+		list = []string{
+			fmt.Sprintf("No policy is clearly best%s.", where),
+			fmt.Sprintf("Under %s, a job takes %s %s. But with %d seeds, this may be chance.", best.Policy, duration(m), text, r.Seeds),
+		}
 	case len(close) > 0:
-		list = append(list, fmt.Sprintf("Over %d seeds it does not differ significantly from %s.", r.Seeds, strings.Join(close, ", ")))
+		list = append(list, fmt.Sprintf("Its lead over %s may be chance: with %d seeds it is not significant.", strings.Join(close, ", "), r.Seeds))
 	default:
-		list = append(list, fmt.Sprintf("Over %d seeds it differs significantly from all others, the next being %s.", r.Seeds, next.Policy))
+		list = append(list, fmt.Sprintf("This is hardly chance: with %d seeds, its lead over each other policy is significant. The next best is %s.", r.Seeds, next.Policy))
 	}
 	return append(list, tail(samples, best))
 }
@@ -294,9 +299,9 @@ func tail(samples []sample, best *sample) string {
 		}
 	}
 	if kind == best {
-		return "The slowest jobs are no worse off either: its p99 is the least, too."
+		return fmt.Sprintf("The slowest jobs are no worse off either: under %s, the slowest one of 100 takes over %s, less than under any other.", best.Policy, duration(known(best.Sojourn.P99.Mean)))
 	}
-	return fmt.Sprintf("It is worse for the slowest jobs: the slowest one of 100 takes over %s, and over %s under %s.", duration(known(best.Sojourn.P99.Mean)), duration(known(kind.Sojourn.P99.Mean)), kind.Policy)
+	return fmt.Sprintf("%s is worse for the slowest jobs: the slowest one of 100 takes over %s, and over %s under %s.", best.Policy, duration(known(best.Sojourn.P99.Mean)), duration(known(kind.Sojourn.P99.Mean)), kind.Policy)
 }
 
 // sweepVerdict says which policy is best for each value, or which value is best if an option
@@ -316,12 +321,11 @@ func (r *repetition) sweepVerdict(values []string) []string {
 		}
 	}
 	last := values[len(values)-1]
-	where := fmt.Sprintf(" at %s %s", r.Vary, last)
-	if len(winners) == 1 && len(values) > 1 && len(r.of(last)) > 1 {
-		where = fmt.Sprintf(" at each %s", r.Vary) + ", and at " + last
-	}
-	list := r.verdict(r.of(last), where)
-	if len(winners) > 1 {
+	list := r.verdict(r.of(last), fmt.Sprintf(" at %s %s", r.Vary, last))
+	switch {
+	case len(winners) == 1 && len(values) > 1 && len(r.of(last)) > 1:
+		list = slices.Insert(list, 0, fmt.Sprintf("Under %s, jobs take the least time on average at each %s.", winners[0], r.Vary))
+	case len(winners) > 1:
 		var parts []string
 		for _, w := range winners {
 			parts = append(parts, fmt.Sprintf("%s at %s", w, strings.Join(wins[w], ", ")))
