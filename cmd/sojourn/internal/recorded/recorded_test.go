@@ -213,3 +213,91 @@ func TestSampleIsAnnounced(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A line over time is an average in each part of it. An interval that begins before the first part counts from there on, one
+// that ends with it counts no further, and one that ends later than the last part makes all parts twice as long.
+func TestMeterAverages(t *testing.T) {
+	m := newMeter(10, 10+meterParts)
+	m.add(5, 12)             // 2 s of it
+	m.add(11, 12)            // ends with a part
+	m.add(10, 10+meterParts) // ends with the last one
+	m.add(20, 20)            // nothing
+	m.add(math.NaN(), 30)    // nothing
+	s := m.line("jobs", 2)
+	if m.width != 1 || len(s.X) != meterParts+1 || s.X[0] != 10 || s.X[meterParts] != 10+meterParts {
+		t.Fatalf("parts of %v s, %d points from %v to %v", m.width, len(s.X), s.X[0], s.X[len(s.X)-1])
+	}
+	for k, want := range map[int]float64{0: 1, 1: 1.5, 2: 0.5, meterParts - 1: 0.5, meterParts: 0.5} {
+		if s.Y[k] != want {
+			t.Errorf("part %d: %v, want %v", k, s.Y[k], want)
+		}
+	}
+	m.add(10+meterParts, 11+meterParts)
+	if s = m.line("jobs", 2); m.width != 2 || s.Y[0] != 1.25 || s.Y[1] != 0.5 {
+		t.Errorf("after a longer interval: parts of %v s, %v", m.width, s.Y[:2])
+	}
+}
+
+// An ID that is used again stands for the job that was the last to arrive.
+func TestFindTakesTheLatest(t *testing.T) {
+	r := &run{jobs: []job{{arrival: 5}, {arrival: 10}, {arrival: 20}}, byID: map[string][]int{"1": {0, 1, 2}}}
+	for at, want := range map[float64]int{5: 0, 9: 0, 10: 1, 19: 1, 20: 2, 30: 2, 1: 0} {
+		if got := r.find("1", at); got != want {
+			t.Errorf("at %v: job %d, want %d", at, got, want)
+		}
+	}
+	if got := r.find("2", 5); got != -1 {
+		t.Errorf("of an unknown ID: job %d, want -1", got)
+	}
+}
+
+// Infinite numbers are none.
+func TestNumbers(t *testing.T) {
+	for cell, want := range map[string]float64{"1.5": 1.5, "-2": -2, "0": 0} {
+		if got, err := number(cell); got != want || err != nil {
+			t.Errorf("%q: %v and %v, want %v", cell, got, err, want)
+		}
+	}
+	for _, cell := range []string{"Inf", "-Inf", "+Infinity", "1e999", "x"} {
+		if got, err := number(cell); err == nil {
+			t.Errorf("%q: %v, want an error", cell, got)
+		}
+	}
+	for s, want := range map[float64]string{math.NaN(): "-", 9e9: "104,167 days", 9.1e9: "-", -9.1e9: "-"} {
+		if got := duration(s); got != want {
+			t.Errorf("%v s: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// Each plot of a page has a line of each run. The page of one run lists the jobs that take longest.
+func TestLinesOfRuns(t *testing.T) {
+	better := story("srpt")
+	better[files.Jobs] = strings.Replace(better[files.Jobs], "1,10,15,14,2.8,6,9", "1,1,6,5,1,6,0", 1)
+	r, err := Page(t.Context(), []string{lay(t, story("fifo")), lay(t, better)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Plots {
+		if len(p.Series) != 2 || p.Series[0].Name != "fifo" || p.Series[1].Name != "srpt" {
+			t.Errorf("%s: %+v, want a line of each policy", p.Title, p.Series)
+		}
+	}
+	if len(r.Plots) != 5 {
+		t.Errorf("%d plots, want 5", len(r.Plots))
+	}
+	one, err := Page(t.Context(), []string{lay(t, better)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Job 2 ends exactly as under fair sharing, so that it is not late.
+	if want := "No job ends later than if all had shared the cluster equally."; one.Verdict[1] != want {
+		t.Errorf("verdict %q, want %q", one.Verdict[1], want)
+	}
+	if got, want := one.Tables[1].Title, "The jobs that take longest"; got != want {
+		t.Errorf("one run: %q, want %q", got, want)
+	}
+	if got, want := r.Tables[1].Title, "The jobs that the policies treat most differently"; got != want {
+		t.Errorf("two runs: %q, want %q", got, want)
+	}
+}

@@ -87,9 +87,9 @@ func readSeeds(dir string) (*page.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := r.page(fmt.Sprintf("%d policies on %s, %d seeds", len(r.Policies), r.Workload.Name, r.Seeds))
+	out := r.page(fmt.Sprintf("%d policies on %s, %s", len(r.Policies), r.Workload.Name, format.Count(r.Seeds, "seed")))
 	if len(r.Policies) == 1 {
-		out.Title = fmt.Sprintf("%s on %s, %d seeds", r.Policies[0].Policy, r.Workload.Name, r.Seeds)
+		out.Title = fmt.Sprintf("%s on %s, %s", r.Policies[0].Policy, r.Workload.Name, format.Count(r.Seeds, "seed"))
 	}
 	out.Verdict = r.verdict(r.Policies, "")
 	kinds := []string{"mean", "median", "p90", "p99", "longest"}
@@ -299,7 +299,7 @@ func tail(samples []sample, best *sample) string {
 		}
 	}
 	if kind == best {
-		return fmt.Sprintf("The slowest jobs are no worse off either: under %s, the slowest one of 100 takes over %s, less than under any other.", best.Policy, duration(known(best.Sojourn.P99.Mean)))
+		return fmt.Sprintf("The slowest jobs are no worse off either: under %s, the slowest one of 100 takes over %s, no more than under any other.", best.Policy, duration(known(best.Sojourn.P99.Mean)))
 	}
 	return fmt.Sprintf("%s is worse for the slowest jobs: the slowest one of 100 takes over %s, and over %s under %s.", best.Policy, duration(known(best.Sojourn.P99.Mean)), duration(known(kind.Sojourn.P99.Mean)), kind.Policy)
 }
