@@ -238,6 +238,67 @@ func TestMeterAverages(t *testing.T) {
 	}
 }
 
+// If the only slot with boxes would go, it stays, and every other box goes.
+func TestSamplerKeepsTheOnlySlot(t *testing.T) {
+	s := sampler{most: 4}
+	slot := 1
+	for s.slots = 2; s.keeps(slot); slot++ {
+	}
+	s = sampler{most: 4}
+	for i := range 9 {
+		s.add(slot, float64(i), float64(i+1), 0, 0, 0)
+	}
+	if len(s.boxes) == 0 || s.slots != 1 || s.thin != 4 {
+		t.Errorf("%d boxes, of 1 of every %d slots, 1 of every %d attempts; want some, 1 and 4", len(s.boxes), s.slots, s.thin)
+	}
+}
+
+// The parts of a line over time are short if the run is.
+func TestShortRun(t *testing.T) {
+	s := story("fifo")
+	s[files.Jobs] = "id,name,pool,arrival,first_start,finish,sojourn,slowdown,ps_finish,late_vs_ps,deadline,met,outcome\n" +
+		"1,,,0,0,0.001,0.001,1,0.001,0,,,finished\n2,,,0,0,0.00128,0.00128,1,0.00128,0,,,finished\n"
+	s[files.Tasks] = "job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n" +
+		"1,0,0,1,n1,0,0,0.0005,finished,any,\n1,0,1,1,n1,0,0.0005,0.001,finished,any,\n2,0,0,1,n1,1,0,0.00128,finished,any,\n"
+	r, err := Page(t.Context(), []string{lay(t, s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Plots {
+		if p.ID == "queue" && len(p.Series[0].X) != meterParts+1 {
+			t.Errorf("%d points, want %d", len(p.Series[0].X), meterParts+1)
+		}
+		if !p.Steps {
+			t.Errorf("%s has no steps", p.ID)
+		}
+	}
+}
+
+// A job that takes exactly 1 % longer is not hurt. Of jobs that lose equally much, the first is named.
+func TestWhoIsHurt(t *testing.T) {
+	runs := func(policy string, sojourn ...int) string {
+		s := story(policy)
+		var jobs, tasks strings.Builder
+		jobs.WriteString("id,name,pool,arrival,first_start,finish,sojourn,slowdown,ps_finish,late_vs_ps,deadline,met,outcome\n")
+		tasks.WriteString("job,phase,index,attempt,node,slot,start,end,outcome,locality,source\n")
+		for i, v := range sojourn {
+			fmt.Fprintf(&jobs, "%d,,,0,0,%d,%d,1,%d,0,,,finished\n", i+1, v, v, v)
+			fmt.Fprintf(&tasks, "%d,0,0,1,n1,%d,0,%d,finished,any,\n", i+1, i, v)
+		}
+		s[files.Jobs], s[files.Tasks] = jobs.String(), tasks.String()
+		n := len(sojourn)
+		s[files.Run] = strings.NewReplacer(`"jobs": 2, "tasks": 3`, fmt.Sprintf(`"jobs": %d, "tasks": %d`, n, n), `"finished": 2, "attempts": 3`, fmt.Sprintf(`"finished": %d, "attempts": %d`, n, n)).Replace(s[files.Run])
+		return lay(t, s)
+	}
+	r, err := Page(t.Context(), []string{runs("fifo", 100, 20, 30, 1000), runs("srpt", 101, 30, 40, 10)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "It is worse than fifo for 2 of 4 jobs"; !strings.HasPrefix(r.Verdict[1], want) || !strings.HasSuffix(r.Verdict[1], "; job 2 loses most, with 30 seconds instead of 20 seconds.") {
+		t.Errorf("verdict %q, want %q, and job 2", r.Verdict[1], want)
+	}
+}
+
 // An ID that is used again stands for the job that was the last to arrive.
 func TestFindTakesTheLatest(t *testing.T) {
 	r := &run{jobs: []job{{arrival: 5}, {arrival: 10}, {arrival: 20}}, byID: map[string][]int{"1": {0, 1, 2}}}

@@ -88,7 +88,7 @@ func TestWhiskers(t *testing.T) {
 	if want := (page.Series{Name: "srpt", X: []float64{0, 1, 2, 3, 4}, Y: []float64{1.5, 1, 2, 3, 4}, Low: []float64{1.5, 1, 2, 3, 4}, High: []float64{1.5, 1, 2, 3, 4}}); !reflect.DeepEqual(s, want) {
 		t.Errorf("slowdown: %+v, want %+v", s, want)
 	}
-	r = pageOf(t, files.Sweep, repetitionOf("load", 3, repeated("0.5", "srpt", 10, -5, 25, 50, false), repeated("0.9", "srpt", 20, 15, 25, 50, false)))
+	r = pageOf(t, files.Sweep, repetitionOf("load", 2, repeated("0.5", "srpt", 10, -5, 25, 50, false), repeated("0.9", "srpt", 20, 15, 25, 50, false)))
 	s = r.Plots[0].Series[0]
 	if want := (page.Series{Name: "srpt", X: []float64{0.5, 0.9}, Y: []float64{10, 20}, Low: []float64{1, 15}, High: []float64{25, 25}}); !reflect.DeepEqual(s, want) {
 		t.Errorf("mean sojourn time: %+v, want %+v", s, want)
