@@ -22,6 +22,7 @@ type Summary struct {
 	Network    string                 `json:"network,omitempty"`
 	Extra      any                    `json:"extra,omitempty"`
 	Notes      []string               `json:"notes"`
+	Schema     int                    `json:"schema"`
 }
 
 type paperWorkloadSummary struct {
@@ -52,7 +53,7 @@ type paperRowSummary struct {
 func (p *Result) Summary() Summary {
 	sum := Summary{
 		Experiment: p.Name, Title: p.Title, Source: p.Source, Measure: p.measure.Title,
-		Seed: p.order[0].Scenario.Seed, Seeds: len(p.order[0].Loads), Confidence: stats.Confidence, Notes: p.notes,
+		Seed: p.order[0].Scenario.Seed, Seeds: len(p.order[0].Loads), Confidence: stats.Confidence, Notes: p.notes, Schema: format.Schema,
 	}
 	if p.network.Bandwidth > 0 {
 		sum.Network = p.network.String()

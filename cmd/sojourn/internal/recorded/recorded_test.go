@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -296,6 +297,47 @@ func TestWhoIsHurt(t *testing.T) {
 	}
 	if want := "It is worse than fifo for 2 of 4 jobs"; !strings.HasPrefix(r.Verdict[1], want) || !strings.HasSuffix(r.Verdict[1], "; job 2 loses most, with 30 seconds instead of 20 seconds.") {
 		t.Errorf("verdict %q, want %q, and job 2", r.Verdict[1], want)
+	}
+	// All jobs and their thirds by size, the better policy first: (101 + 30 + 40 + 10) / 4 s and (100 + 20 + 30 + 1000) / 4 s.
+	if len(r.Scores.Rows) != 2 || r.Scores.Rows[0].Name != "srpt" || r.Scores.Rows[0].Values[0] != 45.25 || r.Scores.Rows[1].Values[0] != 287.5 {
+		t.Errorf("averages %+v", r.Scores.Rows)
+	}
+}
+
+// A run that one job does not finish says so.
+func TestUnfinished(t *testing.T) {
+	s := with(files.Run, `"finished": 2`, `"finished": 1`)
+	s[files.Jobs] = strings.Replace(s[files.Jobs], "2,<b>small</b>,,1,10,15,14,2.8,6,9,,,finished", "2,<b>small</b>,,1,10,,,,6,,,,unfinished", 1)
+	r, err := Page(t.Context(), []string{lay(t, s)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Not all jobs finish: 1 of 2 jobs under fifo do not."; !strings.HasPrefix(r.Verdict[len(r.Verdict)-1], want) {
+		t.Errorf("verdict %q, want %q", r.Verdict, want)
+	}
+	for n, want := range map[int]float64{0: math.NaN(), 1: 7} {
+		if got := quantile([]float64{7}[:n], 0.5); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("median of %d numbers: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// Files beside the folders of runs are passed over.
+func TestFilesBesideRuns(t *testing.T) {
+	dir := t.TempDir()
+	for _, policy := range []string{"2-srpt", "10-fifo"} {
+		if err := os.Rename(lay(t, story(policy[strings.Index(policy, "-")+1:])), filepath.Join(dir, policy)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"notes.txt", "1-notes"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := runsIn(dir)
+	if want := []string{filepath.Join(dir, "2-srpt"), filepath.Join(dir, "10-fifo")}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("runs %q and %v, want %q", got, err, want)
 	}
 }
 

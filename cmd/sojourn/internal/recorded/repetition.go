@@ -130,7 +130,7 @@ func readSweep(dir string) (*page.Report, error) {
 			policies = append(policies, name)
 		}
 	}
-	out := r.page(fmt.Sprintf("%s on %s, for %d values of %s", strings.Join(policies, ", "), r.Workload.Name, len(values), r.Vary))
+	out := r.page(fmt.Sprintf("%s on %s, for %s of %s", strings.Join(policies, ", "), r.Workload.Name, format.Count(len(values), "value"), r.Vary))
 	axis, at := r.axis(values)
 	for _, m := range []struct {
 		id, title string

@@ -151,6 +151,8 @@ func TestVerdictOfSweep(t *testing.T) {
 		{"one is best", "load", "fifo, fair on story, for 2 values of load", []string{at("0.5", "fifo", 12), at("0.5", "fair", 9), at("0.9", "fifo", 20), at("0.9", "fair", 10)}, []string{
 			"Under fair, jobs take the least time on average at each load.",
 			"fair is best at load 0.9: a job takes 10 seconds on average from its arrival to its end, 50 % less than under fifo.", same}},
+		{"one value", "load", "fifo, fair on story, for 1 value of load", []string{at("0.9", "fifo", 20), at("0.9", "fair", 10)}, []string{
+			"fair is best at load 0.9: a job takes 10 seconds on average from its arrival to its end, 50 % less than under fifo.", same}},
 		{"it depends", "error", "fifo, fair on story, for 3 values of error", []string{at("0", "fifo", 8), at("0", "fair", 9), at("1", "fifo", 8), at("1", "fair", 9), at("2", "fifo", 20), at("2", "fair", 10)}, []string{
 			"Which policy is best depends on the error: fifo at 0, 1; fair at 2.",
 			"fair is best at error 2: a job takes 10 seconds on average from its arrival to its end, 50 % less than under fifo.", same}},

@@ -16,6 +16,7 @@ type FluidSchedules struct {
 	Slots       int                   `json:"slots"`
 	IDs         []sojourn.JobID       `json:"ids"`
 	Completions map[string][]rational `json:"completions"`
+	Schema      int                   `json:"schema"`
 
 	jobs []fluid.Job // as IDs
 }
@@ -29,7 +30,7 @@ func (r rational) MarshalText() ([]byte, error) { return []byte(r.RatString()), 
 // NewFluid returns the schedules of a workload. jobs are its jobs, and ends when each
 // completes, in nanoseconds, by policy.
 func NewFluid(slots int, w *input.Workload, jobs []fluid.Job, ends map[string][]*big.Rat) *FluidSchedules {
-	s := &FluidSchedules{Slots: slots, Completions: map[string][]rational{}, jobs: jobs}
+	s := &FluidSchedules{Slots: slots, Completions: map[string][]rational{}, Schema: format.Schema, jobs: jobs}
 	for _, j := range w.Jobs {
 		s.IDs = append(s.IDs, j.ID)
 	}

@@ -49,6 +49,7 @@ type GeneratorSummary struct {
 	Source  string                   `json:"source"`
 	Cluster string                   `json:"cluster"`
 	Options []generatorOptionSummary `json:"options"`
+	Schema  int                      `json:"schema"`
 }
 
 // A generatorOptionSummary is one of its options, of which Source tells where the default
@@ -62,7 +63,7 @@ type generatorOptionSummary struct {
 }
 
 func NewGeneratorSummary(g *workloads.Generator) GeneratorSummary {
-	s := GeneratorSummary{Name: g.Name, Summary: g.Doc, Source: g.Source, Cluster: g.Cluster, Options: []generatorOptionSummary{}}
+	s := GeneratorSummary{Name: g.Name, Summary: g.Doc, Source: g.Source, Cluster: g.Cluster, Options: []generatorOptionSummary{}, Schema: format.Schema}
 	for _, o := range g.Options {
 		s.Options = append(s.Options, generatorOptionSummary{Name: o.Name, Default: o.Default, Values: o.Values, Text: o.Doc, Source: o.Source})
 	}

@@ -196,6 +196,7 @@ type runSummary struct {
 	Input     workloadSummary   `json:"input"`
 	Cluster   clusterSummary    `json:"cluster"`
 	Result    Summary           `json:"result"`
+	Schema    int               `json:"schema"`
 }
 
 // An Invocation says how the command was called.
@@ -217,6 +218,7 @@ func writeRun(path string, s *trial.Scenario, spec catalog.Spec, res *sim.Result
 		Input:     common.Workload,
 		Cluster:   common.Cluster,
 		Result:    newSummary(s, spec, res),
+		Schema:    format.Schema,
 	}
 	file, err := os.Create(path)
 	if err != nil {

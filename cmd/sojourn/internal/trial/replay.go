@@ -27,6 +27,7 @@ type Replayed struct {
 	Calls      int         `json:"calls"` // that were answered alike
 	Equal      bool        `json:"equal"`
 	Difference *difference `json:"difference,omitempty"`
+	Schema     int         `json:"schema"`
 }
 
 // A difference is a history.Difference in JSON, as lines of a history.
@@ -96,7 +97,7 @@ func Replay(policies catalog.Catalog, src *Source, how Replaying) (*Replayed, er
 	if err != nil {
 		return nil, err
 	}
-	result := &Replayed{File: src.Name, Policy: asked.String()}
+	result := &Replayed{File: src.Name, Policy: asked.String(), Schema: format.Schema}
 	p, err := newPolicy(policies, asked)
 	if err != nil {
 		return nil, err

@@ -93,7 +93,11 @@ func (f *Forecast) verdict() string {
 	if last == nil {
 		return "none of the jobs finishes"
 	}
-	text := fmt.Sprintf("%d of %s finish, the last one at %s s", finish, format.Count(len(f.Jobs), "job"), last)
+	verb := "finish"
+	if finish == 1 {
+		verb = "finishes"
+	}
+	text := fmt.Sprintf("%d of %s %s, the last one at %s s", finish, format.Count(len(f.Jobs), "job"), verb, last)
 	if f.Change != "" {
 		text += fmt.Sprintf("; with %s, %d finish sooner and %d later, on average %s", f.Change, better, worse, soonerOrLater(sum/format.Seconds(finish)))
 	}
