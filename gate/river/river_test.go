@@ -354,21 +354,27 @@ func TestDatabaseGone(t *testing.T) {
 	h.gate(newFair(), gate.Options{Compare: 300 * time.Millisecond})
 	h.insert("a", 40, 20*time.Millisecond)
 	h.wait(8)
+	h.outage(time.Second)
+	h.wait(40)
+	h.ran(40, nil)
+}
+
+// outage stops the database for a while, and rescues the rows that it took along.
+func (h *host) outage(d time.Duration) {
+	h.t.Helper()
 	shared.stop()
-	time.Sleep(time.Second)
+	time.Sleep(d)
 	h.mu.Lock()
 	begun := slices.Collect(maps.Keys(h.runs))
 	h.mu.Unlock()
 	if err := shared.start(); err != nil {
-		t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	h.until("the database answers", func() bool {
-		_, err := h.pool.Exec(t.Context(), `UPDATE river_job SET state = 'retryable', scheduled_at = now() + interval '100 years'
+		_, err := h.pool.Exec(h.t.Context(), `UPDATE river_job SET state = 'retryable', scheduled_at = now() + interval '100 years'
 			WHERE state = 'running' AND attempted_at < pg_postmaster_start_time() AND NOT args->>'name' = ANY($1)`, begun)
 		return err == nil
 	})
-	h.wait(40)
-	h.ran(40, nil)
 }
 
 func TestBadInput(t *testing.T) {
