@@ -126,3 +126,29 @@ func TestHeldJobIsNotOvertaken(t *testing.T) {
 		t.Errorf("%v went before it, it waited %v, and later %+v", w.Before, w.Waited, w.Later)
 	}
 }
+
+// The times of a changed run are those of the history's clock, wherever that begins.
+func TestChangesKeepTheClock(t *testing.T) {
+	w := waits(t, `sojourn history 1
+@100s SlotAdded 0
+@100s JobArrived 2 | 1x10s
+@100s JobArrived 1 | 1x5s
+@100s Assign 0 -> 2/0/0#1
+@110s TaskFinished 2/0/0#1 slot=0 service=10s
+@110s Assign 0 -> 1/0/0#1
+@115s TaskFinished 1/0/0#1 slot=0 service=5s
+`)
+	found := false
+	for _, c := range w.Changes {
+		if c.What != "one slot more" {
+			continue
+		}
+		found = true
+		if c.Start == nil || c.Finish == nil || time.Duration(*c.Start) != 100*time.Second || time.Duration(*c.Finish) != 105*time.Second {
+			t.Errorf("with one slot more, it runs from %v to %v, want 100 s to 105 s", c.Start, c.Finish)
+		}
+	}
+	if !found {
+		t.Errorf("no slot more in %+v", w.Changes)
+	}
+}
