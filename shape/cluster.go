@@ -36,6 +36,12 @@ type Options struct {
 
 	// Reserved is how many nodes may be reserved at a time. Zero means 1.
 	Reserved int
+
+	// AnyNode gives the policy one slot of each shape in the whole cluster, on no node, instead of one
+	// on each node. The Cluster then fills nodes in the order in which they came, except that a node
+	// takes the place of one that has left. This costs far fewer events. Use it if no task has an input on a node. The driver must use
+	// [Cluster.Policy], and call AppendReserve also if Patience is negative.
+	AnyNode bool
 }
 
 // Validate returns what is wrong with the options, or nil. The zero options are not valid, since
@@ -77,8 +83,9 @@ func (r Resources) check(n int) error {
 // has to observe so that the free slots are what fits. It is not safe for concurrent use.
 //
 // Invariants: a node that is present has one open slot of each class of which one more task fits,
-// unless the node is reserved for another class; nothing else is open. Each open slot is a free
-// slot of the policy, once the policy has observed the events that the methods append.
+// unless the node is reserved for another class; nothing else is open. With [Options].AnyNode, all nodes
+// have these slots together. Each open slot is a free slot of the policy, once the policy has
+// observed the events that the methods append.
 type Cluster struct {
 	policy sojourn.Policy
 	seeker sojourn.Seeker
@@ -86,12 +93,13 @@ type Cluster struct {
 
 	nodes map[sojourn.NodeID]*node
 	list  []*node  // in no useful order
-	open  []int    // by class: open slots
+	open  []int    // by class: nodes that offer to start a task
 	holds []int    // by class: nodes that could hold a task if they were empty
 	slots []placed // by SlotID
 	spare []sojourn.SlotID
 
 	reserve
+	anyNode
 }
 
 // A node is present, or has left and still runs something.
@@ -101,8 +109,9 @@ type node struct {
 	at       int // its place in the list; -1 if it has left
 	room     Resources
 	used     Resources        // by what is placed on it
-	open     []sojourn.SlotID // by class; none where the slot is not open
+	open     []sojourn.SlotID // by class; none where the slot is not open; nil with AnyNode
 	reserved int              // the class for which it is reserved, or -1
+	place    int              // in the order in which a cluster with AnyNode fills nodes
 }
 
 const none sojourn.SlotID = sojourn.MaxSlots
@@ -131,7 +140,7 @@ func New(p sojourn.Policy, opts Options) (*Cluster, error) {
 	c := &Cluster{
 		policy: p, seeker: seeker, nodes: make(map[sojourn.NodeID]*node),
 		open: make([]int, len(opts.Shapes)), holds: make([]int, len(opts.Shapes)),
-		reserve: newReserve(opts),
+		reserve: newReserve(opts), anyNode: newAnyNode(opts),
 	}
 	for _, s := range opts.Shapes {
 		c.shapes = append(c.shapes, slices.Clone(s))
@@ -149,10 +158,15 @@ func (c *Cluster) AppendNode(dst []sojourn.Event, at sojourn.Time, id sojourn.No
 		return dst, fmt.Errorf("shape: a node without an ID")
 	case c.nodes[id] != nil:
 		return dst, fmt.Errorf("shape: node %d is there already, or still runs something", id)
-	case (len(c.list)+1)*len(c.shapes) > maxOpen:
+	case c.nowhere == nil && (len(c.list)+1)*len(c.shapes) > maxOpen:
 		return dst, fmt.Errorf("shape: node %d is one too many: want at most %d slots, one for each of %d shapes on each node", id, maxOpen, len(c.shapes))
 	}
-	n := &node{id: id, rack: rack, at: len(c.list), room: slices.Clone(room), used: make(Resources, len(room)), open: slices.Repeat([]sojourn.SlotID{none}, len(c.shapes)), reserved: -1}
+	n := &node{id: id, rack: rack, at: len(c.list), room: slices.Clone(room), used: make(Resources, len(room)), reserved: -1}
+	if c.nowhere == nil {
+		n.open = slices.Repeat([]sojourn.SlotID{none}, len(c.shapes))
+	} else {
+		c.settle(n)
+	}
 	c.nodes[id] = n
 	c.list = append(c.list, n)
 	c.count(n, 1)
@@ -208,7 +222,9 @@ func (c *Cluster) AppendLoss(dst []sojourn.Event, at sojourn.Time, id sojourn.No
 	if n.reserved >= 0 {
 		c.release(n)
 	}
-	dst = c.project(dst, at, n)
+	if dst = c.project(dst, at, n); c.nowhere != nil {
+		c.leave(n)
+	}
 	running := false
 	for id := range c.slots {
 		if s := &c.slots[id]; s.node == n {
@@ -224,16 +240,21 @@ func (c *Cluster) AppendLoss(dst []sojourn.Event, at sojourn.Time, id sojourn.No
 
 // AppendStart appends the events of an attempt that the policy has just assigned to a slot. Call it
 // after each assignment, and let the policy observe the events before the next offer. It panics if
-// the slot is not one of the free slots.
+// the slot is not one of the free slots, or fits nowhere because the driver does not use Policy.
 func (c *Cluster) AppendStart(dst []sojourn.Event, at sojourn.Time, slot sojourn.SlotID) []sojourn.Event {
 	s := c.slot(slot)
 	if s.busy {
 		panic(fmt.Sprintf("shape: AppendStart of slot %d, on which something runs", slot))
 	}
-	n := s.node
-	s.busy = true
-	n.open[s.class] = none
-	c.open[s.class]--
+	n := c.nodeFor(s)
+	if n == nil {
+		panic(fmt.Sprintf("shape: AppendStart of slot %d, whose class %d fits nowhere: want the driver to use Policy", slot, s.class))
+	}
+	s.node, s.busy = n, true
+	*c.opened(n, int(s.class)) = none
+	if c.nowhere == nil {
+		c.open[s.class]--
+	}
 	for i, need := range c.shapes[s.class] {
 		n.used[i] += need
 	}
@@ -269,10 +290,13 @@ func (c *Cluster) AppendEnd(dst []sojourn.Event, at sojourn.Time, slot sojourn.S
 		delete(c.nodes, n.id)
 		return dst
 	}
-	if s.busy = false; n.open[s.class] == none {
-		n.open[s.class] = slot // it goes on as the open one
+	switch open := c.opened(n, int(s.class)); {
+	case *open == none && c.nowhere == nil:
+		*open, s.busy = slot, false // it goes on as the open one
 		c.open[s.class]++
-	} else {
+	case *open == none:
+		*open, s.node, s.busy = slot, c.nowhere, false
+	default:
 		dst = append(dst, sojourn.Event{Kind: sojourn.SlotRemoved, At: at, Slot: sojourn.Slot{ID: slot}})
 		c.drop(slot)
 	}
@@ -307,13 +331,19 @@ func (c *Cluster) AppendAdopt(dst []sojourn.Event, at sojourn.Time, id sojourn.N
 	return c.project(dst, at, n), slot, nil
 }
 
-// Place returns the node and the class of a slot that is free or runs something.
+// Place returns the node and the class of a slot that is free or runs something. With
+// [Options].AnyNode, the node of a free slot is the one where the next task on it would run, and ok is
+// false if it fits nowhere.
 func (c *Cluster) Place(slot sojourn.SlotID) (node sojourn.NodeID, class sojourn.Class, ok bool) {
 	if int(slot) >= len(c.slots) || c.slots[slot].node == nil {
 		return 0, 0, false
 	}
 	s := &c.slots[slot]
-	return s.node.id, s.class, true
+	n := c.nodeFor(s)
+	if n == nil {
+		return 0, s.class, false
+	}
+	return n.id, s.class, true
 }
 
 // Holds reports whether a node could hold a task of a class if nothing ran there. If none could,
@@ -337,6 +367,9 @@ func (c *Cluster) wants(n *node, class int) bool {
 
 // project appends the events that make the open slots of a node those that it is to have.
 func (c *Cluster) project(dst []sojourn.Event, at sojourn.Time, n *node) []sojourn.Event {
+	if c.nowhere != nil {
+		return c.projectAny(dst, at, n)
+	}
 	for class := range c.shapes {
 		slot := n.open[class]
 		switch wants := c.wants(n, class); {
@@ -360,7 +393,11 @@ func (c *Cluster) project(dst []sojourn.Event, at sojourn.Time, n *node) []sojou
 
 func (c *Cluster) added(at sojourn.Time, id sojourn.SlotID) sojourn.Event {
 	s := &c.slots[id]
-	return sojourn.Event{Kind: sojourn.SlotAdded, At: at, Slot: sojourn.Slot{ID: id, Node: s.node.id, Rack: s.node.rack, Class: s.class}}
+	slot := sojourn.Slot{ID: id, Class: s.class}
+	if c.nowhere == nil {
+		slot.Node, slot.Rack = s.node.id, s.node.rack
+	}
+	return sojourn.Event{Kind: sojourn.SlotAdded, At: at, Slot: slot}
 }
 
 // take takes an ID for a slot on a node; false if none is left.

@@ -24,12 +24,12 @@ type tape func(n int) int
 
 // story runs a random history: nodes come, change and leave, attempts start, end and are adopted.
 // After each step, the free slots are what fits.
-func story(tb rapid.TB, next tape, reserves bool) {
+func story(tb rapid.TB, next tape, reserves, anyNode bool) {
 	amounts := []int64{0, 1, 2, 3, 5, 8, math.MaxInt64 / 2, math.MaxInt64}
 	draw := func() shape.Resources {
 		return shape.Resources{amounts[next(len(amounts))], amounts[next(len(amounts))]}
 	}
-	opts := shape.Options{Patience: -1}
+	opts := shape.Options{Patience: -1, AnyNode: anyNode}
 	if reserves {
 		opts.Patience, opts.Reserved = time.Duration(1+next(5)), 1+next(3)
 	}
@@ -123,12 +123,12 @@ func story(tb rapid.TB, next tape, reserves bool) {
 // Free slots are what fits, whatever happens. With reservations, some of it may be closed.
 func TestFreeSlotsAreWhatFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		story(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }, rapid.Bool().Draw(t, "reserves"))
+		story(t, func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") }, rapid.Bool().Draw(t, "reserves"), rapid.Bool().Draw(t, "any node"))
 	})
 }
 
 func FuzzCluster(f *testing.F) {
-	for _, seed := range []string{"", "aA0zZ9", strings.Repeat("\x00\x04\x07\x05\x01", 40), strings.Repeat("\x07\x00\x06\x03\x02\x05", 50)} {
+	for _, seed := range []string{"", "aA0zZ9", strings.Repeat("\x00\x04\x07\x05\x01", 40), strings.Repeat("\x07\x00\x06\x03\x02\x05", 50), strings.Repeat("\x03\x00\x04\x07\x05", 50)} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -140,7 +140,8 @@ func FuzzCluster(f *testing.F) {
 			i++
 			return int(data[i-1]) % n
 		}
-		story(t, next, next(2) == 1)
+		mode := next(4)
+		story(t, next, mode&1 != 0, mode&2 != 0)
 	})
 }
 
@@ -155,7 +156,8 @@ func TestNoShapeStarves(t *testing.T) {
 		if rapid.Bool().Draw(t, "fair") {
 			p = newFair(t, shapes, total)
 		}
-		run := newDriver(t, p, shape.Options{Shapes: shapes, Patience: patience, Reserved: rapid.IntRange(1, 2).Draw(t, "reserved")})
+		run := newDriver(t, p, shape.Options{Shapes: shapes, Patience: patience,
+			Reserved: rapid.IntRange(1, 2).Draw(t, "reserved"), AnyNode: rapid.Bool().Draw(t, "any node")})
 		for id := range sojourn.NodeID(3) {
 			run.node(id+1, 8, 8)
 		}
@@ -257,8 +259,14 @@ func TestReservationsEnd(t *testing.T) {
 //
 // Reference: [Ghodsi et al., Dominant resource fairness, NSDI 2011], figure 5.
 func TestDynamicSharesOfDRF(t *testing.T) {
+	for _, anyNode := range []bool{false, true} {
+		dynamicShares(t, anyNode)
+	}
+}
+
+func dynamicShares(t *testing.T, anyNode bool) {
 	shapes := []shape.Resources{{1, 10}, {1, 1}, {2, 4}, {1, 3}, {1, 7}, {1, 4}}
-	d := newDriver(t, newFair(t, shapes, shape.Resources{48 * 4, 48 * 14}), shape.Options{Shapes: shapes, Patience: -1})
+	d := newDriver(t, newFair(t, shapes, shape.Resources{48 * 4, 48 * 14}), shape.Options{Shapes: shapes, Patience: -1, AnyNode: anyNode})
 	for id := range sojourn.NodeID(48) {
 		d.node(id+1, 4, 14)
 	}
@@ -293,22 +301,28 @@ func TestDynamicSharesOfDRF(t *testing.T) {
 // Events for a placement under DRF, with its end, in a full cluster where all of 20 shapes have tasks.
 // Large tasks keep their share, and each of them opens and closes slots of many classes.
 func TestEventsOfAPlacement(t *testing.T) {
-	d, r := fullCluster(t, 50, "fair")
-	seen, placed := d.seen, 0
-	for range 1000 {
-		d.now++
-		before := len(d.running)
-		d.end(r.IntN(before))
-		d.offer()
-		placed += len(d.running) - before + 1
-	}
-	if got := float64(d.seen-seen) / float64(placed); got > 14 {
-		t.Errorf("%.1f events for a placement, want at most 14", got)
+	for _, tc := range []struct {
+		policy  string
+		anyNode bool
+		most    float64
+	}{{"fair", false, 14}, {"fair", true, 5}, {"fifo", true, 1.1}} {
+		d, r := fullCluster(t, 50, tc.policy, tc.anyNode)
+		seen, placed := d.seen, 0
+		for range 1000 {
+			d.now++
+			before := len(d.running)
+			d.end(r.IntN(before))
+			d.offer()
+			placed += len(d.running) - before + 1
+		}
+		if got := float64(d.seen-seen) / float64(placed); got > tc.most {
+			t.Errorf("%s, any node %v: %.1f events for a placement, want at most %v", tc.policy, tc.anyNode, got, tc.most)
+		}
 	}
 }
 
 // fullCluster fills nodes of 64 CPUs and 256 GB with tasks of 20 shapes, of 200 jobs in 5 pools.
-func fullCluster(tb rapid.TB, nodes sojourn.NodeID, policy string) (*driver, *rand.Rand) {
+func fullCluster(tb rapid.TB, nodes sojourn.NodeID, policy string, anyNode bool) (*driver, *rand.Rand) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var shapes []shape.Resources
 	for range 20 {
@@ -320,7 +334,7 @@ func fullCluster(tb rapid.TB, nodes sojourn.NodeID, policy string) (*driver, *ra
 	if policy == "fair" {
 		p = newFair(tb, shapes, shape.Resources{64_000 * n, 256_000 * n, 110 * n})
 	}
-	d := newDriver(tb, p, shape.Options{Shapes: shapes})
+	d := newDriver(tb, p, shape.Options{Shapes: shapes, AnyNode: anyNode})
 	for id := range nodes {
 		d.node(id+1, 64_000, 256_000, 110)
 	}
@@ -333,10 +347,11 @@ func fullCluster(tb rapid.TB, nodes sojourn.NodeID, policy string) (*driver, *ra
 
 // BenchmarkProjected measures an end and the placements that follow, with the account of the test.
 func BenchmarkProjected(b *testing.B) {
-	for _, name := range []string{"fifo", "fair"} {
+	for _, name := range []string{"fifo", "fair", "fifo, any node", "fair, any node"} {
 		b.Run(name, func(b *testing.B) {
-			d, r := fullCluster(b, 1000, name)
-			seen, n := d.seen, 0
+			policy, _, anyNode := strings.Cut(name, ",")
+			d, r := fullCluster(b, 1000, policy, anyNode)
+			seen, n := d.seen, -len(d.running)
 			b.ReportAllocs()
 			for b.Loop() {
 				d.now++
@@ -344,7 +359,9 @@ func BenchmarkProjected(b *testing.B) {
 				d.offer()
 				n++
 			}
-			b.ReportMetric(float64(d.seen-seen)/float64(n), "events/op")
+			n += len(d.running)
+			b.ReportMetric(float64(d.seen-seen)/float64(n), "events/placement")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/placement")
 		})
 	}
 }

@@ -13,6 +13,17 @@
 //
 // With package driver, AppendStart belongs into [driver.Options].Started.
 //
+// # Slots of nodes, or of the cluster
+//
+// Each node has slots of its own, so that a policy can prefer the node with the input of a task. fair with
+// Cost has no such preference. If no task has an input on a node, set [Options].AnyNode: then there is one slot
+// of each class in the whole cluster, and the Cluster chooses the node. The same tasks run of the
+// same jobs, for a fraction of the events; [Cluster.Place] says on which node. The driver uses the policy of
+// [Cluster.Policy]:
+//
+//	cluster, err := shape.New(policy, shape.Options{Shapes: shapes, AnyNode: true})
+//	d, err := driver.New(cluster.Policy(), driver.Options{...})
+//
 // A Cluster never tells the policy what happens: it appends events, and the driver reports them,
 // with those of its own. After an attempt has ended, the driver reports that first, and then what
 // AppendEnd appends. It repeats its passes over the classes until one starts nothing, as the comment
@@ -43,7 +54,7 @@
 // something small fits. So a Cluster reserves a node for a class if no task of it was started for
 // Patience although the policy would start one. The node then has slots of no other class, until one
 // of the class starts there or elsewhere, or the policy wants none any more. The node is the one where
-// the least must end.
+// the least must end. With AnyNode, the class may also start on another node.
 //
 // Bound: let S be the number of shapes, P the Patience, and let every attempt end within D after any
 // instant at which it runs. Let no node come, leave or change, and let some node be large enough for
@@ -72,6 +83,8 @@
 // # Cost
 //
 // A start or an end costs time in proportion to the shapes and resources, and appends at most one
-// event for each shape, and one more. Nodes cost memory for one slot of each shape. AppendReserve looks
+// event for each shape, and one more. Nodes cost memory for one slot of each shape, or with AnyNode for one bit.
+// A full cluster of 1,000 nodes where all of 20 shapes have tasks takes 12.4 events for a placement with its end
+// under fair, and 35 under fifo; with AnyNode, 3.2 and 1.0 (go test -run '^$' -bench Projected ./shape). AppendReserve looks
 // at the nodes only when it reserves one, and asks the policy at most once in Patience for each shape.
 package shape

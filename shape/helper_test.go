@@ -39,6 +39,7 @@ type driver struct {
 	p      sojourn.Policy
 	c      *shape.Cluster
 	shapes []shape.Resources
+	any    bool // the slots are on no node
 	now    sojourn.Time
 	events []sojourn.Event
 	seen   int // events that the policy has observed
@@ -60,7 +61,7 @@ func newDriver(tb rapid.TB, p sojourn.Policy, opts shape.Options) *driver {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &driver{tb: tb, p: p, c: c, shapes: opts.Shapes, rooms: map[sojourn.NodeID]shape.Resources{}, free: map[sojourn.SlotID]sojourn.Slot{}}
+	return &driver{tb: tb, p: c.Policy(), c: c, shapes: opts.Shapes, any: opts.AnyNode, rooms: map[sojourn.NodeID]shape.Resources{}, free: map[sojourn.SlotID]sojourn.Slot{}}
 }
 
 func (d *driver) observe(ev sojourn.Event) {
@@ -140,8 +141,11 @@ func (d *driver) start(id sojourn.SlotID) {
 	}
 	slot, was := d.free[id]
 	node, class, ok := d.c.Place(id)
-	if !was || !ok || node != slot.Node || class != slot.Class {
+	if !was || !ok || node != slot.Node && !d.any || class != slot.Class {
 		d.tb.Fatalf("Place(%d) = %d, %d, %v, want that of %+v", id, node, class, ok, slot)
+	}
+	if len(d.running) < 100 && !d.fits(node, class) { // more would take long
+		d.tb.Fatalf("Place(%d) = %d, where no task of class %d fits", id, node, class)
 	}
 	delete(d.free, id)
 	d.running = append(d.running, attempt{a, node, class, d.now})
@@ -156,25 +160,39 @@ func (d *driver) end(k int) {
 	d.running = d.running[:last]
 	d.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 	if _, ok := d.rooms[a.node]; ok {
-		d.free[a.Slot] = sojourn.Slot{ID: a.Slot, Node: a.node, Class: a.class} // unless it is removed now
+		s := sojourn.Slot{ID: a.Slot, Node: a.node, Class: a.class}
+		if d.any {
+			s.Node = 0
+		}
+		d.free[a.Slot] = s // unless it is removed now
 	}
 	d.report(d.c.AppendEnd(d.events[:0], d.now, a.Slot))
 }
 
-// check compares the free slots with what fits, which it adds up anew.
+// fits adds up anew whether one more task of a class fits on a node.
+func (d *driver) fits(id sojourn.NodeID, class sojourn.Class) bool {
+	room, ok := d.rooms[id]
+	for r, need := range d.shapes[class] {
+		used := int64(0)
+		for _, a := range d.running {
+			if a.node == id {
+				used += d.shapes[a.class][r]
+			}
+		}
+		ok = ok && (need == 0 || need <= room[r]-used)
+	}
+	return ok
+}
+
+// check compares the free slots with what fits.
 func (d *driver) check(reserved bool) {
+	if d.any {
+		d.checkAny(reserved)
+		return
+	}
 	for id, room := range d.rooms {
 		for class, need := range d.shapes {
-			fits := true
-			for r := range need {
-				used := int64(0)
-				for _, a := range d.running {
-					if a.node == id {
-						used += d.shapes[a.class][r]
-					}
-				}
-				fits = fits && (need[r] == 0 || need[r] <= room[r]-used)
-			}
+			fits := d.fits(id, sojourn.Class(class))
 			open := 0
 			for _, s := range d.free {
 				if s.Node == id && int(s.Class) == class {
@@ -189,6 +207,40 @@ func (d *driver) check(reserved bool) {
 	for _, s := range d.free {
 		if d.rooms[s.Node] == nil {
 			d.tb.Fatalf("slot %+v is free on a node that has left", s)
+		}
+	}
+}
+
+// checkAny is check with AnyNode: a class that fits somewhere has one slot. The policy of the cluster
+// names a slot only if it fits.
+func (d *driver) checkAny(reserved bool) {
+	seeker, _ := sojourn.As[sojourn.Seeker](d.p)
+	for class, need := range d.shapes {
+		fits := false
+		for id := range d.rooms {
+			fits = fits || d.fits(id, sojourn.Class(class))
+		}
+		open := d.slotsOf(sojourn.Class(class))
+		if len(open) > 1 || len(open) == 0 && fits && !reserved {
+			d.tb.Fatalf("%d slots of %v are open, which fits: %v; rooms %v, running %+v", len(open), need, fits, d.rooms, d.running)
+		}
+		for id, s := range open {
+			if s.Node != 0 {
+				d.tb.Fatalf("slot %+v is on a node", s)
+			}
+			node, _, ok := d.c.Place(id)
+			if ok && !d.fits(node, sojourn.Class(class)) || !ok && fits && !reserved {
+				d.tb.Fatalf("Place(%d) = node %d, %v, where %v does not fit; rooms %v, running %+v", id, node, ok, need, d.rooms, d.running)
+			}
+			if ok {
+				continue
+			}
+			if _, ok := d.p.Assign(id); ok {
+				d.tb.Fatalf("Assign(%d) = true, want false: %v fits nowhere", id, need)
+			}
+			if got, ok := seeker.Seek(sojourn.Class(class)); ok {
+				d.tb.Fatalf("Seek(%d) = %d, want false: %v fits nowhere", class, got, need)
+			}
 		}
 	}
 }

@@ -55,17 +55,21 @@ func (c *Cluster) NextReserve() (sojourn.Time, bool) {
 // when the policy wants no free slot any more, and at NextReserve. If it appends events, the driver
 // offers the free slots again.
 //
+// With [Options].AnyNode, it first closes slots that the policy wants and that fit nowhere, so that they do
+// not keep others waiting.
+//
 // To find out for which classes the policy has something to start, it adds one slot of each class
 // that has none, asks Seek, and removes the slots at the same instant. By the laws of a policy this
 // changes nothing. An error of these events is returned; then the policy and the driver disagree
 // about the time.
 func (c *Cluster) AppendReserve(dst []sojourn.Event, at sojourn.Time) ([]sojourn.Event, error) {
-	if c.patience < 0 {
+	before := len(dst)
+	if dst = c.withdraw(dst, at); len(dst) > before || c.patience < 0 {
 		return dst, nil
 	}
 	if c.held > 0 {
 		for class, n := range c.nodeOf {
-			if n != nil && n.open[class] != none { // the policy did not want it
+			if n != nil && c.offers(n, class) { // the policy did not want it
 				c.served(class, at)
 				c.release(n)
 				dst = c.project(dst, at, n)
@@ -119,7 +123,7 @@ func (c *Cluster) probe(at sojourn.Time) error {
 	ghost := &node{at: -1}
 	for class := range c.shapes {
 		c.probes[class] = none
-		if c.open[class] > 0 || c.holds[class] == 0 {
+		if c.open[class] > 0 || c.holds[class] == 0 || c.nowhere != nil && c.shared[class] != none {
 			continue
 		}
 		id, ok := c.take(ghost, sojourn.Class(class))
