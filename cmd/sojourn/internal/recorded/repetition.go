@@ -268,12 +268,7 @@ func (r *repetition) verdict(samples []sample, where string) []string {
 	if len(samples) > 2 {
 		text += fmt.Sprintf(", the worst of %d", len(samples))
 	}
-	var close []string
-	for i := range samples {
-		if samples[i].Sojourn.Mean.Close {
-			close = append(close, samples[i].Policy)
-		}
-	}
+	close := closeTo(samples)
 	list := []string{fmt.Sprintf("%s is best%s: a job takes %s %s.", best.Policy, where, duration(m), text)}
 	switch {
 	case r.Seeds == 1:
@@ -288,6 +283,16 @@ func (r *repetition) verdict(samples []sample, where string) []string {
 		list = append(list, fmt.Sprintf("This is hardly chance: with %d seeds, its lead over each other policy is significant. The next best is %s.", r.Seeds, next.Policy))
 	}
 	return append(list, tail(samples, best))
+}
+
+// closeTo returns the policies whose mean is not significantly greater than the least.
+func closeTo(samples []sample) (names []string) {
+	for i := range samples {
+		if samples[i].Sojourn.Mean.Close {
+			names = append(names, samples[i].Policy)
+		}
+	}
+	return names
 }
 
 // tail says which policy is kinder to the slowest jobs than the best one.
@@ -322,8 +327,9 @@ func (r *repetition) sweepVerdict(values []string) []string {
 	}
 	last := values[len(values)-1]
 	list := r.verdict(r.of(last), fmt.Sprintf(" at %s %s", r.Vary, last))
+	leads := len(closeTo(r.of(last))) < len(r.of(last))-1 // which is false for one policy
 	switch {
-	case len(winners) == 1 && len(values) > 1 && len(r.of(last)) > 1:
+	case len(winners) == 1 && len(values) > 1 && leads:
 		list = slices.Insert(list, 0, fmt.Sprintf("Under %s, jobs take the least time on average at each %s.", winners[0], r.Vary))
 	case len(winners) > 1:
 		var parts []string

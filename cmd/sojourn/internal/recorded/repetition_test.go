@@ -142,25 +142,32 @@ func TestVerdictOfSweep(t *testing.T) {
 	at := func(value, policy string, mean float64) string {
 		return repeated(value, policy, mean, mean, mean, 50, false)
 	}
+	near := repeated("0.9", "fifo", 20, 5, 35, 50, true)
 	const same = "The slowest jobs are no worse off either: under fair, the slowest one of 100 takes over 50 seconds, no more than under any other."
 	for _, tc := range []struct {
 		name, vary, title string
+		seeds             int
 		samples           []string
 		want              []string
 	}{
-		{"one is best", "load", "fifo, fair on story, for 2 values of load", []string{at("0.5", "fifo", 12), at("0.5", "fair", 9), at("0.9", "fifo", 20), at("0.9", "fair", 10)}, []string{
+		{"chance", "load", "fifo, fair on story, for 2 values of load", 3, []string{at("0.5", "fifo", 12), at("0.5", "fair", 9), near, at("0.9", "fair", 10)}, []string{
+			"No policy is clearly best at load 0.9.",
+			"Under fair, a job takes 10 seconds on average from its arrival to its end, 50 % less than under fifo. But with 3 seeds, this may be chance.", same}},
+		{"one policy", "load", "fair on story, for 2 values of load", 1, []string{at("0.5", "fair", 9), at("0.9", "fair", 10)}, []string{
+			"Under fair, a job takes 10 seconds on average from its arrival to its end at load 0.9."}},
+		{"one is best", "load", "fifo, fair on story, for 2 values of load", 1, []string{at("0.5", "fifo", 12), at("0.5", "fair", 9), at("0.9", "fifo", 20), at("0.9", "fair", 10)}, []string{
 			"Under fair, jobs take the least time on average at each load.",
 			"fair is best at load 0.9: a job takes 10 seconds on average from its arrival to its end, 50 % less than under fifo.", same}},
-		{"one value", "load", "fifo, fair on story, for 1 value of load", []string{at("0.9", "fifo", 20), at("0.9", "fair", 10)}, []string{
+		{"one value", "load", "fifo, fair on story, for 1 value of load", 1, []string{at("0.9", "fifo", 20), at("0.9", "fair", 10)}, []string{
 			"fair is best at load 0.9: a job takes 10 seconds on average from its arrival to its end, 50 % less than under fifo.", same}},
-		{"it depends", "error", "fifo, fair on story, for 3 values of error", []string{at("0", "fifo", 8), at("0", "fair", 9), at("1", "fifo", 8), at("1", "fair", 9), at("2", "fifo", 20), at("2", "fair", 10)}, []string{
+		{"it depends", "error", "fifo, fair on story, for 3 values of error", 1, []string{at("0", "fifo", 8), at("0", "fair", 9), at("1", "fifo", 8), at("1", "fair", 9), at("2", "fifo", 20), at("2", "fair", 10)}, []string{
 			"Which policy is best depends on the error: fifo at 0, 1; fair at 2.",
 			"fair is best at error 2: a job takes 10 seconds on average from its arrival to its end, 50 % less than under fifo.", same}},
-		{"an option", "fair:delay", "fair:order=running on story, for 2 values of fair:delay", []string{at("0s", "fair:order=running,delay=0s", 20), at("5s", "fair:delay=5s,order=running", 10)}, []string{
+		{"an option", "fair:delay", "fair:order=running on story, for 2 values of fair:delay", 1, []string{at("0s", "fair:order=running,delay=0s", 20), at("5s", "fair:delay=5s,order=running", 10)}, []string{
 			"fair:delay=5s,order=running is best: a job takes 10 seconds on average from its arrival to its end, 50 % less than under fair:order=running,delay=0s.",
 			strings.Replace(same, "under fair,", "under fair:delay=5s,order=running,", 1)}},
 	} {
-		r := pageOf(t, files.Sweep, repetitionOf(tc.vary, 1, tc.samples...))
+		r := pageOf(t, files.Sweep, repetitionOf(tc.vary, tc.seeds, tc.samples...))
 		if r.Title != tc.title {
 			t.Errorf("%s: title %q, want %q", tc.name, r.Title, tc.title)
 		}
