@@ -2,12 +2,14 @@ package whatif
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/history"
@@ -150,5 +152,66 @@ func TestChangesKeepTheClock(t *testing.T) {
 	}
 	if !found {
 		t.Errorf("no slot more in %+v", w.Changes)
+	}
+}
+
+// overtaken is a history in which job 1 waits behind job 2, which has more weight.
+const overtaken = `sojourn history 1
+@0s SlotAdded 0
+@0s JobArrived 3 | 1x10s
+@0s Assign 0 -> 3/0/0#1
+@1s JobArrived 2 weight=4 | 4x10s
+@1s JobArrived 1 weight=3 | 4x10s
+@10s TaskFinished 3/0/0#1 slot=0 service=10s
+@10s Assign 0 -> 2/0/0#1
+@20s TaskFinished 2/0/0#1 slot=0 service=10s
+@20s Assign 0 -> 1/0/0#1
+@30s TaskFinished 1/0/0#1 slot=0 service=10s
+`
+
+func explained(t *testing.T, text string, policy func() (sojourn.Policy, error)) *Wait {
+	t.Helper()
+	w, err := Explain(context.Background(), Case{
+		Entries: func() iter.Seq2[history.Entry, error] {
+			return history.Check(history.Read(strings.NewReader(text), "test"))
+		},
+		Policy: policy, Name: "test",
+	}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// With twice its weight of 3, a job goes before one of weight 4 under a policy that serves the greatest weight first.
+func TestTwiceTheWeight(t *testing.T) {
+	w := explained(t, overtaken, func() (sojourn.Policy, error) { return baseline.NewHJWF(baseline.ListOptions{}) })
+	c := w.Changes[0]
+	if c.What != "twice its weight" || c.Start == nil || time.Duration(*c.Start) != 10*time.Second {
+		t.Errorf("%s: it starts at %v, want 10 s", c.What, c.Start)
+	}
+}
+
+// If a policy refuses a changed run, the change says why, and has no times.
+func TestChangeThatFails(t *testing.T) {
+	calls := 0
+	policy := func() (sojourn.Policy, error) { calls++; return fifo.New(fifo.Options{}) }
+	explained(t, overtaken, policy)
+	last := calls
+	calls = 0
+	w := explained(t, overtaken, func() (sojourn.Policy, error) {
+		if p, err := policy(); calls < last || err != nil {
+			return p, err
+		}
+		return nil, errors.New("no such cluster")
+	})
+	c := w.Changes[len(w.Changes)-1]
+	if !strings.Contains(c.Error, "no such cluster") || c.Start != nil || c.Finish != nil || c.Sooner != nil {
+		t.Errorf("%+v, want the error alone", c)
+	}
+	for _, c := range w.Changes[:len(w.Changes)-1] {
+		if c.Error != "" || c.Start == nil {
+			t.Errorf("%+v, want no error", c)
+		}
 	}
 }
