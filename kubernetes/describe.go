@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -102,26 +101,6 @@ func placeable(pod *corev1.PodSpec) error {
 // indexed reports whether the pods of a Job have indexes.
 func indexed(o *batchv1.Job) bool {
 	return o.Spec.CompletionMode != nil && *o.Spec.CompletionMode == batchv1.IndexedCompletion && o.Spec.Completions != nil
-}
-
-// over reports whether a Job needs no more pods.
-func over(o *batchv1.Job) bool {
-	for _, c := range o.Status.Conditions {
-		switch c.Type {
-		case batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet:
-			if c.Status == corev1.ConditionTrue {
-				return true
-			}
-		}
-	}
-	return o.DeletionTimestamp != nil
-}
-
-// refused reports whether a Job was refused before.
-func refused(o *batchv1.Job) bool {
-	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == Rejected && c.Status == corev1.ConditionTrue
-	})
 }
 
 // usable reports whether pods may be placed on a node.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/driver"
+	"github.com/sojourn-sched/sojourn/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,7 +22,7 @@ func (c *core) job(o *batchv1.Job) {
 	if !c.ours(&o.Spec.Template) || !indexed(o) && !suspended {
 		return
 	}
-	if over(o) {
+	if batch.Over(o) {
 		c.jobGone(o.UID)
 		return
 	}
@@ -52,7 +53,7 @@ func (c *core) ask(o *batchv1.Job) {
 	c.jobs[o.UID] = j
 	delete(c.declined, o.UID)
 	if err == nil {
-		err = c.arrive(j, o, n, cl, c.restoring && !suspended(o) && !refused(o))
+		err = c.arrive(j, o, n, cl, c.restoring && !suspended(o) && !batch.Is(o, Rejected))
 	}
 	if err != nil {
 		j.obj, j.refusal = o, explain(err)
@@ -71,7 +72,7 @@ func (c *core) ask(o *batchv1.Job) {
 	if suspended(o) {
 		c.act.admit(o)
 	}
-	if before != nil && before.refusal != "" || refused(o) {
+	if before != nil && before.refusal != "" || batch.Is(o, Rejected) {
 		c.act.accept(o)
 	}
 	c.reunite(o.UID)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -36,9 +35,6 @@ type life = func(*corev1.Pod) (time.Duration, corev1.PodPhase)
 
 func newHouse(t *testing.T, controllers ...string) *house {
 	t.Helper()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("no servers: run kubernetes/test.sh")
-	}
 	h := &house{cluster: kubetest.Start(t)}
 	h.client = h.cluster.Client()
 	if err := h.cluster.StartControllers(t.Context(), append(controllers, "job-controller", "garbage-collector-controller")...); err != nil {

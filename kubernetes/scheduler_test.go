@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -101,14 +100,8 @@ func create(t *testing.T, cl clients.Interface, j *batchv1.Job) {
 // Jobs run to their ends on a real API server: under a policy that is replaced by another one in the
 // middle, with admission, and with a Job that is wrong beside them.
 func TestRealServer(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("no servers: run kubernetes/test.sh")
-	}
-	c := kubetest.Start(t)
+	c := kubetest.Start(t, "job-controller", "garbage-collector-controller")
 	cl := c.Client()
-	if err := c.StartControllers(t.Context(), "job-controller", "garbage-collector-controller"); err != nil {
-		t.Fatal(err)
-	}
 	for i := range 3 {
 		n := kubetest.Node(fmt.Sprint("n", i), map[string]string{"cpu": "4", string(kubernetes.DefaultSlot): "2"})
 		if _, err := cl.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {

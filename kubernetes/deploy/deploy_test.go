@@ -192,14 +192,8 @@ func condition(t *testing.T, cl clients.Interface, name string, kind batchv1.Job
 // The manifests apply, the command takes the arguments of the Deployment, and needs exactly the rights that
 // the roles give: it does here all that it can do. The dashboard asks for metrics that there are.
 func TestScheduler(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("no servers: run kubernetes/test.sh")
-	}
-	c := kubetest.Start(t)
+	c := kubetest.Start(t, "job-controller", "garbage-collector-controller")
 	cl := c.Client()
-	if err := c.StartControllers(t.Context(), "job-controller", "garbage-collector-controller"); err != nil {
-		t.Fatal(err)
-	}
 	list := manifests(t, "scheduler.yaml")
 	apply(t, c, list)
 	w, err := c.Witness()
@@ -269,14 +263,8 @@ func TestScheduler(t *testing.T) {
 
 // The same of the command that gives turns to Jobs, which has no dashboard.
 func TestJobs(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("no servers: run kubernetes/test.sh")
-	}
-	c := kubetest.Start(t)
+	c := kubetest.Start(t, "job-controller", "garbage-collector-controller")
 	cl := c.Client()
-	if err := c.StartControllers(t.Context(), "job-controller", "garbage-collector-controller"); err != nil {
-		t.Fatal(err)
-	}
 	list := manifests(t, "jobs.yaml")
 	apply(t, c, list)
 	w, err := c.Witness()

@@ -20,14 +20,8 @@ import (
 
 // The example of the README runs to its end, the small Job first, and events say why pods wait.
 func TestTwoJobs(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("no servers: run kubernetes/test.sh")
-	}
-	c := kubetest.Start(t)
+	c := kubetest.Start(t, "job-controller", "garbage-collector-controller")
 	cl := c.Client()
-	if err := c.StartControllers(t.Context(), "job-controller", "garbage-collector-controller"); err != nil {
-		t.Fatal(err)
-	}
 	n := kubetest.Node("n", map[string]string{"cpu": "4", string(kubernetes.DefaultSlot): "2"})
 	if _, err := cl.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/driver"
 	"github.com/sojourn-sched/sojourn/kubernetes"
+	"github.com/sojourn-sched/sojourn/kubernetes/internal/batch"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
@@ -30,13 +30,13 @@ func (c *core) restore(list []*batchv1.Job) {
 
 // started reports whether a Job has been admitted, or runs already.
 func started(o *batchv1.Job) bool {
-	return o.Annotations[kubernetes.Admitted] != "" || o.Status.Active > 0 && !rejected(o)
+	return o.Annotations[kubernetes.Admitted] != "" || o.Status.Active > 0 && !batch.Is(o, kubernetes.Rejected)
 }
 
 // job hears of a Job, in whatever state.
 func (c *core) job(o *batchv1.Job) {
 	j := c.jobs[o.UID]
-	if over(o) {
+	if batch.Over(o) {
 		c.gone(o.UID)
 		return
 	}
@@ -69,7 +69,7 @@ func (c *core) ask(j *job) {
 	before := j.refusal
 	if err == nil {
 		j.refusal = ""
-		if before != "" || rejected(j.obj) {
+		if before != "" || batch.Is(j.obj, kubernetes.Rejected) {
 			c.act.condition(j.obj, false, "the job was accepted after all")
 		}
 		return
@@ -325,26 +325,6 @@ func (c *core) gone(uid types.UID) {
 	}
 	c.taken -= j.occupied
 	j.occupied = 0
-}
-
-// over reports whether a Job needs no more pods.
-func over(o *batchv1.Job) bool {
-	for _, c := range o.Status.Conditions {
-		switch c.Type {
-		case batchv1.JobComplete, batchv1.JobFailed, batchv1.JobFailureTarget, batchv1.JobSuccessCriteriaMet:
-			if c.Status == corev1.ConditionTrue {
-				return true
-			}
-		}
-	}
-	return o.DeletionTimestamp != nil
-}
-
-// rejected reports whether a Job was refused before.
-func rejected(o *batchv1.Job) bool {
-	return slices.ContainsFunc(o.Status.Conditions, func(c batchv1.JobCondition) bool {
-		return c.Type == kubernetes.Rejected && c.Status == corev1.ConditionTrue
-	})
 }
 
 // notes joins what describes a Job and may change.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -209,14 +208,8 @@ func (r *room) audit(patches, most int) {
 
 // What must hold on real servers, with the stock Job controller and the stock scheduler.
 func TestServers(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Fatal("no servers: run kubernetes/test.sh")
-	}
-	c := kubetest.Start(t)
+	c := kubetest.Start(t, "job-controller", "garbage-collector-controller")
 	cl := c.Client()
-	if err := c.StartControllers(t.Context(), "job-controller", "garbage-collector-controller"); err != nil {
-		t.Fatal(err)
-	}
 	if err := c.StartScheduler(t.Context(), 1000); err != nil {
 		t.Fatal(err)
 	}

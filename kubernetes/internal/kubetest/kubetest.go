@@ -71,9 +71,9 @@ func New(ctx context.Context, dir string) (*Cluster, error) {
 	return c, nil
 }
 
-// Start is New for a test: it fails the test if the servers do not start, and closes them when
+// Start is New for a test, with these controllers: it fails the test if the servers do not start, and closes them when
 // the test ends. If the test failed, it logs the end of what each server printed.
-func Start(t testing.TB) *Cluster {
+func Start(t testing.TB, controllers ...string) *Cluster {
 	t.Helper()
 	c, err := New(t.Context(), t.TempDir())
 	if err != nil {
@@ -85,6 +85,11 @@ func Start(t testing.TB) *Cluster {
 		}
 		c.Close()
 	})
+	if len(controllers) > 0 {
+		if err := c.StartControllers(t.Context(), controllers...); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return c
 }
 
