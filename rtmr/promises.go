@@ -235,7 +235,8 @@ func (p *promises) reorder() {
 // evaluate finds out which promises hold at an instant, after something happened that
 // they did not allow for. Promises that cannot be kept become void, and void ones are
 // restored if they fit. cause says what has happened that is in neither the hard marks
-// nor the marks; evaluate adds what the passing of time has caused.
+// nor the marks; evaluate adds what the passing of time has caused. Without a cause every promise
+// holds, though the latency that is left of it may be less than a booking from now on has.
 func (p *promises) evaluate(now int64, cause reason) {
 	if p.due(now) {
 		cause |= byOverrun
@@ -253,7 +254,7 @@ func (p *promises) evaluate(now int64, cause reason) {
 	w.begin(&p.base, now)
 	for i := range p.list {
 		en := p.list[i]
-		if _, e := w.try(&en); en.late(e) {
+		if _, e := w.try(&en); en.late(e) && cause != 0 {
 			en.job.Data.mark = mark{promise: void, why: cause}
 			changed = true
 			continue

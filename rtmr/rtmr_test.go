@@ -156,3 +156,24 @@ func TestSnapshotOptions(t *testing.T) {
 		}
 	}
 }
+
+// A promise allows for a slot that is offered late by less than the latency. A slot that is added
+// meanwhile breaks nothing.
+func TestSlotAddedWithinTheLatency(t *testing.T) {
+	for _, booking := range []rtmr.Booking{rtmr.Rebook, rtmr.Chain} {
+		p := with(rtmr.Options{Booking: booking, Latency: time.Second})()
+		for _, ev := range []sojourn.Event{
+			{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}},
+			{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Deadline: sojourn.Time(2 * time.Second), Phases: []sojourn.Phase{{Tasks: 1, Estimate: time.Second}}}},
+			{Kind: sojourn.SlotAdded, At: 1, Slot: sojourn.Slot{ID: 2, Class: mapreduce.Reduce}},
+		} {
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+			if void := p.(sojourn.Promiser).AppendVoid(nil); len(void) > 0 {
+				why, ok := p.(sojourn.Promiser).Void(1)
+				t.Errorf("%v: after %v the promises to %v are void, because %q, %v", booking, ev, void, why, ok)
+			}
+		}
+	}
+}
