@@ -25,17 +25,19 @@ type Change[J any] struct {
 
 // Apply applies an event that [Ledger.Check] accepts.
 func (l *Ledger[J]) Apply(ev *sojourn.Event) Change[J] {
+	var c change
 	if ev.Kind != sojourn.JobArrived && ev.Kind != sojourn.JobAdopted {
-		return l.change(l.apply(ev, nil))
+		l.apply(ev, nil, &c)
+		return l.change(&c)
 	}
 	j := new(Job[J])
-	c := l.apply(ev, &j.job)
+	l.apply(ev, &j.job, &c)
 	l.enter(j)
-	return l.change(c)
+	return l.change(&c)
 }
 
 // change returns what the cluster says, with the policy's data. A job that has ended leaves.
-func (l *Ledger[J]) change(c change) Change[J] {
+func (l *Ledger[J]) change(c *change) Change[J] {
 	all := Change[J]{Ended: c.ended, Slot: c.slot, SlotGone: c.slotGone, Start: c.start}
 	if c.job != nil {
 		all.Job = l.own[c.job.handle]
@@ -64,12 +66,12 @@ type change struct {
 	start    sojourn.Time
 }
 
-// apply applies an event. It makes arriving, a zero job, the one that arrives.
-func (l *cluster) apply(ev *sojourn.Event, arriving *job) (c change) {
+// apply applies an event, and says in c what has changed. It makes arriving, a zero job, the one that arrives.
+func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 	l.now = ev.At
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		l.end(ev, &c)
+		l.end(ev, c)
 	case sojourn.TaskProgress:
 		s := l.slots.at(ev.Slot.ID)
 		c.job, c.slot, c.start = s.job, s.whole(ev.Slot.ID), s.start
@@ -116,7 +118,6 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job) (c change) {
 		c.ended = true
 		l.jobs.remove(c.job)
 	}
-	return c
 }
 
 // end removes a live attempt from its slot.

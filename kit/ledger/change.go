@@ -159,7 +159,9 @@ func (j *job) finish(phase int, index uint32) {
 	p.finished.Add(int(index))
 	p.done++
 	j.left--
-	j.updateFed(phase)
+	if len(j.phases) > 1 {
+		j.updateFed(phase)
+	}
 }
 
 func (j *job) setTries(t task, n uint32) {
