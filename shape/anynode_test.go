@@ -118,3 +118,14 @@ func TestAnyNodeWithoutItsPolicy(t *testing.T) {
 	}
 	t.Error("no slot is open, or AppendStart returns")
 }
+
+// A slot of a class that no node can hold any more is closed: it must not keep others waiting.
+func TestAnyNodeClosesWhatNoNodeHolds(t *testing.T) {
+	run := newDriver(t, newFIFO(t), shape.Options{Shapes: []shape.Resources{{1}, {8}}, AnyNode: true})
+	run.node(1, 8)
+	run.rooms[1] = shape.Resources{4}
+	run.must(run.c.AppendResize(nil, run.now, 1, shape.Resources{4}))
+	if len(run.slotsOf(0)) != 1 || len(run.slotsOf(1)) != 0 {
+		t.Errorf("%v are free on a node of 4, want one slot for tasks of 1 and none for tasks of 8", run.free)
+	}
+}
