@@ -18,13 +18,17 @@
 //	pool, err := live.New(w, live.Options{Slots: 8})
 //	...
 //	statuspage.Handler(pool, statuspage.WithForecast(w, another))
+//
+// Visitors can then ask what if there were more slots, fewer, one more job, or another policy that [WithPolicy] has added. The
+// parameters are slots, tasks with each (one more job of so many tasks, each of which takes so long), and policy:
+// /status.json?slots=2&tasks=10&each=90s&policy=fair. Nothing changes but the forecast.
 package statuspage
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -47,6 +51,9 @@ type Page struct {
 	// Forecast says that jobs have a Start and a Finish, and NoForecast why they have none though they should.
 	Forecast   bool   `json:"forecast,omitempty"`
 	NoForecast string `json:"no_forecast,omitempty"`
+
+	WhatIf   *WhatIf  `json:"what_if,omitempty"`  // the change that the request asks about
+	Policies []string `json:"policies,omitempty"` // that can be asked about
 }
 
 // A Job is a live job.
@@ -71,6 +78,9 @@ type Job struct {
 	// without a forecast, and Start also after the start.
 	Start  *Interval `json:"start,omitempty"`
 	Finish *Interval `json:"finish,omitempty"`
+
+	// Otherwise is when the job would finish after the change that the request asks about.
+	Otherwise *Interval `json:"what_if_finish,omitempty"`
 }
 
 // An Interval has the 5 %, 50 % and 95 % quantiles of an instant.
@@ -121,36 +131,45 @@ func seconds(v any) string {
 type Option struct {
 	watch   *forecast.Watch
 	another func() (sojourn.Policy, error)
+	name    string // of another; only without watch
 }
 
 // WithForecast shows when jobs will start and finish. w is the policy of the pool, and another returns a new policy like
 // the one in w.
 func WithForecast(w *forecast.Watch, another func() (sojourn.Policy, error)) Option {
-	return Option{w, another}
+	return Option{watch: w, another: another}
+}
+
+// WithPolicy lets visitors ask when jobs would finish if another policy were in charge from now on. make returns a new one.
+// It needs WithForecast.
+func WithPolicy(name string, make func() (sojourn.Policy, error)) Option {
+	return Option{name: name, another: make}
 }
 
 // Handler returns a handler of the page of a pool.
 func Handler(p *live.Pool, options ...Option) http.Handler {
 	mux := http.NewServeMux()
-	take := func(r *http.Request, most int) *Page {
-		pg := Take(p, most)
-		for _, o := range options {
-			pg.foresee(r.Context(), o)
-		}
-		return pg
+	o := newAsked(options)
+	serve := func(path, kind string, write func(io.Writer, *Page) error) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "no-store")
+			most, err := wanted(r)
+			var q *WhatIf
+			if err == nil {
+				q, err = o.change(r)
+			}
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			pg := Take(p, most)
+			pg.foresee(r.Context(), o, q)
+			w.Header().Set("Content-Type", kind)
+			_ = write(w, pg) // the other side may be gone
+		})
 	}
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		if most, ok := wanted(w, r); ok {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_ = page.Execute(w, take(r, most)) // the other side may be gone
-		}
-	})
-	mux.HandleFunc("GET /status.json", func(w http.ResponseWriter, r *http.Request) {
-		if most, ok := wanted(w, r); ok {
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(take(r, most)) // the other side may be gone
-		}
-	})
+	serve("/{$}", "text/html; charset=utf-8", func(w io.Writer, pg *Page) error { return page.Execute(w, pg) })
+	serve("/status.json", "application/json", func(w io.Writer, pg *Page) error { return json.NewEncoder(w).Encode(pg) })
 	return mux
 }
 
@@ -159,28 +178,6 @@ const (
 	draws    = 20
 	maxTasks = 20_000
 )
-
-// foresee adds when jobs will start and finish.
-func (pg *Page) foresee(ctx context.Context, o Option) {
-	if o.watch == nil {
-		return
-	}
-	f, err := o.watch.Foresee(ctx, forecast.Question{Policy: o.another, Draws: draws, MaxTasks: maxTasks})
-	if err != nil {
-		pg.NoForecast = err.Error()
-		return
-	}
-	pg.Forecast = true
-	of := map[sojourn.JobID]*forecast.Job{}
-	for i := range f.Jobs {
-		of[f.Jobs[i].ID] = &f.Jobs[i]
-	}
-	for i := range pg.Jobs {
-		if j := of[pg.Jobs[i].ID]; j != nil {
-			pg.Jobs[i].Start, pg.Jobs[i].Finish = interval(j.Start), interval(j.Finish)
-		}
-	}
-}
 
 func interval(i *forecast.Interval) *Interval {
 	if i == nil {
@@ -191,18 +188,16 @@ func interval(i *forecast.Interval) *Interval {
 }
 
 // wanted returns how many jobs a request wants to see.
-func wanted(w http.ResponseWriter, r *http.Request) (most int, ok bool) {
-	w.Header().Set("Cache-Control", "no-store")
+func wanted(r *http.Request) (int, error) {
 	text := r.FormValue("jobs")
 	if text == "" {
-		return 100, true
+		return 100, nil
 	}
 	most, err := strconv.Atoi(text)
 	if err != nil || most < 0 {
-		http.Error(w, fmt.Sprintf("jobs=%q: want a number of jobs", text), http.StatusBadRequest)
-		return 0, false
+		return 0, fmt.Errorf("jobs=%q: want a number of jobs", text)
 	}
-	return most, true
+	return most, nil
 }
 
 // Take returns what a pool does now, with at most the given number of jobs.

@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/forecast"
 	"github.com/sojourn-sched/sojourn/live"
@@ -128,28 +130,7 @@ func TestLate(t *testing.T) {
 // job 1 ends at 10 s, job 2 runs from then to 20 s, and job 3 to 30 s. Before a task has ended, the page says that nothing
 // is known.
 func TestForecast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		another := func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }
-		policy, err := another()
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := forecast.New(policy)
-		p, err := live.New(w, live.Options{Slots: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			if _, err := p.Submit(t.Context(), live.Job{Phases: []live.Phase{{Tasks: 2, Run: func(context.Context, live.Task) error { time.Sleep(5 * time.Second); return nil }}}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		handler := statuspage.Handler(p, statuspage.WithForecast(w, another))
-		ask := func(path string) string {
-			r := httptest.NewRecorder()
-			handler.ServeHTTP(r, httptest.NewRequest("GET", path, nil))
-			return r.Body.String()
-		}
+	foreseen(t, func(t *testing.T, ask func(path string) string) {
 		time.Sleep(3 * time.Second)
 		if html := ask("/"); !strings.Contains(html, "There is no forecast: nothing is known of what the tasks of 3 phases take") || strings.Contains(html, "Finishes in") {
 			t.Errorf("at 3 s the page is\n%s", html)
@@ -172,8 +153,89 @@ func TestForecast(t *testing.T) {
 		if html := ask("/"); !strings.Contains(html, `<td class="number">4.0<td class="number">14.0<td class="why">`) || !strings.Contains(html, `<td class="number"><td class="number">4.0<td class="why">`) {
 			t.Errorf("at 6 s the page is\n%s", html)
 		}
+	})
+}
+
+// foreseen calls f with a page of a pool of one slot under fifo, and fair as another policy. The pool has three jobs of two
+// tasks of 5 s.
+func foreseen(t *testing.T, f func(t *testing.T, ask func(path string) string)) {
+	synctest.Test(t, func(t *testing.T) {
+		another := func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }
+		policy, err := another()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := forecast.New(policy)
+		p, err := live.New(w, live.Options{Slots: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := p.Submit(t.Context(), live.Job{Phases: []live.Phase{{Tasks: 2, Run: func(context.Context, live.Task) error { time.Sleep(5 * time.Second); return nil }}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		handler := statuspage.Handler(p, statuspage.WithForecast(w, another),
+			statuspage.WithPolicy("fair", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }))
+		f(t, func(path string) string {
+			r := httptest.NewRecorder()
+			handler.ServeHTTP(r, httptest.NewRequest("GET", path, nil))
+			return r.Body.String()
+		})
 		if err := p.Close(context.Background()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// At 6 s, jobs 1 to 3 finish at 10, 20 and 30 s. With a second slot, job 2 runs from 6 s on. Under fair, jobs 2 and 3 take
+// turns. A job that comes now changes nothing under fifo, and takes every third turn under fair.
+func TestWhatIf(t *testing.T) {
+	foreseen(t, func(t *testing.T, ask func(path string) string) {
+		time.Sleep(6 * time.Second)
+		for _, c := range []struct {
+			query, says string
+			finish      []float64
+		}{
+			{"slots=1", "Live jobs finish 5.0 s earlier on average with 1 slot more.", []float64{10, 15, 20}},
+			{"policy=fair", "Live jobs finish 1.7 s later on average under fair.", []float64{10, 25, 30}},
+			{"tasks=2&each=5s", "Live jobs finish as soon on average with one more job of 2 tasks of 5s.", []float64{10, 20, 30}},
+			{"tasks=1&each=5s&policy=fair", "Live jobs finish 5.0 s later on average under fair, with one more job of 1 task of 5s.", []float64{10, 30, 35}},
+			{"slots=-1", "There is no forecast with 1 slot fewer: the cluster has 1 slot of that class, and one must stay", nil},
+			{"slots=0&tasks=0&each=60s&policy=", "", nil},
+		} {
+			html := ask("/?" + c.query)
+			if got := strings.Contains(html, `<p id="whatif">`); got != (c.says != "") || !strings.Contains(html, c.says) {
+				t.Errorf("%s: the page is\n%s\nwant %q", c.query, html, c.says)
+			}
+			var pg statuspage.Page
+			if err := json.Unmarshal([]byte(ask("/status.json?"+c.query)), &pg); err != nil {
+				t.Fatal(err)
+			}
+			var finish []float64
+			for _, j := range pg.Jobs {
+				if j.Otherwise != nil {
+					finish = append(finish, j.Otherwise.Median)
+				}
+			}
+			if c.finish != nil && !slices.Equal(finish, c.finish) || c.finish == nil && len(finish) > 1 {
+				t.Errorf("%s: jobs finish at %v, want %v", c.query, finish, c.finish)
+			}
+		}
+		for query, want := range map[string]string{
+			"slots=x":         `slots="x": want a number from -10000 to 10000`,
+			"slots=10001":     `slots="10001": want`,
+			"tasks=-1":        `tasks="-1": want a number from 0 to 20000`,
+			"tasks=1":         `each="": want how long each task of the job takes`,
+			"tasks=1&each=0s": `each="0s": want`,
+			"each=1001h":      `each="1001h": want`,
+			"policy=<b>":      `policy="<b>": want one of ["fair"], or none`,
+		} {
+			for _, path := range []string{"/?", "/status.json?"} {
+				if got := ask(path + strings.ReplaceAll(query, "<b>", "%3Cb%3E")); !strings.HasPrefix(got, want) {
+					t.Errorf("%s%s: %q, want %q", path, query, got, want)
+				}
+			}
 		}
 	})
 }

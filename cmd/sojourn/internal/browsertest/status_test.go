@@ -35,7 +35,7 @@ func TestStatusPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	server := httptest.NewServer(http.StripPrefix("/sojourn", statuspage.Handler(pool, statuspage.WithForecast(w, another))))
+	server := httptest.NewServer(http.StripPrefix("/sojourn", statuspage.Handler(pool, statuspage.WithForecast(w, another), statuspage.WithPolicy("again", another))))
 	defer server.Close()
 	defer func() {
 		close(end)
@@ -61,22 +61,35 @@ func TestStatusPage(t *testing.T) {
 		if head, ends := b.text("#jobs thead"), b.column("jobs", 10); !strings.Contains(head, "Finishes in (s)") || len(ends) != 3 || !strings.HasPrefix(ends[0], "17") || !strings.HasPrefix(ends[2], "44") {
 			t.Errorf("below %q jobs finish in %q", head, ends)
 		}
-		open := func() bool { return value[bool](b, `document.querySelector('#job2 details').open`) }
-		if open() {
+		opened := func() bool { return value[bool](b, `document.querySelector('#job2 details').open`) }
+		if opened() {
 			t.Error("details are open before a click")
 		}
 		b.click("#job2 summary")
-		if text := b.text("#job2 details"); !open() || !strings.Contains(text, "waits for a slot") || !strings.Contains(text, " = ") {
-			t.Errorf("a click on why job 2 waits: open %v, %q", open(), text)
+		if text := b.text("#job2 details"); !opened() || !strings.Contains(text, "waits for a slot") || !strings.Contains(text, " = ") {
+			t.Errorf("a click on why job 2 waits: open %v, %q", opened(), text)
 		}
 		b.shot("status-" + map[bool]string{true: "dark", false: "light"}[v.dark] + "-" + map[bool]string{true: "wide", false: "narrow"}[v.width > 1000])
 		b.press(kb.Enter)
-		if open() {
+		if opened() {
 			t.Error("Enter does not close the details")
 		}
 		b.click("#slots a")
 		if at := value[string](b, `location.hash + ' ' + document.querySelector(':target').id`); at != "#job1 job1" {
 			t.Errorf("the task of a slot leads to %s", at)
 		}
+		b.click("input[name=slots]")
+		b.press(kb.ArrowUp)
+		asks := value[string](b, `new URLSearchParams(new FormData(document.querySelector('form'))).toString()`)
+		if asks != "slots=1&tasks=0&each=60s&policy=" {
+			t.Errorf("the form asks %s", asks)
+		}
+		b = open(t, server.URL+"/sojourn/?"+asks, v) // what a click on the button does
+		if says := b.text("#whatif"); !strings.Contains(says, "earlier on average with 1 slot more.") {
+			t.Errorf("with a slot more the page says %q", says)
+		}
+		b.fits()
+		b.readable()
+		b.shot("status-what-if-" + map[bool]string{true: "dark", false: "light"}[v.dark] + "-" + map[bool]string{true: "wide", false: "narrow"}[v.width > 1000])
 	}
 }
