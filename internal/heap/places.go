@@ -20,7 +20,7 @@ func (p *places[K]) insert(in []entry[K], id uint32, key K) []entry[K] {
 		p.pos = grown
 	}
 	in = append(in, entry[K]{id: id})
-	p.fix(in, len(in)-1, key)
+	p.rise(in, len(in)-1, key)
 	return in
 }
 
@@ -40,10 +40,14 @@ func (p *places[K]) remove(from []entry[K], id uint32) []entry[K] {
 
 // fix gives the item at index i a key, and moves it to where it belongs.
 func (p *places[K]) fix(in []entry[K], i int, key K) {
-	if i > 0 && p.less(key, in[(i-1)/2].key) {
+	switch e := &in[i]; {
+	case i > 0 && p.less(key, in[(i-1)/2].key):
 		p.rise(in, i, key)
-	} else {
+	case p.less(e.key, key):
 		p.sink(in, i, key)
+	default: // the key is no greater than that of an item which belonged here
+		e.key = key
+		p.pos[e.id] = uint32(i + 1)
 	}
 }
 
