@@ -569,7 +569,13 @@ func TestBarriersBoundTheMinimum(t *testing.T) {
 		got := tf.Minimise(d, slices.Clone(tf.Low), tolerance)
 		// proved is a difference. The amount paid may be far larger than the difference.
 		slack := 1e-12 * paid
-		if want := proved + paid; got > want*(1+1e-9)+slack || tolerance < 1e-9 && got < want*(1-1e-9)-slack {
+		// A search ends where the rest is worth less than the tolerance, of the weights times a barrier.
+		// Prices are zero from 3 end on, so no barrier is later than 4 end.
+		rest := 0.0
+		for _, w := range tf.W {
+			rest += tolerance * w * 4 * end
+		}
+		if want := proved + paid; got > want*(1+1e-9)+slack || tolerance < 1e-9 && got < want*(1-1e-9)-slack-rest {
 			t.Fatalf("tolerance %v: at least %v, want %v", tolerance, got, want)
 		}
 	})
