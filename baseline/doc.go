@@ -156,8 +156,8 @@
 // a job that has become the first waiting one starts no later than the limits of the running jobs
 // say at that instant. With conservative backfilling, each job starts no later than its reservation
 // at arrival: when a job ends early, the others move one after the other, each to the earliest
-// instant that the others leave to it, and its old place is always such an instant. Explain tells
-// both promises.
+// instant that the others leave to it, and its old place is always such an instant. What several
+// events of one instant report counts as if one event had reported it. Explain tells both promises.
 //
 // FCFS and EASY take O(log n) for an event. A choice of EASY looks at all running jobs, and at
 // waiting jobs until it finds one. Conservative backfilling looks at all reservations for each
