@@ -13,9 +13,10 @@ import (
 // finishes votes, once for each phase, so that a phase of many tasks counts no more than
 // another.
 type belief struct {
-	votes uint64  // of all phases
-	sum   octaves // of the times of those tasks
-	usual octaves // their mean, to a whole octave; see settle
+	votes   uint64  // of all phases
+	sum     octaves // of the times of those tasks
+	usual   octaves // their mean, to a whole octave, when settled votes were in; see settle
+	settled uint64  // at most votes
 
 	usualTime time.Duration // of usual
 
@@ -84,6 +85,7 @@ const (
 	caution   = 16             // votes that the errors of the beginning count as
 	beginning = octave * 5 / 4 // how far names and classes are taken to be off
 	maxNames  = 4096           // names that a class remembers: those that voted last
+	settling  = 4              // times as many votes as before, until what is usual changes
 	forget    = octave * 4 / 5 // what the votes of a name keep of their weight at each further one
 )
 
@@ -150,7 +152,7 @@ func (b *belief) vote(took, told time.Duration, name string) bool {
 		byNameOff = (y - n.mean).abs()
 	}
 	if b.votes++; b.votes == maxVotes {
-		b.votes, b.sum, b.toldVotes = b.votes/2, b.sum/2, b.toldVotes/2
+		b.votes, b.sum, b.toldVotes, b.settled = b.votes/2, b.sum/2, b.toldVotes/2, b.settled/2
 	}
 	b.sum += y
 	b.miss(byClass, byClassOff)
@@ -183,10 +185,12 @@ func (b *belief) miss(p predictor, off octaves) {
 }
 
 // settle draws the consequences of a vote, and reports whether there are any. All have
-// hysteresis, so that they are rare: jobs are filed anew at each.
+// hysteresis, so that they are rare: jobs are filed anew at each. The mean of few votes moves far
+// at each further one, so that what is usual waits for several times as many as before.
 func (b *belief) settle() bool {
 	before := *b
-	if mean := b.sum / octaves(b.votes); b.votes == 1 || (mean-b.usual).abs() > octave*3/4 {
+	if mean := b.sum / octaves(b.votes); b.votes == 1 || b.votes >= settling*b.settled && (mean-b.usual).abs() > octave*3/4 {
+		b.settled = b.votes
 		b.usual = mean.whole()
 		b.usualTime = b.usual.time()
 	}

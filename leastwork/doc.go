@@ -49,7 +49,8 @@
 //	told    the told time, times what all told times of the class are off
 //	ratio   the told time, times what told times were off under the name of its job
 //	name    the mean of tasks under that name; later ones weigh more
-//	class   the mean of all tasks of the class: a minute before there are any
+//	class   the mean of all tasks of the class, to a whole octave: a minute before there are any. It
+//	        changes when it is off by 3/4 of an octave and rests on four times as many tasks as before
 //
 // All means are of logarithms. For each way a moving mean says by how many octaves (factors of
 // two) it was off, of about the last 128 phases. Told times are used while told or ratio is less

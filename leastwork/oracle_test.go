@@ -55,6 +55,7 @@ type oraclePhase struct {
 type oracleBelief struct {
 	times, ratios               []float64 // votes, in octaves
 	usual, bias                 float64
+	usualAt                     int     // how many votes were in when usual changed
 	told, ratio, name, class    float64 // the error of the guess
 	useTold, useRatio, useNames bool
 	doubt                       int
@@ -144,8 +145,8 @@ func (b *oracleBelief) vote(took, told float64, name string) bool {
 			n.ratios = append(n.ratios, y-math.Log2(told))
 		}
 	}
-	if m := mean(b.times); len(b.times) == 1 || b.less(0.75, math.Abs(m-b.usual)) {
-		b.usual = math.Floor(m + 0.5)
+	if m := mean(b.times); len(b.times) == 1 || len(b.times) >= 4*b.usualAt && b.less(0.75, math.Abs(m-b.usual)) {
+		b.usual, b.usualAt = math.Floor(m+0.5), len(b.times)
 		b.less(m+0.5, math.Ceil(m+0.5))
 		b.less(m+0.5, b.usual)
 	}

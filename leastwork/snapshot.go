@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 3} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 4} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -144,6 +144,7 @@ func (b *belief) save(w *snapshot.Writer) {
 	w.Uint(b.votes)
 	w.Int(int64(b.sum))
 	w.Int(int64(b.usual))
+	w.Uint(b.settled)
 	w.Uint(b.toldVotes)
 	w.Int(int64(b.bias))
 	for _, off := range b.off {
@@ -162,6 +163,7 @@ func (b *belief) restore(r *snapshot.Reader) {
 	r.Check(b.sum >= 0 && b.sum <= octaves(b.votes)*longest, "a sum of logarithms is out of range")
 	b.usual = restoreOctaves(r)
 	b.usualTime = b.usual.time()
+	b.settled = r.Below(b.votes + 1)
 	b.toldVotes = r.Below(b.votes + 1)
 	b.bias = restoreOctaves(r)
 	for i := range b.off {
