@@ -94,13 +94,13 @@ func (k *costs) check(spec *sojourn.Job) error {
 // A sum adds up, by resource, what tasks take. It cannot overflow: there are at most 2^24 slots.
 type sum [MaxResources]uint64
 
-// add adds n tasks of class c.
+// add adds n tasks of class c; -n takes them away.
 func (s *sum) add(k *costs, n int, c sojourn.Class) {
 	if n == 0 {
 		return
 	}
 	for r, part := range k.of(c) {
-		s[r] += uint64(n) * uint64(part)
+		s[r] += uint64(n) * uint64(part) // modulo 2^64, so that n may be negative
 	}
 }
 
@@ -118,16 +118,24 @@ func (k *costs) share(j *job) int {
 	return s.share(k)
 }
 
-// weigh brings up to date what the key of a pool needs.
-func (k *costs) weigh(n *pool) {
-	if k == nil {
-		return
+// dominantKey returns the key of a pool that has its minimum, in the dominant order.
+func (n *pool) dominantKey() poolKey {
+	return poolKey{ratio: ratio(n.share, n.conf.weight), turn: n.latest, sated: true}
+}
+
+// fileDominant is file in the dominant order.
+func (t *tree) fileDominant(n *pool, c sojourn.Class) {
+	ready, busy, k := n.parent.ready, n.parent.busy, n.dominantKey()
+	if n.offers(c) {
+		ready.set(c, n.id, k)
+	} else {
+		ready.remove(c, n.id)
 	}
-	var s sum
-	for c := range n.classes {
-		s.add(k, n.classes[c].running, sojourn.Class(c))
+	if n.parent.limited && n.offersActive(c) {
+		busy.set(c, n.id, k)
+	} else {
+		busy.remove(c, n.id)
 	}
-	n.share, n.latest = s.share(k), n.lastTurn()
 }
 
 // A turn says which class is to be served next, as of a version of the tree.
@@ -146,7 +154,7 @@ func (t *tree) isDue(c sojourn.Class) bool {
 		var best *job
 		for i := range len(t.costs.parts) / t.costs.resources {
 			of := sojourn.Class(i)
-			if _, free := t.ledger.FreeSlot(of); !free {
+			if t.ledger.FreeSlots(of) == 0 {
 				continue
 			}
 			if _, j := t.first(of); j != nil && (best == nil || t.before(j, of, best, t.turn.class)) {

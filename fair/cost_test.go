@@ -529,15 +529,15 @@ func (j *costed) runs() bool { return j.running != [3]int{} }
 
 // Among all that could start on a free slot of any class, what comes first is served: the pool with
 // the least dominant share for its weight, then the pool below it, then the job. Ties go to what was
-// served longest ago. Pool f is FIFO; two jobs of pool m may run, and among those that do not run the
-// ones that were begun come first. The oracle adds up all running tasks anew, in rational numbers.
+// served longest ago. Pool f is FIFO; three jobs of pool m and those below it may run, and among those of
+// a pool that do not run the ones that were begun come first. The oracle adds up all running tasks anew, in rational numbers.
 func TestLeastDominantShareFirst(t *testing.T) {
-	weights := map[string]float64{"a": 1, "a/x": 0.25, "a/y": 1, "b": 3, "c": 0.5, "c/z": 1, "f": 2, "m": 1}
+	weights := map[string]float64{"a": 1, "a/x": 0.25, "a/y": 1, "b": 3, "c": 0.5, "c/z": 1, "f": 2, "m": 1, "m/u": 0.5, "m/v": 2}
 	opts := fair.Options{Ties: fair.RoundRobin, Pools: map[string]fair.Pool{}}
 	for path, w := range weights {
 		opts.Pools[path] = fair.Pool{Weight: w, FIFO: path == "f"}
 	}
-	opts.Pools["m"] = fair.Pool{MaxJobs: 2}
+	opts.Pools["m"] = fair.Pool{MaxJobs: 3}
 	rapid.Check(t, func(t *rapid.T) {
 		opts.Cost = fair.Cost{}
 		for c := range sojourn.Class(3) {
@@ -548,6 +548,10 @@ func TestLeastDominantShareFirst(t *testing.T) {
 		}
 		p := newWith(opts).(*fair.Policy)
 		var jobs []*costed
+		// Beside a pool, a job of m that was begun may come before another one and after the pool, and the
+		// pool before the first and after the other: so there are only jobs or only pools in m.
+		limited := rapid.SampledFrom([][][]string{{{"m"}}, {{"m", "u"}, {"m", "v"}}}).Draw(t, "limited")
+		paths := slices.Concat([][]string{{"a"}, {"a", "x"}, {"a", "y"}, {"b"}, {"c", "z"}, {"f"}}, limited, limited)
 		turns, turn := 0, map[string]int{}
 		free, busy := map[sojourn.SlotID]bool{}, map[sojourn.SlotID]sojourn.Assignment{}
 		observe := func(ev sojourn.Event) {
@@ -602,7 +606,7 @@ func TestLeastDominantShareFirst(t *testing.T) {
 					continue
 				case a.path[0] == "f" && b.path[0] == "f":
 					return a.came < b.came
-				case a.path[0] == "m" && b.path[0] == "m" && !a.runs() && !b.runs() && a.begun != b.begun:
+				case a.path[0] == "m" && slices.Equal(a.path, b.path) && !a.runs() && !b.runs() && a.begun != b.begun:
 					return a.begun
 				}
 				if d := ka.Cmp(kb); d != 0 {
@@ -618,7 +622,7 @@ func TestLeastDominantShareFirst(t *testing.T) {
 					running++
 				}
 			}
-			return j.pending[c] > 0 && (j.path[0] != "m" || j.runs() || running < 2) &&
+			return j.pending[c] > 0 && (j.path[0] != "m" || j.runs() || running < 3) &&
 				slices.ContainsFunc(upTo(slots), func(id int) bool { return id%3 == c && free[sojourn.SlotID(id)] })
 		}
 		first := func() (best *costed, class int) {
@@ -643,7 +647,7 @@ func TestLeastDominantShareFirst(t *testing.T) {
 			switch rapid.IntRange(0, 2).Draw(t, "what") {
 			case 0:
 				j := &costed{id: sojourn.JobID(step + 1), weight: rapid.SampledFrom([]float64{1, 0.5, 3}).Draw(t, "weight"),
-					path: rapid.SampledFrom([][]string{{"a"}, {"a", "x"}, {"a", "y"}, {"b"}, {"c", "z"}, {"f"}, {"m"}, {"m"}, {"m"}}).Draw(t, "path")}
+					path: rapid.SampledFrom(paths).Draw(t, "path")}
 				_, pool := key(j, len(j.path)-1)
 				spec := &sojourn.Job{ID: j.id, Pool: pool, Weight: j.weight}
 				for c := range j.pending {
@@ -714,4 +718,39 @@ func TestLeastDominantShareFirst(t *testing.T) {
 			served(want)
 		}
 	})
+}
+
+// A job that has started its last task changes the order of pools in the classes of other jobs, too, also
+// where only the active jobs of a limited pool may be served.
+func TestShareCountsInAllClasses(t *testing.T) {
+	for _, most := range []int{0, 3} {
+		p := newWith(fair.Options{Cost: fair.Cost{0: {1 << 28}, 1: {1 << 28}}, Pools: map[string]fair.Pool{"m": {MaxJobs: most}}})
+		observe := func(ev sojourn.Event) {
+			t.Helper()
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		next := func(slot sojourn.SlotID, c sojourn.Class, want sojourn.JobID) {
+			t.Helper()
+			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: slot, Class: c}})
+			if a, ok := p.Assign(slot); !ok || a.Task.Job != want {
+				t.Errorf("at most %d jobs: Assign(%d) = %v, %v, want a task of job %d", most, slot, a, ok, want)
+			}
+		}
+		for i, j := range []sojourn.Job{
+			{Pool: "m/u", Phases: []sojourn.Phase{{Tasks: 2, Class: 0}}},
+			{Pool: "m/u", Phases: []sojourn.Phase{{Tasks: 9, Class: 1}}},
+			{Pool: "m/v", Phases: []sojourn.Phase{{Tasks: 9, Class: 1}}},
+		} {
+			j.ID = sojourn.JobID(i + 1)
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &j})
+		}
+		next(0, 0, 1) // u 1, v 0
+		next(1, 1, 3) // u 1, v 1
+		next(2, 1, 2) // u 2, v 1: u was served longest ago
+		next(3, 1, 3) // u 2, v 2
+		next(4, 0, 1) // u 3, v 2: the last task of job 1
+		next(5, 1, 3)
+	}
 }

@@ -43,10 +43,14 @@ type pool struct {
 
 	classes []poolClass // by sojourn.Class
 
-	// Only if there are costs: the pool's dominant share, and when it was last served in any class.
-	// Both are as of when it was filed last.
+	// Needed only if there are costs: what its tasks take, its dominant share as of when it was filed last,
+	// and when it was last served in any class. The key of a pool is the same in all classes then, so that
+	// ready and busy stand in for readyPools and busyPools.
+	used   *sum
 	share  int
 	latest uint64
+	ready  *ranking
+	busy   *ranking
 
 	policy   *guest         // the pool's own policy, or nil
 	lent     []sojourn.Slot // free slots that its policy has for now
@@ -134,16 +138,21 @@ func ratio(n int, w uint64) wide.Uint128 {
 	return q
 }
 
-func newPool(name string, parent *pool, c *conf) pool {
-	return pool{
+// newPool returns a pool without jobs. There are costs, or there are none.
+func newPool(name string, parent *pool, c *conf, costs bool) pool {
+	n := pool{
 		name: name, parent: parent, conf: c,
 		limited:    c.MaxJobs > 0 || parent != nil && parent.limited,
-		joint:      c.MaxJobs > 0 || parent != nil && parent.joint,
+		joint:      c.MaxJobs > 0 || costs || parent != nil && parent.joint,
 		readyJobs:  queue.NewReady(less),
 		freshJobs:  queue.NewReady(less),
 		readyPools: queue.NewReady(lessPool),
 		busyPools:  queue.NewReady(lessPool),
 	}
+	if costs {
+		n.used, n.ready, n.busy = new(sum), new(ranking), new(ranking)
+	}
+	return n
 }
 
 // path returns the names of the pools on the way to n, joined by slashes.
@@ -187,7 +196,7 @@ func (n *pool) jobsFull() bool { return n.conf.MaxJobs > 0 && n.active >= n.conf
 
 // offersActive reports whether an active job of the pool can be served.
 func (n *pool) offersActive(c sojourn.Class) bool {
-	return (n.readyJobs.Any(c) || n.busyPools.Any(c)) && !n.full(c)
+	return (n.readyJobs.Any(c) || n.busyPools.Any(c) || n.busy.any(c)) && !n.full(c)
 }
 
 // offers reports whether the pool can be served.
@@ -196,9 +205,9 @@ func (n *pool) offers(c sojourn.Class) bool {
 	case n.declined || n.full(c):
 		return false
 	case n.jobsFull():
-		return n.readyJobs.Any(c) || n.busyPools.Any(c)
+		return n.readyJobs.Any(c) || n.busyPools.Any(c) || n.busy.any(c)
 	}
-	return n.readyJobs.Any(c) || n.readyPools.Any(c) || n.freshJobs.Any(c)
+	return n.readyJobs.Any(c) || n.readyPools.Any(c) || n.freshJobs.Any(c) || n.ready.any(c)
 }
 
 // tag returns base + started/weight, in units of 2^-64.

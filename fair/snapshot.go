@@ -283,7 +283,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		if r.Err() != nil || !r.Check(n.below[name] == nil && n.depth() < maxDepth, "a pool is there twice, or too deep") {
 			return list
 		}
-		b := newPool(name, n, c)
+		b := newPool(name, n, c, p.costs != nil)
 		b.id = uint32(id)
 		n.pools[id] = &b
 		if n.below == nil {
@@ -410,6 +410,9 @@ func (p *Policy) countAll(r *snapshot.Reader) {
 				r.Check(int(s.Class()) < len(n.classes) || n.parent == nil && s.Running() == 0, "a pool has jobs of a class that it does not know")
 				if s.Running() > 0 {
 					n.class(s.Class()).running += s.Running()
+					if p.costs != nil {
+						n.used.add(p.costs, s.Running(), s.Class())
+					}
 				}
 			}
 		}
@@ -429,7 +432,9 @@ func (p *Policy) fileAll(r *snapshot.Reader, n *pool) {
 			p.fileJob(j, j.Side(i))
 		}
 	}
-	p.costs.weigh(n)
+	if n.latest = n.lastTurn(); p.costs != nil {
+		n.share = n.used.share(p.costs)
+	}
 	for c := range n.classes {
 		was := n.classes[c].queued
 		if n.parent != nil {

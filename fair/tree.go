@@ -50,11 +50,11 @@ type tree struct {
 func newTree(order Order, ties Ties, strict bool, costs *costs, described, plain *conf, reserved reserve.Options) *tree {
 	t := &tree{
 		ledger: ledger.Ledger[member]{Supports: described.supports()},
-		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described), plain: plain, reserved: reserved,
+		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described, costs != nil), plain: plain, reserved: reserved,
 	}
 	t.reserve = reserve.New(&t.ledger, reserved)
 	if costs != nil {
-		t.order, t.root.joint = dominant, true
+		t.order = dominant
 		t.ledger.Supports |= sojourn.FeatureProjected
 	}
 	return t
@@ -107,10 +107,6 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 	}
 	for n.policy == nil {
 		activeOnly = activeOnly || n.jobsFull()
-		pools := &n.readyPools
-		if activeOnly {
-			pools = &n.busyPools
-		}
 		id, k, isJob := n.readyJobs.First(c)
 		if n.limited && !activeOnly {
 			// A fresh job runs nothing, so it comes first; in a FIFO pool it must be its
@@ -122,13 +118,26 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 		if len(n.below) == 0 {
 			return n, n.jobs[id]
 		}
-		below, pk, isPool := pools.First(c)
+		below, pk, isPool := n.firstPool(c, activeOnly)
 		if isJob && (!isPool || t.jobFirst(n.jobs[id], k, n.pools[below], pk, c)) {
 			return n, n.jobs[id]
 		}
 		n = n.pools[below]
 	}
 	return n, nil
+}
+
+// firstPool returns the pool below n that comes first, with its key; false if there is none.
+func (n *pool) firstPool(c sojourn.Class, activeOnly bool) (id uint32, key poolKey, ok bool) {
+	switch {
+	case n.ready != nil && activeOnly:
+		return n.busy.first(c)
+	case n.ready != nil:
+		return n.ready.first(c)
+	case activeOnly:
+		return n.busyPools.First(c)
+	}
+	return n.readyPools.First(c)
 }
 
 // jobFirst reports whether a job, with its key among jobs, goes before a pool that stands
@@ -185,9 +194,9 @@ func (t *tree) place(path string) *pool {
 			if !ok {
 				c = t.plain
 			}
-			made := newPool(name, n, c)
+			made := newPool(name, n, c, t.costs != nil)
 			below = &made
-			below.turn = t.turns
+			below.turn, below.latest = t.turns, t.turns
 			below.id = handle.Add(&n.pools, &n.gaps, below)
 			if n.below == nil {
 				n.below = make(map[string]*pool)
@@ -276,6 +285,10 @@ func (t *tree) measure(j *job, s *ledger.Side) int {
 // file updates the place of a pool among its siblings.
 func (t *tree) file(n *pool, c sojourn.Class) {
 	up := n.parent
+	if t.order == dominant {
+		t.fileDominant(n, c)
+		return
+	}
 	if !n.offers(c) {
 		up.readyPools.Remove(c, n.id)
 		if up.limited {
@@ -314,7 +327,7 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	case t.order == Deficit:
 		k.ratio = nc.tag(n.conf.weight)
 	default:
-		k.ratio, k.turn = ratio(n.share, n.conf.weight), n.latest
+		return n.dominantKey()
 	}
 	return k
 }
@@ -337,7 +350,7 @@ func (t *tree) served(j *job, s *ledger.Side) {
 	c := s.Class()
 	for n := j.Data.pool; n.parent != nil; n = n.parent {
 		nc := n.class(c)
-		nc.turn = t.turns
+		nc.turn, n.latest = t.turns, t.turns
 		if t.order == Deficit && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {
 			if up, tag := n.parent.class(c), nc.tag(n.conf.weight); up.virtual.Less(tag) {
 				up.virtual = tag
@@ -355,6 +368,9 @@ func (t *tree) started(n *pool, c sojourn.Class) {
 		}
 		nc.running++
 		nc.started++
+		if t.costs != nil {
+			n.used.add(t.costs, 1, c)
+		}
 	}
 }
 
@@ -363,6 +379,9 @@ func (t *tree) ended(n *pool, c sojourn.Class, refused bool) {
 	for ; n != nil; n = n.parent {
 		nc := n.class(c)
 		nc.running--
+		if t.costs != nil {
+			n.used.add(t.costs, -1, c)
+		}
 		if refused && nc.started > 0 {
 			nc.started--
 		}
@@ -371,7 +390,8 @@ func (t *tree) ended(n *pool, c sojourn.Class, refused bool) {
 
 // updateAll puts j and its pools, if they are joint, where they belong.
 func (t *tree) updateAll(j *job, gone bool) {
-	if !t.recount(j, gone) && t.costs == nil {
+	recounted := t.recount(j, gone)
+	if !recounted && t.costs == nil {
 		for i := range j.NumSides() {
 			t.update(j, j.Side(i))
 		}
@@ -384,9 +404,19 @@ func (t *tree) updateAll(j *job, gone bool) {
 		for i := range j.NumSides() {
 			n.class(j.Side(i).Class()) // it may be the first job of the class
 		}
-		t.costs.weigh(n)
-		for c := range n.classes {
-			t.file(n, sojourn.Class(c))
+		if t.costs != nil {
+			n.share = n.used.share(t.costs)
+			n.parent.ready.move(n.id, n.dominantKey())
+			n.parent.busy.move(n.id, n.dominantKey())
+		}
+		if recounted {
+			for c := range n.classes {
+				t.file(n, sojourn.Class(c))
+			}
+			continue
+		}
+		for i := range j.NumSides() {
+			t.file(n, j.Side(i).Class())
 		}
 	}
 }
