@@ -135,6 +135,18 @@ type folder struct {
 
 // load parses and type-checks the module in fsys.
 func load(fsys fs.FS) (*tree, error) {
+	tr, err := parse(fsys)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range tr.inOrder() {
+		tr.check(f)
+	}
+	return tr, nil
+}
+
+// parse parses the module in fsys.
+func parse(fsys fs.FS) (*tree, error) {
 	tr := &tree{fset: token.NewFileSet(), folders: map[string]*folder{}}
 	gomod, err := fs.ReadFile(fsys, "go.mod")
 	if err != nil {
@@ -176,13 +188,7 @@ func load(fsys fs.FS) (*tree, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range tr.inOrder() {
-		tr.check(f)
-	}
-	return tr, nil
+	return tr, err
 }
 
 // inOrder returns the folders in the order of their paths, the root first.
@@ -342,6 +348,38 @@ func checkSizes(f *folder, fset *token.FileSet, add report) {
 				add(fn.Pos(), "%s has more than %d methods", name, maxTypeMethods)
 			}
 		}
+	}
+}
+
+// TestSizesOfModules holds the modules that are nested in this one to the same sizes.
+func TestSizesOfModules(t *testing.T) {
+	modules := 0
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != "." && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")) {
+			return fs.SkipDir
+		}
+		if name == "go.mod" || d.Name() != "go.mod" {
+			return nil
+		}
+		modules++
+		dir := path.Dir(name)
+		tr, err := parse(os.DirFS(dir))
+		if err != nil {
+			return err
+		}
+		for _, f := range tr.inOrder() {
+			checkSizes(f, tr.fset, func(pos token.Pos, format string, args ...any) {
+				p := tr.fset.Position(pos)
+				t.Errorf("%s:%d: %s", path.Join(dir, p.Filename), p.Line, fmt.Sprintf(format, args...))
+			})
+		}
+		return nil
+	})
+	if err != nil || modules < 5 {
+		t.Errorf("%d modules, error %v", modules, err)
 	}
 }
 

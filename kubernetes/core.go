@@ -27,8 +27,17 @@ type actuator interface {
 	unplaceable(p *corev1.Pod, message string)
 }
 
-// A core is what the scheduler knows of the cluster, and owns the policy. It is for one goroutine.
-type core struct {
+// What the scheduler knows of the cluster, and what it makes of it, is in layers. Each embeds the one below
+// it, and calls no method of one above it:
+//
+//	known     the policy, and what there is: nodes, Jobs, pods, attempts
+//	shaped    what pods request, and the policy that is made of it
+//	places    slots, and which pods may go there
+//	workload  Jobs and pods, as they come, change and go
+//	core      decisions: who starts, gangs, who is told why it waits
+//
+// known is the lowest layer.
+type known struct {
 	name     string
 	pins     bool // gates are removed, and nobody is bound
 	slots    []corev1.ResourceName
@@ -46,28 +55,16 @@ type core struct {
 	byID  map[sojourn.JobID]*job
 	pods  map[types.UID]*pod
 	home  map[sojourn.SlotID]*node
-	// orphans are the pods of Jobs that are not known, or that the policy has refused.
-	orphans map[types.UID][]*pod
-	on      map[sojourn.SlotID]*pod // the picked or running pod of each busy slot
-	spare   []sojourn.SlotID
-	fits    fits
-	gangs   gangs
-	shapes  *shapes // nil: pods take slots
+	on    map[sojourn.SlotID]*pod // the picked or running pod of each busy slot
+	gangs gangs
 
-	declined map[types.UID]bool // Jobs that the policy may accept once there are more slots or fewer jobs
-	room     bool               // there are, since they were asked
-	asked    sojourn.Time       // when one of them was asked last
-	expected []expectation      // the next one that is due is in front
-	latest   sojourn.JobID      // the Job that was accepted last
-	arrived  sojourn.Time       // when that was
-
-	words  int          // the most events a second that say why pods wait
-	listed []*pod       // pods that wait, and some that did: the next one to look at is in front
-	told   sojourn.Time // when some of them were looked at last
-
-	nextJob  sojourn.JobID
 	nextNode sojourn.NodeID
-	nextSlot sojourn.SlotID
+}
+
+// A core is all layers, and owns the policy. It is for one goroutine.
+type core struct {
+	workload
+	told sojourn.Time // when some of the pods that wait were looked at last
 }
 
 // A job is a job of the policy, or one that the policy has refused.
@@ -128,12 +125,14 @@ type pod struct {
 }
 
 func newCore(c Config, selector labels.Selector, act actuator, now func() sojourn.Time) (*core, error) {
-	k := &core{
+	k := &core{}
+	k.known = known{
 		name: c.Name, pins: c.GatePin, slots: c.Slots, selector: selector, act: act,
-		words: max(0, c.Events),
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
-		home: map[sojourn.SlotID]*node{}, orphans: map[types.UID][]*pod{}, on: map[sojourn.SlotID]*pod{}, declined: map[types.UID]bool{}, fits: newFits(), gangs: gangs{trying: map[*job]bool{}, picks: map[*job][]*pod{}},
+		home: map[sojourn.SlotID]*node{}, on: map[sojourn.SlotID]*pod{}, gangs: gangs{trying: map[*job]bool{}, picks: map[*job][]*pod{}},
 	}
+	k.fits, k.words = newFits(), max(0, c.Events)
+	k.orphans, k.declined = map[types.UID][]*pod{}, map[types.UID]bool{}
 	if c.Shapes != nil {
 		return k, k.withShapes(*c.Shapes, now)
 	}
@@ -147,7 +146,7 @@ func newCore(c Config, selector labels.Selector, act actuator, now func() sojour
 func nodeLabels(n *corev1.Node) labels.Set { return n.Labels }
 
 // must reports an event that fits, unless this package is wrong.
-func (c *core) must(ev sojourn.Event) {
+func (c *known) must(ev sojourn.Event) {
 	if err := c.driver.Observe(ev); err != nil {
 		panic(fmt.Sprintf("kubernetes: %v", err))
 	}

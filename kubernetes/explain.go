@@ -32,7 +32,7 @@ const (
 )
 
 // listen puts a pod that waits among those of whom the scheduler says why.
-func (c *core) listen(p *pod) {
+func (c *workload) listen(p *pod) {
 	if c.words > 0 && !p.listed {
 		p.listed, p.due = true, c.driver.Now().Add(firstWord)
 		c.listed = append(c.listed, p)
@@ -79,7 +79,7 @@ func (c *core) tell() time.Duration {
 }
 
 // jobOf returns the job of a pod, nil if it is not known.
-func (c *core) jobOf(p *pod) *job {
+func (c *known) jobOf(p *pod) *job {
 	if p.task != nil {
 		return c.byID[p.task.id.Job]
 	}

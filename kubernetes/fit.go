@@ -110,7 +110,7 @@ type site struct {
 }
 
 // see notes what a node is now.
-func (c *core) see(n *node, o *corev1.Node) {
+func (c *places) see(n *node, o *corev1.Node) {
 	old := n.site
 	n.site = site{lacks: map[*wish]string{}}
 	if o != nil && c.selector.Matches(nodeLabels(o)) {
@@ -157,7 +157,7 @@ func (n *node) lacks(w *wish) string {
 // site puts a pod, which the policy would start on a slot, on a node that suits it, and returns the pod.
 // If the node of the slot does not, the slot changes places with another free one: slots of a class are
 // alike to the policy, since no job has inputs. If there is no such slot, site returns nil.
-func (c *core) site(slot sojourn.SlotID, t *task) *pod {
+func (c *places) site(slot sojourn.SlotID, t *task) *pod {
 	if c.shapes != nil {
 		return t.waiting[0] // a wish is a part of the shape
 	}
@@ -177,7 +177,7 @@ func (c *core) site(slot sojourn.SlotID, t *task) *pod {
 }
 
 // free returns a free slot on the first of the nodes that suit.
-func (c *core) free(at place) (slot sojourn.SlotID, ok bool) {
+func (c *places) free(at place) (slot sojourn.SlotID, ok bool) {
 	if c.fits.full[at] {
 		return 0, false
 	}
@@ -194,7 +194,7 @@ func (c *core) free(at place) (slot sojourn.SlotID, ok bool) {
 }
 
 // idle returns a slot of a node on which nothing runs.
-func (c *core) idle(n *node, class sojourn.Class) (sojourn.SlotID, bool) {
+func (c *places) idle(n *node, class sojourn.Class) (sojourn.SlotID, bool) {
 	list := n.classes[class].slots
 	if i := slices.IndexFunc(list, func(id sojourn.SlotID) bool { return c.on[id] == nil }); i >= 0 {
 		return list[i], true
@@ -203,7 +203,7 @@ func (c *core) idle(n *node, class sojourn.Class) (sojourn.SlotID, bool) {
 }
 
 // swap lets two slots of a class, which are free or about to start something, change places.
-func (c *core) swap(class sojourn.Class, a, b sojourn.SlotID) {
+func (c *places) swap(class sojourn.Class, a, b sojourn.SlotID) {
 	n, m := c.home[a], c.home[b]
 	for _, id := range []sojourn.SlotID{a, b} {
 		if _, ok := c.fits.told[id]; !ok {
@@ -216,7 +216,7 @@ func (c *core) swap(class sojourn.Class, a, b sojourn.SlotID) {
 }
 
 // toldOf returns the node that the policy was told of a slot.
-func (c *core) toldOf(slot sojourn.SlotID, n *node) sojourn.NodeID {
+func (c *places) toldOf(slot sojourn.SlotID, n *node) sojourn.NodeID {
 	if id, ok := c.fits.told[slot]; ok {
 		return id
 	}
@@ -224,7 +224,7 @@ func (c *core) toldOf(slot sojourn.SlotID, n *node) sojourn.NodeID {
 }
 
 // block gives back an assignment that no node suits, and holds the task until that changes.
-func (c *core) block(a sojourn.Assignment, t *task) {
+func (c *places) block(a sojourn.Assignment, t *task) {
 	c.must(driver.Refused(a))
 	c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: t.id})
 	t.blocked = true
@@ -233,7 +233,7 @@ func (c *core) block(a sojourn.Assignment, t *task) {
 
 // unblock makes blocked tasks ready for which a place may have come: of each job no more than there are
 // places.
-func (c *core) unblock() {
+func (c *places) unblock() {
 	f := &c.fits
 	clear(f.full)
 	if len(f.blocked) == 0 {
@@ -254,7 +254,7 @@ func (c *core) unblock() {
 			at := p.place()
 			n, ok := places[at]
 			if !ok {
-				n = c.places(at)
+				n = c.vacant(at)
 				places[at] = n
 			}
 			if s := (share{t.id.Job, at}); used[s] < n {
@@ -269,8 +269,8 @@ func (c *core) unblock() {
 	clear(f.freed)
 }
 
-// places returns how many slots are free on the nodes that were freed and suit.
-func (c *core) places(at place) int {
+// vacant returns how many slots are free on the nodes that were freed and suit.
+func (c *places) vacant(at place) int {
 	sum := 0
 	for n := range c.fits.freed {
 		if n.lacks(at.wish) != "" {
@@ -288,7 +288,7 @@ func (c *core) places(at place) int {
 func (p *pod) place() place { return place{p.class, p.wish, p.want} }
 
 // doubt tells a pod that waits if no node could ever be its place.
-func (c *core) doubt(p *pod) {
+func (c *places) doubt(p *pod) {
 	if why := c.hopeless(p.place()); why != "" && why != p.told {
 		p.told = why
 		c.act.unplaceable(p.obj, why)
@@ -296,7 +296,7 @@ func (c *core) doubt(p *pod) {
 }
 
 // doubtAll does so for all pods, after nodes have changed.
-func (c *core) doubtAll() {
+func (c *places) doubtAll() {
 	if !c.fits.changed || c.restoring {
 		return
 	}
@@ -319,7 +319,7 @@ func (c *core) doubtAll() {
 
 // hopeless says why no node would take a pod, were all of them up and empty; empty if one would, or if
 // there are no nodes.
-func (c *core) hopeless(at place) string {
+func (c *places) hopeless(at place) string {
 	reasons, names, all := map[string]int{}, []string(nil), 0
 	lack, short := map[string]int64{}, map[string]string{}
 	for _, n := range c.nodes {

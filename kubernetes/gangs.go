@@ -33,20 +33,20 @@ func checkGang(o *batchv1.Job) error {
 }
 
 // enroll makes a job a gang.
-func (c *core) enroll(j *job) {
+func (c *workload) enroll(j *job) {
 	j.gang = true
 	c.gangs.jobs = append(c.gangs.jobs, j)
 }
 
 // gated reports whether a task is held since it starts only with others.
-func (c *core) gated(t *task) bool {
+func (c *known) gated(t *task) bool {
 	j := c.byID[t.id.Job]
 	return j != nil && j.gang && !c.gangs.trying[j]
 }
 
 // missing returns the tasks of a gang that have yet to start; false if there are none, or one has no pod
 // that waits.
-func (c *core) missing(j *job) (list []*task, ok bool) {
+func (c *workload) missing(j *job) (list []*task, ok bool) {
 	for i := range j.spec.Phases[0].Tasks {
 		t := j.tasks[uint32(i)]
 		if t != nil && t.run != nil {

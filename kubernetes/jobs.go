@@ -17,7 +17,7 @@ import (
 )
 
 // job hears of a Job, in whatever state.
-func (c *core) job(o *batchv1.Job) {
+func (c *workload) job(o *batchv1.Job) {
 	j, suspended := c.jobs[o.UID], suspended(o)
 	if !c.ours(&o.Spec.Template) || !indexed(o) && !suspended {
 		return
@@ -39,7 +39,7 @@ func (c *core) job(o *batchv1.Job) {
 }
 
 // ask asks the policy to accept a Job that it does not have.
-func (c *core) ask(o *batchv1.Job) {
+func (c *workload) ask(o *batchv1.Job) {
 	n, cl, err := c.shape(o)
 	if n == 0 && err == nil {
 		return
@@ -83,14 +83,14 @@ const podsTime = 10 * time.Second
 
 // promises reports whether the policy would promise a Job that it meets its deadline. It can do so only if
 // no task of any such Job is held, and says so by not knowing of tasks that are held at first.
-func (c *core) promises(o *batchv1.Job) bool {
+func (c *workload) promises(o *batchv1.Job) bool {
 	_, ok := sojourn.As[sojourn.Promiser](c.truth)
 	return ok && c.features&sojourn.FeatureHeld == 0 && o.Annotations[Deadline] != ""
 }
 
 // mustWait reports whether a Job cannot be judged yet, since a promise depends on pods that are not known:
 // those of the Job that was accepted last, or those that run.
-func (c *core) mustWait(o *batchv1.Job) bool {
+func (c *workload) mustWait(o *batchv1.Job) bool {
 	if !c.promises(o) {
 		return false
 	}
@@ -102,7 +102,7 @@ func (c *core) mustWait(o *batchv1.Job) bool {
 }
 
 // reunite hears again of the pods that waited for their Job.
-func (c *core) reunite(uid types.UID) {
+func (c *workload) reunite(uid types.UID) {
 	orphans := c.orphans[uid]
 	delete(c.orphans, uid)
 	for _, p := range orphans {
@@ -114,7 +114,7 @@ func (c *core) reunite(uid types.UID) {
 
 // askAgain asks the policy anew about the Jobs that it has declined, the oldest first, if there may be
 // room for them now. It returns how long to wait otherwise: the more Jobs, the longer.
-func (c *core) askAgain() time.Duration {
+func (c *workload) askAgain() time.Duration {
 	if !c.room || len(c.declined) == 0 {
 		return driver.Never
 	}
@@ -137,7 +137,7 @@ func (c *core) askAgain() time.Duration {
 
 // revise tells the policy of other annotations, or of more completions. If there are fewer, the policy
 // keeps the tasks: they had pods.
-func (c *core) revise(j *job, o *batchv1.Job) {
+func (c *workload) revise(j *job, o *batchv1.Job) {
 	j.notes = notes(o)
 	was := j.spec.Phases[0].Tasks
 	n := was
@@ -164,7 +164,7 @@ func (c *core) revise(j *job, o *batchv1.Job) {
 }
 
 // extend makes a job anew whose tasks were all done, and which has more of them now.
-func (c *core) extend(j *job, o *batchv1.Job, done int) {
+func (c *workload) extend(j *job, o *batchv1.Job, done int) {
 	delete(c.byID, j.id)
 	delete(c.jobs, o.UID)
 	c.ask(o)
@@ -175,7 +175,7 @@ func (c *core) extend(j *job, o *batchv1.Job, done int) {
 
 // shape returns the number of a Job's tasks and the class of their slots. A Job that runs needs no tasks;
 // one that asks for admission would wait for ever.
-func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
+func (c *workload) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
 	switch {
 	case !indexed(o):
 		return 0, 0, errors.New("only an Indexed Job can be admitted: set spec.completionMode, or create the Job without spec.suspend")
@@ -198,7 +198,7 @@ func (c *core) shape(o *batchv1.Job) (n int, cl sojourn.Class, err error) {
 }
 
 // arrive tells the policy of a new job.
-func (c *core) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adopted bool) error {
+func (c *workload) arrive(j *job, o metav1.Object, n int, cl sojourn.Class, adopted bool) error {
 	spec, err := describe(o, n, cl)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ type expectation struct {
 }
 
 // miss warns of Jobs whose pods have not come. It returns how long to wait before the next call.
-func (c *core) miss() time.Duration {
+func (c *workload) miss() time.Duration {
 	for len(c.expected) > 0 {
 		e := c.expected[0]
 		if left := e.due.Sub(c.driver.Now()); left > 0 {
@@ -251,7 +251,7 @@ func (c *core) miss() time.Duration {
 }
 
 // hold holds the tasks of a job from one on, unless they begin so.
-func (c *core) hold(j *job, from int) {
+func (c *workload) hold(j *job, from int) {
 	for i := from; i < j.spec.Phases[0].Tasks && !j.spec.Phases[0].Held; i++ {
 		c.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: j.id, Index: uint32(i)}})
 	}
@@ -275,7 +275,7 @@ func explain(err error) string {
 }
 
 // jobGone hears that a Job needs no more pods.
-func (c *core) jobGone(uid types.UID) {
+func (c *workload) jobGone(uid types.UID) {
 	c.unwant(uid)
 	j := c.jobs[uid]
 	delete(c.orphans, uid)

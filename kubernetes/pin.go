@@ -10,7 +10,7 @@ import (
 )
 
 // ours reports whether pods of a template are for this scheduler.
-func (c *core) ours(t *corev1.PodTemplateSpec) bool {
+func (c *workload) ours(t *corev1.PodTemplateSpec) bool {
 	if c.pins {
 		return t.Labels[Managed] == c.name
 	}
@@ -18,7 +18,7 @@ func (c *core) ours(t *corev1.PodTemplateSpec) bool {
 }
 
 // placeable returns what of a pod's wishes nobody would look at.
-func (c *core) placeable(pod *corev1.PodSpec) error {
+func (c *workload) placeable(pod *corev1.PodSpec) error {
 	if c.pins {
 		return nil // the other scheduler does
 	}
@@ -26,7 +26,7 @@ func (c *core) placeable(pod *corev1.PodSpec) error {
 }
 
 // open reports whether nothing but this scheduler keeps a pod waiting.
-func (c *core) open(o *corev1.Pod) bool {
+func (c *workload) open(o *corev1.Pod) bool {
 	g := o.Spec.SchedulingGates
 	if c.pins {
 		return len(g) == 1 && g[0].Name == Gate
@@ -46,12 +46,12 @@ func placeOf(o *corev1.Pod) string {
 }
 
 // pinned reports whether a pod is pinned to a node, and the other scheduler has not bound it yet.
-func (c *core) pinned(p *pod) bool {
+func (c *places) pinned(p *pod) bool {
 	return c.pins && p.state != ended && p.obj.DeletionTimestamp == nil && p.obj.Spec.NodeName == "" && placeOf(p.obj) != ""
 }
 
 // unpin evicts the pods that wait for a node that is shut.
-func (c *core) unpin(n *node) {
+func (c *places) unpin(n *node) {
 	if !c.pins || !n.shut {
 		return
 	}
@@ -68,7 +68,7 @@ func (c *core) unpin(n *node) {
 }
 
 // unstick evicts a pod that is pinned to a node that is shut: it cannot be pinned to another one.
-func (c *core) unstick(p *pod) {
+func (c *places) unstick(p *pod) {
 	if p.node != nil && p.node.shut && !p.killing {
 		p.killing = true
 		c.act.evict(p.obj, p.attempt)

@@ -13,8 +13,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// workload is the layer of Jobs and pods.
+type workload struct {
+	places
+
+	// orphans are the pods of Jobs that are not known, or that the policy has refused.
+	orphans map[types.UID][]*pod
+
+	declined map[types.UID]bool // Jobs that the policy may accept once there are more slots or fewer jobs
+	asked    sojourn.Time       // when one of them was asked last
+	expected []expectation      // the next one that is due is in front
+	latest   sojourn.JobID      // the Job that was accepted last
+	arrived  sojourn.Time       // when that was
+	nextJob  sojourn.JobID
+
+	words  int    // the most events a second that say why pods wait
+	listed []*pod // pods that wait, and some that did: the next one to look at is in front
+}
+
 // pod hears of a pod, in whatever state.
-func (c *core) pod(o *corev1.Pod) {
+func (c *workload) pod(o *corev1.Pod) {
 	p := c.pods[o.UID]
 	if p == nil {
 		p = &pod{}
@@ -51,7 +69,7 @@ func (c *core) pod(o *corev1.Pod) {
 }
 
 // podGone hears that a pod was deleted.
-func (c *core) podGone(uid types.UID) {
+func (c *workload) podGone(uid types.UID) {
 	if p := c.pods[uid]; p != nil {
 		c.end(p, false)
 		c.fits.unwish(p.wish)
@@ -61,7 +79,7 @@ func (c *core) podGone(uid types.UID) {
 }
 
 // attach finds the task of a pod, if its job is known.
-func (c *core) attach(p *pod) {
+func (c *workload) attach(p *pod) {
 	o := p.obj
 	over := o.Status.Phase == corev1.PodSucceeded || o.Status.Phase == corev1.PodFailed
 	if p.class, p.want, p.wrong = c.classOf(o.UID, &o.Spec); p.wrong == nil {
@@ -108,7 +126,7 @@ func (j *job) task(index uint32) *task {
 }
 
 // sync holds a task or makes it ready, as it has a pod that waits.
-func (c *core) sync(t *task) {
+func (c *known) sync(t *task) {
 	now, last := c.truth.Task(t.id)
 	ev := sojourn.Event{Task: t.id}
 	if t.last > last && c.features&sojourn.FeatureAttempts != 0 {
@@ -126,14 +144,14 @@ func (c *core) sync(t *task) {
 }
 
 // unwait takes a pod out of those that wait.
-func (c *core) unwait(p *pod) {
+func (c *known) unwait(p *pod) {
 	if i := slices.Index(p.task.waiting, p); i >= 0 {
 		p.task.waiting = slices.Delete(p.task.waiting, i, i+1)
 	}
 }
 
 // bound hears that a pod has a node.
-func (c *core) bound(p *pod) {
+func (c *workload) bound(p *pod) {
 	switch p.state {
 	case picked:
 		if p.node.name == p.obj.Spec.NodeName {
@@ -148,7 +166,7 @@ func (c *core) bound(p *pod) {
 }
 
 // refuse gives back what a pod was assigned.
-func (c *core) refuse(p *pod) {
+func (c *workload) refuse(p *pod) {
 	c.must(driver.Refused(sojourn.Assignment{Task: p.task.id, Attempt: p.attempt, Slot: p.slot}))
 	c.vacate(p)
 	p.task.run, p.state, p.killing = nil, paused, false
@@ -156,7 +174,7 @@ func (c *core) refuse(p *pod) {
 }
 
 // adopt takes over a pod that somebody else has bound, or this scheduler before a restart.
-func (c *core) adopt(p *pod) {
+func (c *workload) adopt(p *pod) {
 	p.node = c.nodeOf(placeOf(p.obj))
 	if p.task != nil {
 		c.unwait(p)
@@ -182,7 +200,7 @@ func (c *core) adopt(p *pod) {
 }
 
 // foreign counts the slots that a pod takes beside the policy, or no longer takes.
-func (c *core) foreign(p *pod, sign int) {
+func (c *workload) foreign(p *pod, sign int) {
 	if c.shapes != nil {
 		c.take(p.node, requestsOf(&p.obj.Spec), int64(sign))
 		return
@@ -195,7 +213,7 @@ func (c *core) foreign(p *pod, sign int) {
 }
 
 // end hears that a pod is over, or will never run.
-func (c *core) end(p *pod, ok bool) {
+func (c *workload) end(p *pod, ok bool) {
 	before := p.state
 	if before == ended {
 		return
@@ -236,7 +254,7 @@ func (c *core) end(p *pod, ok bool) {
 // bindFailed hears that the API server has refused a bind, and returns how long the pod waits before it
 // may try again; 0 if it may not. Gone says that the pod is not there: its informer tells, and until then
 // its slot stays taken. Seen, unless nil, is the pod as it was read after the refusal.
-func (c *core) bindFailed(uid types.UID, attempt uint32, gone bool, seen *corev1.Pod) time.Duration {
+func (c *workload) bindFailed(uid types.UID, attempt uint32, gone bool, seen *corev1.Pod) time.Duration {
 	p := c.pods[uid]
 	if p == nil || p.state != picked || p.attempt != attempt {
 		return 0 // the informer was faster
@@ -259,7 +277,7 @@ func (c *core) bindFailed(uid types.UID, attempt uint32, gone bool, seen *corev1
 }
 
 // again lets a pod try again after a refused bind.
-func (c *core) again(uid types.UID) {
+func (c *workload) again(uid types.UID) {
 	if p := c.pods[uid]; p != nil && p.state == paused {
 		p.state = unseen
 		c.pod(p.obj)
@@ -267,7 +285,7 @@ func (c *core) again(uid types.UID) {
 }
 
 // victim returns the pod of an attempt that is to be evicted; nil if it does not run any more.
-func (c *core) victim(uid types.UID, attempt uint32) *pod {
+func (c *workload) victim(uid types.UID, attempt uint32) *pod {
 	if p := c.pods[uid]; p != nil && p.killing && p.attempt == attempt && (p.state == picked || p.state == running) {
 		return p
 	}
@@ -275,14 +293,14 @@ func (c *core) victim(uid types.UID, attempt uint32) *pod {
 }
 
 // evictAgain asks anew to evict a pod, unless it has ended.
-func (c *core) evictAgain(uid types.UID, attempt uint32) {
+func (c *workload) evictAgain(uid types.UID, attempt uint32) {
 	if p := c.victim(uid, attempt); p != nil {
 		c.act.evict(p.obj, attempt)
 	}
 }
 
 // spared hears that a pod may not be evicted: it ends as any other.
-func (c *core) spared(uid types.UID, attempt uint32) {
+func (c *workload) spared(uid types.UID, attempt uint32) {
 	if p := c.victim(uid, attempt); p != nil {
 		p.killing = false
 	}

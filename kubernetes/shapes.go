@@ -5,18 +5,14 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/driver"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/shape"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
-	podresource "k8s.io/component-helpers/resource"
 )
 
 // Shapes say how pods of any shape share nodes by what they request.
@@ -29,17 +25,6 @@ type Shapes struct {
 	// Patience is how long pods of one shape wait until a node is reserved for one of them. Zero means
 	// 1 minute; negative means that no node is ever reserved.
 	Patience time.Duration
-}
-
-// A want is what pods ask of their nodes: amounts of resources, and a wish. Pods that ask for the same
-// share it. A want is a shape of package shape: each wish is a resource, of which nodes that suit have
-// plenty and others nothing.
-type want struct {
-	requests map[corev1.ResourceName]int64 // in thousandths of cpu, otherwise units; nothing is 0
-	wish     *wish
-	users    int // pods and Jobs
-	class    sojourn.Class
-	classed  bool // class is valid
 }
 
 // plenty is more than all pods of a node take.
@@ -66,6 +51,13 @@ type shapes struct {
 	err       error // why there is no policy
 }
 
+// shaped is the layer of what pods request.
+type shaped struct {
+	known
+	fits   fits
+	shapes *shapes // nil: pods take slots
+}
+
 // A stranger is a pod of another scheduler on one of the nodes.
 type stranger struct {
 	node *node
@@ -77,62 +69,8 @@ func fairly(cost map[sojourn.Class][]uint32) (sojourn.Policy, error) {
 	return fair.New(fair.Options{Cost: cost})
 }
 
-// requestsOf returns what a pod takes of a node.
-func requestsOf(spec *corev1.PodSpec) map[corev1.ResourceName]int64 {
-	filled := spec
-	for i, c := range spec.Containers { // requests default to limits, but not yet in a Job's template
-		for name, q := range c.Resources.Limits {
-			if _, ok := filled.Containers[i].Resources.Requests[name]; !ok {
-				if filled == spec {
-					filled = spec.DeepCopy()
-				}
-				if filled.Containers[i].Resources.Requests == nil {
-					filled.Containers[i].Resources.Requests = corev1.ResourceList{}
-				}
-				filled.Containers[i].Resources.Requests[name] = q
-			}
-		}
-	}
-	r := map[corev1.ResourceName]int64{corev1.ResourcePods: 1}
-	for name, q := range podresource.PodRequests(&corev1.Pod{Spec: *filled}, podresource.PodResourcesOptions{}) {
-		if n := amount(name, q); n > 0 {
-			r[name] = n
-		}
-	}
-	return r
-}
-
-// amount returns a quantity in units, of cpu in thousandths.
-func amount(name corev1.ResourceName, q resource.Quantity) int64 {
-	if name == corev1.ResourceCPU {
-		return max(0, min(q.MilliValue(), math.MaxInt64/4))
-	}
-	return max(0, min(q.Value(), math.MaxInt64/4))
-}
-
-// quantity is the inverse of amount, as text.
-func quantity(name corev1.ResourceName, n int64) string {
-	switch name {
-	case corev1.ResourceCPU:
-		return resource.NewMilliQuantity(n, resource.DecimalSI).String()
-	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return resource.NewQuantity(n, resource.BinarySI).String()
-	}
-	return resource.NewQuantity(n, resource.DecimalSI).String()
-}
-
-func (w *want) String() string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(w.requests)) {
-		if name != corev1.ResourcePods {
-			parts = append(parts, fmt.Sprintf("%s %s", name, quantity(name, w.requests[name])))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
 // want returns what a pod asks for, with a class, and counts the user.
-func (c *core) want(spec *corev1.PodSpec) (*want, error) {
+func (c *shaped) want(spec *corev1.PodSpec) (*want, error) {
 	s := c.shapes
 	requests, wish := requestsOf(spec), c.fits.wish(spec)
 	key := fmt.Sprintf("%v %s", requests, wish.key) // which sorts
@@ -153,7 +91,7 @@ func (c *core) want(spec *corev1.PodSpec) (*want, error) {
 
 // classify gives a want a class: that of a shape in which it fits and which is not twice as large, if
 // there are more wants than classes. Otherwise the shapes are made anew.
-func (c *core) classify(w *want) {
+func (c *shaped) classify(w *want) {
 	s := c.shapes
 	if s.rounded {
 		if need, ok := s.vector(w); ok {
@@ -196,7 +134,7 @@ func (s *shapes) vector(w *want) (shape.Resources, bool) {
 }
 
 // roomOf returns what a node has for pods of the policy.
-func (c *core) roomOf(n *node) shape.Resources {
+func (c *shaped) roomOf(n *node) shape.Resources {
 	s := c.shapes
 	v := make(shape.Resources, len(s.names)+len(s.wishes))
 	if n.gone || n.site.obj == nil || !usable(n.site.obj) {
@@ -216,7 +154,7 @@ func (c *core) roomOf(n *node) shape.Resources {
 }
 
 // total returns what all nodes have.
-func (c *core) total(names []corev1.ResourceName) shape.Resources {
+func (c *shaped) total(names []corev1.ResourceName) shape.Resources {
 	v := make(shape.Resources, len(names))
 	for _, n := range c.nodes {
 		if n.site.obj == nil || n.gone {
@@ -231,7 +169,7 @@ func (c *core) total(names []corev1.ResourceName) shape.Resources {
 }
 
 // tellSlots reports events of the cluster of shapes.
-func (c *core) tellSlots(events []sojourn.Event, err error) {
+func (c *shaped) tellSlots(events []sojourn.Event, err error) {
 	if err != nil {
 		panic(fmt.Sprintf("kubernetes: %v", err))
 	}
@@ -241,7 +179,7 @@ func (c *core) tellSlots(events []sojourn.Event, err error) {
 }
 
 // resized tells the policy what a node has now.
-func (c *core) resized(n *node) {
+func (c *shaped) resized(n *node) {
 	s := c.shapes
 	if s.byID[n.id] == nil {
 		s.byID[n.id] = n
@@ -252,7 +190,7 @@ func (c *core) resized(n *node) {
 }
 
 // forgotten drops a node that is gone, if no pod is there.
-func (c *core) forgotten(n *node) {
+func (c *shaped) forgotten(n *node) {
 	s := c.shapes
 	if n.gone && n.pods == 0 && len(n.taken) == 0 {
 		if s.byID[n.id] != nil {
@@ -264,7 +202,7 @@ func (c *core) forgotten(n *node) {
 }
 
 // take counts what pods take of a node beside the policy.
-func (c *core) take(n *node, r map[corev1.ResourceName]int64, sign int64) {
+func (c *shaped) take(n *node, r map[corev1.ResourceName]int64, sign int64) {
 	if n.taken == nil {
 		n.taken = map[corev1.ResourceName]int64{}
 	}
@@ -278,7 +216,7 @@ func (c *core) take(n *node, r map[corev1.ResourceName]int64, sign int64) {
 }
 
 // stranger hears of a pod of another scheduler.
-func (c *core) stranger(o *corev1.Pod) {
+func (c *shaped) stranger(o *corev1.Pod) {
 	s := c.shapes
 	if _, known := s.strangers[o.UID]; known || o.Spec.NodeName == "" {
 		return // requests of a bound pod do not change, but for resizes in place, which are not followed
@@ -288,7 +226,7 @@ func (c *core) stranger(o *corev1.Pod) {
 	c.take(n, s.strangers[o.UID].want, 1)
 }
 
-func (c *core) strangerGone(uid types.UID) {
+func (c *shaped) strangerGone(uid types.UID) {
 	if x, ok := c.shapes.strangers[uid]; ok {
 		delete(c.shapes.strangers, uid)
 		c.take(x.node, x.want, -1)
@@ -296,7 +234,7 @@ func (c *core) strangerGone(uid types.UID) {
 }
 
 // started tells the policy which slots have come and gone with an attempt.
-func (c *core) started(a sojourn.Assignment) {
+func (c *shaped) started(a sojourn.Assignment) {
 	id, _, _ := c.shapes.cluster.Place(a.Slot)
 	c.home[a.Slot] = c.shapes.byID[id]
 	c.shapes.byID[id].pods++
@@ -304,7 +242,7 @@ func (c *core) started(a sojourn.Assignment) {
 }
 
 // adopted returns a slot of a class for a pod that runs on a node already.
-func (c *core) adopted(n *node, class sojourn.Class) sojourn.SlotID {
+func (c *shaped) adopted(n *node, class sojourn.Class) sojourn.SlotID {
 	if c.shapes.byID[n.id] == nil {
 		c.resized(n)
 	}
@@ -316,7 +254,7 @@ func (c *core) adopted(n *node, class sojourn.Class) sojourn.SlotID {
 }
 
 // left tells the policy which slots have come and gone with the end of an attempt.
-func (c *core) left(p *pod) {
+func (c *shaped) left(p *pod) {
 	delete(c.on, p.slot)
 	p.node.pods--
 	c.tellSlots(c.shapes.cluster.AppendEnd(nil, c.driver.Now(), p.slot), nil)
@@ -325,7 +263,7 @@ func (c *core) left(p *pod) {
 
 // reserve keeps nodes for pods that need much of one. It reports whether to offer the slots again, or how
 // long to wait.
-func (c *core) reserve() (again bool, sleep time.Duration) {
+func (c *shaped) reserve() (again bool, sleep time.Duration) {
 	now := c.driver.Now()
 	events, err := c.shapes.cluster.AppendReserve(nil, now)
 	c.tellSlots(events, err)
@@ -337,7 +275,7 @@ func (c *core) reserve() (again bool, sleep time.Duration) {
 }
 
 // outgrown makes the shapes anew if the nodes have changed so much that the costs are wrong by a quarter.
-func (c *core) outgrown() {
+func (c *shaped) outgrown() {
 	s := c.shapes
 	if !c.fits.changed {
 		return
@@ -351,7 +289,7 @@ func (c *core) outgrown() {
 }
 
 // reshape makes shapes of the wants that are used, and a policy that is told all that is true.
-func (c *core) reshape() {
+func (c *shaped) reshape() {
 	s := c.shapes
 	s.list = slices.DeleteFunc(s.list, func(w *want) bool {
 		if w.users == 0 {
@@ -406,139 +344,12 @@ func (c *core) reshape() {
 	}
 }
 
-// renew puts a new policy in the place of the one that there is, and tells it all that is true.
-func (c *core) renew(p sojourn.Policy) error {
-	s, old := c.shapes, c.truth
-	truth := account.New(p)
-	features := sojourn.Supports(truth)
-	if err := sojourn.FeatureHeld.Check(features); err != nil {
-		return err
-	}
-	d, err := driver.New(truth, driver.Options{Now: s.now, Preempt: time.Second, Started: c.started})
-	if err != nil {
-		return err
-	}
-	cluster, err := shape.New(truth, shape.Options{Shapes: s.forms, Patience: s.config.Patience})
-	if err != nil {
-		return err
-	}
-	c.truth, c.driver, c.features, s.cluster = truth, d, features, cluster
-	c.home, s.byID = map[sojourn.SlotID]*node{}, map[sojourn.NodeID]*node{}
-	for _, n := range slices.SortedFunc(maps.Values(c.nodes), func(a, b *node) int { return int(a.id) - int(b.id) }) {
-		n.pods = 0
-		c.resized(n)
-	}
-	if old == nil {
-		return nil
-	}
-	runs := map[sojourn.TaskID]*pod{}
-	for _, p := range c.on {
-		runs[p.task.id] = p
-	}
-	on := c.on
-	c.on = map[sojourn.SlotID]*pod{}
-	attempts := map[sojourn.JobID][]account.Attempt{}
-	for a := range old.Attempts() {
-		attempts[a.Task.Job] = append(attempts[a.Task.Job], a)
-	}
-	for j := range old.Jobs() {
-		spec, known := *j.Spec, c.byID[j.Spec.ID]
-		spec.Phases = slices.Clone(spec.Phases)
-		if known != nil {
-			spec.Phases[0].Class = known.want.class
-			known.spec = &spec
-		} else {
-			spec.Phases[0].Class = on[attempts[spec.ID][0].Slot.ID].want.class // it is cancelled, and something runs
-		}
-		spec.Phases[0].Held = true
-		c.must(sojourn.Event{Kind: sojourn.JobAdopted, Job: &spec, Service: j.Age})
-		for _, a := range attempts[spec.ID] {
-			p := runs[a.Task]
-			p.class = p.want.class
-			c.must(sojourn.Event{Kind: sojourn.TaskReady, Task: a.Task})
-			p.slot = c.adopted(p.node, p.class)
-			c.must(sojourn.Event{Kind: sojourn.TaskAdopted, Task: a.Task, Attempt: a.Number, Slot: sojourn.Slot{ID: p.slot}, Service: a.Service})
-			c.on[p.slot] = p
-		}
-		if known == nil {
-			c.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: spec.ID}})
-			continue
-		}
-		for i := range spec.Phases[0].Tasks {
-			id, t := sojourn.TaskID{Job: spec.ID, Index: uint32(i)}, known.tasks[uint32(i)]
-			now, last := old.Task(id)
-			switch {
-			case now == account.Done:
-				c.must(sojourn.Event{Kind: sojourn.TaskDone, Task: id})
-			case t != nil && now != account.Running:
-				t.last = max(t.last, last)
-				c.sync(t)
-			}
-			for k := 0; t != nil && k < len(t.waiting); k++ {
-				t.waiting[k].class = t.waiting[k].want.class
-			}
-		}
-	}
-	return nil
-}
-
-// short returns a resource of which a node has too little for what a pod wants, were it empty, and how
-// much is missing.
-func (n *node) short(w *want) (name corev1.ResourceName, by int64) {
-	for _, r := range slices.Sorted(maps.Keys(w.requests)) {
-		q := n.site.obj.Status.Allocatable[r]
-		if lack := w.requests[r] - amount(r, q); lack > 0 {
-			return r, lack
-		}
-	}
-	return "", 0
-}
-
 // withShapes makes a core that gives pods what they request.
-func (c *core) withShapes(config Shapes, now func() sojourn.Time) error {
+func (c *shaped) withShapes(config Shapes, now func() sojourn.Time) error {
 	if config.Policy == nil {
 		config.Policy = fairly
 	}
 	c.shapes = &shapes{config: config, now: now, wants: map[string]*want{}, of: map[types.UID]*want{}, strangers: map[types.UID]stranger{}}
 	_, err := c.want(&corev1.PodSpec{}) // so that there is a shape
 	return err
-}
-
-// classOf returns the class of a pod's slots, and with shapes what a pod wants. The user is the pod, or
-// the Job of such pods.
-func (c *core) classOf(user types.UID, spec *corev1.PodSpec) (sojourn.Class, *want, error) {
-	if c.shapes == nil {
-		class, err := class(c.slots, spec)
-		return class, nil, err
-	}
-	w, err := c.want(spec)
-	c.unwant(user)
-	c.shapes.of[user] = w
-	return w.class, w, err
-}
-
-// wantOf returns what a user wants, nil without shapes.
-func (c *core) wantOf(user types.UID) *want {
-	if c.shapes == nil {
-		return nil
-	}
-	return c.shapes.of[user]
-}
-
-// unwant forgets a user.
-func (c *core) unwant(user types.UID) {
-	if c.shapes == nil {
-		return
-	}
-	if w := c.shapes.of[user]; w != nil {
-		w.users--
-		delete(c.shapes.of, user)
-	}
-}
-
-// odd reports whether a pod does not ask for what its Job's template does, since something has changed it.
-// Such a pod is a job of its own.
-func (c *core) odd(owner types.UID, p *pod) bool {
-	j := c.jobs[owner]
-	return c.shapes != nil && j != nil && j.id != 0 && j.want != p.want
 }

@@ -32,7 +32,15 @@ type supply struct {
 	foreign  int              // slots taken by bound pods that are no attempts of the policy
 }
 
-func (c *core) nodeOf(name string) *node {
+// places is the layer of slots, and of which pods may go there.
+type places struct {
+	shaped
+	room     bool // since the Jobs that were declined were asked, slots have come or jobs have gone
+	spare    []sojourn.SlotID
+	nextSlot sojourn.SlotID
+}
+
+func (c *known) nodeOf(name string) *node {
 	n := c.nodes[name]
 	if n == nil {
 		c.nextNode++
@@ -43,7 +51,7 @@ func (c *core) nodeOf(name string) *node {
 }
 
 // node hears of a node, in whatever state.
-func (c *core) node(o *corev1.Node) {
+func (c *places) node(o *corev1.Node) {
 	n := c.nodeOf(o.Name)
 	n.gone, n.host, n.shut = false, o.Labels[corev1.LabelHostname], !usable(o)
 	c.see(n, o)
@@ -68,7 +76,7 @@ func (c *core) node(o *corev1.Node) {
 }
 
 // excess says of which slots more are taken than a node has to give, empty if it is none.
-func (c *core) excess(n *node) string {
+func (c *places) excess(n *node) string {
 	for i, s := range n.classes {
 		if taken := len(s.slots) + len(s.retiring) + s.foreign; taken > s.want {
 			return fmt.Sprintf("%d slots of %s are taken, and the node offers %d: no pod is placed there until some have ended", taken, c.slots[i], s.want)
@@ -78,7 +86,7 @@ func (c *core) excess(n *node) string {
 }
 
 // nodeGone hears that a node was deleted. What runs there ends when its pods do.
-func (c *core) nodeGone(name string) {
+func (c *places) nodeGone(name string) {
 	n := c.nodeOf(name)
 	n.gone, n.shut = true, true
 	c.see(n, nil)
@@ -96,7 +104,7 @@ func (c *core) nodeGone(name string) {
 }
 
 // forget drops a node that is gone, once nothing is bound to it.
-func (c *core) forget(n *node) {
+func (c *places) forget(n *node) {
 	if c.shapes != nil {
 		c.forgotten(n)
 		return
@@ -107,7 +115,7 @@ func (c *core) forget(n *node) {
 }
 
 // resize brings the slots of a class on a node to what the node has to give.
-func (c *core) resize(n *node, class sojourn.Class) {
+func (c *places) resize(n *node, class sojourn.Class) {
 	if c.shapes != nil {
 		return
 	}
@@ -140,7 +148,7 @@ func (c *core) resize(n *node, class sojourn.Class) {
 	}
 }
 
-func (c *core) addSlot(n *node, class sojourn.Class) sojourn.SlotID {
+func (c *places) addSlot(n *node, class sojourn.Class) sojourn.SlotID {
 	var id sojourn.SlotID
 	if k := len(c.spare); k > 0 {
 		id, c.spare = c.spare[k-1], c.spare[:k-1]
@@ -156,7 +164,7 @@ func (c *core) addSlot(n *node, class sojourn.Class) sojourn.SlotID {
 }
 
 // vacate forgets what ran on a slot, after the policy was told.
-func (c *core) vacate(p *pod) {
+func (c *places) vacate(p *pod) {
 	if c.shapes != nil {
 		c.left(p)
 		return
@@ -174,7 +182,7 @@ func (c *core) vacate(p *pod) {
 
 // takeSlot returns a slot for a pod that runs on a node already: a free one, or one that leaves with
 // the pod.
-func (c *core) takeSlot(n *node, class sojourn.Class) sojourn.SlotID {
+func (c *places) takeSlot(n *node, class sojourn.Class) sojourn.SlotID {
 	if c.shapes != nil {
 		return c.adopted(n, class)
 	}

@@ -102,22 +102,10 @@ func (b *bench) turn(ctx context.Context, s scheduler, namespace string) (result
 	if err := b.cluster.Pause(server); err != nil {
 		return result{}, err
 	}
+	if err := b.fill(ctx, namespace, s.podName); err != nil {
+		return result{}, err
+	}
 	pods := b.client.CoreV1().Pods(namespace)
-	owners, err := b.owners(ctx, namespace, s.podName)
-	if err != nil {
-		return result{}, err
-	}
-	if err := parallel(b.pods, func(i int) error {
-		p := pod(i, s.podName)
-		if job := owners[p.Labels[batchv1.JobNameLabel]]; job != nil {
-			p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: p.Labels[batchv1.JobCompletionIndexAnnotation]}
-			p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
-		}
-		_, err := pods.Create(ctx, p, metav1.CreateOptions{})
-		return err
-	}); err != nil {
-		return result{}, err
-	}
 	list, err := pods.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return result{}, err
@@ -159,14 +147,37 @@ func (b *bench) turn(ctx context.Context, s scheduler, namespace string) (result
 			return result{}, err
 		}
 	}
+	return r, b.clear(ctx, namespace)
+}
+
+// fill makes the pods, and their Jobs.
+func (b *bench) fill(ctx context.Context, namespace, scheduler string) error {
+	owners, err := b.owners(ctx, namespace, scheduler)
+	if err != nil {
+		return err
+	}
+	return parallel(b.pods, func(i int) error {
+		p := pod(i, scheduler)
+		if job := owners[p.Labels[batchv1.JobNameLabel]]; job != nil {
+			p.Annotations = map[string]string{batchv1.JobCompletionIndexAnnotation: p.Labels[batchv1.JobCompletionIndexAnnotation]}
+			p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+		}
+		_, err := b.client.CoreV1().Pods(namespace).Create(ctx, p, metav1.CreateOptions{})
+		return err
+	})
+}
+
+// clear deletes all Jobs and pods.
+func (b *bench) clear(ctx context.Context, namespace string) error {
 	none := int64(0)
-	if err := b.client.BatchV1().Jobs(namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, metav1.ListOptions{}); err != nil {
-		return result{}, err
+	err := b.client.BatchV1().Jobs(namespace).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, metav1.ListOptions{})
+	if err != nil {
+		return err
 	}
 	for err = context.DeadlineExceeded; err != nil && ctx.Err() == nil; { // many pods take longer than a request may
-		err = pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &none}, metav1.ListOptions{})
+		err = b.client.CoreV1().Pods(namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &none}, metav1.ListOptions{})
 	}
-	return r, err
+	return err
 }
 
 // owners makes the Jobs of all pods, if they are asked for, and returns them by name. No controller

@@ -1,0 +1,131 @@
+package kubernetes
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sojourn-sched/sojourn"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	podresource "k8s.io/component-helpers/resource"
+)
+
+// A want is what pods ask of their nodes: amounts of resources, and a wish. Pods that ask for the same
+// share it. A want is a shape of package shape: each wish is a resource, of which nodes that suit have
+// plenty and others nothing.
+type want struct {
+	requests map[corev1.ResourceName]int64 // in thousandths of cpu, otherwise units; nothing is 0
+	wish     *wish
+	users    int // pods and Jobs
+	class    sojourn.Class
+	classed  bool // class is valid
+}
+
+// requestsOf returns what a pod takes of a node.
+func requestsOf(spec *corev1.PodSpec) map[corev1.ResourceName]int64 {
+	filled := spec
+	for i, c := range spec.Containers { // requests default to limits, but not yet in a Job's template
+		for name, q := range c.Resources.Limits {
+			if _, ok := filled.Containers[i].Resources.Requests[name]; !ok {
+				if filled == spec {
+					filled = spec.DeepCopy()
+				}
+				if filled.Containers[i].Resources.Requests == nil {
+					filled.Containers[i].Resources.Requests = corev1.ResourceList{}
+				}
+				filled.Containers[i].Resources.Requests[name] = q
+			}
+		}
+	}
+	r := map[corev1.ResourceName]int64{corev1.ResourcePods: 1}
+	for name, q := range podresource.PodRequests(&corev1.Pod{Spec: *filled}, podresource.PodResourcesOptions{}) {
+		if n := amount(name, q); n > 0 {
+			r[name] = n
+		}
+	}
+	return r
+}
+
+// amount returns a quantity in units, of cpu in thousandths.
+func amount(name corev1.ResourceName, q resource.Quantity) int64 {
+	if name == corev1.ResourceCPU {
+		return max(0, min(q.MilliValue(), math.MaxInt64/4))
+	}
+	return max(0, min(q.Value(), math.MaxInt64/4))
+}
+
+// quantity is the inverse of amount, as text.
+func quantity(name corev1.ResourceName, n int64) string {
+	switch name {
+	case corev1.ResourceCPU:
+		return resource.NewMilliQuantity(n, resource.DecimalSI).String()
+	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return resource.NewQuantity(n, resource.BinarySI).String()
+	}
+	return resource.NewQuantity(n, resource.DecimalSI).String()
+}
+
+func (w *want) String() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(w.requests)) {
+		if name != corev1.ResourcePods {
+			parts = append(parts, fmt.Sprintf("%s %s", name, quantity(name, w.requests[name])))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// short returns a resource of which a node has too little for what a pod wants, were it empty, and how
+// much is missing.
+func (n *node) short(w *want) (name corev1.ResourceName, by int64) {
+	for _, r := range slices.Sorted(maps.Keys(w.requests)) {
+		q := n.site.obj.Status.Allocatable[r]
+		if lack := w.requests[r] - amount(r, q); lack > 0 {
+			return r, lack
+		}
+	}
+	return "", 0
+}
+
+// classOf returns the class of a pod's slots, and with shapes what a pod wants. The user is the pod, or
+// the Job of such pods.
+func (c *shaped) classOf(user types.UID, spec *corev1.PodSpec) (sojourn.Class, *want, error) {
+	if c.shapes == nil {
+		class, err := class(c.slots, spec)
+		return class, nil, err
+	}
+	w, err := c.want(spec)
+	c.unwant(user)
+	c.shapes.of[user] = w
+	return w.class, w, err
+}
+
+// wantOf returns what a user wants, nil without shapes.
+func (c *shaped) wantOf(user types.UID) *want {
+	if c.shapes == nil {
+		return nil
+	}
+	return c.shapes.of[user]
+}
+
+// unwant forgets a user.
+func (c *shaped) unwant(user types.UID) {
+	if c.shapes == nil {
+		return
+	}
+	if w := c.shapes.of[user]; w != nil {
+		w.users--
+		delete(c.shapes.of, user)
+	}
+}
+
+// odd reports whether a pod does not ask for what its Job's template does, since something has changed it.
+// Such a pod is a job of its own.
+func (c *shaped) odd(owner types.UID, p *pod) bool {
+	j := c.jobs[owner]
+	return c.shapes != nil && j != nil && j.id != 0 && j.want != p.want
+}
