@@ -210,3 +210,84 @@ func TestLease(t *testing.T) {
 		t.Errorf("the Lease belongs to %q, want third", got)
 	}
 }
+
+// If the API server does not answer about the Lease any more, its holder stops before another one may take over. No
+// pod is bound twice.
+func TestLeaseHangs(t *testing.T) {
+	t.Parallel()
+	c := kubetest.Start(t)
+	direct := c.Client()
+	n := kubetest.Node("n", map[string]string{string(kubernetes.DefaultSlot): "4"})
+	if _, err := direct.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var hangs atomic.Bool
+	config := c.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(q *http.Request) (*http.Response, error) {
+			if hangs.Load() && strings.Contains(q.URL.Path, "/leases/") {
+				<-q.Context().Done()
+				return nil, q.Context().Err()
+			}
+			return next.RoundTrip(q)
+		})
+	})
+	run := func(cl clients.Interface, identity string) chan error {
+		policy, err := fifo.New(fifo.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := kubernetes.New(kubernetes.Config{Client: cl, Policy: policy, Lease: &kubernetes.Lease{Namespace: "default", Name: "sojourn", Identity: identity}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- s.Run(t.Context()) }()
+		return done
+	}
+	pods := direct.CoreV1().Pods("default")
+	bound := func(name string) {
+		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: job(name, 1, false, nil).Spec.Template.Spec}
+		if _, err := pods.Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			p, err := pods.Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Spec.NodeName != "" {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("pod %s: not bound within a minute", name)
+			}
+		}
+	}
+	first := run(clients.NewForConfigOrDie(config), "first")
+	bound("a")
+	hangs.Store(true)
+	second := run(direct, "second")
+	var ended time.Time
+	select {
+	case err := <-first:
+		if ended = time.Now(); err == nil || err.Error() != "kubernetes: leadership is lost" {
+			t.Errorf("Run = %v while requests about the Lease hang", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the first scheduler leads on while requests about the Lease hang")
+	}
+	bound("b")
+	l, err := direct.CoordinationV1().Leases("default").Get(t.Context(), "sojourn", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *l.Spec.HolderIdentity != "second" || l.Spec.AcquireTime.Time.Before(ended) {
+		t.Errorf("%s leads since %v, and the first ended at %v", *l.Spec.HolderIdentity, l.Spec.AcquireTime, ended)
+	}
+	select {
+	case err := <-second:
+		t.Errorf("Run = %v of the second", err)
+	default:
+	}
+}

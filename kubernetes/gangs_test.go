@@ -111,3 +111,20 @@ func TestGangMember(t *testing.T) {
 		t.Errorf("binds %v, want the pod that replaces the failed one", w.order)
 	}
 }
+
+// A gang that waits for its last pod takes no place from others.
+func TestIncompleteGang(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	w.setNode("n", 3, nil)
+	pods := w.newJob(3, map[string]string{Gang: ""}, nil)
+	w.remove(pods[2].UID)
+	w.settle()
+	w.core.pod(w.pods[pods[0].UID].DeepCopy()) // is heard of again
+	for range 3 {
+		w.newPod(nil)
+	}
+	w.settle()
+	if len(w.order) != 3 {
+		t.Errorf("%d pods are bound beside a gang that is not complete, want 3", len(w.order))
+	}
+}

@@ -30,7 +30,7 @@ func TestServers(t *testing.T) {
 		test func(*room)
 	}{
 		{"restarts", restarts}, {"order", order}, {"node-down", nodeDown}, {"job-deleted", jobDeleted},
-		{"two", two}, {"fewer-slots", fewerSlots}, {"kill", kill}, {"policies", policies},
+		{"two", two}, {"fewer-slots", fewerSlots}, {"kill", kill}, {"policies", policies}, {"gangs", gangs},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -355,4 +355,39 @@ func TestServerStops(t *testing.T) {
 	if len(a.tasks) != 200 {
 		t.Errorf("pods of %d tasks were bound, want 200", len(a.tasks))
 	}
+}
+
+// The pods of a gang wait while there is no room for all of them, and others go ahead. Then all start, and another
+// scheduler that takes over keeps them.
+func gangs(r *room) {
+	r.node(0, 3)
+	r.node(1, 3)
+	var over sync.Map // names of Jobs
+	of := func(name string) func(*corev1.Pod) bool {
+		return func(p *corev1.Pod) bool { return placed()(p) && p.Labels[batchv1.JobNameLabel] == name }
+	}
+	r.live(func(p *corev1.Pod) bool { _, ok := over.Load(p.Labels[batchv1.JobNameLabel]); return ok })
+	stop := r.start(nil, nil, nil)
+	r.job("first", 3, nil, nil)
+	r.awaitPods("the first Job runs", 3, of("first"))
+	r.job("gang", 5, nil, func(j *batchv1.Job) { j.Labels = map[string]string{kubernetes.Gang: ""} })
+	until(r, "an event says why a pod of the gang waits", r.client.CoreV1().Events(r.name).Watch, func(e *corev1.Event) bool {
+		return e.Reason == "Waiting" && strings.HasPrefix(e.InvolvedObject.Name, "gang-")
+	})
+	r.job("late", 1, nil, nil)
+	r.awaitPods("a later Job goes ahead", 1, of("late"))
+	if list, err := r.client.CoreV1().Pods(r.name).List(r.Context(), metav1.ListOptions{}); err != nil {
+		r.Fatal(err)
+	} else if i := slices.IndexFunc(list.Items, func(p corev1.Pod) bool { return of("gang")(&p) }); i >= 0 {
+		r.Errorf("pod %s of the gang has started alone", list.Items[i].Name)
+	}
+	over.Store("first", true)
+	r.awaitPods("the gang starts", 5, of("gang"))
+	stop()
+	r.start(nil, r.policy("hfsp"), nil)
+	r.job("last", 1, nil, nil) // no slot is free
+	over.Store("late", true)
+	r.awaitPods("another Job gets the slot that is free now", 1, of("last"))
+	over.Store("gang", true)
+	r.await("gang", has(batchv1.JobComplete, ""))
 }

@@ -125,7 +125,7 @@ func (b *bench) turn(ctx context.Context, s scheduler, namespace string) (result
 	if err := b.cluster.Resume(server); err != nil {
 		return result{}, err
 	}
-	if err := b.bound(w.ResultChan()); err != nil {
+	if err := b.bound(w.ResultChan(), func() error { b.cluster.Kill(server); return b.cluster.Restart(ctx, server) }); err != nil {
 		return result{}, err
 	}
 	r := result{Pods: b.pods, Seconds: time.Since(start).Seconds(), CPU: map[string]float64{}}
@@ -244,8 +244,10 @@ func busyIn(metrics string) float64 {
 	return 0
 }
 
-// bound returns once all pods are bound. It fails if a node has more of them than slots.
-func (b *bench) bound(events <-chan watch.Event) error {
+// bound returns once all pods are bound. It fails if a node has more of them than slots. In the middle it
+// calls restart as often as asked for, after equal numbers of pods.
+func (b *bench) bound(events <-chan watch.Event, restart func() error) error {
+	restarts := 0
 	seen, on := map[types.UID]bool{}, map[string]int{}
 	for ev := range events {
 		p, ok := ev.Object.(*corev1.Pod)
@@ -259,6 +261,12 @@ func (b *bench) bound(events <-chan watch.Event) error {
 		}
 		if len(seen) == b.pods {
 			return nil
+		}
+		if restarts < b.kills && len(seen) >= b.pods*(restarts+1)/(b.kills+1) {
+			restarts++
+			if err := restart(); err != nil {
+				return err
+			}
 		}
 	}
 	return fmt.Errorf("%w: %d of %d", errBound, len(seen), b.pods)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,9 +87,13 @@ func TestBound(t *testing.T) {
 			ch <- ev
 		}
 		close(ch)
-		err := (&bench{options: options{slots: 1, pods: 2}}).bound(ch)
+		restarts := 0
+		err := (&bench{options: options{slots: 1, pods: 2, kills: 1}}).bound(ch, func() error { restarts++; return nil })
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %q", tc.name, err, tc.want)
+		}
+		if restarts != 1 {
+			t.Errorf("%s: %d restarts, want 1 after the first of two pods", tc.name, restarts)
 		}
 	}
 }
@@ -134,5 +139,45 @@ func TestTable(t *testing.T) {
 		if row := strings.Join(got[i+1][:3], " "); row != want {
 			t.Errorf("row %d: got %s, want %s", i, row, want)
 		}
+	}
+}
+
+// The mix has Jobs of all sizes, which keep the slots busy for 0.9 of the time, and is the same each time.
+func TestMix(t *testing.T) {
+	list := mix(200, 40)
+	sizes, work := map[string]int{}, 0.0
+	for i, j := range list {
+		switch {
+		case j.pods >= 1 && j.pods <= 4:
+			sizes["small"]++
+		case j.pods <= 20:
+			sizes["middle"]++
+		case j.pods >= 40 && j.pods <= 75:
+			sizes["large"]++
+		}
+		if i > 0 && j.at < list[i-1].at {
+			t.Errorf("Job %d comes at %v, after the next one", i-1, list[i-1].at)
+		}
+		work += float64(j.pods) * j.each.Seconds()
+	}
+	if want := map[string]int{"small": 160, "middle": 30, "large": 10}; !maps.Equal(sizes, want) {
+		t.Errorf("sizes %v, want %v", sizes, want)
+	}
+	if load := work / 40 / list[199].at.Seconds(); load < 0.75 || load > 1.1 {
+		t.Errorf("load %.2f, want about 0.9", load)
+	}
+	if again := mix(200, 40); !slices.Equal(list, again) {
+		t.Error("another mix the second time")
+	}
+}
+
+// Stock kube-scheduler has its turn with a few Jobs of the mix.
+func TestRunMix(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), options{nodes: 3, slots: 20, pods: 1, rounds: 1, mix: 5}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Fields(out.String()); !slices.Contains(got, stock) {
+		t.Errorf("no row of kube-scheduler in\n%s", &out)
 	}
 }

@@ -6,6 +6,9 @@
 //
 //	COMMAND='go run ./internal/bench' kubernetes/test.sh -nodes 100 -pods 2000 -command \
 //		'PROGRAM -policy={policy} -kubeconfig={kubeconfig} -listen=127.0.0.1:{port}'
+//
+// With -mix 200, so many Jobs of many sizes come over time instead, real controllers make their pods, and
+// these run for a while. What counts is how long a Job takes to complete.
 package main
 
 import (
@@ -29,6 +32,8 @@ type options struct {
 	command                    string // of the other scheduler, with {policy}, {kubeconfig} and {port}
 	jobs                       bool   // pods belong to Jobs
 	json                       string // file for all measurements
+	mix                        int    // Jobs that come over time, instead of a burst of pods
+	kills                      int    // of each scheduler in the middle of a burst
 }
 
 func main() {
@@ -41,6 +46,8 @@ func main() {
 	flag.StringVar(&o.command, "command", "", "another scheduler, which must answer on /readyz of {port} and bind pods of the scheduler name sojourn")
 	flag.BoolVar(&o.jobs, "jobs", false, "make a Job for the pods of each job, as their owner")
 	flag.StringVar(&o.json, "json", "", "a file for all measurements")
+	flag.IntVar(&o.kills, "kills", 0, "kill and restart the scheduler so often in the middle of a burst; the rate then says nothing")
+	flag.IntVar(&o.mix, "mix", 0, "measure the completion times of so many Jobs that come over time, instead of a burst of pods")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -53,6 +60,9 @@ func main() {
 func run(ctx context.Context, o options, w io.Writer) error {
 	if o.pods < 1 || o.pods > o.nodes*o.slots || o.rounds < 1 {
 		return fmt.Errorf("%d pods, %d nodes of %d slots, %d rounds: need at least one pod and one round, and a slot for each pod", o.pods, o.nodes, o.slots, o.rounds)
+	}
+	if o.mix > 0 {
+		return runMix(ctx, o, w)
 	}
 	b, err := newBench(ctx, o)
 	if err != nil {

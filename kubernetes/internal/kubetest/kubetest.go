@@ -236,7 +236,10 @@ func (c *Cluster) StartCommand(ctx context.Context, s Server, path, ready string
 // Stop ends a server, which must run, and waits until it is gone. Its data stay: Restart brings it back.
 func (c *Cluster) Stop(s Server) { c.proc(s).stop() }
 
-// Restart starts a server again after Stop, at the same address, and waits until it is ready.
+// Kill is Stop without a warning: the server cannot finish what it does.
+func (c *Cluster) Kill(s Server) { c.proc(s).kill() }
+
+// Restart starts a server again after Stop or Kill, at the same address, and waits until it is ready.
 func (c *Cluster) Restart(ctx context.Context, s Server) error { return c.proc(s).start(ctx) }
 
 // Pause makes a server hang: its connections stay open, and nobody answers.

@@ -111,6 +111,16 @@ func (p *process) stop() {
 	p.cmd, p.gone = nil, nil
 }
 
+// kill ends the process at once, and waits until it is gone.
+func (p *process) kill() {
+	if p.cmd == nil {
+		return
+	}
+	p.cmd.Process.Kill()
+	<-p.gone
+	p.cmd, p.gone = nil, nil
+}
+
 func (p *process) pause(on bool) error {
 	sig := syscall.SIGCONT
 	if on {
