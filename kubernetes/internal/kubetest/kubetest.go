@@ -194,14 +194,16 @@ clientConnection: {kubeconfig: %q, qps: %d, burst: %d}
 }
 
 // StartControllers starts kube-controller-manager with these controllers: job-controller and
-// garbage-collector-controller, say.
+// garbage-collector-controller, say. Its limit is 1,000 requests a second, 20 by its own default: a Job of many
+// pods takes some for each.
 func (c *Cluster) StartControllers(ctx context.Context, names ...string) error {
 	kubeconfig, err := c.Kubeconfig()
 	if err != nil {
 		return err
 	}
 	return c.client(ctx, Controllers, "/healthz", kubeconfig,
-		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(names, ","), "--leader-elect=false")
+		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(names, ","), "--leader-elect=false",
+		"--kube-api-qps=1000", "--kube-api-burst=1000")
 }
 
 // client starts a server that is a client of the API server.
