@@ -260,55 +260,132 @@ type audit struct {
 // have been bound, and returns what was seen. No node may have more pods at a time than slots.
 func (r *room) audit(slots int) (end func(n int) audit) {
 	r.Helper()
+	list, w, err := r.watch()
+	if err != nil {
+		r.Fatal(err)
+	}
+	a := &auditor{slots: slots, audit: audit{tasks: map[string]int{}}, node: map[types.UID]string{}, load: map[string]int{}, news: make(chan bool, 1)}
+	for _, p := range list {
+		if placed()(&p) {
+			a.node[p.UID] = p.Spec.NodeName
+			a.load[p.Spec.NodeName]++
+		}
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	over := make(chan bool)
+	go func() {
+		defer close(over)
+		defer func() { w.Stop() }()
+		for ctx.Err() == nil {
+			select {
+			case ev := <-w.ResultChan():
+				if p, ok := ev.Object.(*corev1.Pod); ok {
+					a.see(p, ev.Type == watch.Deleted)
+					continue
+				}
+				// A server that was stopped may know no more what has changed since.
+				w.Stop()
+				for list, w, err = r.watch(); err != nil && ctx.Err() == nil; list, w, err = r.watch() {
+					time.Sleep(20 * time.Millisecond)
+				}
+				a.seeAll(list)
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return func(n int) audit {
+		r.Helper()
+		timeout := time.After(2 * time.Minute)
+		for a.seen() < n {
+			select {
+			case <-a.news:
+			case <-timeout:
+				r.Fatalf("%d of %d pods were bound in two minutes", a.seen(), n)
+			}
+		}
+		cancel()
+		<-over
+		return a.audit
+	}
+}
+
+// watch returns the pods of the room, and a watch for what changes from then on.
+func (r *room) watch() ([]corev1.Pod, watch.Interface, error) {
 	pods := r.client.CoreV1().Pods(r.name)
 	list, err := pods.List(r.Context(), metav1.ListOptions{})
 	if err != nil {
-		r.Fatal(err)
+		return nil, watch.NewEmptyWatch(), err
 	}
 	w, err := watchtools.NewRetryWatcherWithContext(r.Context(), list.ResourceVersion, &cache.ListWatch{
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(ctx, o) },
 	})
 	if err != nil {
-		r.Fatal(err)
+		return nil, watch.NewEmptyWatch(), err
 	}
-	return func(n int) audit {
-		r.Helper()
-		defer w.Stop()
-		a := audit{tasks: map[string]int{}}
-		node, load := map[types.UID]string{}, map[string]int{}
-		for _, p := range list.Items {
-			if placed()(&p) {
-				node[p.UID] = p.Spec.NodeName
-				load[p.Spec.NodeName]++
+	return list.Items, w, nil
+}
+
+// An auditor counts the pods on each node.
+type auditor struct {
+	slots int
+	news  chan bool
+
+	mu    sync.Mutex
+	audit audit
+	node  map[types.UID]string // of pods that were placed; "" of those that have ended
+	load  map[string]int
+}
+
+// seen returns how many pods were bound.
+func (a *auditor) seen() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.audit.order)
+}
+
+// seeAll looks at all pods that there are: first at those that have ended, which make room.
+func (a *auditor) seeAll(list []corev1.Pod) {
+	a.mu.Lock()
+	for uid, on := range a.node {
+		if on != "" && !slices.ContainsFunc(list, func(p corev1.Pod) bool { return p.UID == uid }) { // it was deleted
+			a.load[on]--
+			a.node[uid] = ""
+		}
+	}
+	a.mu.Unlock()
+	for _, running := range []bool{false, true} {
+		for _, p := range list {
+			if placed()(&p) == running {
+				a.see(&p, false)
 			}
 		}
-		timeout := time.After(2 * time.Minute)
-		for len(a.order) < n {
-			select {
-			case ev := <-w.ResultChan():
-				p, ok := ev.Object.(*corev1.Pod)
-				if !ok {
-					r.Fatalf("the watch has ended: %v", ev)
-				}
-				on, known := node[p.UID]
-				over := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || ev.Type == watch.Deleted
-				switch {
-				case !known && p.Spec.NodeName != "":
-					node[p.UID] = p.Spec.NodeName
-					a.order = append(a.order, p.Name)
-					a.tasks[p.Labels[batchv1.JobNameLabel]+"/"+p.Annotations[batchv1.JobCompletionIndexAnnotation]]++
-					if load[p.Spec.NodeName]++; load[p.Spec.NodeName] > slots {
-						a.wrong = append(a.wrong, fmt.Sprintf("%d pods on node %s, which has %d slots", load[p.Spec.NodeName], p.Spec.NodeName, slots))
-					}
-				case on != "" && over:
-					load[on]--
-					node[p.UID] = ""
-				}
-			case <-timeout:
-				r.Fatalf("%d of %d pods were bound in two minutes", len(a.order), n)
+	}
+}
+
+// see looks at a pod, which may be gone.
+func (a *auditor) see(p *corev1.Pod, gone bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	name := p.Spec.NodeName
+	on, known := a.node[p.UID]
+	over := gone || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	switch {
+	case !known && name != "":
+		a.audit.order = append(a.audit.order, p.Name)
+		a.audit.tasks[p.Labels[batchv1.JobNameLabel]+"/"+p.Annotations[batchv1.JobCompletionIndexAnnotation]]++
+		if a.node[p.UID] = ""; !over {
+			a.node[p.UID] = name
+			if a.load[name]++; a.load[name] > a.slots {
+				a.audit.wrong = append(a.audit.wrong, fmt.Sprintf("%d pods on node %s, which has %d slots", a.load[name], name, a.slots))
 			}
 		}
-		return a
+		select {
+		case a.news <- true:
+		default:
+		}
+	case on != "" && over:
+		a.load[on]--
+		a.node[p.UID] = ""
 	}
 }
 
