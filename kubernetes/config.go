@@ -73,6 +73,12 @@ type Config struct {
 	// excludes Shapes.
 	GatePin bool
 
+	// GangPatience is how long a gang whose pods are all there waits until places are kept for it: it then takes
+	// each place that comes free before all others, until it has all. One gang at a time does so, the one that has
+	// waited for longest; none does that the nodes could not hold. Zero means 1 minute, a negative number that
+	// nothing is kept.
+	GangPatience time.Duration
+
 	// Workers is how many requests are under way at a time. Zero means 16. With one, binds reach the
 	// API server in the order of the policy.
 	Workers int
@@ -123,6 +129,9 @@ func (c Config) withDefaults() (Config, labels.Selector, error) {
 	}
 	if c.Events == 0 {
 		c.Events = 10
+	}
+	if c.GangPatience == 0 {
+		c.GangPatience = time.Minute
 	}
 	if c.Workers == 0 {
 		c.Workers = 16

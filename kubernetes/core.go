@@ -70,6 +70,8 @@ type core struct {
 // A job is a job of the policy, or one that the policy has refused.
 type job struct {
 	gang    bool          // its pods start together
+	waits   bool          // as a gang all of whose pods are there
+	since   sojourn.Time  // when waits was another
 	id      sojourn.JobID // 0 if the policy does not have it
 	spec    *sojourn.Job
 	obj     *batchv1.Job // as it was heard of when it was accepted, or last if it was refused; nil of a pod
@@ -129,7 +131,7 @@ func newCore(c Config, selector labels.Selector, act actuator, now func() sojour
 	k.known = known{
 		name: c.Name, pins: c.GatePin, slots: c.Slots, selector: selector, act: act,
 		nodes: map[string]*node{}, jobs: map[types.UID]*job{}, byID: map[sojourn.JobID]*job{}, pods: map[types.UID]*pod{},
-		home: map[sojourn.SlotID]*node{}, on: map[sojourn.SlotID]*pod{}, gangs: gangs{trying: map[*job]bool{}, picks: map[*job][]*pod{}},
+		home: map[sojourn.SlotID]*node{}, on: map[sojourn.SlotID]*pod{}, gangs: gangs{patience: c.GangPatience, trying: map[*job]bool{}, picks: map[*job][]*pod{}},
 	}
 	k.fits, k.words = newFits(), max(0, c.Events)
 	k.orphans, k.declined = map[types.UID][]*pod{}, map[types.UID]bool{}
@@ -161,6 +163,7 @@ func (c *core) settle() (time.Duration, error) {
 		}
 	}
 	c.doubtAll()
+	sleep = min(sleep, c.keep())
 	var r driver.Round
 	rounds := func() error {
 		r = c.rounds()
@@ -182,7 +185,7 @@ func (c *core) rounds() driver.Round {
 			again = !c.start(a) || again
 		}
 		for _, k := range r.Kills {
-			if p := c.on[k.Slot]; p != nil && !p.killing && !c.gangs.trying[c.byID[k.Task.Job]] {
+			if p := c.on[k.Slot]; p != nil && !p.killing && !c.gangs.holds(c.byID[k.Task.Job]) {
 				p.killing = true
 				c.act.evict(p.obj, p.attempt)
 			}
@@ -207,16 +210,21 @@ func (c *core) start(a sojourn.Assignment) bool {
 		c.block(a, t)
 		return false
 	}
-	c.unwait(p)
-	t.run = p
-	p.state, p.attempt, p.slot, p.node = picked, a.Attempt, a.Slot, c.home[a.Slot]
-	c.on[a.Slot] = p
+	c.assign(p, a)
 	if j.gang {
 		c.pick(j, p)
 	} else {
 		c.send(p)
 	}
 	return true
+}
+
+// assign notes that a pod has a slot.
+func (c *core) assign(p *pod, a sojourn.Assignment) {
+	c.unwait(p)
+	p.task.run = p
+	p.state, p.attempt, p.slot, p.node = picked, a.Attempt, a.Slot, c.home[a.Slot]
+	c.on[a.Slot] = p
 }
 
 // send lets the API server know the node of a pod that was picked.

@@ -145,6 +145,9 @@ func (v *view) turn(p *pod, j *job) (gist, details string) {
 		name, l = v.core.slots[p.class], v.load(p.class)
 	}
 	switch {
+	case j == v.core.gangs.kept:
+		gist = "the gang takes each place that comes free until it has all"
+		details = fmt.Sprintf(", %d so far", len(v.core.gangs.picks[j])) + details
 	case j.gang:
 		gist = "the pods of the gang are not all there, or have no place all together"
 	case v.core.shapes != nil:

@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
@@ -22,7 +23,15 @@ type gangs struct {
 	trying map[*job]bool
 	picks  map[*job][]*pod
 	order  []*job // in which the gangs got their first place
+
+	// kept is the gang that keeps its picks from one instant to the next, until it has all places. There is
+	// one at most, so that gangs do not wait for each other.
+	kept     *job
+	patience time.Duration // how long a gang waits before; below 0: for ever
 }
+
+// holds reports whether the pods of a job that have a place are not bound yet, since others are missing.
+func (g *gangs) holds(j *job) bool { return g.trying[j] || j != nil && j == g.kept }
 
 // checkGang returns why a Job cannot be a gang.
 func checkGang(o *batchv1.Job) error {
@@ -65,14 +74,14 @@ func (c *workload) missing(j *job) (list []*task, ok bool) {
 
 // gather starts the gangs for which there is a place now. All are offered together with everything else, so
 // that the policy's order counts. Those that get only a part of what they need give it back, and each is then
-// offered alone, the one that got the first place first. Nothing is kept from one instant to the next, so gangs never wait for each other.
+// offered alone, the one that got the first place first.
 func (c *core) gather(rounds func() error) error {
 	g := &c.gangs
 	g.jobs = slices.DeleteFunc(g.jobs, func(j *job) bool { return c.byID[j.id] != j })
 	g.order = nil
 	tried := 0
 	for _, j := range g.jobs {
-		if list, ok := c.missing(j); ok {
+		if list, ok := c.missing(j); ok && j != g.kept {
 			c.try(j, list)
 			tried++
 		}
@@ -133,7 +142,9 @@ func (c *core) commit(j *job) bool {
 		return false
 	}
 	for _, p := range c.gangs.picks[j] {
-		c.send(p)
+		if p.state == picked {
+			c.send(p)
+		}
 	}
 	delete(c.gangs.picks, j)
 	delete(c.gangs.trying, j)
@@ -145,6 +156,9 @@ func (c *core) giveBack(j *job) {
 	g := &c.gangs
 	delete(g.trying, j)
 	for _, p := range g.picks[j] {
+		if p.state != picked { // it has ended, or somebody else has bound it
+			continue
+		}
 		c.refuse(p)
 		p.state = waiting
 		p.task.waiting = slices.Insert(p.task.waiting, 0, p)

@@ -50,6 +50,9 @@ func newStage(t fataler, p sojourn.Policy) *stage {
 
 func stageOf(t fataler, c Config) *stage {
 	w := &stage{t: t, nodes: map[string]*corev1.Node{}, pods: map[types.UID]*corev1.Pod{}, unplaced: map[types.UID]string{}, warned: map[types.UID]string{}, now: sojourn.Time(6 * 365 * 24 * time.Hour)}
+	if c.GangPatience == 0 {
+		c.GangPatience = -1 // unless the test asks for it
+	}
 	var err error
 	if w.core, err = newCore(c, labels.Everything(), w, func() sojourn.Time { return w.now }); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func run(ctx context.Context, args []string) error {
 	schedulerName := flags.String("name", "sojourn", "what pods name in spec.schedulerName")
 	slots := flags.String("slots", string(kubernetes.DefaultSlot), "the extended resources that are slots, with commas: class 0, class 1, ...")
 	shapes := flags.Bool("shapes", false, "pods share nodes by what they request, in the order of fair over dominant shares; -policy and -slots say nothing then")
-	patience := flags.Duration("patience", time.Minute, "with -shapes: how long pods of one shape wait until a node is reserved for them; below 0: for ever")
+	patience := flags.Duration("patience", time.Minute, "how long a gang waits until places are kept for it, and with -shapes pods of one shape until a node is; below 0: for ever")
 	nodes := flags.String("nodes", "", "a selector of nodes by labels; empty: all that advertise slots")
 	gatePin := flags.Bool("gate-pin", false, "remove the gate of pods and pin them to nodes, and leave it to another scheduler to place them")
 	events := flags.Int("events", 10, "the most events a second that say why pods wait; below 0: none")
@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	config := kubernetes.Config{
 		Client: client, Policy: policy, Name: *schedulerName, Namespace: flags.Namespace, Nodes: *nodes,
-		Workers: flags.Workers, Events: *events, GatePin: *gatePin, Lease: lease,
+		Workers: flags.Workers, Events: *events, GangPatience: *patience, GatePin: *gatePin, Lease: lease,
 	}
 	if *shapes {
 		config.Policy, config.Shapes = nil, &kubernetes.Shapes{Patience: *patience}
