@@ -30,7 +30,7 @@ func TestServers(t *testing.T) {
 		test func(*room)
 	}{
 		{"restarts", restarts}, {"order", order}, {"node-down", nodeDown}, {"job-deleted", jobDeleted},
-		{"two", two}, {"fewer-slots", fewerSlots}, {"kill", kill}, {"policies", policies}, {"gangs", gangs},
+		{"two", two}, {"fewer-slots", fewerSlots}, {"kill", kill}, {"policies", policies}, {"gangs", gangs}, {"gang-kept", gangKept},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -390,4 +390,36 @@ func gangs(r *room) {
 	r.awaitPods("another Job gets the slot that is free now", 1, of("last"))
 	over.Store("gang", true)
 	r.await("gang", has(batchv1.JobComplete, ""))
+}
+
+// A gang as wide as the node gets all of it beside a hundred small pods, one of which could always take the next
+// place, under a policy that prefers them. The small pods end one at a time.
+func gangKept(r *room) {
+	r.node(0, 3)
+	var over sync.Map // names of small pods that may end
+	var all atomic.Bool
+	r.live(func(p *corev1.Pod) bool {
+		_, ok := over.Load(p.Name)
+		return ok || all.Load()
+	})
+	end := r.audit(3)
+	r.job("small", 100, map[string]string{kubernetes.Size: "1s"}, nil)
+	r.start(nil, r.policy("srpt"), func(c *kubernetes.Config) { c.GangPatience = 100 * time.Millisecond })
+	first := r.awaitPods("three small pods", 3, placed(r.name+"-0"))
+	r.job("gang", 3, map[string]string{kubernetes.Size: "1000s"}, func(j *batchv1.Job) { j.Labels = map[string]string{kubernetes.Gang: ""} })
+	ofGang := func(p *corev1.Pod) bool { return p.Labels[batchv1.JobNameLabel] == "gang" }
+	r.awaitEvent("Pod", r.awaitPods("the gang", 3, ofGang)[0].Name, "Waiting", "takes each place that comes free")
+	for i, p := range first {
+		over.Store(p.Name, true)
+		r.await("small", func(j *batchv1.Job) bool { return j.Status.Succeeded > int32(i) })
+	}
+	r.awaitPods("the gang on the node", 3, func(p *corev1.Pod) bool { return ofGang(p) && p.Spec.NodeName != "" })
+	all.Store(true)
+	a := end(103)
+	r.report(a)
+	for i, name := range a.order {
+		if inGang := strings.HasPrefix(name, "gang-"); inGang != (i >= 3 && i < 6) {
+			r.Errorf("pod %d to be bound was %s: want three small ones, the gang, and then the others", i, name)
+		}
+	}
 }
