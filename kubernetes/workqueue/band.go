@@ -18,7 +18,7 @@ type band struct {
 	policy   sojourn.Policy
 	seeker   sojourn.Seeker
 	waker    sojourn.Waker // nil if time alone changes nothing
-	jobs     int           // that are queued or running
+	tasks    int           // of its jobs, that are queued or running
 }
 
 func newBand(policy func() (sojourn.Policy, error), priority, slots int) (*band, error) {
@@ -44,7 +44,7 @@ func newBand(policy func() (sojourn.Policy, error), priority, slots int) (*band,
 func (b *band) accept(now sojourn.Time, job *sojourn.Job) error {
 	err := b.policy.Observe(sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: job})
 	if err == nil {
-		b.jobs++
+		b.tasks++
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (b *band) observe(ev sojourn.Event) {
 		panic(fmt.Sprintf("workqueue: the policy refuses what is true: %v", err))
 	}
 	if ev.Kind == sojourn.JobCancelled || ev.Kind == sojourn.TaskFinished {
-		b.jobs--
+		b.tasks--
 	}
 }
 
@@ -64,7 +64,7 @@ func (b *band) assign(now sojourn.Time) (sojourn.Assignment, bool) {
 	if at, ok := b.nextWake(); ok && at <= now {
 		b.observe(sojourn.Event{Kind: sojourn.Tick, At: now})
 	}
-	if b.jobs == 0 {
+	if b.tasks == 0 {
 		return sojourn.Assignment{}, false
 	}
 	for {

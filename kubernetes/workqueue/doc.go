@@ -16,7 +16,9 @@
 //
 // # How it works
 //
-// A key is a job of one task. It arrives when it is queued and ends with Done. A worker that waits
+// A key is a job of one task. It arrives when it is queued and ends with Done. (If neither
+// Options.Policy nor Options.Job is set, up to 64 keys of a pool are one job: the order is the same,
+// and a key takes less time.) A worker that waits
 // in Get, or has a key, is a slot. So the queue finds out by itself how many workers there are.
 //
 // A policy may leave a worker idle on purpose: a pool has reached its limit, for example. Get

@@ -10,11 +10,13 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 )
 
-// Options configure a queue of keys of type T. The zero value shares the workers among the
-// keys, each for itself, which is nearly the order of arrival: set Pool.
+// Options configure a queue of keys of type T. The zero value hands out keys in the order of
+// arrival: set Pool.
 type Options[T comparable] struct {
 	// Pool names the pool of a key. Under the policy that is the default, pools share the
-	// workers. The usual pool of a key is its namespace. Nil puts all keys into one pool.
+	// workers, and the keys of a pool come in the order of arrival. The usual pool of a key is its
+	// namespace. Let no pool be above another, as "a" is above "a/b": what "a" itself then gets is
+	// not defined. Nil puts all keys into one pool.
 	Pool func(T) string
 
 	// Job, unless nil, describes a key as a job: its pool, its name, its weight, its deadline, and
@@ -25,7 +27,8 @@ type Options[T comparable] struct {
 
 	// Policy returns a new policy. The queue makes one for each priority in use, and drops
 	// policies of priorities long unused. The policy must be a [sojourn.Seeker]. Nil is
-	// fair.New(fair.Options{}).
+	// fair.New(fair.Options{}), which costs least if Job is nil, too: it then knows pools, and not
+	// each key.
 	Policy func() (sojourn.Policy, error)
 
 	// Refused is told of keys whose job the policy refused, and why: a weight out of range, for

@@ -26,15 +26,21 @@ type store[T comparable] struct {
 	queued   int
 	running  int
 	chosen   *item[T] // what Pop returns
+
+	lines map[lineOf]*line[T] // of what is queued, if batches
+	jobs  []*batch[T]         // if batches, batch i has ID i+1, and not item i
+	idle  []*batch[T]         // of jobs, without a job
 }
 
 // An item is a key that is queued or worked on. While it is worked on, it may have been added
 // again: client-go's queue knows that, and pushes it when its worker is done.
 type item[T comparable] struct {
 	key      T
-	job      sojourn.Job        // of band's policy while the key is queued or worked on, unless it is an outcast
+	job      sojourn.Job        // of band's policy while the key is queued or worked on, unless it is an outcast or batches
 	band     *band              // nil for an outcast
 	task     sojourn.Assignment // while it is worked on
+	line     *line[T]           // while it is queued, if batches
+	place    int                // in line, counted from its first key ever
 	priority int                // with which it is queued, or was handed out
 	again    int                // with which it is queued again; only if readded
 	queued   bool
@@ -43,7 +49,7 @@ type item[T comparable] struct {
 
 func (s *store[T]) init(o Options[T]) {
 	s.opts = o
-	s.byKey, s.delayed = map[T]*item[T]{}, map[T]int{}
+	s.byKey, s.delayed, s.lines = map[T]*item[T]{}, map[T]int{}, map[lineOf]*line[T]{}
 }
 
 // raise notes that a key is added with a priority, at once or, if later, after a delay. Of several
@@ -82,9 +88,12 @@ func (s *store[T]) move(it *item[T], priority int) {
 	if priority <= it.priority {
 		return
 	}
-	if it.band != nil {
+	switch {
+	case it.line != nil:
+		s.leave(it)
+	case it.band != nil:
 		it.band.observe(sojourn.Event{Kind: sojourn.JobCancelled, At: s.now, Job: &it.job})
-	} else {
+	default:
 		s.outcasts = slices.DeleteFunc(s.outcasts, func(o *item[T]) bool { return o == it })
 	}
 	s.enqueue(it, priority)
@@ -129,6 +138,10 @@ func (s *store[T]) enqueue(it *item[T], priority int) {
 	it.queued, it.priority, it.band = true, priority, s.band(priority)
 	if it.band == nil {
 		s.outcasts = append(s.outcasts, it)
+		return
+	}
+	if s.batches() {
+		s.queue(it)
 		return
 	}
 	id := it.job.ID
@@ -196,7 +209,11 @@ func (s *store[T]) grow(idle int) {
 func (s *store[T]) choose() (priority int, ok bool) {
 	for _, b := range s.bands {
 		if a, ok := b.assign(s.now); ok {
-			s.chosen = s.items[a.Task.Job-1]
+			if s.batches() {
+				s.chosen = s.next(s.jobs[a.Task.Job-1])
+			} else {
+				s.chosen = s.items[a.Task.Job-1]
+			}
 			s.chosen.task = a
 			return s.chosen.priority, true
 		}
@@ -218,6 +235,9 @@ func (s *store[T]) done(key T) {
 	if it.band != nil {
 		it.band.observe(sojourn.Event{Kind: sojourn.TaskFinished, At: s.now, Task: it.task.Task,
 			Attempt: it.task.Attempt, Slot: sojourn.Slot{ID: it.task.Slot}})
+		if s.batches() {
+			s.finished(s.jobs[it.task.Task.Job-1])
+		}
 	}
 	s.running--
 	if !it.readded {
@@ -248,7 +268,7 @@ func (s *store[T]) band(priority int) *band {
 		return s.bands[i]
 	}
 	if len(s.bands) >= maxBands {
-		s.bands = slices.DeleteFunc(s.bands, func(b *band) bool { return b.jobs == 0 })
+		s.bands = slices.DeleteFunc(s.bands, func(b *band) bool { return b.tasks == 0 })
 		i, _ = s.find(priority)
 	}
 	b, err := newBand(s.opts.policy(), priority, s.slots)

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/kubernetes/workqueue"
@@ -191,10 +192,17 @@ func TestLikePriorityQueue(t *testing.T) {
 // and ours in turn, so that both see the same machine. It reports what a key takes in both, and
 // the quotients: their time over ours.
 func BenchmarkThroughput(b *testing.B) {
+	b.Run("Pool", func(b *testing.B) { compare(b, nil) })
+	b.Run("Policy", func(b *testing.B) { compare(b, newFair) })
+}
+
+func newFair() (sojourn.Policy, error) { return fair.New(fair.Options{}) }
+
+func compare(b *testing.B, policy func() (sojourn.Policy, error)) {
 	const keys = 2000
 	queues := []func() clientgo.TypedRateLimitingInterface[request]{
 		func() clientgo.TypedRateLimitingInterface[request] { return upstream.New[request]("") },
-		func() clientgo.TypedRateLimitingInterface[request] { return ours(b, nil)("", nil) },
+		func() clientgo.TypedRateLimitingInterface[request] { return ours(b, policy)("", nil) },
 	}
 	var wall, cpu [2]time.Duration
 	for n := 0; b.Loop(); n++ {
