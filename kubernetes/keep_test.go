@@ -220,3 +220,39 @@ func keysOf(m map[types.UID]bool) []types.UID {
 	slices.Sort(list)
 	return list
 }
+
+// Of two gangs, places are kept for the one that has waited for longest, whichever the policy would take first.
+func TestOldestGangIsKept(t *testing.T) {
+	w, one, node := newGangStage(t, "srpt", time.Minute)
+	node("n", 2, false)
+	var running, started []types.UID
+	settle := func() {
+		w.settle()
+		for _, b := range w.order {
+			running, started = append(running, b.uid), append(started, b.uid)
+		}
+		w.carryOut()
+	}
+	for range 100 {
+		w.newPod(one)
+	}
+	settle()
+	gangs := [2][]*corev1.Pod{}
+	for i := range gangs {
+		w.now = w.now.Add(10 * time.Second)
+		gangs[i] = w.newJob(2, map[string]string{Gang: ""}, one)
+		settle()
+	}
+	began := func(gang []*corev1.Pod) bool {
+		return slices.Contains(started, gang[0].UID) && slices.Contains(started, gang[1].UID)
+	}
+	for at := 30; at <= 100; at += 10 { // the first one has waited for a minute at 70, and the other one at 80
+		w.now = w.now.Add(10 * time.Second)
+		w.end(running[0])
+		running = running[1:]
+		settle()
+		if first, second := began(gangs[0]), began(gangs[1]); first != (at >= 80) || second != (at >= 100) {
+			t.Fatalf("after %d s the first gang has begun: %v, the other: %v; want the first at 80 s, and the other two ends later", at, first, second)
+		}
+	}
+}
