@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,7 +110,17 @@ func TestRealServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Until the policy is replaced, only 5 pods of the Job "map" end.
+	var replaced atomic.Bool
+	var asked atomic.Int64
+	var early sync.Map // UIDs
 	kubelet := &kubetest.Kubelet{Client: cl, Run: func(p *corev1.Pod) (time.Duration, corev1.PodPhase) {
+		if p.Labels[batchv1.JobNameLabel] == "map" && !replaced.Load() {
+			if _, ok := early.Load(p.UID); !ok && asked.Add(1) > 5 {
+				return time.Since(p.CreationTimestamp.Time) + 50*time.Millisecond, "" // which is not over yet
+			}
+			early.Store(p.UID, true)
+		}
 		return 50 * time.Millisecond, corev1.PodSucceeded
 	}}
 	if err := kubelet.Start(t.Context()); err != nil {
@@ -130,6 +142,7 @@ func TestRealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, stop := start(t, cl, second)
+	replaced.Store(true)
 	await(t, cl, "map", has(batchv1.JobComplete, ""))
 	await(t, cl, "reduce", has(batchv1.JobComplete, ""))
 	r := httptest.NewRecorder()
