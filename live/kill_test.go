@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,12 @@ func openJournal(dir string) (*journal.Journal, error) {
 //	f TASK#N              it is about to succeed
 //	end JOB               Wait has returned nil
 func child(dir string) error {
+	// A kill in a write that crosses a page of the file leaves a line without its end.
+	if data, err := os.ReadFile(filepath.Join(dir, "effects")); err == nil {
+		if err := os.Truncate(filepath.Join(dir, "effects"), int64(bytes.LastIndexByte(data, '\n')+1)); err != nil {
+			return err
+		}
+	}
 	effects, err := os.OpenFile(filepath.Join(dir, "effects"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
