@@ -118,7 +118,7 @@ func (k *costs) share(j *job) int {
 	return s.share(k)
 }
 
-// dominantKey returns the key of a pool that has its minimum, in the dominant order.
+// dominantKey returns the key of a pool in the dominant order, in which pools have no minimum.
 func (n *pool) dominantKey() poolKey {
 	return poolKey{ratio: ratio(n.share, n.conf.weight), turn: n.latest, sated: true}
 }

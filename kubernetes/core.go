@@ -70,8 +70,8 @@ type core struct {
 // A job is a job of the policy, or one that the policy has refused.
 type job struct {
 	gang    bool          // its pods start together
-	waits   bool          // as a gang all of whose pods are there
-	since   sojourn.Time  // when waits was another
+	waits   bool          // it is a gang all of whose pods are there
+	since   sojourn.Time  // when waits changed
 	id      sojourn.JobID // 0 if the policy does not have it
 	spec    *sojourn.Job
 	obj     *batchv1.Job // as it was heard of when it was accepted, or last if it was refused; nil of a pod

@@ -136,6 +136,22 @@ func binds(t *testing.T, began chan bool, run chan error) {
 	}
 }
 
+// lead runs a scheduler of policy fifo that schedules while it has the Lease, and returns what Run will return.
+func lead(ctx context.Context, t *testing.T, cl clients.Interface, identity string) chan error {
+	t.Helper()
+	policy, err := fifo.New(fifo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := kubernetes.New(kubernetes.Config{Client: cl, Policy: policy, Lease: &kubernetes.Lease{Namespace: "default", Name: "sojourn", Identity: identity}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	return done
+}
+
 // The Lease is given back once no bind is under way, and not before. Who loses it says so.
 func TestLease(t *testing.T) {
 	t.Parallel()
@@ -146,19 +162,6 @@ func TestLease(t *testing.T) {
 		return ""
 	}}
 	_, through, direct := faulty(t, 1, p)
-	run := func(ctx context.Context, identity string) chan error {
-		policy, err := fifo.New(fifo.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := kubernetes.New(kubernetes.Config{Client: through, Policy: policy, Lease: &kubernetes.Lease{Namespace: "default", Name: "sojourn", Identity: identity}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx) }()
-		return done
-	}
 	holder := func() string {
 		l, err := direct.CoordinationV1().Leases("default").Get(t.Context(), "sojourn", metav1.GetOptions{})
 		if err != nil {
@@ -174,7 +177,7 @@ func TestLease(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	first := run(ctx, "first")
+	first := lead(ctx, t, through, "first")
 	pod("a")
 	binds(t, began, first)
 	cancel()
@@ -196,7 +199,7 @@ func TestLease(t *testing.T) {
 	if p.bound["a"] != 1 {
 		t.Errorf("the last bind was made %d times", p.bound["a"])
 	}
-	second := run(t.Context(), "second")
+	second := lead(t.Context(), t, through, "second")
 	pod("b")
 	binds(t, began, second) // so it leads
 	patch := fmt.Appendf(nil, `{"spec":{"holderIdentity":"third","renewTime":%q}}`, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z07:00"))
@@ -232,19 +235,6 @@ func TestLeaseHangs(t *testing.T) {
 			return next.RoundTrip(q)
 		})
 	})
-	run := func(cl clients.Interface, identity string) chan error {
-		policy, err := fifo.New(fifo.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := kubernetes.New(kubernetes.Config{Client: cl, Policy: policy, Lease: &kubernetes.Lease{Namespace: "default", Name: "sojourn", Identity: identity}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan error, 1)
-		go func() { done <- s.Run(t.Context()) }()
-		return done
-	}
 	pods := direct.CoreV1().Pods("default")
 	bound := func(name string) {
 		o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: job(name, 1, false, nil).Spec.Template.Spec}
@@ -264,10 +254,10 @@ func TestLeaseHangs(t *testing.T) {
 			}
 		}
 	}
-	first := run(clients.NewForConfigOrDie(config), "first")
+	first := lead(t.Context(), t, clients.NewForConfigOrDie(config), "first")
 	bound("a")
 	hangs.Store(true)
-	second := run(direct, "second")
+	second := lead(t.Context(), t, direct, "second")
 	var ended time.Time
 	select {
 	case err := <-first:

@@ -15,8 +15,8 @@ import (
 type belief struct {
 	votes   uint64  // of all phases
 	sum     octaves // of the times of those tasks
-	usual   octaves // their mean, to a whole octave, when settled votes were in; see settle
-	settled uint64  // at most votes
+	usual   octaves // their mean, to a whole octave, as of when it changed; see settle
+	settled uint64  // how many votes there were then; at most votes
 
 	usualTime time.Duration // of usual
 

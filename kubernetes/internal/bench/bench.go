@@ -196,11 +196,7 @@ func (b *bench) owners(ctx context.Context, namespace, scheduler string) (map[st
 	}
 	list := make([]*batchv1.Job, len(names))
 	err := parallel(len(names), func(i int) (err error) {
-		mode, n, template := batchv1.IndexedCompletion, tasks[names[i]], pod(0, scheduler).Spec
-		list[i], err = b.client.BatchV1().Jobs(namespace).Create(ctx, &batchv1.Job{
-			ObjectMeta: metav1.ObjectMeta{Name: names[i]},
-			Spec:       batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: &mode, Template: corev1.PodTemplateSpec{Spec: template}},
-		}, metav1.CreateOptions{})
+		list[i], err = b.client.BatchV1().Jobs(namespace).Create(ctx, indexed(names[i], tasks[names[i]], scheduler), metav1.CreateOptions{})
 		return err
 	})
 	m := map[string]*batchv1.Job{}
@@ -208,6 +204,16 @@ func (b *bench) owners(ctx context.Context, namespace, scheduler string) (map[st
 		m[name] = list[i]
 	}
 	return m, err
+}
+
+// indexed returns a Job of n pods, all of which may run at a time.
+func indexed(name string, n int32, scheduler string) *batchv1.Job {
+	mode := batchv1.IndexedCompletion
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: &mode,
+			Template: corev1.PodTemplateSpec{Spec: pod(0, scheduler).Spec}},
+	}
 }
 
 // busy returns how many seconds the loop of the other scheduler has worked since its start: what it makes

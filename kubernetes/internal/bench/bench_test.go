@@ -63,6 +63,15 @@ func TestRunRefuses(t *testing.T) {
 			t.Errorf("%+v: got %v", o, err)
 		}
 	}
+	for _, o := range []options{
+		{nodes: 0, slots: 1, rounds: 1, mix: 1},
+		{nodes: 1, slots: 1, rounds: 1, mix: 1, kills: 1},
+		{nodes: 1, slots: 1, rounds: 1, mix: 1, json: "results.json"},
+	} {
+		if err := run(t.Context(), o, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "-mix needs") {
+			t.Errorf("%+v: got %v", o, err)
+		}
+	}
 }
 
 // Two pods on a node of one slot are an error, as is a watch that ends too early.
@@ -174,7 +183,7 @@ func TestMix(t *testing.T) {
 // Stock kube-scheduler has its turn with a few Jobs of the mix.
 func TestRunMix(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), options{nodes: 3, slots: 20, pods: 1, rounds: 1, mix: 5}, &out); err != nil {
+	if err := run(t.Context(), options{nodes: 3, slots: 20, rounds: 1, mix: 5}, &out); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Fields(out.String()); !slices.Contains(got, stock) {

@@ -58,11 +58,14 @@ func main() {
 }
 
 func run(ctx context.Context, o options, w io.Writer) error {
+	if o.mix > 0 {
+		if o.nodes < 1 || o.slots < 1 || o.rounds < 1 || o.jobs || o.kills > 0 || o.json != "" {
+			return errors.New("-mix needs at least one node, one slot and one round, and excludes -jobs, -kills and -json")
+		}
+		return runMix(ctx, o, w)
+	}
 	if o.pods < 1 || o.pods > o.nodes*o.slots || o.rounds < 1 {
 		return fmt.Errorf("%d pods, %d nodes of %d slots, %d rounds: need at least one pod and one round, and a slot for each pod", o.pods, o.nodes, o.slots, o.rounds)
-	}
-	if o.mix > 0 {
-		return runMix(ctx, o, w)
 	}
 	b, err := newBench(ctx, o)
 	if err != nil {

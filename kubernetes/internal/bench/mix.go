@@ -11,7 +11,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -61,18 +60,9 @@ func mix(n, slots int) []mixed {
 
 // job returns a Job of the mix.
 func (j mixed) job(i int, scheduler string) *batchv1.Job {
-	mode, n := batchv1.IndexedCompletion, int32(j.pods)
-	one := corev1.ResourceList{slot: resource.MustParse("1")}
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("mix%d", i)},
-		Spec: batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: &mode, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{takes: j.each.String()}},
-			Spec: corev1.PodSpec{
-				SchedulerName: scheduler, RestartPolicy: corev1.RestartPolicyNever,
-				Containers: []corev1.Container{{Name: "c", Image: "none", Resources: corev1.ResourceRequirements{Requests: one, Limits: one}}},
-			},
-		}},
-	}
+	o := indexed(fmt.Sprintf("mix%d", i), int32(j.pods), scheduler)
+	o.Spec.Template.Annotations = map[string]string{takes: j.each.String()}
+	return o
 }
 
 // runs says how long the kubelets run a pod of the mix.
@@ -189,7 +179,7 @@ func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list
 			return nil, err
 		case ev, ok := <-w.ResultChan():
 			if !ok {
-				return nil, fmt.Errorf("%w: %d of %d Jobs", errBound, len(ends), len(list))
+				return nil, fmt.Errorf("the watch ended before all Jobs were complete: %d of %d", len(ends), len(list))
 			}
 			j, ok := ev.Object.(*batchv1.Job)
 			if !ok || seen[j.Name] || !complete(j) {
