@@ -39,8 +39,13 @@ func (a *arrivals) alone(j *job) time.Duration {
 			from = max(from, a.arrived[k])
 		}
 		schedule := b.list
-		if even := b.speeds[0] == b.speeds[len(b.speeds)-1]; even && !overlap && j.Times[p].List == nil {
-			schedule = b.rounds
+		if even := b.speeds[0] == b.speeds[len(b.speeds)-1]; even && !overlap {
+			switch {
+			case j.Times[p].List == nil:
+				schedule = b.rounds
+			case j.Phases[p].Tasks <= len(b.speeds):
+				schedule = b.atOnce
+			}
 		}
 		finish, arrived := schedule(from, &j.Phases[p], j.Times[p])
 		a.arrived = append(a.arrived, arrived)
@@ -108,6 +113,21 @@ func (b *bench) rounds(from time.Duration, ph *sojourn.Phase, t Times) (finish, 
 	arrived = finish
 	for i := range ph.Delays {
 		arrived = max(arrived, later(end(i), ph.Delays[i]))
+	}
+	return finish, arrived
+}
+
+// atOnce is list for the case that all slots are free and of one speed, and that there
+// is one for each task.
+func (b *bench) atOnce(from time.Duration, ph *sojourn.Phase, t Times) (finish, arrived time.Duration) {
+	for i := range ph.Tasks {
+		d, ok := stretch(t.Of(i), 1, b.speeds[0])
+		if !ok {
+			d = math.MaxInt64
+		}
+		end := later(from, d)
+		finish = max(finish, end)
+		arrived = max(arrived, later(end, delay(ph, i)))
 	}
 	return finish, arrived
 }

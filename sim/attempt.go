@@ -140,7 +140,7 @@ func (r *attempts) begin(id sojourn.SlotID) error {
 		return nil // it does not end before its input has arrived
 	}
 	end = max(end, r.now)
-	r.running.Set(uint32(id), moment{end, s.seq})
+	r.running.Set(uint32(id), end, s.seq)
 	if r.audit != nil {
 		r.audit.occupied(s, end.Sub(s.start))
 	}

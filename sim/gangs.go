@@ -65,7 +65,7 @@ func newGangs(cfg *Config) *gangs {
 // newGangMachines returns slots without a class: one for each place, which may each run a gang,
 // and one for each class, which may each be free.
 func newGangMachines(d driver, g *gangs) machines {
-	m := machines{driver: d, gangs: g, running: newMoments(), nodes: make([]node, 1)}
+	m := machines{driver: d, gangs: g, nodes: make([]node, 1)}
 	m.slots = make([]slot, g.places+g.widths.Len())
 	for id := range m.slots {
 		m.slots[id] = slot{Slot: sojourn.Slot{ID: sojourn.SlotID(id)}, speed: 1}

@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/agenda"
 )
 
 // The machines of a run are its nodes and slots, with what holds each slot.
 type machines struct {
 	driver
-	slots   []slot             // by ID
-	nodes   []node             // by NodeID, from 1
-	free    []slotSet          // by class of the cluster: slots that are present and not held
-	speeds  [][]float64        // by class: of its slots, the fastest first
-	running *heap.Heap[moment] // by slot: when its attempt ends, once this is known
-	net     *network           // nil without a network
-	gangs   *gangs             // nil without gangs
+	slots   []slot        // by ID
+	nodes   []node        // by NodeID, from 1
+	free    []slotSet     // by class of the cluster: slots that are present and not held
+	speeds  [][]float64   // by class: of its slots, the fastest first
+	running agenda.Agenda // by slot: when its attempt ends, once this is known
+	net     *network      // nil without a network
+	gangs   *gangs        // nil without gangs
 }
 
 // A moment is the instant of something that will happen, with its order at this
@@ -28,8 +28,6 @@ type moment struct {
 	at  sojourn.Time
 	seq uint64
 }
-
-func newMoments() *heap.Heap[moment] { return heap.New(moment.before) }
 
 func (m moment) before(o moment) bool {
 	return m.at < o.at || m.at == o.at && m.seq < o.seq
@@ -68,7 +66,7 @@ func newMachines(d driver) machines {
 	if g := newGangs(d.cfg); g != nil {
 		return newGangMachines(d, g)
 	}
-	m := machines{driver: d, running: newMoments()}
+	m := machines{driver: d}
 	c := &d.cfg.Cluster
 	classes := len(c.Capacity())
 	m.free, m.speeds = make([]slotSet, classes), make([][]float64, classes)

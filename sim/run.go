@@ -121,7 +121,10 @@ func (e *engine) nextInstant() (sojourn.Time, bool) {
 		return 0, false
 	}
 	at := never
-	for _, h := range [...]*heap.Heap[moment]{e.running, e.reports, e.changes} {
+	if first, ok := e.running.First(); ok {
+		at = first
+	}
+	for _, h := range [...]*heap.Heap[moment]{e.reports, e.changes} {
 		if m, ok := h.MinKey(); ok {
 			at = min(at, m.at)
 		}
@@ -155,8 +158,7 @@ func (e *engine) instant() error {
 	if err := e.endTransfers(); err != nil {
 		return err
 	}
-	for m, ok := e.running.MinKey(); ok && m.at == e.now; m, ok = e.running.MinKey() {
-		id, _ := e.running.Min()
+	for id, ok := e.running.Pop(e.now); ok; id, ok = e.running.Pop(e.now) {
 		if err := e.end(sojourn.SlotID(id)); err != nil {
 			return err
 		}
