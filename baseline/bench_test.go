@@ -1,6 +1,8 @@
 package baseline_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
@@ -49,4 +51,42 @@ func BenchmarkSnapshot(b *testing.B) {
 	b.Run("srpt", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewSRPT, baseline.SRPTOptions{}), 100_000) })
 	b.Run("fsp", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewFSP, baseline.FSPOptions{}), 100_000) })
 	b.Run("las", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewLAS, baseline.LASOptions{}), 100_000) })
+}
+
+// BenchmarkLASRunning measures one finish and one decision while so many jobs run a task, so that the attained
+// service of all of them grows.
+func BenchmarkLASRunning(b *testing.B) {
+	for _, n := range []int{10, 1000, 100_000} {
+		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
+			p := must(baseline.NewLAS, baseline.LASOptions{})()
+			now := sojourn.Time(0)
+			observe := func(ev sojourn.Event) {
+				ev.At = now
+				if err := p.Observe(ev); err != nil {
+					b.Fatal(err)
+				}
+			}
+			running := make([]sojourn.Assignment, n)
+			for i := range n {
+				observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+				observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{{Tasks: 1 << 20}}}})
+				running[i], _ = p.Assign(sojourn.SlotID(i))
+			}
+			rng := rand.New(rand.NewPCG(1, 2))
+			step := func() {
+				now += 1000
+				i := rng.IntN(n)
+				a := running[i]
+				observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+				running[i], _ = p.Assign(a.Slot)
+			}
+			for range 4 * n {
+				step()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				step()
+			}
+		})
+	}
 }

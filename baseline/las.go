@@ -41,13 +41,24 @@ type attained struct {
 	starts wide.Uint128 // sum of the starts of the live attempts
 }
 
-// An attainedKey orders jobs by attained service. Many jobs may tie at one
-// instant, such as new ones. Then the job with the fewest running tasks goes
+// An attainedKey orders jobs by attained service, which is base + running*now - shift. Many jobs
+// may tie at one instant, such as new ones. Then the job with the fewest running tasks goes
 // first, so that they share, and after that arrival decides.
+//
+// Jobs that run the same number of tasks keep their order until one of them starts or ends
+// a task. They are a group of the queue.
 type attainedKey struct {
-	work    wide.Uint128
+	base    wide.Uint128 // shift, and what ended attempts had, without the starts of the live ones
 	running int
 	seq     uint64
+}
+
+// shift is more than the sum of the starts of all attempts.
+var shift = wide.Uint128{Hi: 1 << 32}
+
+// shifted returns the attained service at an instant, plus shift.
+func (k attainedKey) shifted(now sojourn.Time) wide.Uint128 {
+	return k.base.Add(wide.Mul64(uint64(k.running), uint64(now)))
 }
 
 // NewLAS returns an empty policy, or what Validate returns. The zero options are never wrong.
@@ -71,17 +82,20 @@ func (p *LAS) ReserveIn(cluster *reserve.Reserve) bool {
 // reset gives p the state of a new policy.
 func (p *LAS) reset() {
 	order := queue.JobOrder[attained, attainedKey]{
-		Key: func(j *ledger.Job[attained]) attainedKey { return attainedKey{p.attained(j), j.Running(), j.Seq()} },
+		Key: func(j *ledger.Job[attained]) attainedKey {
+			return attainedKey{j.Data.ended.Add(shift).Sub(j.Data.starts), j.Running(), j.Seq()}
+		},
 		Less: func(a, b attainedKey) bool {
-			switch {
-			case a.work != b.work:
-				return a.work.Less(b.work)
+			now := p.queue.Ledger.Now()
+			switch v, w := a.shifted(now), b.shifted(now); {
+			case v != w:
+				return v.Less(w)
 			case a.running != b.running:
 				return a.running < b.running
 			}
 			return a.seq < b.seq
 		},
-		Grows:    true,
+		Group:    func(k attainedKey) int { return k.running },
 		Reserve:  p.reserve,
 		Supports: option.Features,
 	}

@@ -29,6 +29,12 @@ type JobOrder[J, K any] struct {
 	// have grown since it was filed. Without it, every key may have, if Grows is set.
 	Growing func(j *ledger.Job[J], side *ledger.Side) bool
 
+	// Group, unless nil, returns a number from 0 on for a key. Use it for keys that grow at different
+	// rates while time passes, with the rate as the group: the keys of one group keep their order until
+	// they are filed anew, and only where Less compares keys of two groups may the result depend on the
+	// time. A decision compares the firsts of all groups. Do not use it with Grows.
+	Group func(K) int
+
 	// Level, unless nil, returns the level of a reserve at which a job is filed for the
 	// slots of one class. It is called only if the job has something to start there. A job
 	// is filed with the level that it has at its latest event or assignment. This level is
@@ -59,7 +65,7 @@ type Jobs[J, K any] struct {
 
 // NewJobs returns an empty queue.
 func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
-	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: NewReady(order.Less)}}
+	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewReady(order.Less), group: order.Group}}}
 	q.Ledger.Supports = order.Supports
 	if !order.IgnoreLocality {
 		q.inputs = locality.New(&q.Ledger)

@@ -14,19 +14,21 @@ import (
 // A queue of jobs is a queue of phases whose key is that of the job, and then the number of
 // the phase. Keys that grow while time passes make no difference. Here they grow by weight,
 // so that jobs overtake one another; either all keys grow, or those of jobs that run
-// nothing. It also makes no difference whether Assign files a job, or Update after Take.
+// nothing, or jobs of one weight are a group. It also makes no difference whether Assign files a job, or Update after Take.
 func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
 	type key struct {
 		value float64
+		rate  float64 // by which the value grows from 0, for groups
 		seq   uint64
 		phase int
 	}
-	less := func(a, b key) bool {
-		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
-	}
 	rapid.Check(t, func(t *rapid.T) {
 		var now sojourn.Time
-		some := rapid.Bool().Draw(t, "only some keys grow")
+		less := func(a, b key) bool {
+			return cmp.Or(cmp.Compare(a.value+a.rate*float64(now), b.value+b.rate*float64(now)), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
+		}
+		groups := rapid.Bool().Draw(t, "groups")
+		some := !groups && rapid.Bool().Draw(t, "only some keys grow")
 		growing := func(j *ledger.Job[struct{}], _ *ledger.Side) bool { return !some || j.Running() == 0 }
 		value := func(j *ledger.Job[struct{}]) float64 {
 			if growing(j, nil) {
@@ -42,10 +44,15 @@ func TestJobsArePhasesByTheKeyOfTheirJob(t *testing.T) {
 		if some {
 			order.Growing = growing
 		}
+		if groups {
+			order.Grows = false
+			order.Key = func(j *ledger.Job[struct{}]) key { return key{rate: j.Spec().Weight, seq: j.Seq()} }
+			order.Group = func(k key) int { return int(k.rate) }
+		}
 		jobs := NewJobs(order)
 		phases := NewPhases(PhaseOrder[struct{}, key]{
 			Key: func(j *ledger.Job[struct{}], phase int, _ uint32) (key, bool) {
-				return key{value(j), j.Seq(), phase}, true
+				return key{value(j), 0, j.Seq(), phase}, true
 			},
 			Less: less,
 		})

@@ -80,7 +80,7 @@ type entry[J any] struct {
 
 // NewPhases returns an empty queue.
 func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
-	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: NewReady(order.Less)}}
+	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewReady(order.Less)}}}
 	q.Ledger.Supports = order.Supports
 	if order.Level != nil {
 		q.reserve = reserve.New(&q.Ledger, order.Reserve)

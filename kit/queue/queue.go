@@ -27,7 +27,7 @@ type Queue[J, K any] struct {
 
 	inputs  *locality.Index[J] // of Ledger; nil if no order uses it
 	less    func(a, b K) bool
-	ready   Ready[K]
+	ready   filing[K]
 	reserve *reserve.Reserve // of Ledger; nil if everything is filed at level 0
 
 	// The functions in which Jobs and Phases differ.

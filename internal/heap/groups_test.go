@@ -1,0 +1,111 @@
+package heap_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"pgregory.net/rapid"
+)
+
+// A growing key has a value that grows by its rate while time passes.
+type growing struct {
+	value, rate int
+	seq         uint64
+}
+
+func (k growing) at(now int) key { return key{uint64(k.value + k.rate*now), k.seq} }
+
+// TestGroupsAgainstMap drives a heap of groups and a map side by side while time passes, and compares the
+// least item of every level after every step.
+func TestGroupsAgainstMap(t *testing.T) {
+	type filed struct {
+		key   growing
+		level int
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		levels := rapid.SampledFrom([]int{1, 2, 15}).Draw(t, "levels")
+		now := 0
+		h := heap.NewGroups(func(a, b growing) bool { return a.at(now).less(b.at(now)) }, func(k growing) int { return k.rate })
+		want := map[uint32]filed{}
+		var seq uint64
+		ids := rapid.OneOf(rapid.Uint32Range(0, 20), rapid.Uint32Range(0, 2000))
+		level := rapid.IntRange(0, levels-1)
+		rate := rapid.OneOf(rapid.IntRange(0, 2), rapid.IntRange(0, 70))
+		t.Repeat(map[string]func(*rapid.T){
+			"set": func(t *rapid.T) {
+				id := ids.Draw(t, "id")
+				seq++
+				f := filed{growing{rapid.IntRange(0, 99).Draw(t, "value"), rate.Draw(t, "rate"), seq}, level.Draw(t, "level")}
+				h.Set(id, f.level, f.key)
+				want[id] = f
+			},
+			"wait": func(t *rapid.T) { now += rapid.IntRange(0, 9).Draw(t, "time") },
+			"remove": func(t *rapid.T) {
+				id := ids.Draw(t, "id")
+				_, in := want[id]
+				delete(want, id)
+				if got := h.Remove(id); got != in {
+					t.Fatalf("Remove(%d) = %v, want %v", id, got, in)
+				}
+			},
+			"": func(t *rapid.T) {
+				for up := range levels {
+					var least uint32
+					found := false
+					for id, f := range want { // the keys are distinct
+						if f.level <= up && (!found || f.key.at(now).less(want[least].key.at(now))) {
+							least, found = id, true
+						}
+					}
+					id, k, at, ok := h.MinUpTo(up)
+					if ok != found || h.AnyUpTo(up) != found {
+						t.Fatalf("MinUpTo(%d) finds %v, AnyUpTo %v, want %v", up, ok, h.AnyUpTo(up), found)
+					}
+					if f := want[least]; ok && (id != least || k != f.key || at != f.level) {
+						t.Fatalf("MinUpTo(%d) = %d (%v) at %d, want %d (%v)", up, id, k, at, least, f)
+					}
+				}
+				all := map[uint32]growing{}
+				maps.Insert(all, h.All)
+				for id, f := range want {
+					if l, ok := h.Level(id); !ok || l != f.level || !h.Contains(id) || all[id] != f.key || h.Key(id) != f.key {
+						t.Fatalf("Level(%d) = %d, %v, key %v, want %v", id, l, ok, all[id], f)
+					}
+				}
+				if _, ok := h.Level(3000); ok || len(all) != len(want) || h.Len() != len(want) {
+					t.Fatalf("%d items, and Len() = %d, want %d", len(all), h.Len(), len(want))
+				}
+			},
+		})
+	})
+}
+
+func TestGroupsDoNotAllocateInSteadyState(t *testing.T) {
+	h := heap.NewGroups(func(a, b growing) bool { return a.at(0).less(b.at(0)) }, func(k growing) int { return k.rate })
+	rng := rand.New(rand.NewPCG(1, 2))
+	step := func() {
+		id := rng.Uint32N(1000)
+		h.Set(id, rng.IntN(2), growing{rng.IntN(1 << 32), rng.IntN(16), uint64(id)})
+		h.Remove(rng.Uint32N(1000))
+	}
+	for range 100_000 {
+		step()
+	}
+	if n := testing.AllocsPerRun(1000, step); n != 0 {
+		t.Errorf("%v allocations a round, want 0", n)
+	}
+}
+
+func TestNilGroupsAreEmpty(t *testing.T) {
+	var h *heap.Groups[growing]
+	_, filed := h.Level(0)
+	_, _, _, least := h.MinUpTo(3)
+	if h.Contains(0) || h.Remove(0) || h.Len() > 0 || filed || h.AnyUpTo(3) || least {
+		t.Error("something is in it")
+	}
+	for range h.All {
+		t.Error("something is in it")
+	}
+}
