@@ -128,7 +128,7 @@ func (c *class) first() (ph *phase, prior, ok bool) {
 func (c *class) inOrder() iter.Seq[*phase] {
 	return func(yield func(*phase) bool) {
 		if c.training.left() > 0 {
-			for _, ph := range c.training.all() {
+			for ph := range c.training.all {
 				if !c.lets(ph) {
 					break
 				}
@@ -150,7 +150,7 @@ func (c *class) inOrder() iter.Seq[*phase] {
 func (c *class) ahead(ph *phase) (list []*phase, trained int) {
 	seen := make(map[*phase]bool)
 	if c.training.left() > 0 {
-		for _, other := range c.training.all() {
+		for other := range c.training.all {
 			if other == ph {
 				return list, 0
 			}

@@ -15,7 +15,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.ledger.AppendRanking(dst, func(list func(*job)) {
 		for _, c := range p.classes {
 			if c.training.left() > 0 {
-				for _, ph := range c.training.all() {
+				for ph := range c.training.all {
 					list(ph.job)
 				}
 			}

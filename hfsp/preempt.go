@@ -155,9 +155,9 @@ func (t *targets) spares(ph *phase, task uint32, start sojourn.Time) bool {
 // it has done no work that could be lost.
 //
 // It takes O(log n) for each task that it names, and for each phase that finds no victim
-// because only training tasks of other phases run. Delay scheduling takes O(n slots) if
-// there is something to start and only tasks that are served later hold slots for it. The
-// case of early tasks takes O(slots).
+// because only training tasks of other phases run. Delay scheduling takes O(slots log slots), and
+// O(slots) for each phase that claims a slot, if there is something to start and only tasks that are
+// served later hold slots for it. The case of early tasks takes O(slots).
 func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
 	for _, c := range p.classes {
 		first, _, ok := c.first()
@@ -324,7 +324,6 @@ type running struct {
 	sojourn.Preemption
 	slot  sojourn.Slot
 	phase *phase
-	place int // of the phase in the order of service
 	start sojourn.Time
 }
 
@@ -358,7 +357,10 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn
 	}
 
 	claimed := make(map[*phase]int)
-	for _, ph := range c.training.all() {
+	for ph := range c.training.all {
+		if left <= 0 || free == 0 && len(victims) == 0 {
+			break
+		}
 		for range min(p.tasks-len(ph.samples), ph.tasks.Pending(), left) {
 			if !claim(ph, func(v running) bool { return v.phase != ph }) {
 				break
@@ -367,22 +369,16 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn
 			left--
 		}
 	}
-	place := -1
-	for it := range c.aging.All() {
+	for it := range c.aging.Marked(claims) {
 		ph := it.Value
-		place++
-		if free == 0 && (len(victims) == 0 || place >= victims[0].place) {
+		if free == 0 && (len(victims) == 0 || !c.aging.Before(it, victims[0].phase.item)) {
 			return dst
-		}
-		if ph.early || !ph.startable() {
-			continue
 		}
 		for range ph.tasks.Pending() - claimed[ph] {
 			// Sizes are rounded. A phase that is smaller only by rounding would not get the slot.
-			if claim(ph, func(v running) bool { return place < v.place && ph.smaller(v.phase) }) {
-				continue
+			if !claim(ph, func(v running) bool { return c.aging.Before(it, v.phase.item) && ph.smaller(v.phase) }) {
+				break
 			}
-			break
 		}
 	}
 	return dst
@@ -408,10 +404,6 @@ func (ph *phase) smaller(other *phase) bool {
 // victims returns the tasks that may be killed, those to be killed first at the
 // front.
 func (p *Policy) victims(c *class) (list []running) {
-	place := make(map[*phase]int)
-	for it := range c.aging.All() {
-		place[it.Value] = len(place)
-	}
 	for s, a := range p.ledger.Attempts() {
 		if s.Class != c.id || p.ledger.Retiring(s.ID) {
 			continue
@@ -421,10 +413,16 @@ func (p *Policy) victims(c *class) (list []running) {
 			continue
 		}
 		list = append(list, running{
-			sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, s, ph, place[ph], a.Start})
+			sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, s, ph, a.Start})
 	}
 	slices.SortFunc(list, func(a, b running) int {
-		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(b.start, a.start), cmp.Compare(b.Task.Index, a.Task.Index))
+		switch {
+		case a.phase == b.phase:
+			return cmp.Or(cmp.Compare(b.start, a.start), cmp.Compare(b.Task.Index, a.Task.Index))
+		case c.aging.Before(b.phase.item, a.phase.item):
+			return -1
+		}
+		return 1
 	})
 	return list
 }

@@ -29,13 +29,12 @@ func (t *training) limit() int {
 // left returns how many more attempts may start by the priority of training.
 func (t *training) left() int { return t.limit() - t.used }
 
-// all returns the phases that have training tasks to start, the first one first.
-func (t *training) all() (list []*phase) {
+// all iterates over the phases that have training tasks to start, the first one first. The first k
+// take O(k log k).
+func (t *training) all(yield func(*phase) bool) {
 	order := t.queue.Cursor()
-	for _, k, ok := order.Next(); ok; _, k, ok = order.Next() {
-		list = append(list, k.phase)
+	for _, k, ok := order.Next(); ok && yield(k.phase); _, k, ok = order.Next() {
 	}
-	return list
 }
 
 // A trainingKey orders phases in training: the least initial size first [HFSP,
