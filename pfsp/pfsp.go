@@ -36,11 +36,13 @@ type class struct {
 
 	// probes holds the phases that have something to start and may do so out of
 	// turn, by the number of tasks that they have started, in the order of V.
-	probes []*heap.Heap[*slack.Item[*phase]]
+	probes []*heap.Heap[place]
 
 	// levels holds the phases that have something to start by their levels, in the order
 	// of V. It is nil if nothing is reserved.
-	levels *heap.Levels[*slack.Item[*phase]]
+	levels *heap.Levels[place]
+
+	late func(*slack.Item[*phase], sojourn.Time) // becomesLate
 
 	choice *phase // whose turn it is, if chosen
 	chosen bool
@@ -65,7 +67,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		return err
 	}
 	for _, c := range p.classes {
-		c.system.Advance(ev.At, nil)
+		c.system.Advance(ev.At, c.late)
 		c.chosen = false
 	}
 	var told *sojourn.Job // before a revision
@@ -113,8 +115,9 @@ func (p *Policy) class(id sojourn.Class) *class {
 		c := &class{id: sojourn.Class(len(p.classes)), system: slack.New[*phase](p.lateMode())}
 		c.system.Advance(p.ledger.Now(), nil)
 		if p.reserve != nil {
-			c.levels = heap.NewLevels((*slack.Item[*phase]).Before)
+			c.levels = heap.NewLevels(place.before)
 		}
+		c.late = c.becomesLate
 		p.classes = append(p.classes, c)
 	}
 	return p.classes[id]
@@ -351,8 +354,8 @@ func (p *Policy) choose(c *class) *phase {
 // the gate is closed to it, it is to those behind it.
 func (c *class) probe(gated bool) *phase {
 	for _, q := range c.probes {
-		if it, ok := q.MinKey(); ok && (!gated || c.open(it)) {
-			return it.Value
+		if first, ok := q.MinKey(); ok && (!gated || c.open(first.item)) {
+			return first.item.Value
 		}
 	}
 	return nil

@@ -110,7 +110,7 @@ func (p *Policy) file(c *class, ph *phase) {
 	ready := ph.item.State() == slack.Ready
 	if c.levels != nil {
 		if ready {
-			c.levels.Set(ph.item.ID(), int(ph.level), ph.item)
+			c.levels.Set(ph.item.ID(), int(ph.level), placeOf(ph.item))
 		} else {
 			c.levels.Remove(ph.item.ID())
 		}
@@ -122,12 +122,34 @@ func (p *Policy) file(c *class, ph *phase) {
 	if ph.queue != ph.begun {
 		c.unprobe(ph)
 		for len(c.probes) <= ph.begun {
-			c.probes = append(c.probes, heap.New((*slack.Item[*phase]).Before))
+			c.probes = append(c.probes, heap.New(place.before))
 		}
 		ph.queue = ph.begun
-		c.probes[ph.queue].Set(ph.item.ID(), ph.item)
+		c.probes[ph.queue].Set(ph.item.ID(), placeOf(ph.item))
 	}
 }
+
+// becomesLate updates what is filed of an item that has become late.
+func (c *class) becomesLate(it *slack.Item[*phase], _ sojourn.Time) {
+	if q := it.Value.queue; q >= 0 {
+		c.probes[q].Set(it.ID(), placeOf(it))
+	}
+	if c.levels != nil {
+		if level, ok := c.levels.Level(it.ID()); ok {
+			c.levels.Set(it.ID(), level, placeOf(it))
+		}
+	}
+}
+
+// A place is an item with its place in V, which is compared without a look at the item.
+type place struct {
+	slack.Place
+	item *slack.Item[*phase]
+}
+
+func placeOf(it *slack.Item[*phase]) place { return place{it.Place(), it} }
+
+func (p place) before(other place) bool { return p.Place.Before(other.Place) }
 
 // unfile undoes file, before the place of the phase in V changes.
 func (c *class) unfile(ph *phase) {

@@ -58,8 +58,8 @@ func (p *Policy) allowed(c *class, turn *phase) (ph *phase, inTurn bool) {
 		return turn, true
 	}
 	if highest >= 0 {
-		if _, it, _, ok := c.levels.MinUpTo(highest); ok {
-			return it.Value, false
+		if _, first, _, ok := c.levels.MinUpTo(highest); ok {
+			return first.item.Value, false
 		}
 	}
 	return nil, false

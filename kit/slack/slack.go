@@ -74,6 +74,16 @@ func (it *Item[T]) ID() uint32 { return it.id }
 // order of two items.
 func (it *Item[T]) Before(other *Item[T]) bool { return it.key.less(other.key) }
 
+// A Place is where an item stands in V. It can be compared without a look at the item.
+type Place struct{ key key }
+
+// Place returns the place of the item. It changes when the item is revised, and when it becomes late, which
+// Advance tells: the order stays the same then.
+func (it *Item[T]) Place() Place { return Place{it.key} }
+
+// Before reports whether the item of this place goes before that of another.
+func (p Place) Before(other Place) bool { return p.key.less(other.key) }
+
 // constrains reports whether others must wait for the item.
 func (it *Item[T]) constrains() bool { return it.state != Drained }
 
