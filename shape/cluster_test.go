@@ -570,6 +570,57 @@ func TestAShrinkEndsAReservation(t *testing.T) {
 	}
 }
 
+// reservedFirst returns two nodes full of small tasks, of which the first is reserved for a task of 8.
+func reservedFirst(t *testing.T) *driver {
+	run := newDriver(t, newFIFO(t), shape.Options{Shapes: []shape.Resources{{1}, {8}}, Patience: 10})
+	run.node(1, 8)
+	run.node(2, 8)
+	run.job(1, "", 0, 1000)
+	run.offer()
+	run.now = 5
+	run.endOn(1) // another small task starts, so that these are not due before 15
+	run.job(2, "", 1, 1)
+	run.now = 10
+	run.offer()
+	return run
+}
+
+// endOn ends an attempt on a node, and offers what is free.
+func (d *driver) endOn(node sojourn.NodeID) {
+	d.end(slices.IndexFunc(d.running, func(a attempt) bool { return a.node == node }))
+	d.offer()
+}
+
+// If a reserved node leaves, another one is reserved at once.
+func TestALossMovesAReservation(t *testing.T) {
+	run := reservedFirst(t)
+	delete(run.rooms, 1)
+	run.must(run.c.AppendLoss(nil, run.now, 1))
+	run.offer()
+	for range 8 {
+		run.endOn(2)
+	}
+	if last := run.running[len(run.running)-1]; last.node != 2 || last.class != 1 {
+		t.Errorf("after 8 tasks have ended on node 2, the latest start is %+v, want the task of 8 there", last)
+	}
+}
+
+// If a class is served elsewhere, the node that was reserved for it has its room back at once.
+func TestAReservedNodeThatIsNotNeededOpens(t *testing.T) {
+	run := reservedFirst(t)
+	run.endOn(1)
+	if len(run.running) != 15 {
+		t.Fatalf("%d tasks run, want 15: node 1 is reserved", len(run.running))
+	}
+	run.node(3, 8)
+	id, ok := run.c.Policy().(sojourn.Seeker).Seek(1)
+	if !ok {
+		t.Fatal("the task of 8 does not want node 3")
+	}
+	run.start(id)
+	run.check(false)
+}
+
 // The node that is reserved is the one where the least must end, in parts of the node; among equals
 // the one of the least ID, in whatever order nodes came.
 func TestTheEmptiestNodeIsReserved(t *testing.T) {
