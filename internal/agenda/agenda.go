@@ -173,7 +173,7 @@ func (a *Agenda) skip() {
 	}
 }
 
-// drop removes what is stale from a bucket above the first.
+// drop removes what is stale from a bucket.
 func (a *Agenda) drop(i int) {
 	if a.stale == 0 {
 		return
