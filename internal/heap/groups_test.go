@@ -87,7 +87,7 @@ func TestGroupsDoNotAllocateInSteadyState(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	step := func() {
 		id := rng.Uint32N(1000)
-		h.Set(id, rng.IntN(2), growing{rng.IntN(1 << 32), rng.IntN(16), uint64(id)})
+		h.Set(id, rng.IntN(2), growing{rng.IntN(1 << 30), rng.IntN(16), uint64(id)})
 		h.Remove(rng.Uint32N(1000))
 	}
 	for range 100_000 {
