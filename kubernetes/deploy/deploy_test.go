@@ -261,7 +261,7 @@ func TestScheduler(t *testing.T) {
 	}
 }
 
-// The same of the command that gives turns to Jobs, which has no dashboard.
+// The same of the command that gives turns to Jobs.
 func TestJobs(t *testing.T) {
 	c := kubetest.Start(t, "job-controller", "garbage-collector-controller")
 	cl := c.Client()
@@ -276,7 +276,7 @@ func TestJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch(t, c, find[appsv1.Deployment](t, list, "Deployment"), kubeconfig, "-slots=3")
+	address := launch(t, c, find[appsv1.Deployment](t, list, "Deployment"), kubeconfig, "-slots=3")
 	managed := func(j *batchv1.Job) *batchv1.Job {
 		j.Labels = map[string]string{suspend.Managed: "true"}
 		return j
@@ -299,6 +299,8 @@ func TestJobs(t *testing.T) {
 		})
 	}
 	waitFor(t, "second event", func() bool { return slices.Contains(w.Used(), "patch events") })
+	_, metrics := get(t, "http://"+address+"/metrics")
+	checkDashboard(t, "jobs-dashboard.json", metrics)
 	c.Stop("sojourn-jobs")
 	want := slices.DeleteFunc(granted(t, list), func(verb string) bool {
 		return strings.HasPrefix(verb, "list ") && !slices.Contains(w.Used(), verb)
