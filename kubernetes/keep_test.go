@@ -256,3 +256,54 @@ func TestOldestGangIsKept(t *testing.T) {
 		}
 	}
 }
+
+// If a node leaves, so that a gang does not fit any more, the places that were kept for it are others'. It gets them
+// again when the node is back.
+func TestKeptGangThatFitsNoMore(t *testing.T) {
+	for _, policy := range gangPolicies {
+		t.Run(policy, func(t *testing.T) {
+			w, one, node := newGangStage(t, policy, time.Second)
+			node("n", 2, false)
+			node("m", 1, false)
+			running := map[string][]types.UID{} // by node
+			step := func(want int, what string) {
+				t.Helper()
+				w.now = w.now.Add(time.Second)
+				w.settle()
+				for _, b := range w.order {
+					running[b.node] = append(running[b.node], b.uid)
+				}
+				w.carryOut()
+				if got := len(w.order); got != want {
+					t.Fatalf("%s: %d pods are bound, want %d", what, got, want)
+				}
+			}
+			end := func(node string) {
+				w.end(running[node][0])
+				running[node] = running[node][1:]
+			}
+			for range 20 {
+				w.newPod(one)
+			}
+			step(3, "small pods")
+			gang := w.newJob(3, map[string]string{Gang: ""}, one)
+			step(0, "a gang comes")
+			end("n")
+			step(0, "one of three places is kept")
+			node("m", 1, true)
+			step(1, "the gang fits no more")
+			node("m", 1, false)
+			step(0, "it fits again")
+			end("n")
+			end("n")
+			step(0, "two of three places are kept")
+			end("m")
+			step(3, "all three are free")
+			for _, p := range gang {
+				if p.Spec.NodeName == "" {
+					t.Errorf("pod %s of the gang waits", p.UID)
+				}
+			}
+		})
+	}
+}

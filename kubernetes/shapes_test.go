@@ -264,6 +264,60 @@ func TestDominantShares(t *testing.T) {
 	}
 }
 
+// What a namespace may have follows the cluster while no new shape comes: the pods wait behind a cordon until then. Of
+// the 40 that are scarce in the end, a has 20 with 20 pods, and b with 5.
+func TestSharesFollowTheNodes(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		b      func(*corev1.PodSpec)
+		memory int64 // before; then 40
+	}{
+		{"cpu becomes scarce", asks(4, 1), 8},
+		{"memory becomes scarce", asks(1, 4), 10_000},
+	} {
+		w := newShapes(t, -1)
+		w.setNode("n", 0, func(n *corev1.Node) {
+			has(1000, 40, tc.memory)(n)
+			n.Spec.Unschedulable = true
+		})
+		for range 30 {
+			w.newPodIn("a", asks(1, 1))
+			w.newPodIn("b", tc.b)
+		}
+		if w.settle(); len(w.order) > 0 {
+			t.Fatalf("%s: %d pods are bound to a cordoned node", tc.name, len(w.order))
+		}
+		w.setNode("n", 0, has(1000, 40, 40))
+		w.settle()
+		got := map[string]int{}
+		for _, b := range w.order {
+			got[w.pods[b.uid].Namespace]++
+		}
+		if got["a"] != 20 || got["b"] != 5 {
+			t.Errorf("%s: pods by namespace: %v, want 20 of a and 5 of b", tc.name, got)
+		}
+	}
+}
+
+// A policy that has been made anew is told of all jobs, so a cluster that changes by up to a quarter keeps the one that it has.
+func TestSmallChangesMakeNoPolicy(t *testing.T) {
+	made := 0
+	w := stageOf(t, Config{Name: "sojourn", Shapes: &Shapes{Policy: counting(&made)}})
+	w.setNode("n", 0, has(1000, 100, 100))
+	w.newPod(asks(1, 1))
+	w.settle()
+	for _, tc := range []struct {
+		cpu  int64
+		want int // policies
+	}{{125, 0}, {75, 0}, {100, 0}, {126, 1}, {158, 1}, {157, 0}, {119, 0}, {118, 1}} {
+		before := made
+		w.setNode("n", 0, has(1000, tc.cpu, 100))
+		if w.settle(); made-before != tc.want {
+			t.Errorf("with %d cpus, %d policies are made, want %d", tc.cpu, made-before, tc.want)
+		}
+	}
+}
+
 // More shapes than classes: pods are placed where they fit, and the policy is made anew seldom.
 func TestManyShapes(t *testing.T) {
 	made := 0
