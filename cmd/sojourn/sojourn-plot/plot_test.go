@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/cli"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/page"
+	"gonum.org/v1/plot/plotter"
 )
 
 // record runs the command with -o and returns the folder.
@@ -159,6 +161,55 @@ func TestRound(t *testing.T) {
 				t.Errorf("%v has the tick %v", c, k)
 			}
 		}
+	}
+}
+
+// An axis ends at the least and the greatest number that is known, of lines and bands: what is none or infinite is not drawn.
+func TestInfiniteNumbers(t *testing.T) {
+	none, inf := math.NaN(), math.Inf(1)
+	p := &page.Plot{Series: []page.Series{
+		{X: page.Numbers{-inf, 2, 3, none, 5, inf}, Y: page.Numbers{1, inf, 20, 30, 40, 50}, Low: page.Numbers{none, none, 10, none, -inf, none}},
+		{X: page.Numbers{4}, Y: page.Numbers{60}, Low: page.Numbers{0.5}, High: page.Numbers{70}},
+	}}
+	if got, want := bounds(p, true), [2]float64{2, 5}; got != want {
+		t.Errorf("axis x from and to %v, want %v", got, want)
+	}
+	if got, want := bounds(p, false), [2]float64{0.5, 70}; got != want {
+		t.Errorf("axis y from and to %v, want %v", got, want)
+	}
+	if got, want := known(p.Series[0].X, p.Series[0].Y, 1, 10), (plotter.XYs{{X: 3, Y: 2}, {X: 5, Y: 4}}); !slices.Equal(got, want) {
+		t.Errorf("points %v, want %v", got, want)
+	}
+}
+
+// A line of one point is a picture whose axes have ticks and name the line.
+func TestLineOfOnePoint(t *testing.T) {
+	for _, scale := range []page.Scale{page.Linear, page.Log, page.SymLog} {
+		for _, steps := range []bool{false, true} {
+			p := page.Plot{ID: "a", X: page.Axis{Label: "across", Unit: "s", Scale: scale}, Y: page.Axis{Label: "up"}, Steps: steps,
+				Series: []page.Series{{Name: "alone", X: page.Numbers{30}, Y: page.Numbers{1}}, {Name: "none"}}}
+			out, err := picture(&p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out.X.Min > 30 || out.X.Max < 30 || out.Y.Min > 1 || out.Y.Max < 1 {
+				t.Errorf("%q, steps %v: the point is outside of %v to %v and %v to %v", scale, steps, out.X.Min, out.X.Max, out.Y.Min, out.Y.Max)
+			}
+			canvas, err := out.WriterTo(12*72/2.54, 8*72/2.54, "svg")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text strings.Builder
+			if _, err := canvas.WriteTo(&text); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(text.String(), "NaN") || strings.Contains(text.String(), "Inf") || !strings.Contains(text.String(), ">alone<") {
+				t.Errorf("%q, steps %v: the picture lacks the line, or a place in it is none:\n%s", scale, steps, &text)
+			}
+		}
+	}
+	if got := round(30, 30); len(got) != 1 || got[0].Value != 30 || got[0].Label != "30" {
+		t.Errorf("ticks %v, want one at 30", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,6 +58,26 @@ func TestNamesAreEscaped(t *testing.T) {
 	}
 	if got := read.Plots[0].Series[0].Name; got != hostile || read.Gantt.Runs[0].Name != hostile {
 		t.Errorf("name in the data %q, want %q", got, hostile)
+	}
+}
+
+// Numbers that are none or infinite are null in the data, so that a page leaves them out and can be read.
+func TestNumbersInTheData(t *testing.T) {
+	got, err := json.Marshal(Numbers{1.5, math.NaN(), math.Inf(1), math.Inf(-1), -2e9, 1.0 / 3, 0})
+	if want := "[1.5,null,null,null,-2e+09,0.33333,0]"; err != nil || string(got) != want {
+		t.Errorf("%s and %v, want %s", got, err, want)
+	}
+}
+
+// The data of a page tell which share of the attempts is drawn: with less than all, it says that its numbers are estimates.
+func TestShareInTheData(t *testing.T) {
+	for _, share := range []float64{1, 0.25} {
+		g := NewGantt(0, 1)
+		g.AddRun(Lanes{Share: share}, nil, nil, nil, nil)
+		text, err := json.Marshal(g)
+		if want := `"share":` + strconv.FormatFloat(share, 'g', -1, 64) + ","; err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s and %v, want %s", text, err, want)
+		}
 	}
 }
 

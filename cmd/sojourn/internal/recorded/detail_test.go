@@ -29,6 +29,9 @@ func TestPageShowsTheRun(t *testing.T) {
 	if !slices.Equal(lanes.Slots, []string{"n1/0", "n1/1"}) {
 		t.Errorf("slots %q, want n1/0 and n1/1", lanes.Slots)
 	}
+	if lanes.Share != 1 {
+		t.Errorf("%v of the attempts are drawn, want all", lanes.Share)
+	}
 	// Sojourn times 10 and 14 s, slowdowns 1 and 2.8; tasks took 25 s of 2 slots for 15 s.
 	want := []string{"fifo", "2", "12.0", "10.0", "14.0", "14.0", "14.0", "1.90", "2.80", "0", "0", "0", "15.0", "83.3"}
 	if got := cellTexts(one.Tables[0].Rows[0]); !slices.Equal(got, want) {

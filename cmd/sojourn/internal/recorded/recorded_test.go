@@ -160,6 +160,20 @@ func TestECDF(t *testing.T) {
 	})
 }
 
+// The line of equal numbers is one point, where the share goes from 0 to 1. No number is no line.
+func TestECDFOfEqualNumbers(t *testing.T) {
+	s := ecdf("fifo", []float64{7, math.NaN(), 7}, 0)
+	if s.Name != "fifo" || !slices.Equal(s.X, []float64{7}) || !slices.Equal(s.Y, []float64{1}) {
+		t.Errorf("%+v, want one point at 7 and 1", s)
+	}
+	if s := ecdf("", []float64{-3, 0.5}, 1); !slices.Equal(s.X, []float64{1, 1}) || !slices.Equal(s.Y, []float64{0.5, 1}) {
+		t.Errorf("%+v, want two points at 1", s)
+	}
+	if s := ecdf("", []float64{math.NaN()}, 0); len(s.X) != 0 || len(s.Y) != 0 {
+		t.Errorf("%+v, want no point", s)
+	}
+}
+
 // A sample has at most as many boxes as it may, all of those of the slots that it keeps unless
 // one slot has too many, and counts what it was given.
 func TestSampler(t *testing.T) {
@@ -209,6 +223,9 @@ func TestSampleIsAnnounced(t *testing.T) {
 	want := "fifo: This is a sample: 50,001 of 100,001 attempts (about 1 of every 2 slots is drawn). Numbers, lines and tables count all."
 	if len(r.Notes) != 1 || r.Notes[0] != want {
 		t.Errorf("notes %q, want %q", r.Notes, want)
+	}
+	if got, want := r.Gantt.Runs[0].Share, 50_001.0/100_001; got != want {
+		t.Errorf("%v of the attempts are drawn, want %v", got, want)
 	}
 	if _, err := json.Marshal(r.Gantt); err != nil {
 		t.Error(err)
