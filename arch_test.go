@@ -62,7 +62,7 @@ func kindOf(dir string) kind {
 	case "sojourntest", "sojourntest/scenario", "sojourntest/choice", "internal/gpstest", "internal/histories", "internal/snapshottest", "sojourntest/steady":
 		return helper
 	}
-	if dir == "internal/constructors" {
+	if dir == "internal/constructors" || dir == "internal/constructors/pooled" {
 		return gathered
 	}
 	switch top, _, _ := strings.Cut(dir, "/"); top {
@@ -880,6 +880,9 @@ func LowerBound(Instance) error { return nil }`
 			"hfsp/a.go:1: imports internal/constructors: a policy imports the root package, the kit and internal packages only"},
 		{"all policies and kit", "internal/constructors/a.go", `package constructors; import _ ` + m + `/kit/queue"`,
 			"internal/constructors/a.go:1: imports kit/queue: all policies behind their interface, for tests imports policies only"},
+		{"all policies and the one with pools", "internal/constructors/pooled/a.go", `package pooled; import (_ ` + m + `/fair"; _ ` + m + `/internal/constructors")`, ""},
+		{"one with pools and kit", "internal/constructors/pooled/a.go", `package pooled; import _ ` + m + `/kit/queue"`,
+			"internal/constructors/pooled/a.go:1: imports kit/queue: all policies behind their interface, for tests imports policies only"},
 		{"all policies, outside", "fair/a_test.go", `package fair_test; import _ ` + m + `/internal/constructors"`, ""},
 		{"sim test and help", "sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
 		{"ledger and help", "kit/ledger/a.go", `package ledger; import _ ` + m + `/sojourntest/steady"`,

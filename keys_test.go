@@ -20,6 +20,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -332,7 +333,7 @@ func stories() (list []story) {
 		return constructors.MarS(mars.Options{Batch: 3 * time.Second, Commit: true})
 	}, threeJobs)
 	with("fair with pools", func() (sojourn.Policy, error) {
-		return constructors.Fair(fair.Options{
+		return pooled.Fair(fair.Options{
 			Pools: map[string]fair.Pool{
 				"bounded": {Min: fair.Slots{0: 2}, Max: fair.Slots{0: 2}},
 				"own":     {Policy: func() sojourn.Policy { return newFIFO(nil) }},
@@ -351,7 +352,7 @@ func stories() (list []story) {
 		s.drain()
 	})
 	with("fair with costs", func() (sojourn.Policy, error) {
-		return constructors.Fair(fair.Options{Cost: fair.Cost{0: {1 << 28, 1}, 1: {1, 1 << 30}}})
+		return pooled.Fair(fair.Options{Cost: fair.Cost{0: {1 << 28, 1}, 1: {1, 1 << 30}}})
 	}, threeJobs)
 	with("rtmr of which a slot is lost", func() (sojourn.Policy, error) { return constructors.RTMR(rtmr.Options{}) }, func(s *stage) {
 		s.add(0, 1)

@@ -16,6 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mars"
@@ -52,7 +53,7 @@ var rigid = []maker{
 var placing = []maker{
 	madeBy("default", constructors.LeastWork),
 	madeBy("fifo", constructors.FIFO),
-	madeBy("fair", constructors.Fair),
+	madeBy("fair", pooled.Fair),
 	madeBy("srpt", constructors.SRPT),
 	madeBy("fsp", constructors.FSP),
 	madeBy("las", constructors.LAS),
@@ -319,7 +320,7 @@ func TestNewValidates(t *testing.T) {
 		options interface{ Validate() error }
 		make    func() (sojourn.Policy, error)
 	}{
-		{fair.Options{Delay: minus}, func() (sojourn.Policy, error) { return constructors.Fair(fair.Options{Delay: minus}) }},
+		{fair.Options{Delay: minus}, func() (sojourn.Policy, error) { return pooled.Fair(fair.Options{Delay: minus}) }},
 		{baseline.SRPTOptions{DefaultTaskTime: minus}, func() (sojourn.Policy, error) {
 			return constructors.SRPT(baseline.SRPTOptions{DefaultTaskTime: minus})
 		}},

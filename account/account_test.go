@@ -12,6 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -31,7 +32,7 @@ func TestConformance(t *testing.T) {
 	sojourntest.Run(t, newPolicy, sojourntest.Options{Others: []func() sojourn.Policy{
 		func() sojourn.Policy { return account.New(nil) },
 		func() sojourn.Policy {
-			p, err := constructors.Fair(fair.Options{})
+			p, err := pooled.Fair(fair.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

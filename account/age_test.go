@@ -10,6 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"pgregory.net/rapid"
 )
@@ -20,8 +21,8 @@ import (
 func TestRebuildKeepsTheOrder(t *testing.T) {
 	for name, newPolicy := range map[string]func() sojourn.Policy{
 		"fifo":         constructors.FIFO.With(fifo.Options{}),
-		"fair":         constructors.Fair.With(fair.Options{}),
-		"fair,arrival": constructors.Fair.With(fair.Options{Ties: fair.Arrival}),
+		"fair":         pooled.Fair.With(fair.Options{}),
+		"fair,arrival": pooled.Fair.With(fair.Options{Ties: fair.Arrival}),
 		"leastwork":    constructors.LeastWork.With(leastwork.Options{}),
 		"srpt":         constructors.SRPT.With(baseline.SRPTOptions{}),
 		"las":          constructors.LAS.With(baseline.LASOptions{}),

@@ -18,6 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/pfsp"
 	"github.com/sojourn-sched/sojourn/sim"
@@ -45,7 +46,7 @@ func subjects() map[string]func() sojourn.Policy {
 		"hfsp":      constructors.HFSP.With(hfsp.Options{Preemption: hfsp.Kill}),
 		"td":        constructors.TD.With(td.Options{}),
 		"fair": func() sojourn.Policy {
-			return constructors.Fair.Must(fair.Options{Delay: wait, RackDelay: &wait,
+			return pooled.Fair.Must(fair.Options{Delay: wait, RackDelay: &wait,
 				Preemption: fair.Preemption{FairTimeout: 2 * time.Second, Interval: time.Second}})
 		},
 	}

@@ -26,16 +26,20 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
-// constructor returns a function that makes policies under some options.
+// with returns a function that makes policies under some options.
+func with(opts fair.Options) func() sojourn.Policy {
+	return func() sojourn.Policy { return newWith(opts) }
+}
+
 // guests are all policies that a pool can have, with options that make them wait.
 var guests = map[string]func() sojourn.Policy{
 	"deadline":     constructors.Deadline.With(baseline.DeadlineConstraintOptions{HoldSlots: true}),
-	"fair":         constructors.Fair.With(fair.Options{Order: fair.Deficit}),
-	"fair,fair":    constructors.Fair.With(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: constructors.Fair.With(fair.Options{Delay: 2})}}}),
-	"fair,hfsp":    constructors.Fair.With(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructors.HFSP.With(hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2})}}}),
-	"fair,kill":    constructors.Fair.With(fair.Options{Preemption: fair.Preemption{FairTimeout: time.Millisecond, Interval: time.Millisecond}}),
-	"fair,mars":    constructors.Fair.With(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructors.MarS.With(mars.Options{Interval: 3})}}}),
-	"fair,wait":    constructors.Fair.With(fair.Options{Delay: 3}),
+	"fair":         with(fair.Options{Order: fair.Deficit}),
+	"fair,fair":    with(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: with(fair.Options{Delay: 2})}}}),
+	"fair,hfsp":    with(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructors.HFSP.With(hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2})}}}),
+	"fair,kill":    with(fair.Options{Preemption: fair.Preemption{FairTimeout: time.Millisecond, Interval: time.Millisecond}}),
+	"fair,mars":    with(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructors.MarS.With(mars.Options{Interval: 3})}}}),
+	"fair,wait":    with(fair.Options{Delay: 3}),
 	"fifo":         constructors.FIFO.With(fifo.Options{}),
 	"fsp":          constructors.FSP.With(baseline.FSPOptions{}),
 	"fsp,share":    constructors.FSP.With(baseline.FSPOptions{Late: baseline.LateShare}),

@@ -24,10 +24,10 @@ func TestWakesAtTheEndOfTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom([]time.Duration{time.Millisecond, time.Second, long / 2, long - 1, long}).Draw(t, "length")
 		build := rapid.SampledFrom([]func() sojourn.Policy{
-			constructors.Fair.With(fair.Options{Delay: d, RackDelay: &d}),
-			constructors.Fair.With(fair.Options{Preemption: fair.Preemption{FairTimeout: d, Interval: d}}),
-			constructors.Fair.With(fair.Options{Preemption: fair.Preemption{MinTimeout: 1, Interval: d}, Pools: map[string]fair.Pool{"b": {Min: fair.Slots{0: 3}}}}),
-			constructors.Fair.With(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: constructors.HFSP.With(hfsp.Options{Delta: d, NodeDelay: d, RackDelay: d})}}}),
+			with(fair.Options{Delay: d, RackDelay: &d}),
+			with(fair.Options{Preemption: fair.Preemption{FairTimeout: d, Interval: d}}),
+			with(fair.Options{Preemption: fair.Preemption{MinTimeout: 1, Interval: d}, Pools: map[string]fair.Pool{"b": {Min: fair.Slots{0: 3}}}}),
+			with(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: constructors.HFSP.With(hfsp.Options{Delta: d, NodeDelay: d, RackDelay: d})}}}),
 			constructors.RTMR.With(rtmr.Options{Latency: d}),
 			constructors.TD.With(td.Options{HotPolicy: td.Strict, Theta: 1, SplitTime: d}),
 		}).Draw(t, "policy")

@@ -16,7 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/history"
-	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/sim"
 	"github.com/sojourn-sched/sojourn/sojourntest"
@@ -32,7 +32,7 @@ func must[P sojourn.Policy](p P, err error) sojourn.Policy {
 // The policies, the first of which differs from each of the others sooner or later.
 var policies = []func() sojourn.Policy{
 	func() sojourn.Policy { return must(fifo.New(fifo.Options{})) },
-	constructors.Fair.With(fair.Options{}),
+	pooled.Fair.With(fair.Options{}),
 	func() sojourn.Policy { return must(baseline.NewSRPT(baseline.SRPTOptions{})) },
 	func() sojourn.Policy { return must(baseline.NewLAS(baseline.LASOptions{})) },
 }

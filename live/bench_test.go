@@ -8,6 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -17,7 +18,7 @@ import (
 func common() map[string]func() sojourn.Policy {
 	return map[string]func() sojourn.Policy{
 		"fifo":      newFIFO,
-		"fair":      constructors.Fair.With(fair.Options{}),
+		"fair":      pooled.Fair.With(fair.Options{}),
 		"hfsp":      constructors.HFSP.With(hfsp.Options{}),
 		"pfsp":      constructors.PFSP.With(pfsp.Options{}),
 		"leastwork": constructors.LeastWork.With(leastwork.Options{}),

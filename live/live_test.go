@@ -17,6 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/rtmr"
@@ -442,7 +443,7 @@ func TestPreemption(t *testing.T) {
 func TestFairPreemption(t *testing.T) {
 	for _, tc := range []struct{ every, end time.Duration }{{1, 36 * ms}, {0, 51 * ms}, {-1, 101 * ms}} {
 		synctest.Test(t, func(t *testing.T) {
-			policy := constructors.Fair.Must(fair.Options{Preemption: fair.Preemption{FairTimeout: 20 * ms, Interval: 5 * ms}})
+			policy := pooled.Fair.Must(fair.Options{Preemption: fair.Preemption{FairTimeout: 20 * ms, Interval: 5 * ms}})
 			p := must(live.New(policy, live.Options{Slots: 2, Preempt: tc.every}))
 			now := stopwatch()
 			long := bag(2, sleep(100*ms))
@@ -666,7 +667,7 @@ func TestClockThatJumps(t *testing.T) {
 		at := []time.Duration{5 * time.Hour, 0, 3, 100 * time.Hour, time.Hour, -7}
 		i := 0
 		now := func() sojourn.Time { i++; return sojourn.Time(at[i%len(at)]) } // under the lock of the pool
-		policy := constructors.Fair.Must(fair.Options{Delay: time.Second, RackDelay: new(time.Duration), Preemption: fair.Preemption{FairTimeout: ms, Interval: ms}})
+		policy := pooled.Fair.Must(fair.Options{Delay: time.Second, RackDelay: new(time.Duration), Preemption: fair.Preemption{FairTimeout: ms, Interval: ms}})
 		p := must(live.New(policy, live.Options{Slots: 3, Now: now, Preempt: 1}))
 		var jobs []*live.Handle
 		for k := range 30 {

@@ -16,6 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/live"
 )
 
@@ -79,7 +80,7 @@ func (w *ward) run(seed uint64) func(context.Context, live.Task) error {
 func TestSoak(t *testing.T) {
 	policies := common()
 	policies["fair"] = func() sojourn.Policy {
-		return constructors.Fair.Must(fair.Options{Preemption: fair.Preemption{FairTimeout: 2 * ms, Interval: ms}, Delay: ms, RackDelay: new(time.Duration)})
+		return pooled.Fair.Must(fair.Options{Preemption: fair.Preemption{FairTimeout: 2 * ms, Interval: ms}, Delay: ms, RackDelay: new(time.Duration)})
 	}
 	policies["hfsp"] = constructors.HFSP.With(hfsp.Options{Preemption: hfsp.Kill})
 	policies["locked"] = func() sojourn.Policy { return sojourn.NewLocked(newFIFO()) }

@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -47,7 +48,7 @@ func (p picky) Observe(ev sojourn.Event) error {
 
 var candidates = map[string]func() sojourn.Policy{
 	"fifo":      newFIFO,
-	"fair":      func() sojourn.Policy { return constructors.Fair.Must(fair.Options{}) },
+	"fair":      func() sojourn.Policy { return pooled.Fair.Must(fair.Options{}) },
 	"leastwork": constructors.LeastWork.With(leastwork.Options{}),
 	"pfsp":      constructors.PFSP.With(pfsp.Options{}),
 	"picky":     func() sojourn.Policy { return picky{newFIFO()} },

@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/shape"
 )
@@ -393,7 +394,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := constructors.Fair(fair.Options{})
+	plain, err := pooled.Fair(fair.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -24,7 +25,7 @@ func BenchmarkRun(b *testing.B) {
 	}{
 		{"policy=fifo/slots=90", 90, func() sojourn.Policy { return constructors.FIFO.Must(fifo.Options{}) }},
 		{"policy=fifo/slots=10000", 10000, func() sojourn.Policy { return constructors.FIFO.Must(fifo.Options{}) }},
-		{"policy=fair/slots=90", 90, func() sojourn.Policy { return constructors.Fair.Must(fair.Options{}) }},
+		{"policy=fair/slots=90", 90, func() sojourn.Policy { return pooled.Fair.Must(fair.Options{}) }},
 		{"policy=fsp/slots=90", 90, func() sojourn.Policy { return constructors.FSP.Must(baseline.FSPOptions{}) }},
 	} {
 		for _, audit := range []bool{false, true} {

@@ -14,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
@@ -257,7 +258,7 @@ func (a *account) check(r *sim.Result) {
 func TestClassesUnderEveryPolicy(t *testing.T) {
 	subjects := []func() sojourn.Policy{
 		constructors.FIFO.With(fifo.Options{}),
-		constructors.Fair.With(fair.Options{}),
+		pooled.Fair.With(fair.Options{}),
 		constructors.SRPT.With(baseline.SRPTOptions{}),
 		constructors.FSP.With(baseline.FSPOptions{}),
 		constructors.LAS.With(baseline.LASOptions{}),

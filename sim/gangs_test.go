@@ -14,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/gang"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/sim"
 	"pgregory.net/rapid"
@@ -73,7 +74,7 @@ func TestGangsByHand(t *testing.T) {
 func TestGangsStartWhole(t *testing.T) {
 	subjects := []func() sojourn.Policy{
 		constructors.FIFO.With(fifo.Options{}),
-		constructors.Fair.With(fair.Options{}),
+		pooled.Fair.With(fair.Options{}),
 		constructors.LeastWork.With(leastwork.Options{}),
 		func() sojourn.Policy { return struct{ sojourn.Policy }{constructors.FIFO.Must(fifo.Options{})} }, // no Seeker, no Explainer
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
-	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 )
 
 // A speculator drives a policy and runs copies of stragglers. A policy knows nothing of copies: for
@@ -97,7 +97,7 @@ func (d *speculator) speculate() {
 // speculation runs 500 jobs of 10 tasks on 20 slots. One attempt of ten takes five times as long. It
 // returns the mean sojourn time, and how many copies there were.
 func speculation(patient int) (mean float64, copies int) {
-	d := &speculator{policy: constructors.Fair.Must(fair.Options{}), patient: patient, slots: make([]attempt, 20),
+	d := &speculator{policy: pooled.Fair.Must(fair.Options{}), patient: patient, slots: make([]attempt, 20),
 		copies: map[sojourn.TaskID]sojourn.JobID{}, origin: map[sojourn.JobID]sojourn.TaskID{}}
 	for i := range d.slots {
 		d.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})

@@ -13,6 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
+	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/sim"
 )
 
@@ -114,7 +115,7 @@ var disciplines = []discipline{
 	{"FIFO", pollaczekKhinchine, func(j *queued) float64 { return j.at },
 		constructors.FIFO.With(fifo.Options{}), 1e-4},
 	{"PS", func(_ size, rho float64) float64 { return 1 / (1 - rho) }, func(*queued) float64 { return 0 },
-		constructors.Fair.With(fair.Options{}), 5},
+		pooled.Fair.With(fair.Options{}), 5},
 	{"LAS", leastAttained, func(j *queued) float64 { return j.size - j.left },
 		constructors.LAS.With(baseline.LASOptions{}), 2},
 	{"SRPT", shortestRemaining, func(j *queued) float64 { return j.left },

@@ -1,4 +1,5 @@
-// Package constructors makes the library's policies for the tests of other packages.
+// Package constructors makes the library's policies for the tests of other packages, but for fair,
+// which package pooled makes.
 //
 // A package that calls hfsp.New compiles the generic structures inside an HFSP policy again, which
 // takes about a second. A package that calls constructors.HFSP does not: it sees a [sojourn.Policy].
@@ -8,7 +9,6 @@ package constructors
 import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/baseline"
-	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/leastwork"
@@ -20,32 +20,32 @@ import (
 
 // Each of these returns a new, empty policy, or what Validate of its options returns.
 var (
-	Conservative = constructor(baseline.NewConservative)
-	Deadline     = constructor(baseline.NewDeadlineConstraint)
-	EASY         = constructor(baseline.NewEASY)
-	Fair         = constructor(fair.New)
-	FCFS         = constructor(baseline.NewFCFS)
-	FIFO         = constructor(fifo.New)
-	FSP          = constructor(baseline.NewFSP)
-	HFSP         = constructor(hfsp.New)
-	HTWF         = constructor(baseline.NewHTWF)
-	HJWF         = constructor(baseline.NewHJWF)
-	HUWF         = constructor(baseline.NewHUWF)
-	LAS          = constructor(baseline.NewLAS)
-	LeastWork    = constructor(leastwork.New)
-	Local        = constructor(baseline.NewLocal)
-	MarS         = constructor(mars.New)
-	PFSP         = constructor(pfsp.New)
-	RTMR         = constructor(rtmr.New)
-	SRPT         = constructor(baseline.NewSRPT)
-	STF          = constructor(baseline.NewSTF)
-	TD           = constructor(td.New)
+	Conservative = Of(baseline.NewConservative)
+	Deadline     = Of(baseline.NewDeadlineConstraint)
+	EASY         = Of(baseline.NewEASY)
+	FCFS         = Of(baseline.NewFCFS)
+	FIFO         = Of(fifo.New)
+	FSP          = Of(baseline.NewFSP)
+	HFSP         = Of(hfsp.New)
+	HTWF         = Of(baseline.NewHTWF)
+	HJWF         = Of(baseline.NewHJWF)
+	HUWF         = Of(baseline.NewHUWF)
+	LAS          = Of(baseline.NewLAS)
+	LeastWork    = Of(leastwork.New)
+	Local        = Of(baseline.NewLocal)
+	MarS         = Of(mars.New)
+	PFSP         = Of(pfsp.New)
+	RTMR         = Of(rtmr.New)
+	SRPT         = Of(baseline.NewSRPT)
+	STF          = Of(baseline.NewSTF)
+	TD           = Of(td.New)
 )
 
 // A Constructor makes policies from options of its type.
 type Constructor[O any] func(O) (sojourn.Policy, error)
 
-func constructor[O any, P sojourn.Policy](build func(O) (P, error)) Constructor[O] {
+// Of returns the Constructor that calls build.
+func Of[O any, P sojourn.Policy](build func(O) (P, error)) Constructor[O] {
 	return func(opts O) (sojourn.Policy, error) {
 		p, err := build(opts)
 		if err != nil {
