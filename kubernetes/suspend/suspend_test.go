@@ -28,8 +28,9 @@ const slots = 4
 // A room is a namespace with a test of its own.
 type room struct {
 	*testing.T
-	name   string
-	client clients.Interface
+	name    string
+	cluster *kubetest.Cluster
+	client  clients.Interface
 
 	mu      sync.Mutex
 	running map[types.UID]time.Time // pods that have not ended, since when they run
@@ -41,8 +42,9 @@ type room struct {
 // many are ready.
 const grace = 1500 * time.Millisecond
 
-func newRoom(t *testing.T, cl clients.Interface, name string) *room {
-	r := &room{T: t, name: name, client: cl, running: map[types.UID]time.Time{}}
+func newRoom(t *testing.T, c *kubetest.Cluster, name string) *room {
+	cl := c.Client()
+	r := &room{T: t, name: name, cluster: c, client: cl, running: map[types.UID]time.Time{}}
 	if _, err := cl.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -79,18 +81,30 @@ func (r *room) see(p *corev1.Pod, gone bool) {
 	}
 }
 
-// start runs a controller until the function it returns is called, which returns how many patches it wrote.
-func (r *room) start(policy string) (stop func() int) {
+// controller makes one that competes for the Lease of the room.
+func (r *room) controller(cl clients.Interface, policy string) *suspend.Controller {
 	r.Helper()
 	p, err := catalog.Builtin().Make(policy)
 	if err != nil {
 		r.Fatal(err)
 	}
-	c, err := suspend.New(suspend.Config{Client: r.client, Policy: p, Slots: slots, Namespace: r.name,
+	c, err := suspend.New(suspend.Config{Client: cl, Policy: p, Slots: slots, Namespace: r.name,
 		Lease: &kubernetes.Lease{Namespace: r.name, Name: "jobs", Identity: fmt.Sprint(time.Now().UnixNano())}})
 	if err != nil {
 		r.Fatal(err)
 	}
+	return c
+}
+
+// start runs a controller until the function it returns is called, which returns how many patches it wrote.
+func (r *room) start(policy string) (stop func() int) {
+	r.Helper()
+	return r.startWith(r.client, policy)
+}
+
+func (r *room) startWith(cl clients.Interface, policy string) (stop func() int) {
+	r.Helper()
+	c := r.controller(cl, policy)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
@@ -206,8 +220,10 @@ func (r *room) audit(patches, most int) {
 	}
 }
 
-// What must hold on real servers, with the stock Job controller and the stock scheduler.
-func TestServers(t *testing.T) {
+// newCluster starts servers with one node, where pods of a Job that is named after a duration run for so long, and others
+// for 2 seconds.
+func newCluster(t *testing.T) *kubetest.Cluster {
+	t.Helper()
 	c := kubetest.Start(t, "job-controller", "garbage-collector-controller")
 	cl := c.Client()
 	if err := c.StartScheduler(t.Context(), 1000); err != nil {
@@ -217,19 +233,25 @@ func TestServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := (&kubetest.Kubelet{Client: cl, Run: func(p *corev1.Pod) (time.Duration, corev1.PodPhase) {
-		if d, err := time.ParseDuration(p.Labels[batchv1.JobNameLabel]); err == nil { // named after how long its pods run
+		if d, err := time.ParseDuration(p.Labels[batchv1.JobNameLabel]); err == nil {
 			return d, corev1.PodSucceeded
 		}
 		return 2 * time.Second, corev1.PodSucceeded
 	}}).Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// What must hold on real servers, with the stock Job controller and the stock scheduler.
+func TestServers(t *testing.T) {
+	c := newCluster(t)
 	t.Run("rooms", func(t *testing.T) {
 		for name, test := range map[string]func(*room){
 			"fifo": turns, "fair": turns, "hfsp": turns, "restart": restart, "deleted": deleted, "paused": paused,
-			"bad": bad, "preempt": preempt, "overwritten": overwritten,
+			"bad": bad, "preempt": preempt, "overwritten": overwritten, "faults": faults, "lease": lease,
 		} {
-			t.Run(name, func(t *testing.T) { t.Parallel(); test(newRoom(t, cl, name)) })
+			t.Run(name, func(t *testing.T) { t.Parallel(); test(newRoom(t, c, name)) })
 		}
 	})
 }
