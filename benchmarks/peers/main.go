@@ -15,7 +15,8 @@
 //     that is, and the difference to it what the choice among queues costs.
 //   - floor: an indexed heap of jobs by what runs of them. No fair decision is below it.
 //
-// Times are processor times, the least of several runs that take turns.
+// Times are processor times, the least of several runs that take turns. The rows of one number of jobs or
+// pools are a group, and the last column is the quotient with its first row.
 package main
 
 import (
@@ -57,23 +58,30 @@ func main() {
 			}
 		}
 	}
-	fmt.Printf("%-36s %16s\n", "", "ns, CPU")
+	fmt.Printf("%-36s %12s %12s\n", "", "ns, CPU", "quotient")
+	first := 0
 	for i, r := range list {
-		fmt.Printf("%-36s %16.0f\n", r.name, least[i])
+		if r.group != list[first].group {
+			first = i
+			fmt.Println()
+		}
+		fmt.Printf("%-36s %12.0f %12.1f\n", r.name, least[i], least[i]/least[first])
 	}
 }
 
 // A row is measured by a function that does some operations, and returns the processor time that
 // they took without what goes before.
 type row struct {
-	name string
-	ops  int
-	run  func(ops int) time.Duration
+	group string
+	name  string
+	ops   int
+	run   func(ops int) time.Duration
 }
 
 func rows() (list []row) {
 	for _, n := range []int{1000, 100_000} {
-		list = append(list, row{fmt.Sprintf("floor, %d jobs", n), 200_000, func(ops int) time.Duration { return floor(n, ops) }})
+		group := fmt.Sprint(n, " jobs")
+		list = append(list, row{group, "floor, " + group, 200_000, func(ops int) time.Duration { return floor(n, ops) }})
 		for _, p := range []struct {
 			name string
 			make func() (sojourn.Policy, error)
@@ -83,17 +91,18 @@ func rows() (list []row) {
 			{"hfsp", func() (sojourn.Policy, error) { return hfsp.New(hfsp.Options{}) }},
 			{"leastwork", func() (sojourn.Policy, error) { return leastwork.New(leastwork.Options{}) }},
 		} {
-			list = append(list, row{fmt.Sprintf("sojourn %s, %d jobs", p.name, n), 200_000, func(ops int) time.Duration {
+			list = append(list, row{group, fmt.Sprintf("sojourn %s, %s", p.name, group), 200_000, func(ops int) time.Duration {
 				return decisions(must(p.make()), n, false, ops)
 			}})
 		}
 	}
 	for _, n := range []int{1, 64, 1000} {
+		group := fmt.Sprint(n, " pools")
 		list = append(list,
-			row{fmt.Sprintf("sojourn fair, %d pools", n), 200_000, func(ops int) time.Duration {
+			row{group, "sojourn fair, " + group, 200_000, func(ops int) time.Duration {
 				return decisions(must(fair.New(fair.Options{})), n, true, ops)
 			}},
-			row{fmt.Sprintf("apiserver fair queueing, %d queues", n), 20_000, func(ops int) time.Duration { return fairQueues(n, ops) }})
+			row{group, fmt.Sprintf("apiserver fair queueing, %d queues", n), 20_000, func(ops int) time.Duration { return fairQueues(n, ops) }})
 	}
 	return list
 }

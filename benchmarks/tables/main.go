@@ -1,0 +1,146 @@
+// Command tables prints the tables of docs/cost.md from results/steady.txt and results/peers.txt:
+//
+//	go run ./tables
+//
+// The first lines of a result say on which commit and machine it was measured, and with which command.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	if err := tables(os.Stdout, "results"); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// tables writes the tables of the results in a folder.
+func tables(w io.Writer, dir string) error {
+	for _, t := range []struct {
+		file  string
+		write func(io.Writer, io.Reader) error
+	}{{"steady.txt", steady}, {"peers.txt", peers}} {
+		f, err := os.Open(filepath.Join(dir, t.file))
+		if err != nil {
+			return err
+		}
+		err = t.write(w, f)
+		f.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.file, err)
+		}
+	}
+	return nil
+}
+
+// A column is a benchmark of a package, and the one of the heap in the same run.
+type column struct{ title, pkg, bench, floor string }
+
+var columns = []column{
+	{"`fifo`", "fifo", "BenchmarkSteady", "BenchmarkFloor"},
+	{"`leastwork`", "leastwork", "BenchmarkSteady", "BenchmarkFloor"},
+	{"`fair`", "fair", "BenchmarkSteady", "BenchmarkFloor"},
+	{"`hfsp`", "hfsp", "BenchmarkSteady/hfsp", "BenchmarkSteady/floor"},
+	{"`fsp`", "baseline", "BenchmarkSteady/fsp", "BenchmarkSteady/floor"},
+	{"`srpt`", "baseline", "BenchmarkSteady/srpt", "BenchmarkSteady/floor"},
+	{"`las`", "baseline", "BenchmarkSteady/las", "BenchmarkSteady/floor"},
+	{"`td`", "td", "BenchmarkSteady", "BenchmarkFloor"},
+	{"`mars`", "mars", "BenchmarkSteady", ""},
+	{"`pfsp`", "pfsp", "BenchmarkSteady/default", ""},
+	{"`pfsp:fair-limit=0`", "pfsp", "BenchmarkSteady/k=0", ""},
+}
+
+var (
+	packageLine = regexp.MustCompile(`^pkg: \S*/([a-z]+)$`)
+	resultLine  = regexp.MustCompile(`^(Benchmark\S+/jobs=\d+)-\d+\s+\d+\s+([0-9.]+) ns/op`)
+)
+
+// steady writes what a finish and a decision take: the least of several runs, and the quotient with the heap.
+func steady(w io.Writer, r io.Reader) error {
+	least, pkg := map[string]float64{}, ""
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		if m := packageLine.FindStringSubmatch(lines.Text()); m != nil {
+			pkg = m[1]
+		}
+		m := resultLine.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		ns, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			return err
+		}
+		name := pkg + " " + m[1]
+		if was, ok := least[name]; !ok || ns < was {
+			least[name] = ns
+		}
+	}
+	const sizes = "1,000 100,000 1,000,000"
+	fmt.Fprintf(w, "| live jobs | %s |\n|---|%s\n", strings.ReplaceAll(sizes, " ", " | "), strings.Repeat("---|", 3))
+	for _, c := range columns {
+		fmt.Fprintf(w, "| %s |", c.title)
+		for size := range strings.FieldsSeq(sizes) {
+			jobs := "/jobs=" + strings.ReplaceAll(size, ",", "")
+			ns, ok := least[c.pkg+" "+c.bench+jobs]
+			if !ok {
+				return fmt.Errorf("no result of %s %s%s", c.pkg, c.bench, jobs)
+			}
+			fmt.Fprintf(w, " %s", thousands(ns))
+			if c.floor != "" {
+				floor, ok := least[c.pkg+" "+c.floor+jobs]
+				if !ok {
+					return fmt.Errorf("no result of %s %s%s", c.pkg, c.floor, jobs)
+				}
+				fmt.Fprintf(w, " (%.1f x)", ns/floor)
+			}
+			fmt.Fprint(w, " |")
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+var peerLine = regexp.MustCompile(`^(.+?) +([0-9]+) +([0-9.]+)$`)
+
+// peers writes the rows of command peers, each with its quotient with the first of its group.
+func peers(w io.Writer, r io.Reader) error {
+	rows := 0
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		switch m := peerLine.FindStringSubmatch(lines.Text()); {
+		case strings.HasSuffix(lines.Text(), "quotient"):
+			fmt.Fprintf(w, "| | ns | quotient |\n|---|---|---|\n")
+			rows = 1
+		case rows > 0 && m != nil:
+			ns, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "| %s | %s | %s |\n", m[1], thousands(ns), m[3])
+			rows++
+		}
+	}
+	if rows < 2 {
+		return fmt.Errorf("no rows")
+	}
+	return nil
+}
+
+// thousands returns a number rounded to a whole one, with a comma between thousands.
+func thousands(x float64) string {
+	s := strconv.FormatFloat(x, 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
