@@ -53,7 +53,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	b.Run("las", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewLAS, baseline.LASOptions{}), 100_000) })
 }
 
-// BenchmarkLASRunning measures one finish and one decision while so many jobs run a task, so that the attained
+// BenchmarkLASRunning measures one finish and one decision while so many jobs run a task each. The attained
 // service of all of them grows.
 func BenchmarkLASRunning(b *testing.B) {
 	for _, n := range []int{10, 1000, 100_000} {

@@ -102,17 +102,29 @@ func BenchmarkAdmit(b *testing.B) {
 	for _, booking := range []Booking{Rebook, Chain} {
 		for _, c := range []struct {
 			slots, jobs, tasks int
-			busy               bool
+			busy, tight        bool // tight: the deadline is the earliest that is accepted
 		}{
-			{100_000, 10, 100_000, false}, {100_000, 10, 100_000, true},
-			{100_000, 1000, 100_000, false}, {100_000, 1000, 10_000, false}, {100_000, 1000, 100, false}, {100, 1000, 100, false},
+			{100_000, 10, 100_000, false, false}, {100_000, 10, 100_000, true, false}, {100_000, 10, 100_000, true, true},
+			{100_000, 1000, 100_000, false, false}, {100_000, 1000, 10_000, false, false}, {100_000, 1000, 100, false, false}, {100, 1000, 100, false, false},
 		} {
 			if c.busy && booking == Chain {
 				continue // the chain does not look at what runs
 			}
 			name := fmt.Sprintf("%v/slots=%d/jobs=%d/tasks=%d/busy=%v", booking, c.slots, c.jobs, c.tasks, c.busy)
+			if c.tight {
+				name += "/tight"
+			}
 			b.Run(name, func(b *testing.B) {
 				q := waiting(b, Options{Booking: booking}, c.slots, c.jobs, c.tasks, c.busy)
+				if c.tight {
+					late := *q.head
+					late.Deadline = 1
+					var r *sojourn.RejectedError
+					if err := q.p.Admit(&late); !errors.As(err, &r) || !r.Exact {
+						b.Fatal(err)
+					}
+					q.head.Deadline = r.Offer
+				}
 				for b.Loop() {
 					if err := q.p.Admit(q.head); err != nil {
 						b.Fatal(err)

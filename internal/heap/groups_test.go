@@ -1,7 +1,6 @@
 package heap_test
 
 import (
-	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -20,15 +19,12 @@ func (k growing) at(now int) key { return key{uint64(k.value + k.rate*now), k.se
 // TestGroupsAgainstMap drives a heap of groups and a map side by side while time passes, and compares the
 // least item of every level after every step.
 func TestGroupsAgainstMap(t *testing.T) {
-	type filed struct {
-		key   growing
-		level int
-	}
 	rapid.Check(t, func(t *rapid.T) {
 		levels := rapid.SampledFrom([]int{1, 2, 15}).Draw(t, "levels")
 		now := 0
-		h := heap.NewGroups(func(a, b growing) bool { return a.at(now).less(b.at(now)) }, func(k growing) int { return k.rate })
-		want := map[uint32]filed{}
+		less := func(a, b growing) bool { return a.at(now).less(b.at(now)) }
+		h := heap.NewGroups(less, func(k growing) int { return k.rate })
+		want := map[uint32]filed[growing]{}
 		var seq uint64
 		ids := rapid.OneOf(rapid.Uint32Range(0, 20), rapid.Uint32Range(0, 2000))
 		level := rapid.IntRange(0, levels-1)
@@ -37,47 +33,13 @@ func TestGroupsAgainstMap(t *testing.T) {
 			"set": func(t *rapid.T) {
 				id := ids.Draw(t, "id")
 				seq++
-				f := filed{growing{rapid.IntRange(0, 99).Draw(t, "value"), rate.Draw(t, "rate"), seq}, level.Draw(t, "level")}
+				f := filed[growing]{growing{rapid.IntRange(0, 99).Draw(t, "value"), rate.Draw(t, "rate"), seq}, level.Draw(t, "level")}
 				h.Set(id, f.level, f.key)
 				want[id] = f
 			},
-			"wait": func(t *rapid.T) { now += rapid.IntRange(0, 9).Draw(t, "time") },
-			"remove": func(t *rapid.T) {
-				id := ids.Draw(t, "id")
-				_, in := want[id]
-				delete(want, id)
-				if got := h.Remove(id); got != in {
-					t.Fatalf("Remove(%d) = %v, want %v", id, got, in)
-				}
-			},
-			"": func(t *rapid.T) {
-				for up := range levels {
-					var least uint32
-					found := false
-					for id, f := range want { // the keys are distinct
-						if f.level <= up && (!found || f.key.at(now).less(want[least].key.at(now))) {
-							least, found = id, true
-						}
-					}
-					id, k, at, ok := h.MinUpTo(up)
-					if ok != found || h.AnyUpTo(up) != found {
-						t.Fatalf("MinUpTo(%d) finds %v, AnyUpTo %v, want %v", up, ok, h.AnyUpTo(up), found)
-					}
-					if f := want[least]; ok && (id != least || k != f.key || at != f.level) {
-						t.Fatalf("MinUpTo(%d) = %d (%v) at %d, want %d (%v)", up, id, k, at, least, f)
-					}
-				}
-				all := map[uint32]growing{}
-				maps.Insert(all, h.All)
-				for id, f := range want {
-					if l, ok := h.Level(id); !ok || l != f.level || !h.Contains(id) || all[id] != f.key || h.Key(id) != f.key {
-						t.Fatalf("Level(%d) = %d, %v, key %v, want %v", id, l, ok, all[id], f)
-					}
-				}
-				if _, ok := h.Level(3000); ok || len(all) != len(want) || h.Len() != len(want) {
-					t.Fatalf("%d items, and Len() = %d, want %d", len(all), h.Len(), len(want))
-				}
-			},
+			"wait":   func(t *rapid.T) { now += rapid.IntRange(0, 9).Draw(t, "time") },
+			"remove": func(t *rapid.T) { remove(t, h, want, ids) },
+			"":       func(t *rapid.T) { compareLevels(t, h, want, levels, less) },
 		})
 	})
 }
@@ -107,5 +69,18 @@ func TestNilGroupsAreEmpty(t *testing.T) {
 	}
 	for range h.All {
 		t.Error("something is in it")
+	}
+}
+
+// An item whose key gets another rate is in another group from then on.
+func TestAKeyThatChangesItsGroup(t *testing.T) {
+	now := 0
+	h := heap.NewGroups(func(a, b growing) bool { return a.at(now).less(b.at(now)) }, func(k growing) int { return k.rate })
+	h.Set(0, 0, growing{5, 9, 0})
+	h.Set(1, 0, growing{0, 9, 1})
+	h.Set(0, 0, growing{5, 0, 0})
+	now = 1
+	if id, _, _, _ := h.MinUpTo(0); id != 0 {
+		t.Errorf("the least is %d, want 0, which stays at 5", id)
 	}
 }

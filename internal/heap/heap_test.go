@@ -42,14 +42,7 @@ func TestHeapAgainstMap(t *testing.T) {
 				h.Set(id, k)
 				want[id] = k
 			},
-			"remove": func(t *rapid.T) {
-				id := ids.Draw(t, "id")
-				_, in := want[id]
-				delete(want, id)
-				if got := h.Remove(id); got != in {
-					t.Fatalf("Remove(%d) = %v, want %v", id, got, in)
-				}
-			},
+			"remove": func(t *rapid.T) { remove(t, h, want, ids) },
 			"removeMin": func(t *rapid.T) {
 				if id, ok := h.Min(); ok {
 					h.Remove(id)
