@@ -487,6 +487,41 @@ func TestForgedRecords(t *testing.T) {
 	}
 }
 
+// A head with any byte changed, truncated or not, and a right checksum is read or refused, and no panic.
+func TestForgedHead(t *testing.T) {
+	was := newMemory()
+	mustOpen(t, was, newFIFO(t), Options{}).Close()
+	data := was.names[base(1)].data
+	g, refused := &segment{data: data, at: int64(len(firstLine))}, 0
+	_, size := g.record(g.at)
+	head := data[g.at : g.at+size]
+	const body = room + sumSize + 1 // where what follows the kind of the record begins
+	for at := body; at < len(head); at++ {
+		for value := range 256 {
+			for end := at + 1; end <= len(head); end++ {
+				forged := append(slices.Clone(data[:g.at]), head[:end]...)
+				forged[int(g.at)+at] = byte(value)
+				forged[g.at] = byte(end - room - sumSize)
+				forged = append(forged, data[g.at+size:]...)
+				if (&segment{data: forged, at: g.at}).seal() == 0 {
+					t.Fatalf("%d bytes of a head are no record", end)
+				}
+				m := newMemory()
+				m.names[base(1)] = &content{data: forged}
+				s, _ := openFiles(m, "dir")
+				if j, err := Open(s, newFIFO(t), Options{}); err == nil {
+					j.Close()
+				} else if refused++; !final(err) {
+					t.Fatalf("byte %d is %d: an error without a place: %v", at, value, err)
+				}
+			}
+		}
+	}
+	if refused == 0 {
+		t.Fatal("no forgery was refused")
+	}
+}
+
 // Errors say what to do.
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()

@@ -302,15 +302,16 @@ func (d *decoder) assign(a *sojourn.Assignment) {
 
 // attach reads bytes that belong to a job; they are part of what is read.
 func (d *decoder) attach() (sojourn.JobID, []byte) {
-	id, data := sojourn.JobID(d.uint()), d.b
+	id := sojourn.JobID(d.uint())
+	data := d.b
 	d.b = nil
 	return id, data
 }
 
 func (d *decoder) head() (h head) {
 	h.segment, h.epoch, h.maxJob = d.uint(), d.int(), sojourn.JobID(d.uint())
-	n := d.atMost(uint64(len(d.b)))
-	if !d.bad {
+	n := d.uint()
+	if d.bad = d.bad || n > uint64(len(d.b)); !d.bad {
 		h.name, d.b = string(d.b[:n]), d.b[n:]
 	}
 	return h
