@@ -191,10 +191,12 @@ func (g *generator) bound() float64 {
 
 // offer repairs c and keeps it if it is better than the best point so far.
 func (g *generator) offer(c []float64) {
-	if repaired, v := g.jf.Repair(c); v < g.best.Upper {
-		g.best.C, g.best.Upper = repaired, v
-		g.best.Raw = slices.Clone(c)
-	}
+	g.jf.Repair(c, func(repaired []float64, v float64) {
+		if v < g.best.Upper {
+			g.best.C, g.best.Upper = slices.Clone(repaired), v
+			g.best.Raw = slices.Clone(c)
+		}
+	}).Finish()
 }
 
 // prices returns the prices of the master's dual solution: y_i for B is paid for a

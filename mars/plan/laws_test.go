@@ -566,7 +566,8 @@ func TestBarriersBoundTheMinimum(t *testing.T) {
 			t.Fatal(err)
 		}
 		tolerance := rapid.SampledFrom([]float64{1e6, 1, 0.01, 1e-12}).Draw(t, "tolerance")
-		got := tf.Minimise(d, slices.Clone(tf.Low), tolerance)
+		tf.Minimise(d, slices.Clone(tf.Low), tolerance).Finish()
+		got := d.Lower()
 		// proved is a difference. The amount paid may be far larger than the difference.
 		slack := 1e-12 * paid
 		// A search ends where the rest is worth less than the tolerance, of the weights times a barrier.

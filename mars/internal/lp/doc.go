@@ -3,8 +3,8 @@
 //
 //	program       JobForm: one variable for each job; TaskForm: one for each task
 //	   |
-//	SolveByPrice  moves the prices of a Dual until the bound and a feasible point are close
-//	   |
+//	Search        moves the prices of a Dual until the bound and a feasible point are close,
+//	   |          step by step; SolveByPrice takes all steps at once
 //	Solution      a bound with the prices that prove it, and a feasible point
 //
 // Package plan derives the programs and the search ("How the program is solved").

@@ -1,8 +1,6 @@
 package lp
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -13,16 +11,19 @@ import (
 type Program interface {
 	// Shape returns the machines and the work of each class.
 	Shape() (machines, work []float64)
-	// Smith visits each weight with the work that it is for, by class.
-	Smith(visit func(weight float64, job int32, class int32, p float64))
+	// Len returns the number of weights, and Load one of them with the time that its work
+	// would take all machines, one class after the other.
+	Len() int
+	Load(i int) (weight, load float64)
 	// Start returns a point where Minimise may begin: the point without prices.
 	Start() []float64
 	// Minimise finds the best point under the prices of d. It starts from the
-	// point in c, puts the result into c, and notes all work in d. It returns a
-	// lower bound of the Lagrangian function.
-	Minimise(d *Dual, c []float64, tolerance float64) float64
-	// Repair returns a feasible point that has the order of c, and its value.
-	Repair(c []float64) (point []float64, value float64)
+	// point in c, puts the result into c, notes all work in d, and adds a lower
+	// bound of the Lagrangian function to d.
+	Minimise(d *Dual, c []float64, tolerance float64) Course
+	// Repair finds a feasible point that has the order of c, and its value. The next
+	// call overwrites the point.
+	Repair(c []float64, found func(point []float64, value float64)) Course
 	// Trivial returns the value of the point without prices.
 	Trivial() float64
 }
@@ -40,6 +41,7 @@ type Dual struct {
 	c      []float64   // the best point under the prices
 	done   [][]float64 // W at each point of each curve
 	moment [][]float64 // of work between a point and the one before: p times (1 - share)^2/2 and p times (1 - share^2)/2
+	plus   Total       // the least value of the Lagrangian function, without what the prices cost
 	bound  float64     // D(N), or a little less
 	pace   [][]float64 // of each point: its size is above 1 while the point keeps its direction, which is its sign
 }
@@ -56,106 +58,32 @@ func NewDual(pr Program, curves []*Curve) *Dual {
 	return d
 }
 
-// A ratio is what Smith's rule compares.
-type ratio struct {
-	value float64 // weight over load
-	load  float64 // time that all machines need, one class after the other
-}
-
-// smithRatios returns the ratios of the jobs of a program in the order of Smith's rule, the
-// highest first, and the sum of their loads.
-func smithRatios(pr Program, m []float64) (list []ratio, total float64) {
-	weight, load, last := 0.0, 0.0, int32(-1)
-	flush := func() {
-		if load > 0 {
-			list = append(list, ratio{weight / load, load})
-			total += load
-		}
-	}
-	pr.Smith(func(w float64, job, class int32, p float64) {
-		if job != last {
-			flush()
-			weight, load, last = w, 0, job
-		}
-		load += p / m[class]
-	})
-	flush()
-	slices.SortFunc(list, func(a, b ratio) int {
-		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.load, b.load))
-	})
-	return list, total
-}
-
-// smithCurves returns the prices at which the search begins. They are in the order of
-// Smith's rule, weight over work, with the given number of levels.
-func smithCurves(pr Program, levels int) []*Curve {
-	m, work := pr.Shape()
-	list, total := smithRatios(pr, m)
-	const tail = 24 // levels above and below those of jobs, a quarter each
-	var curves []*Curve
-	for k := range m {
-		c := newCurve(m[k], 0)
-		curves = append(curves, c)
-		if work[k] == 0 || len(list) == 0 || levels == 0 {
-			c.prepare()
-			continue
-		}
-		share := work[k] / m[k] / total
-		add := func(t, v float64) {
-			t, v = float64(t*share), float64(v*share)/m[k]
-			if n := len(c.v); n > 0 { // rounding
-				t, v = max(t, c.t[n-1]), min(v, c.v[n-1])
-			}
-			c.t, c.v = append(c.t, t), append(c.v, v)
-		}
-		top := list[0].value
-		for i := tail; i > 0; i-- {
-			v := top
-			for range i {
-				v *= 1.25
-			}
-			add(0, v)
-		}
-		// The levels are at equal distances of work, interpolated between the jobs.
-		run, at, last := 0.0, 0.0, top
-		step := total / float64(levels)
-		for _, r := range list {
-			for at <= run+r.load {
-				add(at, max(last+float64((r.value-last)*float64((at-run)/r.load)), r.value))
-				at += step
-			}
-			run += r.load
-			last = r.value
-		}
-		v := list[len(list)-1].value
-		for range tail {
-			v /= 1.25
-			add(total, v)
-		}
-		add(total, 0)
-		c.prepare()
-	}
-	return curves
-}
-
 // evaluate computes the bound that the prices prove, the best point, and the work done
 // at each point of the curves.
-func (d *Dual) evaluate(tolerance float64) {
+func (d *Dual) evaluate(tolerance float64) Course {
 	for k, w := range d.done {
 		clear(w)
 		clear(d.moment[k])
 	}
-	plus := d.Minimise(d, d.c, tolerance)
-	var minus Total
-	for k, c := range d.curves {
-		minus.Add(float64(d.m[k] * c.integral(0)))
-		w := d.done[k]
-		for i := 1; i < len(w); i++ {
-			w[i] += w[i-1]
-		}
-	}
-	d.bound = Below(plus, minus.Value())
+	d.plus = Total{}
+	return inTurn(
+		func() Course { return d.Minimise(d, d.c, tolerance) },
+		func() Course {
+			var minus Total
+			for k, c := range d.curves {
+				minus.Add(float64(d.m[k] * c.integral(0)))
+				w := d.done[k]
+				for i := 1; i < len(w); i++ {
+					w[i] += w[i-1]
+				}
+			}
+			d.bound = Below(d.plus.Value(), minus.Value())
+			return nil
+		})
 }
+
+// Lower returns the lower bound of the Lagrangian function that was found last.
+func (d *Dual) Lower() float64 { return d.plus.Value() }
 
 // note records work p of a class with M = s, on the piece of its curve that
 // ends at point i.
@@ -243,67 +171,4 @@ func (d *Dual) prices() []Price {
 		}
 	}
 	return list
-}
-
-// A Solution of the linear program: a bound with its proof, and a feasible point.
-type Solution struct {
-	Lower  float64
-	Prices []Price // prove Lower
-	Upper  float64
-	C      []float64 // feasible, of value Upper
-	Raw    []float64 // the point that C was repaired from: the order of M at Raw is that of a feasible point
-}
-
-// Gap returns (Upper-Lower)/Lower; 0 if they are equal.
-func (s *Solution) Gap() float64 {
-	if s.Lower == s.Upper {
-		return 0
-	}
-	return (s.Upper - s.Lower) / s.Lower
-}
-
-// SolveByPrice searches for prices until the gap is at most gap, or for the given
-// number of iterations.
-func SolveByPrice(pr Program, gap float64, iterations, levels int) *Solution {
-	s := &Solution{Lower: pr.Trivial()}
-	s.Raw = slices.Clone(pr.Start())
-	s.C, s.Upper = pr.Repair(s.Raw)
-	if s.Gap() <= gap {
-		return s
-	}
-	d := NewDual(pr, smithCurves(pr, levels))
-	look := func() {
-		if c, v := pr.Repair(d.c); v < s.Upper {
-			s.C, s.Upper = c, v
-			copy(s.Raw, d.c)
-		}
-	}
-	theta, stalled := 1.8, 0
-	last, best := math.Inf(-1), math.Inf(-1) // of D; the bound without prices may be more
-	for i := range iterations {
-		d.evaluate(1e-10)
-		if d.bound-best > float64(1e-7*max(d.bound, -d.bound)) {
-			stalled = 0
-		} else {
-			stalled++
-		}
-		best = max(best, d.bound)
-		if d.bound > s.Lower {
-			s.Lower, s.Prices = d.bound, d.prices()
-		}
-		if d.bound < last {
-			theta = max(0.6*theta, 0.2)
-		} else {
-			theta = min(1.1*theta, 1.8)
-		}
-		last = d.bound
-		if i%8 == 7 || i == iterations-1 || stalled > 12 {
-			look()
-			if s.Gap() <= gap || stalled > 12 {
-				break
-			}
-		}
-		d.step(theta)
-	}
-	return s
 }

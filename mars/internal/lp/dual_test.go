@@ -21,7 +21,9 @@ func TestFirstPricesAreInOrder(t *testing.T) {
 			}
 			jf.Add(1+float64(rng.Uint32()), 1, 0, items)
 		}
-		for _, c := range smithCurves(jf, 24+rng.IntN(200)) {
+		var curves []*Curve
+		firstCurves(jf, 24+rng.IntN(200), func(found []*Curve) { curves = found }).Finish()
+		for _, c := range curves {
 			if !slices.IsSorted(c.t) || !slices.IsSortedFunc(c.v, func(a, b float64) int { return cmp.Compare(b, a) }) {
 				t.Fatalf("seed %d: times %v, values %v", seed, c.t, c.v)
 			}

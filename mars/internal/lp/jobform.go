@@ -2,8 +2,6 @@ package lp
 
 import (
 	"cmp"
-	"math"
-	"slices"
 )
 
 // A JobForm is the linear program (1)-(4) with one variable for each job; package
@@ -22,6 +20,8 @@ type JobForm struct {
 	Items []Item    // of a job in the order of ByMiddle
 	HMax  float64   // the greatest h
 	Work  []float64 // sum of p of each class
+
+	repairs repairs
 }
 
 // An Item stands for tasks of one job. Its M is C - h.
@@ -77,37 +77,43 @@ func (jf *JobForm) Shape() (machines, work []float64) { return jf.M, jf.Work }
 // Start implements [Program]: all c_j.
 func (jf *JobForm) Start() []float64 { return jf.C }
 
-// Smith implements [Program].
-func (jf *JobForm) Smith(visit func(weight float64, job, class int32, p float64)) {
-	for j, w := range jf.W {
-		for _, it := range jf.of(j) {
-			visit(w, int32(j), it.Class, it.P)
-		}
+// Len implements [Program].
+func (jf *JobForm) Len() int { return len(jf.W) }
+
+// Load implements [Program].
+func (jf *JobForm) Load(j int) (weight, load float64) {
+	for _, it := range jf.of(j) {
+		load += it.P / jf.M[it.Class]
 	}
+	return jf.W[j], load
 }
 
 // Minimise implements [Program].
-func (jf *JobForm) Minimise(d *Dual, c []float64, tolerance float64) float64 {
-	var plus Total
-	for j := range c {
-		at, below := jf.Best(j, c[j], d.curves, tolerance)
-		c[j] = at
-		plus.Add(below)
-		class, i := int32(-1), 0
-		for _, it := range jf.of(j) {
-			s := at - it.H
-			curve := d.curves[it.Class]
-			if it.Class != class {
-				class = it.Class
-				i = curve.cell(s)
+func (jf *JobForm) Minimise(d *Dual, c []float64, tolerance float64) Course {
+	j := 0
+	return func(budget int) (looks int, ended bool) {
+		for ; j < len(c) && looks < budget; j++ {
+			at, below := jf.Best(j, c[j], d.curves, tolerance)
+			c[j] = at
+			d.plus.Add(below)
+			class, i := int32(-1), 0
+			own := jf.of(j)
+			for _, it := range own {
+				s := at - it.H
+				curve := d.curves[it.Class]
+				if it.Class != class {
+					class = it.Class
+					i = curve.cell(s)
+				}
+				for i < len(curve.t) && curve.t[i] <= s {
+					i++
+				}
+				d.note(class, i, s, it.P)
 			}
-			for i < len(curve.t) && curve.t[i] <= s {
-				i++
-			}
-			d.note(class, i, s, it.P)
+			looks += 1 + len(own)
 		}
+		return looks, j == len(c)
 	}
-	return plus.Value()
 }
 
 // of returns the items of a job.
@@ -124,127 +130,4 @@ func (jf *JobForm) Value(c []float64) float64 {
 		sum += float64(w * c[j])
 	}
 	return sum
-}
-
-// Scan returns the items of one class in the order of their M at C.
-func (jf *JobForm) Scan(class int32, c []float64, dst []Scanned) []Scanned {
-	dst = dst[:0]
-	for j := range c {
-		for i := jf.First[j]; i < jf.First[j+1]; i++ {
-			if it := &jf.Items[i]; it.Class == class {
-				dst = append(dst, Scanned{c[j] - it.H, i, int32(j)})
-			}
-		}
-	}
-	sortByM(dst)
-	return dst
-}
-
-// Repair returns a C' >= C that satisfies (4) where C may violate it, C >= c. It is
-// the cheapest of three:
-//
-//   - all C are raised by the greatest violation of a prefix over its work: the sum
-//     over any B then grows by no less than its violation;
-//   - the M of items are raised one by one in their order, each by as much as the
-//     one before it and what its own prefix lacks (the S^NV of erratum 2), and
-//     then each C_j to what its items need, which raises M only;
-//   - the same, but each to what its prefix lacks or the M of the one before it,
-//     whichever is more: slack later makes up for early raises. With jobs that arrive
-//     over time, a crowd raises only those that come soon after it.
-//
-// In all of them the items keep the order of their M at C, and before the last step of the
-// latter two their M satisfy (4) with the same C'; (1) and (2) hold at C, whose M are no
-// greater. Theorem 3 needs no more: what it says of busy machines follows from the former,
-// and of idle ones from the latter. Classes are raised apart; there is no theorem across
-// classes.
-func (jf *JobForm) Repair(c []float64) (repaired []float64, value float64) {
-	repaired, value = jf.RepairAlike(c)
-	for _, way := range []func([]float64) ([]float64, float64){jf.RepairByItem, jf.RepairEarliest} {
-		if r, v := way(c); v < value {
-			repaired, value = r, v
-		}
-	}
-	return repaired, value
-}
-
-// RepairAlike is the first way.
-func (jf *JobForm) RepairAlike(c []float64) (repaired []float64, value float64) {
-	uniform := 0.0
-	jf.prefixes(c, func(k int32, s Scanned, p, work, sum, need float64) {
-		if sum < need {
-			uniform = max(uniform, (need-sum)/work)
-		}
-	})
-	repaired = make([]float64, len(c))
-	for j := range c {
-		repaired[j] = c[j] + uniform
-	}
-	return repaired, jf.Value(repaired)
-}
-
-// RepairByItem is the second:
-//
-//	acc = 0; for i in pi: run += p_i (M_i+acc); if run < R_i: acc += (R_i-run)/p_i, run = R_i
-func (jf *JobForm) RepairByItem(c []float64) (repaired []float64, value float64) {
-	repaired = slices.Clone(c)
-	class, run, acc := int32(-1), 0.0, 0.0
-	jf.prefixes(c, func(k int32, s Scanned, p, work, sum, need float64) {
-		if k != class {
-			class, run, acc = k, 0, 0
-		}
-		run += float64(p * (s.M + acc))
-		if run < need {
-			acc += (need - run) / p
-			run = need
-		}
-		repaired[s.Job] = max(repaired[s.Job], c[s.Job]+acc)
-	})
-	return repaired, jf.Value(repaired)
-}
-
-// RepairEarliest is the third:
-//
-//	last = 0; for i in pi: last = max(M_i, last, (R_i-run)/p_i), run += p_i last
-//
-// (R_i-run)/p_i is at most (p(B)-p_i/2)/m, since the prefix before satisfies (4): no item
-// is raised beyond where machines that never idle are in the middle of it.
-func (jf *JobForm) RepairEarliest(c []float64) (repaired []float64, value float64) {
-	repaired = slices.Clone(c)
-	class, run, last := int32(-1), 0.0, 0.0
-	jf.prefixes(c, func(k int32, s Scanned, p, work, sum, need float64) {
-		if k != class {
-			class, run, last = k, 0, math.Inf(-1)
-		}
-		last = max(last, s.M)
-		if run+float64(p*last) < need {
-			last = max(last, (need-run)/p)
-		}
-		run += float64(p * last)
-		if last > s.M {
-			// C - h is no less than M, whatever rounding makes of it.
-			h := jf.Items[s.Item].H
-			at := last + h
-			if at-h < last {
-				at = math.Nextafter(at, math.Inf(1))
-			}
-			repaired[s.Job] = max(repaired[s.Job], at)
-		}
-	})
-	return repaired, jf.Value(repaired)
-}
-
-// prefixes calls visit for each item of each class in the order of M at C, with its
-// p, the sum of p and of p M up to it, and what (4) needs of the latter.
-func (jf *JobForm) prefixes(c []float64, visit func(class int32, s Scanned, p, work, sum, need float64)) {
-	var list []Scanned
-	for k, m := range jf.M {
-		list = jf.Scan(int32(k), c, list)
-		work, sum := 0.0, 0.0
-		for _, s := range list {
-			p := jf.Items[s.Item].P
-			work += p
-			sum += float64(p * s.M)
-			visit(int32(k), s, p, work, sum, float64(work*work)/(2*m))
-		}
-	}
 }

@@ -26,7 +26,20 @@ func Order(m []float64) []int32 {
 }
 
 // sortByM sorts by M, ties in the order they have.
-func sortByM(list []Scanned) {
+func sortByM(list []Scanned) { new(sorter).sort(list).Finish() }
+
+// The radix sort looks at so many digits of so many bits.
+const digits, width = 6, 11
+
+// A sorter sorts by M. What it needs for that is kept to be used again.
+type sorter struct {
+	counts *[digits][1 << width]int32 // of the items with a digit; nil as long as no list was long
+	spare  []Scanned
+}
+
+// sort sorts by M, ties in the order they have. A long list is sorted by the digits of the
+// bits of M, the least significant first.
+func (t *sorter) sort(list []Scanned) Course {
 	if len(list) < 1000 {
 		slices.SortStableFunc(list, func(a, b Scanned) int {
 			switch {
@@ -37,50 +50,66 @@ func sortByM(list []Scanned) {
 			}
 			return 0
 		})
-		return
+		return nil
 	}
-	radixSort(list)
+	t.counts = new([digits][1 << width]int32)
+	t.spare = slices.Grow(t.spare[:0], len(list))[:len(list)]
+	from, to := list, t.spare
+	parts := []func() Course{func() Course {
+		return span(len(list), 4, func(a, z int) {
+			for i := a; i < z; i++ {
+				b := bits(list[i].M)
+				for d := range digits {
+					t.counts[d][b>>(d*width)&(1<<width-1)]++
+				}
+			}
+		})
+	}}
+	for d := range digits {
+		parts = append(parts, func() Course {
+			if !t.sum(d, len(list)) {
+				return nil
+			}
+			return span(len(list), 4, func(a, z int) {
+				for i := a; i < z; i++ {
+					at := &t.counts[d][bits(from[i].M)>>(d*width)&(1<<width-1)]
+					to[*at] = from[i]
+					*at++
+				}
+				if z == len(list) {
+					from, to = to, from
+				}
+			})
+		})
+	}
+	return inTurn(append(parts, func() Course {
+		if &from[0] != &list[0] {
+			copy(list, from)
+		}
+		return nil
+	})...)
 }
 
-// radixSort sorts by digits of the bits of M, the least significant first. The bits
-// of floating-point numbers sort like the numbers once the sign bit is flipped, and
-// all bits of negative numbers.
-func radixSort(list []Scanned) {
-	const digits, width = 6, 11
-	bits := func(m float64) uint64 {
-		b := math.Float64bits(m)
-		if b>>63 != 0 {
-			return ^b
+// sum turns the counts of a digit into the place of its first item. It reports whether the n
+// items have different ones.
+func (t *sorter) sum(digit, n int) bool {
+	sum := int32(0)
+	for i, count := range t.counts[digit] {
+		if int(count) == n {
+			return false
 		}
-		return b | 1<<63
+		t.counts[digit][i] = sum
+		sum += count
 	}
-	var counts [digits][1 << width]int32
-	for i := range list {
-		b := bits(list[i].M)
-		for d := range digits {
-			counts[d][b>>(d*width)&(1<<width-1)]++
-		}
+	return true
+}
+
+// bits sort like the numbers: the bits of floating-point numbers do so once the sign bit is
+// flipped, and all bits of negative numbers.
+func bits(m float64) uint64 {
+	b := math.Float64bits(m)
+	if b>>63 != 0 {
+		return ^b
 	}
-	from, to := list, make([]Scanned, len(list))
-	for d := range digits {
-		sum := int32(0)
-		one := false // all have the same digit
-		for i, n := range counts[d] {
-			one = one || int(n) == len(list)
-			counts[d][i] = sum
-			sum += n
-		}
-		if one {
-			continue
-		}
-		for i := range from {
-			at := &counts[d][bits(from[i].M)>>(d*width)&(1<<width-1)]
-			to[*at] = from[i]
-			*at++
-		}
-		from, to = to, from
-	}
-	if &from[0] != &list[0] {
-		copy(list, from)
-	}
+	return b | 1<<63
 }

@@ -33,12 +33,11 @@ func (tf *TaskForm) Shape() (machines, work []float64) { return tf.M, tf.Work }
 // Start implements [Program]: the earliest M.
 func (tf *TaskForm) Start() []float64 { return tf.Low }
 
-// Smith implements [Program].
-func (tf *TaskForm) Smith(visit func(weight float64, job, class int32, p float64)) {
-	for t, w := range tf.W {
-		visit(w, int32(t), tf.Class[t], tf.P[t])
-	}
-}
+// Len implements [Program].
+func (tf *TaskForm) Len() int { return len(tf.W) }
+
+// Load implements [Program].
+func (tf *TaskForm) Load(t int) (weight, load float64) { return tf.W[t], tf.P[t] / tf.M[tf.Class[t]] }
 
 // Value returns sum w_u C_u at M.
 func (tf *TaskForm) Value(m []float64) float64 {
@@ -94,40 +93,41 @@ func (c *Curve) at(s float64) (value, rest float64) {
 // minimises the sum for its tasks. f_u is convex. So each task before the
 // barrier B is at its own minimum, or ends and arrives at B; each task after it
 // is at its own minimum, or starts at B.
-func (tf *TaskForm) Minimise(d *Dual, m []float64, tolerance float64) float64 {
-	var plus Total
-	pay := func(t int32) float64 {
+func (tf *TaskForm) Minimise(d *Dual, m []float64, tolerance float64) Course {
+	return span(len(tf.Parts), 1, func(from, to int) {
+		for i := range tf.Parts[from:to] {
+			tf.minimise(&tf.Parts[from+i], d, m, tolerance)
+		}
+	})
+}
+
+// minimise is Minimise for one part.
+func (tf *TaskForm) minimise(pt *Part, d *Dual, m []float64, tolerance float64) {
+	lo, hi := pt.Release, pt.Release // the barriers that the tasks before and after it prefer
+	for t := pt.First; t < pt.End; t++ {
+		m[t] = tf.Low[t]
+		if tf.P[t] > 0 {
+			s, _ := d.curves[tf.Class[t]].inverse(tf.W[t] / tf.P[t])
+			m[t] = max(m[t], s)
+		}
+		if t < pt.Middle {
+			hi = max(hi, m[t]+float64(tf.P[t]/2)+tf.Delay[t])
+		} else if b := m[t] - float64(tf.P[t]/2); t == pt.Middle || b < lo {
+			lo = b
+		}
+	}
+	lost := 0.0
+	if pt.Middle < pt.End && lo < hi {
+		lost = tf.barrier(pt, d.curves, m, lo, hi, tolerance)
+	}
+	for t := pt.First; t < pt.End; t++ {
 		_, rest := d.curves[tf.Class[t]].at(m[t])
-		return float64(tf.W[t]*(m[t]+float64(tf.P[t]/2))) + float64(tf.P[t]*rest)
+		d.plus.Add(float64(tf.W[t]*(m[t]+float64(tf.P[t]/2))) + float64(tf.P[t]*rest))
+		if tf.P[t] > 0 {
+			d.note(tf.Class[t], d.curves[tf.Class[t]].cell(m[t]), m[t], tf.P[t])
+		}
 	}
-	for i := range tf.Parts {
-		pt := &tf.Parts[i]
-		lo, hi := pt.Release, pt.Release // the barriers that the tasks before and after it prefer
-		for t := pt.First; t < pt.End; t++ {
-			m[t] = tf.Low[t]
-			if tf.P[t] > 0 {
-				s, _ := d.curves[tf.Class[t]].inverse(tf.W[t] / tf.P[t])
-				m[t] = max(m[t], s)
-			}
-			if t < pt.Middle {
-				hi = max(hi, m[t]+float64(tf.P[t]/2)+tf.Delay[t])
-			} else if b := m[t] - float64(tf.P[t]/2); t == pt.Middle || b < lo {
-				lo = b
-			}
-		}
-		lost := 0.0
-		if pt.Middle < pt.End && lo < hi {
-			lost = tf.barrier(pt, d.curves, m, lo, hi, tolerance)
-		}
-		for t := pt.First; t < pt.End; t++ {
-			plus.Add(pay(t))
-			if tf.P[t] > 0 {
-				d.note(tf.Class[t], d.curves[tf.Class[t]].cell(m[t]), m[t], tf.P[t])
-			}
-		}
-		plus.Add(-lost)
-	}
-	return plus.Value()
+	d.plus.Add(-lost)
 }
 
 // barrier moves the tasks of a part to the two sides of the best barrier in [lo, hi].
@@ -189,10 +189,15 @@ func (tf *TaskForm) barrier(pt *Part, curves []*Curve, m []float64, lo, hi, tole
 	return lost
 }
 
-// Repair works like that of the job form. It raises all M alike, or each M by as
-// much as those before it and by what its own prefix lacks. Both ways keep the
-// order of M, and so (11) and (12). It returns the C_u.
-func (tf *TaskForm) Repair(m []float64) (c []float64, value float64) {
+// Repair implements [Program]. It works like that of the job form: it raises all M alike, or
+// each M by as much as those before it and by what its own prefix lacks. Both ways keep the
+// order of M, and so (11) and (12). It finds the C_u.
+func (tf *TaskForm) Repair(m []float64, found func(point []float64, value float64)) Course {
+	found(tf.repair(m))
+	return nil
+}
+
+func (tf *TaskForm) repair(m []float64) (c []float64, value float64) {
 	all, each := make([]float64, len(m)), make([]float64, len(m))
 	uniform := 0.0
 	list := make([]Scanned, len(m))
