@@ -96,20 +96,20 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 		c.job = arriving
 		l.jobs.add(arriving, ev.Job)
 	case sojourn.JobRevised:
-		c.job = l.jobs.byID[ev.Job.ID]
+		c.job = l.jobs.find(ev.Job.ID)
 		c.job.revise(ev.Job)
 	case sojourn.JobCancelled:
-		c.job = l.jobs.byID[ev.Job.ID]
+		c.job = l.jobs.find(ev.Job.ID)
 		c.job.cancel()
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost:
-		c.job = l.jobs.byID[ev.Task.Job]
+		c.job = l.jobs.find(ev.Task.Job)
 		c.job.move(ev)
 	case sojourn.TaskAdopted:
-		c.job = l.jobs.byID[ev.Task.Job]
+		c.job = l.jobs.find(ev.Task.Job)
 		s := l.slots.at(ev.Slot.ID)
 		c.slot = s.whole(ev.Slot.ID)
 		t := task{ev.Task.Phase, ev.Task.Index}
-		if _, counted := c.job.tries[t]; counted || ev.Attempt > 1 {
+		if _, counted := c.job.more.get().tries[t]; counted || ev.Attempt > 1 {
 			c.job.setTries(t, ev.Attempt)
 		}
 		l.start(c.job, int(ev.Task.Phase), ev.Task.Index, ev.Attempt, ev.Slot.ID)

@@ -14,8 +14,8 @@ func (j *job) describe(spec *sojourn.Job, seq uint64) {
 	sides := 0
 	var seen [4]uint64
 	for i := range spec.Phases {
-		if spec.Phases[i].Needs != nil && j.feeds == nil {
-			j.feeds = feeds(spec)
+		if spec.Phases[i].Needs != nil && j.more.get().feeds == nil {
+			extend(j).feeds = feeds(spec)
 		}
 		c := spec.Phases[i].Class
 		if seen[c>>6]&(1<<(c&63)) == 0 {
@@ -24,8 +24,7 @@ func (j *job) describe(spec *sojourn.Job, seq uint64) {
 		}
 	}
 	if len(spec.Phases) == 1 {
-		one := new(onePhase)
-		j.phases, j.sides = one.phases[:], one.sides[:0]
+		j.phases, j.sides = j.onePhase[:], j.oneSide[:0]
 	} else {
 		j.phases, j.sides = make([]Phase, len(spec.Phases)), make([]Side, 0, sides)
 	}
@@ -34,14 +33,8 @@ func (j *job) describe(spec *sojourn.Job, seq uint64) {
 		n := spec.Phases[i].Tasks
 		p.side = j.side(spec.Phases[i].Class)
 		p.pending, p.finished = bitset.Full(n), bitset.Sized(n)
-		j.left += n
+		j.left += int32(n)
 	}
-}
-
-// onePhase is the account of the only phase of a job. It takes one allocation instead of two.
-type onePhase struct {
-	phases [1]Phase
-	sides  [1]Side
 }
 
 // feeds returns, for each phase, the phases that wait for it.
@@ -70,33 +63,36 @@ func (j *job) holdAtFirst() {
 
 // hold makes pending tasks of a phase, which is not ready, held: those in [from, to).
 func (j *job) hold(phase, from, to int) {
-	if j.held == nil {
-		j.held = make([]bitset.Set, len(j.phases))
+	m := extend(j)
+	if m.held == nil {
+		m.held = make([]bitset.Set, len(j.phases))
 	}
 	j.phases[phase].pending.RemoveRange(from, to)
-	j.held[phase].AddRange(from, to)
-	j.heldTasks += to - from
+	m.held[phase].AddRange(from, to)
+	j.heldTasks += int32(to - from)
 }
 
 // side returns the index of the side of class c, and makes one if needed.
-func (j *job) side(c sojourn.Class) int {
+func (j *job) side(c sojourn.Class) uint8 {
 	for i := range j.sides {
 		if j.sides[i].class == c {
-			return i
+			return uint8(i)
 		}
 	}
-	j.sides = append(j.sides, Side{class: c, number: len(j.sides)})
-	return len(j.sides) - 1
+	number := uint8(len(j.sides)) // a Class has 8 bits
+	j.sides = append(j.sides, Side{class: c, number: number})
+	return number
 }
 
 // updateFed recomputes which of the phases that wait for a phase may start, after the number of
 // its finished tasks has changed.
 func (j *job) updateFed(phase int) {
-	if j.feeds == nil {
+	feeds := j.more.get().feeds
+	if feeds == nil {
 		j.updateReady(phase + 1)
 		return
 	}
-	for _, i := range j.feeds[phase] {
+	for _, i := range feeds[phase] {
 		j.updateReady(i)
 	}
 }
@@ -110,9 +106,9 @@ func (j *job) updateReady(i int) {
 	p := &j.phases[i]
 	ready := true
 	if needs := j.spec.Phases[i].Needs; needs != nil {
-		ready = !slices.ContainsFunc(needs, func(k int) bool { return j.phases[k].done < j.spec.Phases[k].Tasks })
+		ready = !slices.ContainsFunc(needs, func(k int) bool { return j.phases[k].Done() < j.spec.Phases[k].Tasks })
 	} else if i > 0 {
-		ready = j.phases[i-1].done >= j.spec.Threshold(i)
+		ready = j.phases[i-1].Done() >= j.spec.Threshold(i)
 	}
 	if ready == p.ready {
 		return
@@ -120,10 +116,10 @@ func (j *job) updateReady(i int) {
 	p.ready = ready
 	side := &j.sides[p.side]
 	if ready {
-		side.startable += p.pending.Len()
-		side.first = min(side.first, i)
+		side.startable += int32(p.pending.Len())
+		side.first = min(side.first, int32(i))
 	} else {
-		side.startable -= p.pending.Len()
+		side.startable -= int32(p.pending.Len())
 	}
 }
 
@@ -134,7 +130,7 @@ func (j *job) requeue(phase int, index uint32) {
 	if p.ready {
 		side := &j.sides[p.side]
 		side.startable++
-		side.first = min(side.first, phase)
+		side.first = min(side.first, int32(phase))
 	}
 }
 
@@ -149,15 +145,13 @@ func (j *job) unqueue(phase int, index uint32) {
 
 // release takes a task out of the held ones.
 func (j *job) release(phase int, index uint32) {
-	j.held[phase].Remove(int(index))
+	j.more.held[phase].Remove(int(index))
 	j.heldTasks--
 }
 
 // finish counts a task as done. The task is no longer pending or held.
 func (j *job) finish(phase int, index uint32) {
-	p := &j.phases[phase]
-	p.finished.Add(int(index))
-	p.done++
+	j.phases[phase].finished.Add(int(index))
 	j.left--
 	if len(j.phases) > 1 {
 		j.updateFed(phase)
@@ -165,10 +159,11 @@ func (j *job) finish(phase int, index uint32) {
 }
 
 func (j *job) setTries(t task, n uint32) {
-	if j.tries == nil {
-		j.tries = make(map[task]uint32)
+	m := extend(j)
+	if m.tries == nil {
+		m.tries = make(map[task]uint32)
 	}
-	j.tries[t] = n
+	m.tries[t] = n
 }
 
 // move applies the events that change the state of a task and end no attempt.
@@ -194,14 +189,12 @@ func (j *job) move(ev *sojourn.Event) {
 		} else {
 			j.release(phase, index)
 		}
-		if _, ok := j.tries[t]; !ok {
+		if _, ok := j.more.get().tries[t]; !ok {
 			j.setTries(t, 0)
 		}
 		j.finish(phase, index)
 	case sojourn.OutputLost:
-		p := &j.phases[phase]
-		p.finished.Remove(int(index))
-		p.done--
+		j.phases[phase].finished.Remove(int(index))
 		j.left++
 		j.setTries(t, ev.Attempt)
 		j.requeue(phase, index)
@@ -220,7 +213,10 @@ func (j *job) cancel() {
 	for i := range j.sides {
 		j.sides[i].startable = 0
 	}
-	j.tries, j.held, j.heldTasks = nil, nil, 0
+	if j.more != nil {
+		j.more.tries, j.more.held = nil, nil
+	}
+	j.heldTasks = 0
 }
 
 // revise applies a new description.
@@ -236,14 +232,14 @@ func (j *job) revise(spec *sojourn.Job) {
 		if is > was && spec.Phases[i].Held {
 			j.hold(i, was, is)
 		}
-		maps.DeleteFunc(j.tries, func(t task, _ uint32) bool { // of a task that was done without an attempt, and lost
+		maps.DeleteFunc(j.more.get().tries, func(t task, _ uint32) bool { // of a task that was done without an attempt, and lost
 			return int(t.phase) == i && int64(t.index) >= int64(is)
 		})
-		j.left += is - was
+		j.left += int32(is - was)
 		if p.ready {
 			side := &j.sides[p.side]
-			side.startable += p.pending.Len() - before
-			side.first = min(side.first, i)
+			side.startable += int32(p.pending.Len() - before)
+			side.first = min(side.first, int32(i))
 		}
 	}
 	for i := range j.phases {

@@ -71,7 +71,7 @@ func (l *cluster) checkArrival(job *sojourn.Job, known sojourn.Features) error {
 	if err := job.Check(); err != nil {
 		return err
 	}
-	if l.jobs.byID[job.ID] != nil {
+	if l.jobs.find(job.ID) != nil {
 		return sojourn.ErrDuplicateJob
 	}
 	return job.Features().Check(known)
@@ -90,7 +90,7 @@ func (l *cluster) checkReport(ev *sojourn.Event) error {
 		s.phase == ev.Task.Phase && s.index == ev.Task.Index && s.attempt == ev.Attempt {
 		return nil
 	}
-	j := l.jobs.byID[ev.Task.Job]
+	j := l.jobs.find(ev.Task.Job)
 	if j == nil {
 		return sojourn.ErrUnknownJob
 	}
@@ -122,7 +122,7 @@ func (l *cluster) checkTask(ev *sojourn.Event, known sojourn.Features) error {
 	if !steers || ev.Attempt == 0 {
 		return nil
 	}
-	if ev.Attempt < j.tries[task{ev.Task.Phase, ev.Task.Index}] {
+	if ev.Attempt < j.more.get().tries[task{ev.Task.Phase, ev.Task.Index}] {
 		return sojourn.ErrStaleAttempt
 	}
 	return ev.Features().Check(known)
@@ -143,7 +143,7 @@ func (l *cluster) checkAdopted(ev *sojourn.Event) error {
 	switch {
 	case !j.phases[ev.Task.Phase].IsPending(ev.Task.Index):
 		return sojourn.ErrTaskState
-	case ev.Attempt <= j.tries[task{ev.Task.Phase, ev.Task.Index}]:
+	case ev.Attempt <= j.more.get().tries[task{ev.Task.Phase, ev.Task.Index}]:
 		return sojourn.ErrStaleAttempt
 	case s.state == busy:
 		return sojourn.ErrSlotBusy
@@ -162,7 +162,7 @@ func (l *cluster) checkOutputLost(ev *sojourn.Event) error {
 		return sojourn.ErrTaskState
 	}
 	// A task without an entry finished at its first attempt.
-	if n, ok := j.tries[task{ev.Task.Phase, ev.Task.Index}]; ok && ev.Attempt != n || !ok && ev.Attempt != 1 {
+	if n, ok := j.more.get().tries[task{ev.Task.Phase, ev.Task.Index}]; ok && ev.Attempt != n || !ok && ev.Attempt != 1 {
 		return sojourn.ErrStaleAttempt
 	}
 	return nil
@@ -228,7 +228,7 @@ func sameNeeds(a, b *sojourn.Phase) bool {
 // dropped.
 func startedFrom(j *job, phase, from int) int {
 	first := j.phases[phase].pending.NextGap(from)
-	for t, n := range j.tries { //sojourn:unordered the least of them
+	for t, n := range j.more.get().tries { //sojourn:unordered the least of them
 		if int(t.phase) == phase && int64(t.index) >= int64(from) && n > 0 {
 			first = min(first, int(t.index))
 		}

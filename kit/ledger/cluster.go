@@ -18,7 +18,7 @@ type cluster struct {
 func (l *cluster) Now() sojourn.Time { return l.now }
 
 // Live returns the number of live jobs, cancelled ones included.
-func (l *cluster) Live() int { return len(l.jobs.byID) }
+func (l *cluster) Live() int { return l.jobs.live() }
 
 // Capacity returns the number of slots of a class, retiring ones included.
 func (l *cluster) Capacity(c sojourn.Class) int {
@@ -128,11 +128,11 @@ func (l *cluster) takePhase(j *job, phase int, id sojourn.SlotID) sojourn.Assign
 
 func (l *cluster) takeTask(j *job, phase int, index uint32, id sojourn.SlotID) sojourn.Assignment {
 	number := uint32(1)
-	if j.tries != nil {
+	if j.more != nil {
 		t := task{uint16(phase), index}
-		if n, ok := j.tries[t]; ok {
+		if n, ok := j.more.tries[t]; ok {
 			number = n + 1
-			j.tries[t] = number
+			j.more.tries[t] = number
 		}
 	}
 	l.start(j, phase, index, number, id)

@@ -18,7 +18,7 @@ func waits(j *job) string {
 			continue
 		}
 		for k, n := range j.spec.WaitsFor(i) {
-			awaited[k] = awaited[k] || j.phases[k].ready && j.phases[k].done < n
+			awaited[k] = awaited[k] || j.phases[k].ready && j.phases[k].Done() < n
 		}
 	}
 	var list []string
@@ -55,13 +55,13 @@ func waits(j *job) string {
 func (j *job) Attrs() []slog.Attr {
 	startable := 0
 	for i := range j.sides {
-		startable += j.sides[i].startable
+		startable += j.sides[i].Startable()
 	}
 	total := 0
 	for i := range j.spec.Phases {
 		total += j.spec.Phases[i].Tasks
 	}
-	blocked := j.left - j.running - startable - j.heldTasks
+	blocked := j.Left() - j.Running() - startable - j.Held()
 	why := "waits for a slot"
 	switch {
 	case j.cancelled:
@@ -76,10 +76,10 @@ func (j *job) Attrs() []slog.Attr {
 	}
 	return []slog.Attr{
 		slog.String("why", why),
-		slog.Int("done", total-j.left),
-		slog.Int("running", j.running),
+		slog.Int("done", total-j.Left()),
+		slog.Int("running", j.Running()),
 		slog.Int("startable", startable),
 		slog.Int("blocked", blocked),
-		slog.Int("held", j.heldTasks),
+		slog.Int("held", j.Held()),
 	}
 }

@@ -18,23 +18,45 @@ type Job[J any] struct {
 // A job is a [Job] without the policy's data.
 type job struct {
 	spec   *sojourn.Job
-	seq    uint64
-	handle uint32
-	weight uint64
-
 	phases []Phase
 	sides  []Side // one for each class of the phases, in the order in which they appear
+	more   *more  // nil for most jobs
 
-	left      int // tasks that are not finished: the sum over the phases of Tasks - done
-	running   int // live attempts: the sum over the phases, and over the sides
+	seq, weight uint64
+	handle      uint32
+
+	left      int32 // tasks that are not finished: the sum over the phases of Tasks - Done
+	running   int32 // live attempts: the sum over the phases, and over the sides
+	heldTasks int32
 	cancelled bool
 
+	// The account of the only phase of a job, and of its only side. Collecting garbage costs by the object, so most jobs
+	// are one.
+	onePhase [1]Phase
+	oneSide  [1]Side
+}
+
+// more is what few jobs have.
+type more struct {
 	tries map[task]uint32 // attempts so far, if the bitmaps do not imply the number
+	held  []bitset.Set    // by phase: tasks that may not start for now; nil while there are none
+	feeds [][]int         // by phase: those that wait for it; nil if each waits for the one before at most
+}
 
-	held      []bitset.Set // by phase: tasks that may not start for now; nil while there are none
-	heldTasks int          // how many they are
+// get returns all of it; nil has nothing.
+func (m *more) get() more {
+	if m == nil {
+		return more{}
+	}
+	return *m
+}
 
-	feeds [][]int // by phase: those that wait for it; nil if each waits for the one before at most
+// extend returns what few jobs have, to write to it.
+func extend(j *job) *more {
+	if j.more == nil {
+		j.more = new(more)
+	}
+	return j.more
 }
 
 // Spec returns the description of the job, the latest one if it was revised. It belongs
@@ -66,17 +88,17 @@ func (j *job) NumSides() int { return len(j.sides) }
 func (j *job) Side(i int) *Side { return &j.sides[i] }
 
 // Left returns the number of tasks that are not finished.
-func (j *job) Left() int { return j.left }
+func (j *job) Left() int { return int(j.left) }
 
 // Running returns the number of live attempts.
-func (j *job) Running() int { return j.running }
+func (j *job) Running() int { return int(j.running) }
 
 // Held returns the number of tasks that are held.
-func (j *job) Held() int { return j.heldTasks }
+func (j *job) Held() int { return int(j.heldTasks) }
 
 // IsHeld reports whether a task is held.
 func (j *job) IsHeld(phase int, index uint32) bool {
-	return j.held != nil && j.held[phase].Has(int(index))
+	return j.heldTasks > 0 && j.more.held[phase].Has(int(index))
 }
 
 // NextHeld returns the lowest held task of a phase from index on; false if there is none.
@@ -84,7 +106,7 @@ func (j *job) NextHeld(phase int, index uint32) (uint32, bool) {
 	if j.heldTasks == 0 {
 		return 0, false
 	}
-	i := j.held[phase].Next(int(index))
+	i := j.more.held[phase].Next(int(index))
 	return uint32(max(i, 0)), i >= 0
 }
 
@@ -92,7 +114,7 @@ func (j *job) NextHeld(phase int, index uint32) (uint32, bool) {
 // was none. The attempts that [sojourn.TaskHeld], [sojourn.TaskReady] and [sojourn.TaskAdopted]
 // told of count. The number of one that runs is that of its [Attempt].
 func (j *job) LastAttempt(phase int, index uint32) uint32 {
-	if n, ok := j.tries[task{uint16(phase), index}]; ok {
+	if n, ok := j.more.get().tries[task{uint16(phase), index}]; ok {
 		return n
 	}
 	if j.phases[phase].IsDone(index) {
@@ -106,8 +128,9 @@ func (j *job) LastAttempt(phase int, index uint32) uint32 {
 // one attempt, any other one that does not run had none.
 func (j *job) Tried(phase int) iter.Seq2[uint32, uint32] {
 	return func(yield func(index, attempts uint32) bool) {
-		for _, t := range slices.SortedFunc(maps.Keys(j.tries), task.compare) {
-			if int(t.phase) == phase && !yield(t.index, j.tries[t]) {
+		tries := j.more.get().tries
+		for _, t := range slices.SortedFunc(maps.Keys(tries), task.compare) {
+			if int(t.phase) == phase && !yield(t.index, tries[t]) {
 				return
 			}
 		}
@@ -133,9 +156,9 @@ func (j *job) SideOf(c sojourn.Class) *Side {
 // AppendFed appends the phases that wait for a phase: whether they may start depends on how many
 // of its tasks have finished.
 func (j *job) AppendFed(dst []int, phase int) []int {
-	switch {
-	case j.feeds != nil:
-		return append(dst, j.feeds[phase]...)
+	switch feeds := j.more.get().feeds; {
+	case feeds != nil:
+		return append(dst, feeds[phase]...)
 	case phase+1 < len(j.phases):
 		return append(dst, phase+1)
 	}
@@ -146,7 +169,7 @@ func (j *job) AppendFed(dst []int, phase int) []int {
 // must be one.
 func (j *job) NextPhase(s *Side) int {
 	if j.phases[s.first].startable(s) {
-		return s.first
+		return int(s.first)
 	}
 	return j.nextPhase(s)
 }
@@ -155,7 +178,7 @@ func (j *job) nextPhase(s *Side) int {
 	for !j.phases[s.first].startable(s) {
 		s.first++
 	}
-	return s.first
+	return int(s.first)
 }
 
 // startable reports whether a phase is of a side and has a startable task.
@@ -170,27 +193,25 @@ type task struct {
 // A Phase is the account of one phase. Its tasks are pending, held, running or done; a
 // task in none of the other sets is running.
 type Phase struct {
-	side    int
-	ready   bool
-	done    int
-	running int
-
 	pending  bitset.Set // tasks that wait for a slot
-	finished bitset.Set // done has its length
+	finished bitset.Set
+	running  int32
+	side     uint8
+	ready    bool
 }
 
 // Side returns the index, for [Job.Side], of the side that the phase belongs to.
-func (p *Phase) Side() int { return p.side }
+func (p *Phase) Side() int { return int(p.side) }
 
 // Ready reports whether enough tasks of the phases that it waits for have finished. No phase of
 // a cancelled job is ready.
 func (p *Phase) Ready() bool { return p.ready }
 
 // Done returns the number of finished tasks.
-func (p *Phase) Done() int { return p.done }
+func (p *Phase) Done() int { return p.finished.Len() }
 
 // Running returns the number of live attempts.
-func (p *Phase) Running() int { return p.running }
+func (p *Phase) Running() int { return int(p.running) }
 
 // Pending returns the number of tasks that wait for a slot and are not held.
 func (p *Phase) Pending() int { return p.pending.Len() }
@@ -221,24 +242,23 @@ func (p *Phase) IsDone(index uint32) bool { return p.finished.Has(int(index)) }
 
 // A Side is the part of a job that runs on slots of one class.
 type Side struct {
-	class     sojourn.Class
-	number    int // its place among the sides of the job
-	running   int
-	startable int
 	started   int
-
-	first int // no phase of the side below first has anything startable
+	running   int32
+	startable int32
+	first     int32 // no phase of the side below first has anything startable
+	number    uint8 // its place among the sides of the job
+	class     sojourn.Class
 }
 
 // Class returns the class of slot.
 func (s *Side) Class() sojourn.Class { return s.class }
 
 // Running returns the number of live attempts.
-func (s *Side) Running() int { return s.running }
+func (s *Side) Running() int { return int(s.running) }
 
 // Startable returns the number of pending tasks of ready phases. If it is 0, the job has
 // nothing for a slot of the class.
-func (s *Side) Startable() int { return s.startable }
+func (s *Side) Startable() int { return int(s.startable) }
 
 // Started returns the number of attempts so far, without those that were refused.
 func (s *Side) Started() int { return s.started }

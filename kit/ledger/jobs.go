@@ -7,7 +7,7 @@ import (
 
 // jobs are the live jobs of a ledger.
 type jobs struct {
-	byID  map[sojourn.JobID]*job
+	byID  ids
 	table []*job   // by handle; nil where the handle is free
 	spare []uint32 // free handles, the next one last
 	seq   uint64   // of the latest job
@@ -22,21 +22,29 @@ func (t *jobs) add(j *job, spec *sojourn.Job) {
 	for i := range j.phases {
 		j.updateReady(i)
 	}
-	if t.byID == nil {
-		t.byID = make(map[sojourn.JobID]*job)
-	}
-	t.byID[spec.ID] = j
+	t.byID.add(spec.ID, j.handle)
 }
+
+// find returns a live job, or nil.
+func (t *jobs) find(id sojourn.JobID) *job {
+	if h, ok := t.byID.find(id); ok {
+		return t.table[h]
+	}
+	return nil
+}
+
+// live returns how many jobs there are.
+func (t *jobs) live() int { return len(t.table) - len(t.spare) }
 
 // remove removes a job that has ended.
 func (t *jobs) remove(j *job) {
-	delete(t.byID, j.spec.ID)
+	t.byID.remove(j.spec.ID)
 	handle.Remove(t.table, &t.spare, j.handle)
 }
 
 // steerable returns a live job that is not cancelled.
 func (t *jobs) steerable(id sojourn.JobID) (*job, error) {
-	j := t.byID[id]
+	j := t.find(id)
 	if j == nil {
 		return nil, sojourn.ErrUnknownJob
 	}

@@ -36,7 +36,7 @@
 // tasks, a block of 4,096 tasks takes memory only once one of them was started, held
 // or finished; Take and Apply then allocate some 600 bytes. Only tasks that were
 // attempted more than once, held, or reported done without an attempt have an entry in
-// a map. A job that has ended takes no memory.
+// a map. Jobs are found by ID fastest if their IDs lie next to one another. A job that has ended takes no memory.
 package ledger
 
 import (
@@ -65,7 +65,7 @@ type Attempt[J any] struct {
 }
 
 // Job returns a live job, or nil.
-func (l *Ledger[J]) Job(id sojourn.JobID) *Job[J] { return l.whole(l.jobs.byID[id]) }
+func (l *Ledger[J]) Job(id sojourn.JobID) *Job[J] { return l.whole(l.jobs.find(id)) }
 
 // whole returns the live job that contains j; nil for nil.
 func (l *Ledger[J]) whole(j *job) *Job[J] {

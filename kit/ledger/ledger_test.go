@@ -117,16 +117,16 @@ func TestSidesAgreeWithACount(t *testing.T) {
 				if !j.phases[p].IsDone(k) {
 					t.Skip("not done")
 				}
-				n := j.tries[task{uint16(p), k}]
+				n := j.more.get().tries[task{uint16(p), k}]
 				l.observe(sojourn.Event{Kind: sojourn.OutputLost, Task: sojourn.TaskID{Job: 1, Phase: uint16(p), Index: k}, Attempt: max(n, 1)})
 			},
 			"": func(t *rapid.T) {
 				want := map[sojourn.Class]int{}
 				first := map[sojourn.Class]int{}
 				for p := len(phases) - 1; p >= 0; p-- {
-					ready := p == 0 || phases[p].Needs != nil || j.phases[p-1].done >= j.spec.Threshold(p)
+					ready := p == 0 || phases[p].Needs != nil || j.phases[p-1].Done() >= j.spec.Threshold(p)
 					for _, k := range phases[p].Needs {
-						ready = ready && j.phases[k].done == phases[k].Tasks
+						ready = ready && j.phases[k].Done() == phases[k].Tasks
 					}
 					if j.phases[p].ready != ready {
 						t.Fatalf("phase %d: Ready = %v, want %v", p, j.phases[p].ready, ready)
@@ -138,7 +138,7 @@ func TestSidesAgreeWithACount(t *testing.T) {
 				}
 				for i := range j.sides {
 					s := &j.sides[i]
-					if s.startable != want[s.class] {
+					if s.Startable() != want[s.class] {
 						t.Fatalf("class %d: Startable = %d, want %d", s.class, s.startable, want[s.class])
 					}
 					if s.startable > 0 && j.NextPhase(s) != first[s.class] {
@@ -234,8 +234,8 @@ func TestDroppedTasksAreForgotten(t *testing.T) {
 	l.observe(sojourn.Event{Kind: sojourn.TaskDone, Task: last})
 	l.observe(sojourn.Event{Kind: sojourn.OutputLost, Task: last})
 	l.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 2}}}})
-	if len(j.tries) != 0 {
-		t.Errorf("tries = %v, want none", j.tries)
+	if len(j.more.get().tries) != 0 {
+		t.Errorf("tries = %v, want none", j.more.get().tries)
 	}
 }
 

@@ -48,12 +48,12 @@ func (l *Ledger[J]) Covers(part *Part, jobs []*Job[J]) bool {
 func (l *cluster) covers(part *cluster, jobs iter.Seq[*job]) bool {
 	live, running := 0, 0
 	for j := range jobs {
-		k := part.jobs.byID[j.spec.ID]
+		k := part.jobs.find(j.spec.ID)
 		if k == nil || !bytes.Equal(tasks(j), tasks(k)) {
 			return false
 		}
 		live++
-		running += j.running
+		running += j.Running()
 	}
 	for id, s := range part.slots.all() {
 		t := l.slots.at(id)
@@ -71,7 +71,7 @@ func (l *cluster) covers(part *cluster, jobs iter.Seq[*job]) bool {
 		}
 	}
 	missing := func(s sojourn.Slot) bool { return !part.slots.nodes[s.Node].down }
-	return l.now == part.now && live == len(part.jobs.byID) && running == 0 && !slices.ContainsFunc(l.AppendDown(nil), missing)
+	return l.now == part.now && live == part.jobs.live() && running == 0 && !slices.ContainsFunc(l.AppendDown(nil), missing)
 }
 
 // tasks returns the account of a job and its tasks, as bytes.

@@ -78,15 +78,16 @@ func (j *job) saveTasks(w *snapshot.Writer) {
 	for i := range j.phases {
 		saveSet(w, &j.phases[i].finished)
 	}
-	w.Len(len(j.tries))
-	for _, t := range slices.SortedFunc(maps.Keys(j.tries), task.compare) {
+	m := j.more.get()
+	w.Len(len(m.tries))
+	for _, t := range slices.SortedFunc(maps.Keys(m.tries), task.compare) {
 		t.save(w)
-		w.Uint(uint64(j.tries[t]))
+		w.Uint(uint64(m.tries[t]))
 	}
 	w.Bool(j.heldTasks > 0)
-	for i := range j.held {
+	for i := range m.held {
 		if j.heldTasks > 0 {
-			saveSet(w, &j.held[i])
+			saveSet(w, &m.held[i])
 		}
 	}
 }
@@ -178,7 +179,7 @@ func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table 
 			j.updateReady(i)
 		}
 		for i := range j.sides {
-			r.Check(j.sides[i].started >= j.sides[i].running, "more attempts run than were started")
+			r.Check(j.sides[i].started >= j.sides[i].Running(), "more attempts run than were started")
 		}
 		r.Check(!j.Ended(), "a job has ended")
 		r.Check(j.spec.Features()&^supported == 0, "a job uses what the policy does not know")
@@ -187,7 +188,6 @@ func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table 
 
 func (t *jobs) restore(r *snapshot.Reader, table func(handles int) func(h int) *job) {
 	t.table = make([]*job, r.Len())
-	t.byID = make(map[sojourn.JobID]*job, len(t.table))
 	zero := table(len(t.table))
 	var order []uint64
 	for h := range t.table {
@@ -196,12 +196,13 @@ func (t *jobs) restore(r *snapshot.Reader, table func(handles int) func(h int) *
 		}
 		j := zero(h)
 		j.restore(r)
-		if r.Err() != nil || !r.Check(t.byID[j.spec.ID] == nil && j.seq <= t.seq, "a job is there twice, or too early") {
+		if r.Err() != nil || !r.Check(t.find(j.spec.ID) == nil && j.seq <= t.seq, "a job is there twice, or too early") {
 			return
 		}
 		order = append(order, j.seq)
 		j.handle = uint32(h)
-		t.table[h], t.byID[j.spec.ID] = j, j
+		t.table[h] = j
+		t.byID.add(j.spec.ID, j.handle)
 	}
 	slices.Sort(order)
 	r.Check(len(slices.Compact(order)) == len(order) && (len(order) == 0 || order[0] > 0), "two jobs came at once")
@@ -221,8 +222,7 @@ func (j *job) restore(r *snapshot.Reader) {
 	for i := range j.phases {
 		p, n := &j.phases[i], spec.Phases[i].Tasks
 		restoreSet(r, &p.finished, n)
-		p.done = p.finished.Len()
-		j.left -= p.done
+		j.left -= int32(p.Done())
 		for from, to := range runs(&p.finished) {
 			p.pending.RemoveRange(from, to)
 		}

@@ -108,7 +108,7 @@ func TestRestoredAccountIsTheSame(t *testing.T) {
 func sameJob(a, b *Job[int]) bool {
 	for i := range a.phases {
 		p, q := &a.phases[i], &b.phases[i]
-		if p.side != q.side || p.ready != q.ready || p.done != q.done || p.running != q.running || p.Pending() != q.Pending() {
+		if p.side != q.side || p.ready != q.ready || p.Done() != q.Done() || p.running != q.running || p.Pending() != q.Pending() {
 			return false
 		}
 		for k := range uint32(a.spec.Phases[i].Tasks) {
@@ -124,7 +124,7 @@ func sameJob(a, b *Job[int]) bool {
 		}
 	}
 	return reflect.DeepEqual(a.spec, b.spec) && a.seq == b.seq && a.weight == b.weight && a.left == b.left && a.running == b.running &&
-		a.cancelled == b.cancelled && a.heldTasks == b.heldTasks && len(a.tries) == len(b.tries)
+		a.cancelled == b.cancelled && a.heldTasks == b.heldTasks && len(a.more.get().tries) == len(b.more.get().tries)
 }
 
 // A ledger that could not be restored is empty, so that a policy that restores itself
