@@ -98,11 +98,12 @@ func (p *Pool) Suspend(ctx context.Context) error {
 
 // letGo ends the handle of a job that goes on elsewhere.
 func (p *Pool) letGo(h *Handle, why error) {
-	for _, task := range slices.SortedFunc(maps.Keys(h.held), compareTasks) {
-		h.held[task].Stop()
+	held := h.more.get().held
+	for _, task := range slices.SortedFunc(maps.Keys(held), compareTasks) {
+		held[task].Stop()
 		p.must(sojourn.Event{Kind: sojourn.TaskReady, Task: task})
 	}
-	clear(h.held)
+	clear(held)
 	if h.err == nil {
 		h.err = why
 	}

@@ -230,7 +230,7 @@ func newResumed(p *Pool, job account.Job) (*Handle, error) {
 		h.work[i].left = p.kept.d.Account().Left(spec.ID, i)
 	}
 	if o.until > 0 {
-		h.timeout = time.AfterFunc(max(o.until.Sub(p.d.Now()), 0), func() { p.cancel(h, ErrJobTimeout) })
+		h.extend().timeout = time.AfterFunc(max(o.until.Sub(p.d.Now()), 0), func() { p.cancel(h, ErrJobTimeout) })
 	}
 	return h, nil
 }

@@ -94,25 +94,46 @@ type Handle struct {
 	work []work
 
 	// Guarded by the lock of the pool.
-	left    int // tasks that have not succeeded
-	running int // attempts
-	err     error
+	left    int   // tasks that have not succeeded
+	running int32 // attempts
 	ended   bool
+	err     error
 	done    chan struct{} // nil until somebody waits
-	stop    func() bool   // undoes the watch over ctx
-	timeout *time.Timer
-	pos     int64                          // what has to be durable before Wait returns; written before the end
-	failed  map[sojourn.TaskID]int         // failures of tasks
-	held    map[sojourn.TaskID]*time.Timer // tasks that wait for their next attempt
-	retry   *Retry
+	pos     int64         // what has to be durable before Wait returns; written before the end
+	more    *more         // nil for most jobs
 
 	onePhase [1]sojourn.Phase // saves an allocation for most jobs
 	oneWork  [1]work
 }
 
+// more is what few jobs have.
+type more struct {
+	retry   *Retry      // nil: as the Options say
+	stop    func() bool // undoes the watch over the context of Submit
+	timeout *time.Timer
+	failed  map[sojourn.TaskID]int         // failures of tasks
+	held    map[sojourn.TaskID]*time.Timer // tasks that wait for their next attempt
+}
+
+// get returns all of it; nil has nothing.
+func (m *more) get() more {
+	if m == nil {
+		return more{}
+	}
+	return *m
+}
+
+// extend returns what few jobs have, to write to it.
+func (h *Handle) extend() *more {
+	if h.more == nil {
+		h.more = new(more)
+	}
+	return h.more
+}
+
 // newHandle returns the handle of a job that fits, or what is wrong with the job.
 func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
-	h := &Handle{pool: p, ctx: ctx, retry: &p.opt.Retry}
+	h := &Handle{pool: p, ctx: ctx}
 	switch {
 	case j.Handler != "" || j.Payload != nil:
 		if err := p.opt.bind(j); err != nil {
@@ -134,7 +155,7 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 			return nil, fmt.Errorf("live: %w", err)
 		}
 		r := j.Retry.withDefaults()
-		h.retry = &r
+		h.extend().retry = &r
 	}
 	for i := range j.Phases {
 		ph := &j.Phases[i]
@@ -217,12 +238,12 @@ func (h *Handle) Progress() Progress {
 }
 
 func (h *Handle) progress() Progress {
-	pr := Progress{Done: -h.left, Running: h.running, Held: len(h.held), Ended: h.ended, Err: h.err}
+	pr := Progress{Done: -h.left, Running: int(h.running), Held: len(h.more.get().held), Ended: h.ended, Err: h.err}
 	for i := range h.spec.Phases {
 		pr.Tasks += h.spec.Phases[i].Tasks
 	}
 	pr.Done += pr.Tasks
-	for _, n := range h.failed { //sojourn:unordered a sum
+	for _, n := range h.more.get().failed { //sojourn:unordered a sum
 		pr.Failed += n
 	}
 	return pr

@@ -231,10 +231,10 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (int64, error) {
 	p.jobs.add(h)
 	p.note(JobSubmitted, h, nil)
 	if p.kept.d == nil && ctx.Done() != nil {
-		h.stop = context.AfterFunc(ctx, func() { p.cancel(h, context.Cause(ctx)) })
+		h.extend().stop = context.AfterFunc(ctx, func() { p.cancel(h, context.Cause(ctx)) })
 	}
 	if j.Timeout > 0 {
-		h.timeout = time.AfterFunc(j.Timeout, func() { p.cancel(h, ErrJobTimeout) })
+		h.extend().timeout = time.AfterFunc(j.Timeout, func() { p.cancel(h, ErrJobTimeout) })
 	}
 	p.settle(nil)
 	return p.kept.position(), nil
@@ -282,9 +282,10 @@ func (p *Pool) giveUp(h *Handle, why error) {
 	}
 	h.err = why
 	p.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: h.spec.ID}})
-	for task, timer := range h.held { //sojourn:unordered all are stopped
+	held := h.more.get().held
+	for task, timer := range held { //sojourn:unordered all are stopped
 		timer.Stop()
-		delete(h.held, task)
+		delete(held, task)
 	}
 	if h.running == 0 {
 		p.finish(h)
@@ -307,11 +308,12 @@ func (p *Pool) finish(h *Handle) {
 	if h.done != nil {
 		close(h.done)
 	}
-	if h.stop != nil {
-		h.stop()
+	m := h.more.get()
+	if m.stop != nil {
+		m.stop()
 	}
-	if h.timeout != nil {
-		h.timeout.Stop()
+	if m.timeout != nil {
+		m.timeout.Stop()
 	}
 	p.jobs.remove(h.spec.ID)
 	p.checkDrained()

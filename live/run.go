@@ -156,8 +156,8 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		if store != nil {
 			store()
 		}
-		if h.failed != nil {
-			delete(h.failed, a.Task)
+		if h.more != nil {
+			delete(h.more.failed, a.Task)
 		}
 		h.left--
 		h.work[a.Task.Phase].left--
@@ -175,34 +175,36 @@ func (p *Pool) failed(h *Handle, task sojourn.TaskID, err error) {
 		p.giveUp(h, context.Cause(h.ctx))
 		return
 	}
-	if h.failed == nil {
-		h.failed = map[sojourn.TaskID]int{}
+	m := h.extend()
+	if m.failed == nil {
+		m.failed = map[sojourn.TaskID]int{}
 	}
-	h.failed[task]++
-	n := h.failed[task]
-	if n >= h.retry.Attempts {
+	m.failed[task]++
+	n := m.failed[task]
+	retry := cmp.Or(m.retry, &p.opt.Retry)
+	if n >= retry.Attempts {
 		p.giveUp(h, &TaskError{task, n, err})
 		return
 	}
-	wait := h.retry.wait(n, p.rng.Float64())
+	wait := retry.wait(n, p.rng.Float64())
 	if wait <= 0 {
 		return
 	}
 	p.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: task})
-	if h.held == nil {
-		h.held = map[sojourn.TaskID]*time.Timer{}
+	if m.held == nil {
+		m.held = map[sojourn.TaskID]*time.Timer{}
 	}
-	h.held[task] = time.AfterFunc(wait, func() { p.ready(h, task) })
+	m.held[task] = time.AfterFunc(wait, func() { p.ready(h, task) })
 }
 
 // ready is called when the back-off of a task is over.
 func (p *Pool) ready(h *Handle, task sojourn.TaskID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if h.held[task] == nil {
+	if h.more.held[task] == nil {
 		return // the job was given up meanwhile
 	}
-	delete(h.held, task)
+	delete(h.more.held, task)
 	p.must(sojourn.Event{Kind: sojourn.TaskReady, Task: task})
 	p.settle(nil)
 }
