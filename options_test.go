@@ -240,7 +240,7 @@ var optionTypes = []struct {
 	}},
 	{mars.Options{}, map[string]domain{
 		"Batch": at(time.Duration(0), 1<<61-1), "Commit": anyBool.beside(set("Batch", time.Second)), "Interval": at(time.Duration(0), 1<<61-1),
-		"Iterations": anyCount, "DefaultTaskTime": anyTime,
+		"Iterations": anyCount, "Step": anyCount, "DefaultTaskTime": anyTime,
 	}},
 	{plan.Options{}, map[string]domain{
 		"Planner": {good: []any{plan.BestOf, plan.HMARES}, bad: []any{plan.Planner(-1), plan.HMARES + 1}}, "Gap": at(0.0, 1), "Exact": at(math.MinInt, math.MaxInt),

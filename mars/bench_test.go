@@ -2,6 +2,7 @@ package mars_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,8 +20,9 @@ func BenchmarkQuestions(b *testing.B) {
 	steady.Questions(b, policy(mars.Options{}), 1000, 100_000)
 }
 
-// BenchmarkReplan measures an arrival and the plan for all live jobs that follows it. The
-// plan before is one second old, as Options.Interval requires.
+// BenchmarkReplan measures an arrival and the plan for all live jobs that follows it, and
+// reports how many Ticks it takes, and how long the longest Tick is, in the median of the plans and
+// in the worst of them. The plan before is one second old, as Options.Interval requires.
 func BenchmarkReplan(b *testing.B) {
 	for _, jobs := range []int{1000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
@@ -46,12 +48,30 @@ func BenchmarkReplan(b *testing.B) {
 			for range jobs {
 				arrive()
 			}
-			observe(sojourn.Event{Kind: sojourn.Tick})
+			var longest []time.Duration // Tick of each plan
+			ticks := 0
+			plan := func() {
+				most := time.Duration(0)
+				for at, ok := p.(sojourn.Waker).NextWake(); ok; at, ok = p.(sojourn.Waker).NextWake() {
+					now = max(now, at)
+					start := time.Now()
+					observe(sojourn.Event{Kind: sojourn.Tick})
+					most = max(most, time.Since(start))
+					ticks++
+				}
+				longest = append(longest, most)
+			}
+			plan()
+			longest, ticks = nil, 0
 			for b.Loop() {
 				arrive()
 				now = now.Add(time.Second)
-				observe(sojourn.Event{Kind: sojourn.Tick})
+				plan()
 			}
+			slices.Sort(longest)
+			b.ReportMetric(longest[len(longest)/2].Seconds()*1e3, "ms/longest-tick")
+			b.ReportMetric(longest[len(longest)-1].Seconds()*1e3, "ms/worst-tick")
+			b.ReportMetric(float64(ticks)/float64(b.N), "ticks/op")
 		})
 	}
 }

@@ -53,6 +53,10 @@
 // which a plan is due, the policy declines free slots until the Tick that the driver owes
 // there, or a later event. Otherwise nothing that can start waits for a plan.
 //
+// A plan for many jobs is made in steps of Options.Step, half a millisecond apart, so that no
+// driver waits long. Meanwhile the order is that of the plan before, with new jobs placed by
+// its prices. In the last steps the new order takes over, job by job.
+//
 // # What it does not promise
 //
 // No factor is claimed: the proof for MarS needs to know all releases in advance, and a
@@ -69,7 +73,8 @@
 // # Cost
 //
 // Let P be the number of phases of live jobs. A plan has one item for each phase, with the
-// mean h of its tasks. It takes O(P) for each of Options.Iterations, and O(P log P +
-// slots) in addition. The number of tasks does not matter. Between plans, Observe and
-// Assign take O(log P).
+// mean h of its tasks. It takes O(P) for each of Options.Iterations, and O(P log P) in
+// addition. The number of tasks does not matter. Between the steps of plans, Observe and Assign
+// take O(log P). A snapshot in the middle of a plan does not contain the search for prices: the
+// steps so far are made again where it is restored.
 package mars

@@ -9,7 +9,7 @@ import (
 
 // Options configure a [Policy]. The zero value is the default: all waiting work
 // is planned again when jobs arrive.
-// A snapshot may be restored under another Interval or number of Iterations.
+// A snapshot may be restored under another Interval, Step or number of Iterations.
 type Options struct {
 	// Batch is the batch interval of SO-MarS (Section 5.3), which the paper varies
 	// from 10 s to 100 s: jobs wait for the end of the interval in which they
@@ -26,7 +26,7 @@ type Options struct {
 
 	// Interval is the least time between two plans if there are no batches. Jobs that
 	// arrive meanwhile are placed by the prices of the latest plan. Zero means one
-	// second. A plan for 100,000 live jobs of two phases takes about half a second of
+	// second. A plan for 100,000 live jobs of two phases takes about a third of a second of
 	// processor time (BenchmarkReplan): with so many jobs, use some seconds. At most
 	// 2^61-1 ns; an interval that would end after the last instant of [sojourn.Time] ends
 	// there.
@@ -35,6 +35,13 @@ type Options struct {
 	// Iterations bounds the steps of the price dual in a plan. Each step looks a few
 	// times at each phase of each job. Zero means 40.
 	Iterations int
+
+	// Step bounds the work of a plan at one event, so that a driver can do something else in
+	// between: about so many looks at a phase of a job, of 30 to 150 ns each. Plans for more
+	// work take several Ticks, half a millisecond apart, during which slots take tasks in the
+	// order of the plan before. Zero means 16,384: plans for up to some hundred live jobs are
+	// made at once.
+	Step int
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
 	// means one minute.
@@ -49,6 +56,7 @@ func (o Options) Validate() error {
 		option.Range("Interval", o.Interval, 0, maxTail),
 		option.Want(o.Interval == 0 || o.Batch == 0, "Interval", o.Interval, "0 with Batch"),
 		option.AtLeast("Iterations", o.Iterations, 0),
+		option.AtLeast("Step", o.Step, 0),
 		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0))
 }
 
@@ -58,6 +66,7 @@ func (o Options) settle() Options {
 		o.Interval = cmp.Or(o.Interval, time.Second)
 	}
 	o.Iterations = cmp.Or(o.Iterations, 40)
+	o.Step = cmp.Or(o.Step, 1<<14)
 	o.DefaultTaskTime = cmp.Or(o.DefaultTaskTime, option.DefaultTaskTime)
 	return o
 }

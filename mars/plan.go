@@ -1,8 +1,9 @@
 package mars
 
 import (
-	"cmp"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -16,50 +17,159 @@ const (
 	planLevels = 200
 )
 
-// replan makes the plan that is due, at its instant. It plans all work that has not started,
-// or the work of the jobs of the batch, on an empty cluster.
-func (p *Policy) replan() {
-	p.at, p.open = p.due, false
-	p.plans++
-	started := map[[2]uint32]wide.Uint128{} // p of running tasks, by handle and phase
-	for _, a := range p.queue.Ledger.Attempts() {
-		id := [2]uint32{a.Job.Handle(), uint32(a.Task.Phase)}
-		started[id] = started[id].Add(p.work(a.Job, a.Task))
-	}
-	var jobs []*ledger.Job[waitingJob]
-	for _, j := range p.queue.Ledger.AppendJobs(nil) {
-		if j.Left() > j.Running() && !(p.opts.Commit && j.Data.known) {
-			jobs = append(jobs, j)
-		}
-	}
-	slices.SortFunc(jobs, func(a, b *ledger.Job[waitingJob]) int { return cmp.Compare(a.Seq(), b.Seq()) })
+// pause is how long a driver has for other things between two steps of a long plan.
+const pause = time.Millisecond / 2
 
-	b := newFormBuilder(p)
-	for _, j := range jobs {
-		b.add(j, 0, func(i int, left wide.Uint128) wide.Uint128 {
-			return left.Sub(started[[2]uint32{j.Handle(), uint32(i)}])
-		})
+// An arrival is a job in the order of arrival. It names the job as long as that is live.
+type arrival struct {
+	seq    uint64
+	handle uint32
+}
+
+// A planning is a plan that is being made: of all work that has not started, or of the work of
+// the jobs of the batch, on an empty cluster. Each of its stages walks through the jobs in the
+// order of arrival, or solves the program, and is done in as many steps as it takes.
+type planning struct {
+	at   sojourn.Time // when the plan was due, where its time begins
+	next sojourn.Time // when it goes on
+
+	stage  stage
+	end    int // jobs of Policy.arrived before it take part
+	walked int // how many of them the stage has seen; none while it solves
+	kept   int // while filing: how many of these are live, and were moved to the front
+
+	form   formBuilder
+	jobs   []arrival  // of the form
+	search *lp.Search // nil while gathering
+	looks  uint64     // those of the search so far
+	filed  int        // jobs of the form before it have their C or have ended
+}
+
+// A stage is a part of a plan.
+type stage uint8
+
+const (
+	gathering stage = iota // the waiting work is put into the form
+	solving
+	filing // the jobs get their C
+)
+
+// plan begins the plan that is due or goes on with the one that is being made, at an event at
+// the given instant. It plans all at once if there is no later instant.
+func (p *Policy) plan(now sojourn.Time) {
+	budget := p.opts.Step
+	next := now.Add(pause)
+	if next == now {
+		budget = math.MaxInt
 	}
-	s := lp.SolveByPrice(b.form, planGap, p.opts.Iterations, min(max(4*len(jobs), 24), planLevels))
-	p.prices = s.Prices
-	for i, j := range jobs {
-		d := &j.Data
-		d.known, d.c = true, p.instant(s.C[i])
-		if p.opts.Commit {
-			d.batch = p.plans
-		}
-	}
-	// A job that has nothing to start now may have something later. It counts as planned,
-	// too.
-	for j := range p.queue.Ledger.All() {
-		if d := &j.Data; !d.known {
-			d.known, d.c = true, p.at
-			if p.opts.Commit {
-				d.batch = p.plans
+	for {
+		if p.planning == nil {
+			p.open = false
+			live := p.queue.Ledger.Live()
+			p.planning = &planning{
+				at: p.due, end: len(p.arrived), jobs: make([]arrival, 0, live),
+				form: formBuilder{Policy: p, form: lp.NewJobForm(nil)},
 			}
+			p.planning.form.form.Grow(live)
 		}
-		p.queue.Update(j)
+		if budget = p.step(p.planning, budget); p.planning != nil {
+			p.planning.next = next
+			return
+		}
+		// The next plan may have been due since: it is begun at another event.
+		if !p.open || p.due > now {
+			return
+		}
+		if next > now {
+			p.due = next
+			return
+		}
 	}
+}
+
+// step goes on with a plan. It returns what is left of the budget once the plan is made.
+func (p *Policy) step(g *planning, budget int) int {
+	if g.stage == gathering {
+		if budget = p.walk(g, budget, p.gather); budget > 0 {
+			g.stage, g.walked = solving, 0
+			g.search = p.newSearch(g)
+		}
+	}
+	if g.stage == solving && budget > 0 {
+		looks, ended := g.search.Step(budget)
+		budget -= looks
+		g.looks += uint64(looks)
+		if ended {
+			g.stage = filing
+			p.plans++
+			p.at, p.prices = g.at, g.search.Prices
+		}
+	}
+	if g.stage == filing && budget > 0 {
+		if budget = p.walk(g, budget, p.file); budget > 0 {
+			p.arrived = append(p.arrived[:g.kept], p.arrived[g.end:]...)
+			p.planning = nil
+		}
+	}
+	return budget
+}
+
+// newSearch returns the search that solves the program of a plan.
+func (p *Policy) newSearch(g *planning) *lp.Search {
+	return lp.NewSearch(g.form.form, planGap, p.opts.Iterations, min(max(4*len(g.jobs), 24), planLevels))
+}
+
+// walk shows the live jobs that take part, and were not seen before, to a stage. It returns what is
+// left of the budget, which is more than 0 once all were seen.
+func (p *Policy) walk(g *planning, budget int, visit func(*planning, arrival, *ledger.Job[waitingJob])) int {
+	for ; g.walked < g.end && budget > 0; g.walked++ {
+		a := p.arrived[g.walked]
+		if j := p.live(a); j != nil {
+			budget -= 2 + 2*j.NumPhases() // memory is slow
+			visit(g, a, j)
+		}
+	}
+	return max(budget, 0)
+}
+
+// live returns a job that has arrived, or nil if it has ended.
+func (p *Policy) live(a arrival) *ledger.Job[waitingJob] {
+	if j := p.queue.Ledger.ByHandle(a.handle); j != nil && j.Seq() == a.seq {
+		return j
+	}
+	return nil
+}
+
+// gather puts the waiting work of a job into the form.
+func (p *Policy) gather(g *planning, a arrival, j *ledger.Job[waitingJob]) {
+	if !j.Cancelled() && j.Left() > j.Running() && !(p.opts.Commit && j.Data.known) {
+		g.form.add(j, 0, func(s *phaseShape) wide.Uint128 { return s.wait })
+		g.jobs = append(g.jobs, a)
+	}
+}
+
+// file gives a job its C. A job that had nothing to start may have something later. It
+// counts as planned, too.
+func (p *Policy) file(g *planning, a arrival, j *ledger.Job[waitingJob]) {
+	p.arrived[g.kept] = a
+	g.kept++
+	for g.filed < len(g.jobs) && g.jobs[g.filed].seq < a.seq {
+		g.filed++
+	}
+	d := &j.Data
+	switch {
+	case g.filed < len(g.jobs) && g.jobs[g.filed].seq == a.seq:
+		d.c = p.instant(g.search.C[g.filed])
+	case !d.known:
+		d.c = p.at
+	default:
+		return
+	}
+	d.known = true
+	if p.opts.Commit {
+		d.batch = p.plans
+	}
+	p.queue.Update(j)
 }
 
 // fit gives a job that arrives between two plans its C_j under the prices of the latest
@@ -68,8 +178,8 @@ func (p *Policy) fit(j *ledger.Job[waitingJob]) {
 	if p.plans == 0 {
 		p.at = p.queue.Ledger.Now()
 	}
-	b := newFormBuilder(p)
-	b.add(j, p.sinceSeconds(), func(_ int, left wide.Uint128) wide.Uint128 { return left })
+	b := formBuilder{Policy: p, form: lp.NewJobForm(nil)}
+	b.add(j, p.sinceSeconds(), func(s *phaseShape) wide.Uint128 { return s.left })
 	c := b.form.Cheapest(0, p.prices, 1e-10)
 	d := &j.Data
 	d.known, d.c = true, p.instant(c)
@@ -82,11 +192,9 @@ type formBuilder struct {
 	items []lp.Item // of a job; kept to be used again
 }
 
-func newFormBuilder(p *Policy) *formBuilder { return &formBuilder{Policy: p, form: lp.NewJobForm(nil)} }
-
-// add adds a job that is released the given seconds after the plan's instant. waiting
-// returns the work of a phase that counts, given its unfinished work.
-func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, waiting func(phase int, left wide.Uint128) wide.Uint128) {
+// add adds a job that is released the given seconds after the plan's instant. work
+// returns the work of a phase that counts.
+func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, work func(*phaseShape) wide.Uint128) {
 	d := &j.Data
 	chain := int64(0)
 	b.items = b.items[:0]
@@ -98,7 +206,7 @@ func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, waiting fu
 		chain = max(chain, s.q)
 		class := int32(j.Spec().Phases[i].Class)
 		b.reach(class)
-		if w := waiting(i, s.left); !w.IsZero() {
+		if w := work(s); !w.IsZero() {
 			b.items = append(b.items, lp.Item{H: lp.Seconds(s.h), P: (float64(float64(w.Hi)*(1<<64)) + float64(w.Lo)) / 1e9, Class: class})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -25,10 +26,14 @@ type Policy struct {
 	seen   bool         // a job has arrived
 	anchor sojourn.Time // when the first job arrived: batch intervals are counted from here
 	open   bool         // there is something to plan
-	due    sojourn.Time // when the next plan is due; no meaning unless open
+	due    sojourn.Time // when the next plan is due, unless another is being made; no meaning unless open
+
+	// arrived are the live jobs in the order of arrival, among some that have ended.
+	arrived  []arrival
+	planning *planning // the plan that is being made; nil if there is none
 
 	plans  uint64       // number of plans so far
-	at     sojourn.Time // when the latest plan was made; no meaning if there is none
+	at     sojourn.Time // when the latest plan was due, where its time begins; no meaning if there is none
 	prices []lp.Price   // of the latest plan
 }
 
@@ -46,6 +51,7 @@ type waitingJob struct {
 // A phaseShape describes a phase to a plan: it is one item of the job form.
 type phaseShape struct {
 	left wide.Uint128 // sum of p_u of the tasks that are not finished, in nanoseconds
+	wait wide.Uint128 // of those that do not run either
 	mean int64        // of p_u, over all tasks
 	q    int64        // greatest q_u: from a start to C_j
 	h    int64        // mean of h_u: from a middle to C_j
@@ -124,8 +130,9 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	// Jobs that arrive at the instant at which a plan is due take part in it. The plan is
 	// made at the Tick that the driver owes, or before any later event.
-	if p.open && (ev.At > p.due || ev.Kind == sojourn.Tick && ev.At == p.due) {
-		p.replan()
+	// A long plan goes on at further instants.
+	if at, ok := p.NextWake(); ok && (ev.At > at || ev.Kind == sojourn.Tick && ev.At == at) {
+		p.plan(ev.At)
 	}
 	c := p.queue.Apply(&ev)
 	if c.Job != nil {
@@ -140,6 +147,9 @@ func (p *Policy) account(ev *sojourn.Event, j *ledger.Job[waitingJob]) {
 	d := &j.Data
 	switch ev.Kind {
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
+		if ev.Kind != sojourn.JobRevised {
+			p.remember(j)
+		}
 		p.describe(j)
 		if p.opts.Batch == 0 {
 			p.fit(j)
@@ -147,13 +157,36 @@ func (p *Policy) account(ev *sojourn.Event, j *ledger.Job[waitingJob]) {
 		if !p.opts.Commit || !d.known {
 			p.request()
 		}
-	case sojourn.TaskFinished, sojourn.TaskDone:
-		left := &d.phases[ev.Task.Phase].left
-		*left = left.Sub(p.work(j, ev.Task))
+	case sojourn.TaskAdopted:
+		p.started(j, ev.Task)
+	case sojourn.TaskFailed, sojourn.TaskRefused:
+		s := &d.phases[ev.Task.Phase]
+		s.wait = s.wait.Add(p.work(j, ev.Task))
+	case sojourn.TaskFinished:
+		s := &d.phases[ev.Task.Phase]
+		s.left = s.left.Sub(p.work(j, ev.Task))
+	case sojourn.TaskDone:
+		s, w := &d.phases[ev.Task.Phase], p.work(j, ev.Task)
+		s.left, s.wait = s.left.Sub(w), s.wait.Sub(w)
 	case sojourn.OutputLost:
-		left := &d.phases[ev.Task.Phase].left
-		*left = left.Add(p.work(j, ev.Task))
+		s, w := &d.phases[ev.Task.Phase], p.work(j, ev.Task)
+		s.left, s.wait = s.left.Add(w), s.wait.Add(w)
 	}
+}
+
+// remember notes that a job has arrived. Between two plans it forgets jobs that have ended, once
+// they are more than half of all.
+func (p *Policy) remember(j *ledger.Job[waitingJob]) {
+	if p.planning == nil && len(p.arrived) > 2*p.queue.Ledger.Live()+16 {
+		p.arrived = slices.DeleteFunc(p.arrived, func(a arrival) bool { return p.live(a) == nil })
+	}
+	p.arrived = append(p.arrived, arrival{j.Seq(), j.Handle()})
+}
+
+// started takes a task that runs from the work that waits.
+func (p *Policy) started(j *ledger.Job[waitingJob], id sojourn.TaskID) {
+	s := &j.Data.phases[id.Phase]
+	s.wait = s.wait.Sub(p.work(j, id))
 }
 
 // work returns p_u of a task of j.
@@ -177,21 +210,30 @@ func (p *Policy) request() {
 		if rest := now.Sub(p.anchor) % b; rest > 0 {
 			p.due = now.Add(b - rest)
 		}
+	case p.planning != nil:
+		p.due = max(now, p.planning.at.Add(p.opts.Interval))
 	case p.plans > 0:
 		p.due = max(now, p.at.Add(p.opts.Interval))
 	}
 }
 
-// planDue reports whether a plan is due now. Until it is made nothing is started: the
-// driver owes a Tick at this instant.
-func (p *Policy) planDue() bool { return p.open && p.due <= p.queue.Ledger.Now() }
+// planDue reports whether a plan is due now. Until it is begun nothing is started: the
+// driver owes a Tick at this instant. While a long plan is being made, slots take tasks in the
+// order of the plan before.
+func (p *Policy) planDue() bool {
+	return p.planning == nil && p.open && p.due <= p.queue.Ledger.Now()
+}
 
-// NextWake implements [sojourn.Waker]: it returns when the next plan is due.
+// NextWake implements [sojourn.Waker]: it returns when the next plan is due, or when the one
+// that is being made goes on.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
-	if !p.open {
-		return 0, false
+	switch {
+	case p.planning != nil:
+		return p.planning.next, true
+	case p.open:
+		return p.due, true
 	}
-	return p.due, true
+	return 0, false
 }
 
 // Assign implements [sojourn.Policy].
@@ -200,7 +242,12 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		p.queue.Ledger.Free(id)
 		return sojourn.Assignment{}, false
 	}
-	return p.queue.Assign(id)
+	a, ok := p.queue.Assign(id)
+	if ok {
+		on, _ := p.queue.Ledger.Attempt(id)
+		p.started(on.Job, a.Task)
+	}
+	return a, ok
 }
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if
@@ -253,7 +300,11 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		}
 	case !j.Cancelled():
 		attrs[0] = slog.String("why", "waits for the end of its batch interval")
-		attrs = append(attrs, slog.Duration("batch_ends", p.due.Sub(0)))
+		ends := p.due
+		if g := p.planning; g != nil && g.end > 0 && j.Seq() <= p.arrived[g.end-1].seq {
+			ends = g.at
+		}
+		attrs = append(attrs, slog.Duration("batch_ends", ends.Sub(0)))
 	}
 	return append(attrs, slog.Int("rank", p.queue.Rank(j))), true
 }
@@ -262,9 +313,8 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 func (p *Policy) describe(j *ledger.Job[waitingJob]) {
 	shapes := make([]phaseShape, j.NumPhases())
 	for i := len(shapes) - 1; i >= 0; i-- {
-		ph := &j.Spec().Phases[i]
 		feeds := i+1 < len(shapes) && j.Spec().Phases[i+1].After != sojourn.NoBarrier
-		shapes[i] = p.shape(ph, feeds, j.Phase(i).IsDone, j.Phase(i).Done())
+		shapes[i] = p.shape(j, i, feeds)
 		if feeds {
 			shapes[i].h = min(shapes[i].h+shapes[i+1].q, maxTail)
 			shapes[i].q = min(shapes[i].q+shapes[i+1].q, maxTail)
@@ -274,10 +324,14 @@ func (p *Policy) describe(j *ledger.Job[waitingJob]) {
 }
 
 // shape returns the shape of a phase by itself. Its delays count if it feeds another.
-func (p *Policy) shape(ph *sojourn.Phase, feeds bool, isDone func(uint32) bool, done int) phaseShape {
+func (p *Policy) shape(j *ledger.Job[waitingJob], phase int, feeds bool) phaseShape {
+	ph, is := &j.Spec().Phases[phase], j.Phase(phase)
 	if ph.Estimates == nil && ph.Delays == nil {
-		t := p.time(ph, 0)
-		return phaseShape{left: wide.Mul64(uint64(ph.Tasks-done), uint64(t)), mean: t, q: t, h: t / 2}
+		t, left := p.time(ph, 0), ph.Tasks-is.Done()
+		return phaseShape{
+			left: wide.Mul64(uint64(left), uint64(t)), wait: wide.Mul64(uint64(left-is.Running()), uint64(t)),
+			mean: t, q: t, h: t / 2,
+		}
 	}
 	var s phaseShape
 	var times, halves wide.Uint128
@@ -289,8 +343,11 @@ func (p *Policy) shape(ph *sojourn.Phase, feeds bool, isDone func(uint32) bool, 
 		times = times.Add(wide.From64(uint64(t)))
 		halves = halves.Add(wide.From64(uint64(t + 2*d)))
 		s.q = max(s.q, t+d)
-		if !isDone(i) {
+		if !is.IsDone(i) {
 			s.left = s.left.Add(wide.From64(uint64(t)))
+		}
+		if is.IsPending(i) || j.IsHeld(phase, i) {
+			s.wait = s.wait.Add(wide.From64(uint64(t)))
 		}
 	}
 	n := wide.From64(uint64(ph.Tasks))

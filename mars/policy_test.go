@@ -33,6 +33,8 @@ func TestPolicyConformance(t *testing.T) {
 		"plans again": {},
 		"each time":   {Interval: 1, DefaultTaskTime: 2 * time.Minute},
 		"commits":     {Batch: 7 * time.Second, Commit: true},
+		"in steps":    {Interval: 1, Iterations: 2, Step: 20, DefaultTaskTime: time.Hour},
+		"in batches":  {Batch: time.Second, Iterations: 2, Step: 20},
 	}
 	for name, opts := range list {
 		var others []func() sojourn.Policy
@@ -50,6 +52,7 @@ func TestPolicyConformance(t *testing.T) {
 			}
 			histories.Share(t, share)
 			changed := opts
+			changed.Step = 100
 			if changed.Iterations = 3; opts.Batch == 0 {
 				changed.Interval = 3 * time.Second
 			}
@@ -63,7 +66,7 @@ func TestPolicyConformance(t *testing.T) {
 // The options are drawn anew for each history.
 func TestConformanceOfAllOptions(t *testing.T) {
 	histories.Options(t, 4, func(t *rapid.T) mars.Options {
-		o := mars.Options{Iterations: rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "iterations")}
+		o := mars.Options{Iterations: rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "iterations"), Step: rapid.SampledFrom([]int{0, 10, 100, 1000}).Draw(t, "step")}
 		o.DefaultTaskTime = rapid.SampledFrom([]time.Duration{0, 1, time.Second}).Draw(t, "task time")
 		interval := rapid.SampledFrom([]time.Duration{1, time.Second, 7 * time.Second, time.Hour}).Draw(t, "interval")
 		if rapid.Bool().Draw(t, "batches") {
@@ -84,7 +87,8 @@ func TestExtremes(t *testing.T) {
 	last := sojourn.Time(math.MaxInt64)
 	for _, at := range []sojourn.Time{0, 1, 1 << 61, 1<<62 - 1, 1 << 62, 1<<62 + 1, 3 << 61, last - 2e9, last - 1, last} {
 		for _, o := range []mars.Options{{}, {DefaultTaskTime: math.MaxInt64}, {DefaultTaskTime: 1}, {Interval: 1}, {Interval: 1<<61 - 1},
-			{Batch: time.Second}, {Batch: time.Second, Commit: true}, {Batch: 1<<61 - 1}, {Batch: 1<<61 - 1, Commit: true}} {
+			{Batch: time.Second}, {Batch: time.Second, Commit: true}, {Batch: 1<<61 - 1}, {Batch: 1<<61 - 1, Commit: true},
+			{Step: 20}, {Batch: time.Second, Commit: true, Step: 20}} {
 			o.Iterations = 3
 			p := policy(o)().(*mars.Policy)
 			now, id := at, sojourn.JobID(0)
@@ -125,18 +129,85 @@ func TestExtremes(t *testing.T) {
 				arrive(1.0/(1<<16), 1<<13, 0, 0)
 				arrive(1<<32-1, 3, 1, math.MaxInt64)
 				arrive(1, 2, math.MaxInt64/2, math.MaxInt64)
-				if wake, ok := p.NextWake(); ok {
-					now = wake
+				first, ticks := now, 0
+				for wake, ok := p.NextWake(); ok || ticks == 0; wake, ok = p.NextWake() {
+					if ok {
+						now = wake
+					}
+					if ticks == 0 {
+						first = now
+					}
+					observe(sojourn.Event{Kind: sojourn.Tick})
+					if ticks++; ticks > 1 && o.Step == 0 || ticks > 100 {
+						t.Fatalf("%+v: at %v a plan is due again", o, now)
+					}
 				}
-				observe(sojourn.Event{Kind: sojourn.Tick})
-				if _, ok := p.NextWake(); ok {
-					t.Fatalf("%+v: at %v a plan is due again", o, now)
+				if (ticks > 1) != (o.Step > 0 && first < last) {
+					t.Fatalf("%+v: at %v a plan took %d Ticks", o, now, ticks)
 				}
 				if slot, ok := p.Seek(0); !ok {
 					t.Fatalf("%+v: at %v nothing is to start", o, now)
 				} else if _, ok := p.Assign(slot); !ok {
 					t.Fatalf("%+v: at %v Seek names slot %d, and Assign declines it", o, now, slot)
 				}
+			}
+		}
+	}
+}
+
+// A plan is the same, however many steps it takes. The steps are half a millisecond apart, and what
+// happens between them does not stop them: jobs end, arrive, are cancelled.
+func TestPlanInSteps(t *testing.T) {
+	order := func(step int, between func(step int, observe func(sojourn.Event))) (ranking []sojourn.JobID, ticks int) {
+		p := policy(mars.Options{Step: step})().(*mars.Policy)
+		now := sojourn.Time(0)
+		observe := func(ev sojourn.Event) {
+			ev.At = now
+			if err := p.Observe(ev); err != nil {
+				t.Fatalf("Observe(%v) = %v", ev, err)
+			}
+		}
+		for id := sojourn.JobID(1); id <= 300; id++ {
+			ph := sojourn.Phase{Tasks: int(1 + id*7%13), Estimate: time.Duration(1+id*31%17) * time.Second}
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Weight: float64(1 + id%5), Phases: []sojourn.Phase{ph, {Tasks: 1, Class: 1}}}})
+		}
+		for at, ok := p.NextWake(); ok && at < sojourn.Time(time.Second); at, ok = p.NextWake() {
+			if ticks > 0 && at != now.Add(time.Millisecond/2) {
+				t.Fatalf("a step at %v, and the next at %v", now, at)
+			}
+			now = at
+			observe(sojourn.Event{Kind: sojourn.Tick})
+			ticks++
+			between(ticks, observe)
+		}
+		return p.AppendRanking(nil), ticks
+	}
+	nothing := func(int, func(sojourn.Event)) {}
+	want, ticks := order(math.MaxInt, nothing)
+	if ticks != 1 {
+		t.Fatalf("%d Ticks, want 1", ticks)
+	}
+	for _, step := range []int{1000, 137} {
+		got, ticks := order(step, nothing)
+		if !slices.Equal(got, want) {
+			t.Errorf("in steps of %d, the order is %v, want %v", step, got, want)
+		}
+		if ticks < 10_000/step {
+			t.Errorf("in steps of %d, a plan took %d Ticks", step, ticks)
+		}
+	}
+	// Jobs end during the plan, and others with their handles arrive.
+	got, _ := order(100, func(step int, observe func(sojourn.Event)) {
+		if step%20 == 5 && step < 300 {
+			observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: sojourn.JobID(step)}})
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(1000 + step), Phases: []sojourn.Phase{{Tasks: 1}}}})
+		}
+	})
+	at := 0
+	for _, id := range want {
+		if gone := id%20 == 5 && !slices.Contains(got, id); !gone {
+			if at = slices.Index(got[at:], id) + at; got[at] != id {
+				t.Fatalf("job %d is at another place: %v, want %v", id, got, want)
 			}
 		}
 	}
@@ -151,4 +222,5 @@ func TestLargeJob(t *testing.T) {
 func TestForgedPolicySnapshots(t *testing.T) {
 	snapshottest.Attack(t, policy(mars.Options{Interval: 1}), 600)
 	snapshottest.Attack(t, policy(mars.Options{Batch: time.Second, Commit: true}), 600)
+	snapshottest.Attack(t, policy(mars.Options{Interval: 1, Step: 20, Iterations: 3}), 600)
 }

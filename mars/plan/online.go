@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -26,6 +27,7 @@ func (w *workshop) online(opts mars.Options) (layout, error) {
 			return layout{}, fmt.Errorf("%w: planner %v: delays that differ between pairs of tasks", errors.ErrUnsupported, SOMarS)
 		}
 	}
+	opts.Step = cmp.Or(opts.Step, math.MaxInt) // nobody waits for a Tick
 	p, err := mars.New(opts)
 	if err != nil {
 		return layout{}, err

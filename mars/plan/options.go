@@ -44,7 +44,7 @@ type Options struct {
 	Epsilon float64
 	Rounds  int
 
-	// Online are the options of SOMarS. With a Batch, the lists (HUWF to HTWFDispatch) are
+	// Online are the options of SOMarS; if Step is zero, plans are made at once. With a Batch, the lists (HUWF to HTWFDispatch) are
 	// semi-online in the same way: jobs are released at the end of their interval, and
 	// the strict lists take the jobs of one interval after those of the one before.
 	Online mars.Options

@@ -56,8 +56,8 @@ func TestSearchInSteps(t *testing.T) {
 				form := drawForm(rng, jobs, 2)
 				s := NewSearch(form, 1e-4, 20, 50)
 				steps := 1
-				for !s.Step(looks) {
-					steps++
+				for _, ended := s.Step(looks); !ended; steps++ {
+					_, ended = s.Step(looks)
 				}
 				if got := print(&s.Solution); got != want {
 					t.Fatalf("%d jobs, %d looks a step:\n%s\nwant\n%s", jobs, looks, got, want)
@@ -65,7 +65,7 @@ func TestSearchInSteps(t *testing.T) {
 				if looks == most && steps > 1 || looks == 1000 && jobs == 2500 && steps < 100 {
 					t.Errorf("%d jobs, %d looks a step: %d steps", jobs, looks, steps)
 				}
-				if !s.Step(1) {
+				if n, ended := s.Step(1); n > 0 || !ended {
 					t.Error("a search that has ended goes on")
 				}
 			}
@@ -78,7 +78,7 @@ func TestStepsAreShort(t *testing.T) {
 	form := drawForm(rand.New(rand.NewPCG(1, 1)), 5000, 2)
 	s := NewSearch(form, 0, 20, 50)
 	for step := 0; ; step++ {
-		looks, ended := s.rest(1000)
+		looks, ended := s.Step(1000)
 		if looks > 1000+20 || looks < 1 {
 			t.Fatalf("step %d takes %d looks", step, looks)
 		}

@@ -18,6 +18,7 @@ type smith struct {
 func (s *smith) read(pr Program) Course {
 	return inTurn(
 		func() Course {
+			s.ratios, s.order = make([]ratio, 0, pr.Len()), make([]Scanned, 0, pr.Len())
 			return span(pr.Len(), 1, func(from, to int) {
 				for i := from; i < to; i++ {
 					if weight, load := pr.Load(i); load > 0 {

@@ -2,6 +2,7 @@ package lp
 
 import (
 	"cmp"
+	"slices"
 )
 
 // A JobForm is the linear program (1)-(4) with one variable for each job; package
@@ -39,6 +40,12 @@ func NewJobForm(machines []float64) *JobForm {
 	return &JobForm{M: machines, First: []int32{0}, Work: make([]float64, len(machines))}
 }
 
+// Grow makes room for so many jobs.
+func (jf *JobForm) Grow(jobs int) {
+	jf.W, jf.C, jf.R = slices.Grow(jf.W, jobs), slices.Grow(jf.C, jobs), slices.Grow(jf.R, jobs)
+	jf.First, jf.Items = slices.Grow(jf.First, jobs), slices.Grow(jf.Items, jobs)
+}
+
 // Add adds a job of weight w whose C is at least c, released at r, with items in the
 // order of ByMiddle.
 func (jf *JobForm) Add(w, c, r float64, items []Item) {
@@ -57,7 +64,7 @@ func (jf *JobForm) Add(w, c, r float64, items []Item) {
 // Join merges the items of the last job that have the same class and h.
 func (jf *JobForm) Join() {
 	last := len(jf.W) - 1
-	own := jf.of(last)
+	own := jf.Of(last)
 	n := 0
 	for _, it := range own {
 		if n > 0 && own[n-1].H == it.H && own[n-1].Class == it.Class {
@@ -82,7 +89,7 @@ func (jf *JobForm) Len() int { return len(jf.W) }
 
 // Load implements [Program].
 func (jf *JobForm) Load(j int) (weight, load float64) {
-	for _, it := range jf.of(j) {
+	for _, it := range jf.Of(j) {
 		load += it.P / jf.M[it.Class]
 	}
 	return jf.W[j], load
@@ -97,7 +104,7 @@ func (jf *JobForm) Minimise(d *Dual, c []float64, tolerance float64) Course {
 			c[j] = at
 			d.plus.Add(below)
 			class, i := int32(-1), 0
-			own := jf.of(j)
+			own := jf.Of(j)
 			for _, it := range own {
 				s := at - it.H
 				curve := d.curves[it.Class]
@@ -116,8 +123,8 @@ func (jf *JobForm) Minimise(d *Dual, c []float64, tolerance float64) Course {
 	}
 }
 
-// of returns the items of a job.
-func (jf *JobForm) of(j int) []Item { return jf.Items[jf.First[j]:jf.First[j+1]] }
+// Of returns the items of a job.
+func (jf *JobForm) Of(j int) []Item { return jf.Items[jf.First[j]:jf.First[j+1]] }
 
 // Trivial returns sum w_j c_j, a lower bound for every schedule. Its terms are added in
 // the order of jobs, like those of objectives.

@@ -164,7 +164,7 @@ func (jf *JobForm) Payment(j int, at float64, curves []*Curve) float64 {
 	class := int32(-1)
 	var c *Curve
 	i := 0
-	for _, it := range jf.of(j) {
+	for _, it := range jf.Of(j) {
 		s := at - it.H
 		if it.Class != class {
 			class = it.Class

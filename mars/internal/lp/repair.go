@@ -82,7 +82,7 @@ func (jf *JobForm) repair(c []float64, ways []way, found func(point []float64, v
 	for k := range jf.M {
 		parts = append(parts,
 			func() Course {
-				r.list = r.list[:0]
+				r.list = slices.Grow(r.list[:0], len(jf.Items))
 				return span(len(c), 1, func(from, to int) { r.list = jf.scan(int32(k), c, from, to, r.list) })
 			},
 			func() Course { return r.sorter.sort(r.list) },

@@ -64,15 +64,26 @@ func NewSearch(pr Program, gap float64, iterations, levels int) *Search {
 	return s
 }
 
-// Step goes on with about so many looks at an item. It reports whether the search has ended.
-func (s *Search) Step(looks int) (ended bool) {
+// Step goes on with about as many looks at an item as the budget says, as a [Course] does. A
+// search that has ended takes none.
+func (s *Search) Step(budget int) (looks int, ended bool) {
 	if s.rest != nil {
-		if _, ended = s.rest(max(looks, 1)); !ended {
-			return false
+		if looks, ended = s.rest(max(budget, 1)); !ended {
+			return looks, false
 		}
 		s.rest = nil
 	}
-	return true
+	return looks, true
+}
+
+// Replay makes a new search take so many looks, and so come to where another is that has taken
+// them, in whatever steps.
+func (s *Search) Replay(looks uint64) {
+	for ended := false; looks > 0 && !ended; {
+		var n int
+		n, ended = s.Step(int(min(looks, 1<<20)))
+		looks -= min(uint64(n), looks)
+	}
 }
 
 // look repairs a point, and keeps it if it is better than the best so far.
