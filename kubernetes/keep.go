@@ -53,7 +53,10 @@ func (c *core) keeps(j *job) bool {
 		return false
 	}
 	for _, p := range c.gangs.picks[j] {
-		if p.state != picked || p.node.shut || p.node.lacks(p.wish) != "" || c.truth.Retiring(p.slot) {
+		if p.state != picked || p.node.lacks(p.wish) != "" || c.truth.Retiring(p.slot) {
+			return false
+		}
+		if c.shapes != nil && c.shapes.cluster.Overdrawn(p.slot) {
 			return false
 		}
 	}

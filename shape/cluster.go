@@ -346,6 +346,23 @@ func (c *Cluster) Place(slot sojourn.SlotID) (node sojourn.NodeID, class sojourn
 	return n.id, s.class, true
 }
 
+// Overdrawn reports whether a node lacks something that the attempt on a slot needs: since a resize,
+// or since attempts were adopted, what runs on the node takes more of it than there is. A driver
+// that has not started the attempt yet can give the slot back. Nothing is overdrawn on a node that
+// has left. It panics if there is no such slot.
+func (c *Cluster) Overdrawn(slot sojourn.SlotID) bool {
+	s := c.slot(slot)
+	if !s.busy || s.node.at < 0 {
+		return false
+	}
+	for i, need := range c.shapes[s.class] {
+		if need > 0 && s.node.used[i] > s.node.room[i] {
+			return true
+		}
+	}
+	return false
+}
+
 // Holds reports whether a node could hold a task of a class if nothing ran there. If none could,
 // tasks of the class wait until a larger node comes.
 func (c *Cluster) Holds(class sojourn.Class) bool {

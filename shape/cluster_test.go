@@ -109,6 +109,27 @@ func story(tb rapid.TB, next tape, reserves, anyNode bool) {
 			d.offer()
 		}
 		d.check(reserves)
+		for _, a := range d.running {
+			room, present := d.rooms[a.node]
+			over := false
+			for r, need := range opts.Shapes[a.class] {
+				used := int64(0)
+				for _, b := range d.running {
+					if b.node == a.node {
+						used += opts.Shapes[b.class][r]
+					}
+				}
+				over = over || present && need > 0 && used > room[r]
+			}
+			if got := d.c.Overdrawn(a.Slot); got != over {
+				tb.Fatalf("Overdrawn(%d) = %v, want %v", a.Slot, got, over)
+			}
+		}
+		for slot := range d.free {
+			if d.c.Overdrawn(slot) {
+				tb.Fatalf("Overdrawn(%d), which is free", slot)
+			}
+		}
 		for c, need := range opts.Shapes {
 			holds := false
 			for _, room := range d.rooms {
