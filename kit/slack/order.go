@@ -57,6 +57,15 @@ func (o *order[T]) first() *Item[T] {
 	return n.items[0]
 }
 
+// last returns the last item. There must be one.
+func (o *order[T]) last() *Item[T] {
+	n := o.root
+	for n.kids != nil {
+		n = n.kids[len(n.kids)-1]
+	}
+	return n.items[len(n.items)-1]
+}
+
 // insert adds an item with its value.
 func (o *order[T]) insert(it *Item[T], value num) {
 	if o.root == nil {
@@ -70,7 +79,7 @@ func (o *order[T]) insert(it *Item[T], value num) {
 	}
 	leaf.items = slices.Insert(leaf.items, i, it)
 	o.n++
-	o.split(leaf)
+	o.split(leaf, it)
 	leaf.tallyUp()
 }
 

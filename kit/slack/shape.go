@@ -13,9 +13,19 @@ func (o *order[T]) node(leaf bool) *node[T] {
 		return n
 	}
 	if leaf {
-		return &node[T]{items: make([]*Item[T], 0, fanout+1)}
+		with := new(struct {
+			node[T]
+			below [fanout + 1]*Item[T]
+		})
+		with.items = with.below[:0]
+		return &with.node
 	}
-	return &node[T]{kids: make([]*node[T], 0, fanout+1)}
+	with := new(struct {
+		node[T]
+		below [fanout + 1]*node[T]
+	})
+	with.kids = with.below[:0]
+	return &with.node
 }
 
 // drop puts an empty node back into the spare ones.
@@ -31,11 +41,17 @@ func (o *order[T]) drop(n *node[T]) {
 // size returns how many items or nodes are below.
 func (n *node[T]) size() int { return len(n.kids) + len(n.items) }
 
-// split divides n, and the nodes above it, if they have too much below them.
-func (o *order[T]) split(n *node[T]) {
+// split divides n, and the nodes above it, if they have too much below them, after an item was added. If that is the
+// last of all, the next ones may follow it: nodes then stay full.
+func (o *order[T]) split(n *node[T], added *Item[T]) {
+	last := n.size() > fanout && o.last() == added
 	for ; n != nil && n.size() > fanout; n = n.parent {
+		from := n.size() / 2
+		if last {
+			from = n.size() - 1
+		}
 		next := o.node(n.items != nil)
-		next.take(n, n.size()/2)
+		next.take(n, from)
 		next.tally()
 		if n.parent == nil {
 			o.root = o.node(false)
