@@ -253,6 +253,9 @@ func TestRetries(t *testing.T) {
 		if err := h.Wait(bg); err != nil {
 			t.Error(err)
 		}
+		if got, want := h.Progress(), (live.Progress{Tasks: 2, Done: 2, Ended: true}); got != want {
+			t.Errorf("progress at the end %+v, want %+v", got, want)
+		}
 		want := []string{"0s: 1/0/0 attempt 1", "0s: 1/0/1 attempt 1", "10ms: 1/0/0 attempt 2", "30ms: 1/0/0 attempt 3", "55ms: 1/0/0 attempt 4"}
 		if !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)

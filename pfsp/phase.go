@@ -44,8 +44,11 @@ func (p *Policy) enter(c *class, ph *phase) {
 	}
 	ph.reestimated = p.ledger.Now()
 	ph.advance(p.ledger.Now()) // attempts may have been adopted before
-	ph.item = c.system.Arrive(ph, ph.work(), ph.job.Weight())
+	ph.item = c.system.Arrive(ph, ph.work(), ph.job.Weight(), ph.state())
 	c.entered(ph)
+	if ph.item.State() == slack.Ready {
+		c.waiting++
+	}
 }
 
 // leave records that a phase is over: finished, or cancelled.

@@ -85,8 +85,7 @@ func (e *engine) ticks(at uint64) sojourn.Time { return sojourn.Time(at / e.unit
 func (e *engine) work(w uint64) uint64         { return w / e.unit * (e.scale / e.slots) }
 
 func (e *engine) arrive(id int) {
-	e.items[id] = e.s.Arrive(id, e.work(uint64(e.jobs[id].Work)), e.jobs[id].Weight)
-	e.s.SetState(e.items[id], slack.Ready)
+	e.items[id] = e.s.Arrive(id, e.work(uint64(e.jobs[id].Work)), e.jobs[id].Weight, slack.Ready)
 	if e.kind == PS && e.items[id].Late() {
 		e.finish(id, e.now) // there is nothing to do
 	}

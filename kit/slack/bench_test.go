@@ -71,7 +71,7 @@ func (r *run) arrive() {
 	if r.weights > 1 {
 		weight = 1 + r.rng.Uint64N(r.weights)
 	}
-	r.s.SetState(r.s.Arrive(0, 1+r.rng.Uint64N(1<<40), weight), Ready)
+	r.s.Arrive(0, 1+r.rng.Uint64N(1<<40), weight, Ready)
 }
 
 func (r *run) job() {

@@ -8,13 +8,13 @@
 // enough.
 //
 //	s := slack.New[*job](vqueue.LateFirst)
-//	s.SetCapacity(slots)                // when slots come or go
-//	s.Advance(now, nil)                 // at each event, before the event is applied
-//	it := s.Arrive(j, work, weight)     // work in slot-nanoseconds, weight in units of 2^-16
-//	s.SetState(it, slack.Ready)         // while the job has a task to start
-//	s.SetWork(it, left)                 // when some of its work was done
-//	first, ok := s.LeastCompletable()   // whom a free slot serves
-//	s.Finish(it)                        // when the last task has finished, or the job is cancelled
+//	s.SetCapacity(slots)                         // when slots come or go
+//	s.Advance(now, nil)                          // at each event, before the event is applied
+//	it := s.Arrive(j, work, weight, slack.Ready) // work in slot-nanoseconds, weight in units of 2^-16
+//	s.SetState(it, slack.Drained)                // while the job has no task to start
+//	s.SetWork(it, left)                          // when some of its work was done
+//	first, ok := s.LeastCompletable()            // whom a free slot serves
+//	s.Finish(it)                                 // when the last task has finished, or the job is cancelled
 //
 // # The system
 //

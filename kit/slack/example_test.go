@@ -16,13 +16,13 @@ func Example() {
 	for _, work := range []uint64{50, 60} {
 		s := slack.New[string](vqueue.LateFirst)
 		s.SetCapacity(1)
-		a := s.Arrive("a", 100, weight)
-		b := s.Arrive("b", 100, weight)
+		a := s.Arrive("a", 100, weight, slack.Drained)
+		b := s.Arrive("b", 100, weight, slack.Drained)
 		s.SetState(b, slack.Ready)
 		s.Advance(100, nil)
 		s.Serve(a, 100)
 		s.Finish(a)
-		s.SetState(s.Arrive("c", work, weight), slack.Ready)
+		s.Arrive("c", work, weight, slack.Ready)
 		first, _ := s.LeastCompletable()
 		fmt.Printf("c needs %d ns, b can wait for %.0f ns: serve %s\n", work, s.Slack(b), first.Value)
 	}

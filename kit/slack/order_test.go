@@ -268,3 +268,30 @@ func TestNodesOfTheFigure(t *testing.T) {
 		}
 	}
 }
+
+// Items that come in order fill their nodes. Elsewhere in the order, both halves of a divided node have room.
+func TestNodesAreFull(t *testing.T) {
+	const items, room = fanout * 500, fanout / 2
+	leaves := func(o *order[int]) (n int) {
+		seen := map[*node[int]]bool{}
+		for it := range o.all() {
+			seen[it.leaf] = true
+		}
+		return len(seen)
+	}
+	var behind, between order[int]
+	for i := range uint64(items) {
+		it := Item[int]{weight: 1}
+		it.seq = i
+		behind.insert(&it, num{})
+		other := Item[int]{weight: 1}
+		other.seq = i * 2654435761 % 4093 // all are different
+		between.insert(&other, num{})
+	}
+	if got := leaves(&behind); got != items/fanout {
+		t.Errorf("in order: %d leaves, want %d", got, items/fanout)
+	}
+	if got := leaves(&between); got > items/room {
+		t.Errorf("out of order: %d leaves, want at most %d", got, items/room)
+	}
+}

@@ -161,7 +161,7 @@ func TestEquations7To10(t *testing.T) {
 	const slots, busy, dt = 4, 3, 8
 	s := New[int](vqueue.LateFirst)
 	s.SetCapacity(slots)
-	it := s.Arrive(0, 100, one)
+	it := s.Arrive(0, 100, one, Drained)
 	s.Serve(it, busy*dt)
 	s.Advance(dt, nil)
 	if w, v, got := it.Work(), s.Virtual(it), s.Slack(it); w != 100-24 || v != 100-32 || got != -8 {
@@ -180,7 +180,7 @@ func TestEquation8IsSplitAtVirtualCompletions(t *testing.T) {
 		s.SetCapacity(1)
 		var items []*Item[int]
 		for i, w := range []uint64{10, 20, 40} {
-			items = append(items, s.Arrive(i, w, one))
+			items = append(items, s.Arrive(i, w, one, Drained))
 		}
 		var got []string
 		for now := step; now <= 60+step; now += step {
@@ -325,7 +325,7 @@ func TestArrivalAndVirtualCompletion(t *testing.T) {
 func TestRevisionInNumbers(t *testing.T) {
 	s := New[string](vqueue.LateFirst)
 	s.SetCapacity(1)
-	a, b, c := s.Arrive("a", 10, one), s.Arrive("b", 20, one), s.Arrive("c", 30, one)
+	a, b, c := s.Arrive("a", 10, one, Drained), s.Arrive("b", 20, one, Drained), s.Arrive("c", 30, one, Drained)
 	for _, tc := range []struct {
 		what    string
 		do      func()
@@ -364,12 +364,12 @@ func TestRevisionInNumbers(t *testing.T) {
 func TestLateJobIsNotDropped(t *testing.T) {
 	s := New[string](vqueue.LateFirst)
 	s.SetCapacity(1)
-	a := s.Arrive("a", 10, one)
+	a := s.Arrive("a", 10, one, Drained)
 	s.SetState(a, Ready)
 	s.Serve(a, 10)
 	s.Advance(10, nil)
 	s.SetWork(a, 50) // 50 have to be done again; it is virtually complete
-	b := s.Arrive("b", 20, one)
+	b := s.Arrive("b", 20, one, Drained)
 	s.SetState(b, Ready)
 	check := func(at sojourn.Time, want *Item[string], slack float64) {
 		t.Helper()
@@ -401,11 +401,11 @@ func TestLateJobIsNotDropped(t *testing.T) {
 func TestLateJobThatGrowsIsBack(t *testing.T) {
 	s := New[string](vqueue.LateFirst)
 	s.SetCapacity(1)
-	a := s.Arrive("a", 10, one)
+	a := s.Arrive("a", 10, one, Drained)
 	s.SetState(a, Ready)
 	s.Serve(a, 6)
 	s.Advance(10, nil)
-	b := s.Arrive("b", 20, one)
+	b := s.Arrive("b", 20, one, Drained)
 	s.SetState(b, Ready)
 	if !a.Late() || s.Completable(b) {
 		t.Errorf("a is late: %v; b is completable: %v", a.Late(), s.Completable(b))
@@ -432,7 +432,7 @@ func TestLateJobThatGrowsIsBack(t *testing.T) {
 func TestFinishedJobConstrainsNobody(t *testing.T) {
 	s := New[string](vqueue.LateFirst)
 	s.SetCapacity(1)
-	a, b := s.Arrive("a", 10, one), s.Arrive("b", 100, one)
+	a, b := s.Arrive("a", 10, one, Drained), s.Arrive("b", 100, one, Drained)
 	s.SetState(a, Ready)
 	s.SetState(b, Ready)
 	s.Serve(a, 10)
@@ -454,7 +454,7 @@ func TestTies(t *testing.T) {
 	s.SetCapacity(1)
 	var items []*Item[string]
 	for _, name := range []string{"a", "b", "c"} {
-		items = append(items, s.Arrive(name, 7, one))
+		items = append(items, s.Arrive(name, 7, one, Drained))
 		s.SetState(items[len(items)-1], Ready)
 	}
 	s.Revise(items[0], 9, one)
@@ -540,11 +540,11 @@ func TestMisusePanics(t *testing.T) {
 	s := New[int](vqueue.LateFirst)
 	s.SetCapacity(1)
 	s.Advance(10, nil)
-	it := s.Arrive(0, 10, one)
+	it := s.Arrive(0, 10, one, Drained)
 	for name, f := range map[string]func(){
 		"time":     func() { s.Advance(9, nil) },
-		"work":     func() { s.Arrive(0, 1<<63+1, one) },
-		"weight":   func() { s.Arrive(0, 1, 0) },
+		"work":     func() { s.Arrive(0, 1<<63+1, one, Drained) },
+		"weight":   func() { s.Arrive(0, 1, 0, Drained) },
 		"heavy":    func() { s.Revise(it, 1, 1<<48+1) },
 		"capacity": func() { s.SetCapacity(-1) },
 		"mode":     func() { New[int](7) },

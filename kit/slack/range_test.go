@@ -10,9 +10,9 @@ import (
 // Values that no job can have are refused on entry.
 func TestOutOfRangePanics(t *testing.T) {
 	s := slack.New[int](vqueue.LateFirst)
-	it := s.Arrive(0, 1, 1)
+	it := s.Arrive(0, 1, 1, slack.Drained)
 	for name, call := range map[string]func(){
-		"Arrive":  func() { s.Arrive(0, 1, 0) },
+		"Arrive":  func() { s.Arrive(0, 1, 0, slack.Drained) },
 		"Revise":  func() { s.Revise(it, 1<<63+1, 1) },
 		"SetWork": func() { s.SetWork(it, 1<<63+1) },
 		"New":     func() { slack.New[int](7) },

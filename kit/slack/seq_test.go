@@ -21,7 +21,7 @@ func TestSequenceGoesOn(t *testing.T) {
 		}
 		return data
 	}
-	snapshottest.Sequence(t, func(item int) { q.Arrive(item, 9, 1) }, func() []byte { return save(q) },
+	snapshottest.Sequence(t, func(item int) { q.Arrive(item, 9, 1, Drained) }, func() []byte { return save(q) },
 		func(data []byte) (again []byte, items []int, err error) {
 			r := New[int](vqueue.LateFirst)
 			err = snapshot.Restore(r, data, snapshot.Header{}, func() {}, func(from *snapshot.Reader) {

@@ -166,14 +166,14 @@ func (s *System[T]) head() (tag vclock.Tag, weight uint64, ok bool) {
 	return head.tag, head.weight, true
 }
 
-// Arrive adds an item at the current instant, drained and without running tasks.
+// Arrive adds an item at the current instant, without running tasks.
 // Its work is in slot-nanoseconds, at most 2^63; its weight in units of 2^-16,
 // from 1 to 2^48 (see [sojourn.Job.WeightUnits]). An item without work is late at
-// once.
-func (s *System[T]) Arrive(v T, work, weight uint64) *Item[T] {
+// once. The state is as in SetState.
+func (s *System[T]) Arrive(v T, work, weight uint64, state State) *Item[T] {
 	vclock.Check(work, weight)
 	it := s.alloc()
-	it.Value, it.seq, it.work, it.weight = v, s.nextSeq(), work, weight
+	it.Value, it.seq, it.work, it.weight, it.state = v, s.nextSeq(), work, weight, state
 	s.chosen = false
 	s.enter(it, vclock.Units(work), vclock.MaxTag)
 	return it

@@ -41,8 +41,10 @@ func (m *machine) setCapacity(slots int) {
 
 func (m *machine) arrive(work, weight uint64) int {
 	m.n++
-	m.items[m.n] = m.Arrive(m.n, work, weight)
+	state := State(m.n % 3)
+	m.items[m.n] = m.Arrive(m.n, work, weight, state)
 	m.twins[m.n] = m.q.Arrive(m.n, work, weight)
+	m.q.SetReady(m.twins[m.n], state == Ready)
 	m.total[m.n] = work
 	return m.n
 }
@@ -297,7 +299,7 @@ func TestSetWorkRestores(t *testing.T) {
 		s.SetCapacity(3)
 		var items []*Item[int]
 		for i := range rapid.IntRange(1, 5).Draw(t, "jobs") {
-			items = append(items, s.Arrive(i, uint64(rapid.IntRange(1, 100).Draw(t, "work")), one))
+			items = append(items, s.Arrive(i, uint64(rapid.IntRange(1, 100).Draw(t, "work")), one, Drained))
 		}
 		s.Advance(sojourn.Time(rapid.IntRange(0, 60).Draw(t, "time")), nil)
 		it := rapid.SampledFrom(items).Draw(t, "job")
