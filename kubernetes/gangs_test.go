@@ -128,3 +128,47 @@ func TestIncompleteGang(t *testing.T) {
 		t.Errorf("%d pods are bound beside a gang that is not complete, want 3", len(w.order))
 	}
 }
+
+// Of two gangs that fit one at a time, the one starts that the policy takes first: fair's choice is the pool where nothing
+// runs, and not the gang that came first.
+func TestPolicyChoosesTheGang(t *testing.T) {
+	w := newStage(t, builtin(t, "fair"))
+	w.setNode("n", 4, nil)
+	w.newPodIn("a", nil)
+	w.settle()
+	w.carryOut()
+	gangs := map[string][]*corev1.Pod{}
+	for _, pool := range []string{"a", "b"} {
+		gangs[pool] = w.newJobIn(pool, 3, map[string]string{Gang: ""}, nil)
+	}
+	w.settle()
+	w.carryOut()
+	if len(w.order) != 3 {
+		t.Errorf("%d pods are bound, want 3", len(w.order))
+	}
+	for _, p := range gangs["b"] {
+		if p.Spec.NodeName == "" {
+			t.Errorf("pod %s of the gang in pool b waits", p.UID)
+		}
+	}
+}
+
+// A gang that is alone is offered once each time: if it does not fit beside what waits with it, it does not fit alone.
+func TestGangIsOfferedOnce(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	w.setNode("n", 1, nil)
+	first := w.newJob(2, map[string]string{Gang: ""}, nil)[0]
+	for range 3 {
+		w.settle() // the first pod gets a place, and gives it back
+	}
+	w.setNode("n", 2, nil)
+	w.settle()
+	if len(w.order) != 2 {
+		t.Fatalf("%d pods are bound, want 2", len(w.order))
+	}
+	for _, b := range w.order {
+		if want := map[bool]uint32{true: 4, false: 1}[b.uid == first.UID]; b.attempt != want {
+			t.Errorf("pod %s is attempt %d, want %d", b.uid, b.attempt, want)
+		}
+	}
+}

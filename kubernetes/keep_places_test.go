@@ -113,22 +113,27 @@ func TestKeptPlaceThatGoesBad(t *testing.T) {
 func TestKeptGangThatEnds(t *testing.T) {
 	ways := map[string]func(*keeper, []*corev1.Pod){
 		"its Job is deleted":      func(k *keeper, gang []*corev1.Pod) { k.core.jobGone(gang[0].OwnerReferences[0].UID) },
-		"its last pod goes":       func(k *keeper, gang []*corev1.Pod) { k.remove(gang[2].UID) },
+		"a pod without goes":      func(k *keeper, gang []*corev1.Pod) { k.remove(gang[3].UID) },
 		"a pod with a place goes": func(k *keeper, gang []*corev1.Pod) { k.remove(gang[0].UID) },
 	}
 	for way, end := range ways {
 		for _, policy := range gangPolicies {
 			t.Run(way+"/"+policy, func(t *testing.T) {
 				k := newKeeper(t, policy, nil)
-				k.node("n", 3, nil)
-				k.fill(3)
-				gang := k.newJob(3, map[string]string{Gang: ""}, k.one)
+				k.node("n", 4, nil)
+				k.fill(4)
+				gang := k.newJob(4, map[string]string{Gang: ""}, k.one)
 				k.step(0, "a gang comes")
 				k.free("n")
 				k.free("n")
-				k.step(0, "two of three places are kept")
+				k.step(0, "two of four places are kept")
 				end(k, gang)
 				k.step(2, way)
+				for _, p := range gang {
+					if slices.ContainsFunc(k.order, func(b bind) bool { return b.uid == p.UID }) {
+						t.Errorf("pod %s is bound, and the gang is not whole", p.UID)
+					}
+				}
 				if g := &k.core.gangs; g.kept != nil || len(g.picks) > 0 {
 					t.Errorf("kept %v, picks %v", g.kept, g.picks)
 				}
@@ -161,6 +166,39 @@ func TestKeptPodIsReplaced(t *testing.T) {
 			for _, uid := range []types.UID{"again", gang[1].UID, gang[2].UID} {
 				if !slices.ContainsFunc(k.order, func(b bind) bool { return b.uid == uid }) {
 					t.Errorf("pod %s of the gang waits", uid)
+				}
+			}
+		})
+	}
+}
+
+// If a pod that has a place is deleted, the one after it is there at once, and the place has gone with its node's room,
+// the gang gets places elsewhere.
+func TestKeptPodIsReplacedOnSmallerNode(t *testing.T) {
+	for _, policy := range gangPolicies {
+		t.Run(policy, func(t *testing.T) {
+			k := newKeeper(t, policy, nil)
+			k.node("n", 2, nil)
+			k.node("m", 2, nil)
+			k.fill(4)
+			gang := k.newJob(2, map[string]string{Gang: ""}, k.one)
+			k.step(0, "a gang comes")
+			k.free("n")
+			k.step(0, "one of two places is kept")
+			again := gang[0].DeepCopy()
+			again.UID = "again"
+			k.remove(gang[0].UID)
+			k.pods[again.UID] = again
+			k.core.pod(again.DeepCopy())
+			k.node("n", 1, nil)
+			k.step(0, "another pod comes, and the place is gone")
+			k.free("m")
+			k.step(0, "one of two places is kept again")
+			k.free("m")
+			k.step(2, "both are free")
+			for _, uid := range []types.UID{"again", gang[1].UID} {
+				if !slices.ContainsFunc(k.order, func(b bind) bool { return b.uid == uid && b.node == "m" }) {
+					t.Errorf("pod %s of the gang is not bound to m: %v", uid, k.order)
 				}
 			}
 		})
@@ -209,6 +247,35 @@ func TestKeptPlaceThatWasFull(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The same if the one pod of a task found the node full, and another pod of the task got a place.
+func TestKeptPlaceThatWasFullForOnePod(t *testing.T) {
+	on := func(disk string) func(*corev1.PodSpec) {
+		return func(spec *corev1.PodSpec) { spec.NodeSelector = map[string]string{"disk": disk} }
+	}
+	k := newKeeper(t, "fifo", on("fast"))
+	for i, disk := range []string{"fast", "slow", "mid"} {
+		k.node([]string{"n", "m", "o"}[i], 2, func(o *corev1.Node) { o.Labels = map[string]string{"disk": disk} })
+	}
+	k.fill(2)
+	gang := k.newJob(2, map[string]string{Gang: ""}, k.one)
+	k.step(0, "a gang comes")
+	k.free("n")
+	k.step(0, "one of two places is kept")
+	p := k.newJob(1, nil, on("fast"))[0].DeepCopy()
+	p.UID = "other"
+	on("mid")(&p.Spec)
+	k.pods[p.UID] = p
+	k.core.pod(p.DeepCopy())
+	k.step(1, "a task has pods for n and for o")
+	k.free("n")
+	k.step(2, "both are free")
+	for _, p := range gang {
+		if k.pods[p.UID].Spec.NodeName != "n" {
+			t.Errorf("pod %s of the gang waits", p.UID)
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ type killer struct {
 	victims []sojourn.Preemption
 }
 
+func (k *killer) Unwrap() sojourn.Policy { return k.Policy }
+
 func (k *killer) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
 	return append(dst, k.victims...)
 }
@@ -52,6 +54,40 @@ func TestKills(t *testing.T) {
 	}
 	if !slices.Equal(act.evicted, []types.UID{small}) {
 		t.Errorf("pods %v are evicted, want %s", act.evicted, small)
+	}
+}
+
+// A pod is evicted once, also if the nodes have changed so much since that the policy is made anew, and wants it killed
+// again.
+func TestKillBeforeReshape(t *testing.T) {
+	var policies []*killer
+	w := stageOf(t, Config{Name: "sojourn", Shapes: &Shapes{Patience: -1, Policy: func(map[sojourn.Class][]uint32) (sojourn.Policy, error) {
+		policies = append(policies, &killer{Policy: builtin(t, "fifo")})
+		return policies[len(policies)-1], nil
+	}}})
+	act := &reluctant{stage: w}
+	w.core.act = act
+	w.setNode("n", 0, has(110, 1, 100))
+	uid := w.newPod(asks(1, 1)).UID
+	w.settle()
+	w.carryOut()
+	kill := func() {
+		p := w.core.pods[uid]
+		policies[len(policies)-1].victims = []sojourn.Preemption{{Task: p.task.id, Attempt: p.attempt, Slot: p.slot}}
+		w.now = w.now.Add(time.Minute)
+		w.newPod(asks(1, 1))
+		w.settle()
+	}
+	kill()
+	made := len(policies)
+	w.setNode("m", 0, has(110, 10, 100))
+	w.settle()
+	if len(policies) == made {
+		t.Fatal("no policy was made anew")
+	}
+	kill()
+	if !slices.Equal(act.evicted, []types.UID{uid}) {
+		t.Errorf("pods %v are evicted, want %s once", act.evicted, uid)
 	}
 }
 

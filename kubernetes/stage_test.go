@@ -134,18 +134,22 @@ func (w *stage) remove(uid types.UID) { w.core.podGone(uid) }
 
 // newJob adds a Job of n pods.
 func (w *stage) newJob(n int, labels map[string]string, change func(*corev1.PodSpec)) []*corev1.Pod {
+	return w.newJobIn("d", n, labels, change)
+}
+
+func (w *stage) newJobIn(space string, n int, labels map[string]string, change func(*corev1.PodSpec)) []*corev1.Pod {
 	uid, mode, size := types.UID(fmt.Sprintf("j%06d", len(w.pods))), batchv1.IndexedCompletion, int32(n)
 	spec := template(1)
 	if change != nil {
 		change(&spec)
 	}
-	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: string(uid), Namespace: "d", UID: uid, Labels: labels},
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: string(uid), Namespace: space, UID: uid, Labels: labels},
 		Spec: batchv1.JobSpec{Completions: &size, Parallelism: &size, CompletionMode: &mode, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}}}
 	w.core.job(j)
 	yes, pods := true, []*corev1.Pod(nil)
 	for i := range n {
 		id := types.UID(fmt.Sprintf("u%06d", len(w.pods)))
-		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(id), Namespace: "d", UID: id, Labels: map[string]string{batchv1.JobCompletionIndexAnnotation: fmt.Sprint(i)},
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: string(id), Namespace: space, UID: id, Labels: map[string]string{batchv1.JobCompletionIndexAnnotation: fmt.Sprint(i)},
 			Annotations:     map[string]string{batchv1.JobCompletionIndexAnnotation: fmt.Sprint(i)},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: j.Name, UID: uid, Controller: &yes}}}, Spec: *spec.DeepCopy()}
 		maps.Copy(p.Labels, labels)
