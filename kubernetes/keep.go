@@ -53,14 +53,20 @@ func (c *core) keeps(j *job) bool {
 		return false
 	}
 	for _, p := range c.gangs.picks[j] {
-		if p.state != picked || p.node.lacks(p.wish) != "" || c.truth.Retiring(p.slot) {
-			return false
-		}
-		if c.shapes != nil && c.shapes.cluster.Overdrawn(p.slot) {
+		if p.state != picked || p.node.lacks(p.wish) != "" || c.overdrawn(p) {
 			return false
 		}
 	}
 	return true
+}
+
+// overdrawn reports whether more is taken of the node of a pod that was picked than the node has to give.
+func (c *places) overdrawn(p *pod) bool {
+	if c.shapes != nil {
+		return c.shapes.cluster.Overdrawn(p.slot)
+	}
+	s := &p.node.classes[p.class]
+	return s.taken() > s.want
 }
 
 // letGo gives back the places that are kept.

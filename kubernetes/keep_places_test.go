@@ -80,6 +80,10 @@ func TestKeptPlaceThatGoesBad(t *testing.T) {
 			})
 		},
 		"without slots": func(k *keeper) { k.node("n", 0, nil) },
+		"one slot less": func(k *keeper) { k.node("n", 1, nil) }, // where another pod runs
+		"taken": func(k *keeper) { // somebody else has bound a pod to the node
+			k.newPod(func(spec *corev1.PodSpec) { k.one(spec); spec.NodeName = "n" })
+		},
 	}
 	for way, spoil := range ways {
 		for _, policy := range gangPolicies {

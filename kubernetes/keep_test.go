@@ -96,10 +96,10 @@ func TestGangKeptThroughChanges(t *testing.T) {
 	for _, policy := range gangPolicies {
 		t.Run(policy, rapid.MakeCheck(func(t *rapid.T) {
 			w, one, node := newGangStage(t, policy, time.Second)
-			sizes, cordoned, room := map[string]int{}, map[string]bool{}, 0
+			sizes, all, cordoned, room := map[string]int{}, map[string]int{}, map[string]bool{}, 0
 			for i := range rapid.IntRange(1, 3).Draw(t, "nodes") {
 				name, n := fmt.Sprint("n", i), rapid.IntRange(1, 4).Draw(t, "slots")
-				sizes[name] = n
+				sizes[name], all[name] = n, n
 				room += n
 				node(name, n, false)
 			}
@@ -130,9 +130,9 @@ func TestGangKeptThroughChanges(t *testing.T) {
 				for _, uid := range running {
 					used[on[uid]]++
 				}
-				for name, n := range used {
-					if n > sizes[name] {
-						t.Fatalf("%d pods on node %s of %d slots", n, name, sizes[name])
+				for _, b := range w.order {
+					if n := used[b.node]; n > sizes[b.node] {
+						t.Fatalf("%d pods on node %s of %d slots", n, b.node, sizes[b.node])
 					}
 				}
 				w.carryOut()
@@ -144,7 +144,7 @@ func TestGangKeptThroughChanges(t *testing.T) {
 			for range rapid.IntRange(1, 40).Draw(t, "steps") {
 				w.now = w.now.Add(time.Second)
 				waiting := slices.DeleteFunc(keysOf(waits), func(uid types.UID) bool { return w.pods[uid].OwnerReferences == nil })
-				switch rapid.IntRange(0, 7).Draw(t, "step") {
+				switch rapid.IntRange(0, 8).Draw(t, "step") {
 				case 0:
 					for _, p := range w.newJob(rapid.IntRange(2, max(2, room)).Draw(t, "width"), map[string]string{Gang: ""}, one) {
 						waits[p.UID] = true
@@ -176,9 +176,13 @@ func TestGangKeptThroughChanges(t *testing.T) {
 							}
 						}
 					}
-				case 5:
+				case 5, 6:
 					name := fmt.Sprint("n", rapid.IntRange(0, len(sizes)-1).Draw(t, "node"))
-					cordoned[name] = !cordoned[name]
+					if rapid.Bool().Draw(t, "cordon") {
+						cordoned[name] = !cordoned[name]
+					} else {
+						sizes[name] = rapid.IntRange(0, all[name]).Draw(t, "slots")
+					}
 					node(name, sizes[name], cordoned[name])
 				default:
 					if len(running) > 0 {
@@ -187,8 +191,8 @@ func TestGangKeptThroughChanges(t *testing.T) {
 				}
 				settle()
 			}
-			for name, n := range sizes {
-				cordoned[name] = false
+			for name, n := range all {
+				sizes[name], cordoned[name] = n, false
 				node(name, n, false)
 			}
 			for range 1000 {

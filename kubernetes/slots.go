@@ -32,6 +32,8 @@ type supply struct {
 	foreign  int              // slots taken by bound pods that are no attempts of the policy
 }
 
+func (s *supply) taken() int { return len(s.slots) + len(s.retiring) + s.foreign }
+
 // places is the layer of slots, and of which pods may go there.
 type places struct {
 	shaped
@@ -78,7 +80,7 @@ func (c *places) node(o *corev1.Node) {
 // excess says of which slots more are taken than a node has to give, empty if it is none.
 func (c *places) excess(n *node) string {
 	for i, s := range n.classes {
-		if taken := len(s.slots) + len(s.retiring) + s.foreign; taken > s.want {
+		if taken := s.taken(); taken > s.want {
 			return fmt.Sprintf("%d slots of %s are taken, and the node offers %d: no pod is placed there until some have ended", taken, c.slots[i], s.want)
 		}
 	}
@@ -109,7 +111,7 @@ func (c *places) forget(n *node) {
 		c.forgotten(n)
 		return
 	}
-	if c.nodes[n.name] == n && n.gone && !slices.ContainsFunc(n.classes, func(s supply) bool { return len(s.slots)+len(s.retiring)+s.foreign > 0 }) {
+	if c.nodes[n.name] == n && n.gone && !slices.ContainsFunc(n.classes, func(s supply) bool { return s.taken() > 0 }) {
 		delete(c.nodes, n.name)
 	}
 }
@@ -120,7 +122,7 @@ func (c *places) resize(n *node, class sojourn.Class) {
 		return
 	}
 	s := &n.classes[class]
-	for len(s.slots)+len(s.retiring)+s.foreign > s.want { // free slots leave first
+	for s.taken() > s.want { // free slots leave first
 		i := slices.IndexFunc(s.slots, func(id sojourn.SlotID) bool { return c.on[id] == nil })
 		if i < 0 {
 			break
