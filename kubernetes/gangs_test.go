@@ -12,72 +12,89 @@ import (
 )
 
 // Pods of a gang are bound at one instant or not at all, beside other jobs and gangs, under any policy, with
-// slots and with shapes. What has room waits for nothing: when all is settled, no gang fits, counted by hand.
+// slots and with shapes, also if they want nodes with fast disks. What has room waits for nothing: when all is settled, no
+// gang fits, counted by hand.
 func TestGangs(t *testing.T) {
 	for _, policy := range []string{"fifo", "default", "fair", "hfsp", "shapes"} {
 		t.Run(policy, rapid.MakeCheck(func(t *rapid.T) {
-			w := newShapes(t, -1)
-			if policy != "shapes" {
-				w = newStage(t, builtin(t, policy))
+			w, one, _ := newGangStage(t, policy, -1)
+			type node struct {
+				room int
+				fast bool
 			}
-			one := func(spec *corev1.PodSpec) {
-				if policy == "shapes" {
-					asks(1, 1)(spec)
-				}
-			}
-			room := 0
+			nodes := map[string]*node{}
 			for i := range rapid.IntRange(1, 3).Draw(t, "nodes") {
-				n := rapid.IntRange(1, 5).Draw(t, "slots")
-				room += n
-				w.setNode(fmt.Sprint("n", i), n, func(o *corev1.Node) {
+				n := &node{rapid.IntRange(1, 5).Draw(t, "slots"), rapid.Bool().Draw(t, "fast")}
+				nodes[fmt.Sprint("n", i)] = n
+				w.setNode(fmt.Sprint("n", i), n.room, func(o *corev1.Node) {
+					o.Labels = map[string]string{"fast": fmt.Sprint(n.fast)}
 					if policy == "shapes" {
-						has(110, int64(n), 100)(o)
+						has(110, int64(n.room), 100)(o)
 					}
 				})
 			}
-			gangOf, waits := map[types.UID]int{}, map[int][]types.UID{}
-			var running, alone []types.UID
-			for step := range rapid.IntRange(1, 25).Draw(t, "steps") {
+			type group struct { // a gang, or a pod that is alone
+				fast bool
+				pods []types.UID
+			}
+			var waits []*group
+			var running []bind
+			for range rapid.IntRange(1, 25).Draw(t, "steps") {
 				w.now = w.now.Add(time.Second)
+				g := &group{fast: rapid.Bool().Draw(t, "wants a fast disk")}
+				wish := func(spec *corev1.PodSpec) {
+					if one(spec); g.fast {
+						spec.NodeSelector = map[string]string{"fast": "true"}
+					}
+				}
 				switch rapid.IntRange(0, 3).Draw(t, "step") {
 				case 0:
-					for _, p := range w.newJob(rapid.IntRange(1, 6).Draw(t, "width"), map[string]string{Gang: ""}, one) {
-						gangOf[p.UID] = step + 1
-						waits[step+1] = append(waits[step+1], p.UID)
+					for _, p := range w.newJob(rapid.IntRange(1, 6).Draw(t, "width"), map[string]string{Gang: ""}, wish) {
+						g.pods = append(g.pods, p.UID)
 					}
+					waits = append(waits, g)
 				case 1:
-					alone = append(alone, w.newPod(one).UID)
+					g.pods = []types.UID{w.newPod(wish).UID}
+					waits = append(waits, g)
 				default:
 					if len(running) > 0 {
 						i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
-						w.end(running[i])
+						w.end(running[i].uid)
+						nodes[running[i].node].room++
 						running = slices.Delete(running, i, i+1)
 					}
 				}
 				w.settle()
-				started := map[int]int{}
+				bound := map[types.UID]string{}
 				for _, b := range w.order {
-					running = append(running, b.uid)
-					started[gangOf[b.uid]]++
-					alone = slices.DeleteFunc(alone, func(uid types.UID) bool { return uid == b.uid })
-				}
-				if len(running) > room {
-					t.Fatalf("%d pods on %d places", len(running), room)
-				}
-				for gang, n := range started {
-					if gang > 0 && n != len(waits[gang]) {
-						t.Fatalf("%d pods of a gang of %d are bound", n, len(waits[gang]))
-					}
-					delete(waits, gang)
-				}
-				for _, members := range waits {
-					if len(running)+len(members) <= room {
-						t.Fatalf("a gang of %d waits, and %d of %d places are taken", len(members), len(running), room)
+					bound[b.uid] = b.node
+					running = append(running, b)
+					if nodes[b.node].room--; nodes[b.node].room < 0 {
+						t.Fatalf("pod %s is bound to %s, which is full", b.uid, b.node)
 					}
 				}
-				if len(alone) > 0 && len(running) < room {
-					t.Fatalf("a pod waits, and %d of %d places are taken", len(running), room)
-				}
+				waits = slices.DeleteFunc(waits, func(g *group) bool {
+					n, room := 0, 0
+					for _, uid := range g.pods {
+						if node, ok := bound[uid]; ok {
+							if n++; g.fast && !nodes[node].fast {
+								t.Fatalf("pod %s is bound to %s, and wants a fast disk", uid, node)
+							}
+						}
+					}
+					for _, n := range nodes {
+						if n.fast || !g.fast {
+							room += n.room
+						}
+					}
+					if n == 0 && len(g.pods) <= room {
+						t.Fatalf("a gang of %d waits, and there is room for %d", len(g.pods), room)
+					}
+					if n > 0 && n < len(g.pods) {
+						t.Fatalf("%d pods of a gang of %d are bound", n, len(g.pods))
+					}
+					return n > 0
+				})
 				w.carryOut()
 			}
 		}))
