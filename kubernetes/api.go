@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
+	conflict "k8s.io/client-go/util/retry"
 )
 
 // retry is how long to wait before a request that failed is repeated. The wait doubles up to maxRetry
@@ -294,8 +295,10 @@ func (a *api) write(o *batchv1.Job, patch []byte) {
 // patch changes a Job, and then calls done. If the API server refuses, an event of that reason says so.
 func (a *api) patch(o *batchv1.Job, patch []byte, reason string, done func(error), subresources ...string) {
 	request := func() error {
-		_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresources...)
-		return err
+		return conflict.RetryOnConflict(conflict.DefaultRetry, func() error { // many writers, or the Job is another one by now
+			_, err := a.client.BatchV1().Jobs(o.Namespace).Patch(a.ctx, o.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresources...)
+			return err
+		})
 	}
 	a.persist(o, request, func(err error) {
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

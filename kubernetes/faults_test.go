@@ -45,10 +45,7 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Unlock()
 	fault := p.fault(bind, pod)
 	if code := map[string]int{"500": 500, "409": 409, "429": 429}[fault]; code != 0 {
-		reason := map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError, 409: metav1.StatusReasonConflict, 429: metav1.StatusReasonTooManyRequests}[code]
-		body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"a fault","reason":%q,"code":%d}`, reason, code)
-		return &http.Response{StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		return failure(r, code), nil
 	}
 	resp, err := p.next.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusCreated {
@@ -61,6 +58,55 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("the answer is lost")
 	}
 	return resp, err
+}
+
+func failure(r *http.Request, code int) *http.Response {
+	reason := map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError, 409: metav1.StatusReasonConflict, 429: metav1.StatusReasonTooManyRequests}[code]
+	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"a fault","reason":%q,"code":%d}`, reason, code)
+	return &http.Response{StatusCode: code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
+}
+
+// Whatever becomes of patches of Jobs, each Job that is accepted is resumed, and each one that is refused gets its
+// condition: patches fail, conflict, are throttled, or succeed and the answer is lost.
+func TestFaultyPatches(t *testing.T) {
+	t.Parallel()
+	c, _, direct := faulty(t, 2, &proxy{})
+	var patches atomic.Int32
+	config := c.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method != http.MethodPatch || !strings.Contains(r.URL.Path, "/jobs/") {
+				return next.RoundTrip(r)
+			}
+			n := patches.Add(1)
+			if code := []int{409, 500, 429, 0, 0}[n%5]; code != 0 {
+				return failure(r, code), nil
+			}
+			resp, err := next.RoundTrip(r)
+			if n%5 == 3 && err == nil {
+				resp.Body.Close()
+				return nil, errors.New("the answer is lost")
+			}
+			return resp, err
+		})
+	})
+	policy, err := fifo.New(fifo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, clients.NewForConfigOrDie(config), policy)
+	for i := range 8 {
+		create(t, direct, job(fmt.Sprint("good-", i), 2, true, nil))
+		create(t, direct, job(fmt.Sprint("wrong-", i), 2, true, map[string]string{kubernetes.Size: "long"}))
+	}
+	for i := range 8 {
+		await(t, direct, fmt.Sprint("good-", i), has(batchv1.JobComplete, ""))
+		await(t, direct, fmt.Sprint("wrong-", i), has(kubernetes.Rejected, `"long"`))
+	}
+	if n := patches.Load(); n < 16+16 {
+		t.Errorf("%d patches of Jobs, want 32 at least: one of five does what it says and is answered", n)
+	}
 }
 
 // faulty starts servers with nodes of 4 slots and kubelets whose pods end at once, and returns a client
