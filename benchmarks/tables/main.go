@@ -1,4 +1,4 @@
-// Command tables prints the tables of docs/cost.md from results/steady.txt and results/peers.txt:
+// Command tables prints the tables of docs/cost.md from results/steady.txt, peers.txt and noop.txt:
 //
 //	go run ./tables
 //
@@ -29,7 +29,7 @@ func tables(w io.Writer, dir string) error {
 	for _, t := range []struct {
 		file  string
 		write func(io.Writer, io.Reader) error
-	}{{"steady.txt", steady}, {"peers.txt", peers}} {
+	}{{"steady.txt", steady}, {"peers.txt", peers}, {"noop.txt", noop}} {
 		f, err := os.Open(filepath.Join(dir, t.file))
 		if err != nil {
 			return err
@@ -131,6 +131,35 @@ func peers(w io.Writer, r io.Reader) error {
 		}
 	}
 	if rows < 2 {
+		return fmt.Errorf("no rows")
+	}
+	fmt.Fprintln(w)
+	return nil
+}
+
+var noopLine = regexp.MustCompile(`^(\S.*?) +(\d+) \( *\d+\) +(\d+) \( *\d+\)`)
+
+// noop writes the rows of command noop: the least of its runs.
+func noop(w io.Writer, r io.Reader) error {
+	rows := 0
+	fmt.Fprintf(w, "| ns of processor time a task | 1,000 queued | 100,000 queued |\n|---|---|---|\n")
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		m := noopLine.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		rows++
+		fmt.Fprintf(w, "| %s |", m[1])
+		for _, text := range m[2:] {
+			ns, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, " %s |", thousands(ns))
+		}
+		fmt.Fprintln(w)
+	}
+	if rows == 0 {
 		return fmt.Errorf("no rows")
 	}
 	return nil

@@ -24,7 +24,7 @@ func TestCostPage(t *testing.T) {
 			t.Errorf("docs/cost.md lacks\n%s", table)
 		}
 	}
-	for _, file := range []string{"steady.txt", "peers.txt", "curves.txt", "datacentre.txt"} {
+	for _, file := range []string{"steady.txt", "peers.txt", "curves.txt", "datacentre.txt", "noop.txt"} {
 		text, err := os.ReadFile("../results/" + file)
 		if err != nil {
 			t.Fatal(err)
