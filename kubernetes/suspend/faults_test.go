@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -155,7 +156,7 @@ func statuses(r *room) {
 }
 
 // Of two commands that compete for a Lease, one gives turns. When it is killed, the other goes on: each Job runs to its
-// end, no pod that runs is ended, and no pod is too many.
+// end and is changed no more often than with one command, no pod that runs is ended, and no pod is too many.
 func commands(r *room) {
 	program := filepath.Join(r.TempDir(), "sojourn-jobs")
 	if out, err := exec.CommandContext(r.Context(), "go", "build", "-o", program, "../cmd/sojourn-jobs").CombinedOutput(); err != nil {
@@ -184,7 +185,10 @@ func commands(r *room) {
 		return *l.Spec.HolderIdentity
 	}
 	start("first-jobs")
-	r.many(12)
+	histories := r.histories(9)
+	r.job("30s", 2, 2, nil)
+	r.many(8)
+	r.await("30s", "running", active(2))
 	r.complete("job-0")
 	first := holder()
 	start("second-jobs")
@@ -192,7 +196,8 @@ func commands(r *room) {
 		r.Errorf("%s holds the Lease, and %s did not give it back", got, first)
 	}
 	r.cluster.Kill("first-jobs")
-	r.allComplete(12)
+	r.allComplete(8)
+	r.complete("30s")
 	if got := holder(); got == first {
 		r.Errorf("%s holds the Lease, and is dead", got)
 	}
@@ -200,7 +205,54 @@ func commands(r *room) {
 	if got := holder(); got != "" {
 		r.Errorf("%s holds the Lease, and has ended", got)
 	}
+	for name, widths := range histories() {
+		if widths[0] != 0 || len(widths) < 2 || !slices.IsSorted(widths) || slices.Max(widths) > 2 {
+			r.Errorf("job %s might run %v pods at a time, want 0 2 or 0 1 2: each change is made once", name, widths)
+		}
+	}
 	r.audit(0, 0)
+}
+
+// histories notes how many pods each Job may run at a time, at first and after each change, 0 while it is suspended. The
+// function that it returns waits until so many Jobs are complete.
+func (r *room) histories(jobs int) (wait func() map[string][]int32) {
+	w, err := r.client.BatchV1().Jobs(r.name).Watch(r.Context(), metav1.ListOptions{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	all, complete, done := map[string][]int32{}, map[string]bool{}, make(chan bool)
+	go func() {
+		for ev := range w.ResultChan() {
+			j, ok := ev.Object.(*batchv1.Job)
+			if !ok {
+				continue
+			}
+			width := *j.Spec.Parallelism
+			if *j.Spec.Suspend {
+				width = 0
+			}
+			if list := all[j.Name]; len(list) == 0 || list[len(list)-1] != width {
+				all[j.Name] = append(list, width)
+			}
+			if has(batchv1.JobComplete, "")(j) {
+				complete[j.Name] = true
+			}
+			if len(complete) == jobs {
+				close(done)
+				return
+			}
+		}
+	}()
+	return func() map[string][]int32 {
+		r.Helper()
+		select {
+		case <-done:
+		case <-time.After(time.Minute):
+			r.Fatal("the watch does not tell that all Jobs are complete")
+		}
+		w.Stop()
+		return all
+	}
 }
 
 // A controller that cannot renew its Lease in the middle stops to write before the next one begins, which goes on.
