@@ -5,18 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/kubernetes"
 	"github.com/sojourn-sched/sojourn/kubernetes/internal/kubetest"
-	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clients "k8s.io/client-go/kubernetes"
 )
 
@@ -99,160 +93,6 @@ func faults(r *room) {
 		r.Errorf("%d patches, want 5 at least, so that each fault was met", n)
 	}
 	r.audit(stop(), 24)
-}
-
-// Whatever becomes of patches of a status, each Job that is refused gets its condition, and loses it when it is accepted.
-// No other Job waits for that.
-func statuses(r *room) {
-	release := make(chan bool)
-	var patches atomic.Int32
-	stop := r.startWith(r.through(func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
-		name, status := strings.CutSuffix(patched(q), "/status")
-		if !status {
-			return next.RoundTrip(q)
-		}
-		if name == "hangs" {
-			select {
-			case <-release:
-				return next.RoundTrip(q)
-			case <-q.Context().Done():
-				return nil, q.Context().Err()
-			}
-		}
-		n := patches.Add(1)
-		if code := []int{0, 500, 409, 429, 0}[n%5]; code != 0 {
-			return failure(q, code), nil
-		}
-		resp, err := next.RoundTrip(q)
-		if n%5 == 4 && err == nil {
-			resp.Body.Close()
-			return nil, errors.New("the answer is lost")
-		}
-		return resp, err
-	}), "fifo")
-	wrong := map[string]string{kubernetes.Size: "long"}
-	r.job("hangs", 1, 1, wrong)
-	for i := range 6 {
-		r.job(fmt.Sprint("wrong-", i), 1, 1, wrong)
-	}
-	r.job("good", 1, 1, nil)
-	r.complete("good")
-	for i := range 6 {
-		name := fmt.Sprint("wrong-", i)
-		r.await(name, "refused", has(kubernetes.Rejected, `"long"`))
-		r.patch(name, `{"metadata":{"annotations":{"`+kubernetes.Size+`":"2s"}}}`)
-	}
-	for i := range 6 {
-		name := fmt.Sprint("wrong-", i)
-		r.complete(name)
-		r.await(name, "accepted", func(j *batchv1.Job) bool { return !has(kubernetes.Rejected, "")(j) })
-	}
-	close(release)
-	r.await("hangs", "refused", has(kubernetes.Rejected, `"long"`))
-	if n := patches.Load(); n < 12+9 {
-		r.Errorf("%d patches of statuses, want 12 and more for those that failed", n)
-	}
-	r.audit(stop(), 21)
-}
-
-// Of two commands that compete for a Lease, one gives turns. When it is killed, the other goes on: each Job runs to its
-// end and is changed no more often than with one command, no pod that runs is ended, and no pod is too many.
-func commands(r *room) {
-	program := filepath.Join(r.TempDir(), "sojourn-jobs")
-	if out, err := exec.CommandContext(r.Context(), "go", "build", "-o", program, "../cmd/sojourn-jobs").CombinedOutput(); err != nil {
-		r.Fatalf("%v\n%s", err, out)
-	}
-	kubeconfig, err := r.cluster.Kubeconfig()
-	if err != nil {
-		r.Fatal(err)
-	}
-	start := func(s kubetest.Server) {
-		port, err := r.cluster.Port(s)
-		if err != nil {
-			r.Fatal(err)
-		}
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		if err := r.cluster.StartCommand(r.Context(), s, program, "http://"+address+"/readyz", "-policy=fifo", fmt.Sprint("-slots=", slots),
-			"-kubeconfig="+kubeconfig, "-namespace="+r.name, "-lease="+r.name+"/jobs", "-listen="+address); err != nil {
-			r.Fatal(err)
-		}
-	}
-	holder := func() string {
-		l, err := r.client.CoordinationV1().Leases(r.name).Get(r.Context(), "jobs", metav1.GetOptions{})
-		if err != nil {
-			r.Fatal(err)
-		}
-		return *l.Spec.HolderIdentity
-	}
-	start("first-jobs")
-	histories := r.histories(9)
-	r.job("30s", 2, 2, nil)
-	r.many(8)
-	r.await("30s", "running", active(2))
-	r.complete("job-0")
-	first := holder()
-	start("second-jobs")
-	if got := holder(); got != first {
-		r.Errorf("%s holds the Lease, and %s did not give it back", got, first)
-	}
-	r.cluster.Kill("first-jobs")
-	r.allComplete(8)
-	r.complete("30s")
-	if got := holder(); got == first {
-		r.Errorf("%s holds the Lease, and is dead", got)
-	}
-	r.cluster.Stop("second-jobs")
-	if got := holder(); got != "" {
-		r.Errorf("%s holds the Lease, and has ended", got)
-	}
-	for name, widths := range histories() {
-		if widths[0] != 0 || len(widths) < 2 || !slices.IsSorted(widths) || slices.Max(widths) > 2 {
-			r.Errorf("job %s might run %v pods at a time, want 0 2 or 0 1 2: each change is made once", name, widths)
-		}
-	}
-	r.audit(0, 0)
-}
-
-// histories notes how many pods each Job may run at a time, at first and after each change, 0 while it is suspended. The
-// function that it returns waits until so many Jobs are complete.
-func (r *room) histories(jobs int) (wait func() map[string][]int32) {
-	w, err := r.client.BatchV1().Jobs(r.name).Watch(r.Context(), metav1.ListOptions{})
-	if err != nil {
-		r.Fatal(err)
-	}
-	all, complete, done := map[string][]int32{}, map[string]bool{}, make(chan bool)
-	go func() {
-		for ev := range w.ResultChan() {
-			j, ok := ev.Object.(*batchv1.Job)
-			if !ok {
-				continue
-			}
-			width := *j.Spec.Parallelism
-			if *j.Spec.Suspend {
-				width = 0
-			}
-			if list := all[j.Name]; len(list) == 0 || list[len(list)-1] != width {
-				all[j.Name] = append(list, width)
-			}
-			if has(batchv1.JobComplete, "")(j) {
-				complete[j.Name] = true
-			}
-			if len(complete) == jobs {
-				close(done)
-				return
-			}
-		}
-	}()
-	return func() map[string][]int32 {
-		r.Helper()
-		select {
-		case <-done:
-		case <-time.After(time.Minute):
-			r.Fatal("the watch does not tell that all Jobs are complete")
-		}
-		w.Stop()
-		return all
-	}
 }
 
 // A controller that cannot renew its Lease in the middle stops to write before the next one begins, which goes on.

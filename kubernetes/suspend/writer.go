@@ -107,7 +107,7 @@ func (w *writer) next(k key) {
 			w.patches.Add(1)
 			w.answer(k, n.writing, o)
 		}
-	case definite(err) && !(k.status && apierrors.IsConflict(err) && w.queue.NumRequeues(k) < 5): // or the Job is another one by now
+	case definite(err):
 		w.queue.Forget(k)
 		w.refused.Add(1)
 		if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // the Job is gone: the informer tells
