@@ -70,6 +70,34 @@ func (k *keeper) free(node string) {
 	k.running[node] = k.running[node][1:]
 }
 
+// comes adds a gang that finds no place.
+func (k *keeper) comes(width int, pod func(*corev1.PodSpec)) []*corev1.Pod {
+	k.Helper()
+	gang := k.newJob(width, map[string]string{Gang: ""}, pod)
+	k.step(0, "a gang comes")
+	return gang
+}
+
+// on demands that pods are on a node.
+func (k *keeper) on(node string, pods ...*corev1.Pod) {
+	k.Helper()
+	for _, p := range pods {
+		if got := k.pods[p.UID].Spec.NodeName; got != node {
+			k.Errorf("pod %s of the gang is on node %q, want %s", p.UID, got, node)
+		}
+	}
+}
+
+// replace deletes a pod, and adds the one after it at once.
+func (k *keeper) replace(p *corev1.Pod) *corev1.Pod {
+	again := p.DeepCopy()
+	again.UID = "again"
+	k.remove(p.UID)
+	k.pods[again.UID] = again
+	k.core.pod(again.DeepCopy())
+	return again
+}
+
 // A place that is kept and goes bad is not used: the gang gets others, where it still fits.
 func TestKeptPlaceThatGoesBad(t *testing.T) {
 	ways := map[string]func(*keeper){
@@ -92,8 +120,7 @@ func TestKeptPlaceThatGoesBad(t *testing.T) {
 				k.node("n", 2, nil)
 				k.node("m", 2, nil)
 				k.fill(4)
-				gang := k.newJob(2, map[string]string{Gang: ""}, k.one)
-				k.step(0, "a gang comes")
+				gang := k.comes(2, k.one)
 				k.free("n")
 				k.step(0, "one of two places is kept")
 				spoil(k)
@@ -102,11 +129,7 @@ func TestKeptPlaceThatGoesBad(t *testing.T) {
 				k.step(0, "one of two places is kept again")
 				k.free("m")
 				k.step(2, "the gang has two places")
-				for _, p := range gang {
-					if got := k.pods[p.UID].Spec.NodeName; got != "m" {
-						t.Errorf("pod %s of the gang is on node %q, want m", p.UID, got)
-					}
-				}
+				k.on("m", gang...)
 			})
 		}
 	}
@@ -126,8 +149,7 @@ func TestKeptGangThatEnds(t *testing.T) {
 				k := newKeeper(t, policy, nil)
 				k.node("n", 4, nil)
 				k.fill(4)
-				gang := k.newJob(4, map[string]string{Gang: ""}, k.one)
-				k.step(0, "a gang comes")
+				gang := k.comes(4, k.one)
 				k.free("n")
 				k.free("n")
 				k.step(0, "two of four places are kept")
@@ -154,24 +176,15 @@ func TestKeptPodIsReplaced(t *testing.T) {
 			k := newKeeper(t, policy, nil)
 			k.node("n", 3, nil)
 			k.fill(3)
-			gang := k.newJob(3, map[string]string{Gang: ""}, k.one)
-			k.step(0, "a gang comes")
+			gang := k.comes(3, k.one)
 			k.free("n")
 			k.free("n")
 			k.step(0, "two of three places are kept")
-			again := gang[0].DeepCopy()
-			again.UID = "again"
-			k.remove(gang[0].UID)
-			k.pods[again.UID] = again
-			k.core.pod(again.DeepCopy())
+			again := k.replace(gang[0])
 			k.step(0, "another pod takes the place of the first")
 			k.free("n")
 			k.step(3, "all three are free")
-			for _, uid := range []types.UID{"again", gang[1].UID, gang[2].UID} {
-				if !slices.ContainsFunc(k.order, func(b bind) bool { return b.uid == uid }) {
-					t.Errorf("pod %s of the gang waits", uid)
-				}
-			}
+			k.on("n", again, gang[1], gang[2])
 		})
 	}
 }
@@ -185,26 +198,17 @@ func TestKeptPodIsReplacedOnSmallerNode(t *testing.T) {
 			k.node("n", 2, nil)
 			k.node("m", 2, nil)
 			k.fill(4)
-			gang := k.newJob(2, map[string]string{Gang: ""}, k.one)
-			k.step(0, "a gang comes")
+			gang := k.comes(2, k.one)
 			k.free("n")
 			k.step(0, "one of two places is kept")
-			again := gang[0].DeepCopy()
-			again.UID = "again"
-			k.remove(gang[0].UID)
-			k.pods[again.UID] = again
-			k.core.pod(again.DeepCopy())
+			again := k.replace(gang[0])
 			k.node("n", 1, nil)
 			k.step(0, "another pod comes, and the place is gone")
 			k.free("m")
 			k.step(0, "one of two places is kept again")
 			k.free("m")
 			k.step(2, "both are free")
-			for _, uid := range []types.UID{"again", gang[1].UID} {
-				if !slices.ContainsFunc(k.order, func(b bind) bool { return b.uid == uid && b.node == "m" }) {
-					t.Errorf("pod %s of the gang is not bound to m: %v", uid, k.order)
-				}
-			}
+			k.on("m", again, gang[1])
 		})
 	}
 }
@@ -217,11 +221,10 @@ func TestGangThatSuitsFewNodes(t *testing.T) {
 			k.node("n", 2, func(o *corev1.Node) { o.Labels = map[string]string{"disk": "fast"} })
 			k.node("m", 2, nil)
 			k.fill(4)
-			k.newJob(3, map[string]string{Gang: ""}, func(spec *corev1.PodSpec) {
+			k.comes(3, func(spec *corev1.PodSpec) {
 				k.one(spec)
 				spec.NodeSelector = map[string]string{"disk": "fast"}
 			})
-			k.step(0, "a gang comes")
 			for range 3 {
 				k.free("n")
 				k.step(1, "another small pod")
@@ -239,17 +242,12 @@ func TestKeptPlaceThatWasFull(t *testing.T) {
 			k.node("n", 2, func(o *corev1.Node) { o.Labels = map[string]string{"disk": "fast"} })
 			k.node("m", 2, nil)
 			k.fill(2)
-			gang := k.newJob(2, map[string]string{Gang: ""}, k.one)
-			k.step(0, "a gang comes")
+			gang := k.comes(2, k.one)
 			k.free("n")
 			k.step(0, "one of two places is kept")
 			k.free("n")
 			k.step(2, "both are free")
-			for _, p := range gang {
-				if k.pods[p.UID].Spec.NodeName != "n" {
-					t.Errorf("pod %s of the gang waits", p.UID)
-				}
-			}
+			k.on("n", gang...)
 		})
 	}
 }
@@ -264,8 +262,7 @@ func TestKeptPlaceThatWasFullForOnePod(t *testing.T) {
 		k.node([]string{"n", "m", "o"}[i], 2, func(o *corev1.Node) { o.Labels = map[string]string{"disk": disk} })
 	}
 	k.fill(2)
-	gang := k.newJob(2, map[string]string{Gang: ""}, k.one)
-	k.step(0, "a gang comes")
+	gang := k.comes(2, k.one)
 	k.free("n")
 	k.step(0, "one of two places is kept")
 	p := k.newJob(1, nil, on("fast"))[0].DeepCopy()
@@ -276,11 +273,7 @@ func TestKeptPlaceThatWasFullForOnePod(t *testing.T) {
 	k.step(1, "a task has pods for n and for o")
 	k.free("n")
 	k.step(2, "both are free")
-	for _, p := range gang {
-		if k.pods[p.UID].Spec.NodeName != "n" {
-			t.Errorf("pod %s of the gang waits", p.UID)
-		}
-	}
+	k.on("n", gang...)
 }
 
 // Of two gangs that have waited for as long, places are kept for the one that came first.

@@ -39,8 +39,8 @@ type Options struct {
 	// Step bounds the work of a plan at one event, so that a driver can do something else in
 	// between: about so many looks at a phase of a job, of 30 to 150 ns each. Plans for more
 	// work take several Ticks, half a millisecond apart, during which slots take tasks in the
-	// order of the plan before. Zero means 16,384: plans for up to some hundred live jobs are
-	// made at once.
+	// order of the plan before. Zero means 16,384: plans for about a hundred live jobs are made
+	// at once.
 	Step int
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero

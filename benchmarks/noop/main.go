@@ -1,6 +1,6 @@
 // Command noop measures what a task that does nothing costs under package live, beside pond and
 // conc. It prints the processor time of a task, with its submission and the collection of its
-// garbage: the least and the median of several runs, which take turns.
+// garbage: the least and the median of several runs.
 //
 //	go run ./noop                  on one processor
 //	go run ./noop -procs 2         on two

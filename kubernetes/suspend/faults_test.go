@@ -5,12 +5,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/kubernetes"
 	"github.com/sojourn-sched/sojourn/kubernetes/internal/kubetest"
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clients "k8s.io/client-go/kubernetes"
 )
 
@@ -93,6 +99,122 @@ func faults(r *room) {
 		r.Errorf("%d patches, want 5 at least, so that each fault was met", n)
 	}
 	r.audit(stop(), 24)
+}
+
+// Whatever becomes of patches of a status, each Job that is refused gets its condition, and loses it when it is accepted.
+// No other Job waits for that.
+func statuses(r *room) {
+	release := make(chan bool)
+	var mu sync.Mutex
+	patches := map[string]int{} // by Job
+	stop := r.startWith(r.through(func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+		name, status := strings.CutSuffix(patched(q), "/status")
+		if !status {
+			return next.RoundTrip(q)
+		}
+		if name == "hangs" {
+			select {
+			case <-release:
+				return next.RoundTrip(q)
+			case <-q.Context().Done():
+				return nil, q.Context().Err()
+			}
+		}
+		mu.Lock()
+		n := patches[name]
+		patches[name]++
+		mu.Unlock()
+		if code := []int{500, 500, 500, 500, 500, 409, 409, 429, 0, 0}[n%10]; code != 0 {
+			return failure(q, code), nil
+		}
+		resp, err := next.RoundTrip(q)
+		if n%10 == 8 && err == nil {
+			resp.Body.Close()
+			return nil, errors.New("the answer is lost")
+		}
+		return resp, err
+	}), "fifo")
+	wrong := map[string]string{kubernetes.Size: "long"}
+	r.job("hangs", 1, 1, wrong)
+	for i := range 6 {
+		r.job(fmt.Sprint("wrong-", i), 1, 1, wrong)
+	}
+	r.job("good", 1, 1, nil)
+	r.complete("good")
+	for i := range 6 {
+		name := fmt.Sprint("wrong-", i)
+		r.await(name, "refused", has(kubernetes.Rejected, `"long"`))
+		r.patch(name, `{"metadata":{"annotations":{"`+kubernetes.Size+`":"2s"}}}`)
+	}
+	for i := range 6 {
+		name := fmt.Sprint("wrong-", i)
+		r.complete(name)
+		r.await(name, "accepted", func(j *batchv1.Job) bool { return !has(kubernetes.Rejected, "")(j) })
+	}
+	close(release)
+	r.await("hangs", "refused", has(kubernetes.Rejected, `"long"`))
+	writes := stop()
+	for name, n := range patches {
+		if n < 10 {
+			r.Errorf("job %s: %d patches of its status, want 10, so that each fault was met", name, n)
+		}
+	}
+	r.audit(writes, 21)
+}
+
+// Of two commands that compete for a Lease, one gives turns. When it is killed, the other goes on: each Job runs to its
+// end, no pod that runs is ended, and no pod is too many.
+func commands(r *room) {
+	program := filepath.Join(r.TempDir(), "sojourn-jobs")
+	if out, err := exec.CommandContext(r.Context(), "go", "build", "-o", program, "../cmd/sojourn-jobs").CombinedOutput(); err != nil {
+		r.Fatalf("%v\n%s", err, out)
+	}
+	kubeconfig, err := r.cluster.Kubeconfig()
+	if err != nil {
+		r.Fatal(err)
+	}
+	start := func(s kubetest.Server) {
+		port, err := r.cluster.Port(s)
+		if err != nil {
+			r.Fatal(err)
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		if err := r.cluster.StartCommand(r.Context(), s, program, "http://"+address+"/readyz", "-policy=fifo", fmt.Sprint("-slots=", slots),
+			"-kubeconfig="+kubeconfig, "-namespace="+r.name, "-lease="+r.name+"/jobs", "-listen="+address); err != nil {
+			r.Fatal(err)
+		}
+	}
+	holder := func() string {
+		l, err := r.client.CoordinationV1().Leases(r.name).Get(r.Context(), "jobs", metav1.GetOptions{})
+		if err != nil || l.Spec.HolderIdentity == nil {
+			return ""
+		}
+		return *l.Spec.HolderIdentity
+	}
+	start("first-jobs")
+	for holder() == "" {
+		time.Sleep(50 * time.Millisecond)
+	}
+	first := holder()
+	start("second-jobs")
+	r.job("40s", 2, 2, nil)
+	r.many(8)
+	r.await("40s", "running", active(2))
+	r.complete("job-0")
+	if got := holder(); got != first {
+		r.Errorf("%q holds the Lease, and %s did not give it back", got, first)
+	}
+	r.cluster.Kill("first-jobs") // the last of the others get their turns after that
+	r.allComplete(8)
+	r.complete("40s")
+	if got := holder(); got == "" || got == first {
+		r.Errorf("%q holds the Lease; %s is dead", got, first)
+	}
+	r.cluster.Stop("second-jobs")
+	if got := holder(); got != "" {
+		r.Errorf("%s holds the Lease, and has ended", got)
+	}
+	r.audit(0, 0)
 }
 
 // A controller that cannot renew its Lease in the middle stops to write before the next one begins, which goes on.

@@ -250,6 +250,7 @@ func TestServers(t *testing.T) {
 		for name, test := range map[string]func(*room){
 			"fifo": turns, "fair": turns, "hfsp": turns, "restart": restart, "deleted": deleted, "paused": paused,
 			"bad": bad, "preempt": preempt, "overwritten": overwritten, "faults": faults, "lease": lease,
+			"statuses": statuses, "commands": commands,
 		} {
 			t.Run(name, func(t *testing.T) { t.Parallel(); test(newRoom(t, c, name)) })
 		}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clients "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
 )
 
@@ -98,7 +99,15 @@ func (w *writer) next(k key) {
 	if k.status {
 		sub = append(sub, "status")
 	}
-	o, err := w.client.BatchV1().Jobs(n.job.Namespace).Patch(w.ctx, n.job.Name, types.StrategicMergePatchType, n.patch, metav1.PatchOptions{}, sub...)
+	var o *batchv1.Job
+	patch := func() (err error) {
+		o, err = w.client.BatchV1().Jobs(n.job.Namespace).Patch(w.ctx, n.job.Name, types.StrategicMergePatchType, n.patch, metav1.PatchOptions{}, sub...)
+		return err
+	}
+	err := patch()
+	if k.status && apierrors.IsConflict(err) { // many write a status, or the Job is another one by now
+		err = retry.RetryOnConflict(retry.DefaultRetry, patch)
+	}
 	switch {
 	case err == nil:
 		w.queue.Forget(k)
