@@ -74,7 +74,8 @@
 //
 // Let P be the number of phases of live jobs. A plan has one item for each phase, with the
 // mean h of its tasks. It takes O(P) for each of Options.Iterations, and O(P log P) in
-// addition. The number of tasks does not matter. Between the steps of plans, Observe and Assign
-// take O(log P). A snapshot in the middle of a plan does not contain the search for prices: the
-// steps so far are made again where it is restored.
+// addition. The number of tasks does not matter, unless they have estimates of their own and some
+// of the phase run. Between the steps of plans, Observe and Assign take O(log P). A snapshot in the
+// middle of a plan does not contain the search for prices: the steps so far are made again where it
+// is restored.
 package mars

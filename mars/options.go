@@ -26,7 +26,7 @@ type Options struct {
 
 	// Interval is the least time between two plans if there are no batches. Jobs that
 	// arrive meanwhile are placed by the prices of the latest plan. Zero means one
-	// second. A plan for 100,000 live jobs of two phases takes about a third of a second of
+	// second. A plan for 100,000 live jobs of two phases takes about a quarter of a second of
 	// processor time (BenchmarkReplan): with so many jobs, use some seconds. At most
 	// 2^61-1 ns; an interval that would end after the last instant of [sojourn.Time] ends
 	// there.

@@ -121,12 +121,11 @@ func (p *Policy) newSearch(g *planning) *lp.Search {
 
 // walk shows the live jobs that take part, and were not seen before, to a stage. It returns what is
 // left of the budget, which is more than 0 once all were seen.
-func (p *Policy) walk(g *planning, budget int, visit func(*planning, arrival, *ledger.Job[waitingJob])) int {
+func (p *Policy) walk(g *planning, budget int, visit func(*planning, arrival, *ledger.Job[waitingJob]) (looks int)) int {
 	for ; g.walked < g.end && budget > 0; g.walked++ {
 		a := p.arrived[g.walked]
 		if j := p.live(a); j != nil {
-			budget -= 2 + 2*j.NumPhases() // memory is slow
-			visit(g, a, j)
+			budget -= 2 + 2*j.NumPhases() + visit(g, a, j) // memory is slow
 		}
 	}
 	return max(budget, 0)
@@ -141,16 +140,38 @@ func (p *Policy) live(a arrival) *ledger.Job[waitingJob] {
 }
 
 // gather puts the waiting work of a job into the form.
-func (p *Policy) gather(g *planning, a arrival, j *ledger.Job[waitingJob]) {
+func (p *Policy) gather(g *planning, a arrival, j *ledger.Job[waitingJob]) (looks int) {
 	if !j.Cancelled() && j.Left() > j.Running() && !(p.opts.Commit && j.Data.known) {
-		g.form.add(j, 0, func(s *phaseShape) wide.Uint128 { return s.wait })
+		g.form.add(j, 0, func(phase int, left wide.Uint128) wide.Uint128 {
+			work, n := p.running(j, phase)
+			looks += n
+			return left.Sub(work)
+		})
 		g.jobs = append(g.jobs, a)
 	}
+	return looks
+}
+
+// running returns the work of the tasks of a phase that run, and how many looks that took.
+func (p *Policy) running(j *ledger.Job[waitingJob], phase int) (work wide.Uint128, looks int) {
+	ph, is := &j.Spec().Phases[phase], j.Phase(phase)
+	n := is.Running()
+	if n == 0 || ph.Estimates == nil {
+		return wide.Mul64(uint64(n), uint64(p.time(ph, 0))), 0
+	}
+	tasks := uint32(0)
+	for ; n > 0; tasks++ {
+		if !is.IsDone(tasks) && !is.IsPending(tasks) && !j.IsHeld(phase, tasks) {
+			work = work.Add(wide.From64(uint64(p.time(ph, tasks))))
+			n--
+		}
+	}
+	return work, int(tasks / 8) // they lie side by side
 }
 
 // file gives a job its C. A job that had nothing to start may have something later. It
 // counts as planned, too.
-func (p *Policy) file(g *planning, a arrival, j *ledger.Job[waitingJob]) {
+func (p *Policy) file(g *planning, a arrival, j *ledger.Job[waitingJob]) (looks int) {
 	p.arrived[g.kept] = a
 	g.kept++
 	for g.filed < len(g.jobs) && g.jobs[g.filed].seq < a.seq {
@@ -163,13 +184,14 @@ func (p *Policy) file(g *planning, a arrival, j *ledger.Job[waitingJob]) {
 	case !d.known:
 		d.c = p.at
 	default:
-		return
+		return 0
 	}
 	d.known = true
 	if p.opts.Commit {
 		d.batch = p.plans
 	}
 	p.queue.Update(j)
+	return 0
 }
 
 // fit gives a job that arrives between two plans its C_j under the prices of the latest
@@ -179,7 +201,7 @@ func (p *Policy) fit(j *ledger.Job[waitingJob]) {
 		p.at = p.queue.Ledger.Now()
 	}
 	b := formBuilder{Policy: p, form: lp.NewJobForm(nil)}
-	b.add(j, p.sinceSeconds(), func(s *phaseShape) wide.Uint128 { return s.left })
+	b.add(j, p.sinceSeconds(), func(_ int, left wide.Uint128) wide.Uint128 { return left })
 	c := b.form.Cheapest(0, p.prices, 1e-10)
 	d := &j.Data
 	d.known, d.c = true, p.instant(c)
@@ -192,9 +214,9 @@ type formBuilder struct {
 	items []lp.Item // of a job; kept to be used again
 }
 
-// add adds a job that is released the given seconds after the plan's instant. work
-// returns the work of a phase that counts.
-func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, work func(*phaseShape) wide.Uint128) {
+// add adds a job that is released the given seconds after the plan's instant. waiting
+// returns the work of a phase that counts, given its unfinished work.
+func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, waiting func(phase int, left wide.Uint128) wide.Uint128) {
 	d := &j.Data
 	chain := int64(0)
 	b.items = b.items[:0]
@@ -206,7 +228,7 @@ func (b *formBuilder) add(j *ledger.Job[waitingJob], release float64, work func(
 		chain = max(chain, s.q)
 		class := int32(j.Spec().Phases[i].Class)
 		b.reach(class)
-		if w := work(s); !w.IsZero() {
+		if w := waiting(i, s.left); !w.IsZero() {
 			b.items = append(b.items, lp.Item{H: lp.Seconds(s.h), P: (float64(float64(w.Hi)*(1<<64)) + float64(w.Lo)) / 1e9, Class: class})
 		}
 	}

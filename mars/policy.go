@@ -51,7 +51,6 @@ type waitingJob struct {
 // A phaseShape describes a phase to a plan: it is one item of the job form.
 type phaseShape struct {
 	left wide.Uint128 // sum of p_u of the tasks that are not finished, in nanoseconds
-	wait wide.Uint128 // of those that do not run either
 	mean int64        // of p_u, over all tasks
 	q    int64        // greatest q_u: from a start to C_j
 	h    int64        // mean of h_u: from a middle to C_j
@@ -157,20 +156,12 @@ func (p *Policy) account(ev *sojourn.Event, j *ledger.Job[waitingJob]) {
 		if !p.opts.Commit || !d.known {
 			p.request()
 		}
-	case sojourn.TaskAdopted:
-		p.started(j, ev.Task)
-	case sojourn.TaskFailed, sojourn.TaskRefused:
-		s := &d.phases[ev.Task.Phase]
-		s.wait = s.wait.Add(p.work(j, ev.Task))
-	case sojourn.TaskFinished:
-		s := &d.phases[ev.Task.Phase]
-		s.left = s.left.Sub(p.work(j, ev.Task))
-	case sojourn.TaskDone:
-		s, w := &d.phases[ev.Task.Phase], p.work(j, ev.Task)
-		s.left, s.wait = s.left.Sub(w), s.wait.Sub(w)
+	case sojourn.TaskFinished, sojourn.TaskDone:
+		left := &d.phases[ev.Task.Phase].left
+		*left = left.Sub(p.work(j, ev.Task))
 	case sojourn.OutputLost:
-		s, w := &d.phases[ev.Task.Phase], p.work(j, ev.Task)
-		s.left, s.wait = s.left.Add(w), s.wait.Add(w)
+		left := &d.phases[ev.Task.Phase].left
+		*left = left.Add(p.work(j, ev.Task))
 	}
 }
 
@@ -181,12 +172,6 @@ func (p *Policy) remember(j *ledger.Job[waitingJob]) {
 		p.arrived = slices.DeleteFunc(p.arrived, func(a arrival) bool { return p.live(a) == nil })
 	}
 	p.arrived = append(p.arrived, arrival{j.Seq(), j.Handle()})
-}
-
-// started takes a task that runs from the work that waits.
-func (p *Policy) started(j *ledger.Job[waitingJob], id sojourn.TaskID) {
-	s := &j.Data.phases[id.Phase]
-	s.wait = s.wait.Sub(p.work(j, id))
 }
 
 // work returns p_u of a task of j.
@@ -242,12 +227,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		p.queue.Ledger.Free(id)
 		return sojourn.Assignment{}, false
 	}
-	a, ok := p.queue.Assign(id)
-	if ok {
-		on, _ := p.queue.Ledger.Attempt(id)
-		p.started(on.Job, a.Task)
-	}
-	return a, ok
+	return p.queue.Assign(id)
 }
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if
@@ -313,8 +293,9 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 func (p *Policy) describe(j *ledger.Job[waitingJob]) {
 	shapes := make([]phaseShape, j.NumPhases())
 	for i := len(shapes) - 1; i >= 0; i-- {
+		ph := &j.Spec().Phases[i]
 		feeds := i+1 < len(shapes) && j.Spec().Phases[i+1].After != sojourn.NoBarrier
-		shapes[i] = p.shape(j, i, feeds)
+		shapes[i] = p.shape(ph, feeds, j.Phase(i))
 		if feeds {
 			shapes[i].h = min(shapes[i].h+shapes[i+1].q, maxTail)
 			shapes[i].q = min(shapes[i].q+shapes[i+1].q, maxTail)
@@ -324,14 +305,10 @@ func (p *Policy) describe(j *ledger.Job[waitingJob]) {
 }
 
 // shape returns the shape of a phase by itself. Its delays count if it feeds another.
-func (p *Policy) shape(j *ledger.Job[waitingJob], phase int, feeds bool) phaseShape {
-	ph, is := &j.Spec().Phases[phase], j.Phase(phase)
+func (p *Policy) shape(ph *sojourn.Phase, feeds bool, is *ledger.Phase) phaseShape {
 	if ph.Estimates == nil && ph.Delays == nil {
-		t, left := p.time(ph, 0), ph.Tasks-is.Done()
-		return phaseShape{
-			left: wide.Mul64(uint64(left), uint64(t)), wait: wide.Mul64(uint64(left-is.Running()), uint64(t)),
-			mean: t, q: t, h: t / 2,
-		}
+		t := p.time(ph, 0)
+		return phaseShape{left: wide.Mul64(uint64(ph.Tasks-is.Done()), uint64(t)), mean: t, q: t, h: t / 2}
 	}
 	var s phaseShape
 	var times, halves wide.Uint128
@@ -345,9 +322,6 @@ func (p *Policy) shape(j *ledger.Job[waitingJob], phase int, feeds bool) phaseSh
 		s.q = max(s.q, t+d)
 		if !is.IsDone(i) {
 			s.left = s.left.Add(wide.From64(uint64(t)))
-		}
-		if is.IsPending(i) || j.IsHeld(phase, i) {
-			s.wait = s.wait.Add(wide.From64(uint64(t)))
 		}
 	}
 	n := wide.From64(uint64(ph.Tasks))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
 // A stepper drives a policy whose plans take several Ticks.
@@ -156,6 +157,37 @@ func TestExplainBetweenSteps(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("job %d: %v, want the end of the batch at %v", id, attrs, want)
+		}
+	}
+}
+
+// What runs is no part of a plan: its work is that of the running tasks, each with its own estimate or all with one. Of a
+// job of six tasks two have started, one of them has finished, and two others are held.
+func TestRunningWork(t *testing.T) {
+	for _, estimates := range [][]time.Duration{nil, {1, 20, 300, 4000, 50_000, 600_000}} {
+		s := newStepper(t, Options{})
+		s.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 2}})
+		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 6, Estimate: 7, Estimates: estimates}}}})
+		for _, held := range []uint32{2, 4} {
+			s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Index: held}})
+		}
+		s.finish()
+		one := func(task uint32) uint64 {
+			if estimates == nil {
+				return 7
+			}
+			return uint64(estimates[task])
+		}
+		j := s.queue.Ledger.Job(1)
+		a, _ := s.Assign(1)
+		b, _ := s.Assign(2)
+		want := one(a.Task.Index) + one(b.Task.Index)
+		if got, _ := s.running(j, 0); got != wide.From64(want) {
+			t.Errorf("tasks %d and %d run: their work is %v, want %d", a.Task.Index, b.Task.Index, got, want)
+		}
+		s.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: b.Task, Attempt: 1, Slot: sojourn.Slot{ID: 2}})
+		if got, _ := s.running(j, 0); got != wide.From64(one(a.Task.Index)) {
+			t.Errorf("task %d runs: its work is %v, want %d", a.Task.Index, got, one(a.Task.Index))
 		}
 	}
 }
