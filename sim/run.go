@@ -75,6 +75,7 @@ func newEngine(ctx context.Context, cfg *Config, pull func() (*Job, error, bool)
 	b := newBooks(newMachines(newDriver(ctx, cfg)))
 	a := arrivals{books: b, pull: pull, benches: make([]bench, len(b.free))}
 	e := &engine{faults: newFaults(attempts{arrivals: a, reports: heap.New(moment.before)})}
+	e.running.Near = e.touch
 	if !cfg.NoAudit && cfg.Gangs == nil {
 		e.audit = newAudit(&e.books)
 	}

@@ -189,3 +189,41 @@ func BenchmarkAgenda(b *testing.B) {
 		})
 	}
 }
+
+// Most items are named to Near after they were set and before they are popped, and never more than 64 in a row.
+func TestNear(t *testing.T) {
+	const n = 10_000
+	var a agenda.Agenda
+	near := make([]bool, n)
+	row, named := 0, 0
+	a.Near = func(id uint32) {
+		near[id] = true
+		if row++; row > 64 {
+			t.Fatalf("item %d is the %dth in a row", id, row)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	set := func(id uint32, now sojourn.Time, seq int) {
+		near[id] = false
+		a.Set(id, now+sojourn.Time(1+r.Int64N(1e12)), uint64(seq))
+	}
+	for id := range n {
+		set(uint32(id), 0, id)
+	}
+	const pops = 20 * n
+	for i := range pops {
+		row = 0
+		now, _ := a.First()
+		id, ok := a.Pop(now)
+		if !ok {
+			t.Fatalf("nothing is due at %v, the first instant", now)
+		}
+		if near[id] {
+			named++
+		}
+		set(id, now, n+i)
+	}
+	if named < pops*4/5 {
+		t.Errorf("%d of %d items were named before they were popped, want four of five", named, pops)
+	}
+}

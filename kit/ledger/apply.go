@@ -74,7 +74,7 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 		l.end(ev, c)
 	case sojourn.TaskProgress:
 		s := l.slots.at(ev.Slot.ID)
-		c.job, c.slot, c.start = s.job, s.whole(ev.Slot.ID), s.start
+		c.job, c.slot, c.start = l.jobs.on(s), s.whole(ev.Slot.ID), s.start
 	case sojourn.SlotAdded:
 		c.slot = ev.Slot
 		l.slots.add(ev.Slot)
@@ -123,7 +123,7 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 // end removes a live attempt from its slot.
 func (l *cluster) end(ev *sojourn.Event, c *change) {
 	s := l.slots.at(ev.Slot.ID)
-	j := s.job
+	j := l.jobs.on(s)
 	c.job, c.slot, c.start = j, s.whole(ev.Slot.ID), s.start
 	p := &j.phases[s.phase]
 	p.running--
@@ -139,7 +139,7 @@ func (l *cluster) end(ev *sojourn.Event, c *change) {
 		j.setTries(task{s.phase, s.index}, s.attempt)
 		j.requeue(int(s.phase), s.index)
 	}
-	s.job = nil
+	s.holder = 0
 	if s.state == retiring {
 		c.slotGone = true
 		l.slots.drop(ev.Slot.ID, s)

@@ -10,7 +10,7 @@ import (
 
 // describe makes a zero job one without a handle. None of its phases is ready.
 func (j *job) describe(spec *sojourn.Job, seq uint64) {
-	j.spec, j.seq, j.weight = spec, seq, spec.WeightUnits()
+	j.id, j.spec, j.seq, j.weight = spec.ID, spec, seq, spec.WeightUnits()
 	sides := 0
 	var seen [4]uint64
 	for i := range spec.Phases {

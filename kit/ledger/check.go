@@ -86,8 +86,8 @@ func (l *cluster) checkReport(ev *sojourn.Event) error {
 		return sojourn.ErrInvalidEvent
 	}
 	s := l.slots.at(ev.Slot.ID)
-	if s != nil && s.job != nil && s.job.spec.ID == ev.Task.Job &&
-		s.phase == ev.Task.Phase && s.index == ev.Task.Index && s.attempt == ev.Attempt {
+	if s != nil && s.holder != 0 && s.phase == ev.Task.Phase && s.index == ev.Task.Index && s.attempt == ev.Attempt &&
+		l.jobs.on(s).id == ev.Task.Job {
 		return nil
 	}
 	j := l.jobs.find(ev.Task.Job)

@@ -84,7 +84,7 @@ func (l *cluster) Retiring(id sojourn.SlotID) bool {
 // not exist.
 func (l *cluster) Busy(id sojourn.SlotID) (sojourn.Slot, bool) {
 	s := l.slots.at(id)
-	if s == nil || s.job == nil {
+	if s == nil || s.holder == 0 {
 		return sojourn.Slot{}, false
 	}
 	return s.whole(id), true
@@ -137,7 +137,7 @@ func (l *cluster) takeTask(j *job, phase int, index uint32, id sojourn.SlotID) s
 	}
 	l.start(j, phase, index, number, id)
 	return sojourn.Assignment{
-		Task:    sojourn.TaskID{Job: j.spec.ID, Phase: uint16(phase), Index: index},
+		Task:    sojourn.TaskID{Job: j.id, Phase: uint16(phase), Index: index},
 		Attempt: number,
 		Slot:    id,
 	}
@@ -156,6 +156,6 @@ func (l *cluster) start(j *job, phase int, index, number uint32, id sojourn.Slot
 		side.startable--
 	}
 	s := l.slots.at(id)
-	s.job, s.phase, s.index, s.attempt, s.start, s.state = j, uint16(phase), index, number, l.now, busy
+	s.holder, s.phase, s.index, s.attempt, s.start, s.state = j.handle+1, uint16(phase), index, number, l.now, busy
 	l.slots.classes[s.class].free.Remove(int(id))
 }

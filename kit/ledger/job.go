@@ -17,6 +17,7 @@ type Job[J any] struct {
 
 // A job is a [Job] without the policy's data.
 type job struct {
+	id     sojourn.JobID // of spec
 	spec   *sojourn.Job
 	phases []Phase
 	sides  []Side // one for each class of the phases, in the order in which they appear

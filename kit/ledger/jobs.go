@@ -33,12 +33,20 @@ func (t *jobs) find(id sojourn.JobID) *job {
 	return nil
 }
 
+// on returns the job whose live attempt is on a slot; nil if there is none.
+func (t *jobs) on(s *slot) *job {
+	if s.holder == 0 {
+		return nil
+	}
+	return t.table[s.holder-1]
+}
+
 // live returns how many jobs there are.
 func (t *jobs) live() int { return len(t.table) - len(t.spare) }
 
 // remove removes a job that has ended.
 func (t *jobs) remove(j *job) {
-	t.byID.remove(j.spec.ID)
+	t.byID.remove(j.id)
 	handle.Remove(t.table, &t.spare, j.handle)
 }
 

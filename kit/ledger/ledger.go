@@ -96,7 +96,7 @@ func (l *Ledger[J]) AppendRanking(dst []sojourn.JobID, rank func(list func(*Job[
 	list := func(j *Job[J]) {
 		if !listed[j.handle] {
 			listed[j.handle] = true
-			dst = append(dst, j.spec.ID)
+			dst = append(dst, j.id)
 		}
 	}
 	rank(list)
@@ -121,11 +121,12 @@ func (l *Ledger[J]) All() iter.Seq[*Job[J]] {
 // Attempt returns the live attempt on a slot.
 func (l *Ledger[J]) Attempt(id sojourn.SlotID) (Attempt[J], bool) {
 	s := l.slots.at(id)
-	if s == nil || s.job == nil {
+	if s == nil || s.holder == 0 {
 		return Attempt[J]{}, false
 	}
-	t := sojourn.TaskID{Job: s.job.spec.ID, Phase: s.phase, Index: s.index}
-	return Attempt[J]{l.own[s.job.handle], t, s.attempt, s.start}, true
+	j := l.own[s.holder-1]
+	t := sojourn.TaskID{Job: j.id, Phase: s.phase, Index: s.index}
+	return Attempt[J]{j, t, s.attempt, s.start}, true
 }
 
 // Attempts iterates over the busy slots and their attempts, by ID of the slot. It visits every

@@ -48,7 +48,7 @@ func (l *Ledger[J]) Covers(part *Part, jobs []*Job[J]) bool {
 func (l *cluster) covers(part *cluster, jobs iter.Seq[*job]) bool {
 	live, running := 0, 0
 	for j := range jobs {
-		k := part.jobs.find(j.spec.ID)
+		k := part.jobs.find(j.id)
 		if k == nil || !bytes.Equal(tasks(j), tasks(k)) {
 			return false
 		}
@@ -57,7 +57,7 @@ func (l *cluster) covers(part *cluster, jobs iter.Seq[*job]) bool {
 	}
 	for id, s := range part.slots.all() {
 		t := l.slots.at(id)
-		if t == nil || t.job == nil || s.job == nil || s.state != busy || t.job.spec.ID != s.job.spec.ID ||
+		if t == nil || t.holder == 0 || s.holder == 0 || s.state != busy || l.jobs.on(t).id != part.jobs.on(s).id ||
 			t.phase != s.phase || t.index != s.index || t.attempt != s.attempt || t.start != s.start ||
 			t.node != s.node || t.class != s.class || s.node != 0 && s.rack != 0 && s.rack != l.slots.nodes[s.node].rack {
 			return false

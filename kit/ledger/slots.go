@@ -31,9 +31,11 @@ const (
 	retiring // busy, and will leave with its attempt
 )
 
+// A slot has 32 bytes, so that it never lies in two lines of a cache, and no pointer, so that collecting
+// garbage does not look at it.
 type slot struct {
-	job     *job // of the live attempt, if any
 	start   sojourn.Time
+	holder  uint32 // one more than the handle of the job whose live attempt it is; 0 if there is none
 	node    sojourn.NodeID
 	rack    sojourn.RackID
 	index   uint32

@@ -53,8 +53,8 @@ func (l *cluster) Save(w *snapshot.Writer) {
 		w.Uint(uint64(s.rack))
 		w.Uint(uint64(s.class))
 		w.Uint(uint64(s.state))
-		if s.job != nil {
-			w.Uint(uint64(s.job.handle))
+		if s.holder != 0 {
+			w.Uint(uint64(s.holder - 1))
 			w.Uint(uint64(s.phase))
 			w.Uint(uint64(s.index))
 			w.Uint(uint64(s.attempt))
@@ -196,13 +196,13 @@ func (t *jobs) restore(r *snapshot.Reader, table func(handles int) func(h int) *
 		}
 		j := zero(h)
 		j.restore(r)
-		if r.Err() != nil || !r.Check(t.find(j.spec.ID) == nil && j.seq <= t.seq, "a job is there twice, or too early") {
+		if r.Err() != nil || !r.Check(t.find(j.id) == nil && j.seq <= t.seq, "a job is there twice, or too early") {
 			return
 		}
 		order = append(order, j.seq)
 		j.handle = uint32(h)
 		t.table[h] = j
-		t.byID.add(j.spec.ID, j.handle)
+		t.byID.add(j.id, j.handle)
 	}
 	slices.Sort(order)
 	r.Check(len(slices.Compact(order)) == len(order) && (len(order) == 0 || order[0] > 0), "two jobs came at once")
