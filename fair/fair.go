@@ -27,6 +27,7 @@ type member struct {
 	pool   *pool
 	turn   uint64          // when it arrived
 	sides  []side          // by side of the job
+	one    [1]side         // sides, of a job that has one
 	id     uint32          // the job's number within the pool
 	passed bool            // it waits instead of taking the slot being offered
 	active bool            // it counts among the active jobs of its pool; only if jobs are limited
@@ -37,6 +38,15 @@ type member struct {
 type side struct {
 	turn uint64 // when it was last served; or when the job arrived
 	tie  wide.Uint128
+}
+
+// makeSides makes zero sides.
+func (m *member) makeSides(n int) {
+	if n == 1 {
+		m.sides = m.one[:]
+		return
+	}
+	m.sides = make([]side, n)
 }
 
 type job = ledger.Job[member]

@@ -311,7 +311,8 @@ func (p *Policy) restoreJob(r *snapshot.Reader, n *pool, id uint32) *job {
 	if j == nil || !r.Check(j.Data.pool == nil && p.poolOf(j.Spec()) == n, "a job is in a pool twice, or in another's") {
 		return nil
 	}
-	j.Data = member{pool: n, id: id, turn: p.restoreTurn(r), sides: make([]side, j.NumSides())}
+	j.Data = member{pool: n, id: id, turn: p.restoreTurn(r)}
+	j.Data.makeSides(j.NumSides())
 	p.restoreSides(r, j)
 	if p.delay.Node > 0 {
 		j.Data.waits = make([]locality.Wait, j.NumSides())

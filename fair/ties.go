@@ -48,7 +48,7 @@ func overall(j *job) (of side) {
 
 // begin makes what is kept of the sides of a job that has just come.
 func (t *tree) begin(j *job) {
-	j.Data.sides = make([]side, j.NumSides())
+	j.Data.makeSides(j.NumSides())
 	for i := range j.Data.sides {
 		j.Data.sides[i].turn = j.Data.turn
 		if t.ties == LeastService {

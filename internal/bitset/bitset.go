@@ -22,6 +22,9 @@ type Set struct {
 // Full returns the set of the integers in [0, n).
 func Full(n int) Set {
 	var s Set
+	if n <= leafSize {
+		s = Sized(n)
+	}
 	s.AddRange(0, n)
 	return s
 }
@@ -31,7 +34,7 @@ func Full(n int) Set {
 func Sized(n int) Set {
 	var s Set
 	if n > 64 {
-		s.top = &node{shift: leafShift, words: make([]uint64, (min(n, leafSize)-1)>>6+1)}
+		s.top = leaf((min(n, leafSize)-1)>>6 + 1)
 	}
 	return s
 }
@@ -220,15 +223,14 @@ func (s *Set) RemoveFrom(from int) { s.RemoveRange(from, s.Max()+1) }
 // reach makes the tree high enough for i.
 func (s *Set) reach(i int) {
 	if s.top == nil {
-		s.top = &node{shift: leafShift}
+		s.top = leaf(1)
 		if s.small != 0 {
-			s.top.some, s.top.words = 1, []uint64{s.small}
-			s.small = 0
+			s.top.some, s.top.words[0], s.small = 1, s.small, 0
 		}
 	}
 	for i>>(s.top.shift&63) >= 64 {
 		low := s.top
-		s.top = &node{shift: low.shift + 6, parts: []*node{low}}
+		s.top = &node{shift: low.shift + 6, branch: &branch{parts: []*node{low}}}
 		if low.some != 0 {
 			s.top.some = 1
 		}

@@ -5,11 +5,16 @@ import "math/bits"
 // A node is a tree of 64<<shift integers, from a multiple of that number on. Parts beyond
 // the end of words or parts have no member.
 type node struct {
-	shift uint
-	some  uint64   // parts that have a member
-	full  uint64   // parts that are full and have no node of their own; none in a leaf
-	words []uint64 // the parts of a leaf
-	parts []*node  // the parts of other nodes; nil if a part is full, or has always been empty
+	shift   uint
+	some    uint64   // parts that have a member
+	words   []uint64 // the parts of a leaf
+	*branch          // of other nodes
+}
+
+// A branch is what nodes have that are not leaves.
+type branch struct {
+	full  uint64  // parts that are full and have no node of their own
+	parts []*node // nil if a part is full, or has always been empty
 }
 
 const (
@@ -17,6 +22,20 @@ const (
 	all       = ^uint64(0)
 	leafSize  = 64 << leafShift
 )
+
+// leaf returns an empty leaf with so many words. Two words lie behind the node, in the same 64 bytes: whoever
+// reads the node has read the words.
+func leaf(words int) *node {
+	if words > 2 {
+		return &node{shift: leafShift, words: make([]uint64, words)}
+	}
+	l := new(struct {
+		node
+		room [2]uint64
+	})
+	l.shift, l.words = leafShift, l.room[:words]
+	return &l.node
+}
 
 func (nd *node) has(i int) bool {
 	if i>>(nd.shift&63) >= 64 {
@@ -68,15 +87,15 @@ func (nd *node) next(i int) int {
 	rest := i & (1<<nd.shift - 1) // of i, within part k
 	switch {
 	case nd.some&(1<<k) == 0:
-	case nd.full&(1<<k) != 0:
-		return i
-	case nd.shift > leafShift:
-		if at := nd.parts[k].next(rest); at >= 0 {
-			return k<<nd.shift | at
-		}
-	default:
+	case nd.shift == leafShift:
 		if word := nd.words[k] >> rest; word != 0 {
 			return i + bits.TrailingZeros64(word)
+		}
+	case nd.full&(1<<k) != 0:
+		return i
+	default:
+		if at := nd.parts[k].next(rest); at >= 0 {
+			return k<<nd.shift | at
 		}
 	}
 	later := nd.some &^ (1<<k | (1<<k - 1))
@@ -85,12 +104,12 @@ func (nd *node) next(i int) int {
 	}
 	k = bits.TrailingZeros64(later)
 	switch {
+	case nd.shift == leafShift:
+		return k<<nd.shift | bits.TrailingZeros64(nd.words[k])
 	case nd.full&(1<<k) != 0:
 		return k << nd.shift
-	case nd.shift > leafShift:
-		return k<<nd.shift | nd.parts[k].min()
 	}
-	return k<<nd.shift | bits.TrailingZeros64(nd.words[k])
+	return k<<nd.shift | nd.parts[k].min()
 }
 
 // nextGap returns the least integer from i on that is below 64<<shift and no member; -1
@@ -101,14 +120,14 @@ func (nd *node) nextGap(i int) int {
 		switch {
 		case nd.some&(1<<k) == 0:
 			return k<<nd.shift | rest
-		case nd.full&(1<<k) != 0:
-		case nd.shift > leafShift:
-			if gap := nd.parts[k].nextGap(rest); gap >= 0 {
-				return k<<nd.shift | gap
-			}
-		default:
+		case nd.shift == leafShift:
 			if gaps := ^nd.words[k] >> rest; gaps != 0 {
 				return k<<nd.shift | (rest + bits.TrailingZeros64(gaps))
+			}
+		case nd.full&(1<<k) != 0:
+		default:
+			if gap := nd.parts[k].nextGap(rest); gap >= 0 {
+				return k<<nd.shift | gap
 			}
 		}
 	}
@@ -122,13 +141,13 @@ func (nd *node) addRange(from, to int) (added int) {
 		bit := uint64(1) << k
 		lo, hi := nd.within(k, from, to)
 		switch {
-		case nd.full&bit != 0:
-			continue
 		case nd.shift == leafShift:
 			nd.grow(k)
 			was := nd.words[k]
 			nd.words[k] |= span(lo, hi)
 			added += bits.OnesCount64(nd.words[k] &^ was)
+		case nd.full&bit != 0:
+			continue
 		case lo == 0 && hi == 1<<nd.shift:
 			added += hi - nd.count(k)
 			nd.full |= bit
@@ -212,6 +231,9 @@ func (nd *node) part(k int) *node {
 func (nd *node) newPart(k int) *node {
 	nd.grow(k)
 	part := &node{shift: nd.shift - 6}
+	if part.shift > leafShift {
+		part.branch = new(branch)
+	}
 	if bit := uint64(1) << k; nd.full&bit != 0 {
 		nd.full &^= bit
 		part.fill()
