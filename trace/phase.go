@@ -2,7 +2,6 @@ package trace
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -26,8 +25,8 @@ func (r *workloadReader) phases(c *cursor, j *sim.Job) {
 	if len(j.Phases) == 0 {
 		c.fail(off, "no phases")
 	}
-	if !slices.Contains(j.AnyClass, true) {
-		j.AnyClass = nil
+	if n := len(j.Phases) - len(j.AnyClass); j.AnyClass != nil {
+		j.AnyClass = append(j.AnyClass, make([]bool, n)...)
 	}
 }
 
@@ -67,7 +66,10 @@ func (r *workloadReader) phase(c *cursor, j *sim.Job, tasks *int, work *time.Dur
 	p.phase.Delays = p.delays.spread(n)
 	p.phase.Inputs = sojourn.MakeInputs(p.nodes.list)
 	j.Phases = append(j.Phases, p.phase)
-	j.AnyClass = append(j.AnyClass, p.anyClass)
+	if p.anyClass { // of few jobs in a cluster with classes: nil as long as there is none
+		j.AnyClass = append(j.AnyClass, make([]bool, len(j.Phases)-len(j.AnyClass))...)
+		j.AnyClass[len(j.AnyClass)-1] = true
+	}
 	j.Times = append(j.Times, sim.Times{Each: p.times.each, List: p.times.list})
 }
 

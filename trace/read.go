@@ -89,7 +89,7 @@ type workloadReader struct {
 // job parses a line.
 func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 	var (
-		j                                   sim.Job
+		j                                   = newJob()
 		deadline                            time.Duration
 		idOff, atOff, deadlineOff, jobStart int
 	)
@@ -121,7 +121,7 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 		case "demand":
 			j.Demand = uint32(c.integer(0, math.MaxUint32))
 		case "phases":
-			r.phases(c, &j)
+			r.phases(c, j)
 		}
 	})
 	if c.fault != nil {
@@ -136,13 +136,13 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 	if err := j.Check(); err != nil {
 		return nil, &fault{jobStart, reasonOf(err)}
 	}
-	switch late, used := r.arrivals.add(&j); {
+	switch late, used := r.arrivals.add(j); {
 	case late != "":
 		return nil, &fault{atOff, late}
 	case used != "":
 		return nil, &fault{idOff, used}
 	}
-	return &j, nil
+	return j, nil
 }
 
 // checkWeight returns what is wrong with a weight that is given, or "".

@@ -91,10 +91,15 @@ func appendSeconds(dst []byte, d time.Duration) []byte {
 	if fraction == 0 {
 		return dst
 	}
-	dst = append(dst, '.')
-	for unit := int64(time.Second / 10); fraction > 0; unit /= 10 {
-		dst = append(dst, '0'+byte(fraction/unit))
-		fraction %= unit
+	var digits [10]byte
+	digits[0] = '.'
+	for i := len(digits) - 1; i > 0; i-- {
+		digits[i] = '0' + byte(fraction%10)
+		fraction /= 10
 	}
-	return dst
+	n := len(digits)
+	for digits[n-1] == '0' {
+		n--
+	}
+	return append(dst, digits[:n]...)
 }

@@ -104,7 +104,7 @@ const (
 
 // swfRecord is what is read of a line. -1 is unknown.
 type swfRecord struct {
-	number                                            string
+	number                                            []byte
 	submit, run, requested                            time.Duration
 	procs, status, user, group, app, queue, preceding int
 	offSubmit, offRun, offProcs, offRequested         int
@@ -119,7 +119,7 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 	)
 	for i := 0; i < len(line); {
 		end := i
-		for end < len(line) && !isBlank(line[end:end+1]) {
+		for end < len(line) && line[end] != ' ' && line[end] != '\t' && line[end] != '\r' {
 			end++
 		}
 		if end == i {
@@ -130,8 +130,7 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 			return r, faultf(i, "more than %d fields", swfFields)
 		}
 		field := line[i:end]
-		whole, fraction, point := bytes.Cut(bytes.TrimPrefix(field, []byte("-")), []byte("."))
-		if !isDigits(whole) || point && !isDigits(fraction) {
+		if !isDecimal(field) {
 			return r, faultf(i, "want a number, found %q", brief(field))
 		}
 		fields[n], offs[n] = field, i
@@ -159,13 +158,33 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 		return d
 	}
 	r = swfRecord{
-		number: string(fields[swfJob]),
+		number: fields[swfJob],
 		submit: duration(swfSubmit), run: duration(swfRun), requested: duration(swfRequested),
 		procs: integer(swfProcs), status: integer(swfStatus), user: integer(swfUser), group: integer(swfGroup),
 		app: integer(swfApp), queue: integer(swfQueue), preceding: integer(swfPreceding),
 		offSubmit: offs[swfSubmit], offRun: offs[swfRun], offProcs: offs[swfProcs], offRequested: offs[swfRequested],
 	}
 	return r, f
+}
+
+// isDecimal reports whether a field is a decimal number: digits, before which may be a minus sign, and behind
+// which may be a point and more digits.
+func isDecimal(field []byte) bool {
+	if field[0] == '-' {
+		field = field[1:]
+	}
+	digits, points := 0, 0
+	for _, b := range field {
+		switch {
+		case '0' <= b && b <= '9':
+			digits++
+		case b == '.' && digits > 0 && points == 0:
+			digits, points = 0, 1
+		default:
+			return false
+		}
+	}
+	return digits > 0
 }
 
 // job returns the job of a record, or nil if there is none, which it counts.
@@ -202,12 +221,9 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 	if r.preceding > 0 {
 		o.Stats.counts[jobsAfterOther]++
 	}
-	j := &sim.Job{
-		Job:      sojourn.Job{Name: r.name(), Phases: []sojourn.Phase{phase}},
-		AnyClass: []bool{true},
-		At:       sojourn.Time(r.submit),
-		Times:    []sim.Times{{Each: r.run}},
-	}
+	j := newJob()
+	j.Name, j.At, j.AnyClass = r.name(), sojourn.Time(r.submit), []bool{true}
+	j.Phases, j.Times = append(j.Phases, phase), append(j.Times, sim.Times{Each: r.run})
 	switch o.Pool {
 	case PoolQueue:
 		j.Pool = swfName("queue", r.queue)
@@ -222,11 +238,12 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 // name returns a name that the runs of a user's program share, or otherwise a name for
 // this job alone.
 func (r *swfRecord) name() string {
-	user, app := swfName("user", r.user), swfName("app", r.app)
-	if user != "" && app != "" {
-		return user + "/" + app
+	if r.user >= 0 && r.app >= 0 {
+		var room [32]byte
+		name := strconv.AppendInt(append(room[:0], "user"...), int64(r.user), 10)
+		return string(strconv.AppendInt(append(name, "/app"...), int64(r.app), 10))
 	}
-	return cmp.Or(user, app, "job"+r.number)
+	return cmp.Or(swfName("user", r.user), swfName("app", r.app), "job"+string(r.number))
 }
 
 // swfName returns a name for something that the format numbers, "" if it is unknown.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/detmath"
+	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sim"
 )
@@ -106,6 +107,7 @@ type mapping struct {
 	SWIMOptions // complete
 
 	num, den *big.Int // ByteScale is num/den
+	plain    bool     // ByteScale is 1
 	rng      *rand.Rand
 }
 
@@ -134,7 +136,7 @@ func newMapping(o SWIMOptions) (*mapping, error) {
 		return nil, fmt.Errorf("trace: SWIM options: Noise %v is not a number of at least 0", o.Noise)
 	}
 	scale, _ := new(big.Rat).SetString(strconv.FormatFloat(o.ByteScale, 'g', -1, 64))
-	return &mapping{o, scale.Num(), scale.Denom(), rand.New(rand.NewPCG(o.Seed, noiseStream))}, nil
+	return &mapping{o, scale.Num(), scale.Denom(), o.ByteScale == 1, rand.New(rand.NewPCG(o.Seed, noiseStream))}, nil
 }
 
 // noiseStream keeps the noise apart from other draws with the same seed.
@@ -157,27 +159,30 @@ func (m *mapping) job(line []byte, id sojourn.JobID, last sojourn.Time) (*sim.Jo
 	if f := checkUTF8(line); f != nil {
 		return nil, f
 	}
-	fields := bytes.Split(line, []byte("\t"))
+	var fields [swimMost][]byte
 	var offs [swimMost]int
-	off := 0
-	for i, field := range fields {
-		if i == swimMost {
-			return nil, faultf(off, "%d fields, want at most %d", len(fields), swimMost)
+	n := 0
+	for off, rest, more := 0, line, true; more; n++ {
+		if n == swimMost {
+			return nil, faultf(off, "%d fields, want at most %d", n+1+bytes.Count(rest, []byte("\t")), swimMost)
 		}
-		offs[i] = off
-		off += len(field) + 1
+		offs[n] = off
+		fields[n], rest, more = bytes.Cut(rest, []byte("\t"))
+		off += len(fields[n]) + 1
 	}
-	if len(fields) < swimPath {
-		return nil, faultf(len(line), "%d fields, want at least %d, with tabs between", len(fields), swimPath)
+	if n < swimPath {
+		return nil, faultf(len(line), "%d fields, want at least %d, with tabs between", n, swimPath)
 	}
 
-	j := &sim.Job{Job: sojourn.Job{ID: id, Name: string(fields[swimID])}}
-	if j.Name == "" {
+	if len(fields[swimID]) == 0 {
 		return nil, faultf(0, "empty job name")
 	}
-	if len(fields) > swimPath && len(fields[swimPath]) > 0 {
-		j.Name = string(fields[swimPath])
+	name := fields[swimID]
+	if len(fields[swimPath]) > 0 {
+		name = fields[swimPath]
 	}
+	j := newJob()
+	j.ID, j.Name = id, string(name)
 	for _, i := range []int{swimGap, swimSubmit} {
 		d, reason := parsePlainSeconds(fields[i])
 		if reason != "" {
@@ -208,6 +213,17 @@ func (m *mapping) job(line []byte, id sojourn.JobID, last sojourn.Time) (*sim.Jo
 	return j, nil
 }
 
+// newJob returns a job without phases that has room for two of them: one object for most jobs.
+func newJob() *sim.Job {
+	j := new(struct {
+		sim.Job
+		phases [2]sojourn.Phase
+		times  [2]sim.Times
+	})
+	j.Phases, j.Times = j.phases[:0], j.times[:0]
+	return &j.Job
+}
+
 // parsePlainSeconds parses a time in seconds, written in digits with an optional
 // fraction.
 func parsePlainSeconds(text []byte) (time.Duration, string) {
@@ -236,10 +252,10 @@ func isDigits(text []byte) bool {
 func (m *mapping) phases(j *sim.Job, input, shuffle, output int64) string {
 	mapOnly := shuffle == 0 // of the real size, whatever the scale
 	maps := m.tasks(input, m.BytesPerMap)
-	moved := big.NewInt(input)
+	moved := uint64(input)
 	if mapOnly {
 		maps = max(maps, m.tasks(output, m.BytesPerMap))
-		moved.Add(moved, big.NewInt(output))
+		moved += uint64(output)
 	}
 	reduces := 0
 	if !mapOnly {
@@ -250,7 +266,7 @@ func (m *mapping) phases(j *sim.Job, input, shuffle, output int64) string {
 	}
 
 	var work time.Duration
-	add := func(class sojourn.Class, tasks int, moved *big.Int) bool {
+	add := func(class sojourn.Class, tasks int, moved uint64) bool {
 		times, ok := m.times(tasks, moved)
 		if !ok {
 			return false
@@ -266,7 +282,7 @@ func (m *mapping) phases(j *sim.Job, input, shuffle, output int64) string {
 	}
 	ok := add(mapreduce.Map, maps, moved)
 	if ok && reduces > 0 {
-		ok = add(mapreduce.Reduce, reduces, new(big.Int).Add(big.NewInt(shuffle), big.NewInt(output)))
+		ok = add(mapreduce.Reduce, reduces, uint64(shuffle)+uint64(output))
 	}
 	if !ok {
 		return "the sum of the times of the job's tasks " + outOfRange
@@ -277,6 +293,13 @@ func (m *mapping) phases(j *sim.Job, input, shuffle, output int64) string {
 // tasks returns how many tasks share size bytes, to be scaled, if one takes at
 // most per: at least 1, and more than the limit if there are more.
 func (m *mapping) tasks(size, per int64) int {
+	if m.plain {
+		n := size / per
+		if size%per > 0 {
+			n++
+		}
+		return int(max(1, min(n, int64(m.Limits.Tasks)+1)))
+	}
 	n := new(big.Int).Mul(m.num, big.NewInt(size))
 	d := new(big.Int).Mul(m.den, big.NewInt(per))
 	n.Add(n, d).Sub(n, big.NewInt(1)).Div(n, d)
@@ -286,15 +309,21 @@ func (m *mapping) tasks(size, per int64) int {
 	return max(1, int(n.Int64()))
 }
 
-// times returns the times of tasks that share size bytes, to be scaled. They are
-// exact, rounded once to the nearest nanosecond, ties to even. The noise then
-// multiplies them in floating point, and they are rounded once more. times
-// reports false if a time does not fit.
-func (m *mapping) times(tasks int, size *big.Int) (sim.Times, bool) {
+// each returns the time of each of the tasks that share size bytes, to be scaled. It is exact,
+// rounded once to the nearest nanosecond, ties to even. It is false if the time does not fit.
+func (m *mapping) each(tasks int, size uint64) (time.Duration, bool) {
 	// overhead + scale * size / tasks / rate, over a common denominator
+	if d := wide.Mul64(uint64(tasks), uint64(m.Rate)); m.plain && d.Hi == 0 {
+		n := wide.Mul64(size, uint64(time.Second)).Add(d.MulU64(uint64(m.Overhead))) // below 2^94 + 2^127
+		q, rest := n.QuoRem(d)
+		if half := d.Lo - rest.Lo; rest.Lo > half || rest.Lo == half && q.Lo%2 == 1 {
+			q = q.Add(wide.From64(1))
+		}
+		return time.Duration(q.Lo), q.Hi == 0 && q.Lo <= math.MaxInt64
+	}
 	d := new(big.Int).Mul(m.den, big.NewInt(int64(tasks)))
 	d.Mul(d, big.NewInt(m.Rate))
-	n := new(big.Int).Mul(m.num, size)
+	n := new(big.Int).Mul(m.num, new(big.Int).SetUint64(size))
 	n.Mul(n, big.NewInt(int64(time.Second)))
 	n.Add(n, new(big.Int).Mul(d, big.NewInt(int64(m.Overhead))))
 
@@ -304,9 +333,19 @@ func (m *mapping) times(tasks int, size *big.Int) (sim.Times, bool) {
 		n.Add(n, big.NewInt(1))
 	}
 	if !n.IsInt64() {
+		return 0, false
+	}
+	return time.Duration(n.Int64()), true
+}
+
+// times returns the times of tasks that share size bytes, to be scaled. The noise multiplies that
+// of each in floating point, and they are rounded once more. times reports false if a time does not
+// fit.
+func (m *mapping) times(tasks int, size uint64) (sim.Times, bool) {
+	each, ok := m.each(tasks, size)
+	if !ok {
 		return sim.Times{}, false
 	}
-	each := time.Duration(n.Int64())
 	if m.Noise == 0 {
 		return sim.Times{Each: each}, true
 	}

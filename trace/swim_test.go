@@ -289,3 +289,44 @@ func TestSWIMNoise(t *testing.T) {
 		t.Error("another seed makes the same times")
 	}
 }
+
+// At a ByteScale of 1, numbers of 128 bits and those without a bound say the same, at the ends of all ranges.
+func TestSWIMPlainScale(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := func(least int64, name string) int64 {
+			return rapid.OneOf(rapid.Int64Range(least, least+3), rapid.Int64Range(least, math.MaxInt64), rapid.Int64Range(math.MaxInt64-3, math.MaxInt64)).Draw(t, name)
+		}
+		m, err := newMapping(SWIMOptions{Overhead: time.Duration(size(1, "overhead")), Rate: size(1, "rate"), Limits: Limits{Tasks: int(min(size(1, "limit"), 1<<31-1))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow := *m
+		slow.plain = false
+		bytes, per := size(0, "bytes"), size(1, "bytes of a task")
+		if got, want := m.tasks(bytes, per), slow.tasks(bytes, per); got != want {
+			t.Fatalf("%d tasks, want %d", got, want)
+		}
+		n, moved := int(min(size(1, "tasks"), 1<<31-1)), uint64(bytes)+uint64(size(0, "more bytes"))
+		got, fits := m.each(n, moved)
+		want, wantFits := slow.each(n, moved)
+		if fits != wantFits || fits && got != want {
+			t.Fatalf("%d, %t, want %d, %t", got, fits, want, wantFits)
+		}
+	})
+}
+
+// At 1,024 bytes a second, an odd number of bytes takes a time that ends in half a nanosecond.
+func TestSWIMPlainScaleRoundsHalvesToEven(t *testing.T) {
+	m, err := newMapping(SWIMOptions{Rate: 1 << 10, NoOverhead: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := *m
+	slow.plain = false
+	for bytes := range uint64(100) {
+		got, _ := m.each(1, bytes)
+		if want, _ := slow.each(1, bytes); got != want {
+			t.Errorf("%d bytes take %d ns, want %d", bytes, got, want)
+		}
+	}
+}

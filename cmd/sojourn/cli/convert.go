@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -81,6 +83,9 @@ func newConvert() *cobra.Command {
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(cmd.Flags(), f.From); err != nil {
 				return err
+			}
+			if os.Getenv("GOGC") == "" { // some MB live at a time, and the collector would run all the time
+				defer debug.SetGCPercent(debug.SetGCPercent(400))
 			}
 			if f.Topology == "" && (f.ClusterOut != "" && f.From != convert.FromHistory || cmd.Flags().Changed("slots")) {
 				return usage.Errorf("--cluster-out and --slots are about a topology: give --topology, too")

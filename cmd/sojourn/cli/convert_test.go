@@ -54,7 +54,7 @@ func TestConvertMemory(t *testing.T) {
 		{swf, []string{"swf"}},
 	} {
 		var most [2]uint64
-		for i, jobs := range []int{2000, 22000} {
+		for i, jobs := range []int{10_000, 200_000} {
 			in := &longTrace{line: tc.line, jobs: jobs}
 			args := append([]string{"convert", "-", "--from"}, tc.args...)
 			var messages strings.Builder
@@ -63,8 +63,8 @@ func TestConvertMemory(t *testing.T) {
 			}
 			most[i] = in.most
 		}
-		if most[1] > most[0]+200_000 {
-			t.Errorf("%v: %d bytes in use with 2,000 jobs, %d with 22,000", tc.args, most[0], most[1])
+		if most[1] > most[0]+1_000_000 { // what is read ahead varies
+			t.Errorf("%v: %d bytes in use with 10,000 jobs, %d with 200,000", tc.args, most[0], most[1])
 		}
 	}
 }

@@ -29,7 +29,7 @@ func spooled(jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *input.Met
 func fill(s *files.Spool, jobs iter.Seq2[*sim.Job, error], o trace.WriteOptions, m *input.Meter) error {
 	buf := bufio.NewWriterSize(s, 1<<16)
 	w := trace.NewWriter(buf, o)
-	for j, err := range jobs {
+	for j, err := range ahead(jobs) {
 		if err != nil {
 			return err
 		}
