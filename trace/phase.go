@@ -298,3 +298,14 @@ func total(each time.Duration, list []time.Duration, n int) (time.Duration, bool
 	}
 	return sum, true
 }
+
+// newJob returns a job without phases that has room for two of them: one object for most jobs.
+func newJob() *sim.Job {
+	j := new(struct {
+		sim.Job
+		phases [2]sojourn.Phase
+		times  [2]sim.Times
+	})
+	j.Phases, j.Times = j.phases[:0], j.times[:0]
+	return &j.Job
+}

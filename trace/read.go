@@ -65,12 +65,15 @@ func Read(r io.Reader, o ReadOptions) iter.Seq2[*sim.Job, error] {
 // isBlank reports whether a line is all white space.
 func isBlank(line []byte) bool {
 	for _, b := range line {
-		if b != ' ' && b != '\t' && b != '\r' {
+		if !isSpace(b) {
 			return false
 		}
 	}
 	return true
 }
+
+// isSpace reports whether a byte is white space within a line.
+func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' }
 
 // The keys of the format, those that are required first.
 var (

@@ -73,6 +73,22 @@ func parseSeconds(number []byte) (d time.Duration, reason string) {
 	return time.Duration(ns), ""
 }
 
+// isDecimal reports whether text is digits, behind which may be a point and more digits.
+func isDecimal(text []byte) bool {
+	digits, point := 0, false
+	for _, b := range text {
+		switch {
+		case '0' <= b && b <= '9':
+			digits++
+		case b == '.' && digits > 0 && !point:
+			digits, point = 0, true
+		default:
+			return false
+		}
+	}
+	return digits > 0
+}
+
 const outOfRange = "is out of range: a time is at most 9223372036.854775807 seconds"
 
 // parseExponent returns the exponent of a JSON number. One beyond int64 becomes

@@ -119,7 +119,7 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 	)
 	for i := 0; i < len(line); {
 		end := i
-		for end < len(line) && line[end] != ' ' && line[end] != '\t' && line[end] != '\r' {
+		for end < len(line) && !isSpace(line[end]) {
 			end++
 		}
 		if end == i {
@@ -130,7 +130,7 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 			return r, faultf(i, "more than %d fields", swfFields)
 		}
 		field := line[i:end]
-		if !isDecimal(field) {
+		if !isDecimal(bytes.TrimPrefix(field, []byte("-"))) {
 			return r, faultf(i, "want a number, found %q", brief(field))
 		}
 		fields[n], offs[n] = field, i
@@ -165,26 +165,6 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 		offSubmit: offs[swfSubmit], offRun: offs[swfRun], offProcs: offs[swfProcs], offRequested: offs[swfRequested],
 	}
 	return r, f
-}
-
-// isDecimal reports whether a field is a decimal number: digits, before which may be a minus sign, and behind
-// which may be a point and more digits.
-func isDecimal(field []byte) bool {
-	if field[0] == '-' {
-		field = field[1:]
-	}
-	digits, points := 0, 0
-	for _, b := range field {
-		switch {
-		case '0' <= b && b <= '9':
-			digits++
-		case b == '.' && digits > 0 && points == 0:
-			digits, points = 0, 1
-		default:
-			return false
-		}
-	}
-	return digits > 0
 }
 
 // job returns the job of a record, or nil if there is none, which it counts.

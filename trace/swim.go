@@ -213,22 +213,10 @@ func (m *mapping) job(line []byte, id sojourn.JobID, last sojourn.Time) (*sim.Jo
 	return j, nil
 }
 
-// newJob returns a job without phases that has room for two of them: one object for most jobs.
-func newJob() *sim.Job {
-	j := new(struct {
-		sim.Job
-		phases [2]sojourn.Phase
-		times  [2]sim.Times
-	})
-	j.Phases, j.Times = j.phases[:0], j.times[:0]
-	return &j.Job
-}
-
 // parsePlainSeconds parses a time in seconds, written in digits with an optional
 // fraction.
 func parsePlainSeconds(text []byte) (time.Duration, string) {
-	whole, fraction, point := bytes.Cut(text, []byte("."))
-	if !isDigits(whole) || point && !isDigits(fraction) {
+	if !isDecimal(text) {
 		return 0, fmt.Sprintf("want a time in seconds, found %q", brief(text))
 	}
 	d, reason := parseSeconds(text)
@@ -236,15 +224,6 @@ func parsePlainSeconds(text []byte) (time.Duration, string) {
 		reason = brief(text) + " " + reason
 	}
 	return d, reason
-}
-
-func isDigits(text []byte) bool {
-	for _, b := range text {
-		if b < '0' || b > '9' {
-			return false
-		}
-	}
-	return len(text) > 0
 }
 
 // phases gives j its phases, by the mapping that the package comment describes.

@@ -15,7 +15,7 @@ const (
 
 // ahead yields the same as jobs, which makes them in a goroutine of its own. So one processor reads a trace
 // while another one writes the workload. At most some batches wait. The goroutine has ended when the loop
-// over the sequence ends, however it ends.
+// over the sequence ends, however it ends. What makes the jobs and the body of the loop run at the same time.
 func ahead(jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
 	return func(yield func(*sim.Job, error) bool) {
 		var stop atomic.Bool

@@ -4,6 +4,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
@@ -174,6 +175,7 @@ func (f *Conversion) recorded(h *hosts, stats *trace.Stats) iter.Seq2[*sim.Job, 
 // and then others as they appear, as nodes without slots: inputs there are read
 // remotely.
 type hosts struct {
+	mu      sync.Mutex // names are written while others are read: see ahead
 	cluster sim.Cluster
 	ids     map[string]sojourn.NodeID
 }
@@ -198,6 +200,8 @@ func (h *hosts) readTopology(name, slots string) error {
 }
 
 func (h *hosts) id(name string) sojourn.NodeID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	id := h.ids[name]
 	if id == 0 {
 		h.cluster.Nodes = append(h.cluster.Nodes, sim.Node{Name: name})
@@ -207,7 +211,11 @@ func (h *hosts) id(name string) sojourn.NodeID {
 	return id
 }
 
-func (h *hosts) name(id sojourn.NodeID) string { return h.cluster.Nodes[id-1].Name }
+func (h *hosts) name(id sojourn.NodeID) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cluster.Nodes[id-1].Name
+}
 
 // write writes the cluster to a file.
 func (h *hosts) write(name string) error {
