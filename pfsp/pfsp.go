@@ -194,8 +194,8 @@ func (p *Policy) revise(j *ledger.Job[data], told *sojourn.Job) {
 			if ph.startsSlowly() {
 				c.doubt(ph, slowStart)
 			}
+			p.resize(ph, ph.item.Work())
 		}
-		p.resize(ph)
 	}
 }
 
@@ -224,11 +224,14 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 	if ph.item == nil {
 		return
 	}
-	p.refresh(ph)
-	if ph.due(ev.At, p.interval) {
-		ph.reestimate(ev.At, ph.sample(p.alpha), p.alpha)
-		p.resize(ph)
+	if !ph.due(ev.At, p.interval) {
+		p.refresh(ph)
+		return
 	}
+	ph.advance(ev.At)
+	was := ph.work()
+	ph.reestimate(ev.At, ph.sample(p.alpha), p.alpha)
+	p.resize(ph, was)
 }
 
 // progress learns from a running attempt as long as no task of the phase has
@@ -240,10 +243,11 @@ func (p *Policy) progress(ev *sojourn.Event, j *ledger.Job[data]) {
 		return
 	}
 	whole, _ := wide.Mul64(uint64(ev.Service), sojourn.MaxProgress).QuoRem(wide.From64(uint64(ev.Progress)))
-	p.refresh(ph)
+	ph.advance(ev.At)
+	was := ph.work()
 	ph.reestimate(ev.At, ph.bounded(whole, ph.prior(ph.spec(), ev.Task.Index)), p.alpha)
 	ph.estimate.progress = ev.Progress
-	p.resize(ph)
+	p.resize(ph, was)
 }
 
 // move applies the events that change the state of a task without ending an
@@ -265,7 +269,9 @@ func (p *Policy) move(ev *sojourn.Event, j *ledger.Job[data]) {
 		ph.left = ph.left.Add(prior)
 	}
 	p.updateFrom(j, i)
-	p.resize(ph)
+	if ph.item != nil {
+		p.resize(ph, ph.item.Work())
+	}
 	switch ev.Kind { // now, since a phase that enters again at this instant is concerned
 	case sojourn.TaskHeld, sojourn.TaskReady:
 		c.breaks(heldTasks)
@@ -383,9 +389,10 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		// What has used up its estimate does not go first for that: its work is taken
 		// to be twice as much.
 		p.mistaken(ph)
-		p.refresh(ph)
+		ph.advance(now)
+		was := ph.work()
 		ph.double(now)
-		p.resize(ph)
+		p.resize(ph, was)
 		c.chosen = false
 		ph, inTurn = p.next(c)
 	}

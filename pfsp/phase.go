@@ -85,15 +85,12 @@ func (p *Policy) refresh(ph *phase) {
 	}
 }
 
-// resize tells the slack system that the work of a phase is estimated anew, eqs.
-// (11) to (17). It has been refreshed at this instant.
-func (p *Policy) resize(ph *phase) {
-	if ph.item == nil {
-		return
-	}
+// resize tells the slack system that the work of a phase in it is estimated anew, eqs. (11) to
+// (17): before, at this instant, it was that.
+func (p *Policy) resize(ph *phase, was uint64) {
 	c := p.classOf(ph)
 	c.unfile(ph)
-	c.system.Revise(ph.item, ph.work(), ph.job.Weight())
+	c.system.SetAndRevise(ph.item, was, ph.work(), ph.job.Weight())
 	p.file(c, ph)
 }
 

@@ -66,32 +66,49 @@ func (o *order[T]) last() *Item[T] {
 	return n.items[len(n.items)-1]
 }
 
-// insert adds an item with its value.
-func (o *order[T]) insert(it *Item[T], value num) {
-	if o.root == nil {
-		o.root = o.node(true)
+// A spot is where a key belongs.
+type spot[T any] struct {
+	leaf   *node[T]     // no line waits in it or above; nil if the order is empty
+	i      int          // index in leaf
+	weight wide.Uint128 // sum of the weights of all items before the key
+}
+
+// pred returns the last item before a key that is not in the order, or nil. It is in the same leaf,
+// since the first key of a leaf is at most any other that belongs there, but in the first
+// leaf of all. No line waits above it.
+func (p spot[T]) pred() *Item[T] {
+	if p.i == 0 {
+		return nil
 	}
-	leaf := o.leafOf(it.key)
+	return p.leaf.items[p.i-1]
+}
+
+// insert adds an item with its value at its spot.
+func (o *order[T]) insert(it *Item[T], value num, at spot[T]) {
+	leaf := at.leaf
+	if leaf == nil {
+		leaf = o.node(true)
+		o.root = leaf
+	}
 	it.s, it.leaf = value, leaf
-	i := 0
-	for i < len(leaf.items) && leaf.items[i].key.less(it.key) {
-		i++
-	}
-	leaf.items = slices.Insert(leaf.items, i, it)
+	leaf.items = slices.Insert(leaf.items, at.i, it)
 	o.n++
 	o.split(leaf, it)
 	leaf.tallyUp()
 }
 
-// remove removes an item.
-func (o *order[T]) remove(it *Item[T]) {
+// remove removes an item, and adds a line to the values of all items before it.
+func (o *order[T]) remove(it *Item[T], l line) {
 	leaf := it.leaf
 	leaf.open()
 	it.leaf = nil
 	i := slices.Index(leaf.items, it)
+	for _, other := range leaf.items[:i] {
+		other.s = other.s.add(l.at(other.tag))
+	}
 	leaf.items = slices.Delete(leaf.items, i, i+1)
 	o.n--
-	o.join(leaf)
+	o.join(leaf, l)
 }
 
 // update records that the state of an item has changed.
@@ -114,18 +131,18 @@ func (o *order[T]) value(it *Item[T]) num {
 	return s
 }
 
-// addBefore adds a line to the values of all items before k. It returns the leaf to
-// which k belongs, with no line waiting in it or above, or nil if there is none. The
-// caller must call tallyUp for this leaf.
-func (o *order[T]) addBefore(k key, l line) *node[T] {
+// addBefore adds a line to the values of all items before k, and returns the spot of k. The
+// caller then inserts an item there, or calls tallyUp for the leaf.
+func (o *order[T]) addBefore(k key, l line) (at spot[T]) {
 	n := o.root
 	if n == nil {
-		return nil
+		return at
 	}
 	for n.push(); n.kids != nil; n.push() {
 		i := n.below(k)
 		for _, kid := range n.kids[:i] {
 			kid.add(l)
+			at.weight = at.weight.Add(kid.weight)
 		}
 		n = n.kids[i]
 	}
@@ -134,31 +151,11 @@ func (o *order[T]) addBefore(k key, l line) *node[T] {
 			break
 		}
 		it.s = it.s.add(l.at(it.tag))
+		at.weight = at.weight.Add(wide.From64(it.weight))
+		at.i++
 	}
-	return n
-}
-
-// before returns the last item before k, or nil, and the sum of the weights of
-// all of them.
-func (o *order[T]) before(k key) (pred *Item[T], weight wide.Uint128) {
-	n := o.root
-	if n == nil {
-		return nil, weight
-	}
-	for n.kids != nil {
-		i := n.below(k)
-		for _, kid := range n.kids[:i] {
-			weight = weight.Add(kid.weight)
-		}
-		n = n.kids[i]
-	}
-	for _, it := range n.items {
-		if !it.key.less(k) {
-			break
-		}
-		pred, weight = it, weight.Add(wide.From64(it.weight))
-	}
-	return pred, weight
+	at.leaf = n
+	return at
 }
 
 // leastCompletable returns the ready item with the least work, among equals the
@@ -240,13 +237,4 @@ func (o *order[T]) all() iter.Seq[*Item[T]] {
 			o.root.all(yield)
 		}
 	}
-}
-
-// leafOf returns the leaf to which k belongs, with no line waiting in it or above.
-func (o *order[T]) leafOf(k key) *node[T] {
-	n := o.root
-	for n.push(); n.kids != nil; n.push() {
-		n = n.kids[n.below(k)]
-	}
-	return n
 }

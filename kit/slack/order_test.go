@@ -141,6 +141,14 @@ func TestOrderAgainstList(t *testing.T) {
 			tag := random(bits)
 			return key{wide.Uint192{Hi: tag.hi, Mid: tag.mid, Lo: tag.lo | 1}, seq}
 		}
+		falling := func() line { // heat that falls by base F, as that of an arrival
+			by := line{h: rng.Int64N(heat + 1)}
+			by.a = random(max(bits-3, 1)).times(by.h).neg()
+			if rng.IntN(3) == 0 {
+				by = by.neg()
+			}
+			return by
+		}
 		insert := func() {
 			it := &Item[int]{key: newKey(), work: random(min(bits, 60)).lo, weight: 1 + rng.Uint64N(1<<20), state: state()}
 			e := &listed{it, work(random(min(bits, 60)).lo)}
@@ -153,8 +161,10 @@ func TestOrderAgainstList(t *testing.T) {
 				}
 				return 1
 			})
+			by := falling()
+			l.add(it.key, by)
 			l = slices.Insert(l, i, e)
-			o.insert(it, e.value)
+			o.insert(it, e.value, o.addBefore(it.key, by))
 		}
 		grow := true
 		for range rapid.SampledFrom([]int{30, 1000, 5000}).Draw(t, "steps") {
@@ -168,19 +178,17 @@ func TestOrderAgainstList(t *testing.T) {
 				insert()
 			case op < 3:
 				i := rng.IntN(len(l))
-				o.remove(l[i].it)
+				by := falling()
+				l.add(l[i].it.key, by)
+				o.remove(l[i].it, by)
 				l = slices.Delete(l, i, i+1)
-			case op < 6: // heat that falls by base F, as that of an arrival
-				k, by := newKey(), line{h: rng.Int64N(heat + 1)}
-				by.a = random(max(bits-3, 1)).times(by.h).neg()
-				if op == 5 {
-					by = by.neg()
-				}
-				o.addBefore(k, by).tallyUp()
+			case op < 6:
+				k, by := newKey(), falling()
+				o.addBefore(k, by).leaf.tallyUp()
 				l.add(k, by)
 			case op == 6:
 				k, by := l[rng.IntN(len(l))].it.key, constant(signed(min(bits+20, 100)))
-				o.addBefore(k, by).tallyUp()
+				o.addBefore(k, by).leaf.tallyUp()
 				l.add(k, by)
 			case op == 7:
 				it := l[rng.IntN(len(l))].it
@@ -189,7 +197,7 @@ func TestOrderAgainstList(t *testing.T) {
 			case op == 8:
 				it := l[rng.IntN(len(l))].it
 				it.work = random(min(bits, 60)).lo
-				o.addBefore(it.key, line{}).tallyUp()
+				o.addBefore(it.key, line{}).leaf.tallyUp()
 			default:
 				if o.len() != len(l) || o.first() != l[0].it {
 					t.Fatalf("%d items, the first is %v, want %d, %v", o.len(), o.first(), len(l), l[0].it)
@@ -212,7 +220,9 @@ func TestOrderAgainstList(t *testing.T) {
 					t.Fatalf("guard(%v) = %v with %v, want %v", e.it.key, got, value, want)
 				}
 				k := newKey()
-				pred, weight := o.before(k)
+				at := o.addBefore(k, line{})
+				at.leaf.tallyUp()
+				pred, weight := at.pred(), at.weight
 				var want wide.Uint128
 				var wantPred *Item[int]
 				for _, e := range l {
@@ -221,7 +231,7 @@ func TestOrderAgainstList(t *testing.T) {
 					}
 				}
 				if pred != wantPred || weight != want {
-					t.Fatalf("before(%v) = %v, %v, want %v, %v", k, pred, weight, wantPred, want)
+					t.Fatalf("the spot of %v is after %v, %v, want %v, %v", k, pred, weight, wantPred, want)
 				}
 				i = slices.IndexFunc(l, func(e *listed) bool { return e.it.state == Ready })
 				if got := o.firstReady(); got != nil && (i < 0 || got != l[i].it) || got == nil && i >= 0 {
@@ -283,10 +293,10 @@ func TestNodesAreFull(t *testing.T) {
 	for i := range uint64(items) {
 		it := Item[int]{weight: 1}
 		it.seq = i
-		behind.insert(&it, num{})
+		behind.insert(&it, num{}, behind.addBefore(it.key, line{}))
 		other := Item[int]{weight: 1}
 		other.seq = i * 2654435761 % 4093 // all are different
-		between.insert(&other, num{})
+		between.insert(&other, num{}, between.addBefore(other.key, line{}))
 	}
 	if got := leaves(&behind); got != items/fanout {
 		t.Errorf("in order: %d leaves, want %d", got, items/fanout)

@@ -521,7 +521,7 @@ func TestExtremes(t *testing.T) {
 	m.advance(t, math.MaxInt64)
 	m.check(t)
 	for i := range 60 {
-		m.revise(i+1, uint64(i)<<57, 1<<48)
+		m.revise(i+1, m.items[i+1].work, uint64(i)<<57, 1<<48)
 	}
 	m.check(t)
 }

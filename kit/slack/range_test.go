@@ -14,6 +14,7 @@ func TestOutOfRangePanics(t *testing.T) {
 	for name, call := range map[string]func(){
 		"Arrive":  func() { s.Arrive(0, 1, 0, slack.Drained) },
 		"Revise":  func() { s.Revise(it, 1<<63+1, 1) },
+		"was":     func() { s.SetAndRevise(it, 1<<63+1, 1, 1) },
 		"SetWork": func() { s.SetWork(it, 1<<63+1) },
 		"New":     func() { slack.New[int](7) },
 	} {

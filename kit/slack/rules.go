@@ -27,7 +27,7 @@ func (s *System[T]) addWork(it *Item[T], left uint64) {
 		s.late.work = s.late.work.sub(fall)
 		return
 	}
-	s.v.addBefore(it.key, constant(fall.neg())).tallyUp()
+	s.v.addBefore(it.key, constant(fall.neg())).leaf.tallyUp()
 }
 
 // enter puts an item with the given units of virtual work left into V: the rule
@@ -40,60 +40,60 @@ func (s *System[T]) enter(it *Item[T], left wide.Uint192, latest vclock.Tag) {
 		return
 	}
 	it.tag = s.clock.Enter(left, it.weight, latest)
-	s.shift(it.key, s.share(it), s.virtual(it).sub(work(it.work)))
-	s.insert(it)
+	behind := s.virtual(it).sub(work(it.work))
+	s.base = s.base.sub(behind)
+	s.insert(it, s.v.addBefore(it.key, s.share(it).add(constant(behind.neg()))))
 }
 
-// move gives an item in V another tag and other work, with the weight as it is.
-func (s *System[T]) move(it *Item[T], left uint64, tag vclock.Tag) {
-	v, w, share := s.virtual(it), work(it.work), s.share(it)
+// move sets w of an item in V, as addWork does, and then gives the item another tag and other
+// work, with the weight as it is.
+//
+// What counts for items behind a place goes into base, for all, and is taken back for those
+// before the place.
+func (s *System[T]) move(it *Item[T], was, left uint64, tag vclock.Tag) {
+	fall := work(it.work).sub(work(was)) // for items behind the old place
+	v, w, share := s.virtual(it), work(was), s.share(it)
 	from, to := it.key, key{tag, it.seq}
-	s.v.remove(it)
 	it.key, it.work = to, left
 	newV, newW := s.virtual(it), work(left)
-	behind := newV.sub(v).sub(newW.sub(w)) // both places
+	behind := newV.sub(v).sub(newW.sub(w)) // for items behind both places
+	s.base = s.base.sub(fall).sub(behind)
+	var between line // for items between the places
 	if from.less(to) {
-		between := share.add(constant(w.sub(v))) // (14)
-		s.v.addBefore(from, between.neg()).tallyUp()
-		s.shift(to, between, behind)
+		between = share.add(constant(w.sub(v))) // (14)
+		s.v.remove(it, between.add(constant(fall)).neg())
+		between = between.add(constant(behind.neg()))
 	} else {
-		between := constant(newV.sub(newW)).add(share.neg()) // (16)
-		s.shift(from, between, behind).tallyUp()
-		s.v.addBefore(to, between.neg())
+		between = constant(newV.sub(newW)).add(share.neg()) // (16)
+		s.v.remove(it, between.add(constant(fall.add(behind).neg())))
+		between = between.neg()
 	}
-	s.insert(it) // (15), (17)
-}
-
-// shift adds a line to s of all items before k and a constant to s of the others. It
-// returns the result of addBefore.
-func (s *System[T]) shift(k key, before line, behind num) *node[T] {
-	s.base = s.base.sub(behind)
-	return s.v.addBefore(k, before.add(constant(behind.neg())))
+	s.insert(it, s.v.addBefore(to, between)) // (15), (17)
 }
 
 // insert puts an item into V after its effect on the others has been applied. Its own s
 // follows from s of the item before it:
 //
 //	s_i - s_{i-1} = (phi_i + ... + phi_m) (F_i - F_{i-1}) - w_i.
-func (s *System[T]) insert(it *Item[T]) {
-	pred, before := s.v.before(it.key)
+func (s *System[T]) insert(it *Item[T], at spot[T]) {
 	var value num
-	if pred != nil {
-		behind := s.clock.Weight().Sub(before)
-		value = s.v.value(pred).add(fromWide(it.tag.Sub(pred.tag)).timesWide(behind))
+	if pred := at.pred(); pred != nil {
+		behind := s.clock.Weight().Sub(at.weight)
+		value = pred.s.add(fromWide(it.tag.Sub(pred.tag)).timesWide(behind))
 	} else {
 		g, carry := s.clock.State()
 		value = fromWide(it.tag.Sub(g)).timesWide(s.clock.Weight()).sub(fromWide(carry)).sub(s.late.work).add(s.base)
 	}
-	s.v.insert(it, value.sub(work(it.work)))
+	s.v.insert(it, value.sub(work(it.work)), at)
 }
 
 // leave undoes enter, before the item is virtually complete. The clock must stand at the
 // current instant.
 func (s *System[T]) leave(it *Item[T]) {
 	v, share := s.virtual(it), s.share(it)
-	s.v.remove(it)
-	s.shift(it.key, share.neg(), work(it.work).sub(v)).tallyUp()
+	behind := work(it.work).sub(v)
+	s.base = s.base.sub(behind)
+	s.v.remove(it, share.add(constant(behind)).neg())
 	s.base = s.base.sub(fromWide(s.clock.Leave(it.weight)))
 	if s.v.len() == 0 {
 		s.base = num{} // virtual time starts from zero

@@ -131,7 +131,7 @@ func (s *System[T]) Advance(t sojourn.Time, late func(*Item[T], sojourn.Time)) {
 	s.base = s.base.add(fromWide(done)) // (9), before any service is reported
 	s.clock.Complete(s.head, func(at sojourn.Time) {
 		head := s.v.first()
-		s.v.remove(head)
+		s.v.remove(head, line{})
 		if head.finished {
 			s.recycle(head)
 			return
@@ -207,20 +207,26 @@ func (s *System[T]) SetWork(it *Item[T], work uint64) {
 // the item keeps its age. The same holds for a late item, whose v is 0: if its work grows, it
 // returns to V with v equal to the growth, behind items that tie.
 func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
+	s.SetAndRevise(it, it.work, work, weight)
+}
+
+// SetAndRevise is SetWork(it, was) and then Revise(it, work, weight), in one pass.
+func (s *System[T]) SetAndRevise(it *Item[T], was, work, weight uint64) {
+	vclock.Check(was, weight)
 	vclock.Check(work, weight)
 	if it.finished {
 		panic("slack: item is finished")
 	}
-	if work == it.work && weight == it.weight {
+	if work == was && weight == it.weight {
+		s.SetWork(it, work)
 		return
 	}
 	s.chosen = false
-	if it.Late() && work > it.work {
-		grown := work - it.work
+	if it.Late() && work > was {
 		s.addWork(it, 0)
 		s.late.remove(it)
 		it.work, it.weight, it.seq = work, weight, s.nextSeq()
-		s.enter(it, vclock.Units(grown), vclock.MaxTag)
+		s.enter(it, vclock.Units(work-was), vclock.MaxTag)
 		return
 	}
 	if it.Late() {
@@ -229,11 +235,12 @@ func (s *System[T]) Revise(it *Item[T], work, weight uint64) {
 		s.late.update(it)
 		return
 	}
-	left, tag, stays := s.clock.Revise(it.tag, it.work, work, it.weight, weight)
+	left, tag, stays := s.clock.Revise(it.tag, was, work, it.weight, weight)
 	if stays {
-		s.move(it, work, tag)
+		s.move(it, was, work, tag)
 		return
 	}
+	s.addWork(it, was)
 	s.leave(it)
 	it.work, it.weight = work, weight
 	s.enter(it, left, tag)

@@ -68,9 +68,8 @@ func (m *machine) advance(t interface{ Fatalf(string, ...any) }, at sojourn.Time
 	}
 }
 
-func (m *machine) revise(i int, work, weight uint64) {
+func (m *machine) revise(i int, old, work, weight uint64) {
 	it := m.items[i]
-	old := it.work
 	if total := m.total[i]; total >= old {
 		work = min(work, 1<<63-(total-old)) // what the queue takes, which is told the work done as well
 	} else {
@@ -79,7 +78,11 @@ func (m *machine) revise(i int, work, weight uint64) {
 	if m.total[i]+work == old {
 		work++ // of no work at all the queue has nothing left, and the system what rounding up has left
 	}
-	m.Revise(it, work, weight)
+	if old == it.work {
+		m.Revise(it, work, weight)
+	} else {
+		m.SetAndRevise(it, old, work, weight)
+	}
 	if it := m.twins[i]; it.Late() && work > old { // what it grows by is another item
 		m.q.Finish(it)
 		m.twins[i] = m.q.Arrive(i, work-old, weight)
@@ -281,7 +284,11 @@ func TestAgainstEquation6(t *testing.T) {
 				if rapid.Bool().Draw(t, "reweigh") {
 					weight = weights.Draw(t, "weight")
 				}
-				m.revise(i, works.Draw(t, "work"), weight)
+				was := m.items[i].work
+				if rapid.Bool().Draw(t, "set") {
+					was = works.Draw(t, "was")
+				}
+				m.revise(i, was, works.Draw(t, "work"), weight)
 			},
 			"finish":  func(t *rapid.T) { m.finish(job(t)) },
 			"state":   func(t *rapid.T) { m.setState(job(t), states.Draw(t, "state")) },

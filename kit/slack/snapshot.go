@@ -94,6 +94,6 @@ func (s *System[T]) Restore(r *snapshot.Reader, now sojourn.Time, slots int, val
 		return
 	}
 	for _, it := range v {
-		s.insert(it)
+		s.insert(it, s.v.addBefore(it.key, line{}))
 	}
 }
