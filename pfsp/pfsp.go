@@ -34,8 +34,9 @@ type class struct {
 	id     sojourn.Class
 	system *slack.System[*phase]
 
-	// probes holds the phases that have something to start and may do so out of
-	// turn, by the number of tasks that they have started, in the order of V.
+	// probes holds phases that have something to start and may do so out of turn, by the number
+	// of tasks that they have started, in the order of V: the late ones, and all from
+	// slack.Ranks tasks on. The others have that number as their rank in the system.
 	probes []*heap.Heap[place]
 
 	// levels holds the phases that have something to start by their levels, in the order
@@ -359,12 +360,21 @@ func (p *Policy) choose(c *class) *phase {
 // in V; nil if there is none. Of each deficit only the first in V is looked at: if
 // the gate is closed to it, it is to those behind it.
 func (c *class) probe(gated bool) *phase {
-	for _, q := range c.probes {
-		if first, ok := q.MinKey(); ok && (!gated || c.open(first.item)) {
-			return first.item.Value
+	for begun := range c.probes {
+		if it, ok := c.firstProbe(begun); ok && (!gated || c.open(it)) {
+			return it.Value
 		}
 	}
 	return nil
+}
+
+// firstProbe returns the first phase in V that has started that many tasks and may start one out
+// of turn. It reports false if there is none.
+func (c *class) firstProbe(begun int) (*slack.Item[*phase], bool) {
+	if first, ok := c.probes[begun].MinKey(); ok || begun >= slack.Ranks {
+		return first.item, ok
+	}
+	return c.system.FirstRanked(begun)
 }
 
 // open reports whether the gate is open to a phase: nobody before it that has

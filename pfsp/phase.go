@@ -14,7 +14,7 @@ type phase struct {
 	index int
 	item  *slack.Item[*phase] // in the system of its class, from when it is ready until it is finished
 	begun int                 // attempts so far, without those that were refused
-	queue int                 // index in class.probes, -1 if it is in none
+	queue int                 // begun, if it may be probed, else -1: its rank, or index in class.probes
 
 	// With a reserve: the bucket of its longest task, and its level since its latest event.
 	bucket, level uint8
@@ -59,6 +59,7 @@ func (c *class) leave(ph *phase) {
 	}
 	c.setState(ph, slack.Drained)
 	c.unfile(ph)
+	c.fileProbe(ph, -1)
 	c.left(ph)
 	c.system.Finish(ph.item)
 	ph.item = nil
@@ -115,25 +116,39 @@ func (p *Policy) file(c *class, ph *phase) {
 			c.levels.Remove(ph.item.ID())
 		}
 	}
-	if !ready || ph.begun >= p.fairLimit {
-		c.unprobe(ph)
-		return
+	if ready && ph.begun < p.fairLimit {
+		c.fileProbe(ph, ph.begun)
+	} else {
+		c.fileProbe(ph, -1)
 	}
-	if ph.queue != ph.begun {
-		c.unprobe(ph)
-		for len(c.probes) <= ph.begun {
+}
+
+// fileProbe puts a phase among those that may start a task out of turn and have started that
+// many; -1 is among none.
+func (c *class) fileProbe(ph *phase, begun int) {
+	id := ph.item.ID()
+	if ph.queue != begun {
+		if ph.queue >= 0 {
+			c.probes[ph.queue].Remove(id)
+		}
+		for len(c.probes) <= begun {
 			c.probes = append(c.probes, heap.New(place.before))
 		}
-		ph.queue = ph.begun
-		c.probes[ph.queue].Set(ph.item.ID(), placeOf(ph.item))
+		ph.queue = begun
+		if begun < slack.Ranks {
+			c.system.SetRank(ph.item, begun)
+		} else {
+			c.system.SetRank(ph.item, -1)
+		}
+	}
+	if begun >= slack.Ranks || begun >= 0 && ph.item.Late() {
+		c.probes[begun].Set(id, placeOf(ph.item))
 	}
 }
 
 // becomesLate updates what is filed of an item that has become late.
 func (c *class) becomesLate(it *slack.Item[*phase], _ sojourn.Time) {
-	if q := it.Value.queue; q >= 0 {
-		c.probes[q].Set(it.ID(), placeOf(it))
-	}
+	c.fileProbe(it.Value, it.Value.queue)
 	if c.levels != nil {
 		if level, ok := c.levels.Level(it.ID()); ok {
 			c.levels.Set(it.ID(), level, placeOf(it))
@@ -151,17 +166,13 @@ func placeOf(it *slack.Item[*phase]) place { return place{it.Place(), it} }
 
 func (p place) before(other place) bool { return p.Place.Before(other.Place) }
 
-// unfile undoes file, before the place of the phase in V changes.
+// unfile takes a phase out of what is kept by its place in V, before that place changes. file must
+// follow.
 func (c *class) unfile(ph *phase) {
-	c.unprobe(ph)
-	if c.levels != nil {
-		c.levels.Remove(ph.item.ID())
-	}
-}
-
-func (c *class) unprobe(ph *phase) {
 	if ph.queue >= 0 {
 		c.probes[ph.queue].Remove(ph.item.ID())
-		ph.queue = -1
+	}
+	if c.levels != nil {
+		c.levels.Remove(ph.item.ID())
 	}
 }

@@ -95,9 +95,6 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			if r.Err() != nil {
 				return
 			}
-			for it := range c.system.All() {
-				p.file(c, it.Value)
-			}
 		}
 		for j := range p.ledger.All() {
 			for i := range j.Data {
@@ -134,6 +131,7 @@ func (p *Policy) restoreItem(r *snapshot.Reader, c *class, it *slack.Item[*phase
 			c.live[what]++
 		}
 	}
+	p.file(c, ph)
 }
 
 func (ph *phase) save(w *snapshot.Writer) {

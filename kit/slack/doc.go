@@ -133,7 +133,7 @@
 //	Arrive, Serve, SetWork, Revise, Finish, SetState, Guard, Completable, Protected
 //	                              O(log n), and amortised O(log^2 n) where the heat
 //	                              changes which job has the least slack
-//	First, Slack                  O(log n); Slack of a late job: their number
+//	First, FirstRanked, Slack     O(log n); Slack of a late job: their number
 //	LeastCompletable              constant if nothing has changed; else that of Guard for each
 //	                              job that it looks at: the one with the least w of all; if
 //	                              that is not completable, the one with the least w of those

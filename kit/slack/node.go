@@ -22,6 +22,8 @@ type node[T any] struct {
 type known[T any] struct {
 	from   key          // the least key
 	weight wide.Uint128 // sum of the weights
+	ranks  uint64       // bits of the ranks of the ready items
+	work   uint64       // the work of least, kept here because least lies elsewhere in memory
 	least  *Item[T]     // the ready item with the least work, among equals the first; or nil
 	low    *Item[T]     // the item that constrains others with the least value, among equals the first; or nil
 	tag    vclock.Tag   // the tag of low, kept here because low lies elsewhere in memory
@@ -129,15 +131,16 @@ func (n *node[T]) tallyUp() {
 
 // tally recomputes what n knows about the items below. No line may wait in n.
 func (n *node[T]) tally() {
-	n.weight, n.least, n.low = wide.Uint128{}, nil, nil
+	n.weight, n.ranks, n.work, n.least, n.low = wide.Uint128{}, 0, 0, nil, nil
 	n.up, n.down = forever, forever
 	switch {
 	case len(n.kids) > 0:
 		n.from = n.kids[0].from
 		for _, kid := range n.kids {
 			n.weight = n.weight.Add(kid.weight)
-			if kid.least != nil && (n.least == nil || kid.least.work < n.least.work) {
-				n.least = kid.least
+			n.ranks |= kid.ranks
+			if kid.least != nil && (n.least == nil || kid.work < n.work) {
+				n.least, n.work = kid.least, kid.work
 			}
 			if kid.low == nil {
 				continue
@@ -156,8 +159,11 @@ func (n *node[T]) tally() {
 		n.from = n.items[0].key
 		for _, it := range n.items {
 			n.weight = n.weight.Add(wide.From64(it.weight))
-			if it.state == Ready && (n.least == nil || it.work < n.least.work) {
-				n.least = it
+			if it.state == Ready {
+				n.ranks |= it.rank
+				if n.least == nil || it.work < n.work {
+					n.least, n.work = it, it.work
+				}
 			}
 			if it.constrains() && (n.low == nil || it.s.less(n.lowest)) {
 				n.low, n.tag, n.lowest = it, it.tag, it.s
@@ -168,6 +174,26 @@ func (n *node[T]) tally() {
 				n.compare(it.s, it.tag)
 			}
 		}
+	}
+}
+
+// rankUp brings ranks up to date in n and all nodes above, after the rank of an item in n has
+// changed.
+func (n *node[T]) rankUp() {
+	for ; n != nil; n = n.parent {
+		var ranks uint64
+		for _, kid := range n.kids {
+			ranks |= kid.ranks
+		}
+		for _, it := range n.items {
+			if it.state == Ready {
+				ranks |= it.rank
+			}
+		}
+		if ranks == n.ranks {
+			return
+		}
+		n.ranks = ranks
 	}
 }
 

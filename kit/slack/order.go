@@ -191,7 +191,7 @@ func (o *order[T]) leastUpTo(it *Item[T]) (least *Item[T]) {
 		}
 	}
 	for n := range it.leaf.ahead {
-		if n.least != nil && (least == nil || n.least.work <= least.work) {
+		if n.least != nil && (least == nil || n.work <= least.work) {
 			least = n.least // it is before what was the least so far
 		}
 	}
@@ -228,6 +228,18 @@ func (o *order[T]) firstReady() *Item[T] {
 		n = n.kids[slices.IndexFunc(n.kids, func(kid *node[T]) bool { return kid.least != nil })]
 	}
 	return n.items[slices.IndexFunc(n.items, func(it *Item[T]) bool { return it.state == Ready })]
+}
+
+// firstRanked returns the first ready item with this rank, or nil.
+func (o *order[T]) firstRanked(rank uint64) *Item[T] {
+	if o.root == nil || o.root.ranks&rank == 0 {
+		return nil
+	}
+	n := o.root
+	for n.kids != nil {
+		n = n.kids[slices.IndexFunc(n.kids, func(kid *node[T]) bool { return kid.ranks&rank != 0 })]
+	}
+	return n.items[slices.IndexFunc(n.items, func(it *Item[T]) bool { return it.state == Ready && it.rank == rank })]
 }
 
 // all iterates over the items in order.

@@ -74,17 +74,22 @@ func verify(t *rapid.T, o *order[int], n *node[int]) (items []*Item[int]) {
 	}
 	var weight wide.Uint128
 	var least, low *Item[int]
+	var ranks, leastWork uint64
 	for _, it := range items {
 		weight = weight.Add(wide.From64(it.weight))
 		if it.state == Ready && (least == nil || it.work < least.work) {
-			least = it
+			least, leastWork = it, it.work
+		}
+		if it.state == Ready {
+			ranks |= it.rank
 		}
 		if it.constrains() && (low == nil || o.value(it).less(o.value(low))) {
 			low = it
 		}
 	}
-	if len(items) > 0 && n.from != items[0].key || n.weight != weight || n.least != least || n.low != low {
-		t.Fatalf("a node of %d items knows %+v, want from %v, weight %v, least %v, low %v", len(items), n.known, items[0].key, weight, least, low)
+	if len(items) > 0 && n.from != items[0].key || n.weight != weight || n.least != least || n.work != leastWork || n.low != low || n.ranks != ranks {
+		t.Fatalf("a node of %d items knows %+v, want from %v, weight %v, least %v of work %d, low %v, ranks %b",
+			len(items), n.known, items[0].key, weight, least, leastWork, low, ranks)
 	}
 	if low != nil {
 		lowest := n.lowest
@@ -136,6 +141,7 @@ func TestOrderAgainstList(t *testing.T) {
 			}
 			return State(1 + rng.IntN(2))
 		}
+		rank := func() uint64 { return []uint64{0, 1, 2, 1 << 63}[rng.IntN(4)] }
 		newKey := func() key {
 			seq++
 			tag := random(bits)
@@ -150,7 +156,7 @@ func TestOrderAgainstList(t *testing.T) {
 			return by
 		}
 		insert := func() {
-			it := &Item[int]{key: newKey(), work: random(min(bits, 60)).lo, weight: 1 + rng.Uint64N(1<<20), state: state()}
+			it := &Item[int]{key: newKey(), work: random(min(bits, 60)).lo, weight: 1 + rng.Uint64N(1<<20), state: state(), rank: rank()}
 			e := &listed{it, work(random(min(bits, 60)).lo)}
 			if bits > 8 {
 				e.value = e.value.add(signed(30))
@@ -192,8 +198,12 @@ func TestOrderAgainstList(t *testing.T) {
 				l.add(k, by)
 			case op == 7:
 				it := l[rng.IntN(len(l))].it
-				it.state = state()
-				o.update(it)
+				if rng.IntN(2) == 0 {
+					it.state = state()
+					o.update(it)
+				} else if it.rank = rank(); it.state == Ready {
+					it.leaf.rankUp()
+				}
 			case op == 8:
 				it := l[rng.IntN(len(l))].it
 				it.work = random(min(bits, 60)).lo
@@ -234,6 +244,12 @@ func TestOrderAgainstList(t *testing.T) {
 					t.Fatalf("the spot of %v is after %v, %v, want %v, %v", k, pred, weight, wantPred, want)
 				}
 				i = slices.IndexFunc(l, func(e *listed) bool { return e.it.state == Ready })
+				for _, rank := range []uint64{1, 2, 1 << 63} {
+					i := slices.IndexFunc(l, func(e *listed) bool { return e.it.state == Ready && e.it.rank == rank })
+					if got := o.firstRanked(rank); got != nil && (i < 0 || got != l[i].it) || got == nil && i >= 0 {
+						t.Fatalf("firstRanked(%b) = %v, want item %d", rank, got, i)
+					}
+				}
 				if got := o.firstReady(); got != nil && (i < 0 || got != l[i].it) || got == nil && i >= 0 {
 					t.Fatalf("firstReady() = %v, want item %d", got, i)
 				}

@@ -31,6 +31,13 @@ func (s *System[T]) First() (*Item[T], bool) {
 	return it, it != nil
 }
 
+// FirstRanked returns the first ready item of this rank in the order of V, without the late ones.
+// It reports false if there is none.
+func (s *System[T]) FirstRanked(rank int) (*Item[T], bool) {
+	it := s.v.firstRanked(1 << rank)
+	return it, it != nil
+}
+
 // Guard returns the item with the least slack among the items before it in V
 // that are not drained, among equals the first. This guard would be late if the
 // item were served too long. Guard reports false if there is none.

@@ -16,6 +16,7 @@ func TestOutOfRangePanics(t *testing.T) {
 		"Revise":  func() { s.Revise(it, 1<<63+1, 1) },
 		"was":     func() { s.SetAndRevise(it, 1<<63+1, 1, 1) },
 		"SetWork": func() { s.SetWork(it, 1<<63+1) },
+		"SetRank": func() { s.SetRank(it, slack.Ranks) },
 		"New":     func() { slack.New[int](7) },
 	} {
 		if !panics(call) {

@@ -46,6 +46,7 @@ type Item[T any] struct {
 	work     uint64 // w in slot-nanoseconds
 	weight   uint64 // in units of 2^-16
 	running  uint64
+	rank     uint64 // 1<<rank, 0 if it has none
 	state    State
 	finished bool
 
@@ -279,6 +280,29 @@ func (s *System[T]) SetState(it *Item[T], state State) {
 		return
 	}
 	s.v.update(it)
+}
+
+// Ranks is how many ranks there are.
+const Ranks = 64
+
+// SetRank gives the item a rank, at least 0 and below Ranks, or none if it is negative. Ranks change
+// no order: they are for [System.FirstRanked]. An item comes without one, and [System.Save]
+// does not keep it.
+func (s *System[T]) SetRank(it *Item[T], rank int) {
+	if rank >= Ranks {
+		panic("slack: rank out of range")
+	}
+	bit := uint64(0)
+	if rank >= 0 {
+		bit = 1 << rank
+	}
+	if bit == it.rank {
+		return
+	}
+	it.rank = bit
+	if it.state == Ready {
+		it.leaf.rankUp() // a late item is in no leaf
+	}
 }
 
 // State returns what was set by SetState.

@@ -142,6 +142,12 @@ func (m *machine) restart(t interface{ Fatalf(string, ...any) }) {
 // check compares with the recomputed vector, and with the queue.
 func (m *machine) check(t interface{ Fatalf(string, ...any) }) {
 	x, items := m.vector()
+	for rank := range Ranks {
+		i := slices.IndexFunc(items, func(it *Item[int]) bool { return it.state == Ready && !it.Late() && it.rank == 1<<rank })
+		if it, ok := m.FirstRanked(rank); ok != (i >= 0) || ok && it != items[i] {
+			t.Fatalf("FirstRanked(%d) = %v, %v, want item %d", rank, it, ok, i)
+		}
+	}
 	s := x.slacks()
 	for i, it := range items {
 		if got := m.slack(it).rat(); got.Cmp(s[i]) != 0 {
@@ -290,7 +296,10 @@ func TestAgainstEquation6(t *testing.T) {
 				}
 				m.revise(i, was, works.Draw(t, "work"), weight)
 			},
-			"finish":  func(t *rapid.T) { m.finish(job(t)) },
+			"finish": func(t *rapid.T) { m.finish(job(t)) },
+			"rank": func(t *rapid.T) {
+				m.SetRank(m.items[job(t)], rapid.SampledFrom([]int{-1, 0, 1, Ranks - 1}).Draw(t, "rank"))
+			},
 			"state":   func(t *rapid.T) { m.setState(job(t), states.Draw(t, "state")) },
 			"running": func(t *rapid.T) { m.setRunning(job(t), rapid.IntRange(0, 5).Draw(t, "n")) },
 			"restart": func(t *rapid.T) { m.restart(t) },
