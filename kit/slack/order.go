@@ -100,15 +100,27 @@ func (o *order[T]) insert(it *Item[T], value num, at spot[T]) {
 // remove removes an item, and adds a line to the values of all items before it.
 func (o *order[T]) remove(it *Item[T], l line) {
 	leaf := it.leaf
-	leaf.open()
+	it.addAhead(l)
 	it.leaf = nil
 	i := slices.Index(leaf.items, it)
-	for _, other := range leaf.items[:i] {
-		other.s = other.s.add(l.at(other.tag))
-	}
 	leaf.items = slices.Delete(leaf.items, i, i+1)
 	o.n--
-	o.join(leaf, l)
+	o.join(leaf)
+}
+
+// addAhead adds a line to the values of all items before this one. No line waits in its leaf or
+// above afterwards. The caller must call tallyUp for the leaf.
+func (it *Item[T]) addAhead(l line) {
+	it.leaf.open()
+	for _, other := range it.leaf.items {
+		if other == it {
+			break
+		}
+		other.s = other.s.add(l.at(other.tag))
+	}
+	for n := range it.leaf.ahead {
+		n.add(l)
+	}
 }
 
 // update records that the state of an item has changed.
@@ -132,7 +144,7 @@ func (o *order[T]) value(it *Item[T]) num {
 }
 
 // addBefore adds a line to the values of all items before k, and returns the spot of k. The
-// caller then inserts an item there, or calls tallyUp for the leaf.
+// caller must insert an item there, or call tallyUp for the leaf.
 func (o *order[T]) addBefore(k key, l line) (at spot[T]) {
 	n := o.root
 	if n == nil {

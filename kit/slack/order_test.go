@@ -193,9 +193,10 @@ func TestOrderAgainstList(t *testing.T) {
 				o.addBefore(k, by).leaf.tallyUp()
 				l.add(k, by)
 			case op == 6:
-				k, by := l[rng.IntN(len(l))].it.key, constant(signed(min(bits+20, 100)))
-				o.addBefore(k, by).leaf.tallyUp()
-				l.add(k, by)
+				it, by := l[rng.IntN(len(l))].it, constant(signed(min(bits+20, 100)))
+				it.addAhead(by)
+				it.leaf.tallyUp()
+				l.add(it.key, by)
 			case op == 7:
 				it := l[rng.IntN(len(l))].it
 				if rng.IntN(2) == 0 {
@@ -207,7 +208,8 @@ func TestOrderAgainstList(t *testing.T) {
 			case op == 8:
 				it := l[rng.IntN(len(l))].it
 				it.work = random(min(bits, 60)).lo
-				o.addBefore(it.key, line{}).leaf.tallyUp()
+				it.addAhead(line{})
+				it.leaf.tallyUp()
 			default:
 				if o.len() != len(l) || o.first() != l[0].it {
 					t.Fatalf("%d items, the first is %v, want %d, %v", o.len(), o.first(), len(l), l[0].it)

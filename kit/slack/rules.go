@@ -27,7 +27,8 @@ func (s *System[T]) addWork(it *Item[T], left uint64) {
 		s.late.work = s.late.work.sub(fall)
 		return
 	}
-	s.v.addBefore(it.key, constant(fall.neg())).leaf.tallyUp()
+	it.addAhead(constant(fall.neg()))
+	it.leaf.tallyUp()
 }
 
 // enter puts an item with the given units of virtual work left into V: the rule

@@ -86,15 +86,12 @@ func (n *node[T]) take(other *node[T], i int) {
 }
 
 // join updates n, which has lost an item, and all nodes above. On the way it
-// unites nodes that have little below them with a neighbour, and adds a line to the values of all
-// items before n. No line may wait in n or above.
-func (o *order[T]) join(n *node[T], before line) {
+// unites nodes that have little below them with a neighbour. No line may wait in
+// n or above.
+func (o *order[T]) join(n *node[T]) {
 	for parent := n.parent; parent != nil; n, parent = parent, parent.parent {
 		kids := parent.kids
 		i := slices.Index(kids, n)
-		for _, kid := range kids[:i] {
-			kid.add(before)
-		}
 		if n.size() > 0 {
 			if n.size() <= fanout/4 && len(kids) > 1 {
 				i = max(i, 1)
