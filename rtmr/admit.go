@@ -70,7 +70,7 @@ func (p *Policy) decide(ev *sojourn.Event) (d data, err error) {
 		a = p.chained(cand, now)
 	} else {
 		p.list = p.promised(p.list[:0], now, nil)
-		if job.Deadline > 0 && p.order.running() > many && p.fits(cand, now, buckets) {
+		if job.Deadline > 0 && p.fitsEasily(cand, now) {
 			d.mark.promise, d.mark.place = kept, cand.place
 			return d, nil
 		}

@@ -65,13 +65,29 @@ type walker struct {
 	filler   slotvec.Filler
 	now      int64
 	at, next vectors
+
+	// limit, if not 0, is the number of runs to which vectors are shortened that have more than
+	// twice as many. Slots then become available no earlier, so that no job ends earlier.
+	limit int
 }
 
 // begin starts with the given vectors.
-func (w *walker) begin(v *vectors, now int64) {
-	w.now = now
+func (w *walker) begin(v *vectors, now int64) { w.beginShort(v, now, 0) }
+
+// beginShort starts with the given vectors and a limit.
+func (w *walker) beginShort(v *vectors, now int64, limit int) {
+	w.now, w.limit = now, limit
 	for s := range v {
 		w.at[s] = append(w.at[s][:0], v[s]...)
+	}
+	w.shorten()
+}
+
+func (w *walker) shorten() {
+	for s := range w.at {
+		if w.limit > 0 && len(w.at[s]) > 2*w.limit {
+			w.at[s] = slotvec.Shorten(w.at[s], w.limit)
+		}
 	}
 }
 
@@ -95,13 +111,19 @@ func (w *walker) try(en *entry) (em, e int64) {
 }
 
 // keep keeps the booking of the last try.
-func (w *walker) keep() { w.at, w.next = w.next, w.at }
+func (w *walker) keep() {
+	w.at, w.next = w.next, w.at
+	w.shorten()
+}
 
 // pass moves behind a job that is booked already, and returns its e.
 func (w *walker) pass(en *entry) int64 {
 	if en.stored != nil {
-		w.begin(&en.stored.t, w.now)
+		w.beginShort(&en.stored.t, w.now, w.limit)
 		return en.stored.e
+	}
+	if en.tasks == ([2]int64{}) { // it takes no slot
+		return max(w.now, en.running[maps], en.running[reduces])
 	}
 	_, e := w.try(en)
 	w.keep()
@@ -140,6 +162,8 @@ type admission struct {
 	cand entry
 	one  bool // try the natural place only
 	now  int64
+
+	limit int // of the vectors in atNatural, 0 for exact ones
 
 	prefix, rest walker
 	slack        []int64 // slack[p]: the least slack of list[p:] without the candidate
@@ -186,15 +210,29 @@ func (a *admission) decide() (place int64, broken *miss, off offer) {
 // atNatural returns the promise that the candidate would break at its natural place.
 func (a *admission) atNatural() (broken *miss) {
 	p := a.natural(a.cand.place)
-	a.prefix.begin(a.base, a.now)
+	a.prefix.beginShort(a.base, a.now, a.limit)
 	for i := range p {
 		a.prefix.pass(&a.list[i])
 	}
-	a.rest.begin(&a.prefix.at, a.now)
-	if broken = a.rest.book([]entry{a.cand}); broken == nil {
-		broken = a.rest.book(a.list[p:])
+	if _, e := a.prefix.try(&a.cand); a.cand.late(e) {
+		return a.cand.miss(e)
 	}
-	return broken
+	return a.behind(p)
+}
+
+// behind returns the promise from index p on that the candidate would break, which the prefix has
+// just tried there. If there are many jobs or long vectors, short ones may show at once that
+// there is none.
+func (a *admission) behind(p int) *miss {
+	v := &a.prefix.next
+	if a.limit == 0 && (len(a.list)-p > long || max(len(v[maps]), len(v[reduces])) > 2*buckets) {
+		a.rest.beginShort(v, a.now, few)
+		if a.rest.book(a.list[p:]) == nil {
+			return nil
+		}
+	}
+	a.rest.beginShort(v, a.now, a.limit)
+	return a.rest.book(a.list[p:])
 }
 
 // search returns the earliest deadline at which the candidate would be accepted.
@@ -228,8 +266,7 @@ func (a *admission) search() offer {
 				return offer{at, p, exact}
 			default:
 				spent += n - p
-				a.rest.begin(&a.prefix.next, a.now)
-				if a.rest.book(a.list[p:]) == nil {
+				if a.behind(p) == nil {
 					return offer{at, p, exact}
 				}
 			}

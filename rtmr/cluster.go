@@ -108,18 +108,13 @@ func (c *cluster) passTimers(at int64) {
 	}
 }
 
-// ends tells the instants from now on at which attempts of a stage of the jobs end at the latest, each
-// with the number of slots that become available, which is negative for slots that retire.
-func (c *cluster) ends(jobs []*job, stage int, now int64, tell func(end, n int64)) {
+// ends tells the starts of attempts of a stage of the jobs, with the time that they take at most,
+// some of them at a time and each time in order. Each start comes with the number of slots that
+// become available at the end, which is negative for slots that retire, and may be 0.
+func (c *cluster) ends(jobs []*job, stage int, tell func(runs []startRun, eps int64)) {
 	for _, j := range jobs {
-		runs := &j.Data.running[stage]
-		if runs.live == 0 {
-			continue
-		}
-		for _, r := range runs.runs[runs.head:] {
-			if end := slotvec.Add(int64(r.at), j.Data.eps[stage]); r.n > 0 && end >= now {
-				tell(end, r.n)
-			}
+		if runs := &j.Data.running[stage]; runs.live > 0 {
+			tell(runs.runs[runs.head:], j.Data.eps[stage])
 		}
 	}
 	for _, id := range c.retiring {
@@ -128,11 +123,8 @@ func (c *cluster) ends(jobs []*job, stage int, now int64, tell func(end, n int64
 		if !ok {
 			start = a.Start
 		}
-		if stageOf(&a.Job.Spec().Phases[a.Task.Phase]) != stage {
-			continue
-		}
-		if end := slotvec.Add(int64(start), a.Job.Data.eps[stage]); end >= now {
-			tell(end, -1)
+		if stageOf(&a.Job.Spec().Phases[a.Task.Phase]) == stage {
+			tell([]startRun{{start, -1}}, a.Job.Data.eps[stage])
 		}
 	}
 }

@@ -12,8 +12,10 @@ import (
 // job ends earlier behind such vectors, and a promise that is kept there is kept.
 
 const (
-	many    = 1 << 12 // distinct starts of running attempts from which on fits is asked first
+	many    = 1 << 12 // distinct starts of running attempts from which on vectors are coarse at first
+	long    = 1 << 6  // promises from which on fits is asked first
 	buckets = 1 << 9  // of a coarse vector
+	few     = 1 << 4  // runs of a vector in the first test
 )
 
 // A grid groups instants from now on into buckets of 2^shift ns.
@@ -31,9 +33,25 @@ func (g *grid) begin(now, last int64, size int) {
 	g.last, g.n = append(g.last[:0], make([]int64, used)...), append(g.n[:0], make([]int64, used)...)
 }
 
-func (g *grid) add(end, n int64) {
-	i := (end - g.now) >> g.shift
-	g.last[i] = max(g.last[i], end)
+// add adds attempts that started at these instants, in order, and take that long.
+func (g *grid) add(runs []startRun, eps int64) {
+	at, last, n := int64(0), g.now, int64(0) // a bucket, and what comes into it
+	for _, r := range runs {
+		end := slotvec.Add(int64(r.at), eps)
+		if r.n == 0 || end < g.now {
+			continue
+		}
+		if i := (end - g.now) >> g.shift; i != at {
+			g.put(at, last, n)
+			at, n = i, 0
+		}
+		last, n = end, n+r.n
+	}
+	g.put(at, last, n)
+}
+
+func (g *grid) put(i, last, n int64) {
+	g.last[i] = max(g.last[i], last)
 	g.n[i] += n
 }
 
@@ -58,7 +76,7 @@ func (c *cluster) coarse(jobs []*job, g *grid, v *vectors, now int64, size int) 
 			}
 		}
 		g.begin(now, last, size)
-		c.ends(jobs, s, now, g.add)
+		c.ends(jobs, s, g.add)
 		v[s] = v[s][:0]
 		if c.free[s] > 0 {
 			v[s] = append(v[s], slotvec.Run{T: now, N: c.free[s]})
@@ -67,10 +85,24 @@ func (c *cluster) coarse(jobs []*job, g *grid, v *vectors, now int64, size int) 
 	}
 }
 
-// fits reports whether a candidate gets its natural place, by coarse vectors: if it says
-// yes, that is so. The jobs that have promises are in p.list.
-func (p *promises) fits(cand entry, now int64, size int) bool {
-	p.coarse(p.order.jobs, &p.grid, &p.base, now, size)
-	a, _ := p.admission(cand, now)
+// fits reports whether the candidate gets its natural place, by vectors of at most twice as many
+// runs as limit: if it says yes, that is so.
+func (a *admission) fits(limit int) bool {
+	a.limit = limit
 	return a.atNatural() == nil
+}
+
+// fitsEasily reports whether a candidate gets its natural place, if vectors that are quick to pass
+// over show it. The jobs that have promises are in p.list.
+func (p *promises) fitsEasily(cand entry, now int64) bool {
+	crowded := p.order.running() > many
+	if crowded {
+		p.coarse(p.order.jobs, &p.grid, &p.base, now, buckets)
+	} else if len(p.list) > long {
+		p.reality(&p.base, now)
+	} else {
+		return false
+	}
+	a, _ := p.admission(cand, now)
+	return a.fits(few) || crowded && a.fits(buckets)
 }

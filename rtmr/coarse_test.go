@@ -1,8 +1,10 @@
 package rtmr
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -105,9 +107,11 @@ func TestCoarse(t *testing.T) {
 				}
 			}
 		}
-		fits := p.fits(cand, now, size)
-		p.base = exact
+		p.base = rough
 		a, _ := p.admission(cand, now)
+		fits := a.fits(size)
+		p.base = exact
+		a, _ = p.admission(cand, now)
 		place, broken, _ := a.decide()
 		switch {
 		case fits && (broken != nil || place != cand.place):
@@ -188,5 +192,116 @@ func TestAdmitBesideManyAttempts(t *testing.T) {
 	}
 	if short < 5 || short > accepted || refused < 5 {
 		t.Errorf("%d accepted, of which %d by short vectors, and %d refused", accepted, short, refused)
+	}
+}
+
+// bookDumbly books a job behind others as the paper's loop does, task by task, on slots that become
+// available at v, by stage. It returns the end of the job.
+func bookDumbly(v *[2][]int64, job *sojourn.Job) (end int64) {
+	for _, ph := range job.Phases {
+		last := end
+		for range ph.Tasks {
+			at := v[ph.Class]
+			slices.Sort(at)
+			at[0] = max(at[0], end) + int64(ph.Estimate)
+			last = max(last, at[0])
+		}
+		end = last
+	}
+	return end
+}
+
+// Among so many promises that short vectors are asked first, a job is accepted, or refused with
+// an offer, as if each place was tried task by task.
+func TestAdmitAmongManyPromises(t *testing.T) {
+	easily, natural, elsewhere, refused := 0, 0, 0, 0
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		p, err := New(Options{Booking: []Booking{Rebook, Chain}[seed%2]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		free := [2][]int64{make([]int64, 1+r.IntN(90)), make([]int64, 1+r.IntN(90))}
+		id := sojourn.SlotID(0)
+		for class := range free {
+			for range free[class] {
+				id++
+				if err := p.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Class: sojourn.Class(class)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		clone := func() *[2][]int64 { return &[2][]int64{slices.Clone(free[0]), slices.Clone(free[1])} }
+		var jobs []*sojourn.Job
+		v, last := clone(), int64(0)
+		spare := []int64{1, 1e10, 1e11, 1e12}[r.IntN(4)]
+		for i := range long + 2 + r.IntN(40) {
+			job := randomJob(r, sojourn.JobID(i+1), 0)
+			if len(job.Phases) == 1 { // the virtual map of the chain is not in the loop above
+				job.Phases[0].Class = mapreduce.Map
+			}
+			last = max(last+2, bookDumbly(v, job)+r.Int64N(spare))
+			job.Deadline = sojourn.Time(last)
+			if err := p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job}); err != nil {
+				t.Fatal(err)
+			}
+			jobs = append(jobs, job)
+		}
+		for range 8 {
+			job := randomJob(r, 1000, 0)
+			if len(job.Phases) == 1 {
+				job.Phases[0].Class = mapreduce.Map
+			}
+			job.Deadline = sojourn.Time(1 + r.Int64N([]int64{last / 8, last + last/4}[r.IntN(2)]))
+			offer, at := int64(never), false // the first open place, and whether the natural one keeps all promises
+			for place := range len(jobs) + 1 {
+				v, ok := clone(), true
+				for _, j := range jobs[:place] {
+					bookDumbly(v, j)
+				}
+				e := bookDumbly(v, job)
+				for _, j := range jobs[place:] {
+					ok = ok && bookDumbly(v, j) <= int64(j.Deadline)
+				}
+				if !ok {
+					continue
+				}
+				offer = min(offer, e)
+				before := place == 0 || jobs[place-1].Deadline <= job.Deadline
+				behind := place == len(jobs) || jobs[place].Deadline > job.Deadline
+				at = at || before && behind && e <= int64(job.Deadline)
+			}
+			err := p.Admit(job)
+			var rejected *sojourn.RejectedError
+			switch {
+			case err == nil && offer > int64(job.Deadline):
+				t.Fatalf("seed %d: deadline %d is accepted, and the job ends at %d", seed, job.Deadline, offer)
+			case err != nil && (!errors.As(err, &rejected) || !rejected.Exact || int64(rejected.Offer) != offer || offer <= int64(job.Deadline)):
+				t.Fatalf("seed %d: deadline %d: %v; want the offer %d", seed, job.Deadline, err, offer)
+			case err != nil:
+				refused++
+			case at:
+				natural++
+			default:
+				elsewhere++
+			}
+			if p.opts.Booking == Rebook {
+				p.list = p.promised(p.list[:0], 0, nil)
+				_, eps, _ := p.shape(job)
+				cand := entry{id: job.ID, seq: math.MaxUint64, promised: true, deadline: int64(job.Deadline), place: p.opts.place(int64(job.Deadline)), eps: eps}
+				for _, ph := range job.Phases {
+					cand.tasks[ph.Class] = int64(ph.Tasks)
+				}
+				if p.fitsEasily(cand, 0) {
+					easily++
+					if !at {
+						t.Fatalf("seed %d: deadline %d fits easily, and breaks a promise", seed, job.Deadline)
+					}
+				}
+			}
+		}
+	}
+	if easily < 5 || natural <= easily || elsewhere < 5 || refused < 5 {
+		t.Errorf("%d candidates fit easily, %d of all at their natural places, %d elsewhere, %d are refused", easily, natural, elsewhere, refused)
 	}
 }

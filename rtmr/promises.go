@@ -351,16 +351,14 @@ func (p *promises) admission(cand entry, now int64) (a *admission, first int) {
 		w.pass(&p.list[first])
 		first++
 	}
-	for s := range w.at {
-		p.head[s] = append(p.head[s][:0], w.at[s]...)
-	}
+	p.head, w.at = w.at, p.head
 	return p.test(cand, p.list[first:], now), first
 }
 
 // test prepares the test of a candidate among jobs behind the vectors in p.head.
 func (p *promises) test(cand entry, list []entry, now int64) *admission {
 	a := &p.admit
-	a.list, a.base, a.cand, a.now = list, &p.head, cand, now
+	a.list, a.base, a.cand, a.now, a.limit = list, &p.head, cand, now, 0
 	a.one = p.opts.OnePosition || p.opts.Order == FIFO
 	return a
 }
@@ -376,7 +374,14 @@ func (p *promises) reality(v *vectors, now int64) {
 		}
 	}
 	for s := range v {
-		p.ends(p.order.jobs, s, now, func(end, n int64) { v[s] = append(v[s], slotvec.Run{T: end, N: n}) })
-		v[s] = slotvec.Sort(v[s])
+		at := v[s]
+		p.ends(p.order.jobs, s, func(runs []startRun, eps int64) {
+			for _, r := range runs {
+				if end := slotvec.Add(int64(r.at), eps); r.n != 0 && end >= now {
+					at = append(at, slotvec.Run{T: end, N: r.n})
+				}
+			}
+		})
+		v[s] = slotvec.Sort(at)
 	}
 }

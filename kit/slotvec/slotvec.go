@@ -60,6 +60,9 @@ func (v Vector) push(t, n int64) Vector {
 // Sort brings runs in any order, with repeated instants, into canonical form, in
 // place. A count may be negative if the sum at its instant is not.
 func Sort(v Vector) Vector {
+	if v.Canonical() {
+		return v
+	}
 	slices.SortFunc(v, byTime)
 	out := v[:0]
 	for i := 0; i < len(v); {
@@ -75,6 +78,33 @@ func Sort(v Vector) Vector {
 }
 
 func byTime(a, b Run) int { return cmp.Compare(a.T, b.T) }
+
+// Shorten makes v have at most size runs, and one more for slots that are never available, in
+// place. No slot becomes available earlier: instants that are close together become the latest
+// of them.
+func Shorten(v Vector, size int) Vector {
+	end := len(v)
+	if end > 0 && v[end-1].T == Never {
+		end--
+	}
+	if end <= size {
+		return v
+	}
+	first := v[0].T
+	shift := bits.Len64(uint64(v[end-1].T-first) / uint64(size))
+	out := v[:0]
+	group := int64(-1)
+	for _, r := range v[:end] {
+		if g := (r.T - first) >> shift; g != group {
+			group = g
+			out = append(out, r)
+			continue
+		}
+		last := &out[len(out)-1]
+		last.T, last.N = r.T, last.N+r.N
+	}
+	return append(out, v[end:]...)
+}
 
 // Raise returns v with no slot available before floor.
 func Raise(dst, v Vector, floor int64) Vector {

@@ -213,3 +213,38 @@ func TestEmpty(t *testing.T) {
 		t.Errorf("Replace on no slots = %v", got)
 	}
 }
+
+// A shortened vector has the same slots, none available earlier, nor much later, and each when one
+// of v is. Slots that are never available stay apart.
+func TestShorten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := vectors(rapid.SampledFrom([]int64{3, 20, 1 << 40, Never}).Draw(t, "max")).Draw(t, "v")
+		if rapid.Bool().Draw(t, "never") {
+			v = Sort(append(v, Run{Never, 2}))
+		}
+		size := rapid.IntRange(1, 10).Draw(t, "size")
+		was := v.dense()
+		got := Shorten(slices.Clone(v), size)
+		most := size
+		if was[len(was)-1] == Never {
+			most++
+		}
+		if !got.Canonical() || len(got) > most || len(got.dense()) != len(was) {
+			t.Fatalf("Shorten(%v, %d) = %v", v, size, got)
+		}
+		last := was[0]
+		for _, at := range was {
+			if at < Never {
+				last = at
+			}
+		}
+		for i, at := range got.dense() {
+			if at < was[i] || (at == Never) != (was[i] == Never) || at-was[i] > 2*((last-was[0])/int64(size)) || !slices.Contains(was, at) {
+				t.Fatalf("Shorten(%v, %d) = %v: slot %d becomes available at %d instead of %d", v, size, got, i, at, was[i])
+			}
+		}
+		if len(v) <= size && !slices.Equal(got, v) {
+			t.Fatalf("Shorten(%v, %d) = %v", v, size, got)
+		}
+	})
+}
