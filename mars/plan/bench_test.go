@@ -12,7 +12,7 @@ import (
 func BenchmarkPlan(b *testing.B) {
 	for _, tc := range []struct {
 		jobs, machines int
-	}{{10, 50}, {20, 50}, {50, 50}, {100, 50}, {1000, 50}, {22280, 50}, {22280, 1000}} {
+	}{{10, 50}, {20, 50}, {50, 50}, {100, 50}, {1000, 50}, {22280, 50}, {22280, 1000}, {222800, 50}} {
 		b.Run(fmt.Sprintf("jobs=%d/machines=%d", tc.jobs, tc.machines), func(b *testing.B) {
 			in := gen(b, "mars-random", 1, tc.machines, map[string]string{"jobs": fmt.Sprint(tc.jobs)})
 			b.ReportAllocs()
