@@ -70,7 +70,7 @@ func (p *Policy) plan(now sojourn.Time) {
 				at: p.due, end: len(p.arrived), jobs: make([]arrival, 0, live),
 				form: formBuilder{Policy: p, form: lp.NewJobForm(nil)},
 			}
-			p.planning.form.form.Grow(live)
+			p.planning.form.form.Grow(live, live)
 		}
 		if budget = p.step(p.planning, budget); p.planning != nil {
 			p.planning.next = next

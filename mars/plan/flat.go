@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // A flat is an instance as arrays, on which schedules are made. Times are in
 // nanoseconds.
@@ -42,12 +45,12 @@ func (f *flat) classes() classes {
 type unit struct {
 	job, phase int32
 	class      int32
-	first, end int32   // its tasks
-	waits      bool    // for the unit before it
-	feeds      bool    // the unit after it waits for it
-	delays     []int64 // d_u of each task; nil if there are none or they are between
-	between    []int64 // d_uv; nil if there are none
-	release    int64   // r_j
+	first, end int32           // its tasks
+	waits      bool            // for the unit before it
+	feeds      bool            // the unit after it waits for it
+	delays     []time.Duration // d_u of each task; nil if there are none or they are between
+	between    []time.Duration // d_uv; nil if there are none
+	release    int64           // r_j
 }
 
 // newFlat returns the flat form of a valid instance.
@@ -70,7 +73,7 @@ func newFlat(in *Instance) *flat {
 				feeds: k+1 < len(j.Phases) && !j.Phases[k+1].NoBarrier,
 			}
 			if u.feeds {
-				u.delays, u.between = asInts(ph.Delays), asInts(ph.Between)
+				u.delays, u.between = unlessZero(ph.Delays), unlessZero(ph.Between)
 			}
 			for t := range ph.Tasks {
 				f.p = append(f.p, int64(ph.TimeOf(t)))
@@ -83,31 +86,27 @@ func newFlat(in *Instance) *flat {
 	return f
 }
 
-// asInts returns a list of durations as integers; nil if all are zero.
-func asInts[D ~int64](list []D) []int64 {
-	if !slices.ContainsFunc(list, func(d D) bool { return d != 0 }) {
+// unlessZero returns the list itself; nil if all delays are zero.
+func unlessZero(list []time.Duration) []time.Duration {
+	if !slices.ContainsFunc(list, func(d time.Duration) bool { return d != 0 }) {
 		return nil
 	}
-	ints := make([]int64, len(list))
-	for i, d := range list {
-		ints[i] = int64(d)
-	}
-	return ints
+	return list
 }
 
 // delay returns d_u, or the longest d_uv, of a task of u.
 func (u *unit) delay(task int32) int64 {
 	switch {
 	case u.delays != nil:
-		return u.delays[task-u.first]
+		return int64(u.delays[task-u.first])
 	case u.between != nil:
-		return slices.Max(u.row(task))
+		return int64(slices.Max(u.row(task)))
 	}
 	return 0
 }
 
 // row returns d_uv of a task of u, for all v of the next unit.
-func (u *unit) row(task int32) []int64 {
+func (u *unit) row(task int32) []time.Duration {
 	n := len(u.between) / int(u.end-u.first)
 	at := int(task-u.first) * n
 	return u.between[at : at+n]
@@ -131,12 +130,12 @@ func (f *flat) tails(visit func(task int32, q int64)) {
 		for t := u.first; t < u.end; t++ {
 			d := last
 			if u.delays != nil {
-				d += u.delays[t-u.first]
+				d += int64(u.delays[t-u.first])
 			}
 			if u.between != nil {
 				d = 0
 				for v, duv := range u.row(t) {
-					d = max(d, duv+after[v])
+					d = max(d, int64(duv)+after[v])
 				}
 			}
 			tail[t-u.first] = f.p[t] + d
@@ -161,10 +160,10 @@ func (f *flat) heads() []int64 {
 		for t := b.first; t < b.end; t++ {
 			d := int64(0)
 			if b.delays != nil {
-				d = b.delays[t-b.first]
+				d = int64(b.delays[t-b.first])
 			}
 			if b.between != nil {
-				d = slices.Min(b.row(t))
+				d = int64(slices.Min(b.row(t)))
 			}
 			heads[i] = max(heads[i], heads[i-1]+f.p[t]+d)
 		}

@@ -22,6 +22,7 @@ func newJobForm(f *flat) *lp.JobForm {
 		}
 	})
 	jf := lp.NewJobForm(classes.machines)
+	jf.Grow(len(f.in.Jobs), f.itemsAtMost())
 	var own []lp.Item
 	for j := range f.in.Jobs {
 		job := &f.in.Jobs[j]
@@ -39,6 +40,20 @@ func newJobForm(f *flat) *lp.JobForm {
 		jf.Join()
 	}
 	return jf
+}
+
+// itemsAtMost returns a bound on the number of items of the job form: equal tasks are one.
+func (f *flat) itemsAtMost() int {
+	n := 0
+	for i := range f.units {
+		u := &f.units[i]
+		if f.in.Jobs[u.job].Phases[u.phase].Times == nil && u.delays == nil && u.between == nil && f.assigned == nil {
+			n++
+			continue
+		}
+		n += int(u.end - u.first)
+	}
+	return n
 }
 
 // newTaskForm returns the task form. The error wraps ErrUnsupported if more than

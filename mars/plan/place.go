@@ -96,10 +96,10 @@ func (p *placer) deliver(task int32, end int64) bool {
 	case u.between != nil:
 		next := p.units[i+1].first
 		for v, d := range u.row(task) {
-			p.each[next+int32(v)] = max(p.each[next+int32(v)], end+d)
+			p.each[next+int32(v)] = max(p.each[next+int32(v)], end+int64(d))
 		}
 	case u.delays != nil:
-		p.ready[i+1] = max(p.ready[i+1], end+u.delays[task-u.first])
+		p.ready[i+1] = max(p.ready[i+1], end+int64(u.delays[task-u.first]))
 	default:
 		p.ready[i+1] = max(p.ready[i+1], end)
 	}

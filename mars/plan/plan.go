@@ -280,10 +280,10 @@ func (w *workshop) marsFactor() float64 {
 			d, pv := int64(0), shortest
 			switch {
 			case a.delays != nil:
-				d = a.delays[t-a.first]
+				d = int64(a.delays[t-a.first])
 			case a.between != nil:
 				for v, duv := range a.row(t) {
-					g = max(g, stretch(w.p[t], duv, w.p[b.first+int32(v)]))
+					g = max(g, stretch(w.p[t], int64(duv), w.p[b.first+int32(v)]))
 				}
 				continue
 			}

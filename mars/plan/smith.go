@@ -105,9 +105,9 @@ func (f *flat) loadedHeads() (heads, least []int64) {
 				d := int64(0)
 				switch {
 				case b.delays != nil:
-					d = b.delays[t-b.first]
+					d = int64(b.delays[t-b.first])
 				case b.between != nil:
-					d = slices.Min(b.row(t))
+					d = int64(slices.Min(b.row(t)))
 				}
 				shortest = min(shortest, d)
 				heads[i] = max(heads[i], heads[i-1]+f.p[t]+d)
@@ -140,12 +140,12 @@ func (f *flat) loadedTails(visit func(unit int32, rests []int64)) {
 			for k := range rests {
 				switch {
 				case u.delays != nil:
-					rests[k] = u.delays[k] + max(longest, span)
+					rests[k] = int64(u.delays[k]) + max(longest, span)
 				case u.between != nil:
 					row := u.row(u.first + int32(k))
-					rests[k] = slices.Min(row) + span
+					rests[k] = int64(slices.Min(row)) + span
 					for v, d := range row {
-						rests[k] = max(rests[k], d+starts[v])
+						rests[k] = max(rests[k], int64(d)+starts[v])
 					}
 				default:
 					rests[k] = max(longest, span)

@@ -40,10 +40,10 @@ func NewJobForm(machines []float64) *JobForm {
 	return &JobForm{M: machines, First: []int32{0}, Work: make([]float64, len(machines))}
 }
 
-// Grow makes room for so many jobs.
-func (jf *JobForm) Grow(jobs int) {
+// Grow makes room for so many jobs and items.
+func (jf *JobForm) Grow(jobs, items int) {
 	jf.W, jf.C, jf.R = slices.Grow(jf.W, jobs), slices.Grow(jf.C, jobs), slices.Grow(jf.R, jobs)
-	jf.First, jf.Items = slices.Grow(jf.First, jobs), slices.Grow(jf.Items, jobs)
+	jf.First, jf.Items = slices.Grow(jf.First, jobs), slices.Grow(jf.Items, items)
 }
 
 // Add adds a job of weight w whose C is at least c, released at r, with items in the

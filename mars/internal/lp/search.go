@@ -27,7 +27,8 @@ func (s *Solution) Gap() float64 {
 func SolveByPrice(pr Program, gap float64, iterations, levels int) *Solution {
 	s := NewSearch(pr, gap, iterations, levels)
 	s.rest.Finish()
-	return &s.Solution
+	found := s.Solution // not a pointer into s, which would keep the program and all work space
+	return &found
 }
 
 // A Search solves a program by prices, a little at a time.
