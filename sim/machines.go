@@ -23,11 +23,15 @@ type machines struct {
 	touched uint64        // without meaning; see touch
 }
 
-// touch reads a slot, so that it is in a cache when its attempt ends. With a million slots, most reads of one
-// go to memory.
+// touch reads a slot, and the task that its attempt is at, so that they are in a cache when it ends. With a
+// million slots, most reads of either go to memory.
 func (m *machines) touch(id uint32) {
 	s := &m.slots[id]
-	m.touched += uint64(s.ID) + uint64(s.runs) // its first and its last line
+	sum := uint64(s.ID) + uint64(s.attempt) + uint64(s.runs) // all its lines
+	if j := s.job; j != nil {
+		sum += uint64(*j.task(s.task)) + uint64(j.left)
+	}
+	m.touched += sum
 }
 
 // A moment is the instant of something that will happen, with its order at this
