@@ -11,9 +11,13 @@ import (
 // runs with a count of zero stay in the middle until they are half of the list.
 type starts struct {
 	runs []startRun
-	head int // runs before it are empty
-	live int // number of runs that are not empty
+	head int     // runs before it are empty
+	live int     // number of runs that are not empty
+	sums []int64 // of the counts of each group of runs; the last group may be smaller
 }
+
+// group is the number of runs in a group.
+const group = 32
 
 type startRun struct {
 	at sojourn.Time
@@ -25,7 +29,7 @@ func (s *starts) add(at sojourn.Time) {
 	last := len(s.runs) - 1
 	switch {
 	case s.live > 0 && s.runs[last].at == at:
-		s.runs[last].n++
+		s.count(last, 1)
 		return
 	case s.live > 0 && s.runs[last].at > at:
 		i, found := s.find(at)
@@ -33,23 +37,46 @@ func (s *starts) add(at sojourn.Time) {
 			if s.runs[i].n == 0 {
 				s.live++
 			}
-			s.runs[i].n++
+			s.count(i, 1)
 			return
 		}
 		s.runs = slices.Insert(s.runs, i, startRun{at, 1})
+		s.sum()
 	default:
 		if n := len(s.runs); n == cap(s.runs) && 2*s.live <= n {
 			s.compact() // afterwards half of it is free, for as many more
 		}
-		s.runs = append(s.runs, startRun{at, 1})
+		s.runs = append(s.runs, startRun{at, 0})
+		if len(s.runs) > group*len(s.sums) {
+			s.sums = append(s.sums, 0)
+		}
+		s.count(len(s.runs)-1, 1)
 	}
 	s.live++
+}
+
+// count adds to the count of a run.
+func (s *starts) count(i int, by int64) {
+	s.runs[i].n += by
+	s.sums[i/group] += by
+}
+
+// sum computes all sums.
+func (s *starts) sum() {
+	s.sums = s.sums[:0]
+	for g := range slices.Chunk(s.runs, group) {
+		n := int64(0)
+		for _, r := range g {
+			n += r.n
+		}
+		s.sums = append(s.sums, n)
+	}
 }
 
 // remove removes an attempt that started at the given instant.
 func (s *starts) remove(at sojourn.Time) {
 	i, _ := s.find(at)
-	if s.runs[i].n--; s.runs[i].n > 0 {
+	if s.count(i, -1); s.runs[i].n > 0 {
 		return
 	}
 	s.live--
@@ -59,6 +86,7 @@ func (s *starts) remove(at sojourn.Time) {
 	for len(s.runs) > s.head && s.runs[len(s.runs)-1].n == 0 {
 		s.runs = s.runs[:len(s.runs)-1]
 	}
+	s.sums = s.sums[:(len(s.runs)+group-1)/group]
 	if len(s.runs)-s.head > 2*s.live+8 {
 		s.compact()
 	}
@@ -87,6 +115,7 @@ func (s *starts) compact() {
 		}
 	}
 	s.runs, s.head = out, 0
+	s.sum()
 }
 
 // last returns the latest start; false if nothing runs.

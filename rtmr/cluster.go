@@ -109,12 +109,12 @@ func (c *cluster) passTimers(at int64) {
 }
 
 // ends tells the starts of attempts of a stage of the jobs, with the time that they take at most,
-// some of them at a time and each time in order. Each start comes with the number of slots that
-// become available at the end, which is negative for slots that retire, and may be 0.
-func (c *cluster) ends(jobs []*job, stage int, tell func(runs []startRun, eps int64)) {
+// some of them at a time. Each start comes with the number of slots that become available at the
+// end, which is negative for slots that retire, and may be 0.
+func (c *cluster) ends(jobs []*job, stage int, tell func(s *starts, eps int64)) {
 	for _, j := range jobs {
-		if runs := &j.Data.running[stage]; runs.live > 0 {
-			tell(runs.runs[runs.head:], j.Data.eps[stage])
+		if s := &j.Data.running[stage]; s.live > 0 {
+			tell(s, j.Data.eps[stage])
 		}
 	}
 	for _, id := range c.retiring {
@@ -124,7 +124,7 @@ func (c *cluster) ends(jobs []*job, stage int, tell func(runs []startRun, eps in
 			start = a.Start
 		}
 		if stageOf(&a.Job.Spec().Phases[a.Task.Phase]) == stage {
-			tell([]startRun{{start, -1}}, a.Job.Data.eps[stage])
+			tell(&starts{runs: []startRun{{start, -1}}}, a.Job.Data.eps[stage])
 		}
 	}
 }

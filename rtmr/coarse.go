@@ -3,6 +3,7 @@ package rtmr
 import (
 	"math/bits"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 )
 
@@ -33,8 +34,26 @@ func (g *grid) begin(now, last int64, size int) {
 	g.last, g.n = append(g.last[:0], make([]int64, used)...), append(g.n[:0], make([]int64, used)...)
 }
 
-// add adds attempts that started at these instants, in order, and take that long.
-func (g *grid) add(runs []startRun, eps int64) {
+// add adds attempts that take that long. If there are many, each group of them ends with its
+// last one.
+func (g *grid) add(s *starts, eps int64) {
+	single := s.runs[s.head:]
+	if len(single) > group*buckets {
+		first, _ := s.find(sojourn.Time(g.now - eps)) // those before it have outlasted their estimate
+		whole := min((first+group-1)/group*group, len(s.runs))
+		single = s.runs[first:whole]
+		for i := whole; i < len(s.runs); i += group {
+			if n := s.sums[i/group]; n > 0 {
+				end := slotvec.Add(int64(s.runs[min(i+group, len(s.runs))-1].at), eps)
+				g.put((end-g.now)>>g.shift, end, n)
+			}
+		}
+	}
+	g.addSingly(single, eps)
+}
+
+// addSingly adds attempts that started at these instants, in order.
+func (g *grid) addSingly(runs []startRun, eps int64) {
 	at, last, n := int64(0), g.now, int64(0) // a bucket, and what comes into it
 	for _, r := range runs {
 		end := slotvec.Add(int64(r.at), eps)

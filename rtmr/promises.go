@@ -375,8 +375,8 @@ func (p *promises) reality(v *vectors, now int64) {
 	}
 	for s := range v {
 		at := v[s]
-		p.ends(p.order.jobs, s, func(runs []startRun, eps int64) {
-			for _, r := range runs {
+		p.ends(p.order.jobs, s, func(s *starts, eps int64) {
+			for _, r := range s.runs[s.head:] {
 				if end := slotvec.Add(int64(r.at), eps); r.n != 0 && end >= now {
 					at = append(at, slotvec.Run{T: end, N: r.n})
 				}
