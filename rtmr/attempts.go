@@ -11,9 +11,12 @@ import (
 // runs with a count of zero stay in the middle until they are half of the list.
 type starts struct {
 	runs []startRun
-	head int     // runs before it are empty
-	live int     // number of runs that are not empty
-	sums []int64 // of the counts of each group of runs; the last group may be smaller
+	head int // runs before it are empty
+	live int // number of runs that are not empty
+
+	// groups has an entry for each group of runs, of which the last may be smaller: the
+	// instant of its last run, and the sum of its counts.
+	groups []startRun
 }
 
 // group is the number of runs in a group.
@@ -41,15 +44,16 @@ func (s *starts) add(at sojourn.Time) {
 			return
 		}
 		s.runs = slices.Insert(s.runs, i, startRun{at, 1})
-		s.sum()
+		s.regroup()
 	default:
 		if n := len(s.runs); n == cap(s.runs) && 2*s.live <= n {
 			s.compact() // afterwards half of it is free, for as many more
 		}
 		s.runs = append(s.runs, startRun{at, 0})
-		if len(s.runs) > group*len(s.sums) {
-			s.sums = append(s.sums, 0)
+		if len(s.runs) > group*len(s.groups) {
+			s.groups = append(s.groups, startRun{})
 		}
+		s.groups[len(s.groups)-1].at = at
 		s.count(len(s.runs)-1, 1)
 	}
 	s.live++
@@ -58,18 +62,18 @@ func (s *starts) add(at sojourn.Time) {
 // count adds to the count of a run.
 func (s *starts) count(i int, by int64) {
 	s.runs[i].n += by
-	s.sums[i/group] += by
+	s.groups[i/group].n += by
 }
 
-// sum computes all sums.
-func (s *starts) sum() {
-	s.sums = s.sums[:0]
-	for g := range slices.Chunk(s.runs, group) {
-		n := int64(0)
-		for _, r := range g {
-			n += r.n
+// regroup makes all groups anew.
+func (s *starts) regroup() {
+	s.groups = s.groups[:0]
+	for runs := range slices.Chunk(s.runs, group) {
+		g := startRun{at: runs[len(runs)-1].at}
+		for _, r := range runs {
+			g.n += r.n
 		}
-		s.sums = append(s.sums, n)
+		s.groups = append(s.groups, g)
 	}
 }
 
@@ -86,7 +90,9 @@ func (s *starts) remove(at sojourn.Time) {
 	for len(s.runs) > s.head && s.runs[len(s.runs)-1].n == 0 {
 		s.runs = s.runs[:len(s.runs)-1]
 	}
-	s.sums = s.sums[:(len(s.runs)+group-1)/group]
+	if s.groups = s.groups[:(len(s.runs)+group-1)/group]; len(s.runs) > 0 {
+		s.groups[len(s.groups)-1].at = s.runs[len(s.runs)-1].at
+	}
 	if len(s.runs)-s.head > 2*s.live+8 {
 		s.compact()
 	}
@@ -115,7 +121,7 @@ func (s *starts) compact() {
 		}
 	}
 	s.runs, s.head = out, 0
-	s.sum()
+	s.regroup()
 }
 
 // last returns the latest start; false if nothing runs.

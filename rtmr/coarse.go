@@ -17,6 +17,7 @@ const (
 	long    = 1 << 6  // promises from which on fits is asked first
 	buckets = 1 << 9  // of a coarse vector
 	few     = 1 << 4  // runs of a vector in the first test
+	grouped = 1 << 6  // groups of starts of a job from which on they go into a grid as such
 )
 
 // A grid groups instants from now on into buckets of 2^shift ns.
@@ -38,16 +39,11 @@ func (g *grid) begin(now, last int64, size int) {
 // last one.
 func (g *grid) add(s *starts, eps int64) {
 	single := s.runs[s.head:]
-	if len(single) > group*buckets {
+	if len(single) > group*grouped {
 		first, _ := s.find(sojourn.Time(g.now - eps)) // those before it have outlasted their estimate
 		whole := min((first+group-1)/group*group, len(s.runs))
 		single = s.runs[first:whole]
-		for i := whole; i < len(s.runs); i += group {
-			if n := s.sums[i/group]; n > 0 {
-				end := slotvec.Add(int64(s.runs[min(i+group, len(s.runs))-1].at), eps)
-				g.put((end-g.now)>>g.shift, end, n)
-			}
-		}
+		g.addSingly(s.groups[(whole+group-1)/group:], eps)
 	}
 	g.addSingly(single, eps)
 }
