@@ -305,3 +305,88 @@ func TestAdmitAmongManyPromises(t *testing.T) {
 		t.Errorf("%d candidates fit easily, %d of all at their natural places, %d elsewhere, %d are refused", easily, natural, elsewhere, refused)
 	}
 }
+
+// The groups of the starts of a job are what its runs say, and a grid made of groups has as many
+// slots as the attempts that have not outlasted their estimate, none of them earlier.
+func TestGroups(t *testing.T) {
+	grids := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var s starts
+		var running []sojourn.Time
+		now := sojourn.Time(0)
+		steps := []int{40, 400, 12_000}[seed%3]
+		for range steps {
+			now += sojourn.Time(r.IntN(3))
+			if at := now; len(running) > 0 && r.IntN(10) < 3 {
+				i := r.IntN(len(running))
+				s.remove(running[i])
+				running = slices.Delete(running, i, i+1)
+			} else {
+				if r.IntN(200) == 0 { // adopted
+					at -= sojourn.Time(r.Int64N(int64(now) + 1))
+				}
+				s.add(at)
+				running = append(running, at)
+			}
+			if r.IntN(steps/40+1) == 0 {
+				checkGroups(t, &s)
+			}
+		}
+		checkGroups(t, &s)
+		for len(running) > 0 && r.IntN(500) > 0 {
+			last := slices.Max(running)
+			s.remove(last)
+			i := slices.Index(running, last)
+			running = slices.Delete(running, i, i+1)
+			if r.IntN(50) == 0 {
+				checkGroups(t, &s)
+			}
+		}
+		if len(running) == 0 {
+			continue
+		}
+		if len(s.runs)-s.head > group*grouped {
+			grids++
+		}
+		eps := 1 + r.Int64N(int64(now))
+		var g grid
+		g.begin(int64(now), max(int64(slices.Max(running))+eps, int64(now)), []int{1, 7, buckets}[r.IntN(3)])
+		g.add(&s, eps)
+		var exact []int64
+		for _, at := range running {
+			if end := int64(at) + eps; end >= int64(now) {
+				exact = append(exact, end)
+			}
+		}
+		slices.Sort(exact)
+		rough := elements(g.vector(nil))
+		if len(rough) != len(exact) {
+			t.Fatalf("seed %d: %d slots, want %d", seed, len(rough), len(exact))
+		}
+		for i := range rough {
+			if rough[i] < exact[i] {
+				t.Fatalf("seed %d: slot %d is available at %d, want %d or later", seed, i, rough[i], exact[i])
+			}
+		}
+	}
+	if grids < 10 {
+		t.Errorf("%d grids were made of groups", grids)
+	}
+}
+
+func checkGroups(t *testing.T, s *starts) {
+	t.Helper()
+	if want := (len(s.runs) + group - 1) / group; len(s.groups) != want {
+		t.Fatalf("%d groups of %d runs, want %d", len(s.groups), len(s.runs), want)
+	}
+	for i, g := range s.groups {
+		last, n := sojourn.Time(-1), int64(0)
+		for k := i * group; k < min((i+1)*group, len(s.runs)); k++ {
+			last, n = s.runs[k].at, n+s.runs[k].n
+		}
+		if g.at != last || g.n != n {
+			t.Fatalf("group %d is %v, want %v", i, g, startRun{last, n})
+		}
+	}
+}
