@@ -7,7 +7,7 @@
 // A decision is one finish, the start that follows and, when it was the last task of a job, the arrival
 // of another job: the number of live jobs stays the same. Unless it is the number that grows, there are
 // 1,000 live jobs with 100 tasks in one phase, 100 slots and one pool; 10,000 jobs where pools grow, and
-// 4 times as many tasks as slots where slots grow. A job of several phases has 4 tasks in each.
+// 20 times as many tasks as slots where slots grow. A job of several phases has 4 tasks in each.
 // Weights are 1 to 8, estimates 1 to 100 s. Virtual time passes by 1 us a decision, so that the
 // plans of mars, at least one second apart, are not in the numbers. Time is that of the processor, with
 // the garbage collector's.
@@ -71,7 +71,7 @@ type axis struct {
 
 var axes = []axis{
 	{"jobs", []int{1e3, 1e4, 1e5, 1e6}, func(v int) size { return size{v, 100, 1, 100, 1} }},
-	{"slots", []int{1e2, 1e3, 1e4, 1e5, 1e6}, func(v int) size { return size{1000, v, 1, max(100, v/250), 1} }},
+	{"slots", []int{1e2, 1e3, 1e4, 1e5, 1e6}, func(v int) size { return size{1000, v, 1, max(100, v/50), 1} }},
 	{"pools", []int{1, 10, 100, 1e3, 1e4}, func(v int) size { return size{10_000, 100, v, 100, 1} }},
 	{"tasks", []int{1, 10, 100, 1e3, 1e4, 1e5, 1e6}, func(v int) size { return size{1000, 100, 1, v, 1} }},
 	{"phases", []int{1, 10, 100, 1e3}, func(v int) size { return size{1000, 100, 1, 4, v} }},
