@@ -78,18 +78,16 @@ func (w *walker) begin(v *vectors, now int64) { w.beginShort(v, now, 0) }
 func (w *walker) beginShort(v *vectors, now int64, limit int) {
 	w.now, w.limit = now, limit
 	for s := range v {
-		w.at[s] = append(w.at[s][:0], v[s]...)
-	}
-	w.shorten()
-}
-
-func (w *walker) shorten() {
-	for s := range w.at {
-		if w.limit > 0 && len(w.at[s]) > 2*w.limit {
-			w.at[s] = slotvec.Shorten(w.at[s], w.limit)
+		if w.short(v[s]) {
+			w.at[s] = append(w.at[s][:0], v[s]...)
+		} else {
+			w.at[s] = slotvec.Shorten(w.at[s], v[s], limit)
 		}
 	}
 }
+
+// short reports whether a vector is within the limit.
+func (w *walker) short(v slotvec.Vector) bool { return w.limit == 0 || len(v) <= 2*w.limit }
 
 // try books the undispatched tasks of en behind everything booked so far
 // (Algorithms II and III). It returns e^m and e, the latest ends of the maps and
@@ -112,8 +110,13 @@ func (w *walker) try(en *entry) (em, e int64) {
 
 // keep keeps the booking of the last try.
 func (w *walker) keep() {
-	w.at, w.next = w.next, w.at
-	w.shorten()
+	for s := range w.at {
+		if w.short(w.next[s]) {
+			w.at[s], w.next[s] = w.next[s], w.at[s]
+		} else {
+			w.at[s] = slotvec.Shorten(w.at[s], w.next[s], w.limit)
+		}
+	}
 }
 
 // pass moves behind a job that is booked already, and returns its e.

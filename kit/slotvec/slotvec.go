@@ -79,31 +79,30 @@ func Sort(v Vector) Vector {
 
 func byTime(a, b Run) int { return cmp.Compare(a.T, b.T) }
 
-// Shorten makes v have at most size runs, and one more for slots that are never available, in
-// place. No slot becomes available earlier: instants that are close together become the latest
-// of them.
-func Shorten(v Vector, size int) Vector {
+// Shorten returns v with at most size runs, and one more for slots that are never available. No
+// slot becomes available earlier: instants that are close together become the latest of them.
+func Shorten(dst, v Vector, size int) Vector {
+	dst = dst[:0]
 	end := len(v)
 	if end > 0 && v[end-1].T == Never {
 		end--
 	}
 	if end <= size {
-		return v
+		return append(dst, v...)
 	}
 	first := v[0].T
 	shift := bits.Len64(uint64(v[end-1].T-first) / uint64(size))
-	out := v[:0]
 	group := int64(-1)
 	for _, r := range v[:end] {
 		if g := (r.T - first) >> shift; g != group {
 			group = g
-			out = append(out, r)
+			dst = append(dst, r)
 			continue
 		}
-		last := &out[len(out)-1]
+		last := &dst[len(dst)-1]
 		last.T, last.N = r.T, last.N+r.N
 	}
-	return append(out, v[end:]...)
+	return append(dst, v[end:]...)
 }
 
 // Raise returns v with no slot available before floor.

@@ -224,7 +224,11 @@ func TestShorten(t *testing.T) {
 		}
 		size := rapid.IntRange(1, 10).Draw(t, "size")
 		was := v.dense()
-		got := Shorten(slices.Clone(v), size)
+		before := slices.Clone(v)
+		got := Shorten(Vector{{7, 7}, {9, 9}}[:rapid.IntRange(0, 2).Draw(t, "dst")], v, size)
+		if !slices.Equal(v, before) {
+			t.Fatalf("Shorten(%v, %d) changes it to %v", before, size, v)
+		}
 		most := size
 		if was[len(was)-1] == Never {
 			most++
