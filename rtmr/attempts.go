@@ -15,7 +15,8 @@ type starts struct {
 	live int // number of runs that are not empty
 
 	// groups has an entry for each group of runs, of which the last may be smaller: the
-	// instant of its last run, and the sum of its counts.
+	// instant of its last run, and the sum of its counts. Some at the end may be missing
+	// until regroup makes them.
 	groups []startRun
 }
 
@@ -44,17 +45,20 @@ func (s *starts) add(at sojourn.Time) {
 			return
 		}
 		s.runs = slices.Insert(s.runs, i, startRun{at, 1})
-		s.regroup()
+		s.groups = s.groups[:min(i/group, len(s.groups))]
 	default:
 		if n := len(s.runs); n == cap(s.runs) && 2*s.live <= n {
 			s.compact() // afterwards half of it is free, for as many more
 		}
-		s.runs = append(s.runs, startRun{at, 0})
-		if len(s.runs) > group*len(s.groups) {
-			s.groups = append(s.groups, startRun{})
+		n := len(s.runs)
+		s.runs = append(s.runs, startRun{at, 1})
+		switch made := len(s.groups); {
+		case n == group*made:
+			s.groups = append(s.groups, startRun{at, 1})
+		case n < group*made:
+			g := &s.groups[made-1]
+			g.at, g.n = at, g.n+1
 		}
-		s.groups[len(s.groups)-1].at = at
-		s.count(len(s.runs)-1, 1)
 	}
 	s.live++
 }
@@ -62,13 +66,14 @@ func (s *starts) add(at sojourn.Time) {
 // count adds to the count of a run.
 func (s *starts) count(i int, by int64) {
 	s.runs[i].n += by
-	s.groups[i/group].n += by
+	if i < group*len(s.groups) {
+		s.groups[i/group].n += by
+	}
 }
 
-// regroup makes all groups anew.
+// regroup makes the groups that are missing.
 func (s *starts) regroup() {
-	s.groups = s.groups[:0]
-	for runs := range slices.Chunk(s.runs, group) {
+	for runs := range slices.Chunk(s.runs[min(group*len(s.groups), len(s.runs)):], group) {
 		g := startRun{at: runs[len(runs)-1].at}
 		for _, r := range runs {
 			g.n += r.n
@@ -90,8 +95,10 @@ func (s *starts) remove(at sojourn.Time) {
 	for len(s.runs) > s.head && s.runs[len(s.runs)-1].n == 0 {
 		s.runs = s.runs[:len(s.runs)-1]
 	}
-	if s.groups = s.groups[:(len(s.runs)+group-1)/group]; len(s.runs) > 0 {
-		s.groups[len(s.groups)-1].at = s.runs[len(s.runs)-1].at
+	if n := len(s.runs); n < group*len(s.groups) {
+		if s.groups = s.groups[:(n+group-1)/group]; n > 0 {
+			s.groups[len(s.groups)-1].at = s.runs[n-1].at
+		}
 	}
 	if len(s.runs)-s.head > 2*s.live+8 {
 		s.compact()
@@ -120,8 +127,7 @@ func (s *starts) compact() {
 			out = append(out, r)
 		}
 	}
-	s.runs, s.head = out, 0
-	s.regroup()
+	s.runs, s.head, s.groups = out, 0, s.groups[:0]
 }
 
 // last returns the latest start; false if nothing runs.

@@ -43,6 +43,7 @@ func (g *grid) add(s *starts, eps int64) {
 		first, _ := s.find(sojourn.Time(g.now - eps)) // those before it have outlasted their estimate
 		whole := min((first+group-1)/group*group, len(s.runs))
 		single = s.runs[first:whole]
+		s.regroup()
 		g.addSingly(s.groups[(whole+group-1)/group:], eps)
 	}
 	g.addSingly(single, eps)

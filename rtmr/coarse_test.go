@@ -377,16 +377,25 @@ func TestGroups(t *testing.T) {
 
 func checkGroups(t *testing.T, s *starts) {
 	t.Helper()
+	for i, g := range s.groups {
+		checkGroup(t, s, i, g)
+	}
+	s.regroup()
 	if want := (len(s.runs) + group - 1) / group; len(s.groups) != want {
 		t.Fatalf("%d groups of %d runs, want %d", len(s.groups), len(s.runs), want)
 	}
 	for i, g := range s.groups {
-		last, n := sojourn.Time(-1), int64(0)
-		for k := i * group; k < min((i+1)*group, len(s.runs)); k++ {
-			last, n = s.runs[k].at, n+s.runs[k].n
-		}
-		if g.at != last || g.n != n {
-			t.Fatalf("group %d is %v, want %v", i, g, startRun{last, n})
-		}
+		checkGroup(t, s, i, g)
+	}
+}
+
+func checkGroup(t *testing.T, s *starts, i int, g startRun) {
+	t.Helper()
+	last, n := sojourn.Time(-1), int64(0)
+	for k := i * group; k < min((i+1)*group, len(s.runs)); k++ {
+		last, n = s.runs[k].at, n+s.runs[k].n
+	}
+	if g.at != last || g.n != n {
+		t.Fatalf("group %d is %v, want %v", i, g, startRun{last, n})
 	}
 }

@@ -1,6 +1,9 @@
 package rtmr
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
@@ -149,6 +152,11 @@ func (p *Policy) restoreSlots(r *snapshot.Reader) {
 		p.slots[s] = int64(p.ledger.Capacity(sojourn.Class(s)))
 		p.free[s] = p.slots[s]
 	}
+	type attempt struct {
+		of *starts
+		at sojourn.Time
+	}
+	var running []attempt
 	for slot, a := range p.ledger.Attempts() {
 		start := a.Start
 		if r.Bool() {
@@ -162,7 +170,11 @@ func (p *Policy) restoreSlots(r *snapshot.Reader) {
 			return
 		}
 		p.free[slot.Class]--
-		a.Job.Data.running[slot.Class].add(start)
+		running = append(running, attempt{&a.Job.Data.running[slot.Class], start})
+	}
+	slices.SortFunc(running, func(a, b attempt) int { return cmp.Compare(a.at, b.at) }) // so that none is put between others
+	for _, a := range running {
+		a.of.add(a.at)
 	}
 	for i, id := range p.retiring {
 		a, ok := p.ledger.Attempt(id)
