@@ -352,6 +352,7 @@ func TestGroups(t *testing.T) {
 		eps := 1 + r.Int64N(int64(now))
 		var g grid
 		g.begin(int64(now), max(int64(slices.Max(running))+eps, int64(now)), []int{1, 7, buckets}[r.IntN(3)])
+		s.groups = s.groups[:r.IntN(len(s.groups)+1)] // the others are missing
 		g.add(&s, eps)
 		var exact []int64
 		for _, at := range running {
