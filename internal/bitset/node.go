@@ -55,6 +55,92 @@ func (nd *node) has(i int) bool {
 	return k < len(nd.words) && nd.words[k]&(1<<(i&63)) != 0
 }
 
+// add adds i, which is below 64<<shift, and reports whether it was no member.
+func (nd *node) add(i int) bool {
+	for nd.shift > leafShift {
+		k := i >> (nd.shift & 63) & 63
+		if nd.full&(1<<(k&63)) != 0 {
+			return false
+		}
+		nd.some |= 1 << (k & 63)
+		nd = nd.part(k)
+	}
+	k := i >> leafShift & 63
+	if k >= len(nd.words) {
+		nd.grow(k)
+	}
+	word, bit := &nd.words[k], uint64(1)<<(i&63)
+	if *word&bit != 0 {
+		return false
+	}
+	*word |= bit
+	nd.some |= 1 << (k & 63)
+	return true
+}
+
+// remove removes i, which is below 64<<shift, and reports whether it was a member.
+func (nd *node) remove(i int) bool {
+	top := nd
+	for nd.shift > leafShift {
+		k := i >> (nd.shift & 63) & 63
+		if nd.some&(1<<(k&63)) == 0 {
+			return false
+		}
+		nd = nd.part(k)
+	}
+	k := i >> leafShift & 63
+	if k >= len(nd.words) {
+		return false
+	}
+	word, bit := &nd.words[k], uint64(1)<<(i&63)
+	if *word&bit == 0 {
+		return false
+	}
+	if *word &^= bit; *word == 0 {
+		if nd.some &^= 1 << (k & 63); nd.some == 0 {
+			top.prune(i)
+		}
+	}
+	return true
+}
+
+// put adds the members of a word that has none.
+func (nd *node) put(word int, members uint64) {
+	i := word << leafShift
+	for nd.shift > leafShift {
+		k := i >> (nd.shift & 63) & 63
+		nd.some |= 1 << (k & 63)
+		nd = nd.part(k)
+	}
+	k := word & 63
+	if k >= len(nd.words) {
+		nd.grow(k)
+	}
+	nd.words[k] = members
+	nd.some |= 1 << (k & 63)
+}
+
+// take removes the members of the word of i, and returns them. i is below 64<<shift.
+func (nd *node) take(i int) (members uint64) {
+	top := nd
+	for nd.shift > leafShift {
+		k := i >> (nd.shift & 63) & 63
+		if nd.some&(1<<(k&63)) == 0 {
+			return 0
+		}
+		nd = nd.part(k)
+	}
+	k := i >> leafShift & 63
+	if nd.some&(1<<(k&63)) == 0 {
+		return 0
+	}
+	members, nd.words[k] = nd.words[k], 0
+	if nd.some &^= 1 << (k & 63); nd.some == 0 {
+		top.prune(i)
+	}
+	return members
+}
+
 // prune records that the leaf of i is empty.
 func (nd *node) prune(i int) {
 	if nd.shift == leafShift {
@@ -79,6 +165,22 @@ func (nd *node) min() int {
 	}
 	k := bits.TrailingZeros64(nd.some)
 	return i | k<<leafShift | bits.TrailingZeros64(nd.words[k])
+}
+
+// max returns the greatest member. There must be one.
+func (nd *node) max() int {
+	i := 0
+	for {
+		k := bits.Len64(nd.some) - 1
+		i |= k << nd.shift
+		switch {
+		case nd.shift == leafShift:
+			return i | (bits.Len64(nd.words[k]) - 1)
+		case nd.full&(1<<k) != 0:
+			return i | (1<<nd.shift - 1)
+		}
+		nd = nd.parts[k]
+	}
 }
 
 // next returns the least member from i on, which is below 64<<shift; -1 if there is none.
