@@ -71,9 +71,9 @@ func NewDeadlineConstraint(opts DeadlineConstraintOptions) (*DeadlineConstraint,
 
 // reset gives p the state of a new policy.
 func (p *DeadlineConstraint) reset() {
-	*p = DeadlineConstraint{opts: p.opts, ready: queue.NewReady(func(a, b deadlineKey) bool {
+	*p = DeadlineConstraint{opts: p.opts, ready: queue.NewPrefixedReady(func(a, b deadlineKey) bool {
 		return a.deadline < b.deadline || a.deadline == b.deadline && a.seq < b.seq
-	})}
+	}, func(k deadlineKey) (hi, lo uint64) { return uint64(k.deadline), k.seq })}
 	p.ledger.Supports = option.Features &^ sojourn.FeatureNeeds
 	p.inputs = locality.New(&p.ledger)
 }

@@ -37,6 +37,7 @@ func (p *Local) reset() {
 	p.queue = queue.NewJobs(queue.JobOrder[struct{}, uint64]{
 		Key:      func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
 		Less:     func(a, b uint64) bool { return a < b },
+		Prefix:   func(seq uint64) (hi, lo uint64) { return seq, 0 },
 		Supports: option.Features,
 	})
 }

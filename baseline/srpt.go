@@ -93,6 +93,7 @@ func (p *SRPT) reset() {
 			}
 			return a.seq < b.seq
 		},
+		Prefix:   func(k remainingKey) (hi, lo uint64) { return k.work.Prefix(k.seq) },
 		Reserve:  p.reserve,
 		Supports: option.Features,
 	}

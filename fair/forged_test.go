@@ -30,7 +30,7 @@ func TestForgedDepth(t *testing.T) {
 		err := forged(t, func(p *Policy) {
 			n := &p.root
 			for range depth {
-				below := newPool("deep", n, p.plain, false)
+				below := newPool("deep", n, p.plain, p.ties, false)
 				n.pools = append(n.pools, &below)
 				n = &below
 			}

@@ -109,6 +109,35 @@ func less(a, b jobKey) bool {
 	return a.turn() < b.turn()
 }
 
+// prefixes returns the function for what the keys of jobs begin with: see [queue.JobOrder].
+func prefixes(ties Ties) func(jobKey) (hi, lo uint64) {
+	if ties != LeastService {
+		return func(k jobKey) (hi, lo uint64) { return k.prefix(k.tie, true) }
+	}
+	return func(k jobKey) (hi, lo uint64) {
+		whole := wide.Uint128{Hi: k.tie.Hi >> 32, Lo: k.tie.Hi<<32 | k.tie.Lo>>32}
+		return k.prefix(whole, k.tie.Lo<<32 == 0)
+	}
+}
+
+// prefix returns what the key begins with, if the tie does so: exact says that it is no more than that. Where the first
+// word is all of the ratio, or of the tie of a job that has nothing, the second one is of what comes next.
+func (k jobKey) prefix(tie wide.Uint128, exact bool) (hi, lo uint64) {
+	n, w := k.low>>32, k.high>>16
+	short := tie.Hi == 0 && tie.Lo>>63 == 0
+	switch {
+	case n > 0 && n<<31%w == 0 && short:
+		return 1<<63 | n<<31/w, tie.Lo
+	case n > 0:
+		return 1<<63 | n<<31/w, math.MaxUint64
+	case short && exact:
+		return tie.Lo, k.turn()
+	case short:
+		return tie.Lo, math.MaxUint64
+	}
+	return 1<<63 - 1, math.MaxUint64
+}
+
 // A poolKey orders pools: first those below their minimum, by the part of it that they
 // have; then the others, by their ratio to their weight. Ties go by the turn of the latest
 // task. If pools went by arrival, those that always have jobs would keep others from being
@@ -129,6 +158,18 @@ func lessPool(a, b poolKey) bool {
 	return a.turn < b.turn
 }
 
+// prefix returns what the key begins with: see [queue.JobOrder].
+func (k poolKey) prefix() (hi, lo uint64) {
+	hi, lo = k.ratio.Hi>>1, math.MaxUint64
+	if k.ratio.Lo == 0 && k.ratio.Hi&1 == 0 {
+		lo = k.turn
+	}
+	if k.sated {
+		hi |= 1 << 63
+	}
+	return hi, lo
+}
+
 // ratio returns floor(n*2^96/w) for n < 2^32 and 0 < w < 2^48.
 func ratio(n int, w uint64) wide.Uint128 {
 	if w == 1<<16 { // true of most pools; needs no division
@@ -139,15 +180,15 @@ func ratio(n int, w uint64) wide.Uint128 {
 }
 
 // newPool returns a pool without jobs. There are costs, or there are none.
-func newPool(name string, parent *pool, c *conf, costs bool) pool {
+func newPool(name string, parent *pool, c *conf, ties Ties, costs bool) pool {
 	n := pool{
 		name: name, parent: parent, conf: c,
 		limited:    c.MaxJobs > 0 || parent != nil && parent.limited,
 		joint:      c.MaxJobs > 0 || costs || parent != nil && parent.joint,
-		readyJobs:  queue.NewReady(less),
-		freshJobs:  queue.NewReady(less),
-		readyPools: queue.NewReady(lessPool),
-		busyPools:  queue.NewReady(lessPool),
+		readyJobs:  queue.NewPrefixedReady(less, prefixes(ties)),
+		freshJobs:  queue.NewPrefixedReady(less, prefixes(ties)),
+		readyPools: queue.NewPrefixedReady(lessPool, poolKey.prefix),
+		busyPools:  queue.NewPrefixedReady(lessPool, poolKey.prefix),
 	}
 	if costs {
 		n.used, n.ready, n.busy = new(sum), new(ranking), new(ranking)

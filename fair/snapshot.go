@@ -283,7 +283,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		if r.Err() != nil || !r.Check(n.below[name] == nil && n.depth() < maxDepth, "a pool is there twice, or too deep") {
 			return list
 		}
-		b := newPool(name, n, c, p.costs != nil)
+		b := newPool(name, n, c, p.ties, p.costs != nil)
 		b.id = uint32(id)
 		n.pools[id] = &b
 		if n.below == nil {

@@ -50,7 +50,7 @@ type tree struct {
 func newTree(order Order, ties Ties, strict bool, costs *costs, described, plain *conf, reserved reserve.Options) *tree {
 	t := &tree{
 		ledger: ledger.Ledger[member]{Supports: described.supports()},
-		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described, costs != nil), plain: plain, reserved: reserved,
+		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described, ties, costs != nil), plain: plain, reserved: reserved,
 	}
 	t.reserve = reserve.New(&t.ledger, reserved)
 	if costs != nil {
@@ -194,7 +194,7 @@ func (t *tree) place(path string) *pool {
 			if !ok {
 				c = t.plain
 			}
-			made := newPool(name, n, c, t.costs != nil)
+			made := newPool(name, n, c, t.ties, t.costs != nil)
 			below = &made
 			below.turn, below.latest = t.turns, t.turns
 			below.id = handle.Add(&n.pools, &n.gaps, below)

@@ -32,6 +32,7 @@ func (p *Policy) reset() {
 	p.queue = queue.NewJobs(queue.JobOrder[struct{}, uint64]{
 		Key:            func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
 		Less:           func(a, b uint64) bool { return a < b },
+		Prefix:         func(seq uint64) (hi, lo uint64) { return seq, 0 },
 		IgnoreLocality: p.opts.IgnoreLocality,
 		Supports:       option.Features | sojourn.FeatureProjected,
 	})

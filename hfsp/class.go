@@ -30,7 +30,7 @@ func (p *Policy) class(id sojourn.Class) *class {
 			options:  &p.options,
 			id:       sojourn.Class(len(p.classes)),
 			aging:    vqueue.New[*phase](p.late),
-			training: training{queue: heap.New(trainingKey.less), most: p.slots},
+			training: training{queue: heap.New(trainingKey.less, trainingKey.prefix), most: p.slots},
 			gate:     gate{most: p.earlySlots},
 			reserve:  p.reserve,
 		}

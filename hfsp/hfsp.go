@@ -111,10 +111,10 @@ func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	*p = Policy{options: p.options, timers: heap.New(timer.less), estimator: p.newEstimator()}
+	*p = Policy{options: p.options, timers: heap.New(timer.less, timer.prefix), estimator: p.newEstimator()}
 	p.ledger.Supports = p.Supports()
 	p.index = locality.New(&p.ledger)
-	p.targets = targets{options: &p.options, ledger: &p.ledger, guards: heap.New(timer.less)}
+	p.targets = targets{options: &p.options, ledger: &p.ledger, guards: heap.New(timer.less, timer.prefix)}
 	if p.kept.On() {
 		p.reserve = reserve.New(&p.ledger, p.kept)
 	}

@@ -180,6 +180,8 @@ func (a timer) less(b timer) bool {
 	return a.index < b.index
 }
 
+func (a timer) prefix() (hi, lo uint64) { return uint64(a.at), a.seq }
+
 // setTimer sets the timer of a phase, or takes it to be overdue if it is by now.
 func (p *Policy) setTimer(ph *phase, now sojourn.Time) {
 	first, any := ph.samples.next(p.delta)

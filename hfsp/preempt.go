@@ -37,6 +37,8 @@ func (a attempt) before(b attempt) bool {
 	return a.task > b.task
 }
 
+func (a attempt) prefix() (hi, lo uint64) { return ^uint64(a.start), uint64(^a.task) }
+
 // attempts are those of a phase.
 type attempts struct {
 	heap  *heap.Heap[attempt] // nil before the first one
@@ -60,7 +62,7 @@ func (t *targets) expose(ph *phase, slot sojourn.SlotID) {
 	}
 	r := &ph.attempts
 	if r.heap == nil {
-		r.heap = heap.New(attempt.before)
+		r.heap = heap.New(attempt.before, attempt.prefix)
 	}
 	id := uint32(r.heap.Len())
 	if n := len(r.spare); n > 0 {

@@ -56,6 +56,8 @@ func (a trainingKey) less(b trainingKey) bool {
 	return a.index < b.index
 }
 
+func (a trainingKey) prefix() (hi, lo uint64) { return a.initial, a.seq }
+
 // A sample is a training task: one of the first t tasks of a phase that were
 // started, for as long as the phase is being trained.
 type sample struct {

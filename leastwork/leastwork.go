@@ -38,6 +38,8 @@ func (a key) less(b key) bool {
 	return a.seq < b.seq
 }
 
+func (a key) prefix() (hi, lo uint64) { return a.work.Prefix(a.seq) }
+
 // reserved is how much is reserved: 2 % of the slots. Jobs whose sizes are believed never leave
 // more than about half of them.
 var reserved = reserve.Options{Share: 20_000, Up: true, From: 25}
@@ -63,11 +65,12 @@ func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	p.beliefs, p.turns = nil, nil
-	p.due = queue.NewReady(key.less)
+	p.due = queue.NewPrefixedReady(key.less, key.prefix)
 	p.queue = queue.NewJobs(queue.JobOrder[jobData, key]{
 		Key:      p.rank,
 		SideKey:  p.key,
 		Less:     key.less,
+		Prefix:   key.prefix,
 		Grows:    true,
 		Growing:  p.growing,
 		Level:    p.level,

@@ -69,6 +69,8 @@ func (a rank) less(b rank) bool {
 	return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.m, b.m), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
 }
 
+func (a rank) prefix() (hi, lo uint64) { return a.batch, uint64(a.m) ^ 1<<63 }
+
 // New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
@@ -87,6 +89,7 @@ func (p *Policy) reset() {
 			return rank{d.batch, int64(d.c) - d.phases[phase].h, j.Seq(), phase}, d.known
 		},
 		Less:     rank.less,
+		Prefix:   rank.prefix,
 		Supports: option.Features &^ sojourn.FeatureNeeds,
 		// M_u = C_j - h_u: within a phase the task with the greatest h_u starts first.
 		Within: func(ph *sojourn.Phase) func(a, b uint32) int {

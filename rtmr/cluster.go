@@ -33,6 +33,8 @@ type overrun struct {
 
 func (a overrun) before(b overrun) bool { return a.at < b.at || a.at == b.at && a.id < b.id }
 
+func (a overrun) prefix() (hi, lo uint64) { return uint64(a.at), uint64(a.id) }
+
 func (c *cluster) now() int64 { return int64(c.ledger.Now()) }
 
 // left returns how many tasks of a stage are not dispatched, held ones included.

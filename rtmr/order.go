@@ -29,6 +29,9 @@ func (a key) before(b key) bool {
 	return a.seq < b.seq
 }
 
+// prefix returns the number that the key begins with.
+func (a key) prefix() (hi, lo uint64) { return uint64(a.tier), uint64(a.major) ^ 1<<63 }
+
 // An order is the list of live jobs by key, with the sums of the slots that are
 // reserved for them: a Fenwick tree over the list. Adding and removing a job takes
 // time in proportion to the jobs behind it, everything else a logarithm.

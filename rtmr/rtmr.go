@@ -71,7 +71,7 @@ func New(opts Options) (*Policy, error) {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	c := &cluster{timers: heap.New(overrun.before)}
+	c := &cluster{timers: heap.New(overrun.before, overrun.prefix)}
 	c.ledger.Supports = sojourn.FeatureAttempts
 	c.inputs = locality.New(&c.ledger)
 	*p = Policy{
@@ -81,7 +81,7 @@ func (p *Policy) reset() {
 		promises: promises{
 			opts:    p.opts,
 			cluster: c,
-			ready:   queue.NewReady(key.before),
+			ready:   queue.NewPrefixedReady(key.before, key.prefix),
 		},
 	}
 }

@@ -72,7 +72,7 @@ func (l lane) before(o lane) bool { return l.at < o.at || l.at == o.at && l.rank
 // list schedules the tasks of a phase from an instant on. It returns when the
 // last one finishes, and when the last output arrives at the next phase.
 func (b *bench) list(from time.Duration, ph *sojourn.Phase, t Times) (finish, arrived time.Duration) {
-	busy, used := heap.New(lane.before), 0 // slots from rank used on are idle and not in the heap
+	busy, used := heap.New(lane.before, func(l lane) (hi, lo uint64) { return uint64(l.at), uint64(l.rank) }), 0 // slots from rank used on are idle and not in the heap
 	if b.free != nil {
 		for rank, at := range b.free {
 			busy.Set(uint32(rank), lane{max(at, from), rank})

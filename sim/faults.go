@@ -22,7 +22,7 @@ type faults struct {
 
 // newFaults plans the first failure of each node.
 func newFaults(r attempts) faults {
-	f := faults{attempts: r, changes: heap.New(moment.before), script: r.cfg.Faults.Script}
+	f := faults{attempts: r, changes: heap.New(moment.before, moment.prefix), script: r.cfg.Faults.Script}
 	if r.cfg.Faults.MTBF > 0 {
 		for i := range r.cfg.Cluster.Nodes {
 			id := sojourn.NodeID(i + 1)

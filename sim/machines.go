@@ -45,6 +45,8 @@ func (m moment) before(o moment) bool {
 	return m.at < o.at || m.at == o.at && m.seq < o.seq
 }
 
+func (m moment) prefix() (hi, lo uint64) { return uint64(m.at), m.seq }
+
 // A slot is a slot of the cluster with the attempt that holds it.
 type slot struct {
 	sojourn.Slot

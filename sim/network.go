@@ -134,7 +134,7 @@ func newNetwork(n Network, nodes, slots int, records bool) *network {
 		flows:   make([]flow, slots),
 		out:     make([]link, nodes+1),
 		in:      make([]link, nodes+1),
-		ends:    heap.New(moment.before),
+		ends:    heap.New(moment.before, moment.prefix),
 		records: records,
 	}
 }

@@ -74,7 +74,7 @@ type engine struct {
 func newEngine(ctx context.Context, cfg *Config, pull func() (*Job, error, bool)) *engine {
 	b := newBooks(newMachines(newDriver(ctx, cfg)))
 	a := arrivals{books: b, pull: pull, benches: make([]bench, len(b.free))}
-	e := &engine{faults: newFaults(attempts{arrivals: a, reports: heap.New(moment.before)})}
+	e := &engine{faults: newFaults(attempts{arrivals: a, reports: heap.New(moment.before, moment.prefix)})}
 	e.running.Near = e.touch
 	if !cfg.NoAudit && cfg.Gangs == nil {
 		e.audit = newAudit(&e.books)

@@ -92,7 +92,7 @@ type filed struct {
 }
 
 func newLane(c sojourn.Class) *lane {
-	return &lane{class: c, waiting: heap.New(func(a, b uint64) bool { return a < b })}
+	return &lane{class: c, waiting: heap.New(func(a, b uint64) bool { return a < b }, func(seq uint64) (hi, lo uint64) { return seq, 0 })}
 }
 
 // refresh updates the place of j after anything that may have changed it. j

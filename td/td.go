@@ -50,8 +50,10 @@ func New(opts Options) (*Policy, error) {
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	bySeq := func(a, b uint64) bool { return a < b }
-	*p = Policy{roster: roster{set: p.set, first: queue.NewReady(bySeq), early: queue.NewReady(bySeq)}}
+	bySeq := func() queue.Ready[uint64] {
+		return queue.NewPrefixedReady(func(a, b uint64) bool { return a < b }, func(seq uint64) (hi, lo uint64) { return seq, 0 })
+	}
+	*p = Policy{roster: roster{set: p.set, first: bySeq(), early: bySeq()}}
 	p.ledger.Supports = option.Features &^ sojourn.FeatureNeeds
 	p.index = locality.New(&p.ledger)
 	p.cool = p.isCool

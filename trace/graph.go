@@ -56,7 +56,7 @@ func (g *graph) need(v, u int) bool {
 // the trace; fewer of them, if some wait for each other in a circle.
 func (g *graph) order() []int {
 	waits, fed := make([]int, len(g.vertices)), make([][]int, len(g.vertices))
-	open := heap.New(func(a, b int) bool { return a < b })
+	open := heap.New(func(a, b int) bool { return a < b }, nil)
 	for v := range g.vertices {
 		needs := &g.vertices[v].needs
 		slices.Sort(*needs)

@@ -118,7 +118,7 @@ func share(slots int, jobs []Job, done func()) []*big.Rat {
 				return c < 0
 			}
 			return a.place < b.place
-		})
+		}, nil)
 		now, g, weight = new(big.Rat), new(big.Rat), new(big.Rat)
 		speed          = integer(uint64(slots))
 	)
@@ -178,7 +178,7 @@ func serve(slots int, jobs []Job, done func(), compare func(a, b int, left []*bi
 				return c < 0
 			}
 			return place[a] < place[b]
-		})
+		}, nil)
 		now   = new(big.Rat)
 		speed = integer(uint64(slots))
 	)

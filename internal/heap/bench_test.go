@@ -40,7 +40,7 @@ func BenchmarkHeap(b *testing.B) {
 // filled returns a heap of n items with random keys.
 func filled(n int) (*heap.Heap[key], *rand.Rand) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	h := heap.New(key.less)
+	h := heap.New(key.less, key.prefix)
 	for id := range n {
 		h.Set(uint32(id), key{rng.Uint64N(1 << 32), uint64(id)})
 	}

@@ -9,7 +9,7 @@ package heap
 type Groups[K any] struct {
 	places[K]
 	group func(K) int // from 0
-	parts []part[K]   // those that were ever needed at one time
+	parts []part      // those that were ever needed at one time
 	used  []uint32    // the indices of those that hold something, in an order without meaning
 	spare []uint32    // the indices of the others
 	index [][]uint32  // by level and group: one more than the index in parts, 0 if nothing is there
@@ -17,16 +17,16 @@ type Groups[K any] struct {
 }
 
 // A part holds the items of one group at one level.
-type part[K any] struct {
+type part struct {
 	group, level int
 	place        int // in used
-	entries      []entry[K]
+	entries      []entry
 }
 
-// NewGroups returns an empty heap ordered by less, a strict total order at any instant. group returns the
-// group of a key. Keys of one group keep their order.
-func NewGroups[K any](less func(a, b K) bool, group func(K) int) *Groups[K] {
-	return &Groups[K]{places: places[K]{less: less}, group: group}
+// NewGroups returns an empty heap. The order is a strict total order at any instant. group returns the
+// group of a key. Keys of one group keep their order. prefix may be nil; it only has to fit to the order within a group.
+func NewGroups[K any](less func(a, b K) bool, prefix func(K) (hi, lo uint64), group func(K) int) *Groups[K] {
+	return &Groups[K]{places: places[K]{less: less, prefix: prefix}, group: group}
 }
 
 // Contains reports whether id is in the heap.
@@ -75,7 +75,7 @@ func (h *Groups[K]) find(group, level int) uint32 {
 	if n := len(h.spare); n > 0 {
 		i, h.spare = h.spare[n-1], h.spare[:n-1]
 	} else {
-		h.parts = append(h.parts, part[K]{})
+		h.parts = append(h.parts, part{})
 	}
 	p := &h.parts[i]
 	p.group, p.level, p.place = group, level, len(h.used)
@@ -124,17 +124,16 @@ func (h *Groups[K]) AnyUpTo(level int) bool {
 // MinUpTo returns the item with the least key of the levels up to that one, the key, and its level;
 // false if there is none.
 func (h *Groups[K]) MinUpTo(level int) (id uint32, key K, at int, ok bool) {
-	var least *entry[K]
 	for _, i := range h.live() {
 		p := &h.parts[i]
-		if e := &p.entries[0]; p.level <= level && (least == nil || h.less(e.key, least.key)) {
-			least, at = e, p.level
+		if first := p.entries[0].id; p.level <= level && (!ok || h.less(h.keys[first], h.keys[id])) {
+			id, at, ok = first, p.level, true
 		}
 	}
-	if least == nil {
+	if !ok {
 		return 0, key, 0, false
 	}
-	return least.id, least.key, at, true
+	return id, h.keys[id], at, true
 }
 
 // Level returns where id is filed; false if it is not in the heap.
@@ -146,14 +145,14 @@ func (h *Groups[K]) Level(id uint32) (level int, ok bool) {
 }
 
 // Key returns the key of id, which must be in the heap.
-func (h *Groups[K]) Key(id uint32) K { return h.parts[h.at[id]].entries[h.pos[id]-1].key }
+func (h *Groups[K]) Key(id uint32) K { return h.keys[id] }
 
 // All calls yield with the items, in an order that depends only on the calls made so far,
 // until it returns false. The heap must not be changed meanwhile.
 func (h *Groups[K]) All(yield func(id uint32, key K) bool) {
 	for _, i := range h.live() {
 		for _, e := range h.parts[i].entries {
-			if !yield(e.id, e.key) {
+			if !yield(e.id, h.keys[e.id]) {
 				return
 			}
 		}

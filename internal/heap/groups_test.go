@@ -23,7 +23,12 @@ func TestGroupsAgainstMap(t *testing.T) {
 		levels := rapid.SampledFrom([]int{1, 2, 15}).Draw(t, "levels")
 		now := 0
 		less := func(a, b growing) bool { return a.at(now).less(b.at(now)) }
-		h := heap.NewGroups(less, func(k growing) int { return k.rate })
+		prefix := rapid.SampledFrom([]func(growing) (hi, lo uint64){
+			func(k growing) (hi, lo uint64) { return uint64(k.value), k.seq },
+			func(k growing) (hi, lo uint64) { return uint64(k.value) / 4, 0 },
+			nil,
+		}).Draw(t, "prefix")
+		h := heap.NewGroups(less, prefix, func(k growing) int { return k.rate })
 		want := map[uint32]filed[growing]{}
 		var seq uint64
 		ids := rapid.OneOf(rapid.Uint32Range(0, 20), rapid.Uint32Range(0, 2000))
@@ -45,7 +50,7 @@ func TestGroupsAgainstMap(t *testing.T) {
 }
 
 func TestGroupsDoNotAllocateInSteadyState(t *testing.T) {
-	h := heap.NewGroups(func(a, b growing) bool { return a.at(0).less(b.at(0)) }, func(k growing) int { return k.rate })
+	h := heap.NewGroups(func(a, b growing) bool { return a.at(0).less(b.at(0)) }, nil, func(k growing) int { return k.rate })
 	rng := rand.New(rand.NewPCG(1, 2))
 	step := func() {
 		id := rng.Uint32N(1000)
@@ -75,7 +80,7 @@ func TestNilGroupsAreEmpty(t *testing.T) {
 // An item whose key gets another rate is in another group from then on.
 func TestAKeyThatChangesItsGroup(t *testing.T) {
 	now := 0
-	h := heap.NewGroups(func(a, b growing) bool { return a.at(now).less(b.at(now)) }, func(k growing) int { return k.rate })
+	h := heap.NewGroups(func(a, b growing) bool { return a.at(now).less(b.at(now)) }, nil, func(k growing) int { return k.rate })
 	h.Set(0, 0, growing{5, 9, 0})
 	h.Set(1, 0, growing{0, 9, 1})
 	h.Set(0, 0, growing{5, 0, 0})

@@ -20,11 +20,23 @@ func (a key) less(b key) bool {
 	return a.seq < b.seq
 }
 
+func (a key) prefix() (hi, lo uint64) { return a.major, a.seq }
+
+// prefixes are all that a key begins with, parts of it, and nothing.
+func prefixes() *rapid.Generator[func(key) (hi, lo uint64)] {
+	return rapid.SampledFrom([]func(key) (hi, lo uint64){
+		key.prefix,
+		func(k key) (hi, lo uint64) { return k.major >> 2, 0 },
+		func(k key) (hi, lo uint64) { return 0, k.major },
+		nil,
+	})
+}
+
 // TestHeapAgainstMap drives a heap and a map side by side. After every step the
 // minimum is compared, at the end the order in which the items come out.
 func TestHeapAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := heap.New(key.less)
+		h := heap.New(key.less, prefixes().Draw(t, "prefix"))
 		want := map[uint32]key{}
 		var seq uint64
 		ids := rapid.OneOf(rapid.Uint32Range(0, 40), rapid.Uint32Range(0, 5000))
@@ -110,7 +122,7 @@ func sorted(m map[uint32]key) []uint32 {
 
 func TestHeapAllIsDeterministicAndStops(t *testing.T) {
 	build := func() (ids []uint32) {
-		h := heap.New(key.less)
+		h := heap.New(key.less, nil)
 		for i := range uint64(100) {
 			h.Set(uint32(i), key{i * 7919 % 101, i})
 		}

@@ -13,14 +13,14 @@ const MaxLevels = 32
 // Set and Remove take O(log n) for n items, MinUpTo O(levels).
 type Levels[K any] struct {
 	places[K]
-	parts [][]entry[K] // by level, as far as any was used
-	used  uint32       // bit l is set while something is at level l
-	level []uint8      // by ID, of what is in the heap; those beyond its end are at level 0
+	parts [][]entry // by level, as far as any was used
+	used  uint32    // bit l is set while something is at level l
+	level []uint8   // by ID, of what is in the heap; those beyond its end are at level 0
 }
 
-// NewLevels returns an empty heap ordered by less, a strict total order.
-func NewLevels[K any](less func(a, b K) bool) *Levels[K] {
-	return &Levels[K]{places: places[K]{less: less}}
+// NewLevels returns an empty heap ordered by less, a strict total order. prefix may be nil.
+func NewLevels[K any](less func(a, b K) bool, prefix func(K) (hi, lo uint64)) *Levels[K] {
+	return &Levels[K]{places: places[K]{less: less, prefix: prefix}}
 }
 
 // AnyUpTo reports whether anything is at a level up to that one.
@@ -83,14 +83,14 @@ func (h *Levels[K]) MinUpTo(level int) (id uint32, key K, at int, ok bool) {
 		return 0, key, 0, false
 	}
 	at = bits.TrailingZeros32(rest)
-	least := &h.parts[at][0]
+	least := h.parts[at][0]
 	for rest &= rest - 1; rest != 0; rest &= rest - 1 {
 		l := bits.TrailingZeros32(rest)
-		if e := &h.parts[l][0]; h.less(e.key, least.key) {
+		if e := h.parts[l][0]; e.hi < least.hi || e.hi == least.hi && (e.lo < least.lo || e.lo == least.lo && h.decide(e.id, least.id)) {
 			least, at = e, l
 		}
 	}
-	return least.id, least.key, at, true
+	return least.id, h.keys[least.id], at, true
 }
 
 // Level returns where id is filed; false if it is not in the heap.
@@ -102,14 +102,14 @@ func (h *Levels[K]) Level(id uint32) (level int, ok bool) {
 }
 
 // Key returns the key of id, which must be in the heap.
-func (h *Levels[K]) Key(id uint32) K { return h.parts[h.at(id)][h.pos[id]-1].key }
+func (h *Levels[K]) Key(id uint32) K { return h.keys[id] }
 
 // All calls yield with the items, in an order that depends only on the calls made so far,
 // until it returns false. The heap must not be changed meanwhile.
 func (h *Levels[K]) All(yield func(id uint32, key K) bool) {
 	for _, part := range h.parts {
 		for i := range part {
-			if !yield(part[i].id, part[i].key) {
+			if !yield(part[i].id, h.keys[part[i].id]) {
 				return
 			}
 		}

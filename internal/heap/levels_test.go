@@ -13,7 +13,7 @@ import (
 func TestLevelsAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		levels := rapid.SampledFrom([]int{1, 2, 15, heap.MaxLevels}).Draw(t, "levels")
-		h := heap.NewLevels(key.less)
+		h := heap.NewLevels(key.less, prefixes().Draw(t, "prefix"))
 		want := map[uint32]filed[key]{}
 		var seq uint64
 		ids := rapid.OneOf(rapid.Uint32Range(0, 20), rapid.Uint32Range(0, 2000))
@@ -33,7 +33,7 @@ func TestLevelsAgainstMap(t *testing.T) {
 }
 
 func TestLevelsDoNotAllocateInSteadyState(t *testing.T) {
-	h, rng := heap.NewLevels(key.less), rand.New(rand.NewPCG(1, 2))
+	h, rng := heap.NewLevels(key.less, key.prefix), rand.New(rand.NewPCG(1, 2))
 	step := func() {
 		id := rng.Uint32N(1000)
 		h.Set(id, rng.IntN(16), key{rng.Uint64N(1 << 32), uint64(id)})

@@ -50,6 +50,15 @@ func (x Uint128) Clamp63() uint64 {
 	return min(x.Lo, math.MaxInt64)
 }
 
+// Prefix returns two words that are in the order of x, and then in that of a number that decides between equal x. All x
+// of more than one word have the same.
+func (x Uint128) Prefix(then uint64) (hi, lo uint64) {
+	if x.Hi != 0 {
+		return math.MaxUint64, math.MaxUint64
+	}
+	return x.Lo, then
+}
+
 // Add returns x+y. It panics if the sum does not fit.
 func (x Uint128) Add(y Uint128) Uint128 {
 	lo, carry := bits.Add64(x.Lo, y.Lo, 0)

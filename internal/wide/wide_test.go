@@ -155,3 +155,19 @@ func TestClamp63(t *testing.T) {
 		}
 	}
 }
+
+// The prefixes of pairs are in the order of the pairs.
+func TestPrefix(t *testing.T) {
+	word := rapid.OneOf(rapid.Uint64Range(0, 2), rapid.Uint64Range(math.MaxUint64-2, math.MaxUint64), word)
+	rapid.Check(t, func(t *rapid.T) {
+		x := wide.Uint128{Hi: word.Draw(t, "hi") % 3, Lo: word.Draw(t, "lo")}
+		y := wide.Uint128{Hi: word.Draw(t, "hi") % 3, Lo: word.Draw(t, "lo")}
+		n, m := word.Draw(t, "n"), word.Draw(t, "m")
+		xHi, xLo := x.Prefix(n)
+		yHi, yLo := y.Prefix(m)
+		before := x.Less(y) || x == y && n < m
+		if got := xHi < yHi || xHi == yHi && xLo < yLo; got && !before || !got && before && x.Hi == 0 && y.Hi == 0 {
+			t.Fatalf("%v, %d before %v, %d: %v, want %v", x, n, y, m, got, before)
+		}
+	})
+}

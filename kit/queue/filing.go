@@ -31,7 +31,7 @@ func (f *filing[K]) SetLevel(c sojourn.Class, id uint32, level int, key K) {
 		f.groups = append(f.groups, nil)
 	}
 	if f.groups[c] == nil {
-		f.groups[c] = heap.NewGroups(f.plain.less, f.group)
+		f.groups[c] = heap.NewGroups(f.plain.less, f.plain.prefix, f.group)
 	}
 	f.groups[c].Set(id, level, key)
 }

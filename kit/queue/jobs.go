@@ -20,6 +20,12 @@ type JobOrder[J, K any] struct {
 	// Less is a strict total order of keys: let it compare [ledger.Job.Seq] last.
 	Less func(a, b K) bool
 
+	// Prefix, unless nil, returns what a key begins with, as two words: of two keys, the lesser one never has the greater
+	// pair. A queue compares keys by these pairs, and calls Less only for keys that have the same. This is faster,
+	// and changes nothing else. With Group, it has to be so for keys of one group only. For a key of 64-bit numbers
+	// that Less compares one after the other, return the first two.
+	Prefix func(K) (hi, lo uint64)
+
 	// Grows says that keys may grow while time passes; they never shrink. The queue then
 	// holds the key of some earlier instant, which is a lower bound. Assign updates the
 	// first entry until the first entry needs no update; its key is then the least.
@@ -65,7 +71,7 @@ type Jobs[J, K any] struct {
 
 // NewJobs returns an empty queue.
 func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
-	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewReady(order.Less), group: order.Group}}}
+	q := &Jobs[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewPrefixedReady(order.Less, order.Prefix), group: order.Group}}}
 	q.Ledger.Supports = order.Supports
 	if !order.IgnoreLocality {
 		q.inputs = locality.New(&q.Ledger)

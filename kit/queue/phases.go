@@ -22,6 +22,9 @@ type PhaseOrder[J, K any] struct {
 	// of the phase last.
 	Less func(a, b K) bool
 
+	// Prefix, unless nil, returns the number that a key begins with: see [JobOrder.Prefix].
+	Prefix func(K) (hi, lo uint64)
+
 	// Level, unless nil, returns the level of a reserve at which a phase that has something
 	// to start is filed. A phase is filed with the level that it has at its latest
 	// assignment or at the latest event about it or the phase before it. This level is part
@@ -80,7 +83,7 @@ type entry[J any] struct {
 
 // NewPhases returns an empty queue.
 func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
-	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewReady(order.Less)}}}
+	q := &Phases[J, K]{order: order, Queue: Queue[J, K]{less: order.Less, ready: filing[K]{plain: NewPrefixedReady(order.Less, order.Prefix)}}}
 	q.Ledger.Supports = order.Supports
 	if order.Level != nil {
 		q.reserve = reserve.New(&q.Ledger, order.Reserve)

@@ -21,11 +21,17 @@ import (
 // The zero Ready cannot be used: make one with [NewReady].
 type Ready[K any] struct {
 	less    func(a, b K) bool
+	prefix  func(K) (hi, lo uint64)
 	classes []*heap.Levels[K] // by class; nil where the class was never used
 }
 
 // NewReady returns an empty Ready, ordered by less, a strict total order.
-func NewReady[K any](less func(a, b K) bool) Ready[K] { return Ready[K]{less: less} }
+func NewReady[K any](less func(a, b K) bool) Ready[K] { return NewPrefixedReady(less, nil) }
+
+// NewPrefixedReady is [NewReady] for keys that begin with a number: see [JobOrder.Prefix].
+func NewPrefixedReady[K any](less func(a, b K) bool, prefix func(K) (hi, lo uint64)) Ready[K] {
+	return Ready[K]{less: less, prefix: prefix}
+}
 
 // Set files an item for class c at level 0. If it is filed already, Set changes its key and
 // moves it to level 0.
@@ -53,7 +59,7 @@ func (q *Ready[K]) begin(c sojourn.Class) *heap.Levels[K] {
 	for int(c) >= len(q.classes) {
 		q.classes = append(q.classes, nil)
 	}
-	q.classes[c] = heap.NewLevels(q.less)
+	q.classes[c] = heap.NewLevels(q.less, q.prefix)
 	return q.classes[c]
 }
 

@@ -25,9 +25,9 @@ type lateKey[T any] struct {
 func newLates[T any](mode vqueue.Late) lates[T] {
 	switch mode {
 	case vqueue.LateDefault, vqueue.LateFirst:
-		return lates[T]{mode: mode, service: heap.New(func(a, b lateKey[T]) bool { return a.seq < b.seq })}
+		return lates[T]{mode: mode, service: heap.New(func(a, b lateKey[T]) bool { return a.seq < b.seq }, func(k lateKey[T]) (hi, lo uint64) { return k.seq, 0 })}
 	case vqueue.LateShare:
-		return lates[T]{mode: mode, service: heap.New(lateKey[T].lessByShare)}
+		return lates[T]{mode: mode, service: heap.New(lateKey[T].lessByShare, nil)}
 	}
 	panic("slack: unknown order of late items")
 }

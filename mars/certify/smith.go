@@ -206,7 +206,7 @@ func timeBack(p *plan.Phase, set []int, after []time.Duration, m int) (work, bac
 func smithsRule(sets []workSet, m float64) float64 {
 	slices.SortStableFunc(sets, func(a, b workSet) int { return cmp.Compare(a.start, b.start) })
 	left := make([]float64, len(sets)) // of p(B)
-	open := heap.New(func(a, b smithKey) bool { return a.before(b) })
+	open := heap.New(smithKey.before, nil)
 	sum, now, next := 0.0, 0.0, 0 // next is the first set that may not start yet
 	for next < len(sets) || open.Len() > 0 {
 		if open.Len() == 0 {
