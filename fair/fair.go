@@ -96,15 +96,18 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		return err
 	}
 	p.version++
-	rack := p.ledger.Rack(ev.Slot.Node)
+	aboutNode := ev.Kind == sojourn.SlotAdded || ev.Kind == sojourn.NodeDown || ev.Kind == sojourn.NodeUp
+	var rack sojourn.RackID
+	if aboutNode {
+		rack = p.ledger.Rack(ev.Slot.Node)
+	}
 	c := p.ledger.Apply(&ev)
 	if p.index != nil {
 		p.index.Update(&ev, c)
 	}
-	switch ev.Kind {
-	case sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp:
+	if aboutNode {
 		p.tellNode(&ev, rack)
-	default:
+	} else {
 		p.tell(&ev, to, c.Slot)
 	}
 	if c.Job != nil {
@@ -128,19 +131,24 @@ func (p *Policy) prepare(ev *sojourn.Event) (to *guest, err error) {
 			return nil, err
 		}
 	default:
+		if !p.hosts() {
+			break
+		}
 		if passes || ev.Kind == sojourn.Tick {
 			p.lendAll()
 		}
-		if len(p.inner)+len(p.kept) > 0 {
-			to = p.addressee(ev)
+		to = p.addressee(ev)
+	}
+	if p.hosts() {
+		if passes || ev.Kind == sojourn.Tick {
+			p.letPass(ev, to)
 		}
+		p.takeBackAll(ev.At)
 	}
-	if passes || ev.Kind == sojourn.Tick {
-		p.letPass(ev, to)
-	}
-	p.takeBackAll(ev.At)
 	if passes {
-		p.countWaits(ev.At)
+		if p.delay.Node > 0 {
+			p.countWaits(ev.At)
+		}
 		p.pass(ev.At)
 	}
 	return to, nil
@@ -196,7 +204,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		return sojourn.Assignment{}, false
 	}
 	side := j.SideOf(s.Class)
-	if p.index != nil {
+	if p.index != nil && !p.index.Empty() {
 		pick, phase, _ := p.pick(j, side, s) // no job waits, so there is one
 		return p.start(j, side, phase, pick, id), true
 	}

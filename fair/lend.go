@@ -78,6 +78,9 @@ func (g *guest) wakes(now sojourn.Time) bool {
 // wants reports whether to offer slots to a policy.
 func (g *guest) wants() bool { return g != nil && !g.due }
 
+// hosts reports whether any pool has a policy of its own.
+func (l *lender) hosts() bool { return len(l.inner)+len(l.kept) > 0 }
+
 // ask reports an event that may be refused to the policy of the job's pool, before
 // anything else changes. It returns the policy; nil if the pool has none.
 func (l *lender) ask(ev *sojourn.Event) (*guest, error) {
