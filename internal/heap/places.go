@@ -75,18 +75,19 @@ func (p *places[K]) fix(in []entry, i int, key K) {
 
 // rise puts an item at index i, or at the index of what is above it and comes later.
 func (p *places[K]) rise(in []entry, i int, e entry) {
+	pos := p.pos
 	for i > 0 {
 		parent := (i - 1) / 2
-		above := in[parent]
-		if !(e.hi < above.hi || e.hi == above.hi && (e.lo < above.lo || e.lo == above.lo && p.decide(e.id, above.id))) {
+		above := &in[parent]
+		if e.hi > above.hi || e.hi == above.hi && (e.lo > above.lo || e.lo == above.lo && !p.decide(e.id, above.id)) {
 			break
 		}
-		in[i] = above
-		p.pos[above.id] = uint32(i + 1)
+		in[i] = *above
+		pos[above.id] = uint32(i + 1)
 		i = parent
 	}
 	in[i] = e
-	p.pos[e.id] = uint32(i + 1)
+	pos[e.id] = uint32(i + 1)
 }
 
 // near is how many levels an item sinks before it is taken to belong close to the leaves.
@@ -96,26 +97,27 @@ const near = 2
 // in between: what has sunk by near levels goes down to a leaf with one comparison a level, and
 // rises from there.
 func (p *places[K]) sink(in []entry, i int, e entry) {
-	levels := 0
-	for ; 2*i+1 < len(in); levels++ {
-		at := 2*i + 1
-		least := in[at]
+	pos, levels := p.pos, 0
+	for at := 2*i + 1; at < len(in); at = 2*i + 1 {
+		least := &in[at]
 		if at+1 < len(in) {
-			if right := in[at+1]; right.hi < least.hi || right.hi == least.hi && (right.lo < least.lo || right.lo == least.lo && p.decide(right.id, least.id)) {
+			right := &in[at+1]
+			if right.hi < least.hi || right.hi == least.hi && (right.lo < least.lo || right.lo == least.lo && p.decide(right.id, least.id)) {
 				at, least = at+1, right
 			}
 		}
 		if levels < near && (e.hi < least.hi || e.hi == least.hi && (e.lo < least.lo || e.lo == least.lo && p.decide(e.id, least.id))) {
 			break
 		}
-		in[i] = least
-		p.pos[least.id] = uint32(i + 1)
+		in[i] = *least
+		pos[least.id] = uint32(i + 1)
 		i = at
+		levels++
 	}
 	if levels > near {
 		p.rise(in, i, e)
 		return
 	}
 	in[i] = e
-	p.pos[e.id] = uint32(i + 1)
+	pos[e.id] = uint32(i + 1)
 }
