@@ -212,3 +212,26 @@ func BenchmarkMinRemoveAdd(b *testing.B) {
 		})
 	}
 }
+
+// Whoever adds or removes in order needs the tree for one of 64 integers.
+func TestOrderSeldomNeedsTheTree(t *testing.T) {
+	pending, done := Full(10_000), Sized(10_000)
+	var trees [2]*node
+	for i := range 1000 {
+		if i%64 == 1 {
+			trees = [2]*node{pending.top, done.top}
+			pending.top, done.top = nil, nil
+		}
+		if got := pending.Min(); got != i {
+			t.Fatalf("Min() = %d, want %d", got, i)
+		}
+		pending.Remove(i)
+		done.Add(i)
+		if i%64 == 63 {
+			pending.top, done.top = trees[0], trees[1]
+		}
+	}
+	if done.top = trees[1]; done.NextGap(0) != 1000 {
+		t.Errorf("NextGap(0) = %d, want 1000", done.NextGap(0))
+	}
+}
