@@ -61,6 +61,16 @@ func (k attainedKey) shifted(now sojourn.Time) wide.Uint128 {
 	return k.base.Add(wide.Mul64(uint64(k.running), uint64(now)))
 }
 
+// prefix returns what the key begins with among those with as many running tasks: base, from half of the range of a word
+// below shift, and the order of arrival.
+func (k attainedKey) prefix() (hi, lo uint64) {
+	low := shift.Sub(wide.From64(1 << 63))
+	if k.base.Less(low) {
+		return 0, 0
+	}
+	return k.base.Sub(low).Prefix(k.seq)
+}
+
 // NewLAS returns an empty policy, or what Validate returns. The zero options are never wrong.
 func NewLAS(opts LASOptions) (*LAS, error) {
 	if err := opts.Validate(); err != nil {
@@ -95,6 +105,7 @@ func (p *LAS) reset() {
 			}
 			return a.seq < b.seq
 		},
+		Prefix:   attainedKey.prefix,
 		Group:    func(k attainedKey) int { return k.running },
 		Reserve:  p.reserve,
 		Supports: option.Features,
