@@ -124,12 +124,11 @@ func (p *Policy) touch(phases ...*phase) {
 func (p *Policy) sync(at sojourn.Time) {
 	for i := 0; i < len(p.touched); i++ { // it may grow
 		ph := p.touched[i]
-		ph.touched = false
+		p.touched[i], ph.touched = nil, false
 		if p.phases[ph.handle] == ph {
 			p.derive(ph, at)
 		}
 	}
-	clear(p.touched)
 	p.touched = p.touched[:0]
 	if p.kill {
 		p.targets.expire()

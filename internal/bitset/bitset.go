@@ -72,7 +72,9 @@ func (s *Set) Has(i int) bool {
 // Add adds i. It allocates only if no integer near the latest ones was added or removed before.
 func (s *Set) Add(i int) {
 	if !s.window.over(i) {
-		s.reach(i)
+		if s.top == nil || i>>(s.top.shift&63) >= 64 {
+			s.reach(i)
+		}
 		if s.near != 0 && s.near != all {
 			s.addFar(i)
 			return
