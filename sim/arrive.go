@@ -94,7 +94,7 @@ func (a *arrivals) admit(j *job) {
 		a.audit.jobArrived(j)
 	}
 	for p := range j.phases {
-		j.phases[p].pending = j.Phases[p].Tasks
+		j.phases[p].pending = j.phases[p].tasks
 		a.pending(j, p)
 		if j.open(p) {
 			a.phaseReady(j, p)
@@ -113,8 +113,12 @@ func (a *arrivals) newJob(in *Job) (*job, error) {
 	}
 	j := &job{Job: in, told: told, order: a.order, phases: make([]phase, len(told.Phases)), readers: in.listReaders()}
 	for p := range j.phases {
-		j.phases[p].first = j.left
-		j.left += told.Phases[p].Tasks
+		ph, spec := &j.phases[p], &told.Phases[p]
+		ph.first, ph.tasks, ph.class, ph.delays = j.left, spec.Tasks, spec.Class, spec.Delays != nil
+		for range in.inputs(p) {
+			ph.reads = true
+		}
+		j.left += spec.Tasks
 	}
 	j.tasks = make([]task, j.left)
 	if a.cfg.Faults.LoseOutput {

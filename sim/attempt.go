@@ -29,6 +29,7 @@ type attempts struct {
 
 // assign offers one slot, and reports whether it was taken.
 func (r *attempts) assign(id sojourn.SlotID) (bool, error) {
+	r.version++
 	a, ok := r.policy.Assign(id)
 	if r.cfg.Hooks.Assigned != nil {
 		r.cfg.Hooks.Assigned(id, a, ok)
@@ -53,14 +54,15 @@ func (r *attempts) check(id sojourn.SlotID, a sojourn.Assignment) (*job, error) 
 		return nil, r.breach("was offered slot %d and assigned slot %d", id, a.Slot)
 	case j == nil:
 		return nil, r.breach("assigned task %v of a job that is not live", a.Task)
-	case p >= len(j.phases) || int64(a.Task.Index) >= int64(j.Phases[p].Tasks):
+	case p >= len(j.phases) || int64(a.Task.Index) >= int64(j.phases[p].tasks):
 		return nil, r.breach("assigned task %v, which does not exist", a.Task)
-	case j.told.Phases[p].Class != s.Class:
-		return nil, r.breach("assigned task %v of class %d to slot %d of class %d", a.Task, j.told.Phases[p].Class, id, s.Class)
-	}
-	for k, n := range j.WaitsFor(p) {
-		if done := j.phases[k].finished; done < n {
-			return nil, r.breach("assigned task %v after %d of %d tasks of phase %d", a.Task, done, n, k)
+	case j.phases[p].class != s.Class:
+		return nil, r.breach("assigned task %v of class %d to slot %d of class %d", a.Task, j.phases[p].class, id, s.Class)
+	case !j.open(p):
+		for k, n := range j.WaitsFor(p) {
+			if done := j.phases[k].finished; done < n {
+				return nil, r.breach("assigned task %v after %d of %d tasks of phase %d", a.Task, done, n, k)
+			}
 		}
 	}
 	t := j.task(a.Task)
@@ -181,14 +183,16 @@ func (r *attempts) finish(id sojourn.SlotID) error {
 	if j.homes != nil {
 		j.homes[j.phases[p].first+int(s.task.Index)] = s.Node
 	}
-	takes := delay(&j.Phases[p], int(s.task.Index))
-	if takes > never.Sub(r.now) {
-		return outOfRange(s)
+	ph, arrived := &j.phases[p], r.now
+	if ph.delays {
+		takes := delay(&j.Phases[p], int(s.task.Index))
+		if takes > never.Sub(r.now) {
+			return outOfRange(s)
+		}
+		arrived = r.now.Add(takes)
 	}
-	arrived := r.now.Add(takes)
 	r.release(s, Finished)
 
-	ph := &j.phases[p]
 	ph.finished++
 	ph.arrived = max(ph.arrived, arrived)
 	j.left--
@@ -198,7 +202,7 @@ func (r *attempts) finish(id sojourn.SlotID) error {
 			r.phaseReady(j, k)
 		}
 	}
-	if ph.finished == j.Phases[p].Tasks {
+	if ph.finished == ph.tasks {
 		if err := r.phaseEnded(j, p); err != nil {
 			return err
 		}

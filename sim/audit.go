@@ -84,7 +84,7 @@ func (a *audit) addClass() {
 
 // class returns the class of a phase, which need not be a class of the cluster.
 func (a *audit) class(j *job, p int) *fluidClass {
-	class := int(j.told.Phases[p].Class)
+	class := int(j.phases[p].class)
 	for class >= len(a.classes) {
 		a.addClass()
 	}
@@ -227,7 +227,7 @@ func (a *audit) beyond(j *job, p int, others time.Duration) time.Duration {
 	if !f.ended || a.b.now.Sub(f.at) <= others {
 		return 0
 	}
-	n := uint64(a.b.tally.classes[j.told.Phases[p].Class].present)
+	n := uint64(a.b.tally.classes[j.phases[p].class].present)
 	late, own := wide.Mul64(n, uint64(a.b.now.Sub(f.at)-others)), wide.Mul64(n-1, uint64(f.longest))
 	if !own.Less(late) {
 		return 0
@@ -275,7 +275,7 @@ func (a *audit) othersWaiting(j *job, p int) time.Duration {
 	var longest time.Duration
 	for i := range a.b.slots {
 		s := &a.b.slots[i]
-		if s.job != nil && !a.b.running.Contains(uint32(i)) && s.Class == j.told.Phases[p].Class &&
+		if s.job != nil && !a.b.running.Contains(uint32(i)) && s.Class == j.phases[p].class &&
 			(s.job != j || int(s.task.Phase) != p) {
 			longest = max(longest, a.b.now.Sub(s.start))
 		}
@@ -326,4 +326,4 @@ func (a *audit) drain() {
 }
 
 // work returns the sum of the true times of a phase, in slot-nanoseconds.
-func (j *job) work(p int) uint64 { return uint64(j.Times[p].Total(j.Phases[p].Tasks)) }
+func (j *job) work(p int) uint64 { return uint64(j.Times[p].Total(j.phases[p].tasks)) }

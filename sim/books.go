@@ -35,12 +35,17 @@ type job struct {
 	fluid   fluidJob
 }
 
-// A phase is the state of a phase of a job.
+// A phase is the state of a phase of a job. First come the parts of its description and of its state that
+// each attempt needs, so that few lines of a cache hold them.
 type phase struct {
 	first    int              // index of its first task in job.tasks
+	tasks    int              // how many tasks it has
 	finished int              // tasks that are finished now
 	pending  int              // tasks that are pending now
 	counted  int              // the ones that tally.startable counts
+	class    sojourn.Class    // as the policy is told
+	reads    bool             // it waits for other phases, and reads their outputs
+	delays   bool             // its outputs take time to arrive
 	ready    bool             // enough tasks of the phases that it waits for finished, at some time
 	ended    bool             // all its tasks were finished, at some time
 	arrived  sojourn.Time     // when the outputs of the finished tasks have arrived at the phases that read them

@@ -29,14 +29,24 @@ type driver struct {
 	admitter  sojourn.Admitter  // nil if the policy is none, or rejected jobs are not offered again
 	supports  sojourn.Features  // of the policy
 
-	now    sojourn.Time // never decreases
-	events uint64       // that the policy observed
-	steps  int          // see stopped
+	now     sojourn.Time // never decreases
+	events  uint64       // that the policy observed
+	version uint64       // of the policy: it changes with events and offers alone, and each adds one
+	wake    answer       // of the waker
+	barren  []uint64     // by class: the version whose seeker named no slot there
+	steps   int          // see stopped
+}
+
+// An answer is what NextWake returned, and the version of the policy that did.
+type answer struct {
+	at      sojourn.Time
+	any     bool
+	version uint64
 }
 
 // newDriver returns the driver of a policy that has observed nothing.
 func newDriver(ctx context.Context, cfg *Config) driver {
-	d := driver{cfg: cfg, ctx: ctx, policy: cfg.Policy, supports: sojourn.Supports(cfg.Policy)}
+	d := driver{cfg: cfg, ctx: ctx, policy: cfg.Policy, supports: sojourn.Supports(cfg.Policy), version: 1}
 	d.seeker, _ = sojourn.As[sojourn.Seeker](cfg.Policy)
 	d.waker, _ = sojourn.As[sojourn.Waker](cfg.Policy)
 	d.promiser, _ = sojourn.As[sojourn.Promiser](cfg.Policy)
@@ -58,12 +68,38 @@ func (d *driver) stopped() error {
 	return nil
 }
 
-func (d *driver) wakeIsDue() bool {
+// nextWake returns when the policy wants to be woken; false if it does not. It asks again only if the answer may
+// have changed: see [sojourn.Waker].
+func (d *driver) nextWake() (sojourn.Time, bool) {
 	if d.waker == nil {
-		return false
+		return 0, false
 	}
-	at, ok := d.waker.NextWake()
+	if d.wake.version != d.version {
+		at, any := d.waker.NextWake()
+		d.wake = answer{at, any, d.version}
+	}
+	return d.wake.at, d.wake.any
+}
+
+func (d *driver) wakeIsDue() bool {
+	at, ok := d.nextWake()
 	return ok && at <= d.now
+}
+
+// seek returns the slot of a class that the seeker wants to be offered; false if it wants none. After such an
+// answer it asks again only if that may have changed: see [sojourn.Seeker].
+func (d *driver) seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	for int(c) >= len(d.barren) {
+		d.barren = append(d.barren, 0)
+	}
+	if d.barren[c] == d.version {
+		return 0, false
+	}
+	id, ok := d.seeker.Seek(c)
+	if !ok {
+		d.barren[c] = d.version
+	}
+	return id, ok
 }
 
 // tell reports an event that the policy must accept.
@@ -77,6 +113,7 @@ func (d *driver) tell(ev sojourn.Event) error {
 // observe reports an event of this instant.
 func (d *driver) observe(ev sojourn.Event) error {
 	ev.At = d.now
+	d.version++
 	err := d.policy.Observe(ev)
 	if err == nil {
 		d.events++

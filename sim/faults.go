@@ -159,7 +159,7 @@ func (f *faults) loseOutputs(id sojourn.NodeID) error {
 
 func (f *faults) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 	ph := &j.phases[p]
-	homes := j.homes[ph.first:][:j.Phases[p].Tasks]
+	homes := j.homes[ph.first:][:ph.tasks]
 	for i, home := range homes {
 		if home == id {
 			homes[i] = 0
@@ -167,7 +167,7 @@ func (f *faults) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 	}
 	needed := false
 	for k := range j.readersOf(p) {
-		needed = needed || j.phases[k].finished < j.Phases[k].Tasks
+		needed = needed || j.phases[k].finished < j.phases[k].tasks
 	}
 	if !needed {
 		return nil

@@ -143,7 +143,7 @@ func (b *books) pending(j *job, p int) {
 		now = ph.pending
 	}
 	task := sojourn.TaskID{Job: j.ID, Phase: uint16(p)}
-	width := b.gangs.widths.Width(j.told.Phases[p].Class)
+	width := b.gangs.widths.Width(ph.class)
 	switch {
 	case now > ph.counted:
 		g := gang.Gang{Task: task, Width: width, Limit: j.told.Phases[p].EstimateOf(0)}
@@ -189,7 +189,7 @@ func (e *engine) offerGangs() error {
 	for _, class := range order {
 		id, ok := e.gangs.FreeSlot(class)
 		if ok && e.seeker != nil {
-			if id, ok = e.seeker.Seek(class); ok && !e.free[class].has(id) {
+			if id, ok = e.seek(class); ok && !e.free[class].has(id) {
 				return e.breach("sought slot %d of class %d, which is not free", id, class)
 			}
 		}

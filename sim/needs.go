@@ -46,7 +46,7 @@ func (j *Job) listReaders() [][]int {
 func (j *job) readersOf(p int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if j.readers == nil {
-			if p+1 < len(j.phases) && j.Phases[p+1].After != sojourn.NoBarrier {
+			if p+1 < len(j.phases) && j.phases[p+1].reads {
 				yield(p + 1)
 			}
 			return
@@ -61,6 +61,9 @@ func (j *job) readersOf(p int) iter.Seq[int] {
 
 // open reports whether enough tasks have finished for the tasks of phase p to start.
 func (j *job) open(p int) bool {
+	if !j.phases[p].reads {
+		return true
+	}
 	for k, n := range j.WaitsFor(p) {
 		if j.phases[k].finished < n {
 			return false
@@ -72,8 +75,11 @@ func (j *job) open(p int) bool {
 // arrival returns when all that phase p reads is there; never if a phase that it reads has not
 // finished.
 func (j *job) arrival(p int) (at sojourn.Time) {
+	if !j.phases[p].reads {
+		return 0
+	}
 	for k := range j.inputs(p) {
-		if j.phases[k].finished < j.Phases[k].Tasks {
+		if j.phases[k].finished < j.phases[k].tasks {
 			return never
 		}
 		at = max(at, j.phases[k].arrived)

@@ -56,7 +56,7 @@ func (e *engine) offerClass(class sojourn.Class) error {
 		return e.offerEach(class)
 	}
 	for {
-		id, ok := e.seeker.Seek(class)
+		id, ok := e.seek(class)
 		if !ok {
 			return nil
 		}

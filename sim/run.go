@@ -139,10 +139,8 @@ func (e *engine) nextInstant() (sojourn.Time, bool) {
 	if e.next != nil {
 		at = min(at, e.next.At)
 	}
-	if e.waker != nil {
-		if wake, ok := e.waker.NextWake(); ok {
-			at = min(at, max(wake, e.now))
-		}
+	if wake, ok := e.nextWake(); ok {
+		at = min(at, max(wake, e.now))
 	}
 	return at, at < never
 }

@@ -57,11 +57,11 @@ func (t *tally) advance(from, to sojourn.Time) {
 // pending recounts the tasks of a phase that are pending and may be started. Tasks of
 // a class without slots do not count.
 func (t *tally) pending(j *job, p int) {
-	class := int(j.told.Phases[p].Class)
+	ph := &j.phases[p]
+	class := int(ph.class)
 	if class >= len(t.classes) {
 		return
 	}
-	ph := &j.phases[p]
 	now := 0
 	if j.open(p) {
 		now = ph.pending
