@@ -134,7 +134,15 @@ func (p *Policy) postpone(j *ledger.Job[jobData], i int) {
 		}
 	}
 	side := &j.Data.sides[i]
-	side.due = side.joined.AddCapped(allowance(side.work, min(int(off.whole()/octave), most), j.Weight()))
+	p.setDue(j, i, side.joined.AddCapped(allowance(side.work, min(int(off.whole()/octave), most), j.Weight())))
+}
+
+// setDue changes when a side is late.
+func (p *Policy) setDue(j *ledger.Job[jobData], i int, due wide.Uint128) {
+	side := &j.Data.sides[i]
+	if side.due = due; side.filed {
+		p.due.Set(j.Side(i).Class(), j.Handle(), key{due, j.Seq()})
+	}
 }
 
 // allowance returns how much a class offers until a job is late of so much work, that may be more by
@@ -163,9 +171,11 @@ func (p *Policy) delay(ev *sojourn.Event, c ledger.Change[jobData]) {
 			}
 		}
 	case sojourn.TaskFailed:
-		side := &j.Data.sides[j.Phase(i).Side()]
+		k := j.Phase(i).Side()
+		side := &j.Data.sides[k]
 		more := allowance(wide.From64(uint64(ev.At-c.Start)), 0, j.Weight())
-		side.joined, side.due = side.joined.AddCapped(more), side.due.AddCapped(more)
+		side.joined = side.joined.AddCapped(more)
+		p.setDue(j, k, side.due.AddCapped(more))
 	}
 }
 
@@ -178,14 +188,18 @@ func waitsFor(spec *sojourn.Job, k, i int) int {
 	return spec.Threshold(k)
 }
 
-// fileDue files a job by when it is late, where it has something to start.
+// fileDue files a job by when it is late, where it has something to start. Most events change neither.
 func (p *Policy) fileDue(j *ledger.Job[jobData]) {
 	for i := range j.NumSides() {
-		if side := j.Side(i); side.Startable() > 0 {
-			p.due.Set(side.Class(), j.Handle(), key{j.Data.sides[i].due, j.Seq()})
-		} else {
-			p.due.Remove(side.Class(), j.Handle())
+		account, side := j.Side(i), &j.Data.sides[i]
+		starts := account.Startable() > 0
+		switch {
+		case starts && !side.filed:
+			p.due.Set(account.Class(), j.Handle(), key{side.due, j.Seq()})
+		case !starts && side.filed:
+			p.due.Remove(account.Class(), j.Handle())
 		}
+		side.filed = starts
 	}
 }
 

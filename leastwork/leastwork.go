@@ -260,9 +260,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	p.remeasure(j, i)
 	p.queue.Update(j)
-	if j.SideOf(class).Startable() == 0 {
-		p.due.Remove(class, j.Handle())
-	}
+	p.fileDue(j)
 	return a, true
 }
 

@@ -23,6 +23,7 @@ type side struct {
 	work   wide.Uint128 // the sum of filed over its phases
 	joined wide.Uint128 // what the clock of the class showed when it joined, and more for attempts that failed
 	due    wide.Uint128 // what the clock shows when it is late, not below joined
+	filed  bool         // it is in Policy.due, under due
 }
 
 // newData returns what is kept of a job that comes.
