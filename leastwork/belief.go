@@ -138,8 +138,8 @@ func (b *belief) offBy(ph *phase) octaves {
 }
 
 // vote takes in the first task of a phase that finishes: how long it took and was told to take, 0
-// if nothing was told. It reports whether jobs are to be judged anew.
-func (b *belief) vote(took, told time.Duration, name string) bool {
+// if nothing was told. It reports for what jobs are to be judged anew.
+func (b *belief) vote(took, told time.Duration, name string) change {
 	y := log(took)
 	n := b.names.find(name)
 	usual := b.usual
@@ -184,10 +184,20 @@ func (b *belief) miss(p predictor, off octaves) {
 	b.off[p] += (off - b.off[p]) / octaves(min(b.votes+caution, memory))
 }
 
-// settle draws the consequences of a vote, and reports whether there are any. All have
+// A change says what of a belief has changed.
+type change uint8
+
+const (
+	nothing change = iota
+	unused         // how far to believe told times, which are not used: no key rests on it
+	untold         // what tasks are thought to take whose times are not told, or not used
+	all            // more than that
+)
+
+// settle draws the consequences of a vote, and reports what has changed by it. All have
 // hysteresis, so that they are rare: jobs are filed anew at each. The mean of few votes moves far
 // at each further one, so that what is usual waits for several times as many as before.
-func (b *belief) settle() bool {
+func (b *belief) settle() change {
 	before := *b
 	if mean := b.sum / octaves(b.votes); b.votes == 1 || b.votes >= settling*b.settled && (mean-b.usual).abs() > octave*3/4 {
 		b.settled = b.votes
@@ -203,8 +213,16 @@ func (b *belief) settle() bool {
 	for b.doubt > exact && b.off[byTold]*4 < doubtEnds[b.doubt-1]*3 {
 		b.doubt--
 	}
-	return b.usual != before.usual || b.useTold != before.useTold || b.useRatio != before.useRatio ||
-		b.useNames != before.useNames || b.doubt != before.doubt
+	told := b.useRatio != before.useRatio || b.doubt != before.doubt
+	switch {
+	case b.useTold != before.useTold || told && b.useTold:
+		return all
+	case b.usual != before.usual || b.useNames != before.useNames:
+		return untold
+	case told:
+		return unused
+	}
+	return nothing
 }
 
 // prefer decides between two ways to predict: the first is taken up when it is off by an eighth

@@ -92,7 +92,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	if c.Job == nil {
 		return nil
 	}
-	changed := false
+	changed := nothing
 	switch ev.Kind {
 	case sojourn.JobArrived:
 		p.enrol(c.Job, 0)
@@ -114,8 +114,8 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	}
 	p.queue.File(&ev, c)
 	p.fileDue(c.Job)
-	if changed {
-		p.refile(c.Job.Spec().Phases[ev.Task.Phase].Class)
+	if changed != nothing {
+		p.refile(c.Job.Spec().Phases[ev.Task.Phase].Class, changed)
 	}
 	return nil
 }
@@ -137,9 +137,9 @@ func (p *Policy) enrol(j *ledger.Job[jobData], ago time.Duration) {
 	}
 }
 
-// report takes in what has become of a task, and says whether all jobs of the class are to be
-// judged anew.
-func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed bool) {
+// report takes in what has become of a task, and says for what the jobs of the class are to be judged
+// anew.
+func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed change) {
 	j, i := c.Job, int(ev.Task.Phase)
 	ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
 	told := spec.EstimateOf(int(ev.Task.Index))
@@ -190,10 +190,15 @@ func (p *Policy) remeasure(j *ledger.Job[jobData], i int) {
 	ph.filed = work
 }
 
-// refile files all jobs anew that have phases of a class, since another thing is believed of it.
-func (p *Policy) refile(c sojourn.Class) {
+// refile files all jobs anew that have phases of a class, since another thing is believed of it. Most changes leave
+// the keys of most jobs as they are; then it looks at their levels alone.
+func (p *Policy) refile(c sojourn.Class, what change) {
 	for j := range p.queue.Ledger.All() {
 		if j.SideOf(c) == nil {
+			continue
+		}
+		if what != all && p.settled(j, c, what) {
+			p.queue.UpdateLevel(j)
 			continue
 		}
 		for i := range j.Data.phases {
@@ -203,6 +208,25 @@ func (p *Policy) refile(c sojourn.Class) {
 		}
 		p.queue.Update(j)
 	}
+}
+
+// settled reports whether the keys of a job are as they were filed, after a change of what is believed of a class
+// that is less than all. What is believed of names changes at any time: keys follow when they are filed anew.
+func (p *Policy) settled(j *ledger.Job[jobData], c sojourn.Class, what change) bool {
+	for i := range j.Data.phases {
+		ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
+		if ph.grows(j.Phase(i)) {
+			return false
+		}
+		if spec.Class != c {
+			continue
+		}
+		b := p.beliefs.of(c)
+		if _, used := b.trusts(ph); used && b.useRatio || !used && (what == untold || j.Spec().Name != "") {
+			return false
+		}
+	}
+	return true
 }
 
 // key returns what a job is ordered by for the slots of one class: the work that it has left

@@ -121,6 +121,19 @@ func (q *Jobs[J, K]) Update(j *ledger.Job[J]) {
 	}
 }
 
+// UpdateLevel updates the levels of j alone. It does what Update does, for less, if the key of j is as it was
+// when j was last filed.
+func (q *Jobs[J, K]) UpdateLevel(j *ledger.Job[J]) {
+	for i := range j.NumSides() {
+		side := j.Side(i)
+		if at, filed := q.ready.Level(side.Class(), j.Handle()); filed {
+			if level := q.order.Level(j, side); level != at {
+				q.ready.move(side.Class(), j.Handle(), level)
+			}
+		}
+	}
+}
+
 // Assign gives a free slot to the first job that has a task for it and may start it. It
 // reports false if there is none. The job keeps its key: use Take if an assignment changes
 // keys.
