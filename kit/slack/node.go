@@ -114,23 +114,25 @@ func (n *node[T]) push() {
 	n.wait = line{}
 }
 
-// open passes on the lines that wait in n and above.
-func (n *node[T]) open() {
-	if n.parent != nil {
-		n.parent.open()
+// waiting returns the sum of the lines that wait in n and above.
+func (n *node[T]) waiting() (sum line) {
+	for ; n != nil; n = n.parent {
+		sum = sum.add(n.wait)
 	}
-	n.push()
+	return sum
 }
 
-// tallyUp calls tally for n and all nodes above. No line may wait in them.
+// tallyUp calls tally for n and all nodes above.
 func (n *node[T]) tallyUp() {
 	for ; n != nil; n = n.parent {
 		n.tally()
 	}
 }
 
-// tally recomputes what n knows about the items below. No line may wait in n.
+// tally recomputes what n knows about the items below.
 func (n *node[T]) tally() {
+	wait := n.wait
+	n.wait = line{}
 	n.weight, n.ranks, n.work, n.least, n.low = wide.Uint128{}, 0, 0, nil, nil
 	n.up, n.down = forever, forever
 	switch {
@@ -175,6 +177,7 @@ func (n *node[T]) tally() {
 			}
 		}
 	}
+	n.add(wait)
 }
 
 // rankUp brings ranks up to date in n and all nodes above, after the rank of an item in n has

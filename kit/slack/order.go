@@ -68,19 +68,21 @@ func (o *order[T]) last() *Item[T] {
 
 // A spot is where a key belongs.
 type spot[T any] struct {
-	leaf   *node[T]     // no line waits in it or above; nil if the order is empty
+	leaf   *node[T]     // nil if the order is empty
 	i      int          // index in leaf
+	wait   line         // the lines that wait in leaf and above
 	weight wide.Uint128 // sum of the weights of all items before the key
 }
 
-// pred returns the last item before a key that is not in the order, or nil. It is in the same leaf,
-// since the first key of a leaf is at most any other that belongs there, but in the first
-// leaf of all. No line waits above it.
-func (p spot[T]) pred() *Item[T] {
+// pred returns the last item before a key that is not in the order, and its value, or nil. It is
+// in the same leaf, since the first key of a leaf is at most any other that belongs there, but in
+// the first leaf of all.
+func (p spot[T]) pred() (it *Item[T], value num) {
 	if p.i == 0 {
-		return nil
+		return nil, num{}
 	}
-	return p.leaf.items[p.i-1]
+	it = p.leaf.items[p.i-1]
+	return it, it.s.add(p.wait.at(it.tag))
 }
 
 // insert adds an item with its value at its spot.
@@ -90,7 +92,7 @@ func (o *order[T]) insert(it *Item[T], value num, at spot[T]) {
 		leaf = o.node(true)
 		o.root = leaf
 	}
-	it.s, it.leaf = value, leaf
+	it.s, it.leaf = value.sub(at.wait.at(it.tag)), leaf
 	leaf.items = slices.Insert(leaf.items, at.i, it)
 	o.n++
 	o.split(leaf, it)
@@ -108,10 +110,9 @@ func (o *order[T]) remove(it *Item[T], l line) {
 	o.join(leaf)
 }
 
-// addAhead adds a line to the values of all items before this one. No line waits in its leaf or
-// above afterwards. The caller must call tallyUp for the leaf.
+// addAhead adds a line to the values of all items before this one. The caller must call tallyUp for
+// the leaf.
 func (it *Item[T]) addAhead(l line) {
-	it.leaf.open()
 	for _, other := range it.leaf.items {
 		if other == it {
 			break
@@ -125,7 +126,6 @@ func (it *Item[T]) addAhead(l line) {
 
 // update records that the state of an item has changed.
 func (o *order[T]) update(it *Item[T]) {
-	it.leaf.open()
 	for n := it.leaf; n != nil; n = n.parent {
 		old := n.known
 		if n.tally(); n.known == old {
@@ -136,11 +136,7 @@ func (o *order[T]) update(it *Item[T]) {
 
 // value returns S of an item.
 func (o *order[T]) value(it *Item[T]) num {
-	s := it.s
-	for n := it.leaf; n != nil; n = n.parent {
-		s = s.add(n.wait.at(it.tag))
-	}
-	return s
+	return it.s.add(it.leaf.waiting().at(it.tag))
 }
 
 // addBefore adds a line to the values of all items before k, and returns the spot of k. The
@@ -150,7 +146,7 @@ func (o *order[T]) addBefore(k key, l line) (at spot[T]) {
 	if n == nil {
 		return at
 	}
-	for n.push(); n.kids != nil; n.push() {
+	for at.wait = n.wait; n.kids != nil; at.wait = at.wait.add(n.wait) {
 		i := n.below(k)
 		for _, kid := range n.kids[:i] {
 			kid.add(l)
@@ -182,13 +178,23 @@ func (o *order[T]) leastCompletable(base num) *Item[T] {
 	}
 	it := o.root.least
 	for it != nil {
-		guard, value := o.guard(it)
-		if guard == nil || !value.sub(base).less(work(it.work)) {
+		guard, ok := o.endangered(it, base, work(it.work))
+		if !ok {
 			break
 		}
 		it = o.leastUpTo(guard)
 	}
 	return it
+}
+
+// endangered returns the guard of an item if its value minus base is below need. It reports false
+// if that is not so or there is no guard.
+func (o *order[T]) endangered(it *Item[T], base, need num) (*Item[T], bool) {
+	if o.root.low == nil || !o.root.lowest.sub(base).less(need) {
+		return nil, false // nobody is, before the item or behind it
+	}
+	guard, value := o.guard(it)
+	return guard, guard != nil && value.sub(base).less(need)
 }
 
 // leastUpTo returns the ready item with the least work among the items up to this one,
@@ -213,18 +219,25 @@ func (o *order[T]) leastUpTo(it *Item[T]) (least *Item[T]) {
 // guard returns the item with the least value among the items before it that constrain
 // others, among equals the first, and that value; nil if there is none.
 func (o *order[T]) guard(it *Item[T]) (least *Item[T], value num) {
-	it.leaf.open() // lines that wait above could change which value is the least
+	wait := it.leaf.waiting() // it could change which value is the least
 	for _, other := range it.leaf.items {
 		if other == it {
 			break
 		}
-		if other.constrains() && (least == nil || other.s.less(value)) {
-			least, value = other, other.s
+		if other.constrains() {
+			if s := other.s.add(wait.at(other.tag)); least == nil || s.less(value) {
+				least, value = other, s
+			}
 		}
 	}
-	for n := range it.leaf.ahead {
-		if n.low != nil && (least == nil || !value.less(n.lowest)) {
-			least, value = n.low, n.lowest // it is before what was the least so far
+	for n := it.leaf; n.parent != nil; n = n.parent {
+		wait = wait.add(n.wait.neg())
+		for i := slices.Index(n.parent.kids, n) - 1; i >= 0; i-- {
+			if kid := n.parent.kids[i]; kid.low != nil {
+				if s := kid.lowest.add(wait.at(kid.tag)); least == nil || !value.less(s) {
+					least, value = kid.low, s // it is before what was the least so far
+				}
+			}
 		}
 	}
 	return least, value

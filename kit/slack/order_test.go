@@ -234,16 +234,16 @@ func TestOrderAgainstList(t *testing.T) {
 				k := newKey()
 				at := o.addBefore(k, line{})
 				at.leaf.tallyUp()
-				pred, weight := at.pred(), at.weight
+				pred, value := at.pred()
 				var want wide.Uint128
-				var wantPred *Item[int]
+				var wantPred listed
 				for _, e := range l {
 					if e.it.key.less(k) {
-						wantPred, want = e.it, want.Add(wide.From64(e.it.weight))
+						wantPred, want = *e, want.Add(wide.From64(e.it.weight))
 					}
 				}
-				if pred != wantPred || weight != want {
-					t.Fatalf("the spot of %v is after %v, %v, want %v, %v", k, pred, weight, wantPred, want)
+				if (listed{pred, value}) != wantPred || at.weight != want {
+					t.Fatalf("the spot of %v is after %v with %v, %v, want %v, %v", k, pred, value, at.weight, wantPred, want)
 				}
 				i = slices.IndexFunc(l, func(e *listed) bool { return e.it.state == Ready })
 				for _, rank := range []uint64{1, 2, 1 << 63} {

@@ -57,8 +57,7 @@ func (s *System[T]) Guard(it *Item[T]) (*Item[T], bool) {
 // arrived. That is, none of the items j ahead of it that are not drained is late,
 // and s_j >= w for all of them.
 func (s *System[T]) Completable(it *Item[T]) bool {
-	guard, ok := s.Guard(it)
-	return !ok || !guard.Late() && !s.slack(guard).less(work(it.work))
+	return s.spares(it, work(it.work))
 }
 
 // Protected reports whether no item that goes before this one in V and has
@@ -66,8 +65,20 @@ func (s *System[T]) Completable(it *Item[T]) bool {
 // not drained is late, and s_j >= 0 for all of them. A task that jumps the queue
 // must wait for this.
 func (s *System[T]) Protected(it *Item[T]) bool {
-	guard, ok := s.Guard(it)
-	return !ok || !guard.Late() && !s.slack(guard).isNegative()
+	return s.spares(it, num{})
+}
+
+// spares reports whether none of the items before this one that are not drained is late or has a
+// slack below need.
+func (s *System[T]) spares(it *Item[T], need num) bool {
+	if s.late.guard(it) != nil {
+		return false
+	}
+	if it.Late() {
+		return true
+	}
+	_, endangered := s.v.endangered(it, s.base, need)
+	return !endangered
 }
 
 // Slack returns s of the item in slot-nanoseconds, equation (6), rounded to a

@@ -78,9 +78,9 @@ func (s *System[T]) move(it *Item[T], was, left uint64, tag vclock.Tag) {
 //	s_i - s_{i-1} = (phi_i + ... + phi_m) (F_i - F_{i-1}) - w_i.
 func (s *System[T]) insert(it *Item[T], at spot[T]) {
 	var value num
-	if pred := at.pred(); pred != nil {
+	if pred, before := at.pred(); pred != nil {
 		behind := s.clock.Weight().Sub(at.weight)
-		value = pred.s.add(fromWide(it.tag.Sub(pred.tag)).timesWide(behind))
+		value = before.add(fromWide(it.tag.Sub(pred.tag)).timesWide(behind))
 	} else {
 		g, carry := s.clock.State()
 		value = fromWide(it.tag.Sub(g)).timesWide(s.clock.Weight()).sub(fromWide(carry)).sub(s.late.work).add(s.base)

@@ -46,6 +46,7 @@ func (n *node[T]) size() int { return len(n.kids) + len(n.items) }
 func (o *order[T]) split(n *node[T], added *Item[T]) {
 	last := n.size() > fanout && o.last() == added
 	for ; n != nil && n.size() > fanout; n = n.parent {
+		n.push()
 		from := n.size() / 2
 		if last {
 			from = n.size() - 1
@@ -86,8 +87,7 @@ func (n *node[T]) take(other *node[T], i int) {
 }
 
 // join updates n, which has lost an item, and all nodes above. On the way it
-// unites nodes that have little below them with a neighbour. No line may wait in
-// n or above.
+// unites nodes that have little below them with a neighbour.
 func (o *order[T]) join(n *node[T]) {
 	for parent := n.parent; parent != nil; n, parent = parent, parent.parent {
 		kids := parent.kids
@@ -112,6 +112,7 @@ func (o *order[T]) join(n *node[T]) {
 	n.tally()
 	for o.root != nil && o.root.kids != nil && len(o.root.kids) < 2 {
 		old := o.root
+		old.push()
 		o.root = nil
 		for _, kid := range old.kids {
 			o.root, kid.parent = kid, nil
