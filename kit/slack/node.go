@@ -133,51 +133,101 @@ func (n *node[T]) tallyUp() {
 func (n *node[T]) tally() {
 	wait := n.wait
 	n.wait = line{}
-	n.weight, n.ranks, n.work, n.least, n.low = wide.Uint128{}, 0, 0, nil, nil
-	n.up, n.down = forever, forever
-	switch {
-	case len(n.kids) > 0:
-		n.from = n.kids[0].from
-		for _, kid := range n.kids {
-			n.weight = n.weight.Add(kid.weight)
-			n.ranks |= kid.ranks
-			if kid.least != nil && (n.least == nil || kid.work < n.work) {
-				n.least, n.work = kid.least, kid.work
-			}
-			if kid.low == nil {
-				continue
-			}
-			n.up, n.down = min(n.up, kid.up), min(n.down, kid.down)
-			if n.low == nil || kid.lowest.less(n.lowest) {
-				n.low, n.tag, n.lowest = kid.low, kid.tag, kid.lowest
-			}
+	if n.kids != nil {
+		n.tallyKids()
+	} else {
+		n.tallyItems()
+	}
+	n.add(wait)
+}
+
+// tallyKids and tallyItems do so without the line that waits in n. The compiler keeps sums in
+// registers if they are variables.
+func (n *node[T]) tallyKids() {
+	var (
+		weight     wide.Uint128
+		ranks      uint64
+		least, low *node[T]
+		up, down   = uint64(forever), uint64(forever)
+	)
+	for _, kid := range n.kids {
+		weight = weight.Add(kid.weight)
+		ranks |= kid.ranks
+		if kid.least != nil && (least == nil || kid.work < least.work) {
+			least = kid
 		}
-		for _, kid := range n.kids {
-			if kid.low != nil && kid.low != n.low {
-				n.compare(kid.lowest, kid.tag)
-			}
-		}
-	case len(n.items) > 0:
-		n.from = n.items[0].key
-		for _, it := range n.items {
-			n.weight = n.weight.Add(wide.From64(it.weight))
-			if it.state == Ready {
-				n.ranks |= it.rank
-				if n.least == nil || it.work < n.work {
-					n.least, n.work = it, it.work
-				}
-			}
-			if it.constrains() && (n.low == nil || it.s.less(n.lowest)) {
-				n.low, n.tag, n.lowest = it, it.tag, it.s
-			}
-		}
-		for _, it := range n.items {
-			if it.constrains() && it != n.low {
-				n.compare(it.s, it.tag)
+		if kid.low != nil {
+			up, down = min(up, kid.up), min(down, kid.down)
+			if low == nil || kid.lowest.less(low.lowest) {
+				low = kid
 			}
 		}
 	}
-	n.add(wait)
+	n.weight, n.ranks, n.up, n.down = weight, ranks, up, down
+	n.least, n.work, n.low = nil, 0, nil
+	if len(n.kids) > 0 {
+		n.from = n.kids[0].from
+	}
+	if least != nil {
+		n.least, n.work = least.least, least.work
+	}
+	if low == nil {
+		return
+	}
+	n.low, n.tag, n.lowest = low.low, low.tag, low.lowest
+	for _, kid := range n.kids {
+		if kid.low != nil && kid.tag != low.tag {
+			n.compare(&kid.lowest, &kid.tag)
+		}
+	}
+}
+
+func (n *node[T]) tallyItems() {
+	var (
+		weight     wide.Uint128
+		ranks      uint64
+		least, low *Item[T]
+	)
+	for _, it := range n.items {
+		weight = weight.Add(wide.From64(it.weight))
+		if it.state == Ready {
+			ranks |= it.rank
+			if least == nil || it.work < least.work {
+				least = it
+			}
+		}
+		if it.constrains() && (low == nil || it.s.less(low.s)) {
+			low = it
+		}
+	}
+	n.weight, n.ranks, n.up, n.down = weight, ranks, forever, forever
+	n.least, n.work, n.low = least, 0, low
+	if len(n.items) > 0 {
+		n.from = n.items[0].key
+	}
+	if least != nil {
+		n.work = least.work
+	}
+	if low == nil {
+		return
+	}
+	n.tag, n.lowest = low.tag, low.s
+	for _, it := range n.items {
+		if it.constrains() && it.tag != low.tag {
+			n.compare(&it.s, &it.tag)
+		}
+	}
+}
+
+// compare limits up and down so that an item with this value and another tag than low does not
+// become low.
+func (n *node[T]) compare(value *num, tag *vclock.Tag) {
+	gap := value.sub(n.lowest) // not negative
+	if tag.Less(n.tag) {       // it is before low, so it becomes low even if the values are equal
+		n.up = quotient(gap.sub(num{lo: 1}), n.tag.Sub(*tag), n.up)
+	} else {
+		n.down = quotient(gap, tag.Sub(n.tag), n.down)
+	}
 }
 
 // rankUp brings ranks up to date in n and all nodes above, after the rank of an item in n has
@@ -197,18 +247,6 @@ func (n *node[T]) rankUp() {
 			return
 		}
 		n.ranks = ranks
-	}
-}
-
-// compare limits up and down so that the item with this value and tag, which is not
-// low, does not become low.
-func (n *node[T]) compare(value num, tag vclock.Tag) {
-	gap := value.sub(n.lowest) // not negative
-	switch {
-	case tag.Less(n.tag): // it is before low, so it becomes low even if the values are equal
-		n.up = quotient(gap.sub(num{lo: 1}), n.tag.Sub(tag), n.up)
-	case n.tag.Less(tag):
-		n.down = quotient(gap, tag.Sub(n.tag), n.down)
 	}
 }
 

@@ -77,29 +77,27 @@ func (x num) unsigned(w uint64) num {
 	return x.times(int64(w)).add(num{x.mid, x.lo, 0})
 }
 
-// quotient returns x/y rounded down, or one less, but at most limit. x is not
-// negative, and y is not 0. It divides by the upper 64 bits of y, rounded up.
+// quotient returns x/y rounded down, or one less, but at most limit. x is not negative, y is not 0,
+// and limit is below 2^63. It divides by the upper 64 bits of y, rounded up.
 func quotient(x num, y wide.Uint192, limit uint64) uint64 {
-	var over uint64 // the digit of x above hi
+	c0, lo := bits.Mul64(y.Lo, limit)
+	c1, mid := bits.Mul64(y.Mid, limit)
+	over, hi := bits.Mul64(y.Hi, limit)
+	mid, carry := bits.Add64(mid, c0, 0)
+	hi, carry = bits.Add64(hi, c1, carry)
+	if over|carry|hi>>63 == 0 && !x.less(num{hi, mid, lo}) {
+		return limit // as for most pairs
+	}
+	over = 0 // the digit of x above hi; x/y is below limit
 	for y.Hi == 0 {
-		if over != 0 {
-			return limit // x/y is above 2^64
-		}
 		over, x.hi, x.mid, x.lo = x.hi, x.mid, x.lo, 0
 		y.Hi, y.Mid, y.Lo = y.Mid, y.Lo, 0
 	}
-	n := uint(bits.LeadingZeros64(y.Hi))
-	if over>>(64-n) != 0 {
-		return limit
+	n := bits.LeadingZeros64(y.Hi) & 63
+	by := y.Hi<<n | y.Mid>>1>>(63-n)
+	if by++; by == 0 { // 2^64
+		return over<<n | x.hi>>1>>(63-n)
 	}
-	hi, lo := over<<n|x.hi>>(64-n), x.hi<<n|x.mid>>(64-n)
-	by := (y.Hi<<n | y.Mid>>(64-n)) + 1
-	if by == 0 { // 2^64
-		return min(hi, limit)
-	}
-	if most, least := bits.Mul64(by, limit); hi > most || hi == most && lo >= least {
-		return limit
-	}
-	q, _ := bits.Div64(hi, lo, by)
+	q, _ := bits.Div64(over<<n|x.hi>>1>>(63-n), x.hi<<n|x.mid>>1>>(63-n), by)
 	return q
 }
