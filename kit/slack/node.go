@@ -7,20 +7,19 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
 
-// A node has items or other nodes below it, in order.
+// A node has items or other nodes below it, in order. What a look at the nodes below reads comes first:
+// it takes three lines of the cache.
 type node[T any] struct {
+	wait line // to be added to the values of all items below; lowest, up and down include it
+	known[T]
+
 	parent *node[T]
 	kids   []*node[T] // nil in a leaf
 	items  []*Item[T] // nil in others
-
-	wait line // to be added to the values of all items below; lowest, up and down include it
-
-	known[T]
 }
 
 // What a node knows about the items below it.
 type known[T any] struct {
-	from   key          // the least key
 	weight wide.Uint128 // sum of the weights
 	ranks  uint64       // bits of the ranks of the ready items
 	work   uint64       // the work of least, kept here because least lies elsewhere in memory
@@ -32,6 +31,8 @@ type known[T any] struct {
 	// Invariant: low stays right, here and in all nodes below, as long as no more heat
 	// than up is added to all items, and no more than down is removed.
 	up, down uint64
+
+	from key // the least key
 }
 
 const (
