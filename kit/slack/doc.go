@@ -130,14 +130,16 @@
 // has the least s. With n jobs in V:
 //
 //	Advance, SetRunning           constant; O(log n) for each virtual completion
-//	Arrive, Serve, SetWork, Revise, Finish, SetState, Guard, Completable, Protected
+//	Arrive, Serve, SetWork, Revise, Finish, SetState, Guard
 //	                              O(log n), and amortised O(log^2 n) where the heat
 //	                              changes which job has the least slack
 //	First, FirstRanked, Slack     O(log n); Slack of a late job: their number
-//	LeastCompletable              constant if nothing has changed; else that of Guard for each
-//	                              job that it looks at: the one with the least w of all; if
+//	LeastCompletable              constant if nothing has changed; else that of Completable for
+//	                              each job that it looks at: the one with the least w of all; if
 //	                              that is not completable, the one with the least w of those
 //	                              up to its guard; and so on
+//	Completable, Protected        constant if the least slack in V, which the root knows, is enough;
+//	                              else that of Guard
 //
 // Late jobs are in a heap of their own. Memory is that of the greatest number of jobs there were at
 // one time.
