@@ -323,3 +323,38 @@ func TestNodesAreFull(t *testing.T) {
 		t.Errorf("out of order: %d leaves, want at most %d", got, items/room)
 	}
 }
+
+// A line that waits in the root is not lost when the root goes because it has one node below it.
+func TestRootPassesOn(t *testing.T) {
+	var o order[int]
+	var items []*Item[int]
+	for i := range uint64(3 * fanout * fanout) {
+		it := &Item[int]{weight: 1, state: Ready}
+		it.tag, it.seq = wide.Uint192{Lo: i}, i
+		o.insert(it, num{lo: i}, o.addBefore(it.key, line{}))
+		items = append(items, it)
+	}
+	for by := uint64(0); len(items) > 1; items = items[:len(items)-1] {
+		o.root.add(line{1, num{lo: 5}})
+		by++
+		o.remove(items[len(items)-1], line{})
+		for i, it := range items[:len(items)-1] {
+			if got, want := o.value(it), (num{lo: uint64(i) + by*(uint64(i)+5)}); got != want {
+				t.Fatalf("%d items: item %d has %v, want %v", len(items)-1, i, got, want)
+			}
+		}
+	}
+}
+
+// Heat that makes an item before the lowest equal to it makes it the lowest, although as much heat is the
+// limit of another one.
+func TestHeatToATie(t *testing.T) {
+	n := &node[int]{}
+	for i, s := range []uint64{50, 20, 0} { // at F = 10, 20, 30
+		n.items = append(n.items, &Item[int]{key: key{tag: wide.Uint192{Lo: 10 * uint64(i+1)}}, state: Ready, place: place[int]{s: num{lo: s}}})
+	}
+	n.tally() // the first allows heat 2, after which the others have 60
+	if n.add(line{h: 2}); n.low != n.items[1] {
+		t.Errorf("the lowest has F = %v, want 20", n.low.tag)
+	}
+}
