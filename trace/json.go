@@ -23,7 +23,7 @@ type cursor struct {
 // newCursor returns a cursor on the only value of data, or at a fault.
 func newCursor(data []byte) *cursor {
 	c := &cursor{data: data, fault: checkUTF8(data)}
-	if c.fault == nil && !json.Valid(data) {
+	if c.fault == nil && !isJSON(data) {
 		c.fault = syntaxFault(data)
 	}
 	if c.fault == nil {
@@ -64,7 +64,7 @@ func (c *cursor) peek() byte {
 
 // want reports whether the value at the cursor is of a kind, which its first
 // byte tells, and fails if it is not. After a fault it is of no kind.
-func (c *cursor) want(kind string) bool {
+func (c *cursor) want(kind kind) bool {
 	if c.fault != nil {
 		return false
 	}
@@ -72,18 +72,28 @@ func (c *cursor) want(kind string) bool {
 	if found != kind {
 		c.fail(c.pos, "want %s, found %s", kind, found)
 	}
-	return c.fault == nil
+	return found == kind
 }
 
+// A kind is a kind of JSON value.
+type kind uint8
+
 const (
-	kindObject = "an object"
-	kindList   = "a list"
-	kindString = "a string"
-	kindNumber = "a number"
+	kindNumber kind = iota
+	kindObject
+	kindList
+	kindString
+	kindTrue
+	kindFalse
+	kindNull
 )
 
+func (k kind) String() string {
+	return [...]string{"a number", "an object", "a list", "a string", "true", "false", "null"}[k]
+}
+
 // kindOf returns the kind of the JSON value that starts with b.
-func kindOf(b byte) string {
+func kindOf(b byte) kind {
 	switch b {
 	case '{':
 		return kindObject
@@ -92,11 +102,11 @@ func kindOf(b byte) string {
 	case '"':
 		return kindString
 	case 't':
-		return "true"
+		return kindTrue
 	case 'f':
-		return "false"
+		return kindFalse
 	case 'n':
-		return "null"
+		return kindNull
 	}
 	return kindNumber
 }
@@ -182,11 +192,8 @@ func (c *cursor) text() []byte {
 	}
 	start := c.pos
 	escaped := false
-	for c.pos++; c.data[c.pos] != '"'; c.pos++ {
-		if c.data[c.pos] == '\\' {
-			escaped = true
-			c.pos++
-		}
+	for c.pos = plain(c.data, c.pos+1); c.data[c.pos] != '"'; c.pos = plain(c.data, c.pos+2) {
+		escaped = true // by the backslash at pos
 	}
 	c.pos++
 	if !escaped {

@@ -48,12 +48,25 @@ func (n *nesting) next(b byte, limits *Limits) string {
 	return ""
 }
 
+// skip returns the first place from i on at which the limits or the end of a value may be.
+func (n *nesting) skip(text []byte, i int, limits *Limits) int {
+	if n.inString && !n.escaped {
+		end := plain(text[:min(len(text), i+max(limits.String-n.length, 0))], i)
+		n.length += end - i
+		return end
+	}
+	for !n.inString && i < len(text) && text[i] != '"' && text[i]|0x20 != '{' && text[i]|0x20 != '}' {
+		i++
+	}
+	return i
+}
+
 // checkNesting returns the first fault of text against the limits of depth and
 // strings, or nil.
 func checkNesting(text []byte, limits *Limits) *fault {
 	var n nesting
-	for i, b := range text {
-		if reason := n.next(b, limits); reason != "" {
+	for i := n.skip(text, 0, limits); i < len(text); i = n.skip(text, i+1, limits) {
+		if reason := n.next(text[i], limits); reason != "" {
 			return &fault{i, reason}
 		}
 	}
@@ -82,7 +95,7 @@ func (o *objects) read() ([]byte, error) {
 	var n nesting
 	o.buf = o.buf[:0]
 	for {
-		b, err := o.src.ReadByte()
+		_, err := o.src.Peek(1)
 		if err == io.EOF {
 			if len(o.buf) == 0 {
 				return nil, io.EOF
@@ -92,30 +105,61 @@ func (o *objects) read() ([]byte, error) {
 		if err != nil {
 			return nil, o.in.fail(err, o.next.line, o.next.column)
 		}
-		line, column := o.next.line, o.next.column
-		if o.next.column++; b == '\n' {
-			o.next.line, o.next.column = line+1, 1
-		}
+		text, _ := o.src.Peek(o.src.Buffered())
 		if len(o.buf) == 0 {
-			if b == ' ' || b == '\t' || b == '\n' || b == '\r' {
+			if i := blanks(text, 0); i > 0 {
+				o.pass(text[:i])
 				continue
 			}
-			o.line, o.column = line, column
-			if b != '{' {
-				return nil, &Error{o.in.file, line, column, fmt.Sprintf("want a JSON object, found %q", b)}
+			o.line, o.column = o.next.line, o.next.column
+			if text[0] != '{' {
+				return nil, o.fail(fmt.Sprintf("want a JSON object, found %q", text[0]))
 			}
 		}
-		if len(o.buf) == o.in.limits.Line {
-			return nil, &Error{o.in.file, line, column, fmt.Sprintf("object is longer than %d bytes", len(o.buf))}
+		most := o.in.limits.Line - len(o.buf)
+		if most <= 0 {
+			return nil, o.fail(fmt.Sprintf("object is longer than %d bytes", len(o.buf)))
 		}
-		o.buf = append(o.buf, b)
-		if reason := n.next(b, &o.in.limits); reason != "" {
-			return nil, &Error{o.in.file, line, column, reason}
+		size, end, reason := n.object(text[:min(len(text), most)], &o.in.limits)
+		o.buf = append(o.buf, text[:size]...)
+		o.pass(text[:size])
+		if reason != "" {
+			return nil, o.fail(reason)
 		}
-		if !n.inString && n.depth == 0 || n.inString && b == '\n' { // a string holds no line end
+		if end {
 			return o.buf, nil
 		}
 	}
+}
+
+// object returns how much of text, which continues an object, belongs to it, and whether it ends there.
+// If it exceeds a limit, it returns the bytes before that place, and which limit it is.
+func (n *nesting) object(text []byte, limits *Limits) (size int, end bool, reason string) {
+	for i := n.skip(text, 0, limits); i < len(text); i = n.skip(text, i+1, limits) {
+		if reason := n.next(text[i], limits); reason != "" {
+			return i, false, reason
+		}
+		if !n.inString && n.depth == 0 || n.inString && text[i] == '\n' { // a string holds no line end
+			return i + 1, true, ""
+		}
+	}
+	return len(text), false, ""
+}
+
+// pass moves behind the next bytes.
+func (o *objects) pass(text []byte) {
+	o.src.Discard(len(text))
+	if last := bytes.LastIndexByte(text, '\n'); last >= 0 {
+		o.next.line += bytes.Count(text, []byte("\n"))
+		o.next.column = len(text) - last
+	} else {
+		o.next.column += len(text)
+	}
+}
+
+// fail returns an error at the next byte.
+func (o *objects) fail(reason string) *Error {
+	return &Error{o.in.file, o.next.line, o.next.column, reason}
 }
 
 // place returns the line and column of an offset in the latest object.

@@ -12,6 +12,9 @@ import (
 // through floating point. reason is not empty if the number is negative or does
 // not fit.
 func parseSeconds(number []byte) (d time.Duration, reason string) {
+	if d, ok := shortSeconds(number); ok {
+		return d, ""
+	}
 	mantissa, exponent := number, int64(0)
 	if i := bytes.IndexAny(number, "eE"); i >= 0 {
 		mantissa, exponent = number[:i], parseExponent(number[i+1:])
@@ -71,6 +74,33 @@ func parseSeconds(number []byte) (d time.Duration, reason string) {
 		return 0, outOfRange
 	}
 	return time.Duration(ns), ""
+}
+
+// shortSeconds returns the time that a number of seconds denotes if it is plain: at most nine
+// digits, which a point and one to nine digits may follow.
+func shortSeconds(number []byte) (time.Duration, bool) {
+	n, whole := int64(0), -1
+	for i, b := range number {
+		switch {
+		case b-'0' <= 9:
+			n = n*10 + int64(b-'0') // below 10^18 if the number is plain
+		case b == '.' && whole < 0:
+			whole = i
+		default:
+			return 0, false
+		}
+	}
+	fraction := len(number) - whole - 1
+	if whole < 0 {
+		whole, fraction = len(number), 0
+	} else if fraction == 0 {
+		return 0, false
+	}
+	if whole == 0 || whole > 9 || fraction > 9 {
+		return 0, false
+	}
+	units := [...]int64{1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1}
+	return time.Duration(n * units[fraction]), true
 }
 
 // isDecimal reports whether text is digits, behind which may be a point and more digits.
