@@ -56,9 +56,7 @@ func (c *cursor) fail(off int, format string, args ...any) {
 // peek moves to the next byte that is not white space, and returns it. It stays
 // within a value that is known to be complete.
 func (c *cursor) peek() byte {
-	for c.data[c.pos] == ' ' || c.data[c.pos] == '\t' || c.data[c.pos] == '\n' || c.data[c.pos] == '\r' {
-		c.pos++
-	}
+	c.pos = blanks(c.data, c.pos)
 	return c.data[c.pos]
 }
 
@@ -211,16 +209,17 @@ func (c *cursor) number() []byte {
 	if !c.want(kindNumber) {
 		return nil
 	}
-	start := c.pos
-	for c.pos < len(c.data) {
-		switch b := c.data[c.pos]; {
-		case '0' <= b && b <= '9', b == '-', b == '+', b == '.', b == 'e', b == 'E':
-			c.pos++
-			continue
-		}
-		break
+	start, end := c.pos, c.pos+1
+	for end < len(c.data) && inNumber(c.data[end]) {
+		end++
 	}
-	return c.data[start:c.pos]
+	c.pos = end
+	return c.data[start:end]
+}
+
+// inNumber reports whether a byte may be part of a number.
+func inNumber(b byte) bool {
+	return b-'0' <= 9 || b == '.' || b == 'e' || b == 'E' || b == '-' || b == '+'
 }
 
 // integer reads an integer in a range. It is written in digits alone.
@@ -230,8 +229,8 @@ func (c *cursor) integer(low, high uint64) uint64 {
 	if c.fault != nil {
 		return 0
 	}
-	n, err := strconv.ParseUint(string(text), 10, 64)
-	if err != nil || n < low || n > high {
+	n, ok := parseUint(text)
+	if !ok || n < low || n > high {
 		c.fail(off, "want an integer from %d to %d, found %s", low, high, brief(text))
 		return 0
 	}

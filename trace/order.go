@@ -45,7 +45,8 @@ func (q *queue) add(file string, h held) bool {
 // leave releases the job that arrives first.
 func (q *queue) leave() bool {
 	j := q.held[0].job
-	q.held = slices.Delete(q.held, 0, 1)
+	q.held[0].job = nil
+	q.held = q.held[1:] // the others move when an insertion needs room
 	if q.n == 0 {
 		q.first = j.At
 	}

@@ -103,6 +103,22 @@ func shortSeconds(number []byte) (time.Duration, bool) {
 	return time.Duration(n * units[fraction]), true
 }
 
+// parseUint returns the number that digits denote, as strconv.ParseUint does; false if text is
+// not digits alone or the number is out of range.
+func parseUint(text []byte) (n uint64, ok bool) {
+	if len(text) > 19 { // 20 digits may be out of range
+		n, err := strconv.ParseUint(string(text), 10, 64)
+		return n, err == nil
+	}
+	for _, b := range text {
+		if b-'0' > 9 {
+			return 0, false
+		}
+		n = n*10 + uint64(b-'0')
+	}
+	return n, len(text) > 0
+}
+
 // isDecimal reports whether text is digits, behind which may be a point and more digits.
 func isDecimal(text []byte) bool {
 	digits, point := 0, false

@@ -118,19 +118,19 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 		n      int
 	)
 	for i := 0; i < len(line); {
-		end := i
-		for end < len(line) && !isSpace(line[end]) {
-			end++
-		}
-		if end == i {
+		if isSpace(line[i]) {
 			i++
 			continue
+		}
+		end := i + 1
+		for end < len(line) && !isSpace(line[end]) {
+			end++
 		}
 		if n == swfFields {
 			return r, faultf(i, "more than %d fields", swfFields)
 		}
 		field := line[i:end]
-		if !isDecimal(bytes.TrimPrefix(field, []byte("-"))) {
+		if field[0] == '-' && !isDecimal(field[1:]) || field[0] != '-' && !isDecimal(field) {
 			return r, faultf(i, "want a number, found %q", brief(field))
 		}
 		fields[n], offs[n] = field, i
@@ -141,11 +141,11 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 		return r, faultf(len(line), "%d fields, want %d", n, swfFields)
 	}
 	integer := func(i int) int {
-		v, err := strconv.ParseInt(string(fields[i]), 10, 32)
-		if err != nil && f == nil {
+		v, err := strconv.Atoi(string(fields[i]))
+		if (err != nil || v != int(int32(v))) && f == nil {
 			f = faultf(offs[i], "want an integer below 2^31, found %q", brief(fields[i]))
 		}
-		return max(int(v), -1)
+		return max(v, -1)
 	}
 	duration := func(i int) time.Duration {
 		if fields[i][0] == '-' {

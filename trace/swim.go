@@ -162,13 +162,16 @@ func (m *mapping) job(line []byte, id sojourn.JobID, last sojourn.Time) (*sim.Jo
 	var fields [swimMost][]byte
 	var offs [swimMost]int
 	n := 0
-	for off, rest, more := 0, line, true; more; n++ {
+	for off := 0; off <= len(line); n++ {
 		if n == swimMost {
-			return nil, faultf(off, "%d fields, want at most %d", n+1+bytes.Count(rest, []byte("\t")), swimMost)
+			return nil, faultf(off, "%d fields, want at most %d", n+1+bytes.Count(line[off:], []byte("\t")), swimMost)
 		}
-		offs[n] = off
-		fields[n], rest, more = bytes.Cut(rest, []byte("\t"))
-		off += len(fields[n]) + 1
+		size := bytes.IndexByte(line[off:], '\t')
+		if size < 0 {
+			size = len(line) - off
+		}
+		fields[n], offs[n] = line[off:off+size], off
+		off += size + 1
 	}
 	if n < swimPath {
 		return nil, faultf(len(line), "%d fields, want at least %d, with tabs between", n, swimPath)
@@ -195,8 +198,8 @@ func (m *mapping) job(line []byte, id sojourn.JobID, last sojourn.Time) (*sim.Jo
 	}
 	var sizes [swimPath]int64
 	for i := swimInput; i <= swimOutput; i++ {
-		n, err := strconv.ParseUint(string(fields[i]), 10, 63)
-		if err != nil {
+		n, ok := parseUint(fields[i])
+		if !ok || n > math.MaxInt64 {
 			return nil, faultf(offs[i], "want a number of bytes from 0 to %d, found %q", int64(math.MaxInt64), brief(fields[i]))
 		}
 		sizes[i] = int64(n)
@@ -216,6 +219,9 @@ func (m *mapping) job(line []byte, id sojourn.JobID, last sojourn.Time) (*sim.Jo
 // parsePlainSeconds parses a time in seconds, written in digits with an optional
 // fraction.
 func parsePlainSeconds(text []byte) (time.Duration, string) {
+	if d, ok := shortSeconds(text); ok {
+		return d, ""
+	}
 	if !isDecimal(text) {
 		return 0, fmt.Sprintf("want a time in seconds, found %q", brief(text))
 	}
