@@ -153,15 +153,12 @@ func appendSeconds(dst []byte, d time.Duration) []byte {
 	if fraction == 0 {
 		return dst
 	}
-	var digits [10]byte
-	digits[0] = '.'
-	for i := len(digits) - 1; i > 0; i-- {
-		digits[i] = '0' + byte(fraction%10)
-		fraction /= 10
-	}
-	n := len(digits)
-	for digits[n-1] == '0' {
+	point := len(dst)
+	dst = strconv.AppendInt(dst, int64(time.Second)+fraction, 10) // ten digits, of which the first gives way
+	dst[point] = '.'
+	n := len(dst)
+	for dst[n-1] == '0' {
 		n--
 	}
-	return append(dst, digits[:n]...)
+	return dst[:n]
 }

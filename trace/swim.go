@@ -261,8 +261,9 @@ func (m *mapping) phases(j *sim.Job, input, shuffle, output int64) string {
 			return false
 		}
 		work += sum
-		j.Phases = append(j.Phases, sojourn.Phase{Tasks: tasks, Class: class})
-		j.Times = append(j.Times, times)
+		j.Phases, j.Times = j.Phases[:len(j.Phases)+1], append(j.Times, times) // newJob has room for two
+		p := &j.Phases[len(j.Phases)-1]
+		p.Tasks, p.Class = tasks, class
 		return true
 	}
 	ok := add(mapreduce.Map, maps, moved)
