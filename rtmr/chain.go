@@ -73,7 +73,7 @@ func (p *promises) chained(cand entry, now int64) *admission {
 		p.head[s] = append(p.head[s][:0], base[s]...)
 	}
 	p.opts.virtual(&cand)
-	return p.test(cand, p.list, now)
+	return p.test(&p.head, cand, p.list, now)
 }
 
 // rechain books the jobs from rank on again, behind the job before.

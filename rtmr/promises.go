@@ -345,20 +345,26 @@ func (p *promises) promised(dst []entry, now int64, without *job) []entry {
 // admission prepares the test of a candidate among the jobs of p.list. With Chain, the
 // first of these have started and are not overtaken. The vectors are in p.base.
 func (p *promises) admission(cand entry, now int64) (a *admission, first int) {
-	w := &p.walk
-	w.begin(&p.base, now)
+	base := &p.base
 	for first < len(p.list) && p.list[first].job.Data.mark.started > 0 {
-		w.pass(&p.list[first])
 		first++
 	}
-	p.head, w.at = w.at, p.head
-	return p.test(cand, p.list[first:], now), first
+	if first > 0 {
+		w := &p.walk
+		w.begin(base, now)
+		for i := range first {
+			w.pass(&p.list[i])
+		}
+		p.head, w.at = w.at, p.head
+		base = &p.head
+	}
+	return p.test(base, cand, p.list[first:], now), first
 }
 
-// test prepares the test of a candidate among jobs behind the vectors in p.head.
-func (p *promises) test(cand entry, list []entry, now int64) *admission {
+// test prepares the test of a candidate among jobs behind vectors, which stay as they are until it is over.
+func (p *promises) test(base *vectors, cand entry, list []entry, now int64) *admission {
 	a := &p.admit
-	a.list, a.base, a.cand, a.now, a.limit = list, &p.head, cand, now, 0
+	a.list, a.base, a.cand, a.now, a.limit = list, base, cand, now, 0
 	a.one = p.opts.OnePosition || p.opts.Order == FIFO
 	return a
 }

@@ -255,22 +255,27 @@ func (f *Filler) fillLevel(dst Vector, first Run, rest Vector, n, eps int64) (Ve
 	// Each run up to the level starts k tasks before s. The runs are in order, so
 	// that later ones start no more tasks than earlier ones.
 	started, last := int64(0), int64(0) // sum of k; when these tasks end
-	starts := f.starts[:0]
-	place := func(r Run) {
-		k := (h - r.T) / eps
+	starts, ends := f.starts[:0], f.ends[:0]
+	k, same := int64(0), int64(-1) // k is the same up to this instant
+	for r := first; ; r, rest = rest[0], rest[1:] {
+		if r.T > same {
+			k = (h - r.T) / eps
+			same = h - k*eps
+			if i := len(starts) - 1; i >= 0 && r.T+k*eps < starts[i].T {
+				ends = append(ends, i+1)
+			}
+		}
 		s := r.T + k*eps
 		starts = append(starts, Run{s, r.N})
 		started += k * r.N
 		if k > 0 {
 			last = max(last, s)
 		}
+		if len(rest) == 0 || rest[0].T > h {
+			break
+		}
 	}
-	place(first)
-	for len(rest) > 0 && rest[0].T <= h {
-		place(rest[0])
-		rest = rest[1:]
-	}
-	f.starts = starts
+	f.starts, f.ends = starts, append(ends, len(starts))
 	f.sortStarts()
 	starts = f.starts
 
@@ -320,15 +325,7 @@ func merge(dst, starts, rest Vector, used int, split, eps int64) Vector {
 // sortStarts sorts the last starts. They come in few ascending pieces, since s grows
 // with a until it falls by eps. It merges neighbouring pieces until one is left.
 func (f *Filler) sortStarts() {
-	v := f.starts
-	ends := f.ends[:0]
-	for i := 1; i < len(v); i++ {
-		if v[i].T < v[i-1].T {
-			ends = append(ends, i)
-		}
-	}
-	ends = append(ends, len(v))
-	f.ends = ends
+	v, ends := f.starts, f.ends
 	for len(ends) > 1 {
 		out, from := f.spare[:0], 0
 		for i := 0; i < len(ends); i += 2 {
