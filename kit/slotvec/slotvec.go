@@ -92,16 +92,16 @@ func Shorten(dst, v Vector, size int) Vector {
 	}
 	first := v[0].T
 	shift := bits.Len64(uint64(v[end-1].T-first) / uint64(size))
-	group := int64(-1)
-	for _, r := range v[:end] {
-		if g := (r.T - first) >> shift; g != group {
-			group = g
-			dst = append(dst, r)
+	whole := v[0] // the slots of a group so far
+	for _, r := range v[1:end] {
+		if (r.T-first)>>shift == (whole.T-first)>>shift {
+			whole = Run{r.T, whole.N + r.N}
 			continue
 		}
-		last := &dst[len(dst)-1]
-		last.T, last.N = r.T, last.N+r.N
+		dst = append(dst, whole)
+		whole = r
 	}
+	dst = append(dst, whole)
 	return append(dst, v[end:]...)
 }
 
