@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // The jobs have two phases, with one time for each phase or a list of 100.
@@ -46,4 +49,28 @@ func BenchmarkWrite(b *testing.B) {
 		size = len(w.line)
 	}
 	b.SetBytes(int64(size))
+}
+
+// BenchmarkReadTrace reads traces of other formats.
+func BenchmarkReadTrace(b *testing.B) {
+	var swim, swf strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&swim, "job%d\t%d\t12\t%d\t%d\t%d\n", i, 12*i, 123_456_789*i, i%3*9_876_543, 1_234_567)
+		fmt.Fprintf(&swf, "%6d %8d %6d %6d %4d %6d -1 %4d %6d -1 1 %3d %3d -1 1 1 -1 -1\n", i+1, 60*i, i%500, 60+i, 1+i%64, 50+i, 1+i%64, 3600, i%90, i%9)
+	}
+	read := func(name, text string, jobs func(r io.Reader) iter.Seq2[*sim.Job, error]) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, err := range jobs(strings.NewReader(text)) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+	read("swim", swim.String(), func(r io.Reader) iter.Seq2[*sim.Job, error] { return ReadSWIM(r, SWIMOptions{}) })
+	read("swf", swf.String(), func(r io.Reader) iter.Seq2[*sim.Job, error] { return ReadSWF(r, SWFOptions{}) })
 }

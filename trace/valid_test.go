@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,4 +103,35 @@ func TestPlain(t *testing.T) {
 			t.Fatalf("plain(%q, %d) = %d, want %d", text, from, got, want)
 		}
 	})
+}
+
+// Objects end at the same bytes however their strings are written, and whatever pieces the reader delivers.
+func TestObjectsEnd(t *testing.T) {
+	want := []string{`{"a":"\nb"}`, `{"b":"\\"}`, `{"c":"\"}{"}`, `{"d":["\u00e9",{}]}`}
+	for _, size := range []int{1, 2, 3, 64} {
+		o := newObjects(open(chunks{strings.NewReader(strings.Join(want, "\n ")), size}, "", Limits{}.withDefaults()))
+		for i, w := range want {
+			if got, err := o.read(); err != nil || string(got) != w || o.line != i+1 {
+				t.Errorf("pieces of %d bytes: object %d = %q, %v in line %d, want %q in line %d", size, i, got, err, o.line, w, i+1)
+			}
+		}
+	}
+}
+
+// A chunks delivers at most size bytes at a time.
+type chunks struct {
+	r    *strings.Reader
+	size int
+}
+
+func (c chunks) Read(p []byte) (int, error) { return c.r.Read(p[:min(len(p), c.size)]) }
+
+// parseUint is strconv.ParseUint, also where numbers go out of range.
+func TestParseUint(t *testing.T) {
+	for _, text := range []string{"", "0", "007", "9999999999999999999", "18446744073709551615", "18446744073709551616", "99999999999999999999", "1a", "-1", "+1", "00000000000000000000001"} {
+		want, err := strconv.ParseUint(text, 10, 64)
+		if got, ok := parseUint([]byte(text)); ok != (err == nil) || ok && got != want {
+			t.Errorf("parseUint(%q) = %d, %v, want %d, %v", text, got, ok, want, err)
+		}
+	}
 }
