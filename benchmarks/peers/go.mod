@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/sojourn-sched/sojourn v0.1.0
+	golang.org/x/net v0.49.0
 	k8s.io/apiserver v0.36.3
 )
 
@@ -39,7 +40,6 @@ require (
 	go.uber.org/multierr v1.11.0 // indirect
 	go.uber.org/zap v1.27.1 // indirect
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
-	golang.org/x/net v0.49.0 // indirect
 	golang.org/x/sys v0.40.0 // indirect
 	golang.org/x/text v0.33.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260128011058-8636f8732409 // indirect
