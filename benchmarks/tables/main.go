@@ -1,4 +1,4 @@
-// Command tables prints the tables of docs/cost.md from results/steady.txt, peers.txt and noop.txt:
+// Command tables prints the tables of docs/cost.md from results/steady.txt, peers.txt, noop.txt and shards.txt:
 //
 //	go run ./tables
 //
@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -29,7 +30,7 @@ func tables(w io.Writer, dir string) error {
 	for _, t := range []struct {
 		file  string
 		write func(io.Writer, io.Reader) error
-	}{{"steady.txt", steady}, {"peers.txt", peers}, {"noop.txt", noop}} {
+	}{{"steady.txt", steady}, {"peers.txt", peers}, {"noop.txt", noop}, {"shards.txt", shards}} {
 		f, err := os.Open(filepath.Join(dir, t.file))
 		if err != nil {
 			return err
@@ -163,6 +164,58 @@ func noop(w io.Writer, r io.Reader) error {
 		return fmt.Errorf("no rows")
 	}
 	return nil
+}
+
+var shardLine = regexp.MustCompile(`^([a-z]+) +(\d+) +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)$`)
+
+// shards writes what command shards prints: for each number of parts, the mean sojourn time and slowdown under each
+// policy, then how many decisions a second there are with a policy each and with one in a lock.
+func shards(w io.Writer, r io.Reader) error {
+	write := func(title, unit string, rows map[string]string, names, parts []string) error {
+		if len(parts) < 2 {
+			return fmt.Errorf("no rows")
+		}
+		fmt.Fprintf(w, "| %s |", title)
+		for _, n := range names {
+			fmt.Fprintf(w, " `%s`%s |", n, unit)
+		}
+		fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(names)))
+		for _, k := range parts {
+			fmt.Fprintf(w, "| %s |", k)
+			for _, n := range names {
+				if rows[n+k] == "" {
+					return fmt.Errorf("no row of %s with %s parts", n, k)
+				}
+				fmt.Fprintf(w, " %s |", rows[n+k])
+			}
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w)
+		return nil
+	}
+	lost, won, deciding := map[string]string{}, map[string]string{}, false
+	var names, parts []string
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		deciding = deciding || strings.Contains(lines.Text(), "decisions a second")
+		m := shardLine.FindStringSubmatch(lines.Text())
+		switch {
+		case m == nil:
+		case deciding:
+			won[m[1]+m[2]] = m[3] + ", " + m[5]
+		default:
+			lost[m[1]+m[2]] = m[3] + ", " + m[4]
+			if !slices.Contains(names, m[1]) {
+				names = append(names, m[1])
+			}
+			if !slices.Contains(parts, m[2]) {
+				parts = append(parts, m[2])
+			}
+		}
+	}
+	if err := write("parts: sojourn time in s, slowdown", "", lost, names, parts); err != nil {
+		return err
+	}
+	return write("parts: million decisions a second", ": a policy each, one with a lock", won, names, parts)
 }
 
 // thousands returns a number rounded to a whole one, with a comma between thousands.

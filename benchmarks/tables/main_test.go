@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strconv"
@@ -24,7 +25,7 @@ func TestCostPage(t *testing.T) {
 			t.Errorf("docs/cost.md lacks\n%s", table)
 		}
 	}
-	for _, file := range []string{"steady.txt", "peers.txt", "curves.txt", "datacentre.txt", "noop.txt"} {
+	for _, file := range []string{"steady.txt", "peers.txt", "curves.txt", "datacentre.txt", "noop.txt", "shards.txt"} {
 		text, err := os.ReadFile("../results/" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -74,6 +75,41 @@ func TestReadme(t *testing.T) {
 	want := fmt.Sprintf("A finish and a decision take %.1f to %.1f microseconds with 1,000 to a million live jobs, and up to %.1f under `pfsp`", least/1000, greatest/1000, pfsp/1000)
 	if !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), want) {
 		t.Errorf("README.md lacks %q", want)
+	}
+}
+
+func TestShards(t *testing.T) {
+	const text = `        parts
+fifo          1        144.5         5.00        144.5         144.5
+fifo          2        262.0        12.10        262.0         262.0
+fair          1        106.6         1.87        106.6         106.6
+fair          2        148.4         3.01        148.4         148.4
+
+100 jobs; millions of decisions a second
+fifo          1         7.50     133         7.00     140
+fifo          2        14.10     134         2.00     300
+fair          1         1.00     1000        0.90     1010
+fair          2         2.00     990         0.80     1200
+`
+	const want = `| parts: sojourn time in s, slowdown | ` + "`fifo` | `fair`" + ` |
+|---|---|---|
+| 1 | 144.5, 5.00 | 106.6, 1.87 |
+| 2 | 262.0, 12.10 | 148.4, 3.01 |
+
+| parts: million decisions a second | ` + "`fifo`: a policy each, one with a lock | `fair`: a policy each, one with a lock" + ` |
+|---|---|---|
+| 1 | 7.50, 7.00 | 1.00, 0.90 |
+| 2 | 14.10, 2.00 | 2.00, 0.80 |
+
+`
+	var got strings.Builder
+	if err := shards(&got, strings.NewReader(text)); err != nil || got.String() != want {
+		t.Errorf("shards = %q, %v, want %q", got.String(), err, want)
+	}
+	for _, line := range strings.SplitAfter(text, "\n")[1:5] {
+		if err := shards(io.Discard, strings.NewReader(strings.Replace(text, line, "", 1))); err == nil {
+			t.Errorf("without %q there is no error", line)
+		}
 	}
 }
 
