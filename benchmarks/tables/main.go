@@ -163,13 +163,14 @@ func noop(w io.Writer, r io.Reader) error {
 	if rows == 0 {
 		return fmt.Errorf("no rows")
 	}
+	fmt.Fprintln(w)
 	return nil
 }
 
 var shardLine = regexp.MustCompile(`^([a-z]+) +(\d+) +([0-9.]+) +([0-9.]+) +([0-9.]+) +([0-9.]+)$`)
 
 // shards writes what command shards prints: for each number of parts, the mean sojourn time and slowdown under each
-// policy, then how many decisions a second there are with a policy each and with one in a lock.
+// policy, then the processor time of a decision with a policy each and with one in a lock.
 func shards(w io.Writer, r io.Reader) error {
 	write := func(title, unit string, rows map[string]string, names, parts []string) error {
 		if len(parts) < 2 {
@@ -196,12 +197,12 @@ func shards(w io.Writer, r io.Reader) error {
 	lost, won, deciding := map[string]string{}, map[string]string{}, false
 	var names, parts []string
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		deciding = deciding || strings.Contains(lines.Text(), "decisions a second")
+		deciding = deciding || strings.Contains(lines.Text(), "; millions of decisions a second")
 		m := shardLine.FindStringSubmatch(lines.Text())
 		switch {
 		case m == nil:
 		case deciding:
-			won[m[1]+m[2]] = m[3] + ", " + m[5]
+			won[m[1]+m[2]] = m[4] + ", " + m[6]
 		default:
 			lost[m[1]+m[2]] = m[3] + ", " + m[4]
 			if !slices.Contains(names, m[1]) {
@@ -215,7 +216,7 @@ func shards(w io.Writer, r io.Reader) error {
 	if err := write("parts: sojourn time in s, slowdown", "", lost, names, parts); err != nil {
 		return err
 	}
-	return write("parts: million decisions a second", ": a policy each, one with a lock", won, names, parts)
+	return write("parts: ns of processor time a decision", ": a policy each, one with a lock", won, names, parts)
 }
 
 // thousands returns a number rounded to a whole one, with a comma between thousands.

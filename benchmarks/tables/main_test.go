@@ -96,10 +96,10 @@ fair          2         2.00     990         0.80     1200
 | 1 | 144.5, 5.00 | 106.6, 1.87 |
 | 2 | 262.0, 12.10 | 148.4, 3.01 |
 
-| parts: million decisions a second | ` + "`fifo`: a policy each, one with a lock | `fair`: a policy each, one with a lock" + ` |
+| parts: ns of processor time a decision | ` + "`fifo`: a policy each, one with a lock | `fair`: a policy each, one with a lock" + ` |
 |---|---|---|
-| 1 | 7.50, 7.00 | 1.00, 0.90 |
-| 2 | 14.10, 2.00 | 2.00, 0.80 |
+| 1 | 133, 140 | 1000, 1010 |
+| 2 | 134, 300 | 990, 1200 |
 
 `
 	var got strings.Builder
