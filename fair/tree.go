@@ -118,8 +118,8 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 		if len(n.below) == 0 {
 			return n, n.jobs[id]
 		}
-		below, pk, isPool := n.firstPool(c, activeOnly)
-		if isJob && (!isPool || t.jobFirst(n.jobs[id], k, n.pools[below], pk, c)) {
+		below, isPool := n.firstPool(c, activeOnly)
+		if isJob && (!isPool || t.jobFirst(n.jobs[id], k, n.pools[below], t.key(n.pools[below], c), c)) {
 			return n, n.jobs[id]
 		}
 		n = n.pools[below]
@@ -127,17 +127,19 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 	return n, nil
 }
 
-// firstPool returns the pool below n that comes first, with its key; false if there is none.
-func (n *pool) firstPool(c sojourn.Class, activeOnly bool) (id uint32, key poolKey, ok bool) {
+// firstPool returns the pool below n that comes first; false if there is none.
+func (n *pool) firstPool(c sojourn.Class, activeOnly bool) (id uint32, ok bool) {
 	switch {
 	case n.ready != nil && activeOnly:
-		return n.busy.first(c)
+		id, _, ok = n.busy.first(c)
 	case n.ready != nil:
-		return n.ready.first(c)
+		id, _, ok = n.ready.first(c)
 	case activeOnly:
-		return n.busyPools.First(c)
+		id, _, ok = n.busyPools.First(c)
+	default:
+		id, _, ok = n.readyPools.First(c)
 	}
-	return n.readyPools.First(c)
+	return id, ok
 }
 
 // jobFirst reports whether a job, with its key among jobs, goes before a pool that stands
@@ -202,10 +204,25 @@ func (t *tree) place(path string) *pool {
 				n.below = make(map[string]*pool)
 			}
 			n.below[name] = below
+			if len(n.below) == 2 {
+				t.fileBelow(n)
+			}
 		}
 		n = below
 	}
 	return n
+}
+
+// fileBelow updates the places of all pools below n. One that was alone there has an old key.
+func (t *tree) fileBelow(n *pool) {
+	for _, below := range n.pools {
+		if below == nil {
+			continue
+		}
+		for c := range below.classes {
+			t.file(below, sojourn.Class(c))
+		}
+	}
 }
 
 // leave removes a job from its pool, and drops pools without jobs. For a pool with a policy
@@ -298,6 +315,9 @@ func (t *tree) file(n *pool, c sojourn.Class) {
 			n.class(c).queued = false
 		}
 		return
+	}
+	if len(up.below) == 1 && !up.limited && up.readyPools.Contains(c, n.id) {
+		return // an only pool comes first with any key: see place
 	}
 	k := t.key(n, c)
 	up.readyPools.Set(c, n.id, k)

@@ -56,8 +56,11 @@ type targets struct {
 
 // expose makes the task that runs on a slot one that may be killed.
 func (t *targets) expose(ph *phase, slot sojourn.SlotID) {
+	if !t.kill || t.ledger.Retiring(slot) {
+		return
+	}
 	a, _ := t.ledger.Attempt(slot)
-	if !t.kill || t.ledger.Retiring(slot) || t.once && ph.killed.Has(int(a.Task.Index)) {
+	if t.once && ph.killed.Has(int(a.Task.Index)) {
 		return
 	}
 	r := &ph.attempts

@@ -66,7 +66,15 @@ type rank struct {
 }
 
 func (a rank) less(b rank) bool {
-	return cmp.Or(cmp.Compare(a.batch, b.batch), cmp.Compare(a.m, b.m), cmp.Compare(a.seq, b.seq), cmp.Compare(a.phase, b.phase)) < 0
+	switch {
+	case a.batch != b.batch:
+		return a.batch < b.batch
+	case a.m != b.m:
+		return a.m < b.m
+	case a.seq != b.seq:
+		return a.seq < b.seq
+	}
+	return a.phase < b.phase
 }
 
 func (a rank) prefix() (hi, lo uint64) { return a.batch, uint64(a.m) ^ 1<<63 }

@@ -116,7 +116,7 @@ func (p *Policy) class(id sojourn.Class) *class {
 		c := &class{id: sojourn.Class(len(p.classes)), system: slack.New[*phase](p.lateMode())}
 		c.system.Advance(p.ledger.Now(), nil)
 		if p.reserve != nil {
-			c.levels = heap.NewLevels(place.before, nil)
+			c.levels = heap.NewLevels(place.before, place.Prefix)
 		}
 		c.late = c.becomesLate
 		p.classes = append(p.classes, c)

@@ -132,7 +132,7 @@ func (c *class) fileProbe(ph *phase, begun int) {
 			c.probes[ph.queue].Remove(id)
 		}
 		for len(c.probes) <= begun {
-			c.probes = append(c.probes, heap.New(place.before, nil))
+			c.probes = append(c.probes, heap.New(place.before, place.Prefix))
 		}
 		ph.queue = begun
 		if begun < slack.Ranks {

@@ -1,5 +1,5 @@
-// Package heap provides an indexed priority queue: a binary min-heap whose items
-// are named by small integers, so that the key of any item can be changed.
+// Package heap provides an indexed priority queue: a min-heap with four items below each one. Small
+// integers name the items, so that the key of any item can be changed.
 //
 // Let a prefix tell what a key begins with, as two words: of two keys, the lesser one never has the greater
 // prefix. Prefixes are stored in the heap itself, and most comparisons need nothing else. Only for keys with the
@@ -102,7 +102,7 @@ func (c *Cursor[K]) Next() (id uint32, key K, ok bool) {
 		if c.next == nil {
 			c.next = New(c.heap.less, c.heap.prefix)
 		}
-		for child := 2*c.last + 1; child <= 2*c.last+2 && child < len(entries); child++ {
+		for child := arity*c.last + 1; child <= arity*(c.last+1) && child < len(entries); child++ {
 			c.next.Set(uint32(len(c.at)), c.heap.keys[entries[child].id])
 			c.at = append(c.at, child)
 		}

@@ -83,10 +83,10 @@ func (h *Levels[K]) MinUpTo(level int) (id uint32, key K, at int, ok bool) {
 		return 0, key, 0, false
 	}
 	at = bits.TrailingZeros32(rest)
-	least := h.parts[at][0]
+	least := &h.parts[at][0]
 	for rest &= rest - 1; rest != 0; rest &= rest - 1 {
 		l := bits.TrailingZeros32(rest)
-		if e := h.parts[l][0]; e.hi < least.hi || e.hi == least.hi && (e.lo < least.lo || e.lo == least.lo && h.decide(e.id, least.id)) {
+		if e := &h.parts[l][0]; h.before(e, least) {
 			least, at = e, l
 		}
 	}

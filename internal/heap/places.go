@@ -1,5 +1,11 @@
 package heap
 
+import "math/bits"
+
+// arity is how many items are right below one. With four, an item that sinks reads half as many lines of memory as
+// with two.
+const arity = 4
+
 // Places are what arrays that are heaps share: the order, the keys, and where each item is. An item is
 // in one array at a time.
 type places[K any] struct {
@@ -20,9 +26,8 @@ func (p *places[K]) Contains(id uint32) bool {
 	return uint64(id) < uint64(len(p.pos)) && p.pos[id] != 0
 }
 
-// entry returns the entry of an item with its key, and stores the key.
+// entry returns the entry of an item with its key.
 func (p *places[K]) entry(id uint32, key K) entry {
-	p.keys[id] = key
 	if p.prefix == nil {
 		return entry{id: id}
 	}
@@ -30,8 +35,18 @@ func (p *places[K]) entry(id uint32, key K) entry {
 	return entry{hi, lo, id}
 }
 
-// decide reports whether an item comes before another one that has the same prefix.
-func (p *places[K]) decide(a, b uint32) bool { return p.less(p.keys[a], p.keys[b]) }
+// before reports whether one item comes before another one.
+func (p *places[K]) before(a, b *entry) bool {
+	return a.hi < b.hi || a.hi == b.hi && (a.lo < b.lo || a.lo == b.lo && p.less(p.keys[a.id], p.keys[b.id]))
+}
+
+// sooner returns 1 if the prefix of a is less than that of b, else 0, and whether they differ. It has no branch, since
+// nobody could predict it.
+func (p *places[K]) sooner(a, b *entry) (by int, differ bool) {
+	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
+	hi, borrow := bits.Sub64(a.hi, b.hi, borrow)
+	return int(borrow), hi|lo != 0
+}
 
 // insert puts id, which is in no array, into one.
 func (p *places[K]) insert(in []entry, id uint32, key K) []entry {
@@ -39,6 +54,7 @@ func (p *places[K]) insert(in []entry, id uint32, key K) []entry {
 		more := max(int(id)+1, 2*n) - n
 		p.pos, p.keys = append(p.pos, make([]uint32, more)...), append(p.keys, make([]K, more)...)
 	}
+	p.keys[id] = key
 	in = append(in, entry{})
 	p.rise(in, len(in)-1, p.entry(id, key))
 	return in
@@ -50,7 +66,7 @@ func (p *places[K]) remove(from []entry, id uint32) []entry {
 	gone, e := from[i], from[last]
 	from = from[:last]
 	if i < last {
-		if e.hi < gone.hi || e.hi == gone.hi && (e.lo < gone.lo || e.lo == gone.lo && p.decide(e.id, id)) {
+		if p.before(&e, &gone) {
 			p.rise(from, i, e)
 		} else {
 			p.sink(from, i, e)
@@ -64,11 +80,18 @@ func (p *places[K]) remove(from []entry, id uint32) []entry {
 // fix gives the item at index i a key, and moves it to where it belongs.
 func (p *places[K]) fix(in []entry, i int, key K) {
 	was := in[i]
-	old := p.keys[was.id]
-	switch e := p.entry(was.id, key); {
-	case e.hi < was.hi || e.hi == was.hi && (e.lo < was.lo || e.lo == was.lo && p.less(key, old)):
+	e := p.entry(was.id, key)
+	up, down := e.hi < was.hi, e.hi > was.hi
+	if !up && !down {
+		up, down = e.lo < was.lo, e.lo > was.lo
+	}
+	if old := &p.keys[was.id]; !up && !down {
+		up, down = p.less(key, *old), p.less(*old, key)
+	}
+	p.keys[was.id] = key
+	if up {
 		p.rise(in, i, e)
-	case e.hi > was.hi || e.lo > was.lo || p.less(old, key):
+	} else if down {
 		p.sink(in, i, e)
 	}
 }
@@ -77,9 +100,9 @@ func (p *places[K]) fix(in []entry, i int, key K) {
 func (p *places[K]) rise(in []entry, i int, e entry) {
 	pos := p.pos
 	for i > 0 {
-		parent := (i - 1) / 2
+		parent := (i - 1) / arity
 		above := &in[parent]
-		if e.hi > above.hi || e.hi == above.hi && (e.lo > above.lo || e.lo == above.lo && !p.decide(e.id, above.id)) {
+		if e.hi > above.hi || e.hi == above.hi && !p.before(&e, above) {
 			break
 		}
 		in[i] = *above
@@ -90,34 +113,41 @@ func (p *places[K]) rise(in []entry, i int, e entry) {
 	pos[e.id] = uint32(i + 1)
 }
 
-// near is how many levels an item sinks before it is taken to belong close to the leaves.
-const near = 2
-
-// sink moves the item at index i towards the leaves until it fits there. Few items belong
-// in between: what has sunk by near levels goes down to a leaf with one comparison a level, and
-// rises from there.
+// sink puts an item at index i, or at the index of what is below it and comes sooner.
 func (p *places[K]) sink(in []entry, i int, e entry) {
-	pos, levels := p.pos, 0
-	for at := 2*i + 1; at < len(in); at = 2*i + 1 {
-		least := &in[at]
-		if at+1 < len(in) {
-			right := &in[at+1]
-			if right.hi < least.hi || right.hi == least.hi && (right.lo < least.lo || right.lo == least.lo && p.decide(right.id, least.id)) {
-				at, least = at+1, right
+	pos := p.pos
+	for at := arity*i + 1; at < len(in); at = arity*i + 1 {
+		rest, first := in[at:], 0
+		if len(rest) >= arity {
+			below := (*[arity]entry)(rest)
+			left, x := p.sooner(&below[1], &below[0])
+			right, y := p.sooner(&below[3], &below[2])
+			right += 2
+			change, z := p.sooner(&below[right&3], &below[left&3])
+			if first = left ^ (left^right)&-change; !(x && y && z) {
+				first = p.least(below[:])
 			}
+		} else {
+			first = p.least(rest)
 		}
-		if levels < near && (e.hi < least.hi || e.hi == least.hi && (e.lo < least.lo || e.lo == least.lo && p.decide(e.id, least.id))) {
+		next := &in[at+first]
+		if e.hi < next.hi || e.hi == next.hi && p.before(&e, next) {
 			break
 		}
-		in[i] = *least
-		pos[least.id] = uint32(i + 1)
-		i = at
-		levels++
-	}
-	if levels > near {
-		p.rise(in, i, e)
-		return
+		in[i] = *next
+		pos[next.id] = uint32(i + 1)
+		i = at + first
 	}
 	in[i] = e
 	pos[e.id] = uint32(i + 1)
+}
+
+// least returns the index of the first of some items.
+func (p *places[K]) least(of []entry) (first int) {
+	for i := range of {
+		if i > 0 && p.before(&of[i], &of[first]) {
+			first = i
+		}
+	}
+	return first
 }

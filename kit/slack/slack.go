@@ -85,6 +85,9 @@ func (it *Item[T]) Place() Place { return Place{it.key} }
 // Before reports whether the item of this place goes before that of another.
 func (p Place) Before(other Place) bool { return p.key.less(other.key) }
 
+// Prefix returns two words that are in the order of places. Places whose words are the same may differ.
+func (p Place) Prefix() (hi, lo uint64) { return p.key.tag.Hi, p.key.tag.Mid }
+
 // constrains reports whether others must wait for the item.
 func (it *Item[T]) constrains() bool { return it.state != Drained }
 
