@@ -1,0 +1,199 @@
+package fair
+
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+)
+
+// update updates the places of one side of a job and of its pools.
+func (t *tree) update(j *job, s *ledger.Side) {
+	t.fileJob(j, s)
+	for n := j.Data.pool; n.parent != nil; n = n.parent {
+		t.file(n, s.Class())
+	}
+}
+
+// updateAll puts j and its pools, if they are joint, where they belong.
+func (t *tree) updateAll(j *job, gone bool) {
+	recounted := t.recount(j, gone)
+	if !recounted && t.costs == nil {
+		for i := range j.NumSides() {
+			t.update(j, j.Side(i))
+		}
+		return
+	}
+	for i := range j.NumSides() {
+		t.fileJob(j, j.Side(i))
+	}
+	for n := j.Data.pool; n.parent != nil; n = n.parent {
+		for i := range j.NumSides() {
+			n.class(j.Side(i).Class()) // it may be the first job of the class
+		}
+		if t.costs != nil {
+			n.share = n.used.share(t.costs)
+			n.parent.ready.move(n.id, n.dominantKey())
+			n.parent.busy.move(n.id, n.dominantKey())
+		}
+		if recounted {
+			for c := range n.classes {
+				t.file(n, sojourn.Class(c))
+			}
+			continue
+		}
+		for i := range j.NumSides() {
+			t.file(n, j.Side(i).Class())
+		}
+	}
+}
+
+// recount counts j among the active jobs of its pools, or not any more. It reports
+// whether that has changed, which may change what pools can be served in all
+// classes.
+func (t *tree) recount(j *job, gone bool) bool {
+	n := j.Data.pool
+	active := j.Running() > 0 && !gone
+	if !n.limited || active == j.Data.active {
+		return false
+	}
+	j.Data.active = active
+	by := 1
+	if !active {
+		by = -1
+	}
+	for ; n != nil; n = n.parent {
+		if n.limited {
+			n.active += by
+		}
+	}
+	return true
+}
+
+// refile puts a pool, and those around it, where they belong.
+func (t *tree) refile(n *pool, c sojourn.Class) {
+	for ; n.parent != nil; n = n.parent {
+		t.file(n, c)
+	}
+}
+
+// fileBelow updates the places of all pools below n. One that was alone there has an old key.
+func (t *tree) fileBelow(n *pool) {
+	for _, below := range n.pools {
+		if below == nil {
+			continue
+		}
+		for c := range below.classes {
+			t.file(below, sojourn.Class(c))
+		}
+	}
+}
+
+// fileJob updates the place of one side of a job within its pool.
+func (t *tree) fileJob(j *job, s *ledger.Side) {
+	n, c := j.Data.pool, s.Class()
+	switch {
+	case s.Startable() == 0 || j.Data.passed:
+		if w := waitOf(j, s); w != nil && s.Startable() == 0 {
+			w.Stop(t.ledger.Now())
+		}
+		n.readyJobs.Remove(c, j.Data.id)
+		if n.limited {
+			n.freshJobs.Remove(c, j.Data.id)
+		}
+	case !n.limited || j.Data.active:
+		n.readyJobs.Set(c, j.Data.id, t.jobKey(j, s))
+		if n.limited {
+			n.freshJobs.Remove(c, j.Data.id)
+		}
+	default:
+		// Jobs that were begun come first.
+		k, had := t.jobKey(j, s), 0
+		if !n.conf.FIFO && !begun(j) {
+			had = 1
+		}
+		n.freshJobs.Set(c, j.Data.id, newJobKey(had, 1, k.tie, k.turn()))
+		n.readyJobs.Remove(c, j.Data.id)
+	}
+}
+
+// begun reports whether tasks of j were started.
+func begun(j *job) bool {
+	for i := range j.NumSides() {
+		if j.Side(i).Started() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// measure returns the number that the order uses for one side of a job.
+func (t *tree) measure(j *job, s *ledger.Side) int {
+	switch t.order {
+	case Running:
+		return s.Running()
+	case Deficit:
+		return s.Started()
+	}
+	return t.costs.share(j)
+}
+
+// file updates the place of a pool among its siblings.
+func (t *tree) file(n *pool, c sojourn.Class) {
+	up := n.parent
+	if t.order == dominant {
+		t.fileDominant(n, c)
+		return
+	}
+	if !n.offers(c) {
+		up.readyPools.Remove(c, n.id)
+		if up.limited {
+			up.busyPools.Remove(c, n.id)
+		}
+		if !t.offering {
+			n.class(c).queued = false
+		}
+		return
+	}
+	if len(up.below) == 1 && !up.limited && up.readyPools.Contains(c, n.id) {
+		return // an only pool comes first with any key: see place
+	}
+	k := t.key(n, c)
+	up.readyPools.Set(c, n.id, k)
+	if !up.limited {
+		return
+	}
+	if n.offersActive(c) {
+		up.busyPools.Set(c, n.id, k)
+	} else {
+		up.busyPools.Remove(c, n.id)
+	}
+}
+
+// key returns the key of a pool that can be served.
+func (t *tree) key(n *pool, c sojourn.Class) poolKey {
+	nc := n.class(c)
+	k := poolKey{turn: nc.turn, sated: true}
+	if t.order == Deficit && !nc.queued {
+		t.catchUp(n, c)
+		nc.queued = true
+	}
+	switch {
+	case int(c) < len(n.conf.min) && nc.running < n.conf.min[c]:
+		k.ratio, k.sated = ratio(nc.running, uint64(n.conf.min[c])), false
+	case t.order == Running:
+		k.ratio = ratio(nc.running, n.conf.weight)
+	case t.order == Deficit:
+		k.ratio = nc.tag(n.conf.weight)
+	default:
+		return n.dominantKey()
+	}
+	return k
+}
+
+// catchUp is for a pool that could not be served: it continues from its own tag or from the tag of
+// the others, whichever is later. Idleness earns nothing.
+func (t *tree) catchUp(n *pool, c sojourn.Class) {
+	nc := n.class(c)
+	if v := n.parent.class(c).virtual; nc.tag(n.conf.weight).Less(v) {
+		nc.base, nc.started = v, 0
+	}
+}
