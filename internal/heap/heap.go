@@ -2,8 +2,9 @@
 // integers name the items, so that the key of any item can be changed.
 //
 // Let a prefix tell what a key begins with, as two words: of two keys, the lesser one never has the greater
-// prefix. Prefixes are stored in the heap itself, and most comparisons need nothing else. Only for keys with the
-// same prefix the order is called, and reads keys that are stored by item. Without a prefix this is so for all keys.
+// prefix. The first word, and 27 bits of the second one, are stored in the heap itself, and most comparisons need
+// nothing else. Only where these are the same the order is called, and reads keys that are stored by item. Without a
+// prefix this is so for all keys.
 // Nothing is allocated except to grow the arrays.
 //
 // The order must be a strict total order on the keys that are in the heap at one

@@ -28,6 +28,7 @@ func prefixes() *rapid.Generator[func(key) (hi, lo uint64)] {
 		key.prefix,
 		func(k key) (hi, lo uint64) { return k.major >> 2, 0 },
 		func(k key) (hi, lo uint64) { return 0, k.major },
+		func(k key) (hi, lo uint64) { return 0, k.major<<40 | k.seq },
 		nil,
 	})
 }

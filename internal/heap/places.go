@@ -15,10 +15,19 @@ type places[K any] struct {
 	pos    []uint32                // pos[id] is one more than the index of id in its array, 0 if it is in none
 }
 
-// An entry is an item in an array. It begins with what its key begins with.
+// An entry is an item in an array. It has what its key begins with: the first word of the prefix, and what squeeze
+// makes of the second.
 type entry struct {
-	hi, lo uint64
-	id     uint32
+	hi uint64
+	lo uint32
+	id uint32
+}
+
+// squeeze returns half a word for a word, and never a greater one for a lesser word: the 27 bits from the highest
+// one on, and where that is.
+func squeeze(x uint64) uint32 {
+	low := max(bits.Len64(x), 27) - 27
+	return uint32(low)<<26 + uint32(x>>low)
 }
 
 // Contains reports whether id is in the heap.
@@ -32,7 +41,7 @@ func (p *places[K]) entry(id uint32, key K) entry {
 		return entry{id: id}
 	}
 	hi, lo := p.prefix(key)
-	return entry{hi, lo, id}
+	return entry{hi, squeeze(lo), id}
 }
 
 // before reports whether one item comes before another one.
@@ -43,7 +52,7 @@ func (p *places[K]) before(a, b *entry) bool {
 // sooner returns 1 if the prefix of a is less than that of b, else 0, and whether they differ. It has no branch, since
 // nobody could predict it. The compiler inlines methods of generic types in other packages, but no functions.
 func (p *places[K]) sooner(a, b *entry) (by int, differ bool) {
-	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
+	lo, borrow := bits.Sub64(uint64(a.lo), uint64(b.lo), 0)
 	hi, borrow := bits.Sub64(a.hi, b.hi, borrow)
 	return int(borrow), hi|lo != 0
 }
@@ -55,9 +64,22 @@ func (p *places[K]) insert(in []entry, id uint32, key K) []entry {
 		p.pos, p.keys = append(p.pos, make([]uint32, more)...), append(p.keys, make([]K, more)...)
 	}
 	p.keys[id] = key
-	in = append(in, entry{})
+	if len(in) == cap(in) {
+		in = grow(in)
+	}
+	in = in[:len(in)+1]
 	p.rise(in, len(in)-1, p.entry(id, key))
 	return in
+}
+
+// grow returns an array with more room. The four items below each one lie in one line of memory of 64 bytes, if the
+// allocator begins a large array at one.
+func grow(in []entry) []entry {
+	const ahead = arity - 1
+	n := max(len(in)+ahead, arity)
+	more := make([]entry, 2*n)[ahead:]
+	copy(more, in)
+	return more[:len(in)]
 }
 
 // remove takes id out of the array in which it is.
