@@ -38,7 +38,7 @@ type pool struct {
 
 	readyJobs  queue.Ready[jobKey]  // ids; if limited, only active jobs
 	freshJobs  queue.Ready[jobKey]  // ids of jobs without live attempts; only if limited
-	readyPools queue.Ready[poolKey] // ids of pools that can be served
+	readyPools queue.Ready[poolKey] // ids of pools that can be served; the key of an only one may be old
 	busyPools  queue.Ready[poolKey] // ids of pools with active jobs that can be served; only if limited
 
 	classes []poolClass // by sojourn.Class
