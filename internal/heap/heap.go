@@ -3,9 +3,8 @@
 //
 // Let a prefix tell what a key begins with, as two words: of two keys, the lesser one never has the greater
 // prefix. The first word, and 27 bits of the second one, are stored in the heap itself, and most comparisons need
-// nothing else. Only where these are the same the order is called, and reads keys that are stored by item. Without a
-// prefix this is so for all keys.
-// Nothing is allocated except to grow the arrays.
+// nothing else. Only where these are the same, the order is called, and reads keys that are stored by item. Without a
+// prefix this is so for all keys. Nothing is allocated except to grow the arrays.
 //
 // The order must be a strict total order on the keys that are in the heap at one
 // time: let it compare a sequence number last. Otherwise the history of the heap
