@@ -28,13 +28,6 @@ func TestArchitecture(t *testing.T) {
 	for _, v := range tr.violations() {
 		t.Error(v)
 	}
-	design, err := os.ReadFile("DESIGN.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range tr.checkFigure(string(design)) {
-		t.Error(v)
-	}
 }
 
 const modulePath = "github.com/sojourn-sched/sojourn"
@@ -243,7 +236,6 @@ func (tr *tree) violations() []string {
 		if k == unknown {
 			list = append(list, f.dir+": unknown folder: kindOf in arch_test.go must say what it may import")
 		}
-		checkSizes(f, tr.fset, add)
 		for _, file := range f.code {
 			checkModules(f, file, false, add)
 			checkArrows(f, k, file, false, add)
@@ -265,149 +257,7 @@ func (tr *tree) violations() []string {
 	return list
 }
 
-// checkFigure reports what is wrong in the figure of the house in DESIGN.md. Each folder must
-// be on one floor, and import only from floors below. A name in the figure is a path, or the
-// part of a path after kit, internal or sojourntest.
-func (tr *tree) checkFigure(design string) (list []string) {
-	_, figure, _ := strings.Cut(design, "\n    floor ")
-	figure, _, _ = strings.Cut(figure, "\n\n")
-	floors := map[string]int{".": -1}
-	floor := 0
-	for line := range strings.Lines(figure) {
-		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,:\n", r) })
-		for i, word := range words {
-			if n, err := strconv.Atoi(word); err == nil && i == 0 {
-				floor = n
-				continue
-			}
-			for _, in := range []string{"", "kit", "internal", "sojourntest"} {
-				dir := path.Join(in, word)
-				_, drawn := floors[dir]
-				switch {
-				case tr.folders[dir] == nil:
-				case drawn:
-					list = append(list, "DESIGN.md: "+dir+" is on two floors")
-				default:
-					floors[dir] = floor
-				}
-			}
-		}
-	}
-	for _, f := range tr.inOrder() {
-		own, drawn := floors[f.dir]
-		switch {
-		case kindOf(f.dir) == program || f.dir == "kit": // on top of all; only a comment
-			continue
-		case !drawn:
-			list = append(list, "DESIGN.md: "+f.dir+" is on no floor of the figure")
-		}
-		for _, file := range f.code {
-			imports(file, func(_ *ast.ImportSpec, name string) {
-				if dir, ours := folderOf(name); ours && drawn && floors[dir] >= own {
-					list = append(list, fmt.Sprintf("DESIGN.md: %s imports %s, which is not below it", f.dir, dir))
-				}
-			})
-		}
-	}
-	return list
-}
-
 type report func(pos token.Pos, format string, args ...any)
-
-// The most that one reader can keep in mind: lines of a file and of a function, outside tests,
-// and methods of a type.
-const (
-	maxFileLines   = 450
-	maxFuncLines   = 70
-	maxTypeMethods = 40
-)
-
-// checkSizes reports code that is too large. Tables are no code: a composite literal counts as one
-// line, and the functions in it count in full. The methods of a type are those that are declared for
-// it. It may have more by embedding, as a policy has those of its layers: each layer is a type of
-// its own, which a reader can read alone, and a method of a layer cannot call one above it.
-func checkSizes(f *folder, fset *token.FileSet, add report) {
-	methods := map[string]int{}
-	for _, file := range f.code {
-		if n := fset.File(file.Pos()).LineCount() - tableLines(file, fset); n > maxFileLines {
-			add(file.Pos(), "the file has %d lines, more than %d", n, maxFileLines)
-		}
-		for _, decl := range file.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			if n := lines(fn, fset) - tableLines(fn, fset); n > maxFuncLines {
-				add(fn.Pos(), "%s has %d lines, more than %d", fn.Name.Name, n, maxFuncLines)
-			}
-			if fn.Recv == nil {
-				continue
-			}
-			name := base(fn.Recv.List[0].Type).Name
-			if methods[name]++; methods[name] == maxTypeMethods+1 {
-				add(fn.Pos(), "%s has more than %d methods", name, maxTypeMethods)
-			}
-		}
-	}
-}
-
-// TestSizesOfModules holds the modules that are nested in this one to the same sizes.
-func TestSizesOfModules(t *testing.T) {
-	modules := 0
-	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && name != "." && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")) {
-			return fs.SkipDir
-		}
-		if name == "go.mod" || d.Name() != "go.mod" {
-			return nil
-		}
-		modules++
-		dir := path.Dir(name)
-		tr, err := parse(os.DirFS(dir))
-		if err != nil {
-			return err
-		}
-		for _, f := range tr.inOrder() {
-			checkSizes(f, tr.fset, func(pos token.Pos, format string, args ...any) {
-				p := tr.fset.Position(pos)
-				t.Errorf("%s:%d: %s", path.Join(dir, p.Filename), p.Line, fmt.Sprintf(format, args...))
-			})
-		}
-		return nil
-	})
-	if err != nil || modules < 5 {
-		t.Errorf("%d modules, error %v", modules, err)
-	}
-}
-
-// lines returns how many lines a node takes.
-func lines(n ast.Node, fset *token.FileSet) int {
-	return fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1
-}
-
-// tableLines returns the lines of n that do not count, since they are those of a table.
-func tableLines(n ast.Node, fset *token.FileSet) int {
-	sum := 0
-	ast.Inspect(n, func(n ast.Node) bool {
-		table, ok := n.(*ast.CompositeLit)
-		if !ok {
-			return true
-		}
-		sum += lines(table, fset) - 1
-		ast.Inspect(table, func(n ast.Node) bool {
-			fn, ok := n.(*ast.FuncLit)
-			if ok {
-				sum += tableLines(fn, fset) - lines(fn, fset)
-			}
-			return !ok
-		})
-		return false
-	})
-	return sum
-}
 
 // requirements returns the lines that a go.mod must not have.
 func requirements(gomod string) []string {
@@ -992,19 +842,6 @@ func LowerBound(Instance) error { return nil }`
 		{"counter that others can write", "kit/ledger/a.go", "package ledger\ntype Job[J any] struct {\n\tData J\n\tLeft int\n}",
 			"kit/ledger/a.go:4: Job.Left is exported: the ledger alone writes its account, but for Data"},
 
-		{"long function", "td/a.go", "package td\nfunc f() {" + strings.Repeat("\n", 70) + "}",
-			"td/a.go:2: f has 71 lines, more than 70"},
-		{"function of 70 lines", "td/a.go", "package td\nfunc f() {" + strings.Repeat("\n", 69) + "}", ""},
-		{"table in a function", "td/a.go", "package td\nfunc f() []int {\n\treturn []int{" + strings.Repeat("1,\n", 100) + "}\n}", ""},
-		{"function in a table", "td/a.go", "package td\nfunc f() []func() {\n\treturn []func(){" + strings.Repeat("nil,\n", 100) + "func() {" +
-			strings.Repeat("\n", 70) + "}}\n}", "td/a.go:2: f has 74 lines, more than 70"},
-		{"long file", "td/a.go", "package td" + strings.Repeat("\n", 451), "td/a.go:1: the file has 451 lines, more than 450"},
-		{"file of 450 lines", "td/a.go", "package td" + strings.Repeat("\n", 450), ""},
-		{"file with a table", "td/a.go", "package td\nvar t = []int{" + strings.Repeat("1,\n", 500) + "}", ""},
-		{"many methods", "kit/queue/a.go", "package queue\ntype t[K, V any] struct{}\n" + strings.Repeat("func (*t[K, V]) _() {}\n", 41),
-			"kit/queue/a.go:43: t has more than 40 methods"},
-		{"40 methods", "td/a.go", "package td\ntype t struct{}\n" + strings.Repeat("func (t) _() {}\n", 40), ""},
-
 		{"another module", "go.mod", "module x\nrequire (\n\texample.com/x v1.0.0 // indirect\n)\n",
 			"go.mod:3: requires example.com/x: the library gets by with btree, and rapid in tests"},
 		{"replaced module", "go.mod", "module x\nreplace example.com/x => ../x\n",
@@ -1030,34 +867,6 @@ func LowerBound(Instance) error { return nil }`
 		}
 		if got := tr.violations(); !slices.Equal(got, want) {
 			t.Errorf("%s: %s: %s\ngot  %q\nwant %q", tc.name, tc.file, tc.src, got, want)
-		}
-	}
-}
-
-// The figure of the house is compared with the imports.
-func TestFigureCanBeWrong(t *testing.T) {
-	const m = `import _ "` + modulePath
-	tr, err := load(fstest.MapFS{
-		"go.mod":          {Data: []byte("module " + modulePath)},
-		"a.go":            {Data: []byte("package sojourn")},
-		"kit/ledger/a.go": {Data: []byte("package ledger;" + m + `"`)},
-		"fifo/a.go":       {Data: []byte("package fifo;" + m + `/kit/ledger"`)},
-		"td/a.go":         {Data: []byte("package td")},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tc := range []struct {
-		figure string
-		want   []string
-	}{
-		{"      1   fifo\n          td\n      0   ledger", nil},
-		{"      1   fifo\n      0   ledger", []string{"DESIGN.md: td is on no floor of the figure"}},
-		{"      1   fifo td ledger", []string{"DESIGN.md: fifo imports kit/ledger, which is not below it"}},
-		{"      2   fifo td\n      1   ledger\n      0   td", []string{"DESIGN.md: td is on two floors"}},
-	} {
-		if got := tr.checkFigure("text\n\n    floor policies\n" + tc.figure + "\n\n    fifo"); !slices.Equal(got, tc.want) {
-			t.Errorf("%q: got %q, want %q", tc.figure, got, tc.want)
 		}
 	}
 }

@@ -4,18 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/sojourn-sched/sojourn"
 )
-
-// Events are passed by value through every policy: a cache line each. A pointer of
-// four bytes makes them smaller.
-func TestEventIs64Bytes(t *testing.T) {
-	if got, want := unsafe.Sizeof(sojourn.Event{}), 56+unsafe.Sizeof((*sojourn.Job)(nil)); got != want {
-		t.Errorf("unsafe.Sizeof(Event{}) = %d, want %d", got, want)
-	}
-}
 
 func TestEventString(t *testing.T) {
 	// An event with every field set: each kind shows only those it uses.

