@@ -47,13 +47,12 @@ func (h *heap) Segments() (list []uint64, _ error) {
 	slices.Sort(list)
 	return list, nil
 }
-func (h *heap) Name(n uint64) string                { return fmt.Sprint("segment ", n) }
-func (h *heap) Read(n uint64) ([]byte, error)       { return h.segments[n], nil }
-func (h *heap) Create(n uint64, b []byte) error     { h.segments[n] = slices.Clone(b); return nil }
-func (h *heap) Truncate(n uint64, size int64) error { h.segments[n] = h.segments[n][:size]; return nil }
-func (h *heap) Remove(n uint64) error               { delete(h.segments, n); return nil }
-func (h *heap) Close() error                        { return nil }
-func (h *heap) Sync(uint64) error                   { h.syncs++; time.Sleep(h.sync); return nil }
+func (h *heap) Name(n uint64) string            { return fmt.Sprint("segment ", n) }
+func (h *heap) Read(n uint64) ([]byte, error)   { return h.segments[n], nil }
+func (h *heap) Create(n uint64, b []byte) error { h.segments[n] = slices.Clone(b); return nil }
+func (h *heap) Remove(n uint64) error           { delete(h.segments, n); return nil }
+func (h *heap) Close() error                    { return nil }
+func (h *heap) Sync(uint64) error               { h.syncs++; time.Sleep(h.sync); return nil }
 func (h *heap) Append(n uint64, b []byte) error {
 	h.bytes += len(b)
 	if !h.forget {

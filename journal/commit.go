@@ -7,6 +7,18 @@ func (l *log) begin(segment uint64, size int64) {
 	l.segment, l.size, l.synced, l.marked = segment, size, size, 0
 }
 
+// renew writes what was read of a segment anew, and makes that the current one. What was read may be in the memory of the
+// operating system only, for ever: after a failed sync Linux takes it for written, and the next sync does nothing.
+func (l *log) renew(g *segment) error {
+	e := encoder{buf: g.data[:g.at]}
+	e.numbers(kindMark, uint64(g.at), uint64(g.at)) // true as soon as there is such a segment
+	if err := l.store.Create(g.number, e.buf); err != nil {
+		return err
+	}
+	l.begin(g.number, int64(len(e.buf)))
+	return nil
+}
+
 func (l *log) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

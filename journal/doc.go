@@ -40,17 +40,24 @@
 // A journal is a sequence of segments. Each begins with a snapshot of the policy and the facts of its account,
 // and then has the events that the policy accepted, and its decisions. The snapshot is taken where a call of
 // Observe or Assign fills the segment before; whoever waits next writes it, so no call waits for it. The next Open
-// reads only the last segment. Its facts are the contract's own events, so they outlive releases: if
+// reads only the last segment, and writes it anew. Its facts are the contract's own events, so they outlive releases: if
 // the policy is another one, or has other options, Open tells it the facts and says so.
 //
 // # What can go wrong
 //
 // The rest of a write that never ended is cut off: nobody waited for it. [Restored] says how much that was. Anything
 // else that is wrong is a [*DamageError] with the file and the byte; nothing is skipped. A journal tells the two apart
-// since each batch of records says up to where all was synced before, and so does Close.
+// since each batch of records says up to where all was synced before, and so do Open and Close.
 //
 // After an error of the store, such as a full disk, the journal takes nothing more: Observe returns the error, Assign
 // declines, and the policy stays as it is. Remove the cause and open the journal again. What was waited for is there.
+//
+// A sync may fail, and the next one succeed without having written: Linux takes the bytes of the first for written, and
+// shows them until it needs the memory. So nothing is appended to a file after an error. Open writes what it read of the
+// last segment to another file, which takes its place when it is synced. What Open has found is durable then. The disk
+// needs space for one more segment.
+//
+// Tests: TestHostileDisk, TestFailedSync, TestPowerLoss, TestStoreFails, TestFlippedBytes.
 //
 // A folder is locked against a second process where the platform has flock: on Linux, macOS and the BSDs.
 //

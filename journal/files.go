@@ -47,7 +47,6 @@ type folder interface {
 type file interface {
 	io.WriteCloser
 	Sync() error
-	Truncate(size int64) error
 }
 
 // files keeps each segment in a file. It writes a segment to another name first, and renames it when
@@ -159,16 +158,6 @@ func (s *files) Append(segment uint64, data []byte) error {
 
 func (s *files) Sync(segment uint64) error {
 	if err := s.appendable(segment); err != nil {
-		return err
-	}
-	return s.last.Sync()
-}
-
-func (s *files) Truncate(segment uint64, size int64) error {
-	if err := s.appendable(segment); err != nil {
-		return err
-	}
-	if err := s.last.Truncate(size); err != nil {
 		return err
 	}
 	return s.last.Sync()

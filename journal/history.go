@@ -1,10 +1,13 @@
 package journal
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/history"
 )
 
@@ -82,12 +85,54 @@ func (w *teller) segments(s Store) error {
 		}
 		switch {
 		case g.torn && i+1 < len(list):
-			return g.damage("the segment is torn, but another one follows")
+			if err := g.followed(s); err != nil {
+				return err
+			}
 		case g.ended != 0 && i+1 == len(list):
 			return fmt.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
 		}
 	}
 	return nil
+}
+
+// followed checks a torn segment that another one follows. That is no damage if the other begins with what was true when
+// the last whole record had been written: then only the record is torn that should end the segment.
+func (g *segment) followed(s Store) error {
+	next, err := openSegment(s, g.number+1)
+	if err != nil {
+		return err
+	}
+	whole, err := openSegment(s, g.number)
+	if err != nil {
+		return err
+	}
+	f := &follower{j: new(Journal), acc: account.New(nil)}
+	for i := range whole.facts {
+		if err := f.event(&whole.facts[i]); err != nil {
+			return whole.damage("a fact does not fit: %v", err)
+		}
+	}
+	if err := whole.read(f); err != nil && !final(err) {
+		return whole.damage("a record does not fit: %v", err)
+	} else if err != nil {
+		return err
+	}
+	if !sameFacts(slices.Collect(f.acc.Facts()), next.facts) {
+		return g.damage("the segment is torn, and the next one begins with what its records do not say")
+	}
+	return nil
+}
+
+// sameFacts reports whether events are the same records.
+func sameFacts(a, b []sojourn.Event) bool {
+	var x, y encoder
+	for i := range a {
+		x.event(&a[i])
+	}
+	for i := range b {
+		y.event(&b[i])
+	}
+	return bytes.Equal(x.buf, y.buf)
 }
 
 // first tells what comes before the calls.
@@ -174,7 +219,7 @@ func inspect(s Store, number uint64, newest bool) (Segment, error) {
 	switch {
 	case err != nil:
 	case g.torn && !newest:
-		err = g.damage("the segment is torn, but another one follows")
+		err = g.followed(s)
 	case g.ended != 0 && newest:
 		err = fmt.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
 	}

@@ -162,13 +162,4 @@ func (h *handle) Sync() error {
 	return nil
 }
 
-func (h *handle) Truncate(size int64) error {
-	if err := h.m.call(); err != nil {
-		return err
-	}
-	h.c.data = h.c.data[:size]
-	h.c.safe = min(h.c.safe, int(size))
-	return nil
-}
-
 func (h *handle) Close() error { return nil }

@@ -30,18 +30,10 @@ func (j *Journal) restore(number uint64, p sojourn.Policy) error {
 	}
 	if g.torn {
 		j.restored.Cut = int64(len(g.data)) - g.at
-		if err := j.log.store.Truncate(number, g.at); err != nil {
-			return failure(err)
-		}
 	}
 	j.log.last = j.acc.Now()
-	j.log.begin(number, g.at)
-	// What was found may be in memory only. Then say that it is synced.
-	if err := j.log.store.Sync(number); err != nil {
-		return failure(err)
-	}
 	j.since = g.at - g.body
-	if err := j.log.write(nil, true); err != nil {
+	if err := j.log.renew(g); err != nil {
 		return failure(err)
 	}
 	if j.restored.Rebuilt == nil {

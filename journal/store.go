@@ -14,19 +14,17 @@ type Store interface {
 	// Read returns all of a segment. The bytes belong to the caller.
 	Read(segment uint64) ([]byte, error)
 
-	// Create makes a segment. When it returns nil, the segment is durable; after a crash it has all of
-	// data or does not exist. Data is not kept.
+	// Create makes a segment, or replaces it. When it returns nil, the segment is durable. After an error or
+	// a crash it has all of data, or is what it was before. Data is not kept.
 	Create(segment uint64, data []byte) error
 
 	// Append adds bytes to the end of a segment, at least in the memory of the operating system. After
 	// a crash any part of what was not synced may be there. Data is not kept.
 	Append(segment uint64, data []byte) error
 
-	// Sync makes durable what was appended to a segment.
+	// Sync makes durable what was appended to a segment. After an error nothing more is appended to the segment
+	// before Create has replaced it.
 	Sync(segment uint64) error
-
-	// Truncate cuts a segment to a size, durably.
-	Truncate(segment uint64, size int64) error
 
 	// Remove removes a segment. After a crash it may be there again.
 	Remove(segment uint64) error

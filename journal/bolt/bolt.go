@@ -86,6 +86,11 @@ func (s *store) bucket(tx *bbolt.Tx, segment uint64) (*bbolt.Bucket, error) {
 
 func (s *store) Create(segment uint64, data []byte) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
+		if tx.Bucket(key(segment)) != nil {
+			if err := tx.DeleteBucket(key(segment)); err != nil {
+				return err
+			}
+		}
 		b, err := tx.CreateBucket(key(segment))
 		if err != nil {
 			return err
@@ -115,28 +120,6 @@ func (s *store) Append(segment uint64, data []byte) error {
 
 // Sync does nothing: each transaction is synced.
 func (s *store) Sync(uint64) error { return nil }
-
-func (s *store) Truncate(segment uint64, size int64) error {
-	return s.db.Update(func(tx *bbolt.Tx) error {
-		b, err := s.bucket(tx, segment)
-		if err != nil {
-			return err
-		}
-		for end(b) > uint64(size) {
-			at, part := b.Cursor().Last()
-			from := binary.BigEndian.Uint64(at)
-			keep := max(int64(size)-int64(from), 0)
-			at, part = append([]byte{}, at...), append([]byte{}, part[:keep]...)
-			if err := b.Delete(at); err != nil {
-				return err
-			}
-			if keep > 0 {
-				return b.Put(at, part)
-			}
-		}
-		return nil
-	})
-}
 
 func (s *store) Remove(segment uint64) error {
 	return s.db.Update(func(tx *bbolt.Tx) error { return tx.DeleteBucket(key(segment)) })
