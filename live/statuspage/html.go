@@ -1,13 +1,7 @@
 package statuspage
 
-// source is the template of the page.
-const source = `<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>sojourn: {{.Live}} jobs, {{.Late}} late</title>
-<style>
+// style is the style sheet of the page. The headers of answers have its digest: it has no part that depends on the pool.
+const style = `
 :root { color-scheme: light dark; --line: #ccc; --late: #fdd; --link: #0b57a8; --bg: #fff; --ink: #1b1f24 }
 @media (prefers-color-scheme: dark) { :root { --line: #3a414a; --late: #5a2326; --link: #6cb6f5; --bg: #14171b; --ink: #e8eaed } }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5em; background: var(--bg); color: var(--ink) }
@@ -24,7 +18,16 @@ summary { cursor: pointer }
 fieldset { border: 1px solid var(--line); display: flex; flex-wrap: wrap; gap: .4em 1em; align-items: center; margin: 0 0 1em }
 input[type=number] { width: 6em }
 .late, :target { background: var(--late) }
-</style>
+`
+
+// source is the template of the page.
+const source = `<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>sojourn: {{.Live}} jobs, {{.Late}} late</title>
+<style>` + style + `</style>
 <h1>{{.Live}} live jobs, {{.Late}} late{{if .Closed}}, closed{{end}}</h1>
 <p>At {{seconds .Now}} s. <a href="status.json">The same as JSON</a></p>
 <div class="scroll" tabindex="0" role="region" aria-label="Jobs"><table id="jobs">

@@ -7,6 +7,11 @@
 // most: 100 if it is absent. The page changes nothing, and names jobs as their submitters did: do not show it to
 // strangers.
 //
+// A request has at most 1,024 bytes of parameters, and its body is not read (TestBodiesAreNotRead). Each answer, an error
+// too, tells browsers to run no script, to load nothing, and to show it in no frame (TestHeaders). What the page of another
+// origin makes a browser ask for is refused, unless its user goes to the page (TestOtherSites). Browsers say who asks over
+// HTTPS and to localhost only.
+//
 // A request locks the pool for as long as it takes to rank all jobs, and then once for each job
 // that is shown.
 //
@@ -22,6 +27,10 @@
 // Visitors can then ask what if there were more slots, fewer, one more job, or another policy that [WithPolicy] has added. The
 // parameters are slots, tasks with each (one more job of so many tasks, each of which takes so long), and policy:
 // /status.json?slots=2&tasks=10&each=90s&policy=fair. Nothing changes but the forecast.
+//
+// Forecasts are made one at a time, and each one is kept for a second: however many visitors ask for whatever, they use one
+// processor at most (TestOneForecastAtATime). If more than eight changes are asked about at once, the page says so in place
+// of the forecast.
 package statuspage
 
 import (
@@ -150,30 +159,36 @@ func WithPolicy(name string, make func() (sojourn.Policy, error)) Option {
 func Handler(p *live.Pool, options ...Option) http.Handler {
 	mux := http.NewServeMux()
 	o := newAsked(options)
+	fs := &forecasts{asked: o, turn: make(chan struct{}, 1), made: map[change]*made{}}
 	serve := func(path, kind string, write func(io.Writer, *Page) error) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "no-store")
-			most, err := wanted(r)
-			var q *WhatIf
+			ask, err := asks(r)
+			var (
+				most int
+				q    *WhatIf
+			)
 			if err == nil {
-				q, err = o.change(r)
+				most, err = wanted(ask)
+			}
+			if err == nil {
+				q, err = o.change(ask)
 			}
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
 			pg := Take(p, most)
-			pg.foresee(r.Context(), o, q)
+			pg.foresee(r.Context(), fs, q)
 			w.Header().Set("Content-Type", kind)
 			_ = write(w, pg) // the other side may be gone
 		})
 	}
 	serve("/{$}", "text/html; charset=utf-8", func(w io.Writer, pg *Page) error { return page.Execute(w, pg) })
 	serve("/status.json", "application/json", func(w io.Writer, pg *Page) error { return json.NewEncoder(w).Encode(pg) })
-	return mux
+	return guarded(mux)
 }
 
-// A forecast of a page has so many draws, and is not made of more tasks, so that a request takes a second at most.
+// A forecast of a page has so many draws, and is not made of more tasks.
 const (
 	draws    = 20
 	maxTasks = 20_000
@@ -187,9 +202,9 @@ func interval(i *forecast.Interval) *Interval {
 	return &Interval{at(i.Low), at(i.Median), at(i.High)}
 }
 
-// wanted returns how many jobs a request wants to see.
-func wanted(r *http.Request) (int, error) {
-	text := r.FormValue("jobs")
+// wanted returns how many jobs the parameters ask for.
+func wanted(ask query) (int, error) {
+	text := ask.Get("jobs")
 	if text == "" {
 		return 100, nil
 	}

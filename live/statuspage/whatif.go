@@ -3,7 +3,6 @@ package statuspage
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,16 +64,16 @@ func (q *WhatIf) Verdict() string {
 
 func (q *WhatIf) each() time.Duration { return time.Duration(q.Each * float64(time.Second)) }
 
-// Bounds of what may be asked, so that a request takes a second at most.
+// Bounds of what may be asked: they bound what one forecast costs.
 const (
 	mostSlots = 10_000
 	mostTasks = maxTasks
 	mostEach  = 1000 * time.Hour
 )
 
-// change returns the change that a request asks about, nil if there is none. The error names the parameter.
-func (o *asked) change(r *http.Request) (*WhatIf, error) {
-	q := &WhatIf{Policy: r.FormValue("policy")}
+// change returns the change that the parameters ask about, nil if there is none. The error names the parameter.
+func (o *asked) change(ask query) (*WhatIf, error) {
+	q := &WhatIf{Policy: ask.Get("policy")}
 	if q.Policy != "" && o.policies[q.Policy] == nil {
 		return nil, fmt.Errorf("policy=%q: want one of %q, or none", q.Policy, o.names)
 	}
@@ -83,7 +82,7 @@ func (o *asked) change(r *http.Request) (*WhatIf, error) {
 		to          *int
 		least, most int
 	}{{"slots", &q.Slots, -mostSlots, mostSlots}, {"tasks", &q.Tasks, 0, mostTasks}} {
-		text := r.FormValue(n.name)
+		text := ask.Get(n.name)
 		if text == "" {
 			continue
 		}
@@ -93,7 +92,7 @@ func (o *asked) change(r *http.Request) (*WhatIf, error) {
 		}
 		*n.to = v
 	}
-	if text := r.FormValue("each"); text != "" || q.Tasks > 0 {
+	if text := ask.Get("each"); text != "" || q.Tasks > 0 {
 		each, err := time.ParseDuration(text)
 		if err != nil || each <= 0 || each > mostEach {
 			return nil, fmt.Errorf("each=%q: want how long each task of the job takes, such as 90s, up to %v", text, mostEach)
@@ -130,26 +129,25 @@ func newAsked(options []Option) *asked {
 }
 
 // foresee adds when jobs will start and finish, and when they would finish after a change, if q is not nil.
-func (pg *Page) foresee(ctx context.Context, o *asked, q *WhatIf) {
-	if o.watch == nil {
+func (pg *Page) foresee(ctx context.Context, fs *forecasts, q *WhatIf) {
+	if fs.asked.watch == nil {
 		return
 	}
-	question := forecast.Question{Policy: o.another, Draws: draws, MaxTasks: maxTasks}
-	f, err := o.watch.Foresee(ctx, question)
+	f, err := fs.of(ctx, change{})
 	if err != nil {
 		pg.NoForecast = err.Error()
 		return
 	}
-	pg.Forecast, pg.Policies = true, o.names
-	pg.each(f, func(j *Job, to *forecast.Job) { j.Start, j.Finish = interval(to.Start), interval(to.Finish) })
+	pg.Forecast, pg.Policies = true, fs.asked.names
+	pg.each(f, func(j *Job, to *forecast.Job) {
+		if j.Finish = interval(to.Finish); j.Running+j.Done+j.Failed == 0 { // a forecast that was kept may be older than the start
+			j.Start = interval(to.Start)
+		}
+	})
 	if pg.WhatIf = q; q == nil {
 		return
 	}
-	if q.Policy != "" {
-		question.Policy = o.policies[q.Policy]
-	}
-	question.Slots, question.Tasks, question.Each = q.Slots, q.Tasks, q.each()
-	g, err := o.watch.Foresee(ctx, question)
+	g, err := fs.of(ctx, change{q.Policy, q.Slots, q.Tasks, q.each()})
 	if err != nil {
 		q.Error = err.Error()
 		return
