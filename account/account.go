@@ -31,8 +31,12 @@ type job struct {
 const all = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts
 
 // New returns an Account around p, which is new: nothing was reported to it. From then on p is used
-// only through the account. p may be nil: see the package comment.
+// only through the account. p may be nil: see the package comment. If p does not fit, the account refuses every event:
+// see [Account.Err].
 func New(p sojourn.Policy) *Account {
+	if err := misfit(p); err != nil {
+		p = refuser{err}
+	}
 	a := new(Account)
 	a.reset(p)
 	return a

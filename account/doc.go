@@ -28,6 +28,11 @@
 // The age of each job is told. To keep these as well, save the policy, and restore it into one of
 // the same kind: see [sojourn.Snapshotter].
 //
+// # A policy that does not fit
+//
+// An account knows what it was told. Around a policy that was told something before, or around a journal, it would say what
+// is not true. [Account.Err] says so, and Observe refuses every event.
+//
 // # An account without a policy
 //
 // New(nil) returns an account of a cluster that somebody else schedules. It observes events,

@@ -20,6 +20,21 @@
 // The new policy is told the facts, and nothing of what the one in charge has learned. Reading input and moving output
 // take no time, attempts do not fail, and held tasks are not released. So a forecast is no promise: [sojourn.Admitter] is one.
 //
+// # In which order
+//
+// A journal goes around all other wrappers, and a forecast around a shadow. p is a policy, such as fair with its pools:
+//
+//	journal(forecast(shadow(p)))          works, also with any of them left out
+//	journal(shadow(forecast(p)))          works; after a Swap the forecast has ended: forecast.ErrSwapped
+//	shadow(journal(p))                    shadow.New returns account.ErrJournalInside
+//	forecast(journal(p))                  the same error, from live.New or the first event
+//	sojourn.NewLocked(journal(p))         works under a driver of your own; live.New returns live.ErrHidden
+//	each of the three, if p is in use   account.ErrNotNew, in the same places
+//
+// A sojourn.Locked may stand anywhere inside. Tests: TestOrders, TestNotNew of package journal.
+//
+// What tasks took is not part of a snapshot: after a restart a forecast knows nothing of it until tasks end.
+//
 // # Cost
 //
 // An event costs what it costs package account. The memory is that of an account, and that of at most 20,000 times of

@@ -3,6 +3,7 @@ package forecast
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -20,10 +21,17 @@ type Watch struct {
 	account *account.Account
 	started map[sojourn.JobID]bool // live jobs of which a task has been started
 	known   durations
+	retired bool // Retire was called
 }
 
+// ErrSwapped: another policy has taken over from the one inside by a swap of package shadow, so the Watch is told nothing more.
+// One that is around the shadow goes on.
+var ErrSwapped = errors.New("forecast: another policy has taken over: put forecast.New around shadow.New")
+
 // New returns a Watch around a policy, which is new: nothing was reported to it. p may be nil: then the Watch follows a
-// cluster that somebody else schedules, and [Watch.Take] tells it what is started.
+// cluster that somebody else schedules, and [Watch.Take] tells it what is started. If p is not new, or is a journal, the Watch
+// refuses every event and every question, with the error of [account.Account.Err]; so do live.New and the first event of
+// a driver.
 func New(p sojourn.Policy) *Watch {
 	return &Watch{account: account.New(p), started: map[sojourn.JobID]bool{}, known: newDurations()}
 }
@@ -96,6 +104,23 @@ func (w *Watch) Take(a sojourn.Assignment) error {
 // Unwrap returns the account around the policy; see [sojourn.As].
 func (w *Watch) Unwrap() sojourn.Policy { return w.account }
 
+// Retire says that the Watch is told nothing more: from then on Foresee returns [ErrSwapped]. A shadow calls it.
+func (w *Watch) Retire() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.retired = true
+}
+
+// usable returns why nothing can be foreseen.
+func (w *Watch) usable() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.retired {
+		return ErrSwapped
+	}
+	return w.account.Err()
+}
+
 // A Question is what a forecast is asked. Only Policy is required.
 type Question struct {
 	// Policy returns a new policy, which decides from now on: one like that in charge, or another one.
@@ -152,8 +177,11 @@ func (e *TooManyError) Error() string {
 const defaultDraws = 100
 
 // Foresee answers a question. Its error is an [*UnknownError] where nothing is known of the times of tasks, a
-// [*TooManyError], that of the context, or that of the new policy.
+// [*TooManyError], that of the context, or that of the new policy; or [ErrSwapped], or that of a policy which does not fit.
 func (w *Watch) Foresee(ctx context.Context, q Question) (*Forecast, error) {
+	if err := w.usable(); err != nil {
+		return nil, err
+	}
 	if left := w.left(); q.MaxTasks > 0 && left > q.MaxTasks {
 		return nil, &TooManyError{left, q.MaxTasks}
 	}

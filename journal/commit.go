@@ -48,6 +48,10 @@ func (j *Journal) Write() error { return j.note(j.log.advance(j.End(), false)) }
 // Close waits for all records, and closes the store. The journal takes no more.
 func (j *Journal) Close() error {
 	err := j.Flush()
+	if !j.failed.Load() {
+		j.saveSwapped()
+		err = j.note(j.log.settle())
+	}
 	j.failed.Store(true)
 	l := &j.log
 	l.mu.Lock()

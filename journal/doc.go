@@ -43,6 +43,19 @@
 // reads only the last segment, and writes it anew. Its facts are the contract's own events, so they outlive releases: if
 // the policy is another one, or has other options, Open tells it the facts and says so.
 //
+// # In which order
+//
+// A journal goes around all other wrappers, and a forecast around a shadow. p is a policy, such as fair with its pools:
+//
+//	journal(forecast(shadow(p)))          works, also with any of them left out
+//	journal(shadow(forecast(p)))          works; after a Swap the forecast has ended: forecast.ErrSwapped
+//	shadow(journal(p))                    shadow.New returns account.ErrJournalInside
+//	forecast(journal(p))                  the same error, from live.New or the first event
+//	sojourn.NewLocked(journal(p))         works under a driver of your own; live.New returns live.ErrHidden
+//	each of the three, if p is in use   account.ErrNotNew, in the same places
+//
+// A sojourn.Locked may stand anywhere inside. Tests: TestOrders, TestNotNew.
+//
 // # What can go wrong
 //
 // The rest of a write that never ended is cut off: nobody waited for it. [Restored] says how much that was. Anything
@@ -61,6 +74,12 @@
 //
 // A folder is locked against a second process where the platform has flock: on Linux, macOS and the BSDs.
 //
-// UnmarshalBinary of As[Snapshotter] begins a segment. Calls that bypass the journal, on the policy itself, are
+// UnmarshalBinary of As[Snapshotter] begins a segment. So does the first call after Swap
+// of a shadow inside, which also writes it, and so does Close. The
+// next Open gets the policy that its driver makes: if that is not the one that took over, [Restored] says that it was made
+// anew by the facts. Options that a state does not rest on, such as weights, are those of the policy that Open gets. Test:
+// TestSwapIsSaved.
+//
+// Calls that bypass the journal, on the policy itself, are
 // lost at the next restart.
 package journal

@@ -51,6 +51,8 @@ type Journal struct {
 	head     head // of the current segment; of a new one, when it begins
 	restored Restored
 	owned    attachments
+	shadows  []swapper // that are inside
+	swaps    uint64    // of them, when a segment last began
 
 	limit  int64 // bytes until the next snapshot
 	since  int64 // bytes since the last one
@@ -99,12 +101,21 @@ const overflow = 1 << 20
 //
 // On an error p is of no use, and the store has not been closed.
 func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
+	if p == nil {
+		return nil, errors.New("journal: no policy")
+	}
+	if err := account.New(p).Err(); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = 8 << 20
 	}
 	j := &Journal{opts: o, limit: o.SnapshotBytes}
 	j.log.store, j.log.keep = s, o.Keep
 	j.log.cond = sync.NewCond(&j.log.mu)
+	for s := range sojourn.All[swapper](p) {
+		j.shadows = append(j.shadows, s)
+	}
 	list, err := s.Segments()
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -196,9 +207,32 @@ func (j *Journal) appended(n int) {
 		j.since = 0
 		_ = j.Snapshot() // if the policy cannot be saved now, another time it may
 	}
+	if len(j.shadows) > 0 {
+		j.saveSwapped()
+	}
 	if full {
 		j.note(l.advance(end, false)) // the next call returns the error
 	}
+}
+
+// A swapper is a shadow inside, whose policy may be exchanged. Its method is for all goroutines.
+type swapper interface{ Swaps() uint64 }
+
+// saveSwapped begins a segment if another policy has taken over inside, and writes it at once, so that Open does not ask one
+// policy what another one decided.
+func (j *Journal) saveSwapped() {
+	n := uint64(0)
+	for _, s := range j.shadows {
+		n += s.Swaps()
+	}
+	if n == j.swaps || j.note(j.log.settle()) != nil { // a segment that is about to begin has the policy before
+		return
+	}
+	j.swaps = n
+	if err := j.snapshot(false); err != nil {
+		_ = j.snapshot(true) // Open then makes a policy anew by the facts, and says so
+	}
+	_ = j.note(j.log.settle()) // the next call returns the error
 }
 
 // note remembers that the store has failed.

@@ -40,6 +40,26 @@
 // [Shadow.Swap] tells all facts to another policy, which must have observed nothing, and lets it
 // decide from then on. Package account says what a fact is. What a policy has learned is not one.
 //
+// What was inside of the policy before is told nothing more: a forecast there returns ErrSwapped, and an account shows what
+// was true at the swap. Put them around the shadow. Test: TestSwapEndsForecast of package journal.
+//
+// A swap lasts as long as the process. Let the next process begin with the policy that took over. A journal keeps that
+// policy's state; if the next process begins with the policy before, Restored of the journal says that it was made anew by
+// the facts. Test: TestSwapIsSaved of package journal.
+//
+// # In which order
+//
+// A journal goes around all other wrappers, and a forecast around a shadow. p is a policy, such as fair with its pools:
+//
+//	journal(forecast(shadow(p)))          works, also with any of them left out
+//	journal(shadow(forecast(p)))          works; after a Swap the forecast has ended: forecast.ErrSwapped
+//	shadow(journal(p))                    shadow.New returns account.ErrJournalInside
+//	forecast(journal(p))                  the same error, from live.New or the first event
+//	sojourn.NewLocked(journal(p))         works under a driver of your own; live.New returns live.ErrHidden
+//	each of the three, if p is in use   account.ErrNotNew, in the same places
+//
+// A sojourn.Locked may stand anywhere inside. Tests: TestOrders, TestNotNew of package journal.
+//
 // # Cost
 //
 // An event costs what it costs in package account, and a place in the queue. The candidate

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
@@ -55,6 +56,9 @@ func New(active, candidate sojourn.Policy, o Options) (*Shadow, error) {
 	}
 	w := newWatcher(candidate, o.withDefaults())
 	p := &pair{active: account.New(active), watch: w}
+	if err := errors.Join(p.active.Err(), w.candidate.Err()); err != nil {
+		return nil, fmt.Errorf("shadow: %w", err)
+	}
 	_, p.seeks = sojourn.As[sojourn.Seeker](active)
 	return &Shadow{sojourn.NewLocked(p), p, w}, nil
 }
@@ -73,19 +77,34 @@ func (s *Shadow) Swap(next sojourn.Policy) (err error) {
 		return fmt.Errorf("shadow: %w: a %T is no Seeker", errors.ErrUnsupported, next)
 	}
 	a := account.New(next)
+	if err := a.Err(); err != nil {
+		return fmt.Errorf("shadow: %w", err)
+	}
 	s.Visit(func(sojourn.Policy) {
-		if err = s.pair.active.Rebuild(a); err == nil {
-			s.pair.active = a
+		if err = s.pair.active.Rebuild(a); err != nil {
+			return
 		}
+		for old := range sojourn.All[retirer](s.pair.active) {
+			old.Retire()
+		}
+		s.pair.active = a
+		s.pair.swaps.Add(1)
 	})
 	return err
 }
+
+// A retirer wants to know that it is told nothing more.
+type retirer interface{ Retire() }
+
+// Swaps returns how often another policy has taken over. A journal asks, so that it saves the policy that decides.
+func (s *Shadow) Swaps() uint64 { return s.pair.swaps.Load() }
 
 // A pair is the active policy, and tells the watcher what happens. It is used under a lock.
 type pair struct {
 	active *account.Account
 	watch  *watcher
 	seeks  bool // the first active policy is a Seeker, and so are all after it
+	swaps  atomic.Uint64
 }
 
 // Observe implements [sojourn.Policy].
