@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("open")
 		for {
 			s.step(true)
+			fmt.Println("step")
 		}
 	}
 	os.Exit(m.Run())
@@ -207,9 +208,14 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rng.IntN(4) > 0 { // otherwise it may be killed while it opens the journal
-			bufio.NewReader(out).ReadString('\n')
+			lines := bufio.NewReader(out)
+			for range 1 + rng.IntN(40) {
+				if _, err := lines.ReadString('\n'); err != nil {
+					break
+				}
+			}
 		}
-		time.Sleep(time.Duration(rng.IntN(100)) * time.Millisecond)
+		time.Sleep(time.Duration(rng.IntN(20)) * time.Millisecond)
 		cmd.Process.Kill()
 		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Fatalf("kill %d: %v\n%s", i, err, stderr.String())
