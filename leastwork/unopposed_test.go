@@ -69,3 +69,57 @@ func TestUnopposed(t *testing.T) {
 		})
 	}
 }
+
+// The last tasks of such a job start on the reserved slot as long as its rank is at most 3/4: where s phases are shorter and
+// l longer, it is (s + 1/2) / (s + 1 + l).
+func TestUnopposedRank(t *testing.T) {
+	for _, tc := range []struct {
+		shorter, longer int
+		start           int // of 10 tasks, on 10 free slots
+	}{
+		{1, 0, 10},  // 3/4
+		{3, 1, 10},  // 7/10
+		{7, 2, 10},  // 3/4
+		{2, 0, 9},   // 5/6
+		{8, 2, 9},   // 17/22
+		{11, 3, 9},  // 23/30
+		{13, 6, 10}, // 27/40
+	} {
+		p := newPolicy()
+		observe := func(ev sojourn.Event) {
+			t.Helper()
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		offer := func() (started []sojourn.JobID) {
+			for id, ok := p.(sojourn.Seeker).Seek(0); ok; id, ok = p.(sojourn.Seeker).Seek(0) {
+				a, _ := p.Assign(id)
+				started = append(started, a.Task.Job)
+			}
+			return started
+		}
+		for id := range sojourn.SlotID(50) {
+			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+		}
+		jobs := sojourn.JobID(0)
+		arrive := func(tasks int, told time.Duration) {
+			jobs++
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: jobs, Phases: []sojourn.Phase{{Tasks: tasks, Estimate: told}}}})
+		}
+		for range tc.shorter - 1 {
+			arrive(1, time.Minute)
+		}
+		for range tc.longer {
+			arrive(1, 50*time.Hour)
+		}
+		arrive(40-int(jobs), time.Minute)
+		if n := len(offer()); n != 40 {
+			t.Fatalf("%d tasks start before it, want 40", n)
+		}
+		arrive(10, time.Hour)
+		if n := len(offer()); n != tc.start {
+			t.Errorf("%d shorter, %d longer: %d tasks start, want %d", tc.shorter, tc.longer, n, tc.start)
+		}
+	}
+}

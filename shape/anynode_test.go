@@ -129,3 +129,24 @@ func TestAnyNodeClosesWhatNoNodeHolds(t *testing.T) {
 		t.Errorf("%v are free on a node of 4, want one slot for tasks of 1 and none for tasks of 8", run.free)
 	}
 }
+
+// A class beyond the shapes has no slot, and no class is too large a question.
+func TestSeekOfNoShape(t *testing.T) {
+	for _, anyNode := range []bool{false, true} {
+		d := newDriver(t, newFIFO(t), shape.Options{Shapes: []shape.Resources{{1, 1}, {2, 1}}, AnyNode: anyNode})
+		d.node(1, 8, 8)
+		d.job(1, "a", 1, 3)
+		seeker, ok := sojourn.As[sojourn.Seeker](d.p)
+		if !ok {
+			t.Fatal("no Seeker")
+		}
+		if _, ok := seeker.Seek(1); !ok {
+			t.Errorf("AnyNode %v: nothing is sought of a class with a job", anyNode)
+		}
+		for _, class := range []sojourn.Class{2, 3, 255} {
+			if id, ok := seeker.Seek(class); ok {
+				t.Errorf("AnyNode %v: Seek(%d) = %d, of two shapes", anyNode, class, id)
+			}
+		}
+	}
+}
