@@ -20,6 +20,8 @@ type attempt struct {
 	cause    error        // why it is being stopped; guarded by the lock of the pool
 	gone     bool         // given up; guarded by the lock of the pool
 	ignored  bool         // it ignored the end of its context; guarded by the lock of the pool
+	waits    []*Handle    // that calls with its context wait for; guarded by the lock of the pool
+	stuck    bool         // and the observer was told; guarded by the lock of the pool
 
 	mu     sync.Mutex
 	over   error           // why the context has ended, unless it ended by itself
@@ -27,6 +29,8 @@ type attempt struct {
 	cancel context.CancelCauseFunc
 	stop   context.CancelFunc
 }
+
+func (a *attempt) task() Task { return Task{a.Task, a.Attempt, a.Slot, a.Source} }
 
 // end ends the context.
 func (a *attempt) end(cause error) {
@@ -61,8 +65,16 @@ func (a *attempt) context() context.Context {
 // Done implements [context.Context].
 func (a *attempt) Done() <-chan struct{} { return a.context().Done() }
 
+// attemptKey is the key of the attempt in its own context.
+type attemptKey struct{}
+
 // Value implements [context.Context].
-func (a *attempt) Value(key any) any { return a.context().Value(key) }
+func (a *attempt) Value(key any) any {
+	if _, ok := key.(attemptKey); ok {
+		return a
+	}
+	return a.context().Value(key)
+}
 
 // Deadline implements [context.Context].
 func (a *attempt) Deadline() (time.Time, bool) {

@@ -18,7 +18,13 @@ import (
 //
 // The error wraps the cause of ctx if it ended first, and [ErrAbandoned] if there are tasks that
 // ignore their contexts. Another pool may have the policy afterwards, if its Now goes on from there.
+//
+// A task that closes its own pool would wait for itself. If ctx comes from the task, Close returns [ErrDeadlock] at once,
+// and the pool stays open.
 func (p *Pool) Close(ctx context.Context) error {
+	if err := mayEnd(ctx, p, "Close"); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	p.closed = true
 	p.endStranded()
@@ -31,9 +37,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		err = fmt.Errorf("live: closed before all jobs had ended: %w", context.Cause(ctx))
 		p.mu.Lock()
-		for _, h := range p.jobs.all() {
-			p.giveUp(h, ErrClosed)
-		}
+		p.giveUpAll(ErrClosed)
 		p.settle(nil)
 		p.mu.Unlock()
 		<-p.drained
@@ -54,14 +58,34 @@ func (p *Pool) end() error {
 			}
 		}
 		p.timer.Stop()
+		if p.later != nil {
+			p.later.Stop()
+		}
 		p.must(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: marker}})
 		p.over = true
 	}
-	err := p.broken
-	if len(p.ignored) > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: tasks %v", ErrAbandoned, p.ignored))
+	err := errors.Join(p.broken, p.announce.blind)
+	for _, a := range p.ignored {
+		err = errors.Join(err, fmt.Errorf("%w: attempt %d at task %v", ErrAbandoned, a.Attempt, a.Task))
 	}
 	return err
+}
+
+// mayEnd returns why a call with ctx may not end the pool, or nil.
+func mayEnd(ctx context.Context, p *Pool, what string) error {
+	if ctx == nil {
+		return fmt.Errorf("live: %s without a context", what)
+	}
+	a := caller(ctx, p)
+	if a == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.slots[a.Slot]; s != nil && s.a == a {
+		return fmt.Errorf("%w: %s waits for task %v, which calls it", ErrDeadlock, what, a.Task)
+	}
+	return nil
 }
 
 // Suspend ends the pool, and leaves its jobs to the next one that gets the policy, if that is [Durable]. No attempt is
@@ -69,10 +93,14 @@ func (p *Pool) end() error {
 // [ErrSlotRemoved] as the cause, and the tasks run again in the next pool. A handle whose job has not ended then has the error
 // [ErrSuspended].
 //
-// The error is as that of [Pool.Close].
+// The error is as that of [Pool.Close]. Under a policy that is not Durable, the jobs are lost, and the policy is free.
 func (p *Pool) Suspend(ctx context.Context) error {
+	if err := mayEnd(ctx, p, "Suspend"); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	p.closed, p.suspended = true, true
+	p.noteDeadlock()
 	p.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {
 		p.mu.Lock()
@@ -91,19 +119,22 @@ func (p *Pool) Suspend(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, h := range p.jobs.all() {
-		p.letGo(h, ErrSuspended)
+		letGo(p, h, ErrSuspended)
 	}
 	return errors.Join(err, p.end())
 }
 
 // letGo ends the handle of a job that goes on elsewhere.
-func (p *Pool) letGo(h *Handle, why error) {
+func letGo(p *Pool, h *Handle, why error) {
 	held := h.more.get().held
 	for _, task := range slices.SortedFunc(maps.Keys(held), compareTasks) {
 		held[task].Stop()
 		p.must(sojourn.Event{Kind: sojourn.TaskReady, Task: task})
 	}
 	clear(held)
+	if p.kept.d == nil && h.err == nil {
+		p.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: h.spec.ID}})
+	}
 	if h.err == nil {
 		h.err = why
 	}
@@ -114,22 +145,23 @@ func compareTasks(a, b sojourn.TaskID) int {
 	return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Index, b.Index))
 }
 
-// endStranded ends the jobs of a closed pool that need slots of a class that has none.
+// endStranded ends the jobs of a closed pool that need slots of a class that has none. If the pool is open, the observer is told
+// that they wait, and of tasks that wait for
+// a slot that has left.
 func (p *Pool) endStranded() {
-	if !p.closed || p.suspended {
-		return
-	}
-	var classes [1 << 8]bool
-	for _, s := range p.slots {
-		if s != nil { // one that leaves counts as long as it is busy
-			classes[s.Class] = true
-		}
-	}
-	for _, h := range p.jobs.all() {
-		for i := range h.spec.Phases {
-			if h.work[i].left > 0 && !classes[h.spec.Phases[i].Class] {
-				p.giveUp(h, ErrNoSlots)
+	switch {
+	case p.suspended:
+	case p.closed:
+		for _, h := range p.jobs.all() {
+			if class, ok := p.classes.lacks(h); ok {
+				p.giveUp(h, fmt.Errorf("%w: class %d", ErrNoSlots, class))
 			}
 		}
+	default:
+		if p.classes.emptied {
+			p.classes.emptied = false
+			p.noteClasses(p.jobs.all()...)
+		}
+		p.noteDeadlock()
 	}
 }

@@ -29,19 +29,29 @@
 // count as a failure. If it returns nil, it has succeeded. The same holds for a slot
 // that is removed.
 //
+// # The context of a task
+//
+// Without a [Durable] policy, the contexts of tasks come from that of Submit. Its values reach them, and its end cancels the
+// job. A handler of HTTP requests that gives Submit the context of the request gets jobs that end with the
+// request; for others, give [context.WithoutCancel] of it.
+//
+// Under a Durable policy the job outlives the process, and so the context of Submit. No value of it reaches an attempt, also
+// not the first one, and its end changes nothing.
+//
 // # Tasks that ignore their contexts
 //
 // Go cannot end a goroutine from outside. If a task does not return within Options.Grace after its
-// context has ended, [Status].Ignoring lists it. Its slot then gets other work, its attempt counts
-// as failed, and what its function returns later counts for nothing. A task that was only preempted keeps its slot,
-// since it would otherwise run twice at a time. Close returns an error that wraps [ErrAbandoned] if
-// such tasks still run.
+// context has ended, [Status].Ignoring lists the attempt, with its number. Its slot then gets other work, the attempt counts
+// as failed, and what its function returns later counts for nothing. If [Retry] allows it, the next attempt runs beside it.
+// A task that was only preempted keeps its slot, since it would otherwise run twice at a time. Close returns an error
+// that wraps [ErrAbandoned] if such tasks still run.
 //
 // # What holds a job up
 //
 // A job that needs slots of a class of which there are none waits for them, until the pool is closed.
-// Values that nobody reads hold nothing up. A pool does not bound the number of jobs: the
-// caller knows how many may wait.
+// A task that waits for a job of its own pool keeps its slot, and so the job may wait for that slot. Both are a note,
+// [JobStuck], and no error: slots may be added. Values that nobody reads hold nothing up. A pool does not bound the number of
+// jobs: the caller knows how many may wait.
 //
 // # Jobs that survive the process
 //
@@ -60,10 +70,11 @@
 // the process is killed, the next one does the same calls, and New goes on with the jobs: [Pool.Handles] lists them. Each attempt
 // that ran counts as lost, and its task runs again under the next number. So a task may run more than
 // once, as one may whose end was not durable yet, but never twice under one number. Failures of tasks are counted anew,
-// and back-offs are over. The contexts of tasks do not come from that of Submit, which may end with a request.
+// and back-offs are over.
 //
-// [Pool.Suspend] ends a process in order. If the store fails, all jobs end with its error, and they go on when the
-// cause is removed and the journal is opened again.
+// [Pool.Suspend] ends a process in order. If the store fails, as on a full disk, all jobs end with its error, and they go on
+// when the cause is removed and the journal is opened again. [Pool.Err] has the error then, and a note [PoolBroken];
+// [Pool.Status], Explain, the page and the metrics go on to answer.
 //
 // # What it does now, and did
 //

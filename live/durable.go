@@ -99,10 +99,10 @@ func (o *Options) bind(j *Job) error {
 // A keeper is the durable policy of a pool, if it has one.
 type keeper struct{ d Durable }
 
-// attach keeps with a job what the next process has to know. The job is about to arrive.
-func (k keeper) attach(h *Handle, j *Job) error {
+// order returns what the next process has to know of a job, nil if there will be none.
+func (k keeper) order(h *Handle, j *Job) ([]byte, error) {
 	if k.d == nil {
-		return nil
+		return nil, nil
 	}
 	o := order{handler: j.Handler, payload: j.Payload, retry: j.Retry}
 	if j.Timeout > 0 {
@@ -111,11 +111,7 @@ func (k keeper) attach(h *Handle, j *Job) error {
 	for i := range h.work {
 		o.timeouts = append(o.timeouts, j.Phases[i].Timeout)
 	}
-	data, err := o.encode()
-	if err == nil {
-		err = k.d.Attach(h.spec.ID, data)
-	}
-	return err
+	return o.encode()
 }
 
 // position returns what has to be durable now. The lock is held.
@@ -134,28 +130,23 @@ func (p *Pool) commit(pos int64) error {
 	return p.checked(p.kept.d.Wait(pos))
 }
 
-// checked ends all jobs if the store of a durable policy has failed. The lock is not held.
-func (p *Pool) checked(err error) error {
-	if err != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if !p.over && p.broken == nil {
-			p.broken = err
-			p.abandon()
-		}
-	}
-	return err
+// leftovers are what clearOut found.
+type leftovers struct {
+	ran map[sojourn.JobID]bool // jobs of which attempts ran when the process before ended
+	at  sojourn.Time           // the last that is known of it
 }
 
 // clearOut takes away what the process before has left in a durable policy, but for its jobs.
-func clearOut(d Durable, now sojourn.Time) error {
+func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
 	acc := d.Account()
 	down := acc.Down()
 	if d.End() > 0 && slices.ContainsFunc(down, func(s sojourn.Slot) bool { return s.Node == marker }) {
-		return fmt.Errorf("%w: the policy", ErrInUse)
+		return left, fmt.Errorf("%w: the policy: another pool has the journal", ErrInUse)
 	}
+	left = leftovers{map[sojourn.JobID]bool{}, acc.Now()}
 	var list []sojourn.Event
 	for at := range acc.Attempts() {
+		left.ran[at.Task.Job] = true
 		list = append(list, sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: at.Task, Attempt: at.Number,
 			Slot: sojourn.Slot{ID: at.Slot.ID}, Service: at.Service})
 	}
@@ -175,14 +166,41 @@ func clearOut(d Durable, now sojourn.Time) error {
 	for _, ev := range list {
 		ev.At = max(now, acc.Now())
 		if err := d.Observe(ev); err != nil {
-			return err
+			return left, err
 		}
+	}
+	return left, nil
+}
+
+// resume goes on with the jobs that a durable policy has. If it cannot, it lets go of the policy.
+func (p *Pool) resume(left leftovers) error {
+	p.mu.Lock() // the time of a job may be over
+	defer p.mu.Unlock()
+	if err := p.makeHandles(); err != nil {
+		for _, h := range p.jobs.all() {
+			if t := h.more.get().timeout; t != nil {
+				t.Stop()
+			}
+		}
+		_ = p.end()
+		return err
+	}
+	jobs := p.jobs.all()
+	for _, h := range jobs {
+		p.announce.resumed(h, left)
+	}
+	if len(jobs) > 0 { // the owner adds slots of other classes after New
+		p.later = time.AfterFunc(p.opt.Grace, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.noteClasses(p.jobs.all()...)
+		})
 	}
 	return nil
 }
 
-// resume makes handles for the jobs that a durable policy has.
-func (p *Pool) resume() error {
+// makeHandles makes handles for the jobs that a durable policy has.
+func (p *Pool) makeHandles() error {
 	acc := p.kept.d.Account()
 	live := slices.SortedFunc(acc.Jobs(), func(a, b account.Job) int { return cmp.Compare(a.Spec.ID, b.Spec.ID) })
 	first, last := p.kept.d.MaxJob(), p.kept.d.MaxJob()
@@ -241,11 +259,4 @@ func (p *Pool) Handles() []*Handle {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.jobs.all()
-}
-
-// abandon ends all jobs after the store of a durable policy has failed. The policy is told nothing more.
-func (p *Pool) abandon() {
-	for _, h := range p.jobs.all() {
-		p.giveUp(h, p.broken)
-	}
 }

@@ -13,8 +13,9 @@ var (
 	ErrClosed = errors.New("live: the pool is closed")
 	// ErrCancelled: the job was cancelled by [Handle.Cancel].
 	ErrCancelled = errors.New("live: the job was cancelled")
-	// ErrNoSlots: the job needs slots of a class that has none, and the pool is closed.
-	ErrNoSlots = errors.New("live: no slots for the job in a pool that is closed")
+	// ErrNoSlots: the job needs slots of a class that has none. In a pool that is closed, it ends with this error. Otherwise
+	// it waits, and a note [JobStuck] has the error.
+	ErrNoSlots = errors.New("live: no slots of a class that the job needs")
 	// ErrSuspended: Suspend has left the job to the next pool.
 	ErrSuspended = errors.New("live: the pool was suspended, and the job goes on in the next one")
 	// ErrJobTimeout: the job took longer than its Timeout.
@@ -33,7 +34,10 @@ var (
 	// goroutine still runs.
 	ErrAbandoned = errors.New("live: the task ignores that its context has ended")
 
-	// ErrInUse: another pool has the policy, or another job has the [Results].
+	// ErrDeadlock: a task of the pool waits for what needs its own end or its slot: [JobStuck], [Pool.Close].
+	ErrDeadlock = errors.New("live: a task waits for itself or for its slot")
+
+	// ErrInUse: another pool has the policy or had it (see [New]), or another job has the [Results].
 	ErrInUse = errors.New("live: already in use")
 
 	// ErrHidden: the policy of New has a [Durable] one inside that the pool cannot use, such as a journal in a

@@ -88,7 +88,7 @@ type binder interface {
 // A Handle is a job that was submitted. Its methods may be called by several goroutines.
 type Handle struct {
 	pool *Pool
-	ctx  context.Context // of Submit
+	ctx  context.Context // of Submit; of a durable job, Background
 	spec sojourn.Job
 	at   sojourn.Time // of Submit
 	work []work
@@ -133,6 +133,9 @@ func (h *Handle) extend() *more {
 
 // newHandle returns the handle of a job that fits, or what is wrong with the job.
 func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
+	if p.kept.d != nil {
+		ctx = context.Background() // the job outlives the process, and the context does not
+	}
 	h := &Handle{pool: p, ctx: ctx}
 	switch {
 	case j.Handler != "" || j.Payload != nil:
@@ -197,11 +200,18 @@ func (h *Handle) Done() <-chan struct{} {
 // why the job has failed: a [*TaskError], [ErrCancelled], [ErrJobTimeout], [ErrClosed],
 // [ErrNoSlots], or the cause of the context that Submit was given. If ctx ends first, Wait returns
 // the cause of that, and the job goes on.
+//
+// A task that waits for a job of its own pool keeps its slot meanwhile. Give Wait the context of the task: the pool then
+// notices if nothing can go on, and says so in a note [JobStuck].
 func (h *Handle) Wait(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("live: Wait without a context")
+	}
 	h.pool.mu.Lock()
 	ended := h.ended
 	h.pool.mu.Unlock()
 	if !ended {
+		defer h.waits(ctx)()
 		select {
 		case <-h.Done():
 		case <-ctx.Done():

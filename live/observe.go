@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/driver"
 )
 
 // An Observer is told what happens in a pool, for metrics, logs and tests. [Log] makes one of a logger.
@@ -14,6 +16,9 @@ type Observer interface {
 	// Note is called with one thing at a time, in the order in which they happen. The pool is locked
 	// meanwhile, so Note must return soon, and must not call the pool or its handles. Wait of a handle and
 	// Close return after the notes on what they wait for.
+	//
+	// If Note panics, the pool goes on, and the observer is told nothing more: [Status].Observer and the error of Close have
+	// the panic. Note must not call runtime.Goexit, as t.FailNow does: the pool then panics.
 	Note(Note)
 }
 
@@ -21,18 +26,23 @@ type Observer interface {
 type Note struct {
 	Kind NoteKind
 	At   sojourn.Time  // since the epoch of Options.Now
-	Job  *sojourn.Job  // not to be changed; nil for Decided. The ID of a refused job is used again
+	Job  *sojourn.Job  // not to be changed; nil for Decided and PoolBroken. The ID of a refused job is used again
 	Age  time.Duration // how long ago the job was submitted
+	Done []int         // JobResumed: how many tasks of each phase were done before
 
 	// Of attempts.
-	Task     sojourn.TaskID
-	Attempt  uint32
-	Slot     sojourn.SlotID
-	Took     time.Duration // TaskEnded: since the start. Decided: how long the policy took
+	Task    sojourn.TaskID
+	Attempt uint32
+	Slot    sojourn.SlotID
+
+	// Took is the time since the start of the attempt for TaskEnded and TaskReturned, and how long the policy took for Decided.
+	// For JobResumed it is the time since when the job had nothing that ran: since its submission, unless it ran
+	// when the process before ended.
+	Took     time.Duration
 	Estimate time.Duration // TaskEnded: how long the submitter said that it would take; 0: nothing
 
-	// Err is why a job was refused or failed, why an attempt failed, or why its context was ended; nil if all
-	// is well.
+	// Err is why a job was refused, is stuck or failed, why an attempt failed, or why its context was ended, or why the
+	// pool is broken; nil if all is well.
 	Err error
 }
 
@@ -48,10 +58,26 @@ const (
 	TaskStopped           // the pool ended the context of an attempt, which may go on for a while
 	TaskEnded             // an attempt
 	Decided               // the policy was asked what to start and what to stop
+
+	// JobResumed: New has found the job, which a process before has left. It comes before all other notes.
+	JobResumed
+
+	// JobStuck: the job cannot go on, unless something changes that the pool does not do by itself. Err wraps ErrNoSlots if it
+	// needs slots of a class of which there are none. The first such job is told, until the class has slots. For jobs
+	// that New found, this is told after Options.Grace. Err wraps ErrDeadlock if an attempt, which the note
+	// names, waits for a job that needs its end or its slot. The pool notices calls of Wait and Results.All that get the
+	// context of the task, or one that comes from it.
+	JobStuck
+
+	TaskIgnores  // an attempt still runs, though its context has ended so long ago as Options.Grace says
+	TaskReturned // such an attempt has returned, perhaps after the end of its job or pool. It has failed before, unless TaskEnded follows
+	PoolBroken   // see [Pool.Err]
 )
 
 var noteNames = [...]string{JobSubmitted: "job submitted", JobRefused: "job refused", JobEnded: "job ended",
-	TaskStarted: "task started", TaskStopped: "task stopped", TaskEnded: "task ended", Decided: "decided"}
+	TaskStarted: "task started", TaskStopped: "task stopped", TaskEnded: "task ended", Decided: "decided",
+	JobResumed: "job resumed", JobStuck: "job stuck", TaskIgnores: "task ignores its context", TaskReturned: "task returned",
+	PoolBroken: "pool broken"}
 
 // String returns the name in words, such as "job submitted".
 func (k NoteKind) String() string {
@@ -61,9 +87,9 @@ func (k NoteKind) String() string {
 	return noteNames[k]
 }
 
-// Log returns an Observer that writes to a logger: failures and refusals as warnings, what becomes of jobs at level
-// Info, what becomes of tasks at level Debug. Times of decisions are not logged. The handler of the logger is called
-// while the pool is locked.
+// Log returns an Observer that writes to a logger: that the pool is broken as an error, failures, refusals and what is stuck
+// as warnings, what becomes of jobs at level Info, what becomes of tasks at level Debug. Times of decisions are not
+// logged. The handler of the logger is called while the pool is locked.
 func Log(l *slog.Logger) Observer { return logger{l} }
 
 type logger struct{ l *slog.Logger }
@@ -73,23 +99,29 @@ func (o logger) Note(n Note) {
 	if n.Kind == Decided {
 		return
 	}
-	task := n.Kind >= TaskStarted
 	level := slog.LevelInfo
 	switch {
-	case n.Err != nil && n.Kind != TaskStopped:
+	case n.Kind == PoolBroken:
+		level = slog.LevelError
+	case n.Kind == TaskStopped, n.Kind == TaskReturned:
+		level = slog.LevelDebug
+	case n.Err != nil:
 		level = slog.LevelWarn
-	case task:
+	case n.Attempt > 0:
 		level = slog.LevelDebug
 	}
 	ctx := context.Background()
 	if !o.l.Enabled(ctx, level) {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 8), slog.Uint64("job", uint64(n.Job.ID)), slog.String("name", n.Job.Name), slog.Duration("age", n.Age))
-	if task {
+	attrs := make([]slog.Attr, 0, 8)
+	if n.Job != nil {
+		attrs = append(attrs, slog.Uint64("job", uint64(n.Job.ID)), slog.String("name", n.Job.Name), slog.Duration("age", n.Age))
+	}
+	if n.Attempt > 0 {
 		attrs = append(attrs, slog.String("task", n.Task.String()), slog.Uint64("attempt", uint64(n.Attempt)), slog.Uint64("slot", uint64(n.Slot)))
 	}
-	if n.Kind == TaskEnded {
+	if n.Kind == TaskEnded || n.Kind == TaskReturned {
 		attrs = append(attrs, slog.Duration("took", n.Took))
 	}
 	if n.Err != nil {
@@ -98,34 +130,77 @@ func (o logger) Note(n Note) {
 	o.l.LogAttrs(ctx, level, n.Kind.String(), attrs...)
 }
 
-// note tells the observer, if there is one, about a job.
-func (p *Pool) note(kind NoteKind, h *Handle, err error) {
-	if p.opt.Observer != nil {
-		now := p.d.Now()
-		p.opt.Observer.Note(Note{Kind: kind, At: now, Job: &h.spec, Age: now.Sub(h.at), Err: err})
-	}
+// An announcer tells the observer of a pool what happens. The lock of the pool guards it.
+type announcer struct {
+	to    Observer // nil: nobody
+	blind error    // it has panicked so, and is told nothing more
+	d     *driver.Driver
 }
 
-// noteTask tells the observer, if there is one, about an attempt.
-func (p *Pool) noteTask(kind NoteKind, a *attempt, err error) {
-	if p.opt.Observer == nil {
+func (n *announcer) tell(note Note) {
+	if n.to == nil {
 		return
 	}
-	now := p.d.Now()
-	n := Note{Kind: kind, At: now, Job: &a.h.spec, Age: now.Sub(a.h.at), Task: a.Task, Attempt: a.Attempt, Slot: a.Slot, Err: err}
-	if kind == TaskEnded {
-		ph := &a.h.spec.Phases[a.Task.Phase]
-		n.Took, n.Estimate = now.Sub(a.since), ph.Estimate
-		if int(a.Task.Index) < len(ph.Estimates) {
-			n.Estimate = ph.Estimates[a.Task.Index]
+	returned := false
+	defer func() {
+		if returned {
+			return
 		}
-	}
-	p.opt.Observer.Note(n)
+		n.to = nil
+		x := recover()
+		if x == nil {
+			panic("live: Observer.Note called runtime.Goexit while the pool was locked") // it would be half-way for ever
+		}
+		n.blind = fmt.Errorf("live: the observer has panicked, and is told nothing more: %w", &PanicError{Value: x, Stack: debug.Stack()})
+	}()
+	n.to.Note(note)
+	returned = true
 }
 
-// noteDecision tells the observer, if there is one, how long the policy took.
-func (p *Pool) noteDecision(start time.Time) {
-	if p.opt.Observer != nil {
-		p.opt.Observer.Note(Note{Kind: Decided, At: p.d.Time(), Took: time.Since(start)})
+// job tells about a job.
+func (n *announcer) job(kind NoteKind, h *Handle, err error) {
+	if n.to != nil {
+		now := n.d.Now()
+		n.tell(Note{Kind: kind, At: now, Job: &h.spec, Age: now.Sub(h.at), Err: err})
+	}
+}
+
+// resumed tells about a job that New has found.
+func (n *announcer) resumed(h *Handle, left leftovers) {
+	if n.to == nil {
+		return
+	}
+	now := n.d.Now()
+	note := Note{Kind: JobResumed, At: now, Job: &h.spec, Age: now.Sub(h.at), Took: now.Sub(h.at), Done: make([]int, len(h.work))}
+	if left.ran[h.spec.ID] {
+		note.Took = now.Sub(left.at)
+	}
+	for i := range h.work {
+		note.Done[i] = h.spec.Phases[i].Tasks - h.work[i].left
+	}
+	n.tell(note)
+}
+
+// task tells about an attempt.
+func (n *announcer) task(kind NoteKind, a *attempt, err error) {
+	if n.to == nil {
+		return
+	}
+	now := n.d.Now()
+	note := Note{Kind: kind, At: now, Job: &a.h.spec, Age: now.Sub(a.h.at), Task: a.Task, Attempt: a.Attempt, Slot: a.Slot, Err: err}
+	if kind == TaskEnded || kind == TaskReturned {
+		ph := &a.h.spec.Phases[a.Task.Phase]
+		note.Took, note.Estimate = now.Sub(a.since), ph.Estimate
+		if int(a.Task.Index) < len(ph.Estimates) {
+			note.Estimate = ph.Estimates[a.Task.Index]
+		}
+	}
+	n.tell(note)
+}
+
+// decision tells how long the policy took.
+func (n *announcer) decision(start time.Time) {
+	if n.to != nil {
+		n.tell(Note{Kind: Decided, At: n.d.Time(), Took: time.Since(start)})
 	}
 }

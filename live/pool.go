@@ -28,15 +28,19 @@ type Pool struct {
 	spare     []sojourn.SlotID
 	jobs      table
 	timer     *time.Timer
+	later     *time.Timer  // nil: New found no jobs
 	armed     sojourn.Time // when the timer goes off; MaxInt64: never
 	rng       *rand.Rand
 	closed    bool
 	over      bool // Close has let go of the policy
 	kept      keeper
-	broken    error         // why a durable policy can be told nothing more
+	broken    error // why a durable policy can be told nothing more
+	announce  announcer
+	classes   classes
+	waiting   int           // calls in which tasks wait for jobs of the pool
 	suspended bool          // no attempt is started, and jobs go on in another pool
 	drained   chan struct{} // closed when the pool is closed and no job is left
-	ignored   []sojourn.TaskID
+	ignored   []*attempt
 	busy      sync.WaitGroup // goroutines that run attempts which are not given up
 }
 
@@ -51,7 +55,8 @@ type slot struct {
 const marker sojourn.NodeID = math.MaxUint32
 
 // New returns a pool that runs jobs under a policy. The policy belongs to the pool until Close has
-// returned. Another pool that has the policy, or slots that the policy knows already, are an error.
+// returned. It is an error, which wraps [ErrInUse], if the policy is not free: another pool has it, it was restored from a
+// snapshot of one that a pool had, it knows jobs or slots, or its time is ahead of Options.Now.
 //
 // If the policy is [Durable], the pool goes on with its jobs: see the package comment. One that a guard such as
 // [sojourn.Locked] hides is an error.
@@ -60,11 +65,13 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 		return nil, err
 	}
 	durable, isDurable := sojourn.As[Durable](p)
+	var left leftovers
 	if isDurable {
 		if o.Now == nil {
 			o.Now = func() sojourn.Time { return durable.Time(time.Now()) }
 		}
-		if err := clearOut(durable, o.Now()); err != nil {
+		var err error
+		if left, err = clearOut(durable, o.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -78,41 +85,29 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := d.Observe(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: marker}}); {
-	case errors.Is(err, sojourn.ErrNodeState):
-		return nil, fmt.Errorf("%w: the policy", ErrInUse)
-	case err != nil:
+	if err := takeOver(p, d, isDurable); err != nil {
 		return nil, err
 	}
-	q := &Pool{opt: o, policy: p, d: d, armed: math.MaxInt64, drained: make(chan struct{}), rng: rand.New(rand.NewPCG(o.Seed, 0))}
+	q := &Pool{opt: o, policy: p, d: d, armed: math.MaxInt64, drained: make(chan struct{}), rng: rand.New(rand.NewPCG(o.Seed, 0)), announce: announcer{to: o.Observer, d: d}}
+	q.timer = time.AfterFunc(driver.Never, func() { // the policy wants to be asked again, or wanted to be
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.armed = math.MaxInt64
+		q.settle(nil)
+	})
 	if isDurable {
 		q.kept.d = durable
-		if err := q.resume(); err != nil {
-			q.must(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: marker}})
+		if err := q.resume(left); err != nil {
 			return nil, err
 		}
 	}
-	q.timer = time.AfterFunc(driver.Never, q.wake)
 	if _, err := q.AddSlots(o.Slots, sojourn.Slot{}); err != nil {
-		return nil, errors.Join(err, q.Close(context.Background()))
+		stop, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = q.Suspend(stop) // the jobs that go on do so in the next pool
+		return nil, err
 	}
 	return q, nil
-}
-
-// must reports an event that cannot be wrong. Only the store of a durable policy can fail, and then nothing more is
-// reported: the jobs go on in the next process.
-func (p *Pool) must(ev sojourn.Event) {
-	if p.broken != nil {
-		return
-	}
-	err := p.d.Observe(ev)
-	switch {
-	case err == nil:
-	case p.kept.d == nil:
-		panic(err)
-	default:
-		p.broken = err
-	}
 }
 
 // AddSlots adds slots and returns their IDs. They have the node, rack and class of like, whose ID
@@ -128,9 +123,10 @@ func (p *Pool) AddSlots(n int, like sojourn.Slot) (ids []sojourn.SlotID, err err
 		if k := len(p.spare); k > 0 {
 			like.ID = p.spare[k-1]
 		}
-		if err = p.d.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: like}); err != nil {
+		if err = p.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: like}); err != nil {
 			break
 		}
+		p.classes.add(like.Class)
 		if int(like.ID) == len(p.slots) {
 			p.slots = append(p.slots, nil)
 		} else {
@@ -157,7 +153,8 @@ func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
 	if p.over {
 		return ErrClosed
 	}
-	if err := p.d.Observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: id}}); err != nil {
+	if err := p.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: id}}); err != nil {
+		p.settle(nil)
 		return err
 	}
 	s := p.slots[id]
@@ -177,14 +174,17 @@ func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
 func (p *Pool) forget(s *slot) {
 	p.slots[s.ID] = nil
 	p.spare = append(p.spare, s.ID)
+	p.classes.remove(s.Class)
 }
 
 // Submit hands in a job. If the policy refuses it, the error is the policy's: an admission policy
 // tells why, and [Offer] finds its counter-offer. Submit returns an error, and no job, also if the
 // job is invalid, ctx has ended, or the pool is closed.
 //
-// The contexts of all tasks come from ctx. If ctx ends, the job is cancelled. Under a [Durable] policy the job outlives ctx,
-// and is durable when Submit returns.
+// The contexts of all tasks come from ctx. If ctx ends, the job is cancelled. Under a [Durable] policy neither holds: the
+// job is durable when Submit returns, and neither the values of ctx nor its end reach it.
+//
+// TestContextOfSubmit, TestDurableContext
 func (p *Pool) Submit(ctx context.Context, j Job) (*Handle, error) {
 	if ctx == nil {
 		return nil, errors.New("live: Submit without a context")
@@ -221,15 +221,27 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (int64, error) {
 	if j.Deadline > 0 {
 		h.spec.Deadline = h.at.Add(j.Deadline)
 	}
-	if err := p.kept.attach(h, j); err != nil {
+	order, err := p.kept.order(h, j)
+	if err != nil {
 		return 0, err
 	}
+	if order != nil { // the job is about to arrive
+		if err := p.kept.d.Attach(h.spec.ID, order); err != nil {
+			p.fail(err)
+			p.settle(nil)
+			return 0, err
+		}
+	}
 	if err := p.arrive(h, j.Phases); err != nil {
-		p.note(JobRefused, h, err)
+		if p.broken == nil {
+			p.announce.job(JobRefused, h, err)
+		}
+		p.settle(nil)
 		return 0, err
 	}
 	p.jobs.add(h)
-	p.note(JobSubmitted, h, nil)
+	p.announce.job(JobSubmitted, h, nil)
+	p.noteClasses(h)
 	if p.kept.d == nil && ctx.Done() != nil {
 		h.extend().stop = context.AfterFunc(ctx, func() { p.cancel(h, context.Cause(ctx)) })
 	}
@@ -253,7 +265,7 @@ func (p *Pool) arrive(h *Handle, phases []Phase) (err error) {
 		reserved++
 	}
 	if err == nil {
-		err = p.d.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &h.spec})
+		err = p.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &h.spec})
 	}
 	for i := range phases[:reserved] {
 		switch r := phases[i].results; {
@@ -271,8 +283,10 @@ func (p *Pool) arrive(h *Handle, phases []Phase) (err error) {
 func (p *Pool) cancel(h *Handle, why error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.giveUp(h, why)
-	p.settle(nil)
+	if !p.over {
+		p.giveUp(h, why)
+		p.settle(nil)
+	}
 }
 
 // giveUp ends a job, if it has not ended. The caller settles.
@@ -304,7 +318,7 @@ func (p *Pool) finish(h *Handle) {
 		h.err = p.broken
 	}
 	h.ended, h.pos = true, p.kept.position()
-	p.note(JobEnded, h, h.err)
+	p.announce.job(JobEnded, h, h.err)
 	if h.done != nil {
 		close(h.done)
 	}
@@ -336,27 +350,27 @@ func (p *Pool) settle(old *attempt) (next *attempt) {
 		return nil
 	}
 	if p.broken != nil {
-		p.abandon()
+		p.giveUpAll(p.broken)
 		return nil
 	}
 	var start time.Time
-	if p.opt.Observer != nil {
+	if p.announce.to != nil {
 		start = time.Now()
 	}
 	r := p.d.Settle()
-	p.noteDecision(start)
+	p.announce.decision(start)
 	if r.Err != nil {
-		if p.kept.d == nil {
-			panic(r.Err)
-		}
-		p.broken = r.Err
-		p.abandon()
+		p.fail(r.Err)
+		p.giveUpAll(p.broken)
 		return nil
 	}
 	pos := p.kept.position()
 	for i := range r.Starts {
 		a := &attempt{Assignment: r.Starts[i], h: p.jobs.get(r.Starts[i].Task.Job), since: p.d.Time(), pos: pos}
-		p.noteTask(TaskStarted, a, nil)
+		if a.h == nil || int(a.Slot) >= len(p.slots) || p.slots[a.Slot] == nil {
+			panic(fmt.Sprintf("live: the policy starts task %v on slot %d, and the pool does not have both: it is not this pool's alone", a.Task, a.Slot))
+		}
+		p.announce.task(TaskStarted, a, nil)
 		p.slots[a.Slot].a = a
 		a.h.running++
 		if old != nil && a.Slot == old.Slot {
@@ -376,12 +390,4 @@ func (p *Pool) settle(old *attempt) (next *attempt) {
 		}
 	}
 	return next
-}
-
-// wake is called when the policy wants to be asked again, or wanted to be.
-func (p *Pool) wake() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.armed = math.MaxInt64
-	p.settle(nil)
 }

@@ -120,13 +120,16 @@ func (r *Results[T]) All(ctx context.Context) iter.Seq2[int, T] {
 			case ended:
 				return
 			}
+			over := r.h.waits(ctx)
 			select {
 			case <-more:
 			case <-r.h.Done():
 				ended = true // and what came just before is still to be yielded
 			case <-ctx.Done():
+				over()
 				return
 			}
+			over()
 		}
 	}
 }

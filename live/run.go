@@ -54,14 +54,13 @@ func (p *Pool) call(a *attempt) (store func(), err error) {
 		t := time.AfterFunc(w.timeout+p.opt.Grace, func() { p.overdue(a) })
 		defer t.Stop()
 	}
-	t := Task{a.Task, a.Attempt, a.Slot, a.Source}
 	if trace.IsEnabled() {
 		defer trace.StartRegion(a, cmp.Or(a.h.spec.Name, "sojourn task")).End()
 	}
 	if w.run != nil {
-		return nil, w.run(a, t)
+		return nil, w.run(a, a.task())
 	}
-	return w.produce(a, t)
+	return w.produce(a, a.task())
 }
 
 // kill ends the context of an attempt, unless it has ended.
@@ -69,7 +68,7 @@ func (p *Pool) kill(a *attempt, cause error) {
 	if a.cause == nil {
 		a.cause = cause
 		a.end(cause)
-		p.noteTask(TaskStopped, a, cause)
+		p.announce.task(TaskStopped, a, cause)
 		a.grace = time.AfterFunc(p.opt.Grace, func() { p.overdue(a) })
 	}
 }
@@ -83,7 +82,8 @@ func (p *Pool) overdue(a *attempt) {
 	}
 	if !a.ignored {
 		a.ignored = true
-		p.ignored = append(p.ignored, a.Task)
+		p.ignored = append(p.ignored, a)
+		p.announce.task(TaskIgnores, a, cmp.Or(a.cause, ErrTaskTimeout))
 	}
 	if errors.Is(a.cause, ErrPreempted) {
 		return // it would run twice at a time
@@ -115,7 +115,9 @@ func (p *Pool) report(a *attempt, store func(), err error) *attempt {
 // still counts as busy.
 func (p *Pool) follow(a *attempt, store func(), err error) (next *attempt, last bool) {
 	if a.ignored {
-		p.ignored = slices.Delete(p.ignored, slices.Index(p.ignored, a.Task), slices.Index(p.ignored, a.Task)+1)
+		i := slices.Index(p.ignored, a)
+		p.ignored = slices.Delete(p.ignored, i, i+1)
+		p.announce.task(TaskReturned, a, err)
 	}
 	if a.gone {
 		return nil, false
@@ -143,11 +145,14 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		ev = driver.Failed(a.Assignment, sojourn.CauseTask)
 	}
 	p.must(ev)
-	p.noteTask(TaskEnded, a, err)
+	p.announce.task(TaskEnded, a, err)
 	s.a = nil
 	if s.leaving {
 		p.forget(s)
 		defer p.endStranded()
+	}
+	if p.suspended {
+		defer p.noteDeadlock()
 	}
 	h.running--
 	switch {

@@ -2,7 +2,6 @@ package live
 
 import (
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -14,9 +13,12 @@ type Status struct {
 	Jobs  []JobStatus  // live jobs, the one to be served first at the front if the policy ranks them
 	Slots []SlotStatus // by ID
 
-	// Ignoring are the tasks that ignore that their contexts have ended.
-	Ignoring []sojourn.TaskID
+	// Ignoring are the attempts that ignore that their contexts have ended. Several may be at one task.
+	Ignoring []Task
 	Closed   bool
+
+	Err      error // why the pool is broken: see [Pool.Err]
+	Observer error // Options.Observer has panicked so, and is told nothing more
 }
 
 // JobStatus is what is known of a live job.
@@ -50,7 +52,10 @@ type SlotStatus struct {
 func (p *Pool) Status() Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	st := Status{Now: p.d.Now(), Ignoring: slices.Clone(p.ignored), Closed: p.closed}
+	st := Status{Now: p.d.Now(), Closed: p.closed, Err: p.broken, Observer: p.announce.blind}
+	for _, a := range p.ignored {
+		st.Ignoring = append(st.Ignoring, a.task())
+	}
 	jobs := p.jobs.all()
 	promiser, promises := sojourn.As[sojourn.Promiser](p.policy)
 	listed := map[sojourn.JobID]bool{}
@@ -66,7 +71,7 @@ func (p *Pool) Status() Status {
 	}
 	if !p.over {
 		for id := range sojourn.Ranking(p.policy) {
-			list(p.jobs.get(id))
+			list(p.jobs.get(id)) // none, if the store has failed
 		}
 	}
 	for _, h := range jobs { // those that a ranking leaves out
@@ -90,7 +95,7 @@ func (p *Pool) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e, ok := sojourn.As[sojourn.Explainer](p.policy)
-	if !ok || p.over {
+	if !ok || p.over || p.jobs.get(id) == nil {
 		return nil, false
 	}
 	return e.Explain(id)

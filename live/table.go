@@ -46,9 +46,13 @@ func (t *table) put(h *Handle) {
 	t.live++
 }
 
-// get returns a live job.
+// get returns a live job; nil if there is none of that ID.
 func (t *table) get(id sojourn.JobID) *Handle {
-	return t.pages[id/pageSize-t.base].jobs[id%pageSize]
+	i := id/pageSize - t.base
+	if i >= sojourn.JobID(len(t.pages)) || t.pages[i] == nil { // IDs are unsigned: one before base is above all
+		return nil
+	}
+	return t.pages[i].jobs[id%pageSize]
 }
 
 // remove removes a live job.

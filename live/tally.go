@@ -10,13 +10,17 @@ import (
 )
 
 // A Tally is an [Observer] that counts what waits and what runs, for metrics. The modules live/prometheus and live/otel
-// use it; use it yourself for another system of metrics. The zero Tally is ready to use. It is for one pool that
-// begins empty: jobs that a [Durable] pool goes on with are not counted.
+// use it; use it yourself for another system of metrics. The zero Tally is ready to use. It is for one pool. Jobs that a
+// [Durable] pool goes on with are counted from New on.
+//
+// TestTally, TestTallyAfterRestart
 type Tally struct {
-	mu      sync.Mutex
-	live    map[sojourn.JobID]*tallied
-	queued  int // Invariant: the sum over live
-	running int
+	mu       sync.Mutex
+	live     map[sojourn.JobID]*tallied
+	queued   int // Invariant: the sum over live
+	running  int
+	ignoring int
+	broken   bool
 }
 
 // A tallied is a live job.
@@ -34,7 +38,12 @@ type Gauges struct {
 	Queued  int // tasks that wait, those whose turn has not come included
 	Running int // attempts
 
-	// Starvation is the longest time since a live job of which nothing runs was submitted or last ran.
+	Ignoring int  // attempts that ignore that their contexts have ended; those that were given up are not Running
+	Broken   bool // see [Pool.Err]
+
+	// Starvation is the longest time since a live job of which nothing runs was submitted or last ran. Of a job that a process
+	// before has left, it is known whether it ran when that process ended, but not when it ran before that: it
+	// then counts from its submission.
 	Starvation time.Duration
 
 	// JobShareError is the part of the busy slots that would go to other jobs under max-min fair sharing, from 0 to 1:
@@ -56,10 +65,11 @@ func (t *Tally) Note(n Note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch n.Kind {
-	case JobSubmitted:
-		j := &tallied{job: n.Job, waiting: make([]int, len(n.Job.Phases)), ended: make([]int, len(n.Job.Phases)), since: time.Now()}
+	case JobSubmitted, JobResumed:
+		j := &tallied{job: n.Job, waiting: make([]int, len(n.Job.Phases)), ended: make([]int, len(n.Job.Phases)), since: time.Now().Add(-n.Took)}
+		copy(j.ended, n.Done)
 		for i := range n.Job.Phases {
-			j.waiting[i] = n.Job.Phases[i].Tasks
+			j.waiting[i] = n.Job.Phases[i].Tasks - j.ended[i]
 			j.queued += j.waiting[i]
 		}
 		if t.live == nil {
@@ -83,6 +93,12 @@ func (t *Tally) Note(n Note) {
 		if j := t.live[n.Task.Job]; j != nil {
 			j.ended[n.Task.Phase]++
 		}
+	case TaskIgnores:
+		t.ignoring++
+	case TaskReturned:
+		t.ignoring--
+	case PoolBroken:
+		t.broken = true
 	}
 }
 
@@ -101,7 +117,7 @@ func (t *Tally) move(id sojourn.TaskID, queued, running int) {
 // Read returns what holds now. It looks at all live jobs, and the pool waits meanwhile if it has something to tell.
 func (t *Tally) Read() Gauges {
 	t.mu.Lock()
-	g := Gauges{Jobs: len(t.live), Queued: t.queued, Running: t.running}
+	g := Gauges{Jobs: len(t.live), Queued: t.queued, Running: t.running, Ignoring: t.ignoring, Broken: t.broken}
 	now := time.Now()
 	jobs := make([]claim, 0, len(t.live))
 	pools := map[string]claim{}

@@ -34,12 +34,12 @@ func TestTally(t *testing.T) {
 		must(p.Submit(bg, heavy))
 		time.Sleep(3 * time.Second)
 		// Fair were 1 slot and 3 for the jobs, 2 and 2 for the pools.
-		if got, want := tally.Read(), (live.Gauges{2, 13, 4, 3 * time.Second, 0.75, 0.5}); got != want {
+		if got, want := tally.Read(), (live.Gauges{Jobs: 2, Queued: 13, Running: 4, Starvation: 3 * time.Second, JobShareError: 0.75, PoolShareError: 0.5}); got != want {
 			t.Errorf("gauges %+v, want %+v", got, want)
 		}
 		time.Sleep(8500 * time.Millisecond)
 		// The first 8 tasks of the second job run since 10 s, 4 at a time; the first job waits for its retries.
-		if got, want := tally.Read(), (live.Gauges{2, 9, 4, 1500 * time.Millisecond, 0.25, 0.5}); got != want {
+		if got, want := tally.Read(), (live.Gauges{Jobs: 2, Queued: 9, Running: 4, Starvation: 1500 * time.Millisecond, JobShareError: 0.25, PoolShareError: 0.5}); got != want {
 			t.Errorf("gauges %+v, want %+v", got, want)
 		}
 		if err := p.Close(bg); err != nil {

@@ -20,6 +20,8 @@ import (
 //	jobs                      live jobs
 //	queued_tasks              tasks that wait, those whose turn has not come included
 //	running_tasks             attempts that run
+//	ignoring_attempts         attempts that ignore that their contexts have ended
+//	broken                    1 if the pool is broken ([live.Pool.Err]), 0 otherwise
 //	starvation_seconds        the longest time since when a live job of which nothing runs was submitted or last ran
 //	share_error_ratio         how much of the busy slots max-min fair sharing would give to others, among="jobs" or "pools"
 //	jobs_total                jobs, by result: ok, failed or refused
@@ -30,8 +32,8 @@ import (
 //	task_run_estimate_ratio   the time of attempts that ended well, divided by the submitter's estimate, if there was one
 //	decision_seconds          how long the policy takes to say what starts and what stops
 //
-// [live.Gauges] has the formula of the share error. Metrics are for pools that begin empty: jobs that a durable pool goes on
-// with are not counted among live jobs. Two pools need meters of different names.
+// [live.Gauges] has the formula of the share error. Jobs that a durable pool goes on with are counted among live jobs from
+// [live.New] on. Two pools need meters of different names.
 type Metrics struct {
 	now      live.Tally
 	callback metric.Registration
@@ -89,6 +91,8 @@ func (m *Metrics) watch(meter metric.Meter) error {
 	jobs := gauge("jobs", "{job}", "Live jobs.")
 	queued := gauge("queued_tasks", "{task}", "Tasks that wait.")
 	running := gauge("running_tasks", "{attempt}", "Attempts that run.")
+	ignoring := gauge("ignoring_attempts", "{attempt}", "Attempts that ignore that their contexts have ended.")
+	brokenPool := gauge("broken", "1", "1 if the pool is broken.")
 	starvation := gauge("starvation_seconds", "s", "Longest time since a live job of which nothing runs was submitted or last ran.")
 	share := gauge("share_error_ratio", "1", "Part of the busy slots that max-min fair sharing would give to others.")
 	if failed != nil {
@@ -102,6 +106,12 @@ func (m *Metrics) watch(meter metric.Meter) error {
 		o.ObserveFloat64(jobs, float64(now.Jobs))
 		o.ObserveFloat64(queued, float64(now.Queued))
 		o.ObserveFloat64(running, float64(now.Running))
+		o.ObserveFloat64(ignoring, float64(now.Ignoring))
+		broken := 0.0
+		if now.Broken {
+			broken = 1
+		}
+		o.ObserveFloat64(brokenPool, broken)
 		o.ObserveFloat64(starvation, now.Starvation.Seconds())
 		o.ObserveFloat64(share, now.JobShareError, amongJobs)
 		o.ObserveFloat64(share, now.PoolShareError, amongPools)

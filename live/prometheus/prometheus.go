@@ -21,6 +21,8 @@ import (
 //	jobs                      live jobs
 //	queued_tasks              tasks that wait, those whose turn has not come included
 //	running_tasks             attempts that run
+//	ignoring_attempts         attempts that ignore that their contexts have ended
+//	broken                    1 if the pool is broken ([live.Pool.Err]), 0 otherwise
 //	starvation_seconds        the longest time since when a live job of which nothing runs was submitted or last ran
 //	share_error_ratio         how much of the busy slots max-min fair sharing would give to others, among="jobs" or "pools"
 //	jobs_total                jobs, by result: ok, failed or refused
@@ -31,8 +33,8 @@ import (
 //	task_run_estimate_ratio   the time of attempts that ended well, divided by the submitter's estimate, if there was one
 //	decision_seconds          how long the policy takes to say what starts and what stops
 //
-// [live.Gauges] has the formula of the share error. Metrics are for pools that begin empty: jobs that a durable pool goes on
-// with are not counted among live jobs.
+// [live.Gauges] has the formula of the share error. Jobs that a durable pool goes on with are counted among live jobs from
+// [live.New] on.
 type Metrics struct {
 	now live.Tally
 
@@ -50,6 +52,8 @@ var (
 	jobsDesc       = client.NewDesc("sojourn_jobs", "Live jobs.", nil, nil)
 	queuedDesc     = client.NewDesc("sojourn_queued_tasks", "Tasks that wait.", nil, nil)
 	runningDesc    = client.NewDesc("sojourn_running_tasks", "Attempts that run.", nil, nil)
+	ignoringDesc   = client.NewDesc("sojourn_ignoring_attempts", "Attempts that ignore that their contexts have ended.", nil, nil)
+	brokenDesc     = client.NewDesc("sojourn_broken", "1 if the pool is broken.", nil, nil)
 	starvationDesc = client.NewDesc("sojourn_starvation_seconds", "Longest time since a live job of which nothing runs was submitted or last ran.", nil, nil)
 	shareDesc      = client.NewDesc("sojourn_share_error_ratio", "Part of the busy slots that max-min fair sharing would give to others.", []string{"among"}, nil)
 )
@@ -105,7 +109,7 @@ func (m *Metrics) Note(n live.Note) {
 
 // Describe implements [client.Collector].
 func (m *Metrics) Describe(to chan<- *client.Desc) {
-	for _, d := range []*client.Desc{jobsDesc, queuedDesc, runningDesc, starvationDesc, shareDesc} {
+	for _, d := range []*client.Desc{jobsDesc, queuedDesc, runningDesc, ignoringDesc, brokenDesc, starvationDesc, shareDesc} {
 		to <- d
 	}
 	for _, c := range m.all() {
@@ -122,6 +126,12 @@ func (m *Metrics) Collect(to chan<- client.Metric) {
 	gauge(jobsDesc, float64(now.Jobs))
 	gauge(queuedDesc, float64(now.Queued))
 	gauge(runningDesc, float64(now.Running))
+	gauge(ignoringDesc, float64(now.Ignoring))
+	broken := 0.0
+	if now.Broken {
+		broken = 1
+	}
+	gauge(brokenDesc, broken)
 	gauge(starvationDesc, now.Starvation.Seconds())
 	gauge(shareDesc, now.JobShareError, "jobs")
 	gauge(shareDesc, now.PoolShareError, "pools")

@@ -29,7 +29,9 @@ const source = `<!DOCTYPE html>
 <title>sojourn: {{.Live}} jobs, {{.Late}} late</title>
 <style>` + style + `</style>
 <h1>{{.Live}} live jobs, {{.Late}} late{{if .Closed}}, closed{{end}}</h1>
-<p>At {{seconds .Now}} s. <a href="status.json">The same as JSON</a></p>
+{{with .Broken}}<p class="late">The pool is broken: {{.}}</p>
+{{end}}{{with .Observer}}<p class="late">{{.}}</p>
+{{end}}<p>At {{seconds .Now}} s. <a href="status.json">The same as JSON</a></p>
 <div class="scroll" tabindex="0" role="region" aria-label="Jobs"><table id="jobs">
 <caption>Jobs, the next to be served first</caption>
 <thead><tr><th class="number">Job<th>Name<th>Pool<th class="number">Age (s)<th class="number">Deadline (s)<th class="number">Done<th class="number">Running<th class="number">Failed<th class="number">Held{{if .Forecast}}<th class="number">Starts in (s)<th class="number">Finishes in (s){{end}}{{with .WhatIf}}<th class="number">What if (s){{end}}<th>Why it waits</tr></thead>
@@ -52,6 +54,6 @@ const source = `<!DOCTYPE html>
 <thead><tr><th class="number">Slot<th class="number">Class<th class="number">Node<th>Runs<th class="number">Attempt<th>State</tr></thead>
 <tbody>{{range .Slots}}<tr><td class="number">{{.ID}}<td class="number">{{.Class}}<td class="number">{{.Node}}<td>{{if .Job}}<a href="#job{{.Job}}">{{.Task}}</a>{{end}}<td class="number">{{if .Job}}{{.Attempt}}{{end}}<td>{{if .Leaving}}leaving {{end}}{{.Stopped}}</tr>
 {{end}}</tbody></table></div>
-{{if .Ignoring}}<p>Tasks that ignore their contexts:{{range .Ignoring}} {{.}}{{end}}</p>
+{{if .Ignoring}}<p>Tasks that ignore their contexts:{{range $i, $t := .Ignoring}}{{if $i}},{{end}} {{$t}}{{end}}</p>
 {{end}}</html>
 `

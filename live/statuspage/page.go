@@ -12,6 +12,9 @@
 // origin makes a browser ask for is refused, unless its user goes to the page (TestOtherSites). Browsers say who asks over
 // HTTPS and to localhost only.
 //
+// /readyz answers 503, with the reason, if the pool is broken ([live.Pool.Err]), and 200 otherwise. It asks for no parameter and
+// looks at no job.
+//
 // A request locks the pool for as long as it takes to rank all jobs, and then once for each job
 // that is shown.
 //
@@ -40,6 +43,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -55,7 +59,10 @@ type Page struct {
 	Late     int      `json:"late_jobs"`
 	Jobs     []Job    `json:"jobs"` // the first to be served at the front
 	Slots    []Slot   `json:"slots"`
-	Ignoring []string `json:"tasks_that_ignore_their_contexts"`
+	Ignoring []string `json:"tasks_that_ignore_their_contexts"` // each with its attempt and slot
+
+	Broken   string `json:"broken,omitempty"`   // why the pool is broken; see [live.Pool.Err]
+	Observer string `json:"observer,omitempty"` // the panic of the observer, which is told nothing more
 
 	// Forecast says that jobs have a Start and a Finish, and NoForecast why they have none though they should.
 	Forecast   bool   `json:"forecast,omitempty"`
@@ -183,6 +190,13 @@ func Handler(p *live.Pool, options ...Option) http.Handler {
 			_ = write(w, pg) // the other side may be gone
 		})
 	}
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := p.Err(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n") // the other side may be gone
+	})
 	serve("/{$}", "text/html; charset=utf-8", func(w io.Writer, pg *Page) error { return page.Execute(w, pg) })
 	serve("/status.json", "application/json", func(w io.Writer, pg *Page) error { return json.NewEncoder(w).Encode(pg) })
 	return guarded(mux)
@@ -239,7 +253,13 @@ func Take(p *live.Pool, most int) *Page {
 		pg.Slots = append(pg.Slots, out)
 	}
 	for _, t := range st.Ignoring {
-		pg.Ignoring = append(pg.Ignoring, t.String())
+		pg.Ignoring = append(pg.Ignoring, fmt.Sprintf("%v attempt %d on slot %d", t.TaskID, t.Attempt, t.Slot))
+	}
+	if st.Err != nil {
+		pg.Broken = st.Err.Error()
+	}
+	if st.Observer != nil {
+		pg.Observer, _, _ = strings.Cut(st.Observer.Error(), "\n") // without the stack
 	}
 	return pg
 }
