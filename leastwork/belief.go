@@ -122,10 +122,10 @@ func (b *belief) corrected(told time.Duration, name string) time.Duration {
 	return told
 }
 
-// offBy returns how far off is usually what is used to predict the tasks of a phase.
-func (b *belief) offBy(ph *phase) octaves {
+// offBy returns how far off is usually what is used to predict the tasks of a phase of which something is told, or nothing.
+func (b *belief) offBy(told bool) octaves {
 	by := byClass
-	_, told := b.trusts(ph)
+	told = told && b.useTold
 	switch {
 	case told && b.useRatio:
 		by = byRatio

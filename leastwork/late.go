@@ -127,13 +127,13 @@ func (p *Policy) join(j *ledger.Job[jobData], i int, ago time.Duration) {
 // postpone computes when a side is late, from when it joined and what work it has now. Where that is
 // a guess which is usually off by a factor, its work is taken to be more by that factor.
 func (p *Policy) postpone(j *ledger.Job[jobData], i int) {
-	off, b := octaves(0), p.beliefs.of(j.Side(i).Class())
-	for k := range j.Data.phases {
-		if j.Phase(k).Side() == i {
-			off = max(off, b.offBy(&j.Data.phases[k]))
-		}
+	off, b, side := octaves(0), p.beliefs.of(j.Side(i).Class()), &j.Data.sides[i]
+	if side.told {
+		off = b.offBy(true)
 	}
-	side := &j.Data.sides[i]
+	if side.untold {
+		off = max(off, b.offBy(false))
+	}
 	p.setDue(j, i, side.joined.AddCapped(allowance(side.work, min(int(off.whole()/octave), most), j.Weight())))
 }
 

@@ -102,6 +102,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		for i := range c.Job.Data.phases {
 			c.Job.Data.phases[i].describe(&c.Job.Spec().Phases[i], c.Job.Phase(i))
 		}
+		c.Job.Data.sort(c.Job)
 		p.measure(c.Job)
 		for i := range c.Job.NumSides() {
 			p.postpone(c.Job, i)
@@ -131,6 +132,7 @@ func (p *Policy) enrol(j *ledger.Job[jobData], ago time.Duration) {
 			p.queue.Reserve().Lengths(spec.Class).Add(ph.bucket)
 		}
 	}
+	j.Data.sort(j)
 	p.measure(j)
 	for i := range j.NumSides() {
 		p.join(j, i, ago)

@@ -44,6 +44,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				side := &j.Data.sides[account.Side()]
 				side.work = side.work.Add(ph.filed)
 			}
+			j.Data.sort(j)
 			for i := range j.Data.sides {
 				side := &j.Data.sides[i]
 				side.joined, side.due = wide.Restore128(r), wide.Restore128(r)

@@ -24,11 +24,28 @@ type side struct {
 	joined wide.Uint128 // what the clock of the class showed when it joined, and more for attempts that failed
 	due    wide.Uint128 // what the clock shows when it is late, not below joined
 	filed  bool         // it is in Policy.due, under due
+
+	told, untold bool // it has a phase that is told, one that is not
 }
 
 // newData returns what is kept of a job that comes.
 func newData(j *ledger.Job[jobData]) jobData {
 	return jobData{phases: make([]phase, j.NumPhases()), sides: make([]side, j.NumSides())}
+}
+
+// sort notes what kinds of phases each side has, after they were described.
+func (d *jobData) sort(j *ledger.Job[jobData]) {
+	for i := range d.sides {
+		d.sides[i].told, d.sides[i].untold = false, false
+	}
+	for k := range d.phases {
+		side := &d.sides[j.Phase(k).Side()]
+		if d.phases[k].told {
+			side.told = true
+		} else {
+			side.untold = true
+		}
+	}
 }
 
 // A phase is what is kept of a phase of a job, beside the account.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/heap"
 )
 
 // alone returns the time that a job takes on the idle cluster, by a list
@@ -23,7 +22,7 @@ func (a *arrivals) alone(j *job) time.Duration {
 	for c := range a.benches {
 		a.benches[c] = bench{speeds: a.speeds[c]}
 		if overlap {
-			a.benches[c].free = make([]time.Duration, len(a.speeds[c]))
+			a.benches[c].lanes = new(lanes)
 		}
 	}
 	var end time.Duration
@@ -57,47 +56,81 @@ func (a *arrivals) alone(j *job) time.Duration {
 // A bench holds the slots of a class for one job alone. Slots are named by their
 // rank: the fastest first.
 type bench struct {
-	speeds []float64       // by rank
-	free   []time.Duration // when each slot becomes free; nil if all are free whenever a phase starts
+	speeds []float64 // by rank
+	lanes  *lanes    // when each slot becomes free; nil if all are free whenever a phase starts
 }
-
-// A lane is a slot with the time when it becomes free.
-type lane struct {
-	at   time.Duration
-	rank int
-}
-
-func (l lane) before(o lane) bool { return l.at < o.at || l.at == o.at && l.rank < o.rank }
 
 // list schedules the tasks of a phase from an instant on. It returns when the
 // last one finishes, and when the last output arrives at the next phase.
 func (b *bench) list(from time.Duration, ph *sojourn.Phase, t Times) (finish, arrived time.Duration) {
-	busy, used := heap.New(lane.before, func(l lane) (hi, lo uint64) { return uint64(l.at), uint64(l.rank) }), 0 // slots from rank used on are idle and not in the heap
-	if b.free != nil {
-		for rank, at := range b.free {
-			busy.Set(uint32(rank), lane{max(at, from), rank})
-		}
-		used = len(b.free)
+	l := b.lanes
+	if l == nil {
+		l = new(lanes)
 	}
 	for i := range ph.Tasks {
-		next, ok := busy.MinKey()
-		if idle := (lane{from, used}); used < len(b.speeds) && (!ok || idle.before(next)) {
-			next = idle
-			used++
-		}
-		d, ok := stretch(t.Of(i), 1, b.speeds[next.rank])
+		rank, free := l.first(from, len(b.speeds))
+		d, ok := stretch(t.Of(i), 1, b.speeds[rank])
 		if !ok {
 			d = math.MaxInt64
 		}
-		next.at = later(next.at, d)
-		busy.Set(uint32(next.rank), next)
-		if b.free != nil {
-			b.free[next.rank] = next.at
-		}
-		finish = max(finish, next.at)
-		arrived = max(arrived, later(next.at, delay(ph, i)))
+		end := later(max(free, from), d)
+		l.set(rank, end)
+		finish = max(finish, end)
+		arrived = max(arrived, later(end, delay(ph, i)))
 	}
 	return finish, arrived
+}
+
+// lanes are slots by rank, with the time when each becomes free. Those from used on are free from the start. The least
+// times of pairs, of pairs of pairs and so on stand above: those of nodes 2i and 2i+1 at i, and those of slots from size on.
+type lanes struct {
+	used, size int
+	free       []time.Duration // 2 size of them; those of slots that are not used are the greatest
+}
+
+// first returns the slot on which a task can start first that cannot start before an instant, the fastest of those, and
+// when the slot becomes free. There are so many slots.
+func (l *lanes) first(from time.Duration, slots int) (rank int, free time.Duration) {
+	least := time.Duration(math.MaxInt64)
+	if l.used > 0 {
+		least = l.free[1]
+	}
+	if least > from && l.used < slots {
+		return l.used, 0 // it can start at once, and on no faster one
+	}
+	at := 1
+	for least = max(least, from); at < l.size; {
+		if at *= 2; l.free[at] > least {
+			at++
+		}
+	}
+	return at - l.size, l.free[at]
+}
+
+// set says when a slot becomes free, one that is used or the next one.
+func (l *lanes) set(rank int, free time.Duration) {
+	if rank == l.size {
+		l.grow()
+	}
+	l.used = max(l.used, rank+1)
+	at := l.size + rank
+	for l.free[at] = free; at > 1; at /= 2 {
+		l.free[at/2] = min(l.free[at&^1], l.free[at|1])
+	}
+}
+
+// grow makes room for twice as many slots.
+func (l *lanes) grow() {
+	was := l.free[min(l.size, len(l.free)):]
+	l.size = max(1, 2*l.size)
+	l.free = make([]time.Duration, 2*l.size)
+	for i := range l.free {
+		l.free[i] = math.MaxInt64
+	}
+	copy(l.free[l.size:], was)
+	for at := l.size - 1; at > 0; at-- {
+		l.free[at] = min(l.free[2*at], l.free[2*at+1])
+	}
 }
 
 // rounds is list for the case that all slots are free and of one speed, and all

@@ -116,8 +116,9 @@ func (a *arrivals) newJob(in *Job) (*job, error) {
 		ph, spec := &j.phases[p], &told.Phases[p]
 		ph.first, ph.tasks, ph.class, ph.delays = j.left, spec.Tasks, spec.Class, spec.Delays != nil
 		for range in.inputs(p) {
-			ph.reads = true
+			ph.missing++
 		}
+		ph.unmet = ph.missing // thresholds are above 0
 		j.left += spec.Tasks
 	}
 	j.tasks = make([]task, j.left)

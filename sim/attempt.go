@@ -196,7 +196,7 @@ func (r *attempts) finish(id sojourn.SlotID) error {
 	ph.finished++
 	ph.arrived = max(ph.arrived, arrived)
 	j.left--
-	for k := range j.readersOf(p) {
+	for k := range j.turnedBy(p, ph.finished-1) {
 		r.pending(j, k)
 		if j.open(k) {
 			r.phaseReady(j, k)
@@ -224,11 +224,13 @@ func (r *attempts) phaseEnded(j *job, p int) error {
 		}
 	}
 	for k := range j.readersOf(p) {
+		next := &j.phases[k]
+		next.missing--
+		next.input = max(next.input, j.phases[p].arrived)
 		at := j.arrival(k)
 		if at == never {
 			continue
 		}
-		next := &j.phases[k]
 		for _, id := range next.waiting {
 			r.slots[id].ready = max(r.now, at)
 			if err := r.begin(id); err != nil {

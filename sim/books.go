@@ -44,7 +44,9 @@ type phase struct {
 	pending  int              // tasks that are pending now
 	counted  int              // the ones that tally.startable counts
 	class    sojourn.Class    // as the policy is told
-	reads    bool             // it waits for other phases, and reads their outputs
+	unmet    int32            // how many of the phases that it waits for have finished too few tasks
+	missing  int32            // how many of the phases that it reads have not finished
+	input    sojourn.Time     // when the outputs of those that have finished have arrived
 	delays   bool             // its outputs take time to arrive
 	ready    bool             // enough tasks of the phases that it waits for finished, at some time
 	ended    bool             // all its tasks were finished, at some time

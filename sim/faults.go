@@ -167,12 +167,14 @@ func (f *faults) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 	}
 	needed := false
 	for k := range j.readersOf(p) {
-		needed = needed || j.phases[k].finished < j.phases[k].tasks
+		if needed = j.phases[k].finished < j.phases[k].tasks; needed {
+			break
+		}
 	}
 	if !needed {
 		return nil
 	}
-	whole := ph.finished == len(homes)
+	before := ph.finished
 	for i, home := range homes {
 		t := &j.tasks[ph.first+i]
 		if home != 0 || t.state() != finished {
@@ -190,9 +192,12 @@ func (f *faults) losePhaseOutputs(j *job, p int, id sojourn.NodeID) error {
 		}
 	}
 	f.pending(j, p)
-	for k := range j.readersOf(p) {
+	for k := range j.turnedBy(p, before) {
 		f.pending(j, k)
-		if whole && ph.finished < len(homes) {
+	}
+	if before == ph.tasks && ph.finished < before {
+		for k := range j.readersOf(p) {
+			j.phases[k].missing++
 			f.waitAgain(j, k)
 		}
 	}

@@ -46,7 +46,7 @@ func (j *Job) listReaders() [][]int {
 func (j *job) readersOf(p int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if j.readers == nil {
-			if p+1 < len(j.phases) && j.phases[p+1].reads {
+			if p+1 < len(j.phases) && j.Phases[p+1].After != sojourn.NoBarrier {
 				yield(p + 1)
 			}
 			return
@@ -59,30 +59,47 @@ func (j *job) readersOf(p int) iter.Seq[int] {
 	}
 }
 
-// open reports whether enough tasks have finished for the tasks of phase p to start.
-func (j *job) open(p int) bool {
-	if !j.phases[p].reads {
-		return true
-	}
-	for k, n := range j.WaitsFor(p) {
-		if j.phases[k].finished < n {
-			return false
+// turnedBy iterates over the phases that may start, or no longer may, since of phase p another number of tasks than
+// before is finished. All that read it are looked at only if it was or is whole, and else the next one.
+func (j *job) turnedBy(p, before int) iter.Seq[int] {
+	ph := &j.phases[p]
+	looked := j.readersOf(p)
+	if j.readers != nil && before != ph.tasks && ph.finished != ph.tasks {
+		looked = func(yield func(int) bool) {
+			if p+1 < len(j.phases) && j.Phases[p+1].Needs == nil {
+				yield(p + 1)
+			}
 		}
 	}
-	return true
+	return func(yield func(int) bool) {
+		for k := range looked {
+			least := ph.tasks
+			if j.Phases[k].Needs == nil {
+				least = j.Threshold(k)
+			}
+			if (before >= least) == (ph.finished >= least) {
+				continue
+			}
+			if before < least {
+				j.phases[k].unmet--
+			} else {
+				j.phases[k].unmet++
+			}
+			if !yield(k) {
+				return
+			}
+		}
+	}
 }
+
+// open reports whether enough tasks have finished for the tasks of phase p to start.
+func (j *job) open(p int) bool { return j.phases[p].unmet == 0 }
 
 // arrival returns when all that phase p reads is there; never if a phase that it reads has not
 // finished.
 func (j *job) arrival(p int) (at sojourn.Time) {
-	if !j.phases[p].reads {
-		return 0
+	if j.phases[p].missing > 0 {
+		return never
 	}
-	for k := range j.inputs(p) {
-		if j.phases[k].finished < j.phases[k].tasks {
-			return never
-		}
-		at = max(at, j.phases[k].arrived)
-	}
-	return at
+	return j.phases[p].input
 }

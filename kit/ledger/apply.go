@@ -75,6 +75,7 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 	case sojourn.TaskProgress:
 		s := l.slots.at(ev.Slot.ID)
 		c.job, c.slot, c.start = l.jobs.on(s), s.whole(ev.Slot.ID), s.start
+		c.job.stand()
 	case sojourn.SlotAdded:
 		c.slot = ev.Slot
 		l.slots.add(ev.Slot)
@@ -125,6 +126,7 @@ func (l *cluster) end(ev *sojourn.Event, c *change) {
 	s := l.slots.at(ev.Slot.ID)
 	j := l.jobs.on(s)
 	c.job, c.slot, c.start = j, s.whole(ev.Slot.ID), s.start
+	j.stand()
 	p := &j.phases[s.phase]
 	p.running--
 	j.sides[p.side].running--

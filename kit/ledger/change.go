@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
@@ -15,7 +14,11 @@ func (j *job) describe(spec *sojourn.Job, seq uint64) {
 	var seen [4]uint64
 	for i := range spec.Phases {
 		if spec.Phases[i].Needs != nil && j.more.get().feeds == nil {
-			extend(j).feeds = feeds(spec)
+			m := extend(j)
+			m.feeds, m.unmet = feeds(spec), make([]int32, len(spec.Phases))
+			for k := range spec.Phases {
+				m.unmet[k] = int32(len(spec.Phases[k].Needs))
+			}
 		}
 		c := spec.Phases[i].Class
 		if seen[c>>6]&(1<<(c&63)) == 0 {
@@ -85,15 +88,46 @@ func (j *job) side(c sojourn.Class) uint8 {
 }
 
 // updateFed recomputes which of the phases that wait for a phase may start, after the number of
-// its finished tasks has changed.
-func (j *job) updateFed(phase int) {
-	feeds := j.more.get().feeds
-	if feeds == nil {
-		j.updateReady(phase + 1)
+// its finished tasks has changed. whole says that all its tasks were finished before.
+func (j *job) updateFed(phase int, whole bool) {
+	m := j.more.get()
+	if m.feeds == nil || j.whole(phase) == whole {
+		if phase+1 < len(j.phases) && j.spec.Phases[phase+1].Needs == nil {
+			j.updateReady(phase + 1)
+		}
 		return
 	}
-	for _, i := range feeds[phase] {
+	j.more.turned = int32(phase) + 1
+	by := int32(-1)
+	if whole {
+		by = 1
+	}
+	for _, i := range m.feeds[phase] {
+		m.unmet[i] += by // not read where there are no Needs
 		j.updateReady(i)
+	}
+}
+
+// stand forgets the phase that the event before has turned.
+func (j *job) stand() {
+	if j.more != nil {
+		j.more.turned = 0
+	}
+}
+
+// whole reports whether all tasks of a phase are finished.
+func (j *job) whole(phase int) bool { return j.phases[phase].Done() == j.spec.Phases[phase].Tasks }
+
+// countUnmet counts, for each phase, those of its Needs that are not finished.
+func (j *job) countUnmet() {
+	m := j.more.get()
+	clear(m.unmet)
+	for i := range m.unmet {
+		for _, k := range j.spec.Phases[i].Needs {
+			if !j.whole(k) {
+				m.unmet[i]++
+			}
+		}
 	}
 }
 
@@ -105,8 +139,8 @@ func (j *job) updateReady(i int) {
 	}
 	p := &j.phases[i]
 	ready := true
-	if needs := j.spec.Phases[i].Needs; needs != nil {
-		ready = !slices.ContainsFunc(needs, func(k int) bool { return j.phases[k].Done() < j.spec.Phases[k].Tasks })
+	if j.spec.Phases[i].Needs != nil {
+		ready = j.more.unmet[i] == 0
 	} else if i > 0 {
 		ready = j.phases[i-1].Done() >= j.spec.Threshold(i)
 	}
@@ -154,7 +188,7 @@ func (j *job) finish(phase int, index uint32) {
 	j.phases[phase].finished.Add(int(index))
 	j.left--
 	if len(j.phases) > 1 {
-		j.updateFed(phase)
+		j.updateFed(phase, false)
 	}
 }
 
@@ -168,6 +202,7 @@ func (j *job) setTries(t task, n uint32) {
 
 // move applies the events that change the state of a task and end no attempt.
 func (j *job) move(ev *sojourn.Event) {
+	j.stand()
 	phase, index := int(ev.Task.Phase), ev.Task.Index
 	t := task{ev.Task.Phase, index}
 	switch ev.Kind {
@@ -194,11 +229,12 @@ func (j *job) move(ev *sojourn.Event) {
 		}
 		j.finish(phase, index)
 	case sojourn.OutputLost:
+		whole := j.whole(phase)
 		j.phases[phase].finished.Remove(int(index))
 		j.left++
 		j.setTries(t, ev.Attempt)
 		j.requeue(phase, index)
-		j.updateFed(phase)
+		j.updateFed(phase, whole)
 	}
 }
 
@@ -242,6 +278,7 @@ func (j *job) revise(spec *sojourn.Job) {
 			side.first = min(side.first, int32(i))
 		}
 	}
+	j.countUnmet()
 	for i := range j.phases {
 		j.updateReady(i)
 	}

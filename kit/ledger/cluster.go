@@ -145,6 +145,7 @@ func (l *cluster) takeTask(j *job, phase int, index uint32, id sojourn.SlotID) s
 
 // start puts a pending task on a free slot.
 func (l *cluster) start(j *job, phase int, index, number uint32, id sojourn.SlotID) {
+	j.stand()
 	p := &j.phases[phase]
 	side := &j.sides[p.side]
 	p.pending.Remove(int(index))

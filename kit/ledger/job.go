@@ -42,6 +42,9 @@ type more struct {
 	tries map[task]uint32 // attempts so far, if the bitmaps do not imply the number
 	held  []bitset.Set    // by phase: tasks that may not start for now; nil while there are none
 	feeds [][]int         // by phase: those that wait for it; nil if each waits for the one before at most
+	unmet []int32         // by phase: how many of its Needs are not finished; nil as feeds is
+
+	turned int32 // the phase, counted from 1, that the latest event has made whole, or no longer whole; 0 if none
 }
 
 // get returns all of it; nil has nothing.
@@ -154,13 +157,14 @@ func (j *job) SideOf(c sojourn.Class) *Side {
 	return nil
 }
 
-// AppendFed appends the phases that wait for a phase: whether they may start depends on how many
-// of its tasks have finished.
+// AppendFed appends the phases that may start, or no longer may, by the latest event if it is about a task of the given
+// phase; some that it has not changed may be among them. The events of a job append so many phases as its phases wait
+// for, and one for each event (TestAppendFedIsSparing).
 func (j *job) AppendFed(dst []int, phase int) []int {
-	switch feeds := j.more.get().feeds; {
-	case feeds != nil:
-		return append(dst, feeds[phase]...)
-	case phase+1 < len(j.phases):
+	if m := j.more.get(); m.turned == int32(phase)+1 {
+		return append(dst, m.feeds[phase]...)
+	}
+	if phase+1 < len(j.phases) && j.spec.Phases[phase+1].Needs == nil {
 		return append(dst, phase+1)
 	}
 	return dst
