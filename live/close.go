@@ -16,8 +16,8 @@ import (
 // for their attempts. For a hard stop, ctx has ended already. No goroutine of the pool is left when
 // Close returns, except those of tasks that ignore their contexts.
 //
-// The error wraps the cause of ctx if it ended first, and [ErrAbandoned] if there are tasks that
-// ignore their contexts. Another pool may have the policy afterwards, if its Now goes on from there.
+// The error wraps the cause of ctx if it ended first, [ErrAbandoned] if there are tasks that
+// ignore their contexts, the error of [Pool.Err], and the [*PanicError] of an observer. Another pool may have the policy afterwards, if its Now goes on from there.
 //
 // A task that closes its own pool would wait for itself. If ctx comes from the task, Close returns [ErrDeadlock] at once,
 // and the pool stays open.
@@ -35,8 +35,10 @@ func (p *Pool) Close(ctx context.Context) error {
 	select {
 	case <-p.drained:
 	case <-ctx.Done():
-		err = fmt.Errorf("live: closed before all jobs had ended: %w", context.Cause(ctx))
 		p.mu.Lock()
+		if p.jobs.live > 0 {
+			err = fmt.Errorf("live: closed before all jobs had ended: %w", context.Cause(ctx))
+		}
 		p.giveUpAll(ErrClosed)
 		p.settle(nil)
 		p.mu.Unlock()
@@ -102,20 +104,19 @@ func (p *Pool) Suspend(ctx context.Context) error {
 	p.closed, p.suspended = true, true
 	p.noteDeadlock()
 	p.mu.Unlock()
+	var err error
 	stop := context.AfterFunc(ctx, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, s := range p.slots {
 			if s != nil && s.a != nil {
 				p.kill(s.a, ErrSlotRemoved)
+				err = fmt.Errorf("live: suspended before all attempts had ended: %w", context.Cause(ctx))
 			}
 		}
 	})
 	p.busy.Wait()
-	var err error
-	if !stop() {
-		err = fmt.Errorf("live: suspended before all attempts had ended: %w", context.Cause(ctx))
-	}
+	stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, h := range p.jobs.all() {

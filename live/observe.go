@@ -36,8 +36,7 @@ type Note struct {
 	Slot    sojourn.SlotID
 
 	// Took is the time since the start of the attempt for TaskEnded and TaskReturned, and how long the policy took for Decided.
-	// For JobResumed it is the time since when the job had nothing that ran: since its submission, unless it ran
-	// when the process before ended.
+	// For JobResumed it is the time in which nothing of the job has run, as far as is known: see [Gauges].Starvation.
 	Took     time.Duration
 	Estimate time.Duration // TaskEnded: how long the submitter said that it would take; 0: nothing
 

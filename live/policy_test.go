@@ -143,8 +143,12 @@ func TestForeignJob(t *testing.T) {
 func TestNewThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		p, j := durable(dir, new(diary), live.Options{Slots: 1})
+		handle := func(ctx context.Context, t live.Task, _ []byte) error { return sleep(time.Hour)(ctx, t) }
+		j := openFIFO(dir)
+		p := must(live.New(j, live.Options{Slots: 1, Handlers: map[string]live.Handler{"sleep": handle, "gone": handle}}))
 		job := live.Job{Handler: "sleep", Payload: []byte("1h"), Timeout: 90 * time.Minute, Phases: []live.Phase{{Tasks: 2}}}
+		must(p.Submit(bg, job))
+		job.Handler = "gone"
 		must(p.Submit(bg, job))
 		stop, cancel := context.WithCancel(bg)
 		cancel()
@@ -153,17 +157,24 @@ func TestNewThatFails(t *testing.T) {
 
 		j = openFIFO(dir)
 		var tally live.Tally
-		if _, err := live.New(fewSlots{j}, live.Options{Slots: 5, Observer: &tally, Handlers: map[string]live.Handler{"sleep": nil}}); err == nil {
+		if _, err := live.New(fewSlots{j}, live.Options{Slots: 5, Observer: &tally, Handlers: map[string]live.Handler{"sleep": handle, "gone": nil}}); err == nil {
 			t.Error("a handler that is nil was accepted")
 		}
-		_, err := live.New(fewSlots{j}, live.Options{Slots: 5, Observer: &tally, Handlers: map[string]live.Handler{"sleep": func(ctx context.Context, t live.Task, _ []byte) error { return sleep(time.Hour)(ctx, t) }}})
+		time.Sleep(10 * time.Hour) // no timer is left
+		if n := j.Account().Live(); n != 2 {
+			t.Errorf("%d jobs in the journal after a pool without a handler, want 2", n)
+		}
+		wantError(t, "Close", j.Close(), nil)
+		j = openFIFO(dir)
+		_, err := live.New(fewSlots{j}, live.Options{Slots: 5, Observer: &tally, Handlers: map[string]live.Handler{"sleep": handle, "gone": handle},
+			Now: func() sojourn.Time { return j.Account().Now() }}) // before the time of the jobs is over
 		wantError(t, "New with too many slots", err, errFewSlots)
 		if g := tally.Read(); g != (live.Gauges{}) {
 			t.Errorf("gauges of a pool that is not there: %+v", g)
 		}
-		time.Sleep(10 * time.Hour) // no timer is left
-		if n := j.Account().Live(); n != 1 {
-			t.Errorf("%d jobs in the journal, want 1", n)
+		time.Sleep(10 * time.Hour)
+		if n := j.Account().Live(); n != 2 {
+			t.Errorf("%d jobs in the journal, want 2", n)
 		}
 		wantError(t, "Close", j.Close(), nil)
 	})

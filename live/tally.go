@@ -42,8 +42,8 @@ type Gauges struct {
 	Broken   bool // see [Pool.Err]
 
 	// Starvation is the longest time since a live job of which nothing runs was submitted or last ran. Of a job that a process
-	// before has left, it is known whether it ran when that process ended, but not when it ran before that: it
-	// then counts from its submission.
+	// before has left, it is not known when it ran, and its submission counts. If that process was killed while the job ran, the
+	// last that is known of the process counts.
 	Starvation time.Duration
 
 	// JobShareError is the part of the busy slots that would go to other jobs under max-min fair sharing, from 0 to 1:

@@ -13,6 +13,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/otel"
@@ -145,6 +146,31 @@ func TestMetrics(t *testing.T) {
 		}
 		if v, ok := collect(t, reader)["sojourn_jobs {job}"]; ok {
 			t.Errorf("a gauge of %v after Close", v)
+		}
+	})
+}
+
+// What a pool tells after a restart, of attempts that ignore their contexts, and when its store fails.
+func TestTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := sdk.NewManualReader()
+		metrics, err := otel.New(sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("builds"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := &sojourn.Job{ID: 4, Phases: []sojourn.Phase{{Tasks: 5}, {Tasks: 2}}}
+		metrics.Note(live.Note{Kind: live.JobResumed, Job: job, Done: []int{3, 0}, Took: time.Minute})
+		for range 2 {
+			metrics.Note(live.Note{Kind: live.TaskIgnores, Job: job})
+		}
+		metrics.Note(live.Note{Kind: live.TaskReturned, Job: job})
+		want(t, collect(t, reader), map[string]float64{"sojourn_jobs {job}": 1, "sojourn_queued_tasks {task}": 4, "sojourn_starvation_seconds s": 60,
+			"sojourn_ignoring_attempts {attempt}": 1, "sojourn_broken 1": 0})
+		metrics.Note(live.Note{Kind: live.PoolBroken, Err: errors.New("why")})
+		metrics.Note(live.Note{Kind: live.JobEnded, Job: job, Err: errors.New("why")})
+		want(t, collect(t, reader), map[string]float64{"sojourn_jobs {job}": 0, "sojourn_queued_tasks {task}": 0, "sojourn_broken 1": 1})
+		if err := metrics.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/live"
 	"github.com/sojourn-sched/sojourn/live/prometheus"
 )
@@ -130,6 +131,80 @@ func TestScrape(t *testing.T) {
 		problems, err := testutil.GatherAndLint(registry)
 		if err != nil || len(problems) > 0 {
 			t.Errorf("problems %v, error %v", problems, err)
+		}
+	})
+}
+
+// The metrics of a process that goes on with the jobs of another one count them, and say that the pool is broken when its journal
+// takes nothing more.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		open := func(o live.Options) (*live.Pool, *journal.Journal) {
+			store, err := journal.OpenFiles(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			policy, err := fifo.New(fifo.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := journal.Open(store, policy, journal.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Slots, o.Handlers = 2, map[string]live.Handler{"h": func(ctx context.Context, _ live.Task, _ []byte) error {
+				select {
+				case <-time.After(time.Minute):
+				case <-ctx.Done():
+				}
+				return context.Cause(ctx)
+			}}
+			pool, err := live.New(j, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pool, j
+		}
+		pool, j := open(live.Options{})
+		for _, tasks := range []int{5, 4} {
+			if _, err := pool.Submit(t.Context(), live.Job{Handler: "h", Phases: []live.Phase{{Tasks: tasks}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(90 * time.Second) // two tasks are done
+		stop, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := pool.Suspend(stop); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+
+		metrics, registry := prometheus.New(), client.NewRegistry()
+		registry.MustRegister(metrics)
+		pool, j = open(live.Options{Observer: metrics})
+		want(t, scrape(t, registry), `
+			sojourn_jobs 2
+			sojourn_queued_tasks 5
+			sojourn_running_tasks 2
+			sojourn_ignoring_attempts 0
+			sojourn_broken 0
+			sojourn_starvation_seconds 90
+			sojourn_share_error_ratio{among="jobs"} 0.5`)
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Minute)
+		want(t, scrape(t, registry), `
+			sojourn_jobs 0
+			sojourn_queued_tasks 0
+			sojourn_running_tasks 0
+			sojourn_broken 1
+			sojourn_jobs_total{result="failed"} 2`)
+		if err := pool.Close(t.Context()); !errors.Is(err, journal.ErrClosed) {
+			t.Error(err)
 		}
 	})
 }
