@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,11 +48,16 @@ func NewPolicy[O any, P sojourn.Policy](name, summary string, make func(O) (P, e
 // policies and those given, and exits. A given policy takes the place of a
 // built-in one of the same name.
 func Main(policies ...Policy) {
-	os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, policies...))
+	ctx := context.WithValue(context.Background(), stopper{}, os.Exit)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, policies...))
 }
 
 // Run is [Main] with arguments and streams as parameters. It returns the exit status.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...Policy) int {
+	return run(context.Background(), args, stdin, stdout, stderr, policies...)
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...Policy) int {
 	args = joinCSV(args)
 	out := &watched{to: stdout}
 	var painted io.Writer = out
@@ -62,10 +68,12 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...P
 	root := newRoot(catalog.Builtin().With(policies...))
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(painted)
-	root.SetErr(stderr)
+	shown := &format.Shown{To: painted}
+	root.SetOut(shown)
+	root.SetErr(&format.Shown{To: stderr})
 	onlyOnce(root, args)
-	cmd, err := root.ExecuteC()
+	cmd, err := root.ExecuteContextC(ctx)
+	shown.Close()
 	painter.Close()
 	if out.err != nil && !errors.As(err, new(*runError)) { // of a help text or a version, which are not actions
 		err = &runError{out.err}
@@ -73,7 +81,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer, policies ...P
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "sojourn: %v\n", err)
+	fmt.Fprintf(stderr, "sojourn: %s\n", format.VisibleLines(err.Error()))
 	var (
 		bad *trace.Error
 		run *runError

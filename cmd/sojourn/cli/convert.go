@@ -106,14 +106,14 @@ func newConvert() *cobra.Command {
 					return err
 				}
 				f.Entries = src.Entries()
-				return f.Write(cmd.OutOrStdout(), cmd.ErrOrStderr(), nil, src.Name, c)
+				return f.Write(format.Exact(cmd.OutOrStdout()), cmd.ErrOrStderr(), nil, src.Name, c)
 			}
 			file, name, err := files.OpenOrStdin(cmd.InOrStdin(), args[0])
 			if err != nil {
 				return err
 			}
 			defer file.Close()
-			return f.Write(cmd.OutOrStdout(), cmd.ErrOrStderr(), file, name, c)
+			return f.Write(format.Exact(cmd.OutOrStdout()), cmd.ErrOrStderr(), file, name, c)
 		}),
 	}
 	registerConvert(cmd.Flags(), &f)

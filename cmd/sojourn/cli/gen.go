@@ -63,7 +63,7 @@ If a time is out of range, it writes nothing.`,
 			if err != nil {
 				return usage.Wrap(err)
 			}
-			return input.WriteTwice(cmd.OutOrStdout(), terminal(cmd, quiet), jobs)
+			return input.WriteTwice(format.Exact(cmd.OutOrStdout()), terminal(cmd, quiet), jobs)
 		}),
 	}
 	flags := cmd.Flags()

@@ -52,7 +52,7 @@ status is 3.`,
 were removed, the history begins with the facts at that instant, as events.`,
 		Args: oneFile,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
-			return withJournal(args[0], func(s journal.Store) error { return exportJournal(cmd.OutOrStdout(), s) })
+			return withJournal(args[0], func(s journal.Store) error { return exportJournal(format.Exact(cmd.OutOrStdout()), s) })
 		}),
 	}
 	cmd.AddCommand(inspect, verify, export)
@@ -121,7 +121,7 @@ func verifyJournal(w io.Writer, s journal.Store, dir string) error {
 	if torn > 0 {
 		end = fmt.Sprintf("; %s at the end are of a write that never ended", format.Count(int(torn), "byte"))
 	}
-	_, err := fmt.Fprintf(w, "%s: %s, %s, all right%s\n", dir, format.Count(segments, "segment"), format.Count(records, "record"), end)
+	_, err := fmt.Fprintf(w, "%s: %s, %s, all right%s\n", format.Visible(dir), format.Count(segments, "segment"), format.Count(records, "record"), end)
 	return err
 }
 

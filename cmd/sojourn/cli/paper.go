@@ -178,7 +178,7 @@ func (f *paperCommand) write(cmd *cobra.Command, papers [][]*paper.Result) error
 		}); err != nil {
 			return err
 		}
-		fmt.Fprintln(cmd.OutOrStdout(), to)
+		fmt.Fprintln(cmd.OutOrStdout(), format.Visible(to))
 	}
 	return nil
 }

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
@@ -108,7 +105,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 		in.Objective = plan.TaskCompletion
 	}
 	f.options.ReleaseCuts = !f.perTask
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	plans, err := trial.MakePlans(ctx, terminal(cmd, f.quiet), in, f.options, planners)
 	if err != nil {

@@ -77,7 +77,7 @@ func printResult[T any](cmd *cobra.Command, f *formFlags, whole any, rows []T, t
 	case f.json:
 		return format.WriteJSON(out, whole)
 	case f.csv == csvTable:
-		return format.WriteCSV(out, rows)
+		return format.WriteCSV(format.Exact(out), rows)
 	default:
 		return table(out)
 	}

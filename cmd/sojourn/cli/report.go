@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ The page goes to DIR/report.html. For several folders, -o says where it goes.`,
 			if err := files.Replace(to, func(w io.Writer) error { return r.Write(w) }); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), to)
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), format.Visible(to))
 			return err
 		}),
 	}

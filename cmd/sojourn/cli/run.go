@@ -1,10 +1,6 @@
 package cli
 
 import (
-	"os"
-	"os/signal"
-	"syscall"
-
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
@@ -70,7 +66,7 @@ func (f *runFlags) run(cmd *cobra.Command, specs []catalog.Spec, dir func(i int)
 	defer s.Workload.Release()
 	// From here on an interrupt ends the runs and removes their files. Before, it
 	// ends the program, which may be waiting for stdin.
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(cmd)
 	defer stop()
 	if f.output.Dir == "" {
 		results, err := s.Run(ctx, terminal(cmd, f.quiet), specs, nil)

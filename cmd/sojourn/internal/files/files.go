@@ -46,6 +46,10 @@ func Replace(name string, write func(io.Writer) error) (err error) {
 		return fmt.Errorf("%s: %w", name, Cause(err))
 	}
 	beside := file.Name() != name
+	if beside {
+		begin(file.Name())
+		defer end(file.Name())
+	}
 	out := bufio.NewWriter(file)
 	err = cmp.Or(write(out), out.Flush())
 	if beside {
@@ -53,12 +57,11 @@ func Replace(name string, write func(io.Writer) error) (err error) {
 	}
 	err = cmp.Or(err, file.Close())
 	if beside && err == nil {
+		unfinished.Lock()
 		err = os.Rename(file.Name(), name)
+		unfinished.Unlock()
 	}
 	if err != nil {
-		if beside {
-			os.Remove(file.Name())
-		}
 		return fmt.Errorf("%s: %w", name, Cause(err))
 	}
 	return nil

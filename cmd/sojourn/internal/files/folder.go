@@ -112,6 +112,7 @@ func (f *Folder) Create() (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-o %s: %w", f.Dir, Cause(err))
 	}
+	begin(temp)
 	return &Output{f, dir, temp, f.Batsim}, os.Chmod(temp, 0o755)
 }
 
@@ -120,6 +121,8 @@ func (o *Output) Commit() error {
 	if err := o.to.Check(); err != nil {
 		return err
 	}
+	unfinished.Lock()
+	defer unfinished.Unlock()
 	old := o.Temp + "-old"
 	err := os.Rename(o.dir, old)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -128,6 +131,7 @@ func (o *Output) Commit() error {
 	if err := os.Rename(o.Temp, o.dir); err != nil {
 		return errors.Join(err, os.Rename(old, o.dir))
 	}
+	delete(unfinished.names, o.Temp)
 	o.Temp = ""
 	return os.RemoveAll(old)
 }
@@ -145,6 +149,6 @@ func (o *Output) Failed(err error) error {
 // Abandon removes the output unless it is in its place.
 func (o *Output) Abandon() {
 	if o.Temp != "" {
-		os.RemoveAll(o.Temp)
+		end(o.Temp)
 	}
 }

@@ -32,6 +32,7 @@ const nameWidth = 30
 // spaces between columns. What does not fit into the width of tables continues below,
 // with the names again; groups of columns stay together where they can.
 func (t *Table) String() string {
+	t = t.visible()
 	var blocks []string
 	names, first := t.brokenNames(math.MaxInt32)
 	if first+widthOf(t.columns) > tableWidth {
@@ -44,6 +45,22 @@ func (t *Table) String() string {
 			return strings.Join(blocks, "\n")
 		}
 	}
+}
+
+// visible returns the table with names and cells as [Visible] shows them.
+func (t *Table) visible() *Table {
+	all := func(list []string) []string {
+		shown := make([]string, len(list))
+		for i := range list {
+			shown[i] = Visible(list[i])
+		}
+		return shown
+	}
+	v := &Table{Corner: t.Corner, Names: all(t.Names)}
+	for _, c := range t.columns {
+		v.columns = append(v.columns, tableColumn{c.group, c.title, all(c.cells)})
+	}
+	return v
 }
 
 // brokenNames returns each name in lines of at most so many characters, if they can be

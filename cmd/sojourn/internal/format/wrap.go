@@ -18,6 +18,7 @@ func Wrap(text string, width int, indent string) []string {
 	var lines []string
 	line, start := "", ""
 	for word := range strings.FieldsSeq(text) {
+		word = Visible(word)
 		switch {
 		case line == start:
 			line += word

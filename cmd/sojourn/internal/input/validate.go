@@ -26,7 +26,7 @@ func Validate(to io.Writer, file io.Reader, name string, in *Cluster) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(to, "%s: %s\n", name, format.Count(len(opts.Pools), "pool"))
+		_, err = fmt.Fprintf(to, "%s: %s\n", format.Visible(name), format.Count(len(opts.Pools), "pool"))
 		return err
 	case "nodes":
 		c := Cluster{Name: name}
@@ -34,7 +34,7 @@ func Validate(to io.Writer, file io.Reader, name string, in *Cluster) error {
 		if c.Cluster, err = trace.ReadCluster(buf, name); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(to, "%s: a cluster of %s\n", name, c.Describe())
+		_, err = fmt.Fprintf(to, "%s: a cluster of %s\n", format.Visible(name), c.Describe())
 		return err
 	}
 	var (
@@ -56,7 +56,7 @@ func Validate(to io.Writer, file io.Reader, name string, in *Cluster) error {
 		return NoJobs(name)
 	}
 	_, err := fmt.Fprintf(to, "%s: a workload of %s and %s, arriving over %s\n",
-		name, format.Count(jobs, "job"), format.Count(tasks, "task"), format.Span(last.Sub(first)))
+		format.Visible(name), format.Count(jobs, "job"), format.Count(tasks, "task"), format.Span(last.Sub(first)))
 	return err
 }
 

@@ -37,7 +37,7 @@ func (r *Comparison) Write(w io.Writer) error {
 // Header names what is simulated.
 func Header(s *trial.Scenario) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", s.Cluster.Name, s.Cluster.Describe())
+	fmt.Fprintf(&b, "%s: %s", format.Visible(s.Cluster.Name), s.Cluster.Describe())
 	separator := "; load "
 	known := s.Workload.Facts()
 	load := known.Load(s.Cluster)

@@ -59,15 +59,15 @@ type attribute struct {
 func (r *Replayed) Write(w io.Writer) error {
 	d := r.Difference
 	if d == nil {
-		_, err := fmt.Fprintf(w, "%s: %s, all equal under %s\n", r.File, format.Count(r.Calls, "call"), r.Policy)
+		_, err := fmt.Fprintf(w, "%s: %s, all equal under %s\n", format.Visible(r.File), format.Count(r.Calls, "call"), r.Policy)
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%s:%d: first difference, after %s\nrecorded: %s\nreplayed: %s\n",
-		d.file, d.Line, format.Count(r.Calls, "equal call"), d.Recorded, d.Replayed)
+		format.Visible(d.file), d.Line, format.Count(r.Calls, "equal call"), d.Recorded, d.Replayed)
 	for _, e := range d.Explanations {
 		var words []string
 		for _, a := range e.Attrs {
-			words = append(words, a.Key+"="+a.Value)
+			words = append(words, a.Key+"="+format.Visible(a.Value))
 		}
 		if err == nil {
 			_, err = fmt.Fprintf(w, "%s, job %d: %s\n", e.Policy, e.Job, strings.Join(words, ", "))
