@@ -130,6 +130,9 @@
 // for changes no later decision. A slot that is added, declined and removed at one
 // instant changes none either.
 //
+// What others did to an attempt is never charged to its job: it may be preempted, lost with its
+// slot, or refused, and the job keeps its place. The comment of [Cause] says what is charged.
+//
 // Memory is bounded by what is live. A policy forgets a job that has ended, and the ID
 // may be used again. A live job takes memory for its phases, for its lists, and for
 // the tasks that were started, held or finished (see [Phase]). Two thousand million

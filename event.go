@@ -135,6 +135,21 @@ func (k EventKind) String() string {
 }
 
 // A Cause says why an attempt failed.
+//
+// A policy that orders jobs by the service that they have had charges a job for its attempts: the
+// job then comes after jobs that have had less. What others did to an attempt is never charged:
+//
+//	an attempt that ends by          is charged   because
+//	TaskFinished                     at once      the job has what it asked for
+//	TaskRefused                      never        it was not started
+//	TaskFailed with CausePreempted   never        the slot was taken for another job
+//	TaskFailed with CauseSlotLost    never        the cluster has lost the work, not the job
+//	TaskFailed with CauseTask        later        when the next attempt of the job ends that is not lost:
+//	                                              a retry keeps the place of its job, and a job that fails
+//	                                              again and again does not keep others waiting for ever
+//
+// Package sojourntest checks this by the law of lost work. Package td does not keep it: the status of
+// a job only ever grows there, as in the paper.
 type Cause uint8
 
 const (

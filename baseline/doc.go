@@ -94,7 +94,8 @@
 // Least attained service: a free slot goes to the job that has held slots for the least
 // time so far, running attempts included. Ties go to the job with fewer running tasks,
 // then to the one that came first. LAS needs no sizes. It prefers short jobs because a
-// long job has soon had more service than a short job ever needs.
+// long job has soon had more service than a short job ever needs. Attempts count that are charged, and
+// those that run: see [sojourn.Cause].
 //
 // # Local
 //

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -35,10 +36,11 @@ type LAS struct {
 }
 
 // attained is the slot time that a job has had, in slot-nanoseconds: the time of ended
-// attempts, plus running*now - starts for the live ones.
+// attempts that are charged, plus running*now - starts for the live ones.
 type attained struct {
 	ended  wide.Uint128
 	starts wide.Uint128 // sum of the starts of the live attempts
+	owed   charge.Debt
 }
 
 // An attainedKey orders jobs by attained service, which is base + running*now - shift. Many jobs
@@ -48,7 +50,7 @@ type attained struct {
 // Jobs that run the same number of tasks keep their order until one of them starts or ends
 // a task. They are a group of the queue.
 type attainedKey struct {
-	base    wide.Uint128 // shift, and what ended attempts had, without the starts of the live ones
+	base    wide.Uint128 // shift, and what is charged of ended attempts, without the starts of the live ones
 	running int
 	seq     uint64
 }
@@ -141,8 +143,8 @@ func (p *LAS) Observe(ev sojourn.Event) error {
 		d.ended = d.ended.Add(wide.From64(uint64(ev.Service)))
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		d.starts = d.starts.Sub(wide.From64(uint64(c.Start)))
-		if ev.Kind != sojourn.TaskRefused {
-			d.ended = d.ended.Add(wide.From64(uint64(ev.At.Sub(c.Start))))
+		if due, ok := d.owed.End(&ev, ev.At.Sub(c.Start)); ok {
+			d.ended = d.ended.Add(wide.From64(due))
 		}
 	}
 	p.queue.File(&ev, c)
@@ -179,7 +181,7 @@ func (p *LAS) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 // Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
 //	key       unit    meaning
-//	attained  slot s  attained service: how long it has held slots
+//	attained  slot s  attained service: how long it has held slots, without attempts that are not charged
 //	rank      jobs    live jobs that come before it; -1 if it is cancelled
 func (p *LAS) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)

@@ -39,7 +39,8 @@ type reservedJob struct {
 	spec      *sojourn.Job
 	state     [][]byte // by phase and task: ' ' pending, 'r' running, 'd' done
 	level     map[sojourn.Class]int
-	served    time.Duration // of ended attempts
+	served    time.Duration   // of ended attempts that are charged
+	failed    []time.Duration // of an attempt that is not charged yet
 	cancelled bool
 }
 
@@ -290,8 +291,15 @@ func (t *reservedTrial) end(kind sojourn.EventKind) {
 	if kind == sojourn.TaskFinished {
 		state = 'd'
 	}
-	if kind != sojourn.TaskRefused {
-		j.served += t.o.now.Sub(s.start)
+	switch held := t.o.now.Sub(s.start); {
+	case kind == sojourn.TaskRefused || ev.Cause == sojourn.CausePreempted: // never charged
+	case kind == sojourn.TaskFailed && len(j.failed) == 0:
+		j.failed = append(j.failed, held)
+	default:
+		for _, owed := range append(j.failed, held) {
+			j.served += owed
+		}
+		j.failed = nil
 	}
 	j.state[s.a.Task.Phase][s.a.Task.Index] = state
 	if s.job, s.out = nil, false; s.retiring {

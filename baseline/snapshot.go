@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -32,14 +33,17 @@ func (p *SRPT) UnmarshalBinary(data []byte) error {
 }
 
 func (p *LAS) header() snapshot.Header {
-	return snapshot.Header{Policy: "las", Version: 3, Options: p.reserve.Header()}
+	return snapshot.Header{Policy: "las", Version: 4, Options: p.reserve.Header()}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. The starts of live attempts are in
 // the account.
 func (p *LAS) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
-		p.queue.Save(w, func(j *ledger.Job[attained]) { j.Data.ended.Save(w) })
+		p.queue.Save(w, func(j *ledger.Job[attained]) {
+			j.Data.ended.Save(w)
+			j.Data.owed.Save(w)
+		})
 	})
 }
 
@@ -55,8 +59,10 @@ func (p *LAS) UnmarshalBinary(data []byte) error {
 					d.starts = d.starts.Add(wide.From64(uint64(a.Start)))
 				}
 			}
-			j.Data.ended = wide.Restore128(r)
-			r.Check(j.Data.ended.Hi < 1<<62, "a service is out of range")
+			j.Data.ended, j.Data.owed = wide.Restore128(r), charge.Restore(r)
+			if !r.Check(j.Data.ended.Hi < 1<<62, "a service is out of range") {
+				j.Data.ended = wide.Uint128{}
+			}
 		})
 	})
 }

@@ -20,7 +20,7 @@
 //	r(x)    running tasks of a job or pool x on slots of one class
 //	w(x)    its weight
 //	min(x)  its minimum for that class; max(x) its maximum
-//	a(x)    tasks of x started so far on slots of that class
+//	a(x)    tasks of x started so far on slots of that class, without attempts that are not charged
 //
 // # Algorithm
 //
@@ -175,6 +175,11 @@
 // around it that does not contain the claiming pool, would then be below its
 // share or minimum. So without arrivals, ends and changes of slots, killing comes
 // to an end.
+//
+// Lost work is not charged: a job whose attempt was preempted, refused, or lost with its slot stands
+// where it stood, in its pool and its pool among others. A job whose attempt failed does so once, and
+// is charged when its next attempt has ended: see [sojourn.Cause]. The bounds on how often a sibling is
+// passed over do not count attempts that are not charged (TestConformance).
 //
 // With the default Ties and one slot, a job that waits is never passed by a job of its
 // pool that comes later. If jobs have one weight and tasks of one length, none is served

@@ -2,6 +2,7 @@ package fair
 
 import (
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -36,8 +37,10 @@ type member struct {
 
 // side is the policy's data about a job on one class of slots.
 type side struct {
-	turn uint64 // when it was last served; or when the job arrived
-	tie  wide.Uint128
+	turn   uint64 // when it was last served; or when the job arrived
+	before uint64 // turn when it last began to run something: what turn is again when an attempt is not charged
+	tie    wide.Uint128
+	owed   charge.Debt
 }
 
 // makeSides makes zero sides.
@@ -168,10 +171,7 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		p.reserve.Ended(c.Slot)
-		p.ended(c.Job.Data.pool, c.Slot.Class, ev.Kind == sojourn.TaskRefused)
-		if p.ties == LeastService && ev.Kind != sojourn.TaskRefused {
-			p.charge(c.Job, c.Job.SideOf(c.Slot.Class), ev.At.Sub(c.Start))
-		}
+		p.ended(ev, c)
 		if len(p.preempt.victims) > 0 {
 			p.preempt.drop(c.Slot.ID)
 		}

@@ -131,7 +131,11 @@ func (t *tree) measure(j *job, s *ledger.Side) int {
 	case Running:
 		return s.Running()
 	case Deficit:
-		return s.Started()
+		started := s.Started()
+		if sideOf(j, s).owed > 0 {
+			started-- // the attempt that failed last
+		}
+		return started
 	}
 	return t.costs.share(j)
 }

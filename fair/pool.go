@@ -62,6 +62,8 @@ type pool struct {
 type poolClass struct {
 	running int
 	turn    uint64 // when it was last served; or when the pool got its first live job
+	before  uint64 // turn when it last began to run something: what turn is again when an attempt is not charged
+	owed    uint8  // 0; or, while an attempt that failed is not charged yet, 1 + how much started is too little
 	queued  bool   // it is in a heap of the parent, or would be if nothing had declined
 	stamps  stamps
 
@@ -206,7 +208,7 @@ func (n *pool) path() string {
 
 func (n *pool) class(c sojourn.Class) *poolClass {
 	for int(c) >= len(n.classes) {
-		n.classes = append(n.classes, poolClass{turn: n.turn})
+		n.classes = append(n.classes, poolClass{turn: n.turn, before: n.turn})
 	}
 	return &n.classes[c]
 }

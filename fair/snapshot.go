@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -12,7 +13,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 5, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 6, Options: p.options}
 }
 
 // saved returns the options that the state rests on, without those of the policies of pools,
@@ -102,6 +103,8 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 		w.Uint(j.Data.turn)
 		for _, d := range j.Data.sides {
 			w.Uint(d.turn)
+			w.Uint(d.before)
+			d.owed.Save(w)
 			if p.ties == LeastService {
 				d.tie.Save(w)
 			}
@@ -124,6 +127,8 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 
 func (nc *poolClass) save(w *snapshot.Writer) {
 	w.Uint(nc.turn)
+	w.Uint(nc.before)
+	w.Uint(uint64(nc.owed))
 	w.Bool(nc.queued)
 	w.Time(nc.stamps.min)
 	w.Time(nc.stamps.fair)
@@ -259,8 +264,9 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 	n.classes = make([]poolClass, r.Len())
 	r.Check(len(n.classes) <= 1<<8, "too many classes")
 	for i := range n.classes {
-		n.classes[i].turn = p.restoreTurn(r)
-		n.classes[i].restore(r)
+		nc := &n.classes[i]
+		nc.turn, nc.before = p.restoreTurn(r), p.restoreTurn(r)
+		nc.restore(r)
 	}
 	n.jobs = make([]*job, r.Len())
 	for id := range n.jobs {
@@ -333,7 +339,8 @@ func (p *Policy) restoreSides(r *snapshot.Reader, j *job) {
 	n := j.Data.pool
 	for i := range j.Data.sides {
 		d := &j.Data.sides[i]
-		d.turn = p.restoreTurn(r)
+		d.turn, d.before, d.owed = p.restoreTurn(r), p.restoreTurn(r), charge.Restore(r)
+		r.Check(d.owed == 0 || j.Side(i).Started() > j.Side(i).Running(), "a job owes an attempt that was not started")
 		if p.ties == LeastService {
 			d.tie = wide.Restore128(r)
 			c := int(j.Side(i).Class())
@@ -350,6 +357,7 @@ func (p *Policy) restoreSides(r *snapshot.Reader, j *job) {
 const maxStarted = 1<<47 - 1
 
 func (nc *poolClass) restore(r *snapshot.Reader) {
+	nc.owed = uint8(r.Below(3))
 	nc.queued = r.Bool()
 	nc.stamps.min = r.Time()
 	nc.stamps.fair = r.Time()

@@ -1,8 +1,6 @@
 package fair
 
 import (
-	"time"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -50,7 +48,7 @@ func overall(j *job) (of side) {
 func (t *tree) begin(j *job) {
 	j.Data.makeSides(j.NumSides())
 	for i := range j.Data.sides {
-		j.Data.sides[i].turn = j.Data.turn
+		j.Data.sides[i].turn, j.Data.sides[i].before = j.Data.turn, j.Data.turn
 		if t.ties == LeastService {
 			j.Data.sides[i].tie = j.Data.pool.class(j.Side(i).Class()).most
 		}
@@ -60,16 +58,16 @@ func (t *tree) begin(j *job) {
 	}
 }
 
-// charge counts an attempt that has ended, which held a slot so long.
-func (t *tree) charge(j *job, s *ledger.Side, held time.Duration) {
-	d, nc := sideOf(j, s), j.Data.pool.class(s.Class())
-	d.tie = d.tie.AddCapped(service(uint64(held), j.Weight())) // jobs that have come to the cap are served in turn
+// charge charges a side of j for slot time of a class, below 2^64.
+func (t *tree) charge(j *job, d *side, c sojourn.Class, held uint64) {
+	nc := j.Data.pool.class(c)
+	d.tie = d.tie.AddCapped(service(held, j.Weight())) // jobs that have come to the cap are served in turn
 	if nc.most.Less(d.tie) {
 		nc.most = d.tie
 	}
 }
 
-// service returns floor(held*2^48/weight) for held < 2^63 and 0 < weight < 2^48: the slot
+// service returns floor(held*2^48/weight) for 0 < weight < 2^48: the slot
 // time of a job for its weight, in units of 2^-32 ns where the weight is 1.
 func service(held, weight uint64) wide.Uint128 {
 	if weight == 1<<16 { // of most jobs, and no division

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/handle"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -230,15 +231,21 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 	}
 }
 
-// served records that j, and the pools on the way to it, are about to start a task. For Deficit
-// it also records their tags, except those of pools that are served for their minimum, since
-// these say nothing about the others.
+// served records that j, and the pools on the way to it, have started a task. For Deficit it also
+// records their tags, except those of pools that are served for their minimum, since these say
+// nothing about the others.
 func (t *tree) served(j *job, s *ledger.Side) {
 	t.turns++
-	sideOf(j, s).turn = t.turns
-	c := s.Class()
+	c, d := s.Class(), sideOf(j, s)
+	if s.Running() == 1 {
+		d.before = d.turn
+	}
+	d.turn = t.turns
 	for n := j.Data.pool; n.parent != nil; n = n.parent {
 		nc := n.class(c)
+		if nc.running == 0 { // it is counted later
+			nc.before = nc.turn
+		}
 		nc.turn, n.latest = t.turns, t.turns
 		if t.order == Deficit && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {
 			if up, tag := n.parent.class(c), nc.tag(n.conf.weight); up.virtual.Less(tag) {
@@ -263,16 +270,44 @@ func (t *tree) started(n *pool, c sojourn.Class) {
 	}
 }
 
-// ended counts a task that has ended, or was never started.
-func (t *tree) ended(n *pool, c sojourn.Class, refused bool) {
-	for ; n != nil; n = n.parent {
+// ended counts an attempt that an event ends, at a task of a job and its pools: see package
+// internal/charge. What is not charged is taken back.
+func (t *tree) ended(ev *sojourn.Event, ch ledger.Change[member]) {
+	j, c := ch.Job, ch.Slot.Class
+	d := sideOf(j, j.SideOf(c))
+	if due, ok := d.owed.End(ev, ev.At.Sub(ch.Start)); !ok {
+		d.turn = d.before
+	} else if t.ties == LeastService {
+		t.charge(j, d, c, due)
+	}
+	for n := j.Data.pool; n != nil; n = n.parent {
 		nc := n.class(c)
 		nc.running--
 		if t.costs != nil {
 			n.used.add(t.costs, -1, c)
 		}
-		if refused && nc.started > 0 {
-			nc.started--
+		if !nc.charged(ev) {
+			nc.turn = nc.before
+			n.latest = n.lastTurn()
 		}
 	}
+}
+
+// charged reports whether an attempt that an event ends is charged now. It takes back what is not
+// of what was started.
+func (nc *poolClass) charged(ev *sojourn.Event) bool {
+	back := uint8(min(nc.started, 1))
+	switch {
+	case charge.Lost(ev):
+		nc.started -= uint64(back)
+		return false
+	case ev.Kind == sojourn.TaskFailed && nc.owed == 0:
+		nc.started -= uint64(back)
+		nc.owed = 1 + back
+		return false
+	case nc.owed > 0:
+		nc.started += uint64(nc.owed - 1)
+		nc.owed = 0
+	}
+	return true
 }

@@ -19,12 +19,14 @@ import (
 // A dumb is a fair scheduler with rational numbers that looks at everything whenever it
 // is asked. It knows jobs of one phase.
 type dumb struct {
-	pools map[string]fair.Pool
-	jobs  []*dumbJob // live, in the order of arrival
-	turns int
-	turn  map[string]map[sojourn.Class]int // by path of a pool
-	ties  fair.Ties
-	most  map[string]*big.Int // slot time for the weight, by path of a pool and class
+	pools  map[string]fair.Pool
+	jobs   []*dumbJob // live, in the order of arrival
+	turns  int
+	turn   map[string]map[sojourn.Class]int  // by path of a pool
+	before map[string]map[sojourn.Class]int  // turn when it last began to run something
+	owes   map[string]map[sojourn.Class]bool // an attempt failed and is not charged yet
+	ties   fair.Ties
+	most   map[string]*big.Int // slot time for the weight, by path of a pool and class
 }
 
 type dumbJob struct {
@@ -34,11 +36,13 @@ type dumbJob struct {
 	class   sojourn.Class
 	pending int
 	running int
-	started int // and not refused
-	turn    int // when it came
-	served  int // when it was served last, or else when it arrived
+	started int             // and not lost
+	turn    int             // when it came
+	served  int             // when it was served last, or else when it arrived
+	before  int             // served when it last began to run something
+	failed  []time.Duration // an attempt that is not charged yet
 	task    time.Duration
-	had     *big.Int // slot time for its weight, in units of 2^-32 ns, each attempt rounded down
+	had     *big.Int // slot time for its weight, in units of 2^-32 ns, each charge rounded down
 }
 
 // tie returns what decides between j and another job that is as far below its share, and
@@ -66,6 +70,34 @@ func (d *dumb) hold(j *dumbJob, held time.Duration) {
 	if l := level(j); d.most[l].Cmp(j.had) < 0 {
 		d.most[l] = new(big.Int).Set(j.had)
 	}
+}
+
+// charge charges j and its pools for an attempt that has ended: never if it was lost, and only with
+// the next one if it failed.
+func (d *dumb) charge(j *dumbJob, lost, failed bool, held time.Duration) {
+	for n := 1; n <= len(j.path); n++ {
+		path := strings.Join(j.path[:n], "/")
+		if spared := failed && !d.owes[path][j.class]; lost || spared {
+			d.turn[path][j.class] = d.before[path][j.class]
+			d.owes[path][j.class] = d.owes[path][j.class] || spared && !lost
+		} else {
+			d.owes[path][j.class] = false
+		}
+	}
+	if lost || failed && len(j.failed) == 0 {
+		j.served = j.before
+		if lost {
+			j.started--
+		} else {
+			j.failed = append(j.failed, held)
+		}
+		return
+	}
+	for _, owed := range j.failed {
+		held += owed
+	}
+	j.failed = nil
+	d.hold(j, held)
 }
 
 // pool returns the options of the pool at a path.
@@ -121,7 +153,7 @@ func (d *dumb) may(j *dumbJob, from int) bool {
 // join adds a job.
 func (d *dumb) join(j *dumbJob) {
 	d.turns++
-	j.turn, j.served = d.turns, d.turns
+	j.turn, j.served, j.before = d.turns, d.turns, d.turns
 	for c := range sojourn.Class(2) {
 		// A pool without jobs, its own or below, is forgotten.
 		if l := level(&dumbJob{path: j.path, class: c}); len(d.in(j.path)) == 0 || d.most[l] == nil {
@@ -131,7 +163,10 @@ func (d *dumb) join(j *dumbJob) {
 	j.had = new(big.Int).Set(d.most[level(j)])
 	for n := 1; n <= len(j.path); n++ {
 		if len(d.in(j.path[:n])) == 0 {
-			d.turn[strings.Join(j.path[:n], "/")] = map[sojourn.Class]int{0: d.turns, 1: d.turns}
+			path := strings.Join(j.path[:n], "/")
+			d.turn[path] = map[sojourn.Class]int{0: d.turns, 1: d.turns}
+			d.before[path] = map[sojourn.Class]int{0: d.turns, 1: d.turns}
+			d.owes[path] = map[sojourn.Class]bool{}
 		}
 	}
 	d.jobs = append(d.jobs, j)
@@ -149,8 +184,15 @@ func (d *dumb) assign(c sojourn.Class) *dumbJob {
 	j := d.choose(nil, able, c)
 	if j != nil {
 		d.turns++
+		if j.running == 0 {
+			j.before = j.served
+		}
 		for n := 1; n <= len(j.path); n++ {
-			d.turn[strings.Join(j.path[:n], "/")][c] = d.turns
+			path := strings.Join(j.path[:n], "/")
+			if !slices.ContainsFunc(d.in(j.path[:n]), func(k *dumbJob) bool { return k.class == c && k.running > 0 }) {
+				d.before[path][c] = d.turn[path][c]
+			}
+			d.turn[path][c] = d.turns
 		}
 		j.served = d.turns
 		j.pending--
@@ -290,7 +332,7 @@ func drawPools(t *rapid.T) map[string]fair.Pool {
 func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pools := drawPools(t)
-		d := &dumb{pools: pools, turn: map[string]map[sojourn.Class]int{}, most: map[string]*big.Int{}}
+		d := &dumb{pools: pools, turn: map[string]map[sojourn.Class]int{}, before: map[string]map[sojourn.Class]int{}, owes: map[string]map[sojourn.Class]bool{}, most: map[string]*big.Int{}}
 		d.ties = rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties")
 		p := newWith(fair.Options{Pools: pools, Ties: d.ties})
 		var now sojourn.Time
@@ -329,16 +371,16 @@ func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 					Phases: []sojourn.Phase{{Tasks: j.pending, Class: j.class, Estimate: j.task}}}})
 			case a.job != nil:
 				kind := rapid.SampledFrom([]sojourn.EventKind{sojourn.TaskFinished, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused}).Draw(t, "end")
-				observe(sojourn.Event{Kind: kind, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+				cause := sojourn.CauseTask
+				if kind == sojourn.TaskFailed {
+					cause = sojourn.Cause(rapid.IntRange(0, 2).Draw(t, "cause"))
+				}
+				observe(sojourn.Event{Kind: kind, Cause: cause, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 				a.job.running--
 				if kind != sojourn.TaskFinished {
 					a.job.pending++
 				}
-				if kind == sojourn.TaskRefused {
-					a.job.started--
-				} else {
-					d.hold(a.job, now.Sub(a.start))
-				}
+				d.charge(a.job, kind == sojourn.TaskRefused || cause != sojourn.CauseTask, kind == sojourn.TaskFailed, now.Sub(a.start))
 				d.jobs = slices.DeleteFunc(d.jobs, func(j *dumbJob) bool { return j.pending+j.running == 0 })
 				busy[slot] = attempt{}
 			}

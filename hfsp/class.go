@@ -71,11 +71,14 @@ func (c *class) file(ph *phase, now sojourn.Time) {
 
 // trains reports whether a phase in training has tasks to be started by priority. One that
 // is early has none: its tasks would hold training slots for as long as the phase before
-// takes, and nothing is learnt from them meanwhile. One whose training tasks failed t
-// times has lost it.
+// takes, and nothing is learnt from them meanwhile.
 func (c *class) trains(ph *phase) bool {
-	return !ph.early && len(ph.samples) < c.tasks && ph.failures < c.tasks
+	return !ph.early && len(ph.samples) < c.tasks && !ph.hopeless(c.tasks)
 }
+
+// hopeless reports whether a phase has lost the priority of training: t of its training tasks have
+// failed, and more than one.
+func (ph *phase) hopeless(t int) bool { return ph.failures >= max(t, 2) }
 
 // next returns the phase that is given a slot, and whether that is for training: the first
 // whose level lets it start. What trains has to keep to the reserve, too. Otherwise training, of

@@ -198,8 +198,8 @@
 //   - If the progress of a training task is not reported, it is a sample when it ends.
 //   - Delta/p_k is taken with the service and the progress of the latest report; the
 //     paper assumes one at Delta.
-//   - A phase whose training tasks failed t times by their own fault loses the priority
-//     of training, so that a broken job does not hold training slots for ever.
+//   - A phase whose training tasks failed t times by their own fault, and more than once, loses
+//     the priority of training, so that a broken job does not hold training slots for ever.
 //   - Before any job has completed, S_i is n xi s_0 and not s_0: with one constant for
 //     all, the number of tasks would not count.
 //

@@ -134,7 +134,7 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 			slog.String("training", fmt.Sprintf("%d of %d tasks known, %d running", known, p.tasks, running)),
 			slog.String("training_slots", fmt.Sprintf("%d of %d held", c.training.used, c.training.limit())))
 		switch {
-		case ph.failures >= p.tasks:
+		case ph.hopeless(p.tasks):
 			attrs = append(attrs, slog.String("training_priority", fmt.Sprintf("lost after %d failures", ph.failures)))
 		case len(ph.samples) == p.tasks || ph.tasks.Pending() == 0: // nothing more to train
 		case ph.early:

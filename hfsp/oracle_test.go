@@ -157,7 +157,7 @@ func (o *naive) used(c sojourn.Class) (n int) {
 }
 
 func (o *naive) wantsTraining(ph *nPhase) bool {
-	return ph.training && ph.hasInput() && len(ph.samples) < o.t && ph.failures < o.t && o.startable(ph)
+	return ph.training && ph.hasInput() && len(ph.samples) < o.t && (ph.failures < o.t || ph.failures < 2) && o.startable(ph)
 }
 
 // lets reports whether the reserve lets a phase start a task: with k slots reserved, one that

@@ -113,12 +113,13 @@
 //	D = A + 512 * 2^e * W/w
 //
 // D stays as it is when more is known of W. It is computed anew, from the same A, when the job
-// is revised. If an attempt fails, 512/w times the time for which it held its slot is added.
+// is revised. If an attempt fails, 512/w times the time for which it held its slot is added when the
+// next attempt of the job in the class has ended: see [sojourn.Cause] for what is charged.
 //
 // As long as tasks that were started because they were late hold less than a sixteenth of the slots,
 // a free slot goes to the late job with the least D, or to none if no job is late that has something
 // to start. A class of fewer than 16 slots has one such task at a time. When it has held its slot
-// for time p, the next one starts when the clock shows at least 16 p more than this one was due at: than
+// for time p, and is charged, the next one starts when the clock shows at least 16 p more than this one was due at: than
 // its D, or than what the one before it made it wait for. NextWake says when the next job will be late
 // that could start then, since only the reserve keeps slots free.
 //
@@ -134,7 +135,7 @@
 // before it joins. Of the time after t, suppose that
 //
 //   - the class has N slots, and the driver offers free ones after each event, and sends Tick at NextWake;
-//   - no job that had joined by t is revised, and no attempt or output of those jobs is lost;
+//   - no job that had joined by t is revised, and no attempt of those jobs fails or is lost, nor an output;
 //   - no further phase of the job can start in this class, and none of its tasks is held.
 //
 // Theorem. The job has started all its tasks in the class when the clock shows 16 X + (N+16) p more
@@ -164,7 +165,7 @@
 // b(i-2) + N p + N p(i-1), which is less than b(i-1) + N p.
 //
 // Without slots the clock stands still. From the last change of slots on, the theorem holds anew. If attempts of
-// other jobs fail for ever, their D grows each time, until these jobs come after the job: they delay it,
+// other jobs fail for ever, their D grows every other time, until these jobs come after the job: they delay it,
 // and do not starve it. In a pool of package fair, N is the number of slots that the pool holds, so that its
 // clock goes by what the pool gets.
 //

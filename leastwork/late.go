@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
@@ -74,6 +75,7 @@ type turn struct {
 	// What the clock shows when the next late job may start, or could have if it had been late; while
 	// something is held, for the time before it.
 	next wide.Uint128
+	owed charge.Debt
 }
 
 // open reports whether a job may start at an instant that is late from due on.
@@ -91,15 +93,19 @@ func (t *turn) begin(id sojourn.SlotID, due wide.Uint128) {
 	t.next = later(t.next, due)
 }
 
-// end takes in that the attempt on a slot ends that began at start. A class that has fewer slots
+// end takes in that an event ends an attempt that began at start. A class that has fewer slots
 // than share gives late jobs more than their part while one runs, so that the next one has to wait.
-func (t *turn) end(id sojourn.SlotID, start, now sojourn.Time) {
-	if !t.held.Has(int(id)) {
+func (t *turn) end(ev *sojourn.Event, start sojourn.Time) {
+	id := int(ev.Slot.ID)
+	if !t.held.Has(id) {
 		return
 	}
-	t.held.Remove(int(id))
-	if t.slots < share {
-		t.next = t.next.AddCapped(wide.Mul64(share, uint64(now-start)))
+	t.held.Remove(id)
+	if t.slots >= share {
+		return
+	}
+	if due, ok := t.owed.End(ev, ev.At.Sub(start)); ok {
+		t.next = t.next.AddCapped(wide.Mul64(share, due))
 	}
 }
 
@@ -155,7 +161,7 @@ func allowance(work wide.Uint128, off int, weight uint64) wide.Uint128 {
 // delay takes in what an event about a task does to when its job is late. If another phase can
 // start by it, that joins its class: of an adopted job as long ago as the job had come when it was
 // adopted, if a task was told to be done. If an attempt failed, the time for which it held its slot
-// is work of the job.
+// is work of the job, when it is charged.
 func (p *Policy) delay(ev *sojourn.Event, c ledger.Change[jobData]) {
 	j, i := c.Job, int(ev.Task.Phase)
 	switch ev.Kind {
@@ -170,12 +176,20 @@ func (p *Policy) delay(ev *sojourn.Event, c ledger.Change[jobData]) {
 				p.join(j, j.Phase(k).Side(), ago)
 			}
 		}
-	case sojourn.TaskFailed:
+	}
+	switch ev.Kind {
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		k := j.Phase(i).Side()
 		side := &j.Data.sides[k]
-		more := allowance(wide.From64(uint64(ev.At-c.Start)), 0, j.Weight())
-		side.joined = side.joined.AddCapped(more)
-		p.setDue(j, k, side.due.AddCapped(more))
+		wasted := ev.At.Sub(c.Start)
+		if ev.Kind == sojourn.TaskFinished {
+			wasted = 0
+		}
+		if due, ok := side.owed.End(ev, wasted); ok && due > 0 {
+			more := allowance(wide.From64(due), 0, j.Weight())
+			side.joined = side.joined.AddCapped(more)
+			p.setDue(j, k, side.due.AddCapped(more))
+		}
 	}
 }
 

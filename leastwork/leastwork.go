@@ -147,7 +147,7 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 	told := spec.EstimateOf(int(ev.Task.Index))
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		p.turns[spec.Class].end(ev.Slot.ID, c.Start, ev.At)
+		p.turns[spec.Class].end(ev, c.Start)
 	}
 	switch ev.Kind {
 	case sojourn.TaskFinished:

@@ -21,9 +21,10 @@ type oracle struct {
 	lengths map[sojourn.Class][]float64 // half octaves of the longest tasks of the phases with told times
 	beliefs map[sojourn.Class]*oracleBelief
 
-	offered map[sojourn.Class]float64 // slot time
-	rest    map[sojourn.Class]float64 // offered must reach this before the next late job starts
-	tie     bool                      // rounding hides whether a job is late: the history ends here
+	offered map[sojourn.Class]float64         // slot time
+	rest    map[sojourn.Class]float64         // offered must reach this before the next late job starts
+	failed  map[sojourn.Class][]time.Duration // what a late attempt took that failed and is not in rest yet
+	tie     bool                              // rounding hides whether a job is late: the history ends here
 }
 
 type oracleSlot struct {
@@ -38,9 +39,10 @@ type oracleSlot struct {
 type oracleJob struct {
 	spec   *sojourn.Job
 	phases []*oraclePhase
-	level  map[sojourn.Class]float64 // before it is rounded down
-	joined map[sojourn.Class]float64 // offered when its latest phase there could start, and for failures
-	grace  map[sojourn.Class]float64 // how much more is offered until it is late
+	level  map[sojourn.Class]float64         // before it is rounded down
+	joined map[sojourn.Class]float64         // offered when its latest phase there could start, and for failures
+	grace  map[sojourn.Class]float64         // how much more is offered until it is late
+	failed map[sojourn.Class][]time.Duration // what an attempt took that failed and is not charged yet
 }
 
 type oraclePhase struct {
@@ -75,7 +77,7 @@ type oracleName struct{ times, ratios []float64 }
 func newOracle() *oracle {
 	return &oracle{
 		lengths: map[sojourn.Class][]float64{}, beliefs: map[sojourn.Class]*oracleBelief{},
-		offered: map[sojourn.Class]float64{}, rest: map[sojourn.Class]float64{},
+		offered: map[sojourn.Class]float64{}, rest: map[sojourn.Class]float64{}, failed: map[sojourn.Class][]time.Duration{},
 	}
 }
 
@@ -535,7 +537,7 @@ func (t *trial) arrive(classes int, tell func(n int) []time.Duration) {
 	}
 	j := &oracleJob{
 		spec: spec, level: map[sojourn.Class]float64{},
-		joined: map[sojourn.Class]float64{}, grace: map[sojourn.Class]float64{},
+		joined: map[sojourn.Class]float64{}, grace: map[sojourn.Class]float64{}, failed: map[sojourn.Class][]time.Duration{},
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t.T, "phases") {
 		ph := sojourn.Phase{Tasks: rapid.SampledFrom([]int{1, 2, 3, 5, 70}).Draw(t.T, "tasks"), Class: sojourn.Class(rapid.IntRange(0, classes-1).Draw(t.T, "class"))}
@@ -598,10 +600,36 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 		}
 	} else {
 		ph.pending[i] = true
-		j.joined[s.class] += 512 * float64(t.o.now-s.start) / j.weight()
+		if kind == sojourn.TaskFailed {
+			ev.Cause = sojourn.Cause(rapid.IntRange(0, 2).Draw(t.T, "cause"))
+		}
 	}
+	lost := kind == sojourn.TaskRefused || ev.Cause != sojourn.CauseTask
+	failed := kind == sojourn.TaskFailed && !lost
+	charge := func(list *[]time.Duration, held time.Duration) (sum float64) {
+		if lost {
+			return 0
+		}
+		if *list = append(*list, held); failed && len(*list) == 1 {
+			return 0
+		}
+		for _, d := range *list {
+			sum += float64(d)
+		}
+		*list = nil
+		return sum
+	}
+	wasted := t.o.now - s.start
+	if !failed {
+		wasted = 0
+	}
+	list := j.failed[s.class]
+	j.joined[s.class] += 512 * charge(&list, wasted) / j.weight()
+	j.failed[s.class] = list
 	if s.late && t.o.count(s.class, (*oracleSlot).any) < 16 {
-		t.o.rest[s.class] += 16 * float64(t.o.now-s.start)
+		list := t.o.failed[s.class]
+		t.o.rest[s.class] += 16 * charge(&list, t.o.now-s.start)
+		t.o.failed[s.class] = list
 	}
 	s.job = nil
 	t.observe(ev)

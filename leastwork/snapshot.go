@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 4} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 5} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
@@ -22,6 +23,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			for _, side := range j.Data.sides {
 				side.joined.Save(w)
 				side.due.Save(w)
+				side.owed.Save(w)
 			}
 		})
 		w.Len(len(p.turns))
@@ -47,7 +49,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			j.Data.sort(j)
 			for i := range j.Data.sides {
 				side := &j.Data.sides[i]
-				side.joined, side.due = wide.Restore128(r), wide.Restore128(r)
+				side.joined, side.due, side.owed = wide.Restore128(r), wide.Restore128(r), charge.Restore(r)
 				r.Check(!side.due.Less(side.joined), "a job is late before it came")
 			}
 		})
@@ -58,6 +60,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 func (t *turn) save(w *snapshot.Writer, now sojourn.Time) {
 	t.read(now).Save(w)
 	t.next.Save(w)
+	t.owed.Save(w)
 	w.Len(t.held.Len())
 	for id := t.held.Next(0); id >= 0; id = t.held.Next(id + 1) {
 		w.Uint(uint64(id))
@@ -72,7 +75,7 @@ func (p *Policy) restoreTurns(r *snapshot.Reader) {
 	for i := range p.turns {
 		t, class := &p.turns[i], sojourn.Class(i)
 		t.clock = clock{wide.Restore128(r), now, uint64(account.Capacity(class))}
-		t.next = wide.Restore128(r)
+		t.next, t.owed = wide.Restore128(r), charge.Restore(r)
 		if !r.Check(i < 1<<8 && !t.offered.Less(dawn) && !wide.Mul64(uint64(now), sojourn.MaxSlots).Add(dawn).Less(t.offered), "the slot time of a class is out of range") {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
@@ -23,7 +24,8 @@ type side struct {
 	work   wide.Uint128 // the sum of filed over its phases
 	joined wide.Uint128 // what the clock of the class showed when it joined, and more for attempts that failed
 	due    wide.Uint128 // what the clock shows when it is late, not below joined
-	filed  bool         // it is in Policy.due, under due
+	owed   charge.Debt
+	filed  bool // it is in Policy.due, under due
 
 	told, untold bool // it has a phase that is told, one that is not
 }

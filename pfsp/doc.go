@@ -250,7 +250,8 @@
 //     sizes are not known, the gate holds nobody back, since there is no promise to keep: a job
 //     that arrives shows early whether it works.
 //   - Algorithm 3 counts tasks that were scheduled; the text counts tasks that have finished.
-//     Here the tasks count that were scheduled, of each phase.
+//     Here the tasks count that were scheduled, of each phase, without attempts that are not charged:
+//     see [sojourn.Cause].
 //   - w counts what a running task has done as of the latest end of a task of its phase. That is
 //     more than the truth, which the theorem allows, and it is one update an event.
 //   - The paper does not say what happens to a late phase that grows. If it stayed late, all

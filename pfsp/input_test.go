@@ -443,17 +443,22 @@ func TestTenYearsOnAMillionSlots(t *testing.T) {
 	}
 }
 
-// A task that was refused was no probe; one that failed was.
+// An attempt that was refused, preempted or lost was no probe. One that failed was none until the
+// next one failed as well.
 func TestRefusedProbe(t *testing.T) {
 	c := newCluster(t, pfsp.Options{}, 1)
 	c.arrive(1, 5, time.Second)
-	for i, tc := range []struct {
-		kind sojourn.EventKind
-		left int
-	}{{sojourn.TaskRefused, 2}, {sojourn.TaskFailed, 1}, {sojourn.TaskRefused, 1}} {
+	for _, tc := range []struct {
+		kind  sojourn.EventKind
+		cause sojourn.Cause
+		left  int
+	}{
+		{sojourn.TaskRefused, 0, 2}, {sojourn.TaskFailed, sojourn.CausePreempted, 2}, {sojourn.TaskFailed, sojourn.CauseSlotLost, 2},
+		{sojourn.TaskFailed, sojourn.CauseTask, 2}, {sojourn.TaskFailed, sojourn.CausePreempted, 2}, {sojourn.TaskFailed, sojourn.CauseTask, 0},
+	} {
 		a := c.want(0, 1)
-		c.wantValue(1, "probes_left", []int{1, 1, 0}[i])
-		c.tell(sojourn.Event{Kind: tc.kind, Task: a.Task, Attempt: a.Attempt})
+		c.wantValue(1, "probes_left", 1)
+		c.tell(sojourn.Event{Kind: tc.kind, Cause: tc.cause, Task: a.Task, Attempt: a.Attempt})
 		c.wantValue(1, "probes_left", tc.left)
 	}
 }

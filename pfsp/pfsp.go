@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -217,9 +218,8 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 		if ph.wrong {
 			p.mistaken(ph)
 		}
-	case sojourn.TaskRefused:
-		ph.begun--
 	}
+	ph.charge(ev)
 	p.classOf(ph).ended(ev, ch.Job.Cancelled(), held, prior)
 	p.updateFrom(ch.Job, i)
 	if ph.item == nil {
@@ -233,6 +233,20 @@ func (p *Policy) end(ev *sojourn.Event, ch ledger.Change[data]) {
 	was := ph.work()
 	ph.reestimate(ev.At, ph.sample(p.alpha), p.alpha)
 	p.resize(ph, was)
+}
+
+// charge counts an attempt that an event ends, or takes it back: see package internal/charge.
+func (ph *phase) charge(ev *sojourn.Event) {
+	switch {
+	case charge.Lost(ev):
+		ph.begun--
+	case ev.Kind == sojourn.TaskFailed && !ph.owed:
+		ph.begun--
+		ph.owed = true
+	case ph.owed:
+		ph.begun++
+		ph.owed = false
+	}
 }
 
 // progress learns from a running attempt as long as no task of the phase has

@@ -13,7 +13,8 @@ type phase struct {
 	job   *ledger.Job[data]
 	index int
 	item  *slack.Item[*phase] // in the system of its class, from when it is ready until it is finished
-	begun int                 // attempts so far, without those that were refused
+	begun int                 // attempts so far that are charged, and live ones
+	owed  bool                // an attempt has failed and is not in begun yet
 	queue int                 // begun, if it may be probed, else -1: its rank, or index in class.probes
 
 	// With a reserve: the bucket of its longest task, and its level since its latest event.

@@ -10,7 +10,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "pfsp", Version: 4, Options: append([]snapshot.Option{
+	return snapshot.Header{Policy: "pfsp", Version: 5, Options: append([]snapshot.Option{
 		snapshot.Opt("order", p.order), snapshot.Opt("late", p.late), snapshot.Opt("default-task-time", p.taskTime),
 		snapshot.Opt("alpha", p.alpha), // in 2^-16
 	}, p.kept.Header()...)}
@@ -144,6 +144,7 @@ func (ph *phase) save(w *snapshot.Writer) {
 	w.Time(ph.reestimated)
 	w.Uint(uint64(ph.progress))
 	w.Count(ph.begun)
+	w.Bool(ph.owed)
 	w.Uint(ph.since)
 	w.Uint(uint64(ph.broken))
 }
@@ -158,6 +159,7 @@ func (ph *phase) restore(r *snapshot.Reader) {
 	ph.reestimated = r.Time()
 	ph.progress = uint16(r.Below(1 << 16))
 	ph.begun = r.Count()
+	ph.owed = r.Bool()
 	ph.since = r.Uint()
 	ph.broken = uint16(r.Below(1 << numHypotheses))
 	r.Check(ph.begun >= ph.account().Running(), "more attempts run than were begun")

@@ -69,6 +69,9 @@
 //     changes no later decision
 //   - epoch: only differences between times matter
 //   - weights: a job that is served would also be served if its weight were greater
+//   - lost work: an attempt that is refused, preempted or lost with its slot leaves its job in its
+//     place: as if it had never been started, while the same time passed; so does one that fails,
+//     unless one has failed before
 //   - fields: the fields that an event's kind does not use are ignored
 //   - purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendVoid, Void,
 //     AppendBinary and Admit change nothing, in any order, between any two calls: a policy
@@ -120,7 +123,8 @@
 //
 // IdlesOnPurpose replaces work conservation by service. MayStarve drops both: jobs that are
 // left over at the end are cancelled. TellsSlotsApart drops the law of alike slots, and
-// IgnoresWeights that of weights. Rejects allows the policy to refuse arrivals and revisions,
+// IgnoresWeights that of weights. ChargesLostWork drops the law of lost work, but for attempts that
+// fail, and ChargesFailures drops it for these. Rejects allows the policy to refuse arrivals and revisions,
 // but only with a [sojourn.RejectedError]. NeedsEstimates, MaxPhases, Classes
 // and Supports say which jobs the policy must refuse as unsupported. Run tests that it
 // does, and other histories do not contain such jobs. A Snapshotter may answer with

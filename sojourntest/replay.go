@@ -84,6 +84,7 @@ func (tr *trial) replays() {
 		rewriting{lawFields, h.littered(), plain},
 		rewriting{lawFields, later(tr.renamed(alike)).littered(), plain})
 	tr.heavier()
+	tr.lost()
 	tr.restore(plain)
 }
 

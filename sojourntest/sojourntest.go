@@ -39,6 +39,14 @@ type Options struct {
 	// weights is not tested.
 	IgnoresWeights bool
 
+	// ChargesLostWork: an attempt that is refused, preempted or lost with its slot may put its job
+	// behind others: see [sojourn.Cause]. The law of lost work is not tested for such ends.
+	ChargesLostWork bool
+
+	// ChargesFailures: an attempt that fails may put its job behind others at once. The law of lost
+	// work is not tested for such ends.
+	ChargesFailures bool
+
 	// Bypass, if not nil, returns how often a job of which nothing runs may be passed over: a slot
 	// on which a task of it could start goes to a job that arrived later. Such a bound excludes
 	// starvation. In the order of arrival it is 0. Nil means that the policy states no bound.

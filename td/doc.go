@@ -200,6 +200,10 @@
 //     cut down.
 //   - For D = dmax = T, (1) leaves no H above 1: H is the right hand side, and at least 1.
 //
+// A status only ever grows, and a read that was assigned makes its node hot. So an attempt that is lost
+// is charged: a job that has held its floor with it is no longer teenaged. The law of lost work of package
+// sojourntest does not hold.
+//
 // The paper says nothing about the following:
 //
 //   - Reduces, which are all phases after the first. Once the last map task of a job has

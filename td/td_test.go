@@ -35,6 +35,7 @@ func TestConformance(t *testing.T) {
 	changed := td.Options{L: 0.6, H: 1.3, MaxCoScheduled: 1, Demand: 2, DefaultTaskTime: time.Second}
 	sojourntest.Run(t, newPolicy, sojourntest.Options{
 		TellsSlotsApart: true, // by the job that ran there last
+		ChargesLostWork: true, ChargesFailures: true, // since a status only ever grows
 		Others:          others, Changed: []func() sojourn.Policy{func() sojourn.Policy { return newWith(changed) }},
 	})
 }
@@ -62,7 +63,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 		return o
 	}, func(t *testing.T, opts td.Options) {
 		sojourntest.Run(t, func() sojourn.Policy { return newWith(opts) },
-			sojourntest.Options{TellsSlotsApart: true, IdlesOnPurpose: opts.HotPolicy == td.Strict, MayStarve: opts.AsPrinted})
+			sojourntest.Options{TellsSlotsApart: true, ChargesLostWork: true, ChargesFailures: true, IdlesOnPurpose: opts.HotPolicy == td.Strict, MayStarve: opts.AsPrinted})
 	})
 }
 

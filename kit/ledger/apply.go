@@ -1,6 +1,9 @@
 package ledger
 
-import "github.com/sojourn-sched/sojourn"
+import (
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
+)
 
 // A Change says what an event did to the account.
 type Change[J any] struct {
@@ -135,7 +138,7 @@ func (l *cluster) end(ev *sojourn.Event, c *change) {
 	case ev.Kind == sojourn.TaskFinished:
 		j.finish(int(s.phase), s.index)
 	case !j.cancelled:
-		if ev.Kind == sojourn.TaskRefused {
+		if charge.Lost(ev) {
 			j.sides[p.side].started--
 		}
 		j.setTries(task{s.phase, s.index}, s.attempt)

@@ -265,5 +265,6 @@ func (s *Side) Running() int { return int(s.running) }
 // nothing for a slot of the class.
 func (s *Side) Startable() int { return int(s.startable) }
 
-// Started returns the number of attempts so far, without those that were refused.
+// Started returns the number of attempts so far, without those that were refused, preempted or lost
+// with their slot.
 func (s *Side) Started() int { return s.started }

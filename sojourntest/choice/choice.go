@@ -48,12 +48,16 @@ type World struct {
 	slots  []*slot
 	ranked bool // there is one class, so one ranking is right
 
-	poolTurn map[poolClass]int // by assignments and arrivals so far
-	turns    int
-	started  map[*Job]map[sojourn.Class]int
-	attained map[*Job]time.Duration
-	tries    map[sojourn.TaskID]uint32
-	seq      int
+	poolTurn    map[poolClass]int // by assignments and arrivals so far
+	turns       int
+	poolWas     map[poolClass]int // poolTurn when it last began to run something
+	poolOwes    map[poolClass]bool
+	started     map[*Job]map[sojourn.Class]int
+	startedOwed map[*Job]map[sojourn.Class]bool
+	attained    map[*Job]time.Duration
+	owed        map[*Job][]time.Duration // of an attempt that failed and is not charged yet
+	tries       map[sojourn.TaskID]uint32
+	seq         int
 }
 
 type slot struct {
@@ -69,7 +73,8 @@ type poolClass struct {
 }
 
 // PoolTurn returns when a pool with live jobs was last served by a slot of class c. If
-// it was not served since it got its first live job, it returns when it got that job.
+// it was not served since it got its first live job, it returns when it got that job. After an
+// attempt that is not charged it is what it was when the pool last began to run something.
 func (w *World) PoolTurn(name string, c sojourn.Class) int { return w.poolTurn[poolClass{name, c}] }
 
 // Running returns the number of tasks of j that run on slots of class c.
@@ -82,8 +87,8 @@ func (w *World) Running(j *Job, c sojourn.Class) (n int) {
 	return n
 }
 
-// Started returns the number of attempts of j that were started on slots of class
-// c and not refused.
+// Started returns the number of attempts of j that were started on slots of class c, without those
+// that are not charged: see [sojourn.Cause].
 func (w *World) Started(j *Job, c sojourn.Class) int { return w.started[j][c] }
 
 // Remaining returns the sum of the estimates of the unfinished tasks of j.
@@ -110,7 +115,8 @@ func (w *World) Left(j *Job) (n int) {
 	return n
 }
 
-// Attained returns how long attempts of j have held slots.
+// Attained returns how long attempts of j have held slots, without those that are not charged: see
+// [sojourn.Cause].
 func (w *World) Attained(j *Job) time.Duration {
 	sum := w.attained[j]
 	for _, s := range w.slots {
@@ -156,10 +162,14 @@ type Options struct {
 // [sojourn.Explainer] must agree. Phases need others if p supports that. p must be new.
 func Check(t *rapid.T, p sojourn.Policy, opts Options, before func(w *World, c sojourn.Class, a, b *Job) bool) {
 	w := &World{
-		poolTurn: map[poolClass]int{},
-		started:  map[*Job]map[sojourn.Class]int{},
-		attained: map[*Job]time.Duration{},
-		tries:    map[sojourn.TaskID]uint32{},
+		poolTurn:    map[poolClass]int{},
+		poolWas:     map[poolClass]int{},
+		poolOwes:    map[poolClass]bool{},
+		started:     map[*Job]map[sojourn.Class]int{},
+		startedOwed: map[*Job]map[sojourn.Class]bool{},
+		owed:        map[*Job][]time.Duration{},
+		attained:    map[*Job]time.Duration{},
+		tries:       map[sojourn.TaskID]uint32{},
 	}
 	observe := func(ev sojourn.Event) {
 		ev.At = w.Now
@@ -219,11 +229,12 @@ func (w *World) arrive(t *rapid.T, opts Options, needs bool, observe func(sojour
 	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: spec})
 	if !slices.ContainsFunc(w.Jobs, func(k *Job) bool { return k.Spec.Pool == spec.Pool }) {
 		for c := range opts.Classes {
-			w.poolTurn[poolClass{spec.Pool, sojourn.Class(c)}] = w.turns
+			of := poolClass{spec.Pool, sojourn.Class(c)}
+			w.poolTurn[of], w.poolWas[of], w.poolOwes[of] = w.turns, w.turns, false
 		}
 	}
 	w.Jobs = append(w.Jobs, j)
-	w.started[j] = map[sojourn.Class]int{}
+	w.started[j], w.startedOwed[j] = map[sojourn.Class]int{}, map[sojourn.Class]bool{}
 }
 
 func (w *World) end(t *rapid.T, observe func(sojourn.Event)) {
@@ -240,14 +251,14 @@ func (w *World) end(t *rapid.T, observe func(sojourn.Event)) {
 	kind := rapid.SampledFrom([]sojourn.EventKind{
 		sojourn.TaskFinished, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused,
 	}).Draw(t, "kind")
-	observe(sojourn.Event{Kind: kind, Task: s.task, Attempt: s.attempt, Slot: s.Slot})
+	ev := sojourn.Event{Kind: kind, Task: s.task, Attempt: s.attempt, Slot: s.Slot}
+	if kind == sojourn.TaskFailed {
+		ev.Cause = sojourn.Cause(rapid.IntRange(0, 2).Draw(t, "cause"))
+	}
+	observe(ev)
 	j := s.job
 	ph := &j.phases[s.task.Phase]
-	if kind == sojourn.TaskRefused {
-		w.started[j][s.Class]--
-	} else {
-		w.attained[j] += w.Now.Sub(ph.start[s.task.Index])
-	}
+	w.charge(s, &ev, w.Now.Sub(ph.start[s.task.Index]))
 	ph.state[s.task.Index] = pending
 	if kind == sojourn.TaskFinished {
 		ph.state[s.task.Index] = done
@@ -258,6 +269,36 @@ func (w *World) end(t *rapid.T, observe func(sojourn.Event)) {
 	})
 	if !left {
 		w.Jobs = slices.DeleteFunc(w.Jobs, func(k *Job) bool { return k == j })
+	}
+}
+
+// charge charges the job on a slot for an attempt that an event ends, which held the slot so long.
+func (w *World) charge(s *slot, ev *sojourn.Event, held time.Duration) {
+	j, of := s.job, poolClass{s.job.Spec.Pool, s.Class}
+	if ev.Kind == sojourn.TaskRefused || ev.Kind == sojourn.TaskFailed && ev.Cause != sojourn.CauseTask {
+		w.started[j][s.Class]--
+		w.poolTurn[of] = w.poolWas[of]
+		return
+	}
+	failed := ev.Kind == sojourn.TaskFailed
+	if w.owed[j] = append(w.owed[j], held); len(w.owed[j]) > 1 || !failed {
+		for _, d := range w.owed[j] {
+			w.attained[j] += d
+		}
+		w.owed[j] = nil
+	}
+	switch owes := w.startedOwed[j][s.Class]; {
+	case failed && !owes:
+		w.started[j][s.Class]--
+		w.startedOwed[j][s.Class] = true
+	case owes:
+		w.started[j][s.Class]++
+		w.startedOwed[j][s.Class] = false
+	}
+	if failed && !w.poolOwes[of] {
+		w.poolTurn[of], w.poolOwes[of] = w.poolWas[of], true
+	} else {
+		w.poolOwes[of] = false
 	}
 }
 
@@ -306,5 +347,14 @@ func (w *World) assign(t *rapid.T, p sojourn.Policy, before func(w *World, c soj
 	want.phases[a.Task.Phase].start[a.Task.Index] = w.Now
 	w.started[want][s.Class]++
 	w.turns++
-	w.poolTurn[poolClass{want.Spec.Pool, s.Class}] = w.turns
+	of, running := poolClass{want.Spec.Pool, s.Class}, 0
+	for _, j := range w.Jobs {
+		if j.Spec.Pool == want.Spec.Pool {
+			running += w.Running(j, s.Class)
+		}
+	}
+	if running == 1 {
+		w.poolWas[of] = w.poolTurn[of]
+	}
+	w.poolTurn[of] = w.turns
 }
