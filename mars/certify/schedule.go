@@ -3,8 +3,8 @@ package certify
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
-	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/mars/plan"
@@ -17,17 +17,16 @@ type run struct {
 	machine           int32
 }
 
-// verifySchedule checks a schedule without its bounds.
-func verifySchedule(in *plan.Instance, s *plan.Schedule) error {
+// verifySchedule checks a schedule without its bounds. cost is 1e9 times its objective.
+func verifySchedule(in *plan.Instance, s *plan.Schedule) (cost sum, err error) {
 	n := in.TaskCount()
 	switch {
 	case len(s.Start) != n || len(s.Machine) != n:
-		return fmt.Errorf("%d starts and %d machines for %d tasks", len(s.Start), len(s.Machine), n)
+		return cost, fmt.Errorf("%d starts and %d machines for %d tasks", len(s.Start), len(s.Machine), n)
 	case len(s.Completion) != len(in.Jobs):
-		return fmt.Errorf("%d completions for %d jobs", len(s.Completion), len(in.Jobs))
+		return cost, fmt.Errorf("%d completions for %d jobs", len(s.Completion), len(in.Jobs))
 	}
 	runs := make([]run, 0, n)
-	objective := 0.0
 	for j := range in.Jobs {
 		job := &in.Jobs[j]
 		var before []run
@@ -35,33 +34,35 @@ func verifySchedule(in *plan.Instance, s *plan.Schedule) error {
 		for k := range job.Phases {
 			own, err := phaseRuns(in, s, j, k, len(runs))
 			if err != nil {
-				return err
+				return cost, err
 			}
 			if waits(job, k) {
 				if err := verifyWaits(&job.Phases[k-1], before, own); err != nil {
-					return fmt.Errorf("%s, phase %d: %w", nameOf(in, j), k, err)
+					return cost, fmt.Errorf("%s, phase %d: %w", nameOf(in, j), k, err)
 				}
 			}
 			for u, r := range own {
 				end = max(end, r.end)
 				if in.Objective == plan.TaskCompletion {
-					objective += float64(taskWeight(job, k, u) * seconds(r.end))
+					cost.add(int64(r.end), taskWeight(job, k, u))
 				}
 			}
 			runs = append(runs, own...)
 			before = own
 		}
 		if s.Completion[j] != end {
-			return fmt.Errorf("%s: completion %v, want %v", nameOf(in, j), s.Completion[j], end)
+			return cost, fmt.Errorf("%s: completion %v, want %v", nameOf(in, j), s.Completion[j], end)
 		}
 		if in.Objective == plan.JobCompletion {
-			objective += float64(jobWeight(job) * seconds(end))
+			cost.add(int64(end), jobWeight(job))
 		}
 	}
-	if !near(s.Objective, objective) {
-		return fmt.Errorf("objective %v, want %v", s.Objective, objective)
+	// A sum of n products in float64 is off by at most this, in any order.
+	rounding := float64(n+4) * 0x1p-52
+	if want := cost.over(1e9); !(math.Abs(s.Objective-want) <= float64(rounding*want)) {
+		return cost, fmt.Errorf("objective %v, want %v", s.Objective, want)
 	}
-	return verifyMachines(in, runs)
+	return cost, verifyMachines(in, runs)
 }
 
 // phaseRuns returns the tasks of phase k of job j if each runs on a machine of its class
@@ -102,8 +103,10 @@ func verifyWaits(p *plan.Phase, before, after []run) error {
 	}
 	for _, u := range before {
 		for _, v := range after {
-			if arrives := u.end.Add(delay(p, u.index, v.index, len(after))); v.start < arrives {
-				return fmt.Errorf("task %d starts at %v, but what it waits for arrives from task %d at %v", v.index, v.start, u.index, arrives)
+			// S_v - S_u - p_u is at most 2^63-1 and d_uv at least 0: there is no overflow.
+			d := delay(p, u.index, v.index, len(after))
+			if v.start < u.end || v.start.Sub(u.end) < d {
+				return fmt.Errorf("task %d starts at %v, but what it waits for arrives from task %d at %v", v.index, v.start, u.index, u.end.Add(d))
 			}
 		}
 	}
@@ -123,6 +126,3 @@ func verifyMachines(in *plan.Instance, runs []run) error {
 	}
 	return nil
 }
-
-// seconds returns an instant in the unit of objectives.
-func seconds(t sojourn.Time) float64 { return time.Duration(t).Seconds() }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -11,13 +12,13 @@ import (
 	"github.com/sojourn-sched/sojourn/mars/plan"
 )
 
-// SmithRatios returns the bound that ratios pi_u of tasks prove if jobs arrive over time. pi_u
+// SmithRatios returns a bound that ratios pi_u of tasks prove if jobs arrive over time. pi_u
 // is in weight per second of work. No schedule of the instance has an objective below
 //
 //	sum over j of [(w_j - sum over u of pi_u p_u) c_j + sum over u of pi_u p_u (C_j - M_u) at least]
 //	  + sum over u of pi_u p_u M_u in the preemptive schedule by Smith's rule,
 //
-// up to rounding (section "Jobs that arrive over time" of package plan). The work of a job
+// and the bound is that or a little less (section "Jobs that arrive over time" of package plan). The work of a job
 // may not take more than its weight. The objective is the completion of jobs. The error says
 // what is wrong with the ratios, or wraps [plan.ErrInstance].
 func SmithRatios(in plan.Instance, ratios []float64) (bound float64, err error) {
@@ -32,33 +33,37 @@ func smithBound(in *plan.Instance, ratios []float64) (float64, error) {
 		return 0, fmt.Errorf("%d Smith ratios for %d tasks", len(ratios), in.TaskCount())
 	}
 	sets := make([][]workSet, len(in.Machines)) // by class
-	bound := 0.0
+	var total sum                               // at most 1e9 times the bound
 	for j := range in.Jobs {
 		job := &in.Jobs[j]
 		chain := chainOf(in, job)
-		rest := jobWeight(job) // w_j - sum over u of pi_u p_u
+		var rest sum // w_j - sum over u of pi_u p_u
+		rest.add(1, jobWeight(job))
 		for k := range job.Phases {
 			p := &job.Phases[k]
-			own := ratios[:p.Tasks]
-			ratios = ratios[p.Tasks:]
-			if u := slices.IndexFunc(own, func(pi float64) bool { return !finite(pi) }); u >= 0 {
-				return 0, fmt.Errorf("%s, phase %d, task %d: Smith ratio %v", nameOf(in, j), k, u, own[u])
+			own := make([]float64, p.Tasks)
+			for u, pi := range ratios[:p.Tasks] {
+				if !finite(pi) {
+					return 0, fmt.Errorf("%s, phase %d, task %d: Smith ratio %v", nameOf(in, j), k, u, pi)
+				}
+				own[u] = down(pi / 1e9)
 			}
+			ratios = ratios[p.Tasks:]
 			for _, b := range setsOf(p, own, chain.start[k], chain.after[k], in.Machines[p.Class]) {
-				rest -= float64(b.pi * b.p)
-				bound += float64(b.pi * b.back)
+				rest.add(-int64(b.p), b.pi)
+				total.add(1, down(b.pi*b.back))
 				sets[p.Class] = append(sets[p.Class], b)
 			}
 		}
-		if rest < 0 {
+		if rest.sign() < 0 {
 			return 0, fmt.Errorf("%s: the Smith ratios of its tasks take more than its weight", nameOf(in, j))
 		}
-		bound += float64(rest * chain.c.Seconds())
+		total.add(int64(chain.c), rest.floor())
 	}
 	for k, list := range sets {
-		bound += smithsRule(list, float64(in.Machines[k]))
+		smithsRule(&total, list, int64(in.Machines[k]))
 	}
-	return bound, nil
+	return total.over(1e9), nil
 }
 
 // A chain has bounds on the instants of a job that has all machines to itself.
@@ -139,12 +144,12 @@ func (ch *chain) tails(job *plan.Job, k int) []time.Duration {
 	return after
 }
 
-// A workSet is a set B of tasks of one phase with one pi.
+// A workSet is a set B of tasks of one phase with one pi, here in weight per nanosecond of work.
 type workSet struct {
-	start float64 // none of its tasks starts before it
-	p     float64 // p(B)
+	start time.Duration // none of its tasks starts before it
+	p     time.Duration // p(B)
 	pi    float64
-	back  float64 // the least sum over B of p_u (C_j - M_u)
+	back  float64 // at most the least sum over B of p_u (C_j - M_u), in square nanoseconds
 }
 
 // setsOf returns the tasks of a phase in sets of one pi, without tasks that take no time.
@@ -160,8 +165,8 @@ func setsOf(p *plan.Phase, pi []float64, start time.Duration, after []time.Durat
 		for n < len(order) && pi[order[n]] == pi[order[0]] {
 			n++
 		}
-		b := workSet{start: start.Seconds(), pi: pi[order[0]]}
-		if b.p, b.back = timeBack(p, order[:n], after, m); b.p > 0 {
+		b := workSet{start: start, pi: pi[order[0]]}
+		if b.p, b.back = timeBack(p, order[:n], after, int64(m)); b.p > 0 {
 			list = append(list, b)
 		}
 		order = order[n:]
@@ -169,66 +174,81 @@ func setsOf(p *plan.Phase, pi []float64, start time.Duration, after []time.Durat
 	return list
 }
 
-// timeBack returns p(B) of a set of tasks of a phase, and the least sum over B of
-// p_u (C_j - M_u). It is the greater of two:
+// timeBack returns p(B) of a set of tasks of a phase, and a number that is at most the least sum
+// over B of p_u (C_j - M_u). That sum is at least the greater of two:
 //
 //	sum over B of p_u (a_u + p_u/2)        since u ends a_u before C_j, or earlier
 //	p(B) (min of a_u) + p(B)^2/2m          (4) with time running backwards
 //
 // If all tasks take p, at most m of them lie in each interval of length p before the end.
 // Then the sum of p (i + 1/2) p over the tasks, where i is the number of the interval,
-// replaces p(B)^2/2m.
-func timeBack(p *plan.Phase, set []int, after []time.Duration, m int) (work, back float64) {
-	total, each := time.Duration(0), 0.0
-	least, equal := after[set[0]], true
+// replaces p(B)^2/2m. Twice these numbers are sums of products of integers, but for p(B)^2/m.
+func timeBack(p *plan.Phase, set []int, after []time.Duration, m int64) (work time.Duration, back float64) {
+	var each, crowd sum
+	least, first := after[set[0]], p.TimeOf(set[0])
+	equal := true
 	for _, u := range set {
 		t := p.TimeOf(u)
-		total += t
-		each += float64(t.Seconds() * (after[u].Seconds() + float64(t.Seconds()/2)))
+		work += t
+		each.addInteger(int64(t), int64(2*after[u]+t))
 		least = min(least, after[u])
-		equal = equal && t == p.TimeOf(set[0])
+		equal = equal && t == first
 	}
-	work = total.Seconds()
-	crowd := float64(work*work) / float64(2*m)
+	crowd.addInteger(int64(work), int64(2*least))
 	if equal {
-		crowd = 0
-		t := p.TimeOf(set[0]).Seconds()
-		for i := 0; i*m < len(set); i++ {
-			crowd += float64(float64(min(m, len(set)-i*m)) * float64(t*t) * (float64(i) + 0.5))
-		}
+		// Full intervals 0 to full-1 have m tasks each, and the next has the others.
+		n := int64(len(set))
+		full := n / m
+		crowd.add(m*full*full+(n-m*full)*(2*full+1), down(down(float64(first))*down(float64(first))))
+	} else {
+		crowd.add(1, down(down(down(float64(work))*down(float64(work)))/float64(m)))
 	}
-	return work, max(each, float64(work*least.Seconds())+crowd)
+	return work, max(each.floor(), crowd.floor()) / 2
 }
 
-// smithsRule returns the sum of pi p(B) M over all sets. M is the mean time of the work of a
-// set in the preemptive schedule by Smith's rule on one machine of speed m. At any time this
-// machine does the work with the highest pi among the work that may start.
-func smithsRule(sets []workSet, m float64) float64 {
+// smithsRule adds the sum of pi p(B) M over all sets to total, or a little less. M is the mean time
+// of the work of a set in the preemptive schedule by Smith's rule on one machine of speed m. At any
+// time this machine does the work with the highest pi among the work that may start.
+//
+// It is busy from whole nanoseconds on, and then at since + y/m when it has done work y since then.
+// So y is an integer whenever something begins or ends.
+func smithsRule(total *sum, sets []workSet, m int64) {
 	slices.SortStableFunc(sets, func(a, b workSet) int { return cmp.Compare(a.start, b.start) })
-	left := make([]float64, len(sets)) // of p(B)
+	left := make([]int64, len(sets)) // of p(B)
 	open := heap.New(smithKey.before, nil)
-	sum, now, next := 0.0, 0.0, 0 // next is the first set that may not start yet
+	since, y := int64(0), int64(0)
+	next := 0 // the first set that may not start yet
 	for next < len(sets) || open.Len() > 0 {
 		if open.Len() == 0 {
-			now = max(now, sets[next].start)
+			since, y = int64(sets[next].start), 0
 		}
-		for ; next < len(sets) && sets[next].start <= now; next++ {
-			left[next] = sets[next].p
+		for ; next < len(sets) && workUntil(since, int64(sets[next].start), m) <= y; next++ {
+			left[next] = int64(sets[next].p)
 			open.Set(uint32(next), smithKey{sets[next].pi, next})
 		}
 		id, _ := open.Min()
-		done, until := left[id], now+left[id]/m
-		if next < len(sets) && sets[next].start < until {
-			until = sets[next].start
-			done = min(done, float64(m*(until-now)))
-		} else {
+		done := left[id]
+		if next < len(sets) {
+			done = min(done, workUntil(since, int64(sets[next].start), m)-y)
+		}
+		if left[id] -= done; left[id] == 0 {
 			open.Remove(id)
 		}
-		left[id] -= done
-		sum += float64(sets[id].pi * float64(done*float64((now+until)/2)))
-		now = until
+		// done is done around since + (y + done/2)/m.
+		mean := down(down(float64(since)) + down(down(float64(2*y+done))/float64(2*m)))
+		total.add(done, down(sets[id].pi*mean))
+		y += done
 	}
-	return sum
+}
+
+// workUntil returns how much a machine of speed m does between two instants, or a number that is
+// more than the work of any instance.
+func workUntil(since, until, m int64) int64 {
+	hi, lo := bits.Mul64(uint64(until-since), uint64(m))
+	if hi > 0 || lo > 1<<62 {
+		return 1 << 62
+	}
+	return int64(lo)
 }
 
 // A smithKey orders work by pi, the highest first.

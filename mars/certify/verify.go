@@ -17,13 +17,16 @@ var ErrSchedule = errors.New("invalid schedule")
 //   - each task runs on a machine of its class, not before its job is released and
 //     its input has arrived (1), (2);
 //   - no machine runs two tasks at a time;
-//   - completions and the objective are right;
+//   - completions are right, and the objective is but for the rounding of a float64 sum;
 //   - the prices are prices and prove LowerBound and BestLowerBound;
 //   - C satisfies (1)-(4) and has the value UpperBoundLP, and Gap follows;
-//   - no bound is above the objective.
+//   - no bound is above the objective, and the guarantee is kept.
 //
 // It takes O(n log n) for n tasks, and some seconds for a million. The error wraps
 // [plan.ErrInstance] or ErrSchedule and names the first thing that is wrong.
+//
+// Comparisons with bounds are exact (TestVerifyRefusesALittleMore). Verify accepts what
+// [plan.Plan] returns (TestVerifyAcceptsWhatPlanReturns).
 func Verify(in plan.Instance, s *plan.Schedule) error {
 	if err := in.Check(); err != nil {
 		return err
@@ -31,38 +34,36 @@ func Verify(in plan.Instance, s *plan.Schedule) error {
 	if s == nil {
 		return fmt.Errorf("%w: nil", ErrSchedule)
 	}
-	for _, part := range []func(*plan.Instance, *plan.Schedule) error{verifySchedule, verifyBounds, verifyRatios} {
-		if err := part(&in, s); err != nil {
-			return fmt.Errorf("%w: %w", ErrSchedule, err)
-		}
+	if err := verify(&in, s); err != nil {
+		return fmt.Errorf("%w: %w", ErrSchedule, err)
 	}
 	return nil
 }
 
-// tolerance is the greatest relative error of floating point that passes. Starts,
-// machines and completions are integers and are verified exactly.
-const tolerance = 1e-9
-
-// proves reports whether a bound is no more than what its certificate proves.
-func proves(proved, bound float64) bool { return bound <= float64(proved*(1+tolerance)) }
-
-// near reports whether two non-negative numbers are equal up to rounding.
-func near(got, want float64) bool { return math.Abs(got-want) <= float64(tolerance*want) }
+func verify(in *plan.Instance, s *plan.Schedule) error {
+	cost, err := verifySchedule(in, s)
+	if err != nil {
+		return err
+	}
+	if err := verifyBounds(in, &s.Bound); err != nil {
+		return err
+	}
+	return verifyRatios(&cost, s)
+}
 
 // finite reports whether x is at least 0, and a number.
 func finite(x float64) bool { return x >= 0 && x <= math.MaxFloat64 }
 
 // verifyBounds checks each bound of a schedule against its certificate.
-func verifyBounds(in *plan.Instance, s *plan.Schedule) error {
-	b := &s.Bound
-	if !(b.LowerBound >= 0 && b.UpperBoundLP >= 0 && b.BestLowerBound >= b.LowerBound) {
+func verifyBounds(in *plan.Instance, b *plan.Bound) error {
+	if !(finite(b.LowerBound) && finite(b.UpperBoundLP) && finite(b.BestLowerBound) && b.BestLowerBound >= b.LowerBound) {
 		return fmt.Errorf("bounds %v, %v and %v", b.LowerBound, b.UpperBoundLP, b.BestLowerBound)
 	}
 	proved, err := priceBound(in, b.Certificate.Prices)
 	if err != nil {
 		return err
 	}
-	if !proves(proved, b.LowerBound) {
+	if !(b.LowerBound <= proved) {
 		return fmt.Errorf("the lower bound is %v, its certificate proves %v", b.LowerBound, proved)
 	}
 	for _, p := range b.Certificate.Prices {
@@ -77,14 +78,15 @@ func verifyBounds(in *plan.Instance, s *plan.Schedule) error {
 	if err != nil {
 		return err
 	}
-	if !near(b.UpperBoundLP, value) {
+	// UpperBoundLP is no nearer to the value of the program than slack: see Point.
+	if !(math.Abs(b.UpperBoundLP-value) <= float64(slack*value)) {
 		return fmt.Errorf("the value of the linear program's point is %v, want %v", b.UpperBoundLP, value)
 	}
 	gap := 0.0
 	if b.UpperBoundLP != b.LowerBound {
 		gap = (b.UpperBoundLP - b.LowerBound) / b.LowerBound
 	}
-	if !(math.Abs(b.Gap-gap) <= tolerance) {
+	if b.Gap != gap {
 		return fmt.Errorf("gap %v, want %v", b.Gap, gap)
 	}
 	return nil
@@ -105,19 +107,31 @@ func verifyBest(in *plan.Instance, b *plan.Bound) error {
 	if err != nil {
 		return err
 	}
-	if !proves(proved, b.BestLowerBound) {
+	if !(b.BestLowerBound <= proved) {
 		return fmt.Errorf("the best lower bound is %v, its certificate proves %v", b.BestLowerBound, proved)
 	}
 	return nil
 }
 
 // verifyRatios checks that no bound is above the objective, and that the objective keeps
-// the guarantee of its planner.
-func verifyRatios(_ *plan.Instance, s *plan.Schedule) error {
-	if best := max(s.LowerBound, s.BestLowerBound); !proves(s.Objective, best) {
-		return fmt.Errorf("the lower bound %v is above the objective %v", best, s.Objective)
+// the guarantee of its planner. cost is 1e9 times the objective.
+func verifyRatios(cost *sum, s *plan.Schedule) error {
+	above := *cost
+	above.add(-1e9, s.BestLowerBound)
+	if above.sign() < 0 {
+		return fmt.Errorf("the lower bound %v is above the objective %v", s.BestLowerBound, s.Objective)
 	}
-	if s.Guarantee != 0 && !proves(float64(s.Guarantee*s.LowerBound), s.Objective) {
+	if s.Guarantee == 0 {
+		return nil
+	}
+	if !finite(s.Guarantee) {
+		return fmt.Errorf("guarantee %v", s.Guarantee)
+	}
+	allowed := down(s.Guarantee * s.LowerBound)
+	if above = *cost; s.LowerBound == 0 {
+		allowed = 0
+	}
+	if above.add(-1e9, allowed); above.sign() > 0 {
 		return fmt.Errorf("the objective %v is above the guarantee %v times the lower bound %v", s.Objective, s.Guarantee, s.LowerBound)
 	}
 	return nil

@@ -91,6 +91,7 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	}
 	b := &Bound{}
 	var s *lp.Solution
+	var cuts lp.Solution // with releases
 	if f.in.Objective == TaskCompletion {
 		tf, err := newTaskForm(f)
 		if err != nil {
@@ -108,8 +109,8 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 			g := newGenerator(jf, s)
 			g.improve(gap, pivots)
 			if o.ReleaseCuts {
-				lower, prices := g.withReleases(gap, pivots)
-				b.BestLowerBound, b.BestCertificate = lower, pricesOf(prices)
+				cuts = *s
+				cuts.Lower, cuts.Prices = g.withReleases(gap, pivots)
 			}
 		}
 	}
@@ -119,9 +120,19 @@ func lowerBound(f *flat, o *Options) (*Bound, error) {
 	if f.timeless() {
 		s.Raw = s.C
 	}
+	if f.assigned == nil {
+		tight := s.Upper <= s.Lower
+		if f.proved(s); tight || s.Upper < s.Lower {
+			s.Upper = s.Lower // up to rounding
+		}
+		if cuts.Lower > 0 {
+			f.proved(&cuts)
+		}
+	}
 	b.LowerBound, b.UpperBoundLP, b.Gap = s.Lower, s.Upper, s.Gap()
-	if b.BestLowerBound <= s.Lower {
-		b.BestLowerBound, b.BestCertificate = s.Lower, nil
+	b.BestLowerBound = s.Lower
+	if cuts.Lower > s.Lower {
+		b.BestLowerBound, b.BestCertificate = cuts.Lower, pricesOf(cuts.Prices)
 	}
 	if f.in.Objective == JobCompletion && f.assigned == nil {
 		busy := newBusyForm(f).solve(iterations, gap)

@@ -242,7 +242,7 @@ func (g *generator) prices() []lp.Price {
 func (g *generator) prove() {
 	g.m.refresh()
 	prices := g.prices()
-	if b := g.jf.Proves(prices, g.best.C); b > g.best.Lower {
+	if b := g.jf.Proves(prices, g.best.C, 0); b > g.best.Lower {
 		g.best.Lower, g.best.Prices = b, prices
 	}
 }

@@ -259,7 +259,9 @@
 //
 // Instants and lengths are whole nanoseconds. Schedules are exact, and Verify checks them exactly. The
 // linear program is in seconds and float64 with + - * / only, the same on every platform. Bounds allow for
-// rounding (1e-12 of what is added), and are compared with 1e-9. A weight of 0 means 1, as elsewhere in
+// rounding (1e-12 of what is added). At the end, each is computed once more in a way that keeps the digits of
+// M, and the lesser one counts; sum w_j c_j is rounded down. Verify accepts no bound that is above what is
+// proved exactly. A weight of 0 means 1, as elsewhere in
 // this module.
 //
 // (11) gives every task a release r_u of its own. Here tasks have the release of their job, as in (1).

@@ -10,12 +10,18 @@ import (
 
 // newJobForm returns the job form of an instance (Fact 2 of the package documentation).
 func newJobForm(f *flat) *lp.JobForm {
+	jf, _ := f.jobForm(false)
+	return jf
+}
+
+// jobForm is newJobForm, and returns all c_j. If it is shifted, the variable of a job is C_j - c_j, and
+// the h of a task is h_u - c_j: then M keeps all its digits, however small it is beside C_j.
+func (f *flat) jobForm(shifted bool) (*lp.JobForm, []int64) {
 	classes := f.classes()
-	h := make([]float64, len(f.p))
+	h2 := make([]int64, len(f.p)) // twice h: 2q - p
 	earliest := make([]int64, len(f.in.Jobs))
 	f.tails(func(t int32, q int64) {
-		// q - p/2 with one rounding.
-		h[t] = lp.Seconds(2*q-f.p[t]) / 2
+		h2[t] = 2*q - f.p[t]
 		u := &f.units[f.unit[t]]
 		if !u.waits {
 			earliest[u.job] = max(earliest[u.job], u.release+q)
@@ -27,19 +33,23 @@ func newJobForm(f *flat) *lp.JobForm {
 	for j := range f.in.Jobs {
 		job := &f.in.Jobs[j]
 		own = own[:0]
+		c, shift := earliest[j], int64(0)
+		if shifted {
+			c, shift = 0, c
+		}
 		for i := f.first[j]; i < f.first[j+1]; i++ {
 			u := &f.units[i]
 			for t := u.first; t < u.end; t++ {
 				if f.p[t] > 0 {
-					own = append(own, lp.Item{H: h[t], P: lp.Seconds(f.p[t]), Class: classes.of(t)})
+					own = append(own, lp.Item{H: lp.Seconds(h2[t]-2*shift) / 2, P: lp.Seconds(f.p[t]), Class: classes.of(t)})
 				}
 			}
 		}
 		slices.SortFunc(own, lp.ByMiddle)
-		jf.Add(job.weight(), lp.Seconds(earliest[j]), lp.Seconds(int64(job.Release)), own)
+		jf.Add(job.weight(), lp.Seconds(c), lp.Seconds(int64(job.Release)), own)
 		jf.Join()
 	}
-	return jf
+	return jf, earliest
 }
 
 // itemsAtMost returns a bound on the number of items of the job form: equal tasks are one.

@@ -140,7 +140,8 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Schedule{Planner: p, Machine: out.machine, Bound: *w.bound, Objective: w.objective(out)}
+	s := &Schedule{Planner: p, Machine: out.machine, Bound: *w.bound}
+	s.Objective = max(w.objective(out), s.BestLowerBound) // a sum may round below the bound
 	s.Start = make([]sojourn.Time, len(out.start))
 	for t, at := range out.start {
 		s.Start[t] = sojourn.Time(at)
@@ -154,6 +155,9 @@ func (w *workshop) make(p Planner) (*Schedule, error) {
 		s.Guarantee = factor
 		if upper > w.bound.LowerBound {
 			s.Guarantee = float64(factor * (upper / w.bound.LowerBound))
+		}
+		if float64(s.Guarantee*s.LowerBound)*(1-0x1p-50) < s.Objective { // equal, but for the rounding of the bound
+			s.Guarantee *= 1 + 0x1p-48
 		}
 	}
 	return s, nil

@@ -64,7 +64,7 @@ func TestBoundAtTheLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 4 * half.Seconds(); b.BestLowerBound < want || b.UpperBoundLP < b.LowerBound || b.UpperBoundLP > 3*want {
+	if want := 4 * half.Seconds(); b.BestLowerBound < math.Nextafter(want, 0) || b.UpperBoundLP < b.LowerBound || b.UpperBoundLP > 3*want {
 		t.Errorf("bounds %v, %v and %v of jobs of %v s in all", b.LowerBound, b.BestLowerBound, b.UpperBoundLP, want)
 	}
 	for _, bad := range []Instance{in(limit+1, half), in(limit, half+1), in(math.MaxInt64, 1)} {

@@ -82,6 +82,14 @@ func (d *Dual) evaluate(tolerance float64) Course {
 		})
 }
 
+// Lower returns the bound that prices prove, at most one of each class, or a little less.
+func Lower(pr Program, prices []Price) float64 {
+	m, _ := pr.Shape()
+	d := NewDual(pr, Curves(m, prices))
+	d.evaluate(1e-13).Finish()
+	return d.bound
+}
+
 // Lower returns the lower bound of the Lagrangian function that was found last.
 func (d *Dual) Lower() float64 { return d.plus.Value() }
 

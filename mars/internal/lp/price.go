@@ -249,10 +249,11 @@ func (jf *JobForm) Cheapest(j int, prices []Price, tolerance float64) float64 {
 	return at
 }
 
-// Proves returns the bound that prices prove, or a little less. start is where to look for
-// the minimum of each job first.
-func (jf *JobForm) Proves(prices []Price, start []float64) float64 {
+// Proves returns the bound that prices prove, or a little less, if the objective is base more than
+// that of jf. start is where to look for the minimum of each job first.
+func (jf *JobForm) Proves(prices []Price, start []float64, base float64) float64 {
 	var plus, minus Total
+	plus.Add(base)
 	froms := []float64{0}
 	for i := range prices {
 		p := &prices[i]

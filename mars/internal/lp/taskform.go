@@ -18,6 +18,10 @@ type TaskForm struct {
 	Delay []float64 // d_u of each task
 	Class []int32   // of each task
 	Parts []Part
+
+	// Careful says that the bound allows for the rounding of barriers, which changes M by much if
+	// M is small beside the barrier.
+	Careful bool
 }
 
 // A Part is one or two phases of a job: tasks from First to Middle come before the
@@ -179,6 +183,9 @@ func (tf *TaskForm) barrier(pt *Part, curves []*Curve, m []float64, lo, hi, tole
 		}
 		b, lost = left, float64(-s*(right-left))
 	}
+	if tf.Careful {
+		lost += tf.rounding(pt, curves, m, b)
+	}
 	for t := pt.First; t < pt.End; t++ {
 		if t < pt.Middle {
 			m[t] = max(min(m[t], b-tf.Delay[t]-float64(tf.P[t]/2)), tf.Low[t])
@@ -187,6 +194,23 @@ func (tf *TaskForm) barrier(pt *Part, curves []*Curve, m []float64, lo, hi, tole
 		}
 	}
 	return lost
+}
+
+// rounding returns how much less the tasks that a barrier at b moves may pay than it seems, since
+// their M is rounded with b.
+func (tf *TaskForm) rounding(pt *Part, curves []*Curve, m []float64, b float64) float64 {
+	sum, off := 0.0, float64(b*0x1p-50)
+	for t := pt.First; t < pt.End; t++ {
+		at := b + float64(tf.P[t]/2)
+		if t < pt.Middle {
+			at = max(b-tf.Delay[t]-float64(tf.P[t]/2), tf.Low[t])
+		}
+		if (t < pt.Middle) == (at < m[t]) {
+			n, _ := curves[tf.Class[t]].at(max(at-off, 0))
+			sum += float64(off * (tf.W[t] + float64(tf.P[t]*n)))
+		}
+	}
+	return sum
 }
 
 // Repair implements [Program]. It works like that of the job form: it raises all M alike, or

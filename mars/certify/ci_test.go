@@ -1,0 +1,6 @@
+//go:build ci
+
+package certify_test
+
+// priceLists is how many price lists are tried.
+const priceLists = 1_000_000
