@@ -14,18 +14,7 @@ import (
 // The disk is full: the journal says so and takes nothing more, and what was flushed is there when there is space again. It
 // needs the right to mount a file system.
 func TestDiskFull(t *testing.T) {
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("a small file system cannot be mounted: ", err)
-		}
-		t.Skip("a small file system cannot be mounted: ", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	dir := mountSmall(t)
 	ballast := filepath.Join(dir, "ballast")
 	if err := os.WriteFile(ballast, make([]byte, 128<<10), 0o600); err != nil {
 		t.Fatal(err)
@@ -82,5 +71,55 @@ func TestDiskFull(t *testing.T) {
 	}
 	if err := j.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// mountSmall returns the folder of a file system of 256 KiB.
+func mountSmall(t *testing.T) string {
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("a small file system cannot be mounted: ", err)
+		}
+		t.Skip("a small file system cannot be mounted: ", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// A journal that this process may not write to is not opened, and its folder is named. It can be read.
+func TestReadOnlyFolder(t *testing.T) {
+	dir := mountSmall(t)
+	folder := filepath.Join(dir, "journal")
+	s, err := OpenFiles(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := Open(s, newFIFO(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{folder, filepath.Join(dir, "another")} {
+		if _, err := OpenFiles(path); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "may write to") {
+			t.Errorf("OpenFiles: %v, want that %s may not be written to", err, path)
+		}
+	}
+	if s, err = ReadFiles(folder); err != nil {
+		t.Fatal(err)
+	}
+	for i, err := range Inspect(s) {
+		if err != nil || i.Bytes == 0 {
+			t.Errorf("Inspect: %+v, %v", i, err)
+		}
 	}
 }
