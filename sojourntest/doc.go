@@ -21,9 +21,11 @@
 // There are no false alarms: Run does not test what the documentation leaves
 // open. A policy that passes can still be wrong.
 //
-// A failure quotes the broken law and lists the calls that break it, one on each
-// line. No call of the list can be left out. The list is a history: package
-// history can read its lines from a file and replay them.
+// A failure says in this order: the broken law, what broke it, and the calls that break it, one on each
+// line. No call of the list can be left out, and no field is greater than it needs to be. The list is a
+// history. [Replay] repeats the failure from this text, so the text is all that a regression test
+// needs; package history reads it, too. If the law compares two histories, the other one follows. If
+// [Options.Changed] matter, the lines where the options changed say so.
 //
 // [Gangs] checks that a policy runs gangs, tasks that start together, as package gang has them: all or
 // nothing, without deadlock and without starvation.
@@ -37,12 +39,12 @@
 // These laws hold for all policies, and for the optional interfaces that [sojourn.As]
 // finds:
 //
-//   - answers: the answer to an event that fits is nil; any other answer is an
-//     *EventError that holds the event and wraps the documented sentinel, the first if
+//   - answers: an event that fits is accepted, and any other is refused with the documented
+//     error. It is an *EventError that holds the event and wraps the sentinel, the first if
 //     several fit
 //   - atomicity: a refused event changes nothing
-//   - assignments: Assign names the slot, a pending task that is not held and may
-//     start on it, and the number after that of the task's latest attempt
+//   - assignments: Assign names the slot, a task that may start on it, and the number of its
+//     next attempt
 //   - declines: a declined Assign returns the zero Assignment and changes nothing, and
 //     stands until the next event or assignment
 //   - misuse: Assign panics with a *SlotError if the slot is unknown, retiring or busy, and
@@ -73,29 +75,29 @@
 //     place: as if it had never been started, while the same time passed; so does one that fails,
 //     unless one has failed before
 //   - fields: the fields that an event's kind does not use are ignored
-//   - purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendVoid, Void,
-//     AppendBinary and Admit change nothing, in any order, between any two calls: a policy
-//     that is asked nothing decides alike and has the same snapshot; the Append methods keep
-//     the contents of dst
+//   - purity: questions change nothing, in any order, between any two calls. Questions are
+//     NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendVoid, Void,
+//     AppendBinary and Admit. A policy that is asked nothing decides alike and has the same
+//     snapshot. The Append methods keep the contents of dst
 //   - seeking: Seek names a free slot of the class that Assign accepts, or says that
 //     Assign declines all of them
 //   - waking: after a Tick and a round without an assignment, NextWake is later than now,
 //     or false, whether a driver asks before or after it offers
 //   - preemptions: AppendPreemptions lists attempts that are running, each once
-//   - explanations: AppendRanking lists the live jobs, each once; Explain knows these
-//     jobs and no others; no key appears twice; cancelled jobs that wait for their last
-//     attempts may be left out
+//   - explanations: AppendRanking lists the live jobs, each once; Explain knows no others; its
+//     keys differ, and its numbers are finite. No key appears twice in a group. NaN and the
+//     infinities have no JSON. Cancelled jobs that wait for their last attempts may be left out
 //   - promises: AppendVoid lists live jobs, each once; Void gives a reason for these and
 //     knows no others
 //   - admission: Admit answers as Observe then does, and changes nothing
-//   - rejections: a refusal is a *RejectedError that names the job, the live job that
-//     would be late, and a deadline that would be accepted
-//   - snapshots: a restored policy continues like the one that the snapshot was taken
-//     from; equal states have equal bytes; damaged bytes, and bytes that rest on other
-//     options, are an error and change nothing; the policy keeps nothing of the bytes;
-//     all other options may change meanwhile
+//   - rejections: a *RejectedError names the job, the live job that would be late, and a
+//     deadline that would be accepted
+//   - snapshots: a restored policy continues like the one that was saved; bytes that do not
+//     fit are refused. Equal states have equal bytes. Damaged bytes, and bytes that rest on
+//     other options, are an error and change nothing. The policy keeps nothing of the bytes.
+//     All other options may change meanwhile
 //   - wrappers: behind a wrapper and behind a lock a policy answers alike, and All finds
-//     all else that it can do, even interfaces that the wrapper does not know
+//     all else that it can do. It finds even interfaces that the wrapper does not know
 //   - allocations: in steady state, assigning and finishing tasks allocates nothing
 //
 // These laws hold for policies that state them in their options:

@@ -25,8 +25,7 @@ func FuzzEvents(f *testing.F, newPolicy func() sojourn.Policy, o Options) {
 	}
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		if b := try(newPolicy, &o, newTape(choices[:min(len(choices), maxTape)])); b != nil {
-			b.report(t, newPolicy, &o)
-			t.Fatal(b)
+			t.Fatal(b.report(newPolicy, &o))
 		}
 	})
 }

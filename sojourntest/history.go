@@ -74,27 +74,50 @@ func (h history) mapped(f func(*call)) history {
 	return out
 }
 
-// String returns the calls and their outcomes in the format of package history.
-// What the format cannot express, which only the last call has, becomes a
-// comment.
-func (h history) String() string {
+// above is how many lines a history has before its first call: the title and a header.
+const above = 2
+
+// String returns the calls as text does.
+func (h history) String() string { return h.text(repeatHeader, way{}.String(), nil) }
+
+// text returns the calls and their outcomes in the format of package history, under a header unless its name is
+// empty. note, if not nil, returns a comment on a call, or "". What the format cannot express, which only the last
+// call has, becomes a comment.
+func (h history) text(header, value string, note func(*call) string) string {
 	var b strings.Builder
-	w := format.NewWriter(&b)
-	for i := range h {
-		switch c := &h[i]; {
-		case c.panics:
-			w.Comment(c.String() + " panics")
-		case !c.assign:
-			w.Event(c.ev, c.answer())
-		default:
-			w.Assign(c.slot, c.a, c.ok)
-			if !c.ok && c.a != (sojourn.Assignment{}) {
-				w.Comment("which returned " + c.outcome())
-			}
-		}
+	b.WriteString("sojourn history 1\n")
+	if header != "" {
+		fmt.Fprintln(&b, format.Entry{Kind: format.Header, Name: header, Value: value})
 	}
-	w.Flush() // to a builder, which has no errors
+	var now sojourn.Time
+	for i := range h {
+		c := &h[i]
+		e := format.Entry{Kind: format.Observe, Event: c.ev, Err: c.answer()}
+		if c.assign {
+			e = format.Entry{Kind: format.Assign, At: now, Slot: c.slot, Assignment: c.a, OK: c.ok}
+		} else if c.err == nil {
+			now = c.ev.At
+		}
+		b.WriteString(e.String())
+		if said := c.comment(note); said != "" {
+			b.WriteString(" # " + said)
+		}
+		b.WriteByte('\n')
+	}
 	return b.String()
+}
+
+// comment returns what a line of a history says of c after its end, or "".
+func (c *call) comment(note func(*call) string) string {
+	switch {
+	case c.panics:
+		return "panics"
+	case c.assign && !c.ok && c.a != sojourn.Assignment{}:
+		return "returned " + c.outcome()
+	case note != nil:
+		return note(c)
+	}
+	return ""
 }
 
 // answer returns the answer of Observe, as far as a history records it.

@@ -1,10 +1,10 @@
 package sojourntest
 
-// The laws, as messages quote them and the package comment lists them.
+// The laws, as messages quote them. The package comment begins with the same words, and says more of some.
 const (
-	lawAnswers      = "answers: the answer to an event that fits is nil; any other answer is an *EventError that holds the event and wraps the documented sentinel, the first if several fit"
+	lawAnswers      = "answers: an event that fits is accepted, and any other is refused with the documented error"
 	lawAtomicity    = "atomicity: a refused event changes nothing"
-	lawAssignments  = "assignments: Assign names the slot, a pending task that is not held and may start on it, and the number after that of the task's latest attempt"
+	lawAssignments  = "assignments: Assign names the slot, a task that may start on it, and the number of its next attempt"
 	lawDeclines     = "declines: a declined Assign returns the zero Assignment and changes nothing, and stands until the next event or assignment"
 	lawMisuse       = "misuse: Assign panics with a *SlotError if the slot is unknown, retiring or busy, and changes nothing"
 	lawPanics       = "panics: no event, and no offer of a free slot, makes a policy panic"
@@ -24,16 +24,16 @@ const (
 	lawWeights      = "weights: a job that is served would also be served if its weight were greater"
 	lawLost         = "lost work: an attempt that is refused, preempted or lost with its slot leaves its job in its place: as if it had never been started, while the same time passed; so does one that fails, unless one has failed before"
 	lawFields       = "fields: the fields that an event's kind does not use are ignored"
-	lawPurity       = "purity: NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendVoid, Void, AppendBinary and Admit change nothing, in any order, between any two calls: a policy that is asked nothing decides alike and has the same snapshot; the Append methods keep the contents of dst"
+	lawPurity       = "purity: questions change nothing, in any order, between any two calls"
 	lawSeek         = "seeking: Seek names a free slot of the class that Assign accepts, or says that Assign declines all of them"
 	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false, whether a driver asks before or after it offers"
 	lawPreemptions  = "preemptions: AppendPreemptions lists attempts that are running, each once"
-	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows these jobs and no others; no key appears twice; cancelled jobs that wait for their last attempts may be left out"
+	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows no others; its keys differ, and its numbers are finite"
 	lawPromises     = "promises: AppendVoid lists live jobs, each once; Void gives a reason for these and knows no others"
 	lawAdmission    = "admission: Admit answers as Observe then does, and changes nothing"
-	lawRejections   = "rejections: a refusal is a *RejectedError that names the job, the live job that would be late, and a deadline that would be accepted"
-	lawSnapshots    = "snapshots: a restored policy continues like the one that the snapshot was taken from; equal states have equal bytes; damaged bytes, and bytes that rest on other options, are an error and change nothing; the policy keeps nothing of the bytes; all other options may change meanwhile"
-	lawWrappers     = "wrappers: behind a wrapper and behind a lock a policy answers alike, and All finds all else that it can do, even interfaces that the wrapper does not know"
+	lawRejections   = "rejections: a *RejectedError names the job, the live job that would be late, and a deadline that would be accepted"
+	lawSnapshots    = "snapshots: a restored policy continues like the one that was saved; bytes that do not fit are refused"
+	lawWrappers     = "wrappers: behind a wrapper and behind a lock a policy answers alike, and All finds all else that it can do"
 	lawAllocations  = "allocations: in steady state, assigning and finishing tasks allocates nothing"
 	lawScale        = "scaled times: with Scaled, if all times are so many times longer, those of the options too, the decisions are the same"
 	lawBypass       = "bypass: with Bypass, a job of which nothing runs is passed over for later jobs at most as often as was stated, where a task of it could start"

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"math"
+	"reflect"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -65,6 +67,9 @@ func (w *witness) look(law string) {
 	}
 	w.checkSeeker(c.after)
 	w.checkPreemptor(c.after)
+	if w.thorough {
+		w.checkJobs()
+	}
 	if !full {
 		return
 	}
@@ -75,6 +80,20 @@ func (w *witness) look(law string) {
 	}
 	if w.s.snapshotter != nil && c.after.err == nil && (w.thorough || w.extreme && again != nil) {
 		w.unmarshal(w.fresh(), c.after.state, len(w.h))
+	}
+}
+
+// checkJobs checks that the jobs are as they were when the policy got them.
+func (w *witness) checkJobs() {
+	for _, told := range w.jobs {
+		if !reflect.DeepEqual(told.job, told.copy) {
+			for i := range w.h { // the history shows what the policy got
+				if w.h[i].ev.Job == told.job {
+					w.h[i].ev.Job = told.copy
+				}
+			}
+			w.fail(lawJobs, w.h, "job %d was changed from\n%s to\n%s", told.copy.ID, describe(told.copy), describe(told.job))
+		}
 	}
 }
 
@@ -150,6 +169,9 @@ func (w *witness) checkExplainer(v *view) {
 		if key, ok := twice(v.reasons[i].attrs); ok {
 			w.fail(lawExplanations, w.h, "Explain(%d) = %v, which has the key %q twice", id, v.reasons[i].attrs, key)
 		}
+		if key, x, ok := infinite(v.reasons[i].attrs); ok {
+			w.fail(lawExplanations, w.h, "Explain(%d) = %v, but %q is %v", id, v.reasons[i].attrs, key, x)
+		}
 	}
 	for _, id := range append(append(w.names.jobs, 0, noJob), sorted(w.used)...) {
 		if listed[id] {
@@ -178,6 +200,62 @@ func twice(attrs []slog.Attr) (key string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// infinite returns a number in attrs that is NaN or infinite, and its key.
+func infinite(attrs []slog.Attr) (key string, x float64, ok bool) {
+	for _, a := range attrs {
+		switch v := a.Value.Resolve(); v.Kind() {
+		case slog.KindGroup:
+			key, x, ok = infinite(v.Group())
+		case slog.KindFloat64:
+			key, x, ok = a.Key, v.Float64(), !isFinite(v.Float64())
+		case slog.KindAny:
+			key = a.Key
+			x, ok = infiniteIn(reflect.ValueOf(v.Any()), depthOfValues)
+		}
+		if ok {
+			return key, x, true
+		}
+	}
+	return "", 0, false
+}
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// depthOfValues bounds how deep infiniteIn looks, since values may be cyclic.
+const depthOfValues = 4
+
+// infiniteIn returns a number in v that is NaN or infinite.
+func infiniteIn(v reflect.Value, depth int) (x float64, ok bool) {
+	if depth == 0 {
+		return 0, false
+	}
+	in := func(v reflect.Value) bool {
+		if !ok {
+			x, ok = infiniteIn(v, depth-1)
+		}
+		return ok
+	}
+	switch v.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return v.Float(), !isFinite(v.Float())
+	case reflect.Pointer, reflect.Interface:
+		in(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			in(v.Index(i))
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			in(v.MapIndex(k))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			in(v.Field(i))
+		}
+	}
+	return x, ok
 }
 
 // checkPromiser checks the void promises of a full view.

@@ -97,6 +97,8 @@ const (
 	explainRefusals
 	explainDeclines
 	explainsTwice
+	explainsNaN
+	explainsInfinity
 	preemptsEnded
 	wakeStuck
 	wakeMissing
@@ -853,6 +855,10 @@ func (p full) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		attrs = append(attrs, slog.Int("refused", p.refused))
 	case explainDeclines:
 		attrs = append(attrs, slog.Int("declined", p.declined))
+	case explainsNaN:
+		attrs = append(attrs, slog.Group("job", slog.Float64("index", math.NaN())))
+	case explainsInfinity:
+		attrs = append(attrs, slog.Any("rates", map[string][]float32{"": {1, float32(math.Inf(-1))}}))
 	case explainsTwice:
 		attrs = append(attrs, slog.Group("job", slog.Int("asked", 1), slog.Int("asked", 2)))
 	}

@@ -28,14 +28,14 @@ func (w *witness) replayFrom(law string, s *subject, h history, from int, views 
 			}
 		})
 		if what != "" {
-			w.fail(law, h[:i+1], "replayed, %v panics: %s", want, what)
+			w.fail(lawPanics, h[:i+1], "replayed by the law of %s, %v panics: %s", nameOf(law), want, what)
 		}
 		if !sameOutcome(&got, want) {
-			w.fail(law, h[:i+1], "replayed, line %d, %v = %s, want %s", i+2, want, got.outcome(), want.outcome())
+			w.fail(law, h[:i+1], "replayed, line %d, %v = %s, want %s", i+1+above, want, got.outcome(), want.outcome())
 		}
 		if views && want.after.full {
 			if diff := s.view(w.names.classes, true).differs(want.after); diff != "" {
-				w.fail(law, h[:i+1], "replayed, after line %d, %v: %s", i+2, want, diff)
+				w.fail(law, h[:i+1], "replayed, after line %d, %v: %s", i+1+above, want, diff)
 			}
 		}
 	}
@@ -64,9 +64,9 @@ func (tr *trial) replays() {
 		rewriting{lawSlotOrder, starts.slotsReversed(), plain},
 		rewriting{lawScale, starts.slotsReversed().scaled(by), slow})
 	tr.together(false,
-		rewriting{lawTicks, h.withTicks(), plain},
-		rewriting{lawFlicker, h.withFlicker(), plain},
-		rewriting{lawFlicker, h.withTicks().withFlicker(), plain})
+		rewriting{lawTicks, h.withTicks(tr.only), plain},
+		rewriting{lawFlicker, h.withFlicker(tr.only), plain},
+		rewriting{lawFlicker, h.withTicks(nil).withFlicker(nil), plain})
 	later := func(h history) history {
 		if tr.extreme {
 			return h // there may be no room
@@ -81,8 +81,8 @@ func (tr *trial) replays() {
 		rewriting{lawNames, tr.renamed(h), plain},
 		rewriting{lawAlike, alike, plain},
 		rewriting{lawEpoch, later(h), plain},
-		rewriting{lawFields, h.littered(), plain},
-		rewriting{lawFields, later(tr.renamed(alike)).littered(), plain})
+		rewriting{lawFields, h.littered(tr.only), plain},
+		rewriting{lawFields, later(tr.renamed(alike)).littered(nil), plain})
 	tr.heavier()
 	tr.lost()
 	tr.restore(plain)
@@ -101,6 +101,12 @@ type rewriting struct {
 func (tr *trial) together(views bool, list ...rewriting) {
 	all := list[len(list)-1]
 	replay := func(r rewriting) { tr.replay(r.law, r.fresh(), r.h, views) }
+	if tr.only != nil { // each by itself, where it is asked for
+		for _, r := range list[:len(list)-1] {
+			replay(r)
+		}
+		return
+	}
 	if b := breachOf(func() { replay(all) }); b != nil {
 		for _, r := range list {
 			replay(r)
@@ -210,10 +216,10 @@ func (w *witness) unmarshal(s *subject, data []byte, calls int) {
 	}
 	var err error
 	if what := panicked(func() { err = s.snapshotter.UnmarshalBinary(data) }); what != "" {
-		w.fail(lawSnapshots, shown, "UnmarshalBinary of a snapshot taken after line %d panics: %s", calls+1, what)
+		w.fail(lawSnapshots, shown, "UnmarshalBinary of a snapshot taken after line %d panics: %s", calls+above, what)
 	}
 	if err != nil {
-		w.fail(lawSnapshots, shown, "UnmarshalBinary of a snapshot taken after line %d: %v", calls+1, err)
+		w.fail(lawSnapshots, shown, "UnmarshalBinary of a snapshot taken after line %d: %v", calls+above, err)
 	}
 	for i := range data {
 		data[i] = ^data[i] // the bytes are the caller's, who may use them for something else
@@ -234,7 +240,7 @@ func (h history) arrivals() (n int) {
 // compare compares the answers of s after a number of calls with those in the trial.
 func (w *witness) compare(law string, s *subject, calls int, when string) {
 	if diff := s.view(w.names.classes, true).differs(w.after(calls)); diff != "" {
-		w.fail(law, w.h[:calls], "%s after line %d, %s", when, calls+1, diff)
+		w.fail(law, w.h[:calls], "%s after line %d, %s", when, calls+above, diff)
 	}
 }
 

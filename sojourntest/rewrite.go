@@ -2,6 +2,7 @@ package sojourntest
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -15,9 +16,14 @@ func (w *witness) shift() time.Duration {
 	return 1001*time.Hour + time.Minute + time.Second + 1
 }
 
+// A filter says at which places a history is rewritten; nil means at all. The numbers of places do not depend on it.
+type filter func(place int) bool
+
+func (f filter) at(place int) bool { return f == nil || f(place) }
+
 // withTicks returns h without its refused events, and with superfluous Ticks:
 // before each call one at once, and one half-way to the next event.
-func (h history) withTicks() (out history) {
+func (h history) withTicks(where filter) (out history) {
 	h = h.where(func(c *call) bool { return c.err == nil })
 	out = make(history, 0, 3*len(h))
 	var now sojourn.Time
@@ -27,13 +33,13 @@ func (h history) withTicks() (out history) {
 			now = h[i].ev.At
 			continue
 		}
-		ticks := []sojourn.Time{now}
+		ticks := []sojourn.Time{now} // places 2i and 2i+1
 		if !h[i].assign {
 			ticks = append(ticks, now+(h[i].ev.At-now)/2)
 			now = h[i].ev.At
 		}
-		for _, at := range ticks {
-			if !h[i-1].after.due(at) {
+		for k, at := range ticks {
+			if where.at(2*i+k) && !h[i-1].after.due(at) {
 				out = append(out, call{ev: sojourn.Event{Kind: sojourn.Tick, At: at}})
 			}
 		}
@@ -44,7 +50,7 @@ func (h history) withTicks() (out history) {
 
 // withFlicker returns h with slots that come and go between its calls, of classes
 // in which no task could start at the time.
-func (h history) withFlicker() (out history) {
+func (h history) withFlicker(where filter) (out history) {
 	out = make(history, 0, 4*len(h))
 	var now sojourn.Time
 	for i := range h {
@@ -55,7 +61,10 @@ func (h history) withFlicker() (out history) {
 		if h[i].after.due(now) {
 			continue
 		}
-		for _, class := range h[i].idle {
+		for k, class := range h[i].idle { // places 256i and on
+			if !where.at(i<<8 + k) {
+				continue
+			}
 			s := sojourn.Slot{ID: flicker, Class: class}
 			out = append(out,
 				call{ev: sojourn.Event{Kind: sojourn.SlotAdded, At: now, Slot: s}},
@@ -141,52 +150,56 @@ func (h history) postponed(d time.Duration) history {
 	})
 }
 
+// A litterer puts nonsense into a field of an event, unless the kind of the event uses that field.
+type litterer struct {
+	field  string
+	uses   func(sojourn.EventKind) bool
+	litter func(*sojourn.Event)
+}
+
+// litterers are those of all fields but the kind and the time.
+var litterers = []litterer{
+	{"Cause", kinds(sojourn.TaskFailed), func(ev *sojourn.Event) { ev.Cause = 77 }},
+	{"Progress", kinds(sojourn.TaskProgress), func(ev *sojourn.Event) { ev.Progress = 1<<16 - 1 }},
+	{"Attempt", kinds(sojourn.TaskHeld, sojourn.TaskReady, sojourn.OutputLost, sojourn.TaskAdopted, sojourn.TaskProgress,
+		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused), func(ev *sojourn.Event) { ev.Attempt = 1<<32 - 1 }},
+	{"Service", kinds(sojourn.JobAdopted, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed),
+		func(ev *sojourn.Event) { ev.Service = -5 }},
+	{"Task", kinds(sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost, sojourn.TaskAdopted, sojourn.TaskProgress,
+		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused),
+		func(ev *sojourn.Event) { ev.Task = sojourn.TaskID{Job: 1 << 50, Index: 1<<32 - 1, Phase: 1<<16 - 1} }},
+	{"Slot.ID", namesSlot, func(ev *sojourn.Event) { ev.Slot.ID = 1<<32 - 1 }},
+	{"Slot.Node", kinds(sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp), func(ev *sojourn.Event) { ev.Slot.Node = 1 << 30 }},
+	{"Slot.Rack", kinds(sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp), func(ev *sojourn.Event) { ev.Slot.Rack = 1 << 30 }},
+	{"Slot.Class", kinds(sojourn.SlotAdded), func(ev *sojourn.Event) { ev.Slot.Class = 200 }},
+	{"Job", kinds(sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled),
+		func(ev *sojourn.Event) { ev.Job = &sojourn.Job{Weight: -1} }},
+	{"Job, apart from Job.ID", func(k sojourn.EventKind) bool { return k != sojourn.JobCancelled }, func(ev *sojourn.Event) {
+		if ev.Job != nil {
+			ev.Job = &sojourn.Job{ID: ev.Job.ID, Weight: -1}
+		}
+	}},
+}
+
+// kinds returns a function that reports whether a kind is in a list.
+func kinds(list ...sojourn.EventKind) func(sojourn.EventKind) bool {
+	return func(k sojourn.EventKind) bool { return slices.Contains(list, k) }
+}
+
 // littered returns h with nonsense in all fields that the kinds of its events do
-// not use.
-func (h history) littered() history {
-	return h.mapped(func(c *call) {
+// not use. Place i*len(litterers)+k is the field of litterer k in call i.
+func (h history) littered(where filter) history {
+	out := slices.Clone(h)
+	for i := range out {
+		c := &out[i]
 		if c.assign || !c.ev.Kind.Valid() {
-			return
+			continue
 		}
-		ev := sojourn.Event{
-			Kind: c.ev.Kind, At: c.ev.At,
-			Cause: 77, Progress: 1<<16 - 1, Attempt: 1<<32 - 1, Service: -5,
-			Task: sojourn.TaskID{Job: 1 << 50, Index: 1<<32 - 1, Phase: 1<<16 - 1},
-			Slot: sojourn.Slot{ID: 1<<32 - 1, Node: 1 << 30, Rack: 1 << 30, Class: 200},
-			Job:  &sojourn.Job{Weight: -1},
-		}
-		switch c.ev.Kind {
-		case sojourn.SlotAdded:
-			ev.Slot = c.ev.Slot
-		case sojourn.SlotRemoved:
-			ev.Slot.ID = c.ev.Slot.ID
-		case sojourn.NodeDown, sojourn.NodeUp:
-			ev.Slot.Node, ev.Slot.Rack = c.ev.Slot.Node, c.ev.Slot.Rack
-		case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised:
-			if ev.Job = c.ev.Job; c.ev.Kind == sojourn.JobAdopted {
-				ev.Service = c.ev.Service
+		for k, l := range litterers {
+			if !l.uses(c.ev.Kind) && where.at(i*len(litterers)+k) {
+				l.litter(&c.ev)
 			}
-		case sojourn.JobCancelled:
-			if ev.Job = c.ev.Job; ev.Job != nil {
-				ev.Job = &sojourn.Job{ID: ev.Job.ID, Weight: -1}
-			}
-		case sojourn.TaskHeld, sojourn.TaskReady:
-			ev.Task, ev.Attempt = c.ev.Task, c.ev.Attempt
-		case sojourn.TaskDone:
-			ev.Task = c.ev.Task
-		case sojourn.OutputLost:
-			ev.Task, ev.Attempt = c.ev.Task, c.ev.Attempt
-		case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-			ev.Task, ev.Attempt, ev.Slot.ID = c.ev.Task, c.ev.Attempt, c.ev.Slot.ID
 		}
-		switch c.ev.Kind {
-		case sojourn.TaskProgress:
-			ev.Progress, ev.Service = c.ev.Progress, c.ev.Service
-		case sojourn.TaskFailed:
-			ev.Cause, ev.Service = c.ev.Cause, c.ev.Service
-		case sojourn.TaskAdopted, sojourn.TaskFinished:
-			ev.Service = c.ev.Service
-		}
-		c.ev = ev
-	})
+	}
+	return out
 }

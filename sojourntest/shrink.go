@@ -1,6 +1,8 @@
 package sojourntest
 
 import (
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -12,23 +14,19 @@ import (
 // no call can be left out.
 func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
 	s := &shrinker{newPolicy: newPolicy, o: o, best: b}
-	found := false
-	for mode := 0; mode < 8 && !found; mode++ {
-		s.bare, s.plain, s.thorough = mode&2 == 0, mode&1 == 0, mode&4 == 0
-		found = s.breaks(b.made)
-	}
-	if !found {
+	if !s.begin() {
 		return b // possible if the policy is not deterministic
 	}
 	s.breaks(s.best.made.where(func(c *call) bool { return c.err == nil }))
 	s.breaks(s.best.made.where(func(c *call) bool { return !c.assign || c.ok }))
-	for size := -1; size != s.best.made.size(); {
-		size = s.best.made.size()
+	for s.progress = true; s.progress; {
+		s.progress = false
 		s.omit()
 		s.simplify()
 		s.hurry()
 		s.renumber()
 	}
+	s.narrow()
 	return s.best
 }
 
@@ -37,9 +35,8 @@ type shrinker struct {
 	newPolicy func() sojourn.Policy
 	o         *Options
 	best      *breach
-	bare      bool // the calls alone break the law, without a drain and replays
-	plain     bool // the law breaks with small names and times in rewritten histories
-	thorough  bool // the law breaks if all questions are asked after each call
+	way       way
+	progress  bool
 	spent     int
 }
 
@@ -51,14 +48,34 @@ const (
 	epilogue = 16
 )
 
-// size is the measure that a shrinker reduces: the calls and the time that passes.
-func (h history) size() (n int) {
-	for i := range h {
-		if n++; !h[i].assign && h[i].ev.At != h.timeBefore(i) {
-			n++
+// begin finds the simplest way in which the calls of the trial break the law once more. It first leaves out what the
+// text of a history leaves out, so that the text repeats the failure.
+func (s *shrinker) begin() bool {
+	plain, _, err := readHistory(s.best.made.String())
+	histories := []history{plain, s.best.made}
+	if err != nil {
+		histories = histories[1:]
+	}
+	changing := []bool{false, true}
+	if !s.best.changing {
+		changing = changing[:1]
+	}
+	for _, h := range histories {
+		for ending := justCalls; ending <= thenEverything; ending++ {
+			for _, changes := range changing {
+				for mode := range 12 {
+					if ending == justCalls && mode > 3 {
+						break
+					}
+					s.way = way{ending: ending, plain: mode&1 == 0 && ending != justCalls, thorough: mode&2 == 0, changing: changes, seed: mode / 4}
+					if s.breaks(h) {
+						return true
+					}
+				}
+			}
 		}
 	}
-	return n
+	return false
 }
 
 // lastDeadline returns the last deadline of a job.
@@ -87,45 +104,69 @@ func (s *shrinker) breaks(h history) bool {
 	if s.spent > patience {
 		return false
 	}
-	if s.spent += len(h); !s.bare {
+	if s.spent += len(h); s.way.ending != justCalls {
 		s.spent += epilogue * len(h)
 	}
-	tr := newTrial(s.newPolicy, s.o, newChance(uint64(len(h)), 0))
-	tr.thorough, tr.plain = s.thorough, s.plain
-	tr.extreme = h.lastDeadline() > lastTime || h.timeBefore(len(h)) > lastTime/2
-	tr.names = smallNames(s.o)
-	tr.names.classes = h.classes(tr.names.classes)
-	tr.begin(s.best.changing)
-	b := breachOf(func() {
-		for _, c := range h {
-			if !c.assign {
-				if c.ev.Job != nil {
-					c.ev.Job = clone(c.ev.Job)
-				}
-				tr.observe(c.ev)
-			} else if slot := tr.m.slot(c.slot); slot != nil && slot.task == nil {
-				tr.assign(c.slot)
-			}
-		}
-		if s.bare {
-			return
-		}
-		tr.misuse()
-		tr.settle(seeking)
-		tr.drain()
-		tr.replays()
-	})
-	if b == nil || b.law != s.best.law {
+	b := s.way.run(s.newPolicy, s.o, h)
+	if !s.best.same(b) {
 		return false
 	}
 	// What a later question finds shows some time after the call that caused it.
-	if s.bare && b.law != lawSnapshots && b.culprit().ev.Kind != s.best.culprit().ev.Kind {
+	if s.way.ending == justCalls && b.law != lawSnapshots && b.law != lawJobs && b.culprit().ev.Kind != s.best.culprit().ev.Kind {
 		return false
 	}
-	// The end of the trial adds its own calls each time.
-	b.made = h
-	s.best = b
+	s.best, s.progress = b, true
 	return true
+}
+
+// narrow leaves out as many as possible of the Ticks, of the slots that come and go, or of the fields with nonsense, that
+// break a law, and names the fields that remain.
+func (s *shrinker) narrow() {
+	switch s.best.law {
+	case lawTicks, lawFlicker, lawFields, lawPanics:
+	default:
+		return
+	}
+	if s.way.ending == justCalls {
+		return
+	}
+	s.spent = min(s.spent, patience/2)
+	made, left := s.best.made, map[int]bool{}
+	first := true
+	s.way.only = func(place int) bool {
+		if first {
+			left[place] = true
+		}
+		return left[place]
+	}
+	if !s.breaks(made) {
+		s.way.only = nil
+		return
+	}
+	first = false
+	const few = 4 // below it, all lengths are tried: two may be needless together, but not one alone
+	for size := -1; size != len(left); {
+		size = len(left)
+		for n := size; n > 0; n = min(n-1, max(n/2, few)) {
+			for places := range slices.Chunk(slices.Sorted(maps.Keys(left)), n) {
+				for _, p := range places {
+					delete(left, p)
+				}
+				if !s.breaks(made) {
+					for _, p := range places {
+						left[p] = true
+					}
+				}
+			}
+		}
+	}
+	if s.best.law != lawFields {
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(left)) {
+		i, l := p/len(litterers), litterers[p%len(litterers)]
+		s.best.note += fmt.Sprintf("%s of line %d is nonsense, and a %v does not use it: ", l.field, i+1+above, s.best.history[i].ev.Kind)
+	}
 }
 
 // omit leaves out as many calls as possible, first long stretches of them.
@@ -133,23 +174,39 @@ func (s *shrinker) omit() {
 	for n := len(s.best.made) / 2; n > 0; n /= 2 {
 		for i := len(s.best.made) - n; i >= 0; i -= n {
 			h := s.best.made
-			s.breaks(append(h[:i:i], h[min(i+n, len(h)):]...))
+			h = append(h[:i:i], h[min(i+n, len(h)):]...)
+			if !s.breaks(h) {
+				s.way.adapts = true
+				s.breaks(h)
+				s.way.adapts = false
+			}
 		}
 	}
 }
 
-// simplify removes from events what does not matter. For jobs and tasks it does so in
-// all calls about the same one.
+// simplify removes from events what does not matter, and lowers numbers. It does so for all jobs together, and then
+// for each job and task in all calls about it.
 func (s *shrinker) simplify() {
-	for i := range s.best.made {
+	jobs := func(ev *sojourn.Event) bool { return ev.Job != nil }
+	for _, change := range jobChanges {
+		s.change(jobs, func(ev *sojourn.Event) { change(ev.Job) })
+	}
+	for _, change := range phaseChanges {
+		s.change(jobs, func(ev *sojourn.Event) {
+			for k := range ev.Job.Phases {
+				change(&ev.Job.Phases[k])
+			}
+		})
+	}
+	for i := 0; i < len(s.best.made); i++ {
 		ev := s.best.made[i].ev
-		self := func(other *sojourn.Event) bool { return other == &s.best.made[i].ev }
-		s.change(self, func(ev *sojourn.Event) { ev.Service = 0 })
+		self := func(other *sojourn.Event) bool { return i < len(s.best.made) && other == &s.best.made[i].ev }
+		for _, change := range eventChanges {
+			s.change(self, change)
+		}
 		if ev.Features()&sojourn.FeatureAttempts != 0 {
 			s.change(self, func(ev *sojourn.Event) { ev.Attempt = 0 })
 		}
-		s.change(self, func(ev *sojourn.Event) { ev.Progress, ev.Cause = 0, 0 })
-		s.change(self, func(ev *sojourn.Event) { ev.Slot.Node, ev.Slot.Rack = 0, 0 })
 		if ev.Task.Job != 0 {
 			same := func(other *sojourn.Event) bool { return other.Task == ev.Task }
 			s.change(same, func(ev *sojourn.Event) { ev.Task.Phase, ev.Task.Index = 0, 0 })
@@ -159,36 +216,77 @@ func (s *shrinker) simplify() {
 			continue
 		}
 		same := func(other *sojourn.Event) bool { return other.Job != nil && other.Job.ID == ev.Job.ID }
-		for _, change := range []func(*sojourn.Job){
-			func(j *sojourn.Job) { j.Name, j.Pool = "", "" },
-			func(j *sojourn.Job) { j.Weight = 0 },
-			func(j *sojourn.Job) { j.Deadline = 0 },
-			func(j *sojourn.Job) { j.Demand = 0 },
-		} {
+		for _, change := range jobChanges {
 			s.change(same, func(ev *sojourn.Event) { change(ev.Job) })
 		}
 		for k := len(ev.Job.Phases) - 1; k >= 0; k-- {
-			for _, change := range []func(*sojourn.Job, *sojourn.Phase){
-				func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = j.Phases[:k+1] },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.Bytes, p.Delays = nil, nil },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.Inputs = sojourn.Inputs{} },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.Estimates = nil },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.Estimate = 0 },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.Estimate = min(p.Estimate, time.Second) },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.After = 0 },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.Needs = nil },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.Needs = p.Needs[:len(p.Needs)/2] },
-				func(_ *sojourn.Job, p *sojourn.Phase) { p.Held = false },
-				func(_ *sojourn.Job, p *sojourn.Phase) { truncate(p, 1) },
-				func(_ *sojourn.Job, p *sojourn.Phase) { truncate(p, p.Tasks-1) },
-			} {
+			s.change(same, func(ev *sojourn.Event) { ev.Job.Phases = ev.Job.Phases[:min(k+1, len(ev.Job.Phases))] })
+			for _, change := range phaseChanges {
 				s.change(same, func(ev *sojourn.Event) {
 					if k < len(ev.Job.Phases) {
-						change(ev.Job, &ev.Job.Phases[k])
+						change(&ev.Job.Phases[k])
 					}
 				})
 			}
 		}
+	}
+}
+
+// Changes that make a history simpler. None undoes another.
+var (
+	eventChanges = []func(*sojourn.Event){
+		func(ev *sojourn.Event) { ev.Service = 0 },
+		func(ev *sojourn.Event) { ev.Service = min(ev.Service, 1) },
+		func(ev *sojourn.Event) { ev.Service = min(ev.Service, time.Second) },
+		func(ev *sojourn.Event) { ev.Progress = 0 },
+		func(ev *sojourn.Event) { ev.Cause = 0 },
+		func(ev *sojourn.Event) { ev.Slot.Node, ev.Slot.Rack = 0, 0 },
+		func(ev *sojourn.Event) { ev.Slot.Rack = 0 },
+		func(ev *sojourn.Event) {
+			if ev.Kind == sojourn.JobAdopted {
+				ev.Kind, ev.Service = sojourn.JobArrived, 0
+			}
+		},
+	}
+	jobChanges = []func(*sojourn.Job){
+		func(j *sojourn.Job) { j.Name, j.Pool = "", "" },
+		func(j *sojourn.Job) { j.Name = "" },
+		func(j *sojourn.Job) { j.Pool = "" },
+		func(j *sojourn.Job) { j.Weight = 0 },
+		func(j *sojourn.Job) {
+			if j.Weight > 2 {
+				j.Weight = 2
+			}
+		},
+		func(j *sojourn.Job) { j.Deadline = 0 },
+		func(j *sojourn.Job) { j.Demand = 0 },
+		func(j *sojourn.Job) { j.Demand = min(j.Demand, 1) },
+	}
+	phaseChanges = []func(*sojourn.Phase){
+		func(p *sojourn.Phase) { p.Bytes = nil },
+		func(p *sojourn.Phase) { p.Delays = nil },
+		func(p *sojourn.Phase) { p.Inputs = sojourn.Inputs{} },
+		func(p *sojourn.Phase) { p.Estimates = nil },
+		func(p *sojourn.Phase) { p.Estimate = 0 },
+		func(p *sojourn.Phase) { p.Estimate = min(p.Estimate, 1) },
+		func(p *sojourn.Phase) { p.Estimate = min(p.Estimate, time.Second) },
+		func(p *sojourn.Phase) { lower(p.Estimates, time.Second) },
+		func(p *sojourn.Phase) { lower(p.Delays, time.Second) },
+		func(p *sojourn.Phase) { lower(p.Bytes, 1) },
+		func(p *sojourn.Phase) { p.After = 0 },
+		func(p *sojourn.Phase) { p.Needs = nil },
+		func(p *sojourn.Phase) { p.Needs = p.Needs[:len(p.Needs)/2] },
+		func(p *sojourn.Phase) { p.Held = false },
+		func(p *sojourn.Phase) { truncate(p, 1) },
+		func(p *sojourn.Phase) { truncate(p, p.Tasks/2) },
+		func(p *sojourn.Phase) { truncate(p, p.Tasks-1) },
+	}
+)
+
+// lower lowers the numbers of a list to most.
+func lower[T ~int64](list []T, most T) {
+	for i := range list {
+		list[i] = min(list[i], most)
 	}
 }
 
@@ -227,10 +325,10 @@ func truncate(p *sojourn.Phase, n int) {
 
 // hurry lets less time pass before each call, with deadlines at the same distance.
 func (s *shrinker) hurry() {
-	for i := range s.best.made {
+	for i := 0; i < len(s.best.made); i++ {
 		for _, step := range []sojourn.Time{0, 1, sojourn.Time(time.Second), sojourn.Time(time.Minute)} {
 			h := s.best.made
-			if h[i].assign {
+			if i >= len(h) || h[i].assign {
 				break
 			}
 			by := h[i].ev.At - h.timeBefore(i) - step
@@ -255,13 +353,15 @@ func (s *shrinker) hurry() {
 	}
 }
 
-// renumber gives jobs, slots and nodes the numbers 1, 2, 3 in the order of their
+// renumber gives jobs, slots and nodes the numbers 1, 2, 3, and classes 0, 1, 2, in the order of their
 // first mention, if the law stays broken.
 func (s *shrinker) renumber() {
 	jobs, slots, nodes := map[sojourn.JobID]sojourn.JobID{0: 0}, map[sojourn.SlotID]sojourn.SlotID{}, map[sojourn.NodeID]sojourn.NodeID{0: 0}
 	job := func(id sojourn.JobID) sojourn.JobID { return next(jobs, id, sojourn.JobID(len(jobs))) }
 	slot := func(id sojourn.SlotID) sojourn.SlotID { return next(slots, id, sojourn.SlotID(len(slots)+1)) }
 	node := func(id sojourn.NodeID) sojourn.NodeID { return next(nodes, id, sojourn.NodeID(len(nodes))) }
+	classes := map[sojourn.Class]sojourn.Class{}
+	class := func(c sojourn.Class) sojourn.Class { return next(classes, c, sojourn.Class(len(classes))) }
 	for _, f := range []func(*call){
 		func(c *call) {
 			if ev := &c.ev; ev.Job != nil {
@@ -293,6 +393,18 @@ func (s *shrinker) renumber() {
 					}
 				}
 				p.Inputs = sojourn.MakeInputs(lists)
+			}
+		},
+		func(c *call) {
+			if c.ev.Kind == sojourn.SlotAdded {
+				c.ev.Slot.Class = class(c.ev.Slot.Class)
+			}
+			if c.ev.Job == nil {
+				return
+			}
+			c.ev.Job = clone(c.ev.Job)
+			for i := range c.ev.Job.Phases {
+				c.ev.Job.Phases[i].Class = class(c.ev.Job.Phases[i].Class)
 			}
 		},
 	} {

@@ -2,6 +2,7 @@ package sojourntest
 
 import (
 	"flag"
+	"fmt"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -126,12 +127,13 @@ func checkLaws(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 	if testing.Short() {
 		steps /= 2 // as rapid does
 	}
+	quiet := &terse{TB: tb, found: &found}
 	defer func() {
-		if tb.Failed() && found != nil {
-			found.report(tb, newPolicy, &o)
+		if found != nil && tb.Failed() {
+			tb.Logf("%s%s", found.report(newPolicy, &o), quiet.said)
 		}
 	}()
-	rapid.Check(terse{tb}, func(t *rapid.T) {
+	rapid.Check(quiet, func(t *rapid.T) {
 		seed := uint64(0)
 		for range 64 {
 			seed = seed<<1 | uint64(bit(rapid.Bool().Draw(t, "bit"))) // no other generator is even
@@ -140,7 +142,7 @@ func checkLaws(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
 			found, culprit = try(newPolicy, &o, newChance(seed, steps)), seed
 		}
 		if found != nil && seed == culprit {
-			t.Fatalf("%s", found)
+			t.Fatalf("law of %s", nameOf(found.law))
 		}
 	})
 }
@@ -162,23 +164,32 @@ func try(newPolicy func() sojourn.Policy, o *Options, src source) *breach {
 	})
 }
 
-// report logs the smallest history found that breaks the law.
-func (b *breach) report(tb rapid.TB, newPolicy func() sojourn.Policy, o *Options) {
-	tb.Helper()
-	least := b.shrink(newPolicy, o)
-	tb.Logf("the same law is broken after %d calls:\n%s\n%v", len(least.shown), least.shown, least)
+// terse keeps what rapid says of a broken law for the end of the report. It leaves the single draws out, since the
+// history shows their result.
+type terse struct {
+	rapid.TB
+	found **breach
+	said  string
 }
 
-// terse leaves the single draws out of rapid's output, since the history shows their
-// result.
-type terse struct{ rapid.TB }
-
-func (t terse) Logf(format string, args ...any) {
+func (t *terse) Logf(format string, args ...any) {
 	t.Helper()
-	if !strings.HasPrefix(format, "[rapid] draw") {
+	if *t.found == nil && !strings.HasPrefix(format, "[rapid] draw") {
 		t.TB.Logf(format, args...)
 	}
 }
+
+func (t *terse) Errorf(format string, args ...any) {
+	t.Helper()
+	if *t.found == nil {
+		t.TB.Errorf(format, args...)
+		return
+	}
+	said, _, _ := strings.Cut(fmt.Sprintf(format, args...), "Failed test output:")
+	t.said += said
+}
+
+func (t *terse) Failed() bool { return t.said != "" || t.TB.Failed() }
 
 // supports reports whether the policy must be able to schedule a valid job.
 func (o *Options) supports(j *sojourn.Job) bool {

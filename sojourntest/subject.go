@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -232,11 +233,13 @@ func (v *view) differs(want *view) string {
 }
 
 // sameAttr compares groups one by one. It compares values by text if slog would use ==, which
-// can panic.
+// can panic. NaN is the same as NaN, which == denies.
 func sameAttr(a, b slog.Attr) bool {
 	switch k := a.Value.Kind(); {
 	case k == slog.KindGroup && b.Value.Kind() == k:
 		return a.Key == b.Key && slices.EqualFunc(a.Value.Group(), b.Value.Group(), sameAttr)
+	case k == slog.KindFloat64 && b.Value.Kind() == k && math.IsNaN(a.Value.Float64()):
+		return a.Key == b.Key && math.IsNaN(b.Value.Float64())
 	case k == slog.KindAny || k == slog.KindGroup || k == slog.KindLogValuer:
 		return a.String() == b.String()
 	}

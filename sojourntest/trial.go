@@ -1,7 +1,6 @@
 package sojourntest
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -143,11 +142,7 @@ func (tr *trial) drain() {
 	if len(tr.h) > 0 {
 		tr.compareTwin()
 	}
-	for _, told := range tr.jobs {
-		if !reflect.DeepEqual(told.job, told.copy) {
-			tr.fail(lawJobs, tr.h, "job %d was changed from\n%s to\n%s", told.copy.ID, describe(told.copy), describe(told.job))
-		}
-	}
+	tr.checkJobs()
 }
 
 // finishAll runs all live jobs to their end. It cancels those that starve, if they may. It

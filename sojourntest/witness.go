@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn"
 )
@@ -28,6 +29,7 @@ type witness struct {
 	thorough bool             // every view is full
 	curious  bool             // views are full around what is met for the first time
 	plain    bool             // names and times are small where histories are rewritten
+	only     filter           // where the laws of Ticks, flickering slots and fields rewrite histories; nil: everywhere
 	phase    int              // of the calls after which views are full
 	met      map[meeting]bool // what there was a full view after
 }
@@ -69,12 +71,15 @@ type toldJob struct{ job, copy *sojourn.Job }
 
 // A breach is what a trial panics with when a law is broken.
 type breach struct {
-	law   string
-	what  string
-	shown history // the calls that broke it, the last one being the culprit
-	made  history // the calls of the trial; shown may be a rewriting of them
+	law     string
+	what    string
+	shown   history // the calls that broke it, the last one being the culprit
+	made    history // the calls of the trial; shown may be a rewriting of them
+	history history // made, and the calls that end the trial
 
-	changing bool // options changed meanwhile
+	changing bool   // options changed meanwhile
+	way      way    // how the calls that were made lead to the breach
+	note     string // the fields that were littered
 }
 
 // culprit returns the call that broke the law.
@@ -85,11 +90,17 @@ func (b *breach) culprit() call {
 	return b.shown[len(b.shown)-1]
 }
 
-func (b *breach) String() string { return b.what + "\nlaw of " + b.law }
+func (b *breach) String() string { return fmt.Sprintf("law of %s\n%s%s", b.law, b.note, b.what) }
+
+// nameOf returns the name of a law.
+func nameOf(law string) string {
+	name, _, _ := strings.Cut(law, ":")
+	return name
+}
 
 // fail ends the trial: a law was broken by the last call of h.
 func (w *witness) fail(law string, h history, format string, args ...any) {
-	panic(&breach{law, fmt.Sprintf(format, args...), slices.Clone(h), w.h, len(w.options) > 1})
+	panic(&breach{law: law, what: fmt.Sprintf(format, args...), shown: slices.Clone(h), made: w.h, history: w.h, changing: len(w.options) > 1})
 }
 
 // breachOf runs a trial, and returns the law that it found broken, or nil.
