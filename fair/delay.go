@@ -48,9 +48,37 @@ func waitOf(j *job, side *ledger.Side) *locality.Wait {
 	return nil
 }
 
-// waiting calls f for each job that waits for a slot close to its inputs. Such a job
-// could use a free slot if there were one at the right place.
-func (k *places) waiting(f func(*locality.Wait)) {
+// PartOf says that p has a part of the slots of a cluster, as the policy of a pool has, in which free
+// counts the free slots. Those are what a job leaves unused that waits for locality. Package fair calls
+// PartOf before the first event, for the policies of its pools.
+func (p *Policy) PartOf(free func(sojourn.Class) int) { p.outer = free }
+
+// free returns the number of free slots of a class, in the whole cluster.
+func (t *tree) free(c sojourn.Class) int {
+	if t.outer != nil {
+		return t.outer(c)
+	}
+	return t.ledger.FreeSlots(c)
+}
+
+// unused returns how many free slots a job lets go by that waits on a side.
+func (k *places) unused(side *ledger.Side) int { return min(k.free(side.Class()), side.Startable()) }
+
+// pressed returns the first of the jobs that were passed over that may not leave a slot unused any
+// longer; nil if there is none.
+func (p *Policy) pressed(c sojourn.Class) *job {
+	for _, j := range p.passed {
+		side := j.SideOf(c)
+		if w := waitOf(j, side); w != nil && !w.Allows(p.unused(side)) {
+			return j
+		}
+	}
+	return nil
+}
+
+// waiting calls f for each job that waits for a slot close to its inputs, with the number of free
+// slots that it lets go by.
+func (k *places) waiting(f func(w *locality.Wait, unused int)) {
 	if k.delay.Node == 0 {
 		return
 	}
@@ -67,7 +95,7 @@ func (k *places) waiting(f func(*locality.Wait)) {
 				continue
 			}
 			if _, free := k.ledger.FreeSlot(side.Class()); free && k.index.HasInputs(j, j.NextPhase(side)) && n.lets(j) && n.hasRoom(side.Class()) {
-				f(&j.Data.waits[i])
+				f(&j.Data.waits[i], k.unused(side))
 			}
 		}
 	}
@@ -86,25 +114,25 @@ func (n *pool) hasRoom(c sojourn.Class) bool {
 // countWaits counts the time until at for the jobs that wait.
 func (k *places) countWaits(at sojourn.Time) {
 	now := k.ledger.Now()
-	k.waiting(func(w *locality.Wait) {
-		if !w.Runs() {
-			w.Start(now)
-			w.Stop(at)
-		}
-	})
+	k.waiting(func(w *locality.Wait, unused int) { w.Unused(unused, now, at) })
 }
 
-// nextWait returns when the first wait ends.
+// nextWait returns when the first wait ends, or a job may not leave slots unused any longer.
 func (k *places) nextWait() (next sojourn.Time, any bool) {
 	now := k.ledger.Now()
-	k.waiting(func(w *locality.Wait) {
-		v := *w
-		v.Start(now)
-		if t, ok := v.Next(k.delay, now); ok && (!any || t < next) {
+	k.waiting(func(w *locality.Wait, unused int) {
+		if t, ok := w.Next(k.delay, unused, now); ok && (!any || t < next) {
 			next, any = t, true
 		}
 	})
 	return next, any
+}
+
+// count records the slot time of a task that has finished, if it was near its input.
+func (k *places) count(ev *sojourn.Event, c ledger.Change[member]) {
+	if w := waitOf(c.Job, c.Job.SideOf(c.Slot.Class)); w != nil && k.index.Near(c.Job, ev.Task, c.Slot) {
+		w.Used(ev.At.Sub(c.Start))
+	}
 }
 
 // delays returns how long jobs wait.

@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/fair"
 )
 
-// The inputs of job 1 are on node 9 of rack 1, where no slot is free. Job 2 runs anywhere
-// and goes first because it came first. Job 1 waits 5 s with a free slot for node 9,
+// The inputs of job 1 are on node 9 of rack 1. One task has run there for 1000 s, so that the job may
+// leave 62.5 s of a slot unused. Then node 9 has no free slot. Job 1 waits 5 s with a free slot for node 9,
 // another 5 s for rack 1, and then takes any slot.
 func TestDelayScheduling(t *testing.T) {
 	p := newWith(fair.Options{Delay: 5 * time.Second}).(*fair.Policy)
@@ -27,23 +27,21 @@ func TestDelayScheduling(t *testing.T) {
 	}
 	observe(sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 9, Rack: 1}})
 	observe(sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: 9, Rack: 1}})
-	slot(8, 9, 1)
-	slot(0, 3, 2)
-	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 3, Weight: 1000, Phases: []sojourn.Phase{{Tasks: 1}}}})
-	if _, ok := p.Assign(8); !ok { // node 9 is busy from now on
-		t.Fatal("Assign(8) = false")
-	}
+	slot(7, 9, 1)
 	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 2, Phases: []sojourn.Phase{{Tasks: 1}}}})
+	if _, ok := p.Assign(7); !ok { // it stays busy
+		t.Fatal("Assign(7) = false")
+	}
+	slot(8, 9, 1)
 	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{
-		Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{9}, {9}, {9}}),
+		Tasks: 4, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{9}, {9}, {9}, {9}}),
 	}}}})
-
-	if id, ok := p.Seek(0); !ok || id != 0 {
-		t.Errorf("Seek(0) = %d, %v, want slot 0 for job 2", id, ok)
+	if a, ok := p.Assign(8); !ok || a.Locality != sojourn.NodeLocal {
+		t.Fatalf("Assign(8) = %+v, %v, want a local task of job 1", a, ok)
 	}
-	if a, ok := p.Assign(0); !ok || a.Task.Job != 2 {
-		t.Fatalf("Assign(0) = %+v, %v, want the task of job 2, which goes first", a, ok)
-	}
+	now = sojourn.Time(1000 * time.Second)
+	observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 8}})
+	observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 8}})
 	now = sojourn.Time(time.Hour) // no slot was free, so this time does not count as waiting
 	slot(1, 1, 1)
 	slot(2, 4, 2)
@@ -155,19 +153,84 @@ func checkBusy(t *testing.T, opts fair.Options, want int) {
 	}
 }
 
+// A slot that all decline goes to the first job that may not leave it unused: job 2 comes first, and has
+// had a task of 100 s on its node; job 1 has had none. Seek names the slot. Job 2 keeps its wait for 6.25
+// s of a slot, then it is pressed, too, although it would wait for another 53 s.
+func TestWhoMayNotWaitTakesTheSlot(t *testing.T) {
+	p := newWith(fair.Options{Delay: time.Minute, RackDelay: new(time.Duration), Ties: fair.Arrival}).(*fair.Policy)
+	observe := func(at int, ev sojourn.Event) {
+		t.Helper()
+		ev.At = sojourn.Time(at) * sojourn.Time(time.Millisecond)
+		if err := p.Observe(ev); err != nil {
+			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+		}
+	}
+	assign := func(slot sojourn.SlotID, job sojourn.JobID, far sojourn.Locality) {
+		t.Helper()
+		if id, ok := p.Seek(0); !ok || id != slot {
+			t.Fatalf("Seek = %d, %v, want %d", id, ok, slot)
+		}
+		if a, ok := p.Assign(slot); !ok || a.Task.Job != job || a.Locality != far {
+			t.Fatalf("Assign(%d) = %+v, %v, want a task of job %d, %v", slot, a, ok, job, far)
+		}
+	}
+	hot := func(job sojourn.JobID) sojourn.Event {
+		return sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: job, Phases: []sojourn.Phase{{
+			Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{9}, {9}, {9}}),
+		}}}}
+	}
+	observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Node: 9}})
+	observe(0, hot(2))
+	assign(0, 2, sojourn.NodeLocal)
+	observe(100000, sojourn.Event{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 2}, Attempt: 1, Slot: sojourn.Slot{ID: 0}})
+	observe(100000, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 0}})
+	for id := range sojourn.SlotID(3) {
+		observe(100000, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Node: 3}})
+	}
+	observe(100000, hot(1))
+	for id := range sojourn.SlotID(3) {
+		assign(id, 1, sojourn.Remote)
+	}
+	observe(101000, sojourn.Event{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 0}})
+	if a, ok := p.Assign(0); ok {
+		t.Fatalf("Assign(0) = %+v, want none: job 2 may leave it unused", a)
+	}
+	want := sojourn.Time(101000+6250) * sojourn.Time(time.Millisecond)
+	if at, ok := p.NextWake(); !ok || at != want {
+		t.Fatalf("NextWake = %v, %v, want %v", at, ok, want)
+	}
+	observe(107249, sojourn.Event{Kind: sojourn.Tick})
+	if a, ok := p.Assign(0); ok {
+		t.Fatalf("Assign(0) = %+v a millisecond early", a)
+	}
+	observe(107250, sojourn.Event{Kind: sojourn.Tick})
+	assign(0, 2, sojourn.Remote)
+}
+
 // A phase that waits for its node keeps the next phase of its job waiting on that slot.
 // Once its task has started elsewhere, the next phase takes the slot that was declined,
 // so a driver has to offer it again.
 func TestDeclinedUntilThePhaseBeforeStarts(t *testing.T) {
 	p := newWith(fair.Options{Delay: 5 * time.Second})
 	for _, ev := range []sojourn.Event{
-		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Node: 2}},
 		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1, Node: 1}},
 		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{
-			{Tasks: 1, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}})},
+			{Tasks: 2, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}})},
 			{Tasks: 1, After: sojourn.NoBarrier},
 		}}},
 	} {
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, ok := p.Assign(1); !ok || a.Locality != sojourn.NodeLocal { // so the job may leave something unused
+		t.Fatalf("Assign(1) = %+v, %v, want a local task", a, ok)
+	}
+	for _, ev := range []sojourn.Event{
+		{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 1}},
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Node: 2}},
+	} {
+		ev.At = sojourn.Time(time.Minute)
 		if err := p.Observe(ev); err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +242,7 @@ func TestDeclinedUntilThePhaseBeforeStarts(t *testing.T) {
 	}
 	want := []sojourn.Assignment{
 		{},
-		{Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: 1, Source: 1, Locality: sojourn.NodeLocal},
+		{Task: sojourn.TaskID{Job: 1, Index: 1}, Attempt: 1, Slot: 1, Source: 1, Locality: sojourn.NodeLocal},
 		{Task: sojourn.TaskID{Job: 1, Phase: 1}, Attempt: 1, Slot: 0},
 	}
 	if !slices.Equal(got, want) {

@@ -107,6 +107,12 @@
 // counts. Between being passed over and being served at its next turn, no job waits
 // longer than Delay and RackDelay.
 //
+// Waits leave at most a sixteenth of the slot time unused that tasks have held near their
+// inputs. So a job whose inputs are all on one busy node does not keep the rest of the cluster
+// idle, however long the Delay is: a slot that all decline goes to the first job that may not leave
+// it unused any longer. A job that has run nothing yet waits only while others take the slots. The
+// theorem is in package kit/locality.
+//
 // Jobs of a pool with a policy of its own wait as that policy says. That policy decides
 // which task a job runs where, and which job goes first meanwhile. If fair declined
 // slots for it, its account of waiting jobs would be wrong. If all pools have policies,

@@ -86,6 +86,7 @@ func (p *Policy) reset() {
 		tree:    newTree(old.order, old.ties, old.strict, old.costs, old.root.conf.fresh(), old.plain, old.reserved),
 		preempt: newPreemption(old.preempt.Preemption),
 	}
+	p.outer = old.outer
 	p.connect(old.index != nil, old.delay)
 }
 
@@ -170,6 +171,9 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 			c.Job.Data.waits = make([]locality.Wait, c.Job.NumSides())
 		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		if ev.Kind == sojourn.TaskFinished {
+			p.places.count(ev, c)
+		}
 		p.reserve.Ended(c.Slot)
 		p.ended(ev, c)
 		if len(p.preempt.victims) > 0 {
@@ -206,7 +210,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	side := j.SideOf(s.Class)
 	if p.index != nil && !p.index.Empty() {
 		pick, phase, _ := p.pick(j, side, s) // no job waits, so there is one
-		return p.start(j, side, phase, pick, id), true
+		return p.start(j, side, phase, pick, id, true), true
 	}
 	a := p.ledger.Take(j, side, id)
 	p.assigned(j, side)

@@ -53,6 +53,11 @@ func (t *tree) newGuest(c *conf) *guest {
 	}](g.Policy); ok {
 		g.reserves = r.ReserveIn(t.reserve)
 	}
+	if part, ok := sojourn.As[interface {
+		PartOf(func(sojourn.Class) int)
+	}](g.Policy); ok {
+		part.PartOf(t.free)
+	}
 	g.seeker, _ = sojourn.As[sojourn.Seeker](g.Policy)
 	g.waker, _ = sojourn.As[sojourn.Waker](g.Policy)
 	g.promiser, _ = sojourn.As[sojourn.Promiser](g.Policy)

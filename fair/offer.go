@@ -66,8 +66,15 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 	for {
 		n, j := p.firstAllowed(s.Class)
 		if n == nil {
-			p.withdraw(s.Class, false)
-			return sojourn.Assignment{}, false
+			j := p.pressed(s.Class)
+			p.withdraw(s.Class, j != nil)
+			if j == nil {
+				return sojourn.Assignment{}, false
+			}
+			side := j.SideOf(s.Class)
+			phase := j.NextPhase(side)
+			pick, _ := p.index.Find(j, phase, s, sojourn.Remote)
+			return p.start(j, side, phase, pick, s.ID, false), true
 		}
 		if j != nil {
 			side := j.SideOf(s.Class)
@@ -85,7 +92,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 			}
 			p.reserve.Started(s, !p.skipped)
 			p.withdraw(s.Class, true)
-			return p.start(j, side, phase, pick, s.ID), true
+			return p.start(j, side, phase, pick, s.ID, true), true
 		}
 		if !n.policy.wants() {
 			p.decline(n, s.Class)
@@ -133,7 +140,10 @@ func (p *Policy) seekByOffer(c sojourn.Class) (sojourn.SlotID, bool) {
 		n, j := p.firstAllowed(c)
 		switch {
 		case n == nil:
-			return 0, false
+			if p.pressed(c) == nil {
+				return 0, false
+			}
+			return id, true
 		case j != nil && p.delay.Node == 0:
 			return id, true
 		case j != nil:
@@ -165,11 +175,13 @@ func (p *Policy) seekByOffer(c sojourn.Class) (sojourn.SlotID, bool) {
 	}
 }
 
-// start assigns a task that pick found.
-func (p *Policy) start(j *job, side *ledger.Side, phase int, pick locality.Pick, id sojourn.SlotID) sojourn.Assignment {
+// start assigns a task that pick found. chosen says that its job has chosen the place.
+func (p *Policy) start(j *job, side *ledger.Side, phase int, pick locality.Pick, id sojourn.SlotID, chosen bool) sojourn.Assignment {
 	a := p.index.Take(j, phase, pick, id)
 	if w := waitOf(j, side); w != nil {
-		w.Launched(a, p.ledger.Now())
+		if chosen {
+			w.Launched(a, p.ledger.Now())
+		}
 		w.Stop(p.ledger.Now())
 	}
 	p.assigned(j, side)

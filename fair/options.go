@@ -46,7 +46,8 @@ type Options struct {
 
 	// Delay is how long a job whose turn it is lets others go first while it waits for a slot on
 	// the node of an input. It then waits RackDelay for one on its rack [Zaharia et al., Delay
-	// scheduling, EuroSys 2010]. Zero means not at all. It has no effect in pools with policies of
+	// scheduling, EuroSys 2010]. What such waits leave unused is at most a sixteenth of the slot time
+	// that tasks have held near their inputs: see the package comment. Zero means not at all. It has no effect in pools with policies of
 	// their own, since those policies pick the tasks: they have delays of their own, or none. It
 	// is an error if every pool has a policy.
 	Delay time.Duration

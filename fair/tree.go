@@ -40,6 +40,9 @@ type tree struct {
 	// parents.
 	offering bool
 
+	// outer, unless nil, counts the free slots of the cluster of which the policy has a part.
+	outer func(sojourn.Class) int
+
 	reserved reserve.Options
 	reserve  *reserve.Reserve // of ledger
 

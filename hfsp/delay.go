@@ -12,7 +12,8 @@ import (
 // the slot, is passed over, and the next one is asked. What counts as its wait is
 // time in which there is a free slot of its class, and all time from when a slot was
 // given to another phase in its stead until it starts a task. A slot that all
-// decline starts no wait.
+// decline starts no wait. It goes to the first phase that may not leave it unused any
+// longer, if there is one.
 
 // A patience is what phases wait for: a slot close to the input of a task.
 type patience struct {
@@ -20,6 +21,7 @@ type patience struct {
 	any    bool // phases wait for slots close to their inputs
 	ledger *ledger.Ledger[data]
 	index  *locality.Index[data]
+	free   func(sojourn.Class) int // free slots, in the whole cluster
 }
 
 // reach returns how far from its input a task of a phase may start now.
@@ -49,6 +51,9 @@ func (w *patience) waits(ph *phase) bool {
 	return free
 }
 
+// unused returns how many free slots a phase lets go by that waits.
+func (w *patience) unused(ph *phase) int { return min(w.free(ph.class.id), ph.tasks.Pending()) }
+
 // count lets the time until at count for the phases that wait.
 func (w *patience) count(phases []*phase, at sojourn.Time) {
 	now := w.ledger.Now()
@@ -56,55 +61,62 @@ func (w *patience) count(phases []*phase, at sojourn.Time) {
 		return
 	}
 	for _, ph := range phases {
-		if w.waits(ph) && !ph.wait.Runs() {
-			ph.wait.Start(now)
-			ph.wait.Stop(at)
+		if w.waits(ph) {
+			ph.wait.Unused(w.unused(ph), now, at)
 		}
 	}
 }
 
-// next returns when the first wait ends.
+// next returns when the first wait ends, or a phase may not leave slots unused any longer.
 func (w *patience) next(phases []*phase) (next sojourn.Time, any bool) {
 	now := w.ledger.Now()
 	for _, ph := range phases {
 		if !w.waits(ph) {
 			continue
 		}
-		wait := ph.wait
-		wait.Start(now)
-		if at, ok := wait.Next(w.delay, now); ok && (!any || at < next) {
+		if at, ok := ph.wait.Next(w.delay, w.unused(ph), now); ok && (!any || at < next) {
 			next, any = at, true
 		}
 	}
 	return next, any
 }
 
-// assignNear assigns a slot to the first phase that has a task close enough.
+// assignNear assigns a slot to the first phase that has a task close enough, or else to the first
+// that may not leave it unused any longer.
 func (p *Policy) assignNear(s sojourn.Slot) (a sojourn.Assignment, ok bool) {
 	c := p.classes[s.Class]
 	passed := p.passed[:0]
+	var pressed, forced *phase // the first of those passed over that is; the same, if it gets the slot
+	pressedPrior := false
 	for {
 		ph, prior, any := c.next()
 		if !any {
 			break
 		}
 		if pick, near := p.index.Find(ph.job, ph.index, s, p.patience.reach(ph)); near {
-			a, ok = p.start(ph, pick, s.ID, prior), true
+			a, ok = p.start(ph, pick, s.ID, prior, true), true
 			break
+		}
+		if pressed == nil && !ph.wait.Allows(p.patience.unused(ph)) {
+			pressed, pressedPrior = ph, prior
 		}
 		passed = append(passed, ph)
 		c.training.queue.Remove(ph.handle)
 		c.aging.SetReady(ph.item, false)
 	}
+	if !ok && pressed != nil {
+		pick, _ := p.index.Find(pressed.job, pressed.index, s, sojourn.Remote)
+		a, ok, forced = p.start(pressed, pick, s.ID, pressedPrior, false), true, pressed
+	}
 	if !ok {
 		if ph, late := c.overdue(len(passed) > 0); late {
 			pick, _ := p.index.Find(ph.job, ph.index, s, sojourn.Remote)
-			a, ok = p.start(ph, pick, s.ID, false), true
+			a, ok = p.start(ph, pick, s.ID, false, true), true
 		}
 	}
 	for _, ph := range passed {
 		c.file(ph, p.ledger.Now())
-		if ok && ph.startable() { // it may be held back since then
+		if ok && ph.startable() && ph != forced { // it may be held back since then
 			ph.wait.Start(p.ledger.Now())
 		}
 	}
@@ -119,12 +131,15 @@ func (p *Policy) seekNear(c *class) (sojourn.SlotID, bool) {
 	if !free {
 		return 0, false
 	}
-	wait := false
+	wait, pressed := false, false
 	for ph := range c.inOrder() {
 		if id, ok := p.index.FreeSlot(ph.job, ph.index, p.patience.reach(ph)); ok {
 			return id, true
 		}
-		wait = true
+		wait, pressed = true, pressed || !ph.wait.Allows(p.patience.unused(ph))
+	}
+	if pressed {
+		return least, true
 	}
 	if _, ok := c.overdue(wait); ok {
 		return least, true

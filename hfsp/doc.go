@@ -182,7 +182,8 @@
 //     was lost by killing is not charged, or the victim would pay for it.
 //   - Delay scheduling counts time. The paper counts the offers that a phase has declined. Their
 //     number in a second depends on the driver and on the load. Here a declined offer may change
-//     nothing.
+//     nothing. And waits leave at most a sixteenth of the slot time unused that tasks have held near
+//     their inputs: see package kit/locality.
 //   - T is 10 for the clusters of the paper, and grows with the cluster. It never takes
 //     more than half of the slots: a small cluster would do nothing but train.
 //   - When training ends, v keeps its age. With v = S_f, which the paper says literally, a phase

@@ -160,9 +160,7 @@ func (w *patience) explain(ph *phase) (text string, waits bool) {
 		return "", false
 	}
 	counts, now := w.waits(ph) || ph.wait.Runs(), w.ledger.Now()
-	wait := ph.wait
-	wait.Start(now)
-	switch at, ok := wait.Next(w.delay, now); {
+	switch at, ok := ph.wait.Next(w.delay, max(w.unused(ph), 1), now); {
 	case !ok:
 	case counts:
 		text += fmt.Sprintf(", until %v", at)

@@ -59,6 +59,8 @@ type options struct {
 	earlyDelay   time.Duration
 	kept         reserve.Options
 	newEstimator func() Estimator
+
+	outer func(sojourn.Class) int // unless nil, the free slots of the cluster of which the policy has a part
 }
 
 // Supports implements [sojourn.Supporter] for the policy: all features, whatever the options.
@@ -109,6 +111,14 @@ func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
 	return true
 }
 
+// PartOf says that p has a part of the slots of a cluster, as the policy of a pool has, in which free
+// counts the free slots. Those are what a phase leaves unused that waits for locality. Package fair calls
+// PartOf before the first event, for the policies of its pools.
+func (p *Policy) PartOf(free func(sojourn.Class) int) {
+	p.outer = free
+	p.reset()
+}
+
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
 	*p = Policy{options: p.options, timers: heap.New(timer.less, timer.prefix), estimator: p.newEstimator()}
@@ -118,7 +128,10 @@ func (p *Policy) reset() {
 	if p.kept.On() {
 		p.reserve = reserve.New(&p.ledger, p.kept)
 	}
-	p.patience = patience{p.delay, p.delay != locality.Delay{}, &p.ledger, p.index}
+	p.patience = patience{p.delay, p.delay != locality.Delay{}, &p.ledger, p.index, p.outer}
+	if p.outer == nil {
+		p.patience.free = p.ledger.FreeSlots
+	}
 }
 
 // Observe implements [sojourn.Policy].
@@ -199,6 +212,9 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 		took := service(ev, c)
 		j.Data.add(i, took)
 		if ph != nil {
+			if p.patience.any && p.index.Near(j, ev.Task, c.Slot) {
+				ph.wait.Used(ev.At.Sub(c.Start))
+			}
 			ph.served = ph.served.Add(wide.From64(uint64(took)))
 			if ph.stage == stageTraining {
 				ph.samples.finished(ev.Task.Index, took)
@@ -294,14 +310,16 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		return sojourn.Assignment{}, false
 	}
 	pick, _ := p.index.Find(ph.job, ph.index, s, sojourn.Remote)
-	return p.start(ph, pick, id, prior), true
+	return p.start(ph, pick, id, prior, true), true
 }
 
-// start assigns a task of a phase.
-func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior bool) sojourn.Assignment {
+// start assigns a task of a phase. chosen says that the phase has chosen the place.
+func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior, chosen bool) sojourn.Assignment {
 	a := p.index.Take(ph.job, ph.index, pick, id)
 	if p.patience.any {
-		ph.wait.Launched(a, p.ledger.Now())
+		if chosen {
+			ph.wait.Launched(a, p.ledger.Now())
+		}
 		ph.wait.Stop(p.ledger.Now())
 	}
 	if prior {

@@ -78,7 +78,8 @@ type Options struct {
 	// NodeDelay is D1: when it is the turn of a phase, it lets others go first for so
 	// long while it waits for a slot on the node of an input. RackDelay is D2, the wait
 	// for a slot on the rack after that [Zaharia et al., Delay scheduling, EuroSys 2010].
-	// Zero means no wait.
+	// What such waits leave unused is at most a sixteenth of the slot time that the phase's tasks have
+	// held near their inputs: see package kit/locality. Zero means no wait.
 	NodeDelay, RackDelay time.Duration
 
 	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for

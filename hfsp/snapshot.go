@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp", Version: 6, Options: []snapshot.Option{
+	return snapshot.Header{Policy: "hfsp", Version: 7, Options: []snapshot.Option{
 		snapshot.Opt("training-tasks", p.tasks), snapshot.Opt("late", p.late),
 		snapshot.Opt("early-slots", limit(p.earlySlots)), snapshot.Opt("early-delay", p.earlyDelay),
 	}}

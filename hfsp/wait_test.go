@@ -26,13 +26,14 @@ func (s stage) node(at float64, id sojourn.SlotID, node sojourn.NodeID, rack soj
 // Reference: HFSP, section III-C, "Data locality"; Zaharia et al. 2010, algorithm 3.
 func TestDelayScheduling(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{NodeDelay: 5 * time.Second, RackDelay: 10 * time.Second, Late: hfsp.LateFirst})}
-	s.node(0, 0, 2, 1) // on the rack of node 1
-	s.node(0, 1, 3, 2)
 	s.observe(0, sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 1, Rack: 1}})
 	s.observe(0, sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: 1, Rack: 1}})
 	s.node(0, 2, 1, 1)
-	local := sojourn.Phase{Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}, {1}})}
+	local := sojourn.Phase{Tasks: 4, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}, {1}, {1}})}
 	s.arrive(0, 1, local)
+	s.finish(1000, s.assign(2, 1)) // so the phase may leave 62.5 s of a slot unused
+	s.node(1000, 0, 2, 1)          // on the rack of node 1
+	s.node(1000, 1, 3, 2)
 	if slot, ok := s.p.Seek(0); !ok || slot != 2 {
 		t.Fatalf("Seek = %d, %v, want 2, the slot on the node", slot, ok)
 	}
@@ -44,22 +45,22 @@ func TestDelayScheduling(t *testing.T) {
 			t.Fatalf("Assign(%d) = %+v, want none", slot, a)
 		}
 	}
-	if at, ok := s.p.NextWake(); !ok || at != 5*second {
-		t.Fatalf("NextWake = %v, %v, want 5s", at, ok)
+	if at, ok := s.p.NextWake(); !ok || at != 1005*second {
+		t.Fatalf("NextWake = %v, %v, want 1005s", at, ok)
 	}
-	s.observe(5, sojourn.Event{Kind: sojourn.Tick})
+	s.observe(1005, sojourn.Event{Kind: sojourn.Tick})
 	if a, ok := s.p.Assign(1); ok {
 		t.Fatalf("Assign(1) = %+v, want none off the rack", a)
 	}
 	if a := s.assign(0, 1); a.Locality != sojourn.RackLocal {
 		t.Errorf("assignment %+v, want one on the rack", a)
 	}
-	if at, ok := s.p.NextWake(); !ok || at != 15*second {
-		t.Fatalf("NextWake = %v, %v, want 15s: a launch on the rack begins the second wait", at, ok)
+	if at, ok := s.p.NextWake(); !ok || at != 1015*second {
+		t.Fatalf("NextWake = %v, %v, want 1015s: a launch on the rack begins the second wait", at, ok)
 	}
-	s.arrive(6, 2, tasks(1, 0))
+	s.arrive(1006, 2, tasks(1, 0))
 	s.assign(1, 2) // passed over: the time counts although no slot is free
-	s.observe(16, sojourn.Event{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 2}, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
+	s.observe(1016, sojourn.Event{Kind: sojourn.TaskFinished, Task: sojourn.TaskID{Job: 2}, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
 	if a := s.assign(1, 1); a.Locality != sojourn.Remote {
 		t.Errorf("assignment %+v, want a remote one", a)
 	}

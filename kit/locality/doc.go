@@ -63,21 +63,51 @@
 // close to the slot, the job is passed over. It waits at most W1 for a node, and then at most W2 for a rack.
 // The policy keeps one Wait for each job and class:
 //
-//	// whenever that may have changed
-//	if free slot of the class, and a startable task of the job {
-//		w.Start(now)
-//	} else {
-//		w.Stop(now)
+//	// Observe, before the event is applied: the job has let n free slots go by
+//	n := min(free slots of the class, startable tasks of the job)
+//	w.Unused(n, p.ledger.Now(), ev.At) // if n > 0
+//
+//	// Observe, TaskFinished
+//	if p.index.Near(j, ev.Task, c.Slot) {
+//		w.Used(ev.At.Sub(c.Start))
 //	}
 //
-//	// Assign
+//	// Assign, for one job after the other
 //	pick, ok := p.index.Find(j, phase, s, w.Limit(delay, now))
-//	...
-//	w.Launched(a, now)
+//	if ok {
+//		a := p.index.Take(j, phase, pick, id)
+//		w.Launched(a, now)
+//	}
+//	// If all decline: the first job for which !w.Allows(n) starts its closest task. Otherwise, each job
+//	// that was passed over starts its stop-watch: w.Start(now).
 //
 // [Wait.Next] is for NextWake, and [Index.FreeSlot] is for Seek. The paper adds up the time between two
 // heartbeats if the job was passed over at the first one. A Wait counts the time itself, so the result does
 // not depend on how often the policy is asked.
+//
+// The paper bounds the wait from one launch to the next. If all inputs of a job are on one node of ten,
+// and that node launches a task each second, a wait of three seconds never ends, and nine nodes are idle.
+// So here a job has an allowance, too. It is a sixteenth (1/[Share]) of the slot time of its finished
+// tasks that ran near: on the node or on the rack of an input. Slots that it lets go by spend it. A job whose
+// allowance does not last takes a slot that all others decline. A slot that another job takes costs nothing.
+//
+// Theorem. Let A be the slot time that the near tasks of a job have held by an instant at which they
+// had finished. At each instant, let the job leave min(f, p) slots unused if it lets f free slots go by and
+// has p startable tasks, and let U be the integral of that. Then U <= A/16, at any time. So in a class
+// with such jobs, the slot time in which a slot is free and a job could use it, but for its waits, is
+// at most a sixteenth of the slot time used. Hypotheses: the driver ticks at NextWake, and
+// then offers each free slot until all are declined; the policy gives a slot that all decline to a job that is
+// not allowed to wait. If a tick is late by d, U may exceed A/16 by the f d of that tick, and the job pays
+// that back before it waits again.
+//
+// Proof. The allowance is A/16 - U, but for what the division of each task's time by 16 rounds down. It
+// falls only while the job lets n = min(f, p) slots go by, at the rate of n, and n is constant between two events. At the
+// start of each such interval the allowance was at least n, or the job would have taken a slot. Next names
+// the last instant at which it is not negative. The sum over jobs is at least what is unused, since a free
+// slot that any of them could use is counted for that one.
+//
+// Tests: TestUnusedIsAShare for one job; TestWaitsLeaveASixteenthUnused, in internal/constructors/pooled,
+// for policies.
 //
 // # Cost
 //

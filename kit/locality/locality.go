@@ -206,6 +206,18 @@ func (x *Index[J]) Local(j *ledger.Job[J], phase int, node sojourn.NodeID) int {
 	return int(p.sites[i].open)
 }
 
+// Near reports whether a slot is on the node or on the rack of an input of a task.
+func (x *Index[J]) Near(j *ledger.Job[J], t sojourn.TaskID, s sojourn.Slot) bool {
+	inputs := j.Spec().Phases[t.Phase].Inputs
+	if inputs.Len() == 0 {
+		return false
+	}
+	rack := cmp.Or(s.Rack, x.ledger.Rack(s.Node))
+	return slices.ContainsFunc(inputs.Of(int(t.Index)), func(n sojourn.NodeID) bool {
+		return n == s.Node || rack != 0 && x.ledger.Rack(n) == rack
+	})
+}
+
 // HasInputs reports whether any task of a phase prefers one place to another.
 func (x *Index[J]) HasInputs(j *ledger.Job[J], phase int) bool { return x.phase(j, phase) != nil }
 

@@ -471,7 +471,8 @@ func TestWaitAgainstCounting(t *testing.T) {
 			case 3:
 				w.Launched(sojourn.Assignment{Locality: sojourn.Remote}, now)
 			}
-			next, timed := w.Next(d, now)
+			next, timed := w.Next(d, 1, now)
+			timed = timed && runs
 			before := paperLevel(d, level, waited)
 			for range rapid.IntRange(0, 8).Draw(t, "pass") {
 				now++
@@ -487,7 +488,7 @@ func TestWaitAgainstCounting(t *testing.T) {
 						t.Fatalf("Next(%v) = %d, %v, but the limit changed at %d", d, next, timed, now)
 					}
 					before = after
-					next, timed = w.Next(d, now)
+					next, timed = w.Next(d, 1, now)
 				}
 				if timed && next <= now {
 					t.Fatalf("Next(%v) = %d at %d, but the limit has not changed", d, next, now)
@@ -495,6 +496,72 @@ func TestWaitAgainstCounting(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A job that takes any slot as soon as it is not allowed to wait any longer leaves at most a
+// sixteenth of the slot time of its near tasks unused, if it is asked at each instant that Next
+// names. The account of the test looks at every instant.
+// Reference: package comment, "Delay scheduling".
+func TestUnusedIsAShare(t *testing.T) {
+	waits := 0
+	rapid.Check(t, func(t *rapid.T) {
+		d := locality.Delay{
+			Node: time.Duration(rapid.SampledFrom([]int{0, 1, 5, 1000}).Draw(t, "node")),
+			Rack: time.Duration(rapid.SampledFrom([]int{0, 1, 5, 1000}).Draw(t, "rack")),
+		}
+		var w locality.Wait
+		now, used, earned, unused := sojourn.Time(0), 0, 0, 0
+		level, waited, runs := 0, 0, false // as in the paper
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				took := rapid.IntRange(0, 400).Draw(t, "took")
+				used += took
+				earned += took / 16
+				w.Used(time.Duration(took))
+			case 1:
+				level, waited = rapid.IntRange(0, 2).Draw(t, "level"), 0
+				w.Launched(sojourn.Assignment{Source: 1, Locality: sojourn.NodeLocal + sojourn.Locality(level)}, now)
+			case 2:
+				if runs = !runs; runs {
+					w.Start(now)
+				} else {
+					w.Stop(now)
+				}
+			}
+			n := rapid.IntRange(1, 20).Draw(t, "free")
+			from := now
+			for range rapid.IntRange(0, 30).Draw(t, "pass") {
+				may := unused+n <= earned
+				if w.Allows(n) != may {
+					t.Fatalf("Allows(%d) = %v after %d of %d were left unused, want %v", n, !may, unused, earned, may)
+				}
+				limit := paperLevel(d, level, waited)
+				next, timed := w.Next(d, n, now)
+				if !may || limit == 2 {
+					break // it takes a slot
+				}
+				w.Unused(n, now, now+1)
+				now, waited, unused, waits = now+1, waited+1, unused+n, waits+1
+				changes := unused+n > earned || paperLevel(d, level, waited) != limit
+				if changes != (timed && next == now) {
+					t.Fatalf("Next(%v, %d) = %d, %v at %d, want a change at the next instant: %v", d, n, next, timed, now-1, changes)
+				}
+			}
+			if 16*unused > used {
+				t.Fatalf("from %d to %d: %d left unused, of %d used", from, now, unused, used)
+			}
+			if rapid.Bool().Draw(t, "idle") { // no slot is free
+				dt := rapid.IntRange(0, 30).Draw(t, "dt")
+				if now += sojourn.Time(dt); runs {
+					waited += dt
+				}
+			}
+		}
+	})
+	if waits == 0 {
+		t.Error("no job ever left a slot unused")
+	}
 }
 
 // paperLevel returns the level at which a job may launch a task, by the

@@ -3,6 +3,7 @@ package locality
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -24,12 +25,21 @@ func (d Delay) Check() error {
 	return nil
 }
 
+// Share is the part of the slot time of a job's near tasks that its waits may leave unused, as
+// 1/Share: a sixteenth. See "Delay scheduling" in the comment of the package.
+const Share = 16
+
+// most bounds the allowance of a Wait in both directions, so that nothing overflows. An allowance of
+// that much is 146 years of one slot.
+const most = 1 << 62
+
 // A Wait is how long a job has been passed over for the sake of locality, on the
-// slots of one class. The zero Wait is that of a job that has not waited.
+// slots of one class, and how much slot time it may still leave unused for it. The zero Wait is
+// that of a job that has not waited, and that may leave nothing unused.
 //
-// It is a stop-watch. The policy lets it run while there is a free slot of the
-// class and the job has a startable task with inputs. Once another job was given
-// a slot in its place, it also runs until the job launches a task or has none
+// It is a stop-watch. Time counts while there is a free slot of the class and the job has a
+// startable task with inputs: the policy reports it to [Wait.Unused]. Once another job was given
+// a slot in its place, the policy lets the stop-watch run until the job launches a task or has none
 // left to start. Only these intervals count. It does not matter how often the
 // policy was asked within them, and about which slots.
 type Wait struct {
@@ -37,6 +47,10 @@ type Wait struct {
 	runs   bool
 	since  sojourn.Time  // when it was started, if it runs
 	waited time.Duration // before that
+
+	// allowance is the slot time that the job may still leave unused, in nanoseconds. It is below 0
+	// if a driver was late. Invariant: from -most to most.
+	allowance int64
 }
 
 // Start starts the stop-watch. It does nothing if it runs.
@@ -57,11 +71,34 @@ func (w *Wait) Stop(now sojourn.Time) {
 // Runs reports whether time counts now.
 func (w *Wait) Runs() bool { return w.runs }
 
+// Used records that a task of the job has finished that was near: on the node or on the rack of
+// an input. It has held a slot for d. The job may leave 1/Share of that unused.
+func (w *Wait) Used(d time.Duration) {
+	w.allowance = min(w.allowance+int64(max(d, 0))/Share, most)
+}
+
+// Unused records that the job lets n free slots go by from now until an instant. That counts as
+// waiting, too.
+func (w *Wait) Unused(n int, now, until sojourn.Time) {
+	if !w.runs {
+		w.waited += until.Sub(now)
+	}
+	hi, lo := bits.Mul64(uint64(n), uint64(until-now))
+	if hi > 0 || lo > most {
+		lo = most
+	}
+	w.allowance = max(w.allowance-int64(lo), -most)
+}
+
+// Allows reports whether the job may let n free slots go by for any longer.
+func (w *Wait) Allows(n int) bool { return w.allowance >= int64(n) }
+
 // Launched records that a task of the job was assigned now. The wait begins
 // again, at the distance of that task: a job that has just launched a remote task
 // may launch the next one remotely at once, until it launches a closer one. Tasks
 // without inputs, or with lost inputs, have no effect, since no wait brings them
-// closer.
+// closer. Do not call it for a task that was launched because the job is not allowed to wait any longer:
+// that is no choice of place.
 func (w *Wait) Launched(a sojourn.Assignment, now sojourn.Time) {
 	if a.Source == 0 {
 		return
@@ -90,22 +127,27 @@ func (w *Wait) Waited(now sojourn.Time) time.Duration {
 	return w.waited
 }
 
-// Next returns when Limit changes next if nothing happens. It reports false if
-// time alone does not change it.
-func (w *Wait) Next(d Delay, now sojourn.Time) (sojourn.Time, bool) {
-	if !w.runs {
-		return 0, false
+// Next returns when Limit changes next, or Allows becomes false, for a job that lets n free slots
+// go by from now on. It reports false if time alone changes neither.
+func (w *Wait) Next(d Delay, n int, now sojourn.Time) (next sojourn.Time, any bool) {
+	later := func(dt time.Duration) {
+		if dt <= math.MaxInt64-time.Duration(now) && (!any || now.Add(dt) < next) {
+			next, any = now.Add(dt), true
+		}
 	}
 	waited := w.Waited(now)
-	toRack, toRemote := w.steps(d)
-	next := toRemote
-	if waited < toRack {
-		next = toRack
-	}
-	if waited >= toRemote || next-waited > math.MaxInt64-time.Duration(now) {
+	switch toRack, toRemote := w.steps(d); {
+	case waited < toRack:
+		later(toRack - waited)
+	case waited < toRemote:
+		later(toRemote - waited)
+	default:
 		return 0, false
 	}
-	return now.Add(next - waited), true
+	if w.Allows(n) {
+		later(time.Duration(w.allowance / int64(n)))
+	}
+	return next, any
 }
 
 // Save writes the wait.
@@ -116,6 +158,7 @@ func (w *Wait) Save(to *snapshot.Writer) {
 	if w.runs {
 		to.Time(w.since)
 	}
+	to.Int(w.allowance)
 }
 
 // Restore reads what Save has written by now.
@@ -127,6 +170,8 @@ func (w *Wait) Restore(r *snapshot.Reader, now sojourn.Time) {
 		w.since = r.Time()
 		began = w.since
 	}
+	w.allowance = r.Int()
+	r.Check(w.allowance >= -most && w.allowance <= most, "a wait may leave too much unused")
 	r.Check(began <= now && w.waited >= 0 && w.waited <= began.Sub(0), "a wait is negative, or longer than there was time")
 }
 

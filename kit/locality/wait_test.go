@@ -10,7 +10,7 @@ import (
 )
 
 // A job waits 5 s for its nodes and then 10 s for its racks. Each step has an
-// event, then the limit, then when the limit next changes. Reference: Zaharia et
+// event, then the limit, then when the limit next changes if time counts from then on. Reference: Zaharia et
 // al., Delay scheduling, EuroSys 2010, appendix, algorithm 3.
 func TestWait(t *testing.T) {
 	const node, rack, remote = sojourn.NodeLocal, sojourn.RackLocal, sojourn.Remote
@@ -29,10 +29,10 @@ func TestWait(t *testing.T) {
 			{0, "start", node, 5}, {4, "", node, 5}, {5, "", rack, 15}, {14, "", rack, 15}, {15, "", remote, 0}, {99, "", remote, 0},
 		}},
 		{"time without a free slot does not count", []step{
-			{0, "", node, 0}, {50, "start", node, 55}, {53, "stop", node, 0}, {99, "", node, 0}, {100, "start", node, 102}, {102, "", rack, 112},
+			{0, "", node, 5}, {50, "start", node, 55}, {53, "stop", node, 55}, {99, "", node, 101}, {100, "start", node, 102}, {102, "", rack, 112},
 		}},
 		{"an interval of no length counts nothing", []step{
-			{0, "start", node, 5}, {0, "stop", node, 0}, {7, "start", node, 12}, {7, "stop", node, 0}, {9, "start", node, 14},
+			{0, "start", node, 5}, {0, "stop", node, 5}, {7, "start", node, 12}, {7, "stop", node, 12}, {9, "start", node, 14},
 		}},
 		{"starting twice changes nothing", []step{
 			{0, "start", node, 5}, {3, "start", node, 5}, {5, "", rack, 15},
@@ -69,7 +69,7 @@ func TestWait(t *testing.T) {
 			case "lost":
 				w.Launched(sojourn.Assignment{Locality: remote}, now)
 			}
-			next, ok := w.Next(d, now)
+			next, ok := w.Next(d, 1, now)
 			want := sojourn.Time(s.next) * sojourn.Time(time.Second)
 			if limit := w.Limit(d, now); limit != s.limit || next != want || ok != (s.next > 0) {
 				t.Errorf("%s: step %d: limit %v until %v, %v, want %v until %v", tc.name, i+1, limit, next, ok, s.limit, want)
@@ -92,7 +92,7 @@ func TestWaitAtTheEnds(t *testing.T) {
 	}
 	w.Stop(now)
 	w.Start(now.Add(1))
-	if at, ok := w.Next(endless, now.Add(1)); ok {
+	if at, ok := w.Next(endless, 1, now.Add(1)); ok {
 		t.Errorf("an endless delay ends at %v", at)
 	}
 	w.Launched(sojourn.Assignment{Source: 1}, now)
@@ -103,5 +103,31 @@ func TestWaitAtTheEnds(t *testing.T) {
 	}
 	if err := endless.Check(); err != nil {
 		t.Errorf("Check of %+v = %v, want nil", endless, err)
+	}
+}
+
+// The greatest times neither make an allowance endless nor let it become one by overflow: it ends
+// at 2^62 slot nanoseconds, and below at as much. A delay bounds the wait all the same.
+func TestAllowanceAtTheEnds(t *testing.T) {
+	var w locality.Wait
+	for range 100 {
+		w.Used(math.MaxInt64)
+	}
+	endless := locality.Delay{Node: math.MaxInt64}
+	if at, ok := w.Next(endless, sojourn.MaxSlots, 0); !ok || at != 1<<(62-24) {
+		t.Errorf("the greatest allowance lasts until %d, %v on all slots, want 2^38", at, ok)
+	}
+	for range 3 {
+		w.Unused(sojourn.MaxSlots, 0, math.MaxInt64)
+	}
+	w.Used(math.MaxInt64) // 2^59 - 1
+	if w.Allows(1) {
+		t.Error("after the longest waits on all slots one task is enough for another wait")
+	}
+	for range 8 {
+		w.Used(math.MaxInt64)
+	}
+	if !w.Allows(1) {
+		t.Error("a debt of 2^62 is not paid off by nine times as much as 2^59 - 1")
 	}
 }
