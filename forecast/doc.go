@@ -11,14 +11,37 @@
 //
 // # How it is told
 //
-// Foresee runs the new policy on what is there now, many times, and no job arrives. What a task will take is drawn from
-// what tasks took before, each with the same probability: its estimate times how much longer or shorter than its estimate
-// a task was that had one; without an estimate, as long as a task of its phase, else of the same phase of a job of
-// the same name, else as any task. A task that has run longer than all of these takes as long again as it has run. An
-// interval has the 5 %, 50 % and 95 % quantiles of the draws.
+// Foresee runs the new policy on what is there now, many times, and no job arrives. Each time it draws what the tasks will
+// take. An interval has the 5 %, 50 % and 95 % quantiles of these draws. The new policy continues from all that the one in charge has
+// learned, if both can be saved and are alike ([sojourn.Snapshotter]); otherwise it is told the facts alone. Attempts fail as often
+// as they did, at any moment of their run, and are repeated. Reading input and moving output take no time, and held tasks are not
+// released. So a forecast is no promise: [sojourn.Admitter] is one.
 //
-// The new policy is told the facts, and nothing of what the one in charge has learned. Reading input and moving output
-// take no time, attempts do not fail, and held tasks are not released. So a forecast is no promise: [sojourn.Admitter] is one.
+// # What a task takes
+//
+// For a phase whose tasks are all told, the model is of the logarithm y of the ratio of the time to the estimate, and otherwise of the
+// logarithm of the time:
+//
+//	y = b + a + v + e
+//
+//	b   what is usual for phases of its kind at that time. A kind is a place in the jobs of one name, and a class of slot. From
+//	    job to job b may move by a random step. Kinds of one class are alike, and so are classes.
+//	a   a deviation of the job, in all its phases
+//	v   a deviation of the phase of the job
+//	e   a deviation of the task, which is drawn from those that tasks of the kind had, and while they are few, also from those of
+//	    other kinds and from a normal distribution
+//
+// The sizes of all deviations are unknown. So each draw is of everything that is unknown, from its distribution given what tasks took and
+// how long others have run: a Gibbs sampler of a hierarchical model, with a bootstrap of e [GCSDVR13, chapters 5, 11 and 15; Efr79]. So
+// few tasks make wide intervals. If all estimates were exact, they are believed. If all tasks of a kind took the same, another
+// time is drawn with a probability of 1 over the number of tasks.
+//
+// # How good it is
+//
+// The 90 % interval holds 86 to 94 % of the finishes, in the mean over 200 random worlds of each of twelve kinds: sizes
+// told or not, names or none, light and heavy load, times of tasks that differ by factors of exp(0.3) and exp(1), under fifo, fair
+// and the default policy (TestCalibrationOfAll). The worlds are such that tasks take what the model says. [docs/forecast.md] has
+// the numbers, those of other worlds, and what is known to be worse.
 //
 // # In which order
 //
@@ -37,8 +60,15 @@
 //
 // # Cost
 //
-// An event costs what it costs package account. The memory is that of an account, and that of at most 20,000 times of
-// tasks and 100 for each of 1,000 phases of named jobs, besides those of live jobs. A forecast locks the policy while it copies the facts,
-// and then simulates without the lock: each draw takes as many decisions as there are tasks left. A Watch may be
-// used by a driver in one goroutine while others ask.
+// An event costs what it costs package account. The memory is that of an account, and of each of 1,000 kinds of phases what 16
+// tasks of each of 32 jobs took; of a phase of a live job, what 1,000 tasks took. A forecast locks the policy while it copies the facts,
+// and then simulates without the lock: each draw takes as many decisions as there are tasks left, and a pass over at most about
+// 1,000 phases of former jobs. A Watch may be used by a driver in one goroutine while others ask.
+//
+// # References
+//
+//	[GCSDVR13] Gelman, Carlin, Stern, Dunson, Vehtari, Rubin: Bayesian Data Analysis, 3rd edition. CRC Press 2013.
+//	[Efr79]    Efron: Bootstrap methods: another look at the jackknife. Annals of Statistics 7(1), 1979.
+//
+// [docs/forecast.md]: https://github.com/sojourn-sched/sojourn/blob/main/docs/forecast.md
 package forecast

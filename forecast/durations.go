@@ -1,49 +1,28 @@
 package forecast
 
 import (
-	"cmp"
-	"math/rand/v2"
-	"slices"
-	"sort"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/detmath"
 )
 
-// Of the times of tasks, so many are kept: the latest of all, of each phase of jobs of one name, and of the names.
+// What is kept of the tasks that have finished.
 const (
-	keptTimes  = 10_000
-	keptNamed  = 100
-	keptPhases = 1_000
+	keptKinds  = 1_000 // kinds of phases
+	keptGroups = 32    // of each kind, besides those of live jobs: the latest
+	keptTasks  = 16    // of each group: the latest
+	keptLive   = 1_000 // of each group of a live job: the latest
 )
 
-// durations are what tasks took: see the package comment.
+// durations are what tasks took.
 type durations struct {
-	ratios latest[float64]                    // what a task took over its estimate
-	phases map[phaseOf]*latest[time.Duration] // of live jobs
-	widest int                                // the most phases of a job
-	named  map[phaseNamed]*latest[time.Duration]
-	names  []phaseNamed // of named, the oldest first
-	all    latest[time.Duration]
-}
-
-// A latest keeps the latest of the values that it is given.
-type latest[T cmp.Ordered] struct {
-	values []T
-	next   int // the place of the next one, once it is full
-}
-
-func (l *latest[T]) add(v T, most int) {
-	if len(l.values) < most {
-		l.values = append(l.values, v)
-		return
-	}
-	l.values[l.next] = v
-	l.next = (l.next + 1) % most
-}
-
-func (l *latest[T]) sorted() latest[T] {
-	return latest[T]{values: slices.Sorted(slices.Values(l.values))}
+	kinds    map[kindOf]*kind
+	live     map[phaseOf]*group // of jobs that are live
+	widest   int                // the most phases of a job
+	used     int                // how often a group was added to a kind
+	finished int                // attempts
+	failed   int                // attempts
 }
 
 type phaseOf struct {
@@ -51,53 +30,140 @@ type phaseOf struct {
 	phase int
 }
 
-type phaseNamed struct {
+// kindOf says which phases are alike: those with one place in jobs of one name. All jobs without a name are alike.
+type kindOf struct {
 	name  string
 	phase int
+	class sojourn.Class
+}
+
+// A kind has the groups of one kind.
+type kind struct {
+	of     kindOf
+	groups []*group // the oldest first
+	used   int
+}
+
+// A group has the tasks of one phase of one job.
+type group struct {
+	job   sojourn.JobID
+	order int // of the first finish
+	stats [numScales]moments
+	tasks [numScales][]float64
+	next  [numScales]int // the place of the next task, once tasks is full
+}
+
+// Scales on which the times of tasks are compared, as logarithms.
+const (
+	times     = iota // in nanoseconds
+	ratios           // to the estimate, of tasks that have one
+	numScales = iota
+)
+
+// moments are the number, the mean and the sum of squared deviations of values, by Welford's method: the sum is exactly 0 if
+// all values are equal.
+type moments struct {
+	n           float64
+	mean, about float64
+}
+
+func (m *moments) add(v float64) {
+	m.n++
+	d := v - m.mean
+	m.mean += d / m.n
+	m.about += float64(d * (v - m.mean))
 }
 
 func newDurations() durations {
-	return durations{phases: map[phaseOf]*latest[time.Duration]{}, named: map[phaseNamed]*latest[time.Duration]{}}
+	return durations{kinds: map[kindOf]*kind{}, live: map[phaseOf]*group{}}
+}
+
+func kindOfPhase(j *sojourn.Job, phase int) kindOf {
+	return kindOf{j.Name, phase, j.Phases[phase].Class}
 }
 
 // add notes that a task took a time.
 func (d *durations) add(j *sojourn.Job, phase, task int, took time.Duration) {
-	if estimate := j.Phases[phase].EstimateOf(task); estimate > 0 {
-		d.ratios.add(float64(took)/float64(estimate), keptTimes)
-	}
-	d.all.add(took, keptTimes)
+	d.finished++
 	d.widest = max(d.widest, len(j.Phases))
-	of := phaseOf{j.ID, phase}
-	if d.phases[of] == nil {
-		d.phases[of] = &latest[time.Duration]{}
+	g := d.live[phaseOf{j.ID, phase}]
+	if g == nil {
+		g = &group{job: j.ID}
+		d.live[phaseOf{j.ID, phase}] = g
+		d.kind(kindOfPhase(j, phase)).add(g)
+		g.order = d.used
 	}
-	d.phases[of].add(took, keptTimes)
-	if j.Name == "" {
-		return
-	}
-	named := phaseNamed{j.Name, phase}
-	if d.named[named] == nil {
-		if len(d.names) == keptPhases {
-			delete(d.named, d.names[0])
-			d.names = d.names[1:]
+	log := detmath.Log(float64(max(took, 1)))
+	g.add(times, log)
+	if estimate := j.Phases[phase].EstimateOf(task); estimate > 0 {
+		if took != estimate {
+			log -= detmath.Log(float64(estimate))
+		} else {
+			log = 0
 		}
-		d.named[named] = &latest[time.Duration]{}
-		d.names = append(d.names, named)
+		g.add(ratios, log)
 	}
-	d.named[named].add(took, keptNamed)
 }
 
-// forget drops what is known of the phases of a job that has ended.
+// kind returns a kind, which is now the one that was used last.
+func (d *durations) kind(of kindOf) *kind {
+	k := d.kinds[of]
+	if k == nil {
+		if len(d.kinds) == keptKinds {
+			oldest := k
+			for _, k := range d.kinds { //sojourn:unordered the least is unique
+				if oldest == nil || k.used < oldest.used {
+					oldest = k
+				}
+			}
+			delete(d.kinds, oldest.of)
+		}
+		k = &kind{of: of}
+		d.kinds[of] = k
+	}
+	d.used++
+	k.used = d.used
+	return k
+}
+
+func (k *kind) add(g *group) {
+	if len(k.groups) == keptGroups {
+		copy(k.groups, k.groups[1:])
+		k.groups = k.groups[:keptGroups-1]
+	}
+	k.groups = append(k.groups, g)
+}
+
+func (g *group) add(scale int, log float64) {
+	g.stats[scale].add(log)
+	if len(g.tasks[scale]) < keptLive {
+		g.tasks[scale] = append(g.tasks[scale], log)
+		return
+	}
+	g.tasks[scale][g.next[scale]] = log
+	g.next[scale] = (g.next[scale] + 1) % keptLive
+}
+
+// forget drops what is known of the phases of a job that has ended, but for a few tasks of each.
 func (d *durations) forget(id sojourn.JobID) {
 	for phase := range d.widest {
-		delete(d.phases, phaseOf{id, phase})
+		g := d.live[phaseOf{id, phase}]
+		if g == nil {
+			continue
+		}
+		for scale, list := range g.tasks {
+			if first := len(list) - keptTasks; first > 0 {
+				g.tasks[scale] = append([]float64(nil), list[first:]...)
+			}
+		}
+		delete(d.live, phaseOf{id, phase})
 	}
 }
 
 // unknown returns the number of phases of a job of which nothing is known.
 func (d *durations) unknown(j *sojourn.Job) (n int) {
 	for p := range j.Phases {
-		for task := 0; len(d.all.values) == 0 && task < j.Phases[p].Tasks; task++ {
+		for task := 0; d.finished == 0 && task < j.Phases[p].Tasks; task++ {
 			if j.Phases[p].EstimateOf(task) == 0 {
 				n++
 				break
@@ -105,58 +171,4 @@ func (d *durations) unknown(j *sojourn.Job) (n int) {
 		}
 	}
 	return n
-}
-
-// draw returns what a task takes in all that has run for elapsed. The durations are sorted.
-func (d *durations) draw(random *rand.Rand, j *sojourn.Job, phase, task int, elapsed time.Duration) time.Duration {
-	if estimate := j.Phases[phase].EstimateOf(task); estimate > 0 {
-		took := estimate
-		if ratios := d.ratios.values; len(ratios) > 0 {
-			from := sort.Search(len(ratios), func(i int) bool { return scaled(estimate, ratios[i]) > elapsed })
-			if from == len(ratios) {
-				return again(elapsed, took)
-			}
-			took = scaled(estimate, ratios[from+random.IntN(len(ratios)-from)])
-		}
-		return again(elapsed, took)
-	}
-	list := d.all.values
-	if l := d.named[phaseNamed{j.Name, phase}]; l != nil {
-		list = l.values
-	}
-	if l := d.phases[phaseOf{j.ID, phase}]; l != nil {
-		list = l.values
-	}
-	from := sort.Search(len(list), func(i int) bool { return list[i] > elapsed })
-	if from == len(list) {
-		return again(elapsed, 0)
-	}
-	return list[from+random.IntN(len(list)-from)]
-}
-
-// again returns took, or if that has passed, twice what has passed.
-func again(elapsed, took time.Duration) time.Duration {
-	if took > elapsed {
-		return took
-	}
-	return 2 * elapsed
-}
-
-func scaled(estimate time.Duration, ratio float64) time.Duration {
-	return time.Duration(float64(estimate) * ratio)
-}
-
-// sorted returns a copy of which times can be drawn.
-func (d *durations) sorted() *durations {
-	out := newDurations()
-	out.ratios, out.all = d.ratios.sorted(), d.all.sorted()
-	for of, l := range d.phases { //sojourn:unordered the copy is a map, too
-		list := l.sorted()
-		out.phases[of] = &list
-	}
-	for named, l := range d.named { //sojourn:unordered the copy is a map, too
-		list := l.sorted()
-		out.named[named] = &list
-	}
-	return &out
 }

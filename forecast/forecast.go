@@ -51,6 +51,10 @@ func (w *Watch) Observe(ev sojourn.Event) error {
 		if job != nil {
 			w.known.add(job, int(ev.Task.Phase), int(ev.Task.Index), took)
 		}
+	case sojourn.TaskFailed:
+		if ev.Cause == sojourn.CauseTask {
+			w.known.failed++
+		}
 	}
 	id := ev.Task.Job
 	if ev.Job != nil {
@@ -185,7 +189,7 @@ func (w *Watch) Foresee(ctx context.Context, q Question) (*Forecast, error) {
 	if left := w.left(); q.MaxTasks > 0 && left > q.MaxTasks {
 		return nil, &TooManyError{left, q.MaxTasks}
 	}
-	s, unknown := w.stand()
+	s, unknown := w.stand(q.Seed)
 	f := &Forecast{At: s.now, Draws: cmp.Or(q.Draws, defaultDraws)}
 	for i := range s.jobs {
 		if j := &s.jobs[i]; !j.Cancelled {
@@ -198,6 +202,10 @@ func (w *Watch) Foresee(ctx context.Context, q Question) (*Forecast, error) {
 	}
 	to := ends{}
 	for draw := range f.Draws {
+		for _, m := range s.models {
+			m.next()
+		}
+		s.failure = s.models[times].share(s.failed, s.finished)
 		if err := s.ahead(ctx, q, draw, to); err != nil {
 			return nil, err
 		}
@@ -232,17 +240,21 @@ type standing struct {
 	specs    map[sojourn.JobID]*sojourn.Job
 	slots    []sojourn.Slot
 	started  map[sojourn.JobID]bool
-	known    *durations
+	models   [numScales]*model
+	failed   int           // attempts
+	finished int           // attempts
+	failure  float64       // the probability that an attempt fails, in this draw
+	saved    []byte        // the policy in charge, if it can be saved
 	last     sojourn.JobID // the greatest ID of a live job
 }
 
 // stand copies what is true, and counts the phases of which nothing is known.
-func (w *Watch) stand() (s *standing, unknown int) {
+func (w *Watch) stand(seed uint64) (s *standing, unknown int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s = &standing{now: w.account.Now(), facts: slices.Collect(w.account.Facts()), attempts: slices.Collect(w.account.Attempts()),
 		jobs: slices.Collect(w.account.Jobs()), slots: slices.Collect(w.account.Slots()), specs: map[sojourn.JobID]*sojourn.Job{},
-		started: map[sojourn.JobID]bool{}, known: w.known.sorted(),
+		started: map[sojourn.JobID]bool{}, failed: w.known.failed, finished: w.known.finished,
 	}
 	for i := range s.jobs {
 		j := &s.jobs[i]
@@ -250,7 +262,19 @@ func (w *Watch) stand() (s *standing, unknown int) {
 		s.last = max(s.last, j.Spec.ID)
 		s.started[j.Spec.ID] = w.started[j.Spec.ID] || j.Running > 0
 		if !j.Cancelled {
-			unknown += s.known.unknown(j.Spec)
+			unknown += w.known.unknown(j.Spec)
+		}
+	}
+	if in := w.account.Unwrap(); in != nil {
+		if from, ok := sojourn.As[sojourn.Snapshotter](in); ok {
+			if saved, err := from.AppendBinary(nil); err == nil {
+				s.saved = saved
+			}
+		}
+	}
+	if unknown == 0 {
+		for scale := range s.models {
+			s.models[scale] = newModel(scale, &w.known, s, rand.New(rand.NewPCG(seed, uint64(scale))))
 		}
 	}
 	return s, unknown
@@ -263,13 +287,22 @@ func (s *standing) ahead(ctx context.Context, q Question, draw int, to ends) err
 	if err != nil {
 		return err
 	}
-	run, err := s.future(p, q, func(t sojourn.TaskID, attempt uint32, elapsed time.Duration) time.Duration {
+	run, err := s.future(p, q, func(t sojourn.TaskID, attempt uint32, elapsed time.Duration) (time.Duration, bool) {
 		job, ok := s.specs[t.Job]
 		if !ok {
-			return q.Each
+			return q.Each, false
 		}
 		random := rand.New(rand.NewPCG(q.Seed+uint64(draw)<<32, uint64(t.Job)<<32^uint64(t.Phase)<<24^uint64(t.Index)<<8^uint64(attempt)))
-		return s.known.draw(random, job, int(t.Phase), int(t.Index), elapsed)
+		of := phaseOf{t.Job, int(t.Phase)}
+		m := s.models[times]
+		if m.live[of] == nil {
+			m = s.models[ratios]
+		}
+		took := m.draw(random, of, job.Phases[of.phase].EstimateOf(int(t.Index)), elapsed)
+		if s.failure > 0 && random.Float64() < s.failure {
+			return elapsed + max(1, time.Duration(float64(random.Float64()*float64(took-elapsed)))), true
+		}
+		return took, false
 	})
 	if err != nil {
 		return err

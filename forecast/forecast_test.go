@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// watch returns a Watch over one slot with a job of two tasks of 5 s, of which the first has ended, and a job of one task.
+// watch returns a Watch over one slot with a job of two tasks of 5 s, as they are told, of which the first has ended, and a job of one.
 func watch(t testing.TB) *forecast.Watch {
 	p, err := another()
 	if err != nil {
@@ -51,7 +51,7 @@ func watch(t testing.TB) *forecast.Watch {
 	}
 	observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 7}})
 	for id, tasks := range []int{2, 1} {
-		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(id + 1), Phases: []sojourn.Phase{{Tasks: tasks}}}})
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(id + 1), Phases: []sojourn.Phase{{Tasks: tasks, Estimate: 5 * time.Second}}}})
 	}
 	a, _ := w.Assign(7)
 	observe(sojourn.Event{Kind: sojourn.TaskFinished, At: sojourn.Time(5 * time.Second), Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 7}})
@@ -143,7 +143,7 @@ func TestAskWhileJobsRun(t *testing.T) {
 	asking.Wait()
 }
 
-// A page says when each job will finish.
+// A page says when each job will finish. No task has finished, so that what is told may be wrong: the intervals are wide.
 func ExampleWatch_Foresee() {
 	policy, err := another()
 	if err != nil {
@@ -164,9 +164,9 @@ func ExampleWatch_Foresee() {
 		log.Fatal(err)
 	}
 	for _, j := range f.Jobs {
-		fmt.Println("job", j.ID, "finishes at", j.Finish.Median)
+		fmt.Println("job", j.ID, "finishes between", j.Finish.Low.Sub(0).Round(time.Second), "and", j.Finish.High.Sub(0).Round(time.Second))
 	}
 	// Output:
-	// job 1 finishes at 1m0s
-	// job 2 finishes at 1m5s
+	// job 1 finishes between 15s and 11m9s
+	// job 2 finishes between 23s and 11m12s
 }

@@ -12,11 +12,14 @@ import (
 	"github.com/sojourn-sched/sojourn/driver"
 )
 
+// takes says how long an attempt takes in all that has run for elapsed, and whether it fails then.
+type takes func(t sojourn.TaskID, attempt uint32, elapsed time.Duration) (took time.Duration, fails bool)
+
 // A future is a cluster that runs on from an instant, with a clock of its own.
 type future struct {
 	*driver.Driver
 	now     sojourn.Time
-	takes   func(t sojourn.TaskID, attempt uint32, elapsed time.Duration) time.Duration
+	takes   takes
 	running endings
 	pushed  int
 	idle    int // rounds in a row in which nothing ran
@@ -30,6 +33,7 @@ type ending struct {
 	number  int // of the start, which breaks ties
 	attempt sojourn.Assignment
 	took    time.Duration
+	fails   bool
 }
 
 // endings are a heap, the earliest first.
@@ -48,8 +52,9 @@ func (e *endings) Pop() any {
 }
 
 // future tells a new policy what is true, and what is different.
-func (s *standing) future(p sojourn.Policy, q Question, takes func(sojourn.TaskID, uint32, time.Duration) time.Duration) (*future, error) {
+func (s *standing) future(p sojourn.Policy, q Question, takes takes) (*future, error) {
 	f := &future{now: s.now, takes: takes, left: map[sojourn.JobID]int{}, seen: map[sojourn.JobID]bool{}}
+	p, told := s.learned(p)
 	d, err := driver.New(p, driver.Options{Now: func() sojourn.Time { return f.now }, Preempt: -1})
 	if err != nil {
 		return nil, err
@@ -60,9 +65,9 @@ func (s *standing) future(p sojourn.Policy, q Question, takes func(sojourn.TaskI
 			return nil, err
 		}
 	}
+	told()
 	for _, a := range s.attempts {
-		took := takes(a.Task, a.Number, a.Service)
-		f.push(sojourn.Assignment{Task: a.Task, Attempt: a.Number, Slot: a.Slot.ID}, f.now.Add(took-a.Service), took)
+		f.start(sojourn.Assignment{Task: a.Task, Attempt: a.Number, Slot: a.Slot.ID}, a.Service)
 	}
 	for _, j := range s.jobs {
 		f.left[j.Spec.ID] = j.Left
@@ -76,6 +81,31 @@ func (s *standing) future(p sojourn.Policy, q Question, takes func(sojourn.TaskI
 		return f, d.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: j})
 	}
 	return f, nil
+}
+
+// A learned policy was restored from the one in charge. While it knows what it is told, it hears nothing.
+type learned struct {
+	sojourn.Policy
+	knows bool
+}
+
+func (l *learned) Observe(ev sojourn.Event) error {
+	if l.knows {
+		return nil
+	}
+	return l.Policy.Observe(ev)
+}
+
+func (l *learned) Unwrap() sojourn.Policy { return l.Policy }
+
+// learned returns a policy like p that knows all that the one in charge does, if both can be saved and are alike; else p. told ends
+// the report of the facts.
+func (s *standing) learned(p sojourn.Policy) (_ sojourn.Policy, told func()) {
+	if in, ok := sojourn.As[sojourn.Snapshotter](p); s.saved == nil || !ok || in.UnmarshalBinary(s.saved) != nil {
+		return p, func() {}
+	}
+	l := &learned{p, true}
+	return l, func() { l.knows = false }
 }
 
 // class returns the class of the first phase of the job that came last, 0 if there is none.
@@ -118,9 +148,11 @@ func (s *standing) resize(d *driver.Driver, by int) error {
 	return nil
 }
 
-func (f *future) push(a sojourn.Assignment, at sojourn.Time, took time.Duration) {
+// start runs an attempt that has run for elapsed.
+func (f *future) start(a sojourn.Assignment, elapsed time.Duration) {
 	f.pushed++
-	heap.Push(&f.running, ending{at: at, number: f.pushed, attempt: a, took: took})
+	took, fails := f.takes(a.Task, a.Attempt, elapsed)
+	heap.Push(&f.running, ending{at: f.now.Add(took - elapsed), number: f.pushed, attempt: a, took: took, fails: fails})
 }
 
 // maxIdle is how often a policy may ask to be woken while nothing runs: then it waits for what does not come.
@@ -141,8 +173,7 @@ func (f *future) all(ctx context.Context, to ends) error {
 				f.seen[a.Task.Job] = true
 				to.add(a.Task.Job, f.now, 0)
 			}
-			took := f.takes(a.Task, a.Attempt, 0)
-			f.push(a, f.now.Add(took), took)
+			f.start(a, 0)
 		}
 		if len(r.Kills) > 0 {
 			if err := f.kill(r.Kills); err != nil {
@@ -175,9 +206,15 @@ func (f *future) end(to ends) error {
 	for len(f.running) > 0 && f.running[0].at <= f.now {
 		e := heap.Pop(&f.running).(ending)
 		ev := driver.Finished(e.attempt)
+		if e.fails {
+			ev = driver.Failed(e.attempt, sojourn.CauseTask)
+		}
 		ev.Service = e.took
 		if err := f.Observe(ev); err != nil {
 			return err
+		}
+		if e.fails {
+			continue
 		}
 		id := e.attempt.Task.Job
 		if f.left[id]--; f.left[id] == 0 {
@@ -222,6 +259,6 @@ func (e ends) interval(id sojourn.JobID, draws, which int) *Interval {
 		return nil
 	}
 	list := slices.Sorted(slices.Values(e[id][which]))
-	at := func(percent int) sojourn.Time { return list[max(0, (percent*len(list)+99)/100-1)] }
-	return &Interval{at(5), at(50), at(95)}
+	low := max(1, (len(list)+1)/20)
+	return &Interval{list[low-1], list[(len(list)-1)/2], list[len(list)-low]}
 }

@@ -37,7 +37,7 @@ const source = `<!DOCTYPE html>
 <thead><tr><th class="number">Job<th>Name<th>Pool<th class="number">Age (s)<th class="number">Deadline (s)<th class="number">Done<th class="number">Running<th class="number">Failed<th class="number">Held{{if .Forecast}}<th class="number">Starts in (s)<th class="number">Finishes in (s){{end}}{{with .WhatIf}}<th class="number">What if (s){{end}}<th>Why it waits</tr></thead>
 <tbody>{{range .Jobs}}<tr id="job{{.ID}}"{{if .Late}} class="late"{{end}}><td class="number">{{.ID}}<td class="name">{{.Name}}<td>{{.Pool}}<td class="number">{{seconds .Age}}<td class="number">{{with .Deadline}}{{seconds .}}{{end}}{{if .Late}} late{{end}} {{.Void}}<td class="number">{{.Done}} of {{.Tasks}}<td class="number">{{.Running}}<td class="number">{{.Failed}}<td class="number">{{.Held}}{{if $.Forecast}}<td class="number">{{with .Start}}{{in $.Now .}}{{end}}<td class="number">{{with .Finish}}{{in $.Now .}}{{end}}{{end}}{{if $.WhatIf}}<td class="number">{{with .Otherwise}}{{in $.Now .}}{{end}}{{end}}<td class="why">{{if .Error}}{{.Error}}{{else}}<details><summary>{{or .Why "details"}}</summary>{{range .Explain}}{{.Key}} = {{.Value}}<br>{{end}}</details>{{end}}</tr>
 {{end}}</tbody></table></div>
-{{if .Forecast}}<p>Starts and finishes are forecasts, if no other job comes: nine of ten are within the interval if tasks take what they took before.</p>
+{{if .Forecast}}<p>Starts and finishes are forecasts, if no other job comes: about nine of ten finishes are within the interval if tasks vary as they did before.</p>
 <form>
 <fieldset><legend>What if, from now on</legend>
 <label>more slots <input name="slots" type="number" min="-10000" max="10000" value="{{with .WhatIf}}{{.Slots}}{{else}}0{{end}}"></label>

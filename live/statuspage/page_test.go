@@ -3,6 +3,7 @@ package statuspage_test
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -126,39 +127,49 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// With a forecast, the page says when jobs will start and finish. At 6 s one task has taken 5 s, so that each takes 5 s:
-// job 1 ends at 10 s, job 2 runs from then to 20 s, and job 3 to 30 s. Before a task has ended, the page says that nothing
-// is known.
+// With a forecast, the page says when jobs will start and finish. After 200 tasks of 5 s, each is expected to take 5 s. The clock
+// is at 1,006 s: the first job ends at 1,010 s, the second runs from then to 1,020 s, and the third to 1,030 s. Before a task has ended, the
+// page says that nothing is known.
 func TestForecast(t *testing.T) {
-	foreseen(t, func(t *testing.T, ask func(path string) string) {
+	foreseen(t, 0, func(t *testing.T, ask func(path string) string) {
 		time.Sleep(3 * time.Second)
 		if html := ask("/"); !strings.Contains(html, "There is no forecast: nothing is known of what the tasks of 3 phases take") || strings.Contains(html, "Finishes in") {
 			t.Errorf("at 3 s the page is\n%s", html)
 		}
-		time.Sleep(3 * time.Second)
+	})
+	foreseen(t, 200, func(t *testing.T, ask func(path string) string) {
+		time.Sleep(6 * time.Second)
 		var pg statuspage.Page
 		if err := json.Unmarshal([]byte(ask("/status.json")), &pg); err != nil {
 			t.Fatal(err)
 		}
 		at := func(s float64) *statuspage.Interval { return &statuspage.Interval{Low: s, Median: s, High: s} }
-		want := [][2]*statuspage.Interval{{nil, at(10)}, {at(10), at(20)}, {at(20), at(30)}}
+		want := [][2]*statuspage.Interval{{nil, at(1010)}, {at(1010), at(1020)}, {at(1020), at(1030)}}
 		for i, j := range pg.Jobs {
-			if got := [2]*statuspage.Interval{j.Start, j.Finish}; !reflect.DeepEqual(got, want[i]) {
+			if got := [2]*statuspage.Interval{rounded(j.Start), rounded(j.Finish)}; !reflect.DeepEqual(got, want[i]) {
 				t.Errorf("job %d starts and finishes at %+v and %+v, want %+v and %+v", j.ID, j.Start, j.Finish, want[i][0], want[i][1])
 			}
 		}
 		if len(pg.Jobs) != 3 || !pg.Forecast {
 			t.Errorf("%d jobs, forecast %t", len(pg.Jobs), pg.Forecast)
 		}
-		if html := ask("/"); !strings.Contains(html, `<td class="number">4.0<td class="number">14.0<td class="why">`) || !strings.Contains(html, `<td class="number"><td class="number">4.0<td class="why">`) {
-			t.Errorf("at 6 s the page is\n%s", html)
+		if html := ask("/"); !strings.Contains(html, `<td class="number">4.0<td class="number">14.0 to 14.4<td class="why">`) || !strings.Contains(html, `<td class="number"><td class="number">4.0<td class="why">`) {
+			t.Errorf("at 1,006 s the page is\n%s", html)
 		}
 	})
 }
 
+// rounded returns an interval in whole seconds: the next task may be the first that takes another time.
+func rounded(i *statuspage.Interval) *statuspage.Interval {
+	if i == nil {
+		return nil
+	}
+	return &statuspage.Interval{Low: math.Round(i.Low), Median: math.Round(i.Median), High: math.Round(i.High)}
+}
+
 // foreseen calls f with a page of a pool of one slot under fifo, and fair as another policy. The pool has three jobs of two
-// tasks of 5 s.
-func foreseen(t *testing.T, f func(t *testing.T, ask func(path string) string)) {
+// tasks of 5 s. So many tasks of that name and that length have run before.
+func foreseen(t *testing.T, before int, f func(t *testing.T, ask func(path string) string)) {
 	synctest.Test(t, func(t *testing.T) {
 		another := func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }
 		policy, err := another()
@@ -170,10 +181,20 @@ func foreseen(t *testing.T, f func(t *testing.T, ask func(path string) string)) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 3 {
-			if _, err := p.Submit(t.Context(), live.Job{Phases: []live.Phase{{Tasks: 2, Run: func(context.Context, live.Task) error { time.Sleep(5 * time.Second); return nil }}}}); err != nil {
+		submit := func(tasks int) *live.Handle {
+			h, err := p.Submit(t.Context(), live.Job{Name: "five", Phases: []live.Phase{{Tasks: tasks, Run: func(context.Context, live.Task) error { time.Sleep(5 * time.Second); return nil }}}})
+			if err != nil {
 				t.Fatal(err)
 			}
+			return h
+		}
+		if before > 0 {
+			if err := submit(before).Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			submit(2)
 		}
 		handler := statuspage.Handler(p, statuspage.WithForecast(w, another),
 			statuspage.WithPolicy("fair", func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }))
@@ -188,19 +209,19 @@ func foreseen(t *testing.T, f func(t *testing.T, ask func(path string) string)) 
 	})
 }
 
-// At 6 s, jobs 1 to 3 finish at 10, 20 and 30 s. With a second slot, job 2 runs from 6 s on. Under fair, jobs 2 and 3 take
+// At 1,006 s, the jobs finish at 1,010, 1,020 and 1,030 s. With a second slot, the second runs from 1,006 s on. Under fair, the second and the third take
 // turns. A job that comes now changes nothing under fifo, and takes every third turn under fair.
 func TestWhatIf(t *testing.T) {
-	foreseen(t, func(t *testing.T, ask func(path string) string) {
+	foreseen(t, 200, func(t *testing.T, ask func(path string) string) {
 		time.Sleep(6 * time.Second)
 		for _, c := range []struct {
 			query, says string
 			finish      []float64
 		}{
-			{"slots=1", "Live jobs finish 5.0 s earlier on average with 1 slot more.", []float64{10, 15, 20}},
-			{"policy=fair", "Live jobs finish 1.7 s later on average under fair.", []float64{10, 25, 30}},
-			{"tasks=2&each=5s", "Live jobs finish as soon on average with one more job of 2 tasks of 5s.", []float64{10, 20, 30}},
-			{"tasks=1&each=5s&policy=fair", "Live jobs finish 5.0 s later on average under fair, with one more job of 1 task of 5s.", []float64{10, 30, 35}},
+			{"slots=1", "Live jobs finish 5.0 s earlier on average with 1 slot more.", []float64{1010, 1015, 1020}},
+			{"policy=fair", "Live jobs finish 1.7 s later on average under fair.", []float64{1010, 1025, 1030}},
+			{"tasks=2&each=5s", "Live jobs finish as soon on average with one more job of 2 tasks of 5s.", []float64{1010, 1020, 1030}},
+			{"tasks=1&each=5s&policy=fair", "Live jobs finish 5.0 s later on average under fair, with one more job of 1 task of 5s.", []float64{1010, 1030, 1035}},
 			{"slots=-1", "There is no forecast with 1 slot fewer: the cluster has 1 slot of that class, and one must stay", nil},
 			{"slots=0&tasks=0&each=60s&policy=", "", nil},
 		} {

@@ -18,28 +18,31 @@ import (
 
 type forecastFlags struct {
 	policy, other, job string
-	at                 time.Duration
+	at                 instant
 	slots, draws       int
 	seed               uint64
 	json               bool
 }
 
 func newForecast(policies catalog.Catalog) *cobra.Command {
-	f := forecastFlags{at: -1, draws: 100}
+	f := forecastFlags{draws: 100}
 	cmd := &cobra.Command{
 		Use:   "forecast DIR",
 		Short: "Say when each live job will start and finish, and what a change would do",
 		Long: `forecast says when each job that has not finished will start and finish, as an
 interval, if no other job arrives. It goes on from the end of a history, or from --at, with
 the jobs, attempts and slots of that instant. What a task will take is drawn from what
-the tasks of the history took: its estimate times how wrong an estimate was, or else as
-long as a task of its phase, of the same phase of a job of the same name, or of any job.
+tasks of the history took: of its phase and its job, of the same phase of jobs of the same
+name, and of others where these are few. Estimates are taken to be as wrong as they were
+before. In tests with random worlds, 86 to 94 % of the finishes lie within the intervals:
+see docs/forecast.md.
 
 With --with, --slots or --job it runs all again with that change, and says whom it helps.
 
 DIR is the folder of 'sojourn run -o', a history, or the folder of a journal. Without -p,
-the policy is the one that the history names. It is told what is true then, and nothing
-of what it had learned before. Reading input and moving output take no time here.`,
+the policy is the one that the history names. If it decides as is recorded, it goes on with
+all that it has learned; otherwise it is told what is true then. Reading input and moving
+output take no time here.`,
 		Example: `  sojourn run --sample -p fifo -o out
   sojourn forecast out --at 3000s
   sojourn forecast out --at 3000s --with default
@@ -50,14 +53,13 @@ of what it had learned before. Reading input and moving output take no time here
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.policy, "policy", "p", "", "`POLICY` that decides, if not the one that the history names")
-	flags.DurationVar(&f.at, "at", f.at, "`TIME` of the history from which to look ahead, such as 90s or 2h; without it, its end")
+	flags.Var(&f.at, "at", "`TIME` of the history from which to look ahead, as it is printed, such as 90 (seconds), 90s, 2h or 23d; without it, its end")
 	flags.StringVar(&f.other, "with", "", "what if `POLICY` decided from then on?")
 	flags.IntVar(&f.slots, "slots", 0, "what if there were `N` more slots, or with a minus fewer?")
 	flags.StringVar(&f.job, "job", "", "what if one more job came, of so many tasks of so many seconds: `TASKSxSECONDS`?")
 	flags.IntVar(&f.draws, "draws", f.draws, "draw the times of tasks `N` times")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed `N` of the draws")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
-	plainDefault(flags.Lookup("at"))
 	return cmd
 }
 
@@ -65,14 +67,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, policies catalog.Catalog, name s
 	if f.draws < 1 || f.draws > 1_000_000 {
 		return usage.Errorf("--draws %d: want 1 to 1,000,000", f.draws)
 	}
-	q := whatif.Question{Draws: f.draws, Seed: f.seed}
-	if cmd.Flags().Changed("at") {
-		if f.at < 0 {
-			return usage.Errorf("--at %v is before the history", f.at)
-		}
-		at := sojourn.Time(f.at)
-		q.At = &at
-	}
+	q := whatif.Question{At: f.at.pointer(), Draws: f.draws, Seed: f.seed}
 	src, err := openRun(cmd, name)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
@@ -13,7 +12,7 @@ import (
 func newReplay(policies catalog.Catalog) *cobra.Command {
 	var (
 		how    trial.Replaying
-		until  time.Duration
+		until  instant
 		asJSON bool
 	)
 	cmd := &cobra.Command{
@@ -42,9 +41,7 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
 			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("until") {
-				how.Until = &until
-			}
+			how.Until = until.pointer()
 			result, err := trial.Replay(policies, src, how)
 			if err != nil {
 				return err
@@ -63,7 +60,7 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&how.Policy, "policy", "p", "", "`POLICY` to ask, if not the one that the history names")
 	cmd.Flags().StringVar(&how.Other, "diff", "", "`OTHER` policy to ask, explained beside that of -p")
-	cmd.Flags().DurationVar(&until, "until", 0, "replay only the calls up to this `TIME` of the history, such as 90s")
+	cmd.Flags().Var(&until, "until", "replay only the calls up to this `TIME` of the history, as it is printed, such as 90 (seconds), 90s or 23d")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of text")
 	return cmd
 }

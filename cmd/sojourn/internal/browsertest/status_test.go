@@ -2,11 +2,9 @@ package browsertest
 
 import (
 	"context"
-	"errors"
-	"math"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -60,14 +58,19 @@ func TestStatusPage(t *testing.T) {
 		if n := value[int](b, `document.querySelectorAll('img, script').length`); n != 0 {
 			t.Errorf("names made %d elements", n)
 		}
-		// Three jobs of three tasks of 90 s on two slots: the first one ends 180 s after its start, the last one 270 s later.
+		// Three jobs of three tasks of 90 s on two slots: if that is true, the first one ends 180 s after its start, and the last one 270 s
+		// later. Nothing has shown yet how true it is.
 		head, ends := b.text("#jobs thead"), b.column("jobs", 10)
 		if !strings.Contains(head, "Finishes in (s)") || len(ends) != 3 {
 			t.Fatalf("below %q jobs finish in %q", head, ends)
 		}
-		first, err1 := strconv.ParseFloat(ends[0], 64)
-		last, err2 := strconv.ParseFloat(ends[2], 64)
-		if err := errors.Join(err1, err2); err != nil || first <= 0 || first > 180 || math.Round(last-first) != 270 {
+		var low, high [3]float64
+		for i, text := range ends {
+			if _, err := fmt.Sscanf(text, "%f to %f", &low[i], &high[i]); err != nil {
+				t.Errorf("job %d finishes in %q: %v", i+1, text, err)
+			}
+		}
+		if low[0] <= 0 || low[0] > 180 || high[0] < 180 || low[2] > 450 || high[2] < 450 || low[0] > low[2] {
 			t.Errorf("jobs finish in %q", ends)
 		}
 		opened := func() bool { return value[bool](b, `document.querySelector('#job2 details').open`) }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
@@ -78,9 +77,9 @@ func (r *Replayed) Write(w io.Writer) error {
 
 // Replaying says how to replay a history.
 type Replaying struct {
-	Policy string         // to ask; "" for the one that the history names
-	Other  string         // if not "", it is asked, and explained beside Policy
-	Until  *time.Duration // the time of the last calls; nil for all
+	Policy string        // to ask; "" for the one that the history names
+	Other  string        // if not "", it is asked, and explained beside Policy
+	Until  *sojourn.Time // the time of the last calls; nil for all
 }
 
 // errUntil ends a replay.
@@ -105,7 +104,7 @@ func Replay(policies catalog.Catalog, src *Source, how Replaying) (*Replayed, er
 	read := 0
 	err = history.Replay(p, func(yield func(history.Entry, error) bool) {
 		for e, err := range src.entries() {
-			if err == nil && how.Until != nil && timeOf(&e) > sojourn.Time(*how.Until) {
+			if err == nil && how.Until != nil && timeOf(&e) > *how.Until {
 				err = errUntil
 			}
 			read++

@@ -111,9 +111,21 @@ func interval(i *forecast.Interval) *Interval {
 	return &Interval{format.Seconds(i.Low), format.Seconds(i.Median), format.Seconds(i.High)}
 }
 
-// stand follows a history up to an instant.
+// stand follows a history up to an instant: with the policy of the case, if that decides as is recorded, and then the forecast rests on
+// all that it has learned; otherwise by the facts alone.
 func stand(c Case, at *sojourn.Time) (*forecast.Watch, error) {
-	w := forecast.New(nil)
+	if p, err := c.Policy(); err == nil {
+		if w, err := follow(c, at, p); err == nil {
+			return w, nil
+		}
+	}
+	return follow(c, at, nil)
+}
+
+var errOther = errors.New("the policy decides otherwise than is recorded")
+
+func follow(c Case, at *sojourn.Time, p sojourn.Policy) (*forecast.Watch, error) {
+	w := forecast.New(p)
 	for e, err := range c.Entries() {
 		if err != nil {
 			return nil, err
@@ -125,6 +137,10 @@ func stand(c Case, at *sojourn.Time) (*forecast.Watch, error) {
 			}
 			if err := w.Observe(e.Event); err != nil {
 				return nil, err
+			}
+		case e.Kind == history.Assign && p != nil:
+			if a, ok := w.Assign(e.Slot); ok != e.OK || ok && a != e.Assignment {
+				return nil, errOther
 			}
 		case e.Kind == history.Assign && e.OK:
 			if err := w.Take(e.Assignment); err != nil {

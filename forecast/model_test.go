@@ -1,0 +1,128 @@
+package forecast
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// What is kept is bounded: the latest kinds, the latest jobs of each, and few tasks of jobs that have ended.
+func TestMemoryIsBounded(t *testing.T) {
+	d := newDurations()
+	job := func(id int, name string) *sojourn.Job {
+		return &sojourn.Job{ID: sojourn.JobID(id), Name: name, Phases: []sojourn.Phase{{Tasks: 1, Estimate: time.Second}}}
+	}
+	for i := range 5_000 {
+		for _, name := range []string{fmt.Sprint(i), "often"} {
+			j := job(2*i+len(name)%2, name)
+			for range 20 {
+				d.add(j, 0, 0, time.Duration(i+1))
+			}
+			d.forget(j.ID)
+		}
+	}
+	if len(d.live) != 0 || len(d.kinds) != keptKinds {
+		t.Errorf("%d live groups and %d kinds are kept, want 0 and %d", len(d.live), len(d.kinds), keptKinds)
+	}
+	often := d.kinds[kindOf{name: "often"}]
+	if often == nil || len(often.groups) != keptGroups || cap(often.groups) > 2*keptGroups {
+		t.Fatalf("of a kind that is used again and again, %v is kept, want %d groups", often, keptGroups)
+	}
+	for _, g := range often.groups {
+		if n := len(g.tasks[times]); n != keptTasks || g.stats[times].n != 20 || g.stats[times].about != 0 {
+			t.Errorf("%d tasks of a job that has ended are kept, want %d; stats %v", n, keptTasks, g.stats[times])
+		}
+	}
+	live := job(1_000_000, "live")
+	for range 3 * keptLive {
+		d.add(live, 0, 0, time.Second)
+	}
+	if n := len(d.live[phaseOf{live.ID, 0}].tasks[ratios]); n != keptLive {
+		t.Errorf("%d tasks of a live job are kept, want %d", n, keptLive)
+	}
+}
+
+// A normal variate above a bound has the mean phi(u)/Q(u) [Abramowitz and Stegun 1964, 26.2], gamma variates have their mean and
+// variance, and a bootstrap has the values that it is made of, as often on average.
+func TestVariates(t *testing.T) {
+	const n = 20_000
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, c := range []struct{ above, mean float64 }{{math.Inf(-1), 0}, {-1, 0.28760}, {0, 0.79788}, {1, 1.52514}, {3, 3.28310}, {8, 8.12140}} {
+		sum := 0.0
+		for range n {
+			z := tail(r, c.above)
+			if z < c.above {
+				t.Fatalf("%v is drawn above %v", z, c.above)
+			}
+			sum += z
+		}
+		if got := sum / n; math.Abs(got-c.mean) > 4/math.Sqrt(n) {
+			t.Errorf("the mean above %v is %.4f, want %.4f", c.above, got, c.mean)
+		}
+	}
+	for _, shape := range []float64{1, 2.5, 40} {
+		sum, squares := 0.0, 0.0
+		for range n {
+			x := gamma(r, shape)
+			sum, squares = sum+x, squares+x*x
+		}
+		mean := sum / n
+		if variance := squares/n - mean*mean; math.Abs(mean-shape) > 4*math.Sqrt(shape/n) || math.Abs(variance/shape-1) > .12 {
+			t.Errorf("gamma of shape %v has mean %.3f and variance %.3f", shape, mean, variance)
+		}
+	}
+	s := shape{all: []float64{1, 2, 5}}
+	count := map[float64]int{}
+	for range n {
+		s.draw(r)
+		if !slices.IsSorted(s.drawn) {
+			t.Fatalf("drawn: %v", s.drawn)
+		}
+		for _, v := range s.drawn {
+			count[v]++
+		}
+	}
+	for _, v := range s.all {
+		if got := count[v]; math.Abs(float64(got)-n) > 4*math.Sqrt(n) {
+			t.Errorf("%v is drawn %d times, want about %d", v, got, n)
+		}
+	}
+}
+
+// A Watch keeps the service that a driver reports, and nothing of a job that has ended. Tasks of a job that was cancelled
+// are not left.
+func TestWatchForgets(t *testing.T) {
+	w := New(nil)
+	observe := func(ev sojourn.Event) {
+		t.Helper()
+		if err := w.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for slot := range sojourn.SlotID(2) {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: slot}})
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(slot + 1), Phases: []sojourn.Phase{{Tasks: 3}}}})
+		if err := w.Take(sojourn.Assignment{Task: sojourn.TaskID{Job: sojourn.JobID(slot + 1)}, Attempt: 1, Slot: slot}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 2}})
+	if n := w.left(); n != 3 {
+		t.Errorf("%d tasks are left, want 3 of job 1", n)
+	}
+	end := sojourn.Event{Kind: sojourn.TaskFinished, At: sojourn.Time(5 * time.Second), Service: 2 * time.Second, Task: sojourn.TaskID{Job: 1}, Attempt: 1, Slot: sojourn.Slot{ID: 0}}
+	observe(end)
+	if g := w.known.live[phaseOf{1, 0}]; g == nil || g.stats[times].n != 1 || math.Abs(g.stats[times].mean-math.Log(2e9)) > 1e-9 || len(w.known.live) != 1 {
+		t.Errorf("it keeps %v of %d phases, want 2 s", g, len(w.known.live))
+	}
+	observe(sojourn.Event{Kind: sojourn.JobCancelled, At: end.At, Job: &sojourn.Job{ID: 1}})
+	observe(sojourn.Event{Kind: sojourn.TaskFailed, At: end.At, Task: sojourn.TaskID{Job: 2}, Attempt: 1, Slot: sojourn.Slot{ID: 1}})
+	if p, s := len(w.known.live), len(w.started); p != 0 || s != 0 {
+		t.Errorf("it keeps %d phases and %d starts of jobs that have ended", p, s)
+	}
+}
