@@ -47,6 +47,15 @@ func BenchmarkSteady(b *testing.B) {
 	})
 }
 
+func BenchmarkLife(b *testing.B) {
+	b.Run("srpt", func(b *testing.B) {
+		steady.Life(b, must(baseline.NewSRPT, baseline.SRPTOptions{}), steady.Sizes...)
+	})
+	b.Run("fsp", func(b *testing.B) {
+		steady.Life(b, must(baseline.NewFSP, baseline.FSPOptions{}), steady.Sizes...)
+	})
+}
+
 func BenchmarkSnapshot(b *testing.B) {
 	b.Run("srpt", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewSRPT, baseline.SRPTOptions{}), 100_000) })
 	b.Run("fsp", func(b *testing.B) { steady.Snapshot(b, must(baseline.NewFSP, baseline.FSPOptions{}), 100_000) })

@@ -14,6 +14,8 @@ func BenchmarkSteady(b *testing.B) {
 	b.Run("hfsp", func(b *testing.B) { steady.Run(b, with(hfsp.Options{}), steady.Sizes...) })
 }
 
+func BenchmarkLife(b *testing.B) { steady.Life(b, with(hfsp.Options{}), steady.Sizes...) }
+
 func BenchmarkIdle(b *testing.B) { steady.Idle(b, with(hfsp.Options{})) }
 
 // BenchmarkQuestions is what a driver asks at every event. The options are those that make

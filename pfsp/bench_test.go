@@ -22,6 +22,8 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
+func BenchmarkLife(b *testing.B) { steady.Life(b, maker(pfsp.Options{}), steady.Sizes...) }
+
 func BenchmarkIdle(b *testing.B) { steady.Idle(b, maker(pfsp.Options{})) }
 
 // BenchmarkWave is Assign for the tasks of one job, a wave after the other, while

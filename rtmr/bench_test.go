@@ -29,6 +29,8 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
+func BenchmarkLife(b *testing.B) { steady.Life(b, newBench(b, Options{}), 1000, 10_000) }
+
 func BenchmarkFloor(b *testing.B) { steady.Floor(b, 1000, 10_000) }
 
 // A benchCluster is a policy with slots and waiting jobs, and a job to be admitted.

@@ -14,6 +14,7 @@ import (
 func BenchmarkFloor(b *testing.B)  { steady.Floor(b, steady.Sizes...) }
 func BenchmarkIdle(b *testing.B)   { steady.Idle(b, newPolicy) }
 func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
+func BenchmarkLife(b *testing.B)   { steady.Life(b, newPolicy, steady.Sizes...) }
 
 // BenchmarkAssign measures one TaskFinished and one Assign in a cluster in which many
 // jobs are co-scheduled, each with tasks on all nodes. local has a slot on every node.

@@ -18,6 +18,7 @@ func Example() {
 		return p
 	}
 	BenchmarkSteady := func(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
+	BenchmarkLife := func(b *testing.B) { steady.Life(b, newPolicy, steady.Sizes...) }
 	BenchmarkIdle := func(b *testing.B) { steady.Idle(b, newPolicy) }
-	_, _ = BenchmarkSteady, BenchmarkIdle
+	_, _, _ = BenchmarkSteady, BenchmarkLife, BenchmarkIdle
 }
