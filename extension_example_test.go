@@ -87,7 +87,7 @@ func ExampleRanking() {
 }
 
 // A driver sleeps until an event comes or the policy's timer goes off. Here a
-// job waits 20 ms for a slot on the node of its input, and then takes another.
+// job that has run one task waits for a slot on the node of its other input, and then takes another slot.
 func ExampleWaker() {
 	p, err := fair.New(fair.Options{Delay: 20 * time.Millisecond, RackDelay: new(time.Duration)})
 	if err != nil {
@@ -101,9 +101,9 @@ func ExampleWaker() {
 	events := make(chan sojourn.Event, 8)
 	events <- sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Node: 7}}
 	events <- sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{
-		{Tasks: 1, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{3}})}}}}
+		{Tasks: 2, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{7}, {3}})}}}}
 
-	for {
+	for ended := 0; ended < 2; {
 		var timer <-chan time.Time // nil: never
 		if at, ok := p.NextWake(); ok {
 			timer = time.After(time.Until(start.Add(time.Duration(at))))
@@ -113,7 +113,7 @@ func ExampleWaker() {
 			fmt.Println(ev.Kind)
 			observe(ev)
 			if ev.Kind == sojourn.TaskFinished {
-				return
+				ended++
 			}
 		case <-timer:
 			fmt.Println("waited long enough")
@@ -122,7 +122,8 @@ func ExampleWaker() {
 		for slot, ok := p.Seek(0); ok; slot, ok = p.Seek(0) {
 			if a, ok := p.Assign(slot); ok {
 				fmt.Printf("task %v starts on slot %d, with its input %v\n", a.Task, a.Slot, a.Locality)
-				go func() { // the work
+				go func() {
+					time.Sleep(100 * time.Millisecond) // the work
 					events <- sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}
 				}()
 			}
@@ -131,8 +132,10 @@ func ExampleWaker() {
 	// Output:
 	// SlotAdded
 	// JobArrived
+	// task 1/0/0 starts on slot 0, with its input node
+	// TaskFinished
 	// waited long enough
-	// task 1/0/0 starts on slot 0, with its input remote
+	// task 1/0/1 starts on slot 0, with its input remote
 	// TaskFinished
 }
 

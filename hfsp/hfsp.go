@@ -276,12 +276,14 @@ func (p *Policy) pass(at sojourn.Time) {
 	if p.patience.matters(p.classes) {
 		p.patience.count(p.phases, at)
 	}
+	reached := p.ledger.Now() // a timer of a restored policy may be for a moment before
 	for due := true; due; {
 		next, ok := p.timers.MinKey()
 		until := at
 		if due = ok && next.at <= at; due {
-			until = max(next.at, p.ledger.Now())
+			until = max(next.at, reached)
 		}
+		reached = until
 		for _, c := range p.classes {
 			c.aging.Advance(until, nil)
 		}

@@ -128,6 +128,7 @@ func (c *call) ends(a *sojourn.Assignment) bool {
 
 // A branch is a policy, and the model, that go on from a point in a history.
 type branch struct {
+	tr      *trial
 	s       *subject
 	m       *model
 	h       history
@@ -136,7 +137,7 @@ type branch struct {
 
 // branch returns a new policy after the calls of h.
 func (tr *trial) branch(h history) *branch {
-	b := &branch{s: tr.fresh(), m: newDraws(tr.o, tr.src).m, h: h[:len(h):len(h)]}
+	b := &branch{tr: tr, s: tr.fresh(), m: newDraws(tr.o, tr.src).m, h: h[:len(h):len(h)]}
 	tr.replay(lawDeterminism, b.s, h, false)
 	for i := range h {
 		b.m.follow(&h[i])
@@ -146,8 +147,8 @@ func (tr *trial) branch(h history) *branch {
 
 // observe reports an event that fits.
 func (b *branch) observe(ev sojourn.Event) {
-	c := call{ev: ev, err: sentinel(b.s.Observe(ev))}
-	b.h = append(b.h, c)
+	c := call{ev: ev}
+	b.make(&c, func() { c.err = sentinel(b.s.Observe(ev)) })
 	if c.err != nil {
 		b.refused++
 	}
@@ -157,10 +158,17 @@ func (b *branch) observe(ev sojourn.Event) {
 // assign offers a free slot.
 func (b *branch) assign(id sojourn.SlotID) call {
 	c := call{assign: true, slot: id}
-	c.a, c.ok = b.s.Assign(id)
-	b.h = append(b.h, c)
+	b.make(&c, func() { c.a, c.ok = b.s.Assign(id) })
 	b.m.follow(&c)
 	return c
+}
+
+// make makes a call, and adds it to the history.
+func (b *branch) make(c *call, f func()) {
+	if what := panicked(f); what != "" {
+		b.tr.fail(lawPanics, append(b.h, *c), "in the law of %s, %v panics: %s", nameOf(lawLost), c, what)
+	}
+	b.h = append(b.h, *c)
 }
 
 // pass lets time pass, and reports a Tick where the policy asks for it.

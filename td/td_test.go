@@ -34,9 +34,9 @@ func TestConformance(t *testing.T) {
 	histories.Share(t, 4)
 	changed := td.Options{L: 0.6, H: 1.3, MaxCoScheduled: 1, Demand: 2, DefaultTaskTime: time.Second}
 	sojourntest.Run(t, newPolicy, sojourntest.Options{
-		TellsSlotsApart: true, // by the job that ran there last
+		TellsSlotsApart: true,                        // by the job that ran there last
 		ChargesLostWork: true, ChargesFailures: true, // since a status only ever grows
-		Others:          others, Changed: []func() sojourn.Policy{func() sojourn.Policy { return newWith(changed) }},
+		Others: others, Changed: []func() sojourn.Policy{func() sojourn.Policy { return newWith(changed) }},
 	})
 }
 

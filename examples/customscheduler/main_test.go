@@ -42,9 +42,9 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-// A worker that has nothing to do stays, and serves what comes later. A job that
-// waits for a node gets the slot elsewhere when its wait is over, though nothing
-// happens then.
+// A worker that has nothing to do stays, and serves what comes later. A job that has run a task next to its
+// input and waits for another such slot gets one elsewhere when its wait is over, though nothing happens
+// then.
 func TestIdleWorkerAndTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := fair.New(fair.Options{Delay: 30 * time.Millisecond, RackDelay: new(time.Duration)})
@@ -60,9 +60,10 @@ func TestIdleWorkerAndTimer(t *testing.T) {
 		time.Sleep(time.Second)
 		start := time.Now()
 		var waited time.Duration
-		task := func(context.Context) error { waited = time.Since(start); return nil }
-		j := &job{tasks: []func(context.Context) error{task}, left: 1, log: io.Discard, start: start, ended: func() { close(jobEnded) }}
-		phase := sojourn.Phase{Tasks: 1, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{2}})}
+		local := func(context.Context) error { time.Sleep(time.Second); start = time.Now(); return nil }
+		remote := func(context.Context) error { waited = time.Since(start); return nil }
+		j := &job{tasks: []func(context.Context) error{local, remote}, left: 2, log: io.Discard, start: start, ended: func() { close(jobEnded) }}
+		phase := sojourn.Phase{Tasks: 2, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {2}})}
 		if err := q.submit(sojourn.Job{ID: 1, Phases: []sojourn.Phase{phase}}, j); err != nil {
 			t.Fatal(err)
 		}

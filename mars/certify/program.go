@@ -96,7 +96,9 @@ func (t instant) compare(u instant) int {
 	return cmp.Or(cmp.Compare(t.whole, u.whole), cmp.Compare(t.part, u.part))
 }
 
-func (t instant) seconds() float64 { return (float64(t.whole) + float64(float64(t.part)*0x1p-64)) / 1e9 }
+func (t instant) seconds() float64 {
+	return (float64(t.whole) + float64(float64(t.part)*0x1p-64)) / 1e9
+}
 
 // slack is how much of itself a completion of a point may be later than it says.
 const slack = 0x1p-36
