@@ -1,4 +1,4 @@
-//go:build ci
+//go:build all
 
 package sojourn_test
 
@@ -32,10 +32,13 @@ func assembly(t *testing.T, dir string, packages, env []string) []byte {
 // differs between platforms with and without it. The compiler fuses x*y + z, but
 // not float64(x*y) + z.
 //
-// It compiles the module for two other platforms, which takes a minute of processor
+// It compiles the module for two other platforms, for one with -short, which takes a minute of processor
 // time, so that only .ci/run does it.
 func TestNoFusedMultiplyAdd(t *testing.T) {
 	platforms := [][]string{{"GOARCH=arm64"}, {"GOARCH=amd64", "GOAMD64=v3"}}
+	if testing.Short() {
+		platforms = platforms[:1]
+	}
 
 	tr, err := load(os.DirFS(".")) // go test sees these reads, and runs the test again after a change
 	if err != nil {

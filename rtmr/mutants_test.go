@@ -100,7 +100,7 @@ var mutants = []mutant{
 var paper = Options{Booking: Chain, OnePosition: true}
 
 // The tests of the guarantee and of the invariants detect each mistake. The package is
-// compiled anew with it. Without the build tag ci, the test only checks that the edits
+// compiled anew with it. Without the build tag all, the test only checks that the edits
 // fit.
 func TestMutants(t *testing.T) {
 	for i, m := range mutants {

@@ -215,7 +215,7 @@ func breaking(law *regexp.Regexp, newPolicy func() sojourn.Policy, o Options, hi
 }
 
 // Each of these policies breaks a law, and sojourntest says which: where it is run in full
-// under the build tag ci, also of the least history that does it.
+// under the build tag all, also of the least history that does it.
 func TestBroken(t *testing.T) {
 	needsAllChecks(t)
 	const (

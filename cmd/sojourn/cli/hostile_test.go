@@ -152,7 +152,7 @@ func TestHostileInput(t *testing.T) {
 // A million slots are simulated.
 func TestMaxSlots(t *testing.T) {
 	if testing.Short() || !thorough {
-		t.Skip("takes seconds; .ci/run does it, with the build tag ci")
+		t.Skip("takes seconds; .ci/run all does it, with the build tag all")
 	}
 	status, stderr := try(t, strings.NewReader(`{"id":1,"at":0,"phases":[{"tasks":1,"time":10}]}`), "run", "-w", "-", "-c", "131072x8", "-p", "fifo", "-q")
 	if status != 0 {

@@ -7,6 +7,6 @@ import "testing"
 func ofNumbers(t *testing.T) {
 	t.Helper()
 	if !thorough {
-		t.Skip("compares numbers of many runs; .ci/run does, with the build tag ci")
+		t.Skip("compares numbers of many runs; .ci/run all does, with the build tag all")
 	}
 }

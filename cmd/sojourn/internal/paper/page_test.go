@@ -22,7 +22,7 @@ import (
 const pages = "../../../../docs/papers/"
 
 // The pages in docs/papers are those that the command writes: of cheap experiments, the section and the picture come out
-// byte for byte, and with the build tag ci, all of two papers.
+// byte for byte, and with the build tag all, all of two papers.
 func TestPagesAreThoseOfTheCommand(t *testing.T) {
 	cheap := []string{"hpfsp-fig2", "hpfsp-fig3", "rtmr-table5", "mars-fig20"}
 	if thorough {

@@ -1,4 +1,4 @@
-//go:build !ci
+//go:build !all
 
 package journal_test
 

@@ -1,8 +1,8 @@
-//go:build !ci
+//go:build !all
 
 package rtmr
 
-// See ci_test.go.
+// See all_test.go.
 const (
 	thorough      = false
 	manyHistories = 100

@@ -1,9 +1,9 @@
-//go:build ci
+//go:build all
 
 package rtmr
 
 // thorough says that the package is compiled with each mistake of mutants_test.go. The
-// build tag ci sets it, and .ci/run sets the tag. manyHistories is the number of hostile
+// build tag all sets it, and .ci/run all sets the tag. manyHistories is the number of hostile
 // histories for each policy. The laws get one check of rapid in share.
 const (
 	thorough      = true

@@ -1,7 +1,0 @@
-//go:build ci
-
-package paper
-
-// thorough says that experiments of papers run in full. The build tag ci sets it, and
-// .ci/run sets the tag.
-const thorough = true

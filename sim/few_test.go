@@ -1,0 +1,5 @@
+//go:build !all
+
+package sim_test
+
+const thorough = false // see all_test.go

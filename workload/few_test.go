@@ -1,0 +1,5 @@
+//go:build !all
+
+package workload
+
+const thorough = false // see all_test.go
