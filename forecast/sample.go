@@ -314,7 +314,7 @@ func (m *model) means(p prior) {
 	m.mean = sum/precision + detmath.Normal(m.random)/math.Sqrt(precision)
 	of := func(tb float64) float64 {
 		x := tb / p.kind
-		return float64((1-n)*detmath.Log(tb)) - squares/float64(2*tb*tb) - float64(x*x)/2
+		return float64((1-n)*detmath.Log(tb)) - squares/float64(2*tb*tb) - float64(x*x/2)
 	}
 	to := max(1e-6, float64(m.tb*detmath.Exp(float64(.7*detmath.Normal(m.random)))))
 	if m.accept(of(to) - of(m.tb)) {
@@ -333,7 +333,7 @@ func gamma(r *rand.Rand, shape float64) float64 {
 			continue
 		}
 		v = float64(v * float64(v*v))
-		if detmath.Exponential(r) > -(float64(x*x)/2 + d - float64(d*v) + float64(d*detmath.Log(v))) {
+		if detmath.Exponential(r) > -(float64(x*x/2) + d - float64(d*v) + float64(d*detmath.Log(v))) {
 			return float64(d * v)
 		}
 	}

@@ -102,10 +102,10 @@ func tail(r *rand.Rand, above float64) float64 {
 			}
 		}
 	}
-	rate := (above + math.Sqrt(float64(above*above)+4)) / 2
+	rate := float64((above + math.Sqrt(float64(above*above)+4)) / 2)
 	for {
 		z := above + detmath.Exponential(r)/rate
-		if d := z - rate; detmath.Exponential(r) > float64(d*d)/2 {
+		if d := z - rate; detmath.Exponential(r) > float64(d*d/2) {
 			return z
 		}
 	}
