@@ -38,7 +38,7 @@ func patient(d time.Duration) map[string]func() sojourn.Policy {
 // could start there. The driver ticks at each NextWake.
 // Reference: kit/locality, "Delay scheduling".
 func TestWaitsLeaveASixteenthUnused(t *testing.T) {
-	unused := 0
+	var unused time.Duration
 	for name, make := range patient(10 * time.Second) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -62,7 +62,7 @@ type yard struct {
 	pending map[sojourn.JobID]int
 	specs   map[sojourn.JobID]*sojourn.Job
 
-	unused, near int // slot time, in steps
+	unused, near time.Duration // slot time
 }
 
 // A place is a slot, and what runs there.
@@ -155,7 +155,7 @@ func (y *yard) pass(until sojourn.Time) {
 				free++
 			}
 		}
-		y.unused += int(next-y.now) * min(startable, free)
+		y.unused += next.Sub(y.now) * time.Duration(min(startable, free))
 		y.now = next
 		y.observe(sojourn.Event{Kind: sojourn.Tick})
 		for _, s := range y.slots {
@@ -164,12 +164,12 @@ func (y *yard) pass(until sojourn.Time) {
 			}
 			s.busy = false
 			if y.holds(s) {
-				y.near += int(y.now - s.from)
+				y.near += y.now.Sub(s.from)
 			}
 			y.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: s.a.Task, Attempt: s.a.Attempt, Slot: s.Slot})
 		}
 		if 16*y.unused > y.near {
-			y.t.Fatalf("at %v: %v unused, more than a sixteenth of %v", y.now, time.Duration(y.unused), time.Duration(y.near))
+			y.t.Fatalf("at %v: %v unused, more than a sixteenth of %v", y.now, y.unused, y.near)
 		}
 	}
 }
