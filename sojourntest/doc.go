@@ -115,6 +115,10 @@
 // are alike. No law says what happens with slots of other classes or nodes: a policy that counts
 // running tasks, or looks for inputs, may decide otherwise.
 //
+// The law of lost work leaves out jobs with inputs, which may wait anew for a slot close to them, and
+// what any event about a job changes: its place is compared with the one that it has after its task was
+// held and released, too.
+//
 // The cheap questions are asked after every call. The ranking, explanations and the
 // snapshot are asked for after two calls of eight. In a quarter of the histories they are
 // also asked for before and after the first call of each kind with each answer. In
