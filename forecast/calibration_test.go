@@ -75,6 +75,9 @@ func measure(t testing.TB, k kindOfWorld, first uint64, worlds int, oracle bool)
 // The 90 % interval holds the finish of 86 to 94 % of the jobs in the mean of the worlds of each kind, as far as so few worlds can
 // tell: up to two standard errors. With the build tag all, TestCalibrationOfAll asks 200 worlds of each of the twelve kinds.
 func TestCalibration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds, and tells nothing of other platforms or of races")
+	}
 	for i, k := range kinds() {
 		if i%3 != 1 {
 			continue
