@@ -56,12 +56,12 @@ func TestTallyAfterRestart(t *testing.T) {
 		if want := []string{"1 [2 0] 1h1m30s 1h1m30s", "2 [0 0] 1h1m30s 1h1m30s", "3 [0 0] 1h1m30s 1h1m30s"}; !slices.Equal(resumed, want) {
 			t.Errorf("resumed %q, want %q", resumed, want)
 		}
-		if len(lacking) > 0 {
-			t.Errorf("told at once: %v", lacking)
+		if told := lacking.all(); len(told) > 0 {
+			t.Errorf("told at once: %v", told)
 		}
 		time.Sleep(2 * time.Second)
-		if len(lacking) != 1 || lacking[0].Job.ID != 3 || !errors.Is(lacking[0].Err, live.ErrNoSlots) {
-			t.Errorf("after the grace: %v", lacking)
+		if told := lacking.all(); len(told) != 1 || told[0].Job.ID != 3 || !errors.Is(told[0].Err, live.ErrNoSlots) {
+			t.Errorf("after the grace: %v", told)
 		}
 		must(p.AddSlots(1, sojourn.Slot{Class: 1}))
 		for _, h := range h {

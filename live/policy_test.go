@@ -20,7 +20,9 @@ func TestPolicyInUse(t *testing.T) {
 	policies := common()
 	policies["locked"] = func() sojourn.Policy { return sojourn.NewLocked(newFIFO()) }
 	policies["forecast"] = func() sojourn.Policy { return forecast.New(newFIFO()) }
-	copied := func(t *testing.T, p sojourn.Policy, make func() sojourn.Policy) sojourn.Policy {
+	copied := func(t *testing.T, p sojourn.Policy, make func() sojourn.Policy, user *live.Pool) sojourn.Policy {
+		user.Status() // takes the lock of the pool, as what the pool does before and after the copy
+		defer user.Status()
 		s, ok := sojourn.As[sojourn.Snapshotter](p)
 		if !ok {
 			t.Skip("no snapshots")
@@ -54,12 +56,12 @@ func TestPolicyInUse(t *testing.T) {
 				pool := must(live.New(p, live.Options{Slots: 1}))
 				time.Sleep(time.Second)
 				must(pool.Submit(bg, bag(3, sleep(ms))))
-				return copied(t, p, newPolicy), pool
+				return copied(t, p, newPolicy, pool), pool
 			}, nil, "used before"},
 			"restored, later": {func(t *testing.T, p sojourn.Policy) (sojourn.Policy, *live.Pool) {
 				pool := must(live.New(p, live.Options{Slots: 1}))
 				must(pool.Submit(bg, bag(3, sleep(ms))))
-				return copied(t, p, newPolicy), pool
+				return copied(t, p, newPolicy, pool), pool
 			}, ahead, "snapshot"},
 			"has a slot": {func(t *testing.T, p sojourn.Policy) (sojourn.Policy, *live.Pool) {
 				return p, observed(t, p, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 77}})

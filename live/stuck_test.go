@@ -16,12 +16,31 @@ import (
 )
 
 // stuck keeps the notes that a job is stuck.
-type stuck []live.Note
+type stuck struct {
+	mu    sync.Mutex
+	notes []live.Note
+}
 
 func (s *stuck) Note(n live.Note) {
 	if n.Kind == live.JobStuck {
-		*s = append(*s, n)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.notes = append(s.notes, n)
 	}
+}
+
+// all returns the notes so far.
+func (s *stuck) all() []live.Note {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notes)
+}
+
+// forget begins anew.
+func (s *stuck) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = nil
 }
 
 // A nest is a pool whose tasks submit jobs and wait for them.
@@ -137,17 +156,17 @@ func TestDeadlock(t *testing.T) {
 					handles = append(handles, must(n.p.Submit(bg, j)))
 				}
 				time.Sleep(time.Hour)
-				if got := len(n.notes); got != tc.want {
-					t.Errorf("%d attempts are told of, want %d: %v", got, tc.want, n.notes)
+				if got := len(n.notes.all()); got != tc.want {
+					t.Errorf("%d attempts are told of, want %d: %v", got, tc.want, n.notes.all())
 				}
 				var named []string
-				for _, note := range n.notes {
+				for _, note := range n.notes.all() {
 					named = append(named, fmt.Sprint(note.Task, "#", note.Attempt))
 					if !errors.Is(note.Err, live.ErrDeadlock) || note.Job.ID != note.Task.Job {
 						t.Errorf("a note of %+v", note)
 					}
 				}
-				if slices.Sort(named); len(slices.Compact(named)) != len(n.notes) {
+				if slices.Sort(named); len(slices.Compact(named)) != len(n.notes.all()) {
 					t.Errorf("an attempt is told of twice: %v", named)
 				}
 				must(n.p.AddSlots(4, sojourn.Slot{}))
@@ -160,7 +179,7 @@ func TestDeadlock(t *testing.T) {
 					}
 					wantError(t, fmt.Sprint("job ", i), h.Wait(bg), nil)
 				}
-				if got := len(n.notes); got != tc.want {
+				if got := len(n.notes.all()); got != tc.want {
 					t.Errorf("%d attempts are told of after slots were added, want %d", got, tc.want)
 				}
 				wantError(t, "Close", n.p.Close(bg), nil)
@@ -181,26 +200,26 @@ func TestDeadlockOfWhatLeaves(t *testing.T) {
 		time.Sleep(time.Minute)
 		wantError(t, "Remove", n.p.Remove(0), nil)
 		time.Sleep(time.Minute)
-		if len(n.notes) != 2 || !errors.Is(n.notes[0].Err, live.ErrNoSlots) || !errors.Is(n.notes[1].Err, live.ErrDeadlock) {
-			t.Errorf("after the slot has left: %v", n.notes)
+		if len(n.notes.all()) != 2 || !errors.Is(n.notes.all()[0].Err, live.ErrNoSlots) || !errors.Is(n.notes.all()[1].Err, live.ErrDeadlock) {
+			t.Errorf("after the slot has left: %v", n.notes.all())
 		}
 		must(n.p.AddSlots(1, sojourn.Slot{}))
 		wantError(t, "the job", h.Wait(bg), nil)
 		wantError(t, "Drain", n.p.Drain(other), nil)
 
-		n.notes = nil
+		n.notes.forget()
 		must(n.p.AddSlots(1, sojourn.Slot{}))
 		h = must(n.p.Submit(bg, bag(1, n.waiter(sleep(time.Hour)))))
 		must(n.p.Submit(bg, bag(1, sleep(time.Hour))))
 		time.Sleep(time.Minute)
-		if len(n.notes) > 0 {
-			t.Errorf("with a slot that gets free: %v", n.notes)
+		if len(n.notes.all()) > 0 {
+			t.Errorf("with a slot that gets free: %v", n.notes.all())
 		}
 		ctx, cancel := context.WithTimeout(bg, time.Minute)
 		defer cancel()
 		wantError(t, "Suspend", n.p.Suspend(ctx), context.DeadlineExceeded)
-		if len(n.notes) != 1 || !errors.Is(n.notes[0].Err, live.ErrDeadlock) {
-			t.Errorf("in a pool that is suspended: %v", n.notes)
+		if len(n.notes.all()) != 1 || !errors.Is(n.notes.all()[0].Err, live.ErrDeadlock) {
+			t.Errorf("in a pool that is suspended: %v", n.notes.all())
 		}
 		wantError(t, "the job", h.Wait(bg), live.ErrSuspended)
 	})
@@ -221,13 +240,13 @@ func TestClassWithoutSlots(t *testing.T) {
 		want := func(what string, ids ...sojourn.JobID) {
 			t.Helper()
 			var got []sojourn.JobID
-			for _, note := range n.notes {
+			for _, note := range n.notes.all() {
 				got = append(got, note.Job.ID)
 				if !errors.Is(note.Err, live.ErrNoSlots) || note.Attempt != 0 {
 					t.Errorf("a note of %+v", note)
 				}
 			}
-			if n.notes = nil; !slices.Equal(got, ids) {
+			if n.notes.forget(); !slices.Equal(got, ids) {
 				t.Errorf("%s: notes on jobs %v, want %v", what, got, ids)
 			}
 		}
@@ -311,9 +330,11 @@ func TestIgnoringAttempts(t *testing.T) {
 			"task ignores its context 1/0/0#3 on 0: live: the time of the attempt is over",
 			"task returned 1/0/0#3 on 0: too late", "task returned 1/0/0#2 on 0: too late", "task returned 1/0/0#1 on 0: too late",
 		}
+		mu.Lock()
 		if !slices.Equal(list, want) {
 			t.Errorf("notes\n%s\nwant\n%s", strings.Join(list, "\n"), strings.Join(want, "\n"))
 		}
+		mu.Unlock()
 		wantError(t, "Close again", p.Close(bg), nil)
 	})
 }
