@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/kubernetes"
@@ -49,7 +48,7 @@ func createPod(t *testing.T, cl clients.Interface, name string, change func(*cor
 // awaitPod watches pods until ok says so of the one of that name, and returns it.
 func awaitPod(t *testing.T, cl clients.Interface, name string, ok func(*corev1.Pod) bool) *corev1.Pod {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	w, err := cl.CoreV1().Pods("default").Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if err != nil {
@@ -61,7 +60,7 @@ func awaitPod(t *testing.T, cl clients.Interface, name string, ok func(*corev1.P
 			return p
 		}
 	}
-	t.Fatalf("pod %s: not within a minute", name)
+	t.Fatalf("pod %s: not in time", name)
 	return nil
 }
 

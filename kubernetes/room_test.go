@@ -164,7 +164,7 @@ func (r *room) pod(name string, change func(*corev1.Pod)) *corev1.Pod {
 // until watches from the beginning until all of the objects satisfy ok.
 func until[T any](r *room, what string, w func(context.Context, metav1.ListOptions) (watch.Interface, error), ok func(T) bool) {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	for ctx.Err() == nil { // a watch ends with its server
 		in, err := w(ctx, metav1.ListOptions{})
@@ -178,7 +178,7 @@ func until[T any](r *room, what string, w func(context.Context, metav1.ListOptio
 			}
 		}
 	}
-	r.Fatalf("%s: not within two minutes", what)
+	r.Fatalf("%s: not in time", what)
 }
 
 // await watches the Jobs of the room until ok says so of the one of that name.
@@ -220,7 +220,7 @@ func (r *room) awaitPods(what string, n int, ok func(*corev1.Pod) bool) []*corev
 // awaitNone asks until no pod of the room satisfies ok.
 func (r *room) awaitNone(what string, ok func(*corev1.Pod) bool) {
 	r.Helper()
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		list, err := r.client.CoreV1().Pods(r.name).List(r.Context(), metav1.ListOptions{})
 		if err != nil {
 			r.Fatal(err)
@@ -229,7 +229,7 @@ func (r *room) awaitNone(what string, ok func(*corev1.Pod) bool) {
 			return
 		}
 		if time.Now().After(end) {
-			r.Fatalf("%s: not within two minutes", what)
+			r.Fatalf("%s: not in time", what)
 		}
 	}
 }
@@ -295,12 +295,12 @@ func (r *room) audit(slots int) (end func(n int) audit) {
 	}()
 	return func(n int) audit {
 		r.Helper()
-		timeout := time.After(2 * time.Minute)
+		timeout := time.After(patience)
 		for a.seen() < n {
 			select {
 			case <-a.news:
 			case <-timeout:
-				r.Fatalf("%d of %d pods were bound in two minutes", a.seen(), n)
+				r.Fatalf("%d of %d pods were bound in time", a.seen(), n)
 			}
 		}
 		cancel()

@@ -39,7 +39,7 @@ func TestTwoJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	jobs, err := cl.BatchV1().Jobs("default").Watch(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -253,7 +253,7 @@ func lease(r *room) {
 		if err == nil || err.Error() != "kubernetes: leadership is lost" {
 			r.Errorf("Run = %v while requests about the Lease hang", err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		r.Fatal("the first controller goes on while requests about the Lease hang")
 	}
 	r.job("after", 1, 1, nil) // only the second controller can give it a turn
@@ -295,8 +295,8 @@ func TestServerStops(t *testing.T) {
 	r.many(6)
 	select {
 	case <-began:
-	case <-time.After(time.Minute):
-		t.Fatal("no patch of a Job within a minute")
+	case <-time.After(patience):
+		t.Fatal("no patch of a Job")
 	}
 	c.Stop(kubetest.APIServer)
 	close(down)
