@@ -112,7 +112,11 @@ func TestVerifyAcceptsWhatPlanReturns(t *testing.T) {
 			{Phases: []plan.Phase{same(3, time.Microsecond)}},
 			{Weight: plan.MinWeight, Phases: []plan.Phase{{Tasks: 1, Time: time.Microsecond, Delays: []time.Duration{1 << 50}}, same(1, 1)}}}},
 		"no time, no weight to speak of": {Machines: []int{1}, Jobs: []plan.Job{{Weight: plan.MinWeight, Phases: []plan.Phase{same(2, 0)}}}},
-		"nothing":                        {Machines: []int{1}},
+		"a job whose end is worth nothing beside another": {Machines: []int{1}, Jobs: []plan.Job{
+			{Weight: plan.MaxWeight, Phases: []plan.Phase{same(1, 65537),
+				{Tasks: 2, Times: []time.Duration{1 << 40, 1<<58 + 1<<50/4}, Delays: []time.Duration{2, 1}}, same(1, 0)}},
+			{Weight: 2, Phases: []plan.Phase{same(1, 65537)}}}},
+		"nothing": {Machines: []int{1}},
 		"the longest": {Machines: []int{1}, Jobs: []plan.Job{
 			{Weight: plan.MaxWeight, Release: 1 << 60, Phases: []plan.Phase{same(1, 1)}}, {Phases: []plan.Phase{same(1, 1<<60-2)}}}},
 	} {

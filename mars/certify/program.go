@@ -18,7 +18,8 @@ import (
 // does not hold, or wraps [plan.ErrInstance].
 //
 // Completions in seconds are rounded. So each may be later than c says, by at most 2^-36 of itself
-// (1.5e-11): a point of such times satisfies all inequalities, exactly. The value is that of c.
+// (1.5e-11), or 2^-64 ns: a point of such times satisfies all inequalities, exactly. The value is that of c.
+// A completion after 2^62 ns, which is 146 years, counts as that instant (TestAPointMayEndLate).
 func Point(in plan.Instance, c []float64) (value float64, err error) {
 	if err := in.Check(); err != nil {
 		return 0, err
@@ -103,17 +104,23 @@ func (t instant) seconds() float64 {
 // slack is how much of itself a completion of a point may be later than it says.
 const slack = 0x1p-36
 
+// farthest is the latest completion of a point, in seconds: 2^62 ns, twice what all times of an instance
+// add up to. A later one counts as this. Then the point of a program of jobs is no less feasible, since
+// no inequality asks for an early end; so a point that passes is worth at least the least value.
+const farthest = float64(1<<62) / 1e9
+
 // placed returns an instant that is at least c, in seconds, and least, and at most c (1+slack), or
 // an error.
 func placed(c float64, least instant) (instant, error) {
-	if !finite(c) || c > float64(1<<62)/1e9 {
+	if !finite(c) || c > dearest {
 		return instant{}, fmt.Errorf("ends it at %v", c)
 	}
+	c = min(c, farthest)
 	t := instantOf(above(above(c*1e9) * (1 + slack/2)))
 	if t.compare(least) >= 0 {
 		return t, nil
 	}
-	if instantOf(float64(c*(1e9*(1+slack)))).compare(least) < 0 {
+	if instantOf(below(below(below(c*(1e9*(1+slack)))))).compare(least) < 0 { // three steps for three roundings
 		return instant{}, fmt.Errorf("ends it at %v, before %v", c, least.seconds())
 	}
 	return least, nil

@@ -95,14 +95,19 @@ func phaseRuns(in *plan.Instance, s *plan.Schedule, j, k, first int) ([]run, err
 // verifyWaits checks (2), S_v >= S_u + p_u + d_uv, between the runs of phase p, which are
 // before, and those of the next phase, which are after.
 func verifyWaits(p *plan.Phase, before, after []run) error {
+	first := after
 	if p.Between == nil {
-		// d_uv is the same for all v: all of them wait for the last output to arrive.
-		arrives := func(a run) sojourn.Time { return a.end.Add(delay(p, a.index, 0, len(after))) }
-		last := slices.MaxFunc(before, func(a, b run) int { return cmp.Compare(arrives(a), arrives(b)) })
-		before = []run{last}
+		// d_uv is the same for all v: it is enough that the first v has waited.
+		i := 0
+		for v := range after {
+			if after[v].start < after[i].start {
+				i = v
+			}
+		}
+		first = after[i : i+1]
 	}
 	for _, u := range before {
-		for _, v := range after {
+		for _, v := range first {
 			// S_v - S_u - p_u is at most 2^63-1 and d_uv at least 0: there is no overflow.
 			d := delay(p, u.index, v.index, len(after))
 			if v.start < u.end || v.start.Sub(u.end) < d {
