@@ -223,7 +223,7 @@ var optionTypes = []struct {
 	}},
 	{hfsp.Options{}, map[string]domain{
 		"TrainingTasks": at(0, math.MaxInt32), "TrainingSlots": anyCount, "Delta": anyTime, "Xi": at(1.0, below32, true), "DefaultTaskTime": anyTime,
-		"Estimator": anything, "Late": choices(hfsp.LateShare), "Preemption": choices(hfsp.Kill), "KillFraction": at(0.0, below32), "KillOnce": anyBool,
+		"Estimator": anything, "Late": choices(hfsp.LateShare), "Preemption": choices(hfsp.KillAny), "KillFraction": at(0.0, below32),
 		"EarlySlots": anyCount, "EarlyDelay": anyTime, "NodeDelay": anyTime, "RackDelay": anyTime, "Reserve": at(0.0, 1),
 	}},
 	{hfsp.HistoryOptions{}, map[string]domain{"By": choices(hfsp.ByPool), "Runs": at(0, 8), "Keys": anyCount}},

@@ -27,7 +27,7 @@ func BenchmarkQuestions(b *testing.B) {
 	}{
 		{"default", hfsp.Options{}},
 		{"kill", hfsp.Options{Preemption: hfsp.Kill}},
-		{"kill,fraction", hfsp.Options{Preemption: hfsp.Kill, KillFraction: 0.25, KillOnce: true, Estimator: oracle}},
+		{"kill,fraction", hfsp.Options{Preemption: hfsp.Kill, KillFraction: 0.25, Estimator: oracle}},
 		{"kill,first", hfsp.Options{Preemption: hfsp.Kill, Late: hfsp.LateFirst, Estimator: oracle}},
 		{"delay", hfsp.Options{Preemption: hfsp.Kill, NodeDelay: 5 * time.Second}},
 	} {

@@ -92,7 +92,7 @@ func TestExtremes(t *testing.T) {
 
 			DefaultTaskTime: ends.Draw(t, "task time"),
 			Late:            rapid.SampledFrom([]hfsp.Late{hfsp.LateShare, hfsp.LateFirst}).Draw(t, "late"),
-			Preemption:      rapid.SampledFrom([]hfsp.Preemption{hfsp.Wait, hfsp.Kill}).Draw(t, "preemption"),
+			Preemption:      rapid.SampledFrom([]hfsp.Preemption{hfsp.Wait, hfsp.Kill, hfsp.KillAny}).Draw(t, "preemption"),
 		}
 		if rapid.Bool().Draw(t, "delays") {
 			opts.NodeDelay, opts.RackDelay = ends.Draw(t, "node delay"), ends.Draw(t, "rack delay")

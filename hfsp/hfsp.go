@@ -52,8 +52,8 @@ type options struct {
 	delta        time.Duration
 	late         Late
 	kill         bool
-	once         bool
-	spared       uint64 // KillFraction in 2^-16; 0 if no task is spared
+	any          bool   // whatever they have lost: KillAny
+	spared       uint64 // KillFraction in 2^-16
 	delay        locality.Delay
 	earlySlots   *int
 	earlyDelay   time.Duration
@@ -76,9 +76,9 @@ func New(opts Options) (*Policy, error) {
 		slots:      copied(opts.TrainingSlots),
 		delta:      cmp.Or(opts.Delta, time.Minute),
 		late:       opts.Late.Or(LateShare),
-		kill:       opts.Preemption == Kill,
-		once:       opts.KillOnce,
-		spared:     uint64(math.Floor(opts.KillFraction * (1 << 16))),
+		kill:       opts.Preemption != Wait,
+		any:        opts.Preemption == KillAny,
+		spared:     uint64(math.Floor(cmp.Or(opts.KillFraction, killFraction) * (1 << 16))),
 		delay:      locality.Delay{Node: opts.NodeDelay, Rack: opts.RackDelay},
 		earlySlots: copied(opts.EarlySlots),
 		earlyDelay: cmp.Or(opts.EarlyDelay, 10*time.Minute),
@@ -221,14 +221,14 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 			}
 		}
 	case sojourn.TaskFailed, sojourn.TaskRefused:
+		if ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CausePreempted {
+			j.Data.kill(i, ev.Task.Index)
+		}
 		if ph != nil {
 			if ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask {
 				ph.served = ph.served.Add(wide.From64(uint64(service(ev, c))))
 			}
 			ph.failed(ev.Task.Index, ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask)
-			if p.once && ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CausePreempted {
-				ph.killed.Add(int(ev.Task.Index))
-			}
 		}
 	case sojourn.TaskAdopted:
 		if ph != nil {

@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 			with(hfsp.Options{TrainingTasks: 2, Xi: 2}), with(hfsp.Options{TrainingTasks: 2, DefaultTaskTime: 1}),
 		},
 		Changed: []func() sojourn.Policy{with(hfsp.Options{
-			TrainingTasks: 2, TrainingSlots: ptr(1), Delta: time.Second, Preemption: hfsp.Kill, KillFraction: 0.5, KillOnce: true,
+			TrainingTasks: 2, TrainingSlots: ptr(1), Delta: time.Second, Preemption: hfsp.Kill, KillFraction: 0.5,
 			NodeDelay: time.Second, RackDelay: 2 * time.Second,
 		})},
 	})
@@ -74,7 +74,6 @@ func anyOptions(t *rapid.T) hfsp.Options {
 		Xi:              rapid.SampledFrom([]float64{0, 1.5, 1000}).Draw(t, "xi"),
 		DefaultTaskTime: time.Duration(rapid.IntRange(0, 5).Draw(t, "task time")) * time.Second,
 		EarlyDelay:      time.Duration(rapid.IntRange(1, 9).Draw(t, "early delay")) * time.Second,
-		KillOnce:        bit("once"),
 		KillFraction:    rapid.SampledFrom([]float64{0, 0.25, 2}).Draw(t, "fraction"),
 	}
 	if bit("T") {
@@ -84,7 +83,7 @@ func anyOptions(t *rapid.T) hfsp.Options {
 		opts.EarlySlots = ptr(rapid.SampledFrom([]int{0, 1, 1000}).Draw(t, "early"))
 	}
 	if bit("kill") {
-		opts.Preemption = hfsp.Kill
+		opts.Preemption = rapid.SampledFrom([]hfsp.Preemption{hfsp.Kill, hfsp.KillAny}).Draw(t, "preemption")
 	} else {
 		opts.Reserve = rapid.SampledFrom([]float64{0, 0.1, 0.5, 1}).Draw(t, "reserve")
 	}

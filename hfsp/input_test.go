@@ -236,7 +236,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"xi infinite":       {Xi: math.Inf(1)},
 		"default task time": {DefaultTaskTime: -1},
 		"late":              {Late: 3},
-		"preemption":        {Preemption: 2},
+		"preemption":        {Preemption: 3},
 		"kill fraction":     {KillFraction: -0.1},
 		"kill fraction NaN": {KillFraction: math.NaN()},
 		"early slots":       {EarlySlots: ptr(-1)},

@@ -1,6 +1,7 @@
 package hfsp
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,9 +22,8 @@ import (
 func TestVictims(t *testing.T) {
 	history := func(t *rapid.T) (found int) {
 		opts := drawOptions(t)
-		opts.Preemption = Kill
-		opts.KillOnce = rapid.Bool().Draw(t, "once")
-		opts.KillFraction = rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "fraction")
+		opts.Preemption = rapid.SampledFrom([]Preemption{Kill, KillAny}).Draw(t, "preemption")
+		opts.KillFraction = rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "fraction")
 		opts.Reserve = 0 // since it kills
 		w := newWorld(t, opts)
 		w.history(t)
@@ -68,19 +68,19 @@ func (w *world) judge(t fataler, list []sojourn.Preemption, opts Options) {
 		if w.blocks(s) && active(list, func(o sojourn.Preemption) bool { return w.slot(o.Slot).Class == s.Class }) == 1 && w.works(v.For, s.Class) {
 			continue
 		}
-		if opts.KillOnce && w.kills[v.Task] > 0 {
+		if opts.Preemption == Kill && w.kills[v.Task] > 0 {
 			t.Fatalf("preemption %d = %+v: it was killed before", i, v)
 		}
 		victim := w.p.ledger.Job(v.Task.Job).Data.phases[v.Task.Phase]
 		if victim.stage == stageTraining && victim.samples.find(v.Task.Index) >= 0 {
 			t.Fatalf("preemption %d = %+v is a training task", i, v)
 		}
-		if ran := w.o.now - s.start; opts.KillFraction > 0 && float64(ran) > opts.KillFraction*float64(victim.mean())+1 {
+		if ran := w.o.now - s.start; opts.Preemption == Kill && float64(ran) > cmp.Or(opts.KillFraction, 0.1)*float64(victim.mean())+1 {
 			t.Fatalf("preemption %d = %+v has run for %v of %v", i, v, ran, victim.mean())
 		}
 		for _, other := range w.slots {
 			if other.busy && !other.leaving && !wanted[other.ID] && other.start > s.start && other.task.Job == v.Task.Job && other.task.Phase == v.Task.Phase &&
-				victim.samples.find(other.task.Index) < 0 && !(opts.KillOnce && w.kills[other.task] > 0) {
+				victim.samples.find(other.task.Index) < 0 && !(opts.Preemption == Kill && w.kills[other.task] > 0) {
 				t.Fatalf("preemption %d = %+v is older than task %v", i, v, other.task)
 			}
 		}

@@ -10,8 +10,7 @@ import (
 )
 
 // Options configure a [Policy]. The zero value is the default. A snapshot may be restored
-// under another TrainingSlots, Delta, Preemption, KillFraction, KillOnce, NodeDelay, RackDelay
-// or Reserve.
+// under another TrainingSlots, Delta, Preemption, KillFraction, NodeDelay, RackDelay or Reserve.
 type Options struct {
 	// TrainingTasks is t, how many tasks of a phase are run to estimate the time of
 	// the others. A phase of fewer tasks is tiny: it is not trained and has size 0,
@@ -51,17 +50,14 @@ type Options struct {
 
 	// Preemption says whether running tasks are killed for smaller jobs. The policy only
 	// names the tasks to kill: see [sojourn.Preemptor]. A driver that can kill asks with
-	// Wait too, since one case remains: see [Policy.AppendPreemptions]. With Kill, set
-	// KillFraction to 0.25: otherwise so much work is lost under load that means rise.
+	// Wait too, since one case remains: see [Policy.AppendPreemptions]. With Kill no task
+	// is killed twice, and none that has run for long. The paper has KillAny.
 	Preemption Preemption
 
-	// KillFraction spares tasks that have run for more than this fraction of the
-	// expected time of their phase's tasks. Zero means that none is spared, as in
-	// the paper; 0.25 does better in all that was measured: see the package comment.
+	// KillFraction is what Kill may lose of a task: it spares tasks that have run for more
+	// than this fraction of the expected time of their phase's tasks. Zero means 0.1. KillAny
+	// spares none, whatever the fraction.
 	KillFraction float64
-
-	// KillOnce spares tasks that were killed before.
-	KillOnce bool
 
 	// EarlySlots is how many slots of each class early tasks may hold: tasks that
 	// slow start (Phase.After) lets start, and that wait in their slots for the phase
@@ -86,7 +82,7 @@ type Options struct {
 	// phases that run nothing there: see package kit/reserve. It holds for training, too. The
 	// number of slots is rounded to the nearest whole number, halves up, and is less than
 	// all slots. Zero means no reserve; 0.01 does well from a hundred slots a class on. It
-	// excludes Kill, which makes room by itself.
+	// excludes Kill and KillAny, which make room by themselves.
 	Reserve float64
 }
 
@@ -104,13 +100,17 @@ const (
 type Preemption uint8
 
 const (
-	Wait Preemption = iota // they run to their end
-	Kill                   // they are killed, the youngest task of the largest virtual size first; best with KillFraction 0.25
+	Wait    Preemption = iota // they run to their end
+	Kill                      // they are killed, the youngest task of the largest virtual size first, each once at most and only while it is young
+	KillAny                   // they are killed, in the same order, however often and however long they have run, as in the paper
 )
 
-var preemptNames = [...]string{Wait: "wait", Kill: "kill"}
+// killFraction is what KillFraction means if it is 0.
+const killFraction = 0.1
 
-// String returns "wait" or "kill".
+var preemptNames = [...]string{Wait: "wait", Kill: "kill", KillAny: "kill-any"}
+
+// String returns "wait", "kill" or "kill-any".
 func (p Preemption) String() string { return enum.Name("Preemption", preemptNames[:], p) }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -141,5 +141,5 @@ func (o Options) Validate() error {
 		option.AtLeast("NodeDelay", o.NodeDelay, 0),
 		option.AtLeast("RackDelay", o.RackDelay, 0),
 		option.Range("Reserve", o.Reserve, 0, 1),
-		option.Want(o.Reserve == 0 || o.Preemption != Kill, "Reserve", o.Reserve, "0 with Preemption kill"))
+		option.Want(o.Reserve == 0 || o.Preemption == Wait, "Reserve", o.Reserve, "0 with Preemption kill or kill-any"))
 }

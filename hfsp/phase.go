@@ -20,6 +20,8 @@ type data struct {
 	phases []*phase  // by phase, from when it is ready until it has finished; nil otherwise
 	ran    []history // by phase: what was run of it
 
+	killed []bitset.Set // by phase: the tasks that were killed; nil if none was
+
 	adopted bool         // and not seen from its arrival on
 	since   sojourn.Time // when that was, or when it arrived
 }
@@ -58,8 +60,7 @@ type phase struct {
 	overdue    bool         // it has been held back for long enough to be given idle slots
 	touched    bool         // it is in Policy.touched
 
-	attempts attempts   // those that may be killed
-	killed   bitset.Set // tasks that were killed, if each is to be killed once only
+	attempts attempts // those that may be killed
 	wait     locality.Wait
 }
 
@@ -327,6 +328,19 @@ func (p *Policy) resize(ph *phase, n int, described bool) {
 func (d *data) add(phase int, service time.Duration) {
 	d.ran[phase].service = d.ran[phase].service.Add(wide.From64(uint64(service)))
 	d.ran[phase].tasks++
+}
+
+// kill says that a task was killed.
+func (d *data) kill(phase int, task uint32) {
+	if d.killed == nil {
+		d.killed = make([]bitset.Set, len(d.ran))
+	}
+	d.killed[phase].Add(int(task))
+}
+
+// wasKilled reports whether a task was killed.
+func (d *data) wasKilled(phase int, task uint32) bool {
+	return d.killed != nil && d.killed[phase].Has(int(task))
 }
 
 // total returns h as an Estimator is told.

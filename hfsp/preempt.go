@@ -51,7 +51,7 @@ type targets struct {
 	*options
 	ledger  *ledger.Ledger[data]
 	exposed []uint32          // by slot: 1 + the ID of the attempt in the attempts of its phase; 0 if it is not in
-	guards  *heap.Heap[timer] // by handle: when KillFraction spares all that a phase runs
+	guards  *heap.Heap[timer] // by handle: when KillFraction spares all that a phase runs; empty with KillAny
 }
 
 // expose makes the task that runs on a slot one that may be killed.
@@ -60,7 +60,7 @@ func (t *targets) expose(ph *phase, slot sojourn.SlotID) {
 		return
 	}
 	a, _ := t.ledger.Attempt(slot)
-	if t.once && ph.killed.Has(int(a.Task.Index)) {
+	if !t.any && ph.job.Data.wasKilled(ph.index, a.Task.Index) {
 		return
 	}
 	r := &ph.attempts
@@ -105,7 +105,7 @@ func (t *targets) coverAll(ph *phase) {
 func (t *targets) mark(ph *phase) {
 	any := ph.attempts.heap != nil && ph.attempts.heap.Len() > 0
 	t.guards.Remove(ph.handle)
-	if any && t.spared > 0 {
+	if any && !t.any {
 		first, _ := ph.attempts.heap.MinKey()
 		if until, ok := t.spareFrom(ph, first.start); ok {
 			t.guards.Set(ph.handle, timer{until, ph.job.Seq(), ph.index, ph})
@@ -138,11 +138,12 @@ func (t *targets) expire() {
 
 // spares reports whether the guards protect a task.
 func (t *targets) spares(ph *phase, task uint32, start sojourn.Time) bool {
-	if t.once && ph.killed.Has(int(task)) {
-		return true
+	if t.any {
+		return false
 	}
 	// start + spared * mean < now
-	return t.spared > 0 && wide.Mul64(ph.mean(), t.spared).Less(wide.Mul64(uint64(t.ledger.Now().Sub(start)), 1<<16))
+	return ph.job.Data.wasKilled(ph.index, task) ||
+		wide.Mul64(ph.mean(), t.spared).Less(wide.Mul64(uint64(t.ledger.Now().Sub(start)), 1<<16))
 }
 
 // AppendPreemptions implements [sojourn.Preemptor]. For each class it goes through the
@@ -156,8 +157,7 @@ func (t *targets) spares(ph *phase, task uint32, start sojourn.Time) bool {
 // With Wait nothing is killed, except in one case. After slots or outputs were lost,
 // early tasks may hold every slot of a class while tasks that can work want one, perhaps
 // the very tasks that the early ones wait for. Then the policy names the youngest early
-// task, with Kill too, in training or not, and whatever KillFraction and KillOnce spare:
-// it has done no work that could be lost.
+// task, with Kill too, in training or not, whether it was killed before or has run for long: it has done no work that could be lost.
 //
 // It takes O(log n) for each task that it names, and for each phase that finds no victim
 // because only training tasks of other phases run. Delay scheduling takes O(slots log slots), and

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp", Version: 7, Options: []snapshot.Option{
+	return snapshot.Header{Policy: "hfsp", Version: 8, Options: []snapshot.Option{
 		snapshot.Opt("training-tasks", p.tasks), snapshot.Opt("late", p.late),
 		snapshot.Opt("early-slots", limit(p.earlySlots)), snapshot.Opt("early-delay", p.earlyDelay),
 	}}
@@ -39,6 +39,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 			for i := range j.Data.ran {
 				j.Data.ran[i].service.Save(w)
 				w.Uint(j.Data.ran[i].tasks)
+				saveKilled(w, &j.Data, i)
 			}
 		}
 		w.Len(len(p.classes))
@@ -67,6 +68,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			j.Data.adopted, j.Data.since = r.Bool(), r.Time()
 			for i := range j.Data.ran {
 				j.Data.ran[i] = restoreHistory(r)
+				restoreKilled(r, &j.Data, i, j.Spec().Phases[i].Tasks)
 			}
 		}
 		classes := r.Below(1<<8 + 1)
@@ -167,10 +169,6 @@ func (ph *phase) save(w *snapshot.Writer) {
 		w.Duration(s.last.Service)
 		w.Uint(uint64(s.last.Progress))
 	}
-	w.Len(ph.killed.Len())
-	for i := ph.killed.Min(); i >= 0; i = ph.killed.Next(i + 1) {
-		w.Len(i)
-	}
 	ph.wait.Save(w)
 }
 
@@ -218,15 +216,6 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 		ph.samples = append(ph.samples, s)
 	}
 	r.Check(ph.served.Hi < 1<<32, "a sum is out of range")
-	last := -1
-	for range r.Len() {
-		i := r.Index(tasks)
-		if !r.Check(i > last, "tasks are out of order") {
-			return nil
-		}
-		ph.killed.Add(i)
-		last = i
-	}
 	r.Check(ph.entered <= p.ledger.Now(), "a phase is ready in the future")
 	ph.wait.Restore(r, p.ledger.Now())
 	if r.Err() != nil {
@@ -234,6 +223,32 @@ func (p *Policy) restorePhase(r *snapshot.Reader, class sojourn.Class) *phase {
 	}
 	p.adopt(ph)
 	return ph
+}
+
+// saveKilled writes which tasks of a phase were killed.
+func saveKilled(w *snapshot.Writer, d *data, phase int) {
+	if d.killed == nil {
+		w.Len(0)
+		return
+	}
+	killed := &d.killed[phase]
+	w.Len(killed.Len())
+	for i := killed.Min(); i >= 0; i = killed.Next(i + 1) {
+		w.Len(i)
+	}
+}
+
+// restoreKilled reads which of the tasks of a phase were killed.
+func restoreKilled(r *snapshot.Reader, d *data, phase, tasks int) {
+	last := -1
+	for range r.Len() {
+		i := r.Index(tasks)
+		if !r.Check(i > last, "tasks are out of order") {
+			return
+		}
+		d.kill(phase, uint32(i))
+		last = i
+	}
 }
 
 // saveEstimator writes the state of an estimator.

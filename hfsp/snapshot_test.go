@@ -12,7 +12,7 @@ import (
 func TestLargeJob(t *testing.T) {
 	for name, opts := range map[string]hfsp.Options{
 		"default":   {},
-		"kill":      {Preemption: hfsp.Kill, KillOnce: true},
+		"kill":      {Preemption: hfsp.Kill},
 		"estimates": {NodeDelay: 3 * time.Second, Estimator: newHistory},
 	} {
 		t.Run(name, func(t *testing.T) { snapshottest.Large(t, with(opts)) })
@@ -23,7 +23,7 @@ func TestLargeJob(t *testing.T) {
 func TestForgedSnapshots(t *testing.T) {
 	for name, opts := range map[string]hfsp.Options{
 		"default":   {},
-		"kill":      {TrainingTasks: 2, Delta: time.Second, Preemption: hfsp.Kill, KillOnce: true, KillFraction: 0.5, Late: hfsp.LateFirst},
+		"kill":      {TrainingTasks: 2, Delta: time.Second, Preemption: hfsp.Kill, KillFraction: 0.5, Late: hfsp.LateFirst},
 		"estimates": {NodeDelay: 3 * time.Second, RackDelay: time.Second, EarlySlots: ptr(1), Preemption: hfsp.Kill, Estimator: newHistory},
 	} {
 		t.Run(name, func(t *testing.T) { snapshottest.Attack(t, with(opts), 300) })

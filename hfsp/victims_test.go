@@ -43,7 +43,7 @@ func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Pr
 	for s, a := range p.ledger.Attempts() {
 		ph := a.Job.Data.phases[a.Task.Phase]
 		if s.Class != class || ph == nil || p.ledger.Retiring(s.ID) || ph.stage == stageTraining && ph.samples.find(a.Task.Index) >= 0 ||
-			p.once && ph.killed.Has(int(a.Task.Index)) || p.spared > 0 && p.targets.spares(ph, a.Task.Index, a.Start) {
+			p.targets.spares(ph, a.Task.Index, a.Start) {
 			continue
 		}
 		all = append(all, candidate{sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, ph, slices.Index(order, ph), a.Start})
@@ -133,8 +133,7 @@ func (w *world) checkNamed(after any) {
 func TestNamesByDefinition(t *testing.T) {
 	history := func(t *rapid.T) int {
 		opts := drawOptions(t)
-		opts.Preemption = Kill
-		opts.KillOnce = rapid.Bool().Draw(t, "once")
+		opts.Preemption = rapid.SampledFrom([]Preemption{Kill, KillAny}).Draw(t, "preemption")
 		opts.KillFraction = rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "fraction")
 		opts.Reserve = 0 // since it kills
 		w := newWorld(t, opts)

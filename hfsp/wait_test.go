@@ -143,7 +143,7 @@ func TestEarlyTasksDoNotBlockTheirOwnJob(t *testing.T) {
 
 // Nothing is killed for tasks that would wait in the slot for the phase before.
 func TestNothingIsKilledForEarlyTasks(t *testing.T) {
-	s := stage{t, exact(hfsp.Options{Preemption: hfsp.Kill, EarlySlots: ptr(9)})}
+	s := stage{t, exact(hfsp.Options{Preemption: hfsp.KillAny, EarlySlots: ptr(9)})}
 	s.slots(0, 9)
 	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Class: mapreduce.Reduce}})
 	s.arrive(0, 1, sojourn.Phase{Tasks: 9, Class: mapreduce.Reduce, Estimate: 20 * time.Second})
@@ -222,7 +222,7 @@ func TestEarlyTasksBlockNobodyForGood(t *testing.T) {
 			opts.EarlySlots = ptr(rapid.SampledFrom([]int{0, 1, 9}).Draw(t, "early"))
 		}
 		if rapid.Bool().Draw(t, "kill") {
-			opts.Preemption, opts.KillOnce, opts.KillFraction = hfsp.Kill, rapid.Bool().Draw(t, "once"), 0.5
+			opts.Preemption, opts.KillFraction = rapid.SampledFrom([]hfsp.Preemption{hfsp.Kill, hfsp.KillAny}).Draw(t, "preemption"), 0.5
 		}
 		if rapid.Bool().Draw(t, "delay") {
 			opts.NodeDelay, opts.RackDelay = 3*time.Second, time.Second
@@ -276,6 +276,9 @@ type yard struct {
 	done  []sojourn.Assignment
 	next  sojourn.SlotID
 	kills int
+
+	times map[sojourn.TaskID]int // how often each was killed; nil if it may be killed again
+	again int                    // tasks that were started after they were killed
 }
 
 type yardSlot struct {
@@ -336,6 +339,9 @@ func (y *yard) offer() {
 				if !ok {
 					y.t.Fatalf("Seek names slot %d, and Assign declines it", id)
 				}
+				if y.times[a.Task] > 0 {
+					y.again++
+				}
 				for _, s := range y.runs {
 					if s.ID == id {
 						s.a, s.busy = a, true
@@ -354,16 +360,27 @@ func (y *yard) offer() {
 				}
 			}
 			y.kills++
+			if y.times != nil {
+				if y.works(v.Task) && y.times[v.Task] > 0 {
+					y.t.Fatalf("at %v %+v is to be killed again", y.now, v)
+				}
+				y.times[v.Task]++
+			}
 			y.observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted, Task: v.Task, Attempt: v.Attempt, Slot: sojourn.Slot{ID: v.Slot}})
 		}
 	}
+}
+
+// works reports whether a task has its input.
+func (y *yard) works(id sojourn.TaskID) bool {
+	return id.Phase == 0 || y.left[[2]uint64{uint64(id.Job), uint64(id.Phase - 1)}] == 0
 }
 
 // finish ends the first task that has its input, if there is one.
 func (y *yard) finish() bool {
 	for _, s := range y.runs {
 		id := s.a.Task
-		if !s.busy || id.Phase > 0 && y.left[[2]uint64{uint64(id.Job), uint64(id.Phase - 1)}] > 0 {
+		if !s.busy || !y.works(id) {
 			continue
 		}
 		s.busy = false

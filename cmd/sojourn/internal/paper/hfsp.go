@@ -13,7 +13,7 @@ import (
 const (
 	hfspFair   = "fair:ties=arrival"
 	hfspWait   = "hfsp"
-	hfspKill   = "hfsp:preemption=kill"
+	hfspKill   = "hfsp:preemption=kill-any" // the rule of the paper
 	hfspOracle = "hfsp:estimator=oracle"
 )
 
@@ -207,10 +207,10 @@ func hfspPreemption(name, figure string, n jobNumber) Experiment {
 		workloads: hfspTEST,
 		notes: append([]string{
 			"KILL kills running tasks of larger jobs at once and loses their work: the paper sees better slowdowns, and worse response times of large jobs.",
-			"kill-fraction spares tasks that have run for more than that part of the expected time; the paper has no such limit.",
+			"preemption=kill spares tasks that were killed before, or have run for more than a tenth of the expected time; the paper has no such limit.",
 		}, hfspNotes[:]...),
 	}
-	const young = hfspKill + ",kill-fraction=0.25"
+	const young = "hfsp:preemption=kill"
 	var lines []ecdfLine
 	for _, w := range []string{hfspTEST[0].name, hfspTEST[1].name} {
 		row := func(policy, over, part string, of func(*sim.Result) float64, c claim) {
