@@ -14,7 +14,7 @@ import (
 func TestCalibrationOfAll(t *testing.T) {
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
-			m := measure(t, k, 1, 200, true)
+			m := measure(t, k, 9_000_000, 200, true)
 			t.Log(m)
 			if m.share < .86 || m.share > .94 {
 				t.Errorf("finishes %.3f, want 0.86 to 0.94", m.share)
@@ -33,6 +33,12 @@ func bimodal(r *rand.Rand) float64 {
 func pareto(alpha float64) func(*rand.Rand) float64 {
 	return func(r *rand.Rand) float64 { return math.Pow(1-r.Float64(), -1/alpha) }
 }
+
+func bursts(r *rand.Rand, _ float64) float64 { return 10 * float64(r.IntN(10)/9) }
+
+func days(_ *rand.Rand, share float64) float64 { return math.Exp(1.5 * math.Sin(6*math.Pi*share)) }
+
+func paretoTasks(r *rand.Rand) int { return int(min(200, pareto(1.2)(r))) }
 
 func constant(*rand.Rand) float64 { return 1 }
 
@@ -82,6 +88,17 @@ func BenchmarkElsewhere(b *testing.B) {
 		{name: "400 jobs, named, 0.5", residual: l(.5), named: true, jobs: 400},
 		{name: "400 jobs, 1", residual: l(1), jobs: 400},
 		{name: "400 jobs, told, 0.3", residual: l(.3), told: 1, jobs: 400},
+		{name: "bursts", residual: l(.5), named: true, gap: bursts},
+		{name: "bursts, told, default", residual: l(.5), told: 1, gap: bursts, policy: "default"},
+		{name: "days and nights", residual: l(.5), named: true, gap: days},
+		{name: "Pareto numbers of tasks", residual: l(.5), named: true, tasks: paretoTasks},
+		{name: "Pareto numbers of tasks, told, heavy, fair", residual: l(.5), told: 1, heavy: true, tasks: paretoTasks, policy: "fair"},
+		{name: "two classes, told", residual: l(.5), told: 1, classes: 2},
+		{name: "three classes, named, heavy", residual: l(.5), named: true, classes: 3, phases: 4, heavy: true},
+		{name: "half of the slots die", residual: l(.5), named: true, dies: true},
+		{name: "half of the slots die, told, heavy", residual: l(.5), told: 1, dies: true, heavy: true},
+		{name: "sizes in two modes, named", residual: l(.3), named: true, twoModes: true},
+		{name: "sizes in two modes, told", residual: l(.3), told: 1, twoModes: true},
 	} {
 		b.Run(k.name, func(b *testing.B) {
 			for range b.N {

@@ -82,7 +82,7 @@ func TestCalibration(t *testing.T) {
 		if i%3 != 1 {
 			continue
 		}
-		if m := measure(t, k, 1_000_000, 50, false); m.share < .86-2*m.sure || m.share > .94+2*m.sure {
+		if m := measure(t, k, 8_000_000, 50, false); m.share < .86-2*m.sure || m.share > .94+2*m.sure {
 			t.Errorf("%v; want 0.86 to 0.94", m)
 		}
 	}

@@ -287,12 +287,14 @@ func (s *standing) ahead(ctx context.Context, q Question, draw int, to ends) err
 	if err != nil {
 		return err
 	}
+	source := rand.NewPCG(0, 0)
+	random := rand.New(source)
 	run, err := s.future(p, q, func(t sojourn.TaskID, attempt uint32, elapsed time.Duration) (time.Duration, bool) {
 		job, ok := s.specs[t.Job]
 		if !ok {
 			return q.Each, false
 		}
-		random := rand.New(rand.NewPCG(q.Seed+uint64(draw)<<32, uint64(t.Job)<<32^uint64(t.Phase)<<24^uint64(t.Index)<<8^uint64(attempt)))
+		source.Seed(q.Seed+uint64(draw)<<32, uint64(t.Job)<<32^uint64(t.Phase)<<24^uint64(t.Index)<<8^uint64(attempt))
 		of := phaseOf{t.Job, int(t.Phase)}
 		m := s.models[times]
 		if m.live[of] == nil {

@@ -167,6 +167,6 @@ func ExampleWatch_Foresee() {
 		fmt.Println("job", j.ID, "finishes between", j.Finish.Low.Sub(0).Round(time.Second), "and", j.Finish.High.Sub(0).Round(time.Second))
 	}
 	// Output:
-	// job 1 finishes between 15s and 11m9s
-	// job 2 finishes between 23s and 11m12s
+	// job 1 finishes between 37s and 2m3s
+	// job 2 finishes between 41s and 2m11s
 }

@@ -1,7 +1,6 @@
 package forecast
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/driver"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 )
 
 // takes says how long an attempt takes in all that has run for elapsed, and whether it fails then.
@@ -20,7 +20,9 @@ type future struct {
 	*driver.Driver
 	now     sojourn.Time
 	takes   takes
-	running endings
+	ends    []ending
+	running *heap.Heap[endAt] // of places in ends
+	free    []uint32          // places in ends
 	pushed  int
 	idle    int // rounds in a row in which nothing ran
 	left    map[sojourn.JobID]int
@@ -29,31 +31,22 @@ type future struct {
 
 // An ending is the end of an attempt.
 type ending struct {
-	at      sojourn.Time
-	number  int // of the start, which breaks ties
 	attempt sojourn.Assignment
 	took    time.Duration
 	fails   bool
 }
 
-// endings are a heap, the earliest first.
-type endings []ending
+// An endAt orders endings: the earliest first.
+type endAt struct {
+	at     sojourn.Time
+	number int // of the start, which breaks ties
+}
 
-func (e endings) Len() int { return len(e) }
-func (e endings) Less(i, k int) bool {
-	return e[i].at < e[k].at || e[i].at == e[k].at && e[i].number < e[k].number
-}
-func (e endings) Swap(i, k int) { e[i], e[k] = e[k], e[i] }
-func (e *endings) Push(x any)   { *e = append(*e, x.(ending)) }
-func (e *endings) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
-}
+func (a endAt) before(b endAt) bool { return a.at < b.at || a.at == b.at && a.number < b.number }
 
 // future tells a new policy what is true, and what is different.
 func (s *standing) future(p sojourn.Policy, q Question, takes takes) (*future, error) {
-	f := &future{now: s.now, takes: takes, left: map[sojourn.JobID]int{}, seen: map[sojourn.JobID]bool{}}
+	f := &future{now: s.now, takes: takes, running: heap.New(endAt.before, nil), left: map[sojourn.JobID]int{}, seen: map[sojourn.JobID]bool{}}
 	p, told := s.learned(p)
 	d, err := driver.New(p, driver.Options{Now: func() sojourn.Time { return f.now }, Preempt: -1})
 	if err != nil {
@@ -150,9 +143,16 @@ func (s *standing) resize(d *driver.Driver, by int) error {
 
 // start runs an attempt that has run for elapsed.
 func (f *future) start(a sojourn.Assignment, elapsed time.Duration) {
-	f.pushed++
 	took, fails := f.takes(a.Task, a.Attempt, elapsed)
-	heap.Push(&f.running, ending{at: f.now.Add(took - elapsed), number: f.pushed, attempt: a, took: took, fails: fails})
+	id := uint32(len(f.ends))
+	if n := len(f.free); n > 0 {
+		id, f.free = f.free[n-1], f.free[:n-1]
+	} else {
+		f.ends = append(f.ends, ending{})
+	}
+	f.ends[id] = ending{attempt: a, took: took, fails: fails}
+	f.pushed++
+	f.running.Set(id, endAt{f.now.Add(took - elapsed), f.pushed})
 }
 
 // maxIdle is how often a policy may ask to be woken while nothing runs: then it waits for what does not come.
@@ -182,8 +182,9 @@ func (f *future) all(ctx context.Context, to ends) error {
 			continue
 		}
 		next := sojourn.Time(math.MaxInt64)
-		if f.idle++; len(f.running) > 0 {
-			next, f.idle = f.running[0].at, 0
+		f.idle++
+		if first, ok := f.running.MinKey(); ok {
+			next, f.idle = first.at, 0
 		}
 		if len(f.left) == 0 || f.idle > maxIdle {
 			return nil
@@ -203,8 +204,9 @@ func (f *future) all(ctx context.Context, to ends) error {
 
 // end reports the attempts that end now.
 func (f *future) end(to ends) error {
-	for len(f.running) > 0 && f.running[0].at <= f.now {
-		e := heap.Pop(&f.running).(ending)
+	for first, ok := f.running.MinKey(); ok && first.at <= f.now; first, ok = f.running.MinKey() {
+		place, _ := f.running.Min()
+		e := f.stop(place)
 		ev := driver.Finished(e.attempt)
 		if e.fails {
 			ev = driver.Failed(e.attempt, sojourn.CauseTask)
@@ -228,16 +230,32 @@ func (f *future) end(to ends) error {
 // kill ends attempts at once.
 func (f *future) kill(victims []sojourn.Preemption) error {
 	for _, v := range slices.Clone(victims) {
-		i := slices.IndexFunc(f.running, func(e ending) bool { return e.attempt.Slot == v.Slot })
-		if i < 0 {
+		id, ok := f.on(v.Slot)
+		if !ok {
 			continue
 		}
-		e := heap.Remove(&f.running, i).(ending)
-		if err := f.Observe(driver.Failed(e.attempt, sojourn.CausePreempted)); err != nil {
+		if err := f.Observe(driver.Failed(f.stop(id).attempt, sojourn.CausePreempted)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// on returns the attempt that runs on a slot.
+func (f *future) on(slot sojourn.SlotID) (id uint32, ok bool) {
+	for id := range f.running.All() {
+		if f.ends[id].attempt.Slot == slot {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// stop takes away an attempt that runs.
+func (f *future) stop(id uint32) ending {
+	f.running.Remove(id)
+	f.free = append(f.free, id)
+	return f.ends[id]
 }
 
 // ends are when jobs started and finished in each draw.

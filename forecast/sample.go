@@ -45,10 +45,12 @@ func (m *model) accept(log float64) bool {
 
 // sweep draws all that is unknown once more, each given the others.
 func (m *model) sweep() {
-	m.shape.draw(m.random)
-	for _, k := range m.kinds {
-		if k.live {
-			k.shape.draw(m.random)
+	if m.sweeps++; m.sweeps%4 == 1 {
+		m.shape.draw(m.random)
+		for _, k := range m.kinds {
+			if k.live {
+				k.shape.draw(m.random)
+			}
 		}
 	}
 	for _, j := range m.jobs {
@@ -57,8 +59,14 @@ func (m *model) sweep() {
 		}
 	}
 	m.jobVariances()
-	for _, k := range m.kinds {
-		m.walk(k)
+	for _, c := range m.classes {
+		c.sum = 0
+		for _, k := range c.known {
+			c.sum += k.b
+		}
+		for _, k := range c.known {
+			m.walk(k)
+		}
 	}
 	for _, j := range m.jobs {
 		j.a = m.deviation(j, false)
@@ -71,11 +79,15 @@ func (m *model) sweep() {
 		}
 	}
 	p := priors[m.scale]
-	m.spread = gamma(m.random, 1+float64(n*(likeness/2))) / (1/p.spread + float64(likeness/2*inverse))
+	// spread is exponential, with a rate that is itself drawn: so it may be several times p.spread.
+	rate := gamma(m.random, 3) / (float64(2*p.spread) + m.spread)
+	m.spread = gamma(m.random, 1+float64(n*(likeness/2))) / (rate + float64(likeness/2*inverse))
 	m.means(p)
 	for _, j := range m.jobs {
 		for _, g := range j.groups {
-			g.l = m.level(g, &g.now, j.a)
+			if g.live {
+				g.l = m.level(g, &g.now, j.a)
+			}
 		}
 	}
 }
@@ -125,24 +137,23 @@ func (m *model) level(g *groupState, of *moments, a float64) float64 {
 // running draws a and the levels of a job with running tasks, given how long these have run, and then what they take.
 func (m *model) running(j *jobState) {
 	survival := func() (log float64) {
+		prod := 1.0
 		for _, g := range j.groups {
 			for _, age := range g.ages {
-				log += detmath.Log(max(1e-300, m.above(g.kind, age-g.l)))
+				if prod *= max(1e-100, m.above(g.kind, age-g.l)); prod < 1e-200 {
+					log += detmath.Log(prod)
+					prod = 1
+				}
 			}
 		}
-		return log
+		return log + detmath.Log(prod)
 	}
-	now := survival()
-	for range 2 {
-		before := j.a
-		j.a = m.deviation(j, true)
-		for _, g := range j.groups {
-			g.before, g.l = g.l, m.level(g, &g.known, j.a)
-		}
-		if to := survival(); m.accept(to - now) {
-			now = to
-			continue
-		}
+	now, before := survival(), j.a
+	j.a = m.deviation(j, true)
+	for _, g := range j.groups {
+		g.before, g.l = g.l, m.level(g, &g.known, j.a)
+	}
+	if !m.accept(survival() - now) {
 		j.a = before
 		for _, g := range j.groups {
 			g.l = g.before
@@ -161,10 +172,9 @@ func (m *model) jobVariances() {
 	p := priors[m.scale]
 	of := func(total, split float64) float64 {
 		ta, tv := float64(total*total*split), float64(total*total*(1-split))
-		x := total / p.job
-		sum := float64(x*x) - float64(2*detmath.Log(total))
+		sum, prod := -float64(2*(tailed(total/p.job)+detmath.Log(total))), 1.0
 		for _, j := range m.jobs {
-			precision, deviation, prod := 0.0, 0.0, 1.0
+			precision, deviation := 0.0, 0.0
 			for _, g := range j.groups {
 				if g.counts(&g.now) {
 					w := g.weight(tv, &g.now)
@@ -172,13 +182,17 @@ func (m *model) jobVariances() {
 					precision += 1 / w
 					deviation += d / w
 					sum += float64(d*d) / w
-					prod *= w
+					if prod *= w; prod < 1e-200 || prod > 1e200 {
+						sum += detmath.Log(prod)
+						prod = 1
+					}
 				}
 			}
 			d := 1 + float64(ta*precision)
-			sum += detmath.Log(max(float64(prod*d), 1e-300)) - float64(ta*float64(deviation*deviation))/d
+			prod *= d
+			sum -= float64(ta*float64(deviation*deviation)) / d
 		}
-		return -sum / 2
+		return -(sum + detmath.Log(prod)) / 2
 	}
 	now := of(m.total, m.split)
 	to := max(1e-8, float64(m.total*detmath.Exp(float64(.7*detmath.Normal(m.random)))))
@@ -211,14 +225,12 @@ func (m *model) walk(k *kindState) {
 	if u := float64(m.random.Float64()); u < .25 {
 		q = float64(priors[m.scale].walk * math.Abs(detmath.Normal(m.random)))
 	}
-	if now, to := m.filter(k, k.q), m.filter(k, q); m.accept(to - now) {
-		k.q = q
-	} else {
-		m.filter(k, k.q)
-	}
-	if len(k.groups) == 0 {
-		k.b = k.class.mean + m.normal(float64(m.tb*m.tb))
-		return
+	if now := m.filter(k, k.q); q != k.q {
+		if m.accept(m.filter(k, q) - now) {
+			k.q = q
+		} else {
+			m.filter(k, k.q)
+		}
 	}
 	last := k.groups[len(k.groups)-1]
 	last.b = last.mean + m.normal(last.variance)
@@ -227,12 +239,31 @@ func (m *model) walk(k *kindState) {
 		share := g.variance / max(g.variance+float64(k.q*k.q), leastValue)
 		g.b = g.mean + float64(share*(k.groups[i+1].b-g.mean)) + m.normal(float64(g.variance*(1-share)))
 	}
+	k.class.sum += k.groups[0].b - k.b
 	k.b = k.groups[0].b
+}
+
+// usual returns the mean and the variance of what is usual for a kind, for any mean of its class and, if there
+// is one class, any mean of the classes, given the other kinds.
+func (m *model) usual(k *kindState) (mean, variance float64) {
+	mean, variance = m.classPrior()
+	w := max(leastValue, float64(m.tb*m.tb))
+	precision := 1/variance + float64(len(k.class.known)-1)/w
+	return (mean/variance + (k.class.sum-k.b)/w) / precision, 1/precision + w
+}
+
+// classPrior returns the mean and the variance of the mean of a class, given the other classes.
+func (m *model) classPrior() (mean, variance float64) {
+	p := priors[m.scale]
+	if m.knownClasses == 1 {
+		return m.center, m.variance + float64(p.class*p.class)
+	}
+	return m.mean, float64(p.class * p.class)
 }
 
 // filter is a Kalman filter of b. It returns the logarithm of the likelihood.
 func (m *model) filter(k *kindState, q float64) float64 {
-	mean, variance := k.class.mean, float64(m.tb*m.tb)
+	mean, variance := m.usual(k)
 	sum, prod := 0.0, 1.0
 	for i, g := range k.groups {
 		if i > 0 {
@@ -289,37 +320,57 @@ func (m *model) kindVariance(k *kindState) {
 	}
 }
 
-// means draws the means of classes and how far the kinds are from them.
+// means draws the means of classes and how far the kinds are from them. Classes and kinds of which nothing is known come last.
 func (m *model) means(p prior) {
-	precision := 1 / float64(p.mean*p.mean)
-	sum := float64(precision * m.center)
+	precision := 1 / m.variance
+	sum := m.center / m.variance
 	squares, n := 0.0, 0.0
+	w := max(leastValue, float64(m.tb*m.tb))
 	for _, c := range m.classes {
-		pr := 1 / float64(p.class*p.class)
-		s := float64(pr * m.mean)
-		for _, k := range c.kinds {
-			w := max(leastValue, float64(m.tb*m.tb))
+		if len(c.known) == 0 {
+			continue
+		}
+		mean, variance := m.classPrior()
+		pr, s := 1/variance, mean/variance
+		for _, k := range c.known {
 			pr += 1 / w
 			s += k.b / w
 		}
-		c.mean = s/pr + detmath.Normal(m.random)/math.Sqrt(pr)
+		c.mean = s/pr + m.normal(1/pr)
 		precision += 1 / float64(p.class*p.class)
 		sum += c.mean / float64(p.class*p.class)
-		for _, k := range c.kinds {
+		for _, k := range c.known {
 			d := k.b - c.mean
 			squares += float64(d * d)
 			n++
 		}
 	}
-	m.mean = sum/precision + detmath.Normal(m.random)/math.Sqrt(precision)
+	m.mean = sum/precision + m.normal(1/precision)
+	// A normal distribution whose variance has such a distribution is a t distribution.
+	off := (m.mean - m.center) / p.mean
+	m.variance = float64(p.mean*p.mean) * (freedom + float64(off*off)) / float64(2*gamma(m.random, (freedom+1)/2))
 	of := func(tb float64) float64 {
-		x := tb / p.kind
-		return float64((1-n)*detmath.Log(tb)) - squares/float64(2*tb*tb) - float64(x*x/2)
+		return float64((1-n)*detmath.Log(tb)) - squares/float64(2*tb*tb) + tailed(tb/p.kind)
 	}
 	to := max(1e-6, float64(m.tb*detmath.Exp(float64(.7*detmath.Normal(m.random)))))
 	if m.accept(of(to) - of(m.tb)) {
 		m.tb = to
 	}
+	for _, c := range m.classes {
+		if len(c.known) == 0 {
+			c.mean = m.mean + m.normal(float64(p.class*p.class))
+		}
+		for _, k := range c.kinds {
+			if len(k.groups) == 0 {
+				k.b = c.mean + m.normal(float64(m.tb*m.tb))
+			}
+		}
+	}
+}
+
+// tailed is the logarithm of the density of the t distribution, but for a constant.
+func tailed(x float64) float64 {
+	return -float64((freedom + 1) / 2 * detmath.Log(1+float64(x*x)/freedom))
 }
 
 // gamma draws from the gamma distribution of a shape of at least 1 and scale 1 [Marsaglia and Tsang 2000].
@@ -347,7 +398,10 @@ func (m *model) draw(random *rand.Rand, of phaseOf, estimate, elapsed time.Durat
 	}
 	base := g.l
 	if m.scale == ratios {
-		base += detmath.Log(float64(estimate))
+		if estimate != g.estimate {
+			g.estimate, g.log = estimate, detmath.Log(float64(estimate))
+		}
+		base += g.log
 	}
 	above := math.Inf(-1)
 	if elapsed > 0 {

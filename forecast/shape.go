@@ -23,8 +23,12 @@ func (s *shape) draw(random *rand.Rand) {
 		s.count, s.drawn = make([]uint32, n), make([]float64, n)
 	}
 	clear(s.count)
-	for range n {
-		s.count[random.IntN(n)]++
+	for i := 0; i < n; i += 2 {
+		u := random.Uint64() // two numbers of 32 bits
+		s.count[u>>32*uint64(n)>>32]++
+		if i+1 < n {
+			s.count[u&math.MaxUint32*uint64(n)>>32]++
+		}
 	}
 	at := 0
 	for i, c := range s.count {

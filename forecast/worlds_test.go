@@ -38,6 +38,12 @@ type kindOfWorld struct {
 	graph    bool                       // phases need some of those before them
 	skew     bool                       // phase 1 takes ten times as long as phase 0
 	fails    float64                    // probability that an attempt fails
+
+	gap      func(r *rand.Rand, share float64) float64 // a factor of the time until the next job
+	tasks    func(r *rand.Rand) int                    // of a phase
+	twoModes bool                                      // of three jobs, one takes twenty times as long
+	classes  int                                       // of slots and phases, in turn; 0 is 1
+	dies     bool                                      // half of the slots are gone, with what ran there, after 25 jobs
 }
 
 func lognormal(sigma float64) func(*rand.Rand) float64 {
@@ -90,14 +96,37 @@ func newWorld(k kindOfWorld, seed uint64) *world {
 		panic(err)
 	}
 	w.watch = forecast.New(p)
-	w.slots = 1 + w.random.IntN(12)
+	w.slots = max(1+w.random.IntN(12), 2*k.classes)
+	w.classes = max(w.classes, 1)
 	for i := range w.slots {
-		w.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+		w.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: w.slot(i)})
 	}
 	for range 1 + w.random.IntN(4) {
 		w.means = append(w.means, math.Exp(w.random.NormFloat64())*60e9)
 	}
 	return w
+}
+
+func (w *world) slot(i int) sojourn.Slot {
+	return sojourn.Slot{ID: sojourn.SlotID(i), Class: sojourn.Class(i % w.classes)}
+}
+
+// die takes away the second half of the slots. What runs there is lost.
+func (w *world) die() {
+	first := sojourn.SlotID((w.slots + 1) / 2)
+	var rest []attempt
+	for _, e := range w.running {
+		if e.a.Slot < first {
+			rest = append(rest, e)
+			continue
+		}
+		w.observe(sojourn.Event{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, Task: e.a.Task, Attempt: e.a.Attempt, Slot: w.slot(int(e.a.Slot))})
+	}
+	w.running = rest
+	for i := int(first); i < w.slots; i++ {
+		w.observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: w.slot(i)})
+	}
+	w.settle()
 }
 
 func (w *world) observe(ev sojourn.Event) {
@@ -116,13 +145,19 @@ func (w *world) arrive(id sojourn.JobID, share float64) {
 		j.Name = fmt.Sprint("program ", k)
 	}
 	level := w.means[k] * math.Exp(w.drift*share) * math.Exp(w.perJob*r.NormFloat64())
+	if w.twoModes && r.IntN(3) == 0 {
+		level *= 20
+	}
 	wrong := math.Exp(w.wrong * r.NormFloat64())
 	for p := range 1 + r.IntN(cmp.Or(w.phases, 2)) {
 		mean := level * math.Exp(w.perPhase*r.NormFloat64())
 		if w.skew && p == 1 {
 			mean *= 10
 		}
-		ph := sojourn.Phase{Tasks: 1 + r.IntN(2*w.slots+3)}
+		ph := sojourn.Phase{Tasks: 1 + r.IntN(2*w.slots+3), Class: sojourn.Class(p % w.classes)}
+		if w.tasks != nil {
+			ph.Tasks = w.tasks(r)
+		}
 		if w.told > 0 {
 			ph.Estimate = max(1, time.Duration(mean*w.told*wrong))
 		}
@@ -140,10 +175,16 @@ func (w *world) settle() {
 	seeker, _ := sojourn.As[sojourn.Seeker](w.watch)
 	waker, wakes := sojourn.As[sojourn.Waker](w.watch)
 	for {
-		for slot, ok := seeker.Seek(0); ok; slot, ok = seeker.Seek(0) {
+		for class := 0; class < w.classes; {
+			slot, ok := seeker.Seek(sojourn.Class(class))
+			if !ok {
+				class++
+				continue
+			}
 			a, ok := w.watch.Assign(slot)
 			if !ok {
-				break
+				class++
+				continue
 			}
 			took := max(1, time.Duration(min(1e17, w.draw[phaseOf{a.Task.Job, int(a.Task.Phase)}](w.random))))
 			fails := w.random.Float64() < w.fails
@@ -187,7 +228,7 @@ func (w *world) step(until sojourn.Time) bool {
 	e := w.running[next]
 	w.running = slices.Delete(w.running, next, next+1)
 	w.now = e.at
-	ev := sojourn.Event{Kind: sojourn.TaskFinished, Task: e.a.Task, Attempt: e.a.Attempt, Slot: sojourn.Slot{ID: e.a.Slot}, Service: e.took}
+	ev := sojourn.Event{Kind: sojourn.TaskFinished, Task: e.a.Task, Attempt: e.a.Attempt, Slot: w.slot(int(e.a.Slot)), Service: e.took}
 	if e.fails {
 		ev.Kind = sojourn.TaskFailed
 	} else {
@@ -214,7 +255,14 @@ func (w *world) warm() {
 		if int(id) == jobs && want == 0 || want < 0 && id == 3 {
 			break
 		}
-		until := w.now.Add(time.Duration(w.random.ExpFloat64() * 60e9 * slow * float64(w.slots+3) / float64(w.slots)))
+		gap := w.random.ExpFloat64()
+		if w.gap != nil {
+			gap *= w.gap(w.random, float64(id)/float64(jobs))
+		}
+		if w.dies && id == 25 {
+			w.die()
+		}
+		until := w.now.Add(time.Duration(gap * 60e9 * slow * float64(w.slots+3) / float64(w.slots)))
 		if want < 0 {
 			until = w.now
 		}

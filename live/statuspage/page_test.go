@@ -153,7 +153,7 @@ func TestForecast(t *testing.T) {
 		if len(pg.Jobs) != 3 || !pg.Forecast {
 			t.Errorf("%d jobs, forecast %t", len(pg.Jobs), pg.Forecast)
 		}
-		if html := ask("/"); !strings.Contains(html, `<td class="number">4.0<td class="number">14.0 to 14.4<td class="why">`) || !strings.Contains(html, `<td class="number"><td class="number">4.0<td class="why">`) {
+		if html := ask("/"); !strings.Contains(html, `<td class="number">4.0<td class="number">14.0 to 14.7<td class="why">`) || !strings.Contains(html, `<td class="number"><td class="number">4.0<td class="why">`) {
 			t.Errorf("at 1,006 s the page is\n%s", html)
 		}
 	})
@@ -164,7 +164,7 @@ func rounded(i *statuspage.Interval) *statuspage.Interval {
 	if i == nil {
 		return nil
 	}
-	return &statuspage.Interval{Low: math.Round(i.Low), Median: math.Round(i.Median), High: math.Round(i.High)}
+	return &statuspage.Interval{Low: math.Floor(i.Low), Median: math.Floor(i.Median), High: math.Floor(i.High)}
 }
 
 // foreseen calls f with a page of a pool of one slot under fifo, and fair as another policy. The pool has three jobs of two
