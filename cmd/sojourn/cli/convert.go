@@ -93,6 +93,10 @@ func newConvert() *cobra.Command {
 			if err := f.Check(); err != nil {
 				return err
 			}
+			if f.ClusterOut != "" {
+				_, stop := interruptible(cmd)
+				defer stop()
+			}
 			var c *input.Cluster
 			if f.Cluster != "" {
 				var err error

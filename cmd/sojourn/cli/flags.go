@@ -4,11 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strconv"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
@@ -159,38 +155,14 @@ func terminal(cmd *cobra.Command, quiet bool) io.Writer {
 	return format.Exact(cmd.ErrOrStderr()) // a bar moves the cursor
 }
 
-// grace is how long a command may take to end in order after an interrupt.
-const grace = 600 * time.Millisecond
-
 // A stopper ends the program, whatever it does.
 type stopper struct{}
 
-// interruptible returns a context that an interrupt ends; a second interrupt ends the
-// program. Before this call an interrupt ends the program at once, since the program may
-// be waiting for stdin. If the command has not returned after the grace, and is that of a process of its own, what it has not
-// finished is removed, and the process ends.
+// interruptible returns a context that an interrupt ends: see [files.Interruptible]. Before this call an interrupt ends the program
+// at once, since the program may be waiting for stdin.
 func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	returned := make(chan struct{})
-	context.AfterFunc(ctx, func() {
-		stop()
-		exit, ok := cmd.Context().Value(stopper{}).(func(int))
-		if !ok {
-			return
-		}
-		select {
-		case <-returned:
-		case <-time.After(grace):
-			fmt.Fprintf(cmd.ErrOrStderr(), "sojourn: %v\n", ctx.Err())
-			files.RemoveUnfinished()
-			exit(exitFailure)
-		}
-	})
-	var once sync.Once
-	return ctx, func() {
-		once.Do(func() { close(returned) })
-		stop()
-	}
+	exit, _ := cmd.Context().Value(stopper{}).(func(int))
+	return files.Interruptible(cmd.Context(), "sojourn", format.Exact(cmd.ErrOrStderr()), exit)
 }
 
 // outputFlags name the folder that files go to.

@@ -8,17 +8,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"image/color"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
+	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -27,11 +28,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := files.Interruptible(context.Background(), "sojourn-plot", os.Stderr, os.Exit)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		if err != flag.ErrHelp {
-			fmt.Fprintln(os.Stderr, "sojourn-plot:", err)
+			fmt.Fprintln(os.Stderr, "sojourn-plot:", format.VisibleLines(err.Error()))
 		}
 		os.Exit(1)
 	}
@@ -40,6 +41,7 @@ func main() {
 // run draws the plots of the folders that the arguments name, and lists the files that it writes.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("sojourn-plot", flag.ContinueOnError)
+	flags.SetOutput(&format.Shown{To: os.Stderr})
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "usage: sojourn-plot [-o FOLDER] [-formats svg,png] [-width CM] [-height CM] DIR...\n\nDIR is what 'sojourn run, compare, sweep or plan -o DIR' wrote.")
 		flags.PrintDefaults()
@@ -81,11 +83,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("plot %s: %w", report.Plots[i].ID, err)
 		}
 		for _, f := range strings.Split(*formats, ",") {
+			if ctx.Err() != nil {
+				return errors.New("interrupted")
+			}
 			name := filepath.Join(*folder, report.Plots[i].ID+"."+f)
 			if err := save(p, centimetres(*width), centimetres(*height), f, name); err != nil {
 				return err
 			}
-			fmt.Fprintln(out, name)
+			fmt.Fprintln(out, format.Visible(name))
 		}
 	}
 	return nil
@@ -114,10 +119,8 @@ func save(p *plot.Plot, width, height vg.Length, format, name string) error {
 	p.Draw(draw.Crop(all, vg.Points(2), -room, vg.Points(2), -vg.Points(4)))
 	legend.Draw(draw.Crop(all, width-room+vg.Points(8), 0, 0, -vg.Points(24)))
 	p.Legend = legend
-	file, err := os.Create(name)
-	if err != nil {
+	return files.Replace(name, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
 		return err
-	}
-	_, err = canvas.WriteTo(file)
-	return cmp.Or(err, file.Close())
+	})
 }

@@ -26,9 +26,9 @@ func end(name string) {
 	os.RemoveAll(name)
 }
 
-// RemoveUnfinished waits until nothing is taking its place, and removes what is not finished. After it nothing takes its
+// removeUnfinished waits until nothing is taking its place, and removes what is not finished. After it nothing takes its
 // place any more: the program must end.
-func RemoveUnfinished() {
+func removeUnfinished() {
 	unfinished.Lock()
 	for range 10 { // another goroutine may be writing into a folder
 		for name := range unfinished.names {
