@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // Limits of the input.
@@ -30,7 +32,7 @@ type Error struct {
 
 // Error returns "file:line:column: reason".
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
+	return fmt.Sprintf("%s:%d:%d: %s", visible.Text(e.File), e.Line, e.Column, e.Reason)
 }
 
 // Read returns the entries of a history in order. The history may be compressed by gzip, and may
@@ -183,5 +185,5 @@ func (l *lines) fail(err error, off int) error {
 	if l.zip && (err == io.EOF || err == io.ErrUnexpectedEOF || err == gzip.ErrHeader || err == gzip.ErrChecksum || isFlate(err)) {
 		return &Error{l.file, l.n, off + 1, "gzip data: " + err.Error()}
 	}
-	return fmt.Errorf("%s:%d: %w", l.file, l.n, err)
+	return fmt.Errorf("%s:%d: %w", visible.Text(l.file), l.n, err)
 }

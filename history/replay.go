@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // A Difference is the first call of a history that a policy answers differently
@@ -16,7 +17,7 @@ type Difference struct {
 
 // Error says where the difference is, and gives both answers.
 func (d *Difference) Error() string {
-	return fmt.Sprintf("%s:%d: recorded %q, replayed %q", d.Recorded.File, d.Recorded.Line, d.Recorded, d.Got)
+	return fmt.Sprintf("%s:%d: recorded %q, replayed %q", visible.Text(d.Recorded.File), d.Recorded.Line, d.Recorded, d.Got)
 }
 
 // Replay makes the calls of a history on p, which must be new, and compares its

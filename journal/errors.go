@@ -3,6 +3,8 @@ package journal
 import (
 	"errors"
 	"fmt"
+
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // Open and Verify return errors that wrap one of these, or a [*DamageError].
@@ -33,7 +35,7 @@ type DamageError struct {
 
 // Error says what is wrong on one line.
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("journal: %s: byte %d: %s", e.File, e.Offset, e.Reason)
+	return fmt.Sprintf("journal: %s: byte %d: %s", visible.Text(e.File), e.Offset, e.Reason)
 }
 
 // failure wraps an error of the store after which a journal takes no more records.

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // A segment is read from its beginning to where it is whole.
@@ -201,5 +202,5 @@ func (g *segment) damage(format string, args ...any) error {
 }
 
 func (g *segment) unknown(kind byte) error {
-	return fmt.Errorf("journal: %s: byte %d: %w: it has a record of kind %d", g.file, g.at, ErrVersion, kind)
+	return fmt.Errorf("journal: %s: byte %d: %w: it has a record of kind %d", visible.Text(g.file), g.at, ErrVersion, kind)
 }

@@ -132,7 +132,7 @@ func (a *alibaba) row(line []byte) *fault {
 	}
 	if name != a.name {
 		if a.names[name] {
-			return faultf(off(aliJob), "job %s has rows further up: the rows of a job have to follow one another", brief(fields[aliJob]))
+			return faultf(off(aliJob), "job %s has rows further up: the rows of a job have to follow one another", shown(fields[aliJob]))
 		}
 		if !a.finish() {
 			a.over = true
@@ -149,7 +149,7 @@ func (a *alibaba) row(line []byte) *fault {
 	row.end, ok[2] = aliNumber(fields[aliEnd])
 	for i, field := range [...]int{aliInstances, aliStart, aliEnd} {
 		if !ok[i] {
-			return faultf(off(field), "want an integer, or nothing, found %s", brief(fields[field]))
+			return faultf(off(field), "want an integer, or nothing, found %s", shown(fields[field]))
 		}
 	}
 	if instances > int64(min(sojourn.MaxTasks, a.Limits.Tasks)) {

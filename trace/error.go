@@ -3,6 +3,8 @@ package trace
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // An Error is a fault of the input, and its place. Failures of the reader that
@@ -16,7 +18,7 @@ type Error struct {
 
 // Error returns "file:line:column: reason".
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
+	return fmt.Sprintf("%s:%d:%d: %s", visible.Text(e.File), e.Line, e.Column, e.Reason)
 }
 
 // A fault is an Error whose place is relative to the text being read.
@@ -42,6 +44,9 @@ func brief[T string | []byte](text T) string {
 	}
 	return string(text[:n]) + "..."
 }
+
+// shown is brief for a text that stands in a reason without quotes.
+func shown[T string | []byte](text T) string { return visible.Text(brief(text)) }
 
 // checkUTF8 returns the fault of the first byte of text that is not part of a
 // UTF-8 sequence, or nil.

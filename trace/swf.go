@@ -153,7 +153,7 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 		}
 		d, reason := parseSeconds(fields[i])
 		if reason != "" && f == nil {
-			f = faultf(offs[i], "%s %s", brief(fields[i]), reason)
+			f = faultf(offs[i], "%s %s", shown(fields[i]), reason)
 		}
 		return d
 	}

@@ -227,7 +227,7 @@ func parsePlainSeconds(text []byte) (time.Duration, string) {
 	}
 	d, reason := parseSeconds(text)
 	if reason != "" {
-		reason = brief(text) + " " + reason
+		reason = shown(text) + " " + reason
 	}
 	return d, reason
 }

@@ -137,8 +137,8 @@ func (v *visitor) imports(spec *ast.ImportSpec) {
 	if strings.HasPrefix(imported, "github.com/spf13/") && v.dir != "cli" {
 		v.add(spec.Pos(), "imports %s, which cli alone knows", imported)
 	}
-	if imported == "os/signal" && v.dir != "cli" {
-		v.add(spec.Pos(), "imports %s: cli turns signals into the end of a context", imported)
+	if imported == "os/signal" && v.dir != "internal/files" {
+		v.add(spec.Pos(), "imports %s: files turns signals into the end of a context", imported)
 	}
 	if other, ours := strings.CutPrefix(imported, module+"/"); ours && floorOf(other) >= floorOf(v.dir) {
 		v.add(spec.Pos(), "imports %s, which is not below it", other)
@@ -202,7 +202,7 @@ func TestRules(t *testing.T) {
 		{"stdout", "internal/report/a.go", `package report; import "fmt"; func f() { fmt.Println() }`,
 			"internal/report/a.go:1: fmt.Println: only cli knows the streams and arguments of the process"},
 		{"signals", "internal/trial/a.go", `package trial; import "os/signal"`,
-			"internal/trial/a.go:1: imports os/signal: cli turns signals into the end of a context"},
+			"internal/trial/a.go:1: imports os/signal: files turns signals into the end of a context"},
 		{"second context", "internal/trial/a.go", `package trial; import "context"; func f(n int, ctx context.Context) {}`,
 			"internal/trial/a.go:1: a context is the first parameter"},
 		{"own context", "internal/trial/a.go", `package trial; import "context"; func f() { context.Background() }`,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 	"github.com/sojourn-sched/sojourn/kubernetes"
 	clients "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,7 +29,7 @@ func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		fmt.Fprintf(os.Stderr, "%s: %s\n", name, visible.Lines(err.Error()))
 		os.Exit(1)
 	}
 }
@@ -45,6 +47,7 @@ type Flags struct {
 // NewFlags returns the flags of a command that has so many requests under way unless the user says otherwise.
 func NewFlags(name string, workers int) *Flags {
 	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
+	f.SetOutput(shown{os.Stderr})
 	f.StringVar(&f.policy, "policy", "default", "the policy and its options, such as hfsp or fair:order=deficit")
 	f.StringVar(&f.Namespace, "namespace", "", "the namespace of Jobs and pods; empty: all")
 	f.StringVar(&f.kubeconfig, "kubeconfig", "", "how to reach the API server; empty: as a pod of the cluster, or as KUBECONFIG says")
@@ -53,6 +56,14 @@ func NewFlags(name string, workers int) *Flags {
 	f.StringVar(&f.listen, "listen", ":8080", "address of /metrics, /healthz and /readyz; empty: none")
 	f.StringVar(&f.lease, "lease", "", "namespace/name of the Lease that replicas compete for; empty: there is one replica")
 	return f
+}
+
+// A shown writes texts as [visible.Lines] shows them.
+type shown struct{ to io.Writer }
+
+func (s shown) Write(text []byte) (int, error) {
+	_, err := io.WriteString(s.to, visible.Lines(string(text)))
+	return len(text), err
 }
 
 // Parse parses args, which are flags only.
