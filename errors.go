@@ -18,14 +18,14 @@ var (
 	// negative.
 	ErrTimeReversed = errors.New("time runs backwards")
 	// ErrInvalidEvent: a field is out of range: Progress above 10000 in
-	// TaskProgress, an unknown Cause in TaskFailed, node 0 in NodeDown or NodeUp,
+	// TaskProgress, node 0 in NodeDown or NodeUp,
 	// attempt 0 or one above 2^31 in TaskAdopted, one above 2^31 in TaskHeld or
 	// TaskReady, a negative Service in JobAdopted, TaskAdopted, TaskProgress, TaskFinished
 	// or TaskFailed.
 	ErrInvalidEvent = errors.New("field out of range")
 
-	// ErrInvalidSlot: in SlotAdded, the ID is not below MaxSlots; in SlotAdded, NodeDown
-	// and NodeUp, the rack is not the one known for the node.
+	// ErrInvalidSlot: in SlotAdded, the ID is not below MaxSlots, or the class not below
+	// MaxClasses; in SlotAdded, NodeDown and NodeUp, the rack is not the one known for the node.
 	ErrInvalidSlot = errors.New("invalid slot")
 	// ErrDuplicateSlot, SlotAdded: a slot of that ID is present.
 	ErrDuplicateSlot = errors.New("slot already present")

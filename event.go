@@ -96,8 +96,10 @@ const (
 	// Slot.ID, Service)
 	TaskFinished
 	// TaskFailed reports that an attempt ended without success. Cause is the
-	// reason. The task is pending again. (Task, Attempt, Slot.ID, Cause,
-	// Service)
+	// reason. The task is pending again, from its beginning: Progress stays 0 here, and is
+	// kept for the part that a later version may let survive. A task has one live attempt at a
+	// time. Where a later [Features] allows copies of it, it is pending again when none of
+	// them is live. (Task, Attempt, Slot.ID, Cause, Service)
 	TaskFailed
 	// TaskRefused reports that an assignment was never started. The task is
 	// pending again; its next attempt has the next number. (Task, Attempt, Slot.ID)
@@ -148,6 +150,10 @@ func (k EventKind) String() string {
 //	                                              a retry keeps the place of its job, and a job that fails
 //	                                              again and again does not keep others waiting for ever
 //
+// Causes are open: a later version may have more of them. A cause that a policy does not know counts as
+// CauseSlotLost, and no policy refuses a TaskFailed because of its cause, since what ended has ended
+// (TestUnknownCause).
+//
 // Package sojourntest checks this by the law of lost work. Package td does not keep it: the status of
 // a job only ever grows there, as in the paper.
 type Cause uint8
@@ -161,8 +167,7 @@ const (
 
 var causeNames = [numCauses]string{"CauseTask", "CausePreempted", "CauseSlotLost"}
 
-// Valid reports whether c is one of the constants. A policy answers a TaskFailed with any
-// other cause with [ErrInvalidEvent].
+// Valid reports whether c is one of the constants of this version.
 func (c Cause) Valid() bool { return c < numCauses }
 
 // String returns the name of the constant.
@@ -179,8 +184,7 @@ const MaxProgress = 10000
 // An Event is something that happened in the cluster. It is small and comparable; it is
 // passed and kept by copy. Kind determines which fields count.
 //
-// An Event takes one cache line, 64 bytes where pointers have 64 bits, and keeps this size. A
-// minor version adds to it in three places: a new kind, which an older policy answers with
+// A minor version adds to it in three places: a new kind, which an older policy answers with
 // [ErrUnknownKind]; a field that a kind left unused; the [Job], which may grow. The zero value
 // keeps the old meaning. If an older policy would decide wrongly without an addition, the
 // addition is one of the [Features].

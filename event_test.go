@@ -75,7 +75,7 @@ func TestCauseAndLocalityNames(t *testing.T) {
 		{sojourn.NodeLocal.String(), "node"},
 		{sojourn.RackLocal.String(), "rack"},
 		{sojourn.Remote.String(), "remote"},
-		{sojourn.Locality(4).String(), "invalid"},
+		{sojourn.Locality(7).String(), "Locality(7)"},
 	}
 	for _, tc := range tests {
 		if tc.got != tc.want {

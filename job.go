@@ -62,11 +62,12 @@ type Phase struct {
 	// started, held or finished.
 	Tasks int
 
-	// Class is the class of slot that the tasks run on.
+	// Class is the class of slot that the tasks run on, below [MaxClasses].
 	Class Class
 
-	// Estimate is the expected service time of one task. Zero means unknown; each policy
-	// documents what it then assumes.
+	// Estimate is the expected service time of one task, on a slot of speed 1: that of a
+	// usual slot, where slots differ. Zero means unknown; each policy documents what it
+	// then assumes.
 	Estimate time.Duration
 
 	// Estimates, unless nil, holds the expected service time of each task. For a task
@@ -174,7 +175,7 @@ func (j *Job) WeightUnits() uint64 {
 }
 
 // Check returns the first thing that is wrong with j, or nil. It looks for an
-// ID of zero; a weight, deadline, number of phases or tasks, estimate,
+// ID of zero; a weight, deadline, number of phases or tasks, class, estimate,
 // threshold, need, size or delay out of range; a list whose length is not the number
 // of tasks; estimates of a phase whose sum exceeds the range of time.Duration.
 // The error wraps [ErrInvalidJob] and names the place.
@@ -222,6 +223,8 @@ func (p *Phase) check() string {
 	switch {
 	case n < 1 || n > MaxTasks:
 		return fmt.Sprintf("%d tasks, want 1 to %d", n, MaxTasks)
+	case p.Class >= MaxClasses:
+		return fmt.Sprintf("class %d, want less than %d", p.Class, MaxClasses)
 	case p.Estimate < 0:
 		return fmt.Sprintf("negative estimate %v", p.Estimate)
 	case p.Estimates != nil && len(p.Estimates) != n:

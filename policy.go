@@ -2,6 +2,7 @@ package sojourn
 
 import (
 	"encoding"
+	"fmt"
 	"iter"
 	"log/slog"
 )
@@ -47,24 +48,30 @@ type Assignment struct {
 	Locality Locality
 }
 
-// Locality is the distance between a task and its input.
+// Locality is the distance between a task and its input: the greater, the farther. The numbers
+// have gaps, so that a later version can name distances between these, such as a zone of racks.
 type Locality uint8
 
 const (
-	AnyNode   Locality = iota // the task prefers no place, or the policy did not look
-	NodeLocal                 // the input is on the slot's node
-	RackLocal                 // the input is on another node of the slot's rack
-	Remote                    // the input is elsewhere
+	AnyNode   Locality = 0  // the task prefers no place, or the policy did not look
+	NodeLocal Locality = 10 // the input is on the slot's node
+	RackLocal Locality = 20 // the input is on another node of the slot's rack
+	Remote    Locality = 30 // the input is elsewhere
 )
 
-var localityNames = [...]string{AnyNode: "any", NodeLocal: "node", RackLocal: "rack", Remote: "remote"}
-
-// String returns "any", "node", "rack" or "remote".
+// String returns "any", "node", "rack" or "remote", and a number such as "Locality(7)" for others.
 func (l Locality) String() string {
-	if int(l) >= len(localityNames) {
-		return "invalid"
+	switch l {
+	case AnyNode:
+		return "any"
+	case NodeLocal:
+		return "node"
+	case RackLocal:
+		return "rack"
+	case Remote:
+		return "remote"
 	}
-	return localityNames[l]
+	return fmt.Sprintf("Locality(%d)", uint8(l))
 }
 
 // An Admitter can tell beforehand whether it would accept a job.

@@ -19,7 +19,13 @@ type RackID uint32
 // A task runs only on a slot of its phase's class. If every slot can run every task,
 // the driver sets the class of all slots and phases to zero. This package gives
 // classes no names; package mapreduce names those of MapReduce.
-type Class uint8
+//
+// A class is a small number, below [MaxClasses], because policies keep arrays of classes.
+type Class uint16
+
+// MaxClasses bounds classes. A slot of a class at or above it is refused with
+// [ErrInvalidSlot], a job with [ErrInvalidJob]. A later version may raise it.
+const MaxClasses = 1 << 8
 
 // A Slot runs one attempt at a time.
 type Slot struct {

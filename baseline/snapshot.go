@@ -141,7 +141,7 @@ func (p *FSP) UnmarshalBinary(data []byte) error {
 		for j := range p.ledger.All() {
 			j.Data = make(fspData, j.NumPhases())
 		}
-		p.queues = make([]*vqueue.Queue[fspPhase], r.Below(256+1))
+		p.queues = make([]*vqueue.Queue[fspPhase], r.Below(sojourn.MaxClasses+1))
 		for c := range p.queues {
 			p.queues[c] = vqueue.New[fspPhase](p.late)
 			class := sojourn.Class(c)

@@ -485,7 +485,7 @@ func TestConformanceWithCosts(t *testing.T) {
 		o.limited = rapid.Bool().Draw(t, "limited")
 		o.IgnoreLocality = rapid.Bool().Draw(t, "ignore locality")
 		o.Cost = fair.Cost{}
-		for _, c := range []sojourn.Class{0, 1, 7, math.MaxUint8} {
+		for _, c := range []sojourn.Class{0, 1, 7, sojourn.MaxClasses - 1} {
 			o.Cost[c] = []uint32{rapid.SampledFrom([]uint32{1, 2, 1 << 31, math.MaxUint32}).Draw(t, "cost"), rapid.Uint32().Draw(t, "cost")}
 		}
 		o.Pools, o.at = map[string]fair.Pool{}, map[string]string{}

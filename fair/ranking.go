@@ -34,7 +34,7 @@ type ranked struct {
 const limit = 64 // pools in a block
 
 // A classSet is a set of classes.
-type classSet [4]uint64
+type classSet [sojourn.MaxClasses / 64]uint64
 
 func (s *classSet) has(c sojourn.Class) bool { return s[c>>6]>>(c&63)&1 != 0 }
 func (s *classSet) add(c sojourn.Class)      { s[c>>6] |= 1 << (c & 63) }

@@ -82,7 +82,7 @@ func checkBlocks(t *rapid.T, r *ranking, pools int) {
 	for i := range r.blocks {
 		var want classSet
 		for _, e := range r.blocks[i].list {
-			for c := range 256 {
+			for c := range sojourn.MaxClasses {
 				if r.in[e.id].has(sojourn.Class(c)) {
 					want.add(sojourn.Class(c))
 				}

@@ -262,7 +262,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		n.policy = p.restorePolicy(r, n.conf, n.path())
 	}
 	n.classes = make([]poolClass, r.Len())
-	r.Check(len(n.classes) <= 1<<8, "too many classes")
+	r.Check(len(n.classes) <= sojourn.MaxClasses, "too many classes")
 	for i := range n.classes {
 		nc := &n.classes[i]
 		nc.turn, nc.before = p.restoreTurn(r), p.restoreTurn(r)

@@ -30,7 +30,7 @@
 // deadlock. The policy sees tasks, slots and classes as always: no method and no field is
 // about gangs.
 //
-// There are 256 classes. On at most 256 places each width has a class. On more, widths of few
+// It uses at most 256 classes. On at most 256 places each width has a class. On more, widths of few
 // significant bits have one, and others are rounded up to the next: see [Widths].
 //
 // Guarantees that rest on the number of slots of a class, such as the bounds of fsp and pfsp, do

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// MaxClasses is how many classes of slot there are.
+// MaxClasses is how many classes of slot the widths of a cluster take at most.
 const MaxClasses = 256
 
 // Errors about the width of a gang.

@@ -71,7 +71,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				restoreKilled(r, &j.Data, i, j.Spec().Phases[i].Tasks)
 			}
 		}
-		classes := r.Below(1<<8 + 1)
+		classes := r.Below(sojourn.MaxClasses + 1)
 		for c := range classes {
 			id := sojourn.Class(c)
 			p.class(id).aging.Restore(r, p.ledger.Now(), p.ledger.Capacity(id), func(it *vqueue.Item[*phase]) {
@@ -296,7 +296,7 @@ func (e *Trainer) AppendBinary(dst []byte) ([]byte, error) {
 // UnmarshalBinary restores what AppendBinary has saved.
 func (e *Trainer) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(e, data, e.header(), func() { e.classes = nil }, func(r *snapshot.Reader) {
-		e.classes = make([]history, r.Below(1<<8+1))
+		e.classes = make([]history, r.Below(sojourn.MaxClasses+1))
 		for i := range e.classes {
 			e.classes[i] = restoreHistory(r)
 		}

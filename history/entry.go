@@ -78,21 +78,31 @@ func (e *Entry) appendDecision(dst []byte) []byte {
 	if a.Source != 0 {
 		dst = appendUint(dst, " source=", a.Source)
 	}
-	switch l := int(a.Locality); {
-	case l >= len(localities):
-		dst = appendUint(dst, " locality=", a.Locality)
-	case l > 0:
-		dst = append(dst, " locality="...)
-		dst = append(dst, localities[l]...)
+	if a.Locality != sojourn.AnyNode {
+		dst = appendConstant(append(dst, " locality="...), a.Locality, localities)
 	}
 	return dst
 }
 
-// Names of constants whose value is their index. Other values are numbers.
+// A constant has a name in a history. Other values of its type are numbers there.
+type constant[T ~uint8] struct {
+	value T
+	name  string
+}
+
 var (
-	localities = [...]string{sojourn.AnyNode.String(), sojourn.NodeLocal.String(), sojourn.RackLocal.String(), sojourn.Remote.String()}
-	causes     = [...]string{sojourn.CauseTask: "task", sojourn.CausePreempted: "preempted", sojourn.CauseSlotLost: "slot-lost"}
+	localities = []constant[sojourn.Locality]{{sojourn.AnyNode, "any"}, {sojourn.NodeLocal, "node"}, {sojourn.RackLocal, "rack"}, {sojourn.Remote, "remote"}}
+	causes     = []constant[sojourn.Cause]{{sojourn.CauseTask, "task"}, {sojourn.CausePreempted, "preempted"}, {sojourn.CauseSlotLost, "slot-lost"}}
 )
+
+func appendConstant[T ~uint8](dst []byte, value T, constants []constant[T]) []byte {
+	for _, c := range constants {
+		if c.value == value {
+			return append(dst, c.name...)
+		}
+	}
+	return appendUint(dst, "", value)
+}
 
 // appendEvent appends an event without its time: its kind, what it concerns, and
 // the fields that are not zero.
@@ -137,11 +147,7 @@ func appendEvent(dst []byte, ev *sojourn.Event) []byte {
 			dst = appendField(dst, " progress=", ev.Progress)
 		}
 		if ev.Kind == sojourn.TaskFailed && ev.Cause != 0 {
-			if int(ev.Cause) < len(causes) {
-				dst = append(append(dst, " cause="...), causes[ev.Cause]...)
-			} else {
-				dst = appendUint(dst, " cause=", ev.Cause)
-			}
+			dst = appendConstant(append(dst, " cause="...), ev.Cause, causes)
 		}
 		if ev.Kind != sojourn.TaskRefused && ev.Service != 0 {
 			dst = appendDuration(append(dst, " service="...), ev.Service)

@@ -143,7 +143,7 @@ func (p *parser) event(ev *sojourn.Event) {
 			case "rack":
 				ev.Slot.Rack = sojourn.RackID(v.uint(32))
 			case "class":
-				ev.Slot.Class = sojourn.Class(v.uint(8))
+				ev.Slot.Class = sojourn.Class(v.uint(16))
 			}
 		})
 	case sojourn.SlotRemoved:
@@ -189,7 +189,7 @@ func (p *parser) report(ev *sojourn.Event, keys ...string) {
 		case "progress":
 			ev.Progress = uint16(v.uint(16))
 		case "cause":
-			ev.Cause = sojourn.Cause(v.named(causes[:]))
+			ev.Cause = named(v, causes)
 		case "service":
 			ev.Service = v.duration()
 		}
@@ -244,7 +244,7 @@ func (p *parser) phase() (ph sojourn.Phase) {
 	p.fields([]string{"class", "after", "needs", "held", "estimates", "inputs", "bytes", "delays"}, func(key string, v value) {
 		switch key {
 		case "class":
-			ph.Class = sojourn.Class(v.uint(8))
+			ph.Class = sojourn.Class(v.uint(16))
 		case "after":
 			if ph.After = sojourn.NoBarrier; v.text != noTask {
 				ph.After = int(v.int(strconv.IntSize))
@@ -295,7 +295,7 @@ func (p *parser) assign(e *Entry, at sojourn.Time) {
 		case "source":
 			a.Source = sojourn.NodeID(v.uint(32))
 		case "locality":
-			a.Locality = sojourn.Locality(v.named(localities[:]))
+			a.Locality = named(v, localities)
 		}
 	})
 }

@@ -113,7 +113,7 @@ func TestFaults(t *testing.T) {
 		{"@0s SlotAdded x", "              ^", `want a number, found "x"`},
 		{"@0s SlotAdded -1", "              ^", `want a number, found "-1"`},
 		{"@0s SlotAdded 4294967296", "              ^", "0 to 4294967295"},
-		{"@0s SlotAdded 1 class=256", "                      ^", "256 is out of range: 0 to 255"},
+		{"@0s SlotAdded 1 class=65536", "                      ^", "65536 is out of range: 0 to 65535"},
 		{"@0s SlotAdded 1 nod=1", "                ^", `unknown field "nod"; known are node, rack, class`},
 		{"@0s SlotAdded 1 rack=1 rack=1", "                       ^", `duplicate field "rack"`},
 		{"@0s SlotAdded 1 rack", "                ^", `unexpected "rack"`},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -289,8 +290,15 @@ func TestSentinels(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("errors of this package %v\nwant those of package sojourn %v", got, want)
 	}
-	if len(causes) != 3 || sojourn.Cause(3).Valid() || sojourn.Locality(len(localities)).String() != "invalid" {
-		t.Errorf("package sojourn has causes or localities without a name here")
+	for v := range 256 {
+		named := slices.ContainsFunc(causes, func(c constant[sojourn.Cause]) bool { return c.value == sojourn.Cause(v) })
+		if sojourn.Cause(v).Valid() != named {
+			t.Errorf("%v: has a name here: %v", sojourn.Cause(v), named)
+		}
+		named = slices.ContainsFunc(localities, func(c constant[sojourn.Locality]) bool { return c.value == sojourn.Locality(v) })
+		if strings.HasPrefix(sojourn.Locality(v).String(), "Locality(") == named {
+			t.Errorf("%v: has a name here: %v", sojourn.Locality(v), named)
+		}
 	}
 }
 

@@ -58,16 +58,20 @@ func (v value) failNumber(err error, bounds string, args ...any) {
 	}
 }
 
-// named reads one of the names, or a number of 8 bits.
-func (v value) named(names []string) uint8 {
-	if i := slices.Index(names, v.text); i >= 0 {
-		return uint8(i)
+// named reads the name of a constant, or a number of 8 bits.
+func named[T ~uint8](v value, constants []constant[T]) T {
+	var names []string
+	for _, c := range constants {
+		if c.name == v.text {
+			return c.value
+		}
+		names = append(names, c.name)
 	}
 	n, err := strconv.ParseUint(v.text, 10, 8)
 	if err != nil {
 		v.p.fail(v.off, "want one of %s, found %q", strings.Join(names, ", "), brief(v.text))
 	}
-	return uint8(n)
+	return T(n)
 }
 
 // string reads a string with or without quotes.

@@ -262,7 +262,7 @@ func (d *decoder) event(kind sojourn.EventKind, ev *sojourn.Event) {
 		ev.Slot.ID = sojourn.SlotID(d.uint32())
 		ev.Slot.Node = sojourn.NodeID(d.uint32())
 		ev.Slot.Rack = sojourn.RackID(d.uint32())
-		ev.Slot.Class = sojourn.Class(d.atMost(math.MaxUint8))
+		ev.Slot.Class = sojourn.Class(d.atMost(math.MaxUint16))
 	case sojourn.SlotRemoved:
 		ev.Slot.ID = sojourn.SlotID(d.uint32())
 	case sojourn.NodeDown, sojourn.NodeUp:

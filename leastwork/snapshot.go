@@ -76,7 +76,7 @@ func (p *Policy) restoreTurns(r *snapshot.Reader) {
 		t, class := &p.turns[i], sojourn.Class(i)
 		t.clock = clock{wide.Restore128(r), now, uint64(account.Capacity(class))}
 		t.next, t.owed = wide.Restore128(r), charge.Restore(r)
-		if !r.Check(i < 1<<8 && !t.offered.Less(dawn) && !wide.Mul64(uint64(now), sojourn.MaxSlots).Add(dawn).Less(t.offered), "the slot time of a class is out of range") {
+		if !r.Check(i < sojourn.MaxClasses && !t.offered.Less(dawn) && !wide.Mul64(uint64(now), sojourn.MaxSlots).Add(dawn).Less(t.offered), "the slot time of a class is out of range") {
 			return
 		}
 		least := uint64(0)
@@ -90,7 +90,7 @@ func (p *Policy) restoreTurns(r *snapshot.Reader) {
 			least = id + 1
 		}
 	}
-	for c := len(p.turns); c < 1<<8; c++ {
+	for c := len(p.turns); c < sojourn.MaxClasses; c++ {
 		r.Check(account.Capacity(sojourn.Class(c)) == 0, "a class has slots and no clock")
 	}
 	for j := range account.All() {
@@ -134,7 +134,7 @@ func (l *beliefs) Save(w *snapshot.Writer) {
 // Restore reads what Save has written.
 func (l *beliefs) Restore(r *snapshot.Reader) {
 	n := r.Len()
-	r.Check(n <= 1<<8, "there are too many classes")
+	r.Check(n <= sojourn.MaxClasses, "there are too many classes")
 	for c := range n {
 		if r.Bool() && r.Err() == nil {
 			l.of(sojourn.Class(c)).restore(r)

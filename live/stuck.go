@@ -10,9 +10,9 @@ import (
 
 // classes count the slots of each class.
 type classes struct {
-	slots   [1 << 8]int  // those that leave included, as long as they are busy
-	lacking [1 << 8]bool // the observer was told that a job needs slots of the class, of which there are none
-	emptied bool         // some class has none any more, and nobody has looked since
+	slots   [sojourn.MaxClasses]int  // those that leave included, as long as they are busy
+	lacking [sojourn.MaxClasses]bool // the observer was told that a job needs slots of the class, of which there are none
+	emptied bool                     // some class has none any more, and nobody has looked since
 }
 
 func (c *classes) add(class sojourn.Class) {
@@ -96,7 +96,7 @@ func (p *Pool) noteDeadlock() {
 		list    []*attempt          // that wait and may be stuck
 		stuck   = map[*Handle]int{} // attempts of each job in list
 		running = map[phase]int{}
-		open    [1 << 8]int // slots by class that may get free
+		open    [sojourn.MaxClasses]int // slots by class that may get free
 	)
 	for _, s := range p.slots {
 		waits := s != nil && s.a != nil && len(s.a.waits) > 0 && s.a.cause == nil

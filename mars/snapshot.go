@@ -122,7 +122,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		}
 		r.Check(p.seen || !p.open && p.plans == 0, "a plan was made or asked for without a job")
 		for i := range r.Len() {
-			pr := lp.Price{Class: sojourn.Class(r.Below(1 << 8))}
+			pr := lp.Price{Class: sojourn.Class(r.Below(sojourn.MaxClasses))}
 			r.Check(i == 0 || pr.Class > p.prices[i-1].Class, "prices are not in order")
 			for k := range r.Len() {
 				t, v := r.Float(), r.Float()
@@ -171,7 +171,7 @@ func (p *Policy) restorePlanning(r *snapshot.Reader, byHandle map[uint32]*ledger
 		r.Check(m >= 1 && m <= sojourn.MaxSlots, "a number of machines is out of range")
 		form.M = append(form.M, m)
 	}
-	r.Check(len(form.M) <= 1<<8, "there are more classes than a plan can have")
+	r.Check(len(form.M) <= sojourn.MaxClasses, "there are more classes than a plan can have")
 	last := uint64(0)
 	for range r.Len() {
 		a := arrival{}

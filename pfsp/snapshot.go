@@ -80,7 +80,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			ph := &a.Job.Data[a.Task.Phase]
 			ph.elapsed = ph.elapsed.Add(wide.From64(uint64(ph.seen.Sub(a.Start))))
 		}
-		for range r.Below(256 + 1) {
+		for range r.Below(sojourn.MaxClasses + 1) {
 			c := p.class(sojourn.Class(len(p.classes)))
 			c.finished.restore(r)
 			c.breach, c.clean = r.Below(1<<63), r.Uint() // far from where it begins again

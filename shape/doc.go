@@ -77,7 +77,7 @@
 //
 // # More shapes than classes
 //
-// There are 256 classes. [Quantize] rounds more requests up to fewer shapes, so that whatever is
+// A cluster has at most 256 shapes, each a class. [Quantize] rounds more requests up to fewer shapes, so that whatever is
 // placed always fits.
 //
 // # Cost

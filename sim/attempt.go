@@ -71,8 +71,8 @@ func (r *attempts) check(id sojourn.SlotID, a sojourn.Assignment) (*job, error) 
 		return nil, r.breach("assigned task %v, which is not pending", a.Task)
 	case a.Attempt != t.attempts()+1:
 		return nil, r.breach("called an attempt at task %v number %d instead of %d", a.Task, a.Attempt, t.attempts()+1)
-	case int(a.Locality) >= len(r.res.Locality):
-		return nil, r.breach("assigned task %v with locality %d", a.Task, a.Locality)
+	case a.Locality > sojourn.Remote:
+		return nil, r.breach("assigned task %v with locality %v", a.Task, a.Locality)
 	}
 	return j, nil
 }

@@ -80,6 +80,7 @@ func (j *job) task(id sojourn.TaskID) *task {
 // final address.
 func newBooks(m machines) books {
 	b := books{machines: m, jobs: map[sojourn.JobID]*job{}}
+	b.res.Locality = map[sojourn.Locality]int{sojourn.AnyNode: 0, sojourn.NodeLocal: 0, sojourn.RackLocal: 0, sojourn.Remote: 0}
 	b.tally.classes = make([]classTally, len(m.free))
 	if m.gangs != nil {
 		b.tally.classes = []classTally{{present: m.gangs.places}}

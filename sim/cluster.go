@@ -8,9 +8,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// MaxClasses is how many classes of slot there can be.
-const MaxClasses = math.MaxUint8 + 1
-
 // A Cluster is a list of nodes. Node i of the list is sojourn.NodeID i+1; slots
 // are numbered from 0 in the order of the list and, within a node, of the class.
 type Cluster struct {
@@ -83,7 +80,7 @@ func (c *Cluster) Capacity() []int {
 }
 
 // Check returns the first thing that is wrong with c, or nil: no slots or too
-// many, a count or a speed out of range, more than [MaxClasses] classes, slots of
+// many, a count or a speed out of range, more than [sojourn.MaxClasses] classes, slots of
 // another class than 0 in a uniform cluster.
 func (c *Cluster) Check() error {
 	total := 0
@@ -94,8 +91,8 @@ func (c *Cluster) Check() error {
 		if !(n.Speed >= 0 && n.Speed <= math.MaxFloat64) {
 			return bad("speed %v", n.Speed)
 		}
-		if len(n.Slots) > MaxClasses {
-			return bad("slots of %d classes, more than %d", len(n.Slots), MaxClasses)
+		if len(n.Slots) > sojourn.MaxClasses {
+			return bad("slots of %d classes, more than %d", len(n.Slots), sojourn.MaxClasses)
 		}
 		for class, count := range n.Slots {
 			if c.Uniform && class > 0 && count != 0 {

@@ -210,7 +210,7 @@ func TestPolicyThatBreaksTheContract(t *testing.T) {
 		"index":        {assign(func(a *sojourn.Assignment) { a.Task.Index = 2 }), "assigned task 1/0/2, which does not exist"},
 		"class":        {assign(func(a *sojourn.Assignment) { a.Task.Phase = 1 }), "assigned task 1/1/0 of class 1 to slot 0 of class 0"},
 		"attempt":      {assign(func(a *sojourn.Assignment) { a.Attempt = 2 }), "attempt at task 1/0/0 number 2 instead of 1"},
-		"locality":     {assign(func(a *sojourn.Assignment) { a.Locality = 4 }), "with locality 4"},
+		"locality":     {assign(func(a *sojourn.Assignment) { a.Locality = 31 }), "with locality Locality(31)"},
 		"source":       {assign(func(a *sojourn.Assignment) { a.Source = 1 }), "assigned task 1/0/0 to read from node 1, which does not hold its input"},
 		"twice":        {assign(func(a *sojourn.Assignment) { a.Task.Index, n = n/2, n+1 }), "assigned task 1/0/0, which is not pending"},
 		"barrier":      {assign(func(a *sojourn.Assignment) { a.Task.Phase = 2 }), "assigned task 1/2/0 after 0 of 1 tasks"},

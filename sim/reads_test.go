@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -77,7 +78,7 @@ func TestRemoteReads(t *testing.T) {
 		cfg := sim.Config{Cluster: racks("a", "a", "b", "b", ""), Policy: p, Jobs: sim.Jobs(reading(job(1, 0, times), tc.inputs...))}
 		tc.config(&cfg)
 		r, st := run(t, cfg)
-		var counts [4]int
+		counts := map[sojourn.Locality]int{sojourn.AnyNode: 0, sojourn.NodeLocal: 0, sojourn.RackLocal: 0, sojourn.Remote: 0}
 		for _, a := range st.attempts {
 			got := read{a.Locality, a.Source, time.Duration(a.End)}
 			if want := tc.want[a.Task.Index]; got != want || int(a.Slot) != int(a.Task.Index) {
@@ -85,7 +86,7 @@ func TestRemoteReads(t *testing.T) {
 			}
 			counts[tc.want[a.Task.Index].locality]++
 		}
-		if r.Locality != counts || len(st.attempts) != 5 {
+		if !maps.Equal(r.Locality, counts) || len(st.attempts) != 5 {
 			t.Errorf("%s: localities %v of %d attempts, want %v", tc.name, r.Locality, len(st.attempts), counts)
 		}
 	}

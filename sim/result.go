@@ -69,8 +69,8 @@ type Result struct {
 	Void int
 
 	// Locality counts the finished attempts by the true distance from their input,
-	// which may differ from the policy's view.
-	Locality [4]int
+	// which may differ from the policy's view. Each of the four distances is a key.
+	Locality map[sojourn.Locality]int
 
 	// Transfers sums up the transfers over the network; nil without one.
 	Transfers *Transfers

@@ -156,7 +156,7 @@ func (dr *draws) fill(ev *sojourn.Event) {
 	case sojourn.TaskProgress:
 		ev.Progress = pick[uint16](dr, 0, 1, 5000, sojourn.MaxProgress-1, sojourn.MaxProgress)
 	case sojourn.TaskFailed:
-		ev.Cause = sojourn.Cause(dr.between(0, 2))
+		ev.Cause = pick[sojourn.Cause](dr, sojourn.CauseTask, sojourn.CausePreempted, sojourn.CauseSlotLost, sojourn.CauseSlotLost+1, math.MaxUint8)
 	}
 	switch ev.Kind {
 	case sojourn.JobAdopted, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
@@ -183,7 +183,8 @@ func (dr *draws) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 				}
 			}
 		}
-		list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: sojourn.MaxSlots}}, sojourn.Event{Slot: sojourn.Slot{ID: 1<<32 - 1}})
+		list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: sojourn.MaxSlots}}, sojourn.Event{Slot: sojourn.Slot{ID: 1<<32 - 1}},
+			sojourn.Event{Slot: sojourn.Slot{ID: dr.names.slots[0], Class: sojourn.MaxClasses}}, sojourn.Event{Slot: sojourn.Slot{ID: dr.names.slots[0], Class: math.MaxUint16}})
 	case sojourn.SlotRemoved:
 		for _, id := range append(dr.names.slots, noSlot) {
 			list = append(list, sojourn.Event{Slot: sojourn.Slot{ID: id}})

@@ -39,7 +39,7 @@ func (m *model) checkSlot(ev *sojourn.Event) error {
 	case sojourn.SlotAdded:
 		s := m.slot(ev.Slot.ID)
 		switch {
-		case ev.Slot.ID >= sojourn.MaxSlots || m.contradicts(ev.Slot):
+		case ev.Slot.ID >= sojourn.MaxSlots || ev.Slot.Class >= sojourn.MaxClasses || m.contradicts(ev.Slot):
 			return sojourn.ErrInvalidSlot
 		case s != nil && !(s.retiring && s.Slot == ev.Slot):
 			return sojourn.ErrDuplicateSlot
@@ -175,10 +175,8 @@ func outOfRange(ev *sojourn.Event) bool {
 		return ev.Service < 0
 	case sojourn.TaskProgress:
 		return ev.Service < 0 || ev.Progress > sojourn.MaxProgress
-	case sojourn.TaskFinished:
+	case sojourn.TaskFinished, sojourn.TaskFailed:
 		return ev.Service < 0
-	case sojourn.TaskFailed:
-		return ev.Service < 0 || !ev.Cause.Valid()
 	}
 	return false
 }

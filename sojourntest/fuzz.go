@@ -234,7 +234,7 @@ func (p *prober) step() {
 // the slot with two unusual classes in turn. If the slot were there already, one of
 // these events would be refused.
 func (p *prober) addSlot(id sojourn.SlotID, class sojourn.Class) {
-	for _, c := range []sojourn.Class{254, 255} {
+	for _, c := range []sojourn.Class{sojourn.MaxClasses - 2, sojourn.MaxClasses - 1} {
 		if p.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Class: c}}) != nil {
 			return
 		}

@@ -57,7 +57,7 @@ func (dr *draws) extremeNames() {
 		n.rack = math.MaxUint32
 	}
 	if dr.oneIn(2) && dr.o.Classes == nil {
-		n.classes = []sojourn.Class{0, 1, math.MaxUint8}
+		n.classes = []sojourn.Class{0, 1, sojourn.MaxClasses - 1}
 	}
 }
 
@@ -72,7 +72,7 @@ func (n *names) rackOf(node sojourn.NodeID) sojourn.RackID {
 // sorted returns the keys of a map.
 func sorted[K ~uint32 | ~uint64, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// classes returns list with the classes of h added.
+// classes returns list with the classes of h added, but for those that are refused.
 func (h history) classes(list []sojourn.Class) []sojourn.Class {
 	list = slices.Clone(list)
 	for i := range h {
@@ -86,7 +86,7 @@ func (h history) classes(list []sojourn.Class) []sojourn.Class {
 			}
 		}
 		for _, c := range found {
-			if !slices.Contains(list, c) {
+			if c < sojourn.MaxClasses && !slices.Contains(list, c) {
 				list = append(list, c)
 			}
 		}

@@ -369,7 +369,7 @@ func (p *fifo) check(ev *sojourn.Event) error {
 	case sojourn.SlotAdded:
 		restored := s != nil && s.Retiring && s.Slot == ev.Slot
 		switch {
-		case ev.Slot.ID >= sojourn.MaxSlots || p.wrongRack(ev.Slot):
+		case ev.Slot.ID >= sojourn.MaxSlots || ev.Slot.Class >= sojourn.MaxClasses || p.wrongRack(ev.Slot):
 			return sojourn.ErrInvalidSlot
 		case s != nil && !restored && p.bug != acceptsDuplicate:
 			return sojourn.ErrDuplicateSlot
@@ -496,7 +496,7 @@ func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 	report := progress || failed || ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskRefused
 	timed := adopted || report && ev.Kind != sojourn.TaskRefused
 	steers := ev.Kind == sojourn.TaskHeld || ev.Kind == sojourn.TaskReady
-	if (timed && ev.Service < 0 || steers && ev.Attempt > math.MaxInt32+1 || failed && ev.Cause > sojourn.CauseSlotLost || progress && ev.Progress > sojourn.MaxProgress ||
+	if (timed && ev.Service < 0 || steers && ev.Attempt > math.MaxInt32+1 || progress && ev.Progress > sojourn.MaxProgress ||
 		adopted && (ev.Attempt == 0 || ev.Attempt > math.MaxInt32+1)) && p.bug != acceptsWrongFields ||
 		adopted && ev.Attempt == math.MaxInt32+1 && p.bug == limitsAttempts {
 		return sojourn.ErrInvalidEvent

@@ -160,6 +160,11 @@ type litterer struct {
 // litterers are those of all fields but the kind and the time.
 var litterers = []litterer{
 	{"Cause", kinds(sojourn.TaskFailed), func(ev *sojourn.Event) { ev.Cause = 77 }},
+	{"Cause, unknown in place of CauseSlotLost,", func(k sojourn.EventKind) bool { return k != sojourn.TaskFailed }, func(ev *sojourn.Event) {
+		if ev.Cause == sojourn.CauseSlotLost {
+			ev.Cause = 77
+		}
+	}},
 	{"Progress", kinds(sojourn.TaskProgress), func(ev *sojourn.Event) { ev.Progress = 1<<16 - 1 }},
 	{"Attempt", kinds(sojourn.TaskHeld, sojourn.TaskReady, sojourn.OutputLost, sojourn.TaskAdopted, sojourn.TaskProgress,
 		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused), func(ev *sojourn.Event) { ev.Attempt = 1<<32 - 1 }},

@@ -61,7 +61,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.ledger.Restore(r)
 		p.index.Rebuild()
-		for c := range 256 {
+		for c := range sojourn.MaxClasses {
 			if p.ledger.Capacity(sojourn.Class(c)) > 0 {
 				p.lane(sojourn.Class(c))
 			}

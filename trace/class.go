@@ -6,7 +6,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/mapreduce"
-	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // The names of the two classes of MapReduce.
@@ -46,7 +45,7 @@ const wantClass = `"map", "reduce" or a number from 0 to 255`
 // readClass reads the class of a phase.
 func readClass(c *cursor) sojourn.Class {
 	if kindOf(c.data[c.pos]) == kindNumber {
-		return sojourn.Class(c.integer(0, sim.MaxClasses-1))
+		return sojourn.Class(c.integer(0, sojourn.MaxClasses-1))
 	}
 	off := c.pos
 	switch name := c.text(); string(name) {
@@ -75,7 +74,7 @@ func readSlots(c *cursor) (slots []int, uniform bool) {
 	if kindOf(c.data[c.pos]) == kindNumber {
 		return []int{count()}, true
 	}
-	var seen [sim.MaxClasses]bool
+	var seen [sojourn.MaxClasses]bool
 	slots = make([]int, mapreduce.Reduce+1)
 	c.entries(func(key []byte, off int) {
 		class, ok := ParseClass(string(key))
@@ -98,8 +97,8 @@ func readSlots(c *cursor) (slots []int, uniform bool) {
 
 // checkSlots returns what is wrong with the slots of a node, or "".
 func checkSlots(slots []int, uniform bool) string {
-	if len(slots) > sim.MaxClasses {
-		return fmt.Sprintf("slots of %d classes, more than %d", len(slots), sim.MaxClasses)
+	if len(slots) > sojourn.MaxClasses {
+		return fmt.Sprintf("slots of %d classes, more than %d", len(slots), sojourn.MaxClasses)
 	}
 	for class, n := range slots {
 		switch {

@@ -43,10 +43,10 @@ func ParseCluster(spec string) (sim.Cluster, error) {
 			return bad(off, "want a number of nodes from 1 to %d, found %q", maxNodes, brief(count))
 		}
 		node := sim.Node{}
-		numbers := strings.SplitN(slots, "+", sim.MaxClasses+1)
+		numbers := strings.SplitN(slots, "+", sojourn.MaxClasses+1)
 		at := off + len(count) + 1
-		if len(numbers) > sim.MaxClasses {
-			return bad(at, "slots of more than %d classes", sim.MaxClasses)
+		if len(numbers) > sojourn.MaxClasses {
+			return bad(at, "slots of more than %d classes", sojourn.MaxClasses)
 		}
 		for _, text := range numbers {
 			n, err := strconv.ParseUint(text, 10, 64)

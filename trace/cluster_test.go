@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/sim"
 	"pgregory.net/rapid"
 )
@@ -194,7 +195,7 @@ func TestWriteClusterThenReadIsIdentity(t *testing.T) {
 			}
 			classes := 1
 			if !c.Uniform {
-				classes = rapid.OneOf(rapid.IntRange(2, 6), rapid.Just(sim.MaxClasses)).Draw(t, "classes")
+				classes = rapid.OneOf(rapid.IntRange(2, 6), rapid.Just(sojourn.MaxClasses)).Draw(t, "classes")
 			}
 			n.Slots = make([]int, classes)
 			for class := range classes {

@@ -10,8 +10,7 @@ import (
 // describe makes a zero job one without a handle. None of its phases is ready.
 func (j *job) describe(spec *sojourn.Job, seq uint64) {
 	j.id, j.spec, j.seq, j.weight = spec.ID, spec, seq, spec.WeightUnits()
-	sides := 0
-	var seen [4]uint64
+	sides := map[sojourn.Class]uint16{} // the index of each
 	for i := range spec.Phases {
 		if spec.Phases[i].Needs != nil && j.more.get().feeds == nil {
 			m := extend(j)
@@ -20,21 +19,22 @@ func (j *job) describe(spec *sojourn.Job, seq uint64) {
 				m.unmet[k] = int32(len(spec.Phases[k].Needs))
 			}
 		}
-		c := spec.Phases[i].Class
-		if seen[c>>6]&(1<<(c&63)) == 0 {
-			seen[c>>6] |= 1 << (c & 63)
-			sides++
+		if c := spec.Phases[i].Class; len(spec.Phases) > 1 {
+			if _, seen := sides[c]; !seen {
+				sides[c] = uint16(len(sides))
+			}
 		}
 	}
 	if len(spec.Phases) == 1 {
-		j.phases, j.sides = j.onePhase[:], j.oneSide[:0]
+		j.phases, j.sides = j.onePhase[:], j.oneSide[:]
 	} else {
-		j.phases, j.sides = make([]Phase, len(spec.Phases)), make([]Side, 0, sides)
+		j.phases, j.sides = make([]Phase, len(spec.Phases)), make([]Side, len(sides))
 	}
 	for i := range spec.Phases {
 		p := &j.phases[i]
 		n := spec.Phases[i].Tasks
-		p.side = j.side(spec.Phases[i].Class)
+		p.side = sides[spec.Phases[i].Class] // 0 if there is one phase
+		j.sides[p.side].class, j.sides[p.side].number = spec.Phases[i].Class, p.side
 		p.pending, p.finished = bitset.Full(n), bitset.Sized(n)
 		j.left += int32(n)
 	}
@@ -73,18 +73,6 @@ func (j *job) hold(phase, from, to int) {
 	j.phases[phase].pending.RemoveRange(from, to)
 	m.held[phase].AddRange(from, to)
 	j.heldTasks += int32(to - from)
-}
-
-// side returns the index of the side of class c, and makes one if needed.
-func (j *job) side(c sojourn.Class) uint8 {
-	for i := range j.sides {
-		if j.sides[i].class == c {
-			return uint8(i)
-		}
-	}
-	number := uint8(len(j.sides)) // a Class has 8 bits
-	j.sides = append(j.sides, Side{class: c, number: number})
-	return number
 }
 
 // updateFed recomputes which of the phases that wait for a phase may start, after the number of

@@ -81,8 +81,7 @@ func (l *cluster) checkArrival(job *sojourn.Job, known sojourn.Features) error {
 // Only if that fails, it looks for the part that is unknown.
 func (l *cluster) checkReport(ev *sojourn.Event) error {
 	if ev.Service < 0 && ev.Kind != sojourn.TaskRefused ||
-		ev.Kind == sojourn.TaskProgress && ev.Progress > sojourn.MaxProgress ||
-		ev.Kind == sojourn.TaskFailed && !ev.Cause.Valid() {
+		ev.Kind == sojourn.TaskProgress && ev.Progress > sojourn.MaxProgress {
 		return sojourn.ErrInvalidEvent
 	}
 	s := l.slots.at(ev.Slot.ID)

@@ -201,7 +201,7 @@ type Phase struct {
 	pending  bitset.Set // tasks that wait for a slot
 	finished bitset.Set
 	running  int32
-	side     uint8
+	side     uint16
 	ready    bool
 }
 
@@ -250,8 +250,8 @@ type Side struct {
 	started   int
 	running   int32
 	startable int32
-	first     int32 // no phase of the side below first has anything startable
-	number    uint8 // its place among the sides of the job
+	first     int32  // no phase of the side below first has anything startable
+	number    uint16 // its place among the sides of the job
 	class     sojourn.Class
 }
 

@@ -124,6 +124,9 @@ func (t *slots) check(want sojourn.Slot) error {
 	if want.ID >= sojourn.MaxSlots {
 		return fmt.Errorf("%w: ID %d is not below %d", sojourn.ErrInvalidSlot, want.ID, sojourn.MaxSlots)
 	}
+	if want.Class >= sojourn.MaxClasses {
+		return fmt.Errorf("%w: class %d is not below %d", sojourn.ErrInvalidSlot, want.Class, sojourn.MaxClasses)
+	}
 	if err := t.nodes.checkRack(want.Node, want.Rack); err != nil {
 		return err
 	}

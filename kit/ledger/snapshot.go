@@ -283,7 +283,7 @@ func (l *cluster) restoreSlots(r *snapshot.Reader) {
 			ID:    sojourn.SlotID(r.Below(sojourn.MaxSlots)),
 			Node:  sojourn.NodeID(r.Below(1 << 32)),
 			Rack:  sojourn.RackID(r.Below(1 << 32)),
-			Class: sojourn.Class(r.Below(1 << 8)),
+			Class: sojourn.Class(r.Below(sojourn.MaxClasses)),
 		}
 		state := slotState(r.Below(uint64(retiring) + 1))
 		n, known := l.slots.nodes[s.Node]

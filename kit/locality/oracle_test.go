@@ -467,7 +467,7 @@ func TestWaitAgainstCounting(t *testing.T) {
 			case 2:
 				level = rapid.IntRange(0, 2).Draw(t, "level")
 				waited = 0
-				w.Launched(sojourn.Assignment{Source: 1, Locality: sojourn.NodeLocal + sojourn.Locality(level)}, now)
+				w.Launched(sojourn.Assignment{Source: 1, Locality: reach[level]}, now)
 			case 3:
 				w.Launched(sojourn.Assignment{Locality: sojourn.Remote}, now)
 			}
@@ -479,7 +479,7 @@ func TestWaitAgainstCounting(t *testing.T) {
 				if runs {
 					waited++
 				}
-				got, want := w.Limit(d, now), sojourn.NodeLocal+sojourn.Locality(paperLevel(d, level, waited))
+				got, want := w.Limit(d, now), reach[paperLevel(d, level, waited)]
 				if got != want {
 					t.Fatalf("at %d: Limit(%v) = %v after level %d and a wait of %d, want %v", now, d, got, level, waited, want)
 				}
@@ -521,7 +521,7 @@ func TestUnusedIsAShare(t *testing.T) {
 				w.Used(time.Duration(took))
 			case 1:
 				level, waited = rapid.IntRange(0, 2).Draw(t, "level"), 0
-				w.Launched(sojourn.Assignment{Source: 1, Locality: sojourn.NodeLocal + sojourn.Locality(level)}, now)
+				w.Launched(sojourn.Assignment{Source: 1, Locality: reach[level]}, now)
 			case 2:
 				if runs = !runs; runs {
 					w.Start(now)
@@ -563,6 +563,9 @@ func TestUnusedIsAShare(t *testing.T) {
 		t.Error("no job ever left a slot unused")
 	}
 }
+
+// reach is how far a task may be from its input at each level.
+var reach = []sojourn.Locality{sojourn.NodeLocal, sojourn.RackLocal, sojourn.Remote}
 
 // paperLevel returns the level at which a job may launch a task, by the
 // conditions of algorithm 3 in the paper's appendix.

@@ -222,7 +222,7 @@ func (h *Lengths) save(w *snapshot.Writer) {
 // cluster must have been restored before.
 func (r *Reserve) Restore(from *snapshot.Reader) {
 	r.lengths = make([]*Lengths, from.Len())
-	from.Check(len(r.lengths) <= 1<<8, "there are too many classes")
+	from.Check(len(r.lengths) <= sojourn.MaxClasses, "there are too many classes")
 	for c := range r.lengths {
 		if from.Bool() {
 			r.lengths[c] = new(Lengths)
@@ -230,7 +230,7 @@ func (r *Reserve) Restore(from *snapshot.Reader) {
 		}
 	}
 	r.out = make([]bitset.Set, from.Len())
-	from.Check(len(r.out) == 0 || r.opts.Counted && len(r.out) <= 1<<8, "slots are held out of turn that are not counted")
+	from.Check(len(r.out) == 0 || r.opts.Counted && len(r.out) <= sojourn.MaxClasses, "slots are held out of turn that are not counted")
 	for c := range r.out {
 		next := uint64(0)
 		for range from.Len() {

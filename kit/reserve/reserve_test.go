@@ -323,11 +323,11 @@ func TestForgedReserve(t *testing.T) {
 		{counted: true, out: [][]uint64{{1, 0}}},
 		{counted: true, out: [][]uint64{{0, 0}}},
 		{counted: true, out: [][]uint64{{}, {0}}}, // of another class
-		{counted: true, out: make([][]uint64, 257)},
+		{counted: true, out: make([][]uint64, sojourn.MaxClasses+1)},
 		{lengths: [][Buckets]uint64{{1<<32 - 1}}, ok: true},
 		{lengths: [][Buckets]uint64{{1 << 32}}},
 		{lengths: [][Buckets]uint64{{1<<32 - 1, 1}}},
-		{lengths: make([][Buckets]uint64, 257)},
+		{lengths: make([][Buckets]uint64, sojourn.MaxClasses+1)},
 	} {
 		data, err := snapshot.Append(nil, snapshot.Header{}, func(w *snapshot.Writer) { body(w, tc.lengths, tc.out) })
 		if err != nil {

@@ -197,7 +197,7 @@ func (r *Reader) Job() *sojourn.Job {
 func (r *Reader) phase(p *sojourn.Phase) {
 	parts := r.Below(allParts + 1)
 	p.Tasks = int(r.Below(sojourn.MaxTasks + 1)) // MaxTasks fits into 32 bits
-	p.Class = sojourn.Class(r.Below(1 << 8))
+	p.Class = sojourn.Class(r.Below(sojourn.MaxClasses))
 	p.Estimate = r.Duration()
 	p.After = r.Native()
 	if parts&hasNeeds != 0 {

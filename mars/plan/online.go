@@ -19,7 +19,7 @@ func (w *workshop) online(opts mars.Options) (layout, error) {
 	if err := w.forJobs(SOMarS); err != nil {
 		return layout{}, err
 	}
-	if len(w.machines) > math.MaxUint8+1 || w.base[len(w.machines)] > sojourn.MaxSlots {
+	if len(w.machines) > sojourn.MaxClasses || w.base[len(w.machines)] > sojourn.MaxSlots {
 		return layout{}, fmt.Errorf("%w: planner %v: more machines than slots", errors.ErrUnsupported, SOMarS)
 	}
 	for i := range w.units {

@@ -250,7 +250,7 @@ func TestFaults(t *testing.T) {
 		{"jump\nrun\n", `f:1: unknown command "jump"; known are slots, arrive, run, and @ with a time and an event`},
 		{"slots\nrun\n", "f:1: want slots N"},
 		{"slots 1024\nrun\n", `f:1: want up to 1023 slots, found "1024"`},
-		{"slots 1 class=256\nrun\n", "f:1: 256 is out of range"},
+		{"slots 1 class=65536\nrun\n", "f:1: 65536 is out of range"},
 		{"slots 2\nslots 1 clas=1\nrun\n", `f:2: unexpected "clas=1"; known are at, class`},
 		{"slots 2\n# so\n@0s Tock\nrun\n", "f:3: unknown kind of event"},
 		{"slots 2\n@0s Assign 1 -> none\nrun\n", "f:2: what the policy decides is not part of the story"},

@@ -16,7 +16,7 @@ func oneResult(res *sim.Result) *Comparison {
 // Shares are shares of the tasks that have inputs.
 func TestReportLocality(t *testing.T) {
 	res := &sim.Result{}
-	res.Locality[sojourn.AnyNode] = 100
+	res.Locality = map[sojourn.Locality]int{sojourn.AnyNode: 100}
 	if got := oneResult(res).locality(); got != "" {
 		t.Errorf("locality without inputs:\n%swant nothing", got)
 	}
