@@ -161,22 +161,9 @@ func allowance(work wide.Uint128, off int, weight uint64) wide.Uint128 {
 // delay takes in what an event about a task does to when its job is late. If another phase can
 // start by it, that joins its class: of an adopted job as long ago as the job had come when it was
 // adopted, if a task was told to be done. If an attempt failed, the time for which it held its slot
-// is work of the job, when it is charged.
+// is work of the job, when it is charged: before the next phase joins, which begins anew.
 func (p *Policy) delay(ev *sojourn.Event, c ledger.Change[jobData]) {
 	j, i := c.Job, int(ev.Task.Phase)
-	switch ev.Kind {
-	case sojourn.TaskFinished, sojourn.TaskDone:
-		ago := time.Duration(0)
-		if ev.Kind == sojourn.TaskDone {
-			ago = j.Data.age
-		}
-		p.fed = j.AppendFed(p.fed[:0], i)
-		for _, k := range p.fed {
-			if j.Phase(k).Ready() && j.Phase(i).Done() == waitsFor(j.Spec(), k, i) {
-				p.join(j, j.Phase(k).Side(), ago)
-			}
-		}
-	}
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		k := j.Phase(i).Side()
@@ -189,6 +176,19 @@ func (p *Policy) delay(ev *sojourn.Event, c ledger.Change[jobData]) {
 			more := allowance(wide.From64(due), 0, j.Weight())
 			side.joined = side.joined.AddCapped(more)
 			p.setDue(j, k, side.due.AddCapped(more))
+		}
+	}
+	switch ev.Kind {
+	case sojourn.TaskFinished, sojourn.TaskDone:
+		ago := time.Duration(0)
+		if ev.Kind == sojourn.TaskDone {
+			ago = j.Data.age
+		}
+		p.fed = j.AppendFed(p.fed[:0], i)
+		for _, k := range p.fed {
+			if j.Phase(k).Ready() && j.Phase(i).Done() == waitsFor(j.Spec(), k, i) {
+				p.join(j, j.Phase(k).Side(), ago)
+			}
 		}
 	}
 }
