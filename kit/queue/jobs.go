@@ -100,6 +100,9 @@ func (q *Jobs[J, K]) File(_ *sojourn.Event, c ledger.Change[J]) {
 // Update updates the place of j. Call it if the key of j may have changed without an event
 // about j. If keys may grow, the passing of time needs no call.
 func (q *Jobs[J, K]) Update(j *ledger.Job[J]) {
+	if q.taken == j {
+		q.taken = nil
+	}
 	var key K
 	keyed := false
 	for i := range j.NumSides() {
@@ -138,6 +141,7 @@ func (q *Jobs[J, K]) UpdateLevel(j *ledger.Job[J]) {
 // reports false if there is none. The job keeps its key: use Take if an assignment changes
 // keys.
 func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	q.mustBeFiled()
 	s := q.Ledger.Free(id)
 	h, key, inTurn, ok := q.choose(s.Class)
 	if !ok {
@@ -157,8 +161,9 @@ func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 
 // Take is Assign for policies in which an assignment changes keys. It returns the job, nil if
 // there is none, and does not file it: bring what its key depends on up to date, and call
-// Update.
+// Update. Until then the next event, assignment or Seek panics (TestTakeWithoutUpdate).
 func (q *Jobs[J, K]) Take(id sojourn.SlotID) (*ledger.Job[J], sojourn.Assignment) {
+	q.mustBeFiled()
 	s := q.Ledger.Free(id)
 	h, _, inTurn, ok := q.choose(s.Class)
 	if !ok {
@@ -167,15 +172,18 @@ func (q *Jobs[J, K]) Take(id sojourn.SlotID) (*ledger.Job[J], sojourn.Assignment
 	j := q.Ledger.ByHandle(h)
 	a := q.take(j, j.SideOf(s.Class), s)
 	q.started(s, inTurn)
+	q.taken = j
 	return j, a
 }
 
 // TakeOf is Take of a job that the policy has chosen, whatever its key and its level. The job must
 // have something to start on that slot. The reserve takes it to be the turn of the job.
 func (q *Jobs[J, K]) TakeOf(j *ledger.Job[J], id sojourn.SlotID) sojourn.Assignment {
+	q.mustBeFiled()
 	s := q.Ledger.Free(id)
 	a := q.take(j, j.SideOf(s.Class), s)
 	q.started(s, true)
+	q.taken = j
 	return a
 }
 

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -30,6 +31,10 @@ type Queue[J, K any] struct {
 	ready   filing[K]
 	reserve *reserve.Reserve // of Ledger; nil if everything is filed at level 0
 
+	// The job that was taken and not filed since, nil if there is none. It is filed by a key that it may not have any
+	// more, and may have nothing to start.
+	taken *ledger.Job[J]
+
 	// The functions in which Jobs and Phases differ.
 	head  func(c sojourn.Class, highest int) (id uint32, key K, level int, ok bool) // the first item up to a level
 	rank  func(*ledger.Job[J]) (K, bool)                                            // the key that stands for a whole job; false if it has none
@@ -46,6 +51,7 @@ func (q *Queue[J, K]) Reserve() *reserve.Reserve { return q.reserve }
 // Apply applies an event that [ledger.Ledger.Check] accepts. After it, update the data that
 // keys depend on, and call File.
 func (q *Queue[J, K]) Apply(ev *sojourn.Event) ledger.Change[J] {
+	q.mustBeFiled()
 	c := q.Ledger.Apply(ev)
 	if q.inputs != nil {
 		q.inputs.Update(ev, c)
@@ -62,10 +68,18 @@ func (q *Queue[J, K]) Apply(ev *sojourn.Event) ledger.Change[J] {
 // Seek implements [sojourn.Seeker]. It returns the free slot of class c with the least ID if
 // something of that class is startable and may start.
 func (q *Queue[J, K]) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	q.mustBeFiled()
 	if !q.ready.AnyUpTo(c, q.highest(c)) {
 		return 0, false
 	}
 	return q.Ledger.FreeSlot(c)
+}
+
+// mustBeFiled panics if a job was taken and not updated.
+func (q *Queue[J, K]) mustBeFiled() {
+	if q.taken != nil {
+		panic(fmt.Sprintf("queue: job %d was taken and is not filed: call Update after Take and TakeOf", q.taken.Spec().ID))
+	}
 }
 
 // highest returns the highest level that may start on a slot of class c.
