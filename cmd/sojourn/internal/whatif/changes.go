@@ -1,6 +1,7 @@
 package whatif
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -64,10 +65,7 @@ func changes(ctx context.Context, c Case, id sojourn.JobID) ([]Change, *Again, e
 	}
 	j := r.Jobs[at]
 	double := *j
-	double.Weight = max(1, 2*j.Weight)
-	if j.Weight == 0 {
-		double.Weight = 2
-	}
+	double.Weight = 2 * cmp.Or(j.Weight, 1)
 	due := *j
 	due.Deadline = j.At + max(1, alone(j)) // as early as the job could meet on an idle cluster
 	for _, change := range []struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -212,6 +213,133 @@ func TestChangeThatFails(t *testing.T) {
 	for _, c := range w.Changes[:len(w.Changes)-1] {
 		if c.Error != "" || c.Start == nil {
 			t.Errorf("%+v, want no error", c)
+		}
+	}
+}
+
+// An event that the policy refused is no fact, and the end of another job is not that of the job.
+func TestEndsByItsOwnEvents(t *testing.T) {
+	for name, line := range map[string]string{
+		"rejected":    "@2s JobArrived 1 | 2 !ErrDuplicateJob\n",
+		"refused":     "@2s JobRevised 1 | 1 !ErrUnsupported\n",
+		"another job": "@2s JobCancelled 2\n",
+		"neither":     "",
+	} {
+		w := waits(t, `sojourn history 1
+@0s SlotAdded 0
+@0s JobArrived 1 | 2
+@0s JobArrived 2 | 1
+@0s Assign 0 -> 1/0/0#1
+`+line+`@5s TaskFinished 1/0/0#1 slot=0
+@5s Assign 0 -> 1/0/1#1
+@9s TaskFinished 1/0/1#1 slot=0
+`)
+		if w.Finish == nil || time.Duration(*w.Finish) != 9*time.Second {
+			t.Errorf("%s: it finished at %v, want 9 s", name, w.Finish)
+		}
+	}
+}
+
+// A slot whose task has finished is free, and the job of that task runs no longer.
+func TestFreeAfterATask(t *testing.T) {
+	w := waits(t, `sojourn history 1
+@0s SlotAdded 0
+@0s SlotAdded 1
+@0s JobArrived 2 | 2
+@0s Assign 0 -> 2/0/0#1
+@0s Assign 1 -> 2/0/1#1
+@1s TaskFinished 2/0/0#1 slot=0
+@2s JobArrived 1 | 1
+@3s Tick
+@3s Assign 0 -> 1/0/0#1
+`)
+	if w.Free != 1 || w.Slots != 2 || len(w.Before) != 1 || w.Before[0].Running != 1 {
+		t.Errorf("%d of %d slots were free and %+v before it, want 1 of 2 and one task of job 2", w.Free, w.Slots, w.Before)
+	}
+}
+
+// After the start of a job, a job that goes before it has what it runs on slots of that class by then.
+func TestRunningLater(t *testing.T) {
+	w := waits(t, `sojourn history 1
+@0s SlotAdded 0
+@0s SlotAdded 1
+@0s JobArrived 2 | 2
+@0s Assign 1 -> 2/0/0#1
+@1s JobArrived 1 | 3
+@1s Assign 0 -> 1/0/0#1
+@2s SlotAdded 2
+@2s Assign 2 -> 2/0/1#1
+@3s Tick
+`)
+	if w.Later == nil || len(w.Later.Before) != 1 || w.Later.Before[0].Running != 1 || w.Later.Before[0].Started != 1 {
+		t.Errorf("%+v, want that job 2 had 1 task and started 1", w.Later)
+	}
+}
+
+// What fails is returned: the history, even if the job is not in it, and a run that is interrupted.
+func TestExplainErrors(t *testing.T) {
+	broken := errors.New("broken")
+	fifos := func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }
+	_, err := Explain(context.Background(), Case{Policy: fifos, Entries: func() iter.Seq2[history.Entry, error] {
+		return func(yield func(history.Entry, error) bool) { yield(history.Entry{}, broken) }
+	}}, 1)
+	if !errors.Is(err, broken) {
+		t.Errorf("a broken history: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = Explain(ctx, Case{Policy: fifos, Entries: func() iter.Seq2[history.Entry, error] {
+		return history.Check(history.Read(strings.NewReader(overtaken), "test"))
+	}}, 1)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// Twice the weight is twice what is told, which is 1 if nothing is: job 1 goes before a job of less weight than that,
+// and not before one of more.
+func TestTwiceEachWeight(t *testing.T) {
+	for _, tc := range []struct {
+		own, other string
+		first      bool
+	}{
+		{"", "weight=1.9", true},
+		{"", "weight=2.1", false},
+		{"weight=1", "weight=1.9", true},
+		{"weight=0.25", "weight=0.4", true},
+		{"weight=0.25", "weight=0.6", false},
+		{"weight=0.6", "weight=1.1", true},
+		{"weight=100", "weight=199", true},
+		{"weight=100", "weight=201", false},
+	} {
+		text := strings.NewReplacer("weight=4", tc.other, "weight=3", tc.own).Replace(overtaken)
+		w := explained(t, text, func() (sojourn.Policy, error) { return baseline.NewHJWF(baseline.ListOptions{}) })
+		want := 50 * time.Second // after the four tasks of job 2
+		if tc.first {
+			want = 10 * time.Second
+		}
+		if c := w.Changes[0]; c.Error != "" || c.Start == nil || time.Duration(*c.Start) != want {
+			t.Errorf("%s against %s: it starts at %v, want %v (%s)", tc.own, tc.other, c.Start, want, c.Error)
+		}
+	}
+}
+
+// The quantities that differ say why a job went first. There are none for a start that the policy would have decided otherwise.
+func TestQuantities(t *testing.T) {
+	hjwf := func() (sojourn.Policy, error) { return baseline.NewHJWF(baseline.ListOptions{}) }
+	for _, tc := range []struct {
+		weight  string
+		want    []Quantity
+		differs bool
+	}{
+		{"weight=3", []Quantity{{"weight", "3", "4"}, {"unit_weight", "0.075", "0.1"}, {"rank", "1", "0"}}, false},
+		{"weight=5", nil, true},
+	} {
+		// Job 2 starts a task at 10 s, and job 1 does not start.
+		text, _, _ := strings.Cut(strings.Replace(overtaken, "weight=3", tc.weight, 1), "@20s")
+		w := explained(t, text, hjwf)
+		if len(w.Before) != 2 || w.Before[1].Job != 2 || !slices.Equal(w.Before[1].Quantities, tc.want) || w.Differs != tc.differs {
+			t.Errorf("%s: %+v, differs: %t", tc.weight, w.Before, w.Differs)
 		}
 	}
 }

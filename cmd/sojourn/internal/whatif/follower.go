@@ -65,7 +65,7 @@ func (f *follower) observe(e *history.Entry) error {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		f.stop(ev.Slot.ID)
 	case sojourn.JobCancelled:
-		f.dropped = f.dropped || ev.Job.ID == f.Job && f.job != nil && !f.ended
+		f.dropped = f.dropped || ev.Job.ID == f.Job
 	}
 	f.end()
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -120,4 +121,68 @@ func recorded(t *rapid.T, policy func() (sojourn.Policy, error), jobs []*sim.Job
 		t.Fatal(err)
 	}
 	return entries, ends
+}
+
+// A history is followed with a policy that decides as is recorded, and with no other. What fails is returned.
+func TestFollow(t *testing.T) {
+	srpt := func() (sojourn.Policy, error) { return baseline.NewSRPT(baseline.SRPTOptions{}) }
+	fifos := func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) }
+	text := func(text string) Case {
+		return Case{Entries: func() iter.Seq2[history.Entry, error] { return history.Read(strings.NewReader(text), "test") }}
+	}
+	const begin = "sojourn history 1\n@0s SlotAdded 0\n@0s JobArrived 1 | 1x9s\n@0s JobArrived 2 | 1x1s\n"
+	for _, tc := range []struct {
+		name, text string
+		fifo, srpt bool
+	}{
+		{"the first", begin + "@0s Assign 0 -> 1/0/0#1\n", true, false},
+		{"the smallest", begin + "@0s Assign 0 -> 2/0/0#1\n", false, true},
+		{"none", begin + "@0s Assign 0 -> none\n", false, false},
+		{"refused", begin + "@0s JobCancelled 1 !ErrUnsupported\n@0s Assign 0 -> 1/0/0#1\n", true, false},
+	} {
+		for i, policy := range []func() (sojourn.Policy, error){fifos, srpt} {
+			p, err := policy()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := error(errOther)
+			if i == 0 && tc.fifo || i == 1 && tc.srpt {
+				want = nil
+			}
+			if _, err := follow(text(tc.text), nil, p); err != want {
+				t.Errorf("%s, policy %d: %v, want %v", tc.name, i, err, want)
+			}
+		}
+	}
+	for name, wrong := range map[string]string{
+		"a line":  begin + "@1s Nonsense\n",
+		"a job":   begin + "@1s JobArrived 2 | 1\n",
+		"a task":  begin + "@1s TaskFinished 2/0/0#1 slot=0\n",
+		"a start": begin + "@1s Assign 0 -> 7/0/0#1\n",
+	} {
+		c := text(wrong)
+		c.Policy = fifos
+		if _, err := Foresee(context.Background(), c, Question{Draws: 1}); err == nil {
+			t.Errorf("wrong by %s: no error", name)
+		}
+	}
+}
+
+// Without a change there are no times with it.
+func TestNoChange(t *testing.T) {
+	c := Case{
+		Entries: func() iter.Seq2[history.Entry, error] {
+			return history.Read(strings.NewReader("sojourn history 1\n@0s SlotAdded 0\n@0s JobArrived 1 | 1x9s\n"), "test")
+		},
+		Policy: func() (sojourn.Policy, error) { return fifo.New(fifo.Options{}) },
+	}
+	for _, what := range []string{"", "one slot"} {
+		f, err := Foresee(context.Background(), c, Question{Draws: 1, Change: Different{Slots: 1, What: what}})
+		if err != nil || len(f.Jobs) != 1 {
+			t.Fatal(f, err)
+		}
+		if j := f.Jobs[0]; (j.ChangedStart != nil) != (what != "") || (j.ChangedFinish != nil) != (what != "") {
+			t.Errorf("with %q: %v and %v", what, j.ChangedStart, j.ChangedFinish)
+		}
+	}
 }

@@ -70,17 +70,18 @@ func (j *Outlook) gain() string {
 // verdict says when all is done, and whom a change helps.
 func (f *Forecast) verdict() string {
 	var last *Interval
-	finish, better, worse, sum := 0, 0, 0, format.Seconds(0)
+	finish, both, better, worse, more, fewer, sum := 0, 0, 0, 0, 0, 0, format.Seconds(0)
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
-		if j.Finish == nil {
-			continue
+		if j.Finish != nil {
+			finish++
+			if last == nil || j.Finish.Median > last.Median {
+				last = j.Finish
+			}
 		}
-		finish++
-		if last == nil || j.Finish.Median > last.Median {
-			last = j.Finish
-		}
-		if j.ChangedFinish != nil {
+		switch {
+		case j.Finish != nil && j.ChangedFinish != nil:
+			both++
 			gain := j.Finish.Median - j.ChangedFinish.Median
 			sum += gain
 			if gain > 0 {
@@ -88,20 +89,41 @@ func (f *Forecast) verdict() string {
 			} else if gain < 0 {
 				worse++
 			}
+		case j.Finish != nil:
+			fewer++
+		case j.ChangedFinish != nil:
+			more++
 		}
 	}
-	if last == nil {
-		return "none of the jobs finishes"
+	text := "none of the jobs finishes"
+	if last != nil {
+		text = fmt.Sprintf("%d of %s %s, the last one at %s s", finish, format.Count(len(f.Jobs), "job"), finishes(finish), last)
 	}
-	verb := "finish"
-	if finish == 1 {
-		verb = "finishes"
+	if f.Change == "" {
+		return text
 	}
-	text := fmt.Sprintf("%d of %s %s, the last one at %s s", finish, format.Count(len(f.Jobs), "job"), verb, last)
-	if f.Change != "" {
-		text += fmt.Sprintf("; with %s, %d finish sooner and %d later, on average %s", f.Change, better, worse, soonerOrLater(sum/format.Seconds(finish)))
+	var parts []string
+	if both > 0 {
+		parts = append(parts, fmt.Sprintf("%d finish sooner and %d later, on average %s", better, worse, soonerOrLater(sum/format.Seconds(both))))
 	}
-	return text
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more %s", more, finishes(more)))
+	}
+	if fewer > 0 {
+		parts = append(parts, fmt.Sprintf("%d no longer %s", fewer, finishes(fewer)))
+	}
+	if len(parts) == 0 {
+		parts = []string{"none does either"}
+	}
+	return text + "; with " + f.Change + ", " + strings.Join(parts, "; ")
+}
+
+// finishes returns the verb of a number of jobs.
+func finishes(n int) string {
+	if n == 1 {
+		return "finishes"
+	}
+	return "finish"
 }
 
 func soonerOrLater(s format.Seconds) string {
