@@ -54,7 +54,7 @@ func newAdvise(policies catalog.Catalog) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advise [TRACE@CLUSTER...]",
 		Short: "Say which policy to use on your own workload, and how sure that is",
-		Long:  adviseLong + policyHelp(policies),
+		Long:  adviseLong + csvCells + policyHelp(policies),
 		Example: `  sojourn advise -w trace.jsonl -c 20x4+2
   sojourn advise -w trace.jsonl -c 20x4+2 --objective slowdown --estimates exact
   sojourn advise --sample --objective median -p las,hfsp --loads recorded,0.5,1.1

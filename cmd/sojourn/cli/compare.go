@@ -54,7 +54,7 @@ func newCompare(policies catalog.Catalog) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Run policies on the same workload and print a table",
-		Long:  compareLong + policyHelp(policies),
+		Long:  compareLong + csvCells + policyHelp(policies),
 		Example: `  sojourn compare --sample
   sojourn compare -w trace.jsonl -c 20x4+2 -p fifo,fair:order=deficit,fsp
   sojourn compare -w trace.jsonl -c 20x4+2 --load 0.9 --estimates lognormal:0.5 --json

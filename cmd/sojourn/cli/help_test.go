@@ -59,6 +59,28 @@ func TestHelpWidth(t *testing.T) {
 	}
 }
 
+// Each command that writes CSV says what cells have, and no other.
+func TestHelpCSV(t *testing.T) {
+	want := strings.TrimSpace(csvCells)
+	said := 0
+	for _, c := range newRoot(catalog.Builtin()).Commands() {
+		writes := c.Flags().Lookup("csv") != nil
+		if o := c.Flags().Lookup("output"); o != nil && strings.Contains(o.Usage, ".csv") {
+			writes = true
+		}
+		says := strings.Contains(c.Long, want)
+		if says != writes {
+			t.Errorf("%s: it writes CSV: %t, and says so: %t", c.Name(), writes, says)
+		}
+		if says {
+			said++
+		}
+	}
+	if said < 2 {
+		t.Errorf("%d commands write CSV", said)
+	}
+}
+
 func TestNearest(t *testing.T) {
 	names := []string{"compare", "convert", "fair", "fifo", "hfsp", "hfsp-dev", "pfsp", "run"}
 	for text, want := range map[string][]string{

@@ -43,7 +43,9 @@ and the proof of the bound before they are printed.
 means that many machines, which run tasks of any class.
 
 With -o, it writes jobs.csv, tasks.csv, plan.json and report.html of the best plan to
-DIR.`,
+DIR.
+
+` + strings.TrimSpace(csvCells),
 		Example: `  sojourn plan --sample
   sojourn plan -w trace.jsonl -c 50 -p bestof,mars,huwf --json
   sojourn plan --gen mars-random:jobs=100 -p bestof --evaluations 200 -o out`,
@@ -61,8 +63,7 @@ DIR.`,
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "seed `N` of the workload of --gen, and of the search")
 	flags.BoolVar(&f.json, "json", false, "print JSON instead of a table")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar on stderr")
-	flags.StringVarP(&f.output.Dir, "output", "o", "", "write jobs.csv, tasks.csv, plan.json and report.html of the best plan into the folder `DIR`, which must be empty or absent")
-	flags.BoolVar(&f.output.Force, "force", false, "let -o replace what an earlier run wrote")
+	f.output.register(flags, "jobs.csv, tasks.csv, plan.json and report.html of the best plan")
 	return cmd
 }
 

@@ -26,6 +26,12 @@ func (f *formFlags) register(flags *pflag.FlagSet) {
 	flags.Lookup("csv").NoOptDefVal = csvTable
 }
 
+// csvCells says, in the help of commands that write CSV, what cells have.
+const csvCells = `In CSV, names stand as they are. A spreadsheet may take a cell that begins
+with = + - or @ for a formula: import such columns as text.
+
+`
+
 // The forms of --csv.
 const (
 	csvTable  = "table"

@@ -25,7 +25,7 @@ history.txt, run.json and report.html to DIR.
 Memory grows only by 50 bytes for each job of the workload. The command reads the
 workload two or three times, from a temporary file if it comes from stdin.
 
-` + policyHelp(policies),
+` + csvCells + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out
   sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=deficit --json`,
 		Args: onlyFlags,

@@ -30,7 +30,7 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep --vary NAME=VALUE,VALUE,...",
 		Short: "Vary the load, the error of estimates or an option, and print a table",
-		Long:  sweepLong + policyHelp(policies),
+		Long:  sweepLong + csvCells + policyHelp(policies),
 		Example: `  sojourn sweep --sample -p fifo,fair,fsp --vary load=0.5,0.7,0.9
   sojourn sweep --gen hfsp-test:load=0.9 -p fair,srpt,fsp --vary error=0,0.5,1 --seeds 20
   sojourn sweep --sample -p fifo,fair --vary fair:order=running,deficit --json`,
