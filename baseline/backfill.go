@@ -297,7 +297,7 @@ func (p *Backfill) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	})
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Ledger.Attrs] and
 //
 //	key    unit      meaning
 //	width  places    how many each of its tasks needs, 0 if Places is not known
@@ -308,7 +308,7 @@ func (p *Backfill) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	attrs := append(j.Attrs(), slog.Int("width", p.width(j)))
+	attrs := append(p.ledger.Attrs(j), slog.Int("width", p.width(j)))
 	i := slices.Index(p.waiting, j)
 	if i >= 0 && limitOf(j) > 0 {
 		attrs = append(attrs, slog.Duration("limit", limitOf(j)))

@@ -344,7 +344,7 @@ func (p *DeadlineConstraint) AppendRanking(dst []sojourn.JobID) []sojourn.JobID 
 	return dst
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Ledger.Attrs] and
 //
 //	key         unit   meaning
 //	n           slots  greatest number of its maps that run at a time
@@ -356,7 +356,7 @@ func (p *DeadlineConstraint) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	attrs := append(j.Attrs(), slog.Int("n", j.Data.maps))
+	attrs := append(p.ledger.Attrs(j), slog.Int("n", j.Data.maps))
 	if j.Spec().Deadline > 0 {
 		attrs = append(attrs, slog.Duration("deadline", time.Duration(j.Data.deadline)), slog.Duration("S", time.Duration(j.Data.start)))
 	}

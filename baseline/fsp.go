@@ -349,7 +349,7 @@ func (p *FSP) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	attrs := j.Attrs()
+	attrs := p.ledger.Attrs(j)
 	if p.reserve != nil {
 		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) { p.filed(j, filed) })
 	}

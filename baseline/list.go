@@ -160,7 +160,7 @@ func (p *List) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Ledger.Attrs] and
 //
 //	key          unit  meaning
 //	weight       1     its weight
@@ -172,6 +172,6 @@ func (p *List) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	weight := float64(j.Weight()) / (1 << 16)
-	return append(j.Attrs(), slog.Float64("weight", weight), slog.Float64("unit_weight", weight/(j.Data/1e9)),
+	return append(p.queue.Ledger.Attrs(j), slog.Float64("weight", weight), slog.Float64("unit_weight", weight/(j.Data/1e9)),
 		slog.Int("rank", p.queue.Rank(j))), true
 }

@@ -198,7 +198,7 @@ func (n *pool) lastTurn() (turn uint64) {
 }
 
 // Explain implements [sojourn.Explainer]. Shares take time in proportion to the live jobs.
-// Its keys are those of [ledger.Job.Attrs] and
+// Its keys are those of [ledger.Ledger.Attrs] and
 //
 //	key             unit   meaning
 //	weight          1      its weight
@@ -223,7 +223,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	n := j.Data.pool
-	attrs := append(j.Attrs(),
+	attrs := append(p.ledger.Attrs(j),
 		slog.Float64("weight", float64(j.Weight())/(1<<16)),
 		slog.String("pool", n.path()),
 		slog.Float64("pool_weight", float64(n.conf.weight)/(1<<16)),
@@ -255,6 +255,8 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	}
 	if explainer, ok := n.explainer(); ok {
 		if inner, ok := explainer.Explain(id); ok {
+			// The policy of a pool knows only the slots that the pool holds.
+			inner = slices.DeleteFunc(inner, func(a slog.Attr) bool { return a.Key == "no_slots" })
 			attrs = append(attrs, slog.Attr{Key: "policy", Value: slog.GroupValue(inner...)})
 		}
 	}

@@ -48,7 +48,6 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	phaseN.waits_for          job ID  the job of the first phase before it, if it could use a slot
 //	phaseN.locality           text    how close to its inputs a slot has to be for now, and until when or
 //	                                  for how much longer, if it waits for such a slot
-//	phaseN.no_slots           text    that there is no slot of its class, if so
 //	phaseN.held_back          text    why it may not start early tasks for now, if so
 //	phaseN.training           text    how many of its t training tasks have told their time, and how many
 //	                                  run, while it is in training
@@ -61,7 +60,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	attrs := j.Attrs()
+	attrs := p.ledger.Attrs(j)
 	if p.reserve != nil {
 		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) {
 			for _, ph := range j.Data.phases {
@@ -113,9 +112,6 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 	}
 	if text, waits := p.patience.explain(ph); waits {
 		attrs = append(attrs, slog.String("locality", text))
-	}
-	if p.ledger.Capacity(c.id) == 0 {
-		attrs = append(attrs, slog.String("no_slots", fmt.Sprintf("there is no slot of class %d", c.id)))
 	}
 	if ph.early && c.gate.shut() {
 		attrs = append(attrs, slog.String("held_back",

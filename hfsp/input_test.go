@@ -287,15 +287,6 @@ func TestLostOutputIsWork(t *testing.T) {
 	s.want(1, "v", 190.0)
 }
 
-// A job for which there are no slots is told so.
-func TestExplainsThatThereAreNoSlots(t *testing.T) {
-	s := stage{t, newWith(hfsp.Options{})}
-	s.arrive(0, 1, tasks(1, 0))
-	s.want(1, "no_slots", "there is no slot of class 0")
-	s.slots(1, 0)
-	s.want(1, "no_slots", nil)
-}
-
 // A size that was wrong is forgotten with its job, whether that finishes, fails or is
 // cancelled: from then on it ages by what it took and was not given yet, here of 4 s.
 // Reference: package comment, departures.

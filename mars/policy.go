@@ -261,7 +261,7 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return p.queue.AppendRanking(dst)
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Ledger.Attrs] and
 //
 //	key         unit  meaning
 //	S           s     average start of the tasks of the first phase that has any left, by the
@@ -276,7 +276,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return nil, false
 	}
 	d := &j.Data
-	attrs := j.Attrs()
+	attrs := p.queue.Ledger.Attrs(j)
 	switch {
 	case d.known:
 		for i := range d.phases {

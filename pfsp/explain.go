@@ -47,7 +47,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	if j == nil {
 		return nil, false
 	}
-	attrs := j.Attrs()
+	attrs := p.ledger.Attrs(j)
 	if p.reserve != nil {
 		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) { levels(j, filed) })
 	}

@@ -44,7 +44,7 @@ func (p *Policy) Void(id sojourn.JobID) (why string, ok bool) {
 	return j.Data.mark.why.String(), true
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Ledger.Attrs] and
 //
 //	key       unit      meaning
 //	rank      jobs      live jobs that go before it
@@ -63,7 +63,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	}
 	p.settle()
 	d := &j.Data
-	attrs := append(j.Attrs(), slog.Int("rank", d.rank), slog.String("promise", promiseNames[d.mark.promise]))
+	attrs := append(p.ledger.Attrs(j), slog.Int("rank", d.rank), slog.String("promise", promiseNames[d.mark.promise]))
 	if why, ok := p.Void(id); ok {
 		attrs = append(attrs, slog.String("void", why))
 	}

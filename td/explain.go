@@ -52,7 +52,7 @@ func turn(j *job) int {
 	return 5
 }
 
-// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements [sojourn.Explainer]. Its keys are those of [ledger.Ledger.Attrs] and
 //
 //	key        unit   meaning
 //	status     text   waiting, infantile, teenaged, adult, senile or finished
@@ -75,7 +75,7 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	}
 	d, ph := &j.Data, j.Phase(0)
 	l := d.lane
-	attrs := append(j.Attrs(), slog.String("status", d.status.String()))
+	attrs := append(p.ledger.Attrs(j), slog.String("status", d.status.String()))
 	if d.status < senile {
 		demand := d.demand
 		if d.status <= infantile {

@@ -52,7 +52,10 @@ func waits(j *job) string {
 //	startable  tasks  those that a free slot could get now
 //	blocked    tasks  those that wait for earlier phases
 //	held       tasks  those that are held: see [sojourn.TaskHeld]
-func (j *job) Attrs() []slog.Attr {
+//	no_slots   text   the classes that it still needs slots of and of which there are none, if any
+func (l *Ledger[J]) Attrs(j *Job[J]) []slog.Attr { return l.attrs(&j.job) }
+
+func (l *cluster) attrs(j *job) []slog.Attr {
 	startable := 0
 	for i := range j.sides {
 		startable += j.sides[i].Startable()
@@ -74,7 +77,7 @@ func (j *job) Attrs() []slog.Attr {
 	default:
 		why = waits(j)
 	}
-	return []slog.Attr{
+	attrs := []slog.Attr{
 		slog.String("why", why),
 		slog.Int("done", total-j.Left()),
 		slog.Int("running", j.Running()),
@@ -82,4 +85,37 @@ func (j *job) Attrs() []slog.Attr {
 		slog.Int("blocked", blocked),
 		slog.Int("held", j.Held()),
 	}
+	if text := l.noSlots(j); text != "" {
+		attrs = append(attrs, slog.String("no_slots", text))
+	}
+	return attrs
+}
+
+// noSlots says of which classes there is no slot that a job has tasks of to start, now or later; "" if
+// there are slots of all.
+func (l *cluster) noSlots(j *job) string {
+	var list []string
+	for i := range j.sides {
+		c := j.sides[i].Class()
+		waits := func(k int) bool {
+			ph := &j.phases[k]
+			return j.spec.Phases[k].Class == c && ph.Done()+ph.Running() < j.spec.Phases[k].Tasks
+		}
+		if l.Capacity(c) > 0 || j.cancelled {
+			continue
+		}
+		for k := range j.phases {
+			if waits(k) {
+				list = append(list, fmt.Sprint(c))
+				break
+			}
+		}
+	}
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return "there is no slot of class " + list[0]
+	}
+	return "there are no slots of the classes " + strings.Join(list, ", ")
 }

@@ -267,7 +267,7 @@ func TestWhatAJobWaitsFor(t *testing.T) {
 				l.end(sojourn.TaskFinished, a)
 			}
 		}
-		if got := j.Attrs()[0].Value.String(); got != tc.want {
+		if got := l.Attrs(j)[0].Value.String(); got != tc.want {
 			t.Errorf("needs %v, done %v: it %s, want %s", tc.needs, tc.done, got, tc.want)
 		}
 	}
@@ -282,7 +282,7 @@ func TestAttrsAddUp(t *testing.T) {
 	l.Take(j, &j.sides[0], 0)
 	l.Take(j, &j.sides[0], 1)
 	got := map[string]int64{}
-	for _, a := range j.Attrs()[1:] {
+	for _, a := range l.Attrs(j)[1:] {
 		got[a.Key] = a.Value.Int64()
 	}
 	want := map[string]int64{"done": 1, "running": 2, "startable": 3, "blocked": 3, "held": 1}

@@ -116,10 +116,10 @@ func (q *Queue[J, K]) Supports() sojourn.Features { return q.Ledger.Supports }
 // Admit implements [sojourn.Admitter]: every valid job that uses no other features is accepted.
 func (q *Queue[J, K]) Admit(job *sojourn.Job) error { return q.Ledger.CheckArrival(job) }
 
-// Attrs returns the attributes of [ledger.Job.Attrs] and, with levels, those that
+// Attrs returns the attributes of [ledger.Ledger.Attrs] and, with levels, those that
 // [reserve.Reserve.Explain] adds.
 func (q *Queue[J, K]) Attrs(j *ledger.Job[J]) []slog.Attr {
-	attrs := j.Attrs()
+	attrs := q.Ledger.Attrs(j)
 	if q.reserve == nil {
 		return attrs
 	}
@@ -141,7 +141,7 @@ func (q *Queue[J, K]) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 	return dst
 }
 
-// Explain implements the other half of [sojourn.Explainer]. Its keys are those of [ledger.Job.Attrs] and
+// Explain implements the other half of [sojourn.Explainer]. Its keys are those of [ledger.Ledger.Attrs] and
 //
 //	key   unit  meaning
 //	rank  jobs  live jobs that come before it; -1 if it is cancelled

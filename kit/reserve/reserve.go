@@ -152,7 +152,7 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 // Explain appends to the attributes of a job one group for each class N in which it has something
 // to start. list calls filed with each of these classes, and with a level: the least one counts, if it
 // calls more than once. Its keys are those of
-// [ledger.Job.Attrs], which attrs begins with, and
+// [ledger.Ledger.Attrs], which attrs begins with, and
 //
 //	key           unit   meaning
 //	classN        group  class N of slots, from 0, if it has something to start there
@@ -162,7 +162,7 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 //
 // If slots are free and it may take none of them, in any class, why says so.
 //
-// [ledger.Job.Attrs]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Job.Attrs
+// [ledger.Ledger.Attrs]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Job.Attrs
 func (r *Reserve) Explain(attrs []slog.Attr, list func(filed func(c sojourn.Class, level int))) []slog.Attr {
 	type side struct {
 		class sojourn.Class
