@@ -80,6 +80,22 @@ func TestKeysOfExplain(t *testing.T) {
 			}
 		}
 		story.tell(s)
+		without, _ := story.make()
+		for i, ev := range []sojourn.Event{
+			{Kind: sojourn.SlotAdded},
+			{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Deadline: 1 << 60, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 1}}}},
+			{Kind: sojourn.SlotRemoved},
+		} {
+			if ev.At = sojourn.Time(i); without.Observe(ev) != nil {
+				break
+			}
+		}
+		attrs, _ := without.(sojourn.Explainer).Explain(1)
+		for _, a := range attrs {
+			if a.Key == "no_slots" {
+				s.look(a.Key, a.Value.Kind())
+			}
+		}
 	}
 	for of, f := range types {
 		for _, key := range slices.Sorted(maps.Keys(f.units)) {
