@@ -209,7 +209,7 @@ func TestWhyPodsWait(t *testing.T) {
 		w.settle(time.Second)
 	}
 	for i, want := range []string{
-		"Waiting: no node that is ready and not cordoned offers sojourn-sched.github.io/slot. Job d/p is number 2 of 2 in the order of the policy: done=0 running=0 startable=1 blocked=0 held=0 rank=1",
+		"Waiting: no node that is ready and not cordoned offers sojourn-sched.github.io/slot. Job d/p is number 2 of 2 in the order of the policy: done=0 running=0 startable=1 blocked=0 held=0 no_slots=there is no slot of class 0 rank=1",
 		"NotScheduled: the Job of the pod is not one of this scheduler, is gone, or is over",
 		"NotScheduled: the Job of the pod was refused: annotation sojourn-sched.github.io/size is \"x\": want a length of time above 0, such as 90s",
 		"NotScheduled: the index of the pod is 1, and its Job has 1 completions",

@@ -26,6 +26,6 @@ if [ -n "${COMMAND:-}" ]; then
 	$COMMAND "$@"
 else
 	[ $# -gt 0 ] || set -- ./...
-	# Tests wait for the servers, most of their time: many at a time, also where there are two processors.
-	go test -count=1 -timeout 1h -p 4 -parallel 8 "$@"
+	# Tests wait for the servers, most of their time: four at a time, also where there are two processors.
+	go test -count=1 -timeout 1h -parallel 4 "$@"
 fi

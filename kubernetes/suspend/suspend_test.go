@@ -312,20 +312,20 @@ func deleted(r *room) {
 // A Job that its user suspends stays so and gives its slots to the next one, until its user resumes it.
 func paused(r *room) {
 	stop := r.start("fifo")
-	r.job("3s", 4, 4, nil)
-	r.await("3s", "running", active(4))
-	r.patch("3s", `{"spec":{"suspend":true}}`)
+	r.job("20s", 4, 4, nil)
+	r.await("20s", "running", active(4))
+	r.patch("20s", `{"spec":{"suspend":true}}`)
 	r.job("next", 4, 4, nil)
 	r.complete("next")
-	j, err := r.client.BatchV1().Jobs(r.name).Get(r.Context(), "3s", metav1.GetOptions{})
+	j, err := r.client.BatchV1().Jobs(r.name).Get(r.Context(), "20s", metav1.GetOptions{})
 	if err != nil {
 		r.Fatal(err)
 	}
 	if !*j.Spec.Suspend || j.Status.Succeeded != 0 {
 		r.Errorf("suspend is %v and %d pods have succeeded, want true and 0", *j.Spec.Suspend, j.Status.Succeeded)
 	}
-	r.patch("3s", `{"spec":{"suspend":false}}`)
-	r.complete("3s")
+	r.patch("20s", `{"spec":{"suspend":false}}`)
+	r.complete("20s")
 	if n := stop(); n > 10 {
 		r.Errorf("%d patches, want 10 at most", n)
 	}
