@@ -35,7 +35,7 @@
 // Here c_j is the least C_j, and h_u the least time from M_u to C_j. Any N proves a bound: an
 // error of the solver can make D(N) small, but never false. See [Prices].
 //
-// If jobs arrive over time, ratios pi_u of tasks prove more: see [SmithRatios].
+// If jobs arrive over time, ratios pi_u of tasks prove more of the completion of jobs: see [SmithRatios].
 //
 // A point C of the linear program is not a schedule. Its value, Bound.UpperBoundLP, shows how
 // near LowerBound is to the best bound that prices can prove. See [Point].

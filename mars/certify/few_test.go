@@ -4,3 +4,6 @@ package certify_test
 
 // priceLists is how many price lists are tried.
 const priceLists = 6000
+
+// forgedPlans is how many plans are forged.
+const forgedPlans = 150

@@ -36,12 +36,12 @@ func TestNothingProvesMoreThanTheOptimum(t *testing.T) {
 			}
 		}
 		for range each / 4 {
-			if in.Objective != plan.JobCompletion {
-				break
-			}
 			list := s.ratios(&in)
 			bound, err := certify.SmithRatios(in, list)
-			if ratios++; err == nil && best.refutes(bound) {
+			if err != nil {
+				continue // they take too much, or the objective is not theirs
+			}
+			if ratios++; best.refutes(bound) {
 				t.Fatalf("%+v: ratios %v prove %v; the optimum is %v/1e9", in, list, bound, &best.best)
 			}
 		}

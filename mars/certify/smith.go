@@ -2,6 +2,7 @@ package certify
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -19,8 +20,9 @@ import (
 //	  + sum over u of pi_u p_u M_u in the preemptive schedule by Smith's rule,
 //
 // and the bound is that or a little less (section "Jobs that arrive over time" of package plan). The work of a job
-// may not take more than its weight. The objective is the completion of jobs. The error says
-// what is wrong with the ratios, or wraps [plan.ErrInstance].
+// may not take more than its weight. The error says what is wrong with the ratios, or wraps
+// [plan.ErrInstance] or, for the completion of tasks, [errors.ErrUnsupported]: the end of a job is then no
+// part of the objective (TestSmithRatiosDoNotBoundTheCompletionOfTasks).
 func SmithRatios(in plan.Instance, ratios []float64) (bound float64, err error) {
 	if err := in.Check(); err != nil {
 		return 0, err
@@ -29,6 +31,9 @@ func SmithRatios(in plan.Instance, ratios []float64) (bound float64, err error) 
 }
 
 func smithBound(in *plan.Instance, ratios []float64) (float64, error) {
+	if in.Objective != plan.JobCompletion {
+		return 0, fmt.Errorf("%w: Smith ratios for the completion of tasks", errors.ErrUnsupported)
+	}
 	if len(ratios) != in.TaskCount() {
 		return 0, fmt.Errorf("%d Smith ratios for %d tasks", len(ratios), in.TaskCount())
 	}
