@@ -370,6 +370,9 @@ func stories() (list []story) {
 	with("fair with costs", func() (sojourn.Policy, error) {
 		return pooled.Fair(fair.Options{Cost: fair.Cost{0: {1 << 28, 1}, 1: {1, 1 << 30}}})
 	}, threeJobs)
+	with("fair with a delay", func() (sojourn.Policy, error) {
+		return pooled.Fair(fair.Options{Delay: 10 * time.Second})
+	}, threeJobs)
 	with("rtmr of which a slot is lost", func() (sojourn.Policy, error) { return constructors.RTMR(rtmr.Options{}) }, func(s *stage) {
 		s.add(0, 1)
 		s.arrive(sojourn.JobArrived, 1, "", of(0, 8, 0))

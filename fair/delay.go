@@ -85,20 +85,32 @@ func (k *places) waiting(f func(w *locality.Wait, unused int)) {
 	k.waiters = k.ledger.AppendJobs(k.waiters[:0])
 	defer clear(k.waiters)
 	for _, j := range k.waiters {
-		n := j.Data.pool
-		if n.policy != nil {
-			continue
-		}
 		for i := range j.Data.waits {
-			side := j.Side(i)
-			if side.Startable() == 0 {
-				continue
-			}
-			if _, free := k.ledger.FreeSlot(side.Class()); free && k.index.HasInputs(j, j.NextPhase(side)) && n.lets(j) && n.hasRoom(side.Class()) {
+			if side := j.Side(i); k.hasInputs(j, side) && k.counts(j, side) {
 				f(&j.Data.waits[i], k.unused(side))
 			}
 		}
 	}
+}
+
+// hasInputs reports whether j has tasks to start on a side whose inputs are known, and fair itself picks them.
+func (k *places) hasInputs(j *job, side *ledger.Side) bool {
+	return j.Data.pool.policy == nil && side.Startable() > 0 && k.index.HasInputs(j, j.NextPhase(side))
+}
+
+// counts reports whether time counts for a job of which hasInputs holds even if no other gets slots in its place.
+func (k *places) counts(j *job, side *ledger.Side) bool {
+	_, free := k.ledger.FreeSlot(side.Class())
+	return free && j.Data.pool.lets(j) && j.Data.pool.hasRoom(side.Class())
+}
+
+// explain tells what j waits for on a side, if it takes only slots close to its inputs.
+func (k *places) explain(j *job, side *ledger.Side) (text string, waits bool) {
+	w := waitOf(j, side)
+	if w == nil || !k.hasInputs(j, side) {
+		return "", false
+	}
+	return w.Explain(k.delay, k.unused(side), k.counts(j, side), k.ledger.Now())
 }
 
 // hasRoom reports whether no limit on tasks, of n or of a pool around it, is reached.

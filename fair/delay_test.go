@@ -153,6 +153,83 @@ func checkBusy(t *testing.T, opts fair.Options, want int) {
 	}
 }
 
+// Explain tells how close to its inputs a slot has to be for a job, and how long: until an instant while
+// time counts, or else for how much longer. Nothing is told of a job without inputs, and none of a job
+// that a limit keeps from the slot waits while one is free.
+func TestExplainsTheWaitForLocality(t *testing.T) {
+	p := newWith(fair.Options{Delay: 5 * time.Second, Ties: fair.Arrival, Pools: map[string]fair.Pool{"narrow": {Max: fair.Slots{0: 1}}}}).(*fair.Policy)
+	observe := func(at int, ev sojourn.Event) {
+		t.Helper()
+		ev.At = sojourn.Time(at) * sojourn.Time(time.Second)
+		if err := p.Observe(ev); err != nil {
+			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+		}
+	}
+	arrive := func(at int, id sojourn.JobID, pool string, nodes ...sojourn.NodeID) {
+		ph := sojourn.Phase{Tasks: 3}
+		if len(nodes) > 0 {
+			ph.Inputs = sojourn.MakeInputs([][]sojourn.NodeID{nodes, nodes, nodes})
+		}
+		observe(at, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{ph}}})
+	}
+	slot := func(at int, id sojourn.SlotID, node sojourn.NodeID, rack sojourn.RackID) {
+		observe(at, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Node: node, Rack: rack}})
+	}
+	finish := func(at int, a sojourn.Assignment) {
+		observe(at, sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+	}
+	want := func(id sojourn.JobID, text string) {
+		t.Helper()
+		attrs, _ := p.Explain(id)
+		for _, a := range attrs {
+			if a.Key != "class0" {
+				continue
+			}
+			got := ""
+			for _, b := range a.Value.Group() {
+				if b.Key == "locality" {
+					got = b.Value.String()
+				}
+			}
+			if got != text {
+				t.Errorf("job %d: locality is %q, want %q", id, got, text)
+			}
+			return
+		}
+		t.Errorf("job %d: no class0 in %v", id, attrs)
+	}
+	const node = "takes only slots on the nodes of its inputs"
+
+	slot(0, 1, 1, 1)
+	arrive(0, 1, "", 1)
+	want(1, node+" and those that all others decline, until 5s")
+	a, _ := p.Assign(1)
+	want(1, node+" and those that all others decline, for 5s more in which a slot is free")
+	finish(160, a) // it may leave 10 s of a slot unused
+	observe(160, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
+	want(1, node+", for 5s more in which a slot is free")
+	slot(200, 2, 2, 2)
+	want(1, node+", until 3m25s")
+	arrive(201, 2, "")
+	if b, ok := p.Assign(2); !ok || b.Task.Job != 2 {
+		t.Fatalf("Assign(2) = %+v, %v, want job 2", b, ok)
+	}
+	want(1, node+", until 3m25s") // another job got a slot in its place: the time goes on
+	want(2, "")
+	observe(205, sojourn.Event{Kind: sojourn.Tick})
+	want(1, "takes only slots on the racks of its inputs, until 3m30s")
+	observe(210, sojourn.Event{Kind: sojourn.Tick})
+	want(1, "")
+
+	arrive(210, 3, "narrow", 3)
+	slot(210, 3, 3, 3)
+	if c, ok := p.Assign(3); !ok || c.Task.Job != 3 {
+		t.Fatalf("Assign(3) = %+v, %v, want job 3", c, ok)
+	}
+	slot(210, 4, 4, 4)
+	want(3, node+" and those that all others decline, for 5s more in which a slot is free") // its pool runs its maximum
+}
+
 // A slot that all decline goes to the first job that may not leave it unused: job 2 comes first, and has
 // had a task of 100 s on its node; job 1 has had none. Seek names the slot. Job 2 keeps its wait for 6.25
 // s of a slot, then it is pressed, too, although it would wait for another 53 s.

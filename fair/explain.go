@@ -214,6 +214,8 @@ func (n *pool) lastTurn() (turn uint64) {
 //	classN.demand   tasks  those of it that run or could run there, within limits
 //	classN.share    slots  its max-min fair share of the slots that there are, without a Cost
 //	classN.min      slots  its minimum, if it has one
+//	classN.locality text   how close to its inputs a slot there has to be for now, and until when or for
+//	                       how much longer, if the job waits for such a slot
 //	classN.limit    text   the first limit that keeps the job from starting tasks there, if any
 //	preemption      list   what is to be killed for the job, or of it, and would be with ReportOnly
 //	policy          group  what the policy of the pool explains, under the keys of that policy
@@ -277,6 +279,9 @@ func (p *Policy) explainClass(j *job, c sojourn.Class) slog.Attr {
 	}
 	if int(c) < len(n.conf.min) && n.conf.min[c] > 0 {
 		attrs = append(attrs, slog.Int("min", n.conf.min[c]))
+	}
+	if text, waits := p.places.explain(j, j.SideOf(c)); waits {
+		attrs = append(attrs, slog.String("locality", text))
 	}
 	if p.restricted(c) && p.ledger.FreeSlots(c) > 0 && n.policy == nil && j.SideOf(c).Running() > 0 {
 		attrs = append(attrs, slog.String("limit", "the last free slots are for jobs that run nothing"))

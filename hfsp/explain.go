@@ -144,26 +144,10 @@ func (p *Policy) explain(ph *phase) []slog.Attr {
 
 // explain tells what a phase waits for that takes only slots close to its inputs.
 func (w *patience) explain(ph *phase) (text string, waits bool) {
-	if !ph.startable() || !w.index.HasInputs(ph.job, ph.index) {
+	if !w.any || !ph.startable() || !w.index.HasInputs(ph.job, ph.index) {
 		return "", false
 	}
-	switch w.reach(ph) {
-	case sojourn.NodeLocal:
-		text = "takes only slots on the nodes of its inputs"
-	case sojourn.RackLocal:
-		text = "takes only slots on the racks of its inputs"
-	default:
-		return "", false
-	}
-	counts, now := w.waits(ph) || ph.wait.Runs(), w.ledger.Now()
-	switch at, ok := ph.wait.Next(w.delay, max(w.unused(ph), 1), now); {
-	case !ok:
-	case counts:
-		text += fmt.Sprintf(", until %v", at)
-	default:
-		text += fmt.Sprintf(", for %v more in which a slot is free", at.Sub(now))
-	}
-	return text, true
+	return ph.wait.Explain(w.delay, w.unused(ph), w.waits(ph), w.ledger.Now())
 }
 
 // seconds returns a time for people to read.

@@ -397,7 +397,7 @@ func TestExplainsTheWaitForLocality(t *testing.T) {
 	busy := s.assign(0, 9)
 	s.arrive(0, 1, sojourn.Phase{Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}, {1}})})
 	s.assign(1, 1)
-	const node = "takes only slots on the nodes of its inputs, "
+	const node = "takes only slots on the nodes of its inputs and those that all others decline, " // nothing of it has finished there
 	s.want(1, "locality", node+"for 5s more in which a slot is free")
 	s.finish(3, busy)
 	s.want(1, "locality", node+"until 8s")
@@ -406,7 +406,7 @@ func TestExplainsTheWaitForLocality(t *testing.T) {
 	s.want(1, "locality", node+"until 8s")
 	s.want(2, "locality", nil)
 	s.observe(8, sojourn.Event{Kind: sojourn.Tick})
-	s.want(1, "locality", "takes only slots on the racks of its inputs, until 18s")
+	s.want(1, "locality", "takes only slots on the racks of its inputs and those that all others decline, until 18s")
 	s.observe(18, sojourn.Event{Kind: sojourn.Tick})
 	s.want(1, "locality", nil)
 }

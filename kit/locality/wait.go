@@ -150,6 +150,32 @@ func (w *Wait) Next(d Delay, n int, now sojourn.Time) (next sojourn.Time, any bo
 	return next, any
 }
 
+// Explain tells which slots a job takes that lets n free slots go by, and until when, or for how much
+// longer if time does not count now. It reports false if the job takes any slot. At least one slot counts
+// as free.
+func (w *Wait) Explain(d Delay, n int, counts bool, now sojourn.Time) (text string, waits bool) {
+	switch w.Limit(d, now) {
+	case sojourn.NodeLocal:
+		text = "takes only slots on the nodes of its inputs"
+	case sojourn.RackLocal:
+		text = "takes only slots on the racks of its inputs"
+	default:
+		return "", false
+	}
+	n = max(n, 1)
+	if !w.Allows(n) {
+		text += " and those that all others decline"
+	}
+	switch at, ok := w.Next(d, n, now); {
+	case !ok:
+	case counts || w.runs:
+		text += fmt.Sprintf(", until %v", at)
+	default:
+		text += fmt.Sprintf(", for %v more in which a slot is free", at.Sub(now))
+	}
+	return text, true
+}
+
 // Save writes the wait.
 func (w *Wait) Save(to *snapshot.Writer) {
 	to.Uint(uint64(w.limit))
