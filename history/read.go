@@ -185,5 +185,5 @@ func (l *lines) fail(err error, off int) error {
 	if l.zip && (err == io.EOF || err == io.ErrUnexpectedEOF || err == gzip.ErrHeader || err == gzip.ErrChecksum || isFlate(err)) {
 		return &Error{l.file, l.n, off + 1, "gzip data: " + err.Error()}
 	}
-	return fmt.Errorf("%s:%d: %w", visible.Text(l.file), l.n, err)
+	return visible.Errorf("%s:%d: %w", l.file, l.n, err)
 }

@@ -1,6 +1,6 @@
 package journal
 
-import "fmt"
+import "github.com/sojourn-sched/sojourn/internal/visible"
 
 // begin makes a segment, of which a number of bytes is synced, the current one.
 func (l *log) begin(segment uint64, size int64) {
@@ -61,7 +61,7 @@ func (j *Journal) Close() error {
 	}
 	if l.err == nil {
 		err = l.write(nil, true) // that all is synced: damage can then be told from a torn write
-		l.err = fmt.Errorf("journal: %w", ErrClosed)
+		l.err = visible.Errorf("journal: %w", ErrClosed)
 	}
 	if e := l.store.Close(); err == nil {
 		err = e

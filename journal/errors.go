@@ -40,5 +40,5 @@ func (e *DamageError) Error() string {
 
 // failure wraps an error of the store after which a journal takes no more records.
 func failure(err error) error {
-	return fmt.Errorf("journal: %w: what was waited for is kept; remove the cause, then open the journal again", err)
+	return visible.Errorf("journal: %w: what was waited for is kept; remove the cause, then open the journal again", err)
 }

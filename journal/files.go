@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // OpenFiles opens the folder of a journal, and makes it if it does not exist. It locks the folder
@@ -17,7 +19,7 @@ import (
 // nothing is locked, and the caller must see to it.
 func OpenFiles(dir string) (Store, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("journal: %w: make a folder that this process may write to", err)
+		return nil, visible.Errorf("journal: %w: make a folder that this process may write to", err)
 	}
 	return openFiles(osFolder(dir), dir)
 }
@@ -26,7 +28,7 @@ func OpenFiles(dir string) (Store, error) {
 // in use; its end is then cut off somewhere.
 func ReadFiles(dir string) (Store, error) {
 	if _, err := os.ReadDir(dir); err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, visible.Errorf("journal: %w", err)
 	}
 	return &files{folder: osFolder(dir), dir: dir, readOnly: true}, nil
 }
@@ -69,7 +71,7 @@ const (
 func openFiles(f folder, dir string) (*files, error) {
 	l, err := f.lock()
 	if err != nil {
-		return nil, fmt.Errorf("journal: %s: %w", dir, err)
+		return nil, visible.Errorf("journal: %s: %w", dir, err)
 	}
 	return &files{folder: f, dir: dir, locked: l}, nil
 }
@@ -227,7 +229,7 @@ func (f osFolder) sync() error {
 func (f osFolder) lock() (io.Closer, error) {
 	l, err := os.OpenFile(f.path("lock"), os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a journal needs a folder that this process may write to", err)
+		return nil, visible.Errorf("%w: a journal needs a folder that this process may write to", err)
 	}
 	if err := lockFile(l); err != nil {
 		l.Close()

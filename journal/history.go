@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
 	"github.com/sojourn-sched/sojourn/history"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // History returns what a journal holds as the entries of a history, whose lines are record numbers. Its header
@@ -64,11 +65,11 @@ func (w *teller) attach(sojourn.JobID, []byte) error { return nil }
 func (w *teller) segments(s Store) error {
 	list, err := s.Segments()
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return visible.Errorf("journal: %w", err)
 	}
 	for i, number := range list {
 		if i > 0 && number != list[i-1]+1 {
-			return fmt.Errorf("journal: %s: %w", s.Name(list[i-1]+1), ErrMissing)
+			return visible.Errorf("journal: %s: %w", s.Name(list[i-1]+1), ErrMissing)
 		}
 		g, err := openSegment(s, number)
 		if err != nil {
@@ -89,7 +90,7 @@ func (w *teller) segments(s Store) error {
 				return err
 			}
 		case g.ended != 0 && i+1 == len(list):
-			return fmt.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
+			return visible.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
 		}
 	}
 	return nil
@@ -188,13 +189,13 @@ func Inspect(s Store) iter.Seq2[Segment, error] {
 	return func(yield func(Segment, error) bool) {
 		list, err := s.Segments()
 		if err != nil {
-			yield(Segment{}, fmt.Errorf("journal: %w", err))
+			yield(Segment{}, visible.Errorf("journal: %w", err))
 			return
 		}
 		for k, number := range list {
 			i, err := inspect(s, number, k+1 == len(list))
 			if k > 0 && number != list[k-1]+1 && err == nil {
-				err = fmt.Errorf("journal: %s: %w", s.Name(list[k-1]+1), ErrMissing)
+				err = visible.Errorf("journal: %s: %w", s.Name(list[k-1]+1), ErrMissing)
 			}
 			if !yield(i, err) {
 				return
@@ -221,7 +222,7 @@ func inspect(s Store, number uint64, newest bool) (Segment, error) {
 	case g.torn && !newest:
 		err = g.followed(s)
 	case g.ended != 0 && newest:
-		err = fmt.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
+		err = visible.Errorf("journal: %s: %w", s.Name(number+1), ErrMissing)
 	}
 	return i, err
 }

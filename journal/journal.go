@@ -2,7 +2,6 @@ package journal
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // Options of a journal. The zero Options are valid.
@@ -105,7 +105,7 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 		return nil, errors.New("journal: no policy")
 	}
 	if err := account.New(p).Err(); err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, visible.Errorf("journal: %w", err)
 	}
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = 8 << 20
@@ -118,7 +118,7 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 	}
 	list, err := s.Segments()
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, visible.Errorf("journal: %w", err)
 	}
 	if len(list) == 0 {
 		return j, j.create(p)
@@ -261,12 +261,12 @@ func (j *Journal) snapshot(factsOnly bool) error {
 		p := j.acc.Unwrap()
 		s, ok := sojourn.As[sojourn.Snapshotter](p)
 		if !ok {
-			return fmt.Errorf("journal: %w: a %T cannot be saved", errors.ErrUnsupported, p)
+			return visible.Errorf("journal: %w: a %T cannot be saved", errors.ErrUnsupported, p)
 		}
 		at := e.begin(kindPolicy)
 		buf, err := s.AppendBinary(e.buf)
 		if err != nil {
-			return fmt.Errorf("journal: %w", err)
+			return visible.Errorf("journal: %w", err)
 		}
 		e.buf = buf
 		e.end(at)
@@ -274,7 +274,7 @@ func (j *Journal) snapshot(factsOnly bool) error {
 	n := uint64(0)
 	for ev := range j.acc.Facts() {
 		if ev.Attempt > maxAttempt {
-			return fmt.Errorf("journal: %w: no event can tell attempt %d at task %v", errors.ErrUnsupported, ev.Attempt, ev.Task)
+			return visible.Errorf("journal: %w: no event can tell attempt %d at task %v", errors.ErrUnsupported, ev.Attempt, ev.Task)
 		}
 		e.event(&ev)
 		n++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // restore reads a segment.
@@ -26,7 +27,7 @@ func (j *Journal) restore(number uint64, p sojourn.Policy) error {
 	}
 	j.owned.prune(j.acc) // the arrival of a job may be what was torn
 	if g.ended != 0 {
-		return fmt.Errorf("journal: %s: %w: segment %d should follow %d", j.log.store.Name(g.ended), ErrMissing, g.ended, number)
+		return visible.Errorf("journal: %s: %w: segment %d should follow %d", j.log.store.Name(g.ended), ErrMissing, g.ended, number)
 	}
 	if g.torn {
 		j.restored.Cut = int64(len(g.data)) - g.at
@@ -81,7 +82,7 @@ func (j *Journal) restorePolicy(g *segment, p sojourn.Policy) error {
 	j.restored.Records += len(g.facts)
 	j.acc = account.New(p)
 	if err := follower.acc.Rebuild(j.acc); err != nil {
-		return fmt.Errorf("journal: %s: %w", g.file, err)
+		return visible.Errorf("journal: %s: %w", g.file, err)
 	}
 	j.restored.Rebuilt = why
 	return nil
@@ -131,7 +132,7 @@ func (j *Journal) replay(g *segment, p sojourn.Policy) error {
 			return fmt.Errorf("byte %d: %w", g.at, err)
 		}
 	}
-	return fmt.Errorf("journal: %s: byte %d: %w: %w", g.file, g.at, ErrDiffers, err)
+	return visible.Errorf("journal: %s: byte %d: %w: %w", g.file, g.at, ErrDiffers, err)
 }
 
 // final reports whether an error is one of the journal, which no other policy can help.

@@ -32,12 +32,12 @@ type segment struct {
 func openSegment(s Store, number uint64) (*segment, error) {
 	data, err := s.Read(number)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, visible.Errorf("journal: %w", err)
 	}
 	g := &segment{file: s.Name(number), number: number, data: data}
 	n, err := checkLine(data)
 	if errors.Is(err, ErrVersion) {
-		return nil, fmt.Errorf("journal: %s: %w", g.file, err)
+		return nil, visible.Errorf("journal: %s: %w", g.file, err)
 	} else if err != nil {
 		return nil, g.damage("%v", err)
 	}
@@ -202,5 +202,5 @@ func (g *segment) damage(format string, args ...any) error {
 }
 
 func (g *segment) unknown(kind byte) error {
-	return fmt.Errorf("journal: %s: byte %d: %w: it has a record of kind %d", visible.Text(g.file), g.at, ErrVersion, kind)
+	return visible.Errorf("journal: %s: byte %d: %w: it has a record of kind %d", visible.Text(g.file), g.at, ErrVersion, kind)
 }

@@ -107,7 +107,7 @@ func (in *input) fail(err error, line, column int) error {
 	if errors.Is(err, errInput) {
 		return &Error{in.file, line, column, err.Error()[len(errInput.Error()+": "):]}
 	}
-	return fmt.Errorf("%s:%d: %w", visible.Text(in.file), line, err)
+	return visible.Errorf("%s:%d: %w", in.file, line, err)
 }
 
 // A source counts the bytes of a reader, and remembers its failure. This

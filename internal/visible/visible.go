@@ -85,3 +85,12 @@ func Lines(s string) string {
 		s = s[i+1:]
 	}
 }
+
+// Errorf is fmt.Errorf for an error whose text is as [Text] shows it: of one line. It wraps what fmt.Errorf wraps, such as the
+// error of a file, which has the name of the file as it is.
+func Errorf(format string, args ...any) error { return shown{fmt.Errorf(format, args...)} }
+
+type shown struct{ err error }
+
+func (e shown) Error() string { return Text(e.err.Error()) }
+func (e shown) Unwrap() error { return e.err }

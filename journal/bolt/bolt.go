@@ -18,6 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/journal"
 	"go.etcd.io/bbolt"
 	bbolterrors "go.etcd.io/bbolt/errors"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // patience is how long Open waits for another process to let go of the file.
@@ -31,7 +32,7 @@ func Open(path string) (journal.Store, error) {
 		err = journal.ErrLocked
 	}
 	if err != nil {
-		return nil, fmt.Errorf("bolt: %s: %w", path, err)
+		return nil, visible.Errorf("bolt: %s: %w", path, err)
 	}
 	return &store{db, path}, nil
 }
@@ -68,7 +69,7 @@ func (s *store) Read(segment uint64) (data []byte, err error) {
 		}
 		return b.ForEach(func(at, part []byte) error {
 			if binary.BigEndian.Uint64(at) != uint64(len(data)) {
-				return fmt.Errorf("%s: byte %d is missing", s.Name(segment), len(data))
+				return visible.Errorf("%s: byte %d is missing", s.Name(segment), len(data))
 			}
 			data = append(data, part...)
 			return nil
@@ -81,7 +82,7 @@ func (s *store) bucket(tx *bbolt.Tx, segment uint64) (*bbolt.Bucket, error) {
 	if b := tx.Bucket(key(segment)); b != nil {
 		return b, nil
 	}
-	return nil, fmt.Errorf("%s: there is none", s.Name(segment))
+	return nil, visible.Errorf("%s: there is none", s.Name(segment))
 }
 
 func (s *store) Create(segment uint64, data []byte) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // A Header says which policy and which options a snapshot belongs to.
@@ -61,7 +62,7 @@ func Append(dst []byte, h Header, save func(*Writer)) ([]byte, error) {
 	}
 	save(&w)
 	if w.err != nil {
-		return dst, fmt.Errorf("snapshot of %s: %w", h.Policy, w.err)
+		return dst, visible.Errorf("snapshot of %s: %w", h.Policy, w.err)
 	}
 	w.buf = append(w.buf, make([]byte, sumSize)...)
 	Seal(w.buf[len(dst):])
@@ -88,7 +89,7 @@ func Seal(data []byte) {
 func Restore[P any](p *P, data []byte, h Header, reset func(), restore func(*Reader)) error {
 	r, err := open(data, h)
 	if err != nil {
-		return fmt.Errorf("snapshot of %s: %w", h.Policy, err)
+		return visible.Errorf("snapshot of %s: %w", h.Policy, err)
 	}
 	old := *p
 	reset()
@@ -98,7 +99,7 @@ func Restore[P any](p *P, data []byte, h Header, reset func(), restore func(*Rea
 	}
 	if r.err != nil {
 		*p = old
-		return fmt.Errorf("snapshot of %s: %w", h.Policy, r.err)
+		return visible.Errorf("snapshot of %s: %w", h.Policy, r.err)
 	}
 	return nil
 }

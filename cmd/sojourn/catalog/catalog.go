@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // An Entry is a policy that can be asked for by name. [NewEntry] makes one
@@ -112,7 +113,7 @@ func (c Catalog) New(s Spec) (sojourn.Policy, error) {
 	}
 	p, err := e.make(options)
 	if err != nil {
-		return nil, fmt.Errorf("policy %s: %w", s, e.named(err))
+		return nil, visible.Errorf("policy %s: %w", s, e.named(err))
 	}
 	return p, nil
 }
@@ -194,13 +195,13 @@ func (e *Entry) set(options reflect.Value, o Option) error {
 			err = setText(v, o.Value)
 		}
 		if err != nil {
-			return fmt.Errorf("policy %s: option %s: %w", e.Name, o.Name, err)
+			return visible.Errorf("policy %s: option %s: %w", e.Name, o.Name, err)
 		}
 		return nil
 	}
 	known := strings.Join(e.Options(), ", ")
 	if known == "" {
-		return fmt.Errorf("policy %s has no options, so %q is unknown", e.Name, o.Name)
+		return visible.Errorf("policy %s has no options, so %q is unknown", e.Name, o.Name)
 	}
-	return fmt.Errorf("policy %s has no option %q; known options: %s", e.Name, o.Name, known)
+	return visible.Errorf("policy %s has no option %q; known options: %s", e.Name, o.Name, known)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/pools"
 	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // fairOptions are the options of policy fair as text.
@@ -89,7 +90,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	for _, path := range slices.Sorted(maps.Keys(o.Weights)) {
 		weight := o.Weights[path]
 		if weight == 0 || (fair.Pool{Weight: weight}).Validate() != nil {
-			return nil, fmt.Errorf("option pools.%s is %v: want 2^-16 to below 2^32", path, weight)
+			return nil, visible.Errorf("option pools.%s is %v: want 2^-16 to below 2^32", path, weight)
 		}
 		p := opts.Pools[path]
 		p.Weight = weight

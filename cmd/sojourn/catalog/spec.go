@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"strings"
+
+	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
 // A Spec names a policy and its options, as text.
@@ -76,11 +78,11 @@ func parseOne(text string) (Spec, error) {
 func (s *Spec) add(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {
-		return fmt.Errorf("policy %s: want option=value, got %q", s.Name, text)
+		return visible.Errorf("policy %s: want option=value, got %q", s.Name, text)
 	}
 	for _, o := range s.Options {
 		if o.Name == name {
-			return fmt.Errorf("policy %s: option %s is given twice", s.Name, name)
+			return visible.Errorf("policy %s: option %s is given twice", s.Name, name)
 		}
 	}
 	s.Options = append(s.Options, Option{name, value})
