@@ -22,16 +22,25 @@ import (
 	"github.com/sojourn-sched/sojourn/kubernetes"
 	clients "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 )
 
-// Main runs a command until it ends or the process is asked to. If it fails, Main says why and exits with status 1.
+// Main runs a command until it ends or the process is asked to. If it fails, Main says why and exits with status 1. What
+// client-go logs has names and messages of others: it is shown as all else on stderr.
 func Main(name string, run func(ctx context.Context, args []string) error) {
+	logTo(shown{os.Stderr})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", name, visible.Lines(err.Error()))
+		report(name, err)
 		os.Exit(1)
 	}
+}
+
+// report says why a command has failed.
+func report(name string, err error) {
+	fmt.Fprintf(os.Stderr, "%s: %s\n", name, visible.Lines(err.Error()))
 }
 
 // Flags are the flags that all commands have. Those of one command are added before Parse.
@@ -56,6 +65,12 @@ func NewFlags(name string, workers int) *Flags {
 	f.StringVar(&f.listen, "listen", ":8080", "address of /metrics, /healthz and /readyz; empty: none")
 	f.StringVar(&f.lease, "lease", "", "namespace/name of the Lease that replicas compete for; empty: there is one replica")
 	return f
+}
+
+// logTo makes w what klog writes to, which client-go logs with.
+func logTo(w io.Writer) {
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(w)))
+	klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true), klog.WriteKlogBuffer(func(line []byte) { w.Write(line) }))
 }
 
 // A shown writes texts as [visible.Lines] shows them.
