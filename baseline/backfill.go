@@ -148,6 +148,9 @@ func (p *Backfill) Observe(ev sojourn.Event) error {
 		return nil
 	}
 	p.file(c.Job, c.Ended)
+	if ev.Kind == sojourn.TaskFailed || ev.Kind == sojourn.TaskRefused {
+		c.Job.Data.kept = min(c.Job.Data.kept, c.Start) // the reservation that the attempt had
+	}
 	if p.rule == ruleConservative {
 		p.plan()
 	}

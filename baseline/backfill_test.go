@@ -2,6 +2,7 @@ package baseline_test
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -300,6 +301,108 @@ func TestBackfillKeepsItsPromises(t *testing.T) {
 	histories.Fixed(100, schedules)
 	if promised["easy"] < 50 || promised["conservative"] < 100 || outOfTurn["easy"] < 10 || outOfTurn["conservative"] < 10 || outOfTurn["fcfs"] > 0 {
 		t.Errorf("promises: %v; schedules with a job out of turn: %v", promised, outOfTurn)
+	}
+}
+
+// After an attempt was lost, conservative backfilling has the reservations that a cluster has in which the
+// attempt never was and nothing was promised: the earliest in the order of arrival. If it is lost at
+// the instant at which it started, all is as before.
+func TestLostWorkRenewsReservations(t *testing.T) {
+	moved := 0
+	rapid.Check(t, func(t *rapid.T) {
+		places, jobs := drawRigid(t)
+		for i := range jobs {
+			jobs[i].at, jobs[i].run = 0, jobs[i].limit
+		}
+		p := must(baseline.NewConservative, baseline.BackfillOptions{Places: places})()
+		c, err := gang.New(gang.Options{Places: places, Patience: gang.Never})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := sojourn.Time(0)
+		observe := func(ev sojourn.Event) {
+			ev.At = now
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait := func(i int) {
+			limit := time.Duration(jobs[i].limit) * time.Second
+			if err := c.Wait(gang.Gang{Task: sojourn.TaskID{Job: sojourn.JobID(i + 1)}, Width: jobs[i].width, Limit: limit}, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, j := range jobs {
+			class, _ := c.Class(j.width)
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: sojourn.JobID(i + 1), Phases: []sojourn.Phase{
+				{Tasks: 1, Class: class, Estimate: time.Duration(j.limit) * time.Second},
+			}}})
+			wait(i)
+		}
+		o := rigidOracle{places: places, jobs: jobs, starts: slices.Repeat([]int{-1}, len(jobs)), reserve: slices.Repeat([]int{-1}, len(jobs))}
+		var running []sojourn.Assignment
+		offer := func() {
+			for again := true; again; {
+				again = false
+				for class := range sojourn.Class(c.Widths().Len()) {
+					for _, ev := range c.AppendChanges(nil, now) {
+						observe(ev)
+					}
+					if slot, ok := p.(sojourn.Seeker).Seek(class); ok {
+						a, _ := p.Assign(slot)
+						c.Start(a, now)
+						running, again = append(running, a), true
+						o.starts[a.Task.Job-1] = 0
+					}
+				}
+			}
+		}
+		check := func() {
+			o.compress()
+			for _, i := range o.queue() {
+				attrs, _ := p.(sojourn.Explainer).Explain(sojourn.JobID(i + 1))
+				at := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "start" })
+				if at < 0 || attrs[at].Value.Duration() != time.Duration(o.reserve[i])*time.Second {
+					t.Fatalf("on %d places at %v: %+v: %v of job %d, want a start at %d s", places, now, jobs, attrs, i+1, o.reserve[i])
+				}
+			}
+		}
+		offer()
+		check()
+		end := 8
+		for _, a := range running {
+			end = min(end, jobs[a.Task.Job-1].limit)
+		}
+		o.now = rapid.IntRange(0, end-1).Draw(t, "at")
+		now = sojourn.Time(o.now) * sojourn.Time(time.Second)
+		a := rapid.SampledFrom(running).Draw(t, "lost")
+		lost := int(a.Task.Job) - 1
+		ev := rapid.SampledFrom([]sojourn.Event{
+			{Kind: sojourn.TaskRefused}, {Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted},
+			{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost}, {Kind: sojourn.TaskFailed},
+		}).Draw(t, "how")
+		ev.Task, ev.Attempt, ev.Slot = a.Task, a.Attempt, sojourn.Slot{ID: a.Slot}
+		c.End(a.Slot)
+		observe(ev)
+		wait(lost)
+		o.starts[lost] = -1
+		before := slices.Clone(o.reserve)
+		for i := range o.reserve {
+			o.reserve[i] = -1
+		}
+		if o.now == 0 {
+			o.reserve = before
+			o.reserve[lost] = 0
+		}
+		check()
+		for i := range before {
+			if i != lost && o.reserve[i] > before[i] && o.starts[i] < 0 {
+				moved++
+			}
+		}
+	})
+	if moved == 0 {
+		t.Error("no reservation was ever moved back")
 	}
 }
 

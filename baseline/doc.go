@@ -160,6 +160,11 @@
 // instant that the others leave to it, and its old place is always such an instant. What several
 // events of one instant report counts as if one event had reported it. Explain tells both promises.
 //
+// A job whose attempt fails, or is preempted, refused or lost with its slot, has the reservation back with
+// which the attempt started. That has passed, so all reservations are made anew in the order of arrival:
+// the job keeps its place, as with FCFS and EASY, and jobs that came later may start later than they were
+// told. Test: TestLostWorkKeepsItsPlace, in cmd/sojourn/catalog.
+//
 // FCFS and EASY take O(log n) for an event. A choice of EASY looks at all running jobs, and at
 // waiting jobs until it finds one. Conservative backfilling looks at all reservations for each
 // waiting job, at each event about a job: O(n^2).
