@@ -59,7 +59,7 @@ const (
 	// arrived, 0 if that is not known. A policy may make up for it. (Job, Service)
 	JobAdopted
 	// JobRevised replaces what is known of a live job: its estimates, weight,
-	// deadline, demand, thresholds, sizes, delays, or numbers of tasks. Every task
+	// deadline, parallelism, thresholds, sizes, delays, or numbers of tasks. Every task
 	// that was ever assigned or adopted, is held or is done must remain. The name,
 	// the pool, the number of phases, their classes and the inputs of tasks known
 	// before may not change. Otherwise the error is ErrInvalidRevision. If the

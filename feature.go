@@ -25,11 +25,13 @@ const (
 	// slot may leave whenever another one is taken, and the number of slots of a class is not what
 	// the class has. Package shape makes such slots. No event uses this feature.
 	FeatureProjected
+	// FeatureParallelism: a job bounds how many of its tasks run at a time ([Job.Parallelism]).
+	FeatureParallelism
 
 	numFeatures = iota
 )
 
-var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots"}
+var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism"}
 
 // String lists the features, such as "Phase.Needs, Phase.Held"; "none" for none.
 func (f Features) String() string {
@@ -74,6 +76,9 @@ func Supports(p Policy) Features {
 
 // Features returns the features that a job uses.
 func (j *Job) Features() (f Features) {
+	if j.Parallelism != 0 {
+		f |= FeatureParallelism
+	}
 	for i := range j.Phases {
 		if j.Phases[i].Needs != nil {
 			f |= FeatureNeeds

@@ -9,12 +9,13 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts
+const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism
 
 // Each feature is found where it is used and nowhere else, and is refused alone, by name.
 func TestFeatures(t *testing.T) {
 	plain := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, After: sojourn.NoBarrier}}}
 	needs := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, Needs: []int{}}}}
+	bounded := &sojourn.Job{ID: 1, Parallelism: 1, Phases: []sojourn.Phase{{Tasks: 1}}}
 	held := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Held: true}}}
 	tests := []struct {
 		ev   sojourn.Event
@@ -26,6 +27,9 @@ func TestFeatures(t *testing.T) {
 		{sojourn.Event{Kind: sojourn.JobArrived, Job: needs}, sojourn.FeatureNeeds, "Phase.Needs"},
 		{sojourn.Event{Kind: sojourn.JobAdopted, Job: held}, sojourn.FeatureHeld, "Phase.Held"},
 		{sojourn.Event{Kind: sojourn.JobRevised, Job: held}, sojourn.FeatureHeld, "Phase.Held"},
+		{sojourn.Event{Kind: sojourn.JobArrived, Job: bounded}, sojourn.FeatureParallelism, "Job.Parallelism"},
+		{sojourn.Event{Kind: sojourn.JobRevised, Job: bounded}, sojourn.FeatureParallelism, "Job.Parallelism"},
+		{sojourn.Event{Kind: sojourn.JobCancelled, Job: bounded}, 0, "none"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: held}, 0, "none"},
 		{sojourn.Event{Kind: sojourn.TaskHeld, Attempt: 1}, sojourn.FeatureAttempts, "attempts of held tasks"},
 		{sojourn.Event{Kind: sojourn.TaskReady, Attempt: 1}, sojourn.FeatureAttempts, "attempts of held tasks"},
@@ -47,7 +51,7 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("%v: %v, want one that says that %s is not supported", tc.ev, err, tc.name)
 		}
 	}
-	if got, want := (everyFeature | 1<<9).String(), "Phase.Needs, Phase.Held, attempts of held tasks, feature 9"; got != want {
+	if got, want := (everyFeature | 1<<9).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, feature 9"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

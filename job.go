@@ -35,9 +35,11 @@ type Job struct {
 	// none.
 	Deadline Time
 
-	// Demand is how many slots the job asks for at a time. Zero means the
-	// policy's default.
-	Demand uint32
+	// Parallelism is how many tasks of the job may run at a time. Zero means any number. While so many
+	// run, no policy starts another one. A revision may change it at any time, also below the number of
+	// tasks that run: they go on. [TaskAdopted] tells of what runs already, so it is never refused for
+	// it. See [FeatureParallelism].
+	Parallelism uint32
 
 	// Phases lists the phases of the job in order, at least one. A bag of tasks has one
 	// phase, a MapReduce job two.

@@ -23,7 +23,7 @@ import (
 // tasks, of which the second starts after 3 of the first.
 func validJob() *sojourn.Job {
 	return &sojourn.Job{
-		ID: 7, Name: "wc", Pool: "etl", Weight: 2.5, Deadline: 100, Demand: 3,
+		ID: 7, Name: "wc", Pool: "etl", Weight: 2.5, Deadline: 100, Parallelism: 3,
 		Phases: []sojourn.Phase{
 			{
 				Tasks: 4, Class: 0, Estimate: 5, Estimates: []time.Duration{1, 2, 0, 4},

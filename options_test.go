@@ -229,7 +229,7 @@ var optionTypes = []struct {
 	{hfsp.HistoryOptions{}, map[string]domain{"By": choices(hfsp.ByPool), "Runs": at(0, 8), "Keys": anyCount}},
 	{td.Options{}, map[string]domain{
 		"L": at(math.SmallestNonzeroFloat64, 1, true), "H": at(1.0, 1024, true), "Theta": at(0, math.MaxInt32), "SplitTime": anyTime, "SplitSize": at(int64(0), math.MaxInt64),
-		"Bandwidth": at(0.0, math.MaxFloat64), "HotPolicy": choices(td.Strict), "MaxCoScheduled": anyCount, "Demand": at(uint32(0), math.MaxUint32),
+		"Bandwidth": at(0.0, math.MaxFloat64), "HotPolicy": choices(td.Strict), "MaxCoScheduled": anyCount, "Demand": at(uint32(0), math.MaxUint32), "DemandOf": anything,
 		"DefaultTaskTime": anyTime, "SelfTune": anyBool, "AsPrinted": anyBool,
 	}},
 	{rtmr.Options{}, map[string]domain{

@@ -110,7 +110,7 @@ func (p *LAS) reset() {
 		Prefix:   attainedKey.prefix,
 		Group:    func(k attainedKey) int { return k.running },
 		Reserve:  p.reserve,
-		Supports: option.Features,
+		Supports: option.Features | sojourn.FeatureParallelism,
 	}
 	if !p.reserve.On() { // otherwise slots are counted
 		order.Supports |= sojourn.FeatureProjected

@@ -88,7 +88,7 @@ func (p *List) reset() {
 			}
 			return a.phase < b.phase
 		},
-		Supports: option.Features,
+		Supports: option.Features | sojourn.FeatureParallelism,
 	}
 	if p.order == weightorder.STF {
 		order.Within = func(ph *sojourn.Phase) func(a, b uint32) int {

@@ -38,7 +38,7 @@ func (p *Local) reset() {
 		Key:      func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
 		Less:     func(a, b uint64) bool { return a < b },
 		Prefix:   func(seq uint64) (hi, lo uint64) { return seq, 0 },
-		Supports: option.Features,
+		Supports: option.Features | sojourn.FeatureParallelism,
 	})
 }
 

@@ -95,7 +95,7 @@ func (p *SRPT) reset() {
 		},
 		Prefix:   func(k remainingKey) (hi, lo uint64) { return k.work.Prefix(k.seq) },
 		Reserve:  p.reserve,
-		Supports: option.Features,
+		Supports: option.Features | sojourn.FeatureParallelism,
 	}
 	if !p.reserve.On() { // otherwise slots are counted
 		order.Supports |= sojourn.FeatureProjected

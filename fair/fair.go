@@ -226,6 +226,12 @@ func (p *Policy) assigned(j *job, side *ledger.Side) {
 		p.updateAll(j, false)
 		return
 	}
+	if j.Room() == 0 {
+		for i := range j.NumSides() {
+			p.update(j, j.Side(i))
+		}
+		return
+	}
 	p.update(j, side)
 }
 

@@ -268,7 +268,7 @@ func (o *Options) tree() (*conf, error) {
 		if err := pool.Validate(); err != nil {
 			return nil, bad(err)
 		}
-		known := option.Features
+		known := option.Features | sojourn.FeatureParallelism
 		if pool.Policy != nil {
 			policy := pool.Policy()
 			if policy == nil {

@@ -16,7 +16,7 @@ import (
 
 // Fair knows what the policies of all its pools know, and refuses the rest, in whatever pool.
 func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
-	const needs, held, attempts = sojourn.FeatureNeeds, sojourn.FeatureHeld, sojourn.FeatureAttempts
+	const needs, held, attempts, parallel = sojourn.FeatureNeeds, sojourn.FeatureHeld, sojourn.FeatureAttempts, sojourn.FeatureParallelism
 	in := func(p func() sojourn.Policy) fair.Pool { return fair.Pool{Policy: p} }
 	newTD, newRTMR, newMARS := constructors.TD.With(td.Options{}), constructors.RTMR.With(rtmr.Options{}), constructors.MarS.With(mars.Options{})
 	for _, tc := range []struct {
@@ -24,12 +24,12 @@ func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
 		pools map[string]fair.Pool
 		want  sojourn.Features
 	}{
-		{"no pools", nil, needs | held | attempts},
-		{"pools without policies", map[string]fair.Pool{"a": {}, "a/b": {Weight: 2}}, needs | held | attempts},
-		{"all know all", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(constructors.SRPT.With(baseline.SRPTOptions{}))}, needs | held | attempts},
-		{"td", map[string]fair.Pool{"a": in(newTD)}, held | attempts},
-		{"mars below", map[string]fair.Pool{"a/b/c": in(newMARS)}, held | attempts},
-		{"every other pool", map[string]fair.Pool{"": in(newTD), "a": {}}, held | attempts},
+		{"no pools", nil, needs | held | attempts | parallel},
+		{"pools without policies", map[string]fair.Pool{"a": {}, "a/b": {Weight: 2}}, needs | held | attempts | parallel},
+		{"all know all", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(constructors.SRPT.With(baseline.SRPTOptions{}))}, needs | held | attempts | parallel},
+		{"td", map[string]fair.Pool{"a": in(newTD)}, held | attempts | parallel},
+		{"mars below", map[string]fair.Pool{"a/b/c": in(newMARS)}, held | attempts | parallel},
+		{"every other pool", map[string]fair.Pool{"": in(newTD), "a": {}}, held | attempts | parallel},
 		{"fifo and rtmr", map[string]fair.Pool{"a": in(constructors.FIFO.With(fifo.Options{})), "b": in(newRTMR)}, attempts},
 		{"rtmr and td", map[string]fair.Pool{"a": in(newRTMR), "b": in(newTD)}, attempts},
 		{"an unknown one", map[string]fair.Pool{"a": in(func() sojourn.Policy {
@@ -42,13 +42,16 @@ func TestFairSupportsWhatAllPoolsSupport(t *testing.T) {
 			t.Errorf("%s: supports %v, want %v", tc.name, got, tc.want)
 		}
 		for _, pool := range []string{"", "a", "b", "a/b/c", "z"} {
-			for feature, phase := range map[sojourn.Features]sojourn.Phase{
-				needs: {Tasks: 1, Needs: []int{}}, held: {Tasks: 1, Held: true},
+			for feature, job := range map[sojourn.Features]sojourn.Job{
+				needs:    {Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, Needs: []int{}}}},
+				held:     {Phases: []sojourn.Phase{{Tasks: 1, Held: true}}},
+				parallel: {Phases: []sojourn.Phase{{Tasks: 1}}, Parallelism: 1},
 			} {
-				ev := sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Pool: pool, Phases: []sojourn.Phase{{Tasks: 1}, phase}}}
+				job.ID, job.Pool = 1, pool
+				ev := sojourn.Event{Kind: sojourn.JobArrived, Job: &job}
 				if err := p.Observe(ev); tc.want&feature == 0 && !errors.Is(err, sojourn.ErrUnsupported) {
 					t.Errorf("%s: a job with %v in pool %q: %v, want ErrUnsupported", tc.name, feature, pool, err)
-				} else if tc.want == needs|held|attempts && err != nil {
+				} else if tc.want == needs|held|attempts|parallel && err != nil {
 					t.Errorf("%s: a job with %v in pool %q: %v", tc.name, feature, pool, err)
 				} else if err == nil {
 					if err := p.Observe(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}}); err != nil {

@@ -66,7 +66,7 @@ func newTree(order Order, ties Ties, strict bool, costs *costs, described, plain
 
 // supports returns the features that the policies of c and all pools below it know.
 func (c *conf) supports() sojourn.Features {
-	known := option.Features
+	known := option.Features | sojourn.FeatureParallelism
 	c.each("", "", func(_ string, d *conf) {
 		if d.said {
 			known &= d.known

@@ -34,7 +34,7 @@ func (p *Policy) reset() {
 		Less:           func(a, b uint64) bool { return a < b },
 		Prefix:         func(seq uint64) (hi, lo uint64) { return seq, 0 },
 		IgnoreLocality: p.opts.IgnoreLocality,
-		Supports:       option.Features | sojourn.FeatureProjected,
+		Supports:       option.Features | sojourn.FeatureProjected | sojourn.FeatureParallelism,
 	})
 }
 

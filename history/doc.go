@@ -70,12 +70,12 @@
 //
 // A job has the fields of sojourn.Job, then its phases, each after a bar:
 //
-//	job       = id [ age name pool weight deadline demand ] { "|" phase } .
+//	job       = id [ age name pool weight deadline parallelism ] { "|" phase } .
 //	age       = "age=" time .
 //	name      = "name=" string .                 likewise pool
 //	weight    = "weight=" decimal .
 //	deadline  = "deadline=" time .
-//	demand    = "demand=" number .
+//	parallelism = "parallelism=" number .       tasks that may run at a time
 //	phase     = tasks [ "x" time ] [ class after needs held estimates inputs bytes delays ] .
 //	after     = "after=" ( number | "none" ) .   "none" is NoBarrier
 //	needs     = "needs=" ( number { "+" number } | "-" ) .   "-" if it needs none

@@ -173,7 +173,7 @@ func appendJob(dst []byte, j *sojourn.Job) []byte {
 	if j.Deadline != 0 {
 		dst = appendDuration(append(dst, " deadline="...), time.Duration(j.Deadline))
 	}
-	dst = appendField(dst, " demand=", j.Demand)
+	dst = appendField(dst, " parallelism=", j.Parallelism)
 	for i := range j.Phases {
 		dst = appendPhase(append(dst, " | "...), &j.Phases[i])
 	}

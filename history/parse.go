@@ -201,7 +201,7 @@ func (p *parser) report(ev *sojourn.Event, keys ...string) {
 
 // job reads the fields and the phases of a job, and the age of one that is adopted.
 func (p *parser) job(ev *sojourn.Event) {
-	j, keys := ev.Job, []string{"name", "pool", "weight", "deadline", "demand"}
+	j, keys := ev.Job, []string{"name", "pool", "weight", "deadline", "parallelism"}
 	if ev.Kind == sojourn.JobAdopted {
 		keys = append(keys, "age")
 	}
@@ -217,8 +217,8 @@ func (p *parser) job(ev *sojourn.Event) {
 			j.Weight = v.float()
 		case "deadline":
 			j.Deadline = sojourn.Time(v.duration())
-		case "demand":
-			j.Demand = uint32(v.uint(32))
+		case "parallelism":
+			j.Parallelism = uint32(v.uint(32))
 		}
 	})
 	for p.tok == "|" {

@@ -113,7 +113,7 @@ func job(t *rapid.T) *sojourn.Job {
 	j := &sojourn.Job{
 		ID: number[sojourn.JobID](t, "id"), Name: text(t, "name"), Pool: text(t, "pool"),
 		Weight:   rapid.OneOf(rapid.Just(0.0), rapid.Just(math.Inf(-1)), rapid.Float64(), rapid.Float64Range(0, 8)).Draw(t, "weight"),
-		Deadline: sojourn.Time(duration(t, "deadline")), Demand: number[uint32](t, "demand"),
+		Deadline: sojourn.Time(duration(t, "deadline")), Parallelism: number[uint32](t, "parallelism"),
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "phases") {
 		nodes := some(t, "inputs", func(t *rapid.T, label string) []sojourn.NodeID {
@@ -324,7 +324,7 @@ func TestDurations(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"policy: fifo\n# a comment\n@0s SlotAdded 0 node=1 rack=2 class=1\n@0s Assign 0 -> 1/0/0#1 source=3 locality=node\n",
-		`@0s JobArrived 1 name="a b" pool=x weight=0.5 deadline=1m demand=3 | 3x10s inputs=2x1+2,- bytes=1,2x3 | 2 after=none class=1 delays= estimates=1ns,2s` + "\n",
+		`@0s JobArrived 1 name="a b" pool=x weight=0.5 deadline=1m parallelism=3 | 3x10s inputs=2x1+2,- bytes=1,2x3 | 2 after=none class=1 delays= estimates=1ns,2s` + "\n",
 		"@1h TaskFailed 1/0/0#2 slot=3 cause=slot-lost service=5ns !ErrStaleAttempt\r\n@0s EventKind(77) !ErrUnknownKind\n",
 		"@-1s JobRevised nil !ErrRejected job=1 misses=2 by=1s offer=2s exact=true\n@0s JobCancelled 1 !\"x\\\"y\" # so\n",
 	} {

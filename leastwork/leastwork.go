@@ -75,7 +75,7 @@ func (p *Policy) reset() {
 		Growing:  p.growing,
 		Level:    p.level,
 		Reserve:  p.reserve,
-		Supports: option.Features,
+		Supports: option.Features | sojourn.FeatureParallelism,
 	})
 	p.queue.Shared = &p.beliefs
 }

@@ -98,7 +98,7 @@ func (p *Policy) reset() {
 		},
 		Less:     rank.less,
 		Prefix:   rank.prefix,
-		Supports: option.Features &^ sojourn.FeatureNeeds,
+		Supports: option.Features&^sojourn.FeatureNeeds | sojourn.FeatureParallelism,
 		// M_u = C_j - h_u: within a phase the task with the greatest h_u starts first.
 		Within: func(ph *sojourn.Phase) func(a, b uint32) int {
 			if ph.Estimates == nil && ph.Delays == nil {

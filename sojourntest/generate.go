@@ -100,7 +100,7 @@ func (tr *trial) fitting(kind sojourn.EventKind) bool {
 
 // unsupported reports a valid job that the policy may not support.
 func (tr *trial) unsupported() bool {
-	const features = sojourn.FeatureNeeds | sojourn.FeatureHeld
+	const features = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureParallelism
 	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil && tr.o.features&features == features {
 		return false // the policy supports all jobs
 	}
@@ -111,6 +111,9 @@ func (tr *trial) unsupported() bool {
 			p.Needs, p.After = []int{}, 0
 		}
 		p.Held = missing&sojourn.FeatureHeld != 0 && tr.oneIn(2)
+		if missing&sojourn.FeatureParallelism != 0 && tr.oneIn(2) {
+			j.Parallelism = uint32(tr.between(1, 3))
+		}
 	}
 	if tr.o.Classes != nil {
 		last := &j.Phases[len(j.Phases)-1]

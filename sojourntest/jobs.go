@@ -29,7 +29,6 @@ func (dr *draws) anyJob(id sojourn.JobID, mostPhases int) *sojourn.Job {
 		ID:     id,
 		Name:   pick(dr, "", "sort", "join"),
 		Pool:   pick(dr, "", "a", "b"),
-		Demand: uint32(dr.upTo(int64(dr.between(0, 3)), math.MaxUint32)),
 		Phases: make([]sojourn.Phase, dr.between(1, mostPhases)),
 	}
 	for i := range j.Phases {
@@ -112,6 +111,10 @@ func (dr *draws) describe(j *sojourn.Job) {
 	j.Weight = pick(dr, 0, 1, 2, 0.5, 1./65536, 3600)
 	if dr.extreme && dr.oneIn(2) {
 		j.Weight = pick(dr, 1./65536, 1<<31, 1<<32-1, math.Nextafter(1<<32, 0))
+	}
+	j.Parallelism = 0
+	if dr.o.features&sojourn.FeatureParallelism != 0 && dr.oneIn(4) {
+		j.Parallelism = uint32(dr.upTo(int64(dr.between(1, 3)), math.MaxUint32))
 	}
 	j.Deadline = 0
 	if d := pick(dr, 0, 2*time.Second, 20*time.Second, time.Hour); d > 0 {

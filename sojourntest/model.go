@@ -1,6 +1,7 @@
 package sojourntest
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -124,6 +125,14 @@ func (j *modelJob) count(phase int, s taskState) (n int) {
 	return n
 }
 
+// runs returns how many tasks of j run.
+func (j *modelJob) runs() (n int) {
+	for i := range j.tasks {
+		n += j.count(i, running)
+	}
+	return n
+}
+
 // open reports whether enough tasks of the phases before have finished for tasks
 // of a phase to start.
 func (j *modelJob) open(phase int) bool {
@@ -164,6 +173,8 @@ func (m *model) why(t *modelTask, c sojourn.Class) string {
 		return "its phase is of another class than the slot"
 	case !j.open(int(t.id.Phase)):
 		return "too few tasks of the phases that its phase waits for have finished"
+	case j.spec.Parallelism > 0 && uint64(j.runs()) >= uint64(j.spec.Parallelism):
+		return fmt.Sprintf("as many tasks of its job run as may run at a time: %d", j.spec.Parallelism)
 	}
 	return ""
 }

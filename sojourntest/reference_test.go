@@ -449,6 +449,9 @@ func (p *fifo) checkArrival(job *sojourn.Job) error {
 
 // checkFeatures refuses what the policy does not know.
 func (p *fifo) checkFeatures(job *sojourn.Job) error {
+	if job.Parallelism != 0 && p.bug != ignoresFeatures {
+		return sojourn.ErrUnsupported
+	}
 	for i := range job.Phases {
 		if (job.Phases[i].Needs != nil || job.Phases[i].Held) && p.bug != ignoresFeatures {
 			return sojourn.ErrUnsupported

@@ -25,24 +25,22 @@ func TestLeastReport(t *testing.T) {
 			"Service of line 3 is nonsense, and a Tick does not use it: ", "@0s Tick\n"},
 		{"NaN", explainsNaN, true, lawExplanations, `but "index" is NaN`, "@0s JobArrived 1 | 1x1ns\n"},
 		{"infinity", explainsInfinity, true, lawExplanations, `but "rates" is -Inf`, "@0s JobArrived 1 | 1x1ns\n"},
-		{"every slot added turns the order around", capacityLags, false, lawFlicker, "replayed, line ", `@0s JobArrived 1 | 1
-@0s JobArrived 2 | 1 class=1
-@0s JobArrived 3 | 1
-@0s SlotAdded 1
-@0s Assign 1 -> 3/0/0#1
+		{"every slot added turns the order around", capacityLags, false, lawFlicker, "replayed, line ", `@0s SlotAdded 1
+@0s JobArrived 1 | 1
+@0s JobArrived 2 | 1
+@0s Assign 1 -> 2/0/0#1
 
 This must then go the same way:
 
 sojourn history 1
 rewritten: by the law of flickering slots
-@0s JobArrived 1 | 1
-@0s JobArrived 2 | 1 class=1
+@0s SlotAdded 1
 @0s SlotAdded 520 class=7
 @0s Assign 520 -> none
 @0s SlotRemoved 520
-@0s JobArrived 3 | 1
-@0s SlotAdded 1
-@0s Assign 1 -> 3/0/0#1
+@0s JobArrived 1 | 1
+@0s JobArrived 2 | 1
+@0s Assign 1 -> 2/0/0#1
 `},
 		{"the lightest job comes first", lightFirst, false, lawWeights, "want a task of job 1, which is served if its weight stays as it was", `@0s JobArrived 1 | 1
 @0s JobArrived 2 | 1

@@ -259,8 +259,8 @@ var (
 			}
 		},
 		func(j *sojourn.Job) { j.Deadline = 0 },
-		func(j *sojourn.Job) { j.Demand = 0 },
-		func(j *sojourn.Job) { j.Demand = min(j.Demand, 1) },
+		func(j *sojourn.Job) { j.Parallelism = 0 },
+		func(j *sojourn.Job) { j.Parallelism = min(j.Parallelism, 1) },
 	}
 	phaseChanges = []func(*sojourn.Phase){
 		func(p *sojourn.Phase) { p.Bytes = nil },

@@ -3,6 +3,7 @@ package td_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 	"time"
 
@@ -57,7 +58,7 @@ func benchAssign(b *testing.B, nodes, jobs, replicas int, what string) {
 			}
 		}
 		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
-			ID: sojourn.JobID(j + 1), Demand: uint32(nodes / jobs),
+			ID: sojourn.JobID(j + 1), Name: strconv.Itoa(nodes / jobs),
 			Phases: []sojourn.Phase{{Tasks: len(inputs), Inputs: sojourn.MakeInputs(inputs), Estimate: time.Duration(10+j) * time.Second}},
 		}})
 	}

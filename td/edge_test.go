@@ -262,7 +262,7 @@ func TestBadJobs(t *testing.T) {
 func TestTaskTimes(t *testing.T) {
 	s := newStage(t, td.Options{DefaultTaskTime: 8 * time.Second}, 1, 3)
 	job := func(s *stage, id sojourn.JobID, estimate time.Duration) {
-		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Demand: 3, Phases: []sojourn.Phase{
+		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Name: "3", Phases: []sojourn.Phase{
 			{Tasks: 4, Estimate: estimate, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{1}, {1}, {1}, {1}})}}}})
 	}
 	job(s, 1, 16*time.Second)

@@ -12,7 +12,7 @@ import (
 // of the second node reads from there. Then a job arrives that has an input on the second
 // node.
 func Example() {
-	p, err := td.New(td.Options{SelfTune: true})
+	p, err := td.New(td.Options{SelfTune: true, Demand: 1})
 	if err != nil {
 		panic(err)
 	}
@@ -22,7 +22,7 @@ func Example() {
 		}
 	}
 	job := func(id sojourn.JobID, nodes ...[]sojourn.NodeID) {
-		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Demand: 1, Phases: []sojourn.Phase{
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Phases: []sojourn.Phase{
 			{Tasks: len(nodes), Estimate: 10 * time.Second, Inputs: sojourn.MakeInputs(nodes)},
 		}}})
 	}

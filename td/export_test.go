@@ -27,7 +27,7 @@ func Verify(p *Policy) error {
 				}
 				want.infantile = j
 			}
-			if d.status >= senile || ph.Pending() == 0 {
+			if d.status >= senile || j.Startable(0) == 0 {
 				continue
 			}
 			want.startable++

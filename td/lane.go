@@ -166,7 +166,7 @@ func (r *roster) file(j *job) {
 	d := &j.Data
 	l := d.lane
 	ph := j.Phase(0)
-	awake := d.status < senile && ph.Pending() > 0
+	awake := d.status < senile && j.Startable(0) > 0
 	grown := awake && (d.status == teenaged || d.status == adult)
 
 	if awake != d.awake {
@@ -252,8 +252,10 @@ func (r *roster) fileReduces(j *job) {
 	ph := j.Phase(0)
 	for i := range j.NumSides() {
 		side := j.Side(i)
-		reduces, maps := side.Startable(), 0
-		if i == ph.Side() && !j.Cancelled() {
+		reduces, maps := side.Pending(), 0
+		if j.Room() == 0 {
+			reduces = 0
+		} else if i == ph.Side() && !j.Cancelled() {
 			maps = ph.Pending()
 			reduces -= maps
 		}

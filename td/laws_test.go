@@ -78,7 +78,7 @@ func newCluster(seed uint64, faults, printed bool, fatalf func(string, ...any)) 
 		c.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(100 + n), Node: sojourn.NodeID(n + 1), Class: 1}})
 	}
 	for i := range 1 + r.IntN(8) {
-		spec := &sojourn.Job{ID: sojourn.JobID(i + 1), Demand: uint32(1 + r.IntN(2*nodes*perNode))}
+		spec := &sojourn.Job{ID: sojourn.JobID(i + 1), Name: strconv.Itoa(1 + r.IntN(2*nodes*perNode))}
 		replicas := 1 + r.IntN(min(3, nodes))
 		inputs := make([][]sojourn.NodeID, 1+r.IntN(20))
 		crowd := 1 + r.IntN(nodes) // a job's inputs may be on few nodes

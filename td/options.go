@@ -11,7 +11,7 @@ import (
 )
 
 // Options configure a [Policy]. The zero value is the default. A snapshot may be restored
-// under another L, H, HotPolicy, MaxCoScheduled, Demand or DefaultTaskTime.
+// under another L, H, HotPolicy, MaxCoScheduled, Demand, DemandOf or DefaultTaskTime.
 type Options struct {
 	// L is the lower bound: a co-scheduled job should hold L times its demand in
 	// slots, rounded up. It is above 0 and at most 1, rounded to a millionth. Zero
@@ -53,10 +53,15 @@ type Options struct {
 	// no limit: Formula (3) sets one already.
 	MaxCoScheduled int
 
-	// Demand is the number of slots for a job that does not name a demand itself. It
-	// is limited by the number of its tasks and of the slots. Zero means 12 % of its
-	// tasks, but at least 5 % and at most 35 % of the slots.
+	// Demand is the number of slots that each job asks for. It is limited by the number of
+	// its tasks, by its Parallelism and by the number of the slots. Zero means 12 % of its
+	// tasks, rounded, but at least 5 % and at most 35 % of the slots: Section V-B keeps
+	// demands at most 35 of 100 slots.
 	Demand uint32
+
+	// DemandOf, unless nil, returns the demand of a job instead, limited likewise; 0 is Demand. It always
+	// returns the same for the same job.
+	DemandOf func(*sojourn.Job) uint32
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take until
 	// tasks of the job have run close to their input. Zero means one minute.
@@ -171,12 +176,15 @@ func (s *settings) taskTime(spec *sojourn.Job) time.Duration {
 // demand returns how many of the slots a job asks for.
 func (s *settings) demand(spec *sojourn.Job, slots int) int {
 	size := spec.Phases[0].Tasks
-	want := int(spec.Demand)
-	if want == 0 {
-		want = int(s.Demand)
+	want := int(s.Demand)
+	if s.DemandOf != nil {
+		want = cmp.Or(int(s.DemandOf(spec)), want)
 	}
 	if want == 0 {
-		want = int(min(max(int64(size)*12/100, int64(slots)*5/100), int64(slots)*35/100))
+		want = int(min(max((int64(size)*12+50)/100, int64(slots)*5/100), int64(slots)*35/100))
+	}
+	if n := int(spec.Parallelism); n > 0 {
+		want = min(want, n)
 	}
 	return max(1, min(want, size, slots))
 }

@@ -2,8 +2,10 @@ package td_test
 
 import (
 	"cmp"
+	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -75,8 +77,10 @@ func (o *oracle) total(c sojourn.Class) (n int) {
 // occupied returns how many map tasks of j run.
 func (o *oracle) occupied(j *job) int { return j.count(0, "running") }
 func (o *oracle) remain(j *job) int   { return j.count(0, "pending") + j.count(0, "held") }
-func (o *oracle) awake(j *job) bool   { return j.status < senile && j.count(0, "pending") > 0 }
-func (o *oracle) grown(j *job) bool   { return o.awake(j) && (j.status == teenaged || j.status == adult) }
+func (o *oracle) awake(j *job) bool {
+	return j.status < senile && j.count(0, "pending") > 0 && !j.full()
+}
+func (o *oracle) grown(j *job) bool { return o.awake(j) && (j.status == teenaged || j.status == adult) }
 
 // wants returns the demand of j, clamped.
 func (o *oracle) wants(j *job) int {
@@ -84,12 +88,15 @@ func (o *oracle) wants(j *job) int {
 		return j.demand
 	}
 	t, size := o.total(o.class(j)), j.spec.Phases[0].Tasks
-	d := int(j.spec.Demand)
+	d := int(demandOf(j.spec))
 	if d == 0 {
 		d = int(o.opts.Demand)
 	}
 	if d == 0 {
-		d = min(max(size*12/100, t*5/100), t*35/100)
+		d = min(max((size*12+50)/100, t*5/100), t*35/100)
+	}
+	if n := int(j.spec.Parallelism); n > 0 {
+		d = min(d, n)
 	}
 	return max(1, min(d, size, t))
 }
@@ -499,7 +506,7 @@ func (o *oracle) choose(s *slot) choice {
 	for _, give := range []func(*job, int, *slot) choice{o.give, o.hottest} {
 		for _, j := range o.w.jobs {
 			for i := 1; i < len(j.state); i++ {
-				if o.mapsOver(j) || j.spec.Phases[i].Class != s.Class {
+				if o.mapsOver(j) || j.full() || j.spec.Phases[i].Class != s.Class {
 					continue
 				}
 				if c := give(j, i, s); c.ok {
@@ -518,7 +525,7 @@ func (o *oracle) choose(s *slot) choice {
 // map tasks if it is senile, its reduces once the map tasks have finished.
 func (o *oracle) first(j *job, c sojourn.Class) (phases []int) {
 	for i := range j.state {
-		if j.spec.Phases[i].Class == c && len(j.startable(i)) > 0 &&
+		if j.spec.Phases[i].Class == c && len(j.startable(i)) > 0 && !j.full() &&
 			(i == 0 && j.status == senile || i > 0 && o.mapsOver(j)) {
 			phases = append(phases, i)
 		}
@@ -668,7 +675,8 @@ func drawPhase(t *rapid.T, class sojourn.Class, after int) sojourn.Phase {
 }
 
 func (r rig) arrive(t *rapid.T) {
-	spec := &sojourn.Job{ID: sojourn.JobID(rapid.IntRange(1, 8).Draw(t, "job")), Demand: uint32(rapid.IntRange(0, 12).Draw(t, "demand"))}
+	spec := &sojourn.Job{ID: sojourn.JobID(rapid.IntRange(1, 8).Draw(t, "job")), Name: strconv.Itoa(rapid.IntRange(0, 12).Draw(t, "demand")),
+		Parallelism: drawParallelism(t)}
 	spec.Phases = []sojourn.Phase{drawPhase(t, r.class(t), 0)}
 	for range rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "reduces") {
 		after := rapid.SampledFrom([]int{0, 0, 1, sojourn.NoBarrier}).Draw(t, "after")
@@ -676,6 +684,10 @@ func (r rig) arrive(t *rapid.T) {
 	}
 	kind := rapid.SampledFrom([]sojourn.EventKind{sojourn.JobArrived, sojourn.JobArrived, sojourn.JobAdopted}).Draw(t, "kind")
 	r.w.try(sojourn.Event{Kind: kind, Job: spec})
+}
+
+func drawParallelism(t *rapid.T) uint32 {
+	return rapid.SampledFrom([]uint32{0, 0, 0, 1, 2, 3, 1 << 31, math.MaxUint32}).Draw(t, "parallelism")
 }
 
 func (r rig) drawJob(t *rapid.T) *job {
@@ -687,7 +699,7 @@ func (r rig) drawJob(t *rapid.T) *job {
 
 func (r rig) revise(t *rapid.T) {
 	j := *r.drawJob(t).spec
-	j.Demand = uint32(rapid.IntRange(0, 12).Draw(t, "demand"))
+	j.Parallelism = drawParallelism(t)
 	j.Phases = slices.Clone(j.Phases)
 	j.Phases[0].Estimate = time.Duration(rapid.IntRange(0, 9).Draw(t, "estimate")) * time.Second
 	r.w.try(sojourn.Event{Kind: sojourn.JobRevised, Job: &j})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func (s *stage) arrive(id sojourn.JobID, demand int, amt time.Duration, nodes ..
 
 func (s *stage) arriveWith(id sojourn.JobID, demand int, phases ...sojourn.Phase) {
 	s.t.Helper()
-	s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Demand: uint32(demand), Phases: phases}})
+	s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Name: strconv.Itoa(demand), Phases: phases}})
 }
 
 // assign offers a slot and returns what it got, as "job/phase/index<source".

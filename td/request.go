@@ -166,6 +166,9 @@ func (l *lane) isLocal(j *job, near []uint64) bool {
 
 // local returns the lowest task of a phase close to a slot.
 func (p *Policy) local(j *job, phase int, s sojourn.Slot) (choice, bool) {
+	if j.Room() == 0 {
+		return choice{}, false
+	}
 	pick, ok := p.index.Find(j, phase, s, sojourn.NodeLocal)
 	return choice{job: j, phase: phase, pick: pick}, ok && pick.Locality != sojourn.Remote
 }
@@ -175,6 +178,9 @@ func (p *Policy) local(j *job, phase int, s sojourn.Slot) (choice, bool) {
 // IV-A2]. Tasks that have lost all replicas make no node hot, and come last.
 func (p *Policy) remote(j *job, phase int, s sojourn.Slot) (choice, bool) {
 	c := choice{job: j, phase: phase}
+	if j.Room() == 0 {
+		return c, false
+	}
 	source, ok := p.index.Heaviest(j, phase, p.cool)
 	if ok {
 		c.pick, ok = p.index.FindAt(j, phase, s, source)
@@ -279,7 +285,7 @@ func (p *Policy) senilePhases(j *job) (from, to int) {
 func (p *Policy) each(j *job, from, to int, s sojourn.Slot, give giver) (choice, bool) {
 	for i := from; i < to; i++ {
 		ph := j.Phase(i)
-		if !ph.Ready() || ph.Pending() == 0 || j.Side(ph.Side()).Class() != s.Class {
+		if j.Startable(i) == 0 || j.Side(ph.Side()).Class() != s.Class {
 			continue
 		}
 		if c, ok := give(j, i, s); ok {

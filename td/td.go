@@ -54,7 +54,7 @@ func (p *Policy) reset() {
 		return queue.NewPrefixedReady(func(a, b uint64) bool { return a < b }, func(seq uint64) (hi, lo uint64) { return seq, 0 })
 	}
 	*p = Policy{roster: roster{set: p.set, first: bySeq(), early: bySeq()}}
-	p.ledger.Supports = option.Features &^ sojourn.FeatureNeeds
+	p.ledger.Supports = option.Features&^sojourn.FeatureNeeds | sojourn.FeatureParallelism
 	p.index = locality.New(&p.ledger)
 	p.cool = p.isCool
 }

@@ -2,6 +2,7 @@ package td_test
 
 import (
 	"log/slog"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,7 +15,18 @@ import (
 	"github.com/sojourn-sched/sojourn/td"
 )
 
+// demandOf is the demand of a job in these tests: its name, if that is a number.
+func demandOf(j *sojourn.Job) uint32 {
+	if j.Name == "" || j.Name[0] > '9' {
+		return 0
+	}
+	n, _ := strconv.Atoi(j.Name)
+	return uint32(n)
+}
+
+// newWith returns a policy to which the name of a job is its demand.
 func newWith(opts td.Options) *td.Policy {
+	opts.DemandOf = demandOf
 	p, err := td.New(opts)
 	if err != nil {
 		panic(err)

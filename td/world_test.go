@@ -234,6 +234,15 @@ func (j *job) ready(phase int) bool {
 }
 
 // startable returns the pending tasks of a phase that may start.
+// full reports whether as many tasks of j run as may run at a time.
+func (j *job) full() bool {
+	n := 0
+	for i := range j.state {
+		n += j.count(i, "running")
+	}
+	return j.spec.Parallelism > 0 && n >= int(j.spec.Parallelism)
+}
+
 func (j *job) startable(phase int) (list []uint32) {
 	if !j.ready(phase) {
 		return nil

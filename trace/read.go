@@ -77,7 +77,7 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' }
 
 // The keys of the format, those that are required first.
 var (
-	jobKeys   = []string{"id", "at", "phases", "name", "pool", "weight", "deadline", "demand"}
+	jobKeys   = []string{"id", "at", "phases", "name", "pool", "weight", "deadline", "parallelism"}
 	phaseKeys = []string{"time", "tasks", "class", "estimate", "bytes", "nodes", "delay", "after", "needs"}
 )
 
@@ -121,8 +121,8 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 			if deadline = c.seconds(); deadline == 0 {
 				c.fail(off, "deadline is not above 0")
 			}
-		case "demand":
-			j.Demand = uint32(c.integer(0, math.MaxUint32))
+		case "parallelism":
+			j.Parallelism = uint32(c.integer(0, math.MaxUint32))
 		case "phases":
 			r.phases(c, j)
 		}

@@ -72,13 +72,13 @@ func checkError(t testing.TB, input string, err error, file string, line, column
 const seconds = time.Second
 
 func TestReadExample(t *testing.T) {
-	const text = `{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"demand":40,"phases":[` +
+	const text = `{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"parallelism":40,"phases":[` +
 		`{"class":"map","tasks":3,"time":[10.2,9.1,11],"estimate":10,"bytes":[134217728,134217728,9000],` +
 		`"nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1]},` +
 		`{"class":"reduce","tasks":2,"time":15,"after":3}]}`
 	want := []*sim.Job{{
 		Job: sojourn.Job{
-			ID: 1, Name: "wc", Pool: "etl", Weight: 30, Demand: 40,
+			ID: 1, Name: "wc", Pool: "etl", Weight: 30, Parallelism: 40,
 			Deadline: sojourn.Time(312_500 * time.Millisecond), // 12.5 + 300
 			Phases: []sojourn.Phase{{
 				Tasks: 3, Class: mapreduce.Map, Estimate: 10 * seconds,
@@ -250,7 +250,7 @@ func TestReadFaults(t *testing.T) {
 		{"deadline that rounds to 0", keys(`,"deadline":^1e-10`), "deadline is not above 0"},
 		{"negative deadline", keys(`,"deadline":^-1`), "-1 is negative"},
 		{"deadline out of range", `{"id":1,"deadline":^9223372036,"at":1,"phases":[{"tasks":1,"time":1}]}`, "at + deadline is out of range"},
-		{"demand 2^32", keys(`,"demand":^4294967296`), "want an integer from 0 to 4294967295"},
+		{"parallelism 2^32", keys(`,"parallelism":^4294967296`), "want an integer from 0 to 4294967295"},
 		{"empty phases", `{"id":1,"at":0,"phases":^[]}`, "no phases"},
 		{"class", phase(`{"class":^"Map"}`), `want "map", "reduce" or a number from 0 to 255, found "Map"`},
 		{"class 256", phase(`{"class":^256}`), "want an integer from 0 to 255, found 256"},

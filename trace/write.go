@@ -107,8 +107,8 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 	if j.Deadline != 0 {
 		dst = appendSeconds(append(dst, `,"deadline":`...), j.Deadline.Sub(j.At))
 	}
-	if j.Demand != 0 {
-		dst = strconv.AppendUint(append(dst, `,"demand":`...), uint64(j.Demand), 10)
+	if j.Parallelism != 0 {
+		dst = strconv.AppendUint(append(dst, `,"parallelism":`...), uint64(j.Parallelism), 10)
 	}
 	dst = append(dst, `,"phases":[`...)
 	var work time.Duration

@@ -40,7 +40,7 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 		for _, id := range ids {
 			at = at.Add(duration.Draw(t, "gap"))
 			j := &sim.Job{At: at, Job: sojourn.Job{
-				ID: sojourn.JobID(id), Name: text.Draw(t, "name"), Pool: text.Draw(t, "pool"), Demand: rapid.Uint32().Draw(t, "demand"),
+				ID: sojourn.JobID(id), Name: text.Draw(t, "name"), Pool: text.Draw(t, "pool"), Parallelism: rapid.Uint32().Draw(t, "parallelism"),
 			}}
 			if rapid.Bool().Draw(t, "weighted") {
 				j.Weight = rapid.Float64Range(1.0/(1<<16), 1<<32-1).Draw(t, "weight")
@@ -144,7 +144,7 @@ func TestWriteIsCanonical(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{
 			`{ "phases" : [ {"after":"none","time":1.50,"tasks":2,"bytes":[7,7],"delay":[1,1e0],"class":"map"} ],
-			 "demand":0,"deadline":1E1,"weight":2.50,"at":0.10,"pool":"\u0070","id":3 }`,
+			 "parallelism":0,"deadline":1E1,"weight":2.50,"at":0.10,"pool":"\u0070","id":3 }`,
 			`{"id":3,"at":0.1,"pool":"p","weight":2.5,"deadline":10,"phases":[` +
 				`{"class":"map","tasks":2,"time":1.5,"bytes":7,"delay":1,"after":"none"}]}` + "\n",
 		},

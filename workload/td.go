@@ -3,7 +3,6 @@ package workload
 import (
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/mapreduce"
@@ -23,8 +22,6 @@ func td() []*Generator {
 				option("splits", splits, spans(1, maxTasks), "splits of a job, which are its map tasks, all numbers alike", source),
 				option("times", "9s,12s,18s,25s", list(4, durations(1)), "mean time of a map task of grep, sort, word count, inverted index; jobs take turns", "assumed: Section V names the applications only"),
 				option("spread", "0.15", numbers(0, 1), "times are uniform from 1-spread to 1+spread times their mean", "assumed: Section II says \"almost the same\""),
-				option("demand", "0.12", positive(1), "demand of a job, as a share of its splits", "assumed: Section V-B keeps demands at most 35, and large jobs have 300 splits"),
-				option("demands", "5-35", spans(1, math.MaxInt32), "least and greatest demand", "Section V-B for the greatest; assumed for the least"),
 				option("reduces", "0", integers(0, maxTasks), "reduce tasks of a job", "the paper schedules map tasks only"),
 				option("reduce-time", "20s", durations(1), "time of a reduce task", assumed),
 				option("nodes", "50", integers(1, maxNodes), "nodes n1, n2, ... that hold the input", "Section V"),
@@ -54,7 +51,7 @@ func tdModel(d draws, v values) (iter.Seq[*draft], error) {
 	}
 	applications := []string{"grep", "sort", "wordcount", "index"}
 	times := v["times"].([]float64)
-	spread, demand := v.number("spread"), v.span("demands")
+	spread := v.number("spread")
 	return func(yield func(*draft) bool) {
 		left := v.integer("size") * splitsPerGB
 		for i := 0; left > 0; i++ {
@@ -64,8 +61,6 @@ func tdModel(d draws, v values) (iter.Seq[*draft], error) {
 			j := &draft{}
 			app := i % len(applications)
 			j.job.Name = applications[app]
-			wanted := math.Floor(float64(v.number("demand")*float64(maps)) + 0.5)
-			j.job.Demand = uint32(min(max(int(wanted), demand.min), demand.max))
 			r := d.stream(mapNoise, i)
 			p := j.phase(mapreduce.Map, maps, func(int) float64 {
 				return float64(times[app] * uniform(r, 1-spread, 1+spread))

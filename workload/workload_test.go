@@ -475,7 +475,7 @@ func TestExtremeOptions(t *testing.T) {
 		"bins": {"0,0,0,1", "1e6,1e-300,0,0"}, "map-sigma": {"0", "10"}, "map-noise": {"0", "10"}, "reduce-noise": {"0", "10"}, "times": {"job", "query", "random", "uniform"},
 		"slowstart": {"1e-300", "1"}, "nodes": {"3", "1000"}, "replicas": {"1", "3"}, "queries": {"1", "1000000"},
 		"workload": {"A", "B", "C", "D", "F5A", "F5B", "F5C"}, "time": {"1s", "10000h"}, "sd": {"0s", "10000h"}, "truncate": {"clamp", "redraw"}, "min-time": {"0s", "1ns"},
-		"spread": {"0", "1"}, "demand": {"1e-300", "1"}, "demands": {"1", "1-2147483647"}, "size": {"1", "3"}, "panel": {"a", "b"}, "splits": {"1", "3"},
+		"spread": {"0", "1"}, "size": {"1", "3"}, "panel": {"a", "b"}, "splits": {"1", "3"},
 		"estimate": {"none", "1000"}, "slow-factor": {"1", "1000"}, "slow-maps": {"0", "1"}, "maps": {"1", "bins", "normal"}, "map-sd": {"0s", "1e-300", "1000"}, "max-reduces": {"1"},
 		"release": {"process", "coin", "zero"}, "p": {"1", "1e-300", "1e-9"}, "slot": {"1ns", "10000h"}, "delay": {"0", "1000"}, "weight-sd": {"0", "1e6"}, "weight-mean": {"1e6", "1"},
 		"unit-weights": {"increasing", "decreasing"}, "sort": {"weights", "jobs"}, "split": {"jobs", "tasks"}, "longer-reduces": {"yes"}, "counts": {"random", "uniform"},

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"math"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
 )
@@ -134,6 +136,9 @@ func (l *cluster) end(ev *sojourn.Event, c *change) {
 	p.running--
 	j.sides[p.side].running--
 	j.running--
+	if j.limit != math.MaxInt32 {
+		j.updateRoom()
+	}
 	switch {
 	case ev.Kind == sojourn.TaskFinished:
 		j.finish(int(s.phase), s.index)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"maps"
+	"math"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
@@ -9,7 +10,8 @@ import (
 
 // describe makes a zero job one without a handle. None of its phases is ready.
 func (j *job) describe(spec *sojourn.Job, seq uint64) {
-	j.id, j.spec, j.seq, j.weight = spec.ID, spec, seq, spec.WeightUnits()
+	j.id, j.seq = spec.ID, seq
+	j.describeWhole(spec)
 	sides := map[sojourn.Class]uint16{} // the index of each
 	for i := range spec.Phases {
 		if spec.Phases[i].Needs != nil && j.more.get().feeds == nil {
@@ -37,6 +39,15 @@ func (j *job) describe(spec *sojourn.Job, seq uint64) {
 		j.sides[p.side].class, j.sides[p.side].number = spec.Phases[i].Class, p.side
 		p.pending, p.finished = bitset.Full(n), bitset.Sized(n)
 		j.left += int32(n)
+	}
+	j.updateRoom()
+}
+
+// describeWhole applies what a description says of the whole job.
+func (j *job) describeWhole(spec *sojourn.Job) {
+	j.spec, j.weight, j.limit = spec, spec.WeightUnits(), math.MaxInt32
+	if n := spec.Parallelism; n > 0 && n < math.MaxInt32 {
+		j.limit = int32(n)
 	}
 }
 
@@ -246,7 +257,8 @@ func (j *job) cancel() {
 // revise applies a new description.
 func (j *job) revise(spec *sojourn.Job) {
 	old := j.spec
-	j.spec, j.weight = spec, spec.WeightUnits()
+	j.describeWhole(spec)
+	j.updateRoom()
 	for i := range spec.Phases {
 		p := &j.phases[i]
 		was, is := old.Phases[i].Tasks, spec.Phases[i].Tasks

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"iter"
+	"math"
 
 	"github.com/sojourn-sched/sojourn"
 )
@@ -155,6 +156,9 @@ func (l *cluster) start(j *job, phase int, index, number uint32, id sojourn.Slot
 	j.running++
 	if p.ready {
 		side.startable--
+	}
+	if j.limit != math.MaxInt32 {
+		j.updateRoom()
 	}
 	s := l.slots.at(id)
 	s.holder, s.phase, s.index, s.attempt, s.start, s.state = j.handle+1, uint16(phase), index, number, l.now, busy

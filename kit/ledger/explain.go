@@ -50,7 +50,7 @@ func waits(j *job) string {
 //	done       tasks  those that have finished
 //	running    tasks  those that run
 //	startable  tasks  those that a free slot could get now
-//	blocked    tasks  those that wait for earlier phases
+//	blocked    tasks  those that wait for earlier phases, or until fewer run than [sojourn.Job.Parallelism] lets run
 //	held       tasks  those that are held: see [sojourn.TaskHeld]
 //	no_slots   text   the classes that it still needs slots of and of which there are none, if any
 func (l *Ledger[J]) Attrs(j *Job[J]) []slog.Attr { return l.attrs(&j.job) }
@@ -58,8 +58,10 @@ func (l *Ledger[J]) Attrs(j *Job[J]) []slog.Attr { return l.attrs(&j.job) }
 func (l *cluster) attrs(j *job) []slog.Attr {
 	startable := 0
 	for i := range j.sides {
-		startable += j.sides[i].Startable()
+		startable += int(j.sides[i].startable)
 	}
+	full := startable > 0 && j.Room() == 0
+	startable = min(startable, j.Room())
 	total := 0
 	for i := range j.spec.Phases {
 		total += j.spec.Phases[i].Tasks
@@ -69,6 +71,8 @@ func (l *cluster) attrs(j *job) []slog.Attr {
 	switch {
 	case j.cancelled:
 		why, blocked = "is cancelled and ends with its running attempts", 0
+	case full:
+		why = fmt.Sprintf("runs as many tasks at a time as it may: %d", j.spec.Parallelism)
 	case startable > 0:
 	case j.left == j.running:
 		why = "runs all that is left of it"

@@ -3,6 +3,7 @@ package ledger
 import (
 	"iter"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -29,6 +30,7 @@ type job struct {
 	left      int32 // tasks that are not finished: the sum over the phases of Tasks - Done
 	running   int32 // live attempts: the sum over the phases, and over the sides
 	heldTasks int32
+	limit     int32 // most live attempts at a time, by Spec().Parallelism; math.MaxInt32 if any number
 	cancelled bool
 
 	// The account of the only phase of a job, and of its only side. Collecting garbage costs by the object, so most jobs
@@ -96,6 +98,32 @@ func (j *job) Left() int { return int(j.left) }
 
 // Running returns the number of live attempts.
 func (j *job) Running() int { return int(j.running) }
+
+// Room returns how many more tasks may run now by [sojourn.Job.Parallelism]; math.MaxInt32 if any number.
+func (j *job) Room() int {
+	if j.limit == math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int(max(0, j.limit-j.running))
+}
+
+// updateRoom brings the sides up to date, after the number of live attempts or the limit has changed.
+func (j *job) updateRoom() {
+	room := int32(j.Room())
+	for i := range j.sides {
+		j.sides[i].room = room
+	}
+}
+
+// Startable returns how many tasks of a phase may start now: those that are pending if the phase is ready, but no more
+// than there is room for.
+func (j *job) Startable(phase int) int {
+	p := &j.phases[phase]
+	if !p.ready {
+		return 0
+	}
+	return int(min(int32(p.pending.Len()), j.sides[p.side].room))
+}
 
 // Held returns the number of tasks that are held.
 func (j *job) Held() int { return int(j.heldTasks) }
@@ -170,7 +198,7 @@ func (j *job) AppendFed(dst []int, phase int) []int {
 	return dst
 }
 
-// NextPhase returns the first phase of a side that has a startable task. There
+// NextPhase returns the first ready phase of a side that has a pending task. There
 // must be one.
 func (j *job) NextPhase(s *Side) int {
 	if j.phases[s.first].startable(s) {
@@ -186,7 +214,7 @@ func (j *job) nextPhase(s *Side) int {
 	return int(s.first)
 }
 
-// startable reports whether a phase is of a side and has a startable task.
+// startable reports whether a phase is of a side, ready, and has a pending task.
 func (p *Phase) startable(s *Side) bool { return p.side == s.number && p.ready && p.pending.Len() > 0 }
 
 // task names a task within a job.
@@ -249,7 +277,8 @@ func (p *Phase) IsDone(index uint32) bool { return p.finished.Has(int(index)) }
 type Side struct {
 	started   int
 	running   int32
-	startable int32
+	startable int32  // pending tasks of ready phases
+	room      int32  // Room of the job
 	first     int32  // no phase of the side below first has anything startable
 	number    uint16 // its place among the sides of the job
 	class     sojourn.Class
@@ -261,9 +290,12 @@ func (s *Side) Class() sojourn.Class { return s.class }
 // Running returns the number of live attempts.
 func (s *Side) Running() int { return int(s.running) }
 
-// Startable returns the number of pending tasks of ready phases. If it is 0, the job has
-// nothing for a slot of the class.
-func (s *Side) Startable() int { return int(s.startable) }
+// Startable returns the number of tasks that may start now: the pending ones of ready phases, but no more than
+// there is room for by [sojourn.Job.Parallelism]. If it is 0, the job has nothing for a slot of the class.
+func (s *Side) Startable() int { return int(min(s.startable, s.room)) }
+
+// Pending returns the number of pending tasks of ready phases, also while there is no room for them.
+func (s *Side) Pending() int { return int(s.startable) }
 
 // Started returns the number of attempts so far, without those that were refused, preempted or lost
 // with their slot.

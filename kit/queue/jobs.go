@@ -150,7 +150,9 @@ func (q *Jobs[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	j := q.Ledger.ByHandle(h)
 	side := j.SideOf(s.Class)
 	a := q.take(j, side, s)
-	if side.Startable() == 0 {
+	if j.Room() == 0 {
+		q.Update(j)
+	} else if side.Startable() == 0 {
 		q.ready.Remove(s.Class, h)
 	} else if q.order.Level != nil {
 		q.ready.SetLevel(s.Class, h, q.order.Level(j, side), key)

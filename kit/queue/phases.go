@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -125,6 +126,10 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 		if f := q.filed(j, i); f.order != nil {
 			f.waiting.Add(int(f.place[ev.Task.Index])) // first removes it again if it is not pending
 		}
+		if bounded(j) { // the event may have made room for all its phases, or taken it
+			q.Update(j)
+			break
+		}
 		q.update(j, i)
 		q.fed = j.AppendFed(q.fed[:0], i)
 		for _, i := range q.fed {
@@ -151,6 +156,9 @@ func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
 		q.sort(j, i)
 	}
 }
+
+// bounded reports whether a job bounds how many of its tasks run at a time.
+func bounded[J any](j *ledger.Job[J]) bool { return j.Room() != math.MaxInt32 }
 
 // forget takes out the entries of a job.
 func (q *Phases[J, K]) forget(j *ledger.Job[J]) {
@@ -194,8 +202,8 @@ func (q *Phases[J, K]) Update(j *ledger.Job[J]) {
 }
 
 func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
-	ph, class, id := j.Phase(i), j.Spec().Phases[i].Class, q.filed(j, i).id
-	if ph.Ready() && ph.Pending() > 0 {
+	class, id := j.Spec().Phases[i].Class, q.filed(j, i).id
+	if j.Startable(i) > 0 {
 		if key, ok := q.order.Key(j, i, q.first(j, i)); ok {
 			level := 0
 			if q.order.Level != nil {
@@ -234,7 +242,11 @@ func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	e := q.entries[first]
 	a := q.take(e.job, e.phase, s)
-	q.update(e.job, e.phase)
+	if bounded(e.job) {
+		q.Update(e.job)
+	} else {
+		q.update(e.job, e.phase)
+	}
 	q.started(s, inTurn)
 	return a, true
 }

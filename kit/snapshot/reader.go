@@ -171,12 +171,12 @@ func (r *Reader) Free(n int, isFree func(int) bool) []uint32 {
 // Job reads a valid description of a job; nil after an error.
 func (r *Reader) Job() *sojourn.Job {
 	j := &sojourn.Job{
-		ID:       sojourn.JobID(r.Uint()),
-		Name:     r.String(),
-		Pool:     r.String(),
-		Weight:   r.Float(),
-		Deadline: r.Time(),
-		Demand:   uint32(r.Below(1 << 32)),
+		ID:          sojourn.JobID(r.Uint()),
+		Name:        r.String(),
+		Pool:        r.String(),
+		Weight:      r.Float(),
+		Deadline:    r.Time(),
+		Parallelism: uint32(r.Below(1 << 32)),
 	}
 	j.Phases = make([]sojourn.Phase, r.Len())
 	for i := range j.Phases {

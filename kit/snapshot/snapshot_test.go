@@ -233,12 +233,12 @@ func TestValues(t *testing.T) {
 
 func drawJob(t *rapid.T) *sojourn.Job {
 	j := &sojourn.Job{
-		ID:       sojourn.JobID(rapid.Uint64Min(1).Draw(t, "id")),
-		Name:     rapid.String().Draw(t, "name"),
-		Pool:     rapid.String().Draw(t, "pool"),
-		Weight:   rapid.SampledFrom([]float64{0, 1, 1.0 / (1 << 16), 2.5, 1<<32 - 1}).Draw(t, "weight"),
-		Deadline: sojourn.Time(rapid.Int64Min(0).Draw(t, "deadline")),
-		Demand:   rapid.Uint32().Draw(t, "demand"),
+		ID:          sojourn.JobID(rapid.Uint64Min(1).Draw(t, "id")),
+		Name:        rapid.String().Draw(t, "name"),
+		Pool:        rapid.String().Draw(t, "pool"),
+		Weight:      rapid.SampledFrom([]float64{0, 1, 1.0 / (1 << 16), 2.5, 1<<32 - 1}).Draw(t, "weight"),
+		Deadline:    sojourn.Time(rapid.Int64Min(0).Draw(t, "deadline")),
+		Parallelism: rapid.Uint32().Draw(t, "parallelism"),
 	}
 	duration := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Range(0, 1<<55).Draw(t, "d")) })
 	for i := range rapid.IntRange(1, 3).Draw(t, "phases") {

@@ -129,7 +129,7 @@ func (w *Writer) Job(j *sojourn.Job) {
 	w.String(j.Pool)
 	w.Float(j.Weight + 0) // not the negative zero
 	w.Time(j.Deadline)
-	w.Uint(uint64(j.Demand))
+	w.Uint(uint64(j.Parallelism))
 	w.Len(len(j.Phases))
 	for i := range j.Phases {
 		w.phase(&j.Phases[i])

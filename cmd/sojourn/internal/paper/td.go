@@ -83,7 +83,7 @@ func tdExperiments() []Experiment {
 		tdFig7(), tdFig8(), tdHotSpots(),
 		tdBounds("td-fig9", "completion time by the bounds L and H, 200 GB", "Figure 9", "",
 			"Section V-B: above L = 0.7 throughput is reduced 'signally', below it changes little; it grows with H up to 1.3 and falls beyond. Panel (b) has a queue of its own: td-fig9b."),
-		tdBounds("td-fig9b", "completion time by the bounds L and H, 200 GB, where jobs ask for up to 35 slots", "Figure 9(b)", ":demand=1,demands=1-35",
+		tdBounds("td-fig9b", "completion time by the bounds L and H, 200 GB, where jobs ask for up to 35 slots", "Figure 9(b)", "demand=35,",
 			"Section V-B: the queue of panel (b) has demands of at most 35, so that H < 1.56 by Formula (1) for each set of jobs that is co-scheduled. Here each job asks for as many slots as it has splits, and at most 35: nearly all ask for 35, where (1) is 1.56 for 100 slots. In td-fig9 jobs ask for 12 % of their splits."),
 	}
 }
@@ -178,7 +178,7 @@ func (e *Experiment) addSizes(rows ...paperRow) {
 }
 
 // tdBounds returns an experiment on the bounds L and H.
-func tdBounds(name, title, figure, options, says string) Experiment {
+func tdBounds(name, title, figure, demand, says string) Experiment {
 	e := Experiment{
 		Name: name, Title: title, Source: "TD (Wang et al.), Section V, " + figure, measure: trial.Measure{Title: "completion time (s)", Of: trial.Makespan},
 		network: trial.Network{Bandwidth: tdNetwork},
@@ -189,9 +189,9 @@ func tdBounds(name, title, figure, options, says string) Experiment {
 		},
 	}
 	for _, t := range tdTypes[:3] {
-		e.workloads = append(e.workloads, paperWorkload{t.name, "td-" + t.job + options, ""})
+		e.workloads = append(e.workloads, paperWorkload{t.name, "td-" + t.job, ""})
 		for _, printed := range []string{"", "as-printed=true,"} {
-			bounds := func(l, h string) string { return fmt.Sprintf("td:%sl=%s,h=%s", printed, l, h) }
+			bounds := func(l, h string) string { return fmt.Sprintf("td:%s%sl=%s,h=%s", printed, demand, l, h) }
 			row := func(l, h string) paperRow { return paperRow{workload: t.name, policy: bounds(l, h)} }
 			ratio := func(l, h string, c claim) paperRow {
 				r := row(l, h)
