@@ -326,3 +326,44 @@ func TestDeclinedUntilThePhaseBeforeStarts(t *testing.T) {
 		t.Errorf("slots 0, 1 and 0 again get %+v, want %+v", got, want)
 	}
 }
+
+// A job that waits leaves unused what it could use: no more slots than are free, and no more than it has tasks
+// to start. Job 1 has had a task of 160 s on its node, and so may leave 10 s of a slot unused. It has two more
+// tasks, and three slots are free: that lasts 5 s. With a slot taken by another job, and one of its
+// tasks held, it leaves one unused.
+func TestUnusedIsWhatTheJobCouldUse(t *testing.T) {
+	p := newWith(fair.Options{Delay: time.Hour}).(*fair.Policy)
+	observe := func(at time.Duration, ev sojourn.Event) {
+		t.Helper()
+		ev.At = sojourn.Time(at)
+		if err := p.Observe(ev); err != nil {
+			t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+		}
+	}
+	want := func(at time.Duration) {
+		t.Helper()
+		if got, ok := p.NextWake(); !ok || got != sojourn.Time(at) {
+			t.Errorf("NextWake = %v, %v, want %v", got, ok, at)
+		}
+	}
+	s := time.Second
+	observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9, Node: 9}})
+	observe(0, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{
+		{Tasks: 3, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{9}, {9}, {9}})},
+	}}})
+	a, _ := p.Assign(9)
+	observe(160*s, sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: 1, Slot: sojourn.Slot{ID: 9}})
+	observe(160*s, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 9}})
+	for id := range sojourn.SlotID(3) {
+		observe(200*s, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Node: 3}})
+	}
+	want(205 * s)
+	observe(201*s, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Index: 2}}) // 8 s of a slot are left
+	want(209 * s)
+	observe(202*s, sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: 1, Index: 2}}) // 7 s
+	want(202*s + 7*s/2)
+	observe(203*s, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 0}}) // 5 s
+	want(203*s + 5*s/2)
+	observe(203*s, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
+	want(208 * s)
+}

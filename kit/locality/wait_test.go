@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 // A job waits 5 s for its nodes and then 10 s for its racks. Each step has an
@@ -109,6 +112,10 @@ func TestWaitAtTheEnds(t *testing.T) {
 // The greatest times neither make an allowance endless nor let it become one by overflow: it ends
 // at 2^62 slot nanoseconds, and below at as much. A delay bounds the wait all the same.
 func TestAllowanceAtTheEnds(t *testing.T) {
+	var debtor locality.Wait
+	if debtor.Unused(3, 0, 1<<62); debtor.Allows(1) { // 3 * 2^62 takes 64 bits
+		t.Error("a job that has left three slots unused for 2^62 ns may leave one unused")
+	}
 	var w locality.Wait
 	for range 100 {
 		w.Used(math.MaxInt64)
@@ -130,4 +137,36 @@ func TestAllowanceAtTheEnds(t *testing.T) {
 	if !w.Allows(1) {
 		t.Error("a debt of 2^62 is not paid off by nine times as much as 2^59 - 1")
 	}
+}
+
+// What is saved and restored is the same wait, to the nanosecond: the same is allowed, and for as long.
+func TestWaitIsRestored(t *testing.T) {
+	header := snapshot.Header{Policy: "wait"}
+	rapid.Check(t, func(t *rapid.T) {
+		now := sojourn.Time(rapid.Int64Range(0, math.MaxInt64).Draw(t, "now"))
+		before := sojourn.Time(rapid.Int64Range(0, int64(now)).Draw(t, "before"))
+		var w, restored locality.Wait
+		w.Used(time.Duration(rapid.Int64Min(0).Draw(t, "used")))
+		w.Unused(rapid.IntRange(0, sojourn.MaxSlots).Draw(t, "free"), 0, before)
+		if rapid.Bool().Draw(t, "launches") {
+			w.Launched(sojourn.Assignment{Source: 1, Locality: rapid.SampledFrom(reach).Draw(t, "locality")}, before)
+		}
+		if w.Start(before); rapid.Bool().Draw(t, "stops") {
+			w.Stop(now)
+		}
+		data, err := snapshot.Append(nil, header, w.Save)
+		if err == nil {
+			err = snapshot.Restore(&restored, data, header, func() {}, func(r *snapshot.Reader) { restored.Restore(r, now) })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := locality.Delay{Node: time.Duration(rapid.Int64Min(0).Draw(t, "node"))}
+		for _, n := range []int{1, 7} {
+			got, more := restored.Next(d, n, now)
+			if want, any := w.Next(d, n, now); got != want || more != any || restored.Allows(n) != w.Allows(n) || restored.Limit(d, now) != w.Limit(d, now) {
+				t.Fatalf("restored %+v, which changes at %v, %v; saved %+v, which changes at %v, %v", restored, got, more, w, want, any)
+			}
+		}
+	})
 }

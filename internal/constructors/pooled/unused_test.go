@@ -26,6 +26,10 @@ func patient(d time.Duration) map[string]func() sojourn.Policy {
 		},
 		"hfsp":       inside,
 		"hfsp, rack": func() sojourn.Policy { return constructors.HFSP.Must(hfsp.Options{NodeDelay: d, RackDelay: d}) },
+		"fair in a pool": func() sojourn.Policy {
+			inner := func() sojourn.Policy { return pooled.Fair.Must(fair.Options{Delay: d}) }
+			return pooled.Fair.Must(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: inner}, "a": {Policy: inner}}})
+		},
 		"hfsp in a pool": func() sojourn.Policy {
 			return pooled.Fair.Must(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: inside}, "a": {Policy: inside}}})
 		},
