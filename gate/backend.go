@@ -36,6 +36,9 @@ type Job struct {
 	Name   string  // jobs with one name are alike for policies that estimate
 	Weight float64 // zero means 1
 
+	// Parallelism is how many tasks of the job run at a time at most. Zero means any number.
+	Parallelism uint32
+
 	// Estimate is how long each task takes, 0 if nobody knows.
 	Estimate time.Duration
 }

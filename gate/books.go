@@ -170,7 +170,7 @@ func (b *books) extend(j *job, tasks int) bool {
 // nothing is known.
 func (b *books) begin(spec Job, tasks int, since time.Time) *job {
 	b.last++
-	told := &sojourn.Job{ID: b.last, Pool: spec.Pool, Name: spec.Name, Weight: spec.Weight,
+	told := &sojourn.Job{ID: b.last, Pool: spec.Pool, Name: spec.Name, Weight: spec.Weight, Parallelism: spec.Parallelism,
 		Phases: []sojourn.Phase{{Tasks: tasks, Estimate: spec.Estimate}}}
 	ev := sojourn.Event{Kind: sojourn.JobArrived, Job: told}
 	if age := time.Since(since); !since.IsZero() && age > b.opts.Compare {

@@ -164,7 +164,7 @@ func TestLogOfAllKinds(t *testing.T) {
 	var buf bytes.Buffer
 	log := live.Log(slog.New(slog.NewTextHandler(&buf, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	job := &sojourn.Job{ID: 7, Name: "n"}
-	for kind := live.JobSubmitted; kind <= live.PoolBroken; kind++ {
+	for kind := live.JobSubmitted; kind <= live.JobRevised; kind++ {
 		n := live.Note{Kind: kind, Job: job, Err: errors.New("why")}
 		switch kind {
 		case live.PoolBroken, live.Decided:

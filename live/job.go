@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -15,6 +16,11 @@ type Job struct {
 	Name   string  // the same for recurring runs of one program; policies learn from it
 	Pool   string  // the group of jobs whose share the job counts against
 	Weight float64 // the share relative to others; zero means 1
+
+	// Parallelism is how many tasks of the job run at a time at most. Zero means any number. If the policy does not
+	// keep it, it refuses the job: see [sojourn.FeatureParallelism]. [Handle.SetParallelism] changes it
+	// (TestParallelism).
+	Parallelism int
 
 	// Deadline is how long after Submit the job should be complete. Only the policy acts on it:
 	// it may refuse the job. Zero means none.
@@ -145,7 +151,10 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	case p.kept.d != nil:
 		return nil, errors.New("live: a job without a handler: its functions would not survive the process, as its policy does")
 	}
-	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Phases: h.onePhase[:]}
+	if j.Parallelism < 0 || int64(j.Parallelism) > math.MaxUint32 {
+		return nil, fmt.Errorf("live: parallelism %d: want 0 to %d", j.Parallelism, uint32(math.MaxUint32))
+	}
+	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Parallelism: uint32(j.Parallelism), Phases: h.onePhase[:]}
 	h.work = h.oneWork[:]
 	if len(j.Phases) != 1 {
 		h.spec.Phases, h.work = make([]sojourn.Phase, len(j.Phases)), make([]work, len(j.Phases))
@@ -228,6 +237,39 @@ func (h *Handle) Wait(ctx context.Context) error {
 // Cancel ends the job. Its tasks that wait are not started any more, and the contexts of those
 // that run end. It does nothing if the job has ended.
 func (h *Handle) Cancel() { h.pool.cancel(h, ErrCancelled) }
+
+// SetParallelism changes how many tasks of the job run at a time at most; zero means any number. Attempts that run go
+// on. The error is that of the policy if it does not keep such a bound, wraps [sojourn.ErrUnknownJob] if the job has ended
+// or was cancelled, and is [ErrClosed] if the pool is closed; then nothing has changed. Under a [Durable] policy
+// the new bound is durable when SetParallelism returns (TestParallelism).
+func (h *Handle) SetParallelism(n int) error {
+	if n < 0 || int64(n) > math.MaxUint32 {
+		return fmt.Errorf("live: parallelism %d: want 0 to %d", n, uint32(math.MaxUint32))
+	}
+	pos, err := h.pool.setParallelism(h, uint32(n))
+	if err != nil {
+		return err
+	}
+	return h.pool.commit(pos)
+}
+
+// setParallelism changes the bound of a job, and returns what has to be durable before that is acknowledged.
+func (p *Pool) setParallelism(h *Handle, n uint32) (pos int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.suspended {
+		return 0, ErrClosed
+	}
+	revised := h.spec
+	revised.Parallelism = n
+	err = p.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &revised})
+	if err == nil {
+		p.announce.revised(h, &revised)
+		pos = p.kept.position()
+	}
+	p.settle(nil)
+	return pos, err
+}
 
 // Progress says how far a job is.
 type Progress struct {

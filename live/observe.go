@@ -71,12 +71,13 @@ const (
 	TaskIgnores  // an attempt still runs, though its context has ended so long ago as Options.Grace says
 	TaskReturned // such an attempt has returned, perhaps after the end of its job or pool. It has failed before, unless TaskEnded follows
 	PoolBroken   // see [Pool.Err]
+	JobRevised   // what is known of the job has changed: Job is the new description
 )
 
 var noteNames = [...]string{JobSubmitted: "job submitted", JobRefused: "job refused", JobEnded: "job ended",
 	TaskStarted: "task started", TaskStopped: "task stopped", TaskEnded: "task ended", Decided: "decided",
 	JobResumed: "job resumed", JobStuck: "job stuck", TaskIgnores: "task ignores its context", TaskReturned: "task returned",
-	PoolBroken: "pool broken"}
+	PoolBroken: "pool broken", JobRevised: "job revised"}
 
 // String returns the name in words, such as "job submitted".
 func (k NoteKind) String() string {
@@ -161,6 +162,14 @@ func (n *announcer) job(kind NoteKind, h *Handle, err error) {
 	if n.to != nil {
 		now := n.d.Now()
 		n.tell(Note{Kind: kind, At: now, Job: &h.spec, Age: now.Sub(h.at), Err: err})
+	}
+}
+
+// revised tells that a job has a new description.
+func (n *announcer) revised(h *Handle, spec *sojourn.Job) {
+	if n.to != nil {
+		now := n.d.Now()
+		n.tell(Note{Kind: JobRevised, At: now, Job: spec, Age: now.Sub(h.at)})
 	}
 }
 

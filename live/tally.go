@@ -77,6 +77,10 @@ func (t *Tally) Note(n Note) {
 		}
 		t.live[n.Job.ID] = j
 		t.queued += j.queued
+	case JobRevised:
+		if j := t.live[n.Job.ID]; j != nil {
+			j.job = n.Job
+		}
 	case JobEnded:
 		if j := t.live[n.Job.ID]; j != nil {
 			t.queued -= j.queued
@@ -150,6 +154,9 @@ func (j *tallied) usable() int {
 		if open {
 			n += waiting
 		}
+	}
+	if most := j.job.Parallelism; most > 0 {
+		n = max(j.running, min(n, int(most)))
 	}
 	return n
 }
