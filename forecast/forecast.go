@@ -48,9 +48,7 @@ func (w *Watch) Observe(ev sojourn.Event) error {
 	case sojourn.TaskAdopted, sojourn.TaskDone:
 		w.started[ev.Task.Job] = true
 	case sojourn.TaskFinished:
-		if job != nil {
-			w.known.add(job, int(ev.Task.Phase), int(ev.Task.Index), took)
-		}
+		w.known.add(job, int(ev.Task.Phase), int(ev.Task.Index), took)
 	case sojourn.TaskFailed:
 		if ev.Cause == sojourn.CauseTask {
 			w.known.failed++
@@ -67,16 +65,14 @@ func (w *Watch) Observe(ev sojourn.Event) error {
 	return nil
 }
 
-// ended returns what the task took that an event says is finished, and its job.
+// ended returns what the task took that an event says is finished, and its job. Of an event that the policy will refuse it may
+// return anything.
 func (w *Watch) ended(ev *sojourn.Event) (time.Duration, *sojourn.Job) {
 	if ev.Kind != sojourn.TaskFinished {
 		return 0, nil
 	}
-	j, ok := w.account.Job(ev.Task.Job)
-	a, runs := w.account.Attempt(ev.Slot.ID)
-	if !ok || !runs {
-		return 0, nil
-	}
+	j, _ := w.account.Job(ev.Task.Job)
+	a, _ := w.account.Attempt(ev.Slot.ID)
 	if ev.Service != 0 {
 		return ev.Service, j.Spec
 	}
