@@ -63,7 +63,6 @@ func (c *shaped) retell(old *account.Account) {
 		} else {
 			spec.Phases[0].Class = on[attempts[spec.ID][0].Slot.ID].want.class // it is cancelled, and something runs
 		}
-		spec.Phases[0].Held = true
 		c.must(sojourn.Event{Kind: sojourn.JobAdopted, Job: &spec, Service: j.Age})
 		for _, a := range attempts[spec.ID] {
 			c.readopt(runs[a.Task], a)

@@ -1,0 +1,172 @@
+package kubernetes
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/driver"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What other programs are told of annotations.
+func TestDescribe(t *testing.T) {
+	o := &metav1.ObjectMeta{Name: "j", Annotations: map[string]string{Size: "90s", Weight: "2.5"}}
+	j, err := Describe(o, 3)
+	if err != nil || j.Phases[0].Tasks != 3 || j.Phases[0].Estimate != 90*time.Second || j.Weight != 2.5 || j.Phases[0].Held {
+		t.Errorf("Describe = %+v, %v", j, err)
+	}
+	o.Annotations[Size] = "long"
+	if j, err := Describe(o, 3); err == nil || !strings.Contains(err.Error(), Size) {
+		t.Errorf("Describe = %+v, %v", j, err)
+	}
+}
+
+// A container that has limits and no requests requests its limits, as the API server writes into pods, but not into Jobs.
+func TestLimitsAreRequests(t *testing.T) {
+	w := newShapes(t, 0)
+	w.setNode("n", 0, has(110, 4, 64))
+	limited := func(spec *corev1.PodSpec) {
+		spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Limits: list(3, 1)}}}
+	}
+	w.newJob(2, nil, limited)
+	if w.settle(); len(w.order) != 1 {
+		t.Errorf("%d pods of 3 cpus each are bound to a node of 4", len(w.order))
+	}
+	w.newPod(func(spec *corev1.PodSpec) {
+		limited(spec)
+		spec.Containers[0].Resources.Requests = list(1) // what it requests counts, and the limit of the rest
+	})
+	w.carryOut()
+	if w.settle(); len(w.order) != 1 {
+		t.Errorf("%d pods of 1 cpu are bound beside one of 3", len(w.order))
+	}
+}
+
+// A gang that has gone is forgotten: memory is for live gangs.
+func TestGoneGangsAreForgotten(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	w.setNode("n", 2, nil)
+	for range 20 {
+		pods := w.newJob(2, map[string]string{Gang: ""}, nil)
+		w.settle()
+		w.carryOut()
+		for _, p := range pods {
+			w.end(p.UID)
+			w.remove(p.UID)
+		}
+		w.core.jobGone(pods[0].OwnerReferences[0].UID)
+	}
+	w.settle()
+	if g := &w.core.gangs; len(g.jobs) != 0 || len(g.trying) != 0 || len(g.picks) != 0 {
+		t.Errorf("%d gangs are known, %d tried, %d have places, after all have gone", len(g.jobs), len(g.trying), len(g.picks))
+	}
+}
+
+// If the policy refuses a Tick while gangs are offered, the caller hears of it.
+func TestRoundsFailWhileGangsAreOffered(t *testing.T) {
+	w := newStage(t, builtin(t, "fifo"))
+	w.setNode("n", 2, nil)
+	w.newJob(2, map[string]string{Gang: ""}, nil)
+	failure := errors.New("the disk is full")
+	if err := w.core.gather(func() error { return failure }); !errors.Is(err, failure) {
+		t.Errorf("gather = %v", err)
+	}
+}
+
+// 255 shapes are classes of their own, beside that of a pod which asks for nothing. Of more, similar ones share a class.
+func TestShapesAreExactUpToTheLimit(t *testing.T) {
+	w := newShapes(t, 0)
+	w.setNode("n", 0, has(5000, 1<<12, 1<<45))
+	for i := range int64(255) {
+		w.newPod(asks(1+i%16, (1+i/16)<<30))
+	}
+	w.settle()
+	if s := w.core.shapes; len(s.forms) != 256 || s.rounded {
+		t.Errorf("255 shapes are %d classes, rounded %v", len(s.forms), s.rounded)
+	}
+	w.newPod(asks(17, 1<<30))
+	w.settle()
+	if s := w.core.shapes; len(s.forms) > 256 || !s.rounded {
+		t.Errorf("256 shapes are %d classes, rounded %v", len(s.forms), s.rounded)
+	}
+}
+
+// A Job is deleted while its pods run. A new shape makes the policy anew: it knows that the pods still take their places, and
+// when they have ended, others get these.
+func TestReshapeWhileADeletedJobRuns(t *testing.T) {
+	w := newShapes(t, 0)
+	w.setNode("n", 0, has(110, 4, 64))
+	pods := w.newJob(3, nil, asks(1, 1))
+	w.settle()
+	w.carryOut()
+	w.core.jobGone(pods[0].OwnerReferences[0].UID)
+	large := w.newPod(asks(2, 2)) // a new shape
+	if w.settle(); len(w.order) != 0 {
+		t.Errorf("%d pods are bound where 1 cpu is left for one of 2", len(w.order))
+	}
+	for _, p := range pods {
+		if !w.runs(p.UID) {
+			t.Errorf("pod %s runs, and the policy does not know", p.UID)
+		}
+	}
+	w.end(pods[0].UID)
+	if w.settle(); len(w.order) != 1 || w.order[0].uid != large.UID {
+		t.Errorf("binds %v when one of them has ended", w.order)
+	}
+}
+
+// After a restart a pod is heard of that runs on a node of which nothing is known yet. It takes its place there.
+func TestShapedPodBeforeItsNode(t *testing.T) {
+	w := newShapes(t, 0)
+	w.core.restoring = true
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "d", UID: types.UID("p"), Annotations: map[string]string{Attempt: "3"}}, Spec: template(1)}
+	asks(3, 3)(&p.Spec)
+	p.Spec.NodeName = "n"
+	w.pods[p.UID] = p
+	w.core.pod(p.DeepCopy())
+	w.setNode("n", 0, has(110, 4, 64))
+	w.core.restoring = false
+	other := w.newPod(asks(2, 2))
+	if w.settle(); len(w.order) != 0 || !w.runs(p.UID) {
+		t.Errorf("binds %v beside a pod that takes 3 of 4 cpus, and runs: %v", w.order, w.runs(p.UID))
+	}
+	w.end(p.UID)
+	if w.settle(); len(w.order) != 1 || w.order[0].uid != other.UID {
+		t.Errorf("binds %v when it has ended", w.order)
+	}
+}
+
+// A node that a pod does not want is named with that, whatever else it lacks.
+func TestWhyANodeIsOutOfTheQuestion(t *testing.T) {
+	w := newShapes(t, 0)
+	w.setNode("n", 0, has(110, 4, 64))
+	p := w.newPod(func(spec *corev1.PodSpec) {
+		asks(8, 8)(spec)
+		spec.NodeSelector = map[string]string{"zone": "z"}
+	})
+	w.settle()
+	want := "0 of 1 nodes are suitable: 1 does not match the pod's nodeSelector or node affinity"
+	if got := w.unplaced[p.UID]; got != want {
+		t.Errorf("told %q\nwant %q", got, want)
+	}
+}
+
+// A policy that has declined a Job is not asked again before there may be room.
+func TestNothingIsAskedWithoutRoom(t *testing.T) {
+	w := newWorld(t, "rtmr", 1)
+	w.ready("n", 1)
+	w.core.declined[types.UID("j")] = true // without a Job: to ask about it would panic
+	w.core.room = false
+	if sleep := w.core.askAgain(); sleep != driver.Never {
+		t.Errorf("without room it asks again after %v", sleep)
+	}
+	delete(w.core.declined, types.UID("j"))
+	w.core.room = true
+	if sleep := w.core.askAgain(); sleep != driver.Never {
+		t.Errorf("without Jobs that were declined it asks again after %v", sleep)
+	}
+}
