@@ -77,7 +77,7 @@ func TestRoundsFailWhileGangsAreOffered(t *testing.T) {
 	}
 }
 
-// 255 shapes are classes of their own, beside that of a pod which asks for nothing. Of more, similar ones share a class.
+// 255 shapes are classes of their own, beside the one that there always is. Of more, similar ones share a class.
 func TestShapesAreExactUpToTheLimit(t *testing.T) {
 	w := newShapes(t, 0)
 	w.setNode("n", 0, has(5000, 1<<12, 1<<45))
