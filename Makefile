@@ -14,7 +14,7 @@ hunt:
 	.ci/hunt $(CHECKS) $(PKG)
 
 # Compare two commits: make bench >old, then on the other commit make bench >new,
-# then GOWORK=off go tool -modfile=tools/go.mod benchstat old new.
+# then GOWORK=off go tool -modfile=internal/tools/go.mod benchstat old new.
 bench:
 	@go test -run '^$$' -bench . -count 10 ./...
 
@@ -33,7 +33,7 @@ options:
 	go test -run '^TestOptionDocs$$' ./cmd/sojourn/catalog -update
 
 # go test -fuzz takes one target of one package at a time:
-# make fuzz PKG=./trace TARGET=FuzzReader
+# make fuzz PKG=./research/trace TARGET=FuzzReader
 fuzz:
 	go test -run '^$$' -fuzz '^$(TARGET)$$' -fuzztime 5m $(PKG)
 

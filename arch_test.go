@@ -40,8 +40,8 @@ const (
 	root     kind = "the root package"
 	internal kind = "an internal package"
 	kit      kind = "a part of the kit"
-	names    kind = "a package of names"
 	policy   kind = "a policy"
+	planner  kind = "a planner of whole instances"
 	wrapper  kind = "a wrapper of policies"
 	outside  kind = "a driver or a format"
 	helper   kind = "help for tests"
@@ -67,13 +67,19 @@ func kindOf(dir string) kind {
 		return kit
 	case "gang": // what drivers make of gangs, which policies may know
 		return kit
-	case "mapreduce":
-		return names
-	case "fifo", "fair", "baseline", "leastwork", "pfsp", "hfsp", "td", "rtmr", "mars":
+	case "fifo", "fair", "leastwork", "pfsp", "hfsp", "td", "rtmr", "mars":
 		return policy
+	case "research":
+		switch dir {
+		case "research/baseline":
+			return policy
+		case "research/plan", "research/certify":
+			return planner
+		}
+		return outside
 	case "account":
 		return wrapper
-	case "sim", "workload", "trace", "history", "driver", "live", "journal", "shadow", "shape", "forecast":
+	case "history", "driver", "live", "journal", "shape", "forecast":
 		return outside
 	case "examples":
 		return program
@@ -87,12 +93,12 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 	switch k {
 	case root:
 		return false, "imports the standard library only"
-	case names:
-		return other == root, "imports the root package only"
 	case internal, kit, policy, wrapper:
-		return other == root || other == names || other == internal || other == kit, "imports the root package, the kit and internal packages only"
+		return other == root || other == internal || other == kit, "imports the root package, the kit and internal packages only"
+	case planner:
+		return other == root || other == internal || other == kit || other == policy || other == planner, "imports policies, the kit and internal packages only"
 	case outside:
-		return other == root || other == names || other == internal || other == kit || other == wrapper || other == outside, "knows policies by their interface only, and no help for tests"
+		return other == root || other == internal || other == kit || other == wrapper || other == outside, "knows policies by their interface only, and no help for tests"
 	case gathered:
 		return other == root || other == policy, "imports policies only"
 	case helper:
@@ -104,7 +110,7 @@ func (k kind) mayImport(other kind) (ok bool, rule string) {
 // pure reports whether packages of kind k only compute: no goroutine, no input or
 // output.
 func (k kind) pure() bool {
-	return k == root || k == names || k == internal || k == kit || k == policy || k == wrapper
+	return k == root || k == internal || k == kit || k == policy || k == planner || k == wrapper
 }
 
 // A tree is the Go source of the module, without the modules nested in it.
@@ -249,7 +255,7 @@ func (tr *tree) violations() []string {
 		for _, file := range f.tests {
 			checkModules(f, file, true, add)
 			checkRandom(file, add)
-			if k != policy && !strings.HasSuffix(file.Name.Name, "_test") {
+			if k != policy && k != planner && !strings.HasSuffix(file.Name.Name, "_test") {
 				checkArrows(f, k, file, true, add)
 			}
 		}
@@ -346,7 +352,7 @@ func checkArrows(f *folder, k kind, file *ast.File, test bool, add report) {
 // checkCertifier reports uses of the solver in the certifier of schedules: a check of a proof by
 // the solver's own code proves nothing.
 func checkCertifier(f *folder, file *ast.File, add report) {
-	const certifier, solver = "mars/certify", "mars/plan"
+	const certifier, solver = "research/certify", "research/plan"
 	if f.dir != certifier {
 		return
 	}
@@ -716,16 +722,16 @@ func LowerBound(Instance) error { return nil }`
 		{"policy and policy", "fifo/a.go", `package fifo; import _ ` + m + `/fair"`,
 			"fifo/a.go:1: imports fair: a policy imports the root package, the kit and internal packages only"},
 		{"policy and part of itself", "fair/a.go", `package fair; import _ ` + m + `/fair/tree"`, ""},
-		{"policy and sim", "mars/lp/a.go", `package lp; import _ ` + m + `/sim"`,
-			"mars/lp/a.go:1: imports sim: a policy imports the root package, the kit and internal packages only"},
-		{"policy test and sim", "td/a_test.go", `package td; import (_ ` + m + `/sim"; _ ` + m + `/fair")`, ""},
+		{"policy and sim", "mars/lp/a.go", `package lp; import _ ` + m + `/research/sim"`,
+			"mars/lp/a.go:1: imports research/sim: a policy imports the root package, the kit and internal packages only"},
+		{"policy test and sim", "td/a_test.go", `package td; import (_ ` + m + `/research/sim"; _ ` + m + `/fair")`, ""},
 		{"internal and policy", "internal/x/a.go", `package x; import _ ` + m + `/fifo"`,
 			"internal/x/a.go:1: imports fifo: an internal package imports the root package, the kit and internal packages only"},
-		{"sim and trace", "sim/a.go", `package sim; import _ ` + m + `/trace"`, ""},
-		{"sim and policy", "sim/a.go", `package sim; import _ ` + m + `/fifo"`,
-			"sim/a.go:1: imports fifo: a driver or a format knows policies by their interface only, and no help for tests"},
-		{"sim and sojourntest", "sim/a.go", `package sim; import _ ` + m + `/sojourntest"`,
-			"sim/a.go:1: imports sojourntest: a driver or a format knows policies by their interface only, and no help for tests"},
+		{"sim and trace", "research/sim/a.go", `package sim; import _ ` + m + `/research/trace"`, ""},
+		{"sim and policy", "research/sim/a.go", `package sim; import _ ` + m + `/fifo"`,
+			"research/sim/a.go:1: imports fifo: a driver or a format knows policies by their interface only, and no help for tests"},
+		{"sim and sojourntest", "research/sim/a.go", `package sim; import _ ` + m + `/sojourntest"`,
+			"research/sim/a.go:1: imports sojourntest: a driver or a format knows policies by their interface only, and no help for tests"},
 		{"policy and all policies", "hfsp/a.go", `package hfsp; import _ ` + m + `/internal/constructors"`,
 			"hfsp/a.go:1: imports internal/constructors: a policy imports the root package, the kit and internal packages only"},
 		{"all policies and kit", "internal/constructors/a.go", `package constructors; import _ ` + m + `/kit/queue"`,
@@ -734,7 +740,7 @@ func LowerBound(Instance) error { return nil }`
 		{"one with pools and kit", "internal/constructors/pooled/a.go", `package pooled; import _ ` + m + `/kit/queue"`,
 			"internal/constructors/pooled/a.go:1: imports kit/queue: all policies behind their interface, for tests imports policies only"},
 		{"all policies, outside", "fair/a_test.go", `package fair_test; import _ ` + m + `/internal/constructors"`, ""},
-		{"sim test and help", "sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
+		{"sim test and help", "research/sim/a_test.go", `package sim; import _ ` + m + `/sojourntest"`, ""},
 		{"ledger and help", "kit/ledger/a.go", `package ledger; import _ ` + m + `/sojourntest/steady"`,
 			"kit/ledger/a.go:1: imports sojourntest/steady: a part of the kit imports the root package, the kit and internal packages only"},
 		{"sojourntest and policy, inside", "sojourntest/a_test.go", `package sojourntest; import _ ` + m + `/fifo"`,
@@ -747,48 +753,48 @@ func LowerBound(Instance) error { return nil }`
 		{"other name, same start", "a.go", `package sojourn; import _ ` + m + `x"`,
 			"a.go:1: imports " + modulePath + "x: no other modules, also in tests"},
 
-		{"planner and the policy", "mars/plan/b.go", `package plan; import (_ ` + m + `/mars"; _ ` + m + `/mars/internal/lp")`, ""},
-		{"certifier and instances", "mars/certify/a.go", `package certify; import ` + m + `/mars/plan"; func f(in *plan.Instance, _ *plan.Schedule) error { return in.Check() }`, ""},
-		{"certifier and a heap", "mars/certify/a.go", `package certify; import _ ` + m + `/internal/heap"`, ""},
-		{"certifier and the policy", "mars/certify/a.go", `package certify; import _ ` + m + `/mars"`,
-			"mars/certify/a.go:1: imports mars: mars/certify knows the types of mars/plan only"},
-		{"certifier and the linear program", "mars/certify/a.go", `package certify; import _ ` + m + `/mars/internal/lp"`,
-			"mars/certify/a.go:1: imports mars/internal/lp: mars/certify knows the types of mars/plan only"},
-		{"certifier and other code", "mars/certify/a.go", `package certify; import _ ` + m + `/internal/wide"`,
-			"mars/certify/a.go:1: imports internal/wide: mars/certify knows the types of mars/plan only"},
-		{"certifier and a planner", "mars/certify/a.go", `package certify; import ` + m + `/mars/plan"; func f(in plan.Instance) error { return plan.LowerBound(in) }`,
-			"mars/certify/a.go:1: calls LowerBound: mars/certify calls nothing of mars/plan but methods of instances"},
-		{"certifier and what the solver says", "mars/certify/a.go", `package certify; import p ` + m + `/mars/plan"; func f(s *p.Schedule) float64 { return s.Ratio() }`,
-			"mars/certify/a.go:1: calls Ratio: mars/certify calls nothing of mars/plan but methods of instances"},
+		{"planner and the policy", "research/plan/b.go", `package plan; import (_ ` + m + `/mars"; _ ` + m + `/internal/lp")`, ""},
+		{"certifier and instances", "research/certify/a.go", `package certify; import ` + m + `/research/plan"; func f(in *plan.Instance, _ *plan.Schedule) error { return in.Check() }`, ""},
+		{"certifier and a heap", "research/certify/a.go", `package certify; import _ ` + m + `/internal/heap"`, ""},
+		{"certifier and the policy", "research/certify/a.go", `package certify; import _ ` + m + `/mars"`,
+			"research/certify/a.go:1: imports mars: research/certify knows the types of research/plan only"},
+		{"certifier and the linear program", "research/certify/a.go", `package certify; import _ ` + m + `/internal/lp"`,
+			"research/certify/a.go:1: imports internal/lp: research/certify knows the types of research/plan only"},
+		{"certifier and other code", "research/certify/a.go", `package certify; import _ ` + m + `/internal/wide"`,
+			"research/certify/a.go:1: imports internal/wide: research/certify knows the types of research/plan only"},
+		{"certifier and a planner", "research/certify/a.go", `package certify; import ` + m + `/research/plan"; func f(in plan.Instance) error { return plan.LowerBound(in) }`,
+			"research/certify/a.go:1: calls LowerBound: research/certify calls nothing of research/plan but methods of instances"},
+		{"certifier and what the solver says", "research/certify/a.go", `package certify; import p ` + m + `/research/plan"; func f(s *p.Schedule) float64 { return s.Ratio() }`,
+			"research/certify/a.go:1: calls Ratio: research/certify calls nothing of research/plan but methods of instances"},
 
 		{"btree in vqueue", "kit/vqueue/a.go", `package vqueue; import _ "` + btreePath + `"`, ""},
 		{"btree in a test", "fifo/a_test.go", `package fifo; import _ "` + btreePath + `"`,
 			"fifo/a_test.go:1: imports github.com/google/btree, which kit/vqueue alone does"},
 		{"rapid in a test", "fifo/a_test.go", `package fifo; import _ "` + rapidPath + `"`, ""},
 		{"rapid in sojourntest", "sojourntest/a.go", `package sojourntest; import _ "` + rapidPath + `"`, ""},
-		{"rapid in code", "sim/a.go", `package sim; import _ "` + rapidPath + `"`,
-			"sim/a.go:1: imports pgregory.net/rapid, which only tests and help for tests do"},
-		{"assertions", "sim/a_test.go", `package sim; import _ "example.com/assert"`,
-			"sim/a_test.go:1: imports example.com/assert: no other modules, also in tests"},
+		{"rapid in code", "research/sim/a.go", `package sim; import _ "` + rapidPath + `"`,
+			"research/sim/a.go:1: imports pgregory.net/rapid, which only tests and help for tests do"},
+		{"assertions", "research/sim/a_test.go", `package sim; import _ "example.com/assert"`,
+			"research/sim/a_test.go:1: imports example.com/assert: no other modules, also in tests"},
 
 		{"clock", "fifo/a.go", `package fifo; import "time"; var _ = time.Now`, "fifo/a.go:1: time.Now: live and its page alone read a clock"},
-		{"clock by another name", "sim/a.go", `package sim; import clock "time"; func f() { clock.Sleep(1) }`,
-			"sim/a.go:1: time.Sleep: live and its page alone read a clock"},
+		{"clock by another name", "research/sim/a.go", `package sim; import clock "time"; func f() { clock.Sleep(1) }`,
+			"research/sim/a.go:1: time.Sleep: live and its page alone read a clock"},
 		{"clock in live", "live/a.go", `package live; import "time"; var _ = time.Now`, ""},
 		{"time without a clock", "fifo/a.go", `package fifo; import "time"; var _ = time.Second`, ""},
 
-		{"global generator", "sim/a.go", `package sim; import "math/rand/v2"; var _ = rand.IntN`,
-			"sim/a.go:1: rand.IntN draws from the global generator: use a PCG with a seed"},
-		{"global generator in a test", "sim/a_test.go", `package sim; import "math/rand/v2"; var _ = rand.IntN(3)`,
-			"sim/a_test.go:1: rand.IntN draws from the global generator: use a PCG with a seed"},
-		{"generator with a seed", "sim/a.go", `package sim; import "math/rand/v2"; var _ = rand.New(rand.NewPCG(1, 2)).IntN(3)`, ""},
-		{"old generator", "sim/a.go", `package sim; import "math/rand"`,
-			"sim/a.go:1: imports math/rand: randomness is a PCG of math/rand/v2 with a seed"},
+		{"global generator", "research/sim/a.go", `package sim; import "math/rand/v2"; var _ = rand.IntN`,
+			"research/sim/a.go:1: rand.IntN draws from the global generator: use a PCG with a seed"},
+		{"global generator in a test", "research/sim/a_test.go", `package sim; import "math/rand/v2"; var _ = rand.IntN(3)`,
+			"research/sim/a_test.go:1: rand.IntN draws from the global generator: use a PCG with a seed"},
+		{"generator with a seed", "research/sim/a.go", `package sim; import "math/rand/v2"; var _ = rand.New(rand.NewPCG(1, 2)).IntN(3)`, ""},
+		{"old generator", "research/sim/a.go", `package sim; import "math/rand"`,
+			"research/sim/a.go:1: imports math/rand: randomness is a PCG of math/rand/v2 with a seed"},
 		{"entropy", "internal/x/a.go", `package x; import "crypto/rand"`,
 			"internal/x/a.go:1: imports crypto/rand: randomness is a PCG of math/rand/v2 with a seed"},
 
-		{"platform's logarithm", "sim/a.go", `package sim; import "math"; var _ = math.Log(2)`,
-			"sim/a.go:1: math.Log: it differs between platforms; internal/detmath does not"},
+		{"platform's logarithm", "research/sim/a.go", `package sim; import "math"; var _ = math.Log(2)`,
+			"research/sim/a.go:1: math.Log: it differs between platforms; internal/detmath does not"},
 		{"exact functions", "fifo/a.go", `package fifo; import "math"; var _ = math.Floor(math.Sqrt(2))`, ""},
 
 		{"files", "fifo/a.go", `package fifo; import "os/exec"`, "fifo/a.go:1: imports os/exec: a policy has no input or output"},
@@ -814,17 +820,17 @@ func LowerBound(Instance) error { return nil }`
 		{"mark too far above", "fifo/a.go", "package fifo\nfunc f(m map[int]int) {\n\t//sojourn:unordered a count\n\n\tfor range m {\n\t}\n}",
 			"fifo/a.go:5: range over a map: use a total order, or say by //sojourn:unordered why nobody can see it"},
 		{"loop over a slice", "fifo/a.go", "package fifo\nfunc f(m []int) {\n\tfor range m {\n\t}\n}", ""},
-		{"keys of a map", "sim/a.go", "package sim\nimport \"maps\"\nfunc f(m map[int]int) {\n\tfor range maps.Keys(m) {\n\t}\n}",
-			"sim/a.go:4: maps.Keys: use a total order, or say by //sojourn:unordered why nobody can see it"},
-		{"sorted keys", "sim/a.go", "package sim\nimport (\"maps\"; \"slices\")\nfunc f(m map[int]int) {\n\tfor range slices.Sorted(maps.Keys(m)) {\n\t}\n}", ""},
+		{"keys of a map", "research/sim/a.go", "package sim\nimport \"maps\"\nfunc f(m map[int]int) {\n\tfor range maps.Keys(m) {\n\t}\n}",
+			"research/sim/a.go:4: maps.Keys: use a total order, or say by //sojourn:unordered why nobody can see it"},
+		{"sorted keys", "research/sim/a.go", "package sim\nimport (\"maps\"; \"slices\")\nfunc f(m map[int]int) {\n\tfor range slices.Sorted(maps.Keys(m)) {\n\t}\n}", ""},
 
 		{"constant table", "fifo/a.go", "package fifo\nvar names = [...]string{\"a\"}\nfunc f(i int) string { names := names; names[i] = \"b\"; return names[i] }", ""},
 		{"variable without a value", "fifo/a.go", "package fifo\nvar last int",
 			"fifo/a.go:2: variable last of the package has no value: state belongs to a policy"},
 		{"variable that changes", "internal/x/a.go", "package x\nvar n = 1\nfunc f() { n++ }",
 			"internal/x/a.go:3: changes variable n of the package: state belongs to a policy"},
-		{"table that changes", "sim/a.go", "package sim\nvar t = []struct{ n int }{{1}}\nfunc f() { t[0].n = 2 }",
-			"sim/a.go:3: changes variable t of the package: state belongs to a policy"},
+		{"table that changes", "research/sim/a.go", "package sim\nvar t = []struct{ n int }{{1}}\nfunc f() { t[0].n = 2 }",
+			"research/sim/a.go:3: changes variable t of the package: state belongs to a policy"},
 		{"variable of a loop", "td/a.go", "package td\nvar i = 1\nfunc f() {\n\tfor i = range 3 {\n\t}\n}",
 			"td/a.go:4: changes variable i of the package: state belongs to a policy"},
 		{"address of a variable", "mars/a.go", "package mars\nvar n = 1\nfunc f() *int { return &n }",
@@ -849,11 +855,11 @@ func LowerBound(Instance) error { return nil }`
 	}
 	for _, tc := range tests {
 		fsys := fstest.MapFS{
-			"go.mod":           {Data: []byte(goMod)},
-			"cmd/x/go.mod":     {Data: []byte("module x")},
-			"testdata/a.go":    {Data: []byte("no Go")},
-			"fifo/_old/doc.go": {Data: []byte("no Go")},
-			"mars/plan/a.go":   {Data: []byte(solver)},
+			"go.mod":             {Data: []byte(goMod)},
+			"cmd/x/go.mod":       {Data: []byte("module x")},
+			"testdata/a.go":      {Data: []byte("no Go")},
+			"fifo/_old/doc.go":   {Data: []byte("no Go")},
+			"research/plan/a.go": {Data: []byte(solver)},
 		}
 		fsys[tc.file] = &fstest.MapFile{Data: []byte(tc.src)}
 		tr, err := load(fsys)

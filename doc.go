@@ -18,7 +18,7 @@
 //     input is
 //   - [github.com/sojourn-sched/sojourn/mars]: weighted completion times close to
 //     the least, with certified bounds
-//   - [github.com/sojourn-sched/sojourn/baseline]: the policies that papers compare with
+//   - [github.com/sojourn-sched/sojourn/research/baseline]: the policies that papers compare with
 //
 // A [Policy] is a deterministic state machine. It is told what happens in the
 // cluster, one [Event] at a time, and is asked, one slot at a time, what that

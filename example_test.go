@@ -143,3 +143,18 @@ func ExampleJob_Check() {
 	fmt.Println(job.Check())
 	// Output: invalid job: phase 1: after 5 of 4 tasks
 }
+
+// A job of forty maps and four reduces, which may start when half of the maps have finished.
+func ExampleMapClass() {
+	job := sojourn.Job{ID: 1, Phases: []sojourn.Phase{
+		{Tasks: 40, Class: sojourn.MapClass},
+		{Tasks: 4, Class: sojourn.ReduceClass, After: 20},
+	}}
+	fmt.Println(job.Check())
+	for phase, tasks := range job.WaitsFor(1) {
+		fmt.Printf("reduces wait for %d tasks of phase %d\n", tasks, phase)
+	}
+	// Output:
+	// <nil>
+	// reduces wait for 20 tasks of phase 0
+}

@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
+	"github.com/sojourn-sched/sojourn/research/baseline"
 	"github.com/sojourn-sched/sojourn/rtmr"
 )
 
@@ -65,7 +65,8 @@ func TestKeysOfExplain(t *testing.T) {
 		if f == nil {
 			f = &found{units: map[string]string{}, seen: map[string][]slog.Kind{}}
 			types[of] = f
-			documentedKeys(t, path.Base(of.PkgPath()), of.Name(), "Explain", f.units)
+			dir, _ := folderOf(of.PkgPath())
+			documentedKeys(t, dir, of.Name(), "Explain", f.units)
 		}
 		s := &stage{t: t, name: story.name, p: p, explain: p.(sojourn.Explainer).Explain}
 		s.look = func(key string, kind slog.Kind) {

@@ -17,8 +17,8 @@ type RackID uint32
 
 // A Class distinguishes kinds of slots, such as the map and reduce slots of Hadoop 1.
 // A task runs only on a slot of its phase's class. If every slot can run every task,
-// the driver sets the class of all slots and phases to zero. This package gives
-// classes no names; package mapreduce names those of MapReduce.
+// the driver sets the class of all slots and phases to zero. Only the
+// classes of MapReduce jobs have names here, [MapClass] and [ReduceClass].
 //
 // A class is a small number, below [MaxClasses], because policies keep arrays of classes.
 type Class uint16
@@ -26,6 +26,13 @@ type Class uint16
 // MaxClasses bounds classes. A slot of a class at or above it is refused with
 // [ErrInvalidSlot], a job with [ErrInvalidJob]. A later version may raise it.
 const MaxClasses = 1 << 8
+
+// The classes of slot that run map tasks and reduce tasks, where a cluster keeps map slots and reduce
+// slots apart, as Hadoop 1 does, or a policy asks for jobs of that shape, as package rtmr does.
+const (
+	MapClass    Class = 0
+	ReduceClass Class = 1
+)
 
 // A Slot runs one attempt at a time.
 type Slot struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/pfsp"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 	"github.com/sojourn-sched/sojourn/td"
 )
 

@@ -4,15 +4,14 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/leastwork"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
+	"github.com/sojourn-sched/sojourn/research/baseline"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 	"github.com/sojourn-sched/sojourn/td"
@@ -22,10 +21,10 @@ import (
 // Every policy can serve pools. fair passes time, Ticks and questions on to it.
 func TestConformanceOfPoliciesInside(t *testing.T) {
 	mapAndReduce := sojourntest.Options{
-		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2, Classes: []sojourn.Class{mapreduce.Map, mapreduce.Reduce},
+		IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2, Classes: []sojourn.Class{sojourn.MapClass, sojourn.ReduceClass},
 		Supports: func(j *sojourn.Job) bool {
 			return len(j.Phases) == 1 ||
-				j.Phases[0].Class == mapreduce.Map && j.Phases[1].Class == mapreduce.Reduce && j.Threshold(1) == j.Phases[0].Tasks
+				j.Phases[0].Class == sojourn.MapClass && j.Phases[1].Class == sojourn.ReduceClass && j.Threshold(1) == j.Phases[0].Tasks
 		},
 	}
 	two := 2

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
@@ -144,14 +143,16 @@ const (
 var orderNames = [...]string{Running: "running", Deficit: "deficit"}
 
 // String returns "running" or "deficit".
-func (o Order) String() string { return enum.Name("Order", orderNames[:], o) }
+func (o Order) String() string { return option.Name("Order", orderNames[:], o) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
+func (o *Order) UnmarshalText(text []byte) error {
+	return option.SetName(o, "order", orderNames[:], text)
+}
 
 // Ties say which job of a pool goes first if several are equally far below their share. On
 // one slot all jobs are equal whenever the slot is free, so ties decide everything. If jobs
@@ -178,14 +179,14 @@ const (
 var tieNames = [...]string{LeastService: "least-service", RoundRobin: "round-robin", LeastWork: "least-work", Arrival: "arrival"}
 
 // String returns "least-service", "round-robin", "least-work" or "arrival".
-func (t Ties) String() string { return enum.Name("Ties", tieNames[:], t) }
+func (t Ties) String() string { return option.Name("Ties", tieNames[:], t) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (t Ties) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (t *Ties) UnmarshalText(text []byte) error { return enum.Set(t, "ties", tieNames[:], text) }
+func (t *Ties) UnmarshalText(text []byte) error { return option.SetName(t, "ties", tieNames[:], text) }
 
 // Validate returns what is wrong with the options, or nil. The zero options are valid.
 func (o Options) Validate() error {

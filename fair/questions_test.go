@@ -13,15 +13,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/leastwork"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/mars"
 	"github.com/sojourn-sched/sojourn/pfsp"
+	"github.com/sojourn-sched/sojourn/research/baseline"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/td"
 )
@@ -125,7 +124,7 @@ func (s *story) step() {
 		}
 		job.Phases = []sojourn.Phase{{Tasks: len(inputs), Estimate: time.Duration(1 + s.n(9)), Inputs: sojourn.MakeInputs(inputs)}}
 		if s.n(2) == 0 {
-			job.Phases = append(job.Phases, sojourn.Phase{Tasks: 1 + s.n(3), Class: mapreduce.Reduce, Estimate: time.Duration(1 + s.n(9))})
+			job.Phases = append(job.Phases, sojourn.Phase{Tasks: 1 + s.n(3), Class: sojourn.ReduceClass, Estimate: time.Duration(1 + s.n(9))})
 		}
 		s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
 	case 1, 2:
@@ -332,7 +331,7 @@ func (d *driver) arrive(id sojourn.JobID, pool string) {
 	d.jobs = append(d.jobs, id)
 	job := &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{{Tasks: 3, Estimate: 5, Inputs: sojourn.MakeInputs([][]sojourn.NodeID{{3}, {1}, {2}})}}}
 	if !strings.HasPrefix(d.name, "deadline") { // which promises nothing to a pool without slots
-		job.Phases = append(job.Phases, sojourn.Phase{Tasks: 2, Estimate: 5, Class: mapreduce.Reduce})
+		job.Phases = append(job.Phases, sojourn.Phase{Tasks: 2, Estimate: 5, Class: sojourn.ReduceClass})
 	}
 	d.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
 }

@@ -2,9 +2,9 @@ package fair
 
 import (
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
-	"github.com/sojourn-sched/sojourn/internal/work"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 )
 
@@ -79,7 +79,7 @@ func service(held, weight uint64) wide.Uint128 {
 
 // setWork sets the ties of a job to the work in its unfinished tasks.
 func (t *tree) setWork(j *job) {
-	left := work.Remaining(j, option.DefaultTaskTime)
+	left := charge.RemainingWork(j.Spec(), j.Phase, option.DefaultTaskTime)
 	for i := range j.Data.sides {
 		j.Data.sides[i].tie = left
 	}
@@ -99,7 +99,7 @@ func (t *tree) countWork(ev *sojourn.Event, j *job) {
 	default:
 		return
 	}
-	of := work.OfTask(&j.Spec().Phases[ev.Task.Phase], ev.Task.Index, option.DefaultTaskTime)
+	of := charge.TaskWork(&j.Spec().Phases[ev.Task.Phase], ev.Task.Index, option.DefaultTaskTime)
 	for i := range j.Data.sides {
 		j.Data.sides[i].tie = change(j.Data.sides[i].tie, of)
 	}

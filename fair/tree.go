@@ -5,7 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
-	"github.com/sojourn-sched/sojourn/internal/handle"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -169,7 +169,7 @@ func (t *tree) join(j *job) *pool {
 	}
 	j.Data.pool = n
 	t.begin(j)
-	j.Data.id = handle.Add(&n.jobs, &n.spare, j)
+	j.Data.id = heap.Allot(&n.jobs, &n.spare, j)
 	return n
 }
 
@@ -203,7 +203,7 @@ func (t *tree) place(path string) *pool {
 			made := newPool(name, n, c, t.ties, t.costs != nil)
 			below = &made
 			below.turn, below.latest = t.turns, t.turns
-			below.id = handle.Add(&n.pools, &n.gaps, below)
+			below.id = heap.Allot(&n.pools, &n.gaps, below)
 			if n.below == nil {
 				n.below = make(map[string]*pool)
 			}
@@ -221,7 +221,7 @@ func (t *tree) place(path string) *pool {
 // of its own it calls dismiss first.
 func (t *tree) leave(j *job, dismiss func(*pool)) {
 	n := j.Data.pool
-	handle.Remove(n.jobs, &n.spare, j.Data.id)
+	heap.Release(n.jobs, &n.spare, j.Data.id)
 	for ; n != nil; n = n.parent {
 		n.live--
 		if up := n.parent; n.live == 0 && up != nil {
@@ -229,7 +229,7 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 				dismiss(n)
 			}
 			delete(up.below, n.name)
-			handle.Remove(up.pools, &up.gaps, n.id)
+			heap.Release(up.pools, &up.gaps, n.id)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/forecast"
+	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
 // A story tells a Watch what happens, second by second.

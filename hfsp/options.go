@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
@@ -111,7 +110,7 @@ const killFraction = 0.1
 var preemptNames = [...]string{Wait: "wait", Kill: "kill", KillAny: "kill-any"}
 
 // String returns "wait", "kill" or "kill-any".
-func (p Preemption) String() string { return enum.Name("Preemption", preemptNames[:], p) }
+func (p Preemption) String() string { return option.Name("Preemption", preemptNames[:], p) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (p Preemption) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
@@ -119,7 +118,7 @@ func (p Preemption) MarshalText() ([]byte, error) { return []byte(p.String()), n
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
 func (p *Preemption) UnmarshalText(text []byte) error {
-	return enum.Set(p, "preemption", preemptNames[:], text)
+	return option.SetName(p, "preemption", preemptNames[:], text)
 }
 
 // Validate returns what is wrong with the options, or nil. The zero options are valid.

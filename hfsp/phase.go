@@ -6,7 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
-	"github.com/sojourn-sched/sojourn/internal/handle"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
@@ -220,7 +220,7 @@ func (p *Policy) enter(j *job, i int) *phase {
 // adopt gives a phase a handle, and its job the phase.
 func (p *Policy) adopt(ph *phase) {
 	ph.job.Data.phases[ph.index] = ph
-	ph.handle = handle.Add(&p.phases, &p.spare, ph)
+	ph.handle = heap.Allot(&p.phases, &p.spare, ph)
 }
 
 // estimate returns the size of a phase that was not trained, and what that makes of it.
@@ -260,7 +260,7 @@ func (p *Policy) leave(ph *phase) {
 	c.aging.Finish(ph.item)
 	ph.item.Value = nil // the tag may stay for long, the phase must not
 	ph.job.Data.phases[ph.index] = nil
-	handle.Remove(p.phases, &p.spare, ph.handle)
+	heap.Release(p.phases, &p.spare, ph.handle)
 }
 
 // charge makes the size of a phase that leaves what it has cost: the service that it has

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // node adds a slot on a node of a rack.
@@ -71,10 +70,10 @@ func TestDelayScheduling(t *testing.T) {
 func TestEarlyTasksAreHeldBack(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{EarlyDelay: time.Minute})}
 	for i := range sojourn.SlotID(4) {
-		s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: i, Class: mapreduce.Reduce}})
+		s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: i, Class: sojourn.ReduceClass}})
 	}
 	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9}})
-	s.arrive(0, 1, tasks(2, 0), sojourn.Phase{Tasks: 4, Class: mapreduce.Reduce, After: 1})
+	s.arrive(0, 1, tasks(2, 0), sojourn.Phase{Tasks: 4, Class: sojourn.ReduceClass, After: 1})
 	s.finish(1, s.assign(9, 1))
 	last := s.assign(9, 1)
 	s.assign(0, 1)
@@ -82,14 +81,14 @@ func TestEarlyTasksAreHeldBack(t *testing.T) {
 	if a, ok := s.p.Assign(2); ok {
 		t.Fatalf("Assign(2) = %+v, want none: half of the slots are held", a)
 	}
-	if _, ok := s.p.Seek(mapreduce.Reduce); ok {
+	if _, ok := s.p.Seek(sojourn.ReduceClass); ok {
 		t.Fatal("Seek finds a slot for an early task")
 	}
 	attrs, _ := s.p.Explain(1)
 	if text := attrs[len(attrs)-1].String(); !strings.Contains(text, "held_back") {
 		t.Errorf("Explain = %v, want held_back in it", attrs)
 	}
-	s.arrive(2, 2, sojourn.Phase{Tasks: 1, Class: mapreduce.Reduce})
+	s.arrive(2, 2, sojourn.Phase{Tasks: 1, Class: sojourn.ReduceClass})
 	s.assign(2, 2)
 	if at, ok := s.p.NextWake(); !ok || at != 61*second {
 		t.Fatalf("NextWake = %v, %v, want 1m1s", at, ok)
@@ -103,10 +102,10 @@ func TestEarlyTasksAreHeldBack(t *testing.T) {
 func TestEarlyTasksEndWithThePhaseBefore(t *testing.T) {
 	s := stage{t, newWith(hfsp.Options{})}
 	for i := range sojourn.SlotID(2) {
-		s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: i, Class: mapreduce.Reduce}})
+		s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: i, Class: sojourn.ReduceClass}})
 	}
 	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9}})
-	s.arrive(0, 1, tasks(2, 0), sojourn.Phase{Tasks: 4, Class: mapreduce.Reduce, After: 1})
+	s.arrive(0, 1, tasks(2, 0), sojourn.Phase{Tasks: 4, Class: sojourn.ReduceClass, After: 1})
 	s.finish(1, s.assign(9, 1))
 	last := s.assign(9, 1)
 	s.assign(0, 1)
@@ -145,10 +144,10 @@ func TestEarlyTasksDoNotBlockTheirOwnJob(t *testing.T) {
 func TestNothingIsKilledForEarlyTasks(t *testing.T) {
 	s := stage{t, exact(hfsp.Options{Preemption: hfsp.KillAny, EarlySlots: ptr(9)})}
 	s.slots(0, 9)
-	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Class: mapreduce.Reduce}})
-	s.arrive(0, 1, sojourn.Phase{Tasks: 9, Class: mapreduce.Reduce, Estimate: 20 * time.Second})
+	s.observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 0, Class: sojourn.ReduceClass}})
+	s.arrive(0, 1, sojourn.Phase{Tasks: 9, Class: sojourn.ReduceClass, Estimate: 20 * time.Second})
 	s.assign(0, 1)
-	s.arrive(1, 2, tasks(2, 1), sojourn.Phase{Tasks: 4, Class: mapreduce.Reduce, Estimate: time.Second, After: 1})
+	s.arrive(1, 2, tasks(2, 1), sojourn.Phase{Tasks: 4, Class: sojourn.ReduceClass, Estimate: time.Second, After: 1})
 	s.finish(2, s.assign(9, 2))
 	last := s.assign(9, 2)
 	if list := s.p.AppendPreemptions(nil); len(list) > 0 {

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/history"
+	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
 func ExampleRecorder() {

@@ -19,7 +19,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/live"
-	"github.com/sojourn-sched/sojourn/shadow"
+	"github.com/sojourn-sched/sojourn/research/shadow"
 )
 
 func newFair() (sojourn.Policy, error) { return pooled.Fair(fair.Options{}) }

@@ -3,7 +3,7 @@ package journal
 // A Store keeps the segments of a journal: byte strings with numbers, from 1. One journal uses it at a
 // time, and makes one call at a time.
 //
-// The store of [OpenFiles] keeps each segment in a file. Module journal/bolt has one on bbolt.
+// The store of [OpenFiles] keeps each segment in a file. Module connect/bolt has one on bbolt.
 type Store interface {
 	// Segments returns the numbers of the segments, in increasing order.
 	Segments() ([]uint64, error)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // Extreme clusters and times: every task of a class that has slots runs once, and while tasks wait, no

@@ -79,7 +79,7 @@
 // # What it does now, and did
 //
 // [Pool.Status] says what the pool does now. Options.Observer is told everything that happens: [Log] writes it to a logger, and
-// the modules live/prometheus and live/otel keep metrics of it. An execution trace (package runtime/trace) has a region for each
+// the modules connect/prometheus and connect/otel keep metrics of it. An execution trace (package runtime/trace) has a region for each
 // attempt, with the name of its job.
 //
 // # Cost

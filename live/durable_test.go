@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/live"
+	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
 // A diary is what handlers have done, in one process after another.

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// A Tally is an [Observer] that counts what waits and what runs, for metrics. The modules live/prometheus and live/otel
+// A Tally is an [Observer] that counts what waits and what runs, for metrics. The modules connect/prometheus and connect/otel
 // use it; use it yourself for another system of metrics. The zero Tally is ready to use. It is for one pool. Jobs that a
 // [Durable] pool goes on with are counted from New on.
 //

@@ -18,8 +18,8 @@
 //
 // Two packages beside this one work on whole instances, with all jobs known in advance:
 //
-//	mars/plan     makes schedules, and lower bounds for any schedule of any policy
-//	mars/certify  checks schedules and bounds again, without the solver
+//	research/plan     makes schedules, and lower bounds for any schedule of any policy
+//	research/certify  checks schedules and bounds again, without the solver
 //
 // # What it does
 //

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/lp"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/queue"
-	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
 // Policy is SO-MarS (Section 5.3) as a [sojourn.Policy]: free slots take tasks in the

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/lp"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
-	"github.com/sojourn-sched/sojourn/mars/internal/lp"
 )
 
 func (p *Policy) header() snapshot.Header {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
@@ -91,14 +90,16 @@ const (
 var orderNames = [...]string{Protective: "protective", FSP: "fsp"}
 
 // String returns "protective" or "fsp".
-func (o Order) String() string { return enum.Name("Order", orderNames[:], o) }
+func (o Order) String() string { return option.Name("Order", orderNames[:], o) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
+func (o *Order) UnmarshalText(text []byte) error {
+	return option.SetName(o, "order", orderNames[:], text)
+}
 
 // settings are Options as the policy computes with them.
 type settings struct {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
@@ -51,9 +50,9 @@ func waiting(b *testing.B, opts Options, slots, jobs, tasks int, busy bool) benc
 		}
 	}
 	for i := range slots {
-		class := mapreduce.Map
+		class := sojourn.MapClass
 		if i%10 == 9 {
-			class = mapreduce.Reduce
+			class = sojourn.ReduceClass
 		}
 		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: class}})
 	}
@@ -90,7 +89,7 @@ func waiting(b *testing.B, opts Options, slots, jobs, tasks int, busy bool) benc
 		phase := func(c sojourn.Class) sojourn.Phase {
 			return sojourn.Phase{Tasks: tasks/2 + r.IntN(tasks), Class: c, Estimate: time.Second + time.Duration(r.Int64N(int64(time.Minute)))}
 		}
-		return &sojourn.Job{ID: id, Deadline: sojourn.Time(deadline), Phases: []sojourn.Phase{phase(mapreduce.Map), phase(mapreduce.Reduce)}}
+		return &sojourn.Job{ID: id, Deadline: sojourn.Time(deadline), Phases: []sojourn.Phase{phase(sojourn.MapClass), phase(sojourn.ReduceClass)}}
 	}
 	for i := range jobs {
 		observe(sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: job(sojourn.JobID(i+1), (90_000+time.Duration(i))*time.Hour)})
@@ -216,7 +215,7 @@ func BenchmarkAssign(b *testing.B) {
 						taken = taken[:0]
 						b.StartTimer()
 					}
-					id, _ := q.p.ledger.FreeSlot(mapreduce.Map)
+					id, _ := q.p.ledger.FreeSlot(sojourn.MapClass)
 					a, ok := q.p.Assign(id)
 					if !ok {
 						b.Fatal("no task")

@@ -3,15 +3,14 @@ package rtmr
 import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 const never = slotvec.Never
 
 // The stages of a job, which are also the classes of their slots.
 const (
-	maps    = int(mapreduce.Map)
-	reduces = int(mapreduce.Reduce)
+	maps    = int(sojourn.MapClass)
+	reduces = int(sojourn.ReduceClass)
 )
 
 // A vectors is a pair of slot vectors, by stage: T^m and T^r.

@@ -3,8 +3,8 @@ package rtmr
 import (
 	"slices"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // clone returns a copy of v.
@@ -169,7 +169,7 @@ func (p *promises) waitsForMapSlot(j *job) bool {
 	if p.free[maps] == 0 {
 		return true
 	}
-	_, first, ok := p.ready.First(mapreduce.Map)
+	_, first, ok := p.ready.First(sojourn.MapClass)
 	return ok && first.before(d.key)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // busy draws a policy whose attempts end at many different instants, on slots some of which
@@ -28,7 +27,7 @@ func busy(t *testing.T, r *rand.Rand, slots, jobs int) *Policy {
 		}
 	}
 	step := func() { now += sojourn.Time(r.IntN(4)) * sojourn.Time(time.Second) }
-	class := func(i int) sojourn.Class { return []sojourn.Class{mapreduce.Map, mapreduce.Reduce}[i%2] }
+	class := func(i int) sojourn.Class { return []sojourn.Class{sojourn.MapClass, sojourn.ReduceClass}[i%2] }
 	for i := range slots {
 		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Class: class(i)}})
 	}
@@ -152,10 +151,10 @@ func TestAdmitBesideManyAttempts(t *testing.T) {
 		}
 	}
 	for i := range sojourn.SlotID(slots) {
-		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: i, Class: mapreduce.Map}})
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: i, Class: sojourn.MapClass}})
 	}
 	phases := func(tasks int) []sojourn.Phase {
-		return []sojourn.Phase{{Tasks: tasks, Class: mapreduce.Map, Estimate: time.Second}}
+		return []sojourn.Phase{{Tasks: tasks, Class: sojourn.MapClass, Estimate: time.Second}}
 	}
 	observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Deadline: sojourn.Time(time.Hour), Phases: phases(slots)}})
 	for i := range sojourn.SlotID(slots) {
@@ -238,7 +237,7 @@ func TestAdmitAmongManyPromises(t *testing.T) {
 		for i := range long + 2 + r.IntN(40) {
 			job := randomJob(r, sojourn.JobID(i+1), 0)
 			if len(job.Phases) == 1 { // the virtual map of the chain is not in the loop above
-				job.Phases[0].Class = mapreduce.Map
+				job.Phases[0].Class = sojourn.MapClass
 			}
 			last = max(last+2, bookDumbly(v, job)+r.Int64N(spare))
 			job.Deadline = sojourn.Time(last)
@@ -250,7 +249,7 @@ func TestAdmitAmongManyPromises(t *testing.T) {
 		for range 8 {
 			job := randomJob(r, 1000, 0)
 			if len(job.Phases) == 1 {
-				job.Phases[0].Class = mapreduce.Map
+				job.Phases[0].Class = sojourn.MapClass
 			}
 			job.Deadline = sojourn.Time(1 + r.Int64N([]int64{last / 8, last + last/4}[r.IntN(2)]))
 			offer, at := int64(never), false // the first open place, and whether the natural one keeps all promises

@@ -3,7 +3,6 @@ package rtmr
 import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // pick returns the job that gets a free slot of class c, or nil.
@@ -19,7 +18,7 @@ func (p *promises) choose(c sojourn.Class) *job {
 		return nil
 	}
 	j := p.ledger.ByHandle(h)
-	if c == mapreduce.Reduce && (p.waitsForMapSlot(j) || p.isReserved(j)) {
+	if c == sojourn.ReduceClass && (p.waitsForMapSlot(j) || p.isReserved(j)) {
 		return nil
 	}
 	return j

@@ -8,7 +8,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // mebibyte is the unit of data in rates.
@@ -141,11 +140,11 @@ func (p *Policy) shape(job *sojourn.Job) (phase [2]int, eps [2]int64, err error)
 	for i := range job.Phases {
 		ph := &job.Phases[i]
 		switch {
-		case ph.Class != mapreduce.Map && ph.Class != mapreduce.Reduce:
+		case ph.Class != sojourn.MapClass && ph.Class != sojourn.ReduceClass:
 			return bad("phase %d is of class %d, neither map nor reduce", i, ph.Class)
 		case i == 1 && ph.Class == job.Phases[0].Class:
 			return bad("both phases are of class %d: on shared slots nothing is guaranteed", ph.Class)
-		case i == 1 && ph.Class == mapreduce.Map:
+		case i == 1 && ph.Class == sojourn.MapClass:
 			return bad("the map phase comes after the reduce phase")
 		case i == 1 && job.Threshold(1) != job.Phases[0].Tasks:
 			return bad("phase 1 may start before phase 0 ends (after %d), and would hold slots for longer than it works", ph.After)

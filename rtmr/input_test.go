@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // An error says what is wrong with a job. Nothing is lost: the same job is accepted as
@@ -21,7 +20,7 @@ func TestBadInput(t *testing.T) {
 	}
 	m := func(n int, d time.Duration) sojourn.Phase { return sojourn.Phase{Tasks: n, Estimate: d} }
 	r := func(n int, d time.Duration) sojourn.Phase {
-		return sojourn.Phase{Tasks: n, Class: mapreduce.Reduce, Estimate: d}
+		return sojourn.Phase{Tasks: n, Class: sojourn.ReduceClass, Estimate: d}
 	}
 	sec := sojourn.Time(time.Second)
 	for _, tc := range []struct {
@@ -44,7 +43,7 @@ func TestBadInput(t *testing.T) {
 		{"no slots yet", Options{}, 0, 0, plain(20*sec, m(1, time.Second)), sojourn.ErrRejected, "there are no map slots", 0},
 		{"no reduce slots", Options{}, 1, 0, plain(20*sec, m(1, time.Second), r(1, time.Second)), sojourn.ErrRejected, "there are no reduce slots", 0},
 		{"no estimate", Options{}, 1, 1, plain(20*sec, m(1, 0)), sojourn.ErrUnsupported, "phase 0 has a task without an estimate", 0},
-		{"slow start", Options{}, 1, 1, plain(20*sec, m(2, 1), sojourn.Phase{Tasks: 1, Class: mapreduce.Reduce, Estimate: 1, After: 1}), sojourn.ErrUnsupported, "may start before phase 0 ends", 0},
+		{"slow start", Options{}, 1, 1, plain(20*sec, m(2, 1), sojourn.Phase{Tasks: 1, Class: sojourn.ReduceClass, Estimate: 1, After: 1}), sojourn.ErrUnsupported, "may start before phase 0 ends", 0},
 		{"three phases", Options{}, 1, 1, plain(20*sec, m(1, 1), r(1, 1), r(1, 1)), sojourn.ErrUnsupported, "3 phases", 0},
 		{"one class", Options{}, 1, 1, plain(20*sec, m(1, 1), m(1, 1)), sojourn.ErrUnsupported, "both phases are of class 0", 0},
 		{"wrong way round", Options{}, 1, 1, plain(20*sec, r(1, 1), m(1, 1)), sojourn.ErrUnsupported, "the map phase comes after", 0},
@@ -74,8 +73,8 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("%v, %s: the refusal changed the policy", booking, tc.name)
 			}
 			if err != nil {
-				w.addSlots(1, mapreduce.Map)
-				w.addSlots(1, mapreduce.Reduce)
+				w.addSlots(1, sojourn.MapClass)
+				w.addSlots(1, sojourn.ReduceClass)
 				if err := w.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: plain(20*sec, m(1, time.Second), r(1, time.Second))}); err != nil {
 					t.Errorf("%v, %s: afterwards: %v", booking, tc.name, err)
 				}
@@ -159,7 +158,7 @@ func TestEstimator(t *testing.T) {
 	const mib = 1 << 20
 	job := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{
 		{Tasks: 3, Bytes: []int64{2 * mib, 4 * mib, 0}},
-		{Tasks: 4, Class: mapreduce.Reduce},
+		{Tasks: 4, Class: sojourn.ReduceClass},
 	}}
 	for skew, want := range map[float64]time.Duration{0: 3*time.Second + 12*time.Second, 1.5: 3*time.Second + 4500*time.Millisecond} {
 		p := mustNew(t, Options{MapRate: 2 * time.Second, ReduceRate: time.Second, StartUp: 3 * time.Second, Ratio: 2, Skew: skew})

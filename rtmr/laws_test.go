@@ -12,7 +12,6 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	checks "github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // A watcher checks invariants while a world goes on. It also keeps what it can judge only
@@ -168,13 +167,13 @@ func watch(w *world) {
 // jobs ahead have reduces, and no ready job ahead had a reduce to start. Only the order
 // comes from the policy, and all else from the world's own account.
 func reduceStart(w *world, s *wslot) func(sojourn.Assignment) {
-	if s.class != mapreduce.Reduce {
+	if s.class != sojourn.ReduceClass {
 		return nil
 	}
 	ranking := w.p.AppendRanking(nil)
 	free := 0
 	for i := range w.slots {
-		if w.slots[i].class == mapreduce.Reduce && !w.slots[i].busy {
+		if w.slots[i].class == sojourn.ReduceClass && !w.slots[i].busy {
 			free++
 		}
 	}

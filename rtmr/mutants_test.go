@@ -36,7 +36,7 @@ var mutants = []mutant{
 		name: "reduces go by deadline among started jobs",
 		edits: []edit{
 			{"dispatch.go", "p.ready.Set(side.Class(), j.Handle(), j.Data.key)", `k := j.Data.key
-			if side.Class() == mapreduce.Reduce {
+			if side.Class() == sojourn.ReduceClass {
 				k = key{tierStarted, j.Data.mark.place, j.Seq()}
 			}
 			p.ready.Set(side.Class(), j.Handle(), k)`},

@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
@@ -97,7 +96,7 @@ const (
 var bookingNames = [...]string{Rebook: "rebook", Chain: "chain"}
 
 // String returns "rebook" or "chain".
-func (b Booking) String() string { return enum.Name("Booking", bookingNames[:], b) }
+func (b Booking) String() string { return option.Name("Booking", bookingNames[:], b) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (b Booking) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
@@ -105,7 +104,7 @@ func (b Booking) MarshalText() ([]byte, error) { return []byte(b.String()), nil 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
 func (b *Booking) UnmarshalText(text []byte) error {
-	return enum.Set(b, "booking", bookingNames[:], text)
+	return option.SetName(b, "booking", bookingNames[:], text)
 }
 
 // An Order is an order of admitted jobs.
@@ -119,14 +118,16 @@ const (
 var orderNames = [...]string{EDF: "edf", FIFO: "fifo"}
 
 // String returns "edf" or "fifo".
-func (o Order) String() string { return enum.Name("Order", orderNames[:], o) }
+func (o Order) String() string { return option.Name("Order", orderNames[:], o) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (o Order) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (o *Order) UnmarshalText(text []byte) error { return enum.Set(o, "order", orderNames[:], text) }
+func (o *Order) UnmarshalText(text []byte) error {
+	return option.SetName(o, "order", orderNames[:], text)
+}
 
 // Validate returns what is wrong with the options, or nil. The zero options are valid.
 func (o Options) Validate() error {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // A world is a small cluster in whole units of time, driven by a policy. It is a
@@ -160,7 +159,7 @@ func (w *world) offer() {
 				if after != nil {
 					after(a)
 				}
-				if s.class == mapreduce.Reduce {
+				if s.class == sojourn.ReduceClass {
 					w.job(a.Task.Job).reducesToStart--
 				}
 				s.busy, s.task, s.attempt = true, a.Task, a.Attempt
@@ -184,7 +183,7 @@ func (w *world) ends() (any bool) {
 		if w.ended != nil {
 			w.ended(j.id, int(s.class))
 		}
-		if s.class == mapreduce.Map {
+		if s.class == sojourn.MapClass {
 			j.mapsLeft--
 		}
 		if j.left--; j.left == 0 {
@@ -295,8 +294,8 @@ func (v *variant) build(seed uint64) *world {
 		slots = [2]int{1 + r.IntN(12), 1 + r.IntN(8)}
 		jobs, tasks, longest = 8+r.IntN(33), [2]int{30, 20}, 20
 	}
-	w.addSlots(slots[0], mapreduce.Map)
-	w.addSlots(slots[1], mapreduce.Reduce)
+	w.addSlots(slots[0], sojourn.MapClass)
+	w.addSlots(slots[1], sojourn.ReduceClass)
 	at := int64(0)
 	for i := range jobs {
 		at += int64(r.IntN(3) * r.IntN(longest))

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // mustNew makes a policy.
@@ -23,8 +22,8 @@ func small(t *testing.T, opts Options, maps, reduces int) *world {
 	t.Helper()
 	w := (&variant{opts: opts}).build(1)
 	w.p, w.slots, w.pending, w.jobs = mustNew(t, opts), nil, nil, nil
-	w.addSlots(maps, mapreduce.Map)
-	w.addSlots(reduces, mapreduce.Reduce)
+	w.addSlots(maps, sojourn.MapClass)
+	w.addSlots(reduces, sojourn.ReduceClass)
 	return w
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/queue"
 	"github.com/sojourn-sched/sojourn/kit/slotvec"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 )
 
 // A Policy is RTMR as a [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Admitter], a
@@ -211,8 +210,8 @@ func (p *Policy) jobEnded(j *job) {
 	if p.opts.Feedback && j.Left() == 0 {
 		p.feedback(j)
 	}
-	p.ready.Remove(mapreduce.Map, j.Handle())
-	p.ready.Remove(mapreduce.Reduce, j.Handle())
+	p.ready.Remove(sojourn.MapClass, j.Handle())
+	p.ready.Remove(sojourn.ReduceClass, j.Handle())
 	p.order.remove(j)
 	if j.Data.hard.promise == void {
 		p.voids--

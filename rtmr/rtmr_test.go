@@ -10,7 +10,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/histories"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
@@ -30,13 +29,13 @@ func with(opts rtmr.Options) func() sojourn.Policy {
 // with a barrier between them.
 func supported(j *sojourn.Job) bool {
 	return len(j.Phases) == 1 ||
-		j.Phases[0].Class == mapreduce.Map && j.Phases[1].Class == mapreduce.Reduce && j.Threshold(1) == j.Phases[0].Tasks
+		j.Phases[0].Class == sojourn.MapClass && j.Phases[1].Class == sojourn.ReduceClass && j.Threshold(1) == j.Phases[0].Tasks
 }
 
 // conformance says what the policy does not promise.
 var conformance = sojourntest.Options{
 	IdlesOnPurpose: true, Rejects: true, NeedsEstimates: true, MaxPhases: 2,
-	Classes: []sojourn.Class{mapreduce.Map, mapreduce.Reduce}, Supports: supported,
+	Classes: []sojourn.Class{sojourn.MapClass, sojourn.ReduceClass}, Supports: supported,
 }
 
 func TestConformance(t *testing.T) {
@@ -116,11 +115,11 @@ func TestTurnAtMapSlots(t *testing.T) {
 		return &sojourn.Job{ID: id, Deadline: deadline, Phases: []sojourn.Phase{{Tasks: 1, Class: c, Estimate: time.Second}}}
 	}
 	for _, ev := range []sojourn.Event{
-		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1, Class: mapreduce.Reduce}},
+		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1, Class: sojourn.ReduceClass}},
 		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 2}},
 		{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 3}},
-		{Kind: sojourn.JobArrived, Job: job(1, 3600e9, mapreduce.Reduce)},
-		{Kind: sojourn.JobArrived, Job: job(2, 20e9, mapreduce.Map)},
+		{Kind: sojourn.JobArrived, Job: job(1, 3600e9, sojourn.ReduceClass)},
+		{Kind: sojourn.JobArrived, Job: job(2, 20e9, sojourn.MapClass)},
 	} {
 		if err := p.Observe(ev); err != nil {
 			t.Fatal(err)
@@ -165,7 +164,7 @@ func TestSlotAddedWithinTheLatency(t *testing.T) {
 		for _, ev := range []sojourn.Event{
 			{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}},
 			{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Deadline: sojourn.Time(2 * time.Second), Phases: []sojourn.Phase{{Tasks: 1, Estimate: time.Second}}}},
-			{Kind: sojourn.SlotAdded, At: 1, Slot: sojourn.Slot{ID: 2, Class: mapreduce.Reduce}},
+			{Kind: sojourn.SlotAdded, At: 1, Slot: sojourn.Slot{ID: 2, Class: sojourn.ReduceClass}},
 		} {
 			if err := p.Observe(ev); err != nil {
 				t.Fatal(err)

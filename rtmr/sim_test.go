@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/research/sim"
 	"github.com/sojourn-sched/sojourn/rtmr"
-	"github.com/sojourn-sched/sojourn/sim"
 )
 
 // simulate runs jobs of one map phase on one node. Their estimates differ from the true

@@ -5,7 +5,6 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fifo"
-	"github.com/sojourn-sched/sojourn/mapreduce"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -32,9 +31,9 @@ func ExampleOptions() {
 		Rejects:        true,
 		NeedsEstimates: true,
 		MaxPhases:      2,
-		Classes:        []sojourn.Class{mapreduce.Map, mapreduce.Reduce},
+		Classes:        []sojourn.Class{sojourn.MapClass, sojourn.ReduceClass},
 		Supports: func(j *sojourn.Job) bool {
-			return j.Deadline > 0 && j.Phases[0].Class == mapreduce.Map
+			return j.Deadline > 0 && j.Phases[0].Class == sojourn.MapClass
 		},
 	}
 }

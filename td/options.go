@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
@@ -94,7 +93,7 @@ const (
 var hotPolicyNames = []string{"relaxed", "strict"}
 
 // String returns "relaxed" or "strict".
-func (h HotPolicy) String() string { return enum.Name("HotPolicy", hotPolicyNames, h) }
+func (h HotPolicy) String() string { return option.Name("HotPolicy", hotPolicyNames, h) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (h HotPolicy) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
@@ -102,7 +101,7 @@ func (h HotPolicy) MarshalText() ([]byte, error) { return []byte(h.String()), ni
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
 func (h *HotPolicy) UnmarshalText(text []byte) error {
-	return enum.Set(h, "policy of hot spots", hotPolicyNames, text)
+	return option.SetName(h, "policy of hot spots", hotPolicyNames, text)
 }
 
 // L and H are stored in millionths, so that bounds are compared in integers.

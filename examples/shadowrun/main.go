@@ -15,7 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/leastwork"
 	"github.com/sojourn-sched/sojourn/live"
-	"github.com/sojourn-sched/sojourn/shadow"
+	"github.com/sojourn-sched/sojourn/research/shadow"
 )
 
 func main() {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/enum"
 	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
@@ -14,9 +13,9 @@ type color uint8
 
 var colors = []string{"red", "green", "blue"}
 
-func (c color) String() string { return enum.Name("Color", colors, c) }
+func (c color) String() string { return option.Name("Color", colors, c) }
 
-func (c *color) UnmarshalText(text []byte) error { return enum.Set(c, "color", colors, text) }
+func (c *color) UnmarshalText(text []byte) error { return option.SetName(c, "color", colors, text) }
 
 func TestChecks(t *testing.T) {
 	for _, tc := range []struct {

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn/history"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/trace"
-	"github.com/sojourn-sched/sojourn/workload"
+	"github.com/sojourn-sched/sojourn/research/sim"
+	"github.com/sojourn-sched/sojourn/research/trace"
+	"github.com/sojourn-sched/sojourn/research/workload"
 )
 
 // No error about text of others has a character that terminals obey, wherever in the text or in the name of its file one stands.

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/handle"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 )
 
 // jobs are the live jobs of a ledger.
@@ -17,7 +17,7 @@ type jobs struct {
 func (t *jobs) add(j *job, spec *sojourn.Job) {
 	t.seq++
 	j.describe(spec, t.seq)
-	j.handle = handle.Add(&t.table, &t.spare, j)
+	j.handle = heap.Allot(&t.table, &t.spare, j)
 	j.holdAtFirst()
 	for i := range j.phases {
 		j.updateReady(i)
@@ -47,7 +47,7 @@ func (t *jobs) live() int { return len(t.table) - len(t.spare) }
 // remove removes a job that has ended.
 func (t *jobs) remove(j *job) {
 	t.byID.remove(j.id)
-	handle.Remove(t.table, &t.spare, j.handle)
+	heap.Release(t.table, &t.spare, j.handle)
 }
 
 // steerable returns a live job that is not cancelled.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/bitset"
-	"github.com/sojourn-sched/sojourn/internal/handle"
+	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
@@ -152,7 +152,7 @@ func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
 	phases := make([]filed, j.NumPhases())
 	q.jobs[j.Handle()] = phases
 	for i := range phases {
-		phases[i].id = handle.Add(&q.entries, &q.spare, entry[J]{j, i})
+		phases[i].id = heap.Allot(&q.entries, &q.spare, entry[J]{j, i})
 		q.sort(j, i)
 	}
 }
@@ -165,7 +165,7 @@ func (q *Phases[J, K]) forget(j *ledger.Job[J]) {
 	for i := range j.NumPhases() {
 		id := q.filed(j, i).id
 		q.ready.Remove(j.Spec().Phases[i].Class, id)
-		handle.Remove(q.entries, &q.spare, id)
+		heap.Release(q.entries, &q.spare, id)
 	}
 	q.jobs[j.Handle()] = nil
 }

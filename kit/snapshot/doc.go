@@ -29,7 +29,7 @@
 // # How a policy is saved
 //
 // Write a file snapshot.go beside the policy. The following is all of it; fifo/snapshot.go and
-// baseline/snapshot.go are such files:
+// research/baseline/snapshot.go are such files:
 //
 //	func (p *Policy) header() snapshot.Header {
 //		return snapshot.Header{Policy: "mypolicy", Version: 1, Options: []snapshot.Option{

@@ -3,7 +3,7 @@ package vqueue
 import (
 	"cmp"
 
-	"github.com/sojourn-sched/sojourn/internal/enum"
+	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
 // Late says how late items are served: items that are virtually complete and not
@@ -30,11 +30,13 @@ var lateNames = [...]string{LateDefault: "default", LateFirst: "first", LateShar
 func (l Late) Or(other Late) Late { return cmp.Or(l, other) }
 
 // String returns "default", "first" or "share".
-func (l Late) String() string { return enum.Name("Late", lateNames[:], l) }
+func (l Late) String() string { return option.Name("Late", lateNames[:], l) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (l Late) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It accepts what String
 // returns.
-func (l *Late) UnmarshalText(text []byte) error { return enum.Set(l, "late rule", lateNames[:], text) }
+func (l *Late) UnmarshalText(text []byte) error {
+	return option.SetName(l, "late rule", lateNames[:], text)
+}

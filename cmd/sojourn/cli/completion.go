@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/convert"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	workloads "github.com/sojourn-sched/sojourn/workload"
+	workloads "github.com/sojourn-sched/sojourn/research/workload"
 	"github.com/spf13/cobra"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/pools"
-	workloads "github.com/sojourn-sched/sojourn/workload"
+	workloads "github.com/sojourn-sched/sojourn/research/workload"
 	"github.com/spf13/cobra"
 )
 

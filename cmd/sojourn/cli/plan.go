@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
-	"github.com/sojourn-sched/sojourn/mars/plan"
+	"github.com/sojourn-sched/sojourn/research/plan"
 	"github.com/spf13/cobra"
 )
 
@@ -39,7 +39,7 @@ of tasks. Times count from 0, as in the workload. Separate code verifies each pl
 and the proof of the bound before they are printed.
 
 ` + strings.Join(format.Wrap("Planners are "+strings.Join(trial.PlannerNames(), ", ")+".", 84, ""), "\n") + `
-'go doc ./mars/plan' describes them and what is proved of them. A number as CLUSTER
+'go doc ./research/plan' describes them and what is proved of them. A number as CLUSTER
 means that many machines, which run tasks of any class.
 
 With -o, it writes jobs.csv, tasks.csv, plan.json and report.html of the best plan to

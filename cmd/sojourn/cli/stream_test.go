@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/report"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 	"github.com/spf13/cobra"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/fair"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/baseline"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 func newFSP() sojourn.Policy {

@@ -19,7 +19,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/stats"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	arrival "github.com/sojourn-sched/sojourn/fifo"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 const second = sojourn.Time(time.Second)

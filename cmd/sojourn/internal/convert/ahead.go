@@ -4,7 +4,7 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // A batch is handed over when it has so many jobs, or so many tasks: a job may have millions.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 	"pgregory.net/rapid"
 )
 

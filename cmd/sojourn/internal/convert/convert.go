@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/sim"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 // Write reads a trace from a file, which errors call name, and writes the workload to a

@@ -17,8 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/sim"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 // A csvJob is a job in the making: the tasks of its rows, by phase.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/history"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/sim"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 // A Recorded is what a history tells of the jobs and the cluster that it is about.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // A swfWriter writes jobs in the Standard Workload Format.

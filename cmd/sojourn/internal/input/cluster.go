@@ -13,9 +13,8 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
-	"github.com/sojourn-sched/sojourn/mapreduce"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/sim"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 // A Cluster is a cluster with what its owner calls it.
@@ -80,10 +79,10 @@ func (c *Cluster) Classes() iter.Seq2[int, string] {
 		}
 		for class, slots := range c.Capacity() {
 			name := trace.ClassName(sojourn.Class(class))
-			if class > int(mapreduce.Reduce) {
+			if class > int(sojourn.ReduceClass) {
 				name = "class " + name
 			}
-			if (slots > 0 || class <= int(mapreduce.Reduce)) && !yield(class, name) {
+			if (slots > 0 || class <= int(sojourn.ReduceClass)) && !yield(class, name) {
 				return
 			}
 		}

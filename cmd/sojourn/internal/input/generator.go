@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
-	"github.com/sojourn-sched/sojourn/sim"
-	workloads "github.com/sojourn-sched/sojourn/workload"
+	"github.com/sojourn-sched/sojourn/research/sim"
+	workloads "github.com/sojourn-sched/sojourn/research/workload"
 )
 
 // A Generator is a generator of workloads with its options. The zero value is none.

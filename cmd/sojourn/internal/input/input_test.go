@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mapreduce"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 	"pgregory.net/rapid"
 )
 
@@ -31,9 +30,9 @@ func phases(at time.Duration, classes []sojourn.Class, times ...time.Duration) *
 func TestLoad(t *testing.T) {
 	const s = time.Second
 	w := &Workload{Jobs: []*sim.Job{
-		phases(5*s, nil, 6*s, 3*s, 1*s),                                         // 6 s of map, 4 s of reduce
-		phases(9*s, []sojourn.Class{mapreduce.Reduce, mapreduce.Map}, 8*s, 2*s), // 2 s of map, 8 s of reduce
-		phases(15*s, nil, 0),                                                    // the span is 10 s
+		phases(5*s, nil, 6*s, 3*s, 1*s),                                               // 6 s of map, 4 s of reduce
+		phases(9*s, []sojourn.Class{sojourn.ReduceClass, sojourn.MapClass}, 8*s, 2*s), // 2 s of map, 8 s of reduce
+		phases(15*s, nil, 0),                                                          // the span is 10 s
 	}}
 	tests := []struct {
 		name    string

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mapreduce"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 	"pgregory.net/rapid"
 )
 
@@ -50,7 +49,7 @@ func drawLoaded(t *rapid.T) (*Workload, *Cluster) {
 			j.Times = []sim.Times{{List: list}}
 		} else {
 			each := time.Duration(rapid.Int64Range(1e8, 1e12).Draw(t, "time"))
-			j.Phases = []sojourn.Phase{{Tasks: n, Class: mapreduce.Reduce, Estimate: 3 * each}}
+			j.Phases = []sojourn.Phase{{Tasks: n, Class: sojourn.ReduceClass, Estimate: 3 * each}}
 			j.Times = []sim.Times{{Each: each}}
 		}
 		w.Jobs = append(w.Jobs, j)
@@ -138,7 +137,7 @@ func TestScaleErrors(t *testing.T) {
 	}{
 		{"no jobs", nil, 0.9},
 		{"one instant", []*sim.Job{job(second, 1e9, 0), job(second, 1e9, 0)}, 0.9},
-		{"no slots of the class", []*sim.Job{job(0, 1e9, mapreduce.Reduce), job(second, 1e9, 0)}, 0.9},
+		{"no slots of the class", []*sim.Job{job(0, 1e9, sojourn.ReduceClass), job(second, 1e9, 0)}, 0.9},
 		{"no work", []*sim.Job{job(0, 0, 0), job(second, 0, 0)}, 0.9},
 		{"too long", []*sim.Job{job(0, 1e9, 0), job(second, 1e9, 0)}, 1e300},
 		{"too short", []*sim.Job{job(0, 1e9, 0), job(second, 1e9, 0)}, 1e-300},

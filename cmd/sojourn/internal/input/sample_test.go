@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/mapreduce"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/sim"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 var update = flag.Bool("update", false, "write sample.jsonl anew")
@@ -84,8 +83,8 @@ func makeSample(t *testing.T) *Workload {
 			j.Phases = append(j.Phases, sojourn.Phase{Tasks: tasks, Class: class})
 			j.Times = append(j.Times, sim.Times{List: list})
 		}
-		add(mapreduce.Map, between(k.maps), between(k.mapTime))
-		add(mapreduce.Reduce, between(k.reduces), between(k.reduceTime))
+		add(sojourn.MapClass, between(k.maps), between(k.mapTime))
+		add(sojourn.ReduceClass, between(k.reduces), between(k.reduceTime))
 		w.Jobs = append(w.Jobs, j)
 	}
 	c, err := ReadCluster(sampleCluster)

@@ -6,8 +6,8 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
-	"github.com/sojourn-sched/sojourn/sim"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/sim"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 // WriteTwice writes jobs. They are made twice: nothing is written if one of them cannot

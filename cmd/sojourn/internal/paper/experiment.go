@@ -8,7 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // An Experiment reproduces a figure or a table of a paper.

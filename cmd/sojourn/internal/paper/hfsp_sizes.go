@@ -10,8 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/hfsp"
-	"github.com/sojourn-sched/sojourn/mapreduce"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // A sizeError is how wrong the estimate of a trained phase was.
@@ -129,25 +128,25 @@ func hfspSizes(workloads []paperWorkload) Experiment {
 	atLeast := func(limit float64) func([]float64) float64 {
 		return func(errors []float64) float64 { return percentAbove(errors, limit) }
 	}
-	tenth := sizeRow("reduce phases, 1.1 times or more (%)", mapreduce.Reduce, trainedBins, atLeast(1.1))
+	tenth := sizeRow("reduce phases, 1.1 times or more (%)", sojourn.ReduceClass, trainedBins, atLeast(1.1))
 	tenth.value, tenth.tolerance = 10, 0.2
 	tenth.reason = "It follows from how much tasks of one job differ, which is assumed."
 	e.rows = append(e.rows,
-		sizeRow("map phases, at most half (%)", mapreduce.Map, trainedBins, atMostHalf).saying(below, 5),
-		sizeRow("map phases, twice or more (%)", mapreduce.Map, trainedBins, atLeast(2)).saying(below, 4),
-		sizeRow("reduce phases, at most half (%)", mapreduce.Reduce, trainedBins, atMostHalf),
+		sizeRow("map phases, at most half (%)", sojourn.MapClass, trainedBins, atMostHalf).saying(below, 5),
+		sizeRow("map phases, twice or more (%)", sojourn.MapClass, trainedBins, atLeast(2)).saying(below, 4),
+		sizeRow("reduce phases, at most half (%)", sojourn.ReduceClass, trainedBins, atMostHalf),
 		tenth,
-		sizeRow("reduce phases, twice or more (%)", mapreduce.Reduce, trainedBins, atLeast(2)))
+		sizeRow("reduce phases, twice or more (%)", sojourn.ReduceClass, trainedBins, atLeast(2)))
 	e.extra = sizeQuantiles("estimated / real size", []sizeLine{
-		{"map phases", mapreduce.Map, trainedBins}, {"reduce phases", mapreduce.Reduce, trainedBins}})
+		{"map phases", sojourn.MapClass, trainedBins}, {"reduce phases", sojourn.ReduceClass, trainedBins}})
 	return e
 }
 
 // hfspBoxes returns Figure 14 of the map phases, or 15 of the reduce phases.
 func hfspBoxes(workloads []paperWorkload, figure int) Experiment {
-	class, name, bound := mapreduce.Map, "map", 3.5
+	class, name, bound := sojourn.MapClass, "map", 3.5
 	if figure == 15 {
-		class, name, bound = mapreduce.Reduce, "reduce", 2
+		class, name, bound = sojourn.ReduceClass, "reduce", 2
 	}
 	e := hfspSizeExperiment(figure, "errors of estimated sizes of "+name+" phases by bin", workloads,
 		fmt.Sprintf("The paper shows boxplots. Its text: most sizes are about 1 times the real one; HFSP tends to over-estimate; the error is at most %v; and bins 3 and 4 are less precise than bin 2, since they have more tasks.", bound))

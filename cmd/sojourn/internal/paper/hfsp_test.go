@@ -10,8 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/mapreduce"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 func at(seconds int) sojourn.Time { return sojourn.Time(0).Add(time.Duration(seconds) * time.Second) }
@@ -95,17 +94,17 @@ func TestBaseline(t *testing.T) {
 // ascending order.
 func TestSizeErrors(t *testing.T) {
 	p := &Result{Experiment: &Experiment{workloads: []paperWorkload{{name: "A"}, {name: "B"}}}, samples: map[paperRun]*trial.Sample{
-		{"A", hfspWait}: {Seen: []any{[]sizeError{{mapreduce.Map, 2, 1.5}, {mapreduce.Reduce, 2, 3}, {mapreduce.Map, 4, 0.5}}, []sizeError(nil)}},
-		{"B", hfspWait}: {Seen: []any{[]sizeError{{mapreduce.Map, 2, 0.9}}, []sizeError{{mapreduce.Map, 3, 2}}}},
+		{"A", hfspWait}: {Seen: []any{[]sizeError{{sojourn.MapClass, 2, 1.5}, {sojourn.ReduceClass, 2, 3}, {sojourn.MapClass, 4, 0.5}}, []sizeError(nil)}},
+		{"B", hfspWait}: {Seen: []any{[]sizeError{{sojourn.MapClass, 2, 0.9}}, []sizeError{{sojourn.MapClass, 3, 2}}}},
 	}}
 	for _, tc := range []struct {
 		class sojourn.Class
 		bins  []int
 		want  [][]float64
 	}{
-		{mapreduce.Map, trainedBins, [][]float64{{0.5, 0.9, 1.5}, {2}}},
-		{mapreduce.Map, []int{2}, [][]float64{{0.9, 1.5}, nil}},
-		{mapreduce.Reduce, trainedBins, [][]float64{{3}, nil}},
+		{sojourn.MapClass, trainedBins, [][]float64{{0.5, 0.9, 1.5}, {2}}},
+		{sojourn.MapClass, []int{2}, [][]float64{{0.9, 1.5}, nil}},
+		{sojourn.ReduceClass, trainedBins, [][]float64{{3}, nil}},
 	} {
 		if got := sizeErrors(p, tc.class, tc.bins...); !slices.EqualFunc(got, tc.want, slices.Equal) {
 			t.Errorf("class %d, bins %v: %v, want %v", tc.class, tc.bins, got, tc.want)
@@ -124,7 +123,7 @@ func TestWatchSizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, class := range []sojourn.Class{mapreduce.Map, mapreduce.Reduce} {
+	for _, class := range []sojourn.Class{sojourn.MapClass, sojourn.ReduceClass} {
 		want := 0
 		for _, j := range p.order[0].Scenario.Workload.Jobs {
 			if j.Phases[class].Tasks > 5 {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/mars/certify"
-	"github.com/sojourn-sched/sojourn/mars/plan"
+	"github.com/sojourn-sched/sojourn/research/certify"
+	"github.com/sojourn-sched/sojourn/research/plan"
 )
 
 // marsOnline returns Figure 17.

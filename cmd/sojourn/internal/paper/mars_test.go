@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/mars/plan"
+	"github.com/sojourn-sched/sojourn/research/plan"
 )
 
 // numbers are what an experiment measured of each policy on each workload.

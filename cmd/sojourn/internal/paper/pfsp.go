@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // The policies of the H-PFSP paper's experiments.

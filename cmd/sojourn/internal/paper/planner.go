@@ -14,9 +14,9 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/mars/certify"
-	"github.com/sojourn-sched/sojourn/mars/plan"
-	workloads "github.com/sojourn-sched/sojourn/workload"
+	"github.com/sojourn-sched/sojourn/research/certify"
+	"github.com/sojourn-sched/sojourn/research/plan"
+	workloads "github.com/sojourn-sched/sojourn/research/workload"
 )
 
 // A plannerSpec is a planner as a row of an experiment names it:

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // Each attempt that ran is a job of Batsim, with its outcome. Job 1 arrived at 1 s; its tasks have an estimate of 5 s, those of

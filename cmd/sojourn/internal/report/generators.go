@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
-	workloads "github.com/sojourn-sched/sojourn/workload"
+	workloads "github.com/sojourn-sched/sojourn/research/workload"
 )
 
 // ListGenerators prints the names of the workloads, the clusters of their sources

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // Where nothing is known of fair sharing, as in plans, a job has no lateness against it.

@@ -16,7 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/recorded"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
 	"github.com/sojourn-sched/sojourn/history"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // WriteRuns runs policies in a scenario and writes their files into a folder, those of the

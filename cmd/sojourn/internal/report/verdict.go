@@ -6,7 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // ends returns the first policies with the least and the greatest of some values; ok is

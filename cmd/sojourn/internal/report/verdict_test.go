@@ -5,7 +5,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/trial"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // compared returns a comparison of policies of which the results are given.

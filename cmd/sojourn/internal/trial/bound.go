@@ -6,8 +6,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
-	"github.com/sojourn-sched/sojourn/mars/plan"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/plan"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // A Bound says how good any schedule of a scenario can be.

@@ -12,9 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
-	"github.com/sojourn-sched/sojourn/mapreduce"
-	"github.com/sojourn-sched/sojourn/mars/plan"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/plan"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // generated returns a generated workload on a cluster. The cluster "" is that of the
@@ -153,7 +152,7 @@ func TestNoBoundNamesTheJob(t *testing.T) {
 	for _, id := range []sojourn.JobID{7, 100, 1 << 63} {
 		j := &sim.Job{Job: sojourn.Job{ID: id, Phases: []sojourn.Phase{{Tasks: 1}}}, Times: []sim.Times{{Each: 1}}}
 		if id > 1000 {
-			j.Phases[0].Class = mapreduce.Reduce
+			j.Phases[0].Class = sojourn.ReduceClass
 		}
 		w.Jobs = append(w.Jobs, j)
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // Collect returns a watch for a run of the given number of jobs, without the fairness audit

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 func TestEstimatesFlag(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/input"
-	"github.com/sojourn-sched/sojourn/mars/plan"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/plan"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // NewInstance returns the problem that package mars bounds and plans: the jobs with

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // A Measure is a number that tells how well a policy did: the less the better.

@@ -4,7 +4,7 @@ import (
 	"iter"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // places tells the places of jobs in a workload, from 0. It remembers those that a run has

@@ -6,8 +6,8 @@ import (
 	"io"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/progress"
-	"github.com/sojourn-sched/sojourn/mars/certify"
-	"github.com/sojourn-sched/sojourn/mars/plan"
+	"github.com/sojourn-sched/sojourn/research/certify"
+	"github.com/sojourn-sched/sojourn/research/plan"
 )
 
 // PlannerNames returns the names of all planners.

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/catalog"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 // ParsePolicies reads the values of -p, and checks that each names a policy that

@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 	"github.com/sojourn-sched/sojourn/history"
 	"github.com/sojourn-sched/sojourn/journal"
-	"github.com/sojourn-sched/sojourn/trace"
+	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
 // PolicyHeader is the header of a history that names its policy.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // A Roll keeps the names of the jobs of a run that a report lists. It takes them in any

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/convert"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
-	"github.com/sojourn-sched/sojourn/sim"
+	"github.com/sojourn-sched/sojourn/research/sim"
 )
 
 // A Change is what would have become of a job if something had been different. Times are those

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/baseline"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
 	"github.com/sojourn-sched/sojourn/fifo"
 	"github.com/sojourn-sched/sojourn/history"
+	"github.com/sojourn-sched/sojourn/research/baseline"
 )
 
 // waits asks why job 1 of a history waited. The policy is fifo, which need not decide so.

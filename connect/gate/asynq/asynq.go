@@ -1,0 +1,385 @@
+// Package asynq lets a policy decide in which order asynq runs tasks. Use it if large batches in a queue
+// of asynq keep small ones waiting.
+//
+// The producer puts tasks in as jobs, which may be in another process:
+//
+//	queue, err := sojournasynq.New(redis, "default")
+//	err = queue.Enqueue(ctx, gate.Job{ID: "report-17", Pool: "tenant-a"}, tasks...)
+//
+// Each server tells when tasks end, and leaves failed tasks to the gate:
+//
+//	server := asynq.NewServer(redis, asynq.Config{Concurrency: 10, RetryDelayFunc: queue.RetryDelay})
+//	mux := asynq.NewServeMux()
+//	mux.Use(queue.Middleware)
+//
+// One process runs the gate:
+//
+//	g, err := gate.New(policy, queue, gate.Options{Workers: 10})
+//	err = g.Run(ctx)
+//
+// Tasks that were put in by asynq's own client run as always, and the gate does not know of them.
+// Workers of the gate are then those that such tasks leave over.
+//
+// # How it works
+//
+// A task is scheduled for a time that never comes, and carries its job in a header. The gate lets it go
+// with [asynq.Inspector.RunTask]. The middleware pushes a note to a list in Redis when a task has
+// ended. All that the gate needs to know is in Redis, so a gate that dies is followed by another one.
+//
+// asynq tries a failed task again after its delay, but the gate says when within the order of the
+// policy. A task that is archived or deleted is no task of the gate any more. If it is run again by
+// hand, it runs outside the order, like all that is let go by hand.
+//
+// A task whose handler does not return holds its worker, and its place in the gate, until its timeout, which is asynq's:
+// half an hour unless the options of the task say otherwise. asynq then gives the worker to another task though the handler goes on, and the
+// gate finds the task held again at its second comparison.
+//
+// Clocks do not matter to the gate: it lets tasks go by ID, and measures durations. asynq's leases compare the clocks of servers, which must not
+// differ by 30 s.
+//
+// asynq makes a queue with its first task, so a misspelled name is no error. Its tasks wait until a server works on a queue of that name.
+//
+// If Redis is gone when a task ends, the task goes on until Redis takes the note or the context of the task ends,
+// which is when Redis was gone for longer than asynq's lease of 30 s. asynq may then run the task again, as it does
+// without a gate whenever Redis is gone at the end of a task: asynq 0.26 tries only once to file an end.
+package asynq
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sojourn-sched/sojourn/connect/gate"
+)
+
+const (
+	// header is the header of a task that names its job, as JSON.
+	header = "sojourn-job"
+
+	// never is how far away the time of a held task is.
+	never = 100 * 365 * 24 * time.Hour
+
+	// poll is how long Notes waits.
+	poll = time.Second
+
+	// settle is how long asynq takes at most to file a task that has failed. It does that after the
+	// middleware has told of the failure.
+	settle = 100 * time.Millisecond
+
+	page  = 1000 // of tasks, in a listing
+	batch = 1000 // of notes
+)
+
+// A Queue is a queue of asynq whose tasks a gate holds back. It is safe for concurrent use.
+type Queue struct {
+	name      string
+	redis     redis.UniversalClient
+	client    *asynq.Client
+	inspector *asynq.Inspector
+	delay     asynq.RetryDelayFunc
+	ended     ended
+}
+
+var _ gate.Backend = (*Queue)(nil)
+
+// New returns a queue by its name in asynq.
+func New(r asynq.RedisConnOpt, name string) (*Queue, error) {
+	if name == "" {
+		return nil, errors.New("connect/gate/asynq: the queue has no name")
+	}
+	client, ok := r.MakeRedisClient().(redis.UniversalClient)
+	if !ok {
+		return nil, fmt.Errorf("connect/gate/asynq: a %T makes no client of Redis", r)
+	}
+	return &Queue{name: name, redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
+		delay: asynq.DefaultRetryDelayFunc}, nil
+}
+
+// Close closes the connections to Redis.
+func (q *Queue) Close() error { return q.redis.Close() }
+
+func (q *Queue) key() string { return "asynq:{" + q.name + "}:sojourn" }
+
+// A Task is a task for [Queue.Enqueue], as in asynq.NewTask. Options that say when it runs or in which
+// queue have no effect. A group is refused, since asynq makes one task of it.
+type Task struct {
+	Type    string
+	Payload []byte
+	Headers map[string]string
+	Options []asynq.Option
+}
+
+// Enqueue puts tasks of a job into the queue. They may be added to a job that has tasks. If some
+// could not be put in, the error says how many were: they run. An error that wraps
+// asynq.ErrTaskIDConflict or ErrDuplicateTask is about the next one. If you give tasks IDs, ErrTaskIDConflict may
+// also mean that the task was put in and the answer of Redis was lost.
+func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error {
+	told, err := json.Marshal(job)
+	if err != nil {
+		return fmt.Errorf("connect/gate/asynq: job %q: %w", job.ID, err)
+	}
+	n := note{Kind: gate.Added}
+	var failed error
+	for i, t := range tasks {
+		headers := map[string]string{header: string(told)}
+		for k, v := range t.Headers {
+			headers[k] = v
+		}
+		if slices.ContainsFunc(t.Options, func(o asynq.Option) bool { return o.Type() == asynq.GroupOpt }) {
+			failed = fmt.Errorf("connect/gate/asynq: job %q: task %d of %d, those before it are in the queue: it has a group", job.ID, i+1, len(tasks))
+			break
+		}
+		id, err := q.put(ctx, asynq.NewTaskWithHeaders(t.Type, t.Payload, headers), t.Options)
+		if err != nil {
+			failed = fmt.Errorf("connect/gate/asynq: job %q: task %d of %d, those before it are in the queue: %w", job.ID, i+1, len(tasks), err)
+			break
+		}
+		n.Tasks = append(n.Tasks, gate.Task{ID: id, Job: job, State: gate.Held, Since: time.Now()})
+	}
+	if len(n.Tasks) == 0 {
+		return failed
+	}
+	if err := q.tell(ctx, n); err != nil && failed == nil && ctx.Err() != nil {
+		return err
+	}
+	return failed // the gate finds the tasks without the note, only later
+}
+
+// put puts a held task into the queue and returns its ID. The client of Redis sends a task again if the answer was lost. Redis
+// then says that it has the task already, which is no error if nobody else can have put it in.
+func (q *Queue) put(ctx context.Context, t *asynq.Task, options []asynq.Option) (id string, err error) {
+	id = rand.Text()
+	all := append([]asynq.Option{asynq.TaskID(id)}, options...) // the last one of a kind counts
+	info, err := q.client.EnqueueContext(ctx, t, append(all, asynq.Queue(q.name), asynq.ProcessIn(never))...)
+	if err == nil {
+		return info.ID, nil
+	}
+	if slices.ContainsFunc(options, func(o asynq.Option) bool { return o.Type() == asynq.TaskIDOpt }) {
+		return "", err
+	}
+	if errors.Is(err, asynq.ErrTaskIDConflict) {
+		return id, nil
+	}
+	if errors.Is(err, asynq.ErrDuplicateTask) {
+		if _, lost := q.inspector.GetTaskInfo(q.name, id); lost == nil {
+			return id, nil
+		}
+	}
+	return "", err
+}
+
+// jobOf returns the job that the headers of a task name. It reports false for tasks that are no business of the gate.
+func jobOf(headers map[string]string) (job gate.Job, ok bool) {
+	err := json.Unmarshal([]byte(headers[header]), &job)
+	return job, err == nil
+}
+
+// A note is a gate.Note as it is in Redis.
+type note struct {
+	Kind    gate.NoteKind
+	Task    string        `json:",omitempty"`
+	Tasks   []gate.Task   `json:",omitempty"`
+	Service time.Duration `json:",omitempty"`
+	After   time.Duration `json:",omitempty"`
+}
+
+func (q *Queue) tell(ctx context.Context, n note) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return q.redis.RPush(ctx, q.key(), text).Err()
+}
+
+// insist tells the gate of an end. While Redis does not take the note the task goes on, since asynq would
+// try only once to file its end, and run the task again after its lease. Without the note the gate finds the end by
+// comparing.
+func (q *Queue) insist(ctx context.Context, n note) {
+	for q.tell(context.WithoutCancel(ctx), n) != nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(settle):
+		}
+	}
+}
+
+// Middleware tells the gate of the ends of tasks. Tasks without a job pass it untouched.
+func (q *Queue) Middleware(next asynq.Handler) asynq.Handler {
+	return asynq.HandlerFunc(func(ctx context.Context, t *asynq.Task) (err error) {
+		if _, ok := jobOf(t.Headers()); !ok {
+			return next.ProcessTask(ctx, t)
+		}
+		start := time.Now()
+		err = errors.New("the handler panicked")
+		defer func() {
+			id, _ := asynq.GetTaskID(ctx)
+			retried, _ := asynq.GetRetryCount(ctx)
+			most, _ := asynq.GetMaxRetry(ctx)
+			n := note{Task: id, Service: time.Since(start)}
+			switch {
+			case err == nil:
+				n.Kind = gate.Finished
+			case retried >= most, errors.Is(err, asynq.SkipRetry), errors.Is(err, asynq.RevokeTask):
+				n.Kind = gate.Dropped
+			default:
+				n.Kind, n.After = gate.Failed, max(settle, q.delay(retried, err, t))
+			}
+			q.insist(ctx, n)
+		}()
+		err = next.ProcessTask(ctx, t)
+		return err
+	})
+}
+
+// SetDelay sets how long a failed task waits before it may be tried again. By default it is
+// asynq.DefaultRetryDelayFunc. Call it before servers start.
+func (q *Queue) SetDelay(f asynq.RetryDelayFunc) { q.delay = f }
+
+// RetryDelay is the RetryDelayFunc for the servers of the queue. It holds failed tasks of jobs back
+// for the gate, which waits for the delay of [Queue.SetDelay]. Other tasks get that delay from asynq.
+func (q *Queue) RetryDelay(n int, err error, t *asynq.Task) time.Duration {
+	if _, ok := jobOf(t.Headers()); ok {
+		return never
+	}
+	return q.delay(n, err, t)
+}
+
+// Notes implements [gate.Backend].
+func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
+	first, err := q.redis.BLPop(ctx, poll, q.key()).Result()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	texts := first[1:]
+	more, err := q.redis.LPopCount(ctx, q.key(), batch).Result()
+	if err == nil {
+		texts = append(texts, more...)
+	}
+	notes := make([]gate.Note, 0, len(texts))
+	for _, text := range texts {
+		var n note
+		if json.Unmarshal([]byte(text), &n) == nil { // what is no note was not put there by this package
+			if n.Kind == gate.Finished {
+				q.ended.add(n.Task)
+			}
+			notes = append(notes, gate.Note(n))
+		}
+	}
+	return notes, nil
+}
+
+// Tasks implements [gate.Backend]. Lists are read in the order in which a task goes through them, so
+// that one that is let go meanwhile is not missed.
+func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
+	q.ended.next()
+	var tasks []gate.Task
+	index := map[string]int{}
+	for _, list := range []struct {
+		of    func(string, ...asynq.ListOption) ([]*asynq.TaskInfo, error)
+		state gate.State
+	}{
+		{q.inspector.ListScheduledTasks, gate.Held},
+		{q.inspector.ListRetryTasks, gate.Held},
+		{q.inspector.ListPendingTasks, gate.Released},
+		{q.inspector.ListActiveTasks, gate.Released},
+	} {
+		for number := 1; ; number++ {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			infos, err := list.of(q.name, asynq.PageSize(page), asynq.Page(number))
+			if errors.Is(err, asynq.ErrQueueNotFound) {
+				return nil, nil // it comes into being with its first task
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, info := range infos {
+				job, ok := jobOf(info.Headers)
+				if !ok || q.over(info) {
+					continue
+				}
+				t := gate.Task{ID: info.ID, Job: job, State: list.state}
+				if i, ok := index[t.ID]; ok {
+					tasks[i] = t
+					continue
+				}
+				index[t.ID] = len(tasks)
+				tasks = append(tasks, t)
+			}
+			if len(infos) < page {
+				break
+			}
+		}
+	}
+	q.ended.forget()
+	return tasks, nil
+}
+
+// over reports whether a task has ended well and asynq could not file that: it is active until its lease ends, and would
+// then be tried again. Such a task is deleted.
+func (q *Queue) over(info *asynq.TaskInfo) bool {
+	stray := info.State == asynq.TaskStateRetry && info.LastErr == asynq.ErrLeaseExpired.Error()
+	if !stray && info.State != asynq.TaskStateActive || !q.ended.has(info.ID) {
+		return false
+	}
+	if stray {
+		_ = q.inspector.DeleteTask(q.name, info.ID) // else the next time
+	}
+	return true
+}
+
+// State implements [gate.Backend].
+func (q *Queue) State(_ context.Context, id string) (gate.State, error) {
+	info, err := q.inspector.GetTaskInfo(q.name, id)
+	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
+		return gate.Gone, nil
+	}
+	if err != nil {
+		return gate.Gone, err
+	}
+	if q.over(info) {
+		return gate.Gone, nil
+	}
+	switch info.State {
+	case asynq.TaskStateScheduled, asynq.TaskStateRetry:
+		return gate.Held, nil
+	case asynq.TaskStatePending, asynq.TaskStateActive, asynq.TaskStateAggregating:
+		return gate.Released, nil
+	default:
+		return gate.Gone, nil // archived or completed
+	}
+}
+
+// Release implements [gate.Backend].
+func (q *Queue) Release(ctx context.Context, id string) error {
+	err := q.inspector.RunTask(q.name, id)
+	if err == nil {
+		q.ended.remove(id)
+		return nil
+	}
+	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
+		return fmt.Errorf("%w: %w", gate.ErrGone, err)
+	}
+	state, stateErr := q.State(ctx, id)
+	switch {
+	case stateErr != nil:
+		return err
+	case state == gate.Released:
+		return nil // by an earlier call, whose answer was lost
+	case state == gate.Gone:
+		return fmt.Errorf("%w: %w", gate.ErrGone, err)
+	}
+	return err
+}

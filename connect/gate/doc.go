@@ -1,0 +1,29 @@
+// Package gate puts a policy in charge of a queue that somebody else wrote: asynq, River, or a
+// table of your own. Use it if the queue can hold a task back and let it go later.
+//
+// Tasks enter the queue held. The gate lets go as many as there are free workers, and the policy
+// says which ones. So the order of the queue does not matter any more. Workers, retries and
+// storage stay as they are.
+//
+//	g, err := gate.New(policy, backend, gate.Options{Workers: 20})
+//	...
+//	err = g.Run(ctx) // until ctx ends
+//
+// A [Backend] connects a queue. Modules connect/gate/asynq and connect/gate/river have one each.
+//
+// # What it costs
+//
+// Each task takes one more way to the queue and back before it starts, and its worker is idle for so
+// long. Let a task last at least ten times as long as that. Options.Ahead lets some tasks go before a
+// worker is free. Workers then are not idle, and the order is wrong by as many tasks.
+//
+// # Nothing is lost
+//
+// The queue holds the truth, and the gate only a copy. If the gate dies, held tasks wait, and those
+// that were let go run. The next gate asks the queue for all tasks and goes on. It counts what was let
+// go as running. If a note about the end of a task is lost, the gate finds out when it next compares its
+// copy with the queue, after Options.Compare. It does not end a task, or let it go for a second
+// time, on a guess.
+//
+// Two gates over one queue must not run at the same time.
+package gate

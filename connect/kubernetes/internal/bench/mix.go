@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"text/tabwriter"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/sojourn-sched/sojourn/connect/kubernetes/internal/kubetest"
+)
+
+// takes is the annotation that says how long a pod of the mix runs.
+const takes = "example.com/takes"
+
+// A mixed Job has so many pods, each of which runs for so long.
+type mixed struct {
+	at   time.Duration // when it comes
+	pods int
+	each time.Duration
+}
+
+// mix returns n Jobs that come over time and keep so many slots busy for 0.9 of the time: 80 of a
+// hundred have 1 to 4 pods, 15 have 5 to 20, and 5 have 40 to 75. A pod takes 0.5 to 2 s.
+func mix(n, slots int) []mixed {
+	r := rand.New(rand.NewPCG(1, 2))
+	list := make([]mixed, n)
+	work := time.Duration(0)
+	for i := range list {
+		j := &list[i]
+		switch k := i % 20; {
+		case k < 16:
+			j.pods = 1 + r.IntN(4)
+		case k < 19:
+			j.pods = 5 + r.IntN(16)
+		default:
+			j.pods = 40 + r.IntN(36)
+		}
+		j.each = 500*time.Millisecond + time.Duration(r.Int64N(int64(1500*time.Millisecond)))
+		work += time.Duration(j.pods) * j.each
+	}
+	r.Shuffle(n, func(i, k int) { list[i], list[k] = list[k], list[i] })
+	gap := float64(work) / float64(slots) / 0.9 / float64(n)
+	at := 0.0
+	for i := range list {
+		list[i].at = time.Duration(at)
+		at += -math.Log(1-r.Float64()) * gap
+	}
+	return list
+}
+
+// job returns a Job of the mix.
+func (j mixed) job(i int, scheduler string) *batchv1.Job {
+	o := indexed(fmt.Sprintf("mix%d", i), int32(j.pods), scheduler)
+	o.Spec.Template.Annotations = map[string]string{takes: j.each.String()}
+	return o
+}
+
+// runs says how long the kubelets run a pod of the mix.
+func runs(p *corev1.Pod) (time.Duration, corev1.PodPhase) {
+	d, err := time.ParseDuration(p.Annotations[takes])
+	if err != nil {
+		return -1, ""
+	}
+	return d, corev1.PodSucceeded
+}
+
+// A completion is how long a Job of the mix took, from its creation to its condition Complete.
+type completion struct {
+	pods int
+	took time.Duration
+}
+
+// runMix lets each scheduler have its turn with the same Jobs, and prints their completion times.
+func runMix(ctx context.Context, o options, w io.Writer) error {
+	b, err := newBench(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if err := b.cluster.StartControllers(ctx, "job-controller", "garbage-collector-controller"); err != nil {
+		return err
+	}
+	if err := (&kubetest.Kubelet{Client: b.client, Run: runs}).Start(ctx); err != nil {
+		return err
+	}
+	list := mix(o.mix, o.nodes*o.slots)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "completion time (s)\tmean\tmedian\tmost\tmean, to 4 pods\tto 20\tmore\t")
+	for round := range o.rounds {
+		for _, s := range o.schedulers() {
+			ends, err := b.mixTurn(ctx, s, fmt.Sprintf("mix%d-%s", round, s.name), list)
+			if err != nil {
+				return fmt.Errorf("%s, round %d: %w\n%s", s.name, round, err, b.cluster.Logs())
+			}
+			fmt.Fprintf(w, "%-10s round %d: %d Jobs are complete\n", s.name, round, len(ends))
+			fmt.Fprintf(tw, "%s\t%s\t\n", s.name, row(ends))
+		}
+	}
+	return tw.Flush()
+}
+
+// row returns the cells of a scheduler.
+func row(ends []completion) string {
+	of := func(least, most int) (v []float64) {
+		for _, e := range ends {
+			if e.pods >= least && e.pods <= most {
+				v = append(v, e.took.Seconds())
+			}
+		}
+		return v
+	}
+	all := of(0, math.MaxInt)
+	most := 0.0
+	for _, v := range all {
+		most = max(most, v)
+	}
+	return fmt.Sprintf("%.2f\t%.2f\t%.1f\t%.2f\t%.2f\t%.2f", mean(all), median(all), most, mean(of(1, 4)), mean(of(5, 20)), mean(of(21, math.MaxInt)))
+}
+
+// mean returns the mean of the values, 0 of none.
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / max(float64(len(v)), 1)
+}
+
+// mixTurn makes the Jobs when they are to come, waits until all are complete, and removes them.
+func (b *bench) mixTurn(ctx context.Context, s scheduler, namespace string, list []mixed) ([]completion, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := b.client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	server, err := b.start(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer b.cluster.Stop(server)
+	jobs := b.client.BatchV1().Jobs(namespace)
+	before, err := jobs.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	w, err := watchtools.NewRetryWatcherWithContext(ctx, before.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return jobs.Watch(ctx, o) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer w.Stop()
+	start, failed := time.Now(), make(chan error, 1)
+	go func() {
+		for i, j := range list {
+			time.Sleep(time.Until(start.Add(j.at)))
+			if _, err := jobs.Create(ctx, j.job(i, s.podName), metav1.CreateOptions{}); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	var ends []completion
+	seen := map[string]bool{}
+	for len(ends) < len(list) {
+		select {
+		case err := <-failed:
+			return nil, err
+		case ev, ok := <-w.ResultChan():
+			if !ok {
+				return nil, fmt.Errorf("the watch ended before all Jobs were complete: %d of %d", len(ends), len(list))
+			}
+			j, ok := ev.Object.(*batchv1.Job)
+			if !ok || seen[j.Name] || !complete(j) {
+				continue
+			}
+			seen[j.Name] = true
+			var i int
+			if _, err := fmt.Sscanf(j.Name, "mix%d", &i); err != nil {
+				return nil, err
+			}
+			ends = append(ends, completion{list[i].pods, time.Since(start) - list[i].at})
+		}
+	}
+	return ends, jobs.DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, metav1.ListOptions{})
+}
+
+// complete reports whether a Job has the condition Complete.
+func complete(j *batchv1.Job) bool {
+	for _, c := range j.Status.Conditions {
+		if c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}

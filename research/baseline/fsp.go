@@ -1,0 +1,364 @@
+package baseline
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/charge"
+	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/locality"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
+)
+
+// FSPOptions configure an [FSP]. The zero value is the default.
+type FSPOptions struct {
+	// Late says how to serve phases that have ended in the virtual cluster but not in
+	// reality. LateDefault is LateFirst, which the theorem needs; LateShare is better if
+	// sizes are estimates.
+	Late Late
+
+	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero
+	// means one minute.
+	DefaultTaskTime time.Duration
+
+	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
+	// short tasks and for phases that run little: see package kit/reserve. The number of
+	// slots is rounded to the nearest whole number, halves up, and is less than all
+	// slots. Zero means no reserve.
+	Reserve float64
+
+	// Counted makes the reserve count which tasks hold the slots, and gives the virtual
+	// cluster all slots except the reserved ones: the theorem then holds with that number of
+	// slots. Short jobs wait longer.
+	Counted bool
+}
+
+// Validate returns what is wrong with the options, or nil. The zero options are valid.
+func (o FSPOptions) Validate() error {
+	return option.First("baseline",
+		option.Choice("Late", o.Late),
+		option.AtLeast("DefaultTaskTime", o.DefaultTaskTime, 0),
+		option.Range("Reserve", o.Reserve, 0, 1))
+}
+
+// Late says how late phases are served. They always go before phases that are not late.
+type Late = vqueue.Late
+
+// The values of [Late].
+const (
+	LateDefault = vqueue.LateDefault // LateFirst
+	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
+	LateShare   = vqueue.LateShare   // together: the one with the fewest running tasks per weight first, as in PSBS
+)
+
+// FSP is the Fair Sojourn Protocol as a [sojourn.Policy]. It is also a
+// [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer] and a
+// [sojourn.Snapshotter].
+type FSP struct {
+	late     Late
+	taskTime time.Duration
+	ledger   ledger.Ledger[fspData]
+	inputs   *locality.Index[fspData]
+	queues   []*vqueue.Queue[fspPhase] // by class: phases that are ready and not finished
+	opts     reserve.Options
+	reserve  *reserve.Reserve // nil if nothing is reserved
+	fed      []int            // scratch
+}
+
+// fspData is the policy's data about a job: for each phase, its item in the queue of its
+// class, from the time it is ready until it is finished.
+type fspData []*vqueue.Item[fspPhase]
+
+type fspPhase struct {
+	job   *ledger.Job[fspData]
+	phase int
+	work  wide.Uint128 // slot-nanoseconds, as reported to the virtual cluster
+
+	bucket uint8 // of its longest task; 0 if nothing is reserved
+}
+
+// NewFSP returns an empty policy, or what Validate returns. The zero options are never wrong.
+func NewFSP(opts FSPOptions) (*FSP, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	p := &FSP{
+		late:     opts.Late.Or(LateFirst),
+		taskTime: cmp.Or(opts.DefaultTaskTime, option.DefaultTaskTime),
+		opts:     reserveOptions(opts.Reserve, opts.Counted),
+	}
+	p.reset()
+	return p, nil
+}
+
+// Observe implements [sojourn.Policy].
+func (p *FSP) Observe(ev sojourn.Event) error {
+	if err := p.ledger.Check(&ev); err != nil {
+		return err
+	}
+	for _, q := range p.queues {
+		q.Advance(ev.At, nil)
+	}
+	var before *sojourn.Job
+	if ev.Kind == sojourn.JobRevised {
+		before = p.ledger.Job(ev.Job.ID).Spec()
+	}
+	c := p.ledger.Apply(&ev)
+	p.inputs.Update(&ev, c)
+	switch ev.Kind {
+	case sojourn.SlotAdded, sojourn.SlotRemoved:
+		p.setCapacity(c.Slot.Class)
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		if p.reserve != nil {
+			p.reserve.Ended(c.Slot)
+		}
+		p.setCapacity(c.Slot.Class) // a retiring slot leaves with its attempt
+		p.updateFrom(c.Job, int(ev.Task.Phase))
+	case sojourn.OutputLost:
+		if it := c.Job.Data[ev.Task.Phase]; it != nil { // work that must be done again adds to the work
+			p.reviseBy(it, wide.Uint128{}, charge.TaskWork(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime))
+		}
+		p.updateFrom(c.Job, int(ev.Task.Phase))
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskAdopted:
+		p.updateFrom(c.Job, int(ev.Task.Phase))
+	case sojourn.TaskDone:
+		if it := c.Job.Data[ev.Task.Phase]; it != nil {
+			p.reviseBy(it, charge.TaskWork(&c.Job.Spec().Phases[ev.Task.Phase], ev.Task.Index, p.taskTime), wide.Uint128{})
+		}
+		p.updateFrom(c.Job, int(ev.Task.Phase))
+	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
+		if c.Job.Data == nil {
+			c.Job.Data = make(fspData, c.Job.NumPhases())
+			p.count(c.Job.Spec())
+		}
+		for i := range c.Job.NumPhases() {
+			if it := c.Job.Data[i]; it != nil && before != nil {
+				p.reviseBy(it, p.total(before, i), p.total(c.Job.Spec(), i))
+				it.Value.bucket = p.bucket(c.Job, i)
+			}
+			p.update(c.Job, i)
+		}
+	}
+	return nil
+}
+
+// queue returns the virtual cluster of a class.
+func (p *FSP) queue(c sojourn.Class) *vqueue.Queue[fspPhase] {
+	for int(c) >= len(p.queues) {
+		q := vqueue.New[fspPhase](p.late)
+		q.Advance(p.ledger.Now(), nil)
+		q.SetCapacity(p.capacity(sojourn.Class(len(p.queues))))
+		p.queues = append(p.queues, q)
+	}
+	return p.queues[c]
+}
+
+func (p *FSP) setCapacity(c sojourn.Class) { p.queue(c).SetCapacity(p.capacity(c)) }
+
+// capacity returns the number of slots of the virtual cluster of a class.
+func (p *FSP) capacity(c sojourn.Class) int {
+	if p.reserve != nil && p.opts.Counted {
+		return p.ledger.Capacity(c) - p.reserve.Slots(c)
+	}
+	return p.ledger.Capacity(c)
+}
+
+// count counts the phases of a job that arrives.
+func (p *FSP) count(spec *sojourn.Job) {
+	if p.reserve == nil {
+		return
+	}
+	for i, b := range phaseBuckets(spec, p.taskTime) {
+		p.reserve.Lengths(spec.Phases[i].Class).Add(b)
+	}
+}
+
+// bucket returns the bucket of the longest task of a phase.
+func (p *FSP) bucket(j *ledger.Job[fspData], i int) uint8 {
+	if p.reserve == nil {
+		return 0
+	}
+	return reserve.Bucket(reserve.Longest(&j.Spec().Phases[i], p.taskTime))
+}
+
+// file updates the place of a phase by what it has to start and what it runs.
+func (p *FSP) file(q *vqueue.Queue[fspPhase], it *vqueue.Item[fspPhase]) {
+	at := it.Value
+	ph := at.job.Phase(at.phase)
+	ready := ph.Ready() && ph.Pending() > 0
+	if ready && p.reserve != nil {
+		rank := p.reserve.Lengths(at.job.Spec().Phases[at.phase].Class).Rank(at.bucket)
+		q.SetLevel(it, reserve.Level(rank, ph.Running()))
+	}
+	q.SetReady(it, ready)
+	q.SetRunning(it, ph.Running())
+}
+
+// updateFrom updates a phase and those that wait for it.
+func (p *FSP) updateFrom(j *ledger.Job[fspData], i int) {
+	p.update(j, i)
+	p.fed = j.AppendFed(p.fed[:0], i)
+	for _, k := range p.fed {
+		p.update(j, k)
+	}
+}
+
+// update enters a phase into its queue, updates its place, or finishes it there.
+func (p *FSP) update(j *ledger.Job[fspData], i int) {
+	ph := j.Phase(i)
+	q := p.queue(j.Spec().Phases[i].Class)
+	it := j.Data[i]
+	if over(j, i) {
+		if it != nil {
+			q.Finish(it)
+			it.Value = fspPhase{} // the tag may stay for a long time, the job must not
+			j.Data[i] = nil
+		}
+		return
+	}
+	if it == nil {
+		if !ph.Ready() {
+			return
+		}
+		work := p.left(j, i)
+		it = q.Arrive(fspPhase{j, i, work, p.bucket(j, i)}, work.Clamp63(), j.Weight())
+		j.Data[i] = it
+	}
+	p.file(q, it)
+}
+
+// over reports whether a phase is finished or cancelled.
+func over(j *ledger.Job[fspData], i int) bool {
+	return j.Cancelled() || j.Phase(i).Done() == j.Spec().Phases[i].Tasks
+}
+
+// revise reports the changed work of a phase to the virtual cluster.
+func (p *FSP) revise(it *vqueue.Item[fspPhase], work wide.Uint128) {
+	it.Value.work = work
+	j := it.Value.job
+	p.queue(j.Spec().Phases[it.Value.phase].Class).Revise(it, work.Clamp63(), j.Weight())
+}
+
+// reviseBy changes the work of a phase by the difference between two descriptions of the job.
+func (p *FSP) reviseBy(it *vqueue.Item[fspPhase], before, after wide.Uint128) {
+	work := it.Value.work.Add(after)
+	if work.Less(before) {
+		work = before
+	}
+	p.revise(it, work.Sub(before))
+}
+
+// total returns the work of all tasks of a phase.
+func (p *FSP) total(j *sojourn.Job, i int) wide.Uint128 {
+	return charge.PhaseWork(&j.Phases[i], charge.NoneDone{}, p.taskTime)
+}
+
+// left returns the work of the unfinished tasks of a phase.
+func (p *FSP) left(j *ledger.Job[fspData], i int) wide.Uint128 {
+	return charge.PhaseWork(&j.Spec().Phases[i], j.Phase(i), p.taskTime)
+}
+
+// first returns the phase that gets the next slot of a class, and whether no other phase
+// comes before it; false if there is none.
+func (p *FSP) first(c sojourn.Class) (it *vqueue.Item[fspPhase], inTurn, ok bool) {
+	q := p.queues[c]
+	first, ok := q.First()
+	if p.reserve == nil || !ok {
+		return first, true, ok
+	}
+	if highest := p.reserve.Highest(c); first.Level() > highest {
+		it, ok = q.FirstUpTo(highest)
+		return it, false, ok
+	}
+	return first, true, true
+}
+
+// Assign implements [sojourn.Policy].
+func (p *FSP) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := p.ledger.Free(id)
+	q := p.queue(s.Class)
+	it, inTurn, ok := p.first(s.Class)
+	if !ok {
+		return sojourn.Assignment{}, false
+	}
+	j := it.Value.job
+	pick, _ := p.inputs.Find(j, it.Value.phase, s, sojourn.Remote)
+	a := p.inputs.Take(j, it.Value.phase, pick, id)
+	p.file(q, it)
+	if p.reserve != nil {
+		p.reserve.Started(s, inTurn)
+	}
+	return a, true
+}
+
+// Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
+// is startable and, with a reserve, may start.
+func (p *FSP) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	if int(c) >= len(p.queues) {
+		return 0, false
+	}
+	if _, _, ok := p.first(c); !ok {
+		return 0, false
+	}
+	return p.ledger.FreeSlot(c)
+}
+
+// Supports implements [sojourn.Supporter]: all features.
+func (p *FSP) Supports() sojourn.Features { return p.ledger.Supports }
+
+// Admit implements [sojourn.Admitter]: every valid job is accepted.
+func (p *FSP) Admit(job *sojourn.Job) error { return p.ledger.CheckArrival(job) }
+
+// AppendRanking implements [sojourn.Explainer]: it ranks jobs by their phase that is served
+// first, class after class.
+func (p *FSP) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
+	return p.ledger.AppendRanking(dst, func(list func(*ledger.Job[fspData])) {
+		for _, q := range p.queues {
+			for it := range q.All() {
+				list(it.Value.job)
+			}
+		}
+	}) // then the jobs whose next phase lost its input, which are in no queue
+}
+
+// filed calls with each class in which j has something to start, and its level there.
+func (p *FSP) filed(j *ledger.Job[fspData], filed func(sojourn.Class, int)) {
+	for i, it := range j.Data {
+		if it != nil && it.Ready() {
+			filed(j.Spec().Phases[i].Class, it.Level())
+		}
+	}
+}
+
+// Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
+//
+//	key          unit    meaning
+//	phaseN       group   phase N, from 0, if it is in a virtual cluster
+//	phaseN.v     slot s  v in the papers: the work that it has left there
+//	phaseN.late  bool    whether it has ended there
+//	rank         jobs    live jobs that come before it; -1 if it is cancelled
+func (p *FSP) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
+	j := p.ledger.Job(id)
+	if j == nil {
+		return nil, false
+	}
+	attrs := p.ledger.Attrs(j)
+	if p.reserve != nil {
+		attrs = p.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) { p.filed(j, filed) })
+	}
+	for i, it := range j.Data {
+		if it != nil {
+			v := p.queue(j.Spec().Phases[i].Class).Remaining(it)
+			attrs = append(attrs, slog.Group(fmt.Sprintf("phase%d", i),
+				slog.Float64("v", seconds(wide.From64(v))), slog.Bool("late", it.Late())))
+		}
+	}
+	return append(attrs, slog.Int("rank", slices.Index(p.AppendRanking(nil), id))), true
+}
