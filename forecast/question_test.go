@@ -111,6 +111,36 @@ func TestMoreAndFewerSlots(t *testing.T) {
 	}
 }
 
+// A cluster without slots is one: the job waits for ever, or for the slot that is added.
+func TestNoSlots(t *testing.T) {
+	p, _ := another()
+	s := newStory(t, p, 1)
+	s.learn()
+	s.tell(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
+	s.arrive(1, 1, 5)
+	for by, want := range map[int]int{0: -1, 1: 5} {
+		if _, finishes := s.foresee(forecast.Question{Policy: another, Slots: by, Draws: 5}); finishes[1] != want {
+			t.Errorf("%+d slots: %d s, want %d s", by, finishes[1], want)
+		}
+	}
+}
+
+// A task took what its driver says, not what the clock does: it was suspended meanwhile.
+func TestServiceIsToldBeforeTime(t *testing.T) {
+	p, _ := another()
+	s := newStory(t, p, 1)
+	for i := range 10 {
+		s.arrive(sojourn.JobID(1000+i), 1, 5)
+		a, _ := s.Assign(1)
+		s.now += 50
+		s.tell(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: 1}, Service: 5 * time.Second})
+	}
+	s.arrive(1, 2, 5)
+	if _, finishes := s.foresee(forecast.Question{Policy: another, Draws: 5}); finishes[1] != 10 {
+		t.Errorf("two tasks of 5 s finish after %d s", finishes[1])
+	}
+}
+
 // A killer kills the attempts on two slots, once.
 type killer struct {
 	sojourn.Policy
