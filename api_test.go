@@ -59,6 +59,55 @@ func TestAPI(t *testing.T) {
 	}
 }
 
+// tier returns what the comment of the package says: "Tier: stable." is a paragraph of its own.
+func (f *folder) tier() (tier string, lines int) {
+	for _, file := range f.code {
+		for line := range strings.Lines(file.Doc.Text()) {
+			if name, ok := strings.CutPrefix(line, "Tier: "); ok {
+				tier, lines = strings.TrimSuffix(name, ".\n"), lines+1
+			}
+		}
+	}
+	return tier, lines
+}
+
+// Each package that others can import is in one tier: its comment says in which. What studies work is
+// research, whatever else is not listed as stable is the kit's, and no stable package imports research. The stable tier
+// stays small enough to be kept.
+func TestTiers(t *testing.T) {
+	tr, err := load(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stable := []string{".", "driver", "fair", "fifo", "hfsp", "journal", "leastwork", "live", "mars", "pfsp", "rtmr", "td"}
+	lines := map[string]int{}
+	for _, f := range tr.importable() {
+		want := "kit"
+		if top, _, _ := strings.Cut(f.dir, "/"); top == "research" {
+			want = "research"
+		} else if slices.Contains(stable, f.dir) {
+			want = "stable"
+		}
+		if got, n := f.tier(); got != want || n != 1 {
+			t.Errorf("the comment of %s names %d tiers, the last one %q: want one, %q", f.dir, n, got, want)
+		}
+		lines[want] += len(f.api())
+		for _, file := range f.code {
+			imports(file, func(_ *ast.ImportSpec, name string) {
+				if dir, ours := folderOf(name); ours && want != "research" && strings.HasPrefix(dir, "research/") {
+					t.Errorf("%s is of tier %s and imports %s, of tier research", f.dir, want, dir)
+				}
+			})
+		}
+	}
+	for _, tier := range []string{"stable", "kit", "research"} {
+		t.Logf("%s: %d lines of the golden", tier, lines[tier])
+	}
+	if lines["stable"] > 800 {
+		t.Errorf("the stable tier has %d lines of the golden, want at most 800", lines["stable"])
+	}
+}
+
 func TestExportedNamesAreDocumented(t *testing.T) {
 	tr, err := load(os.DirFS("."))
 	if err != nil {

@@ -1,6 +1,8 @@
 // Package sojourn decides which task each free slot of a cluster runs next, for
 // clusters that run jobs made of many tasks.
 //
+// Tier: stable.
+//
 // The sojourn time of a job is the time between its arrival and its completion.
 // The policies in the subpackages differ in the jobs whose sojourn times they
 // keep short, and in what they promise:
@@ -222,24 +224,30 @@
 //
 // # What version 1 will promise
 //
-// Before version 1 anything may change in a minor version; CHANGELOG.md lists the changes.
-// From version 1 on:
+// Before version 1 anything may change in a minor version; CHANGELOG.md lists the changes. From
+// version 1 on, what a package promises depends on its tier, which its comment names:
+//
+//	stable      this package, driver, live, journal, and the policies leastwork, fair, fifo, pfsp, hfsp, td,
+//	            rtmr and mars: changes as Go's compatibility promise allows
+//	kit         the packages under kit, and all others that are not under research: may change in a
+//	            minor version, and CHANGELOG.md says what to do
+//	research    the packages under research: may change at any time
+//
+// An option of a stable package whose comment says that it is for research is of that tier. In the stable
+// tier:
 //
 //   - Policy keeps its two methods, and each optional interface keeps the methods that it
 //     has. New abilities are new optional interfaces. Kinds of event and fields may be
-//     added, with a zero value that keeps the old meaning. An Event keeps its size: what is
-//     added takes a field that a kind left unused, or stands in the Job. If it would be wrong
+//     added, with a zero value that keeps the old meaning. If it would be wrong
 //     to ignore an addition, a policy that does not know it refuses it: see Features.
-//   - The minor version that took a snapshot restores it, and so do all later ones. If a
-//     later one cannot, it knows that from the version in the snapshot and refuses with
-//     [ErrForeignSnapshot]. A snapshot is never misread.
+//   - The version that took a snapshot restores it, and so do later ones, or they refuse it with
+//     [ErrForeignSnapshot], since the snapshot says how it was written. A snapshot is never misread.
 //   - Decisions stay the same within a minor version, on every platform. If a policy decides
 //     differently from some minor version on, CHANGELOG.md says which policy and why.
 //   - Names and values of options as text, on the command line and in snapshots, stay.
 //   - Explain keeps the keys that its comment lists, policy by policy, with their units and
 //     meanings. Keys may be added, and texts may be reworded: facts that programs need have
 //     an interface, such as [Promiser].
-//   - The packages under kit follow the rules that each of them states.
 //
 // # Limits
 //

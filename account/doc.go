@@ -2,6 +2,8 @@
 // attempts, slots, held tasks, and the number of the last attempt at each task. Use it if your
 // driver restarts, shows a status page, or exchanges one policy for another while jobs are live.
 //
+// Tier: kit.
+//
 //	a := account.New(policy) // a Policy that does what policy does
 //	...
 //	for at := range a.Attempts() {

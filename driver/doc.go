@@ -2,6 +2,8 @@
 // workers of your own, in any form: goroutines, processes, machines. If the work is Go
 // functions in this process, package live does the rest as well.
 //
+// Tier: stable.
+//
 //	d, err := driver.New(policy, driver.Options{Now: func() sojourn.Time { return sojourn.Time(time.Since(start)) }})
 //	...
 //	for {

@@ -3,6 +3,8 @@
 // be served in order of arrival or by any other policy. The package has delay scheduling and
 // preemption.
 //
+// Tier: stable.
+//
 // Use it if several teams or users share a cluster.
 //
 //	p, err := fair.New(fair.Options{Pools: map[string]fair.Pool{

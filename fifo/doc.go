@@ -1,6 +1,8 @@
 // Package fifo serves jobs in the order of their arrival, as Hadoop did at first
 // and as most work queues do.
 //
+// Tier: stable.
+//
 // Use it if the order of arrival is the right order: jobs are of one size, or users expect
 // their turn. If jobs differ in size, a short job waits for all long jobs before it; package
 // leastwork is then better.

@@ -9,6 +9,8 @@
 //		fmt.Println(j.ID, "finishes between", j.Finish.Low, "and", j.Finish.High)
 //	}
 //
+// Tier: kit.
+//
 // # How it is told
 //
 // Foresee runs the new policy on what is there now, many times, and no job arrives. Each time it draws what the tasks will

@@ -1,5 +1,7 @@
 // Package gang lets any policy start tasks that must run together: all at once or none of them.
 //
+// Tier: kit.
+//
 // Use it in a driver whose jobs need several places at a time, such as MPI programs, distributed
 // training, or a Spark stage with a barrier. A place is what one member of a gang takes: a
 // processor, a node, a GPU. If tasks of several sizes share nodes and need not run together, use

@@ -1,6 +1,8 @@
 // Package hfsp serves small jobs first, although nobody says how large a job is. It measures a
 // job while it runs. Jobs that wait grow smaller, so none waits for ever.
 //
+// Tier: stable.
+//
 // Use it if jobs differ in size and nobody tells you by how much. If sizes are known exactly,
 // use FSP (package baseline) or package pfsp.
 //

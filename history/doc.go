@@ -2,6 +2,8 @@
 // were offered, and the answer to each call. Use it to record a run, to look at a failure, to
 // replay a run under another policy, or for golden files.
 //
+// Tier: kit.
+//
 //	w := history.NewWriter(file)
 //	p := history.NewRecorder(policy, w) // a Policy that records its calls
 //	...

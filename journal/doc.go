@@ -1,6 +1,8 @@
 // Package journal makes any policy durable. Use it if your driver must not forget a job, or start a
 // task twice under one number, when its process or its machine stops.
 //
+// Tier: stable.
+//
 //	store, err := journal.OpenFiles("/var/lib/scheduler")
 //	...
 //	j, err := journal.Open(store, policy, journal.Options{}) // a Policy that does what policy does

@@ -2,6 +2,8 @@
 // you write a policy of your own, in any module. Each part is a package; package kit itself has
 // no code.
 //
+// Tier: kit.
+//
 //	what your policy does                                          which part
 //
 //	anything: it must know slots, jobs and attempts                kit/ledger

@@ -3,6 +3,8 @@
 //
 //	p, err := leastwork.New(leastwork.Options{})
 //
+// Tier: stable.
+//
 // Use it where nothing says that another is better. It takes what jobs say of the lengths of
 // their tasks ([sojourn.Phase].Estimate), finds out how good that is, and does without it where
 // it is bad or missing. On the traces KTH (100 slots), lublin (320) and FB-2009 (60 map and 30

@@ -14,6 +14,8 @@
 //	...
 //	err = pool.Close(ctx)
 //
+// Tier: stable.
+//
 // A [Job] has phases of tasks. A phase waits for the one before it, or for those that it names.
 // [Collect] makes a phase whose tasks return values, and [Results.All] iterates over the values. Package driver
 // is for those who have workers of their own.

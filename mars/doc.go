@@ -1,6 +1,8 @@
 // Package mars is a policy for jobs with weights: it keeps the sum of weight times completion
 // time small.
 //
+// Tier: stable.
+//
 // Use it if late jobs cost money, some more than others, and if you know roughly how long
 // tasks take. Do not use it to keep users apart (package fair does) or to meet deadlines
 // (package rtmr does).

@@ -1,6 +1,8 @@
 // Package pfsp keeps jobs short on average and promises each job that it does not end much
 // later than under fair sharing.
 //
+// Tier: stable.
+//
 // Use it if sizes are known. If sizes are guessed badly, late jobs share the slots and the
 // promise is void, which Explain tells; package hfsp is then the better choice.
 //

@@ -1,6 +1,8 @@
 // Package rtmr accepts and refuses jobs with deadlines. A job that it accepts meets its
 // deadline, as long as tasks take no longer than was said.
 //
+// Tier: stable.
+//
 // Use it if jobs have deadlines and you know bounds on how long tasks take.
 //
 //	p, err := rtmr.New(rtmr.Options{})

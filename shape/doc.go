@@ -3,6 +3,8 @@
 // policies know slots of classes; a shape of task is a class here, and a [Cluster] opens a slot of the
 // class on each node while one more such task fits there.
 //
+// Tier: kit.
+//
 //	policy, err := fair.New(fair.Options{Cost: costs}) // of shape.Costs
 //	cluster, err := shape.New(policy, shape.Options{Shapes: shapes})
 //	events, err = cluster.AppendNode(nil, now, 1, 0, shape.Resources{64_000, 256 << 30}) // policy observes them

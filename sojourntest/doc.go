@@ -12,6 +12,8 @@
 //		sojourntest.Run(t, newPolicy, sojourntest.Options{})
 //	}
 //
+// Tier: kit.
+//
 // [Run] drives policies with random histories. Slots come, retire and go; nodes
 // fail; jobs arrive, change and are cancelled; attempts finish, fail, are
 // refused or adopted. Between these come all kinds of events that do not fit. A

@@ -2,6 +2,8 @@
 // the remote reads that hurt least, lets only few tasks read from one node at a time, and
 // leaves no slot idle.
 //
+// Tier: stable.
+//
 // Use it if many jobs are there at once and the network is the bottleneck. If inputs have
 // three replicas, or the network is fast, a greedy rule is as fast: see When to use it. Set
 // [Options.SelfTune] unless jobs need their slots at every instant: it is the fastest

@@ -2,6 +2,8 @@
 // needs, and finds events that do not fit it. Use it in every policy. A policy that ranks
 // jobs or phases by a key gets it with kit/queue.
 //
+// Tier: kit.
+//
 //	if err := p.ledger.Check(&ev); err != nil { // in Observe
 //		return err
 //	}

@@ -1,6 +1,8 @@
 // Package queue ranks jobs, or phases, that have something to start. Use it if your policy
 // gives a free slot to the job, or the phase, that comes first by some key.
 //
+// Tier: kit.
+//
 //	q := queue.NewJobs(queue.JobOrder[struct{}, uint64]{ // first in, first out
 //		Key:  func(j *ledger.Job[struct{}]) uint64 { return j.Seq() },
 //		Less: func(a, b uint64) bool { return a < b },

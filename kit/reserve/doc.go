@@ -3,6 +3,8 @@
 // are long and are not interrupted. Without it, long tasks that were started together can
 // hold all slots, and a job of ten seconds waits until they end.
 //
+// Tier: kit.
+//
 // A cluster has 300 slots, of which 1 % are kept: 3. Half of the phases that have arrived have
 // shorter tasks than job a, whose level is therefore at least 7 of 15:
 //

@@ -1,6 +1,8 @@
 // Package slack tells how long each job could still wait without completing later than
 // under processor sharing, and which job can be served next without making anybody late.
 //
+// Tier: kit.
+//
 // Use it for a policy that serves the job with the least work first, and promises each job
 // the time at which fair sharing would complete it: protective scheduling, as in
 // [github.com/sojourn-sched/sojourn/pfsp]. If jobs are only served in the order in which

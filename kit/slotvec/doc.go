@@ -8,6 +8,8 @@
 //	// end is when the last of them ends, after when the slots are available then
 //	meets := end <= deadline
 //
+// Tier: kit.
+//
 // A [Vector] holds, for each distinct instant, how many slots become available
 // then. Its canonical form has strictly increasing instants and positive counts,
 // so that equal vectors are equal slices. All functions take and return canonical

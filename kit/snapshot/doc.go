@@ -12,6 +12,8 @@
 //		return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) { p.queue.Restore(r, nil) })
 //	}
 //
+// Tier: kit.
+//
 // # Frame
 //
 //	magic     8 bytes; the last one is the version of the frame

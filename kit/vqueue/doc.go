@@ -2,6 +2,8 @@
 // would complete if a cluster shared its slots among all of them, and serves them in
 // that order.
 //
+// Tier: kit.
+//
 // Use it for a policy that serves one job after the other, small ones first, without
 // letting large ones starve: that is Fair Sojourn Protocol scheduling [Friedman and
 // Henderson, SIGMETRICS 2003]. The audit of fairness uses it to tell when fair sharing

@@ -3,6 +3,8 @@
 //
 //	mux.Handle("/sojourn/", http.StripPrefix("/sojourn", statuspage.Handler(pool)))
 //
+// Tier: kit.
+//
 // The page is at /, the same as JSON at /status.json. Both take the parameter jobs, the number of jobs to show at
 // most: 100 if it is absent. The page changes nothing, and names jobs as their submitters did: do not show it to
 // strangers.

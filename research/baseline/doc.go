@@ -6,6 +6,8 @@
 //	p, err := baseline.NewFSP(baseline.FSPOptions{})   // as fair sharing would end jobs
 //	p, err := baseline.NewLAS(baseline.LASOptions{})   // the least served first; needs no sizes
 //
+// Tier: research.
+//
 // Each policy except Local and STF chooses a job, or a phase of a job; the slot then gets the
 // task of it whose input is closest.
 //

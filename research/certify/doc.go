@@ -3,6 +3,8 @@
 //
 //	err := certify.Verify(in, s) // nil, or the first thing that is wrong with s
 //
+// Tier: research.
+//
 // If you trust this package, you need not trust the solver: this package reads a
 // [plan.Instance] and a result, and calls nothing of the solver. It is written to be
 // checked by eye against the theorems that the documentation of package plan proves.

@@ -1,6 +1,8 @@
 // Package plan makes near-optimal schedules of jobs with weights, and lower bounds that
 // hold for every schedule.
 //
+// Tier: research.
+//
 //	in := plan.Instance{Machines: []int{50}, Jobs: jobs}
 //	s, err := plan.Plan(in, plan.Options{})
 //	if err != nil {

@@ -2,6 +2,8 @@
 // cluster. Use it to answer three questions about production: how often the other policy decides
 // differently, where it does so first, and what it would gain.
 //
+// Tier: research.
+//
 //	s, err := shadow.New(active, candidate, shadow.Options{})
 //	...
 //	pool, err := live.New(s, live.Options{}) // s is a Policy that decides as active does

@@ -1,5 +1,7 @@
 // Package sim runs a policy on a simulated cluster and measures how it did.
 //
+// Tier: research.
+//
 // Use it to see what a policy would do with your workload, or to compare policies.
 //
 //	r, err := sim.Run(ctx, sim.Config{

@@ -1,6 +1,8 @@
 // Package trace reads and writes workloads and descriptions of clusters. Use it to bring your
 // own jobs into the simulator, or to convert a public trace.
 //
+// Tier: research.
+//
 //	cluster, err := trace.ParseCluster("20x4+1") // 20 nodes of 4 map slots and 1 reduce slot
 //	jobs := trace.Read(file, trace.ReadOptions{}) // for sim.Config.Jobs
 //

@@ -2,6 +2,8 @@
 // library come from, and general ones. Use it if you have no trace, or want to repeat a paper's
 // experiment.
 //
+// Tier: research.
+//
 //	g, err := workload.Lookup("hfsp-test")
 //	...
 //	jobs, err := g.Jobs(1, map[string]string{"load": "0.9", "jobs": "1000"}) // 1 is the seed

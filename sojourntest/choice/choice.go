@@ -6,6 +6,8 @@
 //			func(w *choice.World, c sojourn.Class, a, b *choice.Job) bool { return a.Seq < b.Seq })
 //	})
 //
+// Tier: kit.
+//
 // Its account of the cluster is as simple as possible, with linear searches and rational
 // numbers, and shares no code with the ledger.
 package choice

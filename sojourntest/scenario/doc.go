@@ -4,6 +4,8 @@
 //
 //	func TestScenarios(t *testing.T) { scenario.Run(t, "testdata/*.txt", newPolicy, *update) }
 //
+// Tier: kit.
+//
 // This is such a file:
 //
 //	# Two jobs, one slot. The short one arrives later and overtakes.

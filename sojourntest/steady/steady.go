@@ -4,6 +4,8 @@
 //
 //	func BenchmarkSteady(b *testing.B) { steady.Run(b, newPolicy, steady.Sizes...) }
 //
+// Tier: kit.
+//
 // [Life] measures the whole life of a job of one task, [Idle] whether jobs, pools and slots that have nothing to do cost
 // anything, [Questions] what a driver asks, and [Snapshot] what it costs to save and restore.
 package steady
