@@ -367,3 +367,59 @@ func TestUnusedIsWhatTheJobCouldUse(t *testing.T) {
 	observe(203*s, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 1}})
 	want(208 * s)
 }
+
+// NextWake names the first end of a wait, whichever job waits for it: one of two jobs may leave 10 s of a slot unused,
+// the other one 5 s. A job that its pool does not let start anything does not wait, although a slot is free.
+func TestFirstEndOfAWait(t *testing.T) {
+	for _, first := range []int{160, 80} { // seconds for which the task of job 1 runs
+		p := newWith(fair.Options{Delay: time.Hour, Pools: map[string]fair.Pool{"one": {MaxJobs: 1}}}).(*fair.Policy)
+		observe := func(at int, ev sojourn.Event) {
+			t.Helper()
+			ev.At = sojourn.Time(at) * sojourn.Time(time.Second)
+			if err := p.Observe(ev); err != nil {
+				t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+			}
+		}
+		arrive := func(at int, id sojourn.JobID, pool string, tasks int) {
+			nodes := make([][]sojourn.NodeID, tasks)
+			for i := range nodes {
+				nodes[i] = []sojourn.NodeID{9}
+			}
+			observe(at, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{{Tasks: tasks, Inputs: sojourn.MakeInputs(nodes)}}}})
+		}
+		var running []sojourn.Assignment
+		for i := range 2 {
+			observe(0, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i), Node: 9}})
+			arrive(0, sojourn.JobID(i+1), "", 2)
+			a, ok := p.Assign(sojourn.SlotID(i))
+			if !ok || a.Task.Job != sojourn.JobID(i+1) {
+				t.Fatalf("Assign(%d) = %v, %v, want job %d", i, a, ok, i+1)
+			}
+			running = append(running, a)
+		}
+		for _, at := range []int{80, 160} {
+			a := running[0]
+			if at != first {
+				a = running[1]
+			}
+			observe(at, sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: 1, Slot: sojourn.Slot{ID: a.Slot}})
+			observe(at, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: a.Slot}})
+		}
+		observe(200, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 5, Node: 3}})
+		if at, ok := p.NextWake(); !ok || at != sojourn.Time(205*time.Second) {
+			t.Errorf("NextWake = %v, %v, want 205 s", at, ok)
+		}
+		for id := range sojourn.JobID(2) {
+			observe(200, sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: id + 1}})
+		}
+		arrive(200, 3, "one", 1)
+		if a, ok := p.Assign(5); !ok || a.Task.Job != 3 {
+			t.Fatalf("Assign(5) = %v, %v, want job 3, which may not wait", a, ok)
+		}
+		arrive(200, 4, "one", 1)
+		observe(200, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 6, Node: 3}})
+		if at, ok := p.NextWake(); ok {
+			t.Errorf("NextWake = %v, want none: a pool of one job runs one", at)
+		}
+	}
+}

@@ -45,7 +45,7 @@
 // if jobs really need so many slots at every instant.
 //
 //   - With one replica, TD with SelfTune is the fastest: by 3 to 4 % over the greedy rule
-//     (local, package baseline), which reads from hot spots, and by 7 to 11 % over delay
+//     (local, package baseline), which reads from hot spots, and by 5 to 6 % over delay
 //     scheduling.
 //   - With three replicas, nearly every task is local under any policy, and TD is 0.3 to
 //     0.4 % behind the greedy rule. Use local, which is simpler.
