@@ -212,7 +212,8 @@ func (j *modelJob) revisable(spec *sojourn.Job) bool {
 			return false
 		}
 		for k := range min(spec.Phases[i].Tasks, old.Phases[i].Tasks) {
-			if !slices.Equal(spec.Phases[i].Inputs.Of(k), old.Phases[i].Inputs.Of(k)) {
+			state := j.tasks[i][k].state
+			if (state == running || state == done) && !slices.Equal(spec.Phases[i].Inputs.Of(k), old.Phases[i].Inputs.Of(k)) {
 				return false
 			}
 		}

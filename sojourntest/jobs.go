@@ -67,13 +67,32 @@ func (dr *draws) revision(of *modelJob) *sojourn.Job {
 	for i := range j.Phases {
 		least := max(1, of.least(i))
 		dr.resize(j, i, dr.between(least, least+3))
+		dr.move(j, of, i)
 	}
 	dr.describe(j)
 	return j
 }
 
-// resize gives a phase n tasks, and draws their properties. The inputs of a task
-// are always the same, so that revisions do not change them.
+// move gives the tasks of a phase the inputs that they had, and some of those that wait other ones.
+func (dr *draws) move(j *sojourn.Job, of *modelJob, phase int) {
+	p, was := &j.Phases[phase], &of.spec.Phases[phase]
+	if p.Inputs.Len() == 0 && was.Inputs.Len() == 0 {
+		return
+	}
+	nodes := make([][]sojourn.NodeID, p.Tasks)
+	for k := range nodes {
+		nodes[k] = p.Inputs.Of(k)
+		if k < was.Tasks {
+			nodes[k] = was.Inputs.Of(k)
+			if s := of.tasks[phase][k].state; (s == pending || s == held) && dr.oneIn(4) {
+				nodes[k] = slices.Clone(dr.names.nodes[:dr.between(0, len(dr.names.nodes))])
+			}
+		}
+	}
+	p.Inputs = sojourn.MakeInputs(nodes)
+}
+
+// resize gives a phase n tasks, and draws their properties.
 func (dr *draws) resize(j *sojourn.Job, phase, n int) {
 	p := &j.Phases[phase]
 	p.Tasks = n

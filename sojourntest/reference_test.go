@@ -484,7 +484,7 @@ func (p *fifo) checkRevision(ev *sojourn.Event) error {
 		for k, t := range j.Tasks[i] {
 			gone := k >= ev.Job.Phases[i].Tasks
 			bad = bad || gone && (t.State != 'p' || t.Attempts > 0) && p.bug != acceptsShrinking
-			bad = bad || !gone && !slices.Equal(ev.Job.Phases[i].Inputs.Of(k), j.Spec.Phases[i].Inputs.Of(k))
+			bad = bad || !gone && t.State != 'p' && t.State != 'h' && !slices.Equal(ev.Job.Phases[i].Inputs.Of(k), j.Spec.Phases[i].Inputs.Of(k))
 		}
 	}
 	if bad {

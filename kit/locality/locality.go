@@ -229,13 +229,12 @@ func (x *Index[J]) phase(j *ledger.Job[J], phase int) *phase {
 	return x.jobs[j.Handle()][phase]
 }
 
-// describe indexes the phases of a job that has arrived or was revised. The inputs
-// of tasks that were there before have not changed.
+// describe indexes the phases of a job that has arrived or was revised.
 func (x *Index[J]) describe(j *ledger.Job[J]) {
 	for i := range j.Spec().Phases {
 		spec := &j.Spec().Phases[i]
 		old := x.phase(j, i)
-		if old != nil && old.tasks == spec.Tasks {
+		if old != nil && old.tasks == spec.Tasks && same(old.inputs, spec.Inputs) {
 			old.inputs = spec.Inputs
 			x.unwatch(old)
 			continue
@@ -255,6 +254,19 @@ func (x *Index[J]) describe(j *ledger.Job[J]) {
 		}
 		x.jobs[j.Handle()][i] = x.add(spec, j.Phase(i))
 	}
+}
+
+// same reports whether two lists say the same of each task.
+func same(a, b sojourn.Inputs) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for k := range a.Len() {
+		if !slices.Equal(a.Of(k), b.Of(k)) {
+			return false
+		}
+	}
+	return true
 }
 
 // forget drops a job that has no pending tasks any more.
