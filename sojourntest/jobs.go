@@ -73,20 +73,23 @@ func (dr *draws) revision(of *modelJob) *sojourn.Job {
 	return j
 }
 
-// move gives the tasks of a phase the inputs that they had, and some of those that wait other ones.
+// move gives the tasks of a phase the inputs that they had, and those that wait other ones at times. It draws nothing: the
+// new estimate decides.
 func (dr *draws) move(j *sojourn.Job, of *modelJob, phase int) {
 	p, was := &j.Phases[phase], &of.spec.Phases[phase]
-	if p.Inputs.Len() == 0 && was.Inputs.Len() == 0 {
+	if p.Inputs.Len() == 0 {
 		return
 	}
+	by := int(p.Estimate / time.Second % 3)
 	nodes := make([][]sojourn.NodeID, p.Tasks)
 	for k := range nodes {
-		nodes[k] = p.Inputs.Of(k)
-		if k < was.Tasks {
+		switch {
+		case k >= was.Tasks:
+			nodes[k] = p.Inputs.Of(k)
+		case by > 0 && (of.tasks[phase][k].state == pending || of.tasks[phase][k].state == held):
+			nodes[k] = p.Inputs.Of((k + by) % p.Tasks)
+		default:
 			nodes[k] = was.Inputs.Of(k)
-			if s := of.tasks[phase][k].state; (s == pending || s == held) && dr.oneIn(4) {
-				nodes[k] = slices.Clone(dr.names.nodes[:dr.between(0, len(dr.names.nodes))])
-			}
 		}
 	}
 	p.Inputs = sojourn.MakeInputs(nodes)

@@ -22,6 +22,7 @@ func (b *breach) shrink(newPolicy func() sojourn.Policy, o *Options) *breach {
 	for s.progress = true; s.progress; {
 		s.progress = false
 		s.omit()
+		s.foresee()
 		s.simplify()
 		s.hurry()
 		s.renumber()
@@ -117,6 +118,25 @@ func (s *shrinker) breaks(h history) bool {
 	}
 	s.best, s.progress = b, true
 	return true
+}
+
+// foresee lets jobs arrive as they are revised later.
+func (s *shrinker) foresee() {
+	for i := 0; i < len(s.best.made); i++ {
+		revised := &s.best.made[i]
+		if revised.assign || revised.ev.Kind != sojourn.JobRevised || revised.ev.Job == nil {
+			continue
+		}
+		h := slices.Clone(s.best.made)
+		for k := range h[:i] {
+			if ev := &h[k].ev; !h[k].assign && (ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted) && ev.Job != nil && ev.Job.ID == revised.ev.Job.ID {
+				ev.Job = revised.ev.Job
+			}
+		}
+		if s.breaks(slices.Delete(h, i, i+1)) {
+			i = -1 // what was found may begin anew
+		}
+	}
 }
 
 // narrow leaves out as many as possible of the Ticks, of the slots that come and go, or of the fields with nonsense, that

@@ -117,7 +117,7 @@
 // on one of them, Find takes O(log n), Take and the events of a task O(log n + log t)
 // for each replica. They allocate nothing, except when all replicas of an input
 // are lost. Arrival takes O(m log m) for m replicas in the phase, and so does a
-// revision that adds or removes tasks. NodeDown and NodeUp update the tasks that have
+// revision that adds or removes tasks, or moves inputs. NodeDown and NodeUp update the tasks that have
 // an input there. If the rack of a node changes, the tables of racks of the phases
 // that have inputs there are rebuilt. FreeSlot may look at every free slot if the
 // limit is not Remote.
