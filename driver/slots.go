@@ -22,9 +22,9 @@ type class struct {
 	list bitset.Set     // of the free slots, if they are listed
 }
 
-// Pages keep a large ID from taking memory for all IDs below it.
+// Pages keep a large ID from taking memory for all IDs below it. They are small, since a forecast makes a driver for each draw.
 const (
-	pageBits = 8
+	pageBits = 6
 	pageSize = 1 << pageBits
 )
 

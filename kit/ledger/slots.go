@@ -18,7 +18,7 @@ type slots struct {
 	nodes   nodes
 }
 
-const pageSize = 256
+const pageSize = 64
 
 type slotPage [pageSize]slot
 
