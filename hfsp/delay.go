@@ -52,7 +52,7 @@ func (w *patience) waits(ph *phase) bool {
 }
 
 // unused returns how many free slots a phase lets go by that waits.
-func (w *patience) unused(ph *phase) int { return min(w.free(ph.class.id), ph.tasks.Pending()) }
+func (w *patience) unused(ph *phase) int { return min(w.free(ph.class.id), ph.waiting()) }
 
 // count lets the time until at count for the phases that wait.
 func (w *patience) count(phases []*phase, at sojourn.Time) {

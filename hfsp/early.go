@@ -91,7 +91,7 @@ func (g *gate) overdue(othersWait bool) (first *phase, ok bool) {
 		return nil, false
 	}
 	for _, ph := range g.waiting {
-		if ph.overdue && ph.tasks.Ready() && ph.tasks.Pending() > 0 && (first == nil ||
+		if ph.overdue && ph.waiting() > 0 && (first == nil ||
 			cmp.Or(cmp.Compare(ph.job.Seq(), first.job.Seq()), cmp.Compare(ph.index, first.index)) < 0) {
 			first = ph
 		}

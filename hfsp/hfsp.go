@@ -64,7 +64,7 @@ type options struct {
 }
 
 // Supports implements [sojourn.Supporter] for the policy: all features, whatever the options.
-func (*options) Supports() sojourn.Features { return option.Features }
+func (*options) Supports() sojourn.Features { return option.Features | sojourn.FeatureParallelism }
 
 // New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
@@ -250,6 +250,7 @@ func (p *Policy) observeTask(ev *sojourn.Event, c ledger.Change[data]) {
 		}
 	}
 	p.update(j, i)
+	p.touchBounded(j)
 	p.fed = j.AppendFed(p.fed[:0], i)
 	for _, k := range p.fed {
 		p.update(j, k)
@@ -330,6 +331,7 @@ func (p *Policy) start(ph *phase, pick locality.Pick, id sojourn.SlotID, prior, 
 	}
 	p.began(ph, a.Task.Index, id, prior, 0)
 	p.touch(ph)
+	p.touchBounded(ph.job)
 	p.sync(p.ledger.Now())
 	return a
 }

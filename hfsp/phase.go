@@ -81,7 +81,23 @@ func (ph *phase) spec() *sojourn.Phase { return &ph.job.Spec().Phases[ph.index] 
 
 // startable reports whether the phase has a task that it may start.
 func (ph *phase) startable() bool {
-	return ph.tasks.Ready() && ph.tasks.Pending() > 0 && !(ph.early && ph.class.gate.shut())
+	return ph.waiting() > 0 && !(ph.early && ph.class.gate.shut())
+}
+
+// waiting returns how many tasks of the phase could start if there were slots.
+func (ph *phase) waiting() int { return ph.job.Startable(ph.index) }
+
+// touchBounded touches all phases of a job that bounds how many of its tasks run at a time, after an attempt has started
+// or ended: there may be room for any of them now, or for none.
+func (p *Policy) touchBounded(j *job) {
+	if j.Room() == math.MaxInt32 {
+		return
+	}
+	for _, ph := range j.Data.phases {
+		if ph != nil {
+			p.touch(ph)
+		}
+	}
 }
 
 // remaining returns v, the virtual size.

@@ -164,6 +164,7 @@ func (t *targets) spares(ph *phase, task uint32, start sojourn.Time) bool {
 // O(slots) for each phase that claims a slot, if there is something to start and only tasks that are
 // served later hold slots for it. The case of early tasks takes O(slots).
 func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
+	var asked claimed
 	for _, c := range p.classes {
 		first, _, ok := c.first()
 		if !ok {
@@ -173,9 +174,9 @@ func (p *Policy) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemptio
 		switch {
 		case !p.kill:
 		case p.patience.any:
-			dst = p.appendVictimsNear(dst, c)
+			dst = p.appendVictimsNear(dst, c, &asked)
 		default:
-			dst = p.appendVictims(dst, c)
+			dst = p.appendVictims(dst, c, &asked)
 		}
 		if len(dst) == before {
 			dst = p.appendBlocker(dst, c, first)
@@ -207,7 +208,7 @@ func (p *Policy) appendBlocker(dst []sojourn.Preemption, c *class, first *phase)
 
 // appendVictims goes through those who claim slots from the first one on, and through
 // those who have victims from the last one on, until they meet.
-func (p *Policy) appendVictims(dst []sojourn.Preemption, c *class) []sojourn.Preemption {
+func (p *Policy) appendVictims(dst []sojourn.Preemption, c *class, asked *claimed) []sojourn.Preemption {
 	left := c.training.left()
 	free := p.ledger.FreeSlots(c.id)
 	if free == 0 && !c.meet() {
@@ -223,10 +224,11 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, c *class) []sojourn.Pre
 		order := c.training.queue.Cursor()
 		for _, k, ok := order.Next(); ok && left > 0 && s.any(); _, k, ok = order.Next() {
 			ph := k.phase
-			for range min(p.tasks-len(ph.samples), ph.tasks.Pending(), left) {
+			for range min(p.tasks-len(ph.samples), asked.left(ph), left) {
 				if !s.claim(&dst, ph, true) {
 					break
 				}
+				asked.add(ph)
 				if trained == nil {
 					trained = make(map[*phase]int)
 				}
@@ -237,13 +239,38 @@ func (p *Policy) appendVictims(dst []sojourn.Preemption, c *class) []sojourn.Pre
 	}
 	for it := range c.aging.Marked(claims) {
 		ph := it.Value
-		for range ph.tasks.Pending() - trained[ph] {
+		for range min(ph.waiting()-trained[ph], asked.left(ph)) {
 			if !s.claim(&dst, ph, false) {
 				return dst // those that follow are not smaller
 			}
+			asked.add(ph)
 		}
 	}
 	return dst
+}
+
+// claimed counts the slots that jobs claim in one answer, for jobs that bound how many of their tasks run at a time: what
+// such a job claims for one phase it has no room for in another one, nor in another class.
+type claimed struct{ jobs map[*job]int }
+
+// left returns how many slots a phase may claim yet.
+func (c *claimed) left(ph *phase) int {
+	n := ph.waiting()
+	if room := ph.job.Room(); n > 0 && room != math.MaxInt32 {
+		n = min(n, room-c.jobs[ph.job])
+	}
+	return n
+}
+
+// add counts a slot that a phase claims.
+func (c *claimed) add(ph *phase) {
+	if ph.job.Room() == math.MaxInt32 {
+		return
+	}
+	if c.jobs == nil {
+		c.jobs = make(map[*job]int)
+	}
+	c.jobs[ph.job]++
 }
 
 // A supply is where slots come from: those that are free, then the victims of a class,
@@ -334,7 +361,7 @@ type running struct {
 
 // appendVictimsNear does the same where phases wait for slots close to their inputs: who
 // claims a slot is given the victim that would be the next, but for its place.
-func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn.Preemption {
+func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class, asked *claimed) []sojourn.Preemption {
 	free := p.ledger.FreeSlots(c.id)
 	left := c.training.left()
 	if free == 0 && !c.meet() {
@@ -361,16 +388,17 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn
 		return true
 	}
 
-	claimed := make(map[*phase]int)
+	trained := make(map[*phase]int)
 	for ph := range c.training.all {
 		if left <= 0 || free == 0 && len(victims) == 0 {
 			break
 		}
-		for range min(p.tasks-len(ph.samples), ph.tasks.Pending(), left) {
+		for range min(p.tasks-len(ph.samples), asked.left(ph), left) {
 			if !claim(ph, func(v running) bool { return v.phase != ph }) {
 				break
 			}
-			claimed[ph]++
+			asked.add(ph)
+			trained[ph]++
 			left--
 		}
 	}
@@ -379,11 +407,12 @@ func (p *Policy) appendVictimsNear(dst []sojourn.Preemption, c *class) []sojourn
 		if free == 0 && (len(victims) == 0 || !c.aging.Before(it, victims[0].phase.item)) {
 			return dst
 		}
-		for range ph.tasks.Pending() - claimed[ph] {
+		for range min(ph.waiting()-trained[ph], asked.left(ph)) {
 			// Sizes are rounded. A phase that is smaller only by rounding would not get the slot.
 			if !claim(ph, func(v running) bool { return c.aging.Before(it, v.phase.item) && ph.smaller(v.phase) }) {
 				break
 			}
+			asked.add(ph)
 		}
 	}
 	return dst
