@@ -49,10 +49,11 @@ Formats:
           start, end           instants, in place of the duration
           tasks                how many such tasks; 1 if there is no such column
           job                  rows with the same text are tasks of one job; the first
-                               row has its name, pool, weight and deadline
+                               row has its name, pool, weight, deadline and parallelism
           phase                of the job, from 0; a phase waits for the one before
           estimate             of each task, as duration; policies are told it
           name, pool, weight   name is the same for all runs of one program
+          parallelism          how many tasks of the job may run at a time; 0 is any number
         All jobs are held in memory and sorted by arrival.
   history
         a history, such as history.txt of 'sojourn run -o', or the folder of a journal:

@@ -25,11 +25,13 @@ const (
 	fieldEstimate = "estimate" // what is told of each task
 	fieldWeight   = "weight"   //
 	fieldDeadline = "deadline" // an instant
+
+	fieldParallelism = "parallelism" // how many tasks of the job may run at a time; 0 or nothing is any number
 )
 
 // ColumnFields are the fields that --columns names.
 var ColumnFields = []string{
-	fieldJob, fieldName, fieldPool, fieldArrival, fieldDuration, fieldStart, fieldEnd, fieldTasks, fieldPhase, fieldEstimate, fieldWeight, fieldDeadline,
+	fieldJob, fieldName, fieldPool, fieldArrival, fieldDuration, fieldStart, fieldEnd, fieldTasks, fieldPhase, fieldEstimate, fieldWeight, fieldDeadline, fieldParallelism,
 }
 
 // The fields that are times.

@@ -285,6 +285,13 @@ func (r *csvReader) job(arrival *big.Int) (*csvJob, error) {
 		}
 		j.Weight = w
 	}
+	if text := r.cell(fieldParallelism); text != "" {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return nil, r.bad(fieldParallelism, fmt.Errorf("want an integer from 0 to 4294967295, found %q", short(text)))
+		}
+		j.Parallelism = uint32(n)
+	}
 	if r.cell(fieldDeadline) != "" {
 		var err error
 		if j.deadline, err = r.instant(fieldDeadline); err != nil {

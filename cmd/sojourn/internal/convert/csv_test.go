@@ -17,3 +17,28 @@ func TestTooManyTasks(t *testing.T) {
 		}
 	}
 }
+
+// The column parallelism says how many tasks of a job may run at a time: the first row of the job counts.
+func TestParallelismColumn(t *testing.T) {
+	const most = 10
+	read := func(text string) ([]*csvJob, error) {
+		in := &csvReader{file: "log.csv", known: map[string]*csvJob{}, most: most}
+		_, err := in.read(strings.NewReader(text), Columns{}, ',')
+		return in.jobs, err
+	}
+	jobs, err := read("arrival,duration,job,parallelism\n0,1,a,3\n0,1,a,5\n1,1,b,\n2,1,c,0\n3,1,d,4294967295\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []uint32{3, 0, 0, 1<<32 - 1} {
+		if got := jobs[i].Parallelism; got != want {
+			t.Errorf("job %d: parallelism %d, want %d", i, got, want)
+		}
+	}
+	for _, cell := range []string{"-1", "1.5", "4294967296", "x", "1e3"} {
+		_, err := read("arrival,duration,parallelism\n0,1," + cell + "\n")
+		if want := "log.csv:2:5: parallelism: want an integer from 0 to 4294967295, found \"" + cell + "\""; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
