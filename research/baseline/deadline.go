@@ -73,7 +73,7 @@ func (p *DeadlineConstraint) reset() {
 	*p = DeadlineConstraint{opts: p.opts, ready: queue.NewPrefixedReady(func(a, b deadlineKey) bool {
 		return a.deadline < b.deadline || a.deadline == b.deadline && a.seq < b.seq
 	}, func(k deadlineKey) (hi, lo uint64) { return uint64(k.deadline), k.seq })}
-	p.ledger.Supports = option.Features &^ sojourn.FeatureNeeds
+	p.ledger.Supports = option.Features&^sojourn.FeatureNeeds | sojourn.FeatureParallelism
 	p.inputs = locality.New(&p.ledger)
 }
 
