@@ -15,6 +15,56 @@
 // The policy is the Hadoop Fair Sojourn Protocol [Pastorelli, Carra, Dell'Amico and Michiardi,
 // "HFSP: Bringing Size-Based Scheduling To Hadoop", 2014].
 //
+// # Example
+//
+// Three traces, of which no size is told. A Reserve keeps a few slots of each class free for phases that
+// run nothing there (see package kit/reserve). Use it where tasks are long and slots are many:
+//
+//	sojourn compare -w TRACE -c CLUSTER --estimates none -p fair,hfsp,hfsp:reserve=0.01
+//
+//	mean sojourn time in seconds, mean    KTH (100x1)    lublin (320x1)  FB-2009 (30x2+1)
+//	slowdown
+//	fair                                  11705, 20.1    11786, 18.9     128, 1.84
+//	hfsp                                  12015, 61.2     9374, 62.2      74, 1.44
+//	reserve=0.01                          11471, 19.3     8778, 14.8      76, 1.43
+//
+// # What is promised
+//
+//   - Nobody starves, however much work arrives and however wrong sizes are: see "Guarantees" for the bound and for what it
+//     needs (TestNobodyStarves).
+//   - With exact sizes, LateFirst and equal slots no phase ends later than under fair sharing by more than a bound that is known
+//     (TestKeepsTheBoundWithExactSizes).
+//   - Kill stops no task twice, and none that has run for more than KillFraction of what its phase's tasks are
+//     expected to take (TestNoTaskIsKilledTwice, TestKillSparesWhoHasLost).
+//   - A job that bounds how many of its tasks run at a time (Parallelism) claims no more slots of others than it may
+//     use (TestBoundedJobsClaimWhatTheyMayUse).
+//
+// # What it costs
+//
+// With n phases, Observe and Assign take O(log n), and O(t) for events of phases in training. They
+// allocate when a job arrives or a phase becomes ready. A virtual completion costs O(log n) more.
+// While slots are free, delay scheduling takes O(n) per event and for NextWake. With Kill or KillAny, events
+// take another O(log n). AppendPreemptions takes O(log n) for each task that it names, and once if
+// it names none; with delay scheduling it takes O(n slots) if a task that is served later could
+// make room. The cancellation of a job that runs tasks takes O(slots). Explain and AppendRanking
+// take O(n log n).
+//
+// # When it is wrong
+//
+// An estimate that is too large delays the phase itself by that much more, and no other phase.
+// An estimate that is too small makes the phase late too soon, and it then shares with the phases
+// that are late. Nothing more is proved of wrong sizes. Mean sojourn times have no bound in relation
+// to fair sharing. If sizes and errors vary widely, the tail is heavy: a large job that is believed
+// to be small, together with small jobs that are believed to be large, makes some workloads several
+// times worse than under fair. See docs/papers/hfsp.md, "Wrong sizes". For example,
+//
+//	sojourn compare --gen hfsp-test:load=0.9 --seed 1007 --estimates lognormal:2 -p fair:ties=arrival,hfsp:estimator=oracle
+//
+// with a mean sojourn time of 302 s under fair, and of 1,461 s under hfsp.
+//
+// Without Kill a job of a few seconds waits for running tasks, as under every policy that interrupts none: keep tasks short,
+// or set a Reserve.
+//
 // # Algorithm
 //
 // Each phase of a job is scheduled by itself, on the slots of its class, as soon as its first
@@ -53,22 +103,45 @@
 // is virtually complete, but not complete in reality, is late and goes before all others. The
 // slot gets the task of the phase whose input is closest, the lowest of several.
 //
-// With a Reserve, a few slots of each class are kept free for phases that run nothing there: see
-// package kit/reserve. The first phase in this order is served that may start. Training tasks keep to it,
+// With a Reserve the first phase in this order is served that may start. Training tasks keep to it,
 // too, so that one task of each phase at a time may take the last slots, and shows how long they are.
-// Training tasks that took all slots were measured: the slowdown is then twice as high or more. Use
-// it where tasks are long and slots are many:
-//
-//	sojourn compare -w TRACE -c CLUSTER --estimates none -p fair,hfsp,hfsp:reserve=0.01
-//
-//	mean sojourn time in seconds, mean    KTH (100x1)    lublin (320x1)  FB-2009 (30x2+1)
-//	slowdown
-//	fair                                  11705, 20.1    11786, 18.9     128, 1.84
-//	hfsp                                  12015, 61.2     9374, 62.2      74, 1.44
-//	reserve=0.01                          11471, 19.3     8778, 14.8      76, 1.43
+// Training tasks that took all slots were measured: the slowdown is then twice as high or more.
 //
 // With Kill or KillAny, running tasks make room: see [Policy.AppendPreemptions]. With NodeDelay
 // and RackDelay, phases wait for slots close to their inputs.
+//
+// # What killing costs
+//
+// With Kill no task that can work is named twice, whatever happens in between
+// (TestNoTaskIsKilledTwice, TestKilledTasksAreRemembered). And none is named that has run for more
+// than KillFraction, a tenth by default, of the expected time of its phase's tasks
+// (TestKillSparesWhoHasLost, TestVictims). So if tasks take as long as is expected and the driver
+// kills at once, a job loses at most a tenth of its work. Whatever is expected, killing wastes
+// at most one attempt of a task. Tasks that only wait in their slots for the phase before do not count:
+// they have no work to lose.
+//
+// How late a large job ends that shares the slots with a stream of small ones has no bound in relation
+// to fair sharing, with or without Kill. In the 16 loads of TestLargeJobsEndBesideSmallOnes, where the
+// small jobs leave a tenth to a half of the slots, large jobs end 0.60 to 1.01 times as late as under fair.
+// With KillAny, 1.17 to 2.21 times: small jobs may come more often than a large task ends, and then
+// a task is killed for each of them.
+//
+// The small jobs pay for that. Once all slots have large tasks that are older than KillFraction allows, the small
+// jobs wait until these end, and they end together. On 20 slots, with one job of 200 tasks of 10 min, and
+// jobs of 20 tasks of 30 s that come every 40 s:
+//
+//	                     the large job ends   mean sojourn time of the small jobs
+//	fair                 23,970 s             188 s
+//	hfsp                 0.92 times as late   500 s
+//	Kill                 0.94                 499 s
+//	Kill, fraction 0.5   1.03                 292 s
+//	Kill, fraction 1     1.03                 213 s
+//	KillAny              1.26                  34 s
+//
+// So if small jobs must not wait for large tasks, take shorter tasks, or a greater KillFraction: with 1,
+// large jobs end 0.93 to 1.42 times as late as under fair in the 16 loads.
+//
+//	go test -v -run TestLargeJobsEndBesideSmallOnes ./hfsp
 //
 // # Guarantees
 //
@@ -120,50 +193,6 @@
 // in all what the slots of the other have worked. A phase pays only when it leaves. Until
 // then the virtual cluster is ahead by what late phases have taken; and if it was empty
 // meanwhile, it is behind afterwards, by as much as it could have given.
-//
-// So an estimate that is too large delays the phase itself by that much more, and no other phase.
-// An estimate that is too small makes the phase late too soon, and it then shares with the phases
-// that are late. Nothing more is proved of wrong sizes. Mean sojourn times have no bound in relation
-// to fair sharing. If sizes and errors vary widely, the tail is heavy: a large job that is believed
-// to be small, together with small jobs that are believed to be large, makes some workloads several
-// times worse than under fair. See docs/papers/hfsp.md, "Wrong sizes". For example,
-//
-//	sojourn compare --gen hfsp-test:load=0.9 --seed 1007 --estimates lognormal:2 -p fair:ties=arrival,hfsp:estimator=oracle
-//
-// with a mean sojourn time of 302 s under fair, and of 1,461 s under hfsp.
-//
-// # What killing costs
-//
-// With Kill no task that can work is named twice, whatever happens in between
-// (TestNoTaskIsKilledTwice, TestKilledTasksAreRemembered). And none is named that has run for more
-// than KillFraction, a tenth by default, of the expected time of its phase's tasks
-// (TestKillSparesWhoHasLost, TestVictims). So if tasks take as long as is expected and the driver
-// kills at once, a job loses at most a tenth of its work. Whatever is expected, killing wastes
-// at most one attempt of a task. Tasks that only wait in their slots for the phase before do not count:
-// they have no work to lose.
-//
-// How late a large job ends that shares the slots with a stream of small ones has no bound in relation
-// to fair sharing, with or without Kill. In the 16 loads of TestLargeJobsEndBesideSmallOnes, where the
-// small jobs leave a tenth to a half of the slots, large jobs end 0.60 to 1.01 times as late as under fair.
-// With KillAny, 1.17 to 2.21 times: small jobs may come more often than a large task ends, and then
-// a task is killed for each of them.
-//
-// The small jobs pay for that. Once all slots have large tasks that are older than KillFraction allows, the small
-// jobs wait until these end, and they end together. On 20 slots, with one job of 200 tasks of 10 min, and
-// jobs of 20 tasks of 30 s that come every 40 s:
-//
-//	                     the large job ends   mean sojourn time of the small jobs
-//	fair                 23,970 s             188 s
-//	hfsp                 0.92 times as late   500 s
-//	Kill                 0.94                 499 s
-//	Kill, fraction 0.5   1.03                 292 s
-//	Kill, fraction 1     1.03                 213 s
-//	KillAny              1.26                  34 s
-//
-// So if small jobs must not wait for large tasks, take shorter tasks, or a greater KillFraction: with 1,
-// large jobs end 0.93 to 1.42 times as late as under fair in the 16 loads.
-//
-//	go test -v -run TestLargeJobsEndBesideSmallOnes ./hfsp
 //
 // # Exact sizes
 //
@@ -246,14 +275,4 @@
 // again. Kill loses no mean, and has median slowdowns of 1.01, 1.17, 1.36. With a KillFraction of 0.25
 // they are 1.00, 1.12, 1.34, and large jobs may lose a quarter of their work. Wait is the default, since
 // not all tasks may be killed, and a driver has to do it.
-//
-// # Cost
-//
-// With n phases, Observe and Assign take O(log n), and O(t) for events of phases in training. They
-// allocate when a job arrives or a phase becomes ready. A virtual completion costs O(log n) more.
-// While slots are free, delay scheduling takes O(n) per event and for NextWake. With Kill or KillAny, events
-// take another O(log n). AppendPreemptions takes O(log n) for each task that it names, and once if
-// it names none; with delay scheduling it takes O(n slots) if a task that is served later could
-// make room. The cancellation of a job that runs tasks takes O(slots). Explain and AppendRanking
-// take O(n log n).
 package hfsp
