@@ -20,6 +20,44 @@
 // The policy follows He et al., Real-Time Scheduling in MapReduce Clusters (RTMR). The
 // dispatcher and the feedback of the paper have mistakes; they are corrected here.
 //
+// # Example
+//
+// 4 map slots are free, and a job has 10 maps of at most 30 s and a deadline in 100 s. They run in three rounds, which end
+// at 90 s, so the job is accepted, and ends by 90 s. With a deadline in 80 s it is refused, and the offer is 90 s. A second
+// job of 4 such maps, with a deadline in 130 s, is accepted too: two slots are free from 60 s on, and two from 90 s on, so it
+// ends by 120 s.
+//
+// # What is promised
+//
+//   - A job that is accepted ends by its deadline, if no task takes longer than was said, no attempt fails, no output is lost, no slot
+//     leaves, and free slots are offered at once (TestGuarantee).
+//   - A refusal changes nothing, and its offer is accepted if it is made at once. The offer is the least deadline if Exact says so
+//     (TestOffers, TestOfferAmongManyJobs).
+//   - A task that takes less time than was said makes no job late (TestShorterTimesMakeNobodyLate).
+//   - A promise that can no longer be kept is told at the event that breaks it, with the reason, and does not break the
+//     promises of other jobs (TestVoidIsReported, TestReasonsOfVoidPromises, TestVoidJobsRunBehind).
+//
+// # What it costs
+//
+// Assign and the events of tasks take O(log n) for n live jobs. An arrival takes O(n) for the
+// order, and books up to n jobs in O(r log r) each, for r distinct instants in a vector,
+// whatever the numbers of tasks and slots are. Rebook gathers the running attempts first:
+// O(a log a) for a distinct ends. If there are thousands, it first groups them into 512 instants, at
+// which slots become available no earlier, with a look at one in 32 attempts of jobs that run more than
+// 2,048. Among more than 64 promises, and behind a job at whose place there are so many instants,
+// bookings first keep about 16 instants: r is small then. What fits there is accepted, and only the
+// others are tried with all ends. An offer books O(n^2) jobs at worst, and is exact for up to 256 jobs.
+// For more jobs the search ends after some 34,000 bookings. It then gives a
+// deadline that is accepted but may not be the least. Chain keeps O(r) for each job.
+//
+// # When it is wrong
+//
+//   - Bounds are needed, not means: if a task outlasts its bound, the promise to its job may be void. Where bounds are
+//     far too large, jobs are refused that would have been in time.
+//   - A job has one or two phases, the second waits for the whole first one, and they have slots of their own. Graphs,
+//     slow start, held tasks and a bound on running tasks (Parallelism) are refused with [sojourn.ErrUnsupported].
+//   - Jobs without a deadline run behind all others, and may wait for ever.
+//
 // # Notation
 //
 //	M, R        the numbers of maps and of reduces of a job
@@ -61,11 +99,7 @@
 // first open place decides, and its e is the offer. Acceptance is then monotone in the
 // deadline.
 //
-// # Guarantee
-//
-// Example: 4 map slots are free, and a job has 10 maps of at most 30 s and a deadline in
-// 100 s. FILL ends the maps at 90 s, so the job is accepted. If the hypotheses below hold, it
-// ends by 90 s.
+// # The guarantee, and its proof
 //
 // Theorem. An accepted job ends by its deadline if
 //
@@ -169,17 +203,4 @@
 //     phases on one class of slots are not supported either, nor are more than two phases, phases
 //     that say what they need ([sojourn.Phase] Needs), and phases whose tasks are held at first, to
 //     which no end can be promised.
-//
-// # Cost
-//
-// Assign and the events of tasks take O(log n) for n live jobs. An arrival takes O(n) for the
-// order, and books up to n jobs in O(r log r) each, for r distinct instants in a vector,
-// whatever the numbers of tasks and slots are. Rebook gathers the running attempts first:
-// O(a log a) for a distinct ends. If there are thousands, it first groups them into 512 instants, at
-// which slots become available no earlier, with a look at one in 32 attempts of jobs that run more than
-// 2,048. Among more than 64 promises, and behind a job at whose place there are so many instants,
-// bookings first keep about 16 instants: r is small then. What fits there is accepted, and only the
-// others are tried with all ends. An offer books O(n^2) jobs at worst, and is exact for up to 256 jobs.
-// For more jobs the search ends after some 34,000 bookings. It then gives a
-// deadline that is accepted but may not be the least. Chain keeps O(r) for each job.
 package rtmr
