@@ -155,8 +155,8 @@ func (j *tallied) usable() int {
 			n += waiting
 		}
 	}
-	if most := j.job.Parallelism; most > 0 {
-		n = max(j.running, min(n, int(most)))
+	if most := j.job.Parallelism; most > 0 && int64(n) > int64(most) {
+		n = max(j.running, int(most))
 	}
 	return n
 }

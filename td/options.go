@@ -182,8 +182,8 @@ func (s *settings) demand(spec *sojourn.Job, slots int) int {
 	if want == 0 {
 		want = int(min(max((int64(size)*12+50)/100, int64(slots)*5/100), int64(slots)*35/100))
 	}
-	if n := int(spec.Parallelism); n > 0 {
-		want = min(want, n)
+	if n := int64(spec.Parallelism); n > 0 {
+		want = int(min(int64(want), n))
 	}
 	return max(1, min(want, size, slots))
 }

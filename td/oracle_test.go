@@ -95,8 +95,8 @@ func (o *oracle) wants(j *job) int {
 	if d == 0 {
 		d = min(max((size*12+50)/100, t*5/100), t*35/100)
 	}
-	if n := int(j.spec.Parallelism); n > 0 {
-		d = min(d, n)
+	if n := int64(j.spec.Parallelism); n > 0 {
+		d = int(min(int64(d), n))
 	}
 	return max(1, min(d, size, t))
 }

@@ -240,7 +240,7 @@ func (j *job) full() bool {
 	for i := range j.state {
 		n += j.count(i, "running")
 	}
-	return j.spec.Parallelism > 0 && n >= int(j.spec.Parallelism)
+	return j.spec.Parallelism > 0 && int64(n) >= int64(j.spec.Parallelism)
 }
 
 func (j *job) startable(phase int) (list []uint32) {
