@@ -170,3 +170,24 @@ func TestNothingIsAskedWithoutRoom(t *testing.T) {
 		t.Errorf("without Jobs that were declined it asks again after %v", sleep)
 	}
 }
+
+// A node that has gone is forgotten when the last pod on it has ended.
+func TestGoneNodesAreForgotten(t *testing.T) {
+	w := newShapes(t, 0)
+	for range 10 {
+		w.setNode("n", 0, has(110, 4, 64))
+		a, b := w.newPod(asks(1, 1)), w.newPod(asks(1, 1))
+		w.settle()
+		w.carryOut()
+		w.core.nodeGone("n")
+		w.end(a.UID)
+		w.remove(a.UID)
+		w.settle()
+		w.end(b.UID)
+		w.remove(b.UID)
+		w.settle()
+	}
+	if n, by := len(w.core.nodes), len(w.core.shapes.byID); n != 0 || by != 0 {
+		t.Errorf("%d nodes are known, and %d by number, after all have gone", n, by)
+	}
+}
