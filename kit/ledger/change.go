@@ -150,7 +150,7 @@ func (j *job) updateReady(i int) {
 	side := &j.sides[p.side]
 	if ready {
 		side.startable += int32(p.pending.Len())
-		side.first = min(side.first, int32(i))
+		j.offer(side, i)
 	} else {
 		side.startable -= int32(p.pending.Len())
 	}
@@ -163,7 +163,7 @@ func (j *job) requeue(phase int, index uint32) {
 	if p.ready {
 		side := &j.sides[p.side]
 		side.startable++
-		side.first = min(side.first, int32(phase))
+		j.offer(side, phase)
 	}
 }
 
@@ -246,10 +246,10 @@ func (j *job) cancel() {
 		j.phases[i].pending = bitset.Set{}
 	}
 	for i := range j.sides {
-		j.sides[i].startable = 0
+		j.sides[i].startable, j.sides[i].early = 0, false
 	}
 	if j.more != nil {
-		j.more.tries, j.more.held = nil, nil
+		j.more.tries, j.more.held, j.more.early = nil, nil, nil
 	}
 	j.heldTasks = 0
 }
@@ -268,16 +268,16 @@ func (j *job) revise(spec *sojourn.Job) {
 		if is > was && spec.Phases[i].Held {
 			j.hold(i, was, is)
 		}
-		maps.DeleteFunc(j.more.get().tries, func(t task, _ uint32) bool { // of a task that was done without an attempt, and lost
-			return int(t.phase) == i && int64(t.index) >= int64(is)
-		})
 		j.left += int32(is - was)
 		if p.ready {
 			side := &j.sides[p.side]
 			side.startable += int32(p.pending.Len() - before)
-			side.first = min(side.first, int32(i))
+			j.offer(side, i)
 		}
 	}
+	maps.DeleteFunc(j.more.get().tries, func(t task, _ uint32) bool { // of a task that was done without an attempt, and lost
+		return int64(t.index) >= int64(spec.Phases[t.phase].Tasks)
+	})
 	j.countUnmet()
 	for i := range j.phases {
 		j.updateReady(i)

@@ -45,6 +45,7 @@ type more struct {
 	held  []bitset.Set    // by phase: tasks that may not start for now; nil while there are none
 	feeds [][]int         // by phase: those that wait for it; nil if each waits for the one before at most
 	unmet []int32         // by phase: how many of its Needs are not finished; nil as feeds is
+	early []bitset.Set    // by side: what is startable of the phases below its first, perhaps with some others; nil if nothing ever was
 
 	turned int32 // the phase, counted from 1, that the latest event has made whole, or no longer whole; 0 if none
 }
@@ -201,17 +202,41 @@ func (j *job) AppendFed(dst []int, phase int) []int {
 // NextPhase returns the first ready phase of a side that has a pending task. There
 // must be one.
 func (j *job) NextPhase(s *Side) int {
-	if j.phases[s.first].startable(s) {
+	if !s.early && j.phases[s.first].startable(s) {
 		return int(s.first)
 	}
 	return j.nextPhase(s)
 }
 
+// nextPhase never lowers s.first, so that all its calls together pass each phase once (TestNextPhaseIsSparing).
 func (j *job) nextPhase(s *Side) int {
+	if s.early {
+		early := &j.more.early[s.number]
+		for i := early.Min(); i >= 0; i = early.Min() {
+			if j.phases[i].startable(s) {
+				return i
+			}
+			early.Remove(i)
+		}
+		s.early = false
+	}
 	for !j.phases[s.first].startable(s) {
 		s.first++
 	}
 	return int(s.first)
+}
+
+// offer notes that a phase of a side may have become startable.
+func (j *job) offer(s *Side, phase int) {
+	if phase >= int(s.first) {
+		return
+	}
+	m := extend(j)
+	if m.early == nil {
+		m.early = make([]bitset.Set, len(j.sides))
+	}
+	m.early[s.number].Add(phase)
+	s.early = true
 }
 
 // startable reports whether a phase is of a side, ready, and has a pending task.
@@ -279,9 +304,10 @@ type Side struct {
 	running   int32
 	startable int32  // pending tasks of ready phases
 	room      int32  // Room of the job
-	first     int32  // no phase of the side below first has anything startable
+	first     int32  // no phase of the side below first has anything startable, but for those in more.early; it never decreases
 	number    uint16 // its place among the sides of the job
 	class     sojourn.Class
+	early     bool // more.early has phases of the side
 }
 
 // Class returns the class of slot.

@@ -119,7 +119,8 @@ func sameJob(a, b *Job[int]) bool {
 	}
 	for i := range a.sides {
 		s, t := a.sides[i], b.sides[i]
-		if s.first, t.first = 0, 0; s != t {
+		s.first, s.early, t.first, t.early = 0, false, 0, false
+		if s != t {
 			return false
 		}
 	}
