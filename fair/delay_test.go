@@ -423,3 +423,92 @@ func TestFirstEndOfAWait(t *testing.T) {
 		}
 	}
 }
+
+// A job does not wait while its pool, or one around it, runs as many tasks as it may.
+func TestWhoseLimitIsReachedDoesNotWait(t *testing.T) {
+	for _, full := range []string{"", "a", "a/b", "a/b/c", "a/b/c/d"} {
+		opts := fair.Options{Delay: time.Hour, Pools: map[string]fair.Pool{"a/b/c/d": {}}}
+		if full != "" {
+			opts.Pools[full] = fair.Pool{Max: fair.Slots{0: 2}}
+		}
+		s := waiter{t, newWith(opts).(*fair.Policy)}
+		s.slot(0, 8, 8)
+		s.slot(0, 9, 9)
+		s.arrive(0, 1, "a/b/c/d", 9, 9)
+		s.arrive(0, 2, "a/b/c/d", 0, 0)
+		a := s.assign(9, 1)
+		s.assign(8, 2)
+		s.end(160, a) // so job 1 may leave 10 s of a slot unused
+		s.slot(160, 7, 3)
+		s.assign(7, 2)
+		s.slot(200, 6, 3)
+		if at, ok := s.p.NextWake(); ok != (full == "") || ok && at != sojourn.Time(210*time.Second) {
+			t.Errorf("NextWake = %v, %v with a limit of pool %q, want 210 s without one, and else none", at, ok, full)
+		}
+	}
+}
+
+// A slot that all decline starts no wait: time without a free slot does not count after that.
+func TestWhatAllDeclineStartsNoWait(t *testing.T) {
+	s := waiter{t, newWith(fair.Options{Delay: 5 * time.Second}).(*fair.Policy)}
+	s.slot(0, 9, 9)
+	s.arrive(0, 1, "", 9, 9)
+	s.end(1600, s.assign(9, 1))
+	s.slot(2000, 7, 3)
+	if a, ok := s.p.Assign(7); ok {
+		t.Fatalf("Assign(7) = %v, want none: job 1 waits", a)
+	}
+	s.observe(2001, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: 7}})
+	s.slot(3000, 7, 3)
+	if at, ok := s.p.NextWake(); !ok || at != sojourn.Time(3004*time.Second) {
+		t.Errorf("NextWake = %v, %v, want 3004 s: one second of five has counted", at, ok)
+	}
+}
+
+// A waiter drives a policy whose jobs wait for slots close to their inputs. Times are in seconds.
+type waiter struct {
+	t *testing.T
+	p *fair.Policy
+}
+
+func (s waiter) observe(at int, ev sojourn.Event) {
+	s.t.Helper()
+	ev.At = sojourn.Time(at) * sojourn.Time(time.Second)
+	if err := s.p.Observe(ev); err != nil {
+		s.t.Fatalf("Observe(%v) = %v, want nil", ev, err)
+	}
+}
+
+func (s waiter) slot(at int, id sojourn.SlotID, node sojourn.NodeID) {
+	s.t.Helper()
+	s.observe(at, sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id, Node: node}})
+}
+
+// arrive lets a job arrive with a task for each node: the one of its input, or 0 if it has none. All have, or none has.
+func (s waiter) arrive(at int, id sojourn.JobID, pool string, nodes ...sojourn.NodeID) {
+	s.t.Helper()
+	ph := sojourn.Phase{Tasks: len(nodes)}
+	if nodes[0] != 0 {
+		var in [][]sojourn.NodeID
+		for _, n := range nodes {
+			in = append(in, []sojourn.NodeID{n})
+		}
+		ph.Inputs = sojourn.MakeInputs(in)
+	}
+	s.observe(at, sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Pool: pool, Phases: []sojourn.Phase{ph}}})
+}
+
+func (s waiter) assign(slot sojourn.SlotID, job sojourn.JobID) sojourn.Assignment {
+	s.t.Helper()
+	a, ok := s.p.Assign(slot)
+	if !ok || a.Task.Job != job {
+		s.t.Fatalf("Assign(%d) = %v, %v, want a task of job %d", slot, a.Task, ok, job)
+	}
+	return a
+}
+
+func (s waiter) end(at int, a sojourn.Assignment) {
+	s.t.Helper()
+	s.observe(at, sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+	s.observe(at, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: a.Slot}})
+}

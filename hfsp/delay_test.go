@@ -1,0 +1,142 @@
+package hfsp_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/hfsp"
+)
+
+// near returns a phase of n tasks, all with their input on a node.
+func near(n int, node sojourn.NodeID) sojourn.Phase {
+	nodes := make([][]sojourn.NodeID, n)
+	for i := range nodes {
+		nodes[i] = []sojourn.NodeID{node}
+	}
+	return sojourn.Phase{Tasks: n, Inputs: sojourn.MakeInputs(nodes)}
+}
+
+// allow lets a job arrive at 0 s, with so many tasks and one that runs on the node of its input until an instant. The job may
+// leave a sixteenth of that time of a slot unused. Its other tasks are held until then, so that it waits for nothing.
+func (s stage) allow(id sojourn.JobID, left int) (end func(until float64)) {
+	s.t.Helper()
+	n := 10 + int(id)
+	s.node(0, sojourn.SlotID(n), sojourn.NodeID(n), 9)
+	s.arrive(0, id, near(left+1, sojourn.NodeID(n)))
+	a := s.assign(sojourn.SlotID(n), id)
+	all := func(at float64, kind sojourn.EventKind) {
+		for i := range left {
+			s.observe(at, sojourn.Event{Kind: kind, Task: sojourn.TaskID{Job: id, Index: uint32(i + 1)}})
+		}
+	}
+	all(0, sojourn.TaskHeld)
+	return func(until float64) {
+		s.finish(until, a)
+		s.remove(until, a.Slot)
+		all(until, sojourn.TaskReady)
+	}
+}
+
+func (s stage) remove(at float64, id sojourn.SlotID) {
+	s.t.Helper()
+	s.observe(at, sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: id}})
+}
+
+// wakes checks NextWake, in seconds; below 0, for none.
+func (s stage) wakes(want float64) {
+	s.t.Helper()
+	if at, ok := s.p.NextWake(); ok != (want >= 0) || ok && at != sojourn.Time(want*1e9) {
+		s.t.Errorf("NextWake = %v, %v, want %v s", at, ok, want)
+	}
+}
+
+// declines checks that no phase takes a slot, and that Seek finds none.
+func (s stage) declines(slot sojourn.SlotID) {
+	s.t.Helper()
+	if id, ok := s.p.Seek(0); ok {
+		s.t.Errorf("Seek = %d, want none", id)
+	}
+	if a, ok := s.p.Assign(slot); ok {
+		s.t.Fatalf("Assign(%d) = %v, want none", slot, a)
+	}
+}
+
+func patient(t *testing.T, d time.Duration) stage {
+	return stage{t, newWith(hfsp.Options{NodeDelay: d, RackDelay: time.Hour, Late: hfsp.LateFirst})}
+}
+
+// A phase that waits leaves unused what it could use: no more slots than are free, and no more than it has tasks to
+// start. It waits until that is as much as it may leave unused, 10 s of a slot here, and then takes any slot.
+func TestUnusedIsWhatThePhaseCouldUse(t *testing.T) {
+	s := patient(t, time.Hour)
+	s.allow(1, 2)(160)
+	s.wakes(-1) // no slot is free
+	for id := range sojourn.SlotID(3) {
+		s.node(200, id, 3, 3)
+	}
+	s.wakes(205)
+	s.observe(201, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 1, Index: 2}}) // 8 s of a slot are left
+	s.wakes(209)
+	s.observe(202, sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: 1, Index: 2}}) // 7 s
+	s.wakes(205.5)
+	s.remove(203, 0) // 5 s
+	s.wakes(205.5)
+	s.remove(203, 1)
+	s.wakes(208)
+	s.declines(2)
+	s.observe(208, sojourn.Event{Kind: sojourn.Tick})
+	if id, ok := s.p.Seek(0); !ok || id != 2 {
+		t.Errorf("Seek = %d, %v, want slot 2", id, ok)
+	}
+	s.assign(2, 1)
+}
+
+// NextWake names the first end of a wait, whichever phase waits for it. The slot then goes to that phase, even if the other
+// one is before it. Who is passed over waits from then on, though no slot is free. Who was not allowed to wait any longer does
+// not, and what has counted of its wait stays.
+func TestFirstEndOfAWait(t *testing.T) {
+	for _, short := range []sojourn.JobID{1, 2} {
+		for _, stays := range []sojourn.JobID{1, 2} {
+			s := patient(t, 100*time.Second)
+			ends := []func(float64){s.allow(1, 2), s.allow(2, 2)}
+			ends[short-1](80)
+			ends[2-short](160)
+			s.node(200, 5, 3, 3)
+			s.wakes(205)
+			s.declines(5)
+			s.observe(205, sojourn.Event{Kind: sojourn.Tick})
+			if id, ok := s.p.Seek(0); !ok || id != 5 {
+				t.Errorf("Seek = %d, %v, want slot 5", id, ok)
+			}
+			s.assign(5, short)
+			s.remove(205, 5)
+			s.observe(205, sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 3 - stays}})
+			s.node(250, 6, 3, 3)
+			if stays == short {
+				s.wakes(345) // 5 s of 100 have counted
+			} else {
+				s.wakes(255) // 5 s of 10 have been left unused
+			}
+		}
+	}
+}
+
+// A slot that all decline starts no wait, and one that another phase gets does.
+func TestWhatAllDeclineStartsNoWait(t *testing.T) {
+	for _, given := range []bool{false, true} {
+		s := patient(t, 5*time.Second)
+		s.allow(1, 1)(1600)
+		s.node(2000, 7, 3, 3)
+		s.declines(7)
+		want := 3004.0 // one second of five has counted
+		if given {
+			s.arrive(2001, 2, tasks(1, 0))
+			s.assign(7, 2)
+			want = 3099 // the wait for the node has ended, and 99 s of a slot may be left unused
+		}
+		s.remove(2001, 7)
+		s.node(3000, 6, 3, 3)
+		s.wakes(want)
+	}
+}
