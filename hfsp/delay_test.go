@@ -140,3 +140,17 @@ func TestWhatAllDeclineStartsNoWait(t *testing.T) {
 		s.wakes(want)
 	}
 }
+
+// A phase without inputs waits for no slot, and neither does one whose tasks all run or are held.
+func TestWhoHasNothingToWaitForDoesNotWait(t *testing.T) {
+	s := patient(t, time.Hour)
+	end := s.allow(1, 1) // one task runs, the other one is held
+	s.node(0, 5, 3, 3)
+	s.wakes(-1)
+	end(160)
+	s.wakes(170)
+	s.observe(160, sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: 1}})
+	s.arrive(160, 2, tasks(1, 0))
+	s.wakes(-1)
+	s.assign(5, 2)
+}
