@@ -12,7 +12,8 @@ import (
 // their index, each on the slot that becomes free first, and among these on the
 // fastest. A phase starts when the outputs of all tasks of the phases that it
 // reads have arrived; a phase of NoBarrier starts at once. Phases that run at the
-// same time on the same slots are scheduled one after the other. The result is
+// same time on the same slots are scheduled one after the other. A job that bounds how many
+// of its tasks run at a time has so many of the fastest slots of each class. The result is
 // 0 if a phase finds no slot.
 func (a *arrivals) alone(j *job) time.Duration {
 	overlap := j.readers != nil
@@ -20,7 +21,11 @@ func (a *arrivals) alone(j *job) time.Duration {
 		overlap = overlap || j.Phases[p+1].After == sojourn.NoBarrier
 	}
 	for c := range a.benches {
-		a.benches[c] = bench{speeds: a.speeds[c]}
+		speeds := a.speeds[c]
+		if n := j.told.Parallelism; n > 0 && int64(n) < int64(len(speeds)) {
+			speeds = speeds[:n]
+		}
+		a.benches[c] = bench{speeds: speeds}
 		if overlap {
 			a.benches[c].lanes = new(lanes)
 		}

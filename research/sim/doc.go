@@ -148,7 +148,7 @@
 // the order of their index, each on the slot of the class that becomes free first and, among
 // those, the fastest. A phase starts when all outputs of the phase before have arrived, whatever
 // After says. A phase of NoBarrier starts at once; if it shares its class with a phase that is not
-// over, its tasks come after those. A list schedule is a yardstick and not the optimum: tasks of
+// over, its tasks come after those. A job with Parallelism has so many slots of each class, the fastest. A list schedule is a yardstick and not the optimum: tasks of
 // different length may be packed better.
 //
 // # Fairness audit

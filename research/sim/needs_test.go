@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -114,6 +115,29 @@ func TestLongestPath(t *testing.T) {
 			t.Errorf("sojourn time %v, alone %v, shared %v, want %v", rec.Sojourn(), rec.Alone, shared, want)
 		}
 	})
+}
+
+// No more tasks of a job run at a time than it says, alone or beside others, and a policy that does not know that gets
+// no such job.
+func TestParallelism(t *testing.T) {
+	for _, tc := range []struct {
+		bound uint32
+		alone time.Duration
+	}{{0, 20 * time.Second}, {1, 60 * time.Second}, {2, 30 * time.Second}, {4, 20 * time.Second}, {math.MaxUint32, 20 * time.Second}} {
+		bounded, other := job(1, 0, []float64{10, 10, 10, 10, 10, 10}), job(2, 0, []float64{10, 10, 10})
+		bounded.Parallelism = tc.bound
+		r, err := sim.Run(t.Context(), sim.Config{Cluster: uniform(4), Policy: newFIFO(t), Jobs: sim.Jobs(bounded, other), Records: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec := r.JobRecords[0]; rec.Alone != tc.alone || rec.Sojourn() != tc.alone {
+			t.Errorf("parallelism %d: alone %v, beside another job %v, want %v", tc.bound, rec.Alone, rec.Sojourn(), tc.alone)
+		}
+		r, err = sim.Run(t.Context(), sim.Config{Cluster: uniform(4), Policy: ignorant{newFIFO(t)}, Jobs: sim.Jobs(bounded), Records: true})
+		if err != nil || r.Unsupported == 1 != (tc.bound > 0) {
+			t.Errorf("parallelism %d under a policy that knows no features: %d jobs are unsupported, %v", tc.bound, r.Unsupported, err)
+		}
+	}
 }
 
 // An ignorant policy says nothing of what it supports.
