@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,12 +16,21 @@ import (
 // and what is below the number that runs stops nothing.
 func TestParallelism(t *testing.T) {
 	inPool(t, live.Options{Slots: 8, Retry: live.Retry{Attempts: 3, Backoff: 15 * ms}}, func(t *testing.T, p *live.Pool) {
-		running, most := make(chan int, 1), 0
-		running <- 0
+		var mu sync.Mutex
+		running, most := 0, 0
 		count := func(by int) {
-			n := <-running + by
-			most = max(most, n)
-			running <- n
+			mu.Lock()
+			defer mu.Unlock()
+			running += by
+			most = max(most, running)
+		}
+		// ran returns how many ran at a time since it was called last.
+		ran := func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			n := most
+			most = 0
+			return n
 		}
 		run := func(_ context.Context, task live.Task) error {
 			count(1)
@@ -40,10 +50,10 @@ func TestParallelism(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(1500 * ms) // what ran before has ended
-			most = 0
+			ran()
 			time.Sleep(1200 * ms)
-			if most != step.want {
-				t.Errorf("parallelism %d: at most %d tasks ran, want %d", step.bound, most, step.want)
+			if n := ran(); n != step.want {
+				t.Errorf("parallelism %d: at most %d tasks ran, want %d", step.bound, n, step.want)
 			}
 		}
 		wrong := []int{-1, math.MinInt}
