@@ -90,7 +90,7 @@ func (ph *phase) waiting() int { return ph.job.Startable(ph.index) }
 // touchBounded touches all phases of a job that bounds how many of its tasks run at a time, after an attempt has started
 // or ended: there may be room for any of them now, or for none.
 func (p *Policy) touchBounded(j *job) {
-	if j.Room() == math.MaxInt32 {
+	if !j.Bounded() {
 		return
 	}
 	for _, ph := range j.Data.phases {

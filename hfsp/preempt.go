@@ -255,16 +255,12 @@ type claimed struct{ jobs map[*job]int }
 
 // left returns how many slots a phase may claim yet.
 func (c *claimed) left(ph *phase) int {
-	n := ph.waiting()
-	if room := ph.job.Room(); n > 0 && room != math.MaxInt32 {
-		n = min(n, room-c.jobs[ph.job])
-	}
-	return n
+	return min(ph.waiting(), ph.job.Room()-c.jobs[ph.job])
 }
 
 // add counts a slot that a phase claims.
 func (c *claimed) add(ph *phase) {
-	if ph.job.Room() == math.MaxInt32 {
+	if !ph.job.Bounded() {
 		return
 	}
 	if c.jobs == nil {

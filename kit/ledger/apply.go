@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"math"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
 )
@@ -133,12 +131,7 @@ func (l *cluster) end(ev *sojourn.Event, c *change) {
 	c.job, c.slot, c.start = j, s.whole(ev.Slot.ID), s.start
 	j.stand()
 	p := &j.phases[s.phase]
-	p.running--
-	j.sides[p.side].running--
-	j.running--
-	if j.limit != math.MaxInt32 {
-		j.updateRoom()
-	}
+	j.addRunning(p, -1)
 	switch {
 	case ev.Kind == sojourn.TaskFinished:
 		j.finish(int(s.phase), s.index)

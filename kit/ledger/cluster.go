@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"iter"
-	"math"
 
 	"github.com/sojourn-sched/sojourn"
 )
@@ -150,15 +149,10 @@ func (l *cluster) start(j *job, phase int, index, number uint32, id sojourn.Slot
 	p := &j.phases[phase]
 	side := &j.sides[p.side]
 	p.pending.Remove(int(index))
-	p.running++
-	side.running++
 	side.started++
-	j.running++
+	j.addRunning(p, 1)
 	if p.ready {
 		side.startable--
-	}
-	if j.limit != math.MaxInt32 {
-		j.updateRoom()
 	}
 	s := l.slots.at(id)
 	s.holder, s.phase, s.index, s.attempt, s.start, s.state = j.handle+1, uint16(phase), index, number, l.now, busy

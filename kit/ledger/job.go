@@ -100,12 +100,26 @@ func (j *job) Left() int { return int(j.left) }
 // Running returns the number of live attempts.
 func (j *job) Running() int { return int(j.running) }
 
+// Bounded reports whether [sojourn.Job.Parallelism] bounds how many tasks of the job run at a time. An event about any task
+// of such a job, and any start, may then change what all its phases can start.
+func (j *job) Bounded() bool { return j.limit != math.MaxInt32 }
+
 // Room returns how many more tasks may run now by [sojourn.Job.Parallelism]; math.MaxInt32 if any number.
 func (j *job) Room() int {
-	if j.limit == math.MaxInt32 {
+	if !j.Bounded() {
 		return math.MaxInt32
 	}
 	return int(max(0, j.limit-j.running))
+}
+
+// addRunning counts attempts at a phase that have started or ended.
+func (j *job) addRunning(p *Phase, by int32) {
+	p.running += by
+	j.sides[p.side].running += by
+	j.running += by
+	if j.Bounded() {
+		j.updateRoom()
+	}
 }
 
 // updateRoom brings the sides up to date, after the number of live attempts or the limit has changed.

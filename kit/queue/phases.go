@@ -2,7 +2,6 @@ package queue
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -126,7 +125,7 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 		if f := q.filed(j, i); f.order != nil {
 			f.waiting.Add(int(f.place[ev.Task.Index])) // first removes it again if it is not pending
 		}
-		if bounded(j) { // the event may have made room for all its phases, or taken it
+		if j.Bounded() { // the event may have made room for all its phases, or taken it
 			q.Update(j)
 			break
 		}
@@ -156,9 +155,6 @@ func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
 		q.sort(j, i)
 	}
 }
-
-// bounded reports whether a job bounds how many of its tasks run at a time.
-func bounded[J any](j *ledger.Job[J]) bool { return j.Room() != math.MaxInt32 }
 
 // forget takes out the entries of a job.
 func (q *Phases[J, K]) forget(j *ledger.Job[J]) {
@@ -242,7 +238,7 @@ func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	e := q.entries[first]
 	a := q.take(e.job, e.phase, s)
-	if bounded(e.job) {
+	if e.job.Bounded() {
 		q.Update(e.job)
 	} else {
 		q.update(e.job, e.phase)
