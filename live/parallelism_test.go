@@ -92,3 +92,21 @@ func TestShareErrorUnderParallelism(t *testing.T) {
 		}
 	})
 }
+
+// A greater bound counts at once, and not when the next task ends.
+func TestParallelismCountsAtOnce(t *testing.T) {
+	inPool(t, live.Options{Slots: 8}, func(t *testing.T, p *live.Pool) {
+		h := must(p.Submit(bg, live.Job{Parallelism: 1, Phases: []live.Phase{{Tasks: 5, Run: sleep(time.Hour)}}}))
+		for _, step := range []struct{ bound, want int }{{1, 1}, {3, 3}, {2, 3}, {4, 4}, {0, 5}} {
+			if err := h.SetParallelism(step.bound); err != nil {
+				t.Fatal(err)
+			}
+			if got := h.Progress().Running; got != step.want {
+				t.Errorf("parallelism %d: %d tasks run, want %d", step.bound, got, step.want)
+			}
+		}
+		if err := h.Wait(bg); err != nil {
+			t.Error(err)
+		}
+	})
+}

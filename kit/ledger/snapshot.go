@@ -175,7 +175,6 @@ func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table 
 		if j.cancelled {
 			j.cancel()
 		}
-		j.updateRoom()
 		j.countUnmet()
 		for i := range j.phases {
 			j.updateReady(i)
