@@ -108,12 +108,13 @@ func TestFullFileSystem(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	close(gate)
 	p, j = open()
-	if n := len(p.Handles()); n != len(acknowledged) && n != len(acknowledged)+1 { // the one that did not fit may have been written in full
+	again := p.Handles() // before the first of them can end
+	close(gate)
+	if n := len(again); n != len(acknowledged) && n != len(acknowledged)+1 { // the one that did not fit may have been written in full
 		t.Errorf("%d jobs go on, and %d were acknowledged", n, len(acknowledged))
 	}
-	for _, hd := range p.Handles() {
+	for _, hd := range again {
 		if err := hd.Wait(t.Context()); err != nil {
 			t.Error(err)
 		}
