@@ -117,14 +117,29 @@ func (f *facts) places() {
 // job tells a job, and its tasks that do not run.
 func (f *facts) job(j *ledger.Job[job]) {
 	f.tell(sojourn.Event{Kind: sojourn.JobAdopted, Job: j.Spec(), Service: f.a.age(j)})
+	var tries []tried
+	for t, n := range j.Tried() {
+		tries = append(tries, tried{t, n})
+	}
 	for i := range j.NumPhases() {
 		if f.stop {
 			return
 		}
-		f.pending(j, i)
-		f.held(j, i)
+		n := 0
+		for n < len(tries) && int(tries[n].task.Phase) == i {
+			n++
+		}
+		f.pending(j, i, tries[:n])
+		f.held(j, i, tries[:n])
 		f.done(j, i)
+		tries = tries[n:]
 	}
+}
+
+// A tried is a task with its number of attempts: see [ledger.Job.Tried].
+type tried struct {
+	task     sojourn.TaskID
+	attempts uint32
 }
 
 // about tells a kind of event of a task.
@@ -135,7 +150,7 @@ func (f *facts) about(kind sojourn.EventKind, j *ledger.Job[job], phase int, ind
 
 // pending tells which tasks of a phase are pending, as far as the description does not imply it, or
 // they were attempted.
-func (f *facts) pending(j *ledger.Job[job], i int) {
+func (f *facts) pending(j *ledger.Job[job], i int, tries []tried) {
 	p := j.Phase(i)
 	if j.Spec().Phases[i].Held {
 		for k, ok := p.NextPending(0); ok && !f.stop; k, ok = p.NextPending(k + 1) {
@@ -143,11 +158,11 @@ func (f *facts) pending(j *ledger.Job[job], i int) {
 		}
 		return
 	}
-	for k, n := range j.Tried(i) {
+	for _, t := range tries {
 		if f.stop {
 			return
 		}
-		if n > 0 && p.IsPending(k) {
+		if k, n := t.task.Index, t.attempts; n > 0 && p.IsPending(k) {
 			f.about(sojourn.TaskHeld, j, i, k, n)
 			f.about(sojourn.TaskReady, j, i, k, 0)
 		}
@@ -155,11 +170,11 @@ func (f *facts) pending(j *ledger.Job[job], i int) {
 }
 
 // held tells which tasks of a phase are held.
-func (f *facts) held(j *ledger.Job[job], i int) {
+func (f *facts) held(j *ledger.Job[job], i int, tries []tried) {
 	first := j.Spec().Phases[i].Held
 	if first { // the others are held from the beginning
-		for k, n := range j.Tried(i) {
-			if n > 0 && j.IsHeld(i, k) {
+		for _, t := range tries {
+			if k, n := t.task.Index, t.attempts; n > 0 && j.IsHeld(i, k) {
 				f.about(sojourn.TaskReady, j, i, k, n)
 				f.about(sojourn.TaskHeld, j, i, k, 0)
 			}

@@ -21,6 +21,8 @@ type class struct {
 	training training
 	gate     gate
 	reserve  *reserve.Reserve // nil if nothing is reserved
+	patience *patience
+	choosy   []*phase // if phases wait for slots close to inputs: those with something to start and with inputs, in no order
 }
 
 // class returns what belongs to a class of slots.
@@ -33,6 +35,7 @@ func (p *Policy) class(id sojourn.Class) *class {
 			training: training{queue: heap.New(trainingKey.less, trainingKey.prefix), most: p.slots},
 			gate:     gate{most: p.earlySlots},
 			reserve:  p.reserve,
+			patience: &p.patience,
 		}
 		c.aging.Advance(p.ledger.Now(), nil)
 		c.resize(p.ledger.Capacity(c.id))
@@ -56,6 +59,9 @@ func (c *class) file(ph *phase, now sojourn.Time) {
 		c.aging.SetLevel(ph.item, reserve.LevelUnknown(ph.tasks.Running()))
 	}
 	c.aging.SetReady(ph.item, startable)
+	if c.patience.any {
+		c.choose(ph, startable && c.patience.index.HasInputs(ph.job, ph.index))
+	}
 	if c.kill {
 		c.aging.SetMark(ph.item, claims, startable && !ph.early)
 	}

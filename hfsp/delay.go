@@ -1,7 +1,7 @@
 package hfsp
 
 import (
-	"slices"
+	"iter"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
@@ -44,36 +44,58 @@ func (w *patience) takes(ph *phase, s sojourn.Slot) bool {
 // waits reports whether a phase waits for a slot close to its inputs: it could use a
 // free slot if there were one at the right place.
 func (w *patience) waits(ph *phase) bool {
-	if ph == nil || !ph.startable() || !ph.class.lets(ph) || !w.index.HasInputs(ph.job, ph.index) {
-		return false
+	return ph.choosy > 0 && ph.class.lets(ph) && w.ledger.FreeSlots(ph.class.id) > 0
+}
+
+// waiting iterates over the phases that wait, in no useful order. Phases without inputs cost nothing, and neither
+// does a class without a free slot.
+func (w *patience) waiting(classes []*class) iter.Seq[*phase] {
+	return func(yield func(*phase) bool) {
+		for _, c := range classes {
+			if w.ledger.FreeSlots(c.id) == 0 {
+				continue
+			}
+			for _, ph := range c.choosy {
+				if w.waits(ph) && !yield(ph) {
+					return
+				}
+			}
+		}
 	}
-	_, free := w.ledger.FreeSlot(ph.class.id)
-	return free
+}
+
+// choose notes whether a phase has something to start and prefers one slot to another.
+func (c *class) choose(ph *phase, choosy bool) {
+	switch {
+	case choosy && ph.choosy == 0:
+		c.choosy = append(c.choosy, ph)
+		ph.choosy = len(c.choosy)
+	case !choosy && ph.choosy > 0:
+		last := len(c.choosy) - 1
+		c.choosy[last].choosy = ph.choosy
+		c.choosy[ph.choosy-1], c.choosy[last] = c.choosy[last], nil
+		c.choosy, ph.choosy = c.choosy[:last], 0
+	}
 }
 
 // unused returns how many free slots a phase lets go by that waits.
 func (w *patience) unused(ph *phase) int { return min(w.free(ph.class.id), ph.waiting()) }
 
 // count lets the time until at count for the phases that wait.
-func (w *patience) count(phases []*phase, at sojourn.Time) {
+func (w *patience) count(classes []*class, at sojourn.Time) {
 	now := w.ledger.Now()
 	if at == now {
 		return
 	}
-	for _, ph := range phases {
-		if w.waits(ph) {
-			ph.wait.Unused(w.unused(ph), now, at)
-		}
+	for ph := range w.waiting(classes) {
+		ph.wait.Unused(w.unused(ph), now, at)
 	}
 }
 
 // next returns when the first wait ends, or a phase may not leave slots unused any longer.
-func (w *patience) next(phases []*phase) (next sojourn.Time, any bool) {
+func (w *patience) next(classes []*class) (next sojourn.Time, any bool) {
 	now := w.ledger.Now()
-	for _, ph := range phases {
-		if !w.waits(ph) {
-			continue
-		}
+	for ph := range w.waiting(classes) {
 		if at, ok := ph.wait.Next(w.delay, w.unused(ph), now); ok && (!any || at < next) {
 			next, any = at, true
 		}
@@ -145,9 +167,4 @@ func (p *Policy) seekNear(c *class) (sojourn.SlotID, bool) {
 		return least, true
 	}
 	return 0, false
-}
-
-// matters reports whether any phase may wait for a closer slot: while any is free.
-func (w *patience) matters(classes []*class) bool {
-	return w.any && slices.ContainsFunc(classes, func(c *class) bool { return w.ledger.FreeSlots(c.id) > 0 })
 }

@@ -274,9 +274,7 @@ func service(ev *sojourn.Event, c ledger.Change[data]) time.Duration {
 
 // pass lets time go on until at, before an event of that instant is applied.
 func (p *Policy) pass(at sojourn.Time) {
-	if p.patience.matters(p.classes) {
-		p.patience.count(p.phases, at)
-	}
+	p.patience.count(p.classes, at)
 	reached := p.ledger.Now() // a timer of a restored policy may be for a moment before
 	for due := true; due; {
 		next, ok := p.timers.MinKey()
@@ -360,10 +358,8 @@ func (p *Policy) Seek(id sojourn.Class) (sojourn.SlotID, bool) {
 // Delta, or the first wait for locality ends.
 func (p *Policy) NextWake() (sojourn.Time, bool) {
 	next, ok := p.timers.MinKey()
-	if p.patience.matters(p.classes) {
-		if at, waits := p.patience.next(p.phases); waits && (!ok || at < next.at) {
-			return at, true
-		}
+	if at, waits := p.patience.next(p.classes); waits && (!ok || at < next.at) {
+		return at, true
 	}
 	return next.at, ok
 }

@@ -62,6 +62,7 @@ type phase struct {
 
 	attempts attempts // those that may be killed
 	wait     locality.Wait
+	choosy   int // its place in class.choosy, from 1; 0 if it is not there
 }
 
 // A stage is how far the estimation of a phase is.
@@ -273,6 +274,7 @@ func (p *Policy) leave(ph *phase) {
 	}
 	p.timers.Remove(ph.handle)
 	c.training.queue.Remove(ph.handle)
+	c.choose(ph, false)
 	c.aging.Finish(ph.item)
 	ph.item.Value = nil // the tag may stay for long, the phase must not
 	ph.job.Data.phases[ph.index] = nil

@@ -170,14 +170,14 @@ func (j *job) LastAttempt(phase int, index uint32) uint32 {
 	return 0
 }
 
-// Tried iterates over the tasks of a phase that have a number of attempts of their own, in
-// increasing order, with this number. It may be 0. A finished task that is not among them had
-// one attempt, any other one that does not run had none.
-func (j *job) Tried(phase int) iter.Seq2[uint32, uint32] {
-	return func(yield func(index, attempts uint32) bool) {
+// Tried iterates over the tasks that have a number of attempts of their own, by phase and then by index, with this
+// number. It may be 0. A finished task that is not among them had one attempt, any other one that does not run had
+// none. It takes O(n log n) for n such tasks.
+func (j *job) Tried() iter.Seq2[sojourn.TaskID, uint32] {
+	return func(yield func(t sojourn.TaskID, attempts uint32) bool) {
 		tries := j.more.get().tries
 		for _, t := range slices.SortedFunc(maps.Keys(tries), task.compare) {
-			if int(t.phase) == phase && !yield(t.index, tries[t]) {
+			if !yield(sojourn.TaskID{Job: j.id, Phase: t.phase, Index: t.index}, tries[t]) {
 				return
 			}
 		}
