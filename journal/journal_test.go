@@ -31,7 +31,9 @@ func mustOpen(tb testing.TB, m *memory, p sojourn.Policy, o Options) *Journal {
 // A journal around a policy keeps the contract. The law of snapshots is that of the account; see TestUnmarshal.
 func TestConformance(t *testing.T) {
 	histories.Set(t, histories.Count(t)/4)
-	sojourntest.Run(t, func() sojourn.Policy { return calls{mustOpen(t, newMemory(), newFIFO(t), Options{})} }, sojourntest.Options{})
+	sojourntest.Run(t, func() sojourn.Policy { return calls{mustOpen(t, newMemory(), newFIFO(t), Options{})} }, sojourntest.Options{
+		KeepsHistory: true, // the store of the test keeps the whole journal in memory
+	})
 }
 
 // calls hides all of a journal but its calls.

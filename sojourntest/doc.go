@@ -101,6 +101,8 @@
 //   - wrappers: behind a wrapper and behind a lock a policy answers alike, and All finds
 //     all else that it can do. It finds even interfaces that the wrapper does not know
 //   - allocations: in steady state, assigning and finishing tasks allocates nothing
+//   - memory: what a policy keeps does not grow with the jobs, nodes and names that have come and
+//     gone. It may keep something of the latest jobs, if that is full after some sixteen thousand
 //
 // These laws hold for policies that state them in their options:
 //
@@ -121,6 +123,11 @@
 // what any event about a job changes: its place is compared with the one that it has after its task was
 // held and released, too.
 //
+// For the law of memory, short jobs come and go, with names, pools and nodes of their own, and nodes with
+// them. Nothing is wrong if what the heap holds has stopped growing by the time that the number of jobs doubles
+// from 128 on. Else the profile of the heap tells what is kept of the policy after 32,768 jobs, and where
+// it was allocated.
+//
 // The cheap questions are asked after every call. The ranking, explanations and the
 // snapshot are asked for after two calls of eight. In a quarter of the histories they are
 // also asked for before and after the first call of each kind with each answer. In
@@ -131,7 +138,7 @@
 //
 // IdlesOnPurpose replaces work conservation by service. MayStarve drops both: jobs that are
 // left over at the end are cancelled. TellsSlotsApart drops the law of alike slots, and
-// IgnoresWeights that of weights. ChargesLostWork drops the law of lost work, but for attempts that
+// IgnoresWeights that of weights. KeepsHistory drops the law of memory. ChargesLostWork drops the law of lost work, but for attempts that
 // fail, and ChargesFailures drops it for these. Rejects allows the policy to refuse arrivals and revisions,
 // but only with a [sojourn.RejectedError]. NeedsEstimates, MaxPhases, Classes
 // and Supports say which jobs the policy must refuse as unsupported. Run tests that it

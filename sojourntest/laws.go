@@ -35,6 +35,7 @@ const (
 	lawSnapshots    = "snapshots: a restored policy continues like the one that was saved; bytes that do not fit are refused"
 	lawWrappers     = "wrappers: behind a wrapper and behind a lock a policy answers alike, and All finds all else that it can do"
 	lawAllocations  = "allocations: in steady state, assigning and finishing tasks allocates nothing"
+	lawMemory       = "memory: what a policy keeps does not grow with the jobs, nodes and names that have come and gone"
 	lawScale        = "scaled times: with Scaled, if all times are so many times longer, those of the options too, the decisions are the same"
 	lawBypass       = "bypass: with Bypass, a job of which nothing runs is passed over for later jobs at most as often as was stated, where a task of it could start"
 )

@@ -48,6 +48,10 @@ type Options struct {
 	// work is not tested for such ends.
 	ChargesFailures bool
 
+	// KeepsHistory: the policy keeps something of all that was, for example a log in memory. The law of
+	// memory is not tested.
+	KeepsHistory bool
+
 	// Bypass, if not nil, returns how often a job of which nothing runs may be passed over: a slot
 	// on which a task of it could start goes to a job that arrived later. Such a bound excludes
 	// starvation. In the order of arrival it is 0. Nil means that the policy states no bound.
@@ -104,10 +108,26 @@ type Options struct {
 //
 // Package rapid sets the number and the length of the histories: 100, each of
 // about 60 random steps and the steps that bring all jobs to their end. The flags
-// -rapid.checks and -rapid.steps change this. A run takes one to three seconds.
+// -rapid.checks and -rapid.steps change this. A run takes one to three seconds. With less than
+// 10 histories, the law of memory is not tested.
 func Run(t *testing.T, newPolicy func() sojourn.Policy, o Options) {
 	t.Run("laws", func(t *testing.T) { checkLaws(t, newPolicy, o) })
 	t.Run("allocations", func(t *testing.T) { checkAllocations(t, newPolicy(), o) })
+	if checks() >= enoughChecks {
+		t.Run("memory", func(t *testing.T) { checkMemory(t, newPolicy, o, leastJobs, mostJobs) })
+	}
+}
+
+// enoughChecks is how many histories there are at least in a run that also looks at memory. Runs of fewer try many options.
+const enoughChecks = 10
+
+// checks returns how many histories rapid makes.
+func checks() int {
+	n := flag.Lookup("rapid.checks").Value.(flag.Getter).Get().(int)
+	if testing.Short() {
+		n /= 5 // as rapid does
+	}
+	return n
 }
 
 // gcPercent is how far the heap may grow before garbage is collected while histories are
