@@ -133,7 +133,7 @@ func (c *class) first() (ph *phase, prior, ok bool) {
 }
 
 // inOrder iterates over the phases that have something that they may start, in the order in which
-// they are served. Phases in training come twice.
+// they are served. Phases in training come twice. The first k take O(k log n).
 func (c *class) inOrder() iter.Seq[*phase] {
 	return func(yield func(*phase) bool) {
 		if c.training.left() > 0 {
@@ -146,10 +146,12 @@ func (c *class) inOrder() iter.Seq[*phase] {
 				}
 			}
 		}
-		for it := range c.aging.All() {
-			if ph := it.Value; ph.startable() && c.lets(ph) && !yield(ph) {
-				return
-			}
+		highest := reserve.Levels - 1
+		if c.reserve != nil {
+			highest = c.reserve.Highest(c.id)
+		}
+		for it, ok := c.aging.FirstUpTo(highest); ok && yield(it.Value); {
+			it, ok = c.aging.NextUpTo(highest, it)
 		}
 	}
 }

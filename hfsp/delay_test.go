@@ -154,3 +154,17 @@ func TestWhoHasNothingToWaitForDoesNotWait(t *testing.T) {
 	s.wakes(-1)
 	s.assign(5, 2)
 }
+
+// Seek looks at the phases only up to the one that takes a slot: it makes no list of all that are ready.
+func TestSeekListsNoPhases(t *testing.T) {
+	s := patient(t, time.Hour)
+	phases := make([]sojourn.Phase, 100)
+	for i := range phases {
+		phases[i] = sojourn.Phase{Tasks: 1, Needs: []int{}}
+	}
+	s.arrive(0, 1, phases...)
+	s.node(0, 5, 3, 3)
+	if n := testing.AllocsPerRun(10, func() { s.p.Seek(0) }); n > 0 {
+		t.Errorf("Seek allocates %v times, want 0", n)
+	}
+}

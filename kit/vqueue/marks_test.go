@@ -114,3 +114,37 @@ func TestMarkedEndsWithItsLoop(t *testing.T) {
 		t.Errorf("Marked(0) begins with %v, want [0]", got)
 	}
 }
+
+// FirstUpTo and NextUpTo visit what is ready up to a level in the order of All, from whatever item on.
+func TestNextUpTo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := vqueue.New[int](rapid.SampledFrom([]vqueue.Late{vqueue.LateFirst, vqueue.LateShare}).Draw(t, "late"))
+		q.SetCapacity(1)
+		for i := range rapid.IntRange(0, 12).Draw(t, "items") {
+			it := q.Arrive(i, rapid.Uint64Range(0, 9).Draw(t, "work"), rapid.Uint64Range(1, 3).Draw(t, "weight"))
+			q.SetLevel(it, rapid.IntRange(0, 2).Draw(t, "level"))
+			q.SetRunning(it, rapid.IntRange(0, 2).Draw(t, "running"))
+			q.SetReady(it, rapid.Bool().Draw(t, "ready"))
+		}
+		q.Advance(sojourn.Time(rapid.Int64Range(0, 20).Draw(t, "now")), nil)
+		for level := range 4 {
+			got, ok := q.FirstUpTo(level)
+			for _, it := range slices.Collect(q.All()) {
+				if it.Ready() && it.Level() <= level {
+					if !ok || got != it {
+						t.Fatalf("level %d: the next one is %v, %v, want item %d", level, got, ok, it.Value)
+					}
+				}
+				next, more := q.NextUpTo(level, it)
+				if it == got {
+					got, ok = next, more
+				} else if next != got || more != ok {
+					t.Fatalf("level %d: after item %d, which is not among them: %v, want %v", level, it.Value, next, got)
+				}
+			}
+			if ok {
+				t.Fatalf("level %d: item %d comes after the last one", level, got.Value)
+			}
+		}
+	})
+}

@@ -75,6 +75,16 @@ func (q *Queue[T]) FirstUpTo(level int) (first *Item[T], ok bool) {
 	return first, ok
 }
 
+// NextUpTo returns the first of the items of FirstUpTo that come after an item, which is not finished.
+func (q *Queue[T]) NextUpTo(level int, after *Item[T]) (next *Item[T], ok bool) {
+	for l := range min(level+1, len(q.ready)) {
+		if it, found := q.ready[l].firstAfter(after, q.shares(after)); found && (!ok || q.Before(it, next)) {
+			next, ok = it, true
+		}
+	}
+	return next, ok
+}
+
 // FirstMarked returns the first item of a set in the order of service; false if there is
 // none.
 func (q *Queue[T]) FirstMarked(m Mark) (*Item[T], bool) { return q.marked[m].first() }
@@ -224,6 +234,27 @@ func (s *set[T]) lastBefore(before *Item[T], shares bool) (last *Item[T], ok boo
 		return e.it, ok
 	}
 	return last, true
+}
+
+// firstAfter returns the first item of the set after another item, which need not be in the set.
+// shares says whether that item shares.
+func (s *set[T]) firstAfter(after *Item[T], shares bool) (first *Item[T], ok bool) {
+	find := func(it *Item[T]) bool {
+		if it != after {
+			first, ok = it, true
+		}
+		return !ok
+	}
+	if !shares {
+		s.others.AscendGreaterOrEqual(after.entry(), func(e entry[T]) bool { return find(e.it) })
+		return first, ok
+	}
+	s.sharing.AscendGreaterOrEqual(after.share(), func(e share[T]) bool { return find(e.it) })
+	if !ok { // none of those that share is after it, but all others are
+		e, ok := s.others.Min()
+		return e.it, ok
+	}
+	return first, true
 }
 
 func (s *set[T]) all(yield func(*Item[T]) bool) {
