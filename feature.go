@@ -27,11 +27,16 @@ const (
 	FeatureProjected
 	// FeatureParallelism: a job bounds how many of its tasks run at a time ([Job.Parallelism]).
 	FeatureParallelism
+	// FeatureRelease: a job has a release time ([Job.Release]). Package kit/release adds this feature and the
+	// next one to any policy.
+	FeatureRelease
+	// FeatureSequence: jobs run one after the other ([Job.Sequence]).
+	FeatureSequence
 
 	numFeatures = iota
 )
 
-var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism"}
+var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence"}
 
 // String lists the features, such as "Phase.Needs, Phase.Held"; "none" for none.
 func (f Features) String() string {
@@ -78,6 +83,12 @@ func Supports(p Policy) Features {
 func (j *Job) Features() (f Features) {
 	if j.Parallelism != 0 {
 		f |= FeatureParallelism
+	}
+	if j.Release != 0 {
+		f |= FeatureRelease
+	}
+	if j.Sequence != "" {
+		f |= FeatureSequence
 	}
 	for i := range j.Phases {
 		if j.Phases[i].Needs != nil {

@@ -9,13 +9,15 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism
+const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence
 
 // Each feature is found where it is used and nowhere else, and is refused alone, by name.
 func TestFeatures(t *testing.T) {
 	plain := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, After: sojourn.NoBarrier}}}
 	needs := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1, Needs: []int{}}}}
 	bounded := &sojourn.Job{ID: 1, Parallelism: 1, Phases: []sojourn.Phase{{Tasks: 1}}}
+	later := &sojourn.Job{ID: 1, Release: 1, Phases: []sojourn.Phase{{Tasks: 1}}}
+	inOrder := &sojourn.Job{ID: 1, Sequence: "a", Phases: []sojourn.Phase{{Tasks: 1}}}
 	held := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Held: true}}}
 	tests := []struct {
 		ev   sojourn.Event
@@ -29,6 +31,8 @@ func TestFeatures(t *testing.T) {
 		{sojourn.Event{Kind: sojourn.JobRevised, Job: held}, sojourn.FeatureHeld, "Phase.Held"},
 		{sojourn.Event{Kind: sojourn.JobArrived, Job: bounded}, sojourn.FeatureParallelism, "Job.Parallelism"},
 		{sojourn.Event{Kind: sojourn.JobRevised, Job: bounded}, sojourn.FeatureParallelism, "Job.Parallelism"},
+		{sojourn.Event{Kind: sojourn.JobArrived, Job: later}, sojourn.FeatureRelease, "Job.Release"},
+		{sojourn.Event{Kind: sojourn.JobAdopted, Job: inOrder}, sojourn.FeatureSequence, "Job.Sequence"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: bounded}, 0, "none"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: held}, 0, "none"},
 		{sojourn.Event{Kind: sojourn.TaskHeld, Attempt: 1}, sojourn.FeatureAttempts, "attempts of held tasks"},
@@ -51,7 +55,7 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("%v: %v, want one that says that %s is not supported", tc.ev, err, tc.name)
 		}
 	}
-	if got, want := (everyFeature | 1<<9).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, feature 9"; got != want {
+	if got, want := (everyFeature | 1<<9).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, Job.Release, Job.Sequence, feature 9"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -67,8 +71,8 @@ func TestSupports(t *testing.T) {
 		want sojourn.Features
 	}{
 		"silent":         {struct{ sojourn.Policy }{p}, 0},
-		"fifo":           {p, everyFeature | sojourn.FeatureProjected},
-		"locked":         {sojourn.NewLocked(p), everyFeature | sojourn.FeatureProjected},
+		"fifo":           {p, everyFeature&^(sojourn.FeatureRelease|sojourn.FeatureSequence) | sojourn.FeatureProjected},
+		"locked":         {sojourn.NewLocked(p), everyFeature&^(sojourn.FeatureRelease|sojourn.FeatureSequence) | sojourn.FeatureProjected},
 		"silent, locked": {sojourn.NewLocked(struct{ sojourn.Policy }{p}), 0},
 	} {
 		if got := sojourn.Supports(tc.p); got != tc.want {

@@ -41,6 +41,15 @@ type Job struct {
 	// it. See [FeatureParallelism].
 	Parallelism uint32
 
+	// Release is the release time: no task of the job starts before that instant. Zero means none. A
+	// revision may change it until it has come. See [FeatureRelease].
+	Release Time
+
+	// Sequence, unless empty, names jobs that run one after the other, in the order in which they arrived: no
+	// task of the job starts before all jobs of that Sequence that arrived before it have ended. See
+	// [FeatureSequence].
+	Sequence string
+
 	// Phases lists the phases of the job in order, at least one. A bag of tasks has one
 	// phase, a MapReduce job two.
 	Phases []Phase
@@ -177,7 +186,7 @@ func (j *Job) WeightUnits() uint64 {
 }
 
 // Check returns the first thing that is wrong with j, or nil. It looks for an
-// ID of zero; a weight, deadline, number of phases or tasks, class, estimate,
+// ID of zero; a weight, deadline, release time, number of phases or tasks, class, estimate,
 // threshold, need, size or delay out of range; a list whose length is not the number
 // of tasks; estimates of a phase whose sum exceeds the range of time.Duration.
 // The error wraps [ErrInvalidJob] and names the place.
@@ -194,6 +203,8 @@ func (j *Job) Check() error {
 		return bad("weight %v is not in [2^-16, 2^32)", j.Weight)
 	case j.Deadline < 0:
 		return bad("negative deadline %v", j.Deadline)
+	case j.Release < 0:
+		return bad("negative release time %v", j.Release)
 	case len(j.Phases) == 0 || len(j.Phases) > MaxPhases:
 		return bad("%d phases, want 1 to %d", len(j.Phases), MaxPhases)
 	}

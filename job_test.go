@@ -91,6 +91,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		{weight(math.MaxFloat64), "weight 1.7976931348623157e+308" + weightWant},
 
 		{func(j *sojourn.Job) { j.Deadline = -1 }, "negative deadline -1ns"},
+		{func(j *sojourn.Job) { j.Release = -1 }, "negative release time -1ns"},
 
 		{func(j *sojourn.Job) { j.Phases = nil }, "0 phases, want 1 to 65536"},
 		{func(j *sojourn.Job) { j.Phases = []sojourn.Phase{} }, "0 phases, want 1 to 65536"},

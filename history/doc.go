@@ -72,12 +72,14 @@
 //
 // A job has the fields of sojourn.Job, then its phases, each after a bar:
 //
-//	job       = id [ age name pool weight deadline parallelism ] { "|" phase } .
+//	job       = id [ age name pool weight deadline parallelism release sequence ] { "|" phase } .
 //	age       = "age=" time .
 //	name      = "name=" string .                 likewise pool
 //	weight    = "weight=" decimal .
 //	deadline  = "deadline=" time .
 //	parallelism = "parallelism=" number .       tasks that may run at a time
+//	release   = "release=" time .                no task starts before it
+//	sequence  = "sequence=" string .             jobs of one sequence run one after the other
 //	phase     = tasks [ "x" time ] [ class after needs held estimates inputs bytes delays ] .
 //	after     = "after=" ( number | "none" ) .   "none" is NoBarrier
 //	needs     = "needs=" ( number { "+" number } | "-" ) .   "-" if it needs none

@@ -174,6 +174,12 @@ func appendJob(dst []byte, j *sojourn.Job) []byte {
 		dst = appendDuration(append(dst, " deadline="...), time.Duration(j.Deadline))
 	}
 	dst = appendField(dst, " parallelism=", j.Parallelism)
+	if j.Release != 0 {
+		dst = appendDuration(append(dst, " release="...), time.Duration(j.Release))
+	}
+	if j.Sequence != "" {
+		dst = appendString(append(dst, " sequence="...), j.Sequence)
+	}
 	for i := range j.Phases {
 		dst = appendPhase(append(dst, " | "...), &j.Phases[i])
 	}

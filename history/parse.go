@@ -201,7 +201,7 @@ func (p *parser) report(ev *sojourn.Event, keys ...string) {
 
 // job reads the fields and the phases of a job, and the age of one that is adopted.
 func (p *parser) job(ev *sojourn.Event) {
-	j, keys := ev.Job, []string{"name", "pool", "weight", "deadline", "parallelism"}
+	j, keys := ev.Job, []string{"name", "pool", "weight", "deadline", "parallelism", "release", "sequence"}
 	if ev.Kind == sojourn.JobAdopted {
 		keys = append(keys, "age")
 	}
@@ -219,6 +219,10 @@ func (p *parser) job(ev *sojourn.Event) {
 			j.Deadline = sojourn.Time(v.duration())
 		case "parallelism":
 			j.Parallelism = uint32(v.uint(32))
+		case "release":
+			j.Release = sojourn.Time(v.duration())
+		case "sequence":
+			j.Sequence = v.string()
 		}
 	})
 	for p.tok == "|" {

@@ -26,6 +26,12 @@ type Job struct {
 	// it may refuse the job. Zero means none.
 	Deadline time.Duration
 
+	// Release is how long after Submit the first task may start. Zero means at once. Sequence, unless empty, names
+	// jobs that run one after the other, in the order of Submit, also while one waits for a retry. Package kit/release
+	// adds both to any policy; a policy without them refuses the job (TestReleaseAndSequence, TestReleaseIsRefused).
+	Release  time.Duration
+	Sequence string
+
 	// Timeout is how long after Submit the job is given up. Zero means never.
 	Timeout time.Duration
 
@@ -154,13 +160,13 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	if j.Parallelism < 0 || int64(j.Parallelism) > math.MaxUint32 {
 		return nil, fmt.Errorf("live: parallelism %d: want 0 to %d", j.Parallelism, uint32(math.MaxUint32))
 	}
-	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Parallelism: uint32(j.Parallelism), Phases: h.onePhase[:]}
+	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Parallelism: uint32(j.Parallelism), Sequence: j.Sequence, Phases: h.onePhase[:]}
 	h.work = h.oneWork[:]
 	if len(j.Phases) != 1 {
 		h.spec.Phases, h.work = make([]sojourn.Phase, len(j.Phases)), make([]work, len(j.Phases))
 	}
-	if j.Timeout < 0 || j.Deadline < 0 {
-		return nil, fmt.Errorf("live: timeout %v, deadline %v: want none that is negative", j.Timeout, j.Deadline)
+	if j.Timeout < 0 || j.Deadline < 0 || j.Release < 0 {
+		return nil, fmt.Errorf("live: timeout %v, deadline %v, release %v: want none that is negative", j.Timeout, j.Deadline, j.Release)
 	}
 	if j.Retry != nil {
 		if err := j.Retry.check(); err != nil {

@@ -221,6 +221,9 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (int64, error) {
 	if j.Deadline > 0 {
 		h.spec.Deadline = h.at.Add(j.Deadline)
 	}
+	if j.Release > 0 {
+		h.spec.Release = h.at.Add(j.Release)
+	}
 	order, err := p.kept.order(h, j)
 	if err != nil {
 		return 0, err

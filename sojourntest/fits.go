@@ -201,7 +201,7 @@ func (m *model) checkJob(id sojourn.JobID) error {
 
 func (j *modelJob) revisable(spec *sojourn.Job) bool {
 	old := j.spec
-	if spec.Name != old.Name || spec.Pool != old.Pool || len(spec.Phases) != len(old.Phases) {
+	if spec.Name != old.Name || spec.Pool != old.Pool || spec.Sequence != old.Sequence || len(spec.Phases) != len(old.Phases) {
 		return false
 	}
 	for i := range spec.Phases {

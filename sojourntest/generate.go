@@ -100,7 +100,7 @@ func (tr *trial) fitting(kind sojourn.EventKind) bool {
 
 // unsupported reports a valid job that the policy may not support.
 func (tr *trial) unsupported() bool {
-	const features = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureParallelism
+	const features = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence
 	if tr.o.MaxPhases == 0 && !tr.o.NeedsEstimates && tr.o.Classes == nil && tr.o.Supports == nil && tr.o.features&features == features {
 		return false // the policy supports all jobs
 	}
@@ -113,6 +113,12 @@ func (tr *trial) unsupported() bool {
 		p.Held = missing&sojourn.FeatureHeld != 0 && tr.oneIn(2)
 		if missing&sojourn.FeatureParallelism != 0 && tr.oneIn(2) {
 			j.Parallelism = uint32(tr.between(1, 3))
+		}
+		if missing&sojourn.FeatureRelease != 0 && tr.oneIn(2) {
+			j.Release = 1 // what has come already is a feature, too
+		}
+		if missing&sojourn.FeatureSequence != 0 && tr.oneIn(2) {
+			j.Sequence = "a"
 		}
 	}
 	if tr.o.Classes != nil {

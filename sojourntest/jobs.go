@@ -41,6 +41,9 @@ func (dr *draws) anyJob(id sojourn.JobID, mostPhases int) *sojourn.Job {
 	}
 	dr.depend(j)
 	dr.describe(j)
+	if dr.o.features&sojourn.FeatureSequence != 0 && dr.oneIn(3) {
+		j.Sequence = pick(dr, "a", "b")
+	}
 	return j
 }
 
@@ -138,6 +141,13 @@ func (dr *draws) describe(j *sojourn.Job) {
 	if dr.o.features&sojourn.FeatureParallelism != 0 && dr.oneIn(4) {
 		j.Parallelism = uint32(dr.upTo(int64(dr.between(1, 3)), math.MaxUint32))
 	}
+	j.Release = 0
+	if dr.o.features&sojourn.FeatureRelease != 0 && dr.oneIn(4) {
+		j.Release = dr.m.now.Add(pick(dr, 0, time.Nanosecond, 2*time.Second, 20*time.Second, time.Hour))
+		if dr.extreme {
+			j.Release = pick(dr, j.Release, 1, lastTime)
+		}
+	}
 	j.Deadline = 0
 	if d := pick(dr, 0, 2*time.Second, 20*time.Second, time.Hour); d > 0 {
 		j.Deadline = dr.m.now.Add(d)
@@ -212,6 +222,9 @@ func (dr *draws) wrongJobs(kind sojourn.EventKind) []*sojourn.Job {
 	if live := dr.m.job(job.ID); kind == sojourn.JobRevised && live != nil {
 		job = dr.revision(live)
 		changes = append(live.wrongRevisions(job), changes...)
+		if dr.o.features&sojourn.FeatureSequence != 0 {
+			changes = append(changes, func(j *sojourn.Job, _ *sojourn.Phase) { j.Sequence += "!" })
+		}
 	}
 	if dr.o.features&sojourn.FeatureHeld == 0 {
 		changes = append(changes[:len(changes):len(changes)], func(_ *sojourn.Job, last *sojourn.Phase) { last.Held = true })
@@ -278,6 +291,7 @@ var wrongChanges = []jobChange{
 	func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = -1 },
 	func(j *sojourn.Job, _ *sojourn.Phase) { j.Weight = 1 << 32 },
 	func(j *sojourn.Job, _ *sojourn.Phase) { j.Deadline = -1 },
+	func(j *sojourn.Job, _ *sojourn.Phase) { j.Release = -1 },
 	func(j *sojourn.Job, _ *sojourn.Phase) { j.Phases = nil },
 	func(_ *sojourn.Job, last *sojourn.Phase) { last.Tasks = 0 },
 	func(_ *sojourn.Job, last *sojourn.Phase) { last.Estimate = -1 },

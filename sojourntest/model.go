@@ -28,6 +28,7 @@ type modelSlot struct {
 type modelJob struct {
 	spec      *sojourn.Job
 	cancelled bool
+	released  bool           // its release time has come and it is the first of its sequence, or was before
 	tasks     [][]*modelTask // by phase and index
 	bypassed  int            // how often it was passed over since one of its tasks ran
 }
@@ -171,6 +172,8 @@ func (m *model) why(t *modelTask, c sojourn.Class) string {
 		return "it is done"
 	case j.spec.Phases[t.id.Phase].Class != c:
 		return "its phase is of another class than the slot"
+	case !j.released:
+		return "its release time has not come, or an earlier job of its sequence has not ended"
 	case !j.open(int(t.id.Phase)):
 		return "too few tasks of the phases that its phase waits for have finished"
 	case j.spec.Parallelism > 0 && uint64(j.runs()) >= uint64(j.spec.Parallelism):
@@ -187,6 +190,22 @@ func (m *model) startable(c sojourn.Class) (found *modelTask) {
 		}
 	})
 	return found
+}
+
+// nextRelease returns the earliest instant that a job waits for which is not held back by another one.
+func (m *model) nextRelease() (at sojourn.Time, ok bool) {
+	for i, j := range m.jobs {
+		if t := j.spec.Release; t > m.now && !j.released && m.first(i) && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
+	return at, ok
+}
+
+// first reports whether no job that arrived before the i-th live one is of its sequence.
+func (m *model) first(i int) bool {
+	name := m.jobs[i].spec.Sequence
+	return name == "" || !slices.ContainsFunc(m.jobs[:i], func(j *modelJob) bool { return j.spec.Sequence == name })
 }
 
 // unserved returns a free slot and a task that may start on it, if there are any.
@@ -245,6 +264,7 @@ func (m *model) apply(ev *sojourn.Event) {
 		t.state = pending
 	case sojourn.TaskAdopted:
 		m.start(m.task(ev.Task), ev.Slot.ID, ev.Attempt)
+		m.job(ev.Task.Job).released = true
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		t := m.task(ev.Task)
 		s := m.slotOf(t)
@@ -256,6 +276,9 @@ func (m *model) apply(ev *sojourn.Event) {
 		}
 	}
 	m.jobs = slices.DeleteFunc(m.jobs, (*modelJob).ended)
+	for i, j := range m.jobs {
+		j.released = j.released || m.first(i) && j.spec.Release <= m.now
+	}
 }
 
 // start puts a task on a slot.

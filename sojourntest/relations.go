@@ -139,6 +139,7 @@ func (h history) scaled(by int) history {
 		if c.ev.Job != nil {
 			c.ev.Job = clone(c.ev.Job)
 			c.ev.Job.Deadline *= sojourn.Time(by)
+			c.ev.Job.Release *= sojourn.Time(by)
 			for i := range c.ev.Job.Phases {
 				p := &c.ev.Job.Phases[i]
 				p.Estimate = times(p.Estimate)

@@ -141,9 +141,13 @@ func (h history) postponed(d time.Duration) history {
 		if c.ev.At >= 0 {
 			c.ev.At = c.ev.At.Add(d)
 		}
-		if c.ev.Job != nil && c.ev.Job.Deadline > 0 {
+		if c.ev.Job != nil {
 			j := *c.ev.Job
-			j.Deadline = j.Deadline.Add(d)
+			for _, t := range []*sojourn.Time{&j.Deadline, &j.Release} {
+				if *t > 0 {
+					*t = t.Add(d)
+				}
+			}
 			c.ev.Job = &j
 		}
 		c.rejection = nil // it is not compared

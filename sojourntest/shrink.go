@@ -79,11 +79,11 @@ func (s *shrinker) begin() bool {
 	return false
 }
 
-// lastDeadline returns the last deadline of a job.
+// lastDeadline returns the last deadline or release time of a job.
 func (h history) lastDeadline() (t sojourn.Time) {
 	for i := range h {
 		if j := h[i].ev.Job; j != nil {
-			t = max(t, j.Deadline)
+			t = max(t, j.Deadline, j.Release)
 		}
 	}
 	return t
@@ -279,6 +279,8 @@ var (
 			}
 		},
 		func(j *sojourn.Job) { j.Deadline = 0 },
+		func(j *sojourn.Job) { j.Release = 0 },
+		func(j *sojourn.Job) { j.Sequence = "" },
 		func(j *sojourn.Job) { j.Parallelism = 0 },
 		func(j *sojourn.Job) { j.Parallelism = min(j.Parallelism, 1) },
 	}
@@ -361,9 +363,13 @@ func (s *shrinker) hurry() {
 				if sooner[k].assign || ev.At < by {
 					continue
 				}
-				if ev.At -= by; ev.Job != nil && ev.Job.Deadline > by {
+				if ev.At -= by; ev.Job != nil {
 					ev.Job = clone(ev.Job)
-					ev.Job.Deadline -= by
+					for _, t := range []*sojourn.Time{&ev.Job.Deadline, &ev.Job.Release} {
+						if *t > by {
+							*t -= by
+						}
+					}
 				}
 			}
 			if s.breaks(sooner) {

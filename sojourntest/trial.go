@@ -191,6 +191,13 @@ func (tr *trial) finishAll(order int) {
 		if len(tr.m.jobs) == 0 {
 			return
 		}
+		if at, ok := tr.m.nextRelease(); ok {
+			if !tr.last.waits || tr.last.wake > at {
+				tr.fail(lawRelease, tr.h, "NextWake() = %v, %v, but a job waits for its release time %v", tr.last.wake, tr.last.waits, at)
+			}
+			tr.wake(order)
+			continue
+		}
 		tr.addMissing()
 	}
 	_, t := tr.m.unserved()

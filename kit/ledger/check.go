@@ -192,6 +192,8 @@ func checkRevision(j *job, spec *sojourn.Job) error {
 		return bad("name %q was %q", spec.Name, old.Name)
 	case spec.Pool != old.Pool:
 		return bad("pool %q was %q", spec.Pool, old.Pool)
+	case spec.Sequence != old.Sequence:
+		return bad("sequence %q was %q", spec.Sequence, old.Sequence)
 	case len(spec.Phases) != len(old.Phases):
 		return bad("%d phases were %d", len(spec.Phases), len(old.Phases))
 	}

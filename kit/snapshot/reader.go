@@ -180,7 +180,12 @@ func (r *Reader) Job() *sojourn.Job {
 	}
 	j.Phases = make([]sojourn.Phase, r.Len())
 	for i := range j.Phases {
-		if r.phase(&j.Phases[i]); r.err != nil {
+		waits := r.phase(&j.Phases[i])
+		if waits {
+			j.Release, j.Sequence = r.Time(), r.String()
+			r.Check(i == 0 && (j.Release != 0 || j.Sequence != ""), "a job waits for nothing")
+		}
+		if r.err != nil {
 			return nil
 		}
 	}
@@ -194,7 +199,8 @@ func (r *Reader) Job() *sojourn.Job {
 	return j
 }
 
-func (r *Reader) phase(p *sojourn.Phase) {
+// phase reads a phase, and says whether what its job waits for comes after it.
+func (r *Reader) phase(p *sojourn.Phase) (waits bool) {
 	parts := r.Below(allParts + 1)
 	p.Tasks = int(r.Below(sojourn.MaxTasks + 1)) // MaxTasks fits into 32 bits
 	p.Class = sojourn.Class(r.Below(sojourn.MaxClasses))
@@ -208,7 +214,7 @@ func (r *Reader) phase(p *sojourn.Phase) {
 	}
 	p.Held = parts&isHeld != 0
 	if parts&allLists != 0 && !r.Check(p.Tasks <= len(r.rest), "fewer values than tasks") {
-		return
+		return false
 	}
 	if parts&hasEstimates != 0 {
 		p.Estimates = r.durations(p.Tasks)
@@ -225,6 +231,7 @@ func (r *Reader) phase(p *sojourn.Phase) {
 	if parts&hasDelays != 0 {
 		p.Delays = r.durations(p.Tasks)
 	}
+	return parts&jobWaits != 0
 }
 
 func (r *Reader) durations(n int) []time.Duration {

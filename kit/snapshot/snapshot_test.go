@@ -239,6 +239,8 @@ func drawJob(t *rapid.T) *sojourn.Job {
 		Weight:      rapid.SampledFrom([]float64{0, 1, 1.0 / (1 << 16), 2.5, 1<<32 - 1}).Draw(t, "weight"),
 		Deadline:    sojourn.Time(rapid.Int64Min(0).Draw(t, "deadline")),
 		Parallelism: rapid.Uint32().Draw(t, "parallelism"),
+		Release:     sojourn.Time(max(0, rapid.Int64().Draw(t, "release"))),
+		Sequence:    rapid.SampledFrom([]string{"", "", "a", "\x00"}).Draw(t, "sequence"),
 	}
 	duration := rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Range(0, 1<<55).Draw(t, "d")) })
 	for i := range rapid.IntRange(1, 3).Draw(t, "phases") {

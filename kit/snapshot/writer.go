@@ -118,8 +118,9 @@ const (
 	hasDelays
 	hasNeeds
 	isHeld
+	jobWaits                                                   // in the first phase: the release time and the sequence of the job come after it
 	allLists = hasEstimates | hasInputs | hasBytes | hasDelays // of a value for each task
-	allParts = allLists | hasNeeds | isHeld
+	allParts = allLists | hasNeeds | isHeld | jobWaits
 )
 
 // Job writes the description of a job.
@@ -132,12 +133,20 @@ func (w *Writer) Job(j *sojourn.Job) {
 	w.Uint(uint64(j.Parallelism))
 	w.Len(len(j.Phases))
 	for i := range j.Phases {
-		w.phase(&j.Phases[i])
+		waits := i == 0 && (j.Release != 0 || j.Sequence != "")
+		w.phase(&j.Phases[i], waits)
+		if waits {
+			w.Time(j.Release)
+			w.String(j.Sequence)
+		}
 	}
 }
 
-func (w *Writer) phase(p *sojourn.Phase) {
+func (w *Writer) phase(p *sojourn.Phase, waits bool) {
 	var parts uint64
+	if waits {
+		parts |= jobWaits
+	}
 	if p.Estimates != nil {
 		parts |= hasEstimates
 	}

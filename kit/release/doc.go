@@ -1,0 +1,26 @@
+// Package release lets any policy serve jobs that may not start yet. Use it if jobs are submitted before
+// their time, or if some jobs may not run beside each other:
+//
+//	p := release.New(policy) // and p takes the place of policy
+//
+//	sojourn.Job{ID: 1, Release: at, ...}             // no task starts before the instant at
+//	sojourn.Job{ID: 2, Sequence: "account 7", ...}   // runs alone among the jobs of that Sequence
+//
+// A job is released when its [sojourn.Job.Release] has come (TestRelease) and all jobs of its [sojourn.Job.Sequence]
+// that arrived before it have ended (TestSequence). Only then does the policy inside learn of it, as if it had arrived
+// at that instant (TestFacts). So it gains no age while it waits, gets no share, and takes no slot. A job that
+// waits for its release time holds back the later ones of its Sequence; so does one that waits for a retry.
+//
+// If the policy inside refuses jobs, it is asked when a job arrives, as if the job were released at once. A job that
+// was accepted is not refused later: if the policy inside refuses it when it is released, the policy adopts it, and
+// [sojourn.Promiser] says that the promise is void (TestPromise). A job that has to wait is refused with
+// [sojourn.ErrUnsupported] if the policy inside is no [sojourn.Admitter] (TestNoAdmitter).
+//
+// A task that was adopted with [sojourn.TaskAdopted] releases its job, since it runs already. A revision that
+// changes Release after the job was released changes nothing.
+//
+// Costs: the account of slots and jobs is kept twice. An event takes a time that grows with
+// the logarithm of the number of jobs that wait; a release takes the time of an arrival, and looks at each task.
+//
+// Tier: kit.
+package release

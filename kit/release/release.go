@@ -1,0 +1,321 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+)
+
+// A Policy holds jobs back from the policy inside until they are released. It is also a [sojourn.Supporter], a
+// [sojourn.Waker] and a [sojourn.Snapshotter], and each other optional interface of package sojourn that the
+// policy inside is.
+type Policy struct {
+	in       sojourn.Policy
+	admitter sojourn.Admitter // nil if it is none
+	waker    sojourn.Waker    // nil if it is none
+	supports sojourn.Features
+
+	ledger ledger.Ledger[job]
+	due    *heap.Heap[due]  // jobs that wait for an instant, by handle
+	lines  map[string]*line // of each Sequence of live jobs
+}
+
+// added are the features that a Policy adds.
+const added = sojourn.FeatureRelease | sojourn.FeatureSequence
+
+// A job is what the ledger does not know.
+type job struct {
+	released     bool             // the policy inside knows it
+	before, next *ledger.Job[job] // its neighbours in the line of its Sequence
+}
+
+// A line is the live jobs of a Sequence, in the order in which they arrived.
+type line struct{ first, last *ledger.Job[job] }
+
+// A due is a place among the jobs that wait for an instant.
+type due struct {
+	at  sojourn.Time // in the future between two events
+	seq uint64
+}
+
+func (d due) less(other due) bool {
+	if d.at != other.at {
+		return d.at < other.at
+	}
+	return d.seq < other.seq
+}
+
+// New returns a Policy around p, which is new: nothing was reported to it. From then on p is used only
+// through the Policy.
+func New(p sojourn.Policy) *Policy {
+	r := &Policy{in: p, supports: sojourn.Supports(p) | added}
+	r.admitter, _ = sojourn.As[sojourn.Admitter](p)
+	r.waker, _ = sojourn.As[sojourn.Waker](p)
+	r.reset()
+	return r
+}
+
+func (p *Policy) reset() {
+	p.ledger = ledger.Ledger[job]{Supports: p.supports}
+	p.due = heap.New(due.less, func(d due) (hi, lo uint64) { return uint64(d.at), d.seq })
+	p.lines = map[string]*line{}
+}
+
+// Supports implements [sojourn.Supporter]: what the policy inside knows, and releases and sequences.
+func (p *Policy) Supports() sojourn.Features { return p.supports }
+
+// Observe implements [sojourn.Policy].
+func (p *Policy) Observe(ev sojourn.Event) error {
+	if err := p.ledger.Check(&ev); err != nil {
+		return err
+	}
+	if err := p.pass(&ev); err != nil {
+		var e *sojourn.EventError
+		if errors.As(err, &e) {
+			err = e.Err
+		}
+		return &sojourn.EventError{Event: ev, Err: err}
+	}
+	c := p.ledger.Apply(&ev)
+	switch {
+	case c.Job == nil:
+	case c.Ended:
+		p.leave(c.Job)
+	case ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted:
+		p.enter(c.Job)
+	case ev.Kind == sojourn.JobRevised:
+		p.file(c.Job)
+	}
+	p.releaseDue()
+	return nil
+}
+
+// pass reports an event to the policy inside if it may know of it, and else that time has passed.
+func (p *Policy) pass(ev *sojourn.Event) error {
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		if p.holds(ev) {
+			return p.admit(ev)
+		}
+		return p.in.Observe(told(*ev))
+	case sojourn.JobRevised:
+		j := p.ledger.Job(ev.Job.ID)
+		if j.Data.released {
+			return p.in.Observe(told(*ev))
+		}
+		return p.admit(ev)
+	case sojourn.TaskAdopted:
+		if j := p.ledger.Job(ev.Task.Job); !j.Data.released { // what runs is released
+			p.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
+			p.release(j, ev.At)
+		}
+	case sojourn.JobCancelled:
+		if !p.ledger.Job(ev.Job.ID).Data.released {
+			p.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
+			return nil
+		}
+	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost:
+		if !p.ledger.Job(ev.Task.Job).Data.released {
+			p.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
+			return nil
+		}
+	}
+	return p.in.Observe(*ev)
+}
+
+// holds reports whether a job that arrives has to wait.
+func (p *Policy) holds(ev *sojourn.Event) bool {
+	return ev.Job.Release > ev.At || ev.Job.Sequence != "" && p.lines[ev.Job.Sequence] != nil
+}
+
+// admit asks whether the policy inside would take a job that waits, and lets the time pass to the event if it does.
+func (p *Policy) admit(ev *sojourn.Event) error {
+	if p.admitter == nil {
+		return fmt.Errorf("%w: the job has to wait, and a %T cannot say whether it will take it, since it is no Admitter", sojourn.ErrUnsupported, p.in)
+	}
+	err := p.admitter.Admit(plain(ev.Job))
+	if err != nil && !(ev.Kind == sojourn.JobAdopted && errors.Is(err, sojourn.ErrRejected)) {
+		return err
+	}
+	p.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
+	return nil
+}
+
+// plain returns a job as the policy inside sees it.
+func plain(spec *sojourn.Job) *sojourn.Job {
+	if spec.Features()&added == 0 {
+		return spec
+	}
+	j := *spec // shares the lists, which nobody changes
+	j.Release, j.Sequence = 0, ""
+	return &j
+}
+
+// told returns an event about a job as the policy inside sees it.
+func told(ev sojourn.Event) sojourn.Event {
+	ev.Job = plain(ev.Job)
+	return ev
+}
+
+// must reports an event that fits to the policy inside.
+func (p *Policy) must(ev sojourn.Event) {
+	if err := p.in.Observe(ev); err != nil {
+		panic(fmt.Sprintf("release: a %T refuses what fits: %v", p.in, err))
+	}
+}
+
+// enter gives a job that has arrived its place.
+func (p *Policy) enter(j *ledger.Job[job]) {
+	spec := j.Spec()
+	if name := spec.Sequence; name != "" {
+		switch l := p.lines[name]; l {
+		case nil:
+			p.lines[name] = &line{j, j}
+		default:
+			j.Data.before, l.last.Data.next, l.last = l.last, j, j
+		}
+	}
+	if j.Data.before == nil && spec.Release <= p.ledger.Now() {
+		j.Data.released = true
+	}
+	p.file(j)
+}
+
+// file puts a job that waits for an instant where it belongs. It takes those out that do not.
+func (p *Policy) file(j *ledger.Job[job]) {
+	if !j.Data.released && j.Data.before == nil {
+		p.due.Set(j.Handle(), due{max(j.Spec().Release, p.ledger.Now()), j.Seq()})
+	} else {
+		p.due.Remove(j.Handle())
+	}
+}
+
+// leave takes a job that has ended out, and lets the next one of its Sequence have its place.
+func (p *Policy) leave(j *ledger.Job[job]) {
+	p.due.Remove(j.Handle())
+	name := j.Spec().Sequence
+	if name == "" {
+		return
+	}
+	l, before, next := p.lines[name], j.Data.before, j.Data.next
+	if before != nil {
+		before.Data.next = next
+	} else {
+		l.first = next
+	}
+	if next != nil {
+		next.Data.before = before
+	} else {
+		l.last = before
+	}
+	if l.first == nil {
+		delete(p.lines, name)
+	} else if before == nil && !next.Data.released {
+		p.file(next)
+	}
+}
+
+// releaseDue releases the jobs whose instant has come.
+func (p *Policy) releaseDue() {
+	for {
+		d, ok := p.due.MinKey()
+		if !ok || d.at > p.ledger.Now() {
+			return
+		}
+		h, _ := p.due.Min()
+		p.release(p.ledger.ByHandle(h), p.ledger.Now())
+	}
+}
+
+// release tells the policy inside a job that has waited, which may not be refused any more.
+func (p *Policy) release(j *ledger.Job[job], now sojourn.Time) {
+	p.due.Remove(j.Handle())
+	j.Data.released = true
+	ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: plain(j.Spec())}
+	if p.admitter.Admit(ev.Job) != nil {
+		ev.Kind = sojourn.JobAdopted
+	}
+	p.must(ev)
+	for ev := range facts(j) {
+		ev.At = now
+		p.must(ev)
+	}
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	a, ok := p.in.Assign(id)
+	if ok {
+		p.ledger.TakeTask(p.ledger.Job(a.Task.Job), int(a.Task.Phase), a.Task.Index, a.Slot)
+	}
+	return a, ok
+}
+
+// NextWake implements [sojourn.Waker].
+func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
+	if p.waker != nil {
+		at, ok = p.waker.NextWake()
+	}
+	if d, waits := p.due.MinKey(); waits && (!ok || d.at < at) {
+		return d.at, true
+	}
+	return at, ok
+}
+
+// Visit calls f with the policy inside, which f may only ask questions; see [sojourn.As].
+func (p *Policy) Visit(f func(sojourn.Policy)) { f(p.in) }
+
+// As sets *target to one of the optional interfaces that the policy inside implements; see [sojourn.As].
+func (p *Policy) As(target any) bool {
+	switch target := target.(type) {
+	case *sojourn.Admitter:
+		return view(p, target, func(sojourn.Admitter) sojourn.Admitter { return admitter{p} })
+	case *sojourn.Explainer:
+		return view(p, target, func(in sojourn.Explainer) sojourn.Explainer { return explainer{p, in} })
+	case *sojourn.Seeker:
+		return view(p, target, func(in sojourn.Seeker) sojourn.Seeker { return in })
+	case *sojourn.Preemptor:
+		return view(p, target, func(in sojourn.Preemptor) sojourn.Preemptor { return in })
+	case *sojourn.Promiser:
+		return view(p, target, func(in sojourn.Promiser) sojourn.Promiser { return in })
+	}
+	return false
+}
+
+func view[T any](p *Policy, target *T, wrap func(T) T) bool {
+	in, ok := sojourn.As[T](p.in)
+	if ok {
+		*target = wrap(in)
+	}
+	return ok
+}
+
+// An admitter answers as Observe would.
+type admitter struct{ p *Policy }
+
+func (a admitter) Admit(spec *sojourn.Job) error {
+	if err := a.p.ledger.CheckArrival(spec); err != nil {
+		return err
+	}
+	return a.p.admitter.Admit(plain(spec))
+}
+
+// waiting returns the jobs that wait, those that wait for an instant first.
+func (p *Policy) waiting() (list []*ledger.Job[job]) {
+	for j := range p.ledger.All() {
+		if !j.Data.released {
+			list = append(list, j)
+		}
+	}
+	slices.SortFunc(list, func(a, b *ledger.Job[job]) int {
+		if (due{a.Spec().Release, a.Seq()}).less(due{b.Spec().Release, b.Seq()}) {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
