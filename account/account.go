@@ -61,6 +61,10 @@ func (a *Account) Observe(ev sojourn.Event) error {
 	return nil
 }
 
+// Check returns what is wrong with an event whatever the policy inside can do: nil, or an [*sojourn.EventError]. It
+// changes nothing.
+func (a *Account) Check(ev *sojourn.Event) error { return a.ledger.Check(ev) }
+
 // apply enters an event that was accepted.
 func (a *Account) apply(ev *sojourn.Event) {
 	c := a.ledger.Apply(ev)

@@ -17,6 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/journal"
+	"github.com/sojourn-sched/sojourn/kit/release"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/leastwork"
@@ -78,8 +79,11 @@ func policies(t *testing.T) map[string]func() encoding.BinaryUnmarshaler {
 		"leastwork.Policy": of(constructors.LeastWork.With(leastwork.Options{})),
 		"mars.Policy":      of(constructors.MarS.With(mars.Options{})),
 		"pfsp.Policy":      of(constructors.PFSP.With(pfsp.Options{})),
-		"rtmr.Policy":      of(constructors.RTMR.With(rtmr.Options{})),
-		"td.Policy":        of(constructors.TD.With(td.Options{})),
+		"release.Policy": func() encoding.BinaryUnmarshaler {
+			return release.New(constructors.FIFO.Must(fifo.Options{}))
+		},
+		"rtmr.Policy": of(constructors.RTMR.With(rtmr.Options{})),
+		"td.Policy":   of(constructors.TD.With(td.Options{})),
 	}
 }
 

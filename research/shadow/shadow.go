@@ -109,8 +109,11 @@ type pair struct {
 
 // Observe implements [sojourn.Policy].
 func (p *pair) Observe(ev sojourn.Event) error {
-	if err := ev.CheckSupport(sojourn.Supports(p.active)); err != nil {
-		return err // a driver knows what the first policy supported
+	if err := ev.CheckSupport(sojourn.Supports(p.active)); err != nil { // a driver knows what the first policy supported
+		if wrong := p.active.Check(&ev); wrong != nil {
+			return wrong // what does not fit comes before what is not supported
+		}
+		return err
 	}
 	err := p.active.Observe(ev)
 	if err == nil {
