@@ -42,10 +42,7 @@ const maxAttempt uint32 = 1 << 31
 // Facts iterates over events that make a new policy know what is true. All are at the time of the
 // latest event. Equal facts have equal events in the same order. The first is a Tick; then come
 // nodes and slots; then jobs in the order of their arrival, each with its tasks; then attempts;
-// at the end what is cancelled and what retires.
-//
-// Each task that was attempted takes a TaskHeld that tells the number, besides the event that tells
-// its state: without the number a later OutputLost would not fit.
+// at the end what is cancelled and what retires. [ledger.Job.Facts] says which events tell tasks.
 func (a *Account) Facts() iter.Seq[sojourn.Event] {
 	return func(yield func(sojourn.Event) bool) {
 		f := facts{a: a, now: a.Now(), yield: yield}
@@ -117,87 +114,10 @@ func (f *facts) places() {
 // job tells a job, and its tasks that do not run.
 func (f *facts) job(j *ledger.Job[job]) {
 	f.tell(sojourn.Event{Kind: sojourn.JobAdopted, Job: j.Spec(), Service: f.a.age(j)})
-	var tries []tried
-	for t, n := range j.Tried() {
-		tries = append(tries, tried{t, n})
-	}
-	for i := range j.NumPhases() {
-		if f.stop {
+	for ev := range j.Facts() {
+		if f.tell(ev); f.stop {
 			return
 		}
-		n := 0
-		for n < len(tries) && int(tries[n].task.Phase) == i {
-			n++
-		}
-		f.pending(j, i, tries[:n])
-		f.held(j, i, tries[:n])
-		f.done(j, i)
-		tries = tries[n:]
-	}
-}
-
-// A tried is a task with its number of attempts: see [ledger.Job.Tried].
-type tried struct {
-	task     sojourn.TaskID
-	attempts uint32
-}
-
-// about tells a kind of event of a task.
-func (f *facts) about(kind sojourn.EventKind, j *ledger.Job[job], phase int, index, attempt uint32) {
-	task := sojourn.TaskID{Job: j.Spec().ID, Phase: uint16(phase), Index: index}
-	f.tell(sojourn.Event{Kind: kind, Task: task, Attempt: attempt})
-}
-
-// pending tells which tasks of a phase are pending, as far as the description does not imply it, or
-// they were attempted.
-func (f *facts) pending(j *ledger.Job[job], i int, tries []tried) {
-	p := j.Phase(i)
-	if j.Spec().Phases[i].Held {
-		for k, ok := p.NextPending(0); ok && !f.stop; k, ok = p.NextPending(k + 1) {
-			f.about(sojourn.TaskReady, j, i, k, j.LastAttempt(i, k))
-		}
-		return
-	}
-	for _, t := range tries {
-		if f.stop {
-			return
-		}
-		if k, n := t.task.Index, t.attempts; n > 0 && p.IsPending(k) {
-			f.about(sojourn.TaskHeld, j, i, k, n)
-			f.about(sojourn.TaskReady, j, i, k, 0)
-		}
-	}
-}
-
-// held tells which tasks of a phase are held.
-func (f *facts) held(j *ledger.Job[job], i int, tries []tried) {
-	first := j.Spec().Phases[i].Held
-	if first { // the others are held from the beginning
-		for _, t := range tries {
-			if k, n := t.task.Index, t.attempts; n > 0 && j.IsHeld(i, k) {
-				f.about(sojourn.TaskReady, j, i, k, n)
-				f.about(sojourn.TaskHeld, j, i, k, 0)
-			}
-		}
-		return
-	}
-	for k, ok := j.NextHeld(i, 0); ok && !f.stop; k, ok = j.NextHeld(i, k+1) {
-		f.about(sojourn.TaskHeld, j, i, k, j.LastAttempt(i, k))
-	}
-}
-
-// done tells which tasks of a phase are done.
-func (f *facts) done(j *ledger.Job[job], i int) {
-	number := sojourn.TaskHeld
-	if j.Spec().Phases[i].Held {
-		number = sojourn.TaskReady
-	}
-	p := j.Phase(i)
-	for k, ok := p.NextDone(0); ok && !f.stop; k, ok = p.NextDone(k + 1) {
-		if n := j.LastAttempt(i, k); n > 0 && !j.Cancelled() { // nothing of a cancelled job can be lost
-			f.about(number, j, i, k, n)
-		}
-		f.about(sojourn.TaskDone, j, i, k, 0)
 	}
 }
 

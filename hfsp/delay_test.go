@@ -1,8 +1,11 @@
 package hfsp_test
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
@@ -167,4 +170,51 @@ func TestSeekListsNoPhases(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { s.p.Seek(0) }); n > 0 {
 		t.Errorf("Seek allocates %v times, want 0", n)
 	}
+}
+
+// Where nobody has inputs, a delay changes nothing, whatever the reserve keeps.
+func TestReserveBesideADelay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		opts := hfsp.Options{TrainingTasks: 2, Reserve: rapid.SampledFrom([]float64{0.25, 0.5, 1}).Draw(t, "reserve")}
+		plain := newWith(opts)
+		opts.NodeDelay = time.Hour
+		delayed := newWith(opts)
+		observe := func(ev sojourn.Event) {
+			if a, b := plain.Observe(ev), delayed.Observe(ev); a != nil || b != nil {
+				t.Fatal(ev, a, b)
+			}
+		}
+		slots := rapid.IntRange(1, 8).Draw(t, "slots")
+		for i := range slots {
+			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
+		}
+		var running []sojourn.Assignment
+		now := sojourn.Time(0)
+		for id := range sojourn.JobID(rapid.IntRange(1, 12).Draw(t, "events")) {
+			now += sojourn.Time(rapid.IntRange(0, 5).Draw(t, "time")) * 1e9
+			if k := len(running); k > 0 && rapid.Bool().Draw(t, "end") {
+				i := rapid.IntRange(0, k-1).Draw(t, "which")
+				a := running[i]
+				running = slices.Delete(running, i, i+1)
+				observe(sojourn.Event{Kind: sojourn.TaskFinished, At: now, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+			} else {
+				estimate := time.Duration(rapid.SampledFrom([]int{0, 1, 100}).Draw(t, "estimate")) * time.Second
+				observe(sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: &sojourn.Job{ID: id + 1, Phases: []sojourn.Phase{{Tasks: rapid.IntRange(1, 9).Draw(t, "tasks"), Estimate: estimate}}}})
+			}
+			for {
+				slot, ok := plain.Seek(0)
+				if other, too := delayed.Seek(0); ok != too || slot != other {
+					t.Fatalf("Seek = %v, %v, with a delay %v, %v", slot, ok, other, too)
+				}
+				if !ok {
+					break
+				}
+				a, _ := plain.Assign(slot)
+				if b, _ := delayed.Assign(slot); a != b {
+					t.Fatalf("Assign(%d) = %v, with a delay %v", slot, a, b)
+				}
+				running = append(running, a)
+			}
+		}
+	})
 }

@@ -19,8 +19,10 @@
 // A task that was adopted with [sojourn.TaskAdopted] releases its job, since it runs already. A revision that
 // changes Release after the job was released changes nothing.
 //
-// Costs: the account of slots and jobs is kept twice. An event takes a time that grows with
-// the logarithm of the number of jobs that wait; a release takes the time of an arrival, and looks at each task.
+// A journal goes around it: journal.Open(store, release.New(policy), options). Then what waits is durable, too.
+//
+// Costs: the account of slots and jobs is kept twice. Besides, an event takes O(log n) for n jobs that wait, and a
+// release what the arrival of the job takes.
 //
 // Tier: kit.
 package release

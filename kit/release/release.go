@@ -103,28 +103,32 @@ func (p *Policy) pass(ev *sojourn.Event) error {
 		}
 		return p.in.Observe(told(*ev))
 	case sojourn.JobRevised:
-		j := p.ledger.Job(ev.Job.ID)
-		if j.Data.released {
-			return p.in.Observe(told(*ev))
-		}
-		return p.admit(ev)
-	case sojourn.TaskAdopted:
-		if j := p.ledger.Job(ev.Task.Job); !j.Data.released { // what runs is released
-			p.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
-			p.release(j, ev.At)
-		}
-	case sojourn.JobCancelled:
 		if !p.ledger.Job(ev.Job.ID).Data.released {
-			p.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
-			return nil
+			return p.admit(ev)
 		}
-	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost:
-		if !p.ledger.Job(ev.Task.Job).Data.released {
-			p.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
-			return nil
-		}
+		return p.in.Observe(told(*ev))
+	}
+	j := p.about(ev)
+	switch {
+	case j == nil || j.Data.released:
+	case ev.Kind == sojourn.TaskAdopted: // what runs is released
+		p.release(j, ev.At)
+	default:
+		p.tick(ev.At)
+		return nil
 	}
 	return p.in.Observe(*ev)
+}
+
+// about returns the job that an event steers; nil if it is about none.
+func (p *Policy) about(ev *sojourn.Event) *ledger.Job[job] {
+	switch ev.Kind {
+	case sojourn.JobCancelled:
+		return p.ledger.Job(ev.Job.ID)
+	case sojourn.TaskAdopted, sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost:
+		return p.ledger.Job(ev.Task.Job)
+	}
+	return nil // a report about an attempt is about a job that was released
 }
 
 // holds reports whether a job that arrives has to wait.
@@ -141,9 +145,12 @@ func (p *Policy) admit(ev *sojourn.Event) error {
 	if err != nil && !(ev.Kind == sojourn.JobAdopted && errors.Is(err, sojourn.ErrRejected)) {
 		return err
 	}
-	p.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
+	p.tick(ev.At)
 	return nil
 }
+
+// tick tells the policy inside that time has passed.
+func (p *Policy) tick(at sojourn.Time) { p.must(sojourn.Event{Kind: sojourn.Tick, At: at}) }
 
 // plain returns a job as the policy inside sees it.
 func plain(spec *sojourn.Job) *sojourn.Job {
@@ -236,11 +243,11 @@ func (p *Policy) release(j *ledger.Job[job], now sojourn.Time) {
 	p.due.Remove(j.Handle())
 	j.Data.released = true
 	ev := sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: plain(j.Spec())}
-	if p.admitter.Admit(ev.Job) != nil {
+	if p.in.Observe(ev) != nil {
 		ev.Kind = sojourn.JobAdopted
+		p.must(ev)
 	}
-	p.must(ev)
-	for ev := range facts(j) {
+	for ev := range j.Facts() {
 		ev.At = now
 		p.must(ev)
 	}
@@ -304,7 +311,7 @@ func (a admitter) Admit(spec *sojourn.Job) error {
 	return a.p.admitter.Admit(plain(spec))
 }
 
-// waiting returns the jobs that wait, those that wait for an instant first.
+// waiting returns the jobs that wait, by release time and then by arrival.
 func (p *Policy) waiting() (list []*ledger.Job[job]) {
 	for j := range p.ledger.All() {
 		if !j.Data.released {

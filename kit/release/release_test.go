@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
+	"github.com/sojourn-sched/sojourn/internal/histories"
 	"github.com/sojourn-sched/sojourn/kit/release"
 	"github.com/sojourn-sched/sojourn/rtmr"
 	"github.com/sojourn-sched/sojourn/sojourntest"
@@ -33,6 +34,7 @@ func TestConformance(t *testing.T) {
 		{"hfsp", func() sojourn.Policy { return constructors.HFSP.Must(hfsp.Options{}) }, sojourntest.Options{IdlesOnPurpose: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			histories.Set(t, histories.Count(t)/2)
 			sojourntest.Run(t, func() sojourn.Policy { return release.New(tc.in()) }, tc.opts)
 		})
 	}
@@ -228,7 +230,7 @@ func TestPromise(t *testing.T) {
 		p := newScript(t, constructors.RTMR.Must(rtmr.Options{})).p
 		ev := sojourn.Event{Kind: sojourn.JobArrived, At: at, Job: late}
 		var e *sojourn.EventError
-		if err := p.Observe(ev); !errors.Is(err, sojourn.ErrRejected) || !errors.As(err, &e) || e.Event != ev {
+		if err := p.Observe(ev); !errors.Is(err, sojourn.ErrRejected) || !errors.As(err, &e) || e.Event != ev || strings.Count(err.Error(), "JobArrived") != 1 {
 			t.Errorf("a job that would be late at once, at %v: %v", at, err)
 		}
 		if ev.Kind = sojourn.JobAdopted; p.Observe(ev) != nil {

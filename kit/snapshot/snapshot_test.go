@@ -393,3 +393,27 @@ func TestSeqs(t *testing.T) {
 		}
 	})
 }
+
+// What a job waits for stands after its first phase, if there is anything, and nowhere else.
+func TestForgedWaits(t *testing.T) {
+	job := &sojourn.Job{ID: 1, Release: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1}}}
+	data := AppendJob(nil, job)
+	if got, err := DecodeJob(data); err != nil || got.Release != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	const phase, waits = 5, 2 // bytes of each
+	release := len(data) - phase - waits
+	if data[release] != 2 || data[release+1] != 0 {
+		t.Fatalf("% x", data)
+	}
+	nothing := slices.Clone(data)
+	nothing[release] = 0
+	second := slices.Clone(data)
+	second[len(second)-phase] = data[release-phase] // the flag
+	second = append(second, 2, 0)
+	for name, forged := range map[string][]byte{"nothing": nothing, "after the second phase, too": second} {
+		if job, err := DecodeJob(forged); err == nil {
+			t.Errorf("%s: %+v", name, job)
+		}
+	}
+}

@@ -3,8 +3,8 @@
 //
 //	go build -o /tmp/sojourn ./cmd/sojourn
 //	cd research/benchmarks
-//	go run ./bars -sojourn /tmp/sojourn -data ../../../shared/data            all traces
-//	go run ./bars -sojourn /tmp/sojourn -data ../../../shared/data -quick     the first 1,500 jobs of the small traces
+//	go run ./bars -sojourn /tmp/sojourn -data FOLDER            all traces
+//	go run ./bars -sojourn /tmp/sojourn -data FOLDER -quick     the first 1,500 jobs of the small traces
 //
 // A cell is a trace at a load, with what is told of sizes. Its numbers are those under the policy over those under
 // fair:ties=arrival: the mean, median and 90th percentile of the sojourn time, the mean and the 99th percentile of
@@ -70,7 +70,7 @@ func main() {
 	var b bars
 	flag.StringVar(&b.sojourn, "sojourn", "sojourn", "the command `sojourn`")
 	flag.StringVar(&b.policy, "policy", "default", "the `policy` that is compared")
-	flag.StringVar(&b.data, "data", "../../../shared/data", "the `folder` of the traces")
+	flag.StringVar(&b.data, "data", ".", "the `folder` of the traces")
 	quick := flag.Bool("quick", false, "only the first 1,500 jobs of the small traces")
 	only := flag.String("traces", "", "only these `traces`, between commas")
 	loads := flag.String("loads", "recorded,0.7,0.9,1.1", "the `loads`")
