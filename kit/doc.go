@@ -12,6 +12,7 @@
 //	ranks something else, such as pools                            kit/ledger, kit/queue: Ready
 //	keeps slots free for short jobs although tasks are long        kit/reserve
 //	starts tasks close to their input, or waits for such a slot    kit/locality
+//	shares service between tenants that each have a queue          kit/flow, also without a policy
 //	serves jobs as they would end under processor sharing          kit/vqueue
 //	serves the shortest job that makes nobody late                 kit/slack
 //	promises deadlines by when slots become available              kit/slotvec

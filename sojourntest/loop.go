@@ -8,7 +8,6 @@ type loop struct {
 	now   sojourn.Time
 	slots []sojourn.Slot
 	runs  map[sojourn.SlotID]sojourn.Assignment
-	h     *history // the calls, unless nil
 }
 
 func newLoop(newPolicy func() sojourn.Policy) *loop {
@@ -18,11 +17,7 @@ func newLoop(newPolicy func() sojourn.Policy) *loop {
 // observe reports ev now, and reports whether it was accepted.
 func (l *loop) observe(ev sojourn.Event) bool {
 	ev.At = l.now
-	err := l.s.Observe(ev)
-	if l.h != nil {
-		*l.h = append(*l.h, call{ev: ev, err: sentinel(err)})
-	}
-	return err == nil
+	return l.s.Observe(ev) == nil
 }
 
 // add adds a slot.
@@ -41,9 +36,6 @@ func (l *loop) offer() {
 				continue
 			}
 			a, ok := l.s.Assign(s.ID)
-			if l.h != nil {
-				*l.h = append(*l.h, call{assign: true, slot: s.ID, a: a, ok: ok})
-			}
 			if ok {
 				l.runs[s.ID], taken = a, true
 			}

@@ -1,0 +1,250 @@
+package flow
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+)
+
+// An Account has what one flow was charged. [Clock.Enter] makes one.
+type Account struct {
+	tag     Tag
+	out     wide.Uint128 // charged, and not settled yet
+	charges uint64       // that are not settled yet
+}
+
+// Tag returns the tag of the flow: the least one goes first.
+func (a *Account) Tag() Tag { return a.tag }
+
+// Weight returns the weight of the flow.
+func (a *Account) Weight() uint64 { return a.tag.weight }
+
+// Outstanding returns how many charges are neither corrected nor refunded.
+func (a *Account) Outstanding() uint64 { return a.charges }
+
+// Charge charges the flow for work that starts, with the cost that it is thought to have.
+func (a *Account) Charge(expected uint64) {
+	expected = cost(expected)
+	a.tag = a.tag.plus(expected)
+	a.out = a.out.Add(wide.From64(expected))
+	a.charges++
+}
+
+// Correct replaces a charge by what the work has cost, when it has ended.
+func (a *Account) Correct(expected, actual uint64) {
+	a.settle(expected, cost(actual))
+}
+
+// Refund takes a charge back: the work was lost.
+func (a *Account) Refund(expected uint64) { a.settle(expected, 0) }
+
+func (a *Account) settle(expected, actual uint64) {
+	expected = cost(expected)
+	if a.charges == 0 || a.out.Less(wide.From64(expected)) {
+		panic(fmt.Sprintf("flow: a charge of %d is settled that was not made", expected))
+	}
+	a.charges--
+	a.out = a.out.Sub(wide.From64(expected))
+	if actual >= expected {
+		a.tag = a.tag.plus(actual - expected)
+	} else {
+		a.tag = a.tag.minus(expected - actual)
+	}
+}
+
+// SetWeight changes the weight of the flow. It has had for each unit of its new weight what it had
+// for each unit of the old one. What is charged and not settled counts by the new weight.
+func (a *Account) SetWeight(weight uint64) {
+	if weight == a.tag.weight {
+		return
+	}
+	out := a.out
+	a.tag = a.settled().of(weight)
+	q, r := out.QuoRem(wide.From64(weight))
+	a.tag.whole = a.tag.whole.Add(q)
+	a.tag = a.tag.plus(r.Lo)
+}
+
+// settled returns the tag without what is not settled yet.
+func (a *Account) settled() Tag {
+	q, r := a.out.QuoRem(wide.From64(a.tag.weight))
+	t := a.tag
+	if t.whole.Less(q) {
+		return Tag{weight: t.weight}
+	}
+	t.whole = t.whole.Sub(q)
+	return t.minus(r.Lo)
+}
+
+// Save writes a.
+func (a *Account) Save(w *snapshot.Writer) {
+	a.tag.save(w)
+	a.out.Save(w)
+	w.Uint(a.charges)
+}
+
+// RestoreAccount reads what [Account.Save] has written.
+func RestoreAccount(r *snapshot.Reader) Account {
+	a := Account{tag: restoreTag(r), out: wide.Restore128(r), charges: r.Below(1 << 62)}
+	r.Check(a.tag.weight > 0, "a flow has no weight")
+	r.Check(a.out.Hi < 1<<62 && !a.out.Less(wide.From64(a.charges)) && (a.charges > 0 || a.out.IsZero()), "what is charged is out of range")
+	return a
+}
+
+// A Clock is the virtual time of flows side by side. Use it if you keep the flows in an order of
+// your own, as package fair does; [Flows] has one for each level. The zero Clock is at the beginning.
+type Clock struct {
+	now   Tag
+	debts *debts // nil if there was none yet
+}
+
+// debts are the tags of flows that have gone and that virtual time has not passed yet.
+type debts struct {
+	ids   map[string]uint32
+	table []debt
+	spare []uint32
+	order *heap.Heap[Tag] // equal tags are passed together, so that their order does not matter
+}
+
+type debt struct {
+	name string
+	tag  Tag
+}
+
+// Now returns virtual time.
+func (c *Clock) Now() Tag { return c.now }
+
+// Advance is to be called before a flow is charged, with its tag or the least tag of the flows that
+// could be served, whichever is less. Virtual time never goes back.
+func (c *Clock) Advance(to Tag) {
+	if !c.now.Before(to) {
+		return
+	}
+	c.now = to
+	for c.debts != nil {
+		least, ok := c.debts.order.MinKey()
+		if !ok || c.now.Before(least) {
+			return
+		}
+		c.debts.drop()
+	}
+}
+
+// drop forgets the least debt.
+func (d *debts) drop() {
+	id, _ := d.order.Min()
+	d.order.Remove(id)
+	delete(d.ids, d.table[id].name)
+	heap.Release(d.table, &d.spare, id)
+}
+
+// Enter returns the account of a flow that joins. It has the debt that a flow of this name has left,
+// or stands at virtual time. The weight is from 1 to [MaxWeight].
+func (c *Clock) Enter(name string, weight uint64) Account {
+	if weight == 0 || weight > MaxWeight {
+		panic(fmt.Sprintf("flow: a weight of %d", weight))
+	}
+	at := c.now
+	if d := c.debts; d != nil {
+		if id, ok := d.ids[name]; ok {
+			at = d.table[id].tag
+			d.order.Remove(id)
+			delete(d.ids, name)
+			heap.Release(d.table, &d.spare, id)
+		}
+	}
+	return Account{tag: at.of(weight)}
+}
+
+// Leave keeps the debt of a flow that goes, while there is one, for a flow of the same name. left is
+// the number of flows that remain, and so many debts are kept at most: virtual time passes others,
+// the least one first.
+func (c *Clock) Leave(name string, a *Account, left int) {
+	if c.now.Before(a.tag) {
+		if c.debts == nil {
+			c.debts = newDebts()
+		}
+		c.debts.add(name, a.tag)
+	}
+	c.trim(left)
+}
+
+// trim keeps at most so many debts.
+func (c *Clock) trim(left int) {
+	for c.Debts() > left {
+		least, _ := c.debts.order.MinKey()
+		c.Advance(least)
+	}
+}
+
+func newDebts() *debts {
+	return &debts{ids: make(map[string]uint32), order: heap.New(Tag.Before, func(t Tag) (hi, lo uint64) { return t.Prefix(0) })}
+}
+
+func (d *debts) add(name string, tag Tag) {
+	id := heap.Allot(&d.table, &d.spare, debt{name, tag})
+	d.ids[name] = id
+	d.order.Set(id, tag)
+}
+
+// Debts returns how many debts are kept of flows that have gone.
+func (c *Clock) Debts() int {
+	if c.debts == nil {
+		return 0
+	}
+	return c.debts.order.Len()
+}
+
+// Lift is to be called when a flow begins to have something to start. A flow that had not is level
+// with the others then: it stands at virtual time, less the credit for its weight, unless it was ahead.
+func (c *Clock) Lift(a *Account, credit uint64) {
+	if !a.tag.Before(c.now) {
+		return
+	}
+	to := c.now.of(a.tag.weight)
+	if credit > 0 {
+		to = to.minus(min(credit, MaxCost))
+	}
+	if a.tag.Before(to) {
+		a.tag = to
+	}
+}
+
+// Save writes c.
+func (c *Clock) Save(w *snapshot.Writer) {
+	c.now.save(w)
+	w.Len(c.Debts())
+	if c.debts == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.debts.ids)) {
+		w.String(name)
+		c.debts.table[c.debts.ids[name]].tag.save(w)
+	}
+}
+
+// RestoreClock reads what [Clock.Save] has written. left is the number of flows beside which the
+// debts are kept.
+func RestoreClock(r *snapshot.Reader, left int) Clock {
+	c := Clock{now: restoreTag(r)}
+	n := r.Len()
+	r.Check(n <= left, "more debts than flows")
+	last := ""
+	for i := range n {
+		name := r.String()
+		tag := restoreTag(r)
+		if !r.Check(i == 0 || last < name, "debts are out of order") || !r.Check(c.now.Before(tag) && tag.weight > 0, "a debt that was passed") {
+			break
+		}
+		if c.debts == nil {
+			c.debts = newDebts()
+		}
+		c.debts.add(name, tag)
+		last = name
+	}
+	return c
+}

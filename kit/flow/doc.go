@@ -1,0 +1,110 @@
+// Package flow says which flow is served next, so that flows that always have work get service in
+// proportion to their weights. A flow is a tenant, a user or a queue. Use it if you keep a queue for each
+// of them yourself and ask only "which one now?": the requests before a model, the queries of a database,
+// the calls of a gateway. If you have slots, jobs and tasks, use package fair, which has the same order
+// between its pools.
+//
+// Tier: kit.
+//
+//	f := flow.New(flow.Options{})
+//	a, err := f.Join(flow.Root, "alice", 3)  // weight 3
+//	f.SetActive(a, true)                     // her queue is not empty any more
+//	n, ok := f.Least()                       // whose turn it is; take the first of that queue
+//	f.Charge(n, expected)                    // it starts: what it will cost, as far as you know
+//	f.Correct(n, expected, actual)           // it has ended: what it has cost
+//
+// A cost is a whole number of any unit: nanoseconds of a worker, tokens, bytes. Flows may be below other
+// flows, as users are below a team: Least goes down from the root, and a charge counts at each level.
+//
+// For example, let alice and bob have weights 3 and 1, calls of 10 s and of 1 s, and 4 workers. After 1,000 s
+// alice has had 2,990 s of the workers and bob 997 s (TestTwoTenants). Turns would have given alice ten times
+// as much as bob.
+//
+// # Rules
+//
+// This is start-time fair queueing [Goyal, Vin, Cheng 1997] with several servers [Jin, Chase, Kaur,
+// SIGMETRICS 2004] and costs that are known at the end.
+//
+//	tag T_i   what flow i was charged, for each unit of its weight w_i, as a fraction
+//	time v    virtual time of flows side by side: the greatest of the least tags at which anything was
+//	          charged so far
+//
+//	Charge     v is at least the least tag of the active flows; then T_i grows by expected/w_i
+//	Correct    T_i changes by (actual - expected)/w_i
+//	Refund     T_i falls by expected/w_i: lost work is not charged
+//	SetActive  a flow that begins to have something to start: T_i is at least v - K/w_i; K is the credit
+//	Join       T_i is v, or what the flow of this name had when it left, if that is kept
+//	Leave      T_i is kept while it is above v, and no more than the flows that are there are kept: if there
+//	           are more, v passes to the least one
+//	Least      the least tag; then who was never charged; then who was charged longest ago
+//
+// A cost of 0 counts as 1, and one above 2^63-1 as that. A tag is rounded up to a whole multiple of 1/w_i
+// when it is raised, which is less than the least cost. All else is exact. There is no time but virtual
+// time, so a clock that stands still changes nothing.
+//
+// # Guarantees
+//
+// Let i and j be side by side and active from now on, so that i always has something to start whenever
+// j is served, and the other way round. Let their costs, expected and actual, be at most c_i and c_j, and let
+// at most N charges below their parent be out at a time. Let Least be followed. W_i is the cost of the work
+// of i that has ended since, u = c_i/w_i + c_j/w_j, and m the greater of these two.
+//
+//	since both were level                W_i/w_i - W_j/w_j <= c_i/w_i + (N-1) m  <=  N u
+//	over any interval                   |W_i/w_i - W_j/w_j| <= 2 N u + K/w_i + K/w_j
+//	if the costs are known at the start  the same for work that has started: <= c_i/w_i since they were level
+//
+// Level means that both had the same tag and nothing out. The bounds hold whatever is expected, and whatever
+// other flows do: TestBoundExhaustive (all runs of small plans), TestBound.
+//
+// Proof. Let S_i be T_i without what is out, and r_i the number of charges of i that are out. So
+// S_i <= T_i <= S_i + r_i c_i/w_i, and S_i grows by W_i/w_i while i stays active.
+//
+// First line: let i be charged the last time at s. Then T_i(s) <= T_j(s), and r_i(s) + r_j(s) <= N-1 before it.
+// All that i has ended since was out after s, so
+//
+//	S_i <= S_i(s) + (r_i(s)+1) c_i/w_i <= T_j(s) + (r_i(s)+1) c_i/w_i <= S_j(s) + r_j(s) c_j/w_j + (r_i(s)+1) c_i/w_i,
+//
+// and S_j has not fallen. If i was not charged since they were level, nothing of i has ended.
+//
+// Third line: T_i(s) <= T_j(s) before the charge of at most c_i. Nothing else raises T_i, and nothing lowers T_j.
+//
+// Second line: S_i <= v + N c_i/w_i and S_j >= v - N c_j/w_j - K/w_j at any time, so that S_i - S_j is between
+// two numbers that are 2 N u + K/w_i + K/w_j apart. The first one: when i was charged last, T_i was at most v
+// afterwards, since v is the least tag of all active ones or i was not active; from then on at most N charges of i
+// end. Where v was raised or i was lifted to v, it holds as well. The second one: when v was last raised, to the
+// least active tag, T_j was no less if j was active, and if j became active later, T_j was raised to v - K/w_j. At
+// that moment at most N charges of j were out. If a debt was dropped early, v can be beyond T_j: see below.
+//
+// A nested flow has these bounds beside its siblings, whatever goes on elsewhere, with W of its parent: what a
+// flow gets follows level by level.
+//
+// A flow that comes back is served next, up to ties: its tag is at most that of all others, unless it has a debt
+// or no debts are kept of so many (TestIdleFlowWaitsForNobody, TestComesBackFirst). Idle time is worth K at most
+// (TestCredit), and nothing if the flow has left.
+//
+// No flow waits for ever, also beside flows that come for one task each and leave, with new names or the same
+// ones (TestNobodyWaitsForEver). Let z wait, and let there never be more than L flows side by side. Each charge
+// raises a tag by at least one unit, so each flow is charged a finite number of times before its tag is above that of
+// z, and leaves a debt then or stays. At most L debts are kept, so v passes the least of them from time to time, and
+// after a finite number of charges v is above the tag of z: whoever comes then stands behind z.
+//
+// Leaving and coming back gains nothing, while there is a debt (TestLeavingPaysNoDebt). What is remembered of
+// flows that have gone never takes more memory than the flows that are there (TestMemory). To drop a debt early,
+// virtual time passes to it. A flow that comes then stands behind those that are up to
+// G = N c_g/w_g behind, where g is the flow of the debt. Over an interval that begins with its coming, the second
+// bound grows by G.
+//
+// # Cost
+//
+// With d levels and n active flows in each, Charge, Correct, Refund and SetActive take O(d log n), and Least O(d).
+// They allocate nothing (TestAllocations). Join and Leave take O(log n). Explain takes O(n). Numbers of flows can
+// be reused, and snapshots keep them.
+//
+//	go test -run '^$' -bench Serve ./kit/flow
+//
+// # When it is wrong
+//
+// It does not limit a rate, and it interrupts nothing: a long call that runs keeps its worker. It does not look at
+// deadlines, nor at the order within a flow. If the costs of a flow are not known before they end and N is large, N
+// calls are out before the first is corrected: expect the mean.
+package flow

@@ -1,0 +1,337 @@
+package flow
+
+import (
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+)
+
+// MaxDepth bounds how many flows a flow is below, itself included.
+const MaxDepth = 16
+
+// Options configure [Flows]. The zero value is the default.
+type Options struct {
+	// Credit is the service that a flow may get before others after it had nothing to start, in the
+	// unit of the costs: as much of it as it left unused while it was there. Zero means none: it is
+	// level with the one that is served next.
+	Credit uint64
+}
+
+// A Flow is the number of a flow. It is free for another one when the flow has left and all its
+// charges are settled.
+type Flow uint32
+
+// Root is what all flows are below. It is always there.
+const Root Flow = 0
+
+// Flows picks the flow that is served next. Make one with [New].
+type Flows struct {
+	options Options
+	nodes   []*node // by Flow; nil where the number is free
+	spare   []uint32
+	turns   uint64 // flows that have joined and charges so far
+}
+
+type node struct {
+	Account
+	name   string
+	parent *node  // nil of the root
+	id     uint32 // its number among the flows below its parent
+	depth  int
+	turn   uint64 // when it was last charged, plus served; or when it joined
+	flow   Flow
+	done   wide.Uint128
+	active bool // it, or something below it, has something to start
+	gone   bool // it has left, and charges are not settled yet
+
+	// Of flows with flows below them.
+	below map[string]*node
+	kids  []*node // by id; nil where the number is free
+	gaps  []uint32
+	live  int // flows below that have not left
+	clock Clock
+	busy  *heap.Heap[key] // the active ones
+}
+
+// served is added to the turn of flows that were charged: those that never were go first among equals.
+const served = 1 << 63
+
+// A key orders flows side by side: by their tags, and those that tie by who was served longest ago.
+type key struct {
+	tag  Tag
+	turn uint64
+}
+
+func less(a, b key) bool {
+	if c := a.tag.Compare(b.tag); c != 0 {
+		return c < 0
+	}
+	return a.turn < b.turn
+}
+
+func (k key) prefix() (hi, lo uint64) { return k.tag.Prefix(k.turn) }
+
+// New returns Flows without any flow.
+func New(options Options) *Flows {
+	f := &Flows{options: options}
+	f.reset()
+	return f
+}
+
+func (f *Flows) reset() {
+	*f = Flows{options: f.options}
+	heap.Allot(&f.nodes, &f.spare, &node{Account: Account{tag: Tag{weight: 1}}})
+}
+
+func (f *Flows) node(n Flow) *node {
+	if uint64(n) >= uint64(len(f.nodes)) || f.nodes[n] == nil {
+		panic(fmt.Sprintf("flow: there is no flow %d", n))
+	}
+	return f.nodes[n]
+}
+
+// Join adds a flow below another one, with a weight from 1 to [MaxWeight]. It is not active. If a
+// flow of this name has left and its debt is kept, the flow has that debt. Join returns an error if a
+// flow of this name is there, if the weight is out of range, or if the flow would be too deep. A flow
+// that is active by itself has no flows below it.
+func (f *Flows) Join(below Flow, name string, weight uint64) (Flow, error) {
+	up := f.node(below)
+	switch {
+	case weight == 0 || weight > MaxWeight:
+		return 0, fmt.Errorf("flow: weight of %q: %d, want 1 to %d", name, weight, uint64(MaxWeight))
+	case up.depth == MaxDepth:
+		return 0, fmt.Errorf("flow: %q would be deeper than %d", name, MaxDepth)
+	}
+	x := up.below[name]
+	if x != nil && !x.gone {
+		return 0, fmt.Errorf("flow: %q is there already", name)
+	}
+	if up.gone {
+		panic(fmt.Sprintf("flow: flow %d has left", below))
+	}
+	if len(up.below) == 0 && up.active {
+		panic(fmt.Sprintf("flow: flow %d is active by itself", below))
+	}
+	up.live++
+	if x != nil {
+		x.gone = false
+		x.SetWeight(weight)
+		return x.flow, nil
+	}
+	if up.below == nil {
+		up.below, up.busy = make(map[string]*node), heap.New(less, key.prefix)
+	}
+	f.turns++
+	x = &node{Account: up.clock.Enter(name, weight), name: name, parent: up, depth: up.depth + 1, turn: f.turns}
+	x.flow = Flow(heap.Allot(&f.nodes, &f.spare, x))
+	x.id = heap.Allot(&up.kids, &up.gaps, x)
+	up.below[name] = x
+	return x.flow, nil
+}
+
+// Leave removes a flow. It must have no flows below it. Its debt is kept until virtual time has
+// passed it, in so far as no more flows have left than there are: see the package comment. Charges
+// that are not settled can still be settled.
+func (f *Flows) Leave(n Flow) {
+	x := f.node(n)
+	if x.parent == nil || x.gone || x.live > 0 {
+		panic(fmt.Sprintf("flow: flow %d cannot leave: it is the root, has left, or has flows below it", n))
+	}
+	f.deactivate(x)
+	x.gone = true
+	x.parent.live--
+	x.parent.clock.trim(x.parent.live)
+	f.retire(x)
+}
+
+// retire forgets a flow that has left, if all its charges are settled.
+func (f *Flows) retire(x *node) {
+	if !x.gone || x.charges > 0 || len(x.below) > 0 {
+		return
+	}
+	up := x.parent
+	delete(up.below, x.name)
+	heap.Release(up.kids, &up.gaps, x.id)
+	heap.Release(f.nodes, &f.spare, uint32(x.flow))
+	up.clock.Leave(x.name, &x.Account, up.live)
+}
+
+// Find returns the flow of a name below another one; false if there is none.
+func (f *Flows) Find(below Flow, name string) (Flow, bool) {
+	x := f.node(below).below[name]
+	if x == nil || x.gone {
+		return 0, false
+	}
+	return x.flow, true
+}
+
+// Path yields the names of a flow and of those that it is below, the outermost first.
+func (f *Flows) Path(n Flow) iter.Seq[string] {
+	var names []string
+	for x := f.node(n); x.parent != nil; x = x.parent {
+		names = append(names, x.name)
+	}
+	return func(yield func(string) bool) {
+		for i := len(names) - 1; i >= 0 && yield(names[i]); i-- {
+		}
+	}
+}
+
+// SetWeight changes the weight of a flow, from 1 to [MaxWeight].
+func (f *Flows) SetWeight(n Flow, weight uint64) error {
+	x := f.node(n)
+	if weight == 0 || weight > MaxWeight || x.parent == nil {
+		return fmt.Errorf("flow: weight of %q: %d, want 1 to %d, and none of the root", x.name, weight, uint64(MaxWeight))
+	}
+	x.SetWeight(weight)
+	x.file()
+	return nil
+}
+
+// file updates the place of a flow among the active ones.
+func (x *node) file() {
+	if x.active {
+		x.parent.busy.Set(x.id, key{x.tag, x.turn})
+	}
+}
+
+// SetActive says whether a flow has something to start. The flow must have no flows below it.
+func (f *Flows) SetActive(n Flow, active bool) {
+	x := f.node(n)
+	if len(x.below) > 0 || x.gone || x.parent == nil {
+		panic(fmt.Sprintf("flow: flow %d cannot be active by itself: it is the root, has left, or has flows below it", n))
+	}
+	if active {
+		f.activate(x)
+	} else {
+		f.deactivate(x)
+	}
+}
+
+func (f *Flows) activate(x *node) {
+	for ; x.parent != nil && !x.active; x = x.parent {
+		x.active = true
+		x.parent.clock.Lift(&x.Account, f.options.Credit)
+		x.file()
+	}
+}
+
+func (f *Flows) deactivate(x *node) {
+	for ; x.parent != nil && x.active; x = x.parent {
+		x.active = false
+		x.parent.busy.Remove(x.id)
+		if x.parent.busy.Len() > 0 {
+			return
+		}
+	}
+}
+
+// Least returns the active flow that is served next; false if there is none. Of the flows below the
+// root it takes the one with the least tag, then of those below that, and so on. It changes nothing.
+func (f *Flows) Least() (Flow, bool) {
+	x := f.nodes[Root]
+	for len(x.below) > 0 {
+		id, ok := x.busy.Min()
+		if !ok {
+			return 0, false
+		}
+		x = x.kids[id]
+	}
+	return x.flow, x.parent != nil
+}
+
+// Charge charges a flow, and all that it is below, for work that starts, with the cost that it is
+// thought to have. The flow need not be the least one.
+func (f *Flows) Charge(n Flow, expected uint64) {
+	f.turns++
+	for x := f.node(n); x.parent != nil; x = x.parent {
+		up := x.parent
+		to := x.tag
+		if least, ok := up.busy.MinKey(); ok && least.tag.Before(to) {
+			to = least.tag
+		}
+		up.clock.Advance(to)
+		x.Charge(expected)
+		x.turn = served | f.turns
+		x.file()
+	}
+}
+
+// Correct replaces a charge by what the work has cost, when it has ended. expected is what was
+// charged.
+func (f *Flows) Correct(n Flow, expected, actual uint64) { f.settle(n, expected, cost(actual)) }
+
+// Refund takes a charge back: the work was lost and will be done again.
+func (f *Flows) Refund(n Flow, expected uint64) { f.settle(n, expected, 0) }
+
+func (f *Flows) settle(n Flow, expected, actual uint64) {
+	for x := f.node(n); x.parent != nil; {
+		up := x.parent
+		x.settle(expected, actual)
+		x.done = x.done.AddCapped(wide.From64(actual))
+		x.file()
+		f.retire(x)
+		x = up
+	}
+}
+
+// Flows yields the flows below another one, in no useful order but always the same. They must not
+// join or leave meanwhile.
+func (f *Flows) Flows(below Flow) iter.Seq[Flow] {
+	x := f.node(below)
+	return func(yield func(Flow) bool) {
+		for _, y := range x.kids {
+			if y != nil && !y.gone && !yield(y.flow) {
+				return
+			}
+		}
+	}
+}
+
+// A Standing is where a flow stands among those beside it.
+type Standing struct {
+	Weight      uint64
+	Active      bool   // it, or something below it, has something to start
+	Outstanding uint64 // charges that are not settled
+	Had         uint64 // the sum of the costs of its work that has ended, at most [MaxCost]
+
+	// Share is the part that the flow is entitled to of what its parent gets, while it and what is active
+	// beside it now stay so.
+	Share float64
+
+	// Before is how many active flows are served before it, each once at least. Ahead is how much
+	// service it has had, or is charged with, beyond the one that is served first, at most [MaxCost]:
+	// the others get as much for their weights before it is served.
+	Before int
+	Ahead  uint64
+}
+
+// Explain returns where a flow stands. It takes time in proportion to the flows beside it.
+func (f *Flows) Explain(n Flow) Standing {
+	x := f.node(n)
+	s := Standing{Weight: x.tag.weight, Active: x.active, Outstanding: x.charges, Had: x.done.Clamp63()}
+	if x.parent == nil {
+		s.Share = 1
+		return s
+	}
+	var of wide.Uint128
+	k := key{x.tag, x.turn}
+	for id, other := range x.parent.busy.All() {
+		y := x.parent.kids[id]
+		of = of.Add(wide.From64(y.tag.weight))
+		if y != x && less(other, k) {
+			s.Before++
+		}
+	}
+	if !x.active {
+		of = of.Add(wide.From64(x.tag.weight))
+	}
+	s.Share = float64(x.tag.weight) / (math.Ldexp(float64(of.Hi), 64) + float64(of.Lo))
+	if first, ok := x.parent.busy.MinKey(); ok {
+		s.Ahead = x.tag.service(first.tag).Clamp63()
+	}
+	return s
+}

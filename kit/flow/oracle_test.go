@@ -1,0 +1,239 @@
+package flow_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// world is a dumb and exact version of Flows: a tree of structs, fractions of big integers, and a look
+// at every flow at each question.
+type world struct {
+	credit *big.Int
+	root   *flowStruct
+	seq    int
+}
+
+type flowStruct struct {
+	name    string
+	up      *flowStruct
+	weight  *big.Int
+	tag     *big.Rat // whole multiples of 1/weight
+	out     []*big.Int
+	had     *big.Int
+	last    int // when it was charged, or 0
+	came    int
+	waits   bool
+	left    bool
+	below   []*flowStruct
+	virtual *big.Rat
+	debts   map[string]*big.Rat
+}
+
+func newWorld(credit uint64) *world {
+	w := &world{credit: new(big.Int).SetUint64(credit)}
+	w.root = w.flow(nil, "", 1, new(big.Rat))
+	return w
+}
+
+func (w *world) flow(up *flowStruct, name string, weight uint64, at *big.Rat) *flowStruct {
+	w.seq++
+	f := &flowStruct{name: name, up: up, weight: new(big.Int).SetUint64(weight), had: new(big.Int), came: w.seq, virtual: new(big.Rat), debts: map[string]*big.Rat{}}
+	f.tag = up2(at, f.weight)
+	return f
+}
+
+// up2 returns the least multiple of 1/weight that is not below x.
+func up2(x *big.Rat, weight *big.Int) *big.Rat {
+	y := new(big.Rat).Mul(x, new(big.Rat).SetInt(weight))
+	q, r := new(big.Int).QuoRem(y.Num(), y.Denom(), new(big.Int))
+	if r.Sign() > 0 {
+		q.Add(q, big.NewInt(1))
+	}
+	return new(big.Rat).SetFrac(q, weight)
+}
+
+func clamp(c uint64) *big.Int {
+	return new(big.Int).SetUint64(min(max(c, 1), 1<<63-1))
+}
+
+func (f *flowStruct) active() bool {
+	for _, b := range f.below {
+		if b.active() {
+			return true
+		}
+	}
+	return f.waits
+}
+
+func (f *flowStruct) busy() (list []*flowStruct) {
+	for _, b := range f.below {
+		if b.active() {
+			list = append(list, b)
+		}
+	}
+	slices.SortFunc(list, func(a, b *flowStruct) int {
+		never := func(f *flowStruct) int {
+			if f.last == 0 {
+				return f.came
+			}
+			return f.last + 1<<30
+		}
+		return cmp.Or(a.tag.Cmp(b.tag), cmp.Compare(never(a), never(b)))
+	})
+	return list
+}
+
+func (w *world) join(up *flowStruct, name string, weight uint64) *flowStruct {
+	for _, b := range up.below {
+		if b.name == name {
+			b.left = false
+			b.reweigh(weight)
+			return b
+		}
+	}
+	at := up.virtual
+	if d := up.debts[name]; d != nil {
+		at = d
+		delete(up.debts, name)
+	}
+	f := w.flow(up, name, weight, at)
+	up.below = append(up.below, f)
+	return f
+}
+
+func (f *flowStruct) reweigh(weight uint64) {
+	sum := new(big.Int)
+	for _, c := range f.out {
+		sum.Add(sum, c)
+	}
+	if f.weight.Cmp(new(big.Int).SetUint64(weight)) == 0 {
+		return
+	}
+	t := new(big.Rat).Sub(f.tag, new(big.Rat).SetFrac(sum, f.weight))
+	f.weight = new(big.Int).SetUint64(weight)
+	f.tag = up2(t, f.weight)
+	f.tag.Add(f.tag, new(big.Rat).SetFrac(sum, f.weight))
+}
+
+func (f *flowStruct) setActive(on bool, credit *big.Int) {
+	var raise []*flowStruct
+	if on {
+		for x := f; x.up != nil && !x.active(); x = x.up {
+			raise = append(raise, x)
+		}
+	}
+	f.waits = on
+	for _, x := range raise {
+		to := up2(x.up.virtual, x.weight)
+		to.Sub(to, new(big.Rat).SetFrac(credit, x.weight))
+		if x.tag.Cmp(x.up.virtual) < 0 && x.tag.Cmp(to) < 0 {
+			x.tag = to
+		}
+	}
+}
+
+func (f *flowStruct) leave() {
+	f.waits, f.left = false, true
+	f.up.forget()
+	f.retire()
+}
+
+func (f *flowStruct) alive() (n int) {
+	for _, b := range f.below {
+		if !b.left {
+			n++
+		}
+	}
+	return n
+}
+
+// forget drops the debts that virtual time has passed, and more while there are more than flows.
+func (f *flowStruct) forget() {
+	for {
+		least, name := (*big.Rat)(nil), ""
+		for n, d := range f.debts {
+			if least == nil || d.Cmp(least) < 0 {
+				least, name = d, n
+			}
+		}
+		switch {
+		case least != nil && least.Cmp(f.virtual) <= 0:
+		case len(f.debts) > f.alive():
+			f.virtual = least
+		default:
+			return
+		}
+		delete(f.debts, name)
+	}
+}
+
+func (f *flowStruct) retire() {
+	if !f.left || len(f.out) > 0 || len(f.below) > 0 {
+		return
+	}
+	f.up.below = slices.DeleteFunc(f.up.below, func(b *flowStruct) bool { return b == f })
+	f.up.debts[f.name] = f.tag
+	f.up.forget()
+}
+
+func (w *world) charge(f *flowStruct, c uint64) {
+	w.seq++
+	for ; f.up != nil; f = f.up {
+		to := f.tag
+		if busy := f.up.busy(); len(busy) > 0 && busy[0].tag.Cmp(to) < 0 {
+			to = busy[0].tag
+		}
+		if f.up.virtual.Cmp(to) < 0 {
+			f.up.virtual = to
+		}
+		f.up.forget()
+		f.tag = new(big.Rat).Add(f.tag, new(big.Rat).SetFrac(clamp(c), f.weight))
+		f.out = append(f.out, clamp(c))
+		f.last = w.seq
+	}
+}
+
+func (f *flowStruct) settle(expected, actual *big.Int) {
+	for f.up != nil {
+		up := f.up
+		i := slices.IndexFunc(f.out, func(c *big.Int) bool { return c.Cmp(expected) == 0 })
+		f.out = slices.Delete(f.out, i, i+1)
+		f.tag = new(big.Rat).Add(f.tag, new(big.Rat).SetFrac(new(big.Int).Sub(actual, expected), f.weight))
+		f.had = new(big.Int).Add(f.had, actual)
+		f.retire()
+		f = up
+	}
+}
+
+func (w *world) least() *flowStruct {
+	f := w.root
+	for len(f.below) > 0 {
+		busy := f.busy()
+		if len(busy) == 0 {
+			return nil
+		}
+		f = busy[0]
+	}
+	if f.up == nil {
+		return nil
+	}
+	return f
+}
+
+// position returns what the ended work has brought for each unit of weight.
+func (f *flowStruct) position() *big.Rat {
+	sum := new(big.Int)
+	for _, c := range f.out {
+		sum.Add(sum, c)
+	}
+	return new(big.Rat).Sub(f.tag, new(big.Rat).SetFrac(sum, f.weight))
+}
+
+func (f *flowStruct) path() string {
+	if f == nil || f.up == nil {
+		return ""
+	}
+	return fmt.Sprint(f.up.path(), "/", f.name)
+}

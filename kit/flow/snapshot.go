@@ -1,0 +1,117 @@
+package flow
+
+import (
+	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+)
+
+// The credit may change, so it is not listed.
+var header = snapshot.Header{Policy: "flow", Version: 1}
+
+// AppendBinary appends a snapshot of f: all flows with their numbers, and what they had. It never
+// returns an error.
+func (f *Flows) AppendBinary(dst []byte) ([]byte, error) {
+	return snapshot.Append(dst, header, func(w *snapshot.Writer) {
+		w.Uint(f.turns)
+		w.Len(len(f.nodes))
+		f.save(w, f.nodes[Root])
+		w.Free(f.spare)
+	})
+}
+
+// save writes what is below a flow.
+func (f *Flows) save(w *snapshot.Writer, x *node) {
+	w.Len(len(x.kids))
+	for _, y := range x.kids {
+		if y == nil {
+			w.Uint(uint64(Root))
+			continue
+		}
+		w.Uint(uint64(y.flow))
+		w.String(y.name)
+		y.Account.Save(w)
+		w.Uint(y.turn &^ served)
+		w.Bool(y.turn&served != 0)
+		y.done.Save(w)
+		w.Bool(y.gone)
+		f.save(w, y)
+		if len(y.below) == 0 {
+			w.Bool(y.active)
+		}
+	}
+	w.Free(x.gaps)
+	x.clock.Save(w)
+}
+
+// UnmarshalBinary replaces f by what a snapshot has. The numbers of flows are those of that time. The
+// credit is that of f. After an error f is as it was.
+func (f *Flows) UnmarshalBinary(data []byte) error {
+	return snapshot.Restore(f, data, header, f.reset, func(r *snapshot.Reader) {
+		f.turns = r.Below(1 << 62)
+		f.nodes = append(f.nodes, make([]*node, max(r.Len(), 1)-1)...)
+		f.restore(r, f.nodes[Root])
+		f.spare = r.Free(len(f.nodes), func(n int) bool { return f.nodes[n] == nil })
+	})
+}
+
+// restore reads what is below a flow.
+func (f *Flows) restore(r *snapshot.Reader, x *node) {
+	x.kids = make([]*node, r.Len())
+	r.Check(len(x.kids) == 0 || x.depth < MaxDepth, "a flow is too deep")
+	turns := make(map[uint64]bool)
+	for id := range x.kids {
+		n := Flow(r.Below(uint64(len(f.nodes))))
+		if r.Err() != nil || n == Root {
+			continue
+		}
+		if !r.Check(f.nodes[n] == nil, "a flow is there twice") {
+			return
+		}
+		y := &node{flow: n, name: r.String(), parent: x, id: uint32(id), depth: x.depth + 1, Account: RestoreAccount(r)}
+		y.turn = r.Below(f.turns + 1)
+		r.Check(!turns[y.turn], "two flows have the same turn")
+		turns[y.turn] = true
+		if r.Bool() {
+			y.turn |= served
+		}
+		y.done = wide.Restore128(r)
+		y.gone = r.Bool()
+		if x.below == nil {
+			x.below, x.busy = make(map[string]*node), heap.New(less, key.prefix)
+		}
+		r.Check(x.below[y.name] == nil, "a flow is there twice")
+		f.nodes[n], x.kids[id], x.below[y.name] = y, y, y
+		if !y.gone {
+			x.live++
+		}
+		f.restore(r, y)
+		if r.Err() != nil {
+			return
+		}
+		if len(y.below) == 0 {
+			y.active = r.Bool()
+		} else {
+			y.active = y.busy.Len() > 0
+		}
+		r.Check(!y.gone || !y.active && y.live == 0 && y.charges > 0, "a flow that has left is there for nothing")
+		if y.active {
+			x.busy.Set(y.id, key{y.tag, y.turn})
+		}
+	}
+	x.gaps = r.Free(len(x.kids), func(id int) bool { return x.kids[id] == nil })
+	x.clock = RestoreClock(r, x.live)
+	var charges uint64
+	var out wide.Uint128
+	for _, y := range x.kids {
+		if y == nil {
+			continue
+		}
+		charges, out = charges+y.charges, out.Add(y.out)
+		if x.clock.debts != nil {
+			_, left := x.clock.debts.ids[y.name]
+			r.Check(!left, "a flow is there and has left")
+		}
+	}
+	r.Check(x.parent == nil || charges <= x.charges && !x.out.Less(out), "flows are charged with more than what they are below")
+}
