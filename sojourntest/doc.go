@@ -73,6 +73,8 @@
 //     changes no later decision
 //   - epoch: only differences between times matter
 //   - weights: a job that is served would also be served if its weight were greater
+//   - greater weights: over whole histories, a job that has a greater weight from its arrival on
+//     is served no later, except by chance. A policy may ignore weights
 //   - lost work: an attempt that is refused, preempted or lost with its slot leaves its job in its
 //     place: as if it had never been started, while the same time passed; so does one that fails,
 //     unless one has failed before
@@ -124,6 +126,12 @@
 // what any event about a job changes: its place is compared with the one that it has after its task was
 // held and released, too.
 //
+// The laws of weights are two, because a policy may read a weight when a job arrives, or when it last started a
+// task. Single decisions are judged by the first. The second lets a few jobs compete, again with twice, half, 131,072
+// times, the greatest or the least weight of one of them. A greater weight can move the turns of others so that the job
+// loses once. So the second is broken only if a greater weight is worse in at least 16 histories,
+// and in more than three times as many as it is better. The histories are the same each time.
+//
 // For the law of memory, short jobs come and go, with names, pools and nodes of their own, and nodes with
 // them. Nothing is wrong if what the heap holds has stopped growing by the time that the number of jobs doubles
 // from 128 on. Else the profile of the heap tells what is kept of the policy after 32,768 jobs, and where
@@ -139,8 +147,9 @@
 //
 // IdlesOnPurpose replaces work conservation by service. MayStarve drops both: jobs that are
 // left over at the end are cancelled. TellsSlotsApart drops the law of alike slots, and
-// IgnoresWeights that of weights. KeepsHistory drops the law of memory. ChargesLostWork drops the law of lost work, but for attempts that
-// fail, and ChargesFailures drops it for these. Rejects allows the policy to refuse arrivals and revisions,
+// IgnoresWeights those of weights and greater weights. KeepsHistory drops the law of memory.
+// ChargesLostWork drops the law of lost work, but for attempts that fail, and ChargesFailures
+// drops it for these. Rejects allows the policy to refuse arrivals and revisions,
 // but only with a [sojourn.RejectedError]. NeedsEstimates, MaxPhases, Classes
 // and Supports say which jobs the policy must refuse as unsupported. Run tests that it
 // does, and other histories do not contain such jobs. A Snapshotter may answer with

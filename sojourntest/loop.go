@@ -8,6 +8,7 @@ type loop struct {
 	now   sojourn.Time
 	slots []sojourn.Slot
 	runs  map[sojourn.SlotID]sojourn.Assignment
+	h     *history // the calls, unless nil
 }
 
 func newLoop(newPolicy func() sojourn.Policy) *loop {
@@ -17,7 +18,11 @@ func newLoop(newPolicy func() sojourn.Policy) *loop {
 // observe reports ev now, and reports whether it was accepted.
 func (l *loop) observe(ev sojourn.Event) bool {
 	ev.At = l.now
-	return l.s.Observe(ev) == nil
+	err := l.s.Observe(ev)
+	if l.h != nil {
+		*l.h = append(*l.h, call{ev: ev, err: sentinel(err)})
+	}
+	return err == nil
 }
 
 // add adds a slot.
@@ -36,6 +41,9 @@ func (l *loop) offer() {
 				continue
 			}
 			a, ok := l.s.Assign(s.ID)
+			if l.h != nil {
+				*l.h = append(*l.h, call{assign: true, slot: s.ID, a: a, ok: ok})
+			}
 			if ok {
 				l.runs[s.ID], taken = a, true
 			}

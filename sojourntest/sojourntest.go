@@ -36,8 +36,8 @@ type Options struct {
 	// for example by the job that ran there last. The law of alike slots is not tested.
 	TellsSlotsApart bool
 
-	// IgnoresWeights: a greater weight of a job may make the policy serve it later. The law of
-	// weights is not tested.
+	// IgnoresWeights: a greater weight of a job may make the policy serve it later. The laws of
+	// weights and of greater weights are not tested.
 	IgnoresWeights bool
 
 	// ChargesLostWork: an attempt that is refused, preempted or lost with its slot may put its job
@@ -109,16 +109,18 @@ type Options struct {
 // Package rapid sets the number and the length of the histories: 100, each of
 // about 60 random steps and the steps that bring all jobs to their end. The flags
 // -rapid.checks and -rapid.steps change this. A run takes one to three seconds. With less than
-// 10 histories, the law of memory is not tested.
+// 10 histories, the laws of memory and of greater weights are not tested.
 func Run(t *testing.T, newPolicy func() sojourn.Policy, o Options) {
 	t.Run("laws", func(t *testing.T) { checkLaws(t, newPolicy, o) })
 	t.Run("allocations", func(t *testing.T) { checkAllocations(t, newPolicy(), o) })
 	if checks() >= enoughChecks {
 		t.Run("memory", func(t *testing.T) { checkMemory(t, newPolicy, o, leastJobs, mostJobs) })
+		t.Run("greater weights", func(t *testing.T) { checkWeights(t, newPolicy, o) })
 	}
 }
 
-// enoughChecks is how many histories there are at least in a run that also looks at memory. Runs of fewer try many options.
+// enoughChecks is how many histories there are at least in a run that also looks at memory and greater weights. Runs of
+// fewer try many options.
 const enoughChecks = 10
 
 // checks returns how many histories rapid makes.

@@ -1,0 +1,244 @@
+package sojourntest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"pgregory.net/rapid"
+)
+
+// reweighed are the weights that one job of a race gets instead of w.
+var reweighed = [...]struct {
+	name   string
+	weight func(w float64) float64
+	less   bool
+}{
+	{"twice the weight", func(w float64) float64 { return 2 * w }, false},
+	{"131072 times the weight", func(w float64) float64 { return (1 << 17) * w }, false},
+	{"the greatest weight", func(float64) float64 { return math.Nextafter(1<<32, 0) }, false},
+	{"half the weight", func(w float64) float64 { return w / 2 }, true},
+	{"the least weight", func(float64) float64 { return 1. / 65536 }, true},
+}
+
+// Races of each shape of jobs, and of each way in which they come.
+const (
+	someRaces = 6  // are run in any case
+	allRaces  = 60 // are run if a greater weight is worse in most of them
+)
+
+// checkWeights lets a few jobs compete for a slot or two, and again with another weight of one job from its arrival on.
+// A job may lose such a race by a greater weight, since the turns of other jobs move, too. So many races of a kind are
+// judged together. They are the same each time.
+func checkWeights(tb rapid.TB, newPolicy func() sojourn.Policy, o Options) {
+	tb.Helper()
+	if o.IgnoresWeights {
+		return
+	}
+	o.features = sojourn.Supports(newPolicy())
+	for shape := range plainJobs(&o, 1, 1, raceDeadline) {
+		for _, kind := range []sojourn.EventKind{sojourn.JobArrived, sojourn.JobAdopted} {
+			var all [len(reweighed)]standing
+			for i := 0; i < someRaces || i < allRaces && slices.ContainsFunc(all[:], standing.suspect); i++ {
+				r := drawRace(&o, i, shape, kind)
+				was := r.run(newPolicy, r.jobs[r.job].Weight)
+				for k, other := range reweighed {
+					light, heavy := was, r.run(newPolicy, other.weight(r.jobs[r.job].Weight))
+					if other.less {
+						light, heavy = heavy, light
+					}
+					all[k].count(r.jobs[r.job].ID, light, heavy)
+					if i > 3*someRaces && all[k].wrong() {
+						tb.Fatalf("law of %s\n%s", lawHeavier, all[k].text(other.name, other.less))
+					}
+				}
+			}
+		}
+	}
+}
+
+// A standing is how often a greater weight made the tasks of a job start later on average, or earlier.
+type standing struct {
+	races, later, earlier int
+	light, heavy          history       // the shortest in which they start later
+	job                   sojourn.JobID // of these
+}
+
+func (s *standing) count(job sojourn.JobID, light, heavy *finish) {
+	if light == nil || heavy == nil {
+		return
+	}
+	s.races++
+	switch {
+	case heavy.sum < light.sum:
+		s.earlier++
+	case heavy.sum > light.sum:
+		s.later++
+		if a, b := untilApart(light.h, heavy.h); s.light == nil || len(a) < len(s.light) {
+			s.job, s.light, s.heavy = job, a, b
+		}
+	}
+}
+
+// suspect reports whether a greater weight is more often worse than better.
+func (s standing) suspect() bool { return s.later > s.earlier }
+
+// wrong reports whether a greater weight is clearly worse. If it made no difference in the long run, this would happen less
+// than once in 20,000 times.
+func (s *standing) wrong() bool { return s.later >= 16+3*s.earlier }
+
+func (s *standing) text(name string, less bool) string {
+	order, was, is := "later", s.light, s.heavy
+	if less {
+		order, was, is = "earlier", s.heavy, s.light
+	}
+	return fmt.Sprintf("with %s from its arrival on, a job starts its tasks %s in %d of %d histories, and in %d it is the other way round"+
+		"\n\nBroken by this history:\n\n%s\nand by the same one with these lines, in which job %d has %s:\n\n%s",
+		name, order, s.later, s.races, s.earlier, was.text("", "", nil), s.job, name, otherLines(was.text("", "", nil), is.text("", "", nil)))
+}
+
+// otherLines returns the lines of b that are not those of a at the same place.
+func otherLines(a, b string) string {
+	var (
+		out string
+		was = strings.SplitAfter(a, "\n")
+	)
+	for i, line := range strings.SplitAfter(b, "\n") {
+		if i >= len(was) || line != was[i] {
+			out += line
+		}
+	}
+	return out
+}
+
+// untilApart returns two histories up to the first call whose outcomes differ.
+func untilApart(a, b history) (history, history) {
+	for i := range min(len(a), len(b)) {
+		if a[i].assign != b[i].assign || !sameOutcome(&a[i], &b[i]) {
+			return a[:i+1], b[:i+1]
+		}
+	}
+	return a, b
+}
+
+// A race is of jobs that compete.
+type race struct {
+	kind     sojourn.EventKind // how they come
+	jobs     []*sojourn.Job
+	arrivals []sojourn.Time  // by index in jobs, not decreasing
+	tasks    []time.Duration // how long each task of a job takes
+	slots    int             // of each class
+	job      int             // the one that is weighed anew
+}
+
+const raceDeadline = sojourn.Time(10 * time.Hour)
+
+// drawRace draws race number n. Those after the first someRaces begin small, so that the shortest that is worse is short.
+func drawRace(o *Options, n, shape int, kind sojourn.EventKind) *race {
+	dr := newDraws(o, newChance(uint64(n), 0))
+	large := 4
+	if n >= someRaces {
+		large = 1 + (n-someRaces)/12
+	}
+	r := &race{kind: kind, slots: dr.between(1, min(2, large))}
+	equal := dr.oneIn(2) // as long as each other
+	at := sojourn.Time(0)
+	for i := range dr.between(2, 1+large) {
+		job := plainJobs(o, 1, dr.between(1, large), raceDeadline)[shape]
+		job.ID = sojourn.JobID(i + 1)
+		job.Weight = pick(&dr, 1, 1, 0.5, 2, 3.0)
+		task := 4 * time.Second
+		if !equal {
+			task = time.Duration(dr.between(1, 8)) * time.Second
+		}
+		for k := range job.Phases {
+			job.Phases[k].Estimate = task
+		}
+		if large > 2 && dr.oneIn(3) {
+			at = at.Add(time.Duration(dr.between(1, 3)) * 2 * time.Second)
+		}
+		r.jobs, r.arrivals, r.tasks = append(r.jobs, job), append(r.arrivals, at), append(r.tasks, task)
+	}
+	r.job = dr.src.below(len(r.jobs))
+	return r
+}
+
+// A finish is how a race went.
+type finish struct {
+	sum sojourn.Time // of the instants at which the tasks of the job in question started
+	h   history
+}
+
+// run returns how a race goes if the job in question has a weight; nil if the policy does not accept all jobs, or
+// does not serve that one.
+func (r *race) run(newPolicy func() sojourn.Policy, weight float64) *finish {
+	var (
+		f    finish
+		l    = newLoop(newPolicy)
+		next = 0                                 // job to come
+		ends = map[sojourn.SlotID]sojourn.Time{} // of what runs
+		left = 0                                 // tasks of the job in question that have not started
+	)
+	l.h = &f.h
+	for _, p := range r.jobs[r.job].Phases {
+		left += p.Tasks
+		if !slices.ContainsFunc(l.slots, func(s sojourn.Slot) bool { return s.Class == p.Class }) {
+			for range r.slots {
+				l.add(sojourn.Slot{ID: sojourn.SlotID(len(l.slots)), Class: p.Class})
+			}
+		}
+	}
+	const patience = 200 // steps
+	for range patience {
+		for ; next < len(r.jobs) && r.arrivals[next] <= l.now; next++ {
+			job := clone(r.jobs[next])
+			if next == r.job {
+				job.Weight = weight
+			}
+			if !l.observe(sojourn.Event{Kind: r.kind, Job: job}) {
+				return nil
+			}
+		}
+		l.offer()
+		at := sojourn.Time(math.MaxInt64)
+		if wake, ok := l.wake(); ok {
+			at = max(wake, l.now)
+		}
+		if next < len(r.jobs) {
+			at = min(at, r.arrivals[next])
+		}
+		for _, s := range l.slots {
+			a, busy := l.runs[s.ID]
+			if !busy {
+				continue
+			}
+			if _, known := ends[s.ID]; !known {
+				ends[s.ID] = l.now.Add(r.tasks[a.Task.Job-1])
+				if int(a.Task.Job)-1 == r.job {
+					f.sum += l.now
+					left--
+				}
+			}
+			at = min(at, ends[s.ID])
+		}
+		if left == 0 {
+			return &f
+		}
+		if at == math.MaxInt64 {
+			return nil
+		}
+		if l.now = at; len(l.runs) == 0 || !slices.ContainsFunc(l.slots, func(s sojourn.Slot) bool { end, busy := ends[s.ID]; return busy && end <= at }) {
+			l.observe(sojourn.Event{Kind: sojourn.Tick})
+		}
+		for _, s := range l.slots {
+			if end, busy := ends[s.ID]; busy && end <= at {
+				delete(ends, s.ID)
+				l.end(s.ID, sojourn.Event{Kind: sojourn.TaskFinished, Service: r.tasks[l.runs[s.ID].Task.Job-1]})
+			}
+		}
+	}
+	return nil
+}
