@@ -160,10 +160,20 @@ func (o *naive) wantsTraining(ph *nPhase) bool {
 	return ph.training && ph.hasInput() && len(ph.samples) < o.t && (ph.failures < o.t || ph.failures < 2) && o.startable(ph)
 }
 
+// small reports whether the phase that a job starts next in a class has fewer than 8 times as many tasks as the class has slots.
+func (o *naive) small(ph *nPhase) bool {
+	for _, next := range ph.job.phases {
+		if next.class == ph.class && next.ready() && next.count(0) > 0 {
+			return len(next.state) < 8*o.capacity(ph.class)
+		}
+	}
+	return true
+}
+
 // lets reports whether the reserve lets a phase start a task: with k slots reserved, one that
 // runs nothing needs a free slot, and any other k + 1.
 func (o *naive) lets(ph *nPhase) bool {
-	if o.kept == nil || o.live() == 1 || ph.count(1) == 0 || o.mutant == "all may start" {
+	if o.kept == nil || o.live() == 1 && o.small(ph) || ph.count(1) == 0 || o.mutant == "all may start" {
 		return true
 	}
 	return o.free(ph.class) > gpstest.Kept(o.kept, o.capacity(ph.class))

@@ -1,9 +1,9 @@
 package leastwork_test
 
 import (
-	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,20 +12,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-func lateIn(t rapid.TB, p *account.Account, id sojourn.JobID) (at slog.Value) {
+func firstIn(t rapid.TB, p *account.Account, id sojourn.JobID) (at slog.Value) {
 	e, _ := sojourn.As[sojourn.Explainer](p)
 	attrs, _ := e.Explain(id)
 	for _, a := range attrs {
-		if a.Key == "late_in" {
+		if a.Key == "first" {
 			return a.Value
 		}
 	}
-	t.Fatalf("nothing says when job %d is late: %v", id, attrs)
+	t.Fatalf("nothing says when job %d is first: %v", id, attrs)
 	return at
 }
 
-// A new policy that is told the facts knows when each job is late, as far as no prediction changed,
-// and serves the late ones in the order in which they became late.
+// A new policy that is told the facts knows until when each job can be passed, as far as no prediction changed, and
+// serves them in the same order.
 func TestAdoptedJobsKeepTheirAge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var now sojourn.Time
@@ -60,8 +60,8 @@ func TestAdoptedJobsKeepTheirAge(t *testing.T) {
 				t.Fatal(err)
 			}
 			for id := range sojourn.JobID(jobs) {
-				if was, is := lateIn(t, old, id+1), lateIn(t, next, id+1); !was.Equal(is) {
-					t.Fatalf("job %d was late in %v s, and is in %v s", id+1, was, is)
+				if was, is := firstIn(t, old, id+1), firstIn(t, next, id+1); !was.Equal(is) {
+					t.Fatalf("job %d was first after %v s, and is after %v s", id+1, was, is)
 				}
 			}
 			now += sojourn.Time(time.Minute)
@@ -84,46 +84,7 @@ func TestAdoptedJobsKeepTheirAge(t *testing.T) {
 	})
 }
 
-// A flood of short jobs does not keep a long one waiting for ever although the process starts anew
-// before the long one would be late each time.
-func TestNoJobStarvesOverRestarts(t *testing.T) {
-	const each = 10 * time.Second
-	for _, slots := range []int{1, 2, 15} {
-		t.Run(fmt.Sprint("slots=", slots), func(t *testing.T) {
-			a := account.New(newPolicy())
-			f := &flood{t: t, p: a, slots: slots, came: map[sojourn.JobID]sojourn.Time{}, busy: map[sojourn.SlotID]run{}}
-			for id := range sojourn.SlotID(slots) {
-				f.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
-			}
-			for range 4 * slots {
-				f.step(0, 0)
-			}
-			arrived := f.now
-			long := f.arrive(2, each)
-			due := 2 * 512 * each / time.Duration(slots)
-			restarted := f.now
-			for f.step(long, each) == 0 {
-				if f.now.Sub(arrived) > 2*due+16*each {
-					t.Fatalf("the job waits for %v, and was due after %v", f.now.Sub(arrived), due)
-				}
-				if f.now.Sub(restarted) < due/4 {
-					continue
-				}
-				restarted = f.now
-				next := account.New(newPolicy())
-				if err := a.Rebuild(next); err != nil {
-					t.Fatal(err)
-				}
-				a, f.p = next, next
-			}
-			if f.now.Sub(arrived) < due {
-				t.Error("the flood did not keep the job waiting until it was late")
-			}
-		})
-	}
-}
-
-// The greatest age is no overflow. The job is late at once, and so is a phase that opens because a task
+// The greatest age is no overflow. The job is due at once, and so is a phase that opens because a task
 // is told to be done after the policy was saved and restored.
 func TestGreatestAge(t *testing.T) {
 	saved, restored := newPolicy(), newPolicy()
@@ -132,20 +93,21 @@ func TestGreatestAge(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	isLate := func(p sojourn.Policy, id sojourn.JobID) bool {
+	isDue := func(p sojourn.Policy, id sojourn.JobID) bool {
 		e, _ := sojourn.As[sojourn.Explainer](p)
 		attrs, _ := e.Explain(id)
-		return attrs[0].Value.String() == "is late, and waits for its turn among late jobs"
+		i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == "first" })
+		return attrs[i].Value.Float64() == 0
 	}
 	phase := sojourn.Phase{Tasks: 1, Estimate: time.Hour}
 	observe(saved, sojourn.Event{Kind: sojourn.SlotAdded})
 	observe(saved, sojourn.Event{Kind: sojourn.JobAdopted, Service: math.MaxInt64, Job: &sojourn.Job{ID: 1, Phases: []sojourn.Phase{phase, phase}}})
 	observe(saved, sojourn.Event{Kind: sojourn.JobArrived, Service: math.MaxInt64, Job: &sojourn.Job{ID: 2, Phases: []sojourn.Phase{phase}}})
-	if !isLate(saved, 1) {
-		t.Error("an adopted job of the greatest age is not late")
+	if !isDue(saved, 1) {
+		t.Error("an adopted job of the greatest age is not due")
 	}
-	if isLate(saved, 2) {
-		t.Error("a job that has just arrived is late")
+	if isDue(saved, 2) {
+		t.Error("a job that has just arrived is due")
 	}
 	from, _ := sojourn.As[sojourn.Snapshotter](saved)
 	data, err := from.AppendBinary(nil)
@@ -157,7 +119,7 @@ func TestGreatestAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	observe(restored, sojourn.Event{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: 1}})
-	if !isLate(restored, 1) {
-		t.Error("the next phase of the job is not late")
+	if !isDue(restored, 1) {
+		t.Error("the next phase of the job is not due")
 	}
 }

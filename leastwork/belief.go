@@ -122,21 +122,6 @@ func (b *belief) corrected(told time.Duration, name string) time.Duration {
 	return told
 }
 
-// offBy returns how far off is usually what is used to predict the tasks of a phase of which something is told, or nothing.
-func (b *belief) offBy(told bool) octaves {
-	by := byClass
-	told = told && b.useTold
-	switch {
-	case told && b.useRatio:
-		by = byRatio
-	case told:
-		by = byTold
-	case b.useNames:
-		by = byName
-	}
-	return b.off[by]
-}
-
 // vote takes in the first task of a phase that finishes: how long it took and was told to take, 0
 // if nothing was told. It reports for what jobs are to be judged anew.
 func (b *belief) vote(took, told time.Duration, name string) change {

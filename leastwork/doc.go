@@ -1,5 +1,5 @@
 // Package leastwork is the policy to start with. It serves the job that has the least work
-// left, keeps a few slots for short tasks, and needs no options:
+// left, keeps a few slots for short tasks, lets no job wait for ever, and needs no options:
 //
 //	p, err := leastwork.New(leastwork.Options{})
 //
@@ -7,11 +7,9 @@
 //
 // Use it where nothing says that another is better. It takes what jobs say of the lengths of
 // their tasks ([sojourn.Phase].Estimate), finds out how good that is, and does without it where
-// it is bad or missing. On the traces KTH (100 slots), lublin (320) and FB-2009 (60 map and 30
-// reduce slots), at loads from 0.5 to 1.1, told exact sizes or none, it is below fair sharing
-// among jobs in the mean, median and 90th percentile of the sojourn time, and in the mean and 99th
-// percentile of the slowdown (sojourn compare -p fair:ties=arrival,default --load 0.9, and so on).
-// Other traces may differ: sojourn advise tries yours. Another policy is better
+// it is bad or missing. In the mean it is below fair sharing among jobs on all traces that were tried. Where most
+// jobs have one task, fair sharing is the order of arrival, which no order by size beats in the 90th percentile of the
+// sojourn time: that may be a third higher here. sojourn advise tries your trace. Another policy is better
 //
 //   - where accepted deadlines must be kept: package rtmr;
 //   - where no job may end later than under fair sharing, and sizes are exact: package pfsp;
@@ -28,8 +26,16 @@
 //
 // # The order
 //
-// Each class of slot has an order of its own. There a job comes before another if its work left
-// over its weight is less, and else by arrival. The work left of a phase is
+// Each class of slot has an order of its own. There a job comes before another if its turn is earlier, and else by
+// arrival. Its turn is
+//
+//	D = A + 512 max(W/w, F - V)
+//
+// where A is when the job came, W the work that it has left in the class, and w its weight; F is for how long attempts
+// of it held slots of the class that failed or were refused (at least a nanosecond each), and V is W and what its
+// finished attempts took. So what is lost counts, whatever the weight, as far as it is more than the job's own work. So of jobs that came at about
+// the same time the one with the least work is first, and a job that waits is passed by others for 512 times its
+// work at most. The work left of a phase is
 //
 //	W = n (p + S) / (t + T)
 //
@@ -72,19 +78,18 @@
 // error that counts as much as 16 votes: none for told times, and 1.25 octaves for the class.
 //
 // While they are not used, each decision is the same as if nothing were told, for jobs that join
-// meanwhile: the key, the level in the reserve and D, of below, do not rest on told times then.
+// meanwhile: the turn and the level in the reserve, of below, do not rest on told times then.
 //
-// The theorem on late jobs holds for any told times. It is then about the work that was told: a job
-// whose told times are ten times too long is late ten times later.
+// The theorem of below holds for any told times. It is then about the work that was told: the turn of a job whose
+// told times are ten times too long may come ten times later.
 //
 // # The reserve
 //
 // Package kit/reserve has the rule, here with 2 % of the slots of each class, rounded
-// up, and none in classes of fewer than 25 slots. In a pool of package fair it is the reserve of fair
+// up, and none in classes of fewer than 10 slots. In a pool of package fair it is the reserve of fair
 // that counts: by default there is none. The level of a job is
 //
-//	0, or 15 if r > 0               where nothing is told, or what is told is not used
-//	0, or as below if r > 0         where it is used and useless
+//	0, or 15 if r > 0               where nothing is told, or what is told is not used or useless
 //	floor(8.999 x(u+r)/(1+xr))      else, with x = min(1, (u/(1-u))^2)
 //
 // where u is the rank of the phase among the phases that have arrived, by its longest told task.
@@ -92,90 +97,44 @@
 // 2 % of the slots are free. A job of known length leaves about 1 % at most, and almost nothing if its
 // tasks are shorter than those of most.
 //
-// A job whose last tasks fit may start them, though slots are reserved: its level is 0 if nobody else
-// has anything to start in the class, if it runs at least four times as many tasks as it can still
-// start, if as many slots are free as that, and if its tasks are not told to be among the longest quarter
-// (u <= 3/4, where what is told is used). Otherwise the last tasks of a job that fills the cluster would wait
-// until its first ones end, and it would take twice its time. Like any level, this one is computed at
-// the events of the job. In a pool of package fair the rule does not hold, since the policy does not see
+// The level is 0 in two cases, in which the reserve would cost a job more than its part of the slots. One: it is the
+// only live job, and its phase has fewer than 8 times as many tasks as the class has slots. So a batch that is alone
+// takes longer by an eighth at most, beside the part that is reserved. Two: nobody else has anything to start in the class, the job
+// runs at least four times as many tasks as it can still start, as many slots are free as that, and its tasks are not
+// told to be among the longest quarter (u <= 3/4, where what is told is used). Like any level, this one is computed at
+// the events of the job. In a pool of package fair neither holds, since the policy does not see
 // what waits in other pools.
 //
-// # Late jobs
-//
-// A stream of short jobs that fills the cluster would keep a long one waiting for as long as it
-// lasts. So a job that has waited for long is late, and a sixteenth of the slot time is for late
-// jobs, whatever the order and the reserve say.
-//
-// Each class has a clock, which shows the slot time that the class has offered, used or not: with N
-// slots it goes N times as fast as time. A job joins the class when it arrives, and again when its
-// next phase there can start. Let A be what the clock shows then, W the work that the job has left
-// there, w its weight, and e how many octaves the prediction is off that W rests on: its moving mean
-// of above, rounded, and at most 10. The job is late when the clock shows
-//
-//	D = A + 512 * 2^e * W/w
-//
-// D stays as it is when more is known of W. It is computed anew, from the same A, when the job
-// is revised. If an attempt fails, 512/w times the time for which it held its slot is added when the
-// next attempt of the job in the class has ended: see [sojourn.Cause] for what is charged.
-//
-// As long as tasks that were started because they were late hold less than a sixteenth of the slots,
-// a free slot goes to the late job with the least D, or to none if no job is late that has something
-// to start. A class of fewer than 16 slots has one such task at a time. When it has held its slot
-// for time p, and is charged, the next one starts when the clock shows at least 16 p more than this one was due at: than
-// its D, or than what the one before it made it wait for. NextWake says when the next job will be late
-// that could start then, since only the reserve keeps slots free.
-//
-// Where sizes are guessed, many long jobs seem small, and thus late. That is why late jobs do not get
-// more than their part, and why a guess gives them more time.
+// A job is due once its turn has come: whatever comes later is behind it. While the first job of the order is due and
+// is not allowed to start, what starts is out of turn, and the slots that this takes count as free for the first job
+// that is due: it starts if more slots are free or held out of turn than it has to leave.
 //
 // # No job starves
 //
-// Let a job be late on the slots of a class at t, after the events of that instant, and have a task to
-// start there. Let p be the longest time for which an attempt in this class holds its slot, and X the slot
-// time of all tasks in the class that have not started at t and belong to the job, or to jobs that come before
-// it by D and then by arrival. These are finitely many, since each had joined by t: no job is late
-// before it joins. Of the time after t, suppose that
+// Let a job have tasks to start in a class from t on, and let its turn be at most D, now and later: that is so with the
+// greatest W, times sqrt(r+1), and the greatest F - V that it ever has there. Of the time after max(t, D) suppose that the class has N slots, of which k are reserved, that the driver
+// offers free ones after each event, and that no attempt there holds its slot for longer than p. Let X be the slot time of all tasks of the class that have not started then,
+// of the job and of the jobs that came before D, and of their further attempts.
 //
-//   - the class has N slots, and the driver offers free ones after each event, and sends Tick at NextWake;
-//   - no job that had joined by t is revised, and no attempt of those jobs fails or is lost, nor an output;
-//   - no further phase of the job can start in this class, and none of its tasks is held.
+// Theorem. The job has started all tasks that it can start by max(t, D) + (X + N p)/(N-k).
 //
-// Theorem. The job has started all its tasks in the class when the clock shows 16 X + (N+16) p more
-// than at t.
+// k is 0 for N < 10, and at most N/10. So a job waits at most 512 times its work over its weight, and then about as long
+// as the cluster takes for what came before, however much comes later.
 //
-// So the class offers at most 512 * 2^e times the work of a job over its weight before the job is late, and
-// then 16 times the work of those that came before, however many come later. A job waits so long
-// for each of its phases that join.
+// Proof. After D no job that comes later is before the job. While the job waits, so that it has something to start, take an instant at which all slots
+// were offered. A task that starts then is of the first job in the order, which came before D, or it starts out of turn,
+// since the first job is due: its turn is not later than that of our job. Let f slots be free and q be held out of
+// turn. If f = 0, then N-q slots run what was started in turn or before D. If f > 0, the first job was refused, so that f + q <= k, since no level
+// leaves more than k. A start out of turn does not change f+q, and an end does not lessen it but by the start of the first job, so that q <= k at any time. So at least N-k slots run tasks
+// that were started in turn, or before D. What was started before D runs for N p at most in all, what was started in turn after D for X at most.
 //
-// Proof. D of a job moves if the job is revised, joins again, or fails. If it joins after t, its D is beyond what
-// the clock shows at t. If it fails, its D grows. So no other job comes before the job than those that do at
-// t. While it waits, all tasks that start because they are late belong to it or to those. Call them old. They
-// take at most X. Let v be what the clock shows at t. What started because it was late before t, while there were fewer
-// than 16 slots, makes an old task wait until the clock shows v + 16 p at most.
+// A job G whose attempts fail or are refused for ever adds to X until its own turn is later than D: at most
+// V(G) + (D - A(G))/512 + N p, whatever its weight. So it delays the job, and does not starve it. If an attempt is refused at once, it takes
+// no slot time, but its job stays first for as many attempts as that is nanoseconds: let a driver wait before it tries again.
 //
-// Let N be at least 16, and m the least integer that is not below N/16. From then on, each slot whose attempt ends
-// goes to an old task, until m slots hold tasks that started because they were late. That is after time
-// p at most, when each slot has had an attempt that ended. From then on it is always m, since the slot that
-// such a task leaves goes to an old one, and all m are old, since what began before t has ended. They
-// do X in time X/m, in which the clock goes on by 16 X at most.
+// In a pool of package fair with a reserve, the theorem does not hold: what is held out of turn is known to fair alone.
 //
-// Let N be below 16. Let b(i) = v + 16 p + 16 (p(1) + ... + p(i)), where p(i) is the time for which the
-// i-th old task holds its slot. By the rule the next one may start when the clock shows b(i), or
-// earlier, since all D of old tasks are at most v. Old task i starts when it shows b(i-1) + N p
-// at most, by induction: either it waits until it may start, and then for the first slot whose attempt ends, which is
-// within time p; or it may start when old task i-1 ends, and gets its slot. The clock then shows at most
-// b(i-2) + N p + N p(i-1), which is less than b(i-1) + N p.
-//
-// Without slots the clock stands still. From the last change of slots on, the theorem holds anew. If attempts of
-// other jobs fail for ever, their D grows every other time, until these jobs come after the job: they delay it,
-// and do not starve it. In a pool of package fair, N is the number of slots that the pool holds, so that its
-// clock goes by what the pool gets.
-//
-// A job that is adopted with its age joins as if it had come then, and the class had had the slots that
-// it has now. So do its phases that open because a task is told to be done: when they opened is not known. So a job
-// does not begin to wait anew whenever a process starts anew, if the driver tells it the slots first, as
-// package account does. The theorem holds from the last adoption on. In a pool of package fair that has no slots
-// yet, the age does not count.
+// A job that is adopted with its age has come then. So it does not begin to wait anew whenever a process starts anew.
 //
 // # What it costs
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // Extreme clusters and times: every task of a class that has slots runs once, and while tasks wait, no
-// more slots are free than are reserved: none of fewer than 25.
+// more slots are free than are reserved: none of fewer than 10.
 func TestExtremes(t *testing.T) {
 	const year = 365 * 24 * time.Hour
 	equal := func(each time.Duration) func(int) time.Duration {
@@ -25,8 +25,8 @@ func TestExtremes(t *testing.T) {
 		{"one slot", []int{1, 1}, func(i int) time.Duration { return time.Duration(1+i%7) * time.Second }, 0},
 		{"two slots", []int{2, 2}, func(i int) time.Duration { return time.Duration(1+i%7) * time.Second }, 0},
 		{"a class without slots", []int{3, 0}, equal(time.Second), 0},
-		{"as few slots as have a reserve", []int{25, 24}, func(i int) time.Duration { return time.Duration(1+i%7) * time.Second }, 0},
-		{"a slot fewer", []int{24, 25}, func(i int) time.Duration { return time.Duration(1+i%7) * time.Second }, 0},
+		{"as few slots as have a reserve", []int{10, 9}, func(i int) time.Duration { return time.Duration(1+i%7) * time.Second }, 0},
+		{"a slot fewer", []int{9, 10}, func(i int) time.Duration { return time.Duration(1+i%7) * time.Second }, 0},
 		{"all tasks of one length", []int{30, 2}, equal(time.Minute), 0},
 		{"lengths of zero", []int{30, 2}, equal(0), 0},
 		{"estimates of years", []int{30, 2}, equal(time.Second), 100 * year / 20},
@@ -58,7 +58,7 @@ func TestExtremes(t *testing.T) {
 				cfg := sim.Config{Policy: p, Jobs: sim.Jobs(jobs...), NoAudit: true, Estimates: sim.Estimates{Mode: mode}}
 				cfg.Cluster = sim.Cluster{Nodes: []sim.Node{{Slots: tc.slots}}}
 				now, waiting, free, kept := sojourn.Time(0), 0, tc.slots[0], 0 // of class 0
-				if free >= 25 {
+				if free >= 10 {
 					kept = (free + 49) / 50
 				}
 				cfg.Hooks.Assigned = func(_ sojourn.SlotID, a sojourn.Assignment, ok bool) {

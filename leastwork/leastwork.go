@@ -13,36 +13,39 @@ import (
 )
 
 // A Policy serves the job with the least work left, and keeps some slots for short tasks: a
-// [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Waker], a [sojourn.Admitter], a
-// [sojourn.Explainer] and a [sojourn.Snapshotter].
+// [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer]
+// and a [sojourn.Snapshotter].
 type Policy struct {
 	queue   *queue.Jobs[jobData, key]
 	beliefs beliefs
 	reserve reserve.Options
-
-	due   queue.Ready[key] // the jobs with something to start, by when they are late
-	turns []turn           // by class, as far as any had a slot or a job
-	fed   []int            // scratch
 }
 
-// A key orders jobs by what is left of their work, and then by arrival.
+// A key orders jobs by their turn: when they came, and patience times their work. Times are from 2^63 ns
+// before time 0 on, since jobs may be older than the clock.
 type key struct {
-	work wide.Uint128
+	turn wide.Uint128
 	seq  uint64
 }
 
 func (a key) less(b key) bool {
-	if a.work != b.work {
-		return a.work.Less(b.work)
+	if a.turn != b.turn {
+		return a.turn.Less(b.turn)
 	}
 	return a.seq < b.seq
 }
 
-func (a key) prefix() (hi, lo uint64) { return a.work.Prefix(a.seq) }
+func (a key) prefix() (hi, lo uint64) { return a.turn.Prefix(a.seq) }
+
+// patience is for how many times its work a job lets jobs pass that come later and have no work at all.
+const patience = 512
+
+// unit is a weight of 1.
+const unit = 1 << 16
 
 // reserved is how much is reserved: 2 % of the slots. Jobs whose sizes are believed never leave
 // more than about half of them.
-var reserved = reserve.Options{Share: 20_000, Up: true, From: 25}
+var reserved = reserve.Options{Share: 20_000, Up: true, From: 10, Counted: true}
 
 // New returns an empty policy, or what Validate returns. The zero options are never wrong.
 func New(opts Options) (*Policy, error) {
@@ -57,15 +60,14 @@ func New(opts Options) (*Policy, error) {
 // ReserveIn makes p keep to the reserve of a cluster of which it has a part, instead of its own, and
 // reports that it does. Package fair calls it before the first event, for the policies of its pools.
 func (p *Policy) ReserveIn(cluster *reserve.Reserve) bool {
-	p.reserve.In = cluster
+	p.reserve = reserve.Options{In: cluster}
 	p.reset()
 	return true
 }
 
 // reset gives p the state of a new policy.
 func (p *Policy) reset() {
-	p.beliefs, p.turns = nil, nil
-	p.due = queue.NewPrefixedReady(key.less, key.prefix)
+	p.beliefs = nil
 	p.queue = queue.NewJobs(queue.JobOrder[jobData, key]{
 		Key:      p.rank,
 		SideKey:  p.key,
@@ -75,6 +77,7 @@ func (p *Policy) reset() {
 		Growing:  p.growing,
 		Level:    p.level,
 		Reserve:  p.reserve,
+		Due:      func(k key) bool { return !since(int64(p.queue.Ledger.Now())).Less(k.turn) },
 		Supports: option.Features | sojourn.FeatureParallelism,
 	})
 	p.queue.Shared = &p.beliefs
@@ -86,9 +89,6 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		return err
 	}
 	c := p.queue.Apply(&ev)
-	if ev.Kind == sojourn.SlotAdded || c.SlotGone {
-		p.turn(c.Slot.Class).set(ev.At, p.queue.Ledger.Capacity(c.Slot.Class))
-	}
 	if c.Job == nil {
 		return nil
 	}
@@ -102,19 +102,13 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		for i := range c.Job.Data.phases {
 			c.Job.Data.phases[i].describe(&c.Job.Spec().Phases[i], c.Job.Phase(i))
 		}
-		c.Job.Data.sort(c.Job)
 		p.measure(c.Job)
-		for i := range c.Job.NumSides() {
-			p.postpone(c.Job, i)
-		}
 	case sojourn.JobCancelled:
 	default:
 		changed = p.report(&ev, c)
 		p.remeasure(c.Job, int(ev.Task.Phase))
-		p.delay(&ev, c)
 	}
 	p.queue.File(&ev, c)
-	p.fileDue(c.Job)
 	if changed != nothing {
 		p.refile(c.Job.Spec().Phases[ev.Task.Phase].Class, changed)
 	}
@@ -124,7 +118,7 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 // enrol takes in a job that has come so long ago.
 func (p *Policy) enrol(j *ledger.Job[jobData], ago time.Duration) {
 	j.Data = newData(j)
-	j.Data.age = ago
+	j.Data.came = int64(p.queue.Ledger.Now()) - int64(ago)
 	for i := range j.Data.phases {
 		ph, spec := &j.Data.phases[i], &j.Spec().Phases[i]
 		p.beliefs.of(spec.Class)
@@ -132,11 +126,7 @@ func (p *Policy) enrol(j *ledger.Job[jobData], ago time.Duration) {
 			p.queue.Reserve().Lengths(spec.Class).Add(ph.bucket)
 		}
 	}
-	j.Data.sort(j)
 	p.measure(j)
-	for i := range j.NumSides() {
-		p.join(j, i, ago)
-	}
 }
 
 // report takes in what has become of a task, and says for what the jobs of the class are to be judged
@@ -147,7 +137,7 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 	told := spec.EstimateOf(int(ev.Task.Index))
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		p.turns[spec.Class].end(ev, c.Start)
+		j.Data.sides[j.Phase(i).Side()].charge(ev, ev.At.Sub(c.Start))
 	}
 	switch ev.Kind {
 	case sojourn.TaskFinished:
@@ -231,13 +221,23 @@ func (p *Policy) settled(j *ledger.Job[jobData], c sojourn.Class, what change) b
 	return true
 }
 
-// key returns what a job is ordered by for the slots of one class: the work that it has left
-// there, over its weight; and times sqrt(r+1) where r of its tasks run there and its sizes are
-// in doubt.
+// key returns what a job is ordered by for the slots of one class: its turn there.
 func (p *Policy) key(j *ledger.Job[jobData], side *ledger.Side) key {
+	return key{since(j.Data.came).AddCapped(p.wait(j, side)), j.Seq()}
+}
+
+// since returns an instant, which may be before time 0, in nanoseconds from 2^63 ns before time 0 on.
+func since(at int64) wide.Uint128 { return wide.From64(uint64(at) ^ 1<<63) }
+
+// wait returns for how long after it came a job lets jobs without work pass, for the slots of a class where it has
+// something to start: patience times the work that it has left there, over its weight; and times sqrt(r+1) where r
+// of its tasks run there and its sizes are in doubt. What it lost in failed attempts counts, whatever its weight, as far
+// as it is more than its own work.
+func (p *Policy) wait(j *ledger.Job[jobData], side *ledger.Side) wide.Uint128 {
 	i := j.NextPhase(side)
 	ph, account := &j.Data.phases[i], j.Phase(i)
-	work := j.Data.sides[account.Side()].work
+	data := &j.Data.sides[account.Side()]
+	work := data.work
 	if ph.grows(account) {
 		work = work.Sub(ph.filed).Add(p.grown(j, i))
 	}
@@ -247,7 +247,24 @@ func (p *Policy) key(j *ledger.Job[jobData], side *ledger.Side) key {
 	} else {
 		spread = ph.samples == 0
 	}
-	return key{weigh(work, side.Running(), spread, j.Weight()), j.Seq()}
+	weighed := weigh(work, side.Running(), spread, j.Weight())
+	if !data.lost.IsZero() {
+		own := data.work // as filed: what is lost counts no less while the oldest task runs on
+		for k := range j.Data.phases {
+			if j.Phase(k).Side() == account.Side() {
+				own = own.AddCapped(j.Data.phases[k].took)
+			}
+		}
+		weighed = later(weighed, weigh(later(data.lost, own).Sub(own), 0, false, unit))
+	}
+	return weighed.MulU64(patience) // below 2^124
+}
+
+func later(a, b wide.Uint128) wide.Uint128 {
+	if a.Less(b) {
+		return b
+	}
+	return a
 }
 
 // growing reports whether the key of a job grows while time passes.
@@ -256,28 +273,23 @@ func (p *Policy) growing(j *ledger.Job[jobData], side *ledger.Side) bool {
 	return j.Data.phases[i].grows(j.Phase(i))
 }
 
-// rank returns what AppendRanking ranks a job by: all the work that it has left, over its weight.
+// rank returns what AppendRanking ranks a job by: its turn, with all the work that it has left.
 func (p *Policy) rank(j *ledger.Job[jobData]) key {
-	var work wide.Uint128
+	turn := since(j.Data.came)
 	for i := range j.NumSides() {
 		if side := j.Side(i); side.Startable() > 0 {
-			work = work.AddCapped(p.key(j, side).work)
+			turn = turn.AddCapped(p.wait(j, side))
 		} else {
-			work = work.AddCapped(weigh(j.Data.sides[i].work, 0, false, j.Weight()))
+			turn = turn.AddCapped(weigh(j.Data.sides[i].work, 0, false, j.Weight()).MulU64(patience))
 		}
 	}
-	return key{work, j.Seq()}
+	return key{turn, j.Seq()}
 }
 
 // Assign implements [sojourn.Policy].
 func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
-	class := p.queue.Ledger.Free(id).Class
-	var a sojourn.Assignment
-	j, due := p.late(class)
-	if j != nil {
-		a = p.queue.TakeOf(j, id)
-		p.turns[class].begin(id, due)
-	} else if j, a = p.queue.Take(id); j == nil {
+	j, a := p.queue.Take(id)
+	if j == nil {
 		return a, false
 	}
 	i := int(a.Task.Phase)
@@ -286,16 +298,12 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	p.remeasure(j, i)
 	p.queue.Update(j)
-	p.fileDue(j)
 	return a, true
 }
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if something
 // may start.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
-	if j, _ := p.late(c); j != nil {
-		return p.queue.Ledger.FreeSlot(c)
-	}
 	return p.queue.Seek(c)
 }
 
@@ -313,31 +321,26 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 
 // Explain implements [sojourn.Explainer]. Its keys are those of [reserve.Reserve.Explain] and
 //
-//	key      unit    meaning
-//	work     slot s  work in its tasks that neither run nor have finished, by what is believed
-//	late_in  s       until it is late, if the slots of the class stay; 0 if it is. Of several classes
-//	                 the least. It is not there if nothing of it can start or there are no slots
-//	rank     jobs    live jobs that come before it; -1 if it is cancelled. Late jobs get a sixteenth
-//	                 of the slot time, and rank by their work, too
-//
-// If it is late, why says so.
+//	key    unit    meaning
+//	work   slot s  work in its tasks that neither run nor have finished, by what is believed
+//	first  s       for how long jobs that come may still come before it; 0 if none may any more. By what
+//	               is believed now; of several classes the longest
+//	rank   jobs    live jobs that come before it; -1 if it is cancelled
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
 	if j == nil {
 		return nil, false
 	}
-	var work wide.Uint128
-	for _, side := range j.Data.sides {
-		work = work.AddCapped(side.work)
-	}
-	attrs := append(p.queue.Attrs(j), slog.Float64("work", seconds(work)))
-	if wait, ok := p.lateIn(j); ok {
-		if wait == 0 {
-			attrs[0] = slog.String("why", "is late, and waits for its turn among late jobs")
+	var work, first wide.Uint128
+	for i := range j.NumSides() {
+		work = work.AddCapped(j.Data.sides[i].work)
+		if side := j.Side(i); side.Startable() > 0 {
+			first = later(first, p.key(j, side).turn)
 		}
-		attrs = append(attrs, slog.Float64("late_in", wait.Seconds()))
 	}
-	return append(attrs, slog.Int("rank", p.queue.Rank(j))), true
+	now := since(int64(p.queue.Ledger.Now()))
+	first = later(first, now).Sub(now)
+	return append(p.queue.Attrs(j), slog.Float64("work", seconds(work)), slog.Float64("first", seconds(first)), slog.Int("rank", p.queue.Rank(j))), true
 }
 
 // seconds returns slot-nanoseconds in slot-seconds.

@@ -1,8 +1,6 @@
 package leastwork
 
 import (
-	"time"
-
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -10,26 +8,22 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
-func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 5} }
+func (p *Policy) header() snapshot.Header { return snapshot.Header{Policy: "leastwork", Version: 6} }
 
 // AppendBinary implements [sojourn.Snapshotter].
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.queue.Save(w, func(j *ledger.Job[jobData]) {
-			w.Uint(uint64(j.Data.age))
+			w.Int(j.Data.came)
 			for i := range j.Data.phases {
 				j.Data.phases[i].save(w)
 			}
 			for _, side := range j.Data.sides {
-				side.joined.Save(w)
-				side.due.Save(w)
+				side.lost.Save(w)
 				side.owed.Save(w)
+				w.Bool(side.refused)
 			}
 		})
-		w.Len(len(p.turns))
-		for i := range p.turns {
-			p.turns[i].save(w, p.queue.Ledger.Now())
-		}
 	})
 }
 
@@ -38,7 +32,8 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.queue.Restore(r, func(j *ledger.Job[jobData]) {
 			j.Data = newData(j)
-			j.Data.age = time.Duration(r.Below(1 << 63))
+			j.Data.came = r.Int()
+			r.Check(j.Data.came <= int64(p.queue.Ledger.Now()), "a job came after the present")
 			for i := range j.Data.phases {
 				ph, account := &j.Data.phases[i], j.Phase(i)
 				ph.describe(&j.Spec().Phases[i], account)
@@ -46,59 +41,12 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 				side := &j.Data.sides[account.Side()]
 				side.work = side.work.Add(ph.filed)
 			}
-			j.Data.sort(j)
 			for i := range j.Data.sides {
 				side := &j.Data.sides[i]
-				side.joined, side.due, side.owed = wide.Restore128(r), wide.Restore128(r), charge.Restore(r)
-				r.Check(!side.due.Less(side.joined), "a job is late before it came")
+				side.lost, side.owed, side.refused = wide.Restore128(r), charge.Restore(r), r.Bool()
 			}
 		})
-		p.restoreTurns(r)
 	})
-}
-
-func (t *turn) save(w *snapshot.Writer, now sojourn.Time) {
-	t.read(now).Save(w)
-	t.next.Save(w)
-	t.owed.Save(w)
-	w.Len(t.held.Len())
-	for id := t.held.Next(0); id >= 0; id = t.held.Next(id + 1) {
-		w.Uint(uint64(id))
-	}
-}
-
-// restoreTurns reads the turns, and files the jobs by when they are late.
-func (p *Policy) restoreTurns(r *snapshot.Reader) {
-	account := &p.queue.Ledger
-	now := account.Now()
-	p.turns = make([]turn, r.Len())
-	for i := range p.turns {
-		t, class := &p.turns[i], sojourn.Class(i)
-		t.clock = clock{wide.Restore128(r), now, uint64(account.Capacity(class))}
-		t.next, t.owed = wide.Restore128(r), charge.Restore(r)
-		if !r.Check(i < sojourn.MaxClasses && !t.offered.Less(dawn) && !wide.Mul64(uint64(now), sojourn.MaxSlots).Add(dawn).Less(t.offered), "the slot time of a class is out of range") {
-			return
-		}
-		least := uint64(0)
-		for range r.Len() {
-			id := r.Below(sojourn.MaxSlots)
-			s, busy := account.Busy(sojourn.SlotID(id))
-			if r.Err() != nil || !r.Check(id >= least && busy && s.Class == class, "a late task is on a slot that is not busy") {
-				return
-			}
-			t.held.Add(int(id))
-			least = id + 1
-		}
-	}
-	for c := len(p.turns); c < sojourn.MaxClasses; c++ {
-		r.Check(account.Capacity(sojourn.Class(c)) == 0, "a class has slots and no clock")
-	}
-	for j := range account.All() {
-		for i := range j.NumSides() {
-			r.Check(int(j.Side(i).Class()) < len(p.turns), "a job is of a class without a clock")
-		}
-		p.fileDue(j)
-	}
 }
 
 func (ph *phase) save(w *snapshot.Writer) {

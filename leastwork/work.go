@@ -16,38 +16,42 @@ import (
 type jobData struct {
 	phases []phase
 	sides  []side
-	age    time.Duration // when it was adopted; 0 if it was not, or that is not known
+	came   int64 // when it came, in nanoseconds; before time 0 where it was adopted
 }
 
 // A side is what is kept of the part of a job that runs on one class of slots.
 type side struct {
-	work   wide.Uint128 // the sum of filed over its phases
-	joined wide.Uint128 // what the clock of the class showed when it joined, and more for attempts that failed
-	due    wide.Uint128 // what the clock shows when it is late, not below joined
-	owed   charge.Debt
-	filed  bool // it is in Policy.due, under due
+	work wide.Uint128 // the sum of filed over its phases
+	lost wide.Uint128 // for how long its attempts held slots that failed or were refused, as far as it is charged
 
-	told, untold bool // it has a phase that is told, one that is not
+	owed    charge.Debt // of an attempt that failed
+	refused bool        // an attempt was refused, and none has finished since
+}
+
+// charge takes in that an event ends an attempt, which held its slot so long. What is lost is charged by the table of
+// [sojourn.Cause], and an attempt that is refused only if none has finished since one was refused before. Each
+// counts for a nanosecond at least, so that a job cannot fail for ever in no time.
+func (s *side) charge(ev *sojourn.Event, held time.Duration) {
+	held = max(held, 1)
+	due := uint64(0)
+	switch ev.Kind {
+	case sojourn.TaskRefused:
+		if s.refused {
+			due = uint64(held)
+		}
+		s.refused = true
+	case sojourn.TaskFinished:
+		due, _ = s.owed.End(ev, 0)
+		s.refused = false
+	default:
+		due, _ = s.owed.End(ev, held)
+	}
+	s.lost = s.lost.AddCapped(wide.From64(due))
 }
 
 // newData returns what is kept of a job that comes.
 func newData(j *ledger.Job[jobData]) jobData {
 	return jobData{phases: make([]phase, j.NumPhases()), sides: make([]side, j.NumSides())}
-}
-
-// sort notes what kinds of phases each side has, after they were described.
-func (d *jobData) sort(j *ledger.Job[jobData]) {
-	for i := range d.sides {
-		d.sides[i].told, d.sides[i].untold = false, false
-	}
-	for k := range d.phases {
-		side := &d.sides[j.Phase(k).Side()]
-		if d.phases[k].told {
-			side.told = true
-		} else {
-			side.untold = true
-		}
-	}
 }
 
 // A phase is what is kept of a phase of a job, beside the account.
@@ -204,7 +208,7 @@ func (p *Policy) level(j *ledger.Job[jobData], side *ledger.Side) int {
 	switch {
 	case p.unopposed(j, side) && (!used || 4*rank.Num <= 3*rank.Den):
 		return 0
-	case !used || doubt == useless && running == 0:
+	case !used || doubt == useless:
 		return reserve.LevelUnknown(running)
 	}
 	return told(rank, running)
@@ -217,7 +221,7 @@ func (p *Policy) unopposed(j *ledger.Job[jobData], side *ledger.Side) bool {
 	if p.reserve.In != nil || 4*side.Startable() > side.Running() || side.Startable() > p.queue.Ledger.FreeSlots(c) {
 		return false
 	}
-	return p.due.Len(c) == 0 || p.due.Len(c) == 1 && p.due.Contains(c, j.Handle())
+	return !p.queue.Opposed(c, j.Handle())
 }
 
 // told returns the level of a job whose phase has rank u and of whose tasks r run:

@@ -20,6 +20,23 @@ func (l *cluster) Now() sojourn.Time { return l.now }
 // Live returns the number of live jobs, cancelled ones included.
 func (l *cluster) Live() int { return l.jobs.live() }
 
+// Alone reports whether at most one job is live. It returns how many tasks the phase has that the job starts next on
+// slots of class c, finished ones included; 0 if it has nothing to start there.
+func (l *cluster) Alone(c sojourn.Class) (tasks int, alone bool) {
+	switch l.Live() {
+	case 0:
+		return 0, true
+	case 1:
+		j := l.jobs.table[l.jobs.sum]
+		side := j.SideOf(c)
+		if side == nil || side.Startable() == 0 {
+			return 0, true
+		}
+		return j.spec.Phases[j.NextPhase(side)].Tasks, true
+	}
+	return 0, false
+}
+
 // Capacity returns the number of slots of a class, retiring ones included.
 func (l *cluster) Capacity(c sojourn.Class) int {
 	if int(c) >= len(l.slots.classes) {

@@ -10,6 +10,7 @@ type jobs struct {
 	byID  ids
 	table []*job   // by handle; nil where the handle is free
 	spare []uint32 // free handles, the next one last
+	sum   uint64   // of the handles of all: that of the only one, if there is one
 	seq   uint64   // of the latest job
 }
 
@@ -23,6 +24,7 @@ func (t *jobs) add(j *job, spec *sojourn.Job) {
 		j.updateReady(i)
 	}
 	t.byID.add(spec.ID, j.handle)
+	t.sum += uint64(j.handle)
 }
 
 // find returns a live job, or nil.
@@ -48,6 +50,7 @@ func (t *jobs) live() int { return len(t.table) - len(t.spare) }
 func (t *jobs) remove(j *job) {
 	t.byID.remove(j.id)
 	heap.Release(t.table, &t.spare, j.handle)
+	t.sum -= uint64(j.handle)
 }
 
 // steerable returns a live job that is not cancelled.

@@ -204,6 +204,7 @@ func (t *jobs) restore(r *snapshot.Reader, table func(handles int) func(h int) *
 		j.handle = uint32(h)
 		t.table[h] = j
 		t.byID.add(j.id, j.handle)
+		t.sum += uint64(h)
 	}
 	slices.Sort(order)
 	r.Check(len(slices.Compact(order)) == len(order) && (len(order) == 0 || order[0] > 0), "two jobs came at once")

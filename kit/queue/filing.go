@@ -79,3 +79,11 @@ func (f *filing[K]) AnyUpTo(c sojourn.Class, level int) bool {
 	}
 	return f.of(c).AnyUpTo(level)
 }
+
+// Len returns how many items are filed for class c.
+func (f *filing[K]) Len(c sojourn.Class) int {
+	if f.group == nil {
+		return f.plain.Len(c)
+	}
+	return f.of(c).Len()
+}

@@ -51,6 +51,12 @@ type JobOrder[J, K any] struct {
 	// Level.
 	Reserve reserve.Options
 
+	// Due, unless nil, bounds what the reserve counts, if it is [reserve.Options.Counted]. It reports whether the turn
+	// of a key has come: nothing that comes later is before it. A task is then started out of turn only if the
+	// first job of the order was due and might not start, and slots that are so held count as free only for the first job,
+	// while it is due. Without it, all jobs are due, and such slots count as free for all.
+	Due func(K) bool
+
 	// IgnoreLocality makes a job start its tasks in the order of their numbers. Without it
 	// the task whose input is closest to the slot starts first: see package locality.
 	IgnoreLocality bool
@@ -79,7 +85,7 @@ func NewJobs[J, K any](order JobOrder[J, K]) *Jobs[J, K] {
 	if order.Level != nil {
 		q.reserve = reserve.New(&q.Ledger, order.Reserve)
 	}
-	q.head = q.least
+	q.head, q.due = q.least, order.Due
 	q.rank = func(j *ledger.Job[J]) (K, bool) { return order.Key(j), true }
 	q.file = q.Update
 	q.items = func(j *ledger.Job[J], item func(sojourn.Class, uint32)) {

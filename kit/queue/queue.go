@@ -30,6 +30,7 @@ type Queue[J, K any] struct {
 	less    func(a, b K) bool
 	ready   filing[K]
 	reserve *reserve.Reserve // of Ledger; nil if everything is filed at level 0
+	due     func(K) bool     // see [JobOrder.Due]; nil if all count
 
 	// The job that was taken and not filed since, nil if there is none. It is filed by a key that it may not have any
 	// more, and may have nothing to start.
@@ -47,6 +48,15 @@ func (q *Queue[J, K]) Inputs() *locality.Index[J] { return q.inputs }
 
 // Reserve returns the reserve that is kept free for low levels; nil without levels.
 func (q *Queue[J, K]) Reserve() *reserve.Reserve { return q.reserve }
+
+// Opposed reports whether another item than this one has something to start on slots of class c.
+func (q *Queue[J, K]) Opposed(c sojourn.Class, item uint32) bool {
+	n := q.ready.Len(c)
+	if _, filed := q.ready.Level(c, item); filed {
+		n--
+	}
+	return n > 0
+}
 
 // Apply applies an event that [ledger.Ledger.Check] accepts. After it, update the data that
 // keys depend on, and call File.
@@ -70,7 +80,9 @@ func (q *Queue[J, K]) Apply(ev *sojourn.Event) ledger.Change[J] {
 func (q *Queue[J, K]) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	q.mustBeFiled()
 	if !q.ready.AnyUpTo(c, q.highest(c)) {
-		return 0, false
+		if f := q.first(c); !f.due || !f.may {
+			return 0, false
+		}
 	}
 	return q.Ledger.FreeSlot(c)
 }
@@ -82,25 +94,42 @@ func (q *Queue[J, K]) mustBeFiled() {
 	}
 }
 
-// highest returns the highest level that may start on a slot of class c.
+// highest returns the highest level that may start on a slot of class c, unless it is that of the first item while that
+// is due.
 func (q *Queue[J, K]) highest(c sojourn.Class) int {
-	if q.reserve == nil {
+	switch {
+	case q.reserve == nil:
 		return reserve.Levels - 1
+	case q.due != nil:
+		return q.reserve.HighestPlain(c)
 	}
 	return q.reserve.Highest(c)
 }
 
-// choose returns the item of class c that gets the next slot, its key, and whether no other
-// comes before it.
-func (q *Queue[J, K]) choose(c sojourn.Class) (id uint32, key K, inTurn, ok bool) {
-	highest := q.highest(c)
-	if q.reserve != nil && q.reserve.Counted() {
-		if id, key, level, ok := q.head(c, reserve.Levels-1); !ok || level <= highest {
-			return id, key, true, ok
-		}
+// A leader is the item of a class that comes first, if the reserve is counted.
+type leader[K any] struct {
+	id  uint32
+	key K
+	due bool // what starts before it is out of turn; false if there is none
+	may bool // it may start, by what counts as free for an item that is due
+}
+
+func (q *Queue[J, K]) first(c sojourn.Class) (f leader[K]) {
+	if q.reserve == nil || !q.reserve.Counted() {
+		return f
 	}
-	id, key, _, ok = q.head(c, highest)
-	return id, key, false, ok
+	id, key, level, ok := q.head(c, reserve.Levels-1)
+	return leader[K]{id, key, ok && (q.due == nil || q.due(key)), ok && level <= q.reserve.Highest(c)}
+}
+
+// choose returns the item of class c that gets the next slot, its key, and whether that is its turn.
+func (q *Queue[J, K]) choose(c sojourn.Class) (id uint32, key K, inTurn, ok bool) {
+	f := q.first(c)
+	if f.due && f.may {
+		return f.id, f.key, true, true
+	}
+	id, key, _, ok = q.head(c, q.highest(c))
+	return id, key, !f.due, ok
 }
 
 // started reports the start of a task to the reserve.

@@ -43,6 +43,11 @@ func (o Options) Header() []snapshot.Option {
 	}
 }
 
+// Waves is how many times as many tasks as a class has slots a phase has, for anything to be reserved against its job
+// while that is the only live one. So a phase of equal tasks takes at most an eighth longer than without the reserve, rounded up
+// to the time of a task, and beside the part that is reserved.
+const Waves = 8
+
 // A Cluster answers the questions of a Reserve. A [ledger.Ledger] is one.
 //
 // [ledger.Ledger]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Ledger
@@ -53,8 +58,9 @@ type Cluster interface {
 	// FreeSlots returns the number of slots of a class that could run something now.
 	FreeSlots(sojourn.Class) int
 
-	// Live returns the number of live jobs.
-	Live() int
+	// Alone reports whether at most one job is live. It returns how many tasks the phase has that the job starts
+	// next on slots of a class; 0 if it has nothing to start there.
+	Alone(sojourn.Class) (tasks int, alone bool)
 
 	// Busy returns a slot that runs something; false if it runs nothing or does not exist.
 	Busy(sojourn.SlotID) (sojourn.Slot, bool)
@@ -110,10 +116,23 @@ func (r *Reserve) Highest(c sojourn.Class) int {
 	if r.opts.In != nil {
 		return r.opts.In.Highest(c)
 	}
-	if r.cluster.Live() <= 1 {
+	return r.highest(c, r.Free(c))
+}
+
+// HighestPlain is Highest in the plain form: slots that are held out of turn do not count as free.
+func (r *Reserve) HighestPlain(c sojourn.Class) int {
+	if r.opts.In != nil {
+		return r.opts.In.Highest(c)
+	}
+	return r.highest(c, r.cluster.FreeSlots(c))
+}
+
+// highest returns the highest level that may start if so many slots of a class count as free.
+func (r *Reserve) highest(c sojourn.Class, free int) int {
+	if tasks, alone := r.cluster.Alone(c); alone && tasks < Waves*r.cluster.Capacity(c) {
 		return Levels - 1
 	}
-	return Highest(r.Free(c), r.Slots(c))
+	return Highest(free, r.Slots(c))
 }
 
 // Counted reports whether Started uses its argument inTurn.
