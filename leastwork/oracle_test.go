@@ -37,7 +37,9 @@ type oracleJob struct {
 	phases []*oraclePhase
 	level  map[sojourn.Class]float64 // before it is rounded down
 	came   time.Duration
-	lost   map[sojourn.Class]float64 // slot time of attempts that failed
+	lost   map[sojourn.Class]float64         // slot time of attempts that failed or were refused
+	failed map[sojourn.Class][]time.Duration // what an attempt took that failed and is not charged yet
+	denied map[sojourn.Class]bool            // an attempt was refused, and none has finished since
 }
 
 type oraclePhase struct {
@@ -311,10 +313,6 @@ func (o *oracle) file(j *oracleJob, ph *oraclePhase) {
 				u += 0.5
 			}
 		}
-		if len(o.jobs) == 1 && float64(next.spec.Tasks) < 8*o.count(c, (*oracleSlot).any) {
-			j.level[c] = 0
-			continue
-		}
 		if o.unopposed(j, c) && (!used || u <= 0.75*float64(len(o.lengths[c]))) {
 			j.level[c] = 0
 			continue
@@ -381,7 +379,7 @@ func (o *oracle) may(j *oracleJob, c sojourn.Class, off, more float64) bool {
 		}
 	}
 	k := math.Ceil(n / 50)
-	if n < 10 {
+	if next := j.next(c); n < 10 || len(o.jobs) == 1 && float64(next.spec.Tasks) < 8*n {
 		k = 0
 	}
 	level := min(15, max(0, math.Floor(j.level[c]+off)))
@@ -485,7 +483,8 @@ func (t *trial) arrive(classes int, tell func(n int) []time.Duration) {
 		Name: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t.T, "name"),
 	}
 	j := &oracleJob{
-		spec: spec, level: map[sojourn.Class]float64{}, came: t.o.now, lost: map[sojourn.Class]float64{},
+		spec: spec, level: map[sojourn.Class]float64{}, came: t.o.now,
+		lost: map[sojourn.Class]float64{}, failed: map[sojourn.Class][]time.Duration{}, denied: map[sojourn.Class]bool{},
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t.T, "phases") {
 		ph := sojourn.Phase{Tasks: rapid.SampledFrom([]int{1, 2, 3, 5, 70}).Draw(t.T, "tasks"), Class: sojourn.Class(rapid.IntRange(0, classes-1).Draw(t.T, "class"))}
@@ -541,7 +540,28 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 		}
 	} else {
 		ph.pending[i] = true
-		j.lost[s.class] += max(1, float64(t.o.now-s.start))
+		if kind == sojourn.TaskFailed {
+			ev.Cause = sojourn.Cause(rapid.IntRange(0, 2).Draw(t.T, "cause"))
+		}
+	}
+	held := max(1, t.o.now-s.start)
+	switch {
+	case kind == sojourn.TaskRefused && j.denied[s.class]:
+		j.lost[s.class] += float64(held)
+	case kind == sojourn.TaskRefused:
+		j.denied[s.class] = true
+	case kind == sojourn.TaskFinished || ev.Cause == sojourn.CauseTask && len(j.failed[s.class]) > 0:
+		for _, d := range j.failed[s.class] {
+			j.lost[s.class] += float64(d)
+		}
+		j.failed[s.class] = nil
+		if kind == sojourn.TaskFinished {
+			j.denied[s.class] = false
+		} else {
+			j.lost[s.class] += float64(held)
+		}
+	case ev.Cause == sojourn.CauseTask:
+		j.failed[s.class] = append(j.failed[s.class], held)
 	}
 	s.job = nil
 	t.observe(ev)
