@@ -46,6 +46,9 @@ type answer struct {
 
 // newDriver returns the driver of a policy that has observed nothing.
 func newDriver(ctx context.Context, cfg *Config) driver {
+	if cfg.Gangs != nil {
+		unreserved(cfg.Policy)
+	}
 	d := driver{cfg: cfg, ctx: ctx, policy: cfg.Policy, supports: sojourn.Supports(cfg.Policy), version: 1}
 	d.seeker, _ = sojourn.As[sojourn.Seeker](cfg.Policy)
 	d.waker, _ = sojourn.As[sojourn.Waker](cfg.Policy)

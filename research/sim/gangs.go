@@ -7,6 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/gang"
 	"github.com/sojourn-sched/sojourn/internal/option"
+	"github.com/sojourn-sched/sojourn/kit/reserve"
 )
 
 // Gangs makes each phase of a job one gang: its tasks start together, as soon as as many slots of
@@ -60,6 +61,22 @@ func newGangs(cfg *Config) *gangs {
 		panic(err) // Validate found a cluster and a patience in range
 	}
 	return &gangs{Cluster: c, places: places, widths: c.Widths()}
+}
+
+// nothing is a cluster without slots: a policy that keeps to the reserve of it reserves none. A gang slot exists while
+// its places are free, and each class has one at most that is free, so that a slot kept free is one that waits in vain.
+type nothing struct{}
+
+func (nothing) Capacity(sojourn.Class) int                    { return 0 }
+func (nothing) FreeSlots(sojourn.Class) int                   { return 0 }
+func (nothing) Alone(sojourn.Class) (tasks int, alone bool)   { return 0, false }
+func (nothing) Busy(sojourn.SlotID) (s sojourn.Slot, ok bool) { return s, false }
+
+// unreserved makes a policy reserve no gang slots, if it can.
+func unreserved(p sojourn.Policy) {
+	if r, ok := p.(interface{ ReserveIn(*reserve.Reserve) bool }); ok {
+		r.ReserveIn(reserve.New(nothing{}, reserve.Options{}))
+	}
 }
 
 // newGangMachines returns slots without a class: one for each place, which may each run a gang,
