@@ -58,6 +58,7 @@ type dispute struct {
 type disputed struct {
 	id               sojourn.JobID
 	pool             string
+	tasks            int
 	waiting, running int
 }
 
@@ -73,7 +74,7 @@ func (d *dispute) arrive(pool string, tasks int) {
 	if d.live(pool) == 0 {
 		d.turn[pool] = d.turns
 	}
-	j := &disputed{sojourn.JobID(len(d.jobs) + 1), pool, tasks, 0}
+	j := &disputed{sojourn.JobID(len(d.jobs) + 1), pool, tasks, tasks, 0}
 	d.jobs = append(d.jobs, j)
 	d.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: j.id, Pool: pool, Phases: []sojourn.Phase{{Tasks: tasks}}}})
 }
@@ -100,6 +101,16 @@ func (d *dispute) live(pools ...string) (n int) {
 	return n
 }
 
+// small reports whether no live job has 8 times as many tasks as there are slots.
+func (d *dispute) small() bool {
+	for _, j := range d.jobs {
+		if j.waiting+j.running > 0 && j.tasks >= 8*len(d.slots) {
+			return false
+		}
+	}
+	return true
+}
+
 // running returns the tasks of a pool over its weight.
 func (d *dispute) running(pool string) float64 {
 	n := 0
@@ -114,7 +125,7 @@ func (d *dispute) running(pool string) float64 {
 // offer compares one answer with the rule.
 func (d *dispute) offer(slot int) {
 	free, out := d.count()
-	open := free+out > d.kept || d.live("a", "b", "c") == 1
+	open := free+out > d.kept || d.live("a", "b", "c") == 1 && d.small()
 	a, ok := d.p.Assign(sojourn.SlotID(slot))
 	var chosen *disputed
 	skipped := false

@@ -49,7 +49,7 @@ func (p *keptPFSP) next() (best *exactJob, inTurn bool, margin *big.Rat) {
 			live++
 		}
 	}
-	if first == nil || live == 1 || p.reserve.May(first.id) {
+	if first == nil || live == 1 && p.reserve.Small(len(first.times)) || p.reserve.May(first.id) {
 		return first, true, margin
 	}
 	for _, j := range p.order() {

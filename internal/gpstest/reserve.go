@@ -76,6 +76,9 @@ func (r *Reserve) Check() error {
 	return nil
 }
 
+// Small reports whether nothing is reserved against a job of so many tasks while it is alone: there are fewer than 8 for each slot.
+func (r *Reserve) Small(tasks int) bool { return tasks < 8*len(r.slots) }
+
 // Kept returns how many of n slots are reserved for a share.
 func Kept(share *big.Rat, n int) int {
 	k := new(big.Rat).Mul(share, integer(int64(n)))

@@ -46,7 +46,7 @@ func (p *keptFSP) next() (best *exactJob, inTurn bool) {
 		}
 	}
 	for _, j := range p.jobs {
-		if j.started < j.tasks && (live == 1 || p.reserve.May(j.id)) && (best == nil || !gpstest.Before(best.Job, j.Job, false)) {
+		if j.started < j.tasks && (live == 1 && p.reserve.Small(j.tasks) || p.reserve.May(j.id)) && (best == nil || !gpstest.Before(best.Job, j.Job, false)) {
 			best = j
 		}
 	}

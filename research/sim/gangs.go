@@ -63,13 +63,13 @@ func newGangs(cfg *Config) *gangs {
 	return &gangs{Cluster: c, places: places, widths: c.Widths()}
 }
 
-// nothing is a cluster without slots: a policy that keeps to the reserve of it reserves none. A gang slot exists while
+// nothing is a cluster without jobs: a policy that keeps to the reserve of it reserves no slots. A gang slot exists while
 // its places are free, and each class has one at most that is free, so that a slot kept free is one that waits in vain.
 type nothing struct{}
 
-func (nothing) Capacity(sojourn.Class) int                    { return 0 }
+func (nothing) Capacity(sojourn.Class) int                    { return 1 }
 func (nothing) FreeSlots(sojourn.Class) int                   { return 0 }
-func (nothing) Alone(sojourn.Class) (tasks int, alone bool)   { return 0, false }
+func (nothing) Alone(sojourn.Class) (tasks int, alone bool)   { return 0, true }
 func (nothing) Busy(sojourn.SlotID) (s sojourn.Slot, ok bool) { return s, false }
 
 // unreserved makes a policy reserve no gang slots, if it can.
