@@ -142,7 +142,9 @@ func (k EventKind) String() string {
 //
 //	an attempt that ends by          is charged   because
 //	TaskFinished                     at once      the job has what it asked for
-//	TaskRefused                      never        it was not started
+//	TaskRefused                      never, or    it was not started. If one of the job was refused before and none
+//	                                 at once      has finished since, a policy may charge it, so that a job that is
+//	                                              refused again and again does not keep others waiting for ever
 //	TaskFailed with CausePreempted   never        the slot was taken for another job
 //	TaskFailed with CauseSlotLost    never        the cluster has lost the work, not the job
 //	TaskFailed with CauseTask        later        when the next attempt of the job ends that is not lost:

@@ -137,7 +137,7 @@ func (p *Policy) report(ev *sojourn.Event, c ledger.Change[jobData]) (changed ch
 	told := spec.EstimateOf(int(ev.Task.Index))
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		j.Data.sides[j.Phase(i).Side()].charge(ev, ev.At.Sub(c.Start))
+		j.Data.charge(&j.Data.sides[j.Phase(i).Side()], ev, ev.At.Sub(c.Start))
 	}
 	switch ev.Kind {
 	case sojourn.TaskFinished:

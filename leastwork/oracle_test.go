@@ -39,7 +39,7 @@ type oracleJob struct {
 	came   time.Duration
 	lost   map[sojourn.Class]float64         // slot time of attempts that failed or were refused
 	failed map[sojourn.Class][]time.Duration // what an attempt took that failed and is not charged yet
-	denied map[sojourn.Class]bool            // an attempt was refused, and none has finished since
+	denied bool                              // an attempt was refused, and none has finished since
 }
 
 type oraclePhase struct {
@@ -484,7 +484,7 @@ func (t *trial) arrive(classes int, tell func(n int) []time.Duration) {
 	}
 	j := &oracleJob{
 		spec: spec, level: map[sojourn.Class]float64{}, came: t.o.now,
-		lost: map[sojourn.Class]float64{}, failed: map[sojourn.Class][]time.Duration{}, denied: map[sojourn.Class]bool{},
+		lost: map[sojourn.Class]float64{}, failed: map[sojourn.Class][]time.Duration{},
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t.T, "phases") {
 		ph := sojourn.Phase{Tasks: rapid.SampledFrom([]int{1, 2, 3, 5, 70}).Draw(t.T, "tasks"), Class: sojourn.Class(rapid.IntRange(0, classes-1).Draw(t.T, "class"))}
@@ -546,17 +546,17 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 	}
 	held := max(1, t.o.now-s.start)
 	switch {
-	case kind == sojourn.TaskRefused && j.denied[s.class]:
+	case kind == sojourn.TaskRefused && j.denied:
 		j.lost[s.class] += float64(held)
 	case kind == sojourn.TaskRefused:
-		j.denied[s.class] = true
+		j.denied = true
 	case kind == sojourn.TaskFinished || ev.Cause == sojourn.CauseTask && len(j.failed[s.class]) > 0:
 		for _, d := range j.failed[s.class] {
 			j.lost[s.class] += float64(d)
 		}
 		j.failed[s.class] = nil
 		if kind == sojourn.TaskFinished {
-			j.denied[s.class] = false
+			j.denied = false
 		} else {
 			j.lost[s.class] += float64(held)
 		}

@@ -15,13 +15,13 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.queue.Save(w, func(j *ledger.Job[jobData]) {
 			w.Int(j.Data.came)
+			w.Bool(j.Data.refused)
 			for i := range j.Data.phases {
 				j.Data.phases[i].save(w)
 			}
 			for _, side := range j.Data.sides {
 				side.lost.Save(w)
 				side.owed.Save(w)
-				w.Bool(side.refused)
 			}
 		})
 	})
@@ -32,7 +32,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(p, data, p.header(), p.reset, func(r *snapshot.Reader) {
 		p.queue.Restore(r, func(j *ledger.Job[jobData]) {
 			j.Data = newData(j)
-			j.Data.came = r.Int()
+			j.Data.came, j.Data.refused = r.Int(), r.Bool()
 			r.Check(j.Data.came <= int64(p.queue.Ledger.Now()), "a job came after the present")
 			for i := range j.Data.phases {
 				ph, account := &j.Data.phases[i], j.Phase(i)
@@ -43,7 +43,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 			}
 			for i := range j.Data.sides {
 				side := &j.Data.sides[i]
-				side.lost, side.owed, side.refused = wide.Restore128(r), charge.Restore(r), r.Bool()
+				side.lost, side.owed = wide.Restore128(r), charge.Restore(r)
 			}
 		})
 	})

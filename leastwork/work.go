@@ -14,35 +14,34 @@ import (
 
 // What is kept of a job.
 type jobData struct {
-	phases []phase
-	sides  []side
-	came   int64 // when it came, in nanoseconds; before time 0 where it was adopted
+	phases  []phase
+	sides   []side
+	came    int64 // when it came, in nanoseconds; before time 0 where it was adopted
+	refused bool  // an attempt was refused, and none has finished since
 }
 
 // A side is what is kept of the part of a job that runs on one class of slots.
 type side struct {
 	work wide.Uint128 // the sum of filed over its phases
 	lost wide.Uint128 // for how long its attempts held slots that failed or were refused, as far as it is charged
-
-	owed    charge.Debt // of an attempt that failed
-	refused bool        // an attempt was refused, and none has finished since
+	owed charge.Debt  // of an attempt that failed
 }
 
-// charge takes in that an event ends an attempt, which held its slot so long. What is lost is charged by the table of
-// [sojourn.Cause], and an attempt that is refused only if none has finished since one was refused before. Each
+// charge takes in that an event ends an attempt on a side, which held its slot so long. What is lost is charged by the
+// table of [sojourn.Cause]; of attempts that are refused, those after the first, as long as none finishes. Each
 // counts for a nanosecond at least, so that a job cannot fail for ever in no time.
-func (s *side) charge(ev *sojourn.Event, held time.Duration) {
+func (d *jobData) charge(s *side, ev *sojourn.Event, held time.Duration) {
 	held = max(held, 1)
 	due := uint64(0)
 	switch ev.Kind {
 	case sojourn.TaskRefused:
-		if s.refused {
+		if d.refused {
 			due = uint64(held)
 		}
-		s.refused = true
+		d.refused = true
 	case sojourn.TaskFinished:
 		due, _ = s.owed.End(ev, 0)
-		s.refused = false
+		d.refused = false
 	default:
 		due, _ = s.owed.End(ev, held)
 	}

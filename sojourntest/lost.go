@@ -14,15 +14,35 @@ var losses = [...]sojourn.Event{
 	{Kind: sojourn.TaskFailed, Cause: sojourn.CauseTask},
 }
 
-// chargeable reports whether the policy may charge for an attempt that ends so after the calls of h.
-func (w *witness) chargeable(end *sojourn.Event, h history) bool {
-	if end.Kind != sojourn.TaskFailed || end.Cause != sojourn.CauseTask {
-		return w.o.ChargesLostWork
+// chargeable reports whether the policy may charge for an attempt at a task of a job that ends so after the calls
+// of h: the table in the comment of [sojourn.Cause]. A refusal may be charged if an attempt of the job was
+// refused before and none has finished since, a failure if one has failed before.
+func (w *witness) chargeable(end *sojourn.Event, job sojourn.JobID, h history) bool {
+	refused, failed := false, false
+	for i := range h {
+		c := &h[i]
+		switch {
+		case c.assign || c.err != nil:
+		case c.ev.Kind == sojourn.JobArrived || c.ev.Kind == sojourn.JobAdopted: // the ID may have been another job's
+			if c.ev.Job.ID == job {
+				refused, failed = false, false
+			}
+		case c.ev.Task.Job != job:
+		case c.ev.Kind == sojourn.TaskFinished:
+			refused = false
+		case c.ev.Kind == sojourn.TaskRefused:
+			refused = true
+		case c.ev.Kind == sojourn.TaskFailed && c.ev.Cause == sojourn.CauseTask:
+			failed = true
+		}
 	}
-	failed := func(c *call) bool {
-		return c.err == nil && c.ev.Kind == sojourn.TaskFailed && c.ev.Cause == sojourn.CauseTask
+	switch {
+	case end.Kind == sojourn.TaskRefused:
+		return w.o.ChargesLostWork || refused
+	case end.Kind == sojourn.TaskFailed && end.Cause == sojourn.CauseTask:
+		return w.o.ChargesFailures || failed
 	}
-	return w.o.ChargesFailures || len(h.where(failed)) > 0
+	return w.o.ChargesLostWork
 }
 
 // lost checks the law of lost work at one assignment of the trial, in a thorough trial at each. The
@@ -107,7 +127,7 @@ func (tr *trial) lostAt(i int, while time.Duration) {
 		return
 	}
 	for _, ev := range losses {
-		if tr.chargeable(&ev, tr.h[:i]) {
+		if tr.chargeable(&ev, a.Task.Job, tr.h[:i]) {
 			continue
 		}
 		b := tr.branch(tr.h[:i])

@@ -13,22 +13,38 @@ type charging struct {
 	*fifo
 	charges func(*charging, *sojourn.Event, *sojourn.Job) bool
 	starts  map[sojourn.TaskID]sojourn.Time // of live attempts
-	failed  int                             // attempts by themselves
+	failed  map[sojourn.JobID]int           // attempts of live jobs by themselves
+	refused map[sojourn.JobID]int           // the same of refused attempts
+	waits   map[sojourn.JobID]bool          // a job was refused an attempt, and none has finished since
 }
 
 func (p *charging) Observe(ev sojourn.Event) error {
-	if ev.Kind != sojourn.TaskFinished && ev.Kind != sojourn.TaskRefused && ev.Kind != sojourn.TaskFailed {
-		return p.fifo.Observe(ev)
+	ends := ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskRefused || ev.Kind == sojourn.TaskFailed
+	var j *refJob
+	if ends {
+		j = p.job(&ev)
 	}
-	j := p.job(&ev)
 	if err := p.fifo.Observe(ev); err != nil {
 		return err
 	}
-	if ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask {
-		p.failed++
+	switch {
+	case ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted:
+		delete(p.failed, ev.Job.ID)
+		delete(p.refused, ev.Job.ID)
+		delete(p.waits, ev.Job.ID)
+	case ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask:
+		p.failed[ev.Task.Job]++
+	case ev.Kind == sojourn.TaskRefused:
+		p.refused[ev.Task.Job]++
 	}
-	if i := slices.Index(p.state.Jobs, j); i >= 0 && (ev.Kind == sojourn.TaskFinished || p.charges(p, &ev, j.Spec)) {
+	if i := slices.Index(p.state.Jobs, j); ends && i >= 0 && (ev.Kind == sojourn.TaskFinished || p.charges(p, &ev, j.Spec)) {
 		p.state.Jobs = append(slices.Delete(p.state.Jobs, i, i+1), j)
+	}
+	switch ev.Kind {
+	case sojourn.TaskFinished:
+		delete(p.waits, ev.Task.Job)
+	case sojourn.TaskRefused:
+		p.waits[ev.Task.Job] = true
 	}
 	return nil
 }
@@ -57,7 +73,10 @@ func TestLostWork(t *testing.T) {
 	}{
 		{"only successes", func(*charging, *sojourn.Event, *sojourn.Job) bool { return false }, Options{}, true},
 		{"failures but the first", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
-			return caused(ev, sojourn.CauseTask) && p.failed > 1
+			return caused(ev, sojourn.CauseTask) && p.failed[ev.Task.Job] > 1
+		}, Options{}, true},
+		{"refused starts but the first since a finish", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
+			return ev.Kind == sojourn.TaskRefused && p.waits[ev.Task.Job]
 		}, Options{}, true},
 		{"failures, and says so", func(_ *charging, ev *sojourn.Event, _ *sojourn.Job) bool { return caused(ev, sojourn.CauseTask) }, Options{ChargesFailures: true}, true},
 		{"all but failures, and says so", func(_ *charging, ev *sojourn.Event, _ *sojourn.Job) bool { return lost(ev) }, Options{ChargesLostWork: true}, true},
@@ -77,10 +96,19 @@ func TestLostWork(t *testing.T) {
 		{"what is lost at once", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
 			return lost(ev) && p.starts[ev.Task] == ev.At
 		}, Options{}, false},
+		{"failures but the first of any job", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
+			return caused(ev, sojourn.CauseTask) && (len(p.failed) > 1 || p.failed[ev.Task.Job] > 1)
+		}, Options{}, false},
+		{"refused starts once one of any job was refused", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
+			return ev.Kind == sojourn.TaskRefused && (len(p.waits) > 1 || p.waits[ev.Task.Job])
+		}, Options{}, false},
+		{"refused starts but the first", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
+			return ev.Kind == sojourn.TaskRefused && p.refused[ev.Task.Job] > 1
+		}, Options{}, false},
 		{"what is lost for the second time", func(_ *charging, ev *sojourn.Event, _ *sojourn.Job) bool { return lost(ev) && ev.Attempt > 1 }, Options{}, false},
 	} {
 		newPolicy := func() sojourn.Policy {
-			return &charging{fifo: newFIFO(correct), charges: tc.charges, starts: map[sojourn.TaskID]sojourn.Time{}}
+			return &charging{fifo: newFIFO(correct), charges: tc.charges, starts: map[sojourn.TaskID]sojourn.Time{}, failed: map[sojourn.JobID]int{}, refused: map[sojourn.JobID]int{}, waits: map[sojourn.JobID]bool{}}
 		}
 		var found *breach
 		for seed := 0; seed < 300 && found == nil && (!tc.ok || seed < 50); seed++ {
