@@ -1,28 +1,53 @@
 // Package leastwork is the policy to start with. It serves the job that has the least work
-// left, keeps a few slots for short tasks, lets no job wait for ever, and needs no options:
-//
-//	p, err := leastwork.New(leastwork.Options{})
+// left, keeps a few slots for short tasks, lets no job wait for ever, and needs no options.
 //
 // Tier: stable.
 //
 // Use it where nothing says that another is better. It takes what jobs say of the lengths of
 // their tasks ([sojourn.Phase].Estimate), finds out how good that is, and does without it where
-// it is bad or missing. In the mean it is below fair sharing among jobs on all traces that were tried. Where most
-// jobs have one task, fair sharing is the order of arrival, which no order by size beats in the 90th percentile of the
-// sojourn time: that may be a third higher here. sojourn advise tries your trace. Another policy is better
+// it is bad or missing.
 //
-//   - where accepted deadlines must be kept: package rtmr;
-//   - where no job may end later than under fair sharing, and sizes are exact: package pfsp;
-//   - where groups of users have a right to their share: package fair, with this policy inside
-//     its pools.
+//	p, err := leastwork.New(leastwork.Options{})
+//	...
+//	err = p.Observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1}})
+//	err = p.Observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 1, Phases: phases}})
+//	a, ok := p.Assign(1) // what the free slot 1 runs next
 //
-// # An example
+// # Example
 //
-// A cluster of 100 slots runs tasks of an hour. A job of two tasks of ten seconds comes. It has
-// the least work left, so that it is first in the order, but no task is interrupted: if all 100
-// slots are taken, it waits until an hour is over. So the policy does not let the tasks of an hour
-// have all slots. Two of the 100 stay free until a job comes whose tasks are short, or of which
-// no task runs yet. The ten-second job starts at once.
+// A cluster of 100 slots runs 1,000 tasks of an hour, which came as one job. It lets 98 of them run at a time: two
+// slots stay free for a job whose tasks are short, or of which no task runs yet. A job of two tasks of ten seconds
+// comes, starts at once, and ends after 20 s at most; if all slots were taken, it would wait for an hour. The batch
+// ends after 11 hours, where it would take 10 (TestShortJobBesideABatch).
+//
+// # What is promised
+//
+//   - No job waits for ever, however much comes later and however wrong sizes are: after 512 times its work over its weight,
+//     nothing that comes later is before it. See "No job starves" for the bound (TestNoJobStarves, TestNoJobStarvesOverRestarts).
+//   - A job whose attempts fail or are refused for ever delays others, and does not starve them (TestFailuresStarveNobody).
+//   - Told times are used only while they are at most 9/8 as far off as its own guesses (TestToldTimesAreUsedWhileTheyAreGood).
+//     While they are not, they change nothing (TestUselessTimesChangeNothing).
+//   - No more than 2 % of the slots, rounded up, stay free while work waits, and none in classes of fewer than 10 slots (TestExtremes).
+//   - The rules below are what it does (TestAgainstTheRule), and Explain says which of them decides (TestExplainSaysWhichRuleDecides).
+//
+// # What it costs
+//
+// An event or a decision takes O(log n) for n live jobs, and as many steps as the job has phases
+// of the class ready; nothing is allocated but when a job arrives. When what is believed of a class
+// changes, all its jobs are filed anew, in O(n log n): once at the first task that finishes, and
+// seldom after that, by the hysteresis. A phase takes 112 bytes beside its account.
+//
+// # When it is wrong
+//
+//   - Most jobs have one task, and the 90th percentile of the sojourn time counts. Fair sharing among jobs is then the order of
+//     arrival, which no order by size beats there: it may be a third higher here. See docs/default.md.
+//   - Short jobs come faster than they can be served, for days. A long job then waits until its turn has come, and
+//     docs/default.md says how long that is.
+//   - Accepted deadlines must be kept: package rtmr.
+//   - No job may end later than under fair sharing, and sizes are exact: package pfsp.
+//   - Groups of users have a right to their share: package fair, with this policy inside its pools.
+//
+// sojourn advise tries your trace.
 //
 // # The order
 //
@@ -31,11 +56,19 @@
 //
 //	D = A + 512 max(W/w, F - V)
 //
-// where A is when the job came, W the work that it has left in the class, and w its weight; F is for how long attempts
-// of it held slots of the class that failed or were refused (at least a nanosecond each), and V is W and what its
-// finished attempts took. So what is lost counts, whatever the weight, as far as it is more than the job's own work. So of jobs that came at about
-// the same time the one with the least work is first, and a job that waits is passed by others for 512 times its
-// work at most. The work left of a phase is
+// where
+//
+//	A  is when the job came
+//	W  is the work that it has left in the class, as is believed now
+//	w  is its weight
+//	F  is for how long those attempts of it held slots of the class that are charged, at least a nanosecond each: an attempt
+//	   that failed, when the next one ends that is not lost; one that was refused, if another of the job was before and
+//	   none has finished since. See [sojourn.Cause]
+//	V  is W and what its finished attempts took
+//
+// So of jobs that came at about the same time the one with the least work is first. A job that waits is passed by
+// others for 512 times its work at most. What its attempts lose counts as far as it is more than its own work,
+// whatever its weight. The work left of a phase is
 //
 //	W = n (p + S) / (t + T)
 //
@@ -97,12 +130,14 @@
 // 2 % of the slots are free. A job of known length leaves about 1 % at most, and almost nothing if its
 // tasks are shorter than those of most.
 //
-// The level is 0 in two cases, in which the reserve would cost a job more than its part of the slots. One: it is the
-// only live job, and its phase has fewer than 8 times as many tasks as the class has slots. So a batch that is alone
-// takes longer by an eighth at most, beside the part that is reserved. Two: nobody else has anything to start in the class, the job
+// Nothing is reserved against the only live job while its phase has fewer than 8 times as many tasks as the class has
+// slots, since a wave more would cost it much: that is a rule of package kit/reserve. From 8 waves of equal tasks on,
+// a batch that is alone takes one wave longer, at most an eighth.
+//
+// The level is 0, too, if nobody else has anything to start in the class, the job
 // runs at least four times as many tasks as it can still start, as many slots are free as that, and its tasks are not
 // told to be among the longest quarter (u <= 3/4, where what is told is used). Like any level, this one is computed at
-// the events of the job. In a pool of package fair neither holds, since the policy does not see
+// the events of the job. In a pool of package fair that does not hold, since the policy does not see
 // what waits in other pools.
 //
 // A job is due once its turn has come: whatever comes later is behind it. While the first job of the order is due and
@@ -111,35 +146,32 @@
 //
 // # No job starves
 //
-// Let a job have tasks to start in a class from t on, and let its turn be at most D, now and later: that is so with the
-// greatest W, times sqrt(r+1), and the greatest F - V that it ever has there. Of the time after max(t, D) suppose that the class has N slots, of which k are reserved, that the driver
-// offers free ones after each event, and that no attempt there holds its slot for longer than p. Let X be the slot time of all tasks of the class that have not started then,
-// of the job and of the jobs that came before D, and of their further attempts.
+// Let a job have tasks to start in a class from t on, and let its turn be at most D, now and later: that is so with
+// the greatest W, times sqrt(r+1), and the greatest F - V that it ever has there. Of the time after max(t, D) suppose
+// that the class has N slots, of which k are reserved, that the driver offers free ones after each event, and that no
+// attempt there holds its slot for longer than p. Let X be the slot time of all tasks of the class that have not
+// started then, of the job and of the jobs that came before D, and of their further attempts.
 //
 // Theorem. The job has started all tasks that it can start by max(t, D) + (X + N p)/(N-k).
 //
-// k is 0 for N < 10, and at most N/10. So a job waits at most 512 times its work over its weight, and then about as long
-// as the cluster takes for what came before, however much comes later.
+// k is 0 for N < 10, and at most N/10. So a job waits at most 512 times its work over its weight, and then about as
+// long as the cluster takes for what came before, however much comes later.
 //
-// Proof. After D no job that comes later is before the job. While the job waits, so that it has something to start, take an instant at which all slots
-// were offered. A task that starts then is of the first job in the order, which came before D, or it starts out of turn,
-// since the first job is due: its turn is not later than that of our job. Let f slots be free and q be held out of
-// turn. If f = 0, then N-q slots run what was started in turn or before D. If f > 0, the first job was refused, so that f + q <= k, since no level
-// leaves more than k. A start out of turn does not change f+q, and an end does not lessen it but by the start of the first job, so that q <= k at any time. So at least N-k slots run tasks
-// that were started in turn, or before D. What was started before D runs for N p at most in all, what was started in turn after D for X at most.
+// Proof. After D no job that comes later is before the job. While the job waits, so that it has something to start,
+// take an instant at which all slots were offered. A task that starts then is of the first job in the order, which
+// came before D, or it starts out of turn, since the first job is due: its turn is not later than that of our job. Let
+// f slots be free and q be held out of turn. If f = 0, then N-q slots run what was started in turn or before D. If f >
+// 0, the first job was refused, so that f + q <= k, since no level leaves more than k. A start out of turn does not
+// change f+q, and an end does not lessen it but by the start of the first job, so that q <= k at any time. So at least
+// N-k slots run tasks that were started in turn, or before D. What was started before D runs for N p at most in all,
+// what was started in turn after D for X at most.
 //
-// A job G whose attempts fail or are refused for ever adds to X until its own turn is later than D: at most
-// V(G) + (D - A(G))/512 + N p, whatever its weight. So it delays the job, and does not starve it. If an attempt is refused at once, it takes
-// no slot time, but its job stays first for as many attempts as that is nanoseconds: let a driver wait before it tries again.
+// A job G whose attempts fail or are refused for ever adds to X until its own turn is later than D: at most V(G) + (D
+// - A(G))/512 + (N+1+m) p if m of its attempts finish meanwhile, whatever its weight. So it delays the job, and does
+// not starve it. If an attempt is refused at once, it takes no slot time, but its job stays first for as many attempts
+// as that is nanoseconds: let a driver wait before it tries again.
 //
 // In a pool of package fair with a reserve, the theorem does not hold: what is held out of turn is known to fair alone.
 //
 // A job that is adopted with its age has come then. So it does not begin to wait anew whenever a process starts anew.
-//
-// # What it costs
-//
-// An event or a decision takes O(log n) for n live jobs, and as many steps as the job has phases
-// of the class ready; nothing is allocated but when a job arrives. When what is believed of a class
-// changes, all its jobs are filed anew, in O(n log n): once at the first task that finishes, and
-// seldom after that, by the hysteresis. A phase takes 112 bytes beside its account.
 package leastwork

@@ -326,21 +326,42 @@ func (p *Policy) AppendRanking(dst []sojourn.JobID) []sojourn.JobID {
 //	first  s       for how long jobs that come may still come before it; 0 if none may any more. By what
 //	               is believed now; of several classes the longest
 //	rank   jobs    live jobs that come before it; -1 if it is cancelled
+//	rule   text    which rule of the order decides, if it has something to start
 func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 	j := p.queue.Ledger.Job(id)
 	if j == nil {
 		return nil, false
 	}
+	now := since(int64(p.queue.Ledger.Now()))
 	var work, first wide.Uint128
+	waits, leads, before := false, false, false // something can start; it is the first of a class; a job before it is due
 	for i := range j.NumSides() {
 		work = work.AddCapped(j.Data.sides[i].work)
-		if side := j.Side(i); side.Startable() > 0 {
-			first = later(first, p.key(j, side).turn)
+		side := j.Side(i)
+		if side.Startable() == 0 {
+			continue
+		}
+		own := p.key(j, side)
+		first = later(first, own.turn)
+		if head, ok := p.queue.First(side.Class()); ok && j.Room() > 0 {
+			waits, leads = true, leads || !head.less(own)
+			before = before || head.less(own) && !now.Less(head.turn)
 		}
 	}
-	now := since(int64(p.queue.Ledger.Now()))
-	first = later(first, now).Sub(now)
-	return append(p.queue.Attrs(j), slog.Float64("work", seconds(work)), slog.Float64("first", seconds(first)), slog.Int("rank", p.queue.Rank(j))), true
+	attrs := append(p.queue.Attrs(j), slog.Float64("work", seconds(work)), slog.Float64("first", seconds(later(first, now).Sub(now))), slog.Int("rank", p.queue.Rank(j)))
+	if waits && !j.Cancelled() {
+		rule := "jobs whose turn is earlier are before it: they have less work left, or came long before"
+		switch {
+		case !now.Less(first):
+			rule = "its turn has come: no job that comes later is before it"
+		case leads:
+			rule = "it is the first: no job has an earlier turn"
+		case before:
+			rule = "a job whose turn has come is before it"
+		}
+		attrs = append(attrs, slog.String("rule", rule))
+	}
+	return attrs, true
 }
 
 // seconds returns slot-nanoseconds in slot-seconds.

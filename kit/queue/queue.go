@@ -114,6 +114,13 @@ type leader[K any] struct {
 	may bool // it may start, by what counts as free for an item that is due
 }
 
+// First returns the least key of what has something to start on slots of class c, whether it may start or not; false
+// if nothing has.
+func (q *Queue[J, K]) First(c sojourn.Class) (key K, ok bool) {
+	_, key, _, ok = q.head(c, reserve.Levels-1)
+	return key, ok
+}
+
 func (q *Queue[J, K]) first(c sojourn.Class) (f leader[K]) {
 	if q.reserve == nil || !q.reserve.Counted() {
 		return f
@@ -152,10 +159,11 @@ func (q *Queue[J, K]) Attrs(j *ledger.Job[J]) []slog.Attr {
 	if q.reserve == nil {
 		return attrs
 	}
-	return q.reserve.Explain(attrs, func(filed func(sojourn.Class, int)) {
+	return q.reserve.ExplainPlain(attrs, func(filed func(c sojourn.Class, level int, plain bool)) {
 		q.items(j, func(c sojourn.Class, id uint32) {
 			if level, ok := q.ready.Level(c, id); ok {
-				filed(c, level)
+				f := q.first(c)
+				filed(c, level, q.due != nil && !(f.due && f.id == id))
 			}
 		})
 	})

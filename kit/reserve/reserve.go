@@ -183,21 +183,34 @@ func (r *Reserve) Lengths(c sojourn.Class) *Lengths {
 //
 // [ledger.Ledger.Attrs]: https://pkg.go.dev/github.com/sojourn-sched/sojourn/kit/ledger#Job.Attrs
 func (r *Reserve) Explain(attrs []slog.Attr, list func(filed func(c sojourn.Class, level int))) []slog.Attr {
+	return r.ExplainPlain(attrs, func(filed func(sojourn.Class, int, bool)) {
+		list(func(c sojourn.Class, level int) { filed(c, level, false) })
+	})
+}
+
+// ExplainPlain is Explain where slots that are held out of turn do not count as free for some: filed is told for whom it
+// is plain. See [Reserve.HighestPlain].
+func (r *Reserve) ExplainPlain(attrs []slog.Attr, list func(filed func(c sojourn.Class, level int, plain bool))) []slog.Attr {
 	type side struct {
 		class sojourn.Class
 		level int
+		plain bool
 	}
 	var sides []side
-	list(func(c sojourn.Class, level int) {
+	list(func(c sojourn.Class, level int, plain bool) {
 		if i := slices.IndexFunc(sides, func(s side) bool { return s.class == c }); i >= 0 {
 			sides[i].level = min(sides[i].level, level)
 		} else {
-			sides = append(sides, side{c, level})
+			sides = append(sides, side{c, level, plain})
 		}
 	})
 	held, may := false, false
 	for _, s := range sides {
-		if s.level <= r.Highest(s.class) {
+		highest, free := r.Highest(s.class), r.Free(s.class)
+		if s.plain {
+			highest, free = r.HighestPlain(s.class), free-r.OutOfTurn(s.class)
+		}
+		if s.level <= highest {
 			may = true
 		} else if r.cluster.FreeSlots(s.class) > 0 {
 			held = true
@@ -205,7 +218,7 @@ func (r *Reserve) Explain(attrs []slog.Attr, list func(filed func(c sojourn.Clas
 		attrs = append(attrs, slog.Group(fmt.Sprintf("class%d", s.class),
 			slog.Uint64("level", uint64(s.level)),
 			slog.Int("needs", Threshold(s.level, r.Slots(s.class))+1),
-			slog.Int("free", r.Free(s.class))))
+			slog.Int("free", free)))
 	}
 	if held && !may {
 		attrs[0] = slog.String("why", "leaves the last free slots to shorter tasks and jobs that run less")
