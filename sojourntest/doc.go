@@ -77,8 +77,8 @@
 //     is served no later, except by chance. A policy may ignore weights
 //   - lost work: an attempt that is refused, preempted or lost with its slot leaves its job in its
 //     place: as if it had never been started, while the same time passed; so does one that fails,
-//     unless one of the job has failed before. One that is refused may cost the job its place if one
-//     of the job was refused before, and none has finished since
+//     unless one has failed before. A refusal may cost the place if one of the job was refused
+//     before and none has finished since
 //   - fields: the fields that an event's kind does not use are ignored
 //   - purity: questions change nothing, in any order, between any two calls. Questions are
 //     NextWake, Seek, AppendPreemptions, AppendRanking, Explain, AppendVoid, Void,

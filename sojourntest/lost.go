@@ -16,7 +16,8 @@ var losses = [...]sojourn.Event{
 
 // chargeable reports whether the policy may charge for an attempt at a task of a job that ends so after the calls
 // of h: the table in the comment of [sojourn.Cause]. A refusal may be charged if an attempt of the job was
-// refused before and none has finished since, a failure if one has failed before.
+// refused before and none has finished since. A failure may if any attempt has failed before, since what is charged later for one
+// job may concern its pool.
 func (w *witness) chargeable(end *sojourn.Event, job sojourn.JobID, h history) bool {
 	refused, failed := false, false
 	for i := range h {
@@ -24,16 +25,13 @@ func (w *witness) chargeable(end *sojourn.Event, job sojourn.JobID, h history) b
 		switch {
 		case c.assign || c.err != nil:
 		case c.ev.Kind == sojourn.JobArrived || c.ev.Kind == sojourn.JobAdopted: // the ID may have been another job's
-			if c.ev.Job.ID == job {
-				refused, failed = false, false
-			}
-		case c.ev.Task.Job != job:
-		case c.ev.Kind == sojourn.TaskFinished:
-			refused = false
-		case c.ev.Kind == sojourn.TaskRefused:
-			refused = true
+			refused = refused && c.ev.Job.ID != job
 		case c.ev.Kind == sojourn.TaskFailed && c.ev.Cause == sojourn.CauseTask:
 			failed = true
+		case c.ev.Kind == sojourn.TaskFinished && c.ev.Task.Job == job:
+			refused = false
+		case c.ev.Kind == sojourn.TaskRefused && c.ev.Task.Job == job:
+			refused = true
 		}
 	}
 	switch {

@@ -13,8 +13,8 @@ type charging struct {
 	*fifo
 	charges func(*charging, *sojourn.Event, *sojourn.Job) bool
 	starts  map[sojourn.TaskID]sojourn.Time // of live attempts
-	failed  map[sojourn.JobID]int           // attempts of live jobs by themselves
-	refused map[sojourn.JobID]int           // the same of refused attempts
+	failed  int                             // attempts by themselves
+	refused map[sojourn.JobID]int           // attempts of live jobs
 	waits   map[sojourn.JobID]bool          // a job was refused an attempt, and none has finished since
 }
 
@@ -29,11 +29,10 @@ func (p *charging) Observe(ev sojourn.Event) error {
 	}
 	switch {
 	case ev.Kind == sojourn.JobArrived || ev.Kind == sojourn.JobAdopted:
-		delete(p.failed, ev.Job.ID)
 		delete(p.refused, ev.Job.ID)
 		delete(p.waits, ev.Job.ID)
 	case ev.Kind == sojourn.TaskFailed && ev.Cause == sojourn.CauseTask:
-		p.failed[ev.Task.Job]++
+		p.failed++
 	case ev.Kind == sojourn.TaskRefused:
 		p.refused[ev.Task.Job]++
 	}
@@ -73,7 +72,7 @@ func TestLostWork(t *testing.T) {
 	}{
 		{"only successes", func(*charging, *sojourn.Event, *sojourn.Job) bool { return false }, Options{}, true},
 		{"failures but the first", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
-			return caused(ev, sojourn.CauseTask) && p.failed[ev.Task.Job] > 1
+			return caused(ev, sojourn.CauseTask) && p.failed > 1
 		}, Options{}, true},
 		{"refused starts but the first since a finish", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
 			return ev.Kind == sojourn.TaskRefused && p.waits[ev.Task.Job]
@@ -96,9 +95,6 @@ func TestLostWork(t *testing.T) {
 		{"what is lost at once", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
 			return lost(ev) && p.starts[ev.Task] == ev.At
 		}, Options{}, false},
-		{"failures but the first of any job", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
-			return caused(ev, sojourn.CauseTask) && (len(p.failed) > 1 || p.failed[ev.Task.Job] > 1)
-		}, Options{}, false},
 		{"refused starts once one of any job was refused", func(p *charging, ev *sojourn.Event, _ *sojourn.Job) bool {
 			return ev.Kind == sojourn.TaskRefused && (len(p.waits) > 1 || p.waits[ev.Task.Job])
 		}, Options{}, false},
@@ -108,7 +104,7 @@ func TestLostWork(t *testing.T) {
 		{"what is lost for the second time", func(_ *charging, ev *sojourn.Event, _ *sojourn.Job) bool { return lost(ev) && ev.Attempt > 1 }, Options{}, false},
 	} {
 		newPolicy := func() sojourn.Policy {
-			return &charging{fifo: newFIFO(correct), charges: tc.charges, starts: map[sojourn.TaskID]sojourn.Time{}, failed: map[sojourn.JobID]int{}, refused: map[sojourn.JobID]int{}, waits: map[sojourn.JobID]bool{}}
+			return &charging{fifo: newFIFO(correct), charges: tc.charges, starts: map[sojourn.TaskID]sojourn.Time{}, refused: map[sojourn.JobID]int{}, waits: map[sojourn.JobID]bool{}}
 		}
 		var found *breach
 		for seed := 0; seed < 300 && found == nil && (!tc.ok || seed < 50); seed++ {
