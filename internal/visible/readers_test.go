@@ -17,6 +17,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/journal"
+	"github.com/sojourn-sched/sojourn/kit/flow"
 	"github.com/sojourn-sched/sojourn/kit/release"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
@@ -81,6 +82,13 @@ func policies(t *testing.T) map[string]func() encoding.BinaryUnmarshaler {
 		"pfsp.Policy":      of(constructors.PFSP.With(pfsp.Options{})),
 		"release.Policy": func() encoding.BinaryUnmarshaler {
 			return release.New(constructors.FIFO.Must(fifo.Options{}))
+		},
+		"flow.Flows": func() encoding.BinaryUnmarshaler {
+			f := flow.New(flow.Options{})
+			if _, err := f.Join(flow.Root, "a", 1); err != nil {
+				t.Fatal(err)
+			}
+			return f
 		},
 		"rtmr.Policy": of(constructors.RTMR.With(rtmr.Options{})),
 		"td.Policy":   of(constructors.TD.With(td.Options{})),
@@ -235,6 +243,26 @@ func TestErrorsOfJournals(t *testing.T) {
 	}
 }
 
+// No error about the name of a flow has such a character.
+func TestErrorsOfFlows(t *testing.T) {
+	seen := errorsSeen{t: t}
+	f, n := flow.New(flow.Options{}), flow.Root
+	for range flow.MaxDepth + 1 {
+		_, err := f.Join(n, evilName, 0)
+		seen.see("weight", err)
+		m, err := f.Join(n, evilName, 1)
+		if seen.see("deep", err); err == nil {
+			_, err = f.Join(n, evilName, 1)
+			seen.see("twice", err)
+			seen.see("weight", f.SetWeight(m, 0))
+			n = m
+		}
+	}
+	if seen.n < 3*flow.MaxDepth {
+		t.Errorf("%d errors", seen.n)
+	}
+}
+
 // Each function of the library that reads text or bytes, and may fail, is tried by a test of this package, or has a reason
 // not to be.
 func TestAllReadersAreTried(t *testing.T) {
@@ -251,7 +279,7 @@ func TestAllReadersAreTried(t *testing.T) {
 		"statuspage.WithPolicy":           "its function has no text",
 		"snapshot.Append":                 "it writes", "snapshot.Restore": "through the policies",
 	}
-	tried := map[string]bool{"journal.OpenFiles": true, "journal.ReadFiles": true, "journal.Journal.Attach": true, "workload.Generator.Jobs": true, "workload.Lookup": true, "history.Read": true}
+	tried := map[string]bool{"journal.OpenFiles": true, "journal.ReadFiles": true, "journal.Journal.Attach": true, "workload.Generator.Jobs": true, "workload.Lookup": true, "history.Read": true, "flow.Flows.Join": true}
 	for _, name := range regexp.MustCompile(`trace\.Read\w*`).FindAllString(source(t), -1) {
 		tried[name] = true
 	}
