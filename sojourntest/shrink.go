@@ -45,7 +45,7 @@ type shrinker struct {
 // within seconds. The drain and the replays take as long as several times as many
 // calls.
 const (
-	patience = 40_000
+	patience = 400_000
 	epilogue = 16
 )
 

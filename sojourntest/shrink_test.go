@@ -1,10 +1,13 @@
 package sojourntest
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
 // The history shown for a broken policy is small, although the history that found it has
@@ -53,6 +56,59 @@ func TestFailureIsSmall(t *testing.T) {
 			t.Logf("%s, seed %d: %d calls became %d, in %d calls until %v", tc.name, seed, len(b.shown), len(h), calls, time.Duration(h.timeBefore(len(h))))
 		}
 	}
+}
+
+// So is a history that only its replays show to be broken, some time after what is wrong: a policy takes the time for
+// the time since an attempt began, and serves the job that has had the least.
+func TestFailureOfReplaysIsSmall(t *testing.T) {
+	const length = 16
+	newPolicy := func() sojourn.Policy {
+		return &attained{queue.NewJobs(queue.JobOrder[sojourn.Time, [2]uint64]{
+			Key:  func(j *ledger.Job[sojourn.Time]) [2]uint64 { return [2]uint64{uint64(j.Data), j.Seq()} },
+			Less: func(a, b [2]uint64) bool { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) < 0 },
+		})}
+	}
+	o := Options{ChargesLostWork: true, ChargesFailures: true}
+	for seed, found := uint64(1), false; !found; seed++ {
+		if seed == 1000 {
+			t.Fatalf("none of the first %d histories shows it", seed)
+		}
+		b := try(newPolicy, &o, newChance(seed, 60))
+		if b == nil || b.law != lawEpoch {
+			continue
+		}
+		found = true
+		least := b.shrink(newPolicy, &o)
+		if least.law != b.law || len(least.shown) > length {
+			t.Errorf("seed %d: %d calls became %d, want %d at most:\n%v\n%v", seed, len(b.shown), len(least.shown), length, least, least.shown)
+		}
+		t.Logf("seed %d: %d calls became %d", seed, len(b.shown), len(least.shown))
+	}
+}
+
+type attained struct {
+	*queue.Jobs[sojourn.Time, [2]uint64]
+}
+
+func (p *attained) Observe(ev sojourn.Event) error {
+	if err := p.Ledger.Check(&ev); err != nil {
+		return err
+	}
+	c := p.Apply(&ev)
+	if ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskFailed {
+		c.Job.Data += min(ev.At, 1<<50)
+	}
+	p.File(&ev, c)
+	return nil
+}
+
+func (p *attained) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	j, a := p.Take(id)
+	if j == nil {
+		return sojourn.Assignment{}, false
+	}
+	p.Update(j)
+	return a, true
 }
 
 // names reports whether a job with a name above most is told of.
