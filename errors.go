@@ -45,7 +45,7 @@ var (
 	// No job has ID 0, and ended jobs are forgotten.
 	ErrUnknownJob = errors.New("unknown job")
 	// ErrCancelledJob, the same kinds except the reports about running attempts
-	// (TaskProgress, TaskFinished, TaskFailed, TaskRefused): the job is cancelled
+	// (TaskProgress, TaskFinished, TaskFailed, TaskRefused, TaskPinned): the job is cancelled
 	// and only waits for its last attempts.
 	ErrCancelledJob = errors.New("job is cancelled")
 	// ErrInvalidRevision: JobRevised changes what may not change; see [JobRevised].

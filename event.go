@@ -111,6 +111,13 @@ const (
 	// Tick reports that time has passed. ()
 	Tick
 
+	// TaskPinned reports that a running attempt will not be killed, because something forbids it: a
+	// disruption budget, a commit that must not be torn apart. From then on, until the attempt ends, a
+	// [Preemptor] does not list it and names other victims or none. A driver answers with it a [Preemption]
+	// that it cannot carry out, or reports it before anybody asks. To report it twice changes nothing.
+	// (Task, Attempt, Slot.ID)
+	TaskPinned
+
 	numKinds = iota
 )
 
@@ -119,7 +126,7 @@ var kindNames = [numKinds]string{
 	JobArrived: "JobArrived", JobAdopted: "JobAdopted", JobRevised: "JobRevised", JobCancelled: "JobCancelled",
 	TaskHeld: "TaskHeld", TaskReady: "TaskReady", TaskDone: "TaskDone", TaskAdopted: "TaskAdopted",
 	TaskProgress: "TaskProgress", TaskFinished: "TaskFinished", TaskFailed: "TaskFailed",
-	TaskRefused: "TaskRefused", OutputLost: "OutputLost", Tick: "Tick",
+	TaskRefused: "TaskRefused", OutputLost: "OutputLost", Tick: "Tick", TaskPinned: "TaskPinned",
 }
 
 // Valid reports whether k is one of the constants. A policy answers an event of any other
@@ -218,7 +225,7 @@ func (e Event) String() string {
 		}
 	case TaskHeld, TaskReady, TaskDone:
 		what = fmt.Sprintf(" task %v", e.Task)
-	case TaskAdopted, TaskFinished, TaskRefused:
+	case TaskAdopted, TaskFinished, TaskRefused, TaskPinned:
 		what = fmt.Sprintf(" task %v attempt %d slot %d", e.Task, e.Attempt, e.Slot.ID)
 	case TaskFailed:
 		what = fmt.Sprintf(" task %v attempt %d slot %d %v", e.Task, e.Attempt, e.Slot.ID, e.Cause)

@@ -38,7 +38,8 @@ func TestEventString(t *testing.T) {
 		{sojourn.TaskRefused, "TaskRefused task 7/1/12 attempt 2 slot 3 at 1m30s"},
 		{sojourn.OutputLost, "OutputLost task 7/1/12 attempt 2 at 1m30s"},
 		{sojourn.Tick, "Tick at 1m30s"},
-		{19, "EventKind(19) at 1m30s"},
+		{sojourn.TaskPinned, "TaskPinned task 7/1/12 attempt 2 slot 3 at 1m30s"},
+		{20, "EventKind(20) at 1m30s"},
 		{255, "EventKind(255) at 1m30s"},
 	}
 	seen := map[sojourn.EventKind]bool{}

@@ -89,7 +89,8 @@ type Preemptor interface {
 	// most urgent first, and returns the extended slice. This is a request and
 	// changes nothing. A victim stays listed until it ends or the policy no longer
 	// wants its slot; until then its slot counts as promised. A driver that kills
-	// it reports [TaskFailed] with [CausePreempted].
+	// it reports [TaskFailed] with [CausePreempted]. One that may not kill it reports
+	// [TaskPinned], and the attempt is not listed again.
 	AppendPreemptions(dst []Preemption) []Preemption
 }
 

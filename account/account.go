@@ -263,6 +263,7 @@ type Attempt struct {
 	Number  uint32
 	Slot    sojourn.Slot
 	Service time.Duration // how long it has been running at the time of the latest event
+	Pinned  bool          // it may not be killed: see sojourn.TaskPinned
 }
 
 // Attempt returns the attempt that runs on a slot; false if none does.
@@ -277,7 +278,7 @@ func (a *Account) Attempt(id sojourn.SlotID) (Attempt, bool) {
 
 func (a *Account) attempt(s sojourn.Slot, at ledger.Attempt[job]) Attempt {
 	ran := sojourn.Time(a.Now().Sub(at.Start)).Add(a.before[s.ID])
-	return Attempt{at.Task, at.Number, s, time.Duration(ran)}
+	return Attempt{at.Task, at.Number, s, time.Duration(ran), a.ledger.Pinned(s.ID)}
 }
 
 // Attempts iterates over the running attempts, by ID of the slot.

@@ -132,5 +132,8 @@ func (f *facts) attempts() {
 		}
 		f.tell(sojourn.Event{Kind: sojourn.TaskAdopted, Task: at.Task, Attempt: at.Number,
 			Slot: sojourn.Slot{ID: at.Slot.ID}, Service: at.Service})
+		if at.Pinned {
+			f.tell(sojourn.Event{Kind: sojourn.TaskPinned, Task: at.Task, Attempt: at.Number, Slot: sojourn.Slot{ID: at.Slot.ID}})
+		}
 	}
 }

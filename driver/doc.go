@@ -12,7 +12,7 @@
 //			launch(a)
 //		}
 //		for _, v := range r.Kills {
-//			stop(v) // and report the end when it comes
+//			stop(v) // and report the end when it comes, or driver.Pinned(v) if it may not be stopped
 //		}
 //		select {
 //		case a := <-done:

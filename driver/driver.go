@@ -142,6 +142,13 @@ func Failed(a sojourn.Assignment, cause sojourn.Cause) sojourn.Event {
 // Refused returns the report that an attempt was not started.
 func Refused(a sojourn.Assignment) sojourn.Event { return end(sojourn.TaskRefused, a) }
 
+// Pinned returns the report that a victim will not be killed: the answer to one of [Round.Kills] that the owner
+// cannot carry out. The policy names another victim, or none. A policy that does not know [sojourn.TaskPinned] answers
+// with an error that wraps [sojourn.ErrUnknownKind]; the victim then stays listed, and Kills does not name it again.
+func Pinned(v sojourn.Preemption) sojourn.Event {
+	return end(sojourn.TaskPinned, sojourn.Assignment{Task: v.Task, Attempt: v.Attempt, Slot: v.Slot})
+}
+
 func end(kind sojourn.EventKind, a sojourn.Assignment) sojourn.Event {
 	return sojourn.Event{Kind: kind, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}}
 }
@@ -153,7 +160,8 @@ type Round struct {
 	Starts []sojourn.Assignment
 
 	// Kills are attempts to kill, most urgent first. Each is named once. When it has ended, the
-	// owner reports [Failed] with CausePreempted, or whatever happened instead.
+	// owner reports [Failed] with CausePreempted, or whatever happened instead. If it may not be killed, the
+	// owner reports [Pinned] and calls Settle again.
 	Kills []sojourn.Preemption
 
 	// Err is why the policy refused a Tick. A durable policy does when its store has failed, and any event then fails.

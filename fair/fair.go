@@ -181,6 +181,8 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 		}
 	case sojourn.TaskAdopted:
 		p.started(c.Job.Data.pool, c.Slot.Class)
+	case sojourn.TaskPinned:
+		p.preempt.drop(c.Slot.ID)
 	}
 	if p.ties == LeastWork {
 		p.countWork(ev, c.Job)

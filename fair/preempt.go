@@ -45,7 +45,7 @@ func newPreemption(p Preemption) preemption {
 	return preemption{Preemption: p, looks: 1}
 }
 
-// drop removes the attempt on a slot, which has ended, from the list.
+// drop removes the attempt on a slot, which has ended or may not be killed, from the list.
 func (pr *preemption) drop(id sojourn.SlotID) {
 	for i := range pr.victims {
 		if pr.victims[i].Slot == id {
@@ -173,7 +173,7 @@ func (p *Policy) lookAtClass(c sojourn.Class, at sojourn.Time, old []victim) {
 	}
 	var found []victim
 	for s, a := range p.ledger.Attempts() {
-		if s.Class != c {
+		if s.Class != c || p.ledger.Pinned(s.ID) {
 			continue
 		}
 		v := victim{sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID}, a.Job.Data.pool, a.Start, false}

@@ -179,6 +179,11 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 		for i := range c.Job.NumPhases() {
 			p.update(c.Job, i)
 		}
+	case sojourn.TaskPinned:
+		if ph := c.Job.Data.phases[ev.Task.Phase]; ph != nil {
+			p.targets.cover(ph, ev.Slot.ID)
+			p.touch(ph)
+		}
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.TaskAdopted, sojourn.TaskProgress,
 		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.OutputLost:
 		p.observeTask(&ev, c)

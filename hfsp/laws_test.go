@@ -58,6 +58,7 @@ type worldSlot struct {
 	sojourn.Slot
 	busy    bool
 	leaving bool
+	pinned  bool
 	task    sojourn.TaskID
 	attempt uint32
 	start   sojourn.Time
@@ -261,7 +262,7 @@ func (w *world) offerAll() {
 
 // end reports the end of the attempt on a slot.
 func (w *world) end(s *worldSlot, kind sojourn.EventKind, cause sojourn.Cause, service time.Duration) {
-	s.busy = false
+	s.busy, s.pinned = false, false
 	if kind == sojourn.TaskFailed && cause == sojourn.CausePreempted {
 		w.kills[s.task]++
 	}
@@ -373,6 +374,11 @@ func (w *world) history(t *rapid.T) {
 			s := busy(t)
 			w.observe(sojourn.Event{Kind: sojourn.TaskProgress, Task: s.task, Attempt: s.attempt, Slot: sojourn.Slot{ID: s.ID},
 				Progress: rapid.SampledFrom([]uint16{0, 1, 2500, 9999, sojourn.MaxProgress}).Draw(t, "progress"), Service: service(t)})
+		},
+		"pin": func(t *rapid.T) {
+			s := busy(t)
+			s.pinned = true
+			w.observe(sojourn.Event{Kind: sojourn.TaskPinned, Task: s.task, Attempt: s.attempt, Slot: sojourn.Slot{ID: s.ID}})
 		},
 		"slot": func(t *rapid.T) {
 			for id := sojourn.SlotID(0); ; id++ {

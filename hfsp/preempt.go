@@ -56,7 +56,7 @@ type targets struct {
 
 // expose makes the task that runs on a slot one that may be killed.
 func (t *targets) expose(ph *phase, slot sojourn.SlotID) {
-	if !t.kill || t.ledger.Retiring(slot) {
+	if !t.kill || t.ledger.Retiring(slot) || t.ledger.Pinned(slot) {
 		return
 	}
 	a, _ := t.ledger.Attempt(slot)
@@ -196,12 +196,12 @@ func (p *Policy) appendBlocker(dst []sojourn.Preemption, c *class, first *phase)
 	var start sojourn.Time
 	for s, a := range p.ledger.Attempts() {
 		ph := a.Job.Data.phases[a.Task.Phase]
-		if s.Class == c.id && ph != nil && ph.early && !p.ledger.Retiring(s.ID) && (last.For == 0 || a.Start >= start) {
+		if s.Class == c.id && ph != nil && ph.early && !p.ledger.Retiring(s.ID) && !p.ledger.Pinned(s.ID) && (last.For == 0 || a.Start >= start) {
 			last, start = sojourn.Preemption{Task: a.Task, Attempt: a.Number, Slot: s.ID, For: first.job.Spec().ID}, a.Start
 		}
 	}
 	if last.For == 0 {
-		return dst // they are all on slots that leave
+		return dst // they are all on slots that leave, or may not be killed
 	}
 	return append(dst, last)
 }
@@ -435,7 +435,7 @@ func (ph *phase) smaller(other *phase) bool {
 // front.
 func (p *Policy) victims(c *class) (list []running) {
 	for s, a := range p.ledger.Attempts() {
-		if s.Class != c.id || p.ledger.Retiring(s.ID) {
+		if s.Class != c.id || p.ledger.Retiring(s.ID) || p.ledger.Pinned(s.ID) {
 			continue
 		}
 		ph := a.Job.Data.phases[a.Task.Phase]

@@ -42,7 +42,7 @@ func (p *Policy) namedOf(class sojourn.Class, lastOnly bool) (named []sojourn.Pr
 	var all []candidate
 	for s, a := range p.ledger.Attempts() {
 		ph := a.Job.Data.phases[a.Task.Phase]
-		if s.Class != class || ph == nil || p.ledger.Retiring(s.ID) || ph.stage == stageTraining && ph.samples.find(a.Task.Index) >= 0 ||
+		if s.Class != class || ph == nil || p.ledger.Retiring(s.ID) || p.ledger.Pinned(s.ID) || ph.stage == stageTraining && ph.samples.find(a.Task.Index) >= 0 ||
 			p.targets.spares(ph, a.Task.Index, a.Start) {
 			continue
 		}
@@ -121,6 +121,11 @@ func (w *world) checkNamed(after any) {
 	}
 	got := w.p.AppendPreemptions(nil)
 	w.named += len(got)
+	for _, v := range got {
+		if w.slot(v.Slot).pinned {
+			w.t.Fatalf("after %v: AppendPreemptions = %v, but what runs on slot %d may not be killed", after, got, v.Slot)
+		}
+	}
 	if want := w.p.NamedByDefinition(true); !slices.Equal(got, want) {
 		w.t.Fatalf("after %v: AppendPreemptions = %v, want %v", after, got, want)
 	}

@@ -194,12 +194,20 @@ func TestEarlyTaskGivesWayWhenOutputIsLost(t *testing.T) {
 	s.arrive(0, 1, tasks(1, 0), tasks(4, 0))
 	first := s.assign(0, 1)
 	s.finish(1, first)
-	s.assign(1, 1)
+	old := s.assign(1, 1)
 	s.observe(2, sojourn.Event{Kind: sojourn.Tick})
 	young := s.assign(0, 1)
 	s.observe(3, sojourn.Event{Kind: sojourn.OutputLost, Task: first.Task, Attempt: first.Attempt})
 	if list := s.p.AppendPreemptions(nil); len(list) != 1 || list[0].Task != young.Task {
 		t.Fatalf("AppendPreemptions = %+v, want task %v", list, young.Task)
+	}
+	s.observe(3, sojourn.Event{Kind: sojourn.TaskPinned, Task: young.Task, Attempt: young.Attempt, Slot: sojourn.Slot{ID: young.Slot}})
+	if list := s.p.AppendPreemptions(nil); len(list) != 1 || list[0].Task != old.Task {
+		t.Fatalf("AppendPreemptions = %+v, want task %v: the younger one may not be killed", list, old.Task)
+	}
+	s.observe(3, sojourn.Event{Kind: sojourn.TaskPinned, Task: old.Task, Attempt: old.Attempt, Slot: sojourn.Slot{ID: old.Slot}})
+	if list := s.p.AppendPreemptions(nil); len(list) != 0 {
+		t.Fatalf("AppendPreemptions = %+v, want none: neither may be killed", list)
 	}
 	s.end(3, sojourn.TaskFailed, young)
 	if a := s.assign(0, 1); a.Task != first.Task {

@@ -59,7 +59,7 @@
 //	         | ( "TaskAdopted" | "TaskFinished" ) attempt slot [ service ]
 //	         | "TaskProgress" attempt slot [ progress service ]
 //	         | "TaskFailed" attempt slot [ cause service ]
-//	         | "TaskRefused" attempt slot
+//	         | ( "TaskRefused" | "TaskPinned" ) attempt slot
 //	         | "OutputLost" attempt
 //	         | "Tick"
 //	         | "EventKind(" number ")" .         a kind that does not exist

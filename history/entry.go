@@ -140,7 +140,7 @@ func appendEvent(dst []byte, ev *sojourn.Event) []byte {
 		dst = appendTask(append(dst, ' '), ev.Task)
 	case sojourn.OutputLost:
 		dst = appendAttempt(append(dst, ' '), ev.Task, ev.Attempt)
-	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 		dst = appendAttempt(append(dst, ' '), ev.Task, ev.Attempt)
 		dst = appendUint(dst, " slot=", ev.Slot.ID)
 		if ev.Kind == sojourn.TaskProgress {
@@ -149,7 +149,7 @@ func appendEvent(dst []byte, ev *sojourn.Event) []byte {
 		if ev.Kind == sojourn.TaskFailed && ev.Cause != 0 {
 			dst = appendConstant(append(dst, " cause="...), ev.Cause, causes)
 		}
-		if ev.Kind != sojourn.TaskRefused && ev.Service != 0 {
+		if ev.Kind != sojourn.TaskRefused && ev.Kind != sojourn.TaskPinned && ev.Service != 0 {
 			dst = appendDuration(append(dst, " service="...), ev.Service)
 		}
 	}

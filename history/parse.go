@@ -172,7 +172,7 @@ func (p *parser) event(ev *sojourn.Event) {
 		p.report(ev, "slot", "progress", "service")
 	case sojourn.TaskFailed:
 		p.report(ev, "slot", "cause", "service")
-	case sojourn.TaskRefused:
+	case sojourn.TaskRefused, sojourn.TaskPinned:
 		p.report(ev, "slot")
 	}
 }

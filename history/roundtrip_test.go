@@ -135,7 +135,7 @@ func job(t *rapid.T) *sojourn.Job {
 // wrong.
 func event(t *rapid.T) sojourn.Event {
 	ev := sojourn.Event{At: sojourn.Time(duration(t, "at"))}
-	ev.Kind = sojourn.EventKind(rapid.IntRange(0, int(sojourn.Tick)+2).Draw(t, "kind"))
+	ev.Kind = sojourn.EventKind(rapid.IntRange(0, int(sojourn.TaskPinned)+2).Draw(t, "kind"))
 	task := func() sojourn.TaskID {
 		return sojourn.TaskID{Job: number[sojourn.JobID](t, "job"), Index: number[uint32](t, "index"), Phase: number[uint16](t, "phase")}
 	}
@@ -163,9 +163,9 @@ func event(t *rapid.T) sojourn.Event {
 		ev.Task = task()
 	case sojourn.OutputLost:
 		ev.Task, ev.Attempt = task(), number[uint32](t, "attempt")
-	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 		ev.Task, ev.Attempt, ev.Slot.ID = task(), number[uint32](t, "attempt"), number[sojourn.SlotID](t, "slot")
-		if ev.Kind != sojourn.TaskRefused {
+		if ev.Kind != sojourn.TaskRefused && ev.Kind != sojourn.TaskPinned {
 			ev.Service = duration(t, "service")
 		}
 		if ev.Kind == sojourn.TaskProgress {

@@ -132,11 +132,11 @@ func (e *encoder) event(ev *sojourn.Event) {
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.OutputLost:
 		e.task(ev.Task)
 		e.uint(uint64(ev.Attempt))
-	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 		e.task(ev.Task)
 		e.uint(uint64(ev.Attempt))
 		e.uint(uint64(ev.Slot.ID))
-		if ev.Kind != sojourn.TaskRefused {
+		if ev.Kind != sojourn.TaskRefused && ev.Kind != sojourn.TaskPinned {
 			e.uint(uint64(ev.Service))
 		}
 		switch ev.Kind {
@@ -279,9 +279,9 @@ func (d *decoder) event(kind sojourn.EventKind, ev *sojourn.Event) {
 		ev.Task = d.task()
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.OutputLost:
 		ev.Task, ev.Attempt = d.task(), d.uint32()
-	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+	case sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 		ev.Task, ev.Attempt, ev.Slot.ID = d.task(), d.uint32(), sojourn.SlotID(d.uint32())
-		if kind != sojourn.TaskRefused {
+		if kind != sojourn.TaskRefused && kind != sojourn.TaskPinned {
 			ev.Service = d.service()
 		}
 		switch kind {

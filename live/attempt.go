@@ -1,11 +1,14 @@
 package live
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/driver"
 )
 
 // An attempt is an attempt at a task, and its context. Most tasks ask their context nothing, so
@@ -22,6 +25,7 @@ type attempt struct {
 	ignored  bool         // it ignored the end of its context; guarded by the lock of the pool
 	waits    []*Handle    // that calls with its context wait for; guarded by the lock of the pool
 	stuck    bool         // and the observer was told; guarded by the lock of the pool
+	pinned   bool         // it is not preempted any more; guarded by the lock of the pool
 
 	mu     sync.Mutex
 	over   error           // why the context has ended, unless it ended by itself
@@ -31,6 +35,34 @@ type attempt struct {
 }
 
 func (a *attempt) task() Task { return Task{a.Task, a.Attempt, a.Slot, a.Source} }
+
+// Pin keeps the task from being preempted from now on, until it returns: the policy takes another slot if it wants one.
+// ctx is the context that the task was given, or one made from it. A task calls Pin before a part that must not be torn
+// apart, such as a commit. If the task is being stopped already, Pin returns the cause, such as [ErrPreempted], and
+// the task does better to return. Pin changes nothing else: the end of its job, of its time or of its slot still ends ctx.
+// It panics if ctx comes from no task (TestPin).
+func Pin(ctx context.Context) error {
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	if a == nil {
+		panic("live: Pin of a context that comes from no task")
+	}
+	p := a.h.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := context.Cause(a); err != nil {
+		return cmp.Or(a.cause, err)
+	}
+	if a.pinned {
+		return nil
+	}
+	a.pinned = true
+	err := p.observe(driver.Pinned(sojourn.Preemption{Task: a.Task, Attempt: a.Attempt, Slot: a.Slot}))
+	if err != nil && !errors.Is(err, sojourn.ErrUnknownKind) {
+		return err
+	}
+	p.settle(nil)
+	return nil
+}
 
 // end ends the context.
 func (a *attempt) end(cause error) {

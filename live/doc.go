@@ -29,7 +29,7 @@
 // The policy may want a slot back. The context of the attempt then ends with the cause
 // [ErrPreempted]. If the function then returns any error, the task waits for a slot again, and this does not
 // count as a failure. If it returns nil, it has succeeded. The same holds for a slot
-// that is removed.
+// that is removed. A task that must not be torn apart from some point on calls [Pin]: it is not preempted then.
 //
 // # The context of a task
 //

@@ -384,7 +384,9 @@ func (p *Pool) settle(old *attempt) (next *attempt) {
 		go p.work(a)
 	}
 	for i := range r.Kills {
-		p.kill(p.slots[r.Kills[i].Slot].a, ErrPreempted)
+		if a := p.slots[r.Kills[i].Slot].a; !a.pinned {
+			p.kill(a, ErrPreempted)
+		}
 	}
 	if r.Sleep != driver.Never {
 		if at := p.d.Time().Add(r.Sleep); at < p.armed {

@@ -89,7 +89,7 @@
 //   - waking: after a Tick and a round without an assignment, NextWake is later than now,
 //     or false, whether a driver asks before or after it offers
 //   - releases: NextWake is no later than the release time of a job that waits only for it
-//   - preemptions: AppendPreemptions lists attempts that are running, each once
+//   - preemptions: AppendPreemptions lists attempts that are running and not pinned, each once
 //   - explanations: AppendRanking lists the live jobs, each once; Explain knows no others; its
 //     keys differ, and its numbers are finite. No key appears twice in a group. NaN and the
 //     infinities have no JSON. Cancelled jobs that wait for their last attempts may be left out

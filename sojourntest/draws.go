@@ -114,7 +114,7 @@ func (dr *draws) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
 				}
 			}
 		})
-	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 		for _, s := range m.busy() {
 			list = append(list, report(kind, s))
 		}
@@ -235,7 +235,7 @@ func (dr *draws) taskNeighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 		before = pending
 	case sojourn.TaskReady:
 		before = held
-	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 		slots, before = append(dr.names.slots, noSlot), running
 	}
 	for _, id := range []sojourn.TaskID{{Job: 0}, {Job: noJob}, {Job: noJob, Phase: 9}} {

@@ -27,7 +27,7 @@ func (m *model) check(ev *sojourn.Event) error {
 		return m.checkSteering(ev)
 	case sojourn.TaskAdopted:
 		return m.checkAdoption(ev)
-	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 		return m.checkReport(ev)
 	}
 	return nil

@@ -225,7 +225,7 @@ func (p *prober) step() {
 				Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
 		}
 	case 7:
-		p.sweep(job, pick(&tr.draws, sojourn.TaskFinished, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskProgress,
+		p.sweep(job, pick(&tr.draws, sojourn.TaskFinished, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskProgress, sojourn.TaskPinned,
 			sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost, sojourn.TaskAdopted))
 	}
 }

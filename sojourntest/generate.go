@@ -37,7 +37,7 @@ func (tr *trial) actions() (list []func() bool) {
 			list = append(list, action)
 		}
 	}
-	for kind := sojourn.SlotAdded; kind <= sojourn.Tick; kind++ {
+	for kind := sojourn.SlotAdded; kind.Valid(); kind++ {
 		weight := 1
 		switch kind {
 		case sojourn.SlotAdded, sojourn.JobRevised, sojourn.TaskFailed:
@@ -143,10 +143,18 @@ func phasesOf(j *sojourn.Job) (list []*sojourn.Phase) {
 	return list
 }
 
+// lastKind returns the last kind of event that this version has.
+func lastKind() (last sojourn.EventKind) {
+	for (last + 1).Valid() {
+		last++
+	}
+	return last
+}
+
 // misfit reports events of a kind that do not fit: one for each error that is
 // possible now.
 func (tr *trial) misfit() bool {
-	kind := sojourn.EventKind(tr.between(int(sojourn.SlotAdded), int(sojourn.Tick)+2))
+	kind := sojourn.EventKind(tr.between(int(sojourn.SlotAdded), int(lastKind())+2))
 	if !kind.Valid() {
 		kind = sojourn.JobRevised // which can be wrong in the most ways
 	}
@@ -156,7 +164,7 @@ func (tr *trial) misfit() bool {
 		list[i].Kind, list[i].At = kind, at
 	}
 	first := list[0]
-	for _, k := range []sojourn.EventKind{0, sojourn.Tick + 1, 255} {
+	for _, k := range []sojourn.EventKind{0, lastKind() + 1, 255} {
 		ev := first
 		ev.Kind = k
 		list = append(list, ev)

@@ -29,7 +29,7 @@ const (
 	lawSeek         = "seeking: Seek names a free slot of the class that Assign accepts, or says that Assign declines all of them"
 	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false, whether a driver asks before or after it offers"
 	lawRelease      = "releases: NextWake is no later than the release time of a job that waits only for it"
-	lawPreemptions  = "preemptions: AppendPreemptions lists attempts that are running, each once"
+	lawPreemptions  = "preemptions: AppendPreemptions lists attempts that are running and not pinned, each once"
 	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows no others; its keys differ, and its numbers are finite"
 	lawPromises     = "promises: AppendVoid lists live jobs, each once; Void gives a reason for these and knows no others"
 	lawAdmission    = "admission: Admit answers as Observe then does, and changes nothing"

@@ -146,6 +146,9 @@ func (w *witness) checkPreemptor(v *view) {
 		if t == nil || t.state != running || t.attempts != p.Attempt || w.m.slotOf(t).ID != p.Slot || seen[p.Task] {
 			w.fail(lawPreemptions, w.h, "AppendPreemptions(nil) = %v, but %v attempt %d does not run on slot %d, or is listed twice", v.preemptions, p.Task, p.Attempt, p.Slot)
 		}
+		if t.pinned {
+			w.fail(lawPreemptions, w.h, "AppendPreemptions(nil) = %v, but %v attempt %d may not be killed, as TaskPinned has said", v.preemptions, p.Task, p.Attempt)
+		}
 		seen[p.Task] = true
 	}
 }

@@ -37,6 +37,7 @@ type modelTask struct {
 	id       sojourn.TaskID
 	state    taskState
 	attempts uint32 // the number of the latest attempt, 0 before the first
+	pinned   bool   // it runs and may not be killed
 }
 
 type taskState uint8
@@ -265,9 +266,12 @@ func (m *model) apply(ev *sojourn.Event) {
 	case sojourn.TaskAdopted:
 		m.start(m.task(ev.Task), ev.Slot.ID, ev.Attempt)
 		m.job(ev.Task.Job).released = true
+	case sojourn.TaskPinned:
+		m.task(ev.Task).pinned = true
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		t := m.task(ev.Task)
 		s := m.slotOf(t)
+		t.pinned = false
 		if s.task = nil; s.retiring {
 			m.dropSlot(s)
 		}

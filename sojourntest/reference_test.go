@@ -100,6 +100,7 @@ const (
 	explainsNaN
 	explainsInfinity
 	preemptsEnded
+	preemptsPinned
 	wakeStuck
 	wakeMissing
 	starves
@@ -162,6 +163,7 @@ type refSlot struct {
 	Retiring bool
 	Task     sojourn.TaskID
 	Attempt  uint32
+	Pinned   bool `json:",omitempty"`
 }
 
 type refJob struct {
@@ -358,7 +360,7 @@ func (p *fifo) task(ev *sojourn.Event) *refTask {
 }
 
 func (p *fifo) check(ev *sojourn.Event) error {
-	if ev.Kind < sojourn.SlotAdded || ev.Kind > sojourn.Tick {
+	if ev.Kind < sojourn.SlotAdded || !ev.Kind.Valid() {
 		return sojourn.ErrUnknownKind
 	}
 	if ev.At < p.state.Now {
@@ -496,8 +498,8 @@ func (p *fifo) checkRevision(ev *sojourn.Event) error {
 // checkTask checks the events about tasks; s is the slot that they name.
 func (p *fifo) checkTask(ev *sojourn.Event, s *refSlot) error {
 	adopted, failed, progress := ev.Kind == sojourn.TaskAdopted, ev.Kind == sojourn.TaskFailed, ev.Kind == sojourn.TaskProgress
-	report := progress || failed || ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskRefused
-	timed := adopted || report && ev.Kind != sojourn.TaskRefused
+	report := progress || failed || ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskRefused || ev.Kind == sojourn.TaskPinned
+	timed := adopted || report && ev.Kind != sojourn.TaskRefused && ev.Kind != sojourn.TaskPinned
 	steers := ev.Kind == sojourn.TaskHeld || ev.Kind == sojourn.TaskReady
 	if (timed && ev.Service < 0 || steers && ev.Attempt > math.MaxInt32+1 || progress && ev.Progress > sojourn.MaxProgress ||
 		adopted && (ev.Attempt == 0 || ev.Attempt > math.MaxInt32+1)) && p.bug != acceptsWrongFields ||
@@ -616,6 +618,8 @@ func (p *fifo) apply(ev *sojourn.Event) {
 		}
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		p.end(ev, t)
+	case sojourn.TaskPinned:
+		p.state.Slots[ev.Slot.ID].Pinned = p.bug != preemptsPinned
 	case sojourn.Tick:
 		p.ticks++
 		p.release()
@@ -652,7 +656,7 @@ func (p *fifo) reorder(ev *sojourn.Event) {
 func (p *fifo) end(ev *sojourn.Event, t *refTask) {
 	for id, s := range p.state.Slots {
 		if s.Busy && s.Task == ev.Task {
-			s.Busy, s.Task, s.Attempt = false, sojourn.TaskID{}, 0
+			s.Busy, s.Task, s.Attempt, s.Pinned = false, sojourn.TaskID{}, 0, false
 			if s.Retiring && p.bug != keepsRetired {
 				delete(p.state.Slots, id)
 			}
@@ -783,7 +787,7 @@ func (p full) AppendPreemptions(dst []sojourn.Preemption) []sojourn.Preemption {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.state.Slots)) {
 		s := p.state.Slots[id]
-		if len(p.state.Jobs) == 0 || !s.Busy && p.bug != preemptsEnded || s.Task.Job == p.state.Jobs[0].Spec.ID {
+		if len(p.state.Jobs) == 0 || !s.Busy && p.bug != preemptsEnded || s.Pinned || s.Task.Job == p.state.Jobs[0].Spec.ID {
 			continue
 		}
 		dst = append(dst, sojourn.Preemption{Task: s.Task, Attempt: s.Attempt, Slot: id, For: p.state.Jobs[0].Spec.ID})

@@ -82,7 +82,7 @@ func (y *yard) apply(c *call) {
 		s.retiring = false
 	case kind == sojourn.SlotRemoved:
 		s.retiring = true
-	case kind != sojourn.TaskProgress:
+	case kind != sojourn.TaskProgress && kind != sojourn.TaskPinned:
 		s.busy = false
 	}
 	if s.retiring && !s.busy {
@@ -94,7 +94,7 @@ func (y *yard) apply(c *call) {
 func namesSlot(k sojourn.EventKind) bool {
 	switch k {
 	case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.TaskAdopted, sojourn.TaskProgress,
-		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 		return true
 	}
 	return false

@@ -246,7 +246,7 @@ func (c *call) arrives() bool {
 // reports reports whether an attempt that runs was reported on.
 func (c *call) reports() bool {
 	k := c.ev.Kind
-	return !c.assign && c.err == nil && (k == sojourn.TaskProgress || k == sojourn.TaskFinished || k == sojourn.TaskFailed || k == sojourn.TaskRefused)
+	return !c.assign && c.err == nil && (k == sojourn.TaskProgress || k == sojourn.TaskFinished || k == sojourn.TaskFailed || k == sojourn.TaskRefused || k == sojourn.TaskPinned)
 }
 
 // sameCalls reports whether two histories have the same calls, whatever their outcomes.

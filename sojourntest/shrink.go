@@ -69,6 +69,7 @@ func (s *shrinker) begin() bool {
 						break
 					}
 					s.way = way{ending: ending, plain: mode&1 == 0 && ending != justCalls, thorough: mode&2 == 0, changing: changes, seed: mode / 4}
+					s.spent = 0 // the bound is for making the history smaller; the ways are few
 					if s.breaks(h) {
 						return true
 					}
@@ -398,7 +399,7 @@ func (s *shrinker) renumber() {
 		},
 		func(c *call) {
 			switch c.ev.Kind {
-			case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+			case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned:
 				c.ev.Slot.ID = slot(c.ev.Slot.ID)
 			}
 			if c.assign {

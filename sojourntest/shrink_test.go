@@ -15,7 +15,7 @@ import (
 // calls.
 func TestFailureIsSmall(t *testing.T) {
 	const (
-		most   = 100_000            // calls of all policies that the shrinker makes
+		most   = 1_000_000          // calls of all policies that the shrinker makes
 		length = 7                  // of a history
 		names  = sojourn.JobID(3)   // of jobs
 		jobs   = 2                  // that are told of

@@ -298,6 +298,7 @@ func TestBroken(t *testing.T) {
 		{explainsInfinity, rich, "Explain has an infinite number in a list", "explanations"},
 		{explainDeclines, rich, "Explain tells how many offers were declined", "declines"},
 		{preemptsEnded, rich, "free slots are to be preempted", "preemptions"},
+		{preemptsPinned, rich, "attempts that may not be killed are to be preempted", "preemptions"},
 		{wakeStuck, rich, "NextWake does not move on", "waking"},
 		{wakeMissing, rich, "there is no NextWake", "service"},
 		{starves, plain, "jobs of several tasks are never served", "work conservation"},
@@ -519,9 +520,10 @@ func TestEveryErrorIsAskedFor(t *testing.T) {
 		sojourn.TaskFinished: append(report, sojourn.ErrInvalidEvent),
 		sojourn.TaskFailed:   append(report, sojourn.ErrInvalidEvent),
 		sojourn.TaskRefused:  report,
+		sojourn.TaskPinned:   report,
 		sojourn.Tick:         errs(),
 		0:                    {sojourn.ErrUnknownKind},
-		sojourn.Tick + 1:     {sojourn.ErrUnknownKind},
+		lastKind() + 1:       {sojourn.ErrUnknownKind},
 		255:                  {sojourn.ErrUnknownKind},
 	}
 	for kind, list := range want {

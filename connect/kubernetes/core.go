@@ -105,21 +105,22 @@ const (
 )
 
 type pod struct {
-	obj     *corev1.Pod // as it was heard of last
-	state   state
-	task    *task // nil until its job is known
-	class   sojourn.Class
-	wish    *wish
-	want    *want  // with shapes
-	told    string // why it goes on no node
-	wrong   error  // why it is never placed
-	attempt uint32
-	slot    sojourn.SlotID // while picked or running
-	node    *node          // while picked, running or foreign
-	killing bool           // its eviction was asked for, and not refused
-	pause   time.Duration  // before it tried again after the last bind that was refused
-	settled bool           // the API server has said that it will not be bound by us
-	orphan  bool           // in orphans
+	obj       *corev1.Pod // as it was heard of last
+	state     state
+	task      *task // nil until its job is known
+	class     sojourn.Class
+	wish      *wish
+	want      *want  // with shapes
+	told      string // why it goes on no node
+	wrong     error  // why it is never placed
+	attempt   uint32
+	slot      sojourn.SlotID // while picked or running
+	node      *node          // while picked, running or foreign
+	killing   bool           // its eviction was asked for, and not refused
+	evictions int            // how often it was asked for anew
+	pause     time.Duration  // before it tried again after the last bind that was refused
+	settled   bool           // the API server has said that it will not be bound by us
+	orphan    bool           // in orphans
 
 	listed bool         // in listed of the core
 	due    sojourn.Time // when it may get the next event, unless it says the same again
@@ -185,8 +186,13 @@ func (c *core) rounds() driver.Round {
 			again = !c.start(a) || again
 		}
 		for _, k := range r.Kills {
-			if p := c.on[k.Slot]; p != nil && !p.killing && !c.gangs.holds(c.byID[k.Task.Job]) {
-				p.killing = true
+			switch p := c.on[k.Slot]; {
+			case p == nil || p.killing:
+			case c.gangs.holds(c.byID[k.Task.Job]):
+				c.must(driver.Pinned(k))
+				again = true
+			default:
+				p.killing, p.evictions = true, 0
 				c.act.evict(p.obj, p.attempt)
 			}
 		}

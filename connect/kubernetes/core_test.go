@@ -36,6 +36,9 @@ type world struct {
 	bound    map[types.UID]int
 	uid      int
 	said     map[types.UID][]string
+
+	evictions int  // that were asked for
+	stubborn  bool // none of them is answered
 }
 
 func newWorld(t *testing.T, policy string, seed uint64) *world {
@@ -112,6 +115,10 @@ func (w *world) heard(c *core, p *corev1.Pod) {
 func (w *world) pin(p *corev1.Pod, node, _ string, attempt uint32) { w.bind(p, node, attempt) }
 
 func (w *world) evict(p *corev1.Pod, attempt uint32) {
+	w.evictions++
+	if w.stubborn {
+		return
+	}
 	switch w.rand.IntN(4) {
 	case 0:
 		w.core.spared(p.UID, attempt)

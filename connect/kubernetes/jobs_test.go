@@ -167,6 +167,30 @@ func TestRefusedEviction(t *testing.T) {
 	}
 }
 
+// A pod that a disruption budget keeps is asked for ten times, and then the policy gets to know that it stays.
+func TestEvictionsEnd(t *testing.T) {
+	w := newWorld(t, "fifo", 1)
+	w.ready("n", 1)
+	p := w.addPod(nil, 0, 1)
+	w.run(t)
+	k := w.core.pods[p.UID]
+	k.killing = true // as settle does
+	asked := w.evictions
+	w.stubborn = true
+	for n := 1; k.killing; n++ {
+		if n > maxEvictions {
+			t.Fatalf("after %d evictions that were refused, the pod is still to be evicted", n)
+		}
+		w.core.evictAgain(p.UID, 1)
+	}
+	if got, want := w.evictions-asked, maxEvictions-1; got != want {
+		t.Errorf("asked %d times, want %d", got, want)
+	}
+	if a, _ := w.core.truth.Attempt(k.slot); !a.Pinned {
+		t.Error("the policy does not know that the pod stays")
+	}
+}
+
 // Binds that are refused again and again are tried less and less often.
 func TestRefusedBindsAreSlower(t *testing.T) {
 	w := newWorld(t, "fifo", 1)

@@ -292,16 +292,26 @@ func (c *workload) victim(uid types.UID, attempt uint32) *pod {
 	return nil
 }
 
-// evictAgain asks anew to evict a pod, unless it has ended.
+// maxEvictions bounds how often an eviction is asked for that a disruption budget forbids for now, once a second.
+const maxEvictions = 10
+
+// evictAgain asks anew to evict a pod, unless it has ended, or was asked for often enough and another pod may do as well.
 func (c *workload) evictAgain(uid types.UID, attempt uint32) {
-	if p := c.victim(uid, attempt); p != nil {
-		c.act.evict(p.obj, attempt)
+	p := c.victim(uid, attempt)
+	if p == nil {
+		return
 	}
+	if p.evictions++; p.evictions >= maxEvictions && !c.pinned(p) {
+		c.spared(uid, attempt)
+		return
+	}
+	c.act.evict(p.obj, attempt)
 }
 
-// spared hears that a pod may not be evicted: it ends as any other.
+// spared hears that a pod may not be evicted: it ends as any other, and the policy may choose another victim.
 func (c *workload) spared(uid types.UID, attempt uint32) {
 	if p := c.victim(uid, attempt); p != nil {
-		p.killing = false
+		p.killing, p.evictions = false, 0
+		c.must(driver.Pinned(sojourn.Preemption{Task: p.task.id, Attempt: p.attempt, Slot: p.slot}))
 	}
 }

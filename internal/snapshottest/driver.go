@@ -153,6 +153,9 @@ func (d *driver) step() {
 			a := d.running[slots[d.rng.IntN(len(slots))]]
 			d.observe(sojourn.Event{Kind: sojourn.TaskProgress, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot},
 				Progress: uint16(d.rng.IntN(sojourn.MaxProgress + 1)), Service: anytime})
+			if d.rng.IntN(3) == 0 {
+				d.observe(sojourn.Event{Kind: sojourn.TaskPinned, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+			}
 		}
 	}
 }

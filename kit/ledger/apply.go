@@ -75,8 +75,11 @@ func (l *cluster) apply(ev *sojourn.Event, arriving *job, c *change) {
 	switch ev.Kind {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		l.end(ev, c)
-	case sojourn.TaskProgress:
+	case sojourn.TaskProgress, sojourn.TaskPinned:
 		s := l.slots.at(ev.Slot.ID)
+		if ev.Kind == sojourn.TaskPinned {
+			l.slots.pin(ev.Slot.ID)
+		}
 		c.job, c.slot, c.start = l.jobs.on(s), s.whole(ev.Slot.ID), s.start
 		c.job.stand()
 	case sojourn.SlotAdded:
@@ -143,6 +146,7 @@ func (l *cluster) end(ev *sojourn.Event, c *change) {
 		j.requeue(int(s.phase), s.index)
 	}
 	s.holder = 0
+	delete(l.slots.pinned, ev.Slot.ID)
 	if s.state == retiring {
 		c.slotGone = true
 		l.slots.drop(ev.Slot.ID, s)

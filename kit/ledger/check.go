@@ -33,7 +33,7 @@ func (l *cluster) check(ev *sojourn.Event, known sojourn.Features) error {
 		return sojourn.ErrTimeReversed
 	}
 	switch ev.Kind {
-	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskProgress, sojourn.TaskRefused:
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskProgress, sojourn.TaskRefused, sojourn.TaskPinned:
 		return l.checkReport(ev)
 	case sojourn.SlotAdded:
 		return l.slots.check(ev.Slot)
@@ -80,7 +80,7 @@ func (l *cluster) checkArrival(job *sojourn.Job, known sojourn.Features) error {
 // checkReport tests a report about a live attempt. It finds the attempt through the slot.
 // Only if that fails, it looks for the part that is unknown.
 func (l *cluster) checkReport(ev *sojourn.Event) error {
-	if ev.Service < 0 && ev.Kind != sojourn.TaskRefused ||
+	if ev.Service < 0 && ev.Kind != sojourn.TaskRefused && ev.Kind != sojourn.TaskPinned ||
 		ev.Kind == sojourn.TaskProgress && ev.Progress > sojourn.MaxProgress {
 		return sojourn.ErrInvalidEvent
 	}

@@ -97,6 +97,12 @@ func (l *cluster) Retiring(id sojourn.SlotID) bool {
 	return s != nil && s.state == retiring
 }
 
+// Pinned reports whether the attempt on a slot may not be killed: see [sojourn.TaskPinned].
+func (l *cluster) Pinned(id sojourn.SlotID) bool {
+	_, pinned := l.slots.pinned[id]
+	return pinned
+}
+
 // Busy returns a slot that runs something, retiring or not; false if it runs nothing or does
 // not exist.
 func (l *cluster) Busy(id sojourn.SlotID) (sojourn.Slot, bool) {

@@ -300,11 +300,11 @@ func TestStatesOfATask(t *testing.T) {
 	arrows := map[state]map[sojourn.EventKind]state{
 		pending: {sojourn.TaskHeld: held, sojourn.TaskDone: done, sojourn.TaskAdopted: running},
 		held:    {sojourn.TaskReady: pending, sojourn.TaskDone: done},
-		running: {sojourn.TaskFinished: done, sojourn.TaskFailed: pending, sojourn.TaskRefused: pending, sojourn.TaskProgress: running},
+		running: {sojourn.TaskFinished: done, sojourn.TaskFailed: pending, sojourn.TaskRefused: pending, sojourn.TaskProgress: running, sojourn.TaskPinned: running},
 		done:    {sojourn.OutputLost: pending},
 	}
 	kinds := []sojourn.EventKind{sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.TaskAdopted, sojourn.TaskProgress,
-		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.OutputLost}
+		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned, sojourn.OutputLost}
 	// in returns a ledger with slots 0 and 1, and a job whose task 0 is in a state. Task 1 is
 	// pending, so that the job is live.
 	in := func(s state) (*testLedger, *Job[int]) {

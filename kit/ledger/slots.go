@@ -16,6 +16,7 @@ type slots struct {
 	pages   []*slotPage // slot id is pages[id/pageSize][id%pageSize]
 	classes []class     // by sojourn.Class, up to the highest one seen
 	nodes   nodes
+	pinned  map[sojourn.SlotID]struct{} // the slots whose attempts may not be killed
 }
 
 const pageSize = 64
@@ -107,6 +108,14 @@ func (t *slots) open(add sojourn.Slot) {
 	t.pages[page][add.ID%pageSize] = slot{node: add.Node, rack: add.Rack, class: add.Class, state: free}
 	t.classes[add.Class].capacity++
 	t.classes[add.Class].free.Add(int(add.ID))
+}
+
+// pin keeps the attempt on a slot from being killed.
+func (t *slots) pin(id sojourn.SlotID) {
+	if t.pinned == nil {
+		t.pinned = make(map[sojourn.SlotID]struct{})
+	}
+	t.pinned[id] = struct{}{}
 }
 
 // drop removes a slot that nothing runs on.

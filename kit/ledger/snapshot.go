@@ -59,6 +59,7 @@ func (l *cluster) Save(w *snapshot.Writer) {
 			w.Uint(uint64(s.index))
 			w.Uint(uint64(s.attempt))
 			w.Time(s.start)
+			w.Bool(l.Pinned(id))
 		}
 	}
 }
@@ -319,6 +320,9 @@ func (l *cluster) restoreAttempt(r *snapshot.Reader, s sojourn.Slot, state slotS
 	*started = was
 	at := l.slots.at(s.ID)
 	at.start, at.state = start, state
+	if r.Bool() {
+		l.slots.pin(s.ID)
+	}
 	return true
 }
 

@@ -106,7 +106,7 @@ func NewPhases[J, K any](order PhaseOrder[J, K]) *Phases[J, K] {
 // File updates the places of the phases that an event has changed.
 func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 	j := c.Job
-	if j == nil || ev.Kind == sojourn.TaskProgress {
+	if j == nil || ev.Kind == sojourn.TaskProgress || ev.Kind == sojourn.TaskPinned {
 		return
 	}
 	switch ev.Kind {

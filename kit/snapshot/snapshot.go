@@ -40,7 +40,7 @@ func Opt(name string, value any) Option {
 }
 
 // magic begins a snapshot. Its last byte is the version of the frame.
-const magic = "sojourn\x03"
+const magic = "sojourn\x04"
 
 const (
 	lengthAt = len(magic)

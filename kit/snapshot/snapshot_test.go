@@ -129,7 +129,7 @@ func TestOthers(t *testing.T) {
 	}
 	later := slices.Clone(data)
 	later[len(magic)-1]++
-	if err := new(machine).UnmarshalBinary(later); err == nil || !strings.Contains(err.Error(), "format is 4, not 3") {
+	if err := new(machine).UnmarshalBinary(later); err == nil || !strings.Contains(err.Error(), "format is 5, not 4") {
 		t.Errorf("of a later frame: %v", err)
 	}
 }

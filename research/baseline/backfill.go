@@ -144,7 +144,7 @@ func (p *Backfill) Observe(ev sojourn.Event) error {
 	}
 	c := p.ledger.Apply(&ev)
 	p.chosen = false
-	if c.Job == nil || ev.Kind == sojourn.TaskProgress {
+	if c.Job == nil || ev.Kind == sojourn.TaskProgress || ev.Kind == sojourn.TaskPinned {
 		return nil
 	}
 	p.file(c.Job, c.Ended)

@@ -37,7 +37,7 @@ func (w *watcher) event(ev sojourn.Event) error {
 		_, ev.Attempt = w.candidate.Task(ev.Task)
 	case sojourn.TaskAdopted:
 		return w.adopted(ev)
-	case sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+	case sojourn.TaskProgress, sojourn.TaskPinned, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		return w.attempt(ev)
 	}
 	return w.observe(ev)
@@ -112,7 +112,7 @@ func (w *watcher) refused(id sojourn.JobID) {
 // attempt tells what becomes of an attempt. A slot that was away is back if the attempt has ended.
 func (w *watcher) attempt(ev sojourn.Event) error {
 	p := w.places[ev.Slot.ID]
-	if ev.Kind == sojourn.TaskProgress {
+	if ev.Kind == sojourn.TaskProgress || ev.Kind == sojourn.TaskPinned {
 		if p.away {
 			return nil
 		}
