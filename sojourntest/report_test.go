@@ -12,51 +12,22 @@ import (
 // shows is nothing but what the law is about.
 func TestLeastReport(t *testing.T) {
 	needsAllChecks(t)
+	const most = 10 // calls of a history
 	tests := []struct {
 		name    string
 		bug     bug
 		rich    bool
 		law     string
 		says    string // in the line after the law
-		history string // after its title and header, with what follows
+		history string // after its title and header, with what follows; if empty, there are few calls, and then the rewritten ones
 	}{
 		{"a job is changed", changesJobs, false, lawJobs, "job 1 was changed from", "@0s JobArrived 1 | 1\n"},
 		{"a field that the kind does not use is checked", readsUnusedFields, false, lawFields,
 			"Service of line 3 is nonsense, and a Tick does not use it: ", "@0s Tick\n"},
-		{"NaN", explainsNaN, true, lawExplanations, `but "index" is NaN`, "@0s JobArrived 1 | 1x1ns\n"},
-		{"infinity", explainsInfinity, true, lawExplanations, `but "rates" is -Inf`, "@0s JobArrived 1 | 1x1ns\n"},
-		{"every slot added turns the order around", capacityLags, false, lawFlicker, "replayed, line ", `@0s SlotAdded 1
-@0s JobArrived 1 | 1
-@0s JobArrived 2 | 1
-@0s Assign 1 -> 2/0/0#1
-
-This must then go the same way:
-
-sojourn history 1
-rewritten: by the law of flickering slots
-@0s SlotAdded 1
-@0s SlotAdded 520 class=7
-@0s Assign 520 -> none
-@0s SlotRemoved 520
-@0s JobArrived 1 | 1
-@0s JobArrived 2 | 1
-@0s Assign 1 -> 2/0/0#1
-`},
-		{"the lightest job comes first", lightFirst, false, lawWeights, "want a task of job 1, which is served if its weight stays as it was", `@0s JobArrived 1 | 1
-@0s JobArrived 2 | 1
-@0s SlotAdded 1
-@0s Assign 1 -> 1/0/0#1
-
-This must then go the same way:
-
-sojourn history 1
-rewritten: by the law of weights
-@0s JobArrived 1 | 1
-@0s JobArrived 2 | 1
-@0s SlotAdded 1
-@0s JobRevised 1 weight=2 | 1
-@0s Assign 1 -> 2/0/0#1
-`},
+		{"NaN", explainsNaN, true, lawExplanations, `but "index" is NaN`, ""},
+		{"infinity", explainsInfinity, true, lawExplanations, `but "rates" is -Inf`, ""},
+		{"every slot added turns the order around", capacityLags, false, lawFlicker, "replayed, line ", ""},
+		{"the lightest job comes first", lightFirst, false, lawWeights, ", which is served if its weight stays as it was", ""},
 	}
 	for _, tc := range tests {
 		newPolicy, o := policyWith(tc.bug, tc.rich)
@@ -65,7 +36,15 @@ rewritten: by the law of weights
 		what, rest, _ := strings.Cut(rest, "\n\nBroken by this history:\n\n")
 		text, rest, _ := strings.Cut(rest, "\nTo repeat it, ")
 		_, history, _ := strings.Cut(text, "\n@")
-		if law != "law of "+tc.law || !strings.Contains(what, tc.says) || "@"+history != tc.history {
+		history = "@" + history
+		if tc.history == "" { // which of several small ones is found differs from seed to seed
+			made, rewritten, _ := strings.Cut(history, "\n\nThis must then go the same way:\n\nsojourn history 1\nrewritten: by the law of "+nameOf(tc.law)+"\n")
+			if n, m := strings.Count(made, "@"), strings.Count(rewritten, "@"); n > most || m > 0 && (m <= n || m > n+3) {
+				t.Errorf("%s: %d calls, rewritten %d, want at most %d, and up to three more:\n%s", tc.name, n, m, most, said)
+			}
+			history = ""
+		}
+		if law != "law of "+tc.law || !strings.Contains(what, tc.says) || history != tc.history {
 			t.Errorf("%s: sojourntest says\n%s\nwant the law of %s, %q, and\n%s", tc.name, said, tc.law, tc.says, tc.history)
 		}
 		if strings.Count(said, law) != 1 || strings.Count(said, what) != 1 || !strings.Contains(rest, "-rapid.seed=") {
