@@ -107,7 +107,7 @@ func TestLostWork(t *testing.T) {
 			return &charging{fifo: newFIFO(correct), charges: tc.charges, starts: map[sojourn.TaskID]sojourn.Time{}, refused: map[sojourn.JobID]int{}, waits: map[sojourn.JobID]bool{}}
 		}
 		var found *breach
-		for seed := 0; seed < 300 && found == nil && (!tc.ok || seed < 50); seed++ {
+		for seed := 0; seed < 3000 && found == nil && (!tc.ok || seed < 50); seed++ {
 			found = breachOf(func() {
 				tr := newTrial(newPolicy, &tc.o, newChance(uint64(seed), 30))
 				tr.drive()
