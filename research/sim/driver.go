@@ -107,6 +107,7 @@ func (d *driver) seek(c sojourn.Class) (sojourn.SlotID, bool) {
 
 // tell reports an event that the policy must accept.
 func (d *driver) tell(ev sojourn.Event) error {
+	ev.At = d.now
 	if err := d.observe(ev); err != nil {
 		return &PolicyError{d.now, fmt.Sprintf("refused %v", ev), err}
 	}

@@ -38,8 +38,9 @@ type Policy = catalog.Entry
 // usual form. The exported fields of its options, a struct, become options in
 // kebab-case: NoGate becomes mine:no-gate=true. They may be strings, booleans,
 // numbers, durations, maps from strings to these, pointers to these, and types
-// that implement [encoding.TextUnmarshaler]. name consists of lower case letters,
-// digits and hyphens; summary is one line for the help text.
+// that implement [encoding.TextUnmarshaler]. Help texts say of an option what the
+// tag doc:"..." of its field says. name consists of lower case letters, digits and
+// hyphens; summary is one line for the help text.
 func NewPolicy[O any, P sojourn.Policy](name, summary string, make func(O) (P, error)) Policy {
 	return catalog.NewEntry(name, summary, make)
 }
@@ -81,7 +82,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "sojourn: %s\n", format.VisibleLines(err.Error()))
+	fmt.Fprintf(stderr, "sojourn: %s\n", format.VisibleLines(message(err)))
 	var (
 		bad *trace.Error
 		run *runError
@@ -94,6 +95,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", cmd.CommandPath())
 	return exitUsage
+}
+
+// message returns what err says. Errors of package sojourn begin with its name, as all messages here do.
+func message(err error) string {
+	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "sojourn: "), ": sojourn: ", ": ")
 }
 
 // A watched is stdout. It remembers its first failure.

@@ -11,7 +11,7 @@ import (
 
 // options are those of a policy from outside the library.
 type options struct {
-	Verbose bool
+	Verbose bool `doc:"say more"`
 }
 
 // newMine stands for the constructor of that policy.
@@ -24,7 +24,14 @@ func Example() {
 
 	cli.Run([]string{"run", "--sample", "-p", "mine:verbose=true", "--quiet", "--json"}, os.Stdin, io.Discard, os.Stdout, mine)
 	cli.Run([]string{"run", "--sample", "-p", "mine:loud=true"}, os.Stdin, os.Stdout, os.Stdout, mine)
+	cli.Run([]string{"policies", "mine"}, os.Stdin, os.Stdout, os.Stdout, mine)
 	// Output:
 	// sojourn: policy mine has no option "loud"; known options: verbose
 	// Run 'sojourn run --help' for usage.
+	// mine: jobs as I like them.
+	// More: go doc github.com/sojourn-sched/sojourn
+	// Options, as in mine:verbose=...
+	//
+	// verbose=TRUE|FALSE
+	//     say more
 }

@@ -11,7 +11,7 @@ import (
 // Options configure a [Policy]. The zero value is the default.
 type Options struct {
 	// Most serves the job with the most unfinished tasks first instead.
-	Most bool
+	Most bool `doc:"serve the job with the most unfinished tasks first instead"`
 }
 
 // Policy is a [sojourn.Policy]. It is also a [sojourn.Seeker], a [sojourn.Admitter], a
