@@ -23,7 +23,7 @@ type Cost map[sojourn.Class][]uint32
 const MaxResources = 16
 
 // dominant is the order of a policy with costs: the least dominant share in relation to the weight.
-const dominant Order = Deficit + 1
+const dominant Order = Running + 1
 
 // validateCost returns what is wrong with Cost and the options that it excludes, or nil.
 func (o *Options) validateCost() error {
@@ -32,7 +32,7 @@ func (o *Options) validateCost() error {
 	}
 	err := option.First("",
 		option.Want(len(o.Cost) > 0, "Cost", o.Cost, "the costs of a class"),
-		option.Want(o.Order == Running, "Cost", o.Cost, "none with the order %v", o.Order),
+		option.Want(o.Order == Service, "Cost", o.Cost, "none with the order %v", o.Order),
 		option.Want(o.Delay == 0, "Cost", o.Cost, "none with a Delay, of %v", o.Delay),
 		option.Want(!o.Preemption.enabled(), "Cost", o.Cost, "none with a timeout of Preemption"))
 	resources := -1

@@ -434,7 +434,9 @@ func TestOneResourceIsSharedAsSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		opts := fair.Options{Ties: rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties"),
 			Pools: map[string]fair.Pool{"a": {Weight: 3, MaxJobs: rapid.IntRange(0, 2).Draw(t, "jobs")}, "a/x": {Weight: 0.5}, "f": {FIFO: true}, "b": {Max: fair.Slots{0: 2}}}}
+		opts.Order = fair.Running
 		plain := newWith(opts)
+		opts.Order = fair.Service
 		opts.Cost = fair.Cost{0: {rapid.Uint32Range(1, 1<<27).Draw(t, "cost")}}
 		costly := newWith(opts)
 		const slots = 6

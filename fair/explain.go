@@ -61,7 +61,7 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 		for _, m := range b.conf.min {
 			least += m
 		}
-		k := poolKey{ratio(b.total(), b.conf.weight), b.lastTurn(), true}
+		k := poolKey{ratio: ratio(b.total(), b.conf.weight), turn: b.lastTurn(), sated: true}
 		if t.order == dominant {
 			k.ratio = ratio(b.share, b.conf.weight)
 		}
@@ -69,8 +69,8 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 			k.ratio, k.sated = ratio(b.total(), uint64(least)), false
 		}
 		r := rival{key: standing{poolKey: k}, against: k, pool: b}
-		if t.order == Deficit && k.sated {
-			r.key.ratio = b.leastTag()
+		if t.order == Service && k.sated {
+			r.key.poolKey = t.leastTag(b, k)
 		}
 		pools = append(pools, r)
 	}
@@ -148,21 +148,22 @@ func (n *pool) explainer() (sojourn.Explainer, bool) {
 	return sojourn.As[sojourn.Explainer](n.policy.Policy)
 }
 
-// leastTag returns the least tag of a pool in a class in which it can be served,
-// and one above all others if there is none.
-func (n *pool) leastTag() wide.Uint128 {
-	least := wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}
+// leastTag returns a key with the least tag of a pool in a class in which it can be served, and a
+// key after all others if there is none.
+func (t *tree) leastTag(n *pool, k poolKey) poolKey {
+	least := k
+	least.ratio = wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}
 	for i := range n.classes {
-		if nc := &n.classes[i]; nc.queued {
-			if t := nc.tag(n.conf.weight); t.Less(least) {
-				least = t
+		if n.classes[i].queued {
+			if k := t.key(n, sojourn.Class(i)); k.sated && lessPool(k, least) {
+				least = k
 			}
 		}
 	}
 	return least
 }
 
-// count returns r or a of a job, over all classes; or its dominant share.
+// count returns r of a job, over all classes; or its dominant share.
 func (t *tree) count(j *job) (n int) {
 	if t.order == dominant {
 		return t.costs.share(j)

@@ -180,7 +180,7 @@ func (p *Policy) account(ev *sojourn.Event, c ledger.Change[member], to *guest) 
 			p.preempt.drop(c.Slot.ID)
 		}
 	case sojourn.TaskAdopted:
-		p.started(c.Job.Data.pool, c.Slot.Class)
+		p.started(c.Job, c.Slot.Class, ev.Task, c.Slot.ID)
 	case sojourn.TaskPinned:
 		p.preempt.drop(c.Slot.ID)
 	}
@@ -215,15 +215,15 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 		return p.start(j, side, phase, pick, id, true), true
 	}
 	a := p.ledger.Take(j, side, id)
-	p.assigned(j, side)
+	p.assigned(j, side, a)
 	return a, true
 }
 
 // assigned accounts for a task of j that was assigned.
-func (p *Policy) assigned(j *job, side *ledger.Side) {
+func (p *Policy) assigned(j *job, side *ledger.Side, a sojourn.Assignment) {
 	p.version++
 	p.served(j, side)
-	p.started(j.Data.pool, side.Class())
+	p.started(j, side.Class(), a.Task, a.Slot)
 	if j.Data.pool.joint {
 		p.updateAll(j, false)
 		return

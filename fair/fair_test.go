@@ -50,7 +50,7 @@ func TestConformance(t *testing.T) {
 // further down.
 func TestConformanceWithLimits(t *testing.T) {
 	opts := fair.Options{
-		Order: fair.Deficit,
+		Order: fair.Service,
 		Delay: 5 * time.Second,
 		Pools: map[string]fair.Pool{
 			"x":     {MaxJobs: 2, Max: fair.Slots{0: 3, 1: 3, 7: 3}},
@@ -108,7 +108,7 @@ func TestConformanceOfAllOptions(t *testing.T) {
 			}
 			return s
 		}
-		o.Order = rapid.SampledFrom([]fair.Order{fair.Running, fair.Deficit}).Draw(t, "order")
+		o.Order = rapid.SampledFrom([]fair.Order{fair.Running, fair.Service}).Draw(t, "order")
 		o.Ties = rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties")
 		if o.IgnoreLocality = bit("ignore locality"); !o.IgnoreLocality {
 			o.Delay = wait("delay")

@@ -79,7 +79,7 @@ func (s *spy) NextWake() (sojourn.Time, bool) {
 func spied(t *testing.T, slots int, pools map[string]fair.Pool) (*cluster, *spy) {
 	s := &spy{Policy: newFIFO(), slots: map[sojourn.SlotID]bool{}}
 	pools["spied"] = fair.Pool{Policy: func() sojourn.Policy { return s }}
-	return newCluster(t, slots, fair.Options{Pools: pools}), s
+	return newCluster(t, slots, fair.Options{Order: fair.Running, Pools: pools}), s
 }
 
 // The policy of a pool has as many slots as the pool, one for each running task: 2 of 4,
@@ -144,13 +144,13 @@ func TestSlotsThatThePolicyOfAPoolDeclines(t *testing.T) {
 	}
 }
 
-// Under Deficit, a pool whose policy declines a slot keeps its deficit, since it had
+// With the order Service, a pool whose policy declines a slot keeps its deficit, since it had
 // something to start all the time. While it declines, the other pool starts three tasks.
 // Then it starts three tasks before the other does again: the tie at three goes to the
 // pool that was served longest ago.
 func TestDecliningCostsNoDeficit(t *testing.T) {
 	s := &spy{Policy: newFIFO(), slots: map[sojourn.SlotID]bool{}}
-	c := newCluster(t, 4, fair.Options{Order: fair.Deficit, Pools: map[string]fair.Pool{"spied": {Policy: func() sojourn.Policy { return s }}}})
+	c := newCluster(t, 4, fair.Options{Order: fair.Service, Pools: map[string]fair.Pool{"spied": {Policy: func() sojourn.Policy { return s }}}})
 	s.declines = func(id sojourn.SlotID) bool { return id < 3 }
 	c.arrive("spied", 100)
 	c.arrive("other", 100)

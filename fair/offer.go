@@ -82,7 +82,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 				p.reserve.Started(s, !p.skipped)
 				p.withdraw(s.Class, true)
 				a := p.ledger.Take(j, side, s.ID)
-				p.assigned(j, side)
+				p.assigned(j, side, a)
 				return a, true
 			}
 			pick, phase, ok := p.pick(j, side, s)
@@ -123,7 +123,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 		if b.Attempt != a.Attempt {
 			panic(fmt.Sprintf("fair: a %T assigns attempt %d at task %v, want %d", n.policy.Policy, a.Attempt, a.Task, b.Attempt))
 		}
-		p.assigned(j, j.SideOf(s.Class))
+		p.assigned(j, j.SideOf(s.Class), a)
 		return a, true
 	}
 }
@@ -184,6 +184,6 @@ func (p *Policy) start(j *job, side *ledger.Side, phase int, pick locality.Pick,
 		}
 		w.Stop(p.ledger.Now())
 	}
-	p.assigned(j, side)
+	p.assigned(j, side, a)
 	return a
 }

@@ -17,10 +17,9 @@ import (
 // A snapshot may be restored under other options: weights, minimums, maximums and the length of
 // delays and timeouts can change without losing state, and more pools can be described. Order and
 // Ties must be the same, and so must the pools that are FIFO or have a policy of their own. A Delay,
-// a timeout of Preemption and a Reserve may not appear or disappear. Under Deficit, maximums and MaxJobs may
-// not change. The policy of a pool decides by itself which of its options may change.
+// a timeout of Preemption and a Reserve may not appear or disappear. The policy of a pool decides by itself which of its options may change.
 type Options struct {
-	// Order says how a share is measured. The default is Running.
+	// Order says how a share is measured. The default is Service.
 	Order Order
 
 	// Ties says which job of a pool goes first if several are equally far below their share. The
@@ -62,7 +61,7 @@ type Options struct {
 	// Cost, unless nil, is what a slot of each class takes of each resource of the cluster. Jobs and
 	// pools are then compared by their dominant share over all classes, in the place of the running
 	// tasks of one class: see "Several resources" in the comment of the package. A job with a phase
-	// of another class is refused with [sojourn.ErrUnsupported]. Cost excludes the order Deficit,
+	// of another class is refused with [sojourn.ErrUnsupported]. Cost excludes the order Running,
 	// Delay, the timeouts of Preemption, and pools with a Min or a Policy.
 	Cost Cost
 
@@ -130,19 +129,21 @@ type Preemption struct {
 type Order uint8
 
 const (
-	// Running: the one with the fewest running tasks in relation to its weight
-	// (Hadoop's Fair Scheduler).
-	Running Order = iota
+	// Service: of several pools, the one that has had the least service in relation to its weight.
+	// Service is slot time. A running attempt counts by what it is thought to take: its estimate,
+	// or else the mean of late in its pool. An idle pool saves up nothing. Of several jobs, the one
+	// with the fewest running tasks in relation to its weight.
+	Service Order = iota
 
-	// Deficit: the one with the fewest tasks started so far in relation to its weight (the
-	// "largest deficit first" that H-PFSP is compared with). A job counts from its arrival,
-	// and a pool from the time it last became busy, so an idle pool saves up nothing.
-	Deficit
+	// Running: the one with the fewest running tasks in relation to its weight, also of several pools
+	// (Hadoop's Fair Scheduler). With more busy pools than slots, weights have no effect then, and
+	// pools of long tasks get more than others.
+	Running
 )
 
-var orderNames = [...]string{Running: "running", Deficit: "deficit"}
+var orderNames = [...]string{Service: "service", Running: "running"}
 
-// String returns "running" or "deficit".
+// String returns "service" or "running".
 func (o Order) String() string { return option.Name("Order", orderNames[:], o) }
 
 // MarshalText implements encoding.TextMarshaler.

@@ -48,7 +48,7 @@ func TestNewRefuses(t *testing.T) {
 		{fair.Options{Cost: fair.Cost{3: make([]uint32, 17)}}, "want 1 to 16 resources"},
 		{fair.Options{Cost: fair.Cost{0: {1, 2}, 3: {1}}}, "Cost of class 3 is [1]: want 2 resources, as other classes have"},
 		{fair.Options{Cost: fair.Cost{0: {1, 2}, 3: {0, 0}}}, "Cost of class 3 is [0 0]: want a part of some resource above 0"},
-		{fair.Options{Cost: fair.Cost{0: {1}}, Order: fair.Deficit}, "Cost is map[0:[1]]: want none with the order deficit"},
+		{fair.Options{Cost: fair.Cost{0: {1}}, Order: fair.Running}, "Cost is map[0:[1]]: want none with the order running"},
 		{fair.Options{Cost: fair.Cost{0: {1}}, Delay: 1}, "want none with a Delay, of 1ns"},
 		{fair.Options{Cost: fair.Cost{0: {1}}, Preemption: fair.Preemption{FairTimeout: 1}}, "want none with a timeout of Preemption"},
 		{fair.Options{Cost: fair.Cost{0: {1}}, Pools: map[string]fair.Pool{"a": {Min: fair.Slots{0: 1}}}}, `pool "a": it has a Policy or a Min: want none with a Cost`},

@@ -13,7 +13,7 @@ func TestParallelismOverClasses(t *testing.T) {
 		"no pools": {},
 		"limits":   {Pools: map[string]fair.Pool{"a": {MaxJobs: 1}}},
 		"fifo":     {Pools: map[string]fair.Pool{"a": {FIFO: true}}},
-		"deficit":  {Order: fair.Deficit},
+		"deficit":  {Order: fair.Service},
 	} {
 		p := newWith(o)
 		observe := func(ev sojourn.Event) {

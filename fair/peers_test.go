@@ -91,7 +91,7 @@ func (c *cluster) held() map[string]int {
 }
 
 // Weights 1:3600: the light pool is not forgotten (YUNIKORN-3243). Under Running it
-// always has a slot, or every other task if there is only one slot. Under Deficit at most
+// always has a slot, or every other task if there is only one slot. With the order Service at most
 // 3600 tasks run between two of its own.
 func TestAsymmetricWeights1To3600(t *testing.T) {
 	tests := []struct {
@@ -101,8 +101,8 @@ func TestAsymmetricWeights1To3600(t *testing.T) {
 		{fair.Running, 1, 1},
 		{fair.Running, 2, 1},
 		{fair.Running, 50, 49},
-		{fair.Deficit, 1, 3600},
-		{fair.Deficit, 50, 3600},
+		{fair.Service, 1, 3600},
+		{fair.Service, 50, 3600},
 	}
 	for _, tc := range tests {
 		c := newCluster(t, tc.slots, fair.Options{Order: tc.order, Pools: map[string]fair.Pool{"heavy": {Weight: 3600}}})
@@ -128,7 +128,7 @@ func TestAsymmetricWeights1To3600(t *testing.T) {
 	}
 }
 
-// No starvation. n pools always have tasks and have no minimums. A pool that runs nothing
+// No starvation with the order Running. n pools always have tasks and have no minimums. A pool that runs nothing
 // is passed over at most n-1 times, also if there are fewer slots than pools.
 func TestPoolWithoutTasksIsServedAfterItsSiblings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -137,7 +137,7 @@ func TestPoolWithoutTasksIsServedAfterItsSiblings(t *testing.T) {
 		for i := range n {
 			pools[fmt.Sprint(i)] = fair.Pool{Weight: rapid.SampledFrom([]float64{1, 2, 3600, 0.001}).Draw(t, "weight")}
 		}
-		c := newCluster(t, rapid.IntRange(1, 10).Draw(t, "slots"), fair.Options{Pools: pools})
+		c := newCluster(t, rapid.IntRange(1, 10).Draw(t, "slots"), fair.Options{Order: fair.Running, Pools: pools})
 		for i := range n {
 			c.arrive(fmt.Sprint(i), 1000)
 		}
@@ -162,7 +162,7 @@ func TestPoolWithoutTasksIsServedAfterItsSiblings(t *testing.T) {
 // A pool that was idle gets its share, and nothing for the idle time (APF #91567). It has
 // none of 10 slots, so it gets the next 5 that become free, and then every other one.
 func TestPoolIdleThenBusy(t *testing.T) {
-	for _, order := range []fair.Order{fair.Running, fair.Deficit} {
+	for _, order := range []fair.Order{fair.Running, fair.Service} {
 		c := newCluster(t, 10, fair.Options{Order: order})
 		c.arrive("busy", 10_000)
 		for range 1000 {
@@ -190,7 +190,7 @@ func TestPoolIdleThenBusy(t *testing.T) {
 // A pool wants two slots of eight, then doubles its demand, and doubles it again. It gets what it
 // wants up to its share, and no more for the time at which it wanted less (APF #95979, #95986).
 func TestDemandDoublesMidway(t *testing.T) {
-	for _, order := range []fair.Order{fair.Running, fair.Deficit} {
+	for _, order := range []fair.Order{fair.Running, fair.Service} {
 		c := newCluster(t, 8, fair.Options{Order: order})
 		c.arrive("steady", 100_000)
 		demand := 0 // tasks of the pool that varies, each of which comes again when it ends

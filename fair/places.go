@@ -127,17 +127,10 @@ func begun(j *job) bool {
 
 // measure returns the number that the order uses for one side of a job.
 func (t *tree) measure(j *job, s *ledger.Side) int {
-	switch t.order {
-	case Running:
-		return s.Running()
-	case Deficit:
-		started := s.Started()
-		if sideOf(j, s).owed > 0 {
-			started-- // the attempt that failed last
-		}
-		return started
+	if t.order == dominant {
+		return t.costs.share(j)
 	}
-	return t.costs.share(j)
+	return s.Running()
 }
 
 // file updates the place of a pool among its siblings.
@@ -152,7 +145,7 @@ func (t *tree) file(n *pool, c sojourn.Class) {
 		if up.limited {
 			up.busyPools.Remove(c, n.id)
 		}
-		if !t.offering {
+		if !t.offering && !t.restoring {
 			n.class(c).queued = false
 		}
 		return
@@ -176,8 +169,9 @@ func (t *tree) file(n *pool, c sojourn.Class) {
 func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	nc := n.class(c)
 	k := poolKey{turn: nc.turn, sated: true}
-	if t.order == Deficit && !nc.queued {
-		t.catchUp(n, c)
+	if t.order == Service && !nc.queued && !t.restoring {
+		nc.account.SetWeight(n.conf.weight)
+		t.lift(n, c)
 		nc.queued = true
 	}
 	switch {
@@ -185,19 +179,13 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 		k.ratio, k.sated = ratio(nc.running, uint64(n.conf.min[c])), false
 	case t.order == Running:
 		k.ratio = ratio(nc.running, n.conf.weight)
-	case t.order == Deficit:
-		k.ratio = nc.tag(n.conf.weight)
+	case t.order == Service:
+		k.setTag(t.effective(n, c))
+		if nc.turn != n.turn {
+			k.turn |= beenServed
+		}
 	default:
 		return n.dominantKey()
 	}
 	return k
-}
-
-// catchUp is for a pool that could not be served: it continues from its own tag or from the tag of
-// the others, whichever is later. Idleness earns nothing.
-func (t *tree) catchUp(n *pool, c sojourn.Class) {
-	nc := n.class(c)
-	if v := n.parent.class(c).virtual; nc.tag(n.conf.weight).Less(v) {
-		nc.base, nc.started = v, 0
-	}
 }

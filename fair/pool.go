@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/flow"
 	"github.com/sojourn-sched/sojourn/kit/queue"
 )
 
@@ -63,7 +64,7 @@ type poolClass struct {
 	running int
 	turn    uint64 // when it was last served; or when the pool got its first live job
 	before  uint64 // turn when it last began to run something: what turn is again when an attempt is not charged
-	owed    uint8  // 0; or, while an attempt that failed is not charged yet, 1 + how much started is too little
+	owed    bool   // an attempt that failed is not charged yet
 	queued  bool   // it is in a heap of the parent, or would be if nothing had declined
 	stamps  stamps
 
@@ -71,10 +72,11 @@ type poolClass struct {
 	// live job has a greater one.
 	most wide.Uint128
 
-	// For Deficit only.
-	started uint64       // since the pool last became busy
-	base    wide.Uint128 // its tag at that time
-	virtual wide.Uint128 // the latest tag of a pool below that was served
+	// For the order Service only.
+	account flow.Account // among its siblings; not of the root
+	clock   flow.Clock   // of the pools below
+	mean    mean
+	starts  wide.Uint128 // the sum of the instants at which what runs was started
 }
 
 // A jobKey orders the jobs of a pool by their ratio to their weight, then by Options.Ties,
@@ -141,13 +143,15 @@ func (k jobKey) prefix(tie wide.Uint128, exact bool) (hi, lo uint64) {
 }
 
 // A poolKey orders pools: first those below their minimum, by the part of it that they
-// have; then the others, by their ratio to their weight. Ties go by the turn of the latest
+// have; then the others, by their ratio to their weight, or by their tags. Ties go by the turn of the latest
 // task. If pools went by arrival, those that always have jobs would keep others from being
 // served while there are fewer slots than pools.
 type poolKey struct {
-	ratio wide.Uint128
-	turn  uint64
-	sated bool // it has its minimum
+	ratio  wide.Uint128
+	part   uint64 // of the ratio, in parts of the weight: part/weight is to be added; 0 if there is none
+	weight uint64
+	turn   uint64
+	sated  bool // it has its minimum
 }
 
 func lessPool(a, b poolKey) bool {
@@ -156,6 +160,11 @@ func lessPool(a, b poolKey) bool {
 	}
 	if a.ratio != b.ratio {
 		return a.ratio.Less(b.ratio)
+	}
+	if a.part != 0 || b.part != 0 {
+		if x, y := wide.Mul64(a.part, b.weight), wide.Mul64(b.part, a.weight); x != y {
+			return x.Less(y)
+		}
 	}
 	return a.turn < b.turn
 }
@@ -172,6 +181,20 @@ func (k poolKey) prefix() (hi, lo uint64) {
 	return hi, lo
 }
 
+// tagPrefix is prefix where pools that have their minimum go by tags.
+func (k poolKey) tagPrefix() (hi, lo uint64) {
+	if !k.sated {
+		return k.prefix()
+	}
+	if k.ratio.Hi != 0 || k.ratio.Lo>>63 != 0 {
+		return math.MaxUint64, math.MaxUint64
+	}
+	if lo = math.MaxUint64; k.part == 0 {
+		lo = k.turn
+	}
+	return 1<<63 | k.ratio.Lo, lo
+}
+
 // ratio returns floor(n*2^96/w) for n < 2^32 and 0 < w < 2^48.
 func ratio(n int, w uint64) wide.Uint128 {
 	if w == 1<<16 { // true of most pools; needs no division
@@ -182,15 +205,20 @@ func ratio(n int, w uint64) wide.Uint128 {
 }
 
 // newPool returns a pool without jobs. There are costs, or there are none.
-func newPool(name string, parent *pool, c *conf, ties Ties, costs bool) pool {
+func newPool(name string, parent *pool, c *conf, order Order, ties Ties) pool {
+	prefix := poolKey.prefix
+	if order == Service {
+		prefix = poolKey.tagPrefix
+	}
+	costs := order == dominant
 	n := pool{
 		name: name, parent: parent, conf: c,
 		limited:    c.MaxJobs > 0 || parent != nil && parent.limited,
 		joint:      c.MaxJobs > 0 || costs || parent != nil && parent.joint,
 		readyJobs:  queue.NewPrefixedReady(less, prefixes(ties)),
 		freshJobs:  queue.NewPrefixedReady(less, prefixes(ties)),
-		readyPools: queue.NewPrefixedReady(lessPool, poolKey.prefix),
-		busyPools:  queue.NewPrefixedReady(lessPool, poolKey.prefix),
+		readyPools: queue.NewPrefixedReady(lessPool, prefix),
+		busyPools:  queue.NewPrefixedReady(lessPool, prefix),
 	}
 	if costs {
 		n.used, n.ready, n.busy = new(sum), new(ranking), new(ranking)
@@ -208,7 +236,11 @@ func (n *pool) path() string {
 
 func (n *pool) class(c sojourn.Class) *poolClass {
 	for int(c) >= len(n.classes) {
-		n.classes = append(n.classes, poolClass{turn: n.turn, before: n.turn})
+		nc := poolClass{turn: n.turn, before: n.turn}
+		if n.parent != nil {
+			nc.account = n.parent.class(sojourn.Class(len(n.classes))).clock.Enter(n.name, n.conf.weight)
+		}
+		n.classes = append(n.classes, nc)
 	}
 	return &n.classes[c]
 }
@@ -251,10 +283,4 @@ func (n *pool) offers(c sojourn.Class) bool {
 		return n.readyJobs.Any(c) || n.busyPools.Any(c) || n.busy.any(c)
 	}
 	return n.readyJobs.Any(c) || n.readyPools.Any(c) || n.freshJobs.Any(c) || n.ready.any(c)
-}
-
-// tag returns base + started/weight, in units of 2^-64.
-func (nc *poolClass) tag(weight uint64) wide.Uint128 {
-	q, _ := wide.Mul64(nc.started, 1<<16).Shl(64).QuoRem(wide.From64(weight))
-	return nc.base.Add(q)
 }

@@ -34,10 +34,17 @@ func TestPrefixesFitTheOrder(t *testing.T) {
 			fits(t, less(a, b), less(b, a), prefix, a, b)
 		}
 		pool := rapid.Custom(func(t *rapid.T) poolKey {
-			return poolKey{wide.Uint128{Hi: edges(64).Draw(t, "hi"), Lo: edges(64).Draw(t, "lo")}, edges(48).Draw(t, "turn"), rapid.Bool().Draw(t, "sated")}
+			return poolKey{ratio: wide.Uint128{Hi: edges(64).Draw(t, "hi"), Lo: edges(64).Draw(t, "lo")}, turn: edges(48).Draw(t, "turn"), sated: rapid.Bool().Draw(t, "sated")}
 		})
 		c, d := pool.Draw(t, "c"), pool.Draw(t, "d")
 		fits(t, lessPool(c, d), lessPool(d, c), poolKey.prefix, c, d)
+		for _, k := range []*poolKey{&c, &d} { // tags are fractions
+			if k.sated {
+				k.weight = max(1, edges(48).Draw(t, "weight"))
+				k.part = edges(48).Draw(t, "part") % k.weight
+			}
+		}
+		fits(t, lessPool(c, d), lessPool(d, c), poolKey.tagPrefix, c, d)
 	})
 }
 
@@ -65,7 +72,7 @@ func TestPrefixesDecide(t *testing.T) {
 			t.Errorf("the prefix of %+v is %d, %d, want less than %d, %d of %+v", keys[i], aHi, aLo, bHi, bLo, keys[i+1])
 		}
 	}
-	pools := []poolKey{{ratio(0, 1<<16), 5, true}, {ratio(0, 1<<16), 6, true}, {ratio(1, 1<<16), 1, true}, {ratio(1, 1<<16), 2, true}}
+	pools := []poolKey{{ratio: ratio(0, 1<<16), turn: 5, sated: true}, {ratio: ratio(0, 1<<16), turn: 6, sated: true}, {ratio: ratio(1, 1<<16), turn: 1, sated: true}, {ratio: ratio(1, 1<<16), turn: 2, sated: true}}
 	for i := range pools[1:] {
 		aHi, aLo := pools[i].prefix()
 		bHi, bLo := pools[i+1].prefix()

@@ -33,7 +33,7 @@ func with(opts fair.Options) func() sojourn.Policy {
 // guests are all policies that a pool can have, with options that make them wait.
 var guests = map[string]func() sojourn.Policy{
 	"deadline":     constructors.Deadline.With(baseline.DeadlineConstraintOptions{HoldSlots: true}),
-	"fair":         with(fair.Options{Order: fair.Deficit}),
+	"fair":         with(fair.Options{Order: fair.Service}),
 	"fair,fair":    with(fair.Options{Pools: map[string]fair.Pool{"*": {Policy: with(fair.Options{Delay: 2})}}}),
 	"fair,hfsp":    with(fair.Options{Pools: map[string]fair.Pool{"a": {Policy: constructors.HFSP.With(hfsp.Options{Delta: 4, NodeDelay: 3, RackDelay: 2})}}}),
 	"fair,kill":    with(fair.Options{Preemption: fair.Preemption{FairTimeout: time.Millisecond, Interval: time.Millisecond}}),

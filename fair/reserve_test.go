@@ -175,7 +175,7 @@ func TestReserveOfPools(t *testing.T) {
 			slots: make([]*disputed, n), tasks: make([]sojourn.Assignment, n), out: make([]bool, n),
 			weight: map[string]int{"a": 1, "b": 4, "c": 1}, turn: map[string]int{},
 		}
-		d.p = newWith(fair.Options{Reserve: share, Pools: map[string]fair.Pool{"b": {Weight: 4}}})
+		d.p = newWith(fair.Options{Order: fair.Running, Reserve: share, Pools: map[string]fair.Pool{"b": {Weight: 4}}})
 		for i := range n {
 			d.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(i)}})
 		}
@@ -214,7 +214,7 @@ func TestReserveOfPools(t *testing.T) {
 func TestFloodLeavesOtherPoolsTheirShare(t *testing.T) {
 	const slots, kept = 50, 5
 	for _, inside := range []func() sojourn.Policy{nil, constructors.LeastWork.With(leastwork.Options{}), constructors.LAS.With(baseline.LASOptions{})} {
-		p := newWith(fair.Options{Reserve: 0.1, Pools: map[string]fair.Pool{"long": {Policy: inside}, "short": {Policy: inside}}})
+		p := newWith(fair.Options{Order: fair.Running, Reserve: 0.1, Pools: map[string]fair.Pool{"long": {Policy: inside}, "short": {Policy: inside}}})
 		now := sojourn.Time(0)
 		observe := func(ev sojourn.Event) {
 			t.Helper()

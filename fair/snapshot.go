@@ -7,13 +7,14 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/flow"
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 6, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 7, Options: p.options}
 }
 
 // saved returns the options that the state rests on, without those of the policies of pools,
@@ -30,10 +31,6 @@ func (o *Options) saved(tree *conf) []snapshot.Option {
 			list = append(list, snapshot.Opt("pools/"+path, "fifo"))
 		case c.Policy != nil:
 			list = append(list, snapshot.Opt("pools/"+path, "policy"))
-		}
-		// Under Deficit, a pool gets a new tag when it is no longer limited.
-		if o.Order == Deficit && (c.max != nil || c.MaxJobs > 0) {
-			list = append(list, snapshot.Opt("pools/"+path+"/max", fmt.Sprint(c.max)), snapshot.Opt("pools/"+path+"/max-jobs", c.MaxJobs))
 		}
 	})
 	return list
@@ -54,6 +51,9 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		}
 		p.preempt.save(w)
 		p.reserve.Save(w)
+		if p.order == Service {
+			p.saveGuesses(w)
+		}
 	})
 }
 
@@ -91,7 +91,7 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 	}
 	w.Len(len(n.classes))
 	for i := range n.classes {
-		n.classes[i].save(w)
+		n.classes[i].save(w, p.order, n.parent == nil)
 	}
 	w.Len(len(n.jobs))
 	for _, j := range n.jobs {
@@ -123,20 +123,29 @@ func (p *Policy) savePool(w *snapshot.Writer, n *pool, numbers map[*pool]int) {
 		}
 	}
 	w.Free(n.gaps)
+	if p.order == Service {
+		for i := range n.classes {
+			n.classes[i].clock.Save(w)
+		}
+	}
 }
 
-func (nc *poolClass) save(w *snapshot.Writer) {
+func (nc *poolClass) save(w *snapshot.Writer, order Order, root bool) {
 	w.Uint(nc.turn)
 	w.Uint(nc.before)
-	w.Uint(uint64(nc.owed))
+	w.Bool(nc.owed)
 	w.Bool(nc.queued)
 	w.Time(nc.stamps.min)
 	w.Time(nc.stamps.fair)
 	w.Uint(nc.stamps.look)
-	w.Uint(min(nc.started, maxStarted))
-	nc.base.Save(w)
-	nc.virtual.Save(w)
 	nc.most.Save(w)
+	if order == Service {
+		if !root {
+			nc.account.Save(w)
+		}
+		w.Uint(nc.mean.time)
+		w.Uint(nc.mean.of)
+	}
 }
 
 // save writes the contention and the slots of the victims. The rest is in the account.
@@ -167,10 +176,15 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")
 		p.restorePreemption(r)
 		p.reserve.Restore(r)
+		if p.order == Service {
+			p.restoreGuesses(r)
+		}
 		if r.Err() == nil {
 			p.compareAccounts(r)
 			p.countAll(r)
+			p.restoring = true
 			p.fileAll(r, &p.root)
+			p.restoring = false
 		}
 		p.version++
 	})
@@ -266,7 +280,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 	for i := range n.classes {
 		nc := &n.classes[i]
 		nc.turn, nc.before = p.restoreTurn(r), p.restoreTurn(r)
-		nc.restore(r)
+		nc.restore(r, p.order, n.parent == nil)
 	}
 	n.jobs = make([]*job, r.Len())
 	for id := range n.jobs {
@@ -289,7 +303,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		if r.Err() != nil || !r.Check(n.below[name] == nil && n.depth() < maxDepth, "a pool is there twice, or too deep") {
 			return list
 		}
-		b := newPool(name, n, c, p.ties, p.costs != nil)
+		b := newPool(name, n, c, p.order, p.ties)
 		b.id = uint32(id)
 		n.pools[id] = &b
 		if n.below == nil {
@@ -301,6 +315,9 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		n.live += b.live
 	}
 	n.gaps = r.Free(len(n.pools), func(id int) bool { return n.pools[id] == nil })
+	for i := 0; p.order == Service && i < len(n.classes); i++ {
+		n.classes[i].clock = flow.RestoreClock(r, len(n.below))
+	}
 	return list
 }
 
@@ -352,21 +369,20 @@ func (p *Policy) restoreSides(r *snapshot.Reader, j *job) {
 	}
 }
 
-// maxStarted is the greatest number of starts that is written, so that a tag fits. Only
-// forgeries reach it.
-const maxStarted = 1<<47 - 1
-
-func (nc *poolClass) restore(r *snapshot.Reader) {
-	nc.owed = uint8(r.Below(3))
+func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool) {
+	nc.owed = r.Bool()
 	nc.queued = r.Bool()
 	nc.stamps.min = r.Time()
 	nc.stamps.fair = r.Time()
 	nc.stamps.look = r.Uint()
-	nc.started = r.Below(maxStarted + 1)
-	nc.base = wide.Restore128(r)
-	nc.virtual = wide.Restore128(r)
 	nc.most = wide.Restore128(r)
-	r.Check(nc.base.Hi < 1<<62 && nc.virtual.Hi < 1<<62, "a tag is out of range")
+	if order == Service {
+		if !root {
+			nc.account = flow.RestoreAccount(r)
+		}
+		nc.mean = mean{r.Below(1 << 63), r.Below(17)}
+		r.Check(nc.mean.of > 0 || nc.mean.time == 0, "the mean of nothing")
+	}
 }
 
 func (p *Policy) restoreInner(r *snapshot.Reader, pools []*pool) {
@@ -429,7 +445,8 @@ func (p *Policy) countAll(r *snapshot.Reader) {
 }
 
 // fileAll files all jobs and pools, lower ones first. So each pool knows what it offers when
-// it is filed, and none gets a new tag.
+// it is filed. None gets a new tag: one that can be served because a limit has changed is level with
+// others from its next event on.
 func (p *Policy) fileAll(r *snapshot.Reader, n *pool) {
 	for _, b := range n.pools {
 		if b != nil {
@@ -445,10 +462,9 @@ func (p *Policy) fileAll(r *snapshot.Reader, n *pool) {
 		n.share = n.used.share(p.costs)
 	}
 	for c := range n.classes {
-		was := n.classes[c].queued
+		r.Check(!n.classes[c].queued || p.order == Service && n.parent != nil, "a pool is queued that has no tag")
 		if n.parent != nil {
 			p.file(n, sojourn.Class(c))
 		}
-		r.Check(was == n.classes[c].queued && (!was || p.order == Deficit), "a pool is queued that offers nothing, or the other way round")
 	}
 }

@@ -107,7 +107,7 @@ func TestSnapshotOptions(t *testing.T) {
 			pools(fair.Pool{}), pools(fair.Pool{Weight: 2}), pools(fair.Pool{Min: fair.Slots{0: 1}}), pools(fair.Pool{Max: fair.Slots{0: 1}}),
 			pools(fair.Pool{MaxJobs: 1}), {Pools: map[string]fair.Pool{"*": {}}}, {Pools: map[string]fair.Pool{"a": {}, "a/b": {}}},
 		}},
-		{"order", []fair.Options{{Order: fair.Deficit}}},
+		{"order", []fair.Options{{Order: fair.Running}}},
 		{"ties", []fair.Options{{Ties: fair.Arrival}, {Ties: fair.Arrival, Strict: true}}},
 		{"delays", []fair.Options{{Delay: 1}, {Delay: 2}, {Delay: 2, RackDelay: &zero}}},
 		{"preempts", []fair.Options{
@@ -182,7 +182,7 @@ func TestWeightChangesWithoutLoss(t *testing.T) {
 	if err := p.(sojourn.Snapshotter).UnmarshalBinary(saved); err != nil {
 		t.Fatal(err)
 	}
-	for range 8 {
+	for range 80 {
 		a := running[0]
 		running = running[1:]
 		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
@@ -245,7 +245,7 @@ func TestRestoredPolicyOfAPoolHasTheSameAccount(t *testing.T) {
 // A job takes memory for tasks that are started, not for tasks that are announced.
 func TestLargeJob(t *testing.T) {
 	for _, opts := range []fair.Options{
-		{}, {Order: fair.Deficit, Delay: 5 * time.Second}, {Pools: map[string]fair.Pool{"*": {Policy: newFSP}}},
+		{}, {Order: fair.Service, Delay: 5 * time.Second}, {Pools: map[string]fair.Pool{"*": {Policy: newFSP}}},
 	} {
 		snapshottest.Large(t, func() sojourn.Policy { return newWith(opts) })
 	}
@@ -257,7 +257,7 @@ func TestForgedSnapshots(t *testing.T) {
 			"a": {Policy: newFSP, Min: fair.Slots{0: 9}}, "b": {Weight: 3, Min: fair.Slots{0: 9}},
 		}},
 		{Pools: map[string]fair.Pool{"*": {Policy: guests["mars"]}, "a": {Policy: guests["hfsp,wait"]}, "b": {Policy: guests["fair,hfsp"]}}},
-		{Order: fair.Deficit, Delay: 5 * time.Second, Pools: map[string]fair.Pool{"*": {MaxJobs: 3, Max: fair.Slots{0: 20}}, "a": {FIFO: true}}},
+		{Order: fair.Service, Delay: 5 * time.Second, Pools: map[string]fair.Pool{"*": {MaxJobs: 3, Max: fair.Slots{0: 20}}, "a": {FIFO: true}}},
 	} {
 		snapshottest.Attack(t, func() sojourn.Policy { return newWith(opts) }, 500)
 	}

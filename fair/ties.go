@@ -58,8 +58,8 @@ func (t *tree) begin(j *job) {
 	}
 }
 
-// charge charges a side of j for slot time of a class, below 2^64.
-func (t *tree) charge(j *job, d *side, c sojourn.Class, held uint64) {
+// addTie charges a side of j, among the jobs of its pool, for slot time of a class, below 2^64.
+func (t *tree) addTie(j *job, d *side, c sojourn.Class, held uint64) {
 	nc := j.Data.pool.class(c)
 	d.tie = d.tie.AddCapped(service(held, j.Weight())) // jobs that have come to the cap are served in turn
 	if nc.most.Less(d.tie) {

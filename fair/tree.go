@@ -40,6 +40,8 @@ type tree struct {
 	// parents.
 	offering bool
 
+	restoring bool // the tags of pools stay as they are
+
 	// outer, unless nil, counts the free slots of the cluster of which the policy has a part.
 	outer func(sojourn.Class) int
 
@@ -49,16 +51,19 @@ type tree struct {
 	version uint64   // counts changes
 	looked  []uint64 // by class: the version of the latest look at shares
 	turn    turn     // whose it is; only if the order is dominant
+	guesses guesses  // of running attempts; only if the order is Service
 }
 
 func newTree(order Order, ties Ties, strict bool, costs *costs, described, plain *conf, reserved reserve.Options) *tree {
+	if costs != nil {
+		order = dominant
+	}
 	t := &tree{
 		ledger: ledger.Ledger[member]{Supports: described.supports()},
-		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described, ties, costs != nil), plain: plain, reserved: reserved,
+		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described, order, ties), plain: plain, reserved: reserved,
 	}
 	t.reserve = reserve.New(&t.ledger, reserved)
 	if costs != nil {
-		t.order = dominant
 		t.ledger.Supports |= sojourn.FeatureProjected
 	}
 	return t
@@ -122,7 +127,7 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 		if len(n.below) == 0 {
 			return n, n.jobs[id]
 		}
-		below, isPool := n.firstPool(c, activeOnly)
+		below, isPool := t.firstPool(n, c, activeOnly)
 		if isJob && (!isPool || t.jobFirst(n.jobs[id], k, n.pools[below], t.key(n.pools[below], c), c)) {
 			return n, n.jobs[id]
 		}
@@ -131,32 +136,47 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 	return n, nil
 }
 
-// firstPool returns the pool below n that comes first; false if there is none.
-func (n *pool) firstPool(c sojourn.Class, activeOnly bool) (id uint32, ok bool) {
+// firstPool returns the pool below n that comes first; false if there is none. What a pool runs may have
+// become overdue since its key was filed.
+func (t *tree) firstPool(n *pool, c sojourn.Class, activeOnly bool) (id uint32, ok bool) {
+	for {
+		id, k, ok := n.filedFirst(c, activeOnly)
+		if !ok || t.order != Service || !k.sated || len(n.below) == 1 {
+			return id, ok
+		}
+		b := n.pools[id]
+		if b.class(c).overdue(t.ledger.Now()) == 0 {
+			return id, true
+		}
+		if fresh := t.key(b, c); !lessPool(k, fresh) {
+			return id, true
+		}
+		t.file(b, c)
+	}
+}
+
+// filedFirst returns the pool below n with the least key that is filed; false if there is none.
+func (n *pool) filedFirst(c sojourn.Class, activeOnly bool) (id uint32, k poolKey, ok bool) {
 	switch {
 	case n.ready != nil && activeOnly:
-		id, _, ok = n.busy.first(c)
+		id, k, ok = n.busy.first(c)
 	case n.ready != nil:
-		id, _, ok = n.ready.first(c)
+		id, k, ok = n.ready.first(c)
 	case activeOnly:
-		id, _, ok = n.busyPools.First(c)
+		id, k, ok = n.busyPools.First(c)
 	default:
-		id, _, ok = n.readyPools.First(c)
+		id, k, ok = n.readyPools.First(c)
 	}
-	return id, ok
+	return id, k, ok
 }
 
 // jobFirst reports whether a job, with its key among jobs, goes before a pool that stands
 // beside it, which has no tie.
 func (t *tree) jobFirst(j *job, k jobKey, n *pool, pk poolKey, c sojourn.Class) bool {
-	if t.order == Deficit {
-		// Numbers of started tasks do not compare between a job and a pool: r/w decides.
-		if pk.sated {
-			pk.ratio = ratio(n.running(c), n.conf.weight)
-		}
-		return lessPool(poolKey{ratio(j.SideOf(c).Running(), j.Weight()), k.turn(), true}, pk)
+	if t.order == Service && pk.sated { // a job has no tag
+		pk = poolKey{ratio: ratio(n.running(c), n.conf.weight), turn: pk.turn &^ beenServed, sated: true}
 	}
-	return lessPool(poolKey{ratio(int(k.low>>32), k.high>>16), k.turn(), true}, pk)
+	return lessPool(poolKey{ratio: ratio(int(k.low>>32), k.high>>16), turn: k.turn(), sated: true}, pk)
 }
 
 // join makes a new job a member of its pool, and returns the pool.
@@ -200,7 +220,7 @@ func (t *tree) place(path string) *pool {
 			if !ok {
 				c = t.plain
 			}
-			made := newPool(name, n, c, t.ties, t.costs != nil)
+			made := newPool(name, n, c, t.order, t.ties)
 			below = &made
 			below.turn, below.latest = t.turns, t.turns
 			below.id = heap.Allot(&n.pools, &n.gaps, below)
@@ -230,13 +250,16 @@ func (t *tree) leave(j *job, dismiss func(*pool)) {
 			}
 			delete(up.below, n.name)
 			heap.Release(up.pools, &up.gaps, n.id)
+			if t.order == Service {
+				n.keepDebts()
+			}
 		}
 	}
 }
 
-// served records that j, and the pools on the way to it, have started a task. For Deficit it also
-// records their tags, except those of pools that are served for their minimum, since these say
-// nothing about the others.
+// served records that j, and the pools on the way to it, are about to start a task. For Service
+// virtual time passes to their tags, except those of pools that are served for their minimum, since these
+// say nothing about the others.
 func (t *tree) served(j *job, s *ledger.Side) {
 	t.turns++
 	c, d := s.Class(), sideOf(j, s)
@@ -250,23 +273,21 @@ func (t *tree) served(j *job, s *ledger.Side) {
 			nc.before = nc.turn
 		}
 		nc.turn, n.latest = t.turns, t.turns
-		if t.order == Deficit && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {
-			if up, tag := n.parent.class(c), nc.tag(n.conf.weight); up.virtual.Less(tag) {
-				up.virtual = tag
-			}
+		if t.order == Service && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {
+			n.parent.class(c).clock.Advance(t.effective(n, c))
 		}
 	}
 }
 
-// started counts a task that a pool has begun to run.
-func (t *tree) started(n *pool, c sojourn.Class) {
+// started counts an attempt of a job that its pools have begun to run.
+func (t *tree) started(j *job, c sojourn.Class, task sojourn.TaskID, slot sojourn.SlotID) {
+	n := j.Data.pool
+	if t.order == Service {
+		t.charge(n, c, t.guess(j, n, c, task), slot)
+	}
 	for ; n != nil; n = n.parent {
 		nc := n.class(c)
-		if t.order == Deficit && !nc.queued && n.parent != nil { // an attempt that is adopted
-			t.catchUp(n, c)
-		}
 		nc.running++
-		nc.started++
 		if t.costs != nil {
 			n.used.add(t.costs, 1, c)
 		}
@@ -278,10 +299,14 @@ func (t *tree) started(n *pool, c sojourn.Class) {
 func (t *tree) ended(ev *sojourn.Event, ch ledger.Change[member]) {
 	j, c := ch.Job, ch.Slot.Class
 	d := sideOf(j, j.SideOf(c))
-	if due, ok := d.owed.End(ev, ev.At.Sub(ch.Start)); !ok {
+	due, ok := d.owed.End(ev, ev.At.Sub(ch.Start))
+	if !ok {
 		d.turn = d.before
 	} else if t.ties == LeastService {
-		t.charge(j, d, c, due)
+		t.addTie(j, d, c, due)
+	}
+	if t.order == Service {
+		t.settle(ev, ch, due, ok)
 	}
 	for n := j.Data.pool; n != nil; n = n.parent {
 		nc := n.class(c)
@@ -296,21 +321,11 @@ func (t *tree) ended(ev *sojourn.Event, ch ledger.Change[member]) {
 	}
 }
 
-// charged reports whether an attempt that an event ends is charged now. It takes back what is not
-// of what was started.
+// charged reports whether an attempt that an event ends is charged now, by the turns of the pool.
 func (nc *poolClass) charged(ev *sojourn.Event) bool {
-	back := uint8(min(nc.started, 1))
-	switch {
-	case charge.Lost(ev):
-		nc.started -= uint64(back)
+	if charge.Lost(ev) {
 		return false
-	case ev.Kind == sojourn.TaskFailed && nc.owed == 0:
-		nc.started -= uint64(back)
-		nc.owed = 1 + back
-		return false
-	case nc.owed > 0:
-		nc.started += uint64(nc.owed - 1)
-		nc.owed = 0
 	}
-	return true
+	nc.owed = ev.Kind == sojourn.TaskFailed && !nc.owed
+	return !nc.owed
 }

@@ -334,7 +334,7 @@ func TestSiblingsOfPairwiseDifferentWeightMinMax(t *testing.T) {
 		pools := drawPools(t)
 		d := &dumb{pools: pools, turn: map[string]map[sojourn.Class]int{}, before: map[string]map[sojourn.Class]int{}, owes: map[string]map[sojourn.Class]bool{}, most: map[string]*big.Int{}}
 		d.ties = rapid.SampledFrom([]fair.Ties{fair.LeastService, fair.RoundRobin, fair.LeastWork, fair.Arrival}).Draw(t, "ties")
-		p := newWith(fair.Options{Pools: pools, Ties: d.ties})
+		p := newWith(fair.Options{Order: fair.Running, Pools: pools, Ties: d.ties})
 		var now sojourn.Time
 		observe := func(ev sojourn.Event) {
 			ev.At = now

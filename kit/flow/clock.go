@@ -2,6 +2,7 @@ package flow
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -26,10 +27,13 @@ func (a *Account) Weight() uint64 { return a.tag.weight }
 // Outstanding returns how many charges are neither corrected nor refunded.
 func (a *Account) Outstanding() uint64 { return a.charges }
 
+// Charged returns the sum of the charges that are not settled, at most [MaxCost].
+func (a *Account) Charged() uint64 { return a.out.Clamp63() }
+
 // Charge charges the flow for work that starts, with the cost that it is thought to have.
 func (a *Account) Charge(expected uint64) {
 	expected = cost(expected)
-	a.tag = a.tag.plus(expected)
+	a.tag = a.tag.Plus(expected)
 	a.out = a.out.Add(wide.From64(expected))
 	a.charges++
 }
@@ -50,7 +54,7 @@ func (a *Account) settle(expected, actual uint64) {
 	a.charges--
 	a.out = a.out.Sub(wide.From64(expected))
 	if actual >= expected {
-		a.tag = a.tag.plus(actual - expected)
+		a.tag = a.tag.Plus(actual - expected)
 	} else {
 		a.tag = a.tag.minus(expected - actual)
 	}
@@ -66,7 +70,7 @@ func (a *Account) SetWeight(weight uint64) {
 	a.tag = a.settled().of(weight)
 	q, r := out.QuoRem(wide.From64(weight))
 	a.tag.whole = a.tag.whole.Add(q)
-	a.tag = a.tag.plus(r.Lo)
+	a.tag = a.tag.Plus(r.Lo)
 }
 
 // settled returns the tag without what is not settled yet.
@@ -78,6 +82,15 @@ func (a *Account) settled() Tag {
 	}
 	t.whole = t.whole.Sub(q)
 	return t.minus(r.Lo)
+}
+
+// Settles reports whether the charges that are not settled are these.
+func (a *Account) Settles(charges iter.Seq[uint64]) bool {
+	n, sum := uint64(0), wide.Uint128{}
+	for c := range charges {
+		n, sum = n+1, sum.Add(wide.From64(cost(c)))
+	}
+	return n == a.charges && sum == a.out
 }
 
 // Save writes a.
@@ -170,11 +183,11 @@ func (c *Clock) Leave(name string, a *Account, left int) {
 		}
 		c.debts.add(name, a.tag)
 	}
-	c.trim(left)
+	c.Trim(left)
 }
 
-// trim keeps at most so many debts.
-func (c *Clock) trim(left int) {
+// Trim keeps at most so many debts. It is to be called when a flow goes that is not to leave a debt.
+func (c *Clock) Trim(left int) {
 	for c.Debts() > left {
 		least, _ := c.debts.order.MinKey()
 		c.Advance(least)

@@ -143,7 +143,7 @@ func (f *Flows) Leave(n Flow) {
 	f.deactivate(x)
 	x.gone = true
 	x.parent.live--
-	x.parent.clock.trim(x.parent.live)
+	x.parent.clock.Trim(x.parent.live)
 	f.retire(x)
 }
 

@@ -47,8 +47,13 @@ func (t Tag) Prefix(then uint64) (hi, lo uint64) {
 	return t.whole.Prefix(then)
 }
 
-// plus returns the tag after a flow has had so much service.
-func (t Tag) plus(cost uint64) Tag {
+// Fraction returns t as a fraction: hi*2^64 + lo + part/weight, with part below weight, or 0.
+func (t Tag) Fraction() (hi, lo, part, weight uint64) {
+	return t.whole.Hi, t.whole.Lo, t.part, t.weight
+}
+
+// Plus returns the tag after a flow of the tag has had so much service, which is at most [MaxCost].
+func (t Tag) Plus(cost uint64) Tag {
 	x := t.part + cost // below 2^48 + 2^63
 	t.whole = t.whole.Add(wide.From64(x / t.weight))
 	t.part = x % t.weight

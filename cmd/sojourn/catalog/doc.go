@@ -1,5 +1,5 @@
 // Package catalog makes policies from their names and options as text, such as
-// "fair:order=deficit", for programs that read them from a flag or a configuration:
+// "fair:order=running", for programs that read them from a flag or a configuration:
 //
 //	policy, err := catalog.Builtin().Make("hfsp:node-delay=3s")
 //

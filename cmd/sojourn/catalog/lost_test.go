@@ -17,7 +17,7 @@ func TestLostWorkKeepsItsPlace(t *testing.T) {
 		{Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost},
 		{Kind: sojourn.TaskFailed, Cause: sojourn.CauseTask},
 	}
-	specs := []string{"fair:ties=arrival", "fair:ties=round-robin", "fair:ties=least-work", "fair:order=deficit", "fair:order=deficit,ties=arrival",
+	specs := []string{"fair:ties=arrival", "fair:ties=round-robin", "fair:ties=least-work", "fair:order=running", "fair:order=running,ties=arrival",
 		"easy:places=1", "conservative:places=1"} // without places both are fcfs
 	for _, e := range catalog.Builtin() {
 		if e.Name != "td" { // a status only ever grows there

@@ -13,7 +13,7 @@ import (
 // Explain of every policy says of which class there is no slot that a job needs: before any was added,
 // and after the last one has left, and not while there is one.
 func TestExplainSaysThatThereAreNoSlots(t *testing.T) {
-	names := []string{"fair:order=deficit", "fair:delay=3s", "hfsp:preemption=kill", "hfsp:node-delay=3s", "pfsp:reserve=0.5", "las:reserve=0.5"}
+	names := []string{"fair:order=running", "fair:delay=3s", "hfsp:preemption=kill", "hfsp:node-delay=3s", "pfsp:reserve=0.5", "las:reserve=0.5"}
 	for _, e := range catalog.Builtin() {
 		names = append(names, e.Name)
 	}

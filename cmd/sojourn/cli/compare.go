@@ -41,7 +41,7 @@ In JSON these are beyond_bound, beyond_bound_max and late_vs_ps; jobs.csv of -o 
 ps_finish and late_vs_ps of each job.
 
 In -p, an item with "=" and no ":" before it is one more option of the preceding
-policy: fair:order=deficit,pools.etl=3,fifo names two policies.
+policy: fair:order=running,pools.etl=3,fifo names two policies.
 
 `
 
@@ -56,7 +56,7 @@ func newCompare(policies catalog.Catalog) *cobra.Command {
 		Short: "Run policies on the same workload and print a table",
 		Long:  compareLong + csvCells + policyHelp(policies),
 		Example: `  sojourn compare --sample
-  sojourn compare -w trace.jsonl -c 20x4+2 -p fifo,fair:order=deficit,fsp
+  sojourn compare -w trace.jsonl -c 20x4+2 -p fifo,fair:order=running,fsp
   sojourn compare -w trace.jsonl -c 20x4+2 --load 0.9 --estimates lognormal:0.5 --json
   sojourn compare --gen hfsp-dev:load=0.9 -p fifo,fair,fsp --seeds 20`,
 		Args: onlyFlags,

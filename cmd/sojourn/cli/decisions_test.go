@@ -50,7 +50,7 @@ var decisionLoads = []struct {
 
 // decisionPolicies are all policies, with the options that change decisions most.
 var decisionPolicies = []string{
-	"default", "fifo", "fifo:ignore-locality=true", "fair", "fair:order=deficit", "fair:delay=5s,rack-delay=0s", "srpt", "fsp", "las", "local",
+	"default", "fifo", "fifo:ignore-locality=true", "fair", "fair:order=running", "fair:delay=5s,rack-delay=0s", "srpt", "fsp", "las", "local",
 	"huwf", "hjwf", "stf", "htwf", "pfsp", "pfsp:fair-limit=0", "hfsp", "hfsp:preemption=kill", "hfsp:preemption=kill-any", "hfsp:node-delay=5s",
 	"td", "td:self-tune=true", "td:hot-policy=strict", "dc", "mars", "mars:batch=10s", "rtmr",
 }

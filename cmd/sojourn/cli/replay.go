@@ -34,7 +34,7 @@ the exit status is 3. - is stdin. docs/history.md describes the format.
 
 ` + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out && sojourn replay out/history.txt
-  sojourn replay out/history.txt -p fair:order=deficit`,
+  sojourn replay out/history.txt -p fair:order=running`,
 		Args: oneFile,
 		RunE: action(func(cmd *cobra.Command, args []string) error {
 			src, err := trial.OpenSource(cmd.InOrStdin(), args[0])

@@ -27,7 +27,7 @@ workload two or three times, from a temporary file if it comes from stdin.
 
 ` + csvCells + policyHelp(policies),
 		Example: `  sojourn run --sample -p fsp -o out
-  sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=deficit --json`,
+  sojourn run -w trace.jsonl -c 20x4+2 -p fair:order=running --json`,
 		Args: onlyFlags,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			if spec == "" {

@@ -12,7 +12,7 @@ import (
 const sweepLong = `sweep runs policies as compare does, for each value of one thing that varies:
   --vary load=0.5,0.7,0.9                the load, reached as --scale says
   --vary error=0,0.5,1                   sigma of --estimates lognormal
-  --vary fair:order=running,deficit      an option of a policy
+  --vary fair:order=service,running      an option of a policy
 All policies see the same draws for the same seed. Without -p, sweep runs the policies
 that compare runs or, if an option varies, the policy that has it. Other policies in -p
 run once, for comparison. With -o, it writes sweep.json, which is what --json prints,
@@ -33,7 +33,7 @@ func newSweep(policies catalog.Catalog) *cobra.Command {
 		Long:  sweepLong + csvCells + policyHelp(policies),
 		Example: `  sojourn sweep --sample -p fifo,fair,fsp --vary load=0.5,0.7,0.9
   sojourn sweep --gen hfsp-test:load=0.9 -p fair,srpt,fsp --vary error=0,0.5,1 --seeds 20
-  sojourn sweep --sample -p fifo,fair --vary fair:order=running,deficit --json`,
+  sojourn sweep --sample -p fifo,fair --vary fair:order=service,running --json`,
 		Args: onlyFlags,
 		RunE: action(func(cmd *cobra.Command, _ []string) error {
 			switch {

@@ -9,7 +9,7 @@
 //
 // All keys but the name of a pool may be left out:
 //
-//	order       "running" or "deficit", as in fair.Options
+//	order       "service" or "running", as in fair.Options
 //	ties        "least-service", "round-robin", "least-work" or "arrival", as in fair.Options
 //	strict      true: jobs of pools that the file does not describe are refused
 //	cost        by class, the part of each resource of the cluster that a slot takes, such as

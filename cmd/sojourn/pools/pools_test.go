@@ -35,7 +35,7 @@ func fsp(spec string) (func() sojourn.Policy, error) {
 func read(text string) (fair.Options, error) { return Read(strings.NewReader(text), "f", fsp) }
 
 func TestRead(t *testing.T) {
-	opts, err := read(`{"order": "deficit", "ties": "arrival", "strict": true,
+	opts, err := read(`{"order": "running", "ties": "arrival", "strict": true,
  "preemption": {"min-timeout": 60, "fair-timeout": 1.5, "interval": 0.001, "limit": 5, "report-only": true},
  "pools": [
   {"name": "daily", "parent": "etl", "policy": "fifo", "max-jobs": 2},
@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantPreemption := fair.Preemption{MinTimeout: time.Minute, FairTimeout: 1500 * time.Millisecond, Interval: time.Millisecond, Limit: 5, ReportOnly: true}
-	if opts.Order != fair.Deficit || opts.Ties != fair.Arrival || !opts.Strict || opts.Preemption != wantPreemption {
+	if opts.Order != fair.Running || opts.Ties != fair.Arrival || !opts.Strict || opts.Preemption != wantPreemption {
 		t.Errorf("options %+v", opts)
 	}
 	if got, want := slices.Sorted(maps.Keys(opts.Pools)), []string{"", "etl", "etl/daily", "users/*"}; !slices.Equal(got, want) {
@@ -109,7 +109,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"cost":{"map":{"cpu":1.5}}}`, `f:1:23: cpu: want a part of the cluster above 0 and up to 1, found 1.5`},
 		{`{"cost":{"map":{"cpu":1},"0":{"cpu":1}}}`, `f:1:26: cost: class 0 is given twice`},
 		{`{"cost":{"map":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1},"1":{"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1}}}`, `f:1:119: cost: more than 16 resources`},
-		{`{"order":"deficit","cost":{"map":{"cpu":1}}}`, `f:1:20: Cost is map[0:[4294967295]]: want none with the order deficit`},
+		{`{"order":"running","cost":{"map":{"cpu":1}}}`, `f:1:20: Cost is map[0:[4294967295]]: want none with the order running`},
 		{`{"cost":{"map":{"cpu":1}},"pools":[{"name":"b"},{"name":"a","min":{"map":1}}]}`, `f:1:49: pool "a": it has a`},
 		{`{"pools":[{}]}`, `f:1:11: a pool without a name`},
 		{`{"pools":[{"name":7}]}`, `f:1:19: name: want a string`},
@@ -241,7 +241,7 @@ func TestSetInner(t *testing.T) {
 // For any text, Read returns options that New accepts, or a place in the text.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"pools":[{"name":"a","weight":2,"min":{"map":1},"max":{"map":2}},{"name":"b","parent":"a","policy":"fifo"}]}`)
-	f.Add(`{"order":"deficit","strict":true,"preemption":{"min-timeout":1,"limit":3},"pools":[{"name":"*","policy":"fsp"}]}`)
+	f.Add(`{"order":"running","strict":true,"preemption":{"min-timeout":1,"limit":3},"pools":[{"name":"*","policy":"fsp"}]}`)
 	f.Add(`{"pools":[{"name":"a","parent":"b"},{"name":"b","parent":"a"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		opts, err := read(text)

@@ -9,8 +9,7 @@ import (
 
 // The policies of the H-PFSP paper's experiments.
 const (
-	hpfspFair    = "fair:ties=arrival"               // fewest running tasks first, as in Hadoop
-	hpfspDeficit = "fair:order=deficit,ties=arrival" // fewest started tasks first, as the paper words it
+	hpfspFair = "fair:ties=arrival" // fewest running tasks first, as in Hadoop
 )
 
 // hpfsp returns H-PFSP with K probes a job: as printed, or with the gate that its
@@ -85,13 +84,13 @@ func hpfspExperiments() []Experiment {
 		Name: "hpfsp-fig4", Title: "mean slowdown by K, sizes known", Source: paper + "Figure 4", measure: measure,
 		notes: append([]string{
 			"The paper says both that job sizes are exponentially distributed and that each job has 200 tasks of 10 minutes: A is the latter, B and D have exponential numbers of tasks, C exponential task times. In A and B far more work arrives than can be done in the time; D has a load of 0.9.",
-			"Fair is drawn by the paper as one line: Hadoop's gives a slot to the job with the fewest running tasks; its text speaks of the largest deficit, which is the job with the fewest started ones.",
+			"Fair is drawn by the paper as one line: Hadoop's gives a slot to the job with the fewest running tasks; its text speaks of the largest deficit, which would be the job with the fewest started ones.",
 		}, hpfspNotes[:]...),
 	}
 	for _, w := range []string{"A", "B", "C", "D"} {
 		fig4.workloads = append(fig4.workloads, paperWorkload{w, "hpfsp-fig4:workload=" + w, ""})
 		row := func(p string) { fig4.rows = append(fig4.rows, paperRow{workload: w, policy: p}) }
-		for _, p := range []string{hpfspFair, hpfspDeficit, "fsp", "srpt", hpfsp(0, false)} {
+		for _, p := range []string{hpfspFair, "fsp", "srpt", hpfsp(0, false)} {
 			row(p)
 		}
 		for _, k := range limits {
@@ -118,9 +117,7 @@ func hpfspExperiments() []Experiment {
 	for _, w := range []string{"F5B", "F5C"} {
 		fig5.workloads = append(fig5.workloads, paperWorkload{w, "hpfsp-fig5:workload=" + w, ""})
 		row := func(p string) { fig5.rows = append(fig5.rows, paperRow{workload: w, policy: p}) }
-		for _, p := range []string{hpfspFair, hpfspDeficit} {
-			row(p)
-		}
+		row(hpfspFair)
 		for _, prior := range []string{"10m", "1m", "100m", "0s"} {
 			with := func(k int) string { return hpfsp(k, true) + ",default-task-time=" + prior }
 			for _, k := range append([]int{0}, limits...) {

@@ -57,7 +57,7 @@ type Flags struct {
 func NewFlags(name string, workers int) *Flags {
 	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
 	f.SetOutput(shown{os.Stderr})
-	f.StringVar(&f.policy, "policy", "default", "the policy and its options, such as hfsp or fair:order=deficit")
+	f.StringVar(&f.policy, "policy", "default", "the policy and its options, such as hfsp or fair:order=running")
 	f.StringVar(&f.Namespace, "namespace", "", "the namespace of Jobs and pods; empty: all")
 	f.StringVar(&f.kubeconfig, "kubeconfig", "", "how to reach the API server; empty: as a pod of the cluster, or as KUBECONFIG says")
 	f.IntVar(&f.Workers, "workers", workers, "requests under way at a time")

@@ -1,0 +1,194 @@
+package fair
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/internal/wide"
+	"github.com/sojourn-sched/sojourn/kit/flow"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+)
+
+// With the order Service, each pool has an account of package kit/flow in each class, among its
+// siblings there. An attempt is charged to all pools on its way when it starts, with the time that it is
+// thought to take, and corrected when it ends.
+
+// A mean is a mean of late: of the first ones, and then with a sixteenth of each further one.
+type mean struct {
+	time uint64 // in nanoseconds
+	of   uint64 // at most 16
+}
+
+func (m *mean) add(x uint64) {
+	m.of = min(m.of+1, 16)
+	if x >= m.time {
+		m.time += (x - m.time) / m.of
+	} else {
+		m.time -= (m.time - x) / m.of
+	}
+}
+
+// guesses are what attempts were charged, by slot, in pages.
+type guesses struct {
+	pages []*[256]uint64
+}
+
+func (g *guesses) set(id sojourn.SlotID, cost uint64) {
+	page := int(id >> 8)
+	for page >= len(g.pages) {
+		g.pages = append(g.pages, nil)
+	}
+	if g.pages[page] == nil {
+		g.pages[page] = new([256]uint64)
+	}
+	g.pages[page][id&255] = cost
+}
+
+func (g *guesses) of(id sojourn.SlotID) uint64 { return g.pages[id>>8][id&255] }
+
+// guess returns what a task of a job in a pool is thought to take: its estimate, or the mean of the
+// tasks of late in that pool, or else in those around it. Before any has ended, it is 0.
+func (t *tree) guess(j *job, n *pool, c sojourn.Class, task sojourn.TaskID) uint64 {
+	if e := j.Spec().Phases[task.Phase].EstimateOf(int(task.Index)); e > 0 {
+		return uint64(e)
+	}
+	for ; n != nil; n = n.parent {
+		if m := n.class(c).mean; m.of > 0 {
+			return m.time
+		}
+	}
+	return 0
+}
+
+// charge charges pools for an attempt that starts on a slot.
+func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID) {
+	t.guesses.set(slot, cost)
+	for ; n.parent != nil; n = n.parent {
+		nc := n.class(c)
+		nc.account.SetWeight(n.conf.weight)
+		if !nc.queued { // an attempt that is adopted
+			t.lift(n, c)
+		}
+		nc.account.Charge(cost)
+		nc.starts = nc.starts.Add(wide.From64(uint64(t.ledger.Now())))
+	}
+}
+
+// lift raises a pool that could not be served to virtual time: idleness earns nothing.
+func (t *tree) lift(n *pool, c sojourn.Class) {
+	nc := n.class(c)
+	n.parent.class(c).clock.Lift(&nc.account, nc.overdue(t.ledger.Now()))
+}
+
+// overdue returns by how much what a pool runs has held its slots, as of an instant, for longer than it
+// was charged. That is rounded up by at most a sixteenth of what it has held, so that it changes seldom.
+func (nc *poolClass) overdue(now sojourn.Time) uint64 {
+	charged := nc.account.Charged()
+	sum := wide.Mul64(uint64(nc.running), uint64(now))
+	if nc.running == 0 || !nc.starts.Less(sum) {
+		return 0
+	}
+	held := sum.Sub(nc.starts).Clamp63()
+	if held <= charged {
+		return 0
+	}
+	low := max(bits.Len64(held), 5) - 5
+	held = min((held+1<<low-1)>>low<<low, flow.MaxCost)
+	return held - charged
+}
+
+// effective returns the tag that decides, as of now: what runs counts at least by what it has held.
+func (t *tree) effective(n *pool, c sojourn.Class) flow.Tag {
+	nc := n.class(c)
+	as := nc.account
+	as.SetWeight(n.conf.weight) // which may have changed in a restore
+	if late := nc.overdue(t.ledger.Now()); late > 0 {
+		return as.Tag().Plus(late)
+	}
+	return as.Tag()
+}
+
+// settle corrects the charge of an attempt that an event ends, or takes it back. due is what the job is
+// charged now; false if nothing is.
+func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], due uint64, ok bool) {
+	c, cost := ch.Slot.Class, t.guesses.of(ch.Slot.ID)
+	for n := ch.Job.Data.pool; n != nil; n = n.parent {
+		nc := n.class(c)
+		if ev.Kind == sojourn.TaskFinished {
+			nc.mean.add(uint64(ev.At.Sub(ch.Start)))
+		}
+		switch {
+		case n.parent == nil:
+			continue
+		case ok:
+			nc.account.SetWeight(n.conf.weight)
+			nc.account.Correct(cost, due)
+		default:
+			nc.account.SetWeight(n.conf.weight)
+			nc.account.Refund(cost)
+		}
+		nc.starts = nc.starts.Sub(wide.From64(uint64(ch.Start)))
+	}
+}
+
+// beenServed is added to the turn in the key of a pool that was served, so that one that never was goes
+// first among equals. It may: others that come stand behind it before long, since virtual time passes.
+const beenServed = 1 << 62
+
+// setTag makes the ratio of a key a tag.
+func (k *poolKey) setTag(t flow.Tag) { k.ratio.Hi, k.ratio.Lo, k.part, k.weight = t.Fraction() }
+
+// keepDebts keeps what a pool that goes has had, for when it comes again. A pool with a minimum leaves no
+// debt: what it was guaranteed is no debt.
+func (n *pool) keepDebts() {
+	left := len(n.parent.below)
+	for i := range n.parent.classes {
+		clock := &n.parent.classes[i].clock
+		if i >= len(n.classes) || i < len(n.conf.min) && n.conf.min[i] > 0 {
+			clock.Trim(left)
+		} else {
+			clock.Leave(n.name, &n.classes[i].account, left)
+		}
+	}
+}
+
+// saveGuesses writes what running attempts were charged.
+func (t *tree) saveGuesses(w *snapshot.Writer) {
+	for slot := range t.ledger.Attempts() {
+		w.Uint(t.guesses.of(slot.ID))
+	}
+}
+
+// restoreGuesses reads what saveGuesses has written. What pools are charged with must be that.
+func (t *tree) restoreGuesses(r *snapshot.Reader) {
+	type place struct {
+		pool  *pool
+		class sojourn.Class
+	}
+	charged := make(map[place][]uint64)
+	for slot, a := range t.ledger.Attempts() {
+		cost := r.Uint()
+		if r.Err() != nil || a.Job.Data.pool == nil {
+			return
+		}
+		t.guesses.set(slot.ID, cost)
+		for n := a.Job.Data.pool; n.parent != nil; n = n.parent {
+			if !r.Check(int(slot.Class) < len(n.classes), "a pool runs something of a class that it does not know") {
+				return
+			}
+			at, nc := place{n, slot.Class}, n.class(slot.Class)
+			nc.starts = nc.starts.Add(wide.From64(uint64(a.Start)))
+			charged[at] = append(charged[at], cost)
+		}
+	}
+	t.each(func(n *pool) {
+		for i := range n.classes {
+			if n.parent != nil {
+				list := charged[place{n, sojourn.Class(i)}]
+				r.Check(n.classes[i].account.Settles(slices.Values(list)), "a pool is charged with what it does not run")
+			}
+		}
+	})
+}

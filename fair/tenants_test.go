@@ -1,0 +1,463 @@
+package fair_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fair"
+	"github.com/sojourn-sched/sojourn/internal/heap"
+)
+
+// A site runs tasks for as long as they say, and counts the slot time that each pool has got.
+type site struct {
+	tb      testing.TB
+	p       sojourn.Policy
+	now     sojourn.Time
+	free    []sojourn.SlotID
+	ends    *heap.Heap[finish] // by slot
+	running map[sojourn.SlotID]attempt
+	jobs    map[sojourn.JobID]*customer
+	next    sojourn.JobID
+	got     map[string]time.Duration // of attempts that have ended
+	log     []string                 // the pools of tasks, in the order of their starts
+	seq     int
+}
+
+type finish struct {
+	at  sojourn.Time
+	seq int
+}
+
+type attempt struct {
+	sojourn.Assignment
+	start sojourn.Time
+}
+
+// A customer is a job: what it is called, when it came, how long its tasks take.
+type customer struct {
+	pool   string
+	came   sojourn.Time
+	length func() time.Duration
+	waited func(time.Duration) // is told at the start of each task
+}
+
+func newSite(tb testing.TB, slots int, opts fair.Options) *site {
+	s := &site{tb: tb, p: newWith(opts), running: map[sojourn.SlotID]attempt{}, jobs: map[sojourn.JobID]*customer{}, got: map[string]time.Duration{},
+		ends: heap.New(func(a, b finish) bool { return a.at < b.at || a.at == b.at && a.seq < b.seq }, nil)}
+	for i := range slots {
+		id := sojourn.SlotID(i)
+		s.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+		s.free = append(s.free, id)
+	}
+	return s
+}
+
+func (s *site) observe(ev sojourn.Event) {
+	s.tb.Helper()
+	ev.At = s.now
+	if err := s.p.Observe(ev); err != nil {
+		s.tb.Fatalf("Observe(%v) = %v, want nil", ev, err)
+	}
+}
+
+func (s *site) arrive(tasks int, c customer) {
+	s.next++
+	c.came = s.now
+	s.jobs[s.next] = &c
+	s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: s.next, Pool: c.pool, Phases: []sojourn.Phase{{Tasks: tasks}}}})
+}
+
+// until serves until an instant.
+func (s *site) until(at time.Duration) {
+	for {
+		s.fill()
+		slot, ok := s.ends.Min()
+		end, _ := s.ends.MinKey()
+		if !ok || end.at > sojourn.Time(at) {
+			s.now = sojourn.Time(at)
+			return
+		}
+		s.now = end.at
+		s.end(sojourn.SlotID(slot), sojourn.Event{Kind: sojourn.TaskFinished})
+	}
+}
+
+// end ends the attempt on a slot.
+func (s *site) end(slot sojourn.SlotID, ev sojourn.Event) {
+	a := s.running[slot]
+	delete(s.running, slot)
+	s.ends.Remove(uint32(slot))
+	ev.Task, ev.Attempt, ev.Slot = a.Task, a.Attempt, sojourn.Slot{ID: slot}
+	s.observe(ev)
+	s.free = append(s.free, slot)
+	if ev.Kind == sojourn.TaskFinished {
+		s.got[s.jobs[a.Task.Job].pool] += s.now.Sub(a.start)
+	}
+}
+
+func (s *site) fill() {
+	for len(s.free) > 0 {
+		slot := s.free[0]
+		a, ok := s.p.Assign(slot)
+		if !ok {
+			return
+		}
+		s.free = s.free[1:]
+		c := s.jobs[a.Task.Job]
+		if c.waited != nil {
+			c.waited(s.now.Sub(c.came))
+		}
+		s.log = append(s.log, c.pool)
+		s.running[slot] = attempt{a, s.now}
+		s.seq++
+		s.ends.Set(uint32(slot), finish{s.now.Add(c.length()), s.seq})
+	}
+}
+
+func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+
+// service returns the slot time that pools have got, with what running attempts have held.
+func (s *site) service() map[string]time.Duration {
+	got := map[string]time.Duration{}
+	for pool, d := range s.got {
+		got[pool] = d
+	}
+	for _, a := range s.running {
+		got[s.jobs[a.Task.Job].pool] += s.now.Sub(a.start)
+	}
+	return got
+}
+
+// With more pools than slots, pools get slot time by their weights, however long their tasks are. With
+// the order Running, weights do nothing, and pools of long tasks get more.
+func TestMorePoolsThanSlots(t *testing.T) {
+	type of struct {
+		pools  int
+		length time.Duration
+		weight float64
+		want   time.Duration // of 1000 s
+	}
+	for _, test := range []struct {
+		name  string
+		slots int
+		kinds []of
+	}{
+		{"tasks of 10 s and of 1 s", 4, []of{{4, 10 * time.Second, 1, 500 * time.Second}, {4, time.Second, 1, 500 * time.Second}}},
+		{"weights 4 and 1", 4, []of{{2, time.Second, 4, 1143 * time.Second}, {6, time.Second, 1, 286 * time.Second}}},
+		{"64 slots, 100 pools", 64, []of{{20, time.Second, 4, 1600 * time.Second}, {80, time.Second, 1, 400 * time.Second}}},
+	} {
+		for _, order := range []fair.Order{fair.Service, fair.Running} {
+			opts := fair.Options{Order: order, Pools: map[string]fair.Pool{}}
+			for k, kind := range test.kinds {
+				for i := range kind.pools {
+					opts.Pools[fmt.Sprint(k, "-", i)] = fair.Pool{Weight: kind.weight}
+				}
+			}
+			s := newSite(t, test.slots, opts)
+			for k, kind := range test.kinds {
+				for i := range kind.pools {
+					s.arrive(1<<20, customer{pool: fmt.Sprint(k, "-", i), length: always(kind.length)})
+				}
+			}
+			s.until(1000 * time.Second)
+			got := s.service()
+			off := 0.0
+			for k, kind := range test.kinds {
+				for i := range kind.pools {
+					off = max(off, math.Abs(got[fmt.Sprint(k, "-", i)].Seconds()/kind.want.Seconds()-1))
+				}
+			}
+			t.Logf("%s, order %v: pools are off their shares by up to %.1f %%", test.name, order, 100*off)
+			if order == fair.Service && off > 0.02 {
+				t.Errorf("%s: a pool is off its share by %.1f %%, want at most 2 %%", test.name, 100*off)
+			}
+		}
+	}
+}
+
+// Six pools of long tasks always have work. 54 others come for a second now and then, at half of the
+// load, on 16 slots: they wait 8 s on average at most.
+func TestShortTenantsWaitLittle(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	s := newSite(t, 16, fair.Options{})
+	for h := range 6 {
+		s.arrive(10_000, customer{pool: fmt.Sprint("heavy", h), length: always(20 * time.Second)})
+	}
+	n, sum := 0, time.Duration(0)
+	for at := 0.0; at < 1000; at += r.ExpFloat64() / 8 {
+		s.until(time.Duration(at * float64(time.Second)))
+		s.arrive(1, customer{pool: fmt.Sprint("light", r.IntN(54)), length: always(time.Second), waited: func(d time.Duration) { n, sum = n+1, sum+d }})
+	}
+	s.until(2000 * time.Second)
+	mean := sum / time.Duration(n)
+	t.Logf("%d tasks waited %v on average", n, mean)
+	if n < 7000 || mean > 8*time.Second {
+		t.Errorf("%d tasks waited %v on average, want at most 8 s", n, mean)
+	}
+}
+
+// A hundred tenants whose tasks are as different as those of real clusters get the same, to a Jain index
+// of 0.99.
+func TestHundredTenantsGetTheSame(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	s := newSite(t, 16, fair.Options{})
+	for i := range 100 {
+		s.arrive(1<<20, customer{pool: fmt.Sprint(i), length: func() time.Duration {
+			return time.Duration(math.Exp(1.5*r.NormFloat64()) * float64(time.Second))
+		}})
+	}
+	s.until(10_000 * time.Second)
+	sum, squares, n := 0.0, 0.0, 0.0
+	for _, d := range s.service() {
+		x := d.Seconds()
+		sum, squares, n = sum+x, squares+x*x, n+1
+	}
+	jain := sum * sum / (n * squares)
+	t.Logf("Jain index %.4f", jain)
+	if n != 100 || jain < 0.99 {
+		t.Errorf("the Jain index of %v tenants is %.4f, want at least 0.99", n, jain)
+	}
+}
+
+// A tenant that comes while another one has had two tasks is served next: A1 A2 B1 A3 B2 B3.
+func TestTenantThatComesIsServedNext(t *testing.T) {
+	s := newSite(t, 1, fair.Options{})
+	for range 3 {
+		s.arrive(1, customer{pool: "A", length: always(time.Second)})
+	}
+	s.until(1500 * time.Millisecond)
+	for range 3 {
+		s.arrive(1, customer{pool: "B", length: always(time.Second)})
+	}
+	s.until(time.Minute)
+	if got := strings.Join(s.log, " "); got != "A A B A B B" {
+		t.Errorf("tasks of %s, want A A B A B B", got)
+	}
+}
+
+// A tenant that has had nothing for ten rounds waits for no round.
+func TestIdleTenantWaitsForNoRound(t *testing.T) {
+	for _, test := range []struct{ slots, busy int }{{1, 20}, {4, 100}} {
+		s := newSite(t, test.slots, fair.Options{})
+		for i := range test.busy {
+			s.arrive(1<<20, customer{pool: fmt.Sprint(i), length: always(time.Second)})
+		}
+		worst := time.Duration(0)
+		for at := 300 * time.Second; at < 3000*time.Second; at += 211*time.Second + 370*time.Millisecond {
+			s.until(at)
+			s.arrive(1, customer{pool: "light", length: always(time.Second), waited: func(d time.Duration) { worst = max(worst, d) }})
+		}
+		s.until(3100 * time.Second)
+		t.Logf("%d slots, %d busy tenants: up to %v", test.slots, test.busy, worst)
+		if worst == 0 || worst > 3*time.Second {
+			t.Errorf("%d slots, %d busy tenants: the light one waits up to %v, want at most 3 s", test.slots, test.busy, worst)
+		}
+	}
+}
+
+// A pool with two tasks is served twice, although others come for one task each and go again, so that
+// one is there at any time: the same three, or new ones.
+func TestPoolsThatComeAndGoLetOthersPass(t *testing.T) {
+	for _, names := range []int{3, 1 << 20} {
+		s := newSite(t, 1, fair.Options{})
+		served := 0
+		for i := range 100 {
+			if i == 5 {
+				s.arrive(2, customer{pool: "z", length: always(time.Second), waited: func(time.Duration) { served++ }})
+			}
+			s.arrive(1, customer{pool: fmt.Sprint(i % names), length: always(time.Second)})
+			s.until(time.Duration(i) * time.Second)
+		}
+		if served != 2 {
+			t.Errorf("%d names: z was served %d times of 2 beside %d others", names, served, len(s.log))
+		}
+	}
+}
+
+// A pool that leaves with its last task and comes again has what it had: it gets half.
+func TestPoolThatLeavesKeepsItsDebt(t *testing.T) {
+	s := newSite(t, 1, fair.Options{})
+	s.arrive(1<<20, customer{pool: "stays", length: always(time.Second)})
+	for i := range 1000 {
+		s.until(time.Duration(i) * 500 * time.Millisecond)
+		if s.waiting("comes") == 0 {
+			s.arrive(1, customer{pool: "comes", length: always(time.Second)})
+		}
+	}
+	if a, b := s.got["stays"], s.got["comes"]; a < 240*time.Second || b > 260*time.Second {
+		t.Errorf("the pool that stays had %v and the other one %v, want half each", a, b)
+	}
+}
+
+// Sibling pools that always have tasks get service by their weights within N u, in runs with lost and failed
+// attempts, slots that come and go, estimates that are wrong, nested pools and two classes. N is the greatest
+// number of slots of a class; c is twice the longest task, since what has failed is charged together with the
+// attempt after it, and a sixteenth more.
+func TestServiceWithinTheBound(t *testing.T) {
+	const longest = 20
+	worst := 0.0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		weight := map[string]int64{}
+		opts := fair.Options{Pools: map[string]fair.Pool{}}
+		up := ""
+		if r.IntN(2) == 0 {
+			up = "team/"
+			opts.Pools["team"] = fair.Pool{Weight: 2}
+		}
+		for i := range 2 + r.IntN(4) {
+			name := fmt.Sprint(up, i)
+			weight[name] = []int64{1, 1, 2, 3, 50}[r.IntN(5)]
+			opts.Pools[name] = fair.Pool{Weight: float64(weight[name])}
+		}
+		slots, classes := 1+r.IntN(4), 1+r.IntN(2)
+		p := newWith(opts)
+		now := sojourn.Time(0)
+		observe := func(ev sojourn.Event) {
+			ev.At = now
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slot := func(id int) sojourn.Slot {
+			return sojourn.Slot{ID: sojourn.SlotID(id), Class: sojourn.Class(id % classes)}
+		}
+		for id := range slots * classes {
+			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: slot(id)})
+		}
+		type run struct {
+			a     sojourn.Assignment
+			start sojourn.Time
+		}
+		var (
+			names   []string // by job
+			lengths []int
+			running = map[int]run{}
+			gone    = map[int]bool{}
+			got     = map[string]int64{} // by pool and class
+			owed    = map[string]int64{} // by job and class: what has failed and is not charged yet
+		)
+		for i := range len(weight) + 1 {
+			name := fmt.Sprint(up, i)
+			if weight[name] == 0 { // a job of another pool, beside team
+				name, weight["z"] = "z", 1
+			}
+			job := &sojourn.Job{ID: sojourn.JobID(i + 1), Pool: name}
+			for c := range classes {
+				job.Phases = append(job.Phases, sojourn.Phase{Tasks: 100_000, Class: sojourn.Class(c), Estimate: time.Duration(r.IntN(2) * r.IntN(longest))})
+			}
+			names, lengths = append(names, name), append(lengths, 1+r.IntN(longest))
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
+		}
+		end := func(id int, kind sojourn.EventKind, cause sojourn.Cause) {
+			of := running[id]
+			delete(running, id)
+			job, held := int(of.a.Task.Job)-1, int64(now-of.start)
+			observe(sojourn.Event{Kind: kind, Cause: cause, Task: of.a.Task, Attempt: of.a.Attempt, Slot: sojourn.Slot{ID: of.a.Slot}})
+			at, debt := fmt.Sprint(names[job], " ", id%classes), fmt.Sprint(job, " ", id%classes)
+			switch was, owes := owed[debt]; {
+			case kind == sojourn.TaskRefused || kind == sojourn.TaskFailed && cause != sojourn.CauseTask:
+			case kind == sojourn.TaskFailed && !owes:
+				owed[debt] = held
+			default:
+				got[at] += max(held+was, 1)
+				delete(owed, debt)
+			}
+		}
+		for range 400 {
+			for id := range slots * classes {
+				if _, busy := running[id]; busy || gone[id] {
+					continue
+				}
+				if a, ok := p.Assign(sojourn.SlotID(id)); ok {
+					running[id] = run{a, now}
+				}
+			}
+			now++
+			for id := range slots * classes {
+				of, busy := running[id]
+				if !busy {
+					continue
+				}
+				length := lengths[of.a.Task.Job-1]
+				switch x := r.IntN(100); {
+				case int(now-of.start) >= length || r.IntN(longest) == 0:
+					end(id, sojourn.TaskFinished, 0)
+				case x == 0:
+					end(id, sojourn.TaskRefused, 0)
+				case x == 1:
+					end(id, sojourn.TaskFailed, sojourn.CausePreempted)
+				case x == 2:
+					end(id, sojourn.TaskFailed, sojourn.CauseTask)
+				case x == 3:
+					end(id, sojourn.TaskFailed, sojourn.CauseSlotLost)
+					observe(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
+					gone[id] = true
+				}
+			}
+			for id := range slots * classes {
+				if gone[id] && r.IntN(10) == 0 {
+					delete(gone, id)
+					observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: slot(id)})
+				}
+			}
+			for i := range len(weight) - 1 {
+				for j := range i {
+					for c := range classes {
+						a, b := fmt.Sprint(up, i), fmt.Sprint(up, j)
+						if weight[a] == 0 || weight[b] == 0 {
+							continue
+						}
+						d := weight[b]*got[fmt.Sprint(a, " ", c)] - weight[a]*got[fmt.Sprint(b, " ", c)]
+						share := math.Abs(float64(d)) / (float64(slots) * 2 * longest * 17 / 16 * float64(weight[a]+weight[b]))
+						if worst = max(worst, share); share > 1 {
+							t.Fatalf("seed %d: pools %s and %s, class %d: got %v with weights %v: %.2f of the bound", seed, a, b, c, got, weight, share)
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%.2f of the bound at most", worst)
+	if worst < 0.2 {
+		t.Errorf("%.2f of the bound at most: the runs are too tame to show anything", worst)
+	}
+}
+
+// A pool that is there and has nothing to start earns nothing meanwhile.
+func TestPoolThatHadNothingToStartIsLevel(t *testing.T) {
+	s := newSite(t, 1, fair.Options{})
+	s.arrive(100, customer{pool: "busy", length: always(time.Second)})
+	s.arrive(20, customer{pool: "held", length: always(time.Second)})
+	for i := range uint32(20) {
+		s.observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 2, Index: i}})
+	}
+	s.until(50 * time.Second)
+	for i := range uint32(20) {
+		s.observe(sojourn.Event{Kind: sojourn.TaskReady, Task: sojourn.TaskID{Job: 2, Index: i}})
+	}
+	s.until(70 * time.Second)
+	if a, b := s.got["busy"], s.got["held"]; a < 59*time.Second || a > 61*time.Second {
+		t.Errorf("the busy pool got %v and the other one %v of 70 s, want 60 and 10", a, b)
+	}
+}
+
+// waiting counts the jobs of a pool that have come and not started.
+func (s *site) waiting(pool string) (n int) {
+	for _, c := range s.jobs {
+		if c.pool == pool {
+			n++
+		}
+	}
+	for _, started := range s.log {
+		if started == pool {
+			n--
+		}
+	}
+	return n
+}
