@@ -56,7 +56,7 @@
 //
 //	D = A + 512 max(W/w, F - V)
 //
-// where
+// where 512 is Options.Patience, and
 //
 //	A  is when the job came
 //	W  is the work that it has left in the class, as is believed now

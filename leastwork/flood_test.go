@@ -1,12 +1,14 @@
 package leastwork_test
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/account"
+	"github.com/sojourn-sched/sojourn/leastwork"
 )
 
 // A flood keeps all slots busy with tasks of a second. Three jobs of such tasks always
@@ -100,15 +102,21 @@ func TestNoJobStarves(t *testing.T) {
 	for _, tc := range []struct {
 		slots, reserved, tasks int
 		told                   time.Duration
+		patience               int
 	}{
-		{1, 0, 1, each}, {2, 0, 3, each}, {9, 0, 2, each}, {10, 1, 2, each}, {25, 1, 3, each}, {60, 2, 4, each}, {60, 2, 9, each},
-		{1, 0, 1, 10 * each}, {2, 0, 3, each / 10}, {16, 1, 2, each / 10}, {60, 2, 4, each / 10},
+		{1, 0, 1, each, 0}, {2, 0, 3, each, 0}, {9, 0, 2, each, 0}, {10, 1, 2, each, 0}, {25, 1, 3, each, 0}, {60, 2, 4, each, 0}, {60, 2, 9, each, 0},
+		{1, 0, 1, 10 * each, 0}, {2, 0, 3, each / 10, 0}, {16, 1, 2, each / 10, 0}, {60, 2, 4, each / 10, 0},
+		{2, 0, 3, each, 64}, {60, 2, 9, each, 16}, {16, 1, 2, each / 10, 1500},
 	} {
-		t.Run(fmt.Sprintf("slots=%d,told=%v", tc.slots, tc.told), func(t *testing.T) {
-			f := newFlood(t, newPolicy(), tc.slots)
+		t.Run(fmt.Sprintf("slots=%d,told=%v,patience=%d", tc.slots, tc.told, tc.patience), func(t *testing.T) {
+			p, err := leastwork.New(leastwork.Options{Patience: tc.patience})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFlood(t, p, tc.slots)
 			arrived := f.now
 			long := f.arrive(tc.tasks, tc.told)
-			due := 512 * time.Duration(tc.tasks) * max(tc.told, each)
+			due := time.Duration(cmp.Or(tc.patience, 512)) * time.Duration(tc.tasks) * max(tc.told, each)
 			left, late, bound := tc.tasks, false, time.Duration(0)
 			for left > 0 {
 				left -= f.step(long, each)

@@ -2,6 +2,7 @@ package leastwork
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -93,5 +94,44 @@ func TestExtremes(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The greatest work, the least weight and the greatest patience: turns that do not fit are the greatest one, and nothing
+// panics.
+func TestGreatestTurn(t *testing.T) {
+	p, err := New(Options{Patience: maxPatience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	observe := func(ev sojourn.Event) {
+		t.Helper()
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arrive := func(id sojourn.JobID, weight float64, tasks int) {
+		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: id, Weight: weight, Phases: []sojourn.Phase{{Tasks: tasks}}}})
+	}
+	const slots = 10_000
+	for id := range sojourn.SlotID(slots) {
+		observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+	}
+	arrive(1, 1, 1)
+	a, _ := p.Assign(0)
+	observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt, Service: math.MaxInt64})
+	arrive(2, 1.0/(1<<16), sojourn.MaxTasks)
+	started := 0
+	for id := range sojourn.SlotID(slots) {
+		if a, ok := p.Assign(id); ok && a.Task.Job == 2 {
+			started++
+		}
+	}
+	if j := p.queue.Ledger.Job(2); started != slots*98/100 || p.wait(j, j.Side(0)).Hi != math.MaxUint64 {
+		t.Errorf("%d tasks start and the job waits for %v, want 9800 and the greatest number", started, p.wait(j, j.Side(0)))
+	}
+	arrive(3, 1, 5)
+	if a, ok := p.Assign(slots - 1); !ok || a.Task.Job != 3 {
+		t.Errorf("the reserve starts %v, want job 3", a)
 	}
 }

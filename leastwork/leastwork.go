@@ -2,6 +2,7 @@ package leastwork
 
 import (
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -16,9 +17,10 @@ import (
 // [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker], a [sojourn.Admitter], a [sojourn.Explainer]
 // and a [sojourn.Snapshotter].
 type Policy struct {
-	queue   *queue.Jobs[jobData, key]
-	beliefs beliefs
-	reserve reserve.Options
+	queue    *queue.Jobs[jobData, key]
+	beliefs  beliefs
+	reserve  reserve.Options
+	patience uint64
 }
 
 // A key orders jobs by their turn: when they came, and patience times their work. Times are from 2^63 ns
@@ -37,9 +39,6 @@ func (a key) less(b key) bool {
 
 func (a key) prefix() (hi, lo uint64) { return a.turn.Prefix(a.seq) }
 
-// patience is for how many times its work a job lets jobs pass that come later and have no work at all.
-const patience = 512
-
 // unit is a weight of 1.
 const unit = 1 << 16
 
@@ -52,7 +51,7 @@ func New(opts Options) (*Policy, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{reserve: reserved}
+	p := &Policy{reserve: reserved, patience: opts.patience()}
 	p.reset()
 	return p, nil
 }
@@ -257,7 +256,15 @@ func (p *Policy) wait(j *ledger.Job[jobData], side *ledger.Side) wide.Uint128 {
 		}
 		weighed = later(weighed, weigh(later(data.lost, own).Sub(own), 0, false, unit))
 	}
-	return weighed.MulU64(patience) // below 2^124
+	return times(weighed, p.patience)
+}
+
+// times returns x*n, or nearly the greatest number if that does not fit: n is at least 1.
+func times(x wide.Uint128, n uint64) wide.Uint128 {
+	if x.Hi >= math.MaxUint64/n {
+		return wide.Uint128{Hi: math.MaxUint64}
+	}
+	return x.MulU64(n)
 }
 
 func later(a, b wide.Uint128) wide.Uint128 {
@@ -280,7 +287,7 @@ func (p *Policy) rank(j *ledger.Job[jobData]) key {
 		if side := j.Side(i); side.Startable() > 0 {
 			turn = turn.AddCapped(p.wait(j, side))
 		} else {
-			turn = turn.AddCapped(weigh(j.Data.sides[i].work, 0, false, j.Weight()).MulU64(patience))
+			turn = turn.AddCapped(times(weigh(j.Data.sides[i].work, 0, false, j.Weight()), p.patience))
 		}
 	}
 	return key{turn, j.Seq()}

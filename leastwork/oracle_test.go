@@ -15,12 +15,13 @@ import (
 // shares no code with the policy. If two keys, or a key and a bound, are closer than
 // rounding can tell, either answer is right.
 type oracle struct {
-	now     time.Duration
-	slots   []*oracleSlot
-	jobs    []*oracleJob                // live, in the order of arrival
-	lengths map[sojourn.Class][]float64 // half octaves of the longest tasks of the phases with told times
-	beliefs map[sojourn.Class]*oracleBelief
-	tie     bool // rounding hides which job is first: the history ends here
+	now      time.Duration
+	slots    []*oracleSlot
+	jobs     []*oracleJob                // live, in the order of arrival
+	lengths  map[sojourn.Class][]float64 // half octaves of the longest tasks of the phases with told times
+	beliefs  map[sojourn.Class]*oracleBelief
+	patience float64
+	tie      bool // rounding hides which job is first: the history ends here
 }
 
 type oracleSlot struct {
@@ -278,7 +279,7 @@ func (o *oracle) wait(j *oracleJob, c sojourn.Class) float64 {
 	if j.spec.Weight > 0 {
 		sum /= j.spec.Weight
 	}
-	return 512 * max(sum, lost)
+	return o.patience * max(sum, lost)
 }
 
 func halfOctaves(d time.Duration) float64 { return math.Floor(2*math.Log2(float64(d)) + 1e-9) }
@@ -350,7 +351,7 @@ func (o *oracle) unopposed(j *oracleJob, c sojourn.Class) bool {
 // first returns the job whose turn comes first, and whether that has come. It reports false if rounding hides it.
 func (o *oracle) first(c sojourn.Class) (first *oracleJob, due, known bool) {
 	turn := func(j *oracleJob) float64 { return float64(j.came-o.now) + o.wait(j, c) }
-	off := func(j *oracleJob) float64 { return 2e-3*o.wait(j, c) + 4*512 }
+	off := func(j *oracleJob) float64 { return 2e-3*o.wait(j, c) + 4*o.patience }
 	for _, j := range o.jobs {
 		if j.next(c) != nil && (first == nil || turn(j) < turn(first)) {
 			first = j
@@ -451,7 +452,7 @@ func (t *trial) offer(s *oracleSlot) bool {
 			t.Fatalf("Assign(%d) = false, want job %d", s.id, j.spec.ID)
 		}
 		mine, its := t.o.wait(chosen, s.class), t.o.wait(j, s.class)
-		if ahead := float64(chosen.came-j.came) + mine - its; ahead > close*(mine+its)+4*512 {
+		if ahead := float64(chosen.came-j.came) + mine - its; ahead > close*(mine+its)+4*t.o.patience {
 			t.Fatalf("Assign(%d) = %v, whose turn comes %v ns after that of job %d", s.id, a, ahead, j.spec.ID)
 		}
 	}
@@ -581,14 +582,24 @@ func (t *trial) end(s *oracleSlot, kind sojourn.EventKind) {
 	}
 }
 
+// begin begins a new policy.
+func (tr *trial) begin(patience int) {
+	p, err := leastwork.New(leastwork.Options{Patience: patience})
+	if err != nil {
+		tr.Fatal(err)
+	}
+	tr.p, tr.o.patience = p, float64(patience)
+	if patience == 0 {
+		tr.o.patience = 512
+	}
+}
+
 // Reference: the rule of the package comment.
 func TestAgainstTheRule(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		p, err := leastwork.New(leastwork.Options{})
-		if err != nil {
-			r.Fatal(err)
-		}
-		tr := &trial{T: r, p: p, o: newOracle()}
+		patience := func() int { return rapid.SampledFrom([]int{0, 0, 1, 8, 512, 4096}).Draw(r, "patience") }
+		tr := &trial{T: r, o: newOracle()}
+		tr.begin(patience())
 		classes := rapid.IntRange(1, 2).Draw(r, "classes")
 		for i := range rapid.SampledFrom([]int{1, 3, 9, 10, 25, 60, 150}).Draw(r, "slots") {
 			s := &oracleSlot{id: sojourn.SlotID(i), class: sojourn.Class(i % classes)}
@@ -647,7 +658,7 @@ func TestAgainstTheRule(t *testing.T) {
 				if err != nil {
 					r.Fatal(err)
 				}
-				tr.p, _ = leastwork.New(leastwork.Options{})
+				tr.begin(patience()) // another one may be chosen then
 				if err := tr.p.UnmarshalBinary(data); err != nil {
 					r.Fatal(err)
 				}
