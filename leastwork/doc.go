@@ -41,8 +41,8 @@
 //
 //   - Most jobs have one task, and the 90th percentile of the sojourn time counts. Fair sharing among jobs is then the order of
 //     arrival, which no order by size beats there: it may be a third higher here. See docs/default.md.
-//   - Short jobs come faster than they can be served, for days. A long job then waits until its turn has come, and
-//     docs/default.md says how long that is.
+//   - Short jobs come faster than they can be served, for days. A long job then waits until its turn has come: a task of half an
+//     hour for ten days. Options.Patience bounds that: see docs/default.md, "Floods".
 //   - Accepted deadlines must be kept: package rtmr.
 //   - No job may end later than under fair sharing, and sizes are exact: package pfsp.
 //   - Groups of users have a right to their share: package fair, with this policy inside its pools.

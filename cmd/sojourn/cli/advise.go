@@ -18,6 +18,7 @@ Objectives, of all jobs, the less the better:
   mean       mean sojourn time, from arrival to finish
   median     median sojourn time
   slowdown   mean of the sojourn time over the time alone on the idle cluster
+  p90        90th percentile of the sojourn time
   p99        99th percentile of the sojourn time
   deadlines  share of the jobs with a deadline that miss it; refused ones do
 

@@ -13,6 +13,9 @@ import (
 // quarters is how many groups of jobs by size there are.
 const quarters = 4
 
+// tail is the percentile of the sojourn time that every advice shows.
+const tail = 90
+
 // An Advice ranks the policies of a study by an objective.
 type Advice struct {
 	*Study
@@ -33,6 +36,7 @@ type Line struct {
 	FIFO      stats.Interval   // against fifo
 	BestAt    []stats.Interval // against the policy advised, load by load
 	Quarterly [quarters]stats.Interval
+	Tail      stats.Interval // the 90th percentile of the sojourn time against fair; unknown for deadlines
 	score     float64
 }
 
@@ -102,6 +106,11 @@ func (a *Advice) against(line *Line, all [][]*numbers, p, best int) {
 	line.FIFO = a.difference(all[p], all[indexOf(a.specs, fifo)], total)
 	for l := range a.Loads {
 		line.BestAt = append(line.BestAt, a.difference(all[p][l:l+1], all[best][l:l+1], total))
+	}
+	if a.Objective.Deadlines() {
+		line.Tail.Mean = math.NaN()
+	} else {
+		line.Tail = a.difference(all[p], all[yardstick], func(n *numbers) *number { return &n.tail })
 	}
 	for q := range line.Quarterly {
 		line.Quarterly[q] = a.difference(all[p], all[yardstick], func(n *numbers) *number { return &n.quarters[q] })

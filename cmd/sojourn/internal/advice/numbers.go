@@ -12,6 +12,7 @@ import (
 type numbers struct {
 	plain    float64 // the objective
 	total    number  // its effect
+	tail     number  // of the 90th percentile of the sojourn time; not for deadlines
 	quarters [quarters]number
 }
 
@@ -31,6 +32,10 @@ func (a *Advice) numbers(p, l int) *numbers {
 	for q := range n.quarters {
 		statistics = append(statistics, newMean(a.only(by, q)))
 		into = append(into, &n.quarters[q])
+	}
+	if !a.Objective.Deadlines() {
+		statistics = append(statistics, newStatistic(a.values(p, l, sojournTime), tail))
+		into = append(into, &n.tail)
 	}
 	n.plain = statistics[0].all()
 	for k, s := range statistics {

@@ -55,6 +55,7 @@ var objectives = []Objective{
 	{"mean", "mean sojourn time", sojournTime, 0},
 	{"median", "median sojourn time", sojournTime, 50},
 	{"slowdown", "mean slowdown", slowdown, 0},
+	{"p90", "90th percentile of the sojourn time", sojournTime, 90},
 	{"p99", "99th percentile of the sojourn time", sojournTime, 99},
 	{"deadlines", "share of missed deadlines", missed, 0},
 }

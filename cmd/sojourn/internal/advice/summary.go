@@ -50,6 +50,7 @@ type lineSummary struct {
 	Fair      effect   `json:"against_fair"`
 	FIFO      effect   `json:"against_fifo"`
 	Quarterly []effect `json:"quarters_against_fair"`
+	Tail      *effect  `json:"p90_against_fair,omitempty"` // the 90th percentile of the sojourn time; not for deadlines
 }
 
 // An effect is a number with the ends of its interval, null where there is none.
@@ -96,6 +97,10 @@ func (a *Advice) Summary() Summary {
 		}
 		for _, q := range l.Quarterly {
 			line.Quarterly = append(line.Quarterly, o.summary(q))
+		}
+		if !o.Deadlines() {
+			tail := o.summary(l.Tail)
+			line.Tail = &tail
 		}
 		sum.Policies = append(sum.Policies, line)
 	}

@@ -164,6 +164,14 @@ func (a *Advice) worse() string {
 		return "Nobody is worse off than under fair, which it is."
 	}
 	var parts []string
+	rest := ""
+	if a.Objective.percent != tail && a.Objective.amount(best.Tail.Mean) >= 0.05 {
+		rest = " Its 90th percentile of the sojourn time is " + a.Objective.change(best.Tail) + " than under fair"
+		if !(best.Tail.Low() > 0) {
+			rest += ", which may be chance"
+		}
+		rest += "."
+	}
 	for q, effect := range best.Quarterly {
 		if a.Objective.amount(effect.Mean) < 0.05 || math.IsNaN(effect.Mean) {
 			continue
@@ -175,9 +183,9 @@ func (a *Advice) worse() string {
 		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("It is worse than fair for none of the quarters of the jobs by their work: no quarter has a higher %s.", what)
+		return fmt.Sprintf("It is worse than fair for none of the quarters of the jobs by their work: no quarter has a higher %s.", what) + rest
 	}
-	return "It is worse than fair for these quarters of the jobs by their work: " + strings.Join(parts, "; ") + "."
+	return "It is worse than fair for these quarters of the jobs by their work: " + strings.Join(parts, "; ") + "." + rest
 }
 
 func (a *Advice) agreement() string {

@@ -72,6 +72,9 @@ func (a *Advice) table() *format.Table {
 	})
 	t.Add("against", "the best", best)
 	t.Add("against", fair, a.column(func(line *Line) string { return a.cell(line.Fair) }))
+	if !a.Objective.Deadlines() && a.Objective.percent != tail {
+		t.Add("p90 against", fair, a.column(func(line *Line) string { return a.cell(line.Tail) }))
+	}
 	return t
 }
 
