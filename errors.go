@@ -67,8 +67,8 @@ var (
 	// ErrWrongClass: TaskAdopted on a slot of another class than the phase's.
 	ErrWrongClass = errors.New("slot is of another class")
 
-	// ErrUnsupported, JobArrived, JobAdopted and JobRevised, and TaskHeld and TaskReady with
-	// an Attempt: the event is valid, but this policy cannot schedule the job, or does not
+	// ErrUnsupported, JobArrived, JobAdopted and JobRevised, TaskHeld and TaskReady with
+	// an Attempt, SlotAdded with a Speed: the event is valid, but this policy cannot schedule the job, or does not
 	// know one of the [Features] that the event uses. For example, the job has more phases
 	// than the policy's theory covers.
 	ErrUnsupported = errors.New("not supported by this policy")

@@ -32,11 +32,14 @@ const (
 	FeatureRelease
 	// FeatureSequence: jobs run one after the other ([Job.Sequence]).
 	FeatureSequence
+	// FeatureSpeed: a slot says how fast it works ([Slot.Speed]). A policy that promises deadlines, and counts a
+	// slot as one of speed 100, does not have it.
+	FeatureSpeed
 
 	numFeatures = iota
 )
 
-var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence"}
+var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence", "Slot.Speed"}
 
 // String lists the features, such as "Phase.Needs, Phase.Held"; "none" for none.
 func (f Features) String() string {
@@ -110,6 +113,10 @@ func (e *Event) Features() Features {
 	case JobArrived, JobAdopted, JobRevised:
 		if e.Job != nil {
 			return e.Job.Features()
+		}
+	case SlotAdded:
+		if e.Slot.Speed != 0 {
+			return FeatureSpeed
 		}
 	case TaskHeld, TaskReady:
 		if e.Attempt != 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence
+const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed
 
 // Each feature is found where it is used and nowhere else, and is refused alone, by name.
 func TestFeatures(t *testing.T) {
@@ -35,6 +35,7 @@ func TestFeatures(t *testing.T) {
 		{sojourn.Event{Kind: sojourn.JobAdopted, Job: inOrder}, sojourn.FeatureSequence, "Job.Sequence"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: bounded}, 0, "none"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: held}, 0, "none"},
+		{sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{Speed: 100}}, sojourn.FeatureSpeed, "Slot.Speed"},
 		{sojourn.Event{Kind: sojourn.TaskHeld, Attempt: 1}, sojourn.FeatureAttempts, "attempts of held tasks"},
 		{sojourn.Event{Kind: sojourn.TaskReady, Attempt: 1}, sojourn.FeatureAttempts, "attempts of held tasks"},
 		{sojourn.Event{Kind: sojourn.TaskReady}, 0, "none"},
@@ -55,7 +56,7 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("%v: %v, want one that says that %s is not supported", tc.ev, err, tc.name)
 		}
 	}
-	if got, want := (everyFeature | 1<<9).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, Job.Release, Job.Sequence, feature 9"; got != want {
+	if got, want := (everyFeature | 1<<9).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, Job.Release, Job.Sequence, Slot.Speed, feature 9"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -76,8 +76,8 @@ type Phase struct {
 	// Class is the class of slot that the tasks run on, below [MaxClasses].
 	Class Class
 
-	// Estimate is the expected service time of one task, on a slot of speed 1: that of a
-	// usual slot, where slots differ. Zero means unknown; each policy documents what it
+	// Estimate is the expected service time of one task, on a slot of speed 100: that of a
+	// usual slot, where slots differ ([Slot.Speed]). Zero means unknown; each policy documents what it
 	// then assumes.
 	Estimate time.Duration
 

@@ -40,4 +40,9 @@ type Slot struct {
 	Node  NodeID // the machine it belongs to; 0 if that does not matter
 	Rack  RackID // the rack of that machine; 0 if unknown
 	Class Class
+
+	// Speed is how fast the slot works, in percent of the speed for which [Phase.Estimate] holds: a task of an
+	// hour takes half an hour on a slot of 200. Zero means 100. Most policies ignore it; one that would promise
+	// too much refuses the slot. See [FeatureSpeed].
+	Speed uint16
 }

@@ -48,7 +48,7 @@
 // kind uses, in any order, each once. A field that is left out is zero. The Writer leaves out
 // fields that are zero.
 //
-//	event    = "SlotAdded" id [ node rack class ]
+//	event    = "SlotAdded" id [ node rack class speed ]
 //	         | "SlotRemoved" id
 //	         | ( "NodeDown" | "NodeUp" ) id [ rack ]
 //	         | ( "JobArrived" | "JobRevised" ) ( job | "nil" )

@@ -114,6 +114,7 @@ func appendEvent(dst []byte, ev *sojourn.Event) []byte {
 		dst = appendField(dst, " node=", ev.Slot.Node)
 		dst = appendField(dst, " rack=", ev.Slot.Rack)
 		dst = appendField(dst, " class=", ev.Slot.Class)
+		dst = appendField(dst, " speed=", ev.Slot.Speed)
 	case sojourn.SlotRemoved:
 		dst = appendUint(dst, " ", ev.Slot.ID)
 	case sojourn.NodeDown, sojourn.NodeUp:

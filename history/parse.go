@@ -136,7 +136,7 @@ func (p *parser) event(ev *sojourn.Event) {
 	switch ev.Kind {
 	case sojourn.SlotAdded:
 		ev.Slot.ID = sojourn.SlotID(p.number("slot", 32))
-		p.fields([]string{"node", "rack", "class"}, func(key string, v value) {
+		p.fields([]string{"node", "rack", "class", "speed"}, func(key string, v value) {
 			switch key {
 			case "node":
 				ev.Slot.Node = sojourn.NodeID(v.uint(32))
@@ -144,6 +144,8 @@ func (p *parser) event(ev *sojourn.Event) {
 				ev.Slot.Rack = sojourn.RackID(v.uint(32))
 			case "class":
 				ev.Slot.Class = sojourn.Class(v.uint(16))
+			case "speed":
+				ev.Slot.Speed = uint16(v.uint(16))
 			}
 		})
 	case sojourn.SlotRemoved:

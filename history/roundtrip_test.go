@@ -143,7 +143,7 @@ func event(t *rapid.T) sojourn.Event {
 	case sojourn.SlotAdded:
 		ev.Slot = sojourn.Slot{
 			ID: number[sojourn.SlotID](t, "slot"), Node: number[sojourn.NodeID](t, "node"),
-			Rack: number[sojourn.RackID](t, "rack"), Class: number[sojourn.Class](t, "class"),
+			Rack: number[sojourn.RackID](t, "rack"), Class: number[sojourn.Class](t, "class"), Speed: number[uint16](t, "speed"),
 		}
 	case sojourn.SlotRemoved:
 		ev.Slot.ID = number[sojourn.SlotID](t, "slot")

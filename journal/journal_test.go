@@ -735,11 +735,13 @@ func TestFormat(t *testing.T) {
 	e.head(&head{segment: 3, epoch: -1, maxJob: 5, name: "p"})
 	e.numbers(kindBegin, 0)
 	e.event(&sojourn.Event{Kind: sojourn.SlotAdded, At: 300, Slot: sojourn.Slot{ID: 1, Node: 2, Rack: 3, Class: 4}})
+	e.event(&sojourn.Event{Kind: sojourn.SlotAdded, At: 300, Slot: sojourn.Slot{ID: 1, Node: 2, Rack: 3, Class: 4, Speed: 200}})
+	e.event(&sojourn.Event{Kind: sojourn.TaskPinned, At: 301, Task: sojourn.TaskID{Job: 1, Phase: 2, Index: 3}, Attempt: 4, Slot: sojourn.Slot{ID: 5}})
 	e.event(&sojourn.Event{Kind: sojourn.TaskFailed, At: 301, Task: sojourn.TaskID{Job: 1, Phase: 2, Index: 3}, Attempt: 4, Slot: sojourn.Slot{ID: 5}, Service: 6, Cause: 2})
 	e.assign(&sojourn.Assignment{Task: sojourn.TaskID{Job: 1, Phase: 2, Index: 3}, Attempt: 5, Slot: 6, Source: 7, Locality: 2})
 	e.numbers(kindMark, 200, 100)
 	e.numbers(kindEnd, 4)
-	const want = "062aaccd7a410301050170024f19913a430007fdd0478901ac020102030409a4333fbe0f010102030405060208a991148140010203050607020486700e5944c801640262dfc4944504"
+	const want = "062aaccd7a410301050170024f19913a430007fdd0478901ac020102030408892a51cd010001020304c80107147773661301010203040509834e03f70f000102030405060208a991148140010203050607020486700e5944c801640262dfc4944504"
 	if got := fmt.Sprintf("%x", e.buf); got != want {
 		t.Errorf("the records are %s, want %s", got, want)
 	}

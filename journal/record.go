@@ -115,6 +115,9 @@ func (e *encoder) event(ev *sojourn.Event) {
 		e.uint(uint64(ev.Slot.Node))
 		e.uint(uint64(ev.Slot.Rack))
 		e.uint(uint64(ev.Slot.Class))
+		if ev.Slot.Speed != 0 { // journals that have none are as they were before there were speeds
+			e.uint(uint64(ev.Slot.Speed))
+		}
 	case sojourn.SlotRemoved:
 		e.uint(uint64(ev.Slot.ID))
 	case sojourn.NodeDown, sojourn.NodeUp:
@@ -263,6 +266,9 @@ func (d *decoder) event(kind sojourn.EventKind, ev *sojourn.Event) {
 		ev.Slot.Node = sojourn.NodeID(d.uint32())
 		ev.Slot.Rack = sojourn.RackID(d.uint32())
 		ev.Slot.Class = sojourn.Class(d.atMost(math.MaxUint16))
+		if len(d.b) > 0 {
+			ev.Slot.Speed = uint16(d.atMost(math.MaxUint16))
+		}
 	case sojourn.SlotRemoved:
 		ev.Slot.ID = sojourn.SlotID(d.uint32())
 	case sojourn.NodeDown, sojourn.NodeUp:

@@ -242,7 +242,7 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	return a, true
 }
 
-// Supports implements [sojourn.Supporter]: attempts of held tasks, but neither Needs nor Held.
+// Supports implements [sojourn.Supporter]: attempts of held tasks, but neither Needs nor Held, nor speeds of slots.
 func (p *Policy) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Seek implements [sojourn.Seeker]: it returns the free slot with the least ID if a job

@@ -138,6 +138,9 @@ func (dr *draws) fill(ev *sojourn.Event) {
 				ev.Slot.Node = dr.names.nodes[i-1]
 			}
 			ev.Slot.Rack = dr.names.rackOf(ev.Slot.Node)
+			if dr.o.features&sojourn.FeatureSpeed != 0 && dr.oneIn(4) {
+				ev.Slot.Speed = pick[uint16](dr, 1, 50, 100, 200, math.MaxUint16)
+			}
 		}
 	case sojourn.JobArrived, sojourn.JobAdopted:
 		ev.Job = dr.job(ev.Job.ID)
@@ -175,6 +178,9 @@ func (dr *draws) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 				s = old.Slot
 			}
 			list = append(list, sojourn.Event{Slot: s})
+			s.Speed++
+			list = append(list, sojourn.Event{Slot: s})
+			s.Speed--
 			s.Class++
 			list = append(list, sojourn.Event{Slot: s})
 			for _, s.Node = range append(dr.names.nodes, 0) {

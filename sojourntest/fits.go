@@ -43,6 +43,8 @@ func (m *model) checkSlot(ev *sojourn.Event) error {
 			return sojourn.ErrInvalidSlot
 		case s != nil && !(s.retiring && s.Slot == ev.Slot):
 			return sojourn.ErrDuplicateSlot
+		case ev.Slot.Speed != 0 && m.o.features&sojourn.FeatureSpeed == 0:
+			return sojourn.ErrUnsupported
 		}
 	case sojourn.SlotRemoved:
 		if s := m.slot(ev.Slot.ID); s == nil || s.retiring {

@@ -375,6 +375,8 @@ func (p *fifo) check(ev *sojourn.Event) error {
 			return sojourn.ErrInvalidSlot
 		case s != nil && !restored && p.bug != acceptsDuplicate:
 			return sojourn.ErrDuplicateSlot
+		case ev.Slot.Speed != 0:
+			return sojourn.ErrUnsupported
 		}
 	case sojourn.SlotRemoved:
 		if s == nil || s.Retiring {

@@ -54,7 +54,7 @@ type place struct {
 
 // alike reports whether nothing but the number tells two free slots apart.
 func (a *place) alike(b *place) bool {
-	return !a.busy && !b.busy && a.Class == b.Class && a.Node == b.Node && a.Rack == b.Rack
+	return !a.busy && !b.busy && a.Class == b.Class && a.Node == b.Node && a.Rack == b.Rack && a.Speed == b.Speed
 }
 
 // apply applies a call that was made.

@@ -180,6 +180,7 @@ var litterers = []litterer{
 	{"Slot.ID", namesSlot, func(ev *sojourn.Event) { ev.Slot.ID = 1<<32 - 1 }},
 	{"Slot.Node", kinds(sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp), func(ev *sojourn.Event) { ev.Slot.Node = 1 << 30 }},
 	{"Slot.Rack", kinds(sojourn.SlotAdded, sojourn.NodeDown, sojourn.NodeUp), func(ev *sojourn.Event) { ev.Slot.Rack = 1 << 30 }},
+	{"Slot.Speed", kinds(sojourn.SlotAdded), func(ev *sojourn.Event) { ev.Slot.Speed = 33 }},
 	{"Slot.Class", kinds(sojourn.SlotAdded), func(ev *sojourn.Event) { ev.Slot.Class = 200 }},
 	{"Job", kinds(sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled),
 		func(ev *sojourn.Event) { ev.Job = &sojourn.Job{Weight: -1} }},

@@ -263,6 +263,7 @@ var (
 		func(ev *sojourn.Event) { ev.Cause = 0 },
 		func(ev *sojourn.Event) { ev.Slot.Node, ev.Slot.Rack = 0, 0 },
 		func(ev *sojourn.Event) { ev.Slot.Rack = 0 },
+		func(ev *sojourn.Event) { ev.Slot.Speed = 0 },
 		func(ev *sojourn.Event) {
 			if ev.Kind == sojourn.JobAdopted {
 				ev.Kind, ev.Service = sojourn.JobArrived, 0

@@ -501,7 +501,7 @@ func TestEveryErrorIsAskedFor(t *testing.T) {
 	steer := []error{sojourn.ErrUnknownJob, sojourn.ErrCancelledJob, sojourn.ErrUnknownTask, sojourn.ErrTaskState}
 	report := errs(sojourn.ErrUnknownJob, sojourn.ErrUnknownTask, sojourn.ErrStaleAttempt)
 	want := map[sojourn.EventKind][]error{
-		sojourn.SlotAdded:   errs(sojourn.ErrInvalidSlot, sojourn.ErrDuplicateSlot),
+		sojourn.SlotAdded:   errs(sojourn.ErrInvalidSlot, sojourn.ErrDuplicateSlot, sojourn.ErrUnsupported),
 		sojourn.SlotRemoved: errs(sojourn.ErrUnknownSlot),
 		sojourn.NodeDown:    errs(sojourn.ErrInvalidEvent, sojourn.ErrInvalidSlot, sojourn.ErrNodeState),
 		sojourn.NodeUp:      errs(sojourn.ErrInvalidEvent, sojourn.ErrInvalidSlot, sojourn.ErrNodeState),

@@ -36,7 +36,10 @@ func (l *cluster) check(ev *sojourn.Event, known sojourn.Features) error {
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskProgress, sojourn.TaskRefused, sojourn.TaskPinned:
 		return l.checkReport(ev)
 	case sojourn.SlotAdded:
-		return l.slots.check(ev.Slot)
+		if err := l.slots.check(ev.Slot); err != nil {
+			return err
+		}
+		return ev.Features().Check(known)
 	case sojourn.SlotRemoved:
 		if s := l.slots.at(ev.Slot.ID); s == nil || s.state == absent || s.state == retiring {
 			return sojourn.ErrUnknownSlot

@@ -32,8 +32,7 @@ const (
 	retiring // busy, and will leave with its attempt
 )
 
-// A slot has 32 bytes, so that it never lies in two lines of a cache, and no pointer, so that collecting
-// garbage does not look at it.
+// A slot has 40 bytes, and no pointer, so that collecting garbage does not look at it.
 type slot struct {
 	start   sojourn.Time
 	holder  uint32 // one more than the handle of the job whose live attempt it is; 0 if there is none
@@ -44,10 +43,11 @@ type slot struct {
 	phase   uint16
 	class   sojourn.Class
 	state   slotState
+	speed   uint16
 }
 
 func (s *slot) whole(id sojourn.SlotID) sojourn.Slot {
-	return sojourn.Slot{ID: id, Node: s.node, Rack: s.rack, Class: s.class}
+	return sojourn.Slot{ID: id, Node: s.node, Rack: s.rack, Class: s.class, Speed: s.speed}
 }
 
 type class struct {
@@ -105,7 +105,7 @@ func (t *slots) open(add sojourn.Slot) {
 	for int(add.Class) >= len(t.classes) {
 		t.classes = append(t.classes, class{})
 	}
-	t.pages[page][add.ID%pageSize] = slot{node: add.Node, rack: add.Rack, class: add.Class, state: free}
+	t.pages[page][add.ID%pageSize] = slot{node: add.Node, rack: add.Rack, class: add.Class, speed: add.Speed, state: free}
 	t.classes[add.Class].capacity++
 	t.classes[add.Class].free.Add(int(add.ID))
 }

@@ -52,6 +52,7 @@ func (l *cluster) Save(w *snapshot.Writer) {
 		w.Uint(uint64(s.node))
 		w.Uint(uint64(s.rack))
 		w.Uint(uint64(s.class))
+		w.Uint(uint64(s.speed))
 		w.Uint(uint64(s.state))
 		if s.holder != 0 {
 			w.Uint(uint64(s.holder - 1))
@@ -165,7 +166,7 @@ func (l *cluster) restore(r *snapshot.Reader, supported sojourn.Features, table 
 	l.jobs.seq = r.Seq()
 	l.jobs.restore(r, table)
 	ids := l.slots.restoreNodes(r)
-	l.restoreSlots(r)
+	l.restoreSlots(r, supported)
 	for _, id := range ids {
 		r.Check(l.slots.nodes[id].slots > 0 || l.slots.nodes[id].down, "there is nothing to know of a node")
 	}
@@ -278,7 +279,7 @@ func (t *slots) restoreNodes(r *snapshot.Reader) []sojourn.NodeID {
 	return ids
 }
 
-func (l *cluster) restoreSlots(r *snapshot.Reader) {
+func (l *cluster) restoreSlots(r *snapshot.Reader, supported sojourn.Features) {
 	next := uint64(0)
 	for range r.Len() {
 		s := sojourn.Slot{
@@ -286,6 +287,7 @@ func (l *cluster) restoreSlots(r *snapshot.Reader) {
 			Node:  sojourn.NodeID(r.Below(1 << 32)),
 			Rack:  sojourn.RackID(r.Below(1 << 32)),
 			Class: sojourn.Class(r.Below(sojourn.MaxClasses)),
+			Speed: uint16(r.Below(1 << 16)),
 		}
 		state := slotState(r.Below(uint64(retiring) + 1))
 		n, known := l.slots.nodes[s.Node]
@@ -293,6 +295,7 @@ func (l *cluster) restoreSlots(r *snapshot.Reader) {
 			known == (s.Node != 0) && (s.Node == 0 || s.Rack == 0 || s.Rack == n.rack), "a slot does not fit") {
 			return
 		}
+		r.Check(s.Speed == 0 || supported&sojourn.FeatureSpeed != 0, "a slot has a speed, which the policy does not know")
 		next = uint64(s.ID) + 1
 		if known {
 			n.slots++

@@ -73,7 +73,7 @@ func (p *DeadlineConstraint) reset() {
 	*p = DeadlineConstraint{opts: p.opts, ready: queue.NewPrefixedReady(func(a, b deadlineKey) bool {
 		return a.deadline < b.deadline || a.deadline == b.deadline && a.seq < b.seq
 	}, func(k deadlineKey) (hi, lo uint64) { return uint64(k.deadline), k.seq })}
-	p.ledger.Supports = option.Features&^sojourn.FeatureNeeds | sojourn.FeatureParallelism
+	p.ledger.Supports = option.Features&^(sojourn.FeatureNeeds|sojourn.FeatureSpeed) | sojourn.FeatureParallelism
 	p.inputs = locality.New(&p.ledger)
 }
 
@@ -313,7 +313,7 @@ func (p *DeadlineConstraint) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	return p.ledger.FreeSlot(c)
 }
 
-// Supports implements [sojourn.Supporter]: all features but Needs.
+// Supports implements [sojourn.Supporter]: all features but Needs and speeds.
 func (p *DeadlineConstraint) Supports() sojourn.Features { return p.ledger.Supports }
 
 // Admit implements [sojourn.Admitter].
