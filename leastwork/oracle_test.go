@@ -396,7 +396,6 @@ func (o *oracle) count(c sojourn.Class, which func(*oracleSlot) bool) (n float64
 	return n
 }
 
-func (s *oracleSlot) any() bool    { return true }
 func (s *oracleSlot) free() bool   { return s.job == nil }
 func (s *oracleSlot) isOver() bool { return s.job != nil && s.over }
 

@@ -222,15 +222,6 @@ func (w *world) least() *flowStruct {
 	return f
 }
 
-// position returns what the ended work has brought for each unit of weight.
-func (f *flowStruct) position() *big.Rat {
-	sum := new(big.Int)
-	for _, c := range f.out {
-		sum.Add(sum, c)
-	}
-	return new(big.Rat).Sub(f.tag, new(big.Rat).SetFrac(sum, f.weight))
-}
-
 func (f *flowStruct) path() string {
 	if f == nil || f.up == nil {
 		return ""
