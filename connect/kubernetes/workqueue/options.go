@@ -27,8 +27,8 @@ type Options[T comparable] struct {
 
 	// Policy returns a new policy. The queue makes one for each priority in use, and drops
 	// policies of priorities long unused. The policy must be a [sojourn.Seeker]. Nil is
-	// fair.New(fair.Options{}), which costs least if Job is nil, too: it then knows pools, and not
-	// each key.
+	// fair.New(fair.Options{Order: fair.Running}): the pool with the fewest workers for its weight goes
+	// first. It costs least if Job is nil, too: it then knows pools, and not each key.
 	Policy func() (sojourn.Policy, error)
 
 	// Refused is told of keys whose job the policy refused, and why: a weight out of range, for
@@ -56,5 +56,5 @@ func (o Options[T]) policy() func() (sojourn.Policy, error) {
 	if o.Policy != nil {
 		return o.Policy
 	}
-	return func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }
+	return func() (sojourn.Policy, error) { return fair.New(fair.Options{Order: fair.Running}) }
 }
