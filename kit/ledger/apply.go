@@ -146,7 +146,9 @@ func (l *cluster) end(ev *sojourn.Event, c *change) {
 		j.requeue(int(s.phase), s.index)
 	}
 	s.holder = 0
-	delete(l.slots.pinned, ev.Slot.ID)
+	if len(l.slots.pinned) > 0 {
+		delete(l.slots.pinned, ev.Slot.ID)
+	}
 	if s.state == retiring {
 		c.slotGone = true
 		l.slots.drop(ev.Slot.ID, s)
