@@ -1,11 +1,11 @@
-// Package fair gives every job an equal share of the slots, and every pool of jobs an equal share of the slot time. Pools may
-// be nested, and have weights, minimums, and limits on tasks and jobs. Inside a pool, jobs may
-// be served in order of arrival or by any other policy. The package has delay scheduling and
-// preemption.
+// Package fair gives every pool of jobs its share of the slot time, and the jobs of a pool the same number of slots. A
+// pool is a team, a user or a customer. Pools may be nested, and have weights, minimums, limits on tasks and on jobs, and
+// policies of their own inside.
 //
 // Tier: stable.
 //
-// Use it if several teams or users share a cluster.
+// Use it if several teams, users or customers share a cluster, and none of them may fill it. If all work is of one
+// owner, package leastwork serves it better: use it alone, or in the pools of this package.
 //
 //	p, err := fair.New(fair.Options{Pools: map[string]fair.Pool{
 //		"etl": {Weight: 3, Min: fair.Slots{0: 10}}, // 10 slots of class 0 at least
@@ -14,8 +14,13 @@
 //	...
 //	job.Pool = "etl" // before its JobArrived
 //
-// It follows the Hadoop Fair Scheduler (Zaharia; Hadoop 0.20, MRv1) with the nested queues of
-// YARN's.
+// # Example
+//
+// Eight customers share 4 slots for 1,000 s, and always have work. Two have weight 4 and six weight 1; all tasks take a
+// second. Each of the two gets 1,143 s of the slots and each of the six 286 s, although there are fewer slots than
+// customers. If four of them, of equal weights, have tasks of 10 s and the others tasks of 1 s, each gets 500 s
+// (TestMorePoolsThanSlots). A customer who comes with one task after a while waits a second at most, not for a round
+// of all others (TestIdleTenantWaitsForNoRound).
 //
 // # Notation
 //
@@ -25,7 +30,96 @@
 //	W(x)    slot time of the attempts of pool x that have ended on slots of that class, without what is not charged
 //	T(x)    its tag: W(x), and what its running attempts are thought to take, for each unit of w(x)
 //
+// # What is promised
+//
+// Work conserving within limits: a slot stays free only if each startable task is in
+// a pool that has reached a limit, is in a pool whose policy declines, waits for
+// locality, or is kept from it by the reserve.
+//
+// Fair by service: let sibling pools x and y always have tasks, without minimums and limits, from a moment
+// on at which they were level, as pools are that come first. Let N be the greatest number of slots of a class,
+// c the longest time that is charged for an attempt, plus a sixteenth, and u = c/w(x) + c/w(y). Then
+// |W(x)/w(x) - W(y)/w(y)| <= N u from then on, and 2 N u over any interval, also with lost and failed attempts,
+// slots that come and go, wrong estimates, in nested pools and in each class by itself
+// (TestServiceWithinTheBound). The proof is in package kit/flow. So weights hold with more pools than
+// slots, and however long the tasks of a pool are (TestMorePoolsThanSlots, TestHundredTenantsGetTheSame). A
+// tenant that comes seldom waits for no round of the others (TestIdleTenantWaitsForNoRound). Pools that come
+// and go keep nobody waiting for ever (TestPoolsThatComeAndGoLetOthersPass), and gain nothing by it
+// (TestPoolThatLeavesKeepsItsDebt).
+//
+// A pool that is served for its minimum is charged for it, and gets more only when it is its turn by tag. One
+// with a minimum leaves no debt. A pool at a limit counts as one that has nothing to start. A pool that
+// declines slots, or waits for locality, keeps its tag.
+//
+// With the order Running, max-min fair in whole slots: whenever a slot is given to a pool x by weight while
+// its sibling y could be served, y is not below its minimum and
+// r(x)/w(x) <= r(y)/w(y) held before. If an empty cluster is filled, no pool gets
+// more than its fluid share plus one slot for each level of the tree. This requires
+// that the minimums of each pool's children add up to at most its own, and those at
+// the top to at most the slots.
+//
+// No starvation: let n siblings always have tasks, without minimums. With the order Running, a sibling that
+// runs nothing is passed over at most n-1 times. Two things can keep pools without a minimum waiting: minimums
+// that add up to more than the slots, and a job of a few tasks that arrives again and
+// again below its minimum. Preemption for the fair share does not change the order.
+//
+// No preemption back and forth: a task is never killed if its pool, or a pool
+// around it that does not contain the claiming pool, would then be below its
+// share or minimum. So without arrivals, ends and changes of slots, killing comes
+// to an end.
+//
+// Lost work is not charged: a job whose attempt was preempted, refused, or lost with its slot stands
+// where it stood, in its pool and its pool among others. A job whose attempt failed does so once, and
+// is charged when its next attempt has ended: see [sojourn.Cause]. The bounds on how often a sibling is
+// passed over do not count attempts that are not charged (TestConformance).
+//
+// With the default Ties and one slot, a job that waits is never passed by a job of its
+// pool that comes later. If jobs have one weight and tasks of one length, none is served
+// twice before every other waiting job was served once.
+//
+// With a Cost, let d(k) be the dominant share of one task of user k, where users are pools side by
+// side that always have tasks, each of one class, on one machine that is filled when it is empty.
+// Then user i gets a dominant share of more than w(i) (1 - sum of d) / sum of w (sharing incentive),
+// no task of anybody fits any more (Pareto efficiency), and, up to the tasks that whole numbers
+// round, nobody could run more with what another user has (envy-freeness, for equal weights) or by
+// claiming other demands (strategy-proofness, if all need something of every resource). The comments
+// of the tests have the exact statements with their proofs. The paper has them for tasks that can be
+// divided. With several nodes, a share can end below these bounds, since a task must fit on one node.
+//
+// There is no bound on how much later than under fluid fair sharing (processor sharing)
+// a job finishes, since a job of few tasks can be unlucky in every round.
+//
+// # What it costs
+//
+// With a Cost, an update concerns all classes of a pool: it takes O(k (log n + d log m)) for k classes
+// that the pool has used, and to find out whose turn it is takes O(k d) for the k classes with a free
+// slot, once after each event or assignment.
+//
+// At depth d, with n startable jobs and m pools that can be served side by side,
+// Observe and Assign take O(log n + d log m), and allocate nothing except when a job
+// arrives, a pool begins to be used, or a task is tried again. Idle jobs, pools and
+// slots are not visited. Only policies of pools are: all of them get the time. A
+// pool with MaxJobs costs as much again for each class when one of its jobs begins
+// or ceases to run tasks.
+//
+// Each pool whose policy declines a slot, and each job that is passed over for locality, costs a
+// heap operation. When time passes, each policy of a pool costs a Tick, and a loan while slots are
+// free. With a delay, each job costs as much. NextWake asks each policy that is a [sojourn.Waker].
+// Seek may look at every free slot for them. Explain, and a look at the shares, take time in
+// proportion to live jobs, pools and slots.
+// # When it is wrong
+//
+//   - All jobs are of one owner. Jobs in one pool share the slots equally, which makes all of them slow: package leastwork.
+//   - A pool needs slots at once. Running tasks keep their slots until they end, but for Preemption and Reserve.
+//   - A pool is to have no more than so many tasks a second. Limits here count tasks that run, not rates.
+//   - Nobody knows how long tasks take, and they take hours. Attempts count by the mean of late until they have run for longer, so
+//     that a pool of long tasks may hold more than its share at first.
+//   - No job may end later than under ideal fair sharing: package pfsp.
+//
 // # Algorithm
+//
+// It follows the Hadoop Fair Scheduler (Zaharia; Hadoop 0.20, MRv1) with the nested queues of
+// YARN's. The order between pools is another one.
 //
 // Each class of slots is shared by itself. A free slot goes down the tree of pools from the root.
 // Among the pools that can be served, pools below their minimum come first, the least r/min at the
@@ -167,65 +261,6 @@
 // most Preemption.Limit at a time. With ReportOnly it asks for nothing, and Explain
 // shows what it would ask for.
 //
-// # Guarantees
-//
-// Work conserving within limits: a slot stays free only if each startable task is in
-// a pool that has reached a limit, is in a pool whose policy declines, waits for
-// locality, or is kept from it by the reserve.
-//
-// Fair by service: let sibling pools x and y always have tasks, without minimums and limits, from a moment
-// on at which they were level, as pools are that come first. Let N be the greatest number of slots of a class,
-// c the longest time that is charged for an attempt, plus a sixteenth, and u = c/w(x) + c/w(y). Then
-// |W(x)/w(x) - W(y)/w(y)| <= N u from then on, and 2 N u over any interval, also with lost and failed attempts,
-// slots that come and go, wrong estimates, in nested pools and in each class by itself
-// (TestServiceWithinTheBound). The proof is in package kit/flow. So weights hold with more pools than
-// slots, and however long the tasks of a pool are (TestMorePoolsThanSlots, TestHundredTenantsGetTheSame). A
-// tenant that comes seldom waits for no round of the others (TestIdleTenantWaitsForNoRound). Pools that come
-// and go keep nobody waiting for ever (TestPoolsThatComeAndGoLetOthersPass), and gain nothing by it
-// (TestPoolThatLeavesKeepsItsDebt).
-//
-// A pool that is served for its minimum is charged for it, and gets more only when it is its turn by tag. One
-// with a minimum leaves no debt. A pool at a limit counts as one that has nothing to start. A pool that
-// declines slots, or waits for locality, keeps its tag.
-//
-// With the order Running, max-min fair in whole slots: whenever a slot is given to a pool x by weight while
-// its sibling y could be served, y is not below its minimum and
-// r(x)/w(x) <= r(y)/w(y) held before. If an empty cluster is filled, no pool gets
-// more than its fluid share plus one slot for each level of the tree. This requires
-// that the minimums of each pool's children add up to at most its own, and those at
-// the top to at most the slots.
-//
-// No starvation: let n siblings always have tasks, without minimums. With the order Running, a sibling that
-// runs nothing is passed over at most n-1 times. Two things can keep pools without a minimum waiting: minimums
-// that add up to more than the slots, and a job of a few tasks that arrives again and
-// again below its minimum. Preemption for the fair share does not change the order.
-//
-// No preemption back and forth: a task is never killed if its pool, or a pool
-// around it that does not contain the claiming pool, would then be below its
-// share or minimum. So without arrivals, ends and changes of slots, killing comes
-// to an end.
-//
-// Lost work is not charged: a job whose attempt was preempted, refused, or lost with its slot stands
-// where it stood, in its pool and its pool among others. A job whose attempt failed does so once, and
-// is charged when its next attempt has ended: see [sojourn.Cause]. The bounds on how often a sibling is
-// passed over do not count attempts that are not charged (TestConformance).
-//
-// With the default Ties and one slot, a job that waits is never passed by a job of its
-// pool that comes later. If jobs have one weight and tasks of one length, none is served
-// twice before every other waiting job was served once.
-//
-// With a Cost, let d(k) be the dominant share of one task of user k, where users are pools side by
-// side that always have tasks, each of one class, on one machine that is filled when it is empty.
-// Then user i gets a dominant share of more than w(i) (1 - sum of d) / sum of w (sharing incentive),
-// no task of anybody fits any more (Pareto efficiency), and, up to the tasks that whole numbers
-// round, nobody could run more with what another user has (envy-freeness, for equal weights) or by
-// claiming other demands (strategy-proofness, if all need something of every resource). The comments
-// of the tests have the exact statements with their proofs. The paper has them for tasks that can be
-// divided. With several nodes, a share can end below these bounds, since a task must fit on one node.
-//
-// There is no bound on how much later than under fluid fair sharing (processor sharing)
-// a job finishes, since a job of few tasks can be unlucky in every round.
-//
 // # Departures
 //
 // Hadoop compares floating point ratios. Here r/w is an exact integer: weights are
@@ -246,23 +281,4 @@
 // turns. It compares r/min(min, demand) where this package compares r/min. It
 // admits MaxJobs jobs until they end. Here a job counts while it runs tasks, so a
 // job that cannot go on does not lock others out.
-//
-// # Cost
-//
-// With a Cost, an update concerns all classes of a pool: it takes O(k (log n + d log m)) for k classes
-// that the pool has used, and to find out whose turn it is takes O(k d) for the k classes with a free
-// slot, once after each event or assignment.
-//
-// At depth d, with n startable jobs and m pools that can be served side by side,
-// Observe and Assign take O(log n + d log m), and allocate nothing except when a job
-// arrives, a pool begins to be used, or a task is tried again. Idle jobs, pools and
-// slots are not visited. Only policies of pools are: all of them get the time. A
-// pool with MaxJobs costs as much again for each class when one of its jobs begins
-// or ceases to run tasks.
-//
-// Each pool whose policy declines a slot, and each job that is passed over for locality, costs a
-// heap operation. When time passes, each policy of a pool costs a Tick, and a loan while slots are
-// free. With a delay, each job costs as much. NextWake asks each policy that is a [sojourn.Waker].
-// Seek may look at every free slot for them. Explain, and a look at the shares, take time in
-// proportion to live jobs, pools and slots.
 package fair
