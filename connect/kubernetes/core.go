@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -155,6 +156,14 @@ func (c *known) must(ev sojourn.Event) {
 	}
 }
 
+// stays reports that a victim will not be evicted. A policy that was written before [sojourn.TaskPinned] does not learn
+// of it: its victim stays listed, and is not named again.
+func (c *known) stays(v sojourn.Preemption) {
+	if err := c.driver.Observe(driver.Pinned(v)); err != nil && !errors.Is(err, sojourn.ErrUnknownKind) {
+		panic(fmt.Sprintf("kubernetes: %v", err))
+	}
+}
+
 // settle starts what the policy wants, and returns how long it may wait for the next call.
 func (c *core) settle() (time.Duration, error) {
 	sleep := c.askAgain()
@@ -189,7 +198,7 @@ func (c *core) rounds() driver.Round {
 			switch p := c.on[k.Slot]; {
 			case p == nil || p.killing:
 			case c.gangs.holds(c.byID[k.Task.Job]):
-				c.must(driver.Pinned(k))
+				c.stays(k)
 				again = true
 			default:
 				p.killing, p.evictions = true, 0

@@ -39,7 +39,20 @@ type world struct {
 
 	evictions int  // that were asked for
 	stubborn  bool // none of them is answered
+	ignorant  bool // the policy does not know TaskPinned
 }
+
+// An ignorant policy was written before TaskPinned.
+type ignorant struct{ sojourn.Policy }
+
+func (p ignorant) Observe(ev sojourn.Event) error {
+	if ev.Kind == sojourn.TaskPinned {
+		return &sojourn.EventError{Event: ev, Err: sojourn.ErrUnknownKind}
+	}
+	return p.Policy.Observe(ev)
+}
+
+func (p ignorant) Unwrap() sojourn.Policy { return p.Policy }
 
 func newWorld(t *testing.T, policy string, seed uint64) *world {
 	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 1)), nodes: map[string]*corev1.Node{}, jobs: map[types.UID]*batchv1.Job{},
@@ -60,6 +73,9 @@ func (w *world) restart(policy string) {
 	p, err := catalog.Builtin().Make(policy)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if w.ignorant {
+		p = ignorant{p}
 	}
 	c := Config{Policy: p, Name: "sojourn", Slots: []corev1.ResourceName{DefaultSlot}, Events: 10}
 	if w.core, err = newCore(c, labels.Everything(), w, func() sojourn.Time { return w.now }); err != nil {

@@ -167,9 +167,18 @@ func TestRefusedEviction(t *testing.T) {
 	}
 }
 
-// A pod that a disruption budget keeps is asked for ten times, and then the policy gets to know that it stays.
+// A pod that a disruption budget keeps is asked for ten times, and then the policy gets to know that it stays, if it
+// knows the event.
 func TestEvictionsEnd(t *testing.T) {
+	for _, ignorant := range []bool{false, true} {
+		evictionsEnd(t, ignorant)
+	}
+}
+
+func evictionsEnd(t *testing.T, ignorant bool) {
 	w := newWorld(t, "fifo", 1)
+	w.ignorant = ignorant
+	w.restart("fifo")
 	w.ready("n", 1)
 	p := w.addPod(nil, 0, 1)
 	w.run(t)
@@ -186,8 +195,8 @@ func TestEvictionsEnd(t *testing.T) {
 	if got, want := w.evictions-asked, maxEvictions-1; got != want {
 		t.Errorf("asked %d times, want %d", got, want)
 	}
-	if a, _ := w.core.truth.Attempt(k.slot); !a.Pinned {
-		t.Error("the policy does not know that the pod stays")
+	if a, _ := w.core.truth.Attempt(k.slot); a.Pinned == ignorant {
+		t.Errorf("the policy knows that the pod stays: %v", a.Pinned)
 	}
 }
 

@@ -312,6 +312,6 @@ func (c *workload) evictAgain(uid types.UID, attempt uint32) {
 func (c *workload) spared(uid types.UID, attempt uint32) {
 	if p := c.victim(uid, attempt); p != nil {
 		p.killing, p.evictions = false, 0
-		c.must(driver.Pinned(sojourn.Preemption{Task: p.task.id, Attempt: p.attempt, Slot: p.slot}))
+		c.stays(sojourn.Preemption{Task: p.task.id, Attempt: p.attempt, Slot: p.slot})
 	}
 }
