@@ -51,7 +51,8 @@
 // The pods of an Indexed Job with the label [Gang] are bound only when all of them are there and have a
 // place, with slots and with shapes, under any policy. Such a Job needs a spec.parallelism of at least
 // spec.completions. The gang competes in the policy's order. If it gets only a part of its places, it gives
-// them back at the same instant, and they go to others. Once it has waited for [Config.GangPatience], it takes
+// them back at the same instant, and they go to others; what a policy keeps free for short tasks is not among its
+// places (TestGangs). Once it has waited for [Config.GangPatience], it takes
 // each place that comes free before all others, whatever the policy says, until it has all. One gang at a time
 // does so, the one that has waited for longest, so gangs never wait for each other; none does that is wider
 // than the nodes. If a pod of it goes, or a node with such a place, it gives all of them back and begins anew.
