@@ -251,6 +251,10 @@
 //   - Probes are gated; [Options.NoGate] is the paper's rule. Ties between probes go by V. If
 //     sizes are not known, the gate holds nobody back, since there is no promise to keep: a job
 //     that arrives shows early whether it works.
+//   - Phases whose sizes are told probe too, as in the paper: sizes that are told may be wrong, and a
+//     probe finds that out before the phase has been served too early or too late for long. If
+//     all sizes are exact, nothing is found: set FairLimit to 0 then. What this costs and what it is worth is in
+//     docs/papers/hpfsp.md; TestProbesFindWrongSizes.
 //   - Algorithm 3 counts tasks that were scheduled; the text counts tasks that have finished.
 //     Here the tasks count that were scheduled, of each phase, without attempts that are not charged:
 //     see [sojourn.Cause].

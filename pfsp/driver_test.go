@@ -1,6 +1,7 @@
 package pfsp_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -31,6 +32,7 @@ type testJob struct {
 	at     sojourn.Time
 	weight float64        // 0 means 1
 	times  []sojourn.Time // of its tasks
+	told   sojourn.Time   // percent of its times that the policy is told; 0 means 100
 	pool   string
 }
 
@@ -157,7 +159,7 @@ func run(p sojourn.Policy, in instance) schedule {
 			j := in.jobs[next]
 			job := &sojourn.Job{ID: sojourn.JobID(next + 1), Weight: j.weight, Pool: j.pool, Phases: []sojourn.Phase{{Tasks: len(j.times)}}}
 			for _, d := range j.times {
-				job.Phases[0].Estimates = append(job.Phases[0].Estimates, d.Sub(0))
+				job.Phases[0].Estimates = append(job.Phases[0].Estimates, (d * cmp.Or(j.told, 100) / 100).Sub(0))
 			}
 			must(sojourn.Event{Kind: sojourn.JobArrived, At: now, Job: job})
 		}

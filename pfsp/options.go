@@ -15,7 +15,8 @@ import (
 type Options struct {
 	// FairLimit is K, FAIR_LIMIT in Algorithm 3: how many tasks of each phase may start
 	// out of turn, so that a job shows early whether it works and how long its tasks take.
-	// Nil means 2, the first value that the paper tries; 0 means none.
+	// Nil means 2, the first value that the paper tries; 0 means none, which is best if all
+	// sizes that are told are exact.
 	FairLimit *int
 
 	// NoGate starts these tasks before anything else, as the paper does. By default one
