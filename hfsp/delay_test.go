@@ -218,3 +218,74 @@ func TestReserveBesideADelay(t *testing.T) {
 		}
 	})
 }
+
+// A phase waits for no slot that the reserve keeps from it: such a slot wakes nobody, and leaves nothing unused.
+func TestWhatTheReserveKeepsIsNoWait(t *testing.T) {
+	s := stage{t, newWith(hfsp.Options{NodeDelay: time.Hour, RackDelay: time.Hour, Late: hfsp.LateFirst, Reserve: 0.5})}
+	s.allow(1, 2)(160)            // it may leave 10 s of a slot unused
+	s.arrive(200, 2, tasks(1, 0)) // the reserve keeps nothing from a job that is alone
+	s.observe(200, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 2}})
+	s.node(200, 0, 11, 9)
+	near := s.assign(0, 1)
+	s.node(201, 1, 3, 3)
+	s.wakes(-1)
+	s.declines(1)
+	s.finish(1000, near) // 50 s more
+	s.remove(1000, 0)
+	s.wakes(1060)
+	s.declines(1)
+	s.observe(1060, sojourn.Event{Kind: sojourn.Tick})
+	s.assign(1, 1)
+}
+
+// Of several phases that may not wait any longer, the first one in order gets the slot.
+func TestTheFirstThatMayNotWaitGetsTheSlot(t *testing.T) {
+	for _, tasks := range [][]int{{10, 20, 30}, {30, 10, 20}, {20, 30, 10}} {
+		s := patient(t, time.Hour)
+		for i, n := range tasks {
+			s.arrive(0, sojourn.JobID(i+1), near(n, 9)) // none has had a task near: none may leave a slot unused
+		}
+		for slot := range sojourn.SlotID(4) { // two of them for training
+			s.node(0, slot, 3, 3)
+		}
+		if id, ok := s.p.Seek(0); !ok || id != 0 {
+			t.Errorf("Seek = %d, %v, want slot 0", id, ok)
+		}
+		first := sojourn.JobID(slices.Index(tasks, 10) + 1)
+		s.assign(0, first)
+		s.assign(1, first)
+		s.want(sojourn.JobID(slices.Index(tasks, 20)+1), "training_priority", "waits for a training slot")
+	}
+}
+
+// The last slot that no early task holds goes to one that has been held back for EarlyDelay, unless another phase waits for a
+// slot close to its inputs.
+// Reference: Options.EarlyDelay.
+func TestTheLastSlotIsKeptForWhoWaits(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		s := stage{t, newWith(hfsp.Options{NodeDelay: time.Hour, RackDelay: time.Hour, Late: hfsp.LateFirst, EarlyDelay: time.Minute})}
+		if waits {
+			s.allow(2, 1)(16_000) // it may leave 1000 s of a slot unused
+		}
+		s.node(20_000, 0, 3, 3)
+		s.node(20_000, 1, 3, 3)
+		s.arrive(20_000, 1, tasks(2, 0), sojourn.Phase{Tasks: 9, After: 1})
+		a, b := s.assign(0, 1), s.assign(1, 1)
+		s.finish(20_001, a)
+		if early := s.assign(0, 1); early.Task.Phase != 1 {
+			t.Fatalf("slot 0 is given to %v, want an early task", early.Task)
+		}
+		s.end(20_002, sojourn.TaskFailed, b)
+		s.observe(20_002, sojourn.Event{Kind: sojourn.TaskHeld, Task: b.Task}) // what the early tasks wait for cannot start
+		s.declines(1)
+		s.observe(20_100, sojourn.Event{Kind: sojourn.Tick})
+		if waits {
+			s.declines(1)
+			continue
+		}
+		if id, ok := s.p.Seek(0); !ok || id != 1 {
+			t.Errorf("Seek = %d, %v, want slot 1", id, ok)
+		}
+		s.assign(1, 1)
+	}
+}
