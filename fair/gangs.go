@@ -2,7 +2,9 @@ package fair
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/gang"
@@ -35,10 +37,8 @@ func (o *Options) validateInPlaces(p Pool) error {
 		return fmt.Errorf("it has a Policy: want none with Places")
 	}
 	for _, of := range []Slots{p.Min, p.Max} {
-		for c := range of {
-			if c != 0 {
-				return fmt.Errorf("it has a Min or a Max of class %d: want those of class 0 only with Places, which count places", c)
-			}
+		if c := slices.Max(append(slices.Sorted(maps.Keys(of)), 0)); c != 0 {
+			return fmt.Errorf("it has a Min or a Max of class %d: want those of class 0 only with Places, which count places", c)
 		}
 	}
 	return nil
