@@ -133,6 +133,7 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], due uint64, o
 		default:
 			nc.account.SetWeight(n.conf.weight)
 			nc.account.Refund(cost)
+			nc.queued = true // as if it had never been started: it is not level with others, but stands where it stood
 		}
 		nc.starts = nc.starts.Sub(wide.Mul64(uint64(ch.Start), places))
 	}
