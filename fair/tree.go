@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/gang"
 	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/option"
@@ -32,10 +31,9 @@ type tree struct {
 	ties   Ties
 	strict bool
 	root   pool
-	plain  *conf       // of pools that nothing describes
-	costs  *costs      // nil unless the order is dominant
-	widths gang.Widths // of the classes, if shares are of places
-	turns  uint64      // arrivals and assignments so far
+	plain  *conf  // of pools that nothing describes
+	costs  *costs // nil unless the order is dominant
+	turns  uint64 // arrivals and assignments so far
 
 	// offering says that some pool has declined, or some job was passed over, while a slot
 	// is being offered. Pools that could be served may then be missing in the heaps of their
@@ -43,9 +41,6 @@ type tree struct {
 	offering bool
 
 	restoring bool // the tags of pools stay as they are
-
-	// ranked says that the key of a pool is the same in all classes: shares are dominant ones, or of places.
-	ranked bool
 
 	// outer, unless nil, counts the free slots of the cluster of which the policy has a part.
 	outer func(sojourn.Class) int
@@ -55,21 +50,20 @@ type tree struct {
 
 	version uint64   // counts changes
 	looked  []uint64 // by class: the version of the latest look at shares
-	turn    turn     // whose it is; only if ranked
+	turn    turn     // whose it is; only if the order is dominant
 	guesses guesses  // of running attempts; only if the order is Service
 }
 
-func newTree(order Order, ties Ties, strict bool, costs *costs, widths gang.Widths, described, plain *conf, reserved reserve.Options) *tree {
+func newTree(order Order, ties Ties, strict bool, costs *costs, described, plain *conf, reserved reserve.Options) *tree {
 	if costs != nil {
 		order = dominant
 	}
 	t := &tree{
 		ledger: ledger.Ledger[member]{Supports: described.supports()},
-		order:  order, ties: ties, strict: strict, costs: costs, widths: widths, ranked: costs != nil || widths.Len() > 0, plain: plain, reserved: reserved,
+		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described, order, ties), plain: plain, reserved: reserved,
 	}
-	t.root = t.newPool("", nil, described)
 	t.reserve = reserve.New(&t.ledger, reserved)
-	if t.ranked {
+	if costs != nil {
 		t.ledger.Supports |= sojourn.FeatureProjected
 	}
 	return t
@@ -95,9 +89,6 @@ func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
 	if err := t.costs.check(spec); err != nil {
 		return nil, err
 	}
-	if err := t.checkWidths(spec); err != nil {
-		return nil, err
-	}
 	c := t.root.conf
 	for name := range split(spec.Pool) {
 		if c.leaf() {
@@ -110,11 +101,7 @@ func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
 			}
 			return t.plain, nil
 		}
-		if c = d; t.widths.Len() > 0 {
-			if err := t.checkMax(spec, c); err != nil {
-				return nil, err
-			}
-		}
+		c = d
 	}
 	return c, nil
 }
@@ -158,19 +145,13 @@ func (t *tree) firstPool(n *pool, c sojourn.Class, activeOnly bool) (id uint32, 
 			return id, ok
 		}
 		b := n.pools[id]
-		if t.overdue(b, t.counted(c)) == 0 {
+		if b.class(c).overdue(t.ledger.Now()) == 0 {
 			return id, true
 		}
-		fresh := t.key(b, c)
-		switch {
-		case !lessPool(k, fresh):
+		if fresh := t.key(b, c); !lessPool(k, fresh) {
 			return id, true
-		case t.ranked:
-			n.ready.move(b.id, fresh)
-			n.busy.move(b.id, fresh)
-		default:
-			t.file(b, c)
 		}
+		t.file(b, c)
 	}
 }
 
@@ -193,7 +174,7 @@ func (n *pool) filedFirst(c sojourn.Class, activeOnly bool) (id uint32, k poolKe
 // beside it, which has no tie.
 func (t *tree) jobFirst(j *job, k jobKey, n *pool, pk poolKey, c sojourn.Class) bool {
 	if t.order == Service && pk.sated { // a job has no tag
-		pk = poolKey{ratio: ratio(n.held(c), n.conf.weight), turn: pk.turn &^ beenServed, sated: true}
+		pk = poolKey{ratio: ratio(n.running(c), n.conf.weight), turn: pk.turn &^ beenServed, sated: true}
 	}
 	return lessPool(poolKey{ratio: ratio(int(k.low>>32), k.high>>16), turn: k.turn(), sated: true}, pk)
 }
@@ -239,7 +220,7 @@ func (t *tree) place(path string) *pool {
 			if !ok {
 				c = t.plain
 			}
-			made := t.newPool(name, n, c)
+			made := newPool(name, n, c, t.order, t.ties)
 			below = &made
 			below.turn, below.latest = t.turns, t.turns
 			below.id = heap.Allot(&n.pools, &n.gaps, below)
@@ -292,9 +273,8 @@ func (t *tree) served(j *job, s *ledger.Side) {
 			nc.before = nc.turn
 		}
 		nc.turn, n.latest = t.turns, t.turns
-		if t.order == Service && n.sated(c) {
-			at := t.counted(c)
-			n.parent.class(at).clock.Advance(t.effective(n, at))
+		if t.order == Service && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {
+			n.parent.class(c).clock.Advance(t.effective(n, c))
 		}
 	}
 }
@@ -308,8 +288,8 @@ func (t *tree) started(j *job, c sojourn.Class, task sojourn.TaskID, slot sojour
 	for ; n != nil; n = n.parent {
 		nc := n.class(c)
 		nc.running++
-		if t.ranked {
-			t.hold(n, c, 1)
+		if t.costs != nil {
+			n.used.add(t.costs, 1, c)
 		}
 	}
 }
@@ -331,8 +311,8 @@ func (t *tree) ended(ev *sojourn.Event, ch ledger.Change[member]) {
 	for n := j.Data.pool; n != nil; n = n.parent {
 		nc := n.class(c)
 		nc.running--
-		if t.ranked {
-			t.hold(n, c, -1)
+		if t.costs != nil {
+			n.used.add(t.costs, -1, c)
 		}
 		if !nc.charged(ev) {
 			nc.turn = nc.before

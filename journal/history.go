@@ -62,6 +62,9 @@ func (w *teller) assign(a *sojourn.Assignment) error {
 // attach tells nothing: a history has no place for what belongs to jobs.
 func (w *teller) attach(sojourn.JobID, []byte) error { return nil }
 
+// keep tells nothing, for the same reason.
+func (w *teller) keep(string, []byte) error { return nil }
+
 func (w *teller) segments(s Store) error {
 	list, err := s.Segments()
 	if err != nil {
@@ -182,6 +185,8 @@ func (i *Segment) assign(*sojourn.Assignment) error {
 }
 
 func (i *Segment) attach(sojourn.JobID, []byte) error { return nil }
+
+func (i *Segment) keep(string, []byte) error { return nil }
 
 // Inspect reads all segments, and checks every record. It goes on after an error: each element comes with the
 // error of its segment.

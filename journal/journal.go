@@ -51,6 +51,7 @@ type Journal struct {
 	head     head // of the current segment; of a new one, when it begins
 	restored Restored
 	owned    attachments
+	kept     keys
 	shadows  []swapper // that are inside
 	swaps    uint64    // of them, when a segment last began
 
@@ -280,6 +281,7 @@ func (j *Journal) snapshot(factsOnly bool) error {
 		n++
 	}
 	j.owned.append(&e)
+	j.kept.append(&e)
 	e.numbers(kindBegin, n)
 	l := &j.log
 	l.mu.Lock()

@@ -36,6 +36,7 @@ const (
 	kindMark                       // its own offset, and the offset before which all is synced
 	kindEnd                        // the number of the next segment
 	kindAttach                     // job, and bytes that belong to it; none: no longer
+	kindKeep                       // length of a key, the key, and bytes that are kept under it; none: no longer
 )
 
 // sumSize is how many bytes a checksum takes.
@@ -198,6 +199,15 @@ func (e *encoder) attach(id sojourn.JobID, data []byte) {
 	e.end(at)
 }
 
+// keepBytes appends bytes that are kept under a key.
+func (e *encoder) keepBytes(key string, data []byte) {
+	at := e.begin(kindKeep)
+	e.uint(uint64(len(key)))
+	e.buf = append(e.buf, key...)
+	e.buf = append(e.buf, data...)
+	e.end(at)
+}
+
 // A decoder reads the body of a record.
 type decoder struct {
 	b    []byte
@@ -314,11 +324,24 @@ func (d *decoder) attach() (sojourn.JobID, []byte) {
 	return id, data
 }
 
-func (d *decoder) head() (h head) {
-	h.segment, h.epoch, h.maxJob = d.uint(), d.int(), sojourn.JobID(d.uint())
+// keep reads a key and the bytes that are kept under it; they are part of what is read.
+func (d *decoder) keep() (string, []byte) {
+	key, data := d.text(), d.b
+	d.b = nil
+	return key, data
+}
+
+// text reads a string with its length before it.
+func (d *decoder) text() (s string) {
 	n := d.uint()
 	if d.bad = d.bad || n > uint64(len(d.b)); !d.bad {
-		h.name, d.b = string(d.b[:n]), d.b[n:]
+		s, d.b = string(d.b[:n]), d.b[n:]
 	}
+	return s
+}
+
+func (d *decoder) head() (h head) {
+	h.segment, h.epoch, h.maxJob = d.uint(), d.int(), sojourn.JobID(d.uint())
+	h.name = d.text()
 	return h
 }

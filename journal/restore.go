@@ -67,7 +67,7 @@ func (j *Journal) restorePolicy(g *segment, p sojourn.Policy) error {
 		*g = start
 	}
 	follower := &follower{j: j, acc: account.New(nil)}
-	j.owned = maps.Clone(g.owned)
+	j.owned, j.kept = maps.Clone(g.owned), maps.Clone(g.kept)
 	for _, ev := range g.facts {
 		if err := follower.event(&ev); err != nil {
 			return g.damage("a fact does not fit: %v", err)
@@ -101,7 +101,7 @@ func (j *Journal) replay(g *segment, p sojourn.Policy) error {
 		}
 	}
 	j.acc = account.New(p)
-	j.owned = maps.Clone(g.owned)
+	j.owned, j.kept = maps.Clone(g.owned), maps.Clone(g.kept)
 	told := false // p
 	err := func() (err error) {
 		if g.policy != nil {
@@ -159,6 +159,11 @@ func (a *asker) attach(id sojourn.JobID, data []byte) error {
 	return nil
 }
 
+func (a *asker) keep(key string, data []byte) error {
+	a.kept.set(key, data)
+	return nil
+}
+
 func (a *asker) assign(want *sojourn.Assignment) error {
 	a.restored.Records++
 	got, ok := a.acc.Assign(want.Slot)
@@ -186,6 +191,11 @@ func (f *follower) event(ev *sojourn.Event) error {
 
 func (f *follower) attach(id sojourn.JobID, data []byte) error {
 	f.j.owned.set(id, data)
+	return nil
+}
+
+func (f *follower) keep(key string, data []byte) error {
+	f.j.kept.set(key, data)
 	return nil
 }
 

@@ -22,6 +22,7 @@ type segment struct {
 	policy []byte // its snapshot; nil if there is none
 	facts  []sojourn.Event
 	owned  attachments
+	kept   keys
 	body   int64 // where what was appended begins
 
 	ended uint64 // the number of the next segment, if this one was ended
@@ -74,6 +75,8 @@ func (g *segment) readHead() error {
 			d.bad = d.uint() != uint64(len(g.facts)) || d.bad
 		case kind == kindAttach:
 			g.owned.set(d.attach())
+		case kind == kindKeep:
+			g.kept.set(d.keep())
 		case sojourn.EventKind(kind).Valid():
 			var ev sojourn.Event
 			d.event(sojourn.EventKind(kind), &ev)
@@ -117,6 +120,7 @@ type visitor interface {
 	event(*sojourn.Event) error
 	assign(*sojourn.Assignment) error
 	attach(sojourn.JobID, []byte) error
+	keep(string, []byte) error
 }
 
 // read tells v all records after the head. It stops at the first error of v, and returns it with its
@@ -125,6 +129,7 @@ func (g *segment) read(v visitor) error {
 	var ev sojourn.Event
 	var as sojourn.Assignment
 	var id sojourn.JobID
+	var key string
 	var data []byte
 	for g.at < int64(len(g.data)) {
 		body, size := g.record(g.at)
@@ -149,6 +154,8 @@ func (g *segment) read(v visitor) error {
 			d.uint()
 		case kind == kindAttach:
 			id, data = d.attach()
+		case kind == kindKeep:
+			key, data = d.keep()
 		case kind == kindEnd:
 			g.ended = d.uint()
 		case sojourn.EventKind(kind).Valid():
@@ -165,6 +172,8 @@ func (g *segment) read(v visitor) error {
 			err = v.assign(&as)
 		case kind == kindAttach:
 			err = v.attach(id, data)
+		case kind == kindKeep:
+			err = v.keep(key, data)
 		case kind < firstOther:
 			err = v.event(&ev)
 		}

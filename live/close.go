@@ -56,10 +56,13 @@ func (p *Pool) end() error {
 		for _, s := range p.slots {
 			if s != nil {
 				p.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: s.Slot})
-				p.forget(s)
+				p.forgetSlot(s)
 			}
 		}
 		p.timer.Stop()
+		if p.trial.timer != nil {
+			p.trial.timer.Stop()
+		}
 		if p.later != nil {
 			p.later.Stop()
 		}

@@ -71,12 +71,33 @@
 // When Submit returns, the job is durable, and so is its end when Wait returns. An attempt begins when its start is durable. If
 // the process is killed, the next one does the same calls, and New goes on with the jobs: [Pool.Handles] lists them. Each attempt
 // that ran counts as lost, and its task runs again under the next number. So a task may run more than
-// once, as one may whose end was not durable yet, but never twice under one number. Failures of tasks are counted anew,
+// once, as one may whose end was not durable yet, but never twice under one number. Failures of tasks are counted on,
 // and back-offs are over.
 //
 // [Pool.Suspend] ends a process in order. If the store fails, as on a full disk, all jobs end with its error, and they go on
 // when the cause is removed and the journal is opened again. [Pool.Err] has the error then, and a note [PoolBroken];
 // [Pool.Status], Explain, the page and the metrics go on to answer.
+//
+// # Tasks that end the process
+//
+// A task may end its process: it takes too much memory, overflows the stack, or calls code that crashes. Under a Durable policy the
+// next process knows which attempts ran then. Their tasks are suspects. They are started one after the other, those first
+// that have ended fewest processes, before anything else, and nothing else is started while one of them runs, but for at most
+// Options.Probation. [Status].Alone says which one it is. A suspect that succeeds is none any more. One with which the process
+// ends again, while it runs alone, is the reason: the others that ran are no suspects then.
+//
+//	a task that                              may end      and then
+//
+//	ran when the process ended               1 process    is a suspect, with all others that ran
+//	ended it once more, alone                2            runs alone again, after the other suspects
+//	ended it a third time (Retry.Deaths)     3            is dead: it never runs again
+//	ran beside it the first time             1 attempt is lost, if it takes less than Probation
+//
+// A task that is dead has failed for good, with [ErrDead]. Attempts that were lost with their process do not count as failures:
+// [Progress].Lost counts them. A process that is killed from outside has suspects as well. End it by [Pool.Suspend]: what
+// runs then is no suspect. For tasks that cannot be the reason, a negative [Retry].Deaths keeps them from waiting for one another.
+//
+// # TestPoison, TestProbation, TestPoisonedProcesses
 //
 // # What it does now, and did
 //

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -25,6 +27,8 @@ type Durable interface {
 	Time(wall time.Time) sojourn.Time
 	Attach(id sojourn.JobID, data []byte) error
 	Attached(id sojourn.JobID) []byte
+	Keep(key string, data []byte) error
+	Kept() iter.Seq2[string, []byte]
 	End() int64
 	Wait(pos int64) error
 	Write() error
@@ -37,9 +41,10 @@ type order struct {
 	until    sojourn.Time // when the job is given up; 0: never
 	retry    *Retry       // nil: as the Options say
 	timeouts []time.Duration
+	mayFail  int
 }
 
-var orderHeader = snapshot.Header{Policy: "job of a pool", Version: 1}
+var orderHeader = snapshot.Header{Policy: "job of a pool", Version: 2}
 
 func (o *order) encode() ([]byte, error) {
 	return snapshot.Append(nil, orderHeader, func(w *snapshot.Writer) {
@@ -52,11 +57,14 @@ func (o *order) encode() ([]byte, error) {
 			w.Duration(r.Backoff)
 			w.Duration(r.MaxBackoff)
 			w.Float(r.Jitter)
+			w.Int(int64(r.Budget))
+			w.Int(int64(r.Deaths))
 		}
 		w.Len(len(o.timeouts))
 		for _, d := range o.timeouts {
 			w.Duration(d)
 		}
+		w.Int(int64(o.mayFail))
 	})
 }
 
@@ -66,7 +74,7 @@ func (o *order) decode(data []byte) error {
 		o.payload = []byte(r.String())
 		o.until = r.Time()
 		if r.Bool() {
-			o.retry = &Retry{Attempts: r.Native(), Backoff: r.Duration(), MaxBackoff: r.Duration(), Jitter: r.Float()}
+			o.retry = &Retry{Attempts: r.Native(), Backoff: r.Duration(), MaxBackoff: r.Duration(), Jitter: r.Float(), Budget: r.Native(), Deaths: r.Native()}
 			if err := o.retry.check(); err != nil {
 				r.Fail("%v", err)
 			}
@@ -74,6 +82,7 @@ func (o *order) decode(data []byte) error {
 		for range r.Len() {
 			o.timeouts = append(o.timeouts, r.Duration())
 		}
+		o.mayFail = r.Native()
 	})
 }
 
@@ -104,7 +113,7 @@ func (k keeper) order(h *Handle, j *Job) ([]byte, error) {
 	if k.d == nil {
 		return nil, nil
 	}
-	o := order{handler: j.Handler, payload: j.Payload, retry: j.Retry}
+	o := order{handler: j.Handler, payload: j.Payload, retry: j.Retry, mayFail: j.MaxFailedTasks}
 	if j.Timeout > 0 {
 		o.until = h.at.Add(j.Timeout)
 	}
@@ -132,8 +141,36 @@ func (p *Pool) commit(pos int64) error {
 
 // leftovers are what clearOut found.
 type leftovers struct {
-	ran map[sojourn.JobID]bool // jobs of which attempts ran when the process before ended
-	at  sojourn.Time           // the last that is known of it
+	ran   map[sojourn.JobID]bool // jobs of which attempts ran when the process before ended
+	at    sojourn.Time           // the last that is known of it
+	tasks map[sojourn.TaskID]trouble
+	past  map[sojourn.JobID]past
+	lost  []account.Attempt // that are counted now
+}
+
+// read reads what the process before has kept.
+func (l *leftovers) read(d Durable) error {
+	for key, data := range d.Kept() {
+		var err error
+		switch {
+		case strings.HasPrefix(key, taskKey):
+			if id, ok := taskOfKey(key); ok {
+				var t trouble
+				err = t.decode(data)
+				l.tasks[id] = t
+			}
+		case strings.HasPrefix(key, pastKey):
+			if id, ok := jobOfKey(key); ok {
+				var past past
+				err = past.decode(data)
+				l.past[id] = past
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("live: what is kept under %q: %w", key, err)
+		}
+	}
+	return nil
 }
 
 // clearOut takes away what the process before has left in a durable policy, but for its jobs.
@@ -143,7 +180,13 @@ func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
 	if d.End() > 0 && slices.ContainsFunc(down, func(s sojourn.Slot) bool { return s.Node == marker }) {
 		return left, fmt.Errorf("%w: the policy: another pool has the journal", ErrInUse)
 	}
-	left = leftovers{map[sojourn.JobID]bool{}, acc.Now()}
+	left = leftovers{ran: map[sojourn.JobID]bool{}, at: acc.Now(), tasks: map[sojourn.TaskID]trouble{}, past: map[sojourn.JobID]past{}}
+	if err := left.read(d); err != nil {
+		return left, err
+	}
+	if err := left.mourn(d); err != nil { // before the events, after which no attempt runs
+		return left, err
+	}
 	var list []sojourn.Event
 	for at := range acc.Attempts() {
 		left.ran[at.Task.Job] = true
@@ -188,6 +231,10 @@ func (p *Pool) resume(left leftovers) error {
 	jobs := p.jobs.all()
 	for _, h := range jobs {
 		p.announce.resumed(h, left)
+	}
+	p.remember(left)
+	for _, h := range jobs {
+		p.judge(h)
 	}
 	if len(jobs) > 0 { // the owner adds slots of other classes after New
 		p.later = time.AfterFunc(p.opt.Grace, func() {
@@ -235,7 +282,7 @@ func newResumed(p *Pool, job account.Job) (*Handle, error) {
 	if len(o.timeouts) != len(spec.Phases) {
 		return nil, fmt.Errorf("live: job %d has %d phases, and was submitted with %d", spec.ID, len(spec.Phases), len(o.timeouts))
 	}
-	j := Job{Handler: o.handler, Payload: o.payload, Retry: o.retry, Phases: make([]Phase, len(spec.Phases))}
+	j := Job{Handler: o.handler, Payload: o.payload, Retry: o.retry, MaxFailedTasks: o.mayFail, Phases: make([]Phase, len(spec.Phases))}
 	for i := range j.Phases {
 		j.Phases[i].Timeout = o.timeouts[i]
 	}

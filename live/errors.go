@@ -34,6 +34,11 @@ var (
 	// goroutine still runs.
 	ErrAbandoned = errors.New("live: the task ignores that its context has ended")
 
+	// ErrDead: the task ran when the process ended, so often as [Retry].Deaths allows. It may be the reason.
+	ErrDead = errors.New("live: the task ran when the process ended, again and again")
+	// ErrBudget: more attempts at tasks of the job have failed than [Retry].Budget allows.
+	ErrBudget = errors.New("live: the budget of failures is used up")
+
 	// ErrDeadlock: a task of the pool waits for what needs its own end or its slot: [JobStuck], [Pool.Close].
 	ErrDeadlock = errors.New("live: a task waits for itself or for its slot")
 

@@ -38,6 +38,11 @@ type Job struct {
 	// Retry says what happens to a task that fails. Nil means what the Options say.
 	Retry *Retry
 
+	// MaxFailedTasks is how many tasks may fail for good without their job. The job goes on as if they were done, and is
+	// complete when all others are: [Progress].FailedTasks says how many failed. Zero means that the first such task
+	// ends the job (TestMaxFailedTasks).
+	MaxFailedTasks int
+
 	// Handler names the function of Options.Handlers that runs all tasks. The phases then have no functions of their
 	// own. Under a [Durable] policy every job has a handler, which the next process finds by this name.
 	Handler string
@@ -120,11 +125,16 @@ type Handle struct {
 
 // more is what few jobs have.
 type more struct {
-	retry   *Retry      // nil: as the Options say
-	stop    func() bool // undoes the watch over the context of Submit
-	timeout *time.Timer
-	failed  map[sojourn.TaskID]int         // failures of tasks
-	held    map[sojourn.TaskID]*time.Timer // tasks that wait for their next attempt
+	retry          *Retry      // nil: as the Options say
+	stop           func() bool // undoes the watch over the context of Submit
+	timeout        *time.Timer
+	held           map[sojourn.TaskID]*time.Timer // tasks that wait for their next attempt
+	tasks          map[sojourn.TaskID]trouble     // tasks that have not succeeded, and were tried
+	past           past                           // of tasks that have succeeded since
+	mayFail        int                            // tasks that may fail for good
+	failed         int                            // tasks that have
+	suspects       int                            // tasks that wait until they are started alone
+	failures, lost int                            // attempts. Invariant: the sums over past and tasks
 }
 
 // get returns all of it; nil has nothing.
@@ -167,6 +177,12 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	}
 	if j.Timeout < 0 || j.Deadline < 0 || j.Release < 0 {
 		return nil, fmt.Errorf("live: timeout %v, deadline %v, release %v: want none that is negative", j.Timeout, j.Deadline, j.Release)
+	}
+	if j.MaxFailedTasks < 0 {
+		return nil, fmt.Errorf("live: MaxFailedTasks %d: want none that is negative", j.MaxFailedTasks)
+	}
+	if j.MaxFailedTasks > 0 {
+		h.extend().mayFail = j.MaxFailedTasks
 	}
 	if j.Retry != nil {
 		if err := j.Retry.check(); err != nil {
@@ -283,9 +299,14 @@ type Progress struct {
 	Done    int // tasks that have succeeded
 	Running int // attempts
 	Failed  int // attempts that have failed by themselves, at tasks that have not succeeded since
+	Lost    int // attempts that ended with their process, at tasks that have not succeeded since
 	Held    int // tasks that wait for the time of their next attempt
-	Ended   bool
-	Err     error // why the job has failed, or is about to; nil if it has not
+
+	Suspects    int // tasks that ran when the process ended, and wait until they are started alone
+	FailedTasks int // tasks that have failed for good: see [Job].MaxFailedTasks
+
+	Ended bool
+	Err   error // why the job has failed, or is about to; nil if it has not
 }
 
 // Progress returns how far the job is.
@@ -296,13 +317,15 @@ func (h *Handle) Progress() Progress {
 }
 
 func (h *Handle) progress() Progress {
-	pr := Progress{Done: -h.left, Running: int(h.running), Held: len(h.more.get().held), Ended: h.ended, Err: h.err}
+	m := h.more.get()
+	pr := Progress{Done: -h.left - m.failed, Running: int(h.running), Held: len(m.held), FailedTasks: m.failed, Suspects: m.suspects, Ended: h.ended, Err: h.err}
 	for i := range h.spec.Phases {
 		pr.Tasks += h.spec.Phases[i].Tasks
 	}
 	pr.Done += pr.Tasks
-	for _, n := range h.more.get().failed { //sojourn:unordered a sum
-		pr.Failed += n
+	for _, t := range m.tasks { //sojourn:unordered sums
+		pr.Failed += t.failures
+		pr.Lost += t.lost
 	}
 	return pr
 }

@@ -33,6 +33,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if dir := os.Getenv(childPoison); dir != "" {
+		if err := poisonChild(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -91,7 +98,7 @@ func child(dir string) error {
 	}
 	rng := rand.New(rand.NewPCG(uint64(j.MaxJob()), 1)) // before the pool has the journal to itself
 	p, err := live.New(j, live.Options{Slots: 4, Handlers: map[string]live.Handler{"work": work},
-		Retry: live.Retry{Attempts: 100, Backoff: ms}, UnsyncedStarts: os.Getenv(childUnsynced) != ""})
+		Retry: live.Retry{Attempts: 100, Backoff: ms, Deaths: 100}, UnsyncedStarts: os.Getenv(childUnsynced) != ""})
 	if err != nil {
 		return err
 	}

@@ -71,13 +71,15 @@ const (
 	TaskIgnores  // an attempt still runs, though its context has ended so long ago as Options.Grace says
 	TaskReturned // such an attempt has returned, perhaps after the end of its job or pool. It has failed before, unless TaskEnded follows
 	PoolBroken   // see [Pool.Err]
+	TaskLost     // New has found that the attempt ended with the process before
+	TaskGivenUp  // a task has failed for good, and its job goes on without it: see [Job].MaxFailedTasks. Err is why
 	JobRevised   // what is known of the job has changed: Job is the new description
 )
 
 var noteNames = [...]string{JobSubmitted: "job submitted", JobRefused: "job refused", JobEnded: "job ended",
 	TaskStarted: "task started", TaskStopped: "task stopped", TaskEnded: "task ended", Decided: "decided",
 	JobResumed: "job resumed", JobStuck: "job stuck", TaskIgnores: "task ignores its context", TaskReturned: "task returned",
-	PoolBroken: "pool broken", JobRevised: "job revised"}
+	PoolBroken: "pool broken", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up"}
 
 // String returns the name in words, such as "job submitted".
 func (k NoteKind) String() string {
@@ -204,6 +206,14 @@ func (n *announcer) task(kind NoteKind, a *attempt, err error) {
 		}
 	}
 	n.tell(note)
+}
+
+// taskOnly tells about a task of which no attempt runs.
+func (n *announcer) taskOnly(kind NoteKind, h *Handle, id sojourn.TaskID, attempt uint32, err error) {
+	if n.to != nil {
+		now := n.d.Now()
+		n.tell(Note{Kind: kind, At: now, Job: &h.spec, Age: now.Sub(h.at), Task: id, Attempt: attempt, Err: err})
+	}
 }
 
 // decision tells how long the policy took.

@@ -33,6 +33,10 @@ type Options struct {
 	// Handlers are the functions that jobs name: see [Job].Handler.
 	Handlers map[string]Handler
 
+	// Probation is how long a task that ran when the process before ended runs alone: nothing else is started meanwhile. See "Tasks
+	// that end the process" in the package comment. Zero means a minute, a negative value until the end of the attempt.
+	Probation time.Duration
+
 	// UnsyncedStarts says that an attempt under a [Durable] policy may start when its start was given to the
 	// operating system. It survives the end of the process, but after a loss of power the attempt may be started
 	// again under the same number. Otherwise an attempt waits until its start is synced.
@@ -66,6 +70,16 @@ type Retry struct {
 	// Jitter is the random part of the back-off, from 0 to 1. With 0.25, the task waits for
 	// 75 % to 100 % of the time. It keeps tasks that failed together from starting together.
 	Jitter float64
+
+	// Budget is how many attempts at tasks of the job may fail, all together, before the job does. Zero means any number. As
+	// for Attempts, those that were preempted, or lost their slot or their process, do not count (TestBudget).
+	Budget int
+
+	// Deaths is how many times a task may run when the process ends, under a [Durable] policy: then it is dead, and fails with
+	// [ErrDead]. Only the first time others that ran are suspects as well: see the package comment. Zero means 3. With 1 no
+	// task runs again that ran when the process ended. A negative value means any number of times, beside others: for
+	// tasks that cannot be the reason (TestPoison).
+	Deaths int
 }
 
 // Validate returns the first thing that is wrong with the options, or nil.
@@ -82,7 +96,8 @@ func (r *Retry) check() error {
 		option.AtLeast("Retry.Attempts", r.Attempts, 0),
 		option.AtLeast("Retry.Backoff", r.Backoff, 0),
 		option.AtLeast("Retry.MaxBackoff", r.MaxBackoff, 0),
-		option.Range("Retry.Jitter", r.Jitter, 0, 1))
+		option.Range("Retry.Jitter", r.Jitter, 0, 1),
+		option.AtLeast("Retry.Budget", r.Budget, 0))
 }
 
 func (o Options) withDefaults() Options {
@@ -91,6 +106,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Grace == 0 {
 		o.Grace = 10 * time.Second
+	}
+	if o.Probation == 0 {
+		o.Probation = time.Minute
 	}
 	switch {
 	case o.Preempt == 0:
@@ -109,6 +127,9 @@ func (o Options) withDefaults() Options {
 func (r Retry) withDefaults() Retry {
 	if r.Attempts == 0 {
 		r.Attempts = 1
+	}
+	if r.Deaths == 0 {
+		r.Deaths = 3
 	}
 	if r.MaxBackoff == 0 {
 		r.MaxBackoff = time.Minute

@@ -41,6 +41,8 @@ type Pool struct {
 	suspended bool          // no attempt is started, and jobs go on in another pool
 	drained   chan struct{} // closed when the pool is closed and no job is left
 	ignored   []*attempt
+	suspects  suspects
+	trial     trial
 	busy      sync.WaitGroup // goroutines that run attempts which are not given up
 }
 
@@ -161,7 +163,7 @@ func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
 	s.leaving = true
 	switch {
 	case s.a == nil:
-		p.forget(s)
+		p.forgetSlot(s)
 	case now:
 		p.kill(s.a, ErrSlotRemoved)
 	}
@@ -170,8 +172,8 @@ func (p *Pool) takeAway(id sojourn.SlotID, now bool) error {
 	return nil
 }
 
-// forget forgets an idle slot that leaves.
-func (p *Pool) forget(s *slot) {
+// forgetSlot forgets an idle slot that leaves.
+func (p *Pool) forgetSlot(s *slot) {
 	p.slots[s.ID] = nil
 	p.spare = append(p.spare, s.ID)
 	p.classes.remove(s.Class)
@@ -299,6 +301,7 @@ func (p *Pool) giveUp(h *Handle, why error) {
 	}
 	h.err = why
 	p.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: h.spec.ID}})
+	p.suspects.drop(h)
 	held := h.more.get().held
 	for task, timer := range held { //sojourn:unordered all are stopped
 		timer.Stop()
@@ -332,6 +335,9 @@ func (p *Pool) finish(h *Handle) {
 	if m.timeout != nil {
 		m.timeout.Stop()
 	}
+	if h.more != nil && !errors.Is(h.err, ErrSuspended) {
+		p.forget(h)
+	}
 	p.jobs.remove(h.spec.ID)
 	p.checkDrained()
 }
@@ -356,6 +362,13 @@ func (p *Pool) settle(old *attempt) (next *attempt) {
 		p.giveUpAll(p.broken)
 		return nil
 	}
+	if next = p.try(old); p.trial.a != nil {
+		return next
+	}
+	if p.broken != nil {
+		p.giveUpAll(p.broken)
+		return nil
+	}
 	var start time.Time
 	if p.announce.to != nil {
 		start = time.Now()
@@ -369,19 +382,9 @@ func (p *Pool) settle(old *attempt) (next *attempt) {
 	}
 	pos := p.kept.position()
 	for i := range r.Starts {
-		a := &attempt{Assignment: r.Starts[i], h: p.jobs.get(r.Starts[i].Task.Job), since: p.d.Time(), pos: pos}
-		if a.h == nil || int(a.Slot) >= len(p.slots) || p.slots[a.Slot] == nil {
-			panic(fmt.Sprintf("live: the policy starts task %v on slot %d, and the pool does not have both: it is not this pool's alone", a.Task, a.Slot))
-		}
-		p.announce.task(TaskStarted, a, nil)
-		p.slots[a.Slot].a = a
-		a.h.running++
-		if old != nil && a.Slot == old.Slot {
+		if a := p.launch(r.Starts[i], pos, old); a != nil {
 			next = a
-			continue
 		}
-		p.busy.Add(1)
-		go p.work(a)
 	}
 	for i := range r.Kills {
 		if a := p.slots[r.Kills[i].Slot].a; !a.pinned {
@@ -395,4 +398,22 @@ func (p *Pool) settle(old *attempt) (next *attempt) {
 		}
 	}
 	return next
+}
+
+// launch starts an attempt. If it is on the slot of an attempt that has just ended, launch returns it instead, for the goroutine of
+// the old one.
+func (p *Pool) launch(as sojourn.Assignment, pos int64, old *attempt) (next *attempt) {
+	a := &attempt{Assignment: as, h: p.jobs.get(as.Task.Job), since: p.d.Time(), pos: pos}
+	if a.h == nil || int(a.Slot) >= len(p.slots) || p.slots[a.Slot] == nil {
+		panic(fmt.Sprintf("live: the policy starts task %v on slot %d, and the pool does not have both: it is not this pool's alone", a.Task, a.Slot))
+	}
+	p.announce.task(TaskStarted, a, nil)
+	p.slots[a.Slot].a = a
+	a.h.running++
+	if old != nil && a.Slot == old.Slot {
+		return a
+	}
+	p.busy.Add(1)
+	go p.work(a)
+	return nil
 }

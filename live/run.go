@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"runtime/trace"
 	"slices"
@@ -148,7 +149,7 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 	p.announce.task(TaskEnded, a, err)
 	s.a = nil
 	if s.leaving {
-		p.forget(s)
+		p.forgetSlot(s)
 		defer p.endStranded()
 	}
 	if p.suspended {
@@ -161,14 +162,15 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		if store != nil {
 			store()
 		}
-		if h.more != nil {
-			delete(h.more.failed, a.Task)
-		}
+		p.forgetTrouble(h, a.Task)
 		h.left--
 		h.work[a.Task.Phase].left--
-	case !lost && !preempted:
+	case lost || preempted:
+		p.await(h, a.Task)
+	default:
 		p.failed(h, a.Task, err)
 	}
+	p.leaveTrial(a)
 	if !h.ended && h.running == 0 && (h.left == 0 || h.err != nil) {
 		p.finish(h)
 	}
@@ -181,18 +183,27 @@ func (p *Pool) failed(h *Handle, task sojourn.TaskID, err error) {
 		return
 	}
 	m := h.extend()
-	if m.failed == nil {
-		m.failed = map[sojourn.TaskID]int{}
+	t := m.tasks[task]
+	t.failures++
+	m.failures++
+	m.set(task, t)
+	if m.past.first == "" {
+		m.past.first = failure(err)
+		p.keepPast(h)
 	}
-	m.failed[task]++
-	n := m.failed[task]
-	retry := cmp.Or(m.retry, &p.opt.Retry)
-	if n >= retry.Attempts {
-		p.giveUp(h, &TaskError{task, n, err})
+	n, retry := t.failures, p.retry(h)
+	switch {
+	case retry.Budget > 0 && m.failures >= retry.Budget:
+		p.giveUp(h, &TaskError{task, n, fmt.Errorf("%w, after %d failures in the job: %w", ErrBudget, m.failures, err)})
+		return
+	case n >= retry.Attempts:
+		p.giveUpTask(h, task, &TaskError{task, n, err})
 		return
 	}
+	p.keepTrouble(h, task, t)
 	wait := retry.wait(n, p.rng.Float64())
 	if wait <= 0 {
+		p.await(h, task)
 		return
 	}
 	p.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: task})
@@ -211,5 +222,6 @@ func (p *Pool) ready(h *Handle, task sojourn.TaskID) {
 	}
 	delete(h.more.held, task)
 	p.must(sojourn.Event{Kind: sojourn.TaskReady, Task: task})
+	p.await(h, task)
 	p.settle(nil)
 }

@@ -17,6 +17,10 @@ type Status struct {
 	Ignoring []Task
 	Closed   bool
 
+	// Alone is the task that runs alone since it ran when the process before ended: nothing else is started meanwhile. It is nil
+	// if there is none.
+	Alone *Task
+
 	Err      error // why the pool is broken: see [Pool.Err]
 	Observer error // Options.Observer has panicked so, and is told nothing more
 }
@@ -55,6 +59,10 @@ func (p *Pool) Status() Status {
 	st := Status{Now: p.d.Now(), Closed: p.closed, Err: p.broken, Observer: p.announce.blind}
 	for _, a := range p.ignored {
 		st.Ignoring = append(st.Ignoring, a.task())
+	}
+	if a := p.trial.a; a != nil {
+		t := a.task()
+		st.Alone = &t
 	}
 	jobs := p.jobs.all()
 	promiser, promises := sojourn.As[sojourn.Promiser](p.policy)

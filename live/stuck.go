@@ -71,6 +71,9 @@ func (h *Handle) waits(ctx context.Context) (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a.waits = append(a.waits, h)
+	if p.trial.a == a { // it may wait for what is only started beside it
+		go p.pass(a)
+	}
 	p.waiting++
 	p.noteDeadlock()
 	return func() {

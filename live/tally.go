@@ -97,6 +97,11 @@ func (t *Tally) Note(n Note) {
 		if j := t.live[n.Task.Job]; j != nil {
 			j.ended[n.Task.Phase]++
 		}
+	case TaskGivenUp:
+		t.move(n.Task, -1, 0)
+		if j := t.live[n.Task.Job]; j != nil {
+			j.ended[n.Task.Phase]++
+		}
 	case TaskIgnores:
 		t.ignoring++
 	case TaskReturned:

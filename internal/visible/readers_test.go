@@ -200,6 +200,7 @@ func TestErrorsOfJournals(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen.see("attach", j.Attach(sojourn.JobID(1000), []byte(evilName)))
+		seen.see("keep", j.Keep(evilName, []byte(evilName)))
 	}
 	j.Close()
 	seen.see("closed", j.Observe(sojourn.Event{Kind: sojourn.Tick}))
@@ -279,7 +280,7 @@ func TestAllReadersAreTried(t *testing.T) {
 		"statuspage.WithPolicy":           "its function has no text",
 		"snapshot.Append":                 "it writes", "snapshot.Restore": "through the policies",
 	}
-	tried := map[string]bool{"journal.OpenFiles": true, "journal.ReadFiles": true, "journal.Journal.Attach": true, "workload.Generator.Jobs": true, "workload.Lookup": true, "history.Read": true, "flow.Flows.Join": true}
+	tried := map[string]bool{"journal.OpenFiles": true, "journal.ReadFiles": true, "journal.Journal.Attach": true, "journal.Journal.Keep": true, "workload.Generator.Jobs": true, "workload.Lookup": true, "history.Read": true, "flow.Flows.Join": true}
 	for _, name := range regexp.MustCompile(`trace\.Read\w*`).FindAllString(source(t), -1) {
 		tried[name] = true
 	}

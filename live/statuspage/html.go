@@ -30,12 +30,13 @@ const source = `<!DOCTYPE html>
 <style>` + style + `</style>
 <h1>{{.Live}} live jobs, {{.Late}} late{{if .Closed}}, closed{{end}}</h1>
 {{with .Broken}}<p class="late">The pool is broken: {{.}}</p>
+{{end}}{{with .Alone}}<p class="late">Task {{.}} runs alone, since it ran when the process before ended. Nothing else is started meanwhile.</p>
 {{end}}{{with .Observer}}<p class="late">{{.}}</p>
 {{end}}<p>At {{seconds .Now}} s. <a href="status.json">The same as JSON</a></p>
 <div class="scroll" tabindex="0" role="region" aria-label="Jobs"><table id="jobs">
 <caption>Jobs, the next to be served first</caption>
 <thead><tr><th class="number">Job<th>Name<th>Pool<th class="number">Age (s)<th class="number">Deadline (s)<th class="number">Done<th class="number">Running<th class="number">Failed<th class="number">Held{{if .Forecast}}<th class="number">Starts in (s)<th class="number">Finishes in (s){{end}}{{with .WhatIf}}<th class="number">What if (s){{end}}<th>Why it waits</tr></thead>
-<tbody>{{range .Jobs}}<tr id="job{{.ID}}"{{if .Late}} class="late"{{end}}><td class="number">{{.ID}}<td class="name">{{.Name}}<td>{{.Pool}}<td class="number">{{seconds .Age}}<td class="number">{{with .Deadline}}{{seconds .}}{{end}}{{if .Late}} late{{end}} {{.Void}}<td class="number">{{.Done}} of {{.Tasks}}<td class="number">{{.Running}}<td class="number">{{.Failed}}<td class="number">{{.Held}}{{if $.Forecast}}<td class="number">{{with .Start}}{{in $.Now .}}{{end}}<td class="number">{{with .Finish}}{{in $.Now .}}{{end}}{{end}}{{if $.WhatIf}}<td class="number">{{with .Otherwise}}{{in $.Now .}}{{end}}{{end}}<td class="why">{{if .Error}}{{.Error}}{{else}}<details><summary>{{or .Why "details"}}</summary>{{range .Explain}}{{.Key}} = {{.Value}}<br>{{end}}</details>{{end}}</tr>
+<tbody>{{range .Jobs}}<tr id="job{{.ID}}"{{if .Late}} class="late"{{end}}><td class="number">{{.ID}}<td class="name">{{.Name}}<td>{{.Pool}}<td class="number">{{seconds .Age}}<td class="number">{{with .Deadline}}{{seconds .}}{{end}}{{if .Late}} late{{end}} {{.Void}}<td class="number">{{.Done}} of {{.Tasks}}<td class="number">{{.Running}}<td class="number">{{.Failed}}{{with .GivenUp}}, {{.}} tasks for good{{end}}{{with .Lost}}, {{.}} lost{{end}}<td class="number">{{.Held}}{{with .Suspects}}, {{.}} to run alone{{end}}{{if $.Forecast}}<td class="number">{{with .Start}}{{in $.Now .}}{{end}}<td class="number">{{with .Finish}}{{in $.Now .}}{{end}}{{end}}{{if $.WhatIf}}<td class="number">{{with .Otherwise}}{{in $.Now .}}{{end}}{{end}}<td class="why">{{if .Error}}{{.Error}}{{else}}<details><summary>{{or .Why "details"}}</summary>{{range .Explain}}{{.Key}} = {{.Value}}<br>{{end}}</details>{{end}}</tr>
 {{end}}</tbody></table></div>
 {{if .Forecast}}<p>Starts and finishes are forecasts, if no other job comes: about nine of ten finishes are within the interval if tasks vary as they did before.</p>
 <form>

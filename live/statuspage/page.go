@@ -64,6 +64,7 @@ type Page struct {
 	Ignoring []string `json:"tasks_that_ignore_their_contexts"` // each with its attempt and slot
 
 	Broken   string `json:"broken,omitempty"`   // why the pool is broken; see [live.Pool.Err]
+	Alone    string `json:"alone,omitempty"`    // the task that runs alone, since it ran when the process before ended; see [live.Status].Alone
 	Observer string `json:"observer,omitempty"` // the panic of the observer, which is told nothing more
 
 	// Forecast says that jobs have a Start and a Finish, and NoForecast why they have none though they should.
@@ -87,6 +88,9 @@ type Job struct {
 	Done     int           `json:"done"`
 	Running  int           `json:"running"`
 	Failed   int           `json:"failed"`
+	Lost     int           `json:"lost"`         // attempts that ended with their process
+	GivenUp  int           `json:"failed_tasks"` // tasks that have failed for good, without the job
+	Suspects int           `json:"suspects"`     // tasks that wait until they are started alone
 	Held     int           `json:"held"`
 	Error    string        `json:"error"`
 	Why      string        `json:"why"`     // the job waits, as the policy says
@@ -254,6 +258,9 @@ func Take(p *live.Pool, most int) *Page {
 		}
 		pg.Slots = append(pg.Slots, out)
 	}
+	if t := st.Alone; t != nil {
+		pg.Alone = t.TaskID.String()
+	}
 	for _, t := range st.Ignoring {
 		pg.Ignoring = append(pg.Ignoring, fmt.Sprintf("%v attempt %d on slot %d", t.TaskID, t.Attempt, t.Slot))
 	}
@@ -268,7 +275,7 @@ func Take(p *live.Pool, most int) *Page {
 
 func job(p *live.Pool, j *live.JobStatus, now sojourn.Time) Job {
 	out := Job{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: j.Late(now), Void: j.Void, Tasks: j.Progress.Tasks,
-		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Held: j.Progress.Held, Explain: []Quantity{}}
+		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Lost: j.Progress.Lost, GivenUp: j.Progress.FailedTasks, Suspects: j.Progress.Suspects, Held: j.Progress.Held, Explain: []Quantity{}}
 	if j.Deadline > 0 {
 		at := time.Duration(j.Deadline).Seconds()
 		out.Deadline = &at
