@@ -371,6 +371,7 @@ func stories() (list []story) {
 	with("fair with costs", func() (sojourn.Policy, error) {
 		return pooled.Fair(fair.Options{Cost: fair.Cost{0: {1 << 28, 1}, 1: {1, 1 << 30}}})
 	}, threeJobs)
+	with("fair with places", func() (sojourn.Policy, error) { return pooled.Fair(fair.Options{Places: 8}) }, threeJobs)
 	with("fair with a delay", func() (sojourn.Policy, error) {
 		return pooled.Fair(fair.Options{Delay: 10 * time.Second})
 	}, threeJobs)

@@ -33,6 +33,7 @@ func (o *Options) validateCost() error {
 	err := option.First("",
 		option.Want(len(o.Cost) > 0, "Cost", o.Cost, "the costs of a class"),
 		option.Want(o.Order == Service, "Cost", o.Cost, "none with the order %v", o.Order),
+		option.Want(o.Places == 0, "Cost", o.Cost, "none with Places, of %d", o.Places),
 		option.Want(o.Delay == 0, "Cost", o.Cost, "none with a Delay, of %v", o.Delay),
 		option.Want(!o.Preemption.enabled(), "Cost", o.Cost, "none with a timeout of Preemption"))
 	resources := -1
@@ -123,14 +124,19 @@ func (n *pool) dominantKey() poolKey {
 	return poolKey{ratio: ratio(n.share, n.conf.weight), turn: n.latest, sated: true}
 }
 
-// fileDominant is file in the dominant order.
-func (t *tree) fileDominant(n *pool, c sojourn.Class) {
-	ready, busy, k := n.parent.ready, n.parent.busy, n.dominantKey()
-	if n.offers(c) {
-		ready.set(c, n.id, k)
-	} else {
+// fileRanked is file if the key of a pool is the same in all classes.
+func (t *tree) fileRanked(n *pool, c sojourn.Class) {
+	ready, busy := n.parent.ready, n.parent.busy
+	if !n.offers(c) {
 		ready.remove(c, n.id)
+		busy.remove(c, n.id)
+		if t.order == Service && !t.offering && !t.restoring && !ready.contains(n.id) {
+			n.class(0).queued = false
+		}
+		return
 	}
+	k := t.key(n, c)
+	ready.set(c, n.id, k)
 	if n.parent.limited && n.offersActive(c) {
 		busy.set(c, n.id, k)
 	} else {
@@ -151,18 +157,35 @@ type turn struct {
 func (t *tree) isDue(c sojourn.Class) bool {
 	if t.turn.version != t.version+1 {
 		t.turn = turn{version: t.version + 1}
-		var best *job
-		for i := range len(t.costs.parts) / t.costs.resources {
-			of := sojourn.Class(i)
-			if t.ledger.FreeSlots(of) == 0 {
-				continue
-			}
-			if _, j := t.first(of); j != nil && (best == nil || t.before(j, of, best, t.turn.class)) {
-				best, t.turn.class, t.turn.any = j, of, true
-			}
-		}
+		t.turn.class, t.turn.any = t.due(func(c sojourn.Class) bool { return t.ledger.FreeSlots(c) > 0 })
 	}
 	return t.turn.any && t.turn.class == c
+}
+
+// due returns the class of what comes first of all that could start if each class that is asked for had a
+// free slot; false if nothing could.
+func (t *tree) due(asked func(sojourn.Class) bool) (due sojourn.Class, ok bool) {
+	var best *job
+	for i := range t.root.classes {
+		c := sojourn.Class(i)
+		if !t.root.offers(c) || !asked(c) {
+			continue
+		}
+		if _, j := t.first(c); j != nil && (best == nil || t.before(j, c, best, due)) {
+			best, due = j, c
+		}
+	}
+	return due, best != nil
+}
+
+// Turn returns the class of the task that would be the next to start if a slot of each class that fits were
+// free; false if nothing would. It needs a Cost or Places. A driver of gangs gives it to [gang.Options], so that
+// places are kept for the pool whose turn it is, although its gang does not fit yet. It changes nothing.
+func (p *Policy) Turn(fits func(sojourn.Class) bool) (sojourn.Class, bool) {
+	if !p.ranked {
+		return 0, false
+	}
+	return p.due(fits)
 }
 
 // before reports whether job a goes before job b: the one that would be served if a had tasks of

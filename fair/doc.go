@@ -107,6 +107,7 @@
 // free. With a delay, each job costs as much. NextWake asks each policy that is a [sojourn.Waker].
 // Seek may look at every free slot for them. Explain, and a look at the shares, take time in
 // proportion to live jobs, pools and slots.
+//
 // # When it is wrong
 //
 //   - All jobs are of one owner. Jobs in one pool share the slots equally, which makes all of them slow: package leastwork.
@@ -121,7 +122,7 @@
 // It follows the Hadoop Fair Scheduler (Zaharia; Hadoop 0.20, MRv1) with the nested queues of
 // YARN's. The order between pools is another one.
 //
-// Each class of slots is shared by itself. A free slot goes down the tree of pools from the root.
+// Each class of slots is shared by itself, but for Places and Cost. A free slot goes down the tree of pools from the root.
 // Among the pools that can be served, pools below their minimum come first, the least r/min at the
 // front. The others follow, the least tag at the front, then the pool that was never served, then the one
 // that was served longest ago. This is start-time fair queueing by service, that of package kit/flow. A
@@ -180,6 +181,30 @@
 // whole cluster. [Options.Ties] decides between jobs that tie, by the greatest of their values over
 // the classes. Minimums, delays, preemption and policies in pools go by the slots of one class, so
 // they are not available with costs; maximums by class and MaxJobs are.
+//
+// # Gangs
+//
+// Tasks that must start together are one task of a class that says how many places it needs: package gang. If each class
+// were shared by itself, a pool with narrow gangs would hold nearly all places, since whenever something ends, something
+// narrow fits. With [Options.Places], a task counts as many times as it has places, for shares and in Min and Max, and
+// service is the time of places, over all classes together:
+//
+//	p, err := fair.New(fair.Options{Places: 16})
+//	c, err := gang.New(gang.Options{Places: 16, Turns: p})
+//
+// The free slot of the class whose turn it is goes first, and other classes are declined until then, as with a Cost. If the
+// gang whose turn it is does not fit yet, the Cluster keeps places for it: see [Policy.Turn]. So what is reserved
+// counts against the share of the pool that it is for. Equal pools with gangs of 8 and of 1 on 16 places, or
+// of 12, 4 and 1 on 24, hold equal numbers of places (TestGangsOfEqualPoolsHoldEqualPlaces).
+//
+// Let P be the places, no attempt be charged for more than L, and nobody know how long gangs run. Then pools that always
+// have gangs satisfy |W(x)/w(x) - W(y)/w(y)| <= P L (1/w(x) + 1/w(y)) since they were level, where W is the time
+// of places and L is rounded up by a sixteenth (TestGangsWithinTheBound). The proof is that of the first line
+// in package kit/flow: nothing starts but what has the least tag, and all that is out holds at most P places.
+//
+// If limits are known, places that the gang whose turn it is cannot use yet go to gangs of others that do not delay it, as in
+// EASY backfilling. They are charged for it, but they may delay the gang that comes after it. So pools of narrow
+// gangs may get more than their share, of places that would stand idle.
 //
 // # Policies inside pools
 //

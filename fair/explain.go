@@ -62,11 +62,13 @@ func (t *tree) rank(dst []sojourn.JobID, n *pool) []sojourn.JobID {
 			least += m
 		}
 		k := poolKey{ratio: ratio(b.total(), b.conf.weight), turn: b.lastTurn(), sated: true}
-		if t.order == dominant {
-			k.ratio = ratio(b.share, b.conf.weight)
+		held := b.total()
+		if t.ranked {
+			held = b.share
+			k.ratio = ratio(held, b.conf.weight)
 		}
-		if b.total() < least {
-			k.ratio, k.sated = ratio(b.total(), uint64(least)), false
+		if held < least {
+			k.ratio, k.sated = ratio(held, uint64(least)), false
 		}
 		r := rival{key: standing{poolKey: k}, against: k, pool: b}
 		if t.order == Service && k.sated {
@@ -154,7 +156,7 @@ func (t *tree) leastTag(n *pool, k poolKey) poolKey {
 	least := k
 	least.ratio = wide.Uint128{Hi: math.MaxUint64, Lo: math.MaxUint64}
 	for i := range n.classes {
-		if n.classes[i].queued {
+		if n.classes[i].queued { // class 0 stands for all if shares are of places
 			if k := t.key(n, sojourn.Class(i)); k.sated && lessPool(k, least) {
 				least = k
 			}
@@ -163,10 +165,10 @@ func (t *tree) leastTag(n *pool, k poolKey) poolKey {
 	return least
 }
 
-// count returns r of a job, over all classes; or its dominant share.
+// count returns r of a job, over all classes; or its share.
 func (t *tree) count(j *job) (n int) {
-	if t.order == dominant {
-		return t.costs.share(j)
+	if t.ranked {
+		return t.shareOf(j)
 	}
 	for i := range j.NumSides() {
 		n += t.measure(j, j.Side(i))
@@ -174,10 +176,10 @@ func (t *tree) count(j *job) (n int) {
 	return n
 }
 
-// heldBy returns r of a job, over all classes; or its dominant share.
+// heldBy returns r of a job, over all classes; or its share.
 func (t *tree) heldBy(j *job) int {
-	if t.order == dominant {
-		return t.costs.share(j)
+	if t.ranked {
+		return t.shareOf(j)
 	}
 	return j.Running()
 }
@@ -209,11 +211,13 @@ func (n *pool) lastTurn() (turn uint64) {
 //	pool_jobs       jobs   live ones of the pool
 //	part            1      its dominant share of the cluster, with a Cost
 //	pool_part       1      that of the pool, with a Cost
+//	places          places that its tasks hold, with Places
+//	pool_places     places that those of the pool hold, with Places
 //	rank            jobs   live jobs that come before it, unless it is cancelled
 //	classN          group  the pool in class N, if the job uses that
 //	classN.running  tasks  those of the pool that run there
 //	classN.demand   tasks  those of it that run or could run there, within limits
-//	classN.share    slots  its max-min fair share of the slots that there are, without a Cost
+//	classN.share    slots  its max-min fair share of the slots that there are, without a Cost and Places
 //	classN.min      slots  its minimum, if it has one
 //	classN.locality text   how close to its inputs a slot there has to be for now, and until when or for
 //	                       how much longer, if the job waits for such a slot
@@ -236,6 +240,11 @@ func (p *Policy) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		attrs = append(attrs,
 			slog.Float64("part", float64(p.costs.share(j))/(1<<32)),
 			slog.Float64("pool_part", float64(n.share)/(1<<32)))
+	}
+	if n.widths != nil {
+		attrs = append(attrs,
+			slog.Int("places", p.shareOf(j)),
+			slog.Int("pool_places", n.share))
 	}
 	if rank := slices.Index(p.AppendRanking(nil), id); rank >= 0 {
 		attrs = append(attrs, slog.Int("rank", rank))
@@ -274,11 +283,13 @@ func (p *Policy) explainClass(j *job, c sojourn.Class) slog.Attr {
 		slog.Int("running", n.running(c)),
 		slog.Int("demand", n.look(c).demand),
 	}
-	if p.order != dominant {
+	if !p.ranked {
 		share, _ := n.look(c).share.Float64()
 		attrs = append(attrs, slog.Float64("share", share))
 	}
-	if int(c) < len(n.conf.min) && n.conf.min[c] > 0 {
+	if n.widths != nil && len(n.conf.min) > 0 {
+		attrs = append(attrs, slog.Int("min", n.conf.min[0]))
+	} else if int(c) < len(n.conf.min) && n.conf.min[c] > 0 {
 		attrs = append(attrs, slog.Int("min", n.conf.min[c]))
 	}
 	if text, waits := p.places.explain(j, j.SideOf(c)); waits {
@@ -290,6 +301,10 @@ func (p *Policy) explainClass(j *job, c sojourn.Class) slog.Attr {
 	}
 	for ; n.parent != nil; n = n.parent {
 		if n.full(c) {
+			if n.widths != nil {
+				attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q holds %d places of its maximum of %d, and the gang needs %d", n.path(), n.share, n.conf.max[0], n.widths.Width(c))))
+				break
+			}
 			attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q runs its maximum of %d tasks", n.path(), n.conf.max[c])))
 			break
 		}

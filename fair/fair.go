@@ -62,7 +62,7 @@ func New(opts Options) (*Policy, error) {
 	}
 	p := &Policy{
 		options: opts.saved(described),
-		tree:    newTree(opts.Order, opts.Ties, opts.Strict, newCosts(opts.Cost), described, newConf(Pool{}, false), opts.reserved()),
+		tree:    newTree(opts.Order, opts.Ties, opts.Strict, newCosts(opts.Cost), opts.widths(), described, newConf(Pool{}, false), opts.reserved()),
 		preempt: newPreemption(opts.Preemption),
 	}
 	p.connect(!opts.IgnoreLocality && opts.picks(described), opts.delays())
@@ -72,7 +72,7 @@ func New(opts Options) (*Policy, error) {
 // connect connects the parts of p with its tree.
 func (p *Policy) connect(indexed bool, delay locality.Delay) {
 	p.lender.tree, p.places.tree, p.offer.tree = p.tree, p.tree, p.tree
-	p.choosy = p.order == dominant || indexed && delay.Node > 0 || p.reserved.On()
+	p.choosy = p.ranked || indexed && delay.Node > 0 || p.reserved.On()
 	if indexed {
 		p.index, p.delay = locality.New(&p.ledger), delay
 	}
@@ -83,7 +83,7 @@ func (p *Policy) reset() {
 	old := *p
 	*p = Policy{
 		options: old.options,
-		tree:    newTree(old.order, old.ties, old.strict, old.costs, old.root.conf.fresh(), old.plain, old.reserved),
+		tree:    newTree(old.order, old.ties, old.strict, old.costs, old.widths, old.root.conf.fresh(), old.plain, old.reserved),
 		preempt: newPreemption(old.preempt.Preemption),
 	}
 	p.outer = old.outer
@@ -239,7 +239,7 @@ func (p *Policy) assigned(j *job, side *ledger.Side, a sojourn.Assignment) {
 
 // Seek implements [sojourn.Seeker]: the free slot with the least ID, while
 // anything is startable and within limits; or else the slot that the policy of a
-// pool names, if that is what comes first. With a Cost, it names a slot of the class whose turn
+// pool names, if that is what comes first. With a Cost or Places, it names a slot of the class whose turn
 // it is, among the classes that have a free slot.
 func (p *Policy) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
 	if !p.root.offers(c) {

@@ -28,7 +28,7 @@ func TestForgedDepth(t *testing.T) {
 		err := forged(t, func(p *Policy) {
 			n := &p.root
 			for range depth {
-				below := newPool("deep", n, p.plain, p.order, p.ties)
+				below := p.newPool("deep", n, p.plain)
 				n.pools = append(n.pools, &below)
 				n = &below
 			}

@@ -60,7 +60,7 @@ func (o *offer) passOver(j *job, side *ledger.Side) {
 // assignByOffer is Assign if some pools have policies, jobs wait for locality, or it may be the turn
 // of another class. It offers the slot to the first one, then to the next, until one takes it.
 func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
-	if p.order == dominant && !p.isDue(s.Class) {
+	if p.ranked && !p.isDue(s.Class) {
 		return sojourn.Assignment{}, false
 	}
 	for {
@@ -132,7 +132,7 @@ func (p *Policy) assignByOffer(s sojourn.Slot) (sojourn.Assignment, bool) {
 // another class.
 func (p *Policy) seekByOffer(c sojourn.Class) (sojourn.SlotID, bool) {
 	id, ok := p.ledger.FreeSlot(c)
-	if !ok || p.order == dominant && !p.isDue(c) {
+	if !ok || p.ranked && !p.isDue(c) {
 		return 0, false
 	}
 	defer p.withdraw(c, false)

@@ -65,6 +65,15 @@ type Options struct {
 	// Delay, the timeouts of Preemption, and pools with a Min or a Policy.
 	Cost Cost
 
+	// Places, unless zero, says that tasks are gangs of package gang on a cluster of so many places: the
+	// Places of [gang.Options]. A task of a class then counts as many times as the class is wide, and service is
+	// counted over all classes together, so that shares are of places: see "Gangs" in the comment of the
+	// package. Min and Max of a pool count places; they are of class 0. A job with a gang that is wider than
+	// the cluster, or than the Max of its pool or one around it, is refused with [sojourn.ErrUnsupported].
+	// Places excludes the order Running, Delay, the timeouts of Preemption, Cost, Reserve, and pools with a
+	// Policy. The driver gives the policy to the Cluster, as the Turns of [gang.Options].
+	Places int
+
 	// Reserve is the share of the slots of each class, from 0 to 1, that is kept free for
 	// jobs that run nothing there: see the package comment. The number of slots is rounded to
 	// the nearest whole number, halves up, and is less than all slots. Zero means no reserve. It
@@ -207,6 +216,7 @@ func (o *Options) validate() error {
 		}),
 		o.Preemption.Validate(),
 		o.validateCost(),
+		o.validatePlaces(),
 		option.Range("Reserve", o.Reserve, 0, 1),
 		option.Want(o.Reserve == 0 || o.Delay == 0 && !o.Preemption.enabled() && o.Cost == nil, "Reserve", o.Reserve, "0 with a Delay, with timeouts of Preemption, and with Cost"))
 }
@@ -283,6 +293,9 @@ func (o *Options) tree() (*conf, error) {
 		}
 		if o.Cost != nil && (pool.Policy != nil || len(pool.Min) > 0) {
 			return nil, bad(fmt.Errorf("it has a Policy or a Min: want none with a Cost"))
+		}
+		if err := o.validateInPlaces(pool); err != nil {
+			return nil, bad(err)
 		}
 		at := root
 		for name := range split(path) {

@@ -16,7 +16,7 @@ func (t *tree) update(j *job, s *ledger.Side) {
 // updateAll puts j and its pools, if they are joint, where they belong.
 func (t *tree) updateAll(j *job, gone bool) {
 	recounted := t.recount(j, gone)
-	if !recounted && t.costs == nil {
+	if !recounted && !t.ranked {
 		for i := range j.NumSides() {
 			t.update(j, j.Side(i))
 		}
@@ -31,10 +31,13 @@ func (t *tree) updateAll(j *job, gone bool) {
 		}
 		if t.costs != nil {
 			n.share = n.used.share(t.costs)
-			n.parent.ready.move(n.id, n.dominantKey())
-			n.parent.busy.move(n.id, n.dominantKey())
 		}
-		if recounted {
+		if t.ranked && n.parent.ready.contains(n.id) {
+			k := t.key(n, 0)
+			n.parent.ready.move(n.id, k)
+			n.parent.busy.move(n.id, k)
+		}
+		if recounted = recounted || n.widths != nil && len(n.conf.max) > 0; recounted {
 			for c := range n.classes {
 				t.file(n, sojourn.Class(c))
 			}
@@ -127,8 +130,8 @@ func begun(j *job) bool {
 
 // measure returns the number that the order uses for one side of a job.
 func (t *tree) measure(j *job, s *ledger.Side) int {
-	if t.order == dominant {
-		return t.costs.share(j)
+	if t.ranked {
+		return t.shareOf(j)
 	}
 	return s.Running()
 }
@@ -136,8 +139,8 @@ func (t *tree) measure(j *job, s *ledger.Side) int {
 // file updates the place of a pool among its siblings.
 func (t *tree) file(n *pool, c sojourn.Class) {
 	up := n.parent
-	if t.order == dominant {
-		t.fileDominant(n, c)
+	if t.ranked {
+		t.fileRanked(n, c)
 		return
 	}
 	if !n.offers(c) {
@@ -167,25 +170,29 @@ func (t *tree) file(n *pool, c sojourn.Class) {
 
 // key returns the key of a pool that can be served.
 func (t *tree) key(n *pool, c sojourn.Class) poolKey {
-	nc := n.class(c)
+	if t.order == dominant {
+		return n.dominantKey()
+	}
+	nc := n.class(t.counted(c))
 	k := poolKey{turn: nc.turn, sated: true}
+	if n.widths != nil {
+		c, k.turn = 0, n.latest
+	}
 	if t.order == Service && !nc.queued && !t.restoring {
 		nc.account.SetWeight(n.conf.weight)
 		t.lift(n, c)
 		nc.queued = true
 	}
 	switch {
-	case int(c) < len(n.conf.min) && nc.running < n.conf.min[c]:
-		k.ratio, k.sated = ratio(nc.running, uint64(n.conf.min[c])), false
+	case !n.sated(c):
+		k.ratio, k.sated = ratio(n.held(c), uint64(n.conf.min[c])), false
 	case t.order == Running:
 		k.ratio = ratio(nc.running, n.conf.weight)
-	case t.order == Service:
+	default:
 		k.setTag(t.effective(n, c))
-		if nc.turn != n.turn {
+		if k.turn != n.turn {
 			k.turn |= beenServed
 		}
-	default:
-		return n.dominantKey()
 	}
 	return k
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/gang"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 	"github.com/sojourn-sched/sojourn/kit/flow"
 	"github.com/sojourn-sched/sojourn/kit/queue"
@@ -34,7 +35,7 @@ type pool struct {
 	spare []uint32
 
 	limited bool // the pool, or a pool around it, limits its jobs
-	joint   bool // what happens in one class may change places in others: it is limited, or there are costs
+	joint   bool // what happens in one class may change places in others: it is limited, or the tree is ranked
 	active  int  // jobs of the subtree with live attempts; only if limited
 
 	readyJobs  queue.Ready[jobKey]  // ids; if limited, only active jobs
@@ -44,12 +45,14 @@ type pool struct {
 
 	classes []poolClass // by sojourn.Class
 
-	// Needed only if there are costs: what its tasks take, its dominant share as of when it was filed last,
-	// and when it was last served in any class. The key of a pool is the same in all classes then, so that
-	// ready and busy stand in for readyPools and busyPools.
+	latest uint64 // when it was last served in any class
+
+	// Needed only if the tree is ranked: the key of a pool is the same in all classes then, so that ready and
+	// busy stand in for readyPools and busyPools. If there are costs, used is what its tasks take, and share
+	// its dominant share as of when it was filed last. If shares are of places, share is how many it holds.
+	widths *gang.Widths // nil unless shares are of places
 	used   *sum
 	share  int
-	latest uint64
 	ready  *ranking
 	busy   *ranking
 
@@ -204,24 +207,29 @@ func ratio(n int, w uint64) wide.Uint128 {
 	return q
 }
 
-// newPool returns a pool without jobs. There are costs, or there are none.
-func newPool(name string, parent *pool, c *conf, order Order, ties Ties) pool {
+// newPool returns a pool without jobs.
+func (t *tree) newPool(name string, parent *pool, c *conf) pool {
 	prefix := poolKey.prefix
-	if order == Service {
+	if t.order == Service {
 		prefix = poolKey.tagPrefix
 	}
-	costs := order == dominant
 	n := pool{
 		name: name, parent: parent, conf: c,
 		limited:    c.MaxJobs > 0 || parent != nil && parent.limited,
-		joint:      c.MaxJobs > 0 || costs || parent != nil && parent.joint,
-		readyJobs:  queue.NewPrefixedReady(less, prefixes(ties)),
-		freshJobs:  queue.NewPrefixedReady(less, prefixes(ties)),
+		joint:      c.MaxJobs > 0 || t.ranked || parent != nil && parent.joint,
+		readyJobs:  queue.NewPrefixedReady(less, prefixes(t.ties)),
+		freshJobs:  queue.NewPrefixedReady(less, prefixes(t.ties)),
 		readyPools: queue.NewPrefixedReady(lessPool, prefix),
 		busyPools:  queue.NewPrefixedReady(lessPool, prefix),
 	}
-	if costs {
-		n.used, n.ready, n.busy = new(sum), new(ranking), new(ranking)
+	if t.ranked {
+		n.ready, n.busy = new(ranking), new(ranking)
+	}
+	if t.costs != nil {
+		n.used = new(sum)
+	}
+	if t.widths.Len() > 0 {
+		n.widths = &t.widths
 	}
 	return n
 }
@@ -261,8 +269,27 @@ func (n *pool) running(c sojourn.Class) int {
 	return n.classes[c].running
 }
 
+// held returns r of a class, or how many places the pool holds.
+func (n *pool) held(c sojourn.Class) int {
+	if n.widths != nil {
+		return n.share
+	}
+	return n.running(c)
+}
+
+// sated reports whether the pool has its minimum.
+func (n *pool) sated(c sojourn.Class) bool {
+	if n.widths != nil {
+		c = 0
+	}
+	return int(c) >= len(n.conf.min) || n.held(c) >= n.conf.min[c]
+}
+
 // full reports whether the pool runs as many tasks of a class as it may.
 func (n *pool) full(c sojourn.Class) bool {
+	if n.widths != nil {
+		return len(n.conf.max) > 0 && n.share+n.widths.Width(c) > n.conf.max[0]
+	}
 	return int(c) < len(n.conf.max) && n.conf.max[c] > 0 && n.running(c) >= n.conf.max[c]
 }
 

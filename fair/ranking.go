@@ -50,6 +50,9 @@ func (s *classSet) addAll(o *classSet) {
 // has reports whether a pool is there for a class.
 func (r *ranking) has(c sojourn.Class, id uint32) bool { return int(id) < len(r.in) && r.in[id].has(c) }
 
+// contains reports whether a pool is there for any class.
+func (r *ranking) contains(id uint32) bool { return int(id) < len(r.in) && !r.in[id].empty() }
+
 // any reports whether a pool is there for a class. No pool is in a nil ranking.
 func (r *ranking) any(c sojourn.Class) bool {
 	return r != nil && int(c) < len(r.count) && r.count[c] > 0

@@ -31,7 +31,7 @@ func (o *offer) firstAllowed(c sojourn.Class) (*pool, *job) {
 			return n, j
 		}
 		o.skipped = true
-		if j == nil || o.order != dominant && !n.conf.FIFO && len(n.below) == 0 {
+		if j == nil || !o.ranked && !n.conf.FIFO && len(n.below) == 0 {
 			o.decline(n, c) // jobs of the pool that run nothing would come before j
 		} else {
 			o.passOver(j, j.SideOf(c))

@@ -64,30 +64,33 @@ func (t *tree) guess(j *job, n *pool, c sojourn.Class, task sojourn.TaskID) uint
 
 // charge charges pools for an attempt that starts on a slot.
 func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID) {
+	at, places := t.counted(c), t.placesOf(c)
+	cost = times(cost, places)
 	t.guesses.set(slot, cost)
 	for ; n.parent != nil; n = n.parent {
-		nc := n.class(c)
+		nc := n.class(at)
 		nc.account.SetWeight(n.conf.weight)
 		if !nc.queued { // an attempt that is adopted
-			t.lift(n, c)
+			t.lift(n, at)
 		}
 		nc.account.Charge(cost)
-		nc.starts = nc.starts.Add(wide.From64(uint64(t.ledger.Now())))
+		nc.starts = nc.starts.Add(wide.Mul64(uint64(t.ledger.Now()), places))
 	}
 }
 
 // lift raises a pool that could not be served to virtual time: idleness earns nothing.
 func (t *tree) lift(n *pool, c sojourn.Class) {
 	nc := n.class(c)
-	n.parent.class(c).clock.Lift(&nc.account, nc.overdue(t.ledger.Now()))
+	n.parent.class(c).clock.Lift(&nc.account, t.overdue(n, c))
 }
 
-// overdue returns by how much what a pool runs has held its slots, as of an instant, for longer than it
+// overdue returns by how much what a pool runs has held its slots, as of now, for longer than it
 // was charged. That is rounded up by at most a sixteenth of what it has held, so that it changes seldom.
-func (nc *poolClass) overdue(now sojourn.Time) uint64 {
+func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
+	nc, running := n.class(c), n.held(c)
 	charged := nc.account.Charged()
-	sum := wide.Mul64(uint64(nc.running), uint64(now))
-	if nc.running == 0 || !nc.starts.Less(sum) {
+	sum := wide.Mul64(uint64(running), uint64(t.ledger.Now()))
+	if running == 0 || !nc.starts.Less(sum) {
 		return 0
 	}
 	held := sum.Sub(nc.starts).Clamp63()
@@ -104,7 +107,7 @@ func (t *tree) effective(n *pool, c sojourn.Class) flow.Tag {
 	nc := n.class(c)
 	as := nc.account
 	as.SetWeight(n.conf.weight) // which may have changed in a restore
-	if late := nc.overdue(t.ledger.Now()); late > 0 {
+	if late := t.overdue(n, c); late > 0 {
 		return as.Tag().Plus(late)
 	}
 	return as.Tag()
@@ -114,11 +117,13 @@ func (t *tree) effective(n *pool, c sojourn.Class) flow.Tag {
 // charged now; false if nothing is.
 func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], due uint64, ok bool) {
 	c, cost := ch.Slot.Class, t.guesses.of(ch.Slot.ID)
+	at, places := t.counted(c), t.placesOf(c)
+	due = times(due, places)
 	for n := ch.Job.Data.pool; n != nil; n = n.parent {
-		nc := n.class(c)
 		if ev.Kind == sojourn.TaskFinished {
-			nc.mean.add(uint64(ev.At.Sub(ch.Start)))
+			n.class(c).mean.add(uint64(ev.At.Sub(ch.Start)))
 		}
+		nc := n.class(at)
 		switch {
 		case n.parent == nil:
 			continue
@@ -128,8 +133,9 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], due uint64, o
 		default:
 			nc.account.SetWeight(n.conf.weight)
 			nc.account.Refund(cost)
+			nc.queued = true // as if it had never been started: it is not level with others, but stands where it stood
 		}
-		nc.starts = nc.starts.Sub(wide.From64(uint64(ch.Start)))
+		nc.starts = nc.starts.Sub(wide.Mul64(uint64(ch.Start), places))
 	}
 }
 
@@ -178,8 +184,9 @@ func (t *tree) restoreGuesses(r *snapshot.Reader) {
 			if !r.Check(int(slot.Class) < len(n.classes), "a pool runs something of a class that it does not know") {
 				return
 			}
-			at, nc := place{n, slot.Class}, n.class(slot.Class)
-			nc.starts = nc.starts.Add(wide.From64(uint64(a.Start)))
+			c := t.counted(slot.Class)
+			at, nc := place{n, c}, n.class(c)
+			nc.starts = nc.starts.Add(wide.Mul64(uint64(a.Start), t.placesOf(slot.Class)))
 			charged[at] = append(charged[at], cost)
 		}
 	}

@@ -25,6 +25,9 @@ func (o *Options) saved(tree *conf) []snapshot.Option {
 	if o.Cost != nil {
 		list = append(list, snapshot.Opt("cost", true)) // the costs themselves may change
 	}
+	if o.Places > 0 {
+		list = append(list, snapshot.Opt("places", o.Places))
+	}
 	tree.each("", "", func(path string, c *conf) {
 		switch {
 		case c.FIFO:
@@ -303,7 +306,7 @@ func (p *Policy) restorePool(r *snapshot.Reader, n *pool, list []*pool) []*pool 
 		if r.Err() != nil || !r.Check(n.below[name] == nil && n.depth() < maxDepth, "a pool is there twice, or too deep") {
 			return list
 		}
-		b := newPool(name, n, c, p.order, p.ties)
+		b := p.newPool(name, n, c)
 		b.id = uint32(id)
 		n.pools[id] = &b
 		if n.below == nil {
@@ -360,7 +363,7 @@ func (p *Policy) restoreSides(r *snapshot.Reader, j *job) {
 		r.Check(d.owed == 0 || j.Side(i).Started() > j.Side(i).Running(), "a job owes an attempt that was not started")
 		if p.ties == LeastService {
 			d.tie = wide.Restore128(r)
-			c := int(j.Side(i).Class())
+			c := int(p.counted(j.Side(i).Class()))
 			r.Check(c < len(n.classes) && !n.classes[c].most.Less(d.tie), "a job has had more than any of its pool")
 		}
 	}
@@ -435,8 +438,8 @@ func (p *Policy) countAll(r *snapshot.Reader) {
 				r.Check(int(s.Class()) < len(n.classes) || n.parent == nil && s.Running() == 0, "a pool has jobs of a class that it does not know")
 				if s.Running() > 0 {
 					n.class(s.Class()).running += s.Running()
-					if p.costs != nil {
-						n.used.add(p.costs, s.Running(), s.Class())
+					if p.ranked {
+						p.hold(n, s.Class(), s.Running())
 					}
 				}
 			}

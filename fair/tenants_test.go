@@ -461,3 +461,49 @@ func (s *site) waiting(pool string) (n int) {
 	}
 	return n
 }
+
+// A pool that is behind others and loses its only attempt is served next: it stands where it stood before that started.
+// If it were made level with others, as a pool is that had nothing to start, lost work would cost it its place.
+func TestPoolThatLosesItsOnlyAttemptKeepsItsPlace(t *testing.T) {
+	for _, lost := range []sojourn.Event{
+		{Kind: sojourn.TaskRefused},
+		{Kind: sojourn.TaskFailed, Cause: sojourn.CausePreempted},
+		{Kind: sojourn.TaskFailed},
+	} {
+		p := newWith(fair.Options{})
+		observe := func(ev sojourn.Event) {
+			t.Helper()
+			if err := p.Observe(ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		next := sojourn.JobID(0)
+		arrive := func(at sojourn.Time, pool string, tasks int) {
+			next++
+			observe(sojourn.Event{Kind: sojourn.JobArrived, At: at, Job: &sojourn.Job{ID: next, Pool: pool, Phases: []sojourn.Phase{{Tasks: tasks, Estimate: 10 * time.Second}}}})
+		}
+		assign := func(slot sojourn.SlotID, job sojourn.JobID) sojourn.Assignment {
+			t.Helper()
+			a, ok := p.Assign(slot)
+			if !ok || a.Task.Job != job {
+				t.Fatalf("after %v: slot %d goes to job %d, want %d", lost, slot, a.Task.Job, job)
+			}
+			return a
+		}
+		arrive(0, "a", 9)
+		arrive(0, "b", 2)
+		for id := range sojourn.SlotID(3) {
+			observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: id}})
+		}
+		assign(0, 1)
+		b := assign(1, 2)
+		assign(2, 1) // virtual time is 10 s
+		now := sojourn.Time(time.Second)
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, At: now, Task: b.Task, Attempt: b.Attempt, Slot: sojourn.Slot{ID: 1}}) // b has had 1 s
+		b = assign(1, 2)
+		arrive(now, "c", 1) // it has nothing, at virtual time
+		lost.At, lost.Task, lost.Attempt, lost.Slot = now, b.Task, b.Attempt, sojourn.Slot{ID: 1}
+		observe(lost)
+		assign(1, 2)
+	}
+}

@@ -16,7 +16,7 @@ func (t *tree) jobKey(j *job, s *ledger.Side) jobKey {
 		return newJobKey(0, 1, wide.Uint128{}, d.turn)
 	case t.ties == Arrival:
 		return newJobKey(t.measure(j, s), j.Weight(), wide.Uint128{}, d.turn)
-	case t.order == dominant:
+	case t.ranked:
 		of := overall(j)
 		return newJobKey(t.measure(j, s), j.Weight(), of.tie, of.turn)
 	}
@@ -50,7 +50,7 @@ func (t *tree) begin(j *job) {
 	for i := range j.Data.sides {
 		j.Data.sides[i].turn, j.Data.sides[i].before = j.Data.turn, j.Data.turn
 		if t.ties == LeastService {
-			j.Data.sides[i].tie = j.Data.pool.class(j.Side(i).Class()).most
+			j.Data.sides[i].tie = j.Data.pool.class(t.counted(j.Side(i).Class())).most
 		}
 	}
 	if t.ties == LeastWork {
@@ -60,7 +60,7 @@ func (t *tree) begin(j *job) {
 
 // addTie charges a side of j, among the jobs of its pool, for slot time of a class, below 2^64.
 func (t *tree) addTie(j *job, d *side, c sojourn.Class, held uint64) {
-	nc := j.Data.pool.class(c)
+	nc := j.Data.pool.class(t.counted(c))
 	d.tie = d.tie.AddCapped(service(held, j.Weight())) // jobs that have come to the cap are served in turn
 	if nc.most.Less(d.tie) {
 		nc.most = d.tie

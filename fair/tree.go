@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/gang"
 	"github.com/sojourn-sched/sojourn/internal/charge"
 	"github.com/sojourn-sched/sojourn/internal/heap"
 	"github.com/sojourn-sched/sojourn/internal/option"
@@ -31,9 +32,10 @@ type tree struct {
 	ties   Ties
 	strict bool
 	root   pool
-	plain  *conf  // of pools that nothing describes
-	costs  *costs // nil unless the order is dominant
-	turns  uint64 // arrivals and assignments so far
+	plain  *conf       // of pools that nothing describes
+	costs  *costs      // nil unless the order is dominant
+	widths gang.Widths // of the classes, if shares are of places
+	turns  uint64      // arrivals and assignments so far
 
 	// offering says that some pool has declined, or some job was passed over, while a slot
 	// is being offered. Pools that could be served may then be missing in the heaps of their
@@ -41,6 +43,9 @@ type tree struct {
 	offering bool
 
 	restoring bool // the tags of pools stay as they are
+
+	// ranked says that the key of a pool is the same in all classes: shares are dominant ones, or of places.
+	ranked bool
 
 	// outer, unless nil, counts the free slots of the cluster of which the policy has a part.
 	outer func(sojourn.Class) int
@@ -50,20 +55,21 @@ type tree struct {
 
 	version uint64   // counts changes
 	looked  []uint64 // by class: the version of the latest look at shares
-	turn    turn     // whose it is; only if the order is dominant
+	turn    turn     // whose it is; only if ranked
 	guesses guesses  // of running attempts; only if the order is Service
 }
 
-func newTree(order Order, ties Ties, strict bool, costs *costs, described, plain *conf, reserved reserve.Options) *tree {
+func newTree(order Order, ties Ties, strict bool, costs *costs, widths gang.Widths, described, plain *conf, reserved reserve.Options) *tree {
 	if costs != nil {
 		order = dominant
 	}
 	t := &tree{
 		ledger: ledger.Ledger[member]{Supports: described.supports()},
-		order:  order, ties: ties, strict: strict, costs: costs, root: newPool("", nil, described, order, ties), plain: plain, reserved: reserved,
+		order:  order, ties: ties, strict: strict, costs: costs, widths: widths, ranked: costs != nil || widths.Len() > 0, plain: plain, reserved: reserved,
 	}
+	t.root = t.newPool("", nil, described)
 	t.reserve = reserve.New(&t.ledger, reserved)
-	if costs != nil {
+	if t.ranked {
 		t.ledger.Supports |= sojourn.FeatureProjected
 	}
 	return t
@@ -89,6 +95,9 @@ func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
 	if err := t.costs.check(spec); err != nil {
 		return nil, err
 	}
+	if err := t.checkWidths(spec); err != nil {
+		return nil, err
+	}
 	c := t.root.conf
 	for name := range split(spec.Pool) {
 		if c.leaf() {
@@ -101,7 +110,11 @@ func (t *tree) confOf(spec *sojourn.Job) (*conf, error) {
 			}
 			return t.plain, nil
 		}
-		c = d
+		if c = d; t.widths.Len() > 0 {
+			if err := t.checkMax(spec, c); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return c, nil
 }
@@ -145,13 +158,19 @@ func (t *tree) firstPool(n *pool, c sojourn.Class, activeOnly bool) (id uint32, 
 			return id, ok
 		}
 		b := n.pools[id]
-		if b.class(c).overdue(t.ledger.Now()) == 0 {
+		if t.overdue(b, t.counted(c)) == 0 {
 			return id, true
 		}
-		if fresh := t.key(b, c); !lessPool(k, fresh) {
+		fresh := t.key(b, c)
+		switch {
+		case !lessPool(k, fresh):
 			return id, true
+		case t.ranked:
+			n.ready.move(b.id, fresh)
+			n.busy.move(b.id, fresh)
+		default:
+			t.file(b, c)
 		}
-		t.file(b, c)
 	}
 }
 
@@ -174,7 +193,7 @@ func (n *pool) filedFirst(c sojourn.Class, activeOnly bool) (id uint32, k poolKe
 // beside it, which has no tie.
 func (t *tree) jobFirst(j *job, k jobKey, n *pool, pk poolKey, c sojourn.Class) bool {
 	if t.order == Service && pk.sated { // a job has no tag
-		pk = poolKey{ratio: ratio(n.running(c), n.conf.weight), turn: pk.turn &^ beenServed, sated: true}
+		pk = poolKey{ratio: ratio(n.held(c), n.conf.weight), turn: pk.turn &^ beenServed, sated: true}
 	}
 	return lessPool(poolKey{ratio: ratio(int(k.low>>32), k.high>>16), turn: k.turn(), sated: true}, pk)
 }
@@ -220,7 +239,7 @@ func (t *tree) place(path string) *pool {
 			if !ok {
 				c = t.plain
 			}
-			made := newPool(name, n, c, t.order, t.ties)
+			made := t.newPool(name, n, c)
 			below = &made
 			below.turn, below.latest = t.turns, t.turns
 			below.id = heap.Allot(&n.pools, &n.gaps, below)
@@ -273,8 +292,9 @@ func (t *tree) served(j *job, s *ledger.Side) {
 			nc.before = nc.turn
 		}
 		nc.turn, n.latest = t.turns, t.turns
-		if t.order == Service && (int(c) >= len(n.conf.min) || nc.running >= n.conf.min[c]) {
-			n.parent.class(c).clock.Advance(t.effective(n, c))
+		if t.order == Service && n.sated(c) {
+			at := t.counted(c)
+			n.parent.class(at).clock.Advance(t.effective(n, at))
 		}
 	}
 }
@@ -288,8 +308,8 @@ func (t *tree) started(j *job, c sojourn.Class, task sojourn.TaskID, slot sojour
 	for ; n != nil; n = n.parent {
 		nc := n.class(c)
 		nc.running++
-		if t.costs != nil {
-			n.used.add(t.costs, 1, c)
+		if t.ranked {
+			t.hold(n, c, 1)
 		}
 	}
 }
@@ -311,8 +331,8 @@ func (t *tree) ended(ev *sojourn.Event, ch ledger.Change[member]) {
 	for n := j.Data.pool; n != nil; n = n.parent {
 		nc := n.class(c)
 		nc.running--
-		if t.costs != nil {
-			n.used.add(t.costs, -1, c)
+		if t.ranked {
+			t.hold(n, c, -1)
 		}
 		if !nc.charged(ev) {
 			nc.turn = nc.before

@@ -60,6 +60,10 @@
 // most L after it has become the first. So h starts at most
 // Patience + (a+1) L after it began to wait.
 //
+// If the policy says whose turn it is, places are reserved at once for a gang of the class that it names
+// ([Options].Turns). Such a reservation counts against the share of the pool that it is for. The bound above is then
+// that of the policy. Package fair does so: pools hold places in proportion to their weights.
+//
 // If a gang has no limit, or runs on after its limit, the shadow time is not known. Then nothing
 // starts but gangs of the reserved class. With R the longest run, at most R goes by.
 //

@@ -22,10 +22,22 @@ type Options struct {
 	// sojourn.MaxSlots.
 	Places int
 
+	// Turns, unless nil, says whose turn it is: places are reserved at once for a gang of the class that it names,
+	// and Patience counts for nothing. Package fair does so, so that pools get their shares of the places
+	// however wide their gangs are.
+	Turns Turns
+
 	// Patience is how long the gang that waits longest waits until places are reserved for it.
 	// Zero means that it has a reservation at once, as in EASY backfilling. [Never] means that
 	// there are no reservations: for policies that reserve places themselves.
 	Patience time.Duration
+}
+
+// Turns are a policy that knows which class comes first, whatever is free.
+type Turns interface {
+	// Turn returns the class of the task that would be the next to start if a slot of each class that
+	// fits were free. It reports false if nothing would.
+	Turn(fits func(sojourn.Class) bool) (sojourn.Class, bool)
 }
 
 // A Gang waits to be started.
@@ -43,6 +55,7 @@ type Gang struct {
 type Cluster struct {
 	widths   Widths
 	patience time.Duration
+	turns    Turns // nil if the gang that waits longest comes first
 	places   int
 	used     int // places of running gangs
 
@@ -97,7 +110,7 @@ func New(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{widths: widths, patience: o.Patience, places: o.Places, waiting: map[sojourn.TaskID]since{}}
+	c := &Cluster{widths: widths, patience: o.Patience, turns: o.Turns, places: o.Places, waiting: map[sojourn.TaskID]since{}}
 	for _, w := range widths.list {
 		c.classes = append(c.classes, class{width: w})
 	}
@@ -281,7 +294,7 @@ func (c *Cluster) open(k *class, r reservation, now sojourn.Time) bool {
 	return true
 }
 
-// A reservation is for the gang that has waited longest.
+// A reservation is for the gang that has waited longest, or whose turn it is.
 type reservation struct {
 	stands bool
 	class  *class
@@ -289,7 +302,7 @@ type reservation struct {
 	extra  int          // places that are free then and that it does not need
 }
 
-// Reserved returns the gang that has a reservation, and when its places will be free by the
+// Reserved returns the gang that has a reservation, or the first one of the class that has it, and when its places will be free by the
 // limits of what runs: the last instant if that is not known.
 func (c *Cluster) Reserved(now sojourn.Time) (Gang, sojourn.Time, bool) {
 	r := c.reserve(now)
@@ -299,22 +312,40 @@ func (c *Cluster) Reserved(now sojourn.Time) (Gang, sojourn.Time, bool) {
 	return r.class.gangs[0].Gang, r.shadow, true
 }
 
-// reserve returns the reservation of this instant. The gang that has waited longest among those
-// that fit into the cluster has it, if it has waited long enough.
-func (c *Cluster) reserve(now sojourn.Time) reservation {
-	var oldest *class
+// first returns the class that places are reserved for, of those that fit into the cluster; nil if there is
+// none: that of the gang whose turn it is, or else that of the gang which has waited longest, if it has waited
+// long enough.
+func (c *Cluster) first(now sojourn.Time) (first *class) {
+	if c.turns != nil {
+		k, ok := c.turns.Turn(func(k sojourn.Class) bool {
+			return int(k) < len(c.classes) && len(c.classes[k].gangs) > 0 && c.classes[k].width <= c.places
+		})
+		if !ok {
+			return nil
+		}
+		return &c.classes[k]
+	}
 	for i := range c.classes {
 		k := &c.classes[i]
-		if len(k.gangs) > 0 && k.width <= c.places && (oldest == nil || k.gangs[0].seq < oldest.gangs[0].seq) {
-			oldest = k
+		if len(k.gangs) > 0 && k.width <= c.places && (first == nil || k.gangs[0].seq < first.gangs[0].seq) {
+			first = k
 		}
 	}
-	if oldest == nil || c.patience == Never || now.Sub(oldest.gangs[0].at) < c.patience {
+	if first == nil || c.patience == Never || now.Sub(first.gangs[0].at) < c.patience {
+		return nil
+	}
+	return first
+}
+
+// reserve returns the reservation of this instant.
+func (c *Cluster) reserve(now sojourn.Time) reservation {
+	first := c.first(now)
+	if first == nil {
 		return reservation{}
 	}
-	r := reservation{stands: true, class: oldest}
-	if oldest.width <= c.Free() { // it may start; what starts before it must leave room for it
-		r.shadow, r.extra = now, c.Free()-oldest.width
+	r := reservation{stands: true, class: first}
+	if first.width <= c.Free() { // it may start; what starts before it must leave room for it
+		r.shadow, r.extra = now, c.Free()-first.width
 		return r
 	}
 	c.ends = c.ends[:0]
@@ -327,7 +358,7 @@ func (c *Cluster) reserve(now sojourn.Time) reservation {
 			c.ends = append(c.ends, end{at, c.widths.Width(s.class)})
 		}
 	}
-	r.shadow, r.extra = shadow(c.Free(), oldest.width, c.ends)
+	r.shadow, r.extra = shadow(c.Free(), first.width, c.ends)
 	return r
 }
 

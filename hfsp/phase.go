@@ -17,8 +17,9 @@ type job = ledger.Job[data]
 
 // data is what the policy keeps of a job.
 type data struct {
-	phases []*phase  // by phase, from when it is ready until it has finished; nil otherwise
-	ran    []history // by phase: what was run of it
+	phases []*phase   // by phase, from when it is ready until it has finished; nil otherwise
+	live   bitset.Set // which of phases are not nil
+	ran    []history  // by phase: what was run of it
 
 	killed []bitset.Set // by phase: the tasks that were killed; nil if none was
 
@@ -88,16 +89,15 @@ func (ph *phase) startable() bool {
 // waiting returns how many tasks of the phase could start if there were slots.
 func (ph *phase) waiting() int { return ph.job.Startable(ph.index) }
 
-// touchBounded touches all phases of a job that bounds how many of its tasks run at a time, after an attempt has started
-// or ended: there may be room for any of them now, or for none.
+// touchBounded touches the phases of a job that bounds how many of its tasks run at a time, after an attempt has started
+// or ended: there may be room for any of them now, or for none. While there is room for more than one task, what they may
+// start stays as it is.
 func (p *Policy) touchBounded(j *job) {
-	if !j.Bounded() {
+	if j.Room() > 1 {
 		return
 	}
-	for _, ph := range j.Data.phases {
-		if ph != nil {
-			p.touch(ph)
-		}
+	for i := j.Data.live.Next(0); i >= 0; i = j.Data.live.Next(i + 1) {
+		p.touch(j.Data.phases[i])
 	}
 }
 
@@ -237,6 +237,7 @@ func (p *Policy) enter(j *job, i int) *phase {
 // adopt gives a phase a handle, and its job the phase.
 func (p *Policy) adopt(ph *phase) {
 	ph.job.Data.phases[ph.index] = ph
+	ph.job.Data.live.Add(ph.index)
 	ph.handle = heap.Allot(&p.phases, &p.spare, ph)
 }
 
@@ -278,6 +279,7 @@ func (p *Policy) leave(ph *phase) {
 	c.aging.Finish(ph.item)
 	ph.item.Value = nil // the tag may stay for long, the phase must not
 	ph.job.Data.phases[ph.index] = nil
+	ph.job.Data.live.Remove(ph.index)
 	heap.Release(p.phases, &p.spare, ph.handle)
 }
 

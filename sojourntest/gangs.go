@@ -18,6 +18,9 @@ type GangOptions struct {
 	// Reserves: the policy keeps places for wide gangs itself, so the cluster reserves none. The
 	// policy may leave gang slots free.
 	Reserves bool
+
+	// Turns: the policy is a [gang.Turns], and places are reserved for the gang whose turn it is.
+	Turns bool
 }
 
 // Gangs checks that a policy runs gangs with package gang, on any number of places. The driver
@@ -37,12 +40,19 @@ func Gangs(t *testing.T, newPolicy func(places int) sojourn.Policy, opts GangOpt
 		if opts.Reserves {
 			patience = gang.Never
 		}
-		cluster, err := gang.New(gang.Options{Places: places, Patience: patience})
+		policy, options := newPolicy(places), gang.Options{Places: places, Patience: patience}
+		if opts.Turns {
+			options.Turns, _ = sojourn.As[gang.Turns](policy)
+			if options.Turns == nil {
+				t.Fatalf("a %T does not say whose turn it is", policy)
+			}
+		}
+		cluster, err := gang.New(options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := &gangDriver{
-			T: t, opts: opts, policy: newPolicy(places), cluster: cluster, most: places, places: places, patience: patience,
+			T: t, opts: opts, policy: policy, cluster: cluster, most: places, places: places, patience: patience,
 			steady: rapid.Bool().Draw(t, "steady"), waiting: map[sojourn.JobID]gangWait{}, runs: map[sojourn.SlotID]gangRun{},
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "seconds") {

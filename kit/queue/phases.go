@@ -125,7 +125,7 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 		if f := q.filed(j, i); f.order != nil {
 			f.waiting.Add(int(f.place[ev.Task.Index])) // first removes it again if it is not pending
 		}
-		if j.Bounded() { // the event may have made room for all its phases, or taken it
+		if j.Room() <= 1 { // the event may have made room for all its phases, or taken it
 			q.Update(j)
 			break
 		}
@@ -238,7 +238,7 @@ func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	e := q.entries[first]
 	a := q.take(e.job, e.phase, s)
-	if e.job.Bounded() {
+	if e.job.Room() == 0 {
 		q.Update(e.job)
 	} else {
 		q.update(e.job, e.phase)

@@ -20,7 +20,8 @@ import (
 // that has more tasks in a phase than the cluster has slots ends the run with an error.
 type Gangs struct {
 	// Patience is how long the gang that waits longest waits until slots are reserved for it: see
-	// [gang.Options]. Use [gang.Never] for policies that reserve themselves.
+	// [gang.Options]. Use [gang.Never] for policies that reserve themselves, or that are [gang.Turns]:
+	// slots are then reserved for the gang whose turn it is.
 	Patience time.Duration
 }
 
@@ -56,7 +57,11 @@ func newGangs(cfg *Config) *gangs {
 		return nil
 	}
 	places := cfg.Cluster.Capacity()[0]
-	c, err := gang.New(gang.Options{Places: places, Patience: cfg.Gangs.Patience})
+	o := gang.Options{Places: places, Patience: cfg.Gangs.Patience}
+	if o.Patience == gang.Never {
+		o.Turns, _ = sojourn.As[gang.Turns](cfg.Policy)
+	}
+	c, err := gang.New(o)
 	if err != nil {
 		panic(err) // Validate found a cluster and a patience in range
 	}

@@ -50,6 +50,10 @@ type fairOptions struct {
 	// that run nothing there. Zero means no reserve. It excludes Delay and preemption.
 	Reserve float64
 
+	// Places is how many places the cluster has, if tasks are gangs: shares are then of places. With
+	// --gangs it is set to the slots of the cluster. 0 with --gangs shares each width of gangs by itself.
+	Places int
+
 	// MinTimeout is how long a pool has less than its minimum before tasks of other pools
 	// are killed for it. FairTimeout is how long it has less than half of its fair share
 	// before that. They have an effect with --preempt, and replace the settings in the
@@ -77,7 +81,7 @@ func newFair(o fairOptions) (*fair.Policy, error) {
 	if o.Ties != nil {
 		opts.Ties = *o.Ties
 	}
-	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve
+	opts.IgnoreLocality, opts.Delay, opts.RackDelay, opts.Reserve, opts.Places = o.IgnoreLocality, o.Delay, o.RackDelay, o.Reserve, o.Places
 	if o.MinTimeout != 0 {
 		opts.Preemption.MinTimeout = o.MinTimeout
 	}

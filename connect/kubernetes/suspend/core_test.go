@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
 )
 
 // A world is a core whose actuator writes nothing: it keeps what was asked for last.
@@ -24,6 +25,7 @@ type world struct {
 	writes   map[types.UID]*writing
 	rejected map[types.UID]string // why a Job is refused
 	warnings []string
+	asked    func(*batchv1.Job, *writing) // sees each writing, if it is not nil
 }
 
 func newWorld(t *testing.T, policy string, slots int) *world {
@@ -40,7 +42,12 @@ func newWorld(t *testing.T, policy string, slots int) *world {
 	return w
 }
 
-func (w *world) write(o *batchv1.Job, what *writing, _ bool) { w.writes[o.UID] = what }
+func (w *world) write(o *batchv1.Job, what *writing, _ bool) {
+	if w.asked != nil {
+		w.asked(o, what)
+	}
+	w.writes[o.UID] = what
+}
 
 func (w *world) condition(o *batchv1.Job, refused bool, message string) {
 	if delete(w.rejected, o.UID); refused {
@@ -77,6 +84,12 @@ func (w *world) look() {
 // carry carries out what was asked for a Job, whose pods become ready at once, and returns how many may run.
 func (w *world) carry(o *batchv1.Job) int32 {
 	w.Helper()
+	return w.carryOut(o, func() { run(o, int32(spread(o))) })
+}
+
+// carryOut does the same, and the status is what pods makes of it.
+func (w *world) carryOut(o *batchv1.Job, pods func()) int32 {
+	w.Helper()
 	what, ok := w.writes[o.UID]
 	if !ok {
 		w.Fatalf("nothing is to be written of Job %s", o.Name)
@@ -93,7 +106,7 @@ func (w *world) carry(o *batchv1.Job) int32 {
 		o.Annotations = map[string]string{}
 	}
 	maps.Copy(o.Annotations, map[string]string{kubernetes.Admitted: what.admitted, Parallelism: fmt.Sprint(what.wish), Granted: fmt.Sprint(width)})
-	run(o, int32(spread(o)))
+	pods()
 	w.version++
 	o.ResourceVersion = fmt.Sprint(w.version)
 	w.written(o.UID, what, o.DeepCopy())
@@ -135,6 +148,134 @@ func TestReadyPodIsNotEnded(t *testing.T) {
 	}
 	if w.taken != 4 {
 		t.Errorf("%d pods may run, want 4", w.taken)
+	}
+}
+
+// A kube is a Job controller whose pods start, become ready and end in any order, and which tells so when it likes.
+type kube struct {
+	*world
+	jobs []*kubeJob
+}
+
+type kubeJob struct {
+	o               *batchv1.Job
+	starting, ready int32
+}
+
+// sync makes the pods that the spec wants, and ends those that it does not, the ready ones last. It returns how many of
+// these were ready.
+func (j *kubeJob) sync() (ended int32) {
+	want := int32(0)
+	if !*j.o.Spec.Suspend {
+		want = min(*j.o.Spec.Parallelism, *j.o.Spec.Completions-j.o.Status.Succeeded)
+	}
+	j.starting = max(0, want-j.ready)
+	ended = max(0, j.ready-want)
+	j.ready -= ended
+	return ended
+}
+
+func (k *kube) tell(j *kubeJob) {
+	ready := j.ready
+	j.o.Status.Active, j.o.Status.Ready = j.starting+j.ready, &ready
+	k.hear(j.o)
+}
+
+// A pod that the Job controller has told is ready is not ended by a policy that does not preempt, whatever is heard late and
+// in whatever order writings are carried out. No more pods are there than there are slots, and all Jobs end.
+func TestToldPodsRunToTheirEnds(t *testing.T) {
+	for _, policy := range []string{"fifo", "fair", "hfsp", "las"} {
+		t.Run(policy, func(t *testing.T) {
+			busy := 0 // times that a ready pod was spared
+			rapid.Check(t, func(r *rapid.T) {
+				k := &kube{world: newWorld(t, policy, rapid.IntRange(1, 5).Draw(r, "slots"))}
+				k.asked = func(o *batchv1.Job, what *writing) {
+					ready := 0
+					if o.Status.Ready != nil {
+						ready = int(*o.Status.Ready)
+					}
+					if what.width < ready {
+						r.Fatalf("job %s is to have %d pods, and has told that %d are ready", o.Name, what.width, ready)
+					}
+				}
+				total := func() (pods int32) {
+					for _, j := range k.jobs {
+						pods += j.starting + j.ready
+					}
+					return pods
+				}
+				told := func(j *kubeJob) int32 {
+					if j.o.Status.Ready == nil {
+						return 0
+					}
+					return *j.o.Status.Ready
+				}
+				carry := func(j *kubeJob) {
+					if _, ok := k.writes[j.o.UID]; !ok {
+						return
+					}
+					what, active, ready, before := k.writes[j.o.UID], j.o.Status.Active, told(j), j.ready
+					if int32(what.width) < j.starting+j.ready && ready > 0 {
+						busy++
+					}
+					k.carryOut(j.o, func() {
+						j.o.Status.Active, j.o.Status.Ready = active, &ready // as it was told last
+					})
+					if ended := j.sync(); ended > max(0, before-ready) {
+						r.Fatalf("job %s: %d ready pods were ended, of %d of which %d were told", j.o.Name, ended, before, ready)
+					}
+				}
+				end := func(j *kubeJob) {
+					if j.ready > 0 {
+						j.ready--
+						j.o.Status.Succeeded++
+						j.sync()
+						k.now = k.now.Add(time.Second)
+					}
+				}
+				step := func(what int, j *kubeJob) {
+					switch what {
+					case 0:
+						carry(j)
+					case 1:
+						if j.starting > 0 {
+							j.starting, j.ready = j.starting-1, j.ready+1
+						}
+					case 2:
+						end(j)
+					case 3:
+						k.tell(j)
+					}
+					if n := total(); n > int32(k.limit) {
+						r.Fatalf("%d pods on %d slots", n, k.limit)
+					}
+				}
+				for i := range rapid.IntRange(1, 4).Draw(r, "jobs") {
+					n := rapid.Int32Range(1, 9).Draw(r, "completions")
+					j := &kubeJob{o: k.newJob(fmt.Sprint(i), n, rapid.Int32Range(1, 6).Draw(r, "parallelism"), nil)}
+					k.jobs = append(k.jobs, j)
+					k.tell(j)
+					for range rapid.IntRange(0, 30).Draw(r, "steps") {
+						step(rapid.IntRange(0, 3).Draw(r, "what"), k.jobs[rapid.IntRange(0, i).Draw(r, "job")])
+					}
+				}
+				for range 100 {
+					for _, j := range k.jobs {
+						for what := range 4 {
+							step(what, j)
+						}
+					}
+				}
+				for _, j := range k.jobs {
+					if j.o.Status.Succeeded != *j.o.Spec.Completions {
+						r.Fatalf("job %s: %d of %d pods have ended", j.o.Name, j.o.Status.Succeeded, *j.o.Spec.Completions)
+					}
+				}
+			})
+			if busy == 0 && policy != "fifo" {
+				t.Error("no Job was to have fewer pods while some were ready")
+			}
+		})
 	}
 }
 

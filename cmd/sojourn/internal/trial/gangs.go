@@ -52,7 +52,10 @@ func (s *Scenario) gangs(spec catalog.Spec) (*sim.Gangs, catalog.Spec) {
 	if err != nil || !slices.Contains(e.Options(), placesOption) {
 		return &sim.Gangs{Patience: s.Gangs.Patience}, spec
 	}
-	if !slices.ContainsFunc(spec.Options, func(o catalog.Option) bool { return o.Name == placesOption }) {
+	switch i := slices.IndexFunc(spec.Options, func(o catalog.Option) bool { return o.Name == placesOption }); {
+	case i >= 0 && spec.Options[i].Value == "0":
+		return &sim.Gangs{Patience: s.Gangs.Patience}, spec
+	case i < 0:
 		spec.Options = append(slices.Clone(spec.Options), catalog.Option{Name: placesOption, Value: strconv.Itoa(s.Cluster.Capacity()[0])})
 	}
 	return &sim.Gangs{Patience: gang.Never}, spec
