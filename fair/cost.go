@@ -135,6 +135,7 @@ func (t *tree) fileRanked(n *pool, c sojourn.Class) {
 		}
 		return
 	}
+	t.queue(n, t.counted(c))
 	k := t.key(n, c)
 	ready.set(c, n.id, k)
 	if n.parent.limited && n.offersActive(c) {

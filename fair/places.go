@@ -156,6 +156,7 @@ func (t *tree) file(n *pool, c sojourn.Class) {
 	if len(up.below) == 1 && !up.limited && up.readyPools.Contains(c, n.id) {
 		return // an only pool comes first with any key: see place
 	}
+	t.queue(n, c)
 	k := t.key(n, c)
 	up.readyPools.Set(c, n.id, k)
 	if !up.limited {
@@ -168,6 +169,17 @@ func (t *tree) file(n *pool, c sojourn.Class) {
 	}
 }
 
+// queue makes a pool level with others that begins to have something to start.
+func (t *tree) queue(n *pool, c sojourn.Class) {
+	if t.order == Service && !t.restoring {
+		if nc := n.class(c); !nc.queued {
+			nc.account.SetWeight(n.conf.weight)
+			t.lift(n, c)
+			nc.queued = true
+		}
+	}
+}
+
 // key returns the key of a pool that can be served.
 func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	if t.order == dominant {
@@ -177,11 +189,6 @@ func (t *tree) key(n *pool, c sojourn.Class) poolKey {
 	k := poolKey{turn: nc.turn, sated: true}
 	if n.widths != nil {
 		c, k.turn = 0, n.latest
-	}
-	if t.order == Service && !nc.queued && !t.restoring {
-		nc.account.SetWeight(n.conf.weight)
-		t.lift(n, c)
-		nc.queued = true
 	}
 	switch {
 	case !n.sated(c):

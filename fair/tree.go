@@ -150,7 +150,8 @@ func (t *tree) first(c sojourn.Class) (*pool, *job) {
 }
 
 // firstPool returns the pool below n that comes first; false if there is none. What a pool runs may have
-// become overdue since its key was filed.
+// become overdue since its key was filed: then it is filed anew. A filed key is never ahead of what the key is
+// now, so that the answer is the same whenever that happens, and questions may do it.
 func (t *tree) firstPool(n *pool, c sojourn.Class, activeOnly bool) (id uint32, ok bool) {
 	for {
 		id, k, ok := n.filedFirst(c, activeOnly)
@@ -169,7 +170,10 @@ func (t *tree) firstPool(n *pool, c sojourn.Class, activeOnly bool) (id uint32, 
 			n.ready.move(b.id, fresh)
 			n.busy.move(b.id, fresh)
 		default:
-			t.file(b, c)
+			n.readyPools.Set(c, b.id, fresh)
+			if n.busyPools.Contains(c, b.id) {
+				n.busyPools.Set(c, b.id, fresh)
+			}
 		}
 	}
 }
