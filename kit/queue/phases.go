@@ -51,18 +51,25 @@ type PhaseOrder[J, K any] struct {
 // to the first such task in the policy's order, or, without such an order, to the task
 // whose input is closest.
 //
-// An event about a task updates the places of its phase and of those that wait for it.
+// An event about a task updates the places of its phase and of those that wait for it. If it takes the last room that
+// [sojourn.Job.Parallelism] leaves to a job, or makes room again, it updates all phases of the job that are ready.
 // Each takes O(log n) for n startable phases. Nothing is allocated. If tasks are not taken in the order of their numbers,
 // each costs 8 bytes and a bit.
 type Phases[J, K any] struct {
 	Queue[J, K]
 
 	order   PhaseOrder[J, K]
-	jobs    [][]filed // by handle and phase; nil where the handle is free
+	jobs    []filedJob // by handle; zero where the handle is free
 	entries []entry[J]
 	spare   []uint32 // free places in entries
 
 	fed []int // scratch: the phases that wait for one
+}
+
+// filedJob is the queue's data about a job.
+type filedJob struct {
+	phases []filed
+	open   bitset.Set // the phases that could start a task if there were room, if the job is bounded
 }
 
 // filed is the queue's data about a phase.
@@ -125,11 +132,10 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 		if f := q.filed(j, i); f.order != nil {
 			f.waiting.Add(int(f.place[ev.Task.Index])) // first removes it again if it is not pending
 		}
-		if j.Room() <= 1 { // the event may have made room for all its phases, or taken it
-			q.Update(j)
-			break
-		}
 		q.update(j, i)
+		if j.Room() <= 1 { // the event may have made room for all its phases, or taken it
+			q.updateOpen(j)
+		}
 		q.fed = j.AppendFed(q.fed[:0], i)
 		for _, i := range q.fed {
 			q.update(j, i)
@@ -141,15 +147,15 @@ func (q *Phases[J, K]) File(ev *sojourn.Event, c ledger.Change[J]) {
 }
 
 // filed returns the queue's data about a phase.
-func (q *Phases[J, K]) filed(j *ledger.Job[J], i int) *filed { return &q.jobs[j.Handle()][i] }
+func (q *Phases[J, K]) filed(j *ledger.Job[J], i int) *filed { return &q.jobs[j.Handle()].phases[i] }
 
 // enrol makes the entries of a job.
 func (q *Phases[J, K]) enrol(j *ledger.Job[J]) {
 	for int(j.Handle()) >= len(q.jobs) {
-		q.jobs = append(q.jobs, nil)
+		q.jobs = append(q.jobs, filedJob{})
 	}
 	phases := make([]filed, j.NumPhases())
-	q.jobs[j.Handle()] = phases
+	q.jobs[j.Handle()].phases = phases
 	for i := range phases {
 		phases[i].id = heap.Allot(&q.entries, &q.spare, entry[J]{j, i})
 		q.sort(j, i)
@@ -163,7 +169,7 @@ func (q *Phases[J, K]) forget(j *ledger.Job[J]) {
 		q.ready.Remove(j.Spec().Phases[i].Class, id)
 		heap.Release(q.entries, &q.spare, id)
 	}
-	q.jobs[j.Handle()] = nil
+	q.jobs[j.Handle()] = filedJob{}
 }
 
 // sort computes the order of the tasks of a phase.
@@ -197,7 +203,22 @@ func (q *Phases[J, K]) Update(j *ledger.Job[J]) {
 	}
 }
 
+// updateOpen updates the places of the phases of a bounded job whose place may depend on whether there is room.
+func (q *Phases[J, K]) updateOpen(j *ledger.Job[J]) {
+	open := &q.jobs[j.Handle()].open
+	for i := open.Next(0); i >= 0; i = open.Next(i + 1) {
+		q.update(j, i)
+	}
+}
+
 func (q *Phases[J, K]) update(j *ledger.Job[J], i int) {
+	if ph := j.Phase(i); j.Bounded() {
+		if open := &q.jobs[j.Handle()].open; ph.Ready() && ph.Pending() > 0 {
+			open.Add(i)
+		} else {
+			open.Remove(i)
+		}
+	}
 	class, id := j.Spec().Phases[i].Class, q.filed(j, i).id
 	if j.Startable(i) > 0 {
 		if key, ok := q.order.Key(j, i, q.first(j, i)); ok {
@@ -238,10 +259,9 @@ func (q *Phases[J, K]) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 	}
 	e := q.entries[first]
 	a := q.take(e.job, e.phase, s)
+	q.update(e.job, e.phase)
 	if e.job.Room() == 0 {
-		q.Update(e.job)
-	} else {
-		q.update(e.job, e.phase)
+		q.updateOpen(e.job)
 	}
 	q.started(s, inTurn)
 	return a, true
