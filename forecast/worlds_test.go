@@ -43,6 +43,8 @@ type kindOfWorld struct {
 	tasks    func(r *rand.Rand) int                    // of a phase
 	twoModes bool                                      // of three jobs, one takes twenty times as long
 	classes  int                                       // of slots and phases, in turn; 0 is 1
+	pools    int                                       // of weights 1, 2, 4, ... under fair; 0 is 1
+	load     float64                                   // of the slots, on average; 0: as heavy says
 	dies     bool                                      // half of the slots are gone, with what ran there, after 25 jobs
 }
 
@@ -53,7 +55,9 @@ func lognormal(sigma float64) func(*rand.Rand) float64 {
 func policyNamed(name string) func() (sojourn.Policy, error) {
 	switch name {
 	case "fair":
-		return func() (sojourn.Policy, error) { return fair.New(fair.Options{}) }
+		return func() (sojourn.Policy, error) {
+			return fair.New(fair.Options{Pools: map[string]fair.Pool{"p1": {Weight: 2}, "p2": {Weight: 4}}})
+		}
 	case "default":
 		return func() (sojourn.Policy, error) { return leastwork.New(leastwork.Options{}) }
 	}
@@ -143,6 +147,9 @@ func (w *world) arrive(id sojourn.JobID, share float64) {
 	j := &sojourn.Job{ID: id}
 	if w.named {
 		j.Name = fmt.Sprint("program ", k)
+	}
+	if w.pools > 0 {
+		j.Pool = fmt.Sprint("p", r.IntN(w.pools))
 	}
 	level := w.means[k] * math.Exp(w.drift*share) * math.Exp(w.perJob*r.NormFloat64())
 	if w.twoModes && r.IntN(3) == 0 {
@@ -262,7 +269,11 @@ func (w *world) warm() {
 		if w.dies && id == 25 {
 			w.die()
 		}
-		until := w.now.Add(time.Duration(gap * 60e9 * slow * float64(w.slots+3) / float64(w.slots)))
+		mean := 60e9 * slow * float64(w.slots+3) / float64(w.slots)
+		if w.load > 0 {
+			mean = w.meanWork() / float64(w.slots) / w.load
+		}
+		until := w.now.Add(time.Duration(gap * mean))
 		if want < 0 {
 			until = w.now
 		}
@@ -274,6 +285,19 @@ func (w *world) warm() {
 		w.now = max(w.now, until)
 	}
 	w.observe(sojourn.Event{Kind: sojourn.Tick})
+}
+
+// meanWork returns the mean slot time of a job of up to two phases, as far as its programs say.
+func (w *world) meanWork() float64 {
+	sum, factor := 0.0, 0.0
+	for _, mean := range w.means {
+		sum += mean
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 1000 {
+		factor += w.residual(r)
+	}
+	return sum / float64(len(w.means)) * factor / 1000 * 1.5 * float64(w.slots+2)
 }
 
 // A score is how many finishes and starts were within their intervals, of how many, and the widths of those of the finishes.
