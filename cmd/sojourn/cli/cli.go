@@ -97,9 +97,18 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitUsage
 }
 
-// message returns what err says. Errors of package sojourn begin with its name, as all messages here do.
+// message returns what err says. Events that were refused begin with the name of package sojourn, as all messages here do: it
+// is left out there, and in no name.
 func message(err error) string {
-	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "sojourn: "), ": sojourn: ", ": ")
+	text := err.Error()
+	var refused *sojourn.EventError
+	for next := err; errors.As(next, &refused); next = refused.Err {
+		said := refused.Error()
+		if i := strings.LastIndex(text, said); i >= 0 {
+			text = text[:i] + strings.TrimPrefix(said, "sojourn: ") + text[i+len(said):]
+		}
+	}
+	return text
 }
 
 // A watched is stdout. It remembers its first failure.

@@ -41,3 +41,20 @@ func TestNameOnceInErrors(t *testing.T) {
 		}
 	}
 }
+
+// A name that holds what errors of package sojourn begin with stands in messages as it is.
+func TestNamesInErrorsStay(t *testing.T) {
+	for _, name := range []string{"sojourn: a", "a: sojourn: b"} {
+		for _, args := range [][]string{
+			{"run", "-w", name, "-c", "1x1", "-p", "fifo"}, {"validate", name}, {"explain", name, "1"}, {"journal", "inspect", name}, {"journal", "verify", name},
+			{"journal", "export", name}, {"replay", name}, {"forecast", name}, {"report", name}, {"paper", name},
+			{"run", "--sample", "-p", "fair:pools=" + name}, {"convert", "--from", "swf", name}, {"run", "-w", "/dev/null", "-c", name, "-p", "fifo"},
+			{"run", "--sample", "-p", "fifo", "--estimates", name}, {"sweep", "--sample", "-p", "fifo", "--vary", name},
+		} {
+			var stderr bytes.Buffer
+			if status := cli.Run(args, strings.NewReader(""), io.Discard, &stderr); status == 0 || !strings.Contains(stderr.String(), name) {
+				t.Errorf("%q: status %d: %s", args, status, stderr.String())
+			}
+		}
+	}
+}
