@@ -34,7 +34,7 @@ func TestMaxFailedTasks(t *testing.T) {
 			w := newDisk()
 			var tally live.Tally
 			given, succeeded, running := 0, 0, 0
-			o := live.Options{Slots: 2, Retry: live.Retry{Attempts: 2}, Observer: fan{&tally, noteFunc(func(n live.Note) {
+			o := live.Options{Slots: 2, Remember: -1, Retry: live.Retry{Attempts: 2}, Observer: fan{&tally, noteFunc(func(n live.Note) {
 				switch n.Kind {
 				case live.TaskStarted:
 					running++
@@ -179,7 +179,7 @@ func TestBudget(t *testing.T) {
 // kept of it then.
 func TestTornTroubles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := live.Options{Slots: 1, Retry: live.Retry{Attempts: 2}}
+		o := live.Options{Slots: 1, Remember: -1, Retry: live.Retry{Attempts: 2}}
 		o.Handlers = map[string]live.Handler{"work": func(ctx context.Context, task live.Task, _ []byte) error {
 			if task.Index == 0 || task.Index == 1 && task.Attempt == 1 {
 				return errors.New("bad")

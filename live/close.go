@@ -45,6 +45,7 @@ func (p *Pool) Close(ctx context.Context) error {
 		<-p.drained
 	}
 	p.busy.Wait()
+	p.stopCalls(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(err, p.end())
@@ -120,6 +121,7 @@ func (p *Pool) Suspend(ctx context.Context) error {
 	})
 	p.busy.Wait()
 	stop()
+	p.stopCalls(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, h := range p.jobs.all() {

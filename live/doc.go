@@ -78,6 +78,23 @@
 // when the cause is removed and the journal is opened again. [Pool.Err] has the error then, and a note [PoolBroken];
 // [Pool.Status], Explain, the page and the metrics go on to answer.
 //
+// # What became of a job
+//
+// Under a Durable policy, or with Options.OnEnd, the pool remembers what became of jobs, for as long as Options.Remember says:
+// [Pool.Ended] lists them, [Pool.Handle] finds one by its ID, and [Pool.Retry] submits one anew that has not finished. OnEnd is
+// called for each job until it has returned nil once, also by the next process. What it does may so happen twice: let
+// it do the same for one ID.
+//
+// A client that does not know whether its job was accepted submits it again, with the same [Job].Key:
+//
+//	h, err := pool.Submit(ctx, live.Job{Key: request.ID, Handler: "resize", Payload: name, Phases: phases})
+//	if err != nil && !errors.Is(err, live.ErrDuplicate) {
+//		return err
+//	}
+//	answer(h.ID())
+//
+// # TestOnEnd, TestOnEndNeverReturns, TestKey, TestRetryEnded
+//
 // # Tasks that end the process
 //
 // A task may end its process: it takes too much memory, overflows the stack, or calls code that crashes. Under a Durable policy the
@@ -93,7 +110,7 @@
 //	ended it a third time (Retry.Deaths)     3            is dead: it never runs again
 //	ran beside it the first time             1 attempt is lost, if it takes less than Probation
 //
-// A task that is dead has failed for good, with [ErrDead]. Attempts that were lost with their process do not count as failures:
+// A task that is dead has failed for good, with [ErrDead], and [Pool.Retry] runs its job again. Attempts that were lost with their process do not count as failures:
 // [Progress].Lost counts them. A process that is killed from outside has suspects as well. End it by [Pool.Suspend]: what
 // runs then is no suspect. For tasks that cannot be the reason, a negative [Retry].Deaths keeps them from waiting for one another.
 //

@@ -42,6 +42,7 @@ type order struct {
 	retry    *Retry       // nil: as the Options say
 	timeouts []time.Duration
 	mayFail  int
+	key      string
 }
 
 var orderHeader = snapshot.Header{Policy: "job of a pool", Version: 2}
@@ -65,6 +66,7 @@ func (o *order) encode() ([]byte, error) {
 			w.Duration(d)
 		}
 		w.Int(int64(o.mayFail))
+		w.String(o.key)
 	})
 }
 
@@ -83,6 +85,7 @@ func (o *order) decode(data []byte) error {
 			o.timeouts = append(o.timeouts, r.Duration())
 		}
 		o.mayFail = r.Native()
+		o.key = r.String()
 	})
 }
 
@@ -113,7 +116,7 @@ func (k keeper) order(h *Handle, j *Job) ([]byte, error) {
 	if k.d == nil {
 		return nil, nil
 	}
-	o := order{handler: j.Handler, payload: j.Payload, retry: j.Retry, mayFail: j.MaxFailedTasks}
+	o := order{handler: j.Handler, payload: j.Payload, retry: j.Retry, mayFail: j.MaxFailedTasks, key: j.Key}
 	if j.Timeout > 0 {
 		o.until = h.at.Add(j.Timeout)
 	}
@@ -146,6 +149,7 @@ type leftovers struct {
 	tasks map[sojourn.TaskID]trouble
 	past  map[sojourn.JobID]past
 	lost  []account.Attempt // that are counted now
+	ended map[sojourn.JobID]*entry
 }
 
 // read reads what the process before has kept.
@@ -158,6 +162,11 @@ func (l *leftovers) read(d Durable) error {
 				var t trouble
 				err = t.decode(data)
 				l.tasks[id] = t
+			}
+		case strings.HasPrefix(key, endedKey):
+			if id, ok := jobOfKey(key); ok {
+				l.ended[id] = new(entry)
+				err = l.ended[id].decode(data)
 			}
 		case strings.HasPrefix(key, pastKey):
 			if id, ok := jobOfKey(key); ok {
@@ -180,7 +189,7 @@ func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
 	if d.End() > 0 && slices.ContainsFunc(down, func(s sojourn.Slot) bool { return s.Node == marker }) {
 		return left, fmt.Errorf("%w: the policy: another pool has the journal", ErrInUse)
 	}
-	left = leftovers{ran: map[sojourn.JobID]bool{}, at: acc.Now(), tasks: map[sojourn.TaskID]trouble{}, past: map[sojourn.JobID]past{}}
+	left = leftovers{ran: map[sojourn.JobID]bool{}, at: acc.Now(), tasks: map[sojourn.TaskID]trouble{}, past: map[sojourn.JobID]past{}, ended: map[sojourn.JobID]*entry{}}
 	if err := left.read(d); err != nil {
 		return left, err
 	}
@@ -233,6 +242,7 @@ func (p *Pool) resume(left leftovers) error {
 		p.announce.resumed(h, left)
 	}
 	p.remember(left)
+	p.resumeRecord(left)
 	for _, h := range jobs {
 		p.judge(h)
 	}
@@ -264,6 +274,9 @@ func (p *Pool) makeHandles() error {
 			return err
 		}
 		p.jobs.put(h)
+		if key := h.more.get().key; key != "" {
+			p.record.keys[key] = h.spec.ID
+		}
 	}
 	return nil
 }
@@ -282,7 +295,7 @@ func newResumed(p *Pool, job account.Job) (*Handle, error) {
 	if len(o.timeouts) != len(spec.Phases) {
 		return nil, fmt.Errorf("live: job %d has %d phases, and was submitted with %d", spec.ID, len(spec.Phases), len(o.timeouts))
 	}
-	j := Job{Handler: o.handler, Payload: o.payload, Retry: o.retry, MaxFailedTasks: o.mayFail, Phases: make([]Phase, len(spec.Phases))}
+	j := Job{Handler: o.handler, Payload: o.payload, Retry: o.retry, MaxFailedTasks: o.mayFail, Key: o.key, Phases: make([]Phase, len(spec.Phases))}
 	for i := range j.Phases {
 		j.Phases[i].Timeout = o.timeouts[i]
 	}

@@ -34,6 +34,8 @@ var (
 	// goroutine still runs.
 	ErrAbandoned = errors.New("live: the task ignores that its context has ended")
 
+	// ErrDuplicate: Submit has found a job with the same [Job].Key, whose handle it returns.
+	ErrDuplicate = errors.New("live: there is a job with this key")
 	// ErrDead: the task ran when the process ended, so often as [Retry].Deaths allows. It may be the reason.
 	ErrDead = errors.New("live: the task ran when the process ended, again and again")
 	// ErrBudget: more attempts at tasks of the job have failed than [Retry].Budget allows.

@@ -43,12 +43,19 @@ type Job struct {
 	// ends the job (TestMaxFailedTasks).
 	MaxFailedTasks int
 
+	// Key, unless empty, names what the job does, once: if a job with this key is live, or has ended and is remembered (see
+	// Options.Remember), Submit returns the handle of that job and [ErrDuplicate], and no job is added. It has at most 1,024 bytes
+	// (TestKey).
+	Key string
+
 	// Handler names the function of Options.Handlers that runs all tasks. The phases then have no functions of their
 	// own. Under a [Durable] policy every job has a handler, which the next process finds by this name.
 	Handler string
 	Payload []byte // what the handler gets; not to be changed
 
 	Phases []Phase // at least one
+
+	replaces sojourn.JobID // an ended job that Retry submits anew
 }
 
 // A Phase is a number of tasks that do not depend on one another. The fields that it shares with
@@ -131,10 +138,13 @@ type more struct {
 	held           map[sojourn.TaskID]*time.Timer // tasks that wait for their next attempt
 	tasks          map[sojourn.TaskID]trouble     // tasks that have not succeeded, and were tried
 	past           past                           // of tasks that have succeeded since
-	mayFail        int                            // tasks that may fail for good
-	failed         int                            // tasks that have
-	suspects       int                            // tasks that wait until they are started alone
-	failures, lost int                            // attempts. Invariant: the sums over past and tasks
+	key            string
+	payload        []byte // of a pool that is not durable
+	record         *entry // of a job that had ended before the handle was made
+	mayFail        int    // tasks that may fail for good
+	failed         int    // tasks that have
+	suspects       int    // tasks that wait until they are started alone
+	failures, lost int    // attempts. Invariant: the sums over past and tasks
 }
 
 // get returns all of it; nil has nothing.
@@ -164,6 +174,9 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 		if err := p.opt.bind(j); err != nil {
 			return nil, err
 		}
+		if p.kept.d == nil && j.Payload != nil {
+			h.extend().payload = j.Payload
+		}
 	case p.kept.d != nil:
 		return nil, errors.New("live: a job without a handler: its functions would not survive the process, as its policy does")
 	}
@@ -177,6 +190,12 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	}
 	if j.Timeout < 0 || j.Deadline < 0 || j.Release < 0 {
 		return nil, fmt.Errorf("live: timeout %v, deadline %v, release %v: want none that is negative", j.Timeout, j.Deadline, j.Release)
+	}
+	if len(j.Key) > 1024 {
+		return nil, fmt.Errorf("live: a key of %d bytes: want at most 1024", len(j.Key))
+	}
+	if j.Key != "" {
+		h.extend().key = j.Key
 	}
 	if j.MaxFailedTasks < 0 {
 		return nil, fmt.Errorf("live: MaxFailedTasks %d: want none that is negative", j.MaxFailedTasks)

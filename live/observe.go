@@ -73,13 +73,14 @@ const (
 	PoolBroken   // see [Pool.Err]
 	TaskLost     // New has found that the attempt ended with the process before
 	TaskGivenUp  // a task has failed for good, and its job goes on without it: see [Job].MaxFailedTasks. Err is why
+	EndUntold    // Options.OnEnd has failed with Err, and is called again
 	JobRevised   // what is known of the job has changed: Job is the new description
 )
 
 var noteNames = [...]string{JobSubmitted: "job submitted", JobRefused: "job refused", JobEnded: "job ended",
 	TaskStarted: "task started", TaskStopped: "task stopped", TaskEnded: "task ended", Decided: "decided",
 	JobResumed: "job resumed", JobStuck: "job stuck", TaskIgnores: "task ignores its context", TaskReturned: "task returned",
-	PoolBroken: "pool broken", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up"}
+	PoolBroken: "pool broken", JobRevised: "job revised", TaskLost: "task lost with the process", TaskGivenUp: "task given up", EndUntold: "end of job untold"}
 
 // String returns the name in words, such as "job submitted".
 func (k NoteKind) String() string {

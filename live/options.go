@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"runtime"
 	"time"
 
@@ -36,6 +37,18 @@ type Options struct {
 	// Probation is how long a task that ran when the process before ended runs alone: nothing else is started meanwhile. See "Tasks
 	// that end the process" in the package comment. Zero means a minute, a negative value until the end of the attempt.
 	Probation time.Duration
+
+	// OnEnd, unless nil, is called for each job that has ended, when that is durable, until it has returned nil once: what it does
+	// may happen twice. Under a [Durable] policy this holds over restarts. After an error or a panic it is called again, after 1 s
+	// to 1 min. At most four calls run at a time. The context of a call ends after a minute; a call that does not return
+	// then holds up none but its own job. Close waits for the calls that are due, until its context ends (TestOnEnd).
+	OnEnd func(context.Context, Ended) error
+
+	// Remember is how many ended jobs the pool remembers at most, and RememberFor for how long: see [Pool.Ended], [Pool.Handle],
+	// [Job].Key. Those of which OnEnd is still to be told come on top. Zero means 10,000 and a week under a [Durable] policy or with
+	// OnEnd, and otherwise none. A negative Remember means none, not even for OnEnd.
+	Remember    int
+	RememberFor time.Duration
 
 	// UnsyncedStarts says that an attempt under a [Durable] policy may start when its start was given to the
 	// operating system. It survives the end of the process, but after a loss of power the attempt may be started
@@ -88,7 +101,8 @@ func (o Options) Validate() error {
 		option.Range("Slots", o.Slots, 0, sojourn.MaxSlots),
 		o.Retry.check(),
 		option.AtLeast("Timeout", o.Timeout, 0),
-		option.AtLeast("Grace", o.Grace, 0))
+		option.AtLeast("Grace", o.Grace, 0),
+		option.AtLeast("RememberFor", o.RememberFor, 0))
 }
 
 func (r *Retry) check() error {

@@ -42,6 +42,7 @@ type Pool struct {
 	drained   chan struct{} // closed when the pool is closed and no job is left
 	ignored   []*attempt
 	suspects  suspects
+	record    record
 	trial     trial
 	busy      sync.WaitGroup // goroutines that run attempts which are not given up
 }
@@ -91,6 +92,7 @@ func New(p sojourn.Policy, o Options) (*Pool, error) {
 		return nil, err
 	}
 	q := &Pool{opt: o, policy: p, d: d, armed: math.MaxInt64, drained: make(chan struct{}), rng: rand.New(rand.NewPCG(o.Seed, 0)), announce: announcer{to: o.Observer, d: d}}
+	q.record = newRecord(&o, isDurable)
 	q.timer = time.AfterFunc(driver.Never, func() { // the policy wants to be asked again, or wanted to be
 		q.mu.Lock()
 		defer q.mu.Unlock()
@@ -198,25 +200,37 @@ func (p *Pool) Submit(ctx context.Context, j Job) (*Handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	pos, err := p.submit(ctx, h, &j)
+	same, pos, err := p.submit(ctx, h, &j)
 	if err == nil {
 		err = p.commit(pos)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case same != nil:
+		return same, fmt.Errorf("%w: job %d", ErrDuplicate, same.spec.ID)
 	}
 	return h, nil
 }
 
-// submit hands in a job, and returns what has to be durable before it is acknowledged.
-func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (int64, error) {
+// submit hands in a job, and returns what has to be durable before it is acknowledged. If there is a job with the same key, it
+// returns that one.
+func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (same *Handle, pos int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.broken != nil:
-		return 0, p.broken
+		return nil, 0, p.broken
 	case p.closed:
-		return 0, ErrClosed
+		return nil, 0, ErrClosed
+	}
+	if j.Key != "" {
+		if id, ok := p.record.keys[j.Key]; ok && (id != j.replaces || p.jobs.get(id) != nil) {
+			p.forgetOld()
+			if same := p.find(id); same != nil {
+				return same, p.kept.position(), nil
+			}
+		}
 	}
 	h.spec.ID = p.jobs.last + 1
 	h.at = p.d.Now()
@@ -228,13 +242,13 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (int64, error) {
 	}
 	order, err := p.kept.order(h, j)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	if order != nil { // the job is about to arrive
 		if err := p.kept.d.Attach(h.spec.ID, order); err != nil {
 			p.fail(err)
 			p.settle(nil)
-			return 0, err
+			return nil, 0, err
 		}
 	}
 	if err := p.arrive(h, j.Phases); err != nil {
@@ -242,9 +256,15 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (int64, error) {
 			p.announce.job(JobRefused, h, err)
 		}
 		p.settle(nil)
-		return 0, err
+		return nil, 0, err
 	}
 	p.jobs.add(h)
+	if j.Key != "" {
+		p.record.keys[j.Key] = h.spec.ID
+	}
+	if e := p.record.jobs[j.replaces]; e != nil {
+		p.replaced(e)
+	}
 	p.announce.job(JobSubmitted, h, nil)
 	p.noteClasses(h)
 	if p.kept.d == nil && ctx.Done() != nil {
@@ -254,7 +274,7 @@ func (p *Pool) submit(ctx context.Context, h *Handle, j *Job) (int64, error) {
 		h.extend().timeout = time.AfterFunc(j.Timeout, func() { p.cancel(h, ErrJobTimeout) })
 	}
 	p.settle(nil)
-	return p.kept.position(), nil
+	return nil, p.kept.position(), nil
 }
 
 // arrive reports a job, and binds the results of its phases if the policy accepts it.
@@ -299,6 +319,7 @@ func (p *Pool) giveUp(h *Handle, why error) {
 	if h.ended || h.err != nil {
 		return
 	}
+	p.recordEnd(h, why)
 	h.err = why
 	p.must(sojourn.Event{Kind: sojourn.JobCancelled, Job: &sojourn.Job{ID: h.spec.ID}})
 	p.suspects.drop(h)
@@ -339,6 +360,7 @@ func (p *Pool) finish(h *Handle) {
 		p.forget(h)
 	}
 	p.jobs.remove(h.spec.ID)
+	p.recorded(h)
 	p.checkDrained()
 }
 

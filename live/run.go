@@ -145,6 +145,9 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 	case err != nil:
 		ev = driver.Failed(a.Assignment, sojourn.CauseTask)
 	}
+	if err == nil && h.err == nil && h.left == 1 {
+		p.recordEnd(h, nil)
+	}
 	p.must(ev)
 	p.announce.task(TaskEnded, a, err)
 	s.a = nil
@@ -166,6 +169,7 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		h.left--
 		h.work[a.Task.Phase].left--
 	case lost || preempted:
+		p.away(h)
 		p.await(h, a.Task)
 	default:
 		p.failed(h, a.Task, err)
@@ -187,7 +191,7 @@ func (p *Pool) failed(h *Handle, task sojourn.TaskID, err error) {
 	t.failures++
 	m.failures++
 	m.set(task, t)
-	if m.past.first == "" {
+	if m.past.first == "" && p.record.most > 0 {
 		m.past.first = failure(err)
 		p.keepPast(h)
 	}

@@ -78,6 +78,7 @@ func taskOfKey(key string) (id sojourn.TaskID, ok bool) {
 // process.
 type past struct {
 	failures, lost int
+	away           int    // attempts that were preempted or lost their slot, at any task of the job
 	first          string // the first failure of any task of the job; "" if there was none
 }
 
@@ -87,6 +88,7 @@ func (x *past) encode() []byte {
 	data, _ := snapshot.Append(nil, pastHeader, func(w *snapshot.Writer) { // it never fails
 		w.Int(int64(x.failures))
 		w.Int(int64(x.lost))
+		w.Int(int64(x.away))
 		w.String(x.first)
 	})
 	return data
@@ -94,7 +96,7 @@ func (x *past) encode() []byte {
 
 func (x *past) decode(data []byte) error {
 	return snapshot.Restore(x, data, pastHeader, func() { *x = past{} }, func(r *snapshot.Reader) {
-		*x = past{r.Native(), r.Native(), r.String()}
+		*x = past{r.Native(), r.Native(), r.Native(), r.String()}
 	})
 }
 
@@ -227,6 +229,14 @@ func (p *Pool) keepPast(h *Handle) {
 	}
 }
 
+// away enters that an attempt was preempted or has lost its slot.
+func (p *Pool) away(h *Handle) {
+	if p.record.most > 0 {
+		h.extend().past.away++
+		p.keepPast(h)
+	}
+}
+
 // forget forgets what is kept of a job that has ended.
 func (p *Pool) forget(h *Handle) {
 	if p.kept.d == nil {
@@ -309,6 +319,9 @@ func (p *Pool) giveUpTask(h *Handle, id sojourn.TaskID, err error) {
 	m.failed++
 	h.left--
 	h.work[id.Phase].left--
+	if h.left == 0 {
+		p.recordEnd(h, nil)
+	}
 	p.must(sojourn.Event{Kind: sojourn.TaskDone, Task: id})
 	if h.left == 0 && h.running == 0 {
 		p.finish(h)

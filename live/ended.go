@@ -1,0 +1,565 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/snapshot"
+)
+
+// An Outcome says what became of a job.
+type Outcome uint8
+
+// What can become of a job. A dead one has a task that fails with [ErrDead].
+const (
+	_ Outcome = iota
+	Finished
+	Failed
+	Cancelled
+	Dead
+)
+
+var outcomeNames = [...]string{Finished: "finished", Failed: "failed", Cancelled: "cancelled", Dead: "dead"}
+
+// String returns the name of the constant in lower case.
+func (o Outcome) String() string {
+	if o == 0 || int(o) >= len(outcomeNames) {
+		return fmt.Sprintf("Outcome(%d)", uint8(o))
+	}
+	return outcomeNames[o]
+}
+
+// Ended is what a pool remembers of a job that has ended: see Options.Remember.
+type Ended struct {
+	ID              sojourn.JobID
+	Key, Name, Pool string
+	Handler         string
+	Payload         []byte // not to be changed; nil if it has more than 4 KiB, unless the job is dead
+	Outcome         Outcome
+	Err             string // why the job has not finished, as Wait has it; "" if it has
+	First           string // the first failure of one of its tasks; "" if there was none
+	Tasks           int
+	FailedTasks     int // that have failed for good, without the job: see [Job].MaxFailedTasks
+
+	// Attempts at tasks, and how many of them failed by themselves or ended with their process. The others that did not succeed were
+	// preempted, or lost their slot.
+	Attempts, Failures, Lost int
+
+	Submitted, At time.Time // by the clock of the machine
+}
+
+// An entry is what is remembered of a job.
+type entry struct {
+	Ended
+	at    sojourn.Time // when it ended
+	told  bool         // OnEnd has returned nil, or nobody is to be told
+	again []byte       // the job and its order; nil if that is too long
+	pos   int64        // what has to be durable before somebody is told
+	tries int          // calls of OnEnd
+	err   error        // of Wait; nil: finished, or a process before had it
+}
+
+// endedKey is the letter of keys under which jobs that have ended are kept.
+const endedKey = "e"
+
+// mostPayload is the length up to which payloads of ended jobs are kept.
+const mostPayload = 4 << 10
+
+var endedHeader = snapshot.Header{Policy: "end of a job", Version: 1}
+
+func (e *entry) encode() []byte {
+	data, _ := snapshot.Append(nil, endedHeader, func(w *snapshot.Writer) { // it never fails
+		w.Uint(uint64(e.ID))
+		for _, s := range []string{e.Key, e.Name, e.Pool, e.Handler, string(e.Payload), e.Err, e.First, string(e.again)} {
+			w.String(s)
+		}
+		w.Uint(uint64(e.Outcome))
+		for _, n := range []int{e.Tasks, e.FailedTasks, e.Attempts, e.Failures, e.Lost} {
+			w.Int(int64(n))
+		}
+		w.Int(e.Submitted.UnixNano())
+		w.Int(e.At.UnixNano())
+		w.Time(e.at)
+		w.Bool(e.told)
+	})
+	return data
+}
+
+func (e *entry) decode(data []byte) error {
+	return snapshot.Restore(e, data, endedHeader, func() { *e = entry{} }, func(r *snapshot.Reader) {
+		e.ID = sojourn.JobID(r.Uint())
+		var payload, again string
+		for _, s := range []*string{&e.Key, &e.Name, &e.Pool, &e.Handler, &payload, &e.Err, &e.First, &again} {
+			*s = r.String()
+		}
+		e.Payload, e.again = bytesOf(payload), bytesOf(again)
+		e.Outcome = Outcome(r.Below(uint64(len(outcomeNames))))
+		for _, n := range []*int{&e.Tasks, &e.FailedTasks, &e.Attempts, &e.Failures, &e.Lost} {
+			*n = r.Native()
+		}
+		e.Submitted, e.At = time.Unix(0, r.Int()), time.Unix(0, r.Int())
+		e.at = r.Time()
+		e.told = r.Bool()
+	})
+}
+
+func bytesOf(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	return []byte(s)
+}
+
+// A remembered error is that of a job which ended in a process before.
+type rememberedError struct {
+	text string
+	is   error
+}
+
+func (e *rememberedError) Error() string { return e.text }
+func (e *rememberedError) Unwrap() error { return e.is }
+
+// wait returns what Wait does.
+func (e *entry) wait() error {
+	if e.err != nil || e.Outcome == Finished {
+		return e.err
+	}
+	for _, err := range []error{ErrCancelled, ErrJobTimeout, ErrClosed} {
+		if e.Err == err.Error() {
+			return err
+		}
+	}
+	r := &rememberedError{text: e.Err}
+	if e.Outcome == Dead {
+		r.is = ErrDead
+	}
+	return r
+}
+
+// A record is what a pool remembers of jobs that have ended. The lock of the pool guards it.
+type record struct {
+	most  int           // jobs; 0: nothing is remembered
+	keep  time.Duration // since the end
+	jobs  map[sojourn.JobID]*entry
+	keys  map[string]sojourn.JobID // of live jobs, and of those in jobs
+	told  []*entry                 // those that may be forgotten, in the order of their ends
+	calls calls
+}
+
+// A calls calls OnEnd.
+type calls struct {
+	queue   []*entry // to be told of
+	running int      // calls that have not used up their time
+	quiet   chan struct{}
+	ctx     context.Context
+	cancel  context.CancelFunc
+	stopped bool
+}
+
+const (
+	callsAtOnce = 4           // calls of OnEnd
+	callTime    = time.Minute // after which the context of a call ends
+)
+
+func newRecord(o *Options, durable bool) record {
+	r := record{most: o.Remember, keep: o.RememberFor, jobs: map[sojourn.JobID]*entry{}, keys: map[string]sojourn.JobID{}}
+	switch {
+	case r.most < 0:
+		r.most = 0
+	case r.most == 0 && (durable || o.OnEnd != nil):
+		r.most = 10_000
+	}
+	if r.keep == 0 {
+		r.keep = 7 * 24 * time.Hour
+	}
+	r.calls.ctx, r.calls.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// recordEnd enters what becomes of a job, before the event that ends it.
+func (p *Pool) recordEnd(h *Handle, why error) {
+	if p.record.most == 0 || p.broken != nil || p.suspended && errors.Is(why, ErrSuspended) {
+		return
+	}
+	m := h.more.get()
+	now := time.Now()
+	e := &entry{at: p.d.Time(), told: p.opt.OnEnd == nil, err: why}
+	e.Ended = Ended{ID: h.spec.ID, Key: m.key, Name: h.spec.Name, Pool: h.spec.Pool, First: m.past.first, FailedTasks: m.failed, Failures: m.failures, Lost: m.lost,
+		Submitted: now.Add(-e.at.Sub(h.at)), At: now}
+	for i := range h.spec.Phases {
+		e.Tasks += h.spec.Phases[i].Tasks
+	}
+	e.Attempts = e.Tasks - h.left - m.failed + m.failures + m.lost + m.past.away + int(h.running)
+	switch {
+	case why == nil:
+		e.Outcome = Finished
+	case errors.Is(why, ErrDead):
+		e.Outcome = Dead
+	case errors.Is(why, ErrCancelled), errors.Is(why, ErrClosed), h.ctx.Err() != nil:
+		e.Outcome = Cancelled
+	default:
+		e.Outcome = Failed
+	}
+	if why != nil {
+		e.Err = failure(why)
+	}
+	if p.kept.d != nil {
+		o, data := p.orderOf(h.spec.ID)
+		e.Handler = o.handler
+		if len(o.payload) <= mostPayload || e.Outcome == Dead {
+			e.Payload = o.payload
+			if why != nil {
+				e.again = encodeAgain(data, &h.spec)
+			}
+		}
+		p.keep(keyOfJob(endedKey, e.ID), e.encode())
+	}
+	p.record.jobs[e.ID] = e
+}
+
+// encodeAgain returns what it takes to submit a job again.
+func encodeAgain(order []byte, spec *sojourn.Job) []byte {
+	data, _ := snapshot.Append(nil, orderHeader, func(w *snapshot.Writer) { // it never fails
+		w.String(string(order))
+		w.Job(spec)
+	})
+	return data
+}
+
+// orderOf returns what the pool has attached to a live job.
+func (p *Pool) orderOf(id sojourn.JobID) (o order, data []byte) {
+	data = p.kept.d.Attached(id)
+	_ = o.decode(data) // it has been read before, or was written by this process
+	return o, data
+}
+
+// recorded lets somebody be told of a job that has ended.
+func (p *Pool) recorded(h *Handle) {
+	if key := h.more.get().key; key != "" && p.record.jobs[h.spec.ID] == nil {
+		delete(p.record.keys, key)
+	}
+	e := p.record.jobs[h.spec.ID]
+	if e == nil {
+		return
+	}
+	if p.broken != nil || errors.Is(h.err, ErrSuspended) {
+		delete(p.record.jobs, e.ID) // it goes on in the next process
+		return
+	}
+	e.pos = h.pos
+	p.announceEnd(e)
+}
+
+// announceEnd lets OnEnd be called, or the job be forgotten when its time has come.
+func (p *Pool) announceEnd(e *entry) {
+	if e.told || p.opt.OnEnd == nil {
+		p.record.told = append(p.record.told, e)
+		p.forgetOld()
+		return
+	}
+	p.record.calls.queue = append(p.record.calls.queue, e)
+	p.startCalls()
+}
+
+// forgetOld forgets the oldest ended jobs, if there are too many or they are too old.
+func (p *Pool) forgetOld() {
+	r := &p.record
+	if p.over {
+		return
+	}
+	now := p.d.Now()
+	for len(r.told) > 0 && (len(r.told) > r.most || now.Sub(r.told[0].at) > r.keep) {
+		p.forgetEnded(r.told[0])
+		r.told[0] = nil
+		r.told = r.told[1:]
+	}
+}
+
+func (p *Pool) forgetEnded(e *entry) {
+	delete(p.record.jobs, e.ID)
+	if p.record.keys[e.Key] == e.ID {
+		delete(p.record.keys, e.Key)
+	}
+	p.keep(keyOfJob(endedKey, e.ID), nil)
+}
+
+// startCalls starts calls of OnEnd.
+func (p *Pool) startCalls() {
+	c := &p.record.calls
+	for len(c.queue) > 0 && c.running < callsAtOnce && !c.stopped {
+		e := c.queue[0]
+		c.queue = c.queue[1:]
+		c.running++
+		go p.callOnEnd(e)
+	}
+}
+
+// callOnEnd tells of one job. If it takes too long, others are told of meanwhile.
+func (p *Pool) callOnEnd(e *entry) {
+	ctx, cancel := context.WithTimeout(p.record.calls.ctx, callTime)
+	defer cancel()
+	counts := true // among the calls at once
+	leave := func() {
+		if counts {
+			counts = false
+			c := &p.record.calls
+			if c.running--; c.running == 0 && len(c.queue) == 0 && c.quiet != nil {
+				close(c.quiet)
+				c.quiet = nil
+			}
+			p.startCalls()
+		}
+	}
+	late := time.AfterFunc(callTime, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		leave()
+	})
+	defer late.Stop()
+	err := p.commit(e.pos)
+	if err == nil {
+		err = p.onEnd(ctx, e)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer leave()
+	if p.over || p.broken != nil {
+		return // the next process tells again
+	}
+	if err == nil {
+		e.told = true
+		if p.kept.d != nil {
+			p.keep(keyOfJob(endedKey, e.ID), e.encode())
+		}
+		p.record.told = append(p.record.told, e)
+		p.forgetOld()
+		return
+	}
+	p.announce.tell(Note{Kind: EndUntold, At: p.d.Now(), Job: &sojourn.Job{ID: e.ID, Name: e.Name, Pool: e.Pool}, Err: err})
+	e.tries++
+	retry := Retry{Backoff: time.Second, MaxBackoff: time.Minute}
+	time.AfterFunc(retry.wait(e.tries, 0), func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.over && !p.record.calls.stopped {
+			p.record.calls.queue = append(p.record.calls.queue, e)
+			p.startCalls()
+		}
+	})
+}
+
+// onEnd calls OnEnd.
+func (p *Pool) onEnd(ctx context.Context, e *entry) error {
+	done := make(chan error, 1)
+	go func() { // it may call runtime.Goexit
+		err := ErrGoexit
+		defer func() {
+			if x := recover(); x != nil {
+				err = &PanicError{Value: x, Stack: debug.Stack()}
+			}
+			done <- err
+		}()
+		err = p.opt.OnEnd(ctx, e.Ended)
+	}()
+	return <-done
+}
+
+// stopCalls waits for the calls of OnEnd that run or are due, until ctx ends. Then it ends their contexts, and waits for as long as the
+// grace says.
+func (p *Pool) stopCalls(ctx context.Context) {
+	p.mu.Lock()
+	c := &p.record.calls
+	var quiet chan struct{}
+	if c.running > 0 {
+		quiet = make(chan struct{})
+		c.quiet = quiet
+	}
+	p.mu.Unlock()
+	stop := func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		c.stopped, c.queue = true, nil
+		c.cancel()
+	}
+	defer stop()
+	if quiet == nil {
+		return
+	}
+	select {
+	case <-quiet:
+	case <-ctx.Done():
+		stop()
+		grace := time.NewTimer(p.opt.Grace)
+		defer grace.Stop()
+		select {
+		case <-quiet:
+		case <-grace.C:
+		}
+	}
+}
+
+// resumeRecord takes over what processes before have remembered.
+func (p *Pool) resumeRecord(l leftovers) {
+	list := make([]*entry, 0, len(l.ended))
+	for _, e := range l.ended { //sojourn:unordered sorted below
+		list = append(list, e)
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ID, b.ID)) })
+	for _, e := range list {
+		if p.jobs.get(e.ID) != nil || p.record.most == 0 { // the process ended before the job did
+			p.keep(keyOfJob(endedKey, e.ID), nil)
+			continue
+		}
+		p.record.jobs[e.ID] = e
+		if e.Key != "" {
+			p.record.keys[e.Key] = e.ID
+		}
+	}
+	for _, e := range list {
+		if p.record.jobs[e.ID] == e {
+			p.announceEnd(e)
+		}
+	}
+}
+
+// Handle returns the handle of a job that is live, or that has ended and is remembered: see Options.Remember.
+func (p *Pool) Handle(id sojourn.JobID) (*Handle, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgetOld()
+	h := p.find(id)
+	return h, h != nil
+}
+
+// find returns the handle of a job; nil if nothing is known of it.
+func (p *Pool) find(id sojourn.JobID) *Handle {
+	if h := p.jobs.get(id); h != nil {
+		return h
+	}
+	e := p.record.jobs[id]
+	if e == nil {
+		return nil
+	}
+	h := &Handle{pool: p, ctx: context.Background(), ended: true, err: e.wait(), at: p.d.Now().Add(-time.Since(e.Submitted)), more: &more{key: e.Key, record: e}}
+	h.spec = sojourn.Job{ID: e.ID, Name: e.Name, Pool: e.Pool}
+	return h
+}
+
+// Ended returns the jobs that have ended and are remembered, by ID: see Options.Remember.
+func (p *Pool) Ended() []Ended {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forgetOld()
+	list := make([]Ended, 0, len(p.record.jobs))
+	for _, e := range p.record.jobs { //sojourn:unordered sorted below
+		if p.jobs.get(e.ID) == nil {
+			list = append(list, e.Ended)
+		}
+	}
+	slices.SortFunc(list, func(a, b Ended) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// Ended returns what is remembered of the job. It reports false if the job has not ended, or nothing is remembered: see
+// Options.Remember.
+func (h *Handle) Ended() (Ended, bool) {
+	if e := h.more.get().record; e != nil {
+		return e.Ended, true
+	}
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	if e := h.pool.record.jobs[h.spec.ID]; e != nil && h.ended {
+		return e.Ended, true
+	}
+	return Ended{}, false
+}
+
+// Name returns the name of the job, as it was submitted.
+func (h *Handle) Name() string { return h.spec.Name }
+
+// Pool returns the group of jobs that the job counts against.
+func (h *Handle) Pool() string { return h.spec.Pool }
+
+// Key returns the key of the job; "" if it has none.
+func (h *Handle) Key() string { return h.more.get().key }
+
+// Payload returns what the handler of the job gets, not to be changed. It is nil if the job has no handler, or has ended
+// and its payload is not remembered: see [Ended].
+func (h *Handle) Payload() []byte {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	m := h.more.get()
+	switch e := h.pool.record.jobs[h.spec.ID]; {
+	case m.record != nil:
+		return m.record.Payload
+	case e != nil && h.pool.kept.d != nil:
+		return e.Payload
+	case h.pool.kept.d != nil && !h.pool.over && !h.ended:
+		o, _ := h.pool.orderOf(h.spec.ID)
+		return o.payload
+	}
+	return m.payload
+}
+
+// Retry submits a job anew that has failed, was cancelled or is dead, with the same key. All its tasks run, under a new ID. It takes
+// a [Durable] policy, and a job that is remembered with its payload: see [Ended]. Its Deadline, Release and Timeout are not submitted
+// again. The pool then forgets the old job, when OnEnd was told of it (TestRetryEnded).
+func (p *Pool) Retry(ctx context.Context, id sojourn.JobID) (*Handle, error) {
+	p.mu.Lock()
+	e := p.record.jobs[id]
+	live := p.jobs.get(id) != nil
+	p.mu.Unlock()
+	switch {
+	case live || e == nil:
+		return nil, fmt.Errorf("live: job %d has not ended, or is not remembered", id)
+	case e.Outcome == Finished:
+		return nil, fmt.Errorf("live: job %d has finished: submit another one", id)
+	case e.again == nil:
+		return nil, fmt.Errorf("live: job %d is remembered without its payload: submit it anew", id)
+	}
+	var data string
+	var spec *sojourn.Job
+	err := snapshot.Restore(&data, e.again, orderHeader, func() {}, func(r *snapshot.Reader) { data, spec = r.String(), r.Job() })
+	var o order
+	if err == nil {
+		err = o.decode([]byte(data))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("live: job %d: %w", id, err)
+	}
+	j := o.job(spec)
+	j.replaces = id
+	return p.Submit(ctx, j)
+}
+
+// job returns a job as it was submitted, but for what counts from then on.
+func (o *order) job(spec *sojourn.Job) Job {
+	j := Job{Name: spec.Name, Pool: spec.Pool, Weight: spec.Weight, Parallelism: int(spec.Parallelism), Sequence: spec.Sequence, Retry: o.retry,
+		MaxFailedTasks: o.mayFail, Handler: o.handler, Payload: o.payload, Key: o.key, Phases: make([]Phase, len(spec.Phases))}
+	for i := range spec.Phases {
+		ph := &spec.Phases[i]
+		j.Phases[i] = Phase{Tasks: ph.Tasks, Class: ph.Class, Estimate: ph.Estimate, Estimates: ph.Estimates, After: ph.After, Needs: ph.Needs,
+			Inputs: ph.Inputs, Bytes: ph.Bytes, Timeout: o.timeouts[i]}
+	}
+	return j
+}
+
+// replaced forgets a job that was submitted anew, if nobody is to be told of it any more.
+func (p *Pool) replaced(e *entry) {
+	i := slices.Index(p.record.told, e)
+	if i < 0 {
+		e.again = nil
+		if p.kept.d != nil {
+			p.keep(keyOfJob(endedKey, e.ID), e.encode())
+		}
+		return
+	}
+	p.record.told = slices.Delete(p.record.told, i, i+1)
+	p.forgetEnded(e)
+}

@@ -1,0 +1,381 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/journal"
+	"github.com/sojourn-sched/sojourn/live"
+)
+
+// payloads of jobs, and what becomes of them.
+var fates = map[string]live.Outcome{"good": live.Finished, "bad": live.Failed, "later": live.Finished, "cancel": live.Cancelled}
+
+// Clients submit each of their jobs until it is acknowledged, under its key, while processes end at any moment and the handler of
+// ends fails, panics, exits its goroutine or never returns. Each key is one job. Of each job OnEnd was told, with nil, what became
+// of it, and never anything else; the pool remembers the same.
+func TestOnEnd(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		kinds := rapid.SliceOfN(rapid.SampledFrom([]string{"good", "bad", "later", "cancel"}), 1, 6).Draw(rt, "kinds")
+		lives := rapid.SliceOfN(rapid.IntRange(0, 8000), 0, 4).Draw(rt, "lives in ms")
+		moods := rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "error", "panic", "exit", "for ever"}), 1, 10).Draw(rt, "moods")
+		synctest.Test(t, func(t *testing.T) {
+			d := newDisk()
+			var mu sync.Mutex
+			told, calls := map[string]live.Outcome{}, 0
+			ids := map[string]map[sojourn.JobID]bool{}
+			process := 0
+			options := func() live.Options {
+				o := live.Options{Slots: 2, Grace: time.Second, Retry: live.Retry{Attempts: 2, Deaths: -1}}
+				process++
+				own := process
+				o.Handlers = map[string]live.Handler{"work": func(ctx context.Context, task live.Task, payload []byte) error {
+					if err := sleep(time.Second)(ctx, task); err != nil {
+						return err
+					}
+					switch kind, _, _ := strings.Cut(string(payload), " "); {
+					case kind == "bad":
+						return errors.New("bad")
+					case kind == "later" && task.Attempt == 1:
+						return errors.New("not yet")
+					case kind == "cancel":
+						return sleep(1000*time.Hour)(ctx, task)
+					}
+					return nil
+				}}
+				o.OnEnd = func(ctx context.Context, e live.Ended) error {
+					mu.Lock()
+					mood := moods[calls%len(moods)]
+					if calls++; calls > 3*len(moods) {
+						mood = ""
+					}
+					kind, _, _ := strings.Cut(string(e.Payload), " ")
+					if e.Key != string(e.Payload) || e.Handler != "work" || fates[kind] != e.Outcome || (e.Err == "") != (e.Outcome == live.Finished) {
+						t.Errorf("told %+v", e)
+					}
+					if before := told[e.Key]; before != 0 && before != e.Outcome {
+						t.Errorf("key %s: %v, and then %v", e.Key, before, e.Outcome)
+					}
+					if mood == "" && own == process {
+						told[e.Key] = e.Outcome
+					}
+					mu.Unlock()
+					switch mood {
+					case "error":
+						return errors.New("the other side is not there")
+					case "panic":
+						panic("OnEnd")
+					case "exit":
+						runtime.Goexit()
+					case "for ever":
+						<-ctx.Done()
+						time.Sleep(1000 * time.Hour)
+						return errors.New("at last")
+					}
+					return nil
+				}
+				return o
+			}
+			p, j := openDisk(d, options())
+			acked := map[string]bool{}
+			work := func() { // until the process ends
+				for i, kind := range kinds {
+					key := fmt.Sprintf("%s %d", kind, i)
+					h, err := p.Submit(bg, live.Job{Key: key, Handler: "work", Payload: []byte(key), Phases: []live.Phase{{Tasks: 1}}})
+					if err != nil && !errors.Is(err, live.ErrDuplicate) {
+						return
+					}
+					if ids[key] == nil {
+						ids[key] = map[sojourn.JobID]bool{}
+					}
+					ids[key][h.ID()] = true
+					if acked[key] && err == nil {
+						t.Errorf("key %s is submitted as another job", key)
+					}
+					acked[key] = true
+					if h.Key() != key {
+						t.Errorf("job %d has key %q, want %q", h.ID(), h.Key(), key)
+					}
+					if same, ok := p.Handle(h.ID()); !ok || same.ID() != h.ID() {
+						t.Errorf("job %d is not found", h.ID())
+					}
+					if kind == "cancel" {
+						h.Cancel()
+					}
+				}
+			}
+			for _, span := range lives {
+				work()
+				time.Sleep(time.Duration(span) * ms)
+				d.end()
+				hardStop(p)
+				_ = j.Close()
+				p, j = openDisk(d, options())
+			}
+			work()
+			for key := range acked { // Wait gives what became of the job, also of one that ended before
+				for id := range ids[key] {
+					h, ok := p.Handle(id)
+					if !ok {
+						t.Fatalf("key %s: job %d is forgotten", key, id)
+					}
+					kind, _, _ := strings.Cut(key, " ")
+					switch err := h.Wait(bg); {
+					case (err == nil) != (fates[kind] == live.Finished), kind == "cancel" && !errors.Is(err, live.ErrCancelled):
+						t.Errorf("key %s: %v", key, err)
+					}
+					if e, ok := h.Ended(); !ok || e.Outcome != fates[kind] || e.Key != key || h.Name() != e.Name || string(h.Payload()) != key {
+						t.Errorf("key %s is remembered as %+v", key, e)
+					} else if kind == "later" && (e.Lost == 0) && (e.Failures != 1 || e.First != "not yet") || kind == "bad" && e.First != "bad" || e.Outcome == live.Finished && e.Attempts != 1+e.Failures+e.Lost {
+						t.Errorf("%+v", e)
+					}
+				}
+				if len(ids[key]) != 1 {
+					t.Errorf("key %s is %d jobs", key, len(ids[key]))
+				}
+			}
+			time.Sleep(2 * time.Hour)
+			mu.Lock()
+			for key := range acked {
+				kind, _, _ := strings.Cut(key, " ")
+				stuck := false // a call for the job has not returned yet
+				for _, m := range moods {
+					stuck = stuck || m == "for ever"
+				}
+				if told[key] != fates[kind] && !stuck {
+					t.Errorf("key %s: OnEnd was told %v", key, told[key])
+				}
+			}
+			if len(p.Ended()) != len(acked) {
+				t.Errorf("%d of %d jobs are remembered", len(p.Ended()), len(acked))
+			}
+			mu.Unlock()
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Error(err)
+			}
+			// A last process tells what the one before could not.
+			moods = []string{""}
+			p, j = openDisk(d, options())
+			time.Sleep(time.Hour)
+			mu.Lock()
+			for key := range acked {
+				kind, _, _ := strings.Cut(key, " ")
+				if told[key] != fates[kind] {
+					t.Errorf("key %s: OnEnd was told %v", key, told[key])
+				}
+			}
+			before := calls
+			mu.Unlock()
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Error(err)
+			}
+			p, j = openDisk(d, options())
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Error(err)
+			}
+			if calls != before {
+				t.Errorf("OnEnd was called %d times more after it had returned nil for all jobs", calls-before)
+			}
+			time.Sleep(2000 * time.Hour) // those that never returned
+		})
+		if t.Failed() {
+			rt.Fatal("see above")
+		}
+	})
+}
+
+// A job that failed is submitted anew by hand, with all that it had.
+func TestRetryEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		good := false
+		o := live.Options{Slots: 1}
+		o.Handlers = map[string]live.Handler{"work": func(context.Context, live.Task, []byte) error {
+			if good {
+				return nil
+			}
+			return errors.New("bad")
+		}}
+		p, j := openDisk(d, o)
+		first := must(p.Submit(bg, live.Job{Name: "name", Pool: "pool", Key: "key", Handler: "work", Payload: []byte("p"), Phases: []live.Phase{{Tasks: 2}, {Tasks: 1}}}))
+		_ = first.Wait(bg)
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+		p, j = openDisk(d, o)
+		if h, ok := p.Handle(first.ID()); !ok || h.Wait(bg) == nil || h.Wait(bg).Error() != first.Wait(bg).Error() {
+			t.Errorf("the job after a restart: %v, want %v", h.Wait(bg), first.Wait(bg))
+		}
+		good = true
+		h := must(p.Retry(bg, first.ID()))
+		if err := h.Wait(bg); err != nil || h.ID() == first.ID() || h.Name() != "name" || h.Pool() != "pool" || h.Key() != "key" || h.Progress().Done != 3 {
+			t.Errorf("job %d, anew: %v, %+v", h.ID(), err, h.Progress())
+		}
+		if _, ok := p.Handle(first.ID()); ok {
+			t.Error("the old job is remembered")
+		}
+		for _, id := range []sojourn.JobID{first.ID(), h.ID(), 99} {
+			if _, err := p.Retry(bg, id); err == nil {
+				t.Errorf("job %d was submitted anew", id)
+			}
+		}
+		if same, err := p.Submit(bg, live.Job{Key: "key", Handler: "work", Phases: []live.Phase{{Tasks: 1}}}); !errors.Is(err, live.ErrDuplicate) || same.ID() != h.ID() {
+			t.Errorf("a duplicate of the job that was submitted anew: %v", err)
+		}
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What is remembered is bounded by number and age, and then a key is free again. Long keys are refused.
+func TestKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		o := live.Options{Slots: 1, Remember: 10, RememberFor: time.Hour, Handlers: map[string]live.Handler{"work": func(context.Context, live.Task, []byte) error { return nil }}}
+		p, j := openDisk(d, o)
+		job := func(key string) live.Job {
+			return live.Job{Key: key, Handler: "work", Phases: []live.Phase{{Tasks: 1}}}
+		}
+		for i := range 1000 {
+			if err := must(p.Submit(bg, job(fmt.Sprint(i)))).Wait(bg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept := 0
+		for range j.Kept() {
+			kept++
+		}
+		if n := len(p.Ended()); n != 10 || kept != 10 {
+			t.Errorf("%d jobs are remembered, %d kept, want 10", n, kept)
+		}
+		if h, err := p.Submit(bg, job("995")); !errors.Is(err, live.ErrDuplicate) || h.ID() != 996 {
+			t.Errorf("a job of late: %v", err)
+		}
+		if h, err := p.Submit(bg, job("5")); err != nil || h.Wait(bg) != nil {
+			t.Errorf("a job of long ago: %v", err)
+		}
+		time.Sleep(time.Hour + time.Second)
+		if h, err := p.Submit(bg, job("999")); err != nil || h.Wait(bg) != nil || len(p.Ended()) != 1 {
+			t.Errorf("after an hour: %v, %d jobs are remembered", err, len(p.Ended()))
+		}
+		if _, err := p.Submit(bg, job(strings.Repeat("k", 1<<20))); err == nil || !strings.Contains(err.Error(), "key of 1048576 bytes") {
+			t.Errorf("a key of 1 MB: %v", err)
+		}
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // without a journal only live jobs have keys, unless the pool remembers
+		p := must(live.New(newFIFO(), live.Options{Slots: 1}))
+		job := live.Job{Key: "key", Phases: []live.Phase{{Tasks: 1, Run: sleep(time.Second)}}}
+		first := must(p.Submit(bg, job))
+		if same, err := p.Submit(bg, job); !errors.Is(err, live.ErrDuplicate) || same != first {
+			t.Errorf("a live job: %v", err)
+		}
+		_ = first.Wait(bg)
+		if second, err := p.Submit(bg, job); err != nil || second == first {
+			t.Errorf("a job that has ended: %v", err)
+		}
+		if err := p.Close(bg); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Calls of OnEnd that never return hold up none but their own jobs, and no call of the pool.
+func TestOnEndNeverReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told sync.Map
+		release := make(chan struct{})
+		p := must(live.New(newFIFO(), live.Options{Slots: 1, Grace: time.Second, OnEnd: func(_ context.Context, e live.Ended) error {
+			if e.Name == "for ever" {
+				<-release
+			}
+			told.Store(e.ID, true)
+			return nil
+		}}))
+		for i := range 30 {
+			job := live.Job{Phases: []live.Phase{{Tasks: 1, Run: nothing}}}
+			if i < 20 {
+				job.Name = "for ever"
+			}
+			if err := must(p.Submit(bg, job)).Wait(bg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(5*time.Minute + time.Second) // four at a time, a minute each
+		for id := sojourn.JobID(21); id <= 30; id++ {
+			if _, ok := told.Load(id); !ok {
+				t.Errorf("nobody was told of job %d", id)
+			}
+		}
+		if err := p.Close(bg); err != nil {
+			t.Error(err)
+		}
+		close(release)
+	})
+}
+
+// A process may end at any byte: OnEnd is told of a job after its end, and not before.
+func TestEndedTorn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p *live.Pool
+		o := live.Options{Slots: 1, Handlers: map[string]live.Handler{"work": func(ctx context.Context, task live.Task, _ []byte) error { return sleep(time.Second)(ctx, task) }}}
+		told := 0
+		o.OnEnd = func(_ context.Context, e live.Ended) error {
+			h, ok := p.Handle(e.ID)
+			if !ok || !h.Progress().Ended {
+				t.Errorf("OnEnd was told of job %d before its end", e.ID)
+			}
+			told++
+			return nil
+		}
+		d := newDisk()
+		p, j := openDisk(d, o)
+		_ = must(p.Submit(bg, live.Job{Handler: "work", Phases: []live.Phase{{Tasks: 2}}})).Wait(bg)
+		if err := errors.Join(p.Close(bg), j.Close()); err != nil || told != 1 {
+			t.Fatalf("%v, OnEnd was called %d times", err, told)
+		}
+		for end := range d.segments[1] {
+			d2 := newDisk()
+			d2.segments[1] = d.segments[1][:end:end]
+			j, err := journal.Open(d2, newFIFO(), journal.Options{})
+			if err != nil {
+				continue // the segment was never made
+			}
+			told = 0
+			p = nil
+			hold := o.OnEnd
+			o2 := o
+			ready := make(chan struct{})
+			o2.OnEnd = func(ctx context.Context, e live.Ended) error { <-ready; return hold(ctx, e) }
+			p = must(live.New(j, o2))
+			lived := len(p.Handles()) > 0
+			close(ready)
+			synctest.Wait()
+			if before := told; lived && before > 0 {
+				t.Errorf("%d bytes: OnEnd was called for a live job", end)
+			}
+			for _, h := range p.Handles() {
+				_ = h.Wait(bg)
+			}
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Errorf("%d bytes: %v", end, err)
+			}
+			if lived && told != 1 {
+				t.Errorf("%d bytes: OnEnd was called %d times", end, told)
+			}
+		}
+	})
+}
