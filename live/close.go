@@ -159,6 +159,10 @@ func (p *Pool) endStranded() {
 	case p.suspended:
 	case p.closed:
 		for _, h := range p.jobs.all() {
+			if h.more.get().parked {
+				letGo(p, h, ErrSuspended)
+				continue
+			}
 			if class, ok := p.classes.lacks(h); ok {
 				p.giveUp(h, fmt.Errorf("%w: class %d", ErrNoSlots, class))
 			}

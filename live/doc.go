@@ -74,6 +74,8 @@
 // once, as one may whose end was not durable yet, but never twice under one number. Failures of tasks are counted on,
 // and back-offs are over.
 //
+// A job whose handler a release has renamed is parked, until a process has the handler: see [ErrNoHandler].
+//
 // [Pool.Suspend] ends a process in order. If the store fails, as on a full disk, all jobs end with its error, and they go on
 // when the cause is removed and the journal is opened again. [Pool.Err] has the error then, and a note [PoolBroken];
 // [Pool.Status], Explain, the page and the metrics go on to answer.

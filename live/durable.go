@@ -244,7 +244,11 @@ func (p *Pool) resume(left leftovers) error {
 	p.remember(left)
 	p.resumeRecord(left)
 	for _, h := range jobs {
-		p.judge(h)
+		if h.more.get().parked {
+			p.park(h)
+		} else {
+			p.judge(h)
+		}
 	}
 	if len(jobs) > 0 { // the owner adds slots of other classes after New
 		p.later = time.AfterFunc(p.opt.Grace, func() {
@@ -281,6 +285,20 @@ func (p *Pool) makeHandles() error {
 	return nil
 }
 
+// park keeps the tasks of a job from being started in this process.
+func (p *Pool) park(h *Handle) {
+	for i := range h.spec.Phases {
+		for k := range h.spec.Phases[i].Tasks {
+			id := sojourn.TaskID{Job: h.spec.ID, Phase: uint16(i), Index: uint32(k)}
+			if state, _ := p.kept.d.Account().Task(id); state == account.Pending {
+				p.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: id})
+			}
+		}
+	}
+	o, _ := p.orderOf(h.spec.ID)
+	p.announce.job(JobStuck, h, fmt.Errorf("%w: %q", ErrNoHandler, o.handler))
+}
+
 // newResumed returns the handle of a job that a process before submitted.
 func newResumed(p *Pool, job account.Job) (*Handle, error) {
 	spec := job.Spec
@@ -298,6 +316,12 @@ func newResumed(p *Pool, job account.Job) (*Handle, error) {
 	j := Job{Handler: o.handler, Payload: o.payload, Retry: o.retry, MaxFailedTasks: o.mayFail, Key: o.key, Phases: make([]Phase, len(spec.Phases))}
 	for i := range j.Phases {
 		j.Phases[i].Timeout = o.timeouts[i]
+	}
+	if p.opt.Handlers[o.handler] == nil {
+		j.parked = true
+		for i := range j.Phases {
+			j.Phases[i].Run = func(context.Context, Task) error { return ErrNoHandler }
+		}
 	}
 	h, err := newHandle(context.Background(), p, &j)
 	if err != nil {

@@ -384,28 +384,76 @@ func TestDurableBadInput(t *testing.T) {
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
-
-		dir = t.TempDir()
-		p, j = durable(dir, d, live.Options{Slots: 1})
-		must(p.Submit(bg, live.Job{Handler: "sleep", Payload: []byte("1h"), Phases: []live.Phase{{Tasks: 2}}}))
-		stop, cancel := context.WithCancel(bg)
-		cancel()
-		_ = p.Suspend(stop)
-		_, err := live.New(j, live.Options{})
-		if err == nil || !strings.Contains(err.Error(), `no handler "sleep"`) {
-			t.Errorf("the handler is gone: %v", err)
-		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
-		p, j = durable(dir, d, live.Options{Slots: 1}) // nothing is lost by that
-		if err := p.Handles()[0].Wait(bg); err != nil {
-			t.Error(err)
-		}
-		if err := errors.Join(p.Close(bg), j.Close()); err != nil {
-			t.Error(err)
-		}
 	})
+}
+
+// A job whose handler a release has renamed waits, visibly, and others go on. It can be cancelled, Close does not wait for it, and it
+// goes on in a process that has the handler.
+func TestParked(t *testing.T) {
+	for _, cancel := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			disk, d := newDisk(), new(diary)
+			var stuck []error
+			handler := func(ctx context.Context, task live.Task, _ []byte) error {
+				d.say("%v#%d", task.TaskID, task.Attempt)
+				return sleep(time.Second)(ctx, task)
+			}
+			open := func(names ...string) (*live.Pool, *journal.Journal) {
+				o := live.Options{Slots: 2, Handlers: map[string]live.Handler{}, Observer: noteFunc(func(n live.Note) {
+					if n.Kind == live.JobStuck {
+						stuck = append(stuck, n.Err)
+					}
+				})}
+				for _, name := range names {
+					o.Handlers[name] = handler
+				}
+				return openDisk(disk, o)
+			}
+			p, j := open("old", "other")
+			for _, name := range []string{"old", "other"} {
+				must(p.Submit(bg, live.Job{Name: name, Handler: name, Payload: []byte(name), Phases: []live.Phase{{Tasks: 3}, {Tasks: 1}}}))
+			}
+			time.Sleep(1500 * ms) // two tasks of the first job are done, and a task of each runs
+			disk.end()
+			hardStop(p)
+			_ = j.Close()
+			before := len(d.lines)
+
+			p, j = open("new", "other")
+			parked, other := p.Handles()[0], p.Handles()[1]
+			if pr := parked.Progress(); !pr.Parked || pr.Done != 2 || parked.Name() != "old" || string(parked.Payload()) != "old" {
+				t.Errorf("%+v", pr)
+			}
+			if len(stuck) != 1 || !errors.Is(stuck[0], live.ErrNoHandler) || !strings.Contains(stuck[0].Error(), `"old"`) {
+				t.Errorf("notes: %v", stuck)
+			}
+			if err := other.Wait(bg); err != nil {
+				t.Error(err)
+			}
+			want := live.ErrSuspended
+			if cancel {
+				parked.Cancel()
+				want = live.ErrCancelled
+			}
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Error(err)
+			}
+			wantError(t, "a parked job", parked.Wait(bg), want)
+			for _, line := range d.lines[before:] {
+				if strings.HasPrefix(line, "1/") {
+					t.Errorf("task %s of a parked job was started", line)
+				}
+			}
+
+			p, j = open("old")
+			if h, ok := p.Handle(1); !ok || h.Wait(bg) != nil && !cancel || cancel && !errors.Is(h.Wait(bg), live.ErrCancelled) {
+				t.Errorf("the job with its handler: %v", h.Wait(bg))
+			}
+			if err := errors.Join(p.Close(bg), j.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // A guard that hides the journal would make a pool that keeps nothing.

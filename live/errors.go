@@ -36,6 +36,10 @@ var (
 
 	// ErrDuplicate: Submit has found a job with the same [Job].Key, whose handle it returns.
 	ErrDuplicate = errors.New("live: there is a job with this key")
+	// ErrNoHandler: New has found a job whose handler is not in Options.Handlers, as after a release that has renamed it. The job is
+	// parked: none of its tasks is started, a note [JobStuck] has this error, and it goes on in a process that has the
+	// handler. Close leaves it to that process, and its Wait then returns [ErrSuspended] (TestParked).
+	ErrNoHandler = errors.New("live: there is no handler of this name, and the job waits for a process that has one")
 	// ErrDead: the task ran when the process ended, so often as [Retry].Deaths allows. It may be the reason.
 	ErrDead = errors.New("live: the task ran when the process ended, again and again")
 	// ErrBudget: more attempts at tasks of the job have failed than [Retry].Budget allows.

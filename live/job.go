@@ -56,6 +56,7 @@ type Job struct {
 	Phases []Phase // at least one
 
 	replaces sojourn.JobID // an ended job that Retry submits anew
+	parked   bool          // there is no handler of the name
 }
 
 // A Phase is a number of tasks that do not depend on one another. The fields that it shares with
@@ -141,6 +142,7 @@ type more struct {
 	key            string
 	payload        []byte // of a pool that is not durable
 	record         *entry // of a job that had ended before the handle was made
+	parked         bool   // it waits for a process that has its handler
 	mayFail        int    // tasks that may fail for good
 	failed         int    // tasks that have
 	suspects       int    // tasks that wait until they are started alone
@@ -170,6 +172,8 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	}
 	h := &Handle{pool: p, ctx: ctx}
 	switch {
+	case j.parked:
+		h.extend().parked = true
 	case j.Handler != "" || j.Payload != nil:
 		if err := p.opt.bind(j); err != nil {
 			return nil, err
@@ -324,6 +328,8 @@ type Progress struct {
 	Suspects    int // tasks that ran when the process ended, and wait until they are started alone
 	FailedTasks int // tasks that have failed for good: see [Job].MaxFailedTasks
 
+	Parked bool // New has found the job, and there is no handler of its name: see [ErrNoHandler]
+
 	Ended bool
 	Err   error // why the job has failed, or is about to; nil if it has not
 }
@@ -337,7 +343,7 @@ func (h *Handle) Progress() Progress {
 
 func (h *Handle) progress() Progress {
 	m := h.more.get()
-	pr := Progress{Done: -h.left - m.failed, Running: int(h.running), Held: len(m.held), FailedTasks: m.failed, Suspects: m.suspects, Ended: h.ended, Err: h.err}
+	pr := Progress{Done: -h.left - m.failed, Running: int(h.running), Held: len(m.held), FailedTasks: m.failed, Suspects: m.suspects, Parked: m.parked, Ended: h.ended, Err: h.err}
 	for i := range h.spec.Phases {
 		pr.Tasks += h.spec.Phases[i].Tasks
 	}

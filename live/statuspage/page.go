@@ -91,6 +91,7 @@ type Job struct {
 	Lost     int           `json:"lost"`         // attempts that ended with their process
 	GivenUp  int           `json:"failed_tasks"` // tasks that have failed for good, without the job
 	Suspects int           `json:"suspects"`     // tasks that wait until they are started alone
+	Parked   bool          `json:"parked"`       // there is no handler of its name
 	Held     int           `json:"held"`
 	Error    string        `json:"error"`
 	Why      string        `json:"why"`     // the job waits, as the policy says
@@ -275,7 +276,7 @@ func Take(p *live.Pool, most int) *Page {
 
 func job(p *live.Pool, j *live.JobStatus, now sojourn.Time) Job {
 	out := Job{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: j.Late(now), Void: j.Void, Tasks: j.Progress.Tasks,
-		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Lost: j.Progress.Lost, GivenUp: j.Progress.FailedTasks, Suspects: j.Progress.Suspects, Held: j.Progress.Held, Explain: []Quantity{}}
+		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Lost: j.Progress.Lost, GivenUp: j.Progress.FailedTasks, Suspects: j.Progress.Suspects, Parked: j.Progress.Parked, Held: j.Progress.Held, Explain: []Quantity{}}
 	if j.Deadline > 0 {
 		at := time.Duration(j.Deadline).Seconds()
 		out.Deadline = &at
