@@ -11,6 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/fair"
 	"github.com/sojourn-sched/sojourn/internal/heap"
+	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
 // A site runs tasks for as long as they say, and counts the slot time that each pool has got.
@@ -505,5 +506,81 @@ func TestPoolThatLosesItsOnlyAttemptKeepsItsPlace(t *testing.T) {
 		lost.At, lost.Task, lost.Attempt, lost.Slot = now, b.Task, b.Attempt, sojourn.Slot{ID: 1}
 		observe(lost)
 		assign(1, 2)
+	}
+}
+
+// Pools that come and go keep no pool waiting.
+func TestPools(t *testing.T) {
+	sojourntest.Pools(t, func() sojourn.Policy { return newWith(fair.Options{}) }, sojourntest.PoolOptions{Within: 60})
+}
+
+// 100,000 pools that come with a task each and vanish with it leave nothing behind, and a pool that stays gets
+// half of the time beside them.
+func TestPoolsThatVanishLeaveNothing(t *testing.T) {
+	s := newSite(t, 1, fair.Options{})
+	s.arrive(1<<20, customer{pool: "stays", length: always(time.Second)})
+	for i := range 100_000 {
+		s.arrive(1, customer{pool: fmt.Sprint(i), length: always(time.Second)})
+		s.until(s.now.Sub(0) + 2*time.Second)
+		if s.next > 101 { // of the ones before, all have ended
+			delete(s.jobs, s.next-99)
+		}
+		if i%10_000 == 9_999 {
+			data, err := s.p.(sojourn.Snapshotter).AppendBinary(nil)
+			if err != nil || len(data) > 140_000 { // of which a bit for each task that stays
+				t.Fatalf("after %d pools the policy keeps %d bytes, %v", i, len(data), err)
+			}
+		}
+	}
+	if got, all := s.got["stays"], s.now.Sub(0); got < all*49/100 || got > all*51/100 {
+		t.Errorf("the pool that stays got %v of %v, want half", got, all)
+	}
+}
+
+// The least and the greatest weight stand beside each other: the light pool has one turn, the heavy one all others, and
+// when that has gone, the light one goes on.
+func TestWeightsAtBothEnds(t *testing.T) {
+	for _, order := range []fair.Order{fair.Service, fair.Running} {
+		s := newSite(t, 1, fair.Options{Order: order, Pools: map[string]fair.Pool{"light": {Weight: 1. / (1 << 16)}, "heavy": {Weight: 1<<32 - 1}}})
+		s.arrive(10, customer{pool: "light", length: always(time.Hour)})
+		s.arrive(2000, customer{pool: "heavy", length: always(time.Second)})
+		s.until(2 * time.Hour)
+		if order == fair.Service && (s.got["light"] != time.Hour || s.got["heavy"] != 2000*time.Second) {
+			t.Errorf("in two hours the light pool got %v and the heavy one %v, want an hour and 2000 s", s.got["light"], s.got["heavy"])
+		}
+		s.until(20 * time.Hour)
+		if s.got["light"] != 10*time.Hour || s.got["heavy"] != 2000*time.Second {
+			t.Errorf("order %v: the light pool got %v and the heavy one %v, want all of their tasks", order, s.got["light"], s.got["heavy"])
+		}
+	}
+}
+
+// A pool whose tasks never end holds no more than its share of the slots, up to one: what they have held counts.
+func TestPoolWhoseTasksNeverEnd(t *testing.T) {
+	s := newSite(t, 8, fair.Options{})
+	s.arrive(100, customer{pool: "for ever", length: always(1000 * time.Hour)})
+	s.arrive(1<<20, customer{pool: "short", length: always(time.Second)})
+	s.until(10_000 * time.Second)
+	if got := s.got["short"]; got < 3*10_000*time.Second {
+		t.Errorf("the pool of short tasks got %v of 8 slots in 10,000 s, want three slots at least", got)
+	}
+}
+
+// If the clock stands still, pools have turns by their weights: an attempt that takes no time counts as a nanosecond.
+func TestClockThatStandsStill(t *testing.T) {
+	s := newSite(t, 1, fair.Options{Pools: map[string]fair.Pool{"a": {Weight: 3}}})
+	s.arrive(1000, customer{pool: "a", length: always(0)})
+	s.arrive(1000, customer{pool: "b", length: always(0)})
+	count := map[string]int{}
+	for range 400 {
+		a, ok := s.p.Assign(0)
+		if !ok {
+			t.Fatal("a slot stays free")
+		}
+		count[s.jobs[a.Task.Job].pool]++
+		s.observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: a.Task, Attempt: a.Attempt})
+	}
+	if count["a"] < 299 || count["a"] > 301 {
+		t.Errorf("of 400 tasks, %v, want 300 of a and 100 of b", count)
 	}
 }
