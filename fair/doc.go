@@ -44,8 +44,9 @@
 // (TestServiceWithinTheBound). The proof is in package kit/flow. So weights hold with more pools than
 // slots, and however long the tasks of a pool are (TestMorePoolsThanSlots, TestHundredTenantsGetTheSame). A
 // tenant that comes seldom waits for no round of the others (TestIdleTenantWaitsForNoRound). Pools that come
-// and go keep nobody waiting for ever (TestPoolsThatComeAndGoLetOthersPass), and gain nothing by it
-// (TestPoolThatLeavesKeepsItsDebt).
+// and go keep nobody waiting for ever (TestPools, TestPoolsThatComeAndGoLetOthersPass), gain nothing by it
+// (TestPoolThatLeavesKeepsItsDebt), and leave nothing behind (TestPoolsThatVanishLeaveNothing). A pool of endless
+// tasks leaves a quarter of the slots to one of short tasks at least (TestPoolWhoseTasksNeverEnd).
 //
 // A pool that is served for its minimum is charged for it, and gets more only when it is its turn by tag. One
 // with a minimum leaves no debt. A pool at a limit counts as one that has nothing to start. A pool that
@@ -128,7 +129,7 @@
 // that was served longest ago. This is start-time fair queueing by service, that of package kit/flow. A
 // running attempt counts by its estimate, or else by the mean of late in its pool, or in those around it;
 // and the attempts of a pool together count at least by what they have held, rounded up by a sixteenth at
-// most. It is corrected when it ends. A pool that begins to have something to start is level with the least
+// most; what they have held for longer than was thought when another one starts counts in addition to that one. It is corrected when it ends. A pool that begins to have something to start is level with the least
 // one that is served: idle time earns nothing. A pool that goes with its last job and comes again has the
 // tag that it had, while that is ahead. With the order [Running], what Hadoop does, the measure is r/w
 // instead, and ties go to the pool that was served longest ago.

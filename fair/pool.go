@@ -80,6 +80,7 @@ type poolClass struct {
 	clock   flow.Clock   // of the pools below
 	mean    mean
 	starts  wide.Uint128 // the sum of the instants at which what runs was started
+	late    uint64       // by how much what runs was overdue when the pool was charged last, less what has ended
 }
 
 // A jobKey orders the jobs of a pool by their ratio to their weight, then by Options.Ties,

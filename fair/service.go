@@ -73,6 +73,7 @@ func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID
 		if !nc.queued { // an attempt that is adopted
 			t.lift(n, at)
 		}
+		nc.late += t.overdue(n, at)
 		nc.account.Charge(cost)
 		nc.starts = nc.starts.Add(wide.Mul64(uint64(t.ledger.Now()), places))
 	}
@@ -81,14 +82,15 @@ func (t *tree) charge(n *pool, c sojourn.Class, cost uint64, slot sojourn.SlotID
 // lift raises a pool that could not be served to virtual time: idleness earns nothing.
 func (t *tree) lift(n *pool, c sojourn.Class) {
 	nc := n.class(c)
-	n.parent.class(c).clock.Lift(&nc.account, t.overdue(n, c))
+	n.parent.class(c).clock.Lift(&nc.account, nc.late+t.overdue(n, c))
 }
 
 // overdue returns by how much what a pool runs has held its slots, as of now, for longer than it
-// was charged. That is rounded up by at most a sixteenth of what it has held, so that it changes seldom.
+// was charged, and is counted as late. That is rounded up by at most a sixteenth of what it has held, so that it
+// changes seldom.
 func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
 	nc, running := n.class(c), n.held(c)
-	charged := nc.account.Charged()
+	charged := min(nc.account.Charged()+nc.late, flow.MaxCost)
 	sum := wide.Mul64(uint64(running), uint64(t.ledger.Now()))
 	if running == 0 || !nc.starts.Less(sum) {
 		return 0
@@ -107,7 +109,7 @@ func (t *tree) effective(n *pool, c sojourn.Class) flow.Tag {
 	nc := n.class(c)
 	as := nc.account
 	as.SetWeight(n.conf.weight) // which may have changed in a restore
-	if late := t.overdue(n, c); late > 0 {
+	if late := nc.late + t.overdue(n, c); late > 0 {
 		return as.Tag().Plus(late)
 	}
 	return as.Tag()
@@ -136,6 +138,12 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], due uint64, o
 			nc.queued = true // as if it had never been started: it is not level with others, but stands where it stood
 		}
 		nc.starts = nc.starts.Sub(wide.Mul64(uint64(ch.Start), places))
+		if nc.late > 0 {
+			nc.late -= min(nc.late, times(uint64(ev.At.Sub(ch.Start)), places)-min(cost, times(uint64(ev.At.Sub(ch.Start)), places)))
+			if nc.account.Outstanding() == 0 {
+				nc.late = 0
+			}
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 7, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 8, Options: p.options}
 }
 
 // saved returns the options that the state rests on, without those of the policies of pools,
@@ -145,6 +145,7 @@ func (nc *poolClass) save(w *snapshot.Writer, order Order, root bool) {
 	if order == Service {
 		if !root {
 			nc.account.Save(w)
+			w.Uint(nc.late)
 		}
 		w.Uint(nc.mean.time)
 		w.Uint(nc.mean.of)
@@ -381,7 +382,8 @@ func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool) {
 	nc.most = wide.Restore128(r)
 	if order == Service {
 		if !root {
-			nc.account = flow.RestoreAccount(r)
+			nc.account, nc.late = flow.RestoreAccount(r), r.Below(flow.MaxCost+1)
+			r.Check(nc.late == 0 || nc.account.Outstanding() > 0, "a pool is late that runs nothing")
 		}
 		nc.mean = mean{r.Below(1 << 63), r.Below(17)}
 		r.Check(nc.mean.of > 0 || nc.mean.time == 0, "the mean of nothing")

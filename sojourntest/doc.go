@@ -32,6 +32,8 @@
 // [Gangs] checks that a policy runs gangs, tasks that start together, as package gang has them: all or
 // nothing, without deadlock and without starvation.
 //
+// [Pools] checks that no pool waits for ever while others come and go, for policies that share among pools.
+//
 // This package imports package rapid (pgregory.net/rapid, under the MPL 2.0), which
 // sets the number of histories and draws the seed of each. In [FuzzEvents] the fuzz
 // engine makes the choices instead. [FuzzUnmarshal] forges snapshots.
