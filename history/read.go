@@ -173,7 +173,7 @@ func checkUTF8(l *lines, line []byte) error {
 	for {
 		r, size := utf8.DecodeRune(line[off:])
 		if r == utf8.RuneError && size == 1 {
-			return &Error{l.file, l.n, off + 1, "invalid UTF-8"}
+			return &Error{l.file, l.n, off + 1, visible.NotUTF8(line)}
 		}
 		off += size
 	}

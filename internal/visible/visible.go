@@ -94,3 +94,19 @@ type shown struct{ err error }
 
 func (e shown) Error() string { return Text(e.err.Error()) }
 func (e shown) Unwrap() error { return e.err }
+
+// kinds are how files begin that are often taken for text.
+var kinds = []struct{ magic, name string }{
+	{"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"}, {"PK\x03\x04", "a zip file"}, {"\xfd7zXZ\x00", "a file of xz"},
+	{"\x28\xb5\x2f\xfd", "a file of zstd"}, {"BZh", "a file of bzip2"}, {"7z\xbc\xaf", "a file of 7-Zip"},
+}
+
+// NotUTF8 says that a line is not UTF-8, and what it looks like.
+func NotUTF8(line []byte) string {
+	for _, k := range kinds {
+		if strings.HasPrefix(string(line[:min(len(line), 8)]), k.magic) {
+			return "invalid UTF-8: this seems to be " + k.name
+		}
+	}
+	return "invalid UTF-8"
+}

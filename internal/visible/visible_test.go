@@ -61,3 +61,17 @@ func TestTextIsSafe(t *testing.T) {
 		}
 	})
 }
+
+// What is often taken for text is called by its name.
+func TestNotUTF8(t *testing.T) {
+	for line, want := range map[string]string{
+		"\xff\xfes\x00": "invalid UTF-8: this seems to be UTF-16", "\xfe\xff\x00s": "invalid UTF-8: this seems to be UTF-16",
+		"PK\x03\x04\x80": "invalid UTF-8: this seems to be a zip file", "\xfd7zXZ\x00\x80": "invalid UTF-8: this seems to be a file of xz",
+		"\x28\xb5\x2f\xfd": "invalid UTF-8: this seems to be a file of zstd", "BZh9\x80": "invalid UTF-8: this seems to be a file of bzip2",
+		"\x80": "invalid UTF-8", "": "invalid UTF-8", "PK\x80": "invalid UTF-8",
+	} {
+		if got := visible.NotUTF8([]byte(line)); got != want {
+			t.Errorf("NotUTF8(%q) = %q, want %q", line, got, want)
+		}
+	}
+}

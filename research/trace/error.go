@@ -58,7 +58,7 @@ func checkUTF8(text []byte) *fault {
 	for {
 		r, size := utf8.DecodeRune(text[off:])
 		if r == utf8.RuneError && size == 1 {
-			return faultf(off, "invalid UTF-8")
+			return faultf(off, "%s", visible.NotUTF8(text))
 		}
 		off += size
 	}

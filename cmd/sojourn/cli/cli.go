@@ -134,7 +134,8 @@ func plainDefault(f *pflag.Flag) {
 }
 
 // onlyOnce makes the command that args name refuse a flag of one value that is given
-// twice, since only the last one would count.
+// twice, since only the last one would count. One that names a file or folder may not be empty, as an unset variable of a
+// shell is: what is to be written there would be lost.
 func onlyOnce(root *cobra.Command, args []string) {
 	cmd, rest, err := root.Find(args)
 	if err != nil || slices.ContainsFunc(rest, func(arg string) bool { return arg == "-h" || arg == "--help" }) {
@@ -142,7 +143,8 @@ func onlyOnce(root *cobra.Command, args []string) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, list := f.Value.(pflag.SliceValue); !list {
-			f.Value = &onceValue{Value: f.Value}
+			what, _ := pflag.UnquoteUsage(f)
+			f.Value = &onceValue{Value: f.Value, path: what == "FILE" || what == "DIR"}
 		}
 	})
 }
@@ -151,13 +153,16 @@ func onlyOnce(root *cobra.Command, args []string) {
 type onceValue struct {
 	pflag.Value
 	set, twice bool
+	path       bool // names a file or folder
 }
 
 func (v *onceValue) Set(text string) error {
 	if v.twice = v.set; v.twice {
 		return errors.New("it is given twice")
 	}
-	v.set = true
+	if v.set = true; v.path && text == "" {
+		return errors.New("it is empty")
+	}
 	return v.Value.Set(text)
 }
 

@@ -58,3 +58,18 @@ func TestNamesInErrorsStay(t *testing.T) {
 		}
 	}
 }
+
+// An empty name of a file or folder, as an unset variable of a shell gives, is an error: nothing that was asked for is left out.
+func TestEmptyPaths(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"run", "--sample", "-p", "fifo", "-o", ""}, {"run", "--sample", "-p", "fifo", "--output="}, {"run", "-w", "", "-c", "1x1", "-p", "fifo"},
+		{"compare", "--sample", "-p", "fifo", "-o", ""}, {"plan", "--sample", "-p", "huwf", "-o", ""}, {"paper", "td", "-o", ""},
+		{"report", "out", "-o", ""}, {"sweep", "--sample", "-p", "fifo", "--vary", "load=1", "-o", ""},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := cli.Run(args, strings.NewReader(""), &stdout, &stderr); status != 2 || stdout.Len() > 0 || !strings.Contains(stderr.String(), "it is empty") {
+			t.Errorf("%q: status %d: %.200s%s", args, status, stdout.String(), stderr.String())
+		}
+	}
+}
