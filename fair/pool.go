@@ -244,6 +244,14 @@ func (n *pool) path() string {
 }
 
 func (n *pool) class(c sojourn.Class) *poolClass {
+	if int(c) < len(n.classes) {
+		return &n.classes[c]
+	}
+	return n.newClass(c)
+}
+
+// newClass makes what is missing of the classes up to c.
+func (n *pool) newClass(c sojourn.Class) *poolClass {
 	for int(c) >= len(n.classes) {
 		nc := poolClass{turn: n.turn, before: n.turn}
 		if n.parent != nil {

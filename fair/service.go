@@ -89,10 +89,17 @@ func (t *tree) lift(n *pool, c sojourn.Class) {
 // was charged, and is counted as late. That is rounded up by at most a sixteenth of what it has held, so that it
 // changes seldom.
 func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
-	nc, running := n.class(c), n.held(c)
+	nc := n.class(c)
+	running := nc.running
+	if n.widths != nil {
+		running = n.share
+	}
+	if running == 0 {
+		return 0
+	}
 	charged := min(nc.account.Charged()+nc.late, flow.MaxCost)
 	sum := wide.Mul64(uint64(running), uint64(t.ledger.Now()))
-	if running == 0 || !nc.starts.Less(sum) {
+	if !nc.starts.Less(sum) {
 		return 0
 	}
 	held := sum.Sub(nc.starts).Clamp63()
@@ -107,8 +114,12 @@ func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
 // effective returns the tag that decides, as of now: what runs counts at least by what it has held.
 func (t *tree) effective(n *pool, c sojourn.Class) flow.Tag {
 	nc := n.class(c)
-	as := nc.account
-	as.SetWeight(n.conf.weight) // which may have changed in a restore
+	as := &nc.account
+	if as.Weight() != n.conf.weight { // it has changed in a restore
+		other := nc.account
+		as = &other
+		as.SetWeight(n.conf.weight)
+	}
 	if late := nc.late + t.overdue(n, c); late > 0 {
 		return as.Tag().Plus(late)
 	}
