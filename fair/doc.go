@@ -50,7 +50,10 @@
 //
 // A pool that is served for its minimum is charged for it, and gets more only when it is its turn by tag. One
 // with a minimum leaves no debt. A pool at a limit counts as one that has nothing to start. A pool that
-// declines slots, or waits for locality, keeps its tag.
+// declines slots, or waits for locality, keeps its tag: when it takes slots again, it gets what it let pass before
+// others get anything, however much that is (TestPoolThatDeclinedIsServedFirst). Jobs that stand beside pools
+// have no tags: between a job and a pool r/w decides, also if there are more of them than slots. The pools keep their
+// bound among each other.
 //
 // With the order Running, max-min fair in whole slots: whenever a slot is given to a pool x by weight while
 // its sibling y could be served, y is not below its minimum and

@@ -296,7 +296,7 @@ func TestPoolThatLeavesKeepsItsDebt(t *testing.T) {
 }
 
 // Sibling pools that always have tasks get service by their weights within N u, in runs with lost and failed
-// attempts, slots that come and go, estimates that are wrong, nested pools and two classes. N is the greatest
+// attempts, slots that come and go, estimates that are wrong, nested pools, jobs beside them and two classes. N is the greatest
 // number of slots of a class; c is twice the longest task, since what has failed is charged together with the
 // attempt after it, and a sixteenth more.
 func TestServiceWithinTheBound(t *testing.T) {
@@ -353,6 +353,14 @@ func TestServiceWithinTheBound(t *testing.T) {
 				job.Phases = append(job.Phases, sojourn.Phase{Tasks: 100_000, Class: sojourn.Class(c), Estimate: time.Duration(r.IntN(2) * r.IntN(longest))})
 			}
 			names, lengths = append(names, name), append(lengths, 1+r.IntN(longest))
+			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
+		}
+		if up != "" && seed%3 > 0 { // a job beside the pools
+			job := &sojourn.Job{ID: sojourn.JobID(len(names) + 1), Pool: "team", Weight: float64(seed % 3)}
+			for c := range classes {
+				job.Phases = append(job.Phases, sojourn.Phase{Tasks: 100_000, Class: sojourn.Class(c)})
+			}
+			names, lengths = append(names, "team"), append(lengths, 1+r.IntN(longest))
 			observe(sojourn.Event{Kind: sojourn.JobArrived, Job: job})
 		}
 		end := func(id int, kind sojourn.EventKind, cause sojourn.Cause) {
@@ -584,4 +592,40 @@ func TestClockThatStandsStill(t *testing.T) {
 	if count["a"] < 299 || count["a"] > 301 {
 		t.Errorf("of 400 tasks, %v, want 300 of a and 100 of b", count)
 	}
+}
+
+// A pool that declines slots keeps its tag, and when it takes slots again, it gets what it let pass before others get
+// anything: there is no bound on that.
+func TestPoolThatDeclinedIsServedFirst(t *testing.T) {
+	idle := true
+	s := newSite(t, 1, fair.Options{Pools: map[string]fair.Pool{"choosy": {Policy: func() sojourn.Policy { return &hesitant{newFIFO(), &idle} }}}})
+	s.arrive(1000, customer{pool: "busy", length: always(time.Second)})
+	s.arrive(1000, customer{pool: "choosy", length: always(time.Second)})
+	s.until(100 * time.Second)
+	idle = false
+	s.until(200 * time.Second)
+	if a, b := s.got["busy"], s.got["choosy"]; a < 100*time.Second || a > 101*time.Second || b < 99*time.Second {
+		t.Errorf("in 200 s, of which one pool declined for 100, it got %v and the other one %v, want 100 s each", b, a)
+	}
+}
+
+// A hesitant policy takes no slot while it is idle.
+type hesitant struct {
+	sojourn.Policy
+	idle *bool
+}
+
+func (w *hesitant) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	if *w.idle {
+		return 0, false
+	}
+	seeker, _ := sojourn.As[sojourn.Seeker](w.Policy)
+	return seeker.Seek(c)
+}
+
+func (w *hesitant) Assign(id sojourn.SlotID) (a sojourn.Assignment, ok bool) {
+	if *w.idle {
+		return a, false
+	}
+	return w.Policy.Assign(id)
 }
