@@ -1,0 +1,5 @@
+//go:build all
+
+package main
+
+const kills = 400

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// folder names the folder in which this binary is the command, until it is killed.
+const folder = "SOJOURN_EXAMPLE_FOLDER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(folder); dir != "" {
+		os.Args = []string{"service", "-dir", dir, "-addr", "127.0.0.1:0"}
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// A process is the command that serves now.
+type process struct {
+	cmd *exec.Cmd
+	url string
+}
+
+func start(t *testing.T, dir string) *process {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(exe)}
+	p.cmd.Env = append(os.Environ(), folder+"="+dir)
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	p.cmd.Stderr = &log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatalf("the service does not start: %v, %s", p.cmd.Wait(), &log)
+	}
+	p.url = "http://" + strings.TrimPrefix(lines.Text(), "serving on ")
+	return p
+}
+
+// The service is killed again and again while four clients submit jobs. Each client sends a request until it has an answer, so it
+// knows which job it has. No job is lost, none runs as two, no attempt is started twice under one number, and of each one the service
+// has told what became of it.
+func TestKillLoop(t *testing.T) {
+	dir := t.TempDir()
+	var now atomic.Pointer[process]
+	now.Store(start(t, dir))
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	var mu sync.Mutex
+	ids, tasks, refused := map[string]uint64{}, map[string]int{}, 0 // by key: what the clients know
+	for c := range 4 {
+		clients.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(c), 1))
+			for n := 0; ; n++ {
+				q := request{fmt.Sprintf("%d-%d", c, n), string("abc"[rng.IntN(3)]), 1 + rng.IntN(4), rng.IntN(20)}
+				body, _ := json.Marshal(q)
+				for sent := 0; ; sent++ {
+					res, err := http.Post(now.Load().url+"/jobs", "application/json", bytes.NewReader(body))
+					if err == nil {
+						var a answer
+						err = json.NewDecoder(res.Body).Decode(&a)
+						_ = res.Body.Close()
+						if err == nil && res.StatusCode == http.StatusOK {
+							mu.Lock()
+							if a.Key != q.Key || a.Tenant != q.Tenant || sent == 0 && a.Duplicate {
+								t.Errorf("the answer to %s is %+v", body, a)
+							}
+							ids[q.Key], tasks[q.Key] = uint64(a.ID), q.Tasks
+							mu.Unlock()
+							break
+						}
+					}
+					mu.Lock()
+					refused++
+					mu.Unlock()
+					time.Sleep(5 * time.Millisecond)
+				}
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Duration(rng.IntN(40)) * time.Millisecond):
+				}
+			}
+		})
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range kills {
+		time.Sleep(time.Duration(20+rng.IntN(100)) * time.Millisecond)
+		p := now.Load()
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		now.Store(start(t, dir))
+	}
+	close(stop)
+	clients.Wait()
+	for deadline := time.Now().Add(2 * time.Minute); len(missing(told(t, dir), ids)) > 0 && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	p := now.Load()
+	for key, id := range ids { // the service says the same
+		res, err := http.Get(fmt.Sprintf("%s/jobs/%d", p.url, id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a answer
+		err = json.NewDecoder(res.Body).Decode(&a)
+		_ = res.Body.Close()
+		if err != nil || a.Key != key || a.Ended == nil || a.Ended.Err != "" {
+			t.Fatalf("job %d of key %s: %v, %+v, %+v", id, key, err, a, a.Ended)
+		}
+	}
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("the service was told to end: %v", err)
+	}
+	outcomes := told(t, dir)
+	if list := missing(outcomes, ids); len(list) > 0 {
+		t.Errorf("of %d of %d jobs nobody was told: %v", len(list), len(ids), list)
+	}
+	starts, done, jobs := map[string]bool{}, map[string]bool{}, map[string]string{}
+	for _, line := range lines(t, dir, "ledger") {
+		var word, key, attempt string
+		fmt.Sscan(line, &word, &key, &attempt)
+		task, _, _ := strings.Cut(attempt, "#")
+		job, _, _ := strings.Cut(task, "/")
+		if was := jobs[key]; was != "" && was != job {
+			t.Errorf("key %s is jobs %s and %s", key, was, job)
+		}
+		jobs[key] = job
+		switch {
+		case word == "done":
+			done[task] = true
+		case starts[attempt]:
+			t.Errorf("attempt %s was started twice", attempt)
+		default:
+			starts[attempt] = true
+		}
+	}
+	for key, id := range ids {
+		if outcomes[key] != "finished" {
+			t.Errorf("job %d of key %s has %s", id, key, outcomes[key])
+		}
+		for i := range tasks[key] {
+			if task := fmt.Sprintf("%d/0/%d", id, i); !done[task] {
+				t.Errorf("task %s is lost", task)
+			}
+		}
+	}
+	t.Logf("%d kills, %d jobs, %d attempts, %d requests without an answer", kills, len(ids), len(starts), refused)
+	if len(ids) < 2*kills {
+		t.Errorf("%d jobs are too few to show anything", len(ids))
+	}
+}
+
+// told returns what the service has told of jobs, by key.
+func told(t *testing.T, dir string) map[string]string {
+	outcomes := map[string]string{}
+	for _, line := range lines(t, dir, "outcomes") {
+		key, outcome, _ := strings.Cut(line, " ")
+		outcomes[key] = outcome
+	}
+	return outcomes
+}
+
+func missing(outcomes map[string]string, ids map[string]uint64) (keys []string) {
+	for key := range ids {
+		if outcomes[key] == "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// lines returns the whole lines of a file.
+func lines(t *testing.T, dir, name string) []string {
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(string(data[:bytes.LastIndexByte(data, '\n')+1]), "\n")[:bytes.Count(data, []byte("\n"))]
+}
