@@ -104,8 +104,8 @@ func TestNoJobStarves(t *testing.T) {
 		told                   time.Duration
 		patience               int
 	}{
-		{1, 0, 1, each, 0}, {2, 0, 3, each, 0}, {9, 0, 2, each, 0}, {10, 1, 2, each, 0}, {25, 1, 3, each, 0}, {60, 2, 4, each, 0}, {60, 2, 9, each, 0},
-		{1, 0, 1, 10 * each, 0}, {2, 0, 3, each / 10, 0}, {16, 1, 2, each / 10, 0}, {60, 2, 4, each / 10, 0},
+		{1, 0, 1, each, 0}, {2, 0, 3, each, 0}, {9, 0, 2, each, 0}, {10, 1, 2, each, 0}, {25, 1, 3, each, 0}, {60, 2, 4, each, 64},
+		{1, 0, 1, 10 * each, 0}, {2, 0, 3, each / 10, 0}, {16, 1, 2, each / 10, 0}, {60, 2, 4, each / 10, 64},
 		{2, 0, 3, each, 64}, {60, 2, 9, each, 16}, {16, 1, 2, each / 10, 1500},
 	} {
 		t.Run(fmt.Sprintf("slots=%d,told=%v,patience=%d", tc.slots, tc.told, tc.patience), func(t *testing.T) {
