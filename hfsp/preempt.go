@@ -50,8 +50,19 @@ type attempts struct {
 type targets struct {
 	*options
 	ledger  *ledger.Ledger[data]
-	exposed []uint32          // by slot: 1 + the ID of the attempt in the attempts of its phase; 0 if it is not in
+	exposed []*[page]uint32   // by slot, in pages: 1 + the ID of the attempt in the attempts of its phase; 0 if it is not in
 	guards  *heap.Heap[timer] // by handle: when KillFraction spares all that a phase runs; empty with KillAny
+}
+
+// page is how many slots share a page of targets.exposed: the IDs of slots may be large, and far apart.
+const page = 1 << 10
+
+// at returns the place of a slot in exposed, or nil if its page is missing.
+func (t *targets) at(slot sojourn.SlotID) *uint32 {
+	if i := int(slot / page); i < len(t.exposed) && t.exposed[i] != nil {
+		return &t.exposed[i][slot%page]
+	}
+	return nil
 }
 
 // expose makes the task that runs on a slot one that may be killed.
@@ -73,17 +84,20 @@ func (t *targets) expose(ph *phase, slot sojourn.SlotID) {
 		r.spare = r.spare[:n-1]
 	}
 	r.heap.Set(id, attempt{a.Start, a.Task.Index, slot})
-	if more := int(slot) + 1 - len(t.exposed); more > 0 {
-		t.exposed = append(t.exposed, make([]uint32, more)...)
+	if t.at(slot) == nil {
+		if more := int(slot/page) + 1 - len(t.exposed); more > 0 {
+			t.exposed = append(t.exposed, make([]*[page]uint32, more)...)
+		}
+		t.exposed[slot/page] = new([page]uint32)
 	}
-	t.exposed[slot] = id + 1
+	*t.at(slot) = id + 1
 }
 
 // cover undoes expose, if need be.
 func (t *targets) cover(ph *phase, slot sojourn.SlotID) {
-	if int(slot) < len(t.exposed) && t.exposed[slot] > 0 {
-		id := t.exposed[slot] - 1
-		t.exposed[slot] = 0
+	if at := t.at(slot); at != nil && *at > 0 {
+		id := *at - 1
+		*at = 0
 		ph.attempts.heap.Remove(id)
 		ph.attempts.spare = append(ph.attempts.spare, id)
 	}
@@ -93,7 +107,7 @@ func (t *targets) cover(ph *phase, slot sojourn.SlotID) {
 func (t *targets) coverAll(ph *phase) {
 	if ph.attempts.heap != nil {
 		for _, a := range ph.attempts.heap.All() {
-			t.exposed[a.slot] = 0
+			*t.at(a.slot) = 0
 		}
 		ph.attempts = attempts{}
 	}
