@@ -96,8 +96,8 @@ func (t *slots) add(slot sojourn.Slot) {
 // node.
 func (t *slots) open(add sojourn.Slot) {
 	page := int(add.ID / pageSize)
-	for page >= len(t.pages) {
-		t.pages = append(t.pages, nil)
+	if more := page + 1 - len(t.pages); more > 0 {
+		t.pages = append(t.pages, make([]*slotPage, more)...)
 	}
 	if t.pages[page] == nil {
 		t.pages[page] = new(slotPage)
