@@ -51,6 +51,9 @@ var (
 	// ErrInvalidRevision: JobRevised changes what may not change; see [JobRevised].
 	ErrInvalidRevision = errors.New("invalid revision")
 
+	// ErrInvalidPool, PoolChanged: see [Pool.Check].
+	ErrInvalidPool = errors.New("invalid pool")
+
 	// ErrUnknownTask, all kinds that name a task: the job has no such phase or task.
 	ErrUnknownTask = errors.New("unknown task")
 	// ErrTaskState, TaskHeld, TaskReady, TaskDone, TaskAdopted and OutputLost: the
@@ -68,8 +71,8 @@ var (
 	ErrWrongClass = errors.New("slot is of another class")
 
 	// ErrUnsupported, JobArrived, JobAdopted and JobRevised, TaskHeld and TaskReady with
-	// an Attempt, SlotAdded with a Speed: the event is valid, but this policy cannot schedule the job, or does not
-	// know one of the [Features] that the event uses. For example, the job has more phases
+	// an Attempt, SlotAdded with a Speed, PoolChanged: the event is valid, but this policy cannot schedule the job, or
+	// treat the pool so, or does not know one of the [Features] that the event uses. For example, the job has more phases
 	// than the policy's theory covers.
 	ErrUnsupported = errors.New("not supported by this policy")
 	// ErrRejected, JobArrived and JobRevised: the policy declines the job. The error wraps

@@ -118,6 +118,12 @@ const (
 	// (Task, Attempt, Slot.ID)
 	TaskPinned
 
+	// PoolChanged reports how a pool is treated from now on: its weight, its limits, and whether it is paused. It
+	// replaces all of what the policy was made with, or was told before, for that pool. A Pool with nothing but a name
+	// is again what the policy was made with. What runs goes on, also above a new limit. A policy that knows no pools
+	// refuses it with ErrUnsupported. See [FeaturePools]. (Pool)
+	PoolChanged
+
 	numKinds = iota
 )
 
@@ -126,7 +132,7 @@ var kindNames = [numKinds]string{
 	JobArrived: "JobArrived", JobAdopted: "JobAdopted", JobRevised: "JobRevised", JobCancelled: "JobCancelled",
 	TaskHeld: "TaskHeld", TaskReady: "TaskReady", TaskDone: "TaskDone", TaskAdopted: "TaskAdopted",
 	TaskProgress: "TaskProgress", TaskFinished: "TaskFinished", TaskFailed: "TaskFailed",
-	TaskRefused: "TaskRefused", OutputLost: "OutputLost", Tick: "Tick", TaskPinned: "TaskPinned",
+	TaskRefused: "TaskRefused", OutputLost: "OutputLost", Tick: "Tick", TaskPinned: "TaskPinned", PoolChanged: "PoolChanged",
 }
 
 // Valid reports whether k is one of the constants. A policy answers an event of any other
@@ -206,6 +212,7 @@ type Event struct {
 	Slot     Slot          // all of it for SlotAdded; otherwise the fields that the kind names
 	Job      *Job          // all of it for JobArrived, JobAdopted, JobRevised; only the ID for JobCancelled
 	Service  time.Duration // never negative
+	Pool     *Pool         // for PoolChanged
 }
 
 // String formats the event on one line: its kind, what it concerns, and when.
@@ -222,6 +229,11 @@ func (e Event) String() string {
 		what = " without a job"
 		if e.Job != nil {
 			what = fmt.Sprintf(" job %d", e.Job.ID)
+		}
+	case PoolChanged:
+		what = " without a pool"
+		if e.Pool != nil {
+			what = fmt.Sprintf(" pool %q", e.Pool.Name)
 		}
 	case TaskHeld, TaskReady, TaskDone:
 		what = fmt.Sprintf(" task %v", e.Task)

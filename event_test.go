@@ -13,7 +13,7 @@ func TestEventString(t *testing.T) {
 	full := sojourn.Event{
 		Cause: sojourn.CauseSlotLost, Progress: 2500, Attempt: 2, At: sojourn.Time(90 * time.Second),
 		Task: sojourn.TaskID{Job: 7, Phase: 1, Index: 12}, Slot: sojourn.Slot{ID: 3, Node: 4, Rack: 5, Class: 1},
-		Job: &sojourn.Job{ID: 7}, Service: time.Second,
+		Job: &sojourn.Job{ID: 7}, Service: time.Second, Pool: &sojourn.Pool{Name: "etl"},
 	}
 	tests := [...]struct {
 		kind sojourn.EventKind
@@ -39,7 +39,8 @@ func TestEventString(t *testing.T) {
 		{sojourn.OutputLost, "OutputLost task 7/1/12 attempt 2 at 1m30s"},
 		{sojourn.Tick, "Tick at 1m30s"},
 		{sojourn.TaskPinned, "TaskPinned task 7/1/12 attempt 2 slot 3 at 1m30s"},
-		{20, "EventKind(20) at 1m30s"},
+		{sojourn.PoolChanged, `PoolChanged pool "etl" at 1m30s`},
+		{21, "EventKind(21) at 1m30s"},
 		{255, "EventKind(255) at 1m30s"},
 	}
 	seen := map[sojourn.EventKind]bool{}

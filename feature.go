@@ -35,11 +35,13 @@ const (
 	// FeatureSpeed: a slot says how fast it works ([Slot.Speed]). A policy that promises deadlines, and counts a
 	// slot as one of speed 100, does not have it.
 	FeatureSpeed
+	// FeaturePools: a pool changes while the policy runs ([PoolChanged]).
+	FeaturePools
 
 	numFeatures = iota
 )
 
-var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence", "Slot.Speed"}
+var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence", "Slot.Speed", "PoolChanged"}
 
 // String lists the features, such as "Phase.Needs, Phase.Held"; "none" for none.
 func (f Features) String() string {
@@ -118,6 +120,8 @@ func (e *Event) Features() Features {
 		if e.Slot.Speed != 0 {
 			return FeatureSpeed
 		}
+	case PoolChanged:
+		return FeaturePools
 	case TaskHeld, TaskReady:
 		if e.Attempt != 0 {
 			return FeatureAttempts

@@ -94,6 +94,8 @@ func (l *Locked) As(target any) bool {
 		return lockedView(l, target, func(in Explainer) Explainer { return lockedExplainer{l, in} })
 	case *Promiser:
 		return lockedView(l, target, func(in Promiser) Promiser { return lockedPromiser{l, in} })
+	case *Sharer:
+		return lockedView(l, target, func(in Sharer) Sharer { return lockedSharer{l, in} })
 	case *Snapshotter:
 		return lockedView(l, target, func(in Snapshotter) Snapshotter { return lockedSnapshotter{l, in} })
 	}
@@ -195,6 +197,23 @@ func (v lockedPromiser) Void(id JobID) (why string, ok bool) {
 	v.l.mu.Lock()
 	defer v.l.mu.Unlock()
 	return v.in.Void(id)
+}
+
+type lockedSharer struct {
+	l  *Locked
+	in Sharer
+}
+
+func (v lockedSharer) Pool(name string) (Pool, bool) {
+	v.l.mu.Lock()
+	defer v.l.mu.Unlock()
+	return v.in.Pool(name)
+}
+
+func (v lockedSharer) AppendShares(dst []Share, c Class) []Share {
+	v.l.mu.Lock()
+	defer v.l.mu.Unlock()
+	return v.in.AppendShares(dst, c)
 }
 
 type lockedSnapshotter struct {

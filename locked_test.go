@@ -70,6 +70,16 @@ func (g *guarded) AppendVoid(dst []sojourn.JobID) []sojourn.JobID {
 	g.called("AppendVoid")
 	return append(dst, 7)
 }
+func (g *guarded) Pool(name string) (sojourn.Pool, bool) {
+	g.called("Pool")
+	return sojourn.Pool{Name: name}, true
+}
+
+func (g *guarded) AppendShares(dst []sojourn.Share, c sojourn.Class) []sojourn.Share {
+	g.called("AppendShares")
+	return append(dst, sojourn.Share{Pool: "b", Running: int(c)})
+}
+
 func (g *guarded) Void(id sojourn.JobID) (string, bool) { g.called("Void"); return "void", id == 7 }
 func (g *guarded) Unheard(x int) int                    { g.called("Unheard"); return x + 1 }
 func (g *guarded) AppendBinary(dst []byte) ([]byte, error) {
@@ -121,6 +131,18 @@ var lockedCalls = map[string]func(l *sojourn.Locked) bool{
 		}
 		attrs, ok := v.Explain(9)
 		return ok && len(attrs) == 1 && attrs[0].Value.Uint64() == 9
+	},
+	"Pool": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Sharer](l)
+		if !ok {
+			return false
+		}
+		n, ok := v.Pool("a")
+		return ok && n.Name == "a"
+	},
+	"AppendShares": func(l *sojourn.Locked) bool {
+		v, ok := sojourn.As[sojourn.Sharer](l)
+		return ok && slices.Equal(v.AppendShares([]sojourn.Share{{Pool: "a"}}, 8), []sojourn.Share{{Pool: "a"}, {Pool: "b", Running: 8}})
 	},
 	"AppendVoid": func(l *sojourn.Locked) bool {
 		v, ok := sojourn.As[sojourn.Promiser](l)
@@ -221,6 +243,7 @@ func TestLockedOffersNoMoreThanIsInside(t *testing.T) {
 		"Seeker":      is[sojourn.Seeker](l),
 		"Explainer":   is[sojourn.Explainer](l),
 		"Promiser":    is[sojourn.Promiser](l),
+		"Sharer":      is[sojourn.Sharer](l),
 		"Snapshotter": is[sojourn.Snapshotter](l),
 	} {
 		if found {

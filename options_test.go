@@ -114,7 +114,7 @@ func TestLateDefault(t *testing.T) {
 		"fsp": {func(l vqueue.Late) (sojourn.Policy, error) {
 			return constructors.FSP(baseline.FSPOptions{Late: l})
 		}, baseline.LateFirst},
-		"hfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.HFSP(hfsp.Options{Late: l}) }, hfsp.LateShare},
+		"hfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.HFSP(hfsp.Options{Late: l}) }, vqueue.LateShare},
 		"pfsp": {func(l vqueue.Late) (sojourn.Policy, error) { return constructors.PFSP(pfsp.Options{Late: l}) }, pfsp.LateDefault},
 	}
 	for name, m := range makers {
@@ -223,7 +223,7 @@ var optionTypes = []struct {
 	}},
 	{hfsp.Options{}, map[string]domain{
 		"TrainingTasks": at(0, math.MaxInt32), "TrainingSlots": anyCount, "Delta": anyTime, "Xi": at(1.0, below32, true), "DefaultTaskTime": anyTime,
-		"Estimator": anything, "Late": choices(hfsp.LateShare), "Preemption": choices(hfsp.KillAny), "KillFraction": at(0.0, below32),
+		"Estimator": anything, "Late": choices(vqueue.LateShare), "Preemption": choices(hfsp.KillAny), "KillFraction": at(0.0, below32),
 		"EarlySlots": anyCount, "EarlyDelay": anyTime, "NodeDelay": anyTime, "RackDelay": anyTime, "Reserve": at(0.0, 1),
 	}},
 	{hfsp.HistoryOptions{}, map[string]domain{"By": choices(hfsp.ByPool), "Runs": at(0, 8), "Keys": anyCount}},

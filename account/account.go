@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -20,6 +22,8 @@ type Account struct {
 	// How long attempts had been running when they were adopted, if they had. An attempt leaves
 	// with its end.
 	before map[sojourn.SlotID]time.Duration
+
+	pools map[string]*sojourn.Pool // that were changed, and are not again what the policy was made with
 }
 
 // A job is what the account knows of a job besides its ledger.
@@ -28,7 +32,7 @@ type job struct {
 }
 
 // all are the features that an account knows.
-const all = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed
+const all = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePools
 
 // New returns an Account around p, which is new: nothing was reported to it. From then on p is used
 // only through the account. p may be nil: see the package comment. If p does not fit, the account refuses every event:
@@ -80,9 +84,35 @@ func (a *Account) apply(ev *sojourn.Event) {
 			}
 			a.before[ev.Slot.ID] = ev.Service
 		}
+	case sojourn.PoolChanged:
+		a.changePool(ev.Pool)
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
 		if len(a.before) > 0 {
 			delete(a.before, ev.Slot.ID)
+		}
+	}
+}
+
+// changePool notes how a pool is treated.
+func (a *Account) changePool(p *sojourn.Pool) {
+	if p.IsZero() {
+		delete(a.pools, p.Name)
+		return
+	}
+	if a.pools == nil {
+		a.pools = map[string]*sojourn.Pool{}
+	}
+	a.pools[p.Name] = p
+}
+
+// Pools iterates over the pools that [sojourn.PoolChanged] told of, and that are not again what the policy was made with,
+// in the order of their names. They are not to be changed.
+func (a *Account) Pools() iter.Seq[*sojourn.Pool] {
+	return func(yield func(*sojourn.Pool) bool) {
+		for _, name := range slices.Sorted(maps.Keys(a.pools)) {
+			if !yield(a.pools[name]) {
+				return
+			}
 		}
 	}
 }

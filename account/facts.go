@@ -41,13 +41,16 @@ const maxAttempt uint32 = 1 << 31
 
 // Facts iterates over events that make a new policy know what is true. All are at the time of the
 // latest event. Equal facts have equal events in the same order. The first is a Tick; then come
-// nodes and slots; then jobs in the order of their arrival, each with its tasks; then attempts;
+// nodes and slots; then pools; then jobs in the order of their arrival, each with its tasks; then attempts;
 // at the end what is cancelled and what retires. [ledger.Job.Facts] says which events tell tasks.
 func (a *Account) Facts() iter.Seq[sojourn.Event] {
 	return func(yield func(sojourn.Event) bool) {
 		f := facts{a: a, now: a.Now(), yield: yield}
 		f.tell(sojourn.Event{Kind: sojourn.Tick})
 		f.places()
+		for p := range a.Pools() {
+			f.tell(sojourn.Event{Kind: sojourn.PoolChanged, Pool: p})
+		}
 		jobs := slices.SortedFunc(a.ledger.All(), func(j, k *ledger.Job[job]) int { return cmp.Compare(j.Seq(), k.Seq()) })
 		for _, j := range jobs {
 			f.job(j)

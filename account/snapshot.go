@@ -11,7 +11,7 @@ import (
 )
 
 func (a *Account) header() snapshot.Header {
-	return snapshot.Header{Policy: "account", Version: 1, Options: []snapshot.Option{snapshot.Opt("policy", a.p != nil)}}
+	return snapshot.Header{Policy: "account", Version: 2, Options: []snapshot.Option{snapshot.Opt("policy", a.p != nil)}}
 }
 
 // AppendBinary implements [sojourn.Snapshotter]. It saves the account and the policy inside. If that
@@ -28,6 +28,10 @@ func (a *Account) AppendBinary(dst []byte) ([]byte, error) {
 				w.Uint(uint64(s.ID))
 				w.Duration(d)
 			}
+		}
+		w.Len(len(a.pools))
+		for p := range a.Pools() {
+			w.Pool(p)
 		}
 		if a.p == nil {
 			return
@@ -51,6 +55,7 @@ func (a *Account) UnmarshalBinary(data []byte) error {
 			r.Check(j.Data.arrived <= a.Now(), "a job arrives later")
 		}
 		a.restoreBefore(r)
+		a.restorePools(r)
 		if a.p != nil {
 			r.Binary(&inside)
 		}
@@ -110,5 +115,18 @@ func (a *Account) restoreBefore(r *snapshot.Reader) {
 			a.before = map[sojourn.SlotID]time.Duration{}
 		}
 		a.before[sojourn.SlotID(id)] = d
+	}
+}
+
+// restorePools reads the pools that were changed.
+func (a *Account) restorePools(r *snapshot.Reader) {
+	last := ""
+	for i := range r.Len() {
+		p := r.Pool()
+		if p == nil || !r.Check(!p.IsZero() && (i == 0 || p.Name > last), "a pool was not changed, or is out of order") {
+			return
+		}
+		a.changePool(p)
+		last = p.Name
 	}
 }

@@ -510,7 +510,7 @@ func TestConformanceWithCosts(t *testing.T) {
 			changed.Cost[c] = []uint32{of[1]/2 + 1}
 		}
 		with := func(opts fair.Options) func() sojourn.Policy {
-			return func() sojourn.Policy { return renamed{newWith(opts).(*fair.Policy), o.at} }
+			return func() sojourn.Policy { return leaves{renamed{newWith(opts).(*fair.Policy), o.at}, false} }
 		}
 		sojourntest.Run(t, with(o.Options), sojourntest.Options{Changed: []func() sojourn.Policy{with(changed)}, IdlesOnPurpose: o.limited})
 	})

@@ -164,6 +164,13 @@
 // a job of alice names the pool "users/alice". With "etl/*", each user of etl has a limit of their
 // own.
 //
+// A pool changes while the policy runs: [sojourn.PoolChanged] says its weight, minimum and limits, and
+// whether it is paused, in place of what Options.Pools says of that one pool. What runs goes on. Then the
+// order is that of a policy which was made so (TestChangeIsLikeARestore). Only how the jobs of the pool are served,
+// FIFO or by a policy, stays. A pool with nothing but a name is again what Options.Pools says. A change
+// takes O(log n) for each class of the pool and each pool around it; one that gives the pool its first MaxJobs, or takes
+// it away, takes time in proportion to the live jobs of the pool.
+//
 // # Several resources
 //
 // Tasks often need different amounts of CPU, memory and GPUs, and nodes have all of them. Then each

@@ -300,6 +300,10 @@ func (p *Policy) explainClass(j *job, c sojourn.Class) slog.Attr {
 		return slog.Attr{Key: fmt.Sprintf("class%d", c), Value: slog.GroupValue(attrs...)}
 	}
 	for ; n.parent != nil; n = n.parent {
+		if n.conf.paused {
+			attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q is paused", n.path())))
+			break
+		}
 		if n.full(c) {
 			if n.widths != nil {
 				attrs = append(attrs, slog.String("limit", fmt.Sprintf("pool %q holds %d places of its maximum of %d, and the gang needs %d", n.path(), n.share, n.conf.max[0], n.widths.Width(c))))

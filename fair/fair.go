@@ -11,7 +11,7 @@ import (
 
 // A Policy is a fair [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker], a
 // [sojourn.Admitter], a [sojourn.Preemptor], a [sojourn.Waker], a [sojourn.Explainer], a
-// [sojourn.Promiser] and a [sojourn.Snapshotter].
+// [sojourn.Promiser], a [sojourn.Sharer] and a [sojourn.Snapshotter].
 type Policy struct {
 	options []snapshot.Option // for snapshots
 
@@ -83,7 +83,7 @@ func (p *Policy) reset() {
 	old := *p
 	*p = Policy{
 		options: old.options,
-		tree:    newTree(old.order, old.ties, old.strict, old.costs, old.widths, old.root.conf.fresh(), old.plain, old.reserved),
+		tree:    newTree(old.order, old.ties, old.strict, old.costs, old.widths, old.made, old.plain, old.reserved),
 		preempt: newPreemption(old.preempt.Preemption),
 	}
 	p.outer = old.outer
@@ -94,6 +94,11 @@ func (p *Policy) reset() {
 func (p *Policy) Observe(ev sojourn.Event) error {
 	if err := p.ledger.Check(&ev); err != nil {
 		return err
+	}
+	if ev.Kind == sojourn.PoolChanged {
+		if err := p.checkChange(ev.Pool); err != nil {
+			return &sojourn.EventError{Event: ev, Err: err}
+		}
 	}
 	to, err := p.prepare(&ev)
 	if err != nil {
@@ -114,8 +119,11 @@ func (p *Policy) Observe(ev sojourn.Event) error {
 	} else {
 		p.tell(&ev, to, c.Slot)
 	}
-	if c.Job != nil {
+	switch {
+	case c.Job != nil:
 		p.account(&ev, c, to)
+	case ev.Kind == sojourn.PoolChanged:
+		p.change(ev.Pool)
 	}
 	return nil
 }

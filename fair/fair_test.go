@@ -3,6 +3,7 @@ package fair_test
 import (
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -179,13 +180,44 @@ func (r renamed) job(j *sojourn.Job) *sojourn.Job {
 	return &c
 }
 
+func (r renamed) pool(n *sojourn.Pool) (*sojourn.Pool, bool) {
+	if n == nil {
+		return nil, false
+	}
+	c := *n
+	name, ok := r.pools[c.Name]
+	c.Name = name
+	return &c, ok
+}
+
 func (r renamed) Observe(ev sojourn.Event) error {
 	told := ev
 	told.Job = r.job(ev.Job)
+	if pool, ok := r.pool(ev.Pool); ok {
+		told.Pool = pool
+	}
 	if err := r.Policy.Observe(told); err != nil {
 		return &sojourn.EventError{Event: ev, Err: errors.Unwrap(err)}
 	}
 	return nil
+}
+
+// leaves refuses changes of pools that others are in, whose jobs the model does not count, and maximums of pools with gangs.
+type leaves struct {
+	renamed
+	inPlaces bool
+}
+
+func (l leaves) Observe(ev sojourn.Event) error {
+	if n, ok := l.pool(ev.Pool); ok && ev.Kind == sojourn.PoolChanged {
+		for _, path := range l.pools {
+			if strings.HasPrefix(path, n.Name+"/") || l.inPlaces && len(n.Max) > 0 {
+				err := l.renamed.Observe(sojourn.Event{Kind: ev.Kind, At: ev.At, Pool: &sojourn.Pool{Name: "*", Weight: n.Weight, Min: n.Min, Max: n.Max, MaxJobs: n.MaxJobs}})
+				return &sojourn.EventError{Event: ev, Err: errors.Unwrap(err)}
+			}
+		}
+	}
+	return l.renamed.Observe(ev)
 }
 
 func (r renamed) Admit(j *sojourn.Job) error { return r.Policy.Admit(r.job(j)) }

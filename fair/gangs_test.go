@@ -306,7 +306,7 @@ func TestConformanceWithPlaces(t *testing.T) {
 			}
 		}
 		with := func(opts fair.Options) func() sojourn.Policy {
-			return func() sojourn.Policy { return renamed{newWith(opts).(*fair.Policy), o.at} }
+			return func() sojourn.Policy { return leaves{renamed{newWith(opts).(*fair.Policy), o.at}, true} }
 		}
 		sojourntest.Run(t, with(o.Options), sojourntest.Options{Changed: []func() sojourn.Policy{with(changed)}, IdlesOnPurpose: o.limited})
 	})

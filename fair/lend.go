@@ -170,7 +170,7 @@ func (l *lender) admitInner(spec *sojourn.Job) error {
 func (l *lender) addressee(ev *sojourn.Event) *guest {
 	id := ev.Task.Job
 	switch ev.Kind {
-	case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.NodeDown, sojourn.NodeUp, sojourn.Tick:
+	case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.NodeDown, sojourn.NodeUp, sojourn.Tick, sojourn.PoolChanged:
 		return nil
 	case sojourn.JobCancelled:
 		id = ev.Job.ID

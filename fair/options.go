@@ -108,9 +108,8 @@ type Pool struct {
 	Policy func() sojourn.Policy
 }
 
-// Slots counts slots by class, each count at least 1 and at most
-// [sojourn.MaxSlots].
-type Slots map[sojourn.Class]int
+// Slots counts slots by class.
+type Slots = sojourn.Slots
 
 // Preemption says when tasks are killed for pools that are below their share
 // although they have tasks to start. As in Hadoop, a pool that has been below its
@@ -266,6 +265,13 @@ type conf struct {
 	known  sojourn.Features // of the policy; only if said
 	policy *guest
 	live   bool // the pool has jobs; only of named pools
+
+	// What events say of the pool, and of those below it.
+	told    *sojourn.Pool // the latest one about this pool; nil if it is as it was made
+	paused  bool
+	like    Pool // what the pool is when nothing is told of it; only if something is, or of a pool below it that was not described
+	made    bool // nothing but events describes this place
+	changes int  // how many pools from here on are told
 }
 
 // tree checks the options, and returns the root of the tree.

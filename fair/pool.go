@@ -294,8 +294,11 @@ func (n *pool) sated(c sojourn.Class) bool {
 	return int(c) >= len(n.conf.min) || n.held(c) >= n.conf.min[c]
 }
 
-// full reports whether the pool runs as many tasks of a class as it may.
+// full reports whether the pool runs as many tasks of a class as it may. One that is paused may run none.
 func (n *pool) full(c sojourn.Class) bool {
+	if n.conf.paused {
+		return true
+	}
 	if n.widths != nil {
 		return len(n.conf.max) > 0 && n.share+n.widths.Width(c) > n.conf.max[0]
 	}

@@ -114,7 +114,7 @@ func (t *tree) shares(c sojourn.Class) {
 	for _, j := range t.ledger.AppendJobs(nil) {
 		n := j.Data.pool
 		if s := j.SideOf(c); s != nil && (s.Running() > 0 || n.lets(j)) {
-			if n.lets(j) {
+			if n.lets(j) && !n.stopped() {
 				n.look(c).startable += s.Startable()
 			}
 			if len(n.below) > 0 {
@@ -176,7 +176,7 @@ func (n *pool) divide(c sojourn.Class, direct map[*pool][]*job) {
 	for _, j := range direct[n] {
 		s := j.SideOf(c)
 		q := portion{weight: j.Weight(), max: s.Running()}
-		if n.lets(j) {
+		if n.lets(j) && !n.stopped() {
 			q.max += s.Startable()
 		}
 		list = append(list, q)

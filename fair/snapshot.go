@@ -44,6 +44,7 @@ func (o *Options) saved(tree *conf) []snapshot.Option {
 func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 	return snapshot.Append(dst, p.header(), func(w *snapshot.Writer) {
 		p.ledger.Save(w)
+		p.saveChanges(w)
 		p.saveKept(w)
 		w.Uint(p.turns)
 		numbers := make(map[*pool]int)
@@ -173,6 +174,7 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		if p.index != nil {
 			p.index.Rebuild()
 		}
+		p.restoreChanges(r)
 		p.restoreKept(r)
 		p.turns = r.Below(maxTurns / 2) // far from what a key has no room for
 		pools := p.restorePool(r, &p.root, nil)

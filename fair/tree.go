@@ -33,6 +33,7 @@ type tree struct {
 	strict bool
 	root   pool
 	plain  *conf       // of pools that nothing describes
+	made   *conf       // the description that it was made with
 	costs  *costs      // nil unless the order is dominant
 	widths gang.Widths // of the classes, if shares are of places
 	turns  uint64      // arrivals and assignments so far
@@ -65,9 +66,10 @@ func newTree(order Order, ties Ties, strict bool, costs *costs, widths gang.Widt
 	}
 	t := &tree{
 		ledger: ledger.Ledger[member]{Supports: described.supports()},
-		order:  order, ties: ties, strict: strict, costs: costs, widths: widths, ranked: costs != nil || widths.Len() > 0, plain: plain, reserved: reserved,
+		order:  order, ties: ties, strict: strict, costs: costs, widths: widths, ranked: costs != nil || widths.Len() > 0, plain: plain, made: described, reserved: reserved,
 	}
-	t.root = t.newPool("", nil, described)
+	t.root = t.newPool("", nil, described.fresh())
+	t.ledger.Supports |= sojourn.FeaturePools // the policies of pools are not told
 	t.reserve = reserve.New(&t.ledger, reserved)
 	if t.ranked {
 		t.ledger.Supports |= sojourn.FeatureProjected

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/sojourntest/steady"
 )
 
@@ -28,7 +29,7 @@ func BenchmarkQuestions(b *testing.B) {
 		{"default", hfsp.Options{}},
 		{"kill", hfsp.Options{Preemption: hfsp.Kill}},
 		{"kill,fraction", hfsp.Options{Preemption: hfsp.Kill, KillFraction: 0.25, Estimator: oracle}},
-		{"kill,first", hfsp.Options{Preemption: hfsp.Kill, Late: hfsp.LateFirst, Estimator: oracle}},
+		{"kill,first", hfsp.Options{Preemption: hfsp.Kill, Late: vqueue.LateFirst, Estimator: oracle}},
 		{"delay", hfsp.Options{Preemption: hfsp.Kill, NodeDelay: 5 * time.Second}},
 	} {
 		b.Run(o.name, func(b *testing.B) { steady.Questions(b, with(o.opts), 1000, 100_000) })

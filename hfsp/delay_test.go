@@ -9,6 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // near returns a phase of n tasks, all with their input on a node.
@@ -66,7 +67,7 @@ func (s stage) declines(slot sojourn.SlotID) {
 }
 
 func patient(t *testing.T, d time.Duration) stage {
-	return stage{t, newWith(hfsp.Options{NodeDelay: d, RackDelay: time.Hour, Late: hfsp.LateFirst})}
+	return stage{t, newWith(hfsp.Options{NodeDelay: d, RackDelay: time.Hour, Late: vqueue.LateFirst})}
 }
 
 // A phase that waits leaves unused what it could use: no more slots than are free, and no more than it has tasks to

@@ -32,7 +32,7 @@
 //
 //   - Nobody starves, however much work arrives and however wrong sizes are: see "Guarantees" for the bound and for what it
 //     needs (TestNobodyStarves).
-//   - With exact sizes, LateFirst and equal slots no phase ends later than under fair sharing by more than a bound that is known
+//   - With exact sizes, vqueue.LateFirst and equal slots no phase ends later than under fair sharing by more than a bound that is known
 //     (TestKeepsTheBoundWithExactSizes).
 //   - Kill stops no task twice, and none that has run for more than KillFraction of what its phase's tasks are
 //     expected to take (TestNoTaskIsKilledTwice, TestKillSparesWhoHasLost).
@@ -153,10 +153,10 @@
 // W be the work of all jobs that have arrived by D, and N the number of slots. Training tasks may
 // hold T of them, with T < N, as is the default.
 //
-//   - With LateFirst the phase also goes before all phases that become late after D, tiny ones
+//   - With vqueue.LateFirst the phase also goes before all phases that become late after D, tiny ones
 //     included. Until its last task is started, all slots that do not train run tasks of this W
 //     only. So its last task is started by D + W/(N-T).
-//   - With LateShare and T = 0 the phase ends by D + W + p, where p is its longest task: once the
+//   - With vqueue.LateShare and T = 0 the phase ends by D + W + p, where p is its longest task: once the
 //     phases that were late before it are through, it runs at least one task at a time, since no
 //     phase has fewer.
 //
@@ -198,9 +198,9 @@
 //
 // # Exact sizes
 //
-// With an [Oracle], exact estimates, LateFirst and equal slots HFSP is FSP. It then keeps the
+// With an [Oracle], exact estimates, vqueue.LateFirst and equal slots HFSP is FSP. It then keeps the
 // bound that package baseline proves, for jobs that were not adopted. With training, errors,
-// LateShare or failures it promises no such bound: an estimate is a guess.
+// vqueue.LateShare or failures it promises no such bound: an estimate is a guess.
 //
 // # Departures from the paper
 //

@@ -2,13 +2,10 @@ package hfsp
 
 import (
 	"container/list"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
-	"github.com/sojourn-sched/sojourn/internal/detmath"
 	"github.com/sojourn-sched/sojourn/internal/option"
 	"github.com/sojourn-sched/sojourn/internal/wide"
 )
@@ -27,50 +24,6 @@ func (e *Oracle) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
 		return spec.Work(), true
 	}
 	return e.Estimator.Initial(job, phase)
-}
-
-// Noisy is an [Estimator] whose sizes are wrong. For each phase of a job it multiplies the
-// size of another estimator by exp(sigma Z), with Z drawn from the standard normal
-// distribution. Use it to find out what errors do.
-type Noisy struct {
-	Estimator
-	sigma float64
-	seed  uint64
-}
-
-// NewNoisy returns a Noisy estimator, or an error if sigma is negative or not finite.
-// The factor of a phase depends on the seed, the ID of the job and the number of the
-// phase.
-func NewNoisy(next Estimator, sigma float64, seed uint64) (*Noisy, error) {
-	if err := option.First("hfsp", option.Range("Sigma", sigma, 0, math.MaxFloat64)); err != nil {
-		return nil, err
-	}
-	return &Noisy{next, sigma, seed}, nil
-}
-
-// Initial implements [Estimator].
-func (e *Noisy) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
-	size, known := e.Estimator.Initial(job, phase)
-	return e.disturb(job, phase, size), known
-}
-
-// Final implements [Estimator].
-func (e *Noisy) Final(job *sojourn.Job, phase int, samples []Sample) time.Duration {
-	return e.disturb(job, phase, e.Estimator.Final(job, phase, samples))
-}
-
-// disturb returns a time with the error of a phase, rounded down. Zero, which says
-// that nothing is known, stays zero.
-func (e *Noisy) disturb(job *sojourn.Job, phase int, t time.Duration) time.Duration {
-	if t == 0 {
-		return 0 // also if the factor is infinite
-	}
-	r := rand.New(rand.NewPCG(e.seed, uint64(job.ID)<<16|uint64(phase)))
-	x := float64(float64(t) * detmath.Exp(float64(e.sigma*detmath.Normal(r))))
-	if x >= math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return time.Duration(x)
 }
 
 // History is an [Estimator] that learns from the runs of the same job: "recurring

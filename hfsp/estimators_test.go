@@ -12,6 +12,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 func named(name, pool string, tasks int) *sojourn.Job {
@@ -108,59 +109,6 @@ func TestHistoryInAPolicy(t *testing.T) {
 	}
 }
 
-// Errors have the distribution that was asked for, and are the same for the same
-// phase.
-func TestNoise(t *testing.T) {
-	e, err := hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(1, 0)), 0.5, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const n = 4000
-	var sum, squares float64
-	for id := range sojourn.JobID(n) {
-		job := &sojourn.Job{ID: id + 1, Phases: []sojourn.Phase{{Tasks: 1000, Estimate: time.Hour}}}
-		got, known := e.Initial(job, 0)
-		if again, _ := e.Initial(job, 0); got != again || !known {
-			t.Fatalf("Initial = %v, %v, then %v", got, known, again)
-		}
-		x := math.Log(float64(got) / float64(1000*time.Hour))
-		sum, squares = sum+x, squares+x*x
-	}
-	// Four standard errors: sigma/sqrt(n) and sigma/sqrt(2n).
-	mean, sigma := sum/n, math.Sqrt(squares/n)
-	if math.Abs(mean) > 4*0.5/math.Sqrt(n) || math.Abs(sigma-0.5) > 4*0.5/math.Sqrt(2*n) {
-		t.Errorf("the logarithm of the error has mean %.4f and deviation %.4f, want 0 and 0.5", mean, sigma)
-	}
-	for _, sigma := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := hfsp.NewNoisy(hfsp.NewTrainer(1, 0), sigma, 0); err == nil {
-			t.Errorf("NewNoisy of sigma %v = nil, want an error", sigma)
-		}
-	}
-	huge := must(hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(1, 0)), 1e300, 0))
-	if got, _ := huge.Initial(&sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Estimate: 1}}}, 0); got < 0 {
-		t.Errorf("a huge error makes a size of %d", got)
-	}
-}
-
-// Zero says that nothing is known, and stays zero whatever the factor: one of a sigma
-// without bounds is infinite, or zero.
-func TestNoiseOfNothing(t *testing.T) {
-	for seed := range uint64(20) {
-		e, err := hfsp.NewNoisy(hfsp.NewOracle(hfsp.NewTrainer(0, 0)), math.MaxFloat64, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		job := named("a", "", 1)
-		if got := e.Final(job, 0, []hfsp.Sample{{Progress: sojourn.MaxProgress}}); got != 0 {
-			t.Errorf("seed %d: Final of samples of length 0 = %v, want 0", seed, got)
-		}
-		job.Phases[0].Estimate = 1
-		if got, _ := e.Initial(job, 0); got != 0 && got != math.MaxInt64 {
-			t.Errorf("seed %d: Initial = %v, want 0 or the most", seed, got)
-		}
-	}
-}
-
 // An estimator of somebody else's works, and a policy with one that cannot be saved
 // says so.
 func TestEstimatorsOfOthers(t *testing.T) {
@@ -183,9 +131,6 @@ func TestEstimatorSnapshots(t *testing.T) {
 	makers := map[string]func() hfsp.Estimator{
 		"trainer": func() hfsp.Estimator { return hfsp.NewTrainer(1, 3) },
 		"oracle":  func() hfsp.Estimator { return hfsp.NewOracle(hfsp.NewTrainer(1, 3)) },
-		"noisy": func() hfsp.Estimator {
-			return must(hfsp.NewNoisy(hfsp.NewTrainer(1, 3), 1, 2))
-		},
 		"history": func() hfsp.Estimator {
 			return must(hfsp.NewHistory(hfsp.NewTrainer(1, 3), hfsp.HistoryOptions{Keys: 3}))
 		},
@@ -245,12 +190,12 @@ func TestTextOfOptions(t *testing.T) {
 		}
 	}
 	for i := range 2 {
-		late, kill := hfsp.Late(i), hfsp.Preemption(i)
-		a, b := new(hfsp.Late), new(hfsp.Preemption)
+		late, kill := vqueue.Late(i), hfsp.Preemption(i)
+		a, b := new(vqueue.Late), new(hfsp.Preemption)
 		check(late, a, func() any { return *a })
 		check(kill, b, func() any { return *b })
 	}
-	if got, want := hfsp.Late(9).String(), "Late(9)"; got != want {
+	if got, want := vqueue.Late(9).String(), "Late(9)"; got != want {
 		t.Errorf("Late(9) = %q, want %q", got, want)
 	}
 }

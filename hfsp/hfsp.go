@@ -14,6 +14,7 @@ import (
 	"github.com/sojourn-sched/sojourn/kit/ledger"
 	"github.com/sojourn-sched/sojourn/kit/locality"
 	"github.com/sojourn-sched/sojourn/kit/reserve"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // A Policy is HFSP as a [sojourn.Policy]. It is also a [sojourn.Supporter], a [sojourn.Seeker],
@@ -50,7 +51,7 @@ type options struct {
 	tasks        int // t
 	slots        *int
 	delta        time.Duration
-	late         Late
+	late         vqueue.Late
 	kill         bool
 	any          bool   // whatever they have lost: KillAny
 	spared       uint64 // KillFraction in 2^-16
@@ -75,7 +76,7 @@ func New(opts Options) (*Policy, error) {
 		tasks:      cmp.Or(opts.TrainingTasks, 5),
 		slots:      copied(opts.TrainingSlots),
 		delta:      cmp.Or(opts.Delta, time.Minute),
-		late:       opts.Late.Or(LateShare),
+		late:       opts.Late.Or(vqueue.LateShare),
 		kill:       opts.Preemption != Wait,
 		any:        opts.Preemption == KillAny,
 		spared:     uint64(math.Floor(cmp.Or(opts.KillFraction, killFraction) * (1 << 16))),

@@ -9,6 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/histories"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
@@ -37,7 +38,7 @@ func TestConformance(t *testing.T) {
 	sojourntest.Run(t, with(hfsp.Options{TrainingTasks: 2}), sojourntest.Options{
 		IdlesOnPurpose: true,
 		Others: []func() sojourn.Policy{
-			with(hfsp.Options{TrainingTasks: 3}), with(hfsp.Options{TrainingTasks: 2, Late: hfsp.LateFirst}),
+			with(hfsp.Options{TrainingTasks: 3}), with(hfsp.Options{TrainingTasks: 2, Late: vqueue.LateFirst}),
 			with(hfsp.Options{TrainingTasks: 2, EarlySlots: ptr(1)}), with(hfsp.Options{TrainingTasks: 2, EarlyDelay: 1}),
 			with(hfsp.Options{TrainingTasks: 2, Xi: 2}), with(hfsp.Options{TrainingTasks: 2, DefaultTaskTime: 1}),
 		},
@@ -88,7 +89,7 @@ func anyOptions(t *rapid.T) hfsp.Options {
 		opts.Reserve = rapid.SampledFrom([]float64{0, 0.1, 0.5, 1}).Draw(t, "reserve")
 	}
 	if bit("late") {
-		opts.Late = hfsp.LateFirst
+		opts.Late = vqueue.LateFirst
 	}
 	if bit("delay") {
 		opts.NodeDelay, opts.RackDelay = time.Duration(rapid.IntRange(0, 3).Draw(t, "D1"))*time.Second, time.Duration(rapid.IntRange(0, 3).Draw(t, "D2"))*time.Second

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // drain runs all that is left, a second a task, and fails if that does not end.
@@ -300,7 +301,7 @@ func TestAbsurdSizeGoesWithItsJob(t *testing.T) {
 			s.observe(4, cancel)
 		},
 	} {
-		for _, opts := range []hfsp.Options{{}, {Late: hfsp.LateFirst}} {
+		for _, opts := range []hfsp.Options{{}, {Late: vqueue.LateFirst}} {
 			for _, tc := range []struct {
 				estimate   float64
 				at4, at9   float64 // v of the other job
@@ -388,7 +389,7 @@ func TestEarlyTasksHoldNoTrainingSlots(t *testing.T) {
 // Explain tells how close to its inputs a phase wants to be, and how long that lasts: at
 // an instant while time counts, as it does while a slot is free, or else how much is left.
 func TestExplainsTheWaitForLocality(t *testing.T) {
-	s := stage{t, newWith(hfsp.Options{NodeDelay: 5 * time.Second, RackDelay: 10 * time.Second, Late: hfsp.LateFirst})}
+	s := stage{t, newWith(hfsp.Options{NodeDelay: 5 * time.Second, RackDelay: 10 * time.Second, Late: vqueue.LateFirst})}
 	s.observe(0, sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 1, Rack: 1}}) // what rack it is on
 	s.observe(0, sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: 1, Rack: 1}})
 	s.node(0, 0, 2, 2)

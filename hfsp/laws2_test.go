@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // What Kill asks for is never a training task nor one of a phase of a smaller or
@@ -147,7 +148,7 @@ func active[T any](list []T, is func(T) bool) (n int) {
 // the package comment is 20 + 2*20*20 = 820 s; it is late at 391 s.
 // Reference: invariant 6.
 func TestFloodOfTinyJobs(t *testing.T) {
-	for _, late := range []Late{LateShare, LateFirst} {
+	for _, late := range []vqueue.Late{vqueue.LateShare, vqueue.LateFirst} {
 		p, err := New(Options{Late: late, TrainingSlots: ptr(0), DefaultTaskTime: time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -185,8 +186,8 @@ func TestFloodOfTinyJobs(t *testing.T) {
 // goes before it but for training: with W the work of all jobs that arrived up to D, N
 // slots and T of these for training at most,
 //
-//	LateFirst  its last task is started by D + W/(N-T),
-//	LateShare  with T = 0, it ends by D + W + p, p its longest task: from when the
+//	vqueue.LateFirst  its last task is started by D + W/(N-T),
+//	vqueue.LateShare  with T = 0, it ends by D + W + p, p its longest task: from when the
 //	           first slot is free on, one slot is given to it or to those before it.
 //
 // And it is late first, at r + d, by the time that its size S takes at the rate of one of
@@ -236,7 +237,7 @@ func TestStarvationIsNoticed(t *testing.T) {
 // Reference: package comment, departures.
 func TestTrainingThatOutlastsDelta(t *testing.T) {
 	for _, delta := range []time.Duration{time.Minute, time.Hour} {
-		p, err := New(Options{TrainingTasks: 1, TrainingSlots: ptr(1), DefaultTaskTime: time.Second, Delta: delta, Late: LateFirst})
+		p, err := New(Options{TrainingTasks: 1, TrainingSlots: ptr(1), DefaultTaskTime: time.Second, Delta: delta, Late: vqueue.LateFirst})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +299,7 @@ func drawFlood(t *rapid.T) flood {
 	f.opts = Options{TrainingTasks: rapid.IntRange(2, 4).Draw(t, "t"), DefaultTaskTime: time.Second, TrainingSlots: ptr(0)}
 	f.opts.Delta = rapid.SampledFrom([]time.Duration{100 * time.Millisecond, time.Second, time.Minute}).Draw(t, "Delta")
 	if rapid.Bool().Draw(t, "first") {
-		f.opts.Late = LateFirst
+		f.opts.Late = vqueue.LateFirst
 		f.opts.TrainingSlots = ptr(rapid.IntRange(0, f.slots-1).Draw(t, "T"))
 	}
 	kind := rapid.SampledFrom([]int{1, 6, 30}).Draw(t, "tasks at most") // tiny, mixed, large
@@ -456,9 +457,9 @@ func starving(t fataler, f flood) string {
 		case r.jobs > 0 && r.first > r.came+size*sojourn.Time(r.jobs)/n+looks(f):
 			return fmt.Sprintf("job %d of size %v came at %v and is late only at %v; %+v", i+1, size, r.came, r.first, f)
 		case !r.isLate:
-		case f.opts.Late == LateFirst && r.lastStart > r.late+r.work/max(n-T, 1):
+		case f.opts.Late == vqueue.LateFirst && r.lastStart > r.late+r.work/max(n-T, 1):
 			return fmt.Sprintf("job %d is late at %v, when work of %v has come, and starts its last task at %v; %+v", i+1, r.late, r.work, r.lastStart, f)
-		case f.opts.Late == LateShare && r.end > r.late+r.work+p:
+		case f.opts.Late == vqueue.LateShare && r.end > r.late+r.work+p:
 			return fmt.Sprintf("job %d is late at %v, when work of %v has come, and ends at %v; %+v", i+1, r.late, r.work, r.end, f)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // The invariants of HFSP and where they are tested:
@@ -289,7 +290,7 @@ func drawOptions(t *rapid.T) Options {
 		Delta:         time.Duration(rapid.IntRange(1, 2000).Draw(t, "delta")) * time.Millisecond,
 		EarlySlots:    ptr(rapid.IntRange(0, 4).Draw(t, "early")),
 		EarlyDelay:    time.Duration(rapid.IntRange(1, 5000).Draw(t, "early delay")) * time.Millisecond,
-		Late:          rapid.SampledFrom([]Late{LateShare, LateFirst}).Draw(t, "late"),
+		Late:          rapid.SampledFrom([]vqueue.Late{vqueue.LateShare, vqueue.LateFirst}).Draw(t, "late"),
 		Reserve:       rapid.SampledFrom([]float64{0, 0, 0, 0.25, 0.5, 1}).Draw(t, "reserve"),
 	}
 }

@@ -43,9 +43,9 @@ type Options struct {
 	Estimator func() Estimator
 
 	// Late says how to serve phases that are complete in the virtual cluster but not
-	// in reality. LateDefault is LateShare, which is not the paper's rule: see the package
+	// in reality: always before phases that are not late. [vqueue.LateDefault] is [vqueue.LateShare], which is not the paper's rule: see the package
 	// comment.
-	Late Late
+	Late vqueue.Late
 
 	// Preemption says whether running tasks are killed for smaller jobs. The policy only
 	// names the tasks to kill: see [sojourn.Preemptor]. A driver that can kill asks with
@@ -84,16 +84,6 @@ type Options struct {
 	// excludes Kill and KillAny, which make room by themselves.
 	Reserve float64
 }
-
-// Late says how late phases are served. They always go before phases that are not late.
-type Late = vqueue.Late
-
-// The values of [Late].
-const (
-	LateDefault = vqueue.LateDefault // LateShare
-	LateFirst   = vqueue.LateFirst   // one after the other, in the order of their virtual ends
-	LateShare   = vqueue.LateShare   // together: the one with the fewest running tasks per weight first, as in PSBS
-)
 
 // Preemption says what happens to running tasks when a smaller job comes first.
 type Preemption uint8

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/gpstest"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // A naive is HFSP, written down once more: rational
@@ -15,7 +16,7 @@ type naive struct {
 	t, T, early int // early slots
 	delta       time.Duration
 	earlyDelay  time.Duration
-	late        Late
+	late        vqueue.Late
 	mutant      string // what is wrong with it, on purpose
 
 	kept *big.Rat                // the share that is reserved; nil if none is
@@ -232,7 +233,7 @@ func (o *naive) before(a, b *nPhase) bool {
 		}
 		return a.serial < b.serial
 	}
-	if o.late == LateShare {
+	if o.late == vqueue.LateShare {
 		x, y := big.NewRat(int64(a.count(1)), 1), big.NewRat(int64(b.count(1)), 1)
 		if c := x.Quo(x, a.weight).Cmp(y.Quo(y, b.weight)); c != 0 {
 			return c < 0
@@ -255,7 +256,7 @@ func (o *naive) near(a, b *nPhase) bool {
 	if d.Abs(d).Cmp(slack) > 0 {
 		return false
 	}
-	if a.end > 0 && b.end > 0 && (o.late == LateFirst || a.count(1) == b.count(1)) {
+	if a.end > 0 && b.end > 0 && (o.late == vqueue.LateFirst || a.count(1) == b.count(1)) {
 		e := new(big.Rat).Sub(a.endAt, b.endAt)
 		return e.Abs(e).Cmp(slack) <= 0 && (e.Sign() != 0 || a.size.Sign() > 0 || b.size.Sign() > 0)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // A stage drives a policy by hand. Times are in seconds.
@@ -423,7 +424,7 @@ func TestRemovalNeedsBothEnds(t *testing.T) {
 func TestKeepsTheBoundWithExactSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, jobs := instance(t)
-		if i := beyond(schedule(exact(hfsp.Options{TrainingSlots: ptr(0), Late: hfsp.LateFirst}), n, jobs), n, jobs); i >= 0 {
+		if i := beyond(schedule(exact(hfsp.Options{TrainingSlots: ptr(0), Late: vqueue.LateFirst}), n, jobs), n, jobs); i >= 0 {
 			t.Fatalf("job %d ends beyond D + P + (1-1/N)p with %d slots and jobs %v", i+1, n, jobs)
 		}
 	})
@@ -441,7 +442,7 @@ func TestKeepsTheBoundWhenJobsAreCancelled(t *testing.T) {
 				jobs[i].cancel = jobs[i].at + 1 + sojourn.Time(rapid.IntRange(0, 2000).Draw(t, "after"))*sojourn.Time(time.Millisecond)
 			}
 		}
-		finish := schedule(exact(hfsp.Options{TrainingSlots: ptr(0), Late: hfsp.LateFirst}), n, jobs)
+		finish := schedule(exact(hfsp.Options{TrainingSlots: ptr(0), Late: vqueue.LateFirst}), n, jobs)
 		for i := range jobs {
 			if jobs[i].cancelled > 0 {
 				cancelled++
@@ -463,7 +464,7 @@ func TestTrainingBreaksTheBound(t *testing.T) {
 	for seed := range 20_000 {
 		in := gen.Example(seed)
 		n, jobs := in[0].(int), in[1].([]timed)
-		if beyond(schedule(newWith(hfsp.Options{Late: hfsp.LateFirst}), n, jobs), n, jobs) >= 0 {
+		if beyond(schedule(newWith(hfsp.Options{Late: vqueue.LateFirst}), n, jobs), n, jobs) >= 0 {
 			return
 		}
 	}

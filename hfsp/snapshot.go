@@ -317,22 +317,6 @@ func (e *Oracle) UnmarshalBinary(data []byte) error {
 	return snapshot.Restore(e, data, e.header(), func() {}, func(r *snapshot.Reader) { restoreEstimator(r, e.Estimator) })
 }
 
-func (e *Noisy) header() snapshot.Header {
-	return snapshot.Header{Policy: "hfsp.Noisy", Version: 1, Options: []snapshot.Option{
-		snapshot.Opt("sigma", e.sigma), snapshot.Opt("seed", e.seed),
-	}}
-}
-
-// AppendBinary implements [sojourn.Snapshotter] together with UnmarshalBinary.
-func (e *Noisy) AppendBinary(dst []byte) ([]byte, error) {
-	return snapshot.Append(dst, e.header(), func(w *snapshot.Writer) { saveEstimator(w, e.Estimator) })
-}
-
-// UnmarshalBinary restores what AppendBinary has saved.
-func (e *Noisy) UnmarshalBinary(data []byte) error {
-	return snapshot.Restore(e, data, e.header(), func() {}, func(r *snapshot.Reader) { restoreEstimator(r, e.Estimator) })
-}
-
 func (e *History) header() snapshot.Header {
 	return snapshot.Header{Policy: "hfsp.History", Version: 1, Options: []snapshot.Option{
 		snapshot.Opt("by-pool", e.by == ByPool), snapshot.Opt("runs", e.runs), snapshot.Opt("keys", e.keys),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/hfsp"
 	"github.com/sojourn-sched/sojourn/internal/snapshottest"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // A job takes memory for what is started, not for what is announced.
@@ -23,7 +24,7 @@ func TestLargeJob(t *testing.T) {
 func TestForgedSnapshots(t *testing.T) {
 	for name, opts := range map[string]hfsp.Options{
 		"default":   {},
-		"kill":      {TrainingTasks: 2, Delta: time.Second, Preemption: hfsp.Kill, KillFraction: 0.5, Late: hfsp.LateFirst},
+		"kill":      {TrainingTasks: 2, Delta: time.Second, Preemption: hfsp.Kill, KillFraction: 0.5, Late: vqueue.LateFirst},
 		"estimates": {NodeDelay: 3 * time.Second, RackDelay: time.Second, EarlySlots: ptr(1), Preemption: hfsp.Kill, Estimator: newHistory},
 	} {
 		t.Run(name, func(t *testing.T) { snapshottest.Attack(t, with(opts), 300) })

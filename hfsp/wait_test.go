@@ -11,6 +11,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/kit/vqueue"
 )
 
 // node adds a slot on a node of a rack.
@@ -24,7 +25,7 @@ func (s stage) node(at float64, id sojourn.SlotID, node sojourn.NodeID, rack soj
 // job in its stead the time counts.
 // Reference: HFSP, section III-C, "Data locality"; Zaharia et al. 2010, algorithm 3.
 func TestDelayScheduling(t *testing.T) {
-	s := stage{t, newWith(hfsp.Options{NodeDelay: 5 * time.Second, RackDelay: 10 * time.Second, Late: hfsp.LateFirst})}
+	s := stage{t, newWith(hfsp.Options{NodeDelay: 5 * time.Second, RackDelay: 10 * time.Second, Late: vqueue.LateFirst})}
 	s.observe(0, sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 1, Rack: 1}})
 	s.observe(0, sojourn.Event{Kind: sojourn.NodeUp, Slot: sojourn.Slot{Node: 1, Rack: 1}})
 	s.node(0, 2, 1, 1)
@@ -452,7 +453,7 @@ func (y *yard) drain() {
 // early task has started in its stead, does not count that time as a wait: what it could
 // not have used is no wait. A policy that is restored has the same state.
 func TestWhoIsHeldBackDoesNotWait(t *testing.T) {
-	opts := hfsp.Options{NodeDelay: 5 * time.Second, Late: hfsp.LateFirst, EarlySlots: ptr(1)}
+	opts := hfsp.Options{NodeDelay: 5 * time.Second, Late: vqueue.LateFirst, EarlySlots: ptr(1)}
 	s := stage{t, newWith(opts)}
 	s.slots(0, 0, 1, 2, 3)
 	for id := range sojourn.SlotID(2) {

@@ -60,6 +60,7 @@
 //	         | "TaskProgress" attempt slot [ progress service ]
 //	         | "TaskFailed" attempt slot [ cause service ]
 //	         | ( "TaskRefused" | "TaskPinned" ) attempt slot
+//	         | "PoolChanged" ( pool | "nil" )
 //	         | "OutputLost" attempt
 //	         | "Tick"
 //	         | "EventKind(" number ")" .         a kind that does not exist
@@ -69,6 +70,13 @@
 //	                                             progress (in 1/10000)
 //	cause    = "cause=" ( "task" | "preempted" | "slot-lost" | number ) .
 //	service  = "service=" time .
+//
+// A pool has the fields of sojourn.Pool:
+//
+//	pool      = name [ weight min max max-jobs paused ] .   name is "pool=" string
+//	min       = "min=" class ":" slots { "+" class ":" slots } .   likewise max
+//	max-jobs  = "max-jobs=" number .
+//	paused    = "paused=all" .
 //
 // A job has the fields of sojourn.Job, then its phases, each after a bar:
 //

@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -131,6 +132,8 @@ func appendEvent(dst []byte, ev *sojourn.Event) []byte {
 		if ev.Kind != sojourn.JobCancelled {
 			dst = appendJob(dst, ev.Job)
 		}
+	case sojourn.PoolChanged:
+		return appendPool(append(dst, ' '), ev.Pool)
 	case sojourn.TaskHeld, sojourn.TaskReady:
 		if dst = append(dst, ' '); ev.Attempt == 0 {
 			dst = appendTask(dst, ev.Task)
@@ -157,8 +160,43 @@ func appendEvent(dst []byte, ev *sojourn.Event) []byte {
 	return dst
 }
 
-// noJob stands for a Job that is nil.
+// noJob stands for a Job, or a Pool, that is nil.
 const noJob = "nil"
+
+// appendPool appends the name of a pool and the fields that are not zero.
+func appendPool(dst []byte, p *sojourn.Pool) []byte {
+	if p == nil {
+		return append(dst, noJob...)
+	}
+	dst = appendString(append(dst, "pool="...), p.Name)
+	if math.Float64bits(p.Weight) != 0 {
+		dst = strconv.AppendFloat(append(dst, " weight="...), p.Weight, 'g', -1, 64)
+	}
+	dst = appendSlots(dst, " min=", p.Min)
+	dst = appendSlots(dst, " max=", p.Max)
+	if p.MaxJobs != 0 {
+		dst = strconv.AppendInt(append(dst, " max-jobs="...), int64(p.MaxJobs), 10)
+	}
+	if p.Paused {
+		dst = append(dst, " paused="+allTasks...)
+	}
+	return dst
+}
+
+// appendSlots appends numbers of slots by class, such as " max=0:3+2:1".
+func appendSlots(dst []byte, key string, list sojourn.Slots) []byte {
+	if len(list) == 0 {
+		return dst
+	}
+	dst = append(dst, key...)
+	for i, c := range slices.Sorted(maps.Keys(list)) {
+		if i > 0 {
+			dst = append(dst, '+')
+		}
+		dst = strconv.AppendInt(append(strconv.AppendUint(dst, uint64(c), 10), ':'), int64(list[c]), 10)
+	}
+	return dst
+}
 
 // appendJob appends the fields of a job after its ID.
 func appendJob(dst []byte, j *sojourn.Job) []byte {
@@ -265,7 +303,7 @@ func appendNumbers[T int | sojourn.NodeID](dst []byte, numbers []T) []byte {
 	return dst
 }
 
-// allTasks stands for [sojourn.Phase.Held].
+// allTasks stands for [sojourn.Phase.Held] and [sojourn.Pool.Paused].
 const allTasks = "all"
 
 // sentinels lists the errors of package sojourn, by name, in the order in which
@@ -286,6 +324,7 @@ var sentinels = [...]struct {
 	{"ErrUnknownJob", sojourn.ErrUnknownJob},
 	{"ErrCancelledJob", sojourn.ErrCancelledJob},
 	{"ErrInvalidRevision", sojourn.ErrInvalidRevision},
+	{"ErrInvalidPool", sojourn.ErrInvalidPool},
 	{"ErrUnknownTask", sojourn.ErrUnknownTask},
 	{"ErrTaskState", sojourn.ErrTaskState},
 	{"ErrStaleAttempt", sojourn.ErrStaleAttempt},

@@ -162,6 +162,12 @@ func (p *parser) event(ev *sojourn.Event) {
 		if ev.Kind != sojourn.JobCancelled {
 			p.job(ev)
 		}
+	case sojourn.PoolChanged:
+		if p.tok == noJob {
+			p.next()
+			return
+		}
+		ev.Pool = p.pool()
 	case sojourn.TaskHeld, sojourn.TaskReady:
 		ev.Task, ev.Attempt = p.task(strings.Contains(p.tok, "#"))
 	case sojourn.TaskDone:
@@ -233,6 +239,31 @@ func (p *parser) job(ev *sojourn.Event) {
 	}
 }
 
+// pool reads the name and the fields of a pool.
+func (p *parser) pool() *sojourn.Pool {
+	n, named := new(sojourn.Pool), false
+	p.fields([]string{"pool", "weight", "min", "max", "max-jobs", "paused"}, func(key string, v value) {
+		switch key {
+		case "pool":
+			n.Name, named = v.string(), true
+		case "weight":
+			n.Weight = v.float()
+		case "min":
+			n.Min = v.slots()
+		case "max":
+			n.Max = v.slots()
+		case "max-jobs":
+			n.MaxJobs = int(v.int(strconv.IntSize))
+		case "paused":
+			n.Paused = v.all(key)
+		}
+	})
+	if !named {
+		p.fail(p.off, "want the name of the pool, such as pool=etl")
+	}
+	return n
+}
+
 // phase reads a phase after the bar.
 func (p *parser) phase() (ph sojourn.Phase) {
 	if p.tok == "" {
@@ -261,9 +292,7 @@ func (p *parser) phase() (ph sojourn.Phase) {
 				ph.Needs = []int{}
 			}
 		case "held":
-			if ph.Held = v.text == allTasks; !ph.Held {
-				v.p.fail(v.off, "want held=%s, found %q", allTasks, brief(v.text))
-			}
+			ph.Held = v.all(key)
 		case "estimates":
 			ph.Estimates = list(v, value.duration, one)
 		case "inputs":

@@ -104,6 +104,32 @@ func numbers[T any](v value, one func(value) T) (list []T) {
 	return list
 }
 
+// slots reads numbers of slots by class, such as 0:3+2:1.
+func (v value) slots() sojourn.Slots {
+	list, off := sojourn.Slots{}, v.off
+	for text := range strings.SplitSeq(v.text, "+") {
+		class, count, ok := strings.Cut(text, ":")
+		if !ok {
+			v.p.fail(off, "want a class and a number of slots, such as 0:3, found %q", brief(text))
+		}
+		c := sojourn.Class(value{v.p, off, class}.uint(16))
+		if _, twice := list[c]; twice {
+			v.p.fail(off, "class %d is there twice", c)
+		}
+		list[c] = int(value{v.p, off + len(class) + 1, count}.int(strconv.IntSize))
+		off += len(text) + 1
+	}
+	return list
+}
+
+// all reads the word that says that something is true of all tasks.
+func (v value) all(key string) bool {
+	if v.text != allTasks {
+		v.p.fail(v.off, "want %s=%s, found %q", key, allTasks, brief(v.text))
+	}
+	return v.text == allTasks
+}
+
 // duration reads seconds such as 12.5s, or any text that time.ParseDuration
 // accepts. It keeps every nanosecond.
 func (v value) duration() time.Duration {

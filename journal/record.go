@@ -131,6 +131,8 @@ func (e *encoder) event(ev *sojourn.Event) {
 		e.buf = snapshot.AppendJob(e.buf, ev.Job)
 	case sojourn.JobCancelled:
 		e.uint(uint64(ev.Job.ID))
+	case sojourn.PoolChanged:
+		e.buf = snapshot.AppendPool(e.buf, ev.Pool)
 	case sojourn.TaskDone:
 		e.task(ev.Task)
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.OutputLost:
@@ -267,6 +269,14 @@ func (d *decoder) job() *sojourn.Job {
 	return j
 }
 
+// pool reads how a pool is treated, which takes the rest of the body.
+func (d *decoder) pool() *sojourn.Pool {
+	p, err := snapshot.DecodePool(d.b)
+	d.bad = d.bad || err != nil
+	d.b = nil
+	return p
+}
+
 // event reads what follows the byte that says what it is.
 func (d *decoder) event(kind sojourn.EventKind, ev *sojourn.Event) {
 	*ev = sojourn.Event{Kind: kind, At: d.time()}
@@ -291,6 +301,8 @@ func (d *decoder) event(kind sojourn.EventKind, ev *sojourn.Event) {
 		ev.Job = d.job()
 	case sojourn.JobCancelled:
 		ev.Job = &sojourn.Job{ID: sojourn.JobID(d.uint())}
+	case sojourn.PoolChanged:
+		ev.Pool = d.pool()
 	case sojourn.TaskDone:
 		ev.Task = d.task()
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.OutputLost:

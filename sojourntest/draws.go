@@ -120,6 +120,12 @@ func (dr *draws) candidates(kind sojourn.EventKind) (list []sojourn.Event) {
 		}
 	case sojourn.Tick:
 		list = []sojourn.Event{{}}
+	case sojourn.PoolChanged:
+		if dr.o.features&sojourn.FeaturePools != 0 {
+			for _, name := range poolNames {
+				list = append(list, sojourn.Event{Pool: &sojourn.Pool{Name: name}})
+			}
+		}
 	}
 	for i := range list {
 		list[i].Kind = kind
@@ -146,6 +152,8 @@ func (dr *draws) fill(ev *sojourn.Event) {
 		ev.Job = dr.job(ev.Job.ID)
 	case sojourn.JobRevised:
 		ev.Job = dr.revision(dr.m.job(ev.Job.ID))
+	case sojourn.PoolChanged:
+		ev.Pool = dr.pool(ev.Pool.Name)
 	case sojourn.TaskHeld, sojourn.TaskReady:
 		if dr.o.features&sojourn.FeatureAttempts != 0 && dr.oneIn(2) {
 			ev.Attempt = dr.m.task(ev.Task).attempts + pick[uint32](dr, 0, 1, 5)
@@ -165,6 +173,56 @@ func (dr *draws) fill(ev *sojourn.Event) {
 	case sojourn.JobAdopted, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
 		ev.Service = time.Duration(dr.upTo(int64(pick(dr, 0, 1, time.Second, time.Hour)), math.MaxInt64))
 	}
+}
+
+// poolNames are the pools that change: those of jobs, and one without jobs.
+var poolNames = []string{"", "a", "b", "c"}
+
+// pool draws how a pool is treated.
+func (dr *draws) pool(name string) *sojourn.Pool {
+	p := &sojourn.Pool{Name: name}
+	if dr.oneIn(4) {
+		return p
+	}
+	p.Weight = pick(dr, 0, 1, 0.5, 3)
+	if dr.extreme && dr.oneIn(2) {
+		p.Weight = pick(dr, 1.0/65536, 1<<32-1)
+	}
+	p.Paused, p.MaxJobs = dr.oneIn(3), pick(dr, 0, 0, 1, 2)
+	for _, c := range dr.names.classes {
+		if dr.oneIn(6) {
+			if p.Min == nil {
+				p.Min = sojourn.Slots{}
+			}
+			p.Min[c] = pick(dr, 0, 1, 2)
+		}
+		if dr.oneIn(4) {
+			if p.Max == nil {
+				p.Max = sojourn.Slots{}
+			}
+			p.Max[c] = max(p.Min[c], pick(dr, 1, 2, sojourn.MaxSlots))
+		}
+	}
+	return p
+}
+
+// wrongPools returns pools of which most are wrong in one way.
+func (dr *draws) wrongPools() (list []*sojourn.Pool) {
+	list = append(list, nil, dr.pool(pick(dr, poolNames...)))
+	for _, change := range []func(*sojourn.Pool){
+		func(p *sojourn.Pool) { p.Weight = pick(dr, -1, math.NaN(), math.Inf(1), 1.0/65537, 1<<32) },
+		func(p *sojourn.Pool) { p.MaxJobs = pick(dr, -1, math.MaxInt32+1) },
+		func(p *sojourn.Pool) { p.Min = sojourn.Slots{0: pick(dr, -1, sojourn.MaxSlots+1)} },
+		func(p *sojourn.Pool) { p.Min, p.Max = nil, sojourn.Slots{0: pick(dr, -1, 0, sojourn.MaxSlots+1)} },
+		func(p *sojourn.Pool) { p.Min, p.Max = sojourn.Slots{0: 2}, sojourn.Slots{0: 1} },
+		func(p *sojourn.Pool) { p.Min = sojourn.Slots{sojourn.MaxClasses: 1} },
+		func(p *sojourn.Pool) { p.Max = sojourn.Slots{math.MaxUint16: 1} },
+	} {
+		p := dr.pool(pick(dr, poolNames...))
+		change(p)
+		list = append(list, p)
+	}
+	return list
 }
 
 // neighbours returns events of a kind that may be wrong in one way or two.
@@ -215,6 +273,10 @@ func (dr *draws) neighbours(kind sojourn.EventKind) (list []sojourn.Event) {
 		}
 	case sojourn.Tick:
 		list = append(list, sojourn.Event{})
+	case sojourn.PoolChanged:
+		for _, p := range dr.wrongPools() {
+			list = append(list, sojourn.Event{Pool: p})
+		}
 	default:
 		list = dr.taskNeighbours(kind)
 	}

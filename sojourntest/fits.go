@@ -1,6 +1,7 @@
 package sojourntest
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn"
@@ -23,6 +24,8 @@ func (m *model) check(ev *sojourn.Event) error {
 		return m.checkSlot(ev)
 	case sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled:
 		return m.checkDescription(ev)
+	case sojourn.PoolChanged:
+		return m.checkPool(ev.Pool)
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost:
 		return m.checkSteering(ev)
 	case sojourn.TaskAdopted:
@@ -93,6 +96,29 @@ func (m *model) checkDescription(ev *sojourn.Event) error {
 			return sojourn.ErrInvalidJob
 		}
 		return m.checkJob(ev.Job.ID)
+	}
+	return nil
+}
+
+// checkPool is check for pools that change.
+func (m *model) checkPool(p *sojourn.Pool) error {
+	if p == nil || p.MaxJobs < 0 || p.MaxJobs >= 1<<31 || p.Weight != 0 && !(p.Weight*65536 >= 1 && p.Weight < 4294967296) {
+		return sojourn.ErrInvalidPool
+	}
+	for _, c := range slices.Sorted(maps.Keys(p.Min)) {
+		n := p.Min[c]
+		if c > 255 || n < 0 || n > 1<<24 {
+			return sojourn.ErrInvalidPool
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(p.Max)) {
+		n := p.Max[c]
+		if c > 255 || n < 1 || n > 1<<24 || n < p.Min[c] {
+			return sojourn.ErrInvalidPool
+		}
+	}
+	if m.o.features&sojourn.FeaturePools == 0 {
+		return sojourn.ErrUnsupported
 	}
 	return nil
 }

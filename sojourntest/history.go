@@ -33,7 +33,7 @@ type history []call
 var sentinels = [...]error{
 	sojourn.ErrUnknownKind, sojourn.ErrTimeReversed, sojourn.ErrInvalidEvent,
 	sojourn.ErrInvalidSlot, sojourn.ErrDuplicateSlot, sojourn.ErrUnknownSlot, sojourn.ErrNodeState,
-	sojourn.ErrInvalidJob, sojourn.ErrDuplicateJob, sojourn.ErrUnknownJob, sojourn.ErrCancelledJob, sojourn.ErrInvalidRevision,
+	sojourn.ErrInvalidJob, sojourn.ErrDuplicateJob, sojourn.ErrUnknownJob, sojourn.ErrCancelledJob, sojourn.ErrInvalidRevision, sojourn.ErrInvalidPool,
 	sojourn.ErrUnknownTask, sojourn.ErrTaskState, sojourn.ErrStaleAttempt, sojourn.ErrSlotBusy, sojourn.ErrWrongClass,
 	sojourn.ErrUnsupported, sojourn.ErrRejected,
 }

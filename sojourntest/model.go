@@ -17,6 +17,7 @@ type model struct {
 	jobs  []*modelJob  // the live ones, in the order of arrival
 	down  map[sojourn.NodeID]bool
 	racks map[sojourn.NodeID]sojourn.RackID // the known racks, other than 0, of nodes that are down or have slots
+	pools map[string]*sojourn.Pool          // what was told of pools
 }
 
 type modelSlot struct {
@@ -180,6 +181,34 @@ func (m *model) why(t *modelTask, c sojourn.Class) string {
 	case j.spec.Parallelism > 0 && uint64(j.runs()) >= uint64(j.spec.Parallelism):
 		return fmt.Sprintf("as many tasks of its job run as may run at a time: %d", j.spec.Parallelism)
 	}
+	return m.whyPool(j, c)
+}
+
+// whyPool returns why no task of j may start on a slot of class c, because of what was told of its pool, or "".
+func (m *model) whyPool(j *modelJob, c sojourn.Class) string {
+	p := m.pools[j.spec.Pool]
+	if p == nil {
+		return ""
+	}
+	tasks, jobs := 0, 0
+	for _, k := range m.jobs {
+		if k.spec.Pool == p.Name && k.runs() > 0 {
+			jobs++
+			for i := range k.tasks {
+				if k.spec.Phases[i].Class == c {
+					tasks += k.count(i, running)
+				}
+			}
+		}
+	}
+	switch limit := p.Max[c]; {
+	case p.Paused:
+		return "its pool is paused"
+	case limit > 0 && tasks >= limit:
+		return fmt.Sprintf("its pool runs %d tasks, and may run %d", tasks, limit)
+	case p.MaxJobs > 0 && j.runs() == 0 && jobs >= p.MaxJobs:
+		return fmt.Sprintf("its pool runs %d jobs, and may run %d", jobs, p.MaxJobs)
+	}
 	return ""
 }
 
@@ -257,6 +286,11 @@ func (m *model) apply(ev *sojourn.Event) {
 		if ev.Attempt > 0 {
 			t.attempts = ev.Attempt
 		}
+	case sojourn.PoolChanged:
+		if m.pools == nil {
+			m.pools = map[string]*sojourn.Pool{}
+		}
+		m.pools[ev.Pool.Name] = ev.Pool
 	case sojourn.TaskDone:
 		t := m.task(ev.Task)
 		t.state = done

@@ -396,6 +396,11 @@ func (p *fifo) check(ev *sojourn.Event) error {
 			return sojourn.ErrInvalidEvent
 		}
 		return p.checkArrival(ev.Job)
+	case sojourn.PoolChanged:
+		if err := ev.Pool.Check(); err != nil {
+			return sojourn.ErrInvalidPool
+		}
+		return sojourn.ErrUnsupported
 	case sojourn.JobRevised:
 		return p.checkRevision(ev)
 	case sojourn.JobCancelled:

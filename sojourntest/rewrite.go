@@ -184,6 +184,7 @@ var litterers = []litterer{
 	{"Slot.Class", kinds(sojourn.SlotAdded), func(ev *sojourn.Event) { ev.Slot.Class = 200 }},
 	{"Job", kinds(sojourn.JobArrived, sojourn.JobAdopted, sojourn.JobRevised, sojourn.JobCancelled),
 		func(ev *sojourn.Event) { ev.Job = &sojourn.Job{Weight: -1} }},
+	{"Pool", kinds(sojourn.PoolChanged), func(ev *sojourn.Event) { ev.Pool = &sojourn.Pool{Weight: -1} }},
 	{"Job, apart from Job.ID", func(k sojourn.EventKind) bool { return k != sojourn.JobCancelled }, func(ev *sojourn.Event) {
 		if ev.Job != nil {
 			ev.Job = &sojourn.Job{ID: ev.Job.ID, Weight: -1}

@@ -253,6 +253,17 @@ func (s *shrinker) simplify() {
 	}
 }
 
+// onPool returns a change of the pool of an event.
+func onPool(change func(*sojourn.Pool)) func(*sojourn.Event) {
+	return func(ev *sojourn.Event) {
+		if ev.Pool != nil {
+			p := *ev.Pool
+			ev.Pool = &p
+			change(&p)
+		}
+	}
+}
+
 // Changes that make a history simpler. None undoes another.
 var (
 	eventChanges = []func(*sojourn.Event){
@@ -264,6 +275,11 @@ var (
 		func(ev *sojourn.Event) { ev.Slot.Node, ev.Slot.Rack = 0, 0 },
 		func(ev *sojourn.Event) { ev.Slot.Rack = 0 },
 		func(ev *sojourn.Event) { ev.Slot.Speed = 0 },
+		onPool(func(p *sojourn.Pool) { p.Weight = 0 }),
+		onPool(func(p *sojourn.Pool) { p.Min = nil }),
+		onPool(func(p *sojourn.Pool) { p.Max = nil }),
+		onPool(func(p *sojourn.Pool) { p.MaxJobs = 0 }),
+		onPool(func(p *sojourn.Pool) { p.Paused = false }),
 		func(ev *sojourn.Event) {
 			if ev.Kind == sojourn.JobAdopted {
 				ev.Kind, ev.Service = sojourn.JobArrived, 0

@@ -521,6 +521,7 @@ func TestEveryErrorIsAskedFor(t *testing.T) {
 		sojourn.TaskFailed:   append(report, sojourn.ErrInvalidEvent),
 		sojourn.TaskRefused:  report,
 		sojourn.TaskPinned:   report,
+		sojourn.PoolChanged:  {sojourn.ErrTimeReversed, sojourn.ErrInvalidPool, sojourn.ErrUnsupported},
 		sojourn.Tick:         errs(),
 		0:                    {sojourn.ErrUnknownKind},
 		lastKind() + 1:       {sojourn.ErrUnknownKind},

@@ -158,6 +158,11 @@ func (tr *trial) finishAll(order int) {
 			tr.observe(sojourn.Event{Kind: sojourn.NodeUp, At: tr.m.now, Slot: sojourn.Slot{Node: node}})
 		}
 	}
+	for _, name := range poolNames {
+		if p := tr.m.pools[name]; p != nil && !p.IsZero() {
+			tr.observe(sojourn.Event{Kind: sojourn.PoolChanged, At: tr.m.now, Pool: &sojourn.Pool{Name: name}})
+		}
+	}
 	const (
 		patience = 1000 // Ticks without an assignment while something could start
 		enough   = 20   // the same, if the policy may starve jobs

@@ -165,6 +165,7 @@ var texts = map[string]func(string) error{
 	"vqueue.Late":          text[vqueue.Late](),
 	"plan.ParsePlanner":    func(s string) error { _, err := plan.ParsePlanner(s); return err },
 	"snapshot.DecodeJob":   func(s string) error { _, err := snapshot.DecodeJob([]byte(s)); return err },
+	"snapshot.DecodePool":  func(s string) error { _, err := snapshot.DecodePool([]byte(s)); return err },
 	"trace.ParseCluster":   func(s string) error { _, err := trace.ParseCluster(s); return err },
 	"Inputs.UnmarshalJSON": func(s string) error { return new(sojourn.Inputs).UnmarshalJSON([]byte(s)) },
 	"Inputs.GobDecode":     func(s string) error { return new(sojourn.Inputs).GobDecode([]byte(s)) },
@@ -273,8 +274,8 @@ func TestAllReadersAreTried(t *testing.T) {
 	}
 	reasons := map[string]string{
 		"account.Account.Restore":      "events, and the snapshot that snapshot.Restore reads",
-		"hfsp.History.UnmarshalBinary": "through snapshot.Restore", "hfsp.Noisy.UnmarshalBinary": "through snapshot.Restore",
-		"hfsp.Oracle.UnmarshalBinary": "through snapshot.Restore", "hfsp.Trainer.UnmarshalBinary": "through snapshot.Restore",
+		"hfsp.History.UnmarshalBinary": "through snapshot.Restore",
+		"hfsp.Oracle.UnmarshalBinary":  "through snapshot.Restore", "hfsp.Trainer.UnmarshalBinary": "through snapshot.Restore",
 		"journal.Journal.UnmarshalBinary": "that of the policy in it",
 		"live.Handler":                    "it is the owner's",
 		"statuspage.WithPolicy":           "its function has no text",

@@ -60,6 +60,11 @@ func (l *cluster) check(ev *sojourn.Event, known sojourn.Features) error {
 		}
 		_, err := l.jobs.steerable(ev.Job.ID)
 		return err
+	case sojourn.PoolChanged:
+		if err := ev.Pool.Check(); err != nil {
+			return err
+		}
+		return ev.Features().Check(known)
 	case sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone:
 		return l.checkTask(ev, known)
 	case sojourn.TaskAdopted:

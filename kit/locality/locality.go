@@ -87,7 +87,7 @@ func (x *Index[J]) Update(ev *sojourn.Event, c ledger.Change[J]) {
 		return
 	}
 	switch ev.Kind {
-	case sojourn.Tick, sojourn.TaskProgress, sojourn.TaskPinned:
+	case sojourn.Tick, sojourn.TaskProgress, sojourn.TaskPinned, sojourn.PoolChanged:
 		return
 	case sojourn.SlotAdded, sojourn.SlotRemoved, sojourn.NodeDown, sojourn.NodeUp:
 		x.updateSite(c.Slot.Node)

@@ -199,6 +199,45 @@ func (r *Reader) Job() *sojourn.Job {
 	return j
 }
 
+// Pool reads how a pool is treated, as it is valid; nil after an error.
+func (r *Reader) Pool() *sojourn.Pool {
+	p := &sojourn.Pool{Name: r.String(), Weight: r.Float(), Min: r.slots(), Max: r.slots(), MaxJobs: int(r.Below(sojourn.MaxTasks + 1)), Paused: r.Bool()}
+	if r.err != nil {
+		return nil
+	}
+	if err := p.Check(); err != nil {
+		r.Fail("%v", err)
+		return nil
+	}
+	if !r.Check(!math.Signbit(p.Weight), "a weight is the negative zero") {
+		return nil
+	}
+	return p
+}
+
+func (r *Reader) slots() (list sojourn.Slots) {
+	last := -1
+	for range r.Len() {
+		c, n := r.Index(sojourn.MaxClasses), r.Index(sojourn.MaxSlots+1)
+		if r.err != nil || !r.Check(c > last, "classes are not in order") {
+			return nil
+		}
+		if last = c; list == nil {
+			list = sojourn.Slots{}
+		}
+		list[sojourn.Class(c)] = n
+	}
+	return list
+}
+
+// DecodePool reads what [AppendPool] has appended. It is an error if anything is left over.
+func DecodePool(data []byte) (*sojourn.Pool, error) {
+	r := Reader{rest: data, size: len(data)}
+	p := r.Pool()
+	r.Check(len(r.rest) == 0, "bytes are left over")
+	return p, r.err
+}
+
 // phase reads a phase, and says whether what its job waits for comes after it.
 func (r *Reader) phase(p *sojourn.Phase) (waits bool) {
 	parts := r.Below(allParts + 1)

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -414,6 +415,30 @@ func TestForgedWaits(t *testing.T) {
 	for name, forged := range map[string][]byte{"nothing": nothing, "after the second phase, too": second} {
 		if job, err := DecodeJob(forged); err == nil {
 			t.Errorf("%s: %+v", name, job)
+		}
+	}
+}
+
+// A pool is read as it was written, and a damaged one is an error or valid.
+func TestPoolFormat(t *testing.T) {
+	for _, p := range []*sojourn.Pool{
+		{}, {Name: "a/b", Weight: 0.5, Min: sojourn.Slots{0: 0, 7: 2}, Max: sojourn.Slots{7: 2, 255: sojourn.MaxSlots}, MaxJobs: sojourn.MaxTasks, Paused: true},
+	} {
+		data := AppendPool(nil, p)
+		if got, err := DecodePool(data); err != nil || !reflect.DeepEqual(got, p) {
+			t.Errorf("DecodePool = %+v, %v, want %+v", got, err, p)
+		}
+		for i := range data {
+			for _, x := range []byte{0, 1, 0x7f, 0x80, 0xff} {
+				forged := bytes.Clone(data)
+				forged[i] = x
+				if got, err := DecodePool(forged); err == nil && (got.Check() != nil || !bytes.Equal(AppendPool(nil, got), forged)) {
+					t.Errorf("DecodePool of a damaged pool = %+v", got)
+				}
+			}
+			if _, err := DecodePool(data[:i]); err == nil {
+				t.Errorf("%d of %d bytes are a pool", i, len(data))
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"encoding"
 	"encoding/binary"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -192,6 +193,31 @@ func (w *Writer) phase(p *sojourn.Phase, waits bool) {
 	for _, d := range p.Delays {
 		w.Duration(d)
 	}
+}
+
+// Pool writes how a pool is treated.
+func (w *Writer) Pool(p *sojourn.Pool) {
+	w.String(p.Name)
+	w.Float(p.Weight + 0) // not the negative zero
+	w.slots(p.Min)
+	w.slots(p.Max)
+	w.Uint(uint64(p.MaxJobs))
+	w.Bool(p.Paused)
+}
+
+func (w *Writer) slots(list sojourn.Slots) {
+	w.Len(len(list))
+	for _, c := range slices.Sorted(maps.Keys(list)) {
+		w.Uint(uint64(c))
+		w.Uint(uint64(list[c]))
+	}
+}
+
+// AppendPool appends how a pool is treated to dst, as [Writer.Pool] writes it.
+func AppendPool(dst []byte, p *sojourn.Pool) []byte {
+	w := Writer{buf: dst}
+	w.Pool(p)
+	return w.buf
 }
 
 // AppendJob appends the description of a job to dst, as [Writer.Job] writes it. Formats other than

@@ -35,6 +35,11 @@ func (w *watcher) event(ev sojourn.Event) error {
 			return nil
 		}
 		_, ev.Attempt = w.candidate.Task(ev.Task)
+	case sojourn.PoolChanged:
+		if ev.CheckSupport(w.supports) == nil && w.candidate.Observe(ev) == nil {
+			return nil
+		}
+		return w.observe(sojourn.Event{Kind: sojourn.Tick, At: ev.At}) // it has no pools, or treats them otherwise
 	case sojourn.TaskAdopted:
 		return w.adopted(ev)
 	case sojourn.TaskProgress, sojourn.TaskPinned, sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:

@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/hfsp"
+	"github.com/sojourn-sched/sojourn/internal/option"
 )
 
 // hfspOptions are the options of policy hfsp as text: those of the library, and its
@@ -74,7 +76,10 @@ func (o *hfspOptions) estimator() (e hfsp.Estimator, err error) {
 		}
 	}
 	if o.Sigma != 0 {
-		return hfsp.NewNoisy(e, o.Sigma, o.Seed)
+		if err := option.First("hfsp", option.Range("Sigma", o.Sigma, 0, math.MaxFloat64)); err != nil {
+			return nil, err
+		}
+		return &noisy{e, o.Sigma, o.Seed}, nil
 	}
 	return e, nil
 }

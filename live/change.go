@@ -1,0 +1,66 @@
+package live
+
+import (
+	"maps"
+
+	"github.com/sojourn-sched/sojourn"
+)
+
+// ChangePool changes how the jobs of a pool of the policy, those whose Job.Pool is its name, are treated from now on: its
+// weight, its limits, and whether it is paused. What runs goes on. It says all about the pool, so begin with [Pool.Settings]:
+//
+//	n, _ := p.Settings("etl")
+//	n.Paused = true
+//	err := p.ChangePool(n)
+//
+// A sojourn.Pool with nothing but a name is again what the policy was made with. The error wraps
+// [sojourn.ErrInvalidPool], or [sojourn.ErrUnsupported] if the policy has no pools, as all but package fair, or cannot
+// treat this one so, and is [ErrClosed] if the pool is closed; then nothing has changed. Under a [Durable] policy, the change
+// is durable when ChangePool returns (TestChangePool).
+func (p *Pool) ChangePool(n sojourn.Pool) error {
+	pos, err := p.changePool(n)
+	if err != nil {
+		return err
+	}
+	return p.commit(pos)
+}
+
+// changePool is ChangePool, and returns what has to be durable before it is acknowledged.
+func (p *Pool) changePool(n sojourn.Pool) (pos int64, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.suspended {
+		return 0, ErrClosed
+	}
+	n.Min, n.Max = maps.Clone(n.Min), maps.Clone(n.Max)
+	if err = p.observe(sojourn.Event{Kind: sojourn.PoolChanged, Pool: &n}); err == nil {
+		pos = p.kept.position()
+	}
+	p.settle(nil)
+	return pos, err
+}
+
+// Settings returns how the jobs of a pool of the policy are treated now, whether or not there are any. It reports false if there
+// can be no such pool, or the policy has no pools: it is no [sojourn.Sharer].
+func (p *Pool) Settings(name string) (n sojourn.Pool, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, any := sojourn.As[sojourn.Sharer](p.policy)
+	if !any {
+		return n, false
+	}
+	n, ok = s.Pool(name)
+	n.Min, n.Max = maps.Clone(n.Min), maps.Clone(n.Max)
+	return n, ok
+}
+
+// Shares returns what each pool of the policy with live jobs has of the slots of a class, and what it is entitled to; nil if
+// the policy has no pools. It takes time in proportion to the live jobs.
+func (p *Pool) Shares(c sojourn.Class) []sojourn.Share {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s, ok := sojourn.As[sojourn.Sharer](p.policy); ok {
+		return s.AppendShares(nil, c)
+	}
+	return nil
+}
