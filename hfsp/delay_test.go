@@ -222,7 +222,7 @@ func TestReserveBesideADelay(t *testing.T) {
 
 // A phase waits for no slot that the reserve keeps from it: such a slot wakes nobody, and leaves nothing unused.
 func TestWhatTheReserveKeepsIsNoWait(t *testing.T) {
-	s := stage{t, newWith(hfsp.Options{NodeDelay: time.Hour, RackDelay: time.Hour, Late: hfsp.LateFirst, Reserve: 0.5})}
+	s := stage{t, newWith(hfsp.Options{NodeDelay: time.Hour, RackDelay: time.Hour, Late: vqueue.LateFirst, Reserve: 0.5})}
 	s.allow(1, 2)(160)            // it may leave 10 s of a slot unused
 	s.arrive(200, 2, tasks(1, 0)) // the reserve keeps nothing from a job that is alone
 	s.observe(200, sojourn.Event{Kind: sojourn.TaskHeld, Task: sojourn.TaskID{Job: 2}})
@@ -264,7 +264,7 @@ func TestTheFirstThatMayNotWaitGetsTheSlot(t *testing.T) {
 // Reference: Options.EarlyDelay.
 func TestTheLastSlotIsKeptForWhoWaits(t *testing.T) {
 	for _, waits := range []bool{false, true} {
-		s := stage{t, newWith(hfsp.Options{NodeDelay: time.Hour, RackDelay: time.Hour, Late: hfsp.LateFirst, EarlyDelay: time.Minute})}
+		s := stage{t, newWith(hfsp.Options{NodeDelay: time.Hour, RackDelay: time.Hour, Late: vqueue.LateFirst, EarlyDelay: time.Minute})}
 		if waits {
 			s.allow(2, 1)(16_000) // it may leave 1000 s of a slot unused
 		}

@@ -43,8 +43,8 @@ type Options struct {
 	Estimator func() Estimator
 
 	// Late says how to serve phases that are complete in the virtual cluster but not
-	// in reality: always before phases that are not late. [vqueue.LateDefault] is [vqueue.LateShare], which is not the paper's rule: see the package
-	// comment.
+	// in reality: always before phases that are not late. [vqueue.LateDefault] is [vqueue.LateShare], which is not
+	// the paper's rule: see the package comment. It is for research.
 	Late vqueue.Late
 
 	// Preemption says whether running tasks are killed for smaller jobs. The policy only

@@ -22,7 +22,7 @@ type Options struct {
 	// NoGate starts these tasks before anything else, as the paper does. By default one
 	// of them may start only if every phase that waits for a slot and comes before it in
 	// the virtual order has slack to spare. Without this rule no constant bounds how late
-	// a job can be (see the package comment).
+	// a job can be (see the package comment). It is for research.
 	NoGate bool
 
 	// Order says which phase is served. The default is Protective, H-PFSP.
@@ -30,7 +30,7 @@ type Options struct {
 
 	// Late says how to serve phases that have ended in the virtual cluster but not in
 	// reality. LateDefault serves phases of exact sizes by LateFirst, and then phases whose
-	// sizes are estimates by LateShare.
+	// sizes are estimates by LateShare. It is for research.
 	Late Late
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take until the
@@ -78,7 +78,7 @@ const (
 	FSP
 )
 
-// Late says how late phases are served. They always go before phases that are not late.
+// Late says how late phases are served. They always go before phases that are not late. It is for research.
 type Late = vqueue.Late
 
 // The values of [Late].

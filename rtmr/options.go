@@ -12,7 +12,7 @@ import (
 // options must be the same, since promises rest on them.
 type Options struct {
 	// Booking says how the policy knows when slots become available. The default is
-	// Rebook; the paper has Chain.
+	// Rebook; the paper has Chain. It is for research.
 	Booking Booking
 
 	// Order says which of the admitted jobs goes first. The default is EDF
@@ -23,20 +23,21 @@ type Options struct {
 	// the paper does. By default the policy tries other places as well. This
 	// accepts more jobs and makes acceptance monotone: a job that would be accepted
 	// with one deadline is accepted with any later one. FIFO has only one place.
+	// It is for research.
 	OnePosition bool
 
 	// Feedback replaces estimates by measured values when a job finishes, for
 	// this job and the jobs behind it [Algorithms V and VI]. It is for Chain;
-	// Rebook always uses measured values.
+	// Rebook always uses measured values. It is for research.
 	Feedback bool
 
 	// Delta is the least difference between the end of a job and its estimate that
 	// causes Feedback. Zero means any difference; the paper takes "a typical map
-	// task execution time" [Section V].
+	// task execution time" [Section V]. It is for research.
 	Delta time.Duration
 
 	// NoMergeMin lets Feedback raise estimates, as the paper does. By default the lesser
-	// of the old and the new estimate counts, since both are bounds.
+	// of the old and the new estimate counts, since both are bounds. It is for research.
 	NoMergeMin bool
 
 	// Latency is added to the time of every task. It is the longest time for which a
@@ -78,11 +79,11 @@ type Options struct {
 
 	// PaperReservation lets a reduce task start while the jobs before it need as many
 	// slots as are free, as line 10 of Algorithm IV does. Accepted jobs can then miss
-	// their deadlines. It exists only for the counterexample.
+	// their deadlines. It is for research.
 	PaperReservation bool
 }
 
-// A Booking is a way to know when slots become available.
+// A Booking is a way to know when slots become available. It is for research.
 type Booking uint8
 
 const (

@@ -75,7 +75,7 @@ type Options struct {
 
 	// AsPrinted follows Algorithms 1 to 3 literally as far as possible, for
 	// comparison: see the package comment. Slots stay idle although tasks could run
-	// on them.
+	// on them. It is for research.
 	AsPrinted bool
 }
 
