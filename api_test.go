@@ -79,6 +79,9 @@ func (f *folder) forResearch() (lines []string) {
 		return strings.Contains(strings.Join(strings.Fields(doc.Text()), " "), "It is for research.")
 	}
 	for _, decl := range f.decls() {
+		if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil {
+			types[fn.Name.Name] = says(fn.Doc)
+		}
 		decl, ok := decl.(*ast.GenDecl)
 		if !ok {
 			continue
@@ -106,7 +109,7 @@ func (f *folder) forResearch() (lines []string) {
 			field = field || is && strings.HasPrefix(what, "type "+name+" ")
 		}
 		switch {
-		case field, words[0] == "type" && types[words[1]], words[0] == "method" && types[words[1]], words[0] == "const" && len(words) > 2 && types[words[2]]:
+		case field, words[0] == "type" && types[words[1]], (words[0] == "method" || words[0] == "func") && types[words[1]], words[0] == "const" && len(words) > 2 && types[words[2]]:
 			lines = append(lines, line)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 // through Observe and leave the event half applied, and the policy would be unusable. All
 // sizes are accepted. A negative size counts as 0, and a size that is much too large
 // counts until the phase is trained or has ended.
+// It is for research.
 type Estimator interface {
 	// Initial returns S_i, the work of all tasks of a phase, when the phase becomes
 	// ready. If known is true, the phase is not trained. Initial is asked again when a
@@ -38,6 +39,7 @@ type Estimator interface {
 
 // A Sample is what is known of a training task: how long it ran, and how much progress it
 // made in this time.
+// It is for research.
 type Sample struct {
 	Service  time.Duration
 	Progress uint16 // in 1/10000, from 1 to sojourn.MaxProgress
@@ -55,6 +57,7 @@ func (s Sample) Time() time.Duration {
 
 // Trainer is the estimator of the paper. The zero Trainer is not ready: see
 // [NewTrainer].
+// It is for research.
 type Trainer struct {
 	xi       uint64 // in 2^-16
 	taskTime time.Duration
@@ -75,6 +78,7 @@ type history struct {
 // with s the mean time of the tasks of completed jobs that ran on slots of the same
 // class, or taskTime until there are any; and the final mean is that of the samples.
 // xi is rounded to a multiple of 2^-16. Zero stands for 1 and for one minute.
+// It is for research.
 func NewTrainer(xi float64, taskTime time.Duration) *Trainer {
 	return &Trainer{xi: (&sojourn.Job{Weight: xi}).WeightUnits(), taskTime: cmp.Or(taskTime, option.DefaultTaskTime)}
 }

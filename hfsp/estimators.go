@@ -12,9 +12,11 @@ import (
 
 // Oracle is an [Estimator] that believes the estimates of jobs: a phase whose tasks all
 // have an estimate is not trained. Another estimator answers for the other phases.
+// It is for research.
 type Oracle struct{ Estimator }
 
 // NewOracle returns an Oracle. It asks next about phases without estimates.
+// It is for research.
 func NewOracle(next Estimator) *Oracle { return &Oracle{next} }
 
 // Initial implements [Estimator].
@@ -31,6 +33,7 @@ func (e *Oracle) Initial(job *sojourn.Job, phase int) (time.Duration, bool) {
 // completed, it knows the size of a phase beforehand: the number of its tasks times
 // the mean task time of that phase in earlier runs. Until then, another estimator
 // answers.
+// It is for research.
 type History struct {
 	Estimator
 	by   Recurrence
@@ -42,6 +45,7 @@ type History struct {
 }
 
 // Recurrence says which jobs are runs of the same job.
+// It is for research.
 type Recurrence uint8
 
 const (
@@ -66,6 +70,7 @@ type runs struct {
 const memory = 8
 
 // HistoryOptions configure a [History]. The zero value is the default.
+// It is for research.
 type HistoryOptions struct {
 	// By says which jobs are runs of the same. The default is ByName.
 	By Recurrence
@@ -89,6 +94,7 @@ func (o HistoryOptions) Validate() error {
 
 // NewHistory returns a History, or an error if the options are out of range. It asks next
 // about phases that it does not know.
+// It is for research.
 func NewHistory(next Estimator, opts HistoryOptions) (*History, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

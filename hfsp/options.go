@@ -40,6 +40,7 @@ type Options struct {
 	// Estimator, unless nil, returns a new estimator. Nil means that of the paper, a
 	// [Trainer] of Xi and DefaultTaskTime, which ignores Phase.Estimate and
 	// Phase.Estimates. An Oracle believes them: see [NewOracle].
+	// It is for research.
 	Estimator func() Estimator
 
 	// Late says how to serve phases that are complete in the virtual cluster but not
