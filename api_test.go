@@ -150,8 +150,8 @@ func TestTiers(t *testing.T) {
 	for _, tier := range []string{"stable", "kit", "research"} {
 		t.Logf("%s: %d lines of the golden", tier, lines[tier])
 	}
-	if lines["stable"] > 900 {
-		t.Errorf("the stable tier has %d lines of the golden, want at most 900", lines["stable"])
+	if lines["stable"] > 800 {
+		t.Errorf("the stable tier has %d lines of the golden, want at most 800", lines["stable"])
 	}
 }
 
