@@ -211,7 +211,7 @@ func (dr *draws) wrongPools() (list []*sojourn.Pool) {
 	list = append(list, nil, dr.pool(pick(dr, poolNames...)))
 	for _, change := range []func(*sojourn.Pool){
 		func(p *sojourn.Pool) { p.Weight = pick(dr, -1, math.NaN(), math.Inf(1), 1.0/65537, 1<<32) },
-		func(p *sojourn.Pool) { p.MaxJobs = pick(dr, -1, math.MaxInt32+1) },
+		func(p *sojourn.Pool) { p.MaxJobs = pick(dr, -1, math.MinInt) },
 		func(p *sojourn.Pool) { p.Min = sojourn.Slots{0: pick(dr, -1, sojourn.MaxSlots+1)} },
 		func(p *sojourn.Pool) { p.Min, p.Max = nil, sojourn.Slots{0: pick(dr, -1, 0, sojourn.MaxSlots+1)} },
 		func(p *sojourn.Pool) { p.Min, p.Max = sojourn.Slots{0: 2}, sojourn.Slots{0: 1} },

@@ -102,7 +102,7 @@ func (m *model) checkDescription(ev *sojourn.Event) error {
 
 // checkPool is check for pools that change.
 func (m *model) checkPool(p *sojourn.Pool) error {
-	if p == nil || p.MaxJobs < 0 || p.MaxJobs >= 1<<31 || p.Weight != 0 && !(p.Weight*65536 >= 1 && p.Weight < 4294967296) {
+	if p == nil || p.MaxJobs < 0 || int64(p.MaxJobs) >= 1<<31 || p.Weight != 0 && !(p.Weight*65536 >= 1 && p.Weight < 4294967296) {
 		return sojourn.ErrInvalidPool
 	}
 	for _, c := range slices.Sorted(maps.Keys(p.Min)) {
