@@ -22,6 +22,11 @@ const (
 	Pool     = prefix + "pool"     // the group that the job counts against; its namespace by default
 )
 
+// Admit is the label, of value "true", of a Job that is created suspended and asks to be resumed when the policy accepts it.
+// A suspended Job without it is left to whoever suspends it. So is one with it that has run before, that has a
+// spec.managedBy of another controller, or that belongs to Kueue or to a JobSet, which resume Jobs themselves.
+const Admit = prefix + "admit"
+
 // What the scheduler writes.
 const (
 	Admitted = prefix + "admitted" // annotation of a Job that was created suspended: when it was admitted

@@ -183,6 +183,9 @@ func (w *world) addJob(n int32, suspend bool, notes map[string]string) *batchv1.
 	mode := batchv1.IndexedCompletion
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("j", w.uid), Namespace: "d", UID: w.fresh(), Annotations: notes},
 		Spec: batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: &mode, Suspend: &suspend, Template: corev1.PodTemplateSpec{Spec: template(1)}}}
+	if suspend {
+		j.Labels = map[string]string{Admit: "true"}
+	}
 	w.jobs[j.UID] = j
 	return j
 }
@@ -458,5 +461,82 @@ func TestNothingToAdmit(t *testing.T) {
 				t.Errorf("rejected again with %q", got)
 			}
 		}
+	}
+}
+
+// A Job that is suspended by others is left to them, also after a restart: only one that was created suspended, and asks for
+// admission by its label, is resumed.
+func TestSuspendedByOthers(t *testing.T) {
+	other, same, now := "example.com/other", batchv1.JobControllerName, metav1.Now()
+	for name, tc := range map[string]struct {
+		change func(*batchv1.Job)
+		want   bool
+	}{
+		"asks":                        {func(*batchv1.Job) {}, true},
+		"asks, and says who manages":  {func(j *batchv1.Job) { j.Spec.ManagedBy = &same }, true},
+		"has no label":                {func(j *batchv1.Job) { j.Labels = nil }, false},
+		"has another value":           {func(j *batchv1.Job) { j.Labels[Admit] = "false" }, false},
+		"is of Kueue":                 {func(j *batchv1.Job) { j.Labels["kueue.x-k8s.io/queue-name"] = "q" }, false},
+		"is of a JobSet":              {func(j *batchv1.Job) { j.Labels["jobset.sigs.k8s.io/jobset-name"] = "s" }, false},
+		"is of another controller":    {func(j *batchv1.Job) { j.Spec.ManagedBy = &other }, false},
+		"has run":                     {func(j *batchv1.Job) { j.Status.StartTime = &now }, false},
+		"has succeeded in part":       {func(j *batchv1.Job) { j.Status.Succeeded = 1 }, false},
+		"has failed in part":          {func(j *batchv1.Job) { j.Status.Failed = 1 }, false},
+		"was admitted, and suspended": {func(j *batchv1.Job) { j.Annotations[Admitted] = "before" }, false},
+	} {
+		for _, policy := range []string{"fifo", "default", "rtmr"} {
+			w := newWorld(t, policy, 1)
+			w.addNode("n", 4)
+			w.nodes["n"].Spec.Unschedulable = false
+			w.core.node(w.nodes["n"].DeepCopy())
+			j := w.addJob(1, true, map[string]string{Size: "10s", Deadline: epoch.Add(time.Duration(w.now) + time.Hour).Format(time.RFC3339)})
+			tc.change(j)
+			was := j.Annotations[Admitted]
+			for range 2 {
+				w.core.job(j.DeepCopy())
+				w.core.job(j.DeepCopy())
+				if got := !*j.Spec.Suspend; got != tc.want {
+					t.Fatalf("%s, %s: resumed %v, want %v", name, policy, got, tc.want)
+				}
+				if w.rejected[j.UID] != "" || !tc.want && j.Annotations[Admitted] != was {
+					t.Errorf("%s, %s: %q was written to a Job of others", name, policy, w.rejected[j.UID])
+				}
+				w.restart(policy)
+				if _, err := w.core.settle(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Whoever has suspended it resumes it: then it is a Job like any other.
+			j.Spec.Suspend = new(bool)
+			w.core.job(j.DeepCopy())
+			if w.core.jobs[j.UID] == nil || w.core.jobs[j.UID].id == 0 {
+				t.Errorf("%s, %s: a Job that was resumed is not known", name, policy)
+			}
+		}
+	}
+}
+
+// A Job that was refused and asks no longer is not asked about again.
+func TestAsksNoLonger(t *testing.T) {
+	w := newWorld(t, "rtmr", 1)
+	w.addNode("n", 1)
+	w.nodes["n"].Spec.Unschedulable = false
+	w.core.node(w.nodes["n"].DeepCopy())
+	j := w.addJob(4, true, map[string]string{Size: "10s", Deadline: epoch.Add(time.Duration(w.now) + 20*time.Second).Format(time.RFC3339)})
+	w.core.job(j.DeepCopy())
+	if w.rejected[j.UID] == "" {
+		t.Fatal("a deadline that cannot be met is accepted")
+	}
+	delete(j.Labels, Admit)
+	w.core.job(j.DeepCopy())
+	w.addNode("m", 9)
+	w.nodes["m"].Spec.Unschedulable = false
+	w.core.node(w.nodes["m"].DeepCopy())
+	for range 10 {
+		w.now = w.now.Add(time.Second)
+		w.core.askAgain()
+	}
+	if *j.Spec.Suspend == false {
+		t.Error("a Job that asks no longer is resumed")
 	}
 }

@@ -75,7 +75,8 @@
 // and [Pool]. A Job with a wrong one is not started: a Warning event and the condition [Rejected] say
 // why, and a corrected annotation is enough to try again.
 //
-// A Job that is created with spec.suspend asks for admission. If the policy accepts it, the scheduler
+// A Job that is created with spec.suspend and the label [Admit] asks for admission. A Job that somebody else suspends, by
+// hand, Kueue or a JobSet, is never resumed, also after a restart (TestSuspendedByOthers). If the policy accepts it, the scheduler
 // writes the annotation [Admitted] and resumes it in the same patch. Otherwise the condition Rejected
 // names the reason, and the deadline that would be accepted. Under policy rtmr create Jobs so, since a
 // Job that is refused later has its pods already. A Job that was refused because of what the others need

@@ -31,11 +31,23 @@ func (c *workload) job(o *batchv1.Job) {
 	case j != nil && j.id != 0 && j.notes != notes(o):
 		c.revise(j, o)
 	case j != nil && j.id != 0, j == nil && suspended && admitted:
+	case suspended && !seeksAdmission(o): // or not any longer
+		delete(c.jobs, o.UID)
+		delete(c.declined, o.UID)
 	case j != nil && j.notes == notes(o):
 		j.obj = o
 	default:
 		c.ask(o)
 	}
+}
+
+// seeksAdmission reports whether a suspended Job is to be resumed when the policy accepts it: see [Admit].
+func seeksAdmission(o *batchv1.Job) bool {
+	by := o.Spec.ManagedBy
+	_, queued := o.Labels["kueue.x-k8s.io/queue-name"]
+	_, inSet := o.Labels["jobset.sigs.k8s.io/jobset-name"]
+	ran := o.Status.StartTime != nil || o.Status.Succeeded > 0 || o.Status.Failed > 0
+	return o.Labels[Admit] == "true" && (by == nil || *by == batchv1.JobControllerName) && !queued && !inSet && !ran
 }
 
 // ask asks the policy to accept a Job that it does not have.

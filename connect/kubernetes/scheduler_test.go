@@ -33,7 +33,7 @@ func job(name string, n int32, suspend bool, notes map[string]string) *batchv1.J
 		}}},
 	}
 	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes, Labels: map[string]string{kubernetes.Admit: "true"}},
 		Spec: batchv1.JobSpec{Completions: &n, Parallelism: &n, CompletionMode: &mode, Suspend: &suspend,
 			Template: corev1.PodTemplateSpec{Spec: spec}},
 	}
