@@ -193,7 +193,7 @@ func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
 	if err := left.read(d); err != nil {
 		return left, err
 	}
-	if err := left.mourn(d); err != nil { // before the events, after which no attempt runs
+	if err := left.countLost(d); err != nil { // before the events, after which no attempt runs
 		return left, err
 	}
 	var list []sojourn.Event

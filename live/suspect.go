@@ -114,10 +114,10 @@ func jobOfKey(key string) (id sojourn.JobID, ok bool) {
 	return sojourn.JobID(binary.BigEndian.Uint64([]byte(key)[1:])), true
 }
 
-// mourn enters what the end of the process before says of the attempts that it has taken along. If one of them was started alone
+// countLost enters what the end of the process before says of the attempts that it has taken along. If one of them was started alone
 // and nothing was started beside it since, that is the one which has ended the process. Otherwise all are suspects. It does nothing
 // about those that it has entered already: the process may end again before that is durable.
-func (l *leftovers) mourn(d Durable) error {
+func (l *leftovers) countLost(d Durable) error {
 	culprit := false
 	for at := range d.Account().Attempts() {
 		t := l.tasks[at.Task]
