@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn"
@@ -29,10 +30,7 @@ func (a *Account) AppendBinary(dst []byte) ([]byte, error) {
 				w.Duration(d)
 			}
 		}
-		w.Len(len(a.pools))
-		for p := range a.Pools() {
-			w.Pool(p)
-		}
+		w.Pools(slices.Collect(a.Pools()))
 		if a.p == nil {
 			return
 		}
@@ -55,7 +53,9 @@ func (a *Account) UnmarshalBinary(data []byte) error {
 			r.Check(j.Data.arrived <= a.Now(), "a job arrives later")
 		}
 		a.restoreBefore(r)
-		a.restorePools(r)
+		for _, p := range r.Pools() {
+			a.changePool(p)
+		}
 		if a.p != nil {
 			r.Binary(&inside)
 		}
@@ -115,18 +115,5 @@ func (a *Account) restoreBefore(r *snapshot.Reader) {
 			a.before = map[sojourn.SlotID]time.Duration{}
 		}
 		a.before[sojourn.SlotID(id)] = d
-	}
-}
-
-// restorePools reads the pools that were changed.
-func (a *Account) restorePools(r *snapshot.Reader) {
-	last := ""
-	for i := range r.Len() {
-		p := r.Pool()
-		if p == nil || !r.Check(!p.IsZero() && (i == 0 || p.Name > last), "a pool was not changed, or is out of order") {
-			return
-		}
-		a.changePool(p)
-		last = p.Name
 	}
 }

@@ -184,26 +184,17 @@ func (t *tree) saveChanges(w *snapshot.Writer) {
 		}
 	})
 	slices.SortFunc(told, func(a, b *sojourn.Pool) int { return cmp.Compare(a.Name, b.Name) })
-	w.Len(len(told))
-	for _, p := range told {
-		w.Pool(p)
-	}
+	w.Pools(told)
 }
 
 // restoreChanges reads what saveChanges has written.
 func (t *tree) restoreChanges(r *snapshot.Reader) {
-	last := ""
-	for i := range r.Len() {
-		p := r.Pool()
-		if p == nil || !r.Check(!p.IsZero() && (i == 0 || p.Name > last), "a pool was not changed, or is out of order") {
-			return
-		}
+	for _, p := range r.Pools() {
 		if err := t.checkChange(p); err != nil {
 			r.Fail("%v", err)
 			return
 		}
 		t.describe(p)
-		last = p.Name
 	}
 }
 

@@ -150,7 +150,8 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], due uint64, o
 		}
 		nc.starts = nc.starts.Sub(wide.Mul64(uint64(ch.Start), places))
 		if nc.late > 0 {
-			nc.late -= min(nc.late, times(uint64(ev.At.Sub(ch.Start)), places)-min(cost, times(uint64(ev.At.Sub(ch.Start)), places)))
+			held := times(uint64(ev.At.Sub(ch.Start)), places)
+			nc.late -= min(nc.late, held-min(cost, held))
 			if nc.account.Outstanding() == 0 {
 				nc.late = 0
 			}

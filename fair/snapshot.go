@@ -188,8 +188,18 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		if r.Err() == nil {
 			p.compareAccounts(r)
 			p.countAll(r)
+			p.each(func(n *pool) {
+				if n.latest = n.lastTurn(); p.costs != nil {
+					n.share = n.used.share(p.costs)
+				}
+				for c := range n.classes {
+					r.Check(!n.classes[c].queued || p.order == Service && n.parent != nil, "a pool is queued that has no tag")
+				}
+			})
+			// No pool gets a new tag: one that can be served because a limit has changed is level with others from its
+			// next event on.
 			p.restoring = true
-			p.fileAll(r, &p.root)
+			p.fileUnder(&p.root)
 			p.restoring = false
 		}
 		p.version++
@@ -447,31 +457,6 @@ func (p *Policy) countAll(r *snapshot.Reader) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// fileAll files all jobs and pools, lower ones first. So each pool knows what it offers when
-// it is filed. None gets a new tag: one that can be served because a limit has changed is level with
-// others from its next event on.
-func (p *Policy) fileAll(r *snapshot.Reader, n *pool) {
-	for _, b := range n.pools {
-		if b != nil {
-			p.fileAll(r, b)
-		}
-	}
-	for _, j := range n.jobs {
-		for i := 0; j != nil && i < j.NumSides(); i++ {
-			p.fileJob(j, j.Side(i))
-		}
-	}
-	if n.latest = n.lastTurn(); p.costs != nil {
-		n.share = n.used.share(p.costs)
-	}
-	for c := range n.classes {
-		r.Check(!n.classes[c].queued || p.order == Service && n.parent != nil, "a pool is queued that has no tag")
-		if n.parent != nil {
-			p.file(n, sojourn.Class(c))
 		}
 	}
 }

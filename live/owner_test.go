@@ -54,9 +54,6 @@ func TestClockJumps(t *testing.T) {
 
 // A large payload survives a restart, and what is remembered of its job has no copy of it.
 func TestLargePayload(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes memory")
-	}
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
 		large := bytes.Repeat([]byte("x"), 8<<20)

@@ -179,6 +179,13 @@ func (w *world) addNode(name string, slots int) {
 	w.core.node(n.DeepCopy())
 }
 
+// addRoom adds a node that takes pods.
+func (w *world) addRoom(name string, slots int) {
+	w.addNode(name, slots)
+	w.nodes[name].Spec.Unschedulable = false
+	w.core.node(w.nodes[name].DeepCopy())
+}
+
 func (w *world) addJob(n int32, suspend bool, notes map[string]string) *batchv1.Job {
 	mode := batchv1.IndexedCompletion
 	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("j", w.uid), Namespace: "d", UID: w.fresh(), Annotations: notes},
@@ -365,9 +372,7 @@ func TestAccountIsTrue(t *testing.T) {
 // A suspended Job under rtmr is refused with the deadline that would do, and admitted with that one.
 func TestCounterOffer(t *testing.T) {
 	w := newWorld(t, "rtmr", 1)
-	w.addNode("n", 1)
-	w.nodes["n"].Spec.Unschedulable = false
-	w.core.node(w.nodes["n"].DeepCopy())
+	w.addRoom("n", 1)
 	at := func(d time.Duration) string { return epoch.Add(time.Duration(w.now) + d).Format(time.RFC3339) }
 	j := w.addJob(4, true, map[string]string{Size: "10s", Deadline: at(20 * time.Second)})
 	w.core.job(j.DeepCopy())
@@ -409,9 +414,7 @@ func TestBadInput(t *testing.T) {
 func TestRefusedBindOfDyingPod(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		w := newWorld(t, "fifo", 1)
-		w.addNode("n", 1)
-		w.nodes["n"].Spec.Unschedulable = false
-		w.core.node(w.nodes["n"].DeepCopy())
+		w.addRoom("n", 1)
 		p := w.addPod(nil, 0, 1)
 		if _, err := w.core.settle(); err != nil || len(w.binds) != 1 {
 			t.Fatalf("%d binds, %v", len(w.binds), err)
@@ -486,9 +489,7 @@ func TestSuspendedByOthers(t *testing.T) {
 	} {
 		for _, policy := range []string{"fifo", "default", "rtmr"} {
 			w := newWorld(t, policy, 1)
-			w.addNode("n", 4)
-			w.nodes["n"].Spec.Unschedulable = false
-			w.core.node(w.nodes["n"].DeepCopy())
+			w.addRoom("n", 4)
 			j := w.addJob(1, true, map[string]string{Size: "10s", Deadline: epoch.Add(time.Duration(w.now) + time.Hour).Format(time.RFC3339)})
 			tc.change(j)
 			was := j.Annotations[Admitted]
@@ -519,9 +520,7 @@ func TestSuspendedByOthers(t *testing.T) {
 // A Job that was refused and asks no longer is not asked about again.
 func TestAsksNoLonger(t *testing.T) {
 	w := newWorld(t, "rtmr", 1)
-	w.addNode("n", 1)
-	w.nodes["n"].Spec.Unschedulable = false
-	w.core.node(w.nodes["n"].DeepCopy())
+	w.addRoom("n", 1)
 	j := w.addJob(4, true, map[string]string{Size: "10s", Deadline: epoch.Add(time.Duration(w.now) + 20*time.Second).Format(time.RFC3339)})
 	w.core.job(j.DeepCopy())
 	if w.rejected[j.UID] == "" {
@@ -529,9 +528,7 @@ func TestAsksNoLonger(t *testing.T) {
 	}
 	delete(j.Labels, Admit)
 	w.core.job(j.DeepCopy())
-	w.addNode("m", 9)
-	w.nodes["m"].Spec.Unschedulable = false
-	w.core.node(w.nodes["m"].DeepCopy())
+	w.addRoom("m", 9)
 	for range 10 {
 		w.now = w.now.Add(time.Second)
 		w.core.askAgain()

@@ -199,8 +199,20 @@ func (r *Reader) Job() *sojourn.Job {
 	return j
 }
 
-// Pool reads how a pool is treated, as it is valid; nil after an error.
-func (r *Reader) Pool() *sojourn.Pool {
+// Pools reads what [Writer.Pools] has written: valid pools in the order of their names, each of which says more than a name.
+func (r *Reader) Pools() (list []*sojourn.Pool) {
+	for i := range r.Len() {
+		p := r.pool()
+		if p == nil || !r.Check(!p.IsZero() && (i == 0 || p.Name > list[i-1].Name), "a pool was not changed, or is out of order") {
+			return nil
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// pool reads how a pool is treated, if that is valid; nil after an error.
+func (r *Reader) pool() *sojourn.Pool {
 	p := &sojourn.Pool{Name: r.String(), Weight: r.Float(), Min: r.slots(), Max: r.slots(), MaxJobs: int(r.Below(sojourn.MaxTasks + 1)), Paused: r.Bool()}
 	if r.err != nil {
 		return nil
@@ -233,7 +245,7 @@ func (r *Reader) slots() (list sojourn.Slots) {
 // DecodePool reads what [AppendPool] has appended. It is an error if anything is left over.
 func DecodePool(data []byte) (*sojourn.Pool, error) {
 	r := Reader{rest: data, size: len(data)}
-	p := r.Pool()
+	p := r.pool()
 	r.Check(len(r.rest) == 0, "bytes are left over")
 	return p, r.err
 }

@@ -195,8 +195,16 @@ func (w *Writer) phase(p *sojourn.Phase, waits bool) {
 	}
 }
 
-// Pool writes how a pool is treated.
-func (w *Writer) Pool(p *sojourn.Pool) {
+// Pools writes pools that were changed, which are in the order of their names: see [sojourn.PoolChanged].
+func (w *Writer) Pools(list []*sojourn.Pool) {
+	w.Len(len(list))
+	for _, p := range list {
+		w.pool(p)
+	}
+}
+
+// pool writes how a pool is treated.
+func (w *Writer) pool(p *sojourn.Pool) {
 	w.String(p.Name)
 	w.Float(p.Weight + 0) // not the negative zero
 	w.slots(p.Min)
@@ -213,10 +221,10 @@ func (w *Writer) slots(list sojourn.Slots) {
 	}
 }
 
-// AppendPool appends how a pool is treated to dst, as [Writer.Pool] writes it.
+// AppendPool appends how a pool is treated to dst. Formats other than snapshots use it.
 func AppendPool(dst []byte, p *sojourn.Pool) []byte {
 	w := Writer{buf: dst}
-	w.Pool(p)
+	w.pool(p)
 	return w.buf
 }
 
