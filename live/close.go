@@ -82,12 +82,16 @@ func mayEnd(ctx context.Context, p *Pool, what string) error {
 	if ctx == nil {
 		return fmt.Errorf("live: %s without a context", what)
 	}
-	a := caller(ctx, p)
-	if a == nil {
+	c := caller(ctx, p)
+	if c == nil {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	a := c.attempt()
+	if a == nil {
+		return nil
+	}
 	if s := p.slots[a.Slot]; s != nil && s.a == a {
 		return fmt.Errorf("%w: %s waits for task %v, which calls it", ErrDeadlock, what, a.Task)
 	}

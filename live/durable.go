@@ -100,7 +100,7 @@ func (o *Options) bind(j *Job) error {
 	j.Phases = slices.Clone(j.Phases)
 	for i := range j.Phases {
 		ph := &j.Phases[i]
-		if ph.Run != nil || ph.produce != nil {
+		if ph.Run != nil || ph.results != nil {
 			return fmt.Errorf("live: phase %d has a function, but handler %q runs the job", i, j.Handler)
 		}
 		ph.Run = run
@@ -120,7 +120,7 @@ func (k keeper) order(h *Handle, j *Job) ([]byte, error) {
 	if j.Timeout > 0 {
 		o.until = h.at.Add(j.Timeout)
 	}
-	for i := range h.work {
+	for i := range j.Phases {
 		o.timeouts = append(o.timeouts, j.Phases[i].Timeout)
 	}
 	return o.encode()
@@ -327,9 +327,9 @@ func newResumed(p *Pool, job account.Job) (*Handle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("job %d: %w", spec.ID, err)
 	}
-	h.spec, h.at, h.left = *spec, p.kept.d.Account().Now().Add(-job.Age), job.Left
-	for i := range h.work {
-		h.work[i].left = p.kept.d.Account().Left(spec.ID, i)
+	h.spec, h.at, h.left = *spec, p.kept.d.Account().Now().Add(-job.Age), int32(job.Left)
+	for i := range spec.Phases {
+		h.work(i).left = int32(p.kept.d.Account().Left(spec.ID, i))
 	}
 	if o.until > 0 {
 		h.extend().timeout = time.AfterFunc(max(o.until.Sub(p.d.Now()), 0), func() { p.cancel(h, ErrJobTimeout) })

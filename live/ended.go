@@ -195,7 +195,7 @@ func (p *Pool) recordEnd(h *Handle, why error) {
 	for i := range h.spec.Phases {
 		e.Tasks += h.spec.Phases[i].Tasks
 	}
-	e.Attempts = e.Tasks - h.left - m.failed + m.failures + m.lost + m.past.away + int(h.running)
+	e.Attempts = e.Tasks - int(h.left) - m.failed + m.failures + m.lost + m.past.away + int(h.running)
 	switch {
 	case why == nil:
 		e.Outcome = Finished

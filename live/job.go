@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,8 +81,7 @@ type Phase struct {
 	// Timeout is the time that an attempt may take. Zero means what the Options say.
 	Timeout time.Duration
 
-	produce func(context.Context, Task) (store func(), err error) // instead of Run
-	results binder                                                // nil if the tasks return no values
+	results binder // instead of Run, if the tasks return values
 }
 
 // A Task says which task a function is to run, and where.
@@ -96,15 +96,15 @@ type Task struct {
 
 // work is what the pool keeps of a phase, besides what the policy is told.
 type work struct {
-	run     func(context.Context, Task) error
-	produce func(context.Context, Task) (func(), error)
+	run     func(context.Context, Task) error // nil: see more.results
 	timeout time.Duration
-	left    int // tasks that have not succeeded
+	left    int32 // tasks that have not succeeded
 }
 
 // A binder is the [Results] of a phase. Submit reserves them for its job, and then binds them or, if
-// the job is refused, frees them.
+// the job is refused, frees them. It runs the tasks, and store keeps the value of one that has succeeded.
 type binder interface {
+	produce(ctx context.Context, t Task) (store func(), err error)
 	reserve(h *Handle, tasks int) error
 	bind()
 	free()
@@ -116,23 +116,45 @@ type Handle struct {
 	ctx  context.Context // of Submit; of a durable job, Background
 	spec sojourn.Job
 	at   sojourn.Time // of Submit
-	work []work
 
 	// Guarded by the lock of the pool.
-	left    int   // tasks that have not succeeded
+	left    int32 // tasks that have not succeeded
 	running int32 // attempts
+	phase0  work
 	ended   bool
 	err     error
 	done    chan struct{} // nil until somebody waits
 	pos     int64         // what has to be durable before Wait returns; written before the end
 	more    *more         // nil for most jobs
+	first   taskContext   // of the first attempt
+}
 
-	onePhase [1]sojourn.Phase // saves an allocation for most jobs
-	oneWork  [1]work
+// A described handle has a phase of which more is said than that it has one task.
+type described struct {
+	Handle
+	phase [1]sojourn.Phase
+}
+
+// plain are the phases of most jobs: those of one phase of one task, of which nothing else is said.
+var plain = [1]sojourn.Phase{{Tasks: 1}}
+
+// isPlain reports whether a phase is the one in plain.
+func isPlain(p *Phase) bool {
+	return p.Tasks == 1 && p.Class == 0 && p.Estimate == 0 && p.Estimates == nil && p.After == 0 && p.Needs == nil && p.Inputs.Len() == 0 && p.Bytes == nil
+}
+
+// work returns what the pool keeps of a phase.
+func (h *Handle) work(phase int) *work {
+	if phase == 0 {
+		return &h.phase0
+	}
+	return &h.more.others[phase-1]
 }
 
 // more is what few jobs have.
 type more struct {
+	others         []work      // of the phases but the first one
+	results        []binder    // by phase; nil if no phase has any
 	retry          *Retry      // nil: as the Options say
 	stop           func() bool // undoes the watch over the context of Submit
 	timeout        *time.Timer
@@ -170,7 +192,18 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	if p.kept.d != nil {
 		ctx = context.Background() // the job outlives the process, and the context does not
 	}
-	h := &Handle{pool: p, ctx: ctx}
+	h := new(Handle)
+	switch n := len(j.Phases); {
+	case n == 1 && isPlain(&j.Phases[0]):
+		h.spec.Phases = plain[:]
+	case n == 1:
+		d := new(described)
+		h, d.spec.Phases = &d.Handle, d.phase[:]
+	default:
+		h.spec.Phases = make([]sojourn.Phase, n)
+		h.extend().others = make([]work, max(n-1, 0))
+	}
+	h.pool, h.ctx = p, ctx
 	switch {
 	case j.parked:
 		h.extend().parked = true
@@ -187,11 +220,7 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	if j.Parallelism < 0 || int64(j.Parallelism) > math.MaxUint32 {
 		return nil, fmt.Errorf("live: parallelism %d: want 0 to %d", j.Parallelism, uint32(math.MaxUint32))
 	}
-	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Parallelism: uint32(j.Parallelism), Sequence: j.Sequence, Phases: h.onePhase[:]}
-	h.work = h.oneWork[:]
-	if len(j.Phases) != 1 {
-		h.spec.Phases, h.work = make([]sojourn.Phase, len(j.Phases)), make([]work, len(j.Phases))
-	}
+	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Parallelism: uint32(j.Parallelism), Sequence: j.Sequence, Phases: h.spec.Phases}
 	if j.Timeout < 0 || j.Deadline < 0 || j.Release < 0 {
 		return nil, fmt.Errorf("live: timeout %v, deadline %v, release %v: want none that is negative", j.Timeout, j.Deadline, j.Release)
 	}
@@ -217,18 +246,24 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	for i := range j.Phases {
 		ph := &j.Phases[i]
 		switch {
-		case (ph.Run == nil) == (ph.produce == nil):
+		case (ph.Run == nil) == (ph.results == nil):
 			return nil, fmt.Errorf("live: phase %d: want one function that runs its tasks", i)
 		case ph.Timeout < 0:
 			return nil, fmt.Errorf("live: phase %d: negative timeout %v", i, ph.Timeout)
 		}
-		h.spec.Phases[i] = sojourn.Phase{Tasks: ph.Tasks, Class: ph.Class, Estimate: ph.Estimate, Estimates: ph.Estimates,
-			After: ph.After, Needs: ph.Needs, Inputs: ph.Inputs, Bytes: ph.Bytes}
-		h.work[i] = work{ph.Run, ph.produce, ph.Timeout, ph.Tasks}
-		if ph.Timeout == 0 {
-			h.work[i].timeout = p.opt.Timeout
+		if spec := &h.spec.Phases[i]; spec.Tasks == 0 { // it is not the one in plain
+			*spec = sojourn.Phase{Tasks: ph.Tasks, Class: ph.Class, Estimate: ph.Estimate, Estimates: ph.Estimates,
+				After: ph.After, Needs: ph.Needs, Inputs: ph.Inputs, Bytes: ph.Bytes}
 		}
-		h.left += ph.Tasks
+		*h.work(i) = work{ph.Run, cmp.Or(ph.Timeout, p.opt.Timeout), int32(ph.Tasks)}
+		if ph.results != nil {
+			m := h.extend()
+			if m.results == nil {
+				m.results = make([]binder, len(j.Phases))
+			}
+			m.results[i] = ph.results
+		}
+		h.left += int32(ph.Tasks)
 	}
 	return h, nil
 }
@@ -343,7 +378,7 @@ func (h *Handle) Progress() Progress {
 
 func (h *Handle) progress() Progress {
 	m := h.more.get()
-	pr := Progress{Done: -h.left - m.failed, Running: int(h.running), Held: len(m.held), FailedTasks: m.failed, Suspects: m.suspects, Parked: m.parked, Ended: h.ended, Err: h.err}
+	pr := Progress{Done: -int(h.left) - m.failed, Running: int(h.running), Held: len(m.held), FailedTasks: m.failed, Suspects: m.suspects, Parked: m.parked, Ended: h.ended, Err: h.err}
 	for i := range h.spec.Phases {
 		pr.Tasks += h.spec.Phases[i].Tasks
 	}

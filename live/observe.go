@@ -182,12 +182,12 @@ func (n *announcer) resumed(h *Handle, left leftovers) {
 		return
 	}
 	now := n.d.Now()
-	note := Note{Kind: JobResumed, At: now, Job: &h.spec, Age: now.Sub(h.at), Took: now.Sub(h.at), Done: make([]int, len(h.work))}
+	note := Note{Kind: JobResumed, At: now, Job: &h.spec, Age: now.Sub(h.at), Took: now.Sub(h.at), Done: make([]int, len(h.spec.Phases))}
 	if left.ran[h.spec.ID] {
 		note.Took = now.Sub(left.at)
 	}
-	for i := range h.work {
-		note.Done[i] = h.spec.Phases[i].Tasks - h.work[i].left
+	for i := range note.Done {
+		note.Done[i] = h.spec.Phases[i].Tasks - int(h.work(i).left)
 	}
 	n.tell(note)
 }

@@ -68,9 +68,10 @@ func (p *Pool) observe(ev sojourn.Event) error {
 		return p.broken
 	}
 	err := p.d.Observe(ev)
-	var refused *sojourn.EventError
-	if err != nil && p.kept.d != nil && !errors.As(err, &refused) {
-		p.fail(err)
+	if err != nil && p.kept.d != nil {
+		if refused := (*sojourn.EventError)(nil); !errors.As(err, &refused) {
+			p.fail(err)
+		}
 	}
 	return err
 }

@@ -51,6 +51,7 @@ type Pool struct {
 type slot struct {
 	sojourn.Slot
 	a       *attempt // nil: idle
+	spare   *attempt // that has ended, and nobody else knows; nil if there is none
 	leaving bool
 }
 
@@ -425,13 +426,19 @@ func (p *Pool) settle(old *attempt) (next *attempt) {
 // launch starts an attempt. If it is on the slot of an attempt that has just ended, launch returns it instead, for the goroutine of
 // the old one.
 func (p *Pool) launch(as sojourn.Assignment, pos int64, old *attempt) (next *attempt) {
-	a := &attempt{Assignment: as, h: p.jobs.get(as.Task.Job), since: p.d.Time(), pos: pos}
-	if a.h == nil || int(a.Slot) >= len(p.slots) || p.slots[a.Slot] == nil {
-		panic(fmt.Sprintf("live: the policy starts task %v on slot %d, and the pool does not have both: it is not this pool's alone", a.Task, a.Slot))
+	h := p.jobs.get(as.Task.Job)
+	if h == nil || int(as.Slot) >= len(p.slots) || p.slots[as.Slot] == nil {
+		panic(fmt.Sprintf("live: the policy starts task %v on slot %d, and the pool does not have both: it is not this pool's alone", as.Task, as.Slot))
 	}
+	s := p.slots[as.Slot]
+	a := s.spare
+	if s.spare = nil; a == nil {
+		a = new(attempt)
+	}
+	*a = attempt{Assignment: as, h: h, ctx: h.newContext(a), since: p.d.Time(), pos: pos, shared: h.work(int(as.Task.Phase)).timeout > 0}
 	p.announce.task(TaskStarted, a, nil)
-	p.slots[a.Slot].a = a
-	a.h.running++
+	s.a = a
+	h.running++
 	if old != nil && a.Slot == old.Slot {
 		return a
 	}

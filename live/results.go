@@ -12,6 +12,7 @@ import (
 type Results[T any] struct {
 	// Phase is a phase of one job. Its fields, but Tasks, may be set before Submit.
 	Phase Phase
+	run   func(context.Context, Task) (T, error)
 
 	mu     sync.Mutex
 	h      *Handle
@@ -33,17 +34,19 @@ type Results[T any] struct {
 func Collect[T any](n int, run func(context.Context, Task) (T, error)) *Results[T] {
 	r := &Results[T]{bound: make(chan struct{}), values: make([]T, max(n, 0)), isDone: make([]bool, max(n, 0)), more: make(chan struct{})}
 	r.Phase.Tasks = n
-	r.Phase.results = r
-	if run != nil {
-		r.Phase.produce = func(ctx context.Context, t Task) (func(), error) {
-			v, err := run(ctx, t)
-			if err != nil {
-				return nil, err
-			}
-			return func() { r.store(int(t.Index), v) }, nil
-		}
+	if r.run = run; run != nil {
+		r.Phase.results = r
 	}
 	return r
+}
+
+// produce implements binder.
+func (r *Results[T]) produce(ctx context.Context, t Task) (store func(), err error) {
+	v, err := r.run(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return func() { r.store(int(t.Index), v) }, nil
 }
 
 // reserve implements binder.

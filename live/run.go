@@ -49,26 +49,27 @@ func (p *Pool) call(a *attempt) (store func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &a.h.work[a.Task.Phase]
+	w := a.h.work(int(a.Task.Phase))
 	if w.timeout > 0 {
-		a.deadline = time.Now().Add(w.timeout)
+		a.ctx.setDeadline(time.Now().Add(w.timeout))
 		t := time.AfterFunc(w.timeout+p.opt.Grace, func() { p.overdue(a) })
 		defer t.Stop()
 	}
 	if trace.IsEnabled() {
-		defer trace.StartRegion(a, cmp.Or(a.h.spec.Name, "sojourn task")).End()
+		defer trace.StartRegion(a.ctx, cmp.Or(a.h.spec.Name, "sojourn task")).End()
 	}
 	if w.run != nil {
-		return nil, w.run(a, a.task())
+		return nil, w.run(a.ctx, a.task())
 	}
-	return w.produce(a, a.task())
+	return a.h.more.results[a.Task.Phase].produce(a.ctx, a.task())
 }
 
 // kill ends the context of an attempt, unless it has ended.
 func (p *Pool) kill(a *attempt, cause error) {
 	if a.cause == nil {
 		a.cause = cause
-		a.end(cause)
+		a.ctx.end(cause)
+		a.shared = true
 		p.announce.task(TaskStopped, a, cause)
 		a.grace = time.AfterFunc(p.opt.Grace, func() { p.overdue(a) })
 	}
@@ -100,7 +101,7 @@ func (p *Pool) overdue(a *attempt) {
 
 // report reports the end of an attempt and returns the next one for this goroutine.
 func (p *Pool) report(a *attempt, store func(), err error) *attempt {
-	a.end(context.Canceled)
+	a.ctx.end(context.Canceled)
 	p.mu.Lock()
 	next, last := p.follow(a, store, err)
 	pos := p.kept.position()
@@ -151,6 +152,9 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 	p.must(ev)
 	p.announce.task(TaskEnded, a, err)
 	s.a = nil
+	if !a.shared {
+		s.spare = a
+	}
 	if s.leaving {
 		p.forgetSlot(s)
 		defer p.endStranded()
@@ -167,7 +171,7 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 		}
 		p.forgetTrouble(h, a.Task)
 		h.left--
-		h.work[a.Task.Phase].left--
+		h.work(int(a.Task.Phase)).left--
 	case lost || preempted:
 		p.away(h)
 		p.await(h, a.Task)

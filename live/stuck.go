@@ -28,7 +28,7 @@ func (c *classes) remove(class sojourn.Class) {
 // lacks returns a class without slots that a job needs.
 func (c *classes) lacks(h *Handle) (sojourn.Class, bool) {
 	for i := range h.spec.Phases {
-		if class := h.spec.Phases[i].Class; h.work[i].left > 0 && c.slots[class] == 0 {
+		if class := h.spec.Phases[i].Class; h.work(i).left > 0 && c.slots[class] == 0 {
 			return class, true
 		}
 	}
@@ -44,7 +44,7 @@ func (p *Pool) noteClasses(jobs ...*Handle) {
 	for _, h := range jobs {
 		for i := range h.spec.Phases {
 			class := h.spec.Phases[i].Class
-			if h.err == nil && h.work[i].left > 0 && p.classes.slots[class] == 0 && !p.classes.lacking[class] {
+			if h.err == nil && h.work(i).left > 0 && p.classes.slots[class] == 0 && !p.classes.lacking[class] {
 				p.classes.lacking[class] = true
 				p.announce.job(JobStuck, h, fmt.Errorf("%w: class %d", ErrNoSlots, class))
 			}
@@ -52,25 +52,29 @@ func (p *Pool) noteClasses(jobs ...*Handle) {
 	}
 }
 
-// caller returns the attempt of a pool from which a context comes, nil if it comes from none.
-func caller(ctx context.Context, p *Pool) *attempt {
-	a, _ := ctx.Value(attemptKey{}).(*attempt)
-	if a == nil || a.h.pool != p {
+// caller returns the context of the attempt of a pool from which a context comes, nil if it comes from none.
+func caller(ctx context.Context, p *Pool) *taskContext {
+	c, _ := ctx.Value(contextKey{}).(*taskContext)
+	if c == nil || c.h.pool != p {
 		return nil
 	}
-	return a
+	return c
 }
 
 // waits enters that the task from which ctx comes, if it is one of the same pool, waits for the job until over is called.
 func (h *Handle) waits(ctx context.Context) (over func()) {
 	p := h.pool
-	a := caller(ctx, p)
-	if a == nil {
+	c := caller(ctx, p)
+	if c == nil {
 		return func() {}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a.waits = append(a.waits, h)
+	a := c.attempt()
+	if a == nil {
+		return func() {}
+	}
+	a.waits, a.shared = append(a.waits, h), true
 	if p.trial.a == a { // it may wait for what is only started beside it
 		go p.pass(a)
 	}
@@ -120,8 +124,8 @@ func (p *Pool) noteDeadlock() {
 		if h.ended || h.err != nil {
 			return false
 		}
-		for i := range h.work {
-			if h.work[i].left > running[phase{h, i}] && (p.suspended || open[h.spec.Phases[i].Class] == 0) {
+		for i := range h.spec.Phases {
+			if int(h.work(i).left) > running[phase{h, i}] && (p.suspended || open[h.spec.Phases[i].Class] == 0) {
 				return true
 			}
 		}

@@ -318,7 +318,7 @@ func (p *Pool) giveUpTask(h *Handle, id sojourn.TaskID, err error) {
 	}
 	m.failed++
 	h.left--
-	h.work[id.Phase].left--
+	h.work(int(id.Phase)).left--
 	if h.left == 0 {
 		p.recordEnd(h, nil)
 	}
@@ -392,7 +392,7 @@ func (p *Pool) try(old *attempt) (next *attempt) {
 		p.trial = trial{}
 		next = p.launch(as, p.kept.position(), old)
 		a := p.slots[s.ID].a
-		p.trial.a = a
+		p.trial.a, a.shared = a, true
 		if p.opt.Probation > 0 {
 			p.trial.timer = time.AfterFunc(p.opt.Probation<<min(t.late, 20), func() { p.pass(a) })
 		}
