@@ -38,10 +38,7 @@ func (a *attempt) task() Task { return Task{a.Task, a.Attempt, a.Slot, a.Source}
 // the task does better to return. Pin changes nothing else: the end of its job, of its time or of its slot still ends ctx.
 // It panics if ctx comes from no task (TestPin).
 func Pin(ctx context.Context) error {
-	c, _ := ctx.Value(contextKey{}).(*taskContext)
-	if c == nil {
-		panic("live: Pin of a context that comes from no task")
-	}
+	c := taskOf(ctx, "Pin")
 	p := c.h.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()

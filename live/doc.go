@@ -74,6 +74,9 @@
 // once, as one may whose end was not durable yet, but never twice under one number. Failures of tasks are counted on,
 // and back-offs are over.
 //
+// A task that takes long says how far it is by [Save], and its next attempt goes on from there, also in the next process. A small
+// result is kept in the same way, until the job is forgotten.
+//
 // A job whose handler a release has renamed is parked, until a process has the handler: see [ErrNoHandler].
 //
 // [Pool.Suspend] ends a process in order. If the store fails, as on a full disk, all jobs end with its error, and they go on

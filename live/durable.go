@@ -150,6 +150,7 @@ type leftovers struct {
 	past  map[sojourn.JobID]past
 	lost  []account.Attempt // that are counted now
 	ended map[sojourn.JobID]*entry
+	saved map[sojourn.TaskID][]byte
 }
 
 // read reads what the process before has kept.
@@ -162,6 +163,10 @@ func (l *leftovers) read(d Durable) error {
 				var t trouble
 				err = t.decode(data)
 				l.tasks[id] = t
+			}
+		case strings.HasPrefix(key, savedKey):
+			if id, ok := taskOfKey(key); ok {
+				l.saved[id] = data
 			}
 		case strings.HasPrefix(key, endedKey):
 			if id, ok := jobOfKey(key); ok {
@@ -189,7 +194,7 @@ func clearOut(d Durable, now sojourn.Time) (left leftovers, err error) {
 	if d.End() > 0 && slices.ContainsFunc(down, func(s sojourn.Slot) bool { return s.Node == marker }) {
 		return left, fmt.Errorf("%w: the policy: another pool has the journal", ErrInUse)
 	}
-	left = leftovers{ran: map[sojourn.JobID]bool{}, at: acc.Now(), tasks: map[sojourn.TaskID]trouble{}, past: map[sojourn.JobID]past{}, ended: map[sojourn.JobID]*entry{}}
+	left = leftovers{ran: map[sojourn.JobID]bool{}, at: acc.Now(), tasks: map[sojourn.TaskID]trouble{}, past: map[sojourn.JobID]past{}, ended: map[sojourn.JobID]*entry{}, saved: map[sojourn.TaskID][]byte{}}
 	if err := left.read(d); err != nil {
 		return left, err
 	}

@@ -47,6 +47,9 @@ type Ended struct {
 	Tasks           int
 	FailedTasks     int // that have failed for good, without the job: see [Job].MaxFailedTasks
 
+	// Saved is what tasks have saved, by the text of their IDs (see [sojourn.TaskID.String]), not to be changed: see [Save].
+	Saved map[string][]byte
+
 	// Attempts at tasks, and how many of them failed by themselves or ended with their process. The others that did not succeed were
 	// preempted, or lost their slot.
 	Attempts, Failures, Lost int
@@ -62,7 +65,8 @@ type entry struct {
 	again []byte       // the job and its order; nil if that is too long
 	pos   int64        // what has to be durable before somebody is told
 	tries int          // calls of OnEnd
-	err   error        // of Wait; nil: finished, or a process before had it
+	saved map[sojourn.TaskID][]byte
+	err   error // of Wait; nil: finished, or a process before had it
 }
 
 // endedKey is the letter of keys under which jobs that have ended are kept.
@@ -189,8 +193,8 @@ func (p *Pool) recordEnd(h *Handle, why error) {
 	}
 	m := h.more.get()
 	now := time.Now()
-	e := &entry{at: p.d.Time(), told: p.opt.OnEnd == nil, err: why}
-	e.Ended = Ended{ID: h.spec.ID, Key: m.key, Name: h.spec.Name, Pool: h.spec.Pool, First: m.past.first, FailedTasks: m.failed, Failures: m.failures, Lost: m.lost,
+	e := &entry{at: p.d.Time(), told: p.opt.OnEnd == nil, err: why, saved: m.saved}
+	e.Ended = Ended{ID: h.spec.ID, Key: m.key, Name: h.spec.Name, Pool: h.spec.Pool, First: m.past.first, FailedTasks: m.failed, Failures: m.failures, Lost: m.lost, Saved: byText(m.saved),
 		Submitted: now.Add(-e.at.Sub(h.at)), At: now}
 	for i := range h.spec.Phases {
 		e.Tasks += h.spec.Phases[i].Tasks
@@ -287,6 +291,7 @@ func (p *Pool) forgetEnded(e *entry) {
 		delete(p.record.keys, e.Key)
 	}
 	p.keep(keyOfJob(endedKey, e.ID), nil)
+	p.forgetSaved(e.saved)
 }
 
 // startCalls starts calls of OnEnd.
@@ -421,6 +426,7 @@ func (p *Pool) resumeRecord(l leftovers) {
 			p.record.keys[e.Key] = e.ID
 		}
 	}
+	p.resumeSaved(l.saved)
 	for _, e := range list {
 		if p.record.jobs[e.ID] == e {
 			p.announceEnd(e)
@@ -467,17 +473,18 @@ func (p *Pool) Ended() []Ended {
 }
 
 // Ended returns what is remembered of the job. It reports false if the job has not ended, or nothing is remembered: see
-// Options.Remember.
+// Options.Remember. It then only says what the tasks have saved.
 func (h *Handle) Ended() (Ended, bool) {
-	if e := h.more.get().record; e != nil {
-		return e.Ended, true
-	}
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
-	if e := h.pool.record.jobs[h.spec.ID]; e != nil && h.ended {
+	m := h.more.get()
+	switch e := h.pool.record.jobs[h.spec.ID]; {
+	case m.record != nil:
+		return m.record.Ended, true
+	case e != nil && h.ended:
 		return e.Ended, true
 	}
-	return Ended{}, false
+	return Ended{ID: h.spec.ID, Saved: byText(m.saved)}, false
 }
 
 // Name returns the name of the job, as it was submitted.
@@ -487,7 +494,11 @@ func (h *Handle) Name() string { return h.spec.Name }
 func (h *Handle) Pool() string { return h.spec.Pool }
 
 // Key returns the key of the job; "" if it has none.
-func (h *Handle) Key() string { return h.more.get().key }
+func (h *Handle) Key() string {
+	h.pool.mu.Lock()
+	defer h.pool.mu.Unlock()
+	return h.more.get().key
+}
 
 // Payload returns what the handler of the job gets, not to be changed. It is nil if the job has no handler, or has ended
 // and its payload is not remembered: see [Ended].

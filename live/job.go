@@ -168,7 +168,9 @@ type more struct {
 	mayFail        int    // tasks that may fail for good
 	failed         int    // tasks that have
 	suspects       int    // tasks that wait until they are started alone
-	failures, lost int    // attempts. Invariant: the sums over past and tasks
+	saved          map[sojourn.TaskID][]byte
+	savedSize      int // of these, as maxSavedByJob counts
+	failures, lost int // attempts. Invariant: the sums over past and tasks
 }
 
 // get returns all of it; nil has nothing.

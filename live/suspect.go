@@ -60,14 +60,14 @@ func (t *trouble) decode(data []byte) error {
 // Keys under which a durable policy keeps what is known of tasks: this letter, and the ID.
 const taskKey = "t"
 
-func keyOfTask(id sojourn.TaskID) string {
-	b := binary.BigEndian.AppendUint64([]byte(taskKey), uint64(id.Job))
+func keyOfTask(letter string, id sojourn.TaskID) string {
+	b := binary.BigEndian.AppendUint64([]byte(letter), uint64(id.Job))
 	b = binary.BigEndian.AppendUint16(b, id.Phase)
 	return string(binary.BigEndian.AppendUint32(b, id.Index))
 }
 
 func taskOfKey(key string) (id sojourn.TaskID, ok bool) {
-	b := []byte(key)[len(taskKey):]
+	b := []byte(key)[1:]
 	if len(b) != 8+2+4 {
 		return id, false
 	}
@@ -144,7 +144,7 @@ func (l *leftovers) countLost(d Durable) error {
 			}
 		}
 		l.tasks[at.Task] = t
-		if err := d.Keep(keyOfTask(at.Task), t.encode()); err != nil {
+		if err := d.Keep(keyOfTask(taskKey, at.Task), t.encode()); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (p *Pool) remember(l leftovers) {
 	for _, id := range sortedTasks(l.tasks) {
 		h := p.jobs.get(id.Job)
 		if h == nil {
-			p.keep(keyOfTask(id), nil)
+			p.keep(keyOfTask(taskKey, id), nil)
 			continue
 		}
 		t := l.tasks[id]
@@ -167,7 +167,7 @@ func (p *Pool) remember(l leftovers) {
 		case t.over && state == account.Done:
 			m.failed++
 		case state == account.Done: // the process ended before this was forgotten
-			p.keep(keyOfTask(id), nil)
+			p.keep(keyOfTask(taskKey, id), nil)
 			continue
 		}
 		m.set(id, t)
@@ -198,7 +198,7 @@ func sortedTasks[V any](of map[sojourn.TaskID]V) []sojourn.TaskID {
 func (p *Pool) keepTrouble(h *Handle, id sojourn.TaskID, t trouble) {
 	h.extend().set(id, t)
 	if p.kept.d != nil {
-		p.keep(keyOfTask(id), t.encode())
+		p.keep(keyOfTask(taskKey, id), t.encode())
 	}
 }
 
@@ -217,7 +217,7 @@ func (p *Pool) forgetTrouble(h *Handle, id sojourn.TaskID) {
 		return
 	}
 	delete(m.tasks, id)
-	p.keep(keyOfTask(id), nil)
+	p.keep(keyOfTask(taskKey, id), nil)
 	m.past.failures += t.failures
 	m.past.lost += t.lost
 	p.keepPast(h)
@@ -243,10 +243,13 @@ func (p *Pool) forget(h *Handle) {
 		return
 	}
 	for _, id := range sortedTasks(h.more.tasks) {
-		p.keep(keyOfTask(id), nil)
+		p.keep(keyOfTask(taskKey, id), nil)
 	}
 	if h.more.past != (past{}) {
 		p.keep(keyOfJob(pastKey, h.spec.ID), nil)
+	}
+	if p.record.jobs[h.spec.ID] == nil {
+		p.forgetSaved(h.more.saved)
 	}
 }
 
