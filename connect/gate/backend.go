@@ -7,7 +7,9 @@ import (
 )
 
 // A Backend is a queue that can hold tasks back. Its methods are called by one goroutine at a time,
-// but Notes is called by a goroutine of its own.
+// but Notes is called by a goroutine of its own, and so is the Lock of a [Locker].
+//
+// A queue that knows its servers is a [Fleet] besides, and one that several gates may share is a Locker.
 type Backend interface {
 	// Tasks returns all tasks that are held or were let go and have not ended.
 	Tasks(ctx context.Context) ([]Task, error)
@@ -26,8 +28,49 @@ type Backend interface {
 	Notes(ctx context.Context) ([]Note, error)
 }
 
-// ErrGone is the error of a Release of a task that the queue does not have.
-var ErrGone = errors.New("gate: the queue has no such task")
+// A Fleet is a [Backend] that knows which servers work on its queue.
+type Fleet interface {
+	// Servers returns the servers that live. The gate asks once a second.
+	Servers(ctx context.Context) (Servers, error)
+}
+
+// Servers are the servers of a queue at a moment.
+type Servers struct {
+	Live []Server
+
+	// Running are the IDs of the tasks that the queue calls running, whether or not their servers live.
+	Running []string
+
+	// Beat is the longest time between two tellings of a server that lives.
+	Beat time.Duration
+}
+
+// A Server is one that runs tasks of the queue.
+type Server struct {
+	ID      string   // of this process: after a restart it has another one
+	Workers int      // how many tasks it runs at a time; 0 if it does not take any more
+	Tasks   []string // IDs of those that it ran when it last told
+}
+
+// A Locker is a [Backend] that lets one gate at a time decide. Others wait.
+type Locker interface {
+	// Lock takes the lock for a gate, or keeps it if that gate has it, which has a name of its own. The gate has
+	// it for the lease, from the call on. The term counts how often this backend took the lock: if it has changed,
+	// another gate may have decided meanwhile. An error that wraps ErrLocked says that another gate has the lock.
+	// Notes and Release may return such an error, too, and then do nothing.
+	Lock(ctx context.Context, gate string) (term uint64, lease time.Duration, err error)
+
+	// Unlock gives the lock back, if the gate has it.
+	Unlock(ctx context.Context, gate string) error
+}
+
+var (
+	// ErrGone is the error of a Release of a task that the queue does not have.
+	ErrGone = errors.New("gate: the queue has no such task")
+
+	// ErrLocked is the error of a backend whose queue another gate has.
+	ErrLocked = errors.New("gate: another gate decides")
+)
 
 // A Job is what a policy can know of a batch of tasks. All tasks of a job must say the same.
 type Job struct {
@@ -49,6 +92,9 @@ type Task struct {
 	Job   Job
 	State State
 	Since time.Time // when it was put into the queue, if that is known
+
+	// NotBefore is when the task may be let go at the earliest. Zero means at once.
+	NotBefore time.Time
 }
 
 // A State is where a task of the queue is.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"cmp"
+	"container/heap"
 	"slices"
 	"time"
 
@@ -16,15 +17,23 @@ type books struct {
 	opts   Options
 	epoch  time.Time
 	last   sojourn.JobID
-	slots  int // that were ever added
 
-	surplus int // slots that leave with the next ends of attempts
+	slots []slot // by ID
+	count int    // of slots that are there
+	fleet fleet
 
 	jobs   map[string]*job // by ID in the queue; those that take more tasks
 	byID   map[sojourn.JobID]*job
 	tasks  map[string]*task
-	timers []*task // held for a time, by the time
+	parked map[string]Parked // by ID of the task; in none of the above
+	timers timers
 	chosen []*task // to be let go
+}
+
+// A slot is one of the policy's.
+type slot struct {
+	there bool
+	task  *task // that is counted as running on it
 }
 
 // A job is a batch that the policy knows. It ends with its last task, and a later task of the
@@ -42,9 +51,15 @@ type task struct {
 	job     *job
 	at      sojourn.TaskID
 	state   taskState
-	running sojourn.Assignment // if it was let go
+	running sojourn.Assignment // if it was let go; the last attempt otherwise
+	begun   time.Time          // when it was let go, if by this gate
 	ready   time.Time          // if it is delayed
+	timer   int                // index in the timers
 	doubted bool               // the last comparison did not fit
+
+	seen   time.Time // since when the queue has called it running
+	server string    // that told that it runs it
+	orphan bool      // it runs on no worker that is counted
 }
 
 type taskState uint8
@@ -55,22 +70,19 @@ const (
 	released           // let go; counts as running
 )
 
+// longest is the longest service time that is believed. Estimates are made of them.
+const longest = 365 * 24 * time.Hour
+
 func newBooks(p sojourn.Policy, o Options) (*books, error) {
-	b := &books{opts: o, epoch: time.Now(), jobs: map[string]*job{}, byID: map[sojourn.JobID]*job{}, tasks: map[string]*task{}}
+	b := &books{opts: o, epoch: time.Now(), jobs: map[string]*job{}, byID: map[sojourn.JobID]*job{}, tasks: map[string]*task{}, parked: map[string]Parked{}}
+	b.fleet = fleet{workers: o.Workers, fixed: o.Workers > 0, live: map[string]Server{}}
 	var err error
 	b.driver, err = driver.New(p, driver.Options{Now: func() sojourn.Time { return sojourn.Time(time.Since(b.epoch)) }})
 	if err != nil {
 		return nil, err
 	}
-	b.grow(o.Workers + o.Ahead)
+	b.resize()
 	return b, nil
-}
-
-// grow adds slots up to a number.
-func (b *books) grow(slots int) {
-	for ; b.slots < slots; b.slots++ {
-		b.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(b.slots)}})
-	}
 }
 
 // must reports what no policy refuses.
@@ -80,31 +92,83 @@ func (b *books) must(ev sojourn.Event) {
 	}
 }
 
-// adopt begins the books with the tasks of a queue. If an earlier gate let more go than there are
-// slots now, there are more slots until as many tasks have ended.
-func (b *books) adopt(tasks []Task) {
-	b.add(tasks)
-	var slot sojourn.SlotID
-	for i := range tasks {
-		t := b.tasks[tasks[i].ID]
-		if tasks[i].State != Released || t.state == released {
-			continue
+// want is how many slots there are to be: one for each worker and each task ahead, and one for each orphan, which takes
+// none of the workers.
+func (b *books) want() int {
+	return min(b.fleet.workers+b.opts.Ahead+b.fleet.orphans, sojourn.MaxSlots)
+}
+
+// resize adds slots up to the number wanted, and removes free ones above it. Busy ones above it leave when their tasks end.
+func (b *books) resize() {
+	want := b.want()
+	for id := 0; b.count < want; id++ {
+		if id == len(b.slots) || !b.slots[id].there {
+			b.addSlot(id)
 		}
-		b.grow(int(slot) + 1)
-		b.run(t, sojourn.Assignment{Task: t.at, Attempt: 1, Slot: slot})
-		b.must(sojourn.Event{Kind: sojourn.TaskAdopted, Task: t.at, Attempt: 1, Slot: sojourn.Slot{ID: slot}})
-		slot++
 	}
-	b.surplus = b.slots - b.opts.Workers - b.opts.Ahead
+	for id := len(b.slots) - 1; b.count > want && id >= 0; id-- {
+		if b.slots[id].there && b.slots[id].task == nil {
+			b.removeSlot(id)
+		}
+	}
+}
+
+func (b *books) addSlot(id int) {
+	if id == len(b.slots) {
+		b.slots = append(b.slots, slot{})
+	}
+	b.must(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
+	b.slots[id].there = true
+	b.count++
+}
+
+func (b *books) removeSlot(id int) {
+	b.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: sojourn.Slot{ID: sojourn.SlotID(id)}})
+	b.slots[id] = slot{}
+	b.count--
+}
+
+// adopt enters that pending tasks were let go by somebody else. If there are more of them than slots, there are more
+// slots until as many tasks have ended.
+func (b *books) adopt(all []*task) {
+	id := 0
+	for _, t := range all {
+		for id < len(b.slots) && (!b.slots[id].there || b.slots[id].task != nil) {
+			id++
+		}
+		if id == sojourn.MaxSlots {
+			return // what runs beyond is outside the books
+		}
+		if id == len(b.slots) {
+			b.addSlot(id)
+		}
+		if t.state == delayed {
+			b.undelay(t)
+		}
+		a := sojourn.Assignment{Task: t.at, Attempt: t.running.Attempt + 1, Slot: sojourn.SlotID(id)}
+		b.must(sojourn.Event{Kind: sojourn.TaskAdopted, Task: a.Task, Attempt: a.Attempt, Slot: sojourn.Slot{ID: a.Slot}})
+		b.run(t, a)
+		t.begun = time.Time{}
+	}
 }
 
 // end enters the end of an attempt. A slot too many leaves with it.
-func (b *books) end(ev sojourn.Event, service time.Duration) {
-	ev.Service = service
+func (b *books) end(t *task, ev sojourn.Event, service time.Duration) {
+	if ev.Kind == sojourn.TaskFailed && t.orphan {
+		ev.Cause = sojourn.CauseSlotLost
+	}
+	if !t.begun.IsZero() {
+		service = min(service, time.Since(t.begun))
+	}
+	if ev.Kind != sojourn.TaskRefused {
+		ev.Service = min(max(service, 0), longest)
+	}
 	b.must(ev)
-	if b.surplus > 0 {
-		b.surplus--
-		b.must(sojourn.Event{Kind: sojourn.SlotRemoved, Slot: ev.Slot})
+	b.slots[ev.Slot.ID].task = nil
+	b.setOrphan(t, false)
+	t.seen, t.server, t.state = time.Time{}, "", pending
+	if b.count > b.want() {
+		b.removeSlot(int(ev.Slot.ID))
 	}
 }
 
@@ -143,14 +207,41 @@ func (b *books) add(tasks []Task) {
 func (b *books) addTo(spec Job, tasks []Task, since time.Time) {
 	j := b.jobs[spec.ID]
 	if j == nil || !b.extend(j, len(tasks)) {
-		j = b.begin(spec, len(tasks), since)
+		var err error
+		if j, err = b.begin(spec, len(tasks), since); err != nil {
+			b.park(spec, tasks, err)
+			return
+		}
 	}
-	for _, t := range tasks {
-		at := sojourn.TaskID{Job: j.spec.ID, Index: uint32(len(j.tasks))}
-		entered := &task{id: t.ID, job: j, at: at}
-		j.tasks = append(j.tasks, entered)
+	now := time.Now()
+	for i := range tasks {
+		t := &tasks[i]
+		if j.tasks = append(j.tasks, nil); b.tasks[t.ID] != nil {
+			// The queue names a task twice. The policy has one too many.
+			b.must(sojourn.Event{Kind: sojourn.TaskDone, Task: sojourn.TaskID{Job: j.spec.ID, Index: uint32(len(j.tasks) - 1)}})
+			continue
+		}
+		entered := &task{id: t.ID, job: j, at: sojourn.TaskID{Job: j.spec.ID, Index: uint32(len(j.tasks) - 1)}}
+		j.tasks[entered.at.Index] = entered
 		j.left++
 		b.tasks[t.ID] = entered
+		delete(b.parked, t.ID)
+		if t.NotBefore.After(now) {
+			b.delay(entered, t.NotBefore)
+		}
+	}
+}
+
+// park keeps tasks of a job that the policy refuses whatever is said of it. They stay where they are in the queue.
+func (b *books) park(spec Job, tasks []Task, err error) {
+	told := false
+	for i := range tasks {
+		p := Parked{Task: tasks[i].ID, Job: spec.ID, Reason: err.Error()}
+		if _, known := b.parked[p.Task]; !known && !told {
+			b.opts.Log.Error("gate: the policy refuses a job; its tasks are parked", "job", spec.ID, "pool", spec.Pool, "tasks", len(tasks), "err", err)
+			told = true
+		}
+		b.parked[p.Task] = p
 	}
 }
 
@@ -166,24 +257,36 @@ func (b *books) extend(j *job, tasks int) bool {
 	return true
 }
 
-// begin tells the policy of a job. If the policy refuses it, the job is begun as one of which
-// nothing is known.
-func (b *books) begin(spec Job, tasks int, since time.Time) *job {
+// begin tells the policy of a job. If the policy refuses it, the job is begun as one of which only the pool is known, or
+// nothing. The error is the policy's first one.
+func (b *books) begin(spec Job, tasks int, since time.Time) (*job, error) {
 	b.last++
 	told := &sojourn.Job{ID: b.last, Pool: spec.Pool, Name: spec.Name, Weight: spec.Weight, Parallelism: spec.Parallelism,
 		Phases: []sojourn.Phase{{Tasks: tasks, Estimate: spec.Estimate}}}
-	ev := sojourn.Event{Kind: sojourn.JobArrived, Job: told}
+	unknown := []sojourn.Phase{{Tasks: tasks}}
+	tries := []sojourn.Event{
+		{Kind: sojourn.JobArrived, Job: told},
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: b.last, Pool: spec.Pool, Phases: unknown}},
+		{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: b.last, Phases: unknown}},
+	}
 	if age := time.Since(since); !since.IsZero() && age > b.opts.Compare {
-		ev.Kind, ev.Service = sojourn.JobAdopted, age
+		tries = slices.Insert(tries, 0, sojourn.Event{Kind: sojourn.JobAdopted, Job: told, Service: age})
 	}
-	if err := b.driver.Observe(ev); err != nil {
-		b.opts.Log.Warn("gate: the policy refuses a job; it is scheduled as one of which nothing is known", "job", spec.ID, "err", err)
-		told = &sojourn.Job{ID: b.last, Phases: []sojourn.Phase{{Tasks: tasks}}}
-		b.must(sojourn.Event{Kind: sojourn.JobArrived, Job: told})
+	var refused error
+	for i := range tries {
+		err := b.driver.Observe(tries[i])
+		if err != nil {
+			refused = cmp.Or(refused, err)
+			continue
+		}
+		if tries[i].Job != told {
+			b.opts.Log.Warn("gate: the policy refuses a job; it is scheduled as one of which nothing is known", "job", spec.ID, "pool", tries[i].Job.Pool, "err", refused)
+		}
+		j := &job{name: spec.ID, spec: tries[i].Job}
+		b.jobs[spec.ID], b.byID[b.last] = j, j
+		return j, nil
 	}
-	j := &job{name: spec.ID, spec: told}
-	b.jobs[spec.ID], b.byID[b.last] = j, j
-	return j
+	return nil, refused
 }
 
 // note enters what has happened in the queue.
@@ -192,6 +295,9 @@ func (b *books) note(n *Note) {
 		b.add(n.Tasks)
 		return
 	}
+	if n.Kind == Finished || n.Kind == Dropped {
+		delete(b.parked, n.Task)
+	}
 	t := b.tasks[n.Task]
 	if t == nil {
 		return // it was entered before
@@ -199,33 +305,63 @@ func (b *books) note(n *Note) {
 	switch {
 	case n.Kind == Failed && t.state == released:
 		b.fail(t, n.Service, n.After)
-	case n.Kind == Failed: // it was entered before
 	case n.Kind == Finished && t.state == released:
-		b.end(driver.Finished(t.running), n.Service)
+		b.end(t, driver.Finished(t.running), n.Service)
 		b.forget(t)
-	default:
+	case n.Kind == Finished, n.Kind == Dropped:
 		b.drop(t)
 	}
+	// A failure was entered before, and other kinds are those of another version.
 }
 
 // fail enters that an attempt has failed.
 func (b *books) fail(t *task, service, after time.Duration) {
-	b.end(driver.Failed(t.running, sojourn.CauseTask), service)
-	t.state = pending
+	b.end(t, driver.Failed(t.running, sojourn.CauseTask), service)
 	if after > 0 {
-		b.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: t.at})
-		t.state, t.ready = delayed, time.Now().Add(after)
-		i, _ := slices.BinarySearchFunc(b.timers, t, func(x, y *task) int { return cmp.Or(x.ready.Compare(y.ready), -1) })
-		b.timers = slices.Insert(b.timers, i, t)
+		b.delay(t, time.Now().Add(after))
 	}
+}
+
+// refuse enters that a task that was chosen was not let go.
+func (b *books) refuse(t *task) { b.end(t, driver.Refused(t.running), 0) }
+
+// delay holds a pending task back until a time.
+func (b *books) delay(t *task, until time.Time) {
+	b.must(sojourn.Event{Kind: sojourn.TaskHeld, Task: t.at})
+	t.state, t.ready = delayed, until
+	heap.Push(&b.timers, t)
+}
+
+// undelay makes a delayed task pending.
+func (b *books) undelay(t *task) {
+	heap.Remove(&b.timers, t.timer)
+	t.state = pending
+	b.must(sojourn.Event{Kind: sojourn.TaskReady, Task: t.at})
+}
+
+// timers is a heap of delayed tasks: the one that is ready first is first.
+type timers []*task
+
+func (h timers) Len() int           { return len(h) }
+func (h timers) Less(i, j int) bool { return h[i].ready.Before(h[j].ready) }
+func (h timers) Swap(i, j int)      { h[i], h[j] = h[j], h[i]; h[i].timer, h[j].timer = i, j }
+func (h *timers) Push(x any)        { t := x.(*task); t.timer = len(*h); *h = append(*h, t) }
+func (h *timers) Pop() any {
+	last := len(*h) - 1
+	t := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return t
 }
 
 // drop enters that a task will not be run again.
 func (b *books) drop(t *task) {
-	if t.state == released {
-		b.end(driver.Failed(t.running, sojourn.CauseTask), 0)
+	switch t.state {
+	case released:
+		b.end(t, driver.Failed(t.running, sojourn.CauseTask), 0)
+	case delayed:
+		heap.Remove(&b.timers, t.timer)
 	}
-	b.timers = slices.DeleteFunc(b.timers, func(x *task) bool { return x == t })
 	b.must(sojourn.Event{Kind: sojourn.TaskDone, Task: t.at})
 	b.forget(t)
 }
@@ -245,7 +381,8 @@ func (b *books) forget(t *task) {
 
 // run enters that a task counts as running.
 func (b *books) run(t *task, a sojourn.Assignment) {
-	t.state, t.running, t.doubted = released, a, false
+	t.state, t.running, t.doubted, t.begun = released, a, false, time.Now()
+	b.slots[a.Slot].task = t
 }
 
 // settle chooses the tasks to let go. It returns how long it takes until it may choose more though
@@ -253,10 +390,7 @@ func (b *books) run(t *task, a sojourn.Assignment) {
 func (b *books) settle() time.Duration {
 	now := time.Now()
 	for len(b.timers) > 0 && !b.timers[0].ready.After(now) {
-		t := b.timers[0]
-		b.timers = b.timers[1:]
-		t.state = pending
-		b.must(sojourn.Event{Kind: sojourn.TaskReady, Task: t.at})
+		b.undelay(b.timers[0])
 	}
 	r := b.driver.Settle()
 	if r.Err != nil {
@@ -273,9 +407,9 @@ func (b *books) settle() time.Duration {
 	return r.Sleep
 }
 
-// doubtful returns the tasks of the books that the queue has elsewhere, for the second time in a
-// row: one comparison may be too early for a note that is on its way.
-func (b *books) doubtful(tasks []Task) (ids []string) {
+// doubtful returns the tasks of the books that the queue has elsewhere. If a note may be on its way, it returns those
+// that the last comparison had found, too: one comparison may be too early for the note.
+func (b *books) doubtful(tasks []Task, notes bool) (ids []string) {
 	states := make(map[string]State, len(tasks))
 	for _, t := range tasks {
 		states[t.ID] = t.State
@@ -289,10 +423,15 @@ func (b *books) doubtful(tasks []Task) (ids []string) {
 			t.doubted = false
 			continue
 		}
-		if t.doubted {
+		if t.doubted || !notes {
 			ids = append(ids, id)
 		}
 		t.doubted = true
+	}
+	for id := range b.parked {
+		if states[id] == Gone {
+			delete(b.parked, id)
+		}
 	}
 	slices.Sort(ids)
 	return ids
@@ -302,12 +441,14 @@ func (b *books) doubtful(tasks []Task) (ids []string) {
 func (b *books) correct(id string, state State) {
 	t := b.tasks[id]
 	switch {
+	case t == nil:
 	case state == Gone && t.state == released:
 		b.note(&Note{Kind: Finished, Task: id})
 	case state == Gone:
 		b.drop(t)
 	case state == Held && t.state == released:
 		b.fail(t, 0, 0)
+	case state == Released && t.state != released:
+		b.adopt([]*task{t})
 	}
-	// A task that somebody else let go runs outside the books, until a note says that it has ended.
 }

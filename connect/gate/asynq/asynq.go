@@ -85,9 +85,15 @@ type Queue struct {
 	inspector *asynq.Inspector
 	delay     asynq.RetryDelayFunc
 	ended     ended
+	lock      lock
+	servers   servers
 }
 
-var _ gate.Backend = (*Queue)(nil)
+var _ interface {
+	gate.Backend
+	gate.Fleet
+	gate.Locker
+} = (*Queue)(nil)
 
 // New returns a queue by its name in asynq.
 func New(r asynq.RedisConnOpt, name string) (*Queue, error) {
@@ -254,17 +260,12 @@ func (q *Queue) RetryDelay(n int, err error, t *asynq.Task) time.Duration {
 
 // Notes implements [gate.Backend].
 func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
-	first, err := q.redis.BLPop(ctx, poll, q.key()).Result()
-	if errors.Is(err, redis.Nil) {
-		return nil, nil
-	}
-	if err != nil {
+	if some, err := q.wait(ctx); err != nil || !some {
 		return nil, err
 	}
-	texts := first[1:]
-	more, err := q.redis.LPopCount(ctx, q.key(), batch).Result()
-	if err == nil {
-		texts = append(texts, more...)
+	texts, err := q.take(ctx)
+	if err != nil {
+		return nil, err
 	}
 	notes := make([]gate.Note, 0, len(texts))
 	for _, text := range texts {

@@ -8,6 +8,7 @@ require (
 	github.com/redis/go-redis/v9 v9.14.1
 	github.com/sojourn-sched/sojourn v0.1.0
 	github.com/sojourn-sched/sojourn/connect/gate v0.1.0
+	google.golang.org/protobuf v1.36.10
 )
 
 require (
@@ -19,5 +20,4 @@ require (
 	github.com/yuin/gopher-lua v1.1.1 // indirect
 	golang.org/x/sys v0.37.0 // indirect
 	golang.org/x/time v0.14.0 // indirect
-	google.golang.org/protobuf v1.36.10 // indirect
 )
