@@ -62,10 +62,11 @@ type Gate struct {
 	name    string // to the locker
 	opts    Options
 	running sync.Mutex    // held by Run
-	wake    chan struct{} // something was changed from outside
+	wake    chan struct{} // there are notes, or something was changed from outside
 
 	mu    sync.Mutex // of what follows
 	books *books
+	inbox []Note // that were told and not entered
 	leads bool
 	until time.Time // the lock is ours until then
 }
@@ -218,8 +219,7 @@ func (g *Gate) decide(ctx context.Context, term uint64, first bool) error {
 	if err != nil {
 		return err
 	}
-	notes := make(chan []Note)
-	others.Go(func() { g.listen(ctx, notes) })
+	others.Go(func() { g.listen(ctx) })
 	compare, look := time.NewTicker(g.opts.Compare), time.NewTicker(look)
 	defer compare.Stop()
 	defer look.Stop()
@@ -227,6 +227,12 @@ func (g *Gate) decide(ctx context.Context, term uint64, first bool) error {
 		look.Stop()
 	}
 	for {
+		g.mu.Lock()
+		for i := range g.inbox {
+			g.books.note(&g.inbox[i])
+		}
+		g.inbox = nil
+		g.mu.Unlock()
 		wait, err := g.release(ctx)
 		if err != nil {
 			return err
@@ -237,12 +243,6 @@ func (g *Gate) decide(ctx context.Context, term uint64, first bool) error {
 			err = context.Cause(ctx)
 		case <-timer.C:
 		case <-g.wake:
-		case batch := <-notes:
-			g.mu.Lock()
-			for i := range batch {
-				g.books.note(&batch[i])
-			}
-			g.mu.Unlock()
 		case <-compare.C:
 			err = g.persist(ctx, "compare", g.compare)
 		case <-look.C:
@@ -317,8 +317,8 @@ func (g *Gate) look(ctx context.Context) error {
 	return g.ask(call, ended)
 }
 
-// listen sends what happens in the queue.
-func (g *Gate) listen(ctx context.Context, to chan<- []Note) {
+// listen takes in what happens in the queue, also while the gate waits for an answer.
+func (g *Gate) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		var notes []Note
 		err := g.persist(ctx, "tell what happens", func(ctx context.Context) (err error) {
@@ -328,10 +328,10 @@ func (g *Gate) listen(ctx context.Context, to chan<- []Note) {
 		if err != nil || len(notes) == 0 {
 			continue
 		}
-		select {
-		case to <- notes:
-		case <-ctx.Done():
-		}
+		g.mu.Lock()
+		g.inbox = append(g.inbox, notes...)
+		g.mu.Unlock()
+		g.rouse()
 	}
 }
 

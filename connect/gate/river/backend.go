@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,14 +17,19 @@ import (
 	"github.com/sojourn-sched/sojourn/connect/gate"
 )
 
-// poll is how long Notes waits. It then sees whether the connection still answers.
-const poll = 5 * time.Second
+const (
+	// poll is how long Notes waits, and the time between two looks whether the connection still answers.
+	poll = time.Second
+
+	// silence is for how long the session of a gate may be silent before another gate ends it.
+	silence = 3 * time.Second
+)
 
 // errFiling is the error of a release of a row whose last attempt has ended, and that River has not filed yet.
 var errFiling = errors.New("connect/gate/river: River is filing the row")
 
-// errOther is the error of a gate that waits for another one.
-var errOther = errors.New("connect/gate/river: another gate holds the queue")
+// errClosed is the error of a gate whose connection was closed in the moment.
+var errClosed = errors.New("connect/gate/river: the connection is closed")
 
 // A note is a gate.Note as it is in a notification.
 type note struct {
@@ -32,6 +38,12 @@ type note struct {
 	Service time.Duration `json:"s,omitempty"`
 	After   time.Duration `json:"a,omitempty"`
 	Attempt int64         `json:"t,omitempty"` // when the attempt that has ended began, in microseconds
+
+	// Of a client that lives. It has no Rows then.
+	Client  string  `json:"c,omitempty"`
+	Workers int     `json:"w,omitempty"`
+	Running []int64 `json:"b,omitempty"`
+	More    bool    `json:"m,omitempty"` // the rows belong to the note before
 }
 
 // How a note is sent: with the transaction that inserts rows, or by itself. By itself it does not
@@ -52,14 +64,21 @@ func (q *Queue) tell(ctx context.Context, db interface {
 	return err
 }
 
-// An ear is the connection on which a gate hears notes. While it is open, no other gate's is.
+// An ear is the connection on which a gate hears notes. A gate that has the lock of the queue has it on this connection.
 type ear struct {
-	mu   sync.Mutex // held while it is opened or closed
-	conn *pgx.Conn  // nil unless open; used by Notes alone, which closes it when it has failed
+	mu     sync.Mutex // held while it is opened or closed, and while the lock is taken
+	conn   *pgx.Conn  // nil unless open; with the lock, used by Notes alone, which closes it when it has failed
+	ours   bool       // the lock
+	gate   string     // that has it
+	term   uint64     // counts how often the lock was taken
+	pinged time.Time
 
-	filing sync.Mutex
-	ended  map[int64]end // rows of which a note has told that an attempt has ended
-	round  int           // counts calls of Tasks
+	pid atomic.Uint32 // of the session that had the lock the last time
+
+	filing  sync.Mutex
+	ended   map[int64]end // rows of which a note has told that an attempt has ended
+	round   int           // counts calls of Tasks
+	clients map[string]client
 }
 
 // An end is that of an attempt which River may not have filed yet.
@@ -72,41 +91,106 @@ type end struct {
 func (e *ear) close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.shut()
+}
+
+func (e *ear) shut() error {
 	if e.conn == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	err := e.conn.Close(ctx)
-	e.conn = nil
+	e.conn, e.ours, e.gate = nil, false, ""
 	return err
 }
 
-// listen opens the connection unless it is open.
+// listen opens the connection unless it is open, and takes the lock unless it is ours. While another gate has it, it hears notes of clients.
 func (q *Queue) listen(ctx context.Context) (*pgx.Conn, error) {
+	e := &q.ear
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ours {
+		return e.conn, nil
+	}
+	err := q.take(ctx)
+	if err != nil && !errors.Is(err, gate.ErrLocked) {
+		_ = e.shut()
+	}
+	return e.conn, err
+}
+
+// take takes the lock.
+func (q *Queue) take(ctx context.Context) (err error) {
+	e := &q.ear
+	if e.conn == nil {
+		if e.conn, err = pgx.ConnectConfig(ctx, q.pool.Config().ConnConfig.Copy()); err != nil {
+			return err
+		}
+		if _, err := e.conn.Exec(ctx, `LISTEN `+pgx.Identifier{q.channel}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	if err := e.conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, q.lock).Scan(&e.ours); err != nil {
+		return err
+	}
+	if e.ours {
+		e.term++
+		e.pinged = time.Now()
+		e.pid.Store(e.conn.PgConn().PID())
+		return nil
+	}
+	// A gate that is stopped keeps its session. One that lives is never silent for so long.
+	if _, err := e.conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+		WHERE locktype = 'advisory' AND granted AND classid::bigint << 32 | objid::bigint = $1 AND objsubid = 1 AND datname = current_database()
+		AND state_change < now() - $2 * interval '1 microsecond'`, q.lock, silence.Microseconds()); err != nil {
+		return err
+	}
+	for {
+		wait, cancel := context.WithTimeout(ctx, time.Millisecond)
+		heard, err := e.conn.WaitForNotification(wait)
+		cancel()
+		switch {
+		case err == nil:
+			var n note
+			if json.Unmarshal([]byte(heard.Payload), &n) == nil && n.Client != "" {
+				e.hear(n)
+			}
+		case e.conn.IsClosed():
+			return err
+		default:
+			return gate.ErrLocked
+		}
+	}
+}
+
+// Lock implements [gate.Locker]. The lock is one of PostgreSQL, on a session of its own, so that it has no lease: the
+// server frees it when it closes the session, and Release looks whether it is held.
+func (q *Queue) Lock(ctx context.Context, name string) (term uint64, lease time.Duration, err error) {
+	_, err = q.listen(ctx)
+	e := &q.ear
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case !e.ours:
+		return 0, 0, errClosed
+	case e.gate != "" && e.gate != name:
+		return 0, 0, gate.ErrLocked
+	}
+	e.gate = name
+	return e.term, silence, nil
+}
+
+// Unlock implements [gate.Locker].
+func (q *Queue) Unlock(_ context.Context, name string) error {
 	q.ear.mu.Lock()
 	defer q.ear.mu.Unlock()
-	if q.ear.conn != nil {
-		return q.ear.conn, nil
+	if q.ear.gate != name {
+		return nil
 	}
-	conn, err := pgx.ConnectConfig(ctx, q.pool.Config().ConnConfig.Copy())
-	if err != nil {
-		return nil, err
-	}
-	var ours bool
-	err = conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, q.lock).Scan(&ours)
-	if err == nil && !ours {
-		err = errOther
-	}
-	if err == nil {
-		_, err = conn.Exec(ctx, `LISTEN `+pgx.Identifier{q.channel}.Sanitize())
-	}
-	if err != nil {
-		_ = conn.Close(context.WithoutCancel(ctx))
-		return nil, err
-	}
-	q.ear.conn = conn
-	return conn, nil
+	return q.ear.shut()
 }
 
 // Notes implements [gate.Backend].
@@ -115,6 +199,12 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 	if err != nil {
 		return nil, err
 	}
+	if time.Since(q.ear.pinged) > poll {
+		if err := q.ping(ctx, conn); err != nil {
+			return nil, err
+		}
+		q.ear.pinged = time.Now()
+	}
 	wait, cancel := context.WithTimeout(ctx, poll)
 	defer cancel()
 	heard, err := conn.WaitForNotification(wait)
@@ -122,7 +212,7 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 		closed := conn.IsClosed()
 		switch {
 		case ctx.Err() == nil && wait.Err() != nil && !closed:
-			return nil, q.ping(ctx, conn)
+			return nil, nil
 		case ctx.Err() == nil || closed:
 			_ = q.ear.close()
 		}
@@ -131,9 +221,9 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 	return q.read(ctx, heard.Payload)
 }
 
-// ping finds out whether a connection on which nothing comes is alive.
+// ping finds out whether a connection is alive, and shows the server that the gate is.
 func (q *Queue) ping(ctx context.Context, conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(ctx, poll)
+	ctx, cancel := context.WithTimeout(ctx, 5*poll)
 	defer cancel()
 	err := conn.Ping(ctx)
 	if err != nil {
@@ -145,7 +235,13 @@ func (q *Queue) ping(ctx context.Context, conn *pgx.Conn) error {
 // read returns the note in a notification; none if it was not sent by this package.
 func (q *Queue) read(ctx context.Context, payload string) ([]gate.Note, error) {
 	var n note
-	if json.Unmarshal([]byte(payload), &n) != nil || len(n.Rows) == 0 {
+	if json.Unmarshal([]byte(payload), &n) != nil {
+		return nil, nil
+	}
+	if n.Client != "" {
+		q.ear.hear(n)
+	}
+	if len(n.Rows) == 0 {
 		return nil, nil
 	}
 	if n.Kind == gate.Added {
@@ -291,14 +387,18 @@ func (q *Queue) Release(ctx context.Context, id string) error {
 	if err != nil {
 		return fmt.Errorf("%w: no row has the ID %q", gate.ErrGone, id)
 	}
-	var changed bool
-	err = q.pool.QueryRow(ctx, `WITH changed AS (
-			UPDATE `+q.table+` SET state = 'available', scheduled_at = now()
-			WHERE id = $1 AND queue = $2 AND metadata ? '`+key+`' AND state IN ('pending', 'scheduled', 'retryable') RETURNING id)
-		SELECT count(*) > 0 FROM changed, set_config('synchronous_commit', 'off', true), pg_notify(concat(coalesce(nullif($3::text, ''), current_schema()), '.river_insert'), json_build_object('queue', $2::text)::text)`,
-		row, q.opts.Queue, q.opts.Schema).Scan(&changed)
-	if err != nil || changed {
+	var changed, ours bool
+	err = q.pool.QueryRow(ctx, `WITH lock AS (SELECT $4::bigint = 0 OR EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = $4) AS ours),
+		changed AS (
+			UPDATE `+q.table+` SET state = 'available', scheduled_at = now() FROM lock
+			WHERE ours AND id = $1 AND queue = $2 AND metadata ? '`+key+`' AND state IN ('pending', 'scheduled', 'retryable') RETURNING id)
+		SELECT count(*) > 0, (SELECT ours FROM lock) FROM changed, set_config('synchronous_commit', 'off', true), pg_notify(concat(coalesce(nullif($3::text, ''), current_schema()), '.river_insert'), json_build_object('queue', $2::text)::text)`,
+		row, q.opts.Queue, q.opts.Schema, int64(q.ear.pid.Load())).Scan(&changed, &ours)
+	switch {
+	case err != nil || changed:
 		return err
+	case !ours:
+		return fmt.Errorf("connect/gate/river: row %s: %w", id, gate.ErrLocked)
 	}
 	state, err := q.State(ctx, id)
 	switch {

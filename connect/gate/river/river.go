@@ -58,7 +58,11 @@ type Queue struct {
 	ear     ear
 }
 
-var _ gate.Backend = (*Queue)(nil)
+var _ interface {
+	gate.Backend
+	gate.Fleet
+	gate.Locker
+} = (*Queue)(nil)
 
 // New returns a queue. It uses connections of the pool, and one of its own while a gate runs.
 func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
@@ -161,14 +165,17 @@ func (q *Queue) hold(row river.InsertManyParams, job json.RawMessage) (river.Ins
 }
 
 // Configure makes clients with this configuration tell the gate of the ends of rows, and leave
-// failed rows to it. Set RetryPolicy before: the gate keeps its delays.
+// failed rows to it, and tell it that they live. Set RetryPolicy, Queues and FetchPollInterval before: the gate keeps its delays, and
+// learns how many workers the queue has. Each client needs a configuration of its own.
 func (q *Queue) Configure(c *river.Config) {
 	var policy river.ClientRetryPolicy = &river.DefaultClientRetryPolicy{}
 	if c.RetryPolicy != nil {
 		policy = c.RetryPolicy
 	}
 	c.RetryPolicy = &retryPolicy{q, policy}
-	c.Middleware = append(c.Middleware, &middleware{queue: q, delay: policy})
+	p := newPulse(q, c)
+	c.Hooks = append(c.Hooks, p)
+	c.Middleware = append(c.Middleware, &middleware{queue: q, delay: policy, pulse: p})
 }
 
 // jobOf returns the job of a row of this queue.
@@ -208,11 +215,14 @@ type middleware struct {
 	river.MiddlewareDefaults
 	queue *Queue
 	delay river.ClientRetryPolicy
+	pulse *pulse
 }
 
 // Work implements [rivertype.WorkerMiddleware].
 func (m *middleware) Work(ctx context.Context, row *rivertype.JobRow, next func(context.Context) error) error {
-	if _, ok := m.queue.jobOf(row); !ok {
+	_, ok := m.queue.jobOf(row)
+	defer m.pulse.begin(row, ok)()
+	if !ok {
 		return next(ctx)
 	}
 	start := time.Now()
