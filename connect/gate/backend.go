@@ -43,6 +43,10 @@ type Servers struct {
 
 	// Beat is the longest time between two tellings of a server that lives.
 	Beat time.Duration
+
+	// Ahead is how many tasks are to be let go besides Options.Ahead, since servers do not hear of them at once for
+	// a while.
+	Ahead int
 }
 
 // A Server is one that runs tasks of the queue.

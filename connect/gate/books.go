@@ -95,7 +95,7 @@ func (b *books) must(ev sojourn.Event) {
 // want is how many slots there are to be: one for each worker and each task ahead, and one for each orphan, which takes
 // none of the workers.
 func (b *books) want() int {
-	return min(b.fleet.workers+b.opts.Ahead+b.fleet.orphans, sojourn.MaxSlots)
+	return min(b.fleet.workers+b.opts.Ahead+b.fleet.ahead+b.fleet.orphans, sojourn.MaxSlots)
 }
 
 // resize adds slots up to the number wanted, and removes free ones above it. Busy ones above it leave when their tasks end.

@@ -5,6 +5,7 @@ import "time"
 // A fleet is what the books know of the servers of the queue.
 type fleet struct {
 	workers int  // that there are
+	ahead   int  // tasks that the queue wants let go besides
 	fixed   bool // workers were told by the owner and are not learned
 	live    map[string]Server
 	orphans int
@@ -12,6 +13,7 @@ type fleet struct {
 	failed bool      // the queue did not answer the last time
 	since  time.Time // it has answered since
 	some   bool      // a server was ever there
+	found  int       // tasks that had been let go when the gate began
 }
 
 // learn enters which servers live, and which tasks run. It returns the tasks that were orphans and do not run any
@@ -32,6 +34,7 @@ func (b *books) learn(s Servers, now time.Time) (ended []string) {
 		}
 	}
 	f.live, f.some = live, f.some || len(live) > 0
+	f.ahead = max(s.Ahead, 0)
 	workers, on := 0, map[string]Server{}
 	for _, server := range live {
 		workers += max(server.Workers, 0)
@@ -40,11 +43,7 @@ func (b *books) learn(s Servers, now time.Time) (ended []string) {
 		}
 	}
 	if !f.some && young {
-		for i := range b.slots {
-			if b.slots[i].task != nil {
-				workers++ // who runs them will tell
-			}
-		}
+		workers = f.found // who runs them will tell
 	}
 	if !f.fixed {
 		f.workers = workers

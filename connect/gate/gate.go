@@ -296,7 +296,9 @@ func (g *Gate) begin(ctx context.Context, first bool) error {
 			adopted = append(adopted, t)
 		}
 	}
-	g.books.adopt(adopted)
+	if g.books.adopt(adopted); first {
+		g.books.fleet.found = len(adopted)
+	}
 	g.books.resize()
 	return nil
 }
@@ -351,7 +353,8 @@ func (g *Gate) release(ctx context.Context) (wait time.Duration, err error) {
 			gone, err := g.let(ctx, t)
 			g.mu.Lock()
 			if gone {
-				g.books.note(&Note{Kind: Dropped, Task: t.id})
+				g.books.refuse(t)
+				g.books.drop(t)
 			}
 			if err != nil {
 				for _, t := range chosen[i:] {

@@ -513,7 +513,7 @@ func TestOptions(t *testing.T) {
 		o    gate.Options
 		want string
 	}{
-		{gate.Options{}, "Workers is 0"},
+		{gate.Options{}, "Workers is 0: want 1 to"},
 		{gate.Options{Workers: -1}, "Workers is -1"},
 		{gate.Options{Workers: math.MaxInt}, "Workers is"},
 		{gate.Options{Workers: 1, Ahead: -1}, "Ahead is -1"},

@@ -50,7 +50,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -62,6 +62,9 @@ import (
 const (
 	// header is the header of a task that names its job, as JSON.
 	header = "sojourn-job"
+
+	// notBefore is the header that says when a task may run at the earliest, as RFC 3339.
+	notBefore = "sojourn-not-before"
 
 	// never is how far away the time of a held task is.
 	never = 100 * 365 * 24 * time.Hour
@@ -113,8 +116,9 @@ func (q *Queue) Close() error { return q.redis.Close() }
 
 func (q *Queue) key() string { return "asynq:{" + q.name + "}:sojourn" }
 
-// A Task is a task for [Queue.Enqueue], as in asynq.NewTask. Options that say when it runs or in which
-// queue have no effect. A group is refused, since asynq makes one task of it.
+// A Task is a task for [Queue.Enqueue], as in asynq.NewTask. It does not run before the time of asynq.ProcessAt or
+// ProcessIn (TestNotBefore). Another queue is refused, and so is a group, since asynq makes one task of it. The other
+// options do what they do without a gate.
 type Task struct {
 	Type    string
 	Payload []byte
@@ -134,20 +138,12 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 	n := note{Kind: gate.Added}
 	var failed error
 	for i, t := range tasks {
-		headers := map[string]string{header: string(told)}
-		for k, v := range t.Headers {
-			headers[k] = v
-		}
-		if slices.ContainsFunc(t.Options, func(o asynq.Option) bool { return o.Type() == asynq.GroupOpt }) {
-			failed = fmt.Errorf("connect/gate/asynq: job %q: task %d of %d, those before it are in the queue: it has a group", job.ID, i+1, len(tasks))
-			break
-		}
-		id, err := q.put(ctx, asynq.NewTaskWithHeaders(t.Type, t.Payload, headers), t.Options)
+		id, at, err := q.put(ctx, string(told), t)
 		if err != nil {
 			failed = fmt.Errorf("connect/gate/asynq: job %q: task %d of %d, those before it are in the queue: %w", job.ID, i+1, len(tasks), err)
 			break
 		}
-		n.Tasks = append(n.Tasks, gate.Task{ID: id, Job: job, State: gate.Held, Since: time.Now()})
+		n.Tasks = append(n.Tasks, gate.Task{ID: id, Job: job, State: gate.Held, Since: time.Now(), NotBefore: at})
 	}
 	if len(n.Tasks) == 0 {
 		return failed
@@ -158,27 +154,79 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 	return failed // the gate finds the tasks without the note, only later
 }
 
-// put puts a held task into the queue and returns its ID. The client of Redis sends a task again if the answer was lost. Redis
+// put puts a held task into the queue and returns its ID, and when it may run. The client of Redis sends a task again if the answer was lost. Redis
 // then says that it has the task already, which is no error if nobody else can have put it in.
-func (q *Queue) put(ctx context.Context, t *asynq.Task, options []asynq.Option) (id string, err error) {
-	id = rand.Text()
-	all := append([]asynq.Option{asynq.TaskID(id)}, options...) // the last one of a kind counts
-	info, err := q.client.EnqueueContext(ctx, t, append(all, asynq.Queue(q.name), asynq.ProcessIn(never))...)
-	if err == nil {
-		return info.ID, nil
-	}
-	if slices.ContainsFunc(options, func(o asynq.Option) bool { return o.Type() == asynq.TaskIDOpt }) {
-		return "", err
-	}
-	if errors.Is(err, asynq.ErrTaskIDConflict) {
-		return id, nil
-	}
-	if errors.Is(err, asynq.ErrDuplicateTask) {
-		if _, lost := q.inspector.GetTaskInfo(q.name, id); lost == nil {
-			return id, nil
+func (q *Queue) put(ctx context.Context, job string, t Task) (id string, at time.Time, err error) {
+	headers := map[string]string{header: job}
+	maps.Copy(headers, t.Headers)
+	named, unique := false, time.Duration(0)
+	for _, o := range t.Options { // the last one of a kind counts
+		switch v := o.Value().(type) {
+		case string:
+			switch o.Type() {
+			case asynq.GroupOpt:
+				return "", at, errors.New("it has a group")
+			case asynq.QueueOpt:
+				if v != q.name {
+					return "", at, fmt.Errorf("it is for queue %q: want %q", v, q.name)
+				}
+			case asynq.TaskIDOpt:
+				named = true
+			}
+		case time.Time:
+			if o.Type() == asynq.ProcessAtOpt {
+				at = v
+			}
+		case time.Duration:
+			switch o.Type() {
+			case asynq.ProcessInOpt:
+				at = time.Now().Add(v)
+			case asynq.UniqueOpt:
+				unique = v
+			}
 		}
 	}
-	return "", err
+	if at = at.Round(0); at.After(time.Now()) {
+		text, err := at.MarshalText()
+		if err != nil {
+			return "", at, fmt.Errorf("its time: %w", err)
+		}
+		headers[notBefore] = string(text)
+	}
+	id = rand.Text()
+	all := append([]asynq.Option{asynq.TaskID(id)}, t.Options...)
+	info, err := q.client.EnqueueContext(ctx, asynq.NewTaskWithHeaders(t.Type, t.Payload, headers), append(all, asynq.Queue(q.name), asynq.ProcessIn(never))...)
+	switch {
+	case err == nil:
+		id = info.ID
+	case named:
+		return "", at, err
+	case errors.Is(err, asynq.ErrTaskIDConflict):
+	case errors.Is(err, asynq.ErrDuplicateTask):
+		if _, lost := q.inspector.GetTaskInfo(q.name, id); lost != nil {
+			return "", at, err
+		}
+	default:
+		return "", at, err
+	}
+	if unique > 0 {
+		// asynq counts from the time for which a task is scheduled. Without the script a task that is archived is
+		// unique for ever; others are until they end.
+		_ = expire.Run(ctx, q.redis, []string{"asynq:{" + q.name + "}:t:" + id}, id, max(unique, time.Until(at.Add(unique))).Milliseconds()).Err()
+	}
+	return id, at, nil
+}
+
+// expire says for how long a task is unique.
+var expire = redis.NewScript(`
+	local key = redis.call("HGET", KEYS[1], "unique_key")
+	if key and key ~= "" and redis.call("GET", key) == ARGV[1] then redis.call("PEXPIRE", key, ARGV[2]) end
+	return 0`)
+
+// timeOf returns when a task may run. A time that is none is no time.
+func timeOf(headers map[string]string) (at time.Time) {
+	_ = at.UnmarshalText([]byte(headers[notBefore]))
+	return at
 }
 
 // jobOf returns the job that the headers of a task name. It reports false for tasks that are no business of the gate.
@@ -311,7 +359,7 @@ func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
 				if !ok || q.over(info) {
 					continue
 				}
-				t := gate.Task{ID: info.ID, Job: job, State: list.state}
+				t := gate.Task{ID: info.ID, Job: job, State: list.state, NotBefore: timeOf(info.Headers)}
 				if i, ok := index[t.ID]; ok {
 					tasks[i] = t
 					continue

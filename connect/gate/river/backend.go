@@ -23,6 +23,9 @@ const (
 
 	// silence is for how long the session of a gate may be silent before another gate ends it.
 	silence = 3 * time.Second
+
+	// deafness is the longest pause of River between two tries to listen after an outage, and more than that.
+	deafness = 72 * time.Second
 )
 
 // errFiling is the error of a release of a row whose last attempt has ended, and that River has not filed yet.
@@ -72,6 +75,8 @@ type ear struct {
 	gate   string     // that has it
 	term   uint64     // counts how often the lock was taken
 	pinged time.Time
+	failed bool      // the connection, and it was not opened again
+	deaf   time.Time // until then clients may not hear of rows, and look once a second
 
 	pid atomic.Uint32 // of the session that had the lock the last time
 
@@ -92,6 +97,18 @@ func (e *ear) close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.shut()
+}
+
+// drop closes a connection that has failed.
+func (e *ear) drop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fail()
+}
+
+func (e *ear) fail() {
+	e.failed = true
+	_ = e.shut()
 }
 
 func (e *ear) shut() error {
@@ -115,7 +132,7 @@ func (q *Queue) listen(ctx context.Context) (*pgx.Conn, error) {
 	}
 	err := q.take(ctx)
 	if err != nil && !errors.Is(err, gate.ErrLocked) {
-		_ = e.shut()
+		e.fail()
 	}
 	return e.conn, err
 }
@@ -129,6 +146,9 @@ func (q *Queue) take(ctx context.Context) (err error) {
 		}
 		if _, err := e.conn.Exec(ctx, `LISTEN `+pgx.Identifier{q.channel}.Sanitize()); err != nil {
 			return err
+		}
+		if e.failed {
+			e.deaf, e.failed = time.Now().Add(deafness), false
 		}
 	}
 	if err := e.conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1)`, q.lock).Scan(&e.ours); err != nil {
@@ -214,7 +234,7 @@ func (q *Queue) Notes(ctx context.Context) ([]gate.Note, error) {
 		case ctx.Err() == nil && wait.Err() != nil && !closed:
 			return nil, nil
 		case ctx.Err() == nil || closed:
-			_ = q.ear.close()
+			q.ear.drop()
 		}
 		return nil, cmp.Or(ctx.Err(), err)
 	}
@@ -227,7 +247,7 @@ func (q *Queue) ping(ctx context.Context, conn *pgx.Conn) error {
 	defer cancel()
 	err := conn.Ping(ctx)
 	if err != nil {
-		_ = q.ear.close()
+		q.ear.drop()
 	}
 	return err
 }
@@ -291,7 +311,7 @@ func (e *ear) forget(round int, running map[int64]bool) {
 }
 
 const columns = `id, state::text, metadata, created_at, coalesce(extract(epoch FROM attempted_at) * 1000000, 0)::bigint,
-	scheduled_at > now() + interval '50 years'`
+	scheduled_at > now() + interval '50 years', now()`
 
 // Tasks implements [gate.Backend].
 func (q *Queue) Tasks(ctx context.Context) ([]gate.Task, error) {
@@ -328,11 +348,15 @@ func (q *Queue) query(ctx context.Context, sql string, args ...any) (tasks []gat
 		var metadata []byte
 		var far bool
 		var t gate.Task
-		if err := rows.Scan(&id, &state, &metadata, &t.Since, &attempt, &far); err != nil {
+		var now time.Time // by the clock of the database
+		if err := rows.Scan(&id, &state, &metadata, &t.Since, &attempt, &far, &now); err != nil {
 			return nil, nil, err
 		}
 		running[id] = state == "running"
-		job, ok := decode(metadata)
+		job, at, ok := decode(metadata)
+		if at.After(now) {
+			t.NotBefore = time.Now().Add(at.Sub(now))
+		}
 		t.State = q.state(id, state, attempt, far)
 		if ok && t.State != gate.Gone {
 			t.ID, t.Job = strconv.FormatInt(id, 10), job

@@ -75,7 +75,15 @@ func (q *Queue) Servers(ctx context.Context) (gate.Servers, error) {
 		return gate.Servers{}, err
 	}
 	running, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return gate.Servers{Live: q.ear.living(), Running: running, Beat: 3 * beat}, err
+	s := gate.Servers{Live: q.ear.living(), Running: running, Beat: 3 * beat}
+	q.ear.mu.Lock()
+	defer q.ear.mu.Unlock()
+	if time.Now().Before(q.ear.deaf) {
+		for _, c := range s.Live {
+			s.Ahead += c.Workers // a client that has ended a row looks at once
+		}
+	}
+	return s, err
 }
 
 // A pulse tells the gate that a client lives, for as long as the client fetches rows or runs some.

@@ -21,6 +21,9 @@ const (
 	// key is the key of a row's metadata under which its job is.
 	key = "sojourn"
 
+	// notBefore is the key under which a row's metadata says when it may run at the earliest.
+	notBefore = "sojourn_not_before"
+
 	// never is how far away the time of a held row is that has failed or was snoozed.
 	never = 100 * 365 * 24 * time.Hour
 
@@ -90,7 +93,7 @@ func (q *Queue) Close() error { return q.ear.close() }
 
 // Insert puts rows of a job into the queue, all or none. They may be added to a job that has rows.
 // A row that is skipped as a duplicate is so marked in its result; it belongs to the job with which
-// it was inserted first. A row with a time in the future, or of another queue, is refused.
+// it was inserted first. A row with ScheduledAt in the future does not run before (TestNotBefore). A row of another queue is refused.
 func (q *Queue) Insert(ctx context.Context, client *river.Client[pgx.Tx], job gate.Job, rows ...river.InsertManyParams) (results []*rivertype.JobInsertResult, err error) {
 	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		results, err = q.InsertTx(ctx, client, tx, job, rows...)
@@ -139,11 +142,8 @@ func (q *Queue) hold(row river.InsertManyParams, job json.RawMessage) (river.Ins
 	if row.InsertOpts != nil {
 		o = *row.InsertOpts
 	}
-	switch {
-	case o.Queue != "" && o.Queue != q.opts.Queue:
+	if o.Queue != "" && o.Queue != q.opts.Queue {
 		return row, fmt.Errorf("it is for queue %q: want %q", o.Queue, q.opts.Queue)
-	case time.Until(o.ScheduledAt) > 0:
-		return row, fmt.Errorf("it is scheduled for %v: want now", o.ScheduledAt)
 	}
 	metadata := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(o.Metadata)) > 0 {
@@ -155,6 +155,13 @@ func (q *Queue) hold(row river.InsertManyParams, job json.RawMessage) (river.Ins
 		metadata = map[string]json.RawMessage{}
 	}
 	metadata[key] = job
+	if time.Until(o.ScheduledAt) > 0 {
+		at, err := o.ScheduledAt.MarshalJSON()
+		if err != nil {
+			return row, fmt.Errorf("its time: %w", err)
+		}
+		metadata[notBefore] = at
+	}
 	text, err := json.Marshal(metadata)
 	if err != nil {
 		return row, fmt.Errorf("its metadata: %w", err)
@@ -183,18 +190,21 @@ func (q *Queue) jobOf(row *rivertype.JobRow) (job gate.Job, ok bool) {
 	if row.Queue != q.opts.Queue {
 		return job, false
 	}
-	return decode(row.Metadata)
+	job, _, ok = decode(row.Metadata)
+	return job, ok
 }
 
-// decode reads a job from a row's metadata.
-func decode(metadata []byte) (job gate.Job, ok bool) {
+// decode reads from a row's metadata a job, and when the row may run. A time that is none is no time.
+func decode(metadata []byte) (job gate.Job, at time.Time, ok bool) {
 	var m struct {
-		Job *gate.Job `json:"sojourn"`
+		Job       *gate.Job       `json:"sojourn"`
+		NotBefore json.RawMessage `json:"sojourn_not_before"`
 	}
 	if json.Unmarshal(metadata, &m) != nil || m.Job == nil {
-		return job, false
+		return job, at, false
 	}
-	return *m.Job, true
+	_ = json.Unmarshal(m.NotBefore, &at)
+	return *m.Job, at, true
 }
 
 // A retryPolicy holds failed rows back for the gate.
