@@ -5,11 +5,13 @@
 // says which ones. So the order of the queue does not matter any more. Workers, retries and
 // storage stay as they are.
 //
-//	g, err := gate.New(policy, backend, gate.Options{Workers: 20})
+//	g, err := gate.New(policy, backend, gate.Options{})
 //	...
 //	err = g.Run(ctx) // until ctx ends
 //
-// A [Backend] connects a queue. Modules connect/gate/asynq and connect/gate/river have one each.
+// A [Backend] connects a queue. Modules connect/gate/asynq and connect/gate/river have one each. A backend that is a
+// [Fleet] tells which servers live, so that slots come and go with them; for another one Options.Workers says how many
+// tasks run at a time.
 //
 // # What it costs
 //
@@ -25,5 +27,13 @@
 // copy with the queue, after Options.Compare. It does not end a task, or let it go for a second
 // time, on a guess.
 //
-// Two gates over one queue must not run at the same time.
+// # Several machines
+//
+// Start as many servers as you like, and two gates. One gate decides, and the other one waits; a rolling deployment may
+// overlap. If the first one dies, or is stopped, the other one takes over within seconds, and corrects its books by what
+// the queue says. One that was stopped and goes on finds that it has lost the lock, and waits (TestTwoGates). That
+// needs a backend that is a [Locker]. With another one, one gate must run at a time.
+//
+// A server that dies takes its workers with it. Its tasks stay as they are until the queue itself finds them, which may be an
+// hour; until then they take none of the workers that are left, or that come (TestServers).
 package gate

@@ -640,3 +640,50 @@ func TestByHand(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// An amnesiac cluster has forgotten its servers for a while after an outage.
+type amnesiac struct {
+	*cluster
+	gone, empty time.Time // until then it does not answer; it names no server
+}
+
+func (a *amnesiac) Servers(ctx context.Context) (gate.Servers, error) {
+	s, err := a.cluster.Servers(ctx)
+	switch now := time.Now(); {
+	case now.Before(a.gone):
+		return s, errHost
+	case now.Before(a.empty):
+		s.Live = nil
+	}
+	return s, err
+}
+
+// After an outage of the queue in which what the servers had told was lost, those that were known count until they tell again.
+func TestServersAfterOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &amnesiac{cluster: newCluster()}
+		ctx, cancel := context.WithCancel(t.Context())
+		c.join(ctx, 4)
+		g, err := gate.New(must(fifo.New(fifo.Options{})), c, gate.Options{Log: silent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = g.Run(ctx) })
+		time.Sleep(3 * time.Second)
+		c.gone, c.empty = time.Now().Add(20*time.Second), time.Now().Add(24*time.Second)
+		for range 40 {
+			time.Sleep(time.Second)
+			if s := g.Status(); s.Workers != 4 {
+				t.Fatalf("status %+v, want 4 workers", s)
+			}
+		}
+		c.empty = time.Now().Add(time.Hour)
+		time.Sleep(3 * time.Second)
+		if s := g.Status(); s.Workers != 0 {
+			t.Errorf("status %+v, want no workers", s)
+		}
+		cancel()
+		wg.Wait()
+	})
+}

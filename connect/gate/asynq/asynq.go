@@ -12,19 +12,23 @@
 //	mux := asynq.NewServeMux()
 //	mux.Use(queue.Middleware)
 //
-// One process runs the gate:
+// One process runs the gate. More of them may wait to take over:
 //
-//	g, err := gate.New(policy, queue, gate.Options{Workers: 10})
+//	g, err := gate.New(policy, queue, gate.Options{})
 //	err = g.Run(ctx)
 //
-// Tasks that were put in by asynq's own client run as always, and the gate does not know of them.
-// Workers of the gate are then those that such tasks leave over.
+// Tasks that were put in by asynq's own client or scheduler run as always, and the gate does not know of them. It lets as many tasks go as
+// there are workers all the same, so that some wait in asynq.
 //
 // # How it works
 //
 // A task is scheduled for a time that never comes, and carries its job in a header. The gate lets it go
 // with [asynq.Inspector.RunTask]. The middleware pushes a note to a list in Redis when a task has
-// ended. All that the gate needs to know is in Redis, so a gate that dies is followed by another one.
+// ended. All that the gate needs to know is in Redis, so a gate that dies is followed by another one. The gate that decides has
+// a key there that expires after 2.5 s, and only that gate takes notes.
+//
+// The gate reads what asynq's servers write with their heartbeats every 5 s. A server counts from its first heartbeat on, and does not
+// when it has been silent for 7 s, or stops. A server with several queues counts in full for each of them.
 //
 // asynq tries a failed task again after its delay, but the gate says when within the order of the
 // policy. A task that is archived or deleted is no task of the gate any more. If it is run again by
@@ -117,7 +121,7 @@ func (q *Queue) Close() error { return q.redis.Close() }
 func (q *Queue) key() string { return "asynq:{" + q.name + "}:sojourn" }
 
 // A Task is a task for [Queue.Enqueue], as in asynq.NewTask. It does not run before the time of asynq.ProcessAt or
-// ProcessIn (TestNotBefore). Another queue is refused, and so is a group, since asynq makes one task of it. The other
+// ProcessIn (TestPoolsAndTimes). Another queue is refused, and so is a group, since asynq makes one task of it. The other
 // options do what they do without a gate.
 type Task struct {
 	Type    string

@@ -11,8 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -79,8 +79,13 @@ func (s *server) opt() asynq.RedisClientOpt {
 
 // eachRedis runs a test on a Redis in this process and on a real one.
 func eachRedis(t *testing.T, test func(*testing.T, asynq.RedisClientOpt)) {
-	t.Run("miniredis", func(t *testing.T) { test(t, asynq.RedisClientOpt{Addr: miniredis.RunT(t).Addr()}) })
+	t.Parallel()
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		test(t, asynq.RedisClientOpt{Addr: miniredis.RunT(t).Addr()})
+	})
 	t.Run("redis-server", func(t *testing.T) {
+		t.Parallel()
 		s, err := startRedis(t)
 		if err != nil {
 			t.Skip(err)
@@ -99,11 +104,14 @@ func redisOf(b *testing.B) asynq.RedisClientOpt {
 	return s.opt()
 }
 
-// The program runs the tests, or a gate that a test kills.
+// The program runs the tests, or a gate or a server that a test kills.
 func TestMain(m *testing.M) {
 	if socket := os.Getenv("SOJOURN_GATE"); socket != "" {
 		runGate(socket)
 		return
+	}
+	if socket, concurrency, ok := strings.Cut(os.Getenv("SOJOURN_SERVER"), " "); ok {
+		runServer(socket, concurrency)
 	}
 	os.Exit(m.Run())
 }
@@ -118,7 +126,7 @@ func runGate(socket string) {
 	if err != nil {
 		panic(err)
 	}
-	g, err := gate.New(f, queue, gate.Options{Workers: workers, Compare: 200 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	g, err := gate.New(f, queue, gate.Options{Compare: 200 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		panic(err)
 	}
@@ -127,25 +135,15 @@ func runGate(socket string) {
 
 // A gate in a process of its own is killed twice while tasks run: no task is lost, and none runs twice.
 func TestKilledGate(t *testing.T) {
+	t.Parallel()
 	s, err := startRedis(t)
 	if err != nil {
 		t.Skip(err)
 	}
 	h := newHost(t, 1, s.opt())
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	h.enqueue("a", 20, 20*time.Millisecond)
 	for i := range 3 {
-		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), "SOJOURN_GATE="+s.dir+"/socket")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		kill := func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
-		t.Cleanup(kill)
+		_, kill := spawn(t, "SOJOURN_GATE="+s.dir+"/socket")
 		if i < 2 {
 			h.wait(6 * (i + 1))
 			kill()
@@ -160,6 +158,7 @@ func TestKilledGate(t *testing.T) {
 // runs twice. If Redis takes a fetch along whose answer asynq has not got, the task is active though no worker has it.
 // asynq itself finds such tasks two minutes later; the test ends their leases, so that a new server finds them at once.
 func TestRedisGone(t *testing.T) {
+	t.Parallel()
 	s, err := startRedis(t)
 	if err != nil {
 		t.Skip(err)

@@ -18,7 +18,7 @@
 //
 // One process runs the gate. More of them may wait to take over:
 //
-//	g, err := gate.New(policy, queue, gate.Options{Workers: 20})
+//	g, err := gate.New(policy, queue, gate.Options{})
 //	err = g.Run(ctx)
 //
 // Rows that River's own methods insert run as always, and the gate does not know of them.
@@ -29,6 +29,14 @@
 // makes it available and wakes River's clients. When a worker has ended, a middleware notifies the gate.
 // Notifications carry no truth: one that is lost is found when the gate compares its books with the
 // table. So all that the gate must remember is in the table, and it adds no table of its own.
+//
+// A client notifies the gate once a second that it lives, how many workers it has, and which rows it runs. It lives for as
+// long as it fetches rows or runs some. One that is silent for 5 s counts as dead. The gate that decides has an advisory lock on a session
+// of its own. If that session is silent for 3 s, since the process is stopped, a gate that waits ends it; both need the same role. A row is let go
+// only by the session that has the lock.
+//
+// After an outage of the database, River listens for new rows only after pauses of up to a minute, and looks once a second
+// meanwhile. For 72 s the gate therefore lets one row more go for each worker.
 //
 // River retries a failed row after its delay, but the gate says when within the order of the
 // policy. The same holds for a row that is snoozed. If a worker has a NextRetry of its own, or if a row is

@@ -12,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -37,11 +38,14 @@ var shared *cluster // of all tests
 
 var silent = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// The program runs the tests, or a gate that a test kills.
+// The program runs the tests, or a gate or a client that a test kills.
 func TestMain(m *testing.M) {
 	if to := os.Getenv("SOJOURN_GATE"); to != "" {
 		runGate(to)
 		return
+	}
+	if concurrency, to, ok := strings.Cut(os.Getenv("SOJOURN_CLIENT"), " "); ok {
+		runClient(to, concurrency)
 	}
 	os.Exit(run(m))
 }
@@ -192,7 +196,7 @@ func runGate(to string) {
 	if err != nil {
 		panic(err)
 	}
-	g, err := gate.New(f, queue, gate.Options{Workers: workers, Compare: 300 * time.Millisecond, Log: silent})
+	g, err := gate.New(f, queue, gate.Options{Compare: 300 * time.Millisecond, Log: silent})
 	if err != nil {
 		panic(err)
 	}

@@ -93,7 +93,7 @@ func (q *Queue) Close() error { return q.ear.close() }
 
 // Insert puts rows of a job into the queue, all or none. They may be added to a job that has rows.
 // A row that is skipped as a duplicate is so marked in its result; it belongs to the job with which
-// it was inserted first. A row with ScheduledAt in the future does not run before (TestNotBefore). A row of another queue is refused.
+// it was inserted first. A row with ScheduledAt in the future does not run before (TestPoolsAndTimes). A row of another queue is refused.
 func (q *Queue) Insert(ctx context.Context, client *river.Client[pgx.Tx], job gate.Job, rows ...river.InsertManyParams) (results []*rivertype.JobInsertResult, err error) {
 	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		results, err = q.InsertTx(ctx, client, tx, job, rows...)

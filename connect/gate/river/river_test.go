@@ -242,6 +242,7 @@ func TestOrder(t *testing.T) {
 // What fails, panics or is snoozed is held again and tried again; what is cancelled or has no attempts left is
 // not. A row of which there is one already is not inserted, and River's own rows run beside.
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	var h *host
 	running := make(chan int64, 1)
 	h = newHost(t, 1, 5*time.Millisecond, func(ctx context.Context, row *river.Job[Args]) error {
@@ -315,6 +316,7 @@ func TestFailures(t *testing.T) {
 // Gates in processes of their own are killed while rows run, and others wait to take over: no row is
 // lost, and none runs twice.
 func TestKilledGates(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, 1, 5*time.Millisecond, nil)
 	gates := map[string]*exec.Cmd{}
 	for _, name := range []string{"gate1", "gate2", "gate3"} {
@@ -388,7 +390,6 @@ func TestBadInput(t *testing.T) {
 	}
 	for name, o := range map[string]river.InsertOpts{
 		"queue":    {Queue: "other"},
-		"later":    {ScheduledAt: time.Now().Add(time.Hour)},
 		"metadata": {Metadata: []byte("[")},
 	} {
 		row := rows("x", 2, 0)
