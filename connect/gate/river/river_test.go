@@ -87,27 +87,32 @@ func newHost(t testing.TB, clients int, cooldown time.Duration, handle func(ctx 
 	h := &host{t: t, dsn: shared.dsn(name), handle: handle, ends: map[string][]time.Duration{}, runs: map[string]int{}}
 	h.pool, h.queue = h.connect()
 	for range clients {
-		set := river.NewWorkers()
-		river.AddWorker(set, &worker{h: h})
-		config := &river.Config{Queues: map[string]river.QueueConfig{"default": {MaxWorkers: workers / clients}}, Workers: set,
-			FetchCooldown: cooldown, Logger: silent, RetryPolicy: soon{}}
-		h.queue.Configure(config)
-		client, err := river.NewClient(riverpgxv5.New(h.pool), config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := client.Start(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := client.Stop(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
-		h.client = client
+		h.client = h.serve(workers/clients, cooldown)
 	}
 	h.start = time.Now()
 	return h
+}
+
+// serve starts a client.
+func (h *host) serve(concurrency int, cooldown time.Duration) *river.Client[pgx.Tx] {
+	set := river.NewWorkers()
+	river.AddWorker(set, &worker{h: h})
+	config := &river.Config{Queues: map[string]river.QueueConfig{"default": {MaxWorkers: concurrency}}, Workers: set,
+		FetchCooldown: cooldown, Logger: silent, RetryPolicy: soon{}}
+	h.queue.Configure(config)
+	client, err := river.NewClient(riverpgxv5.New(h.pool), config)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := client.Start(context.Background()); err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() {
+		if err := client.Stop(context.Background()); err != nil {
+			h.t.Error(err)
+		}
+	})
+	return client
 }
 
 // soon tries again after a short time.
