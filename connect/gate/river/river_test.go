@@ -453,10 +453,12 @@ func TestNotes(t *testing.T) {
 	told := 0
 	for told < 1000 {
 		notes, err := h.queue.Notes(ctx)
-		if err != nil || len(notes) != 1 || notes[0].Kind != gate.Added {
+		if err != nil || len(notes) > 0 && notes[0].Kind != gate.Added {
 			t.Fatalf("notes %v, error %v, want some rows", notes, err)
 		}
-		told += len(notes[0].Tasks)
+		for _, n := range notes { // none with a note of the client
+			told += len(n.Tasks)
+		}
 	}
 	if err := h.queue.Close(); err != nil {
 		t.Error(err)
