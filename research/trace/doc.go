@@ -159,7 +159,7 @@
 //
 // The Standard Workload Format of the Parallel Workloads Archive (Feitelson, Tsafrir and Krakov,
 // "Experience with using the Parallel Workloads Archive", JPDC 2014) has one job a line: 18 numbers
-// with white space in between. A negative number means unknown. A line whose first character other
+// with white space in between. More fields, which some simulators write, are ignored and counted. A negative number means unknown. A line whose first character other
 // than white space is a semicolon is a comment.
 //
 // A job that ran for t seconds on p allocated processors becomes one phase of p tasks of t

@@ -151,6 +151,7 @@ jobs dropped, run time unknown: 1
 jobs dropped, processors unknown or none: 2
 records dropped, part of a job that has a record of its own: 3
 jobs that followed another job, submitted here whatever becomes of that: 1
+jobs with more fields than the format has, the first 18 read: 1
 jobs without a requested time, no estimate: 1
 `,
 		pools: [][]string{{"queue2", "", "queue1"}, {"user4", "", "user3"}, {"group2", "", "group2"}, {"", "", ""}},

@@ -71,6 +71,7 @@ const (
 	jobsWithoutTimes
 	jobsFailed
 	jobsAfterOther
+	jobsLonger
 	jobsNotEstimated
 	jobsMapOnly
 	jobsNoBytes
@@ -98,6 +99,7 @@ var remarkTexts = [...]string{
 	jobsWithoutTimes:  "jobs dropped, no task with a known time",
 	jobsFailed:        "jobs kept, failed or killed",
 	jobsAfterOther:    "jobs that followed another job, submitted here whatever becomes of that",
+	jobsLonger:        "jobs with more fields than the format has, the first 18 read",
 	jobsNotEstimated:  "jobs without a requested time, no estimate",
 	jobsMapOnly:       "jobs without a shuffle, no reduces",
 	jobsNoBytes:       "jobs that move no bytes, one map of the overhead alone",

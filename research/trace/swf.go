@@ -108,6 +108,7 @@ type swfRecord struct {
 	submit, run, requested                            time.Duration
 	procs, status, user, group, app, queue, preceding int
 	offSubmit, offRun, offProcs, offRequested         int
+	longer                                            bool
 }
 
 // parseSWF parses a line of fields.
@@ -127,7 +128,8 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 			end++
 		}
 		if n == swfFields {
-			return r, faultf(i, "more than %d fields", swfFields)
+			r.longer = true // some simulators write more fields: they are no part of the format
+			break
 		}
 		field := line[i:end]
 		if field[0] == '-' && !isDecimal(field[1:]) || field[0] != '-' && !isDecimal(field) {
@@ -158,7 +160,7 @@ func parseSWF(line []byte) (r swfRecord, f *fault) {
 		return d
 	}
 	r = swfRecord{
-		number: fields[swfJob],
+		longer: r.longer, number: fields[swfJob],
 		submit: duration(swfSubmit), run: duration(swfRun), requested: duration(swfRequested),
 		procs: integer(swfProcs), status: integer(swfStatus), user: integer(swfUser), group: integer(swfGroup),
 		app: integer(swfApp), queue: integer(swfQueue), preceding: integer(swfPreceding),
@@ -197,6 +199,9 @@ func (o *SWFOptions) job(r *swfRecord) (*sim.Job, *fault) {
 		default:
 			phase.Estimate = r.requested
 		}
+	}
+	if r.longer {
+		o.Stats.counts[jobsLonger]++
 	}
 	if r.preceding > 0 {
 		o.Stats.counts[jobsAfterOther]++

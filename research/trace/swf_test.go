@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +76,23 @@ func TestSWFComments(t *testing.T) {
 	}
 }
 
+// Simulators write more fields than the format has, of any text. The first 18 count.
+func TestSWFMoreFields(t *testing.T) {
+	line := strings.TrimSuffix(swfLine, "\n")
+	want, err := collect(t, ReadSWF(strings.NewReader(swfLine), SWFOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stats Stats
+	jobs, err := collect(t, ReadSWF(strings.NewReader(line+" {1241,1241} q_1d 1:ppn=4:x86_64#excl \r\n"), SWFOptions{Stats: &stats}))
+	if err != nil || !reflect.DeepEqual(jobs, want) {
+		t.Errorf("%v, %v, want %v", jobs, err, want)
+	}
+	if text := stats.String(); !strings.Contains(text, remarkTexts[jobsLonger]+": 1\n") {
+		t.Errorf("stats:\n%s", text)
+	}
+}
+
 func TestSWFStats(t *testing.T) {
 	const text = "1 -1 0 1 1 -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" + // no submission
 		"2 1 0 -1 1 -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" + // no run time
@@ -108,7 +126,7 @@ func TestSWFFaults(t *testing.T) {
 	for _, tc := range []struct{ marked, reason string }{
 		{"1 2 3^", "3 fields, want 18"},
 		{swfLine + " ^x", `want a number, found "x"`},
-		{"1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 ^19", "more than 18 fields"},
+		{"1 2 3 ^x 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19", `want a number, found "x"`},
 		{"1 ^NaN 5 90 4 -1 -1 -1 -1 -1 1 3 2 1 1 -1 -1 -1", `want a number, found "NaN"`},
 		{"1 ^1e5 5 90 4 -1 -1 -1 -1 -1 1 3 2 1 1 -1 -1 -1", `want a number, found "1e5"`},
 		{"1 1 5 90 4 -1 -1 -1 -1 -1 1 3 2 1 1 -1 ^- -1", `want a number, found "-"`},

@@ -22,6 +22,14 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	return atMostOne(cmd, args)
 }
 
+// someFiles is the Args of a command that reads files.
+func someFiles(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return oneFile(cmd, args)
+	}
+	return nil
+}
+
 // atMostOne is the Args of a command that takes an argument or none.
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {

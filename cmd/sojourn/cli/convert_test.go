@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -65,6 +66,41 @@ func TestConvertMemory(t *testing.T) {
 		}
 		if most[1] > most[0]+1_000_000 { // what is read ahead varies
 			t.Errorf("%v: %d bytes in use with 10,000 jobs, %d with 200,000", tc.args, most[0], most[1])
+		}
+	}
+}
+
+// What convert makes of each made-up log works in compare, advise and report, on the cluster that it names.
+func TestLogsGoOn(t *testing.T) {
+	paths, err := filepath.Glob("../internal/convert/testdata/*.want")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no logs", err)
+	}
+	for _, want := range paths {
+		path := strings.TrimSuffix(want, ".want")
+		from, _, _ := strings.Cut(filepath.Base(path), ".")
+		args := []string{"convert", "--from", strings.TrimSuffix(from, "-pai"), path}
+		if from == "batsim" {
+			args = append(args, "--topology", "../internal/convert/testdata/batsim.xml")
+		}
+		var workload, messages strings.Builder
+		if status := Run(args, nil, &workload, &messages); status != 0 {
+			t.Fatalf("%v: exit status %d: %s", args, status, &messages)
+		}
+		cluster := "20x1"
+		if _, after, ok := strings.Cut(messages.String(), "such as -c "); ok {
+			cluster, _, _ = strings.Cut(after, ")")
+		}
+		dir := t.TempDir()
+		for _, next := range []string{"compare -q -w - -p fifo,default -c", "advise -q -w - -p fifo,fair --loads recorded -c", "compare -q -w - -p fifo,fair -o " + dir + "/out -c"} {
+			var out, messages strings.Builder
+			if status := Run(append(strings.Fields(next), cluster), strings.NewReader(workload.String()), &out, &messages); status != 0 || out.Len() == 0 {
+				t.Fatalf("%s: %s %s: exit status %d: %s", path, next, cluster, status, &messages)
+			}
+		}
+		var out strings.Builder
+		if status := Run([]string{"report", dir + "/out"}, nil, &out, &out); status != 0 {
+			t.Fatalf("%s: report: exit status %d: %s", path, status, &out)
 		}
 	}
 }

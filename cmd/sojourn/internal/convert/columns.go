@@ -2,42 +2,63 @@ package convert
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/format"
-	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/usage"
 )
 
-// The fields of a job that a column can hold.
+// A field is what a column can hold.
+type field int
+
 const (
-	fieldJob      = "job"      // rows with the same text are tasks of one job
-	fieldName     = "name"     // the same for all runs of one program
-	fieldPool     = "pool"     //
-	fieldArrival  = "arrival"  // an instant
-	fieldDuration = "duration" // of each task
-	fieldStart    = "start"    // an instant; with end in place of a duration
-	fieldEnd      = "end"      //
-	fieldTasks    = "tasks"    // how many equal tasks the row stands for; 1 if there is no such column
-	fieldPhase    = "phase"    // from 0; 0 if there is no such column
-	fieldEstimate = "estimate" // what is told of each task
-	fieldWeight   = "weight"   //
-	fieldDeadline = "deadline" // an instant
-
-	fieldParallelism = "parallelism" // how many tasks of the job may run at a time; 0 or nothing is any number
+	fieldJob         field = iota // rows with the same text are tasks of one job
+	fieldArray                    // with --join-arrays the same for rows with the same text
+	fieldID                       // of the row: the same row a second time is dropped
+	fieldName                     // the same for all runs of one program
+	fieldPool                     //
+	fieldUser                     // becomes the pool with --pool user
+	fieldGroup                    // becomes the pool with --pool group
+	fieldArrival                  // an instant
+	fieldWait                     // from the arrival to the start; with start in place of the arrival
+	fieldStart                    // an instant
+	fieldEnd                      // an instant; with start in place of the duration
+	fieldDuration                 // of each task
+	fieldTasks                    // how many equal tasks the row stands for; 1 if there is no such column
+	fieldSlots                    // that each of them takes; 1 if there is no such column
+	fieldPhase                    // from 0; 0 if there is no such column
+	fieldEstimate                 // what is told of each task
+	fieldRequested                // the same, with --requested-time
+	fieldWeight                   //
+	fieldDeadline                 // an instant
+	fieldParallelism              // how many tasks of the job may run at a time; 0 or nothing is any number
+	fieldState                    // says which rows never ran, or are running
+	numFields
 )
 
-// ColumnFields are the fields that --columns names.
+// ColumnFields are the names of the fields, as --columns has them.
 var ColumnFields = []string{
-	fieldJob, fieldName, fieldPool, fieldArrival, fieldDuration, fieldStart, fieldEnd, fieldTasks, fieldPhase, fieldEstimate, fieldWeight, fieldDeadline, fieldParallelism,
+	"job", "array", "id", "name", "pool", "user", "group", "arrival", "wait", "start", "end", "duration", "tasks", "slots", "phase",
+	"estimate", "requested", "weight", "deadline", "parallelism", "state",
 }
 
-// The fields that are times.
-var (
-	instants = []string{fieldArrival, fieldStart, fieldEnd, fieldDeadline}
-	lengths  = []string{fieldDuration, fieldEstimate}
+func (f field) String() string { return ColumnFields[f] }
+
+// A kind of field has its own units.
+func (f field) instant() bool {
+	return f == fieldArrival || f == fieldStart || f == fieldEnd || f == fieldDeadline
+}
+
+func (f field) length() bool {
+	return f == fieldDuration || f == fieldWait || f == fieldEstimate || f == fieldRequested
+}
+
+func (f field) amount() bool { return f == fieldTasks || f == fieldSlots }
+
+// The units of columns with text: dates, and lengths of time such as 1m30s or 1-02:03:04.
+const (
+	unitDate = "date"
+	unitText = "text"
 )
 
 // units are the units of columns with numbers, in nanoseconds.
@@ -45,34 +66,32 @@ var units = map[string]int64{
 	"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9,
 }
 
-// The units of columns with text: dates, and lengths of time such as 1m30s.
-const (
-	unitDate = "date"
-	unitText = "text"
-)
-
 var unitNames = []string{"ns", "us", "ms", "s", "min", "h"}
 
 // A Column says where a field is, and in which unit.
 type Column struct {
-	Field string
-	Title string // in the first row
-	Unit  string // "" unless the field is a time
+	Field field
+	Title string // in the first row; several with + in between make one text
+	Unit  string // "": that of the values; of amounts also the key in a list such as cpu=8,gres/gpu=2
 }
 
-// Columns say where the fields of jobs are in the rows of a CSV file: FIELD=TITLE:UNIT,...
-// A field that is not given has the column of its own name, in seconds.
+// String returns the column in the form that Columns.Set reads.
+func (c Column) String() string {
+	text := c.Field.String() + "=" + c.Title
+	if c.Unit != "" {
+		text += ":" + c.Unit
+	}
+	return text
+}
+
+// Columns say where the fields of jobs are in the rows of a log: FIELD=TITLE:UNIT,...
 type Columns []Column
 
 // String returns the columns in the form that Set reads.
 func (c *Columns) String() string {
 	var parts []string
 	for _, col := range *c {
-		part := col.Field + "=" + col.Title
-		if col.Unit != "" {
-			part += ":" + col.Unit
-		}
-		parts = append(parts, part)
+		parts = append(parts, col.String())
 	}
 	return strings.Join(parts, ",")
 }
@@ -81,75 +100,102 @@ func (c *Columns) String() string {
 func (c *Columns) Set(text string) error {
 	*c = nil
 	for _, part := range strings.Split(text, ",") {
-		field, title, given := strings.Cut(part, "=")
-		if !slices.Contains(ColumnFields, field) {
-			return fmt.Errorf("%q is not a field: want %s", field, format.Listed(ColumnFields))
+		name, title, given := strings.Cut(part, "=")
+		i := slices.Index(ColumnFields, name)
+		if i < 0 {
+			return fmt.Errorf("%q is not a field: want %s", name, format.Listed(ColumnFields))
 		}
 		if !given || title == "" {
-			return fmt.Errorf("%s has no column: want %s=TITLE", field, field)
+			return fmt.Errorf("%s has no column: want %s=TITLE", name, name)
 		}
-		if slices.ContainsFunc(*c, func(col Column) bool { return col.Field == field }) {
-			return fmt.Errorf("%s is given twice", field)
+		if slices.ContainsFunc(*c, func(col Column) bool { return col.Field == field(i) }) {
+			return fmt.Errorf("%s is given twice", name)
 		}
-		col := Column{Field: field, Title: title}
-		if timed(field) {
-			col.Unit = "s"
-			if i := strings.LastIndexByte(title, ':'); i >= 0 {
-				col.Title, col.Unit = title[:i], title[i+1:]
-			}
-			if known := unitsOf(field); !slices.Contains(known, col.Unit) {
-				return fmt.Errorf("%s=%s has no unit that is known: want %s", field, title, format.Listed(known))
-			}
+		col := candidate(field(i), title)
+		if known := unitsOf(col.Field); known != nil && col.Unit != "" && !slices.Contains(known, col.Unit) {
+			return fmt.Errorf("%s=%s has no unit that is known: want %s", name, title, format.Listed(known))
 		}
 		*c = append(*c, col)
 	}
 	return nil
 }
 
-func timed(field string) bool {
-	return slices.Contains(instants, field) || slices.Contains(lengths, field)
-}
-
-func unitsOf(field string) []string {
-	if slices.Contains(instants, field) {
-		return append(slices.Clone(unitNames), unitDate)
-	}
-	return append(slices.Clone(unitNames), unitText)
-}
-
-// in returns the columns of a file with the given first row: at[field] is the place of
-// the field's column. missing says what is not there.
-func (c Columns) in(header []string) (at map[string]int, unit map[string]string, missing error) {
-	at, unit = map[string]int{}, map[string]string{}
-	for _, field := range ColumnFields {
-		col := Column{Field: field, Title: field, Unit: "s"}
-		i := slices.IndexFunc(c, func(col Column) bool { return col.Field == field })
-		if i >= 0 {
-			col = c[i]
-		}
-		k := slices.Index(header, col.Title)
-		if k < 0 {
-			if i >= 0 && missing == nil {
-				missing = fmt.Errorf("there is no column %q, which --columns names; there are %s", col.Title, strings.Join(quoted(header), ", "))
-			}
-			continue
-		}
-		if slices.Contains(header[k+1:], col.Title) && missing == nil {
-			missing = fmt.Errorf("there are two columns %q", col.Title)
-		}
-		at[field], unit[field] = k, col.Unit
-	}
-	has := func(field string) bool { _, ok := at[field]; return ok }
+// candidate returns the column that a text such as "took:ms" describes.
+func candidate(f field, text string) Column {
+	col := Column{Field: f, Title: text}
+	i := -1
 	switch {
-	case missing != nil:
-	case !has(fieldArrival):
-		missing = fmt.Errorf("there is no column %q; say which one it is, such as --columns arrival=submitted:ms; there are %s", fieldArrival, strings.Join(quoted(header), ", "))
-	case !has(fieldDuration) && !(has(fieldStart) && has(fieldEnd)):
-		missing = fmt.Errorf("there is no column %q, nor both of start and end; say which one it is, such as --columns duration=runtime:ms; there are %s", fieldDuration, strings.Join(quoted(header), ", "))
-	case has(fieldDuration) && (has(fieldStart) && has(fieldEnd)) && slices.ContainsFunc(c, func(col Column) bool { return col.Field == fieldStart || col.Field == fieldEnd }):
-		missing = usage.Errorf("--columns names start or end, but there is a duration, too")
+	case f.instant(), f.length():
+		i = strings.LastIndexByte(text, ':')
+	case f.amount(): // keys such as gres/gpu:a100 have colons
+		i = strings.IndexByte(text, ':')
 	}
-	return at, unit, missing
+	if i > 0 {
+		col.Title, col.Unit = text[:i], text[i+1:]
+	}
+	return col
+}
+
+// unitsOf returns the units of a field; nil if it has none, or if they cannot be listed.
+func unitsOf(f field) []string {
+	switch {
+	case f.instant():
+		return append(slices.Clone(unitNames), unitDate)
+	case f.length():
+		return append(slices.Clone(unitNames), unitText)
+	}
+	return nil
+}
+
+// plainTitle returns what titles that differ only in case and in the signs between words have in common.
+func plainTitle(title string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '_', '-', '\t', '\u00a0', '\r', '\n':
+			return -1
+		}
+		return r
+	}, strings.ToLower(title))
+}
+
+// titleUnits are the ends of titles that name a unit.
+var titleUnits = []struct{ end, unit string }{
+	{"milliseconds", "ms"}, {"microseconds", "us"}, {"nanoseconds", "ns"}, {"millis", "ms"}, {"micros", "us"}, {"nanos", "ns"}, {"msec", "ms"},
+	{"ms", "ms"}, {"us", "us"}, {"ns", "ns"}, {"seconds", "s"}, {"secs", "s"}, {"sec", "s"}, {"s", "s"}, {"minutes", "min"}, {"mins", "min"},
+	{"min", "min"}, {"hours", "h"}, {"hrs", "h"}, {"h", "h"},
+}
+
+// cutUnit returns a title such as took_ms or Run time (s) without its unit, and the unit.
+func cutUnit(title string) (base, unit string) {
+	plain := strings.TrimRight(strings.ToLower(title), ")]")
+	for _, u := range titleUnits {
+		if base, ok := strings.CutSuffix(plain, u.end); ok && base != "" && strings.ContainsAny(base[len(base)-1:], "_ -.([") {
+			return strings.TrimRight(base, "_ -.(["), u.unit
+		}
+	}
+	return title, ""
+}
+
+// place returns the columns of a title: an exact one, or else one that differs only in case and in the
+// signs between words. Several titles with + in between have several columns, those that are there.
+func place(title string, titles []string) []int {
+	if i := slices.Index(titles, title); i >= 0 {
+		return []int{i}
+	}
+	plain := plainTitle(title)
+	if i := slices.IndexFunc(titles, func(t string) bool { return plainTitle(t) == plain }); i >= 0 {
+		return []int{i}
+	}
+	if i := slices.IndexFunc(titles, func(t string) bool { base, unit := cutUnit(t); return unit != "" && plainTitle(base) == plain }); i >= 0 {
+		return []int{i}
+	}
+	var list []int
+	if parts := strings.Split(title, "+"); len(parts) > 1 {
+		for _, part := range parts {
+			list = append(list, place(part, titles)...)
+		}
+	}
+	return list
 }
 
 func quoted(texts []string) []string {
@@ -170,75 +216,4 @@ func short(text string) string {
 		return string(runes[:most]) + "..."
 	}
 	return text
-}
-
-// number reads a decimal number exactly; its length and exponent are bounded, so that it
-// takes no memory to speak of.
-func number(text string) (*big.Rat, bool) {
-	if len(text) > 60 {
-		return nil, false
-	}
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
-	for i, r := range mantissa {
-		if (r < '0' || r > '9') && r != '.' && (i > 0 || r != '-' && r != '+') {
-			return nil, false
-		}
-	}
-	if len(strings.Trim(exponent, "+-0123456789")) > 0 || len(strings.TrimLeft(exponent, "+-0")) > 2 {
-		return nil, false
-	}
-	return new(big.Rat).SetString(text)
-}
-
-// nanoseconds reads a number of a unit, to the nearest nanosecond, and halves away from 0.
-func nanoseconds(text, unit string) (*big.Int, error) {
-	v, ok := number(text)
-	if !ok {
-		return nil, fmt.Errorf("want a number of %s, found %q", unit, short(text))
-	}
-	v.Mul(v, new(big.Rat).SetInt64(units[unit]))
-	twice := new(big.Int).Mul(v.Num(), big.NewInt(2))
-	twice.Add(twice, new(big.Int).Mul(v.Denom(), big.NewInt(int64(v.Sign()))))
-	return twice.Quo(twice, new(big.Int).Mul(v.Denom(), big.NewInt(2))), nil
-}
-
-// dateForms are the forms of dates; those without a zone are in UTC.
-var dateForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02"}
-
-// instant reads an instant, in nanoseconds since some zero of the file.
-func instant(text, unit string) (*big.Int, error) {
-	if unit != unitDate {
-		return nanoseconds(text, unit)
-	}
-	for _, form := range dateForms {
-		if t, err := time.Parse(form, text); err == nil {
-			ns := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(1e9))
-			return ns.Add(ns, big.NewInt(int64(t.Nanosecond()))), nil
-		}
-	}
-	return nil, fmt.Errorf("want a date such as 2025-01-31T15:04:05Z or 2025-01-31 15:04:05, found %q", short(text))
-}
-
-// length reads a length of time from 0 on.
-func length(text, unit string) (time.Duration, error) {
-	ns := new(big.Int)
-	if unit == unitText {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return 0, fmt.Errorf("want a length of time such as 90s or 1h30m, found %q", short(text))
-		}
-		ns.SetInt64(int64(d))
-	} else {
-		var err error
-		if ns, err = nanoseconds(text, unit); err != nil {
-			return 0, err
-		}
-	}
-	switch {
-	case ns.Sign() < 0:
-		return 0, fmt.Errorf("%q is negative", short(text))
-	case !ns.IsInt64():
-		return 0, fmt.Errorf("%q is out of range: a time is at most 292 years", short(text))
-	}
-	return time.Duration(ns.Int64()), nil
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/sojourn-sched/sojourn/research/trace"
 )
 
-// Write reads a trace from a file, which errors call name, and writes the workload to a
+// Write reads a trace from files, of which only tables may be several, and writes the workload to a
 // writer and messages to notes. A temporary file has the workload until all of the trace
 // was read. So nothing is written if there is a fault, and memory holds only the jobs that
 // a reader holds back.
-func (f *Conversion) Write(to, notes io.Writer, file io.Reader, name string, c *input.Cluster) error {
+func (f *Conversion) Write(to, notes io.Writer, in []Input, c *input.Cluster) error {
 	var stats trace.Stats
 	h, err := f.hosts()
 	if err != nil {
 		return err
 	}
 	known := len(h.cluster.Nodes)
-	jobs, err := f.jobs(file, name, h, &stats)
+	name := in[0].Name
+	jobs, err := f.jobs(in, h, &stats)
 	if err != nil {
 		return err
 	}
@@ -35,8 +36,15 @@ func (f *Conversion) Write(to, notes io.Writer, file io.Reader, name string, c *
 	}
 	defer text.Remove()
 	if stats.Jobs == 0 {
-		fmt.Fprint(notes, stats.String())
+		fmt.Fprint(notes, stats.String()+f.notes)
 		return input.NoJobs(name)
+	}
+	if f.Strict {
+		for _, c := range stats.Counts() {
+			if what, dropped := strings.CutPrefix(c.What, "jobs dropped, "); dropped {
+				return &trace.Error{File: name, Line: 1, Column: 1, Reason: fmt.Sprintf("--strict: %d jobs to drop, %s; without --strict such jobs are dropped and counted", c.N, what)}
+			}
+		}
 	}
 	if f.Load.Load > 0 {
 		scale, err := f.Load.Scaling(m, c, name)

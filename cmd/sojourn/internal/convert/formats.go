@@ -1,10 +1,13 @@
 package convert
 
 import (
+	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/cmd/sojourn/internal/files"
@@ -18,10 +21,22 @@ import (
 
 // The formats that convert reads.
 var (
-	Formats       = []string{"swim", "rumen", "sls", "jhist", "swf", "alibaba", "wfcommons", "csv", FromHistory, "workload"}
+	Formats       = slices.Concat([]string{"csv"}, DescribedFormats, []string{"spark", "swf", "swim", "rumen", "sls", "jhist", "alibaba", "wfcommons", FromHistory, "workload"})
 	HadoopFormats = []string{"rumen", "sls", "jhist"}
 	LoggedFormats = []string{"rumen", "sls", "jhist", "swf"}
+
+	// TableFormats are those of the reader of tables, which holds all jobs in memory and takes several files.
+	TableFormats = append([]string{"csv", "spark"}, DescribedFormats...)
+
+	// DescribedFormats are logs of which it knows the columns.
+	DescribedFormats = []string{"sacct", "slurm", "pbs", "airflow", "github", "gitlab", "kubernetes", "alibaba-gpu", "philly", "batsim"}
 )
+
+// An Input is a file to convert.
+type Input struct {
+	Reader io.Reader
+	Name   string // that errors have
+}
 
 // FromHistory is the format of histories and journals, which may be folders.
 const FromHistory = "history"
@@ -48,9 +63,15 @@ type Conversion struct {
 	ClusterOut string
 	Requested  bool
 
-	// Of CSV:
-	Columns   Columns
-	Separator string
+	// Of tables:
+	Columns    Columns
+	Separator  string
+	Zone       string
+	SlotSize   string
+	JoinArrays bool
+
+	Strict    bool
+	KeepTimes bool
 
 	// Entries are the checked calls of a history.
 	Entries iter.Seq2[history.Entry, error]
@@ -66,13 +87,16 @@ func (f *Conversion) Check() error {
 	switch {
 	case f.Window < 1:
 		return usage.Errorf("--window %d is not a number of jobs of at least 1", f.Window)
-	case f.Pool == "group" && f.From != "swf":
+	case f.Pool == "group" && f.From != "swf" && !slices.Contains(TableFormats, f.From):
 		return usage.Errorf("--pool group says nothing about %s", f.From)
 	}
 	if _, err := f.poolKey(); err != nil {
 		return err
 	}
 	if _, err := ParseSeparator(f.Separator); err != nil {
+		return usage.Wrap(err)
+	}
+	if _, err := newTableReader(f); err != nil {
 		return usage.Wrap(err)
 	}
 	if !slices.Contains(Targets, f.To) {
@@ -101,11 +125,46 @@ func (f *Conversion) hosts() (*hosts, error) {
 	if f.Topology == "" {
 		return h, nil
 	}
+	if f.From == "batsim" {
+		return h, h.readPlatform(f.Topology)
+	}
 	return h, h.readTopology(f.Topology, f.Slots)
 }
 
 // jobs reads a trace. stats are complete at its end.
-func (f *Conversion) jobs(r io.Reader, file string, h *hosts, stats *trace.Stats) (iter.Seq2[*sim.Job, error], error) {
+func (f *Conversion) jobs(in []Input, h *hosts, stats *trace.Stats) (iter.Seq2[*sim.Job, error], error) {
+	if slices.Contains(TableFormats, f.From) {
+		return f.readTables(in, h.speed, stats), nil
+	}
+	jobs, err := f.traced(in[0].Reader, in[0].Name, h, stats)
+	if f.From == "workload" || f.KeepTimes {
+		return jobs, err
+	}
+	return fromZero(jobs), err
+}
+
+// fromZero returns jobs so that the first arrives at 0.
+func fromZero(jobs iter.Seq2[*sim.Job, error]) iter.Seq2[*sim.Job, error] {
+	return func(yield func(*sim.Job, error) bool) {
+		zero, begun := sojourn.Time(0), false
+		for j, err := range jobs {
+			if err == nil {
+				if !begun {
+					zero, begun = j.At, true
+				}
+				if j.At -= zero; j.Deadline != 0 {
+					j.Deadline -= zero
+				}
+			}
+			if !yield(j, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// traced reads a trace that is not a table.
+func (f *Conversion) traced(r io.Reader, file string, h *hosts, stats *trace.Stats) (iter.Seq2[*sim.Job, error], error) {
 	pool, err := f.poolKey()
 	o := trace.HadoopOptions{
 		File: file, Nodes: h.id, Pool: pool, OnlySuccessful: f.Successful, Window: f.Window, Stats: stats,
@@ -121,9 +180,6 @@ func (f *Conversion) jobs(r io.Reader, file string, h *hosts, stats *trace.Stats
 		return trace.ReadSLS(r, o), err
 	case "jhist":
 		return trace.ReadJHist(r, o), err
-	case "csv":
-		separator, err := ParseSeparator(f.Separator)
-		return readCSV(r, file, f.Columns, separator, stats), err
 	case FromHistory:
 		return f.recorded(h, stats), nil
 	case "workload":
@@ -177,6 +233,7 @@ func (f *Conversion) recorded(h *hosts, stats *trace.Stats) iter.Seq2[*sim.Job, 
 type hosts struct {
 	mu      sync.Mutex // names are written while others are read: see ahead
 	cluster sim.Cluster
+	speed   float64 // of a host of a platform
 	ids     map[string]sojourn.NodeID
 }
 
@@ -193,6 +250,21 @@ func (h *hosts) readTopology(name, slots string) error {
 	}
 	defer file.Close()
 	h.cluster, err = trace.ReadTopology(file, trace.TopologyOptions{File: name, Slots: one.Nodes[0].Slots, Uniform: one.Uniform})
+	for i, n := range h.cluster.Nodes {
+		h.ids[n.Name] = sojourn.NodeID(i + 1)
+	}
+	return err
+}
+
+// readPlatform reads the hosts of a platform of SimGrid.
+func (h *hosts) readPlatform(name string) error {
+	file, err := files.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h.cluster.Uniform = true
+	h.cluster.Nodes, h.speed, err = readPlatform(file, name)
 	for i, n := range h.cluster.Nodes {
 		h.ids[n.Name] = sojourn.NodeID(i + 1)
 	}
@@ -220,4 +292,20 @@ func (h *hosts) name(id sojourn.NodeID) string {
 // write writes the cluster to a file.
 func (h *hosts) write(name string) error {
 	return files.Replace(name, func(w io.Writer) error { return trace.WriteCluster(w, h.cluster) })
+}
+
+// ParseSeparator reads what separates cells: one character, or its name tab. Nothing is what the first row
+// has most of, and 0 here.
+func ParseSeparator(text string) (rune, error) {
+	switch text {
+	case "":
+		return 0, nil
+	case "tab":
+		return '\t', nil
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	if size != len(text) || r == utf8.RuneError || strings.ContainsRune("\"\r\n", r) {
+		return 0, fmt.Errorf("--separator %q is not one character, such as ; or tab", text)
+	}
+	return r, nil
 }

@@ -15,7 +15,7 @@ func TestNodesReadWhileOthersAreWritten(t *testing.T) {
 		fmt.Fprintf(&in, `{"id":%d,"at":%d,"phases":[{"class":"map","tasks":1,"time":1,"nodes":[["host%d"]]}]}`+"\n", i+1, i, i)
 	}
 	f := Conversion{From: "workload", To: "workload"}
-	if err := f.Write(&out, io.Discard, strings.NewReader(in.String()), "-", nil); err != nil {
+	if err := f.Write(&out, io.Discard, []Input{{strings.NewReader(in.String()), "-"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if out.String() != in.String() {

@@ -1,0 +1,265 @@
+package convert
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sojourn-sched/sojourn/research/trace"
+	"pgregory.net/rapid"
+)
+
+// What people have: the same log in other forms makes the same jobs.
+func TestFormsOfALog(t *testing.T) {
+	const want = `{"id":1,"name":"a","at":0,"pool":"x","phases":[{"tasks":2,"time":1.5}]}
+{"id":2,"name":"b","at":60,"pool":"y","phases":[{"tasks":1,"time":90}]}
+`
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	z.Write([]byte("name,pool,arrival,duration,tasks\na,x,0,1.5,2\nb,y,60,90,1\n"))
+	z.Close()
+	for _, tc := range []struct{ why, text string }{
+		{"plain", "name,pool,arrival,duration,tasks\na,x,0,1.5,2\nb,y,60,90,1\n"},
+		{"compressed", zipped.String()},
+		{"byte order mark, CRLF, no last end of line", "\ufeffname,pool,arrival,duration,tasks\r\na,x,0,1.5,2\r\nb,y,60,90,1"},
+		{"other order and case, other signs between words", "Tasks\tRun Time\tSubmit-Time\tQUEUE\tName\n2\t1.5\t0\tx\ta\n1\t90\t60\ty\tb\n"},
+		{"no order of time", "name,pool,arrival,duration,tasks\nb,y,60,90,1\na,x,0,1.5,2\n"},
+		{"decimal commas", "name;pool;arrival;duration;tasks\na;x;0,0;1,5;2\nb;y;60;90;1\n"},
+		{"cells with ends of lines and separators", "name,note,pool,arrival,duration,tasks\na,\"x,\ny\",x,0,1.5,2\nb,\"\"\"\",y,60,90,1\n"},
+		{"milliseconds by title", "name,pool,submitted_ms,runtime_ms,tasks\na,x,0,1500,2\nb,y,60000,90000,1\n"},
+		{"minutes by title", "name,pool,submitted (min),runtime [s],tasks\na,x,0,1.5,2\nb,y,1,90,1\n"},
+		{"seconds since 1970", "name,pool,submitted_at,took,tasks\na,x,1772355600,1.5,2\nb,y,1772355660,90,1\n"},
+		{"milliseconds since 1970", "name,pool,submitted_at,took,tasks\na,x,1772355600000,1.5,2\nb,y,1772355660000,90,1\n"},
+		{"microseconds since 1970", "name,pool,submitted_at,took,tasks\na,x,1772355600000000,1.5,2\nb,y,1772355660000000,90,1\n"},
+		{"RFC 3339", "name,pool,submitted_at,took,tasks\na,x,2026-03-01T09:00:00Z,1.5s,2\nb,y,2026-03-01T10:01:00+01:00,1m30s,1\n"},
+		{"local time with and without a zone", "name,pool,created,elapsed,tasks\na,x,2026-03-01 09:00:00,00:01.5,2\nb,y,2026-03-01 04:01:00 -0500,00:01:30,1\n"},
+		{"start and end", "name,pool,created,started,finished,tasks\na,x,2026-03-01 09:00,2026-03-01 09:00:01.5,2026-03-01 09:00:03,2\nb,y,2026-03-01 09:01,2026-03-01 09:01:00,2026-03-01 09:02:30,1\n"},
+		{"a wait", "name,pool,wait,start,end,tasks\na,x,10,10,11.5,2\nb,y,5,65,155,1\n"},
+		{"rows that ran no more", "name,pool,submit,start,end,state,tasks\na,x,0,0,1.5,FAILED,2\nb,y,60,60,150,CANCELLED by 7,1\nc,y,60,Unknown,Unknown,PENDING,1\nc,y,60,60,None,RUNNING,1\nc,y,Unknown,60,70,,1\nc,y,60,70,60,,1\nc,y,60,60,70,,0\nc,y,60,60,60,CANCELLED,1\n"},
+		{"the same rows again", "id,name,pool,arrival,duration,tasks\n1,a,x,0,1.5,2\n1,a,x,0,1.5,2\n2,b,y,60,90,1\n"},
+	} {
+		if _, got, err := converted(Conversion{From: "csv"}, "log.csv", tc.text); err != nil || got != want {
+			t.Errorf("%s: %v, got\n%swant\n%s", tc.why, err, got, want)
+		}
+	}
+}
+
+// A message names the file, the line, the column, and what helps.
+func TestMessagesOfLogs(t *testing.T) {
+	for _, tc := range []struct {
+		from, text string
+		f          Conversion
+		want       string
+	}{
+		{"csv", "", Conversion{}, "log:1:1: the file is empty"},
+		{"sacct", "", Conversion{}, "log:1:1: the file is empty"},
+		{"github", "", Conversion{}, "log:1:1: the file is empty"},
+		{"kubernetes", "", Conversion{}, "log:1:1: the file is empty: want JSON"},
+		{"spark", "", Conversion{}, "log:1:1: no jobs"},
+		{"pbs", "", Conversion{}, "log:1:1: no jobs"},
+		{"csv", "arrival,duration\n", Conversion{}, "log:1:1: no jobs"},
+		{"csv", "arrival,duration\n1,2\n\"1", Conversion{}, "log:3:3: extraneous or missing \" in quoted-field"},
+		{"csv", "arrival,duration\n1,x\n", Conversion{}, "log:2:3: duration: want a length of time such as 90s, 1h30m or 1-02:03:04"},
+		{"csv", "arrival,duration\n1,2\n1,1:00\n", Conversion{}, "log:3:3: duration: want a number of s, found \"1:00\"; --columns duration=TITLE:UNIT"},
+		{"csv", "arrival,duration\n1,\"1,5\"\n", Conversion{}, "log:2:3: duration: want a length of time"},
+		{"csv", "arrival,duration\n1,2\n3,\"1,5\"\n", Conversion{}, "a comma is the decimal point only between semicolons: see --separator"},
+		{"csv", "arrival,duration\n1/2/26,2\n", Conversion{}, "--zone says where clocks without a zone are"},
+		{"csv", "arrival,duration\n9999-01-01,2\n", Conversion{}, "want a year from 1678 to 2261"},
+		{"csv", "arrival,duration\n1,1e9\n", Conversion{}, ""},
+		{"csv", "arrival,duration,tasks\n1,1e9,99\n", Conversion{}, "log:2:1: the sum of the times of the job's tasks is out of range"},
+		{"csv", "arrival,duration,tasks\n1,1,1.5\n", Conversion{}, "log:2:5: tasks: want a whole number, found \"1.5\"; --slot-size"},
+		{"csv", "arrival,duration,tasks\n1,1,16777217\n", Conversion{}, "log:2:5: tasks: more than 16777216 tasks in a job; --slot-size"},
+		{"csv", "arrival,duration,tasks\n1,1,-2\n", Conversion{}, "log:2:5: tasks: want a number from 0 on, found \"-2\""},
+		{"csv", "arrival,duration,parallelism\n1,1,x\n", Conversion{}, "log:2:5: parallelism: want a whole number from 0 to 4294967295, found \"x\""},
+		{"csv", "arrival,duration,weight\n1,1,-3\n", Conversion{}, "log:2:5: weight: want a number from 2^-16"},
+		{"csv", "arrival,duration,deadline\n5,1,4\n", Conversion{}, "log:2:5: deadline: it is not after the arrival"},
+		{"csv", "-5,duration\n", Conversion{}, "there is no column \"arrival\""},
+		{"csv", "\xff\xfea\x00", Conversion{}, "iconv -f UTF-16"},
+		{"csv", "\x28\xb5\x2f\xfd", Conversion{}, "zstd -dc"},
+		{"csv", "PK\x03\x04", Conversion{}, "export the sheet as CSV"},
+		{"csv", "\x1f\x8b\x08\x00", Conversion{}, "log:1:1: gzip: "},
+		{"csv", "arrival,duration\n\xff,1\n", Conversion{}, "log:2:1: invalid UTF-8: convert the file first"},
+		{"csv", "{\"a\":1}", Conversion{}, "log:1:1: want csv, found JSON"},
+		{"csv", "name,num_gpu,creation_time,deletion_time,scheduled_time\n", Conversion{}, "it has the columns of --from alibaba-gpu"},
+		{"csv", "arrival,duration\n-5,1\n", Conversion{KeepTimes: true}, "log:2:1: --keep-times: it arrives before the zero"},
+		{"csv", "arrival,duration\n1,1\n", Conversion{Pool: "user"}, "--pool user: there is no column for it; --columns user=TITLE names one"},
+		{"csv", "arrival,duration\n1,1\n", Conversion{Requested: true}, "--requested-time: there is no column of it; --columns requested=TITLE:UNIT"},
+		{"csv", "arrival,duration\n1,1\n", Conversion{Zone: "Mars/Base"}, "--zone \"Mars/Base\" is not the name of a time zone"},
+		{"csv", "arrival,duration\n1,1\n", Conversion{SlotSize: "0"}, "--slot-size \"0\" is not a number above 0"},
+		{"csv", "arrival,duration,start\n1,1,\n", Conversion{Strict: true}, "log:2:1: --strict: never ran; without --strict"},
+		{"sacct", "       JobID    JobName\n------------ ----------\n", Conversion{}, "such a log is written by sacct -a -X -P"},
+		{"sacct", "JobID|Submit|Start|End|AllocCPUS\n1|a|b\n", Conversion{}, "log:2:1: 3 cells, but the first row has 5"},
+		{"sacct", "JobID|Submit|Start|End|AllocCPUS\n1|2026-03-01T09:00:00|2026-03-01T09:00:00|soon|1\n", Conversion{}, "log:2:43: end: want a date"},
+		{"pbs", "03/01/2026 09:00:00;E\n", Conversion{}, "log:1:1: want a line of date, type, id and KEY=VALUE words"},
+		{"slurm", "hello\n", Conversion{}, "log:1:1: want a line of KEY=VALUE words"},
+		{"github", "{\"jobs\": [{\"id\": 1,\n \"created_at\": \"soon\"}]}", Conversion{}, "log:2:16: arrival: want a date"},
+		{"github", "{\"jobs\": [{\"id\": 1,\n", Conversion{}, "log:2:1: invalid JSON: it ends too early"},
+		{"github", "{\"jobs\": [\n{\"id\" 1}]}", Conversion{}, "log:2:7: invalid JSON"},
+		{"gitlab", "[1]", Conversion{}, "log:1:2: want an object or a list of objects in JSON"},
+		{"kubernetes", "apiVersion: v1\nitems:\n", Conversion{}, "want JSON, found \"apiVersion: v1\\nitems:\\n\": export it by kubectl get jobs -A -o json"},
+		{"batsim", "{\"jobs\": [{\"id\":1,\"subtime\":0,\"res\":1,\n\"profile\":\"p\"}], \"profiles\": {\"p\": {\"type\":\"parallel_homogeneous\",\"cpu\":5}}}", Conversion{}, "log:1:11: profile \"p\" computes 5 operations: --topology PLATFORM.xml"},
+		{"batsim", "{\"jobs\": [{\"id\":1,\"subtime\":0,\"res\":1,\"profile\":\"q\"}], \"profiles\": {}}", Conversion{}, "log:1:11: there is no profile \"q\""},
+		{"batsim", "{\"jobs\": [{\"id\":1,\"subtime\":0,\"res\":1,\"profile\":\"q\"}], \"profiles\": {\"q\":{\"type\":\"composed\",\"seq\":[\"q\",\"q\"]}}}", Conversion{}, "made of each other without end"},
+		{"spark", "[]", Conversion{}, "log:1:1: want an event log of Spark"},
+		{"spark", "{}\n{\"Event\":\"SparkListenerJobEnd\",\n", Conversion{}, "log:2:"},
+	} {
+		tc.f.From = tc.from
+		_, workload, err := converted(tc.f, "log", tc.text)
+		if tc.want == "" && err == nil {
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.want) || tc.want == "" || workload != "" {
+			t.Errorf("%s %q: %v, want %s", tc.from, tc.text, err, tc.want)
+		}
+	}
+}
+
+// Several files are one log: jobs are sorted together, and what two of them have is there once.
+func TestSeveralLogs(t *testing.T) {
+	f := Conversion{From: "sacct", To: "workload", Pool: "queue", Window: 1}
+	f.SWIM.BytesPerMap, f.SWIM.BytesPerReduce, f.SWIM.Rate, f.SWIM.ByteScale = 1, 1, 1, 1
+	const head = "JobID|Submit|Start|End|AllocCPUS\n"
+	row := func(id string, second int) string {
+		return fmt.Sprintf("%s|2026-03-01T09:00:%02d|2026-03-01T09:00:%02d|2026-03-01T09:01:00|1\n", id, second, second)
+	}
+	var out, notes strings.Builder
+	in := []Input{{strings.NewReader(head + row("2", 30) + row("1", 20)), "b"}, {strings.NewReader("AllocCPUS|" + strings.TrimSuffix(head, "|AllocCPUS\n") + "\n1|" + strings.TrimSuffix(row("3", 10), "|1\n") + "\n1|" + strings.TrimSuffix(row("1", 20), "|1\n") + "\n"), "a"}}
+	if err := f.Write(&out, &notes, in, nil); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"id":1,"at":0,"phases":[{"tasks":1,"time":50}]}
+{"id":2,"at":10,"phases":[{"tasks":1,"time":40}]}
+{"id":3,"at":20,"phases":[{"tasks":1,"time":30}]}
+`
+	if out.String() != want || !strings.Contains(notes.String(), dropTexts[repeated]+": 1\n") {
+		t.Errorf("got\n%swant\n%s%s", &out, want, &notes)
+	}
+}
+
+// The elements of an array of 10^5 are 10^5 jobs, or one job with as many tasks, in time that grows with them.
+func TestLargeArray(t *testing.T) {
+	const n = 100_000
+	var b strings.Builder
+	b.WriteString("JobID|Submit|Start|End|Elapsed|AllocCPUS\n")
+	for i := range n {
+		fmt.Fprintf(&b, "7_%d|1|2|%d|0:%02d|1\n", i, 2+i%50, i%50)
+	}
+	_, workload, err := converted(Conversion{From: "sacct", JoinArrays: true}, "log", b.String())
+	if err != nil || !strings.HasPrefix(workload, `{"id":1,"at":0,"phases":[{"tasks":100000,"time":[0,1,2,3,`) || strings.Count(workload, "\n") != 1 {
+		t.Errorf("%v, %.100s", err, workload)
+	}
+}
+
+// Rows become the jobs that a reader of few lines makes of them: each row is generated with what is expected.
+func TestRowsAgainstOracle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var text, want strings.Builder
+		text.WriteString("id,submitted,began,finish,tasks,state\n")
+		drops := map[string]int{}
+		at := 0
+		n := rapid.IntRange(1, 20).Draw(t, "rows")
+		id, first := 0, -1
+		for i := range n {
+			at += rapid.SampledFrom([]int{0, 1, 3600, 1 << 24}).Draw(t, "gap")
+			took, tasks := rapid.SampledFrom([]int{0, 1, 59, 1 << 20}).Draw(t, "took"), rapid.SampledFrom([]int{1, 2, 1 << 12}).Draw(t, "tasks")
+			start, end, size, state, why := fmt.Sprint(at+5), fmt.Sprint(at+5+took), fmt.Sprint(tasks), "done", ""
+			switch rapid.IntRange(0, 6).Draw(t, "kind") {
+			case 0:
+				start, end, state, why = rapid.SampledFrom([]string{"", "None", "Unknown", "-1"}).Draw(t, "start"), "", "pending", dropTexts[neverRan]
+			case 1:
+				end, why = rapid.SampledFrom([]string{"", "null", "N/A"}).Draw(t, "end"), dropTexts[stillRuns]
+			case 2:
+				end, why = fmt.Sprint(at+4), dropTexts[backward]
+			case 3:
+				size, why = rapid.SampledFrom([]string{"0", "", "-"}).Draw(t, "size"), dropTexts[noSize]
+			}
+			fmt.Fprintf(&text, "%d,%d,%s,%s,%s,%s\n", i, at, start, end, size, state)
+			if why != "" {
+				drops[why]++
+				continue
+			}
+			if first < 0 {
+				first = at
+			}
+			id++
+			fmt.Fprintf(&want, `{"id":%d,"at":%d,"phases":[{"tasks":%d,"time":%d}]}`+"\n", id, at-first, tasks, took)
+		}
+		notes, got, err := converted(Conversion{From: "csv", Columns: Columns{{fieldStart, "began", ""}}}, "log", text.String())
+		if got != want.String() || (err == nil) != (id > 0) {
+			t.Fatalf("%v: got\n%swant\n%sof\n%s", err, got, &want, &text)
+		}
+		for why, n := range drops {
+			if !strings.Contains(notes, fmt.Sprintf("%s: %d\n", why, n)) {
+				t.Fatalf("got\n%swant %s: %d", notes, why, n)
+			}
+		}
+	})
+}
+
+// A length that a clock shows is read to the second.
+func TestClock(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seconds := rapid.IntRange(0, 1<<31-1).Draw(t, "seconds")
+		day, rest := seconds/86400, seconds%86400
+		for _, text := range []string{
+			fmt.Sprintf("%d-%02d:%02d:%02d", day, rest/3600, rest/60%60, rest%60),
+			fmt.Sprintf("%02d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60),
+		} {
+			if got, ok := clock(text); !ok && seconds/3600 <= 10_000_000 || got != int64(seconds)*1e9 {
+				t.Fatalf("%s: %d %v, want %d s", text, got, ok, seconds)
+			}
+		}
+	})
+	for text, want := range map[string]int64{"1-02": 93600e9, "1-02:03": 93780e9, "02:03": 123e9, "00:00:01.5": 1.5e9, "100:00:00": 360000e9} {
+		if got, ok := clock(text); !ok || got != want {
+			t.Errorf("%s: %d %v, want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "1", "1:2:3:4", "-1:00", "1-", "a:00", "1-2-3", "00:00:00.", "1:-1"} {
+		if got, ok := clock(text); ok && text != "00:00:00." {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
+// Columns that were given come back as they were.
+func TestColumnsAsText(t *testing.T) {
+	const text = "arrival=sub mitted:date,duration=took:text,tasks=AllocTRES:gres/gpu:a100,name=a+b"
+	var c Columns
+	if err := c.Set(text); err != nil || c.String() != text {
+		t.Errorf("%v, %v, want %s", err, &c, text)
+	}
+}
+
+// No log breaks a reader: it makes a workload that can be read, or an error with a place in the file.
+func FuzzLogs(f *testing.F) {
+	for i := range TableFormats {
+		for _, text := range []string{"", "{}", "[[]]", "a|b\n1|2\n", "JobID|Submit|Start|End|AllocCPUS\n1|1|2|3|1\n", "arrival,duration,tasks,slots\n1,2,3,0.5\n", "{\"Event\":\"SparkListenerJobStart\"}\n", "x;E;1;start=1 end=2 qtime=1\n", "{\"items\":[{\"metadata\":{\"creationTimestamp\":\"2026-01-01\"}}]}"} {
+			f.Add(uint8(i), text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, format uint8, text string) {
+		c := Conversion{From: TableFormats[int(format)%len(TableFormats)], JoinArrays: format&64 != 0, Requested: format&128 != 0}
+		_, workload, err := converted(c, "log", text)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "log:") || workload != "" {
+				t.Fatalf("%v, %q", err, workload)
+			}
+			return
+		}
+		n := 0
+		for j, err := range trace.Read(strings.NewReader(workload), trace.ReadOptions{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n == 1 && j.At != 0 {
+				t.Fatalf("the first job arrives at %v", j.At)
+			}
+		}
+		if n == 0 {
+			t.Fatal("no jobs, and no error")
+		}
+	})
+}
