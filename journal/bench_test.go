@@ -196,6 +196,34 @@ func BenchmarkReopen(b *testing.B) {
 	}
 }
 
+// What a call does that fills a segment, without Options.Another: jobs of one task, with 60 bytes attached, as package live has them.
+func BenchmarkSnapshot(b *testing.B) {
+	const jobs = 100_000
+	for name, newPolicy := range map[string]func(testing.TB) sojourn.Policy{"fifo": newFIFO, "hfsp": newHFSP} {
+		b.Run(name, func(b *testing.B) {
+			j := open(b, newHeap(), newPolicy(b))
+			c := newCluster(b, j, jobs, 1)
+			for id := range sojourn.JobID(jobs) {
+				if err := j.Attach(id+1, make([]byte, 60)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for b.Loop() {
+				c.step()
+				if err := j.Snapshot(); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				if err := j.Flush(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/jobs, "ns/job")
+		})
+	}
+}
+
 // Starts on 512 slots, each of them synced before the task begins. A task takes no time. A sync takes a millisecond, or as long
 // as the disk needs.
 func BenchmarkSyncedStarts(b *testing.B) {

@@ -47,6 +47,7 @@ func (j *Journal) Write() error { return j.note(j.log.advance(j.End(), false)) }
 
 // Close waits for all records, and closes the store. The journal takes no more.
 func (j *Journal) Close() error {
+	j.log.stopping.Store(true)
 	err := j.Flush()
 	if !j.failed.Load() {
 		j.saveSwapped()
@@ -56,7 +57,7 @@ func (j *Journal) Close() error {
 	l := &j.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.busy {
+	for l.busy || l.making {
 		l.cond.Wait()
 	}
 	if l.err == nil {
@@ -107,6 +108,10 @@ func (l *log) settle() error {
 
 // lead writes what there is. The caller has the lock, which is free while the store works.
 func (l *log) lead(sync bool) {
+	if l.next != nil && l.making { // the state of the segment before is on its way
+		l.cond.Wait()
+		return
+	}
 	buf, next, end := l.buf, l.next, l.end
 	data, start := buf, end-int64(len(buf))
 	l.buf, l.spare, l.next, l.busy = l.spare[:0], nil, nil, true
@@ -115,7 +120,7 @@ func (l *log) lead(sync bool) {
 	if next != nil {
 		k := next.at - start
 		if err = l.write(data[:k:k], true); err == nil {
-			err = l.rotate(next.data)
+			err = l.rotate(next)
 		}
 		data = data[k:]
 	}
@@ -162,7 +167,8 @@ func (l *log) write(data []byte, sync bool) error {
 }
 
 // rotate begins the next segment. It ends the one before only after that, so that one of them always counts.
-func (l *log) rotate(data []byte) error {
+func (l *log) rotate(r *rotation) error {
+	data := r.data
 	if err := l.store.Create(l.segment+1, data); err != nil {
 		return err
 	}
@@ -178,5 +184,31 @@ func (l *log) rotate(data []byte) error {
 	if l.keep {
 		return nil
 	}
-	return l.store.Remove(old)
+	if r.follows {
+		l.start(old)
+		return nil
+	}
+	return l.trim(old + 1)
+}
+
+// trim removes the segments of the chain before one that has a state.
+func (l *log) trim(base uint64) error {
+	for ; l.base < base; l.base++ {
+		if err := l.store.Remove(l.base); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start lets a segment that has ended get its own state. It is not being done for another one.
+func (l *log) start(segment uint64) {
+	if l.inline {
+		l.compact(segment)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.making = true
+	go l.compact(segment)
 }

@@ -35,14 +35,17 @@
 //
 // Whoever waits first writes and syncs for all. With many slots, starts share a sync; with few slots,
 // a sync for each start limits how many tasks start in a second. A driver whose tasks may run twice after a
-// crash then waits for submissions only. The journal starts no goroutine.
+// crash then waits for submissions only. The journal starts no goroutine without Options.Another.
 //
 // # Segments
 //
 // A journal is a sequence of segments. Each begins with a snapshot of the policy and the facts of its account,
-// and then has the events that the policy accepted, and its decisions. The snapshot is taken where a call of
-// Observe or Assign fills the segment before; whoever waits next writes it, so no call waits for it. The next Open
-// reads only the last segment, and writes it anew. Its facts are the contract's own events, so they outlive releases: if
+// and then has the events that the policy accepted, and its decisions. The snapshot is taken by the call of
+// Observe, Assign, Attach or Keep that fills the segment before, which takes about 1 us for each live job; whoever waits next writes
+// it. With many jobs, say how to make another policy: Options.Another. Then such a call only begins the next segment. A goroutine
+// reads the segment that has ended with the other policy, and writes the state at its end in its place. Segments do not end meanwhile.
+//
+// The next Open reads the last segment that begins with a state, and those after it, and writes the last one anew. Its facts are the contract's own events, so they outlive releases: if
 // the policy is another one, or has other options, Open tells it the facts and says so.
 //
 // # In which order

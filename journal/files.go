@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
@@ -59,13 +60,14 @@ type files struct {
 	locked   io.Closer
 	readOnly bool
 
-	newest uint64 // the segment that last is open for
+	newest atomic.Uint64 // the segment that last is open for
 	last   file
 }
 
 const (
 	extension = ".journal"
 	temporary = "new" + extension + ".tmp"
+	remade    = "old" + extension + ".tmp" // of a segment before the newest one, while that may be written
 )
 
 func openFiles(f folder, dir string) (*files, error) {
@@ -103,7 +105,11 @@ func (s *files) Create(segment uint64, data []byte) error {
 	if s.readOnly {
 		return ErrReadOnly
 	}
-	f, err := s.create(temporary)
+	name, old := temporary, segment < s.newest.Load()
+	if old {
+		name = remade
+	}
+	f, err := s.create(name)
 	if err != nil {
 		return err
 	}
@@ -112,17 +118,18 @@ func (s *files) Create(segment uint64, data []byte) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = s.rename(temporary, base(segment))
+		err = s.rename(name, base(segment))
 	}
 	if err == nil {
 		err = s.sync()
 	}
-	if err != nil {
+	if err != nil || old {
 		f.Close()
 		return err
 	}
 	s.closeLast()
-	s.newest, s.last = segment, f
+	s.newest.Store(segment)
+	s.last = f
 	return nil
 }
 
@@ -131,7 +138,7 @@ func (s *files) appendable(segment uint64) error {
 	switch {
 	case s.readOnly:
 		return ErrReadOnly
-	case s.last != nil && s.newest == segment:
+	case s.last != nil && s.newest.Load() == segment:
 		return nil
 	}
 	f, err := s.open(base(segment))
@@ -139,7 +146,8 @@ func (s *files) appendable(segment uint64) error {
 		return err
 	}
 	s.closeLast()
-	s.newest, s.last = segment, f
+	s.newest.Store(segment)
+	s.last = f
 	return nil
 }
 
@@ -169,7 +177,7 @@ func (s *files) Remove(segment uint64) error {
 	if s.readOnly {
 		return ErrReadOnly
 	}
-	if s.newest == segment {
+	if s.newest.Load() == segment {
 		s.closeLast()
 	}
 	return s.remove(base(segment))

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sojourn-sched/sojourn/history"
 	"pgregory.net/rapid"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/history"
 )
 
 // A hostile is a folder as Linux has it, on a disk that fails. A failed sync counts what it should have written as
@@ -255,7 +257,10 @@ func TestHostileDisk(t *testing.T) {
 	want := states(t)
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHostile(rapid.Uint64().Draw(t, "seed"))
-		o := Options{Keep: rapid.Bool().Draw(t, "keep"), SnapshotBytes: rapid.SampledFrom([]int64{-1, 1, 60, 0}).Draw(t, "snapshot bytes"), Policy: "fifo"}
+		o := Options{Keep: rapid.Bool().Draw(t, "keep"), SnapshotBytes: rapid.SampledFrom([]int64{-1, 1, 60, 0}).Draw(t, "snapshot bytes"), Policy: "fifo", inline: true}
+		if rapid.Bool().Draw(t, "another") {
+			o.Another = func() (sojourn.Policy, error) { return newFIFO(nil), nil }
+		}
 		w := told{want: want, options: o}
 		for i, l := range lives.Draw(t, "lives") {
 			h.power, h.fails = l.Power, map[int]bool{}

@@ -30,9 +30,18 @@ type Options struct {
 	// Keep keeps segments when the next one has begun. Then the journal has the whole history.
 	Keep bool
 
+	// Another, unless nil, returns another new policy like the one that Open gets, with all that is around it. Then no call waits for
+	// a snapshot: a goroutine makes it of what the store has, with a policy of its own, which takes the memory of a second one meanwhile.
+	// Read, Create and Remove of a segment must be allowed while a later one is written, as those of OpenFiles are. If that
+	// fails, and with Keep or a shadow inside, calls take snapshots as without it. It is an error of Open if the policy is not like
+	// the other one (TestNoPause, TestAnother).
+	Another func() (sojourn.Policy, error)
+
 	// Rebuild makes the policy anew by its facts, whatever snapshots and decisions the journal has. What the
 	// policy had learned is lost.
 	Rebuild bool
+
+	inline bool // for tests: Another is asked by the call that writes the end of a segment, and all segments are as short as SnapshotBytes says
 }
 
 // A Restored says what Open found.
@@ -55,8 +64,9 @@ type Journal struct {
 	shadows  []swapper // that are inside
 	swaps    uint64    // of them, when a segment last began
 
-	limit  int64 // bytes until the next snapshot
-	since  int64 // bytes since the last one
+	blank  []byte       // the snapshot of the policy when it was new; nil without Another
+	limit  atomic.Int64 // bytes until the next segment; none begins if it is not positive
+	since  int64        // bytes since the last one began
 	failed atomic.Bool
 
 	log log
@@ -83,12 +93,21 @@ type log struct {
 	synced  int64
 	marked  int64 // what the latest mark says is synced
 	keep    bool
+
+	base     uint64       // the first segment of the chain
+	compact  func(uint64) // unless nil: gives the segment of this number, which has ended, its own state; not for all goroutines
+	inline   bool         // the leader calls it; otherwise a goroutine does
+	making   bool         // it is being called
+	failing  bool         // the last call has failed
+	stopping atomic.Bool  // it is to end soon
+	stopped  *atomic.Bool // of a journal that only reads: that of the one for which it does
 }
 
 // A rotation is a segment that begins at a position.
 type rotation struct {
-	at   int64
-	data []byte
+	at      int64
+	data    []byte
+	follows bool // it has no state: that of the segment before holds
 }
 
 // overflow is how many bytes may be appended before somebody must write them, even if nobody waits.
@@ -111,11 +130,22 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = 8 << 20
 	}
-	j := &Journal{opts: o, limit: o.SnapshotBytes}
+	j := &Journal{opts: o}
+	j.limit.Store(o.SnapshotBytes)
 	j.log.store, j.log.keep = s, o.Keep
 	j.log.cond = sync.NewCond(&j.log.mu)
 	for s := range sojourn.All[swapper](p) {
 		j.shadows = append(j.shadows, s)
+	}
+	if s, saves := sojourn.As[sojourn.Snapshotter](p); saves && o.Another != nil && !o.Keep && len(j.shadows) == 0 {
+		var err error
+		if j.blank, err = s.AppendBinary(nil); err == nil {
+			_, err = j.another()
+		}
+		if err != nil {
+			return nil, err
+		}
+		j.log.compact, j.log.inline = j.compact, o.inline
 	}
 	list, err := s.Segments()
 	if err != nil {
@@ -128,7 +158,7 @@ func Open(s Store, p sojourn.Policy, o Options) (*Journal, error) {
 		return nil, err
 	}
 	for _, old := range list[:len(list)-1] {
-		if !o.Keep {
+		if !o.Keep && old < j.log.base {
 			if err := s.Remove(old); err != nil {
 				return nil, failure(err)
 			}
@@ -151,6 +181,7 @@ func (j *Journal) create(p sojourn.Policy) error {
 	if err := j.log.store.Create(1, e.buf); err != nil {
 		return failure(err)
 	}
+	j.log.base = 1
 	j.log.begin(1, int64(len(e.buf)))
 	return nil
 }
@@ -203,10 +234,15 @@ func (j *Journal) appended(n int) {
 	l := &j.log
 	l.end += int64(n)
 	end, full := l.end, len(l.buf) >= overflow
+	busy, failing := l.next != nil || l.making, l.failing
 	l.mu.Unlock()
-	if j.since += int64(n); j.limit > 0 && j.since >= j.limit {
+	if j.since += int64(n); !busy && j.limit.Load() > 0 && j.since >= j.limit.Load() {
 		j.since = 0
-		_ = j.Snapshot() // if the policy cannot be saved now, another time it may
+		if l.compact != nil && !failing {
+			j.follow()
+		} else {
+			_ = j.Snapshot() // if the policy cannot be saved now, another time it may
+		}
 	}
 	if len(j.shadows) > 0 {
 		j.saveSwapped()
@@ -254,20 +290,72 @@ func (j *Journal) Snapshot() error { return j.snapshot(false) }
 
 // snapshot is Snapshot. It can leave the snapshot of the policy out: the policy is then made anew by the facts.
 func (j *Journal) snapshot(factsOnly bool) error {
-	e := encoder{buf: []byte(firstLine)}
 	h := j.head
 	h.segment++
+	data, err := j.state(&h, factsOnly)
+	if err == nil && j.rotate(&rotation{data: data}) {
+		j.begun(&h, len(data))
+	}
+	return err
+}
+
+// follow begins a segment without a state.
+func (j *Journal) follow() {
+	h := j.head
+	h.segment++
+	l := &j.log
+	l.mu.Lock()
+	last := l.last
+	l.mu.Unlock()
+	e := encoder{buf: []byte(firstLine)}
 	e.head(&h)
+	e.numbers(kindFollows, h.segment-1, uint64(last))
+	e.numbers(kindBegin, 0)
+	if j.rotate(&rotation{data: e.buf, follows: true}) {
+		j.head, j.since = h, 0
+	}
+}
+
+// rotate enters a segment that begins now. It reports false if another one is about to begin, which is as good.
+func (j *Journal) rotate(r *rotation) bool {
+	l := &j.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.next != nil {
+		return false
+	}
+	r.at = l.end
+	l.next = r
+	return true
+}
+
+// begun enters that a segment begins whose state takes so many bytes.
+func (j *Journal) begun(h *head, size int) {
+	j.head, j.since = *h, 0
+	j.setLimit(size)
+}
+
+// setLimit sets the length of segments after a state of so many bytes.
+func (j *Journal) setLimit(size int) {
+	if j.opts.SnapshotBytes >= 0 && !j.opts.inline {
+		j.limit.Store(max(j.opts.SnapshotBytes, int64(size)))
+	}
+}
+
+// state returns the beginning of a segment: the snapshot of the policy, and the facts.
+func (j *Journal) state(h *head, factsOnly bool) ([]byte, error) {
+	e := encoder{buf: []byte(firstLine)}
+	e.head(h)
 	if !factsOnly {
 		p := j.acc.Unwrap()
 		s, ok := sojourn.As[sojourn.Snapshotter](p)
 		if !ok {
-			return visible.Errorf("journal: %w: a %T cannot be saved", errors.ErrUnsupported, p)
+			return nil, visible.Errorf("journal: %w: a %T cannot be saved", errors.ErrUnsupported, p)
 		}
 		at := e.begin(kindPolicy)
 		buf, err := s.AppendBinary(e.buf)
 		if err != nil {
-			return visible.Errorf("journal: %w", err)
+			return nil, visible.Errorf("journal: %w", err)
 		}
 		e.buf = buf
 		e.end(at)
@@ -275,7 +363,7 @@ func (j *Journal) snapshot(factsOnly bool) error {
 	n := uint64(0)
 	for ev := range j.acc.Facts() {
 		if ev.Attempt > maxAttempt {
-			return visible.Errorf("journal: %w: no event can tell attempt %d at task %v", errors.ErrUnsupported, ev.Attempt, ev.Task)
+			return nil, visible.Errorf("journal: %w: no event can tell attempt %d at task %v", errors.ErrUnsupported, ev.Attempt, ev.Task)
 		}
 		e.event(&ev)
 		n++
@@ -283,22 +371,7 @@ func (j *Journal) snapshot(factsOnly bool) error {
 	j.owned.append(&e)
 	j.kept.append(&e)
 	e.numbers(kindBegin, n)
-	l := &j.log
-	l.mu.Lock()
-	again := l.next != nil
-	if !again {
-		l.next = &rotation{l.end, e.buf}
-	}
-	l.mu.Unlock()
-	if again { // the one before is not written yet, and is as good
-		return nil
-	}
-	j.head = h
-	j.since = 0
-	if j.opts.SnapshotBytes >= 0 {
-		j.limit = max(j.opts.SnapshotBytes, int64(len(e.buf)))
-	}
-	return nil
+	return e.buf, nil
 }
 
 // AppendBinary implements [sojourn.Snapshotter], as the account does.

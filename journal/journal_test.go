@@ -88,13 +88,19 @@ func TestUnmarshal(t *testing.T) {
 // A policy that is opened again and again from its journal keeps the contract, and decides as sojourntest says. The journal
 // has snapshots at some calls, and at some the policy is made anew by its facts.
 func TestConformanceReopened(t *testing.T) {
-	for _, rebuild := range []bool{false, true} {
-		t.Run(fmt.Sprint("rebuild=", rebuild), func(t *testing.T) {
-			histories.Set(t, max(histories.Count(t)/30, 2))
+	for name, o := range map[string]Options{
+		"kept":    {Keep: true},
+		"rebuilt": {Keep: true, Rebuild: true},
+		"another": {SnapshotBytes: 100, inline: true, Another: func() (sojourn.Policy, error) { return newFIFO(t), nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			histories.Set(t, max(histories.Count(t)/45, 2))
 			opened := 0
 			sojourntest.Run(t, func() sojourn.Policy {
 				m := newMemory()
-				return &reopened{t: t, m: m, opened: &opened, rebuild: rebuild, j: mustOpen(t, m, newFIFO(t), Options{Keep: true, Policy: "fifo"})}
+				first := o
+				first.Policy, first.Rebuild = "fifo", false
+				return &reopened{t: t, m: m, opened: &opened, o: o, j: mustOpen(t, m, newFIFO(t), first)}
 			}, sojourntest.Options{})
 			if opened < 50 {
 				t.Errorf("%d journals were opened again", opened)
@@ -135,12 +141,12 @@ func TestRebuildAfterHugeAttempt(t *testing.T) {
 }
 
 type reopened struct {
-	t       *testing.T
-	m       *memory
-	j       *Journal
-	calls   int
-	opened  *int
-	rebuild bool
+	t      *testing.T
+	m      *memory
+	j      *Journal
+	calls  int
+	opened *int
+	o      Options
 }
 
 func (r *reopened) Supports() sojourn.Features { return sojourn.Supports(r.j) }
@@ -173,12 +179,13 @@ func (r *reopened) step() {
 			r.t.Fatal(err)
 		}
 		big := slices.ContainsFunc(was, func(ev sojourn.Event) bool { return ev.Attempt > 1<<31 })
-		rebuild := r.rebuild && !big
-		r.j = mustOpen(r.t, r.m, newFIFO(r.t), Options{Keep: true, Policy: "fifo", Rebuild: rebuild})
+		o := r.o
+		o.Policy, o.Rebuild = "fifo", o.Rebuild && !big
+		r.j = mustOpen(r.t, r.m, newFIFO(r.t), o)
 		if now := slices.Collect(r.j.Account().Facts()); facts(now) != facts(was) || r.j.MaxJob() != maxJob {
 			r.t.Fatalf("the facts were\n%s\nand are\n%s", facts(was), facts(now))
 		}
-		if got := r.j.Restored(); (got.Rebuilt != nil) != rebuild || got.Cut > 0 {
+		if got := r.j.Restored(); (got.Rebuilt != nil) != o.Rebuild || got.Cut > 0 {
 			r.t.Fatalf("Restored() = %+v", got)
 		}
 		*r.opened++
@@ -249,6 +256,11 @@ func tell(j *Journal, calls []func(j *Journal) error) (made, safe int, err error
 			return made, safe, err
 		}
 		made++
+		if j.opts.Another != nil { // segments are to follow one another
+			if err := j.Flush(); err != nil {
+				return made, safe, err
+			}
+		}
 		j.log.mu.Lock()
 		if j.log.durable == j.log.end {
 			safe = made
@@ -323,13 +335,14 @@ func checkReopened(t *testing.T, m *memory, want []string, safe, made int, what 
 func TestPowerLoss(t *testing.T) {
 	want := states(t)
 	seen := map[string]bool{} // what was left, and what had to be there
-	for _, keep := range []bool{false, true} {
+	another := func() (sojourn.Policy, error) { return newFIFO(t), nil }
+	for name, o := range map[string]Options{"keep": {Keep: true}, "zero": {}, "another": {SnapshotBytes: 30, Another: another, inline: true}} {
 		for fail := 1; ; fail++ {
 			m := newMemory()
 			s, _ := openFiles(m, "dir")
 			m.fail = fail
 			made, safe := 0, 0
-			j, err := Open(s, newFIFO(t), Options{Keep: keep})
+			j, err := Open(s, newFIFO(t), o)
 			if err == nil {
 				if made, safe, err = tell(j, story()); err == nil {
 					err = j.Flush()
@@ -343,7 +356,7 @@ func TestPowerLoss(t *testing.T) {
 			}
 			for part := 0; part <= m.unsynced(); part++ {
 				for _, variant := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
-					what := fmt.Sprintf("keep %v, call %d fails, %d bytes left, zeros %v, names %v", keep, fail, part, variant[0], variant[1])
+					what := fmt.Sprintf("%s, call %d fails, %d bytes left, zeros %v, names %v", name, fail, part, variant[0], variant[1])
 					left := m.crash(part, variant[0], variant[1])
 					if id := fmt.Sprint(left, safe, made); !seen[id] {
 						seen[id] = true

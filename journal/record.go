@@ -29,14 +29,15 @@ const (
 )
 
 const (
-	kindAssign = firstOther + iota // time, task, attempt, slot, source, locality
-	kindHead                       // segment, epoch (signed, Unix nanoseconds), largest job ID, name of the policy
-	kindPolicy                     // the snapshot of the policy, if it has one
-	kindBegin                      // how many facts came before; what comes after was appended
-	kindMark                       // its own offset, and the offset before which all is synced
-	kindEnd                        // the number of the next segment
-	kindAttach                     // job, and bytes that belong to it; none: no longer
-	kindKeep                       // length of a key, the key, and bytes that are kept under it; none: no longer
+	kindAssign  = firstOther + iota // time, task, attempt, slot, source, locality
+	kindHead                        // segment, epoch (signed, Unix nanoseconds), largest job ID, name of the policy
+	kindPolicy                      // the snapshot of the policy, if it has one
+	kindBegin                       // how many facts came before; what comes after was appended
+	kindMark                        // its own offset, and the offset before which all is synced
+	kindEnd                         // the number of the next segment
+	kindAttach                      // job, and bytes that belong to it; none: no longer
+	kindKeep                        // length of a key, the key, and bytes that are kept under it; none: no longer
+	kindFollows                     // of a segment that begins with the state at the end of the one before: its number, and the time
 )
 
 // sumSize is how many bytes a checksum takes.

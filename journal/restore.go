@@ -11,20 +11,21 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/visible"
 )
 
-// restore reads a segment.
+// restore reads a segment, and those that it follows.
 func (j *Journal) restore(number uint64, p sojourn.Policy) error {
-	g, err := openSegment(j.log.store, number)
+	c, err := openChain(j.log.store, number)
 	if err != nil {
 		return err
 	}
-	j.head = g.head
+	j.log.base, j.head = c[0].number, c.last().head
 	if j.opts.Policy != "" {
 		j.head.name = j.opts.Policy
 	}
 	j.restored.Segment = number
-	if err := j.restorePolicy(g, p); err != nil {
+	if err := j.restorePolicy(c, p); err != nil {
 		return err
 	}
+	g := c.last()
 	j.owned.prune(j.acc) // the arrival of a job may be what was torn
 	if g.ended != 0 {
 		return visible.Errorf("journal: %s: %w: segment %d should follow %d", j.log.store.Name(g.ended), ErrMissing, g.ended, number)
@@ -52,20 +53,18 @@ func (j *Journal) restore(number uint64, p sojourn.Policy) error {
 }
 
 // restorePolicy makes p what it was, or tells it the facts.
-func (j *Journal) restorePolicy(g *segment, p sojourn.Policy) error {
-	start := *g
+func (j *Journal) restorePolicy(c chain, p sojourn.Policy) error {
 	why := error(nil)
 	if j.opts.Rebuild {
 		why = errors.New("Options.Rebuild says so")
 	} else {
-		if why = j.replay(g, p); why == nil {
-			return nil
-		}
-		if final(why) {
+		start := c.clone()
+		if why = j.replay(c, p); why == nil || final(why) {
 			return why
 		}
-		*g = start
+		copy(c, start)
 	}
+	g := c[0]
 	follower := &follower{j: j, acc: account.New(nil)}
 	j.owned, j.kept = maps.Clone(g.owned), maps.Clone(g.kept)
 	for _, ev := range g.facts {
@@ -74,7 +73,7 @@ func (j *Journal) restorePolicy(g *segment, p sojourn.Policy) error {
 		}
 	}
 	j.restored.Records = 0
-	if err := g.read(follower); err != nil && !final(err) {
+	if err := c.read(follower, &g); err != nil && !final(err) {
 		return g.damage("a record does not fit: %v", err)
 	} else if err != nil {
 		return err
@@ -90,7 +89,8 @@ func (j *Journal) restorePolicy(g *segment, p sojourn.Policy) error {
 
 // replay restores p from the snapshot and asks it again. If p is not what it was, it is new again, and the error says
 // why.
-func (j *Journal) replay(g *segment, p sojourn.Policy) error {
+func (j *Journal) replay(c chain, p sojourn.Policy) error {
+	g := c[0]
 	s, saves := sojourn.As[sojourn.Snapshotter](p)
 	var blank []byte
 	if saves {
@@ -103,6 +103,7 @@ func (j *Journal) replay(g *segment, p sojourn.Policy) error {
 	j.acc = account.New(p)
 	j.owned, j.kept = maps.Clone(g.owned), maps.Clone(g.kept)
 	told := false // p
+	at := g
 	err := func() (err error) {
 		if g.policy != nil {
 			if err := j.acc.Restore(slices.Values(g.facts), g.policy); err != nil {
@@ -122,17 +123,17 @@ func (j *Journal) replay(g *segment, p sojourn.Policy) error {
 				panic(r)
 			}
 		}()
-		return g.read((*asker)(j))
+		return c.read((*asker)(j), &at)
 	}()
 	if err == nil || !told || final(err) {
 		return err
 	}
 	if saves {
 		if s.UnmarshalBinary(blank) == nil {
-			return fmt.Errorf("byte %d: %w", g.at, err)
+			return fmt.Errorf("byte %d: %w", at.at, err)
 		}
 	}
-	return visible.Errorf("journal: %s: byte %d: %w: %w", g.file, g.at, ErrDiffers, err)
+	return visible.Errorf("journal: %s: byte %d: %w: %w", at.file, at.at, ErrDiffers, err)
 }
 
 // final reports whether an error is one of the journal, which no other policy can help.
@@ -145,6 +146,9 @@ func final(err error) bool {
 type asker Journal
 
 func (a *asker) event(ev *sojourn.Event) error {
+	if a.log.stopped != nil && a.log.stopped.Load() {
+		return errStopping
+	}
 	a.restored.Records++
 	if err := a.acc.Observe(*ev); err != nil {
 		return fmt.Errorf("the policy refuses what it had accepted: %w", err)

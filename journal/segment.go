@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"slices"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/visible"
@@ -25,8 +27,9 @@ type segment struct {
 	kept   keys
 	body   int64 // where what was appended begins
 
-	ended uint64 // the number of the next segment, if this one was ended
-	torn  bool   // what follows at is the rest of a write that never ended
+	ended   uint64 // the number of the next segment, if this one was ended
+	follows bool   // it has no state of its own: it begins with that at the end of the one before
+	torn    bool   // what follows at is the rest of a write that never ended
 }
 
 // openSegment reads the head of a segment.
@@ -68,6 +71,9 @@ func (g *segment) readHead() error {
 		case kind == kindHead:
 			g.head = d.head()
 			d.bad = d.bad || g.head.segment != g.number
+		case kind == kindFollows:
+			d.bad = d.uint() != g.number-1 || d.bad
+			d.last, g.follows = sojourn.Time(d.atMost(math.MaxInt64)), true
 		case kind == kindPolicy:
 			g.policy, d.b = d.b[:len(d.b):len(d.b)], nil
 		case kind == kindBegin:
@@ -113,6 +119,56 @@ func (g *segment) record(at int64) ([]byte, int64) {
 		return nil, 0
 	}
 	return body, int64(k) + sumSize + int64(n)
+}
+
+// A chain is segments each of which follows the one before. The first one has a state.
+type chain []*segment
+
+// openChain reads the heads of a chain, by the number of its last segment.
+func openChain(s Store, number uint64) (chain, error) {
+	var c chain
+	for {
+		g, err := openSegment(s, number)
+		if err != nil && len(c) > 0 && errors.Is(err, fs.ErrNotExist) {
+			return nil, visible.Errorf("journal: %s: %w", s.Name(number), ErrMissing)
+		}
+		if err != nil {
+			return nil, err
+		}
+		c = append(c, g)
+		if !g.follows {
+			slices.Reverse(c)
+			return c, nil
+		}
+		number--
+	}
+}
+
+func (c chain) last() *segment { return c[len(c)-1] }
+
+// clone returns a chain to be read from its beginning.
+func (c chain) clone() chain {
+	d := make(chain, len(c))
+	for i, g := range c {
+		h := *g
+		d[i] = &h
+	}
+	return d
+}
+
+// read is that of each segment, and sets at to the one that it reads. All but the last one are whole, since each was synced before
+// the next one began.
+func (c chain) read(v visitor, at **segment) error {
+	for i, g := range c {
+		*at = g
+		if err := g.read(v); err != nil {
+			return err
+		}
+		if g.torn && i+1 < len(c) {
+			return g.damage("the record is damaged")
+		}
+	}
+	return nil
 }
 
 // A visitor is told what was appended to a segment.

@@ -213,6 +213,9 @@ func (p *Pool) recordEnd(h *Handle, why error) {
 	if why != nil {
 		e.Err = failure(why)
 	}
+	if len(m.payload) <= mostPayload {
+		e.Payload = m.payload
+	}
 	if p.kept.d != nil {
 		o, data := p.orderOf(h.spec.ID)
 		e.Handler = o.handler
@@ -473,18 +476,24 @@ func (p *Pool) Ended() []Ended {
 }
 
 // Ended returns what is remembered of the job. It reports false if the job has not ended, or nothing is remembered: see
-// Options.Remember. It then only says what the tasks have saved.
+// Options.Remember. Then it only says what was submitted (the names, the handler and the payload) and what the tasks have saved.
 func (h *Handle) Ended() (Ended, bool) {
-	h.pool.mu.Lock()
-	defer h.pool.mu.Unlock()
+	p := h.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	m := h.more.get()
-	switch e := h.pool.record.jobs[h.spec.ID]; {
+	switch e := p.record.jobs[h.spec.ID]; {
 	case m.record != nil:
 		return m.record.Ended, true
 	case e != nil && h.ended:
 		return e.Ended, true
 	}
-	return Ended{ID: h.spec.ID, Saved: byText(m.saved)}, false
+	e := Ended{ID: h.spec.ID, Key: m.key, Name: h.spec.Name, Pool: h.spec.Pool, Payload: m.payload, Saved: byText(m.saved)}
+	if p.kept.d != nil && !p.over && !h.ended {
+		o, _ := p.orderOf(h.spec.ID)
+		e.Handler, e.Payload = o.handler, o.payload
+	}
+	return e, false
 }
 
 // Name returns the name of the job, as it was submitted.
@@ -498,24 +507,6 @@ func (h *Handle) Key() string {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
 	return h.more.get().key
-}
-
-// Payload returns what the handler of the job gets, not to be changed. It is nil if the job has no handler, or has ended
-// and its payload is not remembered: see [Ended].
-func (h *Handle) Payload() []byte {
-	h.pool.mu.Lock()
-	defer h.pool.mu.Unlock()
-	m := h.more.get()
-	switch e := h.pool.record.jobs[h.spec.ID]; {
-	case m.record != nil:
-		return m.record.Payload
-	case e != nil && h.pool.kept.d != nil:
-		return e.Payload
-	case h.pool.kept.d != nil && !h.pool.over && !h.ended:
-		o, _ := h.pool.orderOf(h.spec.ID)
-		return o.payload
-	}
-	return m.payload
 }
 
 // Retry submits a job anew that has failed, was cancelled or is dead, with the same key. All its tasks run, under a new ID. It takes

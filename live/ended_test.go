@@ -134,7 +134,7 @@ func TestOnEnd(t *testing.T) {
 					case (err == nil) != (fates[kind] == live.Finished), kind == "cancel" && !errors.Is(err, live.ErrCancelled):
 						t.Errorf("key %s: %v", key, err)
 					}
-					if e, ok := h.Ended(); !ok || e.Outcome != fates[kind] || e.Key != key || h.Name() != e.Name || string(h.Payload()) != key {
+					if e, ok := h.Ended(); !ok || e.Outcome != fates[kind] || e.Key != key || h.Name() != e.Name || string(e.Payload) != key {
 						t.Errorf("key %s is remembered as %+v", key, e)
 					} else if kind == "later" && (e.Lost == 0) && (e.Failures != 1 || e.First != "not yet") || kind == "bad" && e.First != "bad" || e.Outcome == live.Finished && e.Attempts != 1+e.Failures+e.Lost {
 						t.Errorf("%+v", e)

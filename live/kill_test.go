@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/constructors"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/leastwork"
@@ -45,7 +46,8 @@ func TestMain(m *testing.M) {
 
 // openJournal opens the journal of a folder under the policy to start with.
 func openJournal(dir string) (*journal.Journal, error) {
-	p, err := constructors.LeastWork(leastwork.Options{})
+	another := func() (sojourn.Policy, error) { return constructors.LeastWork(leastwork.Options{}) }
+	p, err := another()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func openJournal(dir string) (*journal.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := journal.Open(store, p, journal.Options{SnapshotBytes: 3000})
+	j, err := journal.Open(store, p, journal.Options{SnapshotBytes: 3000, Another: another})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
