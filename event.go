@@ -58,7 +58,7 @@ const (
 	// longer be given, it is void, and Explain says so. Service is how long ago the job
 	// arrived, 0 if that is not known. A policy may make up for it. (Job, Service)
 	JobAdopted
-	// JobRevised replaces what is known of a live job: its estimates, weight, deadline, parallelism, release time,
+	// JobRevised replaces what is known of a live job: its estimates, weight, priority, deadline, parallelism, release time,
 	// thresholds, sizes, delays, or numbers of tasks. Every task that was ever assigned or adopted, is held or is
 	// done must remain. The name, the pool, the sequence, the number of phases, their classes and the inputs of
 	// tasks that run or are done may not change; those of tasks that wait may, since data moves. Otherwise the error

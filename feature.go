@@ -37,11 +37,13 @@ const (
 	FeatureSpeed
 	// FeaturePools: a pool changes while the policy runs ([PoolChanged]).
 	FeaturePools
+	// FeaturePriority: a job has a priority ([Job.Priority]). Package kit/priority adds this feature to any policy.
+	FeaturePriority
 
 	numFeatures = iota
 )
 
-var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence", "Slot.Speed", "PoolChanged"}
+var featureNames = [numFeatures]string{"Phase.Needs", "Phase.Held", "attempts of held tasks", "projected slots", "Job.Parallelism", "Job.Release", "Job.Sequence", "Slot.Speed", "PoolChanged", "Job.Priority"}
 
 // String lists the features, such as "Phase.Needs, Phase.Held"; "none" for none.
 func (f Features) String() string {
@@ -94,6 +96,9 @@ func (j *Job) Features() (f Features) {
 	}
 	if j.Sequence != "" {
 		f |= FeatureSequence
+	}
+	if j.Priority != 0 {
+		f |= FeaturePriority
 	}
 	for i := range j.Phases {
 		if j.Phases[i].Needs != nil {

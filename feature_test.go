@@ -9,7 +9,10 @@ import (
 	"github.com/sojourn-sched/sojourn/fifo"
 )
 
-const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed
+const everyFeature = sojourn.FeatureNeeds | sojourn.FeatureHeld | sojourn.FeatureAttempts | sojourn.FeatureParallelism | sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeatureSpeed | sojourn.FeaturePools | sojourn.FeaturePriority
+
+// byOthers are the features that only a wrapper, or a policy with pools, has.
+const byOthers = sojourn.FeatureRelease | sojourn.FeatureSequence | sojourn.FeaturePools | sojourn.FeaturePriority
 
 // Each feature is found where it is used and nowhere else, and is refused alone, by name.
 func TestFeatures(t *testing.T) {
@@ -18,6 +21,7 @@ func TestFeatures(t *testing.T) {
 	bounded := &sojourn.Job{ID: 1, Parallelism: 1, Phases: []sojourn.Phase{{Tasks: 1}}}
 	later := &sojourn.Job{ID: 1, Release: 1, Phases: []sojourn.Phase{{Tasks: 1}}}
 	inOrder := &sojourn.Job{ID: 1, Sequence: "a", Phases: []sojourn.Phase{{Tasks: 1}}}
+	ranked := &sojourn.Job{ID: 1, Priority: -1, Phases: []sojourn.Phase{{Tasks: 1}}}
 	held := &sojourn.Job{ID: 1, Phases: []sojourn.Phase{{Tasks: 1, Held: true}}}
 	tests := []struct {
 		ev   sojourn.Event
@@ -33,6 +37,8 @@ func TestFeatures(t *testing.T) {
 		{sojourn.Event{Kind: sojourn.JobRevised, Job: bounded}, sojourn.FeatureParallelism, "Job.Parallelism"},
 		{sojourn.Event{Kind: sojourn.JobArrived, Job: later}, sojourn.FeatureRelease, "Job.Release"},
 		{sojourn.Event{Kind: sojourn.JobAdopted, Job: inOrder}, sojourn.FeatureSequence, "Job.Sequence"},
+		{sojourn.Event{Kind: sojourn.JobRevised, Job: ranked}, sojourn.FeaturePriority, "Job.Priority"},
+		{sojourn.Event{Kind: sojourn.PoolChanged, Pool: &sojourn.Pool{}}, sojourn.FeaturePools, "PoolChanged"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: bounded}, 0, "none"},
 		{sojourn.Event{Kind: sojourn.JobCancelled, Job: held}, 0, "none"},
 		{sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{Speed: 100}}, sojourn.FeatureSpeed, "Slot.Speed"},
@@ -56,7 +62,7 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("%v: %v, want one that says that %s is not supported", tc.ev, err, tc.name)
 		}
 	}
-	if got, want := (everyFeature | 1<<9).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, Job.Release, Job.Sequence, Slot.Speed, feature 9"; got != want {
+	if got, want := (everyFeature | 1<<10).String(), "Phase.Needs, Phase.Held, attempts of held tasks, Job.Parallelism, Job.Release, Job.Sequence, Slot.Speed, PoolChanged, Job.Priority, feature 10"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -72,8 +78,8 @@ func TestSupports(t *testing.T) {
 		want sojourn.Features
 	}{
 		"silent":         {struct{ sojourn.Policy }{p}, 0},
-		"fifo":           {p, everyFeature&^(sojourn.FeatureRelease|sojourn.FeatureSequence) | sojourn.FeatureProjected},
-		"locked":         {sojourn.NewLocked(p), everyFeature&^(sojourn.FeatureRelease|sojourn.FeatureSequence) | sojourn.FeatureProjected},
+		"fifo":           {p, everyFeature&^byOthers | sojourn.FeatureProjected},
+		"locked":         {sojourn.NewLocked(p), everyFeature&^byOthers | sojourn.FeatureProjected},
 		"silent, locked": {sojourn.NewLocked(struct{ sojourn.Policy }{p}), 0},
 	} {
 		if got := sojourn.Supports(tc.p); got != tc.want {

@@ -31,6 +31,11 @@ type Job struct {
 	// at least 2^-16 and below 2^32. Policies compute with [Job.WeightUnits].
 	Weight float64
 
+	// Priority says what comes before the job, whatever its share is: as long as a task of a job with a greater
+	// Priority could start on a slot, no task of this one starts there. Zero is the usual one. A revision may change it, unless
+	// a task of the job has had more than 2^31 attempts. See [FeaturePriority].
+	Priority int32
+
 	// Deadline is the instant at which the job should be complete. Zero means
 	// none.
 	Deadline Time
@@ -357,12 +362,6 @@ func (in *Inputs) UnmarshalJSON(data []byte) error {
 	*in = MakeInputs(lists)
 	return nil
 }
-
-// GobEncode implements [encoding/gob.GobEncoder].
-func (in Inputs) GobEncode() ([]byte, error) { return in.MarshalJSON() }
-
-// GobDecode implements [encoding/gob.GobDecoder].
-func (in *Inputs) GobDecode(data []byte) error { return in.UnmarshalJSON(data) }
 
 // A TaskID names one task of one job.
 type TaskID struct {

@@ -1,8 +1,6 @@
 package sojourn_test
 
 import (
-	"bytes"
-	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -250,7 +248,7 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// A Job can be stored: nothing is lost on the way through JSON and gob.
+// A Job can be stored: nothing is lost on the way through JSON.
 func TestJobCanBeStored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := sojourn.Job{
@@ -271,20 +269,13 @@ func TestJobCanBeStored(t *testing.T) {
 		if err := j.Check(); err != nil {
 			t.Fatal(err)
 		}
-		var fromJSON, fromGob sojourn.Job
+		var fromJSON sojourn.Job
 		data, err := json.Marshal(&j)
 		if err == nil {
 			err = json.Unmarshal(data, &fromJSON)
 		}
 		if err != nil || !reflect.DeepEqual(fromJSON, j) {
 			t.Errorf("JSON: %v, %s reads as %+v, want %+v", err, data, fromJSON, j)
-		}
-		var buf bytes.Buffer
-		if err = gob.NewEncoder(&buf).Encode(&j); err == nil {
-			err = gob.NewDecoder(&buf).Decode(&fromGob)
-		}
-		if err != nil || !reflect.DeepEqual(fromGob, j) {
-			t.Errorf("gob: %v, reads as %+v, want %+v", err, fromGob, j)
 		}
 	})
 }

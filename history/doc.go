@@ -80,11 +80,12 @@
 //
 // A job has the fields of sojourn.Job, then its phases, each after a bar:
 //
-//	job       = id [ age name pool weight deadline parallelism release sequence ] { "|" phase } .
+//	job       = id [ age name pool weight priority deadline parallelism release sequence ] { "|" phase } .
 //	age       = "age=" time .
 //	name      = "name=" string .                 likewise pool
 //	weight    = "weight=" decimal .
 //	deadline  = "deadline=" time .
+//	priority  = "priority=" integer .            greater ones go first
 //	parallelism = "parallelism=" number .       tasks that may run at a time
 //	release   = "release=" time .                no task starts before it
 //	sequence  = "sequence=" string .             jobs of one sequence run one after the other

@@ -209,6 +209,9 @@ func appendJob(dst []byte, j *sojourn.Job) []byte {
 	if math.Float64bits(j.Weight) != 0 {
 		dst = strconv.AppendFloat(append(dst, " weight="...), j.Weight, 'g', -1, 64)
 	}
+	if j.Priority != 0 {
+		dst = strconv.AppendInt(append(dst, " priority="...), int64(j.Priority), 10)
+	}
 	if j.Deadline != 0 {
 		dst = appendDuration(append(dst, " deadline="...), time.Duration(j.Deadline))
 	}

@@ -209,7 +209,7 @@ func (p *parser) report(ev *sojourn.Event, keys ...string) {
 
 // job reads the fields and the phases of a job, and the age of one that is adopted.
 func (p *parser) job(ev *sojourn.Event) {
-	j, keys := ev.Job, []string{"name", "pool", "weight", "deadline", "parallelism", "release", "sequence"}
+	j, keys := ev.Job, []string{"name", "pool", "weight", "priority", "deadline", "parallelism", "release", "sequence"}
 	if ev.Kind == sojourn.JobAdopted {
 		keys = append(keys, "age")
 	}
@@ -223,6 +223,8 @@ func (p *parser) job(ev *sojourn.Event) {
 			j.Pool = v.string()
 		case "weight":
 			j.Weight = v.float()
+		case "priority":
+			j.Priority = int32(v.int(32))
 		case "deadline":
 			j.Deadline = sojourn.Time(v.duration())
 		case "parallelism":

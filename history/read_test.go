@@ -49,7 +49,7 @@ seed: 7
 }
 
 func TestJobFields(t *testing.T) {
-	const line = `@0s JobArrived 18446744073709551615 name="w c" weight=0.5 deadline=300s parallelism=4 release=1s sequence="a b"` +
+	const line = `@0s JobArrived 18446744073709551615 name="w c" weight=0.5 priority=-2147483648 deadline=300s parallelism=4 release=1s sequence="a b"` +
 		` | 3x10s estimates=9s,2x11s inputs=1+7,2x- bytes=2x134217728,9000 delays=1s,0.9s,1.1s | 2 class=1 after=none estimates=`
 	got, err := collect(Read(strings.NewReader(firstLine+"\n"+line+"\n"), ""))
 	if err != nil {
@@ -57,7 +57,7 @@ func TestJobFields(t *testing.T) {
 	}
 	const sec = time.Second
 	want := []Entry{{Kind: Observe, Event: sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{
-		ID: 1<<64 - 1, Name: "w c", Weight: 0.5, Deadline: sojourn.Time(300 * sec), Parallelism: 4, Release: sojourn.Time(sec), Sequence: "a b",
+		ID: 1<<64 - 1, Name: "w c", Weight: 0.5, Priority: -1 << 31, Deadline: sojourn.Time(300 * sec), Parallelism: 4, Release: sojourn.Time(sec), Sequence: "a b",
 		Phases: []sojourn.Phase{
 			{
 				Tasks: 3, Estimate: 10 * sec, Estimates: []time.Duration{9 * sec, 11 * sec, 11 * sec},

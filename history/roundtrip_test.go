@@ -113,6 +113,7 @@ func job(t *rapid.T) *sojourn.Job {
 	j := &sojourn.Job{
 		ID: number[sojourn.JobID](t, "id"), Name: text(t, "name"), Pool: text(t, "pool"),
 		Weight:   rapid.OneOf(rapid.Just(0.0), rapid.Just(math.Inf(-1)), rapid.Float64(), rapid.Float64Range(0, 8)).Draw(t, "weight"),
+		Priority: rapid.Int32().Draw(t, "priority"),
 		Deadline: sojourn.Time(duration(t, "deadline")), Parallelism: number[uint32](t, "parallelism"),
 		Release: sojourn.Time(duration(t, "release")), Sequence: text(t, "sequence"),
 	}

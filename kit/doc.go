@@ -18,6 +18,7 @@
 //	promises deadlines by when slots become available              kit/slotvec
 //	saves its state and goes on from it                            kit/snapshot
 //	serves jobs that may not start yet, or not beside each other   kit/release, around the policy
+//	serves jobs of several priorities                              kit/priority, around a policy for each
 //
 // Begin with kit/queue. It holds a ledger and an index of inputs, and has everything that a
 // policy needs except Observe. The example below is a complete policy of some 60 lines.

@@ -222,7 +222,7 @@ func (p *Pool) recordEnd(h *Handle, why error) {
 		if len(o.payload) <= mostPayload || e.Outcome == Dead {
 			e.Payload = o.payload
 			if why != nil {
-				e.again = encodeAgain(data, &h.spec)
+				e.again = encodeAgain(data, h.latest())
 			}
 		}
 		p.keep(keyOfJob(endedKey, e.ID), e.encode())
@@ -542,7 +542,7 @@ func (p *Pool) Retry(ctx context.Context, id sojourn.JobID) (*Handle, error) {
 
 // job returns a job as it was submitted, but for what counts from then on.
 func (o *order) job(spec *sojourn.Job) Job {
-	j := Job{Name: spec.Name, Pool: spec.Pool, Weight: spec.Weight, Parallelism: int(spec.Parallelism), Sequence: spec.Sequence, Retry: o.retry,
+	j := Job{Name: spec.Name, Pool: spec.Pool, Weight: spec.Weight, Priority: int(spec.Priority), Parallelism: int(spec.Parallelism), Sequence: spec.Sequence, Retry: o.retry,
 		MaxFailedTasks: o.mayFail, Handler: o.handler, Payload: o.payload, Key: o.key, Phases: make([]Phase, len(spec.Phases))}
 	for i := range spec.Phases {
 		ph := &spec.Phases[i]

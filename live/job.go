@@ -23,6 +23,11 @@ type Job struct {
 	// (TestParallelism).
 	Parallelism int
 
+	// Priority comes before all shares and sizes: while a job of a greater priority has a task that could start on a slot, no
+	// task of this one starts there. Zero is the usual one. Package kit/priority adds it to any policy; a policy
+	// without it refuses the job. [Handle.SetPriority] changes it (TestPriority).
+	Priority int
+
 	// Deadline is how long after Submit the job should be complete. Only the policy acts on it:
 	// it may refuse the job. Zero means none.
 	Deadline time.Duration
@@ -162,12 +167,13 @@ type more struct {
 	tasks          map[sojourn.TaskID]trouble     // tasks that have not succeeded, and were tried
 	past           past                           // of tasks that have succeeded since
 	key            string
-	payload        []byte // of a pool that is not durable
-	record         *entry // of a job that had ended before the handle was made
-	parked         bool   // it waits for a process that has its handler
-	mayFail        int    // tasks that may fail for good
-	failed         int    // tasks that have
-	suspects       int    // tasks that wait until they are started alone
+	payload        []byte       // of a pool that is not durable
+	revised        *sojourn.Job // the latest description; nil if it is the first one
+	record         *entry       // of a job that had ended before the handle was made
+	parked         bool         // it waits for a process that has its handler
+	mayFail        int          // tasks that may fail for good
+	failed         int          // tasks that have
+	suspects       int          // tasks that wait until they are started alone
 	saved          map[sojourn.TaskID][]byte
 	savedSize      int // of these, as maxSavedByJob counts
 	failures, lost int // attempts. Invariant: the sums over past and tasks
@@ -222,7 +228,10 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 	if j.Parallelism < 0 || int64(j.Parallelism) > math.MaxUint32 {
 		return nil, fmt.Errorf("live: parallelism %d: want 0 to %d", j.Parallelism, uint32(math.MaxUint32))
 	}
-	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Parallelism: uint32(j.Parallelism), Sequence: j.Sequence, Phases: h.spec.Phases}
+	if int(int32(j.Priority)) != j.Priority {
+		return nil, fmt.Errorf("live: priority %d: want %d to %d", j.Priority, math.MinInt32, math.MaxInt32)
+	}
+	h.spec = sojourn.Job{Name: j.Name, Pool: j.Pool, Weight: j.Weight, Priority: int32(j.Priority), Parallelism: uint32(j.Parallelism), Sequence: j.Sequence, Phases: h.spec.Phases}
 	if j.Timeout < 0 || j.Deadline < 0 || j.Release < 0 {
 		return nil, fmt.Errorf("live: timeout %v, deadline %v, release %v: want none that is negative", j.Timeout, j.Deadline, j.Release)
 	}
@@ -268,6 +277,14 @@ func newHandle(ctx context.Context, p *Pool, j *Job) (*Handle, error) {
 		h.left += int32(ph.Tasks)
 	}
 	return h, nil
+}
+
+// latest returns what was told of the job last.
+func (h *Handle) latest() *sojourn.Job {
+	if j := h.more.get().revised; j != nil {
+		return j
+	}
+	return &h.spec
 }
 
 // ID returns the ID of the job, by which the policy and errors name it. IDs count from 1.
@@ -328,24 +345,39 @@ func (h *Handle) SetParallelism(n int) error {
 	if n < 0 || int64(n) > math.MaxUint32 {
 		return fmt.Errorf("live: parallelism %d: want 0 to %d", n, uint32(math.MaxUint32))
 	}
-	pos, err := h.pool.setParallelism(h, uint32(n))
+	return h.revise(func(j *sojourn.Job) { j.Parallelism = uint32(n) })
+}
+
+// SetPriority changes the priority of the job. Attempts that run go on. The errors are those of SetParallelism
+// (TestPriority).
+func (h *Handle) SetPriority(n int) error {
+	if int(int32(n)) != n {
+		return fmt.Errorf("live: priority %d: want %d to %d", n, math.MinInt32, math.MaxInt32)
+	}
+	return h.revise(func(j *sojourn.Job) { j.Priority = int32(n) })
+}
+
+// revise changes the description of a job. Under a [Durable] policy the change is durable when revise returns.
+func (h *Handle) revise(change func(*sojourn.Job)) error {
+	pos, err := h.pool.revise(h, change)
 	if err != nil {
 		return err
 	}
 	return h.pool.commit(pos)
 }
 
-// setParallelism changes the bound of a job, and returns what has to be durable before that is acknowledged.
-func (p *Pool) setParallelism(h *Handle, n uint32) (pos int64, err error) {
+// revise changes the description of a job, and returns what has to be durable before that is acknowledged.
+func (p *Pool) revise(h *Handle, change func(*sojourn.Job)) (pos int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over || p.suspended {
 		return 0, ErrClosed
 	}
-	revised := h.spec
-	revised.Parallelism = n
+	revised := *h.latest()
+	change(&revised)
 	err = p.observe(sojourn.Event{Kind: sojourn.JobRevised, Job: &revised})
 	if err == nil {
+		h.extend().revised = &revised
 		p.announce.revised(h, &revised)
 		pos = p.kept.position()
 	}

@@ -371,7 +371,7 @@ func (p *Pool) try(old *attempt) (next *attempt) {
 	for i := 0; i < len(p.suspects); i++ {
 		x := p.suspects[i]
 		s := idle[x.h.spec.Phases[x.id.Phase].Class]
-		if most := x.h.spec.Parallelism; s == nil || most > 0 && int64(x.h.running) >= int64(most) {
+		if most := x.h.latest().Parallelism; s == nil || most > 0 && int64(x.h.running) >= int64(most) {
 			continue
 		}
 		p.suspects = slices.Delete(p.suspects, i, i+1)

@@ -33,14 +33,14 @@ type Options struct {
 	Interval time.Duration
 
 	// Iterations bounds the steps of the price dual in a plan. Each step looks a few
-	// times at each phase of each job. Zero means 40.
+	// times at each phase of each job. Zero means 40. It is for research.
 	Iterations int
 
 	// Step bounds the work of a plan at one event, so that a driver can do something else in
 	// between: about so many looks at a phase of a job, of 30 to 150 ns each. Plans for more
 	// work take several Ticks, half a millisecond apart, during which slots take tasks in the
 	// order of the plan before. Zero means 16,384: plans for about a hundred live jobs are made
-	// at once.
+	// at once. It is for research.
 	Step int
 
 	// DefaultTaskTime is how long a task without an estimate is assumed to take. Zero

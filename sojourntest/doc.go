@@ -90,6 +90,8 @@
 //     Assign declines all of them
 //   - waking: after a Tick and a round without an assignment, NextWake is later than now,
 //     or false, whether a driver asks before or after it offers
+//   - priorities: no task starts on a slot on which one of a job of greater priority could
+//     start. It is tested of policies that support priorities and do not idle on purpose
 //   - releases: NextWake is no later than the release time of a job that waits only for it
 //   - preemptions: AppendPreemptions lists attempts that are running and not pinned, each once
 //   - explanations: AppendRanking lists the live jobs, each once; Explain knows no others; its
@@ -150,7 +152,7 @@
 //
 // IdlesOnPurpose replaces work conservation by service. MayStarve drops both: jobs that are
 // left over at the end are cancelled. TellsSlotsApart drops the law of alike slots, and
-// IgnoresWeights those of weights and greater weights. KeepsHistory drops the law of memory.
+// IgnoresWeights those of weights and greater weights. Ages drops that of priorities. KeepsHistory drops the law of memory.
 // ChargesLostWork drops the law of lost work, but for attempts that fail, and ChargesFailures
 // drops it for these. Rejects allows the policy to refuse arrivals and revisions,
 // but only with a [sojourn.RejectedError]. NeedsEstimates, MaxPhases, Classes

@@ -233,6 +233,9 @@ func (j *modelJob) revisable(spec *sojourn.Job) bool {
 		return false
 	}
 	for i := range spec.Phases {
+		if spec.Priority != old.Priority && slices.ContainsFunc(j.tasks[i], func(t *modelTask) bool { return t.attempts > 1<<31 }) {
+			return false
+		}
 		if spec.Phases[i].Class != old.Phases[i].Class || spec.Phases[i].Tasks < j.least(i) {
 			return false
 		}

@@ -141,6 +141,13 @@ func (dr *draws) describe(j *sojourn.Job) {
 	if dr.o.features&sojourn.FeatureParallelism != 0 && dr.oneIn(4) {
 		j.Parallelism = uint32(dr.upTo(int64(dr.between(1, 3)), math.MaxUint32))
 	}
+	j.Priority = 0
+	if dr.o.features&sojourn.FeaturePriority != 0 && dr.oneIn(2) {
+		j.Priority = pick[int32](dr, -1, 0, 1, 2)
+		if dr.extreme {
+			j.Priority = pick(dr, math.MinInt32, j.Priority, math.MaxInt32)
+		}
+	}
 	j.Release = 0
 	if dr.o.features&sojourn.FeatureRelease != 0 && dr.oneIn(4) {
 		j.Release = dr.m.now.Add(pick(dr, 0, time.Nanosecond, 2*time.Second, 20*time.Second, time.Hour))

@@ -28,6 +28,7 @@ const (
 	lawPurity       = "purity: questions change nothing, in any order, between any two calls"
 	lawSeek         = "seeking: Seek names a free slot of the class that Assign accepts, or says that Assign declines all of them"
 	lawWake         = "waking: after a Tick and a round without an assignment, NextWake is later than now, or false, whether a driver asks before or after it offers"
+	lawPriorities   = "priorities: no task starts on a slot on which one of a job of greater priority could start"
 	lawRelease      = "releases: NextWake is no later than the release time of a job that waits only for it"
 	lawPreemptions  = "preemptions: AppendPreemptions lists attempts that are running and not pinned, each once"
 	lawExplanations = "explanations: AppendRanking lists the live jobs, each once; Explain knows no others; its keys differ, and its numbers are finite"

@@ -222,6 +222,17 @@ func (m *model) startable(c sojourn.Class) (found *modelTask) {
 	return found
 }
 
+// outranks returns a task of a job of greater priority than that of t that may start on a slot of class c, or nil.
+func (m *model) outranks(t *modelTask, c sojourn.Class) (found *modelTask) {
+	own := m.job(t.id.Job).spec.Priority
+	m.each(func(j *modelJob, other *modelTask) {
+		if j.spec.Priority > own && m.why(other, c) == "" {
+			found = other
+		}
+	})
+	return found
+}
+
 // nextRelease returns the earliest instant that a job waits for which is not held back by another one.
 func (m *model) nextRelease() (at sojourn.Time, ok bool) {
 	for i, j := range m.jobs {

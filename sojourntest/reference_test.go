@@ -62,6 +62,7 @@ const (
 	ignoresBarrier
 	ignoresSlowStart
 	ignoresClass
+	ignoresPriority
 	ignoresCancelled
 	attemptStuck
 	skipsSeventh
@@ -182,7 +183,11 @@ type refTask struct {
 }
 
 func newFIFO(b bug) *fifo {
-	return &fifo{bug: b, knows: sojourn.FeatureAttempts, state: state{Slots: map[sojourn.SlotID]*refSlot{}, Down: map[sojourn.NodeID]bool{}, Racks: map[sojourn.NodeID]sojourn.RackID{}}}
+	knows := sojourn.FeatureAttempts
+	if b == ignoresPriority {
+		knows |= sojourn.FeaturePriority
+	}
+	return &fifo{bug: b, knows: knows, state: state{Slots: map[sojourn.SlotID]*refSlot{}, Down: map[sojourn.NodeID]bool{}, Racks: map[sojourn.NodeID]sojourn.RackID{}}}
 }
 
 func (p *fifo) Supports() sojourn.Features { return p.knows }
@@ -458,7 +463,7 @@ func (p *fifo) checkArrival(job *sojourn.Job) error {
 
 // checkFeatures refuses what the policy does not know.
 func (p *fifo) checkFeatures(job *sojourn.Job) error {
-	if (job.Parallelism != 0 || job.Release != 0 || job.Sequence != "") && p.bug != ignoresFeatures {
+	if (job.Parallelism != 0 || job.Release != 0 || job.Sequence != "" || job.Priority != 0 && p.knows&sojourn.FeaturePriority == 0) && p.bug != ignoresFeatures {
 		return sojourn.ErrUnsupported
 	}
 	for i := range job.Phases {

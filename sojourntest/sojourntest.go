@@ -48,6 +48,10 @@ type Options struct {
 	// work is not tested for such ends.
 	ChargesFailures bool
 
+	// Ages: a job may pass jobs of greater priority that could start on the slot, for example after it has waited for
+	// long. The law of priorities is not tested.
+	Ages bool
+
 	// KeepsHistory: the policy keeps something of all that was, for example a log in memory. The law of
 	// memory is not tested.
 	KeepsHistory bool

@@ -267,6 +267,7 @@ func TestBroken(t *testing.T) {
 		{ignoresBarrier, plain, "phases do not wait for the one before", "assignments|flickering slots"},
 		{ignoresSlowStart, plain, "every threshold is a barrier", "work conservation"},
 		{ignoresClass, plain, "tasks run on slots of any class", "assignments|flickering slots"},
+		{ignoresPriority, plain, "jobs of low priority are served before others", "priorities"},
 		{ignoresCancelled, plain, "tasks of a cancelled job are assigned", "assignments|flickering slots"},
 		{attemptStuck, plain, "the attempt number does not advance", "assignments"},
 		{skipsSeventh, plain, "every seventh offer is declined", "work conservation|declines|superfluous ticks|flickering slots"},

@@ -257,6 +257,10 @@ func (w *witness) assign(id sojourn.SlotID) bool {
 	if why := w.m.misplaced(&c.a, s); why != "" {
 		w.fail(lawAssignments, w.h, "Assign(%d) = %+v: %s", id, c.a, why)
 	}
+	if other := w.m.outranks(t, s.Class); other != nil && !w.o.idles() && !w.o.Ages {
+		w.fail(lawPriorities, w.h, "Assign(%d) = task %v of a job of priority %d, although task %v of one of priority %d could start there",
+			id, c.a.Task, w.m.job(t.id.Job).spec.Priority, other.id, w.m.job(other.id.Job).spec.Priority)
+	}
 	w.bypass(t, s.Class)
 	w.m.start(t, id, c.a.Attempt)
 	w.look("")

@@ -168,7 +168,6 @@ var texts = map[string]func(string) error{
 	"snapshot.DecodePool":  func(s string) error { _, err := snapshot.DecodePool([]byte(s)); return err },
 	"trace.ParseCluster":   func(s string) error { _, err := trace.ParseCluster(s); return err },
 	"Inputs.UnmarshalJSON": func(s string) error { return new(sojourn.Inputs).UnmarshalJSON([]byte(s)) },
-	"Inputs.GobDecode":     func(s string) error { return new(sojourn.Inputs).GobDecode([]byte(s)) },
 }
 
 // No error of a journal does, wherever its folder is and whatever is in its files.

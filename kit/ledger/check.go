@@ -189,6 +189,14 @@ func (l *cluster) checkRevised(spec *sojourn.Job, known sojourn.Features) error 
 	return spec.Features().Check(known)
 }
 
+// most returns the greatest number of attempts at a task of j.
+func (j *job) most() (n uint32) {
+	for _, tries := range j.more.get().tries { //sojourn:unordered the greatest of them
+		n = max(n, tries)
+	}
+	return n
+}
+
 // checkRevision tests a valid description that is to replace that of j.
 func checkRevision(j *job, spec *sojourn.Job) error {
 	bad := func(format string, args ...any) error {
@@ -204,6 +212,8 @@ func checkRevision(j *job, spec *sojourn.Job) error {
 		return bad("sequence %q was %q", spec.Sequence, old.Sequence)
 	case len(spec.Phases) != len(old.Phases):
 		return bad("%d phases were %d", len(spec.Phases), len(old.Phases))
+	case spec.Priority != old.Priority && j.most() > maxAttempt:
+		return bad("priority %d was %d, and a task has had more attempts than an adoption can tell", spec.Priority, old.Priority)
 	}
 	for i := range spec.Phases {
 		was, is := &old.Phases[i], &spec.Phases[i]

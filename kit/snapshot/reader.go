@@ -180,10 +180,15 @@ func (r *Reader) Job() *sojourn.Job {
 	}
 	j.Phases = make([]sojourn.Phase, r.Len())
 	for i := range j.Phases {
-		waits := r.phase(&j.Phases[i])
-		if waits {
+		parts := r.phase(&j.Phases[i])
+		if parts&jobWaits != 0 {
 			j.Release, j.Sequence = r.Time(), r.String()
 			r.Check(i == 0 && (j.Release != 0 || j.Sequence != ""), "a job waits for nothing")
+		}
+		if parts&jobRanks != 0 {
+			priority := r.Int()
+			j.Priority = int32(priority)
+			r.Check(i == 0 && priority != 0 && int64(j.Priority) == priority, "a priority is out of range, or said where there is none")
 		}
 		if r.err != nil {
 			return nil
@@ -250,9 +255,9 @@ func DecodePool(data []byte) (*sojourn.Pool, error) {
 	return p, r.err
 }
 
-// phase reads a phase, and says whether what its job waits for comes after it.
-func (r *Reader) phase(p *sojourn.Phase) (waits bool) {
-	parts := r.Below(allParts + 1)
+// phase reads a phase, and returns its flags, some of which say that parts of its job come after it.
+func (r *Reader) phase(p *sojourn.Phase) (parts uint64) {
+	parts = r.Below(allParts + 1)
 	p.Tasks = int(r.Below(sojourn.MaxTasks + 1)) // MaxTasks fits into 32 bits
 	p.Class = sojourn.Class(r.Below(sojourn.MaxClasses))
 	p.Estimate = r.Duration()
@@ -265,7 +270,7 @@ func (r *Reader) phase(p *sojourn.Phase) (waits bool) {
 	}
 	p.Held = parts&isHeld != 0
 	if parts&allLists != 0 && !r.Check(p.Tasks <= len(r.rest), "fewer values than tasks") {
-		return false
+		return 0
 	}
 	if parts&hasEstimates != 0 {
 		p.Estimates = r.durations(p.Tasks)
@@ -282,7 +287,7 @@ func (r *Reader) phase(p *sojourn.Phase) (waits bool) {
 	if parts&hasDelays != 0 {
 		p.Delays = r.durations(p.Tasks)
 	}
-	return parts&jobWaits != 0
+	return parts
 }
 
 func (r *Reader) durations(n int) []time.Duration {

@@ -240,6 +240,7 @@ func drawJob(t *rapid.T) *sojourn.Job {
 		Weight:      rapid.SampledFrom([]float64{0, 1, 1.0 / (1 << 16), 2.5, 1<<32 - 1}).Draw(t, "weight"),
 		Deadline:    sojourn.Time(rapid.Int64Min(0).Draw(t, "deadline")),
 		Parallelism: rapid.Uint32().Draw(t, "parallelism"),
+		Priority:    rapid.SampledFrom([]int32{0, 0, 1, -1, math.MinInt32, math.MaxInt32}).Draw(t, "priority"),
 		Release:     sojourn.Time(max(0, rapid.Int64().Draw(t, "release"))),
 		Sequence:    rapid.SampledFrom([]string{"", "", "a", "\x00"}).Draw(t, "sequence"),
 	}
@@ -397,6 +398,12 @@ func TestSeqs(t *testing.T) {
 
 // What a job waits for stands after its first phase, if there is anything, and nowhere else.
 func TestForgedWaits(t *testing.T) {
+	ranked := AppendJob(nil, &sojourn.Job{ID: 1, Priority: 1, Phases: []sojourn.Phase{{Tasks: 1}}})
+	for _, last := range [][]byte{{0}, {0x80, 0x80, 0x80, 0x80, 0x10}} { // none, and 2^31
+		if job, err := DecodeJob(append(slices.Clone(ranked[:len(ranked)-1]), last...)); err == nil {
+			t.Errorf("priority % x: %+v", last, job)
+		}
+	}
 	job := &sojourn.Job{ID: 1, Release: 1, Phases: []sojourn.Phase{{Tasks: 1}, {Tasks: 1}}}
 	data := AppendJob(nil, job)
 	if got, err := DecodeJob(data); err != nil || got.Release != 1 {

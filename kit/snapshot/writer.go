@@ -120,8 +120,9 @@ const (
 	hasNeeds
 	isHeld
 	jobWaits                                                   // in the first phase: the release time and the sequence of the job come after it
+	jobRanks                                                   // in the first phase: the priority of the job comes after it, and after what jobWaits adds
 	allLists = hasEstimates | hasInputs | hasBytes | hasDelays // of a value for each task
-	allParts = allLists | hasNeeds | isHeld | jobWaits
+	allParts = allLists | hasNeeds | isHeld | jobWaits | jobRanks
 )
 
 // Job writes the description of a job.
@@ -134,20 +135,26 @@ func (w *Writer) Job(j *sojourn.Job) {
 	w.Uint(uint64(j.Parallelism))
 	w.Len(len(j.Phases))
 	for i := range j.Phases {
-		waits := i == 0 && (j.Release != 0 || j.Sequence != "")
-		w.phase(&j.Phases[i], waits)
-		if waits {
+		var parts uint64 // of the job, not of the phase
+		if i == 0 && (j.Release != 0 || j.Sequence != "") {
+			parts |= jobWaits
+		}
+		if i == 0 && j.Priority != 0 {
+			parts |= jobRanks
+		}
+		w.phase(&j.Phases[i], parts)
+		if parts&jobWaits != 0 {
 			w.Time(j.Release)
 			w.String(j.Sequence)
+		}
+		if parts&jobRanks != 0 {
+			w.Int(int64(j.Priority))
 		}
 	}
 }
 
-func (w *Writer) phase(p *sojourn.Phase, waits bool) {
-	var parts uint64
-	if waits {
-		parts |= jobWaits
-	}
+// phase writes a phase, with some flags that are set already.
+func (w *Writer) phase(p *sojourn.Phase, parts uint64) {
 	if p.Estimates != nil {
 		parts |= hasEstimates
 	}

@@ -142,7 +142,7 @@ func (a *arrivals) describe(in *Job) (*sojourn.Job, error) {
 	if err := in.Check(); err != nil {
 		return nil, err
 	}
-	if err := in.Features().Check(sojourn.FeatureNeeds | sojourn.FeatureParallelism); err != nil {
+	if err := in.Features().Check(sojourn.FeatureNeeds | sojourn.FeatureParallelism | sojourn.FeaturePriority); err != nil {
 		return nil, fmt.Errorf("no tasks are held in a simulation: %w", err)
 	}
 	if len(in.Times) != len(in.Phases) {

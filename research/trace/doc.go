@@ -16,7 +16,7 @@
 // order, and their case matters. An unknown key is an error, and so is a key that comes twice.
 // Here is a job, broken into several lines only to be read:
 //
-//	{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"parallelism":40,"phases":[
+//	{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"priority":1,"parallelism":40,"phases":[
 //	  {"class":"map","tasks":3,"time":[10.2,9.1,11],"estimate":10,"bytes":[134217728,134217728,9000],
 //	   "nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1]},
 //	  {"class":"reduce","tasks":2,"time":15,"after":3}]}
@@ -30,6 +30,7 @@
 //	pool      string
 //	weight    at least 2^-16 and below 2^32; policies round it to a multiple of 2^-16
 //	deadline  time from at until the job should be complete, above 0
+//	priority     greater ones go first: -2^31 to 2^31-1; 0 is the usual one
 //	parallelism  tasks that may run at a time, 0 to 2^32-1; 0 is any number
 //
 // Keys of a phase:

@@ -237,6 +237,20 @@ func (c *cursor) integer(low, high uint64) uint64 {
 	return n
 }
 
+// priority reads an integer that a priority can have.
+func (c *cursor) priority() int32 {
+	off := c.pos
+	text := c.number()
+	if c.fault != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(text), 10, 32)
+	if err != nil {
+		c.fail(off, "want an integer from %d to %d, found %s", math.MinInt32, math.MaxInt32, brief(text))
+	}
+	return int32(n)
+}
+
 // float reads a number, which may be infinite.
 func (c *cursor) float() float64 {
 	f, err := strconv.ParseFloat(string(c.number()), 64)

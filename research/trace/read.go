@@ -77,7 +77,7 @@ func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\r' }
 
 // The keys of the format, those that are required first.
 var (
-	jobKeys   = []string{"id", "at", "phases", "name", "pool", "weight", "deadline", "parallelism"}
+	jobKeys   = []string{"id", "at", "phases", "name", "pool", "weight", "priority", "deadline", "parallelism"}
 	phaseKeys = []string{"time", "tasks", "class", "estimate", "bytes", "nodes", "delay", "after", "needs"}
 )
 
@@ -123,6 +123,8 @@ func (r *workloadReader) job(line []byte) (*sim.Job, *fault) {
 			}
 		case "parallelism":
 			j.Parallelism = uint32(c.integer(0, math.MaxUint32))
+		case "priority":
+			j.Priority = c.priority()
 		case "phases":
 			r.phases(c, j)
 		}

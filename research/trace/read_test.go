@@ -71,13 +71,13 @@ func checkError(t testing.TB, input string, err error, file string, line, column
 const seconds = time.Second
 
 func TestReadExample(t *testing.T) {
-	const text = `{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"parallelism":40,"phases":[` +
+	const text = `{"id":1,"name":"wc","at":12.5,"pool":"etl","weight":30,"deadline":300,"priority":-7,"parallelism":40,"phases":[` +
 		`{"class":"map","tasks":3,"time":[10.2,9.1,11],"estimate":10,"bytes":[134217728,134217728,9000],` +
 		`"nodes":[["n1","n7"],["n2"],["n3"]],"delay":[1,0.9,1.1]},` +
 		`{"class":"reduce","tasks":2,"time":15,"after":3}]}`
 	want := []*sim.Job{{
 		Job: sojourn.Job{
-			ID: 1, Name: "wc", Pool: "etl", Weight: 30, Parallelism: 40,
+			ID: 1, Name: "wc", Pool: "etl", Weight: 30, Priority: -7, Parallelism: 40,
 			Deadline: sojourn.Time(312_500 * time.Millisecond), // 12.5 + 300
 			Phases: []sojourn.Phase{{
 				Tasks: 3, Class: sojourn.MapClass, Estimate: 10 * seconds,

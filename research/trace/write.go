@@ -107,6 +107,9 @@ func (w *Writer) append(dst []byte, j *sim.Job) ([]byte, error) {
 	if j.Deadline != 0 {
 		dst = appendSeconds(append(dst, `,"deadline":`...), j.Deadline.Sub(j.At))
 	}
+	if j.Priority != 0 {
+		dst = strconv.AppendInt(append(dst, `,"priority":`...), int64(j.Priority), 10)
+	}
 	if j.Parallelism != 0 {
 		dst = strconv.AppendUint(append(dst, `,"parallelism":`...), uint64(j.Parallelism), 10)
 	}

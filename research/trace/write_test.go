@@ -39,7 +39,7 @@ func workloads() *rapid.Generator[[]*sim.Job] {
 		for _, id := range ids {
 			at = at.Add(duration.Draw(t, "gap"))
 			j := &sim.Job{At: at, Job: sojourn.Job{
-				ID: sojourn.JobID(id), Name: text.Draw(t, "name"), Pool: text.Draw(t, "pool"), Parallelism: rapid.Uint32().Draw(t, "parallelism"),
+				ID: sojourn.JobID(id), Name: text.Draw(t, "name"), Pool: text.Draw(t, "pool"), Priority: rapid.Int32().Draw(t, "priority"), Parallelism: rapid.Uint32().Draw(t, "parallelism"),
 			}}
 			if rapid.Bool().Draw(t, "weighted") {
 				j.Weight = rapid.Float64Range(1.0/(1<<16), 1<<32-1).Draw(t, "weight")

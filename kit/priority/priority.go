@@ -1,0 +1,502 @@
+package priority
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/kit/ledger"
+)
+
+// Options of a [Policy]. All may change when a snapshot is restored.
+type Options struct {
+	// Age lets what waits pass: after each Age that a priority has waited for, it counts as one priority higher, among
+	// those that have live jobs. Of two that then count alike, the lower one goes first. A priority waits since it last
+	// started a task on slots of the class, or since it has had something to start there. Zero means never.
+	Age time.Duration
+
+	// Preempt is how many attempts are asked for at a time at most, for priorities that have something to start. Zero
+	// means none. A policy that limits what it runs may then use fewer slots than were asked for: let it be 1.
+	Preempt int
+
+	// PreemptAfter is how long a priority waits before it asks for slots, as for Age.
+	PreemptAfter time.Duration
+}
+
+// Validate returns the first thing that is wrong with o, or nil.
+func (o Options) Validate() error {
+	switch {
+	case o.Age < 0:
+		return fmt.Errorf("priority: negative age %v", o.Age)
+	case o.Preempt < 0 || o.Preempt > sojourn.MaxSlots:
+		return fmt.Errorf("priority: preempt %d: want 0 to %d attempts at a time", o.Preempt, sojourn.MaxSlots)
+	case o.PreemptAfter < 0:
+		return fmt.Errorf("priority: negative preempt-after %v", o.PreemptAfter)
+	case o.PreemptAfter > 0 && o.Preempt == 0:
+		return errors.New("priority: preempt-after without preempt")
+	}
+	return nil
+}
+
+// A Policy serves jobs by [sojourn.Job.Priority], with a policy of its own for each priority. It is also a
+// [sojourn.Supporter], a [sojourn.Waker], a [sojourn.Snapshotter], with Options.Preempt a [sojourn.Preemptor], and each
+// other optional interface of package sojourn that its policies are, but for [sojourn.Sharer].
+type Policy struct {
+	opts     Options
+	inside   func() sojourn.Policy
+	supports sojourn.Features
+
+	ledger ledger.Ledger[job]
+	levels []*level // the greatest priority first; that of 0 is always there
+	idle   uint64   // how often a level has become idle
+
+	attempts []*page // by slot
+	starts   uint64  // number of the latest attempt
+	asked    []sojourn.Preemption
+
+	order []*level // scratch
+}
+
+// A job is what the ledger does not know.
+type job struct {
+	level     *level
+	arrived   sojourn.Time // before time 0 if it was adopted and is older
+	startable []int32      // by side, as counted in the level
+
+	// Whether an attempt was refused, or has failed by itself, since the latest one that has finished.
+	refused, failed bool
+}
+
+// age returns how long ago the job arrived, up to the range of a Duration.
+func (j *job) age(now sojourn.Time) time.Duration {
+	if age := now.Sub(j.arrived); age >= 0 {
+		return age
+	}
+	return math.MaxInt64
+}
+
+// New returns a Policy that calls inside for a new policy, each built alike, for each priority. From then on
+// these are used only through the Policy.
+func New(inside func() sojourn.Policy, o Options) (*Policy, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Policy{opts: o, inside: inside}
+	p.reset()
+	p.levels = []*level{newLevel(0, inside())}
+	p.supports = sojourn.Supports(p.usual())&^sojourn.FeaturePools | sojourn.FeaturePriority
+	p.ledger.Supports = p.supports
+	return p, nil
+}
+
+func (p *Policy) reset() {
+	p.ledger = ledger.Ledger[job]{Supports: p.supports}
+	p.levels, p.idle = nil, 0
+	p.attempts, p.starts, p.asked, p.order = nil, 0, nil, nil
+}
+
+// Supports implements [sojourn.Supporter]: what the policies inside know, and priorities, but for changes of pools: the
+// limits of a pool hold for each priority by itself.
+func (p *Policy) Supports() sojourn.Features { return p.supports }
+
+// Observe implements [sojourn.Policy].
+func (p *Policy) Observe(ev sojourn.Event) error {
+	if err := p.ledger.Check(&ev); err != nil {
+		return err
+	}
+	if err := p.pass(&ev); err != nil {
+		var e *sojourn.EventError
+		if errors.As(err, &e) {
+			err = e.Err
+		}
+		return &sojourn.EventError{Event: ev, Err: err}
+	}
+	p.ask()
+	return nil
+}
+
+// pass reports an event to the policies that it is about, and to the others what they have to know of it. It changes nothing
+// if one refuses it.
+func (p *Policy) pass(ev *sojourn.Event) error {
+	switch ev.Kind {
+	case sojourn.JobArrived, sojourn.JobAdopted:
+		return p.arrive(ev)
+	case sojourn.JobRevised:
+		return p.revise(ev)
+	case sojourn.SlotAdded, sojourn.SlotRemoved:
+		if a, busy := p.ledger.Attempt(ev.Slot.ID); busy { // it retires, or stays
+			l := a.Job.Data.level
+			p.tick(ev.At, l)
+			l.must(*ev)
+			p.ledger.Apply(ev)
+			p.list(l, ev.Slot.ID)
+			return nil
+		}
+		told := *ev
+		if ev.Kind == sojourn.SlotAdded && ev.Slot.Rack == 0 { // a policy without a slot of the node may not know its rack
+			told.Slot.Rack = p.rack(ev.Slot)
+		}
+		p.all(told)
+	case sojourn.NodeDown, sojourn.NodeUp, sojourn.Tick:
+		p.all(*ev)
+	case sojourn.JobCancelled:
+		j := p.ledger.Job(ev.Job.ID)
+		p.tick(ev.At, j.Data.level)
+		j.Data.level.must(*ev)
+		p.apply(ev)
+		return nil
+	default:
+		j := p.ledger.Job(ev.Task.Job)
+		p.report(ev, j.Data.level)
+		return nil
+	}
+	p.ledger.Apply(ev)
+	return nil
+}
+
+// report passes an event about a task on to the policy of its job. The others learn whether its slot is free.
+func (p *Policy) report(ev *sojourn.Event, l *level) {
+	kind, slot := sojourn.Tick, sojourn.Slot{}
+	switch ev.Kind {
+	case sojourn.TaskAdopted:
+		kind, slot = sojourn.SlotRemoved, p.ledger.Free(ev.Slot.ID)
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		if !p.ledger.Retiring(ev.Slot.ID) {
+			kind = sojourn.SlotAdded
+			slot, _ = p.ledger.Busy(ev.Slot.ID)
+			slot.Rack = p.rack(slot)
+		}
+	}
+	for _, other := range p.levels {
+		switch {
+		case other == l:
+			l.must(*ev)
+		case kind != sojourn.Tick:
+			other.must(sojourn.Event{Kind: kind, At: ev.At, Slot: slot})
+		case ev.At > p.ledger.Now():
+			other.must(sojourn.Event{Kind: sojourn.Tick, At: ev.At})
+		}
+	}
+	switch ev.Kind {
+	case sojourn.TaskAdopted:
+		begin := ev.At
+		if l.wants(slot.Class) {
+			begin = l.class(slot.Class).begin
+		}
+		p.apply(ev)
+		p.started(l, slot, begin, false)
+	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
+		p.end(ev, l)
+	case sojourn.TaskPinned:
+		p.apply(ev)
+		p.list(l, ev.Slot.ID)
+	default:
+		p.apply(ev)
+	}
+}
+
+// apply applies an event about a job to the account.
+func (p *Policy) apply(ev *sojourn.Event) ledger.Change[job] {
+	c := p.ledger.Apply(ev)
+	p.count(c.Job)
+	if c.Ended {
+		p.leave(c.Job)
+	}
+	return c
+}
+
+// rack returns the rack of the node of a slot, as far as it is known.
+func (p *Policy) rack(s sojourn.Slot) sojourn.RackID {
+	if s.Node == 0 {
+		return s.Rack
+	}
+	return p.ledger.Rack(s.Node)
+}
+
+// all reports an event to all policies.
+func (p *Policy) all(ev sojourn.Event) {
+	for _, l := range p.levels {
+		l.must(ev)
+	}
+}
+
+// tick tells all policies but one that time has passed, if it has.
+func (p *Policy) tick(at sojourn.Time, but *level) {
+	if at == p.ledger.Now() {
+		return
+	}
+	for _, l := range p.levels {
+		if l != but {
+			l.must(sojourn.Event{Kind: sojourn.Tick, At: at})
+		}
+	}
+}
+
+// arrive asks the policy of a new job to take it.
+func (p *Policy) arrive(ev *sojourn.Event) error {
+	l, err := p.levelFor(ev.Job.Priority, ev.At)
+	if err != nil {
+		return err
+	}
+	told := *ev
+	told.Job = plain(ev.Job)
+	if err := l.in.Observe(told); err != nil {
+		return err
+	}
+	p.tick(ev.At, l)
+	c := p.ledger.Apply(ev)
+	c.Job.Data.arrived = ev.At
+	if ev.Kind == sojourn.JobAdopted {
+		c.Job.Data.arrived = ev.At.Add(-ev.Service)
+	}
+	p.enter(l, c.Job)
+	return nil
+}
+
+// revise passes a revision on. One that changes the priority moves the job to another policy, with what runs of it.
+func (p *Policy) revise(ev *sojourn.Event) error {
+	j := p.ledger.Job(ev.Job.ID)
+	from := j.Data.level
+	told := *ev
+	told.Job = plain(ev.Job)
+	if ev.Job.Priority == from.priority {
+		if err := from.in.Observe(told); err != nil {
+			return err
+		}
+		p.tick(ev.At, from)
+		p.apply(ev)
+		return nil
+	}
+	to, err := p.levelFor(ev.Job.Priority, ev.At)
+	if err != nil {
+		return err
+	}
+	told.Kind, told.Service = sojourn.JobAdopted, j.Data.age(ev.At)
+	if err := to.in.Observe(told); err != nil {
+		return err
+	}
+	p.tick(ev.At, to)
+	running := p.runs(j)
+	from.must(sojourn.Event{Kind: sojourn.JobCancelled, At: ev.At, Job: plain(j.Spec())})
+	for _, r := range running {
+		p.unlist(from, r.slot.ID)
+		kept := &from.class(r.slot.Class).kept
+		*kept = max(*kept, r.Start)
+		from.must(sojourn.Event{
+			Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, At: ev.At, Task: r.Task, Attempt: r.Number, Slot: sojourn.Slot{ID: r.slot.ID},
+		})
+		if !p.ledger.Retiring(r.slot.ID) {
+			from.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: ev.At, Slot: r.slot})
+		}
+	}
+	p.leave(j)
+	c := p.ledger.Apply(ev)
+	p.enter(to, j)
+	for fact := range j.Facts() {
+		fact.At = ev.At
+		to.must(fact)
+	}
+	for _, r := range running {
+		p.handOver(to, ev.At, r)
+	}
+	if c.Ended {
+		p.leave(j)
+	}
+	return nil
+}
+
+// handOver tells the policy of a level of an attempt that another one has started.
+func (p *Policy) handOver(to *level, at sojourn.Time, r run) {
+	to.must(sojourn.Event{Kind: sojourn.SlotAdded, At: at, Slot: r.slot})
+	if r.Job.Spec().Phases[r.Task.Phase].Held {
+		to.must(sojourn.Event{Kind: sojourn.TaskReady, At: at, Task: r.Task})
+	}
+	report := sojourn.Event{At: at, Task: r.Task, Attempt: r.Number, Slot: sojourn.Slot{ID: r.slot.ID}}
+	adopted, pinned := report, report
+	adopted.Kind, adopted.Service = sojourn.TaskAdopted, at.Sub(r.Start)
+	to.must(adopted)
+	if p.ledger.Pinned(r.slot.ID) {
+		pinned.Kind = sojourn.TaskPinned
+		to.must(pinned)
+	}
+	if p.ledger.Retiring(r.slot.ID) {
+		to.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: at, Slot: r.slot})
+	}
+	p.at(r.slot.ID).begin = at
+	p.list(to, r.slot.ID)
+}
+
+// A run is a live attempt and its slot.
+type run struct {
+	ledger.Attempt[job]
+	slot sojourn.Slot
+}
+
+// runs returns the live attempts of a job, by slot. It visits every slot if there are any.
+func (p *Policy) runs(j *ledger.Job[job]) (list []run) {
+	if j.Running() == 0 {
+		return nil
+	}
+	for s, a := range p.ledger.Attempts() {
+		if a.Job == j {
+			s.Rack = p.rack(s)
+			list = append(list, run{a, s})
+		}
+	}
+	return list
+}
+
+// plain returns a job as the policies inside see it.
+func plain(spec *sojourn.Job) *sojourn.Job {
+	if spec.Priority == 0 {
+		return spec
+	}
+	j := *spec // shares the lists, which nobody changes
+	j.Priority = 0
+	return &j
+}
+
+// Assign implements [sojourn.Policy].
+func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
+	s := p.ledger.Free(id)
+	offers := p.offers(s.Class)
+	for i, l := range offers {
+		a, ok := l.in.Assign(id)
+		if !ok {
+			continue
+		}
+		aged := slices.ContainsFunc(offers[i+1:], func(o *level) bool { return o.priority > l.priority })
+		s.Rack = p.rack(s)
+		for _, other := range p.levels {
+			if other != l {
+				other.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: p.ledger.Now(), Slot: s})
+			}
+		}
+		j, begin := p.ledger.Job(a.Task.Job), l.class(s.Class).begin
+		p.ledger.TakeTask(j, int(a.Task.Phase), a.Task.Index, id)
+		p.count(j)
+		p.started(l, s, begin, aged)
+		p.ask()
+		return a, true
+	}
+	return sojourn.Assignment{}, false
+}
+
+// offers returns the policies that have something to start on slots of a class, in the order in which they are offered one.
+// It is overwritten by the next call.
+func (p *Policy) offers(c sojourn.Class) []*level {
+	p.order = p.order[:0]
+	for _, l := range p.levels {
+		if l.wants(c) {
+			p.order = append(p.order, l)
+		}
+	}
+	if p.opts.Age == 0 || len(p.order) < 2 {
+		return p.order
+	}
+	height := make([]int64, 0, Most) // of those in p.order: their rank from below, and what they have waited for
+	rank := int64(p.live())
+	for _, l := range p.levels {
+		if l.jobs == 0 {
+			continue
+		}
+		if rank--; l.wants(c) {
+			h := rank + min(int64(p.ledger.Now().Sub(p.since(l, c))/p.opts.Age), 1<<62)
+			at := len(height)
+			height = append(height, h)
+			for i := at; i > 0 && height[i-1] <= h; i-- { // of two that count alike the lower one goes first
+				height[i-1], height[i] = height[i], height[i-1]
+				p.order[i-1], p.order[i] = p.order[i], p.order[i-1]
+			}
+		}
+	}
+	return p.order
+}
+
+// NextWake implements [sojourn.Waker].
+func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
+	for _, l := range p.levels {
+		if l.waker == nil {
+			continue
+		}
+		if t, waits := l.waker.NextWake(); waits && (!ok || t < at) {
+			at, ok = t, true
+		}
+	}
+	if t, waits := p.nextAsk(); waits && (!ok || t < at) {
+		at, ok = t, true
+	}
+	return at, ok
+}
+
+// Visit calls f with each policy inside, which f may only ask questions; see [sojourn.As].
+func (p *Policy) Visit(f func(sojourn.Policy)) {
+	for _, l := range p.levels {
+		f(l.in)
+	}
+}
+
+// As sets *target to one of the optional interfaces that the policies inside implement; see [sojourn.As].
+func (p *Policy) As(target any) bool {
+	switch target := target.(type) {
+	case *sojourn.Admitter:
+		return view[sojourn.Admitter](p, target, admitter{p})
+	case *sojourn.Explainer:
+		return view[sojourn.Explainer](p, target, explainer{p})
+	case *sojourn.Seeker:
+		return view[sojourn.Seeker](p, target, seeker{p})
+	case *sojourn.Promiser:
+		return view[sojourn.Promiser](p, target, promiser{p})
+	case *sojourn.Preemptor:
+		if p.opts.Preempt > 0 {
+			*target = preemptor{p}
+			return true
+		}
+		return view[sojourn.Preemptor](p, target, preemptor{p})
+	}
+	return false
+}
+
+// view sets *target if the policies inside are a T.
+func view[T any](p *Policy, target *T, answer T) bool {
+	_, ok := sojourn.As[T](p.usual())
+	if ok {
+		*target = answer
+	}
+	return ok
+}
+
+// usual returns the policy of priority 0.
+func (p *Policy) usual() sojourn.Policy {
+	i, _ := p.find(0)
+	return p.levels[i].in
+}
+
+// An admitter answers as Observe would.
+type admitter struct{ p *Policy }
+
+func (a admitter) Admit(spec *sojourn.Job) error {
+	if err := a.p.ledger.CheckArrival(spec); err != nil {
+		return err
+	}
+	l, err := a.p.levelFor(spec.Priority, a.p.ledger.Now())
+	if err != nil {
+		return err
+	}
+	return l.admitter.Admit(plain(spec))
+}
+
+// A seeker finds a slot that one of the policies wants.
+type seeker struct{ p *Policy }
+
+func (s seeker) Seek(c sojourn.Class) (sojourn.SlotID, bool) {
+	for _, l := range s.p.offers(c) {
+		if id, ok := l.seeker.Seek(c); ok {
+			return id, true
+		}
+	}
+	return 0, false
+}
