@@ -49,7 +49,6 @@ type sparkJob struct {
 	*logged
 	stages []sparkStage
 	tasks  map[int]map[int64]time.Duration // of each stage, by index
-	starts []times
 	ended  bool
 }
 

@@ -160,6 +160,7 @@ type tableReader struct {
 	dropped [numDrops]int64
 	counts  [numRemarks]int64
 	columns Columns  // used in the files
+	empty   Columns  // that --columns names, and no row has a value in
 	members []string // of the first record in JSON, if no row became a job
 	busy    busy
 }
@@ -824,6 +825,13 @@ func (r *tableReader) end() {
 	if o, ok := r.rows.(*objects); ok && len(r.jobs) == 0 && len(o.keys) > 0 {
 		r.members = o.keys
 	}
+	for f := range numFields {
+		for _, b := range r.at[f] {
+			if c := (Column{f, b.title, b.unit}); b.given && !b.used && !slices.Contains(r.empty, c) {
+				r.empty = append(r.empty, c)
+			}
+		}
+	}
 }
 
 // notes has one line for each thing that was found, left out or assumed.
@@ -832,6 +840,9 @@ func (r *tableReader) notes() string {
 	if len(r.columns) > 0 {
 		slices.SortStableFunc(r.columns, func(a, b Column) int { return cmp.Compare(a.Field, b.Field) })
 		fmt.Fprintf(&b, "columns: %s\n", visible.Text(r.columns.String()))
+	}
+	if len(r.empty) > 0 {
+		fmt.Fprintf(&b, "columns without a value in any row: %s\n", visible.Text(r.empty.String()))
 	}
 	if len(r.members) > 0 && len(r.jobs) == 0 {
 		fmt.Fprintf(&b, "members of the first object: %s\n", strings.Join(quoted(r.members), ", "))

@@ -116,6 +116,19 @@ func TestMessagesOfLogs(t *testing.T) {
 	}
 }
 
+// A column that no object has is said, so that nobody takes a wrong name for a right one.
+func TestColumnWithoutValues(t *testing.T) {
+	const text = `{"id":1,"created_at":"2026-03-01","started_at":"2026-03-01","completed_at":"2026-03-02"}`
+	notes, _, err := converted(Conversion{From: "github", Columns: Columns{{fieldName, "head.sha", ""}}}, "log", text)
+	if want := "columns without a value in any row: name=head.sha\n"; err != nil || !strings.Contains(notes, want) {
+		t.Errorf("%v, got\n%swant %s", err, notes, want)
+	}
+	notes, _, err = converted(Conversion{From: "github"}, "log", `{"a":{"b":[{"c":1}]}}`)
+	if want := "members of the first object: \"a.b.0.c\"\n"; err == nil || !strings.Contains(notes, want) {
+		t.Errorf("%v, got\n%swant %s", err, notes, want)
+	}
+}
+
 // Several files are one log: jobs are sorted together, and what two of them have is there once.
 func TestSeveralLogs(t *testing.T) {
 	f := Conversion{From: "sacct", To: "workload", Pool: "queue", Window: 1}

@@ -121,7 +121,7 @@ var tables = map[string][]table{
 
 	// https://docs.github.com/en/rest/actions: workflow jobs and workflow runs; gh run list --json
 	"github": exported(table{
-		columns: described(`id=id|databaseId name=workflow_name+name|workflowName+name pool=workflow_name|workflowName
+		columns: described(`id=id|databaseId name=workflow_name+name|workflowName+name|workflow_name|workflowName pool=workflow_name|workflowName
 			user=triggering_actor.login|actor.login|head_branch|headBranch group=head_branch|headBranch
 			arrival=created_at:date|createdAt:date|started_at:date|startedAt:date
 			start=started_at:date|startedAt:date|run_started_at:date
