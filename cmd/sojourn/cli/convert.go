@@ -39,6 +39,7 @@ columns that were read are printed on stderr, in the form of --columns, which re
                                such as AllocTRES:gres/gpu; see --slot-size
           job, id              rows with the same job are tasks of one; a row with the same
                                id and times as one before is dropped
+          array                with --join-arrays, rows with the same array are one job, too
           phase                of the job, from 0; a phase waits for the one before
           estimate             of each task, as duration; requested only with --requested-time
           name, pool, weight   name is the same for all runs of one program; also user and

@@ -40,13 +40,12 @@ func (r *tableReader) profiles(text io.Reader) (*bufio.Reader, error) {
 	}
 	var workload struct{ Profiles map[string]profile }
 	if err := json.Unmarshal(data, &workload); err != nil {
-		var off int64
 		var syntax *json.SyntaxError
 		var kind *json.UnmarshalTypeError
-		switch {
-		case errors.As(err, &syntax):
+		off := int64(0)
+		if errors.As(err, &syntax) {
 			off = max(syntax.Offset-1, 0)
-		case errors.As(err, &kind):
+		} else if errors.As(err, &kind) {
 			off = max(kind.Offset-1, 0)
 		}
 		before := data[:off]

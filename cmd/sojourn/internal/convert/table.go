@@ -520,27 +520,16 @@ type times struct {
 
 // times returns the times of the row, or why it has none.
 func (r *tableReader) times() (t times, why drop, err error) {
-	start, hasStart, err := r.time(fieldStart)
-	if err != nil {
-		return t, 0, err
+	var ns [5]int64
+	var at [5]*bound
+	for i, f := range [...]field{fieldStart, fieldEnd, fieldDuration, fieldWait, fieldArrival} {
+		if ns[i], at[i], err = r.time(f); err != nil {
+			return t, 0, err
+		}
 	}
-	end, hasEnd, err := r.time(fieldEnd)
-	if err != nil {
-		return t, 0, err
-	}
+	start, end, took, wait, arrival := ns[0], ns[1], ns[2], ns[3], ns[4]
+	hasStart, hasEnd, hasTook, hasWait, hasArrival := at[0], at[1], at[2], at[3], at[4]
 	t.started, t.ended = hasStart != nil, hasEnd != nil
-	took, hasTook, err := r.time(fieldDuration)
-	if err != nil {
-		return t, 0, err
-	}
-	wait, hasWait, err := r.time(fieldWait)
-	if err != nil {
-		return t, 0, err
-	}
-	arrival, hasArrival, err := r.time(fieldArrival)
-	if err != nil {
-		return t, 0, err
-	}
 	startColumn, endColumn := len(r.at[fieldStart]) > 0, len(r.at[fieldEnd]) > 0
 	switch {
 	case hasStart == nil && startColumn && (hasEnd == nil || hasTook == nil || took == 0):
