@@ -31,7 +31,6 @@ const (
 type cluster struct {
 	*host
 	servers []*machine
-	gone    bool // nobody is answered
 	holder  string
 	until   time.Time
 	terms   map[string]uint64

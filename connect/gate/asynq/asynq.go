@@ -55,6 +55,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -111,6 +112,7 @@ func New(r asynq.RedisConnOpt, name string) (*Queue, error) {
 	if !ok {
 		return nil, fmt.Errorf("connect/gate/asynq: a %T makes no client of Redis", r)
 	}
+	client.AddHook(hook{client})
 	return &Queue{name: name, redis: client, client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
 		delay: asynq.DefaultRetryDelayFunc}, nil
 }
@@ -141,13 +143,11 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 	}
 	n := note{Kind: gate.Added}
 	var failed error
-	for i, t := range tasks {
-		id, at, err := q.put(ctx, string(told), t)
-		if err != nil {
-			failed = fmt.Errorf("connect/gate/asynq: job %q: task %d of %d, those before it are in the queue: %w", job.ID, i+1, len(tasks), err)
+	for some := range slices.Chunk(tasks, chunk) {
+		if failed = q.putAll(ctx, string(told), job, some, &n); failed != nil {
+			failed = fmt.Errorf("connect/gate/asynq: job %q: task %d of %d, those before it are in the queue: %w", job.ID, len(n.Tasks)+1, len(tasks), failed)
 			break
 		}
-		n.Tasks = append(n.Tasks, gate.Task{ID: id, Job: job, State: gate.Held, Since: time.Now(), NotBefore: at})
 	}
 	if len(n.Tasks) == 0 {
 		return failed
@@ -156,6 +156,27 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 		return err
 	}
 	return failed // the gate finds the tasks without the note, only later
+}
+
+// putAll puts tasks into the queue, up to the first one that fails, and adds them to a note. Tasks after it are
+// removed, unless Redis is gone.
+func (q *Queue) putAll(ctx context.Context, told string, job gate.Job, tasks []Task, n *note) error {
+	ids, times, errs := make([]string, len(tasks)), make([]time.Time, len(tasks)), make([]error, len(tasks))
+	together(ctx, len(tasks), func(ctx context.Context, i int) { ids[i], times[i], errs[i] = q.put(ctx, told, tasks[i]) })
+	now := time.Now()
+	var failed error
+	for i := range tasks {
+		switch {
+		case failed != nil && errs[i] == nil:
+			_ = q.inspector.DeleteTask(q.name, ids[i])
+		case failed != nil:
+		case errs[i] != nil:
+			failed = errs[i]
+		default:
+			n.Tasks = append(n.Tasks, gate.Task{ID: ids[i], Job: job, State: gate.Held, Since: now, NotBefore: times[i]})
+		}
+	}
+	return failed
 }
 
 // put puts a held task into the queue and returns its ID, and when it may run. The client of Redis sends a task again if the answer was lost. Redis
