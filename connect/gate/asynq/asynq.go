@@ -133,7 +133,7 @@ type Task struct {
 }
 
 // Enqueue puts tasks of a job into the queue. They may be added to a job that has tasks. If some
-// could not be put in, the error says how many were: they run. An error that wraps
+// could not be put in, the error says how many were: they run, and those behind are not in the queue (TestManyTasks). An error that wraps
 // asynq.ErrTaskIDConflict or ErrDuplicateTask is about the next one. If you give tasks IDs, ErrTaskIDConflict may
 // also mean that the task was put in and the answer of Redis was lost.
 func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error {
