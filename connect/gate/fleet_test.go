@@ -684,5 +684,6 @@ func TestServersAfterOutage(t *testing.T) {
 		}
 		cancel()
 		wg.Wait()
+		time.Sleep(time.Minute)
 	})
 }
