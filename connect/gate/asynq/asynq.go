@@ -141,6 +141,10 @@ func (q *Queue) Enqueue(ctx context.Context, job gate.Job, tasks ...Task) error 
 	if err != nil {
 		return fmt.Errorf("connect/gate/asynq: job %q: %w", job.ID, err)
 	}
+	// asynq's client names a queue once, and Redis may have forgotten it since. The gate finds no task of a queue without a name.
+	if err := q.redis.SAdd(ctx, "asynq:queues", q.name).Err(); err != nil {
+		return fmt.Errorf("connect/gate/asynq: job %q: %w", job.ID, err)
+	}
 	n := note{Kind: gate.Added}
 	var failed error
 	for some := range slices.Chunk(tasks, chunk) {

@@ -252,3 +252,25 @@ func testUniqueForAWhile(t *testing.T, opt asynq.RedisClientOpt) {
 		h.redis.Del(ctx, keys[0])
 	}
 }
+
+// Redis forgets everything, as one that keeps nothing on disk does when it starts again: the gate takes the lock anew, forgets the tasks, too, and
+// new ones run as soon as servers have told again that they live.
+func TestRedisForgets(t *testing.T) { eachRedis(t, testRedisForgets) }
+
+func testRedisForgets(t *testing.T, opt asynq.RedisClientOpt) {
+	h := newHost(t, 0, opt)
+	g := h.learning(gate.Options{Compare: 200 * time.Millisecond})
+	h.enqueue("lost", 20, time.Millisecond)
+	until(t, "the gate knows the tasks", func() bool { return g.Status().Held == 20 })
+	if err := h.redis.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the gate has forgotten them", func() bool { st := g.Status(); return st.Held == 0 && st.Decides })
+	h.enqueue("new", 8, time.Millisecond)
+	h.serve(workers) // from none to some
+	h.wait(8)
+	if n := len(h.begun()); n != 8 {
+		t.Errorf("%d tasks have run, want 8", n)
+	}
+	h.once(none)
+}
