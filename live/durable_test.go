@@ -422,7 +422,7 @@ func TestParked(t *testing.T) {
 			p, j = open("new", "other")
 			parked, other := p.Handles()[0], p.Handles()[1]
 			what, ended := parked.Ended()
-			if pr := parked.Progress(); !pr.Parked || pr.Done != 2 || what.Name != "old" || what.Handler != "old" || string(what.Payload) != "old" || ended {
+			if pr := parked.Progress(); !pr.Parked || pr.Done != 2 || what.Name != "old" || what.Handler != "old" || string(what.Payload) != "old" || string(parked.Payload()) != "old" || ended {
 				t.Errorf("%+v, %+v, %t", pr, what, ended)
 			}
 			if len(stuck) != 1 || !errors.Is(stuck[0], live.ErrNoHandler) || !strings.Contains(stuck[0].Error(), `"old"`) {

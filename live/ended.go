@@ -502,6 +502,13 @@ func (h *Handle) Name() string { return h.spec.Name }
 // Pool returns the group of jobs that the job counts against.
 func (h *Handle) Pool() string { return h.spec.Pool }
 
+// Payload returns what the handler of the job gets, not to be changed. It is nil if the job has no handler, or has ended and its
+// payload is not remembered: see [Ended] (TestParked).
+func (h *Handle) Payload() []byte {
+	e, _ := h.Ended()
+	return e.Payload
+}
+
 // Key returns the key of the job; "" if it has none.
 func (h *Handle) Key() string {
 	h.pool.mu.Lock()

