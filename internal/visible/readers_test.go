@@ -18,6 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/constructors/pooled"
 	"github.com/sojourn-sched/sojourn/journal"
 	"github.com/sojourn-sched/sojourn/kit/flow"
+	"github.com/sojourn-sched/sojourn/kit/priority"
 	"github.com/sojourn-sched/sojourn/kit/release"
 	"github.com/sojourn-sched/sojourn/kit/snapshot"
 	"github.com/sojourn-sched/sojourn/kit/vqueue"
@@ -80,6 +81,13 @@ func policies(t *testing.T) map[string]func() encoding.BinaryUnmarshaler {
 		"leastwork.Policy": of(constructors.LeastWork.With(leastwork.Options{})),
 		"mars.Policy":      of(constructors.MarS.With(mars.Options{})),
 		"pfsp.Policy":      of(constructors.PFSP.With(pfsp.Options{})),
+		"priority.Policy": func() encoding.BinaryUnmarshaler {
+			p, err := priority.New(constructors.FIFO.With(fifo.Options{}), priority.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		},
 		"release.Policy": func() encoding.BinaryUnmarshaler {
 			return release.New(constructors.FIFO.Must(fifo.Options{}))
 		},
@@ -277,6 +285,7 @@ func TestAllReadersAreTried(t *testing.T) {
 		"hfsp.Oracle.UnmarshalBinary":  "through snapshot.Restore", "hfsp.Trainer.UnmarshalBinary": "through snapshot.Restore",
 		"journal.Journal.UnmarshalBinary": "that of the policy in it",
 		"live.Handler":                    "it is the owner's",
+		"live.Save":                       "its errors name numbers",
 		"statuspage.WithPolicy":           "its function has no text",
 		"snapshot.Append":                 "it writes", "snapshot.Restore": "through the policies",
 	}
