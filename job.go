@@ -31,9 +31,10 @@ type Job struct {
 	// at least 2^-16 and below 2^32. Policies compute with [Job.WeightUnits].
 	Weight float64
 
-	// Priority says what comes before the job, whatever its share is: as long as a task of a job with a greater
-	// Priority could start on a slot, no task of this one starts there. Zero is the usual one. A revision may change it, unless
-	// a task of the job has had more than 2^31 attempts. See [FeaturePriority].
+	// Priority says what comes before the job, whatever its share is: while a task of a job with a greater
+	// Priority could start on a slot, no task of this one starts there, unless a policy says that what has waited for long
+	// passes. Zero is the usual one. A revision may change it, unless a task of the job has had more than 2^31 attempts.
+	// See [FeaturePriority].
 	Priority int32
 
 	// Deadline is the instant at which the job should be complete. Zero means

@@ -34,7 +34,6 @@ func (e explainer) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		return attrs, false
 	}
 	higher, ranked := 0, 0
-	var first *level // that has something to start where j has
 	for _, l := range e.p.levels {
 		if l == j.Data.level {
 			break
@@ -42,9 +41,12 @@ func (e explainer) Explain(id sojourn.JobID) ([]slog.Attr, bool) {
 		higher += l.jobs
 		other, _ := sojourn.As[sojourn.Explainer](l.in)
 		ranked += len(other.AppendRanking(nil))
-		for i := range j.NumSides() {
-			if side := j.Side(i); first == nil && side.Startable() > 0 && l.wants(side.Class()) {
-				first = l
+	}
+	var first *level // that is offered slots before it is
+	for i := range j.NumSides() {
+		if side := j.Side(i); first == nil && side.Startable() > 0 {
+			if list := e.p.offers(side.Class()); len(list) > 0 && list[0] != j.Data.level {
+				first = list[0]
 			}
 		}
 	}

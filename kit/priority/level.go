@@ -23,6 +23,7 @@ type level struct {
 	waker    sojourn.Waker    // nil if it is none; likewise the next ones
 	seeker   sojourn.Seeker   //
 	admitter sojourn.Admitter //
+	due      bool             // it waits for this very instant, and has not got a Tick at it
 
 	jobs    int    // live
 	idle    uint64 // when it became idle, as counted in the Policy; 0 while it has jobs
@@ -32,10 +33,9 @@ type level struct {
 
 // A class is what a level has on slots of one class.
 type class struct {
-	startable int64        // tasks of its jobs that could start, if its policy wants
-	begin     sojourn.Time // since when there are any; what was lost counts as never started
-	kept      sojourn.Time // when the latest attempt started of those that have ended, but were not lost
-	lists     [2]list      // its live attempts: those that may be asked for, and those that may not
+	startable   int64        // tasks of its jobs that could start, if its policy wants
+	since       sojourn.Time // when it last started something, or since when there are any
+	first, last link         // its attempts that may be asked for, the youngest last
 }
 
 func newLevel(priority int32, in sojourn.Policy) *level {
@@ -46,9 +46,26 @@ func newLevel(priority int32, in sojourn.Policy) *level {
 	return l
 }
 
+// observe reports an event.
+func (l *level) observe(ev sojourn.Event) error {
+	err := l.in.Observe(ev)
+	if err == nil {
+		l.update(ev.At)
+	}
+	return err
+}
+
+// update finds out whether the policy waits for this very instant.
+func (l *level) update(now sojourn.Time) {
+	if l.waker != nil {
+		at, ok := l.waker.NextWake()
+		l.due = ok && at <= now
+	}
+}
+
 // must reports an event that fits.
 func (l *level) must(ev sojourn.Event) {
-	if err := l.in.Observe(ev); err != nil {
+	if err := l.observe(ev); err != nil {
 		panic(fmt.Sprintf("priority: a %T refuses what fits: %v", l.in, err))
 	}
 }
@@ -90,14 +107,14 @@ func (p *Policy) live() (n int) {
 }
 
 // levelFor returns the level for a job of a priority, with all that its policy has to know. One that is new is not listed:
-// see enter.
-func (p *Policy) levelFor(priority int32, at sojourn.Time) (*level, error) {
+// see enter. An adopted job always gets one. Of the levels with live jobs, so many are about to lose them.
+func (p *Policy) levelFor(priority int32, adopted bool, leaving int) (*level, error) {
 	i, ok := p.find(priority)
-	if ok && (p.levels[i].jobs > 0) {
+	if ok && p.levels[i].jobs > 0 {
 		return p.levels[i], nil
 	}
-	if p.live() == Most {
-		return nil, fmt.Errorf("%w: priority %d: jobs of %d priorities are live, and no more can be", sojourn.ErrUnsupported, priority, Most)
+	if !adopted && p.live()-leaving >= Most {
+		return nil, fmt.Errorf("%w: priority %d: jobs of %d priorities are live, and no more can be", sojourn.ErrUnsupported, priority, p.live())
 	}
 	if ok {
 		return p.levels[i], nil
@@ -110,7 +127,6 @@ func (p *Policy) levelFor(priority int32, at sojourn.Time) (*level, error) {
 	}
 	for s := range p.ledger.Slots() {
 		if _, busy := p.ledger.Busy(s.ID); !busy {
-			s.Rack = p.rack(s)
 			l.must(sojourn.Event{Kind: sojourn.SlotAdded, At: now, Slot: s})
 		}
 	}
@@ -168,7 +184,7 @@ func (l *level) recount(p *Policy, j *ledger.Job[job], side *ledger.Side, counte
 	}
 	c := l.class(side.Class())
 	if c.startable == 0 {
-		c.begin = p.ledger.Now()
+		c.since = p.ledger.Now()
 	}
 	c.startable += int64(n - *counted)
 	*counted = n

@@ -6,74 +6,75 @@ import (
 	"github.com/sojourn-sched/sojourn"
 )
 
-// ask finds the attempts that are asked for now. What was asked for stays so, as long as it is needed.
+// ask finds the attempts that are asked for now: for the greatest priority that waits, those of the lowest one, the youngest
+// first, and so on.
 func (p *Policy) ask() {
+	p.asked = p.asked[:0]
 	if p.opts.Preempt == 0 {
 		return
 	}
-	old := p.asked
-	p.asked = nil
-	classes := 0
-	for _, l := range p.levels {
-		classes = max(classes, len(l.classes))
-	}
-	for c := range classes {
-		p.askFor(sojourn.Class(c), old)
+	p.round++
+	for i, l := range p.levels {
+		for c := range l.classes {
+			if len(p.asked) == p.opts.Preempt {
+				return
+			}
+			if p.asks(i, sojourn.Class(c)) {
+				p.askFor(i, sojourn.Class(c))
+			}
+		}
 	}
 }
 
-// askFor finds the attempts on slots of one class.
-func (p *Policy) askFor(c sojourn.Class, old []sojourn.Preemption) {
-	if p.ledger.FreeSlots(c) > 0 || p.ledger.Capacity(c) == 0 {
-		return
+// asks reports whether the i-th level may ask for slots of a class. It would get them, since nothing lower goes before it by
+// its age.
+func (p *Policy) asks(i int, c sojourn.Class) bool {
+	l := p.levels[i]
+	if !l.wants(c) || l.due || p.ledger.FreeSlots(c) > 0 || !p.runsBelow(i, c) || p.ledger.Now().Sub(l.classes[c].since) < p.opts.PreemptAfter {
+		return false
 	}
-	for i, l := range p.levels {
-		if !l.wants(c) || p.ledger.Now().Sub(p.since(l, c)) < p.opts.PreemptAfter {
-			continue
-		}
-		need := l.classes[c].startable
-		h, _, _ := l.ready.First(c)
-		claim := sojourn.Preemption{For: p.ledger.ByHandle(h).Spec().ID}
-		asks := func(id sojourn.SlotID) bool {
-			if need == 0 || len(p.asked) == p.opts.Preempt {
-				return false
-			}
-			if need == l.classes[c].startable && !p.wouldTake(l, c, id) {
-				need = 0
-				return false
-			}
-			a, _ := p.ledger.Attempt(id)
-			claim.Task, claim.Attempt, claim.Slot = a.Task, a.Number, id
-			p.asked = append(p.asked, claim)
-			need--
+	for _, first := range p.offers(c) {
+		if first == l {
 			return true
 		}
-		for _, v := range old {
-			if s, busy := p.ledger.Busy(v.Slot); busy && s.Class == c && p.below(l, v.Slot) && !p.isAsked(v.Slot) {
-				asks(v.Slot)
-			}
+		if first.priority < l.priority {
+			return false
 		}
-		for k := len(p.levels) - 1; k > i; k-- {
-			if int(c) >= len(p.levels[k].classes) {
-				continue
+	}
+	return false
+}
+
+// tries is how many slots are passed over at most that the policy of a level would not take.
+const tries = 8
+
+// askFor finds attempts for a level on slots of one class.
+func (p *Policy) askFor(i int, c sojourn.Class) {
+	l := p.levels[i]
+	h, _, _ := l.ready.First(c)
+	claim := sojourn.Preemption{For: p.ledger.ByHandle(h).Spec().ID}
+	need, left := l.classes[c].startable, tries
+	for k := len(p.levels) - 1; k > i; k-- {
+		if int(c) >= len(p.levels[k].classes) {
+			continue
+		}
+		for at := p.levels[k].classes[c].last; at != 0; at = p.linked(at).prev {
+			if need == 0 || left == 0 || len(p.asked) == p.opts.Preempt {
+				return
 			}
-			for at := p.levels[k].classes[c].lists[askable].last; at != 0; at = p.linked(at).prev {
-				if id := sojourn.SlotID(at - 1); !p.isAsked(id) && !asks(id) {
-					break
-				}
+			id := sojourn.SlotID(at - 1)
+			switch {
+			case p.at(id).asked == p.round:
+			case !p.wouldTake(l, c, id):
+				left--
+			default:
+				p.at(id).asked = p.round
+				a, _ := p.ledger.Attempt(id)
+				claim.Task, claim.Attempt, claim.Slot = a.Task, a.Number, id
+				p.asked = append(p.asked, claim)
+				need--
 			}
 		}
 	}
-}
-
-// below reports whether what runs on a slot is of a lower priority than a level.
-func (p *Policy) below(l *level, id sojourn.SlotID) bool {
-	a, _ := p.ledger.Attempt(id)
-	return a.Job.Data.level.priority < l.priority
-}
-
-func (p *Policy) isAsked(id sojourn.SlotID) bool {
-	return slices.ContainsFunc(p.asked, func(v sojourn.Preemption) bool { return v.Slot == id })
 }
 
 // wouldTake reports whether the policy of a level would take the slot if it were free. It has the slot for an instant, which
@@ -83,7 +84,6 @@ func (p *Policy) wouldTake(l *level, c sojourn.Class, id sojourn.SlotID) bool {
 		return true
 	}
 	s, _ := p.ledger.Busy(id)
-	s.Rack = p.rack(s)
 	l.must(sojourn.Event{Kind: sojourn.SlotAdded, At: p.ledger.Now(), Slot: s})
 	_, ok := l.seeker.Seek(c)
 	l.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: p.ledger.Now(), Slot: s})
@@ -102,7 +102,7 @@ func (p *Policy) nextAsk() (at sojourn.Time, ok bool) {
 			if !l.wants(c) || p.ledger.FreeSlots(c) > 0 || !p.runsBelow(i, c) {
 				continue
 			}
-			since := p.since(l, c)
+			since := l.classes[k].since
 			t := since.Add(p.opts.PreemptAfter)
 			if t > now && t.Sub(since) == p.opts.PreemptAfter && (!ok || t < at) {
 				at, ok = t, true
@@ -114,7 +114,7 @@ func (p *Policy) nextAsk() (at sojourn.Time, ok bool) {
 
 // runsBelow reports whether a level after the i-th has attempts on slots of a class that may be asked for.
 func (p *Policy) runsBelow(i int, c sojourn.Class) bool {
-	return slices.ContainsFunc(p.levels[i+1:], func(l *level) bool { return int(c) < len(l.classes) && l.classes[c].lists[askable].last != 0 })
+	return slices.ContainsFunc(p.levels[i+1:], func(l *level) bool { return int(c) < len(l.classes) && l.classes[c].last != 0 })
 }
 
 // A preemptor lists what the Policy asks for, and what the policies inside do.

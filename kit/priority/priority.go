@@ -15,14 +15,15 @@ import (
 type Options struct {
 	// Age lets what waits pass: after each Age that a priority has waited for, it counts as one priority higher, among
 	// those that have live jobs. Of two that then count alike, the lower one goes first. A priority waits since it last
-	// started a task on slots of the class, or since it has had something to start there. Zero means never.
+	// started a task on slots of the class, whatever has become of that, or since it has had something to start there.
+	// Zero means never.
 	Age time.Duration
 
-	// Preempt is how many attempts are asked for at a time at most, for priorities that have something to start. Zero
-	// means none. A policy that limits what it runs may then use fewer slots than were asked for: let it be 1.
+	// Preempt is how many attempts are asked for at a time at most, for the greatest priorities that have something to start.
+	// Zero means none. A policy that limits what it runs may then use fewer slots than were asked for: let it be 1.
 	Preempt int
 
-	// PreemptAfter is how long a priority waits before it asks for slots, as for Age.
+	// PreemptAfter is how long a priority waits before it asks for slots, as for Age. One that has just got a slot waits anew.
 	PreemptAfter time.Duration
 }
 
@@ -56,6 +57,7 @@ type Policy struct {
 	attempts []*page // by slot
 	starts   uint64  // number of the latest attempt
 	asked    []sojourn.Preemption
+	round    uint64 // how often ask was called
 
 	order []*level // scratch
 }
@@ -87,7 +89,7 @@ func New(inside func() sojourn.Policy, o Options) (*Policy, error) {
 	p := &Policy{opts: o, inside: inside}
 	p.reset()
 	p.levels = []*level{newLevel(0, inside())}
-	p.supports = sojourn.Supports(p.usual())&^sojourn.FeaturePools | sojourn.FeaturePriority
+	p.supports = sojourn.Supports(p.usual())&^(sojourn.FeaturePools|sojourn.FeatureSequence) | sojourn.FeaturePriority
 	p.ledger.Supports = p.supports
 	return p, nil
 }
@@ -98,8 +100,8 @@ func (p *Policy) reset() {
 	p.attempts, p.starts, p.asked, p.order = nil, 0, nil, nil
 }
 
-// Supports implements [sojourn.Supporter]: what the policies inside know, and priorities, but for changes of pools: the
-// limits of a pool hold for each priority by itself.
+// Supports implements [sojourn.Supporter]: what the policies inside know, and priorities, but for changes of pools and for
+// sequences. The limits of a pool, and the order of a sequence, would hold for each priority by itself.
 func (p *Policy) Supports() sojourn.Features { return p.supports }
 
 // Observe implements [sojourn.Policy].
@@ -135,11 +137,7 @@ func (p *Policy) pass(ev *sojourn.Event) error {
 			p.list(l, ev.Slot.ID)
 			return nil
 		}
-		told := *ev
-		if ev.Kind == sojourn.SlotAdded && ev.Slot.Rack == 0 { // a policy without a slot of the node may not know its rack
-			told.Slot.Rack = p.rack(ev.Slot)
-		}
-		p.all(told)
+		p.all(*ev)
 	case sojourn.NodeDown, sojourn.NodeUp, sojourn.Tick:
 		p.all(*ev)
 	case sojourn.JobCancelled:
@@ -167,7 +165,6 @@ func (p *Policy) report(ev *sojourn.Event, l *level) {
 		if !p.ledger.Retiring(ev.Slot.ID) {
 			kind = sojourn.SlotAdded
 			slot, _ = p.ledger.Busy(ev.Slot.ID)
-			slot.Rack = p.rack(slot)
 		}
 	}
 	for _, other := range p.levels {
@@ -182,14 +179,11 @@ func (p *Policy) report(ev *sojourn.Event, l *level) {
 	}
 	switch ev.Kind {
 	case sojourn.TaskAdopted:
-		begin := ev.At
-		if l.wants(slot.Class) {
-			begin = l.class(slot.Class).begin
-		}
 		p.apply(ev)
-		p.started(l, slot, begin, false)
+		p.started(l, slot, ev.At.Add(-ev.Service), false)
 	case sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused:
-		p.end(ev, l)
+		p.unlist(l, ev.Slot.ID)
+		p.apply(ev)
 	case sojourn.TaskPinned:
 		p.apply(ev)
 		p.list(l, ev.Slot.ID)
@@ -206,14 +200,6 @@ func (p *Policy) apply(ev *sojourn.Event) ledger.Change[job] {
 		p.leave(c.Job)
 	}
 	return c
-}
-
-// rack returns the rack of the node of a slot, as far as it is known.
-func (p *Policy) rack(s sojourn.Slot) sojourn.RackID {
-	if s.Node == 0 {
-		return s.Rack
-	}
-	return p.ledger.Rack(s.Node)
 }
 
 // all reports an event to all policies.
@@ -237,13 +223,13 @@ func (p *Policy) tick(at sojourn.Time, but *level) {
 
 // arrive asks the policy of a new job to take it.
 func (p *Policy) arrive(ev *sojourn.Event) error {
-	l, err := p.levelFor(ev.Job.Priority, ev.At)
+	l, err := p.levelFor(ev.Job.Priority, ev.Kind == sojourn.JobAdopted, 0)
 	if err != nil {
 		return err
 	}
 	told := *ev
 	told.Job = plain(ev.Job)
-	if err := l.in.Observe(told); err != nil {
+	if err := l.observe(told); err != nil {
 		return err
 	}
 	p.tick(ev.At, l)
@@ -263,19 +249,31 @@ func (p *Policy) revise(ev *sojourn.Event) error {
 	told := *ev
 	told.Job = plain(ev.Job)
 	if ev.Job.Priority == from.priority {
-		if err := from.in.Observe(told); err != nil {
+		if err := from.observe(told); err != nil {
 			return err
 		}
 		p.tick(ev.At, from)
 		p.apply(ev)
 		return nil
 	}
-	to, err := p.levelFor(ev.Job.Priority, ev.At)
+	if p.supports&sojourn.FeatureAttempts == 0 {
+		return fmt.Errorf("%w: the priority changes, and a %T does not know %v", sojourn.ErrUnsupported, from.in, sojourn.FeatureAttempts)
+	}
+	leaves := 0
+	if from.jobs == 1 {
+		leaves = 1
+	}
+	to, err := p.levelFor(ev.Job.Priority, false, leaves)
 	if err != nil {
 		return err
 	}
+	if to.admitter != nil {
+		if err := to.admitter.Admit(told.Job); err != nil {
+			return err
+		}
+	}
 	told.Kind, told.Service = sojourn.JobAdopted, j.Data.age(ev.At)
-	if err := to.in.Observe(told); err != nil {
+	if err := to.observe(told); err != nil {
 		return err
 	}
 	p.tick(ev.At, to)
@@ -283,8 +281,6 @@ func (p *Policy) revise(ev *sojourn.Event) error {
 	from.must(sojourn.Event{Kind: sojourn.JobCancelled, At: ev.At, Job: plain(j.Spec())})
 	for _, r := range running {
 		p.unlist(from, r.slot.ID)
-		kept := &from.class(r.slot.Class).kept
-		*kept = max(*kept, r.Start)
 		from.must(sojourn.Event{
 			Kind: sojourn.TaskFailed, Cause: sojourn.CauseSlotLost, At: ev.At, Task: r.Task, Attempt: r.Number, Slot: sojourn.Slot{ID: r.slot.ID},
 		})
@@ -316,7 +312,7 @@ func (p *Policy) handOver(to *level, at sojourn.Time, r run) {
 	}
 	report := sojourn.Event{At: at, Task: r.Task, Attempt: r.Number, Slot: sojourn.Slot{ID: r.slot.ID}}
 	adopted, pinned := report, report
-	adopted.Kind, adopted.Service = sojourn.TaskAdopted, at.Sub(r.Start)
+	adopted.Kind, adopted.Service = sojourn.TaskAdopted, max(0, at.Sub(p.at(r.slot.ID).begun))
 	to.must(adopted)
 	if p.ledger.Pinned(r.slot.ID) {
 		pinned.Kind = sojourn.TaskPinned
@@ -325,7 +321,6 @@ func (p *Policy) handOver(to *level, at sojourn.Time, r run) {
 	if p.ledger.Retiring(r.slot.ID) {
 		to.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: at, Slot: r.slot})
 	}
-	p.at(r.slot.ID).begin = at
 	p.list(to, r.slot.ID)
 }
 
@@ -342,7 +337,6 @@ func (p *Policy) runs(j *ledger.Job[job]) (list []run) {
 	}
 	for s, a := range p.ledger.Attempts() {
 		if a.Job == j {
-			s.Rack = p.rack(s)
 			list = append(list, run{a, s})
 		}
 	}
@@ -369,24 +363,25 @@ func (p *Policy) Assign(id sojourn.SlotID) (sojourn.Assignment, bool) {
 			continue
 		}
 		aged := slices.ContainsFunc(offers[i+1:], func(o *level) bool { return o.priority > l.priority })
-		s.Rack = p.rack(s)
+		l.update(p.ledger.Now())
 		for _, other := range p.levels {
 			if other != l {
 				other.must(sojourn.Event{Kind: sojourn.SlotRemoved, At: p.ledger.Now(), Slot: s})
 			}
 		}
-		j, begin := p.ledger.Job(a.Task.Job), l.class(s.Class).begin
+		j := p.ledger.Job(a.Task.Job)
 		p.ledger.TakeTask(j, int(a.Task.Phase), a.Task.Index, id)
 		p.count(j)
-		p.started(l, s, begin, aged)
+		p.started(l, s, p.ledger.Now(), aged)
 		p.ask()
 		return a, true
 	}
 	return sojourn.Assignment{}, false
 }
 
-// offers returns the policies that have something to start on slots of a class, in the order in which they are offered one.
-// It is overwritten by the next call.
+// offers returns the levels that have something to start on slots of a class, in the order in which they are offered one.
+// One that waits for a Tick at this very instant is offered nothing before it, and neither is what comes behind it. The list is
+// overwritten by the next call.
 func (p *Policy) offers(c sojourn.Class) []*level {
 	p.order = p.order[:0]
 	for _, l := range p.levels {
@@ -394,31 +389,43 @@ func (p *Policy) offers(c sojourn.Class) []*level {
 			p.order = append(p.order, l)
 		}
 	}
-	if p.opts.Age == 0 || len(p.order) < 2 {
-		return p.order
+	if p.opts.Age > 0 && len(p.order) > 1 {
+		p.age(c)
 	}
-	height := make([]int64, 0, Most) // of those in p.order: their rank from below, and what they have waited for
+	for i, l := range p.order {
+		if l.due {
+			return p.order[:i]
+		}
+	}
+	return p.order
+}
+
+// age sorts p.order by what each level counts as.
+func (p *Policy) age(c sojourn.Class) {
+	heights := make([]int64, 0, Most) // of those in p.order: their rank from below, and what they have waited for
 	rank := int64(p.live())
 	for _, l := range p.levels {
 		if l.jobs == 0 {
 			continue
 		}
 		if rank--; l.wants(c) {
-			h := rank + min(int64(p.ledger.Now().Sub(p.since(l, c))/p.opts.Age), 1<<62)
-			at := len(height)
-			height = append(height, h)
-			for i := at; i > 0 && height[i-1] <= h; i-- { // of two that count alike the lower one goes first
-				height[i-1], height[i] = height[i], height[i-1]
+			h := rank + min(int64(p.ledger.Now().Sub(l.class(c).since)/p.opts.Age), 1<<62)
+			at := len(heights)
+			heights = append(heights, h)
+			for i := at; i > 0 && heights[i-1] <= h; i-- { // of two that count alike the lower one goes first
+				heights[i-1], heights[i] = heights[i], heights[i-1]
 				p.order[i-1], p.order[i] = p.order[i], p.order[i-1]
 			}
 		}
 	}
-	return p.order
 }
 
 // NextWake implements [sojourn.Waker].
 func (p *Policy) NextWake() (at sojourn.Time, ok bool) {
 	for _, l := range p.levels {
+		if l.due {
+			return p.ledger.Now(), true
+		}
 		if l.waker == nil {
 			continue
 		}
@@ -482,7 +489,7 @@ func (a admitter) Admit(spec *sojourn.Job) error {
 	if err := a.p.ledger.CheckArrival(spec); err != nil {
 		return err
 	}
-	l, err := a.p.levelFor(spec.Priority, a.p.ledger.Now())
+	l, err := a.p.levelFor(spec.Priority, false, 0)
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,6 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		p.ledger.Save(w)
 		for j := range p.ledger.All() {
 			w.Int(int64(j.Data.arrived))
-			w.Bool(j.Data.refused)
-			w.Bool(j.Data.failed)
 		}
 		w.Len(len(p.levels))
 		for _, l := range p.levels {
@@ -48,17 +46,15 @@ func (p *Policy) saveLevel(w *snapshot.Writer, l *level) {
 	}
 	w.Len(idle)
 	w.Binary(s)
-	w.Len(len(l.classes))
+	w.Bool(l.due)
 	for i := range l.classes {
-		c := &l.classes[i]
-		w.Time(c.kept)
-		if c.startable > 0 {
-			w.Time(c.begin)
+		if c := &l.classes[i]; c.startable > 0 {
+			w.Time(c.since)
 		}
 	}
 }
 
-// saveAttempts writes in which order the live attempts started, which of them did so by age, and which are asked for.
+// saveAttempts writes in which order the live attempts started, when each began, and which of them were started by age.
 func (p *Policy) saveAttempts(w *snapshot.Writer) {
 	var slots []sojourn.SlotID
 	for s := range p.ledger.Attempts() {
@@ -67,12 +63,8 @@ func (p *Policy) saveAttempts(w *snapshot.Writer) {
 	slices.SortFunc(slots, func(a, b sojourn.SlotID) int { return cmp.Compare(p.at(a).number, p.at(b).number) })
 	for _, id := range slots {
 		w.Uint(uint64(id))
-		w.Time(p.at(id).begin)
+		w.Int(int64(p.at(id).begun))
 		w.Bool(p.at(id).aged)
-	}
-	w.Len(len(p.asked))
-	for _, v := range p.asked {
-		w.Uint(uint64(v.Slot))
 	}
 }
 
@@ -85,7 +77,6 @@ func (p *Policy) restore(r *snapshot.Reader) {
 	p.ledger.Restore(r)
 	for j := range p.ledger.All() {
 		j.Data.arrived = sojourn.Time(r.Int())
-		j.Data.refused, j.Data.failed = r.Bool(), r.Bool()
 		r.Check(j.Data.arrived <= p.ledger.Now(), "a job arrives at a time to come")
 	}
 	idle := map[uint64]bool{}
@@ -102,6 +93,7 @@ func (p *Policy) restore(r *snapshot.Reader) {
 			r.Check(l.jobs > 0 || l.priority == 0, "a priority without jobs is not idle")
 		}
 		p.idle = max(p.idle, l.idle)
+		r.Check(len(idle) <= spare+1, "more policies are kept than there can be")
 	}
 	_, usual := p.find(0)
 	r.Check(usual, "there is no priority 0")
@@ -148,12 +140,13 @@ func (p *Policy) restoreLevel(r *snapshot.Reader) *level {
 			p.count(j)
 		}
 	}
-	for i := range r.Index(sojourn.MaxClasses + 1) {
-		c := l.class(sojourn.Class(i))
-		if c.kept = r.Time(); c.startable > 0 {
-			c.begin = r.Time()
+	l.due = r.Bool()
+	r.Check(!l.due || l.waker != nil, "a policy waits that never does")
+	for i := range l.classes {
+		if c := &l.classes[i]; c.startable > 0 {
+			c.since = r.Time()
+			r.Check(c.since <= p.ledger.Now(), "a priority waits since a time to come")
 		}
-		r.Check(max(c.kept, c.begin) <= p.ledger.Now(), "a priority waits since a time to come")
 	}
 	if g.part != nil {
 		r.Check(p.covers(l, g.part, jobs), "the policy of a priority knows other jobs or slots")
@@ -174,21 +167,13 @@ func (p *Policy) restoreAttempts(r *snapshot.Reader) {
 	}
 	for range n {
 		id := sojourn.SlotID(r.Index(sojourn.MaxSlots))
-		begin, aged := r.Time(), r.Bool()
+		begun, aged := sojourn.Time(r.Int()), r.Bool()
 		a, busy := p.ledger.Attempt(id)
-		if r.Err() != nil || !r.Check(busy && !p.known(id) && begin <= p.ledger.Now(), "an attempt is not live, there twice, or begun in time to come") {
+		if r.Err() != nil || !r.Check(busy && !p.known(id) && begun <= p.ledger.Now(), "an attempt is not live, there twice, or begins at a time to come") {
 			return
 		}
-		l := a.Job.Data.level
-		s, _ := p.ledger.Busy(id)
-		p.started(l, s, begin, aged)
-	}
-	for range r.Len() {
-		id := sojourn.SlotID(r.Index(sojourn.MaxSlots))
-		if _, busy := p.ledger.Busy(id); !r.Check(busy && !p.isAsked(id), "an attempt that is asked for is not live, or there twice") {
-			return
-		}
-		p.asked = append(p.asked, sojourn.Preemption{Slot: id})
+		p.note(id, begun, aged)
+		p.list(a.Job.Data.level, id)
 	}
 	p.ask()
 }
@@ -207,6 +192,15 @@ func (p *Policy) covers(l *level, part *ledger.Part, jobs []*ledger.Job[job]) bo
 			return false
 		}
 	}
+	down := part.AppendDown(nil)
+	for _, s := range down {
+		if s.Rack != 0 && s.Rack != p.ledger.Rack(s.Node) || !p.ledger.Down(s.Node) {
+			return false
+		}
+	}
+	if len(down) != len(p.ledger.AppendDown(nil)) {
+		return false
+	}
 	var own, known []sojourn.Slot
 	for s := range p.ledger.Slots() {
 		a, busy := p.ledger.Attempt(s.ID)
@@ -216,11 +210,14 @@ func (p *Policy) covers(l *level, part *ledger.Part, jobs []*ledger.Job[job]) bo
 		if b, runs := part.Attempt(s.ID); busy != runs || busy && (a.Task != b.Task || a.Number != b.Number) || p.ledger.Retiring(s.ID) != part.Retiring(s.ID) {
 			return false
 		}
-		s.Rack = 0
 		own = append(own, s)
 	}
 	for s := range part.Slots() {
-		s.Rack = 0
+		if b, runs := part.Attempt(s.ID); runs {
+			if n := b.Job.LastAttempt(int(b.Task.Phase), b.Task.Index); n != 0 && n != b.Number {
+				return false
+			}
+		}
 		known = append(known, s)
 	}
 	return slices.Equal(own, known)

@@ -1,0 +1,59 @@
+package priority
+
+import (
+	"testing"
+
+	"github.com/sojourn-sched/sojourn"
+	"github.com/sojourn-sched/sojourn/fifo"
+	"github.com/sojourn-sched/sojourn/internal/constructors"
+)
+
+// A snapshot in which the policy of a priority knows another cluster is refused, or at least harmless.
+func TestForged(t *testing.T) {
+	policy := func() *Policy {
+		p, err := New(constructors.FIFO.With(fifo.Options{}), Options{Preempt: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	observe := func(p sojourn.Policy, ev sojourn.Event) {
+		t.Helper()
+		if err := p.Observe(ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job := func(id sojourn.JobID, priority int32) *sojourn.Job {
+		return &sojourn.Job{ID: id, Priority: priority, Phases: []sojourn.Phase{{Tasks: 2}}}
+	}
+	slot := sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 1, Node: 5, Rack: 1}}
+	for name, forge := range map[string]func(*Policy){
+		"a node is down in one": func(p *Policy) {
+			observe(p.usual(), sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 5}})
+		},
+		"a slot is known in one":    func(p *Policy) { observe(p.usual(), sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9}}) },
+		"a job is known in one":     func(p *Policy) { observe(p.usual(), sojourn.Event{Kind: sojourn.JobArrived, Job: job(9, 0)}) },
+		"a job is of another one":   func(p *Policy) { p.ledger.Job(1).Data.level.priority = 3 },
+		"an attempt is not known":   func(p *Policy) { p.ledger.TakeTask(p.ledger.Job(1), 0, 0, 1); p.note(1, 0, false) },
+		"there is no priority 0":    func(p *Policy) { p.levels = p.levels[1:] },
+		"a priority is there twice": func(p *Policy) { p.levels = append(p.levels, newLevel(0, p.inside())) },
+	} {
+		p := policy()
+		observe(p, slot)
+		observe(p, sojourn.Event{Kind: sojourn.JobArrived, Job: job(1, 0)})
+		forge(p)
+		data, err := p.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := policy().UnmarshalBinary(data); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	p := policy()
+	observe(p, slot)
+	data, err := p.AppendBinary(nil)
+	if err != nil || policy().UnmarshalBinary(data) != nil {
+		t.Errorf("what is right is refused: %v", err)
+	}
+}
