@@ -24,6 +24,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sojourntest"
 )
 
+func init() { priority.Inside = constructors.FIFO.With(fifo.Options{}) }
+
 func around(t testing.TB, in func() sojourn.Policy, o priority.Options) func() sojourn.Policy {
 	return func() sojourn.Policy {
 		p, err := priority.New(in, o)
