@@ -643,11 +643,19 @@ func TestByHand(t *testing.T) {
 // An amnesiac cluster has forgotten its servers for a while after an outage.
 type amnesiac struct {
 	*cluster
-	gone, empty time.Time // until then it does not answer; it names no server
+	gone, empty time.Time // until then it does not answer; it names no server. The lock of the cluster is held
+}
+
+func (a *amnesiac) forget(gone, empty time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.gone, a.empty = time.Now().Add(gone), time.Now().Add(empty)
 }
 
 func (a *amnesiac) Servers(ctx context.Context) (gate.Servers, error) {
 	s, err := a.cluster.Servers(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	switch now := time.Now(); {
 	case now.Before(a.gone):
 		return s, errHost
@@ -670,14 +678,14 @@ func TestServersAfterOutage(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = g.Run(ctx) })
 		time.Sleep(3 * time.Second)
-		c.gone, c.empty = time.Now().Add(20*time.Second), time.Now().Add(24*time.Second)
+		c.forget(20*time.Second, 24*time.Second)
 		for range 40 {
 			time.Sleep(time.Second)
 			if s := g.Status(); s.Workers != 4 {
 				t.Fatalf("status %+v, want 4 workers", s)
 			}
 		}
-		c.empty = time.Now().Add(time.Hour)
+		c.forget(0, time.Hour)
 		time.Sleep(3 * time.Second)
 		if s := g.Status(); s.Workers != 0 {
 			t.Errorf("status %+v, want no workers", s)

@@ -405,17 +405,22 @@ func TestRefusedAndDropped(t *testing.T) {
 // A spy records what the policy is told.
 type spy struct {
 	sojourn.Policy
+	mu     sync.Mutex
 	events []sojourn.Event
 }
 
 func (s *spy) Observe(ev sojourn.Event) error {
+	s.mu.Lock()
 	s.events = append(s.events, ev)
+	s.mu.Unlock()
 	return s.Policy.Observe(ev)
 }
 
 func (s *spy) Unwrap() sojourn.Policy { return s.Policy }
 
 func (s *spy) of(kind sojourn.EventKind) (all []sojourn.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, ev := range s.events {
 		if ev.Kind == kind {
 			all = append(all, ev)

@@ -32,6 +32,11 @@ func TestForged(t *testing.T) {
 		"a node is down in one": func(p *Policy) {
 			observe(p.usual(), sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 5}})
 		},
+		"a node is down in all but one": func(p *Policy) { p.ledger.Apply(&sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 6}}) },
+		"other nodes are down": func(p *Policy) {
+			p.ledger.Apply(&sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 6}})
+			observe(p.usual(), sojourn.Event{Kind: sojourn.NodeDown, Slot: sojourn.Slot{Node: 5}})
+		},
 		"a slot is known in one":    func(p *Policy) { observe(p.usual(), sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 9}}) },
 		"a job is known in one":     func(p *Policy) { observe(p.usual(), sojourn.Event{Kind: sojourn.JobArrived, Job: job(9, 0)}) },
 		"a job is of another one":   func(p *Policy) { p.ledger.Job(1).Data.level.priority = 3 },

@@ -251,13 +251,16 @@ func TestPreemptForWhoWouldNotTake(t *testing.T) {
 	w.arrive(2, 0, 100)
 	kills := 0
 	for range 100 {
-		pre, _ := sojourn.As[sojourn.Preemptor](p)
-		for _, v := range pre.AppendPreemptions(nil) {
-			kills++
-			w.end(v.Slot, sojourn.TaskFailed, sojourn.CausePreempted)
+		serve := func() {
+			w.offer(func(a sojourn.Assignment) time.Duration { return time.Duration(a.Task.Job) * time.Minute })
 		}
-		w.offer(func(a sojourn.Assignment) time.Duration { return time.Duration(a.Task.Job) * time.Minute })
+		for _, id := range asked(p) {
+			kills++
+			w.end(id, sojourn.TaskFailed, sojourn.CausePreempted)
+			serve()
+		}
 		w.pass()
+		serve()
 	}
 	if kills != 1 {
 		t.Errorf("%d attempts were killed for a pool that may run one task, want 1", kills)
@@ -437,6 +440,17 @@ func TestWhoIsAskedFor(t *testing.T) {
 	w.now = w.now.Add(100 * time.Second)
 	if w.arrive(2, 1, 1); len(asked(w.p)) > 0 {
 		t.Errorf("slots %d are asked for, though what runs there would be first to get them", asked(w.p))
+	}
+
+	w = newWorld(t, around(t, fifos, priority.Options{Age: time.Second, Preempt: 1})(), 1)
+	w.arrive(1, 0, 10)
+	w.arrive(2, -1, 1)
+	w.now = w.now.Add(time.Second)
+	w.observe(sojourn.Event{Kind: sojourn.Tick, At: w.now})
+	w.offer(hour) // of two that have waited alike, the greater one
+	w.end(1, sojourn.TaskFinished, 0)
+	if got := w.offer(hour); !slices.Equal(got, []sojourn.JobID{2}) || len(asked(w.p)) > 0 {
+		t.Errorf("jobs %d get the slot, and slots %d are asked for: want job 2, started by its age, and none", got, asked(w.p))
 	}
 
 	w = newWorld(t, around(t, fifos, priority.Options{Preempt: 1})(), 1)
