@@ -67,9 +67,6 @@ type job struct {
 	level     *level
 	arrived   sojourn.Time // before time 0 if it was adopted and is older
 	startable []int32      // by side, as counted in the level
-
-	// Whether an attempt was refused, or has failed by itself, since the latest one that has finished.
-	refused, failed bool
 }
 
 // age returns how long ago the job arrived, up to the range of a Duration.
