@@ -233,8 +233,8 @@
 //	            minor version, and CHANGELOG.md says what to do
 //	research    the packages under research: may change at any time
 //
-// An option of a stable package whose comment says that it is for research is of that tier. In the stable
-// tier:
+// An option of a stable package whose comment says that it is for research is of that tier. An interface of a
+// stable package that other modules implement may get more methods: its comment says that it is of the tier kit. In the stable tier:
 //
 //   - Policy keeps its two methods, and each optional interface keeps the methods that it
 //     has. New abilities are new optional interfaces. Kinds of event and fields may be

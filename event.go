@@ -91,14 +91,14 @@ const (
 	// running. (Task, Attempt, Slot.ID, Progress, Service)
 	TaskProgress
 	// TaskFinished reports success. Service is how long the attempt ran, without
-	// the time it waited for input; 0 means not measured. (Task, Attempt,
-	// Slot.ID, Service)
+	// the time it waited for input; 0 means not measured. Cost is what it has cost. (Task, Attempt,
+	// Slot.ID, Service, Cost)
 	TaskFinished
 	// TaskFailed reports that an attempt ended without success. Cause is the
 	// reason. The task is pending again, from its beginning: Progress stays 0 here, and is
 	// kept for the part that a later version may let survive. A task has one live attempt at a
 	// time. Where a later [Features] allows copies of it, it is pending again when none of
-	// them is live. (Task, Attempt, Slot.ID, Cause, Service)
+	// them is live. (Task, Attempt, Slot.ID, Cause, Service, Cost)
 	TaskFailed
 	// TaskRefused reports that an assignment was never started. The task is
 	// pending again; its next attempt has the next number. (Task, Attempt, Slot.ID)
@@ -169,7 +169,7 @@ func (k EventKind) String() string {
 // (TestUnknownCause).
 //
 // Package sojourntest checks this by the law of lost work. Package td does not keep it: the status of
-// a job only ever grows there, as in the paper.
+// a job only ever grows there, as in the paper. Package pfsp keeps it while no job has used up its estimate.
 type Cause uint8
 
 const (
@@ -213,6 +213,11 @@ type Event struct {
 	Job      *Job          // all of it for JobArrived, JobAdopted, JobRevised; only the ID for JobCancelled
 	Service  time.Duration // never negative
 	Pool     *Pool         // for PoolChanged
+
+	// Cost is what the attempt has cost, where that is not the time on its slot: tokens, bytes, money, in a unit
+	// that all ends have in common. Zero means the time on the slot, in nanoseconds. What is above 2^63-1 counts
+	// as that. It only helps to decide: package fair shares it between pools, and other policies ignore it.
+	Cost uint64
 }
 
 // String formats the event on one line: its kind, what it concerns, and when.

@@ -38,7 +38,7 @@ func TestConformanceOfPoliciesInside(t *testing.T) {
 		{"mars", constructors.MarS.With(mars.Options{}), idles},
 		{"mars, each time", constructors.MarS.With(mars.Options{Interval: 1}), idles},
 		{"hfsp", constructors.HFSP.With(hfsp.Options{TrainingTasks: 2, TrainingSlots: &two, Preemption: hfsp.Kill}), idles},
-		{"pfsp", constructors.PFSP.With(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true}},
+		{"pfsp", constructors.PFSP.With(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true}},
 		{"td", constructors.TD.With(td.Options{}), sojourntest.Options{TellsSlotsApart: true, ChargesLostWork: true, ChargesFailures: true}},
 		{"td, strict", constructors.TD.With(td.Options{HotPolicy: td.Strict, Theta: 1}), sojourntest.Options{TellsSlotsApart: true, ChargesLostWork: true, ChargesFailures: true, IdlesOnPurpose: true}},
 		{"las", constructors.LAS.With(baseline.LASOptions{}), sojourntest.Options{}},

@@ -3,6 +3,7 @@ package fair
 import (
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/sojourn-sched/sojourn"
 	"github.com/sojourn-sched/sojourn/internal/wide"
@@ -15,19 +16,50 @@ import (
 // siblings there. An attempt is charged to all pools on its way when it starts, with the time that it is
 // thought to take, and corrected when it ends.
 
-// A mean is a mean of late: of the first ones, and then with a sixteenth of each further one.
+// A mean is what the tasks of late took and have cost in the mean: the first ones, and then each further one with a
+// sixteenth.
 type mean struct {
 	time uint64 // in nanoseconds
+	cost uint64 // time, unless ends told of costs
 	of   uint64 // at most 16
 }
 
-func (m *mean) add(x uint64) {
+func (m *mean) add(time, cost uint64) {
 	m.of = min(m.of+1, 16)
-	if x >= m.time {
-		m.time += (x - m.time) / m.of
-	} else {
-		m.time -= (m.time - x) / m.of
+	m.time = near(m.time, time, m.of)
+	m.cost = near(m.cost, cost, m.of)
+}
+
+// near returns what is a part of the way from a to x.
+func near(a, x, part uint64) uint64 {
+	if x >= a {
+		return a + (x-a)/part
 	}
+	return a - (a-x)/part
+}
+
+// of returns what a task is thought to cost that is thought to take so long; 0 if that is not known.
+func (m *mean) costOf(estimate uint64) uint64 {
+	switch {
+	case estimate == 0 || m.time == 0:
+		return m.cost
+	case m.time == m.cost:
+		return estimate
+	}
+	hi, lo := bits.Mul64(estimate, m.cost)
+	if hi >= m.time {
+		return flow.MaxCost
+	}
+	q, _ := bits.Div64(hi, lo, m.time)
+	return min(q, flow.MaxCost)
+}
+
+// costOf returns what an attempt has cost that has ended, after it held its slot so long.
+func costOf(ev *sojourn.Event, held time.Duration) time.Duration {
+	if ev.Cost == 0 {
+		return held
+	}
+	return time.Duration(min(ev.Cost, flow.MaxCost))
 }
 
 // guesses are what attempts were charged, by slot, in pages.
@@ -48,18 +80,49 @@ func (g *guesses) set(id sojourn.SlotID, cost uint64) {
 
 func (g *guesses) of(id sojourn.SlotID) uint64 { return g.pages[id>>8][id&255] }
 
-// guess returns what a task of a job in a pool is thought to take: its estimate, or the mean of the
-// tasks of late in that pool, or else in those around it. Before any has ended, it is 0.
+// guess returns what a task of a job in a pool is thought to cost: its estimate, or the mean of the
+// tasks of late in that pool, or else in those around it. Before any has ended, it is 0. Where ends told of costs,
+// an estimate counts as what such a time has cost of late.
 func (t *tree) guess(j *job, n *pool, c sojourn.Class, task sojourn.TaskID) uint64 {
-	if e := j.Spec().Phases[task.Phase].EstimateOf(int(task.Index)); e > 0 {
-		return uint64(e)
+	e := uint64(j.Spec().Phases[task.Phase].EstimateOf(int(task.Index)))
+	if e > 0 && !t.priced {
+		return e
 	}
 	for ; n != nil; n = n.parent {
-		if m := n.class(c).mean; m.of > 0 {
-			return m.time
+		if m := &n.class(c).mean; m.of > 0 {
+			return m.costOf(e)
 		}
 	}
-	return 0
+	return e
+}
+
+// price is called before the first end is settled that tells of a cost. From then on accounts are in the unit of costs: all
+// pools are level again, since what they have had was time, and what runs is charged with what this attempt has cost. How
+// long it has held its slots says nothing any more.
+func (t *tree) price(ev *sojourn.Event, ch ledger.Change[member]) {
+	t.priced = true
+	t.each(func(n *pool) {
+		for i := range n.classes {
+			nc := &n.classes[i]
+			nc.clock, nc.late = flow.Clock{}, 0
+			if n.parent != nil {
+				nc.account = nc.clock.Enter("", n.conf.weight)
+			}
+		}
+	})
+	charge := func(j *job, slot sojourn.Slot) {
+		c := t.counted(slot.Class)
+		cost := times(min(ev.Cost, flow.MaxCost), t.placesOf(slot.Class))
+		t.guesses.set(slot.ID, cost)
+		for n := j.Data.pool; n.parent != nil; n = n.parent {
+			n.class(c).account.Charge(cost)
+		}
+	}
+	for slot, a := range t.ledger.Attempts() {
+		charge(a.Job, slot)
+	}
+	charge(ch.Job, ch.Slot)
+	t.fileUnder(&t.root)
 }
 
 // charge charges pools for an attempt that starts on a slot.
@@ -94,7 +157,7 @@ func (t *tree) overdue(n *pool, c sojourn.Class) uint64 {
 	if n.widths != nil {
 		running = n.share
 	}
-	if running == 0 {
+	if running == 0 || t.priced {
 		return 0
 	}
 	charged := min(nc.account.Charged()+nc.late, flow.MaxCost)
@@ -134,7 +197,8 @@ func (t *tree) settle(ev *sojourn.Event, ch ledger.Change[member], due uint64, o
 	due = times(due, places)
 	for n := ch.Job.Data.pool; n != nil; n = n.parent {
 		if ev.Kind == sojourn.TaskFinished {
-			n.class(c).mean.add(uint64(ev.At.Sub(ch.Start)))
+			held := ev.At.Sub(ch.Start)
+			n.class(c).mean.add(uint64(held), uint64(costOf(ev, held)))
 		}
 		nc := n.class(at)
 		switch {

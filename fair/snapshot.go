@@ -14,7 +14,7 @@ import (
 )
 
 func (p *Policy) header() snapshot.Header {
-	return snapshot.Header{Policy: "fair", Version: 8, Options: p.options}
+	return snapshot.Header{Policy: "fair", Version: 9, Options: p.options}
 }
 
 // saved returns the options that the state rests on, without those of the policies of pools,
@@ -47,6 +47,7 @@ func (p *Policy) AppendBinary(dst []byte) ([]byte, error) {
 		p.saveChanges(w)
 		p.saveKept(w)
 		w.Uint(p.turns)
+		w.Bool(p.priced)
 		numbers := make(map[*pool]int)
 		p.savePool(w, &p.root, numbers)
 		w.Len(len(p.inner))
@@ -149,6 +150,7 @@ func (nc *poolClass) save(w *snapshot.Writer, order Order, root bool) {
 			w.Uint(nc.late)
 		}
 		w.Uint(nc.mean.time)
+		w.Uint(nc.mean.cost)
 		w.Uint(nc.mean.of)
 	}
 }
@@ -177,6 +179,8 @@ func (p *Policy) UnmarshalBinary(data []byte) error {
 		p.restoreChanges(r)
 		p.restoreKept(r)
 		p.turns = r.Below(maxTurns / 2) // far from what a key has no room for
+		p.priced = r.Bool()
+		r.Check(!p.priced || p.order == Service, "costs are known that the order does not use")
 		pools := p.restorePool(r, &p.root, nil)
 		p.restoreInner(r, pools)
 		r.Check(p.root.live == p.ledger.Live(), "a job is in no pool")
@@ -397,8 +401,8 @@ func (nc *poolClass) restore(r *snapshot.Reader, order Order, root bool) {
 			nc.account, nc.late = flow.RestoreAccount(r), r.Below(flow.MaxCost+1)
 			r.Check(nc.late == 0 || nc.account.Outstanding() > 0, "a pool is late that runs nothing")
 		}
-		nc.mean = mean{r.Below(1 << 63), r.Below(17)}
-		r.Check(nc.mean.of > 0 || nc.mean.time == 0, "the mean of nothing")
+		nc.mean = mean{r.Below(1 << 63), r.Below(1 << 63), r.Below(17)}
+		r.Check(nc.mean.of > 0 || nc.mean.time == 0 && nc.mean.cost == 0, "the mean of nothing")
 	}
 }
 

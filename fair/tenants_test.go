@@ -44,6 +44,7 @@ type customer struct {
 	pool   string
 	came   sojourn.Time
 	length func() time.Duration
+	cost   uint64              // of a task; 0 is its time
 	waited func(time.Duration) // is told at the start of each task
 }
 
@@ -84,7 +85,7 @@ func (s *site) until(at time.Duration) {
 			return
 		}
 		s.now = end.at
-		s.end(sojourn.SlotID(slot), sojourn.Event{Kind: sojourn.TaskFinished})
+		s.end(sojourn.SlotID(slot), sojourn.Event{Kind: sojourn.TaskFinished, Cost: s.jobs[s.running[sojourn.SlotID(slot)].Task.Job].cost})
 	}
 }
 
@@ -225,6 +226,79 @@ func TestHundredTenantsGetTheSame(t *testing.T) {
 	}
 }
 
+// Tenants whose tasks cost something else than time share the cost by their weights, whatever is estimated. A tenant that comes later is
+// level with them, and one whose tasks have cost nothing so far gets no more than others.
+func TestCostsAreShared(t *testing.T) {
+	s := newSite(t, 4, fair.Options{Pools: map[string]fair.Pool{"a": {Weight: 3}, "b": {}, "c": {}}})
+	spent := map[string]float64{}
+	add := func(pool string, cost uint64, length time.Duration) {
+		s.arrive(1<<20, customer{pool: pool, cost: cost, length: func() time.Duration { spent[pool] += float64(cost); return length }})
+	}
+	add("a", 500, 10*time.Second)
+	add("b", 20, time.Second)
+	s.until(1000 * time.Second)
+	if ratio := spent["a"] / spent["b"]; ratio < 2.9 || ratio > 3.1 {
+		t.Errorf("weights 3 and 1 got %v: a ratio of %.2f, want 3", spent, ratio)
+	}
+	before := spent["b"]
+	add("c", 7, 3*time.Second)
+	s.until(3000 * time.Second)
+	if ratio := spent["c"] / (spent["b"] - before); ratio < 0.95 || ratio > 1.05 {
+		t.Errorf("equal weights got %v and %v from the arrival of one on", spent["c"], spent["b"]-before)
+	}
+}
+
+// A tenant whose first task is long, where costs are far below the time in nanoseconds, does not wait for it: it has places by its
+// weight at once.
+func TestLongTaskOfANewTenantCostsNothingYet(t *testing.T) {
+	s := newSite(t, 4, fair.Options{})
+	s.arrive(1<<20, customer{pool: "old", cost: 500, length: always(time.Second)})
+	s.until(100 * time.Second)
+	s.arrive(4, customer{pool: "new", cost: 500, length: always(time.Hour)})
+	s.until(103 * time.Second)
+	if got := strings.Count(strings.Join(s.log, " "), "new"); got < 2 {
+		t.Errorf("the new tenant has started %d tasks after three seconds, want two at least", got)
+	}
+}
+
+// An estimate counts as what such a time has cost of late: a tenant who tells how long its tasks take has its places at once.
+func TestEstimatesWhereCostsAreTold(t *testing.T) {
+	s := newSite(t, 4, fair.Options{})
+	s.arrive(1<<20, customer{pool: "old", cost: 500, length: always(time.Second)})
+	s.until(100 * time.Second)
+	s.next++
+	s.jobs[s.next] = &customer{pool: "new", length: always(time.Hour)}
+	s.observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: s.next, Pool: "new", Phases: []sojourn.Phase{{Tasks: 4, Estimate: 10 * time.Second}}}})
+	s.until(160 * time.Second)
+	if got := strings.Count(strings.Join(s.log, " "), "new"); got < 2 {
+		t.Errorf("the new tenant has started %d tasks after a minute, want two at least", got)
+	}
+}
+
+// Time that passed before the first cost was told does not count: a tenant that comes afterwards is level with the others.
+func TestFirstCostLevelsAll(t *testing.T) {
+	s := newSite(t, 2, fair.Options{})
+	for _, pool := range []string{"a", "b"} {
+		n := 0
+		s.arrive(1<<20, customer{pool: pool, cost: 500, length: func() time.Duration {
+			if n++; n == 1 {
+				return 100 * time.Second
+			}
+			return time.Second
+		}})
+	}
+	s.until(50 * time.Second)
+	s.observe(sojourn.Event{Kind: sojourn.SlotAdded, Slot: sojourn.Slot{ID: 2}})
+	s.free = append(s.free, 2)
+	s.until(200 * time.Second)
+	came := len(s.log)
+	s.arrive(1<<20, customer{pool: "c", cost: 500, length: always(time.Second)})
+	s.until(300 * time.Second)
+	if got := strings.Count(strings.Join(s.log[came:], " "), "c"); got < 95 || got > 105 {
+		t.Errorf("the new tenant has started %d of 300 tasks, want a third", got)
+	}
+}
+
 // A tenant that comes while another one has had two tasks is served next: A1 A2 B1 A3 B2 B3.
 func TestTenantThatComesIsServedNext(t *testing.T) {
 	s := newSite(t, 1, fair.Options{})
@@ -299,7 +373,14 @@ func TestPoolThatLeavesKeepsItsDebt(t *testing.T) {
 // attempts, slots that come and go, estimates that are wrong, nested pools, jobs beside them and two classes. N is the greatest
 // number of slots of a class; c is twice the longest task, since what has failed is charged together with the
 // attempt after it, and a sixteenth more.
-func TestServiceWithinTheBound(t *testing.T) {
+func TestServiceWithinTheBound(t *testing.T) { serviceWithinTheBound(t, 0) }
+
+// If ends tell of costs, which have nothing to do with how long tasks take, costs are what pools get by their weights: within the
+// same bound, with c twice the greatest cost.
+func TestCostWithinTheBound(t *testing.T) { serviceWithinTheBound(t, 1000) }
+
+// serviceWithinTheBound runs pools whose ends tell of costs of up to 20 units, or of none if the unit is 0.
+func serviceWithinTheBound(t *testing.T, unit int64) {
 	const longest = 20
 	worst := 0.0
 	for seed := range uint64(60) {
@@ -367,7 +448,12 @@ func TestServiceWithinTheBound(t *testing.T) {
 			of := running[id]
 			delete(running, id)
 			job, held := int(of.a.Task.Job)-1, int64(now-of.start)
-			observe(sojourn.Event{Kind: kind, Cause: cause, Task: of.a.Task, Attempt: of.a.Attempt, Slot: sojourn.Slot{ID: of.a.Slot}})
+			ev := sojourn.Event{Kind: kind, Cause: cause, Task: of.a.Task, Attempt: of.a.Attempt, Slot: sojourn.Slot{ID: of.a.Slot}}
+			if unit > 0 && kind != sojourn.TaskRefused {
+				held = unit * int64(1+r.IntN(longest))
+				ev.Cost = uint64(held)
+			}
+			observe(ev)
 			at, debt := fmt.Sprint(names[job], " ", id%classes), fmt.Sprint(job, " ", id%classes)
 			switch was, owes := owed[debt]; {
 			case kind == sojourn.TaskRefused || kind == sojourn.TaskFailed && cause != sojourn.CauseTask:
@@ -423,7 +509,7 @@ func TestServiceWithinTheBound(t *testing.T) {
 							continue
 						}
 						d := weight[b]*got[fmt.Sprint(a, " ", c)] - weight[a]*got[fmt.Sprint(b, " ", c)]
-						share := math.Abs(float64(d)) / (float64(slots) * 2 * longest * 17 / 16 * float64(weight[a]+weight[b]))
+						share := math.Abs(float64(d)) / (float64(slots) * 2 * longest * float64(max(unit, 1)) * 17 / 16 * float64(weight[a]+weight[b]))
 						if worst = max(worst, share); share > 1 {
 							t.Fatalf("seed %d: pools %s and %s, class %d: got %v with weights %v: %.2f of the bound", seed, a, b, c, got, weight, share)
 						}

@@ -58,6 +58,7 @@ type tree struct {
 	looked  []uint64 // by class: the version of the latest look at shares
 	turn    turn     // whose it is; only if ranked
 	guesses guesses  // of running attempts; only if the order is Service
+	priced  bool     // an end has told of a cost; only if the order is Service
 }
 
 func newTree(order Order, ties Ties, strict bool, costs *costs, widths gang.Widths, described, plain *conf, reserved reserve.Options) *tree {
@@ -325,7 +326,10 @@ func (t *tree) started(j *job, c sojourn.Class, task sojourn.TaskID, slot sojour
 func (t *tree) ended(ev *sojourn.Event, ch ledger.Change[member]) {
 	j, c := ch.Job, ch.Slot.Class
 	d := sideOf(j, j.SideOf(c))
-	due, ok := d.owed.End(ev, ev.At.Sub(ch.Start))
+	if ev.Cost != 0 && !t.priced && t.order == Service && !charge.Lost(ev) {
+		t.price(ev, ch)
+	}
+	due, ok := d.owed.End(ev, costOf(ev, ev.At.Sub(ch.Start)))
 	if !ok {
 		d.turn = d.before
 	} else if t.ties == LeastService {

@@ -56,9 +56,10 @@
 //	         | "JobCancelled" ( id | "nil" )
 //	         | ( "TaskHeld" | "TaskReady" ) ( task | attempt )
 //	         | "TaskDone" task
-//	         | ( "TaskAdopted" | "TaskFinished" ) attempt slot [ service ]
+//	         | "TaskAdopted" attempt slot [ service ]
+//	         | "TaskFinished" attempt slot [ service cost ]
 //	         | "TaskProgress" attempt slot [ progress service ]
-//	         | "TaskFailed" attempt slot [ cause service ]
+//	         | "TaskFailed" attempt slot [ cause service cost ]
 //	         | ( "TaskRefused" | "TaskPinned" ) attempt slot
 //	         | "PoolChanged" ( pool | "nil" )
 //	         | "OutputLost" attempt
@@ -70,6 +71,7 @@
 //	                                             progress (in 1/10000)
 //	cause    = "cause=" ( "task" | "preempted" | "slot-lost" | number ) .
 //	service  = "service=" time .
+//	cost     = "cost=" number .                  the greatest is 2^64-1
 //
 // A pool has the fields of sojourn.Pool:
 //

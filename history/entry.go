@@ -156,6 +156,9 @@ func appendEvent(dst []byte, ev *sojourn.Event) []byte {
 		if ev.Kind != sojourn.TaskRefused && ev.Kind != sojourn.TaskPinned && ev.Service != 0 {
 			dst = appendDuration(append(dst, " service="...), ev.Service)
 		}
+		if ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskFailed {
+			dst = appendField(dst, " cost=", ev.Cost)
+		}
 	}
 	return dst
 }

@@ -179,7 +179,7 @@ func (p *parser) event(ev *sojourn.Event) {
 	case sojourn.TaskProgress:
 		p.report(ev, "slot", "progress", "service")
 	case sojourn.TaskFailed:
-		p.report(ev, "slot", "cause", "service")
+		p.report(ev, "slot", "cause", "service", "cost")
 	case sojourn.TaskRefused, sojourn.TaskPinned:
 		p.report(ev, "slot")
 	}
@@ -200,6 +200,8 @@ func (p *parser) report(ev *sojourn.Event, keys ...string) {
 			ev.Cause = named(v, causes)
 		case "service":
 			ev.Service = v.duration()
+		case "cost":
+			ev.Cost = v.uint(64)
 		}
 	})
 	if !slot {

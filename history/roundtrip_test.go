@@ -175,6 +175,9 @@ func event(t *rapid.T) sojourn.Event {
 		if ev.Kind == sojourn.TaskFailed {
 			ev.Cause = number[sojourn.Cause](t, "cause")
 		}
+		if ev.Kind == sojourn.TaskFinished || ev.Kind == sojourn.TaskFailed {
+			ev.Cost = number[uint64](t, "cost")
+		}
 	}
 	return ev
 }

@@ -154,7 +154,7 @@ func (w *teller) first(g *segment) error {
 	return nil
 }
 
-// A Segment says what is in a segment.
+// A Segment says what is in a segment. It is of the tier kit.
 type Segment struct {
 	Number    uint64        `json:"segment"`
 	File      string        `json:"file"`
@@ -189,7 +189,7 @@ func (i *Segment) attach(sojourn.JobID, []byte) error { return nil }
 func (i *Segment) keep(string, []byte) error { return nil }
 
 // Inspect reads all segments, and checks every record. It goes on after an error: each element comes with the
-// error of its segment.
+// error of its segment. It is of the tier kit.
 func Inspect(s Store) iter.Seq2[Segment, error] {
 	return func(yield func(Segment, error) bool) {
 		list, err := s.Segments()

@@ -228,11 +228,11 @@ func story() []func(j *Journal) error {
 		assign(1),
 		assign(2),
 		wait,
-		observe(sojourn.Event{Kind: sojourn.TaskFailed, Task: task(7, 0), Attempt: 1, Slot: slot(1), Service: 5}),
+		observe(sojourn.Event{Kind: sojourn.TaskFailed, Task: task(7, 0), Attempt: 1, Slot: slot(1), Service: 5, Cost: 1<<64 - 1}),
 		observe(sojourn.Event{Kind: sojourn.TaskHeld, Task: task(7, 2)}),
 		assign(1),
 		func(j *Journal) error { return j.Snapshot() },
-		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: task(7, 1), Attempt: 1, Slot: slot(2), Service: 5}),
+		observe(sojourn.Event{Kind: sojourn.TaskFinished, Task: task(7, 1), Attempt: 1, Slot: slot(2), Service: 5, Cost: 77}),
 		wait,
 		observe(sojourn.Event{Kind: sojourn.JobArrived, Job: &sojourn.Job{ID: 9, Phases: []sojourn.Phase{{Tasks: 2, Estimate: time.Hour}}}}),
 		func(j *Journal) error { return j.Write() },
@@ -718,9 +718,12 @@ func TestHistory(t *testing.T) {
 	}
 	j.Close()
 	s := &files{folder: m, dir: "dir"}
-	n := 0
+	n, costs := 0, []uint64{}
 	err := history.Replay(newFIFO(t), history.Check(func(yield func(history.Entry, error) bool) {
 		for e, err := range History(s) {
+			if e.Event.Cost != 0 {
+				costs = append(costs, e.Event.Cost)
+			}
 			if n++; !yield(e, err) {
 				return
 			}
@@ -728,6 +731,9 @@ func TestHistory(t *testing.T) {
 	}))
 	if want := len(story()) - 6 + 1; err != nil || n != want {
 		t.Errorf("the journal has %d entries, want %d; %v", n, want, err)
+	}
+	if !slices.Equal(costs, []uint64{1<<64 - 1, 77}) {
+		t.Errorf("ends cost %d, want 2^64-1 and 77", costs)
 	}
 	var list []Segment
 	for i, err := range Inspect(s) {
@@ -751,10 +757,11 @@ func TestFormat(t *testing.T) {
 	e.event(&sojourn.Event{Kind: sojourn.SlotAdded, At: 300, Slot: sojourn.Slot{ID: 1, Node: 2, Rack: 3, Class: 4, Speed: 200}})
 	e.event(&sojourn.Event{Kind: sojourn.TaskPinned, At: 301, Task: sojourn.TaskID{Job: 1, Phase: 2, Index: 3}, Attempt: 4, Slot: sojourn.Slot{ID: 5}})
 	e.event(&sojourn.Event{Kind: sojourn.TaskFailed, At: 301, Task: sojourn.TaskID{Job: 1, Phase: 2, Index: 3}, Attempt: 4, Slot: sojourn.Slot{ID: 5}, Service: 6, Cause: 2})
+	e.event(&sojourn.Event{Kind: sojourn.TaskFinished, At: 301, Task: sojourn.TaskID{Job: 1, Phase: 2, Index: 3}, Attempt: 4, Slot: sojourn.Slot{ID: 5}, Service: 6, Cost: 500})
 	e.assign(&sojourn.Assignment{Task: sojourn.TaskID{Job: 1, Phase: 2, Index: 3}, Attempt: 5, Slot: 6, Source: 7, Locality: 2})
 	e.numbers(kindMark, 200, 100)
 	e.numbers(kindEnd, 4)
-	const want = "062aaccd7a410301050170024f19913a430007fdd0478901ac020102030408892a51cd010001020304c80107147773661301010203040509834e03f70f000102030405060208a991148140010203050607020486700e5944c801640262dfc4944504"
+	const want = "062aaccd7a410301050170024f19913a430007fdd0478901ac020102030408892a51cd010001020304c80107147773661301010203040509834e03f70f00010203040506020a8e6f7f360e00010203040506f40308a991148140010203050607020486700e5944c801640262dfc4944504"
 	if got := fmt.Sprintf("%x", e.buf); got != want {
 		t.Errorf("the records are %s, want %s", got, want)
 	}

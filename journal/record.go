@@ -152,6 +152,9 @@ func (e *encoder) event(ev *sojourn.Event) {
 		case sojourn.TaskFailed:
 			e.uint(uint64(ev.Cause))
 		}
+		if ev.Cost != 0 && hasCost(ev.Kind) {
+			e.uint(ev.Cost)
+		}
 	}
 	e.end(at)
 }
@@ -319,8 +322,14 @@ func (d *decoder) event(kind sojourn.EventKind, ev *sojourn.Event) {
 		case sojourn.TaskFailed:
 			ev.Cause = sojourn.Cause(d.atMost(math.MaxUint8))
 		}
+		if len(d.b) > 0 && hasCost(kind) {
+			ev.Cost = d.uint()
+		}
 	}
 }
+
+// hasCost reports whether an event tells of what an attempt has cost. Zero is left out.
+func hasCost(k sojourn.EventKind) bool { return k == sojourn.TaskFinished || k == sojourn.TaskFailed }
 
 func (d *decoder) assign(a *sojourn.Assignment) {
 	*a = sojourn.Assignment{

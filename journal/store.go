@@ -4,6 +4,8 @@ package journal
 // time, and makes one call at a time.
 //
 // The store of [OpenFiles] keeps each segment in a file. Module connect/bolt has one on bbolt.
+//
+// It is of the tier kit.
 type Store interface {
 	// Segments returns the numbers of the segments, in increasing order.
 	Segments() ([]uint64, error)

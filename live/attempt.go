@@ -61,6 +61,18 @@ func Pin(ctx context.Context) error {
 	return nil
 }
 
+// Charge says what the attempt has cost so far, where that is not its time: tokens, bytes, money, in a unit that all tasks of the
+// pool have in common. The last call before the task returns counts, and zero means the time. The policy learns it when the attempt
+// ends ([sojourn.Event].Cost); package fair shares it between pools. ctx is as for [Pin] (TestCharge).
+func Charge(ctx context.Context, cost uint64) {
+	c := taskOf(ctx, "Charge")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.asked != returned {
+		c.extend().cost = cost
+	}
+}
+
 // A taskContext is the context of an attempt. Most tasks ask their context nothing, so the parts that cost time and memory are made
 // when they are asked for. Somebody may have it for ever, so each attempt has one of its own: the first one that of the handle.
 type taskContext struct {
@@ -74,6 +86,7 @@ type taskContext struct {
 // asked is what a context has if it is asked for, or ends before its task has returned.
 type asked struct {
 	over     error           // why the context has ended, unless it ended by itself
+	cost     uint64          // that the task has told of
 	deadline time.Time       // zero if there is none
 	inner    context.Context // nil until somebody asks for it
 	cancel   context.CancelCauseFunc

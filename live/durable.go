@@ -19,7 +19,7 @@ import (
 type Handler func(ctx context.Context, t Task, payload []byte) error
 
 // A Durable policy keeps what it is told, what it decides, and the bytes that a pool attaches to jobs. A
-// [*github.com/sojourn-sched/sojourn/journal.Journal] is one, and its methods say what these mean.
+// [*github.com/sojourn-sched/sojourn/journal.Journal] is one, and its methods say what these mean. It is of the tier kit.
 type Durable interface {
 	sojourn.Policy
 	Account() *account.Account

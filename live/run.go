@@ -146,6 +146,7 @@ func (p *Pool) ended(a *attempt, store func(), err error) {
 	case err != nil:
 		ev = driver.Failed(a.Assignment, sojourn.CauseTask)
 	}
+	ev.Cost = a.ctx.now().cost
 	if err == nil && h.err == nil && h.left == 1 {
 		p.recordEnd(h, nil)
 	}

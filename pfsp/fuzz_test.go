@@ -8,9 +8,9 @@ import (
 )
 
 func FuzzEvents(f *testing.F) {
-	sojourntest.FuzzEvents(f, maker(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true})
+	sojourntest.FuzzEvents(f, maker(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true})
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	sojourntest.FuzzUnmarshal(f, maker(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true})
+	sojourntest.FuzzUnmarshal(f, maker(pfsp.Options{}), sojourntest.Options{IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true})
 }

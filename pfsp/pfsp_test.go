@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 	histories.Share(t, 6)
 	none := 0
 	sojourntest.Run(t, maker(pfsp.Options{}), sojourntest.Options{
-		IgnoresWeights: true,
+		IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true, // see TestLostWorkIsNotCharged
 		Others: []func() sojourn.Policy{
 			maker(pfsp.Options{Order: pfsp.FSP}), maker(pfsp.Options{Late: pfsp.LateShare}),
 			maker(pfsp.Options{DefaultTaskTime: 1}), maker(pfsp.Options{Alpha: 0.5}),
@@ -48,9 +48,9 @@ func TestConformanceWithReserve(t *testing.T) {
 			histories.Share(t, 6)
 			sojourntest.Run(t, maker(pfsp.Options{Reserve: 0.5, Counted: counted}), sojourntest.Options{
 				IdlesOnPurpose: true,
-				IgnoresWeights: true,
-				Others:         []func() sojourn.Policy{maker(pfsp.Options{}), maker(pfsp.Options{Reserve: 0.5, Counted: !counted})},
-				Changed:        []func() sojourn.Policy{maker(pfsp.Options{Reserve: 0.1, Counted: counted}), maker(pfsp.Options{Reserve: 1, Counted: counted})},
+				IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true, // see TestLostWorkIsNotCharged
+				Others:  []func() sojourn.Policy{maker(pfsp.Options{}), maker(pfsp.Options{Reserve: 0.5, Counted: !counted})},
+				Changed: []func() sojourn.Policy{maker(pfsp.Options{Reserve: 0.1, Counted: counted}), maker(pfsp.Options{Reserve: 1, Counted: counted})},
 			})
 		})
 	}
@@ -74,6 +74,6 @@ func TestConformanceOfAllOptions(t *testing.T) {
 		}
 		return o
 	}, func(t *testing.T, opts pfsp.Options) {
-		sojourntest.Run(t, maker(opts), sojourntest.Options{IdlesOnPurpose: opts.Reserve > 0, IgnoresWeights: true})
+		sojourntest.Run(t, maker(opts), sojourntest.Options{IdlesOnPurpose: opts.Reserve > 0, IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true})
 	})
 }

@@ -24,7 +24,7 @@ func pools(newPolicy func() sojourn.Policy) sojourn.Policy {
 
 func TestConformanceInPools(t *testing.T) {
 	histories.Share(t, 10)
-	sojourntest.Run(t, func() sojourn.Policy { return pools(maker(pfsp.Options{})) }, sojourntest.Options{IgnoresWeights: true})
+	sojourntest.Run(t, func() sojourn.Policy { return pools(maker(pfsp.Options{})) }, sojourntest.Options{IgnoresWeights: true, ChargesLostWork: true, ChargesFailures: true})
 }
 
 // Inside pools, which are lent slots one by one, the policy of each decides as the

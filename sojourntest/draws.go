@@ -173,6 +173,15 @@ func (dr *draws) fill(ev *sojourn.Event) {
 	case sojourn.JobAdopted, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed:
 		ev.Service = time.Duration(dr.upTo(int64(pick(dr, 0, 1, time.Second, time.Hour)), math.MaxInt64))
 	}
+	switch ev.Kind {
+	case sojourn.TaskFinished, sojourn.TaskFailed:
+		if dr.oneIn(4) {
+			ev.Cost = pick[uint64](dr, 1, 1000, uint64(time.Second), uint64(time.Hour))
+			if dr.extreme && dr.oneIn(4) {
+				ev.Cost = pick[uint64](dr, 1<<63-1, 1<<63, math.MaxUint64)
+			}
+		}
+	}
 }
 
 // poolNames are the pools that change: those of jobs, and one without jobs.

@@ -136,6 +136,7 @@ func (h history) scaled(by int) history {
 	return h.mapped(func(c *call) {
 		c.ev.At *= sojourn.Time(by)
 		c.ev.Service = times(c.ev.Service)
+		c.ev.Cost *= uint64(by)
 		if c.ev.Job != nil {
 			c.ev.Job = clone(c.ev.Job)
 			c.ev.Job.Deadline *= sojourn.Time(by)

@@ -174,6 +174,7 @@ var litterers = []litterer{
 		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned), func(ev *sojourn.Event) { ev.Attempt = 1<<32 - 1 }},
 	{"Service", kinds(sojourn.JobAdopted, sojourn.TaskAdopted, sojourn.TaskProgress, sojourn.TaskFinished, sojourn.TaskFailed),
 		func(ev *sojourn.Event) { ev.Service = -5 }},
+	{"Cost", kinds(sojourn.TaskFinished, sojourn.TaskFailed), func(ev *sojourn.Event) { ev.Cost = 5 }},
 	{"Task", kinds(sojourn.TaskHeld, sojourn.TaskReady, sojourn.TaskDone, sojourn.OutputLost, sojourn.TaskAdopted, sojourn.TaskProgress,
 		sojourn.TaskFinished, sojourn.TaskFailed, sojourn.TaskRefused, sojourn.TaskPinned),
 		func(ev *sojourn.Event) { ev.Task = sojourn.TaskID{Job: 1 << 50, Index: 1<<32 - 1, Phase: 1<<16 - 1} }},

@@ -270,6 +270,8 @@ var (
 		func(ev *sojourn.Event) { ev.Service = 0 },
 		func(ev *sojourn.Event) { ev.Service = min(ev.Service, 1) },
 		func(ev *sojourn.Event) { ev.Service = min(ev.Service, time.Second) },
+		func(ev *sojourn.Event) { ev.Cost = 0 },
+		func(ev *sojourn.Event) { ev.Cost = min(ev.Cost, 1) },
 		func(ev *sojourn.Event) { ev.Progress = 0 },
 		func(ev *sojourn.Event) { ev.Cause = 0 },
 		func(ev *sojourn.Event) { ev.Slot.Node, ev.Slot.Rack = 0, 0 },
